@@ -1,0 +1,144 @@
+// Package dtype describes element types: their names, sizes and exact meaning.
+//
+// A dtype stores elements in blocks. Plain types (f32, i8, …) have blocks of one
+// element; quantized types pack 32 elements together with what they share, so a row
+// of such a type is always a whole number of blocks.
+//
+// Every multi-byte field is little-endian, as in GGUF, whatever the machine is.
+// The reference codecs (Decode, Encode) are the definition that kernels, packers and
+// importers are compared with; they are written to be read, not to be fast.
+package dtype
+
+import "fmt"
+
+// DType is the type of the elements of a tensor. The zero value is Invalid, so that
+// a type that was never set is noticed.
+type DType uint8
+
+// The dtypes. The order is not part of any file format.
+const (
+	Invalid DType = iota
+	F32           // IEEE 754 binary32
+	F16           // IEEE 754 binary16
+	BF16          // the upper half of an F32
+	F64           // IEEE 754 binary64
+	I8
+	I32
+	I64
+	U8
+	Bool // one byte: 0 or 1
+	Q8_0 // 32 elements in 34 bytes: see codecQ8_0
+	Q4_0 // 32 elements in 18 bytes: see codecQ4_0
+	Q8A  // 32 elements in 40 bytes, for activations: see codecQ8A
+
+	// NumDTypes is the length of a table keyed by DType.
+	NumDTypes
+)
+
+// Kind is the family a dtype belongs to.
+type Kind uint8
+
+// The kinds. Bool counts as Int, with two values.
+const (
+	Float Kind = iota + 1
+	Int
+	Quant
+)
+
+// info is all that the table knows about a dtype.
+type info struct {
+	name       string
+	kind       Kind
+	blockElems int
+	blockBytes int
+	codec      codec
+}
+
+// table is keyed by DType. Block sizes of the quantized formats are those of ggml's
+// block_q8_0 and block_q4_0 (ggml-common.h); Q8A is this project's own.
+var table = [NumDTypes]info{
+	F32:  {"f32", Float, 1, 4, codecF32},
+	F16:  {"f16", Float, 1, 2, codecF16},
+	BF16: {"bf16", Float, 1, 2, codecBF16},
+	F64:  {"f64", Float, 1, 8, codecF64},
+	I8:   {"i8", Int, 1, 1, codecI8},
+	I32:  {"i32", Int, 1, 4, codecI32},
+	I64:  {"i64", Int, 1, 8, codecI64},
+	U8:   {"u8", Int, 1, 1, codecU8},
+	Bool: {"bool", Int, 1, 1, codecBool},
+	Q8_0: {"q8_0", Quant, 32, 34, codecQ8_0},
+	Q4_0: {"q4_0", Quant, 32, 18, codecQ4_0},
+	Q8A:  {"q8a", Quant, 32, 40, codecQ8A},
+}
+
+// Valid reports whether d is one of the declared dtypes.
+func (d DType) Valid() bool { return d > Invalid && d < NumDTypes }
+
+// String returns the name in the text form, such as "q4_0".
+func (d DType) String() string {
+	if !d.Valid() {
+		return fmt.Sprintf("dtype(%d)", uint8(d))
+	}
+	return table[d].name
+}
+
+// Parse returns the dtype with the name that String gives.
+func Parse(name string) (DType, error) {
+	for d := range NumDTypes {
+		if d.Valid() && table[d].name == name {
+			return d, nil
+		}
+	}
+	return Invalid, fmt.Errorf("unknown dtype %q: the known ones are %s", name, names())
+}
+
+// names lists all dtypes for an error message.
+func names() string {
+	s := ""
+	for d := range NumDTypes {
+		if d.Valid() {
+			s += ", " + table[d].name
+		}
+	}
+	return s[len(", "):]
+}
+
+// Kind tells floats, integers and quantized blocks apart.
+func (d DType) Kind() Kind { return d.info().kind }
+
+// IsQuantized reports whether elements share a scale with their block.
+func (d DType) IsQuantized() bool { return d.info().kind == Quant }
+
+// IsFloat reports whether d is an unquantized float type.
+func (d DType) IsFloat() bool { return d.info().kind == Float }
+
+// IsInt reports whether d is an integer type; Bool is one.
+func (d DType) IsInt() bool { return d.info().kind == Int }
+
+// BlockElems returns the number of elements in a block, 1 for plain types.
+func (d DType) BlockElems() int { return d.info().blockElems }
+
+// BlockBytes returns the number of bytes of a block.
+func (d DType) BlockBytes() int { return d.info().blockBytes }
+
+// RowBytes returns the bytes of a row of n elements, packed without gaps. n must be a
+// multiple of BlockElems: whoever reads n from a file checks that first.
+func (d DType) RowBytes(n int) int {
+	t := d.info()
+	if n < 0 || n%t.blockElems != 0 {
+		panic(fmt.Sprintf("dtype: internal error: a row of %d elements of %v is no whole number of blocks", n, d))
+	}
+	return n / t.blockElems * t.blockBytes
+}
+
+// Bytes returns the bytes of n elements stored without gaps. The rows that make up n
+// must be whole numbers of blocks each, hence so is n.
+func (d DType) Bytes(n int) int { return d.RowBytes(n) }
+
+// info returns the table's entry; a dtype outside the table is a broken invariant.
+func (d DType) info() *info {
+	if !d.Valid() {
+		panic(fmt.Sprintf("dtype: internal error: %v", d))
+	}
+	return &table[d]
+}

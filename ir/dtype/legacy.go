@@ -1,0 +1,155 @@
+package dtype
+
+import "math"
+
+// blockLen is the number of elements in a block of Q8_0, Q4_0 and Q8A.
+const blockLen = 32
+
+// codecQ8_0 is ggml's block_q8_0 (ggml-common.h), 34 bytes:
+//
+//	0  f16       d, the scale
+//	2  [32]int8  q
+//
+// Element i is d*q[i]. The quantizer is ggml's quantize_row_q8_0_ref (ggml-quants.c): in
+// float32, d = max|x|/127 and q = x*(1/d) rounded to nearest, ties away from zero; d is
+// rounded to float16 only when stored. A block of zeros has d = 0 and q = 0.
+var codecQ8_0 = codec{
+	decode: func(dst []float64, src []byte) {
+		d := float64(F16ToF32(le.Uint16(src)))
+		for i, q := range src[2:] {
+			dst[i] = d * float64(int8(q))
+		}
+	},
+	encode: func(dst []byte, src []float32) error {
+		extreme, err := largest(src)
+		if err != nil {
+			return err
+		}
+		d, err := halfScale(src, abs32(extreme)/127)
+		if err != nil {
+			return err
+		}
+		le.PutUint16(dst, F32ToF16(d))
+		quantize8(dst[2:], src, d)
+		return nil
+	},
+}
+
+// codecQ4_0 is ggml's block_q4_0 (ggml-common.h), 18 bytes:
+//
+//	0  f16        d, the scale
+//	2  [16]uint8  qs: the low nibble of qs[j] is element j, the high one element j+16
+//
+// An element is d*(nibble-8). The quantizer is ggml's quantize_row_q4_0_ref
+// (ggml-quants.c): in float32, m is the first element with the largest magnitude,
+// d = m/-8, and the nibble is x*(1/d)+8.5 truncated, at most 15. So m becomes nibble 0
+// and d may be negative; a block of zeros has d = -0 and nibbles 8.
+var codecQ4_0 = codec{
+	decode: func(dst []float64, src []byte) {
+		d := float64(F16ToF32(le.Uint16(src)))
+		for j, q := range src[2:] {
+			dst[j] = d * float64(int(q&15)-8)
+			dst[j+blockLen/2] = d * float64(int(q>>4)-8)
+		}
+	},
+	encode: func(dst []byte, src []float32) error {
+		extreme, err := largest(src)
+		if err != nil {
+			return err
+		}
+		d, err := halfScale(src, extreme/-8)
+		if err != nil {
+			return err
+		}
+		le.PutUint16(dst, F32ToF16(d))
+		id := inverse(d)
+		for j := range blockLen / 2 {
+			dst[2+j] = nibble(src[j]*id) | nibble(src[j+blockLen/2]*id)<<4
+		}
+		return nil
+	},
+}
+
+// codecQ8A is this project's format for quantized activations, 40 bytes:
+//
+//	 0  [32]int8  q
+//	32  f32       d, the scale
+//	36  i32       the sum of the 32 q
+//
+// Element i is d*q[i], with d and q made as for Q8_0, but d keeps its 32 bits: nobody
+// stores activations, so the rounding would buy nothing. Kernels use the sum where the
+// weights are stored with an offset.
+var codecQ8A = codec{
+	decode: func(dst []float64, src []byte) {
+		d := float64(math.Float32frombits(le.Uint32(src[blockLen:])))
+		for i, q := range src[:blockLen] {
+			dst[i] = d * float64(int8(q))
+		}
+	},
+	encode: func(dst []byte, src []float32) error {
+		extreme, err := largest(src)
+		if err != nil {
+			return err
+		}
+		d := abs32(extreme) / 127
+		sum := quantize8(dst[:blockLen], src, d)
+		le.PutUint32(dst[blockLen:], math.Float32bits(d))
+		le.PutUint32(dst[blockLen+4:], uint32(sum))
+		return nil
+	},
+}
+
+// largest returns the first element with the largest magnitude; all must be finite.
+func largest(src []float32) (float32, error) {
+	var m float32
+	for i, x := range src {
+		if x-x != 0 { // NaN or infinite
+			return 0, &elementError{index: i, value: x, why: "cannot be quantized"}
+		}
+		if abs32(x) > abs32(m) {
+			m = x
+		}
+	}
+	return m, nil
+}
+
+// halfScale returns d if a float16 can hold it as a finite number.
+func halfScale(src []float32, d float32) (float32, error) {
+	if F32ToF16(d)&0x7fff < 0x7c00 {
+		return d, nil
+	}
+	for i, x := range src {
+		if abs32(x) > 65504*8 {
+			return 0, &elementError{index: i, value: x, why: "too large to be quantized, as the block's scale is a float16"}
+		}
+	}
+	panic("dtype: internal error: a scale overflows without a large element")
+}
+
+// quantize8 stores x/d rounded to nearest, ties away from zero, and returns the sum.
+func quantize8(dst []byte, src []float32, d float32) (sum int32) {
+	id := inverse(d)
+	for i, x := range src {
+		q := int8(math.Round(float64(x * id)))
+		dst[i] = byte(q)
+		sum += int32(q)
+	}
+	return sum
+}
+
+// inverse returns 1/d, or 0 where there is none: for 0, and for a d so small that 1/d is
+// infinite. There the reference computes 0*Inf; such a d is stored as 0 in a float16 and
+// stands for no value that a float32 product could keep.
+func inverse(d float32) float32 {
+	if id := 1 / d; d != 0 && id-id == 0 {
+		return id
+	}
+	return 0
+}
+
+// nibble rounds x, in [-8, 8], to the nibble that stands for it. The sum is rounded to
+// float32 by itself: fused with the caller's product it would differ from the reference.
+func nibble(x float32) byte { return min(15, byte(x+8.5)) }
+
+// abs32 is the magnitude of x.
+func abs32(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
