@@ -1,0 +1,419 @@
+package ir
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Symbol is a named dimension whose actual size is known only when the program runs,
+// with the bounds for which memory is planned. Min is at least 0 and at most Max.
+type Symbol struct {
+	Name     string
+	Min, Max int64
+}
+
+// Dim is an extent in elements: a constant or an expression over symbols. It is kept as a
+// polynomial with sorted terms, so that two dimensions that are equal by the rules of
+// arithmetic print alike and compare equal. A Dim is immutable; the zero Dim is 0.
+type Dim struct {
+	terms []term // sorted by key, no zero coefficients; the constant has the key ""
+}
+
+// term is coef times the product of its atoms, which are sorted by their text.
+type term struct {
+	coef  int64
+	atoms []atom
+	key   string
+}
+
+// atom is what a polynomial cannot look into: a symbol, or one of the operations that do
+// not distribute over sums.
+type atom struct {
+	sym  *Symbol
+	op   dimOp
+	a, b *Dim
+	text string
+}
+
+type dimOp uint8
+
+const (
+	dimSym dimOp = iota
+	dimFloorDiv
+	dimMin
+	dimMax
+)
+
+// Const returns the constant dimension n.
+func Const(n int64) Dim {
+	if n == 0 {
+		return Dim{}
+	}
+	return Dim{terms: []term{{coef: n}}}
+}
+
+// Sym returns the dimension that is the symbol s.
+func Sym(s *Symbol) Dim { return atomDim(atom{sym: s, text: s.Name}) }
+
+// Dims returns constant dimensions, outermost first.
+func Dims(ns ...int64) []Dim {
+	ds := make([]Dim, len(ns))
+	for i, n := range ns {
+		ds[i] = Const(n)
+	}
+	return ds
+}
+
+func atomDim(a atom) Dim {
+	return Dim{terms: []term{{coef: 1, atoms: []atom{a}, key: a.text}}}
+}
+
+// IsConst reports whether d has the same value for every size, and that value.
+func (d Dim) IsConst() (int64, bool) {
+	switch {
+	case len(d.terms) == 0:
+		return 0, true
+	case len(d.terms) == 1 && d.terms[0].key == "":
+		return d.terms[0].coef, true
+	}
+	return 0, false
+}
+
+// Is reports whether d is the constant n.
+func (d Dim) Is(n int64) bool {
+	c, ok := d.IsConst()
+	return ok && c == n
+}
+
+// Equal reports whether d and e are equal for all sizes by the rules of arithmetic.
+func (d Dim) Equal(e Dim) bool {
+	return slices.EqualFunc(d.terms, e.terms, func(a, b term) bool {
+		return a.coef == b.coef && a.key == b.key
+	})
+}
+
+// Add returns d+e.
+func (d Dim) Add(e Dim) Dim { return normal(append(slices.Clone(d.terms), e.terms...)) }
+
+// Sub returns d-e.
+func (d Dim) Sub(e Dim) Dim { return d.Add(e.Mul(Const(-1))) }
+
+// Mul returns d*e.
+func (d Dim) Mul(e Dim) Dim {
+	ts := make([]term, 0, len(d.terms)*len(e.terms))
+	for _, a := range d.terms {
+		for _, b := range e.terms {
+			atoms := slices.Concat(a.atoms, b.atoms)
+			slices.SortFunc(atoms, func(x, y atom) int { return strings.Compare(x.text, y.text) })
+			ts = append(ts, term{coef: a.coef * b.coef, atoms: atoms, key: atomsKey(atoms)})
+		}
+	}
+	return normal(ts)
+}
+
+// FloorDiv returns d/e rounded towards minus infinity; e must be positive.
+// A division that leaves no rest for any size is carried out.
+func (d Dim) FloorDiv(e Dim) Dim {
+	n, ok := e.IsConst()
+	if ok && n <= 0 {
+		panic("ir: internal error: division of a dimension by " + e.String())
+	}
+	if q, exact := d.divExact(n); ok && exact {
+		return q
+	}
+	if d.Equal(e) {
+		return Const(1)
+	}
+	if c, isConst := d.IsConst(); ok && isConst {
+		return Const(floorDiv(c, n))
+	}
+	return atomDim(atom{op: dimFloorDiv, a: &d, b: &e, text: factorText(d) + "/" + factorText(e)})
+}
+
+// CeilDiv returns d/n rounded up; n must be positive.
+func (d Dim) CeilDiv(n int64) Dim {
+	if q, ok := d.divExact(n); ok {
+		return q
+	}
+	return d.Add(Const(n - 1)).FloorDiv(Const(n))
+}
+
+// divExact divides every coefficient by n, if all of them allow it.
+func (d Dim) divExact(n int64) (Dim, bool) {
+	if n == 0 {
+		return Dim{}, false
+	}
+	ts := slices.Clone(d.terms)
+	for i := range ts {
+		if ts[i].coef%n != 0 {
+			return Dim{}, false
+		}
+		ts[i].coef /= n
+	}
+	return Dim{terms: ts}, true
+}
+
+// DivisibleBy reports whether d is a multiple of n for every size, as far as its
+// coefficients show.
+func (d Dim) DivisibleBy(n int64) bool {
+	_, ok := d.divExact(n)
+	return ok
+}
+
+// Min returns the smaller of d and e.
+func (d Dim) Min(e Dim) Dim { return d.extreme(e, dimMin, "min") }
+
+// Max returns the larger of d and e.
+func (d Dim) Max(e Dim) Dim { return d.extreme(e, dimMax, "max") }
+
+func (d Dim) extreme(e Dim, op dimOp, name string) Dim {
+	// Where the bounds decide, the answer is one of the two.
+	dLo, dHi := d.Bounds()
+	eLo, eHi := e.Bounds()
+	switch {
+	case d.Equal(e):
+		return d
+	case dHi <= eLo:
+		return pick(op == dimMin, d, e)
+	case eHi <= dLo:
+		return pick(op == dimMin, e, d)
+	}
+	if e.String() < d.String() {
+		d, e = e, d
+	}
+	return atomDim(atom{op: op, a: &d, b: &e, text: name + "(" + d.String() + ", " + e.String() + ")"})
+}
+
+func pick(first bool, a, b Dim) Dim {
+	if first {
+		return a
+	}
+	return b
+}
+
+// Eval returns the value of d where size gives each symbol's value.
+func (d Dim) Eval(size func(*Symbol) int64) int64 {
+	var sum int64
+	for _, t := range d.terms {
+		v := t.coef
+		for _, a := range t.atoms {
+			v *= a.eval(size)
+		}
+		sum += v
+	}
+	return sum
+}
+
+func (a atom) eval(size func(*Symbol) int64) int64 {
+	switch a.op {
+	case dimSym:
+		return size(a.sym)
+	case dimFloorDiv:
+		return floorDiv(a.a.Eval(size), a.b.Eval(size))
+	case dimMin:
+		return min(a.a.Eval(size), a.b.Eval(size))
+	default:
+		return max(a.a.Eval(size), a.b.Eval(size))
+	}
+}
+
+// Upper returns the largest value of d within the symbols' bounds (an upper estimate
+// where symbols occur more than once).
+func (d Dim) Upper() int64 { _, hi := d.Bounds(); return hi }
+
+// Bounds returns an interval that holds every value of d, by interval arithmetic that
+// saturates at the limits of int64.
+func (d Dim) Bounds() (lo, hi int64) {
+	for _, t := range d.terms {
+		tLo, tHi := t.coef, t.coef
+		for _, a := range t.atoms {
+			aLo, aHi := a.bounds()
+			p := [4]int64{satMul(tLo, aLo), satMul(tLo, aHi), satMul(tHi, aLo), satMul(tHi, aHi)}
+			tLo, tHi = slices.Min(p[:]), slices.Max(p[:])
+		}
+		lo, hi = satAdd(lo, tLo), satAdd(hi, tHi)
+	}
+	return lo, hi
+}
+
+func (a atom) bounds() (lo, hi int64) {
+	if a.op == dimSym {
+		return a.sym.Min, a.sym.Max
+	}
+	aLo, aHi := a.a.Bounds()
+	bLo, bHi := a.b.Bounds()
+	switch a.op {
+	case dimFloorDiv:
+		bLo, bHi = max(bLo, 1), max(bHi, 1)
+		q := [4]int64{floorDiv(aLo, bLo), floorDiv(aLo, bHi), floorDiv(aHi, bLo), floorDiv(aHi, bHi)}
+		return slices.Min(q[:]), slices.Max(q[:])
+	case dimMin:
+		return min(aLo, bLo), min(aHi, bHi)
+	default:
+		return max(aLo, bLo), max(aHi, bHi)
+	}
+}
+
+// Subst returns d with every symbol replaced by what with gives for it.
+func (d Dim) Subst(with func(*Symbol) Dim) Dim {
+	var sum Dim
+	for _, t := range d.terms {
+		p := Const(t.coef)
+		for _, a := range t.atoms {
+			p = p.Mul(a.subst(with))
+		}
+		sum = sum.Add(p)
+	}
+	return sum
+}
+
+func (a atom) subst(with func(*Symbol) Dim) Dim {
+	switch a.op {
+	case dimSym:
+		return with(a.sym)
+	case dimFloorDiv:
+		return a.a.Subst(with).FloorDiv(a.b.Subst(with))
+	case dimMin:
+		return a.a.Subst(with).Min(a.b.Subst(with))
+	default:
+		return a.a.Subst(with).Max(a.b.Subst(with))
+	}
+}
+
+// Symbols calls yield for every symbol in d, in the order of the text.
+func (d Dim) Symbols(yield func(*Symbol)) {
+	for _, t := range d.terms {
+		for _, a := range t.atoms {
+			if a.op == dimSym {
+				yield(a.sym)
+				continue
+			}
+			a.a.Symbols(yield)
+			a.b.Symbols(yield)
+		}
+	}
+}
+
+// Linear returns d as scale*sym + offset, if it has that form; a constant has sym nil.
+func (d Dim) Linear() (sym *Symbol, scale, offset int64, ok bool) {
+	for _, t := range d.terms {
+		switch {
+		case t.key == "":
+			offset = t.coef
+		case sym == nil && len(t.atoms) == 1 && t.atoms[0].op == dimSym:
+			sym, scale = t.atoms[0].sym, t.coef
+		default:
+			return nil, 0, 0, false
+		}
+	}
+	return sym, scale, offset, true
+}
+
+// String returns the text form, such as 32, tokens, 64*tokens+1, (tokens+31)/32.
+func (d Dim) String() string {
+	if len(d.terms) == 0 {
+		return "0"
+	}
+	var b strings.Builder
+	for i, t := range slices.Backward(d.terms) { // the constant sorts first, and reads better last
+		if t.coef >= 0 && i != len(d.terms)-1 {
+			b.WriteByte('+')
+		}
+		b.WriteString(t.String())
+	}
+	return b.String()
+}
+
+func (t term) String() string {
+	switch {
+	case t.key == "":
+		return strconv.FormatInt(t.coef, 10)
+	case t.coef == 1:
+		return t.key
+	case t.coef == -1:
+		return "-" + t.key
+	}
+	return fmt.Sprintf("%d*%s", t.coef, t.key)
+}
+
+// factorText puts brackets around d where it stands beside an operator that binds closer.
+func factorText(d Dim) string {
+	if c, ok := d.IsConst(); ok && c >= 0 {
+		return d.String()
+	}
+	if len(d.terms) == 1 && d.terms[0].coef == 1 && len(d.terms[0].atoms) == 1 && d.terms[0].atoms[0].op != dimFloorDiv {
+		return d.String()
+	}
+	return "(" + d.String() + ")"
+}
+
+func atomsKey(atoms []atom) string {
+	texts := make([]string, len(atoms))
+	for i, a := range atoms {
+		texts[i] = a.text
+		if a.op == dimFloorDiv && len(atoms) > 1 {
+			texts[i] = "(" + a.text + ")"
+		}
+	}
+	return strings.Join(texts, "*")
+}
+
+// normal sorts terms, joins those with equal atoms and drops what cancels out.
+func normal(ts []term) Dim {
+	slices.SortStableFunc(ts, func(a, b term) int { return strings.Compare(a.key, b.key) })
+	out := ts[:0]
+	for _, t := range ts {
+		if n := len(out); n > 0 && out[n-1].key == t.key {
+			out[n-1].coef += t.coef
+			continue
+		}
+		out = append(out, t)
+	}
+	out = slices.DeleteFunc(out, func(t term) bool { return t.coef == 0 })
+	return Dim{terms: out}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+func satAdd(a, b int64) int64 {
+	s := a + b
+	if (a > 0) == (b > 0) && (s > 0) != (a > 0) && a != 0 && b != 0 {
+		if a > 0 {
+			return math.MaxInt64
+		}
+		return math.MinInt64
+	}
+	return s
+}
+
+func satMul(a, b int64) int64 {
+	neg := (a < 0) != (b < 0)
+	hi, lo := bits.Mul64(abs64(a), abs64(b))
+	switch {
+	case hi != 0 || lo > math.MaxInt64:
+		if neg {
+			return math.MinInt64
+		}
+		return math.MaxInt64
+	case neg:
+		return -int64(lo)
+	}
+	return int64(lo)
+}
+
+func abs64(a int64) uint64 {
+	if a < 0 {
+		return uint64(-a)
+	}
+	return uint64(a)
+}

@@ -1,0 +1,117 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Func is a function of a module: an entry point such as prefill, or the body of a repeat.
+type Func struct {
+	Name   string
+	Module *Module
+	Doc    string // for generated code; may be empty
+
+	Params  []*Value
+	Nodes   []*Node // in execution order
+	Results []*Value
+
+	// ResultNames are the names under which callers see the results; as many as Results.
+	ResultNames []string
+
+	// Owner is the node that holds this function as its body; nil for an entry point.
+	Owner *Node
+
+	// Epochs is the number of epochs, set by partition. Epochs-1 barriers separate them.
+	Epochs int
+
+	nextValue, nextNode int
+	names               map[string]int // how often a base name was used
+}
+
+// NewValue returns a new value of f that nothing defines yet. The name is made unique by
+// a suffix .1, .2, … where it is taken; an empty name becomes a number.
+func (f *Func) NewValue(name string, t Type) *Value {
+	v := &Value{ID: f.nextValue, Type: t, Func: f}
+	f.nextValue++
+	v.Name = f.uniqueName(name, v.ID)
+	return v
+}
+
+// AddParam appends a parameter.
+func (f *Func) AddParam(name string, t Type) *Value {
+	v := f.NewValue(name, t)
+	v.Index = len(f.Params)
+	f.Params = append(f.Params, v)
+	return v
+}
+
+// AddResult declares v as the next result, visible to callers as name.
+func (f *Func) AddResult(name string, v *Value) {
+	f.Results = append(f.Results, v)
+	f.ResultNames = append(f.ResultNames, name)
+}
+
+// NewNode returns a new node of f with one result for each type; it is not yet in the
+// order. Name is the name of the first result, further ones get suffixes.
+func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Type) *Node {
+	n := &Node{ID: f.nextNode, Op: op, Attr: attr, Args: args, Func: f, Split: -1}
+	f.nextNode++
+	for i, t := range types {
+		r := f.NewValue(name, t)
+		r.Def, r.Index = n, i
+		n.Results = append(n.Results, r)
+	}
+	return n
+}
+
+// Append puts n at the end of the order and returns it.
+func (f *Func) Append(n *Node) *Node {
+	f.Nodes = append(f.Nodes, n)
+	return n
+}
+
+// InsertBefore puts n into the order before at; at the end where at is nil.
+func (f *Func) InsertBefore(at, n *Node) {
+	i := len(f.Nodes)
+	if at != nil {
+		i = slices.Index(f.Nodes, at)
+		if i < 0 {
+			panic(fmt.Sprintf("ir: internal error: %v is not in @%s", at, f.Name))
+		}
+	}
+	f.Nodes = slices.Insert(f.Nodes, i, n)
+}
+
+// NumValues returns an upper bound of the values' ids, for tables keyed by Value.ID.
+func (f *Func) NumValues() int { return f.nextValue }
+
+// NumNodes returns an upper bound of the nodes' ids, for tables keyed by Node.ID.
+func (f *Func) NumNodes() int { return f.nextNode }
+
+// Param returns the parameter of that name, or nil.
+func (f *Func) Param(name string) *Value {
+	i := slices.IndexFunc(f.Params, func(v *Value) bool { return v.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return f.Params[i]
+}
+
+func (f *Func) uniqueName(name string, id int) string {
+	if f.names == nil {
+		f.names = make(map[string]int)
+	}
+	if name == "" {
+		name = fmt.Sprintf("v%d", id)
+	}
+	base := name
+	for {
+		_, taken := f.names[name]
+		if !taken {
+			f.names[name] = 0
+			return name
+		}
+		f.names[base]++
+		name = fmt.Sprintf("%s.%d", base, f.names[base])
+	}
+}

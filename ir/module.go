@@ -1,0 +1,154 @@
+package ir
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Module is a model: weights, persistent states and the functions that share them.
+type Module struct {
+	Name    string
+	Symbols []*Symbol
+	Sources []*Source
+	Weights []*Weight
+	States  []*State
+	Funcs   []*Func // entry points; bodies hang on the nodes that hold them
+
+	// Meta holds what later stages need and no pass looks at: keys such as
+	// "lm.vocab" with text values, in the order of insertion.
+	Meta []Meta
+
+	// Props are the properties that hold; Last is the pass that ran last ("import" at
+	// first).
+	Props Props
+	Last  string
+
+	// Header lines of the dump that are not the IR's business (targets, options), kept
+	// as they are; see Header.
+	Headers []Header
+
+	// Plan is the finished plan; nil before the plan pass has run.
+	Plan *Plan
+}
+
+// Meta is one entry of Module.Meta.
+type Meta struct{ Key, Value string }
+
+// Header is one line of a dump's head: a keyword and the rest of the line, such as
+// {"target", "cpu threads=64"} or {"option", "ctx=4096"}.
+type Header struct{ Key, Text string }
+
+// Weight is a constant of the module whose bytes come from its sources.
+type Weight struct {
+	Name  string
+	Type  Type
+	Expr  *Expr  // how its bytes are made; nil in modules written for tests
+	Place *Place // in the weights arena; set by plan
+}
+
+// State is memory that outlives a call, one instance per session, such as a KV cache.
+// It is zero at first.
+type State struct {
+	Name  string
+	Type  Type
+	Place *Place // in the state arena; set by plan
+}
+
+// Symbol returns the symbol of that name, or nil.
+func (m *Module) Symbol(name string) *Symbol {
+	return find(m.Symbols, func(s *Symbol) bool { return s.Name == name })
+}
+
+// AddSymbol declares a symbol; the name must be free.
+func (m *Module) AddSymbol(name string, lo, hi int64) *Symbol {
+	s := &Symbol{Name: name, Min: lo, Max: hi}
+	m.Symbols = append(m.Symbols, s)
+	return s
+}
+
+// Weight returns the weight of that name, or nil.
+func (m *Module) Weight(name string) *Weight {
+	return find(m.Weights, func(w *Weight) bool { return w.Name == name })
+}
+
+// State returns the state of that name, or nil.
+func (m *Module) State(name string) *State {
+	return find(m.States, func(s *State) bool { return s.Name == name })
+}
+
+// Func returns the entry point of that name, or nil.
+func (m *Module) Func(name string) *Func {
+	return find(m.Funcs, func(f *Func) bool { return f.Name == name })
+}
+
+// AddFunc appends an entry point.
+func (m *Module) AddFunc(name string) *Func {
+	f := m.NewBody(name)
+	m.Funcs = append(m.Funcs, f)
+	return f
+}
+
+// NewBody returns a function that is not an entry point: the body of a node.
+func (m *Module) NewBody(name string) *Func { return &Func{Name: name, Module: m} }
+
+// AllFuncs returns every function, bodies included: an entry point, then the bodies of
+// its nodes in order, and so on.
+func (m *Module) AllFuncs() []*Func {
+	var all []*Func
+	var visit func(f *Func)
+	visit = func(f *Func) {
+		all = append(all, f)
+		for _, n := range f.Nodes {
+			if n.Body != nil {
+				visit(n.Body)
+			}
+		}
+	}
+	for _, f := range m.Funcs {
+		visit(f)
+	}
+	return all
+}
+
+// GetMeta returns the value of a metadata key; empty where absent.
+func (m *Module) GetMeta(key string) string {
+	for _, kv := range m.Meta {
+		if kv.Key == key {
+			return kv.Value
+		}
+	}
+	return ""
+}
+
+// SetMeta sets a metadata key.
+func (m *Module) SetMeta(key, value string) {
+	i := slices.IndexFunc(m.Meta, func(kv Meta) bool { return kv.Key == key })
+	if i >= 0 {
+		m.Meta[i].Value = value
+		return
+	}
+	m.Meta = append(m.Meta, Meta{key, value})
+}
+
+// GetHeaders returns the texts of all headers with that keyword, in order.
+func (m *Module) GetHeaders(key string) []string {
+	var texts []string
+	for _, h := range m.Headers {
+		if h.Key == key {
+			texts = append(texts, h.Text)
+		}
+	}
+	return texts
+}
+
+// SortHeaders orders headers by keyword, keeping the order within each.
+func (m *Module) SortHeaders() {
+	slices.SortStableFunc(m.Headers, func(a, b Header) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+func find[T any](s []*T, ok func(*T) bool) *T {
+	if i := slices.IndexFunc(s, ok); i >= 0 {
+		return s[i]
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package ir
+
+import "slices"
+
+// Node applies an op to operands and defines results.
+type Node struct {
+	ID   int // dense within the function
+	Op   Op
+	Attr any // pointer to the op's attribute struct; nil where the op has none
+	Args []*Value
+
+	Results []*Value
+	Func    *Func
+	Body    *Func // of ops that hold a function: call, repeat
+
+	// Pos names where in the model file the node comes from: a tensor or layer.
+	Pos string
+
+	// Backend is the name of the target that runs the node; set by assign.
+	Backend string
+
+	// Split is the number of the node's split, counted from 0 in each top-level
+	// function; -1 before the split pass.
+	Split int
+
+	// Part says how CPU workers share the node, Epoch when they run it; set by partition.
+	Part  Partition
+	Epoch int
+
+	Causes []Cause
+}
+
+// PartMode says how the workers of a CPU backend share a node's work.
+type PartMode uint8
+
+const (
+	PartNone  PartMode = iota // not decided, or nothing to do (views, weights)
+	PartOne                   // worker 0 computes all of it
+	PartEach                  // every worker computes all of it, into scratch of its own
+	PartSplit                 // the result's axis is divided; each worker computes its part
+)
+
+var partModeNames = [...]string{"none", "one", "each", "split"}
+
+func (m PartMode) String() string { return partModeNames[m] }
+
+// Partition says who computes what. With PartSplit, worker p of n computes the indices
+// tile.Range(N, Granule, p, n) of axis Axis of the first result. N and Granule count
+// elements of that axis.
+type Partition struct {
+	Mode    PartMode
+	Axis    int
+	N       Dim
+	Granule int64
+}
+
+// Equal reports whether p and q divide work alike.
+func (p Partition) Equal(q Partition) bool {
+	return p.Mode == q.Mode && p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule
+}
+
+// Result returns the first result; nil for a node that has none.
+func (n *Node) Result() *Value {
+	if len(n.Results) == 0 {
+		return nil
+	}
+	return n.Results[0]
+}
+
+// Arg returns operand i, or nil where an optional one is absent.
+func (n *Node) Arg(i int) *Value {
+	if i >= len(n.Args) {
+		return nil
+	}
+	return n.Args[i]
+}
+
+// Is reports whether the node's op has all of the traits.
+func (n *Node) Is(t Traits) bool { return n.Op.Info().Traits&t == t }
+
+// Cause appends a cause; earlier ones stay.
+func (n *Node) Cause(c Cause) { n.Causes = append(n.Causes, c) }
+
+// String returns the node as messages name it: its first result, or its op.
+func (n *Node) String() string {
+	if r := n.Result(); r != nil {
+		return r.String()
+	}
+	return n.Op.String()
+}
+
+// Cause says why a pass decided as it did about a node. Causes are appended, never
+// overwritten.
+type Cause struct {
+	Pass     string
+	Rule     string   // a rule that the pass declares, such as 1.wgt
+	Operands []string // values, nodes or backends that the rule looked at, as text
+	Before   string   // what was there before, where that is not plain
+	After    string   // what was decided
+}
+
+// Equal reports whether c and d are the same in every field.
+func (c Cause) Equal(d Cause) bool {
+	return c.Pass == d.Pass && c.Rule == d.Rule && slices.Equal(c.Operands, d.Operands) &&
+		c.Before == d.Before && c.After == d.After
+}

@@ -1,0 +1,256 @@
+package ir
+
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
+// Op is an operation. The table of all ops is opTable; the meaning of each stands in the
+// file of its family (op_matmul.go and so on).
+type Op uint8
+
+const (
+	OpInvalid Op = iota
+
+	// Sources of values.
+	OpWeight   // weight "name"
+	OpState    // state "name": version 0 of a state in this call
+	OpConstant // constant with literal data
+
+	// Views.
+	OpReshape
+	OpPermute
+	OpSlice
+
+	// Elementwise, one operand.
+	OpNeg
+	OpAbs
+	OpExp
+	OpLog
+	OpSqrt
+	OpSquare
+	OpReLU
+	OpSiLU
+	OpGELU
+	OpTanh
+	OpSigmoid
+	OpScale
+
+	// Elementwise, two operands, the second broadcast against the first.
+	OpAdd
+	OpSub
+	OpMul
+	OpDiv
+	OpMax
+	OpMin
+	OpSwiGLU
+
+	// Matrix products.
+	OpMatMul
+	OpMatMulSwiGLU
+
+	// Norms and reductions.
+	OpRMSNorm
+	OpRMSNormQuantize
+	OpLayerNorm
+	OpSoftmax
+	OpReduceSum
+	OpReduceMean
+	OpReduceMax
+
+	// Rows.
+	OpGather
+
+	// Position and attention.
+	OpRopeTable
+	OpRope
+	OpAttention
+
+	// State.
+	OpStateWrite
+
+	// Moving and converting bytes.
+	OpCopy     // into another space, or dense
+	OpCast     // to another float dtype
+	OpQuantize // to the activation format
+	OpPack     // into the layout of a tile
+	OpConcat   // along an axis
+
+	// Functions.
+	OpCall
+	OpRepeat
+
+	// Nodes of unknown origin, such as those of scheduler traces.
+	OpForeign
+
+	NumOps
+)
+
+// Traits are facts about an op that passes ask for.
+type Traits uint32
+
+const (
+	Pure        Traits = 1 << iota // same operands, same result; no effect
+	View                           // the result names bytes of operand 0
+	Alias                          // the result is the next version of operand AliasArg's bytes
+	Elementwise                    // each result element depends on the operands' same elements
+	Commutative                    // operands 0 and 1 may be swapped
+	Reduces                        // sums over an axis: the order of sums matters
+	ReadsState
+	WritesState
+	Leaf    // weight, state, constant: no work
+	HasBody // holds a function
+)
+
+// OpInfo is all that this project knows about an op, apart from how each backend runs it.
+type OpInfo struct {
+	Name   string
+	Doc    string // formula, shapes, units; where it is defined
+	Args   []Arg
+	Attr   any // zero value of the attribute struct (not a pointer), or nil
+	Traits Traits
+
+	// InPlace lists operands whose bytes the result may take if nothing reads them later.
+	InPlace []int
+
+	// AliasArg is the operand whose next version the result is; see Alias.
+	AliasArg int
+
+	// Infer returns the types of the results from operands and attributes.
+	Infer func(*Node) ([]Type, error)
+
+	// Cost returns the work of one execution, symbolic in the sizes.
+	Cost func(*Node) Cost
+
+	// Axes returns the axes of result 0 along which workers may divide the node's work,
+	// best first, each with what a worker reads of every operand. Nil, or an empty list,
+	// means that one worker computes all of it.
+	Axes func(*Node) []Axis
+
+	// Cases yields calls for conformance tests, benchmarks and fuzzing.
+	Cases func(yield func(Case) bool)
+
+	// Tol says how far a backend may be from ir/eval.
+	Tol Tolerance
+}
+
+// Arg describes an operand.
+type Arg struct {
+	Name     string
+	Kinds    Kinds // dtypes that are allowed
+	Optional bool  // may be absent; only trailing operands, or nil in Node.Args
+	Variadic bool  // the last operand may occur any number of times
+}
+
+// Kinds is a set of kinds of dtype.
+type Kinds uint8
+
+const (
+	Float   Kinds = 1 << iota // f32, f16, bf16, f64
+	Int                       // i32, i64, i8, u8, bool
+	Quant                     // block formats of weights
+	ActFmt                    // formats of quantized activations
+	AnyKind = Float | Int | Quant | ActFmt
+)
+
+// Has reports whether d is of one of the kinds.
+func (k Kinds) Has(d dtype.DType) bool { return k&KindOf(d) != 0 }
+
+// KindOf returns the kind of d.
+func KindOf(d dtype.DType) Kinds {
+	switch {
+	case d == dtype.Q8A:
+		return ActFmt
+	case d.IsQuantized():
+		return Quant
+	case d == dtype.F32, d == dtype.F16, d == dtype.BF16, d == dtype.F64:
+		return Float
+	}
+	return Int
+}
+
+// Axis is one way to divide a node's work.
+type Axis struct {
+	Axis    int   // of result 0
+	Granule int64 // the range borders are multiples of it, in elements of the axis
+
+	// Reads says, for each operand, what computing the range [lo,hi) reads of it.
+	Reads []Read
+}
+
+// Read says which part of an operand is read for a range of the result's axis.
+type Read struct {
+	Kind ReadKind
+	Axis int // ReadRange: the operand's axis
+
+	// ReadRange: the range [lo*Num/Den, hi*Num/Den) of the operand's axis is read.
+	Num, Den int64
+}
+
+// ReadKind is the kind of a Read.
+type ReadKind uint8
+
+const (
+	ReadAll   ReadKind = iota // any part may be read
+	ReadRange                 // only the matching range of one axis
+	ReadNone                  // nothing is read (absent operand, or only its shape)
+)
+
+// Cost is the work of one execution of a node.
+type Cost struct {
+	FLOPs         Dim // multiply and add count as two
+	Read, Written Dim // bytes
+}
+
+// Case is a sample call of an op: operand types, attributes, and how to fill operands.
+type Case struct {
+	Name  string
+	Args  []CaseArg
+	Attr  any // pointer to the attribute struct, or nil
+	Sizes map[string]int64
+}
+
+// CaseArg is one operand of a Case.
+type CaseArg struct {
+	Type   Type
+	Weight bool
+	State  bool
+	View   bool    // wrap in a view before use
+	Fill   Fill    // what values it holds
+	Lo, Hi float64 // bounds of the values, for integers half open
+}
+
+// Fill says what random values an operand of a Case gets.
+type Fill uint8
+
+const (
+	FillNormal    Fill = iota // normally distributed
+	FillUniform               // between Lo and Hi; integers in [Lo,Hi)
+	FillPositions             // 0, 1, 2, …
+	FillZero
+)
+
+// Tolerance bounds the difference between a backend's result and ir/eval.
+type Tolerance struct {
+	NMSE   float64 // sum of squared differences over sum of squares
+	MaxAbs float64 // largest absolute difference, relative to the largest absolute value; 0 is no bound
+	Why    string
+}
+
+// Info returns the op's entry in the table.
+func (op Op) Info() *OpInfo { return &opTable[op] }
+
+// String returns the op's name in the text form.
+func (op Op) String() string { return opTable[op].Name }
+
+// OpByName returns the op of that name.
+func OpByName(name string) (Op, bool) {
+	op, ok := opByName[name]
+	return op, ok
+}
+
+// Ops calls yield for every op in the order of the table.
+func Ops(yield func(Op) bool) {
+	for op := OpInvalid + 1; op < NumOps; op++ {
+		if !yield(op) {
+			return
+		}
+	}
+}

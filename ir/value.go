@@ -1,0 +1,70 @@
+package ir
+
+// Value is a tensor: a parameter of a function or one result of a node. It is defined
+// once.
+type Value struct {
+	// ID is dense within the function and stable while the function is not compacted.
+	ID int
+
+	// Name is unique within the function; it is what the text form shows after %.
+	Name string
+
+	Type Type
+
+	// Def is the node that defines the value, nil for a parameter. Index is the position
+	// among its results, or among the function's parameters.
+	Def   *Node
+	Index int
+
+	Func *Func
+
+	// Place is where the value's bytes lie once the plan is made; nil for views and for
+	// values that alias an operand, which lie where the value behind them lies.
+	Place *Place
+}
+
+// Place is an address: a chunk of an arena and a constant offset in it.
+type Place struct {
+	Arena  int   // index in Plan.Arenas
+	Chunk  int   // index in Arena.Chunks
+	Offset int64 // bytes from the start of the chunk
+	Bytes  int64 // bytes reserved, at the symbols' upper bounds
+}
+
+// IsParam reports whether v is a parameter of its function.
+func (v *Value) IsParam() bool { return v.Def == nil }
+
+// Source returns the operand whose bytes v names or takes over by definition: that of a
+// view, or the aliased operand of an in-place op such as state_write. It returns nil
+// where v has bytes of its own.
+func (v *Value) Source() *Value {
+	if v.Def == nil || v.Index != 0 {
+		return nil
+	}
+	info := v.Def.Op.Info()
+	switch {
+	case info.Traits&View != 0:
+		return v.Def.Args[0]
+	case info.Traits&Alias != 0:
+		return v.Def.Args[info.AliasArg]
+	}
+	return nil
+}
+
+// Root returns the value that owns the bytes of v: v itself, or what its chain of views
+// and aliases ends at.
+func (v *Value) Root() *Value {
+	for s := v.Source(); s != nil; s = v.Source() {
+		v = s
+	}
+	return v
+}
+
+// IsWeight reports whether v is, or is a view of, a weight or constant.
+func (v *Value) IsWeight() bool {
+	r := v.Root()
+	return r.Def != nil && (r.Def.Op == OpWeight || r.Def.Op == OpConstant)
+}
+
+// String returns the value as the text form names it.
+func (v *Value) String() string { return "%" + v.Name }
