@@ -64,7 +64,7 @@ var codecQ4_0 = codec{
 		le.PutUint16(dst, F32ToF16(d))
 		id := inverse(d)
 		for j := range blockLen / 2 {
-			dst[2+j] = nibble(src[j]*id) | nibble(src[j+blockLen/2]*id)<<4
+			dst[2+j] = nibble(src[j], id) | nibble(src[j+blockLen/2], id)<<4
 		}
 		return nil
 	},
@@ -147,9 +147,9 @@ func inverse(d float32) float32 {
 	return 0
 }
 
-// nibble rounds x, in [-8, 8], to the nibble that stands for it. The sum is rounded to
-// float32 by itself: fused with the caller's product it would differ from the reference.
-func nibble(x float32) byte { return min(15, byte(x+8.5)) }
+// nibble rounds x*id, in [-8, 8], to the nibble that stands for it. The conversion keeps
+// product and sum apart: fused into one operation they would differ from the reference.
+func nibble(x, id float32) byte { return min(15, byte(float32(x*id)+8.5)) }
 
 // abs32 is the magnitude of x.
 func abs32(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
