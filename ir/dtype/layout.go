@@ -1,0 +1,81 @@
+package dtype
+
+import "fmt"
+
+// Layout says how the elements of a matrix [n, k] lie in memory. The zero value is Plain.
+type Layout uint8
+
+// The layouts.
+const (
+	// Plain is row-major rows of blocks without gaps, as a GGUF file stores them.
+	Plain Layout = iota
+	// R16 is panels of PanelRows rows, interleaved along k, so that a vector register
+	// holds one value of each of a panel's rows and no sum crosses lanes. The last panel
+	// is padded with zeros. Package kernels/cpu/tile describes the bytes.
+	R16
+
+	// NumLayouts is the length of a table keyed by Layout.
+	NumLayouts
+)
+
+// PanelRows is the number of rows in a panel of R16: the float32 lanes of 512 bits.
+const PanelRows = 16
+
+var layoutNames = [NumLayouts]string{Plain: "plain", R16: "r16"}
+
+// panelBlockBytes is the size of one block of k of a panel of R16, for the dtypes that
+// have that layout. The block lengths are those of the dtype. Quantized blocks of a panel
+// are as long as 16 plain ones: nothing is padded but the last panel.
+var panelBlockBytes = [NumDTypes]int{
+	F32:  PanelRows * 4,
+	F16:  PanelRows * 2,
+	BF16: PanelRows * 2,
+	Q8_0: PanelRows * 34,
+	Q4_0: PanelRows * 18,
+}
+
+// String returns the name in the text form: "plain" or "r16".
+func (l Layout) String() string {
+	if l >= NumLayouts {
+		return fmt.Sprintf("layout(%d)", uint8(l))
+	}
+	return layoutNames[l]
+}
+
+// ParseLayout returns the layout with the name that String gives.
+func ParseLayout(name string) (Layout, error) {
+	for l, s := range layoutNames {
+		if s == name {
+			return Layout(l), nil
+		}
+	}
+	return Plain, fmt.Errorf("unknown layout %q: the known ones are plain, r16", name)
+}
+
+// Holds reports whether a matrix of d may have layout l.
+func (l Layout) Holds(d DType) bool {
+	return d.Valid() && (l == Plain || l == R16 && panelBlockBytes[d] != 0)
+}
+
+// PanelBlockBytes returns the bytes that PanelRows rows take for BlockElems elements of k
+// in layout R16, or 0 if d has no such layout.
+func (d DType) PanelBlockBytes() int {
+	if !d.Valid() {
+		return 0
+	}
+	return panelBlockBytes[d]
+}
+
+// PackedBytes returns the bytes of an [n, k] matrix of d in layout l. k must be a whole
+// number of blocks and l must hold d: whoever chooses layouts checks that first.
+func PackedBytes(d DType, l Layout, n, k int64) int64 {
+	t := d.info()
+	if n < 0 || k < 0 || k%int64(t.blockElems) != 0 || !l.Holds(d) {
+		panic(fmt.Sprintf("dtype: internal error: no %v layout for [%d, %d] of %v", l, n, k, d))
+	}
+	blocks := k / int64(t.blockElems)
+	if l == Plain {
+		return n * blocks * int64(t.blockBytes)
+	}
+	return (n + PanelRows - 1) / PanelRows * blocks * int64(panelBlockBytes[d])
+}

@@ -1,0 +1,71 @@
+package dtype
+
+import "testing"
+
+func TestPackedBytes(t *testing.T) {
+	for _, c := range []struct {
+		d    DType
+		l    Layout
+		n, k int64
+		want int64
+	}{
+		{F32, Plain, 3, 5, 60},
+		{F32, R16, 16, 5, 320},
+		{F32, R16, 17, 5, 640},
+		{F16, R16, 1, 7, 224},
+		{BF16, R16, 32, 2, 128},
+		{Q8_0, Plain, 3, 64, 3 * 2 * 34},
+		{Q8_0, R16, 16, 64, 2 * 544},
+		{Q4_0, R16, 33, 32, 3 * 288},
+		{Q8A, Plain, 2, 64, 2 * 80},
+		{I32, Plain, 0, 5, 0},
+		{Q4_0, R16, 0, 32, 0},
+		{Q4_0, R16, 1 << 20, 1 << 20, (1 << 16) * (1 << 15) * 288},
+	} {
+		if got := PackedBytes(c.d, c.l, c.n, c.k); got != c.want {
+			t.Errorf("PackedBytes(%v, %v, %d, %d) = %d, want %d", c.d, c.l, c.n, c.k, got, c.want)
+		}
+	}
+}
+
+func TestPackedBytesRefuses(t *testing.T) {
+	for _, c := range []struct {
+		d    DType
+		l    Layout
+		n, k int64
+	}{
+		{Q4_0, R16, 1, 33},
+		{I32, R16, 16, 16},
+		{F32, Plain, -1, 1},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("PackedBytes(%v, %v, %d, %d) does not panic", c.d, c.l, c.n, c.k)
+				}
+			}()
+			PackedBytes(c.d, c.l, c.n, c.k)
+		}()
+	}
+}
+
+func TestLayoutNames(t *testing.T) {
+	for l := range NumLayouts {
+		got, err := ParseLayout(l.String())
+		if err != nil || got != l {
+			t.Errorf("ParseLayout(%q) = %v, %v", l.String(), got, err)
+		}
+	}
+	if _, err := ParseLayout("r17"); err == nil {
+		t.Error("ParseLayout takes r17")
+	}
+	if got := Layout(9).String(); got != "layout(9)" {
+		t.Errorf("Layout(9) prints as %q", got)
+	}
+	if R16.Holds(I32) || !R16.Holds(Q8_0) || !Plain.Holds(I32) || Plain.Holds(Invalid) {
+		t.Error("Holds is wrong for r16 i32, r16 q8_0, plain i32 or plain invalid")
+	}
+	if Invalid.PanelBlockBytes() != 0 || Q4_0.PanelBlockBytes() != 288 {
+		t.Error("PanelBlockBytes is wrong for invalid or q4_0")
+	}
+}
