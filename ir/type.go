@@ -57,8 +57,8 @@ func (t Type) Rows() Dim {
 // Bytes returns the size in bytes of a dense value of this type, in its layout.
 func (t Type) Bytes() Dim {
 	if t.Layout != dtype.Plain {
-		rows, elems, bytes := dtype.PanelBlock(t.DType, t.Layout)
-		return t.Rows().CeilDiv(int64(rows)).Mul(t.Inner().CeilDiv(int64(elems))).Mul(Const(int64(bytes)))
+		blocks := t.Inner().CeilDiv(int64(t.DType.BlockElems()))
+		return t.Rows().CeilDiv(dtype.PanelRows).Mul(blocks).Mul(Const(int64(t.DType.PanelBlockBytes())))
 	}
 	return t.Rows().Mul(t.Inner().CeilDiv(int64(t.DType.BlockElems()))).Mul(Const(int64(t.DType.BlockBytes())))
 }
