@@ -1,0 +1,141 @@
+package gguf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+var le = binary.LittleEndian
+
+// cursorBuf is the size of a cursor's buffer: one read of this size per so many bytes.
+const cursorBuf = 64 << 10
+
+// cursor reads a file from front to back through a buffer. The first error sticks: what is
+// read after it is zero, and callers look at err where they must decide something.
+type cursor struct {
+	r    io.ReaderAt
+	size int64  // of the file; nothing beyond it is asked for
+	buf  []byte // what has been read and not yet consumed
+	mem  []byte // what buf is a part of
+	off  int64  // of buf[0] in the file
+	err  error
+}
+
+// newCursor starts at an offset inside the file.
+func newCursor(r io.ReaderAt, size, off int64) *cursor {
+	return &cursor{r: r, size: size, off: off}
+}
+
+// left returns how many bytes of the file follow.
+func (c *cursor) left() uint64 { return uint64(c.size - c.off) }
+
+// fail records the first error.
+func (c *cursor) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// need reports whether n more bytes exist, and fails if they do not.
+func (c *cursor) need(n uint64, what string) bool {
+	if c.err != nil {
+		return false
+	}
+	if n > c.left() {
+		c.fail(fmt.Errorf("the file ends at 0x%x, inside %s, which needs %d bytes from 0x%x on: the download may be incomplete", c.size, what, n, c.off))
+		return false
+	}
+	return true
+}
+
+// fill makes at least n bytes available, n at most cursorBuf and known to exist.
+func (c *cursor) fill(n int) bool {
+	if len(c.buf) >= n {
+		return true
+	}
+	if c.mem == nil {
+		c.mem = make([]byte, cursorBuf)
+	}
+	keep := copy(c.mem, c.buf)
+	want := int(min(uint64(cursorBuf), c.left()))
+	got, err := readFull(c.r, c.mem[keep:want], c.off+int64(keep))
+	c.buf = c.mem[:keep+got]
+	if err != nil && len(c.buf) < n {
+		c.fail(err)
+		return false
+	}
+	return true
+}
+
+// readFull reads len(p) bytes at off and tells a file that became shorter from other errors.
+func readFull(r io.ReaderAt, p []byte, off int64) (int, error) {
+	n, err := r.ReadAt(p, off)
+	switch {
+	case n == len(p):
+		return n, nil
+	case err == io.EOF || err == nil:
+		return n, errChanged
+	default:
+		return n, fmt.Errorf("cannot be read at 0x%x: %w", off+int64(n), err)
+	}
+}
+
+// next consumes n bytes, n at most cursorBuf; nil after an error. The bytes are valid until
+// the cursor moves again.
+func (c *cursor) next(n int, what string) []byte {
+	if !c.need(uint64(n), what) || !c.fill(n) {
+		return nil
+	}
+	b := c.buf[:n]
+	c.buf = c.buf[n:]
+	c.off += int64(n)
+	return b
+}
+
+func (c *cursor) u8(what string) uint8 {
+	if b := c.next(1, what); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (c *cursor) u32(what string) uint32 {
+	if b := c.next(4, what); b != nil {
+		return le.Uint32(b)
+	}
+	return 0
+}
+
+func (c *cursor) u64(what string) uint64 {
+	if b := c.next(8, what); b != nil {
+		return le.Uint64(b)
+	}
+	return 0
+}
+
+// str reads a string of at most limit bytes.
+func (c *cursor) str(limit int, what string) string {
+	n := c.u64("the length of " + what)
+	if !c.need(n, what) {
+		return ""
+	}
+	if n > uint64(limit) {
+		c.fail(fmt.Errorf("%s is %d bytes long: at most %d are allowed", what, n, limit))
+		return ""
+	}
+	return string(c.next(int(n), what))
+}
+
+// skip moves on by n bytes without reading them.
+func (c *cursor) skip(n uint64, what string) {
+	if !c.need(n, what) {
+		return
+	}
+	c.off += int64(n)
+	if n < uint64(len(c.buf)) {
+		c.buf = c.buf[n:]
+	} else {
+		c.buf = nil
+	}
+}

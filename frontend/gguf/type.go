@@ -1,0 +1,181 @@
+package gguf
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// ValueType is the type of a key's value (enum gguf_type in ggml's gguf.h).
+type ValueType uint32
+
+// The value types.
+const (
+	Uint8 ValueType = iota
+	Int8
+	Uint16
+	Int16
+	Uint32
+	Int32
+	Float32
+	Bool
+	String
+	Array
+	Uint64
+	Int64
+	Float64
+	numValueTypes
+)
+
+// valueTypes is keyed by ValueType; size is 0 where it varies.
+var valueTypes = [numValueTypes]struct {
+	name string
+	size int
+}{
+	Uint8: {"u8", 1}, Int8: {"i8", 1}, Uint16: {"u16", 2}, Int16: {"i16", 2},
+	Uint32: {"u32", 4}, Int32: {"i32", 4}, Float32: {"f32", 4}, Bool: {"bool", 1},
+	String: {"string", 0}, Array: {"array", 0},
+	Uint64: {"u64", 8}, Int64: {"i64", 8}, Float64: {"f64", 8},
+}
+
+// String returns the name, such as "u32".
+func (t ValueType) String() string {
+	if t >= numValueTypes {
+		return fmt.Sprintf("value type %d", int32(t))
+	}
+	return valueTypes[t].name
+}
+
+// size returns the bytes of a value of fixed size, else 0.
+func (t ValueType) size() int { return valueTypes[t].size }
+
+// isInt reports whether t is an integer type.
+func (t ValueType) isInt() bool {
+	return t <= Int32 || t == Uint64 || t == Int64
+}
+
+// TensorType is the type of a tensor's elements (enum ggml_type in ggml.h).
+type TensorType uint32
+
+// The tensor types that have a dtype, and Q4_K as one that has not.
+const (
+	TensorF32  TensorType = 0
+	TensorF16  TensorType = 1
+	TensorQ4_0 TensorType = 2
+	TensorQ8_0 TensorType = 8
+	TensorQ4_K TensorType = 12
+	TensorI8   TensorType = 24
+	TensorI32  TensorType = 26
+	TensorI64  TensorType = 27
+	TensorF64  TensorType = 28
+	TensorBF16 TensorType = 30
+)
+
+// tensorType describes one of ggml's types. Where elems is 0, ggml once had the type and
+// removed it; where dtype is Invalid, this project cannot compute with it yet.
+type tensorType struct {
+	name  string
+	elems int // in a block
+	bytes int // of a block
+	dtype dtype.DType
+}
+
+// tensorTypes is keyed by TensorType. Names are those of ggml's type_traits (ggml.c), block
+// sizes those of the structs in ggml-common.h. A hole is a number that ggml never used.
+var tensorTypes = [...]tensorType{
+	0:  {"f32", 1, 4, dtype.F32},
+	1:  {"f16", 1, 2, dtype.F16},
+	2:  {"q4_0", 32, 18, dtype.Q4_0},
+	3:  {"q4_1", 32, 20, 0},
+	4:  {"q4_2", 0, 0, 0},
+	5:  {"q4_3", 0, 0, 0},
+	6:  {"q5_0", 32, 22, 0},
+	7:  {"q5_1", 32, 24, 0},
+	8:  {"q8_0", 32, 34, dtype.Q8_0},
+	9:  {"q8_1", 32, 36, 0},
+	10: {"q2_K", 256, 84, 0},
+	11: {"q3_K", 256, 110, 0},
+	12: {"q4_K", 256, 144, 0},
+	13: {"q5_K", 256, 176, 0},
+	14: {"q6_K", 256, 210, 0},
+	15: {"q8_K", 256, 292, 0},
+	16: {"iq2_xxs", 256, 66, 0},
+	17: {"iq2_xs", 256, 74, 0},
+	18: {"iq3_xxs", 256, 98, 0},
+	19: {"iq1_s", 256, 50, 0},
+	20: {"iq4_nl", 32, 18, 0},
+	21: {"iq3_s", 256, 110, 0},
+	22: {"iq2_s", 256, 82, 0},
+	23: {"iq4_xs", 256, 136, 0},
+	24: {"i8", 1, 1, dtype.I8},
+	25: {"i16", 1, 2, 0},
+	26: {"i32", 1, 4, dtype.I32},
+	27: {"i64", 1, 8, dtype.I64},
+	28: {"f64", 1, 8, dtype.F64},
+	29: {"iq1_m", 256, 56, 0},
+	30: {"bf16", 1, 2, dtype.BF16},
+	31: {"q4_0_4_4", 0, 0, 0},
+	32: {"q4_0_4_8", 0, 0, 0},
+	33: {"q4_0_8_8", 0, 0, 0},
+	34: {"tq1_0", 256, 54, 0},
+	35: {"tq2_0", 256, 66, 0},
+	36: {"iq4_nl_4_4", 0, 0, 0},
+	37: {"iq4_nl_4_8", 0, 0, 0},
+	38: {"iq4_nl_8_8", 0, 0, 0},
+	39: {"mxfp4", 32, 17, 0},
+	40: {"nvfp4", 64, 36, 0},
+}
+
+// info returns the table's entry, the zero one for a number that is not in it.
+func (t TensorType) info() tensorType {
+	if uint64(t) < uint64(len(tensorTypes)) {
+		return tensorTypes[t]
+	}
+	return tensorType{}
+}
+
+// String returns ggml's name of the type, such as "q4_K".
+func (t TensorType) String() string {
+	if n := t.info().name; n != "" {
+		return n
+	}
+	return fmt.Sprintf("type %d", int32(t))
+}
+
+// Block returns the elements and bytes of a block; zeros for a type that cannot be sized.
+func (t TensorType) Block() (elems, bytes int) {
+	i := t.info()
+	return i.elems, i.bytes
+}
+
+// check says why tensors of this type cannot be read, nil if they can.
+func (t TensorType) check() error {
+	switch i := t.info(); {
+	case i.name == "":
+		return fmt.Errorf("tensor type %d is unknown: the file is damaged, or made by a newer ggml than this reader knows", int32(t))
+	case i.elems == 0:
+		return fmt.Errorf("tensor type %d (%s) was removed from ggml: convert the model again", int32(t), i.name)
+	}
+	return nil
+}
+
+// DType returns the dtype that this project computes with, or an error that says what to do.
+func (t TensorType) DType() (dtype.DType, error) {
+	if err := t.check(); err != nil {
+		return dtype.Invalid, err
+	}
+	if d := t.info().dtype; d.Valid() {
+		return d, nil
+	}
+	return dtype.Invalid, fmt.Errorf("type %v is not supported yet: convert the model to F32, F16, BF16, Q8_0 or Q4_0", t)
+}
+
+// TypeOf returns the tensor type that stores elements of d. Bool, U8 and Q8A have none.
+func TypeOf(d dtype.DType) (TensorType, error) {
+	for t, i := range tensorTypes {
+		if d.Valid() && i.dtype == d {
+			return TensorType(t), nil
+		}
+	}
+	return 0, fmt.Errorf("GGUF has no tensor type for %v", d)
+}
