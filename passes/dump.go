@@ -1,0 +1,57 @@
+package passes
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Dumper writes the module after every pass into a folder: NN-pass.ggir for each, and
+// index.tsv with a line for each.
+type Dumper struct {
+	dir   string
+	lines []string
+
+	// Text prints a module; Module.String unless another is set.
+	Text func(*ir.Module) string
+}
+
+// indexHead is the first line of index.tsv.
+const indexHead = "number\tpass\tchanged\tms\tnodes\tsplits\tcopies\tbytes copied\tarena bytes\n"
+
+// NewDumper returns a dumper into the folder, which it makes where it is missing. Dumps of
+// an earlier run in it are removed, so that what lies there is of one run.
+func NewDumper(dir string) (*Dumper, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9]-*.ggir"))
+	for _, path := range old {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return &Dumper{dir: dir, Text: (*ir.Module).String}, err
+}
+
+// Import writes the module as the frontend made it, as number 00.
+func (d *Dumper) Import(m *ir.Module) error {
+	return d.After(Step{Pass: "import", Changed: true, Stats: &PassStats{}, Figures: Measure(m)}, m)
+}
+
+// After writes the module after a step; it fits RunOptions.After.
+func (d *Dumper) After(s Step, m *ir.Module) error {
+	fig := s.Figures
+	d.lines = append(d.lines, fmt.Sprintf("%d\t%s\t%t\t%.2f\t%d\t%d\t%d\t%d\t%d\n", s.Number, s.Pass, s.Changed,
+		milliseconds(s.Stats.Time), fig.Nodes, fig.Splits, fig.Copies, fig.BytesCopied, fig.ArenaBytes))
+	name := fmt.Sprintf("%02d-%s.ggir", s.Number, s.Pass)
+	return os.WriteFile(filepath.Join(d.dir, name), []byte(d.Text(m)), 0o666)
+}
+
+// Close writes index.tsv.
+func (d *Dumper) Close() error {
+	text := indexHead + strings.Join(d.lines, "")
+	return os.WriteFile(filepath.Join(d.dir, "index.tsv"), []byte(text), 0o666)
+}

@@ -1,0 +1,103 @@
+package passes
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Pass is one step of the pipeline.
+type Pass struct {
+	Name string
+	Doc  string // one line
+	Run  func(*Context, *ir.Module) error
+
+	// Required passes cannot be disabled.
+	Required bool
+
+	// Needs holds before the pass. Afterwards Gives holds and Breaks no longer does.
+	Needs, Gives, Breaks ir.Props
+
+	// Rules are those that the pass names in causes and that can be disabled one by one.
+	Rules []Rule
+
+	// Flags is the zero value of a struct whose fields, tagged `debug:"name,doc"`, are set
+	// by --debug PASS/NAME=VALUE; nil for none. A pass reads them with [Flags].
+	Flags any
+}
+
+// Rule is a reason for which a pass decides something.
+type Rule struct {
+	Name string // stage.word, unique in the pipeline
+	Doc  string // one sentence
+}
+
+// As returns the same pass under another name, to run again. It declares no rules.
+func (p Pass) As(name string) Pass {
+	p.Name = name
+	p.Rules = nil
+	return p
+}
+
+// Declares reports whether the pass declares the rule.
+func (p *Pass) Declares(rule string) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Name == rule })
+}
+
+// Context is what a pass may use besides its module.
+type Context struct {
+	Ctx     context.Context
+	Options *Options
+	Targets *target.List
+	Rand    *rand.Rand // seeded from Options.Seed and the pass's name
+
+	pass  *Pass
+	flags any // pointer to a copy of pass.Flags, filled in
+	debug *allFlags
+	stats *PassStats
+	fuel  *fuel
+	off   map[string]bool // rules that are disabled
+}
+
+// Cause appends to the node's causes that this pass applied the rule, and which values,
+// nodes or backends the rule looked at.
+func (c *Context) Cause(n *ir.Node, rule string, operands ...string) {
+	c.CauseChange(n, rule, "", "", operands...)
+}
+
+// CauseChange is Cause with what was there before and what is there now.
+func (c *Context) CauseChange(n *ir.Node, rule, before, after string, operands ...string) {
+	n.Cause(c.NewCause(rule, before, after, operands...))
+}
+
+// NewCause returns a cause for what is not a node, such as a split. An undeclared rule is
+// an error of the pass.
+func (c *Context) NewCause(rule, before, after string, operands ...string) ir.Cause {
+	if !c.pass.Declares(rule) {
+		panic(fmt.Sprintf("passes: internal error: %s uses the rule %q and does not declare it", c.pass.Name, rule))
+	}
+	return ir.Cause{Pass: c.pass.Name, Rule: rule, Operands: operands, Before: before, After: after}
+}
+
+// Count adds n to a counter of the pass; its full name is pass.name.
+func (c *Context) Count(name string, n int64) { c.stats.count(name, n) }
+
+// Allow reports whether the rule may be applied to the node: it is not disabled, and there
+// is fuel left. A pass asks once for each application, just before it makes a change that
+// it may as well leave out.
+func (c *Context) Allow(rule string, n *ir.Node) bool {
+	return !c.off[rule] && c.fuel.take(c.pass.Name, rule, n)
+}
+
+// Enabled reports whether the rule is not disabled; it takes no fuel.
+func (c *Context) Enabled(rule string) bool { return !c.off[rule] }
+
+// Target returns the target that runs the node; nil before assign.
+func (c *Context) Target(n *ir.Node) *target.Descriptor { return c.Targets.Get(n.Backend) }
+
+// Flags returns the flags of the running pass, of the type of its Pass.Flags.
+func Flags[T any](c *Context) T { return *c.flags.(*T) }

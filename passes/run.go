@@ -1,0 +1,322 @@
+package passes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// RunOptions say what Run does with a module.
+type RunOptions struct {
+	Targets *target.List
+	Options Options
+
+	// From is the first pass, empty for the one after the last that ran on the module; To
+	// is the last, empty for the end; Before, if set, is the one before which Run stops.
+	// Passes, if set, names exactly those to run, in that order, instead.
+	From, To, Before string
+	Passes           []string
+
+	// After is called after every pass that ran, with the module as it is then. A dump or
+	// a line of progress is made there.
+	After func(Step, *ir.Module) error
+
+	// ReproDir is the folder where the module is written that made a pass panic or break
+	// the module; empty for none.
+	ReproDir string
+}
+
+// Step is one pass that ran.
+type Step struct {
+	Number  int // counted from 1 in the pipeline; 0 is the import
+	Pass    string
+	Changed bool // whether the text of the module is another; only known where After is set
+	Stats   *PassStats
+	Figures Figures
+}
+
+// InternalError is a bug of the compiler: a pass that panicked or left a module that does
+// not hold what it promises.
+type InternalError struct {
+	Pass, Module string
+	Err          error
+	Stack        string // where it panicked; empty where the verifier objected
+	Repro        string // the file that holds the module as it was before; empty for none
+}
+
+// Error says what went wrong and how to see it again.
+func (e *InternalError) Error() string {
+	text := fmt.Sprintf("internal error: pass %s, module %s: %v", e.Pass, e.Module, e.Err)
+	if e.Repro != "" {
+		text += fmt.Sprintf("\nreproduce with: ggmlc opt --passes %s %s", e.Pass, e.Repro)
+	}
+	return text
+}
+
+// Unwrap returns what the pass panicked with, if that was an error.
+func (e *InternalError) Unwrap() error { return e.Err }
+
+// Run runs passes on m and returns what they counted. It stops at the first pass that
+// fails; an error that is not an *InternalError is of the module's or the options' making.
+func Run(ctx context.Context, m *ir.Module, o RunOptions) (*Stats, error) {
+	r, err := newRunner(m, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.todo {
+		if err := ctx.Err(); err != nil {
+			return r.stats, fmt.Errorf("before pass %s: %w", p.Name, err)
+		}
+		if err := r.pass(ctx, p); err != nil {
+			return r.stats, err
+		}
+	}
+	return r.stats, nil
+}
+
+// runner is the state of one Run.
+type runner struct {
+	o        RunOptions
+	m        *ir.Module
+	todo     []*Pass
+	stats    *Stats
+	targets  *target.List
+	debug    *allFlags
+	fuel     *fuel
+	rulesOff map[string]bool
+	text     string // of m, after the last pass; only kept where it is compared
+}
+
+func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
+	targets, deniedErr := o.Targets.Without(o.Options.Deny)
+	all, debugErr := o.Options.allFlags()
+	off, rulesOff, disableErr := o.Options.disabled()
+	todo, rangeErr := selectPasses(m, &o, off)
+	if err := errors.Join(deniedErr, debugErr, disableErr, rangeErr, checkPins(&o.Options, targets)); err != nil {
+		return nil, err
+	}
+	r := &runner{o: o, m: m, todo: todo, stats: &Stats{}, targets: targets, debug: all, rulesOff: rulesOff}
+	r.fuel = newFuel(all.Fuel)
+	if o.After != nil {
+		r.text = m.String()
+	}
+	return r, nil
+}
+
+func checkPins(o *Options, targets *target.List) error {
+	var errs []error
+	for _, p := range o.Pins {
+		if targets != nil && targets.Get(p.Backend) == nil {
+			errs = append(errs, fmt.Errorf("pin %v: there is no target %s: there are %s", p, p.Backend, targets.Names()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// selectPasses returns what the options ask for, without what is disabled.
+func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*Pass, error) {
+	if o.Passes != nil {
+		return namedPasses(o.Passes)
+	}
+	from, err := firstPass(m, o.From)
+	to, toErr := lastPass(o)
+	if err := errors.Join(err, toErr); err != nil {
+		return nil, err
+	}
+	var todo []*Pass
+	for i := from; i < to; i++ {
+		if p := &pipeline[i]; !off[p.Name] {
+			todo = append(todo, p)
+		}
+	}
+	return todo, nil
+}
+
+func namedPasses(names []string) ([]*Pass, error) {
+	var todo []*Pass
+	var errs []error
+	for _, name := range names {
+		p := Find(name)
+		if p == nil {
+			errs = append(errs, unknownPass(name))
+			continue
+		}
+		todo = append(todo, p)
+	}
+	return todo, errors.Join(errs...)
+}
+
+func unknownPass(name string) error {
+	return fmt.Errorf("there is no pass %q: ggmlc passes lists them", name)
+}
+
+func firstPass(m *ir.Module, from string) (int, error) {
+	if from != "" {
+		i := indexPass(pipeline, from)
+		if i < 0 {
+			return 0, unknownPass(from)
+		}
+		return i, nil
+	}
+	if m.Last == "" || m.Last == "import" {
+		return 0, nil
+	}
+	i := indexPass(pipeline, m.Last)
+	if i < 0 {
+		return 0, fmt.Errorf("module %s was last changed by %q, which is no pass of this version", m.Name, m.Last)
+	}
+	return i + 1, nil
+}
+
+// lastPass returns the index behind the last pass.
+func lastPass(o *RunOptions) (int, error) {
+	name, behind := o.To, 1
+	if o.Before != "" {
+		name, behind = o.Before, 0
+	}
+	if name == "" {
+		return len(pipeline), nil
+	}
+	i := indexPass(pipeline, name)
+	if i < 0 {
+		return 0, unknownPass(name)
+	}
+	return i + behind, nil
+}
+
+// pass runs one pass and all that belongs to it.
+func (r *runner) pass(ctx context.Context, p *Pass) error {
+	if missing := p.Needs &^ r.m.Props; missing != 0 {
+		return fmt.Errorf("pass %s needs a module that is %v; this one, after %s, is not: run the passes before it first", p.Name, missing, r.m.Last)
+	}
+	c, err := r.context(ctx, p)
+	if err != nil {
+		return err
+	}
+	before := r.keep()
+	if err := r.call(c, p); err != nil {
+		return r.failed(p, before, err)
+	}
+	r.m.Props = r.m.Props&^p.Breaks | p.Gives
+	r.m.Last = p.Name
+	if err := r.verify(p); err != nil {
+		return r.failed(p, before, &InternalError{Pass: p.Name, Module: r.m.Name, Err: err})
+	}
+	return r.report(p, c.stats)
+}
+
+func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
+	flags, err := r.o.Options.flags(p)
+	if err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	h.Write([]byte(p.Name))
+	return &Context{
+		Ctx:     ctx,
+		Options: &r.o.Options,
+		Targets: r.targets,
+		Rand:    rand.New(rand.NewPCG(r.o.Options.Seed, h.Sum64())),
+		pass:    p,
+		flags:   flags,
+		debug:   r.debug,
+		stats:   r.stats.add(p.Name),
+		fuel:    r.fuel,
+		off:     r.rulesOff,
+	}, nil
+}
+
+// keep returns the module as it is, for a reproducer. Passes change modules in place, so
+// there has to be a copy.
+func (r *runner) keep() *ir.Module {
+	if r.o.ReproDir == "" {
+		return nil
+	}
+	return r.m.Clone()
+}
+
+// call runs the pass; a panic becomes an *InternalError.
+func (r *runner) call(c *Context, p *Pass) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			cause, ok := x.(error)
+			if !ok {
+				cause = fmt.Errorf("%v", x)
+			}
+			err = &InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: string(debug.Stack())}
+		}
+	}()
+	start, allocs := time.Now(), allocations()
+	err = p.Run(c, r.m)
+	c.stats.Time, c.stats.Allocs = time.Since(start), allocations()-allocs
+	return err
+}
+
+// verify checks that the module holds what it now promises, and that the pass named only
+// rules that it declares.
+func (r *runner) verify(p *Pass) error {
+	errs := []error{ir.Verify(r.m)}
+	for _, f := range r.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			for _, c := range n.Causes {
+				if c.Pass == p.Name && !p.Declares(c.Rule) {
+					errs = append(errs, fmt.Errorf("%v: the rule %q of its cause is not declared", n, c.Rule))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// failed adds what the user needs to an error of a pass.
+func (r *runner) failed(p *Pass, before *ir.Module, err error) error {
+	var bug *InternalError
+	if !errors.As(err, &bug) {
+		return fmt.Errorf("pass %s: %w", p.Name, err)
+	}
+	if before != nil {
+		path := filepath.Join(r.o.ReproDir, "ggmlc-"+p.Name+".ggir")
+		if writeErr := os.WriteFile(path, []byte(before.String()), 0o666); writeErr != nil {
+			return errors.Join(bug, writeErr)
+		}
+		bug.Repro = path
+	}
+	return bug
+}
+
+func (r *runner) report(p *Pass, s *PassStats) error {
+	s.Figures = Measure(r.m)
+	if r.o.After == nil {
+		return nil
+	}
+	text := r.m.String()
+	step := Step{
+		Number:  indexPass(pipeline, p.Name) + 1,
+		Pass:    p.Name,
+		Changed: body(text) != body(r.text),
+		Stats:   s,
+		Figures: s.Figures,
+	}
+	r.text = text
+	return r.o.After(step, r.m)
+}
+
+// body returns the text of a module without the lines that say which pass ran last and
+// what holds, which differ after every pass.
+func body(text string) string {
+	lines := slices.Collect(strings.Lines(text))
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {
+		return strings.HasPrefix(l, "after ") || strings.HasPrefix(l, "props ")
+	}), "")
+}

@@ -1,0 +1,155 @@
+package passes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// pipeline is filled in init: a table whose functions read it would be an initialization
+// cycle.
+var pipeline []Pass
+
+func init() {
+	pipeline = []Pass{
+		shapePass, foldPass, csePass, dcePass, canonicalizePass,
+		fusePass, dcePass.As("dce-fuse"),
+		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
+		splitPass, copyPass, elideCopyPass,
+	}
+	if err := checkTable(pipeline, mustPrecede); err != nil {
+		panic("passes: internal error: " + err.Error())
+	}
+}
+
+// Constraint says that one pass has to run before another, and why.
+type Constraint struct{ Before, After, Why string }
+
+// mustPrecede names only passes of the pipeline; shard and pipeline join with theirs.
+var mustPrecede = []Constraint{
+	{"shape", "fold", "folding needs final shapes"},
+	{"fold", "cse", "equal constants become one value"},
+	{"cse", "dce", "what was merged is dead"},
+	{"canonicalize", "fuse", "the patterns know one spelling of views and operand order"},
+	{"fuse", "dce-fuse", "the pieces of what was fused are dead"},
+	{"dce-fuse", "assign", "nothing dead gets a backend or pulls others to it"},
+	{"fuse", "assign", "a backend is asked about the op that will run"},
+	{"assign", "unfuse", "only then is it known who must run the fused op"},
+	{"unfuse", "pack", "the formats are those of the ops that will run"},
+	{"assign", "pack", "the layout is that of the chosen kernel"},
+	{"pack", "fuse-late", "norms join the quantize nodes that pack made"},
+	{"fuse-late", "dce-late", "the norms that joined are dead"},
+	{"fuse-late", "split", "a fused node has one split"},
+	{"pack", "split", "the nodes it adds need a split, and copies move packed sizes"},
+	{"unfuse", "split", "its pieces may run elsewhere"},
+	{"split", "copy", "a copy belongs to the inputs of a split"},
+	{"copy", "elide-copy", "copies are inserted for correctness, removed for speed"},
+}
+
+// Passes returns the pipeline in order; the slice must not be changed.
+func Passes() []Pass { return pipeline }
+
+// Constraints returns which pass has to precede which, with the reasons.
+func Constraints() []Constraint { return mustPrecede }
+
+// Find returns the pass of that name, or nil.
+func Find(name string) *Pass {
+	if i := indexPass(pipeline, name); i >= 0 {
+		return &pipeline[i]
+	}
+	return nil
+}
+
+// RuleDoc returns the pass that declares the rule, and the rule's sentence; empty if none
+// does.
+func RuleDoc(rule string) (pass, doc string) {
+	for _, p := range pipeline {
+		for _, r := range p.Rules {
+			if r.Name == rule {
+				return p.Name, r.Doc
+			}
+		}
+	}
+	return "", ""
+}
+
+func indexPass(table []Pass, name string) int {
+	return slices.IndexFunc(table, func(p Pass) bool { return p.Name == name })
+}
+
+// checkTable reports every contradiction between a table of passes and the constraints.
+func checkTable(table []Pass, constraints []Constraint) error {
+	return errors.Join(checkNames(table), checkRules(table), checkProps(table), checkOrder(table, constraints))
+}
+
+func checkNames(table []Pass) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, p := range table {
+		switch {
+		case p.Name == "" || p.Doc == "" || p.Run == nil:
+			errs = append(errs, fmt.Errorf("pass %q lacks a name, a doc or a function", p.Name))
+		case seen[p.Name]:
+			errs = append(errs, fmt.Errorf("pass %s is listed twice", p.Name))
+		}
+		seen[p.Name] = true
+	}
+	return errors.Join(errs...)
+}
+
+func checkRules(table []Pass) error {
+	var errs []error
+	owner := make(map[string]string)
+	for _, p := range table {
+		for _, r := range p.Rules {
+			if other, taken := owner[r.Name]; taken {
+				errs = append(errs, fmt.Errorf("rule %s is declared by %s and by %s", r.Name, other, p.Name))
+			}
+			if r.Name == "" || r.Doc == "" {
+				errs = append(errs, fmt.Errorf("pass %s: rule %q lacks a name or a doc", p.Name, r.Name))
+			}
+			owner[r.Name] = p.Name
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkProps walks the table with the properties that hold. It also finds a pass that may
+// be left out although a later one needs what only it gives.
+func checkProps(table []Pass) error {
+	var errs []error
+	have := ir.PropImported
+	var optional ir.Props // given by passes that can be disabled
+	for _, p := range table {
+		if missing := p.Needs &^ have; missing != 0 {
+			errs = append(errs, fmt.Errorf("pass %s needs %v, which no earlier pass gives", p.Name, missing))
+		}
+		if loose := p.Needs & optional; loose != 0 {
+			errs = append(errs, fmt.Errorf("pass %s needs %v, which comes from a pass that can be disabled", p.Name, loose))
+		}
+		if !p.Required {
+			optional |= p.Gives &^ have
+		}
+		have = have&^p.Breaks | p.Gives
+	}
+	return errors.Join(errs...)
+}
+
+func checkOrder(table []Pass, constraints []Constraint) error {
+	var errs []error
+	for _, c := range constraints {
+		before, after := indexPass(table, c.Before), indexPass(table, c.After)
+		switch {
+		case before < 0 || after < 0:
+			errs = append(errs, fmt.Errorf("constraint %s before %s names a pass that is not in the table", c.Before, c.After))
+		case before >= after:
+			errs = append(errs, fmt.Errorf("pass %s has to precede %s: %s", c.Before, c.After, c.Why))
+		}
+		if c.Why == "" {
+			errs = append(errs, fmt.Errorf("constraint %s before %s gives no reason", c.Before, c.After))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,141 @@
+package target
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Anything is the format of a kernel that reads whatever it is given.
+var Anything = Format{Strides: AnyStrides}
+
+// Plain returns the format of dense plain tensors of the dtypes.
+func Plain(ds ...dtype.DType) Format {
+	return Format{DTypes: ds, Layouts: []dtype.Layout{dtype.Plain}}
+}
+
+// Packed returns the format of tensors of the dtypes in a layout.
+func Packed(l dtype.Layout, ds ...dtype.DType) Format {
+	return Format{DTypes: ds, Layouts: []dtype.Layout{l}}
+}
+
+// Holds reports whether a tensor of type t is in the format.
+func (f Format) Holds(t ir.Type) bool {
+	return f.hasDType(t.DType) && f.HasLayout(t.Layout) && f.Strides.Hold(t)
+}
+
+func (f Format) hasDType(d dtype.DType) bool {
+	return f.DTypes == nil || slices.Contains(f.DTypes, d)
+}
+
+// HasLayout reports whether the format allows the layout.
+func (f Format) HasLayout(l dtype.Layout) bool {
+	return f.Layouts == nil || slices.Contains(f.Layouts, l)
+}
+
+// layout returns the layout that pack gives to a tensor of dtype d.
+func (f Format) layout(d dtype.DType) dtype.Layout {
+	if f.HasLayout(dtype.Plain) && len(f.Layouts) == 0 {
+		return dtype.Plain
+	}
+	for _, l := range f.Layouts {
+		if l.Holds(d) {
+			return l
+		}
+	}
+	return dtype.Plain
+}
+
+// Hold reports whether a tensor of type t has strides that are allowed.
+func (s Strides) Hold(t ir.Type) bool {
+	switch {
+	case s == AnyStrides || IsDense(t):
+		return true
+	case s == RowStrides:
+		return hasRowStride(t)
+	}
+	return false
+}
+
+// IsDense reports whether the elements of t follow each other without gaps, in row order.
+// The stride of a dimension of extent 1 does not matter.
+func IsDense(t ir.Type) bool {
+	return t.Strides == nil || followsFrom(t, len(t.Shape), ir.Const(1))
+}
+
+// followsFrom reports whether the outermost n dimensions are dense over inner elements.
+func followsFrom(t ir.Type, n int, inner ir.Dim) bool {
+	for i := n - 1; i >= 0; i-- {
+		if t.Shape[i].Is(1) {
+			continue
+		}
+		if !t.Strides[i].Equal(inner) {
+			return false
+		}
+		inner = inner.Mul(t.Shape[i])
+	}
+	return true
+}
+
+// hasRowStride reports whether the rows of t are dense and equally far apart.
+func hasRowStride(t ir.Type) bool {
+	last := len(t.Shape) - 1
+	if !t.Strides[last].Is(1) && !t.Shape[last].Is(1) {
+		return false
+	}
+	for i := last - 1; i >= 0; i-- {
+		if !t.Shape[i].Is(1) {
+			return followsFrom(t, i, t.Strides[i].Mul(t.Shape[i]))
+		}
+	}
+	return true
+}
+
+// canMake returns why pack cannot bring v into the format; empty if it can. It can
+// quantize f32 values, lay out plain ones and make strided ones dense, as far as the
+// backend has kernels for that; what it does to weights needs no kernel.
+func (d *Descriptor) canMake(v *ir.Value, f Format) string {
+	t, weight := v.Type, isWeight(v)
+	switch {
+	case !f.hasDType(t.DType) && !d.canConvert(t.DType, f):
+		return fmt.Sprintf("is %v, which it does not read", t.DType)
+	case !f.hasDType(t.DType) && !f.HasLayout(t.Layout):
+		return fmt.Sprintf("is %v in layout %v, which it does not read", t.DType, t.Layout)
+	case !f.HasLayout(t.Layout) && !canLayOut(t, f):
+		return fmt.Sprintf("cannot be laid out from %v", t.Layout)
+	case !f.HasLayout(t.Layout) && !weight && !d.Has(ir.OpPack):
+		return "is not a weight and would have to be packed by a kernel"
+	case !f.Strides.Hold(t) && !d.Has(ir.OpCopy):
+		return "is strided, and it cannot make it dense"
+	}
+	return ""
+}
+
+// isWeight reports whether v is a weight itself: views of weights are packed at run time.
+func isWeight(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpWeight }
+
+// canConvert reports whether pack can make one of the format's dtypes from one of dtype
+// from.
+func (d *Descriptor) canConvert(from dtype.DType, f Format) bool {
+	return from == dtype.F32 && slices.Contains(f.DTypes, dtype.Q8A) && d.Has(ir.OpQuantize)
+}
+
+func canLayOut(t ir.Type, f Format) bool {
+	return t.Layout == dtype.Plain && t.Rank() == 2 && f.layout(t.DType) != dtype.Plain
+}
+
+// Want returns the dtype and layout that pack gives to v for a kernel that reads f: its
+// own where the kernel reads them.
+func (f Format) Want(v *ir.Value) (dtype.DType, dtype.Layout) {
+	t := v.Type
+	dt, layout := t.DType, t.Layout
+	if !f.hasDType(dt) {
+		return dtype.Q8A, dtype.Plain
+	}
+	if !f.HasLayout(layout) {
+		layout = f.layout(dt)
+	}
+	return dt, layout
+}

@@ -1,0 +1,197 @@
+package target
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// The field ops is a list, separated by commas, of
+//
+//	*              every op, with operands of any format
+//	NAME           one op, with operands of any format
+//	NAME(F,...)    one op with at most as many operands, in these formats
+//	-NAME          not this op
+//
+// where a format F is * (anything) or dtypes separated by |, then a dot and layouts
+// separated by + unless plain is meant, then /rows or /any where strided operands are
+// read: f32, q8_0|q4_0.r16, f32|f16/any.
+
+func setOps(d *Descriptor, value string) error {
+	d.Rows = nil
+	for _, item := range splitOutside(value, ',') {
+		if err := d.addItem(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Descriptor) addItem(item string) error {
+	if item == "*" {
+		for op := range ir.Ops {
+			if computes(op) {
+				d.Rows = append(d.Rows, Row{Op: op})
+			}
+		}
+		return nil
+	}
+	name, minus := strings.CutPrefix(item, "-")
+	name, formats, _ := strings.Cut(name, "(")
+	op, ok := ir.OpByName(name)
+	if !ok || !computes(op) {
+		return fmt.Errorf("unknown op %q: ggmlc ops lists them", name)
+	}
+	// A row with formats takes the place of one that takes anything.
+	d.Rows = slices.DeleteFunc(d.Rows, func(r Row) bool {
+		return r.Op == op && (minus || r.Args == nil)
+	})
+	if minus {
+		return nil
+	}
+	row := Row{Op: op}
+	if formats != "" {
+		list, closed := strings.CutSuffix(formats, ")")
+		if !closed {
+			return fmt.Errorf("%s: the bracket is not closed", item)
+		}
+		for text := range strings.SplitSeq(list, ",") {
+			f, err := parseFormat(text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", item, err)
+			}
+			row.Args = append(row.Args, f)
+		}
+	}
+	d.Rows = append(d.Rows, row)
+	return nil
+}
+
+// splitOutside splits at sep outside of brackets.
+func splitOutside(s string, sep byte) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '(':
+			depth++
+		case s[i] == ')':
+			depth--
+		case s[i] == sep && depth == 0:
+			parts = append(parts, s[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, s[start:])
+}
+
+func parseFormat(text string) (Format, error) {
+	if text == "*" {
+		return Anything, nil
+	}
+	var f Format
+	text, strides, _ := strings.Cut(text, "/")
+	s := slices.Index(strideNames[:], strides)
+	if s < 0 {
+		return f, fmt.Errorf("unknown strides %q: write /rows or /any", strides)
+	}
+	f.Strides = Strides(s)
+	dtypes, layouts, packed := strings.Cut(text, ".")
+	if dtypes != "*" {
+		for name := range strings.SplitSeq(dtypes, "|") {
+			d, err := dtype.Parse(name)
+			if err != nil {
+				return f, err
+			}
+			f.DTypes = append(f.DTypes, d)
+		}
+	}
+	if !packed {
+		layouts = dtype.Plain.String()
+	}
+	if layouts == "*" {
+		return f, nil
+	}
+	for name := range strings.SplitSeq(layouts, "+") {
+		l, err := dtype.ParseLayout(name)
+		if err != nil {
+			return f, err
+		}
+		f.Layouts = append(f.Layouts, l)
+	}
+	return f, nil
+}
+
+var strideNames = [...]string{Dense: "", RowStrides: "rows", AnyStrides: "any"}
+
+// String returns the format as the text form has it.
+func (f Format) String() string {
+	if f.DTypes == nil && f.Layouts == nil && f.Strides == AnyStrides {
+		return "*"
+	}
+	text := joined(f.DTypes, "|")
+	if layouts := joined(f.Layouts, "+"); layouts != dtype.Plain.String() {
+		text += "." + layouts
+	}
+	if f.Strides != Dense {
+		text += "/" + strideNames[f.Strides]
+	}
+	return text
+}
+
+func joined[T fmt.Stringer](items []T, sep string) string {
+	if items == nil {
+		return "*"
+	}
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.String()
+	}
+	return strings.Join(names, sep)
+}
+
+// String returns the row as the text form has it.
+func (r Row) String() string {
+	if r.Args == nil {
+		return r.Op.String()
+	}
+	return r.Op.String() + "(" + joined(r.Args, ",") + ")"
+}
+
+// opsText prints the rows; where at least half of all ops run with any operands, as * and
+// the missing ones.
+func opsText(d *Descriptor) string {
+	open := make(map[ir.Op]bool)
+	closed := make(map[ir.Op]bool)
+	for _, r := range d.Rows {
+		if r.Args == nil {
+			open[r.Op] = true
+		} else {
+			closed[r.Op] = true
+		}
+	}
+	var items, missing []string
+	total := 0
+	for op := range ir.Ops {
+		if !computes(op) {
+			continue
+		}
+		total++
+		if !open[op] && !closed[op] {
+			missing = append(missing, "-"+op.String())
+		}
+	}
+	if star := 2*len(open) >= total; star {
+		items = append([]string{"*"}, missing...)
+		open = nil
+	}
+	for _, r := range d.Rows {
+		if r.Args != nil || open[r.Op] {
+			items = append(items, r.String())
+		}
+	}
+	return strings.Join(items, ",")
+}
