@@ -24,6 +24,10 @@ type Func struct {
 	// Epochs is the number of epochs, set by partition. Epochs-1 barriers separate them.
 	Epochs int
 
+	// HeadBarrier, of a repeat's body, says that every round begins with a barrier, the
+	// first one included; set by partition.
+	HeadBarrier bool
+
 	nextValue, nextNode int
 	names               map[string]int // how often a base name was used
 }
