@@ -1,0 +1,120 @@
+package tile
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+var packable = []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}
+
+// randomBytes are reproducible bytes.
+func randomBytes(n int) []byte {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
+}
+
+func TestPackRoundTrip(t *testing.T) {
+	for _, d := range packable {
+		for _, n := range []int{1, 2, 15, 16, 17, 33, 48} {
+			for _, k := range []int{32, 64, 96, 160} {
+				plain := randomBytes(n * d.RowBytes(k))
+				packed := make([]byte, dtype.PackedBytes(d, dtype.R16, int64(n), int64(k)))
+				copy(packed, randomBytes(len(packed)))
+				Pack(d, packed, plain, n, k)
+				back := make([]byte, len(plain))
+				Unpack(d, back, packed, n, k)
+				if !bytes.Equal(plain, back) {
+					t.Errorf("%v [%d, %d]: Unpack does not undo Pack", d, n, k)
+				}
+			}
+		}
+	}
+}
+
+// TestPackPlaces looks up single elements where the description of the layout puts them.
+func TestPackPlaces(t *testing.T) {
+	const n, k = 21, 64
+	for _, c := range []struct {
+		d     dtype.DType
+		place func(r, k int) int // of the element's first byte, in the packed form
+		plain func(r, k int) int
+		flip  byte
+	}{
+		{dtype.F32, func(r, i int) int { return r/16*k*64 + (i*16+r%16)*4 }, func(r, i int) int { return (r*k + i) * 4 }, 0},
+		{dtype.F16, func(r, i int) int { return r/16*k*32 + (i*16+r%16)*2 }, func(r, i int) int { return (r*k + i) * 2 }, 0},
+		{dtype.Q8_0, func(r, i int) int { return (r/16*2+i/32)*544 + i%32/4*64 + r%16*4 + i%4 },
+			func(r, i int) int { return (r*2+i/32)*34 + 2 + i%32 }, 0x80},
+		{dtype.Q4_0, func(r, i int) int { return (r/16*2+i/32)*288 + i%16/4*64 + r%16*4 + i%4 },
+			func(r, i int) int { return (r*2+i/32)*18 + 2 + i%16 }, 0},
+	} {
+		plain := randomBytes(n * c.d.RowBytes(k))
+		packed := make([]byte, dtype.PackedBytes(c.d, dtype.R16, n, k))
+		Pack(c.d, packed, plain, n, k)
+		for r := range n {
+			for i := range k {
+				if got, want := packed[c.place(r, i)], plain[c.plain(r, i)]^c.flip; got != want {
+					t.Fatalf("%v: row %d, k %d: byte %#x, want %#x", c.d, r, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestPackPaddingIsZero(t *testing.T) {
+	for _, d := range packable {
+		const n, k = 3, 32
+		packed := randomBytes(PanelBytes(d, k))
+		Pack(d, packed, make([]byte, n*d.RowBytes(k)), n, k)
+		rows := make([]byte, 16*d.RowBytes(k))
+		UnpackPanel(d, rows, packed, 16, k)
+		if !bytes.Equal(rows, make([]byte, len(rows))) {
+			t.Errorf("%v: padding is not zero", d)
+		}
+	}
+}
+
+func TestPackPanelRefuses(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("PackPanel takes a short source")
+		}
+	}()
+	PackPanel(dtype.F32, make([]byte, 64), make([]byte, 60), 16, 1)
+}
+
+func TestTable(t *testing.T) {
+	for _, e := range Table {
+		if !e.Layout.Holds(e.Weight) {
+			t.Errorf("%v has no layout %v", e.Weight, e.Layout)
+		}
+		if got, ok := Activation(e.Weight); !ok || got != e.Activation {
+			t.Errorf("%v weights take %v on %s, %v elsewhere", e.Weight, e.Activation, e.Feature, got)
+		}
+		if e.N0%ColumnGranule != 0 || e.K0 != e.Weight.BlockElems() {
+			t.Errorf("%v on %s: tile of %d columns, step %d", e.Weight, e.Feature, e.N0, e.K0)
+		}
+	}
+	if _, ok := Activation(dtype.I32); ok {
+		t.Error("there is an activation dtype for i32 weights")
+	}
+}
+
+func BenchmarkPackPanel(b *testing.B) {
+	for _, d := range packable {
+		b.Run(d.String(), func(b *testing.B) {
+			const k = 2048
+			src, dst := randomBytes(16*d.RowBytes(k)), make([]byte, PanelBytes(d, k))
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				PackPanel(d, dst, src, 16, k)
+			}
+		})
+	}
+}

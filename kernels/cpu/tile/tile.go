@@ -1,0 +1,70 @@
+// Package tile is what compiler and kernels agree on, as data: which tiles of a matrix
+// product there are, how packed weights lie in memory, and who owns which range of a
+// result. The compiler packs with it, kernels and their tests read with it.
+package tile
+
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
+// Feature names what a processor must have for an implementation. Its values are the
+// names that --cpu and GGMLC_REQUIRE take.
+type Feature string
+
+// The implementations' features, from the least to the most demanding. Each one's set
+// includes the one before it.
+const (
+	Generic    Feature = "generic"    // nothing: pure Go
+	AVX2       Feature = "avx2"       // AVX2, FMA and F16C
+	AVX512     Feature = "avx512"     // AVX-512 F, BW, DQ and VL as well
+	AVX512VNNI Feature = "avx512vnni" // AVX-512 VNNI as well
+)
+
+// Tile is one register tile of y[t, n] = Σk x[t, k]·w[n, k].
+type Tile struct {
+	Weight     dtype.DType  // dtype of w
+	Activation dtype.DType  // dtype of x
+	Layout     dtype.Layout // of w
+	Feature    Feature
+	M0         int // rows of x in the largest tile; smaller ones exist down to 1
+	N0         int // rows of w in the tile used with M0 rows of x
+	V0         int // rows of w in the tile for a single row of x
+	K0         int // step along k
+}
+
+// Table lists the tiles that exist. A weight dtype has one activation dtype and one
+// layout, whatever the processor: packed weights and planned sizes must not depend on it.
+var Table = []Tile{
+	{dtype.F32, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1},
+	{dtype.F32, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1},
+	{dtype.F32, dtype.F32, dtype.R16, AVX512, 8, 32, 128, 1},
+	{dtype.F16, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1},
+	{dtype.F16, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1},
+	{dtype.F16, dtype.F32, dtype.R16, AVX512, 8, 32, 128, 1},
+	{dtype.BF16, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1},
+	{dtype.BF16, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1},
+	{dtype.BF16, dtype.F32, dtype.R16, AVX512, 8, 32, 128, 1},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 16, 16, 32},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 16, 16, 32},
+}
+
+// Activation returns the dtype that x must have for weights of dtype w, and false if
+// there is no matrix product for w.
+func Activation(w dtype.DType) (dtype.DType, bool) {
+	for i := range Table {
+		if Table[i].Weight == w {
+			return Table[i].Activation, true
+		}
+	}
+	return dtype.Invalid, false
+}
+
+// ColumnGranule is the granule of columns of a matrix product's result: the rows of a
+// panel of weights. Ranges of columns begin at its multiples.
+const ColumnGranule = dtype.PanelRows
+
+// BlockGranule is the granule of columns where one operand or the result is quantized:
+// a block's elements share a scale.
+const BlockGranule = 32
