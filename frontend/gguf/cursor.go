@@ -42,11 +42,15 @@ func (c *cursor) need(n uint64, what string) bool {
 	if c.err != nil {
 		return false
 	}
-	if n > c.left() {
-		c.fail(fmt.Errorf("the file ends at 0x%x, inside %s, which needs %d bytes from 0x%x on: the download may be incomplete", c.size, what, n, c.off))
-		return false
+	if n <= c.left() {
+		return true
 	}
-	return true
+	hint := damaged // no download ends that early
+	if n <= uint64(c.size) {
+		hint = "the download may be incomplete"
+	}
+	c.fail(fmt.Errorf("the file ends at 0x%x, inside %s, which needs %d bytes from 0x%x on: %s", c.size, what, n, c.off, hint))
+	return false
 }
 
 // fill makes at least n bytes available, n at most cursorBuf and known to exist.

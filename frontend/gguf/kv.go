@@ -11,7 +11,7 @@ import (
 const (
 	maxKeyBytes = 1<<16 - 1     // "at most 2^16-1 bytes" (gguf.md)
 	minKeyBytes = 8 + 1 + 4 + 1 // name of one byte, type, value of one byte
-	noKeyHint   = "the file may be damaged, or its header counts wrongly"
+	damaged     = "the file may be damaged, or its header counts wrongly"
 	bigStrings  = math.MaxInt / 4 // on 32 bits: more cannot be held in memory
 )
 
@@ -70,7 +70,7 @@ func (f *File) keyError(k *Key, format string, args ...any) error {
 // readKeys reads the metadata and leaves the cursor behind it.
 func (f *File) readKeys(c *cursor, n uint64) error {
 	if n > c.left()/minKeyBytes {
-		return f.fault("header", 16, fmt.Errorf("counts %d keys, more than %d bytes can hold: %s", n, c.left(), noKeyHint))
+		return f.fault("header", 16, fmt.Errorf("counts %d keys, more than %d bytes can hold: %s", n, c.left(), damaged))
 	}
 	for i := range n {
 		k := Key{Offset: c.off}
@@ -96,10 +96,10 @@ func (f *File) checkName(c *cursor, k *Key) error {
 		return c.err
 	}
 	if err := checkText("name", k.Name); err != nil {
-		return fmt.Errorf("%w: %s", err, noKeyHint)
+		return fmt.Errorf("%w: %s", err, damaged)
 	}
 	if first, ok := f.Key(k.Name); ok {
-		return fmt.Errorf("%q is there a second time, after 0x%x: %s", k.Name, first.Offset, noKeyHint)
+		return fmt.Errorf("%q is there a second time, after 0x%x: %s", k.Name, first.Offset, damaged)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (k *Key) readValue(c *cursor) {
 	switch {
 	case c.err != nil:
 	case k.Type >= numValueTypes:
-		c.fail(fmt.Errorf("value type %d is unknown: %s", int32(k.Type), noKeyHint))
+		c.fail(fmt.Errorf("value type %d is unknown: %s", int32(k.Type), damaged))
 	case k.Type == Array:
 		k.readArray(c)
 	case k.Type == String:
@@ -143,7 +143,7 @@ func (k *Key) readArray(c *cursor) {
 	switch {
 	case c.err != nil:
 	case k.Elem >= numValueTypes:
-		c.fail(fmt.Errorf("element type %d is unknown: %s", int32(k.Elem), noKeyHint))
+		c.fail(fmt.Errorf("element type %d is unknown: %s", int32(k.Elem), damaged))
 	case k.Elem == Array:
 		c.fail(fmt.Errorf("an array of arrays is not supported"))
 	case k.Elem == String:
@@ -170,7 +170,7 @@ func (k *Key) readFixed(c *cursor, t ValueType, n uint64) {
 	}
 	for i := uint64(0); i < n && c.err == nil; i++ {
 		if b := c.u8("the value"); b > 1 {
-			c.fail(fmt.Errorf("bool %d is the byte %d, not 0 or 1: %s", i, b, noKeyHint))
+			c.fail(fmt.Errorf("bool %d is the byte %d, not 0 or 1: %s", i, b, damaged))
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (k *Key) readFixed(c *cursor, t ValueType, n uint64) {
 func (k *Key) readStrings(c *cursor, n uint64) {
 	k.value = c.off
 	if n > c.left()/8 { // each has at least its length
-		c.fail(fmt.Errorf("an array of %d strings is longer than the %d bytes that follow: %s", n, c.left(), noKeyHint))
+		c.fail(fmt.Errorf("an array of %d strings is longer than the %d bytes that follow: %s", n, c.left(), damaged))
 		return
 	}
 	for i := uint64(0); i < n; i++ {

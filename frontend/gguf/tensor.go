@@ -90,7 +90,7 @@ func (f *File) ReadTensor(t *Tensor, off int64, buf []byte) error {
 // readTensors reads the tensor table and checks it as a whole.
 func (f *File) readTensors(c *cursor, n uint64) error {
 	if n > c.left()/minTensorBytes {
-		return f.fault("header", 8, fmt.Errorf("counts %d tensors, more than %d bytes can hold: %s", n, c.left(), noKeyHint))
+		return f.fault("header", 8, fmt.Errorf("counts %d tensors, more than %d bytes can hold: %s", n, c.left(), damaged))
 	}
 	var all faults
 	for i := range n {
@@ -131,7 +131,7 @@ func (t *Tensor) read(c *cursor) error {
 	t.Name = c.str(maxTensorName, "the tensor's name")
 	n := c.u32("the number of dimensions")
 	if c.err == nil && (n == 0 || n > maxDims) {
-		c.fail(fmt.Errorf("it has %d dimensions, where 1 to %d are allowed: %s", n, maxDims, noKeyHint))
+		c.fail(fmt.Errorf("it has %d dimensions, where 1 to %d are allowed: %s", n, maxDims, damaged))
 	}
 	if c.err != nil {
 		return nil
@@ -149,7 +149,7 @@ func (t *Tensor) read(c *cursor) error {
 		return err
 	}
 	if off > math.MaxInt64 {
-		return fmt.Errorf("its offset %d is beyond any file: %s", off, noKeyHint)
+		return fmt.Errorf("its offset %d is beyond any file: %s", off, damaged)
 	}
 	t.Offset = int64(off)
 	return t.setShape(dims[:n])
@@ -164,20 +164,20 @@ func (t *Tensor) setShape(dims []uint64) error {
 	total := uint64(1)
 	for i, d := range dims {
 		if d == 0 || d > math.MaxInt64 {
-			return fmt.Errorf("dimension %d of %v is %d: each must be at least 1: %s", i, dims, int64(d), noKeyHint)
+			return fmt.Errorf("dimension %d of %v is %d: each must be at least 1: %s", i, dims, int64(d), damaged)
 		}
 		hi, lo := bits.Mul64(total, d)
 		if hi != 0 || lo > math.MaxInt64 {
-			return fmt.Errorf("dimensions %v have more than 2^63-1 elements: %s", dims, noKeyHint)
+			return fmt.Errorf("dimensions %v have more than 2^63-1 elements: %s", dims, damaged)
 		}
 		total = lo
 	}
 	if dims[0]%uint64(elems) != 0 {
-		return fmt.Errorf("a row has %d elements, no whole number of %v blocks of %d: %s", dims[0], t.Type, elems, noKeyHint)
+		return fmt.Errorf("a row has %d elements, no whole number of %v blocks of %d: %s", dims[0], t.Type, elems, damaged)
 	}
 	hi, size := bits.Mul64(total/uint64(elems), uint64(bytes))
 	if hi != 0 || size > math.MaxInt64 || total > math.MaxInt {
-		return fmt.Errorf("dimensions %v of %v take more bytes than any file has: %s", dims, t.Type, noKeyHint)
+		return fmt.Errorf("dimensions %v of %v take more bytes than any file has: %s", dims, t.Type, damaged)
 	}
 	t.Size = int64(size)
 	for _, d := range slices.Backward(dims) {
@@ -189,7 +189,7 @@ func (t *Tensor) setShape(dims []uint64) error {
 // checkDuplicate refuses a name that is there already.
 func (f *File) checkDuplicate(t *Tensor) error {
 	if first, ok := f.Tensor(t.Name); ok {
-		return fmt.Errorf("a tensor of this name is already there, after 0x%x: %s", first.Entry, noKeyHint)
+		return fmt.Errorf("a tensor of this name is already there, after 0x%x: %s", first.Entry, damaged)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (f *File) checkCount(c *cursor, n uint64) error {
 	if bad := t.read(peek); bad != nil || peek.err != nil || !printable(t.Name) || uint64(t.Offset)%f.alignment != 0 {
 		return nil
 	}
-	return f.fault("header", 8, fmt.Errorf("counts %d tensors, but one named %q follows at 0x%x: %s", n, t.Name, c.off, noKeyHint))
+	return f.fault("header", 8, fmt.Errorf("counts %d tensors, but one named %q follows at 0x%x: %s", n, t.Name, c.off, damaged))
 }
 
 // printable reports whether a name looks like one that somebody chose.
@@ -246,7 +246,7 @@ func (f *File) checkPlace(t *Tensor) error {
 	room := f.size - f.data
 	switch {
 	case uint64(t.Offset)%f.alignment != 0:
-		return fmt.Errorf("its offset %d is no multiple of the alignment %d: %s", t.Offset, f.alignment, noKeyHint)
+		return fmt.Errorf("its offset %d is no multiple of the alignment %d: %s", t.Offset, f.alignment, damaged)
 	case t.Offset > room || t.Size > room-t.Offset:
 		return fmt.Errorf("its %d bytes at offset %d go beyond the %d bytes of data in the file: the download may be incomplete", t.Size, t.Offset, room)
 	}
@@ -265,7 +265,7 @@ func (f *File) checkOverlap(all *faults) {
 			continue
 		}
 		if p := order[i-1]; p.Offset+p.Size > t.Offset {
-			all.add(f.TensorError(t.Name, "its data at 0x%x overlaps that of %q, which ends at 0x%x: %s", t.Offset, p.Name, p.Offset+p.Size, noKeyHint))
+			all.add(f.TensorError(t.Name, "its data at 0x%x overlaps that of %q, which ends at 0x%x: %s", t.Offset, p.Name, p.Offset+p.Size, damaged))
 		}
 	}
 }
