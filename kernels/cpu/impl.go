@@ -1,0 +1,94 @@
+package cpu
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+// rowBinary computes n elements of dst from a and b. dst may be a or b.
+type rowBinary func(dst, a, b unsafe.Pointer, n int)
+
+// rowUnary computes n elements of dst from x. dst may be x if the elements have one size.
+type rowUnary func(dst, x unsafe.Pointer, n int)
+
+// implementation is one full set of inner loops. Exported kernels loop over tiles, rows or
+// runs and call these; an assembly implementation is a copy of a lesser one with faster
+// entries put in.
+type implementation struct {
+	name    tile.Feature
+	present func() bool // whether this processor has the instructions
+
+	matmul [numFormats]tileSet // y = x·wᵀ (+ res)
+	swiglu [numFormats]tileSet // y = silu(x·gateᵀ) * (x·upᵀ)
+
+	binary [numBinary]rowBinary
+	unary  [numUnary]rowUnary
+	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)
+
+	f32ToF16, f16ToF32 rowUnary
+
+	sumSquares func(x unsafe.Pointer, n int) float32
+	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32) // x*scale*w
+	quantize   rowUnary                                             // n elements to q8a
+	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32) // x*scale*w to q8a
+	maxRow     func(x unsafe.Pointer, n int) float32
+	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
+
+	attention attentionLevel
+}
+
+// implementations is the table of all that this build contains, from the least to the
+// most demanding. It is filled here and by nothing else.
+var implementations = builtin()
+
+// active is the implementation that all kernels use.
+var active = best()
+
+// best returns the last implementation whose instructions are present.
+func best() *implementation {
+	chosen := &implementations[0]
+	for i := range implementations {
+		if implementations[i].present() {
+			chosen = &implementations[i]
+		}
+	}
+	return chosen
+}
+
+// Available returns the names of the implementations that this processor can run, from
+// the least to the most demanding; "generic" is always the first.
+func Available() []string {
+	var names []string
+	for i := range implementations {
+		if implementations[i].present() {
+			names = append(names, string(implementations[i].name))
+		}
+	}
+	return names
+}
+
+// Active returns the name of the implementation in use.
+func Active() string { return string(active.name) }
+
+// Best returns the name of the implementation that is chosen at start.
+func Best() string { return string(best().name) }
+
+// Select makes all kernels use the named implementation. It must not be called while a
+// kernel runs: it is for tests, and for a program's start. The error says whether the
+// name is unknown, absent from this build, or beyond this processor.
+func Select(name string) error {
+	for i := range implementations {
+		im := &implementations[i]
+		if string(im.name) != name {
+			continue
+		}
+		if !im.present() {
+			return fmt.Errorf("this processor cannot run the %s kernels: it has %v", name, Available())
+		}
+		active = im
+		return nil
+	}
+	return fmt.Errorf("no kernels named %q in this build: it has %v", name, Available())
+}

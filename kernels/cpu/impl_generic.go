@@ -1,0 +1,24 @@
+package cpu
+
+import "github.com/ggmlc/ggmlc/kernels/cpu/tile"
+
+// genericImplementation is pure Go throughout: what every other one is compared with.
+func genericImplementation() implementation {
+	return implementation{
+		name:       tile.Generic,
+		present:    func() bool { return true },
+		matmul:     genericMatMul,
+		swiglu:     genericSwiGLU,
+		binary:     genericBinary,
+		unary:      genericUnary,
+		scale:      scaleGeneric,
+		f32ToF16:   f32ToF16Generic,
+		f16ToF32:   f16ToF32Generic,
+		sumSquares: sumSquaresGeneric,
+		mulScale:   mulScaleGeneric,
+		quantize:   quantizeGeneric,
+		normQ8A:    normQ8AGeneric,
+		maxRow:     maxRowGeneric,
+		expSum:     expSumGeneric,
+	}
+}

@@ -1,0 +1,4 @@
+package cpu
+
+// builtin lists the implementations of this build: pure Go only.
+func builtin() []implementation { return []implementation{genericImplementation()} }

@@ -1,0 +1,117 @@
+package cpu
+
+import "unsafe"
+
+// format is a weight format of a matrix product.
+type format uint8
+
+const (
+	formatF32 format = iota
+	formatF16
+	formatBF16
+	formatQ8
+	formatQ4
+	numFormats
+)
+
+// shape of a format: how x and a panel of w advance along k.
+var formatShape = [numFormats]struct{ blockLen, xBytes, panelBytes int }{
+	formatF32:  {1, f32Bytes, panelRows * f32Bytes},
+	formatF16:  {1, f32Bytes, panelRows * halfBytes},
+	formatBF16: {1, f32Bytes, panelRows * halfBytes},
+	formatQ8:   {blockLen, q8aBytes, panelRows * q8Bytes},
+	formatQ4:   {blockLen, q8aBytes, panelRows * q4Bytes},
+}
+
+// tileFunc computes a tile of y, of as many rows of x and panels of w as it is made for.
+// Rows of x are xStride bytes apart, rows of dst (and res) dstStride bytes. Each panel
+// has blocks blocks along k and panelBytes bytes. The last panel of the tile has cols
+// columns that exist, 1 to 16; only they are written.
+//
+// In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
+// the tile has one panel.
+type tileFunc func(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int)
+
+// tileSet is what an implementation has for one format. Whatever the tile, an element of
+// y is the same sum in the same order: only so may work be divided anywhere.
+type tileSet []tileGroup
+
+// tileGroup is tiles of one number of panels, for at most maxRows rows of x where that is
+// not 0. Groups stand in order of preference, the last has one panel and any rows.
+type tileGroup struct {
+	panels  int
+	maxRows int
+	tiles   []rowTile // most rows first, the last with one row
+}
+
+type rowTile struct {
+	rows int
+	run  tileFunc
+}
+
+// pick returns the first group for rows rows whose panels do not exceed those left.
+func (s tileSet) pick(rows, panels int) *tileGroup {
+	for i := range s {
+		if g := &s[i]; g.panels <= panels && (g.maxRows == 0 || rows <= g.maxRows) {
+			return g
+		}
+	}
+	panic("cpu: internal error: no tile of one panel")
+}
+
+// pick returns the tile with the most rows that are not more than those left.
+func (g *tileGroup) pick(rows int) *rowTile {
+	for i := range g.tiles {
+		if t := &g.tiles[i]; t.rows <= rows {
+			return t
+		}
+	}
+	panic("cpu: internal error: no tile of one row")
+}
+
+// matmul runs tiles over rows [r0, r1) and columns [c0, c1). Weights are the outer loop:
+// a group of panels is read from memory once and used for all rows.
+func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	if r0 >= r1 || c0 >= c1 {
+		return
+	}
+	set, sh := active.matmul[f], &formatShape[f]
+	blocks := k / sh.blockLen
+	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
+	for c := c0; c < c1; {
+		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
+		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
+		panel := unsafe.Add(w, c/panelRows*panelBytes)
+		for r := r0; r < r1; {
+			t := g.pick(r1 - r)
+			at := r*dstStride + c*f32Bytes
+			aux := res
+			if aux != nil {
+				aux = unsafe.Add(res, at)
+			}
+			t.run(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols)
+			r += t.rows
+		}
+		c += g.panels * panelRows
+	}
+}
+
+// matmulSwiGLU is matmul with two weights.
+func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	if r0 >= r1 {
+		return
+	}
+	g, sh := active.swiglu[f].pick(r1-r0, 1), &formatShape[f]
+	blocks := k / sh.blockLen
+	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
+	for c := c0; c < c1; c += panelRows {
+		cols := min(c1-c, panelRows)
+		at := c / panelRows * panelBytes
+		for r := r0; r < r1; {
+			t := g.pick(r1 - r)
+			t.run(unsafe.Add(dst, r*dstStride+c*f32Bytes), unsafe.Add(x, r*xStride),
+				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols)
+			r += t.rows
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package cpu
+
+import "unsafe"
+
+// Matrix products. All compute rows [r0, r1) and columns [c0, c1) of
+//
+//	y[r, c] = Σ x[r, i]·w[c, i] for i in [0, k)
+//
+// where dst is f32 [*, n], x is [*, k] and w is [n, k] in layout r16 (package tile). c0 is a
+// multiple of 16, c1 one or n. x is f32 for float weights and q8a for quantized ones, whose
+// k is a multiple of 32. dst and x do not overlap.
+//
+// Float products are summed in f32, in order of i. Quantized ones are exact within a block
+// of 32 (integers), scaled and summed in f32 in order of blocks.
+
+// MatMulF32 computes x·wᵀ, plus res if that is not nil, for f32 weights and f32 x.
+// res is f32 [*, n] and may be dst.
+//
+//go:noinline
+func MatMulF32(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmul(formatF32, dst, x, w, res, n, k, r0, r1, c0, c1)
+}
+
+// MatMulF16 computes x·wᵀ, plus res if that is not nil, for f16 weights and f32 x.
+// res is f32 [*, n] and may be dst.
+//
+//go:noinline
+func MatMulF16(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmul(formatF16, dst, x, w, res, n, k, r0, r1, c0, c1)
+}
+
+// MatMulBF16 computes x·wᵀ, plus res if that is not nil, for bf16 weights and f32 x.
+// res is f32 [*, n] and may be dst.
+//
+//go:noinline
+func MatMulBF16(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmul(formatBF16, dst, x, w, res, n, k, r0, r1, c0, c1)
+}
+
+// MatMulQ8_0 computes x·wᵀ, plus res if that is not nil, for q8_0 weights and q8a x.
+// res is f32 [*, n] and may be dst.
+//
+//go:noinline
+func MatMulQ8_0(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmul(formatQ8, dst, x, w, res, n, k, r0, r1, c0, c1)
+}
+
+// MatMulQ4_0 computes x·wᵀ, plus res if that is not nil, for q4_0 weights and q8a x.
+// res is f32 [*, n] and may be dst.
+//
+//go:noinline
+func MatMulQ4_0(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmul(formatQ4, dst, x, w, res, n, k, r0, r1, c0, c1)
+}
+
+// MatMulSwiGLUF32 computes silu(x·wGateᵀ) * (x·wUpᵀ) for f32 weights, both [n, k],
+// and f32 x.
+//
+//go:noinline
+func MatMulSwiGLUF32(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmulSwiGLU(formatF32, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+}
+
+// MatMulSwiGLUF16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for f16 weights, both [n, k],
+// and f32 x.
+//
+//go:noinline
+func MatMulSwiGLUF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmulSwiGLU(formatF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+}
+
+// MatMulSwiGLUBF16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for bf16 weights, both [n, k],
+// and f32 x.
+//
+//go:noinline
+func MatMulSwiGLUBF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmulSwiGLU(formatBF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+}
+
+// MatMulSwiGLUQ8_0 computes silu(x·wGateᵀ) * (x·wUpᵀ) for q8_0 weights, both [n, k],
+// and q8a x.
+//
+//go:noinline
+func MatMulSwiGLUQ8_0(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmulSwiGLU(formatQ8, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+}
+
+// MatMulSwiGLUQ4_0 computes silu(x·wGateᵀ) * (x·wUpᵀ) for q4_0 weights, both [n, k],
+// and q8a x.
+//
+//go:noinline
+func MatMulSwiGLUQ4_0(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	matmulSwiGLU(formatQ4, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+}
+
+// PackF32 lays rows [c0, c1) of the f32 matrix src [n, k] out as r16 in dst, so that a
+// product of two activations can take it for w. c0 is a multiple of 16, c1 one or n; the
+// last panel is padded with zeros.
+//
+//go:noinline
+func PackF32(dst, src unsafe.Pointer, n, k, c0, c1 int) {
+	for c := c0; c < c1; c += panelRows {
+		rows := min(c1-c, panelRows)
+		packPanel(floats(floatAt(dst, c*k), panelRows*k), floats(floatAt(src, c*k), rows*k), rows, k)
+	}
+}
+
+// packPanel transposes rows rows of k elements, and clears the lanes of absent rows.
+func packPanel(dst, src []float32, rows, k int) {
+	for r := range rows {
+		for i, v := range src[r*k : (r+1)*k] {
+			dst[i*panelRows+r] = v
+		}
+	}
+	for r := rows; r < panelRows; r++ {
+		for i := range k {
+			dst[i*panelRows+r] = 0
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// single makes a tile set of one function for one row and one panel.
+func single(f tileFunc) tileSet {
+	return tileSet{{panels: 1, tiles: []rowTile{{1, f}}}}
+}
+
+var genericMatMul = [numFormats]tileSet{
+	formatF32:  single(tileF32Generic),
+	formatF16:  single(tileF16Generic),
+	formatBF16: single(tileBF16Generic),
+	formatQ8:   single(tileQ8Generic),
+	formatQ4:   single(tileQ4Generic),
+}
+
+var genericSwiGLU = [numFormats]tileSet{
+	formatF32:  single(swigluF32Generic),
+	formatF16:  single(swigluF16Generic),
+	formatBF16: single(swigluBF16Generic),
+	formatQ8:   single(swigluQ8Generic),
+	formatQ4:   single(swigluQ4Generic),
+}
+
+// lanes is the sums of one row of x with the rows of a panel.
+type lanes [panelRows]float32
+
+func tileF32Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+	a := dotF32(x, w, blocks)
+	a.store(dst, res, cols)
+}
+
+func tileF16Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+	a := dotF16(x, w, blocks)
+	a.store(dst, res, cols)
+}
+
+func tileBF16Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+	a := dotBF16(x, w, blocks)
+	a.store(dst, res, cols)
+}
+
+func tileQ8Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+	a := dotQ8(x, w, blocks)
+	a.store(dst, res, cols)
+}
+
+func tileQ4Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+	a := dotQ4(x, w, blocks)
+	a.store(dst, res, cols)
+}
+
+func swigluF32Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+	a, b := dotF32(x, gate, blocks), dotF32(x, up, blocks)
+	a.storeSwiGLU(dst, &b, cols)
+}
+
+func swigluF16Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+	a, b := dotF16(x, gate, blocks), dotF16(x, up, blocks)
+	a.storeSwiGLU(dst, &b, cols)
+}
+
+func swigluBF16Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+	a, b := dotBF16(x, gate, blocks), dotBF16(x, up, blocks)
+	a.storeSwiGLU(dst, &b, cols)
+}
+
+func swigluQ8Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+	a, b := dotQ8(x, gate, blocks), dotQ8(x, up, blocks)
+	a.storeSwiGLU(dst, &b, cols)
+}
+
+func swigluQ4Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+	a, b := dotQ4(x, gate, blocks), dotQ4(x, up, blocks)
+	a.storeSwiGLU(dst, &b, cols)
+}
+
+// store writes cols sums, plus res if that is not nil.
+func (a *lanes) store(dst, res unsafe.Pointer, cols int) {
+	out := floats(dst, cols)
+	if res == nil {
+		copy(out, a[:])
+		return
+	}
+	for i, v := range floats(res, cols) {
+		out[i] = v + a[i]
+	}
+}
+
+// storeSwiGLU writes silu(a)*up for cols columns.
+func (a *lanes) storeSwiGLU(dst unsafe.Pointer, up *lanes, cols int) {
+	out := floats(dst, cols)
+	for i := range out {
+		out[i] = silu(a[i]) * up[i]
+	}
+}
+
+func dotF32(x, w unsafe.Pointer, k int) (a lanes) {
+	panel := unsafe.Slice((*lanes)(w), k)
+	for i, v := range floats(x, k) {
+		p := &panel[i]
+		for j := range a {
+			a[j] += float32(v * p[j])
+		}
+	}
+	return a
+}
+
+func dotF16(x, w unsafe.Pointer, k int) (a lanes) {
+	panel := unsafe.Slice((*[panelRows]uint16)(w), k)
+	for i, v := range floats(x, k) {
+		p := &panel[i]
+		for j := range a {
+			a[j] += float32(v * dtype.F16ToF32(p[j]))
+		}
+	}
+	return a
+}
+
+func dotBF16(x, w unsafe.Pointer, k int) (a lanes) {
+	panel := unsafe.Slice((*[panelRows]uint16)(w), k)
+	for i, v := range floats(x, k) {
+		p := &panel[i]
+		for j := range a {
+			a[j] += float32(v * math.Float32frombits(uint32(p[j])<<16))
+		}
+	}
+	return a
+}
+
+// q8aBlock is 32 activations: x ≈ d·q. See ir/dtype for the format.
+type q8aBlock struct {
+	q   [blockLen]int8
+	d   float32
+	sum int32
+}
+
+// q8Panel and q4Panel are a block of k of a panel; see package tile.
+type q8Panel struct {
+	q [blockLen / 4][panelRows][4]uint8
+	d [panelRows]uint16
+}
+
+type q4Panel struct {
+	q [blockLen / 8][panelRows][4]uint8
+	d [panelRows]uint16
+}
+
+func dotQ8(x, w unsafe.Pointer, blocks int) (a lanes) {
+	panel := unsafe.Slice((*q8Panel)(w), blocks)
+	for b, v := range unsafe.Slice((*q8aBlock)(x), blocks) {
+		p := &panel[b]
+		for r := range a {
+			sum := -128 * v.sum
+			for j := range p.q {
+				q := &p.q[j][r]
+				for i, y := range v.q[4*j : 4*j+4] {
+					sum += int32(y) * int32(q[i])
+				}
+			}
+			a[r] += float32(float32(sum) * float32(v.d*dtype.F16ToF32(p.d[r])))
+		}
+	}
+	return a
+}
+
+func dotQ4(x, w unsafe.Pointer, blocks int) (a lanes) {
+	panel := unsafe.Slice((*q4Panel)(w), blocks)
+	for b, v := range unsafe.Slice((*q8aBlock)(x), blocks) {
+		p := &panel[b]
+		for r := range a {
+			sum := -8 * v.sum
+			for j := range p.q {
+				q := &p.q[j][r]
+				for i, y := range v.q[4*j : 4*j+4] {
+					sum += int32(y)*int32(q[i]&15) + int32(v.q[16+4*j+i])*int32(q[i]>>4)
+				}
+			}
+			a[r] += float32(float32(sum) * float32(v.d*dtype.F16ToF32(p.d[r])))
+		}
+	}
+	return a
+}
