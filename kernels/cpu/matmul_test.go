@@ -1,0 +1,225 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
+)
+
+type product = func(dst, x, w, aux unsafe.Pointer, n, k, r0, r1, c0, c1 int)
+
+// products are the matrix products by weight dtype.
+var products = []struct {
+	weight         dtype.DType
+	matmul, swiglu product
+}{
+	{dtype.F32, cpu.MatMulF32, cpu.MatMulSwiGLUF32},
+	{dtype.F16, cpu.MatMulF16, cpu.MatMulSwiGLUF16},
+	{dtype.BF16, cpu.MatMulBF16, cpu.MatMulSwiGLUBF16},
+	{dtype.Q8_0, cpu.MatMulQ8_0, cpu.MatMulSwiGLUQ8_0},
+	{dtype.Q4_0, cpu.MatMulQ4_0, cpu.MatMulSwiGLUQ4_0},
+}
+
+// operands of a product and what they stand for.
+type operands struct {
+	x, w, up, res *kt.Buffer
+	xv, wv, upv   []float64
+	rows, n, k    int
+}
+
+func newOperands(t testing.TB, weight dtype.DType, rows, n, k, misalign int) *operands {
+	rng := kt.Rand(t)
+	act, _ := tile.Activation(weight)
+	x, xv := kt.Encode(t, rng, act, rows*k)
+	w, wv := kt.Encode(t, rng, weight, n*k)
+	up, upv := kt.Encode(t, rng, weight, n*k)
+	return &operands{
+		kt.NewBytes(x, misalign), kt.NewBytes(kt.Pack(weight, w, n, k), misalign),
+		kt.NewBytes(kt.Pack(weight, up, n, k), misalign), kt.NewFloats(kt.Uniform(rng, rows*n), misalign),
+		xv, wv, upv, rows, n, k,
+	}
+}
+
+// dot is row r of x times row c of w, and the sum of magnitudes, which bounds the error.
+func (o *operands) dot(w []float64, r, c int) (sum, magnitude float64) {
+	for i := range o.k {
+		p := o.xv[r*o.k+i] * w[c*o.k+i]
+		sum, magnitude = sum+p, magnitude+math.Abs(p)
+	}
+	return sum, magnitude
+}
+
+// checkMatMul compares y with float64. Each sum may be off by half a unit in the last place
+// for each of its terms, at the size the sum may have had: k·2^-24·Σ|terms|; in practice
+// errors are the root of that. Twice the root plus 2 is allowed.
+func (o *operands) checkMatMul(t *testing.T, y []float32, res bool) {
+	t.Helper()
+	rel := 2 * (math.Sqrt(float64(o.k)) + 2) / (1 << 24)
+	for r := range o.rows {
+		for c := range o.n {
+			want, magnitude := o.dot(o.wv, r, c)
+			if res {
+				want += float64(o.res.Floats()[r*o.n+c])
+				magnitude++
+			}
+			if got := y[r*o.n+c]; !(kt.Tolerance{Abs: rel * magnitude}).Near(got, want) {
+				t.Fatalf("[%d, %d] is %v, want %v ± %v", r, c, got, want, rel*magnitude)
+			}
+		}
+	}
+}
+
+func (o *operands) checkSwiGLU(t *testing.T, y []float32) {
+	t.Helper()
+	for r := range o.rows {
+		for c := range o.n {
+			g, gm := o.dot(o.wv, r, c)
+			u, um := o.dot(o.upv, r, c)
+			want := g / (1 + math.Exp(-g)) * u
+			tol := (gm*math.Abs(u) + um*math.Abs(g) + math.Abs(want)) * 2 * (math.Sqrt(float64(o.k)) + 4) / (1 << 24)
+			if got := y[r*o.n+c]; !(kt.Tolerance{Abs: tol + 1e-30}).Near(got, want) {
+				t.Fatalf("[%d, %d] is %v, want %v ± %v", r, c, got, want, tol)
+			}
+		}
+	}
+}
+
+// sizes of matrix products: every number of rows up to two tiles, partial panels, short k.
+func sizes(weight dtype.DType, f func(rows, n, k int)) {
+	unit := weight.BlockElems()
+	for rows := 1; rows <= 17; rows++ {
+		f(rows, 16*(rows%11)+rows, unit*(1+rows%5))
+	}
+	for n := 1; n <= 150; n += 7 {
+		f(1, n, unit*3)
+		f(3, n, unit)
+	}
+	for k := unit; k <= 40*unit && k <= 400; k += unit {
+		f(9, 33, k)
+		f(1, 65, k)
+	}
+	f(0, 16, unit)
+}
+
+func TestMatMul(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, p := range products {
+			sizes(p.weight, func(rows, n, k int) {
+				t.Run(fmt.Sprintf("%v-%d-%d-%d", p.weight, rows, n, k), func(t *testing.T) {
+					testMatMul(t, p.weight, p.matmul, rows, n, k)
+					testSwiGLU(t, p.weight, p.swiglu, rows, n, k)
+				})
+			})
+		}
+	})
+}
+
+// testMatMul checks a product without and with res, in place, and cut into boxes.
+func testMatMul(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
+	o := newOperands(t, weight, rows, n, k, 4*(rows%3))
+	y := kt.NewBuffer(rows*n*4, 4*(n%5))
+	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, n, k, 0, rows, 0, n)
+	o.checkMatMul(t, y.Floats(), false)
+	y.Check(t, "y")
+
+	sum := kt.NewFloats(o.res.Floats(), 0)
+	f(sum.Pointer(), o.x.Pointer(), o.w.Pointer(), sum.Pointer(), n, k, 0, rows, 0, n)
+	o.checkMatMul(t, sum.Floats(), true)
+	sum.Check(t, "y with res")
+
+	cut, cutSum := kt.NewBuffer(rows*n*4, 0), kt.NewBuffer(rows*n*4, 0)
+	for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
+		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, n, k, b[0], b[1], b[2], b[3])
+		f(cutSum.Pointer(), o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), n, k, b[0], b[1], b[2], b[3])
+	}
+	kt.Same(t, "y in boxes", cut, y)
+	kt.Same(t, "y with res in boxes", cutSum, sum)
+}
+
+// testSwiGLU checks the product with two weights, whole and cut into boxes.
+func testSwiGLU(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
+	o := newOperands(t, weight, rows, n, k, 4*(rows%3))
+	y, cut := kt.NewBuffer(rows*n*4, 4*(n%5)), kt.NewBuffer(rows*n*4, 0)
+	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), n, k, 0, rows, 0, n)
+	o.checkSwiGLU(t, y.Floats())
+	y.Check(t, "swiglu")
+	for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
+		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), n, k, b[0], b[1], b[2], b[3])
+	}
+	kt.Same(t, "swiglu in boxes", cut, y)
+}
+
+// TestMatMulExtremes multiplies the blocks with the largest integers, where 16-bit sums
+// would overflow or saturate first.
+func TestMatMulExtremes(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, p := range products[3:] {
+			for _, sign := range []byte{127, 0x81} {
+				testExtreme(t, p.weight, p.matmul, sign)
+			}
+		}
+	})
+}
+
+func testExtreme(t *testing.T, weight dtype.DType, f product, q byte) {
+	const n, k = 16, 32
+	row := weight.RowBytes(k)
+	plain := make([]byte, n*row)
+	for r := range n {
+		plain[r*row+1] = 0x3c // scale 1
+		for i := 2; i < row; i++ {
+			plain[r*row+i] = []byte{0x80, 0x00, 0xff, 0x7f}[(r+i*(r/8))%4]
+		}
+	}
+	x := make([]byte, dtype.Q8A.Bytes(k))
+	for i := range k {
+		x[i] = q
+	}
+	x[34], x[35] = 0x80, 0x3f // scale 1
+	sum := int32(int8(q)) * k
+	for i := range 4 {
+		x[36+i] = byte(sum >> (8 * i))
+	}
+	xv, wv := make([]float64, k), make([]float64, n*k)
+	if err := dtype.Decode(dtype.Q8A, xv, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := dtype.Decode(weight, wv, plain); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, n)
+	for c := range want {
+		for i, v := range xv {
+			want[c] += v * wv[c*k+i]
+		}
+	}
+	for rows := 1; rows <= 8; rows *= 2 {
+		xs, y := kt.NewBuffer(rows*len(x), 0), kt.NewBuffer(rows*n*4, 0)
+		for r := range rows {
+			copy(xs.Bytes()[r*len(x):], x)
+		}
+		f(y.Pointer(), xs.Pointer(), kt.NewBytes(kt.Pack(weight, plain, n, k), 0).Pointer(), nil, n, k, 0, rows, 0, n)
+		for r := range rows {
+			kt.Compare(t, fmt.Sprintf("%v with %d", weight, int8(q)), y.Floats()[r*n:(r+1)*n], want, kt.Tolerance{Abs: 1e-9})
+		}
+	}
+}
+
+func TestPackF32(t *testing.T) {
+	const n, k = 37, 19
+	src := kt.Uniform(kt.Rand(t), n*k)
+	plain, _ := kt.EncodeValues(t, dtype.F32, src)
+	want := kt.NewBytes(kt.Pack(dtype.F32, plain, n, k), 0)
+	got := kt.NewBuffer(len(want.Bytes()), 4)
+	for _, c := range kt.Cuts(kt.Rand(t), n, tile.ColumnGranule) {
+		cpu.PackF32(got.Pointer(), kt.NewFloats(src, 0).Pointer(), n, k, c[0], c[1])
+	}
+	got.Check(t, "packed")
+	kt.Same(t, "packed", got, want)
+}
