@@ -1,0 +1,146 @@
+// Package mem packs buffers that are live for known intervals of time into one range of
+// addresses: the allocation problem behind an arena, without tensors.
+//
+// [Solve] runs greedy orders first, then a bounded search, and returns the best packing
+// it found beside [Bound], the height that no packing can go below. It is deterministic:
+// effort is counted in steps of the search, not in seconds.
+package mem
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Buffer is a block of memory that is live in the half-open interval [Lower, Upper) of
+// some discrete time.
+type Buffer struct {
+	ID           string
+	Lower, Upper int64 // Lower < Upper
+	Size         int64 // in the unit of the offsets; a buffer of size 0 fits anywhere
+	Align        int64 // the offset is a multiple of it; 0 is 1
+}
+
+// Problem is a set of buffers, of which those that live at the same time must not share
+// addresses. IDs need not be unique; messages alone use them.
+type Problem struct {
+	Buffers []Buffer
+}
+
+// Solution gives each buffer of a problem its offset, in the order of Problem.Buffers.
+type Solution struct {
+	Offsets []int64
+	Height  int64 // largest offset + size: what an arena needs
+}
+
+// Check reports what is wrong with the problem itself, all of it.
+func (p Problem) Check() error {
+	var errs []error
+	var total int64
+	for _, b := range p.Buffers {
+		if err := b.check(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		// Sums of sizes, with the gaps that alignment can cost, must not overflow.
+		if b.Size > math.MaxInt64/4-total-b.align() {
+			errs = append(errs, fmt.Errorf("buffer %q: with it the sum of all sizes exceeds %d", b.ID, int64(math.MaxInt64/4)))
+			break
+		}
+		total += b.Size + b.align()
+	}
+	return errors.Join(errs...)
+}
+
+func (b Buffer) check() error {
+	switch {
+	case b.Lower >= b.Upper:
+		return fmt.Errorf("buffer %q: its interval [%d,%d) is empty", b.ID, b.Lower, b.Upper)
+	case b.Size < 0:
+		return fmt.Errorf("buffer %q: its size is %d", b.ID, b.Size)
+	case b.Align < 0:
+		return fmt.Errorf("buffer %q: its alignment is %d", b.ID, b.Align)
+	}
+	return nil
+}
+
+func (b Buffer) align() int64 { return max(b.Align, 1) }
+
+// meets reports whether both buffers are live at some instant.
+func (b Buffer) meets(c Buffer) bool { return b.Lower < c.Upper && c.Lower < b.Upper }
+
+// Validate reports all that is wrong with s as a solution of p: offsets that are missing,
+// negative or misaligned, buffers above capacity (0 is no limit), buffers that overlap.
+func (p Problem) Validate(s Solution, capacity int64) error {
+	if len(s.Offsets) != len(p.Buffers) {
+		return fmt.Errorf("%d offsets for %d buffers", len(s.Offsets), len(p.Buffers))
+	}
+	var errs []error
+	for i, b := range p.Buffers {
+		if err := validatePlace(b, s.Offsets[i], capacity); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if h := p.height(s.Offsets); h != s.Height {
+		errs = append(errs, fmt.Errorf("the height is %d, not %d", h, s.Height))
+	}
+	return errors.Join(append(errs, p.overlaps(s.Offsets)...)...)
+}
+
+func validatePlace(b Buffer, offset, capacity int64) error {
+	switch {
+	case offset < 0:
+		return fmt.Errorf("buffer %q: its offset is %d", b.ID, offset)
+	case offset%b.align() != 0:
+		return fmt.Errorf("buffer %q: its offset %d is no multiple of %d", b.ID, offset, b.align())
+	case capacity > 0 && offset > capacity-b.Size:
+		return fmt.Errorf("buffer %q: %d bytes at %d exceed the capacity %d", b.ID, b.Size, offset, capacity)
+	}
+	return nil
+}
+
+// overlaps compares neighbours in order of their start only as long as they can meet.
+func (p Problem) overlaps(offsets []int64) (errs []error) {
+	byStart := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
+	for k, i := range byStart {
+		b := p.Buffers[i]
+		for _, j := range byStart[k+1:] {
+			c := p.Buffers[j]
+			if c.Lower >= b.Upper {
+				break
+			}
+			if offsets[i] < offsets[j]+c.Size && offsets[j] < offsets[i]+b.Size {
+				errs = append(errs, fmt.Errorf("buffers %q and %q overlap", b.ID, c.ID))
+			}
+		}
+	}
+	return errs
+}
+
+func (p Problem) height(offsets []int64) int64 {
+	var h int64
+	for i, b := range p.Buffers {
+		h = max(h, offsets[i]+b.Size)
+	}
+	return h
+}
+
+// order returns the indices below n sorted by compare, ties by index.
+func order(n int, compare func(i, j int) int) []int {
+	idx := make([]int, n)
+	for i := range idx {
+		idx[i] = i
+	}
+	slices.SortStableFunc(idx, compare)
+	return idx
+}
+
+// alignUp rounds x up to a multiple of align.
+func alignUp(x, align int64) int64 {
+	if align == 1 {
+		return x
+	}
+	return (x + align - 1) / align * align
+}

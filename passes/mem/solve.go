@@ -1,0 +1,182 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Options bound the effort of Solve.
+type Options struct {
+	// MaxSteps is the number of decisions that the search may try; 0 means
+	// DefaultSteps, a negative number no search at all.
+	MaxSteps int64
+
+	// Capacity is the height that is enough; 0 asks for the lowest packing that is found.
+	Capacity int64
+}
+
+// DefaultSteps is the search's budget where none is given: some seconds at most.
+const DefaultSteps = 1 << 18
+
+// maxSearched is the most buffers of one connected part that the search takes: its
+// memory grows with the square.
+const maxSearched = 4096
+
+// Stats says how a solution was found and how good it can be.
+type Stats struct {
+	Bound       int64 // no packing is lower: largest sum of sizes live at once
+	Setters     []int // indices of the buffers that set Bound, largest first
+	Greedy      int64 // height of the best greedy packing
+	GreedyOrder string
+	Steps       int64 // decisions tried by the search
+	Restarts    int64
+	Cancelled   bool // the context ended the search: another run may find another packing
+
+	// Proved is set where the search has shown that no packing is lower than the
+	// solution, or, with a capacity, that none fits; a height equal to Bound needs no
+	// such proof.
+	Proved bool
+}
+
+// CapacityError says that no packing within the capacity was found.
+type CapacityError struct {
+	Capacity, Bound, Best int64
+	Proved                bool // that there is none
+}
+
+// Error says what is missing.
+func (e *CapacityError) Error() string {
+	switch {
+	case e.Bound > e.Capacity:
+		return fmt.Sprintf("capacity %d: buffers that live at the same time need %d", e.Capacity, e.Bound)
+	case e.Proved:
+		return fmt.Sprintf("capacity %d: no packing exists; the best one found needs %d", e.Capacity, e.Best)
+	}
+	return fmt.Sprintf("capacity %d: the best packing found needs %d (bound %d); more steps may find a better one", e.Capacity, e.Best, e.Bound)
+}
+
+// Solve packs the buffers of p. The packing returned is the best one found, greedy ones
+// included, and valid even where the error is a [*CapacityError]; other errors mean that
+// the problem itself is wrong. Equal arguments give equal results unless ctx ends first.
+func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error) {
+	if err := p.Check(); err != nil {
+		return Solution{}, Stats{}, err
+	}
+	var stats Stats
+	best, name := Greedy(p)
+	stats.Greedy, stats.GreedyOrder = best.Height, name
+	stats.Bound, stats.Setters = Bound(p)
+
+	goal := stats.Bound
+	if opts.Capacity > 0 {
+		goal = max(goal, opts.Capacity)
+	}
+	if opts.Capacity == 0 || stats.Bound <= opts.Capacity {
+		improve(ctx, p, &best, goal, budget(opts), opts.Capacity > 0, &stats)
+	}
+	if opts.Capacity > 0 && best.Height > opts.Capacity {
+		return best, stats, &CapacityError{opts.Capacity, stats.Bound, best.Height, stats.Proved}
+	}
+	return best, stats, nil
+}
+
+func budget(opts Options) int64 {
+	if opts.MaxSteps == 0 {
+		return DefaultSteps
+	}
+	return max(opts.MaxSteps, 0)
+}
+
+// improve searches each independent part of p that is higher than goal.
+func improve(ctx context.Context, p Problem, best *Solution, goal, steps int64, fixed bool, stats *Stats) {
+	proved := true
+	for _, part := range parts(p) {
+		sub := Problem{Buffers: make([]Buffer, len(part))}
+		offsets := make([]int64, len(part))
+		for k, i := range part {
+			sub.Buffers[k], offsets[k] = p.Buffers[i], best.Offsets[i]
+		}
+		a := &attempt{ctx: ctx, p: sub, best: Solution{offsets, sub.height(offsets)}, steps: steps, stats: stats}
+		switch {
+		case a.best.Height <= goal:
+			continue
+		case len(part) > maxSearched || steps == 0:
+			proved = false
+			continue
+		case fixed:
+			proved = a.try(goal, steps) && proved
+		default:
+			proved = a.minimise(goal) && proved
+		}
+		steps = a.steps
+		for k, i := range part {
+			best.Offsets[i] = a.best.Offsets[k]
+		}
+	}
+	best.Height = p.height(best.Offsets)
+	stats.Proved = proved && best.Height > goal
+}
+
+// parts returns the buffers of p with a size, cut where no buffer spans the cut.
+func parts(p Problem) (parts [][]int) {
+	idx := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
+	idx = slices.DeleteFunc(idx, func(i int) bool { return p.Buffers[i].Size == 0 })
+	var end int64
+	for _, i := range idx {
+		b := p.Buffers[i]
+		if len(parts) == 0 || b.Lower >= end {
+			parts = append(parts, nil)
+			end = b.Upper
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], i)
+		end = max(end, b.Upper)
+	}
+	return parts
+}
+
+// attempt improves the packing of one part within a budget.
+type attempt struct {
+	ctx   context.Context
+	p     Problem
+	best  Solution
+	steps int64 // left
+	stats *Stats
+}
+
+// minimise lowers the packing as far as goal: first straight at the goal, which is where
+// the lowest packing usually lies, then by bisection with half of what is left each time.
+// It reports whether it proved that the packing cannot be lower.
+func (a *attempt) minimise(goal int64) (proved bool) {
+	proven := goal // no packing below it, or none is wanted
+	for low := goal; low < a.best.Height && a.steps > 0 && !a.stats.Cancelled; {
+		capacity := low
+		if low > goal {
+			capacity = low + (a.best.Height-low)/2
+		}
+		if a.try(capacity, (a.steps+1)/2) {
+			proven = capacity + 1
+		}
+		if a.best.Height > capacity {
+			low = capacity + 1
+		}
+	}
+	return a.best.Height <= proven
+}
+
+// try searches for a packing within a capacity and reports whether it proved that there
+// is none.
+func (a *attempt) try(capacity, steps int64) (impossible bool) {
+	s := newSearch(a.p, capacity)
+	s.halt = func() bool { return a.ctx.Err() != nil }
+	got := s.run(steps)
+	a.steps -= s.tried
+	a.stats.Steps += s.tried
+	a.stats.Restarts += s.restarts
+	if got == solved {
+		a.best = Solution{slices.Clone(s.low), a.p.height(s.low)}
+	}
+	a.stats.Cancelled = a.stats.Cancelled || got == stopped && a.ctx.Err() != nil
+	return got == failed
+}

@@ -1,0 +1,224 @@
+package mem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestSolveEqualsBruteForce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	harder := 0
+	for i := range 1500 {
+		p := randomProblem(rng, 1+rng.IntN(6), 8, 9, i%3 == 0)
+		want := lowest(p)
+		s, stats, err := Solve(t.Context(), p, Options{})
+		if err != nil {
+			t.Fatalf("%+v: %v", p, err)
+		}
+		if err := p.Validate(s, want); err != nil || s.Height != want {
+			t.Fatalf("%+v: height %d, want %d: %v", p, s.Height, want, err)
+		}
+		if s.Height > stats.Bound && !stats.Proved {
+			t.Errorf("%+v: height %d above the bound %d, yet nothing proved", p, s.Height, stats.Bound)
+		}
+		if stats.Greedy > want {
+			harder++
+		}
+	}
+	if harder == 0 {
+		t.Error("greedy solved everything: the search was not tested")
+	}
+}
+
+// lowest returns the least height of any packing: each is reached by letting the buffers
+// fall one after another in some order.
+func lowest(p Problem) int64 {
+	offsets := make([]int64, len(p.Buffers))
+	best := int64(1 << 62)
+	var drop func(placed []int)
+	drop = func(placed []int) {
+		if len(placed) == len(p.Buffers) {
+			best = min(best, p.height(offsets))
+			return
+		}
+		for i, b := range p.Buffers {
+			if slices.Contains(placed, i) {
+				continue
+			}
+			var top int64
+			for _, j := range placed {
+				if b.meets(p.Buffers[j]) {
+					top = max(top, offsets[j]+p.Buffers[j].Size)
+				}
+			}
+			offsets[i] = alignUp(top, b.align())
+			drop(append(slices.Clone(placed), i))
+		}
+	}
+	drop(nil)
+	return best
+}
+
+// randomProblem returns n buffers within times and sizes.
+func randomProblem(rng *rand.Rand, n int, times, sizes int64, aligned bool) Problem {
+	var p Problem
+	for i := range n {
+		b := Buffer{ID: fmt.Sprint(i), Lower: rng.Int64N(times), Size: rng.Int64N(sizes)}
+		b.Upper = b.Lower + 1 + rng.Int64N(times-b.Lower)
+		if aligned {
+			b.Align = 1 << rng.IntN(3)
+		}
+		p.Buffers = append(p.Buffers, b)
+	}
+	return p
+}
+
+// sliced returns a problem that has a packing without any gap: a rectangle, cut at random.
+func sliced(rng *rand.Rand, times, height int64, cuts int) Problem {
+	rects := []Buffer{{Upper: times, Size: height}}
+	for range cuts {
+		i := rng.IntN(len(rects))
+		r := rects[i]
+		if w := r.Upper - r.Lower; w > 1 && rng.IntN(2) == 0 {
+			at := r.Lower + 1 + rng.Int64N(w-1)
+			rects[i].Upper = at
+			rects = append(rects, Buffer{Lower: at, Upper: r.Upper, Size: r.Size})
+		} else if r.Size > 1 {
+			at := 1 + rng.Int64N(r.Size-1)
+			rects[i].Size = at
+			rects = append(rects, Buffer{Lower: r.Lower, Upper: r.Upper, Size: r.Size - at})
+		}
+	}
+	for i := range rects {
+		rects[i].ID = fmt.Sprint(i)
+	}
+	return Problem{rects}
+}
+
+func TestSolveFindsPackingsWithoutGaps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 30 {
+		p := sliced(rng, 60, 200, 60)
+		s, stats, err := Solve(t.Context(), p, Options{Capacity: 200})
+		if err != nil {
+			t.Fatalf("%d buffers, greedy %d: %v after %d steps", len(p.Buffers), stats.Greedy, err, stats.Steps)
+		}
+		if err := p.Validate(s, 200); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSolveProvesThatNothingFits(t *testing.T) {
+	// Each of three buffers can start at 0 or 4 only, and at most two live at a time: yet
+	// a, which meets both others, needs one of the places and they the other.
+	fits := []Buffer{{"a", 0, 4, 3, 4}, {"b", 0, 2, 3, 4}, {"c", 2, 4, 3, 4}}
+	s, _, err := Solve(t.Context(), Problem{fits}, Options{Capacity: 7})
+	if err != nil || s.Height != 7 {
+		t.Fatalf("height %d, error %v", s.Height, err)
+	}
+
+	// A fourth one that lives at some instant of all three needs a third place.
+	p := Problem{append(fits, Buffer{"d", 1, 3, 3, 4})}
+	s, stats, err := Solve(t.Context(), p, Options{Capacity: 10})
+	var capacity *CapacityError
+	if !errors.As(err, &capacity) || !capacity.Proved || !stats.Proved || s.Height != 11 {
+		t.Fatalf("height %d, proved %v, error %v", s.Height, stats.Proved, err)
+	}
+	if want := "capacity 10: no packing exists; the best one found needs 11"; err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+	if err := p.Validate(s, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSolveErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		p    Problem
+		opts Options
+		want string
+	}{
+		{"bad problem", Problem{[]Buffer{{ID: "a", Lower: 2, Upper: 2}, {ID: "b", Upper: 1, Size: -1}}}, Options{},
+			"buffer \"a\": its interval [2,2) is empty\nbuffer \"b\": its size is -1"},
+		{"alignment", Problem{[]Buffer{{ID: "a", Upper: 1, Align: -2}}}, Options{}, `buffer "a": its alignment is -2`},
+		{"huge", Problem{[]Buffer{{ID: "a", Upper: 1, Size: 1 << 62}}}, Options{},
+			`buffer "a": with it the sum of all sizes exceeds 2305843009213693951`},
+		{"bound", Problem{[]Buffer{{ID: "a", Upper: 1, Size: 9}}}, Options{Capacity: 8},
+			"capacity 8: buffers that live at the same time need 9"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := Solve(t.Context(), tt.p, tt.opts)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSolveIsDeterministicAndBounded(t *testing.T) {
+	p := sliced(rand.New(rand.NewPCG(7, 8)), 200, 5000, 400)
+	first, stats, _ := Solve(t.Context(), p, Options{MaxSteps: 5000})
+	if stats.Steps > 5000 {
+		t.Errorf("%d steps, want at most 5000", stats.Steps)
+	}
+	second, _, _ := Solve(t.Context(), p, Options{MaxSteps: 5000})
+	if !slices.Equal(first.Offsets, second.Offsets) {
+		t.Error("two runs differ")
+	}
+	if err := p.Validate(first, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSolveStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := sliced(rand.New(rand.NewPCG(7, 8)), 200, 5000, 400)
+	s, stats, err := Solve(ctx, p, Options{MaxSteps: 1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Validate(s, 0); err != nil || s.Height != stats.Greedy || !stats.Cancelled {
+		t.Errorf("height %d, greedy %d, cancelled %v: %v", s.Height, stats.Greedy, stats.Cancelled, err)
+	}
+}
+
+func TestSolveWithoutSearchIsGreedy(t *testing.T) {
+	p := sliced(rand.New(rand.NewPCG(7, 8)), 200, 5000, 400)
+	s, stats, err := Solve(t.Context(), p, Options{MaxSteps: -1})
+	if err != nil || s.Height != stats.Greedy || stats.Steps != 0 || stats.Proved {
+		t.Errorf("height %d, stats %+v, error %v", s.Height, stats, err)
+	}
+}
+
+func TestSolveEmpty(t *testing.T) {
+	for _, p := range []Problem{{}, {[]Buffer{{ID: "nothing", Upper: 1}}}} {
+		s, stats, err := Solve(t.Context(), p, Options{})
+		if err != nil || s.Height != 0 || stats.Bound != 0 {
+			t.Errorf("%v: height %d, bound %d, error %v", p, s.Height, stats.Bound, err)
+		}
+	}
+}
+
+func TestLuby(t *testing.T) {
+	want := []int64{1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8}
+	for i, w := range want {
+		if got := luby(int64(i + 1)); got != w {
+			t.Errorf("luby(%d) = %d, want %d", i+1, got, w)
+		}
+	}
+}
+
+func BenchmarkGreedy(b *testing.B) {
+	p := sliced(rand.New(rand.NewPCG(7, 8)), 2000, 1<<30, 4000)
+	for b.Loop() {
+		Greedy(p)
+	}
+}
