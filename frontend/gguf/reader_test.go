@@ -31,6 +31,9 @@ func TestSmall(t *testing.T) {
 	if v, err := f.Floats("f"); !reflect.DeepEqual(v, []float64{1, 0}) || err != nil {
 		t.Error(v, err)
 	}
+	if v, err := f.Float32s("f"); !reflect.DeepEqual(v, []float32{1, 0}) || err != nil {
+		t.Error(v, err)
+	}
 	one, ok := f.Tensor("one")
 	if !ok || !reflect.DeepEqual(one.Shape, []int{3, 2}) || one.Size != 24 || one.Rows() != 3 || one.RowBytes() != 8 {
 		t.Errorf("%+v", one)
@@ -62,6 +65,8 @@ func TestWrongType(t *testing.T) {
 		{second(f.Strings("f")), `is an array of 2 x f32, where an array of strings is needed`},
 		{second(f.Ints("s")), `is an array of 3 x string, where an array of integers is needed`},
 		{second(f.Floats("s")), `an array of floats is needed`},
+		{second(f.Int32s("f")), `is an array of 2 x f32, where an array of i32 is needed`},
+		{second(f.Float32s("s")), `is an array of 3 x string, where an array of f32 is needed`},
 		{second(f.Bools("s")), `an array of bools is needed`},
 		{second(f.Bool("a")), `is a u32, where a bool is needed`},
 		{second(f.String("b")), `is a bool, where a string is needed`},
@@ -106,6 +111,10 @@ func TestIntegers(t *testing.T) {
 	f := mustRead(t, oneKey("k", Uint64).u64(1<<64-1))
 	if v, err := f.Uint("k"); v != 1<<64-1 || err != nil {
 		t.Error(v, err)
+	}
+	f = mustRead(t, oneKey("k", Array).u32(uint32(Uint32)).u64(2).u32(5).u32(1<<31))
+	if _, err := f.Int32s("k"); err == nil || !strings.Contains(err.Error(), "element 1 is 2147483648") {
+		t.Error(err)
 	}
 	f = mustRead(t, oneKey("k", Array).u32(uint32(Uint64)).u64(1).u64(1<<63))
 	if _, err := f.Ints("k"); err == nil || !strings.Contains(err.Error(), "element 0 is 9223372036854775808") {

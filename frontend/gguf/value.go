@@ -136,6 +136,44 @@ func (f *File) Floats(name string) ([]float64, error) {
 	return list, nil
 }
 
+// Int32s returns an array of i32, or of u32 whose elements fit. Other widths are refused:
+// where a format says i32, readers of other programs would take them for something else.
+func (f *File) Int32s(name string) ([]int32, error) {
+	k, err := f.array(name, "an array of i32", func(e ValueType) bool { return e == Int32 || e == Uint32 })
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.valueBytes(k)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]int32, k.Count)
+	for i := range list {
+		list[i] = int32(le.Uint32(b[4*i:]))
+		if list[i] < 0 && k.Elem == Uint32 {
+			return nil, f.keyError(k, "element %d is %d: at most %d is supported", i, uint32(list[i]), math.MaxInt32)
+		}
+	}
+	return list, nil
+}
+
+// Float32s returns an array of f32.
+func (f *File) Float32s(name string) ([]float32, error) {
+	k, err := f.array(name, "an array of f32", func(e ValueType) bool { return e == Float32 })
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.valueBytes(k)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]float32, k.Count)
+	for i := range list {
+		list[i] = math.Float32frombits(le.Uint32(b[4*i:]))
+	}
+	return list, nil
+}
+
 // Bools returns an array of bools.
 func (f *File) Bools(name string) ([]bool, error) {
 	k, err := f.array(name, "an array of bools", func(e ValueType) bool { return e == Bool })

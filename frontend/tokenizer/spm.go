@@ -1,0 +1,166 @@
+package tokenizer
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// The ids that SentencePiece gives by default, and llama.cpp assumes, where the file has none.
+const (
+	defaultUNK = 0
+	defaultBOS = 1
+	defaultEOS = 2
+)
+
+// endTexts are tokens that end a turn or a message in the models that have them. Files made
+// before the keys for them existed name only one of them, as eos (llama-vocab.cpp, where the
+// list is that of special_eog_ids).
+var endTexts = []string{
+	"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
+	"<|end_of_text|>", "<EOT>", "_<EOT>", "<end_of_utterance>",
+}
+
+// readSPM reads a SentencePiece vocabulary with scores.
+func (r *reader) readSPM() (*token.Table, error) {
+	tokens, err := r.src.Strings(keyTokens)
+	if err != nil {
+		return nil, err
+	}
+	n := len(tokens)
+	t := &token.Table{
+		Tokens:   tokens,
+		Scores:   r.scores(n),
+		Types:    r.types(n),
+		BOS:      r.id(keyBOS, defaultBOS, n),
+		EOS:      r.id(keyEOS, defaultEOS, n),
+		UNK:      r.id(keyUNK, defaultUNK, n),
+		AddEOS:   r.bool(keyAddEOS, false),
+		AddSpace: r.bool(keyAddSpace, true),
+	}
+	t.AddBOS = r.bool(keyAddBOS, t.BOS != token.None)
+	r.checkCount(n)
+	if r.join() == nil { // what follows needs scores and types of the right length
+		r.checkAdded(t)
+		r.checkTokens(t)
+		r.checkBytes(t)
+		t.EOG = r.ends(t)
+	}
+	if err := r.join(); err != nil {
+		return nil, err
+	}
+	// What is left for Encode to find, such as equal texts, is a fault of the tokens.
+	if _, err := t.Encode(); err != nil {
+		return nil, r.src.KeyError(keyTokens, "%w: convert the model again", err)
+	}
+	return t, nil
+}
+
+// checkCount compares the number of tokens with the embedding.
+func (r *reader) checkCount(n int) {
+	switch {
+	case n == 0:
+		r.fail(keyTokens, "is empty: the model has no tokens")
+	case r.rows != 0 && n != r.rows:
+		r.fail(keyTokens, "has %d tokens, but the embedding has %d rows: the file was put together wrongly; convert the model again", n, r.rows)
+	}
+}
+
+// scores reads the scores. A file without any is unusable: every merge would be a tie.
+func (r *reader) scores(n int) []float32 {
+	s, err := r.src.Float32s(keyScores)
+	if err != nil {
+		r.add(err)
+	} else if len(s) != n {
+		r.fail(keyScores, "has %d scores for %d tokens: convert the model again", len(s), n)
+	}
+	return s
+}
+
+// types reads the token types; without the key all are normal.
+func (r *reader) types(n int) []token.Type {
+	list := make([]token.Type, n)
+	if !r.src.Has(keyTypes) {
+		for i := range list {
+			list[i] = token.Normal
+		}
+		return list
+	}
+	values, err := r.src.Int32s(keyTypes)
+	if err != nil {
+		r.add(err)
+		return list
+	}
+	if len(values) != n {
+		r.fail(keyTypes, "has %d types for %d tokens: convert the model again", len(values), n)
+		return list
+	}
+	for i, v := range values {
+		if v < int32(token.Undefined) || v > int32(token.Byte) {
+			r.fail(keyTypes, "token %d has type %d, where 0 to 6 are known: convert the model again", i, v)
+			continue
+		}
+		list[i] = token.Type(v)
+	}
+	return list
+}
+
+// checkAdded checks that the tokens that are to be added to texts exist.
+func (r *reader) checkAdded(t *token.Table) {
+	if t.AddBOS && t.BOS == token.None {
+		r.fail(keyAddBOS, "is true, but the vocabulary has no beginning-of-text token: set %s or convert the model again", keyBOS)
+	}
+	if t.AddEOS && t.EOS == token.None {
+		r.fail(keyAddEOS, "is true, but the vocabulary has no end-of-text token: set %s or convert the model again", keyEOS)
+	}
+}
+
+// checkTokens checks texts and scores one by one.
+func (r *reader) checkTokens(t *token.Table) {
+	for id, s := range t.Tokens {
+		switch {
+		case len(s) > token.MaxTokenBytes:
+			r.fail(keyTokens, "token %d is %d bytes long, more than the %d that are supported: the file may be damaged", id, len(s), token.MaxTokenBytes)
+		case !utf8.ValidString(s):
+			r.fail(keyTokens, "token %d, %q, is not UTF-8: convert the model again", id, s)
+		}
+		if t.Scores[id] != t.Scores[id] {
+			r.fail(keyScores, "the score of token %d is NaN: convert the model again", id)
+		}
+		if _, ok := token.ParseByte(s); t.Types[id] == token.Byte && !ok {
+			r.fail(keyTokens, "token %d is a byte token, but its text %.20q is not of the form <0x0A>: convert the model again", id, s)
+		}
+	}
+}
+
+// checkBytes checks that every text can be encoded: what has no token is spelled in bytes,
+// or else becomes the unknown token.
+func (r *reader) checkBytes(t *token.Table) {
+	if t.UNK != token.None {
+		return
+	}
+	var has [256]bool
+	for id, s := range t.Tokens {
+		if b, ok := token.ParseByte(s); ok && t.Types[id] == token.Byte {
+			has[b] = true
+		}
+	}
+	if missing := slices.Index(has[:], false); missing >= 0 {
+		r.fail(keyTokens, "there is neither a token for the byte 0x%02X nor an unknown token, so not every text could be encoded: convert the model again", missing)
+	}
+}
+
+// ends returns the tokens that end a generation.
+func (r *reader) ends(t *token.Table) []int32 {
+	n := len(t.Tokens)
+	list := []int32{t.EOS, r.id(keyEOT, token.None, n), r.id(keyEOM, token.None, n)}
+	for id, s := range t.Tokens {
+		if (t.Types[id] == token.Control || t.Types[id] == token.UserDefined) && slices.Contains(endTexts, s) {
+			list = append(list, int32(id))
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.DeleteFunc(list, func(id int32) bool { return id == token.None })
+}

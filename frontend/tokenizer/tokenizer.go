@@ -1,0 +1,145 @@
+// Package tokenizer reads the vocabulary of a model file into the tables of runtime/token,
+// with which the emitted program tokenizes. It believes none of it.
+package tokenizer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// Source is what this package asks of a model file; *gguf.File is one. An accessor's error
+// names file, key and both types where the key is missing or of another type.
+type Source interface {
+	Has(key string) bool
+	String(key string) (string, error)
+	Int(key string) (int64, error)
+	Bool(key string) (bool, error)
+	Strings(key string) ([]string, error)
+	Int32s(key string) ([]int32, error)
+	Float32s(key string) ([]float32, error)
+	KeyError(key, format string, args ...any) error
+}
+
+// The keys of GGUF's vocabulary (docs/gguf.md in ggml-org/ggml, "Tokenizer").
+const (
+	keyModel    = "tokenizer.ggml.model"
+	keyTokens   = "tokenizer.ggml.tokens"
+	keyScores   = "tokenizer.ggml.scores"
+	keyTypes    = "tokenizer.ggml.token_type"
+	keyBOS      = "tokenizer.ggml.bos_token_id"
+	keyEOS      = "tokenizer.ggml.eos_token_id"
+	keyEOT      = "tokenizer.ggml.eot_token_id"
+	keyEOM      = "tokenizer.ggml.eom_token_id"
+	keyUNK      = "tokenizer.ggml.unknown_token_id"
+	keyAddBOS   = "tokenizer.ggml.add_bos_token"
+	keyAddEOS   = "tokenizer.ggml.add_eos_token"
+	keyAddSpace = "tokenizer.ggml.add_space_prefix"
+)
+
+// Present reports whether a file has a vocabulary at all; a graph need not.
+func Present(src Source) bool { return src.Has(keyModel) || src.Has(keyTokens) }
+
+// models are the tokenizers that can be compiled, by the value of tokenizer.ggml.model.
+var models = []struct {
+	name string
+	read func(*reader) (*token.Table, error)
+}{
+	{"llama", (*reader).readSPM},
+}
+
+// Read reads and checks the vocabulary. rows is the number of rows of the token embedding,
+// which must be that of the tokens; 0 stands for a file without an embedding. All faults
+// that can be told are reported.
+func Read(src Source, rows int) (*token.Table, error) {
+	model, err := src.String(keyModel)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range models {
+		if m.name == model {
+			return m.read(&reader{src: src, rows: rows})
+		}
+	}
+	return nil, src.KeyError(keyModel, "tokenizer %q is not supported yet: use a model with %s", model, supported())
+}
+
+// supported lists the names in models.
+func supported() string {
+	s := ""
+	for i, m := range models {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%q", m.name)
+	}
+	return s
+}
+
+// reader collects a vocabulary and what is wrong with it.
+type reader struct {
+	src  Source
+	rows int
+	errs []error
+	more int
+}
+
+// maxErrors bounds how many faults are listed.
+const maxErrors = 10
+
+// fail records an error about a key.
+func (r *reader) fail(key, format string, args ...any) { r.add(r.src.KeyError(key, format, args...)) }
+
+// add records an error, if it is one.
+func (r *reader) add(err error) {
+	switch {
+	case err == nil:
+	case len(r.errs) == maxErrors:
+		r.more++
+	default:
+		r.errs = append(r.errs, err)
+	}
+}
+
+// join returns all errors as one, nil if there are none.
+func (r *reader) join() error {
+	if r.more > 0 {
+		return errors.Join(append(r.errs, fmt.Errorf("and %d more errors in the vocabulary", r.more))...)
+	}
+	return errors.Join(r.errs...)
+}
+
+// bool reads a flag that may be absent.
+func (r *reader) bool(key string, absent bool) bool {
+	if !r.src.Has(key) {
+		return absent
+	}
+	v, err := r.src.Bool(key)
+	r.add(err)
+	return v
+}
+
+// noID is how real files write that there is no such token: -1 in 32 bits.
+const noID = 1<<32 - 1
+
+// id reads the id of a special token, which may be absent; n is the number of tokens.
+func (r *reader) id(key string, absent int32, n int) int32 {
+	if !r.src.Has(key) {
+		if int(absent) >= n {
+			return token.None
+		}
+		return absent
+	}
+	v, err := r.src.Int(key)
+	switch {
+	case err != nil:
+		r.add(err)
+	case v == noID || v == -1:
+	case v < 0 || v >= int64(n):
+		r.fail(key, "is %d, but there are %d tokens: convert the model again", v, n)
+	default:
+		return int32(v)
+	}
+	return token.None
+}
