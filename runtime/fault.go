@@ -1,0 +1,44 @@
+package runtime
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// errLeave unwinds a worker out of emitted code because another one has failed.
+var errLeave = errors.New("leave the step")
+
+// fault is the first failure of a step. A page of a mapped file that is gone raises a
+// signal, which debug.SetPanicOnFault makes a panic of the worker that touched it.
+type fault struct {
+	failed atomic.Bool
+	part   int
+	value  any
+}
+
+func (f *fault) reset() {
+	f.failed.Store(false)
+	f.value = nil
+}
+
+// leave ends a worker's part. It is deferred, so that recover sees that worker's panic.
+func (p *pool) leave(w *Worker) {
+	v := recover()
+	if v == nil || v == any(errLeave) {
+		return
+	}
+	if p.fault.failed.CompareAndSwap(false, true) {
+		p.fault.part, p.fault.value = w.Part, v // read after all have left
+	}
+	p.barrier.poison(p.workers)
+}
+
+// err describes the failure. Addr is set when the value tells one, as the runtime's
+// errors for memory faults do.
+func (f *fault) err(fn string) error {
+	e := &FaultError{Func: fn, Part: f.part, Value: f.value}
+	if at, ok := f.value.(interface{ Addr() uintptr }); ok {
+		e.Addr = at.Addr()
+	}
+	return e
+}

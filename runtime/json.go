@@ -1,0 +1,39 @@
+package runtime
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// appendJSONString appends s in quotes. encoding/json would bring reflection and half a
+// megabyte into every program for what these few lines do. Bytes that are not UTF-8
+// become U+FFFD, as there.
+func appendJSONString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for _, r := range s { // yields U+FFFD for invalid bytes
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, '\\', 'n')
+		case r == '\t':
+			b = append(b, '\\', 't')
+		case r < ' ' || r == 0x7f:
+			b = append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// appendJSONFloat appends v so that it parses to the same bits; infinities and NaN, for
+// which JSON has no form, become null.
+func appendJSONFloat(b []byte, v float64, bits int) []byte {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return append(b, "null"...)
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, bits)
+}

@@ -1,0 +1,108 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+)
+
+// Options are what a caller may decide when a model is opened. The zero Options are good.
+type Options struct {
+	// Threads is how many workers the pool has: 0 means GOMAXPROCS, and more than
+	// GOMAXPROCS or than the program was planned for is cut. Results do not depend on it.
+	Threads int
+
+	// Weights is the weights file. "" means where the compiler put them: in the
+	// program's data, at the end of the executable, or in Program.Weights.External.
+	Weights string
+
+	// Poison fills activations with NaN before every step, so that a read of bytes that
+	// this step did not write shows. For tests; it costs a pass over the arena.
+	Poison bool
+}
+
+// Model is a compiled program with its weights and its workers, ready to run. It may be
+// used from several goroutines; their steps queue for the one pool, first come, first
+// served. Close gives back the workers and the mapping.
+type Model struct {
+	program *Program
+	weights weights
+	pool    *pool
+	options Options
+	decode  *driver // nil without a language model
+	prefill *driver
+	tokens  tokenizer // nil without one
+}
+
+// Open checks and maps the weights and starts the workers. The error is a *WeightsError
+// or matches ErrInput.
+func Open(p *Program, o Options) (*Model, error) {
+	p.check()
+	if o.Threads < 0 {
+		return nil, inputError("%d threads: at least 1, or 0 for one per processor", o.Threads)
+	}
+	w, err := openWeights(p, o.Weights)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{program: p, weights: w, options: o}
+	if m.tokens, err = openTokenizer(p.Tokenizer); err != nil {
+		return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())
+	}
+	if lm := p.LM; lm != nil {
+		m.prefill, m.decode = newDriver(p, lm.Prefill), newDriver(p, lm.Decode)
+	}
+	m.pool = newPool(threads(p, o.Threads), p.ScratchBytes)
+	return m, nil
+}
+
+// threads cuts the wanted number to what pays: one worker per processor.
+func threads(p *Program, wanted int) int {
+	limit := min(p.maxThreads(), goruntime.GOMAXPROCS(0))
+	if wanted == 0 {
+		return limit
+	}
+	return min(wanted, limit)
+}
+
+// Program returns the emitted description that the model was opened from.
+func (m *Model) Program() *Program { return m.program }
+
+// Threads returns the number of workers, which may be less than Options.Threads.
+func (m *Model) Threads() int { return len(m.pool.workers) }
+
+// Verify reads all weights and compares their SHA-256 with the one compiled in. The
+// embedded ones are part of the program; they are compared too.
+func (m *Model) Verify() error {
+	if m.program.Weights.Size == 0 {
+		return nil
+	}
+	return m.weights.verify(m.program.Weights.SHA256)
+}
+
+// Close waits for the step in progress, then ends the workers and unmaps the weights.
+// Steps that wait or come later return ErrClosed; logits already returned stay valid.
+func (m *Model) Close() error {
+	if !m.pool.close() {
+		return ErrClosed
+	}
+	return m.weights.close()
+}
+
+// run does one step for a session.
+func (m *Model) run(ctx context.Context, s *Session, f *Func) error {
+	if err := m.pool.run(ctx, s.ticket, f, &s.args); err != nil {
+		return m.blame(err)
+	}
+	return nil
+}
+
+// blame adds to a fault in the mapped weights the file that caused it.
+func (m *Model) blame(err error) error {
+	var fe *FaultError
+	if errors.As(err, &fe) && m.weights.contains(fe.Addr) {
+		fe.Weights = m.weights.file
+	}
+	return err
+}

@@ -1,0 +1,359 @@
+package runtime
+
+import (
+	"context"
+	goruntime "runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Worker is one of the goroutines that run a step together. Emitted code reads Part and
+// Parts, which do not change during a step, and calls Barrier and Stop.
+type Worker struct {
+	Part, Parts int // this worker does part Part of Parts
+
+	pool  *pool
+	phase uint32 // of the barrier, as this worker has seen it
+	stops uint32 // calls of Stop in this step
+	steps uint32 // started by this worker
+	wake  chan struct{}
+	marks marks
+	_     [64]byte
+	start word // counts the steps that this worker was told to run
+}
+
+// Barrier returns once all workers of the step have called it. What they wrote before is
+// visible to all afterwards. It does not return when another worker failed: the step is
+// then given up by unwinding this one.
+func (w *Worker) Barrier() {
+	if w.Parts > 1 {
+		w.meet()
+	}
+}
+
+func (w *Worker) meet() {
+	if !w.pool.barrier.wait(w, w.pool.polls) {
+		panic(errLeave)
+	}
+}
+
+// Stop reports whether the caller of the step has cancelled it; then the emitted
+// function returns. All workers get the same answer, if they call it equally often and
+// at least one Barrier lies between two calls: worker 0 looks at the context for the
+// next call, and the barrier publishes what it saw.
+func (w *Worker) Stop() bool {
+	p, slot := w.pool, w.stops&1
+	w.stops++
+	if w.Part == 0 {
+		p.look(slot ^ 1)
+	}
+	return p.stop[slot]
+}
+
+// look writes the answer that the next call of Stop gives. It costs a few nanoseconds:
+// receiving from an open channel takes no lock.
+func (p *pool) look(slot uint32) {
+	select {
+	case <-p.done: // nil, hence never, for a context that cannot end
+		p.stop[slot] = true
+	default:
+	}
+}
+
+// pool runs steps, one at a time, on a fixed set of workers. Worker 0 is whoever asks for
+// a step, so that a step of one part needs no other goroutine; the others wait spinning
+// for some 50 µs after a step, then park.
+type pool struct {
+	workers []*Worker
+	scratch arena
+	queue   queue
+
+	// The step in progress.
+	barrier barrier
+	fn      func(*Worker, *Args)
+	args    *Args
+	done    <-chan struct{} // of the context
+	stop    [2]bool         // what Stop answers at its even and its odd calls
+	polls   int             // before parking, in this step
+	fault   fault
+	pending atomic.Int32 // workers other than 0 still in it
+	_       [60]byte
+	join    word // counts the steps that all have left
+	closed  bool
+}
+
+// newPool starts n-1 goroutines. scratch is in bytes per worker.
+func newPool(n int, scratch int64) *pool {
+	p := &pool{scratch: newArena(int64(n) * scratch), workers: make([]*Worker, n)}
+	for i := range p.workers {
+		p.workers[i] = &Worker{Part: i, pool: p, wake: make(chan struct{}, 1)}
+	}
+	for _, w := range p.workers[1:] {
+		go w.work()
+	}
+	return p
+}
+
+// work is the life of a worker other than 0.
+func (w *Worker) work() {
+	debug.SetPanicOnFault(true)
+	for {
+		w.start.await(w, w.steps, spinPolls)
+		w.steps++
+		if w.pool.closed {
+			return
+		}
+		w.pool.part(w)
+		w.pool.finish()
+	}
+}
+
+// finish tells worker 0 when the last of the others has left the step.
+func (p *pool) finish() {
+	if p.pending.Add(-1) == 0 {
+		p.join.set(p.workers[0].steps, p.workers)
+	}
+}
+
+// run waits for its turn, then runs one step on at most maxParts workers (0: all).
+// It returns nil only if every worker has done its part.
+func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args) error {
+	if err := p.queue.enter(ctx, t); err != nil {
+		return err
+	}
+	defer p.queue.leave()
+
+	p.prepare(p.parts(f), ctx, f, a)
+	p.dispatch()
+	if p.fault.failed.Load() {
+		return p.fault.err(f.Name)
+	}
+	if p.stopped() {
+		return cancelled(ctx)
+	}
+	return nil
+}
+
+// stopped reports what the last call of Stop answered: a context that ended after it was
+// too late to stop the step.
+func (p *pool) stopped() bool { return p.stop[(p.workers[0].stops-1)&1] }
+
+// parts is how many workers run f: processors may have become fewer since the start.
+func (p *pool) parts(f *Func) int {
+	n := len(p.workers)
+	if f.MaxParts > 0 {
+		n = min(n, f.MaxParts)
+	}
+	if n > 1 {
+		n = min(n, goruntime.GOMAXPROCS(0))
+	}
+	return n
+}
+
+// prepare describes the step before any other worker can see it.
+func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args) {
+	a.Scratch = p.scratch.base()
+	p.fn, p.args, p.done = f.Run, a, ctx.Done()
+	p.stop = [2]bool{}
+	p.fault.reset()
+	p.polls = spinPolls
+	if parts > numCPU {
+		p.polls = 0 // a spinning worker would hold the processor that the last one needs
+	}
+	for _, w := range p.workers[:parts] {
+		w.Parts, w.phase, w.stops = parts, 0, 0
+	}
+	if parts > 1 {
+		p.barrier.reset()
+		p.pending.Store(int32(parts - 1))
+	}
+}
+
+var numCPU = goruntime.NumCPU()
+
+// dispatch runs the prepared step: wakes the others, does part 0, waits for the others.
+func (p *pool) dispatch() {
+	w0 := p.workers[0]
+	old := w0.steps
+	w0.steps++
+	others := p.workers[1:w0.Parts]
+	for _, w := range others {
+		w.start.set(w.steps+1, p.workers)
+	}
+	p.partOfCaller(w0)
+	if len(others) == 0 {
+		p.join.value.Store(w0.steps)
+		return
+	}
+	p.join.await(w0, old, p.polls)
+}
+
+// partOfCaller is part on a goroutine that is not ours, whose setting it restores.
+func (p *pool) partOfCaller(w *Worker) {
+	old := debug.SetPanicOnFault(true)
+	p.part(w)
+	debug.SetPanicOnFault(old)
+}
+
+// part runs one worker's part and turns its failure into a poisoned barrier.
+func (p *pool) part(w *Worker) {
+	defer p.leave(w)
+	p.fn(w, p.args)
+}
+
+// close waits for the step in progress and ends the workers.
+func (p *pool) close() bool {
+	if !p.queue.close() {
+		return false
+	}
+	p.closed = true
+	for _, w := range p.workers[1:] {
+		w.start.set(w.steps+1, p.workers)
+	}
+	return true
+}
+
+// queue lets one step at a time into the pool, first come, first served.
+type queue struct {
+	mu          sync.Mutex
+	busy        bool
+	closed      bool
+	first, last *ticket
+}
+
+// ticket is a place in the queue; a session has one, so that queueing allocates nothing.
+type ticket struct {
+	turn chan struct{} // holds a token when it is this ticket's turn
+	next *ticket
+}
+
+func newTicket() *ticket { return &ticket{turn: make(chan struct{}, 1)} }
+
+// enter returns nil when it is t's turn; then leave must follow.
+func (q *queue) enter(ctx context.Context, t *ticket) error {
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	admitted, err := q.join(t)
+	if admitted || err != nil {
+		return err
+	}
+	select {
+	case <-t.turn:
+		return q.stillOpen()
+	case <-ctx.Done():
+		q.abandon(t)
+		return cancelled(ctx)
+	}
+}
+
+// join takes the pool if it is free, else a place in the queue.
+func (q *queue) join(t *ticket) (admitted bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false, ErrClosed
+	}
+	if !q.busy {
+		q.busy = true
+		return true, nil
+	}
+	t.next = nil
+	if q.last == nil {
+		q.first = t
+	} else {
+		q.last.next = t
+	}
+	q.last = t
+	return false, nil
+}
+
+// stillOpen hands the turn on when the model was closed while this one waited.
+func (q *queue) stillOpen() error {
+	q.mu.Lock()
+	closed := q.closed
+	q.mu.Unlock()
+	if !closed {
+		return nil
+	}
+	q.leave()
+	return ErrClosed
+}
+
+// abandon gives up t's place, or its turn if that has come in the meantime.
+func (q *queue) abandon(t *ticket) {
+	if !q.remove(t) {
+		<-t.turn
+		q.leave()
+	}
+}
+
+// remove takes t out of the queue; false means that it is not in it any more.
+func (q *queue) remove(t *ticket) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var prev *ticket
+	for at := q.first; at != nil; prev, at = at, at.next {
+		if at != t {
+			continue
+		}
+		if prev == nil {
+			q.first = t.next
+		} else {
+			prev.next = t.next
+		}
+		if q.last == t {
+			q.last = prev
+		}
+		return true
+	}
+	return false
+}
+
+// leave gives the turn to the next in the queue.
+func (q *queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.first
+	if t == nil {
+		q.busy = false
+		return
+	}
+	q.first = t.next
+	if q.first == nil {
+		q.last = nil
+	}
+	t.turn <- struct{}{}
+}
+
+// close refuses all further steps and waits for the one in progress; it keeps the turn.
+// It returns false when the queue was closed before.
+func (q *queue) close() bool {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return false
+	}
+	q.closed = true
+	busy := q.busy
+	t := newTicket()
+	if busy {
+		t.next, q.first = q.first, t // before those who will only hear that it is closed
+		if q.last == nil {
+			q.last = t
+		}
+	}
+	q.busy = true
+	q.mu.Unlock()
+	if busy {
+		<-t.turn
+	}
+	return true
+}
+
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}

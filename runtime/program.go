@@ -1,0 +1,233 @@
+package runtime
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// MaxSymbols is the most named dimensions that a program may have: the length of
+// Args.Dims.
+const MaxSymbols = 16
+
+// MaxThreads is the most workers that a model's pool may have. Plans are proved for
+// every thread count up to Program.MaxThreads, which may be less.
+const MaxThreads = 64
+
+// Align is the alignment in bytes of every arena and of the weights.
+const Align = 64
+
+// Program is what emitted code declares once, as a variable: everything about a compiled
+// module that is data. The plan itself is the code of Funcs[i].Run.
+type Program struct {
+	Name     string // of the model, for messages; file-name safe
+	Compiler string // the ggmlc that emitted this, for `version`
+	PlanID   string // hash of the plan in hex, at most 64 characters
+
+	Weights WeightsInfo
+
+	// Bytes of the arenas, planned for the upper bounds of all symbols. State,
+	// activations and inputs and outputs exist once per session. ScratchBytes is per
+	// thread and a multiple of Align.
+	StateBytes, ActivationBytes, IOBytes, ScratchBytes int64
+
+	MaxThreads int      // the bound of the symbol "threads"; 0 means MaxThreads
+	Symbols    []Symbol // in the order of Args.Dims
+	Funcs      []Func
+
+	LM        *LanguageModel // nil unless prefill and decode have the usual form
+	Tokenizer string         // tables of runtime/token in serial form; "" when there is none
+
+	// What `plan` prints, as text and as one JSON document.
+	PlanText, PlanJSON string
+
+	// Profile collects the marks of a program built with --profile; nil in all others,
+	// which therefore do not even link the code.
+	Profile Profile
+}
+
+// WeightsInfo says where the weights lie and what they must be. Exactly one of these
+// holds: Size is 0; Embedded has Size bytes; External names a file that WriteWeights
+// made; or else the weights are appended to the executable.
+type WeightsInfo struct {
+	Size     int64
+	SHA256   string // of the Size bytes, in lower-case hex
+	Embedded string // go:embed gives no alignment: these bytes are copied once at start
+	External string // default file name, looked for beside the executable, then as it is
+}
+
+// Symbol is a named dimension with the bounds that memory was planned for.
+type Symbol struct {
+	Name     string
+	Min, Max int
+}
+
+// Func is an entry point of a module.
+type Func struct {
+	Name            string
+	Inputs, Outputs []Tensor
+
+	// Run does one step. Each worker of the step calls it with its own Worker and the
+	// same Args, does its part and calls w.Barrier equally often.
+	Run func(w *Worker, a *Args)
+
+	Nodes, Barriers int // executed in one step, for `plan` and `bench`
+	MaxParts        int // more workers than this do not pay; 0 means no limit
+}
+
+// Tensor is an input or output of a function: where it lies in the IO arena and what is
+// there. Elements are dense from the innermost dimension out, except that a symbolic
+// dimension that is not the outermost strides by its bound.
+type Tensor struct {
+	Name   string
+	Type   dtype.DType
+	Dims   []Dim // outermost first; none for a scalar
+	Offset int64 // bytes from the beginning of the IO arena
+}
+
+// Dim is an extent: Scale*Args.Dims[Sym] + Const. A constant has Scale 0.
+type Dim struct {
+	Sym, Scale, Const int
+}
+
+// LanguageModel tells sessions how to drive a module that generates tokens. Tensors are
+// named as in Func.Inputs and Outputs; a name that is "" or that a function does not have
+// is not set. Symbol indexes are -1 where the program has no such symbol.
+type LanguageModel struct {
+	Prefill, Decode int // indexes of Program.Funcs; they may be equal
+
+	Tokens  string // i32 [tokens]: ids
+	Pos     string // i32 [tokens]: position of each token in its sequence
+	Slot    string // i32 [tokens]: sequence of each token, 0 for now
+	Lengths string // i32 [seqs]: tokens in each sequence after the step
+	Logits  string // output f32 [..., vocab]; of several rows the last one counts
+
+	TokensSym, SeqsSym, KVSym int // Args.Dims indexes: tokens of the step, sequences, lengths after it
+
+	Vocab, Context, Batch int // ids are below Vocab; at most Context positions, Batch tokens a step
+
+	// What one step costs at least, for the shares that `bench` prints. A multiply and an
+	// add count as two operations.
+	PrefillOpsPerToken, PrefillOpsPerStep float64
+	DecodeBytes                           float64 // of weights read per generated token
+	Peak                                  string  // "int8" or "f32": the arithmetic to compare with
+}
+
+// Args are the bases that emitted code adds constant offsets to, and the sizes of this
+// step. Every worker of a step sees the same Args.
+type Args struct {
+	Arena   unsafe.Pointer // activations
+	Weights unsafe.Pointer
+	State   unsafe.Pointer
+	IO      unsafe.Pointer
+	Scratch unsafe.Pointer // part p has Program.ScratchBytes at Scratch + p*ScratchBytes
+	Dims    [MaxSymbols]int
+}
+
+// eval returns the extent for the given symbol values.
+func (d Dim) eval(dims *[MaxSymbols]int) int {
+	if d.Scale == 0 {
+		return d.Const
+	}
+	return d.Scale*dims[d.Sym] + d.Const
+}
+
+// max returns the extent at the symbol's bound (the lower one for a negative scale).
+func (d Dim) max(p *Program) int {
+	if d.Scale == 0 {
+		return d.Const
+	}
+	s := p.Symbols[d.Sym]
+	return max(d.Scale*s.Min+d.Const, d.Scale*s.Max+d.Const)
+}
+
+// Func returns the index of the function with that name, or -1.
+func (p *Program) Func(name string) int {
+	for i := range p.Funcs {
+		if p.Funcs[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Input returns the input with that name, or nil.
+func (f *Func) Input(name string) *Tensor { return find(f.Inputs, name) }
+
+// Output returns the output with that name, or nil.
+func (f *Func) Output(name string) *Tensor { return find(f.Outputs, name) }
+
+func find(ts []Tensor, name string) *Tensor {
+	for i := range ts {
+		if ts[i].Name == name {
+			return &ts[i]
+		}
+	}
+	return nil
+}
+
+// maxThreads is the bound of the symbol "threads".
+func (p *Program) maxThreads() int {
+	if p.MaxThreads <= 0 || p.MaxThreads > MaxThreads {
+		return MaxThreads
+	}
+	return p.MaxThreads
+}
+
+// check panics when the emitted tables contradict themselves. They come from the
+// compiler, so that is a bug of ours and not of any input.
+func (p *Program) check() {
+	if len(p.Symbols) > MaxSymbols {
+		p.broken("%d symbols, at most %d", len(p.Symbols), MaxSymbols)
+	}
+	if p.ScratchBytes%Align != 0 {
+		p.broken("ScratchBytes %d is no multiple of %d", p.ScratchBytes, Align)
+	}
+	if n := int64(len(p.Weights.Embedded)); n != 0 && n != p.Weights.Size {
+		p.broken("%d bytes of weights are embedded, not %d", n, p.Weights.Size)
+	}
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		p.checkTensors(f, f.Inputs)
+		p.checkTensors(f, f.Outputs)
+	}
+	if lm := p.LM; lm != nil {
+		if max(lm.Prefill, lm.Decode) >= len(p.Funcs) || max(lm.TokensSym, lm.SeqsSym, lm.KVSym) >= len(p.Symbols) {
+			p.broken("LM refers to functions or symbols that do not exist")
+		}
+		if lm.Vocab < 1 || lm.Context < 1 || lm.Batch < 1 {
+			p.broken("LM has vocabulary %d, context %d, batch %d", lm.Vocab, lm.Context, lm.Batch)
+		}
+	}
+}
+
+func (p *Program) checkTensors(f *Func, ts []Tensor) {
+	for i := range ts {
+		t := &ts[i]
+		if !t.Type.Valid() {
+			p.broken("%s: %s has no dtype", f.Name, t.Name)
+		}
+		for _, d := range t.Dims {
+			if d.Scale != 0 && uint(d.Sym) >= uint(len(p.Symbols)) {
+				p.broken("%s: %s has a dimension over symbol %d", f.Name, t.Name, d.Sym)
+			}
+		}
+		if end := t.Offset + int64(t.extent(p)); t.Offset < 0 || end > p.IOBytes {
+			p.broken("%s: %s ends at byte %d of an arena of %d", f.Name, t.Name, end, p.IOBytes)
+		}
+	}
+}
+
+func (p *Program) broken(format string, args ...any) {
+	panic("runtime: internal error: program " + p.Name + ": " + fmt.Sprintf(format, args...))
+}
+
+// extent returns the bytes that t takes at the bounds of all symbols.
+func (t *Tensor) extent(p *Program) int {
+	n := 1
+	for _, d := range t.Dims {
+		n *= d.max(p)
+	}
+	return t.Type.Bytes(n)
+}

@@ -1,0 +1,120 @@
+package runtime
+
+import (
+	"context"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Session is one conversation, or one user of a plain graph: its state (the KV cache),
+// its activations, its inputs and outputs. It is for one goroutine at a time; a second
+// one gets ErrBusy. A session holds no system resources: drop it when it is done.
+type Session struct {
+	model  *Model
+	args   Args
+	state  arena
+	active arena
+	io     arena
+	ticket *ticket
+	busy   atomic.Bool
+	length int // positions of the sequence that are filled
+}
+
+// NewSession allocates the arenas of a session, zeroed. The system gives their memory as
+// it is touched, so that a long context costs only what is used of it.
+func (m *Model) NewSession() (*Session, error) {
+	if m.pool.queue.isClosed() {
+		return nil, ErrClosed
+	}
+	p := m.program
+	s := &Session{
+		model: m, ticket: newTicket(),
+		state: newArena(p.StateBytes), active: newArena(p.ActivationBytes), io: newArena(p.IOBytes),
+	}
+	s.args = Args{Arena: s.active.base(), Weights: m.weights.base(), State: s.state.base(), IO: s.io.base()}
+	for i, sym := range p.Symbols {
+		s.args.Dims[i] = sym.Min
+	}
+	return s, nil
+}
+
+// Model returns the model that s is a session of.
+func (s *Session) Model() *Model { return s.model }
+
+// Len returns the number of positions filled: tokens of prompts and generated ones that
+// were given to Decode.
+func (s *Session) Len() int { return s.length }
+
+// Reset forgets the sequence. The state of a language model need not be cleared, since
+// positions are written before they are read; that of any other module is zeroed.
+func (s *Session) Reset() {
+	s.length = 0
+	if s.model.program.LM == nil {
+		s.state.zero()
+	}
+}
+
+// Truncate forgets all positions from n on, so that a conversation can go on from there.
+func (s *Session) Truncate(n int) error {
+	if n < 0 || n > s.length {
+		return inputError("truncate to %d of %d positions", n, s.length)
+	}
+	s.length = n
+	return nil
+}
+
+// Run does one step of function fn (an index of Program.Funcs) with the sizes of SetDim
+// and the inputs that lie in the IO arena. It allocates nothing. After an error the
+// outputs mean nothing, and of the state only what the step would have written has
+// changed.
+func (s *Session) Run(ctx context.Context, fn int) error {
+	if !s.busy.CompareAndSwap(false, true) {
+		return ErrBusy
+	}
+	defer s.busy.Store(false)
+	return s.run(ctx, fn)
+}
+
+func (s *Session) run(ctx context.Context, fn int) error {
+	if s.model.options.Poison {
+		s.active.poison()
+	}
+	return s.model.run(ctx, s, &s.model.program.Funcs[fn])
+}
+
+// SetDim sets the size of a symbol (an index of Program.Symbols) for the steps to come.
+func (s *Session) SetDim(symbol, n int) error {
+	sym := &s.model.program.Symbols[symbol]
+	if n < sym.Min || n > sym.Max {
+		return inputError("%s = %d: the program was compiled for %d to %d", sym.Name, n, sym.Min, sym.Max)
+	}
+	s.args.Dims[symbol] = n
+	return nil
+}
+
+// Dim returns the present size of a symbol.
+func (s *Session) Dim(symbol int) int { return s.args.Dims[symbol] }
+
+// Floats returns an f32 input or output where it lies in the IO arena, with its present
+// number of elements. It is for tensors that are dense, as all are whose symbolic
+// dimensions are outermost; Store and Load handle the others. Outputs are valid until
+// the next step of the session.
+func (s *Session) Floats(t *Tensor) []float32 {
+	return unsafe.Slice((*float32)(s.at(t)), t.elems(&s.args.Dims))
+}
+
+// Ints is Floats for i32.
+func (s *Session) Ints(t *Tensor) []int32 {
+	return unsafe.Slice((*int32)(s.at(t)), t.elems(&s.args.Dims))
+}
+
+func (s *Session) at(t *Tensor) unsafe.Pointer { return unsafe.Add(s.args.IO, t.Offset) }
+
+// elems is the number of elements at the given sizes.
+func (t *Tensor) elems(dims *[MaxSymbols]int) int {
+	n := 1
+	for _, d := range t.Dims {
+		n *= d.eval(dims)
+	}
+	return n
+}

@@ -1,0 +1,105 @@
+package runtime
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// TrailerSize is the length in bytes of a Trailer in a file.
+const TrailerSize = 128
+
+// WeightsBoundary is what the offset of appended weights is a multiple of: the largest
+// granularity at which a system maps files (64 KiB, on Windows).
+const WeightsBoundary = 64 << 10
+
+// trailerMagic begins a trailer; its last byte is the version of this format.
+const trailerMagic = "ggmlcwt\x01"
+
+// Trailer is the last TrailerSize bytes of a file that carries weights: an executable
+// that they were appended to, or a weights file of their own. It is written as
+//
+//	 0  magic "ggmlcwt", 1
+//	 8  offset of the weights, u64
+//	16  their length in bytes, u64
+//	24  zero, 8 bytes
+//	32  plan id, ASCII, padded with zeros to 64 bytes
+//	96  SHA-256 of the weights, 32 bytes
+//
+// with integers little-endian. Nothing may follow it, and the weights end where it
+// begins, so that a file that was cut or appended to is noticed at once.
+type Trailer struct {
+	Offset, Length int64
+	PlanID         string // at most 64 characters
+	SHA256         [32]byte
+}
+
+// AppendTrailer appends the trailer's bytes to b. The writer of an executable copies the
+// program, fills with zeros up to a multiple of WeightsBoundary (Offset), writes the
+// weights, then this.
+func AppendTrailer(b []byte, t Trailer) []byte {
+	if len(t.PlanID) > 64 || t.Offset < 0 || t.Length < 0 {
+		panic("runtime: internal error: a trailer that has no form in a file")
+	}
+	var plan [64]byte
+	copy(plan[:], t.PlanID)
+	b = append(b, trailerMagic...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(t.Offset))
+	b = binary.LittleEndian.AppendUint64(b, uint64(t.Length))
+	b = append(b, make([]byte, 8)...)
+	b = append(b, plan[:]...)
+	return append(b, t.SHA256[:]...)
+}
+
+// ReadTrailer reads the trailer of a file of the given size and checks that it describes
+// that file: that the weights begin at a boundary and end where the trailer begins.
+func ReadTrailer(r io.ReaderAt, size int64) (Trailer, error) {
+	if size < TrailerSize {
+		return Trailer{}, errors.New("the file is too short to carry weights")
+	}
+	var b [TrailerSize]byte
+	if _, err := r.ReadAt(b[:], size-TrailerSize); err != nil {
+		return Trailer{}, err
+	}
+	t, err := parseTrailer(b[:])
+	if err != nil {
+		return Trailer{}, err
+	}
+	if t.Length != size-TrailerSize-t.Offset {
+		return Trailer{}, fmt.Errorf("the weights should lie at %d to %d, right before the last %d bytes of a file of %d: it was cut or appended to",
+			t.Offset, t.Offset+t.Length, TrailerSize, size)
+	}
+	return t, nil
+}
+
+// parseTrailer reads the fields and bounds each of them.
+func parseTrailer(b []byte) (Trailer, error) {
+	if string(b[:8]) != trailerMagic {
+		return Trailer{}, errors.New("it does not end with weights: the end was cut off, or something was appended (a signature, a strip)")
+	}
+	offset, length := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
+	const limit = 1 << 62 // so that no sum of two wraps
+	if offset > limit || length > limit || offset%WeightsBoundary != 0 {
+		return Trailer{}, fmt.Errorf("weights at offset %d with length %d cannot be", offset, length)
+	}
+	t := Trailer{Offset: int64(offset), Length: int64(length), PlanID: string(bytes.TrimRight(b[32:96], "\x00"))}
+	copy(t.SHA256[:], b[96:])
+	return t, nil
+}
+
+// matches checks that the weights described by t are those that p was compiled with.
+func (t Trailer) matches(p *Program) error {
+	if t.PlanID != p.PlanID {
+		return fmt.Errorf("its weights were packed for plan %.16s, this program has plan %.16s: use the file that was made together with it", t.PlanID, p.PlanID)
+	}
+	if t.Length != p.Weights.Size {
+		return fmt.Errorf("it has %d bytes of weights, this program needs %d: use the file that was made together with it", t.Length, p.Weights.Size)
+	}
+	if got := hex.EncodeToString(t.SHA256[:]); got != p.Weights.SHA256 {
+		return fmt.Errorf("its weights have the hash %.16s…, this program was compiled with %.16s…: use the file that was made together with it", got, p.Weights.SHA256)
+	}
+	return nil
+}
