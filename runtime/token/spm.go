@@ -3,6 +3,7 @@ package token
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // space is what stands for a space in tokens: U+2581.
@@ -90,30 +91,18 @@ func (e *encoder) fragment(text string, afterSpecial bool) {
 	}
 }
 
-// cut makes a symbol of each character. Where the text is not UTF-8, the first byte still
-// says how many belong together, as in llama.cpp.
+// cut makes a symbol of each character, and of each byte that is not part of one. (There
+// llama.cpp lets a first byte take the following ones with it, even escaped spaces, so that
+// they do not come back as they were.)
 func (e *encoder) cut() {
 	e.symbols = slices.Grow(e.symbols[:0], len(e.text))
 	for pos := 0; pos < len(e.text); {
-		n := min(charLen(e.text[pos]), len(e.text)-pos)
+		_, n := utf8.DecodeRuneInString(e.text[pos:])
 		i := len(e.symbols)
 		e.symbols = append(e.symbols, symbol{pos: pos, n: n, prev: i - 1, next: i + 1})
 		pos += n
 	}
 	e.symbols[len(e.symbols)-1].next = -1
-}
-
-// charLen returns the bytes of the UTF-8 sequence that begins with b, 1 if none does.
-func charLen(b byte) int {
-	switch {
-	case b >= 0xf0:
-		return 4
-	case b >= 0xe0:
-		return 3
-	case b >= 0xc0:
-		return 2
-	}
-	return 1
 }
 
 // push queues the symbol at left and the one after it, if there is a token for both together.

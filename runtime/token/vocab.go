@@ -126,13 +126,14 @@ func (v *Vocab) EOS() int32 { return v.eos }
 // IsEOG reports whether a generation ends with this token: end of text, turn or message.
 func (v *Vocab) IsEOG(id int32) bool { return v.Valid(id) && v.attrs[id]&eogBit != 0 }
 
-// Text returns a token's text as the vocabulary has it, with U+2581 for spaces.
+// Text returns a token's text as the vocabulary has it, with U+2581 for spaces. The id must
+// be valid.
 func (v *Vocab) Text(id int32) string {
 	i := 4 * int(id)
 	return v.texts[u32(v.starts, i):u32(v.starts, i+4)]
 }
 
-// TypeOf returns a token's type.
+// TypeOf returns a token's type. The id must be valid.
 func (v *Vocab) TypeOf(id int32) Type { return Type(v.attrs[id] & typeMask) }
 
 // score returns a token's score.

@@ -1,0 +1,222 @@
+package tokenizer
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// keys are the metadata of a file to be made; nil removes a key.
+type keys map[string]any
+
+// valid is a small vocabulary: unknown, BOS, EOS, all bytes, three pieces.
+func valid() keys {
+	tokens, types := []string{"<unk>", "<s>", "</s>"}, []int32{2, 3, 3}
+	for b := range 256 {
+		tokens, types = append(tokens, fmt.Sprintf("<0x%02X>", b)), append(types, 6)
+	}
+	tokens, types = append(tokens, "\u2581", "a", "\u2581a"), append(types, 1, 1, 1)
+	scores := make([]float32, len(tokens))
+	return keys{
+		keyModel: "llama", keyTokens: tokens, keyScores: scores, keyTypes: types,
+		keyBOS: uint32(1), keyEOS: uint32(2), keyUNK: uint32(0),
+	}
+}
+
+const validTokens = 3 + 256 + 3
+
+// open makes a file of the keys and opens it.
+func open(t testing.TB, k keys) *gguf.File {
+	t.Helper()
+	b := encodeKeys(t, k)
+	f, err := gguf.Read(bytes.NewReader(b), int64(len(b)), "m.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// encodeKeys makes a file of the keys.
+func encodeKeys(t testing.TB, k keys) []byte {
+	t.Helper()
+	w := gguf.NewWriter()
+	for name, v := range k {
+		if v != nil {
+			w.Set(name, v)
+		}
+	}
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// change returns the valid vocabulary with some keys replaced.
+func change(with keys) keys {
+	k := valid()
+	for name, v := range with {
+		k[name] = v
+	}
+	return k
+}
+
+// set returns the valid list under a key with one element replaced.
+func set[T any](key string, i int, v T) []T {
+	list := valid()[key].([]T)
+	list[i] = v
+	return list
+}
+
+// TestHostile has the vocabulary section of hostile.md, as far as it concerns SPM.
+func TestHostile(t *testing.T) {
+	scores, types := valid()[keyScores].([]float32), valid()[keyTypes].([]int32)
+	small := make([]uint8, validTokens)
+	noBytes := keys{keyTokens: []string{"<unk>", "a"}, keyScores: []float32{0, 0}, keyTypes: []int32{1, 1}, keyBOS: nil, keyEOS: nil, keyUNK: uint32(noID)}
+	tests := []struct {
+		name string
+		keys keys
+		want string
+	}{
+		{"no model", keys{keyModel: nil}, `key "tokenizer.ggml.model": is missing`},
+		{"model a number", keys{keyModel: uint32(1)}, "is a u32, where a string is needed"},
+		{"unknown model", keys{keyModel: "gpt2"}, `tokenizer "gpt2" is not supported yet: use a model with "llama"`},
+		{"tokens absent", keys{keyTokens: nil}, `key "tokenizer.ggml.tokens": is missing`},
+		{"no tokens", keys{keyTokens: []string{}, keyScores: []float32{}, keyTypes: []int32{}, keyBOS: nil, keyEOS: nil, keyUNK: nil}, "is empty"},
+		{"tokens numbers", keys{keyTokens: []int32{1}}, "is an array of 1 x i32, where an array of strings is needed"},
+		{"scores absent", keys{keyScores: nil}, `key "tokenizer.ggml.scores": is missing`},
+		{"scores shorter", keys{keyScores: scores[1:]}, "has 261 scores for 262 tokens"},
+		{"scores longer", keys{keyScores: append(scores, 0)}, "has 263 scores for 262 tokens"},
+		{"scores of bytes", keys{keyScores: small}, "is an array of 262 x u8, where an array of f32 is needed"},
+		{"score NaN", keys{keyScores: set(keyScores, 5, float32(math.NaN()))}, "the score of token 5 is NaN"},
+		{"types shorter", keys{keyTypes: types[1:]}, "has 261 types for 262 tokens"},
+		{"types longer", keys{keyTypes: append(types, 0)}, "has 263 types for 262 tokens"},
+		{"types of bytes", keys{keyTypes: small}, "is an array of 262 x u8, where an array of i32 is needed"},
+		{"type 7", keys{keyTypes: set(keyTypes, 9, int32(7))}, "token 9 has type 7, where 0 to 6 are known"},
+		{"type -1", keys{keyTypes: set(keyTypes, 9, int32(-1))}, "token 9 has type -1"},
+		{"duplicate", keys{keyTokens: set(keyTokens, 260, "\u2581")}, `tokens 259 and 260 have the same text "▁"`},
+		{"not UTF-8", keys{keyTokens: set(keyTokens, 260, "\xff")}, `token 260, "\xff", is not UTF-8`},
+		{"huge token", keys{keyTokens: set(keyTokens, 260, strings.Repeat("a", 1<<20))}, "token 260 is 1048576 bytes long, more than the 65536"},
+		{"byte token without its form", keys{keyTokens: set(keyTokens, 5, "two")}, `token 5 is a byte token, but its text "two"`},
+		{"no bytes, no unknown", noBytes, "neither a token for the byte 0x00 nor an unknown token"},
+		{"BOS at the size", keys{keyBOS: uint32(validTokens)}, `key "tokenizer.ggml.bos_token_id"`},
+		{"EOS above the size", keys{keyEOS: uint32(1 << 31)}, "is 2147483648, but there are 262 tokens"},
+		{"EOT negative", keys{keyEOT: int32(-2)}, "is -2, but there are 262 tokens"},
+		{"EOS a string", keys{keyEOS: "</s>"}, "is a string, where an integer is needed"},
+		{"BOS wanted, none there", keys{keyBOS: uint32(noID), keyAddBOS: true}, "is true, but the vocabulary has no beginning-of-text token"},
+		{"EOS wanted, none there", keys{keyEOS: uint32(noID), keyAddEOS: true}, "is true, but the vocabulary has no end-of-text token"},
+		{"add BOS a number", keys{keyAddBOS: uint32(1)}, "is a u32, where a bool is needed"},
+	}
+	for _, tt := range tests {
+		_, err := Read(open(t, change(tt.keys)), 0)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "m.gguf: ") {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	f := open(t, valid())
+	if _, err := Read(f, validTokens); err != nil {
+		t.Error(err)
+	}
+	_, err := Read(f, validTokens+1)
+	if err == nil || !strings.Contains(err.Error(), "has 262 tokens, but the embedding has 263 rows") {
+		t.Error(err)
+	}
+}
+
+// TestAllErrors: faults in several keys are reported together, but not without end.
+func TestAllErrors(t *testing.T) {
+	types := valid()[keyTypes].([]int32)
+	for i := range 50 {
+		types[i] = 9
+	}
+	_, err := Read(open(t, change(keys{keyTypes: types, keyScores: nil, keyBOS: "x"})), 0)
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != maxErrors+1 || !strings.HasPrefix(lines[maxErrors], "and 4") || !strings.Contains(err.Error(), keyScores) {
+		t.Errorf("%d lines:\n%v", len(lines), err)
+	}
+}
+
+// TestOdd: valid though unusual.
+func TestOdd(t *testing.T) {
+	tests := []struct {
+		name  string
+		keys  keys
+		check func(*token.Table) bool
+	}{
+		{"as it is", nil, func(k *token.Table) bool { return k.AddBOS && !k.AddEOS && k.AddSpace && k.BOS == 1 && k.EOS == 2 }},
+		{"special tokens by default", keys{keyBOS: nil, keyEOS: nil, keyUNK: nil}, func(k *token.Table) bool { return k.BOS == 1 && k.EOS == 2 && k.UNK == 0 }},
+		{"no BOS, none wanted", keys{keyBOS: uint32(noID)}, func(k *token.Table) bool { return k.BOS == token.None && !k.AddBOS }},
+		{"no BOS as -1", keys{keyBOS: int32(-1)}, func(k *token.Table) bool { return k.BOS == token.None && !k.AddBOS }},
+		{"no types", keys{keyTypes: nil}, func(k *token.Table) bool { return k.Types[2] == token.Normal }},
+		{"unsigned types", keys{keyTypes: make([]uint32, validTokens)}, func(k *token.Table) bool { return k.Types[2] == token.Undefined }},
+		{"empty tokens", keys{keyTokens: set(keyTokens, 260, "")}, func(k *token.Table) bool { return k.Tokens[260] == "" }},
+		{"no space", keys{keyAddSpace: false}, func(k *token.Table) bool { return !k.AddSpace }},
+		{"infinite score", keys{keyScores: set(keyScores, 5, float32(math.Inf(-1)))}, func(k *token.Table) bool { return k.Scores[5] < 0 }},
+		{"other ends", keys{keyEOT: uint32(260), keyEOM: uint32(261)}, func(k *token.Table) bool { return fmt.Sprint(k.EOG) == "[2 260 261]" }},
+		{"bytes missing", keys{keyTokens: []string{"<unk>", "a"}, keyScores: []float32{0, 0}, keyTypes: []int32{2, 1}, keyBOS: nil, keyEOS: nil},
+			func(k *token.Table) bool { return k.UNK == 0 && k.BOS == 1 && k.EOS == token.None }},
+	}
+	for _, tt := range tests {
+		table, err := Read(open(t, change(tt.keys)), 0)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if !tt.check(table) {
+			t.Errorf("%s: %+v", tt.name, table)
+		}
+		if b, err := table.Encode(); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if _, err := token.Load(string(b)); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+func TestPresent(t *testing.T) {
+	if Present(open(t, keys{"general.architecture": "mlp"})) || !Present(open(t, valid())) {
+		t.Error("wrong")
+	}
+}
+
+// FuzzRead: a vocabulary that is accepted can be encoded, loaded and used, and every error
+// names the file.
+func FuzzRead(f *testing.F) {
+	for _, with := range []keys{nil, {keyTypes: nil}, {keyAddSpace: false, keyEOT: uint32(260)}, {keyModel: "gpt2"}} {
+		f.Add(encodeKeys(f, change(with)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := gguf.Read(bytes.NewReader(data), int64(len(data)), "m.gguf")
+		if err != nil {
+			return
+		}
+		table, err := Read(file, 0)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "m.gguf: ") {
+				t.Errorf("the error names no file: %v", err)
+			}
+			return
+		}
+		b, err := table.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := token.Load(string(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range v.Encode(nil, "a <s> \xff", token.Options{Specials: true, ParseSpecials: true}) {
+			if !v.Valid(id) {
+				t.Errorf("%d is no token", id)
+			}
+		}
+	})
+}
