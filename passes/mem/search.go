@@ -2,6 +2,7 @@ package mem
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -17,8 +18,7 @@ import (
 // That cutting into sections, and the wish to let blocks fall, are those of MiniMalloc
 // (Moffitt, ASPLOS 2023). It decides one offset after another from the bottom up over all
 // of time. Here the section that leaves the fewest choices comes first, as is usual for
-// scheduling one machine per section: decisions then meet their consequences at once. On
-// the problems of shared/data/minimalloc that needs ten to a thousand times fewer steps.
+// scheduling one machine per section: decisions then meet their consequences at once.
 type search struct {
 	capacity int64
 	blocks   []block
@@ -42,7 +42,8 @@ type search struct {
 
 	better   func(s *search, b, c int32) int // negative where b is tried first
 	halt     func() bool
-	left     int64 // steps until the next restart
+	lengths  []int64 // by block: see length
+	left     int64   // steps until the next restart
 	tried    int64
 	restarts int64
 }
@@ -77,7 +78,16 @@ var preferences = []func(s *search, b, c int32) int{
 	},
 }
 
-func (s *search) length(b int32) int32 { return s.blocks[b].to - s.blocks[b].from }
+// length returns the number of sections in which b lives, shaken for this run.
+func (s *search) length(b int32) int64 { return s.lengths[b] }
+
+// shake makes every length up to twice as long, at random, so that runs differ.
+func (s *search) shake(k int64) {
+	rng := rand.New(rand.NewPCG(uint64(k), 0))
+	for i, b := range s.blocks {
+		s.lengths[i] = int64(b.to-b.from) * (100 + rng.Int64N(101))
+	}
+}
 
 // newSearch prepares a search for the buffers of p; all have a size above 0.
 func newSearch(p Problem, capacity int64) *search {
@@ -92,7 +102,7 @@ func newSearch(p Problem, capacity int64) *search {
 	s := &search{
 		capacity: capacity,
 		blocks:   make([]block, n), low: make([]int64, n), high: make([]int64, n),
-		below: make([]bool, n*n), meets: make([][]int32, n),
+		below: make([]bool, n*n), meets: make([][]int32, n), lengths: make([]int64, n),
 		members: make([][]int32, sections), decided: make([]int, sections),
 		rest: make([]int64, sections), weight: make([]int64, sections),
 		marks: marks{make([]bool, n), make([]bool, sections)},
@@ -145,6 +155,7 @@ func (s *search) run(steps int64) outcome {
 	base := len(s.trail)
 	for k := int64(1); s.tried < steps; k++ {
 		s.better = preferences[k%int64(len(preferences))]
+		s.shake(k)
 		s.left = min(restartUnit*luby(k), steps-s.tried)
 		if got := s.solve(); got != stopped || s.halt() {
 			return got
