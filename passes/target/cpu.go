@@ -1,6 +1,8 @@
 package target
 
 import (
+	"fmt"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -21,7 +23,7 @@ var (
 	table   = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
 	panels  = Packed(dtype.R16, dtype.F32, dtype.F16, dtype.BF16)
 	qpanels = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
-	strided = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.I32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	strided = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 )
 
 // CPU returns the descriptor of the processor that the program runs on. Its kernels stand
@@ -59,36 +61,89 @@ var cpuRates = Rates{
 // cpuRows is the table of kernels: op, then the formats of its operands.
 func cpuRows() []Row {
 	rows := []Row{
-		{ir.OpMatMul, []Format{q8a, qpanels, f32}},
-		{ir.OpMatMul, []Format{f32, panels, f32}},
-		{ir.OpMatMulSwiGLU, []Format{q8a, qpanels, qpanels}},
-		{ir.OpMatMulSwiGLU, []Format{f32, panels, panels}},
-		{ir.OpRMSNorm, []Format{f32, f32}},
-		{ir.OpRMSNormQuantize, []Format{f32, f32}},
-		{ir.OpLayerNorm, []Format{f32, f32, f32}},
-		{ir.OpSoftmax, []Format{f32}},
-		{ir.OpReduceSum, []Format{f32}},
-		{ir.OpReduceMean, []Format{f32}},
-		{ir.OpReduceMax, []Format{f32}},
-		{ir.OpGather, []Format{table, i32}},
-		{ir.OpRopeTable, []Format{i32, f32}},
-		{ir.OpRope, []Format{f32, f32}},
-		{ir.OpAttention, []Format{f32, cache, cache, i32, i32, i32}},
-		{ir.OpStateWrite, []Format{cache, f32, i32, i32}},
-		{ir.OpCopy, []Format{strided}},
-		{ir.OpCast, []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}},
-		{ir.OpQuantize, []Format{f32}},
+		row(ir.OpMatMul, q8a, qpanels, f32),
+		row(ir.OpMatMul, f32, panels, f32),
+		{Op: ir.OpMatMulSwiGLU, Args: []Format{q8a, qpanels, qpanels}, Check: oneDType},
+		{Op: ir.OpMatMulSwiGLU, Args: []Format{f32, panels, panels}, Check: oneDType},
+		row(ir.OpRMSNorm, f32, f32),
+		row(ir.OpRMSNormQuantize, f32, f32),
+		row(ir.OpLayerNorm, f32, f32, f32),
+		row(ir.OpSoftmax, f32),
+		row(ir.OpReduceSum, f32),
+		row(ir.OpReduceMean, f32),
+		row(ir.OpReduceMax, f32),
+		row(ir.OpGather, table, i32),
+		row(ir.OpRopeTable, i32, f32),
+		row(ir.OpRope, f32, f32),
+		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: oneDType},
+		row(ir.OpStateWrite, cache, f32, i32, i32),
+		{Op: ir.OpCopy, Args: []Format{strided}, Check: copyBox},
+		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
+		row(ir.OpQuantize, f32),
+		row(ir.OpPack, f32),
 	}
 	for _, op := range []ir.Op{
 		ir.OpNeg, ir.OpAbs, ir.OpExp, ir.OpLog, ir.OpSqrt, ir.OpSquare, ir.OpReLU, ir.OpSiLU,
 		ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpScale,
 	} {
-		rows = append(rows, Row{op, []Format{f32}})
+		rows = append(rows, row(op, f32))
 	}
 	for _, op := range []ir.Op{
-		ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpDiv, ir.OpMax, ir.OpMin, ir.OpSwiGLU,
+		ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpDiv,
 	} {
-		rows = append(rows, Row{op, []Format{f32, f32}})
+		rows = append(rows, Row{Op: op, Args: []Format{f32, f32}, Check: sameOrRow})
+	}
+	for _, op := range []ir.Op{ir.OpMax, ir.OpMin, ir.OpSwiGLU} {
+		rows = append(rows, Row{Op: op, Args: []Format{f32, f32}, Check: same})
 	}
 	return rows
+}
+
+func row(op ir.Op, args ...Format) Row { return Row{Op: op, Args: args} }
+
+// oneDType demands that operands 1 and 2 have one dtype.
+func oneDType(n *ir.Node) string {
+	if a, b := n.Args[1].Type.DType, n.Args[2].Type.DType; a != b {
+		return fmt.Sprintf("mixes %v and %v, and the kernel reads one dtype", a, b)
+	}
+	return ""
+}
+
+// same demands operands of one shape.
+func same(n *ir.Node) string {
+	if a, b := n.Args[0].Type, n.Args[1].Type; !ir.EqualDims(a.Shape, b.Shape) {
+		return "repeats operand 1, and the kernel reads operands of one shape"
+	}
+	return ""
+}
+
+// sameOrRow demands operands of one shape, or one row as the second.
+func sameOrRow(n *ir.Node) string {
+	if same(n) == "" {
+		return ""
+	}
+	a, b := n.Args[0].Type, n.Args[1].Type
+	if !b.Elems().Equal(b.Inner()) || !b.Inner().Equal(a.Inner()) {
+		return "repeats operand 1 along another axis than the rows"
+	}
+	return ""
+}
+
+// boxRank is the rank of the box that the kernel of copy moves.
+const boxRank = 4
+
+func copyBox(n *ir.Node) string {
+	if r := n.Args[0].Type.Rank(); r > boxRank {
+		return fmt.Sprintf("has an operand of rank %d, and the kernel moves at most %d", r, boxRank)
+	}
+	return ""
+}
+
+// castPair demands that one of the two dtypes is f32.
+func castPair(n *ir.Node) string {
+	from, to := n.Args[0].Type.DType, n.Attr.(*ir.CastAttr).To
+	if from == to || from != dtype.F32 && to != dtype.F32 || !Plain(dtype.F32, dtype.F16, dtype.BF16).hasDType(to) {
+		return fmt.Sprintf("converts %v to %v, for which there is no kernel", from, to)
+	}
+	return ""
 }

@@ -105,8 +105,8 @@ func (d *Descriptor) canMake(v *ir.Value, f Format) string {
 		return fmt.Sprintf("is %v in layout %v, which it does not read", t.DType, t.Layout)
 	case !f.HasLayout(t.Layout) && !canLayOut(t, f):
 		return fmt.Sprintf("cannot be laid out from %v", t.Layout)
-	case !f.HasLayout(t.Layout) && !weight && !d.Has(ir.OpPack):
-		return "is not a weight and would have to be packed by a kernel"
+	case !f.HasLayout(t.Layout) && !weight && !d.packs(t.DType):
+		return fmt.Sprintf("is not a weight, and it has no kernel that packs %v", t.DType)
 	case !f.Strides.Hold(t) && !d.Has(ir.OpCopy):
 		return "is strided, and it cannot make it dense"
 	}
@@ -120,6 +120,13 @@ func isWeight(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpWeight
 // from.
 func (d *Descriptor) canConvert(from dtype.DType, f Format) bool {
 	return from == dtype.F32 && slices.Contains(f.DTypes, dtype.Q8A) && d.Has(ir.OpQuantize)
+}
+
+// packs reports whether a kernel lays out tensors of dtype dt.
+func (d *Descriptor) packs(dt dtype.DType) bool {
+	return slices.ContainsFunc(d.Rows, func(r Row) bool {
+		return r.Op == ir.OpPack && (r.Args == nil || r.Args[0].hasDType(dt))
+	})
 }
 
 func canLayOut(t ir.Type, f Format) bool {

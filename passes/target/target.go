@@ -41,6 +41,10 @@ type Descriptor struct {
 type Row struct {
 	Op   ir.Op
 	Args []Format // one per operand; a node with more operands does not fit
+
+	// Check returns why the kernel cannot run a node whose operands have the formats;
+	// empty if it can. Nil is always.
+	Check func(*ir.Node) string
 }
 
 // Format is a set of types that a kernel reads for one operand.
@@ -119,7 +123,7 @@ func (r *Row) reads(n *ir.Node) bool {
 			return false
 		}
 	}
-	return true
+	return r.Check == nil || r.Check(n) == ""
 }
 
 // fits returns why the row cannot run the node even after packing; empty if it can.
@@ -137,6 +141,9 @@ func (d *Descriptor) fits(r *Row, n *ir.Node) string {
 		if why := d.canMake(a, r.Args[i]); why != "" {
 			return fmt.Sprintf("operand %d %v %s", i, a, why)
 		}
+	}
+	if r.Check != nil {
+		return r.Check(n)
 	}
 	return ""
 }

@@ -1,0 +1,257 @@
+package passes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// assignPass gives every node a backend and every value a memory space.
+//
+// Before: the ops are those that will run. After: every node but views, weights, states
+// and constants has a backend that runs it (a fused op: whose pieces some target runs);
+// every value has a space.
+//
+// Not earlier: a backend is asked about the op that will run. Not later: formats, splits
+// and copies follow from the backend.
+//
+// Cost: O(nodes * targets).
+//
+// This file is the frame: the user's pins come first, then the rules of the chosen set, in
+// the order of their table (assign_rules.go); each rule gives backends to nodes that have
+// none yet. What is left over after all rules is an error that names every refusal. Then
+// spaces follow: parameters and results lie where the last target keeps its bytes, weights
+// and states where their first reader does, results where their backend prefers.
+var assignPass = Pass{
+	Name:     "assign",
+	Doc:      "choose a backend for every node",
+	Run:      assign,
+	Required: true,
+	Needs:    ir.PropShaped,
+	Gives:    ir.PropAssigned,
+	Rules:    assignRuleDocs(),
+}
+
+// assigner is what rules work on.
+type assigner struct {
+	c     *Context
+	m     *ir.Module
+	errs  []error
+	touch map[string][]*ir.Node // nodes that read or write a version of a state, by name
+}
+
+func assign(c *Context, m *ir.Module) error {
+	set, err := ruleSetOf(c.Options)
+	if err != nil {
+		return err
+	}
+	a := &assigner{c: c, m: m, touch: stateNodes(m)}
+	for _, r := range append([]assignRule{pinRule}, set.assign...) {
+		for _, f := range m.AllFuncs() {
+			r.apply(a, r.Name, f)
+		}
+	}
+	a.refuseRest()
+	if err := errors.Join(a.errs...); err != nil {
+		return err
+	}
+	a.spaces()
+	return nil
+}
+
+// open calls yield for the nodes of f that need a backend and have none yet.
+func (a *assigner) open(f *ir.Func) func(yield func(*ir.Node) bool) {
+	return func(yield func(*ir.Node) bool) {
+		for _, n := range f.Nodes {
+			if n.Backend == "" && works(n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// works reports whether a node needs a backend: it is neither a leaf nor a view.
+func works(n *ir.Node) bool { return n.Op.Info().Traits&(ir.Leaf|ir.View) == 0 }
+
+// put gives the node its backend and says why.
+func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands ...string) {
+	before := n.Backend
+	n.Backend = t.Name
+	a.c.CauseChange(n, rule, before, t.Name, operands...)
+	a.c.Count(t.Name, 1)
+}
+
+// refuseRest reports the nodes that no rule found a backend for.
+func (a *assigner) refuseRest() {
+	for _, f := range a.m.AllFuncs() {
+		for n := range a.open(f) {
+			_, refusals := firstSupporting(a.c, n)
+			errs := []error{fmt.Errorf("@%s %v: no target runs this %v", f.Name, n, n.Op)}
+			for _, r := range refusals {
+				errs = append(errs, errors.New("  "+r))
+			}
+			a.errs = append(a.errs, errs...)
+		}
+	}
+}
+
+// firstSupporting returns the first target that runs n, or could run its pieces, and why
+// those before it do not.
+func firstSupporting(c *Context, n *ir.Node) (*target.Descriptor, []string) {
+	var refusals []string
+	for _, t := range c.Targets.All() {
+		ok, why := t.Supports(n)
+		if ok {
+			return t, refusals
+		}
+		refusals = append(refusals, why)
+	}
+	return nil, refusals
+}
+
+// stateNodes returns for each state the nodes that read or write one of its versions.
+func stateNodes(m *ir.Module) map[string][]*ir.Node {
+	touch := make(map[string][]*ir.Node)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if !works(n) {
+				continue
+			}
+			for _, name := range statesOf(n) {
+				touch[name] = append(touch[name], n)
+			}
+		}
+	}
+	return touch
+}
+
+// statesOf returns the names of the states of which n reads versions, each once.
+func statesOf(n *ir.Node) []string {
+	var names []string
+	for _, v := range n.Args {
+		if v == nil {
+			continue
+		}
+		if r := v.Root(); r.Def != nil && r.Def.Op == ir.OpState {
+			if name := r.Def.Attr.(*ir.StateAttr).Name; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// spaces gives every value the space where its bytes lie.
+func (a *assigner) spaces() {
+	a.leafSpaces()
+	home := a.c.Targets.Last().Home()
+	for _, f := range a.m.AllFuncs() {
+		for _, p := range f.Params {
+			if p.Type.Space == "" {
+				p.Type.Space = home
+			}
+		}
+		for _, n := range f.Nodes {
+			for _, r := range n.Results {
+				if !n.Is(ir.Leaf) {
+					r.Type.Space = resultSpace(a.c.Targets, n)
+				}
+			}
+		}
+	}
+}
+
+// leafSpaces puts weights, states and constants where their first reader keeps its bytes,
+// unless the module says where they are.
+func (a *assigner) leafSpaces() {
+	home := make(map[string]string) // of weights and states, by leafName
+	for _, f := range a.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if t := a.c.Target(n); t != nil {
+				a.placeLeaves(n, t.Home(), home)
+			}
+		}
+	}
+	last := a.c.Targets.Last().Home()
+	for _, w := range a.m.Weights {
+		w.Type.Space = firstOf(w.Type.Space, home["weight "+w.Name], last)
+	}
+	for _, s := range a.m.States {
+		s.Type.Space = firstOf(s.Type.Space, home["state "+s.Name], last)
+	}
+	for _, f := range a.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Is(ir.Leaf) {
+				r := n.Result()
+				r.Type.Space = firstOf(r.Type.Space, home[leafName(n)], last)
+			}
+		}
+	}
+	a.agree()
+}
+
+func (a *assigner) placeLeaves(n *ir.Node, space string, home map[string]string) {
+	for _, v := range n.Args {
+		if v == nil || v.Root().Def == nil || !v.Root().Def.Is(ir.Leaf) {
+			continue
+		}
+		leaf := v.Root().Def
+		if leaf.Op == ir.OpConstant {
+			leaf.Result().Type.Space = firstOf(leaf.Result().Type.Space, space)
+			continue
+		}
+		if name := leafName(leaf); home[name] == "" {
+			home[name] = space
+		}
+	}
+}
+
+// agree makes what a module says of a weight's or state's space, at its declaration or at
+// one of its leaves, hold for all of them.
+func (a *assigner) agree() {
+	weights, states := make(map[string]*ir.Type), make(map[string]*ir.Type)
+	for _, w := range a.m.Weights {
+		weights[w.Name] = &w.Type
+	}
+	for _, s := range a.m.States {
+		states[s.Name] = &s.Type
+	}
+	for _, f := range a.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			switch attr := n.Attr.(type) {
+			case *ir.WeightAttr:
+				shareSpace(weights[attr.Name], n)
+			case *ir.StateAttr:
+				shareSpace(states[attr.Name], n)
+			}
+		}
+	}
+}
+
+func shareSpace(declared *ir.Type, n *ir.Node) {
+	if declared != nil {
+		n.Result().Type.Space = declared.Space
+	}
+}
+
+func leafName(n *ir.Node) string {
+	switch attr := n.Attr.(type) {
+	case *ir.WeightAttr:
+		return "weight " + attr.Name
+	case *ir.StateAttr:
+		return "state " + attr.Name
+	}
+	return ""
+}
+
+func firstOf(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return n
+		}
+	}
+	return ""
+}

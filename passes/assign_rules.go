@@ -1,0 +1,181 @@
+package passes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// assignRule gives backends to nodes that have none yet.
+type assignRule struct {
+	Rule
+	apply func(a *assigner, rule string, f *ir.Func)
+}
+
+// ruleSet is what --rules selects: the rules of assign, in order, and the limits of split,
+// copy and elide-copy.
+type ruleSet struct {
+	name   string
+	assign []assignRule
+
+	// cutAtWeights begins a new split before a node that reads a weight from a space which
+	// its backend cannot address, once the split has inputs: the copied weights of the
+	// split before can go.
+	cutAtWeights bool
+
+	// maxInputs is the largest number of inputs of a split, whatever the target allows;
+	// 0 is no limit.
+	maxInputs int
+
+	// elide says that needless copies are removed.
+	elide bool
+}
+
+// pinRule is the user's word; it comes before the rules of every set.
+var pinRule = assignRule{Rule{"assign.pin", "the user put the node there"}, applyPins}
+
+// ruleSets are the sets that --rules knows; the first is the default. Those of ggml's
+// scheduler are further entries.
+var ruleSets = []ruleSet{
+	{
+		name: "cost",
+		assign: []assignRule{
+			{Rule{"assign.body", "a node that holds or calls a function belongs to the target that drives the step, the last"}, applyBodies},
+			{Rule{"assign.state", "all nodes of a state run where it lies, if one target runs them all"}, applyStates},
+			{Rule{"assign.first", "the first target in the list that runs it"}, applyFirst},
+			{Rule{"assign.fallback", "the targets before it do not run it"}, applyFallback},
+			{Rule{"assign.pieces", "no target runs the fused op, but its pieces"}, applyPieces},
+		},
+		elide: true,
+	},
+}
+
+func ruleSetOf(o *Options) (*ruleSet, error) {
+	if o.Rules == "" {
+		return &ruleSets[0], nil
+	}
+	var known []string
+	for i := range ruleSets {
+		if ruleSets[i].name == o.Rules {
+			return &ruleSets[i], nil
+		}
+		known = append(known, ruleSets[i].name)
+	}
+	return nil, fmt.Errorf("unknown rules %q: this version has %s", o.Rules, strings.Join(known, ", "))
+}
+
+// RuleSets returns the names that Options.Rules knows, the default first.
+func RuleSets() []string {
+	var names []string
+	for _, s := range ruleSets {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// assignRuleDocs lists the rules of all sets, for the pass's declaration.
+func assignRuleDocs() []Rule {
+	rules := []Rule{pinRule.Rule}
+	for _, s := range ruleSets {
+		for _, r := range s.assign {
+			rules = append(rules, r.Rule)
+		}
+	}
+	return rules
+}
+
+// applyPins gives nodes the backends that the user names. A backend that cannot run its
+// node is an error: the user's word is not taken lightly either way.
+func applyPins(a *assigner, rule string, f *ir.Func) {
+	for n := range a.open(f) {
+		for _, p := range a.c.Options.Pins {
+			if !p.matches(n) {
+				continue
+			}
+			t := a.c.Targets.Get(p.Backend)
+			if ok, why := t.Supports(n); !ok && lowererOf(n) == nil {
+				a.errs = append(a.errs, fmt.Errorf("@%s %v: pinned to %s, which does not run it: %s", f.Name, n, t.Name, why))
+			}
+			a.put(n, t, rule, p.String())
+			break
+		}
+	}
+}
+
+func (p *Pin) matches(n *ir.Node) bool {
+	if r := n.Result(); r != nil && p.Match.MatchString(r.Name) {
+		return true
+	}
+	return n.Pos != "" && p.Match.MatchString(n.Pos)
+}
+
+func applyBodies(a *assigner, rule string, f *ir.Func) {
+	for n := range a.open(f) {
+		if n.Is(ir.HasBody) {
+			a.put(n, a.c.Targets.Last(), rule)
+		}
+	}
+}
+
+// applyStates gives the nodes of each state to the first target that addresses the state's
+// space and runs all of them.
+func applyStates(a *assigner, rule string, f *ir.Func) {
+	for n := range a.open(f) {
+		for _, name := range statesOf(n) {
+			if t := a.stateTarget(name); t != nil && n.Backend == "" {
+				a.put(n, t, rule, name)
+			}
+		}
+	}
+}
+
+func (a *assigner) stateTarget(name string) *target.Descriptor {
+	space := ""
+	if s := a.m.State(name); s != nil {
+		space = s.Type.Space
+	}
+	for _, t := range a.c.Targets.All() {
+		if (space == "" || t.Addresses(space)) && runsAll(t, a.touch[name]) {
+			return t
+		}
+	}
+	return nil
+}
+
+func runsAll(t *target.Descriptor, nodes []*ir.Node) bool {
+	for _, n := range nodes {
+		if ok, _ := t.Supports(n); !ok || n.Backend != "" && n.Backend != t.Name {
+			return false
+		}
+	}
+	return true
+}
+
+func applyFirst(a *assigner, rule string, f *ir.Func) {
+	first := a.c.Targets.All()[0]
+	for n := range a.open(f) {
+		if ok, _ := first.Supports(n); ok {
+			a.put(n, first, rule)
+		}
+	}
+}
+
+func applyFallback(a *assigner, rule string, f *ir.Func) {
+	for n := range a.open(f) {
+		if t, refusals := firstSupporting(a.c, n); t != nil {
+			a.put(n, t, rule, refusals...)
+		}
+	}
+}
+
+// applyPieces gives fused ops that nobody runs (fuse makes none, but a module may come
+// with them) to the last target; unfuse takes them apart.
+func applyPieces(a *assigner, rule string, f *ir.Func) {
+	for n := range a.open(f) {
+		if lowererOf(n) != nil {
+			a.put(n, a.c.Targets.Last(), rule)
+		}
+	}
+}

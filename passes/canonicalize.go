@@ -1,0 +1,171 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// canonicalizePass gives views and operand order one spelling.
+//
+// Before: types are known. After: no view names all of its operand as it is; chains of
+// views of one kind are one view; permutations that move no byte are reshapes; operands
+// of commutative ops stand in the order of operandRank.
+//
+// Not earlier: merged nodes make chains shorter. Not later: the patterns of fuse are
+// written for this spelling only.
+//
+// Cost: a few walks, O(nodes) each.
+var canonicalizePass = Pass{
+	Name:  "canonicalize",
+	Doc:   "one spelling for views and the order of operands",
+	Run:   canonicalize,
+	Needs: ir.PropShaped,
+	Rules: rulesOf(canonicalRewrites),
+}
+
+func canonicalize(c *Context, m *ir.Module) error {
+	return applyRewrites(c, m, canonicalRewrites)
+}
+
+var canonicalRewrites = slices.Concat(
+	noopRewrites(ir.OpReshape, ir.OpPermute, ir.OpSlice, ir.OpCast, ir.OpScale),
+	[]Rewrite{
+		{
+			Rule:    Rule{"view.reshape", "a reshape of a reshape is one reshape"},
+			Pattern: Pattern{Op: ir.OpReshape, Args: []Pattern{{Op: ir.OpReshape, Args: []Pattern{anyValue("x")}}}},
+			Build:   func(m *Match) { m.Become(ir.OpReshape, m.Root.Attr, m.Values["x"]) },
+		},
+		{
+			Rule:    Rule{"view.permute", "a permutation of a permutation is one permutation"},
+			Pattern: Pattern{Op: ir.OpPermute, Args: []Pattern{{Op: ir.OpPermute, Args: []Pattern{anyValue("x")}, Bind: "inner"}}},
+			Build:   composePermutes,
+		},
+		{
+			Rule:    Rule{"view.slice", "a slice of a slice of one axis is one slice"},
+			Pattern: Pattern{Op: ir.OpSlice, Args: []Pattern{{Op: ir.OpSlice, Args: []Pattern{anyValue("x")}, Bind: "inner"}}},
+			Where:   sameAxis,
+			Build:   composeSlices,
+		},
+		{
+			Rule:    Rule{"view.unit", "a permutation that moves only dimensions of extent 1 is a reshape"},
+			Pattern: Pattern{Op: ir.OpPermute, Args: []Pattern{anyValue("x")}},
+			Where:   movesNoByte,
+			Build: func(m *Match) {
+				m.Become(ir.OpReshape, &ir.ReshapeAttr{Shape: m.Root.Result().Type.Shape}, m.Values["x"])
+				m.Root.Result().Type.Strides = nil
+			},
+		},
+	},
+	orderRewrites(ir.OpAdd, ir.OpMul, ir.OpMax, ir.OpMin),
+)
+
+// noopRewrites are one rule for each op that may turn out to do nothing.
+func noopRewrites(ops ...ir.Op) []Rewrite {
+	var rs []Rewrite
+	for _, op := range ops {
+		rs = append(rs, Rewrite{
+			Rule:    Rule{"noop." + op.String(), "a " + op.String() + " that changes nothing is its operand"},
+			Pattern: Pattern{Op: op, Args: []Pattern{anyValue("x")}},
+			Where:   changesNothing,
+			Build:   func(m *Match) { m.Replace(m.Values["x"]) },
+		})
+	}
+	return rs
+}
+
+// changesNothing reports whether the root's result is its operand. A parameter or leaf is
+// not made a result of the function, where its bytes would have to be copied.
+func changesNothing(_ *Context, m *Match) bool {
+	x, y := m.Values["x"], m.Root.Result()
+	if !x.Type.Equal(y.Type) || slices.Contains(y.Func.Results, y) && (x.IsParam() || x.Def.Is(ir.Leaf)) {
+		return false
+	}
+	switch attr := m.Root.Attr.(type) {
+	case *ir.PermuteAttr:
+		return slices.IsSorted(attr.Perm)
+	case *ir.ScaleAttr:
+		return attr.Scale == 1 && attr.Bias == 0
+	case *ir.SliceAttr:
+		return attr.Start.Is(0)
+	}
+	return true
+}
+
+func composePermutes(m *Match) {
+	outer := m.Root.Attr.(*ir.PermuteAttr).Perm
+	inner := m.Values["inner"].Def.Attr.(*ir.PermuteAttr).Perm
+	perm := make([]int, len(outer))
+	for i, p := range outer {
+		perm[i] = inner[p]
+	}
+	m.Become(ir.OpPermute, &ir.PermuteAttr{Perm: perm}, m.Values["x"])
+}
+
+func sameAxis(_ *Context, m *Match) bool {
+	return m.Root.Attr.(*ir.SliceAttr).Axis == m.Values["inner"].Def.Attr.(*ir.SliceAttr).Axis
+}
+
+func composeSlices(m *Match) {
+	outer := m.Root.Attr.(*ir.SliceAttr)
+	inner := m.Values["inner"].Def.Attr.(*ir.SliceAttr)
+	m.Become(ir.OpSlice, &ir.SliceAttr{Axis: outer.Axis, Start: inner.Start.Add(outer.Start), Len: outer.Len}, m.Values["x"])
+}
+
+// movesNoByte reports whether the dimensions that are not 1 keep their order, in a dense
+// operand.
+func movesNoByte(_ *Context, m *Match) bool {
+	x := m.Values["x"].Type
+	last := -1
+	for _, p := range m.Root.Attr.(*ir.PermuteAttr).Perm {
+		if x.Shape[p].Is(1) {
+			continue
+		}
+		if p < last {
+			return false
+		}
+		last = p
+	}
+	return target.IsDense(x)
+}
+
+// orderRewrites are one rule for each commutative op.
+func orderRewrites(ops ...ir.Op) []Rewrite {
+	var rs []Rewrite
+	for _, op := range ops {
+		rs = append(rs, Rewrite{
+			Rule:    Rule{"order." + op.String(), "operands of " + op.String() + " stand in one order: what was just computed first, weights last"},
+			Pattern: Pattern{Op: op, Args: []Pattern{anyValue("a"), anyValue("b")}},
+			Where:   wrongOrder,
+			Build:   func(m *Match) { m.Become(m.Root.Op, m.Root.Attr, m.Values["b"], m.Values["a"]) },
+		})
+	}
+	return rs
+}
+
+// wrongOrder reports whether the operands have to be swapped; that is only possible where
+// neither is broadcast.
+func wrongOrder(_ *Context, m *Match) bool {
+	a, b := m.Values["a"], m.Values["b"]
+	if !a.Type.SameData(b.Type) {
+		return false
+	}
+	ra, rb := operandRank(a), operandRank(b)
+	return rb < ra || rb == ra && m.e.position(b) > m.e.position(a)
+}
+
+// operandRank orders operands: activations, products, other nodes, parameters, leaves.
+func operandRank(v *ir.Value) int {
+	switch {
+	case v.IsParam():
+		return 3
+	case v.IsWeight():
+		return 4
+	case v.Def.Op == ir.OpMatMul:
+		return 1
+	case v.Def.Is(ir.Elementwise) && present(v.Def) == 1:
+		return 0
+	}
+	return 2
+}

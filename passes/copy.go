@@ -1,0 +1,212 @@
+package passes
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// copyPass copies every operand into the space that its backend prefers.
+//
+// Before: every node has a split. After: every operand lies in the preferred space of its
+// node's backend, and results of functions where the last target keeps its bytes. Each
+// split has copies of its own at its beginning.
+//
+// Not earlier: a copy belongs to the inputs of a split. Not later: plan gives copies
+// addresses.
+//
+// Cost: one walk, O(nodes + operands).
+//
+// This is sufficient, not thrifty: elide-copy removes what a shared space or another copy
+// makes needless. Views that show all of their operand in another shape or order are made
+// again of the copy, so that a value is copied once for all its views; a slice is copied
+// as what it shows.
+var copyPass = Pass{
+	Name:     "copy",
+	Doc:      "copy split inputs into the space of their backend",
+	Run:      insertCopies,
+	Required: true,
+	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropPacked | ir.PropSplit,
+	Gives:    ir.PropCopied,
+	Rules: []Rule{
+		{ruleCopyIn, "the operand lies in another space"},
+		{ruleCopyOut, "the caller reads the result in another space"},
+	},
+}
+
+const (
+	ruleCopyIn  = "c.in"
+	ruleCopyOut = "c.out"
+)
+
+func insertCopies(c *Context, m *ir.Module) error {
+	set, err := ruleSetOf(c.Options)
+	if err != nil {
+		return err
+	}
+	for _, f := range m.AllFuncs() {
+		w := &copier{c: c, e: newEdit(c, f), needed: !set.elide}
+		w.run(f)
+	}
+	return nil
+}
+
+// copier rebuilds one function, split by split.
+type copier struct {
+	c      *Context
+	e      *edit
+	needed bool // no pass removes copies later: only what cannot be addressed is copied
+
+	copies map[*ir.Value]*ir.Value // of the open split, by what is copied
+	views  map[*ir.Value]*ir.Value // likewise: views made again
+	heads  []*ir.Node              // copies and views at the beginning of the open split
+	body   []*ir.Node              // its nodes
+	split  int
+}
+
+func (w *copier) run(f *ir.Func) {
+	w.open(0)
+	for _, n := range f.Nodes {
+		if n.Split != w.split {
+			w.close()
+			w.open(n.Split)
+		}
+		w.operands(n)
+		w.body = append(w.body, n)
+	}
+	w.close()
+	w.e.done()
+	if f.Owner == nil {
+		w.results(f)
+	}
+}
+
+func (w *copier) open(split int) {
+	w.split = split
+	w.copies, w.views = make(map[*ir.Value]*ir.Value), make(map[*ir.Value]*ir.Value)
+	w.heads, w.body = nil, nil
+}
+
+// close puts the open split at the end of the order: what its copies read first, as leaves
+// and views may stand in the same split, then the copies, then the rest.
+func (w *copier) close() {
+	placed := make(map[*ir.Node]bool)
+	for _, h := range w.heads {
+		w.placeDefs(h, placed)
+	}
+	for _, n := range w.body {
+		if !placed[n] {
+			w.e.keep(n)
+		}
+	}
+}
+
+// placeDefs puts h into the order, after the leaves and views of the same split that it
+// reads.
+func (w *copier) placeDefs(h *ir.Node, placed map[*ir.Node]bool) {
+	if placed[h] {
+		return
+	}
+	placed[h] = true
+	for _, a := range h.Args {
+		if a != nil && a.Def != nil && a.Def.Split == w.split && !works(a.Def) {
+			w.placeDefs(a.Def, placed)
+		}
+	}
+	w.e.keep(h)
+}
+
+// operands makes n read copies. A node that itself moves bytes between spaces reads them
+// where they are; the aliased operand of a node has to lie where its backend writes.
+func (w *copier) operands(n *ir.Node) {
+	t := w.c.Target(n)
+	if t == nil || !works(n) || n.Op == ir.OpCopy && isTransfer(n) {
+		return
+	}
+	for i, a := range n.Args {
+		if a != nil && a.Type.Space != t.Home() && !(t.Addresses(a.Type.Space) && w.stays(n, i)) {
+			n.Args[i] = w.here(n, a)
+		}
+	}
+}
+
+// stays reports whether operand i of n, which n's backend can address, is read where it
+// lies: copies are not thinned out later, n writes there, or it was written in this split.
+func (w *copier) stays(n *ir.Node, i int) bool {
+	if w.needed || n.Is(ir.HasBody) || n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
+		return true
+	}
+	v := n.Args[i]
+	for v.Def != nil && v.Def.Is(ir.View) {
+		v = v.Def.Args[0]
+	}
+	return v.Def != nil && works(v.Def) && v.Def.Split == w.split
+}
+
+// here returns v in the home space of n's backend.
+func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
+	base := copyBase(v)
+	if v != base {
+		if w.views[v] == nil {
+			again := w.node(n, v.Def.Op, v.Def.Attr, v.Name+"."+n.Backend, w.here(n, v.Def.Args[0]))
+			w.views[v] = again.Result()
+		}
+		return w.views[v]
+	}
+	if w.copies[base] == nil {
+		cp := w.node(n, ir.OpCopy, nil, base.Name+"."+n.Backend, base)
+		w.c.CauseChange(cp, ruleCopyIn, base.Type.Space, cp.Result().Type.Space, base.String(), n.String())
+		w.c.Count("inserted", 1)
+		w.copies[base] = cp.Result()
+	}
+	return w.copies[base]
+}
+
+// node makes a node at the head of the open split.
+func (w *copier) node(n *ir.Node, op ir.Op, attr any, name string, arg *ir.Value) *ir.Node {
+	h := w.e.add(n, op, attr, name, arg)
+	w.e.drop(h)
+	h.Split = w.split
+	w.heads = append(w.heads, h)
+	return h
+}
+
+// copyBase returns what is copied for v: the value behind views that show all of it.
+func copyBase(v *ir.Value) *ir.Value {
+	for v.Def != nil && (v.Def.Op == ir.OpReshape || v.Def.Op == ir.OpPermute) {
+		v = v.Def.Args[0]
+	}
+	return v
+}
+
+// results copies what the caller reads to where the last target keeps its bytes. They are
+// a split of that target.
+func (w *copier) results(f *ir.Func) {
+	last := w.c.Targets.Last()
+	for i, r := range f.Results {
+		if last.Addresses(r.Type.Space) {
+			continue
+		}
+		n := w.e.add(nil, ir.OpCopy, nil, r.Name+"."+last.Name, r)
+		n.Backend = last.Name
+		n.Result().Type.Space = last.Home()
+		n.Split = w.lastSplit(last.Name, n)
+		w.c.CauseChange(n, ruleCopyOut, r.Type.Space, last.Home(), r.String())
+		w.c.Count("inserted", 1)
+		f.Results[i] = n.Result()
+	}
+	f.Nodes = w.e.out
+}
+
+// lastSplit returns the number of the split that a node at the end belongs to.
+func (w *copier) lastSplit(backend string, n *ir.Node) int {
+	for i := len(w.e.out) - 1; i >= 0; i-- {
+		before := w.e.out[i]
+		if before == n || !works(before) {
+			continue
+		}
+		if before.Backend == backend {
+			return before.Split
+		}
+		return before.Split + 1
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package passes
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// dcePass removes what no result and no state needs.
+//
+// Before: well-formed SSA. After: every node leads to a result of its function or writes a
+// state, or is of an op that is not known to be without effect; every weight is used.
+//
+// Not earlier: cse leaves the nodes that it merged. Not later: a dead reader keeps fuse
+// from joining what it reads, and pulls operands to its backend. It runs again after each
+// pass that leaves pieces behind.
+//
+// Cost: one walk backwards, O(nodes + operands).
+var dcePass = Pass{
+	Name:  "dce",
+	Doc:   "remove nodes and weights that nothing needs",
+	Run:   removeDead,
+	Needs: ir.PropShaped,
+}
+
+func removeDead(c *Context, m *ir.Module) error {
+	used := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		removeDeadNodes(c, f)
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpWeight {
+				used[n.Attr.(*ir.WeightAttr).Name] = true
+			}
+		}
+	}
+	keep := m.Weights[:0:0]
+	for _, w := range m.Weights {
+		if used[w.Name] {
+			keep = append(keep, w)
+		}
+	}
+	c.Count("weights", int64(len(m.Weights)-len(keep)))
+	m.Weights = keep
+	return nil
+}
+
+func removeDeadNodes(c *Context, f *ir.Func) {
+	live := make([]bool, f.NumValues())
+	for _, r := range f.Results {
+		live[r.ID] = true
+	}
+	keep := make([]bool, f.NumNodes())
+	for i := len(f.Nodes) - 1; i >= 0; i-- {
+		n := f.Nodes[i]
+		if !hasEffect(n) && !anyLive(n, live) {
+			continue
+		}
+		keep[n.ID] = true
+		for _, a := range n.Args {
+			if a != nil {
+				live[a.ID] = true
+			}
+		}
+	}
+	var nodes []*ir.Node
+	for _, n := range f.Nodes {
+		if keep[n.ID] {
+			nodes = append(nodes, n)
+		}
+	}
+	c.Count("nodes", int64(len(f.Nodes)-len(nodes)))
+	f.Nodes = nodes
+}
+
+func anyLive(n *ir.Node, live []bool) bool {
+	for _, r := range n.Results {
+		if live[r.ID] {
+			return true
+		}
+	}
+	return false
+}
+
+// hasEffect reports whether n does something besides defining its results: it writes a
+// state, holds a function that does, or is not known.
+func hasEffect(n *ir.Node) bool {
+	if n.Body != nil {
+		for _, inner := range n.Body.Nodes {
+			if hasEffect(inner) {
+				return true
+			}
+		}
+		return false
+	}
+	return n.Is(ir.WritesState) || !n.Is(ir.Pure) && !n.Is(ir.Leaf)
+}

@@ -1,0 +1,131 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// edit rebuilds the order of a function's nodes in one walk: a pass hands over the nodes
+// one by one, with new ones between them and without those that it drops, and names values
+// that take the place of others. Operands are brought up to date on the way, so a pass
+// sees what earlier replacements have made. Time is linear in nodes and operands.
+type edit struct {
+	f       *ir.Func
+	targets *target.List
+	out     []*ir.Node
+	instead map[*ir.Value]*ir.Value
+	pos     []int // of nodes in out, by id
+}
+
+func newEdit(c *Context, f *ir.Func) *edit {
+	return &edit{f: f, targets: c.Targets, out: make([]*ir.Node, 0, len(f.Nodes)+8), instead: make(map[*ir.Value]*ir.Value)}
+}
+
+// replace makes later nodes read v where they read old.
+func (e *edit) replace(old, v *ir.Value) { e.instead[old] = v }
+
+// now returns the value that stands for v.
+func (e *edit) now(v *ir.Value) *ir.Value {
+	for next, ok := e.instead[v]; ok; next, ok = e.instead[v] {
+		v = next
+	}
+	return v
+}
+
+// update brings the operands of n up to date.
+func (e *edit) update(n *ir.Node) {
+	if len(e.instead) == 0 {
+		return
+	}
+	for i, a := range n.Args {
+		if a != nil {
+			n.Args[i] = e.now(a)
+		}
+	}
+}
+
+// keep puts n at the end of the new order.
+func (e *edit) keep(n *ir.Node) {
+	e.update(n)
+	e.append(n)
+}
+
+func (e *edit) append(n *ir.Node) {
+	if n.ID >= len(e.pos) {
+		e.pos = append(e.pos, make([]int, e.f.NumNodes()-len(e.pos))...)
+	}
+	e.pos[n.ID] = len(e.out)
+	e.out = append(e.out, n)
+}
+
+// add puts a new node at the end of the new order. It runs where at runs and comes from
+// where at comes from; at may be nil. Types are what the op infers.
+func (e *edit) add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Value) *ir.Node {
+	n := e.f.NewNode(op, attr, args, name)
+	if at != nil {
+		n.Backend, n.Split, n.Pos = at.Backend, at.Split, at.Pos
+	}
+	if op.Info().Traits&(ir.View|ir.Leaf) != 0 {
+		n.Backend = ""
+	}
+	for i, t := range inferred(n) {
+		t.Space = resultSpace(e.targets, n)
+		r := e.f.NewValue(name, t)
+		r.Def, r.Index = n, i
+		n.Results = append(n.Results, r)
+	}
+	e.append(n)
+	return n
+}
+
+// inferred returns the types of the results of a node that a pass made; that they cannot
+// be inferred is a bug of the pass.
+func inferred(n *ir.Node) []ir.Type {
+	types, err := n.Op.Info().Infer(n)
+	if err != nil {
+		panic(fmt.Errorf("passes: internal error: a new node %v %v: %w", n.Op, n.Args, err))
+	}
+	return types
+}
+
+// resultSpace returns the memory space where the results of n lie: that of the bytes a
+// view or alias names, else the one that its backend prefers; empty before assign.
+func resultSpace(targets *target.List, n *ir.Node) string {
+	info := n.Op.Info()
+	switch {
+	case info.Traits&ir.View != 0:
+		return n.Args[0].Type.Space
+	case info.Traits&ir.Alias != 0:
+		return n.Args[info.AliasArg].Type.Space
+	case n.Backend != "" && targets.Get(n.Backend) != nil:
+		return targets.Get(n.Backend).Home()
+	}
+	return ""
+}
+
+// done makes the new order the function's.
+func (e *edit) done() {
+	for i, r := range e.f.Results {
+		e.f.Results[i] = e.now(r)
+	}
+	e.f.Nodes = e.out
+}
+
+// position returns where in the new order v is defined; parameters come before all nodes.
+func (e *edit) position(v *ir.Value) int {
+	if v.Def == nil {
+		return v.Index - len(e.f.Params)
+	}
+	return e.pos[v.Def.ID]
+}
+
+// drop takes back n, which was added last.
+func (e *edit) drop(n *ir.Node) {
+	last := len(e.out) - 1
+	if e.out[last] != n {
+		panic("passes: internal error: only the last node can be dropped")
+	}
+	e.out = e.out[:last]
+}

@@ -1,0 +1,196 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// packPass brings every operand into the format that the kernel of its backend reads.
+//
+// Before: every node has a backend that runs it. After: each operand has the dtype, layout
+// and density of the kernel: weights are laid out by the compiler, once for all functions
+// where one layout serves all their readers; activations are quantized by one node that
+// all readers on a backend share; strided operands are made dense by copies. Results of
+// functions are dense and of their own.
+//
+// Not earlier: the format is that of the chosen kernel. Not later: the nodes it adds need
+// a split, and copies move packed sizes.
+//
+// Cost: two walks, O(operands * rows of a target for the op).
+//
+// A weight gets the first layout that all its readers read (pack_weights.go). If there is
+// none, a reader that cannot read it gets a second form of the weight, which costs memory:
+// the cause says so.
+var packPass = Pass{
+	Name:     "pack",
+	Doc:      "bring operands into the formats that the chosen kernels read",
+	Run:      pack,
+	Required: true,
+	Needs:    ir.PropShaped | ir.PropAssigned,
+	Gives:    ir.PropPacked,
+	Rules: []Rule{
+		{ruleLayout, "the layout that the kernels of all readers read"},
+		{ruleSecond, "no layout serves all readers of the weight: this one gets a form of its own"},
+		{ruleAct, "the kernel reads quantized activations; all its readers on the backend share them"},
+		{ruleDense, "the kernel does not read strided operands"},
+		{ruleLayNode, "what is laid out is not a weight: it is done in every step"},
+		{ruleResult, "a result of a function has dense bytes of its own"},
+	},
+}
+
+const (
+	ruleLayout  = "pack.layout"
+	ruleSecond  = "pack.second"
+	ruleAct     = "pack.act"
+	ruleDense   = "pack.dense"
+	ruleLayNode = "pack.node"
+	ruleResult  = "pack.result"
+)
+
+func pack(c *Context, m *ir.Module) error {
+	second := layOutWeights(c, m)
+	for _, f := range m.AllFuncs() {
+		p := &packer{c: c, e: newEdit(c, f), made: make(map[madeKey]*ir.Value), second: second}
+		p.run(f)
+	}
+	return nil
+}
+
+// packer rebuilds one function.
+type packer struct {
+	c      *Context
+	e      *edit
+	made   map[madeKey]*ir.Value
+	second *secondForms
+}
+
+// madeKey names a form of a value that nodes of a backend share.
+type madeKey struct {
+	v       *ir.Value
+	backend string
+	op      ir.Op
+	layout  dtype.Layout
+}
+
+func (p *packer) run(f *ir.Func) {
+	for _, n := range f.Nodes {
+		p.e.update(n)
+		p.operands(n)
+		p.e.keep(n)
+	}
+	p.e.done()
+	p.results(f)
+	f.Nodes = p.e.out
+}
+
+// operands replaces the operands of n that its kernel cannot read.
+func (p *packer) operands(n *ir.Node) {
+	t := p.c.Target(n)
+	if t == nil || !works(n) {
+		return
+	}
+	row, why := t.Kernel(n)
+	if row == nil {
+		if n.Is(ir.HasBody) {
+			return
+		}
+		panic(fmt.Sprintf("passes: internal error: %v was assigned to a target that cannot run it: %s", n, why))
+	}
+	for i, a := range n.Args {
+		if a != nil && i < len(row.Args) && !row.Args[i].Holds(a.Type) {
+			n.Args[i] = p.form(n, a, row.Args[i])
+		}
+	}
+	if !t.Reads(n) {
+		panic(fmt.Sprintf("passes: internal error: %v: %s does not read what pack made for it", n, t.Name))
+	}
+}
+
+// form returns v in the format f for the reader n.
+func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
+	dt, layout := f.Want(v)
+	if v.Def != nil && v.Def.Op == ir.OpWeight && layout != v.Type.Layout {
+		return p.secondForm(n, v, layout)
+	}
+	if dt != v.Type.DType {
+		return p.make(n, v, ir.OpQuantize, nil, ruleAct, ".q")
+	}
+	if layout != v.Type.Layout {
+		return p.make(n, v, ir.OpPack, &ir.PackAttr{To: layout}, ruleLayNode, "."+layout.String())
+	}
+	return p.make(n, v, ir.OpCopy, nil, ruleDense, ".dense")
+}
+
+// make returns the result of a node that turns v into another form for n: the one that a
+// reader on the same backend had made, or a new one.
+func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule, suffix string) *ir.Value {
+	key := madeKey{v: v, backend: n.Backend, op: op}
+	if a, ok := attr.(*ir.PackAttr); ok {
+		key.layout = a.To
+	}
+	if made := p.made[key]; made != nil {
+		return made
+	}
+	made := p.add(n, op, attr, v.Name+suffix, v)
+	p.c.Cause(made, rule, v.String(), n.String())
+	p.c.Count(rule, 1)
+	p.made[key] = made.Result()
+	return made.Result()
+}
+
+// add emits a node for n, its own operand in the format that it reads.
+func (p *packer) add(n *ir.Node, op ir.Op, attr any, name string, v *ir.Value) *ir.Node {
+	trial := &ir.Node{Op: op, Attr: attr, Args: []*ir.Value{v}, Func: n.Func, Backend: n.Backend}
+	row, why := p.c.Target(n).Kernel(trial)
+	if row == nil {
+		panic(fmt.Sprintf("passes: internal error: %v needs %v of %v: %s", n, op, v, why))
+	}
+	if len(row.Args) > 0 && !row.Args[0].Holds(v.Type) && op != ir.OpCopy {
+		v = p.form(n, v, row.Args[0])
+	}
+	return p.e.add(n, op, attr, name, v)
+}
+
+// secondForm returns a leaf of the weight's form in another layout, one for each function.
+func (p *packer) secondForm(n *ir.Node, v *ir.Value, layout dtype.Layout) *ir.Value {
+	key := madeKey{v: v, op: ir.OpWeight, layout: layout}
+	if made := p.made[key]; made != nil {
+		return made
+	}
+	w := p.second.get(p.c, v.Def.Attr.(*ir.WeightAttr).Name, layout)
+	leaf := p.e.add(nil, ir.OpWeight, &ir.WeightAttr{Name: w.Name}, w.Name)
+	leaf.Result().Type.Space = w.Type.Space
+	p.c.Cause(leaf, ruleSecond, v.String(), n.String())
+	p.made[key] = leaf.Result()
+	return leaf.Result()
+}
+
+// results makes strided results dense, and gives those bytes of their own that a
+// parameter, a weight or an earlier result has too.
+func (p *packer) results(f *ir.Func) {
+	if f.Owner != nil {
+		return
+	}
+	for i, r := range f.Results {
+		if !p.shared(f, i) && target.IsDense(r.Type) {
+			continue
+		}
+		n := f.NewNode(ir.OpCopy, nil, []*ir.Value{r}, r.Name+".out", r.Type.WithShape(r.Type.Shape...))
+		n.Backend = p.c.Targets.Last().Name
+		n.Result().Type.Space = resultSpace(p.c.Targets, n)
+		p.e.append(n)
+		p.c.Cause(n, ruleResult, r.String())
+		f.Results[i] = n.Result()
+	}
+}
+
+// shared reports whether result i has no bytes of its own.
+func (p *packer) shared(f *ir.Func, i int) bool {
+	root := f.Results[i].Root()
+	return root.IsParam() || root.Def.Is(ir.Leaf) ||
+		slices.ContainsFunc(f.Results[:i], func(r *ir.Value) bool { return r.Root() == root })
+}

@@ -1,0 +1,148 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Rewrite is a rule that replaces a pattern of nodes.
+//
+// Laws: the new nodes are never dearer for any target that asked for them; no rewrite
+// undoes another; one spelling of operands is the business of canonicalize.
+type Rewrite struct {
+	Rule
+	Pattern Pattern
+
+	// Where reports whether the rule applies to what the pattern found; nil is always.
+	Where func(*Context, *Match) bool
+
+	// Build replaces the root, with Match.Emit, then Match.Become or Match.Replace.
+	Build func(*Match)
+}
+
+// rulesOf returns what a pass declares for its rewrites.
+func rulesOf(rewrites []Rewrite) []Rule {
+	rules := make([]Rule, len(rewrites))
+	for i, r := range rewrites {
+		rules[i] = r.Rule
+	}
+	return rules
+}
+
+// maxRounds bounds the walks over a function: a rewrite that enables another one at an
+// earlier node needs a further walk, and chains of such are short.
+const maxRounds = 16
+
+// applyRewrites applies the rewrites to every function until none matches. In a walk, a
+// node is rewritten until no rule matches there; the first match in the order of the table
+// wins. A module that comes back to a form it had before is an error that names the rules.
+func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
+	byOp := indexRewrites(rewrites)
+	for _, f := range m.AllFuncs() {
+		seen := []string{shapeOf(f)}
+		for round := 0; ; round++ {
+			fired := rewriteFunc(c, f, byOp)
+			if len(fired) == 0 {
+				break
+			}
+			form := shapeOf(f)
+			if round == maxRounds || slices.Contains(seen, form) {
+				return cycleError(f, fired)
+			}
+			seen = append(seen, form)
+		}
+	}
+	return nil
+}
+
+func cycleError(f *ir.Func, fired []string) error {
+	slices.Sort(fired)
+	return &InternalError{Module: f.Module.Name, Err: fmt.Errorf("@%s: rules undo each other: %s",
+		f.Name, strings.Join(slices.Compact(fired), ", "))}
+}
+
+// shapeOf returns what is the same for two forms of a function that a rewrite could go
+// round between: the ops and the distances to their operands' definitions.
+func shapeOf(f *ir.Func) string {
+	pos := ir.Positions(f)
+	var b strings.Builder
+	for i, n := range f.Nodes {
+		fmt.Fprintf(&b, "%d", n.Op)
+		for _, a := range n.Args {
+			if a == nil || a.Def == nil {
+				b.WriteString(" p")
+				continue
+			}
+			fmt.Fprintf(&b, " %d", i-pos[a.Def.ID])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// indexRewrites lists the rewrites by the op of their root.
+func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
+	var byOp [ir.NumOps][]*Rewrite
+	for i := range rewrites {
+		op := rewrites[i].Pattern.Op
+		byOp[op] = append(byOp[op], &rewrites[i])
+	}
+	return &byOp
+}
+
+// rewriteFunc walks over f once and returns the names of the rules that fired.
+func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite) (fired []string) {
+	e := newEdit(c, f)
+	uses := countUses(f)
+	for _, n := range f.Nodes {
+		e.update(n)
+		replaced := false
+		for round := 0; round < maxRounds && !replaced; round++ {
+			var rule string
+			rule, replaced = rewriteNode(c, e, uses, n, byOp[n.Op])
+			if rule == "" {
+				break
+			}
+			fired = append(fired, rule)
+		}
+		if !replaced {
+			e.keep(n)
+		}
+	}
+	e.done()
+	return fired
+}
+
+// rewriteNode applies the first rewrite that matches at n. It returns the name of its rule
+// and whether another value took the place of n's result.
+func rewriteNode(c *Context, e *edit, uses *useCounts, n *ir.Node, rewrites []*Rewrite) (rule string, replaced bool) {
+	for _, r := range rewrites {
+		if c.debug.Stats {
+			c.Count("tried."+r.Name, 1)
+		}
+		m := &Match{Root: n, Values: make(map[string]*ir.Value), e: e, uses: uses}
+		if n.Result() == nil || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
+			continue
+		}
+		before := n.Op.String()
+		r.Build(m)
+		c.Count(r.Name, 1)
+		if !m.replaced {
+			c.CauseChange(n, r.Name, before, n.Op.String(), names(m.gone)...)
+		}
+		return r.Name, m.replaced
+	}
+	return "", false
+}
+
+// names returns what messages call the nodes, in order.
+func names(nodes []*ir.Node) []string {
+	list := make([]string, len(nodes))
+	for i, n := range nodes {
+		list[i] = n.String()
+	}
+	return list
+}
