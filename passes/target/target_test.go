@@ -1,0 +1,242 @@
+package target
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// node returns a node of op whose operands have the types; a type of rank 2 whose dtype
+// is one of weights is a weight.
+func node(op ir.Op, types ...ir.Type) *ir.Node {
+	m := &ir.Module{}
+	f := m.AddFunc("f")
+	args := make([]*ir.Value, len(types))
+	for i, t := range types {
+		if i > 0 && t.Rank() == 2 && op != ir.OpAdd {
+			n := f.NewNode(ir.OpWeight, &ir.WeightAttr{Name: "w"}, nil, "w", t)
+			args[i] = n.Result()
+			continue
+		}
+		args[i] = f.AddParam("x", t)
+	}
+	return f.NewNode(op, nil, args, "y")
+}
+
+func typ(d dtype.DType, dims ...int64) ir.Type { return ir.Type{DType: d, Shape: ir.Dims(dims...)} }
+
+func TestCPUSupports(t *testing.T) {
+	strided := typ(dtype.F32, 4, 32)
+	strided.Strides = ir.Dims(1, 4)
+	packed := typ(dtype.Q8_0, 16, 32)
+	packed.Layout = dtype.R16
+	for _, tt := range []struct {
+		name string
+		n    *ir.Node
+		want string // part of the reason; empty where it is supported
+	}{
+		{"quantized weight", node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.Q8_0, 16, 32)), ""},
+		{"float weight", node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.BF16, 16, 32)), ""},
+		{"packed weight", node(ir.OpMatMul, typ(dtype.F32, 4, 32), packed), ""},
+		{"residual", node(ir.OpMatMul, typ(dtype.F32, 4, 32), packed, typ(dtype.F32, 4, 16)), ""},
+		{"strided operand", node(ir.OpMatMul, strided, packed), ""},
+		{"integer weight", node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.I8, 16, 32)), "is i8"},
+		{"q8a with a float weight", node(ir.OpMatMul, typ(dtype.Q8A, 4, 32), typ(dtype.F32, 16, 32)), "is q8a"},
+		{"row", node(ir.OpAdd, typ(dtype.F32, 4, 32), typ(dtype.F32, 32)), ""},
+		{"column", node(ir.OpAdd, typ(dtype.F32, 4, 32), typ(dtype.F32, 4, 1)), "another axis"},
+		{"maximum with a row", node(ir.OpMax, typ(dtype.F32, 4, 32), typ(dtype.F32, 32)), "one shape"},
+		{"too many operands", node(ir.OpSiLU, typ(dtype.F32, 4), typ(dtype.F32, 4)), "takes 1 operands"},
+		{"no kernel", node(ir.OpForeign, typ(dtype.F32, 4)), "no kernel for foreign"},
+		{"view", node(ir.OpReshape, typ(dtype.I8, 4)), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ok, why := CPU().Supports(tt.n)
+			if ok != (tt.want == "") || !strings.Contains(why, tt.want) {
+				t.Errorf("Supports = %v, %q; want a reason with %q", ok, why, tt.want)
+			}
+		})
+	}
+}
+
+func TestCPUReads(t *testing.T) {
+	packed := typ(dtype.Q8_0, 16, 32)
+	packed.Layout = dtype.R16
+	if n := node(ir.OpMatMul, typ(dtype.F32, 4, 32), packed); CPU().Reads(n) {
+		t.Error("a product of f32 and q8_0 is read as it is; it needs quantized activations")
+	}
+	if n := node(ir.OpMatMul, typ(dtype.Q8A, 4, 32), packed); !CPU().Reads(n) {
+		t.Error("a product of q8a and packed q8_0 is not read")
+	}
+}
+
+func TestCPUFormats(t *testing.T) {
+	cpu := CPU()
+	for _, tt := range []struct {
+		weight dtype.DType
+		act    dtype.DType
+		layout dtype.Layout
+	}{
+		{dtype.F32, dtype.F32, dtype.R16},
+		{dtype.BF16, dtype.F32, dtype.R16},
+		{dtype.Q4_0, dtype.Q8A, dtype.R16},
+	} {
+		if got := cpu.ActFormat(ir.OpMatMul, tt.weight); got != tt.act {
+			t.Errorf("ActFormat(%v) = %v, want %v", tt.weight, got, tt.act)
+		}
+		if got := cpu.WeightLayout(ir.OpMatMul, 1, tt.weight); got != tt.layout {
+			t.Errorf("WeightLayout(%v) = %v, want %v", tt.weight, got, tt.layout)
+		}
+	}
+	if got := cpu.WeightLayout(ir.OpGather, 0, dtype.Q4_0); got != dtype.Plain {
+		t.Errorf("WeightLayout of a gathered table = %v, want plain", got)
+	}
+}
+
+func TestIsDense(t *testing.T) {
+	for _, tt := range []struct {
+		shape, strides []int64
+		dense, rows    bool
+	}{
+		{[]int64{4, 8}, []int64{8, 1}, true, true},
+		{[]int64{4, 8}, []int64{16, 1}, false, true},
+		{[]int64{1, 8}, []int64{16, 1}, true, true},
+		{[]int64{4, 1}, []int64{1, 7}, true, true},
+		{[]int64{4, 8}, []int64{1, 4}, false, false},
+		{[]int64{2, 4, 8}, []int64{64, 16, 1}, false, true},
+		{[]int64{2, 4, 8}, []int64{100, 16, 1}, false, false},
+	} {
+		ty := typ(dtype.F32, tt.shape...)
+		ty.Strides = ir.Dims(tt.strides...)
+		if got := IsDense(ty); got != tt.dense {
+			t.Errorf("IsDense(%v strides %v) = %v", tt.shape, tt.strides, got)
+		}
+		if got := RowStrides.Hold(ty); got != tt.rows {
+			t.Errorf("RowStrides.Hold(%v strides %v) = %v", tt.shape, tt.strides, got)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	_, err := Parse("t.txt", `
+# devices
+target gpu0 space=dev0 opps=*
+target gpu1 ops=*
+target gpu2 space=d ops=matmull
+target gpu3 space=d ops=matmul(q8a,q4_0.r17)
+target gpu4 space=d threads=-1
+target gpu5 space=d align=1XB
+target gpu6 space=d space=e
+device gpu7
+target gpu8 like=npu
+target gpu9 space=a,,b flops=NaN
+target space=x
+`)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`t.txt:3:24: unknown field "opps"`,
+		`t.txt:4:8: target gpu1 has no memory`,
+		`t.txt:5:21: ops: unknown op "matmull"`,
+		`t.txt:6:21: ops: matmul(q8a,q4_0.r17): unknown layout`,
+		`t.txt:7:21: threads:`,
+		`t.txt:8:21: align: "1XB" is not a size`,
+		`t.txt:9:21: space is given twice`,
+		`t.txt:10:1: a line begins with the word target`,
+		`t.txt:11:13: like=npu: no such built-in target`,
+		`t.txt:12:13: space: "a,,b" holds an empty name`,
+		`t.txt:13:8: the name of the target is missing`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no error %q in:\n%v", want, err)
+		}
+	}
+}
+
+func TestDescriptorText(t *testing.T) {
+	for _, text := range []string{
+		"cpu like=cpu",
+		"cpu like=cpu threads=3 hint=2",
+		"gpu0 kind=fake space=dev0,host ops=* maxinputs=4 link=1e+09",
+		"gpu0 space=dev0 ops=*,-foreign,-rope",
+		"npu space=host ops=*,matmul(q8a|f32,q4_0|q8_0.r16+plain,*)",
+		"npu space=host ops=add,mul(f32/rows,*/any) merge=true maxalloc=1GiB",
+	} {
+		d, err := ParseDescriptor(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		again, err := ParseDescriptor(d.String())
+		if err != nil {
+			t.Errorf("%s: printed as %s: %v", text, d, err)
+			continue
+		}
+		if again.String() != d.String() {
+			t.Errorf("%s: printed as %s, then as %s", text, d, again)
+		}
+	}
+}
+
+func TestOpsField(t *testing.T) {
+	d, err := ParseDescriptor("npu space=host ops=*,-rope,matmul(f32,*)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		n    *ir.Node
+		want bool
+	}{
+		{node(ir.OpAdd, typ(dtype.F32, 4), typ(dtype.F32, 4)), true},
+		{node(ir.OpRope, typ(dtype.F32, 4), typ(dtype.F32, 4)), false},
+		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.I8, 4, 32)), true},
+		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.F32, 4, 32), typ(dtype.F32, 4, 4)), false},
+	} {
+		if got, why := d.Supports(tt.n); got != tt.want {
+			t.Errorf("%v of %d operands: %v (%s)", tt.n.Op, len(tt.n.Args), got, why)
+		}
+	}
+}
+
+func TestLists(t *testing.T) {
+	l, err := Parse("t", "target a space=d,host align=256 maxalloc=64\ntarget b space=d maxalloc=32\ntarget cpu like=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := l.Space("d"); s.Align != 256 || s.MaxAlloc != 32 || len(s.Targets) != 2 {
+		t.Errorf("space d = %+v", s)
+	}
+	if _, err := l.Without([]string{"cpu"}); err == nil {
+		t.Error("the last target was denied")
+	}
+	if _, err := l.Without([]string{"x"}); err == nil {
+		t.Error("an unknown target was denied")
+	}
+	rest, err := l.Without([]string{"a"})
+	if err != nil || rest.Names() != "b, cpu" {
+		t.Errorf("Without(a) = %v, %v", rest, err)
+	}
+	if _, err := Select("cpu,cpu"); err == nil {
+		t.Error("a target was listed twice")
+	}
+	if _, err := Select("tpu"); err == nil {
+		t.Error("an unknown target was selected")
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	d := CPU()
+	alone, shared := d.Seconds(1e9, 1e3, dtype.F32, 1), d.Seconds(1e9, 1e3, dtype.F32, 2)
+	if shared >= alone {
+		t.Errorf("two workers need %v s, one %v s", shared, alone)
+	}
+	if q := d.Seconds(1e9, 1e3, dtype.Q4_0, 1); q >= alone {
+		t.Errorf("quantized weights need %v s, float ones %v s", q, alone)
+	}
+	// Memory bounds what more workers gain.
+	if a, b := d.Seconds(0, 1e9, dtype.F32, 8), d.Seconds(0, 1e9, dtype.F32, 64); a != b {
+		t.Errorf("64 workers read in %v s what 8 read in %v s", b, a)
+	}
+}
