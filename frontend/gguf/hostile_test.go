@@ -47,7 +47,7 @@ func badHeaders() []badFile {
 }
 
 // patchHeader is a valid file whose header counts differently.
-func patchHeader(tensors, keys int) raw {
+func patchHeader(tensors, keys int64) raw {
 	b := small()
 	copy(b, header(2+tensors, 6+keys))
 	return b

@@ -10,14 +10,18 @@ import (
 // raw builds files byte by byte, right or wrong.
 type raw []byte
 
-func (b raw) u8(v ...byte) raw     { return append(b, v...) }
-func (b raw) u32(v uint32) raw     { return le.AppendUint32(b, v) }
-func (b raw) u64(v uint64) raw     { return le.AppendUint64(b, v) }
-func (b raw) text(s string) raw    { return append(b, s...) }
-func (b raw) str(s string) raw     { return b.u64(uint64(len(s))).text(s) }
-func (b raw) zeros(n int) raw      { return append(b, make([]byte, n)...) }
-func (b raw) pad(a int) raw        { return b.zeros(-len(b) & (a - 1)) }
-func header(tensors, keys int) raw { return raw(magic).u32(3).u64(uint64(tensors)).u64(uint64(keys)) }
+func (b raw) u8(v ...byte) raw  { return append(b, v...) }
+func (b raw) u32(v uint32) raw  { return le.AppendUint32(b, v) }
+func (b raw) u64(v uint64) raw  { return le.AppendUint64(b, v) }
+func (b raw) text(s string) raw { return append(b, s...) }
+func (b raw) str(s string) raw  { return b.u64(uint64(len(s))).text(s) }
+func (b raw) zeros(n int) raw   { return append(b, make([]byte, n)...) }
+func (b raw) pad(a int) raw     { return b.zeros(-len(b) & (a - 1)) }
+
+// header is the header of a file of version 3.
+func header(tensors, keys int64) raw {
+	return raw(magic).u32(3).u64(uint64(tensors)).u64(uint64(keys))
+}
 
 // key begins an entry of the metadata.
 func (b raw) key(name string, t ValueType) raw { return b.str(name).u32(uint32(t)) }

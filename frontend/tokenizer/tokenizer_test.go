@@ -3,7 +3,9 @@ package tokenizer
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,9 +47,9 @@ func open(t testing.TB, k keys) *gguf.File {
 func encodeKeys(t testing.TB, k keys) []byte {
 	t.Helper()
 	w := gguf.NewWriter()
-	for name, v := range k {
-		if v != nil {
-			w.Set(name, v)
+	for _, name := range slices.Sorted(maps.Keys(k)) {
+		if k[name] != nil {
+			w.Set(name, k[name])
 		}
 	}
 	var b bytes.Buffer
