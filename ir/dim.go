@@ -334,10 +334,15 @@ func (t term) String() string {
 		return strconv.FormatInt(t.coef, 10)
 	case t.coef == 1:
 		return t.key
-	case t.coef == -1:
-		return "-" + t.key
 	}
-	return fmt.Sprintf("%d*%s", t.coef, t.key)
+	factors := t.key
+	if len(t.atoms) == 1 && t.atoms[0].op == dimFloorDiv {
+		factors = "(" + t.key + ")" // 2*(a/b) is not 2*a/b
+	}
+	if t.coef == -1 {
+		return "-" + factors
+	}
+	return fmt.Sprintf("%d*%s", t.coef, factors)
 }
 
 // factorText puts brackets around d where it stands beside an operator that binds closer.

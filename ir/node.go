@@ -54,9 +54,12 @@ type Partition struct {
 	Granule int64
 }
 
-// Equal reports whether p and q divide work alike.
+// Equal reports whether p and q divide work alike; all but Mode counts only with PartSplit.
 func (p Partition) Equal(q Partition) bool {
-	return p.Mode == q.Mode && p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule
+	if p.Mode != PartSplit || q.Mode != PartSplit {
+		return p.Mode == q.Mode
+	}
+	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule
 }
 
 // Result returns the first result; nil for a node that has none.

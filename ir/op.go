@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // Op is an operation. The table of all ops is opTable; the meaning of each stands in the
 // file of its family (op_matmul.go and so on).
@@ -107,7 +111,8 @@ type OpInfo struct {
 	Attr   any // zero value of the attribute struct (not a pointer), or nil
 	Traits Traits
 
-	// InPlace lists operands whose bytes the result may take if nothing reads them later.
+	// InPlace lists operands whose bytes the first result may take if nothing reads them
+	// later and their type is that of the result.
 	InPlace []int
 
 	// AliasArg is the operand whose next version the result is; see Alias.
@@ -254,3 +259,77 @@ func Ops(yield func(Op) bool) {
 		}
 	}
 }
+
+// opTable is filled in init: its functions lead back to it, which Go does not allow of
+// an initialized variable.
+var (
+	opTable  [NumOps]OpInfo
+	opByName = make(map[string]Op, NumOps)
+)
+
+func init() {
+	opTable = [NumOps]OpInfo{
+		OpInvalid:         {Name: "invalid", Infer: inferInvalid, Cost: noWork},
+		OpWeight:          weightInfo,
+		OpState:           stateInfo,
+		OpConstant:        constantInfo,
+		OpReshape:         reshapeInfo,
+		OpPermute:         permuteInfo,
+		OpSlice:           sliceInfo,
+		OpNeg:             negInfo,
+		OpAbs:             absInfo,
+		OpExp:             expInfo,
+		OpLog:             logInfo,
+		OpSqrt:            sqrtInfo,
+		OpSquare:          squareInfo,
+		OpReLU:            reluInfo,
+		OpSiLU:            siluInfo,
+		OpGELU:            geluInfo,
+		OpTanh:            tanhInfo,
+		OpSigmoid:         sigmoidInfo,
+		OpScale:           scaleInfo,
+		OpAdd:             addInfo,
+		OpSub:             subInfo,
+		OpMul:             mulInfo,
+		OpDiv:             divInfo,
+		OpMax:             maxInfo,
+		OpMin:             minInfo,
+		OpSwiGLU:          swigluInfo,
+		OpMatMul:          matMulInfo,
+		OpMatMulSwiGLU:    matMulSwiGLUInfo,
+		OpRMSNorm:         rmsNormInfo,
+		OpRMSNormQuantize: rmsNormQuantizeInfo,
+		OpLayerNorm:       layerNormInfo,
+		OpSoftmax:         softmaxInfo,
+		OpReduceSum:       reduceSumInfo,
+		OpReduceMean:      reduceMeanInfo,
+		OpReduceMax:       reduceMaxInfo,
+		OpGather:          gatherInfo,
+		OpRopeTable:       ropeTableInfo,
+		OpRope:            ropeInfo,
+		OpAttention:       attentionInfo,
+		OpStateWrite:      stateWriteInfo,
+		OpCopy:            copyInfo,
+		OpCast:            castInfo,
+		OpQuantize:        quantizeInfo,
+		OpPack:            packInfo,
+		OpConcat:          concatInfo,
+		OpCall:            callInfo,
+		OpRepeat:          repeatInfo,
+		OpForeign:         foreignInfo,
+	}
+	for op := range NumOps {
+		info := &opTable[op]
+		if info.Name == "" || info.Infer == nil || info.Cost == nil {
+			panic(fmt.Sprintf("ir: internal error: the op table has a hole at %d (%q)", op, info.Name))
+		}
+		if other, taken := opByName[info.Name]; taken {
+			panic(fmt.Sprintf("ir: internal error: ops %d and %d are both named %q", other, op, info.Name))
+		}
+		opByName[info.Name] = op
+	}
+	delete(opByName, opTable[OpInvalid].Name)
+	compileAttrs()
+}
+
+func inferInvalid(*Node) ([]Type, error) { return nil, fmt.Errorf("is no operation") }

@@ -1,6 +1,109 @@
 package ir
 
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
 // AttentionAttr holds the factor of the scores, usually 1/sqrt(head size).
 type AttentionAttr struct {
 	Scale float32 `attr:"scale"`
+}
+
+var attentionInfo = OpInfo{
+	Name: "attention",
+	Doc: "attention(q[T,H,D] f32, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale}: " +
+		"token t looks at positions p in 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
+		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. Result f32[T,H,Dv], dense.",
+	Args: []Arg{
+		{Name: "q", Kinds: Float},
+		{Name: "k", Kinds: Float | Quant},
+		{Name: "v", Kinds: Float | Quant},
+		{Name: "slot", Kinds: Int},
+		{Name: "pos", Kinds: Int},
+		{Name: "lengths", Kinds: Int},
+	},
+	Attr:   AttentionAttr{},
+	Traits: Pure | Reduces | ReadsState,
+	Infer:  inferAttention,
+	Cost:   attentionCost,
+	Axes:   attentionAxes,
+	Cases:  attentionCases,
+	Tol:    Tolerance{NMSE: 1e-9, MaxAbs: 1e-4, Why: "f32 sums over positions of f32 exponentials"},
+}
+
+func inferAttention(n *Node) ([]Type, error) {
+	err := firstErr(
+		needDType(n, dtype.F32, dtype.Invalid, dtype.Invalid, dtype.I32, dtype.I32, dtype.I32),
+		needRank(n, 3, 4, 4, 1, 1, 1), needPlain(n, 0), needCache(n, 1), needCache(n, 2))
+	if err != nil {
+		return nil, err
+	}
+	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
+	err = firstErr(
+		needDim(n, 1, 3, q[2], "the heads of q"),
+		needDim(n, 2, 0, k[0], "the sequences of k"), needDim(n, 2, 1, k[1], "the heads of k"), needDim(n, 2, 2, k[2], "the positions of k"),
+		needDim(n, 3, 0, q[0], "the tokens of q"), needDim(n, 4, 0, q[0], "the tokens of q"),
+		needDim(n, 5, 0, k[0], "the sequences of k"))
+	if err != nil {
+		return nil, err
+	}
+	if heads, kvHeads, ok := headCounts(n); !ok || heads%kvHeads != 0 {
+		return nil, argErr(n, 0, "its heads must be a constant multiple of the %v heads of k", k[1])
+	}
+	return []Type{denseF32([]Dim{q[0], q[1], v[3]})}, nil
+}
+
+// headCounts returns the constant numbers of query heads and of key heads.
+func headCounts(n *Node) (heads, kvHeads int64, ok bool) {
+	heads, ok1 := n.Args[0].Type.Shape[1].IsConst()
+	kvHeads, ok2 := n.Args[1].Type.Shape[1].IsConst()
+	return heads, kvHeads, ok1 && ok2 && heads > 0 && kvHeads > 0
+}
+
+// needCache checks that operand i has a dtype that states of attention can have.
+func needCache(n *Node, i int) error {
+	switch n.Args[i].Type.DType {
+	case dtype.F32, dtype.F16, dtype.Q8_0:
+		return nil
+	}
+	return argErr(n, i, "must be f32, f16 or q8_0")
+}
+
+// attentionCost is that of full contexts: the actual lengths are no symbol.
+func attentionCost(n *Node) Cost {
+	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
+	scores := product(q[0], q[1], k[2])
+	c := moved(n)
+	c.FLOPs = scores.Mul(q[2].Add(v[3]).Mul(Const(2)).Add(Const(flopsFunc)))
+	return c
+}
+
+// attentionAxes divides by heads first, in whole groups that share a key head.
+func attentionAxes(n *Node) []Axis {
+	heads, kvHeads, _ := headCounts(n)
+	all, rows := Read{Kind: ReadAll}, sameRange(0)
+	kv := Read{Kind: ReadRange, Axis: 1, Num: kvHeads, Den: heads}
+	axes := byRows(n, []Read{rows, all, all, rows, rows, all})
+	if kvHeads == 1 {
+		return axes
+	}
+	return append([]Axis{{Axis: 1, Granule: heads / kvHeads, Reads: []Read{sameRange(1), kv, kv, all, all, all}}}, axes...)
+}
+
+func attentionCases(yield func(Case) bool) {
+	t := Sym(symTokens)
+	kv := func(d dtype.DType, shape ...int64) CaseArg { return operand(d, Dims(shape...)...) }
+	attr := &AttentionAttr{Scale: 0.25}
+	slot0 := func(n Dim) CaseArg { return zeros(dtype.I32, n) }
+	full := func(n int64) CaseArg { return between(dtype.I32, float64(n), float64(n+1), Const(1)) }
+	each(yield,
+		Case{Name: "equal heads", Args: args(f32(3, 4, 16), kv(dtype.F32, 1, 4, 24, 16), kv(dtype.F32, 1, 4, 24, 16),
+			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
+		Case{Name: "symbolic", Args: args(f32d(t, Const(4), Const(16)), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),
+			slot0(t), positions(t), full(24)), Attr: attr, Sizes: sizes(5)},
+		Case{Name: "two sequences", Args: args(f32(4, 4, 32), kv(dtype.F16, 2, 1, 40, 32), kv(dtype.F16, 2, 1, 40, 16),
+			between(dtype.I32, 0, 2, Const(4)), between(dtype.I32, 0, 40, Const(4)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
+		Case{Name: "quantized", Args: args(f32(2, 4, 64), kv(dtype.Q8_0, 1, 2, 40, 64), kv(dtype.Q8_0, 1, 2, 40, 64),
+			slot0(Const(2)), between(dtype.I32, 0, 40, Const(2)), full(40)), Attr: attr},
+		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
+			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
+	)
 }

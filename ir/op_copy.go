@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // CastAttr is the dtype of the result.
 type CastAttr struct {
@@ -15,4 +19,173 @@ type PackAttr struct {
 // ConcatAttr is the axis along which operands are joined.
 type ConcatAttr struct {
 	Axis int `attr:"axis"`
+}
+
+var copyInfo = OpInfo{
+	Name:   "copy",
+	Doc:    "copy(x): the same elements, dense, in bytes of their own, where the result's type says; x may be a strided view or lie in another space.",
+	Args:   []Arg{{Name: "x", Kinds: AnyKind}},
+	Traits: Pure,
+	Infer: func(n *Node) ([]Type, error) {
+		t := n.Args[0].Type
+		t.Strides, t.Space = nil, ""
+		return []Type{t}, nil
+	},
+	Cost: moved,
+	Axes: copyAxes,
+	Cases: func(yield func(Case) bool) {
+		each(yield,
+			Case{Name: "dense", Args: args(f32(3, 65))},
+			Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(48))), Sizes: sizes(5)},
+			Case{Name: "view", Args: args(f32(4, 3, 32).view())},
+			Case{Name: "integers", Args: args(between(dtype.I32, 0, 99, Const(9)))},
+		)
+	},
+	Tol: exact,
+}
+
+// copyAxes divides plain values as elementwise ops are divided, packed ones not.
+func copyAxes(n *Node) []Axis {
+	if n.Args[0].Type.Layout != dtype.Plain {
+		return nil
+	}
+	return elementwiseAxes(n)
+}
+
+var castInfo = OpInfo{
+	Name:   "cast",
+	Doc:    "cast(x) {to}: x converted between f32, f16, bf16 and f64, rounded to nearest, ties to even. Result of the shape of x, dense.",
+	Args:   []Arg{{Name: "x", Kinds: Float}},
+	Attr:   CastAttr{},
+	Traits: Pure | Elementwise,
+	Infer: func(n *Node) ([]Type, error) {
+		to := attrOf[CastAttr](n).To
+		if !Float.Has(to) {
+			return nil, argErr(n, 0, "cannot be cast to %v: only between floats; quantize and pack do the rest", to)
+		}
+		if err := needPlain(n, 0); err != nil {
+			return nil, err
+		}
+		return []Type{{DType: to, Shape: n.Args[0].Type.Shape}}, nil
+	},
+	Cost: perElement(flopsArith),
+	Axes: elementwiseAxes,
+	Cases: func(yield func(Case) bool) {
+		t := Sym(symTokens)
+		each(yield,
+			Case{Name: "f16", Args: args(f32(3, 65)), Attr: &CastAttr{To: dtype.F16}},
+			Case{Name: "bf16", Args: args(f32(3, 65)), Attr: &CastAttr{To: dtype.BF16}},
+			Case{Name: "symbolic", Args: args(operand(dtype.F16, t, Const(48))), Attr: &CastAttr{To: dtype.F32}, Sizes: sizes(5)},
+			Case{Name: "view", Args: args(operand(dtype.BF16, Dims(4, 32)...).view()), Attr: &CastAttr{To: dtype.F32}},
+		)
+	},
+	Tol: exact,
+}
+
+var quantizeInfo = OpInfo{
+	Name: "quantize",
+	Doc: "quantize(x[…,n] f32): x in the activation format q8a: for each block of 32, d = max|x|/127, q = round(x/d), half away from zero, " +
+		"and the sum of q. n is a multiple of 32. Result q8a of the shape of x, dense.",
+	Args:   []Arg{{Name: "x", Kinds: Float}},
+	Traits: Pure,
+	Infer: func(n *Node) ([]Type, error) {
+		if err := needRow(n); err != nil {
+			return nil, err
+		}
+		return checked(Type{DType: dtype.Q8A, Shape: n.Args[0].Type.Shape})
+	},
+	Cost:  perElement(4),
+	Axes:  elementwiseAxes,
+	Cases: quantizeCases,
+	Tol:   stepped,
+}
+
+func quantizeCases(yield func(Case) bool) {
+	each(yield,
+		Case{Name: "rows", Args: args(f32(3, 64))},
+		Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(96))), Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(4, 3, 32).view())},
+	)
+}
+
+var packInfo = OpInfo{
+	Name:   "pack",
+	Doc:    "pack(x[N,K]) {to}: the same elements in the layout of a tile; rows that are missing in the last panel are zero. x is plain and dense.",
+	Args:   []Arg{{Name: "x", Kinds: Float | Quant}},
+	Attr:   PackAttr{},
+	Traits: Pure,
+	Infer:  inferPack,
+	Cost:   moved,
+	Axes: func(n *Node) []Axis {
+		return []Axis{{Axis: 0, Granule: panelRows(n.Result().Type), Reads: []Read{sameRange(0)}}}
+	},
+	Cases: func(yield func(Case) bool) {
+		attr := &PackAttr{To: dtype.R16}
+		each(yield,
+			Case{Name: "f32", Args: args(f32(40, 64)), Attr: attr},
+			Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(48))), Attr: attr, Sizes: sizes(5)},
+			Case{Name: "view", Args: args(f32(32, 32).view()), Attr: attr},
+			Case{Name: "q8_0", Args: args(weight(dtype.Q8_0, 40, 96)), Attr: attr},
+			Case{Name: "q4_0", Args: args(weight(dtype.Q4_0, 40, 96)), Attr: attr},
+		)
+	},
+	Tol: exact,
+}
+
+func inferPack(n *Node) ([]Type, error) {
+	if err := firstErr(needPlain(n, 0), needRank(n, 2)); err != nil {
+		return nil, err
+	}
+	x, to := n.Args[0].Type, attrOf[PackAttr](n).To
+	if to == dtype.Plain {
+		return nil, argErr(n, 0, "the layout to pack into must not be plain")
+	}
+	return checked(Type{DType: x.DType, Layout: to, Shape: x.Shape})
+}
+
+var concatInfo = OpInfo{
+	Name:   "concat",
+	Doc:    "concat(x…) {axis}: the operands joined along an axis; they have the same dtype and, but for that axis, the same shape. Result dense, in bytes of its own.",
+	Args:   []Arg{{Name: "x", Kinds: AnyKind, Variadic: true}},
+	Attr:   ConcatAttr{},
+	Traits: Pure,
+	Infer:  inferConcat,
+	Cost:   moved,
+	Axes:   concatAxes,
+	Cases:  concatCases,
+	Tol:    exact,
+}
+
+func inferConcat(n *Node) ([]Type, error) {
+	x, axis := n.Args[0].Type, attrOf[ConcatAttr](n).Axis
+	if err := firstErr(checkAxis(axis, x.Rank()), needPlain(n, 0)); err != nil {
+		return nil, err
+	}
+	shape := slices.Clone(x.Shape)
+	for i, a := range n.Args[1:] {
+		rest := slices.Clone(a.Type.Shape)
+		if len(rest) == len(shape) {
+			rest[axis] = x.Shape[axis]
+		}
+		if a.Type.DType != x.DType || !EqualDims(rest, x.Shape) {
+			return nil, argErr(n, i+1, "does not fit %v along axis %d", x, axis)
+		}
+		shape[axis] = shape[axis].Add(a.Type.Shape[axis])
+	}
+	return checked(Type{DType: x.DType, Shape: shape})
+}
+
+// concatAxes divides along every axis but the one that is joined.
+func concatAxes(n *Node) []Axis {
+	joined := attrOf[ConcatAttr](n).Axis
+	return slices.DeleteFunc(elementwiseAxes(n), func(a Axis) bool { return a.Axis == joined })
+}
+
+func concatCases(yield func(Case) bool) {
+	t := Sym(symTokens)
+	each(yield,
+		Case{Name: "rows", Args: args(f32(2, 32), f32(3, 32)), Attr: &ConcatAttr{Axis: 0}},
+		Case{Name: "symbolic", Args: args(f32d(t, Const(16)), f32d(t, Const(32)), f32d(t, Const(1))), Attr: &ConcatAttr{Axis: 1}, Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(4, 8).view(), f32(4, 8)), Attr: &ConcatAttr{Axis: 1}},
+	)
 }

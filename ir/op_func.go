@@ -1,8 +1,13 @@
 package ir
 
+import (
+	"errors"
+	"fmt"
+)
+
 // CallAttr names the entry point that is called.
 type CallAttr struct {
-	Func string `attr:"func,positional"`
+	Func string `attr:"func,positional,ref"`
 }
 
 // RepeatAttr describes a repeat: its body runs Count times.
@@ -19,9 +24,162 @@ type RepeatAttr struct {
 	Invariant int   `attr:"invariant"`
 }
 
+// Tables returns the number of tables of a repeat with that many operands; ok is false
+// where they do not come out even.
+func (a *RepeatAttr) Tables(args int) (tables int, ok bool) {
+	rest := args - a.Carried - a.Invariant
+	if a.Count < 1 || a.Carried < 0 || a.Invariant < 0 || rest < 0 || int64(rest)%a.Count != 0 {
+		return 0, false
+	}
+	return int(int64(rest) / a.Count), true
+}
+
 // ForeignAttr describes a node of unknown origin.
 type ForeignAttr struct {
 	Op     string `attr:"op,positional"` // the name it has where it comes from, such as MUL_MAT
 	Source string `attr:"source,default="`
-	Srcs   []int  `attr:"srcs"` // source positions of the operands, where some are absent
+	Srcs   []int  `attr:"srcs,default="` // source positions of the operands, where some are absent
+}
+
+var callInfo = OpInfo{
+	Name:   "call",
+	Doc:    "call @f (args…): the results of another function of the module; nothing calls itself.",
+	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
+	Attr:   CallAttr{},
+	Traits: ReadsState | WritesState,
+	Infer:  inferCall,
+	Cost:   func(n *Node) Cost { return funcCost(n.Func.Module.Func(attrOf[CallAttr](n).Func), 0) },
+	Tol:    exact,
+}
+
+func inferCall(n *Node) ([]Type, error) {
+	name := attrOf[CallAttr](n).Func
+	f := n.Func.Module.Func(name)
+	if f == nil {
+		return nil, fmt.Errorf("the module has no function @%s", name)
+	}
+	if len(n.Args) != len(f.Params) {
+		return nil, fmt.Errorf("@%s takes %s, not %d", name, count(len(f.Params), "operand"), len(n.Args))
+	}
+	for i, p := range f.Params {
+		if a := n.Args[i]; a == nil || !a.Type.SameData(p.Type) {
+			return nil, fmt.Errorf("parameter %v of @%s is %v, not %v", p, name, p.Type, typeOf(a))
+		}
+	}
+	return resultTypes(f), nil
+}
+
+func typeOf(v *Value) string {
+	if v == nil {
+		return "absent"
+	}
+	return v.Type.String()
+}
+
+func resultTypes(f *Func) []Type {
+	types := make([]Type, len(f.Results))
+	for i, r := range f.Results {
+		types[i] = r.Type
+		types[i].Strides, types[i].Space = nil, ""
+	}
+	return types
+}
+
+// maxCallDepth bounds the cost of functions that call functions; what calls itself is
+// refused by Verify, but costs may be asked before.
+const maxCallDepth = 16
+
+func funcCost(f *Func, depth int) Cost {
+	var sum Cost
+	if f == nil || depth > maxCallDepth {
+		return sum
+	}
+	for _, n := range f.Nodes {
+		var c Cost
+		switch n.Op {
+		case OpCall:
+			c = funcCost(f.Module.Func(attrOf[CallAttr](n).Func), depth+1)
+		default:
+			c = n.Op.Info().Cost(n)
+		}
+		sum = Cost{sum.FLOPs.Add(c.FLOPs), sum.Read.Add(c.Read), sum.Written.Add(c.Written)}
+	}
+	return sum
+}
+
+var repeatInfo = OpInfo{
+	Name: "repeat",
+	Doc: "repeat(carried…, invariant…, tables…) {count, carried, invariant} { body }: the body runs count times; its results are the carried values of the next round " +
+		"and at last the node's results. Each table has count entries, weights or states, of which round i gets entry i.",
+	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
+	Attr:   RepeatAttr{},
+	Traits: ReadsState | WritesState | HasBody,
+	Infer:  inferRepeat,
+	Cost: func(n *Node) Cost {
+		c, times := funcCost(n.Body, 0), Const(attrOf[RepeatAttr](n).Count)
+		return Cost{c.FLOPs.Mul(times), c.Read.Mul(times), c.Written.Mul(times)}
+	},
+	Tol: exact,
+}
+
+func inferRepeat(n *Node) ([]Type, error) {
+	a, body := attrOf[RepeatAttr](n), n.Body
+	if body == nil {
+		return nil, errors.New("has no body")
+	}
+	tables, ok := a.Tables(len(n.Args))
+	if !ok {
+		return nil, fmt.Errorf("count=%d carried=%d invariant=%d do not fit %s", a.Count, a.Carried, a.Invariant, count(len(n.Args), "operand"))
+	}
+	if want := a.Carried + a.Invariant + tables; len(body.Params) != want {
+		return nil, fmt.Errorf("the body must have %s, not %d", count(want, "parameter"), len(body.Params))
+	}
+	if len(body.Results) != a.Carried {
+		return nil, fmt.Errorf("the body must have %s, as carried says, not %d", count(a.Carried, "result"), len(body.Results))
+	}
+	for i, arg := range n.Args {
+		p := body.Params[repeatParam(a, i)]
+		if arg == nil || !arg.Type.SameData(p.Type) {
+			return nil, fmt.Errorf("operand %d is %s, the body's parameter %v is %v", i, typeOf(arg), p, p.Type)
+		}
+	}
+	types := make([]Type, a.Carried)
+	for i := range types {
+		p, r := body.Params[i], body.Results[i]
+		if !r.Type.SameData(p.Type) {
+			return nil, fmt.Errorf("the body's result %v is %v, its parameter %v is %v: a carried value keeps its type", r, r.Type, p, p.Type)
+		}
+		types[i] = p.Type
+		types[i].Space = ""
+	}
+	return types, nil
+}
+
+// repeatParam returns which parameter of the body operand i goes to.
+func repeatParam(a *RepeatAttr, i int) int {
+	fixed := a.Carried + a.Invariant
+	if i < fixed {
+		return i
+	}
+	return fixed + int(int64(i-fixed)/a.Count)
+}
+
+var foreignInfo = OpInfo{
+	Name:   "foreign",
+	Doc:    "foreign OP (args…): a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared.",
+	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
+	Attr:   ForeignAttr{},
+	Traits: 0,
+	Infer: func(n *Node) ([]Type, error) {
+		if len(n.Results) == 0 {
+			return nil, errors.New("needs a declared type")
+		}
+		types := make([]Type, len(n.Results))
+		for i, r := range n.Results {
+			types[i] = r.Type
+		}
+		return types, nil
+	},
+	Cost: moved,
+	Tol:  exact,
 }

@@ -1,6 +1,92 @@
 package ir
 
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
 // NormAttr holds the number added to the mean square (or variance) under the root.
 type NormAttr struct {
 	Eps float32 `attr:"eps"`
+}
+
+var rmsNormInfo = OpInfo{
+	Name:    "rms_norm",
+	Doc:     "rms_norm(x[…,n] f32, w[n] f32) {eps}: y = x / √(mean(x²) + eps) * w over the innermost dimension. Result f32 of the shape of x, dense.",
+	Args:    []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}},
+	Attr:    NormAttr{},
+	Traits:  Pure | Reduces,
+	InPlace: []int{0},
+	Infer:   inferNorm,
+	Cost:    perElement(4),
+	Axes:    rowAxes,
+	Cases:   rmsNormCases,
+	Tol:     summed,
+}
+
+// inferNorm serves all norms: operands from 1 on are factors or terms of a row.
+func inferNorm(n *Node) ([]Type, error) {
+	x := n.Args[0].Type
+	if err := needDType(n, dtype.F32, dtype.F32, dtype.F32); err != nil {
+		return nil, err
+	}
+	if x.Rank() < 1 {
+		return nil, argErr(n, 0, "must have rank 1 or more")
+	}
+	err := firstErr(needRank(n, -1, 1, 1))
+	for i := 1; err == nil && i < len(n.Args); i++ {
+		err = needDim(n, i, 0, x.Inner(), "the rows of x")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []Type{denseF32(x.Shape)}, nil
+}
+
+func rmsNormCases(yield func(Case) bool) {
+	attr := &NormAttr{Eps: 1e-5}
+	each(yield,
+		Case{Name: "rows", Args: args(f32(3, 64), weight(dtype.F32, 64)), Attr: attr},
+		Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(96)), weight(dtype.F32, 96)), Attr: attr, Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(4, 3, 32).view(), weight(dtype.F32, 32)), Attr: attr},
+	)
+}
+
+var rmsNormQuantizeInfo = OpInfo{
+	Name:   "rms_norm_quantize",
+	Doc:    "rms_norm_quantize(x[…,n] f32, w[n] f32) {eps}: quantize(rms_norm(x, w)). Result q8a of the shape of x, dense.",
+	Args:   []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}},
+	Attr:   NormAttr{},
+	Traits: Pure | Reduces,
+	Infer: func(n *Node) ([]Type, error) {
+		types, err := inferNorm(n)
+		if err != nil {
+			return nil, err
+		}
+		return checked(types[0].WithDType(dtype.Q8A))
+	},
+	Cost:  perElement(8),
+	Axes:  rowAxes,
+	Cases: rmsNormCases,
+	Tol:   stepped,
+}
+
+var layerNormInfo = OpInfo{
+	Name: "layer_norm",
+	Doc: "layer_norm(x[…,n] f32, w[n] f32, b[n] f32, optional) {eps}: y = (x - mean(x)) / √(variance(x) + eps) * w + b over the innermost dimension; " +
+		"the variance divides by n. Result f32 of the shape of x, dense.",
+	Args:    []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}, {Name: "b", Kinds: Float, Optional: true}},
+	Attr:    NormAttr{},
+	Traits:  Pure | Reduces,
+	InPlace: []int{0},
+	Infer:   inferNorm,
+	Cost:    perElement(8),
+	Axes:    rowAxes,
+	Cases: func(yield func(Case) bool) {
+		attr := &NormAttr{Eps: 1e-5}
+		w := weight(dtype.F32, 64)
+		each(yield,
+			Case{Name: "rows", Args: args(f32(3, 64), w), Attr: attr},
+			Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(64)), w, w), Attr: attr, Sizes: sizes(5)},
+			Case{Name: "view", Args: args(f32(4, 3, 64).view(), w, w), Attr: attr},
+		)
+	},
+	Tol: summed,
 }

@@ -1,7 +1,10 @@
 package ir
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -108,3 +111,106 @@ func (t Type) SameData(u Type) bool {
 
 // EqualDims reports whether two lists of dimensions are equal for all sizes.
 func EqualDims(a, b []Dim) bool { return slices.EqualFunc(a, b, Dim.Equal) }
+
+// maxElems bounds the elements of a value at its symbols' bounds, so that no size in
+// bytes overflows; it is far above any memory.
+const maxElems = 1 << 44
+
+// maxRank bounds the number of dimensions.
+const maxRank = 16
+
+// CheckType reports what keeps t from being the type of a value: no dtype, an extent that
+// can be negative, a size beyond all bounds, rows that are no whole number of blocks, or a
+// layout that the dtype does not have.
+func CheckType(t Type) error {
+	switch {
+	case !t.DType.Valid():
+		return errors.New("the dtype is missing")
+	case len(t.Shape) > maxRank:
+		return fmt.Errorf("rank %d is above %d", len(t.Shape), maxRank)
+	case t.Strides != nil && (len(t.Strides) != len(t.Shape) || len(t.Shape) == 0):
+		return fmt.Errorf("type %v: %d strides for rank %d", t, len(t.Strides), len(t.Shape))
+	case !t.Layout.Holds(t.DType):
+		return fmt.Errorf("type %v: %v has no layout %v", t, t.DType, t.Layout)
+	case t.Layout != dtype.Plain && (len(t.Shape) != 2 || t.Strides != nil):
+		return fmt.Errorf("type %v: layout %v belongs to dense matrices", t, t.Layout)
+	}
+	if err := checkExtents(t); err != nil {
+		return fmt.Errorf("type %v: %w", t, err)
+	}
+	return nil
+}
+
+func checkExtents(t Type) error {
+	elems := int64(1)
+	for i, d := range t.Shape {
+		lo, hi := d.Bounds()
+		if lo < 0 {
+			return fmt.Errorf("dimension %d can be negative", i)
+		}
+		if elems = satMul(elems, max(hi, 1)); elems > maxElems {
+			return errors.New("is larger than any memory")
+		}
+	}
+	for i, s := range t.Strides {
+		if lo, hi := s.Bounds(); lo < 0 || hi > maxElems {
+			return fmt.Errorf("stride %d is outside 0 to %d", i, int64(maxElems))
+		}
+	}
+	block := int64(t.DType.BlockElems())
+	if block > 1 && (len(t.Shape) == 0 || !t.Inner().DivisibleBy(block)) {
+		return fmt.Errorf("rows are no whole number of blocks of %d", block)
+	}
+	if block > 1 && t.Strides != nil && !blocksStay(t, block) {
+		return fmt.Errorf("strides cut blocks of %d elements", block)
+	}
+	return nil
+}
+
+// blocksStay reports whether the strides of t keep its blocks whole.
+func blocksStay(t Type, block int64) bool {
+	last := len(t.Strides) - 1
+	for _, s := range t.Strides[:last] {
+		if !s.DivisibleBy(block) {
+			return false
+		}
+	}
+	return t.Strides[last].Is(1)
+}
+
+// String returns the type as the text form shows it, such as f32[tokens,64],
+// q4_0.r16[64,64], f32[4,32 strides 1,4]; the space, if any, follows as @host.
+func (t Type) String() string {
+	var b strings.Builder
+	b.WriteString(t.data())
+	if t.Space != "" {
+		b.WriteString(" @" + quoteName(t.Space))
+	}
+	return b.String()
+}
+
+// data returns the text of everything but the space.
+func (t Type) data() string {
+	var b strings.Builder
+	b.WriteString(t.DType.String())
+	if t.Layout != dtype.Plain {
+		b.WriteString("." + t.Layout.String())
+	}
+	b.WriteString("[" + joinDims(t.Shape))
+	if t.Strides != nil {
+		b.WriteString(" strides " + joinDims(t.Strides))
+	}
+	b.WriteString("]")
+	return b.String()
+}
+
+func joinDims(ds []Dim) string {
+	texts := make([]string, len(ds))
+	for i, d := range ds {
+		texts[i] = d.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// dimsText returns dimensions as the text form shows lists of them: [tokens,64].
+func dimsText(ds []Dim) string { return "[" + joinDims(ds) + "]" }

@@ -1,0 +1,82 @@
+package ir
+
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
+// What the Cases of the op files are written with.
+
+// symTokens is the symbol of cases with a symbolic number of rows.
+var symTokens = &Symbol{Name: "tokens", Min: 1, Max: 16}
+
+// sizes gives the symbol of cases its value.
+func sizes(tokens int64) map[string]int64 { return map[string]int64{"tokens": tokens} }
+
+func each(yield func(Case) bool, cases ...Case) {
+	for _, c := range cases {
+		if !yield(c) {
+			return
+		}
+	}
+}
+
+func args(as ...CaseArg) []CaseArg { return as }
+
+// f32 is an operand of normally distributed numbers.
+func f32(shape ...int64) CaseArg { return f32d(Dims(shape...)...) }
+
+func f32d(shape ...Dim) CaseArg { return operand(dtype.F32, shape...) }
+
+func operand(d dtype.DType, shape ...Dim) CaseArg {
+	return CaseArg{Type: Type{DType: d, Shape: shape}, Lo: -8, Hi: 8}
+}
+
+func weight(d dtype.DType, shape ...int64) CaseArg {
+	a := operand(d, Dims(shape...)...)
+	a.Weight = true
+	return a
+}
+
+// state is a state that starts with zeros.
+func state(d dtype.DType, shape ...int64) CaseArg {
+	a := operand(d, Dims(shape...)...)
+	a.State, a.Fill = true, FillZero
+	return a
+}
+
+// positive is an operand of numbers in [lo,hi), such as divisors or indices.
+func between(d dtype.DType, lo, hi float64, shape ...Dim) CaseArg {
+	a := operand(d, shape...)
+	a.Fill, a.Lo, a.Hi = FillUniform, lo, hi
+	return a
+}
+
+// positions is 0, 1, 2, …
+func positions(shape ...Dim) CaseArg {
+	a := operand(dtype.I32, shape...)
+	a.Fill = FillPositions
+	return a
+}
+
+func zeros(d dtype.DType, shape ...Dim) CaseArg {
+	a := operand(d, shape...)
+	a.Fill = FillZero
+	return a
+}
+
+func (a CaseArg) view() CaseArg {
+	a.View = true
+	return a
+}
+
+func (a CaseArg) layout(l dtype.Layout) CaseArg {
+	a.Type.Layout = l
+	return a
+}
+
+// Tolerances of more than one family.
+var (
+	exact   = Tolerance{Why: "moves or selects bytes: nothing is rounded"}
+	rounded = Tolerance{NMSE: 1e-13, MaxAbs: 1e-6, Why: "one or two roundings to f32 (2^-24 each)"}
+	approx  = Tolerance{NMSE: 1e-11, MaxAbs: 1e-5, Why: "f32 polynomial of a few roundings for a transcendental function"}
+	summed  = Tolerance{NMSE: 1e-10, MaxAbs: 1e-4, Why: "f32 sums in blocks: the error grows with the root of the length"}
+	stepped = Tolerance{NMSE: 1e-5, MaxAbs: 2e-2, Why: "an f32 rounding can move a number to the neighbouring quantization step (1/127 of the block's maximum)"}
+)

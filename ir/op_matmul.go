@@ -1,0 +1,168 @@
+package ir
+
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
+var matMulInfo = OpInfo{
+	Name: "matmul",
+	Doc: "matmul(x[…,K] f32 or q8a, w[N,K], residual[…,N] f32, optional): y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. " +
+		"w is row-major as in GGUF, of any float or quantized dtype, plain or packed. Result f32, dense.",
+	Args: []Arg{
+		{Name: "x", Kinds: Float | ActFmt},
+		{Name: "w", Kinds: Float | Quant},
+		{Name: "residual", Kinds: Float, Optional: true},
+	},
+	Traits:  Pure | Reduces,
+	InPlace: []int{2},
+	Infer:   inferMatMul,
+	Cost:    matMulCost,
+	Axes:    matMulAxes,
+	Cases:   matMulCases,
+	Tol:     summed,
+}
+
+func inferMatMul(n *Node) ([]Type, error) {
+	shape, err := productShape(n, 1)
+	if err != nil {
+		return nil, err
+	}
+	if r := n.Arg(2); r != nil && !(r.Type.DType == dtype.F32 && EqualDims(r.Type.Shape, shape)) {
+		return nil, argErr(n, 2, "must be f32%s, as the result", dimsText(shape))
+	}
+	return []Type{denseF32(shape)}, nil
+}
+
+// productShape returns the shape of operand 0 times the matrix that is operand i.
+func productShape(n *Node, i int) ([]Dim, error) {
+	x, w := n.Args[0].Type, n.Args[i].Type
+	if d := x.DType; d != dtype.F32 && d != dtype.Q8A {
+		return nil, argErr(n, 0, "must be f32 or q8a")
+	}
+	if x.Rank() < 1 {
+		return nil, argErr(n, 0, "must have rank 1 or more")
+	}
+	if w.Rank() != 2 {
+		return nil, argErr(n, i, "must have rank 2")
+	}
+	if !w.Shape[1].Equal(x.Inner()) {
+		return nil, argErr(n, i, "its rows must have %v elements, as those of %s %s", x.Inner(), n.Op.Info().Args[0].Name, x)
+	}
+	return replaceInner(x.Shape, w.Shape[0]), nil
+}
+
+func replaceInner(shape []Dim, inner Dim) []Dim {
+	return append(append(make([]Dim, 0, len(shape)), shape[:len(shape)-1]...), inner)
+}
+
+func matMulCost(n *Node) Cost {
+	c := moved(n)
+	c.FLOPs = product(n.Args[0].Type.Elems(), n.Args[1].Type.Shape[0], Const(2))
+	return c
+}
+
+func product(ds ...Dim) Dim {
+	p := Const(1)
+	for _, d := range ds {
+		p = p.Mul(d)
+	}
+	return p
+}
+
+// matMulAxes divides by rows of the weights first: then each worker reads its part of
+// them, which is most of the bytes; by rows of x second.
+func matMulAxes(n *Node) []Axis {
+	return productAxes(n, 1)
+}
+
+// productAxes is matMulAxes for an op whose operands 1 to weights are matrices.
+func productAxes(n *Node, weights int) []Axis {
+	y := n.Result().Type
+	last := y.Rank() - 1
+	byCol := Axis{Axis: last, Granule: panelRows(n.Args[1].Type), Reads: make([]Read, len(n.Args))}
+	byRow := Axis{Axis: 0, Granule: 1, Reads: make([]Read, len(n.Args))}
+	byRow.Reads[0] = sameRange(0)
+	for i := 1; i < len(n.Args); i++ {
+		switch {
+		case n.Args[i] == nil:
+			byCol.Reads[i], byRow.Reads[i] = Read{Kind: ReadNone}, Read{Kind: ReadNone}
+		case i <= weights:
+			byCol.Reads[i] = sameRange(0)
+		default:
+			byCol.Reads[i], byRow.Reads[i] = sameRange(last), sameRange(0)
+		}
+	}
+	if last == 0 || y.Shape[0].Is(1) {
+		return []Axis{byCol}
+	}
+	return []Axis{byCol, byRow}
+}
+
+// panelRows returns how many rows of a matrix lie interleaved.
+func panelRows(t Type) int64 {
+	if t.Layout == dtype.Plain {
+		return 1
+	}
+	return dtype.PanelRows
+}
+
+func matMulCases(yield func(Case) bool) {
+	t := Sym(symTokens)
+	each(yield,
+		Case{Name: "f32", Args: args(f32(3, 64), weight(dtype.F32, 48, 64))},
+		Case{Name: "f16", Args: args(f32(2, 64), weight(dtype.F16, 48, 64))},
+		Case{Name: "bf16", Args: args(f32(2, 64), weight(dtype.BF16, 48, 64))},
+		Case{Name: "symbolic", Args: args(f32d(t, Const(64)), weight(dtype.F32, 40, 64), f32d(t, Const(40))), Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(4, 64).view(), weight(dtype.F32, 16, 64))},
+		Case{Name: "vector", Args: args(f32(64), weight(dtype.Q8_0, 16, 64))},
+		Case{Name: "quantized", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q8_0, 40, 96)), Sizes: sizes(7)},
+		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96), f32d(t, Const(40))), Sizes: sizes(7)},
+		Case{Name: "packed f32", Args: args(f32(3, 64), weight(dtype.F32, 40, 64).layout(dtype.R16))},
+		Case{Name: "packed f16", Args: args(f32(3, 64), weight(dtype.F16, 40, 64).layout(dtype.R16))},
+		Case{Name: "packed bf16", Args: args(f32(3, 64), weight(dtype.BF16, 40, 64).layout(dtype.R16))},
+		Case{Name: "packed quantized", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q8_0, 40, 96).layout(dtype.R16)), Sizes: sizes(7)},
+		Case{Name: "packed four bits", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(1)},
+	)
+}
+
+var matMulSwiGLUInfo = OpInfo{
+	Name: "matmul_swiglu",
+	Doc: "matmul_swiglu(x[…,K] f32 or q8a, wgate[N,K], wup[N,K]): swiglu(matmul(x, wgate), matmul(x, wup)); " +
+		"the matrices have the same type. Result f32[…,N], dense.",
+	Args: []Arg{
+		{Name: "x", Kinds: Float | ActFmt},
+		{Name: "wgate", Kinds: Float | Quant},
+		{Name: "wup", Kinds: Float | Quant},
+	},
+	Traits: Pure | Reduces,
+	Infer:  inferMatMulSwiGLU,
+	Cost: func(n *Node) Cost {
+		c := matMulCost(n)
+		c.FLOPs = c.FLOPs.Mul(Const(2)).Add(n.Result().Type.Elems().Mul(Const(flopsFunc)))
+		return c
+	},
+	Axes:  func(n *Node) []Axis { return productAxes(n, 2) },
+	Cases: matMulSwiGLUCases,
+	Tol:   summed,
+}
+
+func inferMatMulSwiGLU(n *Node) ([]Type, error) {
+	shape, err := productShape(n, 1)
+	if err != nil {
+		return nil, err
+	}
+	if gate, up := n.Args[1].Type, n.Args[2].Type; !gate.SameData(up) {
+		return nil, argErr(n, 2, "must be %v, as wgate", gate)
+	}
+	return []Type{denseF32(shape)}, nil
+}
+
+func matMulSwiGLUCases(yield func(Case) bool) {
+	t := Sym(symTokens)
+	w := func(d dtype.DType) CaseArg { return weight(d, 40, 96) }
+	q8, q4 := w(dtype.Q8_0).layout(dtype.R16), w(dtype.Q4_0).layout(dtype.R16)
+	each(yield,
+		Case{Name: "f32", Args: args(f32(3, 96), w(dtype.F32), w(dtype.F32))},
+		Case{Name: "symbolic", Args: args(operand(dtype.Q8A, t, Const(96)), q8, q8), Sizes: sizes(5)},
+		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), q4, q4), Sizes: sizes(1)},
+		Case{Name: "view", Args: args(f32(3, 96).view(), w(dtype.Q8_0), w(dtype.Q8_0))},
+	)
+}

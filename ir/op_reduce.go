@@ -1,0 +1,30 @@
+package ir
+
+var (
+	reduceSumInfo  = reduction("reduce_sum", "y = Σ x")
+	reduceMeanInfo = reduction("reduce_mean", "y = Σ x / n")
+	reduceMaxInfo  = reduction("reduce_max", "y = max x; NaN where one is NaN")
+)
+
+func reduction(name, formula string) OpInfo {
+	return OpInfo{
+		Name:   name,
+		Doc:    name + "(x[…,n] f32): " + formula + " over the innermost dimension, which stays with extent 1. Result f32[…,1], dense.",
+		Args:   []Arg{{Name: "x", Kinds: Float}},
+		Traits: Pure | Reduces,
+		Infer: func(n *Node) ([]Type, error) {
+			if err := needRow(n); err != nil {
+				return nil, err
+			}
+			return []Type{denseF32(replaceInner(n.Args[0].Type.Shape, Const(1)))}, nil
+		},
+		Cost: func(n *Node) Cost {
+			c := moved(n)
+			c.FLOPs = n.Args[0].Type.Elems()
+			return c
+		},
+		Axes:  rowAxes,
+		Cases: unaryCases1,
+		Tol:   summed,
+	}
+}

@@ -1,0 +1,39 @@
+package ir
+
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
+var softmaxInfo = OpInfo{
+	Name:    "softmax",
+	Doc:     "softmax(x[…,n] f32): y = e^(x-max(x)) / Σ e^(x-max(x)) over the innermost dimension. Result f32 of the shape of x, dense.",
+	Args:    []Arg{{Name: "x", Kinds: Float}},
+	Traits:  Pure | Reduces,
+	InPlace: []int{0},
+	Infer: func(n *Node) ([]Type, error) {
+		if err := needRow(n); err != nil {
+			return nil, err
+		}
+		return []Type{denseF32(n.Args[0].Type.Shape)}, nil
+	},
+	Cost:  perElement(flopsFunc + 3),
+	Axes:  rowAxes,
+	Cases: unaryCases1,
+	Tol:   summed,
+}
+
+// needRow checks that operand 0 is f32 and has an innermost dimension.
+func needRow(n *Node) error {
+	if n.Args[0].Type.Rank() < 1 {
+		return argErr(n, 0, "must have rank 1 or more")
+	}
+	return needDType(n, dtype.F32)
+}
+
+// unaryCases1 are the cases of ops over the innermost dimension of one operand.
+func unaryCases1(yield func(Case) bool) {
+	each(yield,
+		Case{Name: "rows", Args: args(f32(3, 65))},
+		Case{Name: "symbolic", Args: args(f32d(Sym(symTokens), Const(48))), Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(4, 3, 32).view())},
+		Case{Name: "vector", Args: args(f32(17))},
+	)
+}

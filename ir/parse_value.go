@@ -1,0 +1,310 @@
+package ir
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Reading of numbers, dimensions, types and places.
+
+func (p *parser) boolean() bool {
+	switch {
+	case p.accept("true"):
+		return true
+	case !p.accept("false"):
+		p.errorf("%s where true or false is expected", p.tok)
+	}
+	return false
+}
+
+func (p *parser) integer() int64 {
+	sign := ""
+	if p.accept("-") {
+		sign = "-"
+	}
+	at := p.tok
+	n, err := strconv.ParseInt(sign+p.ident("a whole number"), 10, 64)
+	if err != nil {
+		p.errorAt(at, "%q is no whole number of 64 bits", at.text)
+	}
+	return n
+}
+
+// natural is a whole number that is not negative and fits an int.
+func (p *parser) natural() int {
+	at, n := p.tok, p.integer()
+	if n < 0 || n > math.MaxInt32 {
+		p.errorAt(at, "%d is outside 0 to %d", n, math.MaxInt32)
+		return 0
+	}
+	return int(n)
+}
+
+// size is a number of bytes or elements.
+func (p *parser) size() int64 {
+	at, n := p.tok, p.integer()
+	if n < 0 {
+		p.errorAt(at, "%d is negative", n)
+	}
+	return n
+}
+
+func (p *parser) float() float32 {
+	sign := ""
+	if p.accept("-") {
+		sign = "-"
+	}
+	at, text := p.tok, p.ident("a number")
+	if text == "nan" {
+		return p.nan()
+	}
+	f, err := strconv.ParseFloat(sign+text, 32)
+	if err != nil || strings.ContainsAny(text, "_xXpP") || f != f {
+		p.errorAt(at, "%q is no number in the range of f32", text)
+		return 0
+	}
+	return float32(f)
+}
+
+// nan reads the bits of a NaN that is not the usual one.
+func (p *parser) nan() float32 {
+	bits := uint64(quietNaN)
+	if p.accept("(") {
+		at := p.tok
+		var err error
+		bits, err = strconv.ParseUint(p.ident("the bits of a NaN"), 0, 32)
+		if f := math.Float32frombits(uint32(bits)); err != nil || f == f {
+			p.errorAt(at, "%q are not the bits of a NaN", at.text)
+		}
+		p.expect(")")
+	}
+	return math.Float32frombits(uint32(bits))
+}
+
+func (p *parser) ints() []int {
+	var ns []int
+	p.expect("[")
+	if p.accept("]") {
+		return ns
+	}
+	p.list(func() { ns = append(ns, int(p.integer())) })
+	p.expect("]")
+	return ns
+}
+
+func (p *parser) hexBytes() []byte {
+	at := p.tok
+	b, err := hex.DecodeString(p.str("bytes in hexadecimal, in quotes"))
+	switch {
+	case err != nil:
+		p.errorAt(at, "bytes in hexadecimal: %v", err)
+	case len(b) > MaxLiteral:
+		p.errorAt(at, "%d bytes are more than %d", len(b), MaxLiteral)
+	}
+	return b
+}
+
+func (p *parser) dtype() dtype.DType {
+	at := p.tok
+	d, err := dtype.Parse(p.ident("a dtype"))
+	if err != nil {
+		p.errorAt(at, "%v", err)
+	}
+	return d
+}
+
+func (p *parser) layout() dtype.Layout {
+	at := p.tok
+	l, err := dtype.ParseLayout(p.ident("a layout"))
+	if err != nil {
+		p.errorAt(at, "%v", err)
+	}
+	return l
+}
+
+// typ reads a type without its space and checks that it can be.
+func (p *parser) typ() Type {
+	at := p.tok
+	name, layout, packed := strings.Cut(p.ident("a type"), ".")
+	var t Type
+	var err error
+	if t.DType, err = dtype.Parse(name); err != nil {
+		p.errorAt(at, "%v", err)
+	}
+	if packed {
+		if t.Layout, err = dtype.ParseLayout(layout); err != nil {
+			p.errorAt(at, "%v", err)
+		}
+	}
+	p.expect("[")
+	if !p.at("]") && !p.at("strides") {
+		t.Shape = p.dimList()
+	}
+	if p.accept("strides") {
+		t.Strides = p.dimList()
+	}
+	p.expect("]")
+	if p.bad {
+		return t
+	}
+	if err := CheckType(t); err != nil {
+		p.errorAt(at, "%v", err)
+	}
+	return t
+}
+
+func (p *parser) dims() []Dim {
+	p.expect("[")
+	var ds []Dim
+	if !p.at("]") {
+		ds = p.dimList()
+	}
+	p.expect("]")
+	return ds
+}
+
+func (p *parser) dimList() []Dim {
+	var ds []Dim
+	p.list(func() { ds = append(ds, p.dim()) })
+	return ds
+}
+
+// maxDimDepth bounds brackets in a dimension, maxDimText the text of one: products of
+// sums grow fast.
+const (
+	maxDimDepth = 16
+	maxDimText  = 4096
+)
+
+// dim reads a dimension: terms with + and - between them.
+func (p *parser) dim() Dim {
+	var d Dim
+	p.nested(maxDimDepth, func() {
+		d = p.dimTerm()
+		for !p.lineFailed() {
+			switch {
+			case p.accept("+"):
+				d = p.bounded(d.Add(p.dimTerm()))
+			case p.accept("-"):
+				d = p.bounded(d.Sub(p.dimTerm()))
+			default:
+				return
+			}
+		}
+	})
+	return d
+}
+
+// dimTerm reads factors with * and / between them, from left to right.
+func (p *parser) dimTerm() Dim {
+	d := p.dimFactor()
+	for !p.lineFailed() {
+		at := p.tok
+		switch {
+		case p.accept("*"):
+			d = p.bounded(d.Mul(p.dimFactor()))
+		case p.accept("/"):
+			by := p.dimFactor()
+			if lo, _ := by.Bounds(); lo < 1 {
+				p.errorAt(at, "the divisor %v can be less than 1", by)
+				return d
+			}
+			d = p.bounded(d.FloorDiv(by))
+		default:
+			return d
+		}
+	}
+	return d
+}
+
+func (p *parser) dimFactor() Dim {
+	switch {
+	case p.accept("("):
+		d := p.dim()
+		p.expect(")")
+		return d
+	case p.at("-"):
+		return p.negative()
+	case p.tok.kind == tokWord && isDigit(p.tok.text[0]):
+		return Const(p.integer())
+	}
+	at, name := p.tok, p.ident("a dimension")
+	if (name == "min" || name == "max") && p.at("(") {
+		return p.extreme(name == "min")
+	}
+	if p.bad {
+		return Dim{}
+	}
+	s := p.m.Symbol(name)
+	if s == nil {
+		p.errorAt(at, "symbol %s is not declared", name)
+		return Dim{}
+	}
+	return Sym(s)
+}
+
+// negative reads a factor after a minus: a number with its sign, so that the smallest
+// one can be read too, or anything else.
+func (p *parser) negative() Dim {
+	rest := p.lex
+	if t := rest.next(); t.kind == tokWord && isDigit(t.text[0]) {
+		return Const(p.integer())
+	}
+	p.expect("-")
+	var d Dim
+	p.nested(maxDimDepth, func() { d = p.dimFactor().Mul(Const(-1)) })
+	return d
+}
+
+func (p *parser) extreme(smaller bool) Dim {
+	p.expect("(")
+	a := p.dim()
+	p.expect(",")
+	b := p.dim()
+	p.expect(")")
+	if smaller {
+		return p.bounded(a.Min(b))
+	}
+	return p.bounded(a.Max(b))
+}
+
+// bounded refuses dimensions that have grown beyond all use.
+func (p *parser) bounded(d Dim) Dim {
+	size := 0
+	for _, t := range d.terms {
+		size += len(t.key) + 1
+	}
+	if size > maxDimText {
+		p.errorf("the dimension is too long")
+		return Dim{}
+	}
+	return d
+}
+
+// place reads an address; nil for "-".
+func (p *parser) place() *Place {
+	if p.accept("-") {
+		return nil
+	}
+	at := p.tok
+	arena, chunk, inChunk := strings.Cut(p.ident("a place"), ".")
+	if !inChunk {
+		chunk = "0"
+	}
+	p.expect(":")
+	offset := p.ident("an offset such as 0x40")
+	p.expect("+")
+	pl := &Place{Bytes: p.size()}
+	var errs [3]error
+	pl.Arena, errs[0] = strconv.Atoi(arena)
+	pl.Chunk, errs[1] = strconv.Atoi(chunk)
+	pl.Offset, errs[2] = strconv.ParseInt(offset, 0, 64)
+	if firstErr(errs[:]...) != nil {
+		p.errorAt(at, "a place is ARENA:OFFSET+BYTES or ARENA.CHUNK:OFFSET+BYTES")
+	}
+	return pl
+}
