@@ -1,0 +1,241 @@
+// Package sample chooses the next token from logits. A Sampler allocates everything when
+// it is made and nothing per token, and gives the same tokens for the same options, seed
+// and logits.
+//
+// The stages and their order are those of llama.cpp's default chain (llama-sampling.cpp):
+// repetition penalty, top-k, top-p, min-p, temperature, draw. Top-p and min-p look at the
+// probabilities before the temperature changes them.
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Options say how to choose. The zero Options are greedy: the most probable token.
+type Options struct {
+	Temperature   float32 // 0 is greedy; higher is more even
+	TopK          int     // only the K most probable; 0: all
+	TopP          float32 // only the fewest whose probabilities sum to P; 0 or 1: all
+	MinP          float32 // only those at least MinP times as probable as the best; 0: all
+	RepeatPenalty float32 // divides the odds of recent tokens; 0 or 1: none
+	RepeatLast    int     // how many tokens are recent; 0: 64
+	Seed          uint64  // of the draws
+}
+
+// defaultRepeatLast is llama.cpp's repeat_last_n.
+const defaultRepeatLast = 64
+
+// ErrNumerics means that the logits hold NaN, or nothing finite to choose.
+var ErrNumerics = errors.New("the logits hold NaN or no finite number: the weights or the state are damaged")
+
+// Check reports every option that is out of range.
+func (o Options) Check() error {
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(o.Temperature >= 0 && !math.IsInf(float64(o.Temperature), 0), "temperature %v: it must be 0 (greedy) or more", o.Temperature)
+	bad(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
+	bad(o.TopP >= 0 && o.TopP <= 1, "top-p %v: it must be between 0 and 1", o.TopP)
+	bad(o.MinP >= 0 && o.MinP <= 1, "min-p %v: it must be between 0 and 1", o.MinP)
+	bad(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be 1 (none) or more", o.RepeatPenalty)
+	bad(o.RepeatLast >= 0 && o.RepeatLast <= 1<<20, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
+	return errors.Join(errs...)
+}
+
+// Sampler chooses the tokens of one sequence. It is for one goroutine.
+type Sampler struct {
+	o       Options
+	draw    rand.PCG
+	recent  ring
+	work    []float32   // penalised logits
+	top     []candidate // those still in the running
+	weights []float64   // theirs in the draw
+}
+
+// candidate is a token with its logit.
+type candidate struct {
+	id    int32
+	logit float32
+}
+
+// New returns a Sampler for logits of the given length. The error is that of Check.
+func New(o Options, vocab int) (*Sampler, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if o.RepeatPenalty == 0 {
+		o.RepeatPenalty = 1
+	}
+	if o.RepeatLast == 0 {
+		o.RepeatLast = defaultRepeatLast
+	}
+	s := &Sampler{o: o}
+	s.draw.Seed(o.Seed, 0x9e3779b97f4a7c15) // any constant: the second half of PCG's state
+	if o.RepeatPenalty != 1 {
+		s.recent.ids = make([]int32, 0, o.RepeatLast)
+		s.work = make([]float32, vocab)
+	}
+	if o.Temperature > 0 {
+		s.top = make([]candidate, 0, s.kept(vocab))
+		s.weights = make([]float64, s.kept(vocab))
+	}
+	return s, nil
+}
+
+// kept is how many candidates top-k leaves.
+func (s *Sampler) kept(vocab int) int {
+	if s.o.TopK == 0 {
+		return vocab
+	}
+	return min(s.o.TopK, vocab)
+}
+
+// Accept notes tokens of the sequence, of the prompt and generated, for the repetition
+// penalty.
+func (s *Sampler) Accept(ids ...int32) {
+	for _, id := range ids {
+		s.recent.add(id)
+	}
+}
+
+// Next chooses a token; logits are not changed. Among equal ones the lowest id wins.
+func (s *Sampler) Next(logits []float32) (int32, error) {
+	logits = s.penalise(logits)
+	best, err := argmax(logits)
+	if err != nil || s.o.Temperature == 0 {
+		return best, err
+	}
+	s.topK(logits)
+	s.topP()
+	s.minP(logits[best])
+	return s.pick(logits[best]), nil
+}
+
+// argmax returns the index of the largest value, the first among equals.
+func argmax(v []float32) (int32, error) {
+	best, at, nan := float32(math.Inf(-1)), -1, false
+	for i, x := range v {
+		if x > best {
+			best, at = x, i
+		}
+		nan = nan || x != x
+	}
+	if nan || at < 0 || best > math.MaxFloat32 {
+		return 0, ErrNumerics
+	}
+	return int32(at), nil
+}
+
+// penalise lowers the logits of recent tokens: positive ones are divided, negative ones
+// multiplied (Keskar et al. 2019, CTRL, section 4.1, as llama.cpp extends it to negative
+// logits).
+func (s *Sampler) penalise(logits []float32) []float32 {
+	if s.o.RepeatPenalty == 1 || len(s.recent.ids) == 0 {
+		return logits
+	}
+	copy(s.work, logits)
+	for _, id := range s.recent.ids {
+		if l := logits[id]; l > 0 { // from the original: a token counts once
+			s.work[id] = l / s.o.RepeatPenalty
+		} else {
+			s.work[id] = l * s.o.RepeatPenalty
+		}
+	}
+	return s.work
+}
+
+// topK fills s.top: with everything, or with the K best, best first. The K best so far
+// are a heap whose root is the worst of them, so that most tokens cost one comparison.
+func (s *Sampler) topK(logits []float32) {
+	s.top = s.top[:0]
+	k := s.kept(len(logits))
+	for id, l := range logits {
+		c := candidate{int32(id), l}
+		if len(s.top) < k {
+			s.top = append(s.top, c)
+			if len(s.top) == k && k < len(logits) {
+				heapify(s.top, worse)
+			}
+		} else if worse(s.top[0], c) {
+			s.top[0] = c
+			sift(s.top, 0, worse)
+		}
+	}
+	if k < len(logits) {
+		sortHeap(s.top)
+	}
+}
+
+// topP keeps the fewest candidates whose probabilities sum to P. Where top-k has not
+// ordered them, a heap gives them in order as far as they are needed.
+func (s *Sampler) topP() {
+	if s.o.TopP == 0 || s.o.TopP == 1 {
+		return
+	}
+	best := s.top[0].logit
+	for _, c := range s.top {
+		best = max(best, c.logit)
+	}
+	total := 0.0
+	for _, c := range s.top {
+		total += weight(c.logit, best, 1)
+	}
+	heapify(s.top, better)
+	want, sum, n := float64(s.o.TopP)*total, 0.0, len(s.top)
+	for rest := s.top; len(rest) > 0 && sum < want; {
+		sum += weight(rest[0].logit, best, 1)
+		last := len(rest) - 1
+		rest[0], rest[last] = rest[last], rest[0] // the best go to the end, in order
+		rest = rest[:last]
+		sift(rest, 0, better)
+		n = last
+	}
+	s.top = s.top[:copy(s.top[:cap(s.top)], s.top[n:])]
+}
+
+// minP drops what is much less probable than the best.
+func (s *Sampler) minP(best float32) {
+	if s.o.MinP == 0 {
+		return
+	}
+	least := best + float32(math.Log(float64(s.o.MinP)))
+	kept := s.top[:0]
+	for _, c := range s.top {
+		if c.logit >= least {
+			kept = append(kept, c)
+		}
+	}
+	s.top = kept
+}
+
+// pick draws one candidate with its probability at the temperature.
+func (s *Sampler) pick(best float32) int32 {
+	total, weights := 0.0, s.weights[:len(s.top)]
+	for i, c := range s.top {
+		weights[i] = weight(c.logit, best, s.o.Temperature)
+		total += weights[i]
+	}
+	at := float64(s.draw.Uint64()>>11) / (1 << 53) * total
+	chosen := s.top[0].id
+	for i, w := range weights {
+		if w == 0 {
+			continue
+		}
+		chosen = s.top[i].id // the last one with a weight, should rounding leave at >= 0
+		if at -= w; at < 0 {
+			break
+		}
+	}
+	return chosen
+}
+
+// weight is the probability of a logit at a temperature, but for the common factor.
+func weight(logit, best, temperature float32) float64 {
+	return math.Exp(float64(logit-best) / float64(temperature))
+}
