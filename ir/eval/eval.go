@@ -1,0 +1,285 @@
+// Package eval runs modules in float64, one value at a time and without any haste: it is
+// the definition of what a module computes, with which passes, kernels and emitted
+// programs are compared.
+//
+// Numbers are rounded only where an op says so: quantize and rms_norm_quantize round as
+// the activation format does, state_write and a cast as their dtype does. Everything else
+// is float64, also where the type is f32. Layouts, spaces, backends, partitions, epochs
+// and addresses do not change what a module means, so modules of every level run.
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Env is what surrounds a call: its inputs, and what the module keeps.
+type Env struct {
+	// Inputs by name of the parameter. Integers are whole numbers.
+	Inputs map[string]Tensor
+
+	// Weights by name, decoded, in plain row order whatever their layout: see [Decode].
+	// How a weight is made from sources is not looked at.
+	Weights map[string]Tensor
+
+	// States by name. Those that are absent are zero; Run stores their next versions here
+	// if it succeeds.
+	States map[string]Tensor
+
+	// Sizes of symbols that the shapes of inputs do not tell.
+	Sizes map[string]int64
+}
+
+// Run calls an entry point of m and returns its results, in their order. All that is
+// wrong with the inputs is reported at once; an error inside names function and node.
+func Run(ctx context.Context, m *ir.Module, fn string, env *Env) ([]Tensor, error) {
+	f := m.Func(fn)
+	if f == nil {
+		return nil, fmt.Errorf("the module has no function @%s", fn)
+	}
+	sizes, err := bind(f, env)
+	if err != nil {
+		return nil, fmt.Errorf("@%s: %w", fn, err)
+	}
+	r := &run{ctx: ctx, module: m, env: env, sizes: sizes, states: maps.Clone(env.States)}
+	if r.states == nil {
+		r.states = make(map[string]Tensor)
+	}
+	args := make([]value, len(f.Params))
+	for i, p := range f.Params {
+		args[i] = value{Tensor: env.Inputs[p.Name]}
+	}
+	results, err := r.call(f, args, 0)
+	if err != nil {
+		return nil, err
+	}
+	env.States = r.states
+	return tensors(results), nil
+}
+
+// Node computes one node from its operands, absent ones being zero Tensors. The node may
+// not be a leaf nor touch a state; sizes gives the symbols that its types mention.
+func Node(ctx context.Context, n *ir.Node, args []Tensor, sizes map[string]int64) ([]Tensor, error) {
+	values := make([]value, len(args))
+	for i, a := range args {
+		values[i].Tensor = a
+	}
+	r := &run{ctx: ctx, module: n.Func.Module, env: &Env{}, sizes: sizes, states: make(map[string]Tensor)}
+	results, err := (&frame{run: r, states: r.states}).apply(n, values)
+	return tensors(results), err
+}
+
+func tensors(values []value) []Tensor {
+	var out []Tensor
+	for _, v := range values {
+		out = append(out, v.Tensor)
+	}
+	return out
+}
+
+// value is a tensor and, where its bytes are a state's, the name of that state. Then its
+// Data is all of the state, as views share it.
+type value struct {
+	Tensor
+	state string
+}
+
+// run is what all functions of one Run share.
+type run struct {
+	ctx    context.Context
+	module *ir.Module
+	env    *Env
+	sizes  map[string]int64
+	states map[string]Tensor // the latest versions
+}
+
+// frame is one execution of a function.
+type frame struct {
+	*run
+	depth  int
+	states map[string]Tensor // the versions when it began
+	values []value           // by id
+}
+
+// maxDepth bounds calls, in case a module that was not verified calls itself.
+const maxDepth = 64
+
+// call runs a function or a body.
+func (r *run) call(f *ir.Func, args []value, depth int) ([]value, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("@%s: functions call each other %d deep", f.Name, depth)
+	}
+	fr := &frame{run: r, depth: depth, states: maps.Clone(r.states), values: make([]value, f.NumValues())}
+	for i, p := range f.Params {
+		if err := r.check(p.Type, args[i].Tensor); err != nil {
+			return nil, fmt.Errorf("@%s: parameter %v: %w", f.Name, p, err)
+		}
+		fr.values[p.ID] = args[i]
+	}
+	for _, n := range f.Nodes {
+		if err := fr.step(n); err != nil {
+			return nil, fmt.Errorf("@%s: %v: %v: %w", f.Name, n, n.Op, err)
+		}
+	}
+	return fr.gather(f.Results), nil
+}
+
+// gather returns the values of vs; the zero value for nil.
+func (fr *frame) gather(vs []*ir.Value) []value {
+	out := make([]value, len(vs))
+	for i, v := range vs {
+		if v != nil {
+			out[i] = fr.values[v.ID]
+		}
+	}
+	return out
+}
+
+// step runs one node and stores its results.
+func (fr *frame) step(n *ir.Node) error {
+	if err := fr.ctx.Err(); err != nil {
+		return err
+	}
+	results, err := fr.apply(n, fr.gather(n.Args))
+	if err != nil {
+		return err
+	}
+	for i, r := range n.Results {
+		fr.values[r.ID] = results[i]
+	}
+	return nil
+}
+
+// apply computes a node's results and checks their shapes. Types are inferred first, so
+// that the functions of the ops need not check what the shape rules say.
+func (fr *frame) apply(n *ir.Node, args []value) ([]value, error) {
+	if _, err := ir.Infer(n); err != nil {
+		return nil, err
+	}
+	results, err := table[n.Op](&call{fr, n, args})
+	if err != nil {
+		return nil, err
+	}
+	if len(results) != len(n.Results) {
+		return nil, fmt.Errorf("makes %d results, not %d", len(results), len(n.Results))
+	}
+	for i, r := range n.Results {
+		if err := fr.check(r.Type, results[i].Tensor); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// check compares the shape of t with its type at the actual sizes.
+func (r *run) check(typ ir.Type, t Tensor) error {
+	want, err := r.dims(typ.Shape)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(want, t.Shape) {
+		return fmt.Errorf("its shape is %v, the type %v makes it %v", t.Shape, typ, want)
+	}
+	return nil
+}
+
+// dims returns the values of dimensions at the actual sizes.
+func (r *run) dims(ds []ir.Dim) ([]int, error) {
+	out := make([]int, len(ds))
+	for i, d := range ds {
+		var missing error
+		n := d.Eval(func(s *ir.Symbol) int64 {
+			n, ok := r.sizes[s.Name]
+			if !ok && missing == nil {
+				missing = fmt.Errorf("the size of symbol %s is unknown: no input's shape tells it, give it in Sizes", s.Name)
+			}
+			return max(n, 1) // a divisor may be unknown too
+		})
+		if missing != nil {
+			return nil, missing
+		}
+		if n < 0 {
+			return nil, fmt.Errorf("dimension %v is %d", d, n)
+		}
+		out[i] = int(n)
+	}
+	return out, nil
+}
+
+// bind checks the inputs of f and returns the sizes of symbols.
+func bind(f *ir.Func, env *Env) (map[string]int64, error) {
+	b := &binder{sizes: maps.Clone(env.Sizes)}
+	if b.sizes == nil {
+		b.sizes = make(map[string]int64)
+	}
+	for name := range env.Inputs {
+		if f.Param(name) == nil {
+			b.errorf("there is no parameter %%%s", name)
+		}
+	}
+	for _, p := range f.Params {
+		in, ok := env.Inputs[p.Name]
+		if !ok {
+			b.errorf("parameter %v has no input", p)
+			continue
+		}
+		b.param(p, in)
+	}
+	for _, s := range f.Module.Symbols {
+		if n, ok := b.sizes[s.Name]; ok && (n < s.Min || n > s.Max) {
+			b.errorf("symbol %s is %d: it must be in [%d,%d]", s.Name, n, s.Min, s.Max)
+		}
+	}
+	slices.SortFunc(b.errs, func(x, y error) int { // names came from a map
+		return strings.Compare(x.Error(), y.Error())
+	})
+	return b.sizes, errors.Join(b.errs...)
+}
+
+// binder collects sizes of symbols and what is wrong.
+type binder struct {
+	sizes map[string]int64
+	errs  []error
+}
+
+func (b *binder) errorf(format string, args ...any) {
+	b.errs = append(b.errs, fmt.Errorf(format, args...))
+}
+
+func (b *binder) param(p *ir.Value, in Tensor) {
+	if in.Rank() != p.Type.Rank() {
+		b.errorf("parameter %v has rank %d, its input shape %v", p, p.Type.Rank(), in.Shape)
+		return
+	}
+	for i, d := range p.Type.Shape {
+		b.solve(p, d, int64(in.Shape[i]))
+	}
+	if p.Type.DType.IsInt() && slices.ContainsFunc(in.Flat(), func(x float64) bool { return x != float64(int64(x)) }) {
+		b.errorf("parameter %v is %v, its input holds fractions", p, p.Type.DType)
+	}
+}
+
+// solve learns a symbol's size from an extent that is linear in it. Constants and other
+// extents are compared when the function runs.
+func (b *binder) solve(p *ir.Value, d ir.Dim, n int64) {
+	sym, scale, offset, ok := d.Linear()
+	if !ok || sym == nil {
+		return
+	}
+	size := (n - offset) / scale
+	if size*scale+offset != n {
+		b.errorf("parameter %v: an extent of %d cannot be %v", p, n, d)
+		return
+	}
+	if known, ok := b.sizes[sym.Name]; ok && known != size {
+		b.errorf("parameter %v: symbol %s is %d here and %d elsewhere", p, sym.Name, size, known)
+		return
+	}
+	b.sizes[sym.Name] = size
+}

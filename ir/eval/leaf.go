@@ -1,0 +1,108 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+func weight(c *call) (Tensor, error) {
+	name := attr[ir.WeightAttr](c).Name
+	w, ok := c.env.Weights[name]
+	if !ok {
+		return Tensor{}, fmt.Errorf("no weight %q was given", name)
+	}
+	return w, nil
+}
+
+func constant(c *call) (Tensor, error) {
+	typ := c.node.Results[0].Type
+	if typ.Layout != dtype.Plain {
+		return Tensor{}, fmt.Errorf("constants in layout %v cannot be read", typ.Layout)
+	}
+	shape, err := c.dims(typ.Shape)
+	if err != nil {
+		return Tensor{}, err
+	}
+	return Decode(typ.DType, attr[ir.ConstantAttr](c).Data, shape...)
+}
+
+// state is the version that was current when the function began, dense and from the start
+// of its Data, so that views of it can find the whole.
+func state(c *call) ([]value, error) {
+	name := attr[ir.StateAttr](c).Name
+	s, ok := c.frame.states[name]
+	if !ok {
+		shape, err := c.dims(c.module.State(name).Type.Shape)
+		if err != nil {
+			return nil, err
+		}
+		s = New(shape...)
+	}
+	return []value{{Of(s.Flat(), s.Shape...), name}}, nil
+}
+
+// stateWrite makes a new version and leaves the old one to those that still name it: a
+// read of it after the write would be a hazard, which this shows as a difference.
+func stateWrite(c *call) ([]value, error) {
+	old, d := c.args[0], c.node.Args[0].Type.DType
+	x, err := Round(d, c.args[1].Tensor)
+	if err != nil {
+		return nil, err
+	}
+	slots, positions := c.args[2].Flat(), c.args[3].Flat()
+	next := old
+	next.Data = slices.Clone(old.Data)
+	for t := range x.Shape[0] {
+		slot, err := index(slots, t, old.Shape[0], "slot")
+		if err != nil {
+			return nil, err
+		}
+		pos, err := index(positions, t, old.Shape[2], "pos")
+		if err != nil {
+			return nil, err
+		}
+		for h := range x.Shape[1] {
+			for i, v := range x.row(x.Data, t*x.Shape[1]+h) {
+				next.Data[next.at([]int{slot, h, pos, i})] = v
+			}
+		}
+	}
+	if next.state != "" {
+		whole := c.run.states[next.state]
+		if whole.Data == nil {
+			if whole.Shape, err = c.dims(c.module.State(next.state).Type.Shape); err != nil {
+				return nil, err
+			}
+		}
+		c.run.states[next.state] = Of(next.Data, whole.Shape...)
+	}
+	return []value{next}, nil
+}
+
+func callFunc(c *call) ([]value, error) {
+	return c.call(c.module.Func(attr[ir.CallAttr](c).Func), c.args, c.depth+1)
+}
+
+// repeat runs the body with the carried values of the round before and the round's
+// entries of the tables.
+func repeat(c *call) ([]value, error) {
+	a := attr[ir.RepeatAttr](c)
+	fixed, count := a.Carried+a.Invariant, int(a.Count)
+	args := slices.Clone(c.args[:fixed])
+	tables := c.args[fixed:]
+	for i := range count {
+		round := slices.Clone(args)
+		for t := i; t < len(tables); t += count {
+			round = append(round, tables[t])
+		}
+		carried, err := c.call(c.node.Body, round, c.depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("round %d: %w", i, err)
+		}
+		copy(args, carried)
+	}
+	return args[:a.Carried], nil
+}
