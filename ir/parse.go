@@ -30,7 +30,7 @@ const FormatVersion = 1
 //	state   = "state" TEXT ":" type [ "@" SPACE ] [ "at" place ]
 //
 //	func    = "func" "@"NAME "(" [ param { "," param } ] ")" [ "->" results ]
-//	          { "doc=" TEXT | "epochs=" N } "{" { node } "return" [ value { "," value } ] "}"
+//	          { "doc=" TEXT | "epochs=" N | "head=barrier" } "{" { node } "return" [ value { "," value } ] "}"
 //	param   = value ":" type [ "@" SPACE ] [ "at" place ]
 //	results = type | "(" [ [ NAME ":" ] type { "," … } ] ")"
 //	node    = [ value { "," value } "=" ] OP [ positional ] [ operand { "," operand } ]

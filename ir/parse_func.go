@@ -32,6 +32,7 @@ func (p *parser) function() *Func {
 	p.keys(map[string]func(){
 		"doc":    func() { f.Doc = p.str("a text in quotes") },
 		"epochs": func() { f.Epochs = p.natural() },
+		"head":   func() { p.expect("barrier"); f.HeadBarrier = true },
 	})
 	p.expect("{")
 	if p.bad {
@@ -67,7 +68,8 @@ func (p *parser) params() {
 		return
 	}
 	p.list(func() {
-		at, name := p.tok, p.take(tokValue, "a parameter")
+		at := p.tok
+		name := p.take(tokValue, "a parameter")
 		p.expect(":")
 		t := p.spacedType()
 		var place *Place
@@ -159,7 +161,8 @@ func (p *parser) returns(declared []result) {
 
 // value reads a value that is defined already.
 func (p *parser) value() *Value {
-	at, name := p.tok, p.take(tokValue, "a value")
+	at := p.tok
+	name := p.take(tokValue, "a value")
 	if p.bad {
 		return nil
 	}
@@ -207,7 +210,8 @@ func (p *parser) node() {
 
 // operation reads op, attributes, operands and types.
 func (p *parser) operation(l *line) {
-	at, name := p.tok, p.ident("an operation")
+	at := p.tok
+	name := p.ident("an operation")
 	op, ok := OpByName(name)
 	if !ok {
 		p.errorAt(at, "unknown operation %s", name)
@@ -259,7 +263,8 @@ func (p *parser) tail(n *Node) (places []*Place) {
 		case p.accept("at"):
 			p.list(func() { places = append(places, p.place()) })
 		case p.tok.kind == tokWord:
-			at, name := p.tok, p.ident("a key")
+			at := p.tok
+			name := p.ident("a key")
 			if read[name] == nil {
 				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, pos and at", name)
 				return nil
