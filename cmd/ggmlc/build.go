@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen/driver"
+)
+
+// buildFlags are the flags of build besides those of compiling.
+type buildFlags struct {
+	compileFlags
+	out, metafile, weights string
+	tags                   []string
+	race                   bool
+}
+
+func buildCommand() *cobra.Command {
+	var f buildFlags
+	cmd := &cobra.Command{
+		Use:   "build [flags] model",
+		Short: "compile a model into one static executable",
+		Example: `  ggmlc build model.gguf -o story
+  ggmlc build model.gguf -o story --quantize Q8_0 --ctx 2048
+  GOOS=windows GOARCH=amd64 ggmlc build model.gguf -o story.exe`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.debugHelp(cmd.OutOrStdout()) {
+				return nil
+			}
+			model, err := modelArg(cmd, args)
+			if err != nil {
+				return err
+			}
+			return f.build(cmd.Context(), cmd, model)
+		},
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.StringVarP(&f.out, "output", "o", "", "path of the executable (default: the model's name)")
+	fs.StringVar(&f.metafile, "metafile", "", "write sizes, splits, kernels and hashes to this JSON file")
+	fs.StringVar(&f.weights, "weights", "", "keep the weights in this file beside the executable")
+	fs.StringSliceVar(&f.tags, "tags", nil, "Go build tags, such as purego")
+	fs.BoolVar(&f.race, "race", false, "build with Go's race detector (needs cgo)")
+	return cmd
+}
+
+// build compiles the model and makes the executable.
+func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string) error {
+	if f.out == "" {
+		f.out = defaultOut(model)
+		if goos() == "windows" {
+			f.out += ".exe"
+		}
+	}
+	p := newProgress(cmd.ErrOrStderr())
+	defer p.done()
+	md, err := f.compileModel(ctx, cmd, p, model, driver.LoadOptions{})
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	return driver.Build(ctx, md, driver.OutputOptions{
+		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu,
+		GOOS: os.Getenv("GOOS"), GOARCH: os.Getenv("GOARCH"), Tags: f.tags, Race: f.race,
+		Progress: p.bytes, Stderr: cmd.ErrOrStderr(),
+	})
+}
+
+// compileModel loads a model and runs all passes on it.
+func (f *compileFlags) compileModel(ctx context.Context, cmd *cobra.Command, p *progress, model string, extra driver.LoadOptions) (*driver.Model, error) {
+	lo, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	lo.WithoutWeights = extra.WithoutWeights
+	co, err := f.compile()
+	if err != nil {
+		return nil, err
+	}
+	md, err := driver.Load(ctx, model, lo)
+	if err != nil {
+		return nil, err
+	}
+	co.After = p.after
+	stats, err := driver.Compile(ctx, md, co)
+	if err != nil {
+		md.Close()
+		return nil, fmt.Errorf("%s: %w", model, err)
+	}
+	if f.stats != "" {
+		if err := stats.Write(cmd.ErrOrStderr(), f.stats); err != nil {
+			md.Close()
+			return nil, usageError{err}
+		}
+	}
+	return md, nil
+}
+
+// goos is the system that the executable is for.
+func goos() string {
+	if s := os.Getenv("GOOS"); s != "" {
+		return s
+	}
+	return runtime.GOOS
+}

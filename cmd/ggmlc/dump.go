@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+type dumpFlags struct {
+	compileFlags
+	function, after, before, show, format, out string
+	all                                        bool
+}
+
+func dumpCommand() *cobra.Command {
+	var f dumpFlags
+	cmd := &cobra.Command{
+		Use:   "dump [flags] model",
+		Short: "print what passes have decided; every whole dump is an input",
+		Example: `  ggmlc dump model.gguf --after assign
+  ggmlc dump model.gguf --func decode --show type,partition
+  ggmlc dump model.gguf --all -o dumps
+  ggmlc build dumps/09-assign.ggir -o story`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.debugHelp(cmd.OutOrStdout()) {
+				return nil
+			}
+			model, err := modelArg(cmd, args)
+			if err != nil {
+				return err
+			}
+			return f.dump(cmd.Context(), cmd, model)
+		},
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.function, "func", "", "print only this function")
+	fs.StringVar(&f.after, "after", "", "stop after this pass (default: the last)")
+	fs.StringVar(&f.before, "before", "", "stop before this pass")
+	fs.BoolVar(&f.all, "all", false, "a file for every pass, and index.tsv, into the folder of -o")
+	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
+	fs.StringVar(&f.format, "format", "text", "text, json or dot")
+	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all (default: standard output)")
+	return cmd
+}
+
+func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	lo, err := f.load()
+	if err != nil {
+		return err
+	}
+	lo.WithoutWeights = true
+	co, err := f.compile()
+	if err != nil {
+		return err
+	}
+	md, err := driver.Load(ctx, model, lo)
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	if f.all {
+		return f.dumpAll(ctx, md, co)
+	}
+	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{
+		Targets: co.Targets, Options: co.Passes, To: f.after, Before: f.before, ReproDir: co.Repro})
+	if err != nil {
+		return fmt.Errorf("%s: %w", model, err)
+	}
+	if f.stats != "" {
+		if err := stats.Write(cmd.ErrOrStderr(), f.stats); err != nil {
+			return usageError{err}
+		}
+	}
+	return f.write(cmd.OutOrStdout(), md.Module)
+}
+
+// check refuses flags that contradict each other.
+func (f *dumpFlags) check() error {
+	for _, pass := range []string{f.after, f.before} {
+		if pass != "" && pass != "import" && passes.Find(pass) == nil {
+			return usagef("there is no pass %q: ggmlc passes lists them", pass)
+		}
+	}
+	switch {
+	case f.after != "" && f.before != "":
+		return usagef("--after and --before exclude each other")
+	case f.all && (f.after != "" || f.before != "" || f.function != "" || f.show != ""):
+		return usagef("--all dumps every pass whole: leave out --after, --before, --func and --show")
+	case f.all && f.out == "":
+		return usagef("--all writes a folder: name it with -o")
+	}
+	return nil
+}
+
+func (f *dumpFlags) dumpAll(ctx context.Context, md *driver.Model, co driver.CompileOptions) error {
+	d, err := passes.NewDumper(f.out)
+	if err != nil {
+		return err
+	}
+	if err := driver.RelativeSources(md, f.out); err != nil {
+		return err
+	}
+	if err := d.Import(md.Module); err != nil {
+		return err
+	}
+	co.After = d.After
+	if _, err := driver.Compile(ctx, md, co); err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// write prints the module as asked, to the file of -o or to standard output.
+func (f *dumpFlags) write(w io.Writer, m *ir.Module) error {
+	var b bytes.Buffer
+	if err := render(&b, m, f.format, f.function, f.show); err != nil {
+		return err
+	}
+	if f.out != "" {
+		return codegen.WriteFile(f.out, b.Bytes())
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

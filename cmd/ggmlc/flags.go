@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// compileFlags are the flags of all commands that compile.
+type compileFlags struct {
+	targets, targetFile, rules string
+	pins, deny, disable, debug []string
+	maxMemory, sources         []string
+	pipeline, context, batch   int
+	planTime                   time.Duration
+	kv, quantize, cpu, stats   string
+	allowBF16, tune, profile   bool
+	json                       bool
+	seed                       uint64
+}
+
+func (f *compileFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, such as gpu,cpu; the last runs everything")
+	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
+	fs.StringVar(&f.rules, "rules", "cost", "how backends are chosen: cost, ggml-2024 or ggml-2026")
+	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put matching nodes on a backend")
+	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
+	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
+	fs.IntVar(&f.pipeline, "pipeline", 1, "buffers for the inputs of splits, so that steps overlap")
+	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
+	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
+	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
+	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
+	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: Q8_0 or Q4_0")
+	fs.StringVar(&f.cpu, "cpu", "", "limit the program to these implementations: generic,avx2,avx512,avx512vnni")
+	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "allow kernels that round f16 weights to bf16")
+	fs.BoolVar(&f.tune, "tune", false, "measure candidates on this machine instead of predicting them")
+	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
+	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
+	fs.StringArrayVar(&f.debug, "debug", nil, "`PASS/FLAG=VALUE`, or help for a list")
+	fs.StringVar(&f.stats, "stats", "", "print what passes counted: table, tsv or json")
+	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
+	fs.BoolVar(&f.json, "json", false, "diagnostics as one JSON object a line")
+}
+
+// notYet names flags whose feature does not exist yet; asking for one is an error, as
+// ignoring it would be a lie.
+func (f *compileFlags) notYet() error {
+	switch {
+	case f.pipeline != 1:
+		return usagef("--pipeline %d: pipelining is not implemented yet: leave it at 1", f.pipeline)
+	case f.rules != "cost":
+		return usagef("--rules %s: only cost is implemented yet", f.rules)
+	case f.allowBF16, f.tune, f.profile:
+		return usagef("--allow-bf16, --tune and --profile are not implemented yet: leave them out")
+	}
+	return nil
+}
+
+// load returns the options of driver.Load.
+func (f *compileFlags) load() (driver.LoadOptions, error) {
+	o := driver.LoadOptions{Context: f.context, Batch: f.batch}
+	if f.context < 0 || f.batch < 0 {
+		return o, usagef("--ctx %d, --batch %d: sizes are positive", f.context, f.batch)
+	}
+	var err error
+	if o.KV, err = parseChoice("--kv", f.kv, dtype.F16, dtype.F32, dtype.Q8_0); err != nil {
+		return o, err
+	}
+	if f.quantize != "" {
+		if o.Quantize, err = parseChoice("--quantize", f.quantize, dtype.Q8_0, dtype.Q4_0); err != nil {
+			return o, err
+		}
+	}
+	o.Sources, err = parsePairs("--source", f.sources)
+	return o, err
+}
+
+func parseChoice(flag, text string, allowed ...dtype.DType) (dtype.DType, error) {
+	var names []string
+	for _, d := range allowed {
+		if strings.EqualFold(text, d.String()) {
+			return d, nil
+		}
+		names = append(names, d.String())
+	}
+	return dtype.Invalid, usagef("%s %s: choose one of %s", flag, text, strings.Join(names, ", "))
+}
+
+func parsePairs(flag string, texts []string) (map[string]string, error) {
+	pairs := make(map[string]string)
+	for _, t := range texts {
+		name, value, ok := strings.Cut(t, "=")
+		if !ok || name == "" || value == "" {
+			return nil, usagef("%s %s: write NAME=VALUE", flag, t)
+		}
+		pairs[name] = value
+	}
+	return pairs, nil
+}
+
+// compile returns the options of driver.Compile.
+func (f *compileFlags) compile() (driver.CompileOptions, error) {
+	o := driver.CompileOptions{Repro: os.TempDir()}
+	if err := f.notYet(); err != nil {
+		return o, err
+	}
+	var err error
+	if o.Targets, err = f.targetList(); err != nil {
+		return o, usageError{err}
+	}
+	o.Passes, err = f.passOptions()
+	return o, err
+}
+
+func (f *compileFlags) targetList() (*target.List, error) {
+	if f.targetFile == "" {
+		return target.Select(f.targets)
+	}
+	text, err := os.ReadFile(f.targetFile)
+	if err != nil {
+		return nil, err
+	}
+	return target.Parse(f.targetFile, string(text))
+}
+
+func (f *compileFlags) passOptions() (passes.Options, error) {
+	o := passes.Options{Rules: f.rules, Deny: f.deny, PlanTime: f.planTime, Seed: f.seed, Disable: f.disable}
+	for _, p := range f.pins {
+		pin, err := passes.ParsePin(p)
+		if err != nil {
+			return o, usageError{err}
+		}
+		o.Pins = append(o.Pins, pin)
+	}
+	for _, d := range f.debug {
+		settings, err := passes.ParseDebug(d)
+		if err != nil {
+			return o, usageError{err}
+		}
+		o.Debug = append(o.Debug, settings...)
+	}
+	limits, err := parsePairs("--max-memory", f.maxMemory)
+	if err != nil {
+		return o, err
+	}
+	for name, text := range limits {
+		n, err := target.ParseSize(text)
+		if err != nil {
+			return o, usagef("--max-memory %s=%s: %v", name, text, err)
+		}
+		if o.MaxMemory == nil {
+			o.MaxMemory = make(map[string]int64)
+		}
+		o.MaxMemory[name] = n
+	}
+	return o, nil
+}
+
+// debugHelp handles --debug help; it reports whether that was asked for.
+func (f *compileFlags) debugHelp(w io.Writer) bool {
+	for _, d := range f.debug {
+		if d == "help" {
+			fmt.Fprint(w, passes.DebugHelp())
+			return true
+		}
+	}
+	return false
+}
+
+// model returns the one model argument.
+func modelArg(cmd *cobra.Command, args []string) (string, error) {
+	if len(args) != 1 {
+		return "", usagef("%s wants one model, a GGUF file or a .ggir text: see ggmlc %s --help", cmd.Name(), cmd.Name())
+	}
+	return args[0], nil
+}
+
+// defaultOut is the model's file name without its ending.
+func defaultOut(model string) string {
+	base := filepath.Base(model)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}

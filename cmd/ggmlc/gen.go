@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"go/token"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen/driver"
+)
+
+func genCommand() *cobra.Command {
+	var f compileFlags
+	var out, pkg, weights string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "gen [flags] model -o dir --package name",
+		Short: "compile a model into a typed Go package",
+		Long: `gen writes a Go package that computes the model: Open, sessions, and a typed method for
+each function. Beside the code stands model.ggir, from which --check recompiles without
+the weights.`,
+		Example: `  //go:generate go tool ggmlc gen model.gguf -o story --package story
+  ggmlc gen story/model.ggir -o story --package story --check`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.debugHelp(cmd.OutOrStdout()) {
+				return nil
+			}
+			model, err := modelArg(cmd, args)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				return usagef("gen writes a folder: name it with -o")
+			}
+			if pkg == "" {
+				pkg = defaultPackage(out)
+			}
+			if !token.IsIdentifier(pkg) {
+				return usagef("--package %q: not a Go package name", pkg)
+			}
+			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights, CPU: f.cpu}
+			return f.gen(cmd.Context(), cmd, model, check, o)
+		},
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.StringVarP(&out, "output", "o", "", "folder of the package")
+	fs.StringVar(&pkg, "package", "", "name of the package (default: the folder's)")
+	fs.StringVar(&weights, "weights", "", "write the weights to this file instead of embedding them (always above 64 MiB)")
+	fs.BoolVar(&check, "check", false, "recompile from DIR/model.ggir and fail with a diff if the package is stale")
+	return cmd
+}
+
+func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string, check bool, o driver.OutputOptions) error {
+	p := newProgress(cmd.ErrOrStderr())
+	defer p.done()
+	o.Progress = p.bytes
+	if check {
+		co, err := f.compile()
+		if err != nil {
+			return err
+		}
+		diff, err := driver.Check(ctx, co, o)
+		if err != nil {
+			return err
+		}
+		if diff != "" {
+			cmd.Print(diff)
+			return &staleError{o.Out}
+		}
+		return nil
+	}
+	lo, err := f.load()
+	if err != nil {
+		return err
+	}
+	co, err := f.compile()
+	if err != nil {
+		return err
+	}
+	co.After = p.after
+	return driver.Gen(ctx, model, lo, co, o)
+}
+
+// staleError says that a generated package is not what its model.ggir gives.
+type staleError struct{ dir string }
+
+func (e *staleError) Error() string {
+	return e.dir + ": the package is stale: run go generate again"
+}
+
+func defaultPackage(dir string) string { return defaultOut(dir) }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+func optCommand() *cobra.Command {
+	var f dumpFlags
+	var names string
+	cmd := &cobra.Command{
+		Use:     "opt [flags] --passes a,b x.ggir",
+		Short:   "run exactly these passes on a .ggir text and print the result",
+		Example: `  ggmlc opt --passes split,copy x.ggir`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.debugHelp(cmd.OutOrStdout()) {
+				return nil
+			}
+			model, err := modelArg(cmd, args)
+			if err != nil {
+				return err
+			}
+			return f.opt(cmd.Context(), cmd, model, names)
+		},
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&names, "passes", "", "passes to run, in this order, separated by commas")
+	fs.StringVar(&f.function, "func", "", "print only this function")
+	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
+	fs.StringVar(&f.format, "format", "text", "text, json or dot")
+	fs.StringVarP(&f.out, "output", "o", "", "file (default: standard output)")
+	return cmd
+}
+
+func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names string) error {
+	todo := []string{}
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			continue
+		}
+		if passes.Find(name) == nil {
+			return usagef("there is no pass %q: ggmlc passes lists them", name)
+		}
+		todo = append(todo, name)
+	}
+	co, err := f.compile()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	m, err := ir.Parse(path, text)
+	if err != nil {
+		return err
+	}
+	_, err = passes.Run(ctx, m, passes.RunOptions{Targets: co.Targets, Options: co.Passes, Passes: todo, ReproDir: co.Repro})
+	if err != nil {
+		return err
+	}
+	return f.write(cmd.OutOrStdout(), m)
+}

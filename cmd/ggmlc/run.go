@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
+	"github.com/ggmlc/ggmlc/codegen"
+)
+
+func runCommand() *cobra.Command {
+	var f buildFlags
+	cmd := &cobra.Command{
+		Use:   "run [compile flags] [model] [program flags]",
+		Short: "compile a model into the user's cache and run it; without a model, the demo",
+		Long: `run compiles a model, keeps the executable in the user's cache, and runs it. What stands
+behind the model goes to the program. Without a model, behind --, it runs the demo model
+that ggmlc carries.`,
+		Example: `  ggmlc run -- --prompt "One day" -n 64
+  ggmlc run model.gguf --prompt "One day" --temp 0.8
+  ggmlc run --ctx 2048 model.gguf bench`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.debugHelp(cmd.OutOrStdout()) {
+				return nil
+			}
+			model, rest, err := splitRunArgs(cmd, args)
+			if err != nil {
+				return err
+			}
+			exe, err := f.cached(cmd.Context(), cmd, model)
+			if err != nil {
+				return err
+			}
+			return runProgram(cmd, exe, rest)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// splitRunArgs returns the model and the program's arguments. The model is empty where
+// the demo is asked for.
+func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []string, err error) {
+	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
+		return "", args, nil
+	}
+	model, rest = args[0], args[1:]
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	return model, rest, nil
+}
+
+// cached returns the executable for a model and these flags, compiling it where the
+// user's cache does not hold it.
+func (f *buildFlags) cached(ctx context.Context, cmd *cobra.Command, model string) (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache folder: %w: set HOME, or use ggmlc build", err)
+	}
+	dir := filepath.Join(base, "ggmlc", "run")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("the cache folder cannot be made: %w: use ggmlc build", err)
+	}
+	if model == "" {
+		if model, err = demoFile(dir); err != nil {
+			return "", err
+		}
+	}
+	key, err := f.cacheKey(model)
+	if err != nil {
+		return "", err
+	}
+	f.out = filepath.Join(dir, key, defaultOut(model))
+	if _, err := os.Stat(f.out); err == nil {
+		now := time.Now()
+		return f.out, ignoreErr(os.Chtimes(filepath.Dir(f.out), now, now))
+	}
+	if err := os.MkdirAll(filepath.Dir(f.out), 0o777); err != nil {
+		return "", err
+	}
+	if err := f.build(ctx, cmd, model); err != nil {
+		os.Remove(filepath.Dir(f.out)) // if it is empty, that is
+		return "", err
+	}
+	evict(dir)
+	return f.out, nil
+}
+
+// ignoreErr is for touching a cache entry: an entry that cannot be touched still works.
+func ignoreErr(error) error { return nil }
+
+// maxCached is how many executables the cache keeps: the ones used last.
+const maxCached = 8
+
+// evict removes the executables that were not used for longest.
+func evict(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	type entry struct {
+		path string
+		used time.Time
+	}
+	var dirs []entry
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.IsDir() {
+			dirs = append(dirs, entry{filepath.Join(dir, e.Name()), info.ModTime()})
+		}
+	}
+	for len(dirs) > maxCached {
+		oldest := 0
+		for i := range dirs {
+			if dirs[i].used.Before(dirs[oldest].used) {
+				oldest = i
+			}
+		}
+		os.RemoveAll(dirs[oldest].path)
+		dirs = append(dirs[:oldest], dirs[oldest+1:]...)
+	}
+}
+
+// demoFile puts the demo model where the compiler can read it.
+func demoFile(dir string) (string, error) {
+	data := demo.Model()
+	path := filepath.Join(dir, demo.Name+".gguf")
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(data) {
+		return path, nil
+	}
+	return path, codegen.WriteFile(path, data)
+}
+
+// headerBytes is how much of a model's beginning is part of the key.
+const headerBytes = 64 << 10
+
+// cacheKey identifies what would be compiled: the file by size, times, inode and its
+// beginning, the flags, and this ggmlc.
+func (f *buildFlags) cacheKey(model string) (string, error) {
+	info, err := os.Stat(model)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: give a GGUF file or a .ggir text", model, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s: not a regular file: give a GGUF file or a .ggir text", model)
+	}
+	file, err := os.Open(model)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	abs, _ := filepath.Abs(model)
+	fmt.Fprintf(h, "%s\n%s\n%d %d %v\n%+v\n", selfID(), abs, info.Size(), info.ModTime().UnixNano(), inode(info), f.compileFlags)
+	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
+		return "", err
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
+}
+
+// selfID identifies this ggmlc: its version, and as that says little in a checkout, its
+// own file.
+func selfID() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return version()
+	}
+	info, err := os.Stat(exe)
+	if err != nil {
+		return version()
+	}
+	return fmt.Sprint(version(), info.Size(), info.ModTime().UnixNano())
+}
+
+// programStatus is the exit status of a program that was run and failed.
+type programStatus struct{ code int }
+
+func (s *programStatus) Error() string {
+	return fmt.Sprintf("the program ended with status %d", s.code)
+}
+
+// runProgram runs the executable with this process' streams.
+func runProgram(cmd *cobra.Command, exe string, args []string) error {
+	c := exec.CommandContext(cmd.Context(), exe, args...)
+	c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 5 * time.Second
+	err := c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &programStatus{max(1, exit.ExitCode())}
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+func passesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "passes",
+		Short: "list the passes in order, their rules, and why they stand in this order",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+			for i, p := range passes.Passes() {
+				kind := "optional"
+				if p.Required {
+					kind = "required"
+				}
+				fmt.Fprintf(w, "%02d\t%s\t%s\t%s\n", i+1, p.Name, kind, p.Doc)
+				for _, r := range p.Rules {
+					fmt.Fprintf(w, "\t  %s\t\t%s\n", r.Name, r.Doc)
+				}
+			}
+			fmt.Fprintln(w, "\norder:")
+			for _, c := range passes.Constraints() {
+				fmt.Fprintf(w, "%s\tbefore %s\t\t%s\n", c.Before, c.After, c.Why)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func targetsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "targets",
+		Short: "list the built-in backends as the text that --target-file reads",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := cmd.OutOrStdout()
+			for _, d := range target.Builtins() {
+				fmt.Fprintf(w, "# %s\n%s\n", d.Doc, d)
+			}
+			fmt.Fprintln(w, "\n# fields:")
+			for _, f := range target.Fields() {
+				fmt.Fprintf(w, "#   %-14s %s\n", f.Name, f.Doc)
+			}
+			return nil
+		},
+	}
+}
+
+func opsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "ops",
+		Short: "list the ops: operands and meaning",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for op := range ir.Ops {
+				info := op.Info()
+				fmt.Fprintf(cmd.OutOrStdout(), "%s(%s)\n    %s\n", info.Name, argNames(info), info.Doc)
+			}
+			return nil
+		},
+	}
+}
+
+func argNames(info *ir.OpInfo) string {
+	s := ""
+	for i, a := range info.Args {
+		if i > 0 {
+			s += ", "
+		}
+		s += a.Name
+		switch {
+		case a.Variadic:
+			s += "..."
+		case a.Optional:
+			s += "?"
+		}
+	}
+	return s
+}

@@ -1,0 +1,148 @@
+package codegen
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// base is a variable of a step function that holds where an arena begins.
+type base struct {
+	name  string // of the variable in emitted code
+	field string // of runtime.Args; empty for scratch, which belongs to the worker
+}
+
+// bases says how emitted code names the arenas, by lifetime class.
+var bases = [...]base{
+	ir.ClassWeights:     {"m", "Weights"},
+	ir.ClassState:       {"s", "State"},
+	ir.ClassIO:          {"io", "IO"},
+	ir.ClassActivations: {"x", "Arena"},
+	ir.ClassScratch:     {"t", ""},
+}
+
+// addr is an address as emitted code writes it: a base, a constant offset, a stride for
+// each round of the enclosing repeat, and what a view with a symbolic start adds.
+type addr struct {
+	class  ir.Class
+	offset int64
+	stride int64
+	table  []int64 // offsets of the rounds where no stride fits them; offset is then 0
+	extra  ir.Dim  // bytes
+}
+
+// addrOf returns where the bytes of v lie: those of its root, plus what views skip.
+func (e *funcEmitter) addrOf(v *ir.Value) addr {
+	var skip ir.Dim
+	for s := v.Source(); s != nil; v, s = s, s.Source() {
+		if v.Def.Op == ir.OpSlice {
+			skip = skip.Add(sliceBytes(v.Def))
+		}
+	}
+	a := e.rootAddr(v)
+	if c, ok := skip.IsConst(); ok {
+		a.offset += c
+		return a
+	}
+	a.extra = skip
+	return a
+}
+
+// sliceBytes returns how many bytes of its operand a slice skips.
+func sliceBytes(n *ir.Node) ir.Dim {
+	attr := n.Attr.(*ir.SliceAttr)
+	t := n.Args[0].Type
+	elems := attr.Start.Mul(t.StrideDims()[attr.Axis])
+	return elems.Mul(ir.Const(int64(t.DType.BlockBytes()))).FloorDiv(ir.Const(int64(t.DType.BlockElems())))
+}
+
+// rootAddr returns the address of a value that owns its bytes.
+func (e *funcEmitter) rootAddr(v *ir.Value) addr {
+	switch {
+	case v.Def != nil && v.Def.Op == ir.OpWeight:
+		w := e.m.Weight(v.Def.Attr.(*ir.WeightAttr).Name)
+		return e.placeAddr(w.Place, v)
+	case v.Def != nil && v.Def.Op == ir.OpState:
+		s := e.m.State(v.Def.Attr.(*ir.StateAttr).Name)
+		return e.placeAddr(s.Place, v)
+	case v.IsParam() && v.Func.Owner != nil:
+		return e.bodyParamAddr(v)
+	}
+	return e.placeAddr(v.Place, v)
+}
+
+// bodyParamAddr returns the address of a parameter of a repeat's body: that of the
+// carried or invariant operand, or the table's entry for this round.
+func (e *funcEmitter) bodyParamAddr(v *ir.Value) addr {
+	n := v.Func.Owner
+	attr := n.Attr.(*ir.RepeatAttr)
+	fixed := attr.Carried + attr.Invariant
+	if v.Index < fixed {
+		if v.Place != nil {
+			return e.placeAddr(v.Place, v)
+		}
+		return e.addrOf(n.Args[v.Index])
+	}
+	first := fixed + (v.Index-fixed)*int(attr.Count)
+	return e.tableAddr(n.Args[first : first+int(attr.Count)])
+}
+
+// tableAddr returns the address of a table's entry: with a stride where the entries lie
+// at equal distances, else with a list of offsets.
+func (e *funcEmitter) tableAddr(entries []*ir.Value) addr {
+	a := e.addrOf(entries[0])
+	if len(entries) == 1 {
+		return a
+	}
+	offsets := make([]int64, len(entries))
+	even := true
+	for i, v := range entries {
+		offsets[i] = e.addrOf(v).offset
+		even = even && offsets[i]-offsets[0] == int64(i)*(offsets[1]-offsets[0])
+	}
+	if even {
+		a.stride = offsets[1] - offsets[0]
+		return a
+	}
+	a.offset, a.table = 0, offsets
+	return a
+}
+
+func (e *funcEmitter) placeAddr(p *ir.Place, v *ir.Value) addr {
+	if p == nil {
+		panic(fmt.Sprintf("codegen: internal error: %v has no address", v))
+	}
+	if p.Chunk != 0 {
+		panic(fmt.Sprintf("codegen: internal error: %v lies in chunk %d: host arenas have one", v, p.Chunk))
+	}
+	return addr{class: e.m.Plan.Arenas[p.Arena].Class, offset: p.Offset}
+}
+
+// ptr returns the expression for the address of v, such as unsafe.Add(m, 0x1c0+l*0x4000).
+func (e *funcEmitter) ptr(v *ir.Value) jen.Code {
+	if v == nil {
+		return jen.Nil()
+	}
+	a := e.addrOf(v)
+	e.bases[a.class] = true
+	off := jen.Id(fmt.Sprintf("%#x", a.offset))
+	if a.stride != 0 {
+		off.Op("+").Id("l").Op("*").Id(fmt.Sprintf("%#x", a.stride))
+	}
+	if a.table != nil {
+		off = jen.Id(e.g.tableName(a.table)).Index(jen.Id("l"))
+	}
+	if !a.extra.Is(0) {
+		off.Op("+").Add(e.dim(a.extra))
+	}
+	return jen.Qual("unsafe", "Add").Call(jen.Id(bases[a.class].name), off)
+}
+
+// dim returns the expression for a dimension. Its text form is Go already: symbols are
+// identifiers once they are renamed, and min, max and / mean the same for extents.
+func (e *funcEmitter) dim(d ir.Dim) jen.Code {
+	d.Symbols(func(s *ir.Symbol) { e.symbols[s] = true })
+	return jen.Id(d.Subst(func(s *ir.Symbol) ir.Dim { return ir.Sym(e.g.symbols[s]) }).String())
+}

@@ -1,0 +1,183 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// emitAPI writes the exported face of a generated package: Open, sessions, and a method
+// for each function. A module that generates tokens gets the methods of the runtime's
+// sessions instead of raw functions.
+func (g *generator) emitAPI() error {
+	f := g.newFile("")
+	f.PackageComment(g.packageDoc())
+	g.api = f
+
+	f.Comment("Options say how the model is opened; the zero Options are good.")
+	f.Type().Id("Options").Op("=").Qual(g.runtimePath(), "Options")
+	f.Comment("Model is the model with its weights and its workers. It may be used from several")
+	f.Comment("goroutines: the steps of its sessions queue for the workers.")
+	f.Type().Id("Model").Struct(jen.Id("m").Op("*").Qual(g.runtimePath(), "Model"))
+	f.Comment("Open checks the weights and starts the workers. Close ends them.")
+	f.Func().Id("Open").Params(jen.Id("o").Id("Options")).Params(jen.Op("*").Id("Model"), jen.Error()).Block(
+		ifErr(jen.List(jen.Id("m"), jen.Err()).Op(":=").Qual(g.runtimePath(), "Open").Call(jen.Op("&").Id("program"), jen.Id("o"))),
+		jen.Return(jen.Op("&").Id("Model").Values(jen.Id("m")), jen.Nil()),
+	)
+	f.Comment("Close waits for the step in progress and gives back the workers and the weights.")
+	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Close").Params().Error().Block(
+		jen.Return(jen.Id("m").Dot("m").Dot("Close").Call()))
+	f.Comment("Threads returns how many workers the model has.")
+	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Threads").Params().Int().Block(
+		jen.Return(jen.Id("m").Dot("m").Dot("Threads").Call()))
+	f.Comment("Session is one conversation, or one user of a plain graph. It is for one goroutine at a")
+	f.Comment("time, holds memory and no other resources, and needs no Close.")
+	f.Type().Id("Session").Struct(jen.Id("s").Op("*").Qual(g.runtimePath(), "Session"))
+	f.Comment("NewSession returns a session with an empty state.")
+	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("NewSession").Params().Params(jen.Op("*").Id("Session"), jen.Error()).Block(
+		ifErr(jen.List(jen.Id("s"), jen.Err()).Op(":=").Id("m").Dot("m").Dot("NewSession").Call()),
+		jen.Return(jen.Op("&").Id("Session").Values(jen.Id("s")), jen.Nil()),
+	)
+	if g.languageModel() != nil {
+		g.emitLanguageAPI(f)
+		return nil
+	}
+	for i, fn := range g.m.Funcs {
+		if err := g.emitCall(f, i, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ifErr is the assignment, then a return of nil and the error if there is one.
+func ifErr(assign jen.Code) jen.Code {
+	return jen.Add(assign).Line().If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
+}
+
+func (g *generator) packageDoc() string {
+	what := "computes the functions of"
+	if g.languageModel() != nil {
+		what = "generates text with"
+	}
+	return fmt.Sprintf("Package %s %s the model %q, compiled by ggmlc. Open it once, then make a session for each user.", g.o.Package, what, g.o.Name)
+}
+
+// forward is a method of Session that hands on to the runtime's.
+type forward struct {
+	name    string
+	doc     string
+	params  []jen.Code
+	args    []jen.Code
+	results []jen.Code
+}
+
+func (g *generator) emitLanguageAPI(f *jen.File) {
+	ctx := jen.Id("ctx").Qual("context", "Context")
+	logits := []jen.Code{jen.Index().Float32(), jen.Error()}
+	rt := g.runtimePath()
+	f.Comment("GenerateOptions say how tokens are chosen and when to stop.")
+	f.Type().Id("GenerateOptions").Op("=").Qual(rt, "GenerateOptions")
+	f.Comment("Token is a generated token and its text.")
+	f.Type().Id("Token").Op("=").Qual(rt, "Token")
+	methods := []forward{
+		{"Generate", "Generate appends the prompt and yields tokens as they are made, until the end of the text, the limit or an error. Breaking out of the loop stops it.",
+			[]jen.Code{ctx, jen.Id("prompt").String(), jen.Id("o").Id("GenerateOptions")}, ids("ctx", "prompt", "o"),
+			[]jen.Code{jen.Qual("iter", "Seq2").Types(jen.Id("Token"), jen.Error())}},
+		{"Prefill", "Prefill appends tokens and returns the logits after the last one, one for each id; they are valid until the next call.",
+			[]jen.Code{ctx, jen.Id("tokens").Index().Int32()}, ids("ctx", "tokens"), logits},
+		{"Decode", "Decode appends one token and returns the logits after it, as Prefill does. It allocates nothing.",
+			[]jen.Code{ctx, jen.Id("token").Int32()}, ids("ctx", "token"), logits},
+		{"Len", "Len returns how many positions are filled.", nil, nil, []jen.Code{jen.Int()}},
+		{"Truncate", "Truncate forgets all positions from n on.", []jen.Code{jen.Id("n").Int()}, ids("n"), []jen.Code{jen.Error()}},
+	}
+	for _, m := range methods {
+		f.Comment(m.doc)
+		f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id(m.name).Params(m.params...).Params(m.results...).Block(
+			jen.Return(jen.Id("s").Dot("s").Dot(m.name).Call(m.args...)))
+	}
+	g.emitReset(f)
+}
+
+func (g *generator) emitReset(f *jen.File) {
+	f.Comment("Reset forgets everything, as if the session were new.")
+	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Reset").Params().Block(jen.Id("s").Dot("s").Dot("Reset").Call())
+}
+
+func ids(names ...string) []jen.Code {
+	var codes []jen.Code
+	for _, n := range names {
+		codes = append(codes, jen.Id(n))
+	}
+	return codes
+}
+
+// goElem is the Go type of the elements of an array that callers see.
+var goElem = map[dtype.DType]string{
+	dtype.F32: "float32", dtype.I32: "int32", dtype.I64: "int64", dtype.F64: "float64",
+	dtype.U8: "uint8", dtype.I8: "int8", dtype.F16: "uint16", dtype.BF16: "uint16", dtype.Bool: "bool",
+}
+
+// emitCall writes the typed method of one function, with a struct for its inputs and one
+// for its outputs. The sizes of symbols follow from the lengths of the inputs.
+func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
+	name := exportedName(fn.Name)
+	in, inArgs, err := g.arrays(fn, fn.Params, paramNames(fn), "in", "")
+	if err != nil {
+		return err
+	}
+	out, outArgs, err := g.arrays(fn, fn.Results, fn.ResultNames, "out", "&")
+	if err != nil {
+		return err
+	}
+	f.Commentf("%sInputs are the inputs of %s, dense and row by row.", name, name)
+	f.Type().Id(name + "Inputs").Struct(in...)
+	f.Commentf("%sOutputs are the results of %s, dense and row by row; they are the caller's.", name, name)
+	f.Type().Id(name + "Outputs").Struct(out...)
+	doc := fmt.Sprintf("%s runs @%s once. Symbolic sizes follow from the lengths of the inputs.", name, fn.Name)
+	if fn.Doc != "" {
+		doc = name + " " + fn.Doc
+	}
+	f.Comment(doc)
+	anys := jen.Index().Any()
+	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id(name).
+		Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(name+"Inputs")).
+		Params(jen.Id("out").Id(name+"Outputs"), jen.Err().Error()).Block(
+		jen.Err().Op("=").Id("s").Dot("s").Dot("Call").Call(jen.Id("ctx"), jen.Lit(index),
+			jen.Add(anys).Values(inArgs...), jen.Index().Any().Values(outArgs...)),
+		jen.Return(jen.Id("out"), jen.Err()),
+	)
+	return nil
+}
+
+// arrays returns the fields of a struct of arrays, and the expressions that hand them to
+// the runtime.
+func (g *generator) arrays(fn *ir.Func, vs []*ir.Value, names []string, of, op string) (fields, args []jen.Code, err error) {
+	seen := make(map[string]bool)
+	for i, v := range vs {
+		elem, ok := goElem[v.Type.DType]
+		if !ok {
+			return nil, nil, fmt.Errorf("@%s: %s: callers have no type for %v: cast it first", fn.Name, names[i], v.Type.DType)
+		}
+		id := exportedName(names[i])
+		for seen[id] {
+			id += "_"
+		}
+		seen[id] = true
+		fields = append(fields, jen.Id(id).Index().Id(elem).Comment(shapeText(v)))
+		args = append(args, jen.Op(op).Id(of).Dot(id))
+	}
+	return fields, args, nil
+}
+
+func shapeText(v *ir.Value) string {
+	dims := make([]string, len(v.Type.Shape))
+	for i, d := range v.Type.Shape {
+		dims[i] = d.String()
+	}
+	return fmt.Sprintf("%v [%s]", v.Type.DType, strings.Join(dims, ", "))
+}

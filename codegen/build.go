@@ -1,0 +1,263 @@
+package codegen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
+// BuildOptions say what executable is made of an emitted package.
+type BuildOptions struct {
+	Out          string // path of the executable
+	GOOS, GOARCH string // empty: those of this process' environment
+
+	// WeightsFile holds the bytes that PackWeights wrote, WeightsSize of them. With Embed
+	// they become part of the program, with Append they go behind it.
+	WeightsFile string
+	WeightsSize int64
+	Weights     Where
+	WeightsHash [32]byte
+	PlanID      string
+
+	Race   bool     // build with the race detector (needs cgo); for tests
+	Tags   []string // build tags, such as purego
+	Stderr io.Writer
+}
+
+// Build compiles an emitted package main to an executable. The build is hermetic: the
+// sources of runtime and kernels travel in ggmlc, neither network nor module cache nor
+// the caller's Go settings are read, and equal input gives equal bytes. The executable
+// appears under its name only when it is complete.
+func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
+	dir, err := os.MkdirTemp("", "ggmlc-build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeBuildTree(dir, p, o); err != nil {
+		return err
+	}
+
+	tmp, err := reserve(o.Out)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(tmp)
+		}
+	}()
+	if err := goBuild(ctx, dir, tmp, o); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if o.Weights == Append && o.WeightsSize > 0 {
+		if err := appendWeights(ctx, tmp, o); err != nil {
+			return err
+		}
+	}
+	return os.Rename(tmp, o.Out)
+}
+
+// reserve makes an empty temporary file beside path, so that a folder that is missing or
+// read-only is noticed before the work.
+func reserve(path string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return "", fmt.Errorf("%s: cannot be written: %w: choose another -o", path, err)
+	}
+	return f.Name(), f.Close()
+}
+
+// writeBuildTree lays out a module of its own, with the sources of ours beside it.
+func writeBuildTree(dir string, p *Package, o BuildOptions) error {
+	if err := WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
+		return err
+	}
+	files := append([]SourceFile{{"go.mod", []byte(buildGoMod)}}, p.Files...)
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	if o.Weights == Embed && o.WeightsSize > 0 {
+		return linkOrCopy(o.WeightsFile, filepath.Join(dir, weightsFile))
+	}
+	return nil
+}
+
+const buildGoMod = `module program
+
+go ` + goVersion + `
+
+require ` + ModulePath + ` v0.0.0
+
+replace ` + ModulePath + ` => ./ggmlc
+`
+
+// linkOrCopy gives a file a second name, or copies it where links are not possible.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// goBuild runs the Go command with settings of its own.
+func goBuild(ctx context.Context, dir, out string, o BuildOptions) error {
+	goCmd, err := exec.LookPath("go")
+	if err != nil {
+		return errors.New("no Go command found: install Go " + goVersion + " or later, and put its bin folder into PATH")
+	}
+	abs, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", abs}
+	if o.Race {
+		args = append(args, "-race")
+	}
+	if len(o.Tags) > 0 {
+		args = append(args, "-tags="+strings.Join(o.Tags, ","))
+	}
+	cmd := exec.CommandContext(ctx, goCmd, append(args, ".")...)
+	cmd.Dir = dir
+	cmd.Env = buildEnv(o)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &BuildError{Err: err, Output: output.String()}
+	}
+	return nil
+}
+
+// BuildError says that the Go command refused what was emitted.
+type BuildError struct {
+	Err    error
+	Output string // of the Go command
+}
+
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("go build failed: %v\n%s", e.Err, strings.TrimSpace(e.Output))
+}
+
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// buildEnv is the environment of the Go command: the caller's, with everything fixed that
+// could change the result or reach the network.
+func buildEnv(o BuildOptions) []string {
+	cgo := "0"
+	if o.Race {
+		cgo = "1"
+	}
+	fixed := []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOEXPERIMENT=",
+		"CGO_ENABLED=" + cgo, "GOAMD64=v1", "GOARM64=v8.0"}
+	if o.GOOS != "" {
+		fixed = append(fixed, "GOOS="+o.GOOS)
+	}
+	if o.GOARCH != "" {
+		fixed = append(fixed, "GOARCH="+o.GOARCH)
+	}
+	return append(os.Environ(), fixed...)
+}
+
+// appendWeights puts the weights behind the executable, at a boundary, then the trailer.
+func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
+	out, err := os.OpenFile(exe, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	end, err := out.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	offset := (end + runtime.WeightsBoundary - 1) / runtime.WeightsBoundary * runtime.WeightsBoundary
+	if err := out.Truncate(offset); err != nil {
+		return err
+	}
+	if _, err := out.Seek(offset, io.SeekStart); err != nil {
+		return err
+	}
+	if err := copyFile(ctx, out, o.WeightsFile, o.WeightsSize); err != nil {
+		return err
+	}
+	trailer := runtime.AppendTrailer(nil, runtime.Trailer{Offset: offset, Length: o.WeightsSize, PlanID: o.PlanID, SHA256: o.WeightsHash})
+	if _, err := out.Write(trailer); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// copyFile appends size bytes of a file to out, in pieces, so that the context is heard.
+func copyFile(ctx context.Context, out *os.File, path string, size int64) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	const pieceBytes = 64 << 20
+	for done := int64(0); done < size; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.CopyN(out, in, min(pieceBytes, size-done))
+		if err != nil {
+			return fmt.Errorf("appending the weights: %w", err)
+		}
+		done += n
+	}
+	return nil
+}
+
+// FinishWeightsFile makes a file that holds packed weights one that programs accept: the
+// trailer is appended.
+func FinishWeightsFile(path string, size int64, planID string, hash [32]byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(runtime.AppendTrailer(nil, runtime.Trailer{Length: size, PlanID: planID, SHA256: hash}))
+	return errors.Join(err, f.Close())
+}
+
+// WriteFile writes a file under its name only when it is complete.
+func WriteFile(path string, data []byte) error {
+	tmp, err := reserve(path)
+	if err != nil {
+		return err
+	}
+	if err = os.WriteFile(tmp, data, 0o644); err == nil {
+		err = os.Chmod(tmp, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+	}
+	return err
+}

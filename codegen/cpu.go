@@ -1,0 +1,305 @@
+package codegen
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// cpuEmitter turns a node into one call of a kernel of kernels/cpu.
+type cpuEmitter struct {
+	kernel func(n *ir.Node) string
+	args   func(e *funcEmitter, n *ir.Node) []jen.Code
+}
+
+// cpuEmitters is keyed by op; nil where a node needs no call (leaves, views, functions)
+// or the cpu descriptor never claims the op. Filled in init: the emitters of repeats read
+// the table.
+var cpuEmitters [ir.NumOps]*cpuEmitter
+
+func init() {
+	cpuEmitters = [ir.NumOps]*cpuEmitter{
+		ir.OpNeg: unary("NegF32"), ir.OpAbs: unary("AbsF32"), ir.OpExp: unary("ExpF32"),
+		ir.OpLog: unary("LogF32"), ir.OpSqrt: unary("SqrtF32"), ir.OpSquare: unary("SquareF32"),
+		ir.OpReLU: unary("ReLUF32"), ir.OpSiLU: unary("SiLUF32"), ir.OpGELU: unary("GELUF32"),
+		ir.OpTanh: unary("TanhF32"), ir.OpSigmoid: unary("SigmoidF32"),
+		ir.OpScale: {named("ScaleF32"), scaleArgs},
+
+		ir.OpAdd: binary("Add"), ir.OpSub: binary("Sub"), ir.OpMul: binary("Mul"),
+		ir.OpDiv: binary("Div"), ir.OpMax: binary("Max"), ir.OpMin: binary("Min"),
+		ir.OpSwiGLU: {named("SwiGLUF32"), binaryArgs},
+
+		ir.OpMatMul:       {weightKernel("MatMul", 1), matMulArgs},
+		ir.OpMatMulSwiGLU: {weightKernel("MatMulSwiGLU", 1), matMulSwiGLUArgs},
+
+		ir.OpRMSNorm:         {named("RMSNormF32"), normArgs},
+		ir.OpRMSNormQuantize: {named("RMSNormQ8A"), normArgs},
+		ir.OpLayerNorm:       {named("LayerNormF32"), layerNormArgs},
+		ir.OpSoftmax:         {named("SoftmaxF32"), rowArgs},
+		ir.OpReduceSum:       {named("ReduceSumF32"), rowArgs},
+		ir.OpReduceMean:      {named("ReduceMeanF32"), rowArgs},
+		ir.OpReduceMax:       {named("ReduceMaxF32"), rowArgs},
+
+		ir.OpGather:     {gatherKernel, gatherArgs},
+		ir.OpRopeTable:  {named("RopeTableF32"), ropeTableArgs},
+		ir.OpRope:       {named("RopeF32"), ropeArgs},
+		ir.OpAttention:  {weightKernel("Attention", 1), attentionArgs},
+		ir.OpStateWrite: {weightKernel("StateWrite", 0), stateWriteArgs},
+
+		ir.OpCopy:     {named("CopyStrided"), copyArgs},
+		ir.OpCast:     {castKernel, castArgs},
+		ir.OpQuantize: {named("QuantizeQ8A"), quantizeArgs},
+		ir.OpPack:     {named("PackF32"), packArgs},
+	}
+}
+
+// HasCPUEmitter reports whether nodes of op can be emitted for the CPU.
+func HasCPUEmitter(op ir.Op) bool { return cpuEmitters[op] != nil }
+
+func named(name string) func(*ir.Node) string { return func(*ir.Node) string { return name } }
+
+// kernelSuffix is what a dtype is called in the names of kernels.
+var kernelSuffix = map[dtype.DType]string{
+	dtype.F32: "F32", dtype.F16: "F16", dtype.BF16: "BF16", dtype.Q8_0: "Q8_0", dtype.Q4_0: "Q4_0",
+}
+
+// weightKernel names a kernel by the dtype of one operand.
+func weightKernel(name string, arg int) func(*ir.Node) string {
+	return func(n *ir.Node) string { return name + suffixOf(n.Args[arg]) }
+}
+
+func suffixOf(v *ir.Value) string {
+	s, ok := kernelSuffix[v.Type.DType]
+	if !ok {
+		panic(fmt.Sprintf("codegen: internal error: no kernel for %v of %v", v, v.Type.DType))
+	}
+	return s
+}
+
+func unary(name string) *cpuEmitter {
+	return &cpuEmitter{named(name), func(e *funcEmitter, n *ir.Node) []jen.Code {
+		b, rowLen := e.flat(n)
+		return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), rowLen, b.r0, b.r1, b.c0, b.c1}
+	}}
+}
+
+func scaleArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, rowLen := e.flat(n)
+	attr := n.Attr.(*ir.ScaleAttr)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), float(attr.Scale), float(attr.Bias), rowLen, b.r0, b.r1, b.c0, b.c1}
+}
+
+// binary has two kernels: for operands of one shape, and for a second operand that is one
+// row.
+func binary(name string) *cpuEmitter {
+	kernel := func(n *ir.Node) string {
+		if ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape) {
+			return name + "F32"
+		}
+		return name + "RowF32"
+	}
+	return &cpuEmitter{kernel, binaryArgs}
+}
+
+func binaryArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, rowLen := e.flat(n)
+	if !ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape) {
+		// The row is repeated: rows must be those of the innermost axis.
+		shape := n.Result().Type.Shape
+		b, rowLen = e.box(n, shape, len(shape)-1), e.dim(shape[len(shape)-1])
+	}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), rowLen, b.r0, b.r1, b.c0, b.c1}
+}
+
+// matrix returns the box of a node whose result is a matrix of rows and the innermost
+// axis, and the length of a row.
+func (e *funcEmitter) matrix(n *ir.Node) (b box, cols jen.Code) {
+	shape := n.Result().Type.Shape
+	cut := len(shape) - 1
+	return e.box(n, shape, cut), e.dim(shape[cut])
+}
+
+func matMulArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	k := e.dim(n.Args[1].Type.Inner())
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Arg(2)), cols, k, b.r0, b.r1, b.c0, b.c1}
+}
+
+func matMulSwiGLUArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	k := e.dim(n.Args[1].Type.Inner())
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), cols, k, b.r0, b.r1, b.c0, b.c1}
+}
+
+func normArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), cols, float(n.Attr.(*ir.NormAttr).Eps), b.r0, b.r1}
+}
+
+func layerNormArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Arg(2)), cols, float(n.Attr.(*ir.NormAttr).Eps), b.r0, b.r1}
+}
+
+// rowArgs serves ops that look at whole rows of their operand.
+func rowArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, _ := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(n.Args[0].Type.Inner()), b.r0, b.r1}
+}
+
+func gatherKernel(n *ir.Node) string {
+	if n.Args[0].Type.Layout == dtype.R16 {
+		return "GatherR16" + suffixOf(n.Args[0])
+	}
+	return "Gather" + suffixOf(n.Args[0])
+}
+
+func gatherArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[1]), e.ptr(n.Args[0]), cols, b.r0, b.r1, b.c0, b.c1}
+}
+
+func quantizeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), cols, b.r0, b.r1, b.c0, b.c1}
+}
+
+func packArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	t := n.Args[0].Type
+	lo, hi := jen.Code(jen.Lit(0)), e.dim(t.Rows())
+	if n.Part.Mode == ir.PartSplit {
+		a, b := e.owned(n.Part.N, n.Part.Granule)
+		lo, hi = jen.Id(a), jen.Id(b)
+	}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(t.Rows()), e.dim(t.Inner()), lo, hi}
+}
+
+func ropeTableArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	shape := n.Result().Type.Shape
+	b := e.box(n, shape, 1)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(shape[1]), float(n.Attr.(*ir.RopeTableAttr).Scale), b.r0, b.r1}
+}
+
+// heads returns the box of a value [tokens, heads, size] in tokens and heads.
+func (e *funcEmitter) heads(n *ir.Node) box {
+	return e.box(n, n.Result().Type.Shape[:2], 1)
+}
+
+func ropeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	shape := n.Result().Type.Shape
+	b := e.heads(n)
+	half := e.dim(n.Args[1].Type.Shape[1])
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(shape[1]), e.dim(shape[2]), half,
+		jen.Lit(n.Attr.(*ir.RopeAttr).NeoX), b.r0, b.r1, b.c0, b.c1}
+}
+
+func attentionArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	q, k, v := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
+	b := e.heads(n)
+	// The kernel counts kv heads, each with its group of query heads.
+	heads, _ := q.Shape[1].IsConst()
+	kvHeads, _ := k.Shape[1].IsConst()
+	h0, h1 := jen.Code(jen.Lit(0)), jen.Code(jen.Lit(int(kvHeads)))
+	if n.Part.Mode == ir.PartSplit && n.Part.Axis == 1 {
+		h0, h1 = divided(b.c0, heads/kvHeads), divided(b.c1, heads/kvHeads)
+	}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), e.ptr(n.Args[4]),
+		jen.Lit(int(heads)), jen.Lit(int(kvHeads)), e.dim(k.Shape[2]), e.dim(k.Shape[3]), e.dim(v.Shape[3]),
+		float(n.Attr.(*ir.AttentionAttr).Scale), b.r0, b.r1, h0, h1}
+}
+
+func divided(c jen.Code, by int64) jen.Code {
+	if by == 1 {
+		return c
+	}
+	return jen.Add(c).Op("/").Lit(int(by))
+}
+
+func stateWriteArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	state, x := n.Args[0].Type, n.Args[1].Type
+	r0, r1 := jen.Code(jen.Lit(0)), e.dim(x.Shape[0])
+	h0, h1 := jen.Code(jen.Lit(0)), e.dim(state.Shape[1])
+	if n.Part.Mode == ir.PartSplit {
+		lo, hi := e.owned(n.Part.N, n.Part.Granule)
+		h0, h1 = jen.Id(lo), jen.Id(hi)
+	}
+	return []jen.Code{e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]),
+		e.dim(state.Shape[1]), e.dim(state.Shape[2]), e.dim(state.Shape[3]), r0, r1, h0, h1}
+}
+
+func castKernel(n *ir.Node) string { return "Cast" + suffixOf(n.Args[0]) + suffixOf(n.Result()) }
+
+func castArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, rowLen := e.flat(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), rowLen, b.r0, b.r1, b.c0, b.c1}
+}
+
+// float returns a float32 literal that keeps the bits.
+func float(f float32) jen.Code {
+	switch {
+	case math.IsInf(float64(f), 0) || f != f:
+		return jen.Qual("math", "Float32frombits").Call(jen.Lit(int(math.Float32bits(f))))
+	default:
+		return jen.Id(fmt.Sprint(f))
+	}
+}
+
+// copyArgs hands the kernel a box of rank 4: the divided axis first, as that is what the
+// kernel can cut, then ones, then the others in their order.
+func copyArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	src, dst := n.Args[0].Type, n.Result().Type
+	axes := copyAxes(n)
+	var shape, dstStride, srcStride []jen.Code
+	for _, axis := range axes {
+		if axis < 0 {
+			shape, dstStride, srcStride = append(shape, jen.Lit(1)), append(dstStride, jen.Lit(0)), append(srcStride, jen.Lit(0))
+			continue
+		}
+		elem := ir.Const(int64(dst.DType.BlockBytes()))
+		shape = append(shape, e.dim(dst.Shape[axis]))
+		dstStride = append(dstStride, e.dim(dst.StrideDims()[axis].Mul(elem)))
+		srcStride = append(srcStride, e.dim(src.StrideDims()[axis].Mul(elem)))
+	}
+	r0, r1 := jen.Code(jen.Lit(0)), shape[0]
+	if n.Part.Mode == ir.PartSplit {
+		lo, hi := e.owned(n.Part.N, n.Part.Granule)
+		r0, r1 = jen.Id(lo), jen.Id(hi)
+	}
+	array := func(vals []jen.Code) jen.Code { return jen.Op("&").Index(jen.Lit(4)).Int().Values(vals...) }
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), jen.Lit(dst.DType.BlockBytes()), array(shape), array(dstStride), array(srcStride), r0, r1}
+}
+
+// copyAxes returns the order in which the kernel sees the axes; -1 is an axis of extent 1.
+func copyAxes(n *ir.Node) []int {
+	rank := n.Result().Type.Rank()
+	if rank > 4 {
+		panic(fmt.Sprintf("codegen: internal error: %v: a copy of rank %d", n, rank))
+	}
+	first := -1
+	if n.Part.Mode == ir.PartSplit {
+		first = n.Part.Axis
+	} else if rank == 4 {
+		first = 0
+	}
+	axes := []int{first}
+	for range 4 - rank - btoi(first < 0) {
+		axes = append(axes, -1)
+	}
+	for i := range rank {
+		if i != first {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,181 @@
+// Package driver joins frontend, passes and codegen: what cmd/ggmlc and other programs
+// call to compile a model.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// LoadOptions say how a model's graph is made of its file.
+type LoadOptions struct {
+	Context, Batch int
+	KV             dtype.DType       // Invalid: F16
+	Quantize       dtype.DType       // Invalid: keep the weights as they are
+	Sources        map[string]string // paths that take the place of those in a dump
+
+	// WithoutWeights allows sources to be absent: enough to plan, not to build.
+	WithoutWeights bool
+}
+
+// CompileOptions say how a module is planned.
+type CompileOptions struct {
+	Targets *target.List
+	Passes  passes.Options
+	After   func(passes.Step, *ir.Module) error // called after each pass
+	Repro   string                              // folder for modules that break a pass
+}
+
+// Compile runs the passes that have not yet run on the model's module.
+func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, error) {
+	return passes.Run(ctx, md.Module, passes.RunOptions{
+		Targets: o.Targets, Options: o.Passes, After: o.After, ReproDir: o.Repro})
+}
+
+// OutputOptions say what is made of a compiled model.
+type OutputOptions struct {
+	Compiler    string // "ggmlc" and its version
+	Out         string // the executable, or the folder of a package
+	Package     string // Go package of Gen
+	Metafile    string // path of the manifest; empty for none
+	WeightsFile string // keep the weights in this file; empty: embed or append them
+	CPU         string // --cpu
+
+	GOOS, GOARCH string
+	Tags         []string
+	Race         bool
+
+	Progress func(done, total int64) // bytes of weights packed; nil for none
+	Stderr   io.Writer
+}
+
+// embedLimit is the largest blob that go:embed carries; larger ones are appended, since
+// embedded bytes are copied at start and pass through the Go linker.
+const embedLimit = 64 << 20
+
+// Build makes an executable of a compiled model.
+func Build(ctx context.Context, md *Model, o OutputOptions) error {
+	w, err := packWeights(ctx, md, filepath.Dir(o.Out), o)
+	if err != nil {
+		return err
+	}
+	defer w.remove()
+	where := w.where(o)
+	pkg, planID, err := emit(md, o, "main", w, where)
+	if err != nil {
+		return err
+	}
+	err = codegen.Build(ctx, pkg, codegen.BuildOptions{
+		Out: o.Out, GOOS: o.GOOS, GOARCH: o.GOARCH, Tags: o.Tags, Race: o.Race, Stderr: o.Stderr,
+		WeightsFile: w.path, WeightsSize: w.size, Weights: where, WeightsHash: w.hash, PlanID: planID,
+	})
+	if err != nil {
+		return err
+	}
+	if where == codegen.File {
+		if err := w.keep(o.WeightsFile, planID); err != nil {
+			return err
+		}
+	}
+	return writeMetafile(md, o, planID, w)
+}
+
+// emit returns the source of a compiled model.
+func emit(md *Model, o OutputOptions, pkg string, w *blob, where codegen.Where) (*codegen.Package, string, error) {
+	planID, err := codegen.PlanID(md.Module)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := codegen.Emit(md.Module, codegen.Options{
+		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, Tokenizer: md.Tokenizer,
+		Weights: where, WeightsFile: filepath.Base(o.WeightsFile), WeightsHash: w.hash, PlanID: planID, CPU: o.CPU,
+	})
+	return p, planID, err
+}
+
+// blob is the packed weights in a temporary file.
+type blob struct {
+	path string
+	size int64
+	hash [32]byte
+}
+
+// packWeights writes the weights to a temporary file in dir, which is where the output
+// goes, so that renaming is possible and a full disk is noticed there.
+func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b *blob, err error) {
+	f, err := os.CreateTemp(dir, ".ggmlc-weights-*")
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be written: %w: choose another -o", dir, errors.Unwrap(err))
+	}
+	b = &blob{path: f.Name()}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			b.remove()
+		}
+	}()
+	total := codegen.WeightsBytes(md.Module)
+	var progress func(int64)
+	if o.Progress != nil {
+		progress = func(done int64) { o.Progress(done, total) }
+	}
+	if b.hash, err = codegen.PackWeights(ctx, md.Module, md, f, progress); err != nil {
+		return b, err
+	}
+	b.size = total
+	return b, md.Unchanged()
+}
+
+func (b *blob) remove() { os.Remove(b.path) }
+
+// where decides how the program carries the weights.
+func (b *blob) where(o OutputOptions) codegen.Where {
+	switch {
+	case o.WeightsFile != "":
+		return codegen.File
+	case b.size <= embedLimit:
+		return codegen.Embed
+	}
+	return codegen.Append
+}
+
+// keep makes the temporary file the weights file that a program or package names.
+func (b *blob) keep(path, planID string) error {
+	if err := codegen.FinishWeightsFile(b.path, b.size, planID, b.hash); err != nil {
+		return err
+	}
+	if err := os.Chmod(b.path, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(b.path, path)
+}
+
+func writeMetafile(md *Model, o OutputOptions, planID string, b *blob) error {
+	if o.Metafile == "" {
+		return nil
+	}
+	mf := codegen.NewManifest(md.Module)
+	mf.Compiler, mf.PlanID = o.Compiler, planID
+	mf.Weights = &codegen.ManifestBlob{Bytes: b.size, SHA256: fmt.Sprintf("%x", b.hash)}
+	data, err := mf.JSON()
+	if err != nil {
+		return err
+	}
+	return codegen.WriteFile(o.Metafile, data)
+}
+
+func vocabSize(m *ir.Module) int {
+	n, _ := strconv.Atoi(strings.TrimSpace(m.GetMeta("lm.vocab")))
+	return n
+}

@@ -1,0 +1,249 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/frontend/arch"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/frontend/tokenizer"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Model is a loaded model: the module as it came from its file, with the files that its
+// weights come from. Close it when nothing is read any more.
+type Model struct {
+	Path   string
+	Module *ir.Module
+
+	// Tokenizer holds the serialized tables of the vocabulary; nil where there is none.
+	Tokenizer []byte
+
+	files map[string]*gguf.File // by source name
+}
+
+// sourceName is the name of a model file in weight expressions.
+const sourceName = "m"
+
+// metaTokenizer is the metadata key that names the source of the vocabulary.
+const metaTokenizer = "lm.tokenizer"
+
+// Load reads a GGUF file, or a .ggir text of any level.
+func Load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
+	magic, err := readMagic(path)
+	if err != nil {
+		return nil, err
+	}
+	md := &Model{Path: path, files: make(map[string]*gguf.File)}
+	if magic == "GGUF" {
+		err = md.loadGGUF(ctx, path, o)
+	} else {
+		err = md.loadText(ctx, path, o)
+	}
+	if err != nil {
+		md.Close()
+		return nil, err
+	}
+	return md, nil
+}
+
+// Close closes the files.
+func (md *Model) Close() error {
+	var errs []error
+	for _, f := range md.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// readMagic returns the first four bytes. Only regular files are opened: others may block.
+func readMagic(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s: not a regular file: give a GGUF file or a .ggir text", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close()
+	magic := make([]byte, 4)
+	n, err := io.ReadFull(f, magic)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return string(magic[:n]), nil
+}
+
+func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error {
+	f, err := gguf.Open(path)
+	if err != nil {
+		return err
+	}
+	md.files[sourceName] = f
+	m, err := arch.Build(f, arch.Options{
+		Context: o.Context, Batch: o.Batch, KV: o.KV, Quantize: o.Quantize, Source: sourceName})
+	if err != nil {
+		return err
+	}
+	sum, err := hashFile(ctx, f)
+	if err != nil {
+		return err
+	}
+	m.Sources = append(m.Sources, &ir.Source{Name: sourceName, Path: path, Size: f.Size(), SHA256: sum})
+	m.Last = "import"
+	md.Module = m
+	if tokenizer.Present(f) {
+		m.SetMeta(metaTokenizer, sourceName)
+	}
+	return md.loadTokenizer()
+}
+
+// loadText parses a dump and opens the files that it names, relative to its own folder.
+func (md *Model) loadText(ctx context.Context, path string, o LoadOptions) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !looksLikeText(text) {
+		return fmt.Errorf("%s: neither a GGUF file nor a .ggir text: it begins with %q", path, text[:min(4, len(text))])
+	}
+	m, err := ir.Parse(path, text)
+	if err != nil {
+		return err
+	}
+	md.Module = m
+	var errs []error
+	for _, s := range m.Sources {
+		errs = append(errs, md.openSource(ctx, s, o))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return md.loadTokenizer()
+}
+
+func looksLikeText(b []byte) bool {
+	return len(b) > 0 && bytes.IndexByte(b[:min(len(b), 4096)], 0) < 0
+}
+
+// openSource opens a source of a dump and checks that it is the file that was compiled.
+func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) error {
+	path := s.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(md.Path), path)
+	}
+	if p, ok := o.Sources[s.Name]; ok {
+		path = p
+	}
+	if _, err := os.Stat(path); err != nil && o.WithoutWeights {
+		return nil
+	}
+	f, err := gguf.Open(path)
+	if err != nil {
+		return fmt.Errorf("source %s of %s: %w: name the file with --source %s=PATH", s.Name, md.Path, err, s.Name)
+	}
+	md.files[s.Name] = f
+	s.Path = path
+	sum, err := hashFile(ctx, f)
+	if err != nil {
+		return err
+	}
+	if f.Size() != s.Size || sum != s.SHA256 {
+		return fmt.Errorf("%s: not the file that %s was made from (%d bytes, SHA-256 %.16s…; wanted %d bytes, %.16s…): name the right one with --source %s=PATH",
+			path, md.Path, f.Size(), sum, s.Size, s.SHA256, s.Name)
+	}
+	return nil
+}
+
+func (md *Model) loadTokenizer() error {
+	src := md.Module.GetMeta(metaTokenizer)
+	f := md.files[src]
+	if src == "" || f == nil {
+		return nil
+	}
+	table, err := tokenizer.Read(f, vocabSize(md.Module))
+	if err != nil {
+		return err
+	}
+	md.Tokenizer, err = table.Encode()
+	return err
+}
+
+// hashFile returns the SHA-256 of a whole file in hex.
+func hashFile(ctx context.Context, f *gguf.File) (string, error) {
+	h := sha256.New()
+	r := f.Reader()
+	for {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		_, err := io.CopyN(h, r, 64<<20)
+		if err == io.EOF {
+			return hex.EncodeToString(h.Sum(nil)), nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: reading: %w", f.Name(), err)
+		}
+	}
+}
+
+// tensorRows reads a tensor of a GGUF file row by row.
+type tensorRows struct {
+	file *gguf.File
+	t    *gguf.Tensor
+	dt   dtype.DType
+}
+
+// Tensor implements codegen.Sources.
+func (md *Model) Tensor(source, name string) (codegen.Rows, error) {
+	f := md.files[source]
+	if f == nil {
+		return nil, fmt.Errorf("source %q is not there: name the file with --source %s=PATH", source, source)
+	}
+	t, ok := f.Tensor(name)
+	if !ok {
+		return nil, f.TensorError(name, "missing: the module names it: use the file that the module was made from")
+	}
+	dt, err := f.DType(t)
+	if err != nil {
+		return nil, err
+	}
+	return tensorRows{f, t, dt}, nil
+}
+
+func (r tensorRows) DType() dtype.DType { return r.dt }
+
+func (r tensorRows) Shape() (rows, cols int64) {
+	return int64(r.t.Rows()), int64(r.t.Elems() / max(1, r.t.Rows()))
+}
+
+func (r tensorRows) ReadRows(ctx context.Context, dst []byte, first, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return r.file.ReadTensor(r.t, first*int64(r.t.RowBytes()), dst)
+}
+
+// Unchanged returns an error if a source was written to since Load.
+func (md *Model) Unchanged() error {
+	var errs []error
+	for _, s := range md.Module.Sources {
+		if f := md.files[s.Name]; f != nil {
+			errs = append(errs, f.Unchanged())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,131 @@
+package codegen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// openExpr returns a reader of what a weight expression makes, packing excepted.
+func openExpr(e *ir.Expr, src Sources) (Rows, error) {
+	if e == nil {
+		return nil, errors.New("the module does not say where its bytes come from: add an expression to its declaration, such as = m[\"name\"]")
+	}
+	switch e.Op {
+	case ir.ExprTensor:
+		return src.Tensor(e.Source, e.Tensor)
+	case ir.ExprLiteral:
+		return literalRows(e.Data), nil
+	case ir.ExprConcat:
+		return openConcat(e, src)
+	case ir.ExprQuantize:
+		return openQuantize(e, src)
+	}
+	return nil, fmt.Errorf("its expression nests a form that cannot be made (%d)", e.Op)
+}
+
+// literalRows are the bytes of a small f32 constant, as one row.
+type literalRows []byte
+
+func (l literalRows) DType() dtype.DType        { return dtype.F32 }
+func (l literalRows) Shape() (rows, cols int64) { return 1, int64(len(l) / 4) }
+
+func (l literalRows) ReadRows(_ context.Context, dst []byte, first, n int64) error {
+	copy(dst, l)
+	return nil
+}
+
+// concatRows are the rows of several matrices, one after another.
+type concatRows []Rows
+
+func openConcat(e *ir.Expr, src Sources) (Rows, error) {
+	var parts concatRows
+	for _, a := range e.Args {
+		r, err := openExpr(a, src)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) > 0 {
+			_, k0 := parts[0].Shape()
+			if _, k := r.Shape(); k != k0 || r.DType() != parts[0].DType() {
+				return nil, fmt.Errorf("concat of rows of %d %v and of %d %v", k0, parts[0].DType(), k, r.DType())
+			}
+		}
+		parts = append(parts, r)
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("concat of nothing")
+	}
+	return parts, nil
+}
+
+func (c concatRows) DType() dtype.DType { return c[0].DType() }
+
+func (c concatRows) Shape() (rows, cols int64) {
+	for _, p := range c {
+		n, k := p.Shape()
+		rows, cols = rows+n, k
+	}
+	return rows, cols
+}
+
+func (c concatRows) ReadRows(ctx context.Context, dst []byte, first, n int64) error {
+	for _, p := range c {
+		have, k := p.Shape()
+		if first >= have {
+			first -= have
+			continue
+		}
+		count := min(n, have-first)
+		bytes := count * int64(p.DType().RowBytes(int(k)))
+		if err := p.ReadRows(ctx, dst[:bytes], first, count); err != nil {
+			return err
+		}
+		dst, n, first = dst[bytes:], n-count, 0
+		if n == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// quantizeRows converts rows to another dtype with the format's reference quantizer.
+type quantizeRows struct {
+	from Rows
+	to   dtype.DType
+}
+
+func openQuantize(e *ir.Expr, src Sources) (Rows, error) {
+	to, err := dtype.Parse(e.To)
+	if err != nil {
+		return nil, err
+	}
+	from, err := openExpr(e.Args[0], src)
+	if err != nil {
+		return nil, err
+	}
+	if _, k := from.Shape(); k%int64(to.BlockElems()) != 0 {
+		return nil, fmt.Errorf("rows of %d elements are no whole number of %v blocks of %d", k, to, to.BlockElems())
+	}
+	return quantizeRows{from, to}, nil
+}
+
+func (q quantizeRows) DType() dtype.DType        { return q.to }
+func (q quantizeRows) Shape() (rows, cols int64) { return q.from.Shape() }
+
+func (q quantizeRows) ReadRows(ctx context.Context, dst []byte, first, n int64) error {
+	_, k := q.from.Shape()
+	dt := q.from.DType()
+	raw := make([]byte, int(n)*dt.RowBytes(int(k)))
+	if err := q.from.ReadRows(ctx, raw, first, n); err != nil {
+		return err
+	}
+	floats := make([]float32, n*k)
+	if err := dtype.DecodeFloat32(dt, floats, raw); err != nil {
+		return err
+	}
+	return dtype.Encode(q.to, dst, floats)
+}

@@ -1,0 +1,250 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// maxCalls is the largest number of kernel calls in one emitted function: the Go
+// compiler's time grows with the square of a function's size (2,000 slice expressions in
+// one function took it 92 s; DESIGN.md).
+const maxCalls = 100
+
+// funcEmitter emits the nodes of one IR function: an entry point or the body of a repeat.
+type funcEmitter struct {
+	g *generator
+	m *ir.Module
+	f *ir.Func
+
+	// What the part that is being emitted uses, so that only that is declared.
+	bases   [len(bases)]bool
+	symbols map[*ir.Symbol]bool
+	ranges  []ownership
+	stmts   []jen.Code
+	calls   int
+
+	parts int // emitted so far
+	epoch int // of the last node
+}
+
+// ownership is a division of an axis that nodes of a function share; it becomes a pair of
+// variables, c0 and c1 with a number.
+type ownership struct {
+	n       ir.Dim
+	granule int64
+}
+
+// emitFunc emits f as one or more Go functions and returns the name of the first. A
+// function with more than maxCalls calls goes on in another, which it calls last.
+func (g *generator) emitFunc(f *ir.Func, name string) {
+	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+	for i, n := range f.Nodes {
+		e.barriers(n)
+		e.node(n)
+		if e.calls >= maxCalls && i < len(f.Nodes)-1 {
+			next := partName(name, e.parts+1)
+			e.stmts = append(e.stmts, jen.Id(next).Call(e.callArgs()...))
+			e.flush(name)
+		}
+	}
+	e.flush(name)
+}
+
+func partName(name string, part int) string {
+	if part == 0 {
+		return name
+	}
+	return fmt.Sprintf("%sPart%d", name, part+1)
+}
+
+// barriers emits the barrier that separates n's epoch from the one before.
+func (e *funcEmitter) barriers(n *ir.Node) {
+	if n.Part.Mode == ir.PartNone || n.Epoch == e.epoch {
+		return
+	}
+	e.epoch = n.Epoch
+	e.stmts = append(e.stmts, jen.Id("w").Dot("Barrier").Call())
+}
+
+// node emits one node: nothing for leaves and views, a loop for a repeat, else a call.
+func (e *funcEmitter) node(n *ir.Node) {
+	switch {
+	case n.Is(ir.Leaf), n.Is(ir.View):
+		return
+	case n.Op == ir.OpRepeat:
+		e.repeat(n)
+		return
+	}
+	emit := cpuEmitters[n.Op]
+	if emit == nil {
+		panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
+	}
+	call := jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...)
+	e.calls++
+	if n.Part.Mode == ir.PartOne {
+		call = jen.If(jen.Id("w").Dot("Part").Op("==").Lit(0)).Block(call)
+	}
+	e.stmts = append(e.stmts, call)
+}
+
+// repeat emits the loop over a repeat's body, which becomes a function of its own. The
+// collective question whether to stop is asked once a round.
+func (e *funcEmitter) repeat(n *ir.Node) {
+	attr := n.Attr.(*ir.RepeatAttr)
+	body := e.g.bodyName(n.Body)
+	loop := []jen.Code{}
+	if n.Body.HeadBarrier {
+		loop = append(loop,
+			jen.Id("w").Dot("Barrier").Call(),
+			jen.If(jen.Id("w").Dot("Stop").Call()).Block(jen.Return()))
+	}
+	loop = append(loop, jen.Id(body).Call(jen.Id("w"), jen.Id("a"), jen.Id("l")))
+	e.stmts = append(e.stmts, jen.For(jen.Id("l").Op(":=").Range().Lit(int(attr.Count))).Block(loop...))
+	e.calls++
+}
+
+func (e *funcEmitter) callArgs() []jen.Code {
+	args := []jen.Code{jen.Id("w"), jen.Id("a")}
+	if e.f.Owner != nil {
+		args = append(args, jen.Id("l"))
+	}
+	return args
+}
+
+// flush writes the statements so far as one Go function.
+func (e *funcEmitter) flush(name string) {
+	params := []jen.Code{
+		jen.Id("w").Op("*").Qual(e.g.runtimePath(), "Worker"),
+		jen.Id("a").Op("*").Qual(e.g.runtimePath(), "Args"),
+	}
+	if e.f.Owner != nil {
+		params = append(params, jen.Id("l").Int())
+	}
+	body := slices.Concat(e.prologue(), e.stmts)
+	fn := partName(name, e.parts)
+	e.g.steps.Comment(e.g.stepDoc(e.f, fn, e.parts))
+	e.g.steps.Func().Id(fn).Params(params...).Block(body...)
+	e.g.steps.Line()
+
+	e.bases = [len(bases)]bool{}
+	clear(e.symbols)
+	e.ranges, e.stmts, e.calls = nil, nil, 0
+	e.parts++
+}
+
+// prologue declares the bases, sizes and ranges that the statements use.
+func (e *funcEmitter) prologue() []jen.Code {
+	var ids, vals []jen.Code
+	for class, used := range e.bases {
+		if !used {
+			continue
+		}
+		b := bases[class]
+		ids = append(ids, jen.Id(b.name))
+		if b.field == "" {
+			vals = append(vals, jen.Qual("unsafe", "Add").Call(jen.Id("a").Dot("Scratch"), jen.Id("w").Dot("Part").Op("*").Lit(int(e.g.scratchBytes()))))
+			continue
+		}
+		vals = append(vals, jen.Id("a").Dot(b.field))
+	}
+	var out []jen.Code
+	if len(ids) > 0 {
+		out = append(out, jen.List(ids...).Op(":=").List(vals...))
+	}
+	for _, o := range e.ranges { // may name more symbols
+		e.dim(o.n)
+	}
+	for i, s := range e.m.Symbols {
+		if e.symbols[s] {
+			out = append(out, jen.Id(e.g.symbols[s].Name).Op(":=").Id("a").Dot("Dims").Index(jen.Lit(i)))
+		}
+	}
+	for i, o := range e.ranges {
+		out = append(out, jen.List(jen.Id(rangeVar(i, 0)), jen.Id(rangeVar(i, 1))).Op(":=").
+			Qual(e.g.tilePath(), "Range").Call(e.dim(o.n), jen.Lit(int(o.granule)), jen.Id("w").Dot("Part"), jen.Id("w").Dot("Parts")))
+	}
+	return out
+}
+
+func rangeVar(i, end int) string {
+	return fmt.Sprintf("%c%d", "abcdefghijk"[min(i, 10)], end) + rangeSuffix(i)
+}
+
+func rangeSuffix(i int) string {
+	if i < 10 {
+		return ""
+	}
+	return fmt.Sprintf("_%d", i)
+}
+
+// owned returns the variables that hold the worker's range of n elements in granules.
+func (e *funcEmitter) owned(n ir.Dim, granule int64) (lo, hi string) {
+	i := slices.IndexFunc(e.ranges, func(o ownership) bool { return o.granule == granule && o.n.Equal(n) })
+	if i < 0 {
+		i = len(e.ranges)
+		e.ranges = append(e.ranges, ownership{n, granule})
+	}
+	return rangeVar(i, 0), rangeVar(i, 1)
+}
+
+// box is the part of a result that a worker computes, as code: rows [r0,r1) and columns
+// [c0,c1) of the result seen as a matrix.
+type box struct{ r0, r1, c0, c1 jen.Code }
+
+// box returns the worker's part of a result of that shape when it is seen as a matrix
+// with the axes before cut as rows and the others as columns.
+func (e *funcEmitter) box(n *ir.Node, shape []ir.Dim, cut int) box {
+	rows, cols := product(shape[:cut]), product(shape[cut:])
+	b := box{jen.Lit(0), e.dim(rows), jen.Lit(0), e.dim(cols)}
+	if n.Part.Mode != ir.PartSplit {
+		return b
+	}
+	axis := n.Part.Axis
+	lo, hi := e.owned(n.Part.N, n.Part.Granule)
+	switch {
+	case axis < cut: // rows; the axes between are whole
+		if axis != 0 && !product(shape[:axis]).Is(1) {
+			panic(fmt.Sprintf("codegen: internal error: %v is divided on axis %d, inside its rows", n, axis))
+		}
+		scale := product(shape[axis+1 : cut])
+		b.r0, b.r1 = e.scaled(lo, scale), e.scaled(hi, scale)
+	default:
+		if !product(shape[cut:axis]).Is(1) {
+			panic(fmt.Sprintf("codegen: internal error: %v is divided on axis %d, inside its columns", n, axis))
+		}
+		scale := product(shape[axis+1:])
+		b.c0, b.c1 = e.scaled(lo, scale), e.scaled(hi, scale)
+	}
+	return b
+}
+
+// flat returns the box of a node whose work may be seen as a matrix cut anywhere: it is
+// cut right before the divided axis, so that a range of that axis is a range of columns,
+// or between rows and the innermost axis. It also returns the length of a row.
+func (e *funcEmitter) flat(n *ir.Node) (b box, rowLen jen.Code) {
+	shape := n.Result().Type.Shape
+	cut := max(0, len(shape)-1)
+	if n.Part.Mode == ir.PartSplit && n.Part.Axis > 0 {
+		cut = n.Part.Axis
+	}
+	return e.box(n, shape, cut), e.dim(product(shape[cut:]))
+}
+
+func (e *funcEmitter) scaled(v string, by ir.Dim) jen.Code {
+	if by.Is(1) {
+		return jen.Id(v)
+	}
+	return jen.Id(v).Op("*").Add(e.dim(by))
+}
+
+func product(ds []ir.Dim) ir.Dim {
+	p := ir.Const(1)
+	for _, d := range ds {
+		p = p.Mul(d)
+	}
+	return p
+}

@@ -1,0 +1,127 @@
+package codegen
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Manifest is the plan as data for users' tools: what `--metafile` writes and the emitted
+// program's `plan --json` prints. Sizes are in bytes.
+type Manifest struct {
+	Version   int            `json:"version"`
+	Model     string         `json:"model"`
+	Compiler  string         `json:"compiler,omitempty"`
+	PlanID    string         `json:"plan_id,omitempty"`
+	Weights   *ManifestBlob  `json:"weights,omitempty"`
+	Arenas    []ManifestArea `json:"arenas"`
+	Functions []ManifestFunc `json:"functions"`
+}
+
+// ManifestBlob is the packed weights.
+type ManifestBlob struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// ManifestArea is one arena, with the bytes that no plan could go below and the values
+// that set this bound.
+type ManifestArea struct {
+	Space      string   `json:"space"`
+	Class      string   `json:"class"`
+	Bytes      int64    `json:"bytes"`
+	LowerBound int64    `json:"lower_bound"`
+	Function   string   `json:"function,omitempty"`
+	Setters    []string `json:"setters,omitempty"`
+}
+
+// ManifestFunc is an entry point.
+type ManifestFunc struct {
+	Name     string           `json:"name"`
+	Nodes    int64            `json:"nodes"`
+	Barriers int64            `json:"barriers"`
+	MaxParts int64            `json:"max_parts,omitempty"`
+	Splits   []ManifestSplit  `json:"splits"`
+	Kernels  map[string]int64 `json:"kernels"` // how often each kernel is called
+}
+
+// ManifestSplit is a run of nodes on one backend, with the values copied in before it.
+type ManifestSplit struct {
+	Backend string   `json:"backend"`
+	Inputs  []string `json:"inputs,omitempty"`
+}
+
+// NewManifest describes the plan of a placed module.
+func NewManifest(m *ir.Module) *Manifest {
+	mf := &Manifest{Version: 1, Model: m.Name, Functions: []ManifestFunc{}, Arenas: []ManifestArea{}}
+	for i := range m.Plan.Arenas {
+		a := &m.Plan.Arenas[i]
+		mf.Arenas = append(mf.Arenas, ManifestArea{a.Space, a.Class.String(), a.Bytes(), a.Bound, a.BoundFunc, a.Setters})
+	}
+	for _, fp := range m.Plan.Funcs {
+		f := ManifestFunc{Name: fp.Func, Nodes: fp.Nodes, Barriers: fp.Barriers, MaxParts: fp.MaxParts, Kernels: make(map[string]int64)}
+		for _, s := range fp.Splits {
+			f.Splits = append(f.Splits, ManifestSplit{s.Backend, s.Inputs})
+		}
+		countKernels(m.Func(fp.Func), 1, f.Kernels)
+		mf.Functions = append(mf.Functions, f)
+	}
+	return mf
+}
+
+// countKernels adds the kernel calls of f, those in repeats as often as they run.
+func countKernels(f *ir.Func, times int64, counts map[string]int64) {
+	for _, n := range f.Nodes {
+		if n.Op == ir.OpRepeat {
+			countKernels(n.Body, times*n.Attr.(*ir.RepeatAttr).Count, counts)
+			continue
+		}
+		if emit := cpuEmitters[n.Op]; emit != nil {
+			counts[emit.kernel(n)] += times
+		}
+	}
+}
+
+// JSON returns the manifest as an indented document that ends with a newline.
+func (mf *Manifest) JSON() ([]byte, error) {
+	b, err := json.MarshalIndent(mf, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("codegen: internal error: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+func planJSON(m *ir.Module) ([]byte, error) { return NewManifest(m).JSON() }
+
+// planText is what the emitted program's `plan` prints.
+func planText(m *ir.Module) string {
+	var b strings.Builder
+	for i := range m.Plan.Arenas {
+		a := &m.Plan.Arenas[i]
+		fmt.Fprintf(&b, "arena %s %s: %d bytes, lower bound %d", a.Space, a.Class, a.Bytes(), a.Bound)
+		if len(a.Setters) > 0 {
+			fmt.Fprintf(&b, ", set in %s by %s", a.BoundFunc, strings.Join(a.Setters[:min(6, len(a.Setters))], " "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, f := range NewManifest(m).Functions {
+		fmt.Fprintf(&b, "function %s: %d nodes, %d barriers", f.Name, f.Nodes, f.Barriers)
+		if f.MaxParts > 0 {
+			fmt.Fprintf(&b, ", at most %d threads pay", f.MaxParts)
+		}
+		b.WriteByte('\n')
+		copies := 0
+		for i, s := range f.Splits {
+			fmt.Fprintf(&b, "  split %d on %s", i, s.Backend)
+			if len(s.Inputs) > 0 {
+				fmt.Fprintf(&b, ", copies in %s", strings.Join(s.Inputs, " "))
+			}
+			copies += len(s.Inputs)
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "  %d copies\n", copies)
+	}
+	return b.String()
+}

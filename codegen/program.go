@@ -1,0 +1,202 @@
+package codegen
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// emitProgram writes the description of the program: the variable that the runtime reads,
+// the embedded files and, in package main, the entry point.
+func (g *generator) emitProgram() error {
+	g.planText = planText(g.m)
+	var err error
+	if g.planJSON, err = planJSON(g.m); err != nil {
+		return err
+	}
+	f := g.program
+	g.handshake(f)
+	f.Anon("embed")
+	g.embed(f, "planText", planFile)
+	g.embed(f, "planJSON", planJSONFile)
+	if g.o.Weights == Embed && WeightsBytes(g.m) > 0 {
+		g.embed(f, "weights", weightsFile)
+	}
+	if g.o.Tokenizer != nil {
+		g.embed(f, "tokenizer", tokenizerFile)
+	}
+	fields, err := g.programFields()
+	if err != nil {
+		return err
+	}
+	f.Comment("program is what the runtime knows about the compiled model.")
+	f.Var().Id("program").Op("=").Qual(g.runtimePath(), "Program").Values(fields)
+	if g.o.Package == "main" {
+		f.Func().Id("main").Params().Block(jen.Qual(g.runtimePath(), "Main").Call(jen.Op("&").Id("program")))
+		return nil
+	}
+	return g.emitAPI()
+}
+
+// handshake emits the two constants that fail to compile against a runtime of another
+// generation, as protobuf's generated code has them.
+func (g *generator) handshake(f *jen.File) {
+	enforce := func(x, y jen.Code) jen.Code {
+		return jen.Const().Id("_").Op("=").Qual(g.runtimePath(), "EnforceVersion").Call(jen.Add(x).Op("-").Add(y))
+	}
+	gen := jen.Lit(Generation)
+	f.Comment("If a line below does not compile, this code and the module " + ModulePath + " in go.mod")
+	f.Comment("are of different generations: run go generate again, or go get the version that made this code.")
+	f.Add(enforce(gen, jen.Qual(g.runtimePath(), "MinVersion")))
+	f.Add(enforce(jen.Qual(g.runtimePath(), "MaxVersion"), gen))
+	f.Line()
+}
+
+func (g *generator) embed(f *jen.File, name, file string) {
+	f.Comment("//go:embed " + file)
+	f.Var().Id(name).String()
+	f.Line()
+}
+
+func (g *generator) programFields() (jen.Dict, error) {
+	d := jen.Dict{
+		jen.Id("Name"):            jen.Lit(g.o.Name),
+		jen.Id("Compiler"):        jen.Lit(g.o.Compiler),
+		jen.Id("PlanID"):          jen.Lit(g.o.PlanID),
+		jen.Id("Weights"):         g.weightsInfo(),
+		jen.Id("StateBytes"):      jen.Lit(int(arenaBytes(g.m, ir.ClassState))),
+		jen.Id("ActivationBytes"): jen.Lit(int(arenaBytes(g.m, ir.ClassActivations))),
+		jen.Id("IOBytes"):         jen.Lit(int(arenaBytes(g.m, ir.ClassIO))),
+		jen.Id("ScratchBytes"):    jen.Lit(int(g.scratchBytes())),
+		jen.Id("Symbols"):         g.symbolTable(),
+		jen.Id("PlanText"):        jen.Id("planText"),
+		jen.Id("PlanJSON"):        jen.Id("planJSON"),
+	}
+	if g.o.Tokenizer != nil {
+		d[jen.Id("Tokenizer")] = jen.Id("tokenizer")
+	}
+	funcs, err := g.funcTable()
+	if err != nil {
+		return nil, err
+	}
+	d[jen.Id("Funcs")] = funcs
+	if lm := g.languageModel(); lm != nil {
+		d[jen.Id("LM")] = lm
+	}
+	return d, nil
+}
+
+func (g *generator) weightsInfo() jen.Code {
+	d := jen.Dict{jen.Id("Size"): jen.Lit(int(WeightsBytes(g.m)))}
+	if WeightsBytes(g.m) > 0 {
+		d[jen.Id("SHA256")] = jen.Lit(hex.EncodeToString(g.o.WeightsHash[:]))
+		switch g.o.Weights {
+		case Embed:
+			d[jen.Id("Embedded")] = jen.Id("weights")
+		case File:
+			d[jen.Id("External")] = jen.Lit(g.o.WeightsFile)
+		}
+	}
+	return jen.Qual(g.runtimePath(), "WeightsInfo").Values(d)
+}
+
+func (g *generator) symbolTable() jen.Code {
+	var rows []jen.Code
+	for _, s := range g.m.Symbols {
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Name"): jen.Lit(s.Name), jen.Id("Min"): jen.Lit(int(s.Min)), jen.Id("Max"): jen.Lit(int(s.Max))}))
+	}
+	return jen.Index().Qual(g.runtimePath(), "Symbol").Values(rows...)
+}
+
+func (g *generator) funcTable() (jen.Code, error) {
+	var rows []jen.Code
+	for _, f := range g.m.Funcs {
+		inputs, err := g.tensors(f, f.Params, paramNames(f))
+		if err != nil {
+			return nil, err
+		}
+		outputs, err := g.tensors(f, f.Results, f.ResultNames)
+		if err != nil {
+			return nil, err
+		}
+		fp := g.funcPlan(f)
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Name"):     jen.Lit(f.Name),
+			jen.Id("Inputs"):   inputs,
+			jen.Id("Outputs"):  outputs,
+			jen.Id("Run"):      jen.Id(stepName(f.Name)),
+			jen.Id("Nodes"):    jen.Lit(int(fp.Nodes)),
+			jen.Id("Barriers"): jen.Lit(int(fp.Barriers)),
+			jen.Id("MaxParts"): jen.Lit(int(fp.MaxParts)),
+		}))
+	}
+	return jen.Index().Qual(g.runtimePath(), "Func").Values(rows...), nil
+}
+
+func paramNames(f *ir.Func) []string {
+	names := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// tensors emits the table of a function's inputs or outputs. Their dimensions must be
+// linear in one symbol each: callers size arrays by them.
+func (g *generator) tensors(f *ir.Func, vs []*ir.Value, names []string) (jen.Code, error) {
+	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+	var rows []jen.Code
+	for i, v := range vs {
+		var dims []jen.Code
+		for _, d := range v.Type.Shape {
+			c, err := g.linear(d)
+			if err != nil {
+				return nil, fmt.Errorf("@%s: %v: %w", f.Name, v, err)
+			}
+			dims = append(dims, c)
+		}
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Name"):   jen.Lit(names[i]),
+			jen.Id("Type"):   jen.Qual(g.dtypePath(), dtypeNames[v.Type.DType]),
+			jen.Id("Dims"):   jen.Index().Qual(g.runtimePath(), "Dim").Values(dims...),
+			jen.Id("Offset"): jen.Lit(int(e.addrOf(v).offset)),
+		}))
+	}
+	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
+}
+
+func (g *generator) linear(d ir.Dim) (jen.Code, error) {
+	sym, scale, offset, ok := d.Linear()
+	if !ok {
+		return nil, fmt.Errorf("dimension %v of an input or output is not linear in one symbol: give it a symbol of its own", d)
+	}
+	fields := jen.Dict{}
+	if sym != nil {
+		fields[jen.Id("Sym")] = jen.Lit(g.symbolIndex(sym))
+		fields[jen.Id("Scale")] = jen.Lit(int(scale))
+	}
+	if offset != 0 {
+		fields[jen.Id("Const")] = jen.Lit(int(offset))
+	}
+	return jen.Values(fields), nil
+}
+
+func (g *generator) symbolIndex(sym *ir.Symbol) int {
+	for i, s := range g.m.Symbols {
+		if s == sym {
+			return i
+		}
+	}
+	return -1
+}
+
+// dtypeNames are the Go names of the dtypes that inputs and outputs have.
+var dtypeNames = map[dtype.DType]string{
+	dtype.F32: "F32", dtype.F16: "F16", dtype.BF16: "BF16", dtype.F64: "F64",
+	dtype.I8: "I8", dtype.I32: "I32", dtype.I64: "I64", dtype.U8: "U8", dtype.Bool: "Bool",
+}

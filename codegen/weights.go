@@ -1,0 +1,267 @@
+package codegen
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+// Sources finds the tensors that weight expressions name.
+type Sources interface {
+	// Tensor returns a reader of the tensor of that name in the source of that name.
+	Tensor(source, name string) (Rows, error)
+}
+
+// Rows reads a matrix row by row: the flattened form of a tensor, whose rows run along
+// the innermost dimension. Implementations allow calls from several goroutines.
+type Rows interface {
+	DType() dtype.DType
+	Shape() (rows, cols int64)
+
+	// ReadRows fills dst with n rows from first on, in the bytes of DType, without gaps.
+	ReadRows(ctx context.Context, dst []byte, first, n int64) error
+}
+
+// chunkBytes is how much of the blob is made at a time: large enough to stream, small
+// enough that the compiler's memory stays flat (a few chunks for each processor).
+const chunkBytes = 1 << 20
+
+// PackWeights writes the weights arena of a placed module to w, from offset 0 to the end
+// of its chunk, gaps filled with zeros, and returns the SHA-256 of all that. Tensors are
+// read, converted and laid out piece by piece; memory does not grow with the model.
+// Progress, if not nil, is called with the bytes done so far.
+func PackWeights(ctx context.Context, m *ir.Module, src Sources, w io.Writer, progress func(done int64)) ([32]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b := &blobWriter{w: w, hash: sha256.New(), progress: progress}
+	for _, c := range orderedChunks(ctx, blobPieces(m, src)) {
+		if err := b.write(c); err != nil {
+			return [32]byte{}, err
+		}
+	}
+	return [32]byte(b.hash.Sum(nil)), nil
+}
+
+// blobWriter appends chunks to the output and to its hash.
+type blobWriter struct {
+	w        io.Writer
+	hash     hash.Hash
+	progress func(int64)
+	done     int64
+}
+
+func (b *blobWriter) write(c chunk) error {
+	if c.err != nil {
+		return c.err
+	}
+	b.hash.Write(c.data)
+	if _, err := b.w.Write(c.data); err != nil {
+		return fmt.Errorf("writing the weights: %w", err)
+	}
+	b.done += int64(len(c.data))
+	if b.progress != nil {
+		b.progress(b.done)
+	}
+	return nil
+}
+
+// chunk is a finished piece of the blob, or why it could not be made.
+type chunk struct {
+	data []byte
+	err  error
+}
+
+// piece makes one chunk.
+type piece func(context.Context) ([]byte, error)
+
+// orderedChunks runs pieces on all processors and yields their chunks in order. No more
+// than two chunks for each processor are in memory at once.
+func orderedChunks(ctx context.Context, pieces func(yield func(piece) bool)) func(yield func(int, chunk) bool) {
+	return func(yield func(int, chunk) bool) {
+		pending := make(chan chan chunk, 2*runtime.GOMAXPROCS(0))
+		go func() {
+			defer close(pending)
+			for p := range pieces {
+				out := make(chan chunk, 1)
+				select {
+				case pending <- out:
+				case <-ctx.Done():
+					return
+				}
+				go func() {
+					data, err := p(ctx)
+					out <- chunk{data, err}
+				}()
+			}
+		}()
+		i := 0
+		for out := range pending {
+			if !yield(i, <-out) {
+				return
+			}
+			i++
+		}
+		if err := ctx.Err(); err != nil {
+			yield(i, chunk{err: err})
+		}
+	}
+}
+
+// blobPieces yields what the weights arena consists of, in the order of addresses.
+func blobPieces(m *ir.Module, src Sources) func(yield func(piece) bool) {
+	return func(yield func(piece) bool) {
+		at := int64(0)
+		for _, w := range placedWeights(m) {
+			if gap := w.Place.Offset - at; gap > 0 && !yield(zeros(gap)) {
+				return
+			}
+			for _, p := range weightPieces(w, src) {
+				if !yield(p) {
+					return
+				}
+			}
+			at = w.Place.Offset + w.Type.MaxBytes()
+		}
+		if gap := WeightsBytes(m) - at; gap > 0 {
+			yield(zeros(gap))
+		}
+	}
+}
+
+// placedWeights returns the weights that have an address, in its order.
+func placedWeights(m *ir.Module) []*ir.Weight {
+	var ws []*ir.Weight
+	for _, w := range m.Weights {
+		if w.Place != nil {
+			ws = append(ws, w)
+		}
+	}
+	slices.SortFunc(ws, func(a, b *ir.Weight) int { return cmp.Compare(a.Place.Offset, b.Place.Offset) })
+	return ws
+}
+
+// WeightsBytes returns the size in bytes of what PackWeights writes.
+func WeightsBytes(m *ir.Module) int64 { return arenaBytes(m, ir.ClassWeights) }
+
+func zeros(n int64) piece {
+	return func(context.Context) ([]byte, error) { return make([]byte, n), nil }
+}
+
+// weightPieces cuts the making of one weight into pieces of about chunkBytes.
+func weightPieces(w *ir.Weight, src Sources) []piece {
+	fail := func(err error) []piece {
+		err = fmt.Errorf("weight %q: %w", w.Name, err)
+		return []piece{func(context.Context) ([]byte, error) { return nil, err }}
+	}
+	e, packed := w.Expr, false
+	if e != nil && e.Op == ir.ExprPack {
+		e, packed = e.Args[0], true
+	}
+	rows, err := openExpr(e, src)
+	if err != nil {
+		return fail(err)
+	}
+	if err := sameShape(w, rows); err != nil {
+		return fail(err)
+	}
+	if packed {
+		return packPieces(w, rows)
+	}
+	return rowPieces(w, rows)
+}
+
+// sameShape checks that what the expression makes is what the module declares.
+func sameShape(w *ir.Weight, rows Rows) error {
+	n, k := rows.Shape()
+	wantN, _ := w.Type.Rows().IsConst()
+	wantK, _ := w.Type.Inner().IsConst()
+	if n != wantN || k != wantK || rows.DType() != w.Type.DType {
+		return fmt.Errorf("its source has %d rows of %d %v, the module declares %d rows of %d %v: the file changed, or the dump names another one",
+			n, k, rows.DType(), wantN, wantK, w.Type.DType)
+	}
+	return nil
+}
+
+// rowPieces copies rows as they are.
+func rowPieces(w *ir.Weight, rows Rows) []piece {
+	n, k := rows.Shape()
+	rowBytes := int64(rows.DType().RowBytes(int(k)))
+	step := max(1, chunkBytes/max(1, rowBytes))
+	var ps []piece
+	for first := int64(0); first < n; first += step {
+		count := min(step, n-first)
+		ps = append(ps, func(ctx context.Context) ([]byte, error) {
+			buf := make([]byte, count*rowBytes)
+			if err := readRows(ctx, rows, w.Name, buf, first, count); err != nil {
+				return nil, err
+			}
+			return buf, nil
+		})
+	}
+	return ps
+}
+
+// packPieces lays rows out panel by panel.
+func packPieces(w *ir.Weight, rows Rows) []piece {
+	n, k := rows.Shape()
+	dt := rows.DType()
+	rowBytes := int64(dt.RowBytes(int(k)))
+	const panelRows = int64(dtype.PanelRows)
+	panelBytes := dtype.PackedBytes(dt, w.Type.Layout, panelRows, k)
+	step := panelRows * max(1, chunkBytes/max(1, panelBytes))
+	var ps []piece
+	for first := int64(0); first < n; first += step {
+		count := min(step, n-first)
+		ps = append(ps, func(ctx context.Context) ([]byte, error) {
+			buf := make([]byte, count*rowBytes)
+			if err := readRows(ctx, rows, w.Name, buf, first, count); err != nil {
+				return nil, err
+			}
+			out := make([]byte, 0, (count+panelRows-1)/panelRows*panelBytes)
+			for r := int64(0); r < count; r += panelRows {
+				here := min(panelRows, count-r)
+				panel := out[len(out) : len(out)+int(panelBytes)]
+				tile.PackPanel(dt, panel, buf[r*rowBytes:(r+here)*rowBytes], int(here), int(k))
+				out = out[:len(out)+int(panelBytes)]
+			}
+			return out, nil
+		})
+	}
+	return ps
+}
+
+// readRows reads rows of a weight and refuses block scales that are not finite: every
+// product with such a block would be NaN.
+func readRows(ctx context.Context, rows Rows, name string, buf []byte, first, count int64) error {
+	if err := rows.ReadRows(ctx, buf, first, count); err != nil {
+		return fmt.Errorf("weight %q: %w", name, err)
+	}
+	if dt := rows.DType(); dt.IsQuantized() {
+		if i := badScale(buf, dt.BlockBytes()); i >= 0 {
+			_, k := rows.Shape()
+			perRow := int(k) / dt.BlockElems()
+			return fmt.Errorf("weight %q: row %d, block %d: the scale is not a finite number: the file is damaged", name, first+int64(i/perRow), i%perRow)
+		}
+	}
+	return nil
+}
+
+// badScale returns the index of the first block whose f16 scale, its first two bytes, is
+// NaN or infinite; -1 where there is none.
+func badScale(b []byte, blockBytes int) int {
+	for i, at := 0, 0; at+2 <= len(b); i, at = i+1, at+blockBytes {
+		if b[at+1]&0x7c == 0x7c { // all exponent bits of a binary16 set
+			return i
+		}
+	}
+	return -1
+}

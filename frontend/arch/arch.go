@@ -1,0 +1,234 @@
+// Package arch builds the graph of a model from what its file says: the architecture's
+// name, its hyperparameters and its tensors. One file per architecture, which reads like
+// the description of the model; what they share stands in block.go.
+package arch
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Options are what the user decides about the graph.
+type Options struct {
+	Context  int         // positions that a sequence may have; 0: as trained, at most DefaultContext
+	Batch    int         // tokens of a prompt that one call of prefill takes; 0: DefaultBatch
+	KV       dtype.DType // of the KV cache: F32, F16 or Q8_0; Invalid: F16
+	Quantize dtype.DType // convert float matrices to this; Invalid: keep them
+	Source   string      // name of the file in weight expressions; empty: "m"
+}
+
+// Defaults of Options.
+const (
+	DefaultContext = 4096
+	DefaultBatch   = 512
+)
+
+// builders are the architectures by their general.architecture.
+var builders = map[string]func(*model) (*ir.Module, error){
+	"llama": buildLlama,
+}
+
+// Names returns the architectures that Build knows, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(builders)) }
+
+// Build returns the module of a model file, as imported: functions prefill and decode
+// that share weights and the KV cache. All faults that are found are reported.
+func Build(f *gguf.File, o Options) (*ir.Module, error) {
+	name, err := f.String("general.architecture")
+	if err != nil {
+		return nil, err
+	}
+	build, ok := builders[name]
+	if !ok {
+		return nil, f.KeyError("general.architecture", "architecture %q is not supported: ggmlc compiles %s", name, strings.Join(Names(), ", "))
+	}
+	m := &model{file: f, arch: name, o: o.withDefaults(), used: make(map[string]bool)}
+	return build(m)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Batch == 0 {
+		o.Batch = DefaultBatch
+	}
+	if o.KV == dtype.Invalid {
+		o.KV = dtype.F16
+	}
+	if o.Source == "" {
+		o.Source = "m"
+	}
+	return o
+}
+
+// model reads hyperparameters and tensors of a file and collects all faults, so that
+// architectures read as straight code.
+type model struct {
+	file *gguf.File
+	arch string
+	o    Options
+	errs []error
+	used map[string]bool // tensors that the graph reads
+}
+
+func (m *model) fail(err error) {
+	if err != nil {
+		m.errs = append(m.errs, err)
+	}
+}
+
+func (m *model) err() error { return errors.Join(m.errs...) }
+
+// key returns the full name of an architecture's key.
+func (m *model) key(name string) string { return m.arch + "." + name }
+
+// count returns an integer hyperparameter and checks that it is within [lo, hi]. A list
+// with one entry per layer is taken where all entries are equal.
+func (m *model) count(name string, lo, hi int64) int64 {
+	key := m.key(name)
+	n, err := m.intOrEqualList(key)
+	if err != nil {
+		m.fail(err)
+		return lo
+	}
+	if n < lo || n > hi {
+		m.fail(m.file.KeyError(key, "%d is outside of %d to %d: the file is damaged or of a kind that is not supported", n, lo, hi))
+		return lo
+	}
+	return n
+}
+
+func (m *model) intOrEqualList(key string) (int64, error) {
+	k, ok := m.file.Key(key)
+	if !ok || k.Type != gguf.Array {
+		return m.file.Int(key)
+	}
+	list, err := m.file.Ints(key)
+	if err != nil {
+		return 0, err
+	}
+	if len(list) == 0 || slices.Min(list) != slices.Max(list) {
+		return 0, m.file.KeyError(key, "a list of different values per layer is not supported for %s", m.arch)
+	}
+	if layers, err := m.file.Int(m.key("block_count")); err == nil && int64(len(list)) != layers {
+		return 0, m.file.KeyError(key, "a list of %d values for %d layers: the file is damaged", len(list), layers)
+	}
+	return list[0], nil
+}
+
+// countOr is count with a default for an absent key.
+func (m *model) countOr(name string, def, lo, hi int64) int64 {
+	if !m.file.Has(m.key(name)) {
+		return def
+	}
+	return m.count(name, lo, hi)
+}
+
+// positive returns a float hyperparameter, which must be finite and above zero.
+func (m *model) positive(name string) float64 {
+	key := m.key(name)
+	x, err := m.file.Float(key)
+	if err != nil {
+		m.fail(err)
+		return 1
+	}
+	if !(x > 0) || x > 1e30 {
+		m.fail(m.file.KeyError(key, "%v is no positive finite number: the file is damaged", x))
+		return 1
+	}
+	return x
+}
+
+// positiveOr is positive with a default for an absent key.
+func (m *model) positiveOr(name string, def float64) float64 {
+	if !m.file.Has(m.key(name)) {
+		return def
+	}
+	return m.positive(name)
+}
+
+// tensor looks a tensor up, checks its shape, outermost first, and marks it as used. It
+// returns nil after a fault.
+func (m *model) tensor(name string, shape ...int64) *gguf.Tensor {
+	t, ok := m.file.Tensor(name)
+	if !ok {
+		m.fail(m.file.TensorError(name, "missing: %s needs it with shape %v", m.arch, shape))
+		return nil
+	}
+	m.used[name] = true
+	if _, err := m.file.DType(t); err != nil {
+		m.fail(err)
+		return nil
+	}
+	if !sameShape(t.Shape, shape) {
+		m.fail(m.file.TensorError(name, "shape %v does not match %v, which the hyperparameters ask for: the file is damaged", t.Shape, shape))
+		return nil
+	}
+	return t
+}
+
+// has reports whether the file has a tensor, for those that are optional.
+func (m *model) has(name string) bool {
+	_, ok := m.file.Tensor(name)
+	return ok
+}
+
+func sameShape(got []int, want []int64) bool {
+	return slices.EqualFunc(got, want, func(a int, b int64) bool { return int64(a) == b })
+}
+
+// leftover reports tensors that the graph does not read: computing without them would
+// give another model's results.
+func (m *model) leftover(harmless func(name string) bool) {
+	for i := range m.file.Tensors() {
+		t := &m.file.Tensors()[i]
+		if !m.used[t.Name] && !harmless(t.Name) {
+			m.fail(m.file.TensorError(t.Name, "%s has no such tensor: the file is of a variant that is not supported", m.arch))
+		}
+	}
+}
+
+// matrix declares the weight of a matrix [rows, cols], converted where the user asked.
+func (m *model) matrix(b *ir.Builder, name string, rows, cols int64) *ir.Weight {
+	t := m.tensor(name, rows, cols)
+	if t == nil {
+		return nil
+	}
+	dt, _ := m.file.DType(t)
+	if !dt.IsFloat() && !dt.IsQuantized() || dt == dtype.F64 {
+		m.fail(m.file.TensorError(name, "matrices of %v are not supported: convert the model", dt))
+		return nil
+	}
+	e := ir.Tensor(m.o.Source, name)
+	if q := m.o.Quantize; q != dtype.Invalid && dt.IsFloat() && cols%int64(q.BlockElems()) == 0 {
+		e, dt = ir.Quantize(e, q.String()), q
+	}
+	return b.Weight(name, ir.Type{DType: dt, Shape: ir.Dims(rows, cols)}, e)
+}
+
+// vector declares the weight of a vector, which kernels read as f32.
+func (m *model) vector(b *ir.Builder, name string, n int64) *ir.Weight {
+	t := m.tensor(name, n)
+	if t == nil {
+		return nil
+	}
+	dt, _ := m.file.DType(t)
+	e := ir.Tensor(m.o.Source, name)
+	switch dt {
+	case dtype.F32:
+	case dtype.F16, dtype.BF16:
+		e = ir.Quantize(e, dtype.F32.String())
+	default:
+		m.fail(m.file.TensorError(name, "a vector of %v: norms are f32, f16 or bf16; the file is damaged", dt))
+		return nil
+	}
+	return b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(n)}, e)
+}
+
+// layerName returns the name of a layer's tensor.
+func layerName(layer int64, name string) string { return fmt.Sprintf("blk.%d.%s", layer, name) }

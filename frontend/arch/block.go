@@ -1,0 +1,49 @@
+package arch
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// step are the inputs of prefill and decode: for each token its id, its position in its
+// sequence and the sequence's slot, and for each sequence the tokens that it has after
+// the step.
+type step struct{ tokens, pos, slot, lengths *ir.Value }
+
+// stepInputs declares the inputs of a function that takes n tokens.
+func stepInputs(f *ir.FuncBuilder, n ir.Dim) step {
+	perToken := ir.Type{DType: dtype.I32, Shape: []ir.Dim{n}}
+	return step{
+		tokens:  f.Param("tokens", perToken),
+		pos:     f.Param("pos", perToken),
+		slot:    f.Param("slot", perToken),
+		lengths: f.Param("lengths", ir.Type{DType: dtype.I32, Shape: ir.Dims(1)}),
+	}
+}
+
+// splitHeads views [n, heads*size] as [n, heads, size].
+func splitHeads(f *ir.FuncBuilder, x *ir.Value, heads, size int64) *ir.Value {
+	return f.Reshape(x, x.Type.Shape[0], ir.Const(heads), ir.Const(size))
+}
+
+// joinHeads views [n, heads, size] as [n, heads*size].
+func joinHeads(f *ir.FuncBuilder, x *ir.Value) *ir.Value {
+	s := x.Type.Shape
+	return f.Reshape(x, s[0], s[1].Mul(s[2]))
+}
+
+// swiGLUBlock is x + down·(silu(gate·h) * (up·h)) with h = norm(x).
+func swiGLUBlock(f *ir.FuncBuilder, l llamaLayer, eps float64, x *ir.Value) *ir.Value {
+	h := f.RMSNorm(x, f.Weight(l.ffnNorm), float32(eps))
+	g := f.SiLU(f.MatMul(h, f.Weight(l.gate), nil))
+	u := f.MatMul(h, f.Weight(l.up), nil)
+	return f.Add(x, f.MatMul(f.Mul(g, u), f.Weight(l.down), nil))
+}
+
+// moduleName is the model's name in the file, or its architecture.
+func moduleName(m *model) string {
+	if name, err := m.file.String("general.name"); err == nil && name != "" {
+		return name
+	}
+	return m.arch
+}

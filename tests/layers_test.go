@@ -1,0 +1,123 @@
+// Package tests holds the tests that concern the whole repository.
+package tests
+
+import (
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ggmlc/ggmlc"
+
+// layers says who may import whom: "a < b" of STYLE.md, direct imports of non-test files
+// only. A pattern ends in /... where it covers a folder. A package that no line names is
+// an error, so that a new one gets its place here.
+var layers = []struct {
+	pkg   string
+	may   []string // packages of this module
+	other []string // modules besides the standard library
+}{
+	{".", nil, nil},
+	{"ir/dtype", nil, nil},
+	{"ir", []string{"ir/dtype"}, nil},
+	{"ir/internal/...", []string{"ir", "ir/dtype"}, []string{"golang.org/x/tools"}},
+	{"ir/eval", []string{"ir", "ir/dtype"}, nil},
+	{"ir/irtest", []string{"ir", "ir/dtype", "ir/eval"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
+	{"passes/mem", nil, nil},
+	{"kernels/cpu/tile", []string{"ir/dtype"}, nil},
+	{"kernels/cpu", []string{"ir/dtype", "kernels/cpu/tile"}, nil},
+	{"kernels/kerneltest", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile"}, nil},
+	{"passes/target", []string{"ir", "ir/dtype", "kernels/cpu/tile"}, nil},
+	{"passes/check", []string{"ir", "ir/dtype", "passes/target"}, nil},
+	{"passes", []string{"ir", "ir/dtype", "ir/eval", "passes/target", "passes/mem", "passes/check"}, []string{"gonum.org/v1/gonum"}},
+	{"passes/passtest", []string{"ir", "ir/dtype", "ir/irtest", "ir/eval", "passes", "passes/target"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
+	{"runtime/token", nil, nil},
+	{"runtime/sample", nil, nil},
+	{"runtime", []string{"ir/dtype", "kernels/cpu", "runtime/token", "runtime/sample"}, nil},
+	{"frontend/gguf", []string{"ir/dtype"}, nil},
+	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
+	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype"}, nil},
+	// The trailer of weights is written by codegen and read by runtime: its format stands in
+	// one place, so codegen may import runtime.
+	{"codegen", []string{".", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target", "runtime"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
+	{"codegen/driver", []string{"codegen", "frontend/...", "ir", "ir/dtype", "passes", "passes/target"}, []string{"github.com/google/go-cmp"}},
+	{"cmd/ggmlc/demo", nil, nil},
+	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "passes/...", "runtime/..."},
+		[]string{"github.com/spf13/cobra", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
+	{"tests/...", []string{"./..."}, []string{"golang.org/x/tools", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}},
+}
+
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		pkg := local(words[0])
+		rule := -1
+		for i, l := range layers {
+			if covers(l.pkg, pkg) {
+				rule = i
+			}
+		}
+		if rule < 0 {
+			t.Errorf("%s has no line in the table of layers", pkg)
+			continue
+		}
+		for _, imp := range words[1:] {
+			if !allowed(rule, imp) {
+				t.Errorf("%s imports %s, which its line in the table of layers does not allow", pkg, imp)
+			}
+		}
+	}
+}
+
+// local returns the path of a package within the module; "." is the root.
+func local(importPath string) string {
+	if importPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+func covers(pattern, pkg string) bool {
+	if dir, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return dir == "." || pkg == dir || strings.HasPrefix(pkg, dir+"/")
+	}
+	return pattern == pkg
+}
+
+func allowed(rule int, imp string) bool {
+	if !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+		return true // standard library
+	}
+	if imp == module || strings.HasPrefix(imp, module+"/") {
+		for _, p := range layers[rule].may {
+			if covers(p, local(imp)) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, m := range layers[rule].other {
+		if imp == m || strings.HasPrefix(imp, m+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestCovers(t *testing.T) {
+	for _, c := range []struct {
+		pattern, pkg string
+		want         bool
+	}{
+		{"ir", "ir", true}, {"ir", "ir/eval", false}, {"ir/...", "ir/eval", true}, {"ir/...", "irx", false}, {"./...", "a/b", true},
+	} {
+		if got := covers(c.pattern, path.Clean(c.pkg)); got != c.want {
+			t.Errorf("covers(%q, %q) = %v", c.pattern, c.pkg, got)
+		}
+	}
+}
