@@ -13,14 +13,16 @@ import (
 type session struct {
 	cfg          Config
 	w            *weights
+	output       []float32 // a row for each token: makes the logits
 	rope         ropeTable
 	keys, values [][]float32 // per layer: a row for each position so far
 	pos          int
 }
 
 func newSession(m *Model) *session {
+	w := m.Config.bind(m.Params)
 	return &session{
-		cfg: m.Config, w: m.Config.bind(m.Params), rope: newRopeTable(m.Config),
+		cfg: m.Config, w: w, output: w.embed, rope: newRopeTable(m.Config),
 		keys: make([][]float32, m.Config.Layers), values: make([][]float32, m.Config.Layers),
 	}
 }
@@ -44,7 +46,7 @@ func (s *session) next(token int32) []float32 {
 	x = s.norm(x, s.w.norm)
 	logits := make([]float32, c.Vocab)
 	for i := range logits {
-		logits[i] = dot(x, s.w.embed[i*c.Dim:(i+1)*c.Dim])
+		logits[i] = dot(x, s.output[i*c.Dim:(i+1)*c.Dim])
 	}
 	return logits
 }
