@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package cpu
 
 // builtin lists the implementations of this build: pure Go only.

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// format is a weight format, named as in the Go code.
+type format string
+
+const (
+	formatF32  format = "F32"
+	formatF16  format = "F16"
+	formatBF16 format = "BF16"
+	formatQ8   format = "Q8"
+	formatQ4   format = "Q4"
+)
+
+const (
+	panelRows = 16
+	q8aBytes  = 40 // q8a: 32 bytes, then scale, then sum
+	q8aScale  = 32
+	q8aSum    = 36
+)
+
+// tile is a function that computes rows rows of x times panels panels of w. With swiglu it
+// has two panels, one of wGate and one of wUp, and writes one.
+type tile struct {
+	format       format
+	isa          isa
+	level        string // suffix of the name
+	rows, panels int
+	swiglu       bool
+}
+
+// name is such as tileF32AVX512r8p2 or swigluQ4VNNIr8.
+func (t *tile) name() string {
+	if t.swiglu {
+		return fmt.Sprintf("swiglu%s%sr%d", t.format, t.level, t.rows)
+	}
+	return fmt.Sprintf("tile%s%sr%dp%d", t.format, t.level, t.rows, t.panels)
+}
+
+// begin starts the function.
+func (g *generator) begin(t *tile) {
+	g.isa = t.isa
+	aux, doc := "res", fmt.Sprintf("computes %d rows of x times %d panels of w, plus res if not nil.", t.rows, t.panels)
+	if t.swiglu {
+		aux, doc = "up", fmt.Sprintf("computes silu(x·wᵀ) * (x·upᵀ) for %d rows of x and one panel each.", t.rows)
+	}
+	g.function(t.name(), []string{t.name() + " " + doc + " See tileFunc."}, nil,
+		pointers("dst", "x", "w", aux), integers("xStride", "dstStride", "blocks", "panelBytes", "cols"))
+}
+
+// panelRows returns the addresses of the tile's panels.
+func (g *generator) panelAddresses(t *tile) rows {
+	w := g.arg("w")
+	stride := reg.GPVirtual(nil)
+	if t.swiglu {
+		stride = g.arg("up")
+		g.SUBQ(w, stride)
+	} else if t.panels > 1 {
+		stride = g.arg("panelBytes")
+	}
+	return g.newRows(w, stride, t.panels)
+}
+
+// xAddresses returns the addresses of the tile's rows of x.
+func (g *generator) xAddresses(t *tile) rows {
+	x := g.arg("x")
+	stride := reg.GPVirtual(nil)
+	if t.rows > 1 {
+		stride = g.arg("xStride")
+	}
+	return g.newRows(x, stride, t.rows)
+}
+
+// sums holds a tile's accumulators: [row][panel][vector of the panel].
+type sums [][][]reg.VecVirtual
+
+// newSums returns cleared accumulators.
+func (g *generator) newSums(t *tile) sums {
+	s := make(sums, t.rows)
+	for r := range s {
+		for range t.panels {
+			v := g.vecs(panelRows / t.isa.lanes)
+			g.zero(v...)
+			s[r] = append(s[r], v)
+		}
+	}
+	return s
+}
+
+// finish writes the accumulators and ends the function.
+func (g *generator) finish(t *tile, s sums) {
+	if t.swiglu {
+		for _, row := range s {
+			for v := range row[0] {
+				g.silu(row[0][v])
+				g.VMULPS(row[1][v], row[0][v], row[0][v])
+			}
+		}
+	}
+	stride := g.arg("dstStride")
+	dst := g.newRows(g.arg("dst"), stride, t.rows)
+	last := g.lastPanel(t)
+	if !t.swiglu {
+		g.addResidual(t, s, stride, last)
+	}
+	g.each(t, s, last, func(v reg.VecVirtual, r, disp int, k *mask) { g.store(v, k, dst.at(r, disp)) })
+	g.ret()
+}
+
+// lastPanel returns the masks of the last panel's vectors.
+func (g *generator) lastPanel(t *tile) []mask {
+	cols := g.arg("cols")
+	var m []mask
+	for first := 0; first < panelRows; first += t.isa.lanes {
+		m = append(m, g.firstLanesFrom(cols, first))
+	}
+	return m
+}
+
+// each calls f for each vector that is written, with its row, its distance in bytes from
+// the row's start and its mask.
+func (g *generator) each(t *tile, s sums, last []mask, f func(v reg.VecVirtual, r, disp int, k *mask)) {
+	panels := t.panels
+	if t.swiglu {
+		panels = 1
+	}
+	for r := range s {
+		for p := range panels {
+			for i, v := range s[r][p] {
+				k := &last[i]
+				if p < panels-1 {
+					k = nil
+				}
+				f(v, r, (p*panelRows+i*t.isa.lanes)*4, k)
+			}
+		}
+	}
+}
+
+// addResidual adds res to the sums, if there is one.
+func (g *generator) addResidual(t *tile, s sums, stride reg.GPVirtual, last []mask) {
+	res, none := g.arg("res"), g.label("noResidual")
+	g.TESTQ(res, res)
+	g.JZ(operand.LabelRef(none))
+	at := g.newRows(res, stride, t.rows)
+	g.each(t, s, last, func(v reg.VecVirtual, r, disp int, k *mask) {
+		old := g.vec()
+		g.load(at.at(r, disp), k, old)
+		g.VADDPS(old, v, v)
+	})
+	g.Label(none)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// floatTiles generates the tiles of a float format: of several rows where weights are
+// used again, of several panels where one row of x leaves nothing else to hide the latency
+// of the additions behind.
+func floatTiles(f format) func(*generator) {
+	return func(g *generator) {
+		for _, t := range []tile{
+			{rows: 8, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
+			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
+			{rows: 1, panels: 8}, {rows: 1, panels: 4},
+			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
+			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+		} {
+			t.format, t.isa, t.level = f, avx512, avx512.name
+			g.floatTile(&t)
+		}
+		for _, t := range []tile{
+			{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
+			{rows: 1, panels: 4}, {rows: 1, panels: 2},
+			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+		} {
+			t.format, t.isa, t.level = f, avx2, avx2.name
+			g.floatTile(&t)
+		}
+	}
+}
+
+// floatTile holds all sums in registers and walks along k once. Each step loads a vector of
+// each panel and one element of each row of x.
+func (g *generator) floatTile(t *tile) {
+	g.begin(t)
+	w, x, k := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	s := g.newSums(t)
+
+	const unroll = 4
+	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+	g.SUBQ(operand.U8(unroll), k)
+	g.JL(operand.LabelRef(rest))
+	g.Label(loop)
+	for i := range unroll {
+		g.floatStep(t, s, w, x, i)
+	}
+	g.advance(w, unroll*t.panelStep())
+	g.advance(x, unroll*4)
+	g.SUBQ(operand.U8(unroll), k)
+	g.JGE(operand.LabelRef(loop))
+
+	g.Label(rest)
+	g.ADDQ(operand.U8(unroll), k)
+	g.JZ(operand.LabelRef(done))
+	single := g.label("single")
+	g.Label(single)
+	g.floatStep(t, s, w, x, 0)
+	g.advance(w, t.panelStep())
+	g.advance(x, 4)
+	g.DECQ(k)
+	g.JNZ(operand.LabelRef(single))
+	g.Label(done)
+	g.finish(t, s)
+}
+
+// panelStep is the bytes of a panel for one k.
+func (t *tile) panelStep() int {
+	if t.format == formatF32 {
+		return panelRows * 4
+	}
+	return panelRows * 2
+}
+
+// floatStep adds the products of step i after the current addresses.
+func (g *generator) floatStep(t *tile, s sums, w, x rows, i int) {
+	weights := make([][]reg.VecVirtual, t.panels)
+	for p := range weights {
+		weights[p] = g.vecs(panelRows / t.isa.lanes)
+		for v, r := range weights[p] {
+			lane := v * t.isa.lanes
+			g.loadWeights(t.format, w.at(p, i*t.panelStep()+lane*t.panelStep()/panelRows), r)
+		}
+	}
+	for r := range s {
+		one := g.vec()
+		g.VBROADCASTSS(x.at(r, 4*i), one)
+		for p := range weights {
+			for v, weight := range weights[p] {
+				g.VFMADD231PS(one, weight, s[r][p][v])
+			}
+		}
+	}
+}
+
+// loadWeights loads a vector of weights as float32.
+func (g *generator) loadWeights(f format, m operand.Mem, v reg.VecVirtual) {
+	switch f {
+	case formatF32:
+		g.VMOVUPS(m, v)
+	case formatF16:
+		g.VCVTPH2PS(m, v)
+	case formatBF16:
+		g.VPMOVZXWD(m, v)
+		g.VPSLLD(operand.U8(16), v, v)
+	}
+}

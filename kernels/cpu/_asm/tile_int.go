@@ -1,0 +1,275 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// intTiles generates the tiles of a quantized format.
+func intTiles(f format) func(*generator) {
+	return func(g *generator) {
+		for _, t := range []tile{
+			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
+			{rows: 1, panels: 4}, {rows: 1, panels: 2},
+			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
+			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+		} {
+			t.format, t.isa, t.level = f, avx512, "VNNI"
+			g.vnniTile(&t)
+		}
+		for _, t := range []tile{
+			{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
+			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+		} {
+			t.format, t.isa, t.level = f, avx2, avx2.name
+			g.avx2Tile(&t)
+		}
+	}
+}
+
+// groups is the groups of 64 bytes in a block of a panel; its scales follow them.
+func (t *tile) groups() int {
+	if t.format == formatQ4 {
+		return 4
+	}
+	return 8
+}
+
+func (t *tile) blockBytes() int { return t.groups()*64 + panelRows*2 }
+
+// offsetShift is the binary logarithm of what is added to stored weights: 8 or 128.
+func (t *tile) offsetShift() uint8 {
+	if t.format == formatQ4 {
+		return 3
+	}
+	return 7
+}
+
+// vnniTile unpacks a block of a panel to 8 registers of unsigned bytes, of which each row
+// of x then takes the integer products: 4 of k in each lane and instruction, exact. The
+// sum starts from minus the offset times the sum of x, which stands in x's block.
+func (g *generator) vnniTile(t *tile) {
+	g.begin(t)
+	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	s := g.newSums(t)
+	zero, nibbles := g.vec(), g.vec()
+	g.zero(zero)
+	if t.format == formatQ4 {
+		g.VMOVUPS(g.word("nibbles", 0x0f0f0f0f), nibbles)
+	}
+
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(blocks, blocks)
+	g.JZ(operand.LabelRef(done))
+	g.Label(loop)
+	for p := range t.panels {
+		weights := g.unpack(t, w, p, nibbles)
+		scale := g.vec()
+		g.VCVTPH2PS(w.at(p, t.groups()*64), scale)
+		g.vnniRows(t, s, p, x, weights, scale, zero)
+	}
+	g.advance(w, t.blockBytes())
+	g.advance(x, q8aBytes)
+	g.DECQ(blocks)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+	g.finish(t, s)
+}
+
+// unpack returns the bytes of a block: register j holds k = 4j to 4j+3 of each row.
+func (g *generator) unpack(t *tile, w rows, p int, nibbles reg.VecVirtual) []reg.VecVirtual {
+	u := g.vecs(8)
+	if t.format == formatQ8 {
+		for j := range u {
+			g.VMOVUPS(w.at(p, 64*j), u[j])
+		}
+		return u
+	}
+	for j := range 4 {
+		g.VMOVUPS(w.at(p, 64*j), u[j])
+		g.VPSRLW(operand.U8(4), u[j], u[4+j])
+		g.VPANDD(nibbles, u[j], u[j])
+		g.VPANDD(nibbles, u[4+j], u[4+j])
+	}
+	return u
+}
+
+// vnniRows adds the products of a block of panel p for all rows. Several rows, or two
+// halves of one, are interleaved, as each addition waits for the one before.
+func (g *generator) vnniRows(t *tile, s sums, p int, x rows, weights []reg.VecVirtual, scale, zero reg.VecVirtual) {
+	interleave := min(t.rows, 8/t.panels)
+	for first := 0; first < t.rows; first += interleave {
+		acc := g.vecs(interleave)
+		for i := range acc {
+			g.VPSLLD_BCST(operand.U8(t.offsetShift()), x.at(first+i, q8aSum), acc[i])
+			g.VPSUBD(acc[i], zero, acc[i])
+		}
+		second := acc
+		if t.rows == 1 {
+			second = g.vecs(1)
+			g.zero(second...)
+		}
+		for j, u := range weights {
+			for i := range acc {
+				to := acc[i]
+				if j%2 == 1 {
+					to = second[i]
+				}
+				g.dot(x.at(first+i, 4*j), u, to)
+			}
+		}
+		if t.rows == 1 {
+			g.VPADDD(second[0], acc[0], acc[0])
+		}
+		for i := range acc {
+			product := g.vec()
+			g.VCVTDQ2PS(acc[i], acc[i])
+			g.VMULPS_BCST(x.at(first+i, q8aScale), scale, product)
+			g.VFMADD231PS(product, acc[i], s[first+i][p][0])
+		}
+	}
+}
+
+// avx2Tile does the same with 16-bit products. A panel is two vectors of 8 rows; each is
+// taken along k by itself, as 16 registers do not hold the sums of both.
+func (g *generator) avx2Tile(t *tile) {
+	g.begin(t)
+	s := make(sums, t.rows)
+	for r := range s {
+		for range t.panels {
+			s[r] = append(s[r], nil)
+		}
+	}
+	stride := g.arg("dstStride")
+	for half := range 2 {
+		g.avx2Half(t, half, stride)
+	}
+	g.ret()
+}
+
+// avx2Half computes and writes columns 8*half to 8*half+7.
+func (g *generator) avx2Half(t *tile, half int, stride reg.GPVirtual) {
+	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	s := make([][]reg.VecVirtual, t.rows)
+	for r := range s {
+		s[r] = g.vecs(t.panels)
+		g.zero(s[r]...)
+	}
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(blocks, blocks)
+	g.JZ(operand.LabelRef(done))
+	g.Label(loop)
+	for p := range t.panels {
+		g.avx2Block(t, s, p, half, w, x)
+	}
+	g.advance(w, t.blockBytes())
+	g.advance(x, q8aBytes)
+	g.DECQ(blocks)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+	g.avx2Store(t, s, half, stride)
+}
+
+// avx2Block adds the products of one block of one panel.
+func (g *generator) avx2Block(t *tile, s [][]reg.VecVirtual, p, half int, w, x rows) {
+	acc := g.vecs(t.rows)
+	for j := range t.groups() {
+		if t.format == formatQ4 {
+			g.avx2Nibbles(t, acc, p, half, j, w, x)
+		} else {
+			g.avx2Bytes(t, acc, p, half, j, w, x)
+		}
+	}
+	scale := g.vec()
+	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
+	for r := range s {
+		if t.format == formatQ4 {
+			g.avx2Widen(acc[r], x.at(r, q8aSum))
+		}
+		product := g.vec()
+		g.VCVTDQ2PS(acc[r], acc[r])
+		g.VBROADCASTSS(x.at(r, q8aScale), product)
+		g.VMULPS(scale, product, product)
+		g.VFMADD231PS(product, acc[r], s[r][p])
+	}
+}
+
+// avx2Nibbles adds a group of q4_0 in 16 bits: 16 products of at most 15·127 stay below
+// 2^15, so that a block needs widening once.
+func (g *generator) avx2Nibbles(t *tile, acc []reg.VecVirtual, p, half, j int, w, x rows) {
+	low, high, mask := g.vec(), g.vec(), g.vec()
+	g.VMOVDQU(g.word("nibbles", 0x0f0f0f0f), mask)
+	g.VMOVDQU(w.at(p, 64*j+32*half), low)
+	g.VPSRLW(operand.U8(4), low, high)
+	g.VPAND(mask, low, low)
+	g.VPAND(mask, high, high)
+	for r := range acc {
+		for i, u := range []reg.VecVirtual{low, high} {
+			product := g.vec()
+			g.VPBROADCASTD(x.at(r, 4*j+16*i), product)
+			g.VPMADDUBSW(product, u, product)
+			if j == 0 && i == 0 {
+				g.VMOVDQA(product, acc[r])
+			} else {
+				g.VPADDW(product, acc[r], acc[r])
+			}
+		}
+	}
+}
+
+// avx2Widen adds pairs of 16-bit sums, and subtracts 8 times the sum of x.
+func (g *generator) avx2Widen(acc reg.VecVirtual, sum operand.Mem) {
+	offset := g.vec()
+	g.VPMADDWD(g.word("ones16", 0x00010001), acc, acc)
+	g.VPBROADCASTD(sum, offset)
+	g.VPSLLD(operand.U8(3), offset, offset)
+	g.VPSUBD(offset, acc, acc)
+}
+
+// avx2Bytes adds a group of q8_0. The unsigned operand is the magnitude of the weight, at
+// most 128; its sign goes to x. A pair is at most 2·128·127, below 2^15, where unsigned
+// weights with an offset would saturate.
+func (g *generator) avx2Bytes(t *tile, acc []reg.VecVirtual, p, half, j int, w, x rows) {
+	weight, magnitude := g.vec(), g.vec()
+	g.VMOVDQU(w.at(p, 64*j+32*half), weight)
+	g.VPXOR(g.word("flip", 0x80808080), weight, weight)
+	g.VPABSB(weight, magnitude)
+	for r := range acc {
+		product := g.vec()
+		g.VPBROADCASTD(x.at(r, 4*j), product)
+		g.VPSIGNB(weight, product, product)
+		g.VPMADDUBSW(product, magnitude, product)
+		g.VPMADDWD(g.word("ones16", 0x00010001), product, product)
+		if j == 0 {
+			g.VMOVDQA(product, acc[r])
+		} else {
+			g.VPADDD(product, acc[r], acc[r])
+		}
+	}
+}
+
+// avx2Store writes one half of the panel.
+func (g *generator) avx2Store(t *tile, s [][]reg.VecVirtual, half int, stride reg.GPVirtual) {
+	last := g.firstLanesFrom(g.arg("cols"), 8*half)
+	dst := g.newRows(g.arg("dst"), stride, t.rows)
+	if t.swiglu {
+		for r := range s {
+			g.silu(s[r][0])
+			g.VMULPS(s[r][1], s[r][0], s[r][0])
+		}
+	} else {
+		res, none := g.arg("res"), g.label("noResidual")
+		g.TESTQ(res, res)
+		g.JZ(operand.LabelRef(none))
+		at := g.newRows(res, stride, t.rows)
+		for r := range s {
+			old := g.vec()
+			g.load(at.at(r, 32*half), &last, old)
+			g.VADDPS(old, s[r][0], s[r][0])
+		}
+		g.Label(none)
+	}
+	for r := range s {
+		g.store(s[r][0], &last, dst.at(r, 32*half))
+	}
+}

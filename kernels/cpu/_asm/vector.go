@@ -1,0 +1,5 @@
+package main
+
+func generateVectors(g *generator)   {}
+func generateQuantize(g *generator)  {}
+func generateAttention(g *generator) {}

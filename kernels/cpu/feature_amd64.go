@@ -1,0 +1,44 @@
+//go:build !purego
+
+package cpu
+
+// features says what this processor and operating system can run. It is read once, when
+// the implementation is chosen.
+type features struct {
+	avx2   bool // AVX2, FMA, F16C and BMI2, with 256-bit registers saved
+	avx512 bool // AVX-512 F, BW, DQ and VL as well, with 512-bit registers saved
+	vnni   bool // AVX512_VNNI as well
+}
+
+// Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 2, CPUID; volume 1, 13.3.
+const (
+	leaf1FMA, leaf1OSXSAVE, leaf1AVX, leaf1F16C = 1 << 12, 1 << 27, 1 << 28, 1 << 29 // ecx
+
+	leaf7AVX2, leaf7BMI2              = 1 << 5, 1 << 8 // ebx
+	leaf7F, leaf7DQ, leaf7BW, leaf7VL = 1 << 16, 1 << 17, 1 << 30, 1 << 31
+	leaf7VNNI                         = 1 << 11 // ecx
+
+	stateAVX    = 0x06 // XMM and YMM
+	stateAVX512 = 0xe6 // and opmasks, upper halves of ZMM0-15, ZMM16-31
+)
+
+// detect reads the features. XGETBV may be executed only where OSXSAVE says so.
+func detect() features {
+	const need = leaf1FMA | leaf1OSXSAVE | leaf1AVX | leaf1F16C
+	most, _, _, _ := cpuid(0, 0)
+	_, _, ecx1, _ := cpuid(1, 0)
+	if most < 7 || !has(ecx1, need) {
+		return features{}
+	}
+	_, ebx7, ecx7, _ := cpuid(7, 0)
+	state := xgetbv()
+	var f features
+	f.avx2 = has(state, stateAVX) && has(ebx7, leaf7AVX2|leaf7BMI2)
+	f.avx512 = f.avx2 && has(state, stateAVX512) && has(ebx7, leaf7F|leaf7DQ|leaf7BW|leaf7VL)
+	f.vnni = f.avx512 && has(ecx7, leaf7VNNI)
+	return f
+}
+
+// has reports whether all bits of a mask are set.
+func has(word, mask uint32) bool { return word&mask == mask }

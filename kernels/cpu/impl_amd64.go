@@ -1,0 +1,40 @@
+//go:build !purego
+
+package cpu
+
+import "github.com/ggmlc/ggmlc/kernels/cpu/tile"
+
+// builtin lists the implementations of this build.
+func builtin() []implementation {
+	f := detect()
+	generic := genericImplementation()
+	wide := avx2Implementation(generic, f)
+	wider := avx512Implementation(wide, f)
+	return []implementation{generic, wide, wider, vnniImplementation(wider, f)}
+}
+
+// avx2Implementation adds what is written for 256 bits.
+func avx2Implementation(im implementation, f features) implementation {
+	im.name, im.present = tile.AVX2, func() bool { return f.avx2 }
+	im.matmul, im.swiglu = avx2MatMul, avx2SwiGLU
+	return im
+}
+
+// avx512Implementation adds what is written for 512 bits. Quantized products stay with 256
+// bits: without VNNI the wider registers gain little.
+func avx512Implementation(im implementation, f features) implementation {
+	im.name, im.present = tile.AVX512, func() bool { return f.avx512 }
+	for _, f := range []format{formatF32, formatF16, formatBF16} {
+		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
+	}
+	return im
+}
+
+// vnniImplementation adds the products of bytes.
+func vnniImplementation(im implementation, f features) implementation {
+	im.name, im.present = tile.AVX512VNNI, func() bool { return f.vnni }
+	for _, f := range []format{formatQ8, formatQ4} {
+		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
+	}
+	return im
+}

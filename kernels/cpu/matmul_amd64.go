@@ -1,0 +1,97 @@
+//go:build !purego
+
+package cpu
+
+// The assembly tiles by format. A single row of x takes as many panels at once as hide the
+// latency of its sums; several rows take the largest tile that registers hold.
+
+var avx2MatMul = [numFormats]tileSet{
+	formatF32: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF32AVX2r1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileF32AVX2r1p2}}},
+		{panels: 1, tiles: []rowTile{{4, tileF32AVX2r4p1}, {2, tileF32AVX2r2p1}, {1, tileF32AVX2r1p1}}},
+	},
+	formatF16: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF16AVX2r1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileF16AVX2r1p2}}},
+		{panels: 1, tiles: []rowTile{{4, tileF16AVX2r4p1}, {2, tileF16AVX2r2p1}, {1, tileF16AVX2r1p1}}},
+	},
+	formatBF16: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX2r1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX2r1p2}}},
+		{panels: 1, tiles: []rowTile{{4, tileBF16AVX2r4p1}, {2, tileBF16AVX2r2p1}, {1, tileBF16AVX2r1p1}}},
+	},
+	formatQ8: {
+		{panels: 1, tiles: []rowTile{{4, tileQ8AVX2r4p1}, {2, tileQ8AVX2r2p1}, {1, tileQ8AVX2r1p1}}},
+	},
+	formatQ4: {
+		{panels: 1, tiles: []rowTile{{4, tileQ4AVX2r4p1}, {2, tileQ4AVX2r2p1}, {1, tileQ4AVX2r1p1}}},
+	},
+}
+
+var avx2SwiGLU = [numFormats]tileSet{
+	formatF32: {
+		{panels: 1, tiles: []rowTile{{2, swigluF32AVX2r2}, {1, swigluF32AVX2r1}}},
+	},
+	formatF16: {
+		{panels: 1, tiles: []rowTile{{2, swigluF16AVX2r2}, {1, swigluF16AVX2r1}}},
+	},
+	formatBF16: {
+		{panels: 1, tiles: []rowTile{{2, swigluBF16AVX2r2}, {1, swigluBF16AVX2r1}}},
+	},
+	formatQ8: {
+		{panels: 1, tiles: []rowTile{{2, swigluQ8AVX2r2}, {1, swigluQ8AVX2r1}}},
+	},
+	formatQ4: {
+		{panels: 1, tiles: []rowTile{{2, swigluQ4AVX2r2}, {1, swigluQ4AVX2r1}}},
+	},
+}
+
+var avx512MatMul = [numFormats]tileSet{
+	formatF32: {
+		{panels: 8, maxRows: 1, tiles: []rowTile{{1, tileF32AVX512r1p8}}},
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF32AVX512r1p4}}},
+		{panels: 2, tiles: []rowTile{{8, tileF32AVX512r8p2}, {4, tileF32AVX512r4p2}, {2, tileF32AVX512r2p2}, {1, tileF32AVX512r1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileF32AVX512r8p1}, {4, tileF32AVX512r4p1}, {2, tileF32AVX512r2p1}, {1, tileF32AVX512r1p1}}},
+	},
+	formatF16: {
+		{panels: 8, maxRows: 1, tiles: []rowTile{{1, tileF16AVX512r1p8}}},
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF16AVX512r1p4}}},
+		{panels: 2, tiles: []rowTile{{8, tileF16AVX512r8p2}, {4, tileF16AVX512r4p2}, {2, tileF16AVX512r2p2}, {1, tileF16AVX512r1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileF16AVX512r8p1}, {4, tileF16AVX512r4p1}, {2, tileF16AVX512r2p1}, {1, tileF16AVX512r1p1}}},
+	},
+	formatBF16: {
+		{panels: 8, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX512r1p8}}},
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX512r1p4}}},
+		{panels: 2, tiles: []rowTile{{8, tileBF16AVX512r8p2}, {4, tileBF16AVX512r4p2}, {2, tileBF16AVX512r2p2}, {1, tileBF16AVX512r1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileBF16AVX512r8p1}, {4, tileBF16AVX512r4p1}, {2, tileBF16AVX512r2p1}, {1, tileBF16AVX512r1p1}}},
+	},
+	formatQ8: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
+	},
+	formatQ4: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p2}}},
+		{panels: 1, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},
+	},
+}
+
+var avx512SwiGLU = [numFormats]tileSet{
+	formatF32: {
+		{panels: 1, tiles: []rowTile{{8, swigluF32AVX512r8}, {4, swigluF32AVX512r4}, {2, swigluF32AVX512r2}, {1, swigluF32AVX512r1}}},
+	},
+	formatF16: {
+		{panels: 1, tiles: []rowTile{{8, swigluF16AVX512r8}, {4, swigluF16AVX512r4}, {2, swigluF16AVX512r2}, {1, swigluF16AVX512r1}}},
+	},
+	formatBF16: {
+		{panels: 1, tiles: []rowTile{{8, swigluBF16AVX512r8}, {4, swigluBF16AVX512r4}, {2, swigluBF16AVX512r2}, {1, swigluBF16AVX512r1}}},
+	},
+	formatQ8: {
+		{panels: 1, tiles: []rowTile{{8, swigluQ8VNNIr8}, {4, swigluQ8VNNIr4}, {2, swigluQ8VNNIr2}, {1, swigluQ8VNNIr1}}},
+	},
+	formatQ4: {
+		{panels: 1, tiles: []rowTile{{8, swigluQ4VNNIr8}, {4, swigluQ4VNNIr4}, {2, swigluQ4VNNIr2}, {1, swigluQ4VNNIr1}}},
+	},
+}
