@@ -230,7 +230,8 @@ func (p *parser) parseAttrs(op Op, attr any) {
 }
 
 func (p *parser) parseAttr(op Op, attr any, seen map[string]bool) {
-	at, name := p.tok, p.ident("the name of an attribute")
+	at := p.tok
+	name := p.ident("the name of an attribute")
 	i := slices.IndexFunc(attrFields[op], func(f attrField) bool { return !f.positional && f.name == name })
 	switch {
 	case p.lineFailed():

@@ -55,6 +55,14 @@ func (f *Func) AddResult(name string, v *Value) {
 	f.ResultNames = append(f.ResultNames, name)
 }
 
+// resultName returns the name of result i; empty where it has none.
+func (f *Func) resultName(i int) string {
+	if i >= len(f.ResultNames) {
+		return ""
+	}
+	return f.ResultNames[i]
+}
+
 // NewNode returns a new node of f with one result for each type; it is not yet in the
 // order. Name is the name of the first result, further ones get suffixes.
 func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Type) *Node {

@@ -98,7 +98,8 @@ func (p *parser) source() {
 }
 
 func (p *parser) symbol() {
-	at, name := p.tok, p.ident("the name of a symbol")
+	at := p.tok
+	name := p.ident("the name of a symbol")
 	lo, hi := p.size(), p.size()
 	switch {
 	case p.bad:
@@ -187,7 +188,8 @@ func (p *parser) expr() *Expr {
 }
 
 func (p *parser) exprForm() *Expr {
-	at, name := p.tok, p.word("an expression such as m[\"name\"]")
+	at := p.tok
+	name := p.word("an expression such as m[\"name\"]")
 	isWord := at.kind == tokWord
 	switch {
 	case p.accept("["):

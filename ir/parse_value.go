@@ -36,7 +36,8 @@ func (p *parser) integer() int64 {
 
 // natural is a whole number that is not negative and fits an int.
 func (p *parser) natural() int {
-	at, n := p.tok, p.integer()
+	at := p.tok
+	n := p.integer()
 	if n < 0 || n > math.MaxInt32 {
 		p.errorAt(at, "%d is outside 0 to %d", n, math.MaxInt32)
 		return 0
@@ -46,7 +47,8 @@ func (p *parser) natural() int {
 
 // size is a number of bytes or elements.
 func (p *parser) size() int64 {
-	at, n := p.tok, p.integer()
+	at := p.tok
+	n := p.integer()
 	if n < 0 {
 		p.errorAt(at, "%d is negative", n)
 	}
@@ -58,7 +60,8 @@ func (p *parser) float() float32 {
 	if p.accept("-") {
 		sign = "-"
 	}
-	at, text := p.tok, p.ident("a number")
+	at := p.tok
+	text := p.ident("a number")
 	if text == "nan" {
 		return p.nan()
 	}
@@ -232,7 +235,8 @@ func (p *parser) dimFactor() Dim {
 	case p.tok.kind == tokWord && isDigit(p.tok.text[0]):
 		return Const(p.integer())
 	}
-	at, name := p.tok, p.ident("a dimension")
+	at := p.tok
+	name := p.ident("a dimension")
 	if (name == "min" || name == "max") && p.at("(") {
 		return p.extreme(name == "min")
 	}

@@ -67,4 +67,4 @@ func (v *Value) IsWeight() bool {
 }
 
 // String returns the value as the text form names it.
-func (v *Value) String() string { return "%" + v.Name }
+func (v *Value) String() string { return "%" + quoteName(v.Name) }

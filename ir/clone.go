@@ -1,0 +1,186 @@
+package ir
+
+import "slices"
+
+// Clone returns a deep copy of m that shares nothing with it: symbols, values and nodes
+// are new, ids and names stay.
+func (m *Module) Clone() *Module {
+	c := cloner{symbols: make(map[*Symbol]*Symbol, len(m.Symbols))}
+	n := *m
+	n.Symbols = cloneEach(m.Symbols, func(s *Symbol) *Symbol {
+		t := *s
+		c.symbols[s] = &t
+		return &t
+	})
+	n.Sources = cloneEach(m.Sources, func(s *Source) *Source { t := *s; return &t })
+	n.Weights = cloneEach(m.Weights, c.weight)
+	n.States = cloneEach(m.States, c.state)
+	n.Meta = slices.Clone(m.Meta)
+	n.Headers = slices.Clone(m.Headers)
+	n.Plan = m.Plan.clone()
+	c.m = &n
+	n.Funcs = cloneEach(m.Funcs, func(f *Func) *Func { return c.fn(f, nil) })
+	return &n
+}
+
+// cloner knows what stands for what in the copy.
+type cloner struct {
+	m       *Module
+	symbols map[*Symbol]*Symbol
+}
+
+func cloneEach[T any](s []T, clone func(T) T) []T {
+	if s == nil {
+		return nil
+	}
+	out := make([]T, len(s))
+	for i, e := range s {
+		out[i] = clone(e)
+	}
+	return out
+}
+
+func (c *cloner) weight(w *Weight) *Weight {
+	return &Weight{Name: w.Name, Type: c.typ(w.Type), Expr: w.Expr.Clone(), Place: w.Place.clone()}
+}
+
+func (c *cloner) state(s *State) *State {
+	return &State{Name: s.Name, Type: c.typ(s.Type), Place: s.Place.clone()}
+}
+
+func (c *cloner) typ(t Type) Type {
+	t.Shape = cloneEach(t.Shape, c.dim)
+	t.Strides = cloneEach(t.Strides, c.dim)
+	return t
+}
+
+// dim rebuilds a dimension that has symbols over those of the copy.
+func (c *cloner) dim(d Dim) Dim {
+	if _, ok := d.IsConst(); ok {
+		return d
+	}
+	return d.rename(func(s *Symbol) *Symbol {
+		if t := c.symbols[s]; t != nil {
+			return t
+		}
+		return s
+	})
+}
+
+// rename returns d with symbols in place of others that have the same names and bounds.
+func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
+	d.terms = slices.Clone(d.terms)
+	for i, t := range d.terms {
+		t.atoms = slices.Clone(t.atoms)
+		for j, a := range t.atoms {
+			if a.op == dimSym {
+				t.atoms[j].sym = to(a.sym)
+				continue
+			}
+			left, right := a.a.rename(to), a.b.rename(to)
+			t.atoms[j].a, t.atoms[j].b = &left, &right
+		}
+		d.terms[i] = t
+	}
+	return d
+}
+
+func (c *cloner) fn(f *Func, owner *Node) *Func {
+	g := &Func{
+		Name: f.Name, Module: c.m, Doc: f.Doc, Owner: owner, Epochs: f.Epochs, HeadBarrier: f.HeadBarrier,
+		ResultNames: slices.Clone(f.ResultNames),
+		nextValue:   f.nextValue, nextNode: f.nextNode,
+	}
+	if f.names != nil {
+		g.names = make(map[string]int, len(f.names))
+		for name, n := range f.names {
+			g.names[name] = n
+		}
+	}
+	values := make(map[*Value]*Value, f.nextValue)
+	value := func(v *Value) *Value { return values[v] }
+	add := func(v *Value, def *Node) *Value {
+		w := &Value{ID: v.ID, Name: v.Name, Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
+		values[v] = w
+		return w
+	}
+	g.Params = cloneEach(f.Params, func(v *Value) *Value { return add(v, nil) })
+	// Results first: a pass may be in the midst of reordering.
+	g.Nodes = cloneEach(f.Nodes, func(n *Node) *Node {
+		m := c.node(n, g)
+		m.Results = cloneEach(n.Results, func(v *Value) *Value { return add(v, m) })
+		return m
+	})
+	for i, n := range f.Nodes {
+		g.Nodes[i].Args = cloneEach(n.Args, value)
+	}
+	g.Results = cloneEach(f.Results, value)
+	return g
+}
+
+// node copies a node but for operands and results.
+func (c *cloner) node(n *Node, f *Func) *Node {
+	m := *n
+	m.Func = f
+	m.Attr = CloneAttr(n.Op, n.Attr)
+	c.attrDims(m.Attr)
+	m.Part.N = c.dim(n.Part.N)
+	m.Causes = cloneEach(n.Causes, Cause.clone)
+	if n.Body != nil {
+		m.Body = c.fn(n.Body, &m)
+	}
+	return &m
+}
+
+// attrDims puts the copy's symbols into attributes that hold dimensions.
+func (c *cloner) attrDims(attr any) {
+	switch a := attr.(type) {
+	case *ReshapeAttr:
+		a.Shape = cloneEach(a.Shape, c.dim)
+	case *SliceAttr:
+		a.Start, a.Len = c.dim(a.Start), c.dim(a.Len)
+	}
+}
+
+func (c Cause) clone() Cause {
+	c.Operands = slices.Clone(c.Operands)
+	return c
+}
+
+func (p *Place) clone() *Place {
+	if p == nil {
+		return nil
+	}
+	q := *p
+	return &q
+}
+
+// Clone returns a deep copy of e.
+func (e *Expr) Clone() *Expr {
+	if e == nil {
+		return nil
+	}
+	f := *e
+	f.Args = cloneEach(e.Args, (*Expr).Clone)
+	f.Data = slices.Clone(e.Data)
+	return &f
+}
+
+func (p *Plan) clone() *Plan {
+	if p == nil {
+		return nil
+	}
+	return &Plan{
+		Arenas: cloneEach(p.Arenas, func(a Arena) Arena {
+			a.Chunks, a.Setters = slices.Clone(a.Chunks), slices.Clone(a.Setters)
+			return a
+		}),
+		Funcs: cloneEach(p.Funcs, func(f FuncPlan) FuncPlan {
+			f.Splits = cloneEach(f.Splits, func(s Split) Split {
+				s.Inputs, s.Cause = slices.Clone(s.Inputs), s.Cause.clone()
+				return s
+			})
+			return f
+		}),
+	}
+}

@@ -1,0 +1,142 @@
+package ir
+
+import (
+	"strings"
+	"testing"
+)
+
+// fullText is a module with everything that the text form can hold.
+const fullText = `ggir 1
+module "story"
+after plan
+props imported,shaped
+target cpu threads=64
+option ctx=4096
+header "odd key" "two\nlines"
+source m "../model.gguf" 1068640 0ab12e
+source "odd name" "x" 1
+symbol tokens 1 512
+symbol kv 0 4096
+meta "lm.arch" "llama"
+weight "w" : q8_0.r16[16,32] @dev0 = pack(m["w"], r16) at 0:0x0+1088
+weight "e" : f32[32] = concat(m["a"], "odd name"["b"], quantize(literal "00ff", f32), file "x")
+state "k.0" : f16[1,1,128,16] @host at 1.1:0x40+4096
+func @decode(%x: f32[tokens,32] @host at 2:0x0+128, %"p q": i32[1]) -> (logits: f32[tokens,16], i32[1]) doc="one step" epochs=3 {
+  %w = weight "w" : q8_0.r16[16,32] @dev0
+  %n = weight "e" : f32[32] backend=cpu
+  %c = constant "0000803f" : f32[]
+  %h = rms_norm %x, %n {eps=1e-05} : f32[tokens,32] in dev0 @gpu0 split=1 part=split(0, tokens, 16) epoch=3 pos="blk.0" at 2:0x40+256 ; assign/1.wgt %w "a b" @gpu0 was "cpu" now "gpu0" ; fuse/norm-scale
+  %y = matmul %h, %w : f32[tokens,16] @cpu
+  %s = slice %y {axis=1, start=0, len=8} : f32[tokens,8 strides 16,1]
+  %o, %o.1 = foreign "MUL_MAT" %s, _, %c {source="x.txt", srcs=[0,2]} : f32[(tokens+31)/32], i32[2*((tokens+1)/2)] @"gpu 0" part=one at -, 3:0x10+4
+  %r = repeat %h, %n, %w, %w {count=2, carried=1, invariant=1} : f32[tokens,32] split=0 part=each
+  body @layer(%a: f32[tokens,32], %b: f32[32], %w: q8_0.r16[16,32]) -> f32[tokens,32] {
+    %n = rms_norm %a, %b {eps=nan} : f32[tokens,32]
+    return %n
+  }
+  return %y, %"p q"
+}
+func @empty() -> () {
+  return
+}
+plan {
+  arena host activations align=64 chunks=[4096,100] bound=4000 func="decode" setters=["%x", "%h"]
+  arena dev0 scratch align=1 chunks=[] bound=0 func="" setters=[]
+  func "decode" barriers=3 nodes=40 parts=8 {
+    split @cpu
+    split @"gpu 0" inputs=["x"] ; split/backend @cpu
+  }
+}
+`
+
+func mustParse(t *testing.T, text string) *Module {
+	t.Helper()
+	m, err := Parse("test.ggir", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestFullTextIsAFixedPoint(t *testing.T) {
+	m := mustParse(t, fullText)
+	if got := m.String(); got != fullText {
+		t.Errorf("printed:\n%s\nread:\n%s", got, fullText)
+	}
+	checkRoundTrip(t, m)
+	c := m.Clone()
+	if equal, diff := Equal(m, c); !equal {
+		t.Errorf("the clone differs: %s", diff)
+	}
+	c.Symbols[0].Max = 7
+	if m.Funcs[0].Params[0].Type.Shape[0].Upper() != 512 || c.Funcs[0].Params[0].Type.Shape[0].Upper() != 7 {
+		t.Error("the clone shares symbols")
+	}
+	checkNothingShared(t, m, mustParse(t, fullText))
+}
+
+// checkRoundTrip checks that m is printed and read back without loss.
+func checkRoundTrip(t *testing.T, m *Module) {
+	t.Helper()
+	text := m.String()
+	back, err := Parse("printed", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if equal, diff := Equal(m, back); !equal {
+		t.Errorf("reading back loses: %s\n%s", diff, text)
+	}
+	if Hash(m) != Hash(back) {
+		t.Error("hashes differ")
+	}
+}
+
+// checkNothingShared changes everything in a clone of m and expects m to stay as want is.
+func checkNothingShared(t *testing.T, m, want *Module) {
+	t.Helper()
+	c := m.Clone()
+	for _, s := range c.Symbols {
+		s.Name += "x"
+	}
+	for _, f := range c.AllFuncs() {
+		for _, n := range f.Nodes {
+			n.Pos += "x"
+			n.Args = append(n.Args[:0], nil)
+			for i := range n.Causes {
+				n.Causes[i].Rule += "x"
+			}
+			for _, r := range n.Results {
+				r.Name += "x"
+				r.Place = &Place{}
+			}
+		}
+	}
+	for _, w := range c.Weights {
+		w.Expr.Op = ExprFile
+		w.Type.Shape[0] = Const(99)
+	}
+	c.Plan.Arenas[0].Chunks[0]++
+	if equal, diff := Equal(m, want); !equal {
+		t.Errorf("changing a clone changes the original: %s", diff)
+	}
+}
+
+func TestShortForm(t *testing.T) {
+	m := mustParse(t, `func @f(%x: f32[4,32] @host) -> f32[4,16] {
+  %w = weight "w" : q8_0[16,32] @dev0
+  %y = matmul %x, %w @gpu0 ; assign/9.old ; assign/1.wgt %w now "gpu0"
+  return %y
+}`)
+	var b strings.Builder
+	if err := Print(&b, m, PrintOptions{Show: ShowBackend | ShowCause, Bare: true}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "func @f\n  %y = matmul %x, %w   @gpu0 ; 1.wgt %w\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	if w := m.Weight("w"); w == nil || w.Type.String() != "q8_0[16,32] @dev0" {
+		t.Errorf("weight %v", w)
+	}
+	checkRoundTrip(t, m)
+}
