@@ -55,6 +55,12 @@ func (f *Func) AddResult(name string, v *Value) {
 	f.ResultNames = append(f.ResultNames, name)
 }
 
+// Rename gives v another name, made unique as by NewValue.
+func (f *Func) Rename(v *Value, name string) {
+	delete(f.names, v.Name)
+	v.Name = f.uniqueName(name, v.ID)
+}
+
 // resultName returns the name of result i; empty where it has none.
 func (f *Func) resultName(i int) string {
 	if i >= len(f.ResultNames) {
