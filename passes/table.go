@@ -18,6 +18,7 @@ func init() {
 		fusePass, dcePass.As("dce-fuse"),
 		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
 		splitPass, copyPass, elideCopyPass,
+		rollPass, orderPass, partitionPass, planPass,
 	}
 	if err := checkTable(pipeline, mustPrecede); err != nil {
 		panic("passes: internal error: " + err.Error())
@@ -44,6 +45,11 @@ var mustPrecede = []Constraint{
 	{"unfuse", "split", "its pieces may run elsewhere"},
 	{"split", "copy", "a copy belongs to the inputs of a split"},
 	{"copy", "elide-copy", "copies are inserted for correctness, removed for speed"},
+	{"elide-copy", "roll", "copies are part of what repeats"},
+	{"roll", "order", "a body is ordered once"},
+	{"order", "partition", "epochs follow the order"},
+	{"order", "plan", "the order defines lifetimes"},
+	{"partition", "plan", "bytes live until the end of the epoch of their last reader"},
 }
 
 // Passes returns the pipeline in order; the slice must not be changed.

@@ -1,0 +1,275 @@
+package passes
+
+import (
+	"strconv"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// region is what lies between two barriers: accesses by buffer, and who owns what.
+type region struct {
+	bufs    *buffers
+	uses    map[*buffer][]access
+	nodes   []*ir.Node // that are divided, in order
+	classes map[*ir.Node]*class
+}
+
+func newRegion(bufs *buffers) *region {
+	return &region{bufs: bufs, uses: make(map[*buffer][]access), classes: make(map[*ir.Node]*class)}
+}
+
+func (r *region) add(list ...access) {
+	for _, a := range list {
+		b := r.bufs.of[a.value]
+		r.uses[b] = append(r.uses[b], a)
+	}
+}
+
+// clashes calls yield for each pair of an access in the region and one of the list that
+// concern the same buffer, one of them writing.
+func (r *region) clashes(list []access, yield func(before, now access) bool) {
+	for _, now := range list {
+		for _, before := range r.uses[r.bufs.of[now.value]] {
+			if (before.write || now.write) && !yield(before, now) {
+				return
+			}
+		}
+	}
+}
+
+// conflict returns the first pair of accesses with different owners.
+func (r *region) conflict(list []access) (clash [2]access, found bool) {
+	r.clashes(list, func(before, now access) bool {
+		found = !sameOwner(before, now)
+		clash = [2]access{before, now}
+		return !found
+	})
+	return clash, found
+}
+
+// trial is a region's classes with changes that are not made yet.
+type trial struct {
+	region *region
+	now    map[*ir.Node]*class
+	order  []*ir.Node // keys of now
+	joined bool       // the node's units follow those of others
+	clash  [2]access  // the first pair that was joined
+}
+
+func (t *trial) get(n *ir.Node) *class {
+	if c := t.now[n]; c != nil {
+		return c
+	}
+	return t.region.classes[n]
+}
+
+func (t *trial) set(c *class) {
+	for _, m := range c.members {
+		if t.now[m.node] == nil {
+			t.order = append(t.order, m.node)
+		}
+		t.now[m.node] = c
+	}
+}
+
+// changed returns the members of the classes that are new.
+func (t *trial) changed() []member {
+	list := make([]member, len(t.order))
+	for i, n := range t.order {
+		list[i] = t.now[n].member(n)
+	}
+	return list
+}
+
+// alone returns the trial in which n is divided as its kernel wants it.
+func (r *region) alone(n *ir.Node, ax ir.Axis) *trial {
+	t := &trial{region: r, now: make(map[*ir.Node]*class)}
+	t.set(newClass(n, ax))
+	return t
+}
+
+// join tries to divide n along ax so that every worker touches only what it owns already.
+// Where that is not possible, clash is a pair of accesses that stands against it.
+func (r *region) join(n *ir.Node, ax ir.Axis, list []access) (t *trial, clash [2]access, ok bool) {
+	t, ok = r.alone(n, ax), true
+	r.clashes(list, func(before, now access) bool {
+		if !t.link(before, now) {
+			clash, ok = [2]access{before, now}, false
+		} else if !t.joined && before.node != n {
+			t.joined, t.clash = true, [2]access{before, now}
+		}
+		return ok
+	})
+	return t, clash, ok
+}
+
+// link makes both accesses have the same owner.
+func (t *trial) link(before, now access) bool {
+	if before.granule != 0 || before.by != owners || now.by != owners || !before.span.period.Equal(now.span.period) {
+		return false
+	}
+	strides, ok := dimRatio(before.span.stride, now.span.stride)
+	if !ok {
+		return false
+	}
+	t.set(t.get(before.node).need(before.node, before.span.multiple()))
+	t.set(t.get(now.node).need(now.node, now.span.multiple()))
+	// granule*num/den*stride is the same on both sides.
+	by := strides.times(rat{before.span.num, before.span.den}).times(rat{now.span.den, now.span.num})
+	c, ok := t.get(before.node).join(before.node, t.get(now.node), now.node, by)
+	if ok {
+		t.set(c)
+	}
+	return ok
+}
+
+// adopt makes the changes of a trial.
+func (r *region) adopt(t *trial) {
+	for _, n := range t.order {
+		if r.classes[n] == nil {
+			r.nodes = append(r.nodes, n)
+		}
+		r.classes[n] = t.now[n]
+	}
+}
+
+// close writes the granules into the nodes: a barrier follows.
+func (r *region) close(c *Context) {
+	for _, n := range r.nodes {
+		cl := r.classes[n]
+		n.Part.Granule = cl.granule(n)
+		if len(cl.members) == 1 {
+			c.Cause(n, "part.split")
+			continue
+		}
+		other := cl.members[0]
+		if other.node == n {
+			other = cl.members[1]
+		}
+		own := newClass(n, cl.member(n).axis).granule(n)
+		c.CauseChange(n, "part.own", strconv.FormatInt(own, 10), strconv.FormatInt(n.Part.Granule, 10), other.node.String())
+		c.Count("owned", 1)
+	}
+}
+
+// repeat partitions the body, and decides on barriers at the head of its rounds and before
+// the repeat.
+func (w *walker) repeat(n *ir.Node) {
+	w.p.walk(n.Body)
+	e := w.p.edges(n.Body)
+	if clash, found := w.backEdge(e); found {
+		n.Body.HeadBarrier = true
+		w.p.c.Cause(n, "part.head", clash[1].value.String(), clash[0].node.String())
+		w.open.close(w.p.c)
+		w.open = newRegion(w.p.bufs)
+	} else if clash, found := w.open.conflict(e.head); found {
+		w.barrier(n, clash[0], clash[1])
+	}
+	if e.cut {
+		w.open.close(w.p.c)
+		w.open = newRegion(w.p.bufs)
+	}
+	w.open.add(e.tail...)
+}
+
+// backEdge returns a pair of accesses, of the end of a round and the beginning of the next
+// one, that conflict. Entries of a table are other bytes in every round.
+func (w *walker) backEdge(e edges) ([2]access, bool) {
+	end := newRegion(w.p.bufs)
+	for _, a := range e.tail {
+		if kind, _ := paramKind(a.value); kind != paramTable {
+			end.add(a)
+		}
+	}
+	return end.conflict(e.head)
+}
+
+// edges is what a function does before its first and after its last barrier.
+type edges struct {
+	head, tail []access
+	cut        bool // there is a barrier between them; otherwise head and tail are equal
+}
+
+// edges returns those of a function that has been partitioned.
+func (p *partitioner) edges(f *ir.Func) edges {
+	var e edges
+	var now []access
+	barrier := func() {
+		if !e.cut {
+			e.head, e.cut = now, true
+		}
+		now = nil
+	}
+	epoch := 0
+	for _, n := range f.Nodes {
+		if n.Is(ir.Leaf) || n.Is(ir.View) {
+			continue
+		}
+		if n.Epoch > epoch {
+			epoch = n.Epoch
+			barrier()
+		}
+		if n.Op != ir.OpRepeat {
+			now = append(now, finalAccesses(n, p.isPrivate)...)
+			continue
+		}
+		if n.Body.HeadBarrier {
+			barrier()
+		}
+		inner := p.edges(n.Body)
+		now = append(now, inner.head...)
+		if inner.cut {
+			barrier()
+			now = append(now, inner.tail...)
+		}
+	}
+	if e.tail = now; !e.cut {
+		e.head = now
+	}
+	return e
+}
+
+// barriers returns how many barriers a call of f runs, those of repeats counted as often
+// as they run.
+func barriers(f *ir.Func) int64 {
+	sum := int64(max(f.Epochs-1, 0))
+	if f.HeadBarrier {
+		sum++
+	}
+	for _, n := range f.Nodes {
+		if n.Body != nil {
+			sum += rounds(n) * barriers(n.Body)
+		}
+	}
+	return sum
+}
+
+// ownResults inserts copies so that every result of an entry point is a value of its own
+// that owns its bytes: not a parameter, a weight, a state, a part of a value or a value
+// that is a result already.
+func ownResults(c *Context, f *ir.Func) {
+	taken := make(map[*ir.Value]bool)
+	for i, r := range f.Results {
+		o := r.Root()
+		if o.Def != nil && !o.Def.Is(ir.Leaf) && !taken[o] && sameBytes(o, r) {
+			taken[o] = true
+			continue
+		}
+		n := copyNode(c, f, r)
+		f.Append(n)
+		c.Cause(n, "part.result", r.String())
+		f.Results[i] = n.Result()
+	}
+}
+
+// copyNode returns a node, not yet in the order, that copies v into dense bytes of its
+// own, on the backend that made v or, for a parameter or leaf, on the last one.
+func copyNode(c *Context, f *ir.Func, v *ir.Value) *ir.Node {
+	n := f.NewNode(ir.OpCopy, nil, []*ir.Value{v}, v.Name+".copy", v.Type.WithShape(v.Type.Shape...))
+	n.Backend, n.Split = c.Targets.Last().Name, 0
+	if o := v.Root(); o.Def != nil && o.Def.Backend != "" {
+		n.Backend, n.Split, n.Pos = o.Def.Backend, o.Def.Split, o.Def.Pos
+	}
+	n.Result().Type.Space = c.Targets.Get(n.Backend).Home()
+	return n
+}

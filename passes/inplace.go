@@ -1,0 +1,131 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// reuse lets results take the bytes of operands, where the op can and nothing else
+// changes: see docs/plan.md, "Buffers and in-place".
+func (p *planner) reuse() {
+	for _, s := range p.time.steps {
+		for _, arg := range s.node.Op.Info().InPlace {
+			if p.takeOver(s.node, arg) {
+				break
+			}
+		}
+	}
+}
+
+// takeOver makes the result of n the next value of the operand's buffer, if that is legal.
+func (p *planner) takeOver(n *ir.Node, arg int) bool {
+	operand, result := n.Arg(arg), n.Result()
+	if operand == nil || source(result) != nil || !sameShape(operand, result) {
+		return false
+	}
+	from, to := p.bufs.get(operand), p.bufs.get(result)
+	switch {
+	case from == to:
+		return false
+	case !p.mayShare(from, to):
+		return false
+	case !p.legal(from, to):
+		return false
+	case !p.c.Allow("plan.inplace", n):
+		return false
+	}
+	p.bufs.join(from, to)
+	p.c.Cause(n, "plan.inplace", operand.String())
+	p.c.Count("inplace", 1)
+	return true
+}
+
+// sameShape reports whether the operand names all bytes of its origin and element i of
+// the result fills exactly those of its element i.
+func sameShape(operand, result *ir.Value) bool {
+	a, b := operand.Type, result.Type
+	return a.Layout == dtype.Plain && b.Layout == dtype.Plain &&
+		a.DType.BlockBytes() == b.DType.BlockBytes() && a.DType.BlockElems() == b.DType.BlockElems() &&
+		ir.EqualDims(a.Shape, b.Shape) && a.Dense() && b.Dense() && sameBytes(origin(operand), operand)
+}
+
+// mayShare reports whether buffers are of one kind: private or not, of one space, and not
+// the caller's or the program's.
+func (p *planner) mayShare(x, y *buffer) bool {
+	cx, cy := p.class(x), p.class(y)
+	loose := func(b *buffer, c ir.Class) bool {
+		return c == ir.ClassActivations || c == ir.ClassScratch || c == ir.ClassIO && !holdsParam(b)
+	}
+	return loose(x, cx) && loose(y, cy) && (cx == ir.ClassScratch) == (cy == ir.ClassScratch) && p.space(x) == p.space(y)
+}
+
+func holdsParam(b *buffer) bool {
+	return slices.ContainsFunc(b.values, func(v *ir.Value) bool {
+		kind, _ := paramKind(v)
+		return kind == paramEntry
+	})
+}
+
+// legal reports whether the values of both buffers can live in the same bytes.
+func (p *planner) legal(x, y *buffer) bool {
+	list := p.time.eventsOf(x, y)
+	return p.readsFind(list) && (p.class(x) == ir.ClassScratch || p.noRace(list))
+}
+
+// readsFind walks the events of one buffer and checks that every read finds the version it
+// names. Versions follow each other in the order, and what the last round of a loop leaves
+// is what the first one started with, as far as the next round can tell.
+func (p *planner) readsFind(list []event) bool {
+	var now *ir.Value
+	for i, e := range list {
+		v := p.time.version(e.value)
+		if e.write {
+			if v != now && !p.onlyInPlace(list[:i], e) {
+				return false
+			}
+			now = v
+			continue
+		}
+		if now != nil && v != now {
+			return false
+		}
+		now = v
+	}
+	return true
+}
+
+// onlyInPlace reports whether the writing node reads the buffer, if it does at all, as an
+// operand that it may overwrite, and only where the same worker writes. Before are the
+// events before the write.
+func (p *planner) onlyInPlace(before []event, write event) bool {
+	for _, e := range slices.Backward(before) {
+		if e.node != write.node {
+			break
+		}
+		ok := slices.Contains(e.node.Op.Info().InPlace, e.arg) && sameShape(e.node.Args[e.arg], e.node.Result())
+		if !ok || e.node.Part.Mode != ir.PartEach && !sameOwner(e.access, write.access) {
+			return false
+		}
+	}
+	return true
+}
+
+// noRace checks that in no tick two workers access the buffer, one of them writing.
+func (p *planner) noRace(list []event) bool {
+	byTick := make(map[int][]event)
+	for _, e := range list {
+		if e.node == nil {
+			continue
+		}
+		at := p.time.shared[e.tick]
+		for _, before := range byTick[at] {
+			if (before.write || e.write) && before.node != e.node && !sameOwner(before.access, e.access) {
+				return false
+			}
+		}
+		byTick[at] = append(byTick[at], e)
+	}
+	return true
+}

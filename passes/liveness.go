@@ -1,0 +1,238 @@
+package passes
+
+import (
+	"math"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// timeline is an entry point with the bodies of its repeats laid out once, in their
+// places: see docs/plan.md, "Time".
+type timeline struct {
+	steps []step
+	loops map[*ir.Func]*loop // by body
+
+	// shared makes one of the ticks between which workers may run into each other: those
+	// at the end and the beginning of a loop without a barrier at its head.
+	shared []int
+
+	events map[*ir.Value][]event // by origin, in order
+}
+
+// step is a node at its place.
+type step struct {
+	node *ir.Node
+	tick int // how many barriers stand before it
+	loop *loop
+}
+
+// loop is a repeat on the timeline.
+type loop struct {
+	node                *ir.Node
+	outer               *loop
+	first, last         int // steps
+	firstTick, lastTick int
+}
+
+// event is an access at its place. Reads that only say that a value is still needed, at
+// the end of a loop, have no node.
+type event struct {
+	access
+	pos, tick int
+}
+
+func newTimeline(f *ir.Func) *timeline {
+	t := &timeline{loops: make(map[*ir.Func]*loop), events: make(map[*ir.Value][]event)}
+	t.lay(f, 0, nil)
+	ticks := 0
+	for _, s := range t.steps {
+		ticks = max(ticks, s.tick+1)
+	}
+	t.shareTicks(ticks)
+	for i := range t.steps {
+		t.note(i)
+	}
+	t.loopEnds()
+	for _, list := range t.events {
+		slices.SortStableFunc(list, func(a, b event) int { return a.pos - b.pos })
+	}
+	return t
+}
+
+// lay appends the steps of f, the first of which has at least the given tick, and returns
+// the tick of the last one.
+func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
+	epoch := 0
+	for _, n := range f.Nodes {
+		if n.Epoch > epoch {
+			tick += n.Epoch - epoch
+			epoch = n.Epoch
+		}
+		t.steps = append(t.steps, step{n, tick, in})
+		if n.Op != ir.OpRepeat {
+			continue
+		}
+		if n.Body.HeadBarrier {
+			tick++
+		}
+		l := &loop{node: n, outer: in, first: len(t.steps), firstTick: tick}
+		t.loops[n.Body] = l
+		tick = t.lay(n.Body, tick, l)
+		l.last, l.lastTick = len(t.steps)-1, tick
+	}
+	return tick
+}
+
+func (t *timeline) shareTicks(n int) {
+	t.shared = make([]int, n)
+	for i := range t.shared {
+		t.shared[i] = i
+	}
+	for _, s := range t.steps {
+		if l := t.loops[s.node.Body]; l != nil && !s.node.Body.HeadBarrier {
+			from, to := t.shared[l.lastTick], t.shared[l.firstTick]
+			for i, x := range t.shared {
+				if x == from {
+					t.shared[i] = to
+				}
+			}
+		}
+	}
+}
+
+// note adds the events of a step.
+func (t *timeline) note(pos int) {
+	s := t.steps[pos]
+	n := s.node
+	if n.Is(ir.Leaf) || n.Is(ir.View) || n.Op == ir.OpRepeat {
+		return
+	}
+	list := finalAccesses(n, func(*ir.Value) bool { return false })
+	if n.Part.Mode == ir.PartEach {
+		for _, r := range n.Results {
+			list = append(list, access{node: n, value: r, write: true, arg: -1})
+		}
+	}
+	for _, a := range list {
+		t.events[a.value] = append(t.events[a.value], event{a, pos, s.tick})
+	}
+}
+
+// loopEnds adds reads at the end of loops: what a body reads from outside is read again by
+// the next round, and what it leaves for the next round must still be there.
+func (t *timeline) loopEnds() {
+	for _, s := range t.steps {
+		l := t.loops[s.node.Body]
+		if l == nil {
+			continue
+		}
+		for _, r := range l.node.Body.Results {
+			t.need(origin(r), l)
+		}
+	}
+	for pos := range t.steps {
+		t.needOuter(pos)
+	}
+}
+
+// needOuter notes for what a step reads that every loop around it, inside of which the
+// value is not defined, reads it once more.
+func (t *timeline) needOuter(pos int) {
+	s := t.steps[pos]
+	for _, a := range s.node.Args {
+		if a == nil {
+			continue
+		}
+		o := origin(a)
+		for l := s.loop; l != nil && l.node.Body != o.Func; l = l.outer {
+			t.need(o, l)
+		}
+	}
+}
+
+func (t *timeline) need(v *ir.Value, l *loop) {
+	e := event{access{value: v, arg: -1}, l.last, l.lastTick}
+	if !slices.ContainsFunc(t.events[v], func(x event) bool { return x.node == nil && x.pos == e.pos }) {
+		t.events[v] = append(t.events[v], e)
+	}
+}
+
+// version returns the value whose bytes v's are before anything overwrites them: what a
+// carried parameter starts with, what the last round leaves.
+func (t *timeline) version(v *ir.Value) *ir.Value {
+	for {
+		if kind, i := paramKind(v); kind == paramCarried {
+			v = origin(v.Func.Owner.Args[i])
+			continue
+		}
+		if v.Def == nil || v.Def.Op != ir.OpRepeat {
+			return v
+		}
+		v = origin(v.Def.Body.Results[v.Index])
+	}
+}
+
+// eventsOf returns the events of all values of some buffers, in order; at one step, reads
+// come before writes.
+func (t *timeline) eventsOf(bs ...*buffer) []event {
+	var list []event
+	for _, b := range bs {
+		for _, v := range b.values {
+			list = append(list, t.events[v]...)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b event) int {
+		switch {
+		case a.pos != b.pos:
+			return a.pos - b.pos
+		case a.node == nil || b.node == nil: // the end of a loop comes after its last step
+			return boolInt(a.node == nil) - boolInt(b.node == nil)
+		}
+		return boolInt(a.write) - boolInt(b.write)
+	})
+	return list
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// interval is a range of ticks or steps, both ends included.
+type interval struct{ first, last int }
+
+func (i interval) with(at int) interval { return interval{min(i.first, at), max(i.last, at)} }
+
+var nothing = interval{math.MaxInt, -1}
+
+// ticks returns when the bytes of a buffer must be left alone by others.
+func (t *timeline) ticks(b *buffer) interval {
+	live := nothing
+	for _, e := range t.eventsOf(b) {
+		live = live.with(e.tick)
+	}
+	// Rounds that run into each other: see docs/plan.md.
+	for again := true; again; {
+		again = false
+		for _, l := range t.loops {
+			inside := live.first <= l.lastTick && live.last >= l.firstTick
+			atEdge := live.last >= l.lastTick || live.first <= l.firstTick
+			if !l.node.Body.HeadBarrier && inside && atEdge && (live.first > l.firstTick || live.last < l.lastTick) {
+				live, again = live.with(l.firstTick).with(l.lastTick), true
+			}
+		}
+	}
+	return live
+}
+
+// positions returns the steps between which a worker uses a buffer of its own.
+func (t *timeline) positions(b *buffer) interval {
+	live := nothing
+	for _, e := range t.eventsOf(b) {
+		live = live.with(e.pos)
+	}
+	return live
+}

@@ -1,0 +1,339 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// orderPass makes the order of nodes final, with fewer bytes live at once where it can.
+//
+// Before: any order that respects data. After: leaves and views stand before their first
+// reader; the other nodes in an order whose peak of live bytes is not above that of the
+// order before; the final order.
+//
+// Not earlier: bodies are ordered once, and copies have to be there. Not later: epochs and
+// lifetimes follow the order.
+//
+// A list schedule takes, among the nodes whose operands are there, the one that makes the
+// live bytes grow least, and is kept only if its peak is lower. Nodes stay in their split.
+// Whoever reads a version of a state or of a carried value runs before the next version
+// is written.
+//
+// Cost: O(nodes * ready nodes).
+var orderPass = Pass{
+	Name:     "order",
+	Doc:      "order nodes for fewer live bytes",
+	Run:      order,
+	Required: true,
+	Needs:    ir.PropShaped,
+	Gives:    ir.PropOrdered,
+	Rules: []Rule{
+		{"order.peak", "the node runs earlier than before, so that fewer bytes are live at once"},
+	},
+}
+
+func order(c *Context, m *ir.Module) error {
+	for _, f := range m.AllFuncs() {
+		g := newDataflow(f)
+		now := identity(len(g.work))
+		if c.Enabled("order.peak") {
+			now = g.better(c, now)
+		}
+		f.Nodes = g.withNames(now)
+	}
+	return nil
+}
+
+func identity(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// dataflow is what an order of the nodes with work has to respect, and what it costs.
+type dataflow struct {
+	f     *ir.Func
+	work  []*ir.Node // all but leaves and views
+	index []int      // in work, by node id
+	preds [][]int    // by index in work: what runs before
+
+	makes [][]*ir.Value // by index: the values with bytes of their own that it defines
+	reads [][]*ir.Value // by index: the values whose bytes it reads
+	uses  []int         // by value id: number of readers, results of the function counted
+}
+
+func newDataflow(f *ir.Func) *dataflow {
+	g := &dataflow{f: f, index: make([]int, f.NumNodes()), uses: make([]int, f.NumValues())}
+	for _, n := range f.Nodes {
+		g.index[n.ID] = -1
+		if !n.Is(ir.Leaf) && !n.Is(ir.View) {
+			g.index[n.ID] = len(g.work)
+			g.work = append(g.work, n)
+		}
+	}
+	g.preds = make([][]int, len(g.work))
+	for i, n := range g.work {
+		g.flow(i, n)
+	}
+	g.keepVersions()
+	g.keepCarried()
+	for _, r := range f.Results {
+		g.uses[r.Root().ID]++
+	}
+	return g
+}
+
+// flow notes the operands of a node.
+func (g *dataflow) flow(i int, n *ir.Node) {
+	var made, read []*ir.Value
+	for _, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		if v := behindViews(a); v.Def != nil && g.index[v.Def.ID] >= 0 {
+			g.preds[i] = append(g.preds[i], g.index[v.Def.ID])
+		}
+		if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(read, r) {
+			read = append(read, r)
+			g.uses[r.ID]++
+		}
+	}
+	for _, r := range n.Results {
+		if r.Root() == r {
+			made = append(made, r)
+		}
+	}
+	g.makes, g.reads = append(g.makes, made), append(g.reads, read)
+}
+
+// behindViews returns the value that v is a view of.
+func behindViews(v *ir.Value) *ir.Value {
+	for v.Def != nil && v.Def.Is(ir.View) {
+		v = v.Def.Args[0]
+	}
+	return v
+}
+
+// keepVersions lets the readers of a version run before the node that writes the next one.
+func (g *dataflow) keepVersions() {
+	readers := make(map[any][]int)
+	for i, n := range g.work {
+		for _, key := range overwrites(n) {
+			g.after(i, readers[key])
+		}
+		for _, a := range n.Args {
+			if a != nil {
+				key := versionKey(behindViews(a))
+				readers[key] = append(readers[key], i)
+			}
+		}
+	}
+}
+
+// after makes node i run after others, which stand before it.
+func (g *dataflow) after(i int, others []int) {
+	for _, j := range others {
+		if j < i {
+			g.preds[i] = append(g.preds[i], j)
+		}
+	}
+}
+
+// overwrites returns the versions after which n writes others into the same bytes.
+func overwrites(n *ir.Node) []any {
+	switch {
+	case n.Is(ir.Alias):
+		return []any{versionKey(behindViews(n.Args[n.Op.Info().AliasArg]))}
+	case n.Is(ir.WritesState):
+		var keys []any
+		for _, a := range n.Args {
+			if isLeaf(a, ir.OpState) {
+				keys = append(keys, versionKey(behindViews(a)))
+			}
+		}
+		return keys
+	}
+	return nil
+}
+
+// versionKey returns what is the same for all nodes that name the same version.
+func versionKey(v *ir.Value) any {
+	if v.Def != nil && v.Def.Op == ir.OpState {
+		return v.Def.Attr.(*ir.StateAttr).Name
+	}
+	return v
+}
+
+// keepCarried lets the readers of a carried parameter run before its next value is made,
+// which takes its bytes.
+func (g *dataflow) keepCarried() {
+	for _, p := range g.f.Params {
+		if kind, _ := paramKind(p); kind != paramCarried {
+			continue
+		}
+		next := g.f.Results[p.Index].Root()
+		if next.Def == nil || g.index[next.Def.ID] < 0 {
+			continue
+		}
+		var readers []int
+		for i, n := range g.work {
+			if slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && a.Root() == p }) {
+				readers = append(readers, i)
+			}
+		}
+		g.after(g.index[next.Def.ID], readers)
+	}
+}
+
+// memory keeps account of live bytes along an order.
+type memory struct {
+	g          *dataflow
+	left       []int // by value id: readers to come
+	live, peak int64
+}
+
+func (g *dataflow) memory() *memory { return &memory{g: g, left: slices.Clone(g.uses)} }
+
+// growth returns what running node i adds to the live bytes once it is done.
+func (m *memory) growth(i int) int64 {
+	var sum int64
+	for _, v := range m.g.makes[i] {
+		if m.left[v.ID] > 0 {
+			sum += v.Type.MaxBytes()
+		}
+	}
+	for _, v := range m.g.reads[i] {
+		if m.left[v.ID] == 1 {
+			sum -= v.Type.MaxBytes()
+		}
+	}
+	return sum
+}
+
+// run runs node i: operands and results are live together while it does.
+func (m *memory) run(i int) {
+	for _, v := range m.g.makes[i] {
+		m.live += v.Type.MaxBytes()
+	}
+	m.peak = max(m.peak, m.live)
+	for _, v := range m.g.makes[i] {
+		if m.left[v.ID] == 0 {
+			m.live -= v.Type.MaxBytes()
+		}
+	}
+	for _, v := range m.g.reads[i] {
+		if m.left[v.ID]--; m.left[v.ID] == 0 {
+			m.live -= v.Type.MaxBytes()
+		}
+	}
+}
+
+func (g *dataflow) peak(order []int) int64 {
+	m := g.memory()
+	for _, i := range order {
+		m.run(i)
+	}
+	return m.peak
+}
+
+// better returns an order with a lower peak, or the one it is given.
+func (g *dataflow) better(c *Context, now []int) []int {
+	before := g.peak(now)
+	list := g.schedule()
+	after := g.peak(list)
+	c.Count("peak.before", before)
+	if after >= before {
+		c.Count("peak.after", before)
+		return now
+	}
+	for at, i := range list {
+		if at < i && !c.Allow("order.peak", g.work[i]) {
+			return now
+		}
+	}
+	for at, i := range list {
+		if at < i {
+			c.Cause(g.work[i], "order.peak")
+		}
+	}
+	c.Count("peak.after", after)
+	return list
+}
+
+// schedule returns a list schedule: greedy, ties in the order before.
+func (g *dataflow) schedule() []int {
+	waits := make([]int, len(g.work))
+	readers := make([][]int, len(g.work))
+	for i, preds := range g.preds {
+		slices.Sort(preds)
+		for _, j := range slices.Compact(preds) {
+			readers[j] = append(readers[j], i)
+			waits[i]++
+		}
+	}
+	var ready []int
+	for i, n := range waits {
+		if n == 0 {
+			ready = append(ready, i)
+		}
+	}
+	m, list := g.memory(), make([]int, 0, len(g.work))
+	for len(ready) > 0 {
+		at := g.next(m, ready)
+		i := ready[at]
+		ready = slices.Delete(ready, at, at+1)
+		m.run(i)
+		list = append(list, i)
+		for _, j := range readers[i] {
+			if waits[j]--; waits[j] == 0 {
+				ready = append(ready, j)
+			}
+		}
+	}
+	return list
+}
+
+// next returns the index in ready of the node to run: of the first split, with the least
+// growth, the first in the order before.
+func (g *dataflow) next(m *memory, ready []int) int {
+	best := 0
+	for at := 1; at < len(ready); at++ {
+		i, j := ready[at], ready[best]
+		split := g.work[i].Split - g.work[j].Split
+		growth := m.growth(i) - m.growth(j)
+		if split < 0 || split == 0 && (growth < 0 || growth == 0 && i < j) {
+			best = at
+		}
+	}
+	return best
+}
+
+// withNames returns the nodes in the given order, with leaves and views before their first
+// readers; those that nothing reads come last.
+func (g *dataflow) withNames(order []int) []*ir.Node {
+	out := make([]*ir.Node, 0, len(g.f.Nodes))
+	done := make([]bool, g.f.NumNodes())
+	var put func(n *ir.Node)
+	put = func(n *ir.Node) {
+		if done[n.ID] {
+			return
+		}
+		done[n.ID] = true
+		for _, a := range n.Args {
+			if a != nil && a.Def != nil && (a.Def.Is(ir.Leaf) || a.Def.Is(ir.View)) {
+				put(a.Def)
+			}
+		}
+		out = append(out, n)
+	}
+	for _, i := range order {
+		put(g.work[i])
+	}
+	for _, n := range g.f.Nodes {
+		put(n)
+	}
+	return out
+}

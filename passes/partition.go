@@ -1,0 +1,373 @@
+package passes
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// partitionPass divides the nodes of CPU backends among workers and cuts functions into
+// epochs, between which all workers meet at a barrier.
+//
+// Before: the order of nodes is final, every node has a backend. After: every node with
+// work has an epoch and, on a backend with workers, a partition; bodies of repeats say
+// whether their rounds begin with a barrier; results of entry points own their bytes.
+//
+// Not earlier: where a barrier has to stand follows from the order, and a body is decided
+// once for all its rounds. Not later: plan may reuse bytes only after the barrier behind
+// their last reader.
+//
+// The walk is greedy: a node joins the epoch that is open, if its workers touch only what
+// they themselves have touched there, for every thread count and size; granules of the
+// epoch's nodes are enlarged for that while it costs less than a barrier. Otherwise a
+// barrier stands before it. Placing each barrier as late as possible gives the fewest for
+// the partition chosen. docs/plan.md has the algebra and the alternatives.
+//
+// Cost: O(nodes * accesses of an epoch).
+var partitionPass = Pass{
+	Name:     "partition",
+	Doc:      "divide nodes among workers and place barriers",
+	Run:      partition,
+	Required: true,
+	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropOrdered,
+	Gives:    ir.PropPartitioned,
+	Rules: []Rule{
+		{"part.split", "workers divide an axis of the result, in the kernel's granules"},
+		{"part.own", "workers divide it so that each goes on with what it has computed itself: no barrier is needed"},
+		{"part.each", "every worker computes it for itself: that is cheaper than waiting for another one"},
+		{"part.one", "no axis of the result can be divided"},
+		{"part.raw", "a barrier stands before it: it reads what another worker writes"},
+		{"part.war", "a barrier stands before it: it overwrites what another worker reads"},
+		{"part.waw", "a barrier stands before it: it overwrites what another worker writes"},
+		{"part.head", "each round begins with a barrier, as it uses what another worker used at the end of the round before"},
+		{"part.result", "a result that names other bytes is copied, so that the caller finds it in one piece"},
+	},
+}
+
+func partition(c *Context, m *ir.Module) error {
+	var errs []error
+	for _, f := range m.Funcs {
+		if err := canPartition(c, f); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		ownResults(c, f)
+		p := newPartitioner(c, f)
+		p.walk(f)
+		c.Count("barriers", barriers(f))
+		c.Count("private", int64(len(p.private)))
+	}
+	return errors.Join(errs...)
+}
+
+// canPartition reports what the walk cannot deal with.
+func canPartition(c *Context, f *ir.Func) error {
+	var errs []error
+	for _, n := range f.Nodes {
+		switch {
+		case n.Op == ir.OpCall:
+			errs = append(errs, fmt.Errorf("@%s: %v: functions that call others cannot be planned: write the callee's nodes in its place", f.Name, n))
+		case n.Op == ir.OpRepeat:
+			errs = append(errs, canPartition(c, n.Body), operandsFit(n))
+		case !n.Is(ir.Leaf) && !n.Is(ir.View) && c.Target(n) == nil:
+			errs = append(errs, fmt.Errorf("@%s: %v: there is no target %q: there are %s", f.Name, n, n.Backend, c.Targets.Names()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// operandsFit checks that each carried value of a repeat can stay in one place, and that
+// other operands begin where their bytes do.
+func operandsFit(n *ir.Node) error {
+	var errs []error
+	seen := make(map[*ir.Value]bool)
+	for i := range n.Attr.(*ir.RepeatAttr).Carried {
+		for _, v := range []*ir.Value{n.Args[i], n.Body.Results[i]} {
+			o := origin(v)
+			own := n.Body.Params[i] == o
+			if o.Def == nil && !own || isLeaf(o, ir.OpWeight, ir.OpConstant, ir.OpState) || seen[o] || !sameBytes(o, v) {
+				errs = append(errs, fmt.Errorf("@%s: %v: the carried value %v has no bytes of its own: insert a copy", n.Func.Name, n, v))
+			}
+			seen[o] = true
+		}
+	}
+	for i, v := range n.Args {
+		if o := origin(v); i >= n.Attr.(*ir.RepeatAttr).Carried && !sameBytes(o, v) {
+			errs = append(errs, fmt.Errorf("@%s: %v: the operand %v is a part of %v: insert a copy", n.Func.Name, n, v, o))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sameBytes reports whether v names all bytes of o, in order.
+func sameBytes(o, v *ir.Value) bool {
+	return v == o || v.Type.Dense() && o.Type.Dense() && v.Type.Bytes().Equal(o.Type.Bytes())
+}
+
+// partitioner holds what is known of an entry point and the bodies in it.
+type partitioner struct {
+	c       *Context
+	bufs    *buffers
+	shared  map[*ir.Value]bool // origins that cannot be private
+	whole   map[*ir.Value]bool // origins that some reader wants all of
+	private map[*ir.Value]bool // origins that every worker has for itself
+}
+
+func newPartitioner(c *Context, f *ir.Func) *partitioner {
+	p := &partitioner{
+		c:       c,
+		bufs:    newBuffers(f),
+		shared:  make(map[*ir.Value]bool),
+		whole:   make(map[*ir.Value]bool),
+		private: make(map[*ir.Value]bool),
+	}
+	p.lookAhead(f)
+	return p
+}
+
+// lookAhead notes what readers want of values.
+func (p *partitioner) lookAhead(f *ir.Func) {
+	for _, r := range f.Results {
+		p.shared[origin(r)] = true
+	}
+	for _, n := range f.Nodes {
+		switch {
+		case n.Is(ir.Leaf) || n.Is(ir.View):
+		case n.Op == ir.OpRepeat:
+			for _, a := range n.Args[:n.Attr.(*ir.RepeatAttr).Carried] {
+				p.shared[origin(a)] = true
+			}
+			p.lookAhead(n.Body)
+		case !p.c.Target(n).Workers:
+			for _, a := range n.Args {
+				p.share(a)
+			}
+		default:
+			p.noteWhole(n)
+		}
+	}
+}
+
+func (p *partitioner) share(v *ir.Value) {
+	if v != nil {
+		p.shared[origin(v)] = true
+	}
+}
+
+func (p *partitioner) noteWhole(n *ir.Node) {
+	axes := nodeAxes(n)
+	for i, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		if len(axes) == 0 || i >= len(axes[0].Reads) || axes[0].Reads[i].Kind == ir.ReadAll {
+			p.whole[origin(a)] = true
+		}
+	}
+	if info := n.Op.Info(); n.Is(ir.Alias) {
+		p.share(n.Args[info.AliasArg])
+	}
+}
+
+func (p *partitioner) isPrivate(v *ir.Value) bool { return p.private[v] }
+
+// walk partitions f and the bodies in it.
+func (p *partitioner) walk(f *ir.Func) {
+	w := &walker{p: p, open: newRegion(p.bufs)}
+	for _, n := range f.Nodes {
+		switch {
+		case n.Is(ir.Leaf) || n.Is(ir.View):
+		case n.Op == ir.OpRepeat:
+			w.repeat(n)
+		default:
+			w.place(n)
+		}
+		n.Epoch = w.epoch
+	}
+	w.open.close(p.c)
+	f.Epochs = w.epoch + 1
+}
+
+// walker is the state of the walk over one function.
+type walker struct {
+	p     *partitioner
+	epoch int
+	open  *region // since the last barrier
+}
+
+// barrier closes the epoch. The cause says which accesses conflict.
+func (w *walker) barrier(n *ir.Node, before, now access) {
+	w.open.close(w.p.c)
+	w.open = newRegion(w.p.bufs)
+	w.epoch++
+	w.p.c.Cause(n, hazard(before, now), now.value.String(), before.node.String())
+}
+
+func hazard(before, now access) string {
+	switch {
+	case before.write && now.write:
+		return "part.waw"
+	case before.write:
+		return "part.raw"
+	}
+	return "part.war"
+}
+
+// choice is one way to share a node.
+type choice struct {
+	rule    string
+	mode    ir.PartMode
+	ax      *ir.Axis
+	list    []access
+	trial   *trial    // the classes of the epoch with the node in it
+	clash   [2]access // what needs a barrier
+	barrier bool
+	cost    float64 // seconds
+}
+
+// place chooses how the node is shared, and whether a barrier stands before it.
+func (w *walker) place(n *ir.Node) {
+	d := w.p.c.Target(n)
+	var best *choice
+	for _, ch := range w.choices(n, d) {
+		if best == nil || ch.cost < best.cost {
+			best = &ch
+		}
+	}
+	if best.rule != "part.one" && !w.p.c.Allow(best.rule, n) {
+		best = w.one(n, d)
+	}
+	w.take(n, best)
+}
+
+// choices returns the ways to share n that are not disabled, the preferred ones first.
+func (w *walker) choices(n *ir.Node, d *target.Descriptor) []choice {
+	if !d.Workers {
+		return []choice{*w.one(n, d)}
+	}
+	var list []choice
+	whole := w.wantedWhole(n)
+	for _, ax := range nodeAxes(n) {
+		list = append(list, w.divided(n, d, ax, whole)...)
+	}
+	if w.p.c.Enabled("part.each") && w.canEach(n) {
+		if ch := w.undivided(n, d, "part.each", ir.PartEach); ch.cost-ch.barrierCost(d) <= eachLimit {
+			list = append(list, *ch)
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, *w.one(n, d))
+	}
+	return list
+}
+
+// divided returns the choices that divide n along ax: within the open epoch where that is
+// possible, and behind a barrier. Where readers want all of n, they need a barrier.
+func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax ir.Axis, whole bool) []choice {
+	var list []choice
+	later := 0.0
+	if whole {
+		later = d.Rates.Barrier
+	}
+	accs := accesses(n, ir.PartSplit, &ax, w.p.isPrivate)
+	t, clash, ok := w.open.join(n, ax, accs)
+	switch {
+	case ok && !t.joined && w.p.c.Enabled("part.split"):
+		list = append(list, choice{rule: "part.split", mode: ir.PartSplit, ax: &ax, list: accs, trial: t, cost: w.seconds(t, n) + later})
+		return list
+	case ok && t.joined && w.p.c.Enabled("part.own"):
+		list = append(list, choice{rule: "part.own", mode: ir.PartSplit, ax: &ax, list: accs, trial: t, cost: w.seconds(t, n) + later})
+		clash = t.clash
+	case ok:
+		clash = t.clash
+	}
+	if w.p.c.Enabled("part.split") && clash[0].node != nil {
+		alone := newRegion(w.p.bufs).alone(n, ax)
+		list = append(list, choice{rule: "part.split", mode: ir.PartSplit, ax: &ax, list: accs, trial: alone, clash: clash, barrier: true,
+			cost: w.seconds(alone, n) + d.Rates.Barrier + later})
+	}
+	return list
+}
+
+// undivided returns the choice that one worker or each computes all of n.
+func (w *walker) undivided(n *ir.Node, d *target.Descriptor, rule string, mode ir.PartMode) *choice {
+	ch := &choice{rule: rule, mode: mode, list: accesses(n, mode, nil, w.p.isPrivate)}
+	ch.clash, ch.barrier = w.open.conflict(ch.list)
+	ch.cost = workOf(d, n, nil).seconds(1, 1) + ch.barrierCost(d)
+	return ch
+}
+
+func (w *walker) one(n *ir.Node, d *target.Descriptor) *choice {
+	return w.undivided(n, d, "part.one", ir.PartOne)
+}
+
+func (ch *choice) barrierCost(d *target.Descriptor) float64 {
+	if ch.barrier {
+		return d.Rates.Barrier
+	}
+	return 0
+}
+
+// canEach reports whether the results of n may be private: nobody but the workers reads
+// them, and only as long as the call lasts.
+func (w *walker) canEach(n *ir.Node) bool {
+	if !n.Is(ir.Pure) || n.Is(ir.Alias) {
+		return false
+	}
+	for _, r := range n.Results {
+		if w.p.shared[r] {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) wantedWhole(n *ir.Node) bool {
+	for _, r := range n.Results {
+		if w.p.whole[r] {
+			return true
+		}
+	}
+	return false
+}
+
+// seconds predicts what n adds to the epoch: its own time, and what other nodes lose by
+// larger granules.
+func (w *walker) seconds(t *trial, n *ir.Node) float64 {
+	var sum float64
+	for _, m := range t.changed() {
+		d := w.p.c.Target(m.node)
+		workers := hint(w.p.c, d)
+		own := workOf(d, m.node, &m.axis)
+		sum += own.seconds(t.get(m.node).units(), workers)
+		if m.node != n {
+			sum -= own.seconds(t.region.classes[m.node].units(), workers)
+		}
+	}
+	return sum
+}
+
+// take makes the choice.
+func (w *walker) take(n *ir.Node, ch *choice) {
+	if ch.barrier {
+		w.barrier(n, ch.clash[0], ch.clash[1])
+	}
+	n.Part = ir.Partition{Mode: ch.mode}
+	switch ch.mode {
+	case ir.PartSplit:
+		n.Part.Axis, n.Part.N = ch.ax.Axis, n.Result().Type.Shape[ch.ax.Axis]
+		w.open.adopt(ch.trial)
+	case ir.PartEach:
+		for _, r := range n.Results {
+			w.p.private[r] = true
+		}
+	}
+	if !w.p.c.Target(n).Workers {
+		n.Part = ir.Partition{}
+	} else if ch.mode != ir.PartSplit {
+		w.p.c.Cause(n, ch.rule)
+	}
+	w.open.add(ch.list...)
+}

@@ -1,0 +1,128 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// rat is a positive rational number. It is reduced where it comes from a function.
+type rat struct{ num, den int64 }
+
+func (r rat) reduced() rat {
+	g := gcd(r.num, r.den)
+	return rat{r.num / g, r.den / g}
+}
+
+func (r rat) times(s rat) rat { return rat{r.num * s.num, r.den * s.den}.reduced() }
+
+func (r rat) inverse() rat { return rat{r.den, r.num} }
+
+// lcmRat returns the smallest number of which both are divisors.
+func lcmRat(r, s rat) rat {
+	r, s = r.reduced(), s.reduced()
+	return rat{lcm(r.num, s.num), gcd(r.den, s.den)}
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func lcm(a, b int64) int64 { return a / gcd(a, b) * b }
+
+// dimRatio returns a/b where that is the same number for all sizes.
+func dimRatio(a, b ir.Dim) (rat, bool) {
+	num, den := a.Upper(), b.Upper()
+	if num <= 0 || den <= 0 {
+		return rat{}, false
+	}
+	r := rat{num, den}.reduced()
+	return r, a.Mul(ir.Const(r.den)).Equal(b.Mul(ir.Const(r.num)))
+}
+
+// class is a set of nodes of one epoch whose units belong together: the same worker has
+// unit u of each of them. A class never changes; joining makes a new one.
+type class struct {
+	members []member
+	scale   rat // the smallest for which every granule is a multiple of its base
+}
+
+// member is a node in a class. Its granule is ratio times the class's scale.
+type member struct {
+	node  *ir.Node
+	axis  ir.Axis
+	n     ir.Dim // extent of the axis
+	base  int64  // the granule is a multiple of it
+	ratio rat
+}
+
+// newClass returns the class of a node alone.
+func newClass(n *ir.Node, ax ir.Axis) *class {
+	t := n.Result().Type
+	base := max(ax.Granule, 1)
+	if ax.Axis == t.Rank()-1 {
+		base = lcm(base, int64(t.DType.BlockElems()))
+	}
+	return classOf([]member{{n, ax, t.Shape[ax.Axis], base, rat{1, 1}}})
+}
+
+func classOf(members []member) *class {
+	c := &class{members: members}
+	for i, m := range members {
+		need := m.ratio.inverse().times(rat{m.base, 1})
+		if i == 0 {
+			c.scale = need
+		} else {
+			c.scale = lcmRat(c.scale, need)
+		}
+	}
+	return c
+}
+
+func (c *class) member(n *ir.Node) member {
+	i := slices.IndexFunc(c.members, func(m member) bool { return m.node == n })
+	return c.members[i]
+}
+
+// granule returns the granule of a member.
+func (c *class) granule(n *ir.Node) int64 { return c.scale.times(c.member(n).ratio).num }
+
+// units returns the number of units at the upper bounds; all members have the same.
+func (c *class) units() int64 {
+	m := c.members[0]
+	return m.n.CeilDiv(c.scale.times(m.ratio).num).Upper()
+}
+
+// need returns the class with the granule of one member a multiple of base.
+func (c *class) need(n *ir.Node, base int64) *class {
+	if c.granule(n)%base == 0 {
+		return c
+	}
+	members := slices.Clone(c.members)
+	for i := range members {
+		if members[i].node == n {
+			members[i].base = lcm(members[i].base, base)
+		}
+	}
+	return classOf(members)
+}
+
+// join returns the class of all members of both, where b's granule is by times that of a.
+// They may be the same class; then ok says whether it already is so.
+func (c *class) join(a *ir.Node, d *class, b *ir.Node, by rat) (joined *class, ok bool) {
+	want := c.member(a).ratio.times(by)
+	have := d.member(b).ratio
+	if c == d {
+		return c, want == have
+	}
+	change := want.times(have.inverse())
+	members := slices.Clone(c.members)
+	for _, m := range d.members {
+		m.ratio = m.ratio.times(change)
+		members = append(members, m)
+	}
+	return classOf(members), true
+}

@@ -1,0 +1,156 @@
+package passes
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// eachLimit is the most seconds for which every worker may compute the same: beyond it the
+// others' memory traffic slows down whoever shares caches with them. A norm of 8192
+// numbers is predicted to take half of it.
+const eachLimit = 1e-5
+
+// payLimit is how much faster more workers have to be in order to be asked for.
+const payLimit = 1.02
+
+// work is what one execution of a node costs at the symbols' upper bounds.
+type work struct {
+	d      *target.Descriptor
+	weight dtype.DType
+	flops  float64
+	shared float64 // bytes that every worker reads
+	split  float64 // bytes that are divided among workers
+}
+
+// workOf returns the work of n when it is divided along ax; nil is not divided.
+func workOf(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
+	w := work{d: d, weight: dtype.F32}
+	for i, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		if isLeaf(a, ir.OpWeight) {
+			w.weight = a.Type.DType
+		}
+		if ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadAll {
+			w.shared += float64(a.Type.MaxBytes())
+		}
+	}
+	if cost := n.Op.Info().Cost; cost != nil {
+		c := cost(n)
+		read := float64(c.Read.Upper())
+		w.flops = float64(c.FLOPs.Upper())
+		w.shared = min(w.shared, read)
+		w.split = read - w.shared + float64(c.Written.Upper())
+	}
+	return w
+}
+
+// seconds predicts the time with units of equal size, shared by workers workers: the one
+// that has most units counts, and each reads what is shared.
+func (w work) seconds(units int64, workers int) float64 {
+	r := w.d.Rates
+	rate := r.FLOPs
+	if w.weight.IsQuantized() {
+		rate = r.QuantOps
+	}
+	busy := parallel(units, workers)
+	bandwidth := r.WorkerBW * busy
+	if r.Bandwidth > 0 {
+		bandwidth = min(bandwidth, r.Bandwidth)
+	}
+	return r.Launch + max(ratio(w.flops, rate*busy), ratio(w.split, bandwidth)) + ratio(w.shared, r.WorkerBW)
+}
+
+// parallel returns how many workers' worth of progress units make: units over the most
+// that one worker has.
+func parallel(units int64, workers int) float64 {
+	if units <= 1 || workers <= 1 {
+		return 1
+	}
+	most := (units + int64(workers) - 1) / int64(workers)
+	return float64(units) / float64(most)
+}
+
+// ratio is a/b, and 0 for a rate that is not known.
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
+}
+
+// hint returns the workers that the cost model reckons with.
+func hint(c *Context, d *target.Descriptor) int {
+	h := max(d.Hint, 1)
+	if c.Options.Threads > 0 {
+		h = min(h, c.Options.Threads)
+	}
+	return h
+}
+
+// threadBound returns the most workers that the program may use.
+func threadBound(c *Context, d *target.Descriptor) int {
+	if c.Options.Threads > 0 {
+		return min(c.Options.Threads, max(d.Threads, 1))
+	}
+	return max(d.Threads, 1)
+}
+
+// maxParts returns the smallest number of workers whose predicted time for f is about the
+// best; 0 where that is the bound. Only the last target's nodes are shared.
+func maxParts(c *Context, f *ir.Func) int64 {
+	d := c.Targets.Last()
+	bound := threadBound(c, d)
+	best, at := 0.0, 1
+	for workers := 1; workers <= bound; workers++ {
+		t := predict(c, f, workers)
+		if workers == 1 || t*payLimit < best {
+			best, at = t, workers
+		}
+	}
+	if at == bound {
+		return 0
+	}
+	return int64(at)
+}
+
+// predict returns the seconds that f takes with a number of workers.
+func predict(c *Context, f *ir.Func, workers int) float64 {
+	var sum float64
+	for i, n := range f.Nodes {
+		d := c.Target(n)
+		if n.Body != nil {
+			sum += float64(rounds(n)) * predict(c, n.Body, workers)
+			continue
+		}
+		if d == nil || !d.Workers {
+			continue
+		}
+		sum += nodeSeconds(d, n, workers)
+		if workers > 1 && i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
+			sum += d.Rates.Barrier
+		}
+	}
+	if f.HeadBarrier && workers > 1 {
+		sum += c.Targets.Last().Rates.Barrier
+	}
+	return sum
+}
+
+func nodeSeconds(d *target.Descriptor, n *ir.Node, workers int) float64 {
+	if n.Part.Mode != ir.PartSplit {
+		return workOf(d, n, nil).seconds(1, workers)
+	}
+	units := n.Part.N.CeilDiv(n.Part.Granule).Upper()
+	return workOf(d, n, chosenAxis(n)).seconds(units, workers)
+}
+
+// rounds returns how often the body of n runs per execution of n.
+func rounds(n *ir.Node) int64 {
+	if a, ok := n.Attr.(*ir.RepeatAttr); ok {
+		return a.Count
+	}
+	return 1
+}

@@ -1,0 +1,293 @@
+package passes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/mem"
+)
+
+// planPass gives every value that owns bytes an address.
+//
+// Before: nodes have partitions and epochs. After: every such value, weight and state has
+// a place; Module.Plan has the arenas with their lower bounds, and figures per entry point.
+//
+// Not earlier: bytes live until the barrier behind their last reader. Not later: nothing
+// follows but the proof.
+//
+// Bytes that may be shared in time are one buffer; results take the bytes of operands
+// where nothing can tell the difference. Buffers are packed per arena: greedily, then by a
+// search up to the lower bound or the budget of steps (package mem). docs/plan.md says why
+// this is right in the presence of threads and loops.
+//
+// Cost: O(nodes * uses of a buffer), and the search.
+var planPass = Pass{
+	Name:     "plan",
+	Doc:      "give every value an address",
+	Run:      plan,
+	Required: true,
+	Needs:    ir.PropPartitioned,
+	Gives:    ir.PropPlaced,
+	Rules: []Rule{
+		{"plan.inplace", "the result takes the bytes of an operand that nothing reads any more"},
+		{"plan.carried", "a carried value stays in one place through all rounds"},
+	},
+	Flags: planFlags{},
+}
+
+// planFlags are switches for experiments.
+type planFlags struct {
+	Greedy bool `debug:"greedy,do not search for a better packing"`
+}
+
+func plan(c *Context, m *ir.Module) error {
+	a := &arenas{c: c, m: m}
+	errs := []error{a.placeLeaves()}
+	m.Plan = &ir.Plan{}
+	for _, f := range m.Funcs {
+		p := newPlanner(c, f, a)
+		p.reuse()
+		errs = append(errs, p.place())
+		m.Plan.Funcs = append(m.Plan.Funcs, p.figures())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	a.finish()
+	return a.checkBudgets()
+}
+
+// planner plans one entry point.
+type planner struct {
+	c      *Context
+	f      *ir.Func
+	arenas *arenas
+	bufs   *buffers
+	time   *timeline
+}
+
+func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
+	p := &planner{c: c, f: f, arenas: a, bufs: newBuffers(f), time: newTimeline(f)}
+	for _, s := range p.time.steps {
+		if s.node.Op == ir.OpRepeat && len(s.node.Results) > 0 {
+			c.Cause(s.node, "plan.carried", s.node.Result().String())
+		}
+	}
+	return p
+}
+
+// class returns where a buffer belongs.
+func (p *planner) class(b *buffer) ir.Class {
+	class := ir.ClassActivations
+	for _, v := range b.values {
+		kind, _ := paramKind(v)
+		switch {
+		case isLeaf(v, ir.OpWeight, ir.OpConstant):
+			return ir.ClassWeights
+		case isLeaf(v, ir.OpState):
+			return ir.ClassState
+		case kind == paramEntry || p.isResult(v):
+			class = ir.ClassIO
+		case v.Def != nil && v.Def.Part.Mode == ir.PartEach:
+			class = ir.ClassScratch
+		}
+	}
+	return class
+}
+
+func (p *planner) isResult(v *ir.Value) bool {
+	return slices.ContainsFunc(p.f.Results, func(r *ir.Value) bool { return origin(r) == v })
+}
+
+// space returns the memory space of a buffer.
+func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.values[0].Type) }
+
+// item is a buffer to be packed.
+type item struct {
+	buf  *buffer
+	live interval
+	size int64 // bytes at the bounds, rounded up to the alignment
+}
+
+// place packs the buffers of the entry point and writes the addresses.
+func (p *planner) place() error {
+	groups := make(map[arenaKey][]item)
+	var keys []arenaKey
+	for _, b := range p.bufs.all() {
+		key := arenaKey{p.space(b), p.class(b)}
+		if key.class == ir.ClassWeights || key.class == ir.ClassState {
+			continue
+		}
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], item{b, p.live(b, key.class), p.size(b)})
+	}
+	var errs []error
+	for _, key := range keys {
+		errs = append(errs, p.pack(key, groups[key]))
+	}
+	p.placeBodies()
+	return errors.Join(errs...)
+}
+
+// live returns the buffer's interval on its class's axis of time. Inputs and outputs are
+// the caller's for the whole call.
+func (p *planner) live(b *buffer, class ir.Class) interval {
+	switch class {
+	case ir.ClassIO:
+		return interval{0, 0}
+	case ir.ClassScratch:
+		return p.time.positions(b)
+	}
+	return p.time.ticks(b)
+}
+
+func (p *planner) size(b *buffer) int64 {
+	var n int64
+	for _, v := range b.values {
+		n = max(n, v.Type.MaxBytes())
+	}
+	return n
+}
+
+// pack solves one arena of the entry point.
+func (p *planner) pack(key arenaKey, items []item) error {
+	arena := p.arenas.get(key)
+	prob := mem.Problem{}
+	for _, it := range items {
+		if it.live == nothing {
+			it.live = interval{0, 0} // a parameter that nothing reads
+		}
+		prob.Buffers = append(prob.Buffers, mem.Buffer{
+			ID:    it.buf.values[0].Name,
+			Lower: int64(it.live.first),
+			Upper: int64(it.live.last) + 1,
+			Size:  alignUp(it.size, arena.Align),
+			Align: arena.Align,
+		})
+	}
+	places, stats, err := packChunks(p.c, prob, p.arenas.limit(key.space), p.steps())
+	if err != nil {
+		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, key.class, key.space, err)
+	}
+	p.c.Count("steps", stats.Steps)
+	p.c.Count("above-bound", boolInt64(places.height > stats.Bound))
+	for i, it := range items {
+		p.assign(it.buf, ir.Place{Arena: p.arenas.index(key), Chunk: places.chunk[i], Offset: places.offset[i]})
+	}
+	p.arenas.grow(key, places.chunks)
+	p.arenas.bound(key, p.f, stats.Bound, p.names(items, stats.Setters))
+	return nil
+}
+
+func (p *planner) steps() int64 {
+	if Flags[planFlags](p.c).Greedy {
+		return -1
+	}
+	return int64(p.c.Options.PlanSteps)
+}
+
+// names returns the names of the values that set a bound.
+func (p *planner) names(items []item, setters []int) []string {
+	var list []string
+	for _, i := range setters {
+		list = append(list, qualified(p.f, items[i].buf.values[0]))
+	}
+	return list
+}
+
+// qualified names a value within an entry point: those of bodies with their function.
+func qualified(f *ir.Func, v *ir.Value) string {
+	if v.Func == f {
+		return v.Name
+	}
+	return v.Func.Name + "." + v.Name
+}
+
+// assign gives every value of a buffer its place.
+func (p *planner) assign(b *buffer, at ir.Place) {
+	for _, v := range b.values {
+		place := at
+		place.Bytes = v.Type.MaxBytes()
+		v.Place = &place
+	}
+}
+
+// placeBodies gives the parameters of bodies that stand for values of the function around
+// them the place of those, outer bodies first.
+func (p *planner) placeBodies() {
+	for _, s := range p.time.steps {
+		if s.node.Op != ir.OpRepeat {
+			continue
+		}
+		for _, v := range s.node.Body.Params {
+			kind, i := paramKind(v)
+			if kind == paramInvariant || kind == paramTable {
+				v.Place = viewPlace(s.node.Args[i])
+			}
+		}
+	}
+}
+
+// viewPlace returns the place of a value that begins where its origin does, of its own
+// size.
+func viewPlace(v *ir.Value) *ir.Place {
+	place := *origin(v).Place
+	place.Bytes = v.Type.MaxBytes()
+	return &place
+}
+
+// figures returns what the plan says about the entry point as a whole.
+func (p *planner) figures() ir.FuncPlan {
+	return ir.FuncPlan{
+		Func:     p.f.Name,
+		Splits:   splitsOf(p.f),
+		Barriers: barriers(p.f),
+		Nodes:    nodesRun(p.f),
+		MaxParts: maxParts(p.c, p.f),
+	}
+}
+
+// splitsOf returns the splits of an entry point. A split's cause is the one that began it,
+// its inputs are what its copies bring from other spaces.
+func splitsOf(f *ir.Func) []ir.Split {
+	var list []ir.Split
+	for _, n := range f.Nodes {
+		if n.Split < 0 || n.Backend == "" {
+			continue
+		}
+		if n.Split >= len(list) {
+			list = append(list, make([]ir.Split, n.Split+1-len(list))...)
+		}
+		s := &list[n.Split]
+		s.Backend = n.Backend
+		for _, c := range n.Causes {
+			if c.Pass == splitPass.Name && s.Cause.Rule == "" {
+				s.Cause = c
+			}
+		}
+		if n.Op == ir.OpCopy && n.Args[0].Type.Space != n.Result().Type.Space {
+			s.Inputs = append(s.Inputs, n.Args[0].Name)
+		}
+	}
+	return list
+}
+
+// nodesRun returns how many nodes with work a call of f runs.
+func nodesRun(f *ir.Func) int64 {
+	var sum int64
+	for _, n := range f.Nodes {
+		switch {
+		case n.Body != nil:
+			sum += rounds(n) * nodesRun(n.Body)
+		case !n.Is(ir.Leaf) && !n.Is(ir.View):
+			sum++
+		}
+	}
+	return sum
+}
+
+func boolInt64(b bool) int64 { return int64(boolInt(b)) }

@@ -1,0 +1,235 @@
+package passes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/mem"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// arenaKey names an arena.
+type arenaKey struct {
+	space string
+	class ir.Class
+}
+
+// arenas are those of the whole module, while they grow. Entry points share them: each
+// begins at 0, and the largest counts.
+type arenas struct {
+	c    *Context
+	m    *ir.Module
+	keys []arenaKey
+	list []ir.Arena
+}
+
+func (a *arenas) index(key arenaKey) int {
+	if i := slices.Index(a.keys, key); i >= 0 {
+		return i
+	}
+	a.keys = append(a.keys, key)
+	a.list = append(a.list, ir.Arena{Space: key.space, Class: key.class, Align: max(a.c.Targets.Space(key.space).Align, 1)})
+	return len(a.keys) - 1
+}
+
+func (a *arenas) get(key arenaKey) *ir.Arena { return &a.list[a.index(key)] }
+
+// spaceOf returns the space of a type; the host's where none was chosen.
+func (a *arenas) spaceOf(t ir.Type) string { return cmp.Or(t.Space, target.Host) }
+
+// limit returns the largest allocation of a space in bytes; 0 is none.
+func (a *arenas) limit(space string) int64 { return a.c.Targets.Space(space).MaxAlloc }
+
+// grow makes the arena large enough for chunks of these sizes.
+func (a *arenas) grow(key arenaKey, chunks []int64) {
+	arena := a.get(key)
+	for i, n := range chunks {
+		if i == len(arena.Chunks) {
+			arena.Chunks = append(arena.Chunks, 0)
+		}
+		arena.Chunks[i] = max(arena.Chunks[i], n)
+	}
+}
+
+// bound notes an entry point's lower bound; the largest counts.
+func (a *arenas) bound(key arenaKey, f *ir.Func, bytes int64, setters []string) {
+	if arena := a.get(key); bytes > arena.Bound {
+		arena.Bound, arena.BoundFunc, arena.Setters = bytes, f.Name, setters
+	}
+}
+
+// finish puts the arenas into the plan, ordered by space, in the order of the targets, and
+// class.
+func (a *arenas) finish() {
+	spaces := a.c.Targets.Spaces()
+	rank := func(key arenaKey) int {
+		return slices.IndexFunc(spaces, func(s target.Space) bool { return s.Name == key.space })
+	}
+	order := make([]int, len(a.keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		x, y := a.keys[i], a.keys[j]
+		return cmp.Or(rank(x)-rank(y), cmp.Compare(x.space, y.space), int(x.class)-int(y.class))
+	})
+	moved := make([]int, len(order))
+	for to, from := range order {
+		moved[from] = to
+		a.m.Plan.Arenas = append(a.m.Plan.Arenas, a.list[from])
+	}
+	a.eachPlace(func(p *ir.Place) { p.Arena = moved[p.Arena] })
+	for i, arena := range a.m.Plan.Arenas {
+		a.c.Count("bytes."+arena.Space+"."+arena.Class.String(), a.m.Plan.Arenas[i].Bytes())
+	}
+}
+
+func (a *arenas) eachPlace(do func(*ir.Place)) {
+	visit := func(p *ir.Place) {
+		if p != nil {
+			do(p)
+		}
+	}
+	for _, w := range a.m.Weights {
+		visit(w.Place)
+	}
+	for _, s := range a.m.States {
+		visit(s.Place)
+	}
+	for _, f := range a.m.AllFuncs() {
+		for _, v := range f.Params {
+			visit(v.Place)
+		}
+		for _, n := range f.Nodes {
+			for _, v := range n.Results {
+				visit(v.Place)
+			}
+		}
+	}
+}
+
+// BudgetError says that a plan needs more memory than the user allows.
+type BudgetError struct {
+	Name        string // of the space or backend
+	Need, Limit int64  // bytes
+	Arenas      []ir.Arena
+}
+
+// Error names the arenas that need most.
+func (e *BudgetError) Error() string {
+	text := fmt.Sprintf("%s needs %d bytes, and --max-memory allows %d:", e.Name, e.Need, e.Limit)
+	for _, a := range e.Arenas {
+		text += fmt.Sprintf(" %s %d,", a.Class, a.Bytes())
+	}
+	return text[:len(text)-1] + ": lower --ctx or --batch, quantize, or allow more"
+}
+
+// checkBudgets compares the arenas of each space with the limits of the options, which
+// name spaces or backends.
+func (a *arenas) checkBudgets() error {
+	names := make([]string, 0, len(a.c.Options.MaxMemory))
+	for name := range a.c.Options.MaxMemory {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var errs []error
+	for _, name := range names {
+		space := name
+		if d := a.c.Targets.Get(name); d != nil {
+			space = d.Home()
+		}
+		e := &BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name]}
+		for _, arena := range a.m.Plan.Arenas {
+			if arena.Space == space {
+				e.Need += arena.Bytes()
+				e.Arenas = append(e.Arenas, arena)
+			}
+		}
+		if e.Need > e.Limit {
+			errs = append(errs, e)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// packing is where buffers lie: a chunk and an offset each.
+type packing struct {
+	chunk  []int
+	offset []int64
+	chunks []int64 // sizes
+	height int64   // sum of the sizes
+}
+
+// packChunks packs buffers into one chunk, or, where that would be larger than limit
+// (0 is none), into several.
+func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Stats, error) {
+	out := packing{chunk: make([]int, len(p.Buffers)), offset: make([]int64, len(p.Buffers))}
+	s, stats, err := mem.Solve(c.Ctx, p, mem.Options{MaxSteps: steps})
+	if err != nil {
+		return out, stats, err
+	}
+	if limit == 0 || s.Height <= limit {
+		out.offset, out.chunks, out.height = s.Offsets, []int64{s.Height}, s.Height
+		return out, stats, nil
+	}
+	for _, b := range p.Buffers {
+		if b.Size > limit {
+			err = errors.Join(err, fmt.Errorf("%q needs %d bytes, and the largest allocation is %d", b.ID, b.Size, limit))
+		}
+	}
+	if err == nil {
+		out.fill(p, limit)
+	}
+	return out, stats, err
+}
+
+// fill places the largest buffers first, each at the lowest free offset of the first chunk
+// that has room.
+func (out *packing) fill(p mem.Problem, limit int64) {
+	order := make([]int, len(p.Buffers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Buffers[j].Size, p.Buffers[i].Size) })
+	for k, i := range order {
+		for chunk := 0; ; chunk++ {
+			offset := out.lowest(p, order[:k], i, chunk)
+			if offset+p.Buffers[i].Size <= limit {
+				out.chunk[i], out.offset[i] = chunk, offset
+				break
+			}
+		}
+		for out.chunk[i] >= len(out.chunks) {
+			out.chunks = append(out.chunks, 0)
+		}
+		end := out.offset[i] + p.Buffers[i].Size
+		out.height += max(0, end-out.chunks[out.chunk[i]])
+		out.chunks[out.chunk[i]] = max(out.chunks[out.chunk[i]], end)
+	}
+}
+
+// lowest returns the lowest offset in a chunk where buffer i meets none of those placed.
+func (out *packing) lowest(p mem.Problem, placed []int, i, chunk int) int64 {
+	b := p.Buffers[i]
+	var meets []int
+	for _, j := range placed {
+		if c := p.Buffers[j]; out.chunk[j] == chunk && b.Lower < c.Upper && c.Lower < b.Upper {
+			meets = append(meets, j)
+		}
+	}
+	slices.SortFunc(meets, func(x, y int) int { return cmp.Compare(out.offset[x], out.offset[y]) })
+	var at int64
+	for _, j := range meets {
+		if at+b.Size <= out.offset[j] {
+			break
+		}
+		at = max(at, out.offset[j]+p.Buffers[j].Size)
+	}
+	return at
+}
+
+// alignUp rounds n up to a multiple of align.
+func alignUp(n, align int64) int64 { return (n + align - 1) / align * align }

@@ -1,0 +1,147 @@
+package passes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// rollPass makes one repeat node of nodes that repeat, such as the layers of a model.
+//
+// Before: straight-line functions, splits and copies included. After: no value means
+// anything else; consecutive groups of nodes that are equal in ops, attributes, types,
+// backends and data flow are a repeat whose body is the first of them. Weights and states
+// that differ from group to group are tables; what a group takes over from the one before
+// is carried; all else that comes from outside is invariant.
+//
+// Not earlier: what assign, pack and copy decide is part of being equal. Not later: order,
+// partition and plan decide a body once.
+//
+// Candidates for the length of a group are the commonest distances between equal nodes;
+// for each, runs of equal nodes at that distance are found in linear time and the data
+// flow is compared group by group. The longest repetition is rolled first. A first or
+// last group that differs stays as it is. States must belong to one group each.
+//
+// Where a carried value cannot stay in one place, a copy is inserted, before the loop or
+// at the end of the body.
+//
+// Cost: O(nodes * length of a group) for each repeat made.
+var rollPass = Pass{
+	Name:  "roll",
+	Doc:   "make repeats of equal layers",
+	Run:   roll,
+	Needs: ir.PropShaped,
+	Gives: ir.PropRolled,
+	Rules: []Rule{
+		{"roll.repeat", "groups of equal nodes follow each other"},
+		{"roll.init", "a carried value starts with bytes that others need: it starts with a copy"},
+		{"roll.next", "a carried value is needed while its next one is made: that is copied at the end"},
+	},
+}
+
+// maxRepeats bounds the repeats made of one function.
+const maxRepeats = 16
+
+func roll(c *Context, m *ir.Module) error {
+	for _, f := range m.Funcs {
+		for range maxRepeats {
+			r := findRepeat(f)
+			if r == nil || !c.Allow("roll.repeat", r.groups[0][0]) {
+				break
+			}
+			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))
+			c.Cause(n, "roll.repeat", fmt.Sprintf("%d nodes", len(r.groups[0])))
+			c.Count("repeats", 1)
+			c.Count("nodes", int64(len(r.groups)-1)*int64(len(r.groups[0])))
+		}
+	}
+	return nil
+}
+
+func loops(f *ir.Func) int {
+	count := 0
+	for _, n := range f.Nodes {
+		if n.Op == ir.OpRepeat {
+			count++
+		}
+	}
+	return count
+}
+
+// sequence is a function's nodes without the leaves, with a number for each that is the
+// same for nodes that can be in the same place of two groups, data flow apart.
+type sequence struct {
+	f     *ir.Func
+	nodes []*ir.Node
+	index []int // in nodes, by node id; -1 for leaves
+	key   []int
+	uses  [][]*ir.Node // by value id
+	first map[string]*ir.Value
+}
+
+func newSequence(f *ir.Func) *sequence {
+	s := &sequence{f: f, index: make([]int, f.NumNodes()), uses: ir.Uses(f), first: make(map[string]*ir.Value)}
+	keys := make(map[string]int)
+	for _, n := range f.Nodes {
+		s.index[n.ID] = -1
+		if n.Is(ir.Leaf) {
+			if name := leafKey(n.Result()); s.first[name] == nil {
+				s.first[name] = n.Result()
+			}
+			continue
+		}
+		s.index[n.ID] = len(s.nodes)
+		text := groupKey(n)
+		if _, known := keys[text]; !known || n.Body != nil {
+			keys[text] = len(keys)
+		}
+		s.nodes = append(s.nodes, n)
+		s.key = append(s.key, keys[text])
+	}
+	return s
+}
+
+// groupKey says in text what has to be equal in two nodes.
+func groupKey(n *ir.Node) string {
+	var b strings.Builder
+	positional, braces := ir.AttrText(n)
+	fmt.Fprintf(&b, "%v|%s|%s|%s|%d", n.Op, positional, braces, n.Backend, n.Split)
+	for _, a := range n.Args {
+		switch {
+		case a == nil:
+			b.WriteString("|-")
+		case a.Def != nil && a.Def.Is(ir.Leaf):
+			fmt.Fprintf(&b, "|%v:%v@%s", a.Def.Op, a.Type, a.Type.Space)
+		default:
+			fmt.Fprintf(&b, "|:%v@%s", a.Type, a.Type.Space)
+		}
+	}
+	for _, r := range n.Results {
+		fmt.Fprintf(&b, "|%v@%s", r.Type, r.Type.Space)
+	}
+	return b.String()
+}
+
+// leafKey returns what is the same for leaf nodes that name the same bytes.
+func leafKey(v *ir.Value) string {
+	positional, _ := ir.AttrText(v.Def)
+	return fmt.Sprintf("%v %s %v", v.Def.Op, positional, v.Type)
+}
+
+// leaf returns the first value that names the same weight, state or constant as v; nil
+// where v is no leaf.
+func (s *sequence) leaf(v *ir.Value) *ir.Value {
+	if v == nil || v.Def == nil || !v.Def.Is(ir.Leaf) {
+		return nil
+	}
+	return s.first[leafKey(v)]
+}
+
+// at returns where v is defined in the sequence; -1 for parameters and leaves.
+func (s *sequence) at(v *ir.Value) int {
+	if v == nil || v.Def == nil {
+		return -1
+	}
+	return s.index[v.Def.ID]
+}

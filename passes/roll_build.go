@@ -1,0 +1,258 @@
+package passes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// roller turns a repetition into a repeat.
+type roller struct {
+	*repetition
+	c    *Context
+	f    *ir.Func
+	body *ir.Func
+	node *ir.Node // the repeat
+
+	params map[sourceKind][]*ir.Value // of the body, by what they stand for
+	nodes  []*ir.Node                 // of the body, by place in the group
+	leaves map[*ir.Value]*ir.Value    // moved into the body
+}
+
+// build replaces the groups by a repeat and returns it.
+func (r *repetition) build(c *Context, name string) *ir.Node {
+	b := &roller{
+		repetition: r,
+		c:          c,
+		f:          r.s.f,
+		body:       r.s.f.Module.NewBody(name),
+		params:     make(map[sourceKind][]*ir.Value),
+		leaves:     make(map[*ir.Value]*ir.Value),
+	}
+	args := b.operands()
+	b.fillBody()
+	b.replace(args)
+	return b.node
+}
+
+// operands adds the body's parameters and returns what the repeat passes for them.
+func (b *roller) operands() []*ir.Value {
+	var args []*ir.Value
+	add := func(kind sourceKind, name string, v *ir.Value) {
+		p := b.body.AddParam(name, v.Type)
+		b.params[kind] = append(b.params[kind], p)
+	}
+	for _, c := range b.carried {
+		add(fromCarried, c.init.Name, c.init)
+		args = append(args, b.fresh(c))
+	}
+	for _, v := range b.fixed {
+		add(fromInvariant, v.Name, v)
+		args = append(args, b.whole(v))
+	}
+	for _, t := range b.tables {
+		add(fromTable, tableName(t), t[0])
+		args = append(args, t...)
+	}
+	return args
+}
+
+// tableName returns what the names of a table's first two entries have in common behind
+// the number of the layer, such as attn_q.weight.
+func tableName(t []*ir.Value) string {
+	a, b := t[0].Name, t[1].Name
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	if name := strings.TrimLeft(a[len(a)-n:], "._"); name != "" {
+		return name
+	}
+	return a
+}
+
+// fresh returns the value that a carried one starts with: a copy where others need the
+// bytes.
+func (b *roller) fresh(c carried) *ir.Value {
+	v := c.init
+	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.onlyStarts(v) {
+		return v
+	}
+	return b.copied(v, "roll.init")
+}
+
+// onlyStarts reports whether, from the first group on, v is read as the start of one
+// carried value only.
+func (b *roller) onlyStarts(v *ir.Value) bool {
+	starts := 0
+	for _, c := range b.carried {
+		if c.init.Root() == v {
+			starts++
+		}
+	}
+	if starts != 1 || slices.ContainsFunc(b.f.Results, func(r *ir.Value) bool { return r.Root() == v }) {
+		return false
+	}
+	for i, n := range b.s.nodes[b.start:] {
+		for arg, a := range n.Args {
+			if a == nil || a.Root() != v {
+				continue
+			}
+			in := i < len(b.groups[0])
+			if !in || b.sites[site{i, arg}].kind != fromCarried {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// whole returns an invariant operand: a copy where v is a part of a value.
+func (b *roller) whole(v *ir.Value) *ir.Value {
+	if sameBytes(v.Root(), v) {
+		return v
+	}
+	return b.copied(v, "roll.init")
+}
+
+// copied returns a copy of v, made before the repeat.
+func (b *roller) copied(v *ir.Value, rule string) *ir.Value {
+	n := copyNode(b.c, b.f, v)
+	first := b.groups[0][0]
+	if first.Backend != "" {
+		n.Backend = first.Backend
+	}
+	n.Split, n.Pos = first.Split, first.Pos
+	b.c.Cause(n, rule, v.String())
+	b.f.InsertBefore(first, n)
+	return n.Result()
+}
+
+// fillBody copies the first group into the body.
+func (b *roller) fillBody() {
+	for j, n := range b.groups[0] {
+		args := make([]*ir.Value, len(n.Args))
+		for arg, v := range n.Args {
+			args[arg] = b.operand(site{j, arg}, v)
+		}
+		b.nodes = append(b.nodes, b.body.Append(cloneNode(b.body, n, args)))
+	}
+	for i, c := range b.carried {
+		b.body.AddResult(b.params[fromCarried][i].Name, b.next(i, c))
+	}
+}
+
+// cloneNode returns a node of f that is like n but for its operands.
+func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
+	m := f.NewNode(n.Op, ir.CloneAttr(n.Op, n.Attr), args, "")
+	for i, r := range n.Results {
+		v := f.NewValue(r.Name, r.Type)
+		v.Def, v.Index = m, i
+		m.Results = append(m.Results, v)
+	}
+	m.Pos, m.Backend, m.Split = n.Pos, n.Backend, n.Split
+	m.Causes = slices.Clone(n.Causes)
+	return m
+}
+
+func (b *roller) operand(at site, v *ir.Value) *ir.Value {
+	src := b.sites[at]
+	switch src.kind {
+	case fromNothing:
+		return nil
+	case fromGroup:
+		return b.nodes[src.index].Results[v.Index]
+	case fromLeaf:
+		if b.leaves[src.leaf] == nil {
+			b.leaves[src.leaf] = b.body.Append(cloneNode(b.body, src.leaf.Def, nil)).Result()
+		}
+		return b.leaves[src.leaf]
+	}
+	return b.params[src.kind][src.index]
+}
+
+// next returns the body's result for a carried value: a copy where the value would be
+// overwritten while it is still needed.
+func (b *roller) next(i int, c carried) *ir.Value {
+	v := b.nodes[c.node].Results[c.result]
+	if b.canOverwrite(b.params[fromCarried][i], v) && !b.isNextAlready(v) {
+		return v
+	}
+	n := copyNode(b.c, b.body, v)
+	b.c.Cause(n, "roll.next", v.String())
+	return b.body.Append(n).Result()
+}
+
+func (b *roller) isNextAlready(v *ir.Value) bool {
+	return slices.ContainsFunc(b.body.Results, func(r *ir.Value) bool { return r.Root() == v.Root() })
+}
+
+// canOverwrite reports whether v's bytes can be those of the carried parameter: v owns
+// them, and no node from the one that makes them on reads the parameter, but for an
+// operand that this node may overwrite.
+func (b *roller) canOverwrite(param, v *ir.Value) bool {
+	root := v.Root()
+	if root.Def == nil || root.Def.Is(ir.Leaf) || isLeaf(root, ir.OpState) || !sameBytes(root, v) {
+		return false
+	}
+	for _, n := range b.body.Nodes[slices.Index(b.body.Nodes, root.Def):] {
+		for arg, a := range n.Args {
+			if a == nil || a.Root() != param || n.Is(ir.View) {
+				continue
+			}
+			if n != root.Def || !slices.Contains(n.Op.Info().InPlace, arg) || !sameShape(a, root) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// replace puts the repeat in the place of the groups.
+func (b *roller) replace(args []*ir.Value) {
+	first := b.groups[0][0]
+	attr := &ir.RepeatAttr{Count: int64(len(b.groups)), Carried: len(b.carried), Invariant: len(b.fixed)}
+	n := b.f.NewNode(ir.OpRepeat, attr, args, "")
+	n.Body, b.body.Owner, b.node = b.body, n, n
+	n.Backend, n.Split, n.Pos = backendOf(b.groups[0]), first.Split, first.Pos
+	last := b.groups[len(b.groups)-1]
+	for i, c := range b.carried {
+		old := last[c.node].Results[c.result]
+		v := b.f.NewValue("", b.body.Results[i].Type)
+		v.Name = old.Name // which is gone from the function with its node
+		v.Def, v.Index = n, i
+		n.Results = append(n.Results, v)
+	}
+	b.f.InsertBefore(last[len(last)-1], n)
+	gone := make(map[*ir.Node]bool)
+	for _, group := range b.groups {
+		for _, m := range group {
+			gone[m] = true
+		}
+	}
+	b.f.Nodes = slices.DeleteFunc(b.f.Nodes, func(m *ir.Node) bool { return gone[m] })
+	for i, c := range b.carried {
+		ir.Replace(last[c.node].Results[c.result], n.Results[i])
+	}
+	b.dropLeaves()
+}
+
+// backendOf returns the backend of the first node that has one.
+func backendOf(nodes []*ir.Node) string {
+	for _, n := range nodes {
+		if n.Backend != "" {
+			return n.Backend
+		}
+	}
+	return ""
+}
+
+// dropLeaves removes leaves that nothing reads any more: they moved into the body, or
+// named what another leaf names.
+func (b *roller) dropLeaves() {
+	uses := ir.Uses(b.f)
+	b.f.Nodes = slices.DeleteFunc(b.f.Nodes, func(n *ir.Node) bool {
+		return n.Is(ir.Leaf) && len(uses[n.Result().ID]) == 0 && !slices.Contains(b.f.Results, n.Result())
+	})
+}

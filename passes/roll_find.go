@@ -1,0 +1,333 @@
+package passes
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// maxPeriods is how many lengths of a group are tried.
+const maxPeriods = 8
+
+// findRepeat returns the repetition that saves most nodes, nil where there is none.
+func findRepeat(f *ir.Func) *repetition {
+	s := newSequence(f)
+	var best *repetition
+	for _, period := range s.periods() {
+		for _, run := range s.runs(period) {
+			if r := s.bestIn(run, period); r != nil && (best == nil || r.better(best)) {
+				best = r
+			}
+		}
+	}
+	return best
+}
+
+// periods returns likely lengths of a group, likeliest first: how far apart equal nodes
+// follow each other.
+func (s *sequence) periods() []int {
+	last := make(map[int]int)
+	count := make(map[int]int)
+	for i, k := range s.key {
+		if j, seen := last[k]; seen {
+			count[i-j]++
+		}
+		last[k] = i
+	}
+	var list []int
+	for d, n := range count {
+		if 2*n >= d { // in two groups half of the nodes may have equals within their group
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(a, b int) int { return cmp.Or(count[b]-count[a], a-b) })
+	return list[:min(len(list), maxPeriods)]
+}
+
+// runs returns the maximal ranges [from, to) of nodes in which nodes at distance period
+// are equal, where two groups or more fit.
+func (s *sequence) runs(period int) [][2]int {
+	var list [][2]int
+	from := 0
+	for i := 0; i+period <= len(s.key); i++ {
+		if i+period < len(s.key) && s.key[i] == s.key[i+period] {
+			continue
+		}
+		if i-from >= period {
+			list = append(list, [2]int{from, i + period})
+		}
+		from = i + 1
+	}
+	return list
+}
+
+// bestIn returns the best repetition in a run. All beginnings within the first group are
+// tried, as its borders are not known.
+func (s *sequence) bestIn(run [2]int, period int) *repetition {
+	var best *repetition
+	for start := run[0]; start < run[0]+period && start+2*period <= run[1]; start++ {
+		for count := (run[1] - start) / period; count >= 2; {
+			r := s.try(start, period, count)
+			if r == nil {
+				break
+			}
+			if len(r.groups) == count {
+				if best == nil || r.better(best) {
+					best = r
+				}
+				break
+			}
+			count = len(r.groups)
+		}
+	}
+	return best
+}
+
+// repetition is groups of nodes that can become a repeat.
+type repetition struct {
+	s       *sequence
+	start   int
+	groups  [][]*ir.Node
+	sites   map[site]siteSource // what stands for the operands of the body's nodes
+	carried []carried
+	fixed   []*ir.Value   // invariant values
+	tables  [][]*ir.Value // an entry for each group
+}
+
+// site is an operand of a node of the body.
+type site struct{ node, arg int }
+
+// siteSource is what an operand of a body's node becomes.
+type siteSource struct {
+	kind  sourceKind
+	index int       // which carried value, invariant or table; the node within the group
+	leaf  *ir.Value // of a leaf that all groups share
+}
+
+type sourceKind uint8
+
+const (
+	fromNothing sourceKind = iota // an absent operand
+	fromGroup                     // defined in the body
+	fromCarried
+	fromInvariant
+	fromTable
+	fromLeaf // the same leaf in all groups: it moves into the body
+)
+
+// carried is a value that a group takes over from the one before.
+type carried struct {
+	node, result int // within the group
+	init         *ir.Value
+}
+
+// better prefers what saves more nodes, then what carries fewer bytes, then what begins
+// earlier.
+func (r *repetition) better(o *repetition) bool {
+	return cmp.Or(cmp.Compare(o.saved(), r.saved()), cmp.Compare(r.carriedBytes(), o.carriedBytes()),
+		cmp.Compare(len(r.groups[0]), len(o.groups[0])), cmp.Compare(r.start, o.start)) < 0
+}
+
+func (r *repetition) saved() int { return (len(r.groups) - 1) * len(r.groups[0]) }
+
+func (r *repetition) carriedBytes() int64 {
+	var sum int64
+	for _, c := range r.carried {
+		sum += c.init.Type.MaxBytes()
+	}
+	return sum
+}
+
+// try returns the repetition of groups from start, with fewer than count groups where only
+// these fit together; nil where not even two do.
+func (s *sequence) try(start, period, count int) *repetition {
+	r := &repetition{s: s, start: start, sites: make(map[site]siteSource)}
+	for g := range count {
+		r.groups = append(r.groups, s.nodes[start+g*period:start+(g+1)*period])
+	}
+	fit := count
+	for j, n := range r.groups[0] {
+		for arg := range n.Args {
+			fit = min(fit, r.agree(j, arg))
+		}
+	}
+	if fit < 2 {
+		return nil
+	}
+	if fit < count {
+		r.groups = r.groups[:fit]
+		return r
+	}
+	for j, n := range r.groups[0] {
+		for arg := range n.Args {
+			if !r.classify(site{j, arg}) {
+				return nil
+			}
+		}
+	}
+	return r.closed()
+}
+
+// where says where operand arg of node j of group g comes from, so that equal answers mean
+// equal data flow.
+type where struct {
+	group, node, result int // group: 0 the same, 1 the one before
+	outside             *ir.Value
+	leaf                bool
+}
+
+func (r *repetition) where(g, j, arg int) where {
+	v := r.groups[g][j].Args[arg]
+	if v == nil {
+		return where{}
+	}
+	period := len(r.groups[0])
+	at := r.s.at(v)
+	begin := r.start + g*period
+	switch {
+	case r.s.leaf(v) != nil:
+		return where{leaf: true}
+	case at >= begin:
+		return where{0, at - begin, v.Index, nil, false}
+	case at >= begin-period && at >= r.start:
+		return where{1, at - begin + period, v.Index, nil, false}
+	}
+	return where{outside: v}
+}
+
+// agree returns how many groups, from the first, have the same data flow at an operand.
+func (r *repetition) agree(j, arg int) int {
+	if len(r.groups) < 2 {
+		return 1
+	}
+	first, second := r.where(0, j, arg), r.where(1, j, arg)
+	starts := second.group == 1 && first.outside != nil // what is carried starts outside
+	if first != second && !starts {
+		return 1
+	}
+	for g := 2; g < len(r.groups); g++ {
+		if r.where(g, j, arg) != second {
+			return g
+		}
+	}
+	return len(r.groups)
+}
+
+// classify decides what an operand of the body becomes.
+func (r *repetition) classify(at site) bool {
+	v := r.groups[0][at.node].Args[at.arg]
+	w := r.where(1, at.node, at.arg)
+	src := siteSource{}
+	ok := true
+	switch {
+	case v == nil:
+	case w.leaf:
+		src, ok = r.leaves(at)
+	case w.outside != nil:
+		src = siteSource{kind: fromInvariant, index: indexOrAdd(&r.fixed, v)}
+	case w.group == 0:
+		src = siteSource{kind: fromGroup, index: w.node}
+	default:
+		src, ok = r.carry(carried{w.node, w.result, v})
+	}
+	r.sites[at] = src
+	return ok
+}
+
+func indexOrAdd[T comparable](list *[]T, x T) int {
+	i := slices.Index(*list, x)
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, x)
+	}
+	return i
+}
+
+// carry notes a carried value. One that starts with different values at different
+// operands, and versions of states, cannot be carried.
+func (r *repetition) carry(c carried) (siteSource, bool) {
+	if isLeaf(c.init, ir.OpState) || isLeaf(r.groups[0][c.node].Results[c.result], ir.OpState) {
+		return siteSource{}, false
+	}
+	for i, o := range r.carried {
+		if o.node == c.node && o.result == c.result {
+			return siteSource{kind: fromCarried, index: i}, o.init == c.init
+		}
+	}
+	r.carried = append(r.carried, c)
+	return siteSource{kind: fromCarried, index: len(r.carried) - 1}, true
+}
+
+// leaves makes a table of the leaves at an operand, or one leaf in the body.
+func (r *repetition) leaves(at site) (siteSource, bool) {
+	entries := make([]*ir.Value, len(r.groups))
+	for g, group := range r.groups {
+		entries[g] = r.s.leaf(group[at.node].Args[at.arg])
+	}
+	op := entries[0].Def.Op
+	same := !slices.ContainsFunc(entries, func(v *ir.Value) bool { return v != entries[0] })
+	switch {
+	case op == ir.OpState && !r.ownStates(entries), op == ir.OpConstant && !same:
+		return siteSource{}, false
+	case same:
+		return siteSource{kind: fromLeaf, leaf: entries[0]}, true
+	}
+	for i, t := range r.tables {
+		if slices.Equal(t, entries) {
+			return siteSource{kind: fromTable, index: i}, true
+		}
+	}
+	r.tables = append(r.tables, entries)
+	return siteSource{kind: fromTable, index: len(r.tables) - 1}, true
+}
+
+// ownStates reports whether each state is used in its group only.
+func (r *repetition) ownStates(entries []*ir.Value) bool {
+	period := len(r.groups[0])
+	for g, v := range entries {
+		begin := r.start + g*period
+		for _, n := range r.s.f.Nodes {
+			for _, a := range n.Args {
+				at := r.s.index[n.ID]
+				if r.s.leaf(a) == v && (at < begin || at >= begin+period) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// closed checks what leaves the groups: only carried values do, from the last one. Where
+// the last group gives away more, it is left out; nil where that leaves too few.
+func (r *repetition) closed() *repetition {
+	for g, group := range r.groups {
+		for j, n := range group {
+			for k, v := range n.Results {
+				if r.staysIn(g, v) || g == len(r.groups)-1 && r.isCarried(j, k) {
+					continue
+				}
+				if fit := min(g+1, len(r.groups)-1); fit >= 2 {
+					r.groups = r.groups[:fit]
+					return r
+				}
+				return nil
+			}
+		}
+	}
+	return r
+}
+
+func (r *repetition) isCarried(node, result int) bool {
+	return slices.ContainsFunc(r.carried, func(c carried) bool { return c.node == node && c.result == result })
+}
+
+// staysIn reports whether only group g and the next one, in the repetition, read v.
+func (r *repetition) staysIn(g int, v *ir.Value) bool {
+	period := len(r.groups[0])
+	begin := r.start + g*period
+	end := min(begin+2*period, r.start+len(r.groups)*period)
+	outside := func(n *ir.Node) bool { return r.s.index[n.ID] < begin || r.s.index[n.ID] >= end }
+	return !slices.ContainsFunc(r.s.uses[v.ID], outside) && !slices.Contains(r.s.f.Results, v)
+}
