@@ -239,11 +239,16 @@ type Tolerance struct {
 	Why    string
 }
 
-// Info returns the op's entry in the table.
-func (op Op) Info() *OpInfo { return &opTable[op] }
+// Info returns the op's entry in the table; for what is no op, that of OpInvalid.
+func (op Op) Info() *OpInfo {
+	if op >= NumOps {
+		op = OpInvalid
+	}
+	return &opTable[op]
+}
 
 // String returns the op's name in the text form.
-func (op Op) String() string { return opTable[op].Name }
+func (op Op) String() string { return op.Info().Name }
 
 // OpByName returns the op of that name.
 func OpByName(name string) (Op, bool) {

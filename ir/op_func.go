@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // CallAttr names the entry point that is called.
@@ -65,6 +66,9 @@ func inferCall(n *Node) ([]Type, error) {
 		if a := n.Args[i]; a == nil || !a.Type.SameData(p.Type) {
 			return nil, fmt.Errorf("parameter %v of @%s is %v, not %v", p, name, p.Type, typeOf(a))
 		}
+	}
+	if slices.Contains(f.Results, nil) {
+		return nil, fmt.Errorf("@%s lacks a result", name)
 	}
 	return resultTypes(f), nil
 }
@@ -142,6 +146,9 @@ func inferRepeat(n *Node) ([]Type, error) {
 		if arg == nil || !arg.Type.SameData(p.Type) {
 			return nil, fmt.Errorf("operand %d is %s, the body's parameter %v is %v", i, typeOf(arg), p, p.Type)
 		}
+	}
+	if slices.Contains(body.Results, nil) {
+		return nil, errors.New("the body lacks a result")
 	}
 	types := make([]Type, a.Carried)
 	for i := range types {

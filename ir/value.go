@@ -44,9 +44,9 @@ func (v *Value) Source() *Value {
 	info := v.Def.Op.Info()
 	switch {
 	case info.Traits&View != 0:
-		return v.Def.Args[0]
+		return v.Def.Arg(0)
 	case info.Traits&Alias != 0:
-		return v.Def.Args[info.AliasArg]
+		return v.Def.Arg(info.AliasArg)
 	}
 	return nil
 }

@@ -1,3 +1,369 @@
 package ir
 
-func Verify(m *Module) error { return nil }
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Violation is a broken invariant of a module.
+type Violation struct {
+	Func string // name of the function; empty for the module's members
+	Node string // node, value or member, as the text form names it
+	Rule string // what is broken: links, names, ssa, operands, attributes, type, symbols, shape, alias, …
+	Text string
+}
+
+// String returns the violation as errors show it, such as
+// @decode %y: shape: declared f32[4], inferred f32[5].
+func (v Violation) String() string {
+	where := v.Node
+	if v.Func != "" {
+		where = strings.TrimSpace("@" + quoteName(v.Func) + " " + v.Node)
+	}
+	return where + ": " + v.Rule + ": " + v.Text
+}
+
+// VerifyError holds all violations that Verify has found.
+type VerifyError struct{ Violations []Violation }
+
+// Error returns the violations, one on a line.
+func (e *VerifyError) Error() string {
+	lines := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
+		lines[i] = v.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Verify checks all that the properties of m promise, as far as it shows without knowing
+// targets. It returns nil, or a *VerifyError with every violation.
+//
+// Always: names are unique, links lead back, values are defined once and before they are
+// read, operands and attributes are those of the op, types can be, dimensions mention
+// declared symbols only, no old version is read after the next one is written, nothing
+// calls itself. With shaped: types are what the rules infer. With assigned, split,
+// partitioned, placed: see the functions in verify_plan.go.
+func Verify(m *Module) error {
+	v := &verifier{m: m, symbols: make(map[*Symbol]bool)}
+	v.module()
+	for _, f := range m.Funcs {
+		v.function(f, nil)
+	}
+	v.recursion()
+	if len(v.found) == 0 {
+		v.plan() // relies on all of the above
+	}
+	if len(v.found) == 0 {
+		return nil
+	}
+	return &VerifyError{v.found}
+}
+
+type verifier struct {
+	m       *Module
+	f       *Func
+	node    string
+	symbols map[*Symbol]bool
+	found   []Violation
+}
+
+// fail records a violation at the current function and node.
+func (v *verifier) fail(rule, format string, args ...any) {
+	fn := ""
+	if v.f != nil {
+		fn = v.f.Name
+	}
+	v.found = append(v.found, Violation{fn, v.node, rule, fmt.Sprintf(format, args...)})
+}
+
+// must records a violation unless ok, which it returns.
+func (v *verifier) must(ok bool, rule, format string, args ...any) bool {
+	if !ok {
+		v.fail(rule, format, args...)
+	}
+	return ok
+}
+
+// unique returns a function that records names that occur twice.
+func (v *verifier) unique(what string) func(name string) {
+	seen := make(map[string]bool)
+	return func(name string) {
+		v.node = fmt.Sprintf("%s %q", what, name)
+		v.must(name != "", "names", "the name is empty")
+		v.must(!seen[name], "names", "the name is taken")
+		seen[name] = true
+	}
+}
+
+func (v *verifier) module() {
+	name := v.unique("symbol")
+	for _, s := range v.m.Symbols {
+		name(s.Name)
+		v.symbols[s] = true
+		v.must(isSymbolName(s.Name), "names", "a symbol cannot have that name")
+		v.must(0 <= s.Min && s.Min <= s.Max, "symbols", "bounds %d to %d are none of a size", s.Min, s.Max)
+	}
+	name = v.unique("source")
+	for _, s := range v.m.Sources {
+		name(s.Name)
+	}
+	name = v.unique("weight")
+	for _, w := range v.m.Weights {
+		name(w.Name)
+		v.typ(w.Type)
+		v.expr(w.Expr)
+	}
+	name = v.unique("state")
+	for _, s := range v.m.States {
+		name(s.Name)
+		v.typ(s.Type)
+	}
+	name = v.unique("function")
+	for _, f := range v.m.Funcs {
+		name(f.Name)
+	}
+	v.node = ""
+}
+
+// typ checks a type by itself and that its symbols are declared.
+func (v *verifier) typ(t Type) {
+	if err := CheckType(t); err != nil {
+		v.fail("type", "%v", err)
+	}
+	v.dims(t.Shape)
+	v.dims(t.Strides)
+}
+
+func (v *verifier) dims(ds []Dim) {
+	for _, d := range ds {
+		d.Symbols(func(s *Symbol) {
+			v.must(v.symbols[s], "symbols", "%s in %v is not a symbol of the module", s.Name, d)
+		})
+	}
+}
+
+// expr checks that the expression of a weight mentions declared sources only.
+func (v *verifier) expr(e *Expr) {
+	if e == nil {
+		return
+	}
+	if e.Op == ExprTensor {
+		declared := slices.ContainsFunc(v.m.Sources, func(s *Source) bool { return s.Name == e.Source })
+		v.must(declared, "source", "source %s is not declared", e.Source)
+	}
+	for _, a := range e.Args {
+		v.expr(a)
+	}
+}
+
+// function checks f, which owner holds as its body, or nobody.
+func (v *verifier) function(f *Func, owner *Node) {
+	outerFunc, outerNode := v.f, v.node
+	defer func() { v.f, v.node = outerFunc, outerNode }()
+	v.f, v.node = f, ""
+
+	v.must(f.Module == v.m, "links", "the function belongs to another module")
+	v.must(f.Owner == owner, "links", "the function's owner is not the node that holds it")
+	s := &scope{
+		defined: make(map[*Value]bool), names: make(map[string]bool), ids: make(map[int]bool),
+		written: make(map[any]*Node), nodes: make(map[*Node]bool),
+	}
+	for i, p := range f.Params {
+		v.define(s, p, nil, i)
+	}
+	for _, n := range f.Nodes {
+		v.node = n.String()
+		v.must(!s.nodes[n], "links", "the node stands twice in the order")
+		s.nodes[n] = true
+		v.checkNode(s, n)
+	}
+	v.node = "return"
+	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
+	for _, r := range f.Results {
+		v.read(s, nil, r)
+	}
+}
+
+// scope is what is known of a function while its nodes are visited in order.
+type scope struct {
+	defined map[*Value]bool
+	names   map[string]bool
+	ids     map[int]bool
+	nodes   map[*Node]bool
+	written map[any]*Node // by version: the node that has overwritten it
+}
+
+// define checks a parameter or result and makes it known.
+func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
+	if val == nil {
+		v.fail("links", "value %d is nil", index)
+		return
+	}
+	linked := val.Func == v.f && val.Def == def && val.Index == index
+	v.must(linked, "links", "%v does not lead back to where it is defined", val)
+	v.must(val.ID >= 0 && val.ID < v.f.NumValues() && !s.ids[val.ID], "links", "the id %d of %v is taken or out of range", val.ID, val)
+	v.must(val.Name != "" && !s.names[val.Name], "names", "the name %v is taken or empty", val)
+	v.typ(val.Type)
+	s.defined[val], s.ids[val.ID], s.names[val.Name] = true, true, true
+}
+
+// read checks that a value is defined and not yet overwritten; reader is nil for results.
+func (v *verifier) read(s *scope, reader *Node, val *Value) {
+	switch {
+	case val == nil:
+		v.fail("ssa", "a result is nil")
+		return
+	case val.Func != v.f:
+		v.fail("ssa", "%v belongs to another function", val)
+		return
+	case !s.defined[val]:
+		v.fail("ssa", "%v is not defined before it is read", val)
+		return
+	}
+	if by := s.written[version(val)]; by != nil && by != reader {
+		v.fail("alias", "%v is read after %v has overwritten its bytes", val, by)
+	}
+}
+
+// stateVersion stands for the version that a state has when the call starts: all nodes
+// that name the state read the same.
+type stateVersion struct{ name string }
+
+// version returns what stands for the bytes of val in one version: the value that its
+// chain of views ends at.
+func version(val *Value) any {
+	for val.Def != nil && val.Index == 0 && val.Def.Is(View) && len(val.Def.Args) > 0 && val.Def.Args[0] != nil {
+		val = val.Def.Args[0]
+	}
+	if val.Def != nil && val.Def.Op == OpState {
+		if a, ok := val.Def.Attr.(*StateAttr); ok {
+			return stateVersion{a.Name}
+		}
+	}
+	return val
+}
+
+func (v *verifier) checkNode(s *scope, n *Node) {
+	if !v.must(n.Op > OpInvalid && n.Op < NumOps, "op", "%d is no operation", n.Op) {
+		return
+	}
+	before := len(v.found)
+	v.must(n.Func == v.f, "links", "the node belongs to another function")
+	v.must(n.ID >= 0 && n.ID < v.f.NumNodes(), "links", "the id %d is out of range", n.ID)
+	for _, a := range n.Args {
+		if a != nil {
+			v.read(s, n, a)
+		}
+	}
+	v.shape(n, before)
+	v.overwrite(s, n)
+	for i, r := range n.Results {
+		v.define(s, r, n, i)
+	}
+	if v.must((n.Body != nil) == n.Is(HasBody), "op", "%v with a body, or without: %v", n.Op, n.Body != nil) && n.Body != nil {
+		v.function(n.Body, n)
+	}
+}
+
+// shape checks operands, attributes and the types of results. Rules run only on a node
+// that has shown no violation since before.
+func (v *verifier) shape(n *Node, before int) {
+	if err := checkArgs(n); err != nil {
+		v.fail("operands", "%v: %v", n.Op, err)
+	}
+	if err := checkAttr(n); err != nil {
+		v.fail("attributes", "%v: %v", n.Op, err)
+	} else {
+		v.dims(attrDims(n.Attr))
+	}
+	if len(v.found) > before || v.m.Props&PropShaped == 0 {
+		return
+	}
+	types, err := Infer(n)
+	if err != nil {
+		v.fail("shape", "%v", err)
+		return
+	}
+	if !v.must(len(types) == len(n.Results), "shape", "%v has %s, not %d", n.Op, count(len(types), "result"), len(n.Results)) {
+		return
+	}
+	for i, t := range types {
+		v.sameType(n, t, n.Results[i].Type)
+	}
+}
+
+// sameType compares the type of a result with what the rule has inferred. The space
+// counts where the rule knows it: results that have no bytes of their own, and leaves.
+func (v *verifier) sameType(n *Node, inferred, declared Type) {
+	v.must(declared.SameData(inferred), "shape", "declared %s, inferred %s", declared.data(), inferred.data())
+	if n.Op.Info().Traits&(View|Alias|Leaf) != 0 {
+		v.must(declared.Space == inferred.Space, "space", "lies in %q, its bytes are in %q", declared.Space, inferred.Space)
+	}
+}
+
+// attrDims returns the dimensions in an attribute struct.
+func attrDims(attr any) []Dim {
+	switch a := attr.(type) {
+	case *ReshapeAttr:
+		return a.Shape
+	case *SliceAttr:
+		return []Dim{a.Start, a.Len}
+	}
+	return nil
+}
+
+// overwrite records that n writes the next version of an operand.
+func (v *verifier) overwrite(s *scope, n *Node) {
+	info := n.Op.Info()
+	if info.Traits&Alias == 0 {
+		return
+	}
+	old := n.Arg(info.AliasArg)
+	if old == nil {
+		return
+	}
+	v.must(!old.IsWeight(), "alias", "%v is a weight and cannot be written", old)
+	s.written[version(old)] = n
+}
+
+// recursion checks that no function calls itself, be it through others.
+func (v *verifier) recursion() {
+	state := make(map[string]int) // 1: being visited, 2: done
+	var visit func(f *Func)
+	visit = func(f *Func) {
+		state[f.Name] = 1
+		for _, name := range callees(f) {
+			g := v.m.Func(name)
+			switch {
+			case g == nil, state[name] == 2:
+			case state[name] == 1:
+				v.f, v.node = f, "call"
+				v.fail("call", "@%s calls itself", name)
+			default:
+				visit(g)
+			}
+		}
+		state[f.Name] = 2
+	}
+	for _, f := range v.m.Funcs {
+		if state[f.Name] == 0 {
+			visit(f)
+		}
+	}
+	v.f, v.node = nil, ""
+}
+
+// callees returns the names of the functions that f and its bodies call.
+func callees(f *Func) []string {
+	var names []string
+	for _, n := range f.Nodes {
+		if a, ok := n.Attr.(*CallAttr); ok {
+			names = append(names, a.Func)
+		}
+		if n.Body != nil {
+			names = append(names, callees(n.Body)...)
+		}
+	}
+	return names
+}

@@ -1,0 +1,207 @@
+package ir
+
+// What the properties from assigned on promise. Which backend can address which space,
+// and which formats kernels read, is checked with the targets at hand, in passes/check.
+
+// plan checks the decisions that the properties of the module say have been made.
+func (v *verifier) plan() {
+	for _, f := range v.m.AllFuncs() {
+		v.f = f
+		v.each(PropAssigned, v.assigned)
+		v.each(PropPartitioned, v.partitioned)
+		v.splits()
+		v.epochs()
+	}
+	v.f, v.node = nil, ""
+	if v.m.Props&PropPlaced != 0 {
+		v.placed()
+	}
+}
+
+// each runs check on every node of the current function if the property holds.
+func (v *verifier) each(prop Props, check func(*Node)) {
+	if v.m.Props&prop == 0 {
+		return
+	}
+	for _, n := range v.f.Nodes {
+		v.node = n.String()
+		check(n)
+	}
+}
+
+// works reports whether a node does work on a backend: views and leaves do none.
+func works(n *Node) bool { return n.Op.Info().Traits&(View|Leaf) == 0 }
+
+func (v *verifier) assigned(n *Node) {
+	v.must(!works(n) || n.Backend != "", "assigned", "%v has no backend", n.Op)
+	for _, r := range n.Results {
+		v.must(r.Type.Space != "", "assigned", "%v lies in no space", r)
+	}
+}
+
+// splits checks that splits are numbered in order from 0, each on one backend. Those of a
+// body are numbered on from wherever.
+func (v *verifier) splits() {
+	if v.m.Props&PropSplit == 0 {
+		return
+	}
+	last, backend := -1, ""
+	for _, n := range v.f.Nodes {
+		if v.node = n.String(); !works(n) {
+			continue
+		}
+		first := last == -1 && v.f.Owner != nil
+		switch {
+		case n.Split < 0:
+			v.fail("split", "%v belongs to no split", n.Op)
+			continue
+		case n.Split == last:
+			v.must(n.Backend == backend, "split", "split %d is on %s and on %s", last, backend, n.Backend)
+		case !first && n.Split != last+1:
+			v.fail("split", "split %d follows split %d", n.Split, last)
+		}
+		last, backend = n.Split, n.Backend
+	}
+}
+
+// partitioned checks that a divided axis exists and is divided as long as it is.
+func (v *verifier) partitioned(n *Node) {
+	if n.Part.Mode != PartSplit {
+		return
+	}
+	if !v.must(len(n.Results) > 0, "partition", "there is no result to divide") {
+		return
+	}
+	shape := n.Results[0].Type.Shape
+	if !v.must(n.Part.Axis >= 0 && n.Part.Axis < len(shape), "partition", "axis %d is outside rank %d", n.Part.Axis, len(shape)) {
+		return
+	}
+	v.must(n.Part.N.Equal(shape[n.Part.Axis]), "partition", "%v elements of axis %d are divided, it has %v", n.Part.N, n.Part.Axis, shape[n.Part.Axis])
+	v.must(n.Part.Granule > 0, "partition", "the granule %d is not positive", n.Part.Granule)
+}
+
+// epochs checks that epochs follow the order.
+func (v *verifier) epochs() {
+	if v.m.Props&PropPartitioned == 0 {
+		return
+	}
+	last := 0
+	for _, n := range v.f.Nodes {
+		if v.node = n.String(); n.Part.Mode == PartNone {
+			continue
+		}
+		v.must(n.Epoch >= last, "epoch", "epoch %d follows epoch %d", n.Epoch, last)
+		v.must(n.Epoch < max(v.f.Epochs, 1), "epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
+		last = max(last, n.Epoch)
+	}
+}
+
+// placed checks that whatever owns bytes has an address in an arena of its space.
+func (v *verifier) placed() {
+	if !v.must(v.m.Plan != nil, "placed", "there is no plan") {
+		return
+	}
+	v.arenas()
+	for _, w := range v.m.Weights {
+		v.node = "weight " + quote(w.Name)
+		v.member(w.Type, w.Place, ClassWeights)
+	}
+	for _, s := range v.m.States {
+		v.node = "state " + quote(s.Name)
+		v.member(s.Type, s.Place, ClassState)
+	}
+	for _, f := range v.m.AllFuncs() {
+		v.f = f
+		v.values(f)
+	}
+	v.f, v.node = nil, ""
+	v.funcPlans()
+}
+
+func (v *verifier) arenas() {
+	for i := range v.m.Plan.Arenas {
+		a := &v.m.Plan.Arenas[i]
+		v.node = "arena " + a.Space + " " + a.Class.String()
+		v.must(a.Align > 0, "arena", "the alignment %d is not positive", a.Align)
+		v.must(a.Bound <= a.Bytes(), "arena", "%d bytes are below the bound %d", a.Bytes(), a.Bound)
+		for _, c := range a.Chunks {
+			v.must(c >= 0, "arena", "a chunk of %d bytes", c)
+		}
+	}
+}
+
+// member checks the address of a weight or state.
+func (v *verifier) member(t Type, p *Place, class Class) {
+	if !v.must(p != nil, "placed", "has no address") || !v.inside(t, p) {
+		return
+	}
+	got := v.m.Plan.Arenas[p.Arena].Class
+	v.must(got == class, "placed", "lies among the %v, not the %v", got, class)
+}
+
+// values checks the addresses of a function's values. The parameters of a body lie where
+// the operands of the node lie that holds it.
+func (v *verifier) values(f *Func) {
+	for _, p := range f.Params {
+		v.node = p.String()
+		if p.Place != nil || f.Owner == nil {
+			v.owned(p)
+		}
+	}
+	for _, n := range f.Nodes {
+		for _, r := range n.Results {
+			v.node = r.String()
+			switch {
+			case n.Op == OpWeight, n.Op == OpState, r.Source() != nil:
+				v.must(r.Place == nil, "placed", "has an address of its own, but not bytes of its own")
+			default:
+				v.owned(r)
+			}
+		}
+	}
+}
+
+func (v *verifier) owned(val *Value) {
+	if v.must(val.Place != nil, "placed", "has no address") {
+		v.inside(val.Type, val.Place)
+	}
+}
+
+// inside checks that a value of type t at p lies within its chunk, aligned, in its space.
+func (v *verifier) inside(t Type, p *Place) bool {
+	arenas := v.m.Plan.Arenas
+	if !v.must(p.Arena >= 0 && p.Arena < len(arenas), "placed", "arena %d of %d", p.Arena, len(arenas)) {
+		return false
+	}
+	a := &arenas[p.Arena]
+	if !v.must(p.Chunk >= 0 && p.Chunk < len(a.Chunks), "placed", "chunk %d of %d", p.Chunk, len(a.Chunks)) {
+		return false
+	}
+	size := a.Chunks[p.Chunk]
+	v.must(p.Bytes >= t.MaxBytes(), "placed", "%d bytes for a value of up to %d", p.Bytes, t.MaxBytes())
+	v.must(p.Offset >= 0 && p.Bytes >= 0 && p.Offset <= size-p.Bytes, "placed", "%v is outside its chunk of %d bytes", p, size)
+	v.must(p.Offset%max(a.Align, 1) == 0, "placed", "offset %d is no multiple of %d", p.Offset, a.Align)
+	return v.must(a.Space == t.Space, "placed", "lies in space %q, its arena in %q", t.Space, a.Space)
+}
+
+// funcPlans checks that there is a plan for each entry point, with each of its splits.
+func (v *verifier) funcPlans() {
+	plans := v.m.Plan.Funcs
+	if !v.must(len(plans) == len(v.m.Funcs), "plan", "%d plans for %d functions", len(plans), len(v.m.Funcs)) {
+		return
+	}
+	for i, f := range v.m.Funcs {
+		v.f = f
+		v.must(plans[i].Func == f.Name, "plan", "the plan is of @%s", plans[i].Func)
+		for _, n := range f.Nodes {
+			if v.m.Props&PropSplit == 0 || !works(n) {
+				continue
+			}
+			v.node = n.String()
+			ok := n.Split < len(plans[i].Splits) && plans[i].Splits[n.Split].Backend == n.Backend
+			v.must(ok, "plan", "the plan has no split %d on %s", n.Split, n.Backend)
+		}
+		v.node = ""
+	}
+	v.f = nil
+}
