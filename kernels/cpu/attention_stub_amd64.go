@@ -3,3 +3,45 @@
 //go:build !purego
 
 package cpu
+
+import "unsafe"
+
+// scoresF32AVX2 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+//
+//go:noescape
+func scoresF32AVX2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+
+// mixF32AVX2 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+//
+//go:noescape
+func mixF32AVX2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// scoresF16AVX2 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+//
+//go:noescape
+func scoresF16AVX2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+
+// mixF16AVX2 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+//
+//go:noescape
+func mixF16AVX2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// scoresF32AVX512 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+//
+//go:noescape
+func scoresF32AVX512(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+
+// mixF32AVX512 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+//
+//go:noescape
+func mixF32AVX512(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// scoresF16AVX512 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+//
+//go:noescape
+func scoresF16AVX512(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+
+// mixF16AVX512 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+//
+//go:noescape
+func mixF16AVX512(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)

@@ -30,10 +30,10 @@ type implementation struct {
 	f32ToF16, f16ToF32 rowUnary
 
 	sumSquares func(x unsafe.Pointer, n int) float32
-	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32) // x*scale*w
-	quantize   rowUnary                                             // n elements to q8a
-	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32) // x*scale*w to q8a
-	maxRow     func(x unsafe.Pointer, n int) float32
+	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
+	quantize   rowUnary                                                // n elements to q8a
+	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a
+	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
 	attention attentionLevel

@@ -17,6 +17,7 @@ func builtin() []implementation {
 func avx2Implementation(im implementation, f features) implementation {
 	im.name, im.present = tile.AVX2, func() bool { return f.avx2 }
 	im.matmul, im.swiglu = avx2MatMul, avx2SwiGLU
+	im.vectorsAVX2()
 	return im
 }
 
@@ -24,6 +25,7 @@ func avx2Implementation(im implementation, f features) implementation {
 // bits: without VNNI the wider registers gain little.
 func avx512Implementation(im implementation, f features) implementation {
 	im.name, im.present = tile.AVX512, func() bool { return f.avx512 }
+	im.vectorsAVX512()
 	for _, f := range []format{formatF32, formatF16, formatBF16} {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}

@@ -3,3 +3,25 @@
 //go:build !purego
 
 package cpu
+
+import "unsafe"
+
+// quantizeAVX2 converts n elements, a multiple of 32, to q8a.
+//
+//go:noescape
+func quantizeAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// normQ8AAVX2 converts x*scale*w for n elements, a multiple of 32, to q8a.
+//
+//go:noescape
+func normQ8AAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
+// quantizeAVX512 converts n elements, a multiple of 32, to q8a.
+//
+//go:noescape
+func quantizeAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// normQ8AAVX512 converts x*scale*w for n elements, a multiple of 32, to q8a.
+//
+//go:noescape
+func normQ8AAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)

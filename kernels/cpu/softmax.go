@@ -30,7 +30,7 @@ func softmaxRow(dst, x unsafe.Pointer, n int) {
 //go:noinline
 func ReduceMaxF32(dst, x unsafe.Pointer, n, r0, r1 int) {
 	for r := r0; r < r1; r++ {
-		*(*float32)(floatAt(dst, r)) = active.maxRow(floatAt(x, r*n), n)
+		*(*float32)(floatAt(dst, r)) = maxRowGeneric(floatAt(x, r*n), n)
 	}
 }
 

@@ -3,3 +3,155 @@
 //go:build !purego
 
 package cpu
+
+import "unsafe"
+
+// addAVX2 sets n elements of dst to a + b.
+//
+//go:noescape
+func addAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// subAVX2 sets n elements of dst to a - b.
+//
+//go:noescape
+func subAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// mulAVX2 sets n elements of dst to a * b.
+//
+//go:noescape
+func mulAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// swigluAVX2 sets n elements of dst to silu(a) * b.
+//
+//go:noescape
+func swigluAVX2(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// siluAVX2 sets n elements of dst to x / (1 + e^-x).
+//
+//go:noescape
+func siluAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// sigmoidAVX2 sets n elements of dst to 1 / (1 + e^-x).
+//
+//go:noescape
+func sigmoidAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// geluAVX2 sets n elements of dst to the tanh form of GELU of x.
+//
+//go:noescape
+func geluAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// expAVX2 sets n elements of dst to e^x.
+//
+//go:noescape
+func expAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// scaleAVX2 sets n elements of dst to x*scale + bias, rounded twice.
+//
+//go:noescape
+func scaleAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, scale float32, bias float32)
+
+// mulScaleAVX2 sets n elements of dst to x*scale*w.
+//
+//go:noescape
+func mulScaleAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
+// f32ToF16AVX2 converts n elements to float16, n a multiple of a register's lanes.
+//
+//go:noescape
+func f32ToF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// f16ToF32AVX2 converts n elements from float16, n a multiple of a register's lanes.
+//
+//go:noescape
+func f16ToF32AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// sumSquaresAVX2 returns the sum of the squares of n elements.
+//
+//go:noescape
+func sumSquaresAVX2(x unsafe.Pointer, n int) (sum float32)
+
+// maxRowAVX2 returns the largest of n elements. It may or may not see a NaN.
+//
+//go:noescape
+func maxRowAVX2(x unsafe.Pointer, n int) (most float32)
+
+// expSumAVX2 sets n elements of dst to e^(x-most) and returns their sum.
+//
+//go:noescape
+func expSumAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, most float32) (sum float32)
+
+// addAVX512 sets n elements of dst to a + b.
+//
+//go:noescape
+func addAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// subAVX512 sets n elements of dst to a - b.
+//
+//go:noescape
+func subAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// mulAVX512 sets n elements of dst to a * b.
+//
+//go:noescape
+func mulAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// swigluAVX512 sets n elements of dst to silu(a) * b.
+//
+//go:noescape
+func swigluAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+
+// siluAVX512 sets n elements of dst to x / (1 + e^-x).
+//
+//go:noescape
+func siluAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// sigmoidAVX512 sets n elements of dst to 1 / (1 + e^-x).
+//
+//go:noescape
+func sigmoidAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// geluAVX512 sets n elements of dst to the tanh form of GELU of x.
+//
+//go:noescape
+func geluAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// expAVX512 sets n elements of dst to e^x.
+//
+//go:noescape
+func expAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// scaleAVX512 sets n elements of dst to x*scale + bias, rounded twice.
+//
+//go:noescape
+func scaleAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, scale float32, bias float32)
+
+// mulScaleAVX512 sets n elements of dst to x*scale*w.
+//
+//go:noescape
+func mulScaleAVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
+// f32ToF16AVX512 converts n elements to float16, n a multiple of a register's lanes.
+//
+//go:noescape
+func f32ToF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// f16ToF32AVX512 converts n elements from float16, n a multiple of a register's lanes.
+//
+//go:noescape
+func f16ToF32AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+
+// sumSquaresAVX512 returns the sum of the squares of n elements.
+//
+//go:noescape
+func sumSquaresAVX512(x unsafe.Pointer, n int) (sum float32)
+
+// maxRowAVX512 returns the largest of n elements. It may or may not see a NaN.
+//
+//go:noescape
+func maxRowAVX512(x unsafe.Pointer, n int) (most float32)
+
+// expSumAVX512 sets n elements of dst to e^(x-most) and returns their sum.
+//
+//go:noescape
+func expSumAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, most float32) (sum float32)

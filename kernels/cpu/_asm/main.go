@@ -30,6 +30,7 @@ var families = []struct {
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
 	{"attention", generateAttention},
+	{"peak", generatePeak},
 }
 
 func main() {

@@ -1,0 +1,51 @@
+//go:build !purego
+
+package cpu
+
+import "unsafe"
+
+// vectorsAVX2 puts the 256-bit loops over rows in.
+func (im *implementation) vectorsAVX2() {
+	im.binary[binaryAdd], im.binary[binarySub] = addAVX2, subAVX2
+	im.binary[binaryMul], im.binary[binarySwiGLU] = mulAVX2, swigluAVX2
+	im.unary[unarySiLU], im.unary[unarySigmoid] = siluAVX2, sigmoidAVX2
+	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX2, expAVX2
+	im.scale, im.mulScale = scaleAVX2, mulScaleAVX2
+	im.f32ToF16, im.f16ToF32 = castF32F16AVX2, castF16F32AVX2
+	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
+	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
+	im.attention = attentionAVX2
+}
+
+// vectorsAVX512 puts the 512-bit loops over rows in.
+func (im *implementation) vectorsAVX512() {
+	im.binary[binaryAdd], im.binary[binarySub] = addAVX512, subAVX512
+	im.binary[binaryMul], im.binary[binarySwiGLU] = mulAVX512, swigluAVX512
+	im.unary[unarySiLU], im.unary[unarySigmoid] = siluAVX512, sigmoidAVX512
+	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX512, expAVX512
+	im.scale, im.mulScale = scaleAVX512, mulScaleAVX512
+	im.f32ToF16, im.f16ToF32 = castF32F16AVX512, castF16F32AVX512
+	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
+	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
+	im.attention = attentionAVX512
+}
+
+func castF32F16AVX2(dst, x unsafe.Pointer, n int) {
+	f32ToF16AVX2(dst, x, n&^7)
+	f32ToF16Generic(halfAt(dst, n&^7), floatAt(x, n&^7), n&7)
+}
+
+func castF16F32AVX2(dst, x unsafe.Pointer, n int) {
+	f16ToF32AVX2(dst, x, n&^7)
+	f16ToF32Generic(floatAt(dst, n&^7), halfAt(x, n&^7), n&7)
+}
+
+func castF32F16AVX512(dst, x unsafe.Pointer, n int) {
+	f32ToF16AVX512(dst, x, n&^15)
+	f32ToF16Generic(halfAt(dst, n&^15), floatAt(x, n&^15), n&15)
+}
+
+func castF16F32AVX512(dst, x unsafe.Pointer, n int) {
+	f16ToF32AVX512(dst, x, n&^15)
+	f16ToF32Generic(floatAt(dst, n&^15), halfAt(x, n&^15), n&15)
+}
