@@ -118,7 +118,7 @@ func TestDemoTellsStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, temperature := range []float64{0, 0.8} {
-		for _, name := range []string{"Lily", "Tom", "Ruby"} {
+		for _, name := range []string{"Lily", "Tom", "Zelda"} {
 			prompt := m.Vocab.Encode("Once upon a time there was a child named " + name)
 			var ids []int32
 			for id := range m.generate(prompt, 250, temperature, 1) {

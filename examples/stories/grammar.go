@@ -50,10 +50,10 @@ func (s *teller) bindCast() {
 
 // pickName returns a name of the group, or now and then an invented one.
 func (s *teller) pickName(p person) string {
-	if !s.oneIn(4) {
+	if !s.oneIn(3) {
 		return pickFrom(s.rng, p.names)
 	}
-	return pickFrom(s.rng, onsets) + pickFrom(s.rng, vowels) + pickFrom(s.rng, middle) + pickFrom(s.rng, ends)
+	return capitalize(pickFrom(s.rng, onsets) + pickFrom(s.rng, vowels) + pickFrom(s.rng, middle) + pickFrom(s.rng, ends))
 }
 
 // bindPerson binds name, kind and pronouns under the prefix.

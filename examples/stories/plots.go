@@ -20,10 +20,16 @@ var friends = []person{
 
 // Parts of invented names, which teach the model to repeat a name that it never saw.
 var (
-	onsets = []string{"B", "D", "F", "G", "H", "J", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W", "Z", "Al", "El", "Ch", "Sh", "Br"}
-	vowels = []string{"a", "e", "i", "o", "u", "ai", "ee"}
-	middle = []string{"b", "d", "l", "ll", "m", "n", "nn", "r", "s", "t", "v", "x", "nd", "rt", "st"}
-	ends   = []string{"a", "e", "o", "y", "ie", "en", "is", "", "us", "an"}
+	onsets = []string{
+		"", "B", "C", "D", "F", "G", "H", "J", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W", "Z",
+		"Br", "Ch", "Cl", "Gr", "Ph", "Sh", "St", "Th",
+	}
+	vowels = []string{"a", "e", "i", "o", "u", "y", "ai", "ee", "ia", "oo", "ou"}
+	middle = []string{
+		"b", "c", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "x", "z",
+		"ck", "ld", "ll", "mm", "nd", "nn", "rt", "ss", "st", "th", "tt",
+	}
+	ends = []string{"a", "e", "i", "o", "y", "ce", "en", "er", "ia", "ie", "in", "is", "on", "us", ""}
 )
 
 // place is somewhere to go, with spots where things can be lost and found.

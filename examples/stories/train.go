@@ -38,7 +38,7 @@ var demoRecipe = Recipe{
 		Vocab: 704, Dim: 128, Layers: 4, Heads: 4, KVHeads: 2, FF: 352, Context: 256,
 		Eps: 1e-5, RopeBase: 10000,
 	},
-	Seed: 1, Steps: 1600, Batch: 16, Rate: 3e-3, Warm: 60, Clip: 1,
+	Seed: 1, Steps: 2000, Batch: 16, Rate: 3e-3, Warm: 60, Clip: 1,
 }
 
 // trainer is the state of a training.
