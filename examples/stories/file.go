@@ -31,10 +31,16 @@ func newModel(c Config, v *Vocab, params []float32) *Model {
 	return &Model{c, v, params}
 }
 
-// write makes the GGUF file. The keys are those of the GGUF specification
-// (docs/gguf.md in ggml-org/ggml).
 func (m *Model) write(path string) error {
 	w := gguf.NewWriter()
+	m.describe(w)
+	m.addTensors(w)
+	return w.WriteFile(path)
+}
+
+// describe sets the metadata; the keys are those of the GGUF specification
+// (docs/gguf.md in ggml-org/ggml).
+func (m *Model) describe(w *gguf.Writer) {
 	w.Set("general.architecture", "llama")
 	w.Set("general.name", "ggmlc stories")
 	w.Set("general.description", "tells tiny stories; trained by examples/stories of ggmlc on text of its own grammar")
@@ -52,8 +58,6 @@ func (m *Model) write(path string) error {
 	w.Set("llama.rope.dimension_count", uint32(c.headDim()))
 	w.Set("llama.rope.freq_base", c.RopeBase)
 	m.Vocab.describe(w)
-	m.addTensors(w)
-	return w.WriteFile(path)
 }
 
 func (v *Vocab) describe(w *gguf.Writer) {
@@ -120,8 +124,11 @@ func readModel(path string) (*Model, error) {
 	defer f.Close()
 	k := keys{f: f}
 	m := &Model{Config: k.config(), Vocab: k.vocab()}
+	if k.err == nil {
+		k.err = m.check(f.Tensors())
+	}
 	if k.err != nil {
-		return nil, k.err
+		return nil, fmt.Errorf("%s: %w", path, k.err)
 	}
 	m.Params = make([]float32, m.Config.size())
 	w := m.Config.bind(m.Params)
@@ -131,6 +138,28 @@ func readModel(path string) (*Model, error) {
 		}
 	})
 	return m, err
+}
+
+// check refuses shapes that write never wrote and that the forward pass could
+// not run, before any memory is taken for them.
+func (m *Model) check(tensors []gguf.Tensor) error {
+	c := m.Config
+	for _, n := range []int{c.Dim, c.Layers, c.Heads, c.KVHeads, c.FF, c.Context} {
+		if n < 1 || n > 1<<14 {
+			return fmt.Errorf("a size of %d in the metadata: not a model of this tool", n)
+		}
+	}
+	if c.Dim%(2*c.Heads) != 0 || c.Heads%c.KVHeads != 0 || c.Vocab != len(m.Vocab.Pieces) {
+		return errors.New("head counts or vocabulary do not fit: not a model of this tool")
+	}
+	elements := 0
+	for i := range tensors {
+		elements += tensors[i].Elems()
+	}
+	if elements != c.size() {
+		return fmt.Errorf("%d elements in the tensors, %d by the metadata: not a model of this tool", elements, c.size())
+	}
+	return nil
 }
 
 // keys reads metadata and keeps the first error.

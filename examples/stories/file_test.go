@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
 const demoFolder = "../../cmd/ggmlc/demo"
@@ -40,6 +42,37 @@ func TestFileRoundTrip(t *testing.T) {
 	if !reflect.DeepEqual(got.Vocab.Pieces, m.Vocab.Pieces) || !reflect.DeepEqual(got.Vocab.Scores, m.Vocab.Scores) {
 		t.Error("the vocabulary differs")
 	}
+}
+
+func TestReadModelChecksTheShape(t *testing.T) {
+	changes := map[string]func(*Config){
+		"no heads":             func(c *Config) { c.KVHeads = 0 },
+		"a huge context":       func(c *Config) { c.Context = 1 << 30 },
+		"heads not dividing":   func(c *Config) { c.Heads = 5 },
+		"an odd head size":     func(c *Config) { c.Heads = 8 },
+		"another feed-forward": func(c *Config) { c.FF++ },
+		"another vocabulary":   func(c *Config) { c.Vocab-- },
+	}
+	m := tinyModel()
+	for name, change := range changes {
+		path := filepath.Join(t.TempDir(), "m.gguf")
+		written := *m
+		change(&written.Config)
+		if err := writeAs(&written, m, path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readModel(path); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// writeAs writes the tensors of m under the metadata of another model.
+func writeAs(metadata, m *Model, path string) error {
+	w := gguf.NewWriter()
+	metadata.describe(w)
+	m.addTensors(w)
+	return w.WriteFile(path)
 }
 
 // TestReferenceAgreesWithTraining compares the two forward passes, which share

@@ -91,6 +91,9 @@ func (o *options) use(m *Model, out io.Writer) error {
 		return nil
 	}
 	prompt := m.Vocab.Encode(o.sample)
+	if len(prompt) > m.Config.Context {
+		return fmt.Errorf("the text of -sample is %d tokens long, the model takes %d", len(prompt), m.Config.Context)
+	}
 	fmt.Fprint(out, o.sample)
 	for id := range m.generate(prompt, o.n, o.temperature, o.recipe.Seed) {
 		fmt.Fprint(out, m.Vocab.Decode([]int32{id}, false))

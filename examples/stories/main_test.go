@@ -45,6 +45,7 @@ func TestErrors(t *testing.T) {
 		"give -o":      {},
 		"no such file": {"-model", "absent.gguf"},
 		"not defined":  {"-what"},
+		"tokens long":  {"-model", filepath.Join(demoFolder, "stories.gguf"), "-sample", strings.Repeat("word ", 300)},
 	}
 	for want, args := range tests {
 		if err := run(args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
