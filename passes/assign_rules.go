@@ -111,9 +111,12 @@ func (p *Pin) matches(n *ir.Node) bool {
 	return n.Pos != "" && p.Match.MatchString(n.Pos)
 }
 
+// runsFunction reports whether the work of n is that of a function's nodes.
+func runsFunction(n *ir.Node) bool { return n.Is(ir.HasBody) || n.Op == ir.OpCall }
+
 func applyBodies(a *assigner, rule string, f *ir.Func) {
 	for n := range a.open(f) {
-		if n.Is(ir.HasBody) {
+		if runsFunction(n) {
 			a.put(n, a.c.Targets.Last(), rule)
 		}
 	}

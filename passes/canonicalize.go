@@ -33,23 +33,23 @@ var canonicalRewrites = slices.Concat(
 	noopRewrites(ir.OpReshape, ir.OpPermute, ir.OpSlice, ir.OpCast, ir.OpScale),
 	[]Rewrite{
 		{
-			Rule:    Rule{"view.reshape", "a reshape of a reshape is one reshape"},
+			Rule:    Rule{"canon.reshape", "a reshape of a reshape is one reshape"},
 			Pattern: Pattern{Op: ir.OpReshape, Args: []Pattern{{Op: ir.OpReshape, Args: []Pattern{anyValue("x")}}}},
 			Build:   func(m *Match) { m.Become(ir.OpReshape, m.Root.Attr, m.Values["x"]) },
 		},
 		{
-			Rule:    Rule{"view.permute", "a permutation of a permutation is one permutation"},
+			Rule:    Rule{"canon.permute", "a permutation of a permutation is one permutation"},
 			Pattern: Pattern{Op: ir.OpPermute, Args: []Pattern{{Op: ir.OpPermute, Args: []Pattern{anyValue("x")}, Bind: "inner"}}},
 			Build:   composePermutes,
 		},
 		{
-			Rule:    Rule{"view.slice", "a slice of a slice of one axis is one slice"},
+			Rule:    Rule{"canon.slice", "a slice of a slice of one axis is one slice"},
 			Pattern: Pattern{Op: ir.OpSlice, Args: []Pattern{{Op: ir.OpSlice, Args: []Pattern{anyValue("x")}, Bind: "inner"}}},
 			Where:   sameAxis,
 			Build:   composeSlices,
 		},
 		{
-			Rule:    Rule{"view.unit", "a permutation that moves only dimensions of extent 1 is a reshape"},
+			Rule:    Rule{"canon.unit", "a permutation that moves only dimensions of extent 1 is a reshape"},
 			Pattern: Pattern{Op: ir.OpPermute, Args: []Pattern{anyValue("x")}},
 			Where:   movesNoByte,
 			Build: func(m *Match) {
@@ -61,12 +61,12 @@ var canonicalRewrites = slices.Concat(
 	orderRewrites(ir.OpAdd, ir.OpMul, ir.OpMax, ir.OpMin),
 )
 
-// noopRewrites are one rule for each op that may turn out to do nothing.
+// noopRewrites apply one rule to each op that may turn out to do nothing.
 func noopRewrites(ops ...ir.Op) []Rewrite {
 	var rs []Rewrite
 	for _, op := range ops {
 		rs = append(rs, Rewrite{
-			Rule:    Rule{"noop." + op.String(), "a " + op.String() + " that changes nothing is its operand"},
+			Rule:    Rule{"canon.noop", "a view, cast or scale that changes nothing is its operand"},
 			Pattern: Pattern{Op: op, Args: []Pattern{anyValue("x")}},
 			Where:   changesNothing,
 			Build:   func(m *Match) { m.Replace(m.Values["x"]) },
@@ -130,12 +130,12 @@ func movesNoByte(_ *Context, m *Match) bool {
 	return target.IsDense(x)
 }
 
-// orderRewrites are one rule for each commutative op.
+// orderRewrites apply one rule to each commutative op.
 func orderRewrites(ops ...ir.Op) []Rewrite {
 	var rs []Rewrite
 	for _, op := range ops {
 		rs = append(rs, Rewrite{
-			Rule:    Rule{"order." + op.String(), "operands of " + op.String() + " stand in one order: what was just computed first, weights last"},
+			Rule:    Rule{"canon.order", "operands of commutative ops stand in one order: what was just computed first, weights last"},
 			Pattern: Pattern{Op: op, Args: []Pattern{anyValue("a"), anyValue("b")}},
 			Where:   wrongOrder,
 			Build:   func(m *Match) { m.Become(m.Root.Op, m.Root.Attr, m.Values["b"], m.Values["a"]) },

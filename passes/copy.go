@@ -30,6 +30,11 @@ var copyPass = Pass{
 		{ruleCopyIn, "the operand lies in another space"},
 		{ruleCopyOut, "the caller reads the result in another space"},
 	},
+	Flags: copyFlags{},
+}
+
+type copyFlags struct {
+	Needed bool `debug:"needed,copy only what the backend cannot address, as ggml's rules do"`
 }
 
 const (
@@ -43,7 +48,7 @@ func insertCopies(c *Context, m *ir.Module) error {
 		return err
 	}
 	for _, f := range m.AllFuncs() {
-		w := &copier{c: c, e: newEdit(c, f), needed: !set.elide}
+		w := &copier{c: c, e: newEdit(c, f), needed: !set.elide || Flags[copyFlags](c).Needed}
 		w.run(f)
 	}
 	return nil
@@ -131,7 +136,7 @@ func (w *copier) operands(n *ir.Node) {
 // stays reports whether operand i of n, which n's backend can address, is read where it
 // lies: copies are not thinned out later, n writes there, or it was written in this split.
 func (w *copier) stays(n *ir.Node, i int) bool {
-	if w.needed || n.Is(ir.HasBody) || n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
+	if w.needed || runsFunction(n) || n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
 		return true
 	}
 	v := n.Args[i]

@@ -83,7 +83,7 @@ func (e *edit) add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 // inferred returns the types of the results of a node that a pass made; that they cannot
 // be inferred is a bug of the pass.
 func inferred(n *ir.Node) []ir.Type {
-	types, err := n.Op.Info().Infer(n)
+	types, err := ir.Infer(n)
 	if err != nil {
 		panic(fmt.Errorf("passes: internal error: a new node %v %v: %w", n.Op, n.Args, err))
 	}

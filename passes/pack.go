@@ -90,14 +90,11 @@ func (p *packer) run(f *ir.Func) {
 // operands replaces the operands of n that its kernel cannot read.
 func (p *packer) operands(n *ir.Node) {
 	t := p.c.Target(n)
-	if t == nil || !works(n) {
+	if t == nil || !works(n) || runsFunction(n) {
 		return
 	}
 	row, why := t.Kernel(n)
 	if row == nil {
-		if n.Is(ir.HasBody) {
-			return
-		}
 		panic(fmt.Sprintf("passes: internal error: %v was assigned to a target that cannot run it: %s", n, why))
 	}
 	for i, a := range n.Args {

@@ -11,6 +11,7 @@ import (
 type wish struct {
 	layouts []dtype.Layout // that all readers so far read; nil is any
 	readers []string       // ops, each once
+	fixed   bool           // a view, call or result reads it: it stays as it is
 }
 
 // layOutWeights gives every weight the first layout that all its readers read.
@@ -45,21 +46,20 @@ func collectWishes(c *Context, f *ir.Func, wishes map[string]*wish) {
 				continue
 			}
 			w := wishFor(wishes, a.Def.Attr.(*ir.WeightAttr).Name)
-			layouts := []dtype.Layout{a.Type.Layout}
-			if t := c.Target(n); t != nil && works(n) {
-				if row, _ := t.Kernel(n); row != nil {
-					layouts = nil
-					if i < len(row.Args) {
-						layouts = row.Args[i].Layouts
-					}
-				}
+			w.readers = appendNew(w.readers, n.Op.String())
+			t := c.Target(n)
+			if t == nil || !works(n) || runsFunction(n) {
+				w.fixed = true
+				continue
 			}
-			w.add(n.Op.String(), layouts)
+			if row, _ := t.Kernel(n); row != nil && i < len(row.Args) {
+				w.narrow(row.Args[i].Layouts)
+			}
 		}
 	}
 	for _, r := range f.Results {
 		if r.Def != nil && r.Def.Op == ir.OpWeight {
-			wishFor(wishes, r.Def.Attr.(*ir.WeightAttr).Name).add("result", []dtype.Layout{r.Type.Layout})
+			wishFor(wishes, r.Def.Attr.(*ir.WeightAttr).Name).fixed = true
 		}
 	}
 }
@@ -73,12 +73,16 @@ func wishFor(wishes map[string]*wish, name string) *wish {
 	return w
 }
 
-// add narrows the wish to what this reader reads too. A reader for whom that leaves
-// nothing gets a second form later; the earlier readers' wish stays.
-func (w *wish) add(reader string, layouts []dtype.Layout) {
-	if !slices.Contains(w.readers, reader) {
-		w.readers = append(w.readers, reader)
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
 	}
+	return append(list, s)
+}
+
+// narrow keeps the layouts that one more reader reads too. Where that leaves nothing, the
+// wish of the earlier readers stays, and this one gets a second form later.
+func (w *wish) narrow(layouts []dtype.Layout) {
 	switch {
 	case layouts == nil:
 	case w.layouts == nil:
@@ -93,7 +97,7 @@ func (w *wish) add(reader string, layouts []dtype.Layout) {
 
 // choose returns the layout for a weight of type t: its own where that will do.
 func (w *wish) choose(t ir.Type) dtype.Layout {
-	if w.layouts == nil || slices.Contains(w.layouts, t.Layout) || t.Layout != dtype.Plain || t.Rank() != 2 {
+	if w.fixed || w.layouts == nil || slices.Contains(w.layouts, t.Layout) || t.Layout != dtype.Plain || t.Rank() != 2 {
 		return t.Layout
 	}
 	for _, l := range w.layouts {

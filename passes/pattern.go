@@ -71,34 +71,40 @@ func present(n *ir.Node) int {
 // Become turns the root into another op on other operands; its result, with name and type,
 // stays.
 func (m *Match) Become(op ir.Op, attr any, args ...*ir.Value) {
-	m.uses.drop(m.Root)
+	m.uses.reads(args, 1)
+	m.uses.reads(m.Root.Args, -1)
 	m.Root.Op, m.Root.Attr, m.Root.Args = op, attr, args
-	m.uses.add(m.Root)
 }
 
 // Replace makes every reader of the root's result read v, which has the same type; the
 // root goes away.
 func (m *Match) Replace(v *ir.Value) {
-	m.uses.drop(m.Root)
-	m.uses.change(v, m.uses.of(m.Root.Result()))
+	reads := m.uses.of(m.Root.Result())
+	m.uses.change(v, reads)
+	m.uses.change(m.Root.Result(), -reads)
 	m.e.replace(m.Root.Result(), v)
 	m.replaced = true
 }
 
 // Emit puts a new node before the root and returns its result.
 func (m *Match) Emit(op ir.Op, attr any, name string, args ...*ir.Value) *ir.Value {
-	n := m.e.add(m.Root, op, attr, name, args...)
-	m.uses.add(n)
-	return n.Result()
+	return m.e.add(m.Root, op, attr, name, args...).Result()
 }
 
-// useCounts holds how often each value of a function is read, its results included.
-type useCounts struct{ n []int }
+// useCounts holds how often each value of a function is read by nodes that are needed for
+// a result or an effect. What a rewrite leaves without readers no longer counts as a
+// reader itself.
+type useCounts struct {
+	values []int // reads of the value, by id
+	nodes  []int // reads of any result of the node, by id; an effect counts as one
+}
 
 func countUses(f *ir.Func) *useCounts {
-	u := &useCounts{n: make([]int, f.NumValues())}
+	u := &useCounts{values: make([]int, f.NumValues()), nodes: make([]int, f.NumNodes())}
 	for _, n := range f.Nodes {
-		u.add(n)
+		if hasEffect(n) {
+			u.changeNode(n, 1)
+		}
 	}
 	for _, r := range f.Results {
 		u.change(r, 1)
@@ -106,27 +112,40 @@ func countUses(f *ir.Func) *useCounts {
 	return u
 }
 
-func (u *useCounts) of(v *ir.Value) int {
-	if v.ID >= len(u.n) {
-		return 0
+// of returns how often v is read.
+func (u *useCounts) of(v *ir.Value) int { return *at(&u.values, v.ID) }
+
+// live reports whether n is needed.
+func (u *useCounts) live(n *ir.Node) bool { return *at(&u.nodes, n.ID) > 0 }
+
+func (u *useCounts) change(v *ir.Value, by int) {
+	*at(&u.values, v.ID) += by
+	if v.Def != nil {
+		u.changeNode(v.Def, by)
 	}
-	return u.n[v.ID]
 }
 
-func (u *useCounts) add(n *ir.Node)  { u.args(n, 1) }
-func (u *useCounts) drop(n *ir.Node) { u.args(n, -1) }
+func (u *useCounts) changeNode(n *ir.Node, by int) {
+	count := at(&u.nodes, n.ID)
+	before := *count
+	*count += by
+	if (before == 0) != (before+by == 0) {
+		u.reads(n.Args, by)
+	}
+}
 
-func (u *useCounts) args(n *ir.Node, by int) {
-	for _, a := range n.Args {
+func (u *useCounts) reads(args []*ir.Value, by int) {
+	for _, a := range args {
 		if a != nil {
 			u.change(a, by)
 		}
 	}
 }
 
-func (u *useCounts) change(v *ir.Value, by int) {
-	if v.ID >= len(u.n) {
-		u.n = append(u.n, make([]int, v.ID+1-len(u.n))...)
+// at returns the element of a table that grows with the ids.
+func at(table *[]int, id int) *int {
+	if id >= len(*table) {
+		*table = append(*table, make([]int, id+1-len(*table))...)
 	}
-	u.n[v.ID] += by
+	return &(*table)[id]
 }

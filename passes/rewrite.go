@@ -23,11 +23,13 @@ type Rewrite struct {
 	Build func(*Match)
 }
 
-// rulesOf returns what a pass declares for its rewrites.
+// rulesOf returns what a pass declares for its rewrites. Several may apply one rule.
 func rulesOf(rewrites []Rewrite) []Rule {
-	rules := make([]Rule, len(rewrites))
-	for i, r := range rewrites {
-		rules[i] = r.Rule
+	var rules []Rule
+	for _, r := range rewrites {
+		if !slices.Contains(rules, r.Rule) {
+			rules = append(rules, r.Rule)
+		}
 	}
 	return rules
 }
@@ -124,7 +126,7 @@ func rewriteNode(c *Context, e *edit, uses *useCounts, n *ir.Node, rewrites []*R
 			c.Count("tried."+r.Name, 1)
 		}
 		m := &Match{Root: n, Values: make(map[string]*ir.Value), e: e, uses: uses}
-		if n.Result() == nil || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
+		if n.Result() == nil || !uses.live(n) || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
 			continue
 		}
 		before := n.Op.String()

@@ -78,7 +78,7 @@ func markBad(n *ir.Node, bad map[*ir.Value]bool) {
 }
 
 func inferNode(n *ir.Node) error {
-	types, err := n.Op.Info().Infer(n)
+	types, err := ir.Infer(n)
 	if err != nil {
 		return err
 	}

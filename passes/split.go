@@ -34,6 +34,11 @@ var splitPass = Pass{
 		{"s.wgt", "a weight of another backend would stay copied"},
 		{"s.max", "the split before has as many inputs as are allowed"},
 	},
+	Flags: splitFlags{},
+}
+
+type splitFlags struct {
+	CutWeights bool `debug:"cut-weights,begin a split before each weight that has to be copied, as ggml's rules do"`
 }
 
 func split(c *Context, m *ir.Module) error {
@@ -42,7 +47,7 @@ func split(c *Context, m *ir.Module) error {
 		return err
 	}
 	for _, f := range m.AllFuncs() {
-		s := &splitter{c: c, set: set, number: -1}
+		s := &splitter{c: c, set: set, cutWeights: set.cutAtWeights || Flags[splitFlags](c).CutWeights, number: -1}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -56,6 +61,9 @@ type splitter struct {
 	c      *Context
 	set    *ruleSet
 	number int
+
+	cutWeights bool // see ruleSet.cutAtWeights
+
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs map[*ir.Value]bool // of the open split
 }
@@ -69,7 +77,7 @@ func (s *splitter) node(n *ir.Node) {
 	news := s.newInputs(n, t)
 	if rule, operand := s.cut(n, t, news); rule != "" {
 		s.number++
-		s.c.CauseChange(n, rule, s.name(), t.Name, operand)
+		s.c.CauseChange(n, rule, s.name(), t.Name, operand...)
 		s.on, s.inputs = t, make(map[*ir.Value]bool)
 		news = s.newInputs(n, t)
 	}
@@ -101,24 +109,24 @@ func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
 }
 
 // cut returns the rule by which a split begins at n, and what the rule looked at.
-func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule, operand string) {
+func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule string, operands []string) {
 	switch {
 	case s.on == nil:
-		return "s.first", ""
+		return "s.first", nil
 	case t.Name != s.on.Name:
-		return "s.dev", s.on.Name
+		return "s.dev", []string{s.on.Name}
 	}
-	if s.set.cutAtWeights && len(s.inputs) > 0 {
+	if s.cutWeights && len(s.inputs) > 0 {
 		for _, v := range news {
 			if v.IsWeight() {
-				return "s.wgt", v.String()
+				return "s.wgt", []string{v.String()}
 			}
 		}
 	}
 	if limit := s.maxInputs(); limit > 0 && len(s.inputs) > 0 && len(s.inputs)+len(news) > limit {
-		return "s.max", strconv.Itoa(limit)
+		return "s.max", []string{strconv.Itoa(limit)}
 	}
-	return "", ""
+	return "", nil
 }
 
 func (s *splitter) maxInputs() int {

@@ -14,7 +14,7 @@ var pipeline []Pass
 
 func init() {
 	pipeline = []Pass{
-		shapePass, csePass, dcePass, canonicalizePass,
+		shapePass, foldPass, csePass, dcePass, canonicalizePass,
 		fusePass, dcePass.As("dce-fuse"),
 		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
 		splitPass, copyPass, elideCopyPass,
@@ -30,6 +30,8 @@ type Constraint struct{ Before, After, Why string }
 
 // mustPrecede names only passes of the pipeline; shard and pipeline join with theirs.
 var mustPrecede = []Constraint{
+	{"shape", "fold", "folding needs final shapes"},
+	{"fold", "cse", "equal constants become one value"},
 	{"cse", "dce", "what was merged is dead"},
 	{"canonicalize", "fuse", "the patterns know one spelling of views and operand order"},
 	{"fuse", "dce-fuse", "the pieces of what was fused are dead"},

@@ -82,7 +82,7 @@ func (d *Descriptor) Supports(n *ir.Node) (bool, string) {
 // free reports whether an op needs no kernel: it does no work, or what it does is the
 // work of the nodes of its body.
 func free(op ir.Op) bool {
-	return op.Info().Traits&(ir.Leaf|ir.View|ir.HasBody) != 0
+	return op.Info().Traits&(ir.Leaf|ir.View|ir.HasBody) != 0 || op == ir.OpCall
 }
 
 // Kernel returns the row that will run the node once pack has brought its operands into
