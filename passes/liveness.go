@@ -36,7 +36,7 @@ type loop struct {
 }
 
 // event is an access at its place. Reads that only say that a value is still needed, at
-// the end of a loop, have no node.
+// the end of a loop or of the function, have no node.
 type event struct {
 	access
 	pos, tick int
@@ -54,6 +54,9 @@ func newTimeline(f *ir.Func) *timeline {
 		t.note(i)
 	}
 	t.loopEnds()
+	for _, r := range f.Results { // the caller reads them when all is done
+		t.need(origin(r), len(t.steps), ticks-1)
+	}
 	for _, list := range t.events {
 		slices.SortStableFunc(list, func(a, b event) int { return a.pos - b.pos })
 	}
@@ -128,7 +131,7 @@ func (t *timeline) loopEnds() {
 			continue
 		}
 		for _, r := range l.node.Body.Results {
-			t.need(origin(r), l)
+			t.need(origin(r), l.last, l.lastTick)
 		}
 	}
 	for pos := range t.steps {
@@ -146,13 +149,14 @@ func (t *timeline) needOuter(pos int) {
 		}
 		o := origin(a)
 		for l := s.loop; l != nil && l.node.Body != o.Func; l = l.outer {
-			t.need(o, l)
+			t.need(o, l.last, l.lastTick)
 		}
 	}
 }
 
-func (t *timeline) need(v *ir.Value, l *loop) {
-	e := event{access{value: v, arg: -1}, l.last, l.lastTick}
+// need notes that v is read at the end of a step.
+func (t *timeline) need(v *ir.Value, pos, tick int) {
+	e := event{access{value: v, arg: -1}, pos, tick}
 	if !slices.ContainsFunc(t.events[v], func(x event) bool { return x.node == nil && x.pos == e.pos }) {
 		t.events[v] = append(t.events[v], e)
 	}

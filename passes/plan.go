@@ -226,18 +226,12 @@ func (p *planner) placeBodies() {
 		for _, v := range s.node.Body.Params {
 			kind, i := paramKind(v)
 			if kind == paramInvariant || kind == paramTable {
-				v.Place = viewPlace(s.node.Args[i])
+				place := *p.arenas.placeOf(s.node.Args[i])
+				place.Bytes = v.Type.MaxBytes()
+				v.Place = &place
 			}
 		}
 	}
-}
-
-// viewPlace returns the place of a value that begins where its origin does, of its own
-// size.
-func viewPlace(v *ir.Value) *ir.Place {
-	place := *origin(v).Place
-	place.Bytes = v.Type.MaxBytes()
-	return &place
 }
 
 // figures returns what the plan says about the entry point as a whole.

@@ -39,9 +39,6 @@ func (a *arenas) placeLeaves() error {
 		p.state(s)
 	}
 	p.flush()
-	for _, f := range a.m.AllFuncs() {
-		a.copyPlaces(f)
-	}
 	for i := range a.list {
 		if c := a.list[i].Class; c == ir.ClassWeights || c == ir.ClassState {
 			a.list[i].Bound = a.list[i].Bytes()
@@ -145,19 +142,17 @@ func (a *arenas) append(key arenaKey, bytes, room int64) ir.Place {
 	return at
 }
 
-// copyPlaces gives the results of weight and state nodes the places of what they name.
-func (a *arenas) copyPlaces(f *ir.Func) {
-	for _, n := range f.Nodes {
-		var at *ir.Place
-		switch n.Op {
-		case ir.OpWeight:
-			at = a.m.Weight(n.Attr.(*ir.WeightAttr).Name).Place
-		case ir.OpState:
-			at = a.m.State(n.Attr.(*ir.StateAttr).Name).Place
-		default:
-			continue
+// placeOf returns the place of the bytes that v begins with: those of a weight or state
+// stand in the module.
+func (a *arenas) placeOf(v *ir.Value) *ir.Place {
+	o := origin(v)
+	if o.Def != nil {
+		switch attr := o.Def.Attr.(type) {
+		case *ir.WeightAttr:
+			return a.m.Weight(attr.Name).Place
+		case *ir.StateAttr:
+			return a.m.State(attr.Name).Place
 		}
-		place := *at
-		n.Result().Place = &place
 	}
+	return o.Place
 }

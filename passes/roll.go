@@ -38,6 +38,12 @@ var rollPass = Pass{
 		{"roll.init", "a carried value starts with bytes that others need: it starts with a copy"},
 		{"roll.next", "a carried value is needed while its next one is made: that is copied at the end"},
 	},
+	Flags: rollFlags{Min: 8},
+}
+
+// rollFlags are switches for experiments.
+type rollFlags struct {
+	Min int64 `debug:"min,nodes that a repeat has to save: a loop may cost copies and a barrier a round"`
 }
 
 // maxRepeats bounds the repeats made of one function.
@@ -47,7 +53,7 @@ func roll(c *Context, m *ir.Module) error {
 	for _, f := range m.Funcs {
 		for range maxRepeats {
 			r := findRepeat(f)
-			if r == nil || !c.Allow("roll.repeat", r.groups[0][0]) {
+			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !c.Allow("roll.repeat", r.groups[0][0]) {
 				break
 			}
 			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))
@@ -93,7 +99,10 @@ func newSequence(f *ir.Func) *sequence {
 		}
 		s.index[n.ID] = len(s.nodes)
 		text := groupKey(n)
-		if _, known := keys[text]; !known || n.Body != nil {
+		if n.Body != nil {
+			text = n.Body.Name // no two bodies are compared
+		}
+		if _, known := keys[text]; !known {
 			keys[text] = len(keys)
 		}
 		s.nodes = append(s.nodes, n)
