@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/ggmlc/ggmlc/runtime/sample"
 )
 
 // Errors that a service can test with errors.Is. Steps that fail leave the session as it
@@ -37,7 +39,7 @@ var (
 	ErrFault = errors.New("the step was given up")
 
 	// ErrNumerics means that a step produced NaN where a number is needed.
-	ErrNumerics = errors.New("not a number")
+	ErrNumerics = sample.ErrNumerics
 )
 
 // ContextError says by how much a context is too small.

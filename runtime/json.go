@@ -9,10 +9,12 @@ import (
 // appendJSONString appends s in quotes. encoding/json would bring reflection and half a
 // megabyte into every program for what these few lines do. Bytes that are not UTF-8
 // become U+FFFD, as there.
-func appendJSONString(b []byte, s string) []byte {
+func appendJSONString[T string | []byte](b []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	for _, r := range s { // yields U+FFFD for invalid bytes
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))])) // U+FFFD for invalid bytes
+		i += size
 		switch {
 		case r == '"' || r == '\\':
 			b = append(b, '\\', byte(r))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+
+	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
 // Options are what a caller may decide when a model is opened. The zero Options are good.
@@ -32,7 +34,7 @@ type Model struct {
 	options Options
 	decode  *driver // nil without a language model
 	prefill *driver
-	tokens  tokenizer // nil without one
+	vocab   *token.Vocab // nil without a tokenizer
 }
 
 // Open checks and maps the weights and starts the workers. The error is a *WeightsError
@@ -47,8 +49,10 @@ func Open(p *Program, o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{program: p, weights: w, options: o}
-	if m.tokens, err = openTokenizer(p.Tokenizer); err != nil {
-		return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())
+	if p.Tokenizer != "" {
+		if m.vocab, err = token.Load(p.Tokenizer); err != nil {
+			return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())
+		}
 	}
 	if lm := p.LM; lm != nil {
 		m.prefill, m.decode = newDriver(p, lm.Prefill), newDriver(p, lm.Decode)
@@ -71,6 +75,9 @@ func (m *Model) Program() *Program { return m.program }
 
 // Threads returns the number of workers, which may be less than Options.Threads.
 func (m *Model) Threads() int { return len(m.pool.workers) }
+
+// Vocab returns the tokenizer, or nil for a program without one.
+func (m *Model) Vocab() *token.Vocab { return m.vocab }
 
 // Verify reads all weights and compares their SHA-256 with the one compiled in. The
 // embedded ones are part of the program; they are compared too.

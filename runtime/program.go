@@ -84,6 +84,7 @@ type Tensor struct {
 	Type   dtype.DType
 	Dims   []Dim // outermost first; none for a scalar
 	Offset int64 // bytes from the beginning of the IO arena
+	Below  int   // an i32 input that selects rows must hold 0 to Below-1; 0: it may hold anything
 }
 
 // Dim is an extent: Scale*Args.Dims[Sym] + Const. A constant has Scale 0.
@@ -123,6 +124,24 @@ type Args struct {
 	IO      unsafe.Pointer
 	Scratch unsafe.Pointer // part p has Program.ScratchBytes at Scratch + p*ScratchBytes
 	Dims    [MaxSymbols]int
+}
+
+// below is Tensor.Below; what a language model's inputs select follows from its sizes.
+func (p *Program) below(t *Tensor) int {
+	lm := p.LM
+	switch {
+	case t.Below > 0 || lm == nil:
+		return t.Below
+	case t.Name == lm.Tokens:
+		return lm.Vocab
+	case t.Name == lm.Pos:
+		return lm.Context
+	case t.Name == lm.Slot:
+		return 1
+	case t.Name == lm.Lengths:
+		return lm.Context + 1
+	}
+	return 0
 }
 
 // eval returns the extent for the given symbol values.

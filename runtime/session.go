@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // Session is one conversation, or one user of a plain graph: its state (the KV cache),
@@ -18,6 +20,9 @@ type Session struct {
 	ticket *ticket
 	busy   atomic.Bool
 	length int // positions of the sequence that are filled
+
+	// The last token that Generate yielded, which is part of the sequence but was not run.
+	pending []int32
 }
 
 // NewSession allocates the arenas of a session, zeroed. The system gives their memory as
@@ -29,7 +34,8 @@ func (m *Model) NewSession() (*Session, error) {
 	p := m.program
 	s := &Session{
 		model: m, ticket: newTicket(),
-		state: newArena(p.StateBytes), active: newArena(p.ActivationBytes), io: newArena(p.IOBytes),
+		pending: make([]int32, 0, 1),
+		state:   newArena(p.StateBytes), active: newArena(p.ActivationBytes), io: newArena(p.IOBytes),
 	}
 	s.args = Args{Arena: s.active.base(), Weights: m.weights.base(), State: s.state.base(), IO: s.io.base()}
 	for i, sym := range p.Symbols {
@@ -48,7 +54,7 @@ func (s *Session) Len() int { return s.length }
 // Reset forgets the sequence. The state of a language model need not be cleared, since
 // positions are written before they are read; that of any other module is zeroed.
 func (s *Session) Reset() {
-	s.length = 0
+	s.length, s.pending = 0, s.pending[:0]
 	if s.model.program.LM == nil {
 		s.state.zero()
 	}
@@ -59,7 +65,7 @@ func (s *Session) Truncate(n int) error {
 	if n < 0 || n > s.length {
 		return inputError("truncate to %d of %d positions", n, s.length)
 	}
-	s.length = n
+	s.length, s.pending = n, s.pending[:0]
 	return nil
 }
 
@@ -72,7 +78,27 @@ func (s *Session) Run(ctx context.Context, fn int) error {
 		return ErrBusy
 	}
 	defer s.busy.Store(false)
+	if err := s.checkIndexes(&s.model.program.Funcs[fn]); err != nil {
+		return err
+	}
 	return s.run(ctx, fn)
+}
+
+// checkIndexes refuses inputs that select rows which do not exist: kernels trust them.
+func (s *Session) checkIndexes(f *Func) error {
+	for i := range f.Inputs {
+		t := &f.Inputs[i]
+		below := s.model.program.below(t)
+		if below == 0 || t.Type != dtype.I32 {
+			continue
+		}
+		for j, v := range s.Ints(t) {
+			if v < 0 || int(v) >= below {
+				return inputError("%s: element %d is %d: it selects one of %d", t.Name, j, v, below)
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Session) run(ctx context.Context, fn int) error {

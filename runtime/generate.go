@@ -1,0 +1,154 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/ggmlc/ggmlc/runtime/sample"
+	"github.com/ggmlc/ggmlc/runtime/token"
+)
+
+// GenerateOptions say how tokens are chosen and when to stop. The zero options are greedy
+// and go on until the vocabulary's end of generation.
+type GenerateOptions struct {
+	Sampling  sample.Options
+	MaxTokens int  // 0: no limit but the context, whose end is an error
+	IgnoreEOG bool // go on after an end-of-generation token
+}
+
+// Token is one generated token.
+type Token struct {
+	ID   int32
+	Text string // whole UTF-8 characters: bytes wait for the token that completes theirs
+	End  bool   // an end-of-generation token, the last one unless IgnoreEOG
+
+	// Logits are those from which the token was chosen, before the repetition penalty.
+	// They are valid until the next token is asked for.
+	Logits []float32
+}
+
+// Generate appends a text to the sequence and yields tokens as they are made. The
+// beginning-of-text token is added to an empty sequence where the vocabulary says so;
+// control tokens written in the text are not recognised. An error is the last pair. Break
+// the loop, or cancel the context, to stop. A following Generate goes on where this one
+// stopped.
+func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
+	vocab := s.model.vocab
+	if vocab == nil {
+		return failed(inputError("%s has no tokenizer: use GenerateTokens", s.model.program.Name))
+	}
+	return s.GenerateTokens(ctx, s.encode(prompt), o)
+}
+
+// GenerateTokens is Generate for a prompt of token ids, taken as they are.
+func (s *Session) GenerateTokens(ctx context.Context, prompt []int32, o GenerateOptions) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) {
+		g, err := newGeneration(s, o)
+		if err == nil {
+			err = g.start(ctx, prompt)
+		}
+		for err == nil && !g.done {
+			if err = g.next(ctx); err == nil && !yield(g.token(), nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(Token{}, err)
+		}
+	}
+}
+
+func failed(err error) iter.Seq2[Token, error] {
+	return func(yield func(Token, error) bool) { yield(Token{}, err) }
+}
+
+// encode turns a prompt into tokens.
+func (s *Session) encode(prompt string) []int32 {
+	first := s.length == 0 && len(s.pending) == 0
+	return s.model.vocab.Encode(nil, prompt, token.Options{Specials: first})
+}
+
+// generation is a run of tokens. Next allocates nothing.
+type generation struct {
+	s       *Session
+	o       GenerateOptions
+	sampler *sample.Sampler
+	decoder *token.Decoder // nil without a tokenizer
+	made    int
+	done    bool // no token follows
+
+	// The last token.
+	id     int32
+	end    bool
+	text   []byte
+	logits []float32
+}
+
+func newGeneration(s *Session, o GenerateOptions) (*generation, error) {
+	lm := s.model.program.LM
+	if lm == nil {
+		return nil, inputError("%s is no language model: use Call", s.model.program.Name)
+	}
+	if o.MaxTokens < 0 {
+		return nil, inputError("%d tokens: the number of tokens must be 0 (no limit) or more", o.MaxTokens)
+	}
+	sampler, err := sample.New(o.Sampling, lm.Vocab)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	g := &generation{s: s, o: o, sampler: sampler, text: make([]byte, 0, 256)}
+	if s.model.vocab != nil {
+		g.decoder = token.NewDecoder(s.model.vocab)
+	}
+	return g, nil
+}
+
+// start runs the prompt.
+func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
+	if len(g.s.pending) > 0 {
+		prompt = append([]int32{g.s.pending[0]}, prompt...)
+	}
+	if g.logits, err = g.s.Prefill(ctx, prompt); err != nil {
+		return err
+	}
+	g.s.pending = g.s.pending[:0]
+	g.sampler.Accept(prompt...)
+	return nil
+}
+
+// next makes one token; it must not be called when done.
+func (g *generation) next(ctx context.Context) (err error) {
+	if g.made > 0 {
+		if g.logits, err = g.s.Decode(ctx, g.id); err != nil {
+			return err
+		}
+		g.s.pending = g.s.pending[:0]
+	}
+	if g.id, err = g.sampler.Next(g.logits); err != nil {
+		return err
+	}
+	g.sampler.Accept(g.id)
+	g.s.pending = append(g.s.pending[:0], g.id)
+	g.made++
+	g.end = g.s.model.vocab != nil && g.s.model.vocab.IsEOG(g.id)
+	g.done = g.end && !g.o.IgnoreEOG || g.made == g.o.MaxTokens
+	g.decode()
+	return nil
+}
+
+// decode sets the text that the token completes; the last one brings out what is held.
+func (g *generation) decode() {
+	g.text = g.text[:0]
+	if g.decoder == nil {
+		return
+	}
+	g.text = g.decoder.Append(g.text, g.id)
+	if g.done {
+		g.text = g.decoder.Flush(g.text)
+	}
+}
+
+func (g *generation) token() Token {
+	return Token{ID: g.id, Text: string(g.text), End: g.end, Logits: g.logits}
+}

@@ -1,0 +1,236 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	goruntime "runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+)
+
+// Exit statuses, those of ggmlc; an interrupted program has the one that shells give.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // the model, its weights or the surroundings are wrong
+	exitUsage       = 2
+	exitBug         = 4
+	exitInterrupted = 130
+)
+
+// Main is the command line of an emitted program. It does not return.
+func Main(p *Program) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
+	os.Exit(run(ctx, p, os.Args, os.Stdout, os.Stderr))
+}
+
+// command is one thing that an emitted program can do.
+type command struct {
+	name string // "" is generation
+	args string
+	doc  string
+	show func(p *Program) bool // nil: always
+	bind func(c *cli) func(ctx context.Context) error
+}
+
+// commands are in the order of the help text.
+func commands() []command {
+	language := func(p *Program) bool { return p.LM != nil }
+	return []command{
+		{"", "--prompt TEXT | --tokens 1,2,3", "generate text", language, (*cli).generate},
+		{"call", "FUNC name=x.npy … -o DIR", "run one function on arrays", nil, (*cli).call},
+		{"bench", "", "measure this program and this machine", language, (*cli).bench},
+		{"plan", "", "print the plan: backends, splits, arenas, barriers", nil, (*cli).plan},
+		{"verify", "", "compute the weights' hash", nil, (*cli).verify},
+		{"version", "", "print what this was made from and with", nil, (*cli).version},
+	}
+}
+
+// cli is one use of the command line.
+type cli struct {
+	program  *Program
+	name     string
+	out, err io.Writer
+
+	flags   flags
+	rest    []string // positional arguments
+	options Options
+	json    bool
+	profile string
+}
+
+// run is Main without the process: it returns the exit status.
+func run(ctx context.Context, p *Program, args []string, out, errs io.Writer) (status int) {
+	c := &cli{program: p, name: p.Name, out: out, err: errs}
+	if len(args) > 0 {
+		c.name, args = filepath.Base(args[0]), args[1:]
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(errs, "%s: internal error: %v: please report it with this text\n%s", c.name, v, debug.Stack())
+			status = exitBug
+		}
+	}()
+	return c.exit(c.dispatch(ctx, args))
+}
+
+// dispatch finds the command, parses its flags and runs it.
+func (c *cli) dispatch(ctx context.Context, args []string) error {
+	cmd := commands()[0]
+	if len(args) > 0 {
+		if found := c.find(args[0]); found != nil {
+			cmd, args = *found, args[1:]
+		}
+	}
+	do := cmd.bind(c)
+	rest, err := c.flags.parse(args)
+	if errors.Is(err, errHelp) {
+		return c.help(cmd)
+	}
+	if err != nil {
+		return err
+	}
+	if c.rest = rest; cmd.args == "" || cmd.name == "" {
+		if len(rest) > 0 {
+			return usagef("unexpected argument %q: %s -h says what there is", rest[0], c.name)
+		}
+	}
+	return do(ctx)
+}
+
+func (c *cli) find(name string) *command {
+	for _, cmd := range commands() {
+		if cmd.name == name && name != "" {
+			return &cmd
+		}
+	}
+	return nil
+}
+
+// exit prints an error and returns the status for it.
+func (c *cli) exit(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(c.err, "%s: %s\n", c.name, strings.ReplaceAll(err.Error(), "\n", "\n"+c.name+": "))
+	var usage usageError
+	var fault *FaultError
+	switch {
+	case errors.As(err, &usage), errors.Is(err, ErrInput):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &fault) && fault.Weights == "":
+		return exitBug
+	}
+	return exitFailed
+}
+
+// help prints what a command takes; that of generation lists all commands.
+func (c *cli) help(cmd command) error {
+	var b strings.Builder
+	if cmd.name != "" {
+		fmt.Fprintf(&b, "%s %s %s: %s\n", c.name, cmd.name, cmd.args, cmd.doc)
+	} else {
+		fmt.Fprintf(&b, "%s: %s, compiled by %s\n\n", c.name, c.program.Name, c.program.Compiler)
+		for _, cmd := range commands() {
+			if cmd.show == nil || cmd.show(c.program) {
+				fmt.Fprintf(&b, "  %s %-36s %s\n", c.name, strings.TrimSpace(cmd.name+" "+cmd.args), cmd.doc)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\nflags:\n%s", c.flags.help())
+	if cmd.name == "call" {
+		b.WriteString("\nfunctions:\n" + c.signatures())
+	}
+	_, err := io.WriteString(c.out, b.String())
+	return err
+}
+
+// modelFlags are those of every command that opens the model.
+func (c *cli) modelFlags() {
+	c.flags.number(&c.options.Threads, "threads", "N", "workers (default: one per processor)", 1)
+	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
+	if c.program.Profile != nil {
+		c.flags.text(&c.profile, "profile", "FILE", "write a trace of all steps (for ui.perfetto.dev)")
+	}
+}
+
+// open opens the model and a session. The returned function closes the model, and writes
+// the trace if one was asked for.
+func (c *cli) open() (*Session, func() error, error) {
+	m, err := Open(c.program, c.options)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n := m.Threads(); n < c.options.Threads {
+		fmt.Fprintf(c.err, "%s: --threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %d threads\n",
+			c.name, c.options.Threads, n, goruntime.GOMAXPROCS(0), c.program.maxThreads())
+	}
+	s, err := m.NewSession()
+	if err != nil {
+		return nil, nil, errors.Join(err, m.Close())
+	}
+	if c.profile != "" {
+		c.program.Profile.begin(m.pool.workers)
+	}
+	return s, func() error { return errors.Join(c.writeProfile(m), m.Close()) }, nil
+}
+
+func (c *cli) writeProfile(m *Model) error {
+	if c.profile == "" {
+		return nil
+	}
+	f, err := os.Create(c.profile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.program.Profile.write(f, m.pool.workers), f.Close())
+}
+
+func (c *cli) plan() func(context.Context) error {
+	c.flags.on(&c.json, "json", "as one JSON document")
+	return func(context.Context) error {
+		text := c.program.PlanText
+		if c.json {
+			text = c.program.PlanJSON
+		}
+		if !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		_, err := io.WriteString(c.out, text)
+		return err
+	}
+}
+
+func (c *cli) verify() func(context.Context) error {
+	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
+	return func(context.Context) error {
+		c.options.Threads = 1
+		s, closeModel, err := c.open()
+		if err != nil {
+			return err
+		}
+		w := &c.program.Weights
+		if err := errors.Join(s.Model().Verify(), closeModel()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "ok: %d bytes of weights, sha256 %s\n", w.Size, w.SHA256)
+		return err
+	}
+}
+
+func (c *cli) version() func(context.Context) error {
+	return func(context.Context) error {
+		_, err := fmt.Fprintf(c.out, "%s\ncompiler %s\nplan %s\nruntime %d to %d, %s %s/%s, %s kernels\n", c.program.Name, c.program.Compiler,
+			c.program.PlanID, MinVersion, MaxVersion, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH, cpu.Active())
+		return err
+	}
+}

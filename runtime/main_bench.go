@@ -1,0 +1,129 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+)
+
+// benchCommand measures prompts and generation, and between them the machine.
+type benchCommand struct {
+	*cli
+	p, n, repeats int
+
+	prefill, decode, gops, gbs []float64 // a figure per repeat
+}
+
+func (c *cli) bench() func(context.Context) error {
+	b := &benchCommand{cli: c, p: 512, n: 64, repeats: 5}
+	c.flags.number(&b.p, "p", "N", "tokens of the prompt (default: 512, or the context)", 1)
+	c.flags.number(&b.n, "n", "N", "tokens to generate (default: 64, or the context)", 1)
+	c.flags.number(&b.repeats, "r", "REPEATS", "repeats, of which the median counts (default: 5)", 1)
+	c.flags.on(&c.json, "json", "as one JSON object")
+	c.modelFlags()
+	return b.run
+}
+
+func (b *benchCommand) run(ctx context.Context) error {
+	lm := b.program.LM
+	if lm == nil {
+		return usagef("%s is no language model: there is nothing to measure by tokens", b.program.Name)
+	}
+	b.p, b.n = min(b.p, lm.Context), min(b.n, lm.Context)
+	s, closeModel, err := b.open()
+	if err != nil {
+		return err
+	}
+	if err := b.measure(ctx, s); err != nil {
+		return errors.Join(err, closeModel())
+	}
+	return errors.Join(b.report(s.Model()), closeModel())
+}
+
+// measure interleaves everything, so that what disturbs the machine disturbs all alike.
+// A first round that does not count touches all pages.
+func (b *benchCommand) measure(ctx context.Context, s *Session) error {
+	machine := newPeak(s.Model())
+	for i := range b.repeats + 1 {
+		figures := []struct {
+			to      *[]float64
+			measure func() (float64, error)
+		}{
+			{&b.gbs, func() (float64, error) { return machine.gbs(ctx) }},
+			{&b.decode, func() (float64, error) { return b.generateOnce(ctx, s) }},
+			{&b.gops, func() (float64, error) { return machine.gops(ctx, b.program.LM.Peak) }},
+			{&b.prefill, func() (float64, error) { return b.promptOnce(ctx, s) }},
+		}
+		for _, f := range figures {
+			v, err := f.measure()
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				*f.to = append(*f.to, v)
+			}
+		}
+	}
+	return nil
+}
+
+// promptOnce runs a prompt from an empty context, in tokens per second.
+func (b *benchCommand) promptOnce(ctx context.Context, s *Session) (float64, error) {
+	s.Reset()
+	tokens := make([]int32, b.p)
+	for i := range tokens {
+		tokens[i] = benchToken(i, b.program.LM.Vocab)
+	}
+	begin := time.Now()
+	_, err := s.Prefill(ctx, tokens)
+	return rate(b.p, time.Since(begin)), err
+}
+
+// generateOnce decodes from an empty context, in tokens per second. The tokens are given:
+// choosing them is no part of the model.
+func (b *benchCommand) generateOnce(ctx context.Context, s *Session) (float64, error) {
+	s.Reset()
+	begin := time.Now()
+	for i := range b.n {
+		if _, err := s.Decode(ctx, benchToken(i, b.program.LM.Vocab)); err != nil {
+			return 0, err
+		}
+	}
+	return rate(b.n, time.Since(begin)), nil
+}
+
+// benchToken is an arbitrary id that depends on nothing but its position.
+func benchToken(i, vocab int) int32 { return int32((i*7919 + 1) % vocab) }
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+func (b *benchCommand) report(m *Model) error {
+	lm := b.program.LM
+	prefill, decode, gops, gbs := median(b.prefill), median(b.decode), median(b.gops), median(b.gbs)
+	chunks := float64((b.p + lm.Batch - 1) / lm.Batch)
+	opsPerToken := lm.PrefillOpsPerToken + lm.PrefillOpsPerStep*chunks/float64(b.p)
+	prefillShare, decodeShare := prefill*opsPerToken/gops/1e9, decode*lm.DecodeBytes/gbs/1e9
+	if b.json {
+		line := []byte("{")
+		line = appendFields(line, field{"prefill_tok_s", prefill}, field{"decode_tok_s", decode},
+			field{"prefill_share", prefillShare}, field{"decode_share", decodeShare}, field{"peak_gop_s", gops}, field{"read_gb_s", gbs})
+		line = append(line[:1], line[2:]...) // the first comma
+		_, err := b.out.Write(append(line, '}', '\n'))
+		return err
+	}
+	step := &b.program.Funcs[lm.Decode]
+	_, err := fmt.Fprintf(b.out, "%s: %s kernels, %d threads, medians of %d\n"+
+		"prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)\n"+
+		"decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s\n"+
+		"decode step: %d nodes, %d barriers\n",
+		b.program.Name, cpu.Active(), m.Threads(), b.repeats,
+		b.p, prefill, prefillShare, gops, lm.Peak, b.n, decode, decodeShare, gbs, step.Nodes, step.Barriers)
+	return err
+}

@@ -1,0 +1,237 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// defaultTokens is -n where it is not given.
+const defaultTokens = 256
+
+// generateCommand is generation from the command line.
+type generateCommand struct {
+	*cli
+	prompt, tokens     string
+	hasPrompt          bool
+	n                  int
+	o                  GenerateOptions
+	seeded, withLogits bool
+	line               []byte // reused for every token
+
+	promptTokens    int
+	load            time.Duration
+	prefill, decode time.Duration
+}
+
+func (c *cli) generate() func(context.Context) error {
+	g := &generateCommand{cli: c}
+	f, s := &c.flags, &g.o.Sampling
+	s.TopK, s.TopP, s.MinP, s.RepeatPenalty = 40, 0.95, 0.05, 1
+	f.add("prompt", "TEXT", "text to go on from", func(t string) error { g.prompt, g.hasPrompt = t, true; return nil })
+	f.text(&g.tokens, "tokens", "1,2,3", "token ids to go on from, taken as they are")
+	f.number(&g.n, "n", "N", "at most N tokens (default: 256, or what the context has room for)", 1)
+	f.float(&s.Temperature, "temp", "T", "temperature (default: 0, the most probable token)")
+	f.number(&s.TopK, "top-k", "K", "with --temp: only the K most probable (default: 40; 0: all)", 0)
+	f.float(&s.TopP, "top-p", "P", "with --temp: only the fewest that sum to P (default: 0.95; 1: all)")
+	f.float(&s.MinP, "min-p", "P", "with --temp: only those P times as probable as the best (default: 0.05; 0: all)")
+	f.float(&s.RepeatPenalty, "repeat-penalty", "R", "makes the last 64 tokens less probable (default: 1, off)")
+	f.seed(&s.Seed, &g.seeded, "seed", "N", "of the draws (default: another one every time)")
+	f.on(&g.o.IgnoreEOG, "ignore-eos", "go on after an end-of-generation token")
+	f.on(&c.json, "json", "one JSON object a line: tokens, then a summary")
+	f.on(&g.withLogits, "logits", "with --json: also the logits")
+	c.modelFlags()
+	return g.run
+}
+
+func (g *generateCommand) run(ctx context.Context) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	s, closeModel, err := g.open()
+	if err != nil {
+		return err
+	}
+	prompt, err := g.promptOf(s)
+	if err != nil {
+		return errors.Join(err, closeModel())
+	}
+	g.load = time.Since(processStart)
+	return errors.Join(g.stream(ctx, s, prompt), closeModel())
+}
+
+// check reports flags that contradict each other.
+func (g *generateCommand) check() error {
+	lm := g.program.LM
+	switch {
+	case lm == nil:
+		return usagef("%s does not generate text: %s call runs its functions, %s -h lists the commands", g.program.Name, g.name, g.name)
+	case g.hasPrompt && g.tokens != "":
+		return usagef("--prompt and --tokens: give one of them")
+	case !g.hasPrompt && g.tokens == "":
+		return usagef("nothing to go on from: give --prompt TEXT or --tokens 1,2,3; -h lists the commands")
+	case g.hasPrompt && g.program.Tokenizer == "":
+		return usagef("--prompt: %s has no tokenizer: give --tokens 1,2,3", g.program.Name)
+	case g.withLogits && !g.json:
+		return usagef("--logits: give --json with it")
+	}
+	if err := g.o.Sampling.Check(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// promptOf returns the tokens of the prompt, and settles what depends on them.
+func (g *generateCommand) promptOf(s *Session) (prompt []int32, err error) {
+	if g.hasPrompt {
+		prompt = s.encode(g.prompt)
+	} else if prompt, err = parseTokens(g.tokens); err != nil {
+		return nil, err
+	}
+	g.promptTokens, g.o.MaxTokens = len(prompt), g.n
+	if g.n == 0 { // the last token is not run, so it needs no room
+		g.o.MaxTokens = max(1, min(defaultTokens, g.program.LM.Context-len(prompt)+1))
+	}
+	if !g.seeded {
+		g.o.Sampling.Seed = uint64(time.Now().UnixNano())
+	}
+	return prompt, nil
+}
+
+func parseTokens(list string) ([]int32, error) {
+	var ids []int32
+	for _, s := range strings.Split(list, ",") {
+		id, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
+		if err != nil {
+			return nil, usagef("--tokens: %q is no token id: give whole numbers with commas between them", s)
+		}
+		ids = append(ids, int32(id))
+	}
+	return ids, nil
+}
+
+// stream runs the generation and prints each token as it is made. The summary comes in
+// any case, also after an error or an interrupt.
+func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32) error {
+	gen, err := newGeneration(s, g.o)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	err = gen.start(ctx, prompt)
+	g.prefill = time.Since(begin)
+	for err == nil && !gen.done {
+		begin = time.Now()
+		if err = gen.next(ctx); err != nil {
+			break
+		}
+		if gen.made > 1 {
+			g.decode += time.Since(begin)
+		} else {
+			g.prefill += time.Since(begin) // no step, only the choice of the first token
+		}
+		err = g.print(gen)
+	}
+	return errors.Join(err, g.summary(gen))
+}
+
+func (g *generateCommand) print(gen *generation) error {
+	line := g.line[:0]
+	switch {
+	case g.json:
+		line = g.appendToken(line, gen)
+	case gen.decoder == nil:
+		line = append(strconv.AppendInt(line, int64(gen.id), 10), '\n')
+	default:
+		line = append(line, gen.text...)
+	}
+	g.line = line
+	if len(line) == 0 {
+		return nil
+	}
+	_, err := g.out.Write(line)
+	return err
+}
+
+func (g *generateCommand) appendToken(b []byte, gen *generation) []byte {
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, int64(gen.id), 10)
+	b = append(b, `,"text":`...)
+	b = appendJSONString(b, gen.text)
+	if g.withLogits {
+		sep := byte('[')
+		b = append(b, `,"logits":`...)
+		for _, l := range gen.logits {
+			b = append(b, sep)
+			b = appendJSONFloat(b, float64(l), 32)
+			sep = ','
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}', '\n')
+}
+
+// summary says how much was made and how fast: as the last JSON line, or to standard error.
+func (g *generateCommand) summary(gen *generation) error {
+	prefill, decode := rate(g.promptTokens, g.prefill), rate(gen.made-1, g.decode)
+	load := float64(g.load.Microseconds()) / 1000
+	if g.json {
+		b := append(g.line[:0], `{"summary":{"prompt_tokens":`...)
+		b = strconv.AppendInt(b, int64(g.promptTokens), 10)
+		b = append(b, `,"generated":`...)
+		b = strconv.AppendInt(b, int64(gen.made), 10)
+		b = appendFields(b, field{"prefill_tok_s", prefill}, field{"decode_tok_s", decode}, field{"load_ms", load})
+		_, err := g.out.Write(append(b, '}', '}', '\n'))
+		return err
+	}
+	if terminal(g.out) {
+		fmt.Fprintln(g.out)
+	}
+	seed := ""
+	if g.o.Sampling.Temperature > 0 {
+		seed = fmt.Sprintf("; seed %d", g.o.Sampling.Seed)
+	}
+	fmt.Fprintf(g.err, "%s: prompt %d tokens, %.0f tok/s; generated %d tokens, %.0f tok/s; loaded in %.1f ms; threads %d%s\n",
+		g.name, g.promptTokens, prefill, gen.made, decode, load, gen.s.model.Threads(), seed)
+	return nil
+}
+
+// rate is tokens per second, 0 where there is nothing to measure.
+func rate(tokens int, d time.Duration) float64 {
+	if tokens <= 0 || d <= 0 {
+		return 0
+	}
+	return float64(tokens) / d.Seconds()
+}
+
+// field is a number with its name in a JSON object.
+type field struct {
+	name  string
+	value float64
+}
+
+// appendFields appends numbers to an object that has members already.
+func appendFields(b []byte, fs ...field) []byte {
+	for _, f := range fs {
+		b = append(b, ',')
+		b = appendJSONString(b, f.name)
+		b = append(b, ':')
+		b = strconv.AppendFloat(b, f.value, 'f', 3, 64)
+	}
+	return b
+}
+
+// terminal reports whether w is a terminal, where a prompt would follow the text.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}

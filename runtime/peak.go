@@ -1,0 +1,155 @@
+package runtime
+
+import (
+	"context"
+	"math"
+	"time"
+	"unsafe"
+)
+
+// probes are the loops with which this machine's limits are measured.
+type probes struct {
+	f32, int8 arithmetic
+	// read reads 128 bytes each at p and 1, 2 and 3 strides behind it, n times, p
+	// advancing by step.
+	read func(p unsafe.Pointer, stride, step, n int)
+}
+
+// arithmetic is a loop that does nothing but multiply and add.
+type arithmetic struct {
+	loop func(n int)
+	ops  float64 // of one round; a multiply and an add are two
+}
+
+// scalarProbes is what Go code reaches without vector instructions.
+var scalarProbes = probes{
+	f32:  arithmetic{scalarF32, 8},
+	int8: arithmetic{scalarInt, 8},
+	read: scalarRead,
+}
+
+// sink keeps the compiler from removing the scalar loops; it is written once per loop.
+var sink float64
+
+func scalarF32(n int) {
+	var a, b, c, d float32
+	for i := range n {
+		x := float32(i)
+		a, b, c, d = a+x*1.5, b+x*2.5, c+x*3.5, d+x*4.5
+	}
+	keep(float64(a + b + c + d))
+}
+
+func scalarInt(n int) {
+	var a, b, c, d int32
+	for i := range n {
+		x := int32(i)
+		a, b, c, d = a+x*x, b+x*3, c+x*5, d+x*7
+	}
+	keep(float64(a + b + c + d))
+}
+
+func scalarRead(p unsafe.Pointer, stride, step, n int) {
+	var sum uint64
+	for i := range n {
+		for s := range 4 {
+			for _, v := range (*[16]uint64)(unsafe.Add(p, i*step+s*stride)) {
+				sum += v
+			}
+		}
+	}
+	keep(float64(sum))
+}
+
+// keep uses a result where the compiler cannot see that it does not matter.
+//
+//go:noinline
+func keep(v float64) {
+	if math.IsNaN(v) {
+		sink = v // never: sums of finite numbers; so the workers do not race
+	}
+}
+
+// peak measures on the workers of a model, which are those that the steps run on.
+type peak struct {
+	m      *Model
+	probes probes
+	ticket *ticket
+	buffer arena
+}
+
+// readBytes is what a bandwidth probe reads: several times the largest cache.
+const readBytes = 256 << 20
+
+func newPeak(m *Model) *peak {
+	p := &peak{m: m, probes: probesHere(), ticket: newTicket(), buffer: newArena(readBytes)}
+	p.buffer.poison() // pages that were never written are one shared page of zeros
+	return p
+}
+
+// rounds of an arithmetic loop between two looks at the clock: well below a millisecond,
+// since assembly cannot be preempted.
+const peakRounds = 10000
+
+// gops returns the arithmetic peak in 10^9 operations a second.
+func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
+	a := p.probes.f32
+	if kind == "int8" {
+		a = p.probes.int8
+	}
+	const calls = 100
+	d, err := p.best(ctx, func(w *Worker) {
+		for range calls {
+			a.loop(peakRounds)
+		}
+	})
+	return a.ops * peakRounds * calls * float64(p.m.Threads()) / d.Seconds() / 1e9, err
+}
+
+// gbs returns the read bandwidth in 10^9 bytes a second: the better of one and of four
+// streams per worker.
+func (p *peak) gbs(ctx context.Context) (float64, error) {
+	one, err := p.best(ctx, func(w *Worker) { p.stream(w, 128, 512) })
+	if err != nil {
+		return 0, err
+	}
+	quarter := p.share() / 4
+	four, err := p.best(ctx, func(w *Worker) { p.stream(w, quarter, 128) })
+	return float64(p.share()*p.m.Threads()) / min(one, four).Seconds() / 1e9, err
+}
+
+// share is each worker's part of the buffer, a multiple of what a round reads.
+func (p *peak) share() int { return readBytes / p.m.Threads() &^ 4095 }
+
+// stream reads a worker's part. A call of the probe reads 1 MiB, some 100 µs.
+func (p *peak) stream(w *Worker, stride, step int) {
+	base := unsafe.Add(p.buffer.base(), w.Part*p.share())
+	for rounds := p.share() / 512; rounds > 0; {
+		n := min(rounds, 2048)
+		p.probes.read(base, stride, step, n)
+		base = unsafe.Add(base, n*step)
+		rounds -= n
+	}
+}
+
+// best is the shortest of three runs of f on all workers.
+func (p *peak) best(ctx context.Context, f func(w *Worker)) (time.Duration, error) {
+	shortest := time.Duration(math.MaxInt64)
+	for range 3 {
+		var took time.Duration
+		step := Func{Name: "peak", Run: func(w *Worker, _ *Args) {
+			w.Barrier()
+			begin := time.Now()
+			f(w)
+			w.Barrier()
+			if w.Part == 0 {
+				took = time.Since(begin)
+			}
+		}}
+		if err := p.m.pool.run(ctx, p.ticket, &step, &Args{}); err != nil {
+			return 1, err
+		}
+		shortest = min(shortest, took)
+	}
+	return shortest, nil
+}
