@@ -134,7 +134,7 @@ position13:
 	VMOVUPS      Y2, 64(AX)
 	VMOVUPS      Y3, 96(AX)
 	ADDQ         $0x00000080, AX
-	ADDQ         $0x80, CX
+	ADDQ         $0x00000080, CX
 	SUBQ         $0x20, DX
 	JGE          strip11
 
@@ -160,7 +160,7 @@ position16:
 	JNZ          position16
 	VMOVUPS      Y0, (AX)
 	ADDQ         $0x00000020, AX
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	SUBQ         $0x08, DX
 	JGE          strip14
 
@@ -299,7 +299,7 @@ position29:
 	VMOVUPS      Y2, 64(AX)
 	VMOVUPS      Y3, 96(AX)
 	ADDQ         $0x00000080, AX
-	ADDQ         $0x40, CX
+	ADDQ         $0x00000040, CX
 	SUBQ         $0x20, DX
 	JGE          strip27
 
@@ -325,7 +325,7 @@ position32:
 	JNZ          position32
 	VMOVUPS      Y0, (AX)
 	ADDQ         $0x00000020, AX
-	ADDQ         $0x10, CX
+	ADDQ         $0x00000010, CX
 	SUBQ         $0x08, DX
 	JGE          strip30
 
@@ -508,7 +508,7 @@ position45:
 	VMOVUPS      Z2, 128(AX)
 	VMOVUPS      Z3, 192(AX)
 	ADDQ         $0x00000100, AX
-	ADDQ         $0x00, CX
+	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
 	JGE          strip43
 
@@ -534,7 +534,7 @@ position48:
 	JNZ          position48
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
-	ADDQ         $0x40, CX
+	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
 	JGE          strip46
 
@@ -739,7 +739,7 @@ position63:
 	VMOVUPS      Z2, 128(AX)
 	VMOVUPS      Z3, 192(AX)
 	ADDQ         $0x00000100, AX
-	ADDQ         $0x80, CX
+	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
 	JGE          strip61
 
@@ -765,7 +765,7 @@ position66:
 	JNZ          position66
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
-	ADDQ         $0x20, CX
+	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
 	JGE          strip64
 

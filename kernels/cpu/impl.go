@@ -37,6 +37,7 @@ type implementation struct {
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
 	attention attentionLevel
+	probe     probe
 }
 
 // implementations is the table of all that this build contains, from the least to the

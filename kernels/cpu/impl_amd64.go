@@ -35,6 +35,7 @@ func avx512Implementation(im implementation, f features) implementation {
 // vnniImplementation adds the products of bytes.
 func vnniImplementation(im implementation, f features) implementation {
 	im.name, im.present = tile.AVX512VNNI, func() bool { return f.vnni }
+	im.probe.int8, im.probe.int8Ops = peakDotVNNI, 12*64*2
 	for _, f := range []format{formatQ8, formatQ4} {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}

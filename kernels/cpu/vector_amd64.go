@@ -15,6 +15,7 @@ func (im *implementation) vectorsAVX2() {
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
 	im.attention = attentionAVX2
+	im.probe = probe{f32: peakFMAAVX2, f32Ops: 12 * 8 * 2, read: peakReadAVX2}
 }
 
 // vectorsAVX512 puts the 512-bit loops over rows in.
@@ -28,6 +29,7 @@ func (im *implementation) vectorsAVX512() {
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
 	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
 	im.attention = attentionAVX512
+	im.probe = probe{f32: peakFMAAVX512, f32Ops: 12 * 16 * 2, read: peakReadAVX512}
 }
 
 func castF32F16AVX2(dst, x unsafe.Pointer, n int) {

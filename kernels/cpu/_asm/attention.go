@@ -166,7 +166,7 @@ func (g *generator) attentionMix(f format) {
 		g.Label(loop)
 		g.mixStrip(f, dst, v, n, nil)
 		g.ADDQ(operand.U32(uint32(n*g.bytes())), dst)
-		g.ADDQ(operand.U8(uint8(n*g.isa.lanes*f.elementBytes())), v)
+		g.ADDQ(operand.U32(uint32(n*g.isa.lanes*f.elementBytes())), v)
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
 		g.JGE(operand.LabelRef(loop))
 		g.Label(less)

@@ -1,0 +1,182 @@
+package cpu_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
+)
+
+// peak returns operations per second of one thread, measured now; 0 if there is no probe.
+func peak(probe func(n int) int) float64 {
+	best := 0.0
+	for range 5 {
+		start := time.Now()
+		ops := probe(200_000)
+		best = max(best, float64(ops)/time.Since(start).Seconds())
+	}
+	return best
+}
+
+// readPeak returns bytes per second that one thread reads from memory, measured now.
+func readPeak() float64 {
+	data := make([]byte, 256<<20)
+	for i := 0; i < len(data); i += 4096 {
+		data[i] = 1
+	}
+	best := 0.0
+	for range 4 {
+		start := time.Now()
+		for at := 0; at < len(data); at += 1 << 20 {
+			cpu.ProbeRead(unsafe.Pointer(&data[at]), 1<<20)
+		}
+		best = max(best, float64(len(data))/time.Since(start).Seconds())
+	}
+	return best
+}
+
+// benchEach runs f for each implementation as a sub-benchmark.
+func benchEach(b *testing.B, f func(b *testing.B)) {
+	before := cpu.Active()
+	defer cpu.Select(before)
+	for _, name := range cpu.Available() {
+		if err := cpu.Select(name); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, f)
+	}
+}
+
+// BenchmarkGEMM multiplies 128 rows; it reports the share of the arithmetic peak: of
+// VPDPBUSD for quantized weights where there is one, of multiply-adds otherwise.
+func BenchmarkGEMM(b *testing.B) {
+	benchProducts(b, 128, 2048, 2048)
+}
+
+// BenchmarkGEMV multiplies one row by weights too large for the caches; it reports the
+// share of what the probe reads from memory.
+func BenchmarkGEMV(b *testing.B) {
+	read := readPeak()
+	benchEach(b, func(b *testing.B) {
+		for _, p := range products {
+			b.Run(p.weight.String(), func(b *testing.B) {
+				const k = 2048
+				n := int(160<<20/p.weight.RowBytes(k)) &^ 15
+				w := kt.NewBuffer(int(dtype.PackedBytes(p.weight, dtype.R16, int64(n), k)), 0)
+				clear(w.Bytes())
+				act, _ := tile.Activation(p.weight)
+				x, y := kt.NewBuffer(act.RowBytes(k), 0), kt.NewBuffer(n*4, 0)
+				clear(x.Bytes())
+				b.SetBytes(int64(len(w.Bytes())))
+				for b.Loop() {
+					p.matmul(y.Pointer(), x.Pointer(), w.Pointer(), nil, n, k, 0, 1, 0, n)
+				}
+				b.ReportMetric(float64(len(w.Bytes()))*float64(b.N)/b.Elapsed().Seconds()/read, "of-read")
+			})
+		}
+	})
+}
+
+func benchProducts(b *testing.B, rows, n, k int) {
+	f32, int8 := peak(cpu.ProbeF32), peak(cpu.ProbeInt8)
+	benchEach(b, func(b *testing.B) {
+		for _, p := range products {
+			limit := f32
+			if p.weight.IsQuantized() && int8 > 0 {
+				limit = int8
+			}
+			b.Run(fmt.Sprintf("%v", p.weight), func(b *testing.B) {
+				o := newOperandsOf(p.weight, rows, n, k)
+				y := kt.NewBuffer(rows*n*4, 0)
+				for b.Loop() {
+					p.matmul(y.Pointer(), o[0].Pointer(), o[1].Pointer(), nil, n, k, 0, rows, 0, n)
+				}
+				ops := 2 * float64(rows) * float64(n) * float64(k) * float64(b.N) / b.Elapsed().Seconds()
+				b.ReportMetric(ops/1e9, "Gop/s")
+				b.ReportMetric(ops/limit, "of-peak")
+			})
+		}
+	})
+}
+
+// newOperandsOf returns x and w full of zeros: speed does not depend on values.
+func newOperandsOf(weight dtype.DType, rows, n, k int) [2]*kt.Buffer {
+	act, _ := tile.Activation(weight)
+	x := kt.NewBuffer(rows*act.RowBytes(k), 0)
+	w := kt.NewBuffer(int(dtype.PackedBytes(weight, dtype.R16, int64(n), int64(k))), 0)
+	clear(x.Bytes())
+	clear(w.Bytes())
+	return [2]*kt.Buffer{x, w}
+}
+
+// BenchmarkSmall is the matrices of a 260 K parameter model, for one token.
+func BenchmarkSmall(b *testing.B) {
+	for _, n := range []int{64, 172, 512} {
+		b.Run(fmt.Sprintf("%dx64", n), func(b *testing.B) {
+			o := newOperandsOf(dtype.F32, 1, n, 64)
+			y := kt.NewBuffer(n*4, 0)
+			for b.Loop() {
+				cpu.MatMulF32(y.Pointer(), o[0].Pointer(), o[1].Pointer(), nil, n, 64, 0, 1, 0, n)
+			}
+		})
+	}
+}
+
+// BenchmarkRows is loops over rows of 2048 elements, with GB/s of what they read.
+func BenchmarkRows(b *testing.B) {
+	const n = 2048
+	x, w, dst := kt.NewBuffer(n*4, 0), kt.NewBuffer(n*4, 0), kt.NewBuffer(n*4, 0)
+	copy(x.Floats(), kt.Uniform(kt.Rand(b), n))
+	copy(w.Floats(), kt.Uniform(kt.Rand(b), n))
+	benchEach(b, func(b *testing.B) {
+		for _, c := range []struct {
+			name string
+			run  func()
+		}{
+			{"add", func() { cpu.AddF32(dst.Pointer(), x.Pointer(), w.Pointer(), n, 0, 1, 0, n) }},
+			{"swiglu", func() { cpu.SwiGLUF32(dst.Pointer(), x.Pointer(), w.Pointer(), n, 0, 1, 0, n) }},
+			{"rmsnorm", func() { cpu.RMSNormF32(dst.Pointer(), x.Pointer(), w.Pointer(), n, 1e-5, 0, 1) }},
+			{"rmsnorm-q8a", func() { cpu.RMSNormQ8A(dst.Pointer(), x.Pointer(), w.Pointer(), n, 1e-5, 0, 1) }},
+			{"quantize", func() { cpu.QuantizeQ8A(dst.Pointer(), x.Pointer(), n, 0, 1, 0, n) }},
+			{"softmax", func() { cpu.SoftmaxF32(dst.Pointer(), x.Pointer(), n, 0, 1) }},
+		} {
+			b.Run(c.name, func(b *testing.B) {
+				b.SetBytes(n * 4)
+				for b.Loop() {
+					c.run()
+				}
+			})
+		}
+	})
+	runtime.KeepAlive(dst)
+}
+
+// BenchmarkAttention is one token of a layer with 32 query and 8 KV heads of 64 at
+// position 511; bytes are those of the cache.
+func BenchmarkAttention(b *testing.B) {
+	const heads, kvHeads, d, ctx = 32, 8, 64, 512
+	benchEach(b, func(b *testing.B) {
+		for _, c := range attentionCases {
+			b.Run(c.cache.String(), func(b *testing.B) {
+				size := kvHeads * ctx * c.cache.RowBytes(d)
+				q, dst := kt.NewBuffer(heads*d*4, 0), kt.NewBuffer(heads*d*4, 0)
+				k, v := kt.NewBuffer(size, 0), kt.NewBuffer(size, 0)
+				clear(q.Bytes())
+				clear(k.Bytes())
+				clear(v.Bytes())
+				slot, pos := kt.NewInts(0), kt.NewInts(ctx-1)
+				b.SetBytes(int64(2 * size))
+				for b.Loop() {
+					c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
+						heads, kvHeads, ctx, d, d, 0.125, 0, 1, 0, kvHeads)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,202 @@
+package cpu_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
+)
+
+type gather = func(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int)
+
+var gathers = []struct {
+	table       dtype.DType
+	plain, tile gather
+}{
+	{dtype.F32, cpu.GatherF32, cpu.GatherR16F32},
+	{dtype.F16, cpu.GatherF16, cpu.GatherR16F16},
+	{dtype.BF16, cpu.GatherBF16, cpu.GatherR16BF16},
+	{dtype.Q8_0, cpu.GatherQ8_0, cpu.GatherR16Q8_0},
+	{dtype.Q4_0, cpu.GatherQ4_0, cpu.GatherR16Q4_0},
+}
+
+func TestGather(t *testing.T) {
+	const tableRows, n = 37, 96
+	indices := []int32{0, 36, 5, 16, 15, 5}
+	kt.ForEach(t, func(t *testing.T) {
+		for _, c := range gathers {
+			plain, values := kt.Encode(t, kt.Rand(t), c.table, tableRows*n)
+			want := make([]float64, len(indices)*n)
+			for r, i := range indices {
+				for col := range n {
+					want[r*n+col] = float64(float32(values[int(i)*n+col]))
+				}
+			}
+			table, packed := kt.NewBytes(plain, 0), kt.NewBytes(kt.Pack(c.table, plain, tableRows, n), 0)
+			checkGather(t, c.table.String(), c.plain, table, indices, n, want)
+			checkGather(t, c.table.String()+" r16", c.tile, packed, indices, n, want)
+		}
+	})
+}
+
+func checkGather(t *testing.T, what string, f gather, table *kt.Buffer, indices []int32, n int, want []float64) {
+	t.Helper()
+	dst, idx := kt.NewBuffer(len(want)*4, 4), kt.NewInts(indices...)
+	for _, b := range kt.Boxes(kt.Rand(t), len(indices), n, 32) {
+		f(dst.Pointer(), idx.Pointer(), table.Pointer(), n, b[0], b[1], b[2], b[3])
+	}
+	dst.Check(t, what)
+	kt.Compare(t, what, dst.Floats(), want, kt.Exact)
+}
+
+func TestCasts(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, n := range lengths() {
+			values := kt.Hard(kt.Rand(t), n)
+			testCast(t, dtype.F16, values, cpu.CastF32F16, cpu.CastF16F32)
+			testCast(t, dtype.BF16, values, cpu.CastF32BF16, cpu.CastBF16F32)
+		}
+	})
+}
+
+func testCast(t *testing.T, d dtype.DType, values []float32, down, up unaryKernel) {
+	t.Helper()
+	n := len(values)
+	plain, back := kt.EncodeValues(t, d, values)
+	half, full := kt.NewBuffer(2*n, 2), kt.NewBuffer(4*n, 4)
+	down(half.Pointer(), kt.NewFloats(values, 4).Pointer(), n, 0, 1, 0, n)
+	half.Check(t, d.String())
+	if !bytes.Equal(half.Bytes(), plain) {
+		t.Fatalf("%d f32 to %v: bytes differ from the reference", n, d)
+	}
+	up(full.Pointer(), half.Pointer(), n, 0, 1, 0, n)
+	full.Check(t, "f32")
+	kt.Compare(t, d.String()+" to f32", full.Floats(), back, kt.Exact)
+}
+
+func TestStateWrite(t *testing.T) {
+	const seqs, heads, ctx, d, rows = 2, 3, 5, 64, 4
+	slots, positions := []int32{0, 1, 1, 0}, []int32{4, 0, 2, 1}
+	slot, pos := kt.NewInts(slots...), kt.NewInts(positions...)
+	kt.ForEach(t, func(t *testing.T) {
+		for _, c := range []struct {
+			d dtype.DType
+			f func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
+		}{{dtype.F32, cpu.StateWriteF32}, {dtype.F16, cpu.StateWriteF16}, {dtype.Q8_0, cpu.StateWriteQ8_0}} {
+			x := kt.Uniform(kt.Rand(t), rows*heads*d)
+			plain, _ := kt.EncodeValues(t, c.d, x)
+			row := c.d.Bytes(d)
+			want, got := kt.NewBuffer(seqs*heads*ctx*row, 0), kt.NewBuffer(seqs*heads*ctx*row, 4)
+			for r := range rows {
+				for h := range heads {
+					at := (int(slots[r])*heads+h)*ctx + int(positions[r])
+					copy(want.Bytes()[at*row:], plain[(r*heads+h)*row:][:row])
+				}
+			}
+			for _, b := range kt.Boxes(kt.Rand(t), rows, heads, 1) {
+				c.f(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, b[0], b[1], b[2], b[3])
+			}
+			got.Check(t, "state")
+			kt.Same(t, c.d.String()+" state", got, want)
+		}
+	})
+}
+
+func TestRope(t *testing.T) {
+	const rows, heads, d, half = 3, 2, 10, 4
+	positions := []int32{0, 7, 100000}
+	freqs := []float32{1, 0.1, 0.01, 0.001}
+	table := kt.NewBuffer(rows*half*2*4, 0)
+	for _, c := range kt.Cuts(kt.Rand(t), rows, 1) {
+		cpu.RopeTableF32(table.Pointer(), kt.NewInts(positions...).Pointer(), kt.NewFloats(freqs, 0).Pointer(), half, 1, c[0], c[1])
+	}
+	table.Check(t, "table")
+	x := kt.Uniform(kt.Rand(t), rows*heads*d)
+	for _, neox := range []bool{false, true} {
+		want := make([]float64, len(x))
+		for i := range want {
+			want[i] = rotated(x, i, d, half, positions[i/(heads*d)], freqs, neox)
+		}
+		in, dst := kt.NewFloats(x, 0), kt.NewBuffer(len(x)*4, 4)
+		for _, b := range kt.Boxes(kt.Rand(t), rows, heads, 1) {
+			cpu.RopeF32(dst.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, b[0], b[1], b[2], b[3])
+		}
+		dst.Check(t, "rope")
+		kt.Compare(t, "rope", dst.Floats(), want, kt.Tolerance{Abs: 3e-7})
+		cpu.RopeF32(in.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, 0, rows, 0, heads)
+		kt.Same(t, "rope in place", in, dst)
+	}
+}
+
+// rotated is element i of x after rotation, in float64.
+func rotated(x []float32, i, d, half int, pos int32, freqs []float32, neox bool) float64 {
+	head, e := i-i%d, i%d
+	if e >= 2*half {
+		return float64(x[i])
+	}
+	pair, second, partner := e/2, e%2 == 1, e^1
+	if neox {
+		pair, second, partner = e%half, e >= half, (e+half)%(2*half)
+	}
+	sin, cos := math.Sincos(float64(pos) * float64(freqs[pair]))
+	if second {
+		return float64(x[head+partner])*sin + float64(x[i])*cos
+	}
+	return float64(x[i])*cos - float64(x[head+partner])*sin
+}
+
+func TestCopyStrided(t *testing.T) {
+	for _, elem := range []int{1, 2, 4, 34} {
+		shape := [4]int{2, 3, 4, 5}
+		src := make([]byte, 2*3*4*5*elem)
+		for i := range src {
+			src[i] = byte(i * 7)
+		}
+		s := elem
+		dense := [4]int{60 * s, 20 * s, 5 * s, s}
+		swapped := [4]int{3 * 4 * 5 * s, 5 * s, 3 * 5 * s, s} // dst is [2, 4, 3, 5]
+		inner := [4]int{3 * 4 * 5 * s, 4 * 5 * s, s, 4 * s}   // dst is [2, 3, 5, 4]
+		for _, stride := range [][4]int{dense, swapped, inner} {
+			dst := kt.NewBuffer(len(src), 0)
+			for _, c := range [][2]int{{1, 2}, {0, 1}} {
+				cpu.CopyStrided(dst.Pointer(), kt.NewBytes(src, 0).Pointer(), elem, &shape, &stride, &dense, c[0], c[1])
+			}
+			dst.Check(t, "copy")
+			checkCopy(t, dst.Bytes(), src, elem, shape, stride, dense)
+		}
+	}
+}
+
+func checkCopy(t *testing.T, dst, src []byte, elem int, shape, to, from [4]int) {
+	t.Helper()
+	for i := range shape[0] * shape[1] * shape[2] * shape[3] {
+		at := [4]int{i / (shape[1] * shape[2] * shape[3]), i / (shape[2] * shape[3]) % shape[1], i / shape[3] % shape[2], i % shape[3]}
+		d, s := 0, 0
+		for j, v := range at {
+			d, s = d+v*to[j], s+v*from[j]
+		}
+		if !bytes.Equal(dst[d:d+elem], src[s:s+elem]) {
+			t.Fatalf("element %v of size %d is wrong", at, elem)
+		}
+	}
+}
+
+func TestSelect(t *testing.T) {
+	before := cpu.Active()
+	defer cpu.Select(before)
+	for _, name := range cpu.Available() {
+		if err := cpu.Select(name); err != nil || cpu.Active() != name {
+			t.Errorf("Select(%q): %v, active %q", name, err, cpu.Active())
+		}
+	}
+	if err := cpu.Select("sse9"); err == nil {
+		t.Error("Select takes sse9")
+	}
+	if cpu.Available()[0] != "generic" {
+		t.Errorf("the first of %v is not generic", cpu.Available())
+	}
+}

@@ -1,0 +1,56 @@
+package cpu
+
+import "unsafe"
+
+// Probes measure this machine's limits, which other speeds are compared with: each does
+// nothing but one kind of work, with the best instructions of the active implementation.
+// What they return divided by the time they take is the limit of one thread. A call with
+// n = 100,000 lasts well below a millisecond.
+
+// ProbeF32 does n rounds of float32 multiply-adds and returns the operations done, two for
+// each; 0 if the active implementation is pure Go.
+func ProbeF32(n int) int {
+	if n <= 0 || active.probe.f32 == nil {
+		return 0
+	}
+	active.probe.f32(n)
+	return n * active.probe.f32Ops
+}
+
+// ProbeInt8 does n rounds of int8 multiply-adds and returns the operations done; 0 if the
+// active implementation has no instruction for them.
+func ProbeInt8(n int) int {
+	if n <= 0 || active.probe.int8 == nil {
+		return 0
+	}
+	active.probe.int8(n)
+	return n * active.probe.int8Ops
+}
+
+// ProbeRead reads size bytes at p, size a multiple of 512. It reads one stream; what
+// memory gives to several at once may be more.
+func ProbeRead(p unsafe.Pointer, size int) {
+	if size < 512 {
+		return
+	}
+	if active.probe.read == nil {
+		readGeneric(p, size)
+		return
+	}
+	active.probe.read(p, size/512)
+}
+
+// probe is the limits' loops: rounds, and operations in a round.
+type probe struct {
+	f32, int8       func(n int)
+	f32Ops, int8Ops int
+	read            func(p unsafe.Pointer, n int) // n times 512 bytes
+}
+
+// readGeneric reads a word of each cache line.
+func readGeneric(p unsafe.Pointer, size int) (sum uint64) {
+	for at := 0; at < size; at += 64 {
+		sum += *(*uint64)(unsafe.Add(p, at))
+	}
+	return sum
+}
