@@ -47,9 +47,9 @@ func Run(ctx context.Context, m *ir.Module, fn string, env *Env) ([]Tensor, erro
 	if err != nil {
 		return nil, fmt.Errorf("@%s: %w", fn, err)
 	}
-	r := &run{ctx: ctx, module: m, env: env, sizes: sizes, states: maps.Clone(env.States)}
-	if r.states == nil {
-		r.states = make(map[string]Tensor)
+	r := &run{ctx: ctx, module: m, env: env, sizes: sizes, latest: maps.Clone(env.States)}
+	if r.latest == nil {
+		r.latest = make(map[string]Tensor)
 	}
 	args := make([]value, len(f.Params))
 	for i, p := range f.Params {
@@ -59,7 +59,7 @@ func Run(ctx context.Context, m *ir.Module, fn string, env *Env) ([]Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	env.States = r.states
+	env.States = r.latest
 	return tensors(results), nil
 }
 
@@ -70,8 +70,8 @@ func Node(ctx context.Context, n *ir.Node, args []Tensor, sizes map[string]int64
 	for i, a := range args {
 		values[i].Tensor = a
 	}
-	r := &run{ctx: ctx, module: n.Func.Module, env: &Env{}, sizes: sizes, states: make(map[string]Tensor)}
-	results, err := (&frame{run: r, states: r.states}).apply(n, values)
+	r := &run{ctx: ctx, module: n.Func.Module, env: &Env{}, sizes: sizes, latest: make(map[string]Tensor)}
+	results, err := (&frame{run: r, before: r.latest}).apply(n, values)
 	return tensors(results), err
 }
 
@@ -96,14 +96,14 @@ type run struct {
 	module *ir.Module
 	env    *Env
 	sizes  map[string]int64
-	states map[string]Tensor // the latest versions
+	latest map[string]Tensor // versions of the states
 }
 
 // frame is one execution of a function.
 type frame struct {
 	*run
 	depth  int
-	states map[string]Tensor // the versions when it began
+	before map[string]Tensor // versions of the states when it began
 	values []value           // by id
 }
 
@@ -115,7 +115,7 @@ func (r *run) call(f *ir.Func, args []value, depth int) ([]value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("@%s: functions call each other %d deep", f.Name, depth)
 	}
-	fr := &frame{run: r, depth: depth, states: maps.Clone(r.states), values: make([]value, f.NumValues())}
+	fr := &frame{run: r, depth: depth, before: maps.Clone(r.latest), values: make([]value, f.NumValues())}
 	for i, p := range f.Params {
 		if err := r.check(p.Type, args[i].Tensor); err != nil {
 			return nil, fmt.Errorf("@%s: parameter %v: %w", f.Name, p, err)

@@ -33,7 +33,7 @@ func constant(c *call) (Tensor, error) {
 // of its Data, so that views of it can find the whole.
 func state(c *call) ([]value, error) {
 	name := attr[ir.StateAttr](c).Name
-	s, ok := c.frame.states[name]
+	s, ok := c.before[name]
 	if !ok {
 		shape, err := c.dims(c.module.State(name).Type.Shape)
 		if err != nil {
@@ -47,39 +47,49 @@ func state(c *call) ([]value, error) {
 // stateWrite makes a new version and leaves the old one to those that still name it: a
 // read of it after the write would be a hazard, which this shows as a difference.
 func stateWrite(c *call) ([]value, error) {
-	old, d := c.args[0], c.node.Args[0].Type.DType
+	next, d := c.args[0], c.node.Args[0].Type.DType
 	x, err := Round(d, c.args[1].Tensor)
 	if err != nil {
 		return nil, err
 	}
-	slots, positions := c.args[2].Flat(), c.args[3].Flat()
-	next := old
-	next.Data = slices.Clone(old.Data)
+	next.Data = slices.Clone(next.Data)
+	if err := writeRows(next.Tensor, x, c.args[2].Flat(), c.args[3].Flat()); err != nil {
+		return nil, err
+	}
+	return []value{next}, c.keep(next)
+}
+
+// writeRows stores x[t,h] as row [slot[t],h,pos[t]] of a cache.
+func writeRows(cache, x Tensor, slots, positions []float64) error {
 	for t := range x.Shape[0] {
-		slot, err := index(slots, t, old.Shape[0], "slot")
+		slot, err := index(slots, t, cache.Shape[0], "slot")
 		if err != nil {
-			return nil, err
+			return err
 		}
-		pos, err := index(positions, t, old.Shape[2], "pos")
+		pos, err := index(positions, t, cache.Shape[2], "pos")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for h := range x.Shape[1] {
 			for i, v := range x.row(x.Data, t*x.Shape[1]+h) {
-				next.Data[next.at([]int{slot, h, pos, i})] = v
+				cache.Data[cache.at([]int{slot, h, pos, i})] = v
 			}
 		}
 	}
-	if next.state != "" {
-		whole := c.run.states[next.state]
-		if whole.Data == nil {
-			if whole.Shape, err = c.dims(c.module.State(next.state).Type.Shape); err != nil {
-				return nil, err
-			}
-		}
-		c.run.states[next.state] = Of(next.Data, whole.Shape...)
+	return nil
+}
+
+// keep makes the bytes behind v the latest version of its state, if it has one.
+func (r *run) keep(v value) error {
+	if v.state == "" {
+		return nil
 	}
-	return []value{next}, nil
+	shape, err := r.dims(r.module.State(v.state).Type.Shape)
+	if err != nil {
+		return err
+	}
+	r.latest[v.state] = Of(v.Data, shape...)
+	return nil
 }
 
 func callFunc(c *call) ([]value, error) {

@@ -117,7 +117,7 @@ func (t Tensor) each(visit func(at int)) {
 // Dense returns t, copied if it is not dense.
 func (t Tensor) Dense() Tensor { return Of(t.Flat(), t.Shape...) }
 
-// Row returns row i of a tensor seen as rows of its innermost dimension, in data that Flat
+// row returns row i of a tensor seen as rows of its innermost dimension, in data that Flat
 // returned.
 func (t Tensor) row(flat []float64, i int) []float64 {
 	n := t.Inner()

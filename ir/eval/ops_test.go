@@ -1,0 +1,15 @@
+package eval
+
+import (
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+func TestTableIsComplete(t *testing.T) {
+	for op := range ir.NumOps {
+		if table[op] == nil {
+			t.Errorf("op %v has no meaning", op)
+		}
+	}
+}
