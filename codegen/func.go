@@ -63,7 +63,7 @@ func partName(name string, part int) string {
 
 // barriers emits the barrier that separates n's epoch from the one before.
 func (e *funcEmitter) barriers(n *ir.Node) {
-	if n.Part.Mode == ir.PartNone || n.Epoch == e.epoch {
+	if n.Epoch == e.epoch {
 		return
 	}
 	e.epoch = n.Epoch

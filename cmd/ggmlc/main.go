@@ -60,6 +60,13 @@ Everything about the execution is planned before it runs, and every plan can be 
   ggmlc build model.gguf -o story      one static executable
   ggmlc gen model.gguf -o story --package story
   ggmlc dump model.gguf --after plan   what was decided`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q: see ggmlc --help", args[0])
+			}
+			return cmd.Help()
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -71,6 +78,14 @@ Everything about the execution is planned before it runs, and every plan can be 
 		root.AddCommand(c())
 	}
 	return root
+}
+
+// noArgs is cobra.NoArgs with this command's exit status.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments: see ggmlc %s --help", cmd.Name(), cmd.Name())
+	}
+	return nil
 }
 
 // usageError marks an error as wrong usage.
@@ -90,7 +105,7 @@ func exitStatus(err error) int {
 	var internal *passes.InternalError
 	var budget budgetError
 	switch {
-	case errors.As(err, &usage), isCobraUsage(err):
+	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &internal):
 		return exitBug

@@ -15,7 +15,7 @@ func passesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "passes",
 		Short: "list the passes in order, their rules, and why they stand in this order",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
 			for i, p := range passes.Passes() {
@@ -41,7 +41,7 @@ func targetsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "targets",
 		Short: "list the built-in backends as the text that --target-file reads",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			for _, d := range target.Builtins() {
@@ -60,7 +60,7 @@ func opsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "ops",
 		Short: "list the ops: operands and meaning",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for op := range ir.Ops {
 				info := op.Info()

@@ -31,9 +31,6 @@ type Model struct {
 	files map[string]*gguf.File // by source name
 }
 
-// sourceName is the name of a model file in weight expressions.
-const sourceName = "m"
-
 // metaTokenizer is the metadata key that names the source of the vocabulary.
 const metaTokenizer = "lm.tokenizer"
 
@@ -92,21 +89,20 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 	if err != nil {
 		return err
 	}
-	md.files[sourceName] = f
-	m, err := arch.Build(f, arch.Options{
-		Context: o.Context, Batch: o.Batch, KV: o.KV, Quantize: o.Quantize, Source: sourceName})
-	if err != nil {
-		return err
-	}
+	md.files[arch.SourceName] = f
 	sum, err := hashFile(ctx, f)
 	if err != nil {
 		return err
 	}
-	m.Sources = append(m.Sources, &ir.Source{Name: sourceName, Path: path, Size: f.Size(), SHA256: sum})
+	m, err := arch.Build(f, arch.Options{
+		Context: o.Context, Batch: o.Batch, KV: o.KV, Quantize: o.Quantize, SHA256: sum})
+	if err != nil {
+		return err
+	}
 	m.Last = "import"
 	md.Module = m
 	if tokenizer.Present(f) {
-		m.SetMeta(metaTokenizer, sourceName)
+		m.SetMeta(metaTokenizer, arch.SourceName)
 	}
 	return md.loadTokenizer()
 }

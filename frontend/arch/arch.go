@@ -21,7 +21,7 @@ type Options struct {
 	Batch    int         // tokens of a prompt that one call of prefill takes; 0: DefaultBatch
 	KV       dtype.DType // of the KV cache: F32, F16 or Q8_0; Invalid: F16
 	Quantize dtype.DType // convert float matrices to this; Invalid: keep them
-	Source   string      // name of the file in weight expressions; empty: "m"
+	SHA256   string      // of the file, in hex; empty where it does not matter
 }
 
 // Defaults of Options.
@@ -29,6 +29,9 @@ const (
 	DefaultContext = 4096
 	DefaultBatch   = 512
 )
+
+// SourceName is the name of the model file in weight expressions: m["output.weight"].
+const SourceName = "m"
 
 // builders are the architectures by their general.architecture.
 var builders = map[string]func(*model) (*ir.Module, error){
@@ -59,9 +62,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.KV == dtype.Invalid {
 		o.KV = dtype.F16
-	}
-	if o.Source == "" {
-		o.Source = "m"
 	}
 	return o
 }
@@ -194,40 +194,40 @@ func (m *model) leftover(harmless func(name string) bool) {
 }
 
 // matrix declares the weight of a matrix [rows, cols], converted where the user asked.
-func (m *model) matrix(b *ir.Builder, name string, rows, cols int64) *ir.Weight {
+func (m *model) matrix(b *ir.Builder, name string, rows, cols int64) {
 	t := m.tensor(name, rows, cols)
 	if t == nil {
-		return nil
+		return
 	}
 	dt, _ := m.file.DType(t)
 	if !dt.IsFloat() && !dt.IsQuantized() || dt == dtype.F64 {
 		m.fail(m.file.TensorError(name, "matrices of %v are not supported: convert the model", dt))
-		return nil
+		return
 	}
-	e := ir.Tensor(m.o.Source, name)
+	e := ir.Tensor(SourceName, name)
 	if q := m.o.Quantize; q != dtype.Invalid && dt.IsFloat() && cols%int64(q.BlockElems()) == 0 {
 		e, dt = ir.Quantize(e, q.String()), q
 	}
-	return b.Weight(name, ir.Type{DType: dt, Shape: ir.Dims(rows, cols)}, e)
+	b.Weight(name, ir.Type{DType: dt, Shape: ir.Dims(rows, cols)}, e)
 }
 
 // vector declares the weight of a vector, which kernels read as f32.
-func (m *model) vector(b *ir.Builder, name string, n int64) *ir.Weight {
+func (m *model) vector(b *ir.Builder, name string, n int64) {
 	t := m.tensor(name, n)
 	if t == nil {
-		return nil
+		return
 	}
 	dt, _ := m.file.DType(t)
-	e := ir.Tensor(m.o.Source, name)
+	e := ir.Tensor(SourceName, name)
 	switch dt {
 	case dtype.F32:
 	case dtype.F16, dtype.BF16:
 		e = ir.Quantize(e, dtype.F32.String())
 	default:
 		m.fail(m.file.TensorError(name, "a vector of %v: norms are f32, f16 or bf16; the file is damaged", dt))
-		return nil
+		return
 	}
-	return b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(n)}, e)
+	b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(n)}, e)
 }
 
 // layerName returns the name of a layer's tensor.

@@ -32,12 +32,14 @@ func joinHeads(f *ir.FuncBuilder, x *ir.Value) *ir.Value {
 	return f.Reshape(x, s[0], s[1].Mul(s[2]))
 }
 
-// swiGLUBlock is x + down·(silu(gate·h) * (up·h)) with h = norm(x).
-func swiGLUBlock(f *ir.FuncBuilder, l llamaLayer, eps float64, x *ir.Value) *ir.Value {
-	h := f.RMSNorm(x, f.Weight(l.ffnNorm), float32(eps))
-	g := f.SiLU(f.MatMul(h, f.Weight(l.gate), nil))
-	u := f.MatMul(h, f.Weight(l.up), nil)
-	return f.Add(x, f.MatMul(f.Mul(g, u), f.Weight(l.down), nil))
+// swiGLUBlock is x + down·(silu(gate·h) * (up·h)) with h = norm(x), for a layer's ffn
+// weights.
+func swiGLUBlock(f *ir.FuncBuilder, layer int64, eps float64, x *ir.Value) *ir.Value {
+	weight := func(name string) *ir.Value { return f.Weight(layerName(layer, name)) }
+	h := f.RMSNorm(x, weight("ffn_norm.weight"), float32(eps))
+	g := f.SiLU(f.MatMul(h, weight("ffn_gate.weight")))
+	u := f.MatMul(h, weight("ffn_up.weight"))
+	return f.Add(x, f.MatMul(f.Mul(g, u), weight("ffn_down.weight")))
 }
 
 // moduleName is the model's name in the file, or its architecture.

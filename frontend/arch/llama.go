@@ -38,15 +38,16 @@ func buildLlama(m *model) (*ir.Module, error) {
 		return nil, err
 	}
 	b := ir.NewBuilder(moduleName(m))
-	w := m.llamaWeights(b, p)
+	b.Source(SourceName, m.file.Name(), m.file.Size(), m.o.SHA256)
+	m.llamaWeights(b, p)
 	m.leftover(func(name string) bool { return strings.HasSuffix(name, ".attn_rot_embd") })
 	if err := m.err(); err != nil {
 		return nil, err
 	}
 
 	tokens := b.Symbol("tokens", 1, int64(m.o.Batch))
-	llamaFunc(b, p, w, "prefill", ir.Sym(tokens))
-	llamaFunc(b, p, w, "decode", ir.Const(1))
+	m.llamaFunc(b, p, "prefill", tokens)
+	m.llamaFunc(b, p, "decode", ir.Const(1))
 	mod, err := b.Finish()
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (m *model) llamaParams() llamaParams {
 
 // vocabSize is the number of rows of the embedding, which the vocabulary must agree with.
 func (m *model) vocabSize() int64 {
-	const name = "token_embd.weight"
+	const name = embdName
 	t, ok := m.file.Tensor(name)
 	if !ok || len(t.Shape) != 2 {
 		m.fail(m.file.TensorError(name, "missing, or no matrix: %s cannot be built without its token embedding", m.arch))
@@ -157,63 +158,55 @@ func (m *model) context(trained int64) int64 {
 	return min(trained, DefaultContext)
 }
 
-// llamaWeights are the weights of the whole model.
-type llamaWeights struct {
-	embd, outNorm, out *ir.Weight
-	freqs              *ir.Weight
-	layers             []llamaLayer
-	kv                 dtype.DType
-}
-
-// llamaLayer are the weights and states of one layer.
-type llamaLayer struct {
-	attnNorm, q, k, v, attnOut *ir.Weight
-	ffnNorm, gate, up, down    *ir.Weight
-	keys, values               *ir.State
-}
-
-func (m *model) llamaWeights(b *ir.Builder, p llamaParams) llamaWeights {
-	w := llamaWeights{kv: m.o.KV}
-	w.embd = m.matrix(b, "token_embd.weight", p.vocab, p.embd)
-	w.freqs = m.ropeFreqs(b, p)
+// llamaWeights declares the weights and states of the whole model.
+func (m *model) llamaWeights(b *ir.Builder, p llamaParams) {
+	m.matrix(b, embdName, p.vocab, p.embd)
+	m.ropeFreqs(b, p)
 	for i := range p.layers {
-		w.layers = append(w.layers, m.llamaLayer(b, p, i))
+		m.llamaLayer(b, p, i)
 	}
-	w.outNorm = m.vector(b, "output_norm.weight", p.embd)
-	w.out = w.embd // tied
-	if m.has("output.weight") {
-		w.out = m.matrix(b, "output.weight", p.vocab, p.embd)
+	m.vector(b, "output_norm.weight", p.embd)
+	if m.has(outputName) { // else the output is tied to the embedding
+		m.matrix(b, outputName, p.vocab, p.embd)
 	}
-	return w
 }
 
-func (m *model) llamaLayer(b *ir.Builder, p llamaParams, i int64) llamaLayer {
-	matrix := func(name string, rows, cols int64) *ir.Weight { return m.matrix(b, layerName(i, name), rows, cols) }
-	state := func(name string, size int64) *ir.State {
-		if m.o.KV.IsQuantized() && size%int64(m.o.KV.BlockElems()) != 0 {
-			m.fail(m.file.KeyError(m.key("attention.key_length"), "heads of %d elements cannot be kept as %v: choose another --kv", size, m.o.KV))
-			return nil
-		}
-		return b.State(layerName(i, name), ir.Type{DType: m.o.KV, Shape: ir.Dims(1, p.kvHeads, p.context, size)})
+// Names of weights that are not of a layer.
+const (
+	embdName   = "token_embd.weight"
+	outputName = "output.weight"
+	freqsName  = "rope.freqs"
+)
+
+func (m *model) llamaLayer(b *ir.Builder, p llamaParams, i int64) {
+	vector := func(name string, n int64) { m.vector(b, layerName(i, name), n) }
+	matrix := func(name string, rows, cols int64) { m.matrix(b, layerName(i, name), rows, cols) }
+	vector("attn_norm.weight", p.embd)
+	matrix("attn_q.weight", p.heads*p.headK, p.embd)
+	matrix("attn_k.weight", p.kvHeads*p.headK, p.embd)
+	matrix("attn_v.weight", p.kvHeads*p.headV, p.embd)
+	matrix("attn_output.weight", p.embd, p.heads*p.headV)
+	vector("ffn_norm.weight", p.embd)
+	matrix("ffn_gate.weight", p.ff, p.embd)
+	matrix("ffn_up.weight", p.ff, p.embd)
+	matrix("ffn_down.weight", p.embd, p.ff)
+	m.kvState(b, p, layerName(i, "keys"), p.headK)
+	m.kvState(b, p, layerName(i, "values"), p.headV)
+}
+
+// kvState declares one layer's cache of keys or values.
+func (m *model) kvState(b *ir.Builder, p llamaParams, name string, size int64) {
+	kv := m.o.KV
+	if size%int64(kv.BlockElems()) != 0 {
+		m.fail(m.file.KeyError(m.key("attention.key_length"), "heads of %d elements cannot be kept as %v: choose another --kv", size, kv))
+		return
 	}
-	return llamaLayer{
-		attnNorm: m.vector(b, layerName(i, "attn_norm.weight"), p.embd),
-		q:        matrix("attn_q.weight", p.heads*p.headK, p.embd),
-		k:        matrix("attn_k.weight", p.kvHeads*p.headK, p.embd),
-		v:        matrix("attn_v.weight", p.kvHeads*p.headV, p.embd),
-		attnOut:  matrix("attn_output.weight", p.embd, p.heads*p.headV),
-		ffnNorm:  m.vector(b, layerName(i, "ffn_norm.weight"), p.embd),
-		gate:     matrix("ffn_gate.weight", p.ff, p.embd),
-		up:       matrix("ffn_up.weight", p.ff, p.embd),
-		down:     matrix("ffn_down.weight", p.embd, p.ff),
-		keys:     state("keys", p.headK),
-		values:   state("values", p.headV),
-	}
+	b.State(name, ir.Type{DType: kv, Shape: ir.Dims(1, p.kvHeads, p.context, size)})
 }
 
 // ropeFreqs declares the angles per position: base^(-2i/rotated), divided by the scale
 // and by the file's factors where it has some (Llama 3.1 stores them as rope_freqs).
-func (m *model) ropeFreqs(b *ir.Builder, p llamaParams) *ir.Weight {
+func (m *model) ropeFreqs(b *ir.Builder, p llamaParams) {
 	half := p.rotated / 2
 	factors := m.ropeFactors(half)
 	data := make([]byte, 0, 4*half)
@@ -222,7 +215,7 @@ func (m *model) ropeFreqs(b *ir.Builder, p llamaParams) *ir.Weight {
 		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(f)))
 	}
 	e := &ir.Expr{Op: ir.ExprLiteral, Data: data}
-	return b.Weight("rope.freqs", ir.Type{DType: dtype.F32, Shape: ir.Dims(half)}, e)
+	b.Weight(freqsName, ir.Type{DType: dtype.F32, Shape: ir.Dims(half)}, e)
 }
 
 func (m *model) ropeFactors(half int64) []float64 {
@@ -258,30 +251,36 @@ func (m *model) ropeFactors(half int64) []float64 {
 
 // llamaFunc adds the function that takes n tokens and returns the logits that follow the
 // last of them.
-func llamaFunc(b *ir.Builder, p llamaParams, w llamaWeights, name string, n ir.Dim) {
+func (m *model) llamaFunc(b *ir.Builder, p llamaParams, name string, n ir.Dim) {
 	f := b.Func(name)
 	in := stepInputs(f, n)
-	table := f.RopeTable(in.pos, f.Weight(w.freqs), 1)
-	x := f.Gather(f.Weight(w.embd), in.tokens)
-	for i, l := range w.layers {
-		f.At("blk." + strconv.Itoa(i))
-		x = llamaAttention(f, p, l, in, table, x)
-		x = swiGLUBlock(f, l, p.eps, x)
+	table := f.RopeTable(in.pos, f.Weight(freqsName), 1)
+	x := f.Gather(f.Weight(embdName), in.tokens)
+	for i := range p.layers {
+		f.At(layerName(i, "attn"))
+		x = llamaAttention(f, p, i, in, table, x)
+		f.At(layerName(i, "ffn"))
+		x = swiGLUBlock(f, i, p.eps, x)
 	}
 	f.At("output")
+	out := embdName
+	if m.has(outputName) {
+		out = outputName
+	}
 	last := f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
-	last = f.RMSNorm(last, f.Weight(w.outNorm), float32(p.eps))
-	f.Return("logits", f.MatMul(last, f.Weight(w.out), nil))
+	last = f.RMSNorm(last, f.Weight("output_norm.weight"), float32(p.eps))
+	f.Return("logits", f.MatMul(last, f.Weight(out)))
 }
 
 // llamaAttention is x + wo·attention(rope(wq·h), rope(wk·h), wv·h) with h = norm(x).
-func llamaAttention(f *ir.FuncBuilder, p llamaParams, l llamaLayer, in step, table, x *ir.Value) *ir.Value {
-	h := f.RMSNorm(x, f.Weight(l.attnNorm), float32(p.eps))
-	q := f.Rope(splitHeads(f, f.MatMul(h, f.Weight(l.q), nil), p.heads, p.headK), table, false)
-	k := f.Rope(splitHeads(f, f.MatMul(h, f.Weight(l.k), nil), p.kvHeads, p.headK), table, false)
-	v := splitHeads(f, f.MatMul(h, f.Weight(l.v), nil), p.kvHeads, p.headV)
-	keys := f.StateWrite(f.State(l.keys), k, in.slot, in.pos)
-	values := f.StateWrite(f.State(l.values), v, in.slot, in.pos)
+func llamaAttention(f *ir.FuncBuilder, p llamaParams, layer int64, in step, table, x *ir.Value) *ir.Value {
+	weight := func(name string) *ir.Value { return f.Weight(layerName(layer, name)) }
+	h := f.RMSNorm(x, weight("attn_norm.weight"), float32(p.eps))
+	q := f.Rope(splitHeads(f, f.MatMul(h, weight("attn_q.weight")), p.heads, p.headK), table, false)
+	k := f.Rope(splitHeads(f, f.MatMul(h, weight("attn_k.weight")), p.kvHeads, p.headK), table, false)
+	v := splitHeads(f, f.MatMul(h, weight("attn_v.weight")), p.kvHeads, p.headV)
+	keys := f.StateWrite(f.State(layerName(layer, "keys")), k, in.slot, in.pos)
+	values := f.StateWrite(f.State(layerName(layer, "values")), v, in.slot, in.pos)
 	a := f.Attention(q, keys, values, in.slot, in.pos, in.lengths, float32(1/math.Sqrt(float64(p.headK))))
-	return f.Add(x, f.MatMul(joinHeads(f, a), f.Weight(l.attnOut), nil))
+	return f.Add(x, f.MatMul(joinHeads(f, a), weight("attn_output.weight")))
 }
