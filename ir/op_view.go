@@ -43,11 +43,11 @@ func inferReshape(n *Node) ([]Type, error) {
 	if err := needPlain(n, 0); err != nil {
 		return nil, err
 	}
-	if !to.Elems().Equal(x.Elems()) {
-		return nil, argErr(n, 0, "has %v elements, the shape %s has %v", x.Elems(), dimsText(shape), to.Elems())
-	}
 	if err := CheckType(to); err != nil {
 		return nil, err
+	}
+	if !to.Elems().Equal(x.Elems()) {
+		return nil, argErr(n, 0, "has %v elements, the shape %s has %v", x.Elems(), dimsText(shape), to.Elems())
 	}
 	if x.Dense() {
 		return []Type{to}, nil

@@ -180,7 +180,7 @@ func (p *parser) dimList() []Dim {
 // sums grow fast.
 const (
 	maxDimDepth = 16
-	maxDimText  = 4096
+	maxDimText  = 1024
 )
 
 // dim reads a dimension: terms with + and - between them.
@@ -209,7 +209,7 @@ func (p *parser) dimTerm() Dim {
 		at := p.tok
 		switch {
 		case p.accept("*"):
-			d = p.bounded(d.Mul(p.dimFactor()))
+			d = p.product(d, p.dimFactor())
 		case p.accept("/"):
 			by := p.dimFactor()
 			if lo, _ := by.Bounds(); lo < 1 {
@@ -274,6 +274,15 @@ func (p *parser) extreme(smaller bool) Dim {
 		return p.bounded(a.Min(b))
 	}
 	return p.bounded(a.Max(b))
+}
+
+// product multiplies, unless that alone takes too long.
+func (p *parser) product(d, e Dim) Dim {
+	if len(d.terms)*len(e.terms) > maxDimText {
+		p.errorf("the dimension is too long")
+		return Dim{}
+	}
+	return p.bounded(d.Mul(e))
 }
 
 // bounded refuses dimensions that have grown beyond all use.

@@ -116,6 +116,9 @@ func EqualDims(a, b []Dim) bool { return slices.EqualFunc(a, b, Dim.Equal) }
 // bytes overflows; it is far above any memory.
 const maxElems = 1 << 44
 
+// maxTerms bounds the terms of the number of elements: products of sums grow fast.
+const maxTerms = 64
+
 // maxRank bounds the number of dimensions.
 const maxRank = 16
 
@@ -142,8 +145,11 @@ func CheckType(t Type) error {
 }
 
 func checkExtents(t Type) error {
-	elems := int64(1)
+	elems, terms := int64(1), 1
 	for i, d := range t.Shape {
+		if terms *= max(len(d.terms), 1); terms > maxTerms {
+			return errors.New("its number of elements is too long a formula")
+		}
 		lo, hi := d.Bounds()
 		if lo < 0 {
 			return fmt.Errorf("dimension %d can be negative", i)
