@@ -32,8 +32,9 @@ var greedyOrders = []greedyOrder{
 // placed before that live at the same time, in each of several orders. It returns the
 // lowest packing and the name of its order.
 func Greedy(p Problem) (best Solution, orderName string) {
+	g := &packer{p: p, live: newLiveIndex(p)}
 	for _, o := range greedyOrders {
-		s := place(p, order(len(p.Buffers), func(i, j int) int { return o.compare(p.Buffers[i], p.Buffers[j]) }))
+		s := g.pack(order(len(p.Buffers), func(i, j int) int { return o.compare(p.Buffers[i], p.Buffers[j]) }))
 		if orderName == "" || s.Height < best.Height {
 			best, orderName = s, o.name
 		}
@@ -41,33 +42,44 @@ func Greedy(p Problem) (best Solution, orderName string) {
 	return best, orderName
 }
 
-// place puts buffers into the smallest gap each, in the given order.
-func place(p Problem, idx []int) Solution {
-	offsets := make([]int64, len(p.Buffers))
-	var low []int // the placed ones, by offset
-	for _, i := range idx {
-		offsets[i] = bestFit(p, offsets, low, p.Buffers[i])
-		at, _ := slices.BinarySearchFunc(low, offsets[i], func(j int, off int64) int { return cmp.Compare(offsets[j], off) })
-		low = slices.Insert(low, at, i)
-	}
-	return Solution{offsets, p.height(offsets)}
+// packer puts buffers into the smallest gap each.
+type packer struct {
+	p       Problem
+	live    *liveIndex // of the placed buffers
+	offsets []int64
+	near    []int // scratch
 }
 
-// bestFit returns the offset of the smallest gap that holds b between the placed buffers
-// that b meets; above all of them where no gap does. Low lists the placed ones by offset.
-func bestFit(p Problem, offsets []int64, low []int, b Buffer) int64 {
-	best, bestGap := int64(-1), int64(0)
-	var end int64 // everything below is taken or looked at
-	for _, j := range low {
-		c := p.Buffers[j]
-		if c.Size == 0 || !b.meets(c) {
+// pack places the buffers in the given order.
+func (g *packer) pack(idx []int) Solution {
+	g.live.reset()
+	g.offsets = make([]int64, len(g.p.Buffers))
+	for _, i := range idx {
+		b := g.p.Buffers[i]
+		if b.Size == 0 {
 			continue
 		}
-		gap := offsets[j] - end
-		if off := alignUp(end, b.align()); off+b.Size <= offsets[j] && (best < 0 || gap < bestGap) {
+		g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
+		slices.SortFunc(g.near, func(i, j int) int {
+			return cmp.Or(cmp.Compare(g.offsets[i], g.offsets[j]), cmp.Compare(i, j))
+		})
+		g.offsets[i] = g.bestFit(b)
+		g.live.add(i, b.Upper)
+	}
+	return Solution{g.offsets, g.p.height(g.offsets)}
+}
+
+// bestFit returns the offset of the smallest gap that holds b between the near buffers,
+// which are sorted by offset; above all of them where no gap does.
+func (g *packer) bestFit(b Buffer) int64 {
+	best, bestGap := int64(-1), int64(0)
+	var end int64 // everything below is taken or looked at
+	for _, j := range g.near {
+		gap := g.offsets[j] - end
+		if off := alignUp(end, b.align()); off+b.Size <= g.offsets[j] && (best < 0 || gap < bestGap) {
 			best, bestGap = off, gap
 		}
-		end = max(end, offsets[j]+c.Size)
+		end = max(end, g.offsets[j]+g.p.Buffers[j].Size)
 	}
 	if best >= 0 {
 		return best

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -60,8 +61,33 @@ func TestBound(t *testing.T) {
 func TestGreedyFillsTheSmallestGap(t *testing.T) {
 	// x and y leave gaps of 4 and 2 in the instant where z, 2 high, lives.
 	p := Problem{[]Buffer{{Lower: 0, Upper: 9, Size: 4}, {Lower: 0, Upper: 9, Size: 5}, {Lower: 3, Upper: 4, Size: 2}}}
-	offsets := []int64{4, 10, 0}
-	if got := bestFit(p, offsets, []int{0, 1}, p.Buffers[2]); got != 8 {
+	g := &packer{p: p, offsets: []int64{4, 10, 0}, near: []int{0, 1}}
+	if got := g.bestFit(p.Buffers[2]); got != 8 {
 		t.Errorf("offset %d, want 8", got)
+	}
+}
+
+func TestLiveIndex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 200 {
+		p := randomProblem(rng, 1+rng.IntN(20), 12, 5, false)
+		x := newLiveIndex(p)
+		x.reset()
+		var want []int
+		q := randomProblem(rng, 1, 12, 5, false).Buffers[0]
+		for i, b := range p.Buffers {
+			if rng.IntN(3) == 0 {
+				continue // not placed
+			}
+			x.add(i, b.Upper)
+			if b.meets(q) {
+				want = append(want, i)
+			}
+		}
+		got := x.meeting(q.Lower, q.Upper, nil)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v meets %v of %+v, want %v", q, got, p.Buffers, want)
+		}
 	}
 }

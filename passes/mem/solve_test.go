@@ -217,8 +217,26 @@ func TestLuby(t *testing.T) {
 }
 
 func BenchmarkGreedy(b *testing.B) {
-	p := sliced(rand.New(rand.NewPCG(7, 8)), 2000, 1<<30, 4000)
-	for b.Loop() {
-		Greedy(p)
+	for _, n := range []int64{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := chain(n)
+			for b.Loop() {
+				Greedy(p)
+			}
+		})
 	}
+}
+
+// chain is a graph of n nodes: most values live for a few steps, some for hundreds.
+func chain(n int64) Problem {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var p Problem
+	for t := range n {
+		length := 1 + rng.Int64N(8)
+		if rng.IntN(50) == 0 {
+			length *= 100
+		}
+		p.Buffers = append(p.Buffers, Buffer{Lower: t, Upper: t + length, Size: 64 * rng.Int64N(1000), Align: 64})
+	}
+	return p
 }
