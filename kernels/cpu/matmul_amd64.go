@@ -2,8 +2,10 @@
 
 package cpu
 
-// The assembly tiles by format. A single row of x takes as many panels at once as hide the
-// latency of its sums; several rows take the largest tile that registers hold.
+// The assembly tiles by format. With float weights a single row of x takes as many panels
+// at once as hide the latency of its sums; integer sums of a block are short, and one
+// panel, one stream of memory, is faster. Several rows take the largest tile that
+// registers hold.
 
 var avx2MatMul = [numFormats]tileSet{
 	formatF32: {
@@ -67,13 +69,9 @@ var avx512MatMul = [numFormats]tileSet{
 		{panels: 1, tiles: []rowTile{{8, tileBF16AVX512r8p1}, {4, tileBF16AVX512r4p1}, {2, tileBF16AVX512r2p1}, {1, tileBF16AVX512r1p1}}},
 	},
 	formatQ8: {
-		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p4}}},
-		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
 	},
 	formatQ4: {
-		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p4}}},
-		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},
 	},
 }

@@ -435,7 +435,7 @@ noResidual9:
 	RET
 
 // func tileQ4VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ4VNNIr1p1(SB), NOSPLIT, $0-72
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
@@ -447,6 +447,11 @@ TEXT ·tileQ4VNNIr1p1(SB), NOSPLIT, $0-72
 	JZ      done11
 
 loop10:
+	PREFETCHT0    8192(AX)
+	PREFETCHT0    8256(AX)
+	PREFETCHT0    8320(AX)
+	PREFETCHT0    8384(AX)
+	PREFETCHT0    8448(AX)
 	VMOVUPS       (AX), Z3
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z2, Z3, Z3
@@ -503,293 +508,6 @@ noResidual12:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr1p4(SB), NOSPLIT, $0-72
-	MOVQ    w+16(FP), AX
-	MOVQ    panelBytes+56(FP), CX
-	LEAQ    (AX)(CX*2), DX
-	ADDQ    CX, DX
-	MOVQ    x+8(FP), BX
-	MOVQ    blocks+48(FP), SI
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VMOVUPS nibbles<>+0(SB), Z5
-	TESTQ   SI, SI
-	JZ      done14
-
-loop13:
-	VMOVUPS       (AX), Z6
-	VPSRLW        $0x04, Z6, Z10
-	VPANDD        Z5, Z6, Z6
-	VPANDD        Z5, Z10, Z10
-	VMOVUPS       64(AX), Z7
-	VPSRLW        $0x04, Z7, Z11
-	VPANDD        Z5, Z7, Z7
-	VPANDD        Z5, Z11, Z11
-	VMOVUPS       128(AX), Z8
-	VPSRLW        $0x04, Z8, Z12
-	VPANDD        Z5, Z8, Z8
-	VPANDD        Z5, Z12, Z12
-	VMOVUPS       192(AX), Z9
-	VPSRLW        $0x04, Z9, Z13
-	VPANDD        Z5, Z9, Z9
-	VPANDD        Z5, Z13, Z13
-	VCVTPH2PS     256(AX), Z14
-	VPSLLD.BCST   $0x03, 36(BX), Z15
-	VPSUBD        Z15, Z4, Z15
-	VPXORD        Z16, Z16, Z16
-	VPDPBUSD.BCST (BX), Z6, Z15
-	VPDPBUSD.BCST 4(BX), Z7, Z16
-	VPDPBUSD.BCST 8(BX), Z8, Z15
-	VPDPBUSD.BCST 12(BX), Z9, Z16
-	VPDPBUSD.BCST 16(BX), Z10, Z15
-	VPDPBUSD.BCST 20(BX), Z11, Z16
-	VPDPBUSD.BCST 24(BX), Z12, Z15
-	VPDPBUSD.BCST 28(BX), Z13, Z16
-	VPADDD        Z16, Z15, Z15
-	VCVTDQ2PS     Z15, Z15
-	VMULPS.BCST   32(BX), Z14, Z6
-	VFMADD231PS   Z6, Z15, Z0
-	VMOVUPS       (AX)(CX*1), Z6
-	VPSRLW        $0x04, Z6, Z10
-	VPANDD        Z5, Z6, Z6
-	VPANDD        Z5, Z10, Z10
-	VMOVUPS       64(AX)(CX*1), Z7
-	VPSRLW        $0x04, Z7, Z11
-	VPANDD        Z5, Z7, Z7
-	VPANDD        Z5, Z11, Z11
-	VMOVUPS       128(AX)(CX*1), Z8
-	VPSRLW        $0x04, Z8, Z12
-	VPANDD        Z5, Z8, Z8
-	VPANDD        Z5, Z12, Z12
-	VMOVUPS       192(AX)(CX*1), Z9
-	VPSRLW        $0x04, Z9, Z13
-	VPANDD        Z5, Z9, Z9
-	VPANDD        Z5, Z13, Z13
-	VCVTPH2PS     256(AX)(CX*1), Z14
-	VPSLLD.BCST   $0x03, 36(BX), Z15
-	VPSUBD        Z15, Z4, Z15
-	VPXORD        Z17, Z17, Z17
-	VPDPBUSD.BCST (BX), Z6, Z15
-	VPDPBUSD.BCST 4(BX), Z7, Z17
-	VPDPBUSD.BCST 8(BX), Z8, Z15
-	VPDPBUSD.BCST 12(BX), Z9, Z17
-	VPDPBUSD.BCST 16(BX), Z10, Z15
-	VPDPBUSD.BCST 20(BX), Z11, Z17
-	VPDPBUSD.BCST 24(BX), Z12, Z15
-	VPDPBUSD.BCST 28(BX), Z13, Z17
-	VPADDD        Z17, Z15, Z15
-	VCVTDQ2PS     Z15, Z15
-	VMULPS.BCST   32(BX), Z14, Z6
-	VFMADD231PS   Z6, Z15, Z1
-	VMOVUPS       (AX)(CX*2), Z6
-	VPSRLW        $0x04, Z6, Z10
-	VPANDD        Z5, Z6, Z6
-	VPANDD        Z5, Z10, Z10
-	VMOVUPS       64(AX)(CX*2), Z7
-	VPSRLW        $0x04, Z7, Z11
-	VPANDD        Z5, Z7, Z7
-	VPANDD        Z5, Z11, Z11
-	VMOVUPS       128(AX)(CX*2), Z8
-	VPSRLW        $0x04, Z8, Z12
-	VPANDD        Z5, Z8, Z8
-	VPANDD        Z5, Z12, Z12
-	VMOVUPS       192(AX)(CX*2), Z9
-	VPSRLW        $0x04, Z9, Z13
-	VPANDD        Z5, Z9, Z9
-	VPANDD        Z5, Z13, Z13
-	VCVTPH2PS     256(AX)(CX*2), Z14
-	VPSLLD.BCST   $0x03, 36(BX), Z15
-	VPSUBD        Z15, Z4, Z15
-	VPXORD        Z18, Z18, Z18
-	VPDPBUSD.BCST (BX), Z6, Z15
-	VPDPBUSD.BCST 4(BX), Z7, Z18
-	VPDPBUSD.BCST 8(BX), Z8, Z15
-	VPDPBUSD.BCST 12(BX), Z9, Z18
-	VPDPBUSD.BCST 16(BX), Z10, Z15
-	VPDPBUSD.BCST 20(BX), Z11, Z18
-	VPDPBUSD.BCST 24(BX), Z12, Z15
-	VPDPBUSD.BCST 28(BX), Z13, Z18
-	VPADDD        Z18, Z15, Z15
-	VCVTDQ2PS     Z15, Z15
-	VMULPS.BCST   32(BX), Z14, Z6
-	VFMADD231PS   Z6, Z15, Z2
-	VMOVUPS       (DX), Z6
-	VPSRLW        $0x04, Z6, Z10
-	VPANDD        Z5, Z6, Z6
-	VPANDD        Z5, Z10, Z10
-	VMOVUPS       64(DX), Z7
-	VPSRLW        $0x04, Z7, Z11
-	VPANDD        Z5, Z7, Z7
-	VPANDD        Z5, Z11, Z11
-	VMOVUPS       128(DX), Z8
-	VPSRLW        $0x04, Z8, Z12
-	VPANDD        Z5, Z8, Z8
-	VPANDD        Z5, Z12, Z12
-	VMOVUPS       192(DX), Z9
-	VPSRLW        $0x04, Z9, Z13
-	VPANDD        Z5, Z9, Z9
-	VPANDD        Z5, Z13, Z13
-	VCVTPH2PS     256(DX), Z14
-	VPSLLD.BCST   $0x03, 36(BX), Z15
-	VPSUBD        Z15, Z4, Z15
-	VPXORD        Z19, Z19, Z19
-	VPDPBUSD.BCST (BX), Z6, Z15
-	VPDPBUSD.BCST 4(BX), Z7, Z19
-	VPDPBUSD.BCST 8(BX), Z8, Z15
-	VPDPBUSD.BCST 12(BX), Z9, Z19
-	VPDPBUSD.BCST 16(BX), Z10, Z15
-	VPDPBUSD.BCST 20(BX), Z11, Z19
-	VPDPBUSD.BCST 24(BX), Z12, Z15
-	VPDPBUSD.BCST 28(BX), Z13, Z19
-	VPADDD        Z19, Z15, Z15
-	VCVTDQ2PS     Z15, Z15
-	VMULPS.BCST   32(BX), Z14, Z6
-	VFMADD231PS   Z6, Z15, Z3
-	ADDQ          $+288, AX
-	ADDQ          $+288, DX
-	ADDQ          $+40, BX
-	DECQ          SI
-	JNZ           loop13
-
-done14:
-	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
-	JZ        noResidual15
-	VMOVUPS   (CX), Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS   64(CX), Z4
-	VADDPS    Z4, Z1, Z1
-	VMOVUPS   128(CX), Z4
-	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 192(CX), K1, Z4
-	VADDPS    Z4, Z3, Z3
-
-noResidual15:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, K1, 192(AX)
-	VZEROUPPER
-	RET
-
-// func tileQ4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr1p2(SB), NOSPLIT, $0-72
-	MOVQ    w+16(FP), AX
-	MOVQ    panelBytes+56(FP), CX
-	MOVQ    x+8(FP), DX
-	MOVQ    blocks+48(FP), BX
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VMOVUPS nibbles<>+0(SB), Z3
-	TESTQ   BX, BX
-	JZ      done17
-
-loop16:
-	VMOVUPS       (AX), Z4
-	VPSRLW        $0x04, Z4, Z8
-	VPANDD        Z3, Z4, Z4
-	VPANDD        Z3, Z8, Z8
-	VMOVUPS       64(AX), Z5
-	VPSRLW        $0x04, Z5, Z9
-	VPANDD        Z3, Z5, Z5
-	VPANDD        Z3, Z9, Z9
-	VMOVUPS       128(AX), Z6
-	VPSRLW        $0x04, Z6, Z10
-	VPANDD        Z3, Z6, Z6
-	VPANDD        Z3, Z10, Z10
-	VMOVUPS       192(AX), Z7
-	VPSRLW        $0x04, Z7, Z11
-	VPANDD        Z3, Z7, Z7
-	VPANDD        Z3, Z11, Z11
-	VCVTPH2PS     256(AX), Z12
-	VPSLLD.BCST   $0x03, 36(DX), Z13
-	VPSUBD        Z13, Z2, Z13
-	VPXORD        Z14, Z14, Z14
-	VPDPBUSD.BCST (DX), Z4, Z13
-	VPDPBUSD.BCST 4(DX), Z5, Z14
-	VPDPBUSD.BCST 8(DX), Z6, Z13
-	VPDPBUSD.BCST 12(DX), Z7, Z14
-	VPDPBUSD.BCST 16(DX), Z8, Z13
-	VPDPBUSD.BCST 20(DX), Z9, Z14
-	VPDPBUSD.BCST 24(DX), Z10, Z13
-	VPDPBUSD.BCST 28(DX), Z11, Z14
-	VPADDD        Z14, Z13, Z13
-	VCVTDQ2PS     Z13, Z13
-	VMULPS.BCST   32(DX), Z12, Z4
-	VFMADD231PS   Z4, Z13, Z0
-	VMOVUPS       (AX)(CX*1), Z4
-	VPSRLW        $0x04, Z4, Z8
-	VPANDD        Z3, Z4, Z4
-	VPANDD        Z3, Z8, Z8
-	VMOVUPS       64(AX)(CX*1), Z5
-	VPSRLW        $0x04, Z5, Z9
-	VPANDD        Z3, Z5, Z5
-	VPANDD        Z3, Z9, Z9
-	VMOVUPS       128(AX)(CX*1), Z6
-	VPSRLW        $0x04, Z6, Z10
-	VPANDD        Z3, Z6, Z6
-	VPANDD        Z3, Z10, Z10
-	VMOVUPS       192(AX)(CX*1), Z7
-	VPSRLW        $0x04, Z7, Z11
-	VPANDD        Z3, Z7, Z7
-	VPANDD        Z3, Z11, Z11
-	VCVTPH2PS     256(AX)(CX*1), Z12
-	VPSLLD.BCST   $0x03, 36(DX), Z13
-	VPSUBD        Z13, Z2, Z13
-	VPXORD        Z15, Z15, Z15
-	VPDPBUSD.BCST (DX), Z4, Z13
-	VPDPBUSD.BCST 4(DX), Z5, Z15
-	VPDPBUSD.BCST 8(DX), Z6, Z13
-	VPDPBUSD.BCST 12(DX), Z7, Z15
-	VPDPBUSD.BCST 16(DX), Z8, Z13
-	VPDPBUSD.BCST 20(DX), Z9, Z15
-	VPDPBUSD.BCST 24(DX), Z10, Z13
-	VPDPBUSD.BCST 28(DX), Z11, Z15
-	VPADDD        Z15, Z13, Z13
-	VCVTDQ2PS     Z13, Z13
-	VMULPS.BCST   32(DX), Z12, Z4
-	VFMADD231PS   Z4, Z13, Z1
-	ADDQ          $+288, AX
-	ADDQ          $+40, DX
-	DECQ          BX
-	JNZ           loop16
-
-done17:
-	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
-	JZ        noResidual18
-	VMOVUPS   (CX), Z2
-	VADDPS    Z2, Z0, Z0
-	VMOVUPS.Z 64(CX), K1, Z2
-	VADDPS    Z2, Z1, Z1
-
-noResidual18:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, K1, 64(AX)
-	VZEROUPPER
-	RET
-
 // func swigluQ4VNNIr8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2
 TEXT ·swigluQ4VNNIr8(SB), NOSPLIT, $0-72
@@ -822,9 +540,9 @@ TEXT ·swigluQ4VNNIr8(SB), NOSPLIT, $0-72
 	VPXORD  Z16, Z16, Z16
 	VMOVUPS nibbles<>+0(SB), Z17
 	TESTQ   R8, R8
-	JZ      done20
+	JZ      done14
 
-loop19:
+loop13:
 	VMOVUPS       (AX), Z18
 	VPSRLW        $0x04, Z18, Z22
 	VPANDD        Z17, Z18, Z18
@@ -1072,9 +790,9 @@ loop19:
 	ADDQ          $+40, SI
 	ADDQ          $+40, DI
 	DECQ          R8
-	JNZ           loop19
+	JNZ           loop13
 
-done20:
+done14:
 	VXORPS       sign<>+0(SB), Z0, Z16
 	VMOVUPS      expMost<>+0(SB), Z18
 	VMINPS       Z16, Z18, Z16
@@ -1565,9 +1283,9 @@ TEXT ·swigluQ4VNNIr4(SB), NOSPLIT, $0-72
 	VPXORD  Z8, Z8, Z8
 	VMOVUPS nibbles<>+0(SB), Z9
 	TESTQ   DI, DI
-	JZ      done22
+	JZ      done16
 
-loop21:
+loop15:
 	VMOVUPS       (AX), Z10
 	VPSRLW        $0x04, Z10, Z14
 	VPANDD        Z9, Z10, Z10
@@ -1710,9 +1428,9 @@ loop21:
 	ADDQ          $+40, DX
 	ADDQ          $+40, SI
 	DECQ          DI
-	JNZ           loop21
+	JNZ           loop15
 
-done22:
+done16:
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -1833,9 +1551,9 @@ TEXT ·swigluQ4VNNIr2(SB), NOSPLIT, $0-72
 	VPXORD  Z4, Z4, Z4
 	VMOVUPS nibbles<>+0(SB), Z5
 	TESTQ   SI, SI
-	JZ      done24
+	JZ      done18
 
-loop23:
+loop17:
 	VMOVUPS       (AX), Z6
 	VPSRLW        $0x04, Z6, Z10
 	VPANDD        Z5, Z6, Z6
@@ -1925,9 +1643,9 @@ loop23:
 	ADDQ          $+288, AX
 	ADDQ          $+40, DX
 	DECQ          SI
-	JNZ           loop23
+	JNZ           loop17
 
-done24:
+done18:
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -1985,7 +1703,7 @@ done24:
 	RET
 
 // func swigluQ4VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ4VNNIr1(SB), NOSPLIT, $0-72
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
@@ -1997,9 +1715,14 @@ TEXT ·swigluQ4VNNIr1(SB), NOSPLIT, $0-72
 	VPXORD  Z2, Z2, Z2
 	VMOVUPS nibbles<>+0(SB), Z3
 	TESTQ   BX, BX
-	JZ      done26
+	JZ      done20
 
-loop25:
+loop19:
+	PREFETCHT0    8192(AX)
+	PREFETCHT0    8256(AX)
+	PREFETCHT0    8320(AX)
+	PREFETCHT0    8384(AX)
+	PREFETCHT0    8448(AX)
 	VMOVUPS       (AX), Z4
 	VPSRLW        $0x04, Z4, Z8
 	VPANDD        Z3, Z4, Z4
@@ -2032,6 +1755,11 @@ loop25:
 	VCVTDQ2PS     Z13, Z13
 	VMULPS.BCST   32(DX), Z12, Z4
 	VFMADD231PS   Z4, Z13, Z0
+	PREFETCHT0    8192(AX)(CX*1)
+	PREFETCHT0    8256(AX)(CX*1)
+	PREFETCHT0    8320(AX)(CX*1)
+	PREFETCHT0    8384(AX)(CX*1)
+	PREFETCHT0    8448(AX)(CX*1)
 	VMOVUPS       (AX)(CX*1), Z4
 	VPSRLW        $0x04, Z4, Z8
 	VPANDD        Z3, Z4, Z4
@@ -2067,9 +1795,9 @@ loop25:
 	ADDQ          $+288, AX
 	ADDQ          $+40, DX
 	DECQ          BX
-	JNZ           loop25
+	JNZ           loop19
 
-done26:
+done20:
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -2118,9 +1846,9 @@ TEXT ·tileQ4AVX2r4p1(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done28
+	JZ     done22
 
-loop27:
+loop21:
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      (CX), Y7
 	VPSRLW       $0x04, Y7, Y8
@@ -2274,9 +2002,9 @@ loop27:
 	ADDQ         $+40, DX
 	ADDQ         $+40, SI
 	DECQ         DI
-	JNZ          loop27
+	JNZ          loop21
 
-done28:
+done22:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+64(SB), DX
 	NEGQ       CX
@@ -2286,7 +2014,7 @@ done28:
 	ADDQ       AX, DX
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual29
+	JZ         noResidual23
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS (BX), Y4, Y5
@@ -2298,7 +2026,7 @@ done28:
 	VMASKMOVPS (SI), Y4, Y5
 	VADDPS     Y5, Y3, Y3
 
-noResidual29:
+noResidual23:
 	VMASKMOVPS Y0, Y4, (CX)
 	VMASKMOVPS Y1, Y4, (CX)(AX*1)
 	VMASKMOVPS Y2, Y4, (CX)(AX*2)
@@ -2314,9 +2042,9 @@ noResidual29:
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	TESTQ      DI, DI
-	JZ         done31
+	JZ         done25
 
-loop30:
+loop24:
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      32(CX), Y7
 	VPSRLW       $0x04, Y7, Y8
@@ -2470,9 +2198,9 @@ loop30:
 	ADDQ         $+40, DX
 	ADDQ         $+40, SI
 	DECQ         DI
-	JNZ          loop30
+	JNZ          loop24
 
-done31:
+done25:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+96(SB), DX
 	NEGQ       CX
@@ -2482,7 +2210,7 @@ done31:
 	ADDQ       AX, DX
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual32
+	JZ         noResidual26
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS 32(BX), Y4, Y5
@@ -2494,7 +2222,7 @@ done31:
 	VMASKMOVPS 32(SI), Y4, Y5
 	VADDPS     Y5, Y3, Y3
 
-noResidual32:
+noResidual26:
 	VMASKMOVPS Y0, Y4, 32(CX)
 	VMASKMOVPS Y1, Y4, 32(CX)(AX*1)
 	VMASKMOVPS Y2, Y4, 32(CX)(AX*2)
@@ -2565,9 +2293,9 @@ TEXT ·tileQ4AVX2r2p1(SB), NOSPLIT, $0-72
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  SI, SI
-	JZ     done34
+	JZ     done28
 
-loop33:
+loop27:
 	VMOVDQU      nibbles<>+0(SB), Y2
 	VMOVDQU      (CX), Y3
 	VPSRLW       $0x04, Y3, Y4
@@ -2656,9 +2384,9 @@ loop33:
 	ADDQ         $+288, CX
 	ADDQ         $+40, DX
 	DECQ         SI
-	JNZ          loop33
+	JNZ          loop27
 
-done34:
+done28:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+64(SB), DX
 	NEGQ       CX
@@ -2666,13 +2394,13 @@ done34:
 	MOVQ       dst+0(FP), CX
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual35
+	JZ         noResidual29
 	VMASKMOVPS (DX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 	VMASKMOVPS (DX)(AX*1), Y2, Y3
 	VADDPS     Y3, Y1, Y1
 
-noResidual35:
+noResidual29:
 	VMASKMOVPS Y0, Y2, (CX)
 	VMASKMOVPS Y1, Y2, (CX)(AX*1)
 	MOVQ       w+16(FP), CX
@@ -2682,9 +2410,9 @@ noResidual35:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	TESTQ      SI, SI
-	JZ         done37
+	JZ         done31
 
-loop36:
+loop30:
 	VMOVDQU      nibbles<>+0(SB), Y2
 	VMOVDQU      32(CX), Y3
 	VPSRLW       $0x04, Y3, Y4
@@ -2773,9 +2501,9 @@ loop36:
 	ADDQ         $+288, CX
 	ADDQ         $+40, DX
 	DECQ         SI
-	JNZ          loop36
+	JNZ          loop30
 
-done37:
+done31:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+96(SB), DX
 	NEGQ       CX
@@ -2783,13 +2511,13 @@ done37:
 	MOVQ       dst+0(FP), CX
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual38
+	JZ         noResidual32
 	VMASKMOVPS 32(DX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 	VMASKMOVPS 32(DX)(AX*1), Y2, Y3
 	VADDPS     Y3, Y1, Y1
 
-noResidual38:
+noResidual32:
 	VMASKMOVPS Y0, Y2, 32(CX)
 	VMASKMOVPS Y1, Y2, 32(CX)(AX*1)
 	VZEROUPPER
@@ -2804,9 +2532,9 @@ TEXT ·tileQ4AVX2r1p1(SB), NOSPLIT, $0-72
 	MOVQ   blocks+48(FP), DX
 	VXORPS Y0, Y0, Y0
 	TESTQ  DX, DX
-	JZ     done40
+	JZ     done34
 
-loop39:
+loop33:
 	VMOVDQU      nibbles<>+0(SB), Y3
 	VMOVDQU      (AX), Y1
 	VPSRLW       $0x04, Y1, Y2
@@ -2863,9 +2591,9 @@ loop39:
 	ADDQ         $+288, AX
 	ADDQ         $+40, CX
 	DECQ         DX
-	JNZ          loop39
+	JNZ          loop33
 
-done40:
+done34:
 	MOVQ       cols+64(FP), AX
 	LEAQ       lanes<>+64(SB), CX
 	NEGQ       AX
@@ -2873,20 +2601,20 @@ done40:
 	MOVQ       dst+0(FP), AX
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual41
+	JZ         noResidual35
 	VMASKMOVPS (CX), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 
-noResidual41:
+noResidual35:
 	VMASKMOVPS Y0, Y1, (AX)
 	MOVQ       w+16(FP), AX
 	MOVQ       x+8(FP), CX
 	MOVQ       blocks+48(FP), DX
 	VXORPS     Y0, Y0, Y0
 	TESTQ      DX, DX
-	JZ         done43
+	JZ         done37
 
-loop42:
+loop36:
 	VMOVDQU      nibbles<>+0(SB), Y3
 	VMOVDQU      32(AX), Y1
 	VPSRLW       $0x04, Y1, Y2
@@ -2943,9 +2671,9 @@ loop42:
 	ADDQ         $+288, AX
 	ADDQ         $+40, CX
 	DECQ         DX
-	JNZ          loop42
+	JNZ          loop36
 
-done43:
+done37:
 	MOVQ       cols+64(FP), AX
 	LEAQ       lanes<>+96(SB), CX
 	NEGQ       AX
@@ -2953,11 +2681,11 @@ done43:
 	MOVQ       dst+0(FP), AX
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual44
+	JZ         noResidual38
 	VMASKMOVPS 32(CX), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 
-noResidual44:
+noResidual38:
 	VMASKMOVPS Y0, Y1, 32(AX)
 	VZEROUPPER
 	RET
@@ -2977,9 +2705,9 @@ TEXT ·swigluQ4AVX2r2(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done46
+	JZ     done40
 
-loop45:
+loop39:
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      (CX), Y5
 	VPSRLW       $0x04, Y5, Y6
@@ -3153,9 +2881,9 @@ loop45:
 	ADDQ         $+288, CX
 	ADDQ         $+40, BX
 	DECQ         DI
-	JNZ          loop45
+	JNZ          loop39
 
-done46:
+done40:
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+64(SB), DX
 	NEGQ         CX
@@ -3234,9 +2962,9 @@ done46:
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	TESTQ        DI, DI
-	JZ           done48
+	JZ           done42
 
-loop47:
+loop41:
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      32(CX), Y5
 	VPSRLW       $0x04, Y5, Y6
@@ -3410,9 +3138,9 @@ loop47:
 	ADDQ         $+288, CX
 	ADDQ         $+40, BX
 	DECQ         DI
-	JNZ          loop47
+	JNZ          loop41
 
-done48:
+done42:
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+96(SB), DX
 	NEGQ         CX
@@ -3495,9 +3223,9 @@ TEXT ·swigluQ4AVX2r1(SB), NOSPLIT, $0-72
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  BX, BX
-	JZ     done50
+	JZ     done44
 
-loop49:
+loop43:
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      (AX), Y2
 	VPSRLW       $0x04, Y2, Y3
@@ -3607,9 +3335,9 @@ loop49:
 	ADDQ         $+288, AX
 	ADDQ         $+40, DX
 	DECQ         BX
-	JNZ          loop49
+	JNZ          loop43
 
-done50:
+done44:
 	MOVQ         cols+64(FP), AX
 	LEAQ         lanes<>+64(SB), CX
 	NEGQ         AX
@@ -3654,9 +3382,9 @@ done50:
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	TESTQ        BX, BX
-	JZ           done52
+	JZ           done46
 
-loop51:
+loop45:
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      32(AX), Y2
 	VPSRLW       $0x04, Y2, Y3
@@ -3766,9 +3494,9 @@ loop51:
 	ADDQ         $+288, AX
 	ADDQ         $+40, DX
 	DECQ         BX
-	JNZ          loop51
+	JNZ          loop45
 
-done52:
+done46:
 	MOVQ         cols+64(FP), AX
 	LEAQ         lanes<>+96(SB), CX
 	NEGQ         AX

@@ -390,7 +390,7 @@ noResidual9:
 	RET
 
 // func tileQ8VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·tileQ8VNNIr1p1(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
@@ -401,6 +401,15 @@ TEXT ·tileQ8VNNIr1p1(SB), NOSPLIT, $0-72
 	JZ     done11
 
 loop10:
+	PREFETCHT0    8192(AX)
+	PREFETCHT0    8256(AX)
+	PREFETCHT0    8320(AX)
+	PREFETCHT0    8384(AX)
+	PREFETCHT0    8448(AX)
+	PREFETCHT0    8512(AX)
+	PREFETCHT0    8576(AX)
+	PREFETCHT0    8640(AX)
+	PREFETCHT0    8704(AX)
 	VMOVUPS       (AX), Z2
 	VMOVUPS       64(AX), Z3
 	VMOVUPS       128(AX), Z4
@@ -449,243 +458,6 @@ noResidual12:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr1p4(SB), NOSPLIT, $0-72
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	LEAQ   (AX)(CX*2), DX
-	ADDQ   CX, DX
-	MOVQ   x+8(FP), BX
-	MOVQ   blocks+48(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	TESTQ  SI, SI
-	JZ     done14
-
-loop13:
-	VMOVUPS       (AX), Z5
-	VMOVUPS       64(AX), Z6
-	VMOVUPS       128(AX), Z7
-	VMOVUPS       192(AX), Z8
-	VMOVUPS       256(AX), Z9
-	VMOVUPS       320(AX), Z10
-	VMOVUPS       384(AX), Z11
-	VMOVUPS       448(AX), Z12
-	VCVTPH2PS     512(AX), Z13
-	VPSLLD.BCST   $0x07, 36(BX), Z14
-	VPSUBD        Z14, Z4, Z14
-	VPXORD        Z15, Z15, Z15
-	VPDPBUSD.BCST (BX), Z5, Z14
-	VPDPBUSD.BCST 4(BX), Z6, Z15
-	VPDPBUSD.BCST 8(BX), Z7, Z14
-	VPDPBUSD.BCST 12(BX), Z8, Z15
-	VPDPBUSD.BCST 16(BX), Z9, Z14
-	VPDPBUSD.BCST 20(BX), Z10, Z15
-	VPDPBUSD.BCST 24(BX), Z11, Z14
-	VPDPBUSD.BCST 28(BX), Z12, Z15
-	VPADDD        Z15, Z14, Z14
-	VCVTDQ2PS     Z14, Z14
-	VMULPS.BCST   32(BX), Z13, Z5
-	VFMADD231PS   Z5, Z14, Z0
-	VMOVUPS       (AX)(CX*1), Z5
-	VMOVUPS       64(AX)(CX*1), Z6
-	VMOVUPS       128(AX)(CX*1), Z7
-	VMOVUPS       192(AX)(CX*1), Z8
-	VMOVUPS       256(AX)(CX*1), Z9
-	VMOVUPS       320(AX)(CX*1), Z10
-	VMOVUPS       384(AX)(CX*1), Z11
-	VMOVUPS       448(AX)(CX*1), Z12
-	VCVTPH2PS     512(AX)(CX*1), Z13
-	VPSLLD.BCST   $0x07, 36(BX), Z14
-	VPSUBD        Z14, Z4, Z14
-	VPXORD        Z16, Z16, Z16
-	VPDPBUSD.BCST (BX), Z5, Z14
-	VPDPBUSD.BCST 4(BX), Z6, Z16
-	VPDPBUSD.BCST 8(BX), Z7, Z14
-	VPDPBUSD.BCST 12(BX), Z8, Z16
-	VPDPBUSD.BCST 16(BX), Z9, Z14
-	VPDPBUSD.BCST 20(BX), Z10, Z16
-	VPDPBUSD.BCST 24(BX), Z11, Z14
-	VPDPBUSD.BCST 28(BX), Z12, Z16
-	VPADDD        Z16, Z14, Z14
-	VCVTDQ2PS     Z14, Z14
-	VMULPS.BCST   32(BX), Z13, Z5
-	VFMADD231PS   Z5, Z14, Z1
-	VMOVUPS       (AX)(CX*2), Z5
-	VMOVUPS       64(AX)(CX*2), Z6
-	VMOVUPS       128(AX)(CX*2), Z7
-	VMOVUPS       192(AX)(CX*2), Z8
-	VMOVUPS       256(AX)(CX*2), Z9
-	VMOVUPS       320(AX)(CX*2), Z10
-	VMOVUPS       384(AX)(CX*2), Z11
-	VMOVUPS       448(AX)(CX*2), Z12
-	VCVTPH2PS     512(AX)(CX*2), Z13
-	VPSLLD.BCST   $0x07, 36(BX), Z14
-	VPSUBD        Z14, Z4, Z14
-	VPXORD        Z17, Z17, Z17
-	VPDPBUSD.BCST (BX), Z5, Z14
-	VPDPBUSD.BCST 4(BX), Z6, Z17
-	VPDPBUSD.BCST 8(BX), Z7, Z14
-	VPDPBUSD.BCST 12(BX), Z8, Z17
-	VPDPBUSD.BCST 16(BX), Z9, Z14
-	VPDPBUSD.BCST 20(BX), Z10, Z17
-	VPDPBUSD.BCST 24(BX), Z11, Z14
-	VPDPBUSD.BCST 28(BX), Z12, Z17
-	VPADDD        Z17, Z14, Z14
-	VCVTDQ2PS     Z14, Z14
-	VMULPS.BCST   32(BX), Z13, Z5
-	VFMADD231PS   Z5, Z14, Z2
-	VMOVUPS       (DX), Z5
-	VMOVUPS       64(DX), Z6
-	VMOVUPS       128(DX), Z7
-	VMOVUPS       192(DX), Z8
-	VMOVUPS       256(DX), Z9
-	VMOVUPS       320(DX), Z10
-	VMOVUPS       384(DX), Z11
-	VMOVUPS       448(DX), Z12
-	VCVTPH2PS     512(DX), Z13
-	VPSLLD.BCST   $0x07, 36(BX), Z14
-	VPSUBD        Z14, Z4, Z14
-	VPXORD        Z18, Z18, Z18
-	VPDPBUSD.BCST (BX), Z5, Z14
-	VPDPBUSD.BCST 4(BX), Z6, Z18
-	VPDPBUSD.BCST 8(BX), Z7, Z14
-	VPDPBUSD.BCST 12(BX), Z8, Z18
-	VPDPBUSD.BCST 16(BX), Z9, Z14
-	VPDPBUSD.BCST 20(BX), Z10, Z18
-	VPDPBUSD.BCST 24(BX), Z11, Z14
-	VPDPBUSD.BCST 28(BX), Z12, Z18
-	VPADDD        Z18, Z14, Z14
-	VCVTDQ2PS     Z14, Z14
-	VMULPS.BCST   32(BX), Z13, Z5
-	VFMADD231PS   Z5, Z14, Z3
-	ADDQ          $+544, AX
-	ADDQ          $+544, DX
-	ADDQ          $+40, BX
-	DECQ          SI
-	JNZ           loop13
-
-done14:
-	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
-	JZ        noResidual15
-	VMOVUPS   (CX), Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS   64(CX), Z4
-	VADDPS    Z4, Z1, Z1
-	VMOVUPS   128(CX), Z4
-	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 192(CX), K1, Z4
-	VADDPS    Z4, Z3, Z3
-
-noResidual15:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, K1, 192(AX)
-	VZEROUPPER
-	RET
-
-// func tileQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr1p2(SB), NOSPLIT, $0-72
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	MOVQ   x+8(FP), DX
-	MOVQ   blocks+48(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	TESTQ  BX, BX
-	JZ     done17
-
-loop16:
-	VMOVUPS       (AX), Z3
-	VMOVUPS       64(AX), Z4
-	VMOVUPS       128(AX), Z5
-	VMOVUPS       192(AX), Z6
-	VMOVUPS       256(AX), Z7
-	VMOVUPS       320(AX), Z8
-	VMOVUPS       384(AX), Z9
-	VMOVUPS       448(AX), Z10
-	VCVTPH2PS     512(AX), Z11
-	VPSLLD.BCST   $0x07, 36(DX), Z12
-	VPSUBD        Z12, Z2, Z12
-	VPXORD        Z13, Z13, Z13
-	VPDPBUSD.BCST (DX), Z3, Z12
-	VPDPBUSD.BCST 4(DX), Z4, Z13
-	VPDPBUSD.BCST 8(DX), Z5, Z12
-	VPDPBUSD.BCST 12(DX), Z6, Z13
-	VPDPBUSD.BCST 16(DX), Z7, Z12
-	VPDPBUSD.BCST 20(DX), Z8, Z13
-	VPDPBUSD.BCST 24(DX), Z9, Z12
-	VPDPBUSD.BCST 28(DX), Z10, Z13
-	VPADDD        Z13, Z12, Z12
-	VCVTDQ2PS     Z12, Z12
-	VMULPS.BCST   32(DX), Z11, Z3
-	VFMADD231PS   Z3, Z12, Z0
-	VMOVUPS       (AX)(CX*1), Z3
-	VMOVUPS       64(AX)(CX*1), Z4
-	VMOVUPS       128(AX)(CX*1), Z5
-	VMOVUPS       192(AX)(CX*1), Z6
-	VMOVUPS       256(AX)(CX*1), Z7
-	VMOVUPS       320(AX)(CX*1), Z8
-	VMOVUPS       384(AX)(CX*1), Z9
-	VMOVUPS       448(AX)(CX*1), Z10
-	VCVTPH2PS     512(AX)(CX*1), Z11
-	VPSLLD.BCST   $0x07, 36(DX), Z12
-	VPSUBD        Z12, Z2, Z12
-	VPXORD        Z14, Z14, Z14
-	VPDPBUSD.BCST (DX), Z3, Z12
-	VPDPBUSD.BCST 4(DX), Z4, Z14
-	VPDPBUSD.BCST 8(DX), Z5, Z12
-	VPDPBUSD.BCST 12(DX), Z6, Z14
-	VPDPBUSD.BCST 16(DX), Z7, Z12
-	VPDPBUSD.BCST 20(DX), Z8, Z14
-	VPDPBUSD.BCST 24(DX), Z9, Z12
-	VPDPBUSD.BCST 28(DX), Z10, Z14
-	VPADDD        Z14, Z12, Z12
-	VCVTDQ2PS     Z12, Z12
-	VMULPS.BCST   32(DX), Z11, Z3
-	VFMADD231PS   Z3, Z12, Z1
-	ADDQ          $+544, AX
-	ADDQ          $+40, DX
-	DECQ          BX
-	JNZ           loop16
-
-done17:
-	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
-	JZ        noResidual18
-	VMOVUPS   (CX), Z2
-	VADDPS    Z2, Z0, Z0
-	VMOVUPS.Z 64(CX), K1, Z2
-	VADDPS    Z2, Z1, Z1
-
-noResidual18:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, K1, 64(AX)
-	VZEROUPPER
-	RET
-
 // func swigluQ8VNNIr8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
 TEXT ·swigluQ8VNNIr8(SB), NOSPLIT, $0-72
@@ -717,9 +489,9 @@ TEXT ·swigluQ8VNNIr8(SB), NOSPLIT, $0-72
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	TESTQ  R8, R8
-	JZ     done20
+	JZ     done14
 
-loop19:
+loop13:
 	VMOVUPS       (AX), Z17
 	VMOVUPS       64(AX), Z18
 	VMOVUPS       128(AX), Z19
@@ -951,9 +723,9 @@ loop19:
 	ADDQ          $+40, SI
 	ADDQ          $+40, DI
 	DECQ          R8
-	JNZ           loop19
+	JNZ           loop13
 
-done20:
+done14:
 	VXORPS       sign<>+0(SB), Z0, Z16
 	VMOVUPS      expMost<>+0(SB), Z18
 	VMINPS       Z16, Z18, Z16
@@ -1443,9 +1215,9 @@ TEXT ·swigluQ8VNNIr4(SB), NOSPLIT, $0-72
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	TESTQ  DI, DI
-	JZ     done22
+	JZ     done16
 
-loop21:
+loop15:
 	VMOVUPS       (AX), Z9
 	VMOVUPS       64(AX), Z10
 	VMOVUPS       128(AX), Z11
@@ -1572,9 +1344,9 @@ loop21:
 	ADDQ          $+40, DX
 	ADDQ          $+40, SI
 	DECQ          DI
-	JNZ           loop21
+	JNZ           loop15
 
-done22:
+done16:
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -1694,9 +1466,9 @@ TEXT ·swigluQ8VNNIr2(SB), NOSPLIT, $0-72
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	TESTQ  SI, SI
-	JZ     done24
+	JZ     done18
 
-loop23:
+loop17:
 	VMOVUPS       (AX), Z5
 	VMOVUPS       64(AX), Z6
 	VMOVUPS       128(AX), Z7
@@ -1770,9 +1542,9 @@ loop23:
 	ADDQ          $+544, AX
 	ADDQ          $+40, DX
 	DECQ          SI
-	JNZ           loop23
+	JNZ           loop17
 
-done24:
+done18:
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -1830,7 +1602,7 @@ done24:
 	RET
 
 // func swigluQ8VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
 TEXT ·swigluQ8VNNIr1(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
@@ -1841,9 +1613,18 @@ TEXT ·swigluQ8VNNIr1(SB), NOSPLIT, $0-72
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	TESTQ  BX, BX
-	JZ     done26
+	JZ     done20
 
-loop25:
+loop19:
+	PREFETCHT0    8192(AX)
+	PREFETCHT0    8256(AX)
+	PREFETCHT0    8320(AX)
+	PREFETCHT0    8384(AX)
+	PREFETCHT0    8448(AX)
+	PREFETCHT0    8512(AX)
+	PREFETCHT0    8576(AX)
+	PREFETCHT0    8640(AX)
+	PREFETCHT0    8704(AX)
 	VMOVUPS       (AX), Z3
 	VMOVUPS       64(AX), Z4
 	VMOVUPS       128(AX), Z5
@@ -1868,6 +1649,15 @@ loop25:
 	VCVTDQ2PS     Z12, Z12
 	VMULPS.BCST   32(DX), Z11, Z3
 	VFMADD231PS   Z3, Z12, Z0
+	PREFETCHT0    8192(AX)(CX*1)
+	PREFETCHT0    8256(AX)(CX*1)
+	PREFETCHT0    8320(AX)(CX*1)
+	PREFETCHT0    8384(AX)(CX*1)
+	PREFETCHT0    8448(AX)(CX*1)
+	PREFETCHT0    8512(AX)(CX*1)
+	PREFETCHT0    8576(AX)(CX*1)
+	PREFETCHT0    8640(AX)(CX*1)
+	PREFETCHT0    8704(AX)(CX*1)
 	VMOVUPS       (AX)(CX*1), Z3
 	VMOVUPS       64(AX)(CX*1), Z4
 	VMOVUPS       128(AX)(CX*1), Z5
@@ -1895,9 +1685,9 @@ loop25:
 	ADDQ          $+544, AX
 	ADDQ          $+40, DX
 	DECQ          BX
-	JNZ           loop25
+	JNZ           loop19
 
-done26:
+done20:
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -1946,9 +1736,9 @@ TEXT ·tileQ8AVX2r4p1(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done28
+	JZ     done22
 
-loop27:
+loop21:
 	VMOVDQU      (CX), Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
@@ -2154,9 +1944,9 @@ loop27:
 	ADDQ         $+40, DX
 	ADDQ         $+40, SI
 	DECQ         DI
-	JNZ          loop27
+	JNZ          loop21
 
-done28:
+done22:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+64(SB), DX
 	NEGQ       CX
@@ -2166,7 +1956,7 @@ done28:
 	ADDQ       AX, DX
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual29
+	JZ         noResidual23
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS (BX), Y4, Y5
@@ -2178,7 +1968,7 @@ done28:
 	VMASKMOVPS (SI), Y4, Y5
 	VADDPS     Y5, Y3, Y3
 
-noResidual29:
+noResidual23:
 	VMASKMOVPS Y0, Y4, (CX)
 	VMASKMOVPS Y1, Y4, (CX)(AX*1)
 	VMASKMOVPS Y2, Y4, (CX)(AX*2)
@@ -2194,9 +1984,9 @@ noResidual29:
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	TESTQ      DI, DI
-	JZ         done31
+	JZ         done25
 
-loop30:
+loop24:
 	VMOVDQU      32(CX), Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
@@ -2402,9 +2192,9 @@ loop30:
 	ADDQ         $+40, DX
 	ADDQ         $+40, SI
 	DECQ         DI
-	JNZ          loop30
+	JNZ          loop24
 
-done31:
+done25:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+96(SB), DX
 	NEGQ       CX
@@ -2414,7 +2204,7 @@ done31:
 	ADDQ       AX, DX
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual32
+	JZ         noResidual26
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS 32(BX), Y4, Y5
@@ -2426,7 +2216,7 @@ done31:
 	VMASKMOVPS 32(SI), Y4, Y5
 	VADDPS     Y5, Y3, Y3
 
-noResidual32:
+noResidual26:
 	VMASKMOVPS Y0, Y4, 32(CX)
 	VMASKMOVPS Y1, Y4, 32(CX)(AX*1)
 	VMASKMOVPS Y2, Y4, 32(CX)(AX*2)
@@ -2515,9 +2305,9 @@ TEXT ·tileQ8AVX2r2p1(SB), NOSPLIT, $0-72
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  SI, SI
-	JZ     done34
+	JZ     done28
 
-loop33:
+loop27:
 	VMOVDQU      (CX), Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
 	VPABSB       Y3, Y4
@@ -2634,9 +2424,9 @@ loop33:
 	ADDQ         $+544, CX
 	ADDQ         $+40, DX
 	DECQ         SI
-	JNZ          loop33
+	JNZ          loop27
 
-done34:
+done28:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+64(SB), DX
 	NEGQ       CX
@@ -2644,13 +2434,13 @@ done34:
 	MOVQ       dst+0(FP), CX
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual35
+	JZ         noResidual29
 	VMASKMOVPS (DX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 	VMASKMOVPS (DX)(AX*1), Y2, Y3
 	VADDPS     Y3, Y1, Y1
 
-noResidual35:
+noResidual29:
 	VMASKMOVPS Y0, Y2, (CX)
 	VMASKMOVPS Y1, Y2, (CX)(AX*1)
 	MOVQ       w+16(FP), CX
@@ -2660,9 +2450,9 @@ noResidual35:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	TESTQ      SI, SI
-	JZ         done37
+	JZ         done31
 
-loop36:
+loop30:
 	VMOVDQU      32(CX), Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
 	VPABSB       Y3, Y4
@@ -2779,9 +2569,9 @@ loop36:
 	ADDQ         $+544, CX
 	ADDQ         $+40, DX
 	DECQ         SI
-	JNZ          loop36
+	JNZ          loop30
 
-done37:
+done31:
 	MOVQ       cols+64(FP), CX
 	LEAQ       lanes<>+96(SB), DX
 	NEGQ       CX
@@ -2789,13 +2579,13 @@ done37:
 	MOVQ       dst+0(FP), CX
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual38
+	JZ         noResidual32
 	VMASKMOVPS 32(DX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 	VMASKMOVPS 32(DX)(AX*1), Y2, Y3
 	VADDPS     Y3, Y1, Y1
 
-noResidual38:
+noResidual32:
 	VMASKMOVPS Y0, Y2, 32(CX)
 	VMASKMOVPS Y1, Y2, 32(CX)(AX*1)
 	VZEROUPPER
@@ -2810,9 +2600,9 @@ TEXT ·tileQ8AVX2r1p1(SB), NOSPLIT, $0-72
 	MOVQ   blocks+48(FP), DX
 	VXORPS Y0, Y0, Y0
 	TESTQ  DX, DX
-	JZ     done40
+	JZ     done34
 
-loop39:
+loop33:
 	VMOVDQU      (AX), Y1
 	VPXOR        flip<>+0(SB), Y1, Y1
 	VPABSB       Y1, Y2
@@ -2885,9 +2675,9 @@ loop39:
 	ADDQ         $+544, AX
 	ADDQ         $+40, CX
 	DECQ         DX
-	JNZ          loop39
+	JNZ          loop33
 
-done40:
+done34:
 	MOVQ       cols+64(FP), AX
 	LEAQ       lanes<>+64(SB), CX
 	NEGQ       AX
@@ -2895,20 +2685,20 @@ done40:
 	MOVQ       dst+0(FP), AX
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual41
+	JZ         noResidual35
 	VMASKMOVPS (CX), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 
-noResidual41:
+noResidual35:
 	VMASKMOVPS Y0, Y1, (AX)
 	MOVQ       w+16(FP), AX
 	MOVQ       x+8(FP), CX
 	MOVQ       blocks+48(FP), DX
 	VXORPS     Y0, Y0, Y0
 	TESTQ      DX, DX
-	JZ         done43
+	JZ         done37
 
-loop42:
+loop36:
 	VMOVDQU      32(AX), Y1
 	VPXOR        flip<>+0(SB), Y1, Y1
 	VPABSB       Y1, Y2
@@ -2981,9 +2771,9 @@ loop42:
 	ADDQ         $+544, AX
 	ADDQ         $+40, CX
 	DECQ         DX
-	JNZ          loop42
+	JNZ          loop36
 
-done43:
+done37:
 	MOVQ       cols+64(FP), AX
 	LEAQ       lanes<>+96(SB), CX
 	NEGQ       AX
@@ -2991,11 +2781,11 @@ done43:
 	MOVQ       dst+0(FP), AX
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual44
+	JZ         noResidual38
 	VMASKMOVPS 32(CX), Y1, Y2
 	VADDPS     Y2, Y0, Y0
 
-noResidual44:
+noResidual38:
 	VMASKMOVPS Y0, Y1, 32(AX)
 	VZEROUPPER
 	RET
@@ -3015,9 +2805,9 @@ TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done46
+	JZ     done40
 
-loop45:
+loop39:
 	VMOVDQU      (CX), Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
@@ -3247,9 +3037,9 @@ loop45:
 	ADDQ         $+544, CX
 	ADDQ         $+40, BX
 	DECQ         DI
-	JNZ          loop45
+	JNZ          loop39
 
-done46:
+done40:
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+64(SB), DX
 	NEGQ         CX
@@ -3328,9 +3118,9 @@ done46:
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	TESTQ        DI, DI
-	JZ           done48
+	JZ           done42
 
-loop47:
+loop41:
 	VMOVDQU      32(CX), Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
@@ -3560,9 +3350,9 @@ loop47:
 	ADDQ         $+544, CX
 	ADDQ         $+40, BX
 	DECQ         DI
-	JNZ          loop47
+	JNZ          loop41
 
-done48:
+done42:
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+96(SB), DX
 	NEGQ         CX
@@ -3645,9 +3435,9 @@ TEXT ·swigluQ8AVX2r1(SB), NOSPLIT, $0-72
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  BX, BX
-	JZ     done50
+	JZ     done44
 
-loop49:
+loop43:
 	VMOVDQU      (AX), Y2
 	VPXOR        flip<>+0(SB), Y2, Y2
 	VPABSB       Y2, Y3
@@ -3789,9 +3579,9 @@ loop49:
 	ADDQ         $+544, AX
 	ADDQ         $+40, DX
 	DECQ         BX
-	JNZ          loop49
+	JNZ          loop43
 
-done50:
+done44:
 	MOVQ         cols+64(FP), AX
 	LEAQ         lanes<>+64(SB), CX
 	NEGQ         AX
@@ -3836,9 +3626,9 @@ done50:
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
 	TESTQ        BX, BX
-	JZ           done52
+	JZ           done46
 
-loop51:
+loop45:
 	VMOVDQU      32(AX), Y2
 	VPXOR        flip<>+0(SB), Y2, Y2
 	VPABSB       Y2, Y3
@@ -3980,9 +3770,9 @@ loop51:
 	ADDQ         $+544, AX
 	ADDQ         $+40, DX
 	DECQ         BX
-	JNZ          loop51
+	JNZ          loop45
 
-done52:
+done46:
 	MOVQ         cols+64(FP), AX
 	LEAQ         lanes<>+96(SB), CX
 	NEGQ         AX

@@ -26,16 +26,6 @@ func tileQ8VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //go:noescape
 func tileQ8VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 
-// tileQ8VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-
-// tileQ8VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-
 // swigluQ8VNNIr8 computes silu(x·wᵀ) * (x·upᵀ) for 8 rows of x and one panel each. See tileFunc.
 //
 //go:noescape

@@ -10,7 +10,6 @@ func intTiles(f format) func(*generator) {
 	return func(g *generator) {
 		for _, t := range []tile{
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 1, panels: 4}, {rows: 1, panels: 2},
 			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
 			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
 		} {
@@ -26,6 +25,14 @@ func intTiles(f format) func(*generator) {
 		}
 	}
 }
+
+// ahead is how far before their use weights are asked for, in bytes. A single row of x
+// leaves little to do with them, so speed is that of memory, and the processor's own
+// prefetching stops at each page. Panels follow each other, so at a panel's end this asks
+// for the next one; asking for what does not exist does nothing. On Zen 5, q4_0 reads
+// 43 GB/s without, 47 with 4096, 51 with 8192, where plain loads reach 53; several panels
+// side by side read 29 to 34.
+const ahead = 8192
 
 // groups is the groups of 64 bytes in a block of a panel; its scales follow them.
 func (t *tile) groups() int {
@@ -63,6 +70,9 @@ func (g *generator) vnniTile(t *tile) {
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	for p := range t.panels {
+		if t.rows == 1 {
+			g.prefetch(t, w, p)
+		}
 		weights := g.unpack(t, w, p, nibbles)
 		scale := g.vec()
 		g.VCVTPH2PS(w.at(p, t.groups()*64), scale)
@@ -74,6 +84,13 @@ func (g *generator) vnniTile(t *tile) {
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
 	g.finish(t, s)
+}
+
+// prefetch asks for weights ahead of use, one request a cache line.
+func (g *generator) prefetch(t *tile, w rows, p int) {
+	for at := 0; at < t.blockBytes(); at += 64 {
+		g.PREFETCHT0(w.at(p, ahead+at))
+	}
 }
 
 // unpack returns the bytes of a block: register j holds k = 4j to 4j+3 of each row.
