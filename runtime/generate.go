@@ -137,15 +137,19 @@ func (g *generation) next(ctx context.Context) (err error) {
 	return nil
 }
 
-// decode sets the text that the token completes; the last one brings out what is held.
+// decode sets the text that the token completes. A character whose bytes do not come
+// before the last token shows as U+FFFD.
 func (g *generation) decode() {
 	g.text = g.text[:0]
 	if g.decoder == nil {
 		return
 	}
 	g.text = g.decoder.Append(g.text, g.id)
-	if g.done {
+	if whole := len(g.text); g.done {
 		g.text = g.decoder.Flush(g.text)
+		if len(g.text) > whole {
+			g.text = append(g.text[:whole], "\uFFFD"...)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
 // The toy is a language model written by hand in the form of emitted code. Its state is
@@ -120,6 +121,51 @@ func toyWant(tokens []int32) []float32 {
 		out[v] = act[v] - act[(v+1)%toyVocab]
 	}
 	return out
+}
+
+// toyTokenizer is a vocabulary of letters, with the two bytes of é as byte tokens.
+func toyTokenizer(t testing.TB) string {
+	t.Helper()
+	v := token.Table{BOS: 1, EOS: 2, UNK: 0, EOG: []int32{2}, AddBOS: true}
+	add := func(text string, kind token.Type) {
+		v.Tokens, v.Scores, v.Types = append(v.Tokens, text), append(v.Scores, 0), append(v.Types, kind)
+	}
+	add("<unk>", token.Unknown)
+	add("<s>", token.Control)
+	add("</s>", token.Control)
+	add("<0xC3>", token.Byte)
+	add("<0xA9>", token.Byte)
+	add("\u2581", token.Normal)
+	for c := 'a'; len(v.Tokens) < toyVocab; c++ {
+		add(string(c), token.Normal)
+	}
+	b, err := v.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// script makes a toy whose greedy tokens are the given ones, in turn, whatever the prompt:
+// its logits are highest for the token that the number of positions selects.
+func script(t testing.TB, first int, ids ...int32) *Program {
+	p := toyProgram()
+	p.Tokenizer = toyTokenizer(t)
+	run := func(w *Worker, a *Args) {
+		w.Barrier()
+		logits := unsafe.Slice((*float32)(unsafe.Add(a.IO, toyLogits)), toyVocab)
+		lo, hi := share(toyVocab, w)
+		for v := lo; v < hi; v++ {
+			logits[v] = float32(v) / 64
+			if at := a.Dims[1] - first; at >= 0 && at < len(ids) && ids[at] == int32(v) {
+				logits[v] = 9
+			}
+		}
+	}
+	for i := range p.Funcs {
+		p.Funcs[i].Run = run
+	}
+	return p
 }
 
 func openToy(t testing.TB, threads int) (*Model, *Session) {

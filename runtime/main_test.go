@@ -1,0 +1,318 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"testing"
+)
+
+// invoke runs the command line of p in this process.
+func invoke(p *Program, args ...string) (status int, out, errs string) {
+	var o, e bytes.Buffer
+	status = run(context.Background(), p, append([]string{"/bin/toy"}, args...), &o, &e)
+	return status, o.String(), e.String()
+}
+
+// hello is a toy that answers the prompt "a" (2 tokens: <s> and a) with "héc" in five
+// tokens and an end.
+func hello(t testing.TB) *Program { return script(t, 2, 13, 3, 4, 8, 2) }
+
+func TestTextAsItIsMade(t *testing.T) {
+	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "1")
+	if status != 0 || out != "héc" {
+		t.Errorf("status %d, output %q", status, out)
+	}
+	if !strings.HasPrefix(errs, "toy: prompt 2 tokens, ") || !strings.Contains(errs, "generated 5 tokens") {
+		t.Errorf("summary %q", errs)
+	}
+}
+
+func TestJSONLines(t *testing.T) {
+	status, out, errs := invoke(hello(t), "--prompt", "a", "--json", "--threads=1")
+	lines := strings.Split(out, "\n")
+	want := []string{`{"id":13,"text":"h"}`, `{"id":3,"text":""}`, `{"id":4,"text":"é"}`, `{"id":8,"text":"c"}`, `{"id":2,"text":""}`}
+	if status != 0 || errs != "" || len(lines) != 7 || strings.Join(lines[:5], "\n") != strings.Join(want, "\n") {
+		t.Fatalf("status %d, errors %q:\n%s", status, errs, out)
+	}
+	var last struct {
+		Summary map[string]float64 `json:"summary"`
+	}
+	if err := json.Unmarshal([]byte(lines[5]), &last); err != nil {
+		t.Fatalf("%v: %s", err, lines[5])
+	}
+	if last.Summary["prompt_tokens"] != 2 || last.Summary["generated"] != 5 {
+		t.Errorf("%v", last.Summary)
+	}
+	for _, key := range []string{"prefill_tok_s", "decode_tok_s", "load_ms"} {
+		if last.Summary[key] <= 0 {
+			t.Errorf("%s is %v", key, last.Summary[key])
+		}
+	}
+}
+
+func TestLogitsAreThoseOfTheChoice(t *testing.T) {
+	_, out, _ := invoke(hello(t), "--prompt", "a", "--json", "--logits", "-n", "2")
+	var line struct {
+		ID     int
+		Logits []float32
+	}
+	if err := json.Unmarshal([]byte(strings.Split(out, "\n")[1]), &line); err != nil {
+		t.Fatal(err)
+	}
+	if len(line.Logits) != toyVocab || line.ID != 3 || line.Logits[3] != 9 || line.Logits[5] != 5./64 {
+		t.Errorf("%+v", line)
+	}
+}
+
+func TestWhereGenerationStops(t *testing.T) {
+	cases := []struct {
+		name string
+		args []string
+		want string // after the script the toy says z
+	}{
+		{"-n", []string{"--prompt", "a", "-n", "1"}, "h"},
+		{"held bytes come out at the end", []string{"--prompt", "a", "-n", "2"}, "h\ufffd"},
+		{"end ignored", []string{"--prompt", "a", "-n", "7", "--ignore-eos"}, "héczz"},
+	}
+	for _, c := range cases {
+		if status, out, errs := invoke(hello(t), c.args...); status != 0 || out != c.want {
+			t.Errorf("%s: status %d, %q, want %q (%s)", c.name, status, out, c.want, errs)
+		}
+	}
+}
+
+func TestContextFullIsAnError(t *testing.T) {
+	status, out, errs := invoke(hello(t), "--prompt", "a", "-n", "100", "--ignore-eos", "--json")
+	if status != 1 || !strings.Contains(errs, "toy: the context is full: 64 positions") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	// 64 positions, 2 of the prompt, and the token that no position is left for.
+	if !strings.Contains(out, `"generated":63`) {
+		t.Errorf("no summary with 63 tokens:\n%s", out[max(0, len(out)-200):])
+	}
+	if status, _, errs := invoke(hello(t), "--prompt", "a", "--ignore-eos"); status != 0 {
+		t.Errorf("without -n: status %d, %s", status, errs)
+	}
+}
+
+func TestTokensAreTakenAsTheyAre(t *testing.T) {
+	p := script(t, 2, 13, 2)
+	p.Tokenizer = ""
+	status, out, _ := invoke(p, "--tokens", "7, 8", "-n", "2")
+	if status != 0 || out != "13\n2\n" {
+		t.Errorf("status %d, %q", status, out)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	plain := script(t, 3)
+	plain.LM = nil
+	silent := script(t, 3)
+	silent.Tokenizer = ""
+	cases := []struct {
+		p    *Program
+		args string
+		want string
+	}{
+		{hello(t), "", "nothing to go on from: give --prompt TEXT or --tokens"},
+		{hello(t), "--prompt a --tokens 1", "give one of them"},
+		{hello(t), "--foo", "unknown flag --foo: -h lists the flags"},
+		{hello(t), "--prompt", "--prompt needs a value: --prompt TEXT"},
+		{hello(t), "--prompt a --threads 0", "--threads 0: it must be a whole number, at least 1"},
+		{hello(t), "--prompt a --threads x", "--threads x: it must be a whole number"},
+		{hello(t), "--prompt a -n 0", "-n 0: it must be a whole number, at least 1"},
+		{hello(t), "--prompt a --json=1", "--json takes no value"},
+		{hello(t), "--prompt a b", `unexpected argument "b"`},
+		{hello(t), "--prompt a --temp -1", "temperature -1: it must be 0"},
+		{hello(t), "--prompt a --temp nan", "--temp nan: it must be a number"},
+		{hello(t), "--prompt a --top-p 2", "top-p 2: it must be between 0 and 1"},
+		{hello(t), "--prompt a --seed -1", "--seed -1: it must be a whole number"},
+		{hello(t), "--prompt a --logits", "--logits: give --json with it"},
+		{hello(t), "--tokens 1,x", `"x" is no token id`},
+		{hello(t), "--tokens 99", "token 0 is 99: ids are 0 to 31"},
+		{silent, "--prompt a", "has no tokenizer: give --tokens"},
+		{plain, "--prompt a", "does not generate text: toy call"},
+		{plain, "bench", "is no language model"},
+		{hello(t), "plan x", `unexpected argument "x"`},
+		{hello(t), "call", "call which function? There are:"},
+		{hello(t), "call nothing -o d", `no function "nothing": there are:`},
+		{hello(t), "call decode", "-o DIR is missing"},
+		{hello(t), "call decode -o d x=y tokens", `decode has no input "x": it takes tokens, pos`},
+		{hello(t), "call decode -o d x=y tokens", `"tokens": inputs are given as name=file.npy`},
+		{hello(t), "call decode -o d", "input pos of decode is missing"},
+	}
+	for _, c := range cases {
+		status, out, errs := invoke(c.p, strings.Fields(c.args)...)
+		if status != exitUsage || !strings.HasPrefix(errs, "toy: ") || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%q: status %d, output %q, errors %q, want %q", c.args, status, out, errs, c.want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for args, want := range map[string]string{
+		"-h":         "toy: toy, compiled by ggmlc test\n\n  toy --prompt TEXT",
+		"--help":     "--ignore-eos ",
+		"bench -h":   "-r REPEATS",
+		"call -h":    "tokens: i32 [tokens]",
+		"version -h": "toy version",
+	} {
+		status, out, errs := invoke(hello(t), strings.Fields(args)...)
+		if status != 0 || errs != "" || !strings.Contains(out, want) {
+			t.Errorf("%s: status %d, %q, no %q in:\n%s", args, status, errs, want, out)
+		}
+	}
+}
+
+func TestPlanVerifyVersion(t *testing.T) {
+	p := hello(t)
+	for args, want := range map[string]string{
+		"plan":        "split 0 @cpu\n",
+		"plan --json": "{\"splits\":1}\n",
+		"verify":      "ok: 32 bytes of weights, sha256 " + p.Weights.SHA256 + "\n",
+	} {
+		if status, out, errs := invoke(p, strings.Fields(args)...); status != 0 || out != want || errs != "" {
+			t.Errorf("%s: status %d, %q, %q", args, status, out, errs)
+		}
+	}
+	if status, out, _ := invoke(p, "version"); status != 0 || !strings.HasPrefix(out, "toy\ncompiler ggmlc test\nplan 0123456789abcdef\n") {
+		t.Errorf("version: status %d, %q", status, out)
+	}
+	p.Weights.SHA256 = strings.Repeat("0", 64)
+	if status, _, errs := invoke(p, "verify"); status != 1 || !strings.Contains(errs, "was compiled with 0000") {
+		t.Errorf("verify of wrong weights: status %d, %q", status, errs)
+	}
+}
+
+func TestThreadsAreCutAndReported(t *testing.T) {
+	procs(t, 2)
+	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "5")
+	if status != 0 || out != "héc" || !strings.Contains(errs, "--threads 5: cut to 2: there are 2 processors (GOMAXPROCS)") {
+		t.Errorf("status %d, %q, %q", status, out, errs)
+	}
+}
+
+func TestSeedRepeats(t *testing.T) {
+	args := []string{"--prompt", "a", "--temp", "1.5", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--seed", "7", "-n", "30", "--ignore-eos"}
+	_, first, errs := invoke(script(t, 3), args...)
+	_, second, _ := invoke(script(t, 3), args...)
+	if first != second || len(first) < 20 || !strings.Contains(errs, "; seed 7\n") {
+		t.Errorf("%q and %q; %s", first, second, errs)
+	}
+	args[len(args)-4] = "8"
+	if _, third, _ := invoke(script(t, 3), args...); third == first {
+		t.Errorf("another seed gives the same text")
+	}
+}
+
+func TestBrokenOutputIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("skip: no /dev/full")
+	}
+	defer full.Close()
+	var errs bytes.Buffer
+	status := run(context.Background(), hello(t), []string{"toy", "--prompt", "a"}, full, &errs)
+	if status != 1 || !strings.Contains(errs.String(), "no space left") {
+		t.Errorf("status %d, %s", status, &errs)
+	}
+}
+
+func TestInterruptStopsWithASummary(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := hello(t)
+	inner := p.Funcs[1].Run
+	p.Funcs[1].Run = func(w *Worker, a *Args) {
+		if a.Dims[1] == 5 && w.Part == 0 {
+			cancel()
+		}
+		inner(w, a)
+	}
+	var out, errs bytes.Buffer
+	status := run(ctx, p, []string{"toy", "--prompt", "a", "--json"}, &out, &errs)
+	if status != exitInterrupted || !strings.Contains(out.String(), `"generated":4`) || !strings.Contains(errs.String(), "toy: cancelled") {
+		t.Errorf("status %d, %q, %q", status, &out, &errs)
+	}
+}
+
+func TestBench(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: measures the machine")
+	}
+	status, out, errs := invoke(toyProgram(), "bench", "-p", "20", "-n", "5", "-r", "1", "--json", "--threads", "2")
+	var got map[string]float64
+	if err := json.Unmarshal([]byte(out), &got); err != nil || status != 0 || errs != "" && goruntime.GOMAXPROCS(0) > 1 {
+		t.Fatalf("%v, status %d, %s\n%s", err, status, errs, out)
+	}
+	for _, key := range []string{"prefill_tok_s", "decode_tok_s", "peak_gop_s", "read_gb_s"} {
+		if got[key] <= 0 {
+			t.Errorf("%s is %v", key, got[key])
+		}
+	}
+	if _, ok := got["prefill_share"]; !ok || len(got) != 6 {
+		t.Errorf("members %v", got)
+	}
+	t.Log(out)
+}
+
+func TestProfile(t *testing.T) {
+	p := hello(t)
+	p.Profile = NewProfile("step")
+	inner := p.Funcs[1].Run
+	p.Funcs[1].Run = func(w *Worker, a *Args) {
+		w.Mark(0)
+		inner(w, a)
+		w.Mark(MarkEnd)
+	}
+	file := filepath.Join(t.TempDir(), "trace.json")
+	if status, _, errs := invoke(p, "--prompt", "a", "--profile", file, "--threads", "1"); status != 0 {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	b, _ := os.ReadFile(file)
+	var events []struct {
+		Name string
+		Ph   string
+		Ts   float64
+	}
+	if err := json.Unmarshal(b, &events); err != nil || len(events) != 4 || events[0].Name != "step" || events[0].Ph != "X" {
+		t.Errorf("%v: %s", err, b)
+	}
+	if status, _, _ := invoke(hello(t), "--prompt", "a", "--profile", file); status != exitUsage {
+		t.Error("--profile is accepted by a program without a profile")
+	}
+}
+
+func TestInternalErrorIsStatus4(t *testing.T) {
+	p := hello(t)
+	p.ScratchBytes = 3
+	if status, _, errs := invoke(p, "--prompt", "a"); status != exitBug || !strings.Contains(errs, "internal error") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	p = hello(t)
+	p.Funcs[0].Run = func(*Worker, *Args) { panic("broken kernel") }
+	if status, _, errs := invoke(p, "--prompt", "a"); status != exitBug || !strings.Contains(errs, "broken kernel: this is a bug of ggmlc") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+}
+
+func TestExitOfErrors(t *testing.T) {
+	c := &cli{name: "toy", err: new(bytes.Buffer)}
+	for err, want := range map[error]int{
+		usagef("x"):                              exitUsage,
+		errors.Join(errors.New("a"), usagef("")): exitUsage,
+		&ContextError{}:                          exitFailed,
+		&WeightsError{}:                          exitFailed,
+		&FaultError{Weights: "file"}:             exitFailed,
+		&FaultError{}:                            exitBug,
+	} {
+		if got := c.exit(err); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
+		}
+	}
+}
