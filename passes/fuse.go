@@ -90,10 +90,20 @@ func mergeInFunc(c *Context, f *ir.Func, weights map[string]string) {
 		case merged[n] != nil:
 			mergeGroup(c, e, merged[n], weights)
 		case !member[n]:
+			followView(n)
 			e.keep(n)
 		}
 	}
 	e.done()
+}
+
+// followView gives a view the type that follows from what it names now.
+func followView(n *ir.Node) {
+	if n.Is(ir.View) {
+		t := inferred(n)[0]
+		t.Space = n.Result().Type.Space
+		n.Result().Type = t
+	}
 }
 
 // productGroups returns the plain products with weights that share their operand and the
@@ -103,10 +113,14 @@ func productGroups(f *ir.Func) [][]*ir.Node {
 		x  *ir.Value
 		dt string
 	}
+	uses := ir.Uses(f)
 	index := make(map[key]int)
 	var groups [][]*ir.Node
 	for _, n := range f.Nodes {
 		if n.Op != ir.OpMatMul || present(n) != 2 || n.Args[1].Def == nil || n.Args[1].Def.Op != ir.OpWeight {
+			continue
+		}
+		if !viewsFollow(uses, n.Result(), sliceOfWider(n.Result().Type), 0) {
 			continue
 		}
 		w := n.Args[1].Type
@@ -120,6 +134,36 @@ func productGroups(f *ir.Func) [][]*ir.Node {
 		groups[i] = append(groups[i], n)
 	}
 	return slices.DeleteFunc(groups, func(g []*ir.Node) bool { return len(g) < 2 })
+}
+
+// sliceOfWider returns t as it is when it is a range of columns of a matrix twice as
+// wide.
+func sliceOfWider(t ir.Type) ir.Type {
+	strides := t.DenseStrides()
+	for i := range strides[:len(strides)-1] {
+		strides[i] = strides[i].Add(strides[i])
+	}
+	t.Strides = strides
+	return t
+}
+
+// viewsFollow reports whether all views of v, and views of them, can still be expressed
+// if v is of type t.
+func viewsFollow(uses [][]*ir.Node, v *ir.Value, t ir.Type, depth int) bool {
+	if slices.Contains(v.Func.Results, v) {
+		return false
+	}
+	for _, n := range uses[v.ID] {
+		if !n.Is(ir.View) {
+			continue
+		}
+		trial := &ir.Node{Op: n.Op, Attr: n.Attr, Args: []*ir.Value{{Type: t, Func: v.Func}}, Func: v.Func}
+		types, err := ir.Infer(trial)
+		if err != nil || depth > maxRounds || !viewsFollow(uses, n.Result(), types[0], depth+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // mergeGroup emits the joined weight, its product, and a slice for each part.

@@ -14,10 +14,10 @@ var pipeline []Pass
 
 func init() {
 	pipeline = []Pass{
-		shapePass, foldPass, csePass, dcePass, canonicalizePass,
+		shapePass, inlinePass, foldPass, csePass, dcePass, canonicalizePass,
 		fusePass, dcePass.As("dce-fuse"),
 		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
-		splitPass, copyPass, elideCopyPass,
+		splitPass, copyPass, elideCopyPass, dcePass.As("dce-copy"),
 		rollPass, orderPass, partitionPass, planPass,
 	}
 	if err := checkTable(pipeline, mustPrecede); err != nil {
@@ -30,6 +30,8 @@ type Constraint struct{ Before, After, Why string }
 
 // mustPrecede names only passes of the pipeline; shard and pipeline join with theirs.
 var mustPrecede = []Constraint{
+	{"shape", "inline", "a callee's types are those of its parameters"},
+	{"inline", "cse", "what two calls compute alike is computed once"},
 	{"shape", "fold", "folding needs final shapes"},
 	{"fold", "cse", "equal constants become one value"},
 	{"cse", "dce", "what was merged is dead"},
@@ -47,6 +49,7 @@ var mustPrecede = []Constraint{
 	{"unfuse", "split", "its pieces may run elsewhere"},
 	{"split", "copy", "a copy belongs to the inputs of a split"},
 	{"copy", "elide-copy", "copies are inserted for correctness, removed for speed"},
+	{"elide-copy", "dce-copy", "views of copies that are gone are dead"},
 	{"elide-copy", "roll", "copies are part of what repeats"},
 	{"roll", "order", "a body is ordered once"},
 	{"order", "partition", "epochs follow the order"},

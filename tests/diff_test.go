@@ -1,0 +1,102 @@
+// Package tests holds what is tested about several packages together.
+package tests
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// packing is a backend that runs every op and reads products as the cpu does.
+const packing = "ops=*,matmul(q8a,q8_0|q4_0.r16,f32),matmul(f32|q8a,f32|f16|bf16.r16,f32)," +
+	"matmul_swiglu(q8a,q8_0|q4_0.r16,q8_0|q4_0.r16),matmul_swiglu(f32|q8a,f32|f16|bf16.r16,f32|f16|bf16.r16)," +
+	"exp(f32),silu(f32),rms_norm(f32,f32),quantize(f32) workers=true threads=4"
+
+// targetLists are the worlds in which modules are compiled: one backend that does
+// everything, one that packs, and several in different spaces.
+var targetLists = map[string]string{
+	"one":  "target cpu space=host workers=true threads=4 ops=*",
+	"pack": "target cpu space=host " + packing,
+	"many": "target gpu space=dev merge=true ops=matmul,add,mul,rms_norm,exp maxinputs=3\n" +
+		"target npu space=npu,host ops=silu,swiglu,rope,softmax,scale\n" +
+		"target cpu space=host " + packing,
+}
+
+// Sums are the same numbers added in another order at most; quantized activations are
+// rounded to 1/127 of the largest of 32, by each product again.
+var (
+	sameNumbers = ir.Tolerance{NMSE: 1e-18, Why: "float64 sums in another order"}
+	rounded     = ir.Tolerance{NMSE: 0.02, Why: "activations are rounded to 8 bits before each product with quantized weights"}
+)
+
+func TestPassesPreserveMeaning(t *testing.T) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 12
+	}
+	for name, text := range targetLists {
+		targets, err := target.Parse(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			for seed := range seeds {
+				if err := preserves(seed, targets); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+}
+
+// preserves compiles a random program and compares what it computes after every pass with
+// what it computed before.
+func preserves(seed uint64, targets *target.List) error {
+	p, err := irtest.Random(seed, 12)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	want, err := p.Run(ctx, p.Module)
+	if err != nil {
+		return fmt.Errorf("the program itself: %w", err)
+	}
+	check := func(s passes.Step, m *ir.Module) error {
+		got, err := p.Run(ctx, m)
+		if err != nil {
+			return fmt.Errorf("after %s: %w\n%v", s.Pass, err, m)
+		}
+		if err := p.SameResults(got, want, toleranceOf(s.Pass)); err != nil {
+			return fmt.Errorf("after %s: %w\n%v", s.Pass, err, m)
+		}
+		want = got
+		return roundTrips(p, m, got)
+	}
+	_, err = passes.Run(ctx, p.Module, passes.RunOptions{Targets: targets, After: check})
+	return err
+}
+
+func toleranceOf(pass string) ir.Tolerance {
+	if pass == "pack" {
+		return rounded
+	}
+	return sameNumbers
+}
+
+// roundTrips checks that the text of the module is one of an equal module.
+func roundTrips(_ *irtest.Program, m *ir.Module, _ [][]eval.Tensor) error {
+	again, err := ir.Parse("dump", []byte(m.String()))
+	if err != nil {
+		return err
+	}
+	if equal, diff := ir.Equal(m, again); !equal {
+		return fmt.Errorf("after %s, the text form loses something: %s", m.Last, diff)
+	}
+	return nil
+}
