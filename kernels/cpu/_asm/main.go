@@ -9,11 +9,13 @@ import (
 	gofmt "go/format"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // families lists what is generated: a file per entry.
@@ -54,6 +56,9 @@ func write(name string, generate func(*generator)) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
+	if err := checkRegisters(file); err != nil {
+		return err
+	}
 	text, err := printer.NewGoAsm(printer.Config{Argv: []string{"go generate"}, Pkg: "cpu"}).Print(file)
 	if err != nil {
 		return err
@@ -67,6 +72,24 @@ func write(name string, generate func(*generator)) error {
 		return err
 	}
 	return os.WriteFile(base+"_stub_amd64.go", stubs, 0o644)
+}
+
+// checkRegisters refuses functions for AVX2 that use the upper 16 vector registers, which
+// only AVX-512 has. avo's allocator takes them without asking.
+func checkRegisters(file *ir.File) error {
+	for _, f := range file.Functions() {
+		if !strings.Contains(f.Name, avx2.name) {
+			continue
+		}
+		for _, i := range f.Instructions() {
+			for _, r := range append(i.InputRegisters(), i.OutputRegisters()...) {
+				if p, ok := r.(reg.Physical); ok && r.Kind() == reg.KindVector && p.PhysicalIndex() >= 16 {
+					return fmt.Errorf("%s: %s uses %s, which AVX2 does not have", f.Name, i.Opcode, p.Asm())
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // declarations prints the Go side. avo's own printer knows no imports, which the type

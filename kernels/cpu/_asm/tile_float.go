@@ -75,12 +75,14 @@ func (t *tile) panelStep() int {
 
 // floatStep adds the products of step i after the current addresses.
 func (g *generator) floatStep(t *tile, s sums, w, x rows, i int) {
+	if t.rows == 1 {
+		g.floatStepSingle(t, s[0], w, x, i)
+		return
+	}
 	weights := make([][]reg.VecVirtual, t.panels)
 	for p := range weights {
-		weights[p] = g.vecs(panelRows / t.isa.lanes)
-		for v, r := range weights[p] {
-			lane := v * t.isa.lanes
-			g.loadWeights(t.format, w.at(p, i*t.panelStep()+lane*t.panelStep()/panelRows), r)
+		for v := range s[0][p] {
+			weights[p] = append(weights[p], g.loadWeights(t, w, p, v, i))
 		}
 	}
 	for r := range s {
@@ -94,15 +96,30 @@ func (g *generator) floatStep(t *tile, s sums, w, x rows, i int) {
 	}
 }
 
-// loadWeights loads a vector of weights as float32.
-func (g *generator) loadWeights(f format, m operand.Mem, v reg.VecVirtual) {
-	switch f {
-	case formatF32:
-		g.VMOVUPS(m, v)
-	case formatF16:
-		g.VCVTPH2PS(m, v)
-	case formatBF16:
-		g.VPMOVZXWD(m, v)
-		g.VPSLLD(operand.U8(16), v, v)
+// floatStepSingle does so for one row. It needs no weight twice, so many panels leave
+// registers free.
+func (g *generator) floatStepSingle(t *tile, s [][]reg.VecVirtual, w, x rows, i int) {
+	one := g.vec()
+	g.VBROADCASTSS(x.at(0, 4*i), one)
+	for p := range s {
+		for v := range s[p] {
+			g.VFMADD231PS(one, g.loadWeights(t, w, p, v, i), s[p][v])
+		}
 	}
+}
+
+// loadWeights returns vector v of panel p at step i as float32.
+func (g *generator) loadWeights(t *tile, w rows, p, v, i int) reg.VecVirtual {
+	to := g.vec()
+	m := w.at(p, i*t.panelStep()+v*t.isa.lanes*t.panelStep()/panelRows)
+	switch t.format {
+	case formatF32:
+		g.VMOVUPS(m, to)
+	case formatF16:
+		g.VCVTPH2PS(m, to)
+	case formatBF16:
+		g.VPMOVZXWD(m, to)
+		g.VPSLLD(operand.U8(16), to, to)
+	}
+	return to
 }
