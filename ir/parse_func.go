@@ -199,6 +199,9 @@ func (p *parser) node() {
 	for !p.bad && p.at(";") {
 		n.Causes = append(n.Causes, p.cause())
 	}
+	if p.tok.kind != tokNewline && p.tok.kind != tokEOF {
+		p.errorf("unexpected %s", p.tok)
+	}
 	if p.bad {
 		return
 	}

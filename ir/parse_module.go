@@ -33,6 +33,7 @@ func init() {
 		"plan":   (*parser).plan,
 		"partial": func(p *parser) {
 			p.errorf("this dump shows only a part of the module and cannot be read back: dump it without --func and --show")
+			p.lex.pos = len(p.lex.src)
 		},
 	}
 }

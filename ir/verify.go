@@ -18,8 +18,11 @@ type Violation struct {
 // @decode %y: shape: declared f32[4], inferred f32[5].
 func (v Violation) String() string {
 	where := v.Node
-	if v.Func != "" {
+	switch {
+	case v.Func != "":
 		where = strings.TrimSpace("@" + quoteName(v.Func) + " " + v.Node)
+	case v.Node == "":
+		where = "module"
 	}
 	return where + ": " + v.Rule + ": " + v.Text
 }
@@ -338,7 +341,7 @@ func (v *verifier) recursion() {
 			switch {
 			case g == nil, state[name] == 2:
 			case state[name] == 1:
-				v.f, v.node = f, "call"
+				v.f, v.node = f, ""
 				v.fail("call", "@%s calls itself", name)
 			default:
 				visit(g)
