@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// oracle runs a planned entry point byte by byte, with every worker's reads and writes,
+// oracle runs a planned entry point cell by cell, with every worker's reads and writes,
 // and notes races and reads of bytes that hold something else. It is written without the
 // passes' ownership and liveness, and slowly: it enumerates elements.
 type oracle struct {
@@ -23,7 +23,10 @@ type oracle struct {
 	err     error
 }
 
-// cell is a byte of memory.
+// cellBytes is the unit of the simulation: no dtype used here has smaller elements.
+const cellBytes = 2
+
+// cell is a piece of memory.
 type cell struct {
 	holds            content
 	wroteAt, wroteBy int // barrier and worker of the last write
@@ -31,7 +34,7 @@ type cell struct {
 	readers          uint64 // workers that have read it since barrier readAt
 }
 
-// content is what a byte holds: which element of what.
+// content is what a cell holds: which element of what.
 type content struct {
 	tag  tag
 	elem int64
@@ -256,7 +259,7 @@ func (o *oracle) fail(format string, args ...any) {
 
 func (o *oracle) expect(v *ir.Value, c *cell, elem int64) {
 	if want := (content{o.tagOf(v), elem}); want.tag != 0 && c.holds != want {
-		o.fail("%v: a byte holds %v, not %v", v, c.holds, want)
+		o.fail("%v: a cell holds %v, not %v", v, c.holds, want)
 	}
 }
 
@@ -278,13 +281,15 @@ func (a *area) cell(worker int, at int64) *cell {
 	if a.private {
 		key[2] = worker
 	}
-	for len(a.o.memory[key]) <= int(at) {
-		a.o.memory[key] = append(a.o.memory[key], make([]cell, 4096)...)
+	cells := a.o.memory[key]
+	if cells == nil {
+		cells = make([]cell, a.o.m.Plan.Arenas[a.arena].Chunks[a.chunk]/cellBytes)
+		a.o.memory[key] = cells
 	}
-	return &a.o.memory[key][at]
+	return &cells[at]
 }
 
-// each calls do for every byte of the elements of v whose index on axis (-1 is any) lies
+// each calls do for every cell of the elements of v whose index on axis (-1 is any) lies
 // in [lo,hi), with the element's number in the value that owns the bytes.
 func (o *oracle) each(v *ir.Value, axis int, lo, hi int64, do func(at, elem int64, a *area)) {
 	shape := o.shape(v)
@@ -350,7 +355,7 @@ func (o *oracle) element(v *ir.Value, index []int64, seen map[int64]bool, do fun
 	o.bytes(v, index, seen, do)
 }
 
-// bytes calls do for the bytes of an element; those of a block once.
+// bytes calls do for the cells of an element; those of a block once.
 func (o *oracle) bytes(v *ir.Value, index []int64, seen map[int64]bool, do func(at, elem int64, a *area)) {
 	bound := make([]int64, len(index)) // inner symbolic dimensions stride by their bound
 	for i, d := range v.Type.Shape {
@@ -358,10 +363,12 @@ func (o *oracle) bytes(v *ir.Value, index []int64, seen map[int64]bool, do func(
 	}
 	elem := flatten(index, bound)
 	block := elem / int64(v.Type.DType.BlockElems())
-	if seen[block] {
-		return
+	if v.Type.DType.BlockElems() > 1 {
+		if seen[block] {
+			return
+		}
+		seen[block] = true
 	}
-	seen[block] = true
 	place := v.Place
 	if v.Def != nil && v.Def.Op == ir.OpState {
 		place = o.m.State(v.Def.Attr.(*ir.StateAttr).Name).Place
@@ -376,8 +383,8 @@ func (o *oracle) bytes(v *ir.Value, index []int64, seen map[int64]bool, do func(
 	if (block+1)*bytes > place.Bytes || place.Offset+place.Bytes > o.m.Plan.Arenas[a.arena].Chunks[a.chunk] {
 		o.fail("%v: element %d lies outside of its place or arena", v, elem)
 	}
-	for b := range bytes {
-		do(place.Offset+block*bytes+b, block, a)
+	for b := int64(0); b < bytes; b += cellBytes {
+		do((place.Offset+block*bytes+b)/cellBytes, block, a)
 	}
 }
 

@@ -142,21 +142,21 @@ func (g *dataflow) after(i int, others []int) {
 	}
 }
 
-// overwrites returns the versions after which n writes others into the same bytes.
+// overwrites returns the versions after which n writes others into the same bytes: the
+// aliased operand's, those of what a repeat carries, and of any state a body may write.
 func overwrites(n *ir.Node) []any {
-	switch {
-	case n.Is(ir.Alias):
-		return []any{versionKey(behindViews(n.Args[n.Op.Info().AliasArg]))}
-	case n.Is(ir.WritesState):
-		var keys []any
-		for _, a := range n.Args {
-			if isLeaf(a, ir.OpState) {
-				keys = append(keys, versionKey(behindViews(a)))
-			}
+	var keys []any
+	attr, isRepeat := n.Attr.(*ir.RepeatAttr)
+	for i, a := range n.Args {
+		switch {
+		case a == nil:
+		case n.Is(ir.Alias) && i == n.Op.Info().AliasArg,
+			isRepeat && i < attr.Carried,
+			n.Is(ir.WritesState) && isLeaf(a, ir.OpState):
+			keys = append(keys, versionKey(behindViews(a)))
 		}
-		return keys
 	}
-	return nil
+	return keys
 }
 
 // versionKey returns what is the same for all nodes that name the same version.

@@ -39,21 +39,19 @@ func (r *repetition) build(c *Context, name string) *ir.Node {
 // operands adds the body's parameters and returns what the repeat passes for them.
 func (b *roller) operands() []*ir.Value {
 	var args []*ir.Value
-	add := func(kind sourceKind, name string, v *ir.Value) {
-		p := b.body.AddParam(name, v.Type)
+	add := func(kind sourceKind, name string, entries ...*ir.Value) {
+		p := b.body.AddParam(name, entries[0].Type)
 		b.params[kind] = append(b.params[kind], p)
+		args = append(args, entries...)
 	}
 	for _, c := range b.carried {
-		add(fromCarried, c.init.Name, c.init)
-		args = append(args, b.fresh(c))
+		add(fromCarried, c.init.Name, b.fresh(c))
 	}
 	for _, v := range b.fixed {
-		add(fromInvariant, v.Name, v)
-		args = append(args, b.whole(v))
+		add(fromInvariant, v.Name, b.whole(v))
 	}
 	for _, t := range b.tables {
-		add(fromTable, tableName(t), t[0])
-		args = append(args, t...)
+		add(fromTable, tableName(t), t...)
 	}
 	return args
 }
@@ -66,7 +64,7 @@ func tableName(t []*ir.Value) string {
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
 		n++
 	}
-	if name := strings.TrimLeft(a[len(a)-n:], "._"); name != "" {
+	if _, name, ok := strings.Cut(a[len(a)-n:], "."); ok && name != "" {
 		return name
 	}
 	return a
@@ -119,13 +117,9 @@ func (b *roller) whole(v *ir.Value) *ir.Value {
 // copied returns a copy of v, made before the repeat.
 func (b *roller) copied(v *ir.Value, rule string) *ir.Value {
 	n := copyNode(b.c, b.f, v)
-	first := b.groups[0][0]
-	if first.Backend != "" {
-		n.Backend = first.Backend
-	}
-	n.Split, n.Pos = first.Split, first.Pos
+	b.likeGroup(n)
 	b.c.Cause(n, rule, v.String())
-	b.f.InsertBefore(first, n)
+	b.f.InsertBefore(b.groups[0][0], n)
 	return n.Result()
 }
 
@@ -138,8 +132,20 @@ func (b *roller) fillBody() {
 		}
 		b.nodes = append(b.nodes, b.body.Append(cloneNode(b.body, n, args)))
 	}
+	refit(b.body)
 	for i, c := range b.carried {
 		b.body.AddResult(b.params[fromCarried][i].Name, b.next(i, c))
+	}
+}
+
+// refit infers the types of views anew: what they view may have become dense by a copy.
+func refit(f *ir.Func) {
+	for _, n := range f.Nodes {
+		if n.Is(ir.View) {
+			t := inferred(n)[0]
+			t.Space = n.Args[0].Type.Space
+			n.Result().Type = t
+		}
 	}
 }
 
@@ -211,11 +217,10 @@ func (b *roller) canOverwrite(param, v *ir.Value) bool {
 
 // replace puts the repeat in the place of the groups.
 func (b *roller) replace(args []*ir.Value) {
-	first := b.groups[0][0]
 	attr := &ir.RepeatAttr{Count: int64(len(b.groups)), Carried: len(b.carried), Invariant: len(b.fixed)}
 	n := b.f.NewNode(ir.OpRepeat, attr, args, "")
 	n.Body, b.body.Owner, b.node = b.body, n, n
-	n.Backend, n.Split, n.Pos = backendOf(b.groups[0]), first.Split, first.Pos
+	b.likeGroup(n)
 	last := b.groups[len(b.groups)-1]
 	for i, c := range b.carried {
 		old := last[c.node].Results[c.result]
@@ -235,17 +240,18 @@ func (b *roller) replace(args []*ir.Value) {
 	for i, c := range b.carried {
 		ir.Replace(last[c.node].Results[c.result], n.Results[i])
 	}
+	refit(b.f)
 	b.dropLeaves()
 }
 
-// backendOf returns the backend of the first node that has one.
-func backendOf(nodes []*ir.Node) string {
-	for _, n := range nodes {
-		if n.Backend != "" {
-			return n.Backend
+// likeGroup makes n run where the first group's nodes with work run.
+func (b *roller) likeGroup(n *ir.Node) {
+	for _, m := range b.groups[0] {
+		if m.Backend != "" && !m.Is(ir.View) {
+			n.Backend, n.Split, n.Pos = m.Backend, m.Split, m.Pos
+			return
 		}
 	}
-	return ""
 }
 
 // dropLeaves removes leaves that nothing reads any more: they moved into the body, or

@@ -166,7 +166,26 @@ func (s *sequence) try(start, period, count int) *repetition {
 			}
 		}
 	}
+	if !r.makesNext() {
+		return nil
+	}
 	return r.closed()
+}
+
+// makesNext reports whether every carried value's next one is computed in the group, and
+// not a view of what the group was given: then bytes would change hands among carried
+// values, which takes more copies than one each.
+func (r *repetition) makesNext() bool {
+	for _, c := range r.carried {
+		for j := c.node; r.groups[0][j].Is(ir.View); {
+			src := r.sites[site{j, 0}]
+			if src.kind != fromGroup {
+				return false
+			}
+			j = src.index
+		}
+	}
+	return true
 }
 
 // where says where operand arg of node j of group g comes from, so that equal answers mean
