@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -15,7 +17,8 @@ import (
 // Cost: one walk, O(nodes + operands).
 //
 // A value never changes once it is defined, so an earlier copy of it is as good as a new
-// one; that its bytes still hold it is the planner's business.
+// one; that its bytes still hold it is the planner's business. Copies that are results of
+// the function stay: the caller gets bytes of their own.
 var elideCopyPass = Pass{
 	Name:  "elide-copy",
 	Doc:   "remove copies that a shared space or another copy makes needless",
@@ -66,7 +69,7 @@ type elider struct {
 }
 
 func (s *elider) node(n *ir.Node) {
-	if !isTransfer(n) {
+	if !isTransfer(n) || slices.Contains(n.Func.Results, n.Result()) {
 		before := append([]*ir.Value(nil), n.Args...)
 		s.e.keep(n)
 		s.followView(n)
@@ -77,7 +80,7 @@ func (s *elider) node(n *ir.Node) {
 	from, key := n.Args[0], copyKey{n.Args[0], n.Result().Type.Space}
 	t := s.c.Target(n)
 	switch {
-	case !hasCause(n, ruleCopyOut) && t.Addresses(from.Type.Space) && s.c.Allow(ruleShared, n):
+	case t.Addresses(from.Type.Space) && s.c.Allow(ruleShared, n):
 		s.remove(n, from, ruleShared)
 	case s.made[key] != nil && s.c.Allow(ruleAgain, n):
 		s.remove(n, s.made[key], ruleAgain)
@@ -125,13 +128,4 @@ func (s *elider) note(n *ir.Node, before []*ir.Value) {
 			s.c.Cause(n, r.rule, r.copied)
 		}
 	}
-}
-
-func hasCause(n *ir.Node, rule string) bool {
-	for _, c := range n.Causes {
-		if c.Rule == rule {
-			return true
-		}
-	}
-	return false
 }

@@ -166,8 +166,8 @@ func (p *packer) secondForm(n *ir.Node, v *ir.Value, layout dtype.Layout) *ir.Va
 	return leaf.Result()
 }
 
-// results makes strided results dense, and gives those bytes of their own that a
-// parameter, a weight or an earlier result has too.
+// results makes strided results dense, and gives those bytes of their own that are a part
+// of a value's, or that a parameter, a weight or an earlier result has too.
 func (p *packer) results(f *ir.Func) {
 	if f.Owner != nil {
 		return
@@ -185,9 +185,10 @@ func (p *packer) results(f *ir.Func) {
 	}
 }
 
-// shared reports whether result i has no bytes of its own.
+// shared reports whether result i has no bytes of its own, or shares them with more than
+// it shows.
 func (p *packer) shared(f *ir.Func, i int) bool {
 	root := f.Results[i].Root()
-	return root.IsParam() || root.Def.Is(ir.Leaf) ||
+	return root.IsParam() || root.Def.Is(ir.Leaf) || !sameBytes(root, f.Results[i]) ||
 		slices.ContainsFunc(f.Results[:i], func(r *ir.Value) bool { return r.Root() == root })
 }
