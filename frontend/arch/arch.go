@@ -205,10 +205,24 @@ func (m *model) matrix(b *ir.Builder, name string, rows, cols int64) {
 		return
 	}
 	e := ir.Tensor(SourceName, name)
-	if q := m.o.Quantize; q != dtype.Invalid && dt.IsFloat() && cols%int64(q.BlockElems()) == 0 {
+	if q := m.conversion(dt); q != dtype.Invalid && cols%int64(q.BlockElems()) == 0 {
 		e, dt = ir.Quantize(e, q.String()), q
 	}
 	b.Weight(name, ir.Type{DType: dt, Shape: ir.Dims(rows, cols)}, e)
+}
+
+// conversion returns the dtype that matrices of dt are converted to; Invalid for none.
+// There are no kernels for q6_K yet, in which quantizers for other formats leave the
+// output matrix: it becomes q8_0, whose rounding (1/254 of a block's largest element) is
+// below that of the quantized activations it is multiplied with.
+func (m *model) conversion(dt dtype.DType) dtype.DType {
+	switch {
+	case dt.IsFloat():
+		return m.o.Quantize
+	case dt == dtype.Q6_K:
+		return dtype.Q8_0
+	}
+	return dtype.Invalid
 }
 
 // vector declares the weight of a vector, which kernels read as f32.

@@ -35,7 +35,7 @@ func DecodeFloat32(d DType, dst []float32, src []byte) error {
 		return err
 	}
 	t := d.info()
-	var block [32]float64
+	var block [superLen]float64
 	for len(dst) > 0 {
 		t.codec.decode(block[:t.blockElems], src[:t.blockBytes])
 		for i, v := range block[:t.blockElems] {

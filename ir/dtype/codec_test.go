@@ -104,6 +104,9 @@ func TestRoundTrip(t *testing.T) {
 		src[i] = float32(i & 1)
 	}
 	for d := Invalid + 1; d < NumDTypes; d++ {
+		if d == Q6_K {
+			continue // nothing encodes it
+		}
 		enc := make([]byte, d.RowBytes(len(src)))
 		if err := Encode(d, enc, src); err != nil {
 			t.Fatalf("%v: %v", d, err)
