@@ -339,7 +339,7 @@ func nodeText(n *Node) string {
 }
 
 func nodeTypes(n *Node) string {
-	if len(n.Results) == 0 {
+	if len(n.Results) == 0 || slices.Contains(n.Results, nil) {
 		return ""
 	}
 	texts := make([]string, len(n.Results))
@@ -395,14 +395,16 @@ func partText(part Partition) string {
 }
 
 func places(n *Node) string {
-	any := false
+	placed := func(r *Value) bool { return r != nil && r.Place != nil }
+	if !slices.ContainsFunc(n.Results, placed) {
+		return ""
+	}
 	texts := make([]string, len(n.Results))
 	for i, r := range n.Results {
-		any = any || r.Place != nil
-		texts[i] = r.Place.String()
-	}
-	if !any {
-		return ""
+		texts[i] = "-"
+		if placed(r) {
+			texts[i] = r.Place.String()
+		}
 	}
 	return " at " + strings.Join(texts, ", ")
 }

@@ -172,6 +172,7 @@ func (v *verifier) function(f *Func, owner *Node) {
 		defined: make(map[*Value]bool), names: make(map[string]bool), ids: make(map[int]bool),
 		written: make(map[any]*Node), nodes: make(map[*Node]bool),
 	}
+	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")
 	for i, p := range f.Params {
 		v.define(s, p, nil, i)
 	}
@@ -200,8 +201,7 @@ type scope struct {
 // define checks a parameter or result and makes it known.
 func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
 	if val == nil {
-		v.fail("links", "value %d is nil", index)
-		return
+		return // has been said
 	}
 	linked := val.Func == v.f && val.Def == def && val.Index == index
 	v.must(linked, "links", "%v does not lead back to where it is defined", val)
@@ -252,6 +252,7 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 		return
 	}
 	before := len(v.found)
+	v.must(!slices.Contains(n.Results, nil), "links", "a result is nil")
 	v.must(n.Func == v.f, "links", "the node belongs to another function")
 	v.must(n.ID >= 0 && n.ID < v.f.NumNodes(), "links", "the id %d is out of range", n.ID)
 	for _, a := range n.Args {
