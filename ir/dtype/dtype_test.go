@@ -24,6 +24,7 @@ func TestSizes(t *testing.T) {
 		{Bool, "bool", 7, 7, false, false},
 		{Q8_0, "q8_0", 64, 68, true, false},
 		{Q4_0, "q4_0", 64, 36, true, false},
+		{Q6_K, "q6_k", 512, 420, true, false},
 		{Q8A, "q8a", 64, 80, true, false},
 	}
 	if len(tests) != int(NumDTypes)-1 {
