@@ -334,6 +334,43 @@ less31:
 	VZEROUPPER
 	RET
 
+// func decodeQ8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX, AVX2, F16C
+TEXT ·decodeQ8AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x20, DX
+	JL   done34
+
+loop33:
+	VPBROADCASTW (CX), X0
+	VCVTPH2PS    X0, Y0
+	VPMOVSXBD    2(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	VPMOVSXBD    10(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VPMOVSXBD    18(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 64(AX)
+	VPMOVSXBD    26(CX), Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 96(AX)
+	ADDQ         $0x22, CX
+	SUBQ         $-128, AX
+	SUBQ         $0x20, DX
+	JGE          loop33
+
+done34:
+	VZEROUPPER
+	RET
+
 // func scoresF32AVX512(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·scoresF32AVX512(SB), NOSPLIT, $0-52
@@ -343,9 +380,9 @@ TEXT ·scoresF32AVX512(SB), NOSPLIT, $0-52
 	MOVQ         k+16(FP), DX
 	MOVQ         kRow+40(FP), BX
 	SUBQ         $0x04, CX
-	JL           single34
+	JL           single36
 
-four33:
+four35:
 	MOVQ   q+8(FP), SI
 	MOVQ   d+32(FP), DI
 	MOVQ   DX, R8
@@ -356,9 +393,9 @@ four33:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	SUBQ   $0x10, DI
-	JL     rest37
+	JL     rest39
 
-loop36:
+loop38:
 	VMOVUPS     (SI), Z5
 	VMOVUPS     (R8), Z6
 	VFMADD231PS Z5, Z6, Z1
@@ -372,11 +409,11 @@ loop36:
 	ADDQ        $+64, R8
 	ADDQ        $+64, R9
 	SUBQ        $0x10, DI
-	JGE         loop36
+	JGE         loop38
 
-rest37:
+rest39:
 	ADDQ        $0x10, DI
-	JZ          done38
+	JZ          done40
 	MOVQ        $0x00000001, R10
 	SHLXQ       DI, R10, R10
 	DECQ        R10
@@ -391,7 +428,7 @@ rest37:
 	VMOVUPS.Z   (R9), K1, Z6
 	VFMADD231PS Z5, Z6, Z4
 
-done38:
+done40:
 	VEXTRACTF64X4 $0x01, Z1, Y5
 	VADDPS        Y5, Y1, Y1
 	VEXTRACTF64X4 $0x01, Z2, Y5
@@ -416,32 +453,32 @@ done38:
 	ADDQ          $0x10, AX
 	LEAQ          (DX)(BX*4), DX
 	SUBQ          $0x04, CX
-	JGE           four33
+	JGE           four35
 
-single34:
+single36:
 	ADDQ $0x04, CX
-	JZ   done35
+	JZ   done37
 
-one39:
+one41:
 	MOVQ   q+8(FP), SI
 	MOVQ   d+32(FP), DI
 	MOVQ   DX, R8
 	VPXORD Z7, Z7, Z7
 	SUBQ   $0x10, DI
-	JL     rest41
+	JL     rest43
 
-loop40:
+loop42:
 	VMOVUPS     (SI), Z1
 	VMOVUPS     (R8), Z2
 	VFMADD231PS Z1, Z2, Z7
 	ADDQ        $0x40, SI
 	ADDQ        $+64, R8
 	SUBQ        $0x10, DI
-	JGE         loop40
+	JGE         loop42
 
-rest41:
+rest43:
 	ADDQ        $0x10, DI
-	JZ          done42
+	JZ          done44
 	MOVQ        $0x00000001, R9
 	SHLXQ       DI, R9, R9
 	DECQ        R9
@@ -450,7 +487,7 @@ rest41:
 	VMOVUPS.Z   (R8), K1, Z2
 	VFMADD231PS Z1, Z2, Z7
 
-done42:
+done44:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VADDPS        Y1, Y7, Y7
 	VEXTRACTF128  $0x01, Y7, X1
@@ -464,9 +501,9 @@ done42:
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
 	DECQ          CX
-	JNZ           one39
+	JNZ           one41
 
-done35:
+done37:
 	VZEROUPPER
 	RET
 
@@ -477,9 +514,9 @@ TEXT ·mixF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less44
+	JL   less46
 
-strip43:
+strip45:
 	MOVQ    s+8(FP), BX
 	MOVQ    m+24(FP), SI
 	MOVQ    vRow+40(FP), DI
@@ -489,7 +526,7 @@ strip43:
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
 
-position45:
+position47:
 	VBROADCASTSS (BX), Z4
 	VMOVUPS      (R8), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -502,7 +539,7 @@ position45:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position45
+	JNZ          position47
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	VMOVUPS      Z2, 128(AX)
@@ -510,38 +547,38 @@ position45:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip43
+	JGE          strip45
 
-less44:
+less46:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less47
+	JL   less49
 
-strip46:
+strip48:
 	MOVQ    s+8(FP), BX
 	MOVQ    m+24(FP), SI
 	MOVQ    vRow+40(FP), DI
 	MOVQ    CX, R8
 	VMOVUPS (AX), Z0
 
-position48:
+position50:
 	VBROADCASTSS (BX), Z1
 	VMOVUPS      (R8), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position48
+	JNZ          position50
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip46
+	JGE          strip48
 
-less47:
+less49:
 	ADDQ      $0x10, DX
 	TESTQ     DX, DX
-	JZ        done49
+	JZ        done51
 	MOVQ      $0x00000001, BX
 	SHLXQ     DX, BX, BX
 	DECQ      BX
@@ -551,17 +588,17 @@ less47:
 	MOVQ      vRow+40(FP), SI
 	VMOVUPS.Z (AX), K1, Z0
 
-position50:
+position52:
 	VBROADCASTSS (DX), Z1
 	VMOVUPS.Z    (CX), K1, Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         $0x04, DX
 	ADDQ         SI, CX
 	DECQ         BX
-	JNZ          position50
+	JNZ          position52
 	VMOVUPS      Z0, K1, (AX)
 
-done49:
+done51:
 	VZEROUPPER
 	RET
 
@@ -574,9 +611,9 @@ TEXT ·scoresF16AVX512(SB), NOSPLIT, $0-52
 	MOVQ         k+16(FP), DX
 	MOVQ         kRow+40(FP), BX
 	SUBQ         $0x04, CX
-	JL           single52
+	JL           single54
 
-four51:
+four53:
 	MOVQ   q+8(FP), SI
 	MOVQ   d+32(FP), DI
 	MOVQ   DX, R8
@@ -587,9 +624,9 @@ four51:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	SUBQ   $0x10, DI
-	JL     rest55
+	JL     rest57
 
-loop54:
+loop56:
 	VMOVUPS     (SI), Z5
 	VCVTPH2PS   (R8), Z6
 	VFMADD231PS Z5, Z6, Z1
@@ -603,11 +640,11 @@ loop54:
 	ADDQ        $+32, R8
 	ADDQ        $+32, R9
 	SUBQ        $0x10, DI
-	JGE         loop54
+	JGE         loop56
 
-rest55:
+rest57:
 	ADDQ        $0x10, DI
-	JZ          done56
+	JZ          done58
 	MOVQ        $0x00000001, R10
 	SHLXQ       DI, R10, R10
 	DECQ        R10
@@ -622,7 +659,7 @@ rest55:
 	VCVTPH2PS.Z (R9), K1, Z6
 	VFMADD231PS Z5, Z6, Z4
 
-done56:
+done58:
 	VEXTRACTF64X4 $0x01, Z1, Y5
 	VADDPS        Y5, Y1, Y1
 	VEXTRACTF64X4 $0x01, Z2, Y5
@@ -647,32 +684,32 @@ done56:
 	ADDQ          $0x10, AX
 	LEAQ          (DX)(BX*4), DX
 	SUBQ          $0x04, CX
-	JGE           four51
+	JGE           four53
 
-single52:
+single54:
 	ADDQ $0x04, CX
-	JZ   done53
+	JZ   done55
 
-one57:
+one59:
 	MOVQ   q+8(FP), SI
 	MOVQ   d+32(FP), DI
 	MOVQ   DX, R8
 	VPXORD Z7, Z7, Z7
 	SUBQ   $0x10, DI
-	JL     rest59
+	JL     rest61
 
-loop58:
+loop60:
 	VMOVUPS     (SI), Z1
 	VCVTPH2PS   (R8), Z2
 	VFMADD231PS Z1, Z2, Z7
 	ADDQ        $0x40, SI
 	ADDQ        $+32, R8
 	SUBQ        $0x10, DI
-	JGE         loop58
+	JGE         loop60
 
-rest59:
+rest61:
 	ADDQ        $0x10, DI
-	JZ          done60
+	JZ          done62
 	MOVQ        $0x00000001, R9
 	SHLXQ       DI, R9, R9
 	DECQ        R9
@@ -681,7 +718,7 @@ rest59:
 	VCVTPH2PS.Z (R8), K1, Z2
 	VFMADD231PS Z1, Z2, Z7
 
-done60:
+done62:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VADDPS        Y1, Y7, Y7
 	VEXTRACTF128  $0x01, Y7, X1
@@ -695,9 +732,9 @@ done60:
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
 	DECQ          CX
-	JNZ           one57
+	JNZ           one59
 
-done53:
+done55:
 	VZEROUPPER
 	RET
 
@@ -708,9 +745,9 @@ TEXT ·mixF16AVX512(SB), NOSPLIT, $0-48
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less62
+	JL   less64
 
-strip61:
+strip63:
 	MOVQ    s+8(FP), BX
 	MOVQ    m+24(FP), SI
 	MOVQ    vRow+40(FP), DI
@@ -720,7 +757,7 @@ strip61:
 	VMOVUPS 128(AX), Z2
 	VMOVUPS 192(AX), Z3
 
-position63:
+position65:
 	VBROADCASTSS (BX), Z4
 	VCVTPH2PS    (R8), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -733,7 +770,7 @@ position63:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position63
+	JNZ          position65
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
 	VMOVUPS      Z2, 128(AX)
@@ -741,38 +778,38 @@ position63:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip61
+	JGE          strip63
 
-less62:
+less64:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less65
+	JL   less67
 
-strip64:
+strip66:
 	MOVQ    s+8(FP), BX
 	MOVQ    m+24(FP), SI
 	MOVQ    vRow+40(FP), DI
 	MOVQ    CX, R8
 	VMOVUPS (AX), Z0
 
-position66:
+position68:
 	VBROADCASTSS (BX), Z1
 	VCVTPH2PS    (R8), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position66
+	JNZ          position68
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip64
+	JGE          strip66
 
-less65:
+less67:
 	ADDQ      $0x10, DX
 	TESTQ     DX, DX
-	JZ        done67
+	JZ        done69
 	MOVQ      $0x00000001, BX
 	SHLXQ     DX, BX, BX
 	DECQ      BX
@@ -782,16 +819,45 @@ less65:
 	MOVQ      vRow+40(FP), SI
 	VMOVUPS.Z (AX), K1, Z0
 
-position68:
+position70:
 	VBROADCASTSS (DX), Z1
 	VCVTPH2PS.Z  (CX), K1, Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         $0x04, DX
 	ADDQ         SI, CX
 	DECQ         BX
-	JNZ          position68
+	JNZ          position70
 	VMOVUPS      Z0, K1, (AX)
 
-done67:
+done69:
+	VZEROUPPER
+	RET
+
+// func decodeQ8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·decodeQ8AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x20, DX
+	JL   done72
+
+loop71:
+	VPBROADCASTW (CX), Y0
+	VCVTPH2PS    Y0, Z0
+	VPMOVSXBD    2(CX), Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	VPMOVSXBD    18(CX), Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         $0x22, CX
+	SUBQ         $-128, AX
+	SUBQ         $0x20, DX
+	JGE          loop71
+
+done72:
 	VZEROUPPER
 	RET

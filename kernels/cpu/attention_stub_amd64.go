@@ -26,6 +26,11 @@ func scoresF16AVX2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, 
 //go:noescape
 func mixF16AVX2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
+// decodeQ8AVX2 converts n elements, a multiple of 32, of plain q8_0.
+//
+//go:noescape
+func decodeQ8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+
 // scoresF32AVX512 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
 //
 //go:noescape
@@ -45,3 +50,8 @@ func scoresF16AVX512(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int
 //
 //go:noescape
 func mixF16AVX512(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// decodeQ8AVX512 converts n elements, a multiple of 32, of plain q8_0.
+//
+//go:noescape
+func decodeQ8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)

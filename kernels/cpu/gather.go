@@ -46,7 +46,7 @@ func GatherBF16(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 func GatherQ8_0(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	for r := r0; r < r1; r++ {
 		row := unsafe.Add(table, (index(idx, r)*n+c0)/blockLen*q8Bytes)
-		decodeQ8(floatAt(dst, r*n+c0), row, c1-c0)
+		active.decodeQ8(floatAt(dst, r*n+c0), row, c1-c0)
 	}
 }
 
@@ -140,8 +140,8 @@ func place(idx unsafe.Pointer, r int) (panel, lane int) {
 	return i / panelRows, i % panelRows
 }
 
-// decodeQ8 converts n elements of plain q8_0.
-func decodeQ8(dst, src unsafe.Pointer, n int) {
+// decodeQ8Generic converts n elements of plain q8_0.
+func decodeQ8Generic(dst, src unsafe.Pointer, n int) {
 	for b := range n / blockLen {
 		in := octets(unsafe.Add(src, b*q8Bytes), q8Bytes)
 		d := dtype.F16ToF32(uint16(in[0]) | uint16(in[1])<<8)

@@ -27,7 +27,7 @@ type implementation struct {
 	unary  [numUnary]rowUnary
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)
 
-	f32ToF16, f16ToF32 rowUnary
+	f32ToF16, f16ToF32, decodeQ8 rowUnary
 
 	sumSquares func(x unsafe.Pointer, n int) float32
 	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w

@@ -14,6 +14,7 @@ func genericImplementation() implementation {
 		scale:      scaleGeneric,
 		f32ToF16:   f32ToF16Generic,
 		f16ToF32:   f16ToF32Generic,
+		decodeQ8:   decodeQ8Generic,
 		sumSquares: sumSquaresGeneric,
 		mulScale:   mulScaleGeneric,
 		quantize:   quantizeGeneric,

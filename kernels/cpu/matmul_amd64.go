@@ -51,19 +51,16 @@ var avx2SwiGLU = [numFormats]tileSet{
 
 var avx512MatMul = [numFormats]tileSet{
 	formatF32: {
-		{panels: 8, maxRows: 1, tiles: []rowTile{{1, tileF32AVX512r1p8}}},
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF32AVX512r1p4}}},
 		{panels: 2, tiles: []rowTile{{8, tileF32AVX512r8p2}, {4, tileF32AVX512r4p2}, {2, tileF32AVX512r2p2}, {1, tileF32AVX512r1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileF32AVX512r8p1}, {4, tileF32AVX512r4p1}, {2, tileF32AVX512r2p1}, {1, tileF32AVX512r1p1}}},
 	},
 	formatF16: {
-		{panels: 8, maxRows: 1, tiles: []rowTile{{1, tileF16AVX512r1p8}}},
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileF16AVX512r1p4}}},
 		{panels: 2, tiles: []rowTile{{8, tileF16AVX512r8p2}, {4, tileF16AVX512r4p2}, {2, tileF16AVX512r2p2}, {1, tileF16AVX512r1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileF16AVX512r8p1}, {4, tileF16AVX512r4p1}, {2, tileF16AVX512r2p1}, {1, tileF16AVX512r1p1}}},
 	},
 	formatBF16: {
-		{panels: 8, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX512r1p8}}},
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX512r1p4}}},
 		{panels: 2, tiles: []rowTile{{8, tileBF16AVX512r8p2}, {4, tileBF16AVX512r4p2}, {2, tileBF16AVX512r2p2}, {1, tileBF16AVX512r1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileBF16AVX512r8p1}, {4, tileBF16AVX512r4p1}, {2, tileBF16AVX512r2p1}, {1, tileBF16AVX512r1p1}}},

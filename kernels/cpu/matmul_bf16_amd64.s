@@ -540,7 +540,7 @@ noResidual15:
 	RET
 
 // func tileBF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tileBF16AVX512r1p2(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
@@ -552,6 +552,10 @@ TEXT ·tileBF16AVX512r1p2(SB), NOSPLIT, $0-72
 	JL     rest17
 
 loop16:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
 	VBROADCASTSS (DX), Z2
 	VPMOVZXWD    (AX), Z3
 	VPSLLD       $0x10, Z3, Z3
@@ -1001,7 +1005,7 @@ noResidual35:
 	RET
 
 // func tileBF16AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tileBF16AVX512r1p1(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
@@ -1011,6 +1015,8 @@ TEXT ·tileBF16AVX512r1p1(SB), NOSPLIT, $0-72
 	JL     rest37
 
 loop36:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
 	VBROADCASTSS (CX), Z1
 	VPMOVZXWD    (AX), Z2
 	VPSLLD       $0x10, Z2, Z2
@@ -1065,215 +1071,8 @@ noResidual40:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r1p8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r1p8(SB), NOSPLIT, $0-72
-	MOVQ   w+16(FP), AX
-	MOVQ   panelBytes+56(FP), CX
-	LEAQ   (AX)(CX*2), DX
-	ADDQ   CX, DX
-	LEAQ   (DX)(CX*2), BX
-	ADDQ   CX, BX
-	MOVQ   x+8(FP), SI
-	MOVQ   blocks+48(FP), DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	SUBQ   $0x04, DI
-	JL     rest42
-
-loop41:
-	VBROADCASTSS (SI), Z8
-	VPMOVZXWD    (AX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VPMOVZXWD    (AX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VPMOVZXWD    (AX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VPMOVZXWD    (DX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VPMOVZXWD    (DX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VPMOVZXWD    (DX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VPMOVZXWD    (BX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VPMOVZXWD    (BX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z7
-	VBROADCASTSS 4(SI), Z8
-	VPMOVZXWD    32(AX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VPMOVZXWD    32(AX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VPMOVZXWD    32(AX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VPMOVZXWD    32(DX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VPMOVZXWD    32(DX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VPMOVZXWD    32(DX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VPMOVZXWD    32(BX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VPMOVZXWD    32(BX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z7
-	VBROADCASTSS 8(SI), Z8
-	VPMOVZXWD    64(AX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VPMOVZXWD    64(AX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VPMOVZXWD    64(AX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VPMOVZXWD    64(DX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VPMOVZXWD    64(DX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VPMOVZXWD    64(DX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VPMOVZXWD    64(BX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VPMOVZXWD    64(BX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z7
-	VBROADCASTSS 12(SI), Z8
-	VPMOVZXWD    96(AX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VPMOVZXWD    96(AX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VPMOVZXWD    96(AX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VPMOVZXWD    96(DX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VPMOVZXWD    96(DX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VPMOVZXWD    96(DX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VPMOVZXWD    96(BX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VPMOVZXWD    96(BX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         $+128, AX
-	ADDQ         $+128, DX
-	ADDQ         $+128, BX
-	ADDQ         $+16, SI
-	SUBQ         $0x04, DI
-	JGE          loop41
-
-rest42:
-	ADDQ $0x04, DI
-	JZ   done43
-
-single44:
-	VBROADCASTSS (SI), Z8
-	VPMOVZXWD    (AX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VPMOVZXWD    (AX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VPMOVZXWD    (AX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VPMOVZXWD    (DX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z3
-	VPMOVZXWD    (DX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z4
-	VPMOVZXWD    (DX)(CX*2), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z5
-	VPMOVZXWD    (BX), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z6
-	VPMOVZXWD    (BX)(CX*1), Z9
-	VPSLLD       $0x10, Z9, Z9
-	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         $+32, AX
-	ADDQ         $+32, DX
-	ADDQ         $+32, BX
-	ADDQ         $+4, SI
-	DECQ         DI
-	JNZ          single44
-
-done43:
-	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
-	JZ        noResidual45
-	VMOVUPS   (CX), Z8
-	VADDPS    Z8, Z0, Z0
-	VMOVUPS   64(CX), Z8
-	VADDPS    Z8, Z1, Z1
-	VMOVUPS   128(CX), Z8
-	VADDPS    Z8, Z2, Z2
-	VMOVUPS   192(CX), Z8
-	VADDPS    Z8, Z3, Z3
-	VMOVUPS   256(CX), Z8
-	VADDPS    Z8, Z4, Z4
-	VMOVUPS   320(CX), Z8
-	VADDPS    Z8, Z5, Z5
-	VMOVUPS   384(CX), Z8
-	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 448(CX), K1, Z8
-	VADDPS    Z8, Z7, Z7
-
-noResidual45:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	VMOVUPS Z4, 256(AX)
-	VMOVUPS Z5, 320(AX)
-	VMOVUPS Z6, 384(AX)
-	VMOVUPS Z7, K1, 448(AX)
-	VZEROUPPER
-	RET
-
 // func tileBF16AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tileBF16AVX512r1p4(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
@@ -1286,9 +1085,17 @@ TEXT ·tileBF16AVX512r1p4(SB), NOSPLIT, $0-72
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	SUBQ   $0x04, SI
-	JL     rest47
+	JL     rest42
 
-loop46:
+loop41:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
+	PREFETCHT0   2048(AX)(CX*2)
+	PREFETCHT0   2112(AX)(CX*2)
+	PREFETCHT0   2048(DX)
+	PREFETCHT0   2112(DX)
 	VBROADCASTSS (BX), Z4
 	VPMOVZXWD    (AX), Z5
 	VPSLLD       $0x10, Z5, Z5
@@ -1345,13 +1152,13 @@ loop46:
 	ADDQ         $+128, DX
 	ADDQ         $+16, BX
 	SUBQ         $0x04, SI
-	JGE          loop46
+	JGE          loop41
 
-rest47:
+rest42:
 	ADDQ $0x04, SI
-	JZ   done48
+	JZ   done43
 
-single49:
+single44:
 	VBROADCASTSS (BX), Z4
 	VPMOVZXWD    (AX), Z5
 	VPSLLD       $0x10, Z5, Z5
@@ -1369,9 +1176,9 @@ single49:
 	ADDQ         $+32, DX
 	ADDQ         $+4, BX
 	DECQ         SI
-	JNZ          single49
+	JNZ          single44
 
-done48:
+done43:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -1381,7 +1188,7 @@ done48:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual50
+	JZ        noResidual45
 	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS   64(CX), Z4
@@ -1391,7 +1198,7 @@ done48:
 	VMOVUPS.Z 192(CX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual50:
+noResidual45:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -1429,9 +1236,9 @@ TEXT ·swigluBF16AVX512r8(SB), NOSPLIT, $0-72
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 	SUBQ   $0x04, R8
-	JL     rest52
+	JL     rest47
 
-loop51:
+loop46:
 	VPMOVZXWD    (AX), Z16
 	VPSLLD       $0x10, Z16, Z16
 	VPMOVZXWD    (AX)(CX*1), Z17
@@ -1549,13 +1356,13 @@ loop51:
 	ADDQ         $+16, SI
 	ADDQ         $+16, DI
 	SUBQ         $0x04, R8
-	JGE          loop51
+	JGE          loop46
 
-rest52:
+rest47:
 	ADDQ $0x04, R8
-	JZ   done53
+	JZ   done48
 
-single54:
+single49:
 	VPMOVZXWD    (AX), Z16
 	VPSLLD       $0x10, Z16, Z16
 	VPMOVZXWD    (AX)(CX*1), Z17
@@ -1589,9 +1396,9 @@ single54:
 	ADDQ         $+4, SI
 	ADDQ         $+4, DI
 	DECQ         R8
-	JNZ          single54
+	JNZ          single49
 
-done53:
+done48:
 	VXORPS       sign<>+0(SB), Z0, Z16
 	VMOVUPS      expMost<>+0(SB), Z18
 	VMINPS       Z16, Z18, Z16
@@ -2080,9 +1887,9 @@ TEXT ·swigluBF16AVX512r4(SB), NOSPLIT, $0-72
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	SUBQ   $0x04, DI
-	JL     rest56
+	JL     rest51
 
-loop55:
+loop50:
 	VPMOVZXWD    (AX), Z8
 	VPSLLD       $0x10, Z8, Z8
 	VPMOVZXWD    (AX)(CX*1), Z9
@@ -2151,13 +1958,13 @@ loop55:
 	ADDQ         $+16, DX
 	ADDQ         $+16, SI
 	SUBQ         $0x04, DI
-	JGE          loop55
+	JGE          loop50
 
-rest56:
+rest51:
 	ADDQ $0x04, DI
-	JZ   done57
+	JZ   done52
 
-single58:
+single53:
 	VPMOVZXWD    (AX), Z8
 	VPSLLD       $0x10, Z8, Z8
 	VPMOVZXWD    (AX)(CX*1), Z9
@@ -2178,9 +1985,9 @@ single58:
 	ADDQ         $+4, DX
 	ADDQ         $+4, SI
 	DECQ         DI
-	JNZ          single58
+	JNZ          single53
 
-done57:
+done52:
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -2299,9 +2106,9 @@ TEXT ·swigluBF16AVX512r2(SB), NOSPLIT, $0-72
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	SUBQ   $0x04, SI
-	JL     rest60
+	JL     rest55
 
-loop59:
+loop54:
 	VPMOVZXWD    (AX), Z4
 	VPSLLD       $0x10, Z4, Z4
 	VPMOVZXWD    (AX)(CX*1), Z5
@@ -2345,13 +2152,13 @@ loop59:
 	ADDQ         $+128, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, SI
-	JGE          loop59
+	JGE          loop54
 
-rest60:
+rest55:
 	ADDQ $0x04, SI
-	JZ   done61
+	JZ   done56
 
-single62:
+single57:
 	VPMOVZXWD    (AX), Z4
 	VPSLLD       $0x10, Z4, Z4
 	VPMOVZXWD    (AX)(CX*1), Z5
@@ -2365,9 +2172,9 @@ single62:
 	ADDQ         $+32, AX
 	ADDQ         $+4, DX
 	DECQ         SI
-	JNZ          single62
+	JNZ          single57
 
-done61:
+done56:
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -2425,7 +2232,7 @@ done61:
 	RET
 
 // func swigluBF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·swigluBF16AVX512r1(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
@@ -2435,9 +2242,13 @@ TEXT ·swigluBF16AVX512r1(SB), NOSPLIT, $0-72
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	SUBQ   $0x04, BX
-	JL     rest64
+	JL     rest59
 
-loop63:
+loop58:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
 	VBROADCASTSS (DX), Z2
 	VPMOVZXWD    (AX), Z3
 	VPSLLD       $0x10, Z3, Z3
@@ -2469,13 +2280,13 @@ loop63:
 	ADDQ         $+128, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, BX
-	JGE          loop63
+	JGE          loop58
 
-rest64:
+rest59:
 	ADDQ $0x04, BX
-	JZ   done65
+	JZ   done60
 
-single66:
+single61:
 	VBROADCASTSS (DX), Z2
 	VPMOVZXWD    (AX), Z3
 	VPSLLD       $0x10, Z3, Z3
@@ -2486,9 +2297,9 @@ single66:
 	ADDQ         $+32, AX
 	ADDQ         $+4, DX
 	DECQ         BX
-	JNZ          single66
+	JNZ          single61
 
-done65:
+done60:
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -2540,9 +2351,9 @@ TEXT ·tileBF16AVX2r4p1(SB), NOSPLIT, $0-72
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x04, SI
-	JL     rest68
+	JL     rest63
 
-loop67:
+loop62:
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VPMOVZXWD    16(AX), Y9
@@ -2611,13 +2422,13 @@ loop67:
 	ADDQ         $+16, CX
 	ADDQ         $+16, BX
 	SUBQ         $0x04, SI
-	JGE          loop67
+	JGE          loop62
 
-rest68:
+rest63:
 	ADDQ $0x04, SI
-	JZ   done69
+	JZ   done64
 
-single70:
+single65:
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VPMOVZXWD    16(AX), Y9
@@ -2638,9 +2449,9 @@ single70:
 	ADDQ         $+4, CX
 	ADDQ         $+4, BX
 	DECQ         SI
-	JNZ          single70
+	JNZ          single65
 
-done69:
+done64:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
@@ -2655,7 +2466,7 @@ done69:
 	VMOVUPS    (SI)(BX*4), Y9
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual71
+	JZ         noResidual66
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS (BX), Y8, Y10
@@ -2675,7 +2486,7 @@ done69:
 	VMASKMOVPS 32(SI), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-noResidual71:
+noResidual66:
 	VMASKMOVPS Y0, Y8, (CX)
 	VMASKMOVPS Y1, Y9, 32(CX)
 	VMASKMOVPS Y2, Y8, (CX)(AX*1)
@@ -2733,9 +2544,9 @@ TEXT ·tileBF16AVX2r2p1(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	SUBQ   $0x04, BX
-	JL     rest73
+	JL     rest68
 
-loop72:
+loop67:
 	VPMOVZXWD    (AX), Y4
 	VPSLLD       $0x10, Y4, Y4
 	VPMOVZXWD    16(AX), Y5
@@ -2779,13 +2590,13 @@ loop72:
 	ADDQ         $+128, AX
 	ADDQ         $+16, CX
 	SUBQ         $0x04, BX
-	JGE          loop72
+	JGE          loop67
 
-rest73:
+rest68:
 	ADDQ $0x04, BX
-	JZ   done74
+	JZ   done69
 
-single75:
+single70:
 	VPMOVZXWD    (AX), Y4
 	VPSLLD       $0x10, Y4, Y4
 	VPMOVZXWD    16(AX), Y5
@@ -2799,9 +2610,9 @@ single75:
 	ADDQ         $+32, AX
 	ADDQ         $+4, CX
 	DECQ         BX
-	JNZ          single75
+	JNZ          single70
 
-done74:
+done69:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -2814,7 +2625,7 @@ done74:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual76
+	JZ         noResidual71
 	VMASKMOVPS (DX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
 	VMASKMOVPS 32(DX), Y5, Y6
@@ -2824,7 +2635,7 @@ done74:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual76:
+noResidual71:
 	VMASKMOVPS Y0, Y4, (CX)
 	VMASKMOVPS Y1, Y5, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -2833,7 +2644,7 @@ noResidual76:
 	RET
 
 // func tileBF16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16AVX2r1p1(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
@@ -2841,9 +2652,11 @@ TEXT ·tileBF16AVX2r1p1(SB), NOSPLIT, $0-72
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $0x04, DX
-	JL     rest78
+	JL     rest73
 
-loop77:
+loop72:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
 	VBROADCASTSS (CX), Y2
 	VPMOVZXWD    (AX), Y3
 	VPSLLD       $0x10, Y3, Y3
@@ -2875,13 +2688,13 @@ loop77:
 	ADDQ         $+128, AX
 	ADDQ         $+16, CX
 	SUBQ         $0x04, DX
-	JGE          loop77
+	JGE          loop72
 
-rest78:
+rest73:
 	ADDQ $0x04, DX
-	JZ   done79
+	JZ   done74
 
-single80:
+single75:
 	VBROADCASTSS (CX), Y2
 	VPMOVZXWD    (AX), Y3
 	VPSLLD       $0x10, Y3, Y3
@@ -2892,9 +2705,9 @@ single80:
 	ADDQ         $+32, AX
 	ADDQ         $+4, CX
 	DECQ         DX
-	JNZ          single80
+	JNZ          single75
 
-done79:
+done74:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -2907,20 +2720,20 @@ done79:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual81
+	JZ         noResidual76
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual81:
+noResidual76:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tileBF16AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16AVX2r1p4(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
@@ -2937,9 +2750,17 @@ TEXT ·tileBF16AVX2r1p4(SB), NOSPLIT, $0-72
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x04, SI
-	JL     rest83
+	JL     rest78
 
-loop82:
+loop77:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
+	PREFETCHT0   2048(AX)(CX*2)
+	PREFETCHT0   2112(AX)(CX*2)
+	PREFETCHT0   2048(DX)
+	PREFETCHT0   2112(DX)
 	VBROADCASTSS (BX), Y8
 	VPMOVZXWD    (AX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -3044,13 +2865,13 @@ loop82:
 	ADDQ         $+128, DX
 	ADDQ         $+16, BX
 	SUBQ         $0x04, SI
-	JGE          loop82
+	JGE          loop77
 
-rest83:
+rest78:
 	ADDQ $0x04, SI
-	JZ   done84
+	JZ   done79
 
-single85:
+single80:
 	VBROADCASTSS (BX), Y8
 	VPMOVZXWD    (AX), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -3080,9 +2901,9 @@ single85:
 	ADDQ         $+32, DX
 	ADDQ         $+4, BX
 	DECQ         SI
-	JNZ          single85
+	JNZ          single80
 
-done84:
+done79:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -3095,7 +2916,7 @@ done84:
 	VMOVUPS    (DX)(CX*4), Y9
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual86
+	JZ         noResidual81
 	VMOVUPS    (CX), Y10
 	VADDPS     Y10, Y0, Y0
 	VMOVUPS    32(CX), Y10
@@ -3113,7 +2934,7 @@ done84:
 	VMASKMOVPS 224(CX), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-noResidual86:
+noResidual81:
 	VMOVUPS    Y0, (AX)
 	VMOVUPS    Y1, 32(AX)
 	VMOVUPS    Y2, 64(AX)
@@ -3126,7 +2947,7 @@ noResidual86:
 	RET
 
 // func tileBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16AVX2r1p2(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
@@ -3137,9 +2958,13 @@ TEXT ·tileBF16AVX2r1p2(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	SUBQ   $0x04, BX
-	JL     rest88
+	JL     rest83
 
-loop87:
+loop82:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
 	VBROADCASTSS (DX), Y4
 	VPMOVZXWD    (AX), Y5
 	VPSLLD       $0x10, Y5, Y5
@@ -3195,13 +3020,13 @@ loop87:
 	ADDQ         $+128, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, BX
-	JGE          loop87
+	JGE          loop82
 
-rest88:
+rest83:
 	ADDQ $0x04, BX
-	JZ   done89
+	JZ   done84
 
-single90:
+single85:
 	VBROADCASTSS (DX), Y4
 	VPMOVZXWD    (AX), Y5
 	VPSLLD       $0x10, Y5, Y5
@@ -3218,9 +3043,9 @@ single90:
 	ADDQ         $+32, AX
 	ADDQ         $+4, DX
 	DECQ         BX
-	JNZ          single90
+	JNZ          single85
 
-done89:
+done84:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -3233,7 +3058,7 @@ done89:
 	VMOVUPS    (DX)(CX*4), Y5
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual91
+	JZ         noResidual86
 	VMOVUPS    (CX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(CX), Y6
@@ -3243,7 +3068,7 @@ done89:
 	VMASKMOVPS 96(CX), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual91:
+noResidual86:
 	VMOVUPS    Y0, (AX)
 	VMOVUPS    Y1, 32(AX)
 	VMASKMOVPS Y2, Y4, 64(AX)
@@ -3269,9 +3094,9 @@ TEXT ·swigluBF16AVX2r2(SB), NOSPLIT, $0-72
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x04, SI
-	JL     rest93
+	JL     rest88
 
-loop92:
+loop87:
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VPMOVZXWD    16(AX), Y9
@@ -3347,13 +3172,13 @@ loop92:
 	ADDQ         $+128, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, SI
-	JGE          loop92
+	JGE          loop87
 
-rest93:
+rest88:
 	ADDQ $0x04, SI
-	JZ   done94
+	JZ   done89
 
-single95:
+single90:
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VPMOVZXWD    16(AX), Y9
@@ -3375,9 +3200,9 @@ single95:
 	ADDQ         $+32, AX
 	ADDQ         $+4, DX
 	DECQ         SI
-	JNZ          single95
+	JNZ          single90
 
-done94:
+done89:
 	VXORPS       sign<>+0(SB), Y0, Y8
 	VMOVUPS      expMost<>+0(SB), Y10
 	VMINPS       Y8, Y10, Y8
@@ -3516,7 +3341,7 @@ done94:
 	RET
 
 // func swigluBF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·swigluBF16AVX2r1(SB), NOSPLIT, $0-72
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
@@ -3528,9 +3353,13 @@ TEXT ·swigluBF16AVX2r1(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	SUBQ   $0x04, BX
-	JL     rest97
+	JL     rest92
 
-loop96:
+loop91:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
 	VBROADCASTSS (DX), Y4
 	VPMOVZXWD    (AX), Y5
 	VPSLLD       $0x10, Y5, Y5
@@ -3586,13 +3415,13 @@ loop96:
 	ADDQ         $+128, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, BX
-	JGE          loop96
+	JGE          loop91
 
-rest97:
+rest92:
 	ADDQ $0x04, BX
-	JZ   done98
+	JZ   done93
 
-single99:
+single94:
 	VBROADCASTSS (DX), Y4
 	VPMOVZXWD    (AX), Y5
 	VPSLLD       $0x10, Y5, Y5
@@ -3609,9 +3438,9 @@ single99:
 	ADDQ         $+32, AX
 	ADDQ         $+4, DX
 	DECQ         BX
-	JNZ          single99
+	JNZ          single94
 
-done98:
+done93:
 	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4

@@ -46,11 +46,6 @@ func tileF32AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, r
 //go:noescape
 func tileF32AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 
-// tileF32AVX512r1p8 computes 1 rows of x times 8 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileF32AVX512r1p8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-
 // tileF32AVX512r1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape

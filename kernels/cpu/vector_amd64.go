@@ -11,7 +11,7 @@ func (im *implementation) vectorsAVX2() {
 	im.unary[unarySiLU], im.unary[unarySigmoid] = siluAVX2, sigmoidAVX2
 	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX2, expAVX2
 	im.scale, im.mulScale = scaleAVX2, mulScaleAVX2
-	im.f32ToF16, im.f16ToF32 = castF32F16AVX2, castF16F32AVX2
+	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX2, castF16F32AVX2, decodeQ8AVX2
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
 	im.attention = attentionAVX2
@@ -25,7 +25,7 @@ func (im *implementation) vectorsAVX512() {
 	im.unary[unarySiLU], im.unary[unarySigmoid] = siluAVX512, sigmoidAVX512
 	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX512, expAVX512
 	im.scale, im.mulScale = scaleAVX512, mulScaleAVX512
-	im.f32ToF16, im.f16ToF32 = castF32F16AVX512, castF16F32AVX512
+	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX512, castF16F32AVX512, decodeQ8AVX512
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
 	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
 	im.attention = attentionAVX512

@@ -16,6 +16,7 @@ func generateAttention(g *generator) {
 			g.attentionScores(f)
 			g.attentionMix(f)
 		}
+		g.decodeQ8()
 	}
 }
 
@@ -207,4 +208,32 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, n int, k *mask) {
 	for i := range acc {
 		g.store(acc[i], k, operand.Mem{Base: dst, Disp: i * g.bytes()})
 	}
+}
+
+// decodeQ8 makes float32 of plain q8_0 blocks: a float16 scale, then 32 signed bytes.
+func (g *generator) decodeQ8() {
+	name := "decodeQ8" + g.isa.name
+	g.function(name, []string{name + " converts n elements, a multiple of 32, of plain q8_0."}, nil,
+		pointers("dst", "src"), integers("n"))
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	loop, done := g.label("loop"), g.label("done")
+	g.SUBQ(operand.U8(32), n)
+	g.JL(operand.LabelRef(done))
+	g.Label(loop)
+	scale := g.vec()
+	g.VPBROADCASTW(operand.Mem{Base: src}, g.half(scale))
+	g.VCVTPH2PS(g.half(scale), scale)
+	for i := 0; i < 32; i += g.isa.lanes {
+		v := g.vec()
+		g.VPMOVSXBD(operand.Mem{Base: src, Disp: 2 + i}, v)
+		g.VCVTDQ2PS(v, v)
+		g.VMULPS(scale, v, v)
+		g.VMOVUPS(v, operand.Mem{Base: dst, Disp: 4 * i})
+	}
+	g.ADDQ(operand.U8(34), src)
+	g.SUBQ(operand.I8(-128), dst) // 32 float32, in the shorter encoding
+	g.SUBQ(operand.U8(32), n)
+	g.JGE(operand.LabelRef(loop))
+	g.Label(done)
+	g.ret()
 }

@@ -13,7 +13,7 @@ func floatTiles(f format) func(*generator) {
 		for _, t := range []tile{
 			{rows: 8, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 1, panels: 8}, {rows: 1, panels: 4},
+			{rows: 1, panels: 4},
 			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
 			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
 		} {
@@ -43,6 +43,7 @@ func (g *generator) floatTile(t *tile) {
 	g.SUBQ(operand.U8(unroll), k)
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
+	g.prefetchHalves(t, w, unroll)
 	for i := range unroll {
 		g.floatStep(t, s, w, x, i)
 	}
@@ -63,6 +64,22 @@ func (g *generator) floatTile(t *tile) {
 	g.JNZ(operand.LabelRef(single))
 	g.Label(done)
 	g.finish(t, s)
+}
+
+// aheadHalves is how far before their use 16-bit weights are asked for, in bytes, where a
+// single row of x uses them. On Zen 5 four panels side by side read 48 GB/s so, 45 without;
+// with f32 weights it is 52 and 56.
+const aheadHalves = 2048
+
+func (g *generator) prefetchHalves(t *tile, w rows, steps int) {
+	if t.rows > 1 || t.format == formatF32 {
+		return
+	}
+	for p := range t.panels {
+		for at := 0; at < steps*t.panelStep(); at += 64 {
+			g.PREFETCHT0(w.at(p, aheadHalves+at))
+		}
+	}
 }
 
 // panelStep is the bytes of a panel for one k.
