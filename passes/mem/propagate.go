@@ -179,6 +179,7 @@ func (s *search) undo(mark int) {
 			s.below[int(c.block)*len(s.blocks)+int(c.other)] = false
 		case decision:
 			s.decided[c.other]--
+			s.depth--
 			s.rest[c.other] += s.blocks[c.block].size
 		}
 	}

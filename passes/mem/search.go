@@ -43,6 +43,9 @@ type search struct {
 	better   func(s *search, b, c int32) int // negative where b is tried first
 	halt     func() bool
 	lengths  []int64 // by block: see length
+	depth    int     // decisions that hold
+	deepest  int     // the largest depth so far
+	model    []int64 // by block: its low at that depth
 	left     int64   // steps until the next restart
 	tried    int64
 	restarts int64
@@ -67,14 +70,18 @@ const (
 )
 
 // preferences are the orders in which the blocks that can come next are tried; runs take
-// turns. Long-lived blocks at the bottom make a floor for the others. Each alone leaves
-// some of the public problems unsolved for seconds.
+// turns. Long-lived blocks at the bottom make a floor for the others; the third order
+// repeats what once got furthest. Each alone leaves some of the public problems unsolved
+// for seconds.
 var preferences = []func(s *search, b, c int32) int{
 	func(s *search, b, c int32) int {
 		return cmp.Or(cmp.Compare(s.length(c), s.length(b)), cmp.Compare(s.blocks[c].size, s.blocks[b].size), cmp.Compare(b, c))
 	},
 	func(s *search, b, c int32) int {
 		return cmp.Or(cmp.Compare(s.low[b], s.low[c]), cmp.Compare(s.length(c), s.length(b)), cmp.Compare(b, c))
+	},
+	func(s *search, b, c int32) int {
+		return cmp.Or(cmp.Compare(s.model[b], s.model[c]), cmp.Compare(b, c))
 	},
 }
 
@@ -102,7 +109,7 @@ func newSearch(p Problem, capacity int64) *search {
 	s := &search{
 		capacity: capacity,
 		blocks:   make([]block, n), low: make([]int64, n), high: make([]int64, n),
-		below: make([]bool, n*n), meets: make([][]int32, n), lengths: make([]int64, n),
+		below: make([]bool, n*n), meets: make([][]int32, n), lengths: make([]int64, n), model: make([]int64, n),
 		members: make([][]int32, sections), decided: make([]int, sections),
 		rest: make([]int64, sections), weight: make([]int64, sections),
 		marks: marks{make([]bool, n), make([]bool, sections)},
@@ -209,6 +216,7 @@ func (s *search) settleFull() bool {
 
 // solve decides what comes next in the section with the fewest choices, in every way.
 func (s *search) solve() outcome {
+	s.remember()
 	t, choices := s.tightest()
 	if t < 0 {
 		return solved
@@ -234,6 +242,14 @@ func (s *search) solve() outcome {
 		s.undo(mark)
 	}
 	return failed
+}
+
+// remember keeps the offsets of the deepest point as a model for later runs.
+func (s *search) remember() {
+	if s.depth > s.deepest {
+		s.deepest = s.depth
+		copy(s.model, s.low)
+	}
 }
 
 // unit is one failure in a section's weight.
@@ -298,6 +314,7 @@ func (s *search) decide(t, b int32) bool {
 	at := n + slices.Index(m[n:], b)
 	m[n], m[at] = m[at], m[n]
 	s.decided[t]++
+	s.depth++
 	s.rest[t] -= s.blocks[b].size
 	s.trail = append(s.trail, change{kind: decision, block: b, other: t})
 
