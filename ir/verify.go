@@ -160,8 +160,9 @@ func (v *verifier) expr(e *Expr) {
 	}
 }
 
-// function checks f, which owner holds as its body, or nobody.
-func (v *verifier) function(f *Func, owner *Node) {
+// function checks f, which owner holds as its body, or nobody. It returns what is known of
+// f at its end.
+func (v *verifier) function(f *Func, owner *Node) *scope {
 	outerFunc, outerNode := v.f, v.node
 	defer func() { v.f, v.node = outerFunc, outerNode }()
 	v.f, v.node = f, ""
@@ -187,6 +188,7 @@ func (v *verifier) function(f *Func, owner *Node) {
 	for _, r := range f.Results {
 		v.read(s, nil, r)
 	}
+	return s
 }
 
 // scope is what is known of a function while its nodes are visited in order.
@@ -266,7 +268,28 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 		v.define(s, r, n, i)
 	}
 	if v.must((n.Body != nil) == n.Is(HasBody), "op", "%v with a body, or without: %v", n.Op, n.Body != nil) && n.Body != nil {
-		v.function(n.Body, n)
+		inner := v.function(n.Body, n)
+		if a, ok := n.Attr.(*RepeatAttr); ok && len(v.found) == before {
+			v.overwriteInside(s, n, a, inner)
+		}
+	}
+}
+
+// overwriteInside records the operands of a repeat whose bytes its body overwrites. An
+// invariant must not be among them: the next round reads it again.
+func (v *verifier) overwriteInside(s *scope, n *Node, a *RepeatAttr, inner *scope) {
+	if tables, ok := a.Tables(len(n.Args)); !ok || a.Carried+a.Invariant+tables != len(n.Body.Params) {
+		return // said where types are checked
+	}
+	for i, arg := range n.Args {
+		p := repeatParam(a, i)
+		if arg == nil || inner.written[n.Body.Params[p]] == nil {
+			continue
+		}
+		invariant := p >= a.Carried && p < a.Carried+a.Invariant
+		v.must(!invariant, "alias", "the body overwrites the invariant %v, which the next round reads", arg)
+		v.must(!arg.IsWeight(), "alias", "%v is a weight and cannot be written", arg)
+		s.written[version(arg)] = n
 	}
 }
 

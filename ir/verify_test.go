@@ -40,7 +40,9 @@ func TestVerifyNoticesDamage(t *testing.T) {
 		{"operand of another function", func(m *Module, f *Func) { f.Nodes[y].Args[0] = f.Nodes[r].Body.Params[0] }, "@f %y: ssa: %x belongs to another function"},
 		{"order", func(m *Module, f *Func) { f.Nodes[w], f.Nodes[y] = f.Nodes[y], f.Nodes[w] }, "@f %y: ssa: %w is not defined before it is read"},
 		{"node twice", func(m *Module, f *Func) { f.Append(f.Nodes[y]) }, "@f %y: links: the node stands twice"},
-		{"value twice", func(m *Module, f *Func) { f.Append(f.NewNode(OpNeg, nil, f.Params[:1], "")).Results = f.Nodes[y].Results }, "does not lead back"},
+		{"value twice", func(m *Module, f *Func) {
+			f.Append(f.NewNode(OpNeg, nil, f.Params[:1], "")).Results = f.Nodes[y].Results
+		}, "does not lead back"},
 		{"function of a node", func(m *Module, f *Func) { f.Nodes[y].Func = m.Funcs[1] }, "@f %y: links: the node belongs to another function"},
 		{"function of a value", func(m *Module, f *Func) { f.Nodes[y].Results[0].Func = m.Funcs[1] }, "@f %y: links: %y does not lead back"},
 		{"id of a value", func(m *Module, f *Func) { f.Nodes[y].Results[0].ID = f.Params[0].ID }, "@f %y: links: the id 0 of %y"},
