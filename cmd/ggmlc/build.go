@@ -58,7 +58,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	}
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.done()
-	md, err := f.compileModel(ctx, cmd, p, model, driver.LoadOptions{})
+	md, err := f.compileModel(ctx, cmd, p, model)
 	if err != nil {
 		return err
 	}
@@ -71,17 +71,8 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 }
 
 // compileModel loads a model and runs all passes on it.
-func (f *compileFlags) compileModel(ctx context.Context, cmd *cobra.Command, p *progress, model string, extra driver.LoadOptions) (*driver.Model, error) {
-	lo, err := f.load()
-	if err != nil {
-		return nil, err
-	}
-	lo.WithoutWeights = extra.WithoutWeights
-	co, err := f.compile()
-	if err != nil {
-		return nil, err
-	}
-	md, err := driver.Load(ctx, model, lo)
+func (f *compileFlags) compileModel(ctx context.Context, cmd *cobra.Command, p *progress, model string) (*driver.Model, error) {
+	md, co, err := f.open(ctx, cmd, model, false)
 	if err != nil {
 		return nil, err
 	}

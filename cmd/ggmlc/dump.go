@@ -56,16 +56,7 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 	if err := f.check(); err != nil {
 		return err
 	}
-	lo, err := f.load()
-	if err != nil {
-		return err
-	}
-	lo.WithoutWeights = true
-	co, err := f.compile()
-	if err != nil {
-		return err
-	}
-	md, err := driver.Load(ctx, model, lo)
+	md, co, err := f.open(ctx, cmd, model, true)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type compileFlags struct {
 	allowBF16, tune, profile   bool
 	json                       bool
 	seed                       uint64
+
+	head *target.List // the backends of a dump that is compiled; nil otherwise
 }
 
 func (f *compileFlags) register(cmd *cobra.Command) {
@@ -117,22 +119,13 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 		return o, err
 	}
 	var err error
-	if o.Targets, err = f.targetList(); err != nil {
-		return o, usageError{err}
+	if o.Targets = f.head; o.Targets == nil {
+		if o.Targets, err = f.targetList(); err != nil {
+			return o, usageError{err}
+		}
 	}
 	o.Passes, err = f.passOptions()
 	return o, err
-}
-
-func (f *compileFlags) targetList() (*target.List, error) {
-	if f.targetFile == "" {
-		return target.Select(f.targets)
-	}
-	text, err := os.ReadFile(f.targetFile)
-	if err != nil {
-		return nil, err
-	}
-	return target.Parse(f.targetFile, string(text))
 }
 
 func (f *compileFlags) passOptions() (passes.Options, error) {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"go/token"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -56,30 +58,33 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 	defer p.done()
 	o.Progress = p.bytes
 	if check {
-		co, err := f.compile()
-		if err != nil {
-			return err
-		}
-		diff, err := driver.Check(ctx, co, o)
-		if err != nil {
-			return err
-		}
-		if diff != "" {
-			cmd.Print(diff)
-			return &staleError{o.Out}
-		}
+		return f.check(ctx, cmd, o)
+	}
+	md, co, err := f.open(ctx, cmd, model, false)
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	co.After = p.after
+	return driver.Gen(ctx, md, co, o)
+}
+
+// check recompiles a package from its own model.ggir.
+func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, o driver.OutputOptions) error {
+	md, co, err := f.open(ctx, cmd, filepath.Join(o.Out, driver.ModelText), true)
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	diff, err := driver.Check(ctx, md, co, o)
+	if err != nil {
+		return err
+	}
+	if diff == "" {
 		return nil
 	}
-	lo, err := f.load()
-	if err != nil {
-		return err
-	}
-	co, err := f.compile()
-	if err != nil {
-		return err
-	}
-	co.After = p.after
-	return driver.Gen(ctx, model, lo, co, o)
+	fmt.Fprint(cmd.OutOrStdout(), diff)
+	return &staleError{o.Out}
 }
 
 // staleError says that a generated package is not what its model.ggir gives.

@@ -50,15 +50,15 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 		}
 		todo = append(todo, name)
 	}
-	co, err := f.compile()
-	if err != nil {
-		return err
-	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	m, err := ir.Parse(path, text)
+	if err != nil {
+		return err
+	}
+	co, err := f.withHead(cmd, path, m)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // Files of a generated package besides those that codegen emits.
 const (
-	modelText   = "model.ggir"  // the module as imported, from which Check recompiles
+	ModelText   = "model.ggir"  // the module as imported, from which Check recompiles
 	weightsBlob = "weights.bin" // embedded, or named by Options.Weights
 )
 
@@ -31,19 +31,14 @@ const (
 	metaWeights     = "weights.where"
 )
 
-// Gen compiles a model file and writes it as a Go package into the folder o.Out.
-func Gen(ctx context.Context, path string, lo LoadOptions, co CompileOptions, o OutputOptions) error {
-	md, err := Load(ctx, path, lo)
-	if err != nil {
-		return err
-	}
-	defer md.Close()
+// Gen compiles an imported model and writes it as a Go package into the folder o.Out.
+func Gen(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) error {
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return fmt.Errorf("%s: cannot be made: %w: choose another -o", o.Out, errors.Unwrap(err))
 	}
 	imported := md.Module.Clone()
 	if _, err := Compile(ctx, md, co); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", md.Path, err)
 	}
 	w, err := packWeights(ctx, md, o.Out, o)
 	if err != nil {
@@ -62,7 +57,7 @@ func Gen(ctx context.Context, path string, lo LoadOptions, co CompileOptions, o 
 	if err != nil {
 		return err
 	}
-	pkg.Files = append(pkg.Files, codegen.SourceFile{Name: modelText, Data: []byte(text)})
+	pkg.Files = append(pkg.Files, codegen.SourceFile{Name: ModelText, Data: []byte(text)})
 	if err := writePackage(o.Out, pkg); err != nil {
 		return err
 	}
@@ -133,21 +128,16 @@ func writePackage(dir string, p *codegen.Package) error {
 	return nil
 }
 
-// Check recompiles the package in o.Out from its model.ggir, without the weights (no
-// decision depends on their values), and returns a diff; empty if the package is current.
-func Check(ctx context.Context, co CompileOptions, o OutputOptions) (diff string, err error) {
-	path := filepath.Join(o.Out, modelText)
-	md, err := Load(ctx, path, LoadOptions{WithoutWeights: true})
-	if err != nil {
-		return "", err
-	}
-	defer md.Close()
+// Check recompiles the package in o.Out from its model.ggir, loaded without the weights
+// (no decision depends on their values), and returns a diff; empty if the package is
+// current.
+func Check(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (diff string, err error) {
 	w, where, err := takeAssets(md, &o)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w: run ggmlc gen again", path, err)
+		return "", fmt.Errorf("%s: %w: run ggmlc gen again", md.Path, err)
 	}
 	if _, err := Compile(ctx, md, co); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return "", fmt.Errorf("%s: %w", md.Path, err)
 	}
 	w.size = codegen.WeightsBytes(md.Module)
 	pkg, _, err := emit(md, o, o.Package, w, where)

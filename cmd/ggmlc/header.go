@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// recorded are the flags that decide what passes do. A dump's head holds those that were
+// set, and the backends, so that compiling goes on as it began.
+var recorded = []string{
+	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "kv", "quantize", "cpu", "allow-bf16", "disable",
+}
+
+// open loads a model and returns with it how to compile it: by the flags, or by the head
+// of a dump, which flags must not contradict.
+func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string, withoutWeights bool) (*driver.Model, driver.CompileOptions, error) {
+	lo, err := f.load()
+	if err != nil {
+		return nil, driver.CompileOptions{}, err
+	}
+	// Wrong flags are reported before the file is looked at.
+	if _, err := f.compile(); err != nil {
+		return nil, driver.CompileOptions{}, err
+	}
+	lo.WithoutWeights = withoutWeights
+	md, err := driver.Load(ctx, path, lo)
+	if err != nil {
+		return nil, driver.CompileOptions{}, err
+	}
+	co, err := f.withHead(cmd, path, md.Module)
+	if err != nil {
+		md.Close()
+		return nil, co, err
+	}
+	return md, co, nil
+}
+
+// withHead joins the flags with what the module's head says, and writes the head of a
+// module that was just imported.
+func (f *compileFlags) withHead(cmd *cobra.Command, path string, m *ir.Module) (driver.CompileOptions, error) {
+	if len(m.Headers) > 0 {
+		if err := f.readHead(cmd, path, m); err != nil {
+			return driver.CompileOptions{}, err
+		}
+		return f.compile()
+	}
+	co, err := f.compile()
+	if err != nil {
+		return co, err
+	}
+	for _, d := range co.Targets.All() {
+		m.Headers = append(m.Headers, ir.Header{Key: "target", Text: strings.TrimPrefix(d.String(), "target ")})
+	}
+	f.eachRecorded(cmd, func(flag *pflag.Flag) {
+		for _, value := range flagValues(flag) {
+			m.Headers = append(m.Headers, ir.Header{Key: "option", Text: flag.Name + "=" + value})
+		}
+	})
+	return co, nil
+}
+
+func (f *compileFlags) eachRecorded(cmd *cobra.Command, visit func(*pflag.Flag)) {
+	for _, name := range recorded {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			visit(flag)
+		}
+	}
+}
+
+// flagValues returns what a flag was set to; several values where it may be repeated.
+func flagValues(flag *pflag.Flag) []string {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{flag.Value.String()}
+}
+
+// readHead sets the flags as the dump's head has them.
+func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) error {
+	options := make(map[string][]string)
+	for _, text := range m.GetHeaders("option") {
+		name, value, _ := strings.Cut(text, "=")
+		if !slices.Contains(recorded, name) {
+			return fmt.Errorf("%s: the head names the option %q, which there is not: dump the model again", path, name)
+		}
+		options[name] = append(options[name], value)
+	}
+	if err := f.contradictions(cmd, path, options); err != nil {
+		return err
+	}
+	for name, values := range options {
+		flag := cmd.Flags().Lookup(name)
+		if flag.Changed {
+			continue
+		}
+		for _, v := range values {
+			if err := cmd.Flags().Set(name, v); err != nil {
+				return fmt.Errorf("%s: the head's option %s=%s: %w", path, name, v, err)
+			}
+		}
+	}
+	return f.headTargets(cmd, path, m)
+}
+
+// contradictions reports flags that say something else than the head.
+func (f *compileFlags) contradictions(cmd *cobra.Command, path string, options map[string][]string) error {
+	var err error
+	f.eachRecorded(cmd, func(flag *pflag.Flag) {
+		if !slices.Equal(flagValues(flag), options[flag.Name]) && err == nil {
+			err = usagef("--%s %v contradicts the head of %s, which has %v: leave the flag out, or start from the model file",
+				flag.Name, flagValues(flag), path, options[flag.Name])
+		}
+	})
+	return err
+}
+
+// headTargets takes the backends of the head.
+func (f *compileFlags) headTargets(cmd *cobra.Command, path string, m *ir.Module) error {
+	lines := m.GetHeaders("target")
+	if len(lines) == 0 {
+		return nil
+	}
+	text := "target " + strings.Join(lines, "\ntarget ") + "\n"
+	list, err := target.Parse(path, text)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("targets") || cmd.Flags().Changed("target-file") {
+		asked, err := f.targetList()
+		if err != nil {
+			return usageError{err}
+		}
+		if targetText(asked) != targetText(list) {
+			return usagef("the backends asked for are not those in the head of %s: leave --targets and --target-file out, or start from the model file", path)
+		}
+	}
+	f.head = list
+	return nil
+}
+
+func targetText(l *target.List) string {
+	var b strings.Builder
+	for _, d := range l.All() {
+		fmt.Fprintln(&b, d)
+	}
+	return b.String()
+}
+
+// targetList returns the backends that the flags ask for.
+func (f *compileFlags) targetList() (*target.List, error) {
+	if f.targetFile == "" {
+		return target.Select(f.targets)
+	}
+	text, err := os.ReadFile(f.targetFile)
+	if err != nil {
+		return nil, err
+	}
+	return target.Parse(f.targetFile, string(text))
+}
