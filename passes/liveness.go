@@ -210,11 +210,11 @@ type interval struct{ first, last int }
 
 func (i interval) with(at int) interval { return interval{min(i.first, at), max(i.last, at)} }
 
-var nothing = interval{math.MaxInt, -1}
+var never = interval{math.MaxInt, -1}
 
 // ticks returns when the bytes of a buffer must be left alone by others.
 func (t *timeline) ticks(b *buffer) interval {
-	live := nothing
+	live := never
 	for _, e := range t.eventsOf(b) {
 		live = live.with(e.tick)
 	}
@@ -234,7 +234,7 @@ func (t *timeline) ticks(b *buffer) interval {
 
 // positions returns the steps between which a worker uses a buffer of its own.
 func (t *timeline) positions(b *buffer) interval {
-	live := nothing
+	live := never
 	for _, e := range t.eventsOf(b) {
 		live = live.with(e.pos)
 	}

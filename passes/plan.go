@@ -158,7 +158,7 @@ func (p *planner) pack(key arenaKey, items []item) error {
 	arena := p.arenas.get(key)
 	prob := mem.Problem{}
 	for _, it := range items {
-		if it.live == nothing {
+		if it.live == never {
 			it.live = interval{0, 0} // a parameter that nothing reads
 		}
 		prob.Buffers = append(prob.Buffers, mem.Buffer{

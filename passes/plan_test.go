@@ -1,11 +1,16 @@
 package passes
 
 import (
+	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 var (
@@ -39,5 +44,176 @@ func checkPlan(t *testing.T, m *ir.Module, seed uint64) {
 				return
 			}
 		}
+	}
+}
+
+// TestLlama pins what the plan of a small model costs: four barriers a layer (after
+// attention, after each product with the residual, after the feed-forward product) and an
+// arena that no plan can undercut.
+func TestLlama(t *testing.T) {
+	prefill, floats, few := smallLlama, smallLlama, smallLlama
+	prefill.tokens = "tokens"
+	floats.quantized = false
+	few.kvHeads = 1
+	for _, tt := range []struct {
+		name                   string
+		llama                  llama
+		barriers, body         int64 // per call; per layer
+		activations, scratches int64 // bytes
+	}{
+		// The only barrier outside the layers stands before the last norm.
+		{"decode", smallLlama, 4*4 + 1, 4, 4416, 448},
+		{"decode f32", floats, 4*4 + 1, 4, 4096, 1152},
+		// One key head cannot be divided: worker 0 writes it, and then all read it.
+		{"decode, one key head", few, 4*5 + 1, 5, 3712, 1472},
+		// With many tokens, dividing work evenly is worth more than a barrier.
+		{"prefill", prefill, 4*9 + 2, 9, 266240, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := parsed(t, tt.llama.text())
+			planned(t, m, Options{}, cpuTarget)
+			f := m.Funcs[0]
+			body := bodyOf(f)
+			if body == nil {
+				t.Fatalf("the layers are not rolled:\n%s", m)
+			}
+			if got := m.Plan.Funcs[0].Barriers; got != tt.barriers {
+				t.Errorf("%d barriers, want %d:\n%s", got, tt.barriers, m)
+			}
+			if got := barriers(body); got != tt.body {
+				t.Errorf("%d barriers a layer, want %d", got, tt.body)
+			}
+			want := map[ir.Class]int64{ir.ClassActivations: tt.activations, ir.ClassScratch: tt.scratches}
+			for _, a := range m.Plan.Arenas {
+				if a.Bytes() != a.Bound {
+					t.Errorf("%v: %d bytes, the bound is %d", a.Class, a.Bytes(), a.Bound)
+				}
+				if n, pinned := want[a.Class]; pinned && a.Bytes() != n {
+					t.Errorf("%v: %d bytes, want %d", a.Class, a.Bytes(), n)
+				}
+			}
+			checkPlan(t, m, 1)
+		})
+	}
+}
+
+func bodyOf(f *ir.Func) *ir.Func {
+	for _, n := range f.Nodes {
+		if n.Body != nil {
+			return n.Body
+		}
+	}
+	return nil
+}
+
+// TestBarriersAreNeeded drops each barrier of a small model: the simulation must object,
+// which also shows that it can.
+func TestBarriersAreNeeded(t *testing.T) {
+	for _, tokens := range []string{"1", "tokens"} {
+		l := smallLlama
+		l.tokens, l.layers = tokens, 2
+		m := parsed(t, l.text())
+		planned(t, m, Options{}, cpuTarget)
+		for i, f := range m.AllFuncs() {
+			for epoch := 1; epoch < f.Epochs; epoch++ {
+				c := m.Clone()
+				dropBarrier(c.AllFuncs()[i], epoch)
+				mustRace(t, c, fmt.Sprintf("@%s without the barrier before epoch %d", f.Name, epoch))
+			}
+			if f.HeadBarrier {
+				c := m.Clone()
+				c.AllFuncs()[i].HeadBarrier = false
+				mustRace(t, c, "@"+f.Name+" without the barrier at the head")
+			}
+		}
+	}
+}
+
+func dropBarrier(f *ir.Func, epoch int) {
+	for _, n := range f.Nodes {
+		if n.Epoch >= epoch {
+			n.Epoch--
+		}
+	}
+}
+
+func mustRace(t *testing.T, m *ir.Module, what string) {
+	t.Helper()
+	for workers := 2; workers <= 5; workers++ {
+		err := simulate(m, m.Funcs[0], workers, map[string]int64{"tokens": 3})
+		if err != nil && strings.Contains(err.Error(), "in the same epoch") {
+			return
+		}
+	}
+	t.Errorf("%s: nobody objects", what)
+}
+
+// TestEntriesShareArenas: decode and prefill have the same states, weights and activation
+// arena, and tables at constant strides.
+func TestEntriesShareArenas(t *testing.T) {
+	m := parsed(t, smallLlama.text())
+	planned(t, m, Options{}, cpuTarget)
+	one := arenaBytes(m)
+	both := smallLlama.text()
+	var b strings.Builder
+	l := smallLlama
+	l.tokens = "tokens"
+	l.entry(&b, "prefill")
+	m = parsed(t, both+b.String())
+	planned(t, m, Options{}, cpuTarget)
+	two := arenaBytes(m)
+	for _, c := range []ir.Class{ir.ClassWeights, ir.ClassState} {
+		if one[c] != two[c] {
+			t.Errorf("%v: %d bytes with one entry point, %d with two", c, one[c], two[c])
+		}
+	}
+	for _, f := range m.Funcs {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpRepeat {
+				constantStrides(t, m, n)
+			}
+		}
+	}
+}
+
+func arenaBytes(m *ir.Module) map[ir.Class]int64 {
+	bytes := make(map[ir.Class]int64)
+	for i := range m.Plan.Arenas {
+		bytes[m.Plan.Arenas[i].Class] += m.Plan.Arenas[i].Bytes()
+	}
+	return bytes
+}
+
+func constantStrides(t *testing.T, m *ir.Module, n *ir.Node) {
+	t.Helper()
+	a := n.Attr.(*ir.RepeatAttr)
+	ar := &arenas{m: m}
+	for at := a.Carried + a.Invariant; at < len(n.Args); at += int(a.Count) {
+		first := ar.placeOf(n.Args[at])
+		stride := ar.placeOf(n.Args[at+1]).Offset - first.Offset
+		for i := range int(a.Count) {
+			p := ar.placeOf(n.Args[at+i])
+			if p.Offset != first.Offset+int64(i)*stride || p.Chunk != first.Chunk {
+				t.Errorf("%v: entry %d of %v lies at %v, not at a stride of %d", n, i, n.Args[at], p, stride)
+			}
+		}
+	}
+}
+
+// TestBudget: more memory than is allowed is an error of its own kind.
+func TestBudget(t *testing.T) {
+	m := parsed(t, smallLlama.text())
+	list, err := target.Parse("targets", cpuTarget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(context.Background(), m, RunOptions{
+		Targets: list,
+		Options: Options{MaxMemory: map[string]int64{"cpu": 1 << 20, "host": 1 << 30}},
+		Passes:  []string{"roll", "order", "partition", "plan"},
+	})
+	var over *BudgetError
+	if !errors.As(err, &over) || over.Name != "cpu" || over.Limit != 1<<20 || over.Need <= over.Limit {
+		t.Errorf("got %v", err)
 	}
 }
