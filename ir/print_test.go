@@ -140,3 +140,64 @@ func TestShortForm(t *testing.T) {
 	}
 	checkRoundTrip(t, m)
 }
+
+func TestNarrowedTextIsMarkedAndRefused(t *testing.T) {
+	m := mustParse(t, fullText)
+	for _, opts := range []PrintOptions{
+		{Show: ShowTypes},
+		{Show: ShowAll &^ ShowPos},
+		{Show: ShowAll, Funcs: []string{"empty"}},
+	} {
+		var b strings.Builder
+		if err := Print(&b, m, opts); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(b.String(), "ggir 1\npartial\n") {
+			t.Errorf("%+v: not marked:\n%s", opts, b.String())
+		}
+		if _, err := Parse("t", []byte(b.String())); err == nil {
+			t.Errorf("%+v: read back", opts)
+		}
+		if opts.Funcs != nil && strings.Contains(b.String(), "@decode") {
+			t.Errorf("%+v: shows another function", opts)
+		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	m := mustParse(t, fullText)
+	tests := []struct {
+		show Show
+		want string // at %h
+	}{
+		{0, "%h = rms_norm %x, %n {eps=1e-05}"},
+		{ShowSplit | ShowPartition, "%h = rms_norm %x, %n {eps=1e-05}   split=1 part=split(0, tokens, 16) epoch=3"},
+		{ShowPlace | ShowPos, `%h = rms_norm %x, %n {eps=1e-05}   pos="blk.0" at 2:0x40+256`},
+		{ShowCause, "%h = rms_norm %x, %n {eps=1e-05}   ; norm-scale"},
+		{ShowTypes | ShowBackend, "%h = rms_norm %x, %n {eps=1e-05} : f32[tokens,32] in dev0 @gpu0"},
+	}
+	for _, tt := range tests {
+		var b strings.Builder
+		if err := Print(&b, m, PrintOptions{Show: tt.show, Bare: true}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "\n  "+tt.want+"\n") {
+			t.Errorf("%v: no line %s in\n%s", tt.show, tt.want, b.String())
+		}
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	e := Pack(Quantize(Concat(Tensor("m", "a"), Tensor("m", "b")), "q8_0"), "r16")
+	if got, want := e.String(), `pack(quantize(concat(m["a"], m["b"]), q8_0), r16)`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	c := e.Clone()
+	if !e.Equal(c) || e.Equal(nil) {
+		t.Error("a clone differs, or nothing is equal")
+	}
+	c.Args[0].Args[0].Args[1].Tensor = "c"
+	if e.Equal(c) {
+		t.Error("a change far inside goes unseen, or the clone shares it")
+	}
+}
