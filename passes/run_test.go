@@ -1,0 +1,325 @@
+package passes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+const smallModule = `ggir 1
+module "small"
+after import
+props imported
+weight "w" : q8_0[16,32]
+func @f(%x: f32[4,32], %r: f32[4,16]) -> (y: f32[4,16]) {
+  %w = weight "w" : q8_0[16,32]
+  %p = matmul %x, %w : f32[4,16]
+  %y = add %p, %r : f32[4,16]
+  return %y
+}
+`
+
+func parse(t *testing.T, text string) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func cpuOnly(t *testing.T) *target.List {
+	t.Helper()
+	l, err := target.Select("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// withPass puts a pass at the end of the pipeline for the time of a test.
+func withPass(t *testing.T, p Pass) {
+	t.Helper()
+	old := pipeline
+	pipeline = append(old[:len(old):len(old)], p)
+	t.Cleanup(func() { pipeline = old })
+}
+
+func TestRunRange(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    RunOptions
+		want string // passes that ran
+		err  string
+	}{
+		{"to", RunOptions{To: "cse"}, "shape inline fold cse", ""},
+		{"before", RunOptions{Before: "cse"}, "shape inline fold", ""},
+		{"disabled", RunOptions{To: "cse", Options: Options{Disable: []string{"fold", "inline"}}}, "shape cse", ""},
+		{"named", RunOptions{Passes: []string{"shape", "dce"}}, "shape dce", ""},
+		{"needs", RunOptions{Passes: []string{"dce"}}, "", "needs a module that is shaped"},
+		{"required", RunOptions{Options: Options{Disable: []string{"shape"}}}, "", "it cannot be left out"},
+		{"unknown", RunOptions{To: "melt"}, "", `there is no pass "melt"`},
+		{"unknown rule", RunOptions{Options: Options{Disable: []string{"melt"}}}, "", "no such pass or rule"},
+		{"unknown target", RunOptions{Options: Options{Deny: []string{"npu"}}}, "", "there is no such target"},
+		{"unknown rules", RunOptions{Options: Options{Rules: "best"}}, "shape", `unknown rules "best"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Targets = cpuOnly(t)
+			stats, err := Run(context.Background(), parse(t, smallModule), tt.o)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error %v, want %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ran []string
+			for _, p := range stats.Passes {
+				ran = append(ran, p.Pass)
+			}
+			if got := strings.Join(ran, " "); got != tt.want {
+				t.Errorf("ran %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestResume compiles from the text of every dump and compares the end.
+func TestResume(t *testing.T) {
+	texts := make(map[string]string)
+	keep := func(s Step, m *ir.Module) error { texts[s.Pass] = m.String(); return nil }
+	o := RunOptions{Targets: cpuOnly(t), After: keep}
+	m := parse(t, smallModule)
+	if _, err := Run(context.Background(), m, o); err != nil {
+		t.Fatal(err)
+	}
+	for pass, text := range texts {
+		again := parse(t, text)
+		if _, err := Run(context.Background(), again, RunOptions{Targets: o.Targets}); err != nil {
+			t.Errorf("from the dump after %s: %v", pass, err)
+		} else if again.String() != m.String() {
+			t.Errorf("from the dump after %s: another end:\n%v\nwant\n%v", pass, again, m)
+		}
+	}
+}
+
+func TestPanicLeavesReproducer(t *testing.T) {
+	withPass(t, Pass{Name: "fall", Doc: "panic", Run: func(_ *Context, m *ir.Module) error {
+		m.Funcs[0].Nodes = nil
+		panic("a leg is missing")
+	}})
+	dir := t.TempDir()
+	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "fall"}, ReproDir: dir})
+	var bug *InternalError
+	if !errors.As(err, &bug) || bug.Pass != "fall" || !strings.Contains(bug.Stack, "run_test.go") {
+		t.Fatalf("error %v", err)
+	}
+	if want := "reproduce with: ggmlc opt --passes fall " + bug.Repro; !strings.Contains(err.Error(), want) {
+		t.Errorf("%q lacks %q", err, want)
+	}
+	text, err := os.ReadFile(bug.Repro)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := parse(t, string(text)); len(m.Funcs[0].Nodes) != 3 || m.Last != "shape" {
+		t.Errorf("the reproducer is not the module from before:\n%s", text)
+	}
+}
+
+func TestBrokenPromiseIsInternal(t *testing.T) {
+	withPass(t, Pass{Name: "lie", Doc: "promise a split", Run: doNothing, Gives: ir.PropSplit})
+	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "lie"}})
+	var bug *InternalError
+	if !errors.As(err, &bug) || bug.Pass != "lie" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestUndeclaredRule(t *testing.T) {
+	withPass(t, Pass{Name: "blame", Doc: "name a rule", Run: func(c *Context, m *ir.Module) error {
+		c.Cause(m.Funcs[0].Nodes[0], "no.such")
+		return nil
+	}})
+	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "blame"}})
+	if err == nil || !strings.Contains(err.Error(), `rule "no.such" and does not declare it`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := func(Step, *ir.Module) error { cancel(); return nil }
+	stats, err := Run(ctx, parse(t, smallModule), RunOptions{Targets: cpuOnly(t), After: stop})
+	if !errors.Is(err, context.Canceled) || len(stats.Passes) != 1 {
+		t.Errorf("error %v after %d passes", err, len(stats.Passes))
+	}
+}
+
+// TestRulesThatUndoEachOther has one rule that makes an exp of a neg and one that makes it
+// a neg again.
+func TestRulesThatUndoEachOther(t *testing.T) {
+	swap := func(name string, from, to ir.Op) Rewrite {
+		return Rewrite{
+			Rule:    Rule{name, "swaps"},
+			Pattern: Pattern{Op: from, Args: []Pattern{anyValue("x")}},
+			Build:   func(m *Match) { m.Become(to, nil, m.Values["x"]) },
+		}
+	}
+	there, back := swap("swap.there", ir.OpNeg, ir.OpExp), swap("swap.back", ir.OpExp, ir.OpNeg)
+	rewrites := []Rewrite{there, back}
+	withPass(t, Pass{Name: "swap", Doc: "swap", Rules: rulesOf(rewrites), Run: func(c *Context, m *ir.Module) error {
+		return applyRewrites(c, m, rewrites)
+	}})
+	m := parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
+	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "swap"}})
+	if err == nil || !strings.Contains(err.Error(), "rules undo each other: swap.back, swap.there") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDumper(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "07-old.ggir"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewDumper(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := parse(t, smallModule)
+	if err := d.Import(m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), To: "fuse", After: d.After}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := "00-import.ggir 01-shape.ggir 02-inline.ggir 03-fold.ggir 04-cse.ggir 05-dce.ggir 06-canonicalize.ggir 07-fuse.ggir index.tsv"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("wrote %s, want %s", got, want)
+	}
+	index, _ := os.ReadFile(filepath.Join(dir, "index.tsv"))
+	for _, want := range []string{"0\timport\ttrue\t", "1\tshape\tfalse\t", "7\tfuse\ttrue\t"} {
+		if !strings.Contains(string(index), "\n"+want) {
+			t.Errorf("no line %q in the index:\n%s", want, index)
+		}
+	}
+}
+
+func TestStatsFormats(t *testing.T) {
+	stats, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), To: "dce-fuse"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := stats.Counter("fuse.fuse.residual"); got != 1 {
+		t.Errorf("fuse.residual fired %d times", got)
+	}
+	for format, want := range map[string]string{"table": "fuse.residual 1", "tsv": "dce-fuse\tdce-fuse.nodes\t1\n", "json": `"fuse.fuse.residual"`} {
+		var b bytes.Buffer
+		if err := stats.Write(&b, format); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%s: no %q (%v) in:\n%s", format, want, err, &b)
+		}
+	}
+	if err := stats.Write(&bytes.Buffer{}, "xml"); err == nil {
+		t.Error("xml is accepted")
+	}
+}
+
+func TestExplain(t *testing.T) {
+	m := parse(t, smallModule)
+	if _, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), To: "assign"}); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Explain(parse(t, m.String()), "%y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, js bytes.Buffer
+	if err := errors.Join(doc.WriteText(&text), doc.WriteJSON(&js)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"@f %y = matmul on cpu", "fuse fuse.residual: what is added to a product", "(%p): add -> matmul", "assign assign.first"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in:\n%s", want, &text)
+		}
+	}
+	var back Explanations
+	if err := json.Unmarshal(js.Bytes(), &back); err != nil || back.Version != 1 || len(back.Nodes) != 1 || len(back.Nodes[0].Causes) != 2 {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if _, err := Explain(m, "nobody"); err == nil {
+		t.Error("a node that is not there was explained")
+	}
+}
+
+// TestShapeErrors builds what the parser would not accept.
+func TestShapeErrors(t *testing.T) {
+	m := parse(t, smallModule)
+	n := m.Funcs[0].Nodes
+	n[1].Result().Type.Shape = ir.Dims(4, 15)
+	m.AddSymbol("s", 5, 2)
+	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), To: "shape"})
+	for _, want := range []string{"symbol s has the bounds 5 to 2", "@f %p: is declared as f32[4,15], and matmul makes f32[4,16]"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "%y") {
+		t.Errorf("what depends on %%p is reported too: %v", err)
+	}
+}
+
+// TestLinear compiles a chain of layers and one four times as long: nothing may take
+// sixteen times as long.
+func TestLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	short, long := compileChain(t, 500), compileChain(t, 2000)
+	for pass, d := range long {
+		if base := max(short[pass], 8*time.Millisecond); d > 10*base {
+			t.Errorf("pass %s: %v for 500 layers, %v for 2000", pass, short[pass], d)
+		}
+	}
+}
+
+// compileChain returns how long each of this half's passes takes on so many layers.
+func compileChain(t *testing.T, layers int) map[string]time.Duration {
+	var b strings.Builder
+	b.WriteString("func @f(%x0: f32[4,32]) -> f32[4,32] {\n")
+	for i := range layers {
+		// A few weights for all: ir looks a weight up by walking over the list.
+		fmt.Fprintf(&b, "  %%n%d = weight \"n%d\" : f32[32]\n  %%w%d = weight \"w%d\" : q8_0[32,32]\n", i, i%8, i, i%8)
+		fmt.Fprintf(&b, "  %%a%d = rms_norm %%x%d, %%n%d {eps=1e-5}\n", i, i, i)
+		fmt.Fprintf(&b, "  %%p%d = matmul %%a%d, %%w%d\n  %%x%d = add %%x%d, %%p%d\n", i, i, i, i+1, i, i)
+	}
+	fmt.Fprintf(&b, "  return %%x%d\n}\n", layers)
+	stats, err := Run(context.Background(), parse(t, b.String()), RunOptions{Targets: cpuOnly(t), To: "dce-copy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := make(map[string]time.Duration)
+	for _, p := range stats.Passes {
+		times[p.Pass] = p.Time
+	}
+	return times
+}

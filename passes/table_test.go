@@ -1,0 +1,58 @@
+package passes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+func doNothing(*Context, *ir.Module) error { return nil }
+
+func TestCheckTable(t *testing.T) {
+	a := Pass{Name: "a", Doc: "first", Run: doNothing, Required: true, Needs: ir.PropImported, Gives: ir.PropShaped, Rules: []Rule{{"a.x", "x"}}}
+	b := Pass{Name: "b", Doc: "second", Run: doNothing, Needs: ir.PropShaped, Gives: ir.PropAssigned}
+	c := Pass{Name: "c", Doc: "third", Run: doNothing, Needs: ir.PropAssigned}
+	before := []Constraint{{"a", "b", "b reads what a makes"}}
+	with := func(p Pass, change func(*Pass)) Pass { change(&p); return p }
+	for _, tt := range []struct {
+		name        string
+		table       []Pass
+		constraints []Constraint
+		want        string // empty: no error
+	}{
+		{"right", []Pass{a, b}, before, ""},
+		{"order", []Pass{b, a}, before, "a has to precede b: b reads what a makes"},
+		{"missing property", []Pass{b}, nil, "pass b needs shaped, which no earlier pass gives"},
+		{"broken property", []Pass{a, with(a, func(p *Pass) { p.Name, p.Rules, p.Gives, p.Breaks = "x", nil, 0, ir.PropShaped }), b}, nil, "pass b needs shaped"},
+		{"property of an optional pass", []Pass{a, b, c}, nil, "assigned, which comes from a pass that can be disabled"},
+		{"twice", []Pass{a, with(a, func(p *Pass) { p.Rules = nil })}, nil, "pass a is listed twice"},
+		{"under another name", []Pass{a, a.As("again")}, nil, ""},
+		{"same rule", []Pass{a, with(a, func(p *Pass) { p.Name = "z" })}, nil, "rule a.x is declared by a and by z"},
+		{"rule without a doc", []Pass{with(a, func(p *Pass) { p.Rules = []Rule{{"a.y", ""}} })}, nil, "lacks a name or a doc"},
+		{"unknown name", []Pass{a}, before, "names a pass that is not in the table"},
+		{"no reason", []Pass{a, b}, []Constraint{{"a", "b", ""}}, "gives no reason"},
+		{"no function", []Pass{{Name: "n", Doc: "d"}}, nil, "lacks a name, a doc or a function"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := checkTable(tt.table, tt.constraints)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("error %v", err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestPipelineIsRight(t *testing.T) {
+	if err := checkTable(Passes(), Constraints()); err != nil {
+		t.Error(err)
+	}
+	for _, p := range Passes() {
+		if Find(p.Name) == nil || strings.Contains(p.Doc, "\n") {
+			t.Errorf("pass %s: not found, or a doc of several lines", p.Name)
+		}
+	}
+}
