@@ -17,8 +17,9 @@ type Options struct {
 	Capacity int64
 }
 
-// DefaultSteps is the search's budget where none is given: some seconds at most.
-const DefaultSteps = 1 << 18
+// DefaultSteps is the search's budget where none is given: about a second for a hundred
+// buffers that live at once, of several hundred.
+const DefaultSteps = 1 << 16
 
 // maxSearched is the most buffers of one connected part that the search takes: its
 // memory grows with the square.
