@@ -15,7 +15,9 @@ import (
 // sessions instead of raw functions.
 func (g *generator) emitAPI() error {
 	f := g.newFile("")
-	f.PackageComment(g.packageDoc())
+	for _, line := range g.packageDoc() {
+		f.PackageComment(line)
+	}
 	g.api = f
 
 	f.Comment("Options say how the model is opened; the zero Options are good.")
@@ -59,12 +61,15 @@ func ifErr(assign jen.Code) jen.Code {
 	return jen.Add(assign).Line().If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
 }
 
-func (g *generator) packageDoc() string {
+func (g *generator) packageDoc() []string {
 	what := "computes the functions of"
 	if g.languageModel() != nil {
 		what = "generates text with"
 	}
-	return fmt.Sprintf("Package %s %s the model %q, compiled by ggmlc. Open it once, then make a session for each user.", g.o.Package, what, g.o.Name)
+	return []string{
+		fmt.Sprintf("Package %s %s the model %q, compiled by ggmlc.", g.o.Package, what, g.o.Name),
+		"Open it once, then make a session for each user.",
+	}
 }
 
 // forward is a method of Session that hands on to the runtime's.
@@ -96,7 +101,7 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 		{"Truncate", "Truncate forgets all positions from n on.", []jen.Code{jen.Id("n").Int()}, ids("n"), []jen.Code{jen.Error()}},
 	}
 	for _, m := range methods {
-		f.Comment(m.doc)
+		comment(f, m.doc)
 		f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id(m.name).Params(m.params...).Params(m.results...).Block(
 			jen.Return(jen.Id("s").Dot("s").Dot(m.name).Call(m.args...)))
 	}
@@ -142,7 +147,7 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 	if fn.Doc != "" {
 		doc = name + " " + fn.Doc
 	}
-	f.Comment(doc)
+	comment(f, doc)
 	anys := jen.Index().Any()
 	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id(name).
 		Params(jen.Id("ctx").Qual("context", "Context"), jen.Id("in").Id(name+"Inputs")).

@@ -13,8 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
+	"golang.org/x/tools/imports"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -257,5 +259,24 @@ func render(f *jen.File) ([]byte, error) {
 	if err := f.Render(&b); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return imports.Process("", b.Bytes(), &imports.Options{FormatOnly: true, Comments: true, TabIndent: true, TabWidth: 8})
+}
+
+// commentWidth is the length of comment lines in emitted code.
+const commentWidth = 88
+
+// comment writes a comment, its lines broken between words.
+func comment(f *jen.File, text string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > commentWidth {
+			f.Comment(line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	f.Comment(line)
 }

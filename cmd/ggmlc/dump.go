@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,11 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 	if f.stats != "" {
 		if err := stats.Write(cmd.ErrOrStderr(), f.stats); err != nil {
 			return usageError{err}
+		}
+	}
+	if f.out != "" {
+		if err := driver.RelativeSources(md, filepath.Dir(f.out)); err != nil {
+			return err
 		}
 	}
 	return f.write(cmd.OutOrStdout(), md.Module)
