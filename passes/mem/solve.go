@@ -17,8 +17,8 @@ type Options struct {
 	Capacity int64
 }
 
-// DefaultSteps is the search's budget where none is given: about a second for a hundred
-// buffers that live at once, of several hundred.
+// DefaultSteps is the search's budget where none is given: a step takes 3 to 70 µs on the
+// public problems of 150 to 450 buffers, so some seconds at most.
 const DefaultSteps = 1 << 16
 
 // maxSearched is the most buffers of one connected part that the search takes: its
