@@ -18,7 +18,7 @@ func init() {
 		fusePass, dcePass.As("dce-fuse"),
 		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
 		splitPass, copyPass, elideCopyPass, dcePass.As("dce-copy"),
-		rollPass, orderPass, partitionPass, planPass,
+		rollPass, orderPass, partitionPass, planPass, checkPass,
 	}
 	if err := checkTable(pipeline, mustPrecede); err != nil {
 		panic("passes: internal error: " + err.Error())
@@ -55,6 +55,7 @@ var mustPrecede = []Constraint{
 	{"order", "partition", "epochs follow the order"},
 	{"order", "plan", "the order defines lifetimes"},
 	{"partition", "plan", "bytes live until the end of the epoch of their last reader"},
+	{"plan", "check", "the checker reads offsets"},
 }
 
 // Passes returns the pipeline in order; the slice must not be changed.

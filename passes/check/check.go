@@ -1,0 +1,216 @@
+// Package check proves a finished plan without trusting anything that made it.
+//
+// It knows what ops do (the op table of package ir), what backends can do (package
+// passes/target) and what a plan says (docs/plan.md): an order, a partition and an epoch
+// for each node, a place for each value. It shares no code with the passes: it lays out
+// repeats by itself, runs the result as a sequence of reads and writes of byte ranges, and
+// compares.
+//
+// The claims, one a file:
+//
+//   - address: every address lies inside its chunk, is aligned and of the right class
+//   - reach: every node can address, and its kernel read, what it is given
+//   - copies: every copy moves the bytes it says, to where it says
+//   - reads: every read finds the version that it names, in the order of the program
+//   - overlap: nothing is overwritten while someone still needs it
+//   - hazard: between two barriers no worker touches what another one writes
+//
+// The last three are about one worker and about many: as no two workers conflict between
+// barriers (hazard), every interleaving is as good as the program's order, for which reads
+// and overlap hold.
+//
+// Whatever cannot be proved is an error. Sizes are the symbols' upper bounds where bytes
+// are compared (a value's bytes at any size are a prefix of those), and symbolic where
+// owners are: a proof holds for all sizes and all numbers of workers.
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// The rules that a violation can name.
+const (
+	RuleAddress   = "address"
+	RulePartition = "partition"
+	RuleReach     = "reach"
+	RuleCopy      = "copy"
+	RuleReads     = "reads"
+	RuleOverlap   = "overlap"
+	RuleHazard    = "hazard"
+)
+
+// Violation is a claim that does not hold.
+type Violation struct {
+	Rule  string
+	Func  string   // the entry point, and for a body the rounds that led there: decode/body[3]
+	Nodes []string // one or two: the one that fails, and the one it meets
+	Range string   // the bytes, such as "host activations [0x40,0x80)"; empty if none
+	What  string   // what is wrong
+}
+
+// Error returns the violation in one line.
+func (v *Violation) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: @%s", v.Rule, v.Func)
+	if len(v.Nodes) > 0 {
+		b.WriteString(": " + strings.Join(v.Nodes, " and "))
+	}
+	if v.Range != "" {
+		b.WriteString(": " + v.Range)
+	}
+	return b.String() + ": " + v.What
+}
+
+// Error holds all that was found wrong with a plan.
+type Error struct {
+	Violations []*Violation
+	More       int // that are not listed
+}
+
+// maxListed bounds how many violations are listed: one mistake can have many.
+const maxListed = 50
+
+// Error returns the violations, a line for each.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
+		lines[i] = v.Error()
+	}
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", e.More))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the violations.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Violations))
+	for i, v := range e.Violations {
+		errs[i] = v
+	}
+	return errs
+}
+
+// Check proves the plan of m, whose nodes run on the targets. The module must be well
+// formed, as ir.Verify says. The error is an *Error, or that of a context that is done.
+func Check(ctx context.Context, m *ir.Module, targets *target.List) error {
+	c := &checker{ctx: ctx, m: m, targets: targets, spaces: make(map[string]target.Space), seen: make(map[string]bool)}
+	for _, s := range targets.Spaces() {
+		c.spaces[s.Name] = s
+	}
+	c.static()
+	if len(c.found) > 0 {
+		return c.result() // the rest presupposes that addresses are addresses
+	}
+	for _, f := range m.Funcs {
+		if err := c.run(f); err != nil {
+			return err
+		}
+	}
+	return c.result()
+}
+
+// checker collects what is wrong with a module.
+type checker struct {
+	ctx     context.Context
+	m       *ir.Module
+	targets *target.List
+	spaces  map[string]target.Space
+	found   []*Violation
+	more    int
+	seen    map[string]bool // what was reported, without rounds
+}
+
+// static checks what needs no execution.
+func (c *checker) static() {
+	if c.m.Plan == nil {
+		c.report("", &Violation{Rule: RuleAddress, What: "there is no plan"})
+		return
+	}
+	c.arenas()
+	c.leaves()
+	for _, f := range c.m.AllFuncs() {
+		c.addresses(f)
+		for _, n := range f.Nodes {
+			c.partition(n)
+			c.reach(n)
+			c.copies(n)
+		}
+		c.epochs(f)
+	}
+}
+
+// run checks what happens when an entry point is called.
+func (c *checker) run(f *ir.Func) error {
+	t := c.expand(f)
+	s := newSim(c, t)
+	s.start()
+	r := newRegions(s)
+	for i := range t.steps {
+		if i%4096 == 0 && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if t.steps[i].barrier {
+			r.barrier()
+		}
+		s.reads(i)
+		s.writes(i)
+		r.step(i)
+	}
+	s.end()
+	return nil
+}
+
+// report adds a violation, once for all the rounds in which it occurs.
+func (c *checker) report(key string, v *Violation) {
+	if key != "" && c.seen[key] {
+		return
+	}
+	c.seen[key] = true
+	if len(c.found) == maxListed {
+		c.more++
+		return
+	}
+	c.found = append(c.found, v)
+}
+
+// fail reports a violation at a node, outside of any round.
+func (c *checker) fail(rule string, n *ir.Node, format string, args ...any) {
+	c.report("", &Violation{Rule: rule, Func: n.Func.Name, Nodes: []string{n.String()}, What: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) result() error {
+	if len(c.found) == 0 {
+		return nil
+	}
+	return &Error{c.found, c.more}
+}
+
+// spaceName returns the space of a type; the host's where none was chosen.
+func spaceName(t ir.Type) string { return cmp.Or(t.Space, target.Host) }
+
+// works reports whether a node does anything when it runs.
+func works(n *ir.Node) bool { return !n.Is(ir.Leaf) && !n.Is(ir.View) }
+
+// inRange describes bytes of an arena.
+func (c *checker) inRange(p ir.Place) string {
+	a := c.m.Plan.Arenas[p.Arena]
+	text := fmt.Sprintf("%s %v [%#x,%#x)", a.Space, a.Class, p.Offset, p.Offset+p.Bytes)
+	if len(a.Chunks) > 1 {
+		text += fmt.Sprintf(" of chunk %d", p.Chunk)
+	}
+	return text
+}
+
+// class returns the class of the arena where p is.
+func (c *checker) class(p ir.Place) ir.Class { return c.m.Plan.Arenas[p.Arena].Class }
+
+// has reports whether a list of operand numbers holds i.
+func has(list []int, i int) bool { return slices.Contains(list, i) }

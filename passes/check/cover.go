@@ -1,0 +1,124 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// cover says for every byte of a chunk which number it carries; 0 at first. It is a tree
+// over the cells between the borders of all ranges that are ever asked for, whose inner
+// nodes hold a number where all below carry it: assigning a range, and reading one that
+// carries one number, take time logarithmic in the cells.
+type cover struct {
+	borders []int64
+	cells   int
+	tree    []int32 // mixed, or what all cells below carry
+}
+
+const mixed = -1
+
+// cells is a range of bytes in cells of a chunk.
+type cells struct{ chunk, lo, hi int32 }
+
+func newCover(borders []int64) *cover {
+	n := max(len(borders)-1, 1)
+	return &cover{borders: borders, cells: n, tree: make([]int32, 4*n)}
+}
+
+// assign makes cells [lo,hi) carry id.
+func (c *cover) assign(lo, hi int32, id int32) {
+	if lo < hi {
+		c.assignBelow(1, 0, c.cells, int(lo), int(hi), id)
+	}
+}
+
+func (c *cover) assignBelow(at, from, to, lo, hi int, id int32) {
+	if lo <= from && to <= hi {
+		c.tree[at] = id
+		return
+	}
+	if own := c.tree[at]; own != mixed {
+		c.tree[2*at], c.tree[2*at+1] = own, own
+	}
+	mid := (from + to) / 2
+	if lo < mid {
+		c.assignBelow(2*at, from, mid, lo, hi, id)
+	}
+	if mid < hi {
+		c.assignBelow(2*at+1, mid, to, lo, hi, id)
+	}
+	c.tree[at] = mixed
+	if l := c.tree[2*at]; l == c.tree[2*at+1] {
+		c.tree[at] = l
+	}
+}
+
+// visit calls yield for pieces of cells [lo,hi), in order, with what each carries, until
+// yield returns false. Neighbouring pieces may carry the same.
+func (c *cover) visit(lo, hi int32, yield func(id, lo, hi int32) bool) {
+	if lo < hi {
+		c.visitBelow(1, 0, c.cells, int(lo), int(hi), yield)
+	}
+}
+
+func (c *cover) visitBelow(at, from, to, lo, hi int, yield func(id, lo, hi int32) bool) bool {
+	if id := c.tree[at]; id != mixed {
+		return yield(id, int32(max(from, lo)), int32(min(to, hi)))
+	}
+	mid := (from + to) / 2
+	if lo < mid && !c.visitBelow(2*at, from, mid, lo, hi, yield) {
+		return false
+	}
+	return hi <= mid || c.visitBelow(2*at+1, mid, to, lo, hi, yield)
+}
+
+// bytes returns the range of bytes of cells [lo,hi).
+func (c *cover) bytes(lo, hi int32) (from, to int64) { return c.borders[lo], c.borders[hi] }
+
+// layout is the chunks that a trace uses, and their borders.
+type layout struct {
+	index   map[[2]int]int32 // of a chunk, by arena and chunk
+	keys    [][2]int
+	borders [][]int64
+}
+
+// layOut finds the chunks of all objects and gives each object its cells.
+func layOut(objects []object) *layout {
+	l := &layout{index: make(map[[2]int]int32)}
+	for i := range objects {
+		p := objects[i].place
+		key := [2]int{p.Arena, p.Chunk}
+		k, known := l.index[key]
+		if !known {
+			k = int32(len(l.keys))
+			l.index[key] = k
+			l.keys, l.borders = append(l.keys, key), append(l.borders, nil)
+		}
+		l.borders[k] = append(l.borders[k], p.Offset, p.Offset+p.Bytes)
+	}
+	for k, b := range l.borders {
+		slices.Sort(b)
+		l.borders[k] = slices.Compact(b)
+	}
+	for i := range objects {
+		objects[i].at = l.cellsOf(objects[i].place)
+	}
+	return l
+}
+
+func (l *layout) cellsOf(p ir.Place) cells {
+	k := l.index[[2]int{p.Arena, p.Chunk}]
+	lo, _ := slices.BinarySearch(l.borders[k], p.Offset)
+	hi, _ := slices.BinarySearch(l.borders[k], p.Offset+p.Bytes)
+	return cells{k, int32(lo), int32(hi)}
+}
+
+// covers returns one for each chunk.
+func (l *layout) covers() []*cover {
+	cs := make([]*cover, len(l.borders))
+	for k, b := range l.borders {
+		cs[k] = newCover(b)
+	}
+	return cs
+}

@@ -1,0 +1,283 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// trace is what a worker does in one call of an entry point, in order: repeats are laid
+// out, round after round.
+type trace struct {
+	f       *ir.Func
+	steps   []step
+	objects []object
+	results []int32 // objects that the caller reads afterwards
+}
+
+// step is one node that is run. Barrier says that all workers meet before it.
+type step struct {
+	node    *ir.Node
+	frame   *frame
+	barrier bool
+	args    []int32 // objects; none for absent operands and for what nothing has defined
+	results []int32
+}
+
+// none stands for no object.
+const none = -1
+
+// object is one version of the contents of some bytes: what one execution of a node
+// leaves there, or what was there before the call. Views are the object that they name.
+type object struct {
+	val   *ir.Value
+	frame *frame
+	place ir.Place // with the bytes that the value needs
+	kind  objectKind
+	last  int32 // the last step that reads it; as many as there are steps for the caller
+	at    cells
+}
+
+type objectKind uint8
+
+const (
+	made   objectKind = iota // by a node
+	input                    // a parameter of the entry point
+	weight                   // or a constant
+	state                    // as it was before the call
+)
+
+// frame is one execution of a function: of the entry point, or one round of a body.
+type frame struct {
+	f     *ir.Func
+	up    *frame
+	round int64
+	objs  []int32 // by value id
+}
+
+// String returns the way to the frame, such as decode/layers[3].
+func (f *frame) String() string {
+	if f.up == nil {
+		return f.f.Name
+	}
+	return fmt.Sprintf("%v/%s[%d]", f.up, f.f.Name, f.round)
+}
+
+// maxSteps bounds the length of a trace.
+const maxSteps = 1 << 22
+
+// expander makes a trace.
+type expander struct {
+	c       *checker
+	t       *trace
+	leaves  map[any]int32 // objects of weights, states and constants
+	barrier bool          // one stands before the next step
+	ids     []int32       // from which lists of objects are cut
+	full    bool          // there are too many steps
+}
+
+// expand lays out an entry point.
+//
+// The rounds of a repeat without tables do the same with the same bytes: what the third
+// round finds in memory, it finds as the second one did, counted from itself. Three rounds
+// and what follows the last of them stand for any larger number. With tables every round
+// has weights and states of its own, and all are laid out.
+func (c *checker) expand(f *ir.Func) *trace {
+	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]int32)}
+	top := newFrame(f, nil, 0)
+	for _, p := range f.Params {
+		top.objs[p.ID] = x.object(p, top, input, *p.Place)
+	}
+	x.run(top)
+	for _, r := range f.Results {
+		x.t.results = append(x.t.results, top.objs[r.ID])
+	}
+	if x.full {
+		c.report("", &Violation{Rule: RuleReads, Func: f.Name, What: fmt.Sprintf("more than %d nodes run in a call: that is too long to prove", maxSteps)})
+	}
+	x.t.lastReads()
+	return x.t
+}
+
+func newFrame(f *ir.Func, up *frame, round int64) *frame {
+	fr := &frame{f: f, up: up, round: round, objs: make([]int32, f.NumValues())}
+	for i := range fr.objs {
+		fr.objs[i] = none
+	}
+	return fr
+}
+
+// object adds an object at an address.
+func (x *expander) object(v *ir.Value, fr *frame, kind objectKind, at ir.Place) int32 {
+	at.Bytes = v.Type.MaxBytes()
+	x.t.objects = append(x.t.objects, object{val: v, frame: fr, place: at, kind: kind, last: none})
+	return int32(len(x.t.objects) - 1)
+}
+
+// run lays out the nodes of a frame. A barrier stands before a node whose epoch is larger
+// than that of the node with work before it.
+func (x *expander) run(fr *frame) {
+	epoch := 0
+	for _, n := range fr.f.Nodes {
+		if works(n) && n.Epoch > epoch {
+			epoch, x.barrier = n.Epoch, true
+		}
+		switch {
+		case n.Is(ir.Leaf):
+			fr.objs[n.Result().ID] = x.leaf(n, fr)
+		case n.Is(ir.View):
+			fr.objs[n.Result().ID] = fr.objs[n.Args[0].ID]
+		case n.Op == ir.OpRepeat:
+			x.repeat(n, fr)
+		case len(x.t.steps) == maxSteps:
+			x.full = true
+		default:
+			x.step(n, fr)
+		}
+	}
+}
+
+// leaf returns the object of a weight, a constant, or a state before the call.
+func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
+	var key any = n
+	at, kind := n.Result().Place, weight
+	switch a := n.Attr.(type) {
+	case *ir.WeightAttr:
+		w := x.c.m.Weight(a.Name)
+		key, at = w, w.Place
+	case *ir.StateAttr:
+		s := x.c.m.State(a.Name)
+		key, at, kind = s, s.Place, state
+	}
+	o, known := x.leaves[key]
+	if !known {
+		o = x.object(n.Result(), fr, kind, *at)
+		x.leaves[key] = o
+	}
+	return o
+}
+
+// step adds a node that does work. The result of an alias is the next version of the
+// operand's bytes.
+func (x *expander) step(n *ir.Node, fr *frame) {
+	s := step{node: n, frame: fr, barrier: x.barrier}
+	x.barrier = false
+	for _, a := range n.Args {
+		o := int32(none)
+		if a != nil {
+			o = fr.objs[a.ID]
+		}
+		x.ids = append(x.ids, o)
+	}
+	s.args = x.cut(len(n.Args))
+	for _, r := range n.Results {
+		o := int32(none)
+		switch {
+		case r.Place != nil && r.Source() == nil:
+			o = x.object(r, fr, made, *r.Place)
+		case n.Is(ir.Alias) && s.args[n.Op.Info().AliasArg] != none:
+			old := x.t.objects[s.args[n.Op.Info().AliasArg]]
+			o = x.object(r, fr, made, old.place)
+		}
+		fr.objs[r.ID] = o
+		x.ids = append(x.ids, o)
+	}
+	s.results = x.cut(len(n.Results))
+	x.t.steps = append(x.t.steps, s)
+}
+
+// cut returns the last n ids as a list of their own.
+func (x *expander) cut(n int) []int32 {
+	if end := len(x.ids); n > 0 {
+		return x.ids[end-n : end : end]
+	}
+	return nil
+}
+
+// repeat lays out the rounds of a repeat.
+func (x *expander) repeat(n *ir.Node, fr *frame) {
+	attr := n.Attr.(*ir.RepeatAttr)
+	rounds := attr.Count
+	if tables, _ := attr.Tables(len(n.Args)); tables == 0 {
+		rounds = min(rounds, 3)
+	}
+	var carried []int32
+	for _, a := range n.Args[:attr.Carried] {
+		carried = append(carried, fr.objs[a.ID])
+	}
+	for round := range rounds {
+		in := newFrame(n.Body, fr, round)
+		for i, p := range n.Body.Params {
+			in.objs[p.ID] = x.passed(n, fr, carried, i, round)
+			x.standsAt(p, in, in.objs[p.ID], i < attr.Carried+attr.Invariant || round == 0)
+		}
+		x.barrier = x.barrier || n.Body.HeadBarrier
+		x.run(in)
+		for i, r := range n.Body.Results {
+			carried[i] = in.objs[r.ID]
+			x.standsAt(n.Body.Params[i], in, carried[i], true)
+		}
+		if x.full {
+			break
+		}
+	}
+	for i, r := range n.Results {
+		fr.objs[r.ID] = carried[i]
+		x.standsAt(r, fr, carried[i], true)
+	}
+}
+
+// passed returns the object that parameter i of a body stands for in a round.
+func (x *expander) passed(n *ir.Node, fr *frame, carried []int32, i int, round int64) int32 {
+	attr := n.Attr.(*ir.RepeatAttr)
+	fixed := attr.Carried + attr.Invariant
+	switch {
+	case i < attr.Carried:
+		return carried[i]
+	case i < fixed:
+		return fr.objs[n.Args[i].ID]
+	}
+	return fr.objs[n.Args[fixed+(i-fixed)*int(attr.Count)+int(round)].ID]
+}
+
+// standsAt claims: the bytes of an object are where the value that stands for it says. The
+// place of a table's parameter is that of the first entry. A carried parameter without a
+// place is where the first round finds it.
+func (x *expander) standsAt(v *ir.Value, fr *frame, o int32, fixed bool) {
+	at := v.Place
+	if at == nil && v.IsParam() && v.Index < v.Func.Owner.Attr.(*ir.RepeatAttr).Carried {
+		if first := v.Func.Owner.Args[v.Index].Root(); first.Place != nil {
+			at = first.Place
+		}
+	}
+	if o == none || at == nil || !fixed || sameStart(*at, x.t.objects[o].place) {
+		return
+	}
+	got := x.t.objects[o]
+	x.c.report(fmt.Sprintf("stands %p %p", v, got.val), &Violation{
+		Rule: RuleAddress, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
+		What: fmt.Sprintf("%v is %v by its definition, and lies at %s", v, got.val, x.c.inRange(*at)),
+	})
+}
+
+// lastReads notes for every object the last step that reads it. Inputs are the caller's
+// for the whole call, as results are; a state's last version is what the next call finds.
+func (t *trace) lastReads() {
+	for i := range t.steps {
+		for _, o := range t.steps[i].args {
+			if o != none {
+				t.objects[o].last = int32(i)
+			}
+		}
+	}
+	for i := range t.objects {
+		if t.objects[i].kind == input {
+			t.objects[i].last = int32(len(t.steps))
+		}
+	}
+	for _, o := range t.results {
+		if o != none {
+			t.objects[o].last = int32(len(t.steps))
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// regions finds conflicts between workers: within one region, the steps between two
+// barriers, workers may be anywhere.
+type regions struct {
+	s       *sim
+	touched []*cover // by chunk: the group of accesses, counted over all regions
+	first   int32    // number of the region's first group
+	groups  []group  // from first on
+	owners  map[*ir.Node]*owners
+	cap     int // most workers that are tried where owners are compared by trying
+}
+
+// group is the accesses of a region to a range of bytes. Accesses to other ranges are in
+// the same group where the ranges meet.
+type group struct {
+	into     int32 // the group that took this one over; none
+	accesses []access
+}
+
+// access is what a step does to a value.
+type access struct {
+	step  int32
+	arg   int16 // the operand; none for a result
+	write bool
+	own   owner
+	place ir.Place
+}
+
+// owners are those of a node's operands and results.
+type owners struct {
+	reads  []owner
+	unread []bool
+	writes []owner
+}
+
+func newRegions(s *sim) *regions {
+	r := &regions{s: s, touched: s.layout.covers(), first: 1, owners: make(map[*ir.Node]*owners), cap: 1}
+	for _, d := range s.c.targets.All() {
+		r.cap = max(r.cap, d.Threads)
+	}
+	return r
+}
+
+// barrier begins a region.
+func (r *regions) barrier() {
+	r.first += int32(len(r.groups))
+	r.groups = r.groups[:0]
+}
+
+// step claims: no two workers touch the same bytes between two barriers, one of them
+// writing, whatever the number of workers and the sizes are. Two accesses that overlap are
+// either both made by worker 0 or both owned by the same units. Bytes that each worker has
+// for itself, and bytes that nothing ever writes, are left out. So are the moments before
+// the call and behind it, when the caller and the workers wait for each other.
+func (r *regions) step(at int) {
+	st := &r.s.t.steps[at]
+	own := r.ownersOf(st.node)
+	for i, o := range st.args {
+		if o != none && !own.unread[i] {
+			r.touch(access{step: int32(at), arg: int16(i), own: own.reads[i]}, o)
+		}
+	}
+	for i, o := range st.results {
+		if o != none {
+			r.touch(access{step: int32(at), arg: none, write: true, own: own.writes[i]}, o)
+		}
+	}
+}
+
+func (r *regions) ownersOf(n *ir.Node) *owners {
+	if o := r.owners[n]; o != nil {
+		return o
+	}
+	o := &owners{reads: make([]owner, len(n.Args)), unread: make([]bool, len(n.Args)), writes: make([]owner, len(n.Results))}
+	for i, a := range n.Args {
+		ok := false
+		if a != nil && !a.IsWeight() {
+			o.reads[i], ok = readOwner(n, i)
+		}
+		o.unread[i] = !ok
+	}
+	for i := range n.Results {
+		o.writes[i] = writeOwner(n, i)
+	}
+	r.owners[n] = o
+	return o
+}
+
+// touch adds an access of an object to the region and compares it with those before.
+func (r *regions) touch(a access, o int32) {
+	obj := &r.s.t.objects[o]
+	if class := r.s.c.class(obj.place); class == ir.ClassScratch || class == ir.ClassWeights {
+		return
+	}
+	a.place = obj.place
+	g := r.groupOf(obj.at)
+	for i := range g.accesses {
+		b := &g.accesses[i]
+		if b.write == a.write && b.place == a.place && b.own.equal(a.own) {
+			return // whatever meets a met b
+		}
+	}
+	for i := range g.accesses {
+		if b := &g.accesses[i]; (a.write || b.write) && overlap(a.place, b.place) && !r.agree(&a, b) {
+			r.conflict(b, &a)
+		}
+	}
+	g.accesses = append(g.accesses, a)
+}
+
+// groupOf returns the group that holds all accesses of the region to bytes of a range.
+func (r *regions) groupOf(at cells) *group {
+	id, whole := int32(none), true
+	r.touched[at.chunk].visit(at.lo, at.hi, func(found, _, _ int32) bool {
+		if found < r.first {
+			whole = false
+			return true
+		}
+		found = r.root(found)
+		switch {
+		case id == none:
+			id = found
+		case id != found:
+			r.merge(id, found)
+		}
+		return true
+	})
+	if id == none {
+		id = r.first + int32(len(r.groups))
+		r.groups = append(r.groups, group{into: none})
+		whole = false
+	}
+	if !whole {
+		r.touched[at.chunk].assign(at.lo, at.hi, id)
+	}
+	return &r.groups[id-r.first]
+}
+
+// root returns the group that has taken id over, or id.
+func (r *regions) root(id int32) int32 {
+	for r.groups[id-r.first].into != none {
+		id = r.groups[id-r.first].into
+	}
+	return id
+}
+
+// merge moves the accesses of one group to another.
+func (r *regions) merge(to, from int32) {
+	t, f := &r.groups[to-r.first], &r.groups[from-r.first]
+	t.accesses = append(t.accesses, f.accesses...)
+	f.accesses, f.into = nil, to
+}
+
+// equal reports whether two owners are described alike.
+func (a owner) equal(b owner) bool {
+	return a.by == b.by && (a.by != byUnit || a.same(b))
+}
+
+// agree reports whether no two workers meet in two accesses.
+func (r *regions) agree(a, b *access) bool {
+	switch {
+	case a.own.by == byFirst && b.own.by == byFirst:
+		return true
+	case sameStart(a.place, b.place) && a.own.same(b.own):
+		return true
+	}
+	return r.tried(a, b)
+}
+
+// conflict reports two accesses.
+func (r *regions) conflict(before, now *access) {
+	t := r.s.t
+	first, second := &t.steps[before.step], &t.steps[now.step]
+	r.s.c.report(fmt.Sprintf("hazard %p %p %d %d", first.node, second.node, before.arg, now.arg), &Violation{
+		Rule:  RuleHazard,
+		Func:  second.frame.String(),
+		Nodes: []string{fmt.Sprintf("%v of @%v", first.node, first.frame), second.node.String()},
+		Range: r.s.c.inRange(now.place),
+		What: fmt.Sprintf("%s what another worker %s, and no barrier stands between them (%s, %s)",
+			verb(now.write), verb(before.write), before.sharing(t), now.sharing(t)),
+	})
+}
+
+func verb(write bool) string {
+	if write {
+		return "writes"
+	}
+	return "reads"
+}
+
+// sharing describes an access and who makes it.
+func (a *access) sharing(t *trace) string {
+	n := t.steps[a.step].node
+	text := "its result"
+	if a.arg != none {
+		text = n.Args[a.arg].String()
+	}
+	switch a.own.by {
+	case byFirst:
+		return text + " by worker 0"
+	case byAll:
+		return text + " by every worker"
+	}
+	return fmt.Sprintf("%s in units of %v of %v bytes", text, a.own.width, a.own.period)
+}

@@ -1,0 +1,90 @@
+package check
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// writes claims: when a node writes, none of the bytes hold a value that is read later,
+// nor one that the node itself reads, but for an operand whose place its result may take.
+// Weights and inputs are never written; states only by what makes their next version.
+// Afterwards the bytes hold the node's results.
+func (s *sim) writes(at int) {
+	st := &s.t.steps[at]
+	for i, o := range st.results {
+		if o == none {
+			continue // reads or addresses say so
+		}
+		w := &s.t.objects[o]
+		source := s.aliased(st, i)
+		s.permitted(at, w, source)
+		s.holders(w.at, func(old int32, where ir.Place) {
+			switch {
+			case s.t.objects[old].last > int32(at):
+				s.fail(RuleOverlap, at, old, &where, "writes %v over %s, which is still needed", w.val, s.name(old))
+			case !s.mayTake(st, i, old):
+				s.fail(RuleOverlap, at, old, &where, "writes %v over its own operand", w.val)
+			}
+		})
+		s.memory[w.at.chunk].assign(w.at.lo, w.at.hi, o+1)
+	}
+	s.apart(at)
+}
+
+// aliased returns the object whose next version result i of a step is; none if it has
+// bytes of its own.
+func (s *sim) aliased(st *step, i int) int32 {
+	if i > 0 || !st.node.Is(ir.Alias) {
+		return none
+	}
+	return st.args[st.node.Op.Info().AliasArg]
+}
+
+// permitted checks that a step may write where it writes at all.
+func (s *sim) permitted(at int, w *object, source int32) {
+	class := s.c.class(w.place)
+	switch {
+	case source == none && class != ir.ClassWeights && class != ir.ClassState:
+	case source != none && class != ir.ClassWeights && s.t.objects[source].kind != input:
+	default:
+		s.fail(RuleOverlap, at, source, &w.place, "writes %v among the %v", w.val, class)
+	}
+}
+
+// mayTake reports whether result i of a step may be written over the object: no operand
+// is that object, or those that are may be overwritten element by element.
+func (s *sim) mayTake(st *step, i int, old int32) bool {
+	for arg, o := range st.args {
+		if o == old && !s.inPlace(st, i, arg) {
+			return false
+		}
+	}
+	return true
+}
+
+// inPlace reports whether the op writes element e of result i only after it has read
+// element e of the operand, and both are the same bytes.
+func (s *sim) inPlace(st *step, i, arg int) bool {
+	info, n := st.node.Op.Info(), st.node
+	if i > 0 {
+		return false
+	}
+	if n.Is(ir.Alias) && arg == info.AliasArg {
+		return true
+	}
+	from, to := n.Args[arg], n.Results[i]
+	return has(info.InPlace, arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
+		startsAtRoot(from) && sameStart(s.t.objects[st.args[arg]].place, s.t.objects[st.results[i]].place)
+}
+
+// apart claims that a step's results do not share bytes.
+func (s *sim) apart(at int) {
+	st := &s.t.steps[at]
+	for i, a := range st.results {
+		for _, b := range st.results[i+1:] {
+			if a != none && b != none && overlap(s.t.objects[a].place, s.t.objects[b].place) {
+				s.fail(RuleOverlap, at, b, &s.t.objects[b].place, "writes two results into the same bytes")
+			}
+		}
+	}
+}

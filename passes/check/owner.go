@@ -1,0 +1,176 @@
+package check
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// This file says which worker touches which bytes of a value, for any number of workers
+// and any sizes.
+
+// by is how an access is shared among the workers.
+type by uint8
+
+const (
+	byAll   by = iota // every worker may touch all of it
+	byFirst           // worker 0 alone
+	byUnit            // each worker touches the units that it owns
+)
+
+// owner says who touches which bytes of a value. For byUnit, byte b, counted from the
+// value's first, belongs to unit (b mod period) / width, and worker p of n touches only
+// units [U*p/n, U*(p+1)/n) with U = ceil(period/width), as tile.Range deals them out.
+type owner struct {
+	by            by
+	backend       string // whose workers own units
+	period, width ir.Dim // bytes
+}
+
+// same claims: no worker touches, by a, what another one touches by b, when the values
+// begin at the same address. Both give every byte to the same unit of as many, whatever
+// the sizes are: then every number of workers gives it to the same one.
+func (a owner) same(b owner) bool {
+	if a.by == byFirst && b.by == byFirst {
+		return true
+	}
+	return a.by == byUnit && b.by == byUnit && a.backend == b.backend && a.period.Equal(b.period) && a.width.Equal(b.width)
+}
+
+// readOwner returns who reads operand i of a node; ok is false if nobody does.
+func readOwner(n *ir.Node, i int) (o owner, ok bool) {
+	switch n.Part.Mode {
+	case ir.PartOne, ir.PartNone:
+		return owner{by: byFirst}, true
+	case ir.PartEach:
+		return owner{}, true
+	}
+	ax, p := chosen(n), n.Part
+	if ax == nil || i >= len(ax.Reads) || ax.Reads[i].Kind == ir.ReadAll {
+		return owner{}, true
+	}
+	r := ax.Reads[i]
+	if r.Kind == ir.ReadNone {
+		return owner{}, false
+	}
+	// Units keep their borders and their number if the granule is whole on the operand's
+	// axis and all of that is dealt out.
+	t := n.Args[i].Type
+	if r.Den < 1 || p.Granule*r.Num%r.Den != 0 || !scaled(p.N, r.Num).Equal(scaled(t.Shape[r.Axis], r.Den)) {
+		return owner{}, true
+	}
+	return unitsOf(n.Backend, t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den), true
+}
+
+// writeOwner returns who writes result i of a node.
+func writeOwner(n *ir.Node, i int) owner {
+	switch {
+	case n.Part.Mode == ir.PartOne, n.Part.Mode == ir.PartNone:
+		return owner{by: byFirst}
+	case n.Part.Mode == ir.PartSplit && i == 0:
+		r := n.Result()
+		return unitsOf(n.Backend, r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
+	}
+	return owner{}
+}
+
+// unitsOf returns the owner of a value of type t, which begins offset elements behind the
+// bytes that it belongs to, if units are so many indices of an axis.
+//
+// With stride s and extent e of the axis, element i lies in the unit (i mod s*e)/s/granule
+// if every other axis either jumps over whole multiples of s*e or stays within one s.
+func unitsOf(backend string, t ir.Type, offset ir.Dim, axis int, granule int64) owner {
+	if t.Layout != dtype.Plain {
+		return panelsOf(backend, t, offset, axis, granule)
+	}
+	strides := t.StrideDims()
+	step := strides[axis]
+	period := mul(t.Shape[axis], step)
+	inner := rest(offset, period)
+	for i, s := range strides {
+		if i == axis || t.Shape[i].Is(1) || multiple(s, period) {
+			continue
+		}
+		inner = inner.Add(mul(t.Shape[i].Sub(ir.Const(1)), s))
+	}
+	if lo, _ := step.Sub(inner).Bounds(); lo < 1 {
+		return owner{}
+	}
+	return inBytes(t.DType, owner{byUnit, backend, period, mul(step, ir.Const(granule))})
+}
+
+// inBytes turns numbers of elements into bytes; units that cut blocks have no owner.
+func inBytes(d dtype.DType, o owner) owner {
+	elems, bytes := int64(d.BlockElems()), ir.Const(int64(d.BlockBytes()))
+	if !o.period.DivisibleBy(elems) || !o.width.DivisibleBy(elems) {
+		return owner{}
+	}
+	o.period = mul(o.period.FloorDiv(ir.Const(elems)), bytes)
+	o.width = mul(o.width.FloorDiv(ir.Const(elems)), bytes)
+	return o
+}
+
+// panelsOf is unitsOf for a packed matrix, whose panels of rows follow each other.
+func panelsOf(backend string, t ir.Type, offset ir.Dim, axis int, granule int64) owner {
+	if axis != 0 || granule%dtype.PanelRows != 0 || !offset.Is(0) {
+		return owner{}
+	}
+	panel := t
+	panel.Shape = []ir.Dim{ir.Const(dtype.PanelRows), t.Shape[1]}
+	return owner{byUnit, backend, t.Bytes(), mul(panel.Bytes(), ir.Const(granule/dtype.PanelRows))}
+}
+
+// rest returns offset mod period, or what is known to be congruent to it.
+func rest(offset, period ir.Dim) ir.Dim {
+	if offset.Is(0) || multiple(offset, period) {
+		return ir.Dim{}
+	}
+	p, isConst := period.IsConst()
+	_, scale, c, linear := offset.Linear()
+	if !isConst || p < 1 || !linear || scale%p != 0 {
+		return offset
+	}
+	return ir.Const((c%p + p) % p)
+}
+
+// multiple reports whether d is a multiple of m for all sizes, as far as arithmetic shows.
+func multiple(d, m ir.Dim) bool {
+	if c, ok := m.IsConst(); ok {
+		return c > 0 && d.DivisibleBy(c)
+	}
+	most := m.Upper()
+	return most > 0 && scaled(m, d.Upper()/most).Equal(d)
+}
+
+// scaled returns d times n.
+func scaled(d ir.Dim, n int64) ir.Dim {
+	if n == 1 {
+		return d
+	}
+	return mul(d, ir.Const(n))
+}
+
+// mul is Dim.Mul, quicker for the constants that most extents are.
+func mul(a, b ir.Dim) ir.Dim {
+	x, okA := a.IsConst()
+	y, okB := b.IsConst()
+	switch {
+	case okA && okB:
+		return ir.Const(x * y)
+	case okA && x == 1:
+		return b
+	case okB && y == 1:
+		return a
+	}
+	return a.Mul(b)
+}
+
+// viewOffset returns how many elements behind its root a value begins.
+func viewOffset(v *ir.Value) ir.Dim {
+	var sum ir.Dim
+	for s := v.Source(); s != nil; v, s = s, s.Source() {
+		if a, ok := v.Def.Attr.(*ir.SliceAttr); ok {
+			sum = sum.Add(mul(a.Start, s.Type.StrideDims()[a.Axis]))
+		}
+	}
+	return sum
+}

@@ -1,0 +1,78 @@
+package check
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// partition claims: every node with work is computed by someone, all of it, in pieces that
+// its kernel can compute; and what each worker computes for itself has no effect that
+// others could see.
+func (c *checker) partition(n *ir.Node) {
+	if !works(n) || n.Op == ir.OpRepeat {
+		return
+	}
+	if n.Op == ir.OpCall {
+		c.fail(RulePartition, n, "calls cannot be proved")
+		return
+	}
+	d := c.targets.Get(n.Backend)
+	switch mode := n.Part.Mode; {
+	case d == nil: // reach says so
+	case !d.Workers && mode != ir.PartNone && mode != ir.PartOne:
+		c.fail(RulePartition, n, "%s has no workers, and the node is divided by %v", d.Name, mode)
+	case d.Workers && mode == ir.PartNone:
+		c.fail(RulePartition, n, "no worker computes it")
+	case mode == ir.PartSplit:
+		c.division(n)
+	case mode == ir.PartEach && (!n.Is(ir.Pure) || n.Is(ir.Alias)):
+		c.fail(RulePartition, n, "every worker computes it, and it is not pure")
+	}
+}
+
+func (c *checker) division(n *ir.Node) {
+	p := n.Part
+	ax := chosen(n)
+	switch {
+	case ax == nil:
+		c.fail(RulePartition, n, "%v cannot be divided along axis %d", n.Op, p.Axis)
+	case len(n.Results) != 1:
+		c.fail(RulePartition, n, "it is divided and has %d results", len(n.Results))
+	case !p.N.Equal(n.Result().Type.Shape[p.Axis]):
+		c.fail(RulePartition, n, "%v elements are divided, axis %d has %v", p.N, p.Axis, n.Result().Type.Shape[p.Axis])
+	case p.Granule < 1 || p.Granule%ax.Granule != 0:
+		c.fail(RulePartition, n, "the granule %d is no multiple of the kernel's %d", p.Granule, ax.Granule)
+	}
+}
+
+// chosen returns how the op describes the division that the node's partition names; nil
+// where it has none, or two that differ.
+func chosen(n *ir.Node) *ir.Axis {
+	info := n.Op.Info()
+	if n.Part.Mode != ir.PartSplit || info.Axes == nil || len(n.Results) == 0 {
+		return nil
+	}
+	var found *ir.Axis
+	for _, ax := range info.Axes(n) {
+		if ax.Axis != n.Part.Axis {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &ax
+	}
+	return found
+}
+
+// epochs claims: epochs count up from 0 in the order of the nodes with work, so that a
+// barrier between two epochs is one barrier.
+func (c *checker) epochs(f *ir.Func) {
+	last := 0
+	for _, n := range f.Nodes {
+		if !works(n) {
+			continue
+		}
+		if n.Epoch < last || n.Epoch >= max(f.Epochs, 1) {
+			c.fail(RulePartition, n, "epoch %d follows epoch %d, of %d", n.Epoch, last, f.Epochs)
+		}
+		last = max(last, n.Epoch)
+	}
+}

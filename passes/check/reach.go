@@ -1,0 +1,44 @@
+package check
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// reach claims: every node with work runs on a target that exists, that can address all it
+// reads and writes, and that has a kernel for operands just as they are. A copy reads from
+// any space that some target addresses: it is what moves bytes between them.
+func (c *checker) reach(n *ir.Node) {
+	if !works(n) || n.Op == ir.OpRepeat {
+		return
+	}
+	d := c.targets.Get(n.Backend)
+	if d == nil {
+		c.fail(RuleReach, n, "there is no target %q: there are %s", n.Backend, c.targets.Names())
+		return
+	}
+	for _, a := range n.Args {
+		if a != nil && n.Op != ir.OpCopy && !d.Addresses(spaceName(a.Type)) {
+			c.fail(RuleReach, n, "%s cannot address %s, where its operand %v lies: a copy is missing", d.Name, spaceName(a.Type), a)
+		}
+	}
+	for _, r := range n.Results {
+		if !d.Addresses(spaceName(r.Type)) {
+			c.fail(RuleReach, n, "%s cannot address %s, where its result %v lies", d.Name, spaceName(r.Type), r)
+		}
+	}
+	if !d.Reads(n) {
+		c.fail(RuleReach, n, "%s has no kernel for %v that reads these operands as they are", d.Name, n.Op)
+	}
+	c.reachScratch(n, d.Workers)
+}
+
+// reachScratch claims: only workers, who have scratch of their own, read what each of them
+// has computed for itself.
+func (c *checker) reachScratch(n *ir.Node, workers bool) {
+	for _, a := range n.Args {
+		if a == nil || workers {
+			continue
+		}
+		if def := a.Root().Def; def != nil && def.Part.Mode == ir.PartEach {
+			c.fail(RuleReach, n, "%s reads %v, which every worker has for itself", n.Backend, a)
+		}
+	}
+}
