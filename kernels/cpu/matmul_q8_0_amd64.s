@@ -2592,86 +2592,165 @@ noResidual32:
 	RET
 
 // func tileQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileQ8AVX2r1p1(SB), NOSPLIT, $0-72
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   blocks+48(FP), DX
 	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
 	TESTQ  DX, DX
 	JZ     done34
 
 loop33:
-	VMOVDQU      (AX), Y1
-	VPXOR        flip<>+0(SB), Y1, Y1
-	VPABSB       Y1, Y2
-	VPBROADCASTD (CX), Y3
-	VPSIGNB      Y1, Y3, Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y3
-	VMOVDQA      Y3, Y1
-	VMOVDQU      64(AX), Y2
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	PREFETCHT0   8512(AX)
+	PREFETCHT0   8576(AX)
+	PREFETCHT0   8640(AX)
+	PREFETCHT0   8704(AX)
+	VMOVDQU      (AX), Y2
 	VPXOR        flip<>+0(SB), Y2, Y2
 	VPABSB       Y2, Y3
-	VPBROADCASTD 4(CX), Y4
+	VPBROADCASTD (CX), Y4
 	VPSIGNB      Y2, Y4, Y4
 	VPMADDUBSW   Y4, Y3, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      128(AX), Y2
+	VMOVDQA      Y4, Y2
+	VMOVDQU      64(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 4(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      128(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 8(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      192(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 12(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      256(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      320(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      384(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      448(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VCVTPH2PS    512(AX), Y3
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS 32(CX), Y4
+	VMULPS       Y3, Y4, Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VMOVDQU      32(AX), Y2
 	VPXOR        flip<>+0(SB), Y2, Y2
 	VPABSB       Y2, Y3
-	VPBROADCASTD 8(CX), Y4
+	VPBROADCASTD (CX), Y4
 	VPSIGNB      Y2, Y4, Y4
 	VPMADDUBSW   Y4, Y3, Y4
 	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      192(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 12(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      256(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      320(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      384(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      448(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VCVTPH2PS    512(AX), Y2
-	VCVTDQ2PS    Y1, Y1
-	VBROADCASTSS 32(CX), Y3
-	VMULPS       Y2, Y3, Y3
-	VFMADD231PS  Y3, Y1, Y0
+	VMOVDQA      Y4, Y2
+	VMOVDQU      96(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 4(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      160(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 8(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      224(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 12(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      288(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 16(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      352(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 20(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      416(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 24(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      480(AX), Y3
+	VPXOR        flip<>+0(SB), Y3, Y3
+	VPABSB       Y3, Y4
+	VPBROADCASTD 28(CX), Y5
+	VPSIGNB      Y3, Y5, Y5
+	VPMADDUBSW   Y5, Y4, Y5
+	VPMADDWD     ones16<>+0(SB), Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VCVTPH2PS    528(AX), Y3
+	VCVTDQ2PS    Y2, Y2
+	VBROADCASTSS 32(CX), Y4
+	VMULPS       Y3, Y4, Y4
+	VFMADD231PS  Y4, Y2, Y1
 	ADDQ         $+544, AX
 	ADDQ         $+40, CX
 	DECQ         DX
@@ -2681,112 +2760,29 @@ done34:
 	MOVQ       cols+64(FP), AX
 	LEAQ       lanes<>+64(SB), CX
 	NEGQ       AX
-	VMOVUPS    (CX)(AX*4), Y1
+	VMOVUPS    (CX)(AX*4), Y2
 	MOVQ       dst+0(FP), AX
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
 	JZ         noResidual35
-	VMASKMOVPS (CX), Y1, Y2
-	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS (CX), Y2, Y3
+	VADDPS     Y3, Y0, Y0
 
 noResidual35:
-	VMASKMOVPS Y0, Y1, (AX)
-	MOVQ       w+16(FP), AX
-	MOVQ       x+8(FP), CX
-	MOVQ       blocks+48(FP), DX
-	VXORPS     Y0, Y0, Y0
-	TESTQ      DX, DX
-	JZ         done37
-
-loop36:
-	VMOVDQU      32(AX), Y1
-	VPXOR        flip<>+0(SB), Y1, Y1
-	VPABSB       Y1, Y2
-	VPBROADCASTD (CX), Y3
-	VPSIGNB      Y1, Y3, Y3
-	VPMADDUBSW   Y3, Y2, Y3
-	VPMADDWD     ones16<>+0(SB), Y3, Y3
-	VMOVDQA      Y3, Y1
-	VMOVDQU      96(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 4(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      160(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 8(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      224(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 12(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      288(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 16(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      352(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 20(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      416(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 24(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VMOVDQU      480(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD 28(CX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VCVTPH2PS    528(AX), Y2
-	VCVTDQ2PS    Y1, Y1
-	VBROADCASTSS 32(CX), Y3
-	VMULPS       Y2, Y3, Y3
-	VFMADD231PS  Y3, Y1, Y0
-	ADDQ         $+544, AX
-	ADDQ         $+40, CX
-	DECQ         DX
-	JNZ          loop36
-
-done37:
+	VMASKMOVPS Y0, Y2, (AX)
 	MOVQ       cols+64(FP), AX
 	LEAQ       lanes<>+96(SB), CX
 	NEGQ       AX
-	VMOVUPS    (CX)(AX*4), Y1
+	VMOVUPS    (CX)(AX*4), Y0
 	MOVQ       dst+0(FP), AX
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual38
-	VMASKMOVPS 32(CX), Y1, Y2
-	VADDPS     Y2, Y0, Y0
+	JZ         noResidual36
+	VMASKMOVPS 32(CX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
 
-noResidual38:
-	VMASKMOVPS Y0, Y1, 32(AX)
+noResidual36:
+	VMASKMOVPS Y1, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -2805,9 +2801,9 @@ TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-72
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done40
+	JZ     done38
 
-loop39:
+loop37:
 	VMOVDQU      (CX), Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
@@ -3037,9 +3033,9 @@ loop39:
 	ADDQ         $+544, CX
 	ADDQ         $+40, BX
 	DECQ         DI
-	JNZ          loop39
+	JNZ          loop37
 
-done40:
+done38:
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+64(SB), DX
 	NEGQ         CX
@@ -3118,9 +3114,9 @@ done40:
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	TESTQ        DI, DI
-	JZ           done42
+	JZ           done40
 
-loop41:
+loop39:
 	VMOVDQU      32(CX), Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
@@ -3350,9 +3346,9 @@ loop41:
 	ADDQ         $+544, CX
 	ADDQ         $+40, BX
 	DECQ         DI
-	JNZ          loop41
+	JNZ          loop39
 
-done42:
+done40:
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+96(SB), DX
 	NEGQ         CX
@@ -3424,7 +3420,7 @@ done42:
 	RET
 
 // func swigluQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·swigluQ8AVX2r1(SB), NOSPLIT, $0-72
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), AX
@@ -3434,380 +3430,383 @@ TEXT ·swigluQ8AVX2r1(SB), NOSPLIT, $0-72
 	MOVQ   blocks+48(FP), BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
 	TESTQ  BX, BX
-	JZ     done44
+	JZ     done42
 
-loop43:
-	VMOVDQU      (AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD (DX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VMOVDQA      Y4, Y2
-	VMOVDQU      64(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 4(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      128(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 8(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      192(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 12(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      256(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 16(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      320(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 20(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      384(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 24(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      448(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VCVTPH2PS    512(AX), Y3
-	VCVTDQ2PS    Y2, Y2
-	VBROADCASTSS 32(DX), Y4
-	VMULPS       Y3, Y4, Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VMOVDQU      (AX)(CX*1), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD (DX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VMOVDQA      Y4, Y2
-	VMOVDQU      64(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 4(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      128(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 8(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      192(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 12(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      256(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 16(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      320(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 20(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      384(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 24(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      448(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VCVTPH2PS    512(AX)(CX*1), Y3
-	VCVTDQ2PS    Y2, Y2
-	VBROADCASTSS 32(DX), Y4
-	VMULPS       Y3, Y4, Y4
-	VFMADD231PS  Y4, Y2, Y1
+loop41:
+	PREFETCHT0   8192(AX)
+	PREFETCHT0   8256(AX)
+	PREFETCHT0   8320(AX)
+	PREFETCHT0   8384(AX)
+	PREFETCHT0   8448(AX)
+	PREFETCHT0   8512(AX)
+	PREFETCHT0   8576(AX)
+	PREFETCHT0   8640(AX)
+	PREFETCHT0   8704(AX)
+	VMOVDQU      (AX), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      64(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      128(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      192(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      256(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      320(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      384(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      448(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    512(AX), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(DX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VMOVDQU      32(AX), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      96(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      160(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      224(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      288(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      352(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      416(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      480(AX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    528(AX), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(DX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y2
+	PREFETCHT0   8192(AX)(CX*1)
+	PREFETCHT0   8256(AX)(CX*1)
+	PREFETCHT0   8320(AX)(CX*1)
+	PREFETCHT0   8384(AX)(CX*1)
+	PREFETCHT0   8448(AX)(CX*1)
+	PREFETCHT0   8512(AX)(CX*1)
+	PREFETCHT0   8576(AX)(CX*1)
+	PREFETCHT0   8640(AX)(CX*1)
+	PREFETCHT0   8704(AX)(CX*1)
+	VMOVDQU      (AX)(CX*1), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      64(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      128(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      192(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      256(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      320(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      384(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      448(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    512(AX)(CX*1), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(DX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VMOVDQU      32(AX)(CX*1), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (DX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      96(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      160(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      224(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      288(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      352(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      416(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      480(AX)(CX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(DX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    528(AX)(CX*1), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(DX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y3
 	ADDQ         $+544, AX
 	ADDQ         $+40, DX
 	DECQ         BX
-	JNZ          loop43
+	JNZ          loop41
 
-done44:
+done42:
 	MOVQ         cols+64(FP), AX
 	LEAQ         lanes<>+64(SB), CX
 	NEGQ         AX
-	VMOVUPS      (CX)(AX*4), Y2
+	VMOVUPS      (CX)(AX*4), Y4
 	MOVQ         dst+0(FP), AX
-	VXORPS       sign<>+0(SB), Y0, Y3
-	VMOVUPS      expMost<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      expLeast<>+0(SB), Y5
-	VMAXPS       Y3, Y5, Y3
-	VMULPS       log2e<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y4, Y3
-	VMOVUPS      expC7<>+0(SB), Y5
-	VFMADD213PS  expC6<>+0(SB), Y3, Y5
-	VFMADD213PS  expC5<>+0(SB), Y3, Y5
-	VFMADD213PS  expC4<>+0(SB), Y3, Y5
-	VFMADD213PS  expC3<>+0(SB), Y3, Y5
-	VFMADD213PS  expC2<>+0(SB), Y3, Y5
-	VFMADD213PS  expC1<>+0(SB), Y3, Y5
-	VFMADD213PS  expC0<>+0(SB), Y3, Y5
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y3
-	VPSUBD       Y3, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y5, Y5
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       one<>+0(SB), Y4, Y4
-	VMULPS       Y4, Y5, Y5
-	VMOVAPS      Y5, Y3
-	VADDPS       one<>+0(SB), Y3, Y3
-	VDIVPS       Y3, Y0, Y0
+	VXORPS       sign<>+0(SB), Y0, Y5
+	VMOVUPS      expMost<>+0(SB), Y7
+	VMINPS       Y5, Y7, Y5
+	VMOVUPS      expLeast<>+0(SB), Y7
+	VMAXPS       Y5, Y7, Y5
+	VMULPS       log2e<>+0(SB), Y5, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS ln2High<>+0(SB), Y6, Y5
+	VFNMADD231PS ln2Low<>+0(SB), Y6, Y5
+	VMOVUPS      expC7<>+0(SB), Y7
+	VFMADD213PS  expC6<>+0(SB), Y5, Y7
+	VFMADD213PS  expC5<>+0(SB), Y5, Y7
+	VFMADD213PS  expC4<>+0(SB), Y5, Y7
+	VFMADD213PS  expC3<>+0(SB), Y5, Y7
+	VFMADD213PS  expC2<>+0(SB), Y5, Y7
+	VFMADD213PS  expC1<>+0(SB), Y5, Y7
+	VFMADD213PS  expC0<>+0(SB), Y5, Y7
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y5
+	VPSUBD       Y5, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       one<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y7, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       one<>+0(SB), Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VMOVAPS      Y7, Y5
+	VADDPS       one<>+0(SB), Y5, Y5
+	VDIVPS       Y5, Y0, Y0
 	VMULPS       Y1, Y0, Y0
-	VMASKMOVPS   Y0, Y2, (AX)
-	MOVQ         w+16(FP), AX
-	MOVQ         up+24(FP), CX
-	SUBQ         AX, CX
-	MOVQ         x+8(FP), DX
-	MOVQ         blocks+48(FP), BX
-	VXORPS       Y0, Y0, Y0
-	VXORPS       Y1, Y1, Y1
-	TESTQ        BX, BX
-	JZ           done46
-
-loop45:
-	VMOVDQU      32(AX), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD (DX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VMOVDQA      Y4, Y2
-	VMOVDQU      96(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 4(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      160(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 8(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      224(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 12(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      288(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 16(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      352(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 20(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      416(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 24(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      480(AX), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VCVTPH2PS    528(AX), Y3
-	VCVTDQ2PS    Y2, Y2
-	VBROADCASTSS 32(DX), Y4
-	VMULPS       Y3, Y4, Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VMOVDQU      32(AX)(CX*1), Y2
-	VPXOR        flip<>+0(SB), Y2, Y2
-	VPABSB       Y2, Y3
-	VPBROADCASTD (DX), Y4
-	VPSIGNB      Y2, Y4, Y4
-	VPMADDUBSW   Y4, Y3, Y4
-	VPMADDWD     ones16<>+0(SB), Y4, Y4
-	VMOVDQA      Y4, Y2
-	VMOVDQU      96(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 4(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      160(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 8(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      224(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 12(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      288(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 16(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      352(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 20(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      416(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 24(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VMOVDQU      480(AX)(CX*1), Y3
-	VPXOR        flip<>+0(SB), Y3, Y3
-	VPABSB       Y3, Y4
-	VPBROADCASTD 28(DX), Y5
-	VPSIGNB      Y3, Y5, Y5
-	VPMADDUBSW   Y5, Y4, Y5
-	VPMADDWD     ones16<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VCVTPH2PS    528(AX)(CX*1), Y3
-	VCVTDQ2PS    Y2, Y2
-	VBROADCASTSS 32(DX), Y4
-	VMULPS       Y3, Y4, Y4
-	VFMADD231PS  Y4, Y2, Y1
-	ADDQ         $+544, AX
-	ADDQ         $+40, DX
-	DECQ         BX
-	JNZ          loop45
-
-done46:
+	VMASKMOVPS   Y0, Y4, (AX)
 	MOVQ         cols+64(FP), AX
 	LEAQ         lanes<>+96(SB), CX
 	NEGQ         AX
-	VMOVUPS      (CX)(AX*4), Y2
+	VMOVUPS      (CX)(AX*4), Y0
 	MOVQ         dst+0(FP), AX
-	VXORPS       sign<>+0(SB), Y0, Y3
+	VXORPS       sign<>+0(SB), Y2, Y1
 	VMOVUPS      expMost<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
+	VMINPS       Y1, Y5, Y1
 	VMOVUPS      expLeast<>+0(SB), Y5
-	VMAXPS       Y3, Y5, Y3
-	VMULPS       log2e<>+0(SB), Y3, Y4
+	VMAXPS       Y1, Y5, Y1
+	VMULPS       log2e<>+0(SB), Y1, Y4
 	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y4, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y1
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y1
 	VMOVUPS      expC7<>+0(SB), Y5
-	VFMADD213PS  expC6<>+0(SB), Y3, Y5
-	VFMADD213PS  expC5<>+0(SB), Y3, Y5
-	VFMADD213PS  expC4<>+0(SB), Y3, Y5
-	VFMADD213PS  expC3<>+0(SB), Y3, Y5
-	VFMADD213PS  expC2<>+0(SB), Y3, Y5
-	VFMADD213PS  expC1<>+0(SB), Y3, Y5
-	VFMADD213PS  expC0<>+0(SB), Y3, Y5
+	VFMADD213PS  expC6<>+0(SB), Y1, Y5
+	VFMADD213PS  expC5<>+0(SB), Y1, Y5
+	VFMADD213PS  expC4<>+0(SB), Y1, Y5
+	VFMADD213PS  expC3<>+0(SB), Y1, Y5
+	VFMADD213PS  expC2<>+0(SB), Y1, Y5
+	VFMADD213PS  expC1<>+0(SB), Y1, Y5
+	VFMADD213PS  expC0<>+0(SB), Y1, Y5
 	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y3
-	VPSUBD       Y3, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y5, Y5
+	VPSRAD       $0x01, Y4, Y1
+	VPSUBD       Y1, Y4, Y4
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y5, Y5
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       one<>+0(SB), Y4, Y4
 	VMULPS       Y4, Y5, Y5
-	VMOVAPS      Y5, Y3
-	VADDPS       one<>+0(SB), Y3, Y3
-	VDIVPS       Y3, Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VMASKMOVPS   Y0, Y2, 32(AX)
+	VMOVAPS      Y5, Y1
+	VADDPS       one<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, 32(AX)
 	VZEROUPPER
 	RET

@@ -223,3 +223,57 @@ func TestPackF32(t *testing.T) {
 	got.Check(t, "packed")
 	kt.Same(t, "packed", got, want)
 }
+
+// TestMatMulSameBits compares implementations bit for bit where sums have one order: a
+// single block of a quantized format is an exact integer, scaled and rounded once.
+func TestMatMulSameBits(t *testing.T) {
+	for _, p := range products[3:] {
+		o := newOperands(t, p.weight, 11, 40, 32, 0)
+		var want *kt.Buffer
+		kt.ForEach(t, func(t *testing.T) {
+			y := kt.NewBuffer(o.rows*o.n*4, 0)
+			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+			if want == nil {
+				want = y // of the pure-Go implementation, which comes first
+			}
+			kt.Same(t, p.weight.String(), y, want)
+		})
+	}
+}
+
+// TestMatMulSameBitsOfVectors compares AVX2 and AVX-512, which add in the same order.
+func TestMatMulSameBitsOfVectors(t *testing.T) {
+	for _, p := range products {
+		o := newOperands(t, p.weight, 11, 40, 320, 0)
+		var want *kt.Buffer
+		kt.ForEach(t, func(t *testing.T) {
+			if cpu.Active() == string(tile.Generic) {
+				t.Skip("skip: pure Go rounds products, vectors do not")
+			}
+			y := kt.NewBuffer(o.rows*o.n*4, 0)
+			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+			if want == nil {
+				want = y
+			}
+			kt.Same(t, p.weight.String(), y, want)
+		})
+	}
+}
+
+func TestMatMulAllocatesNothing(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, p := range products {
+			o := newOperands(t, p.weight, 9, 40, 64, 0)
+			y := kt.NewBuffer(o.rows*o.n*4, 0)
+			n := testing.AllocsPerRun(5, func() {
+				p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+				p.swiglu(y.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), o.n, o.k, 0, o.rows, 0, o.n)
+				cpu.AddF32(y.Pointer(), y.Pointer(), y.Pointer(), o.n, 0, 4, 3, 20)
+				cpu.SoftmaxF32(y.Pointer(), y.Pointer(), o.n, 0, o.rows)
+			})
+			if n != 0 {
+				t.Errorf("%v: %v allocations", p.weight, n)
+			}
+		}
+	})
+}

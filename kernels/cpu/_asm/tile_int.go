@@ -70,9 +70,7 @@ func (g *generator) vnniTile(t *tile) {
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	for p := range t.panels {
-		if t.rows == 1 {
-			g.prefetch(t, w, p)
-		}
+		g.prefetch(t, w, p)
 		weights := g.unpack(t, w, p, nibbles)
 		scale := g.vec()
 		g.VCVTPH2PS(w.at(p, t.groups()*64), scale)
@@ -86,8 +84,11 @@ func (g *generator) vnniTile(t *tile) {
 	g.finish(t, s)
 }
 
-// prefetch asks for weights ahead of use, one request a cache line.
+// prefetch asks for weights ahead of use, one request a cache line, if one row uses them.
 func (g *generator) prefetch(t *tile, w rows, p int) {
+	if t.rows > 1 {
+		return
+	}
 	for at := 0; at < t.blockBytes(); at += 64 {
 		g.PREFETCHT0(w.at(p, ahead+at))
 	}
@@ -147,48 +148,63 @@ func (g *generator) vnniRows(t *tile, s sums, p int, x rows, weights []reg.VecVi
 	}
 }
 
-// avx2Tile does the same with 16-bit products. A panel is two vectors of 8 rows; each is
-// taken along k by itself, as 16 registers do not hold the sums of both.
+// avx2Tile does the same with 16-bit products. A panel is two vectors of 8 rows. With
+// several rows of x each is taken along k by itself, as 16 registers do not hold the sums
+// of both; a single row takes both at once, so that it reads memory in order.
 func (g *generator) avx2Tile(t *tile) {
 	g.begin(t)
-	s := make(sums, t.rows)
-	for r := range s {
-		for range t.panels {
-			s[r] = append(s[r], nil)
-		}
-	}
 	stride := g.arg("dstStride")
-	for half := range 2 {
-		g.avx2Half(t, half, stride)
+	if t.rows == 1 {
+		g.avx2Halves(t, []int{0, 1}, stride)
+	} else {
+		g.avx2Halves(t, []int{0}, stride)
+		g.avx2Halves(t, []int{1}, stride)
 	}
 	g.ret()
 }
 
-// avx2Half computes and writes columns 8*half to 8*half+7.
-func (g *generator) avx2Half(t *tile, half int, stride reg.GPVirtual) {
+// avx2Halves computes and writes columns 8*half to 8*half+7 for some halves.
+func (g *generator) avx2Halves(t *tile, halves []int, stride reg.GPVirtual) {
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
-	s := make([][]reg.VecVirtual, t.rows)
-	for r := range s {
-		s[r] = g.vecs(t.panels)
-		g.zero(s[r]...)
+	s := make([]sums, len(halves)) // of each half: [row][panel][0]
+	for i := range s {
+		s[i] = g.newHalfSums(t)
 	}
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	for p := range t.panels {
-		g.avx2Block(t, s, p, half, w, x)
+		g.prefetch(t, w, p)
+		for i, half := range halves {
+			g.avx2Block(t, s[i], p, half, w, x)
+		}
 	}
 	g.advance(w, t.blockBytes())
 	g.advance(x, q8aBytes)
 	g.DECQ(blocks)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
-	g.avx2Store(t, s, half, stride)
+	for i, half := range halves {
+		g.avx2Store(t, s[i], half, stride)
+	}
+}
+
+// newHalfSums returns cleared accumulators for half a panel.
+func (g *generator) newHalfSums(t *tile) sums {
+	s := make(sums, t.rows)
+	for r := range s {
+		for range t.panels {
+			v := g.vecs(1)
+			g.zero(v...)
+			s[r] = append(s[r], v)
+		}
+	}
+	return s
 }
 
 // avx2Block adds the products of one block of one panel.
-func (g *generator) avx2Block(t *tile, s [][]reg.VecVirtual, p, half int, w, x rows) {
+func (g *generator) avx2Block(t *tile, s sums, p, half int, w, x rows) {
 	acc := g.vecs(t.rows)
 	for j := range t.groups() {
 		if t.format == formatQ4 {
@@ -207,7 +223,7 @@ func (g *generator) avx2Block(t *tile, s [][]reg.VecVirtual, p, half int, w, x r
 		g.VCVTDQ2PS(acc[r], acc[r])
 		g.VBROADCASTSS(x.at(r, q8aScale), product)
 		g.VMULPS(scale, product, product)
-		g.VFMADD231PS(product, acc[r], s[r][p])
+		g.VFMADD231PS(product, acc[r], s[r][p][0])
 	}
 }
 
@@ -266,13 +282,13 @@ func (g *generator) avx2Bytes(t *tile, acc []reg.VecVirtual, p, half, j int, w, 
 }
 
 // avx2Store writes one half of the panel.
-func (g *generator) avx2Store(t *tile, s [][]reg.VecVirtual, half int, stride reg.GPVirtual) {
+func (g *generator) avx2Store(t *tile, s sums, half int, stride reg.GPVirtual) {
 	last := g.firstLanesFrom(g.arg("cols"), 8*half)
 	dst := g.newRows(g.arg("dst"), stride, t.rows)
 	if t.swiglu {
 		for r := range s {
-			g.silu(s[r][0])
-			g.VMULPS(s[r][1], s[r][0], s[r][0])
+			g.silu(s[r][0][0])
+			g.VMULPS(s[r][1][0], s[r][0][0], s[r][0][0])
 		}
 	} else {
 		res, none := g.arg("res"), g.label("noResidual")
@@ -282,11 +298,11 @@ func (g *generator) avx2Store(t *tile, s [][]reg.VecVirtual, half int, stride re
 		for r := range s {
 			old := g.vec()
 			g.load(at.at(r, 32*half), &last, old)
-			g.VADDPS(old, s[r][0], s[r][0])
+			g.VADDPS(old, s[r][0][0], s[r][0][0])
 		}
 		g.Label(none)
 	}
 	for r := range s {
-		g.store(s[r][0], &last, dst.at(r, 32*half))
+		g.store(s[r][0][0], &last, dst.at(r, 32*half))
 	}
 }

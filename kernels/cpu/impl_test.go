@@ -1,0 +1,76 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+var formatOf = map[dtype.DType]format{
+	dtype.F32: formatF32, dtype.F16: formatF16, dtype.BF16: formatBF16, dtype.Q8_0: formatQ8, dtype.Q4_0: formatQ4,
+}
+
+// TestTilesAreThoseOfTable checks that each implementation has exactly the tiles that the
+// table tells the compiler about.
+func TestTilesAreThoseOfTable(t *testing.T) {
+	for i := range implementations {
+		im := &implementations[i]
+		for weight, f := range formatOf {
+			want := entry(t, weight, im.name)
+			const many = 1 << 10
+			wide, single := im.matmul[f].pick(many, many), im.matmul[f].pick(1, many)
+			got := tile.Tile{M0: wide.tiles[0].rows, N0: wide.panels * panelRows, V0: single.panels * panelRows, K0: formatShape[f].blockLen}
+			if got.M0 != want.M0 || got.N0 != want.N0 || got.V0 != want.V0 || got.K0 != want.K0 {
+				t.Errorf("%v on %s: tiles %+v, the table says %+v", weight, im.name, got, want)
+			}
+		}
+	}
+}
+
+// entry returns the table's last entry for weight whose feature im includes.
+func entry(t *testing.T, weight dtype.DType, im tile.Feature) tile.Tile {
+	t.Helper()
+	rank := map[tile.Feature]int{tile.Generic: 0, tile.AVX2: 1, tile.AVX512: 2, tile.AVX512VNNI: 3}
+	var found tile.Tile
+	for _, e := range tile.Table {
+		if e.Weight == weight && rank[e.Feature] <= rank[im] {
+			found = e
+		}
+	}
+	return found
+}
+
+// TestTileSetsAreComplete checks that any rows and panels find a tile, largest first.
+func TestTileSetsAreComplete(t *testing.T) {
+	for i := range implementations {
+		im := &implementations[i]
+		for f := range numFormats {
+			checkTileSet(t, im.matmul[f])
+			checkTileSet(t, im.swiglu[f])
+			if len(im.swiglu[f]) != 1 || im.swiglu[f][0].panels != 1 {
+				t.Errorf("%s: tiles with two weights have more than one panel", im.name)
+			}
+		}
+	}
+}
+
+func checkTileSet(t *testing.T, s tileSet) {
+	t.Helper()
+	last := s[len(s)-1]
+	if last.panels != 1 || last.maxRows != 0 {
+		t.Errorf("the last group has %d panels and takes at most %d rows", last.panels, last.maxRows)
+	}
+	for _, g := range s {
+		rows := 1 << 10
+		for _, tl := range g.tiles {
+			if tl.rows >= rows {
+				t.Errorf("a tile of %d rows follows one of %d", tl.rows, rows)
+			}
+			rows = tl.rows
+		}
+		if rows != 1 {
+			t.Errorf("a group of %d panels has no tile of one row", g.panels)
+		}
+	}
+}
