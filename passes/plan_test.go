@@ -217,3 +217,26 @@ func TestBudget(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// BenchmarkBack runs the passes from roll to plan on a model of 32 layers.
+func BenchmarkBack(b *testing.B) {
+	l := smallLlama
+	l.layers = 32
+	m, err := ir.Parse("test.ggir", []byte(l.text()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := target.Parse("targets", cpuTarget)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, passes := range [][]string{{"roll"}, {"roll", "order", "partition", "plan"}, {"order", "partition", "plan"}} {
+		b.Run(strings.Join(passes, ","), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Run(b.Context(), m.Clone(), RunOptions{Targets: list, Passes: passes}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -83,32 +83,54 @@ type sequence struct {
 	index []int // in nodes, by node id; -1 for leaves
 	key   []int
 	uses  [][]*ir.Node // by value id
-	first map[string]*ir.Value
+
+	leaves map[*ir.Value]*ir.Value // the first leaf that names the same bytes
+	reads  map[*ir.Value][]int     // by such a first leaf: which nodes read it
 }
 
 func newSequence(f *ir.Func) *sequence {
-	s := &sequence{f: f, index: make([]int, f.NumNodes()), uses: ir.Uses(f), first: make(map[string]*ir.Value)}
+	s := &sequence{
+		f:      f,
+		index:  make([]int, f.NumNodes()),
+		uses:   ir.Uses(f),
+		leaves: make(map[*ir.Value]*ir.Value),
+		reads:  make(map[*ir.Value][]int),
+	}
+	first := make(map[string]*ir.Value)
 	keys := make(map[string]int)
 	for _, n := range f.Nodes {
-		s.index[n.ID] = -1
-		if n.Is(ir.Leaf) {
-			if name := leafKey(n.Result()); s.first[name] == nil {
-				s.first[name] = n.Result()
+		if s.index[n.ID] = -1; n.Is(ir.Leaf) {
+			v := n.Result()
+			name := leafKey(v)
+			if first[name] == nil {
+				first[name] = v
 			}
+			s.leaves[v] = first[name]
 			continue
 		}
-		s.index[n.ID] = len(s.nodes)
-		text := groupKey(n)
-		if n.Body != nil {
-			text = n.Body.Name // no two bodies are compared
-		}
-		if _, known := keys[text]; !known {
-			keys[text] = len(keys)
-		}
-		s.nodes = append(s.nodes, n)
-		s.key = append(s.key, keys[text])
+		s.add(n, keys)
 	}
 	return s
+}
+
+// add appends a node. Keys has the numbers of the texts so far.
+func (s *sequence) add(n *ir.Node, keys map[string]int) {
+	text := groupKey(n)
+	if n.Body != nil {
+		text = n.Body.Name // no two bodies are compared
+	}
+	if _, known := keys[text]; !known {
+		keys[text] = len(keys)
+	}
+	at := len(s.nodes)
+	s.index[n.ID] = at
+	s.nodes = append(s.nodes, n)
+	s.key = append(s.key, keys[text])
+	for _, a := range n.Args {
+		if l := s.leaf(a); l != nil {
+			s.reads[l] = append(s.reads[l], at)
+		}
+	}
 }
 
 // groupKey says in text what has to be equal in two nodes.
@@ -140,12 +162,7 @@ func leafKey(v *ir.Value) string {
 
 // leaf returns the first value that names the same weight, state or constant as v; nil
 // where v is no leaf.
-func (s *sequence) leaf(v *ir.Value) *ir.Value {
-	if v == nil || v.Def == nil || !v.Def.Is(ir.Leaf) {
-		return nil
-	}
-	return s.first[leafKey(v)]
-}
+func (s *sequence) leaf(v *ir.Value) *ir.Value { return s.leaves[v] }
 
 // at returns where v is defined in the sequence; -1 for parameters and leaves.
 func (s *sequence) at(v *ir.Value) int {

@@ -306,13 +306,8 @@ func (r *repetition) ownStates(entries []*ir.Value) bool {
 	period := len(r.groups[0])
 	for g, v := range entries {
 		begin := r.start + g*period
-		for _, n := range r.s.f.Nodes {
-			for _, a := range n.Args {
-				at := r.s.index[n.ID]
-				if r.s.leaf(a) == v && (at < begin || at >= begin+period) {
-					return false
-				}
-			}
+		if slices.ContainsFunc(r.s.reads[v], func(at int) bool { return at < begin || at >= begin+period }) {
+			return false
 		}
 	}
 	return true
