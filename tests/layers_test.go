@@ -21,7 +21,7 @@ var layers = []struct {
 	{".", nil, nil},
 	{"ir/dtype", nil, nil},
 	{"ir", []string{"ir/dtype"}, nil},
-	{"ir/internal/...", []string{"ir", "ir/dtype"}, []string{"golang.org/x/tools"}},
+	{"ir/gen", []string{"ir"}, nil},
 	{"ir/eval", []string{"ir", "ir/dtype"}, nil},
 	{"ir/irtest", []string{"ir", "ir/dtype", "ir/eval"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
 	{"passes/mem", nil, nil},
@@ -34,7 +34,7 @@ var layers = []struct {
 	{"passes/passtest", []string{"ir", "ir/dtype", "ir/irtest", "ir/eval", "passes", "passes/target"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
 	{"runtime/token", nil, nil},
 	{"runtime/sample", nil, nil},
-	{"runtime", []string{"ir/dtype", "kernels/cpu", "runtime/token", "runtime/sample"}, nil},
+	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample"}, nil},
 	{"frontend/gguf", []string{"ir/dtype"}, nil},
 	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype"}, nil},
@@ -44,7 +44,7 @@ var layers = []struct {
 	{"codegen/driver", []string{"codegen", "frontend/...", "ir", "ir/dtype", "passes", "passes/target"}, []string{"github.com/google/go-cmp"}},
 	{"cmd/ggmlc/demo", nil, nil},
 	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "passes/...", "runtime/..."},
-		[]string{"github.com/spf13/cobra", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
+		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
 	{"tests/...", []string{"./..."}, []string{"golang.org/x/tools", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}},
 }
 
