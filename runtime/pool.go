@@ -202,11 +202,13 @@ func (p *pool) part(w *Worker) {
 	p.fn(w, p.args)
 }
 
-// close waits for the step in progress and ends the workers.
+// close waits for the step in progress and ends the workers. It returns false when the
+// pool was closed before.
 func (p *pool) close() bool {
 	if !p.queue.close() {
 		return false
 	}
+	defer p.queue.leave() // to those who wait, one after another, to hear that it is closed
 	p.closed = true
 	for _, w := range p.workers[1:] {
 		w.start.set(w.steps+1, p.workers)
@@ -327,29 +329,34 @@ func (q *queue) leave() {
 	t.turn <- struct{}{}
 }
 
-// close refuses all further steps and waits for the one in progress; it keeps the turn.
-// It returns false when the queue was closed before.
+// close refuses all further steps and waits for the one in progress. It has the turn
+// afterwards, if it returns true; false means that the queue was closed before.
 func (q *queue) close() bool {
-	q.mu.Lock()
-	if q.closed {
-		q.mu.Unlock()
-		return false
-	}
-	q.closed = true
-	busy := q.busy
 	t := newTicket()
-	if busy {
-		t.next, q.first = q.first, t // before those who will only hear that it is closed
-		if q.last == nil {
-			q.last = t
-		}
-	}
-	q.busy = true
-	q.mu.Unlock()
-	if busy {
+	first, wait := q.shut(t)
+	if wait {
 		<-t.turn
 	}
-	return true
+	return first
+}
+
+// shut marks the queue closed and puts t in front of those who will only hear that.
+func (q *queue) shut(t *ticket) (first, wait bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false, false
+	}
+	q.closed = true
+	if !q.busy {
+		q.busy = true
+		return true, false
+	}
+	t.next, q.first = q.first, t
+	if q.last == nil {
+		q.last = t
+	}
+	return true, true
 }
 
 func (q *queue) isClosed() bool {
