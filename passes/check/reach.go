@@ -4,7 +4,8 @@ import "github.com/ggmlc/ggmlc/ir"
 
 // reach claims: every node with work runs on a target that exists, that can address all it
 // reads and writes, and that has a kernel for operands just as they are. A copy reads from
-// any space that some target addresses: it is what moves bytes between them.
+// any space that some target addresses: it is what moves bytes between them, for which
+// targets need no kernel.
 func (c *checker) reach(n *ir.Node) {
 	if !works(n) || n.Op == ir.OpRepeat {
 		return
@@ -24,10 +25,15 @@ func (c *checker) reach(n *ir.Node) {
 			c.fail(RuleReach, n, "%s cannot address %s, where its result %v lies", d.Name, spaceName(r.Type), r)
 		}
 	}
-	if !d.Reads(n) {
+	if !transfers(n) && !d.Reads(n) {
 		c.fail(RuleReach, n, "%s has no kernel for %v that reads these operands as they are", d.Name, n.Op)
 	}
 	c.reachScratch(n, d.Workers)
+}
+
+// transfers reports whether n moves bytes from one space to another.
+func transfers(n *ir.Node) bool {
+	return n.Op == ir.OpCopy && spaceName(n.Args[0].Type) != spaceName(n.Result().Type)
 }
 
 // reachScratch claims: only workers, who have scratch of their own, read what each of them
