@@ -75,6 +75,8 @@ func TestQuantizeQ8A(t *testing.T) {
 			values[128+i] *= 1e-38                    // a scale without an inverse
 		}
 		values[70] = 127 * 1e-3
+		copy(values[192:], []float32{127, 0.49999997, -0.49999997, 0.5, -0.5, 1.5, 2.5, -2.5, 126.5, 126.49999})
+		clear(values[202:224]) // a scale of 1: the edges of rounding
 		want, _ := kt.EncodeValues(t, dtype.Q8A, values)
 		x, got := kt.NewFloats(values, 4), kt.NewBuffer(len(want), 4)
 		for _, b := range kt.Boxes(kt.Rand(t), rows, n, 32) {
@@ -175,6 +177,24 @@ func softmax(x []float32) []float64 {
 		out[i] /= sum
 	}
 	return out
+}
+
+// TestSoftmaxFarFromZero has elements whose exponentials are 0 unless the row's own largest
+// element is subtracted, not that of an absent lane.
+func TestSoftmaxFarFromZero(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for n := 1; n < 40; n++ {
+			for _, v := range []float32{-1000, 1000} {
+				b := kt.NewBuffer(4*n, 0)
+				want := make([]float64, n)
+				for i := range want {
+					b.Floats()[i], want[i] = v, 1/float64(n)
+				}
+				cpu.SoftmaxF32(b.Pointer(), b.Pointer(), n, 0, 1)
+				kt.Compare(t, fmt.Sprintf("softmax of %d times %v", n, v), b.Floats(), want, kt.Tolerance{Rel: 1e-6})
+			}
+		}
+	})
 }
 
 func TestSoftmaxNaN(t *testing.T) {
