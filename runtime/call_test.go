@@ -1,0 +1,155 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Offsets in the grid's IO arena.
+const (
+	gridX   = 0x0
+	gridY   = 0x100
+	gridOut = 0x200
+	gridIO  = 0x400
+)
+
+// grid is a plain graph: out[r,c] = x[r,c] + row[y[r]] for x f32 [rows, cols], where cols,
+// being an inner symbol, strides by its bound, and y i32 [rows] selects one of 3 weights.
+func grid() *Program {
+	const maxCols = 5
+	rows, cols := Dim{Sym: 0, Scale: 1}, Dim{Sym: 1, Scale: 1}
+	weights := raw([]float32{10, 20, 30})
+	return &Program{
+		Name: "grid", PlanID: "1", IOBytes: gridIO,
+		Weights: WeightsInfo{Size: 12, Embedded: string(weights)},
+		Symbols: []Symbol{{"rows", 1, 4}, {"cols", 1, maxCols}},
+		Funcs: []Func{{
+			Name: "add",
+			Inputs: []Tensor{
+				{Name: "x", Type: dtype.F32, Dims: []Dim{rows, cols}, Offset: gridX},
+				{Name: "y", Type: dtype.I32, Dims: []Dim{rows}, Offset: gridY, Below: 3},
+			},
+			Outputs: []Tensor{{Name: "out", Type: dtype.F32, Dims: []Dim{rows, cols}, Offset: gridOut}},
+			Run: func(w *Worker, a *Args) {
+				x, y, out := (*[32]float32)(unsafe.Add(a.IO, gridX)), (*[32]int32)(unsafe.Add(a.IO, gridY)), (*[32]float32)(unsafe.Add(a.IO, gridOut))
+				lo, hi := share(a.Dims[0], w)
+				for r := lo; r < hi; r++ {
+					for c := range a.Dims[1] {
+						out[r*maxCols+c] = x[r*maxCols+c] + (*[3]float32)(a.Weights)[y[r]]
+					}
+				}
+			},
+		}},
+	}
+}
+
+func TestCall(t *testing.T) {
+	_, s := openProgram(t, grid(), Options{})
+	var out []float32
+	err := s.Call(context.Background(), 0, []any{[]float32{1, 2, 3, 4, 5, 6}, []int32{0, 2}}, []any{&out})
+	if want := []float32{11, 12, 13, 34, 35, 36}; err != nil || !slices.Equal(out, want) {
+		t.Errorf("%v, %v, want %v", out, err, want)
+	}
+}
+
+func TestCallErrors(t *testing.T) {
+	_, s := openProgram(t, grid(), Options{})
+	var out []float32
+	var wrong []int32
+	x, y := []float32{1, 2, 3, 4, 5, 6}, []int32{0, 2}
+	cases := []struct {
+		in, out []any
+		want    string
+	}{
+		{[]any{x}, []any{&out}, "takes 2 inputs and has 1 outputs, not 1 and 1"},
+		{[]any{x, x}, []any{&out}, "input y is i32, which a []float32 cannot hold"},
+		{[]any{x, y}, []any{&wrong}, "output out is f32, which a *[]int32 cannot point to"},
+		{[]any{x, y}, []any{out}, "output out is f32"},
+		{[]any{x[:5], y}, []any{&out}, "x has 5 elements"},
+		{[]any{x, []int32{0, 1, 2, 0, 1}}, []any{&out}, "y: bad input: rows = 5: the program was compiled for 1 to 4"},
+		{[]any{x, []int32{0, 3}}, []any{&out}, "y: element 1 is 3: it selects one of 3"},
+		{[]any{x, []int32{-1, 0}}, []any{&out}, "y: element 0 is -1"},
+		{[]any{[]float32{}, y}, []any{&out}, "cols = 0"},
+	}
+	for _, c := range cases {
+		if err := s.Call(context.Background(), 0, c.in, c.out); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	if _, err := s.Prefill(context.Background(), y); !errors.Is(err, ErrInput) {
+		t.Errorf("Prefill of a plain graph: %v", err)
+	}
+}
+
+func writeNPY(t *testing.T, dir, name string, a Array) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteNPY(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCallCommand(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, raw([]float32{1, 2, 3, 4, 5, 6})})
+	writeNPY(t, dir, "y.npy", Array{dtype.I64, []int{2}, raw([]int64{1, 0})})
+	status, out, errs := invoke(grid(), "call", "add", "y="+at("y.npy"), "-o", at("made/here"), "x="+at("x.npy"))
+	if status != 0 || out != "" || errs != "" {
+		t.Fatalf("status %d, %q, %q", status, out, errs)
+	}
+	f, err := os.Open(at("made/here/out.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := ReadNPY(f, 1<<20)
+	if want := raw([]float32{21, 22, 23, 14, 15, 16}); err != nil || !slices.Equal(a.Shape, []int{2, 3}) || !bytes.Equal(a.Data, want) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestCallCommandErrors(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, make([]byte, 24)})
+	writeNPY(t, dir, "flat.npy", Array{dtype.F32, []int{6}, make([]byte, 24)})
+	writeNPY(t, dir, "wide.npy", Array{dtype.F32, []int{2, 6}, make([]byte, 48)})
+	writeNPY(t, dir, "y.npy", Array{dtype.I32, []int{2}, raw([]int32{1, 0})})
+	writeNPY(t, dir, "y3.npy", Array{dtype.I32, []int{3}, make([]byte, 12)})
+	writeNPY(t, dir, "high.npy", Array{dtype.I32, []int{2}, raw([]int32{1, 9})})
+	writeNPY(t, dir, "big.npy", Array{dtype.I64, []int{2}, raw([]int64{1, 1 << 40})})
+	os.WriteFile(at("text"), []byte("1 2 3"), 0o666)
+	cases := []struct {
+		x, y   string
+		status int
+		want   string
+	}{
+		{"none", "y.npy", 1, "none: input x: no such file"},
+		{"text", "y.npy", 1, "text: input x: it is no .npy file"},
+		{"y.npy", "y.npy", 1, "it holds i32, f32 is wanted"},
+		{"x.npy", "big.npy", 1, "element 1 is 1099511627776, which an int32 cannot hold"},
+		{"flat.npy", "y.npy", 2, "x has the shape (6,), [rows, cols] is wanted"},
+		{"wide.npy", "y.npy", 2, "cols = 6: the program was compiled for 1 to 5"},
+		{"x.npy", "y3.npy", 2, "x has the shape (2, 3), [rows, cols] is wanted (rows = 3"},
+		{"x.npy", "high.npy", 2, "y: element 1 is 9: it selects one of 3"},
+	}
+	for _, c := range cases {
+		status, _, errs := invoke(grid(), "call", "add", "x="+at(c.x), "y="+at(c.y), "-o", dir)
+		if status != c.status || !strings.Contains(errs, c.want) {
+			t.Errorf("%s %s: status %d, %s, want %q", c.x, c.y, status, errs, c.want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime/sample"
+)
+
+func TestGenerate(t *testing.T) {
+	_, s := openProgram(t, hello(t), Options{})
+	text, ids := "", []int32{}
+	for tok, err := range s.Generate(context.Background(), "a", GenerateOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += tok.Text
+		ids = append(ids, tok.ID)
+		if tok.End != (tok.ID == 2) || len(tok.Logits) != toyVocab {
+			t.Errorf("%+v", tok)
+		}
+	}
+	if text != "héc" || len(ids) != 5 {
+		t.Errorf("%q, %v", text, ids)
+	}
+}
+
+// TestGenerateGoesOn stops twice, by the limit and by breaking, and goes on: the token that
+// was yielded last must be part of what follows.
+func TestGenerateGoesOn(t *testing.T) {
+	_, s := openToy(t, 2)
+	ctx := context.Background()
+	all := []int32{4, 5}
+	generate := func(prompt []int32, n int, stop int) {
+		seen := 0
+		for tok, err := range s.GenerateTokens(ctx, prompt, GenerateOptions{MaxTokens: n, IgnoreEOG: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := sample.New(sample.Options{}, toyVocab)
+			if id, _ := want.Next(toyWant(all)); id != tok.ID {
+				t.Fatalf("after %v: %d, want %d", all, tok.ID, id)
+			}
+			all = append(all, tok.ID)
+			if seen++; seen == stop {
+				break
+			}
+		}
+	}
+	generate(all, 4, -1)
+	all = append(all, 9, 9)
+	generate([]int32{9, 9}, 10, 3)
+	all = append(all, 7)
+	generate([]int32{7}, 2, -1)
+	if s.Len() != len(all)-1 {
+		t.Errorf("Len %d after %d tokens, of which the last has not run", s.Len(), len(all))
+	}
+}
+
+func TestGenerateErrors(t *testing.T) {
+	ctx := context.Background()
+	_, s := openToy(t, 1)
+	first := func(prompt []int32, o GenerateOptions) error {
+		for _, err := range s.GenerateTokens(ctx, prompt, o) {
+			return err
+		}
+		return nil
+	}
+	for name, err := range map[string]error{
+		"no tokenizer": func() (e error) {
+			s.Generate(ctx, "a", GenerateOptions{})(func(_ Token, err error) bool { e = err; return false })
+			return
+		}(),
+		"no prompt":     first(nil, GenerateOptions{}),
+		"negative":      first(prompt(1), GenerateOptions{MaxTokens: -1}),
+		"wrong options": first(prompt(1), GenerateOptions{Sampling: sample.Options{TopK: -1}}),
+	} {
+		if !errors.Is(err, ErrInput) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := first(prompt(toyContext+1), GenerateOptions{}); !errors.Is(err, ErrContextFull) {
+		t.Errorf("long prompt: %v", err)
+	}
+	var last error
+	n := 0
+	for _, err := range s.GenerateTokens(ctx, prompt(toyContext-3), GenerateOptions{}) {
+		last = err
+		n++
+	}
+	if !errors.Is(last, ErrContextFull) || n != 5 {
+		t.Errorf("%d pairs, then %v", n, last)
+	}
+}
+
+func TestNaNLogitsAreAnError(t *testing.T) {
+	p := toyProgram()
+	p.Funcs[0].Run = func(w *Worker, a *Args) {
+		if w.Part == 0 {
+			logits := unsafe.Slice((*float32)(unsafe.Add(a.IO, toyLogits)), toyVocab)
+			clear(logits)
+			logits[3] = float32(math.NaN())
+		}
+	}
+	_, s := openProgram(t, p, Options{})
+	for _, err := range s.GenerateTokens(context.Background(), prompt(1), GenerateOptions{}) {
+		if !errors.Is(err, ErrNumerics) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestNextTokenAllocatesNothing covers all that the command line does per token.
+func TestNextTokenAllocatesNothing(t *testing.T) {
+	_, s := openProgram(t, hello(t), Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o := GenerateOptions{IgnoreEOG: true, Sampling: sample.Options{Temperature: 1, TopK: 5, TopP: 0.9, RepeatPenalty: 1.1}}
+	gen, err := newGeneration(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gen.start(ctx, []int32{1}); err != nil {
+		t.Fatal(err)
+	}
+	command := &generateCommand{cli: &cli{json: true, out: discard{}}, withLogits: true, line: make([]byte, 0, 4096)}
+	if n := testing.AllocsPerRun(30, func() {
+		if err := errors.Join(gen.next(ctx), command.print(gen)); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a token", n)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func TestJSONStrings(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain é 😀": `"plain é 😀"`, "a\"b\\c": `"a\"b\\c"`, "\n\t\r\x00\x7f": `"\n\t\u000d\u0000\u007f"`, "cut \xc3": `"cut ` + "\ufffd" + `"`,
+	} {
+		if got := string(appendJSONString(nil, in)); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+	for in, want := range map[float64]string{1.5: "1.5", math.Inf(1): "null", float64(float32(0.1)): "0.1"} {
+		if got := string(appendJSONFloat(nil, in, 32)); got != want {
+			t.Errorf("%v: %s, want %s", in, got, want)
+		}
+	}
+}
