@@ -108,6 +108,9 @@ func testAttention(t *testing.T, cache dtype.DType, f attentionKernel, s [4]int)
 	kt.Compare(t, "attention", whole.Floats(), a.want(), kt.Tolerance{Abs: 1e-5})
 	for _, b := range kt.Boxes(kt.Rand(t), rows, a.kvHeads, 1) {
 		run(cut, b[0], b[1], b[2], b[3])
+		one, head := kt.NewBuffer(size, 0), a.heads/a.kvHeads*a.dv*4
+		run(one, b[0], b[1], b[2], b[3])
+		one.Owned(t, "attention", a.heads*a.dv*4, b[0], b[1], b[2]*head, b[3]*head)
 	}
 	kt.Same(t, "attention in boxes", cut, whole)
 }

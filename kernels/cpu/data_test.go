@@ -48,6 +48,9 @@ func checkGather(t *testing.T, what string, f gather, table *kt.Buffer, indices 
 	dst, idx := kt.NewBuffer(len(want)*4, 4), kt.NewInts(indices...)
 	for _, b := range kt.Boxes(kt.Rand(t), len(indices), n, 32) {
 		f(dst.Pointer(), idx.Pointer(), table.Pointer(), n, b[0], b[1], b[2], b[3])
+		one := kt.NewBuffer(len(want)*4, 0)
+		f(one.Pointer(), idx.Pointer(), table.Pointer(), n, b[0], b[1], b[2], b[3])
+		one.Owned(t, what, n*4, b[0], b[1], 4*b[2], 4*b[3])
 	}
 	dst.Check(t, what)
 	kt.Compare(t, what, dst.Floats(), want, kt.Exact)
@@ -124,6 +127,9 @@ func TestRope(t *testing.T) {
 		in, dst := kt.NewFloats(x, 0), kt.NewBuffer(len(x)*4, 4)
 		for _, b := range kt.Boxes(kt.Rand(t), rows, heads, 1) {
 			cpu.RopeF32(dst.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, b[0], b[1], b[2], b[3])
+			one := kt.NewBuffer(len(x)*4, 0)
+			cpu.RopeF32(one.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, b[0], b[1], b[2], b[3])
+			one.Owned(t, "rope", heads*d*4, b[0], b[1], b[2]*d*4, b[3]*d*4)
 		}
 		dst.Check(t, "rope")
 		kt.Compare(t, "rope", dst.Floats(), want, kt.Tolerance{Abs: 3e-7})
@@ -164,6 +170,9 @@ func TestCopyStrided(t *testing.T) {
 			dst := kt.NewBuffer(len(src), 0)
 			for _, c := range [][2]int{{1, 2}, {0, 1}} {
 				cpu.CopyStrided(dst.Pointer(), kt.NewBytes(src, 0).Pointer(), elem, &shape, &stride, &dense, c[0], c[1])
+				one := kt.NewBuffer(len(src), 0)
+				cpu.CopyStrided(one.Pointer(), kt.NewBytes(src, 0).Pointer(), elem, &shape, &stride, &dense, c[0], c[1])
+				one.Owned(t, "copy", stride[0], c[0], c[1], 0, stride[0])
 			}
 			dst.Check(t, "copy")
 			checkCopy(t, dst.Bytes(), src, elem, shape, stride, dense)

@@ -169,6 +169,9 @@ func checkBoxes(t *testing.T, what string, rows, n int, run func(dst *kt.Buffer,
 	run(whole, 0, rows, 0, n)
 	for _, b := range kt.Boxes(kt.Rand(t), rows, n, 1) {
 		run(cut, b[0], b[1], b[2], b[3])
+		one := kt.NewBuffer(rows*n*4, 0)
+		run(one, b[0], b[1], b[2], b[3])
+		one.Owned(t, what, n*4, b[0], b[1], 4*b[2], 4*b[3])
 	}
 	run(cut, 3, 3, 0, n) // nothing
 	run(cut, 0, rows, 5, 5)

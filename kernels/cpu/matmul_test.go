@@ -135,11 +135,20 @@ func testMatMul(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
 
 	cut, cutSum := kt.NewBuffer(rows*n*4, 0), kt.NewBuffer(rows*n*4, 0)
 	for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
+		ownsMatMul(t, o, f, nil, b)
 		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, n, k, b[0], b[1], b[2], b[3])
 		f(cutSum.Pointer(), o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), n, k, b[0], b[1], b[2], b[3])
 	}
 	kt.Same(t, "y in boxes", cut, y)
 	kt.Same(t, "y with res in boxes", cutSum, sum)
+}
+
+// ownsMatMul checks that a box writes nothing outside it.
+func ownsMatMul(t *testing.T, o *operands, f product, aux unsafe.Pointer, b [4]int) {
+	t.Helper()
+	y := kt.NewBuffer(o.rows*o.n*4, 0)
+	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), aux, o.n, o.k, b[0], b[1], b[2], b[3])
+	y.Owned(t, "box", o.n*4, b[0], b[1], 4*b[2], 4*b[3])
 }
 
 // testSwiGLU checks the product with two weights, whole and cut into boxes.
@@ -150,6 +159,7 @@ func testSwiGLU(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
 	o.checkSwiGLU(t, y.Floats())
 	y.Check(t, "swiglu")
 	for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
+		ownsMatMul(t, o, f, o.up.Pointer(), b)
 		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), n, k, b[0], b[1], b[2], b[3])
 	}
 	kt.Same(t, "swiglu in boxes", cut, y)

@@ -81,6 +81,9 @@ func TestQuantizeQ8A(t *testing.T) {
 		x, got := kt.NewFloats(values, 4), kt.NewBuffer(len(want), 4)
 		for _, b := range kt.Boxes(kt.Rand(t), rows, n, 32) {
 			cpu.QuantizeQ8A(got.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
+			one := kt.NewBuffer(len(want), 0)
+			cpu.QuantizeQ8A(one.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
+			one.Owned(t, "q8a", n/32*40, b[0], b[1], b[2]/32*40, b[3]/32*40)
 		}
 		got.Check(t, "q8a")
 		kt.Same(t, "q8a", got, kt.NewBytes(want, 0))

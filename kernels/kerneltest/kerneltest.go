@@ -120,6 +120,20 @@ func (b *Buffer) Check(t testing.TB, what string) {
 	}
 }
 
+// Owned reports bytes that a kernel wrote outside its box: rows [r0, r1), bytes [from, to)
+// of each row of rowBytes. The buffer must be new but for that one call. Such a write may
+// carry the right value, and would still race with the worker that owns the place.
+func (b *Buffer) Owned(t testing.TB, what string, rowBytes, r0, r1, from, to int) {
+	t.Helper()
+	b.Check(t, what)
+	for i, v := range b.Bytes() {
+		row, at := i/rowBytes, i%rowBytes
+		if v != 0xfb && (row < r0 || row >= r1 || at < from || at >= to) {
+			t.Fatalf("%s: byte %d of row %d is written, outside rows [%d, %d), bytes [%d, %d)", what, at, row, r0, r1, from, to)
+		}
+	}
+}
+
 // Encode returns plain bytes of d with values between -1 and 1, and what they stand for.
 func Encode(t testing.TB, rng *rand.Rand, d dtype.DType, n int) ([]byte, []float64) {
 	t.Helper()

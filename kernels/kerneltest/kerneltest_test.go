@@ -96,3 +96,14 @@ func TestSame(t *testing.T) {
 		t.Error("different buffers are the same")
 	}
 }
+
+func TestOwned(t *testing.T) {
+	for _, at := range []int{0, 3, 4, 7, 8, 11, 15} {
+		b, r := NewBuffer(16, 0), &recorder{TB: t}
+		b.Bytes()[at] = 0
+		b.Owned(r, "box", 4, 1, 3, 0, 3)
+		if inside := at/4 >= 1 && at/4 < 3 && at%4 < 3; r.failed == inside {
+			t.Errorf("a write at byte %d: failed is %v", at, r.failed)
+		}
+	}
+}
