@@ -104,8 +104,9 @@ func maxParts(c *Context, f *ir.Func) int64 {
 	d := c.Targets.Last()
 	bound := threadBound(c, d)
 	best, at := 0.0, 1
+	rates := stepRates(d, f)
 	for workers := 1; workers <= bound; workers++ {
-		t := predict(c, f, workers)
+		t := predict(c, f, workers, rates)
 		if workers == 1 || t*payLimit < best {
 			best, at = t, workers
 		}
@@ -116,25 +117,53 @@ func maxParts(c *Context, f *ir.Func) int64 {
 	return int64(at)
 }
 
-// predict returns the seconds that f takes with a number of workers.
-func predict(c *Context, f *ir.Func, workers int) float64 {
+// stepRates returns the rates at which steps of f run one after another: weights that fit
+// into one worker's cache stay there, so that reading them is no matter of memory.
+func stepRates(d *target.Descriptor, f *ir.Func) target.Rates {
+	r := d.Rates
+	if r.Cache > 0 && weightBytes(f) <= r.Cache {
+		r.WorkerBW, r.Bandwidth = r.CacheBW, 0
+	}
+	return r
+}
+
+// weightBytes returns the bytes of the distinct weights that f and its bodies read.
+func weightBytes(f *ir.Func) int64 {
+	seen := make(map[string]bool)
+	var sum int64
+	for _, n := range f.Nodes {
+		if n.Op != ir.OpWeight {
+			continue
+		}
+		if name := n.Attr.(*ir.WeightAttr).Name; !seen[name] {
+			seen[name] = true
+			sum += n.Result().Type.MaxBytes()
+		}
+	}
+	return sum
+}
+
+// predict returns the seconds that f takes with a number of workers of these rates.
+func predict(c *Context, f *ir.Func, workers int, rates target.Rates) float64 {
 	var sum float64
 	for i, n := range f.Nodes {
 		d := c.Target(n)
 		if n.Body != nil {
-			sum += float64(rounds(n)) * predict(c, n.Body, workers)
+			sum += float64(rounds(n)) * predict(c, n.Body, workers, rates)
 			continue
 		}
 		if d == nil || !d.Workers {
 			continue
 		}
-		sum += nodeSeconds(d, n, workers)
+		shared := *d
+		shared.Rates = rates
+		sum += nodeSeconds(&shared, n, workers)
 		if workers > 1 && i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
-			sum += d.Rates.Barrier
+			sum += rates.Barrier
 		}
 	}
 	if f.HeadBarrier && workers > 1 {
-		sum += c.Targets.Last().Rates.Barrier
+		sum += rates.Barrier
 	}
 	return sum
 }

@@ -52,6 +52,8 @@ var cpuRates = Rates{
 	QuantOps:  1e11,
 	Bandwidth: 4e10,
 	WorkerBW:  1.2e10,
+	Cache:     2 << 20, // the second-level cache of server processors since 2022
+	CacheBW:   1e11,
 	Barrier:   3e-7,
 	Launch:    2e-8,
 	Link:      1e10,

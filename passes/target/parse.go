@@ -155,6 +155,8 @@ var fields = []Field{
 	rateField("qops", "per second and worker, on quantized weights", func(d *Descriptor) *float64 { return &d.Rates.QuantOps }),
 	rateField("bandwidth", "bytes per second of all workers", func(d *Descriptor) *float64 { return &d.Rates.Bandwidth }),
 	rateField("workerbw", "bytes per second of one worker", func(d *Descriptor) *float64 { return &d.Rates.WorkerBW }),
+	sizeField("cache", "bytes of weights that stay in a worker's cache from step to step", func(d *Descriptor) *int64 { return &d.Rates.Cache }),
+	rateField("cachebw", "bytes per second that one worker reads from its cache", func(d *Descriptor) *float64 { return &d.Rates.CacheBW }),
 	rateField("barrier", "seconds", func(d *Descriptor) *float64 { return &d.Rates.Barrier }),
 	rateField("launch", "seconds to start a node", func(d *Descriptor) *float64 { return &d.Rates.Launch }),
 	rateField("link", "bytes per second of copies into it", func(d *Descriptor) *float64 { return &d.Rates.Link }),

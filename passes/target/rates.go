@@ -9,6 +9,8 @@ type Rates struct {
 	QuantOps  float64 // the same on quantized weights
 	Bandwidth float64 // bytes per second, of all workers together
 	WorkerBW  float64 // bytes per second that one worker reaches
+	Cache     int64   // bytes of weights that stay in a worker's cache from step to step
+	CacheBW   float64 // bytes per second that one worker reads from there
 	Barrier   float64 // seconds that one barrier takes
 	Launch    float64 // seconds that starting one node takes
 	Link      float64 // bytes per second of copies into its spaces from elsewhere

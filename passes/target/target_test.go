@@ -240,3 +240,26 @@ func TestSeconds(t *testing.T) {
 		t.Errorf("64 workers read in %v s what 8 read in %v s", b, a)
 	}
 }
+
+// FuzzParse reads any text: no panic, and what is accepted prints to a text that means the
+// same.
+func FuzzParse(f *testing.F) {
+	f.Add("target cpu like=cpu threads=4\n# comment\ntarget gpu space=dev,host ops=*,-rope,matmul(q8a,q8_0|q4_0.r16/rows,*) maxalloc=1.5GiB flops=1e12")
+	f.Add("target x space=a ops=matmul(")
+	f.Add("target x space=a ops=-,(),*()")
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := Parse("fuzz", text)
+		if err != nil {
+			return
+		}
+		for _, d := range l.All() {
+			again, err := ParseDescriptor(d.String())
+			if err != nil {
+				t.Fatalf("%q is printed as %q: %v", text, d, err)
+			}
+			if again.String() != d.String() {
+				t.Fatalf("%q is printed as %q, then as %q", text, d, again)
+			}
+		}
+	})
+}
