@@ -66,6 +66,7 @@ func (p *pool) look(slot uint32) {
 // for some 50 µs after a step, then park.
 type pool struct {
 	workers []*Worker
+	started int // workers that have a goroutine, the caller's included
 	scratch arena
 	queue   queue
 
@@ -83,14 +84,13 @@ type pool struct {
 	closed  bool
 }
 
-// newPool starts n-1 goroutines. scratch is in bytes per worker.
+// newPool makes a pool of n workers. scratch is in bytes per worker. Goroutines are
+// started by the first step that needs them: a model too small for several workers never
+// makes the system create threads.
 func newPool(n int, scratch int64) *pool {
-	p := &pool{scratch: newArena(int64(n) * scratch), workers: make([]*Worker, n)}
+	p := &pool{scratch: newArena(int64(n) * scratch), workers: make([]*Worker, n), started: 1}
 	for i := range p.workers {
 		p.workers[i] = &Worker{Part: i, pool: p, wake: make(chan struct{}, 1)}
-	}
-	for _, w := range p.workers[1:] {
-		go w.work()
 	}
 	return p
 }
@@ -177,6 +177,9 @@ func (p *pool) dispatch() {
 	w0 := p.workers[0]
 	old := w0.steps
 	w0.steps++
+	for ; p.started < w0.Parts; p.started++ {
+		go p.workers[p.started].work()
+	}
 	others := p.workers[1:w0.Parts]
 	for _, w := range others {
 		w.start.set(w.steps+1, p.workers)
