@@ -72,11 +72,20 @@ func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
 // reserve makes an empty temporary file beside path, so that a folder that is missing or
 // read-only is noticed before the work.
 func reserve(path string) (string, error) {
+	if special(path) {
+		return "", fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another -o", path)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return "", fmt.Errorf("%s: cannot be written: %w: choose another -o", path, err)
 	}
 	return f.Name(), f.Close()
+}
+
+// special reports whether path is a device, pipe or folder, which a rename must not replace.
+func special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // writeBuildTree lays out a module of its own, with the sources of ours beside it.
@@ -244,8 +253,12 @@ func FinishWeightsFile(path string, size int64, planID string, hash [32]byte) er
 	return errors.Join(err, f.Close())
 }
 
-// WriteFile writes a file under its name only when it is complete.
+// WriteFile writes a file under its name only when it is complete. To a device or pipe,
+// such as /dev/stdout, it just writes.
 func WriteFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return os.WriteFile(path, data, 0o644)
+	}
 	tmp, err := reserve(path)
 	if err != nil {
 		return err

@@ -247,6 +247,9 @@ func (c *counter) Write(p []byte) (int, error) {
 // WriteFile writes to a temporary file in the same folder and renames it, so that path holds
 // the whole file or what it held before.
 func (w *Writer) WriteFile(path string) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another name", path)
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*")
 	if err != nil {
 		return err
