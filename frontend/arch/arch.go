@@ -138,7 +138,7 @@ func (m *model) positive(name string) float64 {
 		return 1
 	}
 	if !(x > 0) || x > 1e30 {
-		m.fail(m.file.KeyError(key, "%v is no positive finite number: the file is damaged", x))
+		m.fail(m.file.KeyError(key, "%.6g is no positive finite number: the file is damaged", x))
 		return 1
 	}
 	return x

@@ -3,6 +3,7 @@ package arch
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ type llamaParams struct {
 	headK, headV            int64 // size of a head of queries and keys, of values
 	rotated                 int64 // elements of a head that rope turns
 	trained, context        int64 // positions
+	batch                   int64 // tokens of a step
 	eps                     float64
 	ropeBase, ropeScale     float64 // frequencies are divided by ropeScale
 }
@@ -45,7 +47,7 @@ func buildLlama(m *model) (*ir.Module, error) {
 		return nil, err
 	}
 
-	tokens := b.Symbol("tokens", 1, int64(m.o.Batch))
+	tokens := b.Symbol("tokens", 1, p.batch)
 	m.llamaFunc(b, p, "prefill", tokens)
 	m.llamaFunc(b, p, "decode", ir.Const(1))
 	mod, err := b.Finish()
@@ -56,7 +58,7 @@ func buildLlama(m *model) (*ir.Module, error) {
 	mod.SetMeta("lm.vocab", strconv.FormatInt(p.vocab, 10))
 	mod.SetMeta("lm.context", strconv.FormatInt(p.context, 10))
 	mod.SetMeta("lm.trained", strconv.FormatInt(p.trained, 10))
-	mod.SetMeta("lm.batch", strconv.Itoa(m.o.Batch))
+	mod.SetMeta("lm.batch", strconv.FormatInt(p.batch, 10))
 	return mod, nil
 }
 
@@ -76,6 +78,7 @@ func (m *model) llamaParams() llamaParams {
 	m.refuseVariants()
 	p.ropeScale = m.ropeScale()
 	p.context = m.context(p.trained)
+	p.batch = m.batch(p.context)
 	return p
 }
 
@@ -152,10 +155,23 @@ func (m *model) ropeScale() float64 {
 // context returns the positions of a sequence: what the user asked for, or the trained
 // length within DefaultContext.
 func (m *model) context(trained int64) int64 {
-	if m.o.Context > 0 {
-		return min(int64(m.o.Context), maxContext)
+	switch n := int64(m.o.Context); {
+	case n > maxContext:
+		m.fail(m.file.KeyError(m.key("context_length"), "--ctx %d is more than the %d positions that a cache may have: ask for fewer", n, maxContext))
+	case n > 0:
+		return n
 	}
 	return min(trained, DefaultContext)
+}
+
+// batch returns how many tokens of a prompt one step takes: what the user asked for, but
+// no more than a sequence has positions.
+func (m *model) batch(context int64) int64 {
+	n := int64(m.o.Batch)
+	if n > maxContext {
+		m.fail(m.file.KeyError(m.key("context_length"), "--batch %d is more than the %d positions that a sequence may have: ask for fewer", n, maxContext))
+	}
+	return min(n, context)
 }
 
 // llamaWeights declares the weights and states of the whole model.
@@ -208,45 +224,53 @@ func (m *model) kvState(b *ir.Builder, p llamaParams, name string, size int64) {
 // and by the file's factors where it has some (Llama 3.1 stores them as rope_freqs).
 func (m *model) ropeFreqs(b *ir.Builder, p llamaParams) {
 	half := p.rotated / 2
-	factors := m.ropeFactors(half)
+	factors, err := m.ropeFactors(half)
+	if err != nil {
+		m.fail(err)
+		return
+	}
 	data := make([]byte, 0, 4*half)
 	for i := range half {
-		f := math.Pow(p.ropeBase, -2*float64(i)/float64(p.rotated)) / p.ropeScale / factors[i]
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(f)))
+		f := float32(math.Pow(p.ropeBase, -2*float64(i)/float64(p.rotated)) / p.ropeScale / factors[i])
+		if math.IsInf(float64(f), 0) {
+			m.fail(m.file.KeyError(m.key("rope.freq_base"), "%g gives angles that overflow: the file is damaged", p.ropeBase))
+			return
+		}
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(f))
 	}
 	e := &ir.Expr{Op: ir.ExprLiteral, Data: data}
 	b.Weight(freqsName, ir.Type{DType: dtype.F32, Shape: ir.Dims(half)}, e)
 }
 
-func (m *model) ropeFactors(half int64) []float64 {
-	factors := make([]float64, half)
-	for i := range factors {
-		factors[i] = 1
-	}
+// ropeFactors returns what each frequency is divided by: ones where the file has no factors.
+// After a fault that tensor reports it returns ones, too.
+func (m *model) ropeFactors(half int64) ([]float64, error) {
 	const name = "rope_freqs.weight"
+	factors := slices.Repeat([]float64{1}, int(half))
 	if !m.has(name) {
-		return factors
+		return factors, nil
 	}
 	t := m.tensor(name, half)
 	if t == nil {
-		return factors
+		return factors, nil
+	}
+	dt, _ := m.file.DType(t)
+	if dt != dtype.F32 && dt != dtype.F16 && dt != dtype.BF16 {
+		return nil, m.file.TensorError(name, "factors of %v: they are f32, f16 or bf16; the file is damaged", dt)
 	}
 	buf := make([]byte, t.Size)
 	if err := m.file.ReadTensor(t, 0, buf); err != nil {
-		m.fail(err)
-		return factors
+		return nil, err
 	}
-	dt, _ := m.file.DType(t)
 	if err := dtype.Decode(dt, factors, buf); err != nil {
-		m.fail(m.file.TensorError(name, "%v", err))
+		return nil, m.file.TensorError(name, "%v", err)
 	}
 	for _, x := range factors {
 		if !(x > 0) || math.IsInf(x, 0) {
-			m.fail(m.file.TensorError(name, "holds %v: factors are positive finite numbers; the file is damaged", x))
-			break
+			return nil, m.file.TensorError(name, "holds %v: factors are positive finite numbers; the file is damaged", x)
 		}
 	}
-	return factors
+	return factors, nil
 }
 
 // llamaFunc adds the function that takes n tokens and returns the logits that follow the

@@ -1,0 +1,167 @@
+package arch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+)
+
+// variants are the models of testdata, one golden file each.
+var variants = map[string]struct {
+	edit func(*spec)
+	o    Options
+}{
+	"grouped_heads":       {oneLayer, Options{}},
+	"tied_output":         {func(s *spec) { s.drop("output.weight") }, Options{}},
+	"one_head_per_key":    {oneHeadPerKey, Options{}},
+	"head_size_of_itself": {headSizeOfItself, Options{}},
+	"linear_scaling": {func(s *spec) {
+		s.set("rope.scaling.type", "linear")
+		s.set("rope.scaling.factor", float32(4))
+	}, Options{}},
+	"rope_factors": {func(s *spec) {
+		s.add("rope_freqs.weight", gguf.TensorF32, 8)
+		s.tensor("rope_freqs.weight").data = floats(1, 1, 1, 1, 2, 4, 8, 8)
+	}, Options{}},
+	"partial_rope":       {func(s *spec) { s.set("rope.dimension_count", uint32(4)) }, Options{}},
+	"norms_of_bf16":      {func(s *spec) { s.tensor("blk.0.attn_norm.weight").typ = gguf.TensorBF16 }, Options{}},
+	"quantize_q8_0":      {func(*spec) {}, Options{Quantize: dtype.Q8_0}},
+	"quantize_narrow":    {narrowFeedForward, Options{Quantize: dtype.Q4_0}},
+	"short_context":      {func(*spec) {}, Options{Context: 32, Batch: 64, KV: dtype.F32}},
+	"lists_per_layer":    {listsPerLayer, Options{}},
+	"harmless_leftovers": {func(s *spec) { s.add("blk.0.attn_rot_embd", gguf.TensorF32, 4) }, Options{}},
+}
+
+func oneLayer(s *spec) {
+	s.set("block_count", uint32(1))
+	s.tensors = slices.DeleteFunc(s.tensors, func(t tensor) bool { return strings.HasPrefix(t.name, "blk.1.") })
+}
+
+func oneHeadPerKey(s *spec) {
+	s.drop("attention.head_count_kv")
+	for i := range int64(2) {
+		s.tensor(layerName(i, "attn_k.weight")).shape = []int{64, 64}
+		s.tensor(layerName(i, "attn_v.weight")).shape = []int{64, 64}
+	}
+}
+
+// headSizeOfItself has heads of 8 keys and 24 values, neither the width over the heads.
+func headSizeOfItself(s *spec) {
+	s.set("attention.key_length", uint32(8))
+	s.set("attention.value_length", uint32(24))
+	s.set("rope.dimension_count", uint32(8))
+	for i := range int64(2) {
+		s.tensor(layerName(i, "attn_q.weight")).shape = []int{32, 64}
+		s.tensor(layerName(i, "attn_k.weight")).shape = []int{16, 64}
+		s.tensor(layerName(i, "attn_v.weight")).shape = []int{48, 64}
+		s.tensor(layerName(i, "attn_output.weight")).shape = []int{64, 96}
+	}
+}
+
+// narrowFeedForward has rows of 80 in ffn_down, which are no whole blocks.
+func narrowFeedForward(s *spec) {
+	s.set("feed_forward_length", uint32(80))
+	for i := range int64(2) {
+		s.tensor(layerName(i, "ffn_gate.weight")).shape = []int{80, 64}
+		s.tensor(layerName(i, "ffn_up.weight")).shape = []int{80, 64}
+		s.tensor(layerName(i, "ffn_down.weight")).shape = []int{64, 80}
+	}
+}
+
+func listsPerLayer(s *spec) {
+	s.set("attention.head_count", []uint32{4, 4})
+	s.set("feed_forward_length", []int64{96, 96})
+}
+
+// TestGraphs compares the graphs of variants with the files of testdata. Only what the
+// variant changes is shown: the function of section func, the lines that section lines
+// selects by how they begin.
+func TestGraphs(t *testing.T) {
+	seen := make(map[string]bool)
+	irtest.RunGoldens(t, "testdata/graph", []string{"func", "lines", "want"}, func(t *testing.T, g *irtest.Golden) {
+		name := strings.TrimSuffix(strings.TrimPrefix(g.Path(), "testdata/graph/"), ".txtar")
+		seen[name] = true
+		v, ok := variants[name]
+		if !ok {
+			t.Fatalf("no variant has this name")
+		}
+		s := tiny()
+		v.edit(s)
+		m, err := Build(s.file(t), v.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ir.Verify(m); err != nil {
+			t.Fatal(err)
+		}
+		g.Want("want", selected(text(t, g, m), g.Lines("lines")))
+	})
+	for name := range variants {
+		if !seen[name] {
+			t.Errorf("testdata/graph/%s.txtar is missing", name)
+		}
+	}
+}
+
+// text prints the module, or the function that section func names.
+func text(t *testing.T, g *irtest.Golden, m *ir.Module) string {
+	if !g.Has("func") {
+		return m.String()
+	}
+	var b strings.Builder
+	if err := ir.Print(&b, m, ir.PrintOptions{Show: ir.ShowTypes, Funcs: g.Lines("func")}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// selected returns the lines that begin with one of the texts, indentation aside; all where
+// there are none.
+func selected(text string, begins []string) string {
+	if len(begins) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if slices.ContainsFunc(begins, func(p string) bool { return strings.HasPrefix(strings.TrimSpace(line), p) }) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// TestRopeFrequencies checks the folded angles against the formula of the architecture.
+func TestRopeFrequencies(t *testing.T) {
+	s := tiny()
+	s.set("rope.freq_base", float32(500000))
+	s.set("rope.scaling.type", "linear")
+	s.set("rope.scaling.factor", float32(2))
+	s.add("rope_freqs.weight", gguf.TensorF32, 8)
+	s.tensor("rope_freqs.weight").data = floats(1, 1, 1, 1, 2, 4, 8, 8)
+	m, err := Build(s.file(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 500000^(-2i/16) / 2 / factor for three of them.
+	want := map[int]float64{0: 0.5, 4: 1 / 707.10678 / 2 / 2, 7: 6.445866e-07}
+	got := make([]float64, 8)
+	if err := dtype.Decode(dtype.F32, got, m.Weight(freqsName).Expr.Data); err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		if d := got[i]/w - 1; d > 1e-3 || d < -1e-3 {
+			t.Errorf("frequency %d is %g, want %g", i, got[i], w)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	if got := Names(); !slices.Equal(got, []string{"llama"}) {
+		t.Errorf("Names() = %v", got)
+	}
+}

@@ -1,0 +1,225 @@
+package arch
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+var nan, inf = float32(math.NaN()), float32(math.Inf(1))
+
+// faults are files that no model has. Each entry lists what the error must say: the key or
+// tensor, what is wrong and what to do; a line of it for each fault.
+var faults = []struct {
+	name string
+	edit func(*spec)
+	want []string
+}{
+	{"architecture is missing", func(s *spec) { s.drop("general.architecture") }, []string{`key "general.architecture"`, "missing"}},
+	{"architecture is unknown", func(s *spec) { s.set("general.architecture", "gemma9") },
+		[]string{`key "general.architecture"`, `"gemma9" is not supported: ggmlc compiles llama`}},
+	{"architecture is no string", func(s *spec) { s.set("general.architecture", uint32(7)) }, []string{`key "general.architecture"`, "u32", "string"}},
+
+	{"no layers", func(s *spec) { s.set("block_count", uint32(0)) }, []string{`key "llama.block_count"`, "0 is outside of 1 to 512"}},
+	{"more layers than any model", func(s *spec) { s.set("block_count", uint32(513)) }, []string{`key "llama.block_count"`, "513 is outside"}},
+	{"2^31 layers", func(s *spec) { s.set("block_count", uint32(1<<31)) }, []string{`key "llama.block_count"`, "2147483648 is outside"}},
+	{"-1 layers", func(s *spec) { s.set("block_count", int32(-1)) }, []string{`key "llama.block_count"`, "-1 is outside"}},
+	{"more layers than tensors", func(s *spec) { s.set("block_count", uint32(3)) },
+		[]string{`tensor "blk.2.attn_norm.weight"`, `tensor "blk.2.ffn_down.weight"`, "missing"}},
+	{"fewer layers than tensors", func(s *spec) { s.set("block_count", uint32(1)) },
+		[]string{`tensor "blk.1.attn_norm.weight"`, `tensor "blk.1.ffn_down.weight"`, "variant that is not supported"}},
+	{"block count is missing", func(s *spec) { s.drop("block_count") }, []string{`key "llama.block_count"`, "missing"}},
+	{"block count is a string", func(s *spec) { s.set("block_count", "2") }, []string{`key "llama.block_count"`, "string"}},
+	{"block count is a float", func(s *spec) { s.set("block_count", float32(2)) }, []string{`key "llama.block_count"`, "f32"}},
+
+	{"no heads", func(s *spec) { s.set("attention.head_count", uint32(0)) }, []string{`key "llama.attention.head_count"`, "0 is outside"}},
+	{"heads do not divide the width", func(s *spec) { s.set("attention.head_count", uint32(6)) },
+		[]string{`key "llama.attention.head_count"`, "6 heads do not divide the width 64"}},
+	{"no key/value heads", func(s *spec) { s.set("attention.head_count_kv", uint32(0)) }, []string{`key "llama.attention.head_count_kv"`, "0 is outside"}},
+	{"more key/value heads than heads", func(s *spec) { s.set("attention.head_count_kv", uint32(8)) },
+		[]string{`key "llama.attention.head_count"`, "4 heads cannot share 8 key/value heads evenly"}},
+	{"key/value heads do not divide", func(s *spec) { s.set("attention.head_count_kv", uint32(3)) }, []string{"4 heads cannot share 3"}},
+
+	{"width unlike the tensors", func(s *spec) { s.set("embedding_length", uint32(128)) },
+		[]string{`tensor "token_embd.weight"`, "shape [48 64] does not match [48 128]", `tensor "blk.1.ffn_down.weight"`}},
+	{"width 0", func(s *spec) { s.set("embedding_length", uint32(0)) }, []string{`key "llama.embedding_length"`, "0 is outside"}},
+	{"width 2^32-1", func(s *spec) { s.set("embedding_length", uint32(math.MaxUint32)) }, []string{`key "llama.embedding_length"`, "4294967295 is outside"}},
+	{"width 2^63", func(s *spec) { s.set("embedding_length", uint64(1<<63)) }, []string{`key "llama.embedding_length"`, "9223372036854775808"}},
+	{"feed-forward unlike the tensors", func(s *spec) { s.set("feed_forward_length", uint32(95)) },
+		[]string{`tensor "blk.0.ffn_gate.weight"`, "shape [96 64] does not match [95 64]"}},
+	{"key length unlike the tensors", func(s *spec) { s.set("attention.key_length", uint32(32)) },
+		[]string{`tensor "blk.0.attn_q.weight"`, "shape [64 64] does not match [128 64]"}},
+	{"key length 0", func(s *spec) { s.set("attention.key_length", uint32(0)) }, []string{`key "llama.attention.key_length"`, "0 is outside"}},
+	{"vocabulary size unlike the embedding", func(s *spec) { s.set("vocab_size", uint32(47)) },
+		[]string{`key "llama.vocab_size"`, "47 tokens, but token_embd.weight has 48 rows"}},
+
+	{"rope turns an odd number", func(s *spec) { s.set("rope.dimension_count", uint32(15)) },
+		[]string{`key "llama.rope.dimension_count"`, "15 elements cannot be turned in pairs within a head of 16"}},
+	{"rope turns nothing", func(s *spec) { s.set("rope.dimension_count", uint32(0)) }, []string{`key "llama.rope.dimension_count"`, "0 is outside"}},
+	{"rope turns more than a head", func(s *spec) { s.set("rope.dimension_count", uint32(18)) },
+		[]string{`key "llama.rope.dimension_count"`, "18 elements", "a head of 16"}},
+	{"rope base 0", func(s *spec) { s.set("rope.freq_base", float32(0)) }, []string{`key "llama.rope.freq_base"`, "0 is no positive finite number"}},
+	{"rope base NaN", func(s *spec) { s.set("rope.freq_base", nan) }, []string{`key "llama.rope.freq_base"`, "NaN"}},
+	{"rope base infinite", func(s *spec) { s.set("rope.freq_base", inf) }, []string{`key "llama.rope.freq_base"`, "+Inf"}},
+	{"rope base so small that angles overflow", func(s *spec) { s.set("rope.freq_base", float32(1e-45)) }, []string{`key "llama.rope.freq_base"`, "angle"}},
+	{"rope scaling of an unknown type", func(s *spec) { s.set("rope.scaling.type", "yarn") },
+		[]string{`key "llama.rope.scaling.type"`, `"yarn" is not supported yet: none and linear are`}},
+	{"rope scaling type is a number", func(s *spec) { s.set("rope.scaling.type", uint32(1)) }, []string{`key "llama.rope.scaling.type"`, "u32"}},
+	{"linear scaling by 0", func(s *spec) { s.set("rope.scaling.type", "linear"); s.set("rope.scaling.factor", float32(0)) },
+		[]string{`key "llama.rope.scaling.factor"`, "0 is no positive"}},
+	{"rope factors of the wrong length", func(s *spec) { s.add("rope_freqs.weight", gguf.TensorF32, 9) },
+		[]string{`tensor "rope_freqs.weight"`, "shape [9] does not match [8]"}},
+	{"rope factors of 0", func(s *spec) { s.add("rope_freqs.weight", gguf.TensorF32, 8) }, []string{`tensor "rope_freqs.weight"`, "holds 0"}},
+	{"rope factors NaN", func(s *spec) {
+		s.add("rope_freqs.weight", gguf.TensorF32, 8)
+		s.tensor("rope_freqs.weight").data = floats(1, 1, 1, nan, 1, 1, 1, 1)
+	}, []string{`tensor "rope_freqs.weight"`, "holds NaN"}},
+	{"rope factors quantized", func(s *spec) {
+		s.set("attention.key_length", uint32(64))
+		s.set("rope.dimension_count", uint32(64))
+		s.add("rope_freqs.weight", gguf.TensorQ8_0, 32)
+	}, []string{`tensor "rope_freqs.weight"`, "q8_0"}},
+
+	{"epsilon 0", func(s *spec) { s.set("attention.layer_norm_rms_epsilon", float32(0)) }, []string{"rms_epsilon", "0 is no positive finite number"}},
+	{"epsilon negative", func(s *spec) { s.set("attention.layer_norm_rms_epsilon", float32(-1e-5)) }, []string{"rms_epsilon", "-1e-05"}},
+	{"epsilon NaN", func(s *spec) { s.set("attention.layer_norm_rms_epsilon", nan) }, []string{"rms_epsilon", "NaN"}},
+	{"epsilon missing", func(s *spec) { s.drop("attention.layer_norm_rms_epsilon") }, []string{"rms_epsilon", "missing"}},
+	{"epsilon an integer", func(s *spec) { s.set("attention.layer_norm_rms_epsilon", uint32(1)) }, []string{"rms_epsilon", "u32"}},
+
+	{"context 0", func(s *spec) { s.set("context_length", uint32(0)) }, []string{`key "llama.context_length"`, "0 is outside"}},
+	{"context 2^32", func(s *spec) { s.set("context_length", uint64(1<<32)) }, []string{`key "llama.context_length"`, "4294967296 is outside"}},
+
+	{"experts", func(s *spec) { s.set("expert_count", uint32(8)); s.set("expert_used_count", uint32(9)) },
+		[]string{`key "llama.expert_count"`, `key "llama.expert_used_count"`, "9: models with this are not supported yet"}},
+	{"experts that are a string", func(s *spec) { s.set("expert_count", "8") }, []string{`key "llama.expert_count"`, "string"}},
+	{"sliding window", func(s *spec) { s.set("attention.sliding_window", uint32(math.MaxUint32)) },
+		[]string{`key "llama.attention.sliding_window"`, "4294967295: models with this are not supported yet"}},
+
+	{"heads per layer of the wrong length", func(s *spec) { s.set("attention.head_count", []uint32{4, 4, 4}) },
+		[]string{`key "llama.attention.head_count"`, "a list of 3 values for 2 layers"}},
+	{"heads per layer that differ", func(s *spec) { s.set("attention.head_count", []uint32{4, 2}) },
+		[]string{`key "llama.attention.head_count"`, "a list of different values per layer is not supported"}},
+	{"heads per layer of the wrong type", func(s *spec) { s.set("attention.head_count", []string{"4", "4"}) },
+		[]string{`key "llama.attention.head_count"`, "string"}},
+	{"heads per layer of an empty list", func(s *spec) { s.set("attention.head_count", []uint32{}) }, []string{`key "llama.attention.head_count"`, "list"}},
+	{"a list for a float", func(s *spec) { s.set("rope.freq_base", []float32{1e4, 1e4}) }, []string{`key "llama.rope.freq_base"`, "array"}},
+
+	{"embedding is missing", func(s *spec) { s.drop("token_embd.weight") }, []string{`tensor "token_embd.weight"`, "missing"}},
+	{"embedding is a vector", func(s *spec) { s.tensor("token_embd.weight").shape = []int{48} }, []string{`tensor "token_embd.weight"`, "no matrix"}},
+	{"tensors are missing", func(s *spec) { s.drop("blk.0.attn_q.weight"); s.drop("output_norm.weight") },
+		[]string{`tensor "blk.0.attn_q.weight"`, "missing: llama needs it with shape [64 64]", `tensor "output_norm.weight"`}},
+	{"tensor is transposed", func(s *spec) { s.tensor("blk.1.ffn_up.weight").shape = []int{64, 96} },
+		[]string{`tensor "blk.1.ffn_up.weight"`, "shape [64 96] does not match [96 64]"}},
+	{"tensor of a rank too many", func(s *spec) { s.tensor("blk.1.ffn_up.weight").shape = []int{1, 96, 64} },
+		[]string{`tensor "blk.1.ffn_up.weight"`, "shape [1 96 64]"}},
+	{"extra tensor", func(s *spec) { s.add("blk.0.attn_q.bias", gguf.TensorF32, 64) },
+		[]string{`tensor "blk.0.attn_q.bias"`, "llama has no such tensor"}},
+	{"layer of a huge number", func(s *spec) { s.add("blk.99999999999.attn_q.weight", gguf.TensorF32, 4) },
+		[]string{`tensor "blk.99999999999.attn_q.weight"`, "no such tensor"}},
+	{"layer of a negative number", func(s *spec) { s.add("blk.-1.attn_q.weight", gguf.TensorF32, 4) },
+		[]string{`tensor "blk.-1.attn_q.weight"`, "no such tensor"}},
+	{"quantized norm", func(s *spec) { s.tensor("blk.0.attn_norm.weight").typ = gguf.TensorQ8_0 },
+		[]string{`tensor "blk.0.attn_norm.weight"`, "a vector of q8_0: norms are f32, f16 or bf16"}},
+	{"matrix of integers", func(s *spec) { s.tensor("blk.0.attn_q.weight").typ = gguf.TensorI32 },
+		[]string{`tensor "blk.0.attn_q.weight"`, "matrices of i32 are not supported: convert the model"}},
+	{"matrix of a type without kernels", func(s *spec) {
+		q := s.tensor("blk.0.ffn_down.weight")
+		q.typ = gguf.TensorQ4_K
+		q.shape = []int{64, 256}
+	}, []string{`tensor "blk.0.ffn_down.weight"`, "q4_K"}},
+
+	{"faults of all kinds together", func(s *spec) {
+		s.set("block_count", uint32(0))
+		s.set("rope.freq_base", nan)
+		s.set("context_length", "long")
+		s.drop("feed_forward_length")
+	}, []string{"block_count", "freq_base", "context_length", "feed_forward_length"}},
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range faults {
+		t.Run(c.name, func(t *testing.T) {
+			s := tiny()
+			c.edit(s)
+			m, err := Build(s.file(t), Options{})
+			if err == nil {
+				t.Fatalf("accepted:\n%s", m)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+			for line := range strings.Lines(err.Error()) {
+				if !strings.HasPrefix(line, "tiny.gguf: ") {
+					t.Errorf("a line does not begin with the file: %q", line)
+				}
+			}
+		})
+	}
+}
+
+// TestOptionFaults is about files that are right and options that do not fit them.
+func TestOptionFaults(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"cache of blocks that do not fill heads", Options{KV: dtype.Q8_0}, "heads of 16 elements cannot be kept as q8_0: choose another --kv"},
+		{"context whose cache would wrap", Options{Context: 1 << 40}, "--ctx 1099511627776"},
+		{"batch beyond all reason", Options{Batch: 1 << 40}, "--batch 1099511627776"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Build(tiny().file(t), c.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// FuzzBuild reads files that are nearly models. The input is what stands before the tensor
+// data, which are zeros: so inputs are small. What is accepted must verify.
+func FuzzBuild(f *testing.F) {
+	f.Add(header(f, tiny()))
+	for _, c := range faults {
+		s := tiny()
+		c.edit(s)
+		f.Add(header(f, s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		const dataBytes = 1 << 18
+		f, err := gguf.Read(zeroTail(b), int64(len(b))+dataBytes, "fuzz.gguf")
+		if err != nil {
+			return
+		}
+		m, err := Build(f, Options{})
+		if err != nil {
+			return
+		}
+		if err := ir.Verify(m); err != nil {
+			t.Errorf("accepted, but the module is wrong: %v", err)
+		}
+	})
+}
+
+// header returns what stands before the tensor data.
+func header(t testing.TB, s *spec) []byte {
+	return s.bytes(t)[:s.file(t).DataOffset()]
+}
+
+// zeroTail reads as its bytes with zeros behind them.
+type zeroTail []byte
+
+func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	if off < int64(len(z)) {
+		copy(p, z[off:])
+	}
+	return len(p), nil
+}
