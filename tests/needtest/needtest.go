@@ -1,0 +1,80 @@
+// Package needtest says what tests do when something that they need is not there: they are
+// skipped with a reason, or fail where the environment variable GGMLC_REQUIRE, a list
+// separated by commas or spaces, names the word for it.
+//
+//	data       the files of ../shared/data
+//	e2e        the end-to-end tests that take more than a few seconds
+//	generate   tools from the module proxy, with which generated files are made again
+//	qemu       user-mode emulators of other processors
+//	race       a C compiler, which Go's race detector wants
+//	root       the rights to change the root folder and to leave the network
+package needtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Required reports whether GGMLC_REQUIRE names the word.
+func Required(word string) bool {
+	words := strings.FieldsFunc(os.Getenv("GGMLC_REQUIRE"), func(r rune) bool { return r == ',' || r == ' ' })
+	return slices.Contains(words, word)
+}
+
+// Skip skips the test, or fails it where the word is required.
+func Skip(t testing.TB, word, format string, args ...any) {
+	t.Helper()
+	if Required(word) {
+		t.Fatalf("GGMLC_REQUIRE names "+word+": "+format, args...)
+	}
+	t.Skipf("skip: "+format+" (GGMLC_REQUIRE="+word+" makes this a failure)", args...)
+}
+
+// Slow skips a test that takes more than a few seconds, unless the word is required.
+func Slow(t testing.TB, word string) {
+	t.Helper()
+	if !Required(word) {
+		t.Skipf("skip: takes more than a few seconds: GGMLC_REQUIRE=%s runs it", word)
+	}
+}
+
+// Data returns the path of a file of ../shared/data, beside the repository.
+func Data(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(Root(t), "..", "shared", "data", name)
+	if _, err := os.Stat(path); err != nil {
+		Skip(t, "data", "no %s beside the repository", filepath.Join("shared", "data", name))
+	}
+	return path
+}
+
+// Root returns the folder of the repository: the one above the test's that holds go.mod.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	t.Fatalf("no go.mod above the test: %v", err)
+	return ""
+}
+
+// Tool returns the path of a command, or skips the test for want of the word.
+func Tool(t testing.TB, word, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Skip(t, word, "no %s on this machine", name)
+	}
+	return path
+}
