@@ -134,7 +134,7 @@ func evict(dir string) {
 // demoFile puts the demo model where the compiler can read it.
 func demoFile(dir string) (string, error) {
 	data := demo.Model()
-	path := filepath.Join(dir, demo.Name+".gguf")
+	path := filepath.Join(dir, demo.Name)
 	if old, err := os.ReadFile(path); err == nil && string(old) == string(data) {
 		return path, nil
 	}
