@@ -3,6 +3,7 @@ package runtime
 import (
 	"math/bits"
 	"sync/atomic"
+	"time"
 )
 
 // spinPolls is how often a waiter looks at the word before it parks. A poll takes 10 to
@@ -10,6 +11,9 @@ import (
 // two workers' shares of an epoch, and about what a park and its wake-up cost together,
 // which is where waiting longer stops to pay.
 const spinPolls = 2500
+
+// quickPolls are those before a wait is long enough to look at the clock, about 1 µs.
+const quickPolls = 50
 
 // word is what workers wait on: they spin for a while, then park until it changes.
 //
@@ -37,6 +41,20 @@ func (d *word) set(v uint32, workers []*Worker) {
 
 // await returns the word's value once it is no longer old.
 func (d *word) await(w *Worker, old uint32, polls int) uint32 {
+	for range min(polls, quickPolls) {
+		if v := d.value.Load(); v != old {
+			return v
+		}
+		pause()
+	}
+	begin := time.Since(processStart)
+	v := d.awaitLong(w, old, polls)
+	w.waited += time.Since(processStart) - begin
+	return v
+}
+
+// awaitLong is await for a wait that has lasted long enough to be measured.
+func (d *word) awaitLong(w *Worker, old uint32, polls int) uint32 {
 	for range polls {
 		if v := d.value.Load(); v != old {
 			return v

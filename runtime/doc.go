@@ -1,7 +1,7 @@
 // Package runtime is what emitted programs and generated packages link: arenas, workers,
 // weights, sessions, generation and the emitted program's command line. It imports the
-// standard library, runtime/token, runtime/sample and ir/dtype, so that a build needs
-// nothing else. It never walks a graph: the plan is the code of Func.Run, and nothing here
+// standard library, runtime/token, runtime/sample, ir/dtype and (for the machine's name
+// and peak) kernels/cpu, so that a build needs nothing else. It never walks a graph: the plan is the code of Func.Run, and nothing here
 // depends on which ops it calls.
 //
 // # The contract with emitted code
@@ -12,7 +12,8 @@
 // One step is one call of Func.Run by each of the workers of the step, with the same Args
 // and a Worker each. Emitted code
 //
-//   - divides work by w.Part and w.Parts alone, which stay the same during a step;
+//   - divides work by w.Part and w.Parts alone, which stay the same during a step but may
+//     differ from one step to the next (pace.go);
 //   - calls w.Barrier as often on every worker: that is the only order between them. At
 //     the end of a step no barrier is needed: the pool waits for all;
 //   - may call w.Stop, as often on every worker and with a Barrier between two calls, and
@@ -30,6 +31,7 @@
 //
 // A Model has at most GOMAXPROCS workers. Worker 0 is the goroutine that asked for the
 // step; the others spin for some 50 µs after a step and then park, using no processor.
+// A short step runs on worker 0 alone while that is measured to be faster (pace.go).
 // Steps of all sessions of a model run one after another, in the order of their calls; a
 // caller that waits leaves the queue when its context ends. A Session is for one goroutine
 // at a time.

@@ -19,6 +19,10 @@ type Options struct {
 	// program's data, at the end of the executable, or in Program.Weights.External.
 	Weights string
 
+	// Steady makes every step run on all workers that its function allows, even where one
+	// alone has been measured to be faster. For tests.
+	Steady bool
+
 	// Poison fills activations with NaN before every step, so that a read of bytes that
 	// this step did not write shows. For tests; it costs a pass over the arena.
 	Poison bool
@@ -31,6 +35,7 @@ type Model struct {
 	program *Program
 	weights weights
 	pool    *pool
+	paces   []paces // of each function; whoever has the pool's turn may use them
 	options Options
 	decode  *driver // nil without a language model
 	prefill *driver
@@ -48,7 +53,7 @@ func Open(p *Program, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{program: p, weights: w, options: o}
+	m := &Model{program: p, weights: w, options: o, paces: make([]paces, len(p.Funcs))}
 	if p.Tokenizer != "" {
 		if m.vocab, err = token.Load(p.Tokenizer); err != nil {
 			return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())
@@ -98,8 +103,12 @@ func (m *Model) Close() error {
 }
 
 // run does one step for a session.
-func (m *Model) run(ctx context.Context, s *Session, f *Func) error {
-	if err := m.pool.run(ctx, s.ticket, f, &s.args); err != nil {
+func (m *Model) run(ctx context.Context, s *Session, fn int) error {
+	f, c := &m.program.Funcs[fn], m.paces[fn].of(&s.args)
+	if m.options.Steady {
+		c = nil
+	}
+	if err := m.pool.run(ctx, s.ticket, f, &s.args, c); err != nil {
 		return m.blame(err)
 	}
 	return nil

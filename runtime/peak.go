@@ -146,7 +146,7 @@ func (p *peak) best(ctx context.Context, f func(w *Worker)) (time.Duration, erro
 				took = time.Since(begin)
 			}
 		}}
-		if err := p.m.pool.run(ctx, p.ticket, &step, &Args{}); err != nil {
+		if err := p.m.pool.run(ctx, p.ticket, &step, &Args{}, nil); err != nil {
 			return 1, err
 		}
 		shortest = min(shortest, took)

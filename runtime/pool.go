@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Worker is one of the goroutines that run a step together. Emitted code reads Part and
@@ -19,8 +20,10 @@ type Worker struct {
 	steps uint32 // started by this worker
 	wake  chan struct{}
 	marks marks
-	_     [64]byte
-	start word // counts the steps that this worker was told to run
+
+	waited time.Duration // in this step, but for what was too short to measure
+	_      [64]byte
+	start  word // counts the steps that this worker was told to run
 }
 
 // Barrier returns once all workers of the step have called it. What they wrote before is
@@ -116,16 +119,20 @@ func (p *pool) finish() {
 	}
 }
 
-// run waits for its turn, then runs one step on at most maxParts workers (0: all).
-// It returns nil only if every worker has done its part.
-func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args) error {
+// run waits for its turn, then runs one step on as many workers as f allows, or on one
+// where c knows that to be faster. It returns nil only if every worker has done its part.
+func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args, c *pace) error {
 	if err := p.queue.enter(ctx, t); err != nil {
 		return err
 	}
 	defer p.queue.leave()
 
-	p.prepare(p.parts(f), ctx, f, a)
-	p.dispatch()
+	if n := p.parts(f); n == 1 || c == nil {
+		p.prepare(n, ctx, f, a)
+		p.dispatch()
+	} else {
+		p.paced(n, ctx, f, a, c)
+	}
 	if p.fault.failed.Load() {
 		return p.fault.err(f.Name)
 	}
@@ -133,6 +140,16 @@ func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args) error {
 		return cancelled(ctx)
 	}
 	return nil
+}
+
+// paced runs a step on n workers or on one, and measures it.
+func (p *pool) paced(n int, ctx context.Context, f *Func, a *Args, c *pace) {
+	begin := time.Since(processStart)
+	parts := c.parts(n, begin)
+	p.prepare(parts, ctx, f, a)
+	p.dispatch()
+	end := time.Since(processStart)
+	c.note(parts, end-begin, p.workers[0].waited, end)
 }
 
 // stopped reports what the last call of Stop answered: a context that ended after it was
@@ -162,7 +179,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args) {
 		p.polls = 0 // a spinning worker would hold the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {
-		w.Parts, w.phase, w.stops = parts, 0, 0
+		w.Parts, w.phase, w.stops, w.waited = parts, 0, 0, 0
 	}
 	if parts > 1 {
 		p.barrier.reset()

@@ -37,7 +37,7 @@ func TestBarrierOrdersWritesAndReads(t *testing.T) {
 				w.Barrier()
 			}
 		}}
-		if err := p.run(context.Background(), newTicket(), step, &Args{}); err != nil {
+		if err := p.run(context.Background(), newTicket(), step, &Args{}, nil); err != nil {
 			t.Errorf("%d workers: %v", n, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestMaxPartsAndScratch(t *testing.T) {
 			seen[i].Store(0)
 		}
 		step.MaxParts = maxParts
-		if err := p.run(context.Background(), newTicket(), step, &Args{}); err != nil {
+		if err := p.run(context.Background(), newTicket(), step, &Args{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		want := 4
@@ -84,13 +84,13 @@ func TestFaultOfOneWorkerEndsTheStep(t *testing.T) {
 				w.Barrier() // never complete
 				w.Barrier()
 			}}
-			err := p.run(context.Background(), newTicket(), step, &Args{})
+			err := p.run(context.Background(), newTicket(), step, &Args{}, nil)
 			var fe *FaultError
 			if !errors.As(err, &fe) || fe.Part != bad || fe.Func != "bad" || fe.Value != "out of order" {
 				t.Fatalf("%d workers, %d fails: %v", n, bad, err)
 			}
 			good := &Func{Run: func(w *Worker, _ *Args) { w.Barrier() }}
-			if err := p.run(context.Background(), newTicket(), good, &Args{}); err != nil {
+			if err := p.run(context.Background(), newTicket(), good, &Args{}, nil); err != nil {
 				t.Fatalf("the step after a fault: %v", err)
 			}
 		}
@@ -115,7 +115,7 @@ func TestStopIsTheSameForAll(t *testing.T) {
 				}
 			}
 		}}
-		err := p.run(ctx, newTicket(), step, &Args{})
+		err := p.run(ctx, newTicket(), step, &Args{}, nil)
 		if !errors.Is(err, ErrCancelled) || !errors.Is(err, context.Canceled) {
 			t.Fatalf("error %v", err)
 		}
@@ -136,7 +136,7 @@ func TestLateCancelIsNoError(t *testing.T) {
 		cancel()
 		w.Barrier()
 	}}
-	if err := p.run(ctx, newTicket(), step, &Args{}); err != nil {
+	if err := p.run(ctx, newTicket(), step, &Args{}, nil); err != nil {
 		t.Errorf("a step that was done returned %v", err)
 	}
 }
@@ -146,13 +146,13 @@ func TestDeadlineAndCause(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)
 	defer cancel()
 	noop := &Func{Run: func(*Worker, *Args) {}}
-	if err := p.run(ctx, newTicket(), noop, &Args{}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrCancelled) {
+	if err := p.run(ctx, newTicket(), noop, &Args{}, nil); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrCancelled) {
 		t.Error(err)
 	}
 	reason := errors.New("the user left")
 	caused, cancelCause := context.WithCancelCause(context.Background())
 	cancelCause(reason)
-	if err := p.run(caused, newTicket(), noop, &Args{}); !errors.Is(err, reason) || !errors.Is(err, context.Canceled) {
+	if err := p.run(caused, newTicket(), noop, &Args{}, nil); !errors.Is(err, reason) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -164,7 +164,7 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	hold, held := make(chan bool), make(chan bool)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		p.run(context.Background(), newTicket(), &Func{MaxParts: 1, Run: func(*Worker, *Args) { held <- true; <-hold }}, &Args{})
+		p.run(context.Background(), newTicket(), &Func{MaxParts: 1, Run: func(*Worker, *Args) { held <- true; <-hold }}, &Args{}, nil)
 	})
 	<-held
 	var order []int
@@ -176,7 +176,7 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 			if i == 2 || i == 5 {
 				c = ctx
 			}
-			errs[i] = p.run(c, newTicket(), &Func{MaxParts: 1, Run: func(*Worker, *Args) { order = append(order, i) }}, &Args{})
+			errs[i] = p.run(c, newTicket(), &Func{MaxParts: 1, Run: func(*Worker, *Args) { order = append(order, i) }}, &Args{}, nil)
 		})
 		waitFor(t, func() bool { return p.queue.length() == i+1 })
 	}
@@ -218,7 +218,7 @@ func TestCloseTellsThoseWhoWait(t *testing.T) {
 	hold, held := make(chan bool), make(chan bool)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := p.run(context.Background(), newTicket(), &Func{MaxParts: 1, Run: func(*Worker, *Args) { held <- true; <-hold }}, &Args{})
+		err := p.run(context.Background(), newTicket(), &Func{MaxParts: 1, Run: func(*Worker, *Args) { held <- true; <-hold }}, &Args{}, nil)
 		if err != nil {
 			t.Errorf("the step in progress: %v", err)
 		}
@@ -226,7 +226,7 @@ func TestCloseTellsThoseWhoWait(t *testing.T) {
 	<-held
 	for range 3 {
 		wg.Go(func() {
-			if err := p.run(context.Background(), newTicket(), &Func{Run: func(*Worker, *Args) { t.Error("ran") }}, &Args{}); !errors.Is(err, ErrClosed) {
+			if err := p.run(context.Background(), newTicket(), &Func{Run: func(*Worker, *Args) { t.Error("ran") }}, &Args{}, nil); !errors.Is(err, ErrClosed) {
 				t.Errorf("waiting: %v", err)
 			}
 		})
@@ -241,7 +241,7 @@ func TestCloseTellsThoseWhoWait(t *testing.T) {
 // TestIdleWorkersPark looks at the workers' goroutines some time after a step.
 func TestIdleWorkersPark(t *testing.T) {
 	p := newTestPool(t, 3)
-	if err := p.run(context.Background(), newTicket(), &Func{Run: func(w *Worker, _ *Args) { w.Barrier() }}, &Args{}); err != nil {
+	if err := p.run(context.Background(), newTicket(), &Func{Run: func(w *Worker, _ *Args) { w.Barrier() }}, &Args{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range p.workers[1:] {
@@ -309,7 +309,7 @@ func hammerSession(t *testing.T, m *Model, seed, rounds int) {
 		}
 		cancel()
 		if (seed+r)%4 == 0 {
-			if err := m.run(context.Background(), s, bad); !errors.Is(err, ErrFault) || !strings.Contains(err.Error(), "hammer") {
+			if err := m.pool.run(context.Background(), s.ticket, bad, &s.args, nil); !errors.Is(err, ErrFault) || !strings.Contains(err.Error(), "hammer") {
 				t.Errorf("a fault gives %v", err)
 			}
 		}
@@ -325,7 +325,7 @@ func BenchmarkStep(b *testing.B) {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			for b.Loop() {
-				if err := p.run(ctx, t, step, a); err != nil {
+				if err := p.run(ctx, t, step, a, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -344,7 +344,7 @@ func BenchmarkBarrier(b *testing.B) {
 				}
 			}}
 			b.ResetTimer()
-			if err := p.run(context.Background(), newTicket(), step, &Args{}); err != nil {
+			if err := p.run(context.Background(), newTicket(), step, &Args{}, nil); err != nil {
 				b.Fatal(err)
 			}
 		})

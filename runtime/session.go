@@ -105,7 +105,7 @@ func (s *Session) run(ctx context.Context, fn int) error {
 	if s.model.options.Poison {
 		s.active.poison()
 	}
-	return s.model.run(ctx, s, &s.model.program.Funcs[fn])
+	return s.model.run(ctx, s, fn)
 }
 
 // SetDim sets the size of a symbol (an index of Program.Symbols) for the steps to come.

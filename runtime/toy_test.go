@@ -170,7 +170,7 @@ func script(t testing.TB, first int, ids ...int32) *Program {
 
 func openToy(t testing.TB, threads int) (*Model, *Session) {
 	t.Helper()
-	return openProgram(t, toyProgram(), Options{Threads: threads, Poison: true})
+	return openProgram(t, toyProgram(), Options{Threads: threads, Poison: true, Steady: true})
 }
 
 func openProgram(t testing.TB, p *Program, o Options) (*Model, *Session) {

@@ -152,7 +152,7 @@ func TestPageThatIsGone(t *testing.T) {
 		sum := sha256.Sum256(blob)
 		p.Weights.SHA256 = hexOf(sum[:])
 		file := write(t, AppendTrailer(blob, Trailer{Length: size, PlanID: p.PlanID, SHA256: sum}))
-		m, s := openProgram(t, p, Options{Weights: file, Threads: 3})
+		m, s := openProgram(t, p, Options{Weights: file, Threads: 3, Steady: true})
 		if err := os.Truncate(file, 1); err != nil {
 			t.Fatal(err)
 		}
