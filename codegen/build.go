@@ -73,19 +73,43 @@ func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
 // read-only is noticed before the work.
 func reserve(path string) (string, error) {
 	if special(path) {
-		return "", fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another -o", path)
+		return "", fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another path", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return "", fmt.Errorf("%s: cannot be written: %w: choose another -o", path, err)
+		return "", fmt.Errorf("%s: cannot be written: %w: choose another path", path, errors.Unwrap(err))
 	}
 	return f.Name(), f.Close()
+}
+
+// Writable returns an error for each path at which no file can be made, so that this is
+// known before the work. Empty paths are left out.
+func Writable(paths ...string) error {
+	var errs []error
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		tmp, err := reserve(path)
+		if err == nil {
+			err = os.Remove(tmp)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // special reports whether path is a device, pipe or folder, which a rename must not replace.
 func special(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular()
+}
+
+// Device reports whether path is a device or pipe, such as /dev/stdout: something to write
+// to, not to replace.
+func Device(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // writeBuildTree lays out a module of its own, with the sources of ours beside it.
@@ -256,7 +280,7 @@ func FinishWeightsFile(path string, size int64, planID string, hash [32]byte) er
 // WriteFile writes a file under its name only when it is complete. To a device or pipe,
 // such as /dev/stdout, it just writes.
 func WriteFile(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if Device(path) {
 		return os.WriteFile(path, data, 0o644)
 	}
 	tmp, err := reserve(path)

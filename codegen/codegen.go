@@ -49,8 +49,10 @@ type Options struct {
 	WeightsFile string // File: the default path
 	WeightsHash [32]byte
 
-	PlanID string // see PlanID
-	CPU    string // implementations that the program is limited to; empty means all
+	PlanID string   // see PlanID
+	CPU    []string // implementations that the program is limited to; empty means all
+
+	Profile bool // emit a mark before each call, for the program's --profile
 }
 
 // Package is emitted source: files by name, in order, all of one folder.
@@ -130,6 +132,7 @@ type generator struct {
 	tables  []table             // offsets of rounds that no stride fits
 	symbols map[*ir.Symbol]*ir.Symbol
 
+	marks    []string // what the program's profile calls the marks; the first is waiting
 	planText string
 	planJSON []byte
 }
@@ -141,7 +144,7 @@ type table struct {
 }
 
 func newGenerator(m *ir.Module, o Options) *generator {
-	g := &generator{m: m, o: o, bodies: make(map[*ir.Func]string), symbols: make(map[*ir.Symbol]*ir.Symbol)}
+	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), symbols: make(map[*ir.Symbol]*ir.Symbol)}
 	g.steps = g.newFile("Step functions: run by every worker, each doing its part; see the plan in " + planFile + ".")
 	g.program = g.newFile("")
 	for _, s := range m.Symbols {

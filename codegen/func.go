@@ -51,7 +51,17 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 			e.flush(name)
 		}
 	}
+	if f.Owner == nil {
+		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
+	}
 	e.flush(name)
+}
+
+// mark emits a note of what the worker begins, in programs with a profile.
+func (e *funcEmitter) mark(id jen.Code) {
+	if e.g.o.Profile {
+		e.stmts = append(e.stmts, jen.Id("w").Dot("Mark").Call(id))
+	}
 }
 
 func partName(name string, part int) string {
@@ -67,6 +77,7 @@ func (e *funcEmitter) barriers(n *ir.Node) {
 		return
 	}
 	e.epoch = n.Epoch
+	e.mark(jen.Lit(0))
 	e.stmts = append(e.stmts, jen.Id("w").Dot("Barrier").Call())
 }
 
@@ -83,6 +94,8 @@ func (e *funcEmitter) node(n *ir.Node) {
 	if emit == nil {
 		panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
 	}
+	e.mark(jen.Lit(len(e.g.marks)))
+	e.g.marks = append(e.g.marks, fmt.Sprintf("%s %s %s", e.f.Name, n.Op, n))
 	call := jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...)
 	e.calls++
 	if n.Part.Mode == ir.PartOne {

@@ -76,6 +76,20 @@ func (g *generator) programFields() (jen.Dict, error) {
 		jen.Id("PlanText"):        jen.Id("planText"),
 		jen.Id("PlanJSON"):        jen.Id("planJSON"),
 	}
+	if len(g.o.CPU) > 0 {
+		var names []jen.Code
+		for _, name := range g.o.CPU {
+			names = append(names, jen.Lit(name))
+		}
+		d[jen.Id("CPU")] = jen.Index().String().Values(names...)
+	}
+	if g.o.Profile {
+		var names []jen.Code
+		for _, name := range g.marks {
+			names = append(names, jen.Lit(name))
+		}
+		d[jen.Id("Profile")] = jen.Qual(g.runtimePath(), "NewProfile").Call(names...)
+	}
 	if g.o.Tokenizer != nil {
 		d[jen.Id("Tokenizer")] = jen.Id("tokenizer")
 	}
@@ -160,12 +174,16 @@ func (g *generator) tensors(f *ir.Func, vs []*ir.Value, names []string) (jen.Cod
 			}
 			dims = append(dims, c)
 		}
-		rows = append(rows, jen.Values(jen.Dict{
+		fields := jen.Dict{
 			jen.Id("Name"):   jen.Lit(names[i]),
 			jen.Id("Type"):   jen.Qual(g.dtypePath(), dtypeNames[v.Type.DType]),
 			jen.Id("Dims"):   jen.Index().Qual(g.runtimePath(), "Dim").Values(dims...),
 			jen.Id("Offset"): jen.Lit(int(e.addrOf(v).offset)),
-		}))
+		}
+		if below := indexBound(v); below > 0 {
+			fields[jen.Id("Below")] = jen.Lit(int(below))
+		}
+		rows = append(rows, jen.Values(fields))
 	}
 	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
 }

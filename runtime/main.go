@@ -229,6 +229,9 @@ func (c *cli) verify() func(context.Context) error {
 
 func (c *cli) version() func(context.Context) error {
 	return func(context.Context) error {
+		if err := c.program.selectKernels(); err != nil {
+			return err
+		}
 		_, err := fmt.Fprintf(c.out, "%s\ncompiler %s\nplan %s\nruntime %d to %d, %s %s/%s, %s kernels\n", c.program.Name, c.program.Compiler,
 			c.program.PlanID, MinVersion, MaxVersion, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH, cpu.Active())
 		return err

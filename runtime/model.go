@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+	"slices"
+	"strings"
 
+	"github.com/ggmlc/ggmlc/kernels/cpu"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
@@ -49,6 +52,9 @@ func Open(p *Program, o Options) (*Model, error) {
 	if o.Threads < 0 {
 		return nil, inputError("%d threads: at least 1, or 0 for one per processor", o.Threads)
 	}
+	if err := p.selectKernels(); err != nil {
+		return nil, err
+	}
 	w, err := openWeights(p, o.Weights)
 	if err != nil {
 		return nil, err
@@ -64,6 +70,20 @@ func Open(p *Program, o Options) (*Model, error) {
 	}
 	m.pool = newPool(threads(p, o.Threads), p.ScratchBytes)
 	return m, nil
+}
+
+// selectKernels chooses the most demanding of the kernels that the program is limited to.
+func (p *Program) selectKernels() error {
+	if len(p.CPU) == 0 {
+		return nil
+	}
+	for _, name := range slices.Backward(cpu.Available()) {
+		if slices.Contains(p.CPU, name) {
+			return cpu.Select(name)
+		}
+	}
+	return fmt.Errorf("this program was compiled for %s, and this processor has %s: compile it again without --cpu",
+		strings.Join(p.CPU, ", "), strings.Join(cpu.Available(), ", "))
 }
 
 // threads cuts the wanted number to what pays: one worker per processor.

@@ -32,6 +32,10 @@ type Program struct {
 	// thread and a multiple of Align.
 	StateBytes, ActivationBytes, IOBytes, ScratchBytes int64
 
+	// CPU names the kernels that the program is limited to; empty means whatever is best on
+	// the processor. A processor that has none of them is refused.
+	CPU []string
+
 	MaxThreads int      // the bound of the symbol "threads"; 0 means MaxThreads
 	Symbols    []Symbol // in the order of Args.Dims
 	Funcs      []Func

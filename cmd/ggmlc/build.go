@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/passes"
 )
 
 // buildFlags are the flags of build besides those of compiling.
@@ -64,7 +66,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	}
 	defer md.Close()
 	return driver.Build(ctx, md, driver.OutputOptions{
-		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu,
+		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: os.Getenv("GOOS"), GOARCH: os.Getenv("GOARCH"), Tags: f.tags, Race: f.race,
 		Progress: p.bytes, Stderr: cmd.ErrOrStderr(),
 	})
@@ -82,13 +84,19 @@ func (f *compileFlags) compileModel(ctx context.Context, cmd *cobra.Command, p *
 		md.Close()
 		return nil, fmt.Errorf("%s: %w", model, err)
 	}
-	if f.stats != "" {
-		if err := stats.Write(cmd.ErrOrStderr(), f.stats); err != nil {
-			md.Close()
-			return nil, usageError{err}
-		}
+	if err := f.writeStats(cmd.ErrOrStderr(), stats); err != nil {
+		md.Close()
+		return nil, err
 	}
 	return md, nil
+}
+
+// writeStats prints what passes counted, where that was asked for.
+func (f *compileFlags) writeStats(w io.Writer, stats *passes.Stats) error {
+	if f.stats == "" {
+		return nil
+	}
+	return stats.Write(w, f.stats)
 }
 
 // goos is the system that the executable is for.

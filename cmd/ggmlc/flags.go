@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +25,8 @@ type compileFlags struct {
 	maxMemory, sources         []string
 	pipeline, context, batch   int
 	planTime                   time.Duration
-	kv, quantize, cpu, stats   string
+	kv, quantize, stats        string
+	cpu                        []string
 	allowBF16, tune, profile   bool
 	json                       bool
 	seed                       uint64
@@ -45,7 +48,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
 	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
 	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: Q8_0 or Q4_0")
-	fs.StringVar(&f.cpu, "cpu", "", "limit the program to these implementations: generic,avx2,avx512,avx512vnni")
+	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "allow kernels that round f16 weights to bf16")
 	fs.BoolVar(&f.tune, "tune", false, "measure candidates on this machine instead of predicting them")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
@@ -64,8 +67,20 @@ func (f *compileFlags) notYet() error {
 		return usagef("--pipeline %d: pipelining is not implemented yet: leave it at 1", f.pipeline)
 	case f.rules != "cost":
 		return usagef("--rules %s: only cost is implemented yet", f.rules)
-	case f.allowBF16, f.tune, f.profile:
-		return usagef("--allow-bf16, --tune and --profile are not implemented yet: leave them out")
+	case f.allowBF16, f.tune:
+		return usagef("--allow-bf16 and --tune are not implemented yet: leave them out")
+	}
+	return nil
+}
+
+// cpuNames are the implementations of kernels that --cpu may name.
+var cpuNames = []string{"generic", "avx2", "avx512", "avx512vnni"}
+
+func (f *compileFlags) checkCPU() error {
+	for _, name := range f.cpu {
+		if !slices.Contains(cpuNames, name) {
+			return usagef("--cpu %s: there are %s", name, strings.Join(cpuNames, ", "))
+		}
 	}
 	return nil
 }
@@ -115,7 +130,7 @@ func parsePairs(flag string, texts []string) (map[string]string, error) {
 // compile returns the options of driver.Compile.
 func (f *compileFlags) compile() (driver.CompileOptions, error) {
 	o := driver.CompileOptions{Repro: os.TempDir()}
-	if err := f.notYet(); err != nil {
+	if err := errors.Join(f.notYet(), f.checkCPU()); err != nil {
 		return o, err
 	}
 	var err error

@@ -40,7 +40,7 @@ the weights.`,
 			if !token.IsIdentifier(pkg) {
 				return usagef("--package %q: not a Go package name", pkg)
 			}
-			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights, CPU: f.cpu}
+			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights, CPU: f.cpu, Profile: f.profile}
 			return f.gen(cmd.Context(), cmd, model, check, o)
 		},
 	}

@@ -15,8 +15,6 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // LoadOptions say how a model's graph is made of its file.
@@ -30,28 +28,15 @@ type LoadOptions struct {
 	WithoutWeights bool
 }
 
-// CompileOptions say how a module is planned.
-type CompileOptions struct {
-	Targets *target.List
-	Passes  passes.Options
-	After   func(passes.Step, *ir.Module) error // called after each pass
-	Repro   string                              // folder for modules that break a pass
-}
-
-// Compile runs the passes that have not yet run on the model's module.
-func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, error) {
-	return passes.Run(ctx, md.Module, passes.RunOptions{
-		Targets: o.Targets, Options: o.Passes, After: o.After, ReproDir: o.Repro})
-}
-
 // OutputOptions say what is made of a compiled model.
 type OutputOptions struct {
-	Compiler    string // "ggmlc" and its version
-	Out         string // the executable, or the folder of a package
-	Package     string // Go package of Gen
-	Metafile    string // path of the manifest; empty for none
-	WeightsFile string // keep the weights in this file; empty: embed or append them
-	CPU         string // --cpu
+	Compiler    string   // "ggmlc" and its version
+	Out         string   // the executable, or the folder of a package
+	Package     string   // Go package of Gen
+	Metafile    string   // path of the manifest; empty for none
+	WeightsFile string   // keep the weights in this file; empty: embed or append them
+	CPU         []string // the implementations that the program is limited to; empty: all
+	Profile     bool     // with hooks for the program's --profile
 
 	GOOS, GOARCH string
 	Tags         []string
@@ -67,6 +52,13 @@ const embedLimit = 64 << 20
 
 // Build makes an executable of a compiled model.
 func Build(ctx context.Context, md *Model, o OutputOptions) error {
+	outputs := []string{o.Out, o.WeightsFile}
+	if !codegen.Device(o.Metafile) {
+		outputs = append(outputs, o.Metafile)
+	}
+	if err := codegen.Writable(outputs...); err != nil {
+		return err
+	}
 	w, err := packWeights(ctx, md, filepath.Dir(o.Out), o)
 	if err != nil {
 		return err
@@ -100,7 +92,7 @@ func emit(md *Model, o OutputOptions, pkg string, w *blob, where codegen.Where) 
 	}
 	p, err := codegen.Emit(md.Module, codegen.Options{
 		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, Tokenizer: md.Tokenizer,
-		Weights: where, WeightsFile: filepath.Base(o.WeightsFile), WeightsHash: w.hash, PlanID: planID, CPU: o.CPU,
+		Weights: where, WeightsFile: filepath.Base(o.WeightsFile), WeightsHash: w.hash, PlanID: planID, CPU: o.CPU, Profile: o.Profile,
 	})
 	return p, planID, err
 }
@@ -113,8 +105,12 @@ type blob struct {
 }
 
 // packWeights writes the weights to a temporary file in dir, which is where the output
-// goes, so that renaming is possible and a full disk is noticed there.
+// goes, or where the weights file goes: so renaming is possible and a full disk is noticed
+// there.
 func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b *blob, err error) {
+	if o.WeightsFile != "" {
+		dir = filepath.Dir(o.WeightsFile)
+	}
 	f, err := os.CreateTemp(dir, ".ggmlc-weights-*")
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be written: %w: choose another -o", dir, errors.Unwrap(err))

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -32,10 +33,15 @@ const (
 )
 
 // Gen compiles an imported model and writes it as a Go package into the folder o.Out.
-func Gen(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) error {
+func Gen(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (err error) {
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return fmt.Errorf("%s: cannot be made: %w: choose another -o", o.Out, errors.Unwrap(err))
 	}
+	defer func() {
+		if err != nil {
+			os.Remove(o.Out) // if it is empty, that is
+		}
+	}()
 	imported := md.Module.Clone()
 	if _, err := Compile(ctx, md, co); err != nil {
 		return fmt.Errorf("%s: %w", md.Path, err)
@@ -151,11 +157,10 @@ func Check(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (
 func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 	m := md.Module
 	w := &blob{}
-	if n, err := fmt.Sscanf(m.GetMeta(metaWeightsHash), "%x", &[]byte{}); n != 1 || err != nil {
+	hash, err := hex.DecodeString(m.GetMeta(metaWeightsHash))
+	if err != nil || len(hash) != len(w.hash) {
 		return nil, 0, errors.New("it lacks the hash of the weights")
 	}
-	var hash []byte
-	fmt.Sscanf(m.GetMeta(metaWeightsHash), "%x", &hash)
 	copy(w.hash[:], hash)
 	name, file, _ := strings.Cut(m.GetMeta(metaWeights), ":")
 	where := slices.Index(whereNames[:], name)

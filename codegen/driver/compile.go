@@ -1,0 +1,208 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// CompileOptions say how a module is planned.
+type CompileOptions struct {
+	Targets *target.List
+	Passes  passes.Options
+	After   func(passes.Step, *ir.Module) error // called after each pass
+	Repro   string                              // folder for modules that break a pass
+
+	// To and Before stop after or before a pass; empty: at the end. Run, if not nil, names
+	// exactly the passes to run instead.
+	To, Before string
+	Run        []string
+}
+
+// OptionError says that options name what there is not, or contradict the module.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
+func optionf(format string, args ...any) error { return &OptionError{fmt.Errorf(format, args...)} }
+
+// Compile runs the passes that have not yet run on the model's module.
+func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, error) {
+	denied := slices.Contains(o.Passes.Deny, o.Targets.Last().Name)
+	if denied {
+		o.Passes.Deny = slices.DeleteFunc(slices.Clone(o.Passes.Deny), func(name string) bool { return name == o.Targets.Last().Name })
+	}
+	if err := checkOptions(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := checkRange(md, o); err != nil {
+		return nil, err
+	}
+	if denied {
+		if err := denyLast(ctx, md.Module, o); err != nil {
+			return nil, err
+		}
+	}
+	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,
+		To: o.To, Before: o.Before, Passes: o.Run, After: o.After, ReproDir: o.Repro})
+	if err != nil {
+		return stats, err
+	}
+	return stats, unusedPins(md.Module, o.Passes.Pins)
+}
+
+// checkOptions reports what the options name and there is not. A run of no passes looks at
+// them all.
+func checkOptions(ctx context.Context, o CompileOptions) error {
+	_, err := passes.Run(ctx, &ir.Module{}, passes.RunOptions{Targets: o.Targets, Options: o.Passes, Passes: []string{}})
+	if err = errors.Join(err, checkBudgets(o)); err != nil {
+		return &OptionError{err}
+	}
+	return nil
+}
+
+// checkBudgets refuses limits of backends and spaces that there are not: they would never
+// fail a build.
+func checkBudgets(o CompileOptions) error {
+	var errs []error
+	for name := range o.Passes.MaxMemory {
+		known := func(d *target.Descriptor) bool { return d.Name == name || slices.Contains(d.Spaces, name) }
+		if !slices.ContainsFunc(o.Targets.All(), known) {
+			errs = append(errs, fmt.Errorf("max-memory %s: no backend and no memory space has this name: there are %s", name, spaceNames(o.Targets)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// spaceNames returns the names that a limit may have.
+func spaceNames(l *target.List) string {
+	names := []string{}
+	for _, d := range l.All() {
+		names = append(names, d.Name)
+		names = append(names, d.Spaces...)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// checkRange refuses to stop at a pass that the module has behind it.
+func checkRange(md *Model, o CompileOptions) error {
+	if o.Run != nil {
+		return nil
+	}
+	index := func(name string) int {
+		return slices.IndexFunc(passes.Passes(), func(p passes.Pass) bool { return p.Name == name })
+	}
+	last := index(md.Module.Last)
+	if i := index(o.To); i >= 0 && i < last || o.Before != "" && index(o.Before) <= last {
+		return optionf("%s: pass %s%s has run on it already: the last was %s; start from an earlier dump", md.Path, o.To, o.Before, md.Module.Last)
+	}
+	return nil
+}
+
+// DeniedError says that a backend is needed that must not be used.
+type DeniedError struct {
+	Backend string
+	Nodes   []string // those that no other backend runs, each with the reasons
+}
+
+// maxDenied is how many nodes the text of a DeniedError names.
+const maxDenied = 20
+
+// Error names nodes and reasons.
+func (e *DeniedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "deny %s: %d nodes need it: choose other targets, or allow it", e.Backend, len(e.Nodes))
+	for i, n := range e.Nodes {
+		if i == maxDenied {
+			fmt.Fprintf(&b, "\n  and %d more", len(e.Nodes)-i)
+			break
+		}
+		b.WriteString("\n  " + n)
+	}
+	return b.String()
+}
+
+// Budget reports that a limit of the user's is not met.
+func (e *DeniedError) Budget() bool { return true }
+
+// denyLast assigns backends to a copy of the module and fails if the last target, which
+// runs what no other does, has something to run.
+func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
+	trial := m.Clone()
+	if trial.Props&ir.PropAssigned == 0 {
+		_, err := passes.Run(ctx, trial, passes.RunOptions{Targets: o.Targets, Options: o.Passes, To: "unfuse"})
+		if err != nil {
+			return err
+		}
+	}
+	last := o.Targets.Last().Name
+	e := &DeniedError{Backend: last}
+	for _, f := range trial.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Backend == last && !n.Is(ir.HasBody) {
+				e.Nodes = append(e.Nodes, fmt.Sprintf("@%s %v: %s", f.Name, n, refusals(o, n)))
+			}
+		}
+	}
+	if len(e.Nodes) > 0 {
+		return e
+	}
+	return nil
+}
+
+// refusals says why no other backend runs n.
+func refusals(o CompileOptions, n *ir.Node) string {
+	var why []string
+	for _, t := range o.Targets.All() {
+		if t == o.Targets.Last() {
+			continue
+		}
+		if slices.Contains(o.Passes.Deny, t.Name) {
+			why = append(why, t.Name+" is denied")
+		} else if ok, reason := t.Supports(n); !ok {
+			why = append(why, reason)
+		} else {
+			why = append(why, t.Name+" was not chosen")
+		}
+	}
+	if len(why) == 0 {
+		return "there is no other backend"
+	}
+	return strings.Join(why, "; ")
+}
+
+// unusedPins reports pins that put no node anywhere. The causes that the pass leaves name
+// the pins that did; before that pass nothing can be said.
+func unusedPins(m *ir.Module, pins []passes.Pin) error {
+	if m.Props&ir.PropAssigned == 0 {
+		return nil
+	}
+	used := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			for _, c := range n.Causes {
+				if c.Rule == "assign.pin" && len(c.Operands) > 0 {
+					used[c.Operands[0]] = true
+				}
+			}
+		}
+	}
+	var errs []error
+	for _, p := range pins {
+		if !used[p.String()] {
+			errs = append(errs, fmt.Errorf("pin %v: it matches the name or position of no node that an earlier pin leaves: ggmlc dump --before assign shows them", p))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &OptionError{err}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package codegen
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// indexBound returns what the elements of an integer input must stay below because they
+// select rows: of a table, of a state's sequences or of its positions. Kernels trust
+// them, so the runtime checks. It is 0 for values that select nothing.
+func indexBound(v *ir.Value) int64 {
+	var bound int64
+	for _, n := range v.Func.Nodes {
+		for i, a := range n.Args {
+			if a == v {
+				bound = tighter(bound, selected(n, i))
+			}
+		}
+	}
+	return bound
+}
+
+// selected returns how many rows operand i of n selects among; 0 where it selects none.
+func selected(n *ir.Node, i int) int64 {
+	extent := func(arg, axis int) int64 { return n.Args[arg].Type.Shape[axis].Upper() }
+	switch {
+	case n.Is(ir.View):
+		return indexBound(n.Result())
+	case n.Op == ir.OpRepeat && i < len(n.Body.Params):
+		return indexBound(n.Body.Params[i])
+	case n.Op == ir.OpGather && i == 1:
+		return extent(0, 0)
+	case n.Op == ir.OpStateWrite && i == 2:
+		return extent(0, 0)
+	case n.Op == ir.OpStateWrite && i == 3:
+		return extent(0, 2)
+	case n.Op == ir.OpAttention && i == 3:
+		return extent(1, 0)
+	case n.Op == ir.OpAttention && i == 4:
+		return extent(1, 2)
+	}
+	return 0
+}
+
+// tighter returns the smaller of two bounds, of which 0 is none.
+func tighter(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
