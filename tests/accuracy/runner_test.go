@@ -1,0 +1,154 @@
+package accuracy
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Job, Row and Result are those of testdata/runner/main.go.
+type Job struct {
+	Model    int
+	Impl     string
+	Threads  int
+	Tokens   []int32
+	Prefills []int
+}
+
+type Row struct {
+	Prefill  int
+	Position int
+	Logits   []float32
+}
+
+type Result struct {
+	Job  Job
+	Rows []Row
+	Err  string
+}
+
+// compiled is what the test keeps of a compilation.
+type compiled struct{ imported *ir.Module }
+
+// compileAll writes a package m0, m1, … for each model below dir.
+func compileAll(t *testing.T, dir string, set []*random) []compiled {
+	t.Helper()
+	var all []compiled
+	for i, r := range set {
+		c, err := r.compile(filepath.Join(dir, fmt.Sprintf("m%d", i)), fmt.Sprintf("m%d", i))
+		if err != nil {
+			t.Fatalf("%v: %v", r, err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// compile generates the package of one model.
+func (r *random) compile(dir, name string) (compiled, error) {
+	ctx := context.Background()
+	md, err := driver.Load(ctx, r.path, r.loadOptions())
+	if err != nil {
+		return compiled{}, err
+	}
+	defer md.Close()
+	c := compiled{md.Module.Clone()}
+	targets, err := cpuTarget()
+	if err != nil {
+		return c, err
+	}
+	err = driver.Gen(ctx, md, driver.CompileOptions{Targets: targets}, driver.OutputOptions{Compiler: "test", Out: dir, Package: name})
+	if err != nil {
+		return c, err
+	}
+	return c, os.WriteFile(filepath.Join(dir, "export.go"), fmt.Appendf(nil, exportText, name), 0o666)
+}
+
+// exportText gives the runner what a package keeps to itself.
+const exportText = `package %s
+
+import "github.com/ggmlc/ggmlc/runtime"
+
+// Program returns the description of the model.
+func Program() *runtime.Program { return &program }
+`
+
+// buildRunner builds the program that holds all models, as name in dir.
+func buildRunner(t *testing.T, dir, name string, set []*random, flags ...string) string {
+	t.Helper()
+	if err := codegen.WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
+		t.Fatal(err)
+	}
+	runner, err := os.ReadFile(filepath.Join("testdata", "runner", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"go.mod":    "module runner\n\ngo 1.26\n\nrequire github.com/ggmlc/ggmlc v0.0.0\n\nreplace github.com/ggmlc/ggmlc => ./ggmlc\n",
+		"main.go":   string(runner),
+		"models.go": modelsFile(len(set)),
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exe := filepath.Join(dir, name)
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-buildvcs=false", "-o", exe}, flags...), ".")...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOPROXY=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return exe
+}
+
+// modelsFile is the source of the table of models.
+func modelsFile(n int) string {
+	var b, list strings.Builder
+	b.WriteString("package main\n\nimport (\n\t\"github.com/ggmlc/ggmlc/runtime\"\n\n")
+	for i := range n {
+		fmt.Fprintf(&b, "\t\"runner/m%d\"\n", i)
+		fmt.Fprintf(&list, "\tm%d.Program(),\n", i)
+	}
+	fmt.Fprintf(&b, ")\n\nvar models = []*runtime.Program{\n%s}\n", list.String())
+	return b.String()
+}
+
+// runJobs has the runner do jobs.
+func runJobs(t *testing.T, exe string, jobs []Job) []Result {
+	t.Helper()
+	var in, out, errs bytes.Buffer
+	if err := gob.NewEncoder(&in).Encode(jobs); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("runner: %v\n%s", err, errs.String())
+	}
+	var results []Result
+	dec := gob.NewDecoder(&out)
+	for range jobs {
+		var r Result
+		if err := dec.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// cpuTarget is what --targets cpu means.
+func cpuTarget() (*target.List, error) { return target.Select("cpu") }
