@@ -68,11 +68,35 @@ func (r *random) compile(dir, name string) (compiled, error) {
 	if err != nil {
 		return c, err
 	}
-	err = driver.Gen(ctx, md, driver.CompileOptions{Targets: targets}, driver.OutputOptions{Compiler: "test", Out: dir, Package: name})
-	if err != nil {
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets}); err != nil {
 		return c, err
 	}
-	return c, os.WriteFile(filepath.Join(dir, "export.go"), fmt.Appendf(nil, exportText, name), 0o666)
+	return c, emit(ctx, md, dir, name)
+}
+
+// emit writes the package of a compiled model.
+func emit(ctx context.Context, md *driver.Model, dir, name string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	var weights bytes.Buffer
+	hash, err := codegen.PackWeights(ctx, md.Module, md, &weights, nil)
+	if err != nil {
+		return err
+	}
+	p, err := codegen.Emit(md.Module, codegen.Options{Package: name, Name: name, WeightsHash: hash})
+	if err != nil {
+		return err
+	}
+	files := append(p.Files,
+		codegen.SourceFile{Name: "weights.bin", Data: weights.Bytes()},
+		codegen.SourceFile{Name: "export.go", Data: fmt.Appendf(nil, exportText, name)})
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exportText gives the runner what a package keeps to itself.
