@@ -1,22 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 // buildFlags are the flags of build besides those of compiling.
 type buildFlags struct {
 	compileFlags
 	out, metafile, weights string
+	goos, goarch           string // empty: this machine's
 	tags                   []string
 	race                   bool
 }
@@ -37,6 +37,7 @@ func buildCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f.goos, f.goarch = os.Getenv("GOOS"), os.Getenv("GOARCH")
 			return f.build(cmd.Context(), cmd, model)
 		},
 	}
@@ -54,7 +55,7 @@ func buildCommand() *cobra.Command {
 func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string) error {
 	if f.out == "" {
 		f.out = defaultOut(model)
-		if goos() == "windows" {
+		if cmp.Or(f.goos, runtime.GOOS) == "windows" {
 			f.out += ".exe"
 		}
 	}
@@ -67,7 +68,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	defer md.Close()
 	return driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
-		GOOS: os.Getenv("GOOS"), GOARCH: os.Getenv("GOARCH"), Tags: f.tags, Race: f.race,
+		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
 		Progress: p.bytes, Stderr: cmd.ErrOrStderr(),
 	})
 }
@@ -79,30 +80,9 @@ func (f *compileFlags) compileModel(ctx context.Context, cmd *cobra.Command, p *
 		return nil, err
 	}
 	co.After = p.after
-	stats, err := driver.Compile(ctx, md, co)
-	if err != nil {
+	if _, err := driver.Compile(ctx, md, co); err != nil {
 		md.Close()
 		return nil, fmt.Errorf("%s: %w", model, err)
 	}
-	if err := f.writeStats(cmd.ErrOrStderr(), stats); err != nil {
-		md.Close()
-		return nil, err
-	}
 	return md, nil
-}
-
-// writeStats prints what passes counted, where that was asked for.
-func (f *compileFlags) writeStats(w io.Writer, stats *passes.Stats) error {
-	if f.stats == "" {
-		return nil
-	}
-	return stats.Write(w, f.stats)
-}
-
-// goos is the system that the executable is for.
-func goos() string {
-	if s := os.Getenv("GOOS"); s != "" {
-		return s
-	}
-	return runtime.GOOS
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
+
+// imported is what --after calls a module on which no pass has run.
+const imported = "import"
 
 type dumpFlags struct {
 	compileFlags
@@ -50,6 +55,9 @@ func dumpCommand() *cobra.Command {
 	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
 	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all (default: standard output)")
+	complete(cmd, "after", append([]string{imported}, passNames()...)...)
+	complete(cmd, "before", passNames()...)
+	complete(cmd, "format", formats...)
 	return cmd
 }
 
@@ -65,15 +73,15 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 	if f.all {
 		return f.dumpAll(ctx, md, co)
 	}
-	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{
-		Targets: co.Targets, Options: co.Passes, To: f.after, Before: f.before, ReproDir: co.Repro})
-	if err != nil {
-		return fmt.Errorf("%s: %w", model, err)
-	}
-	if f.stats != "" {
-		if err := stats.Write(cmd.ErrOrStderr(), f.stats); err != nil {
-			return usageError{err}
+	co.To, co.Before = f.after, f.before
+	if f.after == imported {
+		if md.Module.Last != imported {
+			return usagef("%s: passes have run on it already: the last was %s", model, md.Module.Last)
 		}
+		co.To, co.Run = "", []string{}
+	}
+	if _, err := driver.Compile(ctx, md, co); err != nil {
+		return fmt.Errorf("%s: %w", model, err)
 	}
 	if f.out != "" {
 		if err := driver.RelativeSources(md, filepath.Dir(f.out)); err != nil {
@@ -86,11 +94,20 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 // check refuses flags that contradict each other.
 func (f *dumpFlags) check() error {
 	for _, pass := range []string{f.after, f.before} {
-		if pass != "" && pass != "import" && passes.Find(pass) == nil {
+		if pass != "" && pass != imported && passes.Find(pass) == nil {
 			return usagef("there is no pass %q: ggmlc passes lists them", pass)
 		}
 	}
+	if _, err := printOptions(f.show); err != nil {
+		return err
+	}
 	switch {
+	case !slices.Contains(formats, f.format):
+		return usagef("--format %s: choose one of %s", f.format, strings.Join(formats, ", "))
+	case f.before == imported:
+		return usagef("--before %s: nothing comes before it", imported)
+	case f.all && f.format != "text":
+		return usagef("--all writes texts, which are inputs: leave out --format")
 	case f.after != "" && f.before != "":
 		return usagef("--after and --before exclude each other")
 	case f.all && (f.after != "" || f.before != "" || f.function != "" || f.show != ""):
@@ -114,7 +131,7 @@ func (f *dumpFlags) dumpAll(ctx context.Context, md *driver.Model, co driver.Com
 	}
 	co.After = d.After
 	if _, err := driver.Compile(ctx, md, co); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", md.Path, err)
 	}
 	return d.Close()
 }

@@ -57,10 +57,54 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.stats, "stats", "", "print what passes counted: table, tsv or json")
 	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	fs.BoolVar(&f.json, "json", false, "diagnostics as one JSON object a line")
+	f.completions(cmd)
 }
 
-// notYet names flags whose feature does not exist yet; asking for one is an error, as
-// ignoring it would be a lie.
+// completions tells the shell what flags and arguments may be.
+func (f *compileFlags) completions(cmd *cobra.Command) {
+	cmd.ValidArgsFunction = completeModel
+	for flag, words := range map[string][]string{
+		"targets": targetNames(), "deny": targetNames(), "rules": {"cost", "ggml-2024", "ggml-2026"},
+		"kv": {"f16", "f32", "q8_0"}, "quantize": {"Q8_0", "Q4_0"}, "stats": passes.StatsFormats,
+		"cpu": cpuNames, "disable": passNames(),
+	} {
+		complete(cmd, flag, words...)
+	}
+}
+
+// complete offers words for a flag.
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is not there
+	}
+}
+
+// completeModel offers models for the one argument.
+func completeModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"gguf", "ggir"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+func targetNames() []string {
+	var names []string
+	for _, d := range target.Builtins() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func passNames() []string {
+	var names []string
+	for _, p := range passes.Passes() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// notYet refuses values that there are not, and flags whose feature does not exist yet:
+// ignoring them would be a lie.
 func (f *compileFlags) notYet() error {
 	switch {
 	case f.pipeline != 1:
@@ -69,6 +113,8 @@ func (f *compileFlags) notYet() error {
 		return usagef("--rules %s: only cost is implemented yet", f.rules)
 	case f.allowBF16, f.tune:
 		return usagef("--allow-bf16 and --tune are not implemented yet: leave them out")
+	case f.stats != "" && !slices.Contains(passes.StatsFormats, f.stats):
+		return usagef("--stats %s: choose one of %s", f.stats, strings.Join(passes.StatsFormats, ", "))
 	}
 	return nil
 }

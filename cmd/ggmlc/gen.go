@@ -22,10 +22,13 @@ func genCommand() *cobra.Command {
 each function. Beside the code stands model.ggir, from which --check recompiles without
 the weights.`,
 		Example: `  //go:generate go tool ggmlc gen model.gguf -o story --package story
-  ggmlc gen story/model.ggir -o story --package story --check`,
+  ggmlc gen -o story --check`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
 				return nil
+			}
+			if check && len(args) == 0 {
+				args = []string{""} // the package holds its model
 			}
 			model, err := modelArg(cmd, args)
 			if err != nil {
@@ -65,7 +68,7 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 		return err
 	}
 	defer md.Close()
-	co.After = p.after
+	co.After, o.CPU = p.after, f.cpu
 	return driver.Gen(ctx, md, co, o)
 }
 
@@ -76,6 +79,7 @@ func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, o driver.O
 		return err
 	}
 	defer md.Close()
+	o.CPU = f.cpu
 	diff, err := driver.Check(ctx, md, co, o)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -48,14 +50,17 @@ func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string
 // withHead joins the flags with what the module's head says, and writes the head of a
 // module that was just imported.
 func (f *compileFlags) withHead(cmd *cobra.Command, path string, m *ir.Module) (driver.CompileOptions, error) {
-	if len(m.Headers) > 0 {
+	written := len(m.Headers) > 0
+	if written {
 		if err := f.readHead(cmd, path, m); err != nil {
 			return driver.CompileOptions{}, err
 		}
-		return f.compile()
 	}
 	co, err := f.compile()
-	if err != nil {
+	if f.stats != "" {
+		co.Done = func(s *passes.Stats) error { return s.Write(cmd.ErrOrStderr(), f.stats) }
+	}
+	if err != nil || written {
 		return co, err
 	}
 	for _, d := range co.Targets.All() {
@@ -163,7 +168,7 @@ func (f *compileFlags) targetList() (*target.List, error) {
 	}
 	text, err := os.ReadFile(f.targetFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--target-file %s: %w", f.targetFile, errors.Unwrap(err))
 	}
 	return target.Parse(f.targetFile, string(text))
 }

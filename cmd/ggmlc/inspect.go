@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
-	"github.com/ggmlc/ggmlc/ir"
 )
 
 func inspectCommand() *cobra.Command {
@@ -99,11 +97,7 @@ func inspectJSON(w io.Writer, f *gguf.File, limit int) error {
 
 // inspectText summarises a .ggir text.
 func inspectText(w io.Writer, path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	m, err := ir.Parse(path, text)
+	m, err := readText(path)
 	if err != nil {
 		return err
 	}

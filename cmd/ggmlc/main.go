@@ -11,16 +11,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ggmlc/ggmlc/passes"
-)
-
-// Exit statuses; see DESIGN.md, "Command line".
-const (
-	exitModel  = 1 // the model, the source or the surroundings are wrong, or --check differs
-	exitUsage  = 2 // flags, pins, target files
-	exitBudget = 3 // a budget is not met
-	exitBug    = 4 // a bug of ours
 )
 
 func main() {
@@ -37,7 +27,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -45,8 +35,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.As(err, &status) {
 		return status.code // the program that was run has said what is wrong
 	}
-	fmt.Fprintf(stderr, "ggmlc: %v\n", err)
+	report(stderr, err, wantsJSON(cmd))
 	return exitStatus(err)
+}
+
+// wantsJSON reports whether the command that ran has --json set.
+func wantsJSON(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("json")
+	return f != nil && f.Value.String() == "true"
 }
 
 // newRoot returns the command with all its subcommands.
@@ -95,22 +91,3 @@ func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// budgetError is what errors of budgets that are not met implement.
-type budgetError interface{ Budget() bool }
-
-// exitStatus maps an error to the exit status of the process.
-func exitStatus(err error) int {
-	var usage usageError
-	var internal *passes.InternalError
-	var budget budgetError
-	switch {
-	case errors.As(err, &usage):
-		return exitUsage
-	case errors.As(err, &internal):
-		return exitBug
-	case errors.As(err, &budget):
-		return exitBudget
-	}
-	return exitModel
-}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
@@ -36,10 +39,24 @@ func optCommand() *cobra.Command {
 	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
 	fs.StringVarP(&f.out, "output", "o", "", "file (default: standard output)")
+	complete(cmd, "passes", passNames()...)
+	complete(cmd, "format", formats...)
 	return cmd
 }
 
+// readText reads a module in text form.
+func readText(path string) (*ir.Module, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	return ir.Parse(path, text)
+}
+
 func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	todo := []string{}
 	for name := range strings.SplitSeq(names, ",") {
 		if name == "" {
@@ -50,11 +67,7 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 		}
 		todo = append(todo, name)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	m, err := ir.Parse(path, text)
+	m, err := readText(path)
 	if err != nil {
 		return err
 	}
@@ -62,9 +75,9 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 	if err != nil {
 		return err
 	}
-	_, err = passes.Run(ctx, m, passes.RunOptions{Targets: co.Targets, Options: co.Passes, Passes: todo, ReproDir: co.Repro})
-	if err != nil {
-		return err
+	co.Run = todo
+	if _, err := driver.Compile(ctx, &driver.Model{Path: path, Module: m}, co); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.write(cmd.OutOrStdout(), m)
 }

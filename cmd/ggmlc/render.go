@@ -12,31 +12,41 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// render writes a module in one of the formats of dump.
+// formats are the values of --format.
+var formats = []string{"text", "json", "dot"}
+
+// render writes a module in one of the formats.
 func render(w io.Writer, m *ir.Module, format, function, show string) error {
-	o := ir.PrintOptions{Show: ir.ShowAll}
-	if show != "" {
-		s, err := ir.ParseShow(show)
-		if err != nil {
-			return usageError{err}
-		}
-		o.Show = s
-	}
-	if function != "" {
-		if m.Func(function) == nil {
-			return usagef("there is no function %q: the module has %s", function, funcNames(m))
-		}
-		o.Funcs = []string{function}
+	if function != "" && m.Func(function) == nil {
+		return usagef("there is no function %q: the module has %s", function, funcNames(m))
 	}
 	switch format {
-	case "text":
-		return ir.Print(w, m, o)
 	case "json":
 		return renderJSON(w, m, function)
 	case "dot":
 		return renderDOT(w, m, function)
 	}
-	return usagef("--format %s: choose text, json or dot", format)
+	o, err := printOptions(show)
+	if err != nil {
+		return err
+	}
+	if function != "" {
+		o.Funcs = []string{function}
+	}
+	return ir.Print(w, m, o)
+}
+
+// printOptions reads the columns of --show; empty are all.
+func printOptions(show string) (ir.PrintOptions, error) {
+	o := ir.PrintOptions{Show: ir.ShowAll}
+	if show == "" {
+		return o, nil
+	}
+	var err error
+	if o.Show, err = ir.ParseShow(show); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
 }
 
 func funcNames(m *ir.Module) string {

@@ -17,6 +17,7 @@ type CompileOptions struct {
 	Targets *target.List
 	Passes  passes.Options
 	After   func(passes.Step, *ir.Module) error // called after each pass
+	Done    func(*passes.Stats) error           // called after the last pass
 	Repro   string                              // folder for modules that break a pass
 
 	// To and Before stop after or before a pass; empty: at the end. Run, if not nil, names
@@ -55,7 +56,10 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 	if err != nil {
 		return stats, err
 	}
-	return stats, unusedPins(md.Module, o.Passes.Pins)
+	if err := unusedPins(md.Module, o.Passes.Pins); err != nil || o.Done == nil {
+		return stats, err
+	}
+	return stats, o.Done(stats)
 }
 
 // checkOptions reports what the options name and there is not. A run of no passes looks at
@@ -148,7 +152,7 @@ func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 	for _, f := range trial.AllFuncs() {
 		for _, n := range f.Nodes {
 			if n.Backend == last && !n.Is(ir.HasBody) {
-				e.Nodes = append(e.Nodes, fmt.Sprintf("@%s %v: %s", f.Name, n, refusals(o, n)))
+				e.Nodes = append(e.Nodes, fmt.Sprintf("@%s %v = %v%s: %s", f.Name, n, n.Op, at(n), refusals(o, n)))
 			}
 		}
 	}
@@ -156,6 +160,14 @@ func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 		return e
 	}
 	return nil
+}
+
+// at says where in the model file n comes from.
+func at(n *ir.Node) string {
+	if n.Pos == "" {
+		return ""
+	}
+	return " of " + n.Pos
 }
 
 // refusals says why no other backend runs n.

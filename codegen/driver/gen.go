@@ -46,6 +46,11 @@ func Gen(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (er
 	if _, err := Compile(ctx, md, co); err != nil {
 		return fmt.Errorf("%s: %w", md.Path, err)
 	}
+	return generate(ctx, imported, md, o)
+}
+
+// generate packs the weights of a compiled module and writes the package.
+func generate(ctx context.Context, imported *ir.Module, md *Model, o OutputOptions) error {
 	w, err := packWeights(ctx, md, o.Out, o)
 	if err != nil {
 		return err

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+// Exit statuses; see DESIGN.md, "Command line".
+const (
+	exitModel  = 1 // the model, the source or the surroundings are wrong, or --check differs
+	exitUsage  = 2 // flags, pins, target files
+	exitBudget = 3 // a budget is not met
+	exitBug    = 4 // a bug of ours
+)
+
+// diagnostic is one fault as --json prints it.
+type diagnostic struct {
+	Code    string `json:"code"` // stable; see kinds
+	Message string `json:"message"`
+	File    string `json:"file,omitempty"` // where it is known
+	Noun    string `json:"noun,omitempty"` // the key, tensor or node that is wrong
+}
+
+// kind is a class of errors: its stable code and the exit status that goes with it.
+type kind struct {
+	code   string
+	status int
+	is     func(error) bool
+}
+
+// kinds are looked through in order; the first that fits says code and status.
+var kinds = []kind{
+	{"usage", exitUsage, isA[usageError]},
+	{"usage", exitUsage, isA[*driver.OptionError]},
+	{"internal", exitBug, isA[*passes.InternalError]},
+	{"memory", exitBudget, isA[*passes.BudgetError]},
+	{"denied", exitBudget, isA[*driver.DeniedError]},
+	{"stale", exitModel, isA[*staleError]},
+	{"interrupted", exitModel, func(err error) bool { return errors.Is(err, context.Canceled) }},
+	{"disk-full", exitModel, func(err error) bool { return errors.Is(err, syscall.ENOSPC) }},
+	{"go-build", exitModel, isA[*codegen.BuildError]},
+	{"missing", exitModel, func(err error) bool { return errors.Is(err, gguf.ErrMissing) }},
+	{"model", exitModel, isA[*gguf.Error]},
+	{"invalid", exitModel, isA[*ir.VerifyError]},
+	{"file", exitModel, isA[*fs.PathError]},
+	{"file", exitModel, isA[syscall.Errno]},
+	{"failed", exitModel, func(error) bool { return true }},
+}
+
+// isA reports whether an error of type E is in the chain of err.
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+func kindOf(err error) kind {
+	for _, k := range kinds {
+		if k.is(err) {
+			return k
+		}
+	}
+	panic("unreachable: the last kind takes every error")
+}
+
+// exitStatus maps an error to the exit status of the process. Of several faults the
+// gravest counts: a bug of ours, then wrong usage.
+func exitStatus(err error) int { return kindOf(err).status }
+
+// report prints what went wrong to w: a line for each fault, or an object for each.
+func report(w io.Writer, err error, asJSON bool) {
+	for _, d := range diagnose("", err) {
+		if !asJSON {
+			fmt.Fprintf(w, "ggmlc: %s\n", d.Message)
+			continue
+		}
+		line, _ := json.Marshal(d) // strings only: cannot fail
+		fmt.Fprintf(w, "%s\n", line)
+	}
+}
+
+// diagnose takes joined errors apart. What callers put in front of them stands in front of
+// each; prefix is that of the callers so far.
+func diagnose(prefix string, err error) []diagnostic {
+	if many, ok := err.(interface{ Unwrap() []error }); ok && joined(err, many.Unwrap()) {
+		var ds []diagnostic
+		for _, e := range many.Unwrap() {
+			ds = append(ds, diagnose(prefix, e)...)
+		}
+		return continued(ds)
+	}
+	if inner := errors.Unwrap(err); inner != nil && several(inner) {
+		if front, ok := strings.CutSuffix(err.Error(), inner.Error()); ok {
+			return inherit(err, diagnose(prefix+front, inner))
+		}
+	}
+	return []diagnostic{newDiagnostic(prefix, err)}
+}
+
+// several reports whether joined errors are in the chain of err.
+func several(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if many, ok := err.(interface{ Unwrap() []error }); ok {
+			return joined(err, many.Unwrap())
+		}
+	}
+	return false
+}
+
+// joined reports whether the text of err is those of its parts, a line each: what
+// errors.Join makes, and fmt.Errorf with several %w does not.
+func joined(err error, parts []error) bool {
+	return err.Error() == errors.Join(parts...).Error()
+}
+
+// inherit gives faults the class of the error around them, where that has one.
+func inherit(outer error, ds []diagnostic) []diagnostic {
+	for i := range ds {
+		if k := kindOf(outer); k.status != exitModel {
+			ds[i].Code = k.code
+		}
+	}
+	return ds
+}
+
+// continued joins a diagnostic that begins with a blank, as lists of reasons do, to the
+// one before.
+func continued(ds []diagnostic) []diagnostic {
+	var out []diagnostic
+	for _, d := range ds {
+		if len(out) > 0 && strings.HasPrefix(d.Message, " ") {
+			out[len(out)-1].Message += "\n" + d.Message
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func newDiagnostic(prefix string, err error) diagnostic {
+	d := diagnostic{Code: kindOf(err).code, Message: prefix + err.Error()}
+	if d.Code == "interrupted" {
+		d.Message = "interrupted"
+	}
+	var in *gguf.Error
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &in):
+		d.File, d.Noun = in.File, in.Noun
+	case errors.As(err, &path):
+		d.File = path.Path
+	}
+	return d
+}
