@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// Each dump is an input: what is compiled from the text after any pass is, byte for byte,
+// what is compiled from the model, and so tells the same.
+func TestEveryDumpIsAnInput(t *testing.T) {
+	dir := t.TempDir()
+	dumps := dumpAll(t, dir)
+	want := readFile(t, build(t, aidreams(t), "--kv", "f32"))
+	if !needtest.Required("e2e") {
+		dumps = []string{dumps[0], dumps[len(dumps)/2], dumps[len(dumps)-1]}
+	}
+	for i, dump := range dumps {
+		exe := build(t, dump)
+		if !bytes.Equal(readFile(t, exe), want) {
+			t.Errorf("%s gives another executable than the model", filepath.Base(dump))
+		}
+		if i == len(dumps)/2 {
+			executable(exe).tells(t, aidreamsReferences(t)[1])
+		}
+	}
+}
+
+// dumpAll returns the dumps of all passes in order, the imported module first.
+func dumpAll(t *testing.T, dir string) []string {
+	ggmlc(t, "dump", "--all", "-o", dir, "--kv", "f32", aidreams(t))
+	dumps, err := filepath.Glob(filepath.Join(dir, "*.ggir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(filepath.Join(dir, "index.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(index, []byte("\n")); len(dumps) < 10 || lines != len(dumps)+1 {
+		t.Fatalf("%d dumps, and %d lines in their index", len(dumps), lines)
+	}
+	return dumps
+}

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"bytes"
+	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// Programs for other systems are built here; what they are is read from their heads.
+func TestCrossBuilds(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	for _, c := range []struct {
+		platform string
+		check    func(exe []byte) error
+	}{
+		{"windows/amd64", func(exe []byte) error { _, err := pe.NewFile(bytes.NewReader(exe)); return err }},
+		{"darwin/arm64", func(exe []byte) error { _, err := macho.NewFile(bytes.NewReader(exe)); return err }},
+		{"linux/arm64", func(exe []byte) error { _, err := elf.NewFile(bytes.NewReader(exe)); return err }},
+	} {
+		t.Run(c.platform, func(t *testing.T) {
+			exe := buildFor(t, c.platform, demo(t))
+			if err := c.check(readFile(t, exe)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func buildFor(t *testing.T, platform, model string, flags ...string) string {
+	system, arch, _ := strings.Cut(platform, "/")
+	exe := filepath.Join(t.TempDir(), "story")
+	return buildTo(t, exe, []string{"GOOS=" + system, "GOARCH=" + arch}, model, flags...)
+}
+
+// The pure-Go kernels on another processor, emulated, give the same tokens.
+func TestArm64(t *testing.T) {
+	qemu := needQEMU(t, "qemu-aarch64")
+	exe := buildFor(t, "linux/arm64", aidreams(t), "--kv", "f32")
+	program{words: []string{qemu, exe}}.tellsAll(t, aidreamsReferences(t))
+}
+
+// Older processors choose other kernels of the same executable. The emulator knows no
+// AVX-512; baseline x86-64 has not even AVX.
+func TestOlderProcessors(t *testing.T) {
+	qemu := needQEMU(t, "qemu-x86_64")
+	if runtime.GOOS != "linux" {
+		t.Skip("skip: user-mode emulation is Linux's")
+	}
+	exe := buildFor(t, "linux/amd64", aidreams(t), "--kv", "f32")
+	for _, c := range []struct{ cpu, kernels string }{
+		{"Haswell", "avx2"},
+		{"qemu64", "generic"},
+	} {
+		t.Run(c.cpu, func(t *testing.T) {
+			p := program{words: []string{qemu, "-cpu", c.cpu, exe}}
+			out := command{args: append(p.words, "version")}.run(t)
+			if !strings.Contains(string(out), c.kernels) {
+				t.Errorf("%s does not choose the %s kernels: %s", c.cpu, c.kernels, out)
+			}
+			p.tellsAll(t, aidreamsReferences(t))
+		})
+	}
+}
+
+func needQEMU(t *testing.T, name string) string {
+	needtest.Slow(t, "qemu")
+	return needtest.Tool(t, "qemu", name)
+}
