@@ -9,8 +9,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// openExpr returns a reader of what a weight expression makes, packing excepted.
-func openExpr(e *ir.Expr, src Sources) (Rows, error) {
+// openExpr returns a reader of what a weight expression makes, packing excepted. The rows
+// of the weight have cols elements; literals, which do not say so, are cut accordingly.
+func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	if e == nil {
 		return nil, errors.New("the module does not say where its bytes come from: add an expression to its declaration, such as = m[\"name\"]")
 	}
@@ -18,33 +19,49 @@ func openExpr(e *ir.Expr, src Sources) (Rows, error) {
 	case ir.ExprTensor:
 		return src.Tensor(e.Source, e.Tensor)
 	case ir.ExprLiteral:
-		return literalRows(e.Data), nil
+		return openLiteral(e.Data, cols)
 	case ir.ExprConcat:
-		return openConcat(e, src)
+		return openConcat(e, src, cols)
 	case ir.ExprQuantize:
-		return openQuantize(e, src)
+		return openQuantize(e, src, cols)
 	}
 	return nil, fmt.Errorf("its expression nests a form that cannot be made (%d)", e.Op)
 }
 
-// literalRows are the bytes of a small f32 constant, as one row.
-type literalRows []byte
+// literalRows are the bytes of a small f32 constant.
+type literalRows struct {
+	data []byte
+	cols int64
+}
 
-func (l literalRows) DType() dtype.DType        { return dtype.F32 }
-func (l literalRows) Shape() (rows, cols int64) { return 1, int64(len(l) / 4) }
+func openLiteral(data []byte, cols int64) (Rows, error) {
+	const f32Bytes = 4
+	if cols <= 0 || int64(len(data))%(cols*f32Bytes) != 0 {
+		return nil, fmt.Errorf("a literal of %d bytes is no whole number of rows of %d f32: correct the literal or the type", len(data), cols)
+	}
+	return literalRows{data, cols}, nil
+}
+
+func (l literalRows) DType() dtype.DType { return dtype.F32 }
+
+func (l literalRows) Shape() (rows, cols int64) {
+	return int64(len(l.data)) / l.rowBytes(), l.cols
+}
+
+func (l literalRows) rowBytes() int64 { return int64(dtype.F32.RowBytes(int(l.cols))) }
 
 func (l literalRows) ReadRows(_ context.Context, dst []byte, first, n int64) error {
-	copy(dst, l)
+	copy(dst, l.data[first*l.rowBytes():(first+n)*l.rowBytes()])
 	return nil
 }
 
 // concatRows are the rows of several matrices, one after another.
 type concatRows []Rows
 
-func openConcat(e *ir.Expr, src Sources) (Rows, error) {
+func openConcat(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	var parts concatRows
 	for _, a := range e.Args {
-		r, err := openExpr(a, src)
+		r, err := openExpr(a, src, cols)
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +115,12 @@ type quantizeRows struct {
 	to   dtype.DType
 }
 
-func openQuantize(e *ir.Expr, src Sources) (Rows, error) {
+func openQuantize(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	to, err := dtype.Parse(e.To)
 	if err != nil {
 		return nil, err
 	}
-	from, err := openExpr(e.Args[0], src)
+	from, err := openExpr(e.Args[0], src, cols)
 	if err != nil {
 		return nil, err
 	}

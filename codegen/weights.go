@@ -166,7 +166,8 @@ func weightPieces(w *ir.Weight, src Sources) []piece {
 	if e != nil && e.Op == ir.ExprPack {
 		e, packed = e.Args[0], true
 	}
-	rows, err := openExpr(e, src)
+	cols, _ := w.Type.Inner().IsConst()
+	rows, err := openExpr(e, src, cols)
 	if err != nil {
 		return fail(err)
 	}
