@@ -27,7 +27,7 @@ const indexHead = "number\tpass\tchanged\tms\tnodes\tsplits\tcopies\tbytes copie
 // an earlier run in it are removed, so that what lies there is of one run.
 func NewDumper(dir string) (*Dumper, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: cannot be made: %w: choose another folder", dir, errors.Unwrap(err))
 	}
 	old, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9]-*.ggir"))
 	for _, path := range old {

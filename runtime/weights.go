@@ -46,7 +46,10 @@ func openWeights(p *Program, file string) (weights, error) {
 
 // mapWeights maps the weights that the trailer of a file describes.
 func mapWeights(p *Program, file string) (weights, error) {
-	f, err := os.Open(file)
+	f, err := openRegular(file)
+	if err == errNotRegular {
+		return weights{}, &WeightsError{File: file, Why: err.Error()}
+	}
 	if err != nil {
 		return weights{}, &WeightsError{File: file, Why: "the weights cannot be read: name their file with --weights (Options.Weights)", Err: errors.Unwrap(err)}
 	}
@@ -62,6 +65,20 @@ func mapWeights(p *Program, file string) (weights, error) {
 	return weights{b, file, mapped}, nil
 }
 
+var errNotRegular = errors.New("it is no regular file: weights are mapped, which needs one")
+
+// openRegular is os.Open for regular files only: opening a FIFO would wait for a writer.
+func openRegular(file string) (*os.File, error) {
+	st, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	return os.Open(file)
+}
+
 // checkedTrailer reads the trailer of f and compares it with what p was compiled with.
 func checkedTrailer(p *Program, f *os.File) (Trailer, error) {
 	st, err := f.Stat()
@@ -69,7 +86,7 @@ func checkedTrailer(p *Program, f *os.File) (Trailer, error) {
 		return Trailer{}, err
 	}
 	if !st.Mode().IsRegular() {
-		return Trailer{}, errors.New("it is no regular file: weights are mapped, which needs one")
+		return Trailer{}, errNotRegular
 	}
 	t, err := ReadTrailer(f, st.Size())
 	if err != nil {

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -127,10 +129,20 @@ func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b
 		progress = func(done int64) { o.Progress(done, total) }
 	}
 	if b.hash, err = codegen.PackWeights(ctx, md.Module, md, f, progress); err != nil {
-		return b, err
+		return b, md.blame(err)
 	}
 	b.size = total
 	return b, md.Unchanged()
+}
+
+// blame adds the model's path to an error about a weight, where no file is named yet.
+func (md *Model) blame(err error) error {
+	var inFile *gguf.Error
+	var outside *fs.PathError
+	if errors.As(err, &inFile) || errors.As(err, &outside) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", md.Path, err)
 }
 
 func (b *blob) remove() { os.Remove(b.path) }

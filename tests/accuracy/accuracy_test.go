@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // tolerance is the error that all rows of a weight format together may have, as a share of
@@ -59,7 +58,7 @@ func TestAccuracy(t *testing.T) {
 }
 
 // full reports whether the large set is asked for.
-func full() bool { return strings.Contains(os.Getenv("GGMLC_REQUIRE"), "accuracy") }
+func full() bool { return needtest.Required("accuracy") }
 
 // models are all formats, shapes and KV caches in the large set, a fair sample else.
 func models() []*random {

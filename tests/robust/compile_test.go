@@ -1,0 +1,222 @@
+package robust
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// special returns paths of things that are no regular files, made in dir where need be.
+func special(t *testing.T, dir string) []string {
+	t.Helper()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	return []string{dir, fifo, loop, "/dev/zero", "/dev/null"}
+}
+
+// TestModelsThatAreNone gives every command that reads a model things that are none.
+func TestModelsThatAreNone(t *testing.T) {
+	cc := ggmlc(t)
+	dir := t.TempDir()
+	paths := append(special(t, dir), filepath.Join(dir, "missing"))
+	for name, data := range map[string]string{
+		"empty": "", "G": "G", "magic": "GGUF", "text.gguf": "hello", "zeros": strings.Repeat("\x00", 1000),
+		"empty.ggir": "", "junk.ggir": "hello", "binary.ggir": "GGUF\x03", "deep.ggir": strings.Repeat("(", 1<<20),
+		"version9": "GGUF\x09\x00\x00\x00" + strings.Repeat("\x00", 16),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		for _, args := range [][]string{
+			{"build", path, "-o", filepath.Join(dir, "out")},
+			{"inspect", path},
+			{"dump", path},
+			{"gen", path, "-o", filepath.Join(dir, "pkg"), "--package", "p"},
+			{"run", path, "--tokens", "1"},
+		} {
+			t.Run(args[0]+" "+filepath.Base(path), func(t *testing.T) {
+				if path == filepath.Join(dir, "empty.ggir") && args[0] == "inspect" {
+					t.Skip("skip: no text at all is a module without anything in it")
+				}
+				run(t, cc, args...).want(t, statusModel, path)
+			})
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestModelsThatAreWrong builds changed tiny models: each is an error that names the file.
+func TestModelsThatAreWrong(t *testing.T) {
+	cc := ggmlc(t)
+	nan := float32(math.NaN())
+	set := func(key string, v any) func(*contents) {
+		return func(c *contents) { c.set("llama."+key, v) }
+	}
+	for _, m := range []struct {
+		name string
+		edit func(*contents)
+		say  string
+	}{
+		{"no layers", set("block_count", uint32(0)), "block_count"},
+		{"513 layers", set("block_count", uint32(513)), "block_count"},
+		{"two layers", set("block_count", uint32(2)), "blk.1."},
+		{"no heads", set("attention.head_count", uint32(0)), "head_count"},
+		{"seven heads", set("attention.head_count", uint32(7)), "head_count"},
+		{"context 0", set("context_length", uint32(0)), "context_length"},
+		{"width", set("embedding_length", uint32(32)), "token_embd"},
+		{"epsilon NaN", set("attention.layer_norm_rms_epsilon", nan), "epsilon"},
+		{"rope base 0", set("rope.freq_base", float32(0)), "freq_base"},
+		{"string for number", set("block_count", "one"), "block_count"},
+		{"experts", set("expert_count", uint32(8)), "expert_count"},
+		{"architecture", func(c *contents) { c.set("general.architecture", "lama") }, "lama"},
+		{"20,000 tensors", manyTensors, "no such tensor"},
+		{"block scale NaN", q8(0x7e00), "output.weight"},
+		{"block scale Inf", q8(0x7c00), "output.weight"},
+		{"extra tensor", func(c *contents) { c.matrix("blk.0.attn_q.bias", 1, embd) }, "blk.0.attn_q.bias"},
+		{"transposed", func(c *contents) { c.tensor("blk.0.ffn_up.weight").shape = []int{embd, ff} }, "blk.0.ffn_up.weight"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "model.gguf")
+			tiny(t, path, m.edit)
+			out := filepath.Join(t.TempDir(), "out")
+			run(t, cc, "build", path, "-o", out).want(t, statusModel, path, m.say)
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			run(t, cc, "inspect", path).want(t, statusDone)
+		})
+	}
+}
+
+func manyTensors(c *contents) {
+	for i := range 20000 {
+		c.tensors = append(c.tensors, tensor{name: fmt.Sprintf("t%d", i), shape: []int{1}, at: func(int) float32 { return 0 }})
+	}
+}
+
+// q8 stores the output matrix as q8_0 whose last block has a scale of these bits.
+func q8(scale uint16) func(*contents) {
+	return func(c *contents) {
+		x := c.tensor("output.weight")
+		x.typ, x.data = gguf.TensorQ8_0, make([]byte, dtype.Q8_0.Bytes(vocab*embd))
+		binary.LittleEndian.PutUint16(x.data[len(x.data)-dtype.Q8_0.BlockBytes():], scale)
+	}
+}
+
+// TestNumbersThatQuantizersRefuse has NaN and infinities meet --quantize.
+func TestNumbersThatQuantizersRefuse(t *testing.T) {
+	cc := ggmlc(t)
+	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), 3e38} {
+		path := filepath.Join(t.TempDir(), "model.gguf")
+		tiny(t, path, func(c *contents) { c.tensor("blk.0.ffn_up.weight").at = func(int) float32 { return x } })
+		for _, q := range []string{"Q8_0", "Q4_0"} {
+			run(t, cc, "build", path, "-o", filepath.Join(t.TempDir(), "out"), "--quantize", q).want(t, statusModel, path, "blk.0.ffn_up.weight")
+		}
+	}
+}
+
+// TestOutputsThatCannotBe names outputs that cannot be written.
+func TestOutputsThatCannotBe(t *testing.T) {
+	cc := ggmlc(t)
+	dir := t.TempDir()
+	model := filepath.Join(dir, "model.gguf")
+	tiny(t, model, nil)
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{filepath.Join(dir, "missing", "out"), filepath.Join(model, "out"), "/proc/out", dir} {
+		run(t, cc, "build", model, "-o", out).want(t, statusModel, out)
+		if out == dir {
+			continue // a folder is what these want
+		}
+		run(t, cc, "dump", model, "-o", out).want(t, statusModel, out)
+		if !strings.Contains(out, "missing") { // which gen and dump --all make
+			run(t, cc, "gen", model, "-o", out, "--package", "p").want(t, statusModel, out)
+			run(t, cc, "dump", model, "--all", "-o", out).want(t, statusModel, out)
+		}
+		run(t, cc, "build", model, "-o", filepath.Join(dir, "exe"), "--metafile", out).want(t, statusModel, out)
+		os.Remove(filepath.Join(dir, "exe"))
+	}
+	after, err := os.ReadDir(dir)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("files before %v, after %v, %v", before, after, err)
+	}
+}
+
+// TestDiskIsFull writes to file systems too small for the result.
+func TestDiskIsFull(t *testing.T) {
+	cc := ggmlc(t)
+	model := filepath.Join(t.TempDir(), "model.gguf")
+	tiny(t, model, nil)
+	for _, size := range []string{"16k", "512k", "2m"} {
+		dir := t.TempDir()
+		if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size); err != nil {
+			t.Skip("skip: a small file system cannot be mounted: ", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(dir, 0) })
+		out := filepath.Join(dir, "out")
+		run(t, cc, "build", model, "-o", out).want(t, statusModel, "no space left")
+		if _, err := os.Stat(out); err == nil {
+			t.Error("there is an executable, though the disk was full")
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		if size == "16k" {
+			run(t, cc, "gen", model, "-o", out, "--package", "p").want(t, statusModel, "no space left")
+			run(t, cc, "dump", model, "--all", "-o", out).want(t, statusModel, "no space left")
+			run(t, cc, "dump", model, "--after", "plan", "-o", filepath.Join(dir, "x")).want(t, statusModel, "no space left")
+		}
+	}
+}
+
+// TestNoGo takes the Go command away.
+func TestNoGo(t *testing.T) {
+	cc := ggmlc(t)
+	model := filepath.Join(t.TempDir(), "model.gguf")
+	tiny(t, model, nil)
+	cmd := exec.Command(cc, "build", model, "-o", filepath.Join(t.TempDir(), "out"))
+	cmd.Env = []string{"PATH=/nowhere", "HOME=/nowhere"}
+	finish(t, cmd).want(t, statusModel, "Go")
+}
+
+// TestInterruptedBuild leaves nothing behind.
+func TestInterruptedBuild(t *testing.T) {
+	cc := ggmlc(t)
+	dir := t.TempDir()
+	model := filepath.Join(dir, "model.gguf")
+	tiny(t, model, nil)
+	cmd := exec.Command(cc, "build", model, "-o", filepath.Join(dir, "out"), "--tags", "never_built_before")
+	cmd.Env = append(os.Environ(), "GOCACHE="+filepath.Join(t.TempDir(), "cache"))
+	p := start(t, cmd)
+	waitFor(t, func() bool { m, _ := filepath.Glob(filepath.Join(dir, ".*")); return len(m) > 0 })
+	p.cmd.Process.Signal(os.Interrupt)
+	if o := p.end(); o.status == 0 || strings.Contains(o.stderr, "goroutine") {
+		t.Errorf("status %d: %s", o.status, tail(o.stderr))
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

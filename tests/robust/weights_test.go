@@ -1,0 +1,127 @@
+package robust
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestWeightsFile gives a program weights files that are not its own, or not whole.
+func TestWeightsFile(t *testing.T) {
+	program, weights := beside(t)
+	whole, err := os.ReadFile(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := append([]byte(nil), whole...)
+	flipped[len(flipped)-128+40] ^= 1 // in the plan id
+	hash := append([]byte(nil), whole...)
+	hash[len(hash)-1] ^= 1
+	for _, c := range []struct {
+		name string
+		data []byte
+		say  string
+	}{
+		{"empty", nil, "too short"},
+		{"one byte", whole[:1], "too short"},
+		{"end cut", whole[:len(whole)-1], "cut off"},
+		{"cut in the middle", whole[:len(whole)/2], "cut off"},
+		{"middle missing", append(append([]byte(nil), whole[:1000]...), whole[2000:]...), "cut or appended"},
+		{"appended", append(append([]byte(nil), whole...), 0), "appended"},
+		{"twice", append(append([]byte(nil), whole...), whole...), "cut or appended"},
+		{"of another plan", flipped, "plan"},
+		{"of another hash", hash, "hash"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "w")
+			if err := os.WriteFile(file, c.data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			run(t, program, "--tokens", "1", "-n", "2", "--weights", file).want(t, statusModel, file, c.say)
+		})
+	}
+	t.Run("verify", func(t *testing.T) {
+		file := copyOf(t, weights)
+		run(t, program, "verify", "--weights", file).want(t, statusDone)
+		damage(t, file, 100, whole[100]^1)
+		run(t, program, "verify", "--weights", file).want(t, statusModel, file, "SHA-256")
+	})
+}
+
+// TestWeightsThatAreNoFile names things that are no regular files.
+func TestWeightsThatAreNoFile(t *testing.T) {
+	program, _ := beside(t)
+	dir := t.TempDir()
+	for _, file := range append(special(t, dir), filepath.Join(dir, "missing"), "") {
+		if file == "" {
+			continue
+		}
+		run(t, program, "--tokens", "1", "-n", "2", "--weights", file).want(t, statusModel, file)
+	}
+	alone := copyOf(t, program) // without its weights beside it
+	cmd := exec.Command(alone, "--tokens", "1")
+	cmd.Dir = filepath.Dir(alone)
+	finish(t, cmd).want(t, statusModel, "tiny.weights", "--weights")
+}
+
+// TestWeightsThatAreNoNumbers puts NaN and infinities behind the compiler's back.
+func TestWeightsThatAreNoNumbers(t *testing.T) {
+	program, weights := beside(t)
+	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+		file := copyOf(t, weights)
+		for at := int64(0); at < 64*1024; at += 4096 {
+			var b [4]byte
+			binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
+			damage(t, file, at, b[:]...)
+		}
+		for _, temp := range []string{"0", "0.9"} {
+			run(t, program, "--tokens", "1,2,3", "-n", "40", "--temp", temp, "--ignore-eos", "--weights", file).want(t, statusModel, "NaN")
+		}
+	}
+}
+
+// TestWeightsThatGoWhileRunning cuts the mapped file in the middle of a generation.
+func TestWeightsThatGoWhileRunning(t *testing.T) {
+	program, weights := beside(t)
+	for _, threads := range []string{"1", "2"} {
+		file := copyOf(t, weights)
+		p := start(t, exec.Command(program, "--tokens", "1", "-n", "4000", "--ignore-eos", "--json", "--logits", "--threads", threads, "--weights", file))
+		p.line() // then it blocks, as nobody reads
+		if err := os.Truncate(file, 0); err != nil {
+			t.Fatal(err)
+		}
+		p.end().want(t, statusModel, file, "a page of the weights could not be read")
+	}
+}
+
+// TestWeightsThatChangeOwner replaces the file by another one: the mapping is that of the
+// old file, and goes on.
+func TestWeightsThatAreReplaced(t *testing.T) {
+	program, weights := beside(t)
+	file := copyOf(t, weights)
+	p := start(t, exec.Command(program, "--tokens", "1", "-n", "2000", "--ignore-eos", "--weights", file))
+	p.line()
+	if err := os.WriteFile(file+".new", []byte("nothing"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+	p.end().want(t, statusDone)
+}
+
+// damage writes bytes into a file.
+func damage(t *testing.T, path string, at int64, b ...byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+}
