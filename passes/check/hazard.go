@@ -104,7 +104,8 @@ func (r *regions) touch(a access, o int32) {
 	for i := range g.accesses {
 		b := &g.accesses[i]
 		if b.write == a.write && b.place == a.place && b.own.equal(a.own) {
-			return // whatever meets a met b
+			b.step, b.arg = a.step, a.arg
+			return // whatever meets a met b; the later one is the better example
 		}
 	}
 	for i := range g.accesses {

@@ -20,9 +20,11 @@ const (
 // owner says who touches which bytes of a value. For byUnit, byte b, counted from the
 // value's first, belongs to unit (b mod period) / width, and worker p of n touches only
 // units [U*p/n, U*(p+1)/n) with U = ceil(period/width), as tile.Range deals them out.
+//
+// All targets with workers share the same ones. Where groups of workers get barriers of
+// their own, an owner will have to name its group.
 type owner struct {
 	by            by
-	backend       string // whose workers own units
 	period, width ir.Dim // bytes
 }
 
@@ -33,7 +35,7 @@ func (a owner) same(b owner) bool {
 	if a.by == byFirst && b.by == byFirst {
 		return true
 	}
-	return a.by == byUnit && b.by == byUnit && a.backend == b.backend && a.period.Equal(b.period) && a.width.Equal(b.width)
+	return a.by == byUnit && b.by == byUnit && a.period.Equal(b.period) && a.width.Equal(b.width)
 }
 
 // readOwner returns who reads operand i of a node; ok is false if nobody does.
@@ -58,7 +60,7 @@ func readOwner(n *ir.Node, i int) (o owner, ok bool) {
 	if r.Den < 1 || p.Granule*r.Num%r.Den != 0 || !scaled(p.N, r.Num).Equal(scaled(t.Shape[r.Axis], r.Den)) {
 		return owner{}, true
 	}
-	return unitsOf(n.Backend, t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den), true
+	return unitsOf(t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den), true
 }
 
 // writeOwner returns who writes result i of a node.
@@ -68,7 +70,7 @@ func writeOwner(n *ir.Node, i int) owner {
 		return owner{by: byFirst}
 	case n.Part.Mode == ir.PartSplit && i == 0:
 		r := n.Result()
-		return unitsOf(n.Backend, r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
+		return unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
 	}
 	return owner{}
 }
@@ -78,9 +80,9 @@ func writeOwner(n *ir.Node, i int) owner {
 //
 // With stride s and extent e of the axis, element i lies in the unit (i mod s*e)/s/granule
 // if every other axis either jumps over whole multiples of s*e or stays within one s.
-func unitsOf(backend string, t ir.Type, offset ir.Dim, axis int, granule int64) owner {
+func unitsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	if t.Layout != dtype.Plain {
-		return panelsOf(backend, t, offset, axis, granule)
+		return panelsOf(t, offset, axis, granule)
 	}
 	strides := t.StrideDims()
 	step := strides[axis]
@@ -95,7 +97,7 @@ func unitsOf(backend string, t ir.Type, offset ir.Dim, axis int, granule int64) 
 	if lo, _ := step.Sub(inner).Bounds(); lo < 1 {
 		return owner{}
 	}
-	return inBytes(t.DType, owner{byUnit, backend, period, mul(step, ir.Const(granule))})
+	return inBytes(t.DType, owner{byUnit, period, mul(step, ir.Const(granule))})
 }
 
 // inBytes turns numbers of elements into bytes; units that cut blocks have no owner.
@@ -110,13 +112,13 @@ func inBytes(d dtype.DType, o owner) owner {
 }
 
 // panelsOf is unitsOf for a packed matrix, whose panels of rows follow each other.
-func panelsOf(backend string, t ir.Type, offset ir.Dim, axis int, granule int64) owner {
+func panelsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	if axis != 0 || granule%dtype.PanelRows != 0 || !offset.Is(0) {
 		return owner{}
 	}
 	panel := t
 	panel.Shape = []ir.Dim{ir.Const(dtype.PanelRows), t.Shape[1]}
-	return owner{byUnit, backend, t.Bytes(), mul(panel.Bytes(), ir.Const(granule/dtype.PanelRows))}
+	return owner{byUnit, t.Bytes(), mul(panel.Bytes(), ir.Const(granule/dtype.PanelRows))}
 }
 
 // rest returns offset mod period, or what is known to be congruent to it.
