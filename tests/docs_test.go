@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
@@ -241,6 +242,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 		t.Skip("skip: compiles several programs")
 	}
 	dir := readmeFolder(t)
+	env := append(os.Environ(), needtest.CacheEnv(t, filepath.Join(dir, "cache"))...)
 	ran := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(pagesOf(t, needtest.Root(t))["README.md"], -1) {
 		for line := range strings.Lines(block[1]) {
@@ -248,11 +250,13 @@ func TestReadmeCommandsRun(t *testing.T) {
 			if command == "" {
 				continue
 			}
+			start := time.Now()
 			cmd := exec.Command("sh", "-ec", command)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+			cmd.Dir, cmd.Env = dir, env
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("README.md: %s: %v\n%s", command, err, out)
 			}
+			t.Logf("%v %s", time.Since(start).Round(time.Millisecond), command)
 			ran++
 		}
 	}

@@ -81,8 +81,7 @@ func TestDemoTellsWhatItsTrainerTells(t *testing.T) {
 
 // run keeps the executable in the user's cache: the second call compiles nothing.
 func TestRun(t *testing.T) {
-	cache := t.TempDir()
-	env := []string{"XDG_CACHE_HOME=" + cache}
+	env := needtest.CacheEnv(t, t.TempDir())
 	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", aidreams(t)}, env: env}
 	refs := aidreamsReferences(t)
 	p.tells(t, refs[0])
@@ -91,7 +90,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunDemo(t *testing.T) {
-	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", "--"}, env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", "--"}, env: needtest.CacheEnv(t, t.TempDir())}
 	p.tells(t, demoReferences(t)[0])
 }
 

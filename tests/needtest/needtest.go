@@ -69,6 +69,17 @@ func Root(t testing.TB) string {
 	return ""
 }
 
+// CacheEnv returns the environment with which a program keeps what it caches in dir, while
+// the Go command, whose cache would follow, keeps its own.
+func CacheEnv(t testing.TB, dir string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"XDG_CACHE_HOME=" + dir, "GOCACHE=" + strings.TrimSpace(string(out))}
+}
+
 // Tool returns the path of a command, or skips the test for want of the word.
 func Tool(t testing.TB, word, name string) string {
 	t.Helper()
