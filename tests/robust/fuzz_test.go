@@ -1,0 +1,165 @@
+package robust
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// slow is what no input of a fuzz target may take.
+const slow = 20 * time.Second
+
+// compile does all that ggmlc build does but running the Go command. An error is fine; one
+// of ours (exit status 4), a panic and a hang are not.
+func compile(t *testing.T, path string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), slow)
+	defer cancel()
+	err := pipeline(ctx, path)
+	var internal *passes.InternalError
+	switch {
+	case errors.As(err, &internal):
+		t.Fatalf("a bug of ours: %v", err)
+	case ctx.Err() != nil:
+		t.Fatalf("not done after %v", slow)
+	case err != nil && strings.Contains(err.Error(), "internal error"):
+		t.Fatalf("a bug of ours: %v", err)
+	case err != nil && strings.Contains(err.Error(), "%!"):
+		t.Fatalf("a message is formatted wrongly: %v", err)
+	}
+}
+
+func pipeline(ctx context.Context, path string) error {
+	md, err := driver.Load(ctx, path, driver.LoadOptions{WithoutWeights: strings.HasSuffix(path, ".ggir")})
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	targets, err := target.Select("cpu")
+	if err != nil {
+		return err
+	}
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets}); err != nil {
+		return err
+	}
+	var hash [32]byte
+	if !strings.HasSuffix(path, ".ggir") {
+		if hash, err = codegen.PackWeights(ctx, md.Module, md, io.Discard, nil); err != nil {
+			return err
+		}
+	}
+	_, err = codegen.Emit(md.Module, codegen.Options{Package: "main", Name: md.Module.Name, WeightsHash: hash})
+	return err
+}
+
+// least is a file of a llama so small that fuzzing finds its header.
+func least(t testing.TB) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "least.gguf")
+	tiny(t, path, shrink)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// shrink makes all sizes of the tiny model the least that they may be.
+func shrink(c *contents) {
+	const n = 4
+	for name, v := range map[string]uint32{"embedding_length": n, "feed_forward_length": n, "context_length": 8, "attention.head_count": 1, "attention.head_count_kv": 1} {
+		c.set("llama."+name, v)
+	}
+	for i := range c.tensors {
+		for j := range c.tensors[i].shape {
+			c.tensors[i].shape[j] = n
+		}
+	}
+}
+
+// FuzzModel compiles changed model files.
+func FuzzModel(f *testing.F) {
+	f.Add(least(f))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "m.gguf")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		compile(t, path)
+	})
+}
+
+// FuzzText compiles changed dumps of every level.
+func FuzzText(f *testing.F) {
+	for _, text := range dumps(f) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "m.ggir")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		compile(t, path)
+	})
+}
+
+// dumps returns the text of the least llama after every pass that changes it.
+func dumps(t testing.TB) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "least.gguf")
+	tiny(t, path, shrink)
+	ctx := context.Background()
+	md, err := driver.Load(ctx, path, driver.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer md.Close()
+	for _, s := range md.Module.Sources {
+		s.Path = "absent.gguf"
+	}
+	targets, err := target.Select("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{md.Module.String()}
+	keep := func(s passes.Step, m *ir.Module) error {
+		if s.Changed {
+			texts = append(texts, m.String())
+		}
+		return nil
+	}
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, After: keep}); err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// TestSeedsCompile checks that the unchanged seeds reach the end of the pipeline.
+func TestSeedsCompile(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"m.gguf": string(least(t))}
+	for i, text := range dumps(t) {
+		files[fmt.Sprintf("%d.ggir", i)] = text
+	}
+	for name, data := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := pipeline(context.Background(), path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
