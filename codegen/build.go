@@ -73,11 +73,11 @@ func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
 // read-only is noticed before the work.
 func reserve(path string) (string, error) {
 	if special(path) {
-		return "", fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another path", path)
+		return "", &FileError{path, errors.New("not a regular file: renaming over it would destroy it: choose another path")}
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return "", fmt.Errorf("%s: cannot be written: %w: choose another path", path, errors.Unwrap(err))
+		return "", &FileError{path, fmt.Errorf("cannot be written: %w: choose another path", errors.Unwrap(err))}
 	}
 	return f.Name(), f.Close()
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"runtime"
 	"slices"
 
@@ -65,6 +67,10 @@ func (b *blobWriter) write(c chunk) error {
 	}
 	b.hash.Write(c.data)
 	if _, err := b.w.Write(c.data); err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) { // the name of a temporary file means nothing to anyone
+			err = path.Err
+		}
 		return fmt.Errorf("writing the weights: %w", err)
 	}
 	b.done += int64(len(c.data))

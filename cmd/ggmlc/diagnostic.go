@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,9 @@ type kind struct {
 	is     func(error) bool
 }
 
+// unknown is the code of errors that have no class of their own.
+const unknown = "failed"
+
 // kinds are looked through in order; the first that fits says code and status.
 var kinds = []kind{
 	{"usage", exitUsage, isA[usageError]},
@@ -53,10 +57,12 @@ var kinds = []kind{
 	{"go-build", exitModel, isA[*codegen.BuildError]},
 	{"missing", exitModel, func(err error) bool { return errors.Is(err, gguf.ErrMissing) }},
 	{"model", exitModel, isA[*gguf.Error]},
+	{"text", exitModel, isA[*driver.TextError]},
 	{"invalid", exitModel, isA[*ir.VerifyError]},
+	{"file", exitModel, isA[*codegen.FileError]},
 	{"file", exitModel, isA[*fs.PathError]},
 	{"file", exitModel, isA[syscall.Errno]},
-	{"failed", exitModel, func(error) bool { return true }},
+	{unknown, exitModel, func(error) bool { return true }},
 }
 
 // isA reports whether an error of type E is in the chain of err.
@@ -124,12 +130,14 @@ func joined(err error, parts []error) bool {
 	return err.Error() == errors.Join(parts...).Error()
 }
 
-// inherit gives faults the class of the error around them, where that has one.
+// inherit gives faults that have no class or no file those of the error around them.
 func inherit(outer error, ds []diagnostic) []diagnostic {
+	around := newDiagnostic("", outer)
 	for i := range ds {
-		if k := kindOf(outer); k.status != exitModel {
-			ds[i].Code = k.code
+		if ds[i].Code == unknown || kindOf(outer).status != exitModel {
+			ds[i].Code = around.Code
 		}
+		ds[i].File = cmp.Or(ds[i].File, around.File)
 	}
 	return ds
 }
@@ -150,16 +158,35 @@ func continued(ds []diagnostic) []diagnostic {
 
 func newDiagnostic(prefix string, err error) diagnostic {
 	d := diagnostic{Code: kindOf(err).code, Message: prefix + err.Error()}
+	if strings.HasPrefix(err.Error(), " ") { // goes on with the one before
+		d.Message = err.Error()
+	}
 	if d.Code == "interrupted" {
 		d.Message = "interrupted"
 	}
 	var in *gguf.Error
+	var file *codegen.FileError
+	var text *driver.TextError
 	var path *fs.PathError
 	switch {
 	case errors.As(err, &in):
-		d.File, d.Noun = in.File, in.Noun
+		d.File, d.Noun = in.File, nounOf(in)
+	case errors.As(err, &file):
+		d.File = file.File
+	case errors.As(err, &text):
+		d.File = text.File
 	case errors.As(err, &path):
 		d.File = path.Path
 	}
 	return d
+}
+
+// nounOf returns the key or tensor that an error is about. One that the file lacks has no
+// place in it and stands in the text.
+func nounOf(err *gguf.Error) string {
+	front, _, ok := strings.Cut(err.Err.Error(), `": `)
+	if err.Noun == "" && ok && (strings.HasPrefix(front, `key "`) || strings.HasPrefix(front, `tensor "`)) {
+		return front + `"`
+	}
+	return err.Noun
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
@@ -52,7 +53,7 @@ func inspect(w io.Writer, path string, asJSON bool, limit int) error {
 	}
 	for i := range f.Tensors() {
 		t := &f.Tensors()[i]
-		fmt.Fprintf(out, "  %-44s %-6v %-18v %12d bytes at %#x\n", t.Name, t.Type, t.Shape, t.Size, t.Offset)
+		fmt.Fprintf(out, "  %-44s %-6v %-18s %12d bytes at %#x\n", t.Name, t.Type, fmt.Sprint(t.Shape), t.Size, t.Offset)
 	}
 	return out.Flush()
 }
@@ -97,7 +98,7 @@ func inspectJSON(w io.Writer, f *gguf.File, limit int) error {
 
 // inspectText summarises a .ggir text.
 func inspectText(w io.Writer, path string) error {
-	m, err := readText(path)
+	m, err := driver.ReadText(path)
 	if err != nil {
 		return err
 	}

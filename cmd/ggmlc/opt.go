@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
-	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
 
@@ -44,15 +41,6 @@ func optCommand() *cobra.Command {
 	return cmd
 }
 
-// readText reads a module in text form.
-func readText(path string) (*ir.Module, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
-	}
-	return ir.Parse(path, text)
-}
-
 func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names string) error {
 	if err := f.check(); err != nil {
 		return err
@@ -67,7 +55,7 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 		}
 		todo = append(todo, name)
 	}
-	m, err := readText(path)
+	m, err := driver.ReadText(path)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func targetsCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := cmd.OutOrStdout()
 			for _, d := range target.Builtins() {
-				fmt.Fprintf(w, "# %s\n%s\n", d.Doc, d)
+				fmt.Fprintf(w, "# %s\ntarget %s\n", d.Doc, d)
 			}
 			fmt.Fprintln(w, "\n# fields:")
 			for _, f := range target.Fields() {

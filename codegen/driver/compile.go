@@ -106,7 +106,7 @@ func checkRange(md *Model, o CompileOptions) error {
 	}
 	last := index(md.Module.Last)
 	if i := index(o.To); i >= 0 && i < last || o.Before != "" && index(o.Before) <= last {
-		return optionf("%s: pass %s%s has run on it already: the last was %s; start from an earlier dump", md.Path, o.To, o.Before, md.Module.Last)
+		return optionf("pass %s%s has run on it already: the last was %s; start from an earlier dump", o.To, o.Before, md.Module.Last)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func Load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 		return nil, err
 	}
 	md := &Model{Path: path, files: make(map[string]*gguf.File)}
-	if magic == "GGUF" {
+	if magic == "GGUF" || filepath.Ext(path) == ".gguf" {
 		err = md.loadGGUF(ctx, path, o)
 	} else {
 		err = md.loadText(ctx, path, o)
@@ -66,20 +66,20 @@ func (md *Model) Close() error {
 func readMagic(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		return "", &codegen.FileError{File: path, Err: errors.Unwrap(err)}
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: not a regular file: give a GGUF file or a .ggir text", path)
+		return "", &codegen.FileError{File: path, Err: errors.New("not a regular file: give a GGUF file or a .ggir text")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		return "", &codegen.FileError{File: path, Err: errors.Unwrap(err)}
 	}
 	defer f.Close()
 	magic := make([]byte, 4)
 	n, err := io.ReadFull(f, magic)
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return "", &codegen.FileError{File: path, Err: err}
 	}
 	return string(magic[:n]), nil
 }
@@ -109,14 +109,7 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 
 // loadText parses a dump and opens the files that it names, relative to its own folder.
 func (md *Model) loadText(ctx context.Context, path string, o LoadOptions) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if !looksLikeText(text) {
-		return fmt.Errorf("%s: neither a GGUF file nor a .ggir text: it begins with %q", path, text[:min(4, len(text))])
-	}
-	m, err := ir.Parse(path, text)
+	m, err := ReadText(path)
 	if err != nil {
 		return err
 	}
@@ -131,11 +124,35 @@ func (md *Model) loadText(ctx context.Context, path string, o LoadOptions) error
 	return md.loadTokenizer()
 }
 
-func looksLikeText(b []byte) bool {
-	return len(b) > 0 && bytes.IndexByte(b[:min(len(b), 4096)], 0) < 0
+// TextError says what is wrong with a text: one or several faults with line and column.
+type TextError struct {
+	File string
+	Err  error
 }
 
-// openSource opens a source of a dump and checks that it is the file that was compiled.
+func (e *TextError) Error() string { return e.Err.Error() } // names the file
+func (e *TextError) Unwrap() error { return e.Err }
+
+// ReadText reads a module in text form, without its sources.
+func ReadText(path string) (*ir.Module, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return nil, &codegen.FileError{File: path, Err: errors.Unwrap(err)}
+	case len(text) == 0:
+		return nil, &codegen.FileError{File: path, Err: errors.New("the file is empty: give a GGUF file or a .ggir text")}
+	case bytes.IndexByte(text[:min(len(text), 4096)], 0) >= 0:
+		return nil, &codegen.FileError{File: path, Err: fmt.Errorf("neither a GGUF file nor a .ggir text: it begins with %q", text[:min(4, len(text))])}
+	}
+	m, err := ir.Parse(path, text)
+	if err != nil {
+		return nil, &TextError{path, err}
+	}
+	return m, nil
+}
+
+// openSource opens a source of a dump and checks that it is the file that was compiled. A
+// text written by hand says size 0: any file.
 func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) error {
 	path := s.Path
 	if !filepath.IsAbs(path) {
@@ -156,6 +173,9 @@ func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) er
 	sum, err := hashFile(ctx, f)
 	if err != nil {
 		return err
+	}
+	if s.SHA256 == "" && s.Size == 0 { // written by hand: from here on it is this file
+		s.Size, s.SHA256 = f.Size(), sum
 	}
 	if f.Size() != s.Size || sum != s.SHA256 {
 		return fmt.Errorf("%s: not the file that %s was made from (%d bytes, SHA-256 %.16s…; wanted %d bytes, %.16s…): name the right one with --source %s=PATH",

@@ -74,7 +74,9 @@ func (m *model) llamaParams() llamaParams {
 	p.eps = m.positive("attention.layer_norm_rms_epsilon")
 	p.ropeBase = m.positiveOr("rope.freq_base", 10000)
 	p.vocab = m.vocabSize()
-	m.headSizes(&p)
+	if len(m.errs) == 0 { // else they would be computed from numbers that are not there
+		m.headSizes(&p)
+	}
 	m.refuseVariants()
 	p.ropeScale = m.ropeScale()
 	p.context = m.context(p.trained)
@@ -114,7 +116,6 @@ func (m *model) headSizes(p *llamaParams) {
 	p.rotated = m.countOr("rope.dimension_count", p.headK, 1, maxWidth)
 	if p.rotated%2 != 0 || p.rotated > p.headK {
 		m.fail(m.file.KeyError(m.key("rope.dimension_count"), "%d elements cannot be turned in pairs within a head of %d: the file is damaged", p.rotated, p.headK))
-		p.rotated = 2
 	}
 }
 
