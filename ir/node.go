@@ -78,8 +78,40 @@ func (n *Node) Arg(i int) *Value {
 	return n.Args[i]
 }
 
-// Is reports whether the node's op has all of the traits.
-func (n *Node) Is(t Traits) bool { return n.Op.Info().Traits&t == t }
+// Traits returns the traits of the node: those of its op, and for a foreign node View and
+// Leaf as its attributes say.
+func (n *Node) Traits() Traits {
+	t := n.Op.Info().Traits
+	if a, ok := n.Attr.(*ForeignAttr); ok {
+		t |= a.traits()
+	}
+	return t
+}
+
+// Is reports whether the node has all of the traits.
+func (n *Node) Is(t Traits) bool {
+	if n.Op == OpForeign {
+		return n.Traits()&t == t
+	}
+	return n.Op.Info().Traits&t == t
+}
+
+// Sources returns the operands that the node reads: all, but for the one of a foreign node
+// that only says whose bytes the result has.
+func (n *Node) Sources() []*Value {
+	if a, ok := n.Attr.(*ForeignAttr); ok {
+		return n.Args[:a.sources(len(n.Args))]
+	}
+	return n.Args
+}
+
+// SourcePos returns the position that operand i has where the node comes from.
+func (n *Node) SourcePos(i int) int {
+	if a, ok := n.Attr.(*ForeignAttr); ok && len(a.Srcs) > 0 {
+		return a.Srcs[i]
+	}
+	return i
+}
 
 // Cause appends a cause; earlier ones stay.
 func (n *Node) Cause(c Cause) { n.Causes = append(n.Causes, c) }

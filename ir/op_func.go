@@ -39,7 +39,36 @@ func (a *RepeatAttr) Tables(args int) (tables int, ok bool) {
 type ForeignAttr struct {
 	Op     string `attr:"op,positional"` // the name it has where it comes from, such as MUL_MAT
 	Source string `attr:"source,default="`
-	Srcs   []int  `attr:"srcs,default="` // source positions of the operands, where some are absent
+
+	// Srcs are the source positions of the operands, where these are not their numbers.
+	Srcs []int `attr:"srcs,default="`
+
+	// View and InPlace say that the result has the bytes of the last operand, which then is
+	// no source: a view only names them and does no work, an in-place op writes them.
+	View    bool `attr:"view,default=false"`
+	InPlace bool `attr:"inplace,default=false"`
+
+	Leaf  bool `attr:"leaf,default=false"`  // it does no work and has no operands
+	Input bool `attr:"input,default=false"` // of a leaf: the caller writes it before each step
+}
+
+func (a *ForeignAttr) traits() Traits {
+	var t Traits
+	if a.View {
+		t |= View
+	}
+	if a.Leaf {
+		t |= Leaf
+	}
+	return t
+}
+
+// sources returns how many of a number of operands are sources.
+func (a *ForeignAttr) sources(args int) int {
+	if a.View || a.InPlace {
+		return args - 1
+	}
+	return args
 }
 
 var callInfo = OpInfo{
@@ -171,15 +200,27 @@ func repeatParam(a *RepeatAttr, i int) int {
 	return fixed + int(int64(i-fixed)/a.Count)
 }
 
+// foreignSource returns the operand whose bytes the result of a foreign node has, or nil.
+func (n *Node) foreignSource(a *ForeignAttr) *Value {
+	if last := a.sources(len(n.Args)); last < len(n.Args) && last >= 0 {
+		return n.Args[last]
+	}
+	return nil
+}
+
 var foreignInfo = OpInfo{
-	Name:   "foreign",
-	Doc:    "foreign OP (args…): a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared.",
+	Name: "foreign",
+	Doc: "foreign OP (args…) {srcs, view, inplace, leaf, input}: a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared. srcs are the operands' " +
+		"source positions. A view names the bytes of the last operand, an in-place op writes them: that operand is no source. A leaf has no operands; the caller writes those that are inputs.",
 	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:   ForeignAttr{},
 	Traits: 0,
 	Infer: func(n *Node) ([]Type, error) {
 		if len(n.Results) == 0 {
 			return nil, errors.New("needs a declared type")
+		}
+		if err := attrOf[ForeignAttr](n).check(len(n.Args)); err != nil {
+			return nil, err
 		}
 		types := make([]Type, len(n.Results))
 		for i, r := range n.Results {
@@ -189,4 +230,21 @@ var foreignInfo = OpInfo{
 	},
 	Cost: moved,
 	Tol:  exact,
+}
+
+// check reports attributes that do not fit a number of operands, or each other.
+func (a *ForeignAttr) check(args int) error {
+	switch sources := a.sources(args); {
+	case sources < 0:
+		return errors.New("its last operand has the bytes of the result, and there is no operand")
+	case len(a.Srcs) != 0 && len(a.Srcs) != sources:
+		return fmt.Errorf("srcs has %s for %s", count(len(a.Srcs), "position"), count(sources, "source"))
+	case a.View && a.InPlace:
+		return errors.New("is a view or writes in place, not both")
+	case a.Leaf && (args != 0 || a.View || a.InPlace):
+		return errors.New("a leaf has no operands")
+	case a.Input && !a.Leaf:
+		return errors.New("only a leaf is an input")
+	}
+	return nil
 }

@@ -304,7 +304,7 @@ func valueNames(vs []*Value) string {
 }
 
 func (p *printer) node(n *Node) {
-	if !p.has(ShowTypes) && n.Is(Leaf) {
+	if !p.has(ShowTypes) && isLeafOp(n) {
 		return
 	}
 	text := nodeText(n)
@@ -322,6 +322,10 @@ func (p *printer) node(n *Node) {
 		p.function("body", n.Body)
 	}
 }
+
+// isLeafOp reports whether a node is a weight, state or constant: what it is and where it
+// lies stands in its type. A foreign leaf is printed like other nodes.
+func isLeafOp(n *Node) bool { return n.Op.Info().Traits&Leaf != 0 }
 
 // nodeText returns results, op, operands and attributes.
 func nodeText(n *Node) string {
@@ -345,7 +349,7 @@ func nodeTypes(n *Node) string {
 	texts := make([]string, len(n.Results))
 	for i, r := range n.Results {
 		switch {
-		case n.Is(Leaf):
+		case isLeafOp(n):
 			texts[i] = r.Type.String()
 		case r.Type.Space != "":
 			texts[i] = r.Type.data() + " in " + quoteWord(r.Type.Space)
@@ -360,7 +364,7 @@ func nodeTypes(n *Node) string {
 func (p *printer) tail(n *Node) string {
 	var b strings.Builder
 	if p.has(ShowBackend) && n.Backend != "" {
-		if n.Is(Leaf) {
+		if isLeafOp(n) {
 			b.WriteString(" backend=" + quoteWord(n.Backend))
 		} else {
 			b.WriteString(" @" + quoteName(n.Backend))

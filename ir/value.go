@@ -41,6 +41,9 @@ func (v *Value) Source() *Value {
 	if v.Def == nil || v.Index != 0 {
 		return nil
 	}
+	if a, ok := v.Def.Attr.(*ForeignAttr); ok {
+		return v.Def.foreignSource(a)
+	}
 	info := v.Def.Op.Info()
 	switch {
 	case info.Traits&View != 0:

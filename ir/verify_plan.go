@@ -30,7 +30,7 @@ func (v *verifier) each(prop Props, check func(*Node)) {
 }
 
 // works reports whether a node does work on a backend: views and leaves do none.
-func works(n *Node) bool { return n.Op.Info().Traits&(View|Leaf) == 0 }
+func works(n *Node) bool { return n.Traits()&(View|Leaf) == 0 }
 
 func (v *verifier) assigned(n *Node) {
 	v.must(!works(n) || n.Backend != "", "assigned", "%v has no backend", n.Op)
