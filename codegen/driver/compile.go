@@ -51,15 +51,26 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 			return nil, err
 		}
 	}
+	placed := md.Module.Props&ir.PropPlaced != 0
 	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,
 		To: o.To, Before: o.Before, Passes: o.Run, After: o.After, ReproDir: o.Repro})
 	if err != nil {
-		return stats, err
+		return stats, refuted(err, placed)
 	}
 	if err := unusedPins(md.Module, o.Passes.Pins); err != nil || o.Done == nil {
 		return stats, err
 	}
 	return stats, o.Done(stats)
+}
+
+// refuted returns the error of a run. A plan that was read from a text and does not hold is
+// the text's fault, not ours.
+func refuted(err error, placed bool) error {
+	var bug *passes.InternalError
+	if placed && errors.As(err, &bug) && bug.Pass == "check" {
+		return fmt.Errorf("the plan in the text does not hold: compile it again from an earlier pass: %w", bug.Err)
+	}
+	return err
 }
 
 // checkOptions reports what the options name and there is not. A run of no passes looks at
