@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,6 +152,9 @@ var fields = []Field{
 	sizeField("align", "bytes", func(d *Descriptor) *int64 { return &d.Align }),
 	sizeField("maxalloc", "bytes of the largest allocation, such as 1GiB", func(d *Descriptor) *int64 { return &d.MaxAlloc }),
 	intField("maxinputs", "copied inputs of one split", func(d *Descriptor) *int { return &d.MaxInputs }),
+	{"opaque", "spaces of it in which only its own kernels read", setOpaque, func(d *Descriptor) string { return strings.Join(d.Opaque, ",") }},
+	{"offload", "ops that it takes though their weights lie with the last target: NAME or NAME@AXIS", setOffload, offloadText},
+	intField("offloadrows", "rows of the result from which it takes them", func(d *Descriptor) *int { return &d.OffloadRows }),
 	rateField("flops", "per second and worker", func(d *Descriptor) *float64 { return &d.Rates.FLOPs }),
 	rateField("qops", "per second and worker, on quantized weights", func(d *Descriptor) *float64 { return &d.Rates.QuantOps }),
 	rateField("bandwidth", "bytes per second of all workers", func(d *Descriptor) *float64 { return &d.Rates.Bandwidth }),
@@ -187,14 +191,23 @@ func fieldNames() string {
 	return strings.Join(names, ", ")
 }
 
-func setSpaces(d *Descriptor, value string) error {
-	d.Spaces = strings.Split(value, ",")
-	for _, s := range d.Spaces {
-		if s == "" {
-			return fmt.Errorf("%q holds an empty name", value)
-		}
+func setSpaces(d *Descriptor, value string) (err error) {
+	d.Spaces, err = splitNames(value)
+	return err
+}
+
+func setOpaque(d *Descriptor, value string) (err error) {
+	d.Opaque, err = splitNames(value)
+	return err
+}
+
+// splitNames splits a list of names at its commas.
+func splitNames(value string) ([]string, error) {
+	names := strings.Split(value, ",")
+	if slices.Contains(names, "") {
+		return nil, fmt.Errorf("%q holds an empty name", value)
 	}
-	return nil
+	return names, nil
 }
 
 func boolField(name, doc string, p func(*Descriptor) *bool) Field {

@@ -15,6 +15,7 @@ import (
 //	NAME           one op, with operands of any format
 //	NAME(F,...)    one op with at most as many operands, in these formats
 //	-NAME          not this op
+//	foreign.NAME   as NAME: a foreign op of that name only; foreign is all of them
 //
 // where a format F is * (anything) or dtypes separated by |, then a dot and layouts
 // separated by + unless plain is meant, then /rows or /any where strided operands are
@@ -41,18 +42,18 @@ func (d *Descriptor) addItem(item string) error {
 	}
 	name, minus := strings.CutPrefix(item, "-")
 	name, formats, _ := strings.Cut(name, "(")
-	op, ok := ir.OpByName(name)
-	if !ok || !computes(op) {
-		return fmt.Errorf("unknown op %q: ggmlc ops lists them", name)
+	op, foreign, err := parseOp(name)
+	if err != nil {
+		return err
 	}
 	// A row with formats takes the place of one that takes anything.
 	d.Rows = slices.DeleteFunc(d.Rows, func(r Row) bool {
-		return r.Op == op && (minus || r.Args == nil)
+		return r.Op == op && r.Name == foreign && (minus || r.Args == nil)
 	})
 	if minus {
 		return nil
 	}
-	row := Row{Op: op}
+	row := Row{Op: op, Name: foreign}
 	if formats != "" {
 		list, closed := strings.CutSuffix(formats, ")")
 		if !closed {
@@ -68,6 +69,21 @@ func (d *Descriptor) addItem(item string) error {
 	}
 	d.Rows = append(d.Rows, row)
 	return nil
+}
+
+// foreignPrefix stands before the names of foreign ops.
+const foreignPrefix = "foreign."
+
+// parseOp reads the name of an op that targets list, and that of a foreign op after it.
+func parseOp(name string) (op ir.Op, foreign string, err error) {
+	if foreign, ok := strings.CutPrefix(name, foreignPrefix); ok && foreign != "" {
+		return ir.OpForeign, foreign, nil
+	}
+	op, ok := ir.OpByName(name)
+	if !ok || !computes(op) {
+		return 0, "", fmt.Errorf("unknown op %q: ggmlc ops lists them", name)
+	}
+	return op, "", nil
 }
 
 // splitOutside splits at sep outside of brackets.
@@ -155,10 +171,11 @@ func joined[T fmt.Stringer](items []T, sep string) string {
 
 // String returns the row as the text form has it.
 func (r Row) String() string {
+	name := listed(r.Op, r.Name)
 	if r.Args == nil {
-		return r.Op.String()
+		return name
 	}
-	return r.Op.String() + "(" + joined(r.Args, ",") + ")"
+	return name + "(" + joined(r.Args, ",") + ")"
 }
 
 // opsText prints the rows; where at least half of all ops run with any operands, as * and
@@ -167,7 +184,7 @@ func opsText(d *Descriptor) string {
 	open := make(map[ir.Op]bool)
 	closed := make(map[ir.Op]bool)
 	for _, r := range d.Rows {
-		if r.Args == nil {
+		if r.Args == nil && r.Name == "" {
 			open[r.Op] = true
 		} else {
 			closed[r.Op] = true
@@ -189,7 +206,7 @@ func opsText(d *Descriptor) string {
 		open = nil
 	}
 	for _, r := range d.Rows {
-		if r.Args != nil || open[r.Op] {
+		if r.Args != nil || r.Name != "" || open[r.Op] {
 			items = append(items, r.String())
 		}
 	}

@@ -33,6 +33,15 @@ type Descriptor struct {
 	MaxAlloc  int64 // bytes of the largest allocation; 0 is no limit
 	MaxInputs int   // copied inputs of one split; 0 is no limit
 
+	// Opaque are those of the spaces in which only kernels of the backend can read, as their
+	// layout is its own, though they are no other device's memory.
+	Opaque []string
+
+	// Offload are the ops that the backend takes off the last target although their weights
+	// lie there, from OffloadRows rows on; see Offers.
+	Offload     []Offload
+	OffloadRows int
+
 	Rates Rates
 }
 
@@ -40,6 +49,7 @@ type Descriptor struct {
 // format will do.
 type Row struct {
 	Op   ir.Op
+	Name string   // of a foreign op; empty is any
 	Args []Format // one per operand; a node with more operands does not fit
 
 	// Check returns why the kernel cannot run a node whose operands have the formats;
@@ -72,33 +82,33 @@ func (d *Descriptor) Addresses(space string) bool { return slices.Contains(d.Spa
 // Supports reports whether the backend runs the node once pack has brought its operands
 // into the kernel's formats, and if not, why.
 func (d *Descriptor) Supports(n *ir.Node) (bool, string) {
-	if free(n.Op) {
+	if free(n) {
 		return true, ""
 	}
 	_, why := d.Kernel(n)
 	return why == "", why
 }
 
-// free reports whether an op needs no kernel: it does no work, or what it does is the
+// free reports whether a node needs no kernel: it does no work, or what it does is the
 // work of the nodes of its body.
-func free(op ir.Op) bool {
-	return op.Info().Traits&(ir.Leaf|ir.View|ir.HasBody) != 0 || op == ir.OpCall
+func free(n *ir.Node) bool {
+	return n.Traits()&(ir.Leaf|ir.View|ir.HasBody) != 0 || n.Op == ir.OpCall
 }
 
 // Kernel returns the row that will run the node once pack has brought its operands into
 // the row's formats. The reason is empty if there is one.
 func (d *Descriptor) Kernel(n *ir.Node) (row *Row, why string) {
-	why = fmt.Sprintf("%s has no kernel for %v", d.Name, n.Op)
+	why = fmt.Sprintf("%s has no kernel for %s", d.Name, opName(n))
 	for i := range d.Rows {
 		r := &d.Rows[i]
-		if r.Op != n.Op {
+		if !r.names(n) {
 			continue
 		}
 		reason := d.fits(r, n)
 		if reason == "" {
 			return r, ""
 		}
-		why = fmt.Sprintf("%s: %v: %s", d.Name, n.Op, reason)
+		why = fmt.Sprintf("%s: %s: %s", d.Name, opName(n), reason)
 	}
 	return nil, why
 }
@@ -106,19 +116,33 @@ func (d *Descriptor) Kernel(n *ir.Node) (row *Row, why string) {
 // Reads reports whether some kernel reads the node's operands exactly as they are, which
 // has to hold after pack.
 func (d *Descriptor) Reads(n *ir.Node) bool {
-	return free(n.Op) || slices.ContainsFunc(d.Rows, func(r Row) bool {
-		return r.Op == n.Op && r.reads(n)
+	return free(n) || slices.ContainsFunc(d.Rows, func(r Row) bool {
+		return r.names(n) && r.reads(n)
 	})
+}
+
+// names reports whether the row is one of the node's op.
+func (r *Row) names(n *ir.Node) bool {
+	return r.Op == n.Op && (r.Name == "" || r.Name == foreignName(n))
+}
+
+// foreignName returns the name that a node has where it comes from; empty for our ops.
+func foreignName(n *ir.Node) string {
+	if a, ok := n.Attr.(*ir.ForeignAttr); ok {
+		return a.Op
+	}
+	return ""
 }
 
 func (r *Row) reads(n *ir.Node) bool {
 	if r.Args == nil {
 		return true
 	}
-	if len(n.Args) > len(r.Args) {
+	sources := n.Sources()
+	if len(sources) > len(r.Args) {
 		return false
 	}
-	for i, a := range n.Args {
+	for i, a := range sources {
 		if a != nil && !r.Args[i].Holds(a.Type) {
 			return false
 		}
@@ -131,10 +155,11 @@ func (d *Descriptor) fits(r *Row, n *ir.Node) string {
 	if r.Args == nil {
 		return ""
 	}
-	if len(n.Args) > len(r.Args) {
-		return fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(n.Args))
+	sources := n.Sources()
+	if len(sources) > len(r.Args) {
+		return fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(sources))
 	}
-	for i, a := range n.Args {
+	for i, a := range sources {
 		if a == nil {
 			continue
 		}
