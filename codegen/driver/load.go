@@ -114,7 +114,6 @@ func (md *Model) loadText(ctx context.Context, path string, o LoadOptions) error
 		return err
 	}
 	md.Module = m
-	distrust(m)
 	var errs []error
 	for _, s := range m.Sources {
 		errs = append(errs, md.openSource(ctx, s, o))
@@ -123,14 +122,6 @@ func (md *Model) loadText(ctx context.Context, path string, o LoadOptions) error
 		return err
 	}
 	return md.loadTokenizer()
-}
-
-// distrust takes from a text the claim that its plan was proved: check runs on every
-// compile.
-func distrust(m *ir.Module) {
-	if m.Last == "check" {
-		m.Last, m.Props = "plan", m.Props&^ir.PropChecked
-	}
 }
 
 // TextError says what is wrong with a text: one or several faults with line and column.
