@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"math/bits"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -117,27 +119,31 @@ func maxParts(c *Context, f *ir.Func) int64 {
 	return int64(at)
 }
 
-// stepRates returns the rates at which steps of f run one after another: weights that fit
-// into one worker's cache stay there, so that reading them is no matter of memory.
+// stepRates returns the rates at which steps of f run one after another: what fits into
+// one worker's cache stays there, so that reading it is no matter of memory. A bound on the
+// bandwidth of all workers together is left out: processors with more cores have more of
+// it, and workers beyond what memory can feed do no harm.
 func stepRates(d *target.Descriptor, f *ir.Func) target.Rates {
 	r := d.Rates
-	if r.Cache > 0 && weightBytes(f) <= r.Cache {
-		r.WorkerBW, r.Bandwidth = r.CacheBW, 0
+	r.Bandwidth = 0
+	if r.Cache > 0 && stepBytes(f) <= r.Cache {
+		r.WorkerBW = r.CacheBW
 	}
 	return r
 }
 
-// weightBytes returns the bytes of the distinct weights that f and its bodies read.
-func weightBytes(f *ir.Func) int64 {
-	seen := make(map[string]bool)
+// stepBytes returns the bytes of all weights and results of f and its bodies, at the
+// symbols' upper bounds: no less than what a step touches.
+func stepBytes(f *ir.Func) int64 {
 	var sum int64
 	for _, n := range f.Nodes {
-		if n.Op != ir.OpWeight {
-			continue
+		for _, r := range n.Results {
+			if r.Source() == nil && n.Op != ir.OpState {
+				sum += r.Type.MaxBytes()
+			}
 		}
-		if name := n.Attr.(*ir.WeightAttr).Name; !seen[name] {
-			seen[name] = true
-			sum += n.Result().Type.MaxBytes()
+		if n.Body != nil {
+			sum += stepBytes(n.Body)
 		}
 	}
 	return sum
@@ -159,13 +165,19 @@ func predict(c *Context, f *ir.Func, workers int, rates target.Rates) float64 {
 		shared.Rates = rates
 		sum += nodeSeconds(&shared, n, workers)
 		if workers > 1 && i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
-			sum += rates.Barrier
+			sum += barrierSeconds(rates, workers)
 		}
 	}
 	if f.HeadBarrier && workers > 1 {
-		sum += rates.Barrier
+		sum += barrierSeconds(rates, workers)
 	}
 	return sum
+}
+
+// barrierSeconds is what a barrier of so many workers takes: each doubling passes the
+// counter's cache line on once more.
+func barrierSeconds(r target.Rates, workers int) float64 {
+	return r.Barrier * float64(bits.Len(uint(workers-1)))
 }
 
 func nodeSeconds(d *target.Descriptor, n *ir.Node, workers int) float64 {
