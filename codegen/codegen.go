@@ -130,7 +130,7 @@ type generator struct {
 	bodies  map[*ir.Func]string // Go names of repeat bodies
 	pending []*ir.Func          // bodies that are referred to and not emitted yet
 	tables  []table             // offsets of rounds that no stride fits
-	symbols map[*ir.Symbol]*ir.Symbol
+	names
 
 	marks    []string // what the program's profile calls the marks; the first is waiting
 	planText string
@@ -144,12 +144,9 @@ type table struct {
 }
 
 func newGenerator(m *ir.Module, o Options) *generator {
-	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), symbols: make(map[*ir.Symbol]*ir.Symbol)}
+	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), names: newNames(m)}
 	g.steps = g.newFile("Step functions: run by every worker, each doing its part; see the plan in " + planFile + ".")
 	g.program = g.newFile("")
-	for _, s := range m.Symbols {
-		g.symbols[s] = &ir.Symbol{Name: goSymbol(s.Name), Min: s.Min, Max: s.Max}
-	}
 	return g
 }
 
@@ -174,7 +171,7 @@ func (g *generator) dtypePath() string   { return ModulePath + "/ir/dtype" }
 
 // emitEntry emits an entry point and the bodies that it refers to.
 func (g *generator) emitEntry(f *ir.Func) {
-	g.emitFunc(f, stepName(f.Name))
+	g.emitFunc(f, g.names.steps[f])
 	for len(g.pending) > 0 {
 		body := g.pending[0]
 		g.pending = g.pending[1:]
@@ -187,21 +184,10 @@ func (g *generator) bodyName(f *ir.Func) string {
 	if name, ok := g.bodies[f]; ok {
 		return name
 	}
-	name := stepName(f.Owner.Func.Name) + "Round"
-	for i := 2; slices.Contains(mapValues(g.bodies), name); i++ {
-		name = fmt.Sprintf("%sRound%d", stepName(f.Owner.Func.Name), i)
-	}
+	name := g.top.pick(stepName(f.Owner.Func.Name) + "Round")
 	g.bodies[f] = name
 	g.pending = append(g.pending, f)
 	return name
-}
-
-func mapValues(m map[*ir.Func]string) []string {
-	var names []string
-	for _, name := range m {
-		names = append(names, name)
-	}
-	return names
 }
 
 // tableName returns the variable that holds these offsets.
@@ -211,7 +197,7 @@ func (g *generator) tableName(offsets []int64) string {
 			return t.name
 		}
 	}
-	name := fmt.Sprintf("offsets%d", len(g.tables))
+	name := g.top.pick("offsets")
 	g.tables = append(g.tables, table{name, offsets})
 	var vals []jen.Code
 	for _, o := range offsets {

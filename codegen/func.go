@@ -38,23 +38,25 @@ type ownership struct {
 	granule int64
 }
 
-// emitFunc emits f as one or more Go functions and returns the name of the first. A
-// function with more than maxCalls calls goes on in another, which it calls last.
+// emitFunc emits f as one or more Go functions, the first under that name. A function with
+// more than maxCalls calls goes on in another, which it calls last.
 func (g *generator) emitFunc(f *ir.Func, name string) {
 	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+	part := name
 	for i, n := range f.Nodes {
 		e.barriers(n)
 		e.node(n)
 		if e.calls >= maxCalls && i < len(f.Nodes)-1 {
-			next := partName(name, e.parts+1)
+			next := g.top.pick(fmt.Sprintf("%sPart%d", name, e.parts+2))
 			e.stmts = append(e.stmts, jen.Id(next).Call(e.callArgs()...))
-			e.flush(name)
+			e.flush(part)
+			part = next
 		}
 	}
 	if f.Owner == nil {
 		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
 	}
-	e.flush(name)
+	e.flush(part)
 }
 
 // mark emits a note of what the worker begins, in programs with a profile.
@@ -62,13 +64,6 @@ func (e *funcEmitter) mark(id jen.Code) {
 	if e.g.o.Profile {
 		e.stmts = append(e.stmts, jen.Id("w").Dot("Mark").Call(id))
 	}
-}
-
-func partName(name string, part int) string {
-	if part == 0 {
-		return name
-	}
-	return fmt.Sprintf("%sPart%d", name, part+1)
 }
 
 // barriers emits the barrier that separates n's epoch from the one before.
@@ -138,9 +133,8 @@ func (e *funcEmitter) flush(name string) {
 		params = append(params, jen.Id("l").Int())
 	}
 	body := slices.Concat(e.prologue(), e.stmts)
-	fn := partName(name, e.parts)
-	e.g.steps.Comment(e.g.stepDoc(e.f, fn, e.parts))
-	e.g.steps.Func().Id(fn).Params(params...).Block(body...)
+	e.g.steps.Comment(e.g.stepDoc(e.f, name, e.parts))
+	e.g.steps.Func().Id(name).Params(params...).Block(body...)
 	e.g.steps.Line()
 
 	e.bases = [len(bases)]bool{}

@@ -3,12 +3,63 @@ package codegen
 import (
 	"go/token"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/ggmlc/ggmlc/ir"
 )
 
 // reserved are the identifiers that step functions use themselves.
 var reserved = []string{"w", "a", "l", "m", "s", "io", "x", "t", "cpu", "tile", "runtime", "unsafe", "math", "min", "max", "int"}
+
+// namer gives names that differ: a name that is taken gets a number.
+type namer map[string]bool
+
+func (n namer) pick(id string) string {
+	name := id
+	for i := 2; n[name]; i++ {
+		name = id + strconv.Itoa(i)
+	}
+	n[name] = true
+	return name
+}
+
+// take marks names that must not be given.
+func (n namer) take(names ...string) {
+	for _, name := range names {
+		n[name] = true
+	}
+}
+
+// names are the Go names of a module's functions and symbols: stable, legal and different,
+// also where the module's differ only in what Go does not allow.
+type names struct {
+	steps, methods map[*ir.Func]string
+	symbols        map[*ir.Symbol]*ir.Symbol // renamed
+
+	top namer // functions and variables of the package
+}
+
+func newNames(m *ir.Module) names {
+	ns := names{
+		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
+		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
+	}
+	ns.top.take("main", "init", "program", "planText", "planJSON", "weights", "tokenizer", "profile", "nodeNames", "embed", "dtype")
+	methods, locals := make(namer), make(namer)
+	for _, f := range m.Funcs {
+		ns.steps[f] = ns.top.pick(stepName(f.Name))
+		ns.methods[f] = methods.pick(exportedName(f.Name))
+	}
+	for name := range ns.top { // a symbol's variable must not hide what its function calls
+		locals.take(name)
+	}
+	for _, s := range m.Symbols {
+		ns.symbols[s] = &ir.Symbol{Name: locals.pick(goSymbol(s.Name)), Min: s.Min, Max: s.Max}
+	}
+	return ns
+}
 
 // goSymbol returns the variable that holds a symbol's size in step functions.
 func goSymbol(name string) string {
@@ -30,7 +81,7 @@ func stepName(name string) string {
 	if r := id[0]; r >= 'A' && r <= 'Z' {
 		id = strings.ToLower(id[:1]) + id[1:]
 	}
-	if slices.Contains(reserved, id) || token.IsKeyword(id) || id == "program" || id == "main" || id == "init" {
+	if slices.Contains(reserved, id) || token.IsKeyword(id) || rangeLike(id) {
 		return id + "Step"
 	}
 	return id

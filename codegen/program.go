@@ -143,7 +143,7 @@ func (g *generator) funcTable() (jen.Code, error) {
 			jen.Id("Name"):     jen.Lit(f.Name),
 			jen.Id("Inputs"):   inputs,
 			jen.Id("Outputs"):  outputs,
-			jen.Id("Run"):      jen.Id(stepName(f.Name)),
+			jen.Id("Run"):      jen.Id(g.names.steps[f]),
 			jen.Id("Nodes"):    jen.Lit(int(fp.Nodes)),
 			jen.Id("Barriers"): jen.Lit(int(fp.Barriers)),
 			jen.Id("MaxParts"): jen.Lit(int(fp.MaxParts)),

@@ -52,7 +52,7 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
 			}
 			form := shapeOf(f)
 			if round == maxRounds || slices.Contains(seen, form) {
-				return cycleError(f, fired)
+				return cycleError(c, f, fired)
 			}
 			seen = append(seen, form)
 		}
@@ -60,9 +60,9 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
 	return nil
 }
 
-func cycleError(f *ir.Func, fired []string) error {
+func cycleError(c *Context, f *ir.Func, fired []string) error {
 	slices.Sort(fired)
-	return &InternalError{Module: f.Module.Name, Err: fmt.Errorf("@%s: rules undo each other: %s",
+	return &InternalError{Pass: c.pass.Name, Module: f.Module.Name, Err: fmt.Errorf("@%s: rules undo each other: %s",
 		f.Name, strings.Join(slices.Compact(fired), ", "))}
 }
 
@@ -74,11 +74,14 @@ func shapeOf(f *ir.Func) string {
 	for i, n := range f.Nodes {
 		fmt.Fprintf(&b, "%d", n.Op)
 		for _, a := range n.Args {
-			if a == nil || a.Def == nil {
-				b.WriteString(" p")
-				continue
+			switch {
+			case a == nil:
+				b.WriteString(" -")
+			case a.Def == nil:
+				fmt.Fprintf(&b, " p%d", a.Index)
+			default:
+				fmt.Fprintf(&b, " %d", i-pos[a.Def.ID])
 			}
-			fmt.Fprintf(&b, " %d", i-pos[a.Def.ID])
 		}
 		b.WriteByte('\n')
 	}

@@ -1,0 +1,55 @@
+package codegen
+
+import (
+	"go/token"
+	"testing"
+)
+
+func TestStepName(t *testing.T) {
+	for name, want := range map[string]string{
+		"prefill":     "prefill",
+		"Decode":      "decode",
+		"attn.out":    "attn_out",
+		"range":       "rangeStep",
+		"w":           "wStep",
+		"cpu":         "cpuStep",
+		"2nd":         "v2nd",
+		"":            "v",
+		"ünicode":     "_nicode",
+		"_":           "v_",
+		"a0":          "a0Step",
+		"name space ": "name_space_",
+	} {
+		if got := stepName(name); got != want || !token.IsIdentifier(got) {
+			t.Errorf("stepName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestExportedName(t *testing.T) {
+	for name, want := range map[string]string{
+		"prefill": "Prefill", "attn_out": "AttnOut", "attn.out": "AttnOut", "x": "X", "2nd": "X2nd", "": "X", "_": "X", "éa": "A", "ID": "ID",
+	} {
+		if got := exportedName(name); got != want || !token.IsExported(got) {
+			t.Errorf("exportedName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestGoSymbol(t *testing.T) {
+	for name, want := range map[string]string{"tokens": "tokens", "w": "wSize", "type": "typeSize", "b1": "b1Size", "min": "minSize", "k v": "k_v"} {
+		if got := goSymbol(name); got != want {
+			t.Errorf("goSymbol(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNamerGivesDifferentNames(t *testing.T) {
+	n := make(namer)
+	n.take("main")
+	for _, c := range [][2]string{{"main", "main2"}, {"f", "f"}, {"f", "f2"}, {"f2", "f22"}, {"f", "f3"}} {
+		if got := n.pick(c[0]); got != c[1] {
+			t.Errorf("pick(%q) = %q, want %q", c[0], got, c[1])
+		}
+	}
+}
