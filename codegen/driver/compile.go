@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 	if err := checkRange(md, o); err != nil {
 		return nil, err
 	}
+	if err := checkPlaces(md.Module, o.Targets); err != nil {
+		return nil, err
+	}
 	if denied {
 		if err := denyLast(ctx, md.Module, o); err != nil {
 			return nil, err
@@ -62,6 +66,35 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 		return stats, err
 	}
 	return stats, o.Done(stats)
+}
+
+// checkPlaces reports backends and spaces that a text names and the targets do not have.
+func checkPlaces(m *ir.Module, targets *target.List) error {
+	unknown := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Backend != "" && targets.Get(n.Backend) == nil {
+				unknown["backend "+n.Backend] = true
+			}
+			for _, v := range n.Results {
+				noteSpace(unknown, targets, v.Type.Space)
+			}
+		}
+		for _, p := range f.Params {
+			noteSpace(unknown, targets, p.Type.Space)
+		}
+	}
+	var errs []error
+	for _, what := range slices.Sorted(maps.Keys(unknown)) {
+		errs = append(errs, fmt.Errorf("%s: no target has it: there are %s", what, targets.Names()))
+	}
+	return errors.Join(errs...)
+}
+
+func noteSpace(unknown map[string]bool, targets *target.List, space string) {
+	if space != "" && len(targets.Space(space).Targets) == 0 {
+		unknown["space "+space] = true
+	}
 }
 
 // distrust takes from a text the claim that its plan was proved: check runs on every
