@@ -81,6 +81,33 @@ func llamaFunc(b *ir.Builder, name string, layers int, tokens ir.Dim) {
 	f.Return("logits", f.MatMul(f.RMSNorm(last, f.Weight("norm"), 1e-5), f.Weight("out")))
 }
 
+// tableless builds a loop that does the same in each of its rounds, and a loop in it.
+func tableless(t testing.TB) *ir.Module {
+	t.Helper()
+	b := ir.NewBuilder("loop")
+	tokens := b.Symbol("tokens", 1, 4)
+	for _, name := range []string{"w", "inner"} {
+		b.Weight(name, ir.Type{DType: dtype.F32, Shape: ir.Dims(width, width)}, nil)
+	}
+	f := b.Func("f")
+	x := f.Param("x", ir.Type{DType: dtype.F32, Shape: []ir.Dim{tokens, ir.Const(width)}})
+	first := f.MatMul(x, f.Weight("w"))
+	y := f.Repeat(7, []*ir.Value{first, f.Neg(x)}, []*ir.Value{f.Tanh(x)}, nil, func(f *ir.FuncBuilder, carried, fixed, _ []*ir.Value) []*ir.Value {
+		h := f.MatMul(carried[0], f.Weight("w"))
+		z := f.Repeat(5, []*ir.Value{f.Add(h, carried[1])}, []*ir.Value{fixed[0]}, nil, func(f *ir.FuncBuilder, carried, fixed, _ []*ir.Value) []*ir.Value {
+			return []*ir.Value{f.Add(f.Softmax(f.MatMul(carried[0], f.Weight("inner"))), fixed[0])}
+		})
+		return []*ir.Value{f.Mul(h, f.SiLU(z[0])), f.Copy(h)}
+	})
+	f.Return("y", f.MatMul(y[0], f.Weight("w")))
+	f.Return("z", f.Exp(y[1]))
+	m, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // Targets of the tests.
 const (
 	onlyCPU   = "target cpu like=cpu\n"

@@ -243,7 +243,7 @@ func TestMutants(t *testing.T) {
 	kinds := make(map[string]*score)
 	for _, tc := range []struct {
 		name    string
-		layers  int
+		layers  int // of a llama; 0 is the loop
 		weights dtype.DType
 		targets string
 		disable []string
@@ -253,9 +253,13 @@ func TestMutants(t *testing.T) {
 		{"f32 unrolled", 2, dtype.F32, onlyCPU, []string{"roll"}, 3},
 		{"gpu", 1, dtype.F32, withGPU, nil, 1},
 		{"barriers for nothing", 3, dtype.F32, eagerOnes, nil, 2},
+		{"loop without tables", 0, dtype.F32, onlyCPU, nil, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m, targets := smallLlama(t, tc.layers, tc.weights), parseTargets(t, tc.targets)
+			m, targets := tableless(t), parseTargets(t, tc.targets)
+			if tc.layers > 0 {
+				m = smallLlama(t, tc.layers, tc.weights)
+			}
 			if err := planned(m, targets, tc.disable...); err != nil {
 				t.Fatal(err)
 			}

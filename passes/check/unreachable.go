@@ -1,0 +1,42 @@
+package check
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Unreached is memory that the backend of a node cannot address: that of an operand, or
+// with Operand -1 that of a result.
+type Unreached struct {
+	Node    *ir.Node
+	Operand int
+}
+
+// Unreachable returns what the working nodes of m touch without being able to, function by
+// function, in order. A copy reads from anywhere.
+func Unreachable(m *ir.Module, targets *target.List) []Unreached {
+	var found []Unreached
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if d := targets.Get(n.Backend); works(n) && n.Op != ir.OpRepeat && d != nil {
+				found = append(found, unreached(n, d)...)
+			}
+		}
+	}
+	return found
+}
+
+func unreached(n *ir.Node, d *target.Descriptor) []Unreached {
+	var found []Unreached
+	for i, a := range n.Sources() {
+		if a != nil && n.Op != ir.OpCopy && !d.Addresses(spaceName(a.Type)) {
+			found = append(found, Unreached{n, i})
+		}
+	}
+	for _, r := range n.Results {
+		if !d.Addresses(spaceName(r.Type)) {
+			return append(found, Unreached{n, -1})
+		}
+	}
+	return found
+}
