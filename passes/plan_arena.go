@@ -2,6 +2,7 @@ package passes
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -167,7 +168,12 @@ type packing struct {
 // (0 is none), into several.
 func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Stats, error) {
 	out := packing{chunk: make([]int, len(p.Buffers)), offset: make([]int64, len(p.Buffers))}
-	s, stats, err := mem.Solve(c.Ctx, p, mem.Options{MaxSteps: steps})
+	ctx, cancel := c.Ctx, func() {}
+	if c.Options.PlanTime > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.Options.PlanTime)
+	}
+	defer cancel()
+	s, stats, err := mem.Solve(ctx, p, mem.Options{MaxSteps: steps})
 	if err != nil {
 		return out, stats, err
 	}

@@ -23,12 +23,35 @@ func TestRandomModels(t *testing.T) {
 	if testing.Short() {
 		n /= 3
 	}
+	seen := make(map[string]int)
+	defer func() {
+		for _, want := range []string{"roll.repeat", "roll.init", "roll.next", "part.own", "part.each", "part.one", "part.raw", "part.head", "plan.inplace", "rounds without a barrier"} {
+			if seen[want] == 0 {
+				t.Errorf("no random model shows %s: the test has lost its point", want)
+			}
+		}
+	}()
 	for seed := *firstSeed; seed < *firstSeed+n; seed++ {
 		g := newRandomModel(seed)
 		planned(t, g.m, Options{Debug: []Setting{{"roll", "min", strconv.FormatUint(seed%2*7+1, 10)}}}, cpuTarget)
 		checkPlan(t, g.m, seed)
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, g.m)
+		}
+		tally(g.m, seen)
+	}
+}
+
+// tally counts what a model shows.
+func tally(m *ir.Module, seen map[string]int) {
+	for _, f := range m.AllFuncs() {
+		if f.Owner != nil && !f.HeadBarrier {
+			seen["rounds without a barrier"]++
+		}
+		for _, n := range f.Nodes {
+			for _, c := range n.Causes {
+				seen[c.Rule]++
+			}
 		}
 	}
 }

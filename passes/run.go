@@ -204,6 +204,7 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if err != nil {
 		return err
 	}
+	r.permute(c)
 	before := r.keep()
 	if err := r.call(c, p); err != nil {
 		return r.failed(p, before, err)
@@ -235,6 +236,17 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		fuel:    r.fuel,
 		off:     r.rulesOff,
 	}, nil
+}
+
+// permute shuffles nodes as far as data flow allows, under --debug check=all, while their
+// order means nothing else.
+func (r *runner) permute(c *Context) {
+	if r.debug.Check != "all" || r.m.Props&(ir.PropSplit|ir.PropOrdered) != 0 {
+		return
+	}
+	for _, f := range r.m.AllFuncs() {
+		permute(f, c.Rand)
+	}
 }
 
 // keep returns the module as it is, for a reproducer. Passes change modules in place, so

@@ -37,7 +37,7 @@ type Counter struct {
 // Figures describe a module in a few numbers.
 type Figures struct {
 	Nodes       int   `json:"nodes"` // those of bodies once
-	Splits      int   `json:"splits"`
+	Splits      int   `json:"splits"` // of entry points
 	Copies      int   `json:"copies"`
 	BytesCopied int64 `json:"bytes_copied"` // at the symbols' upper bounds
 	ArenaBytes  int64 `json:"arena_bytes"`  // 0 before plan
@@ -50,7 +50,9 @@ func Measure(m *ir.Module) Figures {
 		fig.Nodes += len(f.Nodes)
 		splits := -1
 		for _, n := range f.Nodes {
-			splits = max(splits, n.Split)
+			if f.Owner == nil {
+				splits = max(splits, n.Split)
+			}
 			if isTransfer(n) {
 				fig.Copies++
 				fig.BytesCopied += n.Result().Type.MaxBytes()

@@ -1,7 +1,10 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -27,9 +30,9 @@ var unfusePass = Pass{
 
 const ruleUnfuse = "unfuse.lower"
 
-// lowererOf returns the function that writes a fused op as simpler ones and returns the
-// value that takes the place of its result; nil for an op that is not fused.
-func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) *ir.Value {
+// lowererOf returns the function that writes a fused op as simpler ones: it emits all
+// pieces but the last and turns the node into that. It is nil for an op that is not fused.
+func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
 	switch n.Op {
 	case ir.OpMatMul:
 		if present(n) == 3 {
@@ -46,28 +49,40 @@ func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) *ir.Value {
 }
 
 func unfuse(c *Context, m *ir.Module) error {
+	var errs []error
 	for _, f := range m.AllFuncs() {
 		l := &lowering{c: c, e: newEdit(c, f)}
 		for _, n := range f.Nodes {
 			l.e.update(n)
-			lower := lowererOf(n)
-			if lower == nil || supported(c, n) {
-				l.e.keep(n)
-				continue
-			}
-			l.from = n
-			l.e.replace(n.Result(), lower(l, n))
+			l.node(n)
+			l.e.keep(n)
 		}
 		l.e.done()
-		if l.err != nil {
-			return l.err
-		}
+		errs = append(errs, l.errs...)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func supported(c *Context, n *ir.Node) bool {
-	t := c.Target(n)
+// lowering takes the fused nodes of one function apart.
+type lowering struct {
+	c    *Context
+	e    *edit
+	errs []error
+}
+
+// node lowers n until its backend runs it; the last piece may be fused itself.
+func (l *lowering) node(n *ir.Node) {
+	for lower := lowererOf(n); lower != nil && !l.runs(n); lower = lowererOf(n) {
+		before := n.Op.String()
+		lower(l, n)
+		l.c.CauseChange(n, ruleUnfuse, before, n.Op.String(), n.Backend)
+		l.c.Count("nodes", 1)
+		l.move(n)
+	}
+}
+
+func (l *lowering) runs(n *ir.Node) bool {
+	t := l.c.Target(n)
 	if t == nil {
 		return true
 	}
@@ -75,55 +90,49 @@ func supported(c *Context, n *ir.Node) bool {
 	return ok
 }
 
-// lowering emits the pieces of one node after another.
-type lowering struct {
-	c    *Context
-	e    *edit
-	from *ir.Node
-	err  error
-}
-
-// emit adds a piece on the backend of the fused node or, where that cannot run it either,
-// on the first that can. A piece that is itself fused is taken apart likewise.
-func (l *lowering) emit(op ir.Op, attr any, name string, args ...*ir.Value) *ir.Value {
-	n := l.e.add(l.from, op, attr, name, args...)
-	n.Causes = append(n.Causes, l.from.Causes...)
-	l.c.CauseChange(n, ruleUnfuse, l.from.Op.String(), "", l.from.String(), n.Backend)
-	l.c.Count("nodes", 1)
-	if supported(l.c, n) {
-		return n.Result()
+// move gives a piece that its backend cannot run to the first one that can, unless it can
+// be taken apart further.
+func (l *lowering) move(n *ir.Node) {
+	if l.runs(n) {
+		return
 	}
-	if t, _ := firstSupporting(l.c, n); t != nil {
+	t, refusals := firstSupporting(l.c, n)
+	switch {
+	case t != nil:
 		n.Backend = t.Name
 		n.Result().Type.Space = resultSpace(l.c.Targets, n)
-		return n.Result()
+	case lowererOf(n) == nil:
+		l.errs = append(l.errs, fmt.Errorf("@%s %v: no target runs %v, a piece of a fused op: %s",
+			l.e.f.Name, n, n.Op, strings.Join(refusals, "; ")))
 	}
-	if lower := lowererOf(n); lower != nil {
-		l.e.drop(n)
-		return lower(l, n)
-	}
-	l.err = fmt.Errorf("%v: no target runs %v, which is a part of it", l.from, op)
-	return n.Result()
 }
 
-func lowerResidual(l *lowering, n *ir.Node) *ir.Value {
-	y := l.emit(ir.OpMatMul, n.Attr, n.Result().Name, n.Args[0], n.Args[1])
-	return l.emit(ir.OpAdd, nil, n.Result().Name, y, n.Args[2])
+// emit adds a piece before n, on the same backend where that runs it.
+func (l *lowering) emit(n *ir.Node, op ir.Op, attr any, suffix string, args ...*ir.Value) *ir.Value {
+	piece := l.e.add(n, op, attr, n.Result().Name+suffix, args...)
+	piece.Causes = slices.Clone(n.Causes)
+	l.c.CauseChange(piece, ruleUnfuse, n.Op.String(), op.String(), n.String(), n.Backend)
+	l.c.Count("nodes", 1)
+	l.move(piece)
+	return piece.Result()
 }
 
-func lowerMatMulSwiGLU(l *lowering, n *ir.Node) *ir.Value {
-	name := n.Result().Name
-	gate := l.emit(ir.OpMatMul, nil, name+".gate", n.Args[0], n.Args[1])
-	up := l.emit(ir.OpMatMul, nil, name+".up", n.Args[0], n.Args[2])
-	return l.emit(ir.OpSwiGLU, nil, name, gate, up)
+// become turns n into its last piece.
+func become(n *ir.Node, op ir.Op, args ...*ir.Value) { n.Op, n.Attr, n.Args = op, nil, args }
+
+func lowerResidual(l *lowering, n *ir.Node) {
+	become(n, ir.OpAdd, l.emit(n, ir.OpMatMul, n.Attr, ".product", n.Args[0], n.Args[1]), n.Args[2])
 }
 
-func lowerSwiGLU(l *lowering, n *ir.Node) *ir.Value {
-	gate := l.emit(ir.OpSiLU, nil, n.Result().Name+".silu", n.Args[0])
-	return l.emit(ir.OpMul, nil, n.Result().Name, gate, n.Args[1])
+func lowerMatMulSwiGLU(l *lowering, n *ir.Node) {
+	gate := l.emit(n, ir.OpMatMul, nil, ".gate", n.Args[0], n.Args[1])
+	become(n, ir.OpSwiGLU, gate, l.emit(n, ir.OpMatMul, nil, ".up", n.Args[0], n.Args[2]))
 }
 
-func lowerRMSNormQuantize(l *lowering, n *ir.Node) *ir.Value {
-	y := l.emit(ir.OpRMSNorm, n.Attr, n.Result().Name+".norm", n.Args...)
-	return l.emit(ir.OpQuantize, nil, n.Result().Name, y)
+func lowerSwiGLU(l *lowering, n *ir.Node) {
+	become(n, ir.OpMul, l.emit(n, ir.OpSiLU, nil, ".silu", n.Args[0]), n.Args[1])
+}
+
+func lowerRMSNormQuantize(l *lowering, n *ir.Node) {
+	become(n, ir.OpQuantize, l.emit(n, ir.OpRMSNorm, n.Attr, ".norm", n.Args...))
 }

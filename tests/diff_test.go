@@ -47,7 +47,7 @@ func TestPassesPreserveMeaning(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {
-				if err := preserves(seed, targets); err != nil {
+				if err := preserves(seed, targets, passes.Options{}); err != nil {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
@@ -55,9 +55,23 @@ func TestPassesPreserveMeaning(t *testing.T) {
 	}
 }
 
+// TestPassesDoNotDependOnOrder shuffles nodes before each pass.
+func TestPassesDoNotDependOnOrder(t *testing.T) {
+	targets, err := target.Parse("many", targetLists["many"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(8) {
+		o := passes.Options{Seed: seed, Debug: []passes.Setting{{Pass: "all", Flag: "check", Value: "all"}}}
+		if err := preserves(seed, targets, o); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
 // preserves compiles a random program and compares what it computes after every pass with
 // what it computed before.
-func preserves(seed uint64, targets *target.List) error {
+func preserves(seed uint64, targets *target.List, o passes.Options) error {
 	p, err := irtest.Random(seed, 12)
 	if err != nil {
 		return err
@@ -78,7 +92,7 @@ func preserves(seed uint64, targets *target.List) error {
 		want = got
 		return roundTrips(p, m, got)
 	}
-	_, err = passes.Run(ctx, p.Module, passes.RunOptions{Targets: targets, After: check})
+	_, err = passes.Run(ctx, p.Module, passes.RunOptions{Targets: targets, Options: o, After: check})
 	return err
 }
 
