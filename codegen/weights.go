@@ -172,6 +172,9 @@ func weightPieces(w *ir.Weight, src Sources) []piece {
 	if e != nil && e.Op == ir.ExprPack {
 		e, packed = e.Args[0], true
 	}
+	if packed != (w.Type.Layout != dtype.Plain) {
+		return fail(fmt.Errorf("it is declared as %v, and its expression makes another layout: write pack(…, LAYOUT) for tiles, and only for them", w.Type))
+	}
 	cols, _ := w.Type.Inner().IsConst()
 	rows, err := openExpr(e, src, cols)
 	if err != nil {

@@ -222,30 +222,11 @@ func (s *Session) sizes() string {
 func (s *Session) store(t *Tensor, dense []byte) { s.walk(t, dense, false) }
 func (s *Session) load(t *Tensor, dense []byte)  { s.walk(t, dense, true) }
 
+// walk copies between the arena and an array. Both are dense in the actual sizes, which is
+// how emitted code computes its strides.
 func (s *Session) walk(t *Tensor, dense []byte, out bool) {
 	placed := s.io.bytes[t.Offset : t.Offset+int64(t.extent(s.model.program))]
-	s.copyDim(t, 0, placed, dense, out)
-}
-
-// copyDim copies what the dimensions from i on span. Inner dimensions stride by their
-// bounds in the arena (Tensor) and by their sizes in the dense array.
-func (s *Session) copyDim(t *Tensor, i int, placed, dense []byte, out bool) {
-	stride, row := t.Type.BlockBytes(), t.Type.BlockBytes()
-	for _, d := range t.Dims[min(i+1, len(t.Dims)):] {
-		stride *= d.max(s.model.program)
-		row *= d.eval(&s.args.Dims)
-	}
-	n := 1
-	if i < len(t.Dims) {
-		n = t.Dims[i].eval(&s.args.Dims)
-	}
-	if stride == row {
-		copyEither(placed[:n*row], dense[:n*row], out)
-		return
-	}
-	for j := range n {
-		s.copyDim(t, i+1, placed[j*stride:], dense[j*row:], out)
-	}
+	copyEither(placed[:len(dense)], dense, out)
 }
 
 func copyEither(placed, dense []byte, out bool) {

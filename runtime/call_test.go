@@ -22,8 +22,8 @@ const (
 	gridIO  = 0x400
 )
 
-// grid is a plain graph: out[r,c] = x[r,c] + row[y[r]] for x f32 [rows, cols], where cols,
-// being an inner symbol, strides by its bound, and y i32 [rows] selects one of 3 weights.
+// grid is a plain graph: out[r,c] = x[r,c] + row[y[r]] for x f32 [rows, cols], where cols
+// is an inner symbol, and y i32 [rows] selects one of 3 weights.
 func grid() *Program {
 	const maxCols = 5
 	rows, cols := Dim{Sym: 0, Scale: 1}, Dim{Sym: 1, Scale: 1}
@@ -44,7 +44,7 @@ func grid() *Program {
 				lo, hi := share(a.Dims[0], w)
 				for r := lo; r < hi; r++ {
 					for c := range a.Dims[1] {
-						out[r*maxCols+c] = x[r*maxCols+c] + (*[3]float32)(a.Weights)[y[r]]
+						out[r*a.Dims[1]+c] = x[r*a.Dims[1]+c] + (*[3]float32)(a.Weights)[y[r]]
 					}
 				}
 			},

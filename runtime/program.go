@@ -81,8 +81,7 @@ type Func struct {
 }
 
 // Tensor is an input or output of a function: where it lies in the IO arena and what is
-// there. Elements are dense from the innermost dimension out, except that a symbolic
-// dimension that is not the outermost strides by its bound.
+// there. Elements are dense in the actual sizes of symbols.
 type Tensor struct {
 	Name   string
 	Type   dtype.DType
