@@ -56,11 +56,11 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 		}
 	}
 	distrust(md.Module)
-	placed := md.Module.Props&ir.PropPlaced != 0
+	partitioned := md.Module.Props&ir.PropPartitioned != 0
 	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,
 		To: o.To, Before: o.Before, Passes: o.Run, After: o.After, ReproDir: o.Repro})
 	if err != nil {
-		return stats, refuted(err, placed)
+		return stats, refuted(err, partitioned)
 	}
 	if err := unusedPins(md.Module, o.Passes.Pins); err != nil || o.Done == nil {
 		return stats, err
@@ -105,11 +105,11 @@ func distrust(m *ir.Module) {
 	}
 }
 
-// refuted returns the error of a run. A plan that was read from a text and does not hold is
-// the text's fault, not ours.
-func refuted(err error, placed bool) error {
+// refuted returns the error of a run. Barriers and places that were read from a text and do
+// not hold are the text's fault, not ours.
+func refuted(err error, partitioned bool) error {
 	var bug *passes.InternalError
-	if placed && errors.As(err, &bug) && bug.Pass == "check" {
+	if partitioned && errors.As(err, &bug) && bug.Pass == "check" {
 		return fmt.Errorf("the plan in the text does not hold: compile it again from an earlier pass: %w", bug.Err)
 	}
 	return err

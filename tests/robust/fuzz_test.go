@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
@@ -164,4 +167,84 @@ func TestSeedsCompile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// FuzzEdits compiles dumps in which words and lines were exchanged: unlike bytes that
+// change, most of these can be parsed.
+func FuzzEdits(f *testing.F) {
+	texts := dumps(f)
+	for i := range texts {
+		f.Add(uint8(i), uint64(i))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, seed uint64) {
+		text := edited(texts[int(which)%len(texts)], rand.New(rand.NewPCG(seed, 9)))
+		path := filepath.Join(t.TempDir(), "m.ggir")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		compile(t, path)
+		if t.Failed() {
+			t.Log(text)
+		}
+	})
+}
+
+// edited returns text with one or two edits, most of them in a line.
+func edited(text string, rng *rand.Rand) string {
+	lines := strings.Split(text, "\n")
+	for range 1 + rng.IntN(2) {
+		i, j := rng.IntN(len(lines)), rng.IntN(len(lines))
+		switch rng.IntN(16) {
+		case 0:
+			k := min(i+1, len(lines)-1)
+			lines[i], lines[k] = lines[k], lines[i]
+		case 1:
+			lines = slices.Delete(lines, i, i+1)
+		default:
+			lines[i] = editedLine(lines[i], lines[j], rng)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// editedLine returns line with a word of it replaced by one of the same kind, which other
+// holds or which is a likely mistake.
+func editedLine(line, other string, rng *rand.Rand) string {
+	numbers := []string{"0", "1", "2", "3", "5", "64", "4096", "1000000007", "4611686018427387904", "9223372036854775807"}
+	names := []string{"tokens", "f32", "f16", "q8_0", "i32", "mul", "add", "silu", "reshape"}
+	words, others := splitWords(line), append(append(splitWords(other), numbers...), names...)
+	for range 20 { // what is between words stays
+		i, j := rng.IntN(len(words)), rng.IntN(len(others))
+		if k := kind(words[i]); k != 0 && k == kind(others[j]) && words[i] != others[j] {
+			words[i] = others[j]
+			break
+		}
+	}
+	return strings.Join(words, "")
+}
+
+// kind tells numbers and names apart; 0 is neither.
+func kind(word string) int {
+	r := []rune(word + " ")[0]
+	switch {
+	case unicode.IsDigit(r):
+		return 1
+	case unicode.IsLetter(r):
+		return 2
+	}
+	return 0
+}
+
+// splitWords splits a line into words and what is between them; it is never empty.
+func splitWords(line string) []string {
+	var words []string
+	for word := line; word != ""; {
+		n := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '.' })
+		if n < 0 {
+			n = len(word)
+		}
+		n = max(n, 1)
+		words, word = append(words, word[:n]), word[n:]
+	}
+	return append(words, "")
 }
