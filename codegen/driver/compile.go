@@ -204,7 +204,7 @@ func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 	e := &DeniedError{Backend: last}
 	for _, f := range trial.AllFuncs() {
 		for _, n := range f.Nodes {
-			if n.Backend == last && !n.Is(ir.HasBody) {
+			if n.Backend == last && n.Traits()&(ir.HasBody|ir.Leaf|ir.View) == 0 {
 				e.Nodes = append(e.Nodes, fmt.Sprintf("@%s %v = %v%s: %s", f.Name, n, n.Op, at(n), refusals(o, n)))
 			}
 		}
@@ -254,7 +254,7 @@ func unusedPins(m *ir.Module, pins []passes.Pin) error {
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			for _, c := range n.Causes {
-				if c.Rule == "assign.pin" && len(c.Operands) > 0 {
+				if (c.Rule == "assign.pin" || c.Rule == "usr") && len(c.Operands) > 0 {
 					used[c.Operands[0]] = true
 				}
 			}

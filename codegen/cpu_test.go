@@ -1,0 +1,116 @@
+package codegen
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// TestKernelsExist asks for the kernel of each row of the CPU's descriptor, for every dtype
+// and layout that the row claims, and looks for it in kernels/cpu.
+func TestKernelsExist(t *testing.T) {
+	kernels := exportedFuncs(t, filepath.Join("..", "kernels", "cpu"))
+	cpu, asked := target.CPU(), 0
+	for _, row := range cpu.Rows {
+		for _, n := range nodesOf(row) {
+			if ok, _ := cpu.Supports(n); !ok {
+				continue // a check of the row refuses this combination
+			}
+			asked++
+			if name := cpuEmitters[n.Op].kernel(n); !kernels[name] {
+				t.Errorf("%v of %v: kernels/cpu has no %s", n.Op, typesOf(n), name)
+			}
+		}
+	}
+	if asked < 60 {
+		t.Errorf("only %d combinations were asked for", asked)
+	}
+}
+
+// exportedFuncs returns the names of a package's exported functions.
+func exportedFuncs(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.IsExported() {
+				names[fn.Name.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+// nodesOf returns a node for every combination of dtypes and layouts of a row. Shapes are
+// such that they fit every op well enough to be asked about.
+func nodesOf(row target.Row) []*ir.Node {
+	nodes := []*ir.Node{{Op: row.Op, Attr: ir.NewAttr(row.Op)}}
+	for _, format := range row.Args {
+		var more []*ir.Node
+		for _, n := range nodes {
+			for _, d := range format.DTypes {
+				for _, l := range format.Layouts {
+					m := *n
+					typ := ir.Type{DType: d, Layout: l, Shape: ir.Dims(32, 32)}
+					m.Args = append(append([]*ir.Value(nil), n.Args...), &ir.Value{Name: "x", Type: typ})
+					more = append(more, &m)
+				}
+			}
+		}
+		nodes = more
+	}
+	var all []*ir.Node
+	for _, n := range nodes {
+		all = append(all, withResults(n)...)
+	}
+	return all
+}
+
+// withResults gives a node its result; a cast has one for each dtype that it converts to.
+func withResults(n *ir.Node) []*ir.Node {
+	to := []dtype.DType{dtype.F32}
+	if n.Op == ir.OpCast {
+		to = []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}
+	}
+	var all []*ir.Node
+	for _, d := range to {
+		m := *n
+		if n.Op == ir.OpCast {
+			m.Attr = &ir.CastAttr{To: d}
+		}
+		m.Results = []*ir.Value{{Name: "y", Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
+		all = append(all, &m)
+	}
+	return all
+}
+
+func typesOf(n *ir.Node) []string {
+	var types []string
+	for _, a := range n.Args {
+		types = append(types, a.Type.String())
+	}
+	return types
+}
