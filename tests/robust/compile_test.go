@@ -220,3 +220,30 @@ func TestInterruptedBuild(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestReadOnlyFolder writes where nothing may be written.
+func TestReadOnlyFolder(t *testing.T) {
+	cc := ggmlc(t)
+	model := filepath.Join(t.TempDir(), "model.gguf")
+	tiny(t, model, nil)
+	dir := t.TempDir()
+	if os.Getuid() == 0 { // whom modes do not stop
+		if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+			t.Skip("skip: a read-only file system cannot be mounted: ", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(dir, 0) })
+	} else if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, args := range [][]string{
+		{"build", model, "-o", out},
+		{"build", model, "-o", filepath.Join(t.TempDir(), "exe"), "--weights", out},
+		{"build", model, "-o", filepath.Join(t.TempDir(), "exe"), "--metafile", out},
+		{"gen", model, "-o", out, "--package", "p"},
+		{"dump", model, "-o", out},
+		{"dump", model, "--all", "-o", out},
+	} {
+		run(t, cc, args...).want(t, statusModel, dir)
+	}
+}
