@@ -121,7 +121,7 @@ type BudgetError struct {
 
 // Error names the arenas that need most.
 func (e *BudgetError) Error() string {
-	text := fmt.Sprintf("%s needs %d bytes, and --max-memory allows %d:", e.Name, e.Need, e.Limit)
+	text := fmt.Sprintf("%s needs %d bytes, %d more than --max-memory allows:", e.Name, e.Need, e.Need-e.Limit)
 	for _, a := range e.Arenas {
 		text += fmt.Sprintf(" %s %d,", a.Class, a.Bytes())
 	}

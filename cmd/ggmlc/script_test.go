@@ -123,6 +123,9 @@ func tree(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		}
 		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
 		if d.IsDir() {
 			rel += "/"
 		}
