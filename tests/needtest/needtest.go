@@ -2,6 +2,7 @@
 // skipped with a reason, or fail where the environment variable GGMLC_REQUIRE, a list
 // separated by commas or spaces, names the word for it.
 //
+//	accuracy   random models of all shapes and formats, not only a sample (4 minutes)
 //	data       the files of ../shared/data
 //	e2e        the end-to-end tests that take more than a few seconds
 //	generate   tools from the module proxy, with which generated files are made again

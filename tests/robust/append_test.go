@@ -14,6 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // appended returns a program of the tiny model with its weights behind it, as large models
@@ -137,7 +138,7 @@ func TestAppendedPagesGo(t *testing.T) {
 // TestEmptyRoot runs a program where there is nothing but itself.
 func TestEmptyRoot(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("skip: only root may change the root folder")
+		needtest.Skip(t, "root", "only root may change the root folder")
 	}
 	program := appended(t)
 	root := filepath.Dir(copyOf(t, program))

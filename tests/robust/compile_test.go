@@ -13,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // special returns paths of things that are no regular files, made in dir where need be.
@@ -173,7 +174,7 @@ func TestDiskIsFull(t *testing.T) {
 	for _, size := range []string{"16k", "512k", "2m"} {
 		dir := t.TempDir()
 		if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size); err != nil {
-			t.Skip("skip: a small file system cannot be mounted: ", err)
+			needtest.Skip(t, "root", "a small file system cannot be mounted: %v", err)
 		}
 		t.Cleanup(func() { syscall.Unmount(dir, 0) })
 		out := filepath.Join(dir, "out")
@@ -229,7 +230,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getuid() == 0 { // whom modes do not stop
 		if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
-			t.Skip("skip: a read-only file system cannot be mounted: ", err)
+			needtest.Skip(t, "root", "a read-only file system cannot be mounted: %v", err)
 		}
 		t.Cleanup(func() { syscall.Unmount(dir, 0) })
 	} else if err := os.Chmod(dir, 0o555); err != nil {
