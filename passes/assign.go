@@ -33,6 +33,12 @@ var assignPass = Pass{
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropAssigned,
 	Rules:    assignRuleDocs(),
+	Flags:    assignFlags{Offload: true, Copies: 1},
+}
+
+type assignFlags struct {
+	Offload bool `debug:"offload,under ggml's rules: targets may take ops off the last one, whose weights these are"`
+	Copies  int  `debug:"copies,under ggml's rules: copies of each input of the graph"`
 }
 
 // assigner is what rules work on.
@@ -41,6 +47,8 @@ type assigner struct {
 	m     *ir.Module
 	errs  []error
 	touch map[string][]*ir.Node // nodes that read or write a version of a state, by name
+
+	declared map[string]*ir.Type // of weights and states, by leafName
 }
 
 func assign(c *Context, m *ir.Module) error {
@@ -48,8 +56,8 @@ func assign(c *Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
-	a := &assigner{c: c, m: m, touch: stateNodes(m)}
-	for _, r := range append([]assignRule{pinRule}, set.assign...) {
+	a := &assigner{c: c, m: m, touch: stateNodes(m), declared: declarations(m)}
+	for _, r := range append([]assignRule{set.pin}, set.assign...) {
 		for _, f := range m.AllFuncs() {
 			r.apply(a, r.Name, f)
 		}
@@ -74,7 +82,7 @@ func (a *assigner) open(f *ir.Func) func(yield func(*ir.Node) bool) {
 }
 
 // works reports whether a node needs a backend: it is neither a leaf nor a view.
-func works(n *ir.Node) bool { return n.Op.Info().Traits&(ir.Leaf|ir.View) == 0 }
+func works(n *ir.Node) bool { return n.Traits()&(ir.Leaf|ir.View) == 0 }
 
 // put gives the node its backend and says why.
 func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands ...string) {
@@ -88,8 +96,11 @@ func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands .
 func (a *assigner) refuseRest() {
 	for _, f := range a.m.AllFuncs() {
 		for n := range a.open(f) {
-			_, refusals := firstSupporting(a.c, n)
+			t, refusals := firstSupporting(a.c, n)
 			errs := []error{fmt.Errorf("@%s %v: no target runs this %v", f.Name, n, n.Op)}
+			if t != nil {
+				errs[0] = fmt.Errorf("@%s %v: none of the rules %s gives this %v a target: pin it", f.Name, n, a.c.Options.Rules, n.Op)
+			}
 			for _, r := range refusals {
 				errs = append(errs, errors.New("  "+r))
 			}
@@ -156,7 +167,9 @@ func (a *assigner) spaces() {
 		}
 		for _, n := range f.Nodes {
 			for _, r := range n.Results {
-				if !n.Is(ir.Leaf) {
+				if s := r.Source(); s != nil {
+					r.Type.Space = s.Type.Space
+				} else if !isLeafOp(n) {
 					r.Type.Space = resultSpace(a.c.Targets, n)
 				}
 			}
@@ -184,7 +197,7 @@ func (a *assigner) leafSpaces() {
 	}
 	for _, f := range a.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if n.Is(ir.Leaf) {
+			if isLeafOp(n) {
 				r := n.Result()
 				r.Type.Space = firstOf(r.Type.Space, home[leafName(n)], last)
 			}
@@ -195,7 +208,7 @@ func (a *assigner) leafSpaces() {
 
 func (a *assigner) placeLeaves(n *ir.Node, space string, home map[string]string) {
 	for _, v := range n.Args {
-		if v == nil || v.Root().Def == nil || !v.Root().Def.Is(ir.Leaf) {
+		if v == nil || v.Root().Def == nil || !isLeafOp(v.Root().Def) {
 			continue
 		}
 		leaf := v.Root().Def
@@ -212,29 +225,44 @@ func (a *assigner) placeLeaves(n *ir.Node, space string, home map[string]string)
 // agree makes what a module says of a weight's or state's space, at its declaration or at
 // one of its leaves, hold for all of them.
 func (a *assigner) agree() {
-	weights, states := make(map[string]*ir.Type), make(map[string]*ir.Type)
-	for _, w := range a.m.Weights {
-		weights[w.Name] = &w.Type
-	}
-	for _, s := range a.m.States {
-		states[s.Name] = &s.Type
-	}
 	for _, f := range a.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			switch attr := n.Attr.(type) {
-			case *ir.WeightAttr:
-				shareSpace(weights[attr.Name], n)
-			case *ir.StateAttr:
-				shareSpace(states[attr.Name], n)
+			if declared := a.declared[leafName(n)]; declared != nil {
+				n.Result().Type.Space = declared.Space
 			}
 		}
 	}
 }
 
-func shareSpace(declared *ir.Type, n *ir.Node) {
-	if declared != nil {
-		n.Result().Type.Space = declared.Space
+// declarations returns the types of all weights and states, by leafName.
+func declarations(m *ir.Module) map[string]*ir.Type {
+	types := make(map[string]*ir.Type)
+	for _, w := range m.Weights {
+		types["weight "+w.Name] = &w.Type
 	}
+	for _, s := range m.States {
+		types["state "+s.Name] = &s.Type
+	}
+	return types
+}
+
+// isLeafOp reports whether a node is a weight, state or constant. A foreign leaf lies
+// where its backend keeps its bytes.
+func isLeafOp(n *ir.Node) bool { return n.Op.Info().Traits&ir.Leaf != 0 }
+
+// backendOfValue returns the target that a value is with once nodes are assigned: that of
+// its node; for views and leaves that passes after assign have made, that of what is viewed
+// or the best that addresses the leaf.
+func backendOfValue(l *target.List, v *ir.Value) *target.Descriptor {
+	switch {
+	case v.Def == nil:
+		return l.Last()
+	case v.Def.Backend != "":
+		return l.Get(v.Def.Backend)
+	case v.Source() != nil:
+		return backendOfValue(l, v.Source())
+	}
+	return l.Best(v.Type.Space, nil)
 }
 
 func leafName(n *ir.Node) string {

@@ -2,15 +2,17 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// assignRule gives backends to nodes that have none yet.
+// assignRule gives backends to nodes that have none yet. One without a name only checks.
 type assignRule struct {
 	Rule
+	also  []Rule // that the same walk applies
 	apply func(a *assigner, rule string, f *ir.Func)
 }
 
@@ -18,50 +20,75 @@ type assignRule struct {
 // copy and elide-copy.
 type ruleSet struct {
 	name   string
+	pin    assignRule // the user's word, before all others
 	assign []assignRule
 
-	// cutAtWeights begins a new split before a node that reads a weight from a space which
-	// its backend cannot address, once the split has inputs: the copied weights of the
-	// split before can go.
+	// crosses reports whether a node on t, in a split of its own, needs a copy of v.
+	crosses func(c *Context, t *target.Descriptor, v *ir.Value) bool
+
+	// copyOnce says that one copy of a value, for one target, serves the rest of the
+	// function, and that a view is copied as what it shows; otherwise each split has copies
+	// of its own, of what is behind the views, and elide-copy thins them out.
+	copyOnce bool
+
+	// cutAtWeights begins a new split before a node that reads a weight which has to be
+	// copied, or was, once the split has inputs: the copied weights of the split before can
+	// go.
 	cutAtWeights bool
 
 	// maxInputs is the largest number of inputs of a split, whatever the target allows;
 	// 0 is no limit.
 	maxInputs int
 
+	// fullAfter says that a split is full once it has maxInputs inputs, which one node may
+	// take it past; otherwise the node that would take it past begins the next split.
+	fullAfter bool
+
+	// grows says that a split that was taken past its limit has twice the limit from then
+	// on, and so have the splits of the same number in later functions.
+	grows bool
+
 	// elide says that needless copies are removed.
 	elide bool
 }
 
-// pinRule is the user's word; it comes before the rules of every set.
-var pinRule = assignRule{Rule{"assign.pin", "the user put the node there"}, applyPins}
+// Rules that several sets have.
+var (
+	bodyRule = assignRule{
+		Rule:  Rule{"assign.body", "a node that holds or calls a function belongs to the target that drives the step, the last"},
+		apply: applyBodies,
+	}
+	piecesRule = assignRule{Rule: Rule{"assign.pieces", "no target runs the fused op, but its pieces"}, apply: applyPieces}
+)
 
-// ruleSets are the sets that --rules knows; the first is the default. Those of ggml's
-// scheduler are further entries.
-var ruleSets = []ruleSet{
-	{
-		name: "cost",
-		assign: []assignRule{
-			{Rule{"assign.body", "a node that holds or calls a function belongs to the target that drives the step, the last"}, applyBodies},
-			{Rule{"assign.state", "all nodes of a state run where it lies, if one target runs them all"}, applyStates},
-			{Rule{"assign.first", "the first target in the list that runs it"}, applyFirst},
-			{Rule{"assign.fallback", "the targets before it do not run it"}, applyFallback},
-			{Rule{"assign.pieces", "no target runs the fused op, but its pieces"}, applyPieces},
-		},
-		elide: true,
+// costRules is the default set.
+var costRules = ruleSet{
+	name: "cost",
+	pin:  assignRule{Rule: Rule{"assign.pin", "the user put the node there"}, apply: applyPins},
+	assign: []assignRule{
+		bodyRule,
+		{Rule: Rule{"assign.state", "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
+		{Rule: Rule{"assign.first", "the first target in the list that runs it"}, apply: applyFirst},
+		{Rule: Rule{"assign.fallback", "the targets before it do not run it"}, apply: applyFallback},
+		piecesRule,
 	},
+	crosses: func(_ *Context, t *target.Descriptor, v *ir.Value) bool { return !t.Addresses(v.Type.Space) },
+	elide:   true,
 }
+
+// ruleSets are the sets that --rules knows; the first is the default.
+var ruleSets = []*ruleSet{&costRules, &ggml2024, &ggml2026}
 
 func ruleSetOf(o *Options) (*ruleSet, error) {
 	if o.Rules == "" {
-		return &ruleSets[0], nil
+		return ruleSets[0], nil
 	}
 	var known []string
-	for i := range ruleSets {
-		if ruleSets[i].name == o.Rules {
-			return &ruleSets[i], nil
+	for _, s := range ruleSets {
+		if s.name == o.Rules {
+			return s, nil
 		}
-		known = append(known, ruleSets[i].name)
+		known = append(known, s.name)
 	}
 	return nil, fmt.Errorf("unknown rules %q: this version has %s", o.Rules, strings.Join(known, ", "))
 }
@@ -77,10 +104,18 @@ func RuleSets() []string {
 
 // assignRuleDocs lists the rules of all sets, for the pass's declaration.
 func assignRuleDocs() []Rule {
-	rules := []Rule{pinRule.Rule}
+	var rules []Rule
+	add := func(r Rule) {
+		if r.Name != "" && !slices.Contains(rules, r) {
+			rules = append(rules, r)
+		}
+	}
 	for _, s := range ruleSets {
-		for _, r := range s.assign {
-			rules = append(rules, r.Rule)
+		for _, r := range append([]assignRule{s.pin}, s.assign...) {
+			add(r.Rule)
+			for _, also := range r.also {
+				add(also)
+			}
 		}
 	}
 	return rules

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/check"
@@ -27,10 +28,32 @@ var checkPass = Pass{
 }
 
 func runCheck(c *Context, m *ir.Module) error {
+	if err := reachable(c, m); err != nil {
+		return err
+	}
 	err := check.Check(c.Ctx, m, c.Targets)
 	var wrong *check.Error
 	if errors.As(err, &wrong) {
 		return &InternalError{Pass: c.pass.Name, Module: m.Name, Err: wrong}
 	}
 	return err
+}
+
+// reachable reports what nodes cannot address, where the rules that were chosen allow that:
+// then it is not a bug of ours, but theirs.
+func reachable(c *Context, m *ir.Module) error {
+	set, err := ruleSetOf(c.Options)
+	if err != nil || !set.copyOnce {
+		return err
+	}
+	var errs []error
+	for _, u := range check.Unreachable(m, c.Targets) {
+		v, what := u.Node.Result(), "its result"
+		if u.Operand >= 0 {
+			v, what = u.Node.Args[u.Operand], "its operand"
+		}
+		errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, where %s %v lies",
+			u.Node.Func.Name, u.Node, set.name, u.Node.Backend, v.Type.Space, what, v)})
+	}
+	return errors.Join(errs...)
 }

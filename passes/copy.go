@@ -1,7 +1,10 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // copyPass copies every operand into the space that its backend prefers.
@@ -28,6 +31,7 @@ var copyPass = Pass{
 	Gives:    ir.PropCopied,
 	Rules: []Rule{
 		{ruleCopyIn, "the operand lies in another space"},
+		{ruleCopyLate, "what is copied is computed in the same split: it is copied there, not at the head"},
 		{ruleCopyOut, "the caller reads the result in another space"},
 	},
 	Flags: copyFlags{},
@@ -38,8 +42,9 @@ type copyFlags struct {
 }
 
 const (
-	ruleCopyIn  = "c.in"
-	ruleCopyOut = "c.out"
+	ruleCopyIn   = "c.in"
+	ruleCopyLate = "c.late"
+	ruleCopyOut  = "c.out"
 )
 
 func insertCopies(c *Context, m *ir.Module) error {
@@ -48,7 +53,7 @@ func insertCopies(c *Context, m *ir.Module) error {
 		return err
 	}
 	for _, f := range m.AllFuncs() {
-		w := &copier{c: c, e: newEdit(c, f), needed: !set.elide || Flags[copyFlags](c).Needed}
+		w := &copier{c: c, e: newEdit(c, f), set: set, needed: !set.elide || Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value)}
 		w.run(f)
 	}
 	return nil
@@ -58,8 +63,10 @@ func insertCopies(c *Context, m *ir.Module) error {
 type copier struct {
 	c      *Context
 	e      *edit
+	set    *ruleSet
 	needed bool // no pass removes copies later: only what cannot be addressed is copied
 
+	once   map[copyFor]*ir.Value   // copies of the function, where ruleSet.copyOnce
 	copies map[*ir.Value]*ir.Value // of the open split, by what is copied
 	views  map[*ir.Value]*ir.Value // likewise: views made again
 	heads  []*ir.Node              // copies and views at the beginning of the open split
@@ -126,11 +133,54 @@ func (w *copier) operands(n *ir.Node) {
 	if t == nil || !works(n) || n.Op == ir.OpCopy && isTransfer(n) {
 		return
 	}
+	if w.set.copyOnce {
+		w.copyOnce(n, t)
+		return
+	}
 	for i, a := range n.Args {
 		if a != nil && a.Type.Space != t.Home() && !(t.Addresses(a.Type.Space) && w.stays(n, i)) {
 			n.Args[i] = w.here(n, a)
 		}
 	}
+}
+
+// copyOnce makes n read copies, each made in the split of its first reader.
+func (w *copier) copyOnce(n *ir.Node, t *target.Descriptor) {
+	if runsFunction(n) {
+		return
+	}
+	for i, a := range n.Sources() {
+		if a == nil || n.Is(ir.Alias) && i == n.Op.Info().AliasArg || !w.set.crosses(w.c, t, a) {
+			continue
+		}
+		key := copyFor{a, t.Name}
+		if w.once[key] == nil {
+			w.once[key] = w.copyOf(n, a)
+			w.late(w.once[key].Def, a)
+		}
+		n.Args[i] = w.once[key]
+	}
+}
+
+// late moves a copy from the head of the open split to where the walk is, if what it
+// copies is computed in the same split: a view may be with another backend than what it
+// shows. (ggml's scheduler copies at the head all the same, and so too early.)
+func (w *copier) late(cp *ir.Node, v *ir.Value) {
+	if !w.computedHere(v) {
+		return
+	}
+	w.heads = w.heads[:len(w.heads)-1]
+	w.body = append(w.body, cp)
+	w.c.Cause(cp, ruleCopyLate, v.String())
+}
+
+// computedHere reports whether v needs a node that works in the open split.
+func (w *copier) computedHere(v *ir.Value) bool {
+	n := v.Def
+	if n == nil || n.Split != w.split || works(n) {
+		return n != nil && n.Split == w.split
+	}
+	return slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && w.computedHere(a) })
 }
 
 // stays reports whether operand i of n, which n's backend can address, is read where it
@@ -157,12 +207,17 @@ func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 		return w.views[v]
 	}
 	if w.copies[base] == nil {
-		cp := w.node(n, ir.OpCopy, nil, base.Name+"."+n.Backend, base)
-		w.c.CauseChange(cp, ruleCopyIn, base.Type.Space, cp.Result().Type.Space, base.String(), n.String())
-		w.c.Count("inserted", 1)
-		w.copies[base] = cp.Result()
+		w.copies[base] = w.copyOf(n, base)
 	}
 	return w.copies[base]
+}
+
+// copyOf returns a copy of v for n, made at the head of the open split.
+func (w *copier) copyOf(n *ir.Node, v *ir.Value) *ir.Value {
+	cp := w.node(n, ir.OpCopy, nil, v.Name+"."+n.Backend, v)
+	w.c.CauseChange(cp, ruleCopyIn, v.Type.Space, cp.Result().Type.Space, v.String(), n.String())
+	w.c.Count("inserted", 1)
+	return cp.Result()
 }
 
 // node makes a node at the head of the open split.
@@ -187,8 +242,8 @@ func copyBase(v *ir.Value) *ir.Value {
 func (w *copier) results(f *ir.Func) {
 	last := w.c.Targets.Last()
 	for i, r := range f.Results {
-		if last.Addresses(r.Type.Space) {
-			continue
+		if last.Addresses(r.Type.Space) || r.Def != nil && r.Def.Op == ir.OpForeign {
+			continue // the caller of a foreign graph reads it where it lies
 		}
 		n := w.e.add(nil, ir.OpCopy, nil, r.Name+"."+last.Name, r)
 		n.Backend = last.Name

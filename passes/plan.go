@@ -239,36 +239,11 @@ func (p *planner) placeBodies() {
 func (p *planner) figures() ir.FuncPlan {
 	return ir.FuncPlan{
 		Func:     p.f.Name,
-		Splits:   splitsOf(p.f),
+		Splits:   Splits(p.f),
 		Barriers: barriers(p.f),
 		Nodes:    nodesRun(p.f),
 		MaxParts: maxParts(p.c, p.f),
 	}
-}
-
-// splitsOf returns the splits of an entry point. A split's cause is the one that began it,
-// its inputs are what its copies bring from other spaces.
-func splitsOf(f *ir.Func) []ir.Split {
-	var list []ir.Split
-	for _, n := range f.Nodes {
-		if n.Split < 0 || n.Backend == "" {
-			continue
-		}
-		if n.Split >= len(list) {
-			list = append(list, make([]ir.Split, n.Split+1-len(list))...)
-		}
-		s := &list[n.Split]
-		s.Backend = n.Backend
-		for _, c := range n.Causes {
-			if c.Pass == splitPass.Name && s.Cause.Rule == "" {
-				s.Cause = c
-			}
-		}
-		if n.Op == ir.OpCopy && n.Args[0].Type.Space != n.Result().Type.Space {
-			s.Inputs = append(s.Inputs, n.Args[0].Name)
-		}
-	}
-	return list
 }
 
 // nodesRun returns how many nodes with work a call of f runs.

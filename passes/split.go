@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -46,8 +47,9 @@ func split(c *Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
+	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
-		s := &splitter{c: c, set: set, cutWeights: set.cutAtWeights || Flags[splitFlags](c).CutWeights, number: -1}
+		s := &splitter{c: c, set: set, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -62,10 +64,18 @@ type splitter struct {
 	set    *ruleSet
 	number int
 
-	cutWeights bool // see ruleSet.cutAtWeights
+	cutWeights bool        // as ruleSet.cutAtWeights, but only before weights that are not copied yet
+	limits     map[int]int // of splits that were taken past theirs, by number; see ruleSet.grows
 
 	on     *target.Descriptor // backend of the open split; nil before the first
-	inputs map[*ir.Value]bool // of the open split
+	inputs int                // of the open split
+	have   map[copyFor]bool   // what needs no further copy
+}
+
+// copyFor names a value that is copied for a backend.
+type copyFor struct {
+	v       *ir.Value
+	backend string
 }
 
 func (s *splitter) node(n *ir.Node) {
@@ -78,11 +88,18 @@ func (s *splitter) node(n *ir.Node) {
 	if rule, operand := s.cut(n, t, news); rule != "" {
 		s.number++
 		s.c.CauseChange(n, rule, s.name(), t.Name, operand...)
-		s.on, s.inputs = t, make(map[*ir.Value]bool)
-		news = s.newInputs(n, t)
+		s.on, s.inputs = t, 0
+		if !s.set.copyOnce {
+			clear(s.have)
+			news = s.newInputs(n, t)
+		}
 	}
 	for _, v := range news {
-		s.inputs[v] = true
+		s.have[copyFor{v, t.Name}] = true
+	}
+	s.inputs += len(news)
+	if limit := s.maxInputs(); s.set.grows && limit > 0 && s.inputs > limit {
+		s.limits[s.number] = 2 * limit
 	}
 	n.Split = s.number
 }
@@ -94,18 +111,27 @@ func (s *splitter) name() string {
 	return s.on.Name
 }
 
-// newInputs returns what would have to be copied for n and is no input of the open split
-// yet.
+// newInputs returns what would have to be copied for n and is not copied yet.
 func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
 	var news []*ir.Value
-	for _, a := range n.Args {
-		if a != nil && !t.Addresses(a.Type.Space) {
-			if base := copyBase(a); !s.inputs[base] {
-				news = append(news, base)
-			}
+	for _, a := range n.Sources() {
+		if a == nil || !s.set.crosses(s.c, t, a) {
+			continue
+		}
+		base := s.set.copied(a)
+		if !s.have[copyFor{base, t.Name}] && !slices.Contains(news, base) {
+			news = append(news, base)
 		}
 	}
 	return news
+}
+
+// copied returns what is copied for a reader of v.
+func (r *ruleSet) copied(v *ir.Value) *ir.Value {
+	if r.copyOnce {
+		return v
+	}
+	return copyBase(v)
 }
 
 // cut returns the rule by which a split begins at n, and what the rule looked at.
@@ -115,21 +141,48 @@ func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule
 		return "s.first", nil
 	case t.Name != s.on.Name:
 		return "s.dev", []string{s.on.Name}
+	case s.inputs == 0:
+		return "", nil
 	}
-	if s.cutWeights && len(s.inputs) > 0 {
-		for _, v := range news {
-			if v.IsWeight() {
-				return "s.wgt", []string{v.String()}
-			}
-		}
+	if w := s.weight(n, t, news); w != nil {
+		return "s.wgt", []string{w.String()}
 	}
-	if limit := s.maxInputs(); limit > 0 && len(s.inputs) > 0 && len(s.inputs)+len(news) > limit {
+	if limit := s.maxInputs(); limit > 0 && s.full(limit, len(news)) {
 		return "s.max", []string{strconv.Itoa(limit)}
 	}
 	return "", nil
 }
 
+// weight returns the weight before which the rules want a new split, or nil.
+func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *ir.Value {
+	if s.set.cutAtWeights {
+		for _, v := range n.Sources() {
+			if v != nil && v.Def != nil && v.Def.Op == ir.OpWeight && s.set.crosses(s.c, t, v) {
+				return v
+			}
+		}
+	}
+	if s.cutWeights {
+		if i := slices.IndexFunc(news, (*ir.Value).IsWeight); i >= 0 {
+			return news[i]
+		}
+	}
+	return nil
+}
+
+// full reports whether so many new inputs have to go to the next split.
+func (s *splitter) full(limit, news int) bool {
+	if s.set.fullAfter {
+		return s.inputs >= limit && news > 0
+	}
+	return s.inputs+news > limit
+}
+
+// maxInputs returns the limit of the open split; 0 is none.
 func (s *splitter) maxInputs() int {
+	if grown := s.limits[s.number]; grown > 0 {
+		return grown
+	}
 	if own, all := s.on.MaxInputs, s.set.maxInputs; own == 0 || all == 0 {
 		return max(own, all)
 	}
@@ -149,7 +202,7 @@ func Splits(f *ir.Func) []ir.Split {
 		}
 		s := &splits[n.Split]
 		s.Backend = n.Backend
-		if isTransfer(n) {
+		if isTransfer(n) || isSplitInput(n) {
 			s.Inputs = append(s.Inputs, n.Args[0].Name)
 		}
 		if s.Cause.Rule == "" {
@@ -157,6 +210,12 @@ func Splits(f *ir.Func) []ir.Split {
 		}
 	}
 	return splits
+}
+
+// isSplitInput reports whether n is a copy that the copy pass has made. Under the rules of
+// 2024 it may be one within a space.
+func isSplitInput(n *ir.Node) bool {
+	return n.Op == ir.OpCopy && slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == ruleCopyIn })
 }
 
 // splitCause returns the cause for which a split begins at n, if one does.

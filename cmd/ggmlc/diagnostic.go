@@ -48,6 +48,7 @@ const unknown = "failed"
 var kinds = []kind{
 	{"usage", exitUsage, isA[usageError]},
 	{"usage", exitUsage, isA[*driver.OptionError]},
+	{"rules", exitUsage, isA[*passes.RulesError]},
 	{"internal", exitBug, isA[*passes.InternalError]},
 	{"memory", exitBudget, isA[*passes.BudgetError]},
 	{"denied", exitBudget, isA[*driver.DeniedError]},

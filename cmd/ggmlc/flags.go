@@ -109,8 +109,8 @@ func (f *compileFlags) notYet() error {
 	switch {
 	case f.pipeline != 1:
 		return usagef("--pipeline %d: pipelining is not implemented yet: leave it at 1", f.pipeline)
-	case f.rules != "cost":
-		return usagef("--rules %s: only cost is implemented yet", f.rules)
+	case !slices.Contains(passes.RuleSets(), f.rules):
+		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(passes.RuleSets(), ", "))
 	case f.allowBF16, f.tune:
 		return usagef("--allow-bf16 and --tune are not implemented yet: leave them out")
 	case f.stats != "" && !slices.Contains(passes.StatsFormats, f.stats):

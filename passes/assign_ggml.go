@@ -1,0 +1,251 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// This file holds what the rule sets ggml-2024 and ggml-2026 have in common: how ggml's
+// scheduler of those years gives backends to the tensors of a graph. Unlike the rules of
+// cost, these also give backends to views, weights, states and inputs, as later rules ask
+// where a source is. The README of ../shared/data/sched describes both versions; the rules
+// have the names of its causes.
+//
+// In its terms, a tensor lies in a space already if it is a weight or a state; a graph
+// input is a parameter, which is with the last target, or a foreign leaf that says so.
+
+// RulesError says that the rules which the user chose lead to what cannot run: those of
+// ggml's schedulers do not ask everything that matters.
+type RulesError struct{ Text string }
+
+// Error returns what is wrong.
+func (e *RulesError) Error() string { return e.Text }
+
+// pinTensors is the user's word on any node. A weight or state that nobody placed goes to
+// the backend's memory.
+func pinTensors(a *assigner, rule string, f *ir.Func) {
+	for _, n := range f.Nodes {
+		for _, p := range a.c.Options.Pins {
+			if n.Backend != "" || !p.matches(n) {
+				continue
+			}
+			a.put(n, a.c.Targets.Get(p.Backend), rule, p.String())
+			if n.Op == ir.OpWeight || n.Op == ir.OpState {
+				a.declareSpace(n, a.c.Target(n).Home())
+			}
+		}
+	}
+}
+
+// loadLeaves places the weights and states of which the module does not say where they
+// lie, as ggml's loaders do before its scheduler runs.
+func loadLeaves(a *assigner, rule string, f *ir.Func) {
+	readers := leafReaders(a.m)
+	for _, n := range f.Nodes {
+		if n.Op != ir.OpWeight && n.Op != ir.OpState || a.declaredSpace(n) != "" {
+			continue
+		}
+		t := a.c.Targets.Last()
+		for _, d := range a.c.Targets.All() {
+			if runsAll(d, readers[leafName(n)]) {
+				t = d
+				break
+			}
+		}
+		a.declareSpace(n, t.Home())
+		a.c.Cause(n, rule, t.Name)
+	}
+}
+
+// leafReaders returns the working nodes that read a weight or state, or a view or version
+// of it, by leafName.
+func leafReaders(m *ir.Module) map[string][]*ir.Node {
+	readers := make(map[string][]*ir.Node)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if !works(n) || runsFunction(n) {
+				continue
+			}
+			for _, v := range n.Sources() {
+				if v == nil || v.Root().Def == nil {
+					continue
+				}
+				if name := leafName(v.Root().Def); name != "" {
+					readers[name] = append(readers[name], n)
+				}
+			}
+		}
+	}
+	return readers
+}
+
+// declaredSpace returns the space of a weight or state as far as the module says.
+func (a *assigner) declaredSpace(n *ir.Node) string {
+	if t := a.declaration(n); t != nil && t.Space != "" {
+		return t.Space
+	}
+	return n.Result().Type.Space
+}
+
+func (a *assigner) declareSpace(n *ir.Node, space string) {
+	if a.declaredSpace(n) != "" {
+		return
+	}
+	n.Result().Type.Space = space
+	if t := a.declaration(n); t != nil {
+		t.Space = space
+	}
+}
+
+// declaration returns the type with which the module declares a weight or state.
+func (a *assigner) declaration(n *ir.Node) *ir.Type { return a.declared[leafName(n)] }
+
+// allocated returns the space in which v lies already: that of a weight or state.
+func (a *assigner) allocated(v *ir.Value) string {
+	if v.Def == nil || v.Def.Op != ir.OpWeight && v.Def.Op != ir.OpState {
+		return ""
+	}
+	return a.declaredSpace(v.Def)
+}
+
+// backendOf returns the target that a value is with; nil while that is open.
+func (a *assigner) backendOf(v *ir.Value) *target.Descriptor {
+	if v.Def == nil {
+		return a.c.Targets.Last()
+	}
+	return a.c.Target(v.Def)
+}
+
+// undecided calls yield for the nodes of f that have no backend yet, leaves and views
+// included. Nodes that hold or call functions are not ggml's.
+func (a *assigner) undecided(f *ir.Func) func(yield func(*ir.Node) bool) {
+	return func(yield func(*ir.Node) bool) {
+		for _, n := range f.Nodes {
+			if n.Backend == "" && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// applyInputs gives the inputs of the graph to the last target.
+func applyInputs(a *assigner, rule string, f *ir.Func) {
+	for n := range a.undecided(f) {
+		if isInput(n) {
+			a.put(n, a.c.Targets.Last(), rule)
+		}
+	}
+}
+
+// isInput reports whether n is a foreign leaf that the caller writes.
+func isInput(n *ir.Node) bool {
+	attr, ok := n.Attr.(*ir.ForeignAttr)
+	return ok && attr.Input
+}
+
+// firstWeight returns the first source of n that is a weight; nil if none is. A view of a
+// weight is none.
+func firstWeight(n *ir.Node) *ir.Value {
+	for _, v := range n.Sources() {
+		if v != nil && v.Def != nil && v.Def.Op == ir.OpWeight {
+			return v
+		}
+	}
+	return nil
+}
+
+// sweep gives each open node that works the backend of the nearest node before it (after
+// it with up), if may allows that. With skipLast, a node on the last target ends the run,
+// and its backend is not spread.
+func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(*assigner, string, *ir.Func) {
+	return func(a *assigner, rule string, f *ir.Func) {
+		var run *target.Descriptor
+		var from *ir.Node
+		for i := range f.Nodes {
+			n := f.Nodes[i]
+			if up {
+				n = f.Nodes[len(f.Nodes)-1-i]
+			}
+			switch {
+			case !works(n):
+			case n.Backend != "":
+				if run, from = a.c.Target(n), n; skipLast && run == a.c.Targets.Last() {
+					run = nil
+				}
+			case run != nil && may(run, n):
+				a.put(n, run, rule, from.String())
+			}
+		}
+	}
+}
+
+// applyViewed gives an open view or in-place result the backend of what it views, and
+// reports whether the node is decided then.
+func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
+	if n.Backend != "" {
+		return true
+	}
+	if n.Result() == nil || n.Result().Source() == nil {
+		return false
+	}
+	root := n.Result().Root()
+	if t := a.backendOf(root); t != nil {
+		a.put(n, t, rule, root.String())
+	}
+	return n.Backend != ""
+}
+
+// rest decides what the sweeps did not reach, in one walk: views take the backend of what
+// they view, open sources that of what they view or of their first reader.
+func (a *assigner) rest(n *ir.Node, viewed, reader string) {
+	a.applyViewed(n, viewed)
+	for _, v := range n.Sources() {
+		if v == nil || v.Def == nil || v.Def.Backend != "" {
+			continue
+		}
+		switch t := a.c.Target(n); {
+		case v.Source() != nil:
+			a.applyViewed(v.Def, viewed)
+		case t != nil:
+			a.put(v.Def, t, reader, n.String())
+		}
+	}
+}
+
+// applyCopied notes which graph inputs are the current one of their own several copies:
+// those that a working node reads, where there are several copies of each input.
+func applyCopied(a *assigner, rule string, f *ir.Func) {
+	if Flags[assignFlags](a.c).Copies < 2 {
+		return
+	}
+	seen := make(map[*ir.Node]bool)
+	for _, n := range f.Nodes {
+		if !works(n) {
+			continue
+		}
+		for _, v := range n.Sources() {
+			if v != nil && v.Def != nil && isInput(v.Def) && !seen[v.Def] {
+				seen[v.Def] = true
+				a.c.Cause(v.Def, rule, n.String())
+			}
+		}
+	}
+}
+
+// refuseUnsupported reports the nodes that the rules gave to a target which does not run
+// them: those of ggml's scheduler do not always ask. Foreign nodes nobody runs.
+func refuseUnsupported(a *assigner, _ string, f *ir.Func) {
+	for _, n := range f.Nodes {
+		t := a.c.Target(n)
+		if t == nil || !works(n) || n.Op == ir.OpForeign || runsFunction(n) {
+			continue
+		}
+		if ok, why := t.Supports(n); !ok && lowererOf(n) == nil {
+			rule := n.Causes[len(n.Causes)-1].Rule
+			a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: the rule %s of --rules %s puts it on %s, which does not run it: %s",
+				f.Name, n, rule, a.c.Options.Rules, t.Name, why)})
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package passes
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// ggml2026 is ggml's scheduler as of August 2026: it asks what backends support, and
+// copies only what a backend cannot address.
+var ggml2026 = ruleSet{
+	name: "ggml-2026",
+	pin:  assignRule{Rule: ruleUsr, apply: pinTensors},
+	assign: []assignRule{
+		bodyRule,
+		{Rule: ruleLoad, apply: loadLeaves},
+		{Rule: ruleDst, apply: dst2026},
+		{Rule: ruleInp, apply: applyInputs},
+		{Rule: ruleOff, apply: offload2026},
+		{Rule: ruleWgt, apply: weight2026},
+		{Rule: ruleSup, apply: sweep(false, true, supports)},
+		{Rule: ruleSup, apply: sweep(true, true, supports)},
+		{Rule: ruleSup, apply: sweep(false, false, supports)},
+		{Rule: ruleSup, apply: sweep(true, false, supports)},
+		{Rule: Rule{"3.best", "no rule before reached it: the target that runs it and can address most of its sources"}, apply: applyMost},
+		{Rule: Rule{"3.upg", "a better target has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
+		{Rule: ruleVsrc4, also: []Rule{ruleCur4}, apply: rest2026},
+		piecesRule,
+		{Rule: ruleCpy, apply: applyCopied},
+		{apply: refuseUnsupported},
+	},
+	crosses:      crosses2026,
+	copyOnce:     true,
+	cutAtWeights: true,
+	maxInputs:    30,
+	fullAfter:    true,
+	grows:        true,
+}
+
+var (
+	ruleSup   = Rule{"2.sup", "the nearest decided node has this target, which runs it; or it is a view that nothing else reached, on the best"}
+	ruleVsrc4 = Rule{"4.vsrc", "it views a tensor of this target, and the rules of 2026 found nothing else"}
+	ruleCur4  = Rule{"4.cur", "its first reader has this target, and the rules of 2026 found nothing else"}
+)
+
+func supports(t *target.Descriptor, n *ir.Node) bool {
+	ok, _ := t.Supports(n)
+	return ok
+}
+
+func dst2026(a *assigner, rule string, f *ir.Func) {
+	for n := range a.undecided(f) {
+		if n.Result() != nil {
+			a.putBest(n, n.Result().Root(), n, rule)
+		}
+	}
+}
+
+// weighs reports whether the weights of n decide where it runs. Those of rotations and the
+// sinks of attention are too small for that.
+func weighs(n *ir.Node) bool {
+	switch n.Op {
+	case ir.OpRope, ir.OpRopeTable, ir.OpAttention:
+		return false
+	case ir.OpForeign:
+		name := n.Attr.(*ir.ForeignAttr).Op
+		return name != "ROPE" && name != "FLASH_ATTN_EXT"
+	}
+	return true
+}
+
+func weight2026(a *assigner, rule string, f *ir.Func) {
+	for n := range a.undecided(f) {
+		if w := firstWeight(n); w != nil && weighs(n) {
+			if t := a.c.Targets.Best(a.allocated(w), n); t != nil {
+				a.put(n, t, rule, w.String())
+			}
+		}
+	}
+}
+
+func offload2026(a *assigner, rule string, f *ir.Func) {
+	if !Flags[assignFlags](a.c).Offload {
+		return
+	}
+	for n := range a.undecided(f) {
+		w := firstWeight(n)
+		if w == nil || !weighs(n) || !a.c.Targets.HostReads(a.allocated(w)) ||
+			a.c.Targets.Best(a.allocated(w), n) != a.c.Targets.Last() {
+			continue
+		}
+		a.offload(n, w, rule, supports)
+	}
+}
+
+func applyMost(a *assigner, rule string, f *ir.Func) {
+	for n := range a.open(f) {
+		var best *target.Descriptor
+		most := -1
+		for _, t := range a.c.Targets.All() {
+			if !supports(t, n) {
+				continue
+			}
+			if reached, _ := a.addressed(t, n); reached > most {
+				best, most = t, reached
+			}
+		}
+		if best != nil {
+			a.put(n, best, rule)
+		}
+	}
+}
+
+// addressed returns how many sources of n the target can address, as far as their place is
+// known, and whether these are all.
+func (a *assigner) addressed(t *target.Descriptor, n *ir.Node) (reached int, all bool) {
+	all = true
+	for _, v := range n.Sources() {
+		if v == nil {
+			continue
+		}
+		if space := a.believed(v); space != "" && t.Addresses(space) {
+			reached++
+		} else {
+			all = false
+		}
+	}
+	return reached, all
+}
+
+// believed returns the space in which ggml takes v to lie, or to be put; empty while that
+// is open. It does not know that the result of an in-place op stays with what it overwrites.
+func (a *assigner) believed(v *ir.Value) string {
+	if space := a.allocated(v.Root()); space != "" {
+		return space
+	}
+	t := a.backendOf(v)
+	if t == nil {
+		t = a.backendOf(v.Root())
+	}
+	if t == nil {
+		return ""
+	}
+	return t.Home()
+}
+
+func upgrade(a *assigner, rule string, f *ir.Func) {
+	for _, n := range f.Nodes {
+		t := a.c.Target(n)
+		if t == nil || !works(n) || runsFunction(n) {
+			continue
+		}
+		for _, better := range a.c.Targets.All() {
+			if better == t {
+				break
+			}
+			if better.Home() != t.Home() || !supports(better, n) {
+				continue
+			}
+			if _, all := a.addressed(better, n); all {
+				a.put(n, better, rule)
+				break
+			}
+		}
+	}
+}
+
+func rest2026(a *assigner, _ string, f *ir.Func) {
+	for _, n := range f.Nodes {
+		if n.Is(ir.Leaf) {
+			continue
+		}
+		a.rest(n, ruleVsrc4.Name, ruleCur4.Name)
+		if n.Backend != "" {
+			continue
+		}
+		if t, _ := firstSupporting(a.c, n); t != nil {
+			a.put(n, t, ruleSup.Name)
+		}
+	}
+}
+
+// crosses2026 reports whether v has to be copied for a node on t: another backend has it,
+// in a space that t cannot address.
+func crosses2026(c *Context, t *target.Descriptor, v *ir.Value) bool {
+	of := backendOfValue(c.Targets, v)
+	if of == t {
+		return false
+	}
+	if r := v.Root(); r.Def != nil && r.Def.Is(ir.Leaf) && !isInput(r.Def) && r.Def.Op != ir.OpForeign {
+		return !t.Addresses(r.Type.Space)
+	}
+	return of == nil || !t.Addresses(of.Home())
+}

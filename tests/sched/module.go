@@ -1,0 +1,243 @@
+package sched
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Graph is a module made of the cases of one scheduler: a function for each graph that it
+// was given, in order.
+type Graph struct {
+	Module  *ir.Module
+	Targets *target.List
+	Options passes.Options
+	Cases   []*Case
+	Values  [][]*ir.Value // of each case, by tensor
+}
+
+// Build makes a module of cases that one scheduler was given one after the other; they
+// have the same backends.
+func Build(cases ...*Case) (*Graph, error) {
+	first := cases[0]
+	targets, err := first.targets()
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{Targets: targets, Cases: cases}
+	b := ir.NewBuilder(first.Name)
+	for i, c := range cases {
+		g.Values = append(g.Values, c.function(b, i))
+	}
+	if g.Module, err = b.Finish(); err != nil {
+		return nil, err
+	}
+	g.Module.Props |= ir.PropPacked // nobody knows what foreign kernels read
+	g.Options = first.options()
+	return g, g.pins()
+}
+
+// targets returns the backends as descriptors.
+func (c *Case) targets() (*target.List, error) {
+	host := make(map[string]bool)
+	for _, s := range c.Spaces {
+		host[s.Name] = s.Host
+	}
+	var ds []*target.Descriptor
+	for i, b := range c.Backends {
+		d := &target.Descriptor{
+			Name: b.Name, Kind: "trace", Spaces: []string{b.Space}, Threads: 1, Hint: 1,
+			Align: 1, OffloadRows: b.OffloadRows, Rows: b.rows(),
+		}
+		for _, s := range b.Addresses {
+			if s != b.Space {
+				d.Spaces = append(d.Spaces, s)
+			}
+			if i == len(c.Backends)-1 && !host[s] {
+				d.Opaque = append(d.Opaque, s)
+			}
+		}
+		for _, op := range b.Offload {
+			o := target.Offload{Op: ir.OpForeign, Name: op, Axis: 1}
+			if op == "MUL_MAT_ID" {
+				o.Axis = 2
+			}
+			d.Offload = append(d.Offload, o)
+		}
+		ds = append(ds, d)
+	}
+	for _, s := range c.Spaces {
+		for _, d := range ds {
+			if slices.Contains(d.Spaces, s.Name) {
+				d.Align = max(d.Align, s.Alignment)
+			}
+		}
+	}
+	return target.NewList(ds...)
+}
+
+// maxSources is the largest number of sources of a ggml op (GGML_MAX_SRC in ggml.h).
+const maxSources = 10
+
+// rows returns what the backend supports. Every backend supports views, and CPY and
+// SET_ROWS whatever their sources.
+func (b *Backend) rows() []target.Row {
+	rows := []target.Row{{Op: ir.OpForeign, Name: "CPY"}, {Op: ir.OpForeign, Name: "SET_ROWS"}}
+	args := b.formats()
+	if b.Ops.All {
+		return append(rows, target.Row{Op: ir.OpForeign, Args: args})
+	}
+	for _, op := range b.Ops.Names {
+		rows = append(rows, target.Row{Op: ir.OpForeign, Name: op, Args: args})
+	}
+	return rows
+}
+
+// formats returns the formats of sources; nil where all types will do.
+func (b *Backend) formats() []target.Format {
+	if len(b.NotTypes) == 0 {
+		return nil
+	}
+	f := target.Format{Strides: target.AnyStrides}
+	for d := dtype.Invalid + 1; d.Valid(); d++ {
+		if !slices.Contains(b.NotTypes, d.String()) {
+			f.DTypes = append(f.DTypes, d)
+		}
+	}
+	return slices.Repeat([]target.Format{f}, maxSources)
+}
+
+func (c *Case) options() passes.Options {
+	rules := c.Rules
+	for _, set := range passes.RuleSets() {
+		if strings.HasPrefix(c.Rules, set+"-") {
+			rules = set
+		}
+	}
+	return passes.Options{Rules: rules, Debug: []passes.Setting{
+		{Pass: "assign", Flag: "copies", Value: strconv.Itoa(c.Copies)},
+		{Pass: "assign", Flag: "offload", Value: strconv.FormatBool(c.OpOffload)},
+	}}
+}
+
+// pins makes the user's wishes options, as they would stand on a command line.
+func (g *Graph) pins() error {
+	for _, b := range g.Cases[0].Backends {
+		var names []string
+		for i, c := range g.Cases {
+			for t := range c.Tensors {
+				if c.Tensors[t].Pin == b.Name {
+					names = append(names, regexp.QuoteMeta(tensorName(i, t)))
+				}
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		pin, err := passes.ParsePin("^(" + strings.Join(names, "|") + ")$=" + b.Name)
+		if err != nil {
+			return err
+		}
+		g.Options.Pins = append(g.Options.Pins, pin)
+	}
+	return nil
+}
+
+// tensorName returns the name of the value of a tensor: the graph's and the tensor's number.
+func tensorName(graph, tensor int) string { return fmt.Sprintf("g%d.t%d", graph, tensor) }
+
+// function appends a case as a function and returns its values by tensor.
+func (c *Case) function(b *ir.Builder, graph int) []*ir.Value {
+	f := b.Func(fmt.Sprintf("graph%d", graph))
+	values := make([]*ir.Value, len(c.Tensors))
+	for _, i := range slices.Concat(c.Leafs, c.Nodes) {
+		t := &c.Tensors[i]
+		name := tensorName(graph, i)
+		f.At(t.Name)
+		typ, err := t.typ()
+		if err != nil {
+			b.Fail(fmt.Errorf("%s: tensor %d: %w", c.Name, i, err))
+			return values
+		}
+		switch {
+		case t.WeightIn != "":
+			typ.Space = t.WeightIn
+			b.Weight(name, typ, nil)
+			values[i] = f.Weight(name)
+		case t.AllocatedIn != "":
+			typ.Space = t.AllocatedIn
+			b.State(name, typ)
+			values[i] = f.State(name)
+		default:
+			values[i] = f.Named(name, f.Foreign(t.attr(), t.args(values), typ)[0])
+		}
+	}
+	for i, t := range c.Tensors {
+		if t.Output {
+			f.Return(tensorName(graph, i), values[i])
+		}
+	}
+	return values
+}
+
+// typ returns the type of a tensor, outermost dimension first.
+func (t *Tensor) typ() (ir.Type, error) {
+	d, err := dtype.Parse(t.Type)
+	if err != nil {
+		return ir.Type{}, err
+	}
+	typ := ir.Type{DType: d}
+	perByte := func(n int64) int64 { return n * int64(d.BlockElems()) / int64(d.BlockBytes()) }
+	for i, n := range slices.Backward(t.NE[:]) {
+		typ.Shape = append(typ.Shape, ir.Const(n))
+		stride := perByte(t.NB[i])
+		if i == 0 && t.NB[0] == int64(d.BlockBytes()) {
+			stride = 1
+		}
+		typ.Strides = append(typ.Strides, ir.Const(stride))
+	}
+	if ir.EqualDims(typ.Strides, typ.DenseStrides()) {
+		typ.Strides = nil
+	}
+	return typ, nil
+}
+
+// attr returns the attributes of a tensor that is no weight and no state.
+func (t *Tensor) attr() ir.ForeignAttr {
+	a := ir.ForeignAttr{Op: t.Op, Source: "ggml", Input: t.Input, Leaf: t.Op == "NONE"}
+	switch t.Op {
+	case "VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE":
+		a.View = true
+	default:
+		a.InPlace = t.ViewOf != nil
+	}
+	if slices.Contains(t.Src, nil) {
+		for i, s := range t.Src {
+			if s != nil {
+				a.Srcs = append(a.Srcs, i)
+			}
+		}
+	}
+	return a
+}
+
+// args returns the sources that are present, then what the tensor is a view of.
+func (t *Tensor) args(values []*ir.Value) []*ir.Value {
+	var args []*ir.Value
+	for _, s := range t.Src {
+		if s != nil {
+			args = append(args, values[*s])
+		}
+	}
+	if t.ViewOf != nil {
+		args = append(args, values[*t.ViewOf])
+	}
+	return args
+}
