@@ -49,7 +49,7 @@ type ContextError struct {
 
 func (e *ContextError) Error() string {
 	return fmt.Sprintf("the context is full: %d positions are taken and %d more wanted, the program was compiled for %d: "+
-		"shorten the prompt, Reset the session, or compile with a larger --ctx", e.Used, e.Wanted, e.Limit)
+		"shorten the prompt, begin a new session, or compile with a larger --ctx", e.Used, e.Wanted, e.Limit)
 }
 
 // Is makes errors.Is(err, ErrContextFull) true.

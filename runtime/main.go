@@ -15,13 +15,12 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/cpu"
 )
 
-// Exit statuses, those of ggmlc; an interrupted program has the one that shells give.
+// Exit statuses, those of ggmlc.
 const (
-	exitDone        = 0
-	exitFailed      = 1 // the model, its weights or the surroundings are wrong
-	exitUsage       = 2
-	exitBug         = 4
-	exitInterrupted = 130
+	exitDone   = 0
+	exitFailed = 1 // the model, its weights or the surroundings are wrong, or it was interrupted
+	exitUsage  = 2
+	exitBug    = 4
 )
 
 // Main is the command line of an emitted program. It does not return.
@@ -125,8 +124,6 @@ func (c *cli) exit(err error) int {
 	switch {
 	case errors.As(err, &usage), errors.Is(err, ErrInput):
 		return exitUsage
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
 	case errors.As(err, &fault) && fault.Weights == "":
 		return exitBug
 	}

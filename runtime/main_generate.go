@@ -115,15 +115,17 @@ func parseTokens(list string) ([]int32, error) {
 	return ids, nil
 }
 
-// stream runs the generation and prints each token as it is made. The summary comes in
-// any case, also after an error or an interrupt.
+// stream runs the generation and prints each token as it is made. The summary comes once
+// the prompt has been taken in, also after an error or an interrupt.
 func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32) error {
 	gen, err := newGeneration(s, g.o)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	err = gen.start(ctx, prompt)
+	if err := gen.start(ctx, prompt); err != nil {
+		return err
+	}
 	g.prefill = time.Since(begin)
 	for err == nil && !gen.done {
 		begin = time.Now()

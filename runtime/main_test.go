@@ -236,7 +236,7 @@ func TestInterruptStopsWithASummary(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	status := run(ctx, p, []string{"toy", "--prompt", "a", "--json"}, &out, &errs)
-	if status != exitInterrupted || !strings.Contains(out.String(), `"generated":4`) || !strings.Contains(errs.String(), "toy: cancelled") {
+	if status != exitFailed || !strings.Contains(out.String(), `"generated":4`) || !strings.Contains(errs.String(), "toy: cancelled") {
 		t.Errorf("status %d, %q, %q", status, &out, &errs)
 	}
 }

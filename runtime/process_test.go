@@ -64,7 +64,7 @@ func TestProcessInterrupted(t *testing.T) {
 	}
 	io.Copy(io.Discard, out)
 	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(errs.String(), "tok/s") || !strings.Contains(errs.String(), "cancelled") {
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(errs.String(), "tok/s") || !strings.Contains(errs.String(), "cancelled") {
 		t.Errorf("status %d, %s", code, errs)
 	}
 }

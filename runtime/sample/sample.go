@@ -43,7 +43,7 @@ func (o Options) Check() error {
 	bad(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
 	bad(o.TopP >= 0 && o.TopP <= 1, "top-p %v: it must be between 0 and 1", o.TopP)
 	bad(o.MinP >= 0 && o.MinP <= 1, "min-p %v: it must be between 0 and 1", o.MinP)
-	bad(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be 1 (none) or more", o.RepeatPenalty)
+	bad(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
 	bad(o.RepeatLast >= 0 && o.RepeatLast <= 1<<20, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
 	return errors.Join(errs...)
 }

@@ -23,7 +23,7 @@ const (
 	statusDone        = 0
 	statusModel       = 1
 	statusUsage       = 2
-	statusInterrupted = 130
+	statusInterrupted = 1
 )
 
 // folder holds what tests share: the compiler, and the programs it made.
