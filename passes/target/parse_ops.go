@@ -46,6 +46,9 @@ func (d *Descriptor) addItem(item string) error {
 	if err != nil {
 		return err
 	}
+	if minus && foreign != "" {
+		return fmt.Errorf("%s: foreign ops are listed by name, or all of them are run", item)
+	}
 	// A row with formats takes the place of one that takes anything.
 	d.Rows = slices.DeleteFunc(d.Rows, func(r Row) bool {
 		return r.Op == op && r.Name == foreign && (minus || r.Args == nil)

@@ -132,6 +132,10 @@ device gpu7
 target gpu8 like=npu
 target gpu9 space=a,,b flops=NaN
 target space=x
+target gpu10 space=a ops=*,-foreign.ADD
+target gpu11 space=a offload=matmul@x
+target gpu12 space=a offload=matmull
+target gpu13 space=a opaque=,
 `)
 	if err == nil {
 		t.Fatal("no error")
@@ -148,6 +152,10 @@ target space=x
 		`t.txt:11:13: like=npu: no such built-in target`,
 		`t.txt:12:13: space: "a,,b" holds an empty name`,
 		`t.txt:13:8: the name of the target is missing`,
+		`t.txt:14:22: ops: -foreign.ADD: foreign ops are listed by name`,
+		`t.txt:15:22: offload: matmul@x: "x" is no axis`,
+		`t.txt:16:22: offload: unknown op "matmull"`,
+		`t.txt:17:22: opaque: "," holds an empty name`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no error %q in:\n%v", want, err)
@@ -163,6 +171,7 @@ func TestDescriptorText(t *testing.T) {
 		"gpu0 space=dev0 ops=*,-foreign,-rope",
 		"npu space=host ops=*,matmul(q8a|f32,q4_0|q8_0.r16+plain,*)",
 		"npu space=host ops=add,mul(f32/rows,*/any) merge=true maxalloc=1GiB",
+		"gpu space=dev,host opaque=dev ops=foreign.MUL_MAT,foreign.ADD(f32,f32),matmul offload=matmul,foreign.MUL_MAT_ID@2 offloadrows=32",
 	} {
 		d, err := ParseDescriptor(text)
 		if err != nil {
@@ -247,6 +256,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("target cpu like=cpu threads=4\n# comment\ntarget gpu space=dev,host ops=*,-rope,matmul(q8a,q8_0|q4_0.r16/rows,*) maxalloc=1.5GiB flops=1e12")
 	f.Add("target x space=a ops=matmul(")
 	f.Add("target x space=a ops=-,(),*()")
+	f.Add("target x space=a ops=foreign.A(f32),foreign.B offload=foreign.A@2,matmul opaque=a offloadrows=3")
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := Parse("fuzz", text)
 		if err != nil {

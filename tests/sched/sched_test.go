@@ -3,6 +3,7 @@ package sched
 import (
 	"flag"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,12 +14,25 @@ import (
 
 var tracesDir = flag.String("traces", "", "folder of traces (*.jsonl.gz); by default ../shared/data/sched beside the repository")
 
-// TestTraces runs the passes on every trace and compares all that its README calls equal.
-func TestTraces(t *testing.T) {
+// traces returns the folder of traces. A relative one is looked for in the test's folder,
+// then in the repository's.
+func traces(t *testing.T) string {
 	dir := *tracesDir
 	if dir == "" {
-		dir = needtest.Data(t, "sched")
+		return needtest.Data(t, "sched")
 	}
+	if _, err := os.Stat(dir); err != nil && !filepath.IsAbs(dir) {
+		dir = filepath.Join(needtest.Root(t), dir)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatalf("-traces: %v", err)
+	}
+	return dir
+}
+
+// TestTraces runs the passes on every trace and compares all that its README calls equal.
+func TestTraces(t *testing.T) {
+	dir := traces(t)
 	files, err := Files(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,82 @@
+package sched
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+func num(i int) *int { return &i }
+
+// smallCase is two products whose weights lie on two backends.
+func smallCase() *Case {
+	dense := func(c Tensor, x, y int64) Tensor {
+		c.Type, c.NE, c.NB, c.Bytes = "f32", [4]int64{x, y, 1, 1}, [4]int64{4, 4 * x, 4 * x * y, 4 * x * y}, 4*x*y
+		return c
+	}
+	return &Case{
+		Name: "small", Rules: "ggml-2026-08", Copies: 1,
+		Spaces: []Space{{"dev", 64, false}, {"host", 32, true}},
+		Backends: []Backend{
+			{Name: "GPU", Space: "dev", Addresses: []string{"dev"}, Ops: Ops{Names: []string{"MUL_MAT"}}},
+			{Name: "CPU", Space: "host", Addresses: []string{"host"}, Ops: Ops{All: true}},
+		},
+		Tensors: []Tensor{
+			dense(Tensor{Op: "NONE", WeightIn: "dev"}, 8, 8),
+			dense(Tensor{Op: "NONE", WeightIn: "host"}, 8, 8),
+			dense(Tensor{Op: "NONE", Input: true}, 8, 2),
+			dense(Tensor{Op: "MUL_MAT", Src: []*int{num(0), num(2)}}, 8, 2),
+			dense(Tensor{Op: "MUL_MAT", Src: []*int{num(1), num(3)}, Output: true}, 8, 2),
+		},
+		Leafs: []int{0, 1, 2}, Nodes: []int{3, 4},
+		Expect: Decisions{
+			Assign:     [][2]string{{"GPU", "1.dst"}, {"CPU", "1.dst"}, {"CPU", "1.inp"}, {"GPU", "1.wgt0"}, {"CPU", "1.wgt0"}},
+			Splits:     []Split{{"GPU", 0, 1, []int{2}}, {"CPU", 1, 2, []int{3}}},
+			Copies:     []Copy{{2, "GPU", 0}, {3, "CPU", 0}},
+			Rewired:    [][3]int{{3, 1, 0}, {4, 1, 1}},
+			FinalLeafs: []any{0, 1, 2},
+			FinalNodes: []any{"keep 2", "copy 0", 3, "keep 3", "copy 1", 4},
+		},
+	}
+}
+
+// TestComparisonSeesEveryItem changes one decision of a trace after the other: exactly its
+// item has to differ.
+func TestComparisonSeesEveryItem(t *testing.T) {
+	for _, tt := range []struct {
+		item   string
+		change func(*Decisions)
+	}{
+		{"", func(*Decisions) {}},
+		{"backends", func(d *Decisions) { d.Assign[3][0] = "CPU" }},
+		{"causes", func(d *Decisions) { d.Assign[3][1] = "1.wgt1" }},
+		{"splits", func(d *Decisions) { d.Splits[1].Start = 0 }},
+		{"splits", func(d *Decisions) { d.Splits[1].Inputs = nil }},
+		{"copies", func(d *Decisions) { d.Copies = append(d.Copies, Copy{1, "GPU", 0}) }},
+		{"rewired", func(d *Decisions) { d.Rewired = d.Rewired[:1] }},
+		{"rewired", func(d *Decisions) { d.Rewired[1][1] = 0 }},
+		{"final_leafs", func(d *Decisions) { d.FinalLeafs[0], d.FinalLeafs[1] = 1, 0 }},
+		{"final_nodes", func(d *Decisions) { d.FinalNodes[2], d.FinalNodes[3] = "keep 3", 3 }},
+		{"unreachable", func(d *Decisions) { d.Unreachable = [][2]int{{3, -1}} }},
+		{"unreachable", func(d *Decisions) {
+			d.Buffers, d.At = []Buffer{{Backends: []string{"CPU"}, Space: "host"}}, []*[2]int64{nil, nil, nil, {0, 0}, nil}
+		}},
+	} {
+		c := smallCase()
+		tt.change(&c.Expect)
+		g, err := Build(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{}
+		if tt.item != "" {
+			want = append(want, tt.item)
+		}
+		if got := slices.Sorted(maps.Keys(g.Differences(0))); !slices.Equal(got, want) {
+			t.Errorf("after a change of %q these differ: %q: %v", tt.item, got, g.Differences(0))
+		}
+	}
+}
