@@ -100,7 +100,7 @@ func TestLeavesHaveOneNode(t *testing.T) {
 	b := NewBuilder("m")
 	b.Weight("w", f32Type(Const(4)), nil)
 	f := b.Func("f")
-	if f.Weight("w") != f.Weight("w") {
+	if first, second := f.Weight("w"), f.Weight("w"); first != second {
 		t.Error("a weight has two nodes")
 	}
 }

@@ -20,7 +20,6 @@ type randomModel struct {
 	pos    *ir.Value
 	slot   *ir.Value
 	length *ir.Value
-	freqs  *ir.Value
 }
 
 func newRandomModel(seed uint64) *randomModel {

@@ -36,7 +36,7 @@ type Counter struct {
 
 // Figures describe a module in a few numbers.
 type Figures struct {
-	Nodes       int   `json:"nodes"` // those of bodies once
+	Nodes       int   `json:"nodes"`  // those of bodies once
 	Splits      int   `json:"splits"` // of entry points
 	Copies      int   `json:"copies"`
 	BytesCopied int64 `json:"bytes_copied"` // at the symbols' upper bounds

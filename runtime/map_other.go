@@ -2,7 +2,11 @@
 
 package runtime
 
-import "os"
+import (
+	"fmt"
+	"io"
+	"os"
+)
 
 // mapFile reads the weights into memory: package syscall cannot map files here.
 func mapFile(f *os.File, offset, length int64) (b []byte, mapped bool, err error) {
@@ -11,3 +15,15 @@ func mapFile(f *os.File, offset, length int64) (b []byte, mapped bool, err error
 }
 
 func unmapFile([]byte) error { return nil }
+
+// readWhole is mapFile for systems that cannot map, and for address spaces too small.
+func readWhole(f io.ReaderAt, offset, length int64) ([]byte, error) {
+	if int64(int(length)) != length {
+		return nil, fmt.Errorf("%d bytes do not fit into this machine's address space", length)
+	}
+	a := newArena(length)
+	if _, err := f.ReadAt(a.bytes, offset); err != nil {
+		return nil, err
+	}
+	return a.bytes, nil
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -127,18 +126,6 @@ func (w *weights) verify(want string) (err error) {
 		return &WeightsError{File: w.file, Why: fmt.Sprintf("the weights have the SHA-256 %s, this program was compiled with %s: restore the file or build again", got, want)}
 	}
 	return nil
-}
-
-// readWhole is mapFile for systems that cannot map, and for address spaces too small.
-func readWhole(f io.ReaderAt, offset, length int64) ([]byte, error) {
-	if int64(int(length)) != length {
-		return nil, fmt.Errorf("%d bytes do not fit into this machine's address space", length)
-	}
-	a := newArena(length)
-	if _, err := f.ReadAt(a.bytes, offset); err != nil {
-		return nil, err
-	}
-	return a.bytes, nil
 }
 
 // besideExecutable returns name in the folder of the executable if it is there, else as

@@ -16,9 +16,6 @@ const (
 // floats views n float32 at p.
 func floats(p unsafe.Pointer, n int) []float32 { return unsafe.Slice((*float32)(p), n) }
 
-// ints views n int32 at p.
-func ints(p unsafe.Pointer, n int) []int32 { return unsafe.Slice((*int32)(p), n) }
-
 // halves views n 16-bit floats at p.
 func halves(p unsafe.Pointer, n int) []uint16 { return unsafe.Slice((*uint16)(p), n) }
 

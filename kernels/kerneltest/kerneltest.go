@@ -234,7 +234,7 @@ func Same(t testing.TB, what string, got, want *Buffer) {
 			t.Fatalf("%s: byte %d of %d is %#x, want %#x", what, i, got.size, v, want.Bytes()[i])
 		}
 	}
-	t.Fatal(fmt.Sprintf("%s: %d bytes, want %d", what, got.size, want.size))
+	t.Fatalf("%s: %d bytes, want %d", what, got.size, want.size)
 }
 
 // Cuts returns a random division of [0, n) at multiples of granule.
