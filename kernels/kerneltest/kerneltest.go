@@ -4,7 +4,6 @@ package kerneltest
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
