@@ -61,28 +61,19 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	}
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.done()
-	md, err := f.compileModel(ctx, cmd, p, model)
+	out := outputs(namedPath{"-o", f.out}, namedPath{"--metafile", f.metafile}, namedPath{"--weights", f.weights})
+	md, co, err := f.openFor(ctx, cmd, model, out)
 	if err != nil {
 		return err
 	}
 	defer md.Close()
+	co.After = p.after
+	if _, err := driver.Compile(ctx, md, co); err != nil {
+		return fmt.Errorf("%s: %w", model, err)
+	}
 	return driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
 		Progress: p.bytes, Stderr: cmd.ErrOrStderr(),
 	})
-}
-
-// compileModel loads a model and runs all passes on it.
-func (f *compileFlags) compileModel(ctx context.Context, cmd *cobra.Command, p *progress, model string) (*driver.Model, error) {
-	md, co, err := f.open(ctx, cmd, model, false)
-	if err != nil {
-		return nil, err
-	}
-	co.After = p.after
-	if _, err := driver.Compile(ctx, md, co); err != nil {
-		md.Close()
-		return nil, fmt.Errorf("%s: %w", model, err)
-	}
-	return md, nil
 }

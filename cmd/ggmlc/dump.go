@@ -65,7 +65,8 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 	if err := f.check(); err != nil {
 		return err
 	}
-	md, co, err := f.open(ctx, cmd, model, true)
+	f.plansOnly = true
+	md, co, err := f.openFor(ctx, cmd, model, f.outputs())
 	if err != nil {
 		return err
 	}
@@ -116,6 +117,23 @@ func (f *dumpFlags) check() error {
 		return usagef("--all writes a folder: name it with -o")
 	}
 	return nil
+}
+
+// outputs are the files that dump or opt would replace. In the folder of --all those are the
+// dumps that lie there.
+func (f *dumpFlags) outputs() []namedPath {
+	if !f.all {
+		return outputs(namedPath{"-o", f.out})
+	}
+	old, err := filepath.Glob(filepath.Join(f.out, "[0-9][0-9]-*.ggir"))
+	if err != nil { // the folder's name is no pattern
+		return nil
+	}
+	var out []namedPath
+	for _, path := range old {
+		out = append(out, namedPath{"--all", path})
+	}
+	return out
 }
 
 func (f *dumpFlags) dumpAll(ctx context.Context, md *driver.Model, co driver.CompileOptions) error {

@@ -31,6 +31,8 @@ type compileFlags struct {
 	json                       bool
 	seed                       uint64
 
+	plansOnly bool // sources need not be there: nothing is made of their bytes
+
 	head *target.List // the backends of a dump that is compiled; nil otherwise
 }
 

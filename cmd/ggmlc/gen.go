@@ -63,7 +63,8 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 	if check {
 		return f.check(ctx, cmd, o)
 	}
-	md, co, err := f.open(ctx, cmd, model, false)
+	md, co, err := f.openFor(ctx, cmd, model, outputs(namedPath{"-o", filepath.Join(o.Out, driver.ModelText)},
+		namedPath{"-o", filepath.Join(o.Out, driver.WeightsBlob)}, namedPath{"--weights", o.WeightsFile}))
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,8 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 
 // check recompiles a package from its own model.ggir.
 func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, o driver.OutputOptions) error {
-	md, co, err := f.open(ctx, cmd, filepath.Join(o.Out, driver.ModelText), true)
+	f.plansOnly = true
+	md, co, err := f.open(ctx, cmd, filepath.Join(o.Out, driver.ModelText))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ var recorded = []string{
 
 // open loads a model and returns with it how to compile it: by the flags, or by the head
 // of a dump, which flags must not contradict.
-func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string, withoutWeights bool) (*driver.Model, driver.CompileOptions, error) {
+func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string) (*driver.Model, driver.CompileOptions, error) {
 	lo, err := f.load()
 	if err != nil {
 		return nil, driver.CompileOptions{}, err
@@ -34,13 +34,29 @@ func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string
 	if _, err := f.compile(); err != nil {
 		return nil, driver.CompileOptions{}, err
 	}
-	lo.WithoutWeights = withoutWeights
+	lo.WithoutWeights = f.plansOnly
 	md, err := driver.Load(ctx, path, lo)
 	if err != nil {
 		return nil, driver.CompileOptions{}, err
 	}
 	co, err := f.withHead(cmd, path, md.Module)
 	if err != nil {
+		md.Close()
+		return nil, co, err
+	}
+	return md, co, nil
+}
+
+// openFor is open for a command that writes files, none of which may be an input.
+func (f *compileFlags) openFor(ctx context.Context, cmd *cobra.Command, path string, out []namedPath) (*driver.Model, driver.CompileOptions, error) {
+	if err := noClash(f.inputs(path), out); err != nil {
+		return nil, driver.CompileOptions{}, err
+	}
+	md, co, err := f.open(ctx, cmd, path)
+	if err != nil {
+		return nil, co, err
+	}
+	if err := noClash(sourceInputs(md), out); err != nil {
 		md.Close()
 		return nil, co, err
 	}

@@ -55,6 +55,9 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 		}
 		todo = append(todo, name)
 	}
+	if err := noClash(f.inputs(path), f.outputs()); err != nil {
+		return err
+	}
 	m, err := driver.ReadText(path)
 	if err != nil {
 		return err

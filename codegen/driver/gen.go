@@ -20,7 +20,7 @@ import (
 // Files of a generated package besides those that codegen emits.
 const (
 	ModelText   = "model.ggir"  // the module as imported, from which Check recompiles
-	weightsBlob = "weights.bin" // embedded, or named by Options.Weights
+	WeightsBlob = "weights.bin" // embedded, or read beside the program
 )
 
 // metaVocabulary is the metadata key that holds the tokenizer's tables in model.ggir, so
@@ -58,7 +58,7 @@ func generate(ctx context.Context, imported *ir.Module, md *Model, o OutputOptio
 	defer w.remove()
 	where := w.where(o)
 	if where == codegen.Append { // a package has no end to append to
-		where, o.WeightsFile = codegen.File, filepath.Join(o.Out, weightsBlob)
+		where, o.WeightsFile = codegen.File, filepath.Join(o.Out, WeightsBlob)
 	}
 	text, err := portable(imported, md, o, w, where)
 	if err != nil {
@@ -78,7 +78,7 @@ func generate(ctx context.Context, imported *ir.Module, md *Model, o OutputOptio
 	if err := os.Chmod(w.path, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(w.path, filepath.Join(o.Out, weightsBlob))
+	return os.Rename(w.path, filepath.Join(o.Out, WeightsBlob))
 }
 
 // portable returns the text of the imported module with everything that Check needs

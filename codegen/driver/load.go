@@ -154,13 +154,19 @@ func ReadText(path string) (*ir.Module, error) {
 	return m, nil
 }
 
+// SourcePath returns where the file of a source is: that which was opened, or the one that
+// the text names, relative to its own folder.
+func (md *Model) SourcePath(s *ir.Source) string {
+	if md.files[s.Name] != nil || filepath.IsAbs(s.Path) {
+		return s.Path
+	}
+	return filepath.Join(filepath.Dir(md.Path), s.Path)
+}
+
 // openSource opens a source of a dump and checks that it is the file that was compiled. A
 // text written by hand says size 0: any file.
 func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) error {
-	path := s.Path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(md.Path), path)
-	}
+	path := md.SourcePath(s)
 	if p, ok := o.Sources[s.Name]; ok {
 		path = p
 	}
