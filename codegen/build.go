@@ -73,13 +73,21 @@ func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
 // read-only is noticed before the work.
 func reserve(path string) (string, error) {
 	if special(path) {
-		return "", &FileError{path, errors.New("not a regular file: renaming over it would destroy it: choose another path")}
+		return "", notRegular(path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return "", &FileError{path, fmt.Errorf("cannot be written: %w: choose another path", errors.Unwrap(err))}
 	}
 	return f.Name(), f.Close()
+}
+
+// notRegular is the error of an output that is a folder, or a device.
+func notRegular(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return &FileError{path, errors.New("this is a folder: name a file, such as one in it")}
+	}
+	return &FileError{path, errors.New("not a regular file: renaming over it would destroy it: choose another path")}
 }
 
 // Writable returns an error for each path at which no file can be made, so that this is
@@ -283,18 +291,57 @@ func WriteFile(path string, data []byte) error {
 	if Device(path) {
 		return os.WriteFile(path, data, 0o644)
 	}
+	var s Stage
+	defer s.Discard()
+	if err := s.Write(path, data); err != nil {
+		return err
+	}
+	return s.Commit()
+}
+
+// Stage holds files that are complete but not yet under their names. The zero value is
+// empty.
+type Stage struct{ files []stagedFile }
+
+type stagedFile struct{ tmp, path string }
+
+// Write stages a file with these bytes.
+func (s *Stage) Write(path string, data []byte) error {
 	tmp, err := reserve(path)
 	if err != nil {
 		return err
 	}
-	if err = os.WriteFile(tmp, data, 0o644); err == nil {
-		err = os.Chmod(tmp, 0o644)
+	s.files = append(s.files, stagedFile{tmp, path})
+	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(tmp, path)
+	return os.Chmod(tmp, 0o644)
+}
+
+// Add stages the file tmp, which is in the same file system as path.
+func (s *Stage) Add(tmp, path string) error {
+	if special(path) {
+		return notRegular(path)
 	}
-	if err != nil {
-		os.Remove(tmp)
+	s.files = append(s.files, stagedFile{tmp, path})
+	return os.Chmod(tmp, 0o644)
+}
+
+// Commit gives the files their names, in the order in which they were staged.
+func (s *Stage) Commit() error {
+	for len(s.files) > 0 {
+		if err := os.Rename(s.files[0].tmp, s.files[0].path); err != nil {
+			return err
+		}
+		s.files = s.files[1:]
 	}
-	return err
+	return nil
+}
+
+// Discard removes what was not committed.
+func (s *Stage) Discard() {
+	for _, f := range s.files {
+		os.Remove(f.tmp)
+	}
+	s.files = nil
 }
