@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/token"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 )
 
@@ -28,7 +31,7 @@ the weights.`,
 				return nil
 			}
 			if check && len(args) == 0 {
-				args = []string{""} // the package holds its model
+				args = []string{filepath.Join(out, driver.ModelText)} // the package holds its model
 			}
 			model, err := modelArg(cmd, args)
 			if err != nil {
@@ -37,13 +40,16 @@ the weights.`,
 			if out == "" {
 				return usagef("gen writes a folder: name it with -o")
 			}
-			if pkg == "" {
+			if pkg == "" && !check { // the package that is checked says its name
 				pkg = defaultPackage(out)
 			}
-			if !token.IsIdentifier(pkg) {
+			if (pkg != "" || !check) && !token.IsIdentifier(pkg) {
 				return usagef("--package %q: not a Go package name", pkg)
 			}
-			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights, CPU: f.cpu, Profile: f.profile}
+			if check && weights != "" {
+				return usagef("--weights %s: the package says where its weights are: leave it out with --check", weights)
+			}
+			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights}
 			return f.gen(cmd.Context(), cmd, model, check, o)
 		},
 	}
@@ -61,7 +67,7 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 	defer p.done()
 	o.Progress = p.bytes
 	if check {
-		return f.check(ctx, cmd, o)
+		return f.check(ctx, cmd, model, o)
 	}
 	md, co, err := f.openFor(ctx, cmd, model, outputs(namedPath{"-o", filepath.Join(o.Out, driver.ModelText)},
 		namedPath{"-o", filepath.Join(o.Out, driver.WeightsBlob)}, namedPath{"--weights", o.WeightsFile}))
@@ -69,19 +75,23 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 		return err
 	}
 	defer md.Close()
-	co.After, o.CPU = p.after, f.cpu
+	co.After, o.CPU, o.Profile = p.after, f.cpu, f.profile
 	return driver.Gen(ctx, md, co, o)
 }
 
-// check recompiles a package from its own model.ggir.
-func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, o driver.OutputOptions) error {
+// check recompiles a package from its own model.ggir. A model that is named is only looked
+// for: a wrong name must not pass.
+func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, model string, o driver.OutputOptions) error {
+	if _, err := os.Stat(model); err != nil {
+		return &codegen.FileError{File: model, Err: errors.Unwrap(err)}
+	}
 	f.plansOnly = true
 	md, co, err := f.open(ctx, cmd, filepath.Join(o.Out, driver.ModelText))
 	if err != nil {
 		return err
 	}
 	defer md.Close()
-	o.CPU = f.cpu
+	o.CPU, o.Profile = f.cpu, f.profile
 	diff, err := driver.Check(ctx, md, co, o)
 	if err != nil {
 		return err

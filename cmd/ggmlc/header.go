@@ -20,7 +20,7 @@ import (
 // recorded are the flags that decide what passes do. A dump's head holds those that were
 // set, and the backends, so that compiling goes on as it began.
 var recorded = []string{
-	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "kv", "quantize", "cpu", "allow-bf16", "disable",
+	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "kv", "quantize", "cpu", "allow-bf16", "disable", "profile",
 }
 
 // open loads a model and returns with it how to compile it: by the flags, or by the head

@@ -1,20 +1,25 @@
 package driver
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // Files of a generated package besides those that codegen emits.
@@ -25,11 +30,13 @@ const (
 
 // metaVocabulary is the metadata key that holds the tokenizer's tables in model.ggir, so
 // that a package can be recompiled without the model file. metaWeightsHash holds the hash
-// of the packed weights, metaWeights where they are.
+// of the packed weights, metaWeights where they are: a file's path is relative to the folder.
+// metaPackage holds the package's name.
 const (
 	metaVocabulary  = "asset.tokenizer"
 	metaWeightsHash = "weights.sha256"
 	metaWeights     = "weights.where"
+	metaPackage     = "package"
 )
 
 // Gen compiles an imported model and writes it as a Go package into the folder o.Out.
@@ -169,8 +176,13 @@ func portable(m *ir.Module, md *Model, o OutputOptions, w *blob, where codegen.W
 	}
 	m.SetMeta(metaWeightsHash, fmt.Sprintf("%x", w.hash))
 	m.SetMeta(metaWeights, whereNames[where])
+	m.SetMeta(metaPackage, o.Package)
 	if where == codegen.File {
-		m.SetMeta(metaWeights, whereNames[where]+":"+filepath.Base(o.WeightsFile))
+		rel, err := relative(o.Out, o.WeightsFile)
+		if err != nil {
+			return "", err
+		}
+		m.SetMeta(metaWeights, whereNames[where]+":"+rel)
 	}
 	return m.String(), nil
 }
@@ -204,10 +216,11 @@ func RelativeSources(md *Model, dir string) error {
 	return nil
 }
 
-// Check recompiles the package in o.Out from its model.ggir, loaded without the weights
-// (no decision depends on their values), and returns a diff; empty if the package is
-// current.
-func Check(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (diff string, err error) {
+// Check recompiles the package in o.Out from its model.ggir, loaded without the sources of
+// the weights (no decision depends on their values), and returns what differs, the packed
+// weights included; empty if the package is current. Without o.Package the package has the
+// name that it was generated with.
+func Check(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (differs string, err error) {
 	w, where, err := takeAssets(md, &o)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w: run ggmlc gen again", md.Path, err)
@@ -216,11 +229,16 @@ func Check(ctx context.Context, md *Model, co CompileOptions, o OutputOptions) (
 		return "", fmt.Errorf("%s: %w", md.Path, err)
 	}
 	w.size = codegen.WeightsBytes(md.Module)
-	pkg, _, err := emit(md, o, o.Package, w, where)
+	pkg, planID, err := emit(md, o, o.Package, w, where)
 	if err != nil {
 		return "", err
 	}
-	return comparePackage(o.Out, pkg)
+	code, err := comparePackage(o.Out, pkg)
+	if err != nil {
+		return "", err
+	}
+	weights, err := compareWeights(ctx, o, w, where, planID)
+	return code + weights, err
 }
 
 // takeAssets takes what portable added out of the module again.
@@ -238,7 +256,10 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 		return nil, 0, errors.New("it does not say where the weights are")
 	}
 	if file != "" {
-		o.WeightsFile = filepath.Join(o.Out, file)
+		o.WeightsFile = filepath.Join(o.Out, filepath.FromSlash(file))
+	}
+	if o.Package = cmp.Or(o.Package, m.GetMeta(metaPackage)); o.Package == "" {
+		return nil, 0, errors.New("it does not say the package's name")
 	}
 	if v := m.GetMeta(metaVocabulary); v != "" {
 		tables, err := base64.StdEncoding.DecodeString(v)
@@ -248,7 +269,7 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 		md.Tokenizer = tables
 	}
 	m.Meta = slices.DeleteFunc(m.Meta, func(kv ir.Meta) bool {
-		return kv.Key == metaVocabulary || kv.Key == metaWeightsHash || kv.Key == metaWeights
+		return slices.Contains([]string{metaVocabulary, metaWeightsHash, metaWeights, metaPackage}, kv.Key)
 	})
 	return w, codegen.Where(where), nil
 }
@@ -265,7 +286,42 @@ func comparePackage(dir string, p *codegen.Package) (string, error) {
 			continue
 		}
 		fmt.Fprintf(&b, "%s (- in the folder, + what the compiler gives):\n%s\n", f.Name,
-			cmp.Diff(strings.Split(string(have), "\n"), strings.Split(string(f.Data), "\n")))
+			diff.Diff(strings.Split(string(have), "\n"), strings.Split(string(f.Data), "\n")))
 	}
-	return b.String(), nil
+	old, err := leftovers(dir, p)
+	for _, name := range old {
+		fmt.Fprintf(&b, "%s: the compiler does not generate it any more\n", name)
+	}
+	return b.String(), err
+}
+
+// compareWeights says what is wrong with the weights that belong to a package; nothing if
+// they are there and have the hash that is recorded.
+func compareWeights(ctx context.Context, o OutputOptions, w *blob, where codegen.Where, planID string) (string, error) {
+	path := filepath.Join(o.Out, WeightsBlob)
+	var end []byte
+	if where == codegen.File {
+		path = o.WeightsFile
+		end = runtime.AppendTrailer(nil, runtime.Trailer{Length: w.size, PlanID: planID, SHA256: w.hash})
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Sprintf("%s: the weights are missing\n", path), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if err := copyAll(ctx, h, io.NewSectionReader(f, 0, w.size), path); err != nil {
+		return "", err
+	}
+	if sum := h.Sum(nil); !bytes.Equal(sum, w.hash[:]) {
+		return fmt.Sprintf("%s: other weights: SHA-256 %.16x…, recorded is %.16x…\n", path, sum, w.hash), nil
+	}
+	rest, err := io.ReadAll(io.NewSectionReader(f, w.size, int64(len(end))+1))
+	if err == nil && !bytes.Equal(rest, end) {
+		return fmt.Sprintf("%s: what follows the weights is not what the compiler writes\n", path), nil
+	}
+	return "", err
 }

@@ -210,17 +210,22 @@ func (md *Model) loadTokenizer() error {
 // hashFile returns the SHA-256 of a whole file in hex.
 func hashFile(ctx context.Context, f *gguf.File) (string, error) {
 	h := sha256.New()
-	r := f.Reader()
+	err := copyAll(ctx, h, f.Reader(), f.Name())
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// copyAll copies the named file in pieces, so that the context is heard.
+func copyAll(ctx context.Context, w io.Writer, r io.Reader, name string) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return err
 		}
-		_, err := io.CopyN(h, r, 64<<20)
+		_, err := io.CopyN(w, r, 64<<20)
 		if err == io.EOF {
-			return hex.EncodeToString(h.Sum(nil)), nil
+			return nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("%s: reading: %w", f.Name(), err)
+			return fmt.Errorf("%s: reading: %w", name, err)
 		}
 	}
 }
