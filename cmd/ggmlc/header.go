@@ -20,7 +20,7 @@ import (
 // recorded are the flags that decide what passes do. A dump's head holds those that were
 // set, and the backends, so that compiling goes on as it began.
 var recorded = []string{
-	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "kv", "quantize", "cpu", "allow-bf16", "disable", "profile",
+	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "kv", "quantize", "cpu", "allow-bf16", "disable", "profile", "debug",
 }
 
 // open loads a model and returns with it how to compile it: by the flags, or by the head
@@ -98,12 +98,30 @@ func (f *compileFlags) eachRecorded(cmd *cobra.Command, visit func(*pflag.Flag))
 	}
 }
 
-// flagValues returns what a flag was set to; several values where it may be repeated.
+// flagValues returns what a flag was set to; several values where it may be repeated. Of
+// --debug it is the settings that may change a plan.
 func flagValues(flag *pflag.Flag) []string {
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		if flag.Name == "debug" {
+			return planSettings(list.GetSlice())
+		}
 		return list.GetSlice()
 	}
 	return []string{flag.Value.String()}
+}
+
+// planSettings returns the settings of --debug one by one, without those that only look on.
+func planSettings(texts []string) []string {
+	var plan []string
+	for _, text := range texts {
+		settings, _ := passes.ParseDebug(text) // what is wrong with them is said by compile
+		for _, s := range settings {
+			if s.Pass != "all" || s.Flag != "check" && s.Flag != "stats" {
+				plan = append(plan, s.Pass+"/"+s.Flag+"="+s.Value)
+			}
+		}
+	}
+	return plan
 }
 
 // readHead sets the flags as the dump's head has them.
@@ -121,7 +139,7 @@ func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) e
 	}
 	for name, values := range options {
 		flag := cmd.Flags().Lookup(name)
-		if flag.Changed {
+		if flag.Changed && (name != "debug" || len(flagValues(flag)) > 0) {
 			continue
 		}
 		for _, v := range values {
@@ -137,6 +155,9 @@ func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) e
 func (f *compileFlags) contradictions(cmd *cobra.Command, path string, options map[string][]string) error {
 	var err error
 	f.eachRecorded(cmd, func(flag *pflag.Flag) {
+		if flag.Name == "debug" && len(flagValues(flag)) == 0 {
+			return // these only look on
+		}
 		if !slices.Equal(flagValues(flag), options[flag.Name]) && err == nil {
 			err = usagef("--%s %v contradicts the head of %s, which has %v: leave the flag out, or start from the model file",
 				flag.Name, flagValues(flag), path, options[flag.Name])
