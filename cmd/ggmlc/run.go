@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/driver"
 )
 
 func runCommand() *cobra.Command {
@@ -169,7 +171,31 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err
 	}
+	for _, path := range f.textSources(model) {
+		if info, err := os.Stat(path); err == nil { // what is missing is said when it is opened
+			fmt.Fprintf(h, "%s\n%d %d %v\n", path, info.Size(), info.ModTime().UnixNano(), inode(info))
+		}
+	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
+}
+
+// textSources returns the files that a text's weights come from; none for a GGUF file, and
+// for a text that is wrong, which is said when it is compiled.
+func (f *buildFlags) textSources(model string) []string {
+	if filepath.Ext(model) != ".ggir" {
+		return nil
+	}
+	m, err := driver.ReadText(model)
+	if err != nil {
+		return nil
+	}
+	others, _ := parsePairs("--source", f.sources)
+	md := &driver.Model{Path: model, Module: m}
+	var paths []string
+	for _, s := range m.Sources {
+		paths = append(paths, cmp.Or(others[s.Name], md.SourcePath(s)))
+	}
+	return paths
 }
 
 // selfID identifies this ggmlc: its version, and as that says little in a checkout, its
