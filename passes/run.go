@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -298,13 +297,24 @@ func (r *runner) failed(p *Pass, before *ir.Module, err error) error {
 		return fmt.Errorf("pass %s: %w", p.Name, err)
 	}
 	if before != nil {
-		path := filepath.Join(r.o.ReproDir, "ggmlc-"+p.Name+".ggir")
-		if writeErr := os.WriteFile(path, []byte(before.String()), 0o666); writeErr != nil {
+		path, writeErr := writeRepro(r.o.ReproDir, p.Name, before)
+		if writeErr != nil {
 			return errors.Join(bug, writeErr)
 		}
 		bug.Repro = path
 	}
 	return bug
+}
+
+// writeRepro writes a module to a new file of the folder. The name is not fixed: others use
+// the folder too.
+func writeRepro(dir, pass string, m *ir.Module) (string, error) {
+	f, err := os.CreateTemp(dir, "ggmlc-"+pass+"-*.ggir")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(m.String())
+	return f.Name(), errors.Join(err, f.Close())
 }
 
 func (r *runner) report(p *Pass, s *PassStats) error {
