@@ -214,7 +214,7 @@ func buildEnv(o BuildOptions) []string {
 	if o.Race {
 		cgo = "1"
 	}
-	fixed := []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOEXPERIMENT=",
+	fixed := []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOEXPERIMENT=", "GOFIPS140=off", "GODEBUG=",
 		"CGO_ENABLED=" + cgo, "GOAMD64=v1", "GOARM64=v8.0"}
 	if o.GOOS != "" {
 		fixed = append(fixed, "GOOS="+o.GOOS)
