@@ -29,7 +29,6 @@ type compileFlags struct {
 	cpu                        []string
 	allowBF16, tune, profile   bool
 	json                       bool
-	seed                       uint64
 
 	plansOnly bool // sources need not be there: nothing is made of their bytes
 
@@ -38,7 +37,7 @@ type compileFlags struct {
 
 func (f *compileFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, such as gpu,cpu; the last runs everything")
+	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, separated by commas (see ggmlc targets); the last runs everything")
 	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
 	fs.StringVar(&f.rules, "rules", "cost", "how backends are chosen: cost, ggml-2024 or ggml-2026")
 	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put matching nodes on a backend")
@@ -109,6 +108,8 @@ func passNames() []string {
 // ignoring them would be a lie.
 func (f *compileFlags) notYet() error {
 	switch {
+	case f.planTime < 0:
+		return usagef("--plan-time %v: a time is not negative", f.planTime)
 	case f.pipeline != 1:
 		return usagef("--pipeline %d: pipelining is not implemented yet: leave it at 1", f.pipeline)
 	case !slices.Contains(passes.RuleSets(), f.rules):
@@ -170,6 +171,9 @@ func parsePairs(flag string, texts []string) (map[string]string, error) {
 		if !ok || name == "" || value == "" {
 			return nil, usagef("%s %s: write NAME=VALUE", flag, t)
 		}
+		if _, twice := pairs[name]; twice {
+			return nil, usagef("%s %s: %s is given twice", flag, t, name)
+		}
 		pairs[name] = value
 	}
 	return pairs, nil
@@ -192,7 +196,7 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 }
 
 func (f *compileFlags) passOptions() (passes.Options, error) {
-	o := passes.Options{Rules: f.rules, Deny: f.deny, PlanTime: f.planTime, Seed: f.seed, Disable: f.disable}
+	o := passes.Options{Rules: f.rules, Deny: f.deny, PlanTime: f.planTime, Disable: f.disable}
 	for _, p := range f.pins {
 		pin, err := passes.ParsePin(p)
 		if err != nil {
@@ -204,6 +208,11 @@ func (f *compileFlags) passOptions() (passes.Options, error) {
 		settings, err := passes.ParseDebug(d)
 		if err != nil {
 			return o, usageError{err}
+		}
+		for _, s := range settings {
+			if s.Pass == "all" && s.Flag == "check" && s.Value != "all" {
+				return o, usagef("--debug check=%s: choose all", s.Value)
+			}
 		}
 		o.Debug = append(o.Debug, settings...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -39,12 +40,33 @@ func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string
 	if err != nil {
 		return nil, driver.CompileOptions{}, err
 	}
+	if err := ineffective(cmd, path, md, lo.Sources); err != nil {
+		md.Close()
+		return nil, driver.CompileOptions{}, err
+	}
 	co, err := f.withHead(cmd, path, md.Module)
 	if err != nil {
 		md.Close()
 		return nil, co, err
 	}
 	return md, co, nil
+}
+
+// ineffective refuses flags that say something about a model which its file has decided.
+func ineffective(cmd *cobra.Command, path string, md *driver.Model, sources map[string]string) error {
+	text := !md.FromGGUF()
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if !text || !slices.ContainsFunc(md.Module.Sources, func(s *ir.Source) bool { return s.Name == name }) {
+			return usagef("--source %s: %s has no source of this name that could be replaced", name, path)
+		}
+	}
+	for _, name := range []string{"ctx", "batch", "kv", "quantize"} {
+		recorded := slices.ContainsFunc(md.Module.GetHeaders("option"), func(o string) bool { return strings.HasPrefix(o, name+"=") })
+		if text && cmd.Flags().Changed(name) && !recorded {
+			return usagef("--%s: decided when the model file was imported, before %s was written: leave it out, or start from the model file", name, path)
+		}
+	}
+	return nil
 }
 
 // openFor is open for a command that writes files, none of which may be an input.

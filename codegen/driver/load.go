@@ -28,7 +28,8 @@ type Model struct {
 	// Tokenizer holds the serialized tables of the vocabulary; nil where there is none.
 	Tokenizer []byte
 
-	files map[string]*gguf.File // by source name
+	files    map[string]*gguf.File // by source name
+	imported bool                  // just now, by Load
 }
 
 // metaTokenizer is the metadata key that names the source of the vocabulary.
@@ -52,6 +53,9 @@ func Load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	}
 	return md, nil
 }
+
+// FromGGUF reports whether the model was imported from a GGUF file, not read from a text.
+func (md *Model) FromGGUF() bool { return md.imported }
 
 // Close closes the files.
 func (md *Model) Close() error {
@@ -100,7 +104,7 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 		return err
 	}
 	m.Last = "import"
-	md.Module = m
+	md.Module, md.imported = m, true
 	if tokenizer.Present(f) {
 		m.SetMeta(metaTokenizer, arch.SourceName)
 	}
