@@ -151,10 +151,14 @@ func TestDownstreamModule(t *testing.T) {
 	executable(filepath.Join(dir, "teller-purego")).tells(t, refs[1])
 }
 
-// gen --check recompiles without the model file; it notices a package that was changed.
+// gen --check recompiles without model file and weights; it notices a package that was
+// changed.
 func TestGenCheck(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "story")
 	ggmlc(t, "gen", demo(t), "-o", dir, "--package", "story")
+	if err := os.Remove(filepath.Join(dir, "weights.bin")); err != nil {
+		t.Fatal(err)
+	}
 	check := []string{"gen", "--check", demo(t), "-o", dir, "--package", "story"}
 	ggmlc(t, check...)
 
