@@ -274,6 +274,11 @@ func copyFile(ctx context.Context, out *os.File, path string, size int64) error 
 	return nil
 }
 
+// WeightsTrailer returns what follows the weights in a weights file.
+func WeightsTrailer(size int64, planID string, hash [32]byte) []byte {
+	return runtime.AppendTrailer(nil, runtime.Trailer{Length: size, PlanID: planID, SHA256: hash})
+}
+
 // FinishWeightsFile makes a file that holds packed weights one that programs accept: the
 // trailer is appended.
 func FinishWeightsFile(path string, size int64, planID string, hash [32]byte) error {
@@ -281,7 +286,7 @@ func FinishWeightsFile(path string, size int64, planID string, hash [32]byte) er
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(runtime.AppendTrailer(nil, runtime.Trailer{Length: size, PlanID: planID, SHA256: hash}))
+	_, err = f.Write(WeightsTrailer(size, planID, hash))
 	return errors.Join(err, f.Close())
 }
 

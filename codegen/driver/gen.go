@@ -19,7 +19,6 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // Files of a generated package besides those that codegen emits.
@@ -303,7 +302,7 @@ func compareWeights(ctx context.Context, o OutputOptions, w *blob, where codegen
 	var end []byte
 	if where == codegen.File {
 		path = o.WeightsFile
-		end = runtime.AppendTrailer(nil, runtime.Trailer{Length: w.size, PlanID: planID, SHA256: w.hash})
+		end = codegen.WeightsTrailer(w.size, planID, w.hash)
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
