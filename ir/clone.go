@@ -125,6 +125,7 @@ func (c *cloner) node(n *Node, f *Func) *Node {
 	m.Attr = CloneAttr(n.Op, n.Attr)
 	c.attrDims(m.Attr)
 	m.Part.N = c.dim(n.Part.N)
+	m.Submit = n.Submit.clone()
 	m.Causes = cloneEach(n.Causes, Cause.clone)
 	if n.Body != nil {
 		m.Body = c.fn(n.Body, &m)
@@ -140,6 +141,15 @@ func (c *cloner) attrDims(attr any) {
 	case *SliceAttr:
 		a.Start, a.Len = c.dim(a.Start), c.dim(a.Len)
 	}
+}
+
+func (s *Submission) clone() *Submission {
+	if s == nil {
+		return nil
+	}
+	t := *s
+	t.Waits = slices.Clone(s.Waits)
+	return &t
 }
 
 func (c Cause) clone() Cause {
@@ -171,6 +181,7 @@ func (p *Plan) clone() *Plan {
 		return nil
 	}
 	return &Plan{
+		Pipeline: p.Pipeline,
 		Arenas: cloneEach(p.Arenas, func(a Arena) Arena {
 			a.Chunks, a.Setters = slices.Clone(a.Chunks), slices.Clone(a.Setters)
 			return a

@@ -116,6 +116,7 @@ func (c *comparer) node(a, b *Node) {
 	c.same(a.Split == b.Split, "split", a.Split, b.Split)
 	c.same(a.Part.Equal(b.Part), "partition", partText(a.Part), partText(b.Part))
 	c.same(a.Epoch == b.Epoch, "epoch", a.Epoch, b.Epoch)
+	c.same(queueText(a) == queueText(b), "queue", queueText(a), queueText(b))
 	pairs(c, "causes", a.Causes, b.Causes, func(a, b Cause) { c.same(a.Equal(b), "cause", a, b) })
 	if c.same((a.Body == nil) == (b.Body == nil), "body", a.Body != nil, b.Body != nil) && a.Body != nil {
 		c.fn(a.Body, b.Body)
@@ -132,6 +133,7 @@ func (c *comparer) plan(a, b *Plan) {
 		return
 	}
 	pairs(c, "arenas", a.Arenas, b.Arenas, func(a, b Arena) { c.same(a.equal(&b), "arena", a.String(), b.String()) })
+	c.same(a.Pipeline == b.Pipeline, "pipeline", a.Pipeline, b.Pipeline)
 	pairs(c, "planned functions", a.Funcs, b.Funcs, func(a, b FuncPlan) {
 		c.same(a.Func == b.Func && a.Barriers == b.Barriers && a.Nodes == b.Nodes && a.MaxParts == b.MaxParts,
 			"plan of a function", a, b)

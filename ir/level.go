@@ -27,15 +27,20 @@ const (
 	PropOrdered
 	// PropPartitioned: every CPU node has a partition and an epoch.
 	PropPartitioned
+	// PropQueued: every node has a queue or belongs to the host's thread; what has several
+	// instances is decided.
+	PropQueued
 	// PropPlaced: every value that owns bytes has an address.
 	PropPlaced
+	// PropSynced: events order whatever of different queues touches the same bytes.
+	PropSynced
 	// PropChecked: the plan has been proved.
 	PropChecked
 )
 
 var propNames = []string{
 	"imported", "shaped", "assigned", "packed", "split", "copied", "rolled", "ordered",
-	"partitioned", "placed", "checked",
+	"partitioned", "queued", "placed", "synced", "checked",
 }
 
 // String returns the names of the properties, in order, separated by commas.

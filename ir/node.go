@@ -27,7 +27,34 @@ type Node struct {
 	Part  Partition
 	Epoch int
 
+	// Submit says how the node reaches a backend with queues; nil where the host runs it, or
+	// waits while its backend does, and nothing is to be waited for. See Submitted.
+	Submit *Submission
+
 	Causes []Cause
+}
+
+// Submission says when a node runs that has a queue, and what waits for it; see
+// docs/queues.md.
+type Submission struct {
+	// Queue names the queue; empty for a node that the host runs. Slots is how many instances
+	// the node's results have, of which steps use one after the other; 0 and 1 are one. Both
+	// are set by pipeline.
+	Queue string
+	Slots int
+
+	// Waits are events that have to have happened before the node begins, and Event, if it is
+	// not 0, is recorded when it has ended. Events are numbered from 1 in each entry point,
+	// its bodies included. Set by sync.
+	Waits []Wait
+	Event int
+}
+
+// Wait names an event that a node waits for: as it was recorded last in this step, or, with
+// Prev, in the step before. What was never recorded is not waited for.
+type Wait struct {
+	Event int
+	Prev  bool
 }
 
 // PartMode says how the workers of a CPU backend share a node's work.
@@ -60,6 +87,22 @@ func (p Partition) Equal(q Partition) bool {
 		return p.Mode == q.Mode
 	}
 	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule
+}
+
+// Submitted returns the node's submission, which is made if there is none, to be changed.
+func (n *Node) Submitted() *Submission {
+	if n.Submit == nil {
+		n.Submit = new(Submission)
+	}
+	return n.Submit
+}
+
+// Queue returns the queue that the node is submitted to; empty for the host's thread.
+func (n *Node) Queue() string {
+	if n.Submit == nil {
+		return ""
+	}
+	return n.Submit.Queue
 }
 
 // Result returns the first result; nil for a node that has none.

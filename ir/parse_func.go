@@ -253,11 +253,16 @@ func (p *parser) resultType(op Op) Type {
 // tail reads what passes have decided about a node.
 func (p *parser) tail(n *Node) (places []*Place) {
 	read := map[string]func(){
-		"backend": func() { n.Backend = p.word("a backend") },
-		"split":   func() { n.Split = p.natural() },
-		"epoch":   func() { n.Epoch = p.natural() },
-		"part":    func() { n.Part = p.partition() },
-		"pos":     func() { n.Pos = p.str("a text in quotes") },
+		"backend":  func() { n.Backend = p.word("a backend") },
+		"split":    func() { n.Split = p.natural() },
+		"epoch":    func() { n.Epoch = p.natural() },
+		"part":     func() { n.Part = p.partition() },
+		"pos":      func() { n.Pos = p.str("a text in quotes") },
+		"queue":    func() { n.Submitted().Queue = p.word("a queue") },
+		"slots":    func() { n.Submitted().Slots = p.natural() },
+		"event":    func() { n.Submitted().Event = p.natural() },
+		"wait":     func() { p.waits(n.Submitted(), false) },
+		"waitprev": func() { p.waits(n.Submitted(), true) },
 	}
 	for !p.lineFailed() {
 		switch {
@@ -269,7 +274,7 @@ func (p *parser) tail(n *Node) (places []*Place) {
 			at := p.tok
 			name := p.ident("a key")
 			if read[name] == nil {
-				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, pos and at", name)
+				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, wait, waitprev, event, pos and at", name)
 				return nil
 			}
 			p.expect("=")
@@ -279,6 +284,13 @@ func (p *parser) tail(n *Node) (places []*Place) {
 		}
 	}
 	return places
+}
+
+// waits appends the events of a list.
+func (p *parser) waits(s *Submission, prev bool) {
+	for _, e := range p.sizes() {
+		s.Waits = append(s.Waits, Wait{Event: int(e), Prev: prev})
+	}
 }
 
 func (p *parser) partition() Partition {

@@ -236,6 +236,7 @@ func (p *parser) plan() {
 		p.errorf("there is a plan already")
 	}
 	p.m.Plan = &Plan{}
+	p.keys(map[string]func(){"pipeline": func() { p.m.Plan.Pipeline = p.natural() }})
 	p.block(map[string]func(){"arena": p.arena, "func": p.funcPlan})
 }
 

@@ -4,7 +4,12 @@ package ir
 // functions and the emitter reads.
 type Plan struct {
 	Arenas []Arena
-	Funcs  []FuncPlan // one per entry point, in the order of Module.Funcs
+
+	// Pipeline is how many steps may be under way at once; 0 and 1 are one. Each has an
+	// instance of the arenas of inputs and outputs.
+	Pipeline int
+
+	Funcs []FuncPlan // one per entry point, in the order of Module.Funcs
 }
 
 // Class is the lifetime class of an arena.
@@ -50,6 +55,12 @@ func (a *Arena) Bytes() int64 {
 		sum += b
 	}
 	return sum
+}
+
+// Stride returns the bytes from one instance of a value at p to the next.
+func (a *Arena) Stride(p *Place) int64 {
+	align := max(a.Align, 1)
+	return (p.Bytes + align - 1) / align * align
 }
 
 // FuncPlan holds what the plan knows of an entry point besides what stands at nodes and

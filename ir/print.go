@@ -20,6 +20,7 @@ const (
 	ShowBackend                    // the backend of each node
 	ShowSplit                      // the split of each node
 	ShowPartition                  // partition and epoch
+	ShowQueue                      // queue, slots and events
 	ShowPlace                      // addresses
 	ShowPos                        // where nodes come from
 	ShowCause                      // the last cause of each node, without its pass
@@ -29,7 +30,7 @@ const (
 	ShowAll = ShowCauses<<1 - 1
 )
 
-var showNames = []string{"head", "type", "backend", "split", "partition", "place", "pos", "cause", "causes"}
+var showNames = []string{"head", "type", "backend", "split", "partition", "queue", "place", "pos", "cause", "causes"}
 
 // String returns the names of the columns, separated by commas.
 func (s Show) String() string {
@@ -379,6 +380,9 @@ func (p *printer) tail(n *Node) string {
 			fmt.Fprintf(&b, " epoch=%d", n.Epoch)
 		}
 	}
+	if p.has(ShowQueue) {
+		b.WriteString(queueText(n))
+	}
 	if p.has(ShowPos) && n.Pos != "" {
 		b.WriteString(" pos=" + quote(n.Pos))
 	}
@@ -386,6 +390,45 @@ func (p *printer) tail(n *Node) string {
 		b.WriteString(places(n))
 	}
 	return b.String()
+}
+
+// queueText returns where a node is submitted and what it waits for.
+func queueText(n *Node) string {
+	s := n.Submit
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	if s.Queue != "" {
+		b.WriteString(" queue=" + quoteWord(s.Queue))
+	}
+	if s.Slots > 1 {
+		fmt.Fprintf(&b, " slots=%d", s.Slots)
+	}
+	b.WriteString(waitText(s.Waits))
+	if s.Event != 0 {
+		fmt.Fprintf(&b, " event=%d", s.Event)
+	}
+	return b.String()
+}
+
+// waitText returns the events of this step, then those of the step before.
+func waitText(waits []Wait) string {
+	var texts [2][]string
+	for _, w := range waits {
+		i := 0
+		if w.Prev {
+			i = 1
+		}
+		texts[i] = append(texts[i], strconv.Itoa(w.Event))
+	}
+	text := ""
+	for i, key := range []string{"wait", "waitprev"} {
+		if len(texts[i]) > 0 {
+			text += " " + key + "=[" + strings.Join(texts[i], ",") + "]"
+		}
+	}
+	return text
 }
 
 func partText(part Partition) string {
@@ -470,7 +513,11 @@ func causeOperand(s string) string {
 }
 
 func (p *printer) plan(plan *Plan) {
-	p.linef("plan {")
+	if plan.Pipeline > 1 {
+		p.linef("plan pipeline=%d {", plan.Pipeline)
+	} else {
+		p.linef("plan {")
+	}
 	for i := range plan.Arenas {
 		p.linef("  %s", plan.Arenas[i].String())
 	}

@@ -63,6 +63,15 @@ func (v *Value) Root() *Value {
 	return v
 }
 
+// Slots returns how many instances of v's bytes there are, at least 1; they follow each
+// other in its arena, each aligned. Step s uses instance s mod Slots.
+func (v *Value) Slots() int {
+	if r := v.Root(); r.Def != nil && r.Def.Submit != nil {
+		return max(r.Def.Submit.Slots, 1)
+	}
+	return 1
+}
+
 // IsWeight reports whether v is, or is a view of, a weight or constant.
 func (v *Value) IsWeight() bool {
 	r := v.Root()

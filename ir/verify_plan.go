@@ -162,8 +162,17 @@ func (v *verifier) values(f *Func) {
 }
 
 func (v *verifier) owned(val *Value) {
-	if v.must(val.Place != nil, "placed", "has no address") {
-		v.inside(val.Type, val.Place)
+	if v.must(val.Place != nil, "placed", "has no address") && v.inside(val.Type, val.Place) {
+		v.slots(val)
+	}
+}
+
+// slots checks that all instances of a value lie within its chunk.
+func (v *verifier) slots(val *Value) {
+	if n := int64(val.Slots()); n > 1 {
+		a := &v.m.Plan.Arenas[val.Place.Arena]
+		end := val.Place.Offset + (n-1)*a.Stride(val.Place) + val.Place.Bytes
+		v.must(end <= a.Chunks[val.Place.Chunk], "placed", "%d instances at %v end outside their chunk", n, val.Place)
 	}
 }
 

@@ -149,6 +149,8 @@ var fields = []Field{
 	boolField("workers", "true: nodes are shared by workers", func(d *Descriptor) *bool { return &d.Workers }),
 	intField("threads", "most workers", func(d *Descriptor) *int { return &d.Threads }),
 	intField("hint", "workers that the cost model reckons with", func(d *Descriptor) *int { return &d.Hint }),
+	intField("queues", "0: works while the host waits; 1: a queue; 2: another one for copies into it", func(d *Descriptor) *int { return &d.Queues }),
+	boolField("events", "true: records events and waits for those of others", func(d *Descriptor) *bool { return &d.Events }),
 	sizeField("align", "bytes", func(d *Descriptor) *int64 { return &d.Align }),
 	sizeField("maxalloc", "bytes of the largest allocation, such as 1GiB", func(d *Descriptor) *int64 { return &d.MaxAlloc }),
 	intField("maxinputs", "copied inputs of one split", func(d *Descriptor) *int { return &d.MaxInputs }),

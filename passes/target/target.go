@@ -26,9 +26,16 @@ type Descriptor struct {
 	// MergeMatMul asks fuse to make one product of several that read the same operand.
 	MergeMatMul bool
 
-	Workers   bool  // nodes are shared by the workers of a CPU: partition applies
-	Threads   int   // most workers the program may use; 1 without Workers
-	Hint      int   // workers that the cost model reckons with
+	Workers bool // nodes are shared by the workers of a CPU: partition applies
+	Threads int  // most workers the program may use; 1 without Workers
+	Hint    int  // workers that the cost model reckons with
+	// Queues is how many queues the backend has on which work runs in the order of submission
+	// while the host goes on: none (a submission returns when the work is done), one, or two,
+	// of which the second copies into its spaces. Events says that it can record events in
+	// them and wait for those of others; without, only the host waits, until a queue is empty.
+	Queues int
+	Events bool
+
 	Align     int64 // bytes; of every offset in its spaces
 	MaxAlloc  int64 // bytes of the largest allocation; 0 is no limit
 	MaxInputs int   // copied inputs of one split; 0 is no limit
