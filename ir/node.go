@@ -148,6 +148,15 @@ func (n *Node) Sources() []*Value {
 	return n.Args
 }
 
+// InPlace returns the operands whose bytes the first result may take over: each of its
+// elements is written only after the element of the operand at the same place was read.
+func (n *Node) InPlace() []int {
+	if a, ok := n.Attr.(*ForeignAttr); ok {
+		return a.Takes
+	}
+	return n.Op.Info().InPlace
+}
+
 // SourcePos returns the position that operand i has where the node comes from.
 func (n *Node) SourcePos(i int) int {
 	if a, ok := n.Attr.(*ForeignAttr); ok && len(a.Srcs) > 0 {

@@ -48,6 +48,16 @@ type ForeignAttr struct {
 	View    bool `attr:"view,default=false"`
 	InPlace bool `attr:"inplace,default=false"`
 
+	// Offset is where a view begins, in bytes behind the operand that it names. Bytes is the
+	// extent of the result, from its first byte to its last; 0 is that of its type laid out
+	// densely.
+	Offset int64 `attr:"offset,default=0"`
+	Bytes  int64 `attr:"bytes,default=0"`
+
+	// Takes are the operands whose bytes the result may take over, as OpInfo.InPlace says of
+	// other ops.
+	Takes []int `attr:"takes,default="`
+
 	Leaf  bool `attr:"leaf,default=false"`  // it does no work and has no operands
 	Input bool `attr:"input,default=false"` // of a leaf: the caller writes it before each step
 }
@@ -210,8 +220,9 @@ func (n *Node) foreignSource(a *ForeignAttr) *Value {
 
 var foreignInfo = OpInfo{
 	Name: "foreign",
-	Doc: "foreign OP (args…) {srcs, view, inplace, leaf, input}: a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared. srcs are the operands' " +
-		"source positions. A view names the bytes of the last operand, an in-place op writes them: that operand is no source. A leaf has no operands; the caller writes those that are inputs.",
+	Doc: "foreign OP (args…) {srcs, view, inplace, offset, bytes, takes, leaf, input}: a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared. srcs are the operands' " +
+		"source positions. A view names the bytes of the last operand, from an offset on; an in-place op writes them: that operand is no source. bytes is the extent, where it is not that of dense rows; " +
+		"takes are the operands whose bytes the result may take over. A leaf has no operands; the caller writes those that are inputs.",
 	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:   ForeignAttr{},
 	Traits: 0,
@@ -219,7 +230,8 @@ var foreignInfo = OpInfo{
 		if len(n.Results) == 0 {
 			return nil, errors.New("needs a declared type")
 		}
-		if err := attrOf[ForeignAttr](n).check(len(n.Args)); err != nil {
+		a := attrOf[ForeignAttr](n)
+		if err := firstErr(a.check(len(n.Args)), a.checkBytes(n)); err != nil {
 			return nil, err
 		}
 		types := make([]Type, len(n.Results))
@@ -245,6 +257,23 @@ func (a *ForeignAttr) check(args int) error {
 		return errors.New("a leaf has no operands")
 	case a.Input && !a.Leaf:
 		return errors.New("only a leaf is an input")
+	case slices.ContainsFunc(a.Takes, func(i int) bool { return i < 0 || i >= a.sources(args) }):
+		return fmt.Errorf("takes %v: it has %s", a.Takes, count(a.sources(args), "source"))
+	case len(a.Takes) != 0 && (a.View || a.InPlace):
+		return errors.New("its result has the bytes of the last operand and takes no others")
+	}
+	return nil
+}
+
+// checkBytes reports an extent or an offset that leaves the bytes it is in.
+func (a *ForeignAttr) checkBytes(n *Node) error {
+	switch from := n.foreignSource(a); {
+	case a.Offset < 0 || a.Bytes < 0:
+		return fmt.Errorf("offset %d, bytes %d: one is negative", a.Offset, a.Bytes)
+	case a.Offset != 0 && !a.View && !a.InPlace:
+		return errors.New("an offset belongs to a view")
+	case from != nil && a.Offset > from.MaxBytes()-n.Results[0].MaxBytes():
+		return fmt.Errorf("%d bytes from %d on are not within the %d of %v", n.Results[0].MaxBytes(), a.Offset, from.MaxBytes(), from)
 	}
 	return nil
 }

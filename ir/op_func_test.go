@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,8 @@ func TestForeignNodes(t *testing.T) {
 	const text = `
 func @f(%x: f32[4]) -> f32[4] {
   %in = foreign "NONE" {leaf=true, input=true} : f32[4] in host @cpu
-  %a = foreign "ADD" %x, %in {srcs=[0,2]} : f32[4]
-  %v = foreign "VIEW" %a, %a {view=true} : f32[2]
+  %a = foreign "ADD" %x, %in {srcs=[0,2], takes=[1]} : f32[4]
+  %v = foreign "VIEW" %a, %a {view=true, offset=8, bytes=8} : f32[2]
   %s = foreign "SCALE" %v, %a {inplace=true} : f32[4]
   return %s
 }
@@ -35,6 +36,12 @@ func @f(%x: f32[4]) -> f32[4] {
 	if a.SourcePos(1) != 2 || v.SourcePos(0) != 0 {
 		t.Error("source positions are not what the attributes say")
 	}
+	if v.Result().MaxBytes() != 8 || a.Result().MaxBytes() != 16 {
+		t.Error("extents are not what the attributes say")
+	}
+	if !slices.Equal(a.InPlace(), []int{1}) || v.InPlace() != nil {
+		t.Error("operands that may be taken over are not what the attributes say")
+	}
 	if len(v.Sources()) != 1 || len(s.Sources()) != 1 || len(a.Sources()) != 2 {
 		t.Error("an operand that is no source is read, or one that is, is not")
 	}
@@ -54,6 +61,12 @@ func TestForeignAttributesFit(t *testing.T) {
 		{ForeignAttr{View: true, InPlace: true}, 2, "not both"},
 		{ForeignAttr{Leaf: true}, 1, "a leaf has no operands"},
 		{ForeignAttr{Input: true}, 1, "only a leaf is an input"},
+		{ForeignAttr{Takes: []int{1}}, 1, "takes [1]: it has 1 source"},
+		{ForeignAttr{Takes: []int{0}, InPlace: true}, 2, "takes no others"},
+		{ForeignAttr{Offset: 4}, 1, "an offset belongs to a view"},
+		{ForeignAttr{View: true, Offset: -4}, 2, "one is negative"},
+		{ForeignAttr{View: true, Offset: 4}, 2, "16 bytes from 4 on are not within the 16 of"},
+		{ForeignAttr{InPlace: true, Bytes: 20}, 2, "20 bytes from 0 on"},
 	} {
 		b := NewBuilder("m")
 		f := b.Func("f")

@@ -63,6 +63,17 @@ func (v *Value) Root() *Value {
 	return v
 }
 
+// MaxBytes returns the bytes from the first to the last of v, at the symbols' upper bounds.
+// It is what its type needs, but for foreign values, which may say otherwise.
+func (v *Value) MaxBytes() int64 {
+	if v.Def != nil {
+		if a, ok := v.Def.Attr.(*ForeignAttr); ok && a.Bytes > 0 {
+			return a.Bytes
+		}
+	}
+	return v.Type.MaxBytes()
+}
+
 // Slots returns how many instances of v's bytes there are, at least 1; they follow each
 // other in its arena, each aligned. Step s uses instance s mod Slots.
 func (v *Value) Slots() int {

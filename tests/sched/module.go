@@ -176,7 +176,7 @@ func (c *Case) function(b *ir.Builder, graph int) []*ir.Value {
 			b.State(name, typ)
 			values[i] = f.State(name)
 		default:
-			values[i] = f.Named(name, f.Foreign(t.attr(), t.args(values), typ)[0])
+			values[i] = f.Named(name, f.Foreign(t.attr(typ), t.args(values), typ)[0])
 		}
 	}
 	for i, t := range c.Tensors {
@@ -210,13 +210,17 @@ func (t *Tensor) typ() (ir.Type, error) {
 }
 
 // attr returns the attributes of a tensor that is no weight and no state.
-func (t *Tensor) attr() ir.ForeignAttr {
-	a := ir.ForeignAttr{Op: t.Op, Source: "ggml", Input: t.Input, Leaf: t.Op == "NONE"}
+func (t *Tensor) attr(typ ir.Type) ir.ForeignAttr {
+	a := ir.ForeignAttr{Op: t.Op, Source: "ggml", Input: t.Input, Leaf: t.Op == "NONE", Offset: t.ViewOffset}
+	if t.Bytes != typ.MaxBytes() {
+		a.Bytes = t.Bytes
+	}
 	switch t.Op {
 	case "VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE":
 		a.View = true
 	default:
 		a.InPlace = t.ViewOf != nil
+		a.Takes = t.takes()
 	}
 	if slices.Contains(t.Src, nil) {
 		for i, s := range t.Src {
@@ -226,6 +230,23 @@ func (t *Tensor) attr() ir.ForeignAttr {
 		}
 	}
 	return a
+}
+
+// takers are the ops whose result may have the bytes of a source, as ggml's allocator has it.
+var takers = []string{"SCALE", "DIAG_MASK_INF", "ADD", "MUL", "UNARY", "ROPE", "RMS_NORM", "SOFT_MAX"}
+
+// takes returns which of the present sources the tensor may take over.
+func (t *Tensor) takes() []int {
+	var takes []int
+	if t.ViewOf != nil || !slices.Contains(takers, t.Op) {
+		return nil
+	}
+	for _, s := range t.Src {
+		if s != nil {
+			takes = append(takes, len(takes))
+		}
+	}
+	return takes
 }
 
 // args returns the sources that are present, then what the tensor is a view of.
