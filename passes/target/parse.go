@@ -152,6 +152,7 @@ var fields = []Field{
 	intField("queues", "0: works while the host waits; 1: a queue; 2: another one for copies into it", func(d *Descriptor) *int { return &d.Queues }),
 	boolField("events", "true: records events and waits for those of others", func(d *Descriptor) *bool { return &d.Events }),
 	sizeField("align", "bytes", func(d *Descriptor) *int64 { return &d.Align }),
+	{"alignin", "bytes, for spaces where it is not align: SPACE:BYTES,...", setAligns, alignsText},
 	sizeField("maxalloc", "bytes of the largest allocation, such as 1GiB", func(d *Descriptor) *int64 { return &d.MaxAlloc }),
 	intField("maxinputs", "copied inputs of one split", func(d *Descriptor) *int { return &d.MaxInputs }),
 	{"opaque", "spaces of it in which only its own kernels read", setOpaque, func(d *Descriptor) string { return strings.Join(d.Opaque, ",") }},

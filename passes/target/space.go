@@ -42,7 +42,7 @@ func (l *List) Space(name string) Space {
 
 func (s *Space) join(d *Descriptor) {
 	s.Targets = append(s.Targets, d.Name)
-	s.Align = max(s.Align, d.Align)
+	s.Align = max(s.Align, d.AlignIn(s.Name))
 	if d.MaxAlloc > 0 && (s.MaxAlloc == 0 || d.MaxAlloc < s.MaxAlloc) {
 		s.MaxAlloc = d.MaxAlloc
 	}

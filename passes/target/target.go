@@ -36,9 +36,10 @@ type Descriptor struct {
 	Queues int
 	Events bool
 
-	Align     int64 // bytes; of every offset in its spaces
-	MaxAlloc  int64 // bytes of the largest allocation; 0 is no limit
-	MaxInputs int   // copied inputs of one split; 0 is no limit
+	Align     int64        // bytes; of every offset in its spaces
+	Aligns    []SpaceAlign // of spaces where it is another; see AlignIn
+	MaxAlloc  int64        // bytes of the largest allocation; 0 is no limit
+	MaxInputs int          // copied inputs of one split; 0 is no limit
 
 	// Opaque are those of the spaces in which only kernels of the backend can read, as their
 	// layout is its own, though they are no other device's memory.

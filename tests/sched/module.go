@@ -46,15 +46,15 @@ func Build(cases ...*Case) (*Graph, error) {
 
 // targets returns the backends as descriptors.
 func (c *Case) targets() (*target.List, error) {
-	host := make(map[string]bool)
+	host, align := make(map[string]bool), make(map[string]int64)
 	for _, s := range c.Spaces {
-		host[s.Name] = s.Host
+		host[s.Name], align[s.Name] = s.Host, s.Alignment
 	}
 	var ds []*target.Descriptor
 	for i, b := range c.Backends {
 		d := &target.Descriptor{
 			Name: b.Name, Kind: "trace", Spaces: []string{b.Space}, Threads: 1, Hint: 1,
-			Align: 1, OffloadRows: b.OffloadRows, Rows: b.rows(),
+			Align: align[b.Space], OffloadRows: b.OffloadRows, Rows: b.rows(),
 		}
 		for _, s := range b.Addresses {
 			if s != b.Space {
@@ -63,6 +63,7 @@ func (c *Case) targets() (*target.List, error) {
 			if i == len(c.Backends)-1 && !host[s] {
 				d.Opaque = append(d.Opaque, s)
 			}
+			d.Aligns = append(d.Aligns, target.SpaceAlign{Space: s, Bytes: align[s]})
 		}
 		for _, op := range b.Offload {
 			o := target.Offload{Op: ir.OpForeign, Name: op, Axis: 1}
@@ -72,13 +73,6 @@ func (c *Case) targets() (*target.List, error) {
 			d.Offload = append(d.Offload, o)
 		}
 		ds = append(ds, d)
-	}
-	for _, s := range c.Spaces {
-		for _, d := range ds {
-			if slices.Contains(d.Spaces, s.Name) {
-				d.Align = max(d.Align, s.Alignment)
-			}
-		}
 	}
 	return target.NewList(ds...)
 }
