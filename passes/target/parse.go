@@ -154,6 +154,8 @@ var fields = []Field{
 	sizeField("align", "bytes", func(d *Descriptor) *int64 { return &d.Align }),
 	{"alignin", "bytes, for spaces where it is not align: SPACE:BYTES,...", setAligns, alignsText},
 	sizeField("maxalloc", "bytes of the largest allocation, such as 1GiB", func(d *Descriptor) *int64 { return &d.MaxAlloc }),
+	sizeField("memory", "bytes of its first space, such as 8GiB; 0 is no limit", func(d *Descriptor) *int64 { return &d.Memory }),
+	sizeField("extra", "bytes that each tensor in its spaces needs behind its own", func(d *Descriptor) *int64 { return &d.Extra }),
 	intField("maxinputs", "copied inputs of one split", func(d *Descriptor) *int { return &d.MaxInputs }),
 	{"opaque", "spaces of it in which only its own kernels read", setOpaque, func(d *Descriptor) string { return strings.Join(d.Opaque, ",") }},
 	{"offload", "ops that it takes though their weights lie with the last target: NAME or NAME@AXIS", setOffload, offloadText},
@@ -166,7 +168,8 @@ var fields = []Field{
 	rateField("cachebw", "bytes per second that one worker reads from its cache", func(d *Descriptor) *float64 { return &d.Rates.CacheBW }),
 	rateField("barrier", "seconds", func(d *Descriptor) *float64 { return &d.Rates.Barrier }),
 	rateField("launch", "seconds to start a node", func(d *Descriptor) *float64 { return &d.Rates.Launch }),
-	rateField("link", "bytes per second of copies into it", func(d *Descriptor) *float64 { return &d.Rates.Link }),
+	rateField("link", "bytes per second of copies into its first space", func(d *Descriptor) *float64 { return &d.Rates.Link }),
+	rateField("linkout", "bytes per second of copies out of it; 0 is as link", func(d *Descriptor) *float64 { return &d.Rates.LinkOut }),
 	rateField("linkdelay", "seconds of the smallest copy", func(d *Descriptor) *float64 { return &d.Rates.LinkDelay }),
 }
 

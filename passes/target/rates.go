@@ -13,9 +13,13 @@ type Rates struct {
 	CacheBW   float64 // bytes per second that one worker reads from there
 	Barrier   float64 // seconds that one barrier takes
 	Launch    float64 // seconds that starting one node takes
-	Link      float64 // bytes per second of copies into its spaces from elsewhere
-	LinkDelay float64 // seconds that one such copy takes at least
+	Link      float64 // bytes per second of copies into its preferred space from elsewhere
+	LinkOut   float64 // bytes per second of copies out of it; 0 is as Link
+	LinkDelay float64 // seconds that one such copy takes at least, either way
 }
+
+// Known reports whether the figures say what work costs: arithmetic or memory has a rate.
+func (r Rates) Known() bool { return r.FLOPs > 0 || r.QuantOps > 0 || r.Bandwidth > 0 }
 
 // Seconds predicts how long a node takes that does flops operations on weights of dtype w
 // (dtype.F32 for nodes without weights) and moves bytes bytes, shared by workers workers:
@@ -32,9 +36,35 @@ func (d *Descriptor) Seconds(flops, bytes float64, w dtype.DType, workers int) f
 	return r.Launch + max(arithmetic, memory)
 }
 
-// CopySeconds predicts how long it takes to bring bytes bytes into the backend's space.
-func (d *Descriptor) CopySeconds(bytes float64) float64 {
-	return d.Rates.LinkDelay + over(bytes, d.Rates.Link)
+// CopySeconds predicts how long it takes to bring bytes bytes into the backend's preferred
+// space from memory that is not slower.
+func (d *Descriptor) CopySeconds(bytes float64) float64 { return d.TransferSeconds(nil, bytes) }
+
+// TransferSeconds predicts how long it takes to bring bytes bytes from the preferred space
+// of from into that of d: the slower of the two links counts, and the longer of the delays.
+// A nil from is memory that has no limit of its own.
+func (d *Descriptor) TransferSeconds(from *Descriptor, bytes float64) float64 {
+	rate, delay := d.Rates.Link, d.Rates.LinkDelay
+	if from != nil {
+		rate = slower(rate, from.Rates.out())
+		delay = max(delay, from.Rates.LinkDelay)
+	}
+	return delay + over(bytes, rate)
+}
+
+func (r Rates) out() float64 {
+	if r.LinkOut > 0 {
+		return r.LinkOut
+	}
+	return r.Link
+}
+
+// slower returns the smaller of two rates, of which 0 is not known.
+func slower(a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // over is a/b, and 0 for a rate that is not known.

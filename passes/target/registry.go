@@ -1,7 +1,9 @@
 package target
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -45,33 +47,31 @@ func (l *List) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Without returns the list without the named targets, which have to be in it. The last
-// target cannot be denied.
+// Without returns the list without the named targets, which have to be in it. A denied
+// last target stays: it drives the step, and its memory is where inputs come from; that
+// nothing runs on it is the business of assign.
 func (l *List) Without(names []string) (*List, error) {
 	denied := make(map[string]bool)
 	for _, name := range names {
-		switch {
-		case l.byName[name] == nil:
+		if l.byName[name] == nil {
 			return nil, fmt.Errorf("deny %s: there is no such target: there are %s", name, l.Names())
-		case name == l.Last().Name:
-			return nil, fmt.Errorf("deny %s: the last target runs what no other does: it cannot be left out", name)
 		}
 		denied[name] = true
 	}
 	var keep []*Descriptor
 	for _, d := range l.targets {
-		if !denied[d.Name] {
+		if !denied[d.Name] || d == l.Last() {
 			keep = append(keep, d)
 		}
 	}
 	return NewList(keep...)
 }
 
-// builtins makes the built-in descriptors, anew for every call, so that a caller may
-// change what it gets.
-var builtins = []func() *Descriptor{CPU}
+// builtins makes the built-in descriptors in order of priority, anew for every call, so
+// that a caller may change what it gets.
+var builtins = []func() *Descriptor{Fake, CPU}
 
-// Builtins returns the built-in descriptors.
+// Builtins returns the built-in descriptors, those that may stand last in a list last.
 func Builtins() []*Descriptor {
 	ds := make([]*Descriptor, len(builtins))
 	for i, b := range builtins {
@@ -80,7 +80,7 @@ func Builtins() []*Descriptor {
 	return ds
 }
 
-// Builtin returns the built-in descriptor of that name, or nil.
+// Builtin returns the built-in descriptor of that name, without parameters, or nil.
 func Builtin(name string) *Descriptor {
 	for _, d := range Builtins() {
 		if d.Name == name {
@@ -90,17 +90,65 @@ func Builtin(name string) *Descriptor {
 	return nil
 }
 
-// Select returns the list of built-in targets that names, separated by commas, asks for.
+// Select returns the list of targets that names asks for, separated by commas, each as New
+// reads it.
 func Select(names string) (*List, error) {
 	var ds []*Descriptor
+	var errs []error
 	for name := range strings.SplitSeq(names, ",") {
-		d := Builtin(strings.TrimSpace(name))
-		if d == nil {
-			return nil, fmt.Errorf("unknown target %q: the built-in ones are %s", name, builtinNames())
+		d, err := New(strings.TrimSpace(name))
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
 		ds = append(ds, d)
 	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
 	return NewList(ds...)
+}
+
+// New returns the built-in target that text asks for: NAME[:INSTANCE][:FIELD=VALUE]...,
+// such as cpu:threads=8, fake:0 or fake:1:queues=2. An instance is a number; each has the
+// name with the number, and a space of that name. Fields are those of the text form.
+func New(text string) (*Descriptor, error) {
+	name, rest, more := strings.Cut(text, ":")
+	d := Builtin(name)
+	if d == nil {
+		return nil, fmt.Errorf("unknown target %q: the built-in ones are %s", text, builtinNames())
+	}
+	if !more {
+		return d, nil
+	}
+	for i, word := range strings.Split(rest, ":") {
+		if err := d.parameter(i, word); err != nil {
+			return nil, fmt.Errorf("target %s: %w", text, err)
+		}
+	}
+	return d, nil
+}
+
+// parameter applies the part of a target's name that stands behind colon i.
+func (d *Descriptor) parameter(i int, word string) error {
+	key, value, isField := strings.Cut(word, "=")
+	if isField {
+		if key == "like" || key == "kind" {
+			return fmt.Errorf("%s is decided by the name: write a --target-file for another", key)
+		}
+		return setField(d, key, value)
+	}
+	if _, err := strconv.ParseUint(word, 10, 31); err != nil || i > 0 {
+		return fmt.Errorf("%q is no parameter: write an instance's number first, then FIELD=VALUE: the fields are %s", word, fieldNames())
+	}
+	if d.Home() == Host {
+		return fmt.Errorf("there is one %s: leave the number %s out", d.Name, word)
+	}
+	if d.Spaces[0] == d.Name {
+		d.Spaces[0] += ":" + word
+	}
+	d.Name += ":" + word
+	return nil
 }
 
 func builtinNames() string {

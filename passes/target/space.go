@@ -8,8 +8,17 @@ const Host = "host"
 type Space struct {
 	Name     string
 	Align    int64    // bytes
-	MaxAlloc int64    // bytes; 0 is no limit
+	MaxAlloc int64    // bytes of the largest allocation; 0 is no limit
+	Memory   int64    // bytes in all, as those say whose preferred space it is; 0 is no limit
+	Extra    int64    // bytes behind each tensor that a kernel may touch
+	Host     bool     // the processor reads its bytes as they are
 	Targets  []string // that can address it, in the order of the list
+}
+
+// Room returns the bytes that a tensor of n bytes takes in the space.
+func (s Space) Room(n int64) int64 {
+	align := max(s.Align, 1)
+	return (n + s.Extra + align - 1) / align * align
 }
 
 // Spaces returns the memory spaces of the list in the order in which targets name them.
@@ -27,6 +36,9 @@ func (l *List) Spaces() []Space {
 			spaces[i].join(d)
 		}
 	}
+	for i := range spaces {
+		spaces[i].Host = l.HostReads(spaces[i].Name)
+	}
 	return spaces
 }
 
@@ -43,7 +55,17 @@ func (l *List) Space(name string) Space {
 func (s *Space) join(d *Descriptor) {
 	s.Targets = append(s.Targets, d.Name)
 	s.Align = max(s.Align, d.AlignIn(s.Name))
-	if d.MaxAlloc > 0 && (s.MaxAlloc == 0 || d.MaxAlloc < s.MaxAlloc) {
-		s.MaxAlloc = d.MaxAlloc
+	s.Extra = max(s.Extra, d.Extra)
+	s.MaxAlloc = tighter(s.MaxAlloc, d.MaxAlloc)
+	if d.Home() == s.Name {
+		s.Memory = tighter(s.Memory, d.Memory)
 	}
+}
+
+// tighter returns the smaller of two limits, of which 0 is none.
+func tighter(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -39,6 +40,8 @@ type Descriptor struct {
 	Align     int64        // bytes; of every offset in its spaces
 	Aligns    []SpaceAlign // of spaces where it is another; see AlignIn
 	MaxAlloc  int64        // bytes of the largest allocation; 0 is no limit
+	Memory    int64        // bytes of the preferred space; 0 is not known, and no limit
+	Extra     int64        // bytes behind each tensor in its spaces that its kernels may touch
 	MaxInputs int          // copied inputs of one split; 0 is no limit
 
 	// Opaque are those of the spaces in which only kernels of the backend can read, as their
@@ -81,6 +84,9 @@ const (
 	AnyStrides
 )
 
+// Asynchronous reports whether the host goes on while the backend works.
+func (d *Descriptor) Asynchronous() bool { return d.Queues > 0 }
+
 // Home returns the space where the backend's results go.
 func (d *Descriptor) Home() string { return d.Spaces[0] }
 
@@ -106,19 +112,67 @@ func free(n *ir.Node) bool {
 // Kernel returns the row that will run the node once pack has brought its operands into
 // the row's formats. The reason is empty if there is one.
 func (d *Descriptor) Kernel(n *ir.Node) (row *Row, why string) {
-	why = fmt.Sprintf("%s has no kernel for %s", d.Name, opName(n))
+	last := misfit{operand: -1}
+	known := false
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		if !r.names(n) {
 			continue
 		}
-		reason := d.fits(r, n)
-		if reason == "" {
+		m := d.fits(r, n)
+		if m.why == "" {
 			return r, ""
 		}
-		why = fmt.Sprintf("%s: %s: %s", d.Name, opName(n), reason)
+		last, known = m, true
 	}
-	return nil, why
+	switch {
+	case !known:
+		return nil, fmt.Sprintf("%s has no kernel for %s", d.Name, opName(n))
+	case last.operand >= 0:
+		return nil, fmt.Sprintf("%s: %s: operand %d %v %s", d.Name, opName(n), last.operand, n.Sources()[last.operand], last.why)
+	}
+	return nil, fmt.Sprintf("%s: %s: %s", d.Name, opName(n), last.why)
+}
+
+// misfit is why a row cannot run a node: an operand that is not in its format, or, with
+// operand -1, something else. It names no value, so that it holds for all nodes alike.
+type misfit struct {
+	operand int
+	why     string // empty where the row fits
+}
+
+// Refusal returns in a few words why the backend does not run the node, such as
+// "gpu: no q4_0 x f16 matmul"; empty if it does. It names no value: nodes of one op with
+// operands of the same types are refused alike.
+func (d *Descriptor) Refusal(n *ir.Node) string {
+	if ok, _ := d.Supports(n); ok {
+		return ""
+	}
+	last := misfit{operand: -1}
+	known := false
+	for i := range d.Rows {
+		if r := &d.Rows[i]; r.names(n) {
+			last, known = d.fits(r, n), true
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Sprintf("%s: no %s", d.Name, opName(n))
+	case last.operand >= 0:
+		return fmt.Sprintf("%s: no %s %s (operand %d %s)", d.Name, dtypes(n), opName(n), last.operand, last.why)
+	}
+	return fmt.Sprintf("%s: no such %s: it %s", d.Name, opName(n), last.why)
+}
+
+// dtypes lists the dtypes of the node's operands as products are written: f32 x q4_0.
+func dtypes(n *ir.Node) string {
+	var names []string
+	for _, a := range n.Sources() {
+		if a != nil {
+			names = append(names, a.Type.DType.String())
+		}
+	}
+	return strings.Join(names, " x ")
 }
 
 // Reads reports whether some kernel reads the node's operands exactly as they are, which
@@ -158,27 +212,27 @@ func (r *Row) reads(n *ir.Node) bool {
 	return r.Check == nil || r.Check(n) == ""
 }
 
-// fits returns why the row cannot run the node even after packing; empty if it can.
-func (d *Descriptor) fits(r *Row, n *ir.Node) string {
+// fits returns why the row cannot run the node even after packing.
+func (d *Descriptor) fits(r *Row, n *ir.Node) misfit {
 	if r.Args == nil {
-		return ""
+		return misfit{}
 	}
 	sources := n.Sources()
 	if len(sources) > len(r.Args) {
-		return fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(sources))
+		return misfit{-1, fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(sources))}
 	}
 	for i, a := range sources {
 		if a == nil {
 			continue
 		}
 		if why := d.canMake(a, r.Args[i]); why != "" {
-			return fmt.Sprintf("operand %d %v %s", i, a, why)
+			return misfit{i, why}
 		}
 	}
 	if r.Check != nil {
-		return r.Check(n)
+		return misfit{-1, r.Check(n)}
 	}
-	return ""
+	return misfit{}
 }
 
 // Has reports whether some row runs the op, whatever its operands.

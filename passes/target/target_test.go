@@ -167,6 +167,8 @@ func TestDescriptorText(t *testing.T) {
 	for _, text := range []string{
 		"cpu like=cpu",
 		"cpu like=cpu threads=3 hint=2",
+		"fake:1 like=fake space=fake:1 queues=2 events=false memory=2GiB extra=96",
+		"gpu space=dev ops=* linkout=5e+09 linkdelay=1e-05 memory=8GiB",
 		"gpu0 kind=fake space=dev0,host ops=* maxinputs=4 link=1e+09",
 		"gpu0 space=dev0 ops=*,-foreign,-rope",
 		"npu space=host ops=*,matmul(q8a|f32,q4_0|q8_0.r16+plain,*)",
@@ -217,8 +219,8 @@ func TestLists(t *testing.T) {
 	if s := l.Space("d"); s.Align != 256 || s.MaxAlloc != 32 || len(s.Targets) != 2 {
 		t.Errorf("space d = %+v", s)
 	}
-	if _, err := l.Without([]string{"cpu"}); err == nil {
-		t.Error("the last target was denied")
+	if rest, err := l.Without([]string{"cpu", "a"}); err != nil || rest.Names() != "b, cpu" {
+		t.Errorf("Without(cpu, a) = %v, %v; the last target drives the step", rest, err)
 	}
 	if _, err := l.Without([]string{"x"}); err == nil {
 		t.Error("an unknown target was denied")

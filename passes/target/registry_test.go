@@ -1,0 +1,106 @@
+package target
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+func TestSelectWithParameters(t *testing.T) {
+	l, err := Select("fake:0:queues=2, fake:1:memory=2GiB:events=false,cpu:threads=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Names() != "fake:0, fake:1, cpu" {
+		t.Fatalf("names %s", l.Names())
+	}
+	a, b, c := l.Get("fake:0"), l.Get("fake:1"), l.Get("cpu")
+	if a.Queues != 2 || !a.Events || a.Home() != "fake:0" || !a.Asynchronous() {
+		t.Errorf("fake:0 is %v", a)
+	}
+	if b.Memory != 2<<30 || b.Events || b.Home() != "fake:1" || b.Queues != 1 {
+		t.Errorf("fake:1 is %v", b)
+	}
+	if c.Threads != 8 || c.Asynchronous() {
+		t.Errorf("cpu is %v", c)
+	}
+	for _, d := range l.All() {
+		again, err := ParseDescriptor(d.String())
+		if err != nil || again.String() != d.String() {
+			t.Errorf("%v is read back as %v, %v", d, again, err)
+		}
+	}
+}
+
+func TestSelectRefuses(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"tpu", `unknown target "tpu": the built-in ones are fake, cpu`},
+		{"cpu:0", "there is one cpu"},
+		{"cpu:fast", `"fast" is no parameter`},
+		{"fake:0:1", `"1" is no parameter`},
+		{"fake:speed=3", `unknown field "speed": the fields are like, kind`},
+		{"fake:queues=many", "queues: "},
+		{"fake:kind=cpu", "kind is decided by the name"},
+		{"fake:0,fake:0", "listed twice"},
+		{"cpu:threads=x,tpu", `unknown target "tpu"`},
+	} {
+		_, err := Select(tt.text)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Select(%q): %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestSpaceLimits(t *testing.T) {
+	l, err := Parse("t", "target gpu space=dev,host memory=1GiB extra=100\ntarget npu space=host extra=8 opaque=dev\ntarget cpu like=cpu memory=4GiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, host := l.Space("dev"), l.Space("host")
+	if dev.Memory != 1<<30 || dev.Host || host.Memory != 4<<30 || !host.Host {
+		t.Errorf("dev %+v, host %+v", dev, host)
+	}
+	if got := dev.Room(1); got != 128 {
+		t.Errorf("a byte takes %d bytes with 100 behind it, aligned to 64", got)
+	}
+}
+
+func TestTransferSeconds(t *testing.T) {
+	gpu := &Descriptor{Rates: Rates{Link: 4e9, LinkOut: 2e9, LinkDelay: 1e-3}}
+	host := &Descriptor{Rates: Rates{Link: 1e10, LinkDelay: 1e-6}}
+	for _, tt := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"in", gpu.TransferSeconds(host, 4e9), 1.001},
+		{"out", host.TransferSeconds(gpu, 4e9), 2.001},
+		{"no source", gpu.CopySeconds(4e9), 1.001},
+		{"no rates", (&Descriptor{}).TransferSeconds(nil, 4e9), 0},
+	} {
+		if d := tt.got - tt.want; d > 1e-9 || d < -1e-9 {
+			t.Errorf("%s: %v s, want %v", tt.what, tt.got, tt.want)
+		}
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	gpu, err := ParseDescriptor("gpu0 space=dev ops=matmul(f32,f32),add(f32,f32)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		n    *ir.Node
+		want string
+	}{
+		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.F32, 16, 32)), ""},
+		{node(ir.OpExp, typ(dtype.F32, 4)), "gpu0: no exp"},
+		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.Q4_0, 16, 32)), "gpu0: no f32 x q4_0 matmul (operand 1 is q4_0, which it does not read)"},
+		{node(ir.OpMatMul, typ(dtype.F32, 4, 32), typ(dtype.F32, 16, 32), typ(dtype.F32, 4, 16)), "gpu0: no such matmul: it takes 2 operands, not 3"},
+	} {
+		if got := gpu.Refusal(tt.n); got != tt.want {
+			t.Errorf("Refusal(%v) = %q, want %q", tt.n.Op, got, tt.want)
+		}
+	}
+}
