@@ -75,12 +75,35 @@ func (v *Value) MaxBytes() int64 {
 }
 
 // Slots returns how many instances of v's bytes there are, at least 1; they follow each
-// other in its arena, each aligned. Step s uses instance s mod Slots.
+// other in its arena, each aligned. Step s uses instance s mod Slots. The parameters of a
+// repeat's body, and its results, have the bytes and so the instances of what they stand
+// for.
 func (v *Value) Slots() int {
-	if r := v.Root(); r.Def != nil && r.Def.Submit != nil {
+	r := v.Root()
+	if from := r.passed(); from != nil {
+		return from.Slots()
+	}
+	if r.Def != nil && r.Def.Submit != nil {
 		return max(r.Def.Submit.Slots, 1)
 	}
 	return 1
+}
+
+// passed returns the operand of a repeat whose bytes a parameter of the body has in the
+// first round, or a result of the repeat after the last one; nil for other values.
+func (v *Value) passed() *Value {
+	at, i := v.Def, v.Index
+	if v.IsParam() {
+		at = v.Func.Owner
+	}
+	if at == nil || at.Op != OpRepeat {
+		return nil
+	}
+	a := at.Attr.(*RepeatAttr)
+	if fixed := a.Carried + a.Invariant; i >= fixed {
+		i = fixed + (i-fixed)*int(a.Count)
+	}
+	return at.Arg(i)
 }
 
 // IsWeight reports whether v is, or is a view of, a weight or constant.
