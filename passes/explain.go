@@ -4,77 +4,84 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // explainVersion is the version of the JSON form of explanations.
 const explainVersion = 1
 
-// Explanation is why a node is as it is.
-type Explanation struct {
-	Func    string     `json:"func"`
-	Node    string     `json:"node"`
-	Op      string     `json:"op"`
-	Pos     string     `json:"pos,omitempty"` // where in the model file it comes from
-	Backend string     `json:"backend,omitempty"`
-	Split   int        `json:"split"`
-	Causes  []WhyCause `json:"causes"` // in the order in which they were given
+// ExplainOptions say what is asked, and under which options the module was compiled.
+type ExplainOptions struct {
+	Targets *target.List
+	Rules   string   // as Options.Rules
+	Deny    []string // as Options.Deny
+
+	// Node is what to explain: the name of a value (with or without %, or with its function
+	// in front, as decode.v11), of a weight, state or tensor, or a position in the model
+	// file such as blk.3.ffn. Empty asks for a summary.
+	Node string
+}
+
+// Explanations is the answer to one question, as a document. Sizes are bytes at the
+// symbols' upper bounds, times are seconds as the targets' rates predict them.
+type Explanations struct {
+	Version int      `json:"version"`
+	Module  string   `json:"module"`
+	After   string   `json:"after"` // the last pass that has run
+	Rules   string   `json:"rules"`
+	Targets []string `json:"targets"`
+	Query   string   `json:"query,omitempty"`
+
+	Summary *Summary        `json:"summary,omitempty"`
+	Nodes   []*NodeReport   `json:"nodes,omitempty"`
+	Members []*MemberReport `json:"members,omitempty"`
+
+	// Notes are what the reader should know about the whole, such as why a plan must not run.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // WhyCause is a cause with the sentence of its rule.
 type WhyCause struct {
 	Pass     string   `json:"pass"`
 	Rule     string   `json:"rule"`
+	Node     string   `json:"node,omitempty"` // whose cause it is, where that is another node
 	Operands []string `json:"operands,omitempty"`
 	Before   string   `json:"before,omitempty"`
 	After    string   `json:"after,omitempty"`
 	Text     string   `json:"text"`
 }
 
-// Explanations is the answer to one question, as a document.
-type Explanations struct {
-	Version int           `json:"version"`
-	Module  string        `json:"module"`
-	Nodes   []Explanation `json:"nodes"`
-}
-
-// Explain returns the causes of the nodes that have a result named node (with or without
-// the %), or that come from that place in the model file. With an empty node it explains
-// all that have causes.
-func Explain(m *ir.Module, node string) (*Explanations, error) {
-	node = strings.TrimPrefix(node, "%")
-	doc := &Explanations{Version: explainVersion, Module: m.Name}
-	for _, f := range m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if node == "" && len(n.Causes) > 0 || node != "" && isNamed(n, node) {
-				doc.Nodes = append(doc.Nodes, explainNode(f, n))
-			}
-		}
+// Explain answers a question about a module from what stands in the module: causes, splits,
+// places. A dump that was read back gives the same answer. What no pass has decided yet is
+// left out. Cost: O(nodes + operands), and for one node the values of its entry point.
+func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
+	x := newExplainer(m, o)
+	doc := &Explanations{Version: explainVersion, Module: m.Name, After: m.Last, Rules: x.rules(), Query: o.Node}
+	for _, t := range o.Targets.All() {
+		doc.Targets = append(doc.Targets, t.Name)
 	}
-	if len(doc.Nodes) == 0 && node != "" {
-		return nil, fmt.Errorf("module %s has no node %q: ggmlc dump shows their names", m.Name, node)
+	if o.Node == "" {
+		doc.Summary = x.summary()
+		return doc, nil
 	}
+	found := x.find(o.Node)
+	if found.empty() {
+		return nil, fmt.Errorf("module %s has no node, weight or position %q: ggmlc dump shows their names", m.Name, o.Node)
+	}
+	for _, at := range found.nodes {
+		doc.Nodes = append(doc.Nodes, x.node(at))
+	}
+	for _, v := range found.params {
+		doc.Nodes = append(doc.Nodes, x.param(v))
+	}
+	for _, l := range found.members {
+		doc.Members = append(doc.Members, x.member(l))
+	}
+	doc.Notes = found.notes
 	return doc, nil
-}
-
-func isNamed(n *ir.Node, name string) bool {
-	for _, r := range n.Results {
-		if r.Name == name {
-			return true
-		}
-	}
-	return n.Pos == name
-}
-
-func explainNode(f *ir.Func, n *ir.Node) Explanation {
-	x := Explanation{Func: f.Name, Node: n.String(), Op: n.Op.String(), Pos: n.Pos, Backend: n.Backend, Split: n.Split}
-	for _, c := range n.Causes {
-		_, doc := RuleDoc(c.Rule)
-		x.Causes = append(x.Causes, WhyCause{c.Pass, c.Rule, c.Operands, c.Before, c.After, doc})
-	}
-	return x
 }
 
 // WriteJSON writes the explanations as one document.
@@ -84,42 +91,76 @@ func (d *Explanations) WriteJSON(w io.Writer) error {
 	return e.Encode(d)
 }
 
-// WriteText writes the explanations for people: a line for each node, and one below it for
-// each cause.
-func (d *Explanations) WriteText(w io.Writer) error {
-	var b strings.Builder
-	for _, x := range d.Nodes {
-		fmt.Fprintf(&b, "@%s %s = %s", x.Func, x.Node, x.Op)
-		if x.Backend != "" {
-			fmt.Fprintf(&b, " on %s", x.Backend)
-		}
-		if x.Pos != "" {
-			fmt.Fprintf(&b, ", from %s", x.Pos)
-		}
-		b.WriteByte('\n')
-		for _, c := range x.Causes {
-			b.WriteString("  " + c.String() + "\n")
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+// explainer is what answers look things up in.
+type explainer struct {
+	m     *ir.Module
+	o     ExplainOptions
+	uses  map[*ir.Value][]*ir.Node // nodes with the value as an operand, in order, each once
+	times map[*ir.Func]*history    // of entry points, made when asked for
 }
 
-// String returns the cause as one line.
-func (c WhyCause) String() string {
-	text := fmt.Sprintf("%s %s: %s", c.Pass, c.Rule, c.Text)
-	if len(c.Operands) > 0 {
-		text += " (" + strings.Join(c.Operands, ", ") + ")"
+func newExplainer(m *ir.Module, o ExplainOptions) *explainer {
+	x := &explainer{m: m, o: o, uses: make(map[*ir.Value][]*ir.Node), times: make(map[*ir.Func]*history)}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			for i, a := range n.Args {
+				if a != nil && !slices.Contains(n.Args[:min(i, maxPlainArgs)], a) {
+					x.uses[a] = append(x.uses[a], n)
+				}
+			}
+		}
 	}
-	if c.Before != "" || c.After != "" {
-		text += fmt.Sprintf(": %s -> %s", orNone(c.Before), orNone(c.After))
-	}
-	return text
+	return x
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "none"
+// maxPlainArgs is up to where equal operands are looked for: nodes with more are repeats
+// and calls, where one that occurs twice does no harm.
+const maxPlainArgs = 8
+
+func (x *explainer) rules() string {
+	if x.o.Rules == "" {
+		return ruleSets[0].name
 	}
-	return s
+	return x.o.Rules
+}
+
+// target returns the target that runs n; nil before assign.
+func (x *explainer) target(n *ir.Node) *target.Descriptor { return x.o.Targets.Get(n.Backend) }
+
+// entryOf returns the entry point that f is, or is a body in.
+func entryOf(f *ir.Func) *ir.Func {
+	for f.Owner != nil {
+		f = f.Owner.Func
+	}
+	return f
+}
+
+// runsOf returns how often the nodes of f run in a call of its entry point.
+func runsOf(f *ir.Func) int64 {
+	times := int64(1)
+	for ; f.Owner != nil; f = f.Owner.Func {
+		times *= rounds(f.Owner)
+	}
+	return times
+}
+
+// why returns the causes of n that a filter takes, with the sentences of their rules.
+func why(n *ir.Node, take func(ir.Cause) bool) []WhyCause {
+	var list []WhyCause
+	for _, c := range n.Causes {
+		if take(c) {
+			list = append(list, whyCause(c))
+		}
+	}
+	return list
+}
+
+func whyCause(c ir.Cause) WhyCause {
+	_, doc := RuleDoc(c.Rule)
+	return WhyCause{Pass: c.Pass, Rule: c.Rule, Operands: c.Operands, Before: c.Before, After: c.After, Text: doc}
+}
+
+// byPass takes the causes of some passes.
+func byPass(names ...string) func(ir.Cause) bool {
+	return func(c ir.Cause) bool { return slices.Contains(names, c.Pass) }
 }

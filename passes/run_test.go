@@ -244,33 +244,6 @@ func TestStatsFormats(t *testing.T) {
 	}
 }
 
-func TestExplain(t *testing.T) {
-	m := parse(t, smallModule)
-	if _, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), To: "assign"}); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := Explain(parse(t, m.String()), "%y")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text, js bytes.Buffer
-	if err := errors.Join(doc.WriteText(&text), doc.WriteJSON(&js)); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"@f %y = matmul on cpu", "fuse fuse.residual: what is added to a product", "(%p): add -> matmul", "assign assign.first"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %q in:\n%s", want, &text)
-		}
-	}
-	var back Explanations
-	if err := json.Unmarshal(js.Bytes(), &back); err != nil || back.Version != 1 || len(back.Nodes) != 1 || len(back.Nodes[0].Causes) != 2 {
-		t.Errorf("%+v, %v", back, err)
-	}
-	if _, err := Explain(m, "nobody"); err == nil {
-		t.Error("a node that is not there was explained")
-	}
-}
-
 // TestShapeErrors builds what the parser would not accept.
 func TestShapeErrors(t *testing.T) {
 	m := parse(t, smallModule)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+type explainFlags struct {
+	compileFlags
+	after string
+}
+
+func explainCommand() *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain [flags] model [node]",
+		Short: "say why a node is where it is, or what decides the whole plan",
+		Long: `explain compiles a model and says in words what was decided, why, and what it costs.
+
+With a node it says where the node runs, what was tried and refused, which copies it causes,
+and who has its bytes before and after. A node is named by its value (v25, or decode.v25), by
+a tensor (blk.3.ffn_up.weight), a state, or a position in the model file (blk.3.ffn).
+
+Without one it sums up splits, copies, memory, barriers and the dearest decisions.`,
+		Example: `  ggmlc explain model.gguf
+  ggmlc explain model.gguf blk.3.ffn_up.weight
+  ggmlc explain plan.ggir v25 --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.debugHelp(cmd.OutOrStdout()) {
+				return nil
+			}
+			if len(args) < 1 || len(args) > 2 {
+				return usagef("explain wants a model, and perhaps the name of a node: see ggmlc explain --help")
+			}
+			return f.explain(cmd.Context(), cmd, args[0], append(args, "")[1])
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.after, "after", "", "explain what is decided after this pass (default: the last)")
+	cmd.Flags().Lookup("json").Usage = "one JSON document; diagnostics as one object a line"
+	complete(cmd, "after", passNames()...)
+	return cmd
+}
+
+func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, node string) error {
+	if f.after != "" && passes.Find(f.after) == nil {
+		return usagef("there is no pass %q: ggmlc passes lists them", f.after)
+	}
+	f.plansOnly = true
+	md, co, err := f.open(ctx, cmd, model)
+	if err != nil {
+		return err
+	}
+	defer md.Close()
+	co.To = f.after
+	_, err = driver.Compile(ctx, md, co)
+	note, err := explicable(err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", model, err)
+	}
+	doc, err := passes.Explain(md.Module, passes.ExplainOptions{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, Node: node})
+	if err != nil {
+		return usageError{err}
+	}
+	doc.Notes = append(doc.Notes, note...)
+	if f.json {
+		return doc.WriteJSON(cmd.OutOrStdout())
+	}
+	return doc.WriteText(cmd.OutOrStdout())
+}
+
+// explicable turns an error that leaves a plan behind which can be explained into a note: what ggml's
+// rules leave unreachable must not run, and explaining it runs nothing.
+func explicable(err error) ([]string, error) {
+	var rules *passes.RulesError
+	if errors.As(err, &rules) {
+		return []string{"this plan must not run: " + err.Error()}, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,41 @@
+package passes
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// CostReport is what one execution of a node takes at the symbols' upper bounds.
+type CostReport struct {
+	FLOPs   int64   `json:"flops"`
+	Read    int64   `json:"bytes_read"`
+	Written int64   `json:"bytes_written"`
+	Seconds float64 `json:"seconds,omitempty"` // on its backend; 0 where its rates are not known
+	Times   int64   `json:"times"`             // executions in a call of the entry point
+	Step    float64 `json:"step_seconds,omitempty"`
+}
+
+// cost returns what n takes where it runs.
+func (x *explainer) cost(n *ir.Node) *CostReport {
+	c := n.Op.Info().Cost(n)
+	r := &CostReport{FLOPs: c.FLOPs.Upper(), Read: c.Read.Upper(), Written: c.Written.Upper(), Times: runsOf(n.Func)}
+	r.Seconds = x.seconds(x.target(n), n)
+	r.Step = r.Seconds * float64(r.Times)
+	return r
+}
+
+// seconds predicts one execution of n on t; 0 where that is not known. What a repeat or a
+// call runs is counted at the nodes of the body.
+func (x *explainer) seconds(t *target.Descriptor, n *ir.Node) float64 {
+	switch {
+	case t == nil || !rated(t) || !works(n) || runsFunction(n):
+		return 0
+	case isTransfer(n):
+		return t.CopySeconds(float64(n.Result().Type.MaxBytes()))
+	}
+	w := workOf(t, n, nil)
+	return t.Seconds(w.flops, w.shared+w.split, w.weight, t.Hint)
+}
+
+// rated reports whether a target says how fast it is.
+func rated(t *target.Descriptor) bool { return t.Rates.FLOPs > 0 || t.Rates.Bandwidth > 0 }

@@ -1,0 +1,270 @@
+package passes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Decision is something that was decided for several nodes alike, with what it costs in one
+// call of its entry point and what would change it.
+type Decision struct {
+	Func    string   `json:"func"`
+	Kind    string   `json:"kind"` // placement, copies or barriers
+	What    string   `json:"what"`
+	Seconds float64  `json:"seconds"`
+	Because string   `json:"because"`
+	Change  []string `json:"change"`
+	Nodes   []string `json:"nodes,omitempty"`
+}
+
+// maxDearest is how many decisions a summary has.
+const maxDearest = 5
+
+// dearest returns the decisions that take most of the predicted time, dearest first.
+func (x *explainer) dearest() []Decision {
+	var list []Decision
+	for _, f := range x.m.Funcs {
+		for _, g := range x.groups(f) {
+			list = append(list, x.decision(f, g))
+		}
+		if d, ok := x.barrierDecision(f); ok {
+			list = append(list, d)
+		}
+	}
+	list = slices.DeleteFunc(list, func(d Decision) bool { return d.Seconds == 0 })
+	slices.SortStableFunc(list, func(a, b Decision) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return list[:min(len(list), maxDearest)]
+}
+
+// alikeKey is what nodes have in common that were decided alike.
+type alikeKey struct {
+	what    string // op, or from and to of copies
+	backend string
+	rule    string
+}
+
+// alike is nodes of an entry point that were decided alike.
+type alike struct {
+	key     alikeKey
+	nodes   []*ir.Node
+	times   int64
+	seconds float64
+}
+
+// groups returns the groups of an entry point in the order of their first nodes.
+func (x *explainer) groups(f *ir.Func) []*alike {
+	var list []*alike
+	byKey := make(map[alikeKey]*alike)
+	eachWork(f, func(n *ir.Node, times int64) {
+		if n.Backend == "" {
+			return
+		}
+		key := x.keyOf(n)
+		if byKey[key] == nil {
+			byKey[key] = &alike{key: key}
+			list = append(list, byKey[key])
+		}
+		g := byKey[key]
+		g.nodes = append(g.nodes, n)
+		g.times += times
+		g.seconds += float64(times) * x.seconds(x.target(n), n)
+	})
+	return list
+}
+
+func (x *explainer) keyOf(n *ir.Node) alikeKey {
+	if isTransfer(n) {
+		return alikeKey{n.Args[0].Type.Space + " to " + n.Result().Type.Space, n.Backend, lastRule(n, byPass("copy", "elide-copy"))}
+	}
+	return alikeKey{n.Op.String() + foreignOp(n), n.Backend, lastRule(n, byPass("assign"))}
+}
+
+// foreignOp returns what a foreign node is called where it comes from.
+func foreignOp(n *ir.Node) string {
+	if a, ok := n.Attr.(*ir.ForeignAttr); ok {
+		return " " + a.Op
+	}
+	return ""
+}
+
+// lastRule returns the rule of the last cause that a filter takes; empty for none.
+func lastRule(n *ir.Node, take func(ir.Cause) bool) string {
+	for _, c := range slices.Backward(n.Causes) {
+		if take(c) {
+			return c.Rule
+		}
+	}
+	return ""
+}
+
+// maxSamples is how many nodes of a group are named.
+const maxSamples = 3
+
+func (x *explainer) decision(f *ir.Func, g *alike) Decision {
+	d := Decision{Func: f.Name, Kind: "placement", Seconds: g.seconds, Because: "nothing was decided: it follows its readers"}
+	if _, doc := RuleDoc(g.key.rule); doc != "" {
+		d.Because = fmt.Sprintf("%s (%s)", doc, g.key.rule)
+	}
+	for _, n := range g.nodes[:min(len(g.nodes), maxSamples)] {
+		d.Nodes = append(d.Nodes, n.String())
+	}
+	if isTransfer(g.nodes[0]) {
+		d.Kind = "copies"
+		d.What = fmt.Sprintf("%s from %s", plural(g.times, "copy", "copies"), g.key.what)
+		d.Change = x.changeCopies(g)
+		return d
+	}
+	d.What = fmt.Sprintf("%s of %s on %s", plural(g.times, "run", "runs"), g.key.what, g.key.backend)
+	d.Change = x.changePlacement(g)
+	return d
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// changePlacement says for each other target what keeps the nodes from it, or what they
+// would take there; without another target, what would make them cheaper.
+func (x *explainer) changePlacement(g *alike) []string {
+	var list []string
+	for _, t := range x.o.Targets.All() {
+		if t.Name != g.key.backend {
+			list = append(list, x.elsewhere(g, t))
+		}
+	}
+	if text := lighter(g.nodes[0]); text != "" {
+		list = append(list, text)
+	}
+	if len(list) == 0 {
+		list = append(list, "another target")
+	}
+	return list
+}
+
+// elsewhere says what moving a group to t would mean.
+func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
+	var there float64
+	var all Move
+	for _, n := range g.nodes {
+		a := x.attempt(t, n, asBefore(n))
+		if a.Verdict == verdictRefused || a.Verdict == verdictDenied {
+			return fmt.Sprintf("%s: %s", t.Name, a.Why)
+		}
+		times := runsOf(n.Func)
+		there += float64(times) * a.Seconds
+		if a.Moving != nil {
+			all.sum(a.Moving, times)
+		}
+	}
+	return fmt.Sprintf("%s runs them: %s there, %s: --pin 'REGEX=%s' puts them there", t.Name, secondsText(there), all.String(), t.Name)
+}
+
+func (m *Move) sum(other *Move, times int64) {
+	m.Added += other.Added * int(times)
+	m.Removed += other.Removed * int(times)
+	m.AddedBytes += other.AddedBytes * times
+	m.RemovedBytes += other.RemovedBytes * times
+	m.WeightBytes += other.WeightBytes
+	m.Seconds += other.Seconds * float64(times)
+}
+
+// lighter says what would make a node cheaper where it is; empty if nothing is known.
+func lighter(n *ir.Node) string {
+	if n.Op == ir.OpAttention {
+		return "fewer positions (--ctx), or a smaller cache (--kv q8_0)"
+	}
+	for _, a := range n.Args {
+		if a == nil || !isLeaf(a, ir.OpWeight) {
+			continue
+		}
+		if dt := a.Type.DType; dt.IsQuantized() {
+			return fmt.Sprintf("weights of fewer bits than %v: it reads them all", dt)
+		}
+		if a.Type.Rank() > 1 {
+			return fmt.Sprintf("--quantize Q8_0: it reads weights of %v", a.Type.DType)
+		}
+	}
+	return ""
+}
+
+// changeCopies says what keeps the readers of copied values from the backend that has them.
+func (x *explainer) changeCopies(g *alike) []string {
+	var list []string
+	for _, n := range g.nodes {
+		for _, reader := range x.readers(n.Result()) {
+			text := x.keptAway(n, reader)
+			if text != "" && !slices.Contains(list, text) && len(list) < maxSamples {
+				list = append(list, text)
+			}
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, "a backend that addresses both spaces")
+	}
+	return list
+}
+
+// keptAway says why the reader of a copy does not run where the copied value lies.
+func (x *explainer) keptAway(cp, reader *ir.Node) string {
+	for _, t := range x.o.Targets.All() {
+		if !t.Addresses(cp.Args[0].Type.Space) || reader.Op == ir.OpCopy {
+			continue
+		}
+		switch a := x.attempt(t, reader, asBefore(reader)); a.Verdict {
+		case verdictRefused, verdictDenied:
+			return fmt.Sprintf("%s must not read it on %s: %s", opText(reader), t.Name, a.Why)
+		case verdictPossible:
+			return fmt.Sprintf("%s could run on %s: --pin '%s=%s'", opText(reader), t.Name, reader.Result().Name, t.Name)
+		}
+	}
+	return ""
+}
+
+func opText(n *ir.Node) string { return fmt.Sprintf("%v (%v)", n, n.Op) }
+
+// barrierDecision returns what the barriers of an entry point take with the workers that
+// the cost model reckons with.
+func (x *explainer) barrierDecision(f *ir.Func) (Decision, bool) {
+	t := x.o.Targets.Last()
+	if x.m.Props&ir.PropPartitioned == 0 || !t.Workers || t.Hint < 2 {
+		return Decision{}, false
+	}
+	n := barriers(f)
+	count := make(map[string]int64)
+	eachWork(f, func(n *ir.Node, times int64) {
+		if rule := lastRule(n, isBarrierCause); rule != "" {
+			count[rule] += times
+		}
+	})
+	return Decision{Func: f.Name, Kind: "barriers", What: plural(n, "barrier", "barriers"), Seconds: float64(n) * barrierSeconds(t.Rates, t.Hint),
+		Because: barrierReasons(count), Change: []string{fmt.Sprintf("fewer workers (%s reckons with hint=%d): one needs none", t.Name, t.Hint)}}, true
+}
+
+func isBarrierCause(c ir.Cause) bool {
+	return c.Rule == "part.raw" || c.Rule == "part.war" || c.Rule == "part.waw" || c.Rule == "part.head"
+}
+
+// barrierReasons lists the rules by which barriers stand, most frequent first.
+func barrierReasons(count map[string]int64) string {
+	var rules []string
+	for r := range count {
+		rules = append(rules, r)
+	}
+	slices.SortFunc(rules, func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	text := ""
+	for i, r := range rules {
+		if i > 0 {
+			text += "; "
+		}
+		_, doc := RuleDoc(r)
+		text += fmt.Sprintf("%d times %s (%s)", count[r], doc, r)
+	}
+	return text
+}
