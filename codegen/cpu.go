@@ -44,6 +44,12 @@ func init() {
 		ir.OpReduceMean:      {named("ReduceMeanF32"), rowArgs},
 		ir.OpReduceMax:       {named("ReduceMaxF32"), rowArgs},
 
+		ir.OpTopK:          {named("TopKI32"), topKArgs},
+		ir.OpTake:          {named("TakeF32"), takeArgs},
+		ir.OpExpertsMatMul: {weightKernel("ExpertsMatMul", 1), expertsMatMulArgs},
+		ir.OpExpertsSum:    {named("ExpertsSumF32"), expertsSumArgs},
+		ir.OpCopyExperts:   {named("CopyExperts"), copyExpertsArgs},
+
 		ir.OpGather:     {gatherKernel, gatherArgs},
 		ir.OpRopeTable:  {named("RopeTableF32"), ropeTableArgs},
 		ir.OpRope:       {named("RopeF32"), ropeArgs},

@@ -27,6 +27,14 @@ func selected(n *ir.Node, i int) int64 {
 		return indexBound(n.Body.Params[i])
 	case n.Op == ir.OpGather && i == 1:
 		return extent(0, 0)
+	case n.Op == ir.OpTake && i == 1:
+		return n.Args[0].Type.Inner().Upper()
+	case n.Op == ir.OpExpertsMatMul && i == 2:
+		return extent(1, 0)
+	case n.Op == ir.OpCopyExperts && i == 1:
+		return extent(0, 0)
+	case n.Op == ir.OpCopy:
+		return indexBound(n.Result()) // the same indices, elsewhere
 	case n.Op == ir.OpStateWrite && i == 2:
 		return extent(0, 0)
 	case n.Op == ir.OpStateWrite && i == 3:

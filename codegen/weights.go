@@ -122,42 +122,6 @@ func orderedChunks(ctx context.Context, pieces func(yield func(piece) bool)) fun
 	}
 }
 
-// blobPieces yields what the weights arena consists of, in the order of addresses.
-func blobPieces(m *ir.Module, src Sources) func(yield func(piece) bool) {
-	return func(yield func(piece) bool) {
-		at := int64(0)
-		for _, w := range placedWeights(m) {
-			if gap := w.Place.Offset - at; gap > 0 && !yield(zeros(gap)) {
-				return
-			}
-			for _, p := range weightPieces(w, src) {
-				if !yield(p) {
-					return
-				}
-			}
-			at = w.Place.Offset + w.Type.MaxBytes()
-		}
-		if gap := WeightsBytes(m) - at; gap > 0 {
-			yield(zeros(gap))
-		}
-	}
-}
-
-// placedWeights returns the weights that have an address, in its order.
-func placedWeights(m *ir.Module) []*ir.Weight {
-	var ws []*ir.Weight
-	for _, w := range m.Weights {
-		if w.Place != nil {
-			ws = append(ws, w)
-		}
-	}
-	slices.SortFunc(ws, func(a, b *ir.Weight) int { return cmp.Compare(a.Place.Offset, b.Place.Offset) })
-	return ws
-}
-
-// WeightsBytes returns the size in bytes of what PackWeights writes.
-func WeightsBytes(m *ir.Module) int64 { return arenaBytes(m, ir.ClassWeights) }
-
 func zeros(n int64) piece {
 	return func(context.Context) ([]byte, error) { return make([]byte, n), nil }
 }
@@ -220,9 +184,20 @@ func rowPieces(w *ir.Weight, rows Rows) []piece {
 	return ps
 }
 
-// packPieces lays rows out panel by panel.
+// packPieces lays rows out panel by panel; each matrix of a list begins with a panel of
+// its own.
 func packPieces(w *ir.Weight, rows Rows) []piece {
-	n, k := rows.Shape()
+	all, k := rows.Shape()
+	n, _ := w.Type.Shape[w.Type.Rank()-2].IsConst()
+	var ps []piece
+	for first := int64(0); first < all; first += n {
+		ps = append(ps, matrixPieces(w, rows, first, n, k)...)
+	}
+	return ps
+}
+
+// matrixPieces lays out the matrix of n rows that begins at row from.
+func matrixPieces(w *ir.Weight, rows Rows, from, n, k int64) []piece {
 	dt := rows.DType()
 	rowBytes := int64(dt.RowBytes(int(k)))
 	const panelRows = int64(dtype.PanelRows)
@@ -233,7 +208,7 @@ func packPieces(w *ir.Weight, rows Rows) []piece {
 		count := min(step, n-first)
 		ps = append(ps, func(ctx context.Context) ([]byte, error) {
 			buf := make([]byte, count*rowBytes)
-			if err := readRows(ctx, rows, w.Name, buf, first, count); err != nil {
+			if err := readRows(ctx, rows, w.Name, buf, from+first, count); err != nil {
 				return nil, err
 			}
 			out := make([]byte, 0, (count+panelRows-1)/panelRows*panelBytes)

@@ -204,6 +204,43 @@ func (f *FuncBuilder) Gather(table *Value, idx *Value) *Value {
 	return f.Op(OpGather, nil, table, idx)
 }
 
+// TopK appends top_k(x[…,n] f32) {k}: the indices of the k largest elements of each row,
+// the largest first, of equal ones the lower index first; NaN is below all numbers. 1 <= k
+// <= n. Result i32[…,k], dense.
+func (f *FuncBuilder) TopK(x *Value, k int) *Value {
+	return f.Op(OpTopK, &TopKAttr{K: k}, x)
+}
+
+// Take appends take(x[…,n] f32, idx[…,k] i32): y[…,j] = x[…,idx[…,j]], row by
+// row; the indices are in [0,n), and the dimensions before the innermost are those of x.
+// Result f32[…,k], dense.
+func (f *FuncBuilder) Take(x *Value, idx *Value) *Value {
+	return f.Op(OpTake, nil, x, idx)
+}
+
+// ExpertsMatMul appends experts_matmul(x[T,S,K] f32 or q8a, w[E,N,K], idx[T,C] i32):
+// y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. The
+// indices are in [0,E). w holds a matrix for each expert, of any float or quantized dtype,
+// plain or packed. Result f32[T,C,N], dense.
+func (f *FuncBuilder) ExpertsMatMul(x *Value, w *Value, idx *Value) *Value {
+	return f.Op(OpExpertsMatMul, nil, x, w, idx)
+}
+
+// ExpertsSum appends experts_sum(y[T,C,N] f32, p[T,C] f32): z[t,n] = Σc p[t,c]*y[t,c,n].
+// Result f32[T,N], dense.
+func (f *FuncBuilder) ExpertsSum(y *Value, p *Value) *Value {
+	return f.Op(OpExpertsSum, nil, y, p)
+}
+
+// CopyExperts appends copy_experts(w[E,…], idx[…] i32): bytes of the size of w, where
+// the result's type says, of which only the matrices w[e] that idx names are written; the
+// others are undefined, and only an experts_matmul with the same indices may read the
+// result. w is dense. Between spaces idx lies where w lies, as whoever moves w has to know
+// it.
+func (f *FuncBuilder) CopyExperts(w *Value, idx *Value) *Value {
+	return f.Op(OpCopyExperts, nil, w, idx)
+}
+
 // RopeTable appends rope_table(pos[T] i32, freqs[h] f32) {scale}: the angle of token t and
 // pair i is pos[t]*freqs[i], computed in float64; y[t,i] = (scale*cos, scale*sin). Result
 // f32[T,h,2], dense.

@@ -62,6 +62,13 @@ const (
 	// Rows.
 	OpGather
 
+	// Mixtures of experts.
+	OpTopK
+	OpTake
+	OpExpertsMatMul
+	OpExpertsSum
+	OpCopyExperts // into another space, those that are named
+
 	// Position and attention.
 	OpRopeTable
 	OpRope
@@ -310,6 +317,11 @@ func init() {
 		OpReduceMean:      reduceMeanInfo,
 		OpReduceMax:       reduceMaxInfo,
 		OpGather:          gatherInfo,
+		OpTopK:            topKInfo,
+		OpTake:            takeInfo,
+		OpExpertsMatMul:   expertsMatMulInfo,
+		OpExpertsSum:      expertsSumInfo,
+		OpCopyExperts:     copyExpertsInfo,
 		OpRopeTable:       ropeTableInfo,
 		OpRope:            ropeInfo,
 		OpAttention:       attentionInfo,

@@ -61,9 +61,19 @@ func (t Type) Rows() Dim {
 func (t Type) Bytes() Dim {
 	if t.Layout != dtype.Plain {
 		blocks := t.Inner().CeilDiv(int64(t.DType.BlockElems()))
-		return t.Rows().CeilDiv(dtype.PanelRows).Mul(blocks).Mul(Const(int64(t.DType.PanelBlockBytes())))
+		return t.panels().Mul(blocks).Mul(Const(int64(t.DType.PanelBlockBytes())))
 	}
 	return t.Rows().Mul(t.Inner().CeilDiv(int64(t.DType.BlockElems()))).Mul(Const(int64(t.DType.BlockBytes())))
+}
+
+// panels returns the number of panels of a packed value: each of its matrices begins with
+// a panel of its own.
+func (t Type) panels() Dim {
+	n := t.Shape[len(t.Shape)-2].CeilDiv(dtype.PanelRows)
+	for _, d := range t.Shape[:len(t.Shape)-2] {
+		n = n.Mul(d)
+	}
+	return n
 }
 
 // MaxBytes returns the size in bytes at the symbols' upper bounds.
@@ -135,8 +145,8 @@ func CheckType(t Type) error {
 		return fmt.Errorf("type %v: %d strides for rank %d", t, len(t.Strides), len(t.Shape))
 	case !t.Layout.Holds(t.DType):
 		return fmt.Errorf("type %v: %v has no layout %v", t, t.DType, t.Layout)
-	case t.Layout != dtype.Plain && (len(t.Shape) != 2 || t.Strides != nil):
-		return fmt.Errorf("type %v: layout %v belongs to dense matrices", t, t.Layout)
+	case t.Layout != dtype.Plain && (len(t.Shape) < 2 || len(t.Shape) > 3 || t.Strides != nil):
+		return fmt.Errorf("type %v: layout %v belongs to dense matrices, and to dense lists of them", t, t.Layout)
 	}
 	if err := checkExtents(t); err != nil {
 		return fmt.Errorf("type %v: %w", t, err)

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -53,7 +54,7 @@ func TestVerifyNoticesDamage(t *testing.T) {
 		{"module", func(m *Module, f *Func) { f.Module = &Module{} }, "@f: links: the function belongs to another module"},
 		{"no body", func(m *Module, f *Func) { f.Nodes[r].Body = nil }, "@f %r: shape: repeat: has no body"},
 		{"a body too many", func(m *Module, f *Func) { f.Nodes[y].Body = f.Nodes[r].Body }, "@f %y: op: matmul with a body"},
-		{"op", func(m *Module, f *Func) { f.Nodes[y].Op = NumOps }, "@f %y: op: 48 is no operation"},
+		{"op", func(m *Module, f *Func) { f.Nodes[y].Op = NumOps }, fmt.Sprintf("@f %%y: op: %d is no operation", NumOps)},
 		{"attributes", func(m *Module, f *Func) { f.Nodes[v].Attr = nil }, "@f %v: attributes: reshape: needs attributes"},
 		{"symbol in attributes", func(m *Module, f *Func) {
 			f.Nodes[v].Attr.(*ReshapeAttr).Shape[0] = Sym(&Symbol{"n", 1, 8}).Mul(Const(4))

@@ -102,8 +102,20 @@ func (p *packer) operands(n *ir.Node) {
 			n.Args[i] = p.form(n, a, row.Args[i])
 		}
 	}
+	p.alike(n)
 	if !t.Reads(n) {
 		panic(fmt.Sprintf("passes: internal error: %v: %s does not read what pack made for it", n, t.Name))
+	}
+}
+
+// alike gives the second matrix of a matmul_swiglu the layout of the first. A backend that
+// reads any layout does not ask for one, and other readers of the two may want different ones.
+func (p *packer) alike(n *ir.Node) {
+	if n.Op != ir.OpMatMulSwiGLU {
+		return
+	}
+	if gate, up := n.Args[1], n.Args[2]; gate.Type.Layout != up.Type.Layout {
+		n.Args[2] = p.secondForm(n, up, gate.Type.Layout)
 	}
 }
 

@@ -97,7 +97,7 @@ func (w *wish) narrow(layouts []dtype.Layout) {
 
 // choose returns the layout for a weight of type t: its own where that will do.
 func (w *wish) choose(t ir.Type) dtype.Layout {
-	if w.fixed || w.layouts == nil || slices.Contains(w.layouts, t.Layout) || t.Layout != dtype.Plain || t.Rank() != 2 {
+	if w.fixed || w.layouts == nil || slices.Contains(w.layouts, t.Layout) || t.Layout != dtype.Plain || t.Rank() != 2 && t.Rank() != 3 {
 		return t.Layout
 	}
 	for _, l := range w.layouts {

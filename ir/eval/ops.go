@@ -67,6 +67,12 @@ func init() {
 
 		ir.OpGather: one(gather),
 
+		ir.OpTopK:          one(topK),
+		ir.OpTake:          one(take),
+		ir.OpExpertsMatMul: one(expertsMatMul),
+		ir.OpExpertsSum:    one(expertsSum),
+		ir.OpCopyExperts:   one(copyExperts),
+
 		ir.OpRopeTable:  one(ropeTable),
 		ir.OpRope:       one(rope),
 		ir.OpAttention:  one(attention),

@@ -185,7 +185,7 @@ var moves = []func(g *generator){
 	(*generator).unary, (*generator).unary, (*generator).guarded, (*generator).binary, (*generator).binary,
 	(*generator).norm, (*generator).norm, (*generator).matMul, (*generator).matMul, (*generator).feedForward,
 	(*generator).heads, (*generator).slice, (*generator).concat, (*generator).last, (*generator).cast,
-	(*generator).reduce, (*generator).twins, (*generator).gather, (*generator).attend, (*generator).call, (*generator).repeat,
+	(*generator).reduce, (*generator).twins, (*generator).gather, (*generator).experts, (*generator).attend, (*generator).call, (*generator).repeat,
 }
 
 func (g *generator) move() { moves[g.rng.IntN(len(moves))](g) }
@@ -423,6 +423,22 @@ func (g *generator) gather() {
 	}
 	d, n := choose(g, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0), choose(g, widths...)
 	g.add(g.f.Gather(g.weight(d, vocabulary, n), g.ids))
+}
+
+// experts is a mixture of experts, two of four for each token. Which ones follows from the
+// token's id: scores that are computed could be so close that rounding changes the choice.
+func (g *generator) experts() {
+	if !g.hasState {
+		return
+	}
+	const count, chosen = 4, 2
+	f, x := g.f, g.dense()
+	n, hidden := width(x), choose(g, widths...)
+	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0)
+	idx := f.TopK(f.Gather(g.weight(dtype.F32, vocabulary, count), g.ids), chosen)
+	share := f.Softmax(f.Take(f.Tanh(x), idx))
+	h := f.SiLU(f.ExpertsMatMul(f.Reshape(x, g.rows, ir.Const(1), ir.Const(n)), g.weight(d, count, hidden, n), idx))
+	g.add(f.ExpertsSum(f.ExpertsMatMul(h, g.weight(d, count, n, hidden), idx), share))
 }
 
 // headSize is that of attention: a whole block of every dtype that a state can have.

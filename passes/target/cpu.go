@@ -23,7 +23,9 @@ var (
 	table   = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
 	panels  = Packed(dtype.R16, dtype.F32, dtype.F16, dtype.BF16)
 	qpanels = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
-	strided = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	// matrices are copied as bytes: any layout will do.
+	matrices = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
+	strided  = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 )
 
 // CPU returns the descriptor of the processor that the program runs on. Its kernels stand
@@ -75,6 +77,12 @@ func cpuRows() []Row {
 		row(ir.OpReduceMean, f32),
 		row(ir.OpReduceMax, f32),
 		row(ir.OpGather, table, i32),
+		row(ir.OpTopK, f32),
+		row(ir.OpTake, f32, i32),
+		row(ir.OpExpertsMatMul, q8a, qpanels, i32),
+		row(ir.OpExpertsMatMul, f32, panels, i32),
+		row(ir.OpExpertsSum, f32, f32),
+		row(ir.OpCopyExperts, matrices, i32),
 		row(ir.OpRopeTable, i32, f32),
 		row(ir.OpRope, f32, f32),
 		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: oneDType},

@@ -103,7 +103,7 @@ func (d *Descriptor) canMake(v *ir.Value, f Format) string {
 		return fmt.Sprintf("is %v, which it does not read", t.DType)
 	case !f.hasDType(t.DType) && !f.HasLayout(t.Layout):
 		return fmt.Sprintf("is %v in layout %v, which it does not read", t.DType, t.Layout)
-	case !f.HasLayout(t.Layout) && !canLayOut(t, f):
+	case !f.HasLayout(t.Layout) && !(canLayOut(t, f) && (weight || t.Rank() == 2)):
 		return fmt.Sprintf("cannot be laid out from %v", t.Layout)
 	case !f.HasLayout(t.Layout) && !weight && !d.packs(t.DType):
 		return fmt.Sprintf("is not a weight, and it has no kernel that packs %v", t.DType)
@@ -129,8 +129,10 @@ func (d *Descriptor) packs(dt dtype.DType) bool {
 	})
 }
 
+// canLayOut reports whether the compiler can lay out a weight of type t: a matrix, or a
+// list of them.
 func canLayOut(t ir.Type, f Format) bool {
-	return t.Layout == dtype.Plain && t.Rank() == 2 && f.layout(t.DType) != dtype.Plain
+	return t.Layout == dtype.Plain && (t.Rank() == 2 || t.Rank() == 3) && f.layout(t.DType) != dtype.Plain
 }
 
 // Want returns the dtype and layout that pack gives to v for a kernel that reads f: its

@@ -1,0 +1,51 @@
+package codegen
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Arguments of the kernels for mixtures of experts.
+
+func topKArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, k := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(n.Args[0].Type.Inner()), k, b.r0, b.r1}
+}
+
+func takeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, k := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(n.Args[0].Type.Inner()), k, b.r0, b.r1}
+}
+
+// expertsMatMulArgs cuts the result [T,C,N] behind the tokens, which is how the kernel
+// counts them.
+func expertsMatMulArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	x, w, shape := n.Args[0].Type, n.Args[1].Type, n.Result().Type.Shape
+	t0, t1, c0, c1 := jen.Code(jen.Lit(0)), e.dim(shape[0]), jen.Code(jen.Lit(0)), e.dim(shape[2])
+	if n.Part.Mode == ir.PartSplit {
+		lo, hi := e.owned(n.Part.N, n.Part.Granule)
+		if n.Part.Axis == 0 {
+			t0, t1 = jen.Id(lo), jen.Id(hi)
+		} else {
+			c0, c1 = jen.Id(lo), jen.Id(hi)
+		}
+	}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]),
+		e.dim(w.Shape[0]), e.dim(shape[1]), e.dim(x.Shape[1]), e.dim(shape[2]), e.dim(w.Shape[2]), t0, t1, c0, c1}
+}
+
+func expertsSumArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	b, cols := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(n.Args[0].Type.Shape[1]), cols, b.r0, b.r1, b.c0, b.c1}
+}
+
+func copyExpertsArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	w := n.Args[0].Type
+	e0, e1 := jen.Code(jen.Lit(0)), e.dim(w.Shape[0])
+	if n.Part.Mode == ir.PartSplit {
+		lo, hi := e.owned(n.Part.N, n.Part.Granule)
+		e0, e1 = jen.Id(lo), jen.Id(hi)
+	}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(ir.ExpertBytes(w)), e.dim(n.Args[1].Type.Elems()), e0, e1}
+}
