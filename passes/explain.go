@@ -30,7 +30,8 @@ type ExplainOptions struct {
 type Explanations struct {
 	Version int      `json:"version"`
 	Module  string   `json:"module"`
-	After   string   `json:"after"` // the last pass that has run
+	After   string   `json:"after"`           // the last pass that has run
+	Sizes   []string `json:"sizes,omitempty"` // the symbols at their upper bounds, as tokens=256
 	Rules   string   `json:"rules"`
 	Targets []string `json:"targets"`
 	Query   string   `json:"query,omitempty"`
@@ -47,7 +48,7 @@ type Explanations struct {
 type WhyCause struct {
 	Pass     string   `json:"pass"`
 	Rule     string   `json:"rule"`
-	Node     string   `json:"node,omitempty"` // whose cause it is, where that is another node
+	Node     string   `json:"node"` // whose cause it is
 	Operands []string `json:"operands,omitempty"`
 	Before   string   `json:"before,omitempty"`
 	After    string   `json:"after,omitempty"`
@@ -62,6 +63,9 @@ func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 	doc := &Explanations{Version: explainVersion, Module: m.Name, After: m.Last, Rules: x.rules(), Query: o.Node}
 	for _, t := range o.Targets.All() {
 		doc.Targets = append(doc.Targets, t.Name)
+	}
+	for _, s := range m.Symbols {
+		doc.Sizes = append(doc.Sizes, fmt.Sprintf("%s=%d", s.Name, s.Max))
 	}
 	if o.Node == "" {
 		doc.Summary = x.summary()
@@ -149,7 +153,9 @@ func why(n *ir.Node, take func(ir.Cause) bool) []WhyCause {
 	var list []WhyCause
 	for _, c := range n.Causes {
 		if take(c) {
-			list = append(list, whyCause(c))
+			w := whyCause(c)
+			w.Node = n.String()
+			list = append(list, w)
 		}
 	}
 	return list

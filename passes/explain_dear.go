@@ -3,6 +3,7 @@ package passes
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -16,6 +17,7 @@ type Decision struct {
 	Kind    string   `json:"kind"` // placement, copies or barriers
 	What    string   `json:"what"`
 	Seconds float64  `json:"seconds"`
+	Share   float64  `json:"share"` // of the time of its entry point
 	Because string   `json:"because"`
 	Change  []string `json:"change"`
 	Nodes   []string `json:"nodes,omitempty"`
@@ -24,20 +26,41 @@ type Decision struct {
 // maxDearest is how many decisions a summary has.
 const maxDearest = 5
 
-// dearest returns the decisions that take most of the predicted time, dearest first.
+// dearest returns the decisions that take the largest share of the predicted time of their
+// entry points, dearest first. Seconds of two entry points cannot be compared: nobody knows
+// how often each will be called.
 func (x *explainer) dearest() []Decision {
 	var list []Decision
 	for _, f := range x.m.Funcs {
-		for _, g := range x.groups(f) {
-			list = append(list, x.decision(f, g))
-		}
-		if d, ok := x.barrierDecision(f); ok {
-			list = append(list, d)
-		}
+		list = append(list, x.decisions(f)...)
 	}
 	list = slices.DeleteFunc(list, func(d Decision) bool { return d.Seconds == 0 })
-	slices.SortStableFunc(list, func(a, b Decision) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	slices.SortStableFunc(list, func(a, b Decision) int { return cmp.Compare(b.Share, a.Share) })
 	return list[:min(len(list), maxDearest)]
+}
+
+// decisions returns those of an entry point with their shares; only for the dearest is it
+// worked out what would change them.
+func (x *explainer) decisions(f *ir.Func) []Decision {
+	var total float64
+	groups := x.groups(f)
+	for _, g := range groups {
+		total += g.seconds
+	}
+	barriers, some := x.barrierDecision(f)
+	total += barriers.Seconds
+	slices.SortStableFunc(groups, func(a, b *alike) int { return cmp.Compare(b.seconds, a.seconds) })
+	var list []Decision
+	for _, g := range groups[:min(len(groups), maxDearest)] {
+		list = append(list, x.decision(f, g))
+	}
+	if some {
+		list = append(list, barriers)
+	}
+	for i := range list {
+		list[i].Share = ratio(list[i].Seconds, total)
+	}
+	return list
 }
 
 // alikeKey is what nodes have in common that were decided alike.
@@ -163,7 +186,20 @@ func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 			all.sum(a.Moving, times)
 		}
 	}
-	return fmt.Sprintf("%s runs them: %s there, %s: --pin 'REGEX=%s' puts them there", t.Name, secondsText(there), all.String(), t.Name)
+	return fmt.Sprintf("%s runs them too%s; one by one, %s: %s", t.Name, inSeconds(there), all.String(), verdict(there+all.Seconds-g.seconds, g.nodes[0], t))
+}
+
+// verdict says whether moving pays, by the seconds that it changes.
+func verdict(change float64, n *ir.Node, t *target.Descriptor) string {
+	if change < 0 {
+		return fmt.Sprintf("%s, which %s and so on would do", signedSeconds(change), pinText(n, t))
+	}
+	return signedSeconds(change)
+}
+
+// pinText is the flag that puts n on t.
+func pinText(n *ir.Node, t *target.Descriptor) string {
+	return fmt.Sprintf("--pin '^%s$=%s'", regexp.QuoteMeta(n.Result().Name), t.Name)
 }
 
 func (m *Move) sum(other *Move, times int64) {
@@ -219,9 +255,9 @@ func (x *explainer) keptAway(cp, reader *ir.Node) string {
 		}
 		switch a := x.attempt(t, reader, asBefore(reader)); a.Verdict {
 		case verdictRefused, verdictDenied:
-			return fmt.Sprintf("%s must not read it on %s: %s", opText(reader), t.Name, a.Why)
+			return fmt.Sprintf("%s cannot run on %s, which has it: %s", opText(reader), t.Name, a.Why)
 		case verdictPossible:
-			return fmt.Sprintf("%s could run on %s: --pin '%s=%s'", opText(reader), t.Name, reader.Result().Name, t.Name)
+			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, pinText(reader, t))
 		}
 	}
 	return ""
@@ -238,17 +274,25 @@ func (x *explainer) barrierDecision(f *ir.Func) (Decision, bool) {
 	}
 	n := barriers(f)
 	count := make(map[string]int64)
-	eachWork(f, func(n *ir.Node, times int64) {
-		if rule := lastRule(n, isBarrierCause); rule != "" {
-			count[rule] += times
+	for _, g := range funcsOf(f) {
+		for _, n := range g.Nodes {
+			countBarriers(count, n, runsOf(g))
 		}
-	})
+	}
 	return Decision{Func: f.Name, Kind: "barriers", What: plural(n, "barrier", "barriers"), Seconds: float64(n) * barrierSeconds(t.Rates, t.Hint),
 		Because: barrierReasons(count), Change: []string{fmt.Sprintf("fewer workers (%s reckons with hint=%d): one needs none", t.Name, t.Hint)}}, true
 }
 
-func isBarrierCause(c ir.Cause) bool {
-	return c.Rule == "part.raw" || c.Rule == "part.war" || c.Rule == "part.waw" || c.Rule == "part.head"
+// countBarriers counts the barriers that stand because of n, which runs so often, by rule.
+func countBarriers(count map[string]int64, n *ir.Node, times int64) {
+	for _, c := range n.Causes {
+		switch c.Rule {
+		case "part.raw", "part.war", "part.waw":
+			count[c.Rule] += times
+		case "part.head":
+			count[c.Rule] += times * rounds(n)
+		}
+	}
 }
 
 // barrierReasons lists the rules by which barriers stand, most frequent first.

@@ -163,11 +163,7 @@ func layoutWhy(v *ir.Value) []WhyCause {
 	if n == nil {
 		return nil
 	}
-	list := why(n, byPass("pack", "fuse-late"))
-	for i := range list {
-		list[i].Node = n.String()
-	}
-	return list
+	return why(n, byPass("pack", "fuse-late"))
 }
 
 // splitWhy returns the causes for which the split of n begins, at whichever node it does.
@@ -181,9 +177,6 @@ func (x *explainer) splitWhy(n *ir.Node) []WhyCause {
 				continue
 			}
 			list := why(first, func(c ir.Cause) bool { return c.Pass == "split" || c.Rule == ruleCopyOut })
-			for i := range list {
-				list[i].Node = first.String()
-			}
 			if len(list) > 0 {
 				return list
 			}
@@ -265,7 +258,8 @@ type MemberReport struct {
 	Layout  string       `json:"layout"`
 	Bytes   int64        `json:"bytes"`
 	Space   string       `json:"space,omitempty"`
-	Made    string       `json:"made,omitempty"` // the expression over sources
+	There   string       `json:"space_why,omitempty"` // why in this space, where no cause says so
+	Made    string       `json:"made,omitempty"`      // the expression over sources
 	Place   *PlaceReport `json:"place,omitempty"`
 	Readers []Reader     `json:"readers"`
 	Copies  []CopyReport `json:"copies_caused,omitempty"`
@@ -306,7 +300,22 @@ func (x *explainer) member(l leafMember) *MemberReport {
 			}
 		}
 	}
+	r.There = x.whySpace(r)
 	return r
+}
+
+// whySpace says why a member lies in its space, where assign left no cause: members lie
+// where their first reader keeps its bytes, unless the module says otherwise.
+func (x *explainer) whySpace(r *MemberReport) string {
+	decided := slices.ContainsFunc(r.Causes, func(c WhyCause) bool { return c.Pass == "assign" })
+	if r.Space == "" || decided || len(r.Readers) == 0 {
+		return ""
+	}
+	first := r.Readers[0]
+	if t := x.o.Targets.Get(first.Backend); t != nil && t.Home() == r.Space {
+		return fmt.Sprintf("where %s keeps its bytes, which runs the first reader, %s", t.Name, first.Node)
+	}
+	return "as the module says"
 }
 
 // maxExpr is the length of an expression that is shown whole.

@@ -40,7 +40,7 @@ type SplitReport struct {
 	Times   int64      `json:"times"` // per call
 	Backend string     `json:"backend"`
 	First   string     `json:"first"`  // node
-	Nodes   int        `json:"nodes"`  // with work
+	Nodes   int        `json:"nodes"`  // with work; those of bodies once
 	Inputs  []string   `json:"inputs"` // values that are copied for it
 	Bytes   int64      `json:"input_bytes"`
 	Causes  []WhyCause `json:"causes"`
@@ -151,32 +151,30 @@ func (s *BackendShare) add(c *CostReport) {
 	s.Seconds += c.Step
 }
 
-// splits returns the splits of an entry point in order, those in bodies where the body
-// begins.
+// splits returns the splits of an entry point in order. What a body does in the split that
+// is open around its repeat belongs to that split.
 func (x *explainer) splits(f *ir.Func) []SplitReport {
 	var list []SplitReport
-	for _, g := range funcsOf(f) {
-		list = append(list, x.splitsIn(g)...)
-	}
+	byNumber := make(map[int]int)
+	eachWork(f, func(n *ir.Node, times int64) {
+		if n.Split < 0 {
+			return
+		}
+		i, open := byNumber[n.Split]
+		if !open {
+			i = len(list)
+			byNumber[n.Split] = i
+			list = append(list, SplitReport{Number: n.Split, Func: n.Func.Name, Times: times, Backend: n.Backend, First: n.String(), Causes: x.splitWhy(n)})
+		}
+		list[i].add(n, times)
+	})
 	slices.SortStableFunc(list, func(a, b SplitReport) int { return a.Number - b.Number })
 	return list
 }
 
-func (x *explainer) splitsIn(f *ir.Func) []SplitReport {
-	var list []SplitReport
-	for _, n := range f.Nodes {
-		if !works(n) || runsFunction(n) || n.Split < 0 {
-			continue
-		}
-		if last := len(list) - 1; last < 0 || list[last].Number != n.Split {
-			list = append(list, SplitReport{Number: n.Split, Func: f.Name, Times: runsOf(f), Backend: n.Backend, First: n.String(), Causes: x.splitWhy(n)})
-		}
-		list[len(list)-1].add(n)
-	}
-	return list
-}
-
-func (s *SplitReport) add(n *ir.Node) {
+// add counts a node that runs so often in a call.
+func (s *SplitReport) add(n *ir.Node, times int64) {
+	s.Times = min(s.Times, times)
 	if !isTransfer(n) && !isSplitInput(n) {
 		s.Nodes++
 		return

@@ -18,7 +18,7 @@ func (t *explainText) summary(s *Summary) {
 		t.arena(a)
 	}
 	if len(s.Dearest) > 0 {
-		t.line(0, "the dearest decisions, by predicted time at the largest sizes, and what would change them")
+		t.line(0, "the dearest decisions, by their share of the predicted time of their function, and what would change them")
 	}
 	for i, d := range s.Dearest {
 		t.decision(i+1, d)
@@ -31,7 +31,7 @@ func (t *explainText) entry(e *EntrySummary) {
 		t.line(1, "%-10s %s, %s, %s moved%s", b.Target, plural(b.Nodes, "node", "nodes"), flopsText(b.FLOPs), bytesText(b.Bytes), inSeconds(b.Seconds))
 	}
 	t.splits(e.Splits)
-	if c := e.Copies; c != nil {
+	if c := e.Copies; c != nil && len(e.Backends) > 0 && c.Count+c.Bound > 0 {
 		t.copySummary(c)
 	}
 	if e.Barriers != nil {
@@ -155,9 +155,9 @@ func (t *explainText) decision(i int, d Decision) {
 	if len(d.Nodes) > 0 {
 		nodes = " (such as " + strings.Join(d.Nodes, ", ") + ")"
 	}
-	t.line(1, "%d. @%s: %s%s%s", i, d.Func, d.What, nodes, inSeconds(d.Seconds))
+	t.line(1, "%d. @%s: %s%s%s, %.0f%% of it", i, d.Func, d.What, nodes, inSeconds(d.Seconds), 100*d.Share)
 	t.line(2, "because %s", d.Because)
 	for _, c := range d.Change {
-		t.line(2, "change: %s", c)
+		t.line(2, "otherwise: %s", c)
 	}
 }

@@ -11,7 +11,7 @@ import (
 func (d *Explanations) WriteText(w io.Writer) error {
 	t := &explainText{}
 	if d.Summary != nil {
-		t.line(0, "%s after %s, rules %s, targets %s", d.Module, d.After, d.Rules, strings.Join(d.Targets, ", "))
+		t.line(0, "%s after %s, rules %s, targets %s%s", d.Module, d.After, d.Rules, strings.Join(d.Targets, ", "), sizesText(d.Sizes))
 		t.notes(d.Notes)
 		t.summary(d.Summary)
 	} else {
@@ -34,6 +34,14 @@ func (t *explainText) line(level int, format string, args ...any) {
 	t.b.WriteString(strings.Repeat("  ", level))
 	fmt.Fprintf(&t.b, format, args...)
 	t.b.WriteByte('\n')
+}
+
+// sizesText says for which sizes figures hold.
+func sizesText(sizes []string) string {
+	if len(sizes) == 0 {
+		return ""
+	}
+	return "; figures are for " + strings.Join(sizes, ", ")
 }
 
 func (t *explainText) notes(notes []string) {
@@ -179,7 +187,7 @@ func inSeconds(s float64) string {
 func (m *Move) String() string {
 	var parts []string
 	if m.Added > 0 {
-		parts = append(parts, fmt.Sprintf("moving it would add %s, %s", plural(int64(m.Added), "copy", "copies"), bytesText(m.AddedBytes)))
+		parts = append(parts, fmt.Sprintf("moving would add %s, %s", plural(int64(m.Added), "copy", "copies"), bytesText(m.AddedBytes)))
 	}
 	if m.Removed > 0 {
 		parts = append(parts, fmt.Sprintf("save %s, %s", plural(int64(m.Removed), "copy", "copies"), bytesText(m.RemovedBytes)))
@@ -188,7 +196,7 @@ func (m *Move) String() string {
 		parts = append(parts, fmt.Sprintf("its weights, %s, would have to lie there", bytesText(m.WeightBytes)))
 	}
 	if len(parts) == 0 {
-		return "moving it would change no copy"
+		return "moving would change no copy"
 	}
 	text := strings.Join(parts, ", ")
 	if m.Seconds != 0 {
@@ -265,7 +273,7 @@ func (t *explainText) place(level int, p *PlaceReport) {
 	if p.Chunk > 0 {
 		chunk = fmt.Sprintf(" of chunk %d", p.Chunk)
 	}
-	t.line(level, "lies in %s %s at %#x%s, %s: %s", p.Space, p.Class, p.Offset, chunk, bytesText(p.Bytes), p.Why)
+	t.line(level, "placed in %s %s at %#x%s, %s: %s", p.Space, p.Class, p.Offset, chunk, bytesText(p.Bytes), p.Why)
 	if p.From != "" {
 		t.line(level, "needed from %s to %s", p.From, p.Until)
 	}
@@ -292,7 +300,10 @@ func (t *explainText) history(n *NodeReport) {
 
 func (t *explainText) member(m *MemberReport) {
 	t.line(0, "%s %q: %s, %s", m.Kind, m.Name, strings.Split(m.Type, " @")[0], bytesText(m.Bytes))
-	if m.Space != "" {
+	switch {
+	case m.There != "":
+		t.line(1, "lies in %s: %s", m.Space, m.There)
+	case m.Space != "":
 		t.line(1, "lies in %s", m.Space)
 	}
 	t.place(1, m.Place)
