@@ -27,6 +27,9 @@ type funcEmitter struct {
 	stmts   []jen.Code
 	calls   int
 
+	tailOf *ir.Node   // the first of the run with a tail that is being emitted; nil for none
+	before []jen.Code // stmts before that run
+
 	parts int // emitted so far
 	epoch int // of the last node
 }
@@ -44,15 +47,17 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
 	part := name
 	for i, n := range f.Nodes {
+		e.tail(n)
 		e.barriers(n)
 		e.node(n)
-		if e.calls >= maxCalls && i < len(f.Nodes)-1 {
+		if e.tailOf == nil && e.calls >= maxCalls && i < len(f.Nodes)-1 {
 			next := g.top.pick(fmt.Sprintf("%sPart%d", name, e.parts+2))
 			e.stmts = append(e.stmts, jen.Id(next).Call(e.callArgs()...))
 			e.flush(part)
 			part = next
 		}
 	}
+	e.endTail()
 	if f.Owner == nil {
 		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
 	}
@@ -98,6 +103,35 @@ func (e *funcEmitter) node(n *ir.Node) {
 	}
 	e.stmts = append(e.stmts, call)
 }
+
+// tail begins or ends a loop over a worker's share of a run of nodes with a tail.
+func (e *funcEmitter) tail(n *ir.Node) {
+	if n.Is(ir.Leaf) || n.Is(ir.View) || e.tailOf != nil && n.Part.Tail && n.Epoch == e.epoch {
+		return
+	}
+	e.endTail()
+	if n.Part.Tail {
+		e.barriers(n)
+		e.tailOf, e.before, e.stmts = n, e.stmts, nil
+	}
+}
+
+// endTail closes the loop, if one is open.
+func (e *funcEmitter) endTail() {
+	if e.tailOf == nil {
+		return
+	}
+	part := e.tailOf.Part
+	loop := jen.For(
+		jen.Id(shareVar).Op(":=").Id("w").Dot("Share").Call(e.dim(part.N), jen.Lit(int(part.Granule))),
+		jen.Id(shareVar).Dot("Next").Call(),
+		jen.Empty(),
+	).Block(e.stmts...)
+	e.stmts, e.tailOf = append(e.before, loop), nil
+}
+
+// shareVar is the variable of a loop over a share.
+const shareVar = "u"
 
 // repeat emits the loop over a repeat's body, which becomes a function of its own. The
 // collective question whether to stop is asked once a round.
@@ -190,6 +224,9 @@ func rangeSuffix(i int) string {
 
 // owned returns the variables that hold the worker's range of n elements in granules.
 func (e *funcEmitter) owned(n ir.Dim, granule int64) (lo, hi string) {
+	if e.tailOf != nil {
+		return shareVar + ".Lo", shareVar + ".Hi"
+	}
 	i := slices.IndexFunc(e.ranges, func(o ownership) bool { return o.granule == granule && o.n.Equal(n) })
 	if i < 0 {
 		i = len(e.ranges)

@@ -75,7 +75,14 @@ func (m PartMode) String() string { return partModeNames[m] }
 // tile.Range(N, Granule, p, n) of axis Axis of the first result. N and Granule count
 // elements of that axis.
 type Partition struct {
-	Mode    PartMode
+	Mode PartMode
+
+	// Tail, with PartSplit, leaves some units to whoever is done early: worker p computes
+	// tile.Head of its indices, then units of tile.Tail that nobody has begun. Nodes that
+	// follow each other with equal partitions are computed together, unit by unit. Between
+	// two barriers only one such run may stand.
+	Tail bool
+
 	Axis    int
 	N       Dim
 	Granule int64
@@ -86,7 +93,7 @@ func (p Partition) Equal(q Partition) bool {
 	if p.Mode != PartSplit || q.Mode != PartSplit {
 		return p.Mode == q.Mode
 	}
-	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule
+	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule && p.Tail == q.Tail
 }
 
 // Submitted returns the node's submission, which is made if there is none, to be changed.

@@ -309,6 +309,10 @@ func (p *parser) partition() Partition {
 		part.N = p.dim()
 		p.expect(",")
 		part.Granule = p.integer()
+		if p.accept(",") {
+			p.expect("tail")
+			part.Tail = true
+		}
 		p.expect(")")
 	}
 	return part

@@ -436,7 +436,11 @@ func partText(part Partition) string {
 	case PartNone:
 		return ""
 	case PartSplit:
-		return fmt.Sprintf(" part=split(%d, %v, %d)", part.Axis, part.N, part.Granule)
+		tail := ""
+		if part.Tail {
+			tail = ", tail"
+		}
+		return fmt.Sprintf(" part=split(%d, %v, %d%s)", part.Axis, part.N, part.Granule, tail)
 	}
 	return " part=" + part.Mode.String()
 }

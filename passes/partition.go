@@ -36,6 +36,7 @@ var partitionPass = Pass{
 	Rules: []Rule{
 		{"part.split", "workers divide an axis of the result, in the kernel's granules"},
 		{"part.own", "workers divide it so that each goes on with what it has computed itself: no barrier is needed"},
+		{"part.tail", "the last units are left to whoever is done early: nothing else in the epoch has to know who computes them"},
 		{"part.each", "every worker computes it for itself: that is cheaper than waiting for another one"},
 		{"part.one", "no axis of the result can be divided"},
 		{"part.raw", "a barrier stands before it: it reads what another worker writes"},
@@ -56,6 +57,7 @@ func partition(c *Context, m *ir.Module) error {
 		ownResults(c, f)
 		p := newPartitioner(c, f)
 		p.walk(f)
+		p.giveTails(f, true)
 		c.Count("barriers", barriers(f))
 		c.Count("private", int64(len(p.private)))
 	}

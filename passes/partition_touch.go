@@ -242,12 +242,14 @@ func writeAccess(n *ir.Node, result int, mode ir.PartMode, ax *ir.Axis) access {
 }
 
 // sameOwner reports whether, for every thread count and size, no worker touches what
-// another one touches with the other access, provided that the granules are known.
+// another one touches with the other access, provided that the granules are known. Of
+// nodes with tails there is one run between two barriers, so their units are the same
+// workers'.
 func sameOwner(a, b access) bool {
 	if a.by == worker0 && b.by == worker0 {
 		return true
 	}
-	if a.by != owners || b.by != owners || !a.span.period.Equal(b.span.period) {
+	if a.by != owners || b.by != owners || a.node.Part.Tail != b.node.Part.Tail || !a.span.period.Equal(b.span.period) {
 		return false
 	}
 	wa, aOK := a.span.width(a.granule)

@@ -106,6 +106,7 @@ func (b *barrier) wait(w *Worker, polls int) bool {
 	w.phase++
 	if b.arrived.Add(1) == int32(w.Parts) {
 		b.arrived.Store(0) // nobody arrives again before the phase changes
+		w.pool.taken.Store(0)
 		b.phase.set(w.phase, w.pool.workers)
 		return true
 	}

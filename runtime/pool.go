@@ -83,6 +83,8 @@ type pool struct {
 	fault   fault
 	pending atomic.Int32 // workers other than 0 still in it
 	_       [60]byte
+	taken   atomic.Int32 // units of the tail that are begun since the last barrier
+	_       [60]byte
 	join    word // counts the steps that all have left
 	closed  bool
 }
@@ -183,6 +185,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args) {
 	}
 	if parts > 1 {
 		p.barrier.reset()
+		p.taken.Store(0)
 		p.pending.Store(int32(parts - 1))
 	}
 }

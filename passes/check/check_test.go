@@ -125,6 +125,21 @@ func TestMessages(t *testing.T) {
 			[]string{"address: @f: %a: lies at 0x20, which is no multiple of 64"}},
 		{"no result", func(f *ir.Func) { f.Nodes = f.Nodes[:2] },
 			[]string{"reads: @f: %y: nothing defines the result"}},
+		{"all have a tail", func(f *ir.Func) {
+			for _, n := range f.Nodes {
+				n.Part.Tail = true
+			}
+		}, nil},
+		{"one has a tail", func(f *ir.Func) { f.Nodes[1].Part.Tail = true },
+			[]string{"hazard: @f: %a of @f and %b: host activations [0x0,0x400): reads what another worker writes"}},
+		{"two runs with tails", func(f *ir.Func) {
+			f.Nodes[0].Part.Tail, f.Nodes[2].Part.Tail = true, true
+			f.Nodes[1].Args[0], f.Nodes[2].Args[0] = f.Params[0], f.Params[0]
+		}, []string{"partition: @f: %y: it has a tail, and so has another run of nodes since the last barrier"}},
+		{"a tail of what is not divided", func(f *ir.Func) {
+			f.Nodes[2].Part = ir.Partition{Mode: ir.PartOne, Tail: true}
+			f.Nodes[2].Epoch, f.Epochs = 1, 2
+		}, []string{"partition: @f: %y: it is not divided, and has a tail"}},
 		{"epochs", func(f *ir.Func) { f.Nodes[0].Epoch = 1 },
 			[]string{"partition: @f: %a: epoch 1 follows epoch 0, of 1"}},
 	} {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -15,6 +16,14 @@ type regions struct {
 	groups  []group  // from first on
 	owners  map[*ir.Node]*owners
 	cap     int // most workers that are tried where owners are compared by trying
+	run     run // of nodes with a tail in the region
+}
+
+// run is the nodes that are computed together unit by unit, the tail going to whoever comes
+// first.
+type run struct {
+	nodes  []*ir.Node
+	closed bool // another node came after them
 }
 
 // group is the accesses of a region to a range of bytes. Accesses to other ranges are in
@@ -52,6 +61,27 @@ func newRegions(s *sim) *regions {
 func (r *regions) barrier() {
 	r.first += int32(len(r.groups))
 	r.groups = r.groups[:0]
+	r.run = run{nodes: r.run.nodes[:0]}
+}
+
+// tails claims: the nodes with a tail between two barriers follow each other, are divided
+// alike, and none comes twice: so they are one run, which deals out its units once.
+func (r *regions) tails(st *step) {
+	n, now := st.node, &r.run
+	if !works(n) || n.Body != nil {
+		return
+	}
+	if !n.Part.Tail {
+		now.closed = len(now.nodes) > 0
+		return
+	}
+	if now.closed || slices.Contains(now.nodes, n) || len(now.nodes) > 0 && !now.nodes[0].Part.Equal(n.Part) {
+		r.s.c.report(fmt.Sprintf("tail %p", n), &Violation{
+			Rule: RulePartition, Func: st.frame.String(), Nodes: []string{n.String()},
+			What: "it has a tail, and so has another run of nodes since the last barrier",
+		})
+	}
+	now.nodes = append(now.nodes, n)
 }
 
 // step claims: no two workers touch the same bytes between two barriers, one of them
@@ -61,6 +91,7 @@ func (r *regions) barrier() {
 // the call and behind it, when the caller and the workers wait for each other.
 func (r *regions) step(at int) {
 	st := &r.s.t.steps[at]
+	r.tails(st)
 	own := r.ownersOf(st.node)
 	for i, o := range st.args {
 		if o != none && !own.unread[i] {

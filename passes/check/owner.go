@@ -26,6 +26,10 @@ const (
 type owner struct {
 	by            by
 	period, width ir.Dim // bytes
+
+	// tail says that units go to whoever comes first. Within a region only one run of nodes
+	// has a tail (tails), and gives each unit to one worker: then these are the same units'.
+	tail bool
 }
 
 // same claims: no worker touches, by a, what another one touches by b, when the values
@@ -35,7 +39,7 @@ func (a owner) same(b owner) bool {
 	if a.by == byFirst && b.by == byFirst {
 		return true
 	}
-	return a.by == byUnit && b.by == byUnit && a.period.Equal(b.period) && a.width.Equal(b.width)
+	return a.by == byUnit && b.by == byUnit && a.tail == b.tail && a.period.Equal(b.period) && a.width.Equal(b.width)
 }
 
 // readOwner returns who reads operand i of a node; ok is false if nobody does.
@@ -60,7 +64,9 @@ func readOwner(n *ir.Node, i int) (o owner, ok bool) {
 	if r.Den < 1 || p.Granule*r.Num%r.Den != 0 || !scaled(p.N, r.Num).Equal(scaled(t.Shape[r.Axis], r.Den)) {
 		return owner{}, true
 	}
-	return unitsOf(t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den), true
+	o = unitsOf(t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den)
+	o.tail = p.Tail
+	return o, true
 }
 
 // writeOwner returns who writes result i of a node.
@@ -70,7 +76,9 @@ func writeOwner(n *ir.Node, i int) owner {
 		return owner{by: byFirst}
 	case n.Part.Mode == ir.PartSplit && i == 0:
 		r := n.Result()
-		return unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
+		o := unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
+		o.tail = n.Part.Tail
+		return o
 	}
 	return owner{}
 }
@@ -97,7 +105,7 @@ func unitsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	if lo, _ := step.Sub(inner).Bounds(); lo < 1 {
 		return owner{}
 	}
-	return inBytes(t.DType, owner{byUnit, period, mul(step, ir.Const(granule))})
+	return inBytes(t.DType, owner{by: byUnit, period: period, width: mul(step, ir.Const(granule))})
 }
 
 // inBytes turns numbers of elements into bytes; units that cut blocks have no owner.
@@ -118,7 +126,7 @@ func panelsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	}
 	panel := t
 	panel.Shape = []ir.Dim{ir.Const(dtype.PanelRows), t.Shape[1]}
-	return owner{byUnit, t.Bytes(), mul(panel.Bytes(), ir.Const(granule/dtype.PanelRows))}
+	return owner{by: byUnit, period: t.Bytes(), width: mul(panel.Bytes(), ir.Const(granule/dtype.PanelRows))}
 }
 
 // rest returns offset mod period, or what is known to be congruent to it.

@@ -16,7 +16,7 @@ const (
 // number of workers that the targets allow and every size, and looks at every piece of the
 // bytes that both touch. More sizes or pieces than it can try are no proof.
 func (r *regions) tried(a, b *access) bool {
-	if a.own.by != byUnit || b.own.by != byUnit {
+	if a.own.by != byUnit || b.own.by != byUnit || a.own.tail || b.own.tail {
 		return false
 	}
 	ok := true

@@ -1,0 +1,47 @@
+package tile
+
+import "testing"
+
+// TestTail demands that heads and tails together are everything, each index once.
+func TestTail(t *testing.T) {
+	for _, parts := range []int{1, 2, 3, 7, 64} {
+		for _, granule := range []int{1, 3, 16} {
+			for _, n := range []int{0, 1, 15, 16, 17, 100, 2048, 2049} {
+				covers(t, n, granule, parts)
+			}
+		}
+	}
+}
+
+func covers(t *testing.T, n, granule, parts int) {
+	t.Helper()
+	seen := make([]int, n)
+	add := func(lo, hi int) {
+		if lo > hi || lo%granule != 0 && lo != n {
+			t.Fatalf("n %d, granule %d, parts %d: [%d,%d)", n, granule, parts, lo, hi)
+		}
+		for i := lo; i < hi; i++ {
+			seen[i]++
+		}
+	}
+	for part := range parts {
+		add(Head(n, granule, part, parts))
+	}
+	units := 0
+	for k := 0; ; k++ {
+		lo, hi, ok := Tail(n, granule, k, parts)
+		if !ok {
+			break
+		}
+		add(lo, hi)
+		units++
+	}
+	for i, s := range seen {
+		if s != 1 {
+			t.Fatalf("n %d, granule %d, parts %d: index %d is computed %d times", n, granule, parts, i, s)
+		}
+	}
+	if all := (n + granule - 1) / granule; parts > 1 && all >= 8*parts && units == 0 {
+		t.Errorf("n %d, granule %d, parts %d: no unit is left to take", n, granule, parts)
+	}
+}

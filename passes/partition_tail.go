@@ -1,0 +1,145 @@
+package passes
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// tailLimit is how many barriers' time a run of nodes has to take on one worker to get a
+// tail: taking units by turns costs less than a barrier, and gains nothing where workers
+// are done before they could be disturbed.
+const tailLimit = 100
+
+// minTailUnits is how many units each worker has to have: with fewer, one more or less is
+// as long as what the tail is to balance.
+const minTailUnits = 8
+
+// rereadShare is how much of a unit's time may go into reading again what all units read.
+const rereadShare = 1.0 / 16
+
+// giveTails leaves the last units of long nodes to whoever is done early. Two workers on two
+// processors are hardly ever equally fast: they share memory, and the machine with others.
+//
+// In each epoch the longest run of divided nodes with equal partitions gets a tail, if
+// nothing else in the epoch touches by units what it touches: whoever takes a unit is not
+// known, so only a barrier separates the run from others. An epoch that goes on in another
+// round or behind the loop is left alone.
+func (p *partitioner) giveTails(f *ir.Func, closed bool) {
+	if !p.c.Enabled("part.tail") {
+		return
+	}
+	work := working(f)
+	for first := 0; first < len(work); {
+		end := first + 1
+		for end < len(work) && work[end].Epoch == work[first].Epoch {
+			end++
+		}
+		ends := end < len(work) || closed
+		if (first > 0 || f.Owner == nil || f.HeadBarrier) && ends {
+			p.tailIn(work[first:end])
+		}
+		for i, n := range work[first:end] {
+			if n.Body != nil {
+				last := first+i+1 == end
+				p.giveTails(n.Body, n.Body.HeadBarrier && last && ends)
+			}
+		}
+		first = end
+	}
+}
+
+// working returns the nodes of f that do work, in order.
+func working(f *ir.Func) []*ir.Node {
+	var list []*ir.Node
+	for _, n := range f.Nodes {
+		if works(n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// tailIn gives the longest run of an epoch's nodes a tail, if it may have one.
+func (p *partitioner) tailIn(epoch []*ir.Node) {
+	var best []*ir.Node
+	longest := 0.0
+	for first := 0; first < len(epoch); {
+		if epoch[first].Body != nil {
+			return // its first or last epoch may be a part of this one
+		}
+		end := first + 1
+		for end < len(epoch) && epoch[end].Part.Equal(epoch[first].Part) && epoch[end].Backend == epoch[first].Backend {
+			end++
+		}
+		if t := p.runSeconds(epoch[first:end]); t > longest {
+			best, longest = epoch[first:end], t
+		}
+		first = end
+	}
+	if len(best) > 0 && p.mayHaveTail(best, epoch) && p.c.Allow("part.tail", best[0]) {
+		for _, n := range best {
+			n.Part.Tail = true
+			p.c.Cause(n, "part.tail")
+		}
+		p.c.Count("tails", 1)
+	}
+}
+
+// runSeconds predicts how long one worker computes a run of divided nodes; 0 if that is too
+// short for a tail, or they have too few units.
+func (p *partitioner) runSeconds(run []*ir.Node) float64 {
+	n := run[0]
+	d := p.c.Target(n)
+	if n.Part.Mode != ir.PartSplit || d == nil || !d.Workers {
+		return 0
+	}
+	if n.Part.N.CeilDiv(n.Part.Granule).Upper() < int64(minTailUnits*hint(p.c, d)) {
+		return 0
+	}
+	sum := 0.0
+	for _, n := range run {
+		if rereads(d, n) {
+			return 0
+		}
+		sum += nodeSeconds(d, n, 1)
+	}
+	if sum < tailLimit*d.Rates.Barrier {
+		return 0
+	}
+	return sum
+}
+
+// rereads reports whether computing a node unit by unit loses time because each unit reads
+// again what all share, such as the weights of a product that is divided by rows.
+func rereads(d *target.Descriptor, n *ir.Node) bool {
+	w := workOf(d, n, chosenAxis(n))
+	units := float64(n.Part.N.CeilDiv(n.Part.Granule).Upper())
+	own := w
+	own.shared = 0
+	return ratio(w.shared, d.Rates.CacheBW) > rereadShare*own.seconds(1, 1)/units
+}
+
+// mayHaveTail reports whether nothing else in the epoch needs to know which worker has a
+// unit of the run.
+func (p *partitioner) mayHaveTail(run, epoch []*ir.Node) bool {
+	inRun := make(map[*ir.Node]bool)
+	r := newRegion(p.bufs)
+	for _, n := range run {
+		inRun[n] = true
+		r.add(finalAccesses(n, p.isPrivate)...)
+	}
+	for _, n := range epoch {
+		if inRun[n] {
+			continue
+		}
+		clash := false
+		r.clashes(finalAccesses(n, p.isPrivate), func(_, _ access) bool {
+			clash = true
+			return false
+		})
+		if clash {
+			return false
+		}
+	}
+	return true
+}
