@@ -24,13 +24,15 @@ var bases = [...]base{
 }
 
 // addr is an address as emitted code writes it: a base, a constant offset, a stride for
-// each round of the enclosing repeat, and what a view with a symbolic start adds.
+// each round of the enclosing repeat, one for each step under way, and what a view with a
+// symbolic start adds.
 type addr struct {
-	class  ir.Class
-	offset int64
-	stride int64
-	table  []int64 // offsets of the rounds where no stride fits them; offset is then 0
-	extra  ir.Dim  // bytes
+	arena, chunk int
+	offset       int64
+	stride       int64
+	table        []int64 // offsets of the rounds where no stride fits them; offset is then 0
+	instance     int64   // bytes from what one step uses to what the next one does
+	extra        ir.Dim  // bytes
 }
 
 // addrOf returns where the bytes of v lie: those of its root, plus what views skip.
@@ -114,10 +116,14 @@ func (e *funcEmitter) placeAddr(p *ir.Place, v *ir.Value) addr {
 	if p == nil {
 		panic(fmt.Sprintf("codegen: internal error: %v has no address", v))
 	}
-	if p.Chunk != 0 {
-		panic(fmt.Sprintf("codegen: internal error: %v lies in chunk %d: host arenas have one", v, p.Chunk))
+	a := addr{arena: p.Arena, chunk: p.Chunk, offset: p.Offset}
+	if slots := v.Slots(); slots > 1 {
+		if slots != e.m.Plan.Pipeline {
+			panic(fmt.Sprintf("codegen: internal error: %v has %d instances, and %d steps are under way", v, slots, e.m.Plan.Pipeline))
+		}
+		a.instance = e.m.Plan.Arenas[p.Arena].Stride(p)
 	}
-	return addr{class: e.m.Plan.Arenas[p.Arena].Class, offset: p.Offset}
+	return a
 }
 
 // ptr returns the expression for the address of v, such as unsafe.Add(m, 0x1c0+l*0x4000).
@@ -126,7 +132,29 @@ func (e *funcEmitter) ptr(v *ir.Value) jen.Code {
 		return jen.Nil()
 	}
 	a := e.addrOf(v)
-	e.bases[a.class] = true
+	return jen.Qual("unsafe", "Add").Call(jen.Id(e.base(a)), e.offset(a))
+}
+
+// base returns the variable that holds where the arena begins.
+func (e *funcEmitter) base(a addr) string {
+	if e.on == nil {
+		arena := &e.m.Plan.Arenas[a.arena]
+		if e.g.layout.owner(arena.Space) >= 0 {
+			panic(fmt.Sprintf("codegen: internal error: @%s: the host reads the space %s", e.f.Name, arena.Space))
+		}
+		e.bases[arena.Class] = true
+		return bases[arena.Class].name
+	}
+	number := e.g.layout.number(a.arena, a.chunk)
+	if !e.g.layout.sees(e.on, number) {
+		panic(fmt.Sprintf("codegen: internal error: @%s: %s reads the space %s", e.f.Name, e.on.Name, e.m.Plan.Arenas[a.arena].Space))
+	}
+	e.memory[number] = true
+	return memoryVar(number)
+}
+
+// offset returns the expression for what an address adds to its base.
+func (e *funcEmitter) offset(a addr) jen.Code {
 	off := jen.Id(fmt.Sprintf("%#x", a.offset))
 	if a.stride != 0 {
 		off.Op("+").Id("l").Op("*").Id(fmt.Sprintf("%#x", a.stride))
@@ -134,10 +162,21 @@ func (e *funcEmitter) ptr(v *ir.Value) jen.Code {
 	if a.table != nil {
 		off = jen.Id(e.g.tableName(a.table)).Index(jen.Id("l"))
 	}
+	if a.instance != 0 {
+		off.Op("+").Add(e.slot()).Op("*").Id(fmt.Sprintf("%#x", a.instance))
+	}
 	if !a.extra.Is(0) {
 		off.Op("+").Add(e.dim(a.extra))
 	}
-	return jen.Qual("unsafe", "Add").Call(jen.Id(bases[a.class].name), off)
+	return off
+}
+
+// slot returns the expression for the instance that the step uses.
+func (e *funcEmitter) slot() jen.Code {
+	if e.on != nil {
+		return jen.Id("e").Dot("Slot")
+	}
+	return jen.Id("q").Dot("Slot").Call()
 }
 
 // dim returns the expression for a dimension. Its text form is Go already: symbols are

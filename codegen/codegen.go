@@ -19,6 +19,7 @@ import (
 	"golang.org/x/tools/imports"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // ModulePath is the module whose packages emitted code imports.
@@ -53,6 +54,9 @@ type Options struct {
 	CPU    []string // implementations that the program is limited to; empty means all
 
 	Profile bool // emit a mark before each call, for the program's --profile
+
+	// Targets are those that the module was planned for; nil is the CPU alone.
+	Targets *target.List
 }
 
 // Package is emitted source: files by name, in order, all of one folder.
@@ -73,6 +77,10 @@ func Emit(m *ir.Module, o Options) (*Package, error) {
 		return nil, errors.New("codegen: the module has no checked plan: run all passes first")
 	}
 	g := newGenerator(m, o)
+	var err error
+	if g.layout, err = newLayout(m, o.Targets); err != nil {
+		return nil, err
+	}
 	for _, f := range m.Funcs {
 		g.emitEntry(f)
 	}
@@ -127,6 +135,8 @@ type generator struct {
 
 	steps, program, api *jen.File
 
+	layout *layout
+
 	bodies  map[*ir.Func]string // Go names of repeat bodies
 	pending []*ir.Func          // bodies that are referred to and not emitted yet
 	tables  []table             // offsets of rounds that no stride fits
@@ -160,11 +170,13 @@ func (g *generator) newFile(comment string) *jen.File {
 	f.ImportName(g.runtimePath(), "runtime")
 	f.ImportName(g.cpuPath(), "cpu")
 	f.ImportName(g.tilePath(), "tile")
+	f.ImportName(g.fakePath(), "fake")
 	f.ImportName(g.dtypePath(), "dtype")
 	return f
 }
 
 func (g *generator) runtimePath() string { return ModulePath + "/runtime" }
+func (g *generator) fakePath() string    { return ModulePath + "/runtime/fake" }
 func (g *generator) cpuPath() string     { return ModulePath + "/kernels/cpu" }
 func (g *generator) tilePath() string    { return ModulePath + "/kernels/cpu/tile" }
 func (g *generator) dtypePath() string   { return ModulePath + "/ir/dtype" }
@@ -210,11 +222,11 @@ func (g *generator) tableName(offsets []int64) string {
 
 func (g *generator) scratchBytes() int64 { return arenaBytes(g.m, ir.ClassScratch) }
 
-// arenaBytes returns the bytes of the host arenas of a class.
+// arenaBytes returns the bytes of the host's arenas of a class.
 func arenaBytes(m *ir.Module, class ir.Class) int64 {
 	var sum int64
 	for i := range m.Plan.Arenas {
-		if a := &m.Plan.Arenas[i]; a.Class == class {
+		if a := &m.Plan.Arenas[i]; a.Class == class && a.Space == target.Host {
 			sum += a.Bytes()
 		}
 	}

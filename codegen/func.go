@@ -32,6 +32,15 @@ type funcEmitter struct {
 
 	parts int // emitted so far
 	epoch int // of the last node
+
+	// Of a function with nodes on devices: the command that grows, and what worker 0 does
+	// until the host's next statement.
+	open   *command
+	driven []jen.Code
+
+	// Of a command: the device that runs it, and the memory that it uses.
+	on     *device
+	memory map[int]bool
 }
 
 // ownership is a division of an axis that nodes of a function share; it becomes a pair of
@@ -47,17 +56,27 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
 	part := name
 	for i, n := range f.Nodes {
+<<<<<<< codegen/func.go
+		e.node(n)
+		if e.calls >= maxCalls && i < len(f.Nodes)-1 {
+			e.endDrive()
+=======
 		e.tail(n)
 		e.barriers(n)
 		e.node(n)
 		if e.tailOf == nil && e.calls >= maxCalls && i < len(f.Nodes)-1 {
+>>>>>>> /tmp/func.new
 			next := g.top.pick(fmt.Sprintf("%sPart%d", name, e.parts+2))
 			e.stmts = append(e.stmts, jen.Id(next).Call(e.callArgs()...))
 			e.flush(part)
 			part = next
 		}
 	}
+<<<<<<< codegen/func.go
+	e.endDrive()
+=======
 	e.endTail()
+>>>>>>> /tmp/func.new
 	if f.Owner == nil {
 		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
 	}
@@ -77,19 +96,38 @@ func (e *funcEmitter) barriers(n *ir.Node) {
 		return
 	}
 	e.epoch = n.Epoch
+	e.endDrive()
 	e.mark(jen.Lit(0))
 	e.stmts = append(e.stmts, jen.Id("w").Dot("Barrier").Call())
 }
 
-// node emits one node: nothing for leaves and views, a loop for a repeat, else a call.
+// node emits one node: nothing for leaves and views, a loop for a repeat, a submission for
+// what a device runs, else a call.
 func (e *funcEmitter) node(n *ir.Node) {
-	switch {
-	case n.Is(ir.Leaf), n.Is(ir.View):
-		return
-	case n.Op == ir.OpRepeat:
-		e.repeat(n)
-		return
+	leaf := n.Is(ir.Leaf) || n.Is(ir.View)
+	queue, _ := e.g.layout.queueOf(n)
+	if !leaf && queue < 0 {
+		e.waitsOf(n, queue)
 	}
+	e.barriers(n)
+	switch {
+	case leaf:
+	case n.Op == ir.OpRepeat:
+		e.endDrive()
+		e.repeat(n)
+	case queue >= 0:
+		e.device(n)
+	default:
+		e.endDrive()
+		e.call(n)
+		if n.Submit != nil && n.Submit.Event > 0 {
+			e.record(n.Submit.Event, queue, true)
+		}
+	}
+}
+
+// call emits the call of the kernel of one node.
+func (e *funcEmitter) call(n *ir.Node) {
 	emit := cpuEmitters[n.Op]
 	if emit == nil {
 		panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
@@ -199,14 +237,21 @@ func (e *funcEmitter) prologue() []jen.Code {
 	for _, o := range e.ranges { // may name more symbols
 		e.dim(o.n)
 	}
-	for i, s := range e.m.Symbols {
-		if e.symbols[s] {
-			out = append(out, jen.Id(e.g.symbols[s].Name).Op(":=").Id("a").Dot("Dims").Index(jen.Lit(i)))
-		}
-	}
+	out = append(out, e.declareSymbols("a")...)
 	for i, o := range e.ranges {
 		out = append(out, jen.List(jen.Id(rangeVar(i, 0)), jen.Id(rangeVar(i, 1))).Op(":=").
 			Qual(e.g.tilePath(), "Range").Call(e.dim(o.n), jen.Lit(int(o.granule)), jen.Id("w").Dot("Part"), jen.Id("w").Dot("Parts")))
+	}
+	return out
+}
+
+// declareSymbols declares the sizes that the statements use; args is what has them.
+func (e *funcEmitter) declareSymbols(args string) []jen.Code {
+	var out []jen.Code
+	for i, s := range e.m.Symbols {
+		if e.symbols[s] {
+			out = append(out, jen.Id(e.g.symbols[s].Name).Op(":=").Id(args).Dot("Dims").Index(jen.Lit(i)))
+		}
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // reserved are the identifiers that step functions use themselves.
-var reserved = []string{"w", "a", "l", "m", "s", "io", "x", "t", "cpu", "tile", "runtime", "unsafe", "math", "min", "max", "int"}
+var reserved = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "q", "cpu", "fake", "tile", "runtime", "unsafe", "math", "min", "max", "int"}
 
 // namer gives names that differ: a name that is taken gets a number.
 type namer map[string]bool
@@ -46,7 +46,7 @@ func newNames(m *ir.Module) names {
 		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
-	ns.top.take("main", "init", "program", "planText", "planJSON", "weights", "tokenizer", "profile", "nodeNames", "embed", "dtype")
+	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "profile", "nodeNames", "embed", "dtype")
 	methods, locals := make(namer), make(namer)
 	for _, f := range m.Funcs {
 		ns.steps[f] = ns.top.pick(stepName(f.Name))
@@ -64,7 +64,7 @@ func newNames(m *ir.Module) names {
 // goSymbol returns the variable that holds a symbol's size in step functions.
 func goSymbol(name string) string {
 	id := identifier(name)
-	if slices.Contains(reserved, id) || token.IsKeyword(id) || rangeLike(id) {
+	if slices.Contains(reserved, id) || token.IsKeyword(id) || rangeLike(id) || strings.HasPrefix(id, "mem") {
 		return id + "Size"
 	}
 	return id

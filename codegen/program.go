@@ -98,6 +98,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 		return nil, err
 	}
 	d[jen.Id("Funcs")] = funcs
+	if devices := g.emitDevices(); devices != nil {
+		d[jen.Id("Devices")] = devices
+	}
 	if lm := g.languageModel(); lm != nil {
 		d[jen.Id("LM")] = lm
 	}

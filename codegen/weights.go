@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
-	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -121,42 +119,6 @@ func orderedChunks(ctx context.Context, pieces func(yield func(piece) bool)) fun
 		}
 	}
 }
-
-// blobPieces yields what the weights arena consists of, in the order of addresses.
-func blobPieces(m *ir.Module, src Sources) func(yield func(piece) bool) {
-	return func(yield func(piece) bool) {
-		at := int64(0)
-		for _, w := range placedWeights(m) {
-			if gap := w.Place.Offset - at; gap > 0 && !yield(zeros(gap)) {
-				return
-			}
-			for _, p := range weightPieces(w, src) {
-				if !yield(p) {
-					return
-				}
-			}
-			at = w.Place.Offset + w.Type.MaxBytes()
-		}
-		if gap := WeightsBytes(m) - at; gap > 0 {
-			yield(zeros(gap))
-		}
-	}
-}
-
-// placedWeights returns the weights that have an address, in its order.
-func placedWeights(m *ir.Module) []*ir.Weight {
-	var ws []*ir.Weight
-	for _, w := range m.Weights {
-		if w.Place != nil {
-			ws = append(ws, w)
-		}
-	}
-	slices.SortFunc(ws, func(a, b *ir.Weight) int { return cmp.Compare(a.Place.Offset, b.Place.Offset) })
-	return ws
-}
-
-// WeightsBytes returns the size in bytes of what PackWeights writes.
-func WeightsBytes(m *ir.Module) int64 { return arenaBytes(m, ir.ClassWeights) }
 
 func zeros(n int64) piece {
 	return func(context.Context) ([]byte, error) { return make([]byte, n), nil }

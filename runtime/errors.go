@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,12 +105,19 @@ type FaultError struct {
 	Addr    uintptr
 	Weights string // the weights file, when Addr lies in its mapping
 	Value   any    // what the worker panicked with
+
+	// Of a device's failure: the backend, and what it was doing, as plans name it. A model
+	// whose device has failed returns the error from now on: open it again.
+	Device, Command string
 }
 
 func (e *FaultError) Error() string {
 	if e.Weights != "" {
 		return fmt.Sprintf("%s: a page of the weights could not be read while %q ran: "+
-			"the file was cut or its disk failed: restore it and start again", e.Weights, e.Func)
+			"the file was cut or its disk failed: restore it and start again", e.Weights, cmp.Or(e.Func, e.Command))
+	}
+	if e.Device != "" {
+		return fmt.Sprintf("%s failed on %s: %v: this is a bug of ggmlc, please report it", e.Command, e.Device, e.Value)
 	}
 	return fmt.Sprintf("%q failed in worker %d: %v: this is a bug of ggmlc, please report it", e.Func, e.Part, e.Value)
 }

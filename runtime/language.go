@@ -31,18 +31,7 @@ func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error
 	if err := s.checkTokens(tokens); err != nil {
 		return nil, err
 	}
-	was, batch := s.length, s.model.program.LM.Batch
-	for rest := tokens; ; {
-		n := min(len(rest), batch)
-		logits, err := s.step(ctx, s.model.prefill, rest[:n])
-		if err != nil {
-			s.length = was
-			return nil, err
-		}
-		if rest = rest[n:]; len(rest) == 0 {
-			return logits, nil
-		}
-	}
+	return s.chunks(ctx, s.model.prefill, tokens, s.model.program.LM.Batch)
 }
 
 // Decode appends one token and returns the logits after it, as Prefill does. It allocates
@@ -56,7 +45,7 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	if err := s.checkTokens(one[:]); err != nil {
 		return nil, err
 	}
-	return s.step(ctx, s.model.decode, one[:])
+	return s.chunks(ctx, s.model.decode, one[:], 1)
 }
 
 // lock takes the session for a call that appends n positions.
@@ -91,13 +80,24 @@ func (s *Session) checkTokens(tokens []int32) error {
 	return nil
 }
 
-// step runs one chunk at the end of the sequence.
-func (s *Session) step(ctx context.Context, d *driver, tokens []int32) ([]float32, error) {
-	s.place(d, tokens)
-	if err := s.run(ctx, d.fn); err != nil {
+// chunks runs tokens at the end of the sequence, so many a step, and returns the logits
+// after the last one. On devices several steps may be under way at once.
+func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch int) ([]float32, error) {
+	was := s.length
+	var err error
+	for overlap := false; err == nil && len(tokens) > 0; overlap = true {
+		n := min(len(tokens), batch)
+		s.begin(overlap)
+		s.place(d, tokens[:n])
+		if err = s.submit(ctx, d.fn); err == nil {
+			s.length += n
+		}
+		tokens = tokens[n:]
+	}
+	if err = s.finish(err); err != nil {
+		s.length = was
 		return nil, err
 	}
-	s.length += len(tokens)
 	logits, vocab := s.Floats(d.logits), s.model.program.LM.Vocab
 	return logits[len(logits)-vocab:], nil
 }

@@ -62,7 +62,8 @@ type cli struct {
 	rest    []string // positional arguments
 	options Options
 	json    bool
-	profile string
+
+	profile, timeline string // files to write
 }
 
 // run is Main without the process: it returns the exit status.
@@ -158,11 +159,18 @@ func (c *cli) modelFlags() {
 	if c.program.Profile != nil {
 		c.flags.text(&c.profile, "profile", "FILE", "write a trace of all steps (for ui.perfetto.dev)")
 	}
+	if d := c.program.Devices; d != nil {
+		c.flags.text(&c.timeline, "timeline", "FILE", "write what each queue did and when (for ui.perfetto.dev)")
+		d.flags(&c.flags)
+	}
 }
 
 // open opens the model and a session. The returned function closes the model, and writes
 // the trace if one was asked for.
 func (c *cli) open() (*Session, func() error, error) {
+	if c.timeline != "" {
+		c.options.Timeline = &lateFile{name: c.timeline}
+	}
 	m, err := Open(c.program, c.options)
 	if err != nil {
 		return nil, nil, err
@@ -179,6 +187,21 @@ func (c *cli) open() (*Session, func() error, error) {
 		c.program.Profile.begin(m.pool.workers)
 	}
 	return s, func() error { return errors.Join(c.writeProfile(m), m.Close()) }, nil
+}
+
+// lateFile is a file that is made when something is written to it.
+type lateFile struct {
+	name string
+	file *os.File
+}
+
+func (f *lateFile) Write(b []byte) (n int, err error) {
+	if f.file == nil {
+		if f.file, err = os.Create(f.name); err != nil {
+			return 0, err
+		}
+	}
+	return f.file.Write(b)
 }
 
 func (c *cli) writeProfile(m *Model) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -29,6 +30,10 @@ type Options struct {
 	// Poison fills activations with NaN before every step, so that a read of bytes that
 	// this step did not write shows. For tests; it costs a pass over the arena.
 	Poison bool
+
+	// Timeline, if it is not nil, gets what the queues of the program's devices have done, in
+	// the Trace Event Format (JSON), when the model is closed.
+	Timeline io.Writer
 }
 
 // Model is a compiled program with its weights and its workers, ready to run. It may be
@@ -43,6 +48,7 @@ type Model struct {
 	decode  *driver // nil without a language model
 	prefill *driver
 	vocab   *token.Vocab // nil without a tokenizer
+	devices opened       // nil without devices
 }
 
 // Open checks and maps the weights and starts the workers. The error is a *WeightsError
@@ -67,6 +73,11 @@ func Open(p *Program, o Options) (*Model, error) {
 	}
 	if lm := p.LM; lm != nil {
 		m.prefill, m.decode = newDriver(p, lm.Prefill), newDriver(p, lm.Decode)
+	}
+	if p.Devices != nil {
+		if m.devices, err = p.Devices.open(m); err != nil {
+			return nil, errors.Join(err, w.close())
+		}
 	}
 	m.pool = newPool(threads(p, o.Threads), p.ScratchBytes)
 	return m, nil
@@ -118,6 +129,9 @@ func (m *Model) Verify() error {
 func (m *Model) Close() error {
 	if !m.pool.close() {
 		return ErrClosed
+	}
+	if m.devices != nil {
+		return errors.Join(m.devices.close(), m.weights.close())
 	}
 	return m.weights.close()
 }

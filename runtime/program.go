@@ -43,6 +43,9 @@ type Program struct {
 	LM        *LanguageModel // nil unless prefill and decode have the usual form
 	Tokenizer string         // tables of runtime/token in serial form; "" when there is none
 
+	// Devices are the backends besides the processor; nil where there are none.
+	Devices Devices
+
 	// What `plan` prints, as text and as one JSON document.
 	PlanText, PlanJSON string
 
@@ -127,6 +130,7 @@ type Args struct {
 	IO      unsafe.Pointer
 	Scratch unsafe.Pointer // part p has Program.ScratchBytes at Scratch + p*ScratchBytes
 	Dims    [MaxSymbols]int
+	Queues  *Queues // those of the program's devices, for worker 0; nil where there are none
 }
 
 // below is Tensor.Below; what a language model's inputs select follows from its sizes.

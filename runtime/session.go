@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"unsafe"
 
@@ -17,6 +18,7 @@ type Session struct {
 	state  arena
 	active arena
 	io     arena
+	device stepper // nil without devices
 	ticket *ticket
 	busy   atomic.Bool
 	length int // positions of the sequence that are filled
@@ -35,13 +37,27 @@ func (m *Model) NewSession() (*Session, error) {
 	s := &Session{
 		model: m, ticket: newTicket(),
 		pending: make([]int32, 0, 1),
-		state:   newArena(p.StateBytes), active: newArena(p.ActivationBytes), io: newArena(p.IOBytes),
+		state:   newArena(p.StateBytes), active: newArena(p.ActivationBytes),
 	}
-	s.args = Args{Arena: s.active.base(), Weights: m.weights.base(), State: s.state.base(), IO: s.io.base()}
+	s.args = Args{Arena: s.active.base(), Weights: m.weights.base(), State: s.state.base()}
 	for i, sym := range p.Symbols {
 		s.args.Dims[i] = sym.Min
 	}
+	if err := s.allocateIO(); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// allocateIO allocates the inputs and outputs, and what the session has on devices.
+func (s *Session) allocateIO() (err error) {
+	if s.model.devices != nil {
+		s.device, err = s.model.devices.session(s)
+		return err
+	}
+	s.io = newArena(s.model.program.IOBytes)
+	s.args.IO = s.io.base()
+	return nil
 }
 
 // Model returns the model that s is a session of.
@@ -55,8 +71,12 @@ func (s *Session) Len() int { return s.length }
 // positions are written before they are read; that of any other module is zeroed.
 func (s *Session) Reset() {
 	s.length, s.pending = 0, s.pending[:0]
-	if s.model.program.LM == nil {
-		s.state.zero()
+	if s.model.program.LM != nil {
+		return
+	}
+	s.state.zero()
+	if s.device != nil {
+		s.device.clear()
 	}
 }
 
@@ -101,11 +121,39 @@ func (s *Session) checkIndexes(f *Func) error {
 	return nil
 }
 
+// run does one step and returns when it has ended everywhere.
 func (s *Session) run(ctx context.Context, fn int) error {
-	if s.model.options.Poison {
+	s.begin(false)
+	return s.finish(s.submit(ctx, fn))
+}
+
+// begin makes room for a step; with overlap, while others are under way. The inputs may be
+// written after it.
+func (s *Session) begin(overlap bool) {
+	if s.device != nil {
+		s.device.begin(overlap)
+	}
+	if s.model.options.Poison && !overlap {
 		s.active.poison()
 	}
+}
+
+// submit runs a function. What devices do of it may go on after it has returned.
+func (s *Session) submit(ctx context.Context, fn int) error {
+	if s.device == nil {
+		return s.model.run(ctx, s, fn)
+	}
+	s.device.submit()
+	defer s.device.submitted()
 	return s.model.run(ctx, s, fn)
+}
+
+// finish returns when all steps have ended, with the error that one of them had, or err.
+func (s *Session) finish(err error) error {
+	if s.device == nil {
+		return err
+	}
+	return errors.Join(err, s.device.finish())
 }
 
 // SetDim sets the size of a symbol (an index of Program.Symbols) for the steps to come.

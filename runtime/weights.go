@@ -114,18 +114,26 @@ func (w *weights) close() error {
 
 // verify computes the hash of the weights and compares it with the one compiled in. A
 // page that cannot be read is an error like any other.
-func (w *weights) verify(want string) (err error) {
+func (w *weights) verify(want string) error {
+	return w.readable(func() error {
+		sum := sha256.Sum256(w.bytes)
+		if got := hex.EncodeToString(sum[:]); got != want {
+			return &WeightsError{File: w.file, Why: fmt.Sprintf("the weights have the SHA-256 %s, this program was compiled with %s: restore the file or build again", got, want)}
+		}
+		return nil
+	})
+}
+
+// readable calls a function that reads the weights, and returns a page that is gone as an
+// error.
+func (w *weights) readable(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil {
 			err = &WeightsError{File: w.file, Why: fmt.Sprintf("a page of the weights cannot be read: %v", v)}
 		}
 	}()
-	sum := sha256.Sum256(w.bytes)
-	if got := hex.EncodeToString(sum[:]); got != want {
-		return &WeightsError{File: w.file, Why: fmt.Sprintf("the weights have the SHA-256 %s, this program was compiled with %s: restore the file or build again", got, want)}
-	}
-	return nil
+	return read()
 }
 
 // besideExecutable returns name in the folder of the executable if it is there, else as

@@ -35,6 +35,7 @@ var layers = []struct {
 	{"runtime/token", nil, nil},
 	{"runtime/sample", nil, nil},
 	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample"}, nil},
+	{"runtime/fake", []string{"runtime"}, nil},
 	{"frontend/gguf", []string{"ir/dtype"}, nil},
 	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype"}, nil},

@@ -55,6 +55,7 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 			return nil, err
 		}
 	}
+	md.targets = o.Targets
 	distrust(md.Module)
 	partitioned := md.Module.Props&ir.PropPartitioned != 0
 	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,

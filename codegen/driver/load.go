@@ -17,6 +17,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/tokenizer"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // Model is a loaded model: the module as it came from its file, with the files that its
@@ -30,6 +31,7 @@ type Model struct {
 
 	files    map[string]*gguf.File // by source name
 	imported bool                  // just now, by Load
+	targets  *target.List          // those of the last Compile
 }
 
 // metaTokenizer is the metadata key that names the source of the vocabulary.

@@ -1,0 +1,233 @@
+package codegen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// command is a run of nodes that one queue does without anyone waiting in between.
+type command struct {
+	queue int
+	split int
+	waits bool // the host waits until it is done
+	nodes []*ir.Node
+}
+
+// device emits a node that is not the host's: a transfer, or kernels of a command.
+func (e *funcEmitter) device(n *ir.Node) {
+	queue, waits := e.g.layout.queueOf(n)
+	if c := e.open; c != nil && (c.queue != queue || c.split != n.Split || c.waits != waits || n.Submit != nil && len(n.Submit.Waits) > 0 || len(c.nodes) == maxCalls) {
+		e.closeCommand()
+	}
+	e.waitsOf(n, queue)
+	if e.g.layout.isTransfer(n) {
+		e.closeCommand()
+		e.transfer(n, queue)
+		e.finish(queue, waits)
+	} else {
+		if e.open == nil {
+			e.open = &command{queue: queue, split: n.Split, waits: waits}
+		}
+		e.open.nodes = append(e.open.nodes, n)
+	}
+	if n.Submit != nil && n.Submit.Event > 0 {
+		e.closeCommand()
+		e.record(n.Submit.Event, queue, waits)
+	}
+}
+
+// drive adds a statement that worker 0 alone executes; q are the queues.
+func (e *funcEmitter) drive(s jen.Code) {
+	e.driven = append(e.driven, s)
+	e.calls++
+}
+
+// endDrive ends a run of statements of worker 0.
+func (e *funcEmitter) endDrive() {
+	e.closeCommand()
+	if len(e.driven) == 0 {
+		return
+	}
+	body := append([]jen.Code{jen.Id("q").Op(":=").Id("a").Dot("Queues")}, e.driven...)
+	e.stmts = append(e.stmts, jen.If(jen.Id("w").Dot("Part").Op("==").Lit(0)).Block(body...))
+	e.driven = nil
+}
+
+// closeCommand submits the open command.
+func (e *funcEmitter) closeCommand() {
+	c := e.open
+	if c == nil {
+		return
+	}
+	e.open = nil
+	name := e.g.emitCommand(e.f, c)
+	e.drive(jen.Id("q").Dot("Run").Call(jen.Lit(c.queue), jen.Op("&").Id(name), e.round()))
+	e.finish(c.queue, c.waits)
+}
+
+// round returns the round of the enclosing repeat.
+func (e *funcEmitter) round() jen.Code {
+	if e.f.Owner != nil {
+		return jen.Id("l")
+	}
+	return jen.Lit(0)
+}
+
+// finish makes the host wait until the queue is empty, where the plan wants that.
+func (e *funcEmitter) finish(queue int, waits bool) {
+	if waits {
+		e.drive(jen.Id("q").Dot("Finish").Call(jen.Lit(queue)))
+	}
+}
+
+// waitsOf emits what a node waits for: on its queue, or, with queue -1, on the host.
+func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
+	if n.Submit == nil {
+		return
+	}
+	for _, w := range n.Submit.Waits {
+		method, args := "Wait", []jen.Code{jen.Lit(queue), jen.Lit(w.Event)}
+		if queue < 0 {
+			method, args = "Await", args[1:]
+		}
+		if w.Prev {
+			method += "Prev"
+		}
+		e.drive(jen.Id("q").Dot(method).Call(args...))
+	}
+}
+
+// record emits the record of an event: on the queue, or by the host where it has waited
+// until the work is done.
+func (e *funcEmitter) record(event, queue int, waited bool) {
+	if queue < 0 || waited {
+		e.drive(jen.Id("q").Dot("Signal").Call(jen.Lit(event)))
+		return
+	}
+	e.drive(jen.Id("q").Dot("Record").Call(jen.Lit(queue), jen.Lit(event)))
+}
+
+// entry returns the entry point that a function is part of.
+func entry(f *ir.Func) *ir.Func {
+	for f.Owner != nil {
+		f = f.Owner.Func
+	}
+	return f
+}
+
+// splitName names a split as dumps do.
+func splitName(f *ir.Func, split int) string {
+	return fmt.Sprintf("@%s split %d", entry(f).Name, split)
+}
+
+// emitCommand emits the kernels of a command as a function, and the variable that the
+// runtime knows it by, whose name it returns.
+func (g *generator) emitCommand(f *ir.Func, c *command) string {
+	on := g.layout.devices[g.layout.queues[c.queue].device]
+	name := g.top.pick(fmt.Sprintf("%sSplit%d", g.goName(f), c.split))
+	kernels := g.top.pick(name + "Kernels")
+	k := &funcEmitter{g: g, m: g.m, f: f, on: &on, symbols: make(map[*ir.Symbol]bool), memory: make(map[int]bool)}
+	for _, n := range c.nodes {
+		whole := *n // a device shares nothing among workers
+		whole.Part = ir.Partition{}
+		emit := cpuEmitters[n.Op]
+		if emit == nil {
+			panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
+		}
+		k.stmts = append(k.stmts, jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...))
+	}
+	g.steps.Commentf("%s is part of %s, on %s.", name, splitName(f, c.split), g.layout.queues[c.queue].name)
+	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(jen.Dict{
+		jen.Id("Name"):   jen.Lit(splitName(f, c.split)),
+		jen.Id("Split"):  jen.Lit(c.split),
+		jen.Id("Kernel"): jen.Qual(g.fakePath(), "Kernel").Call(jen.Id(kernels)),
+	})
+	g.steps.Line()
+	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(g.fakePath(), "Env"), jen.Id("l").Int()).
+		Block(append(k.commandPrologue(), k.stmts...)...)
+	g.steps.Line()
+	return name
+}
+
+// goName returns the Go name of the function that f is emitted as.
+func (g *generator) goName(f *ir.Func) string {
+	if f.Owner != nil {
+		return g.bodies[f]
+	}
+	return g.names.steps[f]
+}
+
+// commandPrologue declares the memory and the sizes that a command uses.
+func (e *funcEmitter) commandPrologue() []jen.Code {
+	var out []jen.Code
+	for _, k := range slices.Sorted(maps.Keys(e.memory)) {
+		out = append(out, jen.Id(memoryVar(k)).Op(":=").Id("e").Dot("Mem").Index(jen.Lit(k)))
+	}
+	return append(out, e.declareSymbols("e")...)
+}
+
+// memoryVar is the variable of a command that holds where a chunk begins.
+func memoryVar(number int) string { return fmt.Sprintf("mem%d", number) }
+
+// transfer emits a copy from one memory into another.
+func (e *funcEmitter) transfer(n *ir.Node, queue int) {
+	label := e.g.top.pick(fmt.Sprintf("%sCopy", e.g.goName(e.f)))
+	e.g.steps.Var().Id(label).Op("=").Qual(e.g.runtimePath(), "Label").Values(jen.Dict{
+		jen.Id("Name"):  jen.Lit(fmt.Sprintf("%s: %v = copy %v", splitName(e.f, n.Split), n.Result(), n.Args[0])),
+		jen.Id("Split"): jen.Lit(n.Split),
+	})
+	e.g.steps.Line()
+	elem, shape, stride := e.transferBox(n.Args[0].Type)
+	array := func(vals []jen.Code) jen.Code { return jen.Index(jen.Lit(4)).Int().Values(vals...) }
+	e.drive(jen.Id("q").Dot("Copy").Call(jen.Lit(queue), jen.Qual(e.g.runtimePath(), "Transfer").Values(jen.Dict{
+		jen.Id("Dst"):    e.span(n.Result()),
+		jen.Id("Src"):    e.span(n.Args[0]),
+		jen.Id("Elem"):   elem,
+		jen.Id("Shape"):  array(shape),
+		jen.Id("Stride"): array(stride),
+		jen.Id("Name"):   jen.Op("&").Id(label),
+	})))
+}
+
+// transferBox describes what is copied: all bytes at once where they lie side by side.
+func (e *funcEmitter) transferBox(t ir.Type) (elem jen.Code, shape, stride []jen.Code) {
+	one, zero := jen.Code(jen.Lit(1)), jen.Code(jen.Lit(0))
+	if t.Strides == nil || t.Rank() == 0 {
+		return jen.Lit(1), []jen.Code{one, one, one, e.dim(t.Bytes())}, []jen.Code{zero, zero, zero, one}
+	}
+	if t.Rank() > 4 || t.Layout != dtype.Plain {
+		panic(fmt.Sprintf("codegen: internal error: a transfer of %v", t))
+	}
+	bytes, block := ir.Const(int64(t.DType.BlockBytes())), ir.Const(int64(t.DType.BlockElems()))
+	for range 4 - t.Rank() {
+		shape, stride = append(shape, one), append(stride, zero)
+	}
+	for axis, n := range t.Shape {
+		step := t.Strides[axis].Mul(bytes)
+		if axis == t.Rank()-1 { // the innermost dimension of a block format is dense
+			n, step = n.FloorDiv(block), bytes
+			if block.Is(1) {
+				step = t.Strides[axis].Mul(bytes)
+			}
+		} else {
+			step = step.FloorDiv(block)
+		}
+		shape, stride = append(shape, e.dim(n)), append(stride, e.dim(step))
+	}
+	return jen.Lit(t.DType.BlockBytes()), shape, stride
+}
+
+// span is where v begins, for a transfer.
+func (e *funcEmitter) span(v *ir.Value) jen.Code {
+	a := e.addrOf(v)
+	return jen.Qual(e.g.runtimePath(), "Span").Values(jen.Dict{
+		jen.Id("Memory"): jen.Lit(e.g.layout.number(a.arena, a.chunk)),
+		jen.Id("Offset"): e.offset(a),
+	})
+}

@@ -1,0 +1,302 @@
+package codegen
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Kinds of targets for which code is emitted.
+const (
+	kindCPU  = "cpu"  // kernels/cpu, run by the program's workers
+	kindFake = "fake" // the same kernels, run by a device of runtime/fake
+)
+
+// TargetError says that a plan is for a backend for which no code can be emitted.
+type TargetError struct{ Err error }
+
+func (e *TargetError) Error() string { return e.Err.Error() }
+func (e *TargetError) Unwrap() error { return e.Err }
+
+// layout is what a program has besides the processor: devices with their queues, and the
+// memory of all spaces. Its numbers are those of runtime.Layout.
+type layout struct {
+	m       *ir.Module
+	targets *target.List
+	devices []device
+	queues  []queue
+	memory  []allocation
+}
+
+// device is a backend that is not the processor.
+type device struct {
+	*target.Descriptor
+	queues []int // numbers of its queues
+}
+
+// queue is one queue of a device.
+type queue struct {
+	name   string
+	device int // index of layout.devices
+	local  int // number among those of the device
+}
+
+// allocation is one chunk of an arena.
+type allocation struct {
+	arena, index int
+	device       int // that allocates it; -1 for the host
+}
+
+// newLayout returns the layout of a placed module. The error says what cannot be emitted.
+func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
+	if targets == nil {
+		var err error
+		if targets, err = target.NewList(target.CPU()); err != nil {
+			return nil, err
+		}
+	}
+	l := &layout{m: m, targets: targets}
+	used := usedBackends(m)
+	var errs []error
+	for _, t := range targets.All() {
+		switch {
+		case !used[t.Name] && !l.hasArena(t):
+		case t.Kind == kindCPU && t.Home() != target.Host:
+			errs = append(errs, fmt.Errorf("target %s: the program's own processor keeps its memory in the space %s, not %s: write space=%s", t.Name, target.Host, t.Home(), target.Host))
+		case t.Kind == kindCPU:
+		case t.Kind != kindFake:
+			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s and %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, kindCPU, kindFake, t.Kind))
+		default:
+			l.addDevice(t)
+		}
+	}
+	errs = append(errs, l.addMemory(), l.checkNodes())
+	if err := errors.Join(errs...); err != nil {
+		return nil, &TargetError{err}
+	}
+	return l, nil
+}
+
+// usedBackends returns the names of the targets that nodes run on.
+func usedBackends(m *ir.Module) map[string]bool {
+	used := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			used[n.Backend] = true
+		}
+	}
+	return used
+}
+
+// hasArena reports whether an arena lies in the target's own memory.
+func (l *layout) hasArena(t *target.Descriptor) bool {
+	return t.Home() != target.Host && slices.ContainsFunc(l.m.Plan.Arenas, func(a ir.Arena) bool { return t.Addresses(a.Space) })
+}
+
+func (l *layout) addDevice(t *target.Descriptor) {
+	d := device{Descriptor: t}
+	for i := range max(t.Queues, 1) { // without queues the host waits for this one
+		name := t.Name
+		if i > 0 {
+			name += ".in"
+		}
+		d.queues = append(d.queues, len(l.queues))
+		l.queues = append(l.queues, queue{name, len(l.devices), i})
+	}
+	l.devices = append(l.devices, d)
+}
+
+// addMemory numbers the chunks of all arenas.
+func (l *layout) addMemory() error {
+	var errs []error
+	host := make(map[ir.Class]bool)
+	for i := range l.m.Plan.Arenas {
+		a := &l.m.Plan.Arenas[i]
+		owner := l.owner(a.Space)
+		switch {
+		case owner < 0 && a.Space != target.Host:
+			errs = append(errs, fmt.Errorf("no target that code is emitted for has the space %s", a.Space))
+		case owner < 0 && (len(a.Chunks) > 1 || host[a.Class]):
+			errs = append(errs, fmt.Errorf("the %s of the space %s lie in %d chunks, and the program allocates one: raise maxalloc of its targets", a.Class, a.Space, len(a.Chunks)))
+		case owner >= 0 && a.Class == ir.ClassIO:
+			errs = append(errs, fmt.Errorf("inputs and outputs lie in the space %s: the last target has to be the processor, which the caller shares memory with", a.Space))
+		}
+		host[a.Class] = host[a.Class] || owner < 0
+		for k := range a.Chunks {
+			l.memory = append(l.memory, allocation{i, k, owner})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// owner returns the device that allocates the memory of a space; -1 for the host.
+func (l *layout) owner(space string) int {
+	if space == target.Host {
+		return -1
+	}
+	return slices.IndexFunc(l.devices, func(d device) bool { return d.Addresses(space) })
+}
+
+// number returns the number of the chunk of a place.
+func (l *layout) number(arena, index int) int {
+	i := slices.IndexFunc(l.memory, func(c allocation) bool { return c.arena == arena && c.index == index })
+	if i < 0 {
+		panic(fmt.Sprintf("codegen: internal error: arena %d has no chunk %d", arena, index))
+	}
+	return i
+}
+
+// checkNodes reports nodes for which there is no kernel: targets that are invented may
+// claim to run what nobody has written.
+func (l *layout) checkNodes() error {
+	cpu := target.CPU()
+	var errs []error
+	for _, f := range l.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if l.deviceOf(n) < 0 || cpuEmitters[n.Op] == nil || cpu.Reads(n) {
+				continue
+			}
+			_, why := cpu.Kernel(n)
+			errs = append(errs, fmt.Errorf("@%s: %v: simulated backends run the kernels of the CPU from the same formats, and for %v there is none (%s): "+
+				"derive the target %s from a built-in one with like=fake", f.Name, n, n.Op, why, n.Backend))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deviceOf returns the device that n runs on; -1 for the processor.
+func (l *layout) deviceOf(n *ir.Node) int {
+	return slices.IndexFunc(l.devices, func(d device) bool { return d.Name == n.Backend })
+}
+
+// queueOf returns the number of the queue that n is submitted to, and whether the host then
+// waits until it is done. It is -1 where the host's workers run n.
+func (l *layout) queueOf(n *ir.Node) (number int, waits bool) {
+	if name := n.Queue(); name != "" {
+		return slices.IndexFunc(l.queues, func(q queue) bool { return q.name == name }), false
+	}
+	d := l.deviceOf(n)
+	if l.isTransfer(n) {
+		if d = l.home(n.Args[0]); d < 0 {
+			d = l.home(n.Result())
+		}
+	}
+	if d < 0 {
+		return -1, false
+	}
+	return l.devices[d].queues[0], true
+}
+
+// isTransfer reports whether n copies from one space into another.
+func (l *layout) isTransfer(n *ir.Node) bool {
+	return n.Op == ir.OpCopy && l.home(n.Args[0]) != l.home(n.Result())
+}
+
+// home returns the device that owns the space where v lies; -1 for the host.
+func (l *layout) home(v *ir.Value) int { return l.owner(l.spaceOf(v)) }
+
+// spaceOf returns the space of a value, which for a view is that of what it shows.
+func (l *layout) spaceOf(v *ir.Value) string {
+	if s := v.Root().Type.Space; s != "" {
+		return s
+	}
+	return target.Host
+}
+
+// sees reports whether the device can address the memory of that number.
+func (l *layout) sees(d *device, number int) bool {
+	return d.Addresses(l.m.Plan.Arenas[l.memory[number].arena].Space)
+}
+
+// emitDevices emits the runtime's description of the devices; nil where there are none.
+func (g *generator) emitDevices() jen.Code {
+	l := g.layout
+	if len(l.devices) == 0 {
+		return nil
+	}
+	rt := g.runtimePath()
+	g.program.Comment("simulated opens all simulated backends.")
+	g.program.Var().Id("simulated").Qual(g.fakePath(), "Loader")
+	return jen.Qual(rt, "NewDevices").Call(jen.Qual(rt, "Layout").Values(jen.Dict{
+		jen.Id("Pipeline"): jen.Lit(max(g.m.Plan.Pipeline, 1)),
+		jen.Id("Devices"):  jen.Index().Qual(rt, "DeviceInfo").Values(g.deviceRows()...),
+		jen.Id("Queues"):   jen.Index().Qual(rt, "QueueInfo").Values(g.queueRows()...),
+		jen.Id("Memory"):   jen.Index().Qual(rt, "Chunk").Values(g.memoryRows()...),
+		jen.Id("Events"):   jen.Lit(g.numEvents()),
+	}))
+}
+
+func (g *generator) deviceRows() []jen.Code {
+	var rows []jen.Code
+	for i := range g.layout.devices {
+		d := &g.layout.devices[i]
+		var names, memory []jen.Code
+		for _, q := range d.queues {
+			names = append(names, jen.Lit(g.layout.queues[q].name))
+		}
+		for k := range g.layout.memory {
+			if g.layout.sees(d, k) {
+				memory = append(memory, jen.Lit(k))
+			}
+		}
+		rows = append(rows, jen.Values(jen.Dict{
+			jen.Id("Name"):   jen.Lit(d.Name),
+			jen.Id("Loader"): jen.Op("&").Id("simulated"),
+			jen.Id("Queues"): jen.Index().String().Values(names...),
+			jen.Id("Memory"): jen.Index().Int().Values(memory...),
+		}))
+	}
+	return rows
+}
+
+func (g *generator) queueRows() []jen.Code {
+	var rows []jen.Code
+	for _, q := range g.layout.queues {
+		rows = append(rows, jen.Values(jen.Dict{jen.Id("Device"): jen.Lit(q.device), jen.Id("Local"): jen.Lit(q.local)}))
+	}
+	return rows
+}
+
+// classNames are the runtime's names of the lifetime classes.
+var classNames = [...]string{
+	ir.ClassWeights: "Weights", ir.ClassState: "State", ir.ClassIO: "IO",
+	ir.ClassActivations: "Activations", ir.ClassScratch: "Scratch",
+}
+
+func (g *generator) memoryRows() []jen.Code {
+	var rows []jen.Code
+	for _, c := range g.layout.memory {
+		a := &g.m.Plan.Arenas[c.arena]
+		d := jen.Dict{
+			jen.Id("Space"): jen.Lit(a.Space), jen.Id("Class"): jen.Qual(g.runtimePath(), classNames[a.Class]),
+			jen.Id("Device"): jen.Lit(c.device), jen.Id("Bytes"): jen.Lit(int(a.Chunks[c.index])),
+		}
+		if a.Class == ir.ClassWeights {
+			d[jen.Id("Offset")] = jen.Lit(int(blobOffset(g.m, c.arena, c.index)))
+		}
+		rows = append(rows, jen.Values(d))
+	}
+	return rows
+}
+
+// numEvents returns one more than the largest number of an event.
+func (g *generator) numEvents() int {
+	last := 0
+	for _, f := range g.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Submit == nil {
+				continue
+			}
+			last = max(last, n.Submit.Event)
+			for _, w := range n.Submit.Waits {
+				last = max(last, w.Event)
+			}
+		}
+	}
+	return last + 1
+}

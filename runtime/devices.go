@@ -1,0 +1,347 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Devices is what a program with other backends than the processor has in
+// Program.Devices: NewDevices makes it. Other programs do not mention NewDevices, so the
+// linker leaves all of it out.
+type Devices interface {
+	flags(f *flags)
+	pipeline() int
+	open(m *Model) (opened, error)
+}
+
+// opened are the devices of a model.
+type opened interface {
+	session(s *Session) (stepper, error)
+	close() error
+}
+
+// stepper is the part of a session that knows of devices.
+type stepper interface {
+	// begin makes room for a step. With overlap it gets the next instance of inputs and
+	// outputs, and earlier steps may go on; else it gets that of the step before, and all
+	// steps have ended.
+	begin(overlap bool)
+
+	// submit comes before the function of the step runs, and fixes the sizes; submitted comes
+	// after it, whether it failed or not.
+	submit()
+	submitted()
+
+	finish() error // returns when all steps have ended
+	clear() error  // zeros the state
+}
+
+// Layout is what a compiled module needs of devices.
+type Layout struct {
+	Pipeline int // steps that may be under way at once, at least 1
+	Devices  []DeviceInfo
+	Queues   []QueueInfo
+	Memory   []Chunk // host memory included
+	Events   int     // one more than the largest number of an event
+}
+
+// DeviceInfo is one backend.
+type DeviceInfo struct {
+	Name   string // of the target
+	Loader Loader
+	Queues []string // names, in the device's own numbers
+	Memory []int    // the numbers of Layout.Memory that its commands see
+}
+
+// QueueInfo says whose queue a number is.
+type QueueInfo struct {
+	Device int // index of Layout.Devices
+	Local  int // number of the queue there
+}
+
+// Chunk is one allocation of a memory space.
+type Chunk struct {
+	Space  string
+	Class  Class
+	Device int   // index of Layout.Devices whose loader allocates it; -1 is host memory
+	Bytes  int64 // at the bounds of all symbols
+	Offset int64 // of Weights: where the chunk begins in the weights
+}
+
+// Loader opens the devices of one kind.
+type Loader interface {
+	// Open returns device d, the one of that index in Block.Bound.
+	Open(d *DeviceInfo, index int, s *Supervisor) (Device, error)
+}
+
+// Configurable is a Loader with flags of the program's command line.
+type Configurable interface {
+	Flags(add func(name, value, help string, set func(string) error))
+}
+
+// NewDevices returns the Devices of a program.
+func NewDevices(l Layout) Devices { return &l }
+
+func (l *Layout) pipeline() int { return max(l.Pipeline, 1) }
+
+// flags adds the flags of the loaders, each kind's once.
+func (l *Layout) flags(f *flags) {
+	for i := range l.Devices {
+		if c, ok := l.Devices[i].Loader.(Configurable); ok && f.find(firstFlag(c)) == nil {
+			c.Flags(f.add)
+		}
+	}
+}
+
+// firstFlag returns the name of the first flag of a loader.
+func firstFlag(c Configurable) (first string) {
+	c.Flags(func(name, _, _ string, _ func(string) error) {
+		if first == "" {
+			first = name
+		}
+	})
+	return first
+}
+
+// openDevices are the devices of one model, with its weights in their memory.
+type openDevices struct {
+	layout  *Layout
+	model   *Model
+	devices []Device
+	queues  []deviceQueue // by number
+	weights []Memory      // by number of Layout.Memory; nil where that is no weights
+	Supervisor
+	out io.Writer // for the timeline
+}
+
+// deviceQueue is a queue as Device counts it.
+type deviceQueue struct {
+	device Device
+	local  int
+}
+
+func (l *Layout) open(m *Model) (opened, error) {
+	o := &openDevices{layout: l, model: m, weights: make([]Memory, len(l.Memory)), out: m.options.Timeline}
+	if o.out != nil {
+		o.Timeline = newTimeline()
+	}
+	for i := range l.Devices {
+		d, err := l.Devices[i].Loader.Open(&l.Devices[i], i, &o.Supervisor)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", l.Devices[i].Name, err), o.closeDevices())
+		}
+		o.devices = append(o.devices, d)
+	}
+	for _, q := range l.Queues {
+		o.queues = append(o.queues, deviceQueue{o.devices[q.Device], q.Local})
+	}
+	if err := o.loadWeights(); err != nil {
+		return nil, errors.Join(err, o.closeDevices())
+	}
+	return o, nil
+}
+
+// loadWeights puts the weights of each device into its memory.
+func (o *openDevices) loadWeights() error {
+	for i := range o.layout.Memory {
+		c := &o.layout.Memory[i]
+		if c.Class != Weights {
+			continue
+		}
+		from := o.model.weights.bytes[c.Offset : c.Offset+c.Bytes]
+		if c.Device < 0 {
+			o.weights[i] = hostMemory(from)
+			continue
+		}
+		d := o.devices[c.Device]
+		m, err := d.Alloc(Weights, c.Bytes)
+		if err == nil {
+			err = o.model.weights.readable(func() error { return d.Load(m, from) })
+		}
+		if err != nil {
+			return fmt.Errorf("%s: weights of %d bytes: %w", c.Space, c.Bytes, err)
+		}
+		o.weights[i] = m
+	}
+	return nil
+}
+
+func hostMemory(b []byte) HostMemory { return HostMemory{arena{b}.base(), int64(len(b))} }
+
+func (o *openDevices) close() error {
+	err := o.closeDevices()
+	if o.out != nil {
+		err = errors.Join(err, o.Timeline.write(o.out))
+	}
+	return err
+}
+
+func (o *openDevices) closeDevices() error {
+	var errs []error
+	for i, d := range o.devices {
+		if err := d.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", o.layout.Devices[i].Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deviceSession is what a session has on the devices.
+type deviceSession struct {
+	Queues
+	session *Session
+	all     arena    // inputs and outputs of all steps under way
+	blocks  []*Block // by instance
+	step    uint64   // the last that was submitted
+}
+
+func (o *openDevices) session(s *Session) (stepper, error) {
+	l := o.layout
+	n := l.pipeline()
+	d := &deviceSession{session: s, blocks: make([]*Block, n)}
+	d.Queues = Queues{set: o, events: make([]point, l.Events), ends: make([]Event, len(l.Queues)), drains: make([]finish, len(l.Queues))}
+	stride := alignUp(s.model.program.IOBytes)
+	d.all = newArena(stride * int64(n))
+	memory, err := o.allocate(s)
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.blocks {
+		io := arena{d.all.bytes[int64(i)*stride : int64(i)*stride+s.model.program.IOBytes]}
+		if d.blocks[i], err = o.bind(i, memory, io); err != nil {
+			return nil, err
+		}
+	}
+	s.args.Queues = &d.Queues
+	d.use(d.blocks[0])
+	return d, nil
+}
+
+func alignUp(n int64) int64 { return (n + Align - 1) / Align * Align }
+
+// allocate returns the memory of a session, by the numbers of Layout.Memory; inputs and
+// outputs are left out.
+func (o *openDevices) allocate(s *Session) ([]Memory, error) {
+	memory := make([]Memory, len(o.layout.Memory))
+	copy(memory, o.weights)
+	for i := range o.layout.Memory {
+		c := &o.layout.Memory[i]
+		switch {
+		case c.Class == Weights || c.Class == IO:
+		case c.Device >= 0:
+			m, err := o.deviceMemory(c)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %d bytes of a session: %w", c.Space, c.Bytes, err)
+			}
+			memory[i] = m
+		case c.Class == State:
+			memory[i] = hostMemory(s.state.bytes)
+		case c.Class == Activations:
+			memory[i] = hostMemory(s.active.bytes)
+		}
+	}
+	return memory, nil
+}
+
+func (o *openDevices) deviceMemory(c *Chunk) (Memory, error) {
+	m, err := o.devices[c.Device].Alloc(c.Class, c.Bytes)
+	if err == nil && c.Class == State {
+		err = o.devices[c.Device].Clear(m)
+	}
+	return m, err
+}
+
+// bind makes the block of one instance.
+func (o *openDevices) bind(slot int, memory []Memory, io arena) (*Block, error) {
+	b := &Block{Slot: slot, Memory: append([]Memory(nil), memory...), Bound: make([]any, len(o.devices))}
+	for i := range o.layout.Memory {
+		if o.layout.Memory[i].Class == IO {
+			b.Memory[i] = hostMemory(io.bytes)
+		}
+	}
+	for i, d := range o.devices {
+		bound, err := d.Bind(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.layout.Devices[i].Name, err)
+		}
+		b.Bound[i] = bound
+	}
+	return b, nil
+}
+
+// use makes the session read and write the inputs and outputs of a block.
+func (d *deviceSession) use(b *Block) {
+	d.block = b
+	stride := alignUp(d.session.model.program.IOBytes)
+	at := int64(b.Slot) * stride
+	d.session.io = arena{d.all.bytes[at : at+d.session.model.program.IOBytes]}
+	d.session.args.IO = d.session.io.base()
+}
+
+func (d *deviceSession) begin(overlap bool) {
+	if !overlap {
+		d.await(d.step)
+		d.idle()
+		return
+	}
+	next := d.blocks[(d.block.Slot+1)%len(d.blocks)]
+	d.await(next.Step)
+	d.use(next)
+}
+
+// Idler is a Device that wants to know when nothing of a session's is under way.
+type Idler interface {
+	Idle(b *Block)
+}
+
+// idle tells the devices that no step is under way. Where one asks for that, activations
+// are poisoned on the host, too.
+func (d *deviceSession) idle() {
+	poison := false
+	for _, dev := range d.set.devices {
+		if i, ok := dev.(Idler); ok {
+			i.Idle(d.block)
+			poison = true
+		}
+	}
+	if poison {
+		d.session.active.poison()
+	}
+}
+
+func (d *deviceSession) submit() {
+	d.step++
+	d.block.Dims, d.block.Step = d.session.args.Dims, d.step
+}
+
+// submitted marks the end of the step on every queue.
+func (d *deviceSession) submitted() {
+	for i := range d.set.queues {
+		q := &d.set.queues[i]
+		q.device.Record(q.local, &d.ends[i], d.step)
+	}
+}
+
+// await returns when a step has ended on all queues.
+func (d *deviceSession) await(step uint64) {
+	for i := range d.ends {
+		d.ends[i].Await(step)
+	}
+}
+
+func (d *deviceSession) finish() error {
+	d.await(d.step)
+	return d.session.model.blame(d.set.err())
+}
+
+func (d *deviceSession) clear() error {
+	for i := range d.set.layout.Memory {
+		if c := &d.set.layout.Memory[i]; c.Class == State && c.Device >= 0 {
+			if err := d.set.devices[c.Device].Clear(d.block.Memory[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package runtime
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Event counts up: who records it says to how much, and who waits, from how much on. One
+// queue records it, so it never counts down. The zero Event is ready.
+type Event struct {
+	reached atomic.Uint64
+	mu      sync.Mutex
+	changed sync.Cond // with mu; set by the first that sleeps
+}
+
+// Signal says that the event has reached n.
+func (e *Event) Signal(n uint64) {
+	e.mu.Lock()
+	e.reached.Store(n)
+	if e.changed.L != nil {
+		e.changed.Broadcast()
+	}
+	e.mu.Unlock()
+}
+
+// Await returns when the event has reached n.
+func (e *Event) Await(n uint64) {
+	if e.reached.Load() >= n {
+		return
+	}
+	e.mu.Lock()
+	e.changed.L = &e.mu
+	for e.reached.Load() < n {
+		e.changed.Wait()
+	}
+	e.mu.Unlock()
+}

@@ -1,0 +1,126 @@
+package fake
+
+import (
+	"errors"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
+// Options say how badly the queues behave. The zero Options let them linger up to 100 µs.
+type Options struct {
+	Seed  uint64        // of the delays; the same seed does not give the same order, only similar ones
+	Delay time.Duration // the longest; negative is none
+}
+
+// defaultDelay is longer than what most commands take, so that queues overtake each other.
+const defaultDelay = 100 * time.Microsecond
+
+// Loader opens simulated devices.
+type Loader struct{ Options }
+
+// Flags adds --fake-seed and --fake-delay to a program's command line.
+func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
+	add("fake-seed", "N", "of the delays of simulated backends (default: 0)", func(s string) (err error) {
+		if l.Seed, err = strconv.ParseUint(s, 0, 64); err != nil {
+			return errors.New("it must be a whole number from 0 to 2^64-1")
+		}
+		return nil
+	})
+	add("fake-delay", "D", "the longest delay of simulated backends, such as 1ms (default: 100µs; 0s: none)", func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return errors.New("it must be a time, such as 50µs")
+		}
+		if l.Delay = d; d == 0 {
+			l.Delay = -1
+		}
+		return nil
+	})
+}
+
+// Open implements runtime.Loader.
+func (l *Loader) Open(info *runtime.DeviceInfo, index int, s *runtime.Supervisor) (runtime.Device, error) {
+	d := &device{info: info, index: index, supervisor: s}
+	delay := l.Delay
+	if delay == 0 {
+		delay = defaultDelay
+	}
+	for i, name := range info.Queues {
+		q := newQueue(d, s.Timeline.Queue(name), newMood(l.Seed, index, i, delay))
+		d.queues = append(d.queues, q)
+		go q.work()
+	}
+	return d, nil
+}
+
+// device is one simulated backend.
+type device struct {
+	info       *runtime.DeviceInfo
+	index      int
+	supervisor *runtime.Supervisor
+	queues     []*queue
+}
+
+// Kernel is what the commands of simulated devices hold: calls of the processor's kernels
+// on the memory of e. round counts those of the repeat around the command.
+type Kernel func(e *Env, round int)
+
+// Env is what a Kernel sees.
+type Env struct {
+	*runtime.Block
+
+	// Mem are the addresses of the memory that the device can address, by the numbers of
+	// runtime.Layout.Memory; nil for all other.
+	Mem []unsafe.Pointer
+}
+
+// Bind implements runtime.Device.
+func (d *device) Bind(b *runtime.Block) (any, error) {
+	e := &Env{Block: b, Mem: make([]unsafe.Pointer, len(b.Memory))}
+	for _, i := range d.info.Memory {
+		e.Mem[i] = unsafe.Pointer(unsafe.SliceData(octets(b.Memory[i])))
+	}
+	return e, nil
+}
+
+// Idle implements runtime.Idler: it fills with NaN what no step may read before it writes.
+func (d *device) Idle(b *runtime.Block) {
+	for _, m := range b.Memory {
+		if m, ok := m.(*memory); ok && m.owner == d {
+			m.forget()
+		}
+	}
+}
+
+// Run implements runtime.Device.
+func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, round int) {
+	d.queues[queue].submit(entry{kind: run, command: c, block: b, round: round})
+}
+
+// Copy implements runtime.Device.
+func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
+	d.queues[queue].submit(entry{kind: transfer, transfer: t, block: b})
+}
+
+// Record implements runtime.Device.
+func (d *device) Record(queue int, e *runtime.Event, n uint64) {
+	if !d.queues[queue].submit(entry{kind: record, event: e, count: n}) {
+		e.Signal(n)
+	}
+}
+
+// Wait implements runtime.Device.
+func (d *device) Wait(queue int, e *runtime.Event, n uint64) {
+	d.queues[queue].submit(entry{kind: wait, event: e, count: n})
+}
+
+// Close implements runtime.Device.
+func (d *device) Close() error {
+	for _, q := range d.queues {
+		q.close()
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package fake
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
+// poison is what memory is filled with: four of it are a NaN as f32, two of it as f16.
+const poison = 0xff
+
+// memory is an allocation of a device.
+type memory struct {
+	owner *device
+	class runtime.Class
+	bytes []byte
+}
+
+// Bytes implements runtime.Memory.
+func (m *memory) Bytes() int64 { return int64(len(m.bytes)) }
+
+// Alloc implements runtime.Device.
+func (d *device) Alloc(class runtime.Class, bytes int64) (runtime.Memory, error) {
+	raw := make([]byte, bytes+runtime.Align)
+	skip := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % runtime.Align)
+	m := &memory{owner: d, class: class, bytes: raw[skip : skip+bytes : skip+bytes]}
+	m.fill()
+	return m, nil
+}
+
+// Load implements runtime.Device.
+func (d *device) Load(m runtime.Memory, data []byte) error {
+	copy(m.(*memory).bytes, data)
+	return nil
+}
+
+// Clear implements runtime.Device.
+func (d *device) Clear(m runtime.Memory) error {
+	clear(m.(*memory).bytes)
+	return nil
+}
+
+// forget fills the memory with poison unless it has to keep what it holds.
+func (m *memory) forget() {
+	if m.class == runtime.Activations || m.class == runtime.Scratch {
+		m.fill()
+	}
+}
+
+func (m *memory) fill() {
+	for i := range m.bytes {
+		m.bytes[i] = poison
+	}
+}
+
+// octets returns the bytes of a memory that the program's processor can address: all that
+// simulated devices know.
+func octets(m runtime.Memory) []byte {
+	switch m := m.(type) {
+	case *memory:
+		return m.bytes
+	case runtime.HostMemory:
+		return unsafe.Slice((*byte)(m.Base), m.Size)
+	}
+	panic(fmt.Sprintf("fake: memory of another kind of device: %T", m))
+}
+
+// move does a transfer. What lies outside of the memory panics.
+func move(t *runtime.Transfer, b *runtime.Block) {
+	if t.Len() == 0 {
+		return
+	}
+	dst, src := cut(b, t.Dst, t.Len()), cut(b, t.Src, t.Reach())
+	if t.Dense() {
+		copy(dst, src)
+		return
+	}
+	for i := range t.Shape[0] {
+		for j := range t.Shape[1] {
+			for k := range t.Shape[2] {
+				from := src[i*t.Stride[0]+j*t.Stride[1]+k*t.Stride[2]:]
+				dst = line(dst, from, t.Elem, t.Shape[3], t.Stride[3])
+			}
+		}
+	}
+}
+
+// line copies n elements that lie stride bytes apart and returns dst behind them.
+func line(dst, src []byte, elem, n, stride int) []byte {
+	for i := range n {
+		copy(dst[:elem], src[i*stride:])
+		dst = dst[elem:]
+	}
+	return dst
+}
+
+// cut returns n bytes of a memory from where s begins.
+func cut(b *runtime.Block, s runtime.Span, n int) []byte {
+	all := octets(b.Memory[s.Memory])
+	if s.Offset < 0 || s.Offset+n > len(all) {
+		panic(fmt.Sprintf("bytes %d to %d of a memory of %d", s.Offset, s.Offset+n, len(all)))
+	}
+	return all[s.Offset : s.Offset+n]
+}

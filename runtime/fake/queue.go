@@ -1,0 +1,198 @@
+package fake
+
+import (
+	"math/rand/v2"
+	goruntime "runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
+// kind is what an entry of a queue does.
+type kind uint8
+
+const (
+	run kind = iota
+	transfer
+	record
+	wait
+)
+
+// entry is one thing that a queue does.
+type entry struct {
+	kind     kind
+	command  *runtime.Command
+	transfer runtime.Transfer
+	block    *runtime.Block
+	round    int
+	event    *runtime.Event
+	count    uint64
+}
+
+// queue does what was submitted, in order, on a goroutine of its own.
+type queue struct {
+	device *device
+	id     int // in the timeline
+	mood   mood
+
+	mu     sync.Mutex
+	change sync.Cond
+	ring   []entry // those that wait are ring[head], ring[head+1], … modulo its length
+	head   int
+	size   int
+	closed bool
+	ended  chan struct{}
+}
+
+// ringSize is how many entries a queue holds before it has to grow, a power of two.
+const ringSize = 64
+
+func newQueue(d *device, id int, m mood) *queue {
+	q := &queue{device: d, id: id, mood: m, ring: make([]entry, ringSize), ended: make(chan struct{})}
+	q.change.L = &q.mu
+	return q
+}
+
+// submit puts an entry at the end; false means that the queue is closed.
+func (q *queue) submit(e entry) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	if q.size == len(q.ring) {
+		q.grow()
+	}
+	q.ring[(q.head+q.size)%len(q.ring)] = e
+	q.size++
+	q.change.Signal()
+	return true
+}
+
+func (q *queue) grow() {
+	bigger := make([]entry, 2*len(q.ring))
+	n := copy(bigger, q.ring[q.head:])
+	copy(bigger[n:], q.ring[:q.head])
+	q.ring, q.head = bigger, 0
+}
+
+// next takes the first entry, which it waits for; false means that there will be none.
+func (q *queue) next(e *entry) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.size == 0 {
+		if q.closed {
+			return false
+		}
+		q.change.Wait()
+	}
+	*e, q.ring[q.head] = q.ring[q.head], entry{}
+	q.head = (q.head + 1) % len(q.ring)
+	q.size--
+	return true
+}
+
+// work is the life of the queue's goroutine.
+func (q *queue) work() {
+	debug.SetPanicOnFault(true)
+	defer close(q.ended)
+	var e entry
+	for q.next(&e) {
+		switch e.kind {
+		case record:
+			e.event.Signal(e.count)
+		case wait:
+			e.event.Await(e.count)
+		default:
+			q.mood.linger()
+			q.do(&e)
+		}
+	}
+}
+
+// do runs a command or a transfer, unless some device has failed already.
+func (q *queue) do(e *entry) {
+	if q.device.supervisor.Failed() {
+		return
+	}
+	defer q.failure(e)
+	begin := time.Now()
+	if e.kind == run {
+		e.command.Kernel.(Kernel)(e.block.Bound[q.device.index].(*Env), e.round)
+	} else {
+		move(&e.transfer, e.block)
+	}
+	name, split := e.name()
+	q.device.supervisor.Timeline.Add(q.id, name, split, e.round, e.block.Step, begin)
+}
+
+func (e *entry) name() (string, int) {
+	if e.kind == run {
+		return e.command.Name, e.command.Split
+	}
+	return e.transfer.Name.Name, e.transfer.Name.Split
+}
+
+// failure is deferred: it turns a panic into the failure of the device.
+func (q *queue) failure(e *entry) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	name, _ := e.name()
+	if e.round > 0 {
+		name += " round " + strconv.Itoa(e.round)
+	}
+	err := &runtime.FaultError{Device: q.device.info.Name, Command: name, Value: v}
+	if at, ok := v.(interface{ Addr() uintptr }); ok {
+		err.Addr = at.Addr()
+	}
+	q.device.supervisor.Fail(err)
+}
+
+// close ends the goroutine once the queue is empty.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.change.Broadcast()
+	q.mu.Unlock()
+	<-q.ended
+}
+
+// mood says how long a queue lingers before it begins something. It stays quick or slow
+// for some entries, so that others get far ahead of it.
+type mood struct {
+	random *rand.Rand
+	delay  time.Duration
+	slow   bool
+	left   int // entries before the mood changes
+}
+
+func newMood(seed uint64, device, queue int, delay time.Duration) mood {
+	return mood{random: rand.New(rand.NewPCG(seed, uint64(device)<<8|uint64(queue))), delay: delay}
+}
+
+// moodLength is the most entries that a mood lasts.
+const moodLength = 8
+
+func (m *mood) linger() {
+	if m.delay <= 0 {
+		return
+	}
+	if m.left == 0 {
+		m.left, m.slow = 1+m.random.IntN(moodLength), !m.slow
+	}
+	m.left--
+	switch {
+	case m.slow:
+		wait := time.Duration(m.random.Int64N(int64(m.delay)))
+		for begin := time.Now(); time.Since(begin) < wait; { // a sleep would last a millisecond
+			goruntime.Gosched()
+		}
+	case m.random.IntN(2) == 0:
+		goruntime.Gosched()
+	}
+}

@@ -1,0 +1,118 @@
+package runtime
+
+// Queues are the queues of a program's devices as one session uses them. In a step worker
+// 0, and no other, submits to them; the numbers of queues are those of Layout.Queues, and
+// those of events those of the function's plan.
+//
+// An event is waited for as it was recorded last in the same step, or, with the methods
+// that end in Prev, in the step before. What was not recorded then is not waited for.
+type Queues struct {
+	set    *openDevices
+	block  *Block   // of the step that is being submitted
+	events []point  // by number
+	ends   []Event  // by queue: the last step whose work there has ended
+	drains []finish // by queue: for Finish
+}
+
+// point is an event and how often it was recorded.
+type point struct {
+	event Event
+	count uint64 // records submitted so far
+	step  uint64 // of the last one
+
+	before     uint64 // count at the end of beforeStep, the step with a record before that
+	beforeStep uint64
+}
+
+// finish is the event that Finish records, and how often it has.
+type finish struct {
+	event Event
+	count uint64
+}
+
+// Run submits command c, with the round of the repeat around it.
+func (q *Queues) Run(queue int, c *Command, round int) {
+	at := &q.set.queues[queue]
+	at.device.Run(at.local, c, q.block, round)
+}
+
+// Copy submits a transfer.
+func (q *Queues) Copy(queue int, t Transfer) {
+	at := &q.set.queues[queue]
+	at.device.Copy(at.local, t, q.block)
+}
+
+// Record submits a record of the event behind what was submitted to the queue before.
+func (q *Queues) Record(queue, event int) {
+	at := &q.set.queues[queue]
+	p := &q.events[event]
+	at.device.Record(at.local, &p.event, p.next(q.block.Step))
+}
+
+// Signal records the event now: the host has done what others wait for.
+func (q *Queues) Signal(event int) {
+	p := &q.events[event]
+	p.event.Signal(p.next(q.block.Step))
+}
+
+// Wait lets what is submitted to the queue from now on begin after the event.
+func (q *Queues) Wait(queue, event int) {
+	q.wait(queue, &q.events[event], q.events[event].inStep(q.block.Step))
+}
+
+// WaitPrev is Wait for the event of the step before.
+func (q *Queues) WaitPrev(queue, event int) {
+	q.wait(queue, &q.events[event], q.events[event].inStep(q.block.Step-1))
+}
+
+func (q *Queues) wait(queue int, p *point, n uint64) {
+	if n > 0 {
+		at := &q.set.queues[queue]
+		at.device.Wait(at.local, &p.event, n)
+	}
+}
+
+// Await returns after the event.
+func (q *Queues) Await(event int) {
+	p := &q.events[event]
+	p.event.Await(p.inStep(q.block.Step))
+}
+
+// AwaitPrev is Await for the event of the step before.
+func (q *Queues) AwaitPrev(event int) {
+	p := &q.events[event]
+	p.event.Await(p.inStep(q.block.Step - 1))
+}
+
+// Finish returns when the queue has done all that was submitted to it.
+func (q *Queues) Finish(queue int) {
+	at, m := &q.set.queues[queue], &q.drains[queue]
+	m.count++
+	at.device.Record(at.local, &m.event, m.count)
+	m.event.Await(m.count)
+}
+
+// next counts a record in that step.
+func (p *point) next(step uint64) uint64 {
+	if p.step != step {
+		p.before, p.beforeStep = p.count, p.step
+		p.step = step
+	}
+	p.count++
+	return p.count
+}
+
+// inStep returns the count after the last record of that step, which is the present one or
+// the one before; 0 if there was none.
+func (p *point) inStep(step uint64) uint64 {
+	switch {
+	case p.step == step:
+		return p.count
+	case p.beforeStep == step:
+		return p.before
+	}
+	return 0
+}
+
+// Slot returns which instance the step uses of what exists once for each step under way.
+func (q *Queues) Slot() int { return q.block.Slot }

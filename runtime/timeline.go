@@ -1,0 +1,101 @@
+package runtime
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Timeline collects what queues have done, and when.
+type Timeline struct {
+	mu     sync.Mutex
+	queues []string
+	spans  []span
+}
+
+// span is one thing that a queue has done.
+type span struct {
+	queue      int
+	name       string
+	split      int
+	round      int
+	step       uint64
+	begin, end time.Duration // since the program's start
+}
+
+// maxSpans bounds what is collected: some 100 MB. Later ones are dropped.
+const maxSpans = 1 << 20
+
+func newTimeline() *Timeline { return &Timeline{} }
+
+// Queue adds a queue and returns its number; 0 if t is nil.
+func (t *Timeline) Queue(name string) int {
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queues = append(t.queues, name)
+	return len(t.queues) - 1
+}
+
+// Add notes that a queue has worked on something of a step from the time begin to now. A
+// nil Timeline notes nothing.
+func (t *Timeline) Add(queue int, name string, split, round int, step uint64, begin time.Time) {
+	if t == nil {
+		return
+	}
+	s := span{queue, name, split, round, step, begin.Sub(processStart), time.Since(processStart)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.spans) < maxSpans {
+		t.spans = append(t.spans, s)
+	}
+}
+
+// write prints the timeline in the Trace Event Format, a JSON array, as chrome://tracing and
+// ui.perfetto.dev read it: a thread for each queue, times in microseconds, and as arguments
+// the step, the split and the round of each span.
+func (t *Timeline) write(out io.Writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := bufio.NewWriter(out)
+	sep := "[\n"
+	for i, name := range t.queues {
+		b.WriteString(sep + `{"ph":"M","pid":0,"name":"thread_name","tid":` + strconv.Itoa(i) + `,"args":{"name":`)
+		b.Write(appendJSONString(nil, []byte(name)))
+		b.WriteString("}}")
+		sep = ",\n"
+	}
+	for i := range t.spans {
+		b.WriteString(sep)
+		b.Write(t.spans[i].event(nil))
+		sep = ",\n"
+	}
+	if sep == "[\n" {
+		b.WriteString(sep)
+	}
+	b.WriteString("\n]\n")
+	return b.Flush()
+}
+
+// event appends a span as a JSON object.
+func (s *span) event(b []byte) []byte {
+	b = append(b, `{"ph":"X","pid":0,"tid":`...)
+	b = strconv.AppendInt(b, int64(s.queue), 10)
+	b = append(b, `,"name":`...)
+	b = appendJSONString(b, []byte(s.name))
+	b = append(b, `,"ts":`...)
+	b = appendMicros(b, s.begin)
+	b = append(b, `,"dur":`...)
+	b = appendMicros(b, s.end-s.begin)
+	b = append(b, `,"args":{"step":`...)
+	b = strconv.AppendUint(b, s.step, 10)
+	b = append(b, `,"split":`...)
+	b = strconv.AppendInt(b, int64(s.split), 10)
+	b = append(b, `,"round":`...)
+	b = strconv.AppendInt(b, int64(s.round), 10)
+	return append(b, "}}"...)
+}
