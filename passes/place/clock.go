@@ -1,0 +1,145 @@
+package place
+
+// clock predicts the time of a step: it walks over the nodes in order, as the host that
+// submits them does.
+//
+// Targets without a queue run their nodes and copies while the host waits. The others run
+// theirs in the order of submission, each as soon as what it reads is there; a target with
+// two queues copies into its memory beside its other work, and as soon as the source is
+// there, as pass order puts such copies first. Without events, only the host waits, until
+// the queue of whoever made the value is empty.
+type clock struct {
+	g      *graph
+	labels []int32
+
+	host  float64
+	queue []float64 // by target: when its queue is empty
+	link  []float64 // by target: when its queue of copies is
+	done  []float64 // by node
+	heads []int32   // by value: first of its copies, index in copies plus one
+	used  []int32   // values that have copies
+	made  []copied
+}
+
+// copied is a copy of a value in a space.
+type copied struct {
+	space int32
+	next  int32
+	ready float64
+}
+
+func newClock(g *graph) *clock {
+	return &clock{
+		g:     g,
+		queue: make([]float64, len(g.Targets)),
+		link:  make([]float64, len(g.Targets)),
+		done:  make([]float64, len(g.Nodes)),
+		heads: make([]int32, len(g.Values)),
+	}
+}
+
+// total returns the weighted time of all steps.
+func (c *clock) total(labels []int32) float64 {
+	var sum float64
+	for i := range c.g.Steps {
+		sum += c.g.Steps[i].Weight * c.step(labels, i)
+	}
+	return sum
+}
+
+// step returns the time of one step.
+func (c *clock) step(labels []int32, i int) float64 {
+	s := &c.g.Steps[i]
+	return c.part(labels, s.First, s.End)
+}
+
+// part returns when the nodes of a range are done, which begins where a step does.
+func (c *clock) part(labels []int32, first, end int) float64 {
+	c.labels = labels
+	c.host = 0
+	clear(c.queue)
+	clear(c.link)
+	for _, v := range c.used {
+		c.heads[v] = 0
+	}
+	c.used, c.made = c.used[:0], c.made[:0]
+	for i := first; i < end; i++ {
+		c.node(int32(i))
+	}
+	return c.end()
+}
+
+func (c *clock) end() float64 {
+	t := c.host
+	for i := range c.queue {
+		t = max(t, c.queue[i], c.link[i])
+	}
+	return t
+}
+
+func (c *clock) node(i int32) {
+	n := &c.g.Nodes[i]
+	t := c.labels[i]
+	var start float64
+	for _, v := range n.Reads {
+		start = max(start, c.ready(v, t))
+	}
+	if c.g.Targets[t].Queues == 0 {
+		c.host = max(c.host, start) + n.Seconds[t]
+		c.done[i] = c.host
+		return
+	}
+	c.queue[t] = max(c.queue[t], c.host, start) + n.Seconds[t]
+	c.done[i] = c.queue[t]
+}
+
+// ready returns when target t can read v, and copies it first where that is needed.
+func (c *clock) ready(v, t int32) float64 {
+	from := c.g.spaceOf(c.labels, v)
+	if c.g.reaches(t, from) {
+		return c.after(v, t)
+	}
+	to := int32(c.g.Targets[t].Home)
+	for k := c.heads[v]; k > 0; k = c.made[k-1].next {
+		if c.made[k-1].space == to {
+			return c.made[k-1].ready
+		}
+	}
+	at := c.copy(v, t, c.g.copySeconds(v, from, to))
+	if c.heads[v] == 0 {
+		c.used = append(c.used, v)
+	}
+	c.made = append(c.made, copied{to, c.heads[v], at})
+	c.heads[v] = int32(len(c.made))
+	return at
+}
+
+// copy returns when a copy that takes secs is in the home of t.
+func (c *clock) copy(v, t int32, secs float64) float64 {
+	start := c.after(v, t)
+	switch c.g.Targets[t].Queues {
+	case 0:
+		c.host = max(c.host, start) + secs
+		return c.host
+	case 1:
+		c.queue[t] = max(c.queue[t], c.host, start) + secs
+		return c.queue[t]
+	}
+	c.link[t] = max(c.link[t], start) + secs
+	return c.link[t]
+}
+
+// after returns when t can begin to use v where it lies. Without events the host waits.
+func (c *clock) after(v, t int32) float64 {
+	m := c.g.Values[v].Maker
+	if m < 0 {
+		return 0
+	}
+	by := c.labels[m]
+	a, b := &c.g.Targets[by], &c.g.Targets[t]
+	if by == t || a.Queues == 0 || a.Events && (b.Events || b.Queues == 0) {
+		return c.done[m]
+	}
+	c.host = max(c.host, c.queue[by])
+	return c.host
+}

@@ -1,0 +1,292 @@
+package place
+
+import "slices"
+
+// group is nodes that are moved together, and the leaves that they read.
+type group struct{ nodes, leaves []int32 }
+
+// grouper collects groups.
+type grouper struct {
+	g     *graph
+	seen  []int // by variable: stamp of the last group that has it
+	stamp int
+}
+
+func newGrouper(g *graph) *grouper { return &grouper{g: g, seen: make([]int, g.variables())} }
+
+// maxGroup bounds a group: beyond it, nodes that share leaves are left where they are.
+const maxGroup = 256
+
+// around returns the nodes with all that share movable leaves with them: who moves a state
+// moves all that writes it, in every step.
+func (r *grouper) around(nodes ...int32) group {
+	r.stamp++
+	var out group
+	limit := len(nodes) + maxGroup
+	for _, n := range nodes {
+		r.seen[n] = r.stamp
+		out.nodes = append(out.nodes, n)
+	}
+	for i := 0; i < len(out.nodes) && len(out.nodes) < limit; i++ {
+		for _, v := range r.g.Nodes[out.nodes[i]].Reads {
+			if x := r.g.leafOf(v); x >= 0 && r.seen[x] != r.stamp {
+				r.seen[x] = r.stamp
+				out.leaves = append(out.leaves, x)
+				r.users(&out, x)
+			}
+		}
+	}
+	return out
+}
+
+func (r *grouper) users(out *group, x int32) {
+	for _, n := range r.g.usersOf(x) {
+		if r.seen[n] != r.stamp {
+			r.seen[n] = r.stamp
+			out.nodes = append(out.nodes, n)
+		}
+	}
+}
+
+// move puts the nodes of a group on target t, as far as they run there, and its leaves
+// where that costs least.
+func (s *state) move(gr group, t int32) {
+	for _, n := range gr.nodes {
+		if slices.Contains(s.g.labels[n], t) {
+			s.set(n, t)
+		}
+	}
+	home := int32(s.g.Targets[t].Home)
+	for _, x := range gr.leaves {
+		if slices.Contains(s.g.labels[x], home) {
+			s.set(x, home)
+		} else {
+			s.settle(x)
+		}
+	}
+}
+
+// settle puts a leaf where it costs least, of the spaces that its readers' targets prefer.
+func (s *state) settle(x int32) {
+	if len(s.g.labels[x]) < 2 {
+		return
+	}
+	tried := []int32{s.labels[x]}
+	cost, over, best := s.cost, s.over, s.labels[x]
+	for i, n := range s.g.usersOf(x) {
+		to := int32(s.g.Targets[s.labels[n]].Home)
+		if i == maxGroup || slices.Contains(tried, to) || !slices.Contains(s.g.labels[x], to) {
+			continue
+		}
+		tried = append(tried, to)
+		s.set(x, to)
+		if s.better(cost, over) {
+			cost, over, best = s.cost, s.over, to
+		}
+	}
+	s.set(x, best)
+}
+
+// descent improves a state by moves of nodes, of nodes with their readers, of groups around
+// a leaf, and of runs of nodes on one target, until none helps or the work is used up.
+type descent struct {
+	*state
+	groups *grouper
+	limit  int // of state.work
+}
+
+func (g *graph) descend(s *state, groups *grouper, work int) {
+	d := &descent{s, groups, s.work + work}
+	for d.work < d.limit {
+		cost, over := d.cost, d.over
+		d.nodes()
+		d.pairs()
+		d.leaves()
+		d.runs()
+		d.log = d.log[:0]
+		if !d.better(cost, over) {
+			break
+		}
+	}
+	s.recount()
+}
+
+// try makes a change and takes it back unless the state is better for it.
+func (d *descent) try(change func()) bool {
+	cost, over, mark := d.cost, d.over, d.mark()
+	change()
+	if d.better(cost, over) {
+		return true
+	}
+	d.undo(mark)
+	return false
+}
+
+func (d *descent) nodes() {
+	var buffer []int32
+	for i := range d.g.Nodes {
+		x := int32(i)
+		if d.work >= d.limit {
+			return
+		}
+		if len(d.g.labels[x]) < 2 {
+			continue
+		}
+		buffer = d.promising(buffer[:0], x)
+		for _, t := range buffer {
+			if t != d.labels[x] {
+				d.try(func() { d.moveAll(t, x) })
+			}
+		}
+	}
+}
+
+// pairs moves each node that makes a value together with those that read it, one or all of
+// them.
+func (d *descent) pairs() {
+	for v := range d.g.Values {
+		owner, readers := d.g.Values[v].Owner, d.g.readers.at(int32(v))
+		if d.work >= d.limit {
+			return
+		}
+		if owner < 0 || d.g.isLeaf(owner) || len(readers) > manyReaders {
+			continue
+		}
+		for _, t := range d.promising(nil, owner) {
+			for _, r := range readers {
+				d.try(func() { d.moveAll(t, owner, r) })
+			}
+			if len(readers) > 1 {
+				d.try(func() { d.moveAll(t, append(readers[:len(readers):len(readers)], owner)...) })
+			}
+		}
+	}
+}
+
+// moveAll puts nodes on a target, as far as they run there, and settles what they read.
+func (d *descent) moveAll(t int32, nodes ...int32) {
+	for _, n := range nodes {
+		if slices.Contains(d.g.labels[n], t) {
+			d.set(n, t)
+		}
+	}
+	for _, n := range nodes {
+		for _, v := range d.g.Nodes[n].Reads {
+			if leaf := d.g.leafOf(v); leaf >= 0 {
+				d.settle(leaf)
+			}
+		}
+	}
+}
+
+// fewTargets is how many targets are all tried for every node. Of more, those of its
+// neighbours are, and the one that is fastest.
+const fewTargets = 4
+
+func (d *descent) promising(list []int32, x int32) []int32 {
+	if len(d.g.labels[x]) <= fewTargets {
+		return append(list, d.g.labels[x]...)
+	}
+	add := func(t int32) {
+		if len(list) < 2*fewTargets && !slices.Contains(list, t) && slices.Contains(d.g.labels[x], t) {
+			list = append(list, t)
+		}
+	}
+	add(d.g.fastest(x))
+	for _, v := range d.g.Nodes[x].Reads {
+		if o := d.g.Values[v].Owner; o >= 0 && !d.g.isLeaf(o) {
+			add(d.labels[o])
+		}
+	}
+	for _, v := range d.g.owned.at(x) {
+		for i, n := range d.g.readers.at(v) {
+			if i < fewTargets {
+				add(d.labels[n])
+			}
+		}
+	}
+	return list
+}
+
+// fastest returns the target on which node x takes least time by itself.
+func (g *graph) fastest(x int32) int32 {
+	best := g.labels[x][0]
+	for _, t := range g.labels[x] {
+		if g.Nodes[x].Seconds[t] < g.Nodes[x].Seconds[best] {
+			best = t
+		}
+	}
+	return best
+}
+
+func (d *descent) leaves() {
+	for i := range d.g.Leaves {
+		x := int32(len(d.g.Nodes) + i)
+		if d.work >= d.limit {
+			return
+		}
+		users := d.g.usersOf(x)
+		if len(users) == 0 || len(users) > maxGroup {
+			continue
+		}
+		d.moveGroup(d.groups.around(users...), users[0])
+		for _, space := range d.g.labels[x] {
+			if space != d.labels[x] {
+				d.try(func() { d.set(x, space) })
+			}
+		}
+	}
+}
+
+// moveGroup tries a group on the targets that are promising for one of its nodes.
+func (d *descent) moveGroup(gr group, node int32) {
+	for _, t := range d.promising(nil, node) {
+		if d.work+len(gr.nodes) < d.limit {
+			d.try(func() { d.move(gr, t) })
+		}
+	}
+}
+
+// runs moves nodes that follow each other on one target to another one.
+func (d *descent) runs() {
+	for i := range d.g.Steps {
+		s := &d.g.Steps[i]
+		for first := s.First; first < s.End; {
+			end := first + 1
+			for end < s.End && d.labels[end] == d.labels[first] {
+				end++
+			}
+			d.run(s, first, end)
+			first = end
+		}
+	}
+}
+
+// run tries the targets of the runs before and after; all, where there are few.
+func (d *descent) run(s *Step, first, end int) {
+	var targets []int32
+	if len(d.g.Targets) <= fewTargets {
+		for t := range d.g.Targets {
+			targets = append(targets, int32(t))
+		}
+	}
+	if first > s.First {
+		targets = append(targets, d.labels[first-1])
+	}
+	if end < s.End {
+		targets = append(targets, d.labels[end])
+	}
+	nodes := make([]int32, 0, end-first)
+	for n := first; n < end; n++ {
+		nodes = append(nodes, int32(n))
+	}
+	for i, t := range targets {
+		if t == d.labels[first] || slices.Contains(targets[:i], t) || d.work+2*len(nodes) > d.limit {
+			continue
+		}
+		gr := d.groups.around(nodes...)
+		if d.try(func() { d.move(gr, t) }) {
+			return
+		}
+	}
+}

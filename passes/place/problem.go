@@ -1,0 +1,232 @@
+// Package place decides on which of several backends the nodes of a program run, and in
+// which memory its weights and states lie, so that the predicted time of its steps is
+// short. It knows no tensors: nodes have seconds, values have bytes.
+//
+// [Solve] starts from given assignments and from the optimum of a tree within the problem,
+// improves them by moves, and searches small problems completely. docs/assign.md says how,
+// and why so.
+package place
+
+import "math"
+
+// Problem is what has to be decided. Its variables are the nodes, whose labels are
+// targets, and the leaves, whose labels are spaces; leaf i is variable len(Nodes)+i.
+type Problem struct {
+	Targets []Target
+	Limits  []int64  // by space: bytes that leaves may take there; negative is no limit
+	Links   [][]Link // by space from, space to
+	Steps   []Step
+	Nodes   []Node // those of a step follow each other, in order
+	Leaves  []Leaf
+	Values  []Value
+}
+
+// Target is a backend.
+type Target struct {
+	Home      int    // the space where results go
+	Addresses []bool // by space: it can read and write there
+	Queues    int    // 0: the host waits; 1: work runs in order; 2: copies into Home run beside it
+	Events    bool   // others can wait for a part of a queue, not only for its end
+}
+
+// Link says how long bringing bytes from one space into another takes.
+type Link struct{ Delay, PerByte float64 } // seconds
+
+// Step is a function that is called again and again. Its cost counts Weight times.
+type Step struct {
+	Weight     float64
+	First, End int // range of its nodes
+}
+
+// Node is a piece of work.
+type Node struct {
+	Step    int
+	Seconds []float64 // by target; infinite where it cannot run
+	Reads   []int32   // values, each once
+	Writes  int32     // a value, also read, whose bytes it changes: it has to address them; -1 is none
+}
+
+// Leaf is memory that outlives a step and lies in one space.
+type Leaf struct {
+	Bytes  int64
+	Spaces []bool // where it may lie
+}
+
+// Value is what is copied as a whole for a reader that cannot address it.
+type Value struct {
+	Step  int
+	Owner int32   // variable that says where it lies: a node, in the home of its target, or a leaf; -1 is none
+	Space int     // where it lies without an owner
+	Maker int32   // node that computes it; -1 where it is there from the beginning
+	Bytes float64 // that a copy moves
+}
+
+// Never is the time of what cannot run.
+var Never = math.Inf(1)
+
+// broken is the cost, in seconds, of a node that writes where it cannot: more than any
+// step, and little enough that sums keep their digits.
+const broken = 1e9
+
+// lists is a list of numbers for each key.
+type lists struct{ start, items []int32 }
+
+func (l *lists) at(key int32) []int32 { return l.items[l.start[key]:l.start[key+1]] }
+
+// newLists groups what each gives by key.
+func newLists(keys int, each func(yield func(key, item int32))) lists {
+	l := lists{start: make([]int32, keys+1)}
+	each(func(key, _ int32) { l.start[key+1]++ })
+	for i := range keys {
+		l.start[i+1] += l.start[i]
+	}
+	l.items = make([]int32, l.start[keys])
+	next := append([]int32(nil), l.start...)
+	each(func(key, item int32) {
+		l.items[next[key]] = item
+		next[key]++
+	})
+	return l
+}
+
+// graph is a problem with what follows from it.
+type graph struct {
+	*Problem
+	spaces  int
+	readers lists // nodes, by value
+	writers lists // nodes, by value
+	owned   lists // values, by variable
+	users   lists // nodes that read values of a leaf, each once, by leaf
+	labels  [][]int32
+	sync    bool // no target has a queue
+}
+
+func newGraph(p *Problem) *graph {
+	g := &graph{Problem: p, spaces: len(p.Limits), sync: true}
+	g.readers = newLists(len(p.Values), func(yield func(key, item int32)) {
+		for i := range p.Nodes {
+			for _, v := range p.Nodes[i].Reads {
+				yield(v, int32(i))
+			}
+		}
+	})
+	g.writers = newLists(len(p.Values), func(yield func(key, item int32)) {
+		for i := range p.Nodes {
+			if v := p.Nodes[i].Writes; v >= 0 {
+				yield(v, int32(i))
+			}
+		}
+	})
+	g.owned = newLists(g.variables(), func(yield func(key, item int32)) {
+		for i := range p.Values {
+			if o := p.Values[i].Owner; o >= 0 {
+				yield(o, int32(i))
+			}
+		}
+	})
+	for _, t := range p.Targets {
+		g.sync = g.sync && t.Queues == 0
+	}
+	g.findUsers()
+	g.findLabels()
+	return g
+}
+
+func (g *graph) variables() int { return len(g.Nodes) + len(g.Leaves) }
+
+// isLeaf reports whether variable x is a leaf.
+func (g *graph) isLeaf(x int32) bool { return int(x) >= len(g.Nodes) }
+
+func (g *graph) leaf(x int32) *Leaf { return &g.Leaves[int(x)-len(g.Nodes)] }
+
+// leafOf returns the leaf, as a variable, that value v lies with; -1 for none.
+func (g *graph) leafOf(v int32) int32 {
+	if o := g.Values[v].Owner; o >= 0 && g.isLeaf(o) {
+		return o
+	}
+	return -1
+}
+
+func (g *graph) findUsers() {
+	last := make([]int32, len(g.Leaves)) // node that was counted last, plus one
+	g.users = newLists(len(g.Leaves), func(yield func(key, item int32)) {
+		clear(last)
+		for i := range g.Nodes {
+			for _, v := range g.Nodes[i].Reads {
+				x := g.leafOf(v)
+				if x < 0 {
+					continue
+				}
+				if k := x - int32(len(g.Nodes)); last[k] != int32(i)+1 {
+					last[k] = int32(i) + 1
+					yield(k, int32(i))
+				}
+			}
+		}
+	})
+}
+
+// usersOf returns the nodes that read a leaf, given as a variable.
+func (g *graph) usersOf(x int32) []int32 { return g.users.at(x - int32(len(g.Nodes))) }
+
+// findLabels lists what each variable may be. Nodes of equal seconds share a list.
+func (g *graph) findLabels() {
+	g.labels = make([][]int32, g.variables())
+	known := make(map[*float64][]int32)
+	for i := range g.Nodes {
+		secs := g.Nodes[i].Seconds
+		if known[&secs[0]] == nil {
+			known[&secs[0]] = possible(len(secs), func(t int) bool { return !math.IsInf(secs[t], 1) })
+		}
+		g.labels[i] = known[&secs[0]]
+	}
+	for i := range g.Leaves {
+		l := &g.Leaves[i]
+		g.labels[len(g.Nodes)+i] = possible(g.spaces, func(s int) bool {
+			return l.Spaces[s] && (g.Limits[s] < 0 || l.Bytes <= g.Limits[s])
+		})
+	}
+}
+
+func possible(n int, ok func(int) bool) []int32 {
+	var list []int32
+	for i := range n {
+		if ok(i) {
+			list = append(list, int32(i))
+		}
+	}
+	return list
+}
+
+// home returns the space that a label stands for: that of a leaf, or the home of a node's
+// target.
+func (g *graph) home(x, label int32) int32 {
+	if g.isLeaf(x) {
+		return label
+	}
+	return int32(g.Targets[label].Home)
+}
+
+// spaceOf returns where value v lies.
+func (g *graph) spaceOf(labels []int32, v int32) int32 {
+	o := g.Values[v].Owner
+	if o < 0 {
+		return int32(g.Values[v].Space)
+	}
+	return g.home(o, labels[o])
+}
+
+// copySeconds is the time of one copy of v.
+func (g *graph) copySeconds(v, from, to int32) float64 {
+	l := &g.Links[from][to]
+	return l.Delay + g.Values[v].Bytes*l.PerByte
+}
+
+// seconds is the weighted time of node i on target t.
+func (g *graph) seconds(i, t int32) float64 {
+	n := &g.Nodes[i]
+	return g.Steps[n.Step].Weight * n.Seconds[t]
+}
+
+// reaches reports whether target t addresses a space.
+func (g *graph) reaches(t, space int32) bool { return g.Targets[t].Addresses[space] }

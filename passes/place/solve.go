@@ -1,0 +1,268 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Options bound the search. The zero value is the default.
+type Options struct {
+	Work int // changes of labels that moves may try; 0 is the default
+}
+
+// defaultWork is how many changes are tried: what takes about 0.2 s.
+const defaultWork = 1_000_000
+
+// Result is an assignment with what is known of it.
+type Result struct {
+	Labels  []int32
+	Seconds float64   // predicted, weighted, of all steps
+	Steps   []float64 // of each step, without its weight
+	Bound   float64   // no assignment takes less
+	Proved  bool      // the assignment is the best: all others were looked at, or the bound says so
+	Starts  []float64 // what the given starts take; Never where one does not fit or cannot run
+	Over    []int64   // by space: bytes beyond its limit; all 0 unless nothing was found that fits
+	Work    int       // changes that were tried
+}
+
+// Fits reports whether the assignment keeps all limits.
+func (r *Result) Fits() bool {
+	return !slices.ContainsFunc(r.Over, func(n int64) bool { return n > 0 })
+}
+
+// Solve returns the best assignment that it finds, and never a worse one than a start that
+// fits. Every variable needs at least one label.
+func Solve(p *Problem, starts [][]int32, o Options) *Result {
+	g := newGraph(p)
+	s := &solver{g: g, clock: newClock(g), groups: newGrouper(g), work: cmp.Or(o.Work, defaultWork)}
+	for _, labels := range starts {
+		s.starts = append(s.starts, s.start(labels))
+	}
+	s.trees()
+	s.fit()
+	s.improve()
+	r := s.result()
+	r.Over = s.g.overs(r.Labels)
+	if r.Fits() && !r.Proved {
+		var proved bool
+		r.Labels, r.Seconds, proved = g.search(r.Labels, r.Seconds)
+		r.Proved = r.Proved || proved
+		if proved {
+			r.Bound = r.Seconds
+		}
+	}
+	s.figures(r)
+	return r
+}
+
+// solver is the state of one Solve.
+type solver struct {
+	g      *graph
+	clock  *clock
+	groups *grouper
+	work   int
+	done   int
+	found  []found
+	starts []float64
+	bound  float64
+}
+
+// found is an assignment that may be the answer.
+type found struct {
+	labels []int32
+	over   int64
+	time   float64 // Never where a node writes where it cannot
+}
+
+// start notes a given assignment, changed where it has labels that cannot be, and returns
+// the time of the given one.
+func (s *solver) start(labels []int32) float64 {
+	able := slices.Clone(labels)
+	changed := false
+	for x := range able {
+		if slices.Contains(s.g.labels[x], able[x]) {
+			continue
+		}
+		changed = true
+		if able[x] = s.g.labels[x][0]; !s.g.isLeaf(int32(x)) {
+			able[x] = s.g.fastest(int32(x))
+		}
+	}
+	if t := s.add(able); !changed {
+		return t
+	}
+	return Never
+}
+
+// add notes an assignment and returns its time, or Never if it does not fit.
+func (s *solver) add(labels []int32) float64 {
+	f := found{labels: slices.Clone(labels), time: s.clock.total(labels)}
+	if !s.g.legal(labels) {
+		f.time = Never
+	}
+	for _, n := range s.g.overs(labels) {
+		f.over += n
+	}
+	s.found = append(s.found, f)
+	if f.over > 0 {
+		return Never
+	}
+	return f.time
+}
+
+// legal reports whether all nodes address what they write.
+func (g *graph) legal(labels []int32) bool {
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Writes >= 0 && !g.reaches(labels[i], g.spaceOf(labels, n.Writes)) {
+			return false
+		}
+	}
+	return true
+}
+
+// overs returns by how many bytes an assignment exceeds the limit of each space.
+func (g *graph) overs(labels []int32) []int64 {
+	used := make([]int64, g.spaces)
+	for i := range g.Leaves {
+		used[labels[len(g.Nodes)+i]] += g.Leaves[i].Bytes
+	}
+	for space := range used {
+		used[space] = g.excess(int32(space), used[space])
+	}
+	return used
+}
+
+// maxTreeCells bounds the size of the tree's table of costs.
+const maxTreeCells = 8_000_000
+
+func (s *solver) trees() {
+	s.bound = s.g.bound()
+	if s.g.variables()*len(s.g.Targets) > maxTreeCells {
+		return
+	}
+	labels, bound := s.g.priced(newTree(s.g))
+	for _, l := range labels {
+		s.add(l)
+	}
+	if s.g.sync {
+		s.bound = max(s.bound, bound)
+	}
+}
+
+// compare puts what fits before what does not, then the shorter before the longer.
+func compare(a, b found) int {
+	return cmp.Or(cmp.Compare(a.over, b.over), cmp.Compare(a.time, b.time))
+}
+
+// fewBases is from how many assignments leaves are moved out where they do not fit.
+const fewBases = 3
+
+// fit adds assignments that fit where the best ones do not.
+func (s *solver) fit() {
+	bases := slices.Clone(s.found)
+	slices.SortStableFunc(bases, func(a, b found) int { return cmp.Compare(a.time, b.time) })
+	tried := 0
+	for _, b := range bases {
+		if b.over == 0 || tried == fewBases {
+			continue
+		}
+		tried++
+		for by := range evictions {
+			st := newState(s.g, b.labels)
+			st.evict(s.groups, by)
+			s.done += st.work
+			s.add(st.labels)
+		}
+	}
+}
+
+// fewImproved is how many assignments are improved by moves.
+const fewImproved = 4
+
+func (s *solver) improve() {
+	slices.SortStableFunc(s.found, compare)
+	s.found = slices.CompactFunc(s.found, func(a, b found) bool { return slices.Equal(a.labels, b.labels) })
+	for _, f := range slices.Clone(s.found[:min(fewImproved, len(s.found))]) {
+		if s.proved(s.found[0]) || s.done >= s.work {
+			break
+		}
+		st := newState(s.g, f.labels)
+		s.g.descend(st, s.groups, (s.work-s.done)/2)
+		s.done += st.work
+		s.add(st.labels)
+		slices.SortStableFunc(s.found, compare)
+	}
+	s.polish()
+}
+
+func (s *solver) proved(f found) bool { return f.over == 0 && !shorter(s.bound, f.time) }
+
+// polishWork is how many nodes the clock may walk over to try moves that the sum of all
+// costs does not see, as they change what overlaps.
+const polishWork = 3_000_000
+
+// polish moves single nodes, and groups around leaves, of the best assignment as long as
+// the clock says that helps.
+func (s *solver) polish() {
+	best := s.found[0]
+	if s.g.sync || best.over > 0 {
+		return
+	}
+	walked := 0
+	st := newState(s.g, best.labels)
+	try := func(change func()) bool {
+		if walked >= polishWork {
+			return false
+		}
+		walked += len(s.g.Nodes)
+		mark := st.mark()
+		change()
+		if st.over == 0 && s.g.legal(st.labels) {
+			if t := s.clock.total(st.labels); shorter(t, best.time) {
+				best.time = t
+				return true
+			}
+		}
+		st.undo(mark)
+		return false
+	}
+	for again := true; again && walked < polishWork; {
+		again = s.round(st, try)
+	}
+	s.add(st.labels)
+	slices.SortStableFunc(s.found, compare)
+}
+
+// round tries each node and each leaf with what is around it once, and reports whether
+// something helped.
+func (s *solver) round(st *state, try func(func()) bool) bool {
+	helped := false
+	for i := range s.g.Nodes {
+		for _, t := range s.g.labels[i] {
+			if t != st.labels[i] && try(func() { st.move(s.groups.around(int32(i)), t) }) {
+				helped = true
+			}
+			if t != st.labels[i] && try(func() { st.set(int32(i), t) }) {
+				helped = true
+			}
+		}
+	}
+	return helped
+}
+
+func (s *solver) result() *Result {
+	best := s.found[0]
+	return &Result{
+		Labels: best.labels, Seconds: best.time, Bound: s.bound, Proved: s.proved(best),
+		Starts: s.starts, Work: s.done,
+	}
+}
+
+// figures fills in what follows from the labels.
+func (s *solver) figures(r *Result) {
+	r.Over = s.g.overs(r.Labels)
+	for i := range s.g.Steps {
+		r.Steps = append(r.Steps, s.clock.step(r.Labels, i))
+	}
+}

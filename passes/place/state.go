@@ -1,0 +1,179 @@
+package place
+
+// state is an assignment with its cost, kept up to date while labels change. The cost is
+// the weighted sum of all nodes and copies, as if nothing overlapped: what the clock
+// predicts is never more, and the same where no target has a queue.
+type state struct {
+	g      *graph
+	labels []int32
+	cost   float64
+	used   []int64 // by space: bytes of leaves
+	over   int64   // bytes beyond the limits, of all spaces together
+	log    []change
+	work   int // calls of set
+
+	tally []*[]int32 // of values that many nodes read: readers by target
+	seen  []int      // by space: stamp of the last sum that counted it
+	stamp int
+}
+
+// change is what set did, to be undone.
+type change struct{ x, label int32 }
+
+// manyReaders is from how many readers on those of a value are counted by target, so that
+// a change of one does not look at all.
+const manyReaders = 8
+
+func newState(g *graph, labels []int32) *state {
+	s := &state{
+		g: g, labels: append([]int32(nil), labels...),
+		used: make([]int64, g.spaces), seen: make([]int, g.spaces), tally: make([]*[]int32, len(g.Values)),
+	}
+	for v := range g.Values {
+		if readers := g.readers.at(int32(v)); len(readers) > manyReaders {
+			count := make([]int32, len(g.Targets))
+			for _, n := range readers {
+				count[s.labels[n]]++
+			}
+			s.tally[v] = &count
+		}
+	}
+	for i := range g.Leaves {
+		s.used[s.labels[len(g.Nodes)+i]] += g.Leaves[i].Bytes
+	}
+	s.recount()
+	return s
+}
+
+// recount sums the cost up anew, without the rounding errors of many changes.
+func (s *state) recount() {
+	s.cost, s.over = 0, 0
+	for i := range s.g.Nodes {
+		s.cost += s.g.seconds(int32(i), s.labels[i])
+	}
+	for v := range s.g.Values {
+		s.cost += s.valueCost(int32(v))
+	}
+	for i := range s.used {
+		s.over += s.g.excess(int32(i), s.used[i])
+	}
+}
+
+// excess returns by how much bytes are beyond the limit of a space.
+func (g *graph) excess(space int32, bytes int64) int64 {
+	if limit := g.Limits[space]; limit >= 0 {
+		return max(0, bytes-limit)
+	}
+	return 0
+}
+
+// valueCost is the weighted time of the copies of v: one for each space from which a
+// reader cannot reach it.
+func (s *state) valueCost(v int32) float64 {
+	from := s.g.spaceOf(s.labels, v)
+	s.stamp++
+	var sum float64
+	if s.tally[v] != nil {
+		for t, n := range *s.tally[v] {
+			if n > 0 {
+				sum += s.newCopy(v, from, int32(t))
+			}
+		}
+	} else {
+		for _, n := range s.g.readers.at(v) {
+			sum += s.newCopy(v, from, s.labels[n])
+		}
+	}
+	sum *= s.g.Steps[s.g.Values[v].Step].Weight
+	for _, n := range s.g.writers.at(v) {
+		if !s.g.reaches(s.labels[n], from) {
+			sum += broken
+		}
+	}
+	return sum
+}
+
+// newCopy is the time of the copy that a reader on t needs, once for each space.
+func (s *state) newCopy(v, from, t int32) float64 {
+	to := int32(s.g.Targets[t].Home)
+	if s.g.reaches(t, from) || s.seen[to] == s.stamp {
+		return 0
+	}
+	s.seen[to] = s.stamp
+	return s.g.copySeconds(v, from, to)
+}
+
+// set gives variable x another label.
+func (s *state) set(x, label int32) {
+	if s.labels[x] != label {
+		s.log = append(s.log, change{x, s.labels[x]})
+		s.change(x, label)
+	}
+}
+
+func (s *state) change(x, label int32) {
+	s.work++
+	before := s.labels[x]
+	s.cost -= s.touched(x)
+	if s.g.isLeaf(x) {
+		bytes := s.g.leaf(x).Bytes
+		s.use(before, -bytes)
+		s.use(label, bytes)
+	} else {
+		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before)
+		for _, v := range s.g.Nodes[x].Reads {
+			if count := s.tally[v]; count != nil {
+				(*count)[before]--
+				(*count)[label]++
+			}
+		}
+	}
+	s.labels[x] = label
+	s.cost += s.touched(x)
+}
+
+// touched is the cost of the copies that the label of x has to do with.
+func (s *state) touched(x int32) float64 {
+	var sum float64
+	if !s.g.isLeaf(x) {
+		for _, v := range s.g.Nodes[x].Reads {
+			sum += s.valueCost(v)
+		}
+	}
+	for _, v := range s.g.owned.at(x) {
+		sum += s.valueCost(v)
+	}
+	return sum
+}
+
+func (s *state) use(space int32, bytes int64) {
+	s.over -= s.g.excess(space, s.used[space])
+	s.used[space] += bytes
+	s.over += s.g.excess(space, s.used[space])
+}
+
+// mark returns the point to which undo goes back.
+func (s *state) mark() int { return len(s.log) }
+
+func (s *state) undo(mark int) {
+	for len(s.log) > mark {
+		last := s.log[len(s.log)-1]
+		s.log = s.log[:len(s.log)-1]
+		s.change(last.x, last.label)
+	}
+}
+
+// worth is the smallest gain, as a part of the cost, for which a move is kept: less may be
+// a rounding error.
+const worth = 1e-9
+
+// better reports whether the assignment is better than one with that cost and excess.
+func (s *state) better(cost float64, over int64) bool {
+	if s.over != over {
+		return s.over < over
+	}
+	return shorter(s.cost, cost)
+}
+
+// shorter reports whether a time is less than another one, by more than rounding.
+func shorter(a, b float64) bool { return a < b*(1-worth) }

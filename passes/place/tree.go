@@ -1,0 +1,329 @@
+package place
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// tree finds the best assignment of a problem from which copies were left out until the
+// variables and the values that join them form trees. The time of that assignment, as the
+// tree has it, is a lower bound of what any assignment costs where nothing overlaps; where
+// nothing had to be left out, as in chains and trees, it is the optimum.
+//
+// Values join their owner with all their readers. The dearest are taken first. Where
+// the readers of one are in trees that are joined already, each reader is tried by itself,
+// with its share of the copy: readers in one space need only one copy.
+type tree struct {
+	g      *graph
+	price  []float64 // by space: seconds for each byte of a leaf there
+	joints []joint
+	of     lists       // joints, by variable
+	cost   [][]float64 // by variable and position in its labels: of all that hangs below
+	up     []int32     // by variable: joint to its parent; -1 at a root
+	order  []int32     // parents first
+	whole  bool        // nothing was left out: the result is the optimum
+}
+
+// joint is a value that joins variables: its owner, then readers.
+type joint struct {
+	value   int32
+	members []int32
+	share   float64 // of the copy
+}
+
+// maxSubsets bounds the sets of spaces that a value may be copied to which are tried.
+const maxSubsets = 16
+
+// newTree returns the tree of a problem.
+func newTree(g *graph) *tree {
+	t := &tree{g: g, up: make([]int32, g.variables()), whole: true}
+	t.join()
+	t.of = newLists(g.variables(), func(yield func(key, item int32)) {
+		for i := range t.joints {
+			for _, x := range t.joints[i].members {
+				yield(x, int32(i))
+			}
+		}
+	})
+	t.direct()
+	return t
+}
+
+// join chooses the joints.
+func (t *tree) join() {
+	sets := newSets(t.g.variables())
+	for _, v := range t.byCost() {
+		owner, readers := t.g.Values[v].Owner, t.g.readers.at(v)
+		members := append([]int32{owner}, readers...)
+		if t.small(len(readers)) && sets.apart(members) {
+			t.joints = append(t.joints, joint{v, members, 1})
+			sets.union(members)
+			continue
+		}
+		t.whole = false
+		for _, r := range readers {
+			if pair := []int32{owner, r}; sets.apart(pair) {
+				t.joints = append(t.joints, joint{v, pair, 1 / float64(len(readers))})
+				sets.union(pair)
+			}
+		}
+	}
+}
+
+// small reports whether a joint with so many readers is looked at as a whole.
+func (t *tree) small(readers int) bool { return readers == 1 || 1<<t.g.spaces <= maxSubsets }
+
+// byCost returns the values that join variables, the dearest to copy first.
+func (t *tree) byCost() []int32 {
+	var worst Link
+	for _, row := range t.g.Links {
+		for _, l := range row {
+			worst.Delay, worst.PerByte = max(worst.Delay, l.Delay), max(worst.PerByte, l.PerByte)
+		}
+	}
+	var list []int32
+	price := make([]float64, len(t.g.Values))
+	for i := range t.g.Values {
+		v := &t.g.Values[i]
+		price[i] = t.g.Steps[v.Step].Weight * (worst.Delay + v.Bytes*worst.PerByte)
+		if v.Owner >= 0 && len(t.g.readers.at(int32(i))) > 0 {
+			list = append(list, int32(i))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(price[b], price[a]) })
+	return list
+}
+
+// direct chooses roots and puts variables in an order in which parents come first.
+func (t *tree) direct() {
+	const open = -2
+	for x := range t.up {
+		t.up[x] = open
+	}
+	for root := range t.up {
+		if t.up[root] != open {
+			continue
+		}
+		t.up[root] = -1
+		first := len(t.order)
+		t.order = append(t.order, int32(root))
+		for i := first; i < len(t.order); i++ {
+			x := t.order[i]
+			for _, j := range t.of.at(x) {
+				for _, y := range t.joints[j].members {
+					if t.up[y] == open {
+						t.up[y] = j
+						t.order = append(t.order, y)
+					}
+				}
+			}
+		}
+	}
+}
+
+// solve returns the best assignment of the tree and its cost, prices included.
+func (t *tree) solve(price []float64) ([]int32, float64) {
+	t.price = price
+	t.cost = make([][]float64, t.g.variables())
+	for _, x := range slices.Backward(t.order) {
+		t.cost[x] = make([]float64, len(t.g.labels[x]))
+		for i, label := range t.g.labels[x] {
+			t.cost[x][i] = t.below(x, label)
+		}
+	}
+	labels := make([]int32, t.g.variables())
+	var sum float64
+	for _, x := range t.order {
+		if t.up[x] < 0 {
+			var c float64
+			labels[x], c = t.cheapest(x, func(int32) float64 { return 0 })
+			sum += c
+		}
+		for _, j := range t.of.at(x) {
+			if j != t.up[x] {
+				t.joint(&t.joints[j], x, labels[x], labels)
+			}
+		}
+	}
+	return labels, sum
+}
+
+// below is the cost of a variable with a label and of all that hangs below it.
+func (t *tree) below(x, label int32) float64 {
+	sum := t.alone(x, label)
+	for _, j := range t.of.at(x) {
+		if j != t.up[x] {
+			sum += t.joint(&t.joints[j], x, label, nil)
+		}
+	}
+	return sum
+}
+
+// alone is what a label costs by itself: the node's time, its share of the copies of what
+// lies in a fixed place, and the price of a leaf's bytes.
+func (t *tree) alone(x, label int32) float64 {
+	if t.g.isLeaf(x) {
+		return t.price[label] * float64(t.g.leaf(x).Bytes)
+	}
+	sum := t.g.seconds(x, label)
+	for _, v := range t.g.Nodes[x].Reads {
+		if val := &t.g.Values[v]; val.Owner < 0 {
+			sum += t.crossing(v, int32(val.Space), x, label, 1/float64(len(t.g.readers.at(v))))
+		}
+	}
+	return sum
+}
+
+// crossing is what it costs reader x on a target that v lies in a space.
+func (t *tree) crossing(v, from, x, target int32, share float64) float64 {
+	if t.g.reaches(target, from) {
+		return 0
+	}
+	if t.g.Nodes[x].Writes == v {
+		return broken
+	}
+	w := t.g.Steps[t.g.Values[v].Step].Weight
+	return share * w * t.g.copySeconds(v, from, int32(t.g.Targets[target].Home))
+}
+
+// cheapest returns the label of x with the least cost, more included.
+func (t *tree) cheapest(x int32, more func(label int32) float64) (int32, float64) {
+	best, cost := int32(-1), math.Inf(1)
+	for i, label := range t.g.labels[x] {
+		if c := t.cost[x][i] + more(label); c < cost || best < 0 {
+			best, cost = label, c
+		}
+	}
+	return best, cost
+}
+
+// joint returns the least cost of a joint and of what hangs below its other members, where
+// member x has a label. It writes the labels that lead to it, if labels is not nil.
+func (t *tree) joint(j *joint, x, label int32, labels []int32) float64 {
+	if len(j.members) == 2 {
+		return t.pair(j, x, label, labels)
+	}
+	best, bestOwner, bestSet := math.Inf(1), label, 0
+	for _, owner := range t.g.labels[j.members[0]] {
+		if x == j.members[0] && owner != label {
+			continue
+		}
+		for set := range 1 << t.g.spaces {
+			if c := t.spread(j, x, label, owner, set, nil); c < best {
+				best, bestOwner, bestSet = c, owner, set
+			}
+		}
+	}
+	if labels != nil {
+		t.spread(j, x, label, bestOwner, bestSet, labels)
+	}
+	return best
+}
+
+// pair is joint for a value with one reader.
+func (t *tree) pair(j *joint, x, label int32, labels []int32) float64 {
+	owner, reader := j.members[0], j.members[1]
+	other := reader
+	if x == reader {
+		other = owner
+	}
+	best, cost := t.cheapest(other, func(l int32) float64 {
+		from, target := t.g.home(owner, label), l
+		if x == reader {
+			from, target = t.g.home(owner, l), label
+		}
+		return t.crossing(j.value, from, reader, target, j.share)
+	})
+	if labels != nil {
+		labels[other] = best
+	}
+	return cost
+}
+
+// spread is the cost of a joint where its owner has a label, and copies lie in a set of
+// spaces.
+func (t *tree) spread(j *joint, x, label, owner int32, set int, labels []int32) float64 {
+	from := t.g.home(j.members[0], owner)
+	if set&(1<<from) != 0 {
+		return math.Inf(1)
+	}
+	var sum float64
+	w := t.g.Steps[t.g.Values[j.value].Step].Weight
+	for to := range t.g.spaces {
+		if set&(1<<to) != 0 {
+			sum += w * t.g.copySeconds(j.value, from, int32(to))
+		}
+	}
+	reads := func(r, target int32) float64 {
+		switch {
+		case t.g.reaches(target, from):
+			return 0
+		case t.g.Nodes[r].Writes == j.value:
+			return broken
+		case set&(1<<t.g.Targets[target].Home) != 0:
+			return 0
+		}
+		return math.Inf(1)
+	}
+	if x != j.members[0] {
+		i := slices.Index(t.g.labels[j.members[0]], owner)
+		sum += t.cost[j.members[0]][i]
+		if labels != nil {
+			labels[j.members[0]] = owner
+		}
+	}
+	for _, r := range j.members[1:] {
+		if r == x {
+			sum += reads(r, label)
+			continue
+		}
+		best, c := t.cheapest(r, func(l int32) float64 { return reads(r, l) })
+		sum += c
+		if labels != nil {
+			labels[r] = best
+		}
+	}
+	return sum
+}
+
+// sets are disjoint sets of variables.
+type sets []int32
+
+func newSets(n int) sets {
+	s := make(sets, n)
+	for i := range s {
+		s[i] = int32(i)
+	}
+	return s
+}
+
+func (s sets) find(x int32) int32 {
+	for s[x] != x {
+		s[x] = s[s[x]]
+		x = s[x]
+	}
+	return x
+}
+
+// apart reports whether the variables are in different sets, each in its own.
+func (s sets) apart(xs []int32) bool {
+	if len(xs) == 2 {
+		return s.find(xs[0]) != s.find(xs[1])
+	}
+	roots := make(map[int32]bool, len(xs))
+	for _, x := range xs {
+		r := s.find(x)
+		if roots[r] {
+			return false
+		}
+		roots[r] = true
+	}
+	return true
+}
+
+func (s sets) union(xs []int32) {
+	for _, x := range xs[1:] {
+		s[s.find(x)] = s.find(xs[0])
+	}
+}
