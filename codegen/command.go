@@ -8,7 +8,6 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // command is a run of nodes that one queue does without anyone waiting in between.
@@ -26,7 +25,7 @@ func (e *funcEmitter) device(n *ir.Node) {
 		e.closeCommand()
 	}
 	e.waitsOf(n, queue)
-	if e.g.layout.isTransfer(n) {
+	if n.Op == ir.OpCopy {
 		e.closeCommand()
 		e.transfer(n, queue)
 		e.finish(queue, waits)
@@ -86,14 +85,21 @@ func (e *funcEmitter) finish(queue int, waits bool) {
 	}
 }
 
-// waitsOf emits what a node waits for: on its queue, or, with queue -1, on the host.
+// waitsOf emits what a node waits for: on its queue, or, with queue -1, on the host. Where a
+// queue has no events the host waits: for the event, or until the queue is empty.
 func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 	if n.Submit == nil {
 		return
 	}
+	l := e.g.layout
 	for _, w := range n.Submit.Waits {
+		on := l.recorder(e.f, w.Event)
 		method, args := "Wait", []jen.Code{jen.Lit(queue), jen.Lit(w.Event)}
-		if queue < 0 {
+		switch {
+		case !l.hasEvents(on):
+			e.finish(on, true)
+			continue
+		case queue < 0 || !l.hasEvents(queue):
 			method, args = "Await", args[1:]
 		}
 		if w.Prev {
@@ -103,14 +109,27 @@ func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 	}
 }
 
-// record emits the record of an event: on the queue, or by the host where it has waited
-// until the work is done.
-func (e *funcEmitter) record(event, queue int, waited bool) {
-	if queue < 0 || waited {
-		e.drive(jen.Id("q").Dot("Signal").Call(jen.Lit(event)))
+// awaits emits what the host waits for before n, which its workers run: worker 0 waits, and
+// the barrier keeps the others back.
+func (e *funcEmitter) awaits(n *ir.Node) {
+	if n.Submit == nil || len(n.Submit.Waits) == 0 {
 		return
 	}
-	e.drive(jen.Id("q").Dot("Record").Call(jen.Lit(queue), jen.Lit(event)))
+	e.waitsOf(n, -1)
+	if n.Epoch == e.epoch {
+		e.barrier()
+	}
+}
+
+// record emits the record of an event on a queue, or by the host, which has waited until the
+// work is done. Queues without events record none: see waitsOf.
+func (e *funcEmitter) record(event, queue int, waited bool) {
+	switch {
+	case waited:
+		e.drive(jen.Id("q").Dot("Signal").Call(jen.Lit(event)))
+	case e.g.layout.hasEvents(queue):
+		e.drive(jen.Id("q").Dot("Record").Call(jen.Lit(queue), jen.Lit(event)))
+	}
 }
 
 // entry returns the entry point that a function is part of.
@@ -175,7 +194,7 @@ func (e *funcEmitter) commandPrologue() []jen.Code {
 // memoryVar is the variable of a command that holds where a chunk begins.
 func memoryVar(number int) string { return fmt.Sprintf("mem%d", number) }
 
-// transfer emits a copy from one memory into another.
+// transfer emits a copy that a queue does, mostly from one memory into another.
 func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	label := e.g.top.pick(fmt.Sprintf("%sCopy", e.g.goName(e.f)))
 	e.g.steps.Var().Id(label).Op("=").Qual(e.g.runtimePath(), "Label").Values(jen.Dict{
@@ -184,7 +203,7 @@ func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	})
 	e.g.steps.Line()
 	elem, shape, stride := e.transferBox(n.Args[0].Type)
-	array := func(vals []jen.Code) jen.Code { return jen.Index(jen.Lit(4)).Int().Values(vals...) }
+	array := func(vals []jen.Code) jen.Code { return jen.Index(jen.Lit(maxBoxRank)).Int().Values(vals...) }
 	e.drive(jen.Id("q").Dot("Copy").Call(jen.Lit(queue), jen.Qual(e.g.runtimePath(), "Transfer").Values(jen.Dict{
 		jen.Id("Dst"):    e.span(n.Result()),
 		jen.Id("Src"):    e.span(n.Args[0]),
@@ -195,17 +214,17 @@ func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	})))
 }
 
+// maxBoxRank is the largest rank of a strided view that is copied.
+const maxBoxRank = 4
+
 // transferBox describes what is copied: all bytes at once where they lie side by side.
 func (e *funcEmitter) transferBox(t ir.Type) (elem jen.Code, shape, stride []jen.Code) {
 	one, zero := jen.Code(jen.Lit(1)), jen.Code(jen.Lit(0))
 	if t.Strides == nil || t.Rank() == 0 {
 		return jen.Lit(1), []jen.Code{one, one, one, e.dim(t.Bytes())}, []jen.Code{zero, zero, zero, one}
 	}
-	if t.Rank() > 4 || t.Layout != dtype.Plain {
-		panic(fmt.Sprintf("codegen: internal error: a transfer of %v", t))
-	}
 	bytes, block := ir.Const(int64(t.DType.BlockBytes())), ir.Const(int64(t.DType.BlockElems()))
-	for range 4 - t.Rank() {
+	for range maxBoxRank - t.Rank() {
 		shape, stride = append(shape, one), append(stride, zero)
 	}
 	for axis, n := range t.Shape {

@@ -158,7 +158,11 @@ func (l *layout) checkNodes() error {
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if l.deviceOf(n) < 0 || cpuEmitters[n.Op] == nil || cpu.Reads(n) {
+			if n.Op == ir.OpCopy {
+				errs = append(errs, checkBox(f, n))
+				continue
+			}
+			if l.deviceOf(n) < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || cpu.Reads(n) {
 				continue
 			}
 			_, why := cpu.Kernel(n)
@@ -167,6 +171,14 @@ func (l *layout) checkNodes() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkBox reports a copy that no queue does.
+func checkBox(f *ir.Func, n *ir.Node) error {
+	if t := n.Args[0].Type; t.Strides != nil && t.Rank() > maxBoxRank {
+		return fmt.Errorf("@%s: %v: a view of rank %d cannot be copied, at most %d can: reshape it first", f.Name, n, t.Rank(), maxBoxRank)
+	}
+	return nil
 }
 
 // deviceOf returns the device that n runs on; -1 for the processor.
@@ -194,7 +206,35 @@ func (l *layout) queueOf(n *ir.Node) (number int, waits bool) {
 
 // isTransfer reports whether n copies from one space into another.
 func (l *layout) isTransfer(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && l.home(n.Args[0]) != l.home(n.Result())
+	return n.Op == ir.OpCopy && l.spaceOf(n.Args[0]) != l.spaceOf(n.Result())
+}
+
+// hasEvents reports whether the queue's target records events and waits for them.
+func (l *layout) hasEvents(queue int) bool { return l.devices[l.queues[queue].device].Events }
+
+// recorder returns the queue on which an event of the entry point of f is recorded.
+func (l *layout) recorder(f *ir.Func, event int) int {
+	n := recorderIn(entry(f), event)
+	if n == nil {
+		panic(fmt.Sprintf("codegen: internal error: @%s: nothing records event %d", f.Name, event))
+	}
+	number, _ := l.queueOf(n)
+	return number
+}
+
+// recorderIn returns the node of f, or of a body in it, that records the event.
+func recorderIn(f *ir.Func, event int) *ir.Node {
+	for _, n := range f.Nodes {
+		if n.Submit != nil && n.Submit.Event == event {
+			return n
+		}
+		if n.Body != nil {
+			if r := recorderIn(n.Body, event); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // home returns the device that owns the space where v lies; -1 for the host.

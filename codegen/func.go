@@ -56,27 +56,18 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
 	part := name
 	for i, n := range f.Nodes {
-<<<<<<< codegen/func.go
-		e.node(n)
-		if e.calls >= maxCalls && i < len(f.Nodes)-1 {
-			e.endDrive()
-=======
-		e.tail(n)
-		e.barriers(n)
+		e.endTailBefore(n)
 		e.node(n)
 		if e.tailOf == nil && e.calls >= maxCalls && i < len(f.Nodes)-1 {
->>>>>>> /tmp/func.new
+			e.endDrive()
 			next := g.top.pick(fmt.Sprintf("%sPart%d", name, e.parts+2))
 			e.stmts = append(e.stmts, jen.Id(next).Call(e.callArgs()...))
 			e.flush(part)
 			part = next
 		}
 	}
-<<<<<<< codegen/func.go
-	e.endDrive()
-=======
 	e.endTail()
->>>>>>> /tmp/func.new
+	e.endDrive()
 	if f.Owner == nil {
 		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
 	}
@@ -96,6 +87,10 @@ func (e *funcEmitter) barriers(n *ir.Node) {
 		return
 	}
 	e.epoch = n.Epoch
+	e.barrier()
+}
+
+func (e *funcEmitter) barrier() {
 	e.endDrive()
 	e.mark(jen.Lit(0))
 	e.stmts = append(e.stmts, jen.Id("w").Dot("Barrier").Call())
@@ -107,7 +102,7 @@ func (e *funcEmitter) node(n *ir.Node) {
 	leaf := n.Is(ir.Leaf) || n.Is(ir.View)
 	queue, _ := e.g.layout.queueOf(n)
 	if !leaf && queue < 0 {
-		e.waitsOf(n, queue)
+		e.awaits(n)
 	}
 	e.barriers(n)
 	switch {
@@ -119,10 +114,8 @@ func (e *funcEmitter) node(n *ir.Node) {
 		e.device(n)
 	default:
 		e.endDrive()
+		e.beginTail(n)
 		e.call(n)
-		if n.Submit != nil && n.Submit.Event > 0 {
-			e.record(n.Submit.Event, queue, true)
-		}
 	}
 }
 
@@ -142,15 +135,18 @@ func (e *funcEmitter) call(n *ir.Node) {
 	e.stmts = append(e.stmts, call)
 }
 
-// tail begins or ends a loop over a worker's share of a run of nodes with a tail.
-func (e *funcEmitter) tail(n *ir.Node) {
-	if n.Is(ir.Leaf) || n.Is(ir.View) || e.tailOf != nil && n.Part.Tail && n.Epoch == e.epoch {
-		return
-	}
-	e.endTail()
-	if n.Part.Tail {
-		e.barriers(n)
+// beginTail begins the loop over a worker's share of a run of nodes with a tail, if n is the
+// first of one. What n waits for is emitted already.
+func (e *funcEmitter) beginTail(n *ir.Node) {
+	if n.Part.Tail && e.tailOf == nil {
 		e.tailOf, e.before, e.stmts = n, e.stmts, nil
+	}
+}
+
+// endTailBefore ends the loop if n does not belong to it.
+func (e *funcEmitter) endTailBefore(n *ir.Node) {
+	if e.tailOf != nil && !n.Is(ir.Leaf) && !n.Is(ir.View) && !(n.Part.Tail && n.Epoch == e.epoch) {
+		e.endTail()
 	}
 }
 
