@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -156,20 +157,53 @@ func (r *region) close(c *Context) {
 // the repeat.
 func (w *walker) repeat(n *ir.Node) {
 	w.p.walk(n.Body)
+	queued := lastQueued(n.Body)
 	e := w.p.edges(n.Body)
 	if clash, found := w.backEdge(e); found {
 		n.Body.HeadBarrier = true
 		w.p.c.Cause(n, "part.head", clash[1].value.String(), clash[0].node.String())
-		w.open.close(w.p.c)
-		w.open = newRegion(w.p.bufs)
+		w.cut()
+	} else if queued != nil && beginsWithHost(n.Body) {
+		n.Body.HeadBarrier = true
+		w.p.c.Cause(n, "part.wait", queued.String())
+		w.cut()
+	} else if queued == nil && w.behind != nil {
+		w.meet(n)
 	} else if clash, found := w.open.conflict(e.head); found {
 		w.barrier(n, clash[0], clash[1])
 	}
 	if e.cut {
-		w.open.close(w.p.c)
-		w.open = newRegion(w.p.bufs)
+		w.cut()
 	}
 	w.open.add(e.tail...)
+	w.behind = queued
+}
+
+// lastQueued returns the last node of f, or of a body in it, that runs on a queue, or nil.
+func lastQueued(f *ir.Func) *ir.Node {
+	for _, n := range slices.Backward(f.Nodes) {
+		if n.Queue() != "" {
+			return n
+		}
+		if n.Body == nil {
+			continue
+		}
+		if q := lastQueued(n.Body); q != nil {
+			return q
+		}
+	}
+	return nil
+}
+
+// beginsWithHost reports whether the host runs the first node of a body itself. A repeat of
+// nodes with queues sees to its own rounds.
+func beginsWithHost(f *ir.Func) bool {
+	for _, n := range f.Nodes {
+		if works(n) {
+			return n.Queue() == "" && (n.Body == nil || lastQueued(n.Body) == nil)
+		}
+	}
+	return false
 }
 
 // backEdge returns a pair of accesses, of the end of a round and the beginning of the next
@@ -271,5 +305,6 @@ func copyNode(c *Context, f *ir.Func, v *ir.Value) *ir.Node {
 		n.Backend, n.Split, n.Pos = o.Def.Backend, o.Def.Split, o.Def.Pos
 	}
 	n.Result().Type.Space = c.Targets.Get(n.Backend).Home()
+	setQueue(c, n)
 	return n
 }

@@ -58,7 +58,7 @@ func (p *planner) mayShare(x, y *buffer) bool {
 	loose := func(b *buffer, c ir.Class) bool {
 		return c == ir.ClassActivations || c == ir.ClassScratch || c == ir.ClassIO && !holdsParam(b)
 	}
-	return loose(x, cx) && loose(y, cy) && (cx == ir.ClassScratch) == (cy == ir.ClassScratch) && p.space(x) == p.space(y)
+	return loose(x, cx) && loose(y, cy) && slotsOf(x) == 1 && slotsOf(y) == 1 && (cx == ir.ClassScratch) == (cy == ir.ClassScratch) && p.space(x) == p.space(y)
 }
 
 func holdsParam(b *buffer) bool {

@@ -63,6 +63,9 @@ func newTimeline(f *ir.Func) *timeline {
 	return t
 }
 
+// end returns the last tick.
+func (t *timeline) end() int { return len(t.shared) - 1 }
+
 // lay appends the steps of f, the first of which has at least the given tick, and returns
 // the tick of the last one.
 func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {

@@ -43,6 +43,7 @@ var partitionPass = Pass{
 		{"part.war", "a barrier stands before it: it overwrites what another worker reads"},
 		{"part.waw", "a barrier stands before it: it overwrites what another worker writes"},
 		{"part.head", "each round begins with a barrier, as it uses what another worker used at the end of the round before"},
+		{"part.wait", "a barrier stands before it: there worker 0 may wait for what devices do meanwhile"},
 		{"part.result", "a result that names other bytes is copied, so that the caller finds it in one piece"},
 	},
 }
@@ -142,7 +143,7 @@ func (p *partitioner) lookAhead(f *ir.Func) {
 				p.shared[origin(a)] = true
 			}
 			p.lookAhead(n.Body)
-		case !p.c.Target(n).Workers:
+		case p.c.alone(n):
 			for _, a := range n.Args {
 				p.share(a)
 			}
@@ -178,6 +179,9 @@ func (p *partitioner) isPrivate(v *ir.Value) bool { return p.private[v] }
 // walk partitions f and the bodies in it.
 func (p *partitioner) walk(f *ir.Func) {
 	w := &walker{p: p, open: newRegion(p.bufs)}
+	if f.Owner == nil && p.c.Options.Pipeline > 1 {
+		w.behind = lastQueued(f) // of the step before
+	}
 	for _, n := range f.Nodes {
 		switch {
 		case n.Is(ir.Leaf) || n.Is(ir.View):
@@ -197,14 +201,34 @@ type walker struct {
 	p     *partitioner
 	epoch int
 	open  *region // since the last barrier
+
+	// behind is the last node that runs on a queue, until one of the host follows: there the
+	// host may wait, and what worker 0 has waited for the others know by a barrier.
+	behind *ir.Node
 }
 
 // barrier closes the epoch. The cause says which accesses conflict.
 func (w *walker) barrier(n *ir.Node, before, now access) {
-	w.open.close(w.p.c)
-	w.open = newRegion(w.p.bufs)
+	w.cut()
 	w.epoch++
 	w.p.c.Cause(n, hazard(before, now), now.value.String(), before.node.String())
+}
+
+// cut begins a region: a barrier stands here.
+func (w *walker) cut() {
+	w.open.close(w.p.c)
+	w.open = newRegion(w.p.bufs)
+}
+
+// meet puts a barrier before n, a node of the host, if it follows one that runs on a queue.
+func (w *walker) meet(n *ir.Node) {
+	if w.behind == nil {
+		return
+	}
+	w.cut()
+	w.epoch++
+	w.p.c.Cause(n, "part.wait", w.behind.String())
+	w.behind = nil
 }
 
 func hazard(before, now access) string {
@@ -215,6 +239,13 @@ func hazard(before, now access) string {
 		return "part.raw"
 	}
 	return "part.war"
+}
+
+// alone reports whether worker 0 deals with n by itself: it submits n to a queue, or waits
+// while a device runs it or moves bytes that workers cannot address.
+func (c *Context) alone(n *ir.Node) bool {
+	d := c.Target(n)
+	return n.Queue() != "" || !d.Workers || isTransfer(n) && !d.Addresses(n.Args[0].Type.Space)
 }
 
 // choice is one way to share a node.
@@ -232,6 +263,11 @@ type choice struct {
 // place chooses how the node is shared, and whether a barrier stands before it.
 func (w *walker) place(n *ir.Node) {
 	d := w.p.c.Target(n)
+	if n.Queue() != "" {
+		w.behind = n
+	} else {
+		w.meet(n)
+	}
 	var best *choice
 	for _, ch := range w.choices(n, d) {
 		if best == nil || ch.cost < best.cost {
@@ -246,7 +282,7 @@ func (w *walker) place(n *ir.Node) {
 
 // choices returns the ways to share n that are not disabled, the preferred ones first.
 func (w *walker) choices(n *ir.Node, d *target.Descriptor) []choice {
-	if !d.Workers {
+	if w.p.c.alone(n) {
 		return []choice{*w.one(n, d)}
 	}
 	var list []choice
@@ -366,9 +402,7 @@ func (w *walker) take(n *ir.Node, ch *choice) {
 			w.p.private[r] = true
 		}
 	}
-	if !w.p.c.Target(n).Workers {
-		n.Part = ir.Partition{}
-	} else if ch.mode != ir.PartSplit {
+	if ch.mode != ir.PartSplit && !w.p.c.alone(n) {
 		w.p.c.Cause(n, ch.rule)
 	}
 	w.open.add(ch.list...)

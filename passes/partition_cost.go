@@ -158,7 +158,7 @@ func predict(c *Context, f *ir.Func, workers int, rates target.Rates) float64 {
 			sum += float64(rounds(n)) * predict(c, n.Body, workers, rates)
 			continue
 		}
-		if d == nil || !d.Workers {
+		if d == nil || c.alone(n) {
 			continue
 		}
 		shared := *d

@@ -46,6 +46,9 @@ func plan(c *Context, m *ir.Module) error {
 	a := &arenas{c: c, m: m}
 	errs := []error{a.placeLeaves()}
 	m.Plan = &ir.Plan{}
+	if n := c.Options.Pipeline; n > 1 {
+		m.Plan.Pipeline = n
+	}
 	for _, f := range m.Funcs {
 		p := newPlanner(c, f, a)
 		p.reuse()
@@ -123,7 +126,7 @@ func (p *planner) place() error {
 		if groups[key] == nil {
 			keys = append(keys, key)
 		}
-		groups[key] = append(groups[key], item{b, p.live(b, key.class), p.size(b)})
+		groups[key] = append(groups[key], p.item(b, key))
 	}
 	var errs []error
 	for _, key := range keys {
@@ -131,6 +134,26 @@ func (p *planner) place() error {
 	}
 	p.placeBodies()
 	return errors.Join(errs...)
+}
+
+// item returns a buffer as it is packed. What exists several times has its bytes for itself
+// throughout: other steps may use other instances at any time.
+func (p *planner) item(b *buffer, key arenaKey) item {
+	it := item{b, p.live(b, key.class), p.size(b)}
+	if slots := slotsOf(b); slots > 1 {
+		it.live = interval{0, p.time.end()}
+		it.size = int64(slots) * alignUp(it.size, p.arenas.get(key).Align)
+	}
+	return it
+}
+
+// slotsOf returns how many instances of a buffer there are.
+func slotsOf(b *buffer) int {
+	slots := 1
+	for _, v := range b.values {
+		slots = max(slots, v.Slots())
+	}
+	return slots
 }
 
 // live returns the buffer's interval on its class's axis of time. Inputs and outputs are

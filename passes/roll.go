@@ -137,7 +137,7 @@ func (s *sequence) add(n *ir.Node, keys map[string]int) {
 func groupKey(n *ir.Node) string {
 	var b strings.Builder
 	positional, braces := ir.AttrText(n)
-	fmt.Fprintf(&b, "%v|%s|%s|%s|%d", n.Op, positional, braces, n.Backend, n.Split)
+	fmt.Fprintf(&b, "%v|%s|%s|%s|%s|%d", n.Op, positional, braces, n.Backend, n.Queue(), n.Split)
 	for _, a := range n.Args {
 		switch {
 		case a == nil:

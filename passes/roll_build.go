@@ -74,7 +74,7 @@ func tableName(t []*ir.Value) string {
 // bytes.
 func (b *roller) fresh(c carried) *ir.Value {
 	v := c.init
-	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.onlyStarts(v) {
+	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && v.Slots() == 1 && b.onlyStarts(v) {
 		return v
 	}
 	return b.copied(v, "roll.init")
@@ -158,6 +158,10 @@ func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
 		m.Results = append(m.Results, v)
 	}
 	m.Pos, m.Backend, m.Split = n.Pos, n.Backend, n.Split
+	if n.Submit != nil {
+		s := *n.Submit
+		m.Submit = &s
+	}
 	m.Causes = slices.Clone(n.Causes)
 	return m
 }
@@ -199,7 +203,7 @@ func (b *roller) isNextAlready(v *ir.Value) bool {
 // operand that this node may overwrite.
 func (b *roller) canOverwrite(param, v *ir.Value) bool {
 	root := v.Root()
-	if root.Def == nil || root.Def.Is(ir.Leaf) || isLeaf(root, ir.OpState) || !sameBytes(root, v) {
+	if root.Def == nil || root.Def.Is(ir.Leaf) || isLeaf(root, ir.OpState) || !sameBytes(root, v) || v.Slots() > 1 {
 		return false
 	}
 	for _, n := range b.body.Nodes[slices.Index(b.body.Nodes, root.Def):] {

@@ -18,7 +18,7 @@ func init() {
 		fusePass, dcePass.As("dce-fuse"),
 		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
 		splitPass, copyPass, elideCopyPass, dcePass.As("dce-copy"),
-		rollPass, orderPass, partitionPass, planPass, checkPass,
+		pipelinePass, rollPass, orderPass, partitionPass, planPass, syncPass, checkPass,
 	}
 	if err := checkTable(pipeline, mustPrecede); err != nil {
 		panic("passes: internal error: " + err.Error())
@@ -28,7 +28,7 @@ func init() {
 // Constraint says that one pass has to run before another, and why.
 type Constraint struct{ Before, After, Why string }
 
-// mustPrecede names only passes of the pipeline; shard and pipeline join with theirs.
+// mustPrecede names only passes of the pipeline; shard joins with its own.
 var mustPrecede = []Constraint{
 	{"shape", "inline", "a callee's types are those of its parameters"},
 	{"inline", "cse", "what two calls compute alike is computed once"},
@@ -51,11 +51,16 @@ var mustPrecede = []Constraint{
 	{"copy", "elide-copy", "copies are inserted for correctness, removed for speed"},
 	{"elide-copy", "dce-copy", "views of copies that are gone are dead"},
 	{"elide-copy", "roll", "copies are part of what repeats"},
+	{"dce-copy", "pipeline", "nothing dead gets a queue or several instances"},
+	{"pipeline", "roll", "layers are equal only if their queues are"},
+	{"pipeline", "partition", "the host waits for queues where an epoch begins"},
+	{"pipeline", "plan", "instances of a value lie side by side"},
 	{"roll", "order", "a body is ordered once"},
 	{"order", "partition", "epochs follow the order"},
 	{"order", "plan", "the order defines lifetimes"},
 	{"partition", "plan", "bytes live until the end of the epoch of their last reader"},
-	{"plan", "check", "the checker reads offsets"},
+	{"plan", "sync", "memory that is used again orders queues"},
+	{"sync", "check", "the checker reads events"},
 }
 
 // Passes returns the pipeline in order; the slice must not be changed.

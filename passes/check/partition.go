@@ -16,12 +16,12 @@ func (c *checker) partition(n *ir.Node) {
 	d := c.targets.Get(n.Backend)
 	switch mode := n.Part.Mode; {
 	case d == nil: // reach says so
-	case !d.Workers && mode != ir.PartNone && mode != ir.PartOne:
+	case mode == ir.PartNone:
+		c.fail(RulePartition, n, "no worker computes it")
+	case !d.Workers && mode != ir.PartOne:
 		c.fail(RulePartition, n, "%s has no workers, and the node is divided by %v", d.Name, mode)
 	case n.Part.Tail && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a tail")
-	case d.Workers && mode == ir.PartNone:
-		c.fail(RulePartition, n, "no worker computes it")
 	case mode == ir.PartSplit:
 		c.division(n)
 	case mode == ir.PartEach && (!n.Is(ir.Pure) || n.Is(ir.Alias)):

@@ -11,7 +11,7 @@
 //
 // Several runs are sections run.1, run.2, …, with want.1, err.1, rules.1 and so on; each
 // starts from the module as it is in the file. The options of a run are rules, pin, deny,
-// disable, debug, threads (each as on the command line; pin and disable may occur again)
+// disable, debug, threads, pipeline (each as on the command line; pin and disable may occur again)
 // and show: the columns that ir.Print shows, separated by commas.
 //
 // With -update, want sections are rewritten; irtest.RunGoldens says what else is checked.
@@ -152,6 +152,8 @@ func (c *testCase) option(key, value string) (err error) {
 	case "debug":
 		settings, debugErr := passes.ParseDebug(value)
 		o.Debug, err = append(o.Debug, settings...), debugErr
+	case "pipeline":
+		o.Pipeline, err = strconv.Atoi(value)
 	case "threads":
 		o.Threads, err = strconv.Atoi(value)
 	case "show":

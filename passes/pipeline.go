@@ -1,0 +1,136 @@
+package passes
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// pipelinePass says on which queue each node runs, and what exists once for each step that
+// may be under way.
+//
+// Before: every node has a backend, and copies stand wherever a value crosses spaces.
+// After: nodes that a device runs while the host goes on have a queue; where several steps
+// may be under way (Options.Pipeline), so have the results of copies into such a device as
+// many instances.
+//
+// Not earlier: copies are what is buffered. Not later: layers are equal only if their
+// queues are, and where the host waits decides on epochs. Events come last, in sync, as
+// they follow from addresses.
+//
+// Cost: one walk, O(nodes + operands). docs/queues.md has the model.
+var pipelinePass = Pass{
+	Name:     "pipeline",
+	Doc:      "choose queues, and what exists once for each step under way",
+	Run:      chooseQueues,
+	Required: true,
+	Needs:    ir.PropAssigned | ir.PropSplit | ir.PropCopied,
+	Gives:    ir.PropQueued,
+	Rules: []Rule{
+		{ruleQueueSource, "a copy runs on the queue of the target that has its source: no one has to wait for the value first"},
+		{ruleQueueIn, "a copy out of the host's memory runs on the target's queue for copies, beside its other work"},
+		{ruleSlots, "each step that may be under way has an instance of what is copied into a device"},
+	},
+}
+
+const (
+	ruleQueueSource = "q.source"
+	ruleQueueIn     = "q.in"
+	ruleSlots       = "q.slots"
+)
+
+// inQueue ends the name of a target's second queue, which copies into its spaces.
+const inQueue = ".in"
+
+func chooseQueues(c *Context, m *ir.Module) error {
+	for _, f := range m.AllFuncs() {
+		fixed := fixedBytes(f)
+		for _, n := range f.Nodes {
+			setQueue(c, n)
+			if slots := c.Options.Pipeline; slots > 1 && isBuffered(c, n) && !fixed[n.Result()] {
+				n.Submitted().Slots = slots
+				c.Cause(n, ruleSlots)
+				c.Count("slots", int64(slots))
+			}
+		}
+	}
+	return nil
+}
+
+// setQueue gives n the queue that it runs on, if it has one.
+func setQueue(c *Context, n *ir.Node) {
+	queue, rule := queueOf(c.Targets, n)
+	if queue == "" {
+		return
+	}
+	n.Submitted().Queue = queue
+	if rule != "" && c.pass.Declares(rule) {
+		c.Cause(n, rule, n.Args[0].Type.Space)
+	}
+	c.Count("queued", 1)
+}
+
+// queueOf returns the queue of a node, empty for one that the host runs or waits for, and
+// the rule by which it is another one than the first of the node's backend.
+func queueOf(l *target.List, n *ir.Node) (queue, rule string) {
+	d := l.Get(n.Backend)
+	if d == nil || !works(n) || runsFunction(n) {
+		return "", ""
+	}
+	if isTransfer(n) {
+		if from := deviceOf(l, n.Args[0].Type.Space); from != nil {
+			return from.Name, ruleUnless(from == d, ruleQueueSource)
+		}
+		if d.Queues > 1 {
+			return d.Name + inQueue, ruleQueueIn
+		}
+	}
+	if d.Queues > 0 {
+		return d.Name, ""
+	}
+	return "", ""
+}
+
+func ruleUnless(plain bool, rule string) string {
+	if plain {
+		return ""
+	}
+	return rule
+}
+
+// deviceOf returns the first target with a queue that addresses a space which nobody
+// without a queue does: its nodes make what lies there. Nil for the host's memory.
+func deviceOf(l *target.List, space string) *target.Descriptor {
+	var first *target.Descriptor
+	for _, d := range l.All() {
+		switch {
+		case !d.Addresses(space):
+		case d.Queues == 0:
+			return nil
+		case first == nil:
+			first = d
+		}
+	}
+	return first
+}
+
+// isBuffered reports whether n copies into a device that works while the host goes on.
+func isBuffered(c *Context, n *ir.Node) bool {
+	return isTransfer(n) && c.Target(n) != nil && c.Target(n).Queues > 0
+}
+
+// fixedBytes returns the values of f that have one instance whatever makes them: results of
+// the function, and what a repeat carries.
+func fixedBytes(f *ir.Func) map[*ir.Value]bool {
+	fixed := make(map[*ir.Value]bool)
+	for _, r := range f.Results {
+		fixed[origin(r)] = true
+	}
+	for _, n := range f.Nodes {
+		if a, ok := n.Attr.(*ir.RepeatAttr); ok {
+			for _, v := range n.Args[:a.Carried] {
+				fixed[origin(v)] = true
+			}
+		}
+	}
+	return fixed
+}

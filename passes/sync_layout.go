@@ -1,0 +1,131 @@
+package passes
+
+import (
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// layout is an entry point as it is submitted: bodies of repeats twice, for a round and the
+// one after it, and, where two steps may be under way, all of it twice.
+//
+// Two rounds are enough: what a round touches the next one touches as well, but for entries
+// of tables, so whoever has to wait for a round before the last waits for the last. Bodies
+// that the host runs alone are laid out once, as a queue never meets another round of them.
+type layout struct {
+	places []place
+}
+
+// place is a node at one of its places.
+type place struct {
+	node  *ir.Node
+	queue int32
+	step  int // 0, or 1 in the second of two steps
+	in    *round
+
+	// waits is where the host may wait before it runs the node, and those after it up to
+	// the next such place: a barrier of all workers follows. It is the node, or a repeat
+	// that begins with it. Nil where the host goes on, and for nodes of queues.
+	waits *ir.Node
+}
+
+// round is one of the rounds in which a body is laid out.
+type round struct {
+	outer *round
+	node  *ir.Node // the repeat
+	which whichRound
+}
+
+type whichRound uint8
+
+const (
+	anyRound whichRound = iota
+	firstRound
+	laterRound
+)
+
+// newLayout lays out an entry point.
+func newLayout(f *ir.Func, twice bool) *layout {
+	b := &layoutBuilder{layout: &layout{}, mixed: make(map[*ir.Func]bool)}
+	for step := range 1 + boolInt(twice) {
+		b.step, b.mayWait = step, true
+		b.lay(f, nil)
+	}
+	return b.layout
+}
+
+type layoutBuilder struct {
+	*layout
+	step    int
+	mayWait bool // the next node of the host may wait
+	waits   *ir.Node
+	mixed   map[*ir.Func]bool
+}
+
+// lay appends the places of the nodes of f. The host may wait after a node with a queue, at
+// the head of a round in which there are such nodes, and behind such a repeat.
+func (b *layoutBuilder) lay(f *ir.Func, in *round) {
+	for _, n := range f.Nodes {
+		switch {
+		case !works(n):
+		case n.Op == ir.OpRepeat:
+			b.repeat(n, in)
+		case n.Queue() != "":
+			b.places = append(b.places, place{node: n, step: b.step, in: in})
+			b.mayWait = true
+		default:
+			b.host(n, in)
+		}
+	}
+}
+
+func (b *layoutBuilder) host(n *ir.Node, in *round) {
+	p := place{node: n, step: b.step, in: in}
+	if b.mayWait {
+		p.waits = n
+		if b.waits != nil {
+			p.waits = b.waits
+		}
+	}
+	b.mayWait = false
+	b.places = append(b.places, p)
+}
+
+func (b *layoutBuilder) repeat(n *ir.Node, in *round) {
+	if !b.isMixed(n.Body) {
+		if b.waits == nil {
+			b.waits = n
+			defer func() { b.waits = nil }()
+		}
+		b.lay(n.Body, &round{in, n, anyRound})
+		return
+	}
+	rounds := []whichRound{firstRound, laterRound}
+	if n.Attr.(*ir.RepeatAttr).Count == 1 {
+		rounds = []whichRound{anyRound}
+	}
+	for _, which := range rounds {
+		b.mayWait = true
+		b.lay(n.Body, &round{in, n, which})
+	}
+	b.mayWait = true
+}
+
+func (b *layoutBuilder) isMixed(f *ir.Func) bool {
+	mixed, known := b.mixed[f]
+	if !known {
+		mixed = hasQueues(f)
+		b.mixed[f] = mixed
+	}
+	return mixed
+}
+
+// hasEvents reports whether the target of a queue records events and waits for them.
+func hasEvents(l *target.List, queue string) bool {
+	d := l.Get(queue)
+	if d == nil {
+		d = l.Get(strings.TrimSuffix(queue, inQueue))
+	}
+	return d != nil && d.Events
+}
