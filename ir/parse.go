@@ -57,6 +57,9 @@ const FormatVersion = 1
 // states whose nodes carry a type, and "props", which is then "imported".
 func Parse(name string, text []byte) (*Module, error) {
 	p := newParser(name, text)
+	if p.blank() {
+		p.errorf("there is no text: a module begins with ggir %d", FormatVersion)
+	}
 	p.module()
 	if p.failed() {
 		return nil, p.err()
@@ -95,6 +98,15 @@ func newParser(file string, text []byte) *parser {
 	}
 	p.next()
 	return p
+}
+
+// blank reports whether nothing but blanks, comments and line ends follows; it skips the
+// line ends.
+func (p *parser) blank() bool {
+	for p.tok.kind == tokNewline {
+		p.next()
+	}
+	return p.tok.kind == tokEOF
 }
 
 func (p *parser) failed() bool     { return len(p.errs) > 0 }

@@ -42,9 +42,6 @@ func init() {
 var rawHeaders = []string{"target", "option"}
 
 func (p *parser) module() {
-	for p.tok.kind == tokNewline {
-		p.next()
-	}
 	for !p.stop() {
 		keyword := p.tok
 		read := statements[keyword.text]

@@ -103,11 +103,19 @@ func TestDimensionsThatGrowAreRefused(t *testing.T) {
 }
 
 func TestWithoutFullHeadPropsAreImported(t *testing.T) {
-	if m := mustParse(t, ""); m.Props != PropImported {
+	if m := mustParse(t, "symbol n 1 2"); m.Props != PropImported {
 		t.Errorf("props %v", m.Props)
 	}
 	if m := mustParse(t, "ggir 1\n"); m.Props != 0 {
 		t.Errorf("props %v", m.Props)
+	}
+}
+
+func TestNothingIsNoModule(t *testing.T) {
+	for _, text := range []string{"", "\n\n", "// only a comment\n"} {
+		if _, err := Parse("t", []byte(text)); err == nil || !strings.Contains(err.Error(), "there is no text") {
+			t.Errorf("%q: got %v", text, err)
+		}
 	}
 }
 

@@ -52,13 +52,14 @@ type InternalError struct {
 	Err          error
 	Stack        string // where it panicked; empty where the verifier objected
 	Repro        string // the file that holds the module as it was before; empty for none
+	Flags        string // of the command that runs the pass on it again
 }
 
 // Error says what went wrong and how to see it again.
 func (e *InternalError) Error() string {
 	text := fmt.Sprintf("internal error: pass %s, module %s: %v", e.Pass, e.Module, e.Err)
 	if e.Repro != "" {
-		text += fmt.Sprintf("\nreproduce with: ggmlc opt --passes %s %s", e.Pass, e.Repro)
+		text += fmt.Sprintf("\nreproduce with: ggmlc opt --passes %s %s%s", e.Pass, e.Flags, e.Repro)
 	}
 	return text
 }
@@ -203,8 +204,8 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if err != nil {
 		return err
 	}
+	before := r.keep() // from here on all depends on the seed alone
 	r.permute(c)
-	before := r.keep()
 	if err := r.call(c, p); err != nil {
 		return r.failed(p, before, err)
 	}
@@ -302,6 +303,9 @@ func (r *runner) failed(p *Pass, before *ir.Module, err error) error {
 			return errors.Join(bug, writeErr)
 		}
 		bug.Repro = path
+		if r.debug.Check == "all" { // other settings that matter stand in the module's head
+			bug.Flags = "--debug check=all "
+		}
 	}
 	return bug
 }

@@ -137,6 +137,24 @@ func TestPanicLeavesReproducer(t *testing.T) {
 	}
 }
 
+// TestReproducerOfPermutedModule: the module is kept as it was before it was permuted, and
+// the command permutes it again.
+func TestReproducerOfPermutedModule(t *testing.T) {
+	withPass(t, Pass{Name: "fall", Doc: "panic", Run: func(*Context, *ir.Module) error { panic("again") }})
+	o := RunOptions{Targets: cpuOnly(t), Passes: []string{"fall"}, ReproDir: t.TempDir(),
+		Options: Options{Debug: []Setting{{Pass: "all", Flag: "check", Value: "all"}}}}
+	m := parse(t, smallModule)
+	want := m.String()
+	_, err := Run(context.Background(), m, o)
+	var bug *InternalError
+	if !errors.As(err, &bug) || !strings.Contains(err.Error(), "--passes fall --debug check=all "+bug.Repro) {
+		t.Fatalf("error %v", err)
+	}
+	if text, err := os.ReadFile(bug.Repro); err != nil || string(text) != want {
+		t.Errorf("the reproducer is another module: %v\n%s", err, text)
+	}
+}
+
 func TestBrokenPromiseIsInternal(t *testing.T) {
 	withPass(t, Pass{Name: "lie", Doc: "promise a split", Run: doNothing, Gives: ir.PropSplit})
 	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "lie"}})

@@ -38,6 +38,12 @@ var builders = map[string]func(*model) (*ir.Module, error){
 	"llama": buildLlama,
 }
 
+// OptionError says that an option does not fit a model whose file is right.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
 // Names returns the architectures that Build knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(builders)) }
 
@@ -80,6 +86,11 @@ func (m *model) fail(err error) {
 	if err != nil {
 		m.errs = append(m.errs, err)
 	}
+}
+
+// failOption collects a fault of an option.
+func (m *model) failOption(format string, args ...any) {
+	m.fail(&OptionError{fmt.Errorf(format, args...)})
 }
 
 func (m *model) err() error { return errors.Join(m.errs...) }

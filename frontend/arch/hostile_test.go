@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -170,14 +171,18 @@ func TestOptionFaults(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"cache of blocks that do not fill heads", Options{KV: dtype.Q8_0}, "heads of 16 elements cannot be kept as q8_0: choose another --kv"},
+		{"cache of blocks that do not fill heads", Options{KV: dtype.Q8_0}, "--kv q8_0: heads of 16 elements cannot be kept in its blocks of 32: choose another"},
 		{"context whose cache would wrap", Options{Context: 1 << 40}, "--ctx 1099511627776"},
 		{"batch beyond all reason", Options{Batch: 1 << 40}, "--batch 1099511627776"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Build(tiny().file(t), c.o)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
+			var option *OptionError
+			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &option) {
+				t.Errorf("got %v, want an OptionError with %q", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("said more than once: %v", err)
 			}
 		})
 	}

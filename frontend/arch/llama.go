@@ -158,7 +158,7 @@ func (m *model) ropeScale() float64 {
 func (m *model) context(trained int64) int64 {
 	switch n := int64(m.o.Context); {
 	case n > maxContext:
-		m.fail(m.file.KeyError(m.key("context_length"), "--ctx %d is more than the %d positions that a cache may have: ask for fewer", n, maxContext))
+		m.failOption("--ctx %d is more than the %d positions that a cache may have: ask for fewer", n, maxContext)
 	case n > 0:
 		return n
 	}
@@ -170,7 +170,7 @@ func (m *model) context(trained int64) int64 {
 func (m *model) batch(context int64) int64 {
 	n := int64(m.o.Batch)
 	if n > maxContext {
-		m.fail(m.file.KeyError(m.key("context_length"), "--batch %d is more than the %d positions that a sequence may have: ask for fewer", n, maxContext))
+		m.failOption("--batch %d is more than the %d positions that a sequence may have: ask for fewer", n, maxContext)
 	}
 	return min(n, context)
 }
@@ -179,6 +179,7 @@ func (m *model) batch(context int64) int64 {
 func (m *model) llamaWeights(b *ir.Builder, p llamaParams) {
 	m.matrix(b, embdName, p.vocab, p.embd)
 	m.ropeFreqs(b, p)
+	m.checkKV(p)
 	for i := range p.layers {
 		m.llamaLayer(b, p, i)
 	}
@@ -211,14 +212,24 @@ func (m *model) llamaLayer(b *ir.Builder, p llamaParams, i int64) {
 	m.kvState(b, p, layerName(i, "values"), p.headV)
 }
 
-// kvState declares one layer's cache of keys or values.
-func (m *model) kvState(b *ir.Builder, p llamaParams, name string, size int64) {
-	kv := m.o.KV
-	if size%int64(kv.BlockElems()) != 0 {
-		m.fail(m.file.KeyError(m.key("attention.key_length"), "heads of %d elements cannot be kept as %v: choose another --kv", size, kv))
-		return
+// checkKV reports a cache whose blocks do not fill heads.
+func (m *model) checkKV(p llamaParams) {
+	for _, size := range []int64{p.headK, p.headV} {
+		if !m.kvFits(size) {
+			m.failOption("--kv %v: heads of %d elements cannot be kept in its blocks of %d: choose another", m.o.KV, size, m.o.KV.BlockElems())
+			return
+		}
 	}
-	b.State(name, ir.Type{DType: kv, Shape: ir.Dims(1, p.kvHeads, p.context, size)})
+}
+
+func (m *model) kvFits(size int64) bool { return size%int64(m.o.KV.BlockElems()) == 0 }
+
+// kvState declares one layer's cache of keys or values. What does not fit is reported by
+// checkKV.
+func (m *model) kvState(b *ir.Builder, p llamaParams, name string, size int64) {
+	if m.kvFits(size) {
+		b.State(name, ir.Type{DType: m.o.KV, Shape: ir.Dims(1, p.kvHeads, p.context, size)})
+	}
 }
 
 // ropeFreqs declares the angles per position: base^(-2i/rotated), divided by the scale
