@@ -157,11 +157,14 @@ func (n *Node) Sources() []*Value {
 
 // InPlace returns the operands whose bytes the first result may take over: each of its
 // elements is written only after the element of the operand at the same place was read.
+// Foreign nodes take over no views.
 func (n *Node) InPlace() []int {
-	if a, ok := n.Attr.(*ForeignAttr); ok {
-		return a.Takes
+	a, ok := n.Attr.(*ForeignAttr)
+	if !ok {
+		return n.Op.Info().InPlace
 	}
-	return n.Op.Info().InPlace
+	isView := func(i int) bool { return n.Args[i] == nil || n.Args[i].Source() != nil }
+	return slices.DeleteFunc(slices.Clone(a.Takes), isView)
 }
 
 // SourcePos returns the position that operand i has where the node comes from.

@@ -54,8 +54,8 @@ type ForeignAttr struct {
 	Offset int64 `attr:"offset,default=0"`
 	Bytes  int64 `attr:"bytes,default=0"`
 
-	// Takes are the operands whose bytes the result may take over, as OpInfo.InPlace says of
-	// other ops.
+	// Takes are the operands whose bytes the result may take over, if they are no views, as
+	// OpInfo.InPlace says of other ops.
 	Takes []int `attr:"takes,default="`
 
 	Leaf  bool `attr:"leaf,default=false"`  // it does no work and has no operands

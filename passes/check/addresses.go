@@ -41,7 +41,7 @@ type resident struct {
 func (c *checker) leaves() {
 	var all []resident
 	add := func(name string, t ir.Type, p *ir.Place, class ir.Class) {
-		if at, ok := c.inside("", name, t, p, class); ok && at.Bytes > 0 {
+		if at, ok := c.inside("", name, t, t.MaxBytes(), p, class); ok && at.Bytes > 0 {
 			all = append(all, resident{name, at})
 		}
 	}
@@ -96,12 +96,12 @@ func sameStart(a, b ir.Place) bool {
 func (c *checker) addresses(f *ir.Func) {
 	if f.Owner == nil {
 		for _, p := range f.Params {
-			c.inside(f.Name, p.String(), p.Type, p.Place, ir.ClassIO)
+			c.inside(f.Name, p.String(), p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
 		}
 	}
 	for _, p := range f.Params {
 		if f.Owner != nil && p.Place != nil {
-			c.inside(f.Name, p.String(), p.Type, p.Place)
+			c.inside(f.Name, p.String(), p.Type, p.MaxBytes(), p.Place)
 		}
 	}
 	for _, n := range f.Nodes {
@@ -120,7 +120,7 @@ func (c *checker) valueAddress(n *ir.Node, v *ir.Value) {
 	switch from := c.behind(v); {
 	case n.Op == ir.OpConstant: // with the leaves
 	case from == nil && v.Source() == nil:
-		c.inside(n.Func.Name, v.String(), v.Type, v.Place, madeClasses(n)...)
+		c.inside(n.Func.Name, v.String(), v.Type, v.MaxBytes(), v.Place, madeClasses(n)...)
 	case from != nil && v.Place != nil && !sameStart(*from, *v.Place):
 		c.fail(RuleAddress, n, "%v names other bytes than those of what it stands for", v)
 	}
@@ -148,9 +148,13 @@ func madeClasses(n *ir.Node) []ir.Class {
 	return []ir.Class{ir.ClassActivations, ir.ClassIO}
 }
 
-// resultAddress claims: a result is where the caller looks for it.
+// resultAddress claims: a result is where the caller looks for it. The caller of a foreign
+// graph reads it where it lies.
 func (c *checker) resultAddress(f *ir.Func, i int, r *ir.Value) {
 	root := r.Root()
+	if r.Def != nil && r.Def.Op == ir.OpForeign {
+		return
+	}
 	ok := root.Place != nil && c.class(*root.Place) == ir.ClassIO && startsAtRoot(r) && r.Type.Dense() &&
 		(root.Def == nil || root.Def.Op == ir.OpRepeat || works(root.Def))
 	if !ok {
@@ -162,12 +166,12 @@ func (c *checker) resultAddress(f *ir.Func, i int, r *ir.Value) {
 // startsAtRoot reports whether v begins where the value begins that owns its bytes.
 func startsAtRoot(v *ir.Value) bool { return viewOffset(v).Is(0) }
 
-// inside claims: p is an address in a chunk, aligned, for a value of type t, in an arena
-// of one of the classes (any if none is given). The range it returns has the bytes that
-// the type needs.
-func (c *checker) inside(fn, name string, t ir.Type, p *ir.Place, classes ...ir.Class) (ir.Place, bool) {
+// inside claims: p is an address in a chunk, aligned, for a value of type t that needs so
+// many bytes, in an arena of one of the classes (any if none is given).
+func (c *checker) inside(fn, name string, t ir.Type, need int64, p *ir.Place, classes ...ir.Class) (ir.Place, bool) {
+	rule := RuleAddress
 	bad := func(format string, args ...any) (ir.Place, bool) {
-		c.report("", &Violation{Rule: RuleAddress, Func: fn, Nodes: []string{name}, What: fmt.Sprintf(format, args...)})
+		c.report("", &Violation{Rule: rule, Func: fn, Nodes: []string{name}, What: fmt.Sprintf(format, args...)})
 		return ir.Place{}, false
 	}
 	if p == nil {
@@ -177,7 +181,7 @@ func (c *checker) inside(fn, name string, t ir.Type, p *ir.Place, classes ...ir.
 	if p.Arena < 0 || p.Arena >= len(arenas) || p.Chunk < 0 || p.Chunk >= len(arenas[p.Arena].Chunks) {
 		return bad("lies in chunk %d of arena %d, which does not exist", p.Chunk, p.Arena)
 	}
-	a, need := &arenas[p.Arena], t.MaxBytes()
+	a := &arenas[p.Arena]
 	switch {
 	case len(classes) > 0 && !slices.Contains(classes, a.Class):
 		return bad("lies in the arena %v, and belongs to %v", a.Class, classes)
@@ -188,9 +192,8 @@ func (c *checker) inside(fn, name string, t ir.Type, p *ir.Place, classes ...ir.
 	case p.Offset < 0 || p.Offset > a.Chunks[p.Chunk]-p.Bytes:
 		return bad("ends at %#x, its chunk at %#x", p.Offset+p.Bytes, a.Chunks[p.Chunk])
 	case p.Offset%max(a.Align, 1) != 0:
+		rule = RuleAlign
 		return bad("lies at %#x, which is no multiple of %d", p.Offset, a.Align)
 	}
-	at := *p
-	at.Bytes = need
-	return at, true
+	return *p, true
 }

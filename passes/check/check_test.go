@@ -122,7 +122,7 @@ func TestMessages(t *testing.T) {
 		{"input", func(f *ir.Func) { f.Nodes[2].Result().Place.Offset = 0 },
 			[]string{"overlap: @f: %y and %x: host io [0x0,0x400): writes %y over %x of @f, which is still needed"}},
 		{"alignment", func(f *ir.Func) { f.Nodes[0].Result().Place.Offset = 32 },
-			[]string{"address: @f: %a: lies at 0x20, which is no multiple of 64"}},
+			[]string{"align: @f: %a: lies at 0x20, which is no multiple of 64"}},
 		{"no result", func(f *ir.Func) { f.Nodes = f.Nodes[:2] },
 			[]string{"reads: @f: %y: nothing defines the result"}},
 		{"all have a tail", func(f *ir.Func) {

@@ -20,24 +20,30 @@ func (s *sim) writes(at int) {
 		s.permitted(at, w, source)
 		s.holders(w.at, func(old int32, where ir.Place) {
 			switch {
+			case old == o: // a part of it changes
 			case s.t.objects[old].last > int32(at):
 				s.fail(RuleOverlap, at, old, &where, "writes %v over %s, which is still needed", w.val, s.name(old))
 			case !s.mayTake(st, i, old):
 				s.fail(RuleOverlap, at, old, &where, "writes %v over its own operand", w.val)
 			}
 		})
-		s.memory[w.at.chunk].assign(w.at.lo, w.at.hi, o+1)
+		if st.node.Results[i].Source() == nil || st.node.Is(ir.Alias) {
+			s.memory[w.at.chunk].assign(w.at.lo, w.at.hi, o+1)
+		}
 	}
 	s.apart(at)
 }
 
-// aliased returns the object whose next version result i of a step is; none if it has
-// bytes of its own.
+// aliased returns the object whose next version result i of a step is, or a part of which
+// it changes; none if it has bytes of its own.
 func (s *sim) aliased(st *step, i int) int32 {
-	if i > 0 || !st.node.Is(ir.Alias) {
-		return none
+	switch {
+	case i == 0 && st.node.Is(ir.Alias):
+		return st.args[st.node.Op.Info().AliasArg]
+	case st.node.Results[i].Source() != nil:
+		return st.results[i]
 	}
-	return st.args[st.node.Op.Info().AliasArg]
+	return none
 }
 
 // permitted checks that a step may write where it writes at all.
@@ -65,16 +71,26 @@ func (s *sim) mayTake(st *step, i int, old int32) bool {
 // inPlace reports whether the op writes element e of result i only after it has read
 // element e of the operand, and both are the same bytes.
 func (s *sim) inPlace(st *step, i, arg int) bool {
-	info, n := st.node.Op.Info(), st.node
+	n := st.node
 	if i > 0 {
 		return false
 	}
-	if n.Is(ir.Alias) && arg == info.AliasArg {
+	if n.Is(ir.Alias) && arg == n.Op.Info().AliasArg {
 		return true
 	}
 	from, to := n.Args[arg], n.Results[i]
-	return has(info.InPlace, arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
+	if movesBytes(n) {
+		return true
+	}
+	return has(n.InPlace(), arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
 		startsAtRoot(from) && sameStart(s.t.objects[st.args[arg]].place, s.t.objects[st.results[i]].place)
+}
+
+// movesBytes reports whether a node is a copy by the host, in one thread and within a space,
+// of bytes without gaps: that leaves the right bytes behind even where they overlap those
+// that it reads.
+func movesBytes(n *ir.Node) bool {
+	return n.Op == ir.OpCopy && !transfers(n) && n.Queue() == "" && n.Part.Mode == ir.PartNone && n.Args[0].Type.Dense()
 }
 
 // apart claims that a step's results do not share bytes.

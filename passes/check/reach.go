@@ -15,18 +15,11 @@ func (c *checker) reach(n *ir.Node) {
 		c.fail(RuleReach, n, "there is no target %q: there are %s", n.Backend, c.targets.Names())
 		return
 	}
-	for _, a := range n.Args {
-		if a != nil && n.Op != ir.OpCopy && !d.Addresses(spaceName(a.Type)) {
-			c.fail(RuleReach, n, "%s cannot address %s, where its operand %v lies: a copy is missing", d.Name, spaceName(a.Type), a)
-		}
-	}
-	for _, r := range n.Results {
-		if !d.Addresses(spaceName(r.Type)) {
-			c.fail(RuleReach, n, "%s cannot address %s, where its result %v lies", d.Name, spaceName(r.Type), r)
-		}
+	for _, u := range unreached(n, d) {
+		c.report("", u.violation(d))
 	}
 	if !transfers(n) && !d.Reads(n) {
-		c.fail(RuleReach, n, "%s has no kernel for %v that reads these operands as they are", d.Name, n.Op)
+		c.fail(RuleKernel, n, "%s has no kernel for %v that reads these operands as they are", d.Name, n.Op)
 	}
 	c.reachScratch(n, d.Workers)
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -39,4 +41,16 @@ func unreached(n *ir.Node, d *target.Descriptor) []Unreached {
 		}
 	}
 	return found
+}
+
+// violation says what cannot be addressed.
+func (u Unreached) violation(d *target.Descriptor) *Violation {
+	v, what, missing := u.Node.Result(), "its result", ""
+	if u.Operand >= 0 {
+		v, what, missing = u.Node.Args[u.Operand], "its operand", ": a copy is missing"
+	}
+	return &Violation{
+		Rule: RuleReach, Func: u.Node.Func.Name, Nodes: []string{u.Node.String()}, Unreached: &u,
+		What: fmt.Sprintf("%s cannot address %s, where %s %v lies%s", d.Name, spaceName(v.Type), what, v, missing),
+	}
 }

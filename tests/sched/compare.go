@@ -16,9 +16,14 @@ import (
 // decidingPasses are those whose decisions the traces hold.
 var decidingPasses = []string{"assign", "split", "copy", "elide-copy"}
 
-// Run runs the passes that decide.
+// Run runs the passes that decide, and checks what they decided with the addresses of the
+// traces.
 func (g *Graph) Run(ctx context.Context) error {
 	_, err := passes.Run(ctx, g.Module, passes.RunOptions{Targets: g.Targets, Options: g.Options, Passes: decidingPasses})
+	if err != nil {
+		return err
+	}
+	g.found, err = g.checkTraced(ctx)
 	return err
 }
 
@@ -117,8 +122,8 @@ type reading struct {
 	o      Outcome
 }
 
-// outcome returns what the passes decided about case i.
-func (g *Graph) outcome(i int) Outcome {
+// read returns the function of case i.
+func (g *Graph) read(i int) *reading {
 	r := &reading{c: g.Cases[i], f: g.Module.Funcs[i], values: g.Values[i], number: make(map[*ir.Node]int), o: make(Outcome)}
 	for t, v := range r.values {
 		if v != nil {
@@ -126,15 +131,20 @@ func (g *Graph) outcome(i int) Outcome {
 		}
 	}
 	r.readCopies()
+	return r
+}
+
+// outcome returns what the passes decided about case i.
+func (g *Graph) outcome(i int) Outcome {
+	r := g.read(i)
 	r.assign()
 	r.splits()
 	r.order()
 	r.inputs()
 	r.rewired()
-	r.place()
-	for _, u := range check.Unreachable(g.Module, g.Targets) {
-		if u.Node.Func == r.f {
-			r.unreachable(u)
+	for _, v := range g.found[i] {
+		if v.Unreached != nil {
+			r.unreachable(*v.Unreached)
 		}
 	}
 	return r.o.sorted()
@@ -352,36 +362,6 @@ func (r *reading) rewired() {
 			}
 		}
 	}
-}
-
-// place puts every value into the space where the trace says that its bytes are: ggml's
-// allocator may let a result take over bytes in another space than its backend's own.
-func (r *reading) place() {
-	space := func(at *[2]int64) string { return r.c.bufferSpace(at[0]) }
-	e := &r.c.Expect
-	for t, at := range e.At {
-		if at != nil {
-			r.values[t].Type.Space = space(at)
-		}
-	}
-	for _, n := range r.f.Nodes {
-		for _, v := range n.Results {
-			if s := v.Source(); s != nil {
-				v.Type.Space = s.Type.Space
-			}
-		}
-	}
-}
-
-// bufferSpace returns the space of a compute buffer.
-func (c *Case) bufferSpace(i int64) string {
-	b := &c.Expect.Buffers[i]
-	for _, d := range c.Backends {
-		if b.Space == "" && slices.Contains(b.Backends, d.Name) {
-			return d.Space
-		}
-	}
-	return b.Space
 }
 
 func (r *reading) unreachable(u check.Unreached) {

@@ -32,10 +32,12 @@ func smallCase() *Case {
 		Expect: Decisions{
 			Assign:     [][2]string{{"GPU", "1.dst"}, {"CPU", "1.dst"}, {"CPU", "1.inp"}, {"GPU", "1.wgt0"}, {"CPU", "1.wgt0"}},
 			Splits:     []Split{{"GPU", 0, 1, []int{2}}, {"CPU", 1, 2, []int{3}}},
-			Copies:     []Copy{{2, "GPU", 0}, {3, "CPU", 0}},
+			Copies:     []Copy{{Of: 2, Backend: "GPU"}, {Of: 3, Backend: "CPU", At: [2]int64{1, 0}}},
 			Rewired:    [][3]int{{3, 1, 0}, {4, 1, 1}},
 			FinalLeafs: []any{0, 1, 2},
 			FinalNodes: []any{"keep 2", "copy 0", 3, "keep 3", "copy 1", 4},
+			Buffers:    []Buffer{{[]string{"GPU"}, "dev", 128}, {[]string{"CPU"}, "", 128}},
+			At:         []*[2]int64{nil, nil, {1, 0}, {0, 64}, {1, 64}},
 		},
 	}
 }
@@ -52,15 +54,13 @@ func TestComparisonSeesEveryItem(t *testing.T) {
 		{"causes", func(d *Decisions) { d.Assign[3][1] = "1.wgt1" }},
 		{"splits", func(d *Decisions) { d.Splits[1].Start = 0 }},
 		{"splits", func(d *Decisions) { d.Splits[1].Inputs = nil }},
-		{"copies", func(d *Decisions) { d.Copies = append(d.Copies, Copy{1, "GPU", 0}) }},
+		{"copies", func(d *Decisions) { d.Copies = append(d.Copies, Copy{Of: 1, Backend: "GPU"}) }},
 		{"rewired", func(d *Decisions) { d.Rewired = d.Rewired[:1] }},
 		{"rewired", func(d *Decisions) { d.Rewired[1][1] = 0 }},
 		{"final_leafs", func(d *Decisions) { d.FinalLeafs[0], d.FinalLeafs[1] = 1, 0 }},
 		{"final_nodes", func(d *Decisions) { d.FinalNodes[2], d.FinalNodes[3] = "keep 3", 3 }},
 		{"unreachable", func(d *Decisions) { d.Unreachable = [][2]int{{3, -1}} }},
-		{"unreachable", func(d *Decisions) {
-			d.Buffers, d.At = []Buffer{{Backends: []string{"CPU"}, Space: "host"}}, []*[2]int64{nil, nil, nil, {0, 0}, nil}
-		}},
+		{"unreachable", func(d *Decisions) { d.At[3] = &[2]int64{1, 64} }},
 	} {
 		c := smallCase()
 		tt.change(&c.Expect)

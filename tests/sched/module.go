@@ -10,6 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/check"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -21,6 +22,8 @@ type Graph struct {
 	Options passes.Options
 	Cases   []*Case
 	Values  [][]*ir.Value // of each case, by tensor
+
+	found [][]*check.Violation // of each case, at the addresses of the trace
 }
 
 // Build makes a module of cases that one scheduler was given one after the other; they
@@ -54,7 +57,7 @@ func (c *Case) targets() (*target.List, error) {
 	for i, b := range c.Backends {
 		d := &target.Descriptor{
 			Name: b.Name, Kind: "trace", Spaces: []string{b.Space}, Threads: 1, Hint: 1,
-			Align: align[b.Space], OffloadRows: b.OffloadRows, Rows: b.rows(),
+			Align: align[b.Space], OffloadRows: b.OffloadRows, Rows: b.rows(c.Rules),
 		}
 		for _, s := range b.Addresses {
 			if s != b.Space {
@@ -81,9 +84,13 @@ func (c *Case) targets() (*target.List, error) {
 const maxSources = 10
 
 // rows returns what the backend supports. Every backend supports views, and CPY and
-// SET_ROWS whatever their sources.
-func (b *Backend) rows() []target.Row {
-	rows := []target.Row{{Op: ir.OpForeign, Name: "CPY"}, {Op: ir.OpForeign, Name: "SET_ROWS"}}
+// SET_ROWS whatever their sources; and the scheduler copies by itself. The scheduler of 2024
+// takes it that all backends run everything.
+func (b *Backend) rows(rules string) []target.Row {
+	rows := []target.Row{{Op: ir.OpCopy}, {Op: ir.OpForeign, Name: "CPY"}, {Op: ir.OpForeign, Name: "SET_ROWS"}}
+	if strings.HasPrefix(rules, "ggml-2024") {
+		return append(rows, target.Row{Op: ir.OpForeign})
+	}
 	args := b.formats()
 	if b.Ops.All {
 		return append(rows, target.Row{Op: ir.OpForeign, Args: args})
@@ -174,7 +181,7 @@ func (c *Case) function(b *ir.Builder, graph int) []*ir.Value {
 		}
 	}
 	for i, t := range c.Tensors {
-		if t.Output {
+		if t.Output && t.ViewOf == nil { // ggml does not keep a view's bytes for that flag
 			f.Return(tensorName(graph, i), values[i])
 		}
 	}

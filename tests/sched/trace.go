@@ -125,6 +125,8 @@ type Copy struct {
 	Of      int    `json:"of"`
 	Backend string `json:"backend"`
 	Slot    int    `json:"slot"`
+
+	At [2]int64 `json:"at"` // buffer and offset
 }
 
 // Read returns the cases of a file of one JSON object a line, compressed by gzip.
@@ -177,6 +179,24 @@ func (c *Case) check() error {
 	}
 	if len(c.Backends) == 0 || len(c.Expect.Assign) != len(c.Tensors) {
 		return errors.New("there are no backends, or not a decision for each tensor")
+	}
+	return c.checkPlaces()
+}
+
+// checkPlaces reports addresses in buffers that do not exist.
+func (c *Case) checkPlaces() error {
+	e := &c.Expect
+	if len(e.At) != len(c.Tensors) {
+		return errors.New("there is no address for each tensor")
+	}
+	ats := slices.DeleteFunc(slices.Clone(e.At), func(at *[2]int64) bool { return at == nil })
+	for i := range e.Copies {
+		ats = append(ats, &e.Copies[i].At)
+	}
+	for _, at := range ats {
+		if at[0] < 0 || at[0] >= int64(len(e.Buffers)) {
+			return fmt.Errorf("there is no buffer %d", at[0])
+		}
 	}
 	return nil
 }

@@ -1,0 +1,163 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check"
+)
+
+// checkTraced gives everything the addresses of the traces, and returns what passes/check
+// finds wrong, by case.
+func (g *Graph) checkTraced(ctx context.Context) ([][]*check.Violation, error) {
+	g.Module.Plan = &ir.Plan{}
+	g.placeLeaves()
+	for i := range g.Cases {
+		g.read(i).place(g.Module.Plan)
+	}
+	err := check.Check(ctx, g.Module, g.Targets)
+	var wrong *check.Error
+	if err != nil && !errors.As(err, &wrong) {
+		return nil, err
+	}
+	found := make([][]*check.Violation, len(g.Cases))
+	if wrong == nil {
+		return found, nil
+	}
+	for _, v := range wrong.Violations {
+		i := slices.IndexFunc(g.Module.Funcs, func(f *ir.Func) bool { return f.Name == v.Func })
+		if i < 0 {
+			return nil, wrong
+		}
+		found[i] = append(found[i], v)
+	}
+	return found, nil
+}
+
+// Found returns what passes/check found wrong with case i at the addresses of its trace.
+func (g *Graph) Found(i int) []*check.Violation { return g.found[i] }
+
+// pinned reports whether the user wished for the backend of the node of case i that
+// messages call name.
+func (g *Graph) pinned(i int, name string) bool {
+	return slices.ContainsFunc(g.Module.Funcs[i].Nodes, func(n *ir.Node) bool {
+		return n.String() == name && slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == "usr" })
+	})
+}
+
+// placeLeaves puts weights and states one behind the other into arenas of their spaces:
+// their addresses are not ggml's to decide.
+func (g *Graph) placeLeaves() {
+	for _, w := range g.Module.Weights {
+		w.Place = g.append(ir.ClassWeights, w.Type)
+	}
+	for _, s := range g.Module.States {
+		s.Place = g.append(ir.ClassState, s.Type)
+	}
+}
+
+// append reserves bytes for a type at the end of the arena of a class in its space.
+func (g *Graph) append(class ir.Class, t ir.Type) *ir.Place {
+	plan := g.Module.Plan
+	i := slices.IndexFunc(plan.Arenas, func(a ir.Arena) bool { return a.Class == class && a.Space == t.Space })
+	if i < 0 {
+		i = len(plan.Arenas)
+		plan.Arenas = append(plan.Arenas, ir.Arena{Space: t.Space, Class: class, Align: g.Targets.Space(t.Space).Align, Chunks: []int64{0}})
+	}
+	a := &plan.Arenas[i]
+	p := &ir.Place{Arena: i, Offset: a.Chunks[0], Bytes: t.MaxBytes()}
+	a.Chunks[0] += a.Stride(p)
+	return p
+}
+
+// place gives what ggml's allocator has placed its address, in an arena for each of the
+// case's buffers, and the space that the buffer is in: that allocator may let a result take
+// over bytes in another space than its backend's own.
+func (r *reading) place(plan *ir.Plan) {
+	arenas := len(plan.Arenas)
+	for i, b := range r.c.Expect.Buffers {
+		s := r.c.space(r.c.bufferSpace(i))
+		plan.Arenas = append(plan.Arenas, ir.Arena{Space: s.Name, Class: ir.ClassActivations, Align: s.Alignment, Chunks: []int64{b.Bytes}})
+	}
+	put := func(v *ir.Value, bytes int64, at [2]int64) {
+		v.Place = &ir.Place{Arena: arenas + int(at[0]), Offset: at[1], Bytes: bytes}
+		v.Type.Space = plan.Arenas[v.Place.Arena].Space
+	}
+	for t, at := range r.c.Expect.At {
+		if at != nil {
+			put(r.values[t], r.c.Tensors[t].Bytes, *at)
+		}
+	}
+	for _, nodes := range r.copies {
+		for _, n := range nodes {
+			if of, at, ok := r.firstSlot(n); ok {
+				put(n.Result(), r.c.Tensors[of].Bytes, at)
+			}
+		}
+	}
+	r.placeInputs(plan)
+	for _, n := range r.f.Nodes {
+		for _, v := range n.Results {
+			if s := v.Source(); s != nil {
+				v.Type.Space = s.Type.Space
+			}
+		}
+	}
+}
+
+// firstSlot returns where the first of the slots of a copy lies. ggml allocates the slots
+// one after the other, before all else, so that they follow each other as the instances of a
+// value do.
+func (r *reading) firstSlot(n *ir.Node) (of int, at [2]int64, ok bool) {
+	want := r.copyOf(n)
+	for _, cp := range r.c.Expect.Copies {
+		if cp.Of == want.Of && cp.Backend == want.Backend && cp.Slot == 0 {
+			r.several(n)
+			return cp.Of, cp.At, true
+		}
+	}
+	return 0, at, false
+}
+
+// several says that there are as many instances of what n makes as the case has copies.
+func (r *reading) several(n *ir.Node) {
+	if r.c.Copies > 1 {
+		n.Submitted().Slots = r.c.Copies
+	}
+}
+
+// placeInputs says of graph inputs with several copies where the first of these lies: the
+// tensor itself is the current one.
+func (r *reading) placeInputs(plan *ir.Plan) {
+	if r.c.Copies == 1 {
+		return
+	}
+	for _, t := range r.graphInputs() {
+		v := r.values[t]
+		r.several(v.Def)
+		if v.Place != nil {
+			v.Place.Offset -= int64(r.c.CurrentCopy) * plan.Arenas[v.Place.Arena].Stride(v.Place)
+		}
+	}
+}
+
+// space returns the space of that name.
+func (c *Case) space(name string) Space {
+	if i := slices.IndexFunc(c.Spaces, func(s Space) bool { return s.Name == name }); i >= 0 {
+		return c.Spaces[i]
+	}
+	return Space{Name: name, Alignment: 1}
+}
+
+// bufferSpace returns the space of a compute buffer.
+func (c *Case) bufferSpace(i int) string {
+	b := &c.Expect.Buffers[i]
+	for _, d := range c.Backends {
+		if b.Space == "" && slices.Contains(b.Backends, d.Name) {
+			return d.Space
+		}
+	}
+	return b.Space
+}
