@@ -8,18 +8,18 @@
 //
 // The claims, one a file:
 //
-//   - address: every address lies inside its chunk and is of the right class
-//   - align: every address is aligned
-//   - reach: every node can address what it is given
-//   - kernel: every node has a kernel that reads it as it is
+//   - address: every address lies inside its chunk, is aligned and of the right class
+//   - reach: every node can address, and its kernel read, what it is given
 //   - copies: every copy moves the bytes it says, to where it says
 //   - reads: every read finds the version that it names, in the order of the program
 //   - overlap: nothing is overwritten while someone still needs it
 //   - hazard: between two barriers no worker touches what another one writes
+//   - queue: every node is on the queue that can run it, and waits where waiting is possible
+//   - race: what one queue touches and another one writes, or the host, is ordered by events
 //
-// The last three are about one worker and about many: as no two workers conflict between
-// barriers (hazard), every interleaving is as good as the program's order, for which reads
-// and overlap hold.
+// Reads and overlap are about the program's order. As no two workers conflict between
+// barriers (hazard), and no two queues without an event (race), every interleaving is as
+// good as that order. With several steps under way, that holds across steps too.
 //
 // Whatever cannot be proved is an error. Sizes are the symbols' upper bounds where bytes
 // are compared (a value's bytes at any size are a prefix of those), and symbolic where
@@ -40,14 +40,14 @@ import (
 // The rules that a violation can name.
 const (
 	RuleAddress   = "address"
-	RuleAlign     = "align"
 	RulePartition = "partition"
 	RuleReach     = "reach"
-	RuleKernel    = "kernel"
 	RuleCopy      = "copy"
 	RuleReads     = "reads"
 	RuleOverlap   = "overlap"
 	RuleHazard    = "hazard"
+	RuleQueue     = "queue"
+	RuleRace      = "race"
 )
 
 // Violation is a claim that does not hold.
@@ -57,8 +57,6 @@ type Violation struct {
 	Nodes []string // one or two: the one that fails, and the one it meets
 	Range string   // the bytes, such as "host activations [0x40,0x80)"; empty if none
 	What  string   // what is wrong
-
-	Unreached *Unreached // of reach: what cannot be addressed
 }
 
 // Error returns the violation in one line.
@@ -74,31 +72,23 @@ func (v *Violation) Error() string {
 	return b.String() + ": " + v.What
 }
 
-// unplaced reports whether what the violation says keeps others from being looked for: all
-// but those that concern one access or one address each.
-func (v *Violation) unplaced() bool {
-	return v.Rule != RuleReach && v.Rule != RuleKernel && v.Rule != RuleAlign
-}
-
 // Error holds all that was found wrong with a plan.
 type Error struct {
 	Violations []*Violation
 	More       int // that are not listed
 }
 
-// maxListed bounds how many violations are kept, and maxShown how many of them are shown: one
-// mistake can have many.
-const maxListed, maxShown = 4096, 50
+// maxListed bounds how many violations are listed: one mistake can have many.
+const maxListed = 50
 
 // Error returns the violations, a line for each.
 func (e *Error) Error() string {
-	shown := e.Violations[:min(len(e.Violations), maxShown)]
-	lines := make([]string, len(shown))
-	for i, v := range shown {
+	lines := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
 		lines[i] = v.Error()
 	}
-	if more := e.More + len(e.Violations) - len(shown); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", e.More))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -116,11 +106,12 @@ func (e *Error) Unwrap() []error {
 // formed, as ir.Verify says. The error is an *Error, or that of a context that is done.
 func Check(ctx context.Context, m *ir.Module, targets *target.List) error {
 	c := &checker{ctx: ctx, m: m, targets: targets, spaces: make(map[string]target.Space), seen: make(map[string]bool)}
+	c.queues = queuesOf(targets)
 	for _, s := range targets.Spaces() {
 		c.spaces[s.Name] = s
 	}
 	c.static()
-	if slices.ContainsFunc(c.found, (*Violation).unplaced) {
+	if len(c.found) > 0 {
 		return c.result() // the rest presupposes that addresses are addresses
 	}
 	for _, f := range m.Funcs {
@@ -137,6 +128,7 @@ type checker struct {
 	m       *ir.Module
 	targets *target.List
 	spaces  map[string]target.Space
+	queues  map[string]queue
 	found   []*Violation
 	more    int
 	seen    map[string]bool // what was reported, without rounds
@@ -156,30 +148,53 @@ func (c *checker) static() {
 			c.partition(n)
 			c.reach(n)
 			c.copies(n)
+			c.submission(n)
 		}
 		c.epochs(f)
+		c.hostWaits(f)
+	}
+	for _, f := range c.m.Funcs {
+		c.events(f)
 	}
 }
 
-// run checks what happens when an entry point is called.
+// run checks what happens when an entry point is called, once or as often as steps of it
+// are under way at once.
 func (c *checker) run(f *ir.Func) error {
 	t := c.expand(f)
-	c.instances(t)
-	s := newSim(c, t)
-	s.start()
+	calls := c.calls(t)
+	l := layOut(t, calls)
+	s := newSim(c, t, l)
 	r := newRegions(s)
-	for i := range t.steps {
+	o := newOrder(r)
+	for call := range calls {
+		if err := c.call(call, s, r, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call checks one of the calls that are under way.
+func (c *checker) call(call int, s *sim, r *regions, o *order) error {
+	s.t.move(s.layout, call)
+	s.start()
+	r.barrier()
+	o.begin(call)
+	for i := range s.t.steps {
 		if i%4096 == 0 && c.ctx.Err() != nil {
 			return c.ctx.Err()
 		}
-		if t.steps[i].barrier {
+		if s.t.steps[i].barrier {
 			r.barrier()
 		}
 		s.reads(i)
 		s.writes(i)
 		r.step(i)
+		o.step(i)
 	}
 	s.end()
+	o.end()
 	return nil
 }
 

@@ -1,10 +1,6 @@
 package check
 
-import (
-	"slices"
-
-	"github.com/ggmlc/ggmlc/ir"
-)
+import "slices"
 
 // cover says for every byte of a chunk which number it carries; 0 at first. It is a tree
 // over the cells between the borders of all ranges that are ever asked for, whose inner
@@ -76,42 +72,54 @@ func (c *cover) visitBelow(at, from, to, lo, hi int, yield func(id, lo, hi int32
 // bytes returns the range of bytes of cells [lo,hi).
 func (c *cover) bytes(lo, hi int32) (from, to int64) { return c.borders[lo], c.borders[hi] }
 
-// layout is the chunks that a trace uses, and their borders.
+// layout is the chunks that some calls use, and their borders.
 type layout struct {
-	index   map[[2]int]int32 // of a chunk, by arena and chunk
-	keys    [][2]int
+	index   map[chunkKey]int32
+	keys    []chunkKey
 	borders [][]int64
 }
 
-// layOut finds the chunks of all objects and gives each object its cells.
-func layOut(objects []object) *layout {
-	l := &layout{index: make(map[[2]int]int32)}
-	for i := range objects {
-		p := objects[i].place
-		key := [2]int{p.Arena, p.Chunk}
-		k, known := l.index[key]
-		if !known {
-			k = int32(len(l.keys))
-			l.index[key] = k
-			l.keys, l.borders = append(l.keys, key), append(l.borders, nil)
+// chunkKey names a chunk of an arena, and which instance of it.
+type chunkKey struct{ arena, chunk, instance int }
+
+// layOut finds the chunks of all objects in so many calls, and gives each object the cells
+// that it has in the first.
+func layOut(t *trace, calls int) *layout {
+	l := &layout{index: make(map[chunkKey]int32)}
+	for i := range t.objects {
+		o := &t.objects[i]
+		for call := range min(calls, o.period()) {
+			l.add(o.key(call), o.offset(call), o.place.Bytes)
 		}
-		l.borders[k] = append(l.borders[k], p.Offset, p.Offset+p.Bytes)
 	}
 	for k, b := range l.borders {
 		slices.Sort(b)
 		l.borders[k] = slices.Compact(b)
 	}
-	for i := range objects {
-		objects[i].at = l.cellsOf(objects[i].place)
+	for i := range t.objects {
+		l.move(&t.objects[i], 0)
 	}
 	return l
 }
 
-func (l *layout) cellsOf(p ir.Place) cells {
-	k := l.index[[2]int{p.Arena, p.Chunk}]
-	lo, _ := slices.BinarySearch(l.borders[k], p.Offset)
-	hi, _ := slices.BinarySearch(l.borders[k], p.Offset+p.Bytes)
-	return cells{k, int32(lo), int32(hi)}
+// add makes the ends of a range borders.
+func (l *layout) add(key chunkKey, offset, bytes int64) {
+	k, known := l.index[key]
+	if !known {
+		k = int32(len(l.keys))
+		l.index[key] = k
+		l.keys, l.borders = append(l.keys, key), append(l.borders, nil)
+	}
+	l.borders[k] = append(l.borders[k], offset, offset+bytes)
+}
+
+// move puts an object where a call has it.
+func (l *layout) move(o *object, call int) {
+	o.place.Offset = o.offset(call)
+	k := l.index[o.key(call)]
+	lo, _ := slices.BinarySearch(l.borders[k], o.place.Offset)
+	hi, _ := slices.BinarySearch(l.borders[k], o.place.Offset+o.place.Bytes)
+	o.at = cells{k, int32(lo), int32(hi)}
 }
 
 // covers returns one for each chunk.

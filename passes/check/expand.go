@@ -32,10 +32,12 @@ const none = -1
 type object struct {
 	val   *ir.Value
 	frame *frame
-	place ir.Place // all that is reserved
+	place ir.Place // with the bytes that the value needs, in the call that is looked at
 	kind  objectKind
 	last  int32 // the last step that reads it; as many as there are steps for the caller
 	at    cells
+
+	instances
 }
 
 type objectKind uint8
@@ -43,7 +45,6 @@ type objectKind uint8
 const (
 	made   objectKind = iota // by a node
 	input                    // a parameter of the entry point
-	given                    // by the caller as well, and his no longer once it was read for the last time: a leaf of a foreign graph
 	weight                   // or a constant
 	state                    // as it was before the call
 )
@@ -110,9 +111,17 @@ func newFrame(f *ir.Func, up *frame, round int64) *frame {
 
 // object adds an object at an address.
 func (x *expander) object(v *ir.Value, fr *frame, kind objectKind, at ir.Place) int32 {
-	at.Bytes = max(at.Bytes, v.MaxBytes())
-	x.t.objects = append(x.t.objects, object{val: v, frame: fr, place: at, kind: kind, last: none})
+	in := x.c.instancesOf(at, v.Slots())
+	at.Bytes = v.Type.MaxBytes()
+	x.t.objects = append(x.t.objects, object{val: v, frame: fr, place: at, kind: kind, last: none, instances: in})
 	return int32(len(x.t.objects) - 1)
+}
+
+// again adds the next version of an object, in the same bytes.
+func (x *expander) again(v *ir.Value, fr *frame, old int32) int32 {
+	id := x.object(v, fr, made, x.t.objects[old].place)
+	x.t.objects[id].instances = x.t.objects[old].instances
+	return id
 }
 
 // run lays out the nodes of a frame. A barrier stands before a node whose epoch is larger
@@ -127,7 +136,7 @@ func (x *expander) run(fr *frame) {
 		case n.Is(ir.Leaf):
 			fr.objs[n.Result().ID] = x.leaf(n, fr)
 		case n.Is(ir.View):
-			fr.objs[n.Result().ID] = fr.objs[n.Result().Source().ID]
+			fr.objs[n.Result().ID] = fr.objs[n.Args[0].ID]
 		case n.Op == ir.OpRepeat:
 			x.repeat(n, fr)
 		case len(x.t.steps) == maxSteps:
@@ -142,9 +151,6 @@ func (x *expander) run(fr *frame) {
 func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 	var key any = n
 	at, kind := n.Result().Place, weight
-	if n.Op == ir.OpForeign {
-		kind = given
-	}
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
 		w := x.c.m.Weight(a.Name)
@@ -162,8 +168,7 @@ func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 }
 
 // step adds a node that does work. The result of an alias is the next version of the
-// operand's bytes. A foreign node that works in place changes a part of a value that
-// keeps its name: in such graphs the order says what a reader finds.
+// operand's bytes.
 func (x *expander) step(n *ir.Node, fr *frame) {
 	s := step{node: n, frame: fr, barrier: x.barrier}
 	x.barrier = false
@@ -180,11 +185,8 @@ func (x *expander) step(n *ir.Node, fr *frame) {
 		switch {
 		case r.Place != nil && r.Source() == nil:
 			o = x.object(r, fr, made, *r.Place)
-		case n.Op == ir.OpForeign:
-			o = fr.objs[r.Source().ID]
 		case n.Is(ir.Alias) && s.args[n.Op.Info().AliasArg] != none:
-			old := x.t.objects[s.args[n.Op.Info().AliasArg]]
-			o = x.object(r, fr, made, old.place)
+			o = x.again(r, fr, s.args[n.Op.Info().AliasArg])
 		}
 		fr.objs[r.ID] = o
 		x.ids = append(x.ids, o)
@@ -257,14 +259,28 @@ func (x *expander) standsAt(v *ir.Value, fr *frame, o int32, fixed bool) {
 			at = first.Place
 		}
 	}
-	if o == none || at == nil || !fixed || sameStart(*at, x.t.objects[o].place) {
+	if o == none {
 		return
 	}
-	got := x.t.objects[o]
+	got := &x.t.objects[o]
+	x.sameSlots(v, fr, got)
+	if at == nil || !fixed || sameStart(*at, got.place) {
+		return
+	}
 	x.c.report(fmt.Sprintf("stands %p %p", v, got.val), &Violation{
 		Rule: RuleAddress, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
 		What: fmt.Sprintf("%v is %v by its definition, and lies at %s", v, got.val, x.c.inRange(*at)),
 	})
+}
+
+// sameSlots claims: a value has as many instances as what it stands for.
+func (x *expander) sameSlots(v *ir.Value, fr *frame, got *object) {
+	if want := int64(v.Slots()); want != got.slots {
+		x.c.report(fmt.Sprintf("slots %p %p", v, got.val), &Violation{
+			Rule: RuleQueue, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
+			What: fmt.Sprintf("%v has %d instances, and is %v by its definition, which has %d", v, want, got.val, got.slots),
+		})
+	}
 }
 
 // lastReads notes for every object the last step that reads it. Inputs are the caller's

@@ -206,11 +206,7 @@ func (o *oracle) node(n *ir.Node, env map[*ir.Value]instance) {
 		}
 		in := env[r]
 		for _, p := range o.parts(n) {
-			lo, hi := p.lo, p.hi
-			axis := n.Part.Axis
-			if n.Part.Mode != ir.PartSplit || i > 0 {
-				lo, hi = -1, -1
-			}
+			axis, lo, hi := resultRange(n, i, p)
 			o.elements(r.Type, rootBytes(r, o.size), axis, lo, hi, func(e, at int64) { o.write(n, &in, e, at, p.worker) })
 		}
 	}
@@ -244,8 +240,10 @@ func (o *oracle) parts(n *ir.Node) []part {
 	return list
 }
 
-func (o *oracle) readArg(n *ir.Node, i int, in instance, p part) {
-	t, axis, lo, hi := n.Args[i].Type, 0, int64(-1), int64(-1)
+// argRange returns which range of which axis of operand i a part reads; lo is negative
+// where it reads all.
+func argRange(n *ir.Node, i int, p part) (axis int, lo, hi int64) {
+	axis, lo, hi = 0, -1, -1
 	if n.Part.Mode == ir.PartSplit {
 		for _, ax := range n.Op.Info().Axes(n) {
 			if ax.Axis == n.Part.Axis && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadRange {
@@ -254,6 +252,20 @@ func (o *oracle) readArg(n *ir.Node, i int, in instance, p part) {
 			}
 		}
 	}
+	return axis, lo, hi
+}
+
+// resultRange is argRange for result i, which a part writes.
+func resultRange(n *ir.Node, i int, p part) (axis int, lo, hi int64) {
+	if n.Part.Mode != ir.PartSplit || i > 0 {
+		return n.Part.Axis, -1, -1
+	}
+	return n.Part.Axis, p.lo, p.hi
+}
+
+func (o *oracle) readArg(n *ir.Node, i int, in instance, p part) {
+	t := n.Args[i].Type
+	axis, lo, hi := argRange(n, i, p)
 	o.elements(t, rootBytes(n.Args[i], o.size), axis, lo, hi, func(e, at int64) {
 		c := o.expect(&in, at, func() string { return fmt.Sprintf("%v reads %v", n, n.Args[i]) })
 		if c == nil {

@@ -14,13 +14,11 @@ type sim struct {
 	memory []*cover // by chunk: the object plus 1
 }
 
-func newSim(c *checker, t *trace) *sim {
-	l := layOut(t.objects)
-	return &sim{c: c, t: t, layout: l, memory: l.covers()}
-}
+func newSim(c *checker, t *trace, l *layout) *sim { return &sim{c: c, t: t, layout: l} }
 
 // start puts what is there before the call into memory. No two such things share bytes.
 func (s *sim) start() {
+	s.memory = s.layout.covers()
 	for i := range s.t.objects {
 		o := &s.t.objects[i]
 		if o.kind == made {
@@ -49,7 +47,7 @@ func (s *sim) holders(at cells, yield func(o int32, where ir.Place)) {
 func (s *sim) placeOf(chunk, lo, hi int32) ir.Place {
 	from, to := s.memory[chunk].bytes(lo, hi)
 	key := s.layout.keys[chunk]
-	return ir.Place{Arena: key[0], Chunk: key[1], Offset: from, Bytes: to - from}
+	return ir.Place{Arena: key.arena, Chunk: key.chunk, Offset: from, Bytes: to - from}
 }
 
 // reads claims: when a node runs, all bytes of each of its operands hold the version that

@@ -1,0 +1,289 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// order knows what is over when a node begins. The host and every queue are a thread; all
+// that one thread does happens in order. A node on a queue begins after whatever worker 0
+// had done when it was submitted, and after the events that it waits for.
+//
+// The workers of the host are one thread here: what happens between barriers is not for
+// this file, but for regions.
+type order struct {
+	r       *regions
+	history *history
+	idle    bool // there are no queues: the host runs all, call after call
+
+	names  []string // of threads; the host is the first
+	index  map[string]int32
+	now    []clock // by thread: what is over for its next node
+	met    clock   // what is over for workers but the first: what was when they met last
+	events map[int]*event
+	ends   []clock // by call: when all its nodes have ended
+	call   int32
+}
+
+// clock says for each thread how many of its nodes are over.
+type clock []int32
+
+// join adds what is over by another clock.
+func (c clock) join(o clock) {
+	for i, t := range o {
+		c[i] = max(c[i], t)
+	}
+}
+
+// event is what was over when an event was recorded last, in this call and in the one
+// before; nil where it was not recorded.
+type event struct {
+	thread   int32
+	now, old clock
+}
+
+// stamp says who touched some bytes when.
+type stamp struct {
+	thread, time int32
+	call, step   int32
+}
+
+func newOrder(r *regions) *order {
+	o := &order{r: r, index: make(map[string]int32), events: make(map[int]*event)}
+	o.thread("")
+	for i := range r.s.t.steps {
+		o.thread(r.s.t.steps[i].node.Queue())
+	}
+	o.idle = len(o.names) == 1
+	for range o.names {
+		o.now = append(o.now, make(clock, len(o.names)))
+	}
+	o.history = newHistory(r.s.layout)
+	return o
+}
+
+// thread returns the number of a queue's thread.
+func (o *order) thread(queue string) int32 {
+	i, known := o.index[queue]
+	if !known {
+		i = int32(len(o.names))
+		o.index[queue] = i
+		o.names = append(o.names, queue)
+	}
+	return i
+}
+
+// begin begins a call: the runtime has waited until the one ended which is so many before
+// as may be under way. All workers meet.
+func (o *order) begin(call int) {
+	o.call = int32(call)
+	if before := call - o.r.s.c.underWay(); before >= 0 {
+		o.now[0].join(o.ends[before])
+	}
+	o.met = append(o.met[:0], o.now[0]...)
+	for _, e := range o.events {
+		e.now, e.old = e.old[:0], e.now
+	}
+}
+
+// end ends a call.
+func (o *order) end() {
+	all := make(clock, len(o.names))
+	for _, c := range o.now {
+		all.join(c)
+	}
+	o.ends = append(o.ends, all)
+}
+
+// step claims: any earlier access to bytes that the step touches, where one of the two
+// writes, is over when the step begins.
+func (o *order) step(at int) {
+	if o.idle {
+		return
+	}
+	st := &o.r.s.t.steps[at]
+	thread := o.thread(st.node.Queue())
+	if thread == 0 {
+		o.host(at, st)
+	} else {
+		o.now[thread].join(o.now[0])
+		o.wait(thread, st.node)
+	}
+	o.now[thread][thread]++
+	o.accesses(at, st, stamp{thread, o.now[thread][thread], o.call, int32(at)})
+	if st.node.Submit != nil && st.node.Submit.Event != 0 {
+		o.record(thread, st.node.Submit.Event)
+	}
+}
+
+// host makes worker 0 wait, and then all workers meet. Without a barrier only worker 0
+// would have waited.
+func (o *order) host(at int, st *step) {
+	if waits(st.node) {
+		o.wait(0, st.node)
+		if !st.barrier {
+			o.r.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
+		}
+	}
+	if st.barrier {
+		copy(o.met, o.now[0])
+	}
+}
+
+// wait makes a thread wait for the events of a node: as they were recorded last. What was
+// not recorded is not waited for. A queue without events is waited for until it is empty.
+func (o *order) wait(thread int32, n *ir.Node) {
+	if n.Submit == nil {
+		return
+	}
+	for _, w := range n.Submit.Waits {
+		e := o.events[w.Event]
+		if e == nil {
+			continue
+		}
+		seen := e.now
+		if w.Prev {
+			seen = e.old
+		}
+		if len(seen) > 0 && !o.hasEvents(e.thread) {
+			seen = o.now[e.thread]
+		}
+		o.now[thread].join(seen)
+	}
+}
+
+// hasEvents reports whether the target of a queue has events; the host has.
+func (o *order) hasEvents(thread int32) bool {
+	q, isQueue := o.r.s.c.queues[o.names[thread]]
+	return !isQueue || q.of.Events
+}
+
+// record notes what is over now.
+func (o *order) record(thread int32, number int) {
+	e := o.events[number]
+	if e == nil {
+		e = &event{thread: thread}
+		o.events[number] = e
+	}
+	e.now = append(e.now[:0], o.now[thread]...)
+}
+
+// accesses notes what a step touches. Weights, and what each worker has for itself, are
+// left out: nothing of different threads writes there.
+func (o *order) accesses(at int, st *step, now stamp) {
+	own := o.r.ownersOf(st.node)
+	for i, id := range st.args {
+		if id != none && !own.unread[i] {
+			o.touch(id, now, own.reads[i].by, false)
+		}
+	}
+	for i, id := range st.results {
+		if id != none {
+			o.touch(id, now, own.writes[i].by, true)
+		}
+	}
+}
+
+func (o *order) touch(id int32, now stamp, by by, write bool) {
+	obj := &o.r.s.t.objects[id]
+	if class := o.r.s.c.class(obj.place); class == ir.ClassScratch || class == ir.ClassWeights {
+		return
+	}
+	over := o.now[now.thread]
+	if now.thread == 0 && by != byFirst {
+		over = o.met
+	}
+	o.history.touch(obj.at, now, write, func(before stamp, wrote bool) {
+		if before.thread != now.thread && before.time > over[before.thread] {
+			o.conflict(obj, before, now, wrote, write)
+		}
+	})
+}
+
+// history knows of all bytes who touched them last.
+type history struct {
+	chunks  []*cover // the number of a record
+	records []record
+	found   []piece
+}
+
+// record is the last accesses to some cells: the last write, and the last read of each
+// thread since.
+type record struct {
+	lo, hi  int32 // the cells for which it was made; it may have lost some since
+	written bool
+	write   stamp
+	reads   []stamp
+}
+
+// piece is cells that have one record.
+type piece struct{ record, lo, hi int32 }
+
+func newHistory(l *layout) *history {
+	return &history{chunks: l.covers(), records: make([]record, 1)}
+}
+
+// touch calls before for the accesses that have to be over, and notes a new one. Of what
+// has to be over nothing needs to be known any longer once there is a write.
+func (h *history) touch(at cells, now stamp, write bool, before func(s stamp, wrote bool)) {
+	h.pieces(at)
+	for _, p := range h.found {
+		r := &h.records[p.record]
+		if r.written {
+			before(r.write, true)
+		}
+		if write {
+			for _, s := range r.reads {
+				before(s, false)
+			}
+			continue
+		}
+		h.read(at, p, now)
+	}
+	if write {
+		h.assign(at.chunk, at.lo, at.hi, record{written: true, write: now})
+	}
+}
+
+// pieces finds the pieces of some cells.
+func (h *history) pieces(at cells) {
+	h.found = h.found[:0]
+	h.chunks[at.chunk].visit(at.lo, at.hi, func(id, lo, hi int32) bool {
+		if n := len(h.found); n > 0 && h.found[n-1].record == id {
+			h.found[n-1].hi = hi
+		} else {
+			h.found = append(h.found, piece{id, lo, hi})
+		}
+		return true
+	})
+}
+
+// read adds a read of some cells to one of their records, or to a copy of it if other
+// cells have the record too.
+func (h *history) read(at cells, p piece, now stamp) {
+	r := &h.records[p.record]
+	if p.record > 0 && at.lo <= r.lo && r.hi <= at.hi {
+		r.reads = r.with(now)
+		return
+	}
+	h.assign(at.chunk, p.lo, p.hi, record{written: r.written, write: r.write, reads: (&record{reads: slices.Clone(r.reads)}).with(now)})
+}
+
+// with returns the reads with that of a thread replaced or added.
+func (r *record) with(now stamp) []stamp {
+	for i := range r.reads {
+		if r.reads[i].thread == now.thread {
+			r.reads[i] = now
+			return r.reads
+		}
+	}
+	return append(r.reads, now)
+}
+
+// assign gives cells a record of their own.
+func (h *history) assign(chunk, lo, hi int32, r record) {
+	r.lo, r.hi = lo, hi
+	h.records = append(h.records, r)
+	h.chunks[chunk].assign(lo, hi, int32(len(h.records)-1))
+}

@@ -1,0 +1,207 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// back is a plan that goes to a device and back. The device has a queue for copies.
+const back = `ggir 1
+module "back"
+after plan
+props imported,shaped,assigned,packed,split,copied,rolled,ordered,partitioned,placed,queued,synced
+func @f(%x: f32[2,64] @host at 1:0x0+512) -> (y: f32[2,64]) epochs=3 {
+  %a = tanh %x : f32[2,64] in host @cpu split=0 part=split(1, 64, 16) at 2:0x0+512
+  %up = copy %a : f32[2,64] in dev @gpu split=1 part=one epoch=1 queue=gpu.in event=1 at 0:0x0+512
+  %c = silu %up : f32[2,64] in dev @gpu split=1 part=one epoch=1 queue=gpu wait=[1] at 0:0x200+512
+  %down = copy %c : f32[2,64] in host @cpu split=2 part=one epoch=1 queue=gpu event=2 at 2:0x200+512
+  %d = tanh %down : f32[2,64] in host @cpu split=2 part=split(1, 64, 16) epoch=2 wait=[2] at 2:0x400+512
+  %y = add %d, %a : f32[2,64] in host @cpu split=2 part=split(1, 64, 16) epoch=2 at 1:0x200+512
+  return %y
+}
+plan {
+  arena dev activations align=64 chunks=[4096] bound=0
+  arena host io align=64 chunks=[4096] bound=0
+  arena host activations align=64 chunks=[4096] bound=0
+  func "f" {
+    split @cpu
+    split @gpu inputs=["a"]
+    split @cpu inputs=["c"]
+  }
+}
+`
+
+const backTargets = "target gpu space=dev queues=2 events=true ops=silu\ntarget cpu like=cpu\n"
+
+const oneQueue = "target gpu space=dev queues=1 events=false ops=silu\ntarget cpu like=cpu\n"
+
+// chain is a plan over two devices that two steps can be under way in.
+const chain = `ggir 1
+module "chain"
+after plan
+props imported,shaped,assigned,packed,split,copied,rolled,ordered,partitioned,placed,queued,synced
+func @f(%x: f32[2,64] @host at 2:0x0+512) -> (y: f32[2,64]) epochs=1 {
+  %up = copy %x : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 slots=2 at 0:0x0+512
+  %a = silu %up : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 at 0:0x400+512
+  %over = copy %a : f32[2,64] in d1 @gpu1 split=1 part=one queue=gpu0 slots=2 event=1 at 1:0x0+512
+  %b = silu %over : f32[2,64] in d1 @gpu1 split=1 part=one queue=gpu1 wait=[1] at 1:0x400+512
+  %c = silu %b : f32[2,64] in d1 @gpu1 split=1 part=one queue=gpu1 at 1:0x600+512
+  %y = copy %c : f32[2,64] in host @gpu1 split=1 part=one queue=gpu1 at 2:0x200+512
+  return %y
+}
+plan pipeline=2 {
+  arena d0 activations align=64 chunks=[4096] bound=0
+  arena d1 activations align=64 chunks=[4096] bound=0
+  arena host io align=64 chunks=[4096] bound=0
+  func "f" {
+    split @gpu0 inputs=["x"]
+    split @gpu1 inputs=["a"]
+  }
+}
+`
+
+const chainTargets = "target gpu0 space=d0,host queues=1 events=true ops=silu\ntarget gpu1 space=d1,host queues=1 events=true ops=silu,neg\ntarget cpu like=cpu\n"
+
+// single is chain with one instance of what crosses over, and waits that allow for that.
+var single = edit(chain, "queue=gpu0 slots=2 event=1 at 1", "queue=gpu0 waitprev=[2] event=1 at 1", "wait=[1] at", "wait=[1] event=2 at")
+
+// loop is a plan whose rounds go over two devices.
+const loop = `ggir 1
+module "loop"
+after plan
+props imported,shaped,assigned,packed,split,copied,rolled,ordered,partitioned,placed,queued,synced
+func @f(%x: f32[2,64] @host at 2:0x0+512) -> (y: f32[2,64]) epochs=1 {
+  %first = copy %x : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 at 0:0x0+512
+  %last = repeat %first {count=4, carried=1, invariant=0} : f32[2,64] in d0 @gpu0 split=0 at 0:0x0+512
+  body @f.body(%h: f32[2,64] @d0 at 0:0x0+512) -> (h: f32[2,64]) epochs=1 {
+    %a = silu %h : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 at 0:0x200+512
+    %over = copy %a : f32[2,64] in d1 @gpu1 split=1 part=one queue=gpu0 wait=[2] event=1 at 1:0x0+512
+    %b = silu %over : f32[2,64] in d1 @gpu1 split=1 part=one queue=gpu1 wait=[1] at 1:0x200+512
+    %next = copy %b : f32[2,64] in d0 @gpu0 split=2 part=one queue=gpu1 event=3 at 0:0x0+512
+    %go = silu %next : f32[2,64] in d0 @gpu0 split=2 part=one queue=gpu0 wait=[3] at 0:0x0+512
+    %late = neg %over : f32[2,64] in d1 @gpu1 split=3 part=one queue=gpu1 event=2 at 1:0x400+512
+    return %go
+  }
+  %y = copy %last : f32[2,64] in host @gpu0 split=0 part=one queue=gpu0 at 2:0x200+512
+  return %y
+}
+plan {
+  arena d0 activations align=64 chunks=[4096] bound=0
+  arena d1 activations align=64 chunks=[4096] bound=0
+  arena host io align=64 chunks=[4096] bound=0
+  func "f" {
+    split @gpu0 inputs=["x"]
+    split @gpu1 inputs=["a"]
+    split @gpu0
+    split @gpu1
+  }
+}
+`
+
+// edit replaces texts, in pairs; each has to be there.
+func edit(text string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			panic("there is no " + pairs[i])
+		}
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+	}
+	return text
+}
+
+// TestQueues are plans that differ little from good ones. The simulator says of each that
+// is good that no order gives another result, and finds one of those that race.
+func TestQueues(t *testing.T) {
+	for _, tc := range []struct {
+		name, plan, targets string
+		edits               []string
+		want                string // part of the message; empty for a good plan
+	}{
+		{"there and back", back, backTargets, nil, ""},
+		{"there and back, one queue without events", back, oneQueue, []string{"queue=gpu.in event=1", "queue=gpu", " wait=[1]", ""}, ""},
+		{"no wait for what was copied in", back, backTargets, []string{" wait=[1]", ""},
+			"race: @f: %up of @f (gpu.in) and %c of @f (gpu): dev activations [0x0,0x200): reads what gpu.in writes, and no event orders them"},
+		{"no event", back, backTargets, []string{" event=1", ""}, "queue: @f: %c: waits for event 1, which nothing records"},
+		{"the host does not wait", back, backTargets, []string{" wait=[2]", ""},
+			"race: @f: %down of @f (gpu) and %d of @f (host): host activations [0x200,0x400): reads what gpu writes, and no event orders them"},
+		{"the host does not wait for the queue without events", back, oneQueue, []string{"queue=gpu.in event=1", "queue=gpu", " wait=[1]", "", " wait=[2]", ""},
+			"race: @f: %down of @f (gpu) and %d of @f (host)"},
+		{"only worker 0 waits", back, backTargets, []string{"epoch=2", "epoch=1", "epoch=2", "epoch=1"},
+			"queue: @f: %d: worker 0 waits for events, and no barrier stands there: the others do not wait"},
+		{"others still write what is submitted", back, backTargets, []string{"epoch=1", "epoch=0", "epoch=1", "epoch=0"},
+			"hazard: @f: %a of @f and %up: host activations [0x0,0x200): reads what another worker writes, and no barrier stands between them"},
+		{"the host waits too late", back, backTargets, []string{" epoch=2 wait=[2] at", " epoch=2 at", " epoch=2 at 1", " epoch=3 wait=[2] at 1", "epochs=3", "epochs=4"},
+			"queue: @f: %y: the host waits, in the middle of split 2"},
+		{"an event of two nodes", back, backTargets, []string{"event=2", "event=1"}, "queue: @f: %down: records event 1, as %up does"},
+		{"the queue for copies computes", back, backTargets, []string{"queue=gpu wait", "queue=gpu.in wait"}, "queue: @f: %c: is on queue gpu.in, and belongs on queue gpu"},
+		{"a copy on the wrong queue", back, backTargets, []string{"queue=gpu.in", "queue=gpu"}, "queue: @f: %up: is on queue gpu, and belongs on queue gpu.in"},
+		{"no queue", back, backTargets, []string{" queue=gpu wait=[1]", ""}, "queue: @f: %c: is on no queue, and belongs on queue gpu"},
+		{"a queue for the host", back, backTargets, []string{"epoch=2 wait=[2]", "epoch=2 queue=gpu"}, "queue: @f: %d: is on queue gpu, and belongs on no queue"},
+		{"many submit", back, backTargets, []string{"part=one epoch=1 queue=gpu wait", "part=each epoch=1 queue=gpu wait"}, "queue: @f: %c: is on queue gpu, and divided by each"},
+		{"a queue without events waits", back, "target gpu space=dev queues=2 events=false ops=silu\ntarget cpu like=cpu\n", nil,
+			"queue: @f: %c: queue gpu waits for %up on queue gpu.in, and gpu has no events: only the host can wait"},
+		{"bytes that a copy still reads", back, backTargets, []string{"add %d, %a", "add %d, %d", " wait=[2] at 2:0x400", " at 2:0x0", "silu %up", "silu %up"},
+			"race: @f: %up of @f (gpu.in) and %d of @f (host): host activations [0x0,0x200): writes what gpu.in reads, and no event orders them"},
+		{"instances of an input", back, backTargets, []string{"tanh %x : f32[2,64] in host @cpu split=0 part=split(1, 64, 16)", "tanh %x : f32[2,64] in host @cpu split=0 part=split(1, 64, 16) slots=2", "[4096] bound=0\n  func", "[900] bound=0\n  func"},
+			"queue: @f: %a: the last of 2 instances of %a ends at 0x400, its chunk at 0x384"},
+
+		{"two steps", chain, chainTargets, nil, ""},
+		{"two steps, events of a queue that nobody asks", chain, chainTargets, []string{"queue=gpu1 at 2", "queue=gpu1 event=2 at 2"}, ""},
+		{"one instance on one queue", chain, chainTargets, []string{"slots=2 at 0", "at 0"}, ""},
+		{"one instance on two queues", chain, chainTargets, []string{"slots=2 event=1", "event=1"},
+			"race: @f: %b of @f (gpu1) and %over of @f (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads in the step before, and no event orders them"},
+		{"one instance, one step", chain, chainTargets, []string{"slots=2 event=1", "event=1", "pipeline=2", "pipeline=1"}, ""},
+		{"three steps", chain, chainTargets, []string{"pipeline=2", "pipeline=3"},
+			"race: @f: %b of @f (gpu1) and %over of @f (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads 2 steps before, and no event orders them"},
+		{"three steps, four instances", chain, chainTargets, []string{"pipeline=2", "pipeline=3", "slots=2 event=1 at 1:0x0", "slots=4 event=1 at 1:0x800"}, ""},
+		{"an instance on one queue takes the place of a value", chain, chainTargets, []string{"at 0:0x400", "at 0:0x200"}, ""},
+		{"an instance on two queues takes the place of a value", chain, chainTargets, []string{"at 1:0x400", "at 1:0x200"},
+			"race: @f: %c of @f (gpu1) and %over of @f (gpu0): d1 activations [0x200,0x400): writes what gpu1 reads in the step before"},
+		{"the last instance lies outside", chain, chainTargets, []string{"slots=2 event=1 at 1:0x0", "slots=2 event=1 at 1:0xe00"},
+			"queue: @f: %over: the last of 2 instances of %over ends at 0x1200, its chunk at 0x1000"},
+		{"instances of a result", chain, chainTargets, []string{"queue=gpu1 at 2", "queue=gpu1 slots=2 at 2"}, "queue: @f: %y: %y has 2 instances, and is no value of its own among the activations"},
+		{"instances of a loop's value", loop, chainTargets, []string{"event=3 at", "event=3 slots=2 at", "%go = silu %next", "%go = silu %next", "return %go", "return %next"}, "queue: @f/f.body[0]: %h and %next: d0 activations [0x0,0x200): %h has 1 instances, and is %next by its definition, which has 2"},
+		{"waits for the step before", single, chainTargets, nil, ""},
+		{"waits for the step before, three steps", single, chainTargets, []string{"pipeline=2", "pipeline=3"}, ""},
+		{"waits for the wrong step", single, chainTargets, []string{"waitprev=[2]", "wait=[2]"}, "race: @f: %b of @f (gpu1) and %over of @f (gpu0)"},
+		{"waits for the wrong node", single, chainTargets, []string{" event=2", "", "queue=gpu0 waitprev", "queue=gpu0 waitprev", "queue=gpu0 slots=2", "queue=gpu0 event=2 slots=2"},
+			"race: @f: %b of @f (gpu1) and %over of @f (gpu0)"},
+
+		{"loop", loop, chainTargets, nil, ""},
+		{"loop, two steps", loop, chainTargets, []string{"plan {", "plan pipeline=2 {"},
+			"race: @f/f.body[0]: %late of @f/f.body[2] (gpu1) and %over of @f/f.body[0] (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads in the step before, and no event orders them"},
+		{"loop, two steps, waiting for the last round", loop, chainTargets, []string{"plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"}, ""},
+		{"over what the round before reads", loop, chainTargets, []string{" wait=[2]", ""},
+			"race: @f/f.body[1]: %late of @f/f.body[0] (gpu1) and %over of @f/f.body[1] (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads, and no event orders them"},
+		{"the round does not wait", loop, chainTargets, []string{" wait=[3]", ""}, "race: @f/f.body[0]: %next of @f/f.body[0] (gpu1) and %go of @f/f.body[0] (gpu0)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m, targets := parsed(t, edit(tc.plan, tc.edits...)), parseTargets(t, tc.targets)
+			if err := ir.Verify(m); err != nil && tc.want == "" {
+				t.Fatal(err)
+			}
+			err := checked(m, targets)
+			ran := simulate(m, m.Funcs[0], targets, 2, 60, func(*ir.Symbol) int64 { return 1 })
+			t.Log(err, ran)
+			switch {
+			case tc.want == "" && (err != nil || ran != ""):
+				t.Errorf("check: %v\nsimulated: %s", err, ran)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("no %q in\n%v", tc.want, err)
+			case strings.HasPrefix(tc.want, "race") && ran == "":
+				t.Error("no order of the simulator gives another result")
+			}
+		})
+	}
+}
+
+func parsed(t testing.TB, text string) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse("plan", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
