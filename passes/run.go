@@ -31,6 +31,10 @@ type RunOptions struct {
 	// a line of progress is made there.
 	After func(Step, *ir.Module) error
 
+	// Each is called likewise, before After, and knows only which pass ran: nothing is printed
+	// and compared for it.
+	Each func(pass string, m *ir.Module)
+
 	// ReproDir is the folder where the module is written that made a pass panic or break
 	// the module; empty for none.
 	ReproDir string
@@ -323,6 +327,9 @@ func writeRepro(dir, pass string, m *ir.Module) (string, error) {
 
 func (r *runner) report(p *Pass, s *PassStats) error {
 	s.Figures = Measure(r.m)
+	if r.o.Each != nil {
+		r.o.Each(p.Name, r.m)
+	}
 	if r.o.After == nil {
 		return nil
 	}

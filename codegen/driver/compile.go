@@ -19,6 +19,7 @@ type CompileOptions struct {
 	Passes  passes.Options
 	After   func(passes.Step, *ir.Module) error // called after each pass
 	Done    func(*passes.Stats) error           // called after the last pass
+	Pinned  func([]PinMatch)                    // called when pins have put nodes on backends
 	Repro   string                              // folder for modules that break a pass
 
 	// To and Before stop after or before a pass; empty: at the end. Run, if not nil, names
@@ -58,13 +59,20 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 	md.targets = o.Targets
 	distrust(md.Module)
 	partitioned := md.Module.Props&ir.PropPartitioned != 0
+	pins := &pinWatch{pins: o.Passes.Pins}
 	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,
-		To: o.To, Before: o.Before, Passes: o.Run, After: o.After, ReproDir: o.Repro})
+		To: o.To, Before: o.Before, Passes: o.Run, Each: pins.after, After: o.After, ReproDir: o.Repro})
 	if err != nil {
 		return stats, refuted(err, partitioned)
 	}
-	if err := unusedPins(md.Module, o.Passes.Pins); err != nil || o.Done == nil {
+	if err := pins.unused(); err != nil {
 		return stats, err
+	}
+	if o.Pinned != nil && len(pins.matches) > 0 {
+		o.Pinned(pins.matches)
+	}
+	if o.Done == nil {
+		return stats, nil
 	}
 	return stats, o.Done(stats)
 }
@@ -243,32 +251,4 @@ func refusals(o CompileOptions, n *ir.Node) string {
 		return "there is no other backend"
 	}
 	return strings.Join(why, "; ")
-}
-
-// unusedPins reports pins that put no node anywhere. The causes that the pass leaves name
-// the pins that did; before that pass nothing can be said.
-func unusedPins(m *ir.Module, pins []passes.Pin) error {
-	if m.Props&ir.PropAssigned == 0 {
-		return nil
-	}
-	used := make(map[string]bool)
-	for _, f := range m.AllFuncs() {
-		for _, n := range f.Nodes {
-			for _, c := range n.Causes {
-				if (c.Rule == "assign.pin" || c.Rule == "usr") && len(c.Operands) > 0 {
-					used[c.Operands[0]] = true
-				}
-			}
-		}
-	}
-	var errs []error
-	for _, p := range pins {
-		if !used[p.String()] {
-			errs = append(errs, fmt.Errorf("pin %v: it matches the name or position of no node that an earlier pin leaves: ggmlc dump --before assign shows them", p))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &OptionError{err}
-	}
-	return nil
 }
