@@ -43,7 +43,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put matching nodes on a backend")
 	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
-	fs.IntVar(&f.pipeline, "pipeline", 1, "buffers for the inputs of splits, so that steps overlap")
+	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
 	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
 	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
@@ -110,8 +110,8 @@ func (f *compileFlags) notYet() error {
 	switch {
 	case f.planTime < 0:
 		return usagef("--plan-time %v: a time is not negative", f.planTime)
-	case f.pipeline != 1:
-		return usagef("--pipeline %d: pipelining is not implemented yet: leave it at 1", f.pipeline)
+	case f.pipeline < 1:
+		return usagef("--pipeline %d: at least one step is under way", f.pipeline)
 	case !slices.Contains(passes.RuleSets(), f.rules):
 		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(passes.RuleSets(), ", "))
 	case f.allowBF16, f.tune:
@@ -196,7 +196,7 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 }
 
 func (f *compileFlags) passOptions() (passes.Options, error) {
-	o := passes.Options{Rules: f.rules, Deny: f.deny, PlanTime: f.planTime, Disable: f.disable}
+	o := passes.Options{Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
 	for _, p := range f.pins {
 		pin, err := passes.ParsePin(p)
 		if err != nil {
