@@ -8,8 +8,10 @@
 //
 // The claims, one a file:
 //
-//   - address: every address lies inside its chunk, is aligned and of the right class
-//   - reach: every node can address, and its kernel read, what it is given
+//   - address: every address lies inside its chunk and is of the right class
+//   - align: every address is aligned
+//   - reach: every node can address what it is given
+//   - kernel: every node has a kernel that reads it as it is
 //   - copies: every copy moves the bytes it says, to where it says
 //   - reads: every read finds the version that it names, in the order of the program
 //   - overlap: nothing is overwritten while someone still needs it
@@ -40,8 +42,10 @@ import (
 // The rules that a violation can name.
 const (
 	RuleAddress   = "address"
+	RuleAlign     = "align"
 	RulePartition = "partition"
 	RuleReach     = "reach"
+	RuleKernel    = "kernel"
 	RuleCopy      = "copy"
 	RuleReads     = "reads"
 	RuleOverlap   = "overlap"
@@ -57,6 +61,8 @@ type Violation struct {
 	Nodes []string // one or two: the one that fails, and the one it meets
 	Range string   // the bytes, such as "host activations [0x40,0x80)"; empty if none
 	What  string   // what is wrong
+
+	Unreached *Unreached // of reach: what cannot be addressed
 }
 
 // Error returns the violation in one line.
@@ -72,23 +78,31 @@ func (v *Violation) Error() string {
 	return b.String() + ": " + v.What
 }
 
+// unplaced reports whether what the violation says keeps others from being looked for: all
+// but those that concern one access or one address each.
+func (v *Violation) unplaced() bool {
+	return v.Rule != RuleReach && v.Rule != RuleKernel && v.Rule != RuleAlign
+}
+
 // Error holds all that was found wrong with a plan.
 type Error struct {
 	Violations []*Violation
 	More       int // that are not listed
 }
 
-// maxListed bounds how many violations are listed: one mistake can have many.
-const maxListed = 50
+// maxListed bounds how many violations are kept, and maxShown how many of them are shown: one
+// mistake can have many.
+const maxListed, maxShown = 4096, 50
 
 // Error returns the violations, a line for each.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Violations))
-	for i, v := range e.Violations {
+	shown := e.Violations[:min(len(e.Violations), maxShown)]
+	lines := make([]string, len(shown))
+	for i, v := range shown {
 		lines[i] = v.Error()
 	}
-	if e.More > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", e.More))
+	if more := e.More + len(e.Violations) - len(shown); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -111,7 +125,7 @@ func Check(ctx context.Context, m *ir.Module, targets *target.List) error {
 		c.spaces[s.Name] = s
 	}
 	c.static()
-	if len(c.found) > 0 {
+	if slices.ContainsFunc(c.found, (*Violation).unplaced) {
 		return c.result() // the rest presupposes that addresses are addresses
 	}
 	for _, f := range m.Funcs {

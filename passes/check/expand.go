@@ -32,7 +32,7 @@ const none = -1
 type object struct {
 	val   *ir.Value
 	frame *frame
-	place ir.Place // with the bytes that the value needs, in the call that is looked at
+	place ir.Place // all that is reserved, in the call that is looked at
 	kind  objectKind
 	last  int32 // the last step that reads it; as many as there are steps for the caller
 	at    cells
@@ -45,6 +45,7 @@ type objectKind uint8
 const (
 	made   objectKind = iota // by a node
 	input                    // a parameter of the entry point
+	given                    // by the caller as well, and his no longer once it was read for the last time: a leaf of a foreign graph
 	weight                   // or a constant
 	state                    // as it was before the call
 )
@@ -112,7 +113,7 @@ func newFrame(f *ir.Func, up *frame, round int64) *frame {
 // object adds an object at an address.
 func (x *expander) object(v *ir.Value, fr *frame, kind objectKind, at ir.Place) int32 {
 	in := x.c.instancesOf(at, v.Slots())
-	at.Bytes = v.Type.MaxBytes()
+	at.Bytes = max(at.Bytes, v.MaxBytes())
 	x.t.objects = append(x.t.objects, object{val: v, frame: fr, place: at, kind: kind, last: none, instances: in})
 	return int32(len(x.t.objects) - 1)
 }
@@ -136,7 +137,7 @@ func (x *expander) run(fr *frame) {
 		case n.Is(ir.Leaf):
 			fr.objs[n.Result().ID] = x.leaf(n, fr)
 		case n.Is(ir.View):
-			fr.objs[n.Result().ID] = fr.objs[n.Args[0].ID]
+			fr.objs[n.Result().ID] = fr.objs[n.Result().Source().ID]
 		case n.Op == ir.OpRepeat:
 			x.repeat(n, fr)
 		case len(x.t.steps) == maxSteps:
@@ -151,6 +152,9 @@ func (x *expander) run(fr *frame) {
 func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 	var key any = n
 	at, kind := n.Result().Place, weight
+	if n.Op == ir.OpForeign {
+		kind = given
+	}
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
 		w := x.c.m.Weight(a.Name)
@@ -168,7 +172,8 @@ func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 }
 
 // step adds a node that does work. The result of an alias is the next version of the
-// operand's bytes.
+// operand's bytes. A foreign node that works in place changes a part of a value that
+// keeps its name: in such graphs the order says what a reader finds.
 func (x *expander) step(n *ir.Node, fr *frame) {
 	s := step{node: n, frame: fr, barrier: x.barrier}
 	x.barrier = false
@@ -185,6 +190,8 @@ func (x *expander) step(n *ir.Node, fr *frame) {
 		switch {
 		case r.Place != nil && r.Source() == nil:
 			o = x.object(r, fr, made, *r.Place)
+		case n.Op == ir.OpForeign:
+			o = fr.objs[r.Source().ID]
 		case n.Is(ir.Alias) && s.args[n.Op.Info().AliasArg] != none:
 			o = x.again(r, fr, s.args[n.Op.Info().AliasArg])
 		}

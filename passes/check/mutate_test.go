@@ -35,6 +35,9 @@ func mutants(m *ir.Module, targets *target.List) []mutant {
 			if !n.Is(ir.Leaf) && !n.Is(ir.View) && n.Op != ir.OpRepeat {
 				g.partition(fi, ni, n)
 				g.backend(fi, ni, n)
+				if hasQueues(targets) {
+					g.submission(fi, ni, n)
+				}
 			}
 			for ri, r := range n.Results {
 				g.place(fmt.Sprintf("@%s %v", f.Name, r), r.Place, func(m *ir.Module) *ir.Place { return m.AllFuncs()[fi].Nodes[ni].Results[ri].Place })
@@ -45,6 +48,9 @@ func mutants(m *ir.Module, targets *target.List) []mutant {
 		}
 	}
 	g.leaves()
+	if hasQueues(targets) {
+		g.pipeline()
+	}
 	return g.list
 }
 
@@ -105,9 +111,10 @@ func (g *mutator) partition(fi, ni int, n *ir.Node) {
 		g.add(kind, fmt.Sprintf("@%s %v %v -> %v", n.Func.Name, n, n.Part, to), must, func(m *ir.Module) { m.AllFuncs()[fi].Nodes[ni].Part = to })
 	}
 	mode := n.Part.Mode
+	d := g.targets.Get(n.Backend)
 	for _, to := range []ir.PartMode{ir.PartNone, ir.PartOne, ir.PartEach} {
 		if to != mode && mode != ir.PartNone {
-			change("mode", to == ir.PartNone || to == ir.PartEach || mode == ir.PartEach, ir.Partition{Mode: to})
+			change("mode", to == ir.PartNone && d.Workers || to == ir.PartEach || mode == ir.PartEach, ir.Partition{Mode: to})
 		}
 	}
 	if mode != ir.PartSplit {
@@ -136,11 +143,19 @@ func (g *mutator) backend(fi, ni int, n *ir.Node) {
 		}
 	}
 	if n.Op == ir.OpCopy && n.Args[0].Type.Space != n.Result().Type.Space {
-		g.add("copy", fmt.Sprintf("@%s %v", n.Func.Name, n), true, func(m *ir.Module) {
+		g.add("copy", fmt.Sprintf("@%s %v", n.Func.Name, n), !g.readable(n), func(m *ir.Module) {
 			n := m.AllFuncs()[fi].Nodes[ni]
 			ir.Replace(n.Result(), n.Args[0])
 		})
 	}
+}
+
+// readable reports whether some reader of a copy can address what is copied.
+func (g *mutator) readable(n *ir.Node) bool {
+	return slices.ContainsFunc(n.Func.Nodes, func(r *ir.Node) bool {
+		d := g.targets.Get(r.Backend)
+		return d != nil && slices.Contains(r.Args, n.Result()) && d.Addresses(n.Args[0].Type.Space)
+	})
 }
 
 // place moves a value: off its alignment, out of its chunk, to where others are.
@@ -212,7 +227,7 @@ func (g *mutator) leaves() {
 
 // good reports what the oracle finds wrong with the plans of entry points; empty if
 // nothing.
-func good(m *ir.Module, entries ...*ir.Func) string {
+func good(m *ir.Module, targets *target.List, entries ...*ir.Func) string {
 	for _, tokens := range []int64{1, 4} {
 		for _, workers := range []int{2, 3, 64} {
 			for _, f := range entries {
@@ -222,7 +237,23 @@ func good(m *ir.Module, entries ...*ir.Func) string {
 			}
 		}
 	}
+	if hasQueues(targets) {
+		for _, f := range entries {
+			if what := simulate(m, f, targets, 2, orders, func(s *ir.Symbol) int64 { return s.Max }); what != "" {
+				return fmt.Sprintf("@%s, simulated: %s", f.Name, what)
+			}
+		}
+	}
 	return ""
+}
+
+// orders is in how many orders a plan is simulated of which it has to be known whether it
+// is as good as another one.
+const orders = 100
+
+// hasQueues reports whether nodes may run beside the host.
+func hasQueues(targets *target.List) bool {
+	return slices.ContainsFunc(targets.All(), func(d *target.Descriptor) bool { return d.Queues > 0 })
 }
 
 // score counts what became of mutants.
@@ -236,11 +267,53 @@ func (s *score) add(o score) {
 
 var allMutants = flag.Bool("all", false, "try every mutant")
 
+// tally counts mutants by kind.
+type tally map[string]*score
+
+// try tries every n-th mutant of a plan.
+func (k tally) try(t *testing.T, m *ir.Module, targets *target.List, every int) {
+	t.Helper()
+	if err := checked(m, targets); err != nil {
+		t.Fatalf("the plan itself: %v\n%s", err, m)
+	}
+	if what := good(m, targets, m.Funcs...); what != "" {
+		t.Fatalf("the oracle about the plan itself: %s", what)
+	}
+	switch {
+	case *allMutants:
+		every = 1
+	case testing.Short():
+		every = 10
+	}
+	for i, mu := range mutants(m, targets) {
+		if i%every != 0 {
+			continue
+		}
+		if k[mu.kind] == nil {
+			k[mu.kind] = &score{}
+		}
+		k[mu.kind].add(try(t, m, targets, mu))
+	}
+}
+
+// print writes what became of all.
+func (k tally) print(t *testing.T) {
+	var total score
+	var names []string
+	for kind, s := range k {
+		total.add(*s)
+		names = append(names, fmt.Sprintf("%s %d/%d+%d", kind, s.caught, s.mutants, s.equivalent))
+	}
+	slices.Sort(names)
+	t.Logf("%d mutants, %d caught, %d equivalent (proved equal by running every access at the smallest and the largest size with 2, 3 and 64 workers), %d escaped",
+		total.mutants, total.caught, total.equivalent, total.mutants-total.caught-total.equivalent)
+	t.Log(strings.Join(names, ", "))
+}
+
 // TestMutants changes good plans in every way that this file knows. The checker has to
 // notice each change that makes a plan bad.
 func TestMutants(t *testing.T) {
-	var total score
-	kinds := make(map[string]*score)
+	kinds := make(tally)
 	for _, tc := range []struct {
 		name    string
 		layers  int // of a llama; 0 is the loop
@@ -263,39 +336,26 @@ func TestMutants(t *testing.T) {
 			if err := planned(m, targets, tc.disable...); err != nil {
 				t.Fatal(err)
 			}
-			if err := checked(m, targets); err != nil {
-				t.Fatalf("the plan itself: %v\n%s", err, m)
-			}
-			if what := good(m, m.Funcs...); what != "" {
-				t.Fatalf("the oracle about the plan itself: %s", what)
-			}
-			every := tc.every
-			switch {
-			case *allMutants:
-				every = 1
-			case testing.Short():
-				every = 10
-			}
-			for i, mu := range mutants(m, targets) {
-				if i%every != 0 {
-					continue
-				}
-				got := try(t, m, targets, mu)
-				total.add(got)
-				if kinds[mu.kind] == nil {
-					kinds[mu.kind] = &score{}
-				}
-				kinds[mu.kind].add(got)
-			}
+			kinds.try(t, m, targets, tc.every)
 		})
 	}
-	t.Logf("%d mutants, %d caught, %d equivalent (proved equal by running every access at the smallest and the largest size with 2, 3 and 64 workers)", total.mutants, total.caught, total.equivalent)
-	var names []string
-	for kind, s := range kinds {
-		names = append(names, fmt.Sprintf("%s %d/%d+%d", kind, s.caught, s.mutants, s.equivalent))
+	kinds.print(t)
+}
+
+// TestQueueMutants does so with plans that have queues. Of a change that the checker lets
+// pass, the simulator has to find no order in which it does any harm.
+func TestQueueMutants(t *testing.T) {
+	kinds := make(tally)
+	for _, tc := range []struct{ name, plan, targets string }{
+		{"there and back", back, backTargets},
+		{"two steps", chain, chainTargets},
+		{"two steps, one instance", single, chainTargets},
+		{"loop", loop, chainTargets},
+		{"loop, two steps", edit(loop, "plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"), chainTargets},
+	} {
+		t.Run(tc.name, func(t *testing.T) { kinds.try(t, parsed(t, tc.plan), parseTargets(t, tc.targets), 1) })
 	}
-	slices.Sort(names)
-	t.Log(strings.Join(names, ", "))
+	kinds.print(t)
 }
 
 // try checks one mutant.
@@ -308,7 +368,7 @@ func try(t *testing.T, m *ir.Module, targets *target.List, mu mutant) score {
 	}
 	what := "it is bad by definition"
 	if !mu.must {
-		what = good(changed, changed.Funcs[mu.entry])
+		what = good(changed, targets, changed.Funcs[mu.entry])
 	}
 	if what != "" {
 		t.Errorf("%s: %s: not noticed: %s", mu.kind, mu.what, what)

@@ -1,10 +1,14 @@
 package check_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // back is a plan that goes to a device and back. The device has a queue for copies.
@@ -194,6 +198,84 @@ func TestQueues(t *testing.T) {
 				t.Error("no order of the simulator gives another result")
 			}
 		})
+	}
+}
+
+// longQueues is a chain of n nodes that goes round 8 devices, 16 nodes on each.
+func longQueues(t testing.TB, n, steps int) (*ir.Module, *target.List) {
+	t.Helper()
+	const devices, run = 8, 16
+	var text strings.Builder
+	b := ir.NewBuilder("long")
+	m := b.Module()
+	m.Plan = &ir.Plan{Pipeline: steps, Funcs: []ir.FuncPlan{{Func: "f"}}}
+	arena := func(space string, class ir.Class, bytes int64) {
+		m.Plan.Arenas = append(m.Plan.Arenas, ir.Arena{Space: space, Class: class, Align: 64, Chunks: []int64{bytes}})
+	}
+	for d := range devices {
+		fmt.Fprintf(&text, "target gpu%d space=d%d,host queues=1 events=true ops=*\n", d, d)
+		arena(fmt.Sprint("d", d), ir.ClassActivations, 32<<10)
+	}
+	arena(target.Host, ir.ClassIO, 2048)
+	f := b.Func("f")
+	v := f.Param("x", ir.Type{DType: dtype.F32, Shape: ir.Dims(4, 64), Space: target.Host})
+	v.Place = &ir.Place{Arena: devices, Bytes: 1024}
+	put := func(r *ir.Value, on, queue, ring int) *ir.Submission {
+		r.Type.Space, r.Place = fmt.Sprint("d", on), &ir.Place{Arena: on, Offset: int64(ring) * 1024, Bytes: 1024}
+		r.Def.Backend, r.Def.Part = fmt.Sprint("gpu", on), ir.Partition{Mode: ir.PartOne}
+		r.Def.Submit = &ir.Submission{Queue: fmt.Sprint("gpu", queue)}
+		v = r
+		return r.Def.Submit
+	}
+	for i := range n {
+		on := i / run % devices
+		if i%run > 0 {
+			put(f.Neg(v), on, on, i%7)
+			continue
+		}
+		from := on
+		if i > 0 {
+			from = (i/run - 1) % devices
+		}
+		in := put(f.Copy(v), on, from, 8)
+		in.Event, in.Slots = 2*i+1, steps
+		if i >= run*devices {
+			in.Waits = []ir.Wait{{Event: 2*(i-run*devices) + 2}}
+		}
+		out := put(f.Neg(v), on, on, 0)
+		out.Waits, out.Event = []ir.Wait{{Event: in.Event}}, 2*i+2
+	}
+	y := f.Copy(v)
+	put(y, (n-1)/run%devices, (n-1)/run%devices, 0)
+	y.Type.Space, y.Place = target.Host, &ir.Place{Arena: devices, Offset: 1024, Bytes: 1024}
+	f.Return("y", y)
+	m, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Func().Epochs = 1
+	text.WriteString("target cpu like=cpu\n")
+	return m, parseTargets(t, text.String())
+}
+
+// TestLongQueues checks that the time of a proof grows about as the plan does, with many
+// queues too: the bound is generous, a quadratic proof would take minutes.
+func TestLongQueues(t *testing.T) {
+	n := 100_000
+	if testing.Short() {
+		n = 10_000
+	}
+	for _, steps := range []int{1, 4} {
+		m, targets := longQueues(t, n, steps)
+		start := time.Now()
+		if err := checked(m, targets); err != nil {
+			t.Fatal(err)
+		}
+		took := time.Since(start)
+		t.Logf("%d nodes, %d steps under way: %v", n, steps, took)
+		if took > 20*time.Second {
+			t.Errorf("%d nodes took %v", n, took)
+		}
 	}
 }
 
