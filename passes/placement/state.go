@@ -1,4 +1,4 @@
-package place
+package placement
 
 // state is an assignment with its cost, kept up to date while labels change. The cost is
 // the weighted sum of all nodes and copies, as if nothing overlapped: what the clock

@@ -1,4 +1,4 @@
-package place
+package placement
 
 // clock predicts the time of a step: it walks over the nodes in order, as the host that
 // submits them does.

@@ -1,4 +1,4 @@
-package place
+package placement
 
 // tails returns for each node the least time of the longest chain of nodes that has to
 // follow it, and of all nodes behind it in its step together.

@@ -1,4 +1,4 @@
-package place
+package placement
 
 // Move is what it would mean to put a node on another target, with the leaves that it reads
 // settled anew and all else as it is.

@@ -1,11 +1,11 @@
-// Package place decides on which of several backends the nodes of a program run, and in
+// Package placement decides on which of several backends the nodes of a program run, and in
 // which memory its weights and states lie, so that the predicted time of its steps is
 // short. It knows no tensors: nodes have seconds, values have bytes.
 //
 // [Solve] starts from given assignments and from the optimum of a tree within the problem,
 // improves them by moves, and searches small problems completely. docs/assign.md says how,
 // and why so.
-package place
+package placement
 
 import "math"
 
