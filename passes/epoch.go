@@ -290,6 +290,7 @@ func ownResults(c *Context, f *ir.Func) {
 			continue
 		}
 		n := copyNode(c, f, r)
+		n.Split = splitAtEnd(f, n.Backend)
 		f.Append(n)
 		c.Cause(n, "part.result", r.String())
 		f.Results[i] = n.Result()

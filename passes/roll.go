@@ -84,6 +84,8 @@ type sequence struct {
 	key   []int
 	uses  [][]*ir.Node // by value id
 
+	last *ir.Node // with work, of those so far
+
 	leaves map[*ir.Value]*ir.Value // the first leaf that names the same bytes
 	reads  map[*ir.Value][]int     // by such a first leaf: which nodes read it
 }
@@ -119,6 +121,12 @@ func (s *sequence) add(n *ir.Node, keys map[string]int) {
 	if n.Body != nil {
 		text = n.Body.Name // no two bodies are compared
 	}
+	if works(n) {
+		if s.isCut(n) {
+			text += "|cut"
+		}
+		s.last = n
+	}
 	if _, known := keys[text]; !known {
 		keys[text] = len(keys)
 	}
@@ -133,11 +141,17 @@ func (s *sequence) add(n *ir.Node, keys map[string]int) {
 	}
 }
 
+// isCut reports whether a split begins at n although the backend stays: where it changes,
+// that it does is known from the nodes.
+func (s *sequence) isCut(n *ir.Node) bool {
+	return s.last != nil && s.last.Backend == n.Backend && s.last.Split != n.Split
+}
+
 // groupKey says in text what has to be equal in two nodes.
 func groupKey(n *ir.Node) string {
 	var b strings.Builder
 	positional, braces := ir.AttrText(n)
-	fmt.Fprintf(&b, "%v|%s|%s|%s|%s|%d", n.Op, positional, braces, n.Backend, n.Queue(), n.Split)
+	fmt.Fprintf(&b, "%v|%s|%s|%s|%s|%d", n.Op, positional, braces, n.Backend, n.Queue(), slots(n))
 	for _, a := range n.Args {
 		switch {
 		case a == nil:
@@ -170,4 +184,12 @@ func (s *sequence) at(v *ir.Value) int {
 		return -1
 	}
 	return s.index[v.Def.ID]
+}
+
+// slots returns how many instances the results of n have.
+func slots(n *ir.Node) int {
+	if n.Submit == nil {
+		return 1
+	}
+	return max(n.Submit.Slots, 1)
 }

@@ -117,7 +117,7 @@ func (b *roller) whole(v *ir.Value) *ir.Value {
 // copied returns a copy of v, made before the repeat.
 func (b *roller) copied(v *ir.Value, rule string) *ir.Value {
 	n := copyNode(b.c, b.f, v)
-	b.likeGroup(n)
+	n.Split = noSplit
 	b.c.Cause(n, rule, v.String())
 	b.f.InsertBefore(b.groups[0][0], n)
 	return n.Result()
@@ -190,6 +190,7 @@ func (b *roller) next(i int, c carried) *ir.Value {
 		return v
 	}
 	n := copyNode(b.c, b.body, v)
+	n.Split = splitAtEnd(b.body, n.Backend)
 	b.c.Cause(n, "roll.next", v.String())
 	return b.body.Append(n).Result()
 }
@@ -246,13 +247,21 @@ func (b *roller) replace(args []*ir.Value) {
 	}
 	refit(b.f)
 	b.dropLeaves()
+	if b.f.Module.Props&ir.PropSplit != 0 {
+		renumber(b.f, n, lastSplitIn(last))
+	}
 }
 
-// likeGroup makes n run where the first group's nodes with work run.
+// likeGroup makes n, the repeat, belong to the backend of the first group's nodes; where
+// they are on several, to the last target, which drives the step.
 func (b *roller) likeGroup(n *ir.Node) {
 	for _, m := range b.groups[0] {
-		if m.Backend != "" && !m.Is(ir.View) {
+		switch {
+		case m.Backend == "" || m.Is(ir.View):
+		case n.Backend == "":
 			n.Backend, n.Split, n.Pos = m.Backend, m.Split, m.Pos
+		case n.Backend != m.Backend:
+			n.Backend = b.c.Targets.Last().Name
 			return
 		}
 	}

@@ -1,0 +1,96 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// noSplit is the split of a node that roll has added: it joins that of the node before it,
+// where that has the same backend.
+const noSplit = -1
+
+// renumber numbers the splits of f anew, one after the other, now that groups of nodes are
+// one repeat. A repeat is part of the splits around it where its body is on one backend and
+// nothing was cut there; end is the split in which the last of its groups ended. One with
+// nodes on several backends is a split by itself, and its own splits are numbered from that
+// on.
+func renumber(f *ir.Func, repeat *ir.Node, end int) {
+	number, backend, before := -1, "", noSplit
+	for _, n := range f.Nodes {
+		if !works(n) {
+			n.Split = max(number, 0)
+			continue
+		}
+		apart := n.Body != nil && isSeveral(n.Body)
+		cut := n.Split != noSplit && before != noSplit && n.Split != before
+		if number < 0 || apart || n.Backend != backend || cut {
+			number++
+		}
+		if backend = n.Backend; apart {
+			backend = "" // whatever follows begins a split
+		}
+		if n.Split != noSplit {
+			before = n.Split
+		}
+		if n == repeat {
+			before = end
+		}
+		n.Split = number
+		if n.Body != nil {
+			moveSplits(n.Body, number)
+		}
+	}
+}
+
+// isSeveral reports whether the nodes of a body are in several splits.
+func isSeveral(f *ir.Func) bool {
+	first := slices.IndexFunc(f.Nodes, works)
+	return first >= 0 && f.Nodes[first].Split != splitAtEnd(f, lastWork(f).Backend)
+}
+
+// moveSplits makes the splits of a body begin at number.
+func moveSplits(f *ir.Func, number int) {
+	first := slices.IndexFunc(f.Nodes, works)
+	if first < 0 {
+		return
+	}
+	for by, i := number-f.Nodes[first].Split, 0; i < len(f.Nodes); i++ {
+		n := f.Nodes[i]
+		if n.Split = max(n.Split+by, number); n.Body != nil {
+			moveSplits(n.Body, n.Split)
+		}
+	}
+}
+
+// lastWork returns the last node of f that works, or nil.
+func lastWork(f *ir.Func) *ir.Node {
+	for _, n := range slices.Backward(f.Nodes) {
+		if works(n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// splitAtEnd returns the split of a node on a backend that is appended to f.
+func splitAtEnd(f *ir.Func, backend string) int {
+	last := lastWork(f)
+	switch {
+	case last == nil:
+		return 0
+	case last.Backend == backend:
+		return last.Split
+	}
+	return last.Split + 1
+}
+
+// lastSplitIn returns the split of the last node of a group that works.
+func lastSplitIn(group []*ir.Node) int {
+	for _, n := range slices.Backward(group) {
+		if works(n) {
+			return n.Split
+		}
+	}
+	return noSplit
+}
