@@ -176,6 +176,7 @@ func (c *checker) static() {
 // are under way at once.
 func (c *checker) run(f *ir.Func) error {
 	t := c.expand(f)
+	c.foreignInstances(t)
 	calls := c.calls(t)
 	l := layOut(t, calls)
 	s := newSim(c, t, l)

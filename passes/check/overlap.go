@@ -90,7 +90,7 @@ func (s *sim) inPlace(st *step, i, arg int) bool {
 // of bytes without gaps: that leaves the right bytes behind even where they overlap those
 // that it reads.
 func movesBytes(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && !transfers(n) && n.Queue() == "" && n.Part.Mode == ir.PartNone && n.Args[0].Type.Dense()
+	return n.Op == ir.OpCopy && !transfers(n) && n.Queue() == "" && n.Part.Mode == ir.PartOne && n.Args[0].Type.Dense()
 }
 
 // apart claims that a step's results do not share bytes.

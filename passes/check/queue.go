@@ -38,10 +38,16 @@ func queuesOf(targets *target.List) map[string]queue {
 	return list
 }
 
+// isSlotsOnly reports whether n is an input of a foreign graph of which there are several
+// instances, and is not submitted.
+func isSlotsOnly(n *ir.Node) bool {
+	return n.Op == ir.OpForeign && n.Is(ir.Leaf) && n.Queue() == "" && len(n.Submit.Waits) == 0 && n.Submit.Event == 0
+}
+
 // submission claims: a node with work is on the queue that can run it, one worker submits
 // it, and instances of its result are bytes of its own.
 func (c *checker) submission(n *ir.Node) {
-	if n.Submit != nil && (!works(n) || n.Op == ir.OpRepeat) {
+	if n.Submit != nil && (!works(n) || n.Op == ir.OpRepeat) && !isSlotsOnly(n) {
 		c.fail(RuleQueue, n, "is submitted, and does no work of its own")
 		return
 	}

@@ -99,6 +99,9 @@ func (r *reading) place(plan *ir.Plan) {
 	}
 	r.placeInputs(plan)
 	for _, n := range r.f.Nodes {
+		if !n.Is(ir.Leaf) && !n.Is(ir.View) {
+			n.Part.Mode = ir.PartOne
+		}
 		for _, v := range n.Results {
 			if s := v.Source(); s != nil {
 				v.Type.Space = s.Type.Space
