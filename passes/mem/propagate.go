@@ -91,8 +91,8 @@ func (s *search) propagate() bool {
 		t := s.dirty[n-1]
 		s.dirty = s.dirty[:n-1]
 		s.marks.dirty[t] = false
-		if !s.sectionFits(t) {
-			s.weight[t] += unit
+		if s.use.has(Stack) && !s.sectionFits(t) {
+			s.blame(t)
 			return false
 		}
 	}

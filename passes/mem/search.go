@@ -20,13 +20,13 @@ import (
 // of time. Here the section that leaves the fewest choices comes first, as is usual for
 // scheduling one machine per section: decisions then meet their consequences at once.
 type search struct {
+	*instance
 	capacity int64
-	blocks   []block
+	use      Techniques
 	low      []int64 // by block: the lowest offset that it can have
 	high     []int64 // by block: the highest one
 
-	below []bool    // [b*len(blocks)+c]: b lies below c
-	meets [][]int32 // by block: those live at the same time
+	below []bool // [b*len(blocks)+c]: b lies below c
 
 	members [][]int32 // by section: its blocks, the decided ones first
 	decided []int     // by section: how many of them
@@ -40,21 +40,14 @@ type search struct {
 	dirty  []int32 // sections to look at
 	marks  marks
 
-	better   func(s *search, b, c int32) int // negative where b is tried first
-	halt     func() bool
-	lengths  []int64 // by block: see length
-	depth    int     // decisions that hold
-	deepest  int     // the largest depth so far
-	model    []int64 // by block: its low at that depth
-	left     int64   // steps until the next restart
-	tried    int64
-	restarts int64
-}
-
-// block is a buffer in the terms of the search: live in sections [from, to).
-type block struct {
-	from, to    int32
-	size, align int64
+	better  func(s *search, b, c int32) int // negative where b is tried first
+	halt    func() bool
+	lengths []int64 // by block: see length
+	depth   int     // decisions that hold
+	deepest int     // the largest depth so far
+	model   []int64 // by block: its low at that depth
+	left    int64   // steps until the next restart
+	tried   int64
 }
 
 // marks say what is in the lists of work to do.
@@ -92,98 +85,53 @@ func (s *search) length(b int32) int64 { return s.lengths[b] }
 func (s *search) shake(k int64) {
 	rng := rand.New(rand.NewPCG(uint64(k), 0))
 	for i, b := range s.blocks {
-		s.lengths[i] = int64(b.to-b.from) * (100 + rng.Int64N(101))
+		s.lengths[i] = int64(b.to-b.from) * 100
+		if s.use.has(Shake) {
+			s.lengths[i] += int64(b.to-b.from) * rng.Int64N(101)
+		}
 	}
 }
 
-// newSearch prepares a search for the buffers of p; all have a size above 0.
-func newSearch(p Problem, capacity int64) *search {
-	times := make([]int64, 0, 2*len(p.Buffers))
-	for _, b := range p.Buffers {
-		times = append(times, b.Lower, b.Upper)
-	}
-	slices.Sort(times)
-	times = slices.Compact(times)
-
-	n, sections := len(p.Buffers), max(len(times)-1, 0)
+// newSearch prepares a search; the instance is only read.
+func newSearch(in *instance, capacity int64, use Techniques) *search {
+	n, sections := len(in.blocks), len(in.members)
 	s := &search{
-		capacity: capacity,
-		blocks:   make([]block, n), low: make([]int64, n), high: make([]int64, n),
-		below: make([]bool, n*n), meets: make([][]int32, n), lengths: make([]int64, n), model: make([]int64, n),
-		members: make([][]int32, sections), decided: make([]int, sections),
+		instance: in, capacity: capacity, use: use,
+		low: make([]int64, n), high: make([]int64, n), below: make([]bool, n*n),
+		lengths: make([]int64, n), model: make([]int64, n),
+		members: cloneLists(in.members), decided: make([]int, sections),
 		rest: make([]int64, sections), weight: make([]int64, sections),
+		byLow: cloneLists(in.members), byTop: cloneLists(in.members),
 		marks: marks{make([]bool, n), make([]bool, sections)},
 	}
-	for i, b := range p.Buffers {
-		from, _ := slices.BinarySearch(times, b.Lower)
-		to, _ := slices.BinarySearch(times, b.Upper)
-		s.addBlock(int32(i), block{int32(from), int32(to), b.Size, b.align()})
+	for i, b := range in.blocks {
+		s.high[i] = alignDown(capacity-b.size, b.align)
+		for t := b.from; t < b.to; t++ {
+			s.rest[t] += b.size
+		}
 	}
-	s.byLow, s.byTop = cloneLists(s.members), cloneLists(s.members)
 	for t := range s.weight {
 		s.weight[t] = unit
 	}
 	return s
 }
 
-func (s *search) addBlock(i int32, b block) {
-	s.blocks[i] = b
-	s.high[i] = alignDown(s.capacity-b.size, b.align)
-	for j, c := range s.blocks[:i] {
-		if b.from < c.to && c.from < b.to {
-			s.meets[i] = append(s.meets[i], int32(j))
-			s.meets[j] = append(s.meets[j], i)
-		}
+// run searches once, the k-th time from 1, within a number of steps, after start. Whatever
+// a run has learnt stays in the sections' weights and in the model.
+func (s *search) run(k, steps int64) outcome {
+	s.better = preferences[k%int64(len(preferences))]
+	if !s.use.has(Model) {
+		s.better = preferences[k%2]
 	}
-	for t := b.from; t < b.to; t++ {
-		s.members[t] = append(s.members[t], i)
-		s.rest[t] += b.size
-	}
-}
-
-func cloneLists(lists [][]int32) [][]int32 {
-	out := make([][]int32, len(lists))
-	for i, l := range lists {
-		out[i] = slices.Clone(l)
-	}
-	return out
-}
-
-// restartUnit is the steps of the shortest run. Runs follow Luby's sequence (1 1 2 1 1 2
-// 4 …): most bad starts are left soon, and no run that would end is cut for ever.
-const restartUnit = 1000
-
-// run searches within a budget of steps. Whatever a run has learnt stays in the
-// sections' weights.
-func (s *search) run(steps int64) outcome {
-	if !s.start() {
-		return failed
-	}
+	s.shake(k)
+	s.left = steps
 	base := len(s.trail)
-	for k := int64(1); s.tried < steps; k++ {
-		s.better = preferences[k%int64(len(preferences))]
-		s.shake(k)
-		s.left = min(restartUnit*luby(k), steps-s.tried)
-		if got := s.solve(); got != stopped || s.halt() {
-			return got
-		}
+	got := s.solve()
+	if got == stopped {
 		s.undo(base)
 		s.forget()
-		s.restarts++
 	}
-	return stopped
-}
-
-// luby returns the k-th number of Luby's sequence, from 1.
-func luby(k int64) int64 {
-	for p := int64(1); ; p = 2*p + 1 {
-		if k == p {
-			return (p + 1) / 2
-		}
-		if k < 2*p+1 {
-			return luby(k - p)
-		}
-	}
+	return got
 }
 
 // start draws the first conclusions.
@@ -202,7 +150,7 @@ func (s *search) start() bool {
 // the alignment of all others only where the size is a multiple of it.
 func (s *search) settleFull() bool {
 	for i, b := range s.blocks {
-		if int(b.to-b.from) != len(s.members) || slices.ContainsFunc(s.blocks, func(c block) bool { return b.size%c.align != 0 }) {
+		if !s.use.has(Settle) || int(b.to-b.from) != len(s.members) || slices.ContainsFunc(s.blocks, func(c block) bool { return b.size%c.align != 0 }) {
 			continue
 		}
 		for t := range s.members {
@@ -226,7 +174,7 @@ func (s *search) solve() outcome {
 		next = s.candidates(t)
 	}
 	if len(next) == 0 {
-		s.weight[t] += unit
+		s.blame(t)
 	}
 	for _, b := range next {
 		if s.left--; s.left < 0 || s.tried%1024 == 1023 && s.halt() {
@@ -249,6 +197,13 @@ func (s *search) remember() {
 	if s.depth > s.deepest {
 		s.deepest = s.depth
 		copy(s.model, s.low)
+	}
+}
+
+// blame counts a failure for a section.
+func (s *search) blame(t int32) {
+	if s.use.has(Weights) {
+		s.weight[t] += unit
 	}
 }
 

@@ -15,6 +15,9 @@ type Options struct {
 
 	// Capacity is the height that is enough; 0 asks for the lowest packing that is found.
 	Capacity int64
+
+	// Without has the techniques that are switched off, to see what they are worth.
+	Without Techniques
 }
 
 // DefaultSteps is the search's budget where none is given: a step takes 3 to 70 µs on the
@@ -75,7 +78,7 @@ func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error
 		goal = max(goal, opts.Capacity)
 	}
 	if opts.Capacity == 0 || stats.Bound <= opts.Capacity {
-		improve(ctx, p, &best, goal, budget(opts), opts.Capacity > 0, &stats)
+		improve(ctx, p, &best, goal, opts, &stats)
 	}
 	if opts.Capacity > 0 && best.Height > opts.Capacity {
 		return best, stats, &CapacityError{opts.Capacity, stats.Bound, best.Height, stats.Proved}
@@ -91,22 +94,22 @@ func budget(opts Options) int64 {
 }
 
 // improve searches each independent part of p that is higher than goal.
-func improve(ctx context.Context, p Problem, best *Solution, goal, steps int64, fixed bool, stats *Stats) {
-	proved := true
+func improve(ctx context.Context, p Problem, best *Solution, goal int64, opts Options, stats *Stats) {
+	proved, steps := true, budget(opts)
 	for _, part := range parts(p) {
 		sub := Problem{Buffers: make([]Buffer, len(part))}
 		offsets := make([]int64, len(part))
 		for k, i := range part {
 			sub.Buffers[k], offsets[k] = p.Buffers[i], best.Offsets[i]
 		}
-		a := &attempt{ctx: ctx, p: sub, best: Solution{offsets, sub.height(offsets)}, steps: steps, stats: stats}
+		a := &attempt{ctx: ctx, use: allTechniques &^ opts.Without, p: sub, best: Solution{offsets, sub.height(offsets)}, steps: steps, stats: stats}
 		switch {
 		case a.best.Height <= goal:
 			continue
 		case len(part) > maxSearched || steps == 0:
 			proved = false
 			continue
-		case fixed:
+		case opts.Capacity > 0:
 			proved = a.try(goal, steps) && proved
 		default:
 			proved = a.minimise(goal) && proved
@@ -140,6 +143,7 @@ func parts(p Problem) (parts [][]int) {
 // attempt improves the packing of one part within a budget.
 type attempt struct {
 	ctx   context.Context
+	use   Techniques
 	p     Problem
 	best  Solution
 	steps int64 // left
@@ -169,14 +173,13 @@ func (a *attempt) minimise(goal int64) (proved bool) {
 // try searches for a packing within a capacity and reports whether it proved that there
 // is none.
 func (a *attempt) try(capacity, steps int64) (impossible bool) {
-	s := newSearch(a.p, capacity)
-	s.halt = func() bool { return a.ctx.Err() != nil }
-	got := s.run(steps)
-	a.steps -= s.tried
-	a.stats.Steps += s.tried
-	a.stats.Restarts += s.restarts
+	f := newPortfolio(a.p, capacity, a.use, func() bool { return a.ctx.Err() != nil })
+	got := f.run(steps)
+	a.steps -= steps - f.steps
+	a.stats.Steps += steps - f.steps
+	a.stats.Restarts += f.restarts
 	if got == solved {
-		a.best = Solution{slices.Clone(s.low), a.p.height(s.low)}
+		a.best = Solution{slices.Clone(f.offsets), a.p.height(f.offsets)}
 	}
 	a.stats.Cancelled = a.stats.Cancelled || got == stopped && a.ctx.Err() != nil
 	return got == failed

@@ -1,0 +1,113 @@
+package mem
+
+// portfolio runs both searches in turns: neither solves all problems that the other one
+// does, and no order of preference suits all. What one run proves holds for all.
+type portfolio struct {
+	in       *instance
+	use      Techniques
+	sequence *search // nil where it is switched off
+	rise     *rise   // likewise
+
+	steps    int64 // left
+	restarts int64
+	offsets  []int64 // of the packing, once it is found
+}
+
+// sequenceUnit and riseUnit are the steps of the shortest runs; a step of rise takes about
+// a third of the time. Runs follow Luby's sequence (1 1 2 1 1 2 4 …): most bad starts are
+// left soon, and no run that would end is cut for ever.
+const (
+	sequenceUnit = 1000
+	riseUnit     = 4000
+)
+
+func newPortfolio(p Problem, capacity int64, use Techniques, halt func() bool) *portfolio {
+	f := &portfolio{in: newInstance(p), use: use}
+	if use.has(Sequence) {
+		f.sequence = newSearch(f.in, capacity, use)
+		f.sequence.halt = halt
+	}
+	if use.has(Rise) {
+		f.rise = newRise(f.in, capacity, use)
+		f.rise.halt = halt
+	}
+	return f
+}
+
+// run searches within a number of steps.
+func (f *portfolio) run(steps int64) outcome {
+	f.steps = steps
+	if f.sequence != nil && !f.sequence.start() {
+		return failed
+	}
+	for k := int64(1); f.steps > 0; k++ {
+		for _, turn := range []func(k int64) outcome{f.runSequence, f.runRise} {
+			if got := turn(k); got != stopped {
+				return got
+			}
+		}
+		f.restarts++
+		if f.halted() || f.sequence == nil && f.rise == nil {
+			break
+		}
+	}
+	return stopped
+}
+
+func (f *portfolio) halted() bool {
+	return f.sequence != nil && f.sequence.halt() || f.rise != nil && f.rise.halt()
+}
+
+// runSequence gives the sequence search its k-th turn, from 1.
+func (f *portfolio) runSequence(k int64) outcome {
+	s := f.sequence
+	if s == nil || f.steps <= 0 {
+		return stopped
+	}
+	before := s.tried
+	got := s.run(k, f.limit(sequenceUnit*luby(k)))
+	f.steps -= s.tried - before
+	if got == solved {
+		f.offsets = s.low
+	}
+	return got
+}
+
+// runRise gives the other one its k-th turn. Each order of preference has its turn before
+// runs grow; they grow faster than those of the sequence search, as most problems are
+// solved by one of the orders as it is, or by none.
+func (f *portfolio) runRise(k int64) outcome {
+	r := f.rise
+	if r == nil || f.steps <= 0 {
+		return stopped
+	}
+	round, order := (k-1)/int64(len(riseOrders))+1, (k-1)%int64(len(riseOrders))
+	before := r.tried
+	length := luby(round)
+	got := r.run(order, round, f.limit(riseUnit*length*length))
+	f.steps -= r.tried - before
+	if got == solved {
+		f.offsets = r.offset
+	}
+	return got
+}
+
+// limit returns the length of a run.
+func (f *portfolio) limit(steps int64) int64 {
+	if !f.use.has(Restart) {
+		return f.steps
+	}
+	return min(steps, f.steps)
+}
+
+// luby returns the k-th number of Luby's sequence, from 1.
+func luby(k int64) int64 {
+	for p := int64(1); ; p = 2*p + 1 {
+		if k == p {
+			return (p + 1) / 2
+		}
+		if k < 2*p+1 {
+			return luby(k - p)
+		}
+	}
+}
