@@ -17,6 +17,9 @@ type timeline struct {
 	// at the end and the beginning of a loop without a barrier at its head.
 	shared []int
 
+	// from and to are the first and the last position of each tick.
+	from, to []int
+
 	events map[*ir.Value][]event // by origin, in order
 }
 
@@ -50,6 +53,7 @@ func newTimeline(f *ir.Func) *timeline {
 		ticks = max(ticks, s.tick+1)
 	}
 	t.shareTicks(ticks)
+	t.tickBorders(ticks)
 	for i := range t.steps {
 		t.note(i)
 	}
@@ -63,8 +67,8 @@ func newTimeline(f *ir.Func) *timeline {
 	return t
 }
 
-// end returns the last tick.
-func (t *timeline) end() int { return len(t.shared) - 1 }
+// end returns the last position: behind the last step.
+func (t *timeline) end() int { return len(t.steps) }
 
 // lay appends the steps of f, the first of which has at least the given tick, and returns
 // the tick of the last one.
@@ -104,6 +108,21 @@ func (t *timeline) shareTicks(n int) {
 				}
 			}
 		}
+	}
+}
+
+// tickBorders finds where ticks begin and end. The caller's reads of the results belong to
+// the last one.
+func (t *timeline) tickBorders(n int) {
+	t.from, t.to = make([]int, n), make([]int, n)
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		t.from[t.steps[i].tick] = i
+	}
+	for i, s := range t.steps {
+		t.to[s.tick] = i
+	}
+	if n > 0 {
+		t.to[n-1] = len(t.steps)
 	}
 }
 
@@ -215,7 +234,33 @@ func (i interval) with(at int) interval { return interval{min(i.first, at), max(
 
 var never = interval{math.MaxInt, -1}
 
-// ticks returns when the bytes of a buffer must be left alone by others.
+// live returns the positions between which the bytes of a buffer must be left alone by
+// others: where worker 0 alone touches it, one node after the other, from the first of these to
+// the last, and otherwise all positions of the ticks in which it is touched.
+func (t *timeline) live(b *buffer) interval {
+	if t.inTurn(b) {
+		return t.positions(b)
+	}
+	at := t.ticks(b)
+	if at == never {
+		return never
+	}
+	return interval{t.from[at.first], t.to[at.last]}
+}
+
+// inTurn reports whether worker 0 alone touches a buffer, without queues.
+func (t *timeline) inTurn(b *buffer) bool {
+	for _, v := range b.values {
+		for _, e := range t.events[v] {
+			if e.node != nil && (e.by != worker0 || e.node.Queue() != "") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ticks returns in which ticks the bytes of a buffer must be left alone by others.
 func (t *timeline) ticks(b *buffer) interval {
 	live := never
 	for _, e := range t.eventsOf(b) {

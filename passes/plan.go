@@ -165,7 +165,7 @@ func (p *planner) live(b *buffer, class ir.Class) interval {
 	case ir.ClassScratch:
 		return p.time.positions(b)
 	}
-	return p.time.ticks(b)
+	return p.time.live(b)
 }
 
 func (p *planner) size(b *buffer) int64 {
