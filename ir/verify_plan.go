@@ -12,6 +12,9 @@ func (v *verifier) plan() {
 		v.splits()
 		v.epochs()
 	}
+	for _, f := range v.m.Funcs {
+		v.queues(f)
+	}
 	v.f, v.node = nil, ""
 	if v.m.Props&PropPlaced != 0 {
 		v.placed()
