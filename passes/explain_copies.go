@@ -30,8 +30,6 @@ func (x *explainer) needless(n *ir.Node, made map[copyKey]*ir.Node) string {
 	from, key := n.Args[0], copyKey{n.Args[0], n.Result().Type.Space}
 	t := x.target(n)
 	switch {
-	case isResult(n.Result()):
-		return ""
 	case t != nil && t.Addresses(from.Type.Space):
 		return fmt.Sprintf("%s can address %s", t.Name, from.Type.Space)
 	case made[key] != nil:
@@ -39,15 +37,6 @@ func (x *explainer) needless(n *ir.Node, made map[copyKey]*ir.Node) string {
 	}
 	made[key] = n
 	return ""
-}
-
-func isResult(v *ir.Value) bool {
-	for _, r := range v.Func.Results {
-		if r == v {
-			return true
-		}
-	}
-	return false
 }
 
 // need is bytes that a space has to be given.

@@ -53,7 +53,7 @@ type Operand struct {
 	Layout string       `json:"layout"` // plain, or the packed form; strided for views with gaps
 	Bytes  int64        `json:"bytes"`
 	Of     string       `json:"of,omitempty"` // whose bytes it names, where it is a view
-	Why    []WhyCause   `json:"layout_causes,omitempty"`
+	Why    []WhyCause   `json:"causes,omitempty"`
 	Place  *PlaceReport `json:"place,omitempty"` // of results
 }
 
@@ -153,17 +153,16 @@ func (x *explainer) operand(v *ir.Value) Operand {
 	return o
 }
 
-// layoutWhy returns the causes for which v's bytes are as they are: those of the weight or
-// of the node that packs, quantizes or copies.
+// layoutWhy returns the causes for which v's bytes are as they are: those of the node that
+// packs, quantizes or copies; of a weight or state also why it lies where it lies.
 func layoutWhy(v *ir.Value) []WhyCause {
-	n := outer(v).Def
 	if l := leafOf(v.Root()); l != nil {
-		n = l
+		return why(l, byPass("assign", "pack", "fuse-late"))
 	}
-	if n == nil {
-		return nil
+	if n := outer(v).Def; n != nil {
+		return why(n, byPass("pack", "fuse-late"))
 	}
-	return why(n, byPass("pack", "fuse-late"))
+	return nil
 }
 
 // splitWhy returns the causes for which the split of n begins, at whichever node it does.

@@ -46,9 +46,16 @@ func sizesText(sizes []string) string {
 
 func (t *explainText) notes(notes []string) {
 	for _, n := range notes {
-		t.line(0, "note: %s", strings.ReplaceAll(n, "\n", "\n  "))
+		lines := strings.Split(n, "\n")
+		if more := len(lines) - maxNoteLines; more > 0 {
+			lines = append(lines[:maxNoteLines], fmt.Sprintf("  and %d more", more))
+		}
+		t.line(0, "note: %s", strings.Join(lines, "\n  "))
 	}
 }
+
+// maxNoteLines is how much of a long note, such as a list of errors, is shown.
+const maxNoteLines = 4
 
 // node writes the report of a node in paragraphs: where and why, what else was possible,
 // cost, copies, operands, results.
@@ -73,7 +80,7 @@ func (t *explainText) node(n *NodeReport) {
 	t.copies(n)
 	t.operands(n.Operands)
 	for _, r := range n.Results {
-		t.result(r)
+		t.result(n, r)
 	}
 	t.history(n)
 }
@@ -164,6 +171,9 @@ func (t *explainText) tried(n *NodeReport) {
 func (a Attempt) text() string {
 	switch a.Verdict {
 	case verdictChosen:
+		if a.Why != "" {
+			return "chosen, though it cannot run it: " + a.Why
+		}
 		return "chosen" + inSeconds(a.Seconds)
 	case verdictPossible:
 		text := "runs it too" + inSeconds(a.Seconds)
@@ -223,7 +233,7 @@ func (t *explainText) copies(n *NodeReport) {
 		return
 	}
 	t.copyList("reads copies", n.Reads)
-	t.copyList("its results are copied", n.CopiedBy)
+	t.copyList("is copied", n.CopiedBy)
 }
 
 func (t *explainText) copyList(head string, list []CopyReport) {
@@ -260,8 +270,12 @@ func (o Operand) text() string {
 }
 
 // result writes a value and where it lies.
-func (t *explainText) result(o Operand) {
-	t.line(1, "makes %s", o.text())
+func (t *explainText) result(n *NodeReport, o Operand) {
+	if n.Op == "" {
+		t.line(1, "%s", o.text())
+	} else {
+		t.line(1, "makes %s", o.text())
+	}
 	t.place(2, o.Place)
 }
 

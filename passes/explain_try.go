@@ -58,7 +58,9 @@ func (x *explainer) attempt(t *target.Descriptor, n, before *ir.Node) Attempt {
 	switch {
 	case t.Name == n.Backend:
 		a.Verdict = verdictChosen
-		return a
+		if !ok {
+			a.Why = reason
+		}
 	case slices.Contains(x.o.Deny, t.Name):
 		a.Verdict, a.Why = verdictDenied, "--deny "+t.Name
 	case !ok:

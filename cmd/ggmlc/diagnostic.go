@@ -13,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
@@ -26,9 +27,10 @@ const (
 	exitBug    = 4 // a bug of ours
 )
 
-// diagnostic is one fault as --json prints it.
+// diagnostic is one fault or note as --json prints it.
 type diagnostic struct {
-	Code    string `json:"code"` // stable; see kinds
+	Level   string `json:"level,omitempty"` // note; empty for what makes the command fail
+	Code    string `json:"code"`            // stable; see kinds
 	Message string `json:"message"`
 	File    string `json:"file,omitempty"` // where it is known
 	Noun    string `json:"noun,omitempty"` // the key, tensor or node that is wrong
@@ -48,6 +50,7 @@ const unknown = "failed"
 var kinds = []kind{
 	{"usage", exitUsage, isA[usageError]},
 	{"usage", exitUsage, isA[*driver.OptionError]},
+	{"usage", exitUsage, isA[*arch.OptionError]},
 	{"rules", exitUsage, isA[*passes.RulesError]},
 	{"internal", exitBug, isA[*passes.InternalError]},
 	{"memory", exitBudget, isA[*passes.BudgetError]},
@@ -88,18 +91,48 @@ func exitStatus(err error) int { return kindOf(err).status }
 // report prints what went wrong to w: a line for each fault, or an object for each.
 func report(w io.Writer, err error, asJSON bool) {
 	for _, d := range diagnose("", err) {
-		if !asJSON {
-			fmt.Fprintf(w, "ggmlc: %s\n", d.Message)
-			continue
+		d.print(w, asJSON)
+	}
+}
+
+func (d diagnostic) print(w io.Writer, asJSON bool) {
+	if !asJSON {
+		fmt.Fprintf(w, "ggmlc: %s\n", d.Message)
+		return
+	}
+	line, _ := json.Marshal(d) // strings only: cannot fail
+	fmt.Fprintf(w, "%s\n", line)
+}
+
+// notice prints what is no fault.
+func notice(w io.Writer, asJSON bool, code, format string, args ...any) {
+	diagnostic{Level: "note", Code: code, Message: fmt.Sprintf(format, args...)}.print(w, asJSON)
+}
+
+// maxPinned is how many of the nodes that a pin matched are named.
+const maxPinned = 6
+
+// notePins says what each pin has matched.
+func notePins(w io.Writer, asJSON bool, matches []driver.PinMatch) {
+	for _, m := range matches {
+		nodes, more, word := m.Nodes, "", "nodes"
+		if len(nodes) == 1 {
+			word = "node"
 		}
-		line, _ := json.Marshal(d) // strings only: cannot fail
-		fmt.Fprintf(w, "%s\n", line)
+		if len(nodes) > maxPinned {
+			nodes, more = nodes[:maxPinned], fmt.Sprintf(" and %d more", len(nodes)-maxPinned)
+		}
+		notice(w, asJSON, "pin", "pin %v puts %d %s on %s: %s%s", m.Pin, len(m.Nodes), word, m.Pin.Backend, strings.Join(nodes, ", "), more)
 	}
 }
 
 // diagnose takes joined errors apart. What callers put in front of them stands in front of
-// each; prefix is that of the callers so far.
+// each; prefix is that of the callers so far. Where an option is at fault, the name of a
+// model in front would mislead.
 func diagnose(prefix string, err error) []diagnostic {
+	if o := optionFault(err); o != nil && (prefix != "" || o != err) {
+		return diagnose("", o)
+	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok && joined(err, many.Unwrap()) {
 		var ds []diagnostic
 		for _, e := range many.Unwrap() {
@@ -113,6 +146,17 @@ func diagnose(prefix string, err error) []diagnostic {
 		}
 	}
 	return []diagnostic{newDiagnostic(prefix, err)}
+}
+
+// optionFault returns the error of an option that err wraps; nil if it wraps another.
+func optionFault(err error) error {
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch err.(type) {
+		case *driver.OptionError, *arch.OptionError:
+			return err
+		}
+	}
+	return nil
 }
 
 // several reports whether joined errors are in the chain of err.

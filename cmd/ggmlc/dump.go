@@ -105,6 +105,8 @@ func (f *dumpFlags) check() error {
 	switch {
 	case !slices.Contains(formats, f.format):
 		return usagef("--format %s: choose one of %s", f.format, strings.Join(formats, ", "))
+	case f.show != "" && f.format != "text":
+		return usagef("--show chooses columns of the text: leave it out with --format %s", f.format)
 	case f.before == imported:
 		return usagef("--before %s: nothing comes before it", imported)
 	case f.all && f.format != "text":

@@ -75,8 +75,8 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	return doc.WriteText(cmd.OutOrStdout())
 }
 
-// explicable turns an error that leaves a plan behind which can be explained into a note: what ggml's
-// rules leave unreachable must not run, and explaining it runs nothing.
+// explicable turns an error that leaves something to explain behind into a note: what ggml's
+// rules decide wrongly must not run, and explaining it runs nothing.
 func explicable(err error) ([]string, error) {
 	var rules *passes.RulesError
 	if errors.As(err, &rules) {

@@ -35,7 +35,25 @@ type compileFlags struct {
 	head *target.List // the backends of a dump that is compiled; nil otherwise
 }
 
+// register adds the flags of commands that take a model.
 func (f *compileFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
+	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
+	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
+	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: Q8_0 or Q4_0")
+	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
+	f.registerPasses(cmd)
+}
+
+// registerPasses adds the flags that say how passes run, without those of reading a model.
+func (f *compileFlags) registerPasses(cmd *cobra.Command) {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("targets") && cmd.Flags().Changed("target-file") {
+			return usagef("--targets and --target-file exclude each other: leave one out")
+		}
+		return nil
+	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, separated by commas (see ggmlc targets); the last runs everything")
 	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
@@ -45,10 +63,6 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
-	fs.IntVar(&f.context, "ctx", 0, "positions of a sequence (default: as trained, at most 4096)")
-	fs.IntVar(&f.batch, "batch", 0, "tokens of a prompt that one step takes (default 512)")
-	fs.StringVar(&f.kv, "kv", "f16", "dtype of the KV cache: f16, f32 or q8_0")
-	fs.StringVar(&f.quantize, "quantize", "", "convert float weights to `TYPE`: Q8_0 or Q4_0")
 	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "allow kernels that round f16 weights to bf16")
 	fs.BoolVar(&f.tune, "tune", false, "measure candidates on this machine instead of predicting them")
@@ -56,7 +70,6 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
 	fs.StringArrayVar(&f.debug, "debug", nil, "`PASS/FLAG=VALUE`, or help for a list")
 	fs.StringVar(&f.stats, "stats", "", "print what passes counted: table, tsv or json")
-	fs.StringArrayVar(&f.sources, "source", nil, "`NAME=PATH`: read a source of a dump from another file")
 	fs.BoolVar(&f.json, "json", false, "diagnostics as one JSON object a line")
 	f.completions(cmd)
 }
@@ -69,7 +82,9 @@ func (f *compileFlags) completions(cmd *cobra.Command) {
 		"kv": {"f16", "f32", "q8_0"}, "quantize": {"Q8_0", "Q4_0"}, "stats": passes.StatsFormats,
 		"cpu": cpuNames, "disable": passNames(),
 	} {
-		complete(cmd, flag, words...)
+		if cmd.Flags().Lookup(flag) != nil {
+			complete(cmd, flag, words...)
+		}
 	}
 }
 
@@ -197,12 +212,9 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 
 func (f *compileFlags) passOptions() (passes.Options, error) {
 	o := passes.Options{Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
-	for _, p := range f.pins {
-		pin, err := passes.ParsePin(p)
-		if err != nil {
-			return o, usageError{err}
-		}
-		o.Pins = append(o.Pins, pin)
+	var err error
+	if o.Pins, err = f.parsePins(); err != nil {
+		return o, err
 	}
 	for _, d := range f.debug {
 		settings, err := passes.ParseDebug(d)
@@ -231,6 +243,28 @@ func (f *compileFlags) passOptions() (passes.Options, error) {
 		o.MaxMemory[name] = n
 	}
 	return o, nil
+}
+
+// parsePins reads the pins and refuses those that no node could follow.
+func (f *compileFlags) parsePins() ([]passes.Pin, error) {
+	var pins []passes.Pin
+	backends := make(map[string]string)
+	for _, text := range f.pins {
+		pin, err := passes.ParsePin(text)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		match := pin.Match.String()
+		switch {
+		case backends[match] != "" && backends[match] != pin.Backend:
+			return nil, usagef("--pin %s=%s and --pin %v contradict each other: leave one out", match, backends[match], pin)
+		case slices.Contains(f.deny, pin.Backend):
+			return nil, usagef("--pin %v and --deny %s contradict each other: leave one out", pin, pin.Backend)
+		}
+		backends[match] = pin.Backend
+		pins = append(pins, pin)
+	}
+	return pins, nil
 }
 
 // debugHelp handles --debug help; it reports whether that was asked for.

@@ -95,6 +95,7 @@ func (f *compileFlags) withHead(cmd *cobra.Command, path string, m *ir.Module) (
 		}
 	}
 	co, err := f.compile()
+	co.Pinned = func(matches []driver.PinMatch) { notePins(cmd.ErrOrStderr(), f.json, matches) }
 	if f.stats != "" {
 		co.Done = func(s *passes.Stats) error { return s.Write(cmd.ErrOrStderr(), f.stats) }
 	}
@@ -161,6 +162,9 @@ func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) e
 	}
 	for name, values := range options {
 		flag := cmd.Flags().Lookup(name)
+		if flag == nil { // of reading a model, which this command does not do
+			continue
+		}
 		if flag.Changed && (name != "debug" || len(flagValues(flag)) > 0) {
 			continue
 		}

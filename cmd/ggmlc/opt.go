@@ -29,7 +29,7 @@ func optCommand() *cobra.Command {
 			return f.opt(cmd.Context(), cmd, model, names)
 		},
 	}
-	f.register(cmd)
+	f.registerPasses(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&names, "passes", "", "passes to run, in this order, separated by commas")
 	fs.StringVar(&f.function, "func", "", "print only this function")

@@ -33,7 +33,10 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 	if function != "" {
 		o.Funcs = []string{function}
 	}
-	return ir.Print(w, m, o)
+	if err := ir.Print(w, m, o); err != nil {
+		return err
+	}
+	return writeLegend(w, m, o)
 }
 
 // printOptions reads the columns of --show; empty are all.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+// writeLegend explains, as comments, the rules that the causes of a dump name: a reader
+// needs nothing else to know why a node is where it is. Columns without causes need none.
+func writeLegend(w io.Writer, m *ir.Module, o ir.PrintOptions) error {
+	rules := shownRules(m, o)
+	if len(rules) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w, "// rules"); err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if _, err := fmt.Fprintf(w, "//   %-16s %s\n", r.Name, r.Doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownRules returns the rules that a printed module names, in the order of the passes.
+// Those of another version of ggmlc are left out: nobody knows what they say.
+func shownRules(m *ir.Module, o ir.PrintOptions) []passes.Rule {
+	named := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		if o.Funcs != nil && !slices.Contains(o.Funcs, entryName(f)) {
+			continue
+		}
+		for _, n := range f.Nodes {
+			for _, c := range shownCauses(n, o.Show) {
+				named[c.Rule] = true
+			}
+		}
+	}
+	var rules []passes.Rule
+	for _, p := range passes.Passes() {
+		for _, r := range p.Rules {
+			if named[r.Name] {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// shownCauses returns the causes of n that columns show: all, the last one, or none.
+func shownCauses(n *ir.Node, show ir.Show) []ir.Cause {
+	switch {
+	case show&ir.ShowCauses != 0:
+		return n.Causes
+	case show&ir.ShowCause != 0 && len(n.Causes) > 0:
+		return n.Causes[len(n.Causes)-1:]
+	}
+	return nil
+}
+
+// entryName returns the name of the entry point that f is, or is a body in.
+func entryName(f *ir.Func) string {
+	for f.Owner != nil {
+		f = f.Owner.Func
+	}
+	return f.Name
+}
