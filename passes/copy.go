@@ -21,7 +21,10 @@ import (
 // This is sufficient, not thrifty: elide-copy removes what a shared space or another copy
 // makes needless. Views that show all of their operand in another shape or order are made
 // again of the copy, so that a value is copied once for all its views; a slice is copied
-// as what it shows.
+// as what it shows, unless copying all of the value once takes less than its slices do
+// (copy_whole.go). Of experts that lie elsewhere those are copied that the router chose
+// (copy_experts.go). Inputs of the caller go to backends with queues ahead of all else
+// (copy_ahead.go).
 var copyPass = Pass{
 	Name:     "copy",
 	Doc:      "copy split inputs into the space of their backend",
@@ -33,6 +36,10 @@ var copyPass = Pass{
 		{ruleCopyIn, "the operand lies in another space"},
 		{ruleCopyLate, "what is copied is computed in the same split: it is copied there, not at the head"},
 		{ruleCopyOut, "the caller reads the result in another space"},
+		{ruleCopyWhole, "what is read of the value in this space is more than the value: all of it is copied, once"},
+		{ruleCopyAhead, "an input of the caller is copied before all else: the caller may overwrite it soon, and the copy runs beside other work"},
+		{ruleCopyExperts, "the experts lie in another space: of them those are copied that the router chose"},
+		{ruleCopyIdx, "whoever copies experts has to know which ones, where they lie"},
 	},
 	Flags: copyFlags{},
 }
@@ -42,9 +49,13 @@ type copyFlags struct {
 }
 
 const (
-	ruleCopyIn   = "c.in"
-	ruleCopyLate = "c.late"
-	ruleCopyOut  = "c.out"
+	ruleCopyIn      = "c.in"
+	ruleCopyLate    = "c.late"
+	ruleCopyOut     = "c.out"
+	ruleCopyWhole   = "c.whole"
+	ruleCopyAhead   = "c.ahead"
+	ruleCopyExperts = "c.experts"
+	ruleCopyIdx     = "c.idx"
 )
 
 func insertCopies(c *Context, m *ir.Module) error {
@@ -53,8 +64,7 @@ func insertCopies(c *Context, m *ir.Module) error {
 		return err
 	}
 	for _, f := range m.AllFuncs() {
-		w := &copier{c: c, e: newEdit(c, f), set: set, needed: !set.elide || Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value)}
-		w.run(f)
+		newCopier(c, f, set).run(f)
 	}
 	return nil
 }
@@ -69,12 +79,34 @@ type copier struct {
 	once   map[copyFor]*ir.Value   // copies of the function, where ruleSet.copyOnce
 	copies map[*ir.Value]*ir.Value // of the open split, by what is copied
 	views  map[*ir.Value]*ir.Value // likewise: views made again
+	before []*ir.Node              // what is copied elsewhere before the open split begins
 	heads  []*ir.Node              // copies and views at the beginning of the open split
 	body   []*ir.Node              // its nodes
 	split  int
+	last   string // the backend of the split before
+
+	placed map[*ir.Node]bool // what is in the new order
+	extra  map[*ir.Node]int  // nodes of splits that the pass adds, with a number for each split
+
+	wholes map[copyKey]bool        // values of which all is copied into a space, slices or not
+	ahead  map[copyKey]*ir.Value   // copies of inputs
+	chosen map[expertKey]*ir.Value // copies of experts, of the open split
+	known  map[copyKey]*ir.Value   // copies of indices, where the experts lie
+}
+
+func newCopier(c *Context, f *ir.Func, set *ruleSet) *copier {
+	return &copier{
+		c: c, e: newEdit(c, f), set: set, needed: !set.elide || Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value),
+		placed: make(map[*ir.Node]bool), extra: make(map[*ir.Node]int),
+		ahead: make(map[copyKey]*ir.Value), known: make(map[copyKey]*ir.Value),
+	}
 }
 
 func (w *copier) run(f *ir.Func) {
+	if w.set.elide {
+		w.wholes = w.wholeCopies(f)
+		w.copyAhead(f)
+	}
 	w.open(0)
 	for _, n := range f.Nodes {
 		if n.Split != w.split {
@@ -85,6 +117,7 @@ func (w *copier) run(f *ir.Func) {
 		w.body = append(w.body, n)
 	}
 	w.close()
+	w.renumber()
 	w.e.done()
 	if f.Owner == nil {
 		w.results(f)
@@ -94,48 +127,95 @@ func (w *copier) run(f *ir.Func) {
 func (w *copier) open(split int) {
 	w.split = split
 	w.copies, w.views = make(map[*ir.Value]*ir.Value), make(map[*ir.Value]*ir.Value)
-	w.heads, w.body = nil, nil
+	w.chosen = make(map[expertKey]*ir.Value)
+	w.before, w.heads, w.body = nil, nil, nil
 }
 
 // close puts the open split at the end of the order: what its copies read first, as leaves
 // and views may stand in the same split, then the copies, then the rest.
 func (w *copier) close() {
-	placed := make(map[*ir.Node]bool)
+	for _, h := range w.before {
+		w.placeDefs(h)
+	}
 	for _, h := range w.heads {
-		w.placeDefs(h, placed)
+		w.placeDefs(h)
 	}
 	for _, n := range w.body {
-		if !placed[n] {
-			w.e.keep(n)
+		if works(n) {
+			w.last = n.Backend
 		}
+		w.place(n)
 	}
 }
 
-// placeDefs puts h into the order, after the leaves and views of the same split that it
-// reads.
-func (w *copier) placeDefs(h *ir.Node, placed map[*ir.Node]bool) {
-	if placed[h] {
-		return
-	}
-	placed[h] = true
+// placeDefs puts h into the order, after the leaves and views that it reads and that are not
+// there yet: they stand in the same split.
+func (w *copier) placeDefs(h *ir.Node) {
 	for _, a := range h.Args {
-		if a != nil && a.Def != nil && a.Def.Split == w.split && !works(a.Def) {
-			w.placeDefs(a.Def, placed)
+		if a != nil && a.Def != nil && !works(a.Def) && !w.placed[a.Def] {
+			w.extraLike(h, a.Def)
+			w.placeDefs(a.Def)
 		}
 	}
-	w.e.keep(h)
+	w.place(h)
+}
+
+func (w *copier) place(n *ir.Node) {
+	if !w.placed[n] {
+		w.placed[n] = true
+		w.e.keep(n)
+	}
+}
+
+// elsewhere makes n, which was made for the open split, a node of the split before it, if
+// that is one of the backend, or of one that is added between.
+func (w *copier) elsewhere(n *ir.Node, backend string) {
+	w.heads = w.heads[:len(w.heads)-1]
+	n.Backend = backend
+	if w.split > 0 && w.last == backend {
+		n.Split = w.split - 1
+	} else {
+		w.extra[n] = w.split + 1
+	}
+	w.before = append(w.before, n)
+}
+
+// extraLike makes what h reads a part of the split that h is in.
+func (w *copier) extraLike(h, def *ir.Node) {
+	def.Split = h.Split
+	if number, ok := w.extra[h]; ok {
+		w.extra[def] = number
+	}
+}
+
+// renumber numbers splits anew, as some were added.
+func (w *copier) renumber() {
+	if len(w.extra) == 0 {
+		return
+	}
+	number, split, extra := -1, -1, 0
+	for _, n := range w.e.out {
+		if n.Split != split || w.extra[n] != extra || number < 0 {
+			number++
+		}
+		split, extra = n.Split, w.extra[n]
+		n.Split = number
+	}
 }
 
 // operands makes n read copies. A node that itself moves bytes between spaces reads them
 // where they are; the aliased operand of a node has to lie where its backend writes.
 func (w *copier) operands(n *ir.Node) {
 	t := w.c.Target(n)
-	if t == nil || !works(n) || n.Op == ir.OpCopy && isTransfer(n) {
+	if t == nil || !works(n) || isTransfer(n) {
 		return
 	}
 	if w.set.copyOnce {
 		w.copyOnce(n, t)
 		return
+	}
+	if w.set.elide {
+		w.experts(n, t)
 	}
 	for i, a := range n.Args {
 		if a != nil && a.Type.Space != t.Home() && !(t.Addresses(a.Type.Space) && w.stays(n, i)) {
@@ -198,8 +278,11 @@ func (w *copier) stays(n *ir.Node, i int) bool {
 
 // here returns v in the home space of n's backend.
 func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
-	base := copyBase(v)
-	if v != base {
+	base, whole := copyBase(v), w.wholes[copyKey{behindViews(v), w.c.Target(n).Home()}]
+	if all := w.ahead[copyKey{base, w.c.Target(n).Home()}]; all != nil {
+		w.copies[base] = all
+	}
+	if v != base || whole && v.Def != nil && v.Def.Is(ir.View) {
 		if w.views[v] == nil {
 			again := w.node(n, v.Def.Op, v.Def.Attr, v.Name+"."+n.Backend, w.here(n, v.Def.Args[0]))
 			w.views[v] = again.Result()
@@ -208,6 +291,9 @@ func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 	}
 	if w.copies[base] == nil {
 		w.copies[base] = w.copyOf(n, base)
+		if whole {
+			w.c.Cause(w.copies[base].Def, ruleCopyWhole, base.String())
+		}
 	}
 	return w.copies[base]
 }

@@ -17,8 +17,9 @@ import (
 // Cost: one walk, O(nodes + operands).
 //
 // A value never changes once it is defined, so an earlier copy of it is as good as a new
-// one; that its bytes still hold it is the planner's business. Copies that are results of
-// the function stay: the caller gets bytes of their own.
+// one; that its bytes still hold it is the planner's business. A copy that is a result of the
+// function goes only where an earlier one can be that result: the caller gets bytes that
+// nothing else is given.
 var elideCopyPass = Pass{
 	Name:  "elide-copy",
 	Doc:   "remove copies that a shared space or another copy makes needless",
@@ -27,14 +28,12 @@ var elideCopyPass = Pass{
 	Rules: []Rule{
 		{ruleShared, "the backend reads the operand where it lies"},
 		{ruleAgain, "an earlier split copied it into the same space"},
-		{ruleWhole, "an earlier split copied all of what this is a slice of"},
 	},
 }
 
 const (
 	ruleShared = "c.shared"
 	ruleAgain  = "c.again"
-	ruleWhole  = "c.whole"
 )
 
 func elideCopies(c *Context, m *ir.Module) error {
@@ -43,19 +42,46 @@ func elideCopies(c *Context, m *ir.Module) error {
 		return err
 	}
 	for _, f := range m.AllFuncs() {
-		s := &elider{c: c, e: newEdit(c, f), made: make(map[copyKey]*ir.Value), removed: make(map[*ir.Value]removal)}
+		s := &elider{c: c, e: newEdit(c, f), made: make(map[copyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value), given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
 		s.e.done()
+		closeGaps(f)
 	}
 	return nil
+}
+
+// closeGaps numbers splits without those of which all nodes are gone.
+func closeGaps(f *ir.Func) {
+	var numbers []int // of splits with work, in order
+	for _, n := range f.Nodes {
+		if works(n) && (len(numbers) == 0 || numbers[len(numbers)-1] != n.Split) {
+			numbers = append(numbers, n.Split)
+		}
+	}
+	if len(numbers) == 0 || numbers[len(numbers)-1] == len(numbers)-1 {
+		return
+	}
+	for _, n := range f.Nodes {
+		at, found := slices.BinarySearch(numbers, n.Split)
+		if !found {
+			at = max(at-1, 0)
+		}
+		n.Split = at
+	}
 }
 
 // copyKey names what was copied and where to.
 type copyKey struct {
 	v     *ir.Value
 	space string
+}
+
+// expertsMade names a copy of the experts that idx names.
+type expertsMade struct {
+	copyKey
+	idx *ir.Value
 }
 
 // removal is why a copy went away.
@@ -65,11 +91,13 @@ type elider struct {
 	c       *Context
 	e       *edit
 	made    map[copyKey]*ir.Value
+	experts map[expertsMade]*ir.Value
+	given   map[*ir.Value]bool    // copies that became results
 	removed map[*ir.Value]removal // by what stands for the copy, until a reader has noted it
 }
 
 func (s *elider) node(n *ir.Node) {
-	if !isTransfer(n) || slices.Contains(n.Func.Results, n.Result()) {
+	if !isTransfer(n) || slices.Contains(n.Func.Results, n.Result()) && !s.spare(n) {
 		before := append([]*ir.Value(nil), n.Args...)
 		s.e.keep(n)
 		s.followView(n)
@@ -77,34 +105,46 @@ func (s *elider) node(n *ir.Node) {
 		return
 	}
 	s.e.update(n)
+	if n.Op == ir.OpCopyExperts {
+		s.chosen(n)
+		return
+	}
 	from, key := n.Args[0], copyKey{n.Args[0], n.Result().Type.Space}
 	t := s.c.Target(n)
 	switch {
 	case t.Addresses(from.Type.Space) && s.c.Allow(ruleShared, n):
 		s.remove(n, from, ruleShared)
 	case s.made[key] != nil && s.c.Allow(ruleAgain, n):
+		if slices.Contains(n.Func.Results, n.Result()) {
+			s.given[s.made[key]] = true
+		}
 		s.remove(n, s.made[key], ruleAgain)
-	case s.whole(n) != nil && s.c.Allow(ruleWhole, n):
-		view := s.e.add(n, ir.OpSlice, from.Def.Attr, n.Result().Name, s.whole(n))
-		s.c.Cause(view, ruleWhole, n.String())
-		s.remove(n, view.Result(), ruleWhole)
 	default:
 		s.made[key] = n.Result()
 		s.e.keep(n)
 	}
 }
 
-// whole returns the copy of what n copies a slice of, if that is contiguous in it.
-func (s *elider) whole(n *ir.Node) *ir.Value {
-	v := n.Args[0]
-	if v.Def == nil || v.Def.Op != ir.OpSlice {
-		return nil
+// chosen elides or keeps a copy of experts. It stands in for no copy of all of them.
+func (s *elider) chosen(n *ir.Node) {
+	key := expertsMade{copyKey{n.Args[0], n.Result().Type.Space}, n.Args[1]}
+	by := s.made[key.copyKey]
+	if by == nil {
+		by = s.experts[key]
 	}
-	all := s.made[copyKey{v.Def.Args[0], n.Result().Type.Space}]
-	if all == nil || !ir.EqualDims(v.Type.Strides, n.Result().Type.Strides) {
-		return nil
+	if by != nil && s.c.Allow(ruleAgain, n) {
+		s.remove(n, by, ruleAgain)
+		return
 	}
-	return all
+	s.experts[key] = n.Result()
+	s.e.keep(n)
+}
+
+// spare reports whether the caller can be given another copy of what n copies for it: one
+// that is no result yet, and so belongs to nobody else.
+func (s *elider) spare(n *ir.Node) bool {
+	made := s.made[copyKey{s.e.now(n.Args[0]), n.Result().Type.Space}]
+	return made != nil && !slices.Contains(n.Func.Results, made) && !s.given[made]
 }
 
 func (s *elider) remove(n *ir.Node, by *ir.Value, rule string) {
@@ -124,7 +164,7 @@ func (s *elider) followView(n *ir.Node) {
 // note tells the reader of a copy that is gone why it reads something else.
 func (s *elider) note(n *ir.Node, before []*ir.Value) {
 	for i, a := range before {
-		if r, gone := s.removed[a]; a != nil && gone && n.Args[i] != a && r.rule != ruleWhole {
+		if r, gone := s.removed[a]; a != nil && gone && n.Args[i] != a {
 			s.c.Cause(n, r.rule, r.copied)
 		}
 	}

@@ -19,9 +19,16 @@ import (
 //
 // Cost: one walk, O(nodes + operands).
 //
-// A new split begins when the backend changes (s.dev), when the rules ask for it before a
-// weight that has to be copied (s.wgt), or when the split has as many inputs as the
-// backend or the rules allow (s.max). There is no limit on the number of splits.
+// A new split begins when the backend changes (s.dev), when a weight of another backend
+// would stay copied for longer than needed (s.wgt), before experts are copied that were
+// chosen in the open split (s.idx), or when the split has as many inputs as the backend or
+// the rules allow (s.max). There is no limit on the number of splits.
+//
+// Copies stand at the head of a split. So a weight that is copied for the split's first
+// node would be live beside all other weights of the split, long after its last reader. Under
+// cost rules a split begins before a node that needs another weight copied if one that the
+// open split has copied will not be read again. That costs a copy's delay: weights that
+// are copied in less time do not count.
 var splitPass = Pass{
 	Name:     "split",
 	Doc:      "cut the order into runs on one backend",
@@ -33,6 +40,7 @@ var splitPass = Pass{
 		{"s.first", "the function begins here"},
 		{"s.dev", "the backend changes here"},
 		{"s.wgt", "a weight of another backend would stay copied"},
+		{"s.idx", "which experts are to be copied is known only here"},
 		{"s.max", "the split before has as many inputs as are allowed"},
 	},
 	Flags: splitFlags{},
@@ -49,7 +57,7 @@ func split(c *Context, m *ir.Module) error {
 	}
 	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
-		s := &splitter{c: c, set: set, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool)}
+		s := &splitter{c: c, set: set, lastRead: lastReads(c, f, set), cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool), done: make(map[*ir.Node]bool)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -66,6 +74,10 @@ type splitter struct {
 
 	cutWeights bool        // as ruleSet.cutAtWeights, but only before weights that are not copied yet
 	limits     map[int]int // of splits that were taken past theirs, by number; see ruleSet.grows
+
+	lastRead map[copyFor]*ir.Node // by weight that is copied, under rules that weigh costs
+	weights  []*ir.Value          // copied into the open split
+	done     map[*ir.Node]bool    // nodes that have a split
 
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs int                // of the open split
@@ -88,7 +100,7 @@ func (s *splitter) node(n *ir.Node) {
 	if rule, operand := s.cut(n, t, news); rule != "" {
 		s.number++
 		s.c.CauseChange(n, rule, s.name(), t.Name, operand...)
-		s.on, s.inputs = t, 0
+		s.on, s.inputs, s.weights = t, 0, nil
 		if !s.set.copyOnce {
 			clear(s.have)
 			news = s.newInputs(n, t)
@@ -96,12 +108,16 @@ func (s *splitter) node(n *ir.Node) {
 	}
 	for _, v := range news {
 		s.have[copyFor{v, t.Name}] = true
+		if v.IsWeight() {
+			s.weights = append(s.weights, v)
+		}
 	}
 	s.inputs += len(news)
 	if limit := s.maxInputs(); s.set.grows && limit > 0 && s.inputs > limit {
 		s.limits[s.number] = 2 * limit
 	}
 	n.Split = s.number
+	s.done[n] = true
 }
 
 func (s *splitter) name() string {
@@ -141,6 +157,8 @@ func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule
 		return "s.first", nil
 	case t.Name != s.on.Name:
 		return "s.dev", []string{s.on.Name}
+	case s.choosesHere(n, t):
+		return "s.idx", []string{n.Args[2].String()}
 	case s.inputs == 0:
 		return "", nil
 	}
@@ -153,7 +171,8 @@ func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule
 	return "", nil
 }
 
-// weight returns the weight before which the rules want a new split, or nil.
+// weight returns the weight for which the rules want a new split, or nil: the one that
+// would be copied, or one whose copy could go.
 func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *ir.Value {
 	if s.set.cutAtWeights {
 		for _, v := range n.Sources() {
@@ -162,12 +181,61 @@ func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *i
 			}
 		}
 	}
+	if s.lastRead != nil && slices.ContainsFunc(news, (*ir.Value).IsWeight) {
+		if w := s.stale(t); w != nil {
+			return w
+		}
+	}
 	if s.cutWeights {
 		if i := slices.IndexFunc(news, (*ir.Value).IsWeight); i >= 0 {
 			return news[i]
 		}
 	}
 	return nil
+}
+
+// lastReads returns the last reader of each weight that has to be copied for a backend, under
+// rules that weigh costs.
+func lastReads(c *Context, f *ir.Func, set *ruleSet) map[copyFor]*ir.Node {
+	if !set.elide {
+		return nil
+	}
+	last := make(map[copyFor]*ir.Node)
+	for _, n := range f.Nodes {
+		t := c.Target(n)
+		if t == nil || !works(n) {
+			continue
+		}
+		for _, a := range n.Sources() {
+			if a != nil && copyBase(a).IsWeight() && set.crosses(c, t, a) {
+				last[copyFor{copyBase(a), t.Name}] = n
+			}
+		}
+	}
+	return last
+}
+
+// stale returns a weight that the open split has copied and that nothing reads from here on,
+// if copying it takes longer than the delay that another split costs.
+func (s *splitter) stale(t *target.Descriptor) *ir.Value {
+	for _, w := range s.weights {
+		bytes := float64(w.Type.MaxBytes())
+		if s.done[s.lastRead[copyFor{w, t.Name}]] && t.CopySeconds(bytes) >= 2*t.CopySeconds(0) {
+			return w
+		}
+	}
+	return nil
+}
+
+// choosesHere reports whether n needs experts copied that are chosen in the open split.
+func (s *splitter) choosesHere(n *ir.Node, t *target.Descriptor) bool {
+	return s.set.elide && copiesExperts(s.c, n, t) && s.madeHere(n.Args[2])
+}
+
+// madeHere reports whether v needs a node that works in the open split.
+func (s *splitter) madeHere(v *ir.Value) bool {
+	v = behindViews(v)
+	return v.Def != nil && works(v.Def) && v.Def.Split == s.number
 }
 
 // full reports whether so many new inputs have to go to the next split.

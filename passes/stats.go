@@ -55,7 +55,7 @@ func Measure(m *ir.Module) Figures {
 			}
 			if isTransfer(n) {
 				fig.Copies++
-				fig.BytesCopied += n.Result().Type.MaxBytes()
+				fig.BytesCopied += n.Op.Info().Cost(n).Written.Upper()
 			}
 		}
 		fig.Splits += splits + 1
@@ -70,7 +70,7 @@ func Measure(m *ir.Module) Figures {
 
 // isTransfer reports whether n copies bytes from one space to another.
 func isTransfer(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && n.Args[0].Type.Space != n.Result().Type.Space
+	return (n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts) && n.Args[0].Type.Space != n.Result().Type.Space
 }
 
 func (s *Stats) add(pass string) *PassStats {

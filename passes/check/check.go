@@ -165,6 +165,7 @@ func (c *checker) static() {
 			c.submission(n)
 		}
 		c.epochs(f)
+		c.resultsOfExperts(f)
 		c.hostWaits(f)
 	}
 	for _, f := range c.m.Funcs {

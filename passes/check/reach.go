@@ -26,8 +26,11 @@ func (c *checker) reach(n *ir.Node) {
 
 // transfers reports whether n moves bytes from one space to another.
 func transfers(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && spaceName(n.Args[0].Type) != spaceName(n.Result().Type)
+	return isCopy(n) && spaceName(n.Args[0].Type) != spaceName(n.Result().Type)
 }
+
+// isCopy reports whether n may read what its backend cannot address.
+func isCopy(n *ir.Node) bool { return n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts }
 
 // reachScratch claims: only workers, who have scratch of their own, read what each of them
 // has computed for itself.

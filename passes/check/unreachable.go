@@ -31,7 +31,7 @@ func Unreachable(m *ir.Module, targets *target.List) []Unreached {
 func unreached(n *ir.Node, d *target.Descriptor) []Unreached {
 	var found []Unreached
 	for i, a := range n.Sources() {
-		if a != nil && n.Op != ir.OpCopy && !d.Addresses(spaceName(a.Type)) {
+		if a != nil && !isCopy(n) && !d.Addresses(spaceName(a.Type)) {
 			found = append(found, Unreached{n, i})
 		}
 	}

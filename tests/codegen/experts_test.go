@@ -1,0 +1,114 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+)
+
+// experts is the feed-forward block of a mixture of experts, with quantized matrices, and a
+// product that reads a copy of the chosen experts.
+const experts = `source m "none" 0
+symbol tokens 1 9
+weight "router" : f32[6,64] = m["router"]
+weight "gate" : q8_0[6,96,64] = m["gate"]
+weight "up" : q8_0[6,96,64] = m["up"]
+weight "down" : q4_0[6,40,96] = m["down"]
+weight "f16" : f16.r16[6,40,64] = pack(m["f16"], r16)
+func @moe(%x: f32[tokens,64]) -> (y: f32[tokens,40]) {
+  %router = weight "router"
+  %logits = matmul %x, %router
+  %idx = top_k %logits {k=2}
+  %chosen = take %logits, %idx
+  %p = softmax %chosen
+  %rows = reshape %x {shape=[tokens,1,64]}
+  %gate = weight "gate"
+  %up = weight "up"
+  %down = weight "down"
+  %g = experts_matmul %rows, %gate, %idx
+  %u = experts_matmul %rows, %up, %idx
+  %h = swiglu %g, %u
+  %d = experts_matmul %h, %down, %idx
+  %y = experts_sum %d, %p
+  return %y
+}
+func @copied(%x: f32[3,2,64], %idx: i32[3,2]) -> (y: f32[3,2,40]) {
+  %w = weight "f16"
+  %c = copy_experts %w, %idx
+  %y = experts_matmul %x, %c, %idx
+  return %y
+}
+`
+
+// TestExperts runs mixtures of experts in an emitted program and compares with ir/eval.
+func TestExperts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: -short: go build takes seconds")
+	}
+	m := parsed(t)
+	rng := rand.New(rand.NewPCG(5, 5))
+	env := eval.Env{Weights: make(map[string]eval.Tensor)}
+	src := make(tensors)
+	for _, w := range m.Weights {
+		env.Weights[w.Name] = random(t, rng, w.Type, 6)
+		src[w.Name] = tensor{w.Type, env.Weights[w.Name]}
+	}
+	if err := compile(m); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	exe := build(t, dir, m, src)
+	for _, name := range []string{"moe", "copied"} {
+		call := &irtest.Call{Module: onlyFunc(t, name), Func: name, Env: &eval.Env{Weights: env.Weights, Inputs: make(map[string]eval.Tensor)}}
+		for _, p := range call.Module.Funcs[0].Params {
+			call.Env.Inputs[p.Name] = random(t, rng, p.Type, 6)
+		}
+		c := opCase{ir.OpExpertsMatMul, name, name, call}
+		got, want := callFunction(t, exe, dir, c), expected(t, c)
+		if err := irtest.Compare(got, want[0], ir.OpQuantize.Info().Tol); err != nil {
+			t.Errorf("@%s: %v", name, err)
+		}
+	}
+}
+
+func parsed(t *testing.T) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse("experts.ggir", []byte(experts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// onlyFunc returns the module without its other functions.
+func onlyFunc(t *testing.T, name string) *ir.Module {
+	t.Helper()
+	m := parsed(t)
+	m.Funcs = []*ir.Func{m.Func(name)}
+	return m
+}
+
+// random fills a type with numbers, indices below bound where it holds integers; symbols
+// are 7.
+func random(t *testing.T, rng *rand.Rand, typ ir.Type, bound int) eval.Tensor {
+	t.Helper()
+	shape := make([]int, typ.Rank())
+	for i, d := range typ.Shape {
+		shape[i] = int(d.Eval(func(*ir.Symbol) int64 { return 7 }))
+	}
+	x := eval.New(shape...)
+	for i := range x.Data {
+		x.Data[i] = rng.NormFloat64()
+		if typ.DType.IsInt() {
+			x.Data[i] = float64(rng.IntN(bound))
+		}
+	}
+	rounded, err := eval.Round(typ.DType, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rounded
+}
