@@ -16,7 +16,7 @@
 //   - reads: every read finds the version that it names, in the order of the program
 //   - overlap: nothing is overwritten while someone still needs it
 //   - hazard: between two barriers no worker touches what another one writes
-//   - queue: every node is on the queue that can run it, and waits where waiting is possible
+//   - queue: every node is on the queue that can run it, and waits for what exists
 //   - race: what one queue touches and another one writes, or the host, is ordered by events
 //
 // Reads and overlap are about the program's order. As no two workers conflict between
@@ -166,7 +166,6 @@ func (c *checker) static() {
 		}
 		c.epochs(f)
 		c.resultsOfExperts(f)
-		c.hostWaits(f)
 	}
 	for _, f := range c.m.Funcs {
 		c.events(f)

@@ -15,10 +15,12 @@ type trace struct {
 	results []int32 // objects that the caller reads afterwards
 }
 
-// step is one node that is run. Barrier says that all workers meet before it.
+// step is one node that is run. Barrier says that all workers meet before it, and before
+// is what worker 0 waits for earlier, besides what the node itself says.
 type step struct {
 	node    *ir.Node
 	frame   *frame
+	before  []ir.Wait
 	barrier bool
 	args    []int32 // objects; none for absent operands and for what nothing has defined
 	results []int32
@@ -75,6 +77,7 @@ type expander struct {
 	t       *trace
 	leaves  map[any]int32 // objects of weights, states and constants
 	barrier bool          // one stands before the next step
+	before  []ir.Wait     // of repeats that begin with the next step
 	ids     []int32       // from which lists of objects are cut
 	full    bool          // there are too many steps
 }
@@ -175,8 +178,8 @@ func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 // operand's bytes. A foreign node that works in place changes a part of a value that
 // keeps its name: in such graphs the order says what a reader finds.
 func (x *expander) step(n *ir.Node, fr *frame) {
-	s := step{node: n, frame: fr, barrier: x.barrier}
-	x.barrier = false
+	s := step{node: n, frame: fr, before: x.before, barrier: x.barrier}
+	x.before, x.barrier = nil, false
 	for _, a := range n.Args {
 		o := int32(none)
 		if a != nil {
@@ -214,6 +217,7 @@ func (x *expander) cut(n int) []int32 {
 func (x *expander) repeat(n *ir.Node, fr *frame) {
 	attr := n.Attr.(*ir.RepeatAttr)
 	rounds := attr.Count
+	x.before = append(x.before, waitsOf(n)...)
 	if tables, _ := attr.Tables(len(n.Args)); tables == 0 {
 		rounds = min(rounds, 3)
 	}

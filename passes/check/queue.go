@@ -45,18 +45,25 @@ func isSlotsOnly(n *ir.Node) bool {
 }
 
 // submission claims: a node with work is on the queue that can run it, one worker submits
-// it, and instances of its result are bytes of its own.
+// it, and instances of its result are bytes of its own. At a repeat the host may wait.
 func (c *checker) submission(n *ir.Node) {
-	if n.Submit != nil && (!works(n) || n.Op == ir.OpRepeat) && !isSlotsOnly(n) {
-		c.fail(RuleQueue, n, "is submitted, and does no work of its own")
-		return
+	switch s := n.Submit; {
+	case n.Op == ir.OpRepeat:
+		if s != nil && (s.Queue != "" || s.Slots > 1 || s.Event != 0) {
+			c.fail(RuleQueue, n, "is submitted, and does no work of its own")
+		}
+	case !works(n):
+		if s != nil && !isSlotsOnly(n) {
+			c.fail(RuleQueue, n, "is submitted, and does no work")
+		}
+	case c.targets.Get(n.Backend) == nil: // reach says so
+	case s == nil && c.m.Props&ir.PropQueued == 0: // nobody has asked for queues: the host waits for each node
+	default:
+		c.submitted(n)
 	}
-	if !works(n) || n.Op == ir.OpRepeat || c.targets.Get(n.Backend) == nil {
-		return
-	}
-	if c.m.Props&ir.PropQueued == 0 && n.Submit == nil {
-		return // nobody has asked for queues: the host waits for each node
-	}
+}
+
+func (c *checker) submitted(n *ir.Node) {
 	if may := c.queuesFor(n); !slices.Contains(may, n.Queue()) {
 		c.fail(RuleQueue, n, "is on %s, and belongs on %s", onQueue(n.Queue()), onQueue(may[0]))
 	}
@@ -77,8 +84,7 @@ func onQueue(name string) string {
 }
 
 // queuesFor returns the queues that may run a node. A copy between spaces is for a target
-// that has its source; from the host's memory, and from spaces whose targets have no
-// queue, for one that has its destination.
+// that has its source; from the host's memory, for one that has its destination.
 func (c *checker) queuesFor(n *ir.Node) []string {
 	d := c.targets.Get(n.Backend)
 	switch {
@@ -87,32 +93,37 @@ func (c *checker) queuesFor(n *ir.Node) []string {
 	case !transfers(n):
 		return []string{""}
 	}
-	if from := c.keepers(spaceName(n.Args[0].Type), func(d *target.Descriptor) string { return d.Name }); from != nil {
+	from := c.keepers(spaceName(n.Args[0].Type), func(d *target.Descriptor) string { return d.Name })
+	to := c.keepers(spaceName(n.Result().Type), copyQueue)
+	switch {
+	case from != nil:
 		return from
-	}
-	if to := c.keepers(spaceName(n.Result().Type), copyQueue); to != nil {
+	case to != nil:
 		return to
 	}
 	return []string{""}
 }
 
-// keepers returns the queues of the targets whose results go into a space that is not the
-// host's, or if there are none, of those that address it.
-func (c *checker) keepers(space string, queue func(*target.Descriptor) string) (at []string) {
-	var home []string
+// keepers returns the queues of the targets whose memory a space is: of those whose results
+// go there, or if there are none, of those that address it. What a target without queues
+// addresses is the host's memory.
+func (c *checker) keepers(space string, queue func(*target.Descriptor) string) []string {
+	var home, others []string
 	for _, d := range c.targets.All() {
 		switch {
-		case space == target.Host || d.Queues == 0 || !d.Addresses(space):
+		case !d.Addresses(space):
+		case d.Queues == 0:
+			return nil
 		case d.Home() == space:
 			home = append(home, queue(d))
 		default:
-			at = append(at, queue(d))
+			others = append(others, queue(d))
 		}
 	}
 	if home != nil {
 		return home
 	}
-	return at
+	return others
 }
 
 // slots claims: a value with several instances owns its bytes, among the activations, all
@@ -131,29 +142,8 @@ func (c *checker) slots(n *ir.Node) {
 	}
 }
 
-// hostWaits claims: the host waits only where it takes over: before the first node that it
-// runs of a split. That a barrier stands there too is checked where the calls are run.
-func (c *checker) hostWaits(f *ir.Func) {
-	last := -1 // the split of the host's node before
-	for _, n := range f.Nodes {
-		if !works(n) || n.Op == ir.OpRepeat {
-			continue
-		}
-		if n.Queue() != "" {
-			continue
-		}
-		if waits(n) && n.Split == last {
-			c.fail(RuleQueue, n, "the host waits, in the middle of split %d", n.Split)
-		}
-		last = n.Split
-	}
-}
-
-// waits reports whether a node waits for events.
-func waits(n *ir.Node) bool { return n.Submit != nil && len(n.Submit.Waits) > 0 }
-
-// events claims: every event of an entry point is recorded by one node, every wait names
-// one of them, and only queues that can record and wait for events meet in one.
+// events claims: every event of an entry point is recorded by one node, and every wait
+// names one of them.
 func (c *checker) events(f *ir.Func) {
 	by := make(map[int]*ir.Node)
 	eachSubmitted(f, func(n *ir.Node) {
@@ -172,24 +162,9 @@ func (c *checker) events(f *ir.Func) {
 		for _, w := range n.Submit.Waits {
 			if by[w.Event] == nil {
 				c.fail(RuleQueue, n, "waits for event %d, which nothing records", w.Event)
-				continue
 			}
-			c.canWait(n, by[w.Event])
 		}
 	})
-}
-
-// canWait checks that the queue of a node can wait for that of the node before.
-func (c *checker) canWait(n, before *ir.Node) {
-	if n.Queue() == "" {
-		return // the host waits for queues without events until they are empty
-	}
-	for _, end := range []*ir.Node{n, before} {
-		if q, known := c.queues[end.Queue()]; known && !q.of.Events {
-			c.fail(RuleQueue, n, "queue %s waits for %v on %s, and %s has no events: only the host can wait", n.Queue(), before, onQueue(before.Queue()), q.of.Name)
-			return
-		}
-	}
 }
 
 // eachSubmitted calls do for the nodes of f and its bodies that say how they are submitted.

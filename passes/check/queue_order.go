@@ -104,11 +104,11 @@ func (o *order) step(at int) {
 	}
 	st := &o.r.s.t.steps[at]
 	thread := o.thread(st.node.Queue())
+	o.wait(0, st.before)
 	if thread == 0 {
 		o.host(at, st)
 	} else {
-		o.now[thread].join(o.now[0])
-		o.wait(thread, st.node)
+		o.submit(thread, waitsOf(st.node))
 	}
 	o.now[thread][thread]++
 	o.accesses(at, st, stamp{thread, o.now[thread][thread], o.call, int32(at)})
@@ -120,24 +120,39 @@ func (o *order) step(at int) {
 // host makes worker 0 wait, and then all workers meet. Without a barrier only worker 0
 // would have waited.
 func (o *order) host(at int, st *step) {
-	if waits(st.node) {
-		o.wait(0, st.node)
-		if !st.barrier {
-			o.r.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
-		}
+	waits := waitsOf(st.node)
+	o.wait(0, waits)
+	if len(waits)+len(st.before) > 0 && !st.barrier {
+		o.r.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
 	}
 	if st.barrier {
 		copy(o.met, o.now[0])
 	}
 }
 
-// wait makes a thread wait for the events of a node: as they were recorded last. What was
-// not recorded is not waited for. A queue without events is waited for until it is empty.
-func (o *order) wait(thread int32, n *ir.Node) {
-	if n.Submit == nil {
-		return
+// submit makes a queue wait. Where events cannot do it, worker 0 waits before it submits.
+func (o *order) submit(thread int32, waits []ir.Wait) {
+	for i, w := range waits {
+		if e := o.events[w.Event]; e != nil && !(o.hasEvents(thread) && o.hasEvents(e.thread)) {
+			o.wait(0, waits[i:i+1])
+		}
 	}
-	for _, w := range n.Submit.Waits {
+	o.now[thread].join(o.now[0])
+	o.wait(thread, waits)
+}
+
+// waitsOf returns what a node waits for.
+func waitsOf(n *ir.Node) []ir.Wait {
+	if n.Submit == nil {
+		return nil
+	}
+	return n.Submit.Waits
+}
+
+// wait makes a thread wait for events: as they were recorded last. What was not recorded is
+// not waited for. A queue without events is waited for until it is empty.
+func (o *order) wait(thread int32, waits []ir.Wait) {
+	for _, w := range waits {
 		e := o.events[w.Event]
 		if e == nil {
 			continue

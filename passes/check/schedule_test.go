@@ -230,8 +230,8 @@ func (w *worker) next(at int) {
 		w.phase = waits
 		t := w.r.s.tasks[w.at]
 		w.signals = nil
-		if t.queue == "" && w.id == 0 {
-			w.signals = w.r.signals(t)
+		if w.id == 0 {
+			w.signals, _ = w.r.signals(t)
 		}
 		return
 	}
@@ -259,10 +259,26 @@ func (r *schedule) enter(step int) {
 	}
 }
 
-// signals returns the records that a task waits for, as they are when it is submitted.
-func (r *schedule) signals(t *task) []*signal {
+// signals returns the records that a task waits for, as they are when worker 0 comes to
+// it: those that worker 0 itself waits for, and those that the queue does. Of queues without
+// events only the host knows when they are empty, and it waits in their stead.
+func (r *schedule) signals(t *task) (host, queue []*signal) {
+	host = r.recorded(t.before)
+	for _, s := range r.recorded(t.waits) {
+		if t.queue == "" || s.queue != nil || !r.s.hasEvents(t.queue) {
+			host = append(host, s)
+		} else {
+			queue = append(queue, s)
+		}
+	}
+	return host, queue
+}
+
+// recorded returns the last records of events; there are none of those that were never
+// recorded.
+func (r *schedule) recorded(waits []ir.Wait) []*signal {
 	var list []*signal
-	for _, w := range t.waits {
+	for _, w := range waits {
 		from := r.events
 		if w.Prev {
 			from = r.before
@@ -275,7 +291,8 @@ func (r *schedule) signals(t *task) []*signal {
 }
 
 func (r *schedule) submit(t *task, step int) {
-	c := &command{t: t, step: step, signals: r.signals(t)}
+	_, signals := r.signals(t)
+	c := &command{t: t, step: step, signals: signals}
 	q := r.queues[t.queue]
 	if t.event != 0 {
 		c.record = &signal{}

@@ -35,6 +35,7 @@ type script struct {
 type task struct {
 	name    string
 	queue   string
+	before  []ir.Wait // of repeats that begin here: worker 0 waits
 	waits   []ir.Wait
 	event   int
 	barrier bool // before it, and after its waits
@@ -135,6 +136,7 @@ func (s *script) class(b binding) ir.Class { return s.m.Plan.Arenas[b.place.Aren
 type unroller struct {
 	s       *script
 	barrier bool
+	before  []ir.Wait
 }
 
 func (u *unroller) run(f *ir.Func, env map[*ir.Value]binding) {
@@ -157,6 +159,7 @@ func (u *unroller) run(f *ir.Func, env map[*ir.Value]binding) {
 		}
 		t := u.s.task(n, env)
 		t.barrier, u.barrier = u.barrier, false
+		t.before, u.before = u.before, nil
 		u.s.tasks = append(u.s.tasks, t)
 	}
 }
@@ -182,6 +185,9 @@ func (u *unroller) repeat(n *ir.Node, env map[*ir.Value]binding) {
 	a := n.Attr.(*ir.RepeatAttr)
 	fixed := a.Carried + a.Invariant
 	from, carried := env, slices.Clone(n.Args[:a.Carried])
+	if n.Submit != nil {
+		u.before = append(u.before, n.Submit.Waits...)
+	}
 	for round := range int(a.Count) {
 		in := make(map[*ir.Value]binding)
 		for i, p := range n.Body.Params {
