@@ -17,6 +17,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/mem"
 )
 
 // Exit statuses; see DESIGN.md, "Command line".
@@ -54,6 +55,7 @@ var kinds = []kind{
 	{"rules", exitUsage, isA[*passes.RulesError]},
 	{"internal", exitBug, isA[*passes.InternalError]},
 	{"memory", exitBudget, isA[*passes.BudgetError]},
+	{"memory", exitBudget, isA[*mem.CapacityError]},
 	{"denied", exitBudget, isA[*driver.DeniedError]},
 	{"stale", exitModel, isA[*staleError]},
 	{"interrupted", exitModel, func(err error) bool { return errors.Is(err, context.Canceled) }},

@@ -68,7 +68,7 @@ Everything about the execution is planned before it runs, and every plan can be 
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range []func() *cobra.Command{
-		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, inspectCommand,
+		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, inspectCommand, packCommand,
 		passesCommand, targetsCommand, opsCommand, versionCommand,
 	} {
 		root.AddCommand(c())

@@ -40,15 +40,26 @@ func TestCSVAlignment(t *testing.T) {
 	}
 }
 
+func TestCSVOtherNames(t *testing.T) {
+	p, err := ReadCSV(strings.NewReader("\ufeffbuffer_id, begin,end, size\r\nx, 1,1,4\r\n"))
+	if want := []Buffer{{"x", 1, 2, 4, 0}}; err != nil || !slices.Equal(p.Buffers, want) {
+		t.Errorf("read %+v, error %v, want %+v", p.Buffers, err, want)
+	}
+}
+
 func TestReadCSVErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
-		{"empty", "", "no header id,lower,upper,size: EOF"},
-		{"missing column", "id,lower,upper\n", `header: column "size" is missing`},
-		{"unknown column", "id,lower,upper,size,gap\n", `header: column "gap" is unknown or doubled`},
-		{"doubled column", "id,lower,upper,size,id\n", `header: column "id" is unknown or doubled`},
-		{"every bad row", "id,lower,upper,size\na,0,1,x\nb,0,1,2\nc,,1,2\n", "line 2: size: strconv.ParseInt: parsing \"x\": invalid syntax\nline 4: lower: "},
-		{"short row", "id,lower,upper,size\na,0,1\n", "record on line 2: wrong number of fields"},
-		{"bad problem", "id,lower,upper,size\na,1,1,2\n", `buffer "a": its interval [1,1) is empty`},
+		{"empty", "", "line 1: the file is empty; write a header with the columns id,lower,upper,size"},
+		{"missing column", "id,lower,upper\n", `line 1: column "size" is missing`},
+		{"unknown column", "id,lower,upper,size,gap\n", `line 1: column "gap" is unknown`},
+		{"doubled column", "id,lower,upper,size,id\n", `line 1: column "id" is there twice`},
+		{"doubled meaning", "id,lower,upper,size,start\n", `line 1: column "lower" is there twice`},
+		{"every bad row", "id,lower,upper,size\na,0,1,x\nb,0,1,2\nc,,1,2\n", "line 2: size: \"x\" is not a whole number\nline 4: lower: \"\" is not a whole number"},
+		{"short row", "id,lower,upper,size\na,0,1\nb,0,1,y\n", "line 2: another number of fields than in the header\nline 3: size: "},
+		{"quote", "id,lower,upper,size\na,0,1,\"3\n", "line 2: extraneous or missing"},
+		{"empty life", "id,lower,upper,size\n\na,1,1,2\n", `line 3: buffer "a": its interval [1,1) is empty`},
+		{"last instant overflows", "id,lower,end,size\na,0,9223372036854775807,1\n", `line 2: buffer "a": its interval`},
+		{"huge sum", "id,lower,upper,size\na,0,1,4611686018427387904\n", `buffer "a": with it the sum of all sizes exceeds`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
