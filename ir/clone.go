@@ -182,6 +182,7 @@ func (p *Plan) clone() *Plan {
 	}
 	return &Plan{
 		Pipeline: p.Pipeline,
+		Cut:      p.Cut,
 		Arenas: cloneEach(p.Arenas, func(a Arena) Arena {
 			a.Chunks, a.Setters = slices.Clone(a.Chunks), slices.Clone(a.Setters)
 			return a

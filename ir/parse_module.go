@@ -233,8 +233,18 @@ func (p *parser) plan() {
 		p.errorf("there is a plan already")
 	}
 	p.m.Plan = &Plan{}
-	p.keys(map[string]func(){"pipeline": func() { p.m.Plan.Pipeline = p.natural() }})
+	p.keys(map[string]func(){
+		"pipeline": func() { p.m.Plan.Pipeline = p.natural() },
+		"cut":      p.cut,
+	})
 	p.block(map[string]func(){"arena": p.arena, "func": p.funcPlan})
+}
+
+func (p *parser) cut() {
+	if at := p.tok; p.ident("clock") != "clock" {
+		p.errorAt(at, "unexpected %s: the clock alone cuts searches", at)
+	}
+	p.m.Plan.Cut = true
 }
 
 // block reads lines in braces, each beginning with one of the keywords.

@@ -9,6 +9,9 @@ type Plan struct {
 	// instance of the arenas of inputs and outputs.
 	Pipeline int
 
+	// Cut says that the clock ended the search for addresses: another run may find other ones.
+	Cut bool
+
 	Funcs []FuncPlan // one per entry point, in the order of Module.Funcs
 }
 

@@ -517,11 +517,14 @@ func causeOperand(s string) string {
 }
 
 func (p *printer) plan(plan *Plan) {
+	head := "plan"
 	if plan.Pipeline > 1 {
-		p.linef("plan pipeline=%d {", plan.Pipeline)
-	} else {
-		p.linef("plan {")
+		head += fmt.Sprintf(" pipeline=%d", plan.Pipeline)
 	}
+	if plan.Cut {
+		head += " cut=clock"
+	}
+	p.linef("%s {", head)
 	for i := range plan.Arenas {
 		p.linef("  %s", plan.Arenas[i].String())
 	}

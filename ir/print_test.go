@@ -201,3 +201,24 @@ func TestExpressions(t *testing.T) {
 		t.Error("a change far inside goes unseen, or the clone shares it")
 	}
 }
+
+// TestCutPlans: a plan that the clock has cut says so, and still says so when it is read
+// back, cloned and compared.
+func TestCutPlans(t *testing.T) {
+	m := mustParse(t, "plan {\n}\n")
+	m.Plan.Cut, m.Plan.Pipeline = true, 2
+	if text := m.String(); !strings.Contains(text, "plan pipeline=2 cut=clock {") {
+		t.Errorf("got %s", text)
+	}
+	back := mustParse(t, m.String())
+	if same, diff := Equal(m, back); !same {
+		t.Error(diff)
+	}
+	m.Plan.Cut = false
+	if same, _ := Equal(m, back.Clone()); same {
+		t.Error("a plan that was cut equals one that was not")
+	}
+	if _, err := Parse("t", []byte("plan cut=moon {\n}\n")); err == nil {
+		t.Error("the moon cuts plans")
+	}
+}

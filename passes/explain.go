@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -67,6 +68,12 @@ func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 	for _, s := range m.Symbols {
 		doc.Sizes = append(doc.Sizes, fmt.Sprintf("%s=%d", s.Name, s.Max))
 	}
+	if m.Plan != nil && m.Plan.Cut {
+		doc.Notes = append(doc.Notes, "the clock cut the search for addresses (--plan-time): another run may find other ones")
+	}
+	if names := x.unrated(); len(names) > 0 {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("nothing says how fast %s works: predicted times leave it out", strings.Join(names, ", ")))
+	}
 	if o.Node == "" {
 		doc.Summary = x.summary()
 		return doc, nil
@@ -84,7 +91,7 @@ func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 	for _, l := range found.members {
 		doc.Members = append(doc.Members, x.member(l))
 	}
-	doc.Notes = found.notes
+	doc.Notes = append(doc.Notes, found.notes...)
 	return doc, nil
 }
 
@@ -97,24 +104,45 @@ func (d *Explanations) WriteJSON(w io.Writer) error {
 
 // explainer is what answers look things up in.
 type explainer struct {
-	m     *ir.Module
-	o     ExplainOptions
-	uses  map[*ir.Value][]*ir.Node // nodes with the value as an operand, in order, each once
-	times map[*ir.Func]*history    // of entry points, made when asked for
+	m      *ir.Module
+	o      ExplainOptions
+	uses   map[*ir.Value][]*ir.Node // nodes with the value as an operand, in order, each once
+	copied map[*ir.Value][]*ir.Node // those of them that copy it to another space
+	begins map[splitKey][]WhyCause  // why splits begin
+	times  map[*ir.Func]*history    // of entry points, made when asked for
+}
+
+// splitKey names a split.
+type splitKey struct {
+	entry  *ir.Func
+	number int
 }
 
 func newExplainer(m *ir.Module, o ExplainOptions) *explainer {
-	x := &explainer{m: m, o: o, uses: make(map[*ir.Value][]*ir.Node), times: make(map[*ir.Func]*history)}
+	x := &explainer{m: m, o: o, uses: make(map[*ir.Value][]*ir.Node), copied: make(map[*ir.Value][]*ir.Node),
+		begins: make(map[splitKey][]WhyCause), times: make(map[*ir.Func]*history)}
 	for _, f := range m.AllFuncs() {
+		entry := entryOf(f)
 		for _, n := range f.Nodes {
-			for i, a := range n.Args {
-				if a != nil && !slices.Contains(n.Args[:min(i, maxPlainArgs)], a) {
-					x.uses[a] = append(x.uses[a], n)
-				}
+			x.index(n)
+			if key := (splitKey{entry, n.Split}); n.Split >= 0 && x.begins[key] == nil {
+				x.begins[key] = why(n, func(c ir.Cause) bool { return c.Pass == "split" || c.Rule == ruleCopyOut })
 			}
 		}
 	}
 	return x
+}
+
+// index notes the operands of n.
+func (x *explainer) index(n *ir.Node) {
+	for i, a := range n.Args {
+		if a != nil && !slices.Contains(n.Args[:min(i, maxPlainArgs)], a) {
+			x.uses[a] = append(x.uses[a], n)
+		}
+	}
+	if isTransfer(n) {
+		x.copied[n.Args[0]] = append(x.copied[n.Args[0]], n)
+	}
 }
 
 // maxPlainArgs is up to where equal operands are looked for: nodes with more are repeats

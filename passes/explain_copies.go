@@ -27,13 +27,13 @@ func (x *explainer) copies(f *ir.Func) *CopySummary {
 // needless says why the plan could do without a copy; empty if it could not. Made are the
 // copies before it.
 func (x *explainer) needless(n *ir.Node, made map[copyKey]*ir.Node) string {
-	from, key := n.Args[0], copyKey{n.Args[0], n.Result().Type.Space}
+	from, key := n.Args[0], copyKey{shown(n.Args[0]), n.Result().Type.Space}
 	t := x.target(n)
 	switch {
 	case t != nil && t.Addresses(from.Type.Space):
 		return fmt.Sprintf("%s can address %s", t.Name, from.Type.Space)
 	case made[key] != nil:
-		return fmt.Sprintf("%v is a copy of it in the same space", made[key])
+		return fmt.Sprintf("%v is a copy of the same bytes in the same space", made[key])
 	}
 	made[key] = n
 	return ""

@@ -37,5 +37,22 @@ func (x *explainer) seconds(t *target.Descriptor, n *ir.Node) float64 {
 	return t.Seconds(w.flops, w.shared+w.split, w.weight, t.Hint)
 }
 
+// unrated returns the targets that run nodes and do not say how fast they are.
+func (x *explainer) unrated() []string {
+	busy := make(map[string]bool)
+	for _, f := range x.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			busy[n.Backend] = busy[n.Backend] || works(n)
+		}
+	}
+	var names []string
+	for _, t := range x.o.Targets.All() {
+		if busy[t.Name] && !rated(t) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // rated reports whether a target says how fast it is.
 func rated(t *target.Descriptor) bool { return t.Rates.FLOPs > 0 || t.Rates.Bandwidth > 0 }

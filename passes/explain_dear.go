@@ -234,11 +234,14 @@ func lighter(n *ir.Node) string {
 func (x *explainer) changeCopies(g *alike) []string {
 	var list []string
 	for _, n := range g.nodes {
-		for _, reader := range x.readers(n.Result()) {
-			text := x.keptAway(n, reader)
-			if text != "" && !slices.Contains(list, text) && len(list) < maxSamples {
+		x.eachReader(n.Result(), func(reader *ir.Node) bool {
+			if text := x.keptAway(n, reader); text != "" && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
+			return len(list) < maxSamples
+		})
+		if len(list) >= maxSamples {
+			break
 		}
 	}
 	if len(list) == 0 {

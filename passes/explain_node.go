@@ -167,21 +167,7 @@ func layoutWhy(v *ir.Value) []WhyCause {
 
 // splitWhy returns the causes for which the split of n begins, at whichever node it does.
 func (x *explainer) splitWhy(n *ir.Node) []WhyCause {
-	if n.Split < 0 {
-		return nil
-	}
-	for _, f := range []*ir.Func{n.Func, entryOf(n.Func)} {
-		for _, first := range f.Nodes {
-			if first.Split != n.Split {
-				continue
-			}
-			list := why(first, func(c ir.Cause) bool { return c.Pass == "split" || c.Rule == ruleCopyOut })
-			if len(list) > 0 {
-				return list
-			}
-		}
-	}
-	return nil
+	return x.begins[splitKey{entryOf(n.Func), n.Split}]
 }
 
 // textOf returns a node as the text form shows it, without types.
@@ -346,9 +332,10 @@ func (x *explainer) memberLeaf(r *MemberReport, leaf *ir.Node) {
 	v := leaf.Result()
 	for _, use := range x.uses[v] {
 		round := tableRound(use, v)
-		x.eachReaderBy(use, v, func(n *ir.Node) {
+		x.eachReaderBy(use, v, func(n *ir.Node) bool {
 			r.read(x, n, round)
 			x.eachVersionReader(n, func(n *ir.Node) { r.read(x, n, round) })
+			return true
 		})
 	}
 }

@@ -10,32 +10,47 @@ import (
 // repeats, each once.
 func (x *explainer) readers(v *ir.Value) []*ir.Node {
 	var list []*ir.Node
-	x.eachReader(v, func(n *ir.Node) {
-		if !slices.Contains(list, n) {
+	seen := make(map[*ir.Node]bool)
+	x.eachReader(v, func(n *ir.Node) bool {
+		if !seen[n] {
+			seen[n] = true
 			list = append(list, n)
 		}
+		return true
 	})
 	return list
 }
 
-func (x *explainer) eachReader(v *ir.Value, yield func(*ir.Node)) {
-	for _, n := range x.uses[v] {
-		x.eachReaderBy(n, v, yield)
-	}
+// readBy reports whether nothing but n reads v.
+func (x *explainer) readBy(v *ir.Value, n *ir.Node) bool {
+	return x.eachReader(v, func(reader *ir.Node) bool { return reader == n })
 }
 
-// eachReaderBy calls yield for those that read v by way of n, one of its uses.
-func (x *explainer) eachReaderBy(n *ir.Node, v *ir.Value, yield func(*ir.Node)) {
+// eachReader calls yield for the readers of v until it returns false; it reports whether it
+// never did.
+func (x *explainer) eachReader(v *ir.Value, yield func(*ir.Node) bool) bool {
+	for _, n := range x.uses[v] {
+		if !x.eachReaderBy(n, v, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachReaderBy is eachReader for those that read v by way of n, one of its uses.
+func (x *explainer) eachReaderBy(n *ir.Node, v *ir.Value, yield func(*ir.Node) bool) bool {
 	switch {
 	case n.Op == ir.OpRepeat:
 		for _, p := range paramsFor(n, v) {
-			x.eachReader(p, yield)
+			if !x.eachReader(p, yield) {
+				return false
+			}
 		}
+		return true
 	case n.Is(ir.View):
-		x.eachReader(n.Result(), yield)
-	default:
-		yield(n)
+		return x.eachReader(n.Result(), yield)
 	}
+	return yield(n)
 }
 
 // paramsFor returns the parameters of a repeat's body that v is handed to.

@@ -168,7 +168,7 @@ func (x *explainer) moveOperand(m *Move, t *target.Descriptor, n *ir.Node, a *ir
 	cp := copyBehind(a)
 	from := uncopied(a)
 	bytes := from.Type.MaxBytes()
-	if cp != nil && len(x.readers(cp.Result())) == 1 && !(t.Addresses(a.Type.Space) && !t.Addresses(from.Type.Space)) {
+	if cp != nil && x.readBy(cp.Result(), n) && !(t.Addresses(a.Type.Space) && !t.Addresses(from.Type.Space)) {
 		m.remove(x.target(cp), bytes)
 	}
 	switch {
@@ -182,7 +182,7 @@ func (x *explainer) moveOperand(m *Move, t *target.Descriptor, n *ir.Node, a *ir
 
 // copiedFor reports whether a copy of v lies where t reads it.
 func (x *explainer) copiedFor(t *target.Descriptor, v *ir.Value) bool {
-	return slices.ContainsFunc(x.uses[v], func(n *ir.Node) bool { return isTransfer(n) && t.Addresses(n.Result().Type.Space) })
+	return slices.ContainsFunc(x.copied[v], func(n *ir.Node) bool { return t.Addresses(n.Result().Type.Space) })
 }
 
 // moveResult counts the copies of a result that its readers would need, and those that they

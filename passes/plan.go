@@ -198,6 +198,7 @@ func (p *planner) pack(key arenaKey, items []item) error {
 	}
 	p.c.Count("steps", stats.Steps)
 	p.c.Count("cut-by-clock", boolInt64(stats.Cancelled))
+	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || stats.Cancelled
 	p.c.Count("above-bound", boolInt64(places.height > stats.Bound))
 	for i, it := range items {
 		p.assign(it.buf, ir.Place{Arena: p.arenas.index(key), Chunk: places.chunk[i], Offset: places.offset[i]})
