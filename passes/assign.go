@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -47,6 +48,7 @@ type assigner struct {
 	m     *ir.Module
 	errs  []error
 	touch map[string][]*ir.Node // nodes that read or write a version of a state, by name
+	quiet bool                  // a trial: nothing is counted, no cause is given
 
 	declared map[string]*ir.Type // of weights and states, by leafName
 }
@@ -88,6 +90,9 @@ func works(n *ir.Node) bool { return n.Traits()&(ir.Leaf|ir.View) == 0 }
 func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands ...string) {
 	before := n.Backend
 	n.Backend = t.Name
+	if a.quiet {
+		return
+	}
 	a.c.CauseChange(n, rule, before, t.Name, operands...)
 	a.c.Count(t.Name, 1)
 }
@@ -97,7 +102,7 @@ func (a *assigner) refuseRest() {
 	for _, f := range a.m.AllFuncs() {
 		for n := range a.open(f) {
 			t, refusals := firstSupporting(a.c, n)
-			errs := []error{fmt.Errorf("@%s %v: no target runs this %v", f.Name, n, n.Op)}
+			errs := []error{fmt.Errorf("@%s %v: no target runs this %v%s", f.Name, n, n.Op, ofTypes(n))}
 			if t != nil {
 				errs[0] = fmt.Errorf("@%s %v: none of the rules %s gives this %v a target: pin it", f.Name, n, a.c.Options.Rules, n.Op)
 			}
@@ -107,6 +112,22 @@ func (a *assigner) refuseRest() {
 			a.errs = append(a.errs, errs...)
 		}
 	}
+}
+
+// ofTypes lists the types of the node's operands, for messages.
+func ofTypes(n *ir.Node) string {
+	var types []string
+	for _, v := range n.Sources() {
+		if v != nil {
+			t := v.Type
+			t.Space = ""
+			types = append(types, t.String())
+		}
+	}
+	if len(types) == 0 {
+		return ""
+	}
+	return " of " + strings.Join(types, ", ")
 }
 
 // firstSupporting returns the first target that runs n, or could run its pieces, and why

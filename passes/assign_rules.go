@@ -67,10 +67,12 @@ var costRules = ruleSet{
 	pin:  assignRule{Rule: Rule{"assign.pin", "the user put the node there"}, apply: applyPins},
 	assign: []assignRule{
 		bodyRule,
+		piecesRule,
+		{Rule: ruleCost, also: []Rule{ruleOnly, ruleFull, ruleHere, ruleStep}, apply: applyCost},
+		// Where there is one target, or one that does not say what work costs it:
 		{Rule: Rule{"assign.state", "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
 		{Rule: Rule{"assign.first", "the first target in the list that runs it"}, apply: applyFirst},
 		{Rule: Rule{"assign.fallback", "the targets before it do not run it"}, apply: applyFallback},
-		piecesRule,
 	},
 	crosses: func(_ *Context, t *target.Descriptor, v *ir.Value) bool { return !t.Addresses(v.Type.Space) },
 	elide:   true,
@@ -212,7 +214,10 @@ func applyFallback(a *assigner, rule string, f *ir.Func) {
 // with them) to the last target; unfuse takes them apart.
 func applyPieces(a *assigner, rule string, f *ir.Func) {
 	for n := range a.open(f) {
-		if lowererOf(n) != nil {
+		if lowererOf(n) == nil {
+			continue
+		}
+		if t, _ := firstSupporting(a.c, n); t == nil {
 			a.put(n, a.c.Targets.Last(), rule)
 		}
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	Seed      uint64           // of Context.Rand
 	Disable   []string         // passes and rules that are off
 	Debug     []Setting        // see ParseDebug
+
+	rehearsal bool // the memory of targets has no limit: how much is needed is the question
 }
 
 // Pin puts nodes on a backend. The expression is matched with the name of the node's first

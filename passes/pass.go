@@ -61,6 +61,10 @@ type Context struct {
 	stats *PassStats
 	fuel  *fuel
 	off   map[string]bool // rules that are disabled
+
+	// rehearse runs the passes after assign up to plan on a copy of the module, without the
+	// limits of memory.
+	rehearse func(*ir.Module) error
 }
 
 // Cause appends to the node's causes that this pass applied the rule, and which values,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -112,48 +113,59 @@ func (a *arenas) eachPlace(do func(*ir.Place)) {
 	}
 }
 
-// BudgetError says that a plan needs more memory than the user allows.
+// BudgetError says that a plan needs more memory than there is or the user allows.
 type BudgetError struct {
-	Name        string // of the space or backend
+	Name        string // of the space or backend, or of the weight or state that is too large
 	Need, Limit int64  // bytes
 	Arenas      []ir.Arena
+	Own         bool   // the limit is what the target has, not what the user allows
+	Advice      string // what to do; empty is what helps in general
 }
 
 // Error names the arenas that need most.
 func (e *BudgetError) Error() string {
-	text := fmt.Sprintf("%s needs %d bytes, %d more than --max-memory allows:", e.Name, e.Need, e.Need-e.Limit)
-	for _, a := range e.Arenas {
-		text += fmt.Sprintf(" %s %d,", a.Class, a.Bytes())
+	by := "--max-memory allows"
+	if e.Own {
+		by = "there is"
 	}
-	return text[:len(text)-1] + ": lower --ctx or --batch, quantize, or allow more"
+	text := fmt.Sprintf("%s needs %d bytes, %d more than %s", e.Name, e.Need, e.Need-e.Limit, by)
+	for i, a := range e.Arenas {
+		text += fmt.Sprintf("%c %s %d", ":,"[min(i, 1)], a.Class, a.Bytes())
+	}
+	return text + ": " + cmp.Or(e.Advice, "lower --ctx or --batch, quantize, or allow more")
 }
 
 // checkBudgets compares the arenas of each space with the limits of the options, which
-// name spaces or backends.
+// name spaces or backends, and with what the targets have.
 func (a *arenas) checkBudgets() error {
-	names := make([]string, 0, len(a.c.Options.MaxMemory))
-	for name := range a.c.Options.MaxMemory {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var errs []error
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(a.c.Options.MaxMemory)) {
 		space := name
 		if d := a.c.Targets.Get(name); d != nil {
 			space = d.Home()
 		}
-		e := &BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name]}
-		for _, arena := range a.m.Plan.Arenas {
-			if arena.Space == space {
-				e.Need += arena.Bytes()
-				e.Arenas = append(e.Arenas, arena)
-			}
-		}
-		if e.Need > e.Limit {
-			errs = append(errs, e)
+		errs = append(errs, a.budget(space, BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name]}))
+	}
+	for _, d := range a.c.Targets.All() {
+		if d.Memory > 0 && !a.c.Options.rehearsal {
+			errs = append(errs, a.budget(d.Home(), BudgetError{Name: d.Name, Limit: d.Memory, Own: true}))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// budget returns e, filled in, if the arenas of the space need more than its limit.
+func (a *arenas) budget(space string, e BudgetError) error {
+	for _, arena := range a.m.Plan.Arenas {
+		if arena.Space == space {
+			e.Need += arena.Bytes()
+			e.Arenas = append(e.Arenas, arena)
+		}
+	}
+	if e.Need <= e.Limit {
+		return nil
+	}
+	return &e
 }
 
 // packing is where buffers lie: a chunk and an offset each.

@@ -154,6 +154,8 @@ func (c *testCase) option(key, value string) (err error) {
 		o.Debug, err = append(o.Debug, settings...), debugErr
 	case "pipeline":
 		o.Pipeline, err = strconv.Atoi(value)
+	case "memory":
+		err = c.memory(value)
 	case "threads":
 		o.Threads, err = strconv.Atoi(value)
 	case "show":
@@ -161,6 +163,18 @@ func (c *testCase) option(key, value string) (err error) {
 	default:
 		err = fmt.Errorf("unknown option %s=%s", key, value)
 	}
+	return err
+}
+
+// memory reads BACKEND=SIZE.
+func (c *testCase) memory(value string) error {
+	name, size, _ := strings.Cut(value, "=")
+	n, err := target.ParseSize(size)
+	o := &c.options.Options
+	if o.MaxMemory == nil {
+		o.MaxMemory = make(map[string]int64)
+	}
+	o.MaxMemory[name] = n
 	return err
 }
 

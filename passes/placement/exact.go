@@ -117,10 +117,11 @@ func (e *exact) fits() bool {
 	return true
 }
 
-// legal reports whether node x addresses what it writes.
+// legal reports whether node x addresses what it writes, and there is room for what it
+// makes.
 func (e *exact) legal(x int32) bool {
 	v := e.g.Nodes[x].Writes
-	return v < 0 || e.g.reaches(e.labels[x], e.g.spaceOf(e.labels, v))
+	return e.g.misfits(x, e.labels[x]) == 0 && (v < 0 || e.g.reaches(e.labels[x], e.g.spaceOf(e.labels, v)))
 }
 
 func (e *exact) node(k int, x int32, before float64) {

@@ -1,5 +1,7 @@
 package placement
 
+import "slices"
+
 // Move is what it would mean to put a node on another target, with the leaves that it reads
 // settled anew and all else as it is.
 type Move struct {
@@ -7,16 +9,22 @@ type Move struct {
 	Seconds float64 // more than now, of one step of the node's, as if nothing overlapped
 	Copies  int     // more in that step
 	Bytes   float64 // more copied in it
-	Over    int64   // bytes beyond limits
+	Over    int64   // bytes for which there is no room; 0 if the move can be made
 }
 
-// Mover says what moves from one assignment would mean.
-type Mover struct{ d descent }
+// Mover says what moves from one assignment would mean, if all had room.
+type Mover struct {
+	d descent
+	p *Problem // with its limits
+}
 
 // NewMover returns the mover of an assignment of a problem.
 func NewMover(p *Problem, labels []int32) *Mover {
-	g := newGraph(p)
-	return &Mover{descent{newState(g, labels), newGrouper(g), 0}}
+	free := *p
+	free.Limits = slices.Repeat([]int64{-1}, len(p.Limits))
+	free.Room = free.Limits
+	g := newGraph(&free)
+	return &Mover{descent{newState(g, labels), newGrouper(g), 0}, p}
 }
 
 // Moves returns the moves of a node to the targets that run it, and that are promising where
@@ -38,7 +46,7 @@ func (m *Mover) move(x, t int32) Move {
 	cost, mark := s.cost, s.mark()
 	copies, bytes := s.copiesAround(x)
 	m.d.moveAll(t, x)
-	more := Move{Target: int(t), Over: s.over}
+	more := Move{Target: int(t), Over: m.over(x, t)}
 	if weight > 0 {
 		more.Seconds = (s.cost - cost) / weight
 	}
@@ -47,6 +55,46 @@ func (m *Mover) move(x, t int32) Move {
 	s.undo(mark)
 	s.cost = cost
 	return more
+}
+
+// over returns the bytes of leaves beyond the limits, and those of what x reads and makes
+// beyond the room for one value.
+func (m *Mover) over(x, t int32) int64 {
+	var sum int64
+	for space, used := range m.d.used {
+		if limit := m.p.Limits[space]; limit >= 0 {
+			sum += max(0, used-limit)
+		}
+	}
+	home := m.d.g.Targets[t].Home
+	room := m.p.Room[home]
+	if room < 0 {
+		return sum
+	}
+	count := func(v int32) {
+		if !m.d.g.isIn(m.d.labels, v, home) {
+			return
+		}
+		sum += max(0, int64(m.d.g.Values[v].Bytes)-room)
+	}
+	for _, v := range m.d.g.Nodes[x].Reads {
+		count(v)
+	}
+	for _, v := range m.d.g.owned.at(x) {
+		count(v)
+	}
+	return sum
+}
+
+// isIn reports whether v, or a copy of it, has to be in a space for what reads it there.
+func (g *graph) isIn(labels []int32, v int32, space int) bool {
+	from := g.spaceOf(labels, v)
+	if int(from) == space {
+		return g.leafOf(v) < 0 // leaves have limits of their own
+	}
+	return slices.ContainsFunc(g.readers.at(v), func(n int32) bool {
+		return g.Targets[labels[n]].Home == space && !g.reaches(labels[n], from)
+	})
 }
 
 // copiesAround counts the copies, and their bytes, of what a node reads and makes, in its

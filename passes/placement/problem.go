@@ -14,6 +14,7 @@ import "math"
 type Problem struct {
 	Targets []Target
 	Limits  []int64  // by space: bytes that leaves may take there; negative is no limit
+	Room    []int64  // by space: bytes that a value may have there; negative is no limit
 	Links   [][]Link // by space from, space to
 	Steps   []Step
 	Nodes   []Node // those of a step follow each other, in order
@@ -64,8 +65,9 @@ type Value struct {
 // Never is the time of what cannot run.
 var Never = math.Inf(1)
 
-// broken is the cost, in seconds, of a node that writes where it cannot: more than any
-// step, and little enough that sums keep their digits.
+// broken is the cost, in seconds, of a node that writes where it cannot and of a value that
+// is too large for where it lies: more than any step, and little enough that sums keep their
+// digits.
 const broken = 1e9
 
 // lists is a list of numbers for each key.
@@ -219,7 +221,24 @@ func (g *graph) spaceOf(labels []int32, v int32) int32 {
 // copySeconds is the time of one copy of v.
 func (g *graph) copySeconds(v, from, to int32) float64 {
 	l := &g.Links[from][to]
-	return l.Delay + g.Values[v].Bytes*l.PerByte
+	return l.Delay + g.Values[v].Bytes*l.PerByte + g.misfit(v, to)
+}
+
+// misfit is the cost of having v in a space: nothing, unless it is too large for it.
+func (g *graph) misfit(v, space int32) float64 {
+	if room := g.Room[space]; room >= 0 && g.Values[v].Bytes > float64(room) {
+		return broken
+	}
+	return 0
+}
+
+// misfits is the cost of having what a node makes in the home of a target.
+func (g *graph) misfits(x, t int32) float64 {
+	var sum float64
+	for _, v := range g.owned.at(x) {
+		sum += g.misfit(v, int32(g.Targets[t].Home))
+	}
+	return sum
 }
 
 // seconds is the weighted time of node i on target t.

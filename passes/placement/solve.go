@@ -25,9 +25,9 @@ type Result struct {
 	Work    int       // changes that were tried
 }
 
-// Fits reports whether the assignment keeps all limits.
+// Fits reports whether the assignment keeps all limits and can run.
 func (r *Result) Fits() bool {
-	return !slices.ContainsFunc(r.Over, func(n int64) bool { return n > 0 })
+	return r.Seconds < broken && !slices.ContainsFunc(r.Over, func(n int64) bool { return n > 0 })
 }
 
 // Solve returns the best assignment that it finds, and never a worse one than a start that
@@ -43,16 +43,27 @@ func Solve(p *Problem, starts [][]int32, o Options) *Result {
 	s.improve()
 	r := s.result()
 	r.Over = s.g.overs(r.Labels)
-	if r.Fits() && !r.Proved {
-		var proved bool
-		r.Labels, r.Seconds, proved = g.search(r.Labels, r.Seconds)
-		r.Proved = r.Proved || proved
-		if proved {
-			r.Bound = r.Seconds
-		}
+	if !r.Proved {
+		s.complete(r)
 	}
 	s.figures(r)
 	return r
+}
+
+// complete searches a small problem completely.
+func (s *solver) complete(r *Result) {
+	time := r.Seconds
+	if !r.Fits() {
+		time = Never
+	}
+	labels, best, all := s.g.search(r.Labels, time)
+	if best >= broken {
+		return
+	}
+	r.Labels, r.Seconds, r.Over = labels, best, s.g.overs(labels)
+	if all {
+		r.Proved, r.Bound = true, best
+	}
 }
 
 // solver is the state of one Solve.
@@ -97,7 +108,7 @@ func (s *solver) start(labels []int32) float64 {
 // add notes an assignment and returns its time, or Never if it does not fit.
 func (s *solver) add(labels []int32) float64 {
 	f := found{labels: slices.Clone(labels), time: s.clock.total(labels)}
-	if !s.g.legal(labels) {
+	if f.time >= broken || !s.g.legal(labels) {
 		f.time = Never
 	}
 	for _, n := range s.g.overs(labels) {
@@ -110,11 +121,12 @@ func (s *solver) add(labels []int32) float64 {
 	return f.time
 }
 
-// legal reports whether all nodes address what they write.
+// legal reports whether all nodes address what they write, and there is room for what they
+// make.
 func (g *graph) legal(labels []int32) bool {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if n.Writes >= 0 && !g.reaches(labels[i], g.spaceOf(labels, n.Writes)) {
+		if g.misfits(int32(i), labels[i]) > 0 || n.Writes >= 0 && !g.reaches(labels[i], g.spaceOf(labels, n.Writes)) {
 			return false
 		}
 	}

@@ -22,10 +22,12 @@ type world struct {
 func random(r *rand.Rand, w world) *Problem {
 	p := &Problem{}
 	p.Limits = make([]int64, w.targets)
+	p.Room = make([]int64, w.targets)
 	for s := range p.Limits {
-		p.Limits[s] = -1
+		p.Limits[s], p.Room[s] = -1, -1
 		if w.limits && s > 0 {
 			p.Limits[s] = int64(r.IntN(40))
+			p.Room[s] = int64(5 + r.IntN(20))
 		}
 		row := make([]Link, w.targets)
 		for to := range row {
@@ -145,7 +147,7 @@ func exhaustive(g *graph) float64 {
 	var visit func(x int)
 	visit = func(x int) {
 		if x == len(labels) {
-			if t := c.total(labels); t < best && g.legal(labels) && len(g.full(labels)) == 0 {
+			if t := c.total(labels); t < min(best, broken) && g.legal(labels) && len(g.full(labels)) == 0 {
 				best = t
 			}
 			return

@@ -49,7 +49,7 @@ func newState(g *graph, labels []int32) *state {
 func (s *state) recount() {
 	s.cost, s.over = 0, 0
 	for i := range s.g.Nodes {
-		s.cost += s.g.seconds(int32(i), s.labels[i])
+		s.cost += s.g.seconds(int32(i), s.labels[i]) + s.g.misfits(int32(i), s.labels[i])
 	}
 	for v := range s.g.Values {
 		s.cost += s.valueCost(int32(v))
@@ -120,7 +120,7 @@ func (s *state) change(x, label int32) {
 		s.use(before, -bytes)
 		s.use(label, bytes)
 	} else {
-		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before)
+		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
 		for _, v := range s.g.Nodes[x].Reads {
 			if count := s.tally[v]; count != nil {
 				(*count)[before]--

@@ -166,7 +166,7 @@ func (t *tree) alone(x, label int32) float64 {
 	if t.g.isLeaf(x) {
 		return t.price[label] * float64(t.g.leaf(x).Bytes)
 	}
-	sum := t.g.seconds(x, label)
+	sum := t.g.seconds(x, label) + t.g.misfits(x, label)
 	for _, v := range t.g.Nodes[x].Reads {
 		if val := &t.g.Values[v]; val.Owner < 0 {
 			sum += t.crossing(v, int32(val.Space), x, label, 1/float64(len(t.g.readers.at(v))))

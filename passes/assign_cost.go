@@ -1,0 +1,129 @@
+package passes
+
+import (
+	"math"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/placement"
+)
+
+// This file and its neighbours assign_cost_*.go are the rules cost where there is a choice:
+// they make a problem of the module that package placement solves, and write what it decides
+// back with the reasons. docs/assign.md describes both.
+
+// Rules of cost that come from its problem.
+var (
+	ruleStep = Rule{"assign.step", "how long a step is predicted to take, no assignment takes less than the bound, and what the other ways to assign would take"}
+	ruleOnly = Rule{"assign.only", "no other target runs it"}
+	ruleCost = Rule{"assign.cost", "the step is predicted to be shorter than with the node elsewhere"}
+	ruleFull = Rule{"assign.memory", "the step would be shorter with the node elsewhere, but its weights or states do not fit there"}
+	ruleHere = Rule{"assign.place", "the step is predicted to be shorter with these bytes here, or they do not fit elsewhere"}
+)
+
+// applyCost decides all functions together, when the rules come to the first.
+func applyCost(a *assigner, _ string, f *ir.Func) {
+	if f != a.m.AllFuncs()[0] || !a.choice() {
+		return
+	}
+	p := newCostProblem(a)
+	if p.lacking || len(p.Nodes) == 0 {
+		return // what runs nowhere is reported when all rules were tried
+	}
+	if errs := p.tooLarge(); len(errs) > 0 {
+		a.errs = append(a.errs, errs...)
+		return
+	}
+	r := p.solve(p.starts())
+	if !r.Fits() {
+		a.errs = append(a.errs, p.shortage(r)...)
+		return
+	}
+	p.count(r)
+	p.explain(r)
+	p.apply(a.m, r.Labels)
+}
+
+// choice reports whether there is something to decide by cost: several targets, all of which
+// say what work costs them.
+func (a *assigner) choice() bool {
+	targets := a.c.Targets.All()
+	for _, t := range targets {
+		if !t.Rates.Known() {
+			return false
+		}
+	}
+	return len(targets) > 1
+}
+
+// apply writes what labels stand for into the module of the problem, or into a copy of it:
+// the backends of nodes, and where leaves lie.
+func (p *costProblem) apply(m *ir.Module, labels []int32) {
+	i := 0
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if works(n) {
+				n.Backend = p.targets[labels[i]].Name
+				i++
+			}
+		}
+		if len(f.Results) > 0 {
+			i++ // the reader of the results
+		}
+	}
+	for k, l := range leavesOf(m).list {
+		l.put(p.spaces[labels[len(p.nodes)+k]].Name)
+	}
+}
+
+// stepWeights returns how often each function counts: an entry point as often as an item that it
+// can work on at once is one of its own. The items of a step are those of the outermost
+// symbolic dimension of its parameters, such as the tokens of a prompt. A body counts as
+// often as it runs.
+func stepWeights(m *ir.Module) map[*ir.Func]float64 {
+	weights := make(map[*ir.Func]float64)
+	for _, f := range m.AllFuncs() {
+		switch {
+		case f.Owner != nil:
+			weights[f] = weights[f.Owner.Func] * float64(rounds(f.Owner))
+		default:
+			weights[f] = 1 / float64(itemsOf(f))
+		}
+	}
+	return weights
+}
+
+// itemsOf returns the upper bound of the outermost dimension of f's first parameter that has
+// a symbolic one; 1 where none has.
+func itemsOf(f *ir.Func) int64 {
+	for _, v := range f.Params {
+		if len(v.Type.Shape) == 0 {
+			continue
+		}
+		if _, fixed := v.Type.Shape[0].IsConst(); !fixed {
+			return max(1, v.Type.Shape[0].Upper())
+		}
+	}
+	return 1
+}
+
+// nanoseconds is a time as a counter, or -1 for one that is infinite.
+func nanoseconds(seconds float64) int64 {
+	if math.IsInf(seconds, 1) {
+		return -1
+	}
+	return int64(math.Round(seconds * 1e9))
+}
+
+// count notes the figures of a result.
+func (p *costProblem) count(r *placement.Result) {
+	c := p.a.c
+	c.Count("step-ns", nanoseconds(r.Seconds))
+	c.Count("bound-ns", nanoseconds(r.Bound))
+	if r.Proved {
+		c.Count("proved", 1)
+	}
+	c.Count("tried", int64(r.Work))
+	for i, s := range p.startNames {
+		c.Count("start."+s+"-ns", nanoseconds(r.Starts[i]))
+	}
+}

@@ -1,0 +1,153 @@
+package passes
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/placement"
+)
+
+// explain gives every node that was decided a cause: which other targets run it and what
+// moving it there would mean, and why the rest do not.
+func (p *costProblem) explain(r *placement.Result) {
+	mover := placement.NewMover(&p.Problem, r.Labels)
+	step := -1
+	for i, n := range p.nodes {
+		if n == nil {
+			continue
+		}
+		if s := p.Nodes[i].Step; s != step {
+			step = s
+			p.a.c.Cause(n, ruleStep.Name, p.figures(r, step)...)
+		}
+		if n.Backend == "" {
+			p.explainNode(n, r.Labels[i], mover.Moves(i))
+		}
+	}
+	for i, l := range p.leaves {
+		if l.space == "" {
+			p.explainLeaf(l, r.Labels[len(p.Nodes)+i])
+		}
+	}
+}
+
+// figures says what is predicted for a step, and in all.
+func (p *costProblem) figures(r *placement.Result, step int) []string {
+	texts := []string{"step " + shortTime(r.Steps[step])}
+	if r.Proved {
+		texts = append(texts, "proved best")
+	} else if r.Bound > 0 {
+		texts = append(texts, fmt.Sprintf("at most %.3g%% above the bound", 100*(r.Seconds/r.Bound-1)))
+	}
+	for i, name := range p.startNames {
+		switch t := r.Starts[i]; {
+		case math.IsInf(t, 1):
+			texts = append(texts, name+" cannot")
+		default:
+			texts = append(texts, fmt.Sprintf("%s %s", name, ratioText(t, r.Seconds)))
+		}
+	}
+	return texts
+}
+
+// ratioText compares a time with that which was chosen.
+func ratioText(t, chosen float64) string {
+	if chosen <= 0 {
+		return shortTime(t)
+	}
+	return fmt.Sprintf("x%.3g", t/chosen)
+}
+
+func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Move) {
+	var texts []string
+	rule := ruleOnly.Name
+	best := placement.Never
+	for _, m := range moves {
+		if m.Over > 0 && m.Seconds < 0 {
+			rule = ruleFull.Name
+			texts = append([]string{p.moveText(m)}, texts...)
+			continue
+		}
+		if rule == ruleOnly.Name {
+			rule = ruleCost.Name
+		}
+		if m.Seconds < best {
+			best = m.Seconds
+			texts = append([]string{p.moveText(m)}, texts...)
+		} else {
+			texts = append(texts, p.moveText(m))
+		}
+	}
+	const manyTexts = 3
+	if len(texts) > manyTexts {
+		texts = append(texts[:manyTexts], fmt.Sprintf("%d more", len(texts)-manyTexts))
+	}
+	for _, why := range p.kinds.of(n).refusals {
+		if why != "" {
+			texts = append(texts, why)
+		}
+	}
+	p.a.c.CauseChange(n, rule, "", p.targets[label].Name, texts...)
+	p.a.c.Count(p.targets[label].Name, 1)
+}
+
+// moveText says what a move would mean: "gpu0 +1.2ms, 2 copies, 1.3MiB".
+func (p *costProblem) moveText(m placement.Move) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", p.targets[m.Target].Name, signed(m.Seconds))
+	switch {
+	case m.Copies == 1:
+		b.WriteString(", 1 copy of " + shortSize(int64(m.Bytes)))
+	case m.Copies > 1:
+		fmt.Fprintf(&b, ", %d copies of %s", m.Copies, shortSize(int64(m.Bytes)))
+	case m.Copies < 0:
+		fmt.Fprintf(&b, ", %d copies less", -m.Copies)
+	}
+	if m.Over > 0 {
+		fmt.Fprintf(&b, ", %s too much", shortSize(m.Over))
+	}
+	return b.String()
+}
+
+func (p *costProblem) explainLeaf(l *costLeaf, label int32) {
+	space := p.spaces[label].Name
+	for _, n := range l.nodes {
+		p.a.c.CauseChange(n, ruleHere.Name, "", space)
+	}
+}
+
+// signed is a difference of times with its sign.
+func signed(seconds float64) string {
+	if seconds < 0 {
+		return "-" + shortTime(-seconds)
+	}
+	return "+" + shortTime(seconds)
+}
+
+// shortTime is a time with three digits and a unit.
+func shortTime(s float64) string {
+	for _, u := range []struct {
+		name  string
+		scale float64
+	}{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}} {
+		if s >= u.scale {
+			return fmt.Sprintf("%.3g%s", s/u.scale, u.name)
+		}
+	}
+	return fmt.Sprintf("%.3gns", s/1e-9)
+}
+
+// shortSize is a number of bytes with three digits and a unit.
+func shortSize(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.3gGiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.3gMiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.3gKiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%dB", n)
+}

@@ -1,0 +1,229 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/passes/placement"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// spaceLimits returns the bytes that the plan may take in each space: the least of what the
+// targets say that there is and of what the user allows for the space or for a backend that
+// prefers it; -1 is no limit.
+func spaceLimits(c *Context, spaces []target.Space) []int64 {
+	limits := make([]int64, len(spaces))
+	for i, s := range spaces {
+		limits[i] = -1
+		if s.Memory > 0 {
+			limits[i] = s.Memory
+		}
+		for name, n := range c.Options.MaxMemory {
+			d := c.Targets.Get(name)
+			if name != s.Name && (d == nil || d.Home() != s.Name) {
+				continue
+			}
+			if limits[i] < 0 || n < limits[i] {
+				limits[i] = n
+			}
+		}
+	}
+	return limits
+}
+
+// limited reports whether some space has a limit.
+func (p *costProblem) limited() bool {
+	return slices.ContainsFunc(p.limits, func(n int64) bool { return n >= 0 })
+}
+
+// tooLarge reports the leaves that fit into no space.
+func (p *costProblem) tooLarge() []error {
+	var errs []error
+	for i, l := range p.leaves {
+		var most int64
+		ok := false
+		for s, may := range p.Leaves[i].Spaces {
+			ok = ok || may && (p.limits[s] < 0 || p.Leaves[i].Bytes <= p.limits[s])
+			most = max(most, p.largest(s))
+		}
+		if !ok {
+			errs = append(errs, &BudgetError{
+				Name: l.name, Need: p.Leaves[i].Bytes, Limit: most,
+				Advice: "no memory takes it whole: quantize it, or allow more",
+			})
+		}
+	}
+	return errs
+}
+
+// largest returns the bytes of the largest allocation that there may be in a space; -1 is
+// no limit.
+func (p *costProblem) largest(s int) int64 {
+	most := p.limits[s]
+	if n := p.spaces[s].MaxAlloc; n > 0 && (most < 0 || n < most) {
+		most = n
+	}
+	return most
+}
+
+// maxRehearsals is how many assignments go through the passes that follow, so that their
+// memory is that of a real plan.
+const maxRehearsals = 8
+
+// solve returns the best assignment whose plan keeps the limits, or one that comes near
+// them. How much activations, inputs and outputs take is known only from the plan of an
+// assignment: what is left for weights and states follows from the plan before.
+func (p *costProblem) solve(starts [][]int32) *placement.Result {
+	if !p.limited() {
+		return placement.Solve(&p.Problem, starts, placement.Options{})
+	}
+	var best *placement.Result
+	reserve := make([]int64, len(p.spaces))
+	for range maxRehearsals {
+		p.Limits = p.without(reserve)
+		r := placement.Solve(&p.Problem, starts, placement.Options{})
+		again := false
+		if r.Fits() {
+			need, err := p.rehearse(r.Labels)
+			if err != nil {
+				return r // the error comes again where it belongs
+			}
+			again = p.learn(reserve, need, r)
+		}
+		if best == nil || r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
+			best = r
+		}
+		if !again {
+			break
+		}
+	}
+	return best
+}
+
+// without returns the limits less what is reserved.
+func (p *costProblem) without(reserve []int64) []int64 {
+	limits := slices.Clone(p.limits)
+	for s := range limits {
+		if limits[s] >= 0 {
+			limits[s] = max(0, limits[s]-reserve[s])
+		}
+	}
+	return limits
+}
+
+// learn compares what a plan needs with the limits and reserves what it needs besides
+// leaves; where that alone is too much, values that are half as large have to do. It notes
+// in r what does not fit, and reports whether another assignment may be better: this one
+// does not fit, or more was reserved than it needs.
+func (p *costProblem) learn(reserve, need []int64, r *placement.Result) (again bool) {
+	leaves := p.leafBytes(r.Labels)
+	for s, limit := range p.limits {
+		if limit < 0 {
+			continue
+		}
+		besides := max(0, need[s]-leaves[s])
+		r.Over[s] = max(0, need[s]-limit)
+		switch {
+		case r.Over[s] > 0:
+			reserve[s] = min(limit, max(besides, reserve[s]+r.Over[s]))
+			if besides > limit {
+				p.Room[s] /= 2
+			}
+			again = true
+		case besides < reserve[s]:
+			reserve[s] = besides
+			again = true
+		}
+	}
+	return again
+}
+
+// leafBytes returns the bytes of leaves in each space.
+func (p *costProblem) leafBytes(labels []int32) []int64 {
+	sum := make([]int64, len(p.spaces))
+	for i := range p.Leaves {
+		sum[labels[len(p.Nodes)+i]] += p.Leaves[i].Bytes
+	}
+	return sum
+}
+
+// rehearse runs the passes up to plan on a copy of the module with an assignment, and
+// returns the bytes of the plan in each space.
+func (p *costProblem) rehearse(labels []int32) ([]int64, error) {
+	m := p.a.m.Clone()
+	p.apply(m, labels)
+	again := &assigner{c: p.a.c, m: m, declared: declarations(m)}
+	again.spaces()
+	if err := p.a.c.rehearse(m); err != nil {
+		return nil, err
+	}
+	p.a.c.Count("rehearsals", 1)
+	need := make([]int64, len(p.spaces))
+	for i := range m.Plan.Arenas {
+		if s, ok := p.index[m.Plan.Arenas[i].Space]; ok {
+			need[s] += m.Plan.Arenas[i].Bytes()
+		}
+	}
+	return need, nil
+}
+
+// shortage says which limits no assignment was found to keep, by how much, and what would
+// be enough.
+func (p *costProblem) shortage(r *placement.Result) []error {
+	var errs []error
+	for s, over := range r.Over {
+		if over == 0 {
+			continue
+		}
+		name := p.limitName(s)
+		need := p.limits[s] + over
+		errs = append(errs, &BudgetError{
+			Name: name, Need: need, Limit: p.limits[s], Own: p.limits[s] == p.spaces[s].Memory,
+			Advice: fmt.Sprintf("--max-memory %s=%d would fit; or lower --ctx or --batch, or quantize", name, need),
+		})
+	}
+	if len(errs) == 0 {
+		return p.impossible(r.Labels)
+	}
+	return errs
+}
+
+// impossible names the nodes of an assignment that cannot run where they are, where no
+// assignment was found in which all can.
+func (p *costProblem) impossible(labels []int32) []error {
+	var errs []error
+	for i, n := range p.nodes {
+		v := p.Nodes[i].Writes
+		if n == nil || v < 0 {
+			continue
+		}
+		owner, space := p.Values[v].Owner, p.Values[v].Space
+		if owner >= int32(len(p.Nodes)) {
+			space = int(labels[owner])
+		} else if owner >= 0 {
+			space = p.Targets[labels[owner]].Home
+		}
+		if t := p.targets[labels[i]]; !p.Targets[labels[i]].Addresses[space] {
+			errs = append(errs, fmt.Errorf("@%s %v: it writes %v, which lies in %s, and %s, which is to run it, does not address that: pin all nodes that write it to targets of one memory",
+				n.Func.Name, n, writtenBy(n), p.spaces[space].Name, t.Name))
+		}
+	}
+	if len(errs) == 0 {
+		errs = append(errs, &BudgetError{Name: "a value", Advice: "no target that runs all nodes has the memory for the largest values: lower --ctx or --batch, or allow more"})
+	}
+	return errs
+}
+
+// limitName returns the name under which the user knows the limit of a space.
+func (p *costProblem) limitName(s int) string {
+	name := p.spaces[s].Name
+	if _, named := p.a.c.Options.MaxMemory[name]; named {
+		return name
+	}
+	for _, d := range p.targets {
+		if d.Home() == name {
+			return d.Name
+		}
+	}
+	return name
+}

@@ -1,0 +1,326 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/placement"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// costProblem is the problem that a module is, and what its variables stand for.
+type costProblem struct {
+	a       *assigner
+	targets []*target.Descriptor
+	spaces  []target.Space
+	index   map[string]int // of spaces, by name
+
+	placement.Problem
+	nodes   []*ir.Node // of variables; nil for what reads the results of a function
+	leaves  []*costLeaf
+	leafIDs map[string]int32 // by leafName: index in leaves
+	kinds   *nodeKinds
+	limits  []int64 // by space: bytes of all that lies there; negative is no limit
+
+	startNames []string
+	values     []int32 // of the function that is added, by id of what is copied; -1 is none yet
+	at         []int32 // variables of the function that is added, by id of the node; -1 is none
+	reads      []int32 // room for Node.Reads
+	lacking    bool    // some node runs nowhere
+}
+
+func newCostProblem(a *assigner) *costProblem {
+	p := &costProblem{a: a, targets: a.c.Targets.All(), spaces: a.c.Targets.Spaces(), index: make(map[string]int)}
+	for i, s := range p.spaces {
+		p.index[s.Name] = i
+	}
+	p.limits = spaceLimits(a.c, p.spaces)
+	p.Limits = p.limits
+	for i := range p.spaces {
+		p.Room = append(p.Room, p.largest(i))
+	}
+	p.describeTargets()
+	p.kinds = newNodeKinds(a.c)
+	p.addLeaves()
+	weights := stepWeights(a.m)
+	for _, f := range a.m.AllFuncs() {
+		p.addFunc(f, weights[f])
+	}
+	for i := range p.Values {
+		if v := &p.Values[i]; v.Owner < -1 {
+			v.Owner = int32(len(p.Nodes)) - 2 - v.Owner
+		}
+	}
+	return p
+}
+
+// leafOwner stands for leaf i as the owner of a value until all nodes are there.
+func leafOwner(i int32) int32 { return -2 - i }
+
+func (p *costProblem) describeTargets() {
+	owner := make([]*target.Descriptor, len(p.spaces)) // first whose home a space is
+	for _, d := range p.targets {
+		t := placement.Target{Home: p.index[d.Home()], Addresses: make([]bool, len(p.spaces)), Queues: d.Queues, Events: d.Events}
+		for _, s := range d.Spaces {
+			t.Addresses[p.index[s]] = true
+		}
+		p.Targets = append(p.Targets, t)
+		if owner[t.Home] == nil {
+			owner[t.Home] = d
+		}
+	}
+	for from := range p.spaces {
+		row := make([]placement.Link, len(p.spaces))
+		for to, d := range owner {
+			if d != nil {
+				row[to] = linkOf(owner[from], d)
+			}
+		}
+		p.Links = append(p.Links, row)
+	}
+}
+
+// linkOf returns the line through two predictions of the time of a copy.
+func linkOf(from, to *target.Descriptor) placement.Link {
+	const far = 1 << 30
+	delay := to.TransferSeconds(from, 0)
+	return placement.Link{Delay: delay, PerByte: (to.TransferSeconds(from, far) - delay) / far}
+}
+
+func (p *costProblem) addFunc(f *ir.Func, weight float64) {
+	step, first := len(p.Steps), len(p.Nodes)
+	p.values, p.at = noneOf(f.NumValues()), noneOf(f.NumNodes())
+	for _, n := range f.Nodes {
+		if works(n) {
+			p.at[n.ID] = int32(len(p.Nodes))
+			p.addNode(n, step)
+		}
+	}
+	p.addResults(f, step)
+	p.Steps = append(p.Steps, placement.Step{Weight: weight, First: first, End: len(p.Nodes)})
+}
+
+// noneOf returns a table of n entries that are not there.
+func noneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
+
+func (p *costProblem) addNode(n *ir.Node, step int) {
+	v := placement.Node{Step: step, Seconds: p.secondsOf(n), Writes: -1}
+	v.Reads = p.readsOf(n.Sources(), step)
+	if written := writtenBy(n); written != nil {
+		v.Writes = p.value(written, step)
+		v.Reads = including(v.Reads, v.Writes)
+	}
+	p.nodes = append(p.nodes, n)
+	p.Nodes = append(p.Nodes, v)
+}
+
+// writtenBy returns the value whose bytes n changes where they are; nil for none.
+func writtenBy(n *ir.Node) *ir.Value {
+	if r := n.Result(); r != nil {
+		return r.Source()
+	}
+	return nil
+}
+
+// readsOf returns what has to be reachable for a reader of operands.
+func (p *costProblem) readsOf(operands []*ir.Value, step int) []int32 {
+	start := len(p.reads)
+	for _, a := range operands {
+		if a != nil {
+			p.reads = append(p.reads[:start], including(p.reads[start:], p.value(a, step))...)
+		}
+	}
+	return p.reads[start:len(p.reads):len(p.reads)]
+}
+
+// including returns the list with x in it.
+func including(list []int32, x int32) []int32 {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
+
+// addResults adds a reader of what f returns: the caller, who is with the last target.
+func (p *costProblem) addResults(f *ir.Func, step int) {
+	reads := p.readsOf(f.Results, step)
+	if len(reads) == 0 {
+		return
+	}
+	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
+	seconds[len(seconds)-1] = 0
+	p.nodes = append(p.nodes, nil)
+	p.Nodes = append(p.Nodes, placement.Node{Step: step, Seconds: seconds, Reads: reads, Writes: -1})
+}
+
+// value returns what is copied for a reader of v, as pass copy has it.
+func (p *costProblem) value(v *ir.Value, step int) int32 {
+	base := copyBase(v)
+	if i := p.values[base.ID]; i >= 0 {
+		return i
+	}
+	val := placement.Value{Step: step, Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: p.index[p.a.c.Targets.Last().Home()]}
+	if m := makerOf(base); m != nil {
+		val.Maker = p.at[m.ID]
+	}
+	root := base.Root()
+	switch {
+	case root.Def == nil:
+		if i, ok := p.index[root.Type.Space]; ok {
+			val.Space = i
+		}
+	case isLeafOp(root.Def):
+		val.Owner = leafOwner(p.leafIDs[leafID(root.Def)])
+	default:
+		val.Owner = p.at[root.Def.ID]
+	}
+	p.values[base.ID] = int32(len(p.Values))
+	p.Values = append(p.Values, val)
+	return p.values[base.ID]
+}
+
+// makerOf returns the working node behind the views that v is; nil for none.
+func makerOf(v *ir.Value) *ir.Node {
+	for v.Def != nil && v.Def.Is(ir.View) && v.Source() != nil {
+		v = v.Source()
+	}
+	return v.Def
+}
+
+// secondsOf returns the time of a node on each target that may run it. One that has a
+// backend already stays there.
+func (p *costProblem) secondsOf(n *ir.Node) []float64 {
+	k := p.kinds.of(n)
+	if n.Backend == "" {
+		p.lacking = p.lacking || k.choices == 0
+		if n.Func.Owner != nil {
+			return p.inBody(k)
+		}
+		return k.seconds
+	}
+	if only := k.only[n.Backend]; only != nil {
+		return only
+	}
+	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
+	for i, t := range p.targets {
+		if t.Name == n.Backend {
+			seconds[i] = k.time(p.a.c, t)
+		}
+	}
+	k.only[n.Backend] = seconds
+	return seconds
+}
+
+// inBody leaves out the targets that do not address the memory in which the values lie that
+// a body shares with the function around it, unless no other runs the node.
+func (p *costProblem) inBody(k *nodeKind) []float64 {
+	if k.body != nil {
+		return k.body
+	}
+	k.body = make([]float64, len(p.targets))
+	some := false
+	for i, t := range p.targets {
+		k.body[i] = placement.Never
+		if t.Addresses(p.a.c.Targets.Last().Home()) && k.seconds[i] < placement.Never {
+			k.body[i], some = k.seconds[i], true
+		}
+	}
+	if !some {
+		k.body = k.seconds
+	}
+	return k.body
+}
+
+// costLeaf is a weight, state or constant.
+type costLeaf struct {
+	name  string
+	typ   ir.Type
+	space string     // that the module says; empty where that is open
+	types []*ir.Type // where the space is written
+	nodes []*ir.Node // that name it
+}
+
+func (l *costLeaf) put(space string) {
+	for _, t := range l.types {
+		if t.Space == "" {
+			t.Space = space
+		}
+	}
+}
+
+// costLeaves is the leaves of a module in a fixed order.
+type costLeaves struct {
+	list []*costLeaf
+	ids  map[string]int32
+}
+
+// leavesOf returns the leaves of a module: weights and states, each once, and constants.
+func leavesOf(m *ir.Module) *costLeaves {
+	l := &costLeaves{ids: make(map[string]int32)}
+	for _, w := range m.Weights {
+		l.add("weight "+w.Name, w.Type).types = []*ir.Type{&w.Type}
+	}
+	for _, s := range m.States {
+		l.add("state "+s.Name, s.Type).types = []*ir.Type{&s.Type}
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if isLeafOp(n) {
+				l.node(n)
+			}
+		}
+	}
+	return l
+}
+
+func (l *costLeaves) add(id string, t ir.Type) *costLeaf {
+	x := &costLeaf{name: id, typ: t, space: t.Space}
+	l.ids[id] = int32(len(l.list))
+	l.list = append(l.list, x)
+	return x
+}
+
+func (l *costLeaves) node(n *ir.Node) {
+	id, t := leafID(n), &n.Result().Type
+	i, known := l.ids[id]
+	if !known { // a constant, or a weight that the module does not declare
+		x := l.add(id, *t)
+		x.types, x.nodes = []*ir.Type{t}, []*ir.Node{n}
+		return
+	}
+	x := l.list[i]
+	x.nodes = append(x.nodes, n)
+	x.types = append(x.types, t)
+	x.space = firstOf(x.space, t.Space)
+}
+
+// leafID names a leaf in its module: constants belong to their function.
+func leafID(n *ir.Node) string {
+	if name := leafName(n); name != "" {
+		return name
+	}
+	return fmt.Sprintf("constant @%s %s", n.Func.Name, n)
+}
+
+// addLeaves adds the leaves with the spaces in which they may lie.
+func (p *costProblem) addLeaves() {
+	list := leavesOf(p.a.m)
+	p.leaves, p.leafIDs = list.list, list.ids
+	for _, l := range p.leaves {
+		v := placement.Leaf{Bytes: l.typ.MaxBytes(), Spaces: make([]bool, len(p.spaces))}
+		for _, t := range p.Targets {
+			room := p.spaces[t.Home].Room(v.Bytes)
+			if l.space == "" && fitsInto(room, p.spaces[t.Home].MaxAlloc) {
+				v.Spaces[t.Home] = true
+			}
+		}
+		if i, ok := p.index[l.space]; ok {
+			v.Spaces[i] = true
+		}
+		v.Bytes = p.spaces[0].Room(v.Bytes)
+		p.Leaves = append(p.Leaves, v)
+	}
+}
+
+func fitsInto(bytes, limit int64) bool { return limit == 0 || bytes <= limit }
