@@ -217,7 +217,8 @@ func (a *assigner) rest(n *ir.Node, viewed, reader string) {
 // applyCopied notes which graph inputs are the current one of their own several copies:
 // those that a working node reads, where there are several copies of each input.
 func applyCopied(a *assigner, rule string, f *ir.Func) {
-	if Flags[assignFlags](a.c).Copies < 2 {
+	copies := Flags[assignFlags](a.c).Copies
+	if copies < 2 {
 		return
 	}
 	seen := make(map[*ir.Node]bool)
@@ -229,6 +230,7 @@ func applyCopied(a *assigner, rule string, f *ir.Func) {
 			if v != nil && v.Def != nil && isInput(v.Def) && !seen[v.Def] {
 				seen[v.Def] = true
 				a.c.Cause(v.Def, rule, n.String())
+				v.Def.Submitted().Slots = copies
 			}
 		}
 	}

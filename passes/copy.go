@@ -46,6 +46,7 @@ var copyPass = Pass{
 
 type copyFlags struct {
 	Needed bool `debug:"needed,copy only what the backend cannot address, as ggml's rules do"`
+	Copies int  `debug:"copies,under ggml's rules: instances of each copy"`
 }
 
 const (
@@ -237,8 +238,16 @@ func (w *copier) copyOnce(n *ir.Node, t *target.Descriptor) {
 		if w.once[key] == nil {
 			w.once[key] = w.copyOf(n, a)
 			w.late(w.once[key].Def, a)
+			w.several(w.once[key].Def)
 		}
 		n.Args[i] = w.once[key]
+	}
+}
+
+// several notes how many instances of a copy there are, under rules that say so.
+func (w *copier) several(cp *ir.Node) {
+	if n := Flags[copyFlags](w.c).Copies; n > 1 {
+		cp.Submitted().Slots = n
 	}
 }
 

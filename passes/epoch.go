@@ -285,6 +285,9 @@ func ownResults(c *Context, f *ir.Func) {
 	taken := make(map[*ir.Value]bool)
 	for i, r := range f.Results {
 		o := r.Root()
+		if isForeign(r) {
+			continue
+		}
 		if o.Def != nil && !o.Def.Is(ir.Leaf) && !taken[o] && sameBytes(o, r) {
 			taken[o] = true
 			continue

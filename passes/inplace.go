@@ -11,12 +11,13 @@ import (
 // changes: see docs/plan.md, "Buffers and in-place".
 func (p *planner) reuse() {
 	for _, s := range p.time.steps {
-		for _, arg := range s.node.Op.Info().InPlace {
+		for _, arg := range s.node.InPlace() {
 			if p.takeOver(s.node, arg) {
 				break
 			}
 		}
 	}
+	p.moveViews()
 }
 
 // takeOver makes the result of n the next value of the operand's buffer, if that is legal.
@@ -29,12 +30,16 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 	switch {
 	case from == to:
 		return false
-	case !p.mayShare(from, to):
+	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, from, to):
 		return false
 	case !p.legal(from, to):
 		return false
 	case !p.c.Allow("plan.inplace", n):
 		return false
+	}
+	if p.space(from) != p.space(to) {
+		result.Type.Space = p.space(from)
+		p.moved = true
 	}
 	p.bufs.join(from, to)
 	p.c.Cause(n, "plan.inplace", operand.String())
@@ -58,7 +63,38 @@ func (p *planner) mayShare(x, y *buffer) bool {
 	loose := func(b *buffer, c ir.Class) bool {
 		return c == ir.ClassActivations || c == ir.ClassScratch || c == ir.ClassIO && !holdsParam(b)
 	}
-	return loose(x, cx) && loose(y, cy) && slotsOf(x) == 1 && slotsOf(y) == 1 && (cx == ir.ClassScratch) == (cy == ir.ClassScratch) && p.space(x) == p.space(y)
+	return loose(x, cx) && loose(y, cy) && slotsOf(x) == 1 && slotsOf(y) == 1 && (cx == ir.ClassScratch) == (cy == ir.ClassScratch)
+}
+
+// mayMove reports whether the result of a foreign node may lie in the space of an operand
+// instead of that of its backend: whoever touches it addresses both, or copies it. ggml's
+// allocator does likewise. Whether that is slower nobody knows of foreign nodes; of others
+// assign has decided.
+func (p *planner) mayMove(n *ir.Node, from, to *buffer) bool {
+	if n.Op != ir.OpForeign || len(to.values) > 1 {
+		return false
+	}
+	for _, e := range p.time.events[to.values[0]] {
+		reached := e.node == nil || e.node.Op == ir.OpCopy && !e.write
+		if !reached && !p.c.Target(e.node).Addresses(p.space(from)) {
+			return false
+		}
+	}
+	return true
+}
+
+// moveViews gives the views of foreign results that lie in another space now their space.
+func (p *planner) moveViews() {
+	if !p.moved {
+		return
+	}
+	for _, s := range p.time.steps {
+		for _, v := range s.node.Results {
+			if from := v.Source(); from != nil && isForeign(v) {
+				v.Type.Space = from.Type.Space
+			}
+		}
+	}
 }
 
 func holdsParam(b *buffer) bool {
@@ -104,7 +140,7 @@ func (p *planner) onlyInPlace(before []event, write event) bool {
 		if e.node != write.node {
 			break
 		}
-		ok := slices.Contains(e.node.Op.Info().InPlace, e.arg) && sameShape(e.node.Args[e.arg], e.node.Result())
+		ok := slices.Contains(e.node.InPlace(), e.arg) && sameShape(e.node.Args[e.arg], e.node.Result())
 		if !ok || e.node.Part.Mode != ir.PartEach && !sameOwner(e.access, write.access) {
 			return false
 		}

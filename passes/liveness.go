@@ -58,6 +58,7 @@ func newTimeline(f *ir.Func) *timeline {
 		t.note(i)
 	}
 	t.loopEnds()
+	t.foreignLeaves()
 	for _, r := range f.Results { // the caller reads them when all is done
 		t.need(origin(r), len(t.steps), ticks-1)
 	}
@@ -158,6 +159,15 @@ func (t *timeline) loopEnds() {
 	}
 	for pos := range t.steps {
 		t.needOuter(pos)
+	}
+}
+
+// foreignLeaves adds that the leaves of a foreign graph are there before the call.
+func (t *timeline) foreignLeaves() {
+	for _, s := range t.steps {
+		if s.node.Op == ir.OpForeign && s.node.Is(ir.Leaf) {
+			t.need(s.node.Result(), 0, 0)
+		}
 	}
 }
 

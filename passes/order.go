@@ -79,6 +79,7 @@ func newDataflow(f *ir.Func) *dataflow {
 		g.flow(i, n)
 	}
 	g.keepVersions()
+	g.keepForeign()
 	g.keepCarried()
 	for _, r := range f.Results {
 		g.uses[r.Root().ID]++
@@ -131,6 +132,38 @@ func (g *dataflow) keepVersions() {
 			}
 		}
 	}
+}
+
+// keepForeign keeps the order of foreign nodes that change bytes in place, and of all that
+// read these: nothing but the order says what a reader finds.
+func (g *dataflow) keepForeign() {
+	if !slices.ContainsFunc(g.work, writesInPlace) {
+		return
+	}
+	readers, writer := make(map[any][]int), make(map[any]int)
+	for i, n := range g.work {
+		for _, a := range n.Args {
+			if a == nil {
+				continue
+			}
+			key := versionKey(a.Root())
+			if w, changed := writer[key]; changed {
+				g.after(i, []int{w})
+			}
+			readers[key] = append(readers[key], i)
+		}
+		if writesInPlace(n) {
+			key := versionKey(n.Result().Root())
+			g.after(i, readers[key])
+			readers[key], writer[key] = nil, i
+		}
+	}
+}
+
+// writesInPlace reports whether a foreign node changes an operand's bytes.
+func writesInPlace(n *ir.Node) bool {
+	a, ok := n.Attr.(*ir.ForeignAttr)
+	return ok && a.InPlace
 }
 
 // after makes node i run after others, which stand before it.

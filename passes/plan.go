@@ -3,7 +3,6 @@ package passes
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/mem"
@@ -69,10 +68,16 @@ type planner struct {
 	arenas *arenas
 	bufs   *buffers
 	time   *timeline
+
+	results map[*ir.Value]bool // origins of the function's results
+	moved   bool               // a result lies in another space than that of its backend
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
-	p := &planner{c: c, f: f, arenas: a, bufs: newBuffers(f), time: newTimeline(f)}
+	p := &planner{c: c, f: f, arenas: a, bufs: newBuffers(f), time: newTimeline(f), results: make(map[*ir.Value]bool)}
+	for _, r := range f.Results {
+		p.results[origin(r)] = true
+	}
 	for _, s := range p.time.steps {
 		if s.node.Op == ir.OpRepeat && len(s.node.Results) > 0 {
 			c.Cause(s.node, "plan.carried", s.node.Result().String())
@@ -100,9 +105,11 @@ func (p *planner) class(b *buffer) ir.Class {
 	return class
 }
 
-func (p *planner) isResult(v *ir.Value) bool {
-	return slices.ContainsFunc(p.f.Results, func(r *ir.Value) bool { return origin(r) == v })
-}
+// isResult reports whether the caller reads v where he wants results. Those of a foreign
+// graph he reads where they lie.
+func (p *planner) isResult(v *ir.Value) bool { return p.results[v] && !isForeign(v) }
+
+func isForeign(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpForeign }
 
 // space returns the memory space of a buffer.
 func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.values[0].Type) }
@@ -171,7 +178,7 @@ func (p *planner) live(b *buffer, class ir.Class) interval {
 func (p *planner) size(b *buffer) int64 {
 	var n int64
 	for _, v := range b.values {
-		n = max(n, v.Type.MaxBytes())
+		n = max(n, v.MaxBytes())
 	}
 	return n
 }
@@ -236,7 +243,7 @@ func qualified(f *ir.Func, v *ir.Value) string {
 func (p *planner) assign(b *buffer, at ir.Place) {
 	for _, v := range b.values {
 		place := at
-		place.Bytes = v.Type.MaxBytes()
+		place.Bytes = v.MaxBytes()
 		v.Place = &place
 	}
 }

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -51,6 +52,9 @@ const maxRepeats = 16
 
 func roll(c *Context, m *ir.Module) error {
 	for _, f := range m.Funcs {
+		if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpForeign }) {
+			continue // their order says what they read
+		}
 		for range maxRepeats {
 			r := findRepeat(f)
 			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !c.Allow("roll.repeat", r.groups[0][0]) {

@@ -124,6 +124,7 @@ func (c *Case) options() passes.Options {
 	}
 	return passes.Options{Rules: rules, Debug: []passes.Setting{
 		{Pass: "assign", Flag: "copies", Value: strconv.Itoa(c.Copies)},
+		{Pass: "copy", Flag: "copies", Value: strconv.Itoa(c.Copies)},
 		{Pass: "assign", Flag: "offload", Value: strconv.FormatBool(c.OpOffload)},
 	}}
 }

@@ -117,18 +117,10 @@ func (r *reading) firstSlot(n *ir.Node) (of int, at [2]int64, ok bool) {
 	want := r.copyOf(n)
 	for _, cp := range r.c.Expect.Copies {
 		if cp.Of == want.Of && cp.Backend == want.Backend && cp.Slot == 0 {
-			r.several(n)
 			return cp.Of, cp.At, true
 		}
 	}
 	return 0, at, false
-}
-
-// several says that there are as many instances of what n makes as the case has copies.
-func (r *reading) several(n *ir.Node) {
-	if r.c.Copies > 1 {
-		n.Submitted().Slots = r.c.Copies
-	}
 }
 
 // placeInputs says of graph inputs with several copies where the first of these lies: the
@@ -138,9 +130,7 @@ func (r *reading) placeInputs(plan *ir.Plan) {
 		return
 	}
 	for _, t := range r.graphInputs() {
-		v := r.values[t]
-		r.several(v.Def)
-		if v.Place != nil {
+		if v := r.values[t]; v.Place != nil {
 			v.Place.Offset -= int64(r.c.CurrentCopy) * plan.Arenas[v.Place.Arena].Stride(v.Place)
 		}
 	}
