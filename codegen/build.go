@@ -27,9 +27,8 @@ type BuildOptions struct {
 	WeightsHash [32]byte
 	PlanID      string
 
-	Race   bool     // build with the race detector (needs cgo); for tests
-	Tags   []string // build tags, such as purego
-	Stderr io.Writer
+	Race bool     // build with the race detector (needs cgo); for tests
+	Tags []string // build tags, such as purego
 }
 
 // Build compiles an emitted package main to an executable. The build is hermetic: the

@@ -59,7 +59,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 			f.out += ".exe"
 		}
 	}
-	p := newProgress(cmd.ErrOrStderr())
+	p := newProgress(cmd.ErrOrStderr(), f.json)
 	defer p.done()
 	out := outputs(namedPath{"-o", f.out}, namedPath{"--metafile", f.metafile}, namedPath{"--weights", f.weights})
 	md, co, err := f.openFor(ctx, cmd, model, out)
@@ -74,6 +74,6 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	return driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
-		Progress: p.bytes, Stderr: cmd.ErrOrStderr(),
+		Progress: p.bytes,
 	})
 }

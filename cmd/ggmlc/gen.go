@@ -63,7 +63,7 @@ the weights.`,
 }
 
 func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string, check bool, o driver.OutputOptions) error {
-	p := newProgress(cmd.ErrOrStderr())
+	p := newProgress(cmd.ErrOrStderr(), f.json)
 	defer p.done()
 	o.Progress = p.bytes
 	if check {

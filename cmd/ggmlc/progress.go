@@ -23,9 +23,11 @@ type progress struct {
 	after func(passes.Step, *ir.Module) error
 }
 
-func newProgress(w io.Writer) *progress {
+// newProgress shows progress on w if it is a terminal where people read: with --json a
+// program does.
+func newProgress(w io.Writer, asJSON bool) *progress {
 	p := &progress{}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(*os.File); ok && !asJSON && term.IsTerminal(int(f.Fd())) {
 		p.w = w
 		p.after = p.pass
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,7 +44,6 @@ type OutputOptions struct {
 	Race         bool
 
 	Progress func(done, total int64) // bytes of weights packed; nil for none
-	Stderr   io.Writer
 }
 
 // embedLimit is the largest blob that go:embed carries; larger ones are appended, since
@@ -72,7 +70,7 @@ func Build(ctx context.Context, md *Model, o OutputOptions) error {
 		return err
 	}
 	err = codegen.Build(ctx, pkg, codegen.BuildOptions{
-		Out: o.Out, GOOS: o.GOOS, GOARCH: o.GOARCH, Tags: o.Tags, Race: o.Race, Stderr: o.Stderr,
+		Out: o.Out, GOOS: o.GOOS, GOARCH: o.GOARCH, Tags: o.Tags, Race: o.Race,
 		WeightsFile: w.path, WeightsSize: w.size, Weights: where, WeightsHash: w.hash, PlanID: planID,
 	})
 	if err != nil {
