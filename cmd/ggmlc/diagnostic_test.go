@@ -10,6 +10,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/passes"
 )
 
@@ -24,6 +25,7 @@ func TestExitStatus(t *testing.T) {
 	}{
 		{"usage", usagef("no"), exitUsage, "usage"},
 		{"option", &driver.OptionError{Err: errors.New("no")}, exitUsage, "usage"},
+		{"model and option", fmt.Errorf("m.gguf: %w", &arch.OptionError{Err: errors.New("--kv")}), exitUsage, "usage"},
 		{"bug", fmt.Errorf("m.gguf: %w", bug), exitBug, "internal"},
 		{"bug beside a budget", errors.Join(&passes.BudgetError{Name: "cpu"}, bug), exitBug, "internal"},
 		{"memory", fmt.Errorf("m.gguf: %w", &passes.BudgetError{Name: "cpu"}), exitBudget, "memory"},
@@ -64,6 +66,8 @@ func TestJoinedErrorsAreTakenApart(t *testing.T) {
 		{"with two prefixes", fmt.Errorf("m: %w", fmt.Errorf("pass x: %w", errors.Join(errors.New("a"), errors.New("b")))), "ggmlc: m: pass x: a\nggmlc: m: pass x: b\n"},
 		{"with an ending", fmt.Errorf("%w: give up", errors.Join(errors.New("a"), errors.New("b"))), "ggmlc: a\nb: give up\n"},
 		{"nested", errors.Join(errors.New("a"), errors.Join(errors.New("b"), errors.New("c"))), "ggmlc: a\nggmlc: b\nggmlc: c\n"},
+		{"of options: the model's name would mislead", fmt.Errorf("m.gguf: %w", &driver.OptionError{Err: two}), "ggmlc: one\nggmlc: two\n  because of three\n"},
+		{"of an option beside one of the model", fmt.Errorf("m: %w", errors.Join(&driver.OptionError{Err: errors.New("a")}, errors.New("b"))), "ggmlc: a\nggmlc: m: b\n"},
 		{"several in one sentence", fmt.Errorf("%w and %w", errors.New("a"), errors.New("b")), "ggmlc: a and b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
