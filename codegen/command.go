@@ -162,11 +162,10 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		k.stmts = append(k.stmts, jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...))
 	}
 	g.steps.Commentf("%s is part of %s, on %s.", name, splitName(f, c.split), g.layout.queues[c.queue].name)
-	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(jen.Dict{
-		jen.Id("Name"):   jen.Lit(splitName(f, c.split)),
-		jen.Id("Split"):  jen.Lit(c.split),
-		jen.Id("Kernel"): jen.Qual(g.fakePath(), "Kernel").Call(jen.Id(kernels)),
-	})
+	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(
+		jen.Id("Name").Op(":").Lit(splitName(f, c.split)),
+		jen.Id("Split").Op(":").Lit(c.split),
+		jen.Id("Kernel").Op(":").Qual(g.fakePath(), "Kernel").Call(jen.Id(kernels)))
 	g.steps.Line()
 	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(g.fakePath(), "Env"), jen.Id("l").Int()).
 		Block(append(k.commandPrologue(), k.stmts...)...)
@@ -194,59 +193,44 @@ func (e *funcEmitter) commandPrologue() []jen.Code {
 // memoryVar is the variable of a command that holds where a chunk begins.
 func memoryVar(number int) string { return fmt.Sprintf("mem%d", number) }
 
-// transfer emits a copy that a queue does, mostly from one memory into another.
+// transfer emits a copy that a queue does, mostly from one memory into another. All bytes
+// go at once where they lie side by side.
 func (e *funcEmitter) transfer(n *ir.Node, queue int) {
-	label := e.g.top.pick(fmt.Sprintf("%sCopy", e.g.goName(e.f)))
-	e.g.steps.Var().Id(label).Op("=").Qual(e.g.runtimePath(), "Label").Values(jen.Dict{
-		jen.Id("Name"):  jen.Lit(fmt.Sprintf("%s: %v = copy %v", splitName(e.f, n.Split), n.Result(), n.Args[0])),
-		jen.Id("Split"): jen.Lit(n.Split),
-	})
+	label := e.g.top.pick(e.g.goName(e.f) + "Copy")
+	e.g.steps.Var().Id(label).Op("=").Qual(e.g.runtimePath(), "Label").Values(
+		jen.Id("Name").Op(":").Lit(fmt.Sprintf("%s: %v = copy %v", splitName(e.f, n.Split), n.Result(), n.Args[0])),
+		jen.Id("Split").Op(":").Lit(n.Split))
 	e.g.steps.Line()
-	elem, shape, stride := e.transferBox(n.Args[0].Type)
-	array := func(vals []jen.Code) jen.Code { return jen.Index(jen.Lit(maxBoxRank)).Int().Values(vals...) }
-	e.drive(jen.Id("q").Dot("Copy").Call(jen.Lit(queue), jen.Qual(e.g.runtimePath(), "Transfer").Values(jen.Dict{
-		jen.Id("Dst"):    e.span(n.Result()),
-		jen.Id("Src"):    e.span(n.Args[0]),
-		jen.Id("Elem"):   elem,
-		jen.Id("Shape"):  array(shape),
-		jen.Id("Stride"): array(stride),
-		jen.Id("Name"):   jen.Op("&").Id(label),
-	})))
+	dst, src := e.addrOf(n.Result()), e.addrOf(n.Args[0])
+	l := e.g.layout
+	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label),
+		jen.Lit(l.number(dst.arena, dst.chunk)), e.offset(dst), jen.Lit(l.number(src.arena, src.chunk)), e.offset(src)}
+	if t := n.Args[0].Type; t.Strides != nil && t.Rank() > 0 {
+		e.drive(jen.Id("q").Dot("CopyBox").Call(append(args, e.box4(t)...)...))
+		return
+	}
+	e.drive(jen.Id("q").Dot("Copy").Call(append(args, e.dim(n.Args[0].Type.Bytes()))...))
 }
 
 // maxBoxRank is the largest rank of a strided view that is copied.
 const maxBoxRank = 4
 
-// transferBox describes what is copied: all bytes at once where they lie side by side.
-func (e *funcEmitter) transferBox(t ir.Type) (elem jen.Code, shape, stride []jen.Code) {
-	one, zero := jen.Code(jen.Lit(1)), jen.Code(jen.Lit(0))
-	if t.Strides == nil || t.Rank() == 0 {
-		return jen.Lit(1), []jen.Code{one, one, one, e.dim(t.Bytes())}, []jen.Code{zero, zero, zero, one}
+// box4 returns the elements of a strided view for the runtime: bytes of one, how many along
+// each axis, and how many bytes apart. The innermost dimension of a block format is dense:
+// there an element is a block.
+func (e *funcEmitter) box4(t ir.Type) []jen.Code {
+	var shape, stride []jen.Code
+	for range maxBoxRank - t.Rank() {
+		shape, stride = append(shape, jen.Lit(1)), append(stride, jen.Lit(0))
 	}
 	bytes, block := ir.Const(int64(t.DType.BlockBytes())), ir.Const(int64(t.DType.BlockElems()))
-	for range maxBoxRank - t.Rank() {
-		shape, stride = append(shape, one), append(stride, zero)
-	}
 	for axis, n := range t.Shape {
-		step := t.Strides[axis].Mul(bytes)
-		if axis == t.Rank()-1 { // the innermost dimension of a block format is dense
+		step := t.Strides[axis].Mul(bytes).FloorDiv(block)
+		if axis == t.Rank()-1 && !block.Is(1) {
 			n, step = n.FloorDiv(block), bytes
-			if block.Is(1) {
-				step = t.Strides[axis].Mul(bytes)
-			}
-		} else {
-			step = step.FloorDiv(block)
 		}
 		shape, stride = append(shape, e.dim(n)), append(stride, e.dim(step))
 	}
-	return jen.Lit(t.DType.BlockBytes()), shape, stride
-}
-
-// span is where v begins, for a transfer.
-func (e *funcEmitter) span(v *ir.Value) jen.Code {
-	a := e.addrOf(v)
-	return jen.Qual(e.g.runtimePath(), "Span").Values(jen.Dict{
-		jen.Id("Memory"): jen.Lit(e.g.layout.number(a.arena, a.chunk)),
-		jen.Id("Offset"): e.offset(a),
-	})
+	array := func(vals []jen.Code) jen.Code { return jen.Index(jen.Lit(maxBoxRank)).Int().Values(vals...) }
+	return []jen.Code{jen.Lit(t.DType.BlockBytes()), array(shape), array(stride)}
 }

@@ -332,7 +332,10 @@ func (d *deviceSession) await(step uint64) {
 
 func (d *deviceSession) finish() error {
 	d.await(d.step)
-	return d.session.model.blame(d.set.err())
+	if err := d.set.err(); err != nil {
+		return d.session.model.blame(err)
+	}
+	return nil
 }
 
 func (d *deviceSession) clear() error {

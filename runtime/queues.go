@@ -36,10 +36,19 @@ func (q *Queues) Run(queue int, c *Command, round int) {
 	at.device.Run(at.local, c, q.block, round)
 }
 
-// Copy submits a transfer.
-func (q *Queues) Copy(queue int, t Transfer) {
+// Copy submits a transfer of bytes that lie side by side, from an offset in one memory to
+// one in another, both by their numbers in Layout.Memory.
+func (q *Queues) Copy(queue int, name *Label, dst, dstOffset, src, srcOffset, bytes int) {
+	q.CopyBox(queue, name, dst, dstOffset, src, srcOffset, 1, [4]int{1, 1, 1, bytes}, [4]int{0, 0, 0, 1})
+}
+
+// CopyBox submits a transfer of elements of elem bytes that lie stride bytes apart in the
+// source, outermost dimension first, and side by side in the destination.
+func (q *Queues) CopyBox(queue int, name *Label, dst, dstOffset, src, srcOffset, elem int, shape, stride [4]int) {
 	at := &q.set.queues[queue]
-	at.device.Copy(at.local, t, q.block)
+	at.device.Copy(at.local, Transfer{
+		Name: name, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: shape, Stride: stride,
+	}, q.block)
 }
 
 // Record submits a record of the event behind what was submitted to the queue before.

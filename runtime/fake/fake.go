@@ -23,10 +23,12 @@ type Loader struct{ Options }
 
 // Flags adds --fake-seed and --fake-delay to a program's command line.
 func (l *Loader) Flags(add func(name, value, help string, set func(string) error)) {
-	add("fake-seed", "N", "of the delays of simulated backends (default: 0)", func(s string) (err error) {
-		if l.Seed, err = strconv.ParseUint(s, 0, 64); err != nil {
+	add("fake-seed", "N", "of the delays of simulated backends (default: 0)", func(s string) error {
+		n, err := strconv.ParseUint(s, 0, 64)
+		if err != nil {
 			return errors.New("it must be a whole number from 0 to 2^64-1")
 		}
+		l.Seed = n
 		return nil
 	})
 	add("fake-delay", "D", "the longest delay of simulated backends, such as 1ms (default: 100µs; 0s: none)", func(s string) error {
@@ -34,7 +36,8 @@ func (l *Loader) Flags(add func(name, value, help string, set func(string) error
 		if err != nil || d < 0 {
 			return errors.New("it must be a time, such as 50µs")
 		}
-		if l.Delay = d; d == 0 {
+		l.Delay = d
+		if d == 0 {
 			l.Delay = -1
 		}
 		return nil
@@ -107,7 +110,8 @@ func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
 
 // Record implements runtime.Device.
 func (d *device) Record(queue int, e *runtime.Event, n uint64) {
-	if !d.queues[queue].submit(entry{kind: record, event: e, count: n}) {
+	if q := d.queues[queue]; !q.submit(entry{kind: record, event: e, count: n}) {
+		<-q.ended // earlier records come first
 		e.Signal(n)
 	}
 }

@@ -1,0 +1,204 @@
+package fake_test
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/fake"
+)
+
+// The toy is a language model over two devices, written by hand in the form of emitted
+// code. The first device adds tokens up, the second keeps a hash of all the sums, whose
+// remainder is the largest logit: a sum that is lost, early or late changes all that
+// follows.
+const (
+	toyVocab   = 64
+	toyBatch   = 4
+	toyContext = 256
+)
+
+// Memory, by number, and offsets there. toySum exists once: the next step may write it only
+// when the second device has read it.
+const (
+	memSum    = iota // state of the first device
+	memIn            // activations of the first: the tokens of each step under way, then the sum
+	memHash          // state of the second
+	memOut           // activations of the second: the sum, then the logits
+	memHost          // inputs and outputs
+	memories  = iota
+	toySum    = 0
+	toyTokens = 64
+	toySlots  = 64 // bytes from one instance of the tokens to the next
+	toyLogits = 64
+
+	ioTokens, ioLogits, ioBytes = 0, 64, 64 + 4*toyVocab
+)
+
+// Events.
+const (
+	summed = 1 + iota // the sum is with the second device
+	hashed            // the second device has read it
+)
+
+// toy is what a test changes.
+type toy struct {
+	pipeline int
+	options  fake.Options
+	drop     int           // an event that nobody waits for; 0 is none
+	hash     fake.Kernel   // in place of the second device's
+	hold     time.Duration // by which each hash lasts longer
+}
+
+func (o *toy) program() *runtime.Program {
+	loader := &fake.Loader{Options: o.options}
+	dims := []runtime.Dim{{Sym: 0, Scale: 1}}
+	step := runtime.Func{
+		Inputs:  []runtime.Tensor{{Name: "tokens", Type: dtype.I32, Dims: dims, Offset: ioTokens}},
+		Outputs: []runtime.Tensor{{Name: "logits", Type: dtype.F32, Dims: []runtime.Dim{{Const: toyVocab}}, Offset: ioLogits}},
+		Run:     o.step(),
+	}
+	prefill, decode := step, step
+	prefill.Name, decode.Name = "prefill", "decode"
+	slots := int64(max(o.pipeline, 1))
+	return &runtime.Program{
+		Name: "toy", IOBytes: ioBytes,
+		Symbols: []runtime.Symbol{{Name: "tokens", Min: 1, Max: toyBatch}},
+		Funcs:   []runtime.Func{prefill, decode},
+		LM: &runtime.LanguageModel{Prefill: 0, Decode: 1, Tokens: "tokens", Logits: "logits",
+			TokensSym: 0, SeqsSym: -1, KVSym: -1, Vocab: toyVocab, Context: toyContext, Batch: toyBatch, Peak: "f32"},
+		Devices: runtime.NewDevices(runtime.Layout{
+			Pipeline: o.pipeline, Events: hashed + 1,
+			Devices: []runtime.DeviceInfo{
+				{Name: "first", Loader: loader, Queues: []string{"first"}, Memory: []int{memSum, memIn}},
+				{Name: "second", Loader: loader, Queues: []string{"second"}, Memory: []int{memHash, memOut}},
+			},
+			Queues: []runtime.QueueInfo{{Device: 0}, {Device: 1}},
+			Memory: []runtime.Chunk{
+				memSum:  {Space: "first", Class: runtime.State, Device: 0, Bytes: 4},
+				memIn:   {Space: "first", Class: runtime.Activations, Device: 0, Bytes: toyTokens + slots*toySlots},
+				memHash: {Space: "second", Class: runtime.State, Device: 1, Bytes: 4},
+				memOut:  {Space: "second", Class: runtime.Activations, Device: 1, Bytes: toyLogits + 4*toyVocab},
+				memHost: {Space: "host", Class: runtime.IO, Device: -1, Bytes: ioBytes},
+			},
+		}),
+	}
+}
+
+var (
+	tokensLabel = runtime.Label{Name: "@step split 0: tokens", Split: 0}
+	sumLabel    = runtime.Label{Name: "@step split 1: sum", Split: 1}
+	logitsLabel = runtime.Label{Name: "@step split 2: logits", Split: 2}
+)
+
+// step returns the step function.
+func (o *toy) step() func(*runtime.Worker, *runtime.Args) {
+	sum := &runtime.Command{Name: "@step split 0", Split: 0, Kernel: fake.Kernel(addTokens)}
+	hash := &runtime.Command{Name: "@step split 1", Split: 1, Kernel: fake.Kernel(o.hashSum)}
+	if o.hash != nil {
+		hash.Kernel = o.hash
+	}
+	return func(w *runtime.Worker, a *runtime.Args) {
+		if w.Part != 0 {
+			return
+		}
+		q := a.Queues
+		q.Copy(0, &tokensLabel, memIn, toyTokens+q.Slot()*toySlots, memHost, ioTokens, 4*a.Dims[0])
+		q.Run(0, sum, 0)
+		if o.drop != hashed {
+			q.WaitPrev(0, hashed)
+		}
+		q.Copy(0, &sumLabel, memOut, toySum, memIn, toySum, 4)
+		q.Record(0, summed)
+		if o.drop != summed {
+			q.Wait(1, summed)
+		}
+		q.Run(1, hash, 0)
+		q.Record(1, hashed)
+		q.Copy(1, &logitsLabel, memHost, ioLogits, memOut, toyLogits, 4*toyVocab)
+	}
+}
+
+func word(base unsafe.Pointer, offset int) *int32 { return (*int32)(unsafe.Add(base, offset)) }
+
+// addTokens is the first device's kernel.
+func addTokens(e *fake.Env, _ int) {
+	sum := word(e.Mem[memSum], 0)
+	for i := range e.Dims[0] {
+		*sum += *word(e.Mem[memIn], toyTokens+e.Slot*toySlots+4*i)
+	}
+	*word(e.Mem[memIn], toySum) = *sum
+}
+
+// hashSum is the second device's.
+func (o *toy) hashSum(e *fake.Env, _ int) {
+	for begin := time.Now(); time.Since(begin) < o.hold; {
+	}
+	h := word(e.Mem[memHash], 0)
+	*h = nextHash(*h, *word(e.Mem[memOut], toySum))
+	for i := range toyVocab {
+		*(*float32)(unsafe.Add(e.Mem[memOut], toyLogits+4*i)) = 0
+	}
+	*(*float32)(unsafe.Add(e.Mem[memOut], toyLogits+4*int(*h))) = 1
+}
+
+func nextHash(h, sum int32) int32 { return int32((uint32(h)*31 + uint32(sum)) % toyVocab) }
+
+// toyNext returns the most probable token after a prompt that runs in chunks, as the model
+// is defined.
+func toyNext(prompt []int32, chunk int) int32 {
+	var h, sum int32
+	for len(prompt) > 0 {
+		n := min(chunk, len(prompt))
+		for _, id := range prompt[:n] {
+			sum += id
+		}
+		h, prompt = nextHash(h, sum), prompt[n:]
+	}
+	return h
+}
+
+// toyPrompt returns n tokens.
+func toyPrompt(n int) []int32 {
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = int32(i*i+7) % toyVocab
+	}
+	return ids
+}
+
+// best returns the index of the only logit that is 1; -1 if they are no such vector.
+func best(logits []float32) int32 {
+	at := int32(-1)
+	for i, l := range logits {
+		switch {
+		case l == 1 && at < 0:
+			at = int32(i)
+		case l != 0:
+			return -1
+		}
+	}
+	return at
+}
+
+// open opens the toy; the test closes it.
+func (o *toy) open(t testing.TB, ro runtime.Options) *runtime.Model {
+	t.Helper()
+	m, err := runtime.Open(o.program(), ro)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func newSession(t testing.TB, m *runtime.Model) *runtime.Session {
+	t.Helper()
+	s, err := m.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
