@@ -24,8 +24,12 @@ func (e *funcEmitter) device(n *ir.Node) {
 	if c := e.open; c != nil && (c.queue != queue || c.split != n.Split || c.waits != waits || n.Submit != nil && len(n.Submit.Waits) > 0 || len(c.nodes) == maxCalls) {
 		e.closeCommand()
 	}
-	e.waitsOf(n, queue)
-	if n.Op == ir.OpCopy {
+	if waits {
+		e.waitsOf(n, -1)
+	} else {
+		e.waitsOf(n, queue)
+	}
+	if isCopy(n) {
 		e.closeCommand()
 		e.transfer(n, queue)
 		e.finish(queue, waits)
@@ -109,16 +113,42 @@ func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 	}
 }
 
-// awaits emits what the host waits for before n, which its workers run: worker 0 waits, and
-// the barrier keeps the others back.
+// awaits emits what the host waits for before n, which its workers run: worker 0 waits, and a
+// barrier keeps the others back: that before n, that at the head of the rounds of the repeat
+// n, or that of the rounds that begin with n, before which repeat has emitted the wait.
 func (e *funcEmitter) awaits(n *ir.Node) {
-	if n.Submit == nil || len(n.Submit.Waits) == 0 {
+	if n.Submit == nil || len(n.Submit.Waits) == 0 || awaitedAtHead(e.f) == n {
 		return
 	}
 	e.waitsOf(n, -1)
-	if n.Epoch == e.epoch {
+	if n.Epoch == e.epoch && !(n.Op == ir.OpRepeat && n.Body.HeadBarrier) {
 		e.barrier()
 	}
+}
+
+// headWaits returns what worker 0 waits for at the head of each round of a body.
+func (e *funcEmitter) headWaits(body *ir.Func) []jen.Code {
+	n := awaitedAtHead(body)
+	if n == nil {
+		return nil
+	}
+	before := e.stmts
+	e.stmts = nil
+	e.waitsOf(n, -1)
+	e.endDrive()
+	waits := e.stmts
+	e.stmts = before
+	return waits
+}
+
+// awaitedAtHead returns the node of a repeat's body before which the host waits at the head
+// of each round; nil if there is none.
+func awaitedAtHead(f *ir.Func) *ir.Node {
+	i := slices.IndexFunc(f.Nodes, func(n *ir.Node) bool { return !n.Is(ir.Leaf) && !n.Is(ir.View) })
+	if f.Owner == nil || !f.HeadBarrier || i < 0 || f.Nodes[i].Epoch != 0 || f.Nodes[i].Queue() != "" {
+		return nil
+	}
+	return f.Nodes[i]
 }
 
 // record emits the record of an event on a queue, or by the host, which has waited until the
@@ -205,6 +235,13 @@ func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	l := e.g.layout
 	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label),
 		jen.Lit(l.number(dst.arena, dst.chunk)), e.offset(dst), jen.Lit(l.number(src.arena, src.chunk)), e.offset(src)}
+	if n.Op == ir.OpCopyExperts {
+		index := e.addrOf(n.Args[1])
+		w := n.Args[0].Type
+		e.drive(jen.Id("q").Dot("CopyPicked").Call(append(args, e.dim(ir.ExpertBytes(w)), e.dim(w.Shape[0]),
+			jen.Lit(l.number(index.arena, index.chunk)), e.offset(index), e.dim(n.Args[1].Type.Elems()))...))
+		return
+	}
 	if t := n.Args[0].Type; t.Strides != nil && t.Rank() > 0 {
 		e.drive(jen.Id("q").Dot("CopyBox").Call(append(args, e.box4(t)...)...))
 		return

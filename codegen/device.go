@@ -158,7 +158,7 @@ func (l *layout) checkNodes() error {
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if n.Op == ir.OpCopy {
+			if isCopy(n) {
 				errs = append(errs, checkBox(f, n))
 				continue
 			}
@@ -206,7 +206,7 @@ func (l *layout) queueOf(n *ir.Node) (number int, waits bool) {
 
 // isTransfer reports whether n copies from one space into another.
 func (l *layout) isTransfer(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && l.spaceOf(n.Args[0]) != l.spaceOf(n.Result())
+	return isCopy(n) && l.spaceOf(n.Args[0]) != l.spaceOf(n.Result())
 }
 
 // hasEvents reports whether the queue's target records events and waits for them.
@@ -236,6 +236,9 @@ func recorderIn(f *ir.Func, event int) *ir.Node {
 	}
 	return nil
 }
+
+// isCopy reports whether n only moves bytes.
+func isCopy(n *ir.Node) bool { return n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts }
 
 // home returns the device that owns the space where v lies; -1 for the host.
 func (l *layout) home(v *ir.Value) int { return l.owner(l.spaceOf(v)) }

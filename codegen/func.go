@@ -174,6 +174,7 @@ func (e *funcEmitter) repeat(n *ir.Node) {
 	body := e.g.bodyName(n.Body)
 	loop := []jen.Code{}
 	if n.Body.HeadBarrier {
+		loop = append(loop, e.headWaits(n.Body)...)
 		loop = append(loop,
 			jen.Id("w").Dot("Barrier").Call(),
 			jen.If(jen.Id("w").Dot("Stop").Call()).Block(jen.Return()))

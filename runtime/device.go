@@ -91,6 +91,11 @@ type Transfer struct {
 	Shape    [4]int // elements, outermost dimension first; lower ranks put 1 in front
 	Stride   [4]int // bytes, in the source
 	Name     *Label
+
+	// Where Picks is not 0, the elements are dense in the source too, and only those are copied
+	// whose number is one of so many i32, which lie at Index; the others stay as they are.
+	Index Span
+	Picks int
 }
 
 // Label is the name of a transfer and the split that it belongs to.

@@ -51,6 +51,19 @@ func (q *Queues) CopyBox(queue int, name *Label, dst, dstOffset, src, srcOffset,
 	}, q.block)
 }
 
+// CopyPicked submits a transfer of those of n elements of elem bytes whose numbers are among
+// the count i32 at an offset in a memory; they keep their places.
+func (q *Queues) CopyPicked(queue int, name *Label, dst, dstOffset, src, srcOffset, elem, n, index, indexOffset, count int) {
+	if count == 0 {
+		return
+	}
+	at := &q.set.queues[queue]
+	at.device.Copy(at.local, Transfer{
+		Name: name, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
+		Index: Span{index, indexOffset}, Picks: count,
+	}, q.block)
+}
+
 // Record submits a record of the event behind what was submitted to the queue before.
 func (q *Queues) Record(queue, event int) {
 	at := &q.set.queues[queue]

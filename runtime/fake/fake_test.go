@@ -304,6 +304,35 @@ func TestBox(t *testing.T) {
 	}
 }
 
+// TestPicks copies some elements of three floats each, one of them twice.
+func TestPicks(t *testing.T) {
+	o := toy{}
+	p := o.program()
+	var label = runtime.Label{Name: "picks"}
+	p.Funcs[0].Run = func(w *runtime.Worker, a *runtime.Args) {
+		q := a.Queues
+		for i := range 12 {
+			*word(a.IO, ioLogits+4*i) = int32(i)
+		}
+		q.Copy(0, &label, memIn, toyTokens, memHost, ioLogits+40, 4) // so that not all is poison
+		q.CopyPicked(0, &label, memIn, toyTokens, memHost, ioLogits, 12, 4, memHost, ioTokens, 3)
+		q.Copy(0, &label, memHost, ioLogits, memIn, toyTokens, 12*4)
+	}
+	m, err := runtime.Open(p, runtime.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	logits, err := newSession(t, m).Prefill(t.Context(), []int32{3, 1, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := unsafe.Slice((*int32)(unsafe.Pointer(&logits[0])), 12)
+	if want := "[10 -1 -1 3 4 5 -1 -1 -1 9 10 11]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
 func TestFlags(t *testing.T) {
 	l := new(fake.Loader)
 	set := make(map[string]func(string) error)

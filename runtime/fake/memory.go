@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -72,7 +73,11 @@ func move(t *runtime.Transfer, b *runtime.Block) {
 		return
 	}
 	dst, src := cut(b, t.Dst, t.Len()), cut(b, t.Src, t.Reach())
-	if t.Dense() {
+	switch {
+	case t.Picks > 0:
+		pick(t, dst, src, cut(b, t.Index, i32Bytes*t.Picks))
+		return
+	case t.Dense():
 		copy(dst, src)
 		return
 	}
@@ -83,6 +88,16 @@ func move(t *runtime.Transfer, b *runtime.Block) {
 				dst = line(dst, from, t.Elem, t.Shape[3], t.Stride[3])
 			}
 		}
+	}
+}
+
+const i32Bytes = 4
+
+// pick copies the elements that an index names.
+func pick(t *runtime.Transfer, dst, src, index []byte) {
+	for ; len(index) > 0; index = index[i32Bytes:] {
+		at := t.Elem * int(int32(binary.NativeEndian.Uint32(index)))
+		copy(dst[at:at+t.Elem], src[at:])
 	}
 }
 
