@@ -206,7 +206,7 @@ func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) 
 	case o.Def != nil && ruleOf(o.Def, "plan.inplace") != nil:
 		c := ruleOf(o.Def, "plan.inplace")
 		return fmt.Sprintf("in the bytes of %s, which nothing reads any more (plan.inplace)", c.Operands[0])
-	case isCarried(o):
+	case x.isCarried(o):
 		return "a carried value stays in one place through all rounds (plan.carried)"
 	case arena.Class == ir.ClassIO:
 		return "inputs and outputs are the caller's: they share bytes with nothing"
@@ -229,15 +229,15 @@ func ruleOf(n *ir.Node, rule string) *ir.Cause {
 	return nil
 }
 
-// isCarried reports whether v is a carried value of a repeat: parameter, result or next.
-func isCarried(v *ir.Value) bool {
-	if kind, _ := paramKind(v); kind == paramCarried {
-		return true
-	}
-	if v.Def == nil {
-		return false
-	}
-	return v.Def.Op == ir.OpRepeat || v.Func.Owner != nil && slices.ContainsFunc(v.Func.Results, func(r *ir.Value) bool { return origin(r) == v })
+// isCarried reports whether v is a carried value of a repeat: parameter, next one, result,
+// or what it starts with.
+func (x *explainer) isCarried(v *ir.Value) bool {
+	kind, _ := paramKind(v)
+	next := v.Func.Owner != nil && slices.ContainsFunc(v.Func.Results, func(r *ir.Value) bool { return origin(r) == v })
+	return kind == paramCarried || next || v.Def != nil && v.Def.Op == ir.OpRepeat || slices.ContainsFunc(x.uses[v], func(n *ir.Node) bool {
+		a, ok := n.Attr.(*ir.RepeatAttr)
+		return ok && slices.Index(n.Args, v) < a.Carried
+	})
 }
 
 // below returns a value that is live when s, or another value in the same bytes, is, and

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -59,4 +61,204 @@ func TestExplain(t *testing.T) {
 	if _, err := Explain(m, ExplainOptions{Targets: cpuOnly(t), Node: "nobody"}); err == nil {
 		t.Error("a node that is not there was explained")
 	}
+}
+
+// twoSpaces has a backend that lacks softmax and one that runs everything.
+func twoSpaces(t *testing.T) *target.List {
+	t.Helper()
+	l, err := target.Parse("t", `target gpu space=dev ops=*,-softmax flops=1e12 bandwidth=1e11 workerbw=1e11 launch=1e-6 link=1e10 linkdelay=1e-6
+target cpu like=cpu
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+const crossing = `
+weight "w" : f32[16,8]
+func @f(%x: f32[4,8]) -> (y: f32[4,16]) {
+  %w = weight "w" : f32[16,8]
+  %p = matmul %x, %w
+  %s = softmax %p
+  %y = relu %s
+  return %y
+}
+`
+
+// TestExplainRefusals: a node says who could not run it, and what moving it elsewhere means.
+func TestExplainRefusals(t *testing.T) {
+	m := parse(t, crossing)
+	runPasses(t, m, twoSpaces(t), Options{Rules: "ggml-2026"}, "")
+	o := ExplainOptions{Targets: twoSpaces(t), Rules: "ggml-2026", Node: "s"}
+	text, doc := explained(t, m, o)
+	wantAll(t, text, "runs on cpu", "refused: gpu has no kernel for softmax", "%p.cpu = %p from dev to host for cpu, 256 B")
+	n := doc.Nodes[0]
+	if len(n.Tried) != 2 || n.Tried[0].Verdict != verdictRefused || n.Tried[1].Verdict != verdictChosen {
+		t.Errorf("tried %+v", n.Tried)
+	}
+	o.Node = "p"
+	_, doc = explained(t, m, o)
+	// On the CPU it reads x where it is, and softmax reads its result there.
+	want := Move{Added: 0, Removed: 2, RemovedBytes: 128 + 256, WeightBytes: 512}
+	got := *doc.Nodes[0].Tried[1].Moving
+	if got.Seconds >= 0 {
+		t.Errorf("moving saves copies and takes %g s", got.Seconds)
+	}
+	if got.Seconds = 0; got != want {
+		t.Errorf("moving %+v, want %+v", got, want)
+	}
+	o.Deny = []string{"cpu"}
+	_, doc = explained(t, m, o)
+	if a := doc.Nodes[0].Tried[1]; a.Verdict != verdictDenied {
+		t.Errorf("the denied backend was %+v", a)
+	}
+}
+
+// TestExplainCopies: the bound counts each value once per space, and copies beyond it are
+// named.
+func TestExplainCopies(t *testing.T) {
+	m := parse(t, crossing)
+	runPasses(t, m, twoSpaces(t), Options{Rules: "ggml-2026"}, "elide-copy")
+	_, doc := explained(t, m, ExplainOptions{Targets: twoSpaces(t), Rules: "ggml-2026"})
+	c := doc.Summary.Entries[0].Copies
+	if c.Count != 4 || c.Bytes != c.Bound || len(c.Needless) != 0 {
+		t.Errorf("copies %+v", c)
+	}
+	// A second copy of a value into the same space.
+	f := m.Funcs[0]
+	for i, n := range f.Nodes {
+		if isTransfer(n) {
+			again := f.NewNode(ir.OpCopy, nil, n.Args, "again", n.Result().Type)
+			again.Backend, again.Split = n.Backend, n.Split
+			f.InsertBefore(f.Nodes[i+1], again)
+			break
+		}
+	}
+	_, doc = explained(t, m, ExplainOptions{Targets: twoSpaces(t)})
+	worse := doc.Summary.Entries[0].Copies
+	if worse.Bound != c.Bound || worse.Bytes <= c.Bytes || len(worse.Needless) != 1 || worse.Needless[0].Node != "%again" {
+		t.Errorf("with a second copy: %+v", worse)
+	}
+}
+
+// TestExplainBytes: who has a value's bytes before and after, and why it lies there.
+func TestExplainBytes(t *testing.T) {
+	m := parse(t, smallLlama.text())
+	runPasses(t, m, cpuOnly(t), Options{}, "")
+	o := ExplainOptions{Targets: cpuOnly(t)}
+	h := newHistory(m.Funcs[0])
+	for _, s := range h.list {
+		before, after := h.neighbours(s)
+		for _, list := range [][]Tenant{before, after} {
+			for _, other := range list {
+				if other.Offset >= s.at.Offset+s.at.Bytes || s.at.Offset >= other.Offset+other.Bytes {
+					t.Errorf("%v at %v: neighbour %+v has none of its bytes", s.v, s.at, other)
+				}
+			}
+		}
+	}
+	reused := false
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			o.Node = "@" + f.Name + " " + n.String()
+			for _, p := range placesIn(t, m, o) {
+				if p.Why == "" || strings.Contains(p.Why, "where the search") {
+					t.Errorf("%s: no reason for its place: %q", o.Node, p.Why)
+				}
+				reused = reused || len(p.Before) > 0
+			}
+		}
+	}
+	if !reused {
+		t.Error("no value has bytes that another one had")
+	}
+}
+
+// placesIn returns where the results of what is asked for lie.
+func placesIn(t *testing.T, m *ir.Module, o ExplainOptions) []*PlaceReport {
+	_, doc := explained(t, m, o)
+	var list []*PlaceReport
+	for _, r := range doc.Nodes {
+		for _, v := range r.Results {
+			if v.Place != nil {
+				list = append(list, v.Place)
+			}
+		}
+	}
+	return list
+}
+
+// TestExplainRounds: weights and positions of later rounds are found in the body of the
+// repeat that they became.
+func TestExplainRounds(t *testing.T) {
+	m := parse(t, smallLlama.text())
+	runPasses(t, m, cpuOnly(t), Options{}, "")
+	_, doc := explained(t, m, ExplainOptions{Targets: cpuOnly(t), Node: "blk.2.ffn_up"})
+	if len(doc.Members) != 1 || len(doc.Members[0].Readers) == 0 {
+		t.Fatalf("%+v", doc.Members)
+	}
+	if r := doc.Members[0].Readers[0]; r.Round == nil || *r.Round != 2 || r.Func == "decode" {
+		t.Errorf("reader %+v", r)
+	}
+	_, doc = explained(t, m, ExplainOptions{Targets: cpuOnly(t), Node: "k.1"})
+	writes := 0
+	for _, r := range doc.Members[0].Readers {
+		writes += boolInt(r.Writes)
+	}
+	if writes != 1 || len(doc.Members[0].Readers) != 2 {
+		t.Errorf("readers of a state %+v", doc.Members[0].Readers)
+	}
+}
+
+// TestExplainMerged: what passes have joined to something else is found there.
+func TestExplainMerged(t *testing.T) {
+	m := parse(t, smallModule)
+	runPasses(t, m, cpuOnly(t), Options{}, "")
+	text, _ := explained(t, m, ExplainOptions{Targets: cpuOnly(t), Node: "p"})
+	wantAll(t, text, "note: p is no node of its own any more: see @f %y (fuse.residual:")
+}
+
+// TestExplainIsLinear: a summary of four times as many nodes over 8 backends takes about
+// four times as long.
+func TestExplainIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	short, long := explainChain(t, 1000), explainChain(t, 4000)
+	if base := max(short, 20*time.Millisecond); long > 10*base {
+		t.Errorf("%v for 1000 layers, %v for 4000", short, long)
+	}
+}
+
+// explainChain returns how long the summary of a chain takes whose layers lie on 8 backends
+// in turn.
+func explainChain(t *testing.T, layers int) time.Duration {
+	var targets strings.Builder
+	for i := range 7 {
+		fmt.Fprintf(&targets, "target g%d space=d%d ops=* flops=1e12 bandwidth=1e11 workerbw=1e11 link=1e10 linkdelay=1e-6\n", i, i)
+	}
+	l, err := target.Parse("t", targets.String()+"target cpu like=cpu\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("func @f(%x0: f32[4,32], %z: f32[4,32]) -> f32[4,32] {\n")
+	for i := range layers {
+		fmt.Fprintf(&b, "  %%a%d = mul %%x%d, %%z\n  %%x%d = add %%a%d, %%z\n", i, i, i+1, i)
+	}
+	fmt.Fprintf(&b, "  return %%x%d\n}\n", layers)
+	var pins []Pin
+	for i := range 8 {
+		p, err := ParsePin(fmt.Sprintf("[ax][0-9]*%d$=%s", i, l.All()[i].Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pins = append(pins, p)
+	}
+	m := parse(t, b.String())
+	runPasses(t, m, l, Options{Rules: "ggml-2026", Pins: pins}, "dce-copy")
+	start := time.Now()
+	explained(t, m, ExplainOptions{Targets: l, Rules: "ggml-2026"})
+	return time.Since(start)
 }
