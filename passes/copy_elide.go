@@ -112,7 +112,8 @@ func (s *elider) node(n *ir.Node) {
 	from, key := n.Args[0], copyKey{n.Args[0], n.Result().Type.Space}
 	t := s.c.Target(n)
 	switch {
-	case t.Addresses(from.Type.Space) && s.c.Allow(ruleShared, n):
+	case t.Addresses(from.Type.Space) && (isSplitInput(n) || from.Type.Dense()) && s.c.Allow(ruleShared, n):
+		// The model's own copy of a strided value stays: its readers may need dense bytes.
 		s.remove(n, from, ruleShared)
 	case s.made[key] != nil && s.c.Allow(ruleAgain, n):
 		if slices.Contains(n.Func.Results, n.Result()) {
