@@ -112,6 +112,8 @@ func tableless(t testing.TB) *ir.Module {
 const (
 	onlyCPU   = "target cpu like=cpu\n"
 	withGPU   = "target gpu space=dev ops=matmul,add,mul,rms_norm,exp,silu\ntarget cpu like=cpu\n"
+	twoGPUs   = "target g0 space=d0 queues=2 events=true ops=matmul,rms_norm,swiglu,rope,rope_table,copy\ntarget g1 space=d1 queues=1 events=true ops=add,state_write,attention,gather,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
+	noEvents  = "target g0 space=d0 queues=2 events=false ops=matmul,rms_norm,swiglu,copy\ntarget g1 space=d1,host queues=1 events=true ops=add,gather,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
 	eagerOnes = "target cpu like=cpu barrier=1e-9\n"
 )
 
@@ -129,7 +131,11 @@ var errRefused = errors.New("refused")
 
 // planned runs all passes up to check, which the caller does.
 func planned(m *ir.Module, targets *target.List, disable ...string) error {
-	_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets, Before: "check", Options: passes.Options{Disable: disable}})
+	return plannedWith(m, targets, passes.Options{Disable: disable})
+}
+
+func plannedWith(m *ir.Module, targets *target.List, o passes.Options) error {
+	_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets, Before: "check", Options: o})
 	var bug *passes.InternalError
 	if err != nil && !errors.As(err, &bug) {
 		return fmt.Errorf("%w: %v", errRefused, err)

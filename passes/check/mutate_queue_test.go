@@ -3,9 +3,49 @@ package check_test
 import (
 	"fmt"
 	"slices"
+	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes"
 )
+
+// TestQueueMutants changes plans with queues. Of a change that the checker lets pass, the
+// simulator has to find no order in which it does any harm.
+func TestQueueMutants(t *testing.T) {
+	kinds := make(tally)
+	for _, tc := range []struct{ name, plan, targets string }{
+		{"there and back", back, backTargets},
+		{"two steps", chain, chainTargets},
+		{"two steps, one instance", single, chainTargets},
+		{"loop", loop, chainTargets},
+		{"loop, two steps", edit(loop, "plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"), chainTargets},
+	} {
+		t.Run(tc.name, func(t *testing.T) { kinds.try(t, parsed(t, tc.plan), parseTargets(t, tc.targets), 1) })
+	}
+	for _, tc := range []struct {
+		layers, steps int
+		targets       string
+		every         int // of so many mutants one is tried, without -all
+	}{
+		{1, 1, twoGPUs, 11},
+		{1, 2, twoGPUs, 23},
+		{2, 3, twoGPUs, 47},
+		{1, 2, noEvents, 23},
+	} {
+		t.Run(fmt.Sprintf("%d layers, %d steps", tc.layers, tc.steps), func(t *testing.T) {
+			m, targets := smallLlama(t, tc.layers, dtype.F32), parseTargets(t, tc.targets)
+			if err := plannedWith(m, targets, passes.Options{Pipeline: tc.steps}); err != nil {
+				t.Fatal(err)
+			}
+			kinds.try(t, m, targets, tc.every)
+		})
+	}
+	kinds.print(t)
+	for _, kind := range []string{"wait", "event", "slots", "pipeline"} {
+		t.Logf("%s: of %d that were caught the simulator shows harm of %d", kind, kinds[kind].caught, kinds[kind].shown)
+	}
+}
 
 // pipeline changes how many steps may be under way at once.
 func (g *mutator) pipeline() {
@@ -35,8 +75,8 @@ func (g *mutator) submission(fi, ni int, n *ir.Node) {
 			change("queue", fmt.Sprintf("%q -> %q", n.Queue(), to), true, func(n *ir.Node) { n.Submitted().Queue = to })
 		}
 	}
-	for _, by := range []int{-1, 1} {
-		change("split", fmt.Sprintf("by %d", by), false, func(n *ir.Node) { n.Split += by })
+	if n.Split > 0 {
+		change("split", "by -1", false, func(n *ir.Node) { n.Split-- })
 	}
 	if n.Submit == nil {
 		return

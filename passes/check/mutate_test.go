@@ -217,11 +217,16 @@ func (g *mutator) param(fi int, f *ir.Func, pi int, p *ir.Value) {
 
 // leaves puts weights and states onto each other.
 func (g *mutator) leaves() {
+	together := func(p, q *ir.Place) bool { return p.Arena == q.Arena && p.Chunk == q.Chunk }
 	for i := 1; i < len(g.m.Weights); i++ {
-		g.add("leaf", "weight "+g.m.Weights[i].Name, true, func(m *ir.Module) { m.Weights[i].Place.Offset = m.Weights[i-1].Place.Offset })
+		if w := g.m.Weights; together(w[i].Place, w[i-1].Place) {
+			g.add("leaf", "weight "+w[i].Name, true, func(m *ir.Module) { m.Weights[i].Place.Offset = m.Weights[i-1].Place.Offset })
+		}
 	}
 	for i := 1; i < len(g.m.States); i++ {
-		g.add("leaf", "state "+g.m.States[i].Name, true, func(m *ir.Module) { m.States[i].Place.Offset = m.States[i-1].Place.Offset })
+		if s := g.m.States; together(s[i].Place, s[i-1].Place) {
+			g.add("leaf", "state "+s[i].Name, true, func(m *ir.Module) { m.States[i].Place.Offset = m.States[i-1].Place.Offset })
+		}
 	}
 }
 
@@ -239,7 +244,7 @@ func good(m *ir.Module, targets *target.List, entries ...*ir.Func) string {
 	}
 	if hasQueues(targets) {
 		for _, f := range entries {
-			if what := simulate(m, f, targets, 2, orders, func(s *ir.Symbol) int64 { return s.Max }); what != "" {
+			if what := simulate(m, f, targets, 2, orders, largest); what != "" {
 				return fmt.Sprintf("@%s, simulated: %s", f.Name, what)
 			}
 		}
@@ -249,7 +254,7 @@ func good(m *ir.Module, targets *target.List, entries ...*ir.Func) string {
 
 // orders is in how many orders a plan is simulated of which it has to be known whether it
 // is as good as another one.
-const orders = 100
+const orders = 60
 
 // hasQueues reports whether nodes may run beside the host.
 func hasQueues(targets *target.List) bool {
@@ -257,12 +262,16 @@ func hasQueues(targets *target.List) bool {
 }
 
 // score counts what became of mutants.
-type score struct{ mutants, caught, equivalent int }
+type score struct {
+	mutants, caught, equivalent int
+	shown                       int // of those that were caught, where that was looked at
+}
 
 func (s *score) add(o score) {
 	s.mutants += o.mutants
 	s.caught += o.caught
 	s.equivalent += o.equivalent
+	s.shown += o.shown
 }
 
 var allMutants = flag.Bool("all", false, "try every mutant")
@@ -342,21 +351,20 @@ func TestMutants(t *testing.T) {
 	kinds.print(t)
 }
 
-// TestQueueMutants does so with plans that have queues. Of a change that the checker lets
-// pass, the simulator has to find no order in which it does any harm.
-func TestQueueMutants(t *testing.T) {
-	kinds := make(tally)
-	for _, tc := range []struct{ name, plan, targets string }{
-		{"there and back", back, backTargets},
-		{"two steps", chain, chainTargets},
-		{"two steps, one instance", single, chainTargets},
-		{"loop", loop, chainTargets},
-		{"loop, two steps", edit(loop, "plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"), chainTargets},
-	} {
-		t.Run(tc.name, func(t *testing.T) { kinds.try(t, parsed(t, tc.plan), parseTargets(t, tc.targets), 1) })
+// shown returns 1 if the simulator shows what harm a change of waits, events or instances
+// does.
+func (mu *mutant) shown(m *ir.Module, targets *target.List) int {
+	switch mu.kind {
+	case "wait", "event", "slots", "pipeline":
+		if simulate(m, m.Funcs[mu.entry], targets, 2, orders, largest) != "" {
+			return 1
+		}
 	}
-	kinds.print(t)
+	return 0
 }
+
+// largest gives symbols their largest sizes.
+func largest(s *ir.Symbol) int64 { return s.Max }
 
 // try checks one mutant.
 func try(t *testing.T, m *ir.Module, targets *target.List, mu mutant) score {
@@ -364,7 +372,7 @@ func try(t *testing.T, m *ir.Module, targets *target.List, mu mutant) score {
 	changed := m.Clone()
 	mu.apply(changed)
 	if checked(changed, targets) != nil {
-		return score{mutants: 1, caught: 1}
+		return score{mutants: 1, caught: 1, shown: mu.shown(changed, targets)}
 	}
 	what := "it is bad by definition"
 	if !mu.must {

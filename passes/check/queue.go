@@ -15,13 +15,22 @@ type queue struct {
 	copiesIn bool
 }
 
-// copyQueue returns the name of a target's queue for copies into its spaces, as
-// docs/queues.md says; the target's only queue where it has no second one.
+// mainQueue returns the name of a target's first queue, as docs/queues.md says; empty if it
+// has none.
+func mainQueue(d *target.Descriptor) string {
+	if d.Queues > 0 {
+		return d.Name
+	}
+	return ""
+}
+
+// copyQueue returns the name of a target's queue for copies into its spaces: its second
+// queue, or the only one.
 func copyQueue(d *target.Descriptor) string {
 	if d.Queues > 1 {
 		return d.Name + ".in"
 	}
-	return d.Name
+	return mainQueue(d)
 }
 
 // queuesOf returns the queues of all targets, by name.
@@ -29,7 +38,7 @@ func queuesOf(targets *target.List) map[string]queue {
 	list := make(map[string]queue)
 	for _, d := range targets.All() {
 		if d.Queues > 0 {
-			list[d.Name] = queue{of: d}
+			list[mainQueue(d)] = queue{of: d}
 		}
 		if d.Queues > 1 {
 			list[copyQueue(d)] = queue{of: d, copiesIn: true}
@@ -84,46 +93,45 @@ func onQueue(name string) string {
 }
 
 // queuesFor returns the queues that may run a node. A copy between spaces is for a target
-// that has its source; from the host's memory, for one that has its destination.
+// that has its source. Out of the host's memory it is for the target that wants it, or else
+// for one that has its destination.
 func (c *checker) queuesFor(n *ir.Node) []string {
 	d := c.targets.Get(n.Backend)
-	switch {
-	case !transfers(n) && d.Queues > 0:
-		return []string{d.Name}
-	case !transfers(n):
-		return []string{""}
+	if !transfers(n) {
+		return []string{mainQueue(d)}
 	}
-	from := c.keepers(spaceName(n.Args[0].Type), func(d *target.Descriptor) string { return d.Name })
-	to := c.keepers(spaceName(n.Result().Type), copyQueue)
+	from, to := spaceName(n.Args[0].Type), spaceName(n.Result().Type)
 	switch {
-	case from != nil:
-		return from
-	case to != nil:
-		return to
+	case !c.isHost(from):
+		return c.keepers(from, mainQueue)
+	case d.Queues == 0 && !c.isHost(to):
+		return c.keepers(to, copyQueue)
 	}
-	return []string{""}
+	return []string{copyQueue(d)}
 }
 
-// keepers returns the queues of the targets whose memory a space is: of those whose results
-// go there, or if there are none, of those that address it. What a target without queues
-// addresses is the host's memory.
+// isHost reports whether a space is the host's memory: a target without queues addresses
+// it, whose nodes the host runs.
+func (c *checker) isHost(space string) bool {
+	return slices.ContainsFunc(c.targets.All(), func(d *target.Descriptor) bool { return d.Queues == 0 && d.Addresses(space) })
+}
+
+// keepers returns the queues of those whose results go into a space, or if there are none,
+// of all targets that address it.
 func (c *checker) keepers(space string, queue func(*target.Descriptor) string) []string {
-	var home, others []string
+	var home, all []string
 	for _, d := range c.targets.All() {
-		switch {
-		case !d.Addresses(space):
-		case d.Queues == 0:
-			return nil
-		case d.Home() == space:
+		if !d.Addresses(space) {
+			continue
+		}
+		if all = append(all, queue(d)); d.Home() == space {
 			home = append(home, queue(d))
-		default:
-			others = append(others, queue(d))
 		}
 	}
 	if home != nil {
 		return home
 	}
-	return others
+	return append(all, "")
 }
 
 // slots claims: a value with several instances owns its bytes, among the activations, all

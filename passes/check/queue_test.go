@@ -1,13 +1,17 @@
 package check_test
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -200,6 +204,78 @@ func TestQueues(t *testing.T) {
 				t.Error("no order of the simulator gives another result")
 			}
 		})
+	}
+}
+
+// randomTargets returns up to four devices, some of which share memory with each other or
+// with the host, and a CPU.
+func randomTargets(r *rand.Rand) string {
+	var text strings.Builder
+	for i := range 1 + r.IntN(4) {
+		space := fmt.Sprint("d", r.IntN(i+1))
+		switch r.IntN(6) {
+		case 0:
+			space = target.Host
+		case 1:
+			space += ",host"
+		}
+		ops := "copy"
+		for _, op := range []string{"matmul", "add", "mul", "rms_norm", "silu", "neg", "exp", "scale", "tanh", "abs", "rope", "softmax", "swiglu", "state_write", "attention", "sub", "concat", "gather"} {
+			if r.IntN(3) > 0 {
+				ops += "," + op
+			}
+		}
+		fmt.Fprintf(&text, "target g%d space=%s queues=%d events=%v ops=%s\n", i, space, r.IntN(3), r.IntN(3) > 0, ops)
+	}
+	return text.String() + "target cpu space=host workers=true threads=64 ops=*\n"
+}
+
+// TestRandomQueues checks that the plans of random modules over random targets are proved,
+// and that no order of the simulator gives another result.
+func TestRandomQueues(t *testing.T) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 15
+	}
+	if *allMutants {
+		seeds = 1000
+	}
+	plans, queued := 0, 0
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 5))
+		text := randomTargets(r)
+		targets := parseTargets(t, text)
+		p, err := irtest.Random(seed, 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := passes.Options{Rules: []string{"cost", "ggml-2026"}[r.IntN(2)], Pipeline: 1 + r.IntN(4)}
+		if r.IntN(2) == 0 {
+			options.Disable = []string{"roll"}
+		}
+		err = plannedWith(p.Module, targets, options)
+		if errors.Is(err, errRefused) {
+			continue
+		}
+		if err == nil {
+			err = checked(p.Module, targets)
+		}
+		what := ""
+		for _, f := range p.Module.Funcs {
+			if err == nil {
+				what += simulate(p.Module, f, targets, 1+r.IntN(3), 30, largest)
+			}
+		}
+		if err != nil || what != "" {
+			t.Errorf("seed %d, %d steps, --rules %s over\n%s: check: %v; simulated: %s", seed, options.Pipeline, options.Rules, text, err, what)
+		}
+		if plans++; strings.Contains(p.Module.String(), "queue=") {
+			queued++
+		}
+	}
+	t.Logf("%d plans of %d modules, %d with queues", plans, seeds, queued)
+	if queued < int(seeds)/3 {
+		t.Errorf("only %d of %d modules have queues", queued, seeds)
 	}
 }
 
