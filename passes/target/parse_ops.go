@@ -14,7 +14,7 @@ import (
 //	*              every op, with operands of any format
 //	NAME           one op, with operands of any format
 //	NAME(F,...)    one op with at most as many operands, in these formats
-//	-NAME          not this op
+//	-NAME          not this op; as the first item: what the target of like= runs, without it
 //	foreign.NAME   as NAME: a foreign op of that name only; foreign is all of them
 //
 // where a format F is * (anything) or dtypes separated by |, then a dot and layouts
@@ -22,7 +22,9 @@ import (
 // read: f32, q8_0|q4_0.r16, f32|f16/any.
 
 func setOps(d *Descriptor, value string) error {
-	d.Rows = nil
+	if !strings.HasPrefix(value, "-") {
+		d.Rows = nil
+	}
 	for _, item := range splitOutside(value, ',') {
 		if err := d.addItem(item); err != nil {
 			return err
@@ -181,9 +183,30 @@ func (r Row) String() string {
 	return name + "(" + joined(r.Args, ",") + ")"
 }
 
+// lessText prints the ops that d lacks and from has; empty if there are none, or if the
+// others are not run from the same formats.
+func lessText(d, from *Descriptor) string {
+	var missing []string
+	rest := slices.DeleteFunc(slices.Clone(from.Rows), func(r Row) bool { return !d.Has(r.Op) })
+	for op := range ir.Ops {
+		if from.Has(op) && !d.Has(op) {
+			missing = append(missing, "-"+op.String())
+		}
+	}
+	if !slices.EqualFunc(d.Rows, rest, func(a, b Row) bool { return a.String() == b.String() }) {
+		return ""
+	}
+	return strings.Join(missing, ",")
+}
+
 // opsText prints the rows; where at least half of all ops run with any operands, as * and
 // the missing ones.
 func opsText(d *Descriptor) string {
+	if d.Like != "" {
+		if less := lessText(d, Builtin(d.Like)); less != "" {
+			return less
+		}
+	}
 	open := make(map[ir.Op]bool)
 	closed := make(map[ir.Op]bool)
 	for _, r := range d.Rows {

@@ -167,6 +167,7 @@ func TestDescriptorText(t *testing.T) {
 	for _, text := range []string{
 		"cpu like=cpu",
 		"cpu like=cpu threads=3 hint=2",
+		"fake:0 like=fake space=fake:0 ops=-rms_norm,-rope",
 		"fake:1 like=fake space=fake:1 queues=2 events=false memory=2GiB extra=96",
 		"gpu space=dev ops=* linkout=5e+09 linkdelay=1e-05 memory=8GiB",
 		"gpu0 kind=fake space=dev0,host ops=* maxinputs=4 link=1e+09",
@@ -208,6 +209,29 @@ func TestOpsField(t *testing.T) {
 		if got, why := d.Supports(tt.n); got != tt.want {
 			t.Errorf("%v of %d operands: %v (%s)", tt.n.Op, len(tt.n.Args), got, why)
 		}
+	}
+}
+
+// A built-in target without some ops runs the others from its own formats, checks included.
+func TestFewerOps(t *testing.T) {
+	d, err := ParseDescriptor("npu like=fake ops=-rope,-add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "npu like=fake ops=-add,-rope"; d.String() != want {
+		t.Errorf("printed as %s, want %s", d, want)
+	}
+	if d.Has(ir.OpRope) || d.Has(ir.OpAdd) || len(d.Rows) != len(Fake().Rows)-2 {
+		t.Errorf("%d rows of %d", len(d.Rows), len(Fake().Rows))
+	}
+	checks := 0
+	for _, r := range d.Rows {
+		if r.Check != nil {
+			checks++
+		}
+	}
+	if checks == 0 {
+		t.Error("the checks of the rows are gone")
 	}
 }
 
