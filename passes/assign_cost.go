@@ -16,8 +16,8 @@ var (
 	ruleStep = Rule{"assign.step", "how long a step is predicted to take, no assignment takes less than the bound, and what the other ways to assign would take"}
 	ruleOnly = Rule{"assign.only", "no other target runs it"}
 	ruleCost = Rule{"assign.cost", "the step is predicted to be shorter than with the node elsewhere"}
-	ruleFull = Rule{"assign.memory", "the step would be shorter with the node elsewhere, but its weights or states do not fit there"}
-	ruleHere = Rule{"assign.place", "the step is predicted to be shorter with these bytes here, or they do not fit elsewhere"}
+	ruleFull = Rule{"assign.memory", "the step would be shorter with it elsewhere, where there is no room for it"}
+	ruleHere = Rule{"assign.place", "the step is predicted to be shorter than with these bytes, and what reads them, elsewhere"}
 )
 
 // applyCost decides all functions together, when the rules come to the first.

@@ -1,8 +1,10 @@
 package passes
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -27,8 +29,8 @@ func (p *costProblem) explain(r *placement.Result) {
 		}
 	}
 	for i, l := range p.leaves {
-		if l.space == "" {
-			p.explainLeaf(l, r.Labels[len(p.Nodes)+i])
+		if l.space == "" && len(l.nodes) > 0 {
+			p.explainLeaf(l, r.Labels[len(p.Nodes)+i], mover.LeafMoves(i))
 		}
 	}
 }
@@ -60,29 +62,30 @@ func ratioText(t, chosen float64) string {
 	return fmt.Sprintf("x%.3g", t/chosen)
 }
 
-func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Move) {
-	var texts []string
-	rule := ruleOnly.Name
-	best := placement.Never
-	for _, m := range moves {
-		if m.Over > 0 && m.Seconds < 0 {
-			rule = ruleFull.Name
-			texts = append([]string{p.moveText(m)}, texts...)
-			continue
-		}
-		if rule == ruleOnly.Name {
-			rule = ruleCost.Name
-		}
-		if m.Seconds < best {
-			best = m.Seconds
-			texts = append([]string{p.moveText(m)}, texts...)
-		} else {
+// maxMoves is how many moves a cause names.
+const maxMoves = 2
+
+// movesText returns what the best moves would mean, and whether one of them would make the
+// step shorter and cannot be made for want of memory. Such a one comes first.
+func (p *costProblem) movesText(moves []placement.Move) (texts []string, full bool) {
+	slices.SortStableFunc(moves, func(a, b placement.Move) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	for i, m := range moves {
+		full = full || m.Over > 0 && m.Seconds < 0
+		if i < maxMoves {
 			texts = append(texts, p.moveText(m))
 		}
 	}
-	const manyTexts = 3
-	if len(texts) > manyTexts {
-		texts = append(texts[:manyTexts], fmt.Sprintf("%d more", len(texts)-manyTexts))
+	return texts, full
+}
+
+func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Move) {
+	texts, full := p.movesText(moves)
+	rule := ruleCost.Name
+	switch {
+	case full:
+		rule = ruleFull.Name
+	case len(moves) == 0:
+		rule = ruleOnly.Name
 	}
 	for _, why := range p.kinds.of(n).refusals {
 		if why != "" {
@@ -97,6 +100,9 @@ func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Mov
 func (p *costProblem) moveText(m placement.Move) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", p.targets[m.Target].Name, signed(m.Seconds))
+	if m.Nodes > 1 {
+		fmt.Fprintf(&b, " for %d nodes", m.Nodes)
+	}
 	switch {
 	case m.Copies == 1:
 		b.WriteString(", 1 copy of " + shortSize(int64(m.Bytes)))
@@ -111,10 +117,16 @@ func (p *costProblem) moveText(m placement.Move) string {
 	return b.String()
 }
 
-func (p *costProblem) explainLeaf(l *costLeaf, label int32) {
-	space := p.spaces[label].Name
+// explainLeaf gives the nodes that name a leaf a cause: what it would mean if it lay
+// elsewhere, together with those that read it.
+func (p *costProblem) explainLeaf(l *costLeaf, label int32, moves []placement.Move) {
+	texts, full := p.movesText(moves)
+	rule := ruleHere.Name
+	if full {
+		rule = ruleFull.Name
+	}
 	for _, n := range l.nodes {
-		p.a.c.CauseChange(n, ruleHere.Name, "", space)
+		p.a.c.CauseChange(n, rule, "", p.spaces[label].Name, texts...)
 	}
 }
 

@@ -107,12 +107,25 @@ func noneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 func (p *costProblem) addNode(n *ir.Node, step int) {
 	v := placement.Node{Step: step, Seconds: p.secondsOf(n), Writes: -1}
 	v.Reads = p.readsOf(n.Sources(), step)
+	p.chosenOnly(n)
 	if written := writtenBy(n); written != nil {
 		v.Writes = p.value(written, step)
 		v.Reads = including(v.Reads, v.Writes)
 	}
 	p.nodes = append(p.nodes, n)
 	p.Nodes = append(p.Nodes, v)
+}
+
+// chosenOnly says that of the matrices of a mixture no more are copied than are chosen.
+func (p *costProblem) chosenOnly(n *ir.Node) {
+	if n.Op != ir.OpExpertsMatMul {
+		return
+	}
+	w, idx := n.Args[1], n.Args[2]
+	if experts := w.Type.Shape[0].Upper(); experts > 0 && isLeaf(w, ir.OpWeight) {
+		part := min(1, float64(idx.Type.Elems().Upper())/float64(experts))
+		p.Values[p.values[w.ID]].Bytes = part * float64(w.Type.MaxBytes())
+	}
 }
 
 // writtenBy returns the value whose bytes n changes where they are; nil for none.

@@ -3,10 +3,12 @@ package placement
 import "slices"
 
 // Move is what it would mean to put a node on another target, with the leaves that it reads
-// settled anew and all else as it is.
+// settled anew and all else as it is. A node that writes a leaf takes those along that write
+// and read it.
 type Move struct {
 	Target  int
-	Seconds float64 // more than now, of one step of the node's, as if nothing overlapped
+	Nodes   int     // that move
+	Seconds float64 // more than now, as if nothing overlapped: of one step of the node's; of several nodes, of all steps, weighted
 	Copies  int     // more in that step
 	Bytes   float64 // more copied in it
 	Over    int64   // bytes for which there is no room; 0 if the move can be made
@@ -33,22 +35,49 @@ func (m *Mover) Moves(node int) []Move {
 	x := int32(node)
 	var moves []Move
 	for _, t := range m.d.promising(nil, x) {
-		if t != m.d.labels[x] {
-			moves = append(moves, m.move(x, t))
+		if t == m.d.labels[x] {
+			continue
+		}
+		if m.d.g.Nodes[x].Writes >= 0 {
+			moves = append(moves, m.move(m.d.groups.around(x), t))
+		} else {
+			moves = append(moves, m.move(group{nodes: []int32{x}}, t))
 		}
 	}
 	return moves
 }
 
-func (m *Mover) move(x, t int32) Move {
+// LeafMoves returns the moves of a leaf, with all that reads it, to other spaces.
+func (m *Mover) LeafMoves(leaf int) []Move {
+	x := int32(len(m.d.g.Nodes) + leaf)
+	users := m.d.g.usersOf(x)
+	if len(users) == 0 || len(users) > maxGroup || len(m.d.g.labels[x]) < 2 {
+		return nil
+	}
+	gr := m.d.groups.around(users...)
+	var moves []Move
+	for _, t := range m.d.promising(nil, users[0]) {
+		if home := int32(m.d.g.Targets[t].Home); home != m.d.labels[x] && slices.Contains(m.d.g.labels[x], home) {
+			moves = append(moves, m.move(gr, t))
+		}
+	}
+	return moves
+}
+
+// move tries a move and takes it back.
+func (m *Mover) move(gr group, t int32) Move {
 	s := m.d.state
-	weight := s.g.Steps[s.g.Nodes[x].Step].Weight
+	x := gr.nodes[0]
 	cost, mark := s.cost, s.mark()
 	copies, bytes := s.copiesAround(x)
-	m.d.moveAll(t, x)
-	more := Move{Target: int(t), Over: m.over(x, t)}
-	if weight > 0 {
-		more.Seconds = (s.cost - cost) / weight
+	if len(gr.nodes) == 1 {
+		m.d.moveAll(t, x)
+	} else {
+		s.move(gr, t)
+	}
+	more := Move{Target: int(t), Nodes: len(gr.nodes), Seconds: s.cost - cost, Over: m.over(x, t)}
+	if weight := s.g.Steps[s.g.Nodes[x].Step].Weight; weight > 0 && len(gr.nodes) == 1 {
+		more.Seconds /= weight
 	}
 	after, moved := s.copiesAround(x)
 	more.Copies, more.Bytes = after-copies, moved-bytes
