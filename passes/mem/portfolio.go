@@ -8,21 +8,24 @@ type portfolio struct {
 	sequence *search // nil where it is switched off
 	rise     *rise   // likewise
 
+	sequenceRuns, riseRuns int64
+
+	halt     func() bool
 	steps    int64 // left
 	restarts int64
 	offsets  []int64 // of the packing, once it is found
 }
 
-// sequenceUnit and riseUnit are the steps of the shortest runs; a step of rise takes about
-// a third of the time. Runs follow Luby's sequence (1 1 2 1 1 2 4 …): most bad starts are
+// sequenceUnit and riseUnit are the steps of the shortest runs. Runs follow Luby's sequence (1 1 2 1 1 2 4 …): most bad starts are
 // left soon, and no run that would end is cut for ever.
 const (
 	sequenceUnit = 1000
 	riseUnit     = 4000
+	riseSpeed    = 2 // steps of rise in the time of a step of the other search, about
 )
 
 func newPortfolio(p Problem, capacity int64, use Techniques, halt func() bool) *portfolio {
-	f := &portfolio{in: newInstance(p), use: use}
+	f := &portfolio{in: newInstance(p), use: use, halt: halt}
 	if use.has(Sequence) {
 		f.sequence = newSearch(f.in, capacity, use)
 		f.sequence.halt = halt
@@ -34,38 +37,37 @@ func newPortfolio(p Problem, capacity int64, use Techniques, halt func() bool) *
 	return f
 }
 
-// run searches within a number of steps.
+// run searches within a number of steps. The search that has used less time has the next
+// turn.
 func (f *portfolio) run(steps int64) outcome {
 	f.steps = steps
 	if f.sequence != nil && !f.sequence.start() {
 		return failed
 	}
-	for k := int64(1); f.steps > 0; k++ {
-		for _, turn := range []func(k int64) outcome{f.runSequence, f.runRise} {
-			if got := turn(k); got != stopped {
-				return got
-			}
+	for f.steps > 0 && !f.halt() {
+		var got outcome
+		switch {
+		case f.rise != nil && (f.sequence == nil || f.rise.tried < riseSpeed*f.sequence.tried):
+			got = f.runRise()
+		case f.sequence != nil:
+			got = f.runSequence()
+		default:
+			return stopped
+		}
+		if got != stopped {
+			return got
 		}
 		f.restarts++
-		if f.halted() || f.sequence == nil && f.rise == nil {
-			break
-		}
 	}
 	return stopped
 }
 
-func (f *portfolio) halted() bool {
-	return f.sequence != nil && f.sequence.halt() || f.rise != nil && f.rise.halt()
-}
-
-// runSequence gives the sequence search its k-th turn, from 1.
-func (f *portfolio) runSequence(k int64) outcome {
+// runSequence gives the sequence search its next turn.
+func (f *portfolio) runSequence() outcome {
 	s := f.sequence
-	if s == nil || f.steps <= 0 {
-		return stopped
-	}
+	f.sequenceRuns++
 	before := s.tried
-	got := s.run(k, f.limit(sequenceUnit*luby(k)))
+	got := s.run(f.sequenceRuns, f.limit(sequenceUnit*luby(f.sequenceRuns)))
 	f.steps -= s.tried - before
 	if got == solved {
 		f.offsets = s.low
@@ -73,15 +75,13 @@ func (f *portfolio) runSequence(k int64) outcome {
 	return got
 }
 
-// runRise gives the other one its k-th turn. Each order of preference has its turn before
+// runRise gives the other one its next turn. Each order of preference has its turn before
 // runs grow; they grow faster than those of the sequence search, as most problems are
 // solved by one of the orders as it is, or by none.
-func (f *portfolio) runRise(k int64) outcome {
-	r := f.rise
-	if r == nil || f.steps <= 0 {
-		return stopped
-	}
-	round, order := (k-1)/int64(len(riseOrders))+1, (k-1)%int64(len(riseOrders))
+func (f *portfolio) runRise() outcome {
+	r, orders := f.rise, int64(len(riseOrders))
+	round, order := f.riseRuns/orders+1, f.riseRuns%orders
+	f.riseRuns++
 	before := r.tried
 	length := luby(round)
 	got := r.run(order, round, f.limit(riseUnit*length*length))

@@ -1,4 +1,4 @@
-// Package mem_test measures the memory planner on public problems.
+// Package mem_test measures the memory planner on public and on generated problems.
 package mem_test
 
 import (
@@ -11,29 +11,32 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/passes/mem"
+	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// steps is the budget for each public problem; those solved need less than a fifth of it.
+// steps is the budget for each public problem; all need less than an eighth of it.
 const steps = 1 << 20
 
 // TestMiniMalloc packs every problem of shared/data/minimalloc within its capacity, which
 // is the number in its name.
 func TestMiniMalloc(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "data", "minimalloc", "*.csv"))
-	if len(files) == 0 {
-		if strings.Contains(os.Getenv("GGMLC_REQUIRE"), "data") {
-			t.Fatal("no shared/data/minimalloc beside the repository")
-		}
-		t.Skip("skip: no shared/data/minimalloc beside the repository")
-	}
-	for _, file := range files {
+	for _, file := range problems(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			if testing.Short() && !strings.HasPrefix(filepath.Base(file), "input") {
-				t.Skip("skip: takes seconds")
+				t.Skip("skip: takes up to a second")
 			}
 			pack(t, file, capacityOf(t, file))
 		})
 	}
+}
+
+// problems returns the files of shared/data/minimalloc.
+func problems(t *testing.T) []string {
+	files, err := filepath.Glob(filepath.Join(needtest.Data(t, "minimalloc"), "*.csv"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no problems in shared/data/minimalloc: %v", err)
+	}
+	return files
 }
 
 func capacityOf(t *testing.T, file string) int64 {
@@ -48,7 +51,7 @@ func capacityOf(t *testing.T, file string) int64 {
 	return capacity
 }
 
-func pack(t *testing.T, file string, capacity int64) {
+func read(t *testing.T, file string) mem.Problem {
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +61,14 @@ func pack(t *testing.T, file string, capacity int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+func pack(t *testing.T, file string, capacity int64) {
+	p := read(t, file)
 	start := time.Now()
 	s, stats, err := mem.Solve(t.Context(), p, mem.Options{Capacity: capacity, MaxSteps: steps})
+	took := time.Since(start).Round(time.Millisecond)
 	if err != nil {
 		t.Error(err)
 	}
@@ -67,5 +76,5 @@ func pack(t *testing.T, file string, capacity int64) {
 		t.Error(err)
 	}
 	t.Logf("%d buffers: bound %d, greedy by %s %d, found %d in %d steps, %v", len(p.Buffers),
-		stats.Bound, stats.GreedyOrder, stats.Greedy, s.Height, stats.Steps, time.Since(start).Round(time.Millisecond))
+		stats.Bound, stats.GreedyOrder, stats.Greedy, s.Height, stats.Steps, took)
 }
