@@ -89,10 +89,10 @@ type copier struct {
 	placed map[*ir.Node]bool // what is in the new order
 	extra  map[*ir.Node]int  // nodes of splits that the pass adds, with a number for each split
 
-	wholes map[copyKey]bool        // values of which all is copied into a space, slices or not
-	ahead  map[copyKey]*ir.Value   // copies of inputs
-	chosen map[expertKey]*ir.Value // copies of experts, of the open split
-	known  map[copyKey]*ir.Value   // copies of indices, where the experts lie
+	full, wholes map[copyKey]bool        // values of which all is copied into a space, slices or not
+	ahead        map[copyKey]*ir.Value   // copies of inputs
+	chosen       map[expertKey]*ir.Value // copies of experts, of the open split
+	known        map[copyKey]*ir.Value   // copies of indices, where the experts lie
 }
 
 func newCopier(c *Context, f *ir.Func, set *ruleSet) *copier {
@@ -105,7 +105,7 @@ func newCopier(c *Context, f *ir.Func, set *ruleSet) *copier {
 
 func (w *copier) run(f *ir.Func) {
 	if w.set.elide {
-		w.wholes = w.wholeCopies(f)
+		w.wholeCopies(f)
 		w.copyAhead(f)
 	}
 	w.open(0)
@@ -208,7 +208,7 @@ func (w *copier) renumber() {
 // where they are; the aliased operand of a node has to lie where its backend writes.
 func (w *copier) operands(n *ir.Node) {
 	t := w.c.Target(n)
-	if t == nil || !works(n) || isTransfer(n) {
+	if t == nil || !works(n) || isTransfer(n) && !w.copiedAnyway(n, t) {
 		return
 	}
 	if w.set.copyOnce {
@@ -340,15 +340,27 @@ func (w *copier) results(f *ir.Func) {
 		if last.Addresses(r.Type.Space) || r.Def != nil && r.Def.Op == ir.OpForeign {
 			continue // the caller of a foreign graph reads it where it lies
 		}
-		n := w.e.add(nil, ir.OpCopy, nil, r.Name+"."+last.Name, r)
-		n.Backend = last.Name
-		n.Result().Type.Space = last.Home()
-		n.Split = w.lastSplit(last.Name, n)
-		w.c.CauseChange(n, ruleCopyOut, r.Type.Space, last.Home(), r.String())
-		w.c.Count("inserted", 1)
-		f.Results[i] = n.Result()
+		f.Results[i] = w.result(r, last)
 	}
 	f.Nodes = w.e.out
+}
+
+// result returns a copy of a result for the caller. Of one that shows another value in another
+// shape that value is copied: readers of it may have needed the same copy.
+func (w *copier) result(r *ir.Value, last *target.Descriptor) *ir.Value {
+	name := r.Name + "." + last.Name
+	if w.set.elide && r.Def != nil && r.Def.Op == ir.OpReshape {
+		view := w.e.add(nil, ir.OpReshape, r.Def.Attr, name, w.result(r.Def.Args[0], last))
+		view.Split = view.Args[0].Def.Split
+		return view.Result()
+	}
+	n := w.e.add(nil, ir.OpCopy, nil, name, r)
+	n.Backend = last.Name
+	n.Result().Type.Space = last.Home()
+	n.Split = w.lastSplit(last.Name, n)
+	w.c.CauseChange(n, ruleCopyOut, r.Type.Space, last.Home(), r.String())
+	w.c.Count("inserted", 1)
+	return n.Result()
 }
 
 // lastSplit returns the number of the split that a node at the end belongs to.

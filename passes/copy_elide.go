@@ -16,6 +16,9 @@ import (
 //
 // Cost: one walk, O(nodes + operands).
 //
+// A copy that the module came with, or that pack made, is there for dense bytes if what it
+// copies is strided, and stays.
+//
 // A value never changes once it is defined, so an earlier copy of it is as good as a new
 // one; that its bytes still hold it is the planner's business. A copy that is a result of the
 // function goes only where an earlier one can be that result: the caller gets bytes that
@@ -27,7 +30,7 @@ var elideCopyPass = Pass{
 	Needs: ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Rules: []Rule{
 		{ruleShared, "the backend reads the operand where it lies"},
-		{ruleAgain, "an earlier split copied it into the same space"},
+		{ruleAgain, "an earlier split copied it into the same space, or another that the backend addresses"},
 	},
 }
 
@@ -115,15 +118,29 @@ func (s *elider) node(n *ir.Node) {
 	case t.Addresses(from.Type.Space) && (isSplitInput(n) || from.Type.Dense()) && s.c.Allow(ruleShared, n):
 		// The model's own copy of a strided value stays: its readers may need dense bytes.
 		s.remove(n, from, ruleShared)
-	case s.made[key] != nil && s.c.Allow(ruleAgain, n):
-		if slices.Contains(n.Func.Results, n.Result()) {
-			s.given[s.made[key]] = true
+	case s.earlier(n) != nil && s.c.Allow(ruleAgain, n):
+		if by := s.earlier(n); slices.Contains(n.Func.Results, n.Result()) {
+			s.given[by] = true
 		}
-		s.remove(n, s.made[key], ruleAgain)
+		s.remove(n, s.earlier(n), ruleAgain)
 	default:
 		s.made[key] = n.Result()
 		s.e.keep(n)
 	}
+}
+
+// earlier returns an earlier copy of what n copies that serves as well: in the same space or,
+// where no result of the function is made, in another that the backend addresses.
+func (s *elider) earlier(n *ir.Node) *ir.Value {
+	if same := s.made[copyKey{n.Args[0], n.Result().Type.Space}]; same != nil || slices.Contains(n.Func.Results, n.Result()) {
+		return same
+	}
+	for _, space := range s.c.Target(n).Spaces {
+		if by := s.made[copyKey{n.Args[0], space}]; by != nil {
+			return by
+		}
+	}
+	return nil
 }
 
 // chosen elides or keeps a copy of experts. It stands in for no copy of all of them.

@@ -5,36 +5,54 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// wholeCopies returns the values of which all is copied into a space although only slices of
-// them are read there: that takes less than copying the slices, which overlap or are many.
-func (w *copier) wholeCopies(f *ir.Func) map[copyKey]bool {
+// wholeCopies notes the values that are copied into a space as they are, and those of which
+// all is copied although only slices are read: that takes less than copying the slices, which
+// overlap or are many.
+func (w *copier) wholeCopies(f *ir.Func) {
+	w.full, w.wholes = make(map[copyKey]bool), make(map[copyKey]bool)
 	if !w.c.Enabled(ruleCopyWhole) {
-		return nil
+		return
 	}
 	shown, order := make(map[copyKey][]*ir.Value), []copyKey{}
+	note := func(a *ir.Value, space string) {
+		key := copyKey{behindViews(a), space}
+		if shown[key] == nil {
+			order = append(order, key)
+		}
+		shown[key] = addValue(shown[key], copyBase(a))
+	}
 	for _, n := range f.Nodes {
 		t := w.c.Target(n)
-		if t == nil || !works(n) || isTransfer(n) || runsFunction(n) {
+		if t == nil || !works(n) || runsFunction(n) {
 			continue
 		}
 		for _, a := range n.Args {
 			if a == nil || t.Addresses(a.Type.Space) {
 				continue
 			}
-			key := copyKey{behindViews(a), t.Home()}
-			if shown[key] == nil {
-				order = append(order, key)
+			note(a, t.Home())
+			if copyBase(a) == behindViews(a) && !isTransfer(n) {
+				w.full[copyKey{copyBase(a), t.Home()}] = true
 			}
-			shown[key] = addValue(shown[key], copyBase(a))
 		}
 	}
-	wholes := make(map[copyKey]bool)
+	for _, r := range f.Results {
+		if last := w.c.Targets.Last(); f.Owner == nil && behindViews(r) == r && !last.Addresses(r.Type.Space) {
+			note(r, last.Home()) // the copy that a slice is read of can be the caller's
+		}
+	}
 	for _, key := range order {
 		if key.v.Type.Dense() && w.wholeIsLess(key, shown[key]) {
-			wholes[key] = true
+			w.wholes[key] = true
 		}
 	}
-	return wholes
+}
+
+// copiedAnyway reports whether n, a copy that the module came with, copies between spaces
+// what is copied for other readers as well: then it reads that copy, in its own space.
+func (w *copier) copiedAnyway(n *ir.Node, t *target.Descriptor) bool {
+	key := copyKey{behindViews(n.Args[0]), t.Home()}
+	return n.Op == ir.OpCopy && (w.full[key] || w.wholes[key])
 }
 
 func addValue(list []*ir.Value, v *ir.Value) []*ir.Value {
