@@ -1,15 +1,14 @@
 package ir
 
 // queues checks what the properties queued and synced promise of an entry point and the
-// bodies in it: instances are counted from one, only what runs on a queue records an event,
-// each event at one place, and waits name events of the entry point, each once.
+// bodies in it: no number of instances is negative, only what runs on a queue records an
+// event, each event at one place, and waits name events of the entry point, each once.
 func (v *verifier) queues(entry *Func) {
 	events := make(map[int]bool)
 	eachSubmission(entry, func(n *Node) {
 		v.f, v.node = n.Func, n.String()
 		s := n.Submit
 		v.must(s.Slots >= 0, "queue", "there are %d instances of its results", s.Slots)
-		v.must(s.Slots <= 1 || s.Queue != "", "queue", "there are %d instances of its results, and it runs on no queue", s.Slots)
 		if s.Event == 0 {
 			return
 		}

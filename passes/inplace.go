@@ -32,7 +32,7 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 		return false
 	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, from, to):
 		return false
-	case !p.legal(from, to):
+	case !p.legal(from, to) || !p.onOneQueue(from, n):
 		return false
 	case !p.c.Allow("plan.inplace", n):
 		return false
@@ -108,6 +108,18 @@ func holdsParam(b *buffer) bool {
 func (p *planner) legal(x, y *buffer) bool {
 	list := p.time.eventsOf(x, y)
 	return p.readsFind(list) && (p.class(x) == ir.ClassScratch || p.noRace(list))
+}
+
+// onOneQueue reports whether n, which is to overwrite a buffer, orders nobody by that: the
+// queue that runs n, or the host, is the only one that uses it. What a queue writes the host
+// has waited for anyway.
+func (p *planner) onOneQueue(b *buffer, n *ir.Node) bool {
+	for _, e := range p.time.eventsOf(b) {
+		if e.node != nil && e.node.Queue() != n.Queue() && (n.Queue() != "" || !e.write) {
+			return false
+		}
+	}
+	return true
 }
 
 // readsFind walks the events of one buffer and checks that every read finds the version it

@@ -245,30 +245,29 @@ func (i interval) with(at int) interval { return interval{min(i.first, at), max(
 var never = interval{math.MaxInt, -1}
 
 // live returns the positions between which the bytes of a buffer must be left alone by
-// others: where worker 0 alone touches it, one node after the other, from the first of these to
-// the last, and otherwise all positions of the ticks in which it is touched.
+// others. What worker 0 alone touches, or submits, comes one after the other; where other
+// workers have a part in it, they may be anywhere in the tick.
 func (t *timeline) live(b *buffer) interval {
-	if t.inTurn(b) {
+	list := t.eventsOf(b)
+	if !slices.ContainsFunc(list, event.shared) {
 		return t.positions(b)
 	}
-	at := t.ticks(b)
-	if at == never {
-		return never
-	}
-	return interval{t.from[at.first], t.to[at.last]}
-}
-
-// inTurn reports whether worker 0 alone touches a buffer, without queues.
-func (t *timeline) inTurn(b *buffer) bool {
-	for _, v := range b.values {
-		for _, e := range t.events[v] {
-			if e.node != nil && (e.by != worker0 || e.node.Queue() != "") {
-				return false
-			}
+	live, at := never, t.ticks(b)
+	for _, e := range list {
+		if live = live.with(e.pos); e.shared() || e.node == nil {
+			live = live.with(t.from[e.tick]).with(t.to[e.tick])
 		}
 	}
-	return true
+	for _, l := range t.loops {
+		if at.first <= l.firstTick && at.last >= l.lastTick {
+			live = live.with(t.from[l.firstTick]).with(t.to[l.lastTick])
+		}
+	}
+	return live
 }
+
+// shared reports whether other workers than the first have a part in an access.
+func (e event) shared() bool { return e.node != nil && e.by != worker0 }
 
 // ticks returns in which ticks the bytes of a buffer must be left alone by others.
 func (t *timeline) ticks(b *buffer) interval {

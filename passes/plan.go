@@ -68,6 +68,7 @@ type planner struct {
 	arenas *arenas
 	bufs   *buffers
 	time   *timeline
+	queues *horizon // nil where there are none
 
 	results map[*ir.Value]bool // origins of the function's results
 	moved   bool               // a result lies in another space than that of its backend
@@ -125,8 +126,12 @@ type item struct {
 func (p *planner) place() error {
 	groups := make(map[arenaKey][]item)
 	var keys []arenaKey
+	keyOf := func(b *buffer) arenaKey { return arenaKey{p.space(b), p.class(b)} }
+	if hasQueues(p.f) {
+		p.queues = newHorizon(p, keyOf)
+	}
 	for _, b := range p.bufs.all() {
-		key := arenaKey{p.space(b), p.class(b)}
+		key := keyOf(b)
 		if key.class == ir.ClassWeights || key.class == ir.ClassState {
 			continue
 		}
@@ -147,6 +152,9 @@ func (p *planner) place() error {
 // throughout: other steps may use other instances at any time.
 func (p *planner) item(b *buffer, key arenaKey) item {
 	it := item{b, p.live(b, key.class), p.size(b)}
+	if p.queues != nil && key.class == ir.ClassActivations {
+		it.live = p.queues.extend(it.live, b, key)
+	}
 	if slots := slotsOf(b); slots > 1 {
 		it.live = interval{0, p.time.end()}
 		it.size = int64(slots) * alignUp(it.size, p.arenas.get(key).Align)

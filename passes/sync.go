@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // syncPass orders what runs on different queues, and on the host, where bytes demand it.
@@ -49,10 +50,10 @@ func synchronize(c *Context, m *ir.Module) error {
 		if !hasQueues(f) {
 			continue
 		}
-		w := newClockwork(c, f, max(m.Plan.Pipeline, 1) > 1)
-		w.touched = newPlacedBytes(m, w)
+		w := newClockwork(c.Targets, f, m.Plan.Pipeline > 1)
+		w.touched = newPlacedBytes(m, w.layout)
 		w.walk()
-		w.write()
+		w.write(c)
 	}
 	return nil
 }
@@ -66,13 +67,13 @@ func hasQueues(f *ir.Func) bool {
 
 // clockwork finds out which nodes have to wait for which.
 type clockwork struct {
-	c       *Context
+	targets *target.List
 	layout  *layout
 	queues  []queue // 0 is the host
 	touched toucher
 
 	clocks []clock // by queue: which nodes have ended when its next one begins
-	ended  []clock // by place: those that have when this one has; nil for the host's
+	ended  []clock // by place: those that have when this one has; for the host's, when it begins
 	last   map[*ir.Node][2]int32
 	waits  map[*ir.Node][]waitFor // in the order in which they were found
 }
@@ -101,6 +102,7 @@ func (c clock) join(d clock) {
 type waitFor struct {
 	node *ir.Node
 	prev bool
+	why  demand
 }
 
 // demand is a place that has to have ended before another one begins, and why.
@@ -117,8 +119,8 @@ type toucher interface {
 	touch(at int32, found func(before int32, rule string))
 }
 
-func newClockwork(c *Context, f *ir.Func, twice bool) *clockwork {
-	w := &clockwork{c: c, last: make(map[*ir.Node][2]int32), waits: make(map[*ir.Node][]waitFor)}
+func newClockwork(targets *target.List, f *ir.Func, twice bool) *clockwork {
+	w := &clockwork{targets: targets, last: make(map[*ir.Node][2]int32), waits: make(map[*ir.Node][]waitFor)}
 	w.queues = append(w.queues, queue{last: none, events: true})
 	w.layout = newLayout(f, twice)
 	w.number()
@@ -138,7 +140,7 @@ func (w *clockwork) number() {
 		if !known {
 			q = int32(len(w.queues))
 			index[p.node.Queue()] = q
-			w.queues = append(w.queues, queue{name: p.node.Queue(), events: hasEvents(w.c.Targets, p.node.Queue()), last: none})
+			w.queues = append(w.queues, queue{name: p.node.Queue(), events: hasEvents(w.targets, p.node.Queue()), last: none})
 		}
 		p.queue = q
 	}
@@ -172,6 +174,10 @@ func (w *clockwork) hostRun(from int) int {
 		to++
 	}
 	w.await(places[from].waits, int32(from), needs)
+	known := slices.Clone(w.clocks[0])
+	for at := from; at < to; at++ {
+		w.ended[at] = known
+	}
 	return to
 }
 
@@ -205,10 +211,9 @@ func (w *clockwork) await(n *ir.Node, at int32, needs []demand) {
 		if now[before.queue] >= d.at {
 			continue
 		}
-		wait := waitFor{before.node, before.step != w.layout.places[at].step}
+		wait := waitFor{before.node, before.step != w.layout.places[at].step, d}
 		w.waits[n] = append(w.waits[n], wait)
 		w.pass(wait, at)
-		w.c.Cause(n, d.rule, before.node.String(), d.by.String())
 	}
 }
 
@@ -265,7 +270,7 @@ func (w *clockwork) submit(at int32) {
 
 // write numbers the events in the order in which they are recorded and writes them and the
 // waits into the nodes.
-func (w *clockwork) write() {
+func (w *clockwork) write(c *Context) {
 	awaited := make(map[*ir.Node]bool)
 	for _, waits := range w.waits {
 		for _, wait := range waits {
@@ -283,11 +288,12 @@ func (w *clockwork) write() {
 	for n, waits := range w.waits {
 		for _, wait := range waits {
 			n.Submitted().Waits = append(n.Submitted().Waits, ir.Wait{Event: wait.node.Submit.Event, Prev: wait.prev})
+			c.Cause(n, wait.why.rule, wait.node.String(), wait.why.by.String())
 		}
 		slices.SortFunc(n.Submit.Waits, func(a, b ir.Wait) int {
 			return cmp.Or(boolInt(a.Prev)-boolInt(b.Prev), a.Event-b.Event)
 		})
-		w.c.Count("waits", int64(len(waits)))
+		c.Count("waits", int64(len(waits)))
 	}
-	w.c.Count("events", int64(events))
+	c.Count("events", int64(events))
 }

@@ -9,7 +9,7 @@ import (
 // placedBytes knows which bytes were touched last by whom, by their addresses.
 type placedBytes struct {
 	m      *ir.Module
-	w      *clockwork
+	layout *layout
 	areas  map[chunkKey]*ledger
 	shared map[*ir.Node]map[*ir.Value]bool // by repeat: leaves that are in its tables more than once
 }
@@ -24,12 +24,12 @@ type placedRange struct {
 	lo, hi int64
 }
 
-func newPlacedBytes(m *ir.Module, w *clockwork) *placedBytes {
-	return &placedBytes{m: m, w: w, areas: make(map[chunkKey]*ledger), shared: make(map[*ir.Node]map[*ir.Value]bool)}
+func newPlacedBytes(m *ir.Module, l *layout) *placedBytes {
+	return &placedBytes{m: m, layout: l, areas: make(map[chunkKey]*ledger), shared: make(map[*ir.Node]map[*ir.Value]bool)}
 }
 
 func (b *placedBytes) touch(at int32, found func(int32, string)) {
-	p := &b.w.layout.places[at]
+	p := &b.layout.places[at]
 	var reads, writes []placedRange
 	for _, v := range p.node.Sources() {
 		if v != nil {
@@ -40,14 +40,12 @@ func (b *placedBytes) touch(at int32, found func(int32, string)) {
 		writes = b.ranges(writes, v, p.in, p.step)
 	}
 	for _, r := range reads {
-		b.ledger(r.chunk).read(r.lo, r.hi, at, b.queueAt, found)
+		b.ledger(r.chunk).read(r.lo, r.hi, at, b.layout, found)
 	}
 	for _, r := range writes {
 		b.ledger(r.chunk).write(r.lo, r.hi, at, found)
 	}
 }
-
-func (b *placedBytes) queueAt(at int32) int32 { return b.w.layout.places[at].queue }
 
 func (b *placedBytes) ledger(key chunkKey) *ledger {
 	a := b.areas[key]
@@ -139,21 +137,21 @@ type segment struct {
 }
 
 // read notes a read, and finds the writes before it.
-func (a *ledger) read(lo, hi int64, at int32, queueAt func(int32) int32, found func(int32, string)) {
+func (a *ledger) read(lo, hi int64, at int32, l *layout, found func(int32, string)) {
 	from, to := a.cut(lo, hi)
 	for i := from; i < to; i++ {
 		s := &a.segments[i]
 		if s.write != none {
 			found(s.write, ruleRAW)
 		}
-		s.note(at, queueAt)
+		s.note(at, l)
 	}
 }
 
 // note makes at the last read of its queue.
-func (s *segment) note(at int32, queueAt func(int32) int32) {
+func (s *segment) note(at int32, l *layout) {
 	for i, r := range s.reads {
-		if queueAt(r) == queueAt(at) {
+		if l.places[r].queue == l.places[at].queue {
 			s.reads[i] = at
 			return
 		}

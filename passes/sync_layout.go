@@ -35,6 +35,9 @@ type round struct {
 	outer *round
 	node  *ir.Node // the repeat
 	which whichRound
+
+	from, to int32  // its places
+	next     *round // the one after the first
 }
 
 type whichRound uint8
@@ -98,18 +101,30 @@ func (b *layoutBuilder) repeat(n *ir.Node, in *round) {
 			b.waits = n
 			defer func() { b.waits = nil }()
 		}
-		b.lay(n.Body, &round{in, n, anyRound})
+		b.round(&round{outer: in, node: n}, nil)
 		return
 	}
 	rounds := []whichRound{firstRound, laterRound}
 	if n.Attr.(*ir.RepeatAttr).Count == 1 {
 		rounds = []whichRound{anyRound}
 	}
+	var before *round
 	for _, which := range rounds {
 		b.mayWait = true
-		b.lay(n.Body, &round{in, n, which})
+		before = b.round(&round{outer: in, node: n, which: which}, before)
 	}
 	b.mayWait = true
+}
+
+// round lays out r, which follows another one of the same repeat.
+func (b *layoutBuilder) round(r, before *round) *round {
+	r.from = int32(len(b.places))
+	b.lay(r.node.Body, r)
+	r.to = int32(len(b.places))
+	if before != nil {
+		before.next = r
+	}
+	return r
 }
 
 func (b *layoutBuilder) isMixed(f *ir.Func) bool {
