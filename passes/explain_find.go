@@ -55,15 +55,16 @@ func splitQuery(query string) (fn, name string) {
 	return fn, strings.Trim(strings.TrimPrefix(strings.TrimSpace(query), "%"), `"`)
 }
 
-// findValues looks for results and parameters. Leaves are members; what a repeat hands to
-// its body is explained where it comes from.
+// findValues looks for results and parameters. Leaves are members. The name of an entry
+// point stands for the bodies in it as well.
 func (x *explainer) findValues(f *found, fn, name string) {
 	for _, g := range x.m.AllFuncs() {
-		if fn != "" && fn != g.Name {
+		entry := entryOf(g).Name
+		if fn != "" && fn != g.Name && fn != entry {
 			continue
 		}
-		local := strings.TrimPrefix(name, g.Name+".")
-		named := func(v *ir.Value) bool { return v.Name == name || v.Name == local }
+		local, inEntry := strings.TrimPrefix(name, g.Name+"."), strings.TrimPrefix(name, entry+".")
+		named := func(v *ir.Value) bool { return v.Name == name || v.Name == local || v.Name == inEntry }
 		for _, p := range g.Params {
 			if named(p) {
 				f.params = append(f.params, p)

@@ -211,6 +211,23 @@ func TestExplainRounds(t *testing.T) {
 	}
 }
 
+// TestExplainNames: a value is found by its name, that of its body, or of its entry point.
+func TestExplainNames(t *testing.T) {
+	m := parse(t, smallLlama.text())
+	runPasses(t, m, cpuOnly(t), Options{}, "")
+	body := m.AllFuncs()[1]
+	v := body.Nodes[len(body.Nodes)-1].Result()
+	for _, query := range []string{v.Name, v.String(), body.Name + "." + v.Name, "decode." + v.Name, "@decode " + v.String(), "@" + body.Name + " " + v.String()} {
+		_, doc := explained(t, m, ExplainOptions{Targets: cpuOnly(t), Node: query})
+		if len(doc.Nodes) != 1 || doc.Nodes[0].Func != body.Name {
+			t.Errorf("%s: %d nodes", query, len(doc.Nodes))
+		}
+	}
+	if _, err := Explain(m, ExplainOptions{Targets: cpuOnly(t), Node: "@prefill " + v.String()}); err == nil {
+		t.Error("a value of another function was found")
+	}
+}
+
 // TestExplainMerged: what passes have joined to something else is found there.
 func TestExplainMerged(t *testing.T) {
 	m := parse(t, smallModule)
