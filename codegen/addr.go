@@ -28,6 +28,7 @@ var bases = [...]base{
 // symbolic start adds.
 type addr struct {
 	arena, chunk int
+	chunks       []int // of the rounds, where they are not all in one
 	offset       int64
 	stride       int64
 	table        []int64 // offsets of the rounds where no stride fits them; offset is then 0
@@ -98,11 +99,19 @@ func (e *funcEmitter) tableAddr(entries []*ir.Value) addr {
 	if len(entries) == 1 {
 		return a
 	}
-	offsets := make([]int64, len(entries))
-	even := true
+	offsets, chunks := make([]int64, len(entries)), make([]int, len(entries))
+	even, one := true, true
 	for i, v := range entries {
-		offsets[i] = e.addrOf(v).offset
+		at := e.addrOf(v)
+		offsets[i], chunks[i] = at.offset, at.chunk
 		even = even && offsets[i]-offsets[0] == int64(i)*(offsets[1]-offsets[0])
+		one = one && at.arena == a.arena && at.chunk == a.chunk
+		if at.arena != a.arena {
+			panic(fmt.Sprintf("codegen: internal error: %v and %v are entries of one table and lie in two arenas", entries[0], v))
+		}
+	}
+	if !one {
+		a.chunks = chunks
 	}
 	if even {
 		a.stride = offsets[1] - offsets[0]
@@ -132,7 +141,23 @@ func (e *funcEmitter) ptr(v *ir.Value) jen.Code {
 		return jen.Nil()
 	}
 	a := e.addrOf(v)
+	if a.chunks != nil && e.on != nil {
+		e.base(a) // that the device sees one chunk means that it sees them all
+		return jen.Qual("unsafe", "Add").Call(jen.Id("e").Dot("Mem").Index(e.memoryOf(a)), e.offset(a))
+	}
 	return jen.Qual("unsafe", "Add").Call(jen.Id(e.base(a)), e.offset(a))
+}
+
+// memoryOf returns the expression for the number of the memory in which an address lies.
+func (e *funcEmitter) memoryOf(a addr) jen.Code {
+	if a.chunks == nil {
+		return jen.Lit(e.g.layout.number(a.arena, a.chunk))
+	}
+	numbers := make([]int64, len(a.chunks))
+	for i, c := range a.chunks {
+		numbers[i] = int64(e.g.layout.number(a.arena, c))
+	}
+	return jen.Id(e.g.tableName(numbers)).Index(jen.Id("l"))
 }
 
 // base returns the variable that holds where the arena begins.
@@ -149,7 +174,9 @@ func (e *funcEmitter) base(a addr) string {
 	if !e.g.layout.sees(e.on, number) {
 		panic(fmt.Sprintf("codegen: internal error: @%s: %s reads the space %s", e.f.Name, e.on.Name, e.m.Plan.Arenas[a.arena].Space))
 	}
-	e.memory[number] = true
+	if a.chunks == nil {
+		e.memory[number] = true
+	}
 	return memoryVar(number)
 }
 

@@ -215,7 +215,7 @@ func (g *generator) tableName(offsets []int64) string {
 	for _, o := range offsets {
 		vals = append(vals, jen.Id(fmt.Sprintf("%#x", o)))
 	}
-	g.program.Comment(name + " are the places of a table's entries, by round.")
+	g.program.Comment(name + " says where the entries of a table are, by round.")
 	g.program.Var().Id(name).Op("=").Index(jen.Op("...")).Int().Values(vals...)
 	return name
 }

@@ -232,14 +232,13 @@ func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 		jen.Id("Split").Op(":").Lit(n.Split))
 	e.g.steps.Line()
 	dst, src := e.addrOf(n.Result()), e.addrOf(n.Args[0])
-	l := e.g.layout
 	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label),
-		jen.Lit(l.number(dst.arena, dst.chunk)), e.offset(dst), jen.Lit(l.number(src.arena, src.chunk)), e.offset(src)}
+		e.memoryOf(dst), e.offset(dst), e.memoryOf(src), e.offset(src)}
 	if n.Op == ir.OpCopyExperts {
 		index := e.addrOf(n.Args[1])
 		w := n.Args[0].Type
 		e.drive(jen.Id("q").Dot("CopyPicked").Call(append(args, e.dim(ir.ExpertBytes(w)), e.dim(w.Shape[0]),
-			jen.Lit(l.number(index.arena, index.chunk)), e.offset(index), e.dim(n.Args[1].Type.Elems()))...))
+			e.memoryOf(index), e.offset(index), e.dim(n.Args[1].Type.Elems()))...))
 		return
 	}
 	if t := n.Args[0].Type; t.Strides != nil && t.Rank() > 0 {

@@ -250,9 +250,11 @@ func (l *layout) spaceOf(v *ir.Value) string {
 	return target.Host
 }
 
-// sees reports whether the device can address the memory of that number.
+// sees reports whether the device can address the memory of that number. Scratch of the host
+// belongs to its workers.
 func (l *layout) sees(d *device, number int) bool {
-	return d.Addresses(l.m.Plan.Arenas[l.memory[number].arena].Space)
+	a := &l.m.Plan.Arenas[l.memory[number].arena]
+	return d.Addresses(a.Space) && !(a.Space == target.Host && a.Class == ir.ClassScratch)
 }
 
 // emitDevices emits the runtime's description of the devices; nil where there are none.
