@@ -9,8 +9,9 @@ import (
 // Builder makes a module. Errors are kept: the first one is returned by Finish, and what
 // is built after it has no effect, so that builders read as straight code.
 type Builder struct {
-	m   *Module
-	err error
+	m     *Module
+	err   error
+	taken map[leafKey]bool // names of weights and states
 }
 
 // FuncBuilder appends nodes to a function. For each op there is a method that returns the
@@ -32,7 +33,7 @@ type leafKey struct {
 
 // NewBuilder returns a builder of a module of that name.
 func NewBuilder(name string) *Builder {
-	return &Builder{m: &Module{Name: name, Last: "import"}}
+	return &Builder{m: &Module{Name: name, Last: "import"}, taken: make(map[leafKey]bool)}
 }
 
 // Module returns the module as far as it is built, for what has no method here.
@@ -71,9 +72,10 @@ func (b *Builder) Weight(name string, t Type, e *Expr) {
 	if err := CheckType(t); err != nil {
 		b.Fail(fmt.Errorf("weight %q: %w", name, err))
 	}
-	if b.m.Weight(name) != nil {
+	if b.taken[leafKey{OpWeight, name}] {
 		b.Fail(fmt.Errorf("weight %q is declared twice", name))
 	}
+	b.taken[leafKey{OpWeight, name}] = true
 	b.m.Weights = append(b.m.Weights, &Weight{Name: name, Type: t, Expr: e})
 }
 
@@ -82,9 +84,10 @@ func (b *Builder) State(name string, t Type) {
 	if err := CheckType(t); err != nil {
 		b.Fail(fmt.Errorf("state %q: %w", name, err))
 	}
-	if b.m.State(name) != nil {
+	if b.taken[leafKey{OpState, name}] {
 		b.Fail(fmt.Errorf("state %q is declared twice", name))
 	}
+	b.taken[leafKey{OpState, name}] = true
 	b.m.States = append(b.m.States, &State{Name: name, Type: t})
 }
 

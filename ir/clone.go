@@ -6,7 +6,7 @@ import "slices"
 // are new, ids and names stay.
 func (m *Module) Clone() *Module {
 	c := cloner{symbols: make(map[*Symbol]*Symbol, len(m.Symbols))}
-	n := *m
+	n := &Module{Name: m.Name, Props: m.Props, Last: m.Last}
 	n.Symbols = cloneEach(m.Symbols, func(s *Symbol) *Symbol {
 		t := *s
 		c.symbols[s] = &t
@@ -18,9 +18,9 @@ func (m *Module) Clone() *Module {
 	n.Meta = slices.Clone(m.Meta)
 	n.Headers = slices.Clone(m.Headers)
 	n.Plan = m.Plan.clone()
-	c.m = &n
+	c.m = n
 	n.Funcs = cloneEach(m.Funcs, func(f *Func) *Func { return c.fn(f, nil) })
-	return &n
+	return n
 }
 
 // cloner knows what stands for what in the copy.

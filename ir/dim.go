@@ -50,11 +50,22 @@ const (
 
 // Const returns the constant dimension n.
 func Const(n int64) Dim {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return Dim{}
+	case n > 0 && n < int64(len(smallTerms)):
+		return Dim{terms: smallTerms[n : n+1 : n+1]}
 	}
 	return Dim{terms: []term{{coef: n}}}
 }
+
+// smallTerms are those of small constants, by value: most extents are such.
+var smallTerms = func() (ts [4096]term) {
+	for i := range ts {
+		ts[i].coef = int64(i)
+	}
+	return ts
+}()
 
 // Sym returns the dimension that is the symbol s.
 func Sym(s *Symbol) Dim { return atomDim(atom{sym: s, text: s.Name}) }
@@ -91,19 +102,47 @@ func (d Dim) Is(n int64) bool {
 
 // Equal reports whether d and e are equal for all sizes by the rules of arithmetic.
 func (d Dim) Equal(e Dim) bool {
-	return slices.EqualFunc(d.terms, e.terms, func(a, b term) bool {
-		return a.coef == b.coef && a.key == b.key
-	})
+	if len(d.terms) != len(e.terms) {
+		return false
+	}
+	for i := range d.terms {
+		if a, b := &d.terms[i], &e.terms[i]; a != b && (a.coef != b.coef || a.key != b.key) {
+			return false
+		}
+	}
+	return true
 }
 
 // Add returns d+e.
-func (d Dim) Add(e Dim) Dim { return normal(append(slices.Clone(d.terms), e.terms...)) }
+func (d Dim) Add(e Dim) Dim {
+	a, aConst := d.IsConst()
+	b, bConst := e.IsConst()
+	switch {
+	case aConst && bConst:
+		return Const(a + b)
+	case aConst && a == 0:
+		return e
+	case bConst && b == 0:
+		return d
+	}
+	return normal(append(slices.Clone(d.terms), e.terms...))
+}
 
 // Sub returns d-e.
 func (d Dim) Sub(e Dim) Dim { return d.Add(e.Mul(Const(-1))) }
 
 // Mul returns d*e.
 func (d Dim) Mul(e Dim) Dim {
+	a, aConst := d.IsConst()
+	b, bConst := e.IsConst()
+	switch {
+	case aConst && bConst:
+		return Const(a * b)
+	case aConst && a == 1:
+		return e
+	case bConst && b == 1:
+		return d
+	}
 	ts := make([]term, 0, len(d.terms)*len(e.terms))
 	for _, a := range d.terms {
 		for _, b := range e.terms {
@@ -147,11 +186,14 @@ func (d Dim) divExact(n int64) (Dim, bool) {
 	if n == 0 {
 		return Dim{}, false
 	}
+	if c, ok := d.IsConst(); ok && c%n == 0 {
+		return Const(c / n), true
+	}
+	if !d.DivisibleBy(n) {
+		return Dim{}, false
+	}
 	ts := slices.Clone(d.terms)
 	for i := range ts {
-		if ts[i].coef%n != 0 {
-			return Dim{}, false
-		}
 		ts[i].coef /= n
 	}
 	return Dim{terms: ts}, true
@@ -160,8 +202,7 @@ func (d Dim) divExact(n int64) (Dim, bool) {
 // DivisibleBy reports whether d is a multiple of n for every size, as far as its
 // coefficients show.
 func (d Dim) DivisibleBy(n int64) bool {
-	_, ok := d.divExact(n)
-	return ok
+	return n != 0 && !slices.ContainsFunc(d.terms, func(t term) bool { return t.coef%n != 0 })
 }
 
 // Min returns the smaller of d and e.

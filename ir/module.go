@@ -29,6 +29,8 @@ type Module struct {
 
 	// Plan is the finished plan; nil before the plan pass has run.
 	Plan *Plan
+
+	weightNames, stateNames names
 }
 
 // Meta is one entry of Module.Meta.
@@ -68,12 +70,12 @@ func (m *Module) AddSymbol(name string, lo, hi int64) *Symbol {
 
 // Weight returns the weight of that name, or nil.
 func (m *Module) Weight(name string) *Weight {
-	return find(m.Weights, func(w *Weight) bool { return w.Name == name })
+	return findNamed(&m.weightNames, m.Weights, name, func(w *Weight) string { return w.Name })
 }
 
 // State returns the state of that name, or nil.
 func (m *Module) State(name string) *State {
-	return find(m.States, func(s *State) bool { return s.Name == name })
+	return findNamed(&m.stateNames, m.States, name, func(s *State) string { return s.Name })
 }
 
 // Func returns the entry point of that name, or nil.

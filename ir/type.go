@@ -77,7 +77,29 @@ func (t Type) panels() Dim {
 }
 
 // MaxBytes returns the size in bytes at the symbols' upper bounds.
-func (t Type) MaxBytes() int64 { return t.Bytes().Upper() }
+func (t Type) MaxBytes() int64 {
+	if n, ok := t.constBytes(); ok {
+		return n
+	}
+	return t.Bytes().Upper()
+}
+
+// constBytes is Bytes for what most types are: plain, with constant extents.
+func (t Type) constBytes() (int64, bool) {
+	if t.Layout != dtype.Plain {
+		return 0, false
+	}
+	elems, inner := int64(1), int64(1)
+	for _, d := range t.Shape {
+		n, ok := d.IsConst()
+		if !ok {
+			return 0, false
+		}
+		elems, inner = elems*inner, n
+	}
+	block := int64(t.DType.BlockElems())
+	return elems * ((inner + block - 1) / block) * int64(t.DType.BlockBytes()), true
+}
 
 // DenseStrides returns the strides, in elements, that a dense value of this shape has.
 func (t Type) DenseStrides() []Dim {

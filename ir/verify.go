@@ -66,7 +66,7 @@ func Verify(m *Module) error {
 type verifier struct {
 	m       *Module
 	f       *Func
-	node    string
+	node    any // what is looked at: a text, *Node, *Value or a member; nil for all of it
 	symbols map[*Symbol]bool
 	found   []Violation
 }
@@ -77,7 +77,30 @@ func (v *verifier) fail(rule, format string, args ...any) {
 	if v.f != nil {
 		fn = v.f.Name
 	}
-	v.found = append(v.found, Violation{fn, v.node, rule, fmt.Sprintf(format, args...)})
+	v.found = append(v.found, Violation{fn, v.where(), rule, fmt.Sprintf(format, args...)})
+}
+
+// where names what is looked at.
+func (v *verifier) where() string {
+	switch at := v.node.(type) {
+	case string:
+		return at
+	case *Weight:
+		return fmt.Sprintf("weight %q", at.Name)
+	case *State:
+		return fmt.Sprintf("state %q", at.Name)
+	case *Symbol:
+		return fmt.Sprintf("symbol %q", at.Name)
+	case *Source:
+		return fmt.Sprintf("source %q", at.Name)
+	case *Func:
+		return fmt.Sprintf("function %q", at.Name)
+	case *Arena:
+		return "arena " + at.Space + " " + at.Class.String()
+	case fmt.Stringer:
+		return at.String()
+	}
+	return ""
 }
 
 // must records a violation unless ok, which it returns.
@@ -89,10 +112,10 @@ func (v *verifier) must(ok bool, rule, format string, args ...any) bool {
 }
 
 // unique returns a function that records names that occur twice.
-func (v *verifier) unique(what string) func(name string) {
-	seen := make(map[string]bool)
-	return func(name string) {
-		v.node = fmt.Sprintf("%s %q", what, name)
+func (v *verifier) unique(many int) func(name string, of any) {
+	seen := make(map[string]bool, many)
+	return func(name string, of any) {
+		v.node = of
 		v.must(name != "", "names", "the name is empty")
 		v.must(!seen[name], "names", "the name is taken")
 		seen[name] = true
@@ -100,33 +123,33 @@ func (v *verifier) unique(what string) func(name string) {
 }
 
 func (v *verifier) module() {
-	name := v.unique("symbol")
+	name := v.unique(len(v.m.Symbols))
 	for _, s := range v.m.Symbols {
-		name(s.Name)
+		name(s.Name, s)
 		v.symbols[s] = true
 		v.must(isSymbolName(s.Name), "names", "a symbol cannot have that name")
 		v.must(0 <= s.Min && s.Min <= s.Max, "symbols", "bounds %d to %d are none of a size", s.Min, s.Max)
 	}
-	name = v.unique("source")
+	name = v.unique(len(v.m.Sources))
 	for _, s := range v.m.Sources {
-		name(s.Name)
+		name(s.Name, s)
 	}
-	name = v.unique("weight")
+	name = v.unique(len(v.m.Weights))
 	for _, w := range v.m.Weights {
-		name(w.Name)
+		name(w.Name, w)
 		v.typ(w.Type)
 		v.expr(w.Expr)
 	}
-	name = v.unique("state")
+	name = v.unique(len(v.m.States))
 	for _, s := range v.m.States {
-		name(s.Name)
+		name(s.Name, s)
 		v.typ(s.Type)
 	}
-	name = v.unique("function")
+	name = v.unique(len(v.m.Funcs))
 	for _, f := range v.m.Funcs {
-		name(f.Name)
+		name(f.Name, f)
 	}
-	v.node = ""
+	v.node = nil
 }
 
 // typ checks a type by itself and that its symbols are declared.
@@ -140,6 +163,9 @@ func (v *verifier) typ(t Type) {
 
 func (v *verifier) dims(ds []Dim) {
 	for _, d := range ds {
+		if _, ok := d.IsConst(); ok {
+			continue
+		}
 		d.Symbols(func(s *Symbol) {
 			v.must(v.symbols[s], "symbols", "%s in %v is not a symbol of the module", s.Name, d)
 		})
@@ -165,22 +191,30 @@ func (v *verifier) expr(e *Expr) {
 func (v *verifier) function(f *Func, owner *Node) *scope {
 	outerFunc, outerNode := v.f, v.node
 	defer func() { v.f, v.node = outerFunc, outerNode }()
-	v.f, v.node = f, ""
+	v.f, v.node = f, nil
 
 	v.must(f.Module == v.m, "links", "the function belongs to another module")
 	v.must(f.Owner == owner, "links", "the function's owner is not the node that holds it")
 	s := &scope{
-		defined: make(map[*Value]bool), names: make(map[string]bool), ids: make(map[int]bool),
-		written: make(map[any]*Node), nodes: make(map[*Node]bool),
+		defined: make([]*Value, f.NumValues()), names: make(map[string]struct{}, f.NumValues()),
+		written: make(map[any]*Node), nodes: make([]bool, f.NumNodes()),
 	}
 	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")
 	for i, p := range f.Params {
 		v.define(s, p, nil, i)
 	}
 	for _, n := range f.Nodes {
-		v.node = n.String()
-		v.must(!s.nodes[n], "links", "the node stands twice in the order")
-		s.nodes[n] = true
+		v.node = n
+		switch {
+		case n.Func != f:
+			v.fail("links", "the node belongs to another function")
+		case n.ID < 0 || n.ID >= len(s.nodes):
+			v.fail("links", "the id %d is out of range", n.ID)
+		case s.nodes[n.ID]:
+			v.fail("links", "the node stands twice in the order, or another one of its id %d", n.ID)
+		default:
+			s.nodes[n.ID] = true
+		}
 		v.checkNode(s, n)
 	}
 	v.node = "return"
@@ -193,10 +227,9 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 
 // scope is what is known of a function while its nodes are visited in order.
 type scope struct {
-	defined map[*Value]bool
-	names   map[string]bool
-	ids     map[int]bool
-	nodes   map[*Node]bool
+	defined []*Value // by id
+	names   map[string]struct{}
+	nodes   []bool        // by id: those that were met
 	written map[any]*Node // by version: the node that has overwritten it
 }
 
@@ -205,12 +238,24 @@ func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
 	if val == nil {
 		return // has been said
 	}
-	linked := val.Func == v.f && val.Def == def && val.Index == index
-	v.must(linked, "links", "%v does not lead back to where it is defined", val)
-	v.must(val.ID >= 0 && val.ID < v.f.NumValues() && !s.ids[val.ID], "links", "the id %d of %v is taken or out of range", val.ID, val)
-	v.must(val.Name != "" && !s.names[val.Name], "names", "the name %v is taken or empty", val)
+	if val.Func != v.f || val.Def != def || val.Index != index {
+		v.fail("links", "%v does not lead back to where it is defined", val)
+	}
+	if _, taken := s.names[val.Name]; taken || val.Name == "" {
+		v.fail("names", "the name %v is taken or empty", val)
+	}
+	s.names[val.Name] = struct{}{}
 	v.typ(val.Type)
-	s.defined[val], s.ids[val.ID], s.names[val.Name] = true, true, true
+	if val.ID < 0 || val.ID >= len(s.defined) || s.defined[val.ID] != nil {
+		v.fail("links", "the id %d of %v is taken or out of range", val.ID, val)
+		return
+	}
+	s.defined[val.ID] = val
+}
+
+// isDefined reports whether val was defined so far.
+func (s *scope) isDefined(val *Value) bool {
+	return val.ID >= 0 && val.ID < len(s.defined) && s.defined[val.ID] == val
 }
 
 // read checks that a value is defined and not yet overwritten; reader is nil for results.
@@ -222,8 +267,11 @@ func (v *verifier) read(s *scope, reader *Node, val *Value) {
 	case val.Func != v.f:
 		v.fail("ssa", "%v belongs to another function", val)
 		return
-	case !s.defined[val]:
+	case !s.isDefined(val):
 		v.fail("ssa", "%v is not defined before it is read", val)
+		return
+	}
+	if len(s.written) == 0 {
 		return
 	}
 	if by := s.written[version(val)]; by != nil && by != reader {
@@ -250,13 +298,12 @@ func version(val *Value) any {
 }
 
 func (v *verifier) checkNode(s *scope, n *Node) {
-	if !v.must(n.Op > OpInvalid && n.Op < NumOps, "op", "%d is no operation", n.Op) {
+	if n.Op <= OpInvalid || n.Op >= NumOps {
+		v.fail("op", "%d is no operation", n.Op)
 		return
 	}
 	before := len(v.found)
 	v.must(!slices.Contains(n.Results, nil), "links", "a result is nil")
-	v.must(n.Func == v.f, "links", "the node belongs to another function")
-	v.must(n.ID >= 0 && n.ID < v.f.NumNodes(), "links", "the id %d is out of range", n.ID)
 	for _, a := range n.Args {
 		if a != nil {
 			v.read(s, n, a)
@@ -267,7 +314,9 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 	for i, r := range n.Results {
 		v.define(s, r, n, i)
 	}
-	if v.must((n.Body != nil) == n.Is(HasBody), "op", "%v with a body, or without: %v", n.Op, n.Body != nil) && n.Body != nil {
+	if (n.Body != nil) != n.Is(HasBody) {
+		v.fail("op", "%v with a body, or without: %v", n.Op, n.Body != nil)
+	} else if n.Body != nil {
 		inner := v.function(n.Body, n)
 		if a, ok := n.Attr.(*RepeatAttr); ok && len(v.found) == before {
 			v.overwriteInside(s, n, a, inner)
@@ -312,7 +361,8 @@ func (v *verifier) shape(n *Node, before int) {
 		v.fail("shape", "%v", err)
 		return
 	}
-	if !v.must(len(types) == len(n.Results), "shape", "%v has %s, not %d", n.Op, count(len(types), "result"), len(n.Results)) {
+	if len(types) != len(n.Results) {
+		v.fail("shape", "%v has %s, not %d", n.Op, count(len(types), "result"), len(n.Results))
 		return
 	}
 	for i, t := range types {
@@ -323,9 +373,11 @@ func (v *verifier) shape(n *Node, before int) {
 // sameType compares the type of a result with what the rule has inferred. The space
 // counts where the rule knows it: results that have no bytes of their own, and leaves.
 func (v *verifier) sameType(n *Node, inferred, declared Type) {
-	v.must(declared.SameData(inferred), "shape", "declared %s, inferred %s", declared.data(), inferred.data())
-	if n.Op.Info().Traits&(View|Alias|Leaf) != 0 {
-		v.must(declared.Space == inferred.Space, "space", "lies in %q, its bytes are in %q", declared.Space, inferred.Space)
+	if !declared.SameData(inferred) {
+		v.fail("shape", "declared %s, inferred %s", declared.data(), inferred.data())
+	}
+	if n.Op.Info().Traits&(View|Alias|Leaf) != 0 && declared.Space != inferred.Space {
+		v.fail("space", "lies in %q, its bytes are in %q", declared.Space, inferred.Space)
 	}
 }
 
@@ -365,7 +417,7 @@ func (v *verifier) recursion() {
 			switch {
 			case g == nil, state[name] == 2:
 			case state[name] == 1:
-				v.f, v.node = f, ""
+				v.f, v.node = f, nil
 				v.fail("call", "@%s calls itself", name)
 			default:
 				visit(g)
@@ -378,7 +430,7 @@ func (v *verifier) recursion() {
 			visit(f)
 		}
 	}
-	v.f, v.node = nil, ""
+	v.f, v.node = nil, nil
 }
 
 // callees returns the names of the functions that f and its bodies call.

@@ -15,7 +15,7 @@ func (v *verifier) plan() {
 	for _, f := range v.m.Funcs {
 		v.queues(f)
 	}
-	v.f, v.node = nil, ""
+	v.f, v.node = nil, nil
 	if v.m.Props&PropPlaced != 0 {
 		v.placed()
 	}
@@ -27,7 +27,7 @@ func (v *verifier) each(prop Props, check func(*Node)) {
 		return
 	}
 	for _, n := range v.f.Nodes {
-		v.node = n.String()
+		v.node = n
 		check(n)
 	}
 }
@@ -50,7 +50,7 @@ func (v *verifier) splits() {
 	}
 	last, backend := -1, ""
 	for _, n := range v.f.Nodes {
-		if v.node = n.String(); !works(n) {
+		if v.node = n; !works(n) {
 			continue
 		}
 		first := last == -1 && v.f.Owner != nil
@@ -59,7 +59,9 @@ func (v *verifier) splits() {
 			v.fail("split", "%v belongs to no split", n.Op)
 			continue
 		case n.Split == last:
-			v.must(n.Backend == backend, "split", "split %d is on %s and on %s", last, backend, n.Backend)
+			if n.Backend != backend {
+				v.fail("split", "split %d is on %s and on %s", last, backend, n.Backend)
+			}
 		case !first && n.Split != last+1:
 			v.fail("split", "split %d follows split %d", n.Split, last)
 		}
@@ -79,8 +81,12 @@ func (v *verifier) partitioned(n *Node) {
 	if !v.must(n.Part.Axis >= 0 && n.Part.Axis < len(shape), "partition", "axis %d is outside rank %d", n.Part.Axis, len(shape)) {
 		return
 	}
-	v.must(n.Part.N.Equal(shape[n.Part.Axis]), "partition", "%v elements of axis %d are divided, it has %v", n.Part.N, n.Part.Axis, shape[n.Part.Axis])
-	v.must(n.Part.Granule > 0, "partition", "the granule %d is not positive", n.Part.Granule)
+	if !n.Part.N.Equal(shape[n.Part.Axis]) {
+		v.fail("partition", "%v elements of axis %d are divided, it has %v", n.Part.N, n.Part.Axis, shape[n.Part.Axis])
+	}
+	if n.Part.Granule <= 0 {
+		v.fail("partition", "the granule %d is not positive", n.Part.Granule)
+	}
 }
 
 // epochs checks that epochs follow the order.
@@ -90,11 +96,15 @@ func (v *verifier) epochs() {
 	}
 	last := 0
 	for _, n := range v.f.Nodes {
-		if v.node = n.String(); n.Part.Mode == PartNone {
+		if v.node = n; n.Part.Mode == PartNone {
 			continue
 		}
-		v.must(n.Epoch >= last, "epoch", "epoch %d follows epoch %d", n.Epoch, last)
-		v.must(n.Epoch < max(v.f.Epochs, 1), "epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
+		if n.Epoch < last {
+			v.fail("epoch", "epoch %d follows epoch %d", n.Epoch, last)
+		}
+		if n.Epoch >= max(v.f.Epochs, 1) {
+			v.fail("epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
+		}
 		last = max(last, n.Epoch)
 	}
 }
@@ -106,25 +116,25 @@ func (v *verifier) placed() {
 	}
 	v.arenas()
 	for _, w := range v.m.Weights {
-		v.node = "weight " + quote(w.Name)
+		v.node = w
 		v.member(w.Type, w.Place, ClassWeights)
 	}
 	for _, s := range v.m.States {
-		v.node = "state " + quote(s.Name)
+		v.node = s
 		v.member(s.Type, s.Place, ClassState)
 	}
 	for _, f := range v.m.AllFuncs() {
 		v.f = f
 		v.values(f)
 	}
-	v.f, v.node = nil, ""
+	v.f, v.node = nil, nil
 	v.funcPlans()
 }
 
 func (v *verifier) arenas() {
 	for i := range v.m.Plan.Arenas {
 		a := &v.m.Plan.Arenas[i]
-		v.node = "arena " + a.Space + " " + a.Class.String()
+		v.node = a
 		v.must(a.Align > 0, "arena", "the alignment %d is not positive", a.Align)
 		v.must(a.Bound <= a.Bytes(), "arena", "%d bytes are below the bound %d", a.Bytes(), a.Bound)
 		for _, c := range a.Chunks {
@@ -146,14 +156,14 @@ func (v *verifier) member(t Type, p *Place, class Class) {
 // the operands of the node lie that holds it.
 func (v *verifier) values(f *Func) {
 	for _, p := range f.Params {
-		v.node = p.String()
+		v.node = p
 		if p.Place != nil || f.Owner == nil {
 			v.owned(p)
 		}
 	}
 	for _, n := range f.Nodes {
 		for _, r := range n.Results {
-			v.node = r.String()
+			v.node = r
 			switch {
 			case n.Op == OpWeight, n.Op == OpState, r.Source() != nil:
 				v.must(r.Place == nil, "placed", "has an address of its own, but not bytes of its own")
@@ -182,18 +192,29 @@ func (v *verifier) slots(val *Value) {
 // inside checks that a value of type t at p lies within its chunk, aligned, in its space.
 func (v *verifier) inside(t Type, p *Place) bool {
 	arenas := v.m.Plan.Arenas
-	if !v.must(p.Arena >= 0 && p.Arena < len(arenas), "placed", "arena %d of %d", p.Arena, len(arenas)) {
+	if p.Arena < 0 || p.Arena >= len(arenas) {
+		v.fail("placed", "arena %d of %d", p.Arena, len(arenas))
 		return false
 	}
 	a := &arenas[p.Arena]
-	if !v.must(p.Chunk >= 0 && p.Chunk < len(a.Chunks), "placed", "chunk %d of %d", p.Chunk, len(a.Chunks)) {
+	if p.Chunk < 0 || p.Chunk >= len(a.Chunks) {
+		v.fail("placed", "chunk %d of %d", p.Chunk, len(a.Chunks))
 		return false
 	}
 	size := a.Chunks[p.Chunk]
-	v.must(p.Bytes >= t.MaxBytes(), "placed", "%d bytes for a value of up to %d", p.Bytes, t.MaxBytes())
-	v.must(p.Offset >= 0 && p.Bytes >= 0 && p.Offset <= size-p.Bytes, "placed", "%v is outside its chunk of %d bytes", p, size)
-	v.must(p.Offset%max(a.Align, 1) == 0, "placed", "offset %d is no multiple of %d", p.Offset, a.Align)
-	return v.must(a.Space == t.Space, "placed", "lies in space %q, its arena in %q", t.Space, a.Space)
+	if p.Bytes < t.MaxBytes() {
+		v.fail("placed", "%d bytes for a value of up to %d", p.Bytes, t.MaxBytes())
+	}
+	if p.Offset < 0 || p.Bytes < 0 || p.Offset > size-p.Bytes {
+		v.fail("placed", "%v is outside its chunk of %d bytes", p, size)
+	}
+	if p.Offset%max(a.Align, 1) != 0 {
+		v.fail("placed", "offset %d is no multiple of %d", p.Offset, a.Align)
+	}
+	if a.Space != t.Space {
+		v.fail("placed", "lies in space %q, its arena in %q", t.Space, a.Space)
+	}
+	return a.Space == t.Space
 }
 
 // funcPlans checks that there is a plan for each entry point, with each of its splits.
@@ -209,11 +230,13 @@ func (v *verifier) funcPlans() {
 			if v.m.Props&PropSplit == 0 || !works(n) {
 				continue
 			}
-			v.node = n.String()
+			v.node = n
 			ok := n.Split < len(plans[i].Splits) && plans[i].Splits[n.Split].Backend == n.Backend
-			v.must(ok, "plan", "the plan has no split %d on %s", n.Split, n.Backend)
+			if !ok {
+				v.fail("plan", "the plan has no split %d on %s", n.Split, n.Backend)
+			}
 		}
-		v.node = ""
+		v.node = nil
 	}
 	v.f = nil
 }

@@ -6,7 +6,7 @@ package ir
 func (v *verifier) queues(entry *Func) {
 	events := make(map[int]bool)
 	eachSubmission(entry, func(n *Node) {
-		v.f, v.node = n.Func, n.String()
+		v.f, v.node = n.Func, n
 		s := n.Submit
 		v.must(s.Slots >= 0, "queue", "there are %d instances of its results", s.Slots)
 		if s.Event == 0 {
@@ -18,7 +18,7 @@ func (v *verifier) queues(entry *Func) {
 		events[s.Event] = true
 	})
 	eachSubmission(entry, func(n *Node) {
-		v.f, v.node = n.Func, n.String()
+		v.f, v.node = n.Func, n
 		seen := make(map[Wait]bool)
 		for _, w := range n.Submit.Waits {
 			v.must(events[w.Event], "event", "it waits for event %d, which no node records", w.Event)
@@ -26,7 +26,7 @@ func (v *verifier) queues(entry *Func) {
 			seen[w] = true
 		}
 	})
-	v.f, v.node = nil, ""
+	v.f, v.node = nil, nil
 }
 
 // eachSubmission calls do for the nodes of f, and of the bodies in it, that have a
