@@ -11,7 +11,7 @@ import (
 func Bound(p Problem) (bound int64, setters []int) {
 	bound, at := peak(p)
 	for i, b := range p.Buffers {
-		if b.Size > 0 && b.Lower <= at && at < b.Upper {
+		if b.Size > 0 && b.meets(Buffer{Lower: at, Upper: at + 1}) {
 			setters = append(setters, i)
 		}
 	}
@@ -24,7 +24,9 @@ func peak(p Problem) (bound, at int64) {
 	type event struct{ time, size int64 }
 	events := make([]event, 0, 2*len(p.Buffers))
 	for _, b := range p.Buffers {
-		events = append(events, event{b.Lower, b.Size}, event{b.Upper, -b.Size})
+		for l := range b.live {
+			events = append(events, event{l.Lower, b.Size}, event{l.Upper, -b.Size})
+		}
 	}
 	// Ends come before starts: the intervals are half open.
 	slices.SortFunc(events, func(a, b event) int {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,8 +14,10 @@ import (
 // names the columns id, lower, upper and size in any order, then a buffer a row, live in
 // [lower, upper). A column alignment is understood. So are the names that its converter
 // (src/converter.cc) takes as well: buffer and buffer_id for id, begin and start for
-// lower, and end for an upper that still belongs to the life. Other columns are refused,
-// as they would change the problem. The error names the line of every row that is wrong.
+// lower, and end for an upper that still belongs to the life. A column gaps has intervals
+// without bytes, such as "3-5 8-9", in the same sense of upper. Other columns are refused,
+// as they would change the problem; so are gaps with a window (3-5@0:64), in which a part
+// of the bytes stays. The error names the line of every row that is wrong.
 func ReadCSV(r io.Reader) (Problem, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
@@ -25,7 +28,7 @@ func ReadCSV(r io.Reader) (Problem, error) {
 	if err != nil {
 		return Problem{}, lineError(err)
 	}
-	columns, err := parseHead(head)
+	columns, closed, err := parseHead(head)
 	if err != nil {
 		return Problem{}, fmt.Errorf("line 1: %w", err)
 	}
@@ -46,7 +49,7 @@ func ReadCSV(r io.Reader) (Problem, error) {
 		case err != nil: // where the next row begins is not known
 			return Problem{}, errors.Join(append(errs, lineError(err))...)
 		}
-		b, err := parseRow(columns, row)
+		b, err := parseRow(columns, row, closed)
 		if err != nil {
 			line, _ := rows.FieldPos(0)
 			errs = append(errs, fmt.Errorf("line %d: %w", line, err))
@@ -81,9 +84,10 @@ type column struct {
 var columns = []column{
 	{"id", []string{"buffer", "buffer_id"}, true, func(b *Buffer, text string) error { b.ID = text; return nil }},
 	{"lower", []string{"begin", "start"}, true, number(func(b *Buffer) *int64 { return &b.Lower })},
-	{"upper", nil, true, number(func(b *Buffer) *int64 { return &b.Upper })},
+	{"upper", []string{lastInstant}, true, number(func(b *Buffer) *int64 { return &b.Upper })},
 	{"size", nil, true, number(func(b *Buffer) *int64 { return &b.Size })},
 	{"alignment", nil, false, number(func(b *Buffer) *int64 { return &b.Align })},
+	{"gaps", nil, false, parseGaps},
 }
 
 func number(field func(*Buffer) *int64) func(*Buffer, string) error {
@@ -96,42 +100,61 @@ func number(field func(*Buffer) *int64) func(*Buffer, string) error {
 	}
 }
 
-// lastColumn is upper by another name, whose instant belongs to the life.
-var lastColumn = column{"upper", nil, true, func(b *Buffer, text string) error {
-	if err := number(func(b *Buffer) *int64 { return &b.Upper })(b, text); err != nil {
-		return err
+// parseGaps reads the intervals of the column gaps.
+func parseGaps(b *Buffer, text string) error {
+	for _, field := range strings.Fields(text) {
+		if strings.Contains(field, "@") {
+			return fmt.Errorf("%q has a window, which is not understood: write the gap without it, or leave it out", field)
+		}
+		// The first - may be a sign.
+		i := strings.Index(field[min(len(field), 1):], "-") + 1
+		lower, err1 := strconv.ParseInt(field[:i], 10, 64)
+		upper, err2 := strconv.ParseInt(field[min(len(field), i+1):], 10, 64)
+		if err1 != nil || err2 != nil {
+			return fmt.Errorf("%q is no interval, such as 3-5", field)
+		}
+		b.Gaps = append(b.Gaps, Interval{lower, upper})
 	}
-	b.Upper++
 	return nil
-}}
+}
 
-// parseHead returns the meaning of each column of the file.
-func parseHead(head []string) ([]column, error) {
-	var out []column
+// lastInstant is the name of upper where its instant belongs to the life.
+const lastInstant = "end"
+
+// includeLast makes intervals half open of those that include their last instant.
+func includeLast(b *Buffer) {
+	b.Upper++
+	for i := range b.Gaps {
+		b.Gaps[i].Upper++
+	}
+}
+
+// parseHead returns the meaning of each column of the file, and whether lives include their
+// last instant.
+func parseHead(head []string) (out []column, closed bool, err error) {
 	seen := make(map[string]bool)
 	for _, name := range head {
-		c := find(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
+		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
+		c := find(name)
 		if c == nil {
-			return nil, fmt.Errorf("column %q is unknown; %s, and alignment where it matters", name, wantHead)
+			return nil, false, fmt.Errorf("column %q is unknown; %s, and alignment where it matters", name, wantHead)
 		}
 		if seen[c.name] {
-			return nil, fmt.Errorf("column %q is there twice", c.name)
+			return nil, false, fmt.Errorf("column %q is there twice", c.name)
 		}
 		seen[c.name] = true
 		out = append(out, *c)
+		closed = closed || name == lastInstant
 	}
 	for _, c := range columns {
 		if c.required && !seen[c.name] {
-			return nil, fmt.Errorf("column %q is missing; %s", c.name, wantHead)
+			return nil, false, fmt.Errorf("column %q is missing; %s", c.name, wantHead)
 		}
 	}
-	return out, nil
+	return out, closed, nil
 }
 
 func find(name string) *column {
-	if name == "end" {
-		return &lastColumn
-	}
 	for i, c := range columns {
 		for _, n := range append([]string{c.name}, c.aliases...) {
 			if n == name {
@@ -142,30 +165,34 @@ func find(name string) *column {
 	return nil
 }
 
-func parseRow(columns []column, row []string) (b Buffer, err error) {
+func parseRow(columns []column, row []string, closed bool) (b Buffer, err error) {
 	for i, c := range columns {
 		if err := c.set(&b, row[i]); err != nil {
 			return b, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
+	if closed {
+		includeLast(&b)
+	}
 	return b, b.check()
 }
 
 // WriteCSV writes the problem with its solution: the columns of ReadCSV and offset. The
-// column alignment is left out where no buffer has one, as MiniMalloc's form does.
+// columns alignment and gaps are left out where no buffer has any, as MiniMalloc's form does.
 func WriteCSV(w io.Writer, p Problem, s Solution) error {
 	if len(s.Offsets) != len(p.Buffers) {
 		return fmt.Errorf("%d offsets for %d buffers", len(s.Offsets), len(p.Buffers))
 	}
-	aligned := false
-	for _, b := range p.Buffers {
-		aligned = aligned || b.Align > 1
-	}
+	aligned := slices.ContainsFunc(p.Buffers, func(b Buffer) bool { return b.Align > 1 })
+	gaps := slices.ContainsFunc(p.Buffers, func(b Buffer) bool { return len(b.Gaps) > 0 })
 
 	out := csv.NewWriter(w)
 	head := []string{"id", "lower", "upper", "size"}
 	if aligned {
 		head = append(head, "alignment")
+	}
+	if gaps {
+		head = append(head, "gaps")
 	}
 	out.Write(append(head, "offset")) // errors stay until Error
 	for i, b := range p.Buffers {
@@ -173,10 +200,22 @@ func WriteCSV(w io.Writer, p Problem, s Solution) error {
 		if aligned {
 			row = append(row, decimal(b.align()))
 		}
+		if gaps {
+			row = append(row, b.gaps())
+		}
 		out.Write(append(row, decimal(s.Offsets[i])))
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// gaps returns what the column gaps says.
+func (b Buffer) gaps() string {
+	var list []string
+	for _, g := range b.Gaps {
+		list = append(list, fmt.Sprintf("%d-%d", g.Lower, g.Upper))
+	}
+	return strings.Join(list, " ")
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,7 +1,7 @@
 package mem
 
 import (
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -12,8 +12,8 @@ func TestCSVRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Buffer{{"b1", 0, 3, 4, 0}, {"b2", 3, 9, 4, 0}, {"b,3", 0, 9, 4, 0}}
-	if !slices.Equal(p.Buffers, want) {
+	want := []Buffer{{"b1", 0, 3, 4, 0, nil}, {"b2", 3, 9, 4, 0, nil}, {"b,3", 0, 9, 4, 0, nil}}
+	if !reflect.DeepEqual(p.Buffers, want) {
 		t.Fatalf("read %+v, want %+v", p.Buffers, want)
 	}
 	var out strings.Builder
@@ -42,8 +42,23 @@ func TestCSVAlignment(t *testing.T) {
 
 func TestCSVOtherNames(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("\ufeffbuffer_id, begin,end, size\r\nx, 1,1,4\r\n"))
-	if want := []Buffer{{"x", 1, 2, 4, 0}}; err != nil || !slices.Equal(p.Buffers, want) {
+	if want := []Buffer{{"x", 1, 2, 4, 0, nil}}; err != nil || !reflect.DeepEqual(p.Buffers, want) {
 		t.Errorf("read %+v, error %v, want %+v", p.Buffers, err, want)
+	}
+}
+
+func TestCSVGaps(t *testing.T) {
+	p, err := ReadCSV(strings.NewReader("id,lower,end,size,gaps\nx,-3,8,4,-2--1 5-6\ny,5,6,4,\n"))
+	want := []Buffer{{"x", -3, 9, 4, 0, []Interval{{-2, 0}, {5, 7}}}, {"y", 5, 7, 4, 0, nil}}
+	if err != nil || !reflect.DeepEqual(p.Buffers, want) {
+		t.Fatalf("read %+v, error %v, want %+v", p.Buffers, err, want)
+	}
+	var out strings.Builder
+	if err := WriteCSV(&out, p, Solution{Offsets: []int64{0, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "id,lower,upper,size,gaps,offset\nx,-3,9,4,-2-0 5-7,0\ny,5,7,4,,0\n"; out.String() != want {
+		t.Errorf("wrote %q, want %q", out.String(), want)
 	}
 }
 
@@ -59,6 +74,11 @@ func TestReadCSVErrors(t *testing.T) {
 		{"quote", "id,lower,upper,size\na,0,1,\"3\n", "line 2: extraneous or missing"},
 		{"empty life", "id,lower,upper,size\n\na,1,1,2\n", `line 3: buffer "a": its interval [1,1) is empty`},
 		{"last instant overflows", "id,lower,end,size\na,0,9223372036854775807,1\n", `line 2: buffer "a": its interval`},
+		{"gap outside", "id,lower,upper,size,gaps\na,0,5,1,4-6\n", `line 2: buffer "a": its gap [4,6) is empty, out of order or not within [0,5)`},
+		{"gap empty", "id,lower,upper,size,gaps\na,0,5,1,3-3\n", `line 2: buffer "a": its gap [3,3) is empty`},
+		{"gap order", "id,lower,upper,size,gaps\na,0,5,1,3-4 1-2\n", `line 2: buffer "a": its gap [1,2) is empty, out of order`},
+		{"gap text", "id,lower,upper,size,gaps\na,0,5,1,3\n", `line 2: gaps: "3" is no interval, such as 3-5`},
+		{"gap window", "id,lower,upper,size,gaps\na,0,5,1,3-4@0:1\n", `line 2: gaps: "3-4@0:1" has a window, which is not understood`},
 		{"huge sum", "id,lower,upper,size\na,0,1,4611686018427387904\n", `buffer "a": with it the sum of all sizes exceeds`},
 	}
 	for _, tt := range tests {

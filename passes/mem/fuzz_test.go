@@ -12,6 +12,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add("size,alignment,id,upper,lower\n4,8,x,2,1\n7,3,y,3,0\n")
 	f.Add("id,lower,upper,size\na,-9223372036854775808,9223372036854775807,9223372036854775807\n")
 	f.Add("id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,4611686018427387904\n")
+	f.Add("id,lower,upper,size,gaps\nx,-3,9,4,-2-0 5-7\ny,5,7,4,5-7\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ReadCSV(strings.NewReader(text))
 		if err != nil {

@@ -60,6 +60,7 @@ func (g *packer) pack(idx []int) Solution {
 			continue
 		}
 		g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
+		g.near = slices.DeleteFunc(g.near, func(j int) bool { return !b.meets(g.p.Buffers[j]) }) // gaps
 		slices.SortFunc(g.near, func(i, j int) int {
 			return cmp.Or(cmp.Compare(g.offsets[i], g.offsets[j]), cmp.Compare(i, j))
 		})

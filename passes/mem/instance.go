@@ -11,9 +11,10 @@ type instance struct {
 	members [][]int32 // by section: the blocks that are live
 }
 
-// block is a buffer that is live in sections [from, to).
+// block is a buffer whose life is sections [from, to).
 type block struct {
 	from, to    int32
+	live        []int32 // the sections of its life that are no gaps
 	size, align int64
 	length      int64 // of its life, in the problem's time
 }
@@ -23,6 +24,9 @@ func newInstance(p Problem) *instance {
 	times := make([]int64, 0, 2*len(p.Buffers))
 	for _, b := range p.Buffers {
 		times = append(times, b.Lower, b.Upper)
+		for _, g := range b.Gaps {
+			times = append(times, g.Lower, g.Upper)
+		}
 	}
 	slices.Sort(times)
 	times = slices.Compact(times)
@@ -30,25 +34,31 @@ func newInstance(p Problem) *instance {
 	n := len(p.Buffers)
 	in := &instance{blocks: make([]block, 0, n), meets: make([][]int32, n), members: make([][]int32, max(len(times)-1, 0))}
 	for _, b := range p.Buffers {
-		from, _ := slices.BinarySearch(times, b.Lower)
-		to, _ := slices.BinarySearch(times, b.Upper)
-		in.add(block{int32(from), int32(to), b.Size, b.align(), b.Upper - b.Lower})
+		in.add(p, b, func(t int64) int32 {
+			section, _ := slices.BinarySearch(times, t)
+			return int32(section)
+		})
 	}
 	return in
 }
 
-func (in *instance) add(b block) {
+// add adds the next buffer of p.
+func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
 	i := int32(len(in.blocks))
-	for j, c := range in.blocks {
-		if b.from < c.to && c.from < b.to {
+	for j := range in.blocks {
+		if b.meets(p.Buffers[j]) {
 			in.meets[i] = append(in.meets[i], int32(j))
 			in.meets[j] = append(in.meets[j], i)
 		}
 	}
-	for t := b.from; t < b.to; t++ {
-		in.members[t] = append(in.members[t], i)
+	k := block{from: section(b.Lower), to: section(b.Upper), size: b.Size, align: b.align(), length: b.Upper - b.Lower}
+	for l := range b.live {
+		for t := section(l.Lower); t < section(l.Upper); t++ {
+			k.live = append(k.live, t)
+			in.members[t] = append(in.members[t], i)
+		}
 	}
-	in.blocks = append(in.blocks, b)
+	in.blocks = append(in.blocks, k)
 }
 
 func cloneLists(lists [][]int32) [][]int32 {

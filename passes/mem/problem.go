@@ -21,7 +21,14 @@ type Buffer struct {
 	Lower, Upper int64 // Lower < Upper
 	Size         int64 // in the unit of the offsets; a buffer of size 0 fits anywhere
 	Align        int64 // the offset is a multiple of it; 0 is 1
+
+	// Gaps are parts of the life in which the bytes are free for others, in order and
+	// apart from one another.
+	Gaps []Interval
 }
+
+// Interval is the time [Lower, Upper).
+type Interval struct{ Lower, Upper int64 }
 
 // Problem is a set of buffers, of which those that live at the same time must not share
 // addresses. IDs need not be unique; messages alone use them.
@@ -63,13 +70,49 @@ func (b Buffer) check() error {
 	case b.Align < 0:
 		return fmt.Errorf("buffer %q: its alignment is %d", b.ID, b.Align)
 	}
+	end := b.Lower
+	for _, g := range b.Gaps {
+		if g.Lower < end || g.Lower >= g.Upper || g.Upper > b.Upper {
+			return fmt.Errorf("buffer %q: its gap [%d,%d) is empty, out of order or not within [%d,%d)", b.ID, g.Lower, g.Upper, b.Lower, b.Upper)
+		}
+		end = g.Upper
+	}
 	return nil
+}
+
+// live calls yield with each interval of the life that is no gap.
+func (b Buffer) live(yield func(Interval) bool) {
+	from := b.Lower
+	for _, g := range b.Gaps {
+		if from < g.Lower && !yield(Interval{from, g.Lower}) {
+			return
+		}
+		from = g.Upper
+	}
+	if from < b.Upper {
+		yield(Interval{from, b.Upper})
+	}
 }
 
 func (b Buffer) align() int64 { return max(b.Align, 1) }
 
 // meets reports whether both buffers are live at some instant.
-func (b Buffer) meets(c Buffer) bool { return b.Lower < c.Upper && c.Lower < b.Upper }
+func (b Buffer) meets(c Buffer) bool {
+	if b.Lower >= c.Upper || c.Lower >= b.Upper {
+		return false
+	}
+	if len(b.Gaps) == 0 && len(c.Gaps) == 0 {
+		return true
+	}
+	for x := range b.live {
+		for y := range c.live {
+			if x.Lower < y.Upper && y.Lower < x.Upper {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // Validate reports all that is wrong with s as a solution of p: offsets that are missing,
 // negative or misaligned, buffers above capacity (0 is no limit), buffers that overlap.
@@ -111,7 +154,7 @@ func (p Problem) overlaps(offsets []int64) (errs []error) {
 			if c.Lower >= b.Upper {
 				break
 			}
-			if offsets[i] < offsets[j]+c.Size && offsets[j] < offsets[i]+b.Size {
+			if offsets[i] < offsets[j]+c.Size && offsets[j] < offsets[i]+b.Size && b.meets(c) {
 				errs = append(errs, fmt.Errorf("buffers %q and %q overlap", b.ID, c.ID))
 			}
 		}

@@ -100,7 +100,7 @@ func (s *search) propagate() bool {
 
 // touch marks the sections of b.
 func (s *search) touch(b int32) {
-	for t := s.blocks[b].from; t < s.blocks[b].to; t++ {
+	for _, t := range s.blocks[b].live {
 		if !s.marks.dirty[t] {
 			s.marks.dirty[t] = true
 			s.dirty = append(s.dirty, t)

@@ -38,7 +38,7 @@ type rise struct {
 	offset []int64 // by block: where it was placed last
 	floor  []int64 // by section: the end of what is placed there
 	rest   []int64 // by section: sum of the sizes of what is not placed
-	spans  []int32 // by section: unplaced blocks that live in it and in the next one
+	spans  []int32 // by section: unplaced blocks whose lives go on into the next one
 	sorted [][]int32
 	rank   []int32 // by block: its position in the preference order of its part
 	scores [][numProperties]float64
@@ -101,11 +101,11 @@ func newRise(in *instance, capacity int64, use Techniques) *rise {
 
 // account adds a block to what is left in its sections, or takes it away.
 func (r *rise) account(b block, sign int32) {
-	for t := b.from; t < b.to; t++ {
+	for _, t := range b.live {
 		r.rest[t] += int64(sign) * b.size
-		if t+1 < b.to {
-			r.spans[t] += sign
-		}
+	}
+	for t := b.from; t+1 < b.to; t++ {
+		r.spans[t] += sign
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *rise) part(blocks []int32, from, to int32) outcome {
 func (r *rise) score(b int32) {
 	k := r.blocks[b]
 	length, total := r.shaken[b]*float64(k.length), int64(0)
-	for t := k.from; t < k.to; t++ {
+	for _, t := range k.live {
 		total = max(total, r.rest[t])
 	}
 	r.scores[b] = [numProperties]float64{
@@ -259,7 +259,7 @@ func (r *rise) place(b int32) bool {
 	r.placed[b], r.offset[b] = true, r.low[b]
 	r.account(k, -1)
 	end := r.low[b] + k.size
-	for t := k.from; t < k.to; t++ {
+	for _, t := range k.live {
 		r.undone = append(r.undone, riseChange{t, true, r.floor[t]})
 		r.floor[t] = max(r.floor[t], end)
 		r.touch(t)
@@ -270,7 +270,7 @@ func (r *rise) place(b int32) bool {
 		}
 		r.undone = append(r.undone, riseChange{c, false, r.low[c]})
 		r.low[c] = alignUp(end, r.blocks[c].align)
-		for t := r.blocks[c].from; t < r.blocks[c].to; t++ {
+		for _, t := range r.blocks[c].live {
 			r.touch(t)
 		}
 	}
@@ -369,7 +369,7 @@ func (r *rise) descend(blocks []int32, b int32, from, to int32) outcome {
 	return solved
 }
 
-// within returns the unplaced blocks that live in sections [from, to).
+// within returns the unplaced blocks whose lives are in sections [from, to).
 func (r *rise) within(blocks []int32, from, to int32) (part []int32) {
 	for _, b := range blocks {
 		if !r.placed[b] && r.blocks[b].from < to && from < r.blocks[b].to {

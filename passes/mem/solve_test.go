@@ -14,6 +14,9 @@ func TestSolveEqualsBruteForce(t *testing.T) {
 	harder := 0
 	for i := range 1500 {
 		p := randomProblem(rng, 1+rng.IntN(6), 8, 9, i%3 == 0)
+		if i%4 == 0 {
+			tear(rng, p)
+		}
 		want := lowest(p)
 		s, stats, err := Solve(t.Context(), p, Options{})
 		if err != nil {
@@ -77,6 +80,38 @@ func randomProblem(rng *rand.Rand, n int, times, sizes int64, aligned bool) Prob
 	return p
 }
 
+// tear gives some buffers gaps.
+func tear(rng *rand.Rand, p Problem) {
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		for at := b.Lower; at < b.Upper && rng.IntN(2) == 0; {
+			g := Interval{at + rng.Int64N(b.Upper-at), 0}
+			g.Upper = g.Lower + 1 + rng.Int64N(b.Upper-g.Lower)
+			b.Gaps = append(b.Gaps, g)
+			at = g.Upper
+		}
+	}
+}
+
+func TestMeetsIsSharingAnInstant(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		p := randomProblem(rng, 2, 8, 9, false)
+		tear(rng, p)
+		want := false
+		for now := range int64(8) {
+			want = want || livesAt(p.Buffers[0], now) && livesAt(p.Buffers[1], now)
+		}
+		if got := p.Buffers[0].meets(p.Buffers[1]); got != want {
+			t.Errorf("%+v: meets says %v", p.Buffers, got)
+		}
+	}
+}
+
+func livesAt(b Buffer, now int64) bool {
+	return b.Lower <= now && now < b.Upper && !slices.ContainsFunc(b.Gaps, func(g Interval) bool { return g.Lower <= now && now < g.Upper })
+}
+
 // sliced returns a problem that has a packing without any gap: a rectangle, cut at random.
 func sliced(rng *rand.Rand, times, height int64, cuts int) Problem {
 	rects := []Buffer{{Upper: times, Size: height}}
@@ -99,6 +134,46 @@ func sliced(rng *rand.Rand, times, height int64, cuts int) Problem {
 	return Problem{rects}
 }
 
+// TestTechniquesKeepTheResult leaves out one technique after another, in each search alone:
+// a technique makes the search fast, and never decides whether there is a packing.
+func TestTechniquesKeepTheResult(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for i := range 60 {
+		p := randomProblem(rng, 5, 8, 9, i%3 == 0)
+		if i%4 == 0 {
+			tear(rng, p)
+		}
+		want := lowest(p)
+		for _, other := range []Techniques{0, Rise, Sequence} {
+			for bit := range techniqueTable {
+				without := other | 1<<bit
+				if without&(Rise|Sequence) == Rise|Sequence {
+					continue
+				}
+				s, stats, err := Solve(t.Context(), p, Options{Without: without})
+				if err != nil || s.Height != want || p.Validate(s, 0) != nil {
+					t.Fatalf("%+v without %b: height %d, want %d, stats %+v, error %v", p, without, s.Height, want, stats, err)
+				}
+			}
+		}
+	}
+}
+
+func TestTechniqueNames(t *testing.T) {
+	names, _ := TechniqueNames()
+	if 1<<len(names)-1 != allTechniques {
+		t.Errorf("%d names for the techniques %b", len(names), allTechniques)
+	}
+	for i, name := range names {
+		if got, err := ParseTechnique(name); err != nil || got != 1<<i {
+			t.Errorf("%s: %b, error %v", name, got, err)
+		}
+	}
+	if _, err := ParseTechnique("magic"); err == nil {
+		t.Error("no error for a technique that there is not")
+	}
+}
+
 func TestSolveFindsPackingsWithoutGaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 30 {
@@ -116,14 +191,14 @@ func TestSolveFindsPackingsWithoutGaps(t *testing.T) {
 func TestSolveProvesThatNothingFits(t *testing.T) {
 	// Each of three buffers can start at 0 or 4 only, and at most two live at a time: yet
 	// a, which meets both others, needs one of the places and they the other.
-	fits := []Buffer{{"a", 0, 4, 3, 4}, {"b", 0, 2, 3, 4}, {"c", 2, 4, 3, 4}}
+	fits := []Buffer{{"a", 0, 4, 3, 4, nil}, {"b", 0, 2, 3, 4, nil}, {"c", 2, 4, 3, 4, nil}}
 	s, _, err := Solve(t.Context(), Problem{fits}, Options{Capacity: 7})
 	if err != nil || s.Height != 7 {
 		t.Fatalf("height %d, error %v", s.Height, err)
 	}
 
 	// A fourth one that lives at some instant of all three needs a third place.
-	p := Problem{append(fits, Buffer{"d", 1, 3, 3, 4})}
+	p := Problem{append(fits, Buffer{"d", 1, 3, 3, 4, nil})}
 	s, stats, err := Solve(t.Context(), p, Options{Capacity: 10})
 	var capacity *CapacityError
 	if !errors.As(err, &capacity) || !capacity.Proved || !stats.Proved || s.Height != 11 {

@@ -1,7 +1,6 @@
 package mem_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -52,9 +51,7 @@ func row(t *testing.T, title string, files []string, without mem.Techniques) {
 	start, packed := time.Now(), 0
 	fmt.Printf("| %s |", title)
 	for _, f := range files {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		_, stats, err := mem.Solve(ctx, read(t, f), mem.Options{Capacity: capacityOf(t, f), MaxSteps: tableSteps, Without: without})
-		cancel()
+		_, stats, err := mem.Solve(t.Context(), read(t, f), mem.Options{Capacity: capacityOf(t, f), MaxSteps: tableSteps, Without: without})
 		if err != nil {
 			fmt.Print(" – |")
 			continue
