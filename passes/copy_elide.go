@@ -45,7 +45,7 @@ func elideCopies(c *Context, m *ir.Module) error {
 		return err
 	}
 	for _, f := range m.AllFuncs() {
-		s := &elider{c: c, e: newEdit(c, f), made: make(map[copyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value), given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal)}
+		s := &elider{c: c, e: newEdit(c, f), uses: ir.Uses(f), made: make(map[copyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value), given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -93,6 +93,7 @@ type removal struct{ rule, copied string }
 type elider struct {
 	c       *Context
 	e       *edit
+	uses    [][]*ir.Node
 	made    map[copyKey]*ir.Value
 	experts map[expertsMade]*ir.Value
 	given   map[*ir.Value]bool    // copies that became results
@@ -115,7 +116,7 @@ func (s *elider) node(n *ir.Node) {
 	from, key := n.Args[0], copyKey{n.Args[0], n.Result().Type.Space}
 	t := s.c.Target(n)
 	switch {
-	case t.Addresses(from.Type.Space) && (isSplitInput(n) || from.Type.Dense()) && s.c.Allow(ruleShared, n):
+	case t.Addresses(from.Type.Space) && s.reached(n.Result(), from.Type.Space) && (isSplitInput(n) || from.Type.Dense()) && s.c.Allow(ruleShared, n):
 		// The model's own copy of a strided value stays: its readers may need dense bytes.
 		s.remove(n, from, ruleShared)
 	case s.earlier(n) != nil && s.c.Allow(ruleAgain, n):
@@ -129,6 +130,18 @@ func (s *elider) node(n *ir.Node) {
 	}
 }
 
+// reached reports whether whoever reads v, or views of it that other splits may share, can
+// address a space.
+func (s *elider) reached(v *ir.Value, space string) bool {
+	return !slices.ContainsFunc(s.uses[v.ID], func(n *ir.Node) bool {
+		if n.Is(ir.View) {
+			return !s.reached(n.Result(), space)
+		}
+		t := s.c.Target(n)
+		return t != nil && !isTransfer(n) && !t.Addresses(space)
+	})
+}
+
 // earlier returns an earlier copy of what n copies that serves as well: in the same space or,
 // where no result of the function is made, in another that the backend addresses.
 func (s *elider) earlier(n *ir.Node) *ir.Value {
@@ -136,7 +149,7 @@ func (s *elider) earlier(n *ir.Node) *ir.Value {
 		return same
 	}
 	for _, space := range s.c.Target(n).Spaces {
-		if by := s.made[copyKey{n.Args[0], space}]; by != nil {
+		if by := s.made[copyKey{n.Args[0], space}]; by != nil && s.reached(n.Result(), space) {
 			return by
 		}
 	}
