@@ -15,7 +15,7 @@ func (x *explainer) copies(f *ir.Func) *CopySummary {
 			return
 		}
 		s.Count += times
-		s.Bytes += times * n.Result().Type.MaxBytes()
+		s.Bytes += times * movedBytes(n)
 		s.Seconds += float64(times) * x.seconds(x.target(n), n)
 		if because := x.needless(n, made); because != "" {
 			s.Needless = append(s.Needless, NeedlessCopy{x.copyReport(n), because})
@@ -48,41 +48,62 @@ type need struct {
 // copyBound returns the bytes that a call has to copy at these backends: each value once
 // per space that reads it, of a value that is only read in slices what they show.
 func (x *explainer) copyBound(f *ir.Func) int64 {
-	parts := make(map[need]map[*ir.Value]bool)
-	note := func(v *ir.Value, space string) {
-		from := uncopied(v)
-		key := need{origin(from), space}
-		if parts[key] == nil {
-			parts[key] = make(map[*ir.Value]bool)
-		}
-		parts[key][shown(from)] = true
-	}
+	b := make(bound)
 	eachWork(f, func(n *ir.Node, _ int64) {
 		t := x.target(n)
-		if t == nil || isTransfer(n) || isSplitInput(n) {
-			return
-		}
-		for _, a := range n.Sources() {
-			if a != nil && !t.Addresses(uncopied(a).Type.Space) {
-				note(a, firstOf(addressed(t.Addresses, a.Type.Space), t.Home()))
+		switch {
+		case t == nil || n.Op != ir.OpCopyExperts && (isTransfer(n) || isSplitInput(n)):
+		case n.Op == ir.OpCopyExperts: // who moves experts reads there which ones
+			b.note(n.Args[1], n.Args[0].Type.Space)
+		default:
+			for _, a := range n.Sources() {
+				if a != nil && !t.Addresses(uncopied(a).Type.Space) {
+					b.note(a, firstOf(addressed(t.Addresses, a.Type.Space), t.Home()))
+				}
 			}
 		}
 	})
 	for _, r := range f.Results {
-		if r.Type.Space != uncopied(r).Type.Space {
-			note(r, r.Type.Space)
-		}
+		b.note(r, r.Type.Space)
 	}
+	return b.bytes()
+}
+
+// bound is what each space has to be given, in bytes by the values that are shown.
+type bound map[need]map[*ir.Value]int64
+
+// note says that a space reads v.
+func (b bound) note(v *ir.Value, space string) {
+	from := uncopied(v)
+	if from.Type.Space == space {
+		return
+	}
+	key := need{origin(from), space}
+	if b[key] == nil {
+		b[key] = make(map[*ir.Value]int64)
+	}
+	part := shown(from)
+	b[key][part] = part.Type.MaxBytes()
+	if cp := copyBehind(v); cp != nil && cp.Op == ir.OpCopyExperts {
+		b[key][part] = movedBytes(cp)
+	}
+}
+
+func (b bound) bytes() int64 {
 	var sum int64
-	for key, vs := range parts {
+	for key, parts := range b {
 		var bytes int64
-		for v := range vs {
-			bytes += v.Type.MaxBytes()
+		for _, n := range parts {
+			bytes += n
 		}
 		sum += min(bytes, key.root.Type.MaxBytes()) * runsOf(key.root.Func)
 	}
 	return sum
 }
+
+// movedBytes returns what a copy moves, at the symbols' upper bounds: of experts only the
+// chosen ones.
+func movedBytes(n *ir.Node) int64 { return n.Op.Info().Cost(n).Written.Upper() }
 
 // addressed returns the space if the test takes it, else nothing.
 func addressed(ok func(string) bool, space string) string {

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -28,10 +30,10 @@ func (x *explainer) cost(n *ir.Node) *CostReport {
 // call runs is counted at the nodes of the body.
 func (x *explainer) seconds(t *target.Descriptor, n *ir.Node) float64 {
 	switch {
-	case t == nil || !rated(t) || !works(n) || runsFunction(n):
+	case t == nil || !t.Rates.Known() || !works(n) || runsFunction(n):
 		return 0
 	case isTransfer(n):
-		return t.CopySeconds(float64(n.Result().Type.MaxBytes()))
+		return x.transfer(n.Args[0].Type.Space, t, movedBytes(n))
 	}
 	w := workOf(t, n, nil)
 	return t.Seconds(w.flops, w.shared+w.split, w.weight, t.Hint)
@@ -47,12 +49,23 @@ func (x *explainer) unrated() []string {
 	}
 	var names []string
 	for _, t := range x.o.Targets.All() {
-		if busy[t.Name] && !rated(t) {
+		if busy[t.Name] && !t.Rates.Known() {
 			names = append(names, t.Name)
 		}
 	}
 	return names
 }
 
-// rated reports whether a target says how fast it is.
-func rated(t *target.Descriptor) bool { return t.Rates.FLOPs > 0 || t.Rates.Bandwidth > 0 }
+// transfer predicts how long it takes to bring bytes from a space into that of t.
+func (x *explainer) transfer(space string, t *target.Descriptor, bytes int64) float64 {
+	return t.TransferSeconds(x.homeOf(space), float64(bytes))
+}
+
+// homeOf returns the first target whose preferred space it is; nil for none.
+func (x *explainer) homeOf(space string) *target.Descriptor {
+	all := x.o.Targets.All()
+	if i := slices.IndexFunc(all, func(t *target.Descriptor) bool { return t.Home() == space }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}

@@ -192,7 +192,7 @@ func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 // verdict says whether moving pays, by the seconds that it changes.
 func verdict(change float64, n *ir.Node, t *target.Descriptor) string {
 	if change < 0 {
-		return fmt.Sprintf("%s, which %s and so on would do", signedSeconds(change), pinText(n, t))
+		return fmt.Sprintf("%s: %s", signedSeconds(change), pinText(n, t))
 	}
 	return signedSeconds(change)
 }
@@ -260,7 +260,8 @@ func (x *explainer) keptAway(cp, reader *ir.Node) string {
 		case verdictRefused, verdictDenied:
 			return fmt.Sprintf("%s cannot run on %s, which has it: %s", opText(reader), t.Name, a.Why)
 		case verdictPossible:
-			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, pinText(reader, t))
+			change := a.Seconds + a.Moving.Seconds - x.seconds(x.target(reader), reader)
+			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, verdict(change, reader, t))
 		}
 	}
 	return ""

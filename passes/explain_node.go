@@ -146,7 +146,7 @@ func (x *explainer) operand(v *ir.Value) Operand {
 	if v.Type.Strides != nil {
 		o.Layout = "strided"
 	}
-	if s := origin(v); s != v {
+	if s := origin(v); s != v && s.Name != v.Name {
 		o.Of = s.String()
 	}
 	o.Why = layoutWhy(v)

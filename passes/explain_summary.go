@@ -180,7 +180,7 @@ func (s *SplitReport) add(n *ir.Node, times int64) {
 		return
 	}
 	s.Inputs = append(s.Inputs, n.Args[0].String())
-	s.Bytes += n.Result().Type.MaxBytes()
+	s.Bytes += movedBytes(n)
 }
 
 // arenas returns the arenas with the sizes of the values that set their bounds.

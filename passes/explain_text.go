@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -129,12 +130,20 @@ func (c WhyCause) String() string {
 		text = c.Rule
 	}
 	if len(c.Operands) > 0 {
-		text += ": " + strings.Join(c.Operands, ", ")
+		text += ": " + joinOperands(c.Operands)
 	}
 	if c.Before != "" && c.After != "" && c.Before != c.After {
 		text += fmt.Sprintf("; it was %s and is %s", c.Before, c.After)
 	}
 	return text
+}
+
+// joinOperands lists what a rule looked at: names, or phrases that hold commas themselves.
+func joinOperands(list []string) string {
+	if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, " ") }) {
+		return strings.Join(list, "; ")
+	}
+	return strings.Join(list, ", ")
 }
 
 func (t *explainText) queue(n *NodeReport) {
@@ -377,7 +386,10 @@ func secondsText(s float64) string {
 }
 
 func signedSeconds(s float64) string {
-	if s < 0 {
+	switch {
+	case s == 0:
+		return "no difference"
+	case s < 0:
 		return secondsText(math.Abs(s)) + " less"
 	}
 	return secondsText(s) + " more"

@@ -169,15 +169,24 @@ func (x *explainer) moveOperand(m *Move, t *target.Descriptor, n *ir.Node, a *ir
 	from := uncopied(a)
 	bytes := from.Type.MaxBytes()
 	if cp != nil && x.readBy(cp.Result(), n) && !(t.Addresses(a.Type.Space) && !t.Addresses(from.Type.Space)) {
-		m.remove(x.target(cp), bytes)
+		x.remove(m, cp.Args[0].Type.Space, x.target(cp), bytes)
 	}
 	switch {
 	case t.Addresses(from.Type.Space) || x.copiedFor(t, from):
 	case leafOf(from) != nil && leafOf(from).Op != ir.OpState:
-		m.WeightBytes += bytes
+		m.WeightBytes += bytes * entriesOf(from)
 	default:
-		m.add(t, bytes)
+		x.add(m, from.Type.Space, t, bytes)
 	}
+}
+
+// entriesOf returns how many weights v stands for: those of all rounds if it is the entry
+// of a table.
+func entriesOf(v *ir.Value) int64 {
+	if kind, _ := paramKind(origin(v)); kind == paramTable {
+		return rounds(origin(v).Func.Owner)
+	}
+	return 1
 }
 
 // copiedFor reports whether a copy of v lies where t reads it.
@@ -195,24 +204,24 @@ func (x *explainer) moveResult(m *Move, t *target.Descriptor, n *ir.Node, r *ir.
 		switch {
 		case d == nil:
 		case isTransfer(reader) && d.Addresses(t.Home()):
-			m.remove(d, bytes)
+			x.remove(m, r.Type.Space, d, bytes)
 		case !isTransfer(reader) && !d.Addresses(t.Home()) && !needed[d.Home()]:
 			needed[d.Home()] = true
-			m.add(d, bytes)
+			x.add(m, t.Home(), d, bytes)
 		}
 	}
 }
 
-func (m *Move) add(to *target.Descriptor, bytes int64) {
+func (x *explainer) add(m *Move, from string, to *target.Descriptor, bytes int64) {
 	m.Added++
 	m.AddedBytes += bytes
-	m.Seconds += to.CopySeconds(float64(bytes))
+	m.Seconds += x.transfer(from, to, bytes)
 }
 
-func (m *Move) remove(from *target.Descriptor, bytes int64) {
+func (x *explainer) remove(m *Move, from string, to *target.Descriptor, bytes int64) {
 	m.Removed++
 	m.RemovedBytes += bytes
-	m.Seconds -= from.CopySeconds(float64(bytes))
+	m.Seconds -= x.transfer(from, to, bytes)
 }
 
 // copyBehind returns the copy from another space whose bytes v names, or nil.
