@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"cmp"
+	"container/heap"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -20,7 +22,7 @@ import (
 // Whoever reads a version of a state or of a carried value runs before the next version
 // is written.
 //
-// Cost: O(nodes * ready nodes).
+// Cost: O(nodes * log of the ready nodes + operands).
 var orderPass = Pass{
 	Name:     "order",
 	Doc:      "order nodes for fewer live bytes",
@@ -63,10 +65,11 @@ type dataflow struct {
 	makes [][]*ir.Value // by index: the values with bytes of their own that it defines
 	reads [][]*ir.Value // by index: the values whose bytes it reads
 	uses  []int         // by value id: number of readers, results of the function counted
+	bytes []int64       // by value id: of those that are made or read
 }
 
 func newDataflow(f *ir.Func) *dataflow {
-	g := &dataflow{f: f, index: make([]int, f.NumNodes()), uses: make([]int, f.NumValues())}
+	g := &dataflow{f: f, index: make([]int, f.NumNodes()), uses: make([]int, f.NumValues()), bytes: make([]int64, f.NumValues())}
 	for _, n := range f.Nodes {
 		g.index[n.ID] = -1
 		if !n.Is(ir.Leaf) && !n.Is(ir.View) {
@@ -100,11 +103,13 @@ func (g *dataflow) flow(i int, n *ir.Node) {
 		if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(read, r) {
 			read = append(read, r)
 			g.uses[r.ID]++
+			g.bytes[r.ID] = r.MaxBytes()
 		}
 	}
 	for _, r := range n.Results {
 		if r.Root() == r {
 			made = append(made, r)
+			g.bytes[r.ID] = r.MaxBytes()
 		}
 	}
 	g.makes, g.reads = append(g.makes, made), append(g.reads, read)
@@ -235,12 +240,12 @@ func (m *memory) growth(i int) int64 {
 	var sum int64
 	for _, v := range m.g.makes[i] {
 		if m.left[v.ID] > 0 {
-			sum += v.Type.MaxBytes()
+			sum += m.g.bytes[v.ID]
 		}
 	}
 	for _, v := range m.g.reads[i] {
 		if m.left[v.ID] == 1 {
-			sum -= v.Type.MaxBytes()
+			sum -= m.g.bytes[v.ID]
 		}
 	}
 	return sum
@@ -249,17 +254,17 @@ func (m *memory) growth(i int) int64 {
 // run runs node i: operands and results are live together while it does.
 func (m *memory) run(i int) {
 	for _, v := range m.g.makes[i] {
-		m.live += v.Type.MaxBytes()
+		m.live += m.g.bytes[v.ID]
 	}
 	m.peak = max(m.peak, m.live)
 	for _, v := range m.g.makes[i] {
 		if m.left[v.ID] == 0 {
-			m.live -= v.Type.MaxBytes()
+			m.live -= m.g.bytes[v.ID]
 		}
 	}
 	for _, v := range m.g.reads[i] {
 		if m.left[v.ID]--; m.left[v.ID] == 0 {
-			m.live -= v.Type.MaxBytes()
+			m.live -= m.g.bytes[v.ID]
 		}
 	}
 }
@@ -298,50 +303,102 @@ func (g *dataflow) better(c *Context, now []int) []int {
 
 // schedule returns a list schedule: greedy, ties in the order before.
 func (g *dataflow) schedule() []int {
-	waits := make([]int, len(g.work))
-	readers := make([][]int, len(g.work))
-	for i, preds := range g.preds {
-		slices.Sort(preds)
-		for _, j := range slices.Compact(preds) {
-			readers[j] = append(readers[j], i)
-			waits[i]++
+	s := newScheduler(g)
+	list := make([]int, 0, len(g.work))
+	for len(s.ready) > 0 {
+		c := heap.Pop(&s.ready).(candidate)
+		if s.ran[c.node] {
+			continue // there was a better entry of it
 		}
-	}
-	var ready []int
-	for i, n := range waits {
-		if n == 0 {
-			ready = append(ready, i)
-		}
-	}
-	m, list := g.memory(), make([]int, 0, len(g.work))
-	for len(ready) > 0 {
-		at := g.next(m, ready)
-		i := ready[at]
-		ready = slices.Delete(ready, at, at+1)
-		m.run(i)
-		list = append(list, i)
-		for _, j := range readers[i] {
-			if waits[j]--; waits[j] == 0 {
-				ready = append(ready, j)
-			}
-		}
+		s.run(c.node)
+		list = append(list, c.node)
 	}
 	return list
 }
 
-// next returns the index in ready of the node to run: of the first split, with the least
-// growth, the first in the order before.
-func (g *dataflow) next(m *memory, ready []int) int {
-	best := 0
-	for at := 1; at < len(ready); at++ {
-		i, j := ready[at], ready[best]
-		split := g.work[i].Split - g.work[j].Split
-		growth := m.growth(i) - m.growth(j)
-		if split < 0 || split == 0 && (growth < 0 || growth == 0 && i < j) {
-			best = at
+// candidate is a node that can run, with what that adds to the live bytes.
+type candidate struct {
+	node, split int
+	growth      int64
+}
+
+// candidates is a heap: first comes what is of the first split, has the least growth, and
+// stood first in the order before.
+type candidates []candidate
+
+func (c candidates) Len() int      { return len(c) }
+func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c candidates) Less(i, j int) bool {
+	a, b := &c[i], &c[j]
+	return cmp.Or(cmp.Compare(a.split, b.split), cmp.Compare(a.growth, b.growth), cmp.Compare(a.node, b.node)) < 0
+}
+func (c *candidates) Push(x any) { *c = append(*c, x.(candidate)) }
+func (c *candidates) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}
+
+// scheduler is the state of a list schedule. What a node adds to the live bytes becomes
+// less when it is the last reader of a value: then it gets another entry in the heap.
+type scheduler struct {
+	g      *dataflow
+	m      *memory
+	waits  []int   // by index: predecessors to come
+	after  [][]int // by index: those it is a predecessor of
+	reader [][]int // by value id: who reads it
+	ran    []bool
+	ready  candidates
+}
+
+func newScheduler(g *dataflow) *scheduler {
+	n := len(g.work)
+	s := &scheduler{g: g, m: g.memory(), waits: make([]int, n), after: make([][]int, n), reader: make([][]int, len(g.uses)), ran: make([]bool, n)}
+	for i, preds := range g.preds {
+		slices.Sort(preds)
+		for _, j := range slices.Compact(preds) {
+			s.after[j] = append(s.after[j], i)
+			s.waits[i]++
+		}
+		for _, v := range g.reads[i] {
+			s.reader[v.ID] = append(s.reader[v.ID], i)
 		}
 	}
-	return best
+	for i, n := range s.waits {
+		if n == 0 {
+			s.enter(i)
+		}
+	}
+	return s
+}
+
+// enter puts a node that can run into the heap.
+func (s *scheduler) enter(i int) {
+	heap.Push(&s.ready, candidate{i, s.g.work[i].Split, s.m.growth(i)})
+}
+
+func (s *scheduler) run(i int) {
+	s.m.run(i)
+	s.ran[i] = true
+	for _, v := range s.g.reads[i] {
+		if s.m.left[v.ID] == 1 {
+			s.lastReader(v)
+		}
+	}
+	for _, j := range s.after[i] {
+		if s.waits[j]--; s.waits[j] == 0 {
+			s.enter(j)
+		}
+	}
+}
+
+// lastReader enters the only node again that is still to read v, if it can run.
+func (s *scheduler) lastReader(v *ir.Value) {
+	for _, j := range s.reader[v.ID] {
+		if !s.ran[j] && s.waits[j] == 0 {
+			s.enter(j)
+		}
+	}
 }
 
 // withNames returns the nodes in the given order, with leaves and views before their first
