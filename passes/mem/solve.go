@@ -20,8 +20,8 @@ type Options struct {
 	Without Techniques
 }
 
-// DefaultSteps is the search's budget where none is given: a step takes 3 to 70 µs on the
-// public problems of 150 to 450 buffers, so some seconds at most.
+// DefaultSteps is the search's budget where none is given: a step takes 2 to 30 µs on the
+// public problems of 150 to 450 buffers, so two seconds at most.
 const DefaultSteps = 1 << 16
 
 // maxSearched is the most buffers of one connected part that the search takes: its
@@ -150,24 +150,37 @@ type attempt struct {
 	stats *Stats
 }
 
-// minimise lowers the packing as far as goal: first straight at the goal, which is where
-// the lowest packing usually lies, then by bisection with half of what is left each time.
-// It reports whether it proved that the packing cannot be lower.
+// minimise lowers the packing as far as goal, in rounds of growing budgets. It reports
+// whether it proved that the packing cannot be lower.
 func (a *attempt) minimise(goal int64) (proved bool) {
 	proven := goal // no packing below it, or none is wanted
-	for low := goal; low < a.best.Height && a.steps > 0 && !a.stats.Cancelled; {
+	for round := int64(DefaultSteps); proven < a.best.Height && a.steps > 0 && !a.stats.Cancelled; round = min(4*round, 1<<50) {
+		proven = a.approach(proven, min(round, a.steps))
+	}
+	return a.best.Height <= proven
+}
+
+// approach tries capacities within a number of steps, which is at most what is left: first
+// the goal itself, which is where the lowest packing usually lies, then by bisection with
+// half of what is left each time. It returns the height below which there is no packing
+// or none is wanted.
+func (a *attempt) approach(goal, steps int64) (proven int64) {
+	proven = goal
+	end := a.steps - steps
+	for low := goal; low < a.best.Height && a.steps > end && !a.stats.Cancelled; {
 		capacity := low
 		if low > goal {
 			capacity = low + (a.best.Height-low)/2
 		}
-		if a.try(capacity, (a.steps+1)/2) {
+		left := a.steps - end
+		if a.try(capacity, left-left/2) {
 			proven = capacity + 1
 		}
 		if a.best.Height > capacity {
 			low = capacity + 1
 		}
 	}
-	return a.best.Height <= proven
+	return proven
 }
 
 // try searches for a packing within a capacity and reports whether it proved that there

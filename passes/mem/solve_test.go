@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -249,6 +250,26 @@ func TestSolveIsDeterministicAndBounded(t *testing.T) {
 	}
 	if err := p.Validate(first, 0); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestSolveUsesLargerBudgets(t *testing.T) {
+	p := sliced(rand.New(rand.NewPCG(7, 8)), 60, 200, 90)
+	last := int64(math.MaxInt64)
+	for _, steps := range []int64{-1, 1 << 10, DefaultSteps, 4 * DefaultSteps} {
+		s, stats, err := Solve(t.Context(), p, Options{MaxSteps: steps})
+		if err != nil || s.Height > last || stats.Steps > max(steps, 0) {
+			t.Errorf("%d steps: height %d after %d, %d before: %v", steps, s.Height, stats.Steps, last, err)
+		}
+		last = s.Height
+	}
+	if last > 200 {
+		t.Errorf("height %d, want 200", last)
+	}
+
+	// No end but the packing that is as low as the bound.
+	if s, stats, err := Solve(t.Context(), p, Options{MaxSteps: math.MaxInt64}); err != nil || s.Height != stats.Bound {
+		t.Errorf("height %d, bound %d: %v", s.Height, stats.Bound, err)
 	}
 }
 
