@@ -74,10 +74,20 @@ func tableName(t []*ir.Value) string {
 // bytes.
 func (b *roller) fresh(c carried) *ir.Value {
 	v := c.init
-	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && v.Slots() == 1 && b.onlyStarts(v) {
+	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.one(v) && b.onlyStarts(v) {
 		return v
 	}
 	return b.copied(v, "roll.init")
+}
+
+// one reports whether v has one instance, as what is carried must. Where its backend cannot
+// copy it, it gets along with one.
+func (b *roller) one(v *ir.Value) bool {
+	n := v.Root().Def
+	if v.Slots() > 1 && !b.c.Target(n).Has(ir.OpCopy) {
+		n.Submit.Slots = 0
+	}
+	return v.Slots() == 1
 }
 
 // onlyStarts reports whether, from the first group on, v is read as the start of one
@@ -204,7 +214,7 @@ func (b *roller) isNextAlready(v *ir.Value) bool {
 // operand that this node may overwrite.
 func (b *roller) canOverwrite(param, v *ir.Value) bool {
 	root := v.Root()
-	if root.Def == nil || root.Def.Is(ir.Leaf) || isLeaf(root, ir.OpState) || !sameBytes(root, v) || v.Slots() > 1 {
+	if root.Def == nil || root.Def.Is(ir.Leaf) || isLeaf(root, ir.OpState) || !sameBytes(root, v) || !b.one(v) {
 		return false
 	}
 	for _, n := range b.body.Nodes[slices.Index(b.body.Nodes, root.Def):] {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -27,7 +28,7 @@ func randomTargets(t *testing.T, r *rand.Rand) *target.List {
 	}{{"gpu0", "dev0", 1 + r.IntN(2)}, {"gpu1", "dev1", r.IntN(3)}, {"npu", "host", r.IntN(2)}} {
 		fmt.Fprintf(&b, "target %s space=%s ops=* queues=%d events=%v\n", d.name, d.space, d.queues, d.queues > 0 && r.IntN(3) > 0)
 	}
-	list, err := target.Parse("targets", b.String()+cpuTarget)
+	list, err := target.Parse("targets", b.String()+"target cpu like=cpu ops=*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +83,15 @@ func synced(t *testing.T, seed uint64) (*ir.Module, *target.List) {
 
 // TestQueues runs plans for several devices in many interleavings of their queues.
 func TestQueues(t *testing.T) {
-	n := *seeds
+	n := *seeds / 2
 	if testing.Short() {
 		n /= 3
 	}
 	for seed := *firstSeed; seed < *firstSeed+n; seed++ {
 		m, targets := synced(t, seed)
+		if err := check.Check(t.Context(), m, targets); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
 		r := rand.New(rand.NewPCG(seed, 13))
 		for range 3 {
 			if err := simulateQueues(m, m.Funcs[0], targets, 5, r); err != nil {
@@ -97,32 +101,40 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestWaitsAreNeeded leaves out one wait after the other: some interleaving then goes wrong,
-// which also shows that the simulation can tell.
+// TestWaitsAreNeeded leaves out one wait after the other: the checker objects, and in most
+// cases some interleaving goes wrong, which also shows that the simulation can tell.
 func TestWaitsAreNeeded(t *testing.T) {
-	dropped, needless := 0, 0
-	for seed := range uint64(60) {
+	dropped, shown := 0, 0
+	for seed := range uint64(30) {
 		m, targets := synced(t, seed)
-		for i, f := range m.AllFuncs() {
-			for j, n := range f.Nodes {
-				if n.Submit == nil {
-					continue
-				}
-				for k, w := range n.Submit.Waits {
-					c := m.Clone()
-					s := c.AllFuncs()[i].Nodes[j].Submit
-					s.Waits = slices.Delete(s.Waits, k, k+1)
-					dropped++
-					if !goesWrong(c, targets, seed) {
-						needless++
-						t.Logf("seed %d: @%s %v: without the wait for event %v nothing goes wrong", seed, f.Name, n, w)
-					}
-				}
+		eachWait(m, func(c *ir.Module, n *ir.Node, w ir.Wait) {
+			if check.Check(t.Context(), c, targets) == nil {
+				t.Errorf("seed %d: %v: nobody needs the wait for event %v", seed, n, w)
+			}
+			if dropped++; dropped%5 == 0 && goesWrong(c, targets, seed) {
+				shown++
+			}
+		})
+	}
+	if dropped < 100 || shown*5 < dropped*4/5 {
+		t.Errorf("without one of %d waits, every fifth of which was tried, %d runs went wrong", dropped, shown)
+	}
+}
+
+// eachWait calls do with copies of m that lack one wait each.
+func eachWait(m *ir.Module, do func(c *ir.Module, n *ir.Node, w ir.Wait)) {
+	for i, f := range m.AllFuncs() {
+		for j, n := range f.Nodes {
+			if n.Submit == nil {
+				continue
+			}
+			for k, w := range n.Submit.Waits {
+				c := m.Clone()
+				s := c.AllFuncs()[i].Nodes[j].Submit
+				s.Waits = slices.Delete(s.Waits, k, k+1)
+				do(c, n, w)
 			}
 		}
-	}
-	if dropped == 0 || needless*20 > dropped {
-		t.Errorf("%d of %d waits are needless", needless, dropped)
 	}
 }
 
@@ -134,4 +146,36 @@ func goesWrong(m *ir.Module, targets *target.List, seed uint64) bool {
 		}
 	}
 	return false
+}
+
+// TestQueuesShow demands that the random models show what they are for.
+func TestQueuesShow(t *testing.T) {
+	seen := make(map[string]int)
+	for seed := range uint64(60) {
+		m, _ := synced(t, seed)
+		for _, f := range m.AllFuncs() {
+			for _, n := range f.Nodes {
+				if n.Submit == nil {
+					continue
+				}
+				in := "entry"
+				if f.Owner != nil {
+					in = "body"
+				}
+				for _, w := range n.Submit.Waits {
+					seen[fmt.Sprintf("%s: host waits %v, prev %v", in, n.Queue() == "", w.Prev)]++
+				}
+				seen[fmt.Sprintf("%s: instances %v", in, n.Submit.Slots > 1)]++
+			}
+		}
+	}
+	for _, what := range []string{
+		"entry: host waits true, prev true", "entry: host waits true, prev false",
+		"entry: host waits false, prev true", "entry: host waits false, prev false", "entry: instances true",
+		"body: host waits true, prev false", "body: host waits false, prev false", "body: instances true",
+	} {
+		if seen[what] == 0 {
+			t.Errorf("no random model shows %s", what)
+		}
+	}
 }
