@@ -32,6 +32,7 @@ func TestQueueMutants(t *testing.T) {
 		{1, 2, twoGPUs, 23},
 		{2, 3, twoGPUs, 47},
 		{1, 2, noEvents, 23},
+		{3, 2, twoGPUs, 97},
 	} {
 		t.Run(fmt.Sprintf("%d layers, %d steps", tc.layers, tc.steps), func(t *testing.T) {
 			m, targets := smallLlama(t, tc.layers, dtype.F32), parseTargets(t, tc.targets)
@@ -40,6 +41,13 @@ func TestQueueMutants(t *testing.T) {
 			}
 			kinds.try(t, m, targets, tc.every)
 		})
+	}
+	for seed := range uint64(6) {
+		m, targets, err := randomPlan(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(fmt.Sprint("random ", seed), func(t *testing.T) { kinds.try(t, m, targets, 41) })
 	}
 	kinds.print(t)
 	for _, kind := range []string{"wait", "event", "slots", "pipeline"} {

@@ -230,46 +230,57 @@ func randomTargets(r *rand.Rand) string {
 	return text.String() + "target cpu space=host workers=true threads=64 ops=*\n"
 }
 
+// randomPlan returns a random module over random targets, after all passes but check.
+func randomPlan(seed uint64) (*ir.Module, *target.List, error) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	text := randomTargets(r)
+	targets, err := target.Parse("targets", text)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := irtest.Random(seed, 12)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := passes.Options{Rules: []string{"cost", "ggml-2026"}[r.IntN(2)], Pipeline: 1 + r.IntN(4)}
+	if r.IntN(2) == 0 {
+		options.Disable = []string{"roll"}
+	}
+	if err := plannedWith(p.Module, targets, options); err != nil {
+		return nil, nil, fmt.Errorf("--pipeline %d --rules %s over\n%s: %w", options.Pipeline, options.Rules, text, err)
+	}
+	return p.Module, targets, nil
+}
+
 // TestRandomQueues checks that the plans of random modules over random targets are proved,
 // and that no order of the simulator gives another result.
 func TestRandomQueues(t *testing.T) {
 	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 15
-	}
-	if *allMutants {
+	switch {
+	case *allMutants:
 		seeds = 1000
+	case testing.Short():
+		seeds = 15
 	}
 	plans, queued := 0, 0
 	for seed := range seeds {
-		r := rand.New(rand.NewPCG(seed, 5))
-		text := randomTargets(r)
-		targets := parseTargets(t, text)
-		p, err := irtest.Random(seed, 12)
-		if err != nil {
-			t.Fatal(err)
+		m, targets, err := randomPlan(seed)
+		switch {
+		case errors.Is(err, errRefused):
+			continue
+		case err == nil:
+			err = checked(m, targets)
 		}
-		options := passes.Options{Rules: []string{"cost", "ggml-2026"}[r.IntN(2)], Pipeline: 1 + r.IntN(4)}
-		if r.IntN(2) == 0 {
-			options.Disable = []string{"roll"}
-		}
-		err = plannedWith(p.Module, targets, options)
-		if errors.Is(err, errRefused) {
+		if plans++; err != nil {
+			t.Errorf("seed %d: %v", seed, err)
 			continue
 		}
-		if err == nil {
-			err = checked(p.Module, targets)
-		}
-		what := ""
-		for _, f := range p.Module.Funcs {
-			if err == nil {
-				what += simulate(p.Module, f, targets, 1+r.IntN(3), 30, largest)
+		for _, f := range m.Funcs {
+			if what := simulate(m, f, targets, 1+int(seed%3), 30, largest); what != "" {
+				t.Errorf("seed %d: @%s, simulated: %s", seed, f.Name, what)
 			}
 		}
-		if err != nil || what != "" {
-			t.Errorf("seed %d, %d steps, --rules %s over\n%s: check: %v; simulated: %s", seed, options.Pipeline, options.Rules, text, err, what)
-		}
-		if plans++; strings.Contains(p.Module.String(), "queue=") {
+		if strings.Contains(m.String(), "queue=") {
 			queued++
 		}
 	}
