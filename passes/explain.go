@@ -61,7 +61,7 @@ type WhyCause struct {
 // left out. Cost: O(nodes + operands), and for one node the values of its entry point.
 func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 	x := newExplainer(m, o)
-	doc := &Explanations{Version: explainVersion, Module: m.Name, After: m.Last, Rules: x.rules(), Query: o.Node}
+	doc := &Explanations{Version: explainVersion, Module: firstOf(m.Name, "the module"), After: m.Last, Rules: x.rules(), Query: o.Node}
 	for _, t := range o.Targets.All() {
 		doc.Targets = append(doc.Targets, t.Name)
 	}
@@ -72,7 +72,7 @@ func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 		doc.Notes = append(doc.Notes, "the clock cut the search for addresses (--plan-time): another run may find other ones")
 	}
 	if names := x.unrated(); len(names) > 0 {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("nothing says how fast %s works: predicted times leave it out", strings.Join(names, ", ")))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("no speed is known of %s: predicted times leave out what runs there", strings.Join(names, ", ")))
 	}
 	if o.Node == "" {
 		doc.Summary = x.summary()
@@ -110,6 +110,10 @@ type explainer struct {
 	copied map[*ir.Value][]*ir.Node // those of them that copy it to another space
 	begins map[splitKey][]WhyCause  // why splits begin
 	times  map[*ir.Func]*history    // of entry points, made when asked for
+
+	weights map[string]*ir.Weight
+	states  map[string]*ir.State
+	leaves  map[leafMember]*ir.Node // the first node that names each member
 }
 
 // splitKey names a split.
@@ -119,22 +123,34 @@ type splitKey struct {
 }
 
 func newExplainer(m *ir.Module, o ExplainOptions) *explainer {
-	x := &explainer{m: m, o: o, uses: make(map[*ir.Value][]*ir.Node), copied: make(map[*ir.Value][]*ir.Node),
-		begins: make(map[splitKey][]WhyCause), times: make(map[*ir.Func]*history)}
+	x := &explainer{
+		m: m, o: o,
+		uses: make(map[*ir.Value][]*ir.Node), copied: make(map[*ir.Value][]*ir.Node), begins: make(map[splitKey][]WhyCause), times: make(map[*ir.Func]*history),
+		weights: make(map[string]*ir.Weight), states: make(map[string]*ir.State), leaves: make(map[leafMember]*ir.Node),
+	}
+	for _, w := range m.Weights {
+		x.weights[w.Name] = w
+	}
+	for _, s := range m.States {
+		x.states[s.Name] = s
+	}
 	for _, f := range m.AllFuncs() {
 		entry := entryOf(f)
 		for _, n := range f.Nodes {
 			x.index(n)
 			if key := (splitKey{entry, n.Split}); n.Split >= 0 && x.begins[key] == nil {
-				x.begins[key] = why(n, func(c ir.Cause) bool { return c.Pass == "split" || c.Rule == ruleCopyOut })
+				x.begins[key] = why(n, func(c ir.Cause) bool { return c.Pass == "split" || c.Rule == ruleCopyOut || c.Rule == ruleCopyIdx })
 			}
 		}
 	}
 	return x
 }
 
-// index notes the operands of n.
+// index notes the operands of n, and what it names.
 func (x *explainer) index(n *ir.Node) {
+	if m, ok := x.leaf(n); ok && x.leaves[m] == nil {
+		x.leaves[m] = n
+	}
 	for i, a := range n.Args {
 		if a != nil && !slices.Contains(n.Args[:min(i, maxPlainArgs)], a) {
 			x.uses[a] = append(x.uses[a], n)

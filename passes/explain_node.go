@@ -149,14 +149,18 @@ func (x *explainer) operand(v *ir.Value) Operand {
 	if s := origin(v); s != v && s.Name != v.Name {
 		o.Of = s.String()
 	}
-	o.Why = layoutWhy(v)
+	o.Why = x.layoutWhy(v)
 	return o
 }
 
 // layoutWhy returns the causes for which v's bytes are as they are: those of the node that
-// packs, quantizes or copies; of a weight or state also why it lies where it lies.
-func layoutWhy(v *ir.Value) []WhyCause {
+// packs, quantizes or copies; of a weight or state also why it lies where it lies, which was
+// decided where the module names it first.
+func (x *explainer) layoutWhy(v *ir.Value) []WhyCause {
 	if l := leafOf(v.Root()); l != nil {
+		if m, ok := x.leaf(l); ok {
+			l = x.leaves[m]
+		}
 		return why(l, byPass("assign", "pack", "fuse-late"))
 	}
 	if n := outer(v).Def; n != nil {
@@ -228,9 +232,9 @@ type leafMember struct {
 func (x *explainer) leaf(n *ir.Node) (leafMember, bool) {
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
-		return leafMember{weight: x.m.Weight(a.Name)}, true
+		return leafMember{weight: x.weights[a.Name]}, true
 	case *ir.StateAttr:
-		return leafMember{state: x.m.State(a.Name)}, true
+		return leafMember{state: x.states[a.Name]}, true
 	}
 	return leafMember{constant: n}, n.Op == ir.OpConstant
 }
