@@ -52,14 +52,16 @@ type allocation struct {
 	device       int // that allocates it; -1 for the host
 }
 
+// CheckTargets returns a *TargetError if the module's plan needs what cannot be emitted, so
+// that this is known before the work.
+func CheckTargets(m *ir.Module, targets *target.List) error {
+	_, err := newLayout(m, targets)
+	return err
+}
+
 // newLayout returns the layout of a placed module. The error says what cannot be emitted.
 func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
-	if targets == nil {
-		var err error
-		if targets, err = target.NewList(target.CPU()); err != nil {
-			return nil, err
-		}
-	}
+	targets = orCPU(targets)
 	l := &layout{m: m, targets: targets}
 	used := usedBackends(m)
 	var errs []error
@@ -101,14 +103,18 @@ func (l *layout) hasArena(t *target.Descriptor) bool {
 func (l *layout) addDevice(t *target.Descriptor) {
 	d := device{Descriptor: t}
 	for i := range max(t.Queues, 1) { // without queues the host waits for this one
-		name := t.Name
-		if i > 0 {
-			name += ".in"
-		}
 		d.queues = append(d.queues, len(l.queues))
-		l.queues = append(l.queues, queue{name, len(l.devices), i})
+		l.queues = append(l.queues, queue{queueName(t, i), len(l.devices), i})
 	}
 	l.devices = append(l.devices, d)
+}
+
+// queueName returns the name that plans give to a queue of a target.
+func queueName(t *target.Descriptor, i int) string {
+	if i == 0 {
+		return t.Name
+	}
+	return t.Name + ".in"
 }
 
 // addMemory numbers the chunks of all arenas.

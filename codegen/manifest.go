@@ -6,24 +6,36 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // Manifest is the plan as data for users' tools: what `--metafile` writes and the emitted
 // program's `plan --json` prints. Sizes are in bytes.
 type Manifest struct {
-	Version   int            `json:"version"`
-	Model     string         `json:"model"`
-	Compiler  string         `json:"compiler,omitempty"`
-	PlanID    string         `json:"plan_id,omitempty"`
-	Weights   *ManifestBlob  `json:"weights,omitempty"`
-	Arenas    []ManifestArea `json:"arenas"`
-	Functions []ManifestFunc `json:"functions"`
+	Version  int           `json:"version"`
+	Model    string        `json:"model"`
+	Compiler string        `json:"compiler,omitempty"`
+	PlanID   string        `json:"plan_id,omitempty"`
+	Weights  *ManifestBlob `json:"weights,omitempty"`
+	Pipeline int           `json:"pipeline"` // steps that may be under way at once
+
+	Backends  []ManifestBackend `json:"backends"`
+	Arenas    []ManifestArea    `json:"arenas"`
+	Functions []ManifestFunc    `json:"functions"`
 }
 
 // ManifestBlob is the packed weights.
 type ManifestBlob struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
+}
+
+// ManifestBackend is a backend that runs something.
+type ManifestBackend struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`
+	Spaces []string `json:"spaces"`           // memory that it addresses, its own first
+	Queues []string `json:"queues,omitempty"` // on which it works while the host goes on
 }
 
 // ManifestArea is one arena, with the bytes that no plan could go below and the values
@@ -53,9 +65,18 @@ type ManifestSplit struct {
 	Inputs  []string `json:"inputs,omitempty"`
 }
 
-// NewManifest describes the plan of a placed module.
-func NewManifest(m *ir.Module) *Manifest {
-	mf := &Manifest{Version: 1, Model: m.Name, Functions: []ManifestFunc{}, Arenas: []ManifestArea{}}
+// NewManifest describes the plan of a placed module for these targets; nil is the CPU alone.
+func NewManifest(m *ir.Module, targets *target.List) *Manifest {
+	mf := &Manifest{Version: 1, Model: m.Name, Pipeline: 1, Functions: []ManifestFunc{}, Arenas: []ManifestArea{}}
+	used := usedBackends(m)
+	for _, t := range orCPU(targets).All() {
+		if used[t.Name] {
+			mf.Backends = append(mf.Backends, ManifestBackend{t.Name, t.Kind, t.Spaces, queueNames(t)})
+			if t.Queues > 0 { // without queues nothing goes on behind a step
+				mf.Pipeline = max(m.Plan.Pipeline, 1)
+			}
+		}
+	}
 	for i := range m.Plan.Arenas {
 		a := &m.Plan.Arenas[i]
 		mf.Arenas = append(mf.Arenas, ManifestArea{a.Space, a.Class.String(), a.Bytes(), a.Bound, a.BoundFunc, a.Setters})
@@ -69,6 +90,23 @@ func NewManifest(m *ir.Module) *Manifest {
 		mf.Functions = append(mf.Functions, f)
 	}
 	return mf
+}
+
+// orCPU returns the targets, or a list of the CPU alone.
+func orCPU(targets *target.List) *target.List {
+	if targets == nil {
+		targets, _ = target.NewList(target.CPU()) // one target is a list
+	}
+	return targets
+}
+
+// queueNames returns the names of the target's queues.
+func queueNames(t *target.Descriptor) []string {
+	var names []string
+	for i := range t.Queues {
+		names = append(names, queueName(t, i))
+	}
+	return names
 }
 
 // countKernels adds the kernel calls of f, those in repeats as often as they run.
@@ -93,11 +131,19 @@ func (mf *Manifest) JSON() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func planJSON(m *ir.Module) ([]byte, error) { return NewManifest(m).JSON() }
-
 // planText is what the emitted program's `plan` prints.
-func planText(m *ir.Module) string {
+func planText(m *ir.Module, mf *Manifest) string {
 	var b strings.Builder
+	for _, t := range mf.Backends {
+		fmt.Fprintf(&b, "backend %s: kind %s, memory %s", t.Name, t.Kind, strings.Join(t.Spaces, " "))
+		if len(t.Queues) > 0 {
+			fmt.Fprintf(&b, ", queue %s", strings.Join(t.Queues, " "))
+		}
+		b.WriteByte('\n')
+	}
+	if mf.Pipeline > 1 {
+		fmt.Fprintf(&b, "%d steps under way at once\n", mf.Pipeline)
+	}
 	for i := range m.Plan.Arenas {
 		a := &m.Plan.Arenas[i]
 		fmt.Fprintf(&b, "arena %s %s: %d bytes, lower bound %d", a.Space, a.Class, a.Bytes(), a.Bound)
@@ -106,7 +152,7 @@ func planText(m *ir.Module) string {
 		}
 		b.WriteByte('\n')
 	}
-	for _, f := range NewManifest(m).Functions {
+	for _, f := range mf.Functions {
 		fmt.Fprintf(&b, "function %s: %d nodes, %d barriers", f.Name, f.Nodes, f.Barriers)
 		if f.MaxParts > 0 {
 			fmt.Fprintf(&b, ", at most %d threads pay", f.MaxParts)

@@ -13,9 +13,10 @@ import (
 // emitProgram writes the description of the program: the variable that the runtime reads,
 // the embedded files and, in package main, the entry point.
 func (g *generator) emitProgram() error {
-	g.planText = planText(g.m)
+	mf := NewManifest(g.m, g.o.Targets)
+	g.planText = planText(g.m, mf)
 	var err error
-	if g.planJSON, err = planJSON(g.m); err != nil {
+	if g.planJSON, err = mf.JSON(); err != nil {
 		return err
 	}
 	f := g.program

@@ -109,6 +109,9 @@ type blob struct {
 // goes, or where the weights file goes: so renaming is possible and a full disk is noticed
 // there.
 func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b *blob, err error) {
+	if err := codegen.CheckTargets(md.Module, md.targets); err != nil {
+		return nil, &OptionError{err}
+	}
 	if o.WeightsFile != "" {
 		dir = filepath.Dir(o.WeightsFile)
 	}
@@ -172,7 +175,7 @@ func writeMetafile(md *Model, o OutputOptions, planID string, b *blob) error {
 	if o.Metafile == "" {
 		return nil
 	}
-	mf := codegen.NewManifest(md.Module)
+	mf := codegen.NewManifest(md.Module, md.targets)
 	mf.Compiler, mf.PlanID = o.Compiler, planID
 	mf.Weights = &codegen.ManifestBlob{Bytes: b.size, SHA256: fmt.Sprintf("%x", b.hash)}
 	data, err := mf.JSON()

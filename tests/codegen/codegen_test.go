@@ -20,17 +20,19 @@ import (
 
 // TestText compares emitted files with those of testdata. Section in.ggir is the module,
 // the other sections are files of the package; steps.go is what runs, model.go what callers
-// see. All packages are then compiled and vetted together.
+// see; targets are the backends, the CPU alone where there are none, pins says who runs on
+// them, and two steps may be under way. All packages are then compiled and vetted together.
 func TestText(t *testing.T) {
 	root := t.TempDir()
-	irtest.RunGoldens(t, "testdata", []string{"in.ggir", "steps.go", "program.go", "model.go", "plan.txt"}, func(t *testing.T, g *irtest.Golden) {
+	irtest.RunGoldens(t, "testdata", []string{"in.ggir", "targets", "pins", "steps.go", "program.go", "model.go", "plan.txt"}, func(t *testing.T, g *irtest.Golden) {
 		m, err := ir.Parse("in.ggir", []byte(g.Section("in.ggir")))
 		if err != nil {
 			t.Fatal(err)
 		}
+		o := options(t, g)
 		again := m.Clone()
-		p := emit(t, m, "tiny")
-		if !equalPackages(p, emit(t, again, "tiny")) {
+		p := emitWith(t, m, "tiny", o)
+		if !equalPackages(p, emitWith(t, again, "tiny", o)) {
 			t.Error("emitting twice gives two texts")
 		}
 		for _, f := range p.Files {
@@ -48,23 +50,54 @@ func TestText(t *testing.T) {
 	}
 }
 
-// compile runs all passes for the CPU.
-func compile(m *ir.Module) error {
-	targets, err := target.NewList(target.CPU())
-	if err != nil {
-		return err
+// options returns how the module of a golden is compiled.
+func options(t *testing.T, g *irtest.Golden) (o passes.RunOptions) {
+	t.Helper()
+	if !g.Has("targets") {
+		return o
 	}
-	_, err = passes.Run(context.Background(), m, passes.RunOptions{Targets: targets})
+	var err error
+	if o.Targets, err = target.Parse("targets", g.Section("targets")); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range strings.Fields(g.Section("pins")) {
+		pin, err := passes.ParsePin(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Options.Pins = append(o.Options.Pins, pin)
+	}
+	o.Options.Pipeline = 2
+	return o
+}
+
+// compile runs all passes for the CPU.
+func compile(m *ir.Module) error { return compileWith(m, passes.RunOptions{}) }
+
+// compileWith runs all passes, for the CPU where there are no targets.
+func compileWith(m *ir.Module, o passes.RunOptions) (err error) {
+	if o.Targets == nil {
+		if o.Targets, err = target.NewList(target.CPU()); err != nil {
+			return err
+		}
+	}
+	_, err = passes.Run(context.Background(), m, o)
 	return err
 }
 
 // emit compiles a module and returns its package.
 func emit(t *testing.T, m *ir.Module, name string) *codegen.Package {
 	t.Helper()
-	if err := compile(m); err != nil {
+	return emitWith(t, m, name, passes.RunOptions{})
+}
+
+// emitWith is emit for other targets.
+func emitWith(t *testing.T, m *ir.Module, name string, o passes.RunOptions) *codegen.Package {
+	t.Helper()
+	if err := compileWith(m, o); err != nil {
 		t.Fatal(err)
 	}
-	p, err := codegen.Emit(m, codegen.Options{Package: name, Compiler: "ggmlc test", Name: m.Name, PlanID: "test"})
+	p, err := codegen.Emit(m, codegen.Options{Package: name, Compiler: "ggmlc test", Name: m.Name, PlanID: "test", Targets: o.Targets})
 	if err != nil {
 		t.Fatal(err)
 	}
