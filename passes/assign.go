@@ -50,7 +50,8 @@ type assigner struct {
 	touch map[string][]*ir.Node // nodes that read or write a version of a state, by name
 	quiet bool                  // a trial: nothing is counted, no cause is given
 
-	declared map[string]*ir.Type // of weights and states, by leafName
+	declared map[memberKey]*ir.Type   // of weights and states
+	readers  map[memberKey][]*ir.Node // see leafReaders
 }
 
 func assign(c *Context, m *ir.Module) error {
@@ -201,7 +202,7 @@ func (a *assigner) spaces() {
 // leafSpaces puts weights, states and constants where their first reader keeps its bytes,
 // unless the module says where they are.
 func (a *assigner) leafSpaces() {
-	home := make(map[string]string) // of weights and states, by leafName
+	home := make(map[memberKey]string) // of weights and states
 	for _, f := range a.m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if t := a.c.Target(n); t != nil {
@@ -211,23 +212,23 @@ func (a *assigner) leafSpaces() {
 	}
 	last := a.c.Targets.Last().Home()
 	for _, w := range a.m.Weights {
-		w.Type.Space = firstOf(w.Type.Space, home["weight "+w.Name], last)
+		w.Type.Space = firstOf(w.Type.Space, home[weightKey(w.Name)], last)
 	}
 	for _, s := range a.m.States {
-		s.Type.Space = firstOf(s.Type.Space, home["state "+s.Name], last)
+		s.Type.Space = firstOf(s.Type.Space, home[stateKey(s.Name)], last)
 	}
 	for _, f := range a.m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if isLeafOp(n) {
 				r := n.Result()
-				r.Type.Space = firstOf(r.Type.Space, home[leafName(n)], last)
+				r.Type.Space = firstOf(r.Type.Space, home[keyOf(n)], last)
 			}
 		}
 	}
 	a.agree()
 }
 
-func (a *assigner) placeLeaves(n *ir.Node, space string, home map[string]string) {
+func (a *assigner) placeLeaves(n *ir.Node, space string, home map[memberKey]string) {
 	for _, v := range n.Args {
 		if v == nil || v.Root().Def == nil || !isLeafOp(v.Root().Def) {
 			continue
@@ -237,8 +238,8 @@ func (a *assigner) placeLeaves(n *ir.Node, space string, home map[string]string)
 			leaf.Result().Type.Space = firstOf(leaf.Result().Type.Space, space)
 			continue
 		}
-		if name := leafName(leaf); home[name] == "" {
-			home[name] = space
+		if key := keyOf(leaf); home[key] == "" {
+			home[key] = space
 		}
 	}
 }
@@ -248,21 +249,21 @@ func (a *assigner) placeLeaves(n *ir.Node, space string, home map[string]string)
 func (a *assigner) agree() {
 	for _, f := range a.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if declared := a.declared[leafName(n)]; declared != nil {
+			if declared := a.declared[keyOf(n)]; declared != nil {
 				n.Result().Type.Space = declared.Space
 			}
 		}
 	}
 }
 
-// declarations returns the types of all weights and states, by leafName.
-func declarations(m *ir.Module) map[string]*ir.Type {
-	types := make(map[string]*ir.Type)
+// declarations returns the types of all weights and states.
+func declarations(m *ir.Module) map[memberKey]*ir.Type {
+	types := make(map[memberKey]*ir.Type)
 	for _, w := range m.Weights {
-		types["weight "+w.Name] = &w.Type
+		types[weightKey(w.Name)] = &w.Type
 	}
 	for _, s := range m.States {
-		types["state "+s.Name] = &s.Type
+		types[stateKey(s.Name)] = &s.Type
 	}
 	return types
 }
@@ -286,15 +287,29 @@ func backendOfValue(l *target.List, v *ir.Value) *target.Descriptor {
 	return l.Best(v.Type.Space, nil)
 }
 
-func leafName(n *ir.Node) string {
+// memberKey names a weight or state of a module; the zero value names none.
+type memberKey struct {
+	op   ir.Op
+	name string
+}
+
+func weightKey(name string) memberKey { return memberKey{ir.OpWeight, name} }
+
+func stateKey(name string) memberKey { return memberKey{ir.OpState, name} }
+
+// keyOf returns the key of the weight or state that a node names.
+func keyOf(n *ir.Node) memberKey {
 	switch attr := n.Attr.(type) {
 	case *ir.WeightAttr:
-		return "weight " + attr.Name
+		return weightKey(attr.Name)
 	case *ir.StateAttr:
-		return "state " + attr.Name
+		return stateKey(attr.Name)
 	}
-	return ""
+	return memberKey{}
 }
+
+// String returns the key for messages.
+func (k memberKey) String() string { return fmt.Sprintf("%v %q", k.op, k.name) }
 
 func firstOf(names ...string) string {
 	for _, n := range names {

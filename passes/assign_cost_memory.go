@@ -48,7 +48,7 @@ func (p *costProblem) tooLarge() []error {
 		}
 		if !ok {
 			errs = append(errs, &BudgetError{
-				Name: l.name, Need: p.Leaves[i].Bytes, Limit: most,
+				Name: l.key.String(), Need: p.Leaves[i].Bytes, Limit: most, Own: len(p.a.c.Options.MaxMemory) == 0,
 				Advice: "no memory takes it whole: quantize it, or allow more",
 			})
 		}
@@ -66,22 +66,39 @@ func (p *costProblem) largest(s int) int64 {
 	return most
 }
 
-// maxRehearsals is how many assignments go through the passes that follow, so that their
-// memory is that of a real plan.
-const maxRehearsals = 8
+// maxRehearsals is how many assignments of a kind go through the passes that follow, so that
+// their memory is that of a real plan.
+const maxRehearsals = 6
+
+// fitWork is placement.Options.Work of each of them.
+const fitWork = 200_000
 
 // solve returns the best assignment whose plan keeps the limits, or one that comes near
-// them. How much activations, inputs and outputs take is known only from the plan of an
-// assignment: what is left for weights and states follows from the plan before.
+// them. Weights that are copied in every step take room of activations, and how much is not
+// known before: there may be a better assignment that copies none.
 func (p *costProblem) solve(starts [][]int32) *placement.Result {
 	if !p.limited() {
 		return placement.Solve(&p.Problem, starts, placement.Options{})
 	}
+	best := p.fit(starts)
+	p.Stay = true
+	if r := p.fit(starts); r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
+		return r
+	}
+	return best
+}
+
+// fit looks for an assignment whose plan keeps the limits. How much activations, inputs and
+// outputs take is known only from the plan of an assignment: what is left for weights and
+// states follows from the plan before.
+func (p *costProblem) fit(starts [][]int32) *placement.Result {
 	var best *placement.Result
 	reserve := make([]int64, len(p.spaces))
+	room := slices.Clone(p.Room)
+	defer func() { p.Room = room }()
 	for range maxRehearsals {
 		p.Limits = p.without(reserve)
-		r := placement.Solve(&p.Problem, starts, placement.Options{})
+		r := placement.Solve(&p.Problem, starts, placement.Options{Work: fitWork})
 		again := false
 		if r.Fits() {
 			need, err := p.rehearse(r.Labels)

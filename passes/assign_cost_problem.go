@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -19,7 +18,7 @@ type costProblem struct {
 	placement.Problem
 	nodes   []*ir.Node // of variables; nil for what reads the results of a function
 	leaves  []*costLeaf
-	leafIDs map[string]int32 // by leafName: index in leaves
+	leafIDs map[memberKey]int32 // index in leaves
 	kinds   *nodeKinds
 	limits  []int64 // by space: bytes of all that lies there; negative is no limit
 
@@ -184,7 +183,7 @@ func (p *costProblem) value(v *ir.Value, step int) int32 {
 			val.Space = i
 		}
 	case isLeafOp(root.Def):
-		val.Owner = leafOwner(p.leafIDs[leafID(root.Def)])
+		val.Owner = leafOwner(p.leafIDs[memberKeyOf(root.Def)])
 	default:
 		val.Owner = p.at[root.Def.ID]
 	}
@@ -247,7 +246,7 @@ func (p *costProblem) inBody(k *nodeKind) []float64 {
 
 // costLeaf is a weight, state or constant.
 type costLeaf struct {
-	name  string
+	key   memberKey
 	typ   ir.Type
 	space string     // that the module says; empty where that is open
 	types []*ir.Type // where the space is written
@@ -265,17 +264,17 @@ func (l *costLeaf) put(space string) {
 // costLeaves is the leaves of a module in a fixed order.
 type costLeaves struct {
 	list []*costLeaf
-	ids  map[string]int32
+	ids  map[memberKey]int32
 }
 
 // leavesOf returns the leaves of a module: weights and states, each once, and constants.
 func leavesOf(m *ir.Module) *costLeaves {
-	l := &costLeaves{ids: make(map[string]int32)}
+	l := &costLeaves{ids: make(map[memberKey]int32, len(m.Weights)+len(m.States))}
 	for _, w := range m.Weights {
-		l.add("weight "+w.Name, w.Type).types = []*ir.Type{&w.Type}
+		l.add(weightKey(w.Name), w.Type).types = []*ir.Type{&w.Type}
 	}
 	for _, s := range m.States {
-		l.add("state "+s.Name, s.Type).types = []*ir.Type{&s.Type}
+		l.add(stateKey(s.Name), s.Type).types = []*ir.Type{&s.Type}
 	}
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
@@ -287,18 +286,18 @@ func leavesOf(m *ir.Module) *costLeaves {
 	return l
 }
 
-func (l *costLeaves) add(id string, t ir.Type) *costLeaf {
-	x := &costLeaf{name: id, typ: t, space: t.Space}
-	l.ids[id] = int32(len(l.list))
+func (l *costLeaves) add(key memberKey, t ir.Type) *costLeaf {
+	x := &costLeaf{key: key, typ: t, space: t.Space}
+	l.ids[key] = int32(len(l.list))
 	l.list = append(l.list, x)
 	return x
 }
 
 func (l *costLeaves) node(n *ir.Node) {
-	id, t := leafID(n), &n.Result().Type
-	i, known := l.ids[id]
+	key, t := memberKeyOf(n), &n.Result().Type
+	i, known := l.ids[key]
 	if !known { // a constant, or a weight that the module does not declare
-		x := l.add(id, *t)
+		x := l.add(key, *t)
 		x.types, x.nodes = []*ir.Type{t}, []*ir.Node{n}
 		return
 	}
@@ -308,12 +307,12 @@ func (l *costLeaves) node(n *ir.Node) {
 	x.space = firstOf(x.space, t.Space)
 }
 
-// leafID names a leaf in its module: constants belong to their function.
-func leafID(n *ir.Node) string {
-	if name := leafName(n); name != "" {
-		return name
+// memberKeyOf is keyOf for any leaf: constants, which belong to their function, have keys too.
+func memberKeyOf(n *ir.Node) memberKey {
+	if key := keyOf(n); key != (memberKey{}) {
+		return key
 	}
-	return fmt.Sprintf("constant @%s %s", n.Func.Name, n)
+	return memberKey{ir.OpConstant, "@" + n.Func.Name + " " + n.Result().Name}
 }
 
 // addLeaves adds the leaves with the spaces in which they may lie.

@@ -20,8 +20,11 @@ func (p *costProblem) starts() [][]int32 {
 		add(t.Name, p.alone(int32(i)))
 	}
 	add("first", p.firsts())
+	was := save(p.a.m)
 	for _, set := range []*ruleSet{&ggml2024, &ggml2026} {
-		if labels := p.byRules(set); labels != nil {
+		labels := p.byRules(set)
+		was.restore()
+		if labels != nil {
 			add(set.name, labels)
 		}
 	}
@@ -107,11 +110,9 @@ func saidOf(said []string, i int) string {
 }
 
 // byRules returns what another set of rules decides; nil where it leaves nodes open. The
-// rules work on the module itself: what they write is taken back.
+// rules write into the module itself.
 func (p *costProblem) byRules(set *ruleSet) []int32 {
-	saved := save(p.a.m)
-	defer saved.restore()
-	trial := &assigner{c: p.a.c, m: p.a.m, touch: p.a.touch, declared: p.a.declared, quiet: true}
+	trial := &assigner{c: p.a.c, m: p.a.m, touch: p.a.touch, declared: p.a.declared, readers: p.a.leafReaders(), quiet: true}
 	funcs := p.a.m.AllFuncs()
 	for _, r := range set.assign {
 		if r.Name == "" {

@@ -42,14 +42,14 @@ func pinTensors(a *assigner, rule string, f *ir.Func) {
 // loadLeaves places the weights and states of which the module does not say where they
 // lie, as ggml's loaders do before its scheduler runs.
 func loadLeaves(a *assigner, rule string, f *ir.Func) {
-	readers := leafReaders(a.m)
+	readers := a.leafReaders()
 	for _, n := range f.Nodes {
 		if n.Op != ir.OpWeight && n.Op != ir.OpState || a.declaredSpace(n) != "" {
 			continue
 		}
 		t := a.c.Targets.Last()
 		for _, d := range a.c.Targets.All() {
-			if runsAll(d, readers[leafName(n)]) {
+			if runsAll(d, readers[keyOf(n)]) {
 				t = d
 				break
 			}
@@ -60,10 +60,14 @@ func loadLeaves(a *assigner, rule string, f *ir.Func) {
 }
 
 // leafReaders returns the working nodes that read a weight or state, or a view or version
-// of it, by leafName.
-func leafReaders(m *ir.Module) map[string][]*ir.Node {
-	readers := make(map[string][]*ir.Node)
-	for _, f := range m.AllFuncs() {
+// of it.
+func (a *assigner) leafReaders() map[memberKey][]*ir.Node {
+	if a.readers != nil {
+		return a.readers
+	}
+	readers := make(map[memberKey][]*ir.Node)
+	a.readers = readers
+	for _, f := range a.m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if !works(n) || runsFunction(n) {
 				continue
@@ -72,8 +76,8 @@ func leafReaders(m *ir.Module) map[string][]*ir.Node {
 				if v == nil || v.Root().Def == nil {
 					continue
 				}
-				if name := leafName(v.Root().Def); name != "" {
-					readers[name] = append(readers[name], n)
+				if key := keyOf(v.Root().Def); key != (memberKey{}) {
+					readers[key] = append(readers[key], n)
 				}
 			}
 		}
@@ -100,7 +104,7 @@ func (a *assigner) declareSpace(n *ir.Node, space string) {
 }
 
 // declaration returns the type with which the module declares a weight or state.
-func (a *assigner) declaration(n *ir.Node) *ir.Type { return a.declared[leafName(n)] }
+func (a *assigner) declaration(n *ir.Node) *ir.Type { return a.declared[keyOf(n)] }
 
 // allocated returns the space in which v lies already: that of a weight or state.
 func (a *assigner) allocated(v *ir.Value) string {

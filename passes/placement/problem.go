@@ -15,6 +15,7 @@ type Problem struct {
 	Targets []Target
 	Limits  []int64  // by space: bytes that leaves may take there; negative is no limit
 	Room    []int64  // by space: bytes that a value may have there; negative is no limit
+	Stay    bool     // leaves are not copied into spaces that have limits
 	Links   [][]Link // by space from, space to
 	Steps   []Step
 	Nodes   []Node // those of a step follow each other, in order
@@ -221,7 +222,11 @@ func (g *graph) spaceOf(labels []int32, v int32) int32 {
 // copySeconds is the time of one copy of v.
 func (g *graph) copySeconds(v, from, to int32) float64 {
 	l := &g.Links[from][to]
-	return l.Delay + g.Values[v].Bytes*l.PerByte + g.misfit(v, to)
+	seconds := l.Delay + g.Values[v].Bytes*l.PerByte + g.misfit(v, to)
+	if g.Stay && g.Limits[to] >= 0 && g.leafOf(v) >= 0 {
+		return seconds + broken
+	}
+	return seconds
 }
 
 // misfit is the cost of having v in a space: nothing, unless it is too large for it.

@@ -1,0 +1,191 @@
+package passes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/passtest"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// machine is a GPU over PCIe and a processor.
+const machine = "target gpu space=dev ops=* flops=3e13 qops=6e13 bandwidth=8e11 workerbw=8e11 launch=4e-6 link=1.2e10 linkdelay=1e-5 queues=2 events=true\n" +
+	"target cpu like=cpu"
+
+var medium = passtest.Transformer{Layers: 6, Heads: 16, KVHeads: 4, Head: 128, FF: 4096, Vocab: 4096, Ctx: 512, Batch: 64, Weights: "q8_0"}
+
+func transformer(t testing.TB, c passtest.Transformer) *ir.Module {
+	t.Helper()
+	m, err := c.Module()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func targets(t testing.TB, text string) *target.List {
+	t.Helper()
+	l, err := target.Parse("targets", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestMemoryDecidesLayers lets less and less of a model onto a device: the plan keeps each
+// limit, more of the model is elsewhere, and the step is predicted to take longer.
+func TestMemoryDecidesLayers(t *testing.T) {
+	before, onDevice := int64(0), int64(1)<<62
+	for _, limit := range []int64{400 << 20, 150 << 20, 80 << 20, 20 << 20, 0} {
+		m := transformer(t, medium)
+		stats, err := passes.Run(context.Background(), m, passes.RunOptions{
+			Targets: targets(t, machine), Options: passes.Options{MaxMemory: map[string]int64{"gpu": limit}},
+		})
+		if err != nil {
+			t.Fatalf("limit %d: %v", limit, err)
+		}
+		var need, weights int64
+		for i := range m.Plan.Arenas {
+			if a := &m.Plan.Arenas[i]; a.Space == "dev" {
+				need += a.Bytes()
+				if a.Class == ir.ClassWeights {
+					weights = a.Bytes()
+				}
+			}
+		}
+		time := stats.Counter("assign.step-ns")
+		t.Logf("%4d MiB: %4d MiB used, %4d MiB of weights, %d us", limit>>20, need>>20, weights>>20, time/1000)
+		if need > limit {
+			t.Errorf("limit %d: the plan needs %d bytes", limit, need)
+		}
+		if time < before || weights > onDevice {
+			t.Errorf("limit %d: %d ns with %d bytes of weights there, and with more memory %d ns with %d", limit, time, weights, before, onDevice)
+		}
+		if limit > 10<<20 && weights < limit/2 && onDevice > limit {
+			t.Errorf("limit %d: only %d bytes of weights are there", limit, weights)
+		}
+		before, onDevice = time, weights
+	}
+}
+
+// TestCostIsNeverWorse compares with the other rules, on machines with queues and without.
+func TestCostIsNeverWorse(t *testing.T) {
+	mixture := medium
+	mixture.Experts, mixture.Chosen, mixture.FF, mixture.Layers = 8, 2, 512, 2
+	machines := map[string]string{
+		"pcie":   machine,
+		"host":   "target npu space=host ops=matmul,add,mul flops=1e13 qops=1e13 bandwidth=5e10 launch=2e-5\ntarget cpu like=cpu",
+		"remote": strings.Replace(machine, "queues=2 events=true", "", 1),
+		"three": strings.Replace(machine, "target cpu", "target slow space=slow ops=*,-attention flops=1e12 bandwidth=1e11 launch=1e-6 link=4e9 linkdelay=2e-6 queues=1\n"+
+			"target cpu", 1),
+	}
+	for name, text := range machines {
+		for _, c := range []passtest.Transformer{medium, mixture} {
+			m := transformer(t, c)
+			l := targets(t, text)
+			stats, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: l, To: "assign"})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			step := stats.Counter("assign.step-ns")
+			starts := []string{"first", "ggml-2024", "ggml-2026"}
+			for _, d := range l.All() {
+				starts = append(starts, d.Name)
+			}
+			for _, s := range starts {
+				if other := stats.Counter("assign.start." + s + "-ns"); other >= 0 && other < step {
+					t.Errorf("%s: cost takes %d ns, and %s %d", name, step, s, other)
+				}
+			}
+			if bound := stats.Counter("assign.bound-ns"); bound <= 0 || bound > step {
+				t.Errorf("%s: %d ns, and the bound is %d", name, step, bound)
+			}
+		}
+	}
+}
+
+// TestSharedMemoryNeedsNoCopies runs what an NPU lacks in place on the processor.
+func TestSharedMemoryNeedsNoCopies(t *testing.T) {
+	m := transformer(t, medium)
+	stats, err := passes.Run(context.Background(), m, passes.RunOptions{
+		Targets: targets(t, "target npu space=host ops=matmul flops=1e13 qops=1e13 bandwidth=8e10 launch=1e-7\ntarget cpu like=cpu"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats.Counter("assign.npu") == 0 || stats.Counter("assign.cpu") == 0 {
+		t.Error("the work is not shared")
+	}
+	if fig := passes.Measure(m); fig.Copies != 0 {
+		t.Errorf("%d copies between targets of one memory", fig.Copies)
+	}
+}
+
+// TestBudgets asks for what cannot be.
+func TestBudgets(t *testing.T) {
+	for _, tt := range []struct {
+		name, targets string
+		limits        map[string]int64
+		want          []string
+	}{
+		{"both too small", machine, map[string]int64{"gpu": 50 << 20, "cpu": 50 << 20}, []string{"more than --max-memory allows", "would fit"}},
+		{"no memory takes the weight", "target gpu space=dev ops=* maxalloc=1MiB flops=1e12\ntarget cpu like=cpu maxalloc=2MiB", nil,
+			[]string{`weight "blk.0.ffn_gate" needs 8912896 bytes, 6815744 more than there is: no memory takes it whole`}},
+		{"what the targets have", strings.Replace(machine, "like=cpu", "like=cpu memory=30MiB", 1), map[string]int64{"gpu": 50 << 20}, []string{"more than there is"}},
+	} {
+		m := transformer(t, medium)
+		_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, tt.targets), Options: passes.Options{MaxMemory: tt.limits}})
+		var budget *passes.BudgetError
+		if !errors.As(err, &budget) {
+			t.Errorf("%s: %v is no budget error", tt.name, err)
+			continue
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no %q in: %v", tt.name, want, err)
+			}
+		}
+	}
+}
+
+// manyTargets are 8 targets of different speed.
+func manyTargets() string {
+	var b strings.Builder
+	for i := range 7 {
+		fmt.Fprintf(&b, "target gpu%d space=dev%d ops=*%s flops=%de12 bandwidth=%de11 launch=2e-6 link=1e10 linkdelay=1e-5\n", i, i, []string{"", ",-attention"}[i%2], i+1, 7-i)
+	}
+	return b.String() + "target cpu like=cpu"
+}
+
+func BenchmarkAssign(b *testing.B) {
+	for _, layers := range []int{18, 180, 1800} { // of 56 nodes in both functions
+		c := medium
+		c.Layers = layers
+		text := c.Text()
+		b.Run(fmt.Sprint(56*layers), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				m, err := ir.Parse("t", []byte(text))
+				if err != nil {
+					b.Fatal(err)
+				}
+				o := passes.RunOptions{Targets: targets(b, manyTargets()), Passes: []string{"shape"}}
+				if _, err := passes.Run(context.Background(), m, o); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				o.Passes = []string{"assign"}
+				stats, err := passes.Run(context.Background(), m, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(stats.Passes[0].Time.Seconds()*1000, "assign-ms")
+			}
+		})
+	}
+}
