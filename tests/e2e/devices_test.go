@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// machine is a made-up computer with simulated devices.
+type machine struct {
+	name    string
+	targets string // the text of a target file
+	flags   []string
+}
+
+// twoDevices is the machine of most tests: each device has some layers, and the processor
+// has the attention of one, in the middle of the first device's. The second has the end of
+// a step, so that the first can go on with the next.
+var twoDevices = machine{
+	name:    "two devices",
+	targets: "target fake:0 like=fake space=fake:0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
+	flags:   []string{"--pin", "blk.1.attn.*=cpu", "--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=fake:1"},
+}
+
+var machines = []machine{
+	twoDevices,
+	{"unpinned", twoDevices.targets, nil},
+	{"the first device alone", twoDevices.targets, []string{"--deny", "fake:1", "--deny", "cpu"}},
+	{"in every layer", twoDevices.targets, []string{"--pin", "blk.*.attn.*=fake:0", "--pin", "blk.*.ffn.*=fake:1"}},
+	{"the processor in every layer", twoDevices.targets, []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=fake:1"}},
+	{"queues for copies",
+		"target fake:0 like=fake space=fake:0 queues=2\ntarget fake:1 like=fake space=fake:1 queues=2\ntarget cpu like=cpu\n", twoDevices.flags},
+	{"no events",
+		"target fake:0 like=fake space=fake:0 events=false\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", twoDevices.flags},
+	{"no queues",
+		"target fake:0 like=fake space=fake:0 queues=0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", twoDevices.flags},
+	{"few ops",
+		"target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm\ntarget fake:1 like=fake space=fake:1 ops=-attention,-matmul_swiglu\ntarget cpu like=cpu\n", nil},
+	{"shared memory",
+		"target npu like=fake space=host ops=-rope\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.[0-1].attn.*=npu", "--pin", "blk.3.*=fake:1"}},
+	{"small allocations",
+		"target fake:0 like=fake space=fake:0 maxalloc=140kB\ntarget fake:1 like=fake space=fake:1 maxalloc=140kB\ntarget cpu like=cpu\n", twoDevices.flags},
+}
+
+// buildOn compiles the small model for a machine, with a batch so small that prompts take
+// several steps. It returns the executable, and what ggmlc said if it refused.
+func (m machine) buildOn(t *testing.T, flags ...string) (exe, refusal string) {
+	t.Helper()
+	dir := t.TempDir()
+	targets := filepath.Join(dir, "machine.targets")
+	writeFile(t, targets, []byte(m.targets))
+	exe = filepath.Join(dir, "story")
+	args := slices.Concat([]string{"build", aidreams(t), "-o", exe, "--kv", "f32", "--batch", "4", "--target-file", targets}, m.flags, flags)
+	if out, err := exec.Command(ggmlcPath, args...).CombinedOutput(); err != nil {
+		return "", fmt.Sprintf("%v: %v\n%s", args, err, out)
+	}
+	return exe, ""
+}
+
+// mustBuildOn is buildOn where the machine has to do.
+func (m machine) mustBuildOn(t *testing.T, flags ...string) string {
+	t.Helper()
+	exe, refusal := m.buildOn(t, flags...)
+	if refusal != "" {
+		t.Fatal(refusal)
+	}
+	return exe
+}
+
+// TestDevices runs the model over two devices and the processor, with several steps under
+// way, as their queues are late in several ways.
+func TestDevices(t *testing.T) {
+	exe := twoDevices.mustBuildOn(t, "--pipeline", "2")
+	refs := aidreamsReferences(t)
+	for seed := range 2 {
+		executable(exe, "--fake-seed", fmt.Sprint(seed)).tellsAll(t, refs[:2])
+	}
+	executable(exe, "--fake-delay", "0s", "--threads", "1").tells(t, refs[2])
+	t.Run("timeline", func(t *testing.T) { stepsOverlap(t, exe, true) })
+	t.Run("plan", func(t *testing.T) { planNamesDevices(t, exe) })
+}
+
+// planNamesDevices looks at what the program says of its plan.
+func planNamesDevices(t *testing.T, exe string) {
+	text := string(command{args: []string{exe, "plan"}}.run(t))
+	for _, want := range []string{"backend fake:0", "backend fake:1", "backend cpu", "queue fake:0", "2 steps under way", "on fake:1, copies in"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("plan does not say %q:\n%s", want, text)
+		}
+	}
+	var doc struct {
+		Pipeline int
+		Backends []struct {
+			Name, Kind string
+			Queues     []string
+			Spaces     []string
+		}
+	}
+	if err := json.Unmarshal(command{args: []string{exe, "plan", "--json"}}.run(t), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Backends) != 3 || doc.Pipeline != 2 || doc.Backends[0].Kind != "fake" || doc.Backends[0].Queues[0] != "fake:0" {
+		t.Errorf("plan --json: %+v", doc)
+	}
+}
+
+// TestOneStepAtATime is TestDevices without overlap, under which no step begins before the
+// one before it has ended.
+func TestOneStepAtATime(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	exe := twoDevices.mustBuildOn(t)
+	executable(exe).tells(t, aidreamsReferences(t)[0])
+	stepsOverlap(t, exe, false)
+}
+
+// span is what one queue did of one step, in microseconds.
+type span struct {
+	Phase   string `json:"ph"`
+	TS, Dur float64
+	Args    struct{ Step int }
+}
+
+// stepsOverlap runs a prompt of several steps and looks in the timeline whether something of
+// a step begins before the one before it has ended.
+func stepsOverlap(t *testing.T, exe string, want bool) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "timeline.json")
+	prompt := strings.TrimSuffix(strings.Repeat("5,", 64), ",")
+	command{args: []string{exe, "--tokens", prompt, "-n", "1", "--timeline", file, "--fake-delay", "1ms"}}.run(t)
+	var spans []span
+	if err := json.Unmarshal(readFile(t, file), &spans); err != nil {
+		t.Fatal(err)
+	}
+	end := make(map[int]float64)
+	for _, s := range spans {
+		end[s.Args.Step] = max(end[s.Args.Step], s.TS+s.Dur)
+	}
+	got := slices.ContainsFunc(spans, func(s span) bool {
+		return s.Phase == "X" && s.Args.Step > 1 && s.TS < end[s.Args.Step-1]
+	})
+	if len(end) < 16 || got != want {
+		t.Errorf("%d steps; steps overlap: %t, want %t", len(end), got, want)
+	}
+}
+
+// TestMachines runs the model on all machines, with every set of rules and several numbers
+// of steps under way. Rules that cannot serve a machine have to say so.
+func TestMachines(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	refs := aidreamsReferences(t)
+	for _, m := range machines {
+		for i, rules := range passes.RuleSets() {
+			t.Run(m.name+"/"+rules, func(t *testing.T) {
+				pipeline := 1 + (len(m.name)+i)%4
+				exe, refusal := m.buildOn(t, "--rules", rules, "--pipeline", fmt.Sprint(pipeline))
+				if refusal != "" {
+					if rules == "cost" || !strings.Contains(refusal, "which does not run it") {
+						t.Error(refusal)
+					}
+					t.Skip("skip: these rules put a node where it does not run, and say so")
+				}
+				for seed := range 3 {
+					executable(exe, "--fake-seed", fmt.Sprint(seed)).tells(t, refs[(i+seed)%len(refs)])
+				}
+			})
+		}
+	}
+}
+
+// TestPipelines runs 1 to 4 steps at a time.
+func TestPipelines(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	refs := aidreamsReferences(t)
+	for n := 1; n <= 4; n++ {
+		exe := machines[3].mustBuildOn(t, "--pipeline", fmt.Sprint(n))
+		for seed := range 4 {
+			executable(exe, "--fake-seed", fmt.Sprint(seed)).tellsAll(t, refs)
+		}
+	}
+}
+
+// TestMemoryLimits gives the devices less than they would take.
+func TestMemoryLimits(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	m := machine{"limits", twoDevices.targets, []string{"--max-memory", "fake:0=400kB", "--max-memory", "fake:1=500kB"}}
+	exe := m.mustBuildOn(t, "--pipeline", "2")
+	executable(exe).tellsAll(t, aidreamsReferences(t))
+}
+
+// Go's race detector watches queues and workers, with kernels that it can see.
+func TestDevicesRace(t *testing.T) {
+	needtest.Slow(t, "race")
+	needtest.Tool(t, "race", "gcc")
+	for _, m := range []machine{twoDevices, machines[4], machines[6]} {
+		exe := m.mustBuildOn(t, "--pipeline", "2", "--race", "--tags", "purego")
+		for seed := range 3 {
+			p := executable(exe, "--fake-seed", fmt.Sprint(seed))
+			p.env = []string{"GORACE=halt_on_error=1", "GOMAXPROCS=3"}
+			p.tells(t, aidreamsReferences(t)[seed])
+		}
+	}
+}
+
+// What cannot be emitted is refused with what to do.
+func TestUnknownKind(t *testing.T) {
+	m := machine{"tpu", "target tpu kind=tpu space=tpu ops=*\ntarget cpu like=cpu\n", nil}
+	_, refusal := m.buildOn(t)
+	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu and fake, not tpu") {
+		t.Errorf("refused with:\n%s", refusal)
+	}
+}
