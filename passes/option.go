@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Rules     string           // cost (the default), ggml-2024 or ggml-2026
 	Pins      []Pin            // nodes that the user puts on a backend; the first match wins
-	Deny      []string         // targets that may not be used
+	Deny      []string         // targets that may not be used; the last one only where no other runs a node
 	MaxMemory map[string]int64 // bytes, by backend or space
 	Threads   int              // bound of the number of workers; 0 is the target's
 	Pipeline  int              // steps that may be under way at once; 0 is 1

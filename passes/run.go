@@ -118,12 +118,22 @@ func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 	return r, nil
 }
 
+// checkPins reports pins to what there is not or what is denied, and those that say of the
+// same nodes something else than another. (Of pins that meet by chance the first wins.)
 func checkPins(o *Options, targets *target.List) error {
 	var errs []error
+	before := make(map[string]Pin)
 	for _, p := range o.Pins {
-		if targets != nil && targets.Get(p.Backend) == nil {
+		other, again := before[p.Match.String()]
+		switch {
+		case slices.Contains(o.Deny, p.Backend):
+			errs = append(errs, fmt.Errorf("pin %v: %s is denied: drop one of the two", p, p.Backend))
+		case targets != nil && targets.Get(p.Backend) == nil:
 			errs = append(errs, fmt.Errorf("pin %v: there is no target %s: there are %s", p, p.Backend, targets.Names()))
+		case again && other.Backend != p.Backend:
+			errs = append(errs, fmt.Errorf("pin %v contradicts pin %v: drop one of the two", p, other))
 		}
+		before[p.Match.String()] = p
 	}
 	return errors.Join(errs...)
 }

@@ -313,3 +313,31 @@ func compileChain(t *testing.T, layers int) map[string]time.Duration {
 	}
 	return times
 }
+
+func TestContradictoryPins(t *testing.T) {
+	l, err := target.Parse("t", "target gpu space=dev ops=*\ntarget cpu like=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin := func(text string) Pin {
+		p, err := ParsePin(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Pins: []Pin{pin("x=cpu"), pin("x=gpu")}}, "pin x=gpu contradicts pin x=cpu"},
+		{Options{Pins: []Pin{pin("x=gpu")}, Deny: []string{"gpu"}}, "pin x=gpu: gpu is denied"},
+		{Options{Pins: []Pin{pin("x=npu")}}, "there is no target npu"},
+		{Options{Pins: []Pin{pin("x=cpu"), pin("x=cpu"), pin(".*=gpu")}}, ""},
+	} {
+		_, err := Run(context.Background(), &ir.Module{}, RunOptions{Targets: l, Options: tt.o, Passes: []string{}})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, deny %v: %v, want %q", tt.o.Pins, tt.o.Deny, err, tt.want)
+		}
+	}
+}

@@ -38,10 +38,6 @@ func optionf(format string, args ...any) error { return &OptionError{fmt.Errorf(
 
 // Compile runs the passes that have not yet run on the model's module.
 func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, error) {
-	denied := slices.Contains(o.Passes.Deny, o.Targets.Last().Name)
-	if denied {
-		o.Passes.Deny = slices.DeleteFunc(slices.Clone(o.Passes.Deny), func(name string) bool { return name == o.Targets.Last().Name })
-	}
 	if err := checkOptions(ctx, o); err != nil {
 		return nil, err
 	}
@@ -51,7 +47,7 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 	if err := checkPlaces(md.Module, o.Targets); err != nil {
 		return nil, err
 	}
-	if denied {
+	if slices.Contains(o.Passes.Deny, o.Targets.Last().Name) {
 		if err := denyLast(ctx, md.Module, o); err != nil {
 			return nil, err
 		}
