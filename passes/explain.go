@@ -116,9 +116,9 @@ type explainer struct {
 	leaves  map[leafMember]*ir.Node // the first node that names each member
 }
 
-// splitKey names a split.
+// splitKey names a split: entry points and bodies count their own.
 type splitKey struct {
-	entry  *ir.Func
+	f      *ir.Func
 	number int
 }
 
@@ -135,10 +135,9 @@ func newExplainer(m *ir.Module, o ExplainOptions) *explainer {
 		x.states[s.Name] = s
 	}
 	for _, f := range m.AllFuncs() {
-		entry := entryOf(f)
 		for _, n := range f.Nodes {
 			x.index(n)
-			if key := (splitKey{entry, n.Split}); n.Split >= 0 && x.begins[key] == nil {
+			if key := (splitKey{f, n.Split}); n.Split >= 0 && x.begins[key] == nil {
 				x.begins[key] = why(n, func(c ir.Cause) bool { return c.Pass == "split" || c.Rule == ruleCopyOut || c.Rule == ruleCopyIdx })
 			}
 		}

@@ -1,8 +1,6 @@
 package passes
 
 import (
-	"slices"
-
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -151,25 +149,62 @@ func (s *BackendShare) add(c *CostReport) {
 	s.Seconds += c.Step
 }
 
-// splits returns the splits of an entry point in order. What a body does in the split that
-// is open around its repeat belongs to that split.
+// splits returns the splits of an entry point, then those of the bodies in it. A body that
+// is all of one split belongs to that around its repeat.
 func (x *explainer) splits(f *ir.Func) []SplitReport {
 	var list []SplitReport
-	byNumber := make(map[int]int)
+	index := make(map[splitKey]int)
+	around := splitsAround(f)
 	eachWork(f, func(n *ir.Node, times int64) {
+		key := splitKey{n.Func, n.Split}
 		if n.Split < 0 {
 			return
 		}
-		i, open := byNumber[n.Split]
+		if outer, ok := around[n.Func]; ok {
+			key = outer
+		}
+		i, open := index[key]
 		if !open {
 			i = len(list)
-			byNumber[n.Split] = i
+			index[key] = i
 			list = append(list, SplitReport{Number: n.Split, Func: n.Func.Name, Times: times, Backend: n.Backend, First: n.String(), Causes: x.splitWhy(n)})
 		}
 		list[i].add(n, times)
 	})
-	slices.SortStableFunc(list, func(a, b SplitReport) int { return a.Number - b.Number })
 	return list
+}
+
+// splitsAround returns the splits that bodies belong to which are all of one split.
+func splitsAround(f *ir.Func) map[*ir.Func]splitKey {
+	around := make(map[*ir.Func]splitKey)
+	for _, g := range funcsOf(f) { // outer bodies first
+		if g.Owner == nil || !oneSplit(g) {
+			continue
+		}
+		key := splitKey{g.Owner.Func, g.Owner.Split}
+		if outer, ok := around[g.Owner.Func]; ok {
+			key = outer
+		}
+		around[g] = key
+	}
+	return around
+}
+
+// oneSplit reports whether all that works in a body is of one split.
+func oneSplit(f *ir.Func) bool {
+	split := -1
+	for _, g := range funcsOf(f) {
+		for _, n := range g.Nodes {
+			if !works(n) || runsFunction(n) {
+				continue
+			}
+			if split >= 0 && n.Split != split {
+				return false
+			}
+			split = n.Split
+		}
+	}
+	return true
 }
 
 // add counts a node that runs so often in a call.

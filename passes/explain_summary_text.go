@@ -52,14 +52,14 @@ func (t *explainText) splits(list []SplitReport) {
 		runs += s.Times
 	}
 	t.line(1, "%s", plural(runs, "split", "splits"))
-	if len(list) > maxSplitLines {
+	shown := list[:min(len(list), maxSplitLines)]
+	if len(shown) < len(list) {
 		t.splitCauses(list)
-		list = list[:maxSplitLines]
 	}
-	for _, s := range list {
+	for _, s := range shown {
 		t.split(s)
 	}
-	if int(runs) > maxSplitLines {
+	if len(shown) < len(list) {
 		t.line(2, "… (--json lists all)")
 	}
 }
@@ -81,12 +81,19 @@ func (t *explainText) splitCauses(list []SplitReport) {
 }
 
 func (t *explainText) split(s SplitReport) {
-	text := fmt.Sprintf("%d on %s: %s from %s", s.Number, s.Backend, plural(int64(s.Nodes), "node", "nodes"), s.First)
+	id := fmt.Sprint(s.Number)
+	if s.Times > 1 {
+		id += "[l]"
+	}
+	text := fmt.Sprintf("%s on %s: %s from %s", id, s.Backend, plural(int64(s.Nodes), "node", "nodes"), s.First)
 	if s.Times > 1 {
 		text += fmt.Sprintf(", %d times", s.Times)
 	}
 	if len(s.Inputs) > 0 {
 		text += fmt.Sprintf("; copies in %s (%s)", firstFew(s.Inputs), bytesText(s.Bytes))
+	}
+	if len(s.Causes) == 0 {
+		text += "; the backend is that of the split before it"
 	}
 	for _, c := range s.Causes {
 		text += "; " + c.Text + " (" + c.Rule + ")"
