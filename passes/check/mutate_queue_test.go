@@ -80,7 +80,7 @@ func (g *mutator) submission(fi, ni int, n *ir.Node) {
 	}
 	for _, to := range g.queues() {
 		if to != n.Queue() {
-			change("queue", fmt.Sprintf("%q -> %q", n.Queue(), to), true, func(n *ir.Node) { n.Submitted().Queue = to })
+			change("queue", fmt.Sprintf("%q -> %q", n.Queue(), to), !g.asGood(n, to), func(n *ir.Node) { n.Submitted().Queue = to })
 		}
 	}
 	if n.Split > 0 {
@@ -96,6 +96,13 @@ func (g *mutator) submission(fi, ni int, n *ir.Node) {
 	}
 	g.waits(fi, ni, n, change)
 	g.event(fi, ni, n, change)
+}
+
+// asGood reports whether another queue may be as good for a copy: that of a target with the
+// same memory.
+func (g *mutator) asGood(n *ir.Node, queue string) bool {
+	a, b := g.targets.Get(n.Queue()), g.targets.Get(queue)
+	return n.Op == ir.OpCopy && a != nil && b != nil && a.Home() == b.Home()
 }
 
 // waits drops waits, and makes them those of another node or another step.

@@ -309,7 +309,7 @@ func (o *oracle) write(n *ir.Node, in *instance, e, at int64, worker int32) {
 	if c == nil {
 		return
 	}
-	if c.reading == o.serial {
+	if c.reading == o.serial && !movesBytes(n) {
 		for i := range n.Args {
 			alias := n.Is(ir.Alias) && i == n.Op.Info().AliasArg
 			if c.readArgs&(1<<i) != 0 && !alias && !(slices.Contains(n.Op.Info().InPlace, i) && c.readE == int32(e)) {
@@ -326,6 +326,12 @@ func (o *oracle) write(n *ir.Node, in *instance, e, at int64, worker int32) {
 		}
 	}
 	c.object, c.index, c.wrote, c.writer = in.object, int32(at), o.region, worker
+}
+
+// movesBytes reports whether one worker copies dense bytes: those it reads may overlap those
+// it writes, as with Go's copy.
+func movesBytes(n *ir.Node) bool {
+	return n.Op == ir.OpCopy && n.Queue() == "" && n.Part.Mode == ir.PartOne && n.Args[0].Type.Dense() && n.Args[0].Type.Space == n.Result().Type.Space
 }
 
 // rootBytes returns how many bytes behind its root a value begins.
