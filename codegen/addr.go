@@ -203,7 +203,8 @@ func (e *funcEmitter) slot() jen.Code {
 	if e.on != nil {
 		return jen.Id("e").Dot("Slot")
 	}
-	return jen.Id("q").Dot("Slot").Call()
+	e.slots = true
+	return jen.Id("slot")
 }
 
 // dim returns the expression for a dimension. Its text form is Go already: symbols are

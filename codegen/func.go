@@ -37,6 +37,7 @@ type funcEmitter struct {
 	// until the host's next statement.
 	open   *command
 	driven []jen.Code
+	slots  bool // something exists once for each step under way
 
 	// Of a command: the device that runs it, and the memory that it uses.
 	on     *device
@@ -208,7 +209,7 @@ func (e *funcEmitter) flush(name string) {
 
 	e.bases = [len(bases)]bool{}
 	clear(e.symbols)
-	e.ranges, e.stmts, e.calls = nil, nil, 0
+	e.ranges, e.stmts, e.calls, e.slots = nil, nil, 0, false
 	e.parts++
 }
 
@@ -235,6 +236,9 @@ func (e *funcEmitter) prologue() []jen.Code {
 		e.dim(o.n)
 	}
 	out = append(out, e.declareSymbols("a")...)
+	if e.slots {
+		out = append(out, jen.Id("slot").Op(":=").Id("a").Dot("Queues").Dot("Slot").Call())
+	}
 	for i, o := range e.ranges {
 		out = append(out, jen.List(jen.Id(rangeVar(i, 0)), jen.Id(rangeVar(i, 1))).Op(":=").
 			Qual(e.g.tilePath(), "Range").Call(e.dim(o.n), jen.Lit(int(o.granule)), jen.Id("w").Dot("Part"), jen.Id("w").Dot("Parts")))

@@ -29,9 +29,12 @@ var twoDevices = machine{
 	flags:   []string{"--pin", "blk.1.attn.*=cpu", "--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=fake:1"},
 }
 
+// fast makes devices worth what it costs to reach them, even for a model this small.
+const fast = " flops=1e15 qops=1e15 bandwidth=1e14 workerbw=1e14 launch=1e-9 link=1e13 linkout=1e13 linkdelay=1e-9"
+
 var machines = []machine{
 	twoDevices,
-	{"unpinned", twoDevices.targets, nil},
+	{"unpinned", "target fake:0 like=fake space=fake:0" + fast + "\ntarget fake:1 like=fake space=fake:1" + fast + "\ntarget cpu like=cpu\n", nil},
 	{"the first device alone", twoDevices.targets, []string{"--deny", "fake:1", "--deny", "cpu"}},
 	{"in every layer", twoDevices.targets, []string{"--pin", "blk.*.attn.*=fake:0", "--pin", "blk.*.ffn.*=fake:1"}},
 	{"the processor in every layer", twoDevices.targets, []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=fake:1"}},
@@ -42,9 +45,9 @@ var machines = []machine{
 	{"no queues",
 		"target fake:0 like=fake space=fake:0 queues=0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", twoDevices.flags},
 	{"few ops",
-		"target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm\ntarget fake:1 like=fake space=fake:1 ops=-attention,-matmul_swiglu\ntarget cpu like=cpu\n", nil},
+		"target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm" + fast + "\ntarget fake:1 like=fake space=fake:1 ops=-attention,-matmul_swiglu" + fast + "\ntarget cpu like=cpu\n", nil},
 	{"shared memory",
-		"target npu like=fake space=host ops=-rope\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
+		"target npu like=fake space=host\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
 		[]string{"--pin", "blk.[0-1].attn.*=npu", "--pin", "blk.3.*=fake:1"}},
 	{"small allocations",
 		"target fake:0 like=fake space=fake:0 maxalloc=140kB\ntarget fake:1 like=fake space=fake:1 maxalloc=140kB\ntarget cpu like=cpu\n", twoDevices.flags},
