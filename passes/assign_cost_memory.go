@@ -81,11 +81,28 @@ func (p *costProblem) solve(starts [][]int32) *placement.Result {
 		return placement.Solve(&p.Problem, starts, placement.Options{})
 	}
 	best := p.fit(starts)
+	if best.Fits() && !p.streams(best.Labels) {
+		return best
+	}
 	p.Stay = true
 	if r := p.fit(starts); r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
 		return r
 	}
 	return best
+}
+
+// streams reports whether leaves are copied into spaces that have limits.
+func (p *costProblem) streams(labels []int32) bool {
+	for i := range p.Nodes {
+		t := &p.Targets[labels[i]]
+		for _, v := range p.Nodes[i].Reads {
+			o := p.Values[v].Owner
+			if o >= int32(len(p.Nodes)) && p.limits[t.Home] >= 0 && !t.Addresses[labels[o]] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fit looks for an assignment whose plan keeps the limits. How much activations, inputs and
@@ -128,6 +145,10 @@ func (p *costProblem) without(reserve []int64) []int64 {
 	return limits
 }
 
+// littleRoom is which part of a limit has to be free for another assignment to be tried that
+// might use it.
+const littleRoom = 64
+
 // learn compares what a plan needs with the limits and reserves what it needs besides
 // leaves; where that alone is too much, values that are half as large have to do. It notes
 // in r what does not fit, and reports whether another assignment may be better: this one
@@ -147,7 +168,7 @@ func (p *costProblem) learn(reserve, need []int64, r *placement.Result) (again b
 				p.Room[s] /= 2
 			}
 			again = true
-		case besides < reserve[s]:
+		case reserve[s]-besides > limit/littleRoom:
 			reserve[s] = besides
 			again = true
 		}
