@@ -6,6 +6,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/mem"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // planPass gives every value that owns bytes an address.
@@ -42,7 +43,7 @@ type planFlags struct {
 }
 
 func plan(c *Context, m *ir.Module) error {
-	a := &arenas{c: c, m: m}
+	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
 	errs := []error{a.placeLeaves()}
 	m.Plan = &ir.Plan{}
 	if n := c.Options.Pipeline; n > 1 {
@@ -119,7 +120,7 @@ func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.values[0].
 type item struct {
 	buf  *buffer
 	live interval
-	size int64 // bytes at the bounds, rounded up to the alignment
+	size int64 // bytes that it takes at the bounds, all instances together
 }
 
 // place packs the buffers of the entry point and writes the addresses.
@@ -151,13 +152,13 @@ func (p *planner) place() error {
 // item returns a buffer as it is packed. What exists several times has its bytes for itself
 // throughout: other steps may use other instances at any time.
 func (p *planner) item(b *buffer, key arenaKey) item {
-	it := item{b, p.live(b, key.class), p.size(b)}
+	it := item{b, p.live(b, key.class), p.arenas.room(key, p.size(b))}
 	if p.queues != nil && key.class == ir.ClassActivations {
 		it.live = p.queues.extend(it.live, b, key)
 	}
 	if slots := slotsOf(b); slots > 1 {
 		it.live = interval{0, p.time.end()}
-		it.size = int64(slots) * alignUp(it.size, p.arenas.get(key).Align)
+		it.size *= int64(slots)
 	}
 	return it
 }
@@ -195,7 +196,9 @@ func (p *planner) size(b *buffer) int64 {
 func (p *planner) pack(key arenaKey, items []item) error {
 	arena := p.arenas.get(key)
 	prob := mem.Problem{}
-	for _, it := range items {
+	groups := p.groups(items, p.arenas.limit(key.space))
+	for _, g := range groups {
+		it := g[0]
 		if it.live == never {
 			it.live = interval{0, 0} // a parameter that nothing reads
 		}
@@ -203,7 +206,7 @@ func (p *planner) pack(key arenaKey, items []item) error {
 			ID:    it.buf.values[0].Name,
 			Lower: int64(it.live.first),
 			Upper: int64(it.live.last) + 1,
-			Size:  alignUp(it.size, arena.Align),
+			Size:  sizeOf(g),
 			Align: arena.Align,
 		})
 	}
@@ -215,12 +218,44 @@ func (p *planner) pack(key arenaKey, items []item) error {
 	p.c.Count("cut-by-clock", boolInt64(stats.Cancelled))
 	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || stats.Cancelled
 	p.c.Count("above-bound", boolInt64(places.height > stats.Bound))
-	for i, it := range items {
-		p.assign(it.buf, ir.Place{Arena: p.arenas.index(key), Chunk: places.chunk[i], Offset: places.offset[i]})
+	for i, g := range groups {
+		offset := places.offset[i]
+		for _, it := range g {
+			p.assign(it.buf, ir.Place{Arena: p.arenas.index(key), Chunk: places.chunk[i], Offset: offset})
+			offset += it.size
+		}
 	}
 	p.arenas.grow(key, places.chunks)
-	p.arenas.bound(key, p.f, stats.Bound, p.names(items, stats.Setters))
+	p.arenas.bound(key, p.f, stats.Bound, p.names(groups, stats.Setters))
 	return nil
+}
+
+// groups returns the items that are packed as one: what has several instances lives
+// throughout, and so lies one behind the other. Limit is the largest allocation; 0 is none.
+func (p *planner) groups(items []item, limit int64) [][]item {
+	var groups [][]item
+	several := -1 // the open group of those
+	for _, it := range items {
+		switch {
+		case slotsOf(it.buf) == 1:
+			groups = append(groups, []item{it})
+		case several >= 0 && (limit == 0 || sizeOf(groups[several])+it.size <= limit):
+			groups[several] = append(groups[several], it)
+		default:
+			several = len(groups)
+			groups = append(groups, []item{it})
+		}
+	}
+	return groups
+}
+
+// sizeOf returns the bytes of the items of a group together.
+func sizeOf(group []item) int64 {
+	var n int64
+	for _, it := range group {
+		n += it.size
+	}
+	return n
 }
 
 func (p *planner) steps() int64 {
@@ -231,10 +266,12 @@ func (p *planner) steps() int64 {
 }
 
 // names returns the names of the values that set a bound.
-func (p *planner) names(items []item, setters []int) []string {
+func (p *planner) names(groups [][]item, setters []int) []string {
 	var list []string
 	for _, i := range setters {
-		list = append(list, qualified(p.f, items[i].buf.values[0]))
+		for _, it := range groups[i] {
+			list = append(list, qualified(p.f, it.buf.values[0]))
+		}
 	}
 	return list
 }
@@ -249,9 +286,13 @@ func qualified(f *ir.Func, v *ir.Value) string {
 
 // assign gives every value of a buffer its place.
 func (p *planner) assign(b *buffer, at ir.Place) {
+	extra := int64(0)
+	if slotsOf(b) > 1 { // the next instance begins behind what kernels may touch
+		extra = p.arenas.space(p.space(b)).Extra
+	}
 	for _, v := range b.values {
 		place := at
-		place.Bytes = v.MaxBytes()
+		place.Bytes = v.MaxBytes() + extra
 		v.Place = &place
 	}
 }

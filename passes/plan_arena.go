@@ -26,6 +26,8 @@ type arenas struct {
 	m    *ir.Module
 	keys []arenaKey
 	list []ir.Arena
+
+	spaces map[string]target.Space // that were asked for
 }
 
 func (a *arenas) index(key arenaKey) int {
@@ -33,7 +35,7 @@ func (a *arenas) index(key arenaKey) int {
 		return i
 	}
 	a.keys = append(a.keys, key)
-	a.list = append(a.list, ir.Arena{Space: key.space, Class: key.class, Align: max(a.c.Targets.Space(key.space).Align, 1)})
+	a.list = append(a.list, ir.Arena{Space: key.space, Class: key.class, Align: max(a.space(key.space).Align, 1)})
 	return len(a.keys) - 1
 }
 
@@ -42,8 +44,22 @@ func (a *arenas) get(key arenaKey) *ir.Arena { return &a.list[a.index(key)] }
 // spaceOf returns the space of a type; the host's where none was chosen.
 func (a *arenas) spaceOf(t ir.Type) string { return cmp.Or(t.Space, target.Host) }
 
+// space returns a memory space with its limits.
+func (a *arenas) space(name string) target.Space {
+	s, known := a.spaces[name]
+	if !known {
+		s = a.c.Targets.Space(name)
+		a.spaces[name] = s
+	}
+	return s
+}
+
 // limit returns the largest allocation of a space in bytes; 0 is none.
-func (a *arenas) limit(space string) int64 { return a.c.Targets.Space(space).MaxAlloc }
+func (a *arenas) limit(space string) int64 { return a.space(space).MaxAlloc }
+
+// room returns the bytes that a tensor of n bytes takes in an arena: aligned, and with those
+// behind it that kernels may touch.
+func (a *arenas) room(key arenaKey, n int64) int64 { return a.space(key.space).Room(n) }
 
 // grow makes the arena large enough for chunks of these sizes.
 func (a *arenas) grow(key arenaKey, chunks []int64) {
@@ -158,6 +174,9 @@ func (a *arenas) checkBudgets() error {
 func (a *arenas) budget(space string, e BudgetError) error {
 	for _, arena := range a.m.Plan.Arenas {
 		if arena.Space == space {
+			if n := a.m.Plan.Pipeline; n > 1 && arena.Class == ir.ClassIO {
+				arena.Chunks = slices.Repeat(arena.Chunks, n) // each step under way has its own
+			}
 			e.Need += arena.Bytes()
 			e.Arenas = append(e.Arenas, arena)
 		}

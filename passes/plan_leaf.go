@@ -114,7 +114,7 @@ func (p *leafPlacer) flush() {
 	need := make(map[arenaKey]int64)
 	for _, l := range p.open {
 		key := arenaKey{p.a.spaceOf(l.typ), l.class}
-		need[key] += alignUp(l.typ.MaxBytes(), p.a.get(key).Align)
+		need[key] += p.a.room(key, l.typ.MaxBytes())
 		if limit := p.a.limit(key.space); limit > 0 && l.typ.MaxBytes() > limit {
 			p.errs = append(p.errs, fmt.Errorf("%s %q needs %d bytes, and the largest allocation of %s is %d", l.class, l.name, l.typ.MaxBytes(), key.space, limit))
 		}
@@ -133,12 +133,12 @@ func (a *arenas) append(key arenaKey, bytes, room int64) ir.Place {
 	arena, limit := a.get(key), a.limit(key.space)
 	last := len(arena.Chunks) - 1
 	fits := func(n int64) bool { return limit == 0 || arena.Chunks[last]+n <= limit }
-	if last < 0 || !fits(alignUp(bytes, arena.Align)) || room <= limit && !fits(room) {
+	if last < 0 || !fits(a.room(key, bytes)) || room <= limit && !fits(room) {
 		arena.Chunks = append(arena.Chunks, 0)
 		last++
 	}
 	at := ir.Place{Arena: a.index(key), Chunk: last, Offset: arena.Chunks[last], Bytes: bytes}
-	arena.Chunks[last] += alignUp(bytes, arena.Align)
+	arena.Chunks[last] += a.room(key, bytes)
 	return at
 }
 
