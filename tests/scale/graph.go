@@ -13,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -20,8 +21,8 @@ import (
 type Shape struct {
 	Nodes    int // with work
 	Backends int // the CPU included
-	Run      int // nodes between changes of the backend, on average
-	Fan      int // operands of a node that has very many; 0 is none
+	Run      int // nodes between changes of the backend, on average; 1 is a chain in which each node changes it
+	Fan      int // values that a run of nodes on a device reads from the host, besides; 0 is none
 }
 
 // Targets returns so many backends: devices with memory of their own, and the CPU.
@@ -56,9 +57,12 @@ func (s Shape) Module() (*ir.Module, error) {
 	g.f = g.b.Func("f")
 	g.pool = append(g.pool, recent{v: g.f.Param("x", rows(1))})
 	var late []*ir.Value
+	if s.Fan > 0 {
+		g.fan()
+	}
 	for g.made < s.Nodes {
 		g.block()
-		if g.r.IntN(8) == 0 {
+		if s.Run > 1 && g.r.IntN(8) == 0 {
 			late = append(late, g.pick())
 		}
 	}
@@ -78,12 +82,50 @@ func rows(n int64) ir.Type { return ir.Type{DType: dtype.F32, Shape: ir.Dims(n, 
 // block makes nodes whose weights lie in one space.
 func (g *grower) block() {
 	g.space = target.Host
-	if i := g.r.IntN(g.shape.Backends); i < g.shape.Backends-1 {
-		g.space = fmt.Sprintf("dev%d", i)
+	at := g.r.IntN(g.shape.Backends)
+	if g.shape.Run == 1 {
+		at = g.made % g.shape.Backends
+	}
+	if at < g.shape.Backends-1 {
+		g.space = fmt.Sprintf("dev%d", at)
+	}
+	if g.shape.Run == 1 {
+		g.made++
+		g.pool = append(g.pool[:0], recent{v: g.f.MatMul(g.pool[0].v, g.weight(rows(width)))})
+		return
 	}
 	for range 1 + g.r.IntN(2*g.shape.Run) {
 		g.keep(g.node())
 	}
+}
+
+// fan makes a run of nodes on the first device that reads very many values of the host.
+func (g *grower) fan() {
+	parts := make([]*ir.Value, g.shape.Fan)
+	x := g.f.Param("fan", rows(1))
+	for i := range parts {
+		parts[i] = g.f.Named(fmt.Sprintf("part%d", i), g.f.Scale(x, float32(i), 1))
+	}
+	sum := x
+	for i, p := range parts {
+		sum = g.f.Named(fmt.Sprintf("sum%d", i), g.f.Add(sum, p))
+	}
+	g.keep(sum)
+}
+
+// pins put what fan makes on two backends.
+func (s Shape) pins() (pins []passes.Pin, err error) {
+	if s.Fan == 0 {
+		return nil, nil
+	}
+	for _, text := range []string{"^part[0-9]+$=cpu", "^sum[0-9]+$=gpu0"} {
+		p, err := passes.ParsePin(text)
+		if err != nil {
+			return nil, err
+		}
+		pins = append(pins, p)
+	}
+	return pins, nil
 }
 
 // node makes the next node. The first of a run has a weight, so that the rules put it where

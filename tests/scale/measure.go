@@ -1,0 +1,58 @@
+package scale
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+// Figures are what a run of all passes takes.
+type Figures struct {
+	Wall, CPU time.Duration // CPU is that of all threads, the collector's included
+	Heap      uint64        // bytes, the most that were live or waiting to be collected after a pass
+	Nodes     int           // at the end, leaves and views included
+	Splits    int
+	Inputs    int // of the split that has most
+	Stats     *passes.Stats
+}
+
+// Measure makes a graph and runs all passes on it, each followed by the verifier, without
+// the planner's search.
+func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
+	m, err := s.Module()
+	if err != nil {
+		return Figures{}, err
+	}
+	targets, err := s.Targets()
+	if err != nil {
+		return Figures{}, err
+	}
+	if o.Pins, err = s.pins(); err != nil {
+		return Figures{}, err
+	}
+	o.Debug = append(o.Debug, passes.Setting{Pass: "plan", Flag: "greedy", Value: "true"})
+	runtime.GC()
+	cpu, wall := processTime(), time.Now()
+	stats, err := passes.Run(ctx, m, passes.RunOptions{Targets: targets, Options: o})
+	fig := Figures{Wall: time.Since(wall), CPU: processTime() - cpu, Stats: stats}
+	if err != nil {
+		return fig, err
+	}
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	fig.Heap = mem.HeapSys
+	last := stats.Passes[len(stats.Passes)-1].Figures
+	fig.Nodes, fig.Splits = last.Nodes, last.Splits
+	for _, split := range m.Plan.Funcs[0].Splits {
+		fig.Inputs = max(fig.Inputs, len(split.Inputs))
+	}
+	return fig, nil
+}
+
+// Exponent returns by which power of the number of nodes time grows between two figures.
+func Exponent(small, large Figures, nodes float64) float64 {
+	return math.Log(large.CPU.Seconds()/small.CPU.Seconds()) / math.Log(nodes)
+}
