@@ -33,6 +33,7 @@ func TestQueueMutants(t *testing.T) {
 		{2, 3, twoGPUs, 47},
 		{1, 2, noEvents, 23},
 		{3, 2, twoGPUs, 97},
+		{3, 2, aroundCPU, 23},
 	} {
 		t.Run(fmt.Sprintf("%d layers, %d steps", tc.layers, tc.steps), func(t *testing.T) {
 			m, targets := smallLlama(t, tc.layers, dtype.F32), parseTargets(t, tc.targets)
@@ -83,7 +84,7 @@ func (g *mutator) submission(fi, ni int, n *ir.Node) {
 			change("queue", fmt.Sprintf("%q -> %q", n.Queue(), to), !g.asGood(n, to), func(n *ir.Node) { n.Submitted().Queue = to })
 		}
 	}
-	if n.Split > 0 {
+	if n.Split > 0 && n.Op != ir.OpRepeat {
 		change("split", "by -1", false, func(n *ir.Node) { n.Split-- })
 	}
 	if n.Submit == nil {

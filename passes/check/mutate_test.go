@@ -35,9 +35,9 @@ func mutants(m *ir.Module, targets *target.List) []mutant {
 			if !n.Is(ir.Leaf) && !n.Is(ir.View) && n.Op != ir.OpRepeat {
 				g.partition(fi, ni, n)
 				g.backend(fi, ni, n)
-				if hasQueues(targets) {
-					g.submission(fi, ni, n)
-				}
+			}
+			if hasQueues(targets) && !n.Is(ir.Leaf) && !n.Is(ir.View) {
+				g.submission(fi, ni, n)
 			}
 			for ri, r := range n.Results {
 				g.place(fmt.Sprintf("@%s %v", f.Name, r), r.Place, func(m *ir.Module) *ir.Place { return m.AllFuncs()[fi].Nodes[ni].Results[ri].Place })
