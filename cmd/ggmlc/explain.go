@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
 
@@ -59,28 +60,37 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	}
 	defer md.Close()
 	co.To = f.after
-	_, err = driver.Compile(ctx, md, co)
-	note, err := explicable(err)
-	if err != nil {
-		return fmt.Errorf("%s: %w", model, err)
+	_, planErr := driver.Compile(ctx, md, co)
+	note, planErr := explicable(md.Module, planErr)
+	if planErr != nil && note == nil {
+		return fmt.Errorf("%s: %w", model, planErr)
 	}
 	doc, err := passes.Explain(md.Module, passes.ExplainOptions{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, Node: node})
 	if err != nil {
 		return usageError{err}
 	}
 	doc.Notes = append(doc.Notes, note...)
+	write := doc.WriteText
 	if f.json {
-		return doc.WriteJSON(cmd.OutOrStdout())
+		write = doc.WriteJSON
 	}
-	return doc.WriteText(cmd.OutOrStdout())
+	if err := write(cmd.OutOrStdout()); err != nil || planErr == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", model, planErr)
 }
 
-// explicable turns an error that leaves something to explain behind into a note: what ggml's
-// rules decide wrongly must not run, and explaining it runs nothing.
-func explicable(err error) ([]string, error) {
+// explicable turns an error that leaves something to explain behind into a note. What ggml's
+// rules decide wrongly must not run, and explaining it runs nothing: then there is no error
+// left. A plan that needs too much memory is explained, and still fails.
+func explicable(m *ir.Module, err error) (notes []string, left error) {
 	var rules *passes.RulesError
-	if errors.As(err, &rules) {
+	var budget *passes.BudgetError
+	switch {
+	case errors.As(err, &rules):
 		return []string{"this plan must not run: " + err.Error()}, nil
+	case errors.As(err, &budget) && m.Plan != nil:
+		return []string{"this plan is refused: " + err.Error()}, err
 	}
 	return nil, err
 }
