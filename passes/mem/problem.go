@@ -1,9 +1,10 @@
 // Package mem packs buffers that are live for known intervals of time into one range of
 // addresses: the allocation problem behind an arena, without tensors.
 //
-// [Solve] runs greedy orders first, then a bounded search, and returns the best packing
-// it found beside [Bound], the height that no packing can go below. It is deterministic:
-// effort is counted in steps of the search, not in seconds.
+// [Solve] runs greedy orders first, then two bounded searches in turns, and returns the
+// best packing it found beside [Bound], the height that no packing can go below. It is
+// deterministic: effort is counted in steps of the searches, not in seconds.
+// docs/memory.md has the story and the figures.
 package mem
 
 import (

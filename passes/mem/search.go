@@ -16,8 +16,8 @@ import (
 // offsets follow from it (propagate.go).
 //
 // That cutting into sections, and the wish to let blocks fall, are those of MiniMalloc
-// (Moffitt, ASPLOS 2023). It decides one offset after another from the bottom up over all
-// of time. Here the section that leaves the fewest choices comes first, as is usual for
+// (see rise), which decides one offset after another from the bottom up over all of time.
+// Here the section that leaves the fewest choices comes first, as is usual for
 // scheduling one machine per section: decisions then meet their consequences at once.
 type search struct {
 	*instance

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ggmlc/ggmlc/passes/mem"
 )
@@ -27,7 +26,7 @@ func TestTable(t *testing.T) {
 	for _, f := range files {
 		fmt.Printf(" %s |", strings.SplitN(filepath.Base(f), ".", 2)[0])
 	}
-	fmt.Printf(" solved | time |\n|---|%s--:|--:|\n", strings.Repeat("--:|", len(files)))
+	fmt.Printf(" packed |\n|---|%s--:|\n", strings.Repeat("--:|", len(files)))
 	names, docs := mem.TechniqueNames()
 	row(t, "nothing: both searches", files, 0)
 	searches := map[string]mem.Techniques{"rise": mem.Sequence, "sequence": mem.Rise}
@@ -48,7 +47,7 @@ func TestTable(t *testing.T) {
 
 // row prints the steps of each problem, or – where the budget was not enough.
 func row(t *testing.T, title string, files []string, without mem.Techniques) {
-	start, packed := time.Now(), 0
+	packed := 0
 	fmt.Printf("| %s |", title)
 	for _, f := range files {
 		_, stats, err := mem.Solve(t.Context(), read(t, f), mem.Options{Capacity: capacityOf(t, f), MaxSteps: tableSteps, Without: without})
@@ -59,5 +58,5 @@ func row(t *testing.T, title string, files []string, without mem.Techniques) {
 		packed++
 		fmt.Printf(" %d |", stats.Steps)
 	}
-	fmt.Printf(" %d | %.1f s |\n", packed, time.Since(start).Seconds())
+	fmt.Printf(" %d |\n", packed)
 }
