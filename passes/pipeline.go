@@ -1,6 +1,9 @@
 package passes
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -42,6 +45,9 @@ const (
 const inQueue = ".in"
 
 func chooseQueues(c *Context, m *ir.Module) error {
+	if err := oneName(c.Targets); err != nil {
+		return err
+	}
 	for _, f := range m.AllFuncs() {
 		fixed := fixedBytes(f)
 		for _, n := range f.Nodes {
@@ -54,6 +60,17 @@ func chooseQueues(c *Context, m *ir.Module) error {
 		}
 	}
 	return nil
+}
+
+// oneName reports targets that are called as the second queue of another one.
+func oneName(l *target.List) error {
+	var errs []error
+	for _, d := range l.All() {
+		if other := l.Get(d.Name + inQueue); d.Queues > 1 && other != nil && other.Queues > 0 {
+			errs = append(errs, fmt.Errorf("target %s: the second queue of %s has this name: call the target something else", other.Name, d.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // setQueue gives n the queue that it runs on, if it has one.
