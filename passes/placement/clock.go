@@ -3,11 +3,12 @@ package placement
 // clock predicts the time of a step: it walks over the nodes in order, as the host that
 // submits them does.
 //
-// Targets without a queue run their nodes and copies while the host waits. The others run
-// theirs in the order of submission, each as soon as what it reads is there; a target with
-// two queues copies into its memory beside its other work, and as soon as the source is
-// there, as pass order puts such copies first. Without events, only the host waits, until
-// the queue of whoever made the value is empty.
+// As docs/queues.md has it: targets without a queue run their nodes while the host waits.
+// The others run theirs in the order of submission, each as soon as what it reads is there.
+// A copy runs on the queue of the target whose memory the source is in. From memory of the
+// host it runs on the queue of the target that reads it, or, where that has two, beside its
+// other work and as soon as the source is there, as pass order puts such copies first.
+// Without events, only the host waits, until the queue of whoever made the value is empty.
 type clock struct {
 	g      *graph
 	labels []int32
@@ -25,6 +26,7 @@ type clock struct {
 type copied struct {
 	space int32
 	next  int32
+	by    int32 // target whose queue made it; -1 is the host
 	ready float64
 }
 
@@ -101,44 +103,57 @@ func (c *clock) ready(v, t int32) float64 {
 	}
 	to := int32(c.g.Targets[t].Home)
 	for k := c.heads[v]; k > 0; k = c.made[k-1].next {
-		if c.made[k-1].space == to {
-			return c.made[k-1].ready
+		if m := &c.made[k-1]; m.space == to {
+			return c.wait(m.by, m.ready, t)
 		}
 	}
-	at := c.copy(v, t, c.g.copySeconds(v, from, to))
+	by, at := c.copy(v, t, c.g.outOf[from], c.g.copySeconds(v, from, to))
 	if c.heads[v] == 0 {
 		c.used = append(c.used, v)
 	}
-	c.made = append(c.made, copied{to, c.heads[v], at})
+	c.made = append(c.made, copied{to, c.heads[v], by, at})
 	c.heads[v] = int32(len(c.made))
-	return at
+	return c.wait(by, at, t)
 }
 
-// copy returns when a copy that takes secs is in the home of t.
-func (c *clock) copy(v, t int32, secs float64) float64 {
-	start := c.after(v, t)
-	switch c.g.Targets[t].Queues {
-	case 0:
-		c.host = max(c.host, start) + secs
-		return c.host
-	case 1:
-		c.queue[t] = max(c.queue[t], c.host, start) + secs
-		return c.queue[t]
+// copy returns when a copy for t that takes secs has been made, and by whom: by the target
+// that has the source, if by names one, else by t, else by the host.
+func (c *clock) copy(v, t, by int32, secs float64) (int32, float64) {
+	onHost := by < 0
+	if onHost {
+		by = t
 	}
-	c.link[t] = max(c.link[t], start) + secs
-	return c.link[t]
+	start := c.after(v, by)
+	switch queues := c.g.Targets[by].Queues; {
+	case queues == 0:
+		c.host = max(c.host, start) + secs
+		return -1, c.host
+	case onHost && queues > 1:
+		c.link[by] = max(c.link[by], start) + secs
+		return by, c.link[by]
+	}
+	c.queue[by] = max(c.queue[by], c.host, start) + secs
+	return by, c.queue[by]
 }
 
-// after returns when t can begin to use v where it lies. Without events the host waits.
+// after returns when t can begin to use v where it lies.
 func (c *clock) after(v, t int32) float64 {
 	m := c.g.Values[v].Maker
 	if m < 0 {
 		return 0
 	}
-	by := c.labels[m]
+	return c.wait(c.labels[m], c.done[m], t)
+}
+
+// wait returns when t can use what a target has made, which is done at a time. Without
+// events the host waits.
+func (c *clock) wait(by int32, done float64, t int32) float64 {
+	if by < 0 || by == t || c.g.Targets[by].Queues == 0 {
+		return done
+	}
 	a, b := &c.g.Targets[by], &c.g.Targets[t]
-	if by == t || a.Queues == 0 || a.Events && (b.Events || b.Queues == 0) {
-		return c.done[m]
+	if a.Events && (b.Events || b.Queues == 0) {
+		return done
 	}
 	c.host = max(c.host, c.queue[by])
 	return c.host

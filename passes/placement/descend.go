@@ -164,16 +164,16 @@ func (d *descent) pairs() {
 }
 
 // moveAll puts nodes on a target, as far as they run there, and settles what they read.
-func (d *descent) moveAll(t int32, nodes ...int32) {
+func (s *state) moveAll(t int32, nodes ...int32) {
 	for _, n := range nodes {
-		if slices.Contains(d.g.labels[n], t) {
-			d.set(n, t)
+		if slices.Contains(s.g.labels[n], t) {
+			s.set(n, t)
 		}
 	}
 	for _, n := range nodes {
-		for _, v := range d.g.Nodes[n].Reads {
-			if leaf := d.g.leafOf(v); leaf >= 0 {
-				d.settle(leaf)
+		for _, v := range s.g.Nodes[n].Reads {
+			if leaf := s.g.leafOf(v); leaf >= 0 {
+				s.settle(leaf)
 			}
 		}
 	}

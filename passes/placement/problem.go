@@ -7,7 +7,10 @@
 // and why so.
 package placement
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Problem is what has to be decided. Its variables are the nodes, whose labels are
 // targets, and the leaves, whose labels are spaces; leaf i is variable len(Nodes)+i.
@@ -101,7 +104,8 @@ type graph struct {
 	owned   lists // values, by variable
 	users   lists // nodes that read values of a leaf, each once, by leaf
 	labels  [][]int32
-	sync    bool // no target has a queue
+	outOf   []int32 // by space: the target whose queue copies out of it; -1 is memory of the host
+	sync    bool    // no target has a queue
 }
 
 func newGraph(p *Problem) *graph {
@@ -130,9 +134,28 @@ func newGraph(p *Problem) *graph {
 	for _, t := range p.Targets {
 		g.sync = g.sync && t.Queues == 0
 	}
+	g.findMovers()
 	g.findUsers()
 	g.findLabels()
 	return g
+}
+
+// findMovers says who copies out of each space: the first target with a queue that prefers
+// it, unless one without a queue addresses it too.
+func (g *graph) findMovers() {
+	g.outOf = slices.Repeat([]int32{-1}, g.spaces)
+	for space := range g.outOf {
+		for t := range g.Targets {
+			if d := &g.Targets[t]; d.Queues > 0 && d.Home == space && g.outOf[space] < 0 && !g.onHost(space) {
+				g.outOf[space] = int32(t)
+			}
+		}
+	}
+}
+
+// onHost reports whether a target without a queue addresses a space.
+func (g *graph) onHost(space int) bool {
+	return slices.ContainsFunc(g.Targets, func(t Target) bool { return t.Queues == 0 && t.Addresses[space] })
 }
 
 func (g *graph) variables() int { return len(g.Nodes) + len(g.Leaves) }

@@ -246,17 +246,25 @@ func (s *solver) polish() {
 	slices.SortStableFunc(s.found, compare)
 }
 
-// round tries each node and each leaf with what is around it once, and reports whether
-// something helped.
+// round tries each node alone, with what shares its leaves, and with each of those that read
+// what it makes, and reports whether something helped.
 func (s *solver) round(st *state, try func(func()) bool) bool {
 	helped := false
 	for i := range s.g.Nodes {
-		for _, t := range s.g.labels[i] {
-			if t != st.labels[i] && try(func() { st.move(s.groups.around(int32(i)), t) }) {
-				helped = true
+		x := int32(i)
+		for _, t := range s.g.labels[x] {
+			if t != st.labels[x] {
+				helped = try(func() { st.move(s.groups.around(x), t) }) || helped
 			}
-			if t != st.labels[i] && try(func() { st.set(int32(i), t) }) {
-				helped = true
+			if t != st.labels[x] {
+				helped = try(func() { st.set(x, t) }) || helped
+			}
+			for _, v := range s.g.owned.at(x) {
+				for _, r := range s.g.readers.at(v) {
+					if t != st.labels[x] || t != st.labels[r] {
+						helped = try(func() { st.moveAll(t, x, r) }) || helped
+					}
+				}
 			}
 		}
 	}

@@ -231,9 +231,6 @@ func TestMovesFindTheBest(t *testing.T) {
 			if near(got, want) {
 				best++
 			}
-			if !near(got, want) {
-				t.Log(name, seed, got/want)
-			}
 			worst = max(worst, got/want)
 		}
 	}
