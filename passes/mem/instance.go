@@ -44,14 +44,14 @@ func newInstance(p Problem) *instance {
 
 // add adds the next buffer of p.
 func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
-	i := int32(len(in.blocks))
-	for j := range in.blocks {
-		if b.meets(p.Buffers[j]) {
+	i, from, to := int32(len(in.blocks)), section(b.Lower), section(b.Upper)
+	for j, c := range in.blocks {
+		if from < c.to && c.from < to && b.meets(p.Buffers[j]) {
 			in.meets[i] = append(in.meets[i], int32(j))
 			in.meets[j] = append(in.meets[j], i)
 		}
 	}
-	k := block{from: section(b.Lower), to: section(b.Upper), size: b.Size, align: b.align(), length: b.Upper - b.Lower}
+	k := block{from: from, to: to, size: b.Size, align: b.align(), length: b.Upper - b.Lower}
 	for l := range b.live {
 		for t := section(l.Lower); t < section(l.Upper); t++ {
 			k.live = append(k.live, t)

@@ -3,7 +3,6 @@ package mem
 // portfolio runs both searches in turns: neither solves all problems that the other one
 // does, and no order of preference suits all. What one run proves holds for all.
 type portfolio struct {
-	in       *instance
 	use      Techniques
 	sequence *search // nil where it is switched off
 	rise     *rise   // likewise
@@ -24,14 +23,14 @@ const (
 	riseSpeed    = 2 // steps of rise in the time of a step of the other search, about
 )
 
-func newPortfolio(p Problem, capacity int64, use Techniques, halt func() bool) *portfolio {
-	f := &portfolio{in: newInstance(p), use: use, halt: halt}
+func newPortfolio(in *instance, capacity int64, use Techniques, halt func() bool) *portfolio {
+	f := &portfolio{use: use, halt: halt}
 	if use.has(Sequence) {
-		f.sequence = newSearch(f.in, capacity, use)
+		f.sequence = newSearch(in, capacity, use)
 		f.sequence.halt = halt
 	}
 	if use.has(Rise) {
-		f.rise = newRise(f.in, capacity, use)
+		f.rise = newRise(in, capacity, use)
 		f.rise.halt = halt
 	}
 	return f

@@ -109,11 +109,8 @@ func improve(ctx context.Context, p Problem, best *Solution, goal int64, opts Op
 		case len(part) > maxSearched || steps == 0:
 			proved = false
 			continue
-		case opts.Capacity > 0:
-			proved = a.try(goal, steps) && proved
-		default:
-			proved = a.minimise(goal) && proved
 		}
+		proved = a.search(goal, opts.Capacity > 0) && proved
 		steps = a.steps
 		for k, i := range part {
 			best.Offsets[i] = a.best.Offsets[k]
@@ -145,9 +142,20 @@ type attempt struct {
 	ctx   context.Context
 	use   Techniques
 	p     Problem
+	in    *instance // of p
 	best  Solution
 	steps int64 // left
 	stats *Stats
+}
+
+// search looks for a packing as low as goal, and, unless nothing above it is wanted, for
+// the lowest one above it. It reports whether it proved that there is none.
+func (a *attempt) search(goal int64, only bool) (proved bool) {
+	a.in = newInstance(a.p)
+	if only {
+		return a.try(goal, a.steps)
+	}
+	return a.minimise(goal)
 }
 
 // minimise lowers the packing as far as goal, in rounds of growing budgets. It reports
@@ -186,7 +194,7 @@ func (a *attempt) approach(goal, steps int64) (proven int64) {
 // try searches for a packing within a capacity and reports whether it proved that there
 // is none.
 func (a *attempt) try(capacity, steps int64) (impossible bool) {
-	f := newPortfolio(a.p, capacity, a.use, func() bool { return a.ctx.Err() != nil })
+	f := newPortfolio(a.in, capacity, a.use, func() bool { return a.ctx.Err() != nil })
 	got := f.run(steps)
 	a.steps -= steps - f.steps
 	a.stats.Steps += steps - f.steps
