@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/graph/multi"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
 )
 
 // formats are the values of --format.
@@ -110,6 +111,12 @@ type jsonCause struct {
 	Operands []string `json:"operands,omitempty"`
 	Before   string   `json:"before,omitempty"`
 	After    string   `json:"after,omitempty"`
+	Text     string   `json:"text,omitempty"` // what the rule says
+}
+
+func jsonCauseOf(c ir.Cause) jsonCause {
+	_, doc := passes.RuleDoc(c.Rule)
+	return jsonCause{c.Pass, c.Rule, c.Operands, c.Before, c.After, doc}
 }
 
 func renderJSON(w io.Writer, m *ir.Module, function string) error {
@@ -131,7 +138,7 @@ func jsonOf(f *ir.Func) jsonFunc {
 			jn.Partition = n.Part.Mode.String()
 		}
 		for _, c := range n.Causes {
-			jn.Causes = append(jn.Causes, jsonCause(c))
+			jn.Causes = append(jn.Causes, jsonCauseOf(c))
 		}
 		if n.Body != nil {
 			body := jsonOf(n.Body)
