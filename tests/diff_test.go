@@ -26,6 +26,9 @@ var targetLists = map[string]string{
 	"many": "target gpu space=dev merge=true ops=matmul,add,mul,rms_norm,exp maxinputs=3\n" +
 		"target npu space=npu,host ops=silu,swiglu,rope,softmax,scale\n" +
 		"target cpu space=host " + packing,
+	"rated": "target gpu space=dev ops=*,-rope,-softmax flops=1e9 bandwidth=1e9 launch=1e-8 link=1e9 linkdelay=1e-8 queues=2 events=true memory=3KiB\n" +
+		"target npu space=npu,host ops=silu,swiglu,rope,add,mul,matmul flops=2e9 bandwidth=2e9 launch=1e-8 link=1e9 linkdelay=1e-8 queues=1\n" +
+		"target cpu space=host flops=1e8 bandwidth=1e8 link=1e9 " + packing,
 }
 
 // Sums are the same numbers added in another order at most; quantized activations are
