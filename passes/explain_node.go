@@ -171,10 +171,13 @@ func (x *explainer) layoutWhy(v *ir.Value) []WhyCause {
 // splitWhy returns the causes for which the split of n begins, at whichever node it does:
 // that of a body may have begun before the repeat.
 func (x *explainer) splitWhy(n *ir.Node) []WhyCause {
-	for ; n != nil; n = n.Func.Owner {
-		if list := x.begins[splitKey{n.Func, n.Split}]; len(list) > 0 {
+	for at := n; at != nil; at = at.Func.Owner {
+		if list := x.begins[splitKey{at.Func, at.Split}]; len(list) > 0 {
 			return list
 		}
+	}
+	if isTransfer(n) { // a split of nothing but copies
+		return why(n, byPass("copy", "elide-copy"))
 	}
 	return nil
 }
