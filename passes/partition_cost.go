@@ -106,9 +106,9 @@ func maxParts(c *Context, f *ir.Func) int64 {
 	d := c.Targets.Last()
 	bound := threadBound(c, d)
 	best, at := 0.0, 1
-	rates := stepRates(d, f)
+	step := newStepCost(c, f, stepRates(d, f), make(map[string]*target.Descriptor))
 	for workers := 1; workers <= bound; workers++ {
-		t := predict(c, f, workers, rates)
+		t := step.seconds(workers)
 		if workers == 1 || t*payLimit < best {
 			best, at = t, workers
 		}
@@ -149,27 +149,60 @@ func stepBytes(f *ir.Func) int64 {
 	return sum
 }
 
-// predict returns the seconds that f takes with a number of workers of these rates.
-func predict(c *Context, f *ir.Func, workers int, rates target.Rates) float64 {
-	var sum float64
+// stepCost is the work of a function that workers share, in order.
+type stepCost struct {
+	rates target.Rates
+	nodes []nodeCost
+	head  bool // rounds begin with a barrier
+}
+
+// nodeCost is that of a node: its work in units, or a body and how often it runs.
+type nodeCost struct {
+	work    work
+	units   int64
+	barrier bool // one stands before it
+	body    *stepCost
+	rounds  float64
+}
+
+// newStepCost returns the cost of f with workers of these rates; changed holds the targets
+// that have got them, by name.
+func newStepCost(c *Context, f *ir.Func, rates target.Rates, changed map[string]*target.Descriptor) *stepCost {
+	s := &stepCost{rates: rates, head: f.HeadBarrier}
 	for i, n := range f.Nodes {
 		d := c.Target(n)
-		if n.Body != nil {
-			sum += float64(rounds(n)) * predict(c, n.Body, workers, rates)
-			continue
-		}
-		if d == nil || c.alone(n) {
-			continue
-		}
-		shared := *d
-		shared.Rates = rates
-		sum += nodeSeconds(&shared, n, workers)
-		if workers > 1 && i > 0 && n.Epoch > f.Nodes[i-1].Epoch {
-			sum += barrierSeconds(rates, workers)
+		switch {
+		case n.Body != nil:
+			s.nodes = append(s.nodes, nodeCost{body: newStepCost(c, n.Body, rates, changed), rounds: float64(rounds(n))})
+		case d != nil && !c.alone(n):
+			if changed[d.Name] == nil {
+				with := *d
+				with.Rates = rates
+				changed[d.Name] = &with
+			}
+			w, units := nodeWork(changed[d.Name], n)
+			s.nodes = append(s.nodes, nodeCost{work: w, units: units, barrier: i > 0 && n.Epoch > f.Nodes[i-1].Epoch})
 		}
 	}
-	if f.HeadBarrier && workers > 1 {
-		sum += barrierSeconds(rates, workers)
+	return s
+}
+
+// seconds predicts how long it takes with a number of workers.
+func (s *stepCost) seconds(workers int) float64 {
+	var sum float64
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if n.body != nil {
+			sum += n.rounds * n.body.seconds(workers)
+			continue
+		}
+		sum += n.work.seconds(n.units, workers)
+		if workers > 1 && n.barrier {
+			sum += barrierSeconds(s.rates, workers)
+		}
+	}
+	if s.head && workers > 1 {
+		sum += barrierSeconds(s.rates, workers)
 	}
 	return sum
 }
@@ -183,11 +216,16 @@ func barrierSeconds(r target.Rates, workers int) float64 {
 }
 
 func nodeSeconds(d *target.Descriptor, n *ir.Node, workers int) float64 {
+	w, units := nodeWork(d, n)
+	return w.seconds(units, workers)
+}
+
+// nodeWork returns the work of a node that has been partitioned, and in how many units.
+func nodeWork(d *target.Descriptor, n *ir.Node) (work, int64) {
 	if n.Part.Mode != ir.PartSplit {
-		return workOf(d, n, nil).seconds(1, workers)
+		return workOf(d, n, nil), 1
 	}
-	units := n.Part.N.CeilDiv(n.Part.Granule).Upper()
-	return workOf(d, n, chosenAxis(n)).seconds(units, workers)
+	return workOf(d, n, chosenAxis(n)), n.Part.N.CeilDiv(n.Part.Granule).Upper()
 }
 
 // rounds returns how often the body of n runs per execution of n.
