@@ -37,6 +37,7 @@ type implementation struct {
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
 	attention attentionLevel
+	prefetch  func(p unsafe.Pointer, lines int) // nil if there is none
 	probe     probe
 }
 

@@ -17,6 +17,7 @@ func builtin() []implementation {
 func avx2Implementation(im implementation, f features) implementation {
 	im.name, im.present = tile.AVX2, func() bool { return f.avx2 }
 	im.matmul, im.swiglu = avx2MatMul, avx2SwiGLU
+	im.prefetch = prefetchLines
 	im.vectorsAVX2()
 	return im
 }

@@ -82,6 +82,10 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		panel := unsafe.Add(w, c/panelRows*panelBytes)
+		var next nextPanel
+		if c+g.panels*panelRows < c1 {
+			next = newNextPanel(unsafe.Add(panel, g.panels*panelBytes), g.panels*panelBytes, r1-r0)
+		}
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			at := r*dstStride + c*f32Bytes
@@ -89,6 +93,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
+			next.ask(t.rows)
 			t.run(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols)
 			r += t.rows
 		}
@@ -107,8 +112,15 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c
 	for c := c0; c < c1; c += panelRows {
 		cols := min(c1-c, panelRows)
 		at := c / panelRows * panelBytes
+		var nextGate, nextUp nextPanel
+		if c+panelRows < c1 {
+			nextGate = newNextPanel(unsafe.Add(gate, at+panelBytes), panelBytes, r1-r0)
+			nextUp = newNextPanel(unsafe.Add(up, at+panelBytes), panelBytes, r1-r0)
+		}
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
+			nextGate.ask(t.rows)
+			nextUp.ask(t.rows)
 			t.run(unsafe.Add(dst, r*dstStride+c*f32Bytes), unsafe.Add(x, r*xStride),
 				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols)
 			r += t.rows

@@ -32,6 +32,7 @@ var families = []struct {
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
 	{"attention", generateAttention},
+	{"prefetch", generatePrefetch},
 	{"peak", generatePeak},
 }
 
