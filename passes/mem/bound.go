@@ -7,9 +7,19 @@ import (
 
 // Bound returns the largest sum of sizes that are live at one instant, and the indices of
 // the buffers that are live at the first such instant, largest first: no packing is lower,
-// and none can become so while those buffers stay as they are.
+// and none can become so while those buffers stay as they are. Where a fixed buffer ends
+// higher, that is the bound.
 func Bound(p Problem) (bound int64, setters []int) {
 	bound, at := peak(p)
+	highest := -1
+	for i, b := range p.Buffers {
+		if b.Fixed && b.Offset+b.Size > bound {
+			bound, highest = b.Offset+b.Size, i
+		}
+	}
+	if highest >= 0 {
+		return bound, []int{highest}
+	}
 	for i, b := range p.Buffers {
 		if b.Size > 0 && b.meets(Buffer{Lower: at, Upper: at + 1}) {
 			setters = append(setters, i)

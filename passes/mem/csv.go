@@ -17,7 +17,7 @@ import (
 // lower, and end for an upper that still belongs to the life. A column gaps has intervals
 // without bytes, such as "3-5 8-9", in the same sense of upper. Other columns are refused,
 // as they would change the problem; so are gaps with a window (3-5@0:64), in which a part
-// of the bytes stays. The error names the line of every row that is wrong.
+// of the bytes stays. Where a row has an offset, the buffer has to lie there. The error names the line of every row that is wrong.
 func ReadCSV(r io.Reader) (Problem, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
@@ -88,6 +88,12 @@ var columns = []column{
 	{"size", nil, true, number(func(b *Buffer) *int64 { return &b.Size })},
 	{"alignment", nil, false, number(func(b *Buffer) *int64 { return &b.Align })},
 	{"gaps", nil, false, parseGaps},
+	{"offset", nil, false, func(b *Buffer, text string) error {
+		if b.Fixed = strings.TrimSpace(text) != ""; !b.Fixed {
+			return nil
+		}
+		return number(func(b *Buffer) *int64 { return &b.Offset })(b, text)
+	}},
 }
 
 func number(field func(*Buffer) *int64) func(*Buffer, string) error {

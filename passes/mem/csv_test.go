@@ -12,7 +12,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Buffer{{"b1", 0, 3, 4, 0, nil}, {"b2", 3, 9, 4, 0, nil}, {"b,3", 0, 9, 4, 0, nil}}
+	want := []Buffer{{"b1", 0, 3, 4, 0, nil, false, 0}, {"b2", 3, 9, 4, 0, nil, false, 0}, {"b,3", 0, 9, 4, 0, nil, false, 0}}
 	if !reflect.DeepEqual(p.Buffers, want) {
 		t.Fatalf("read %+v, want %+v", p.Buffers, want)
 	}
@@ -42,14 +42,14 @@ func TestCSVAlignment(t *testing.T) {
 
 func TestCSVOtherNames(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("\ufeffbuffer_id, begin,end, size\r\nx, 1,1,4\r\n"))
-	if want := []Buffer{{"x", 1, 2, 4, 0, nil}}; err != nil || !reflect.DeepEqual(p.Buffers, want) {
+	if want := []Buffer{{"x", 1, 2, 4, 0, nil, false, 0}}; err != nil || !reflect.DeepEqual(p.Buffers, want) {
 		t.Errorf("read %+v, error %v, want %+v", p.Buffers, err, want)
 	}
 }
 
 func TestCSVGaps(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("id,lower,end,size,gaps\nx,-3,8,4,-2--1 5-6\ny,5,6,4,\n"))
-	want := []Buffer{{"x", -3, 9, 4, 0, []Interval{{-2, 0}, {5, 7}}}, {"y", 5, 7, 4, 0, nil}}
+	want := []Buffer{{"x", -3, 9, 4, 0, []Interval{{-2, 0}, {5, 7}}, false, 0}, {"y", 5, 7, 4, 0, nil, false, 0}}
 	if err != nil || !reflect.DeepEqual(p.Buffers, want) {
 		t.Fatalf("read %+v, error %v, want %+v", p.Buffers, err, want)
 	}
@@ -59,6 +59,14 @@ func TestCSVGaps(t *testing.T) {
 	}
 	if want := "id,lower,upper,size,gaps,offset\nx,-3,9,4,-2-0 5-7,0\ny,5,7,4,,0\n"; out.String() != want {
 		t.Errorf("wrote %q, want %q", out.String(), want)
+	}
+}
+
+func TestCSVFixed(t *testing.T) {
+	p, err := ReadCSV(strings.NewReader("id,lower,upper,size,offset\nx,0,2,4,8\ny,0,2,4,\n"))
+	want := []Buffer{{"x", 0, 2, 4, 0, nil, true, 8}, {"y", 0, 2, 4, 0, nil, false, 0}}
+	if err != nil || !reflect.DeepEqual(p.Buffers, want) {
+		t.Fatalf("read %+v, error %v, want %+v", p.Buffers, err, want)
 	}
 }
 
@@ -79,6 +87,9 @@ func TestReadCSVErrors(t *testing.T) {
 		{"gap order", "id,lower,upper,size,gaps\na,0,5,1,3-4 1-2\n", `line 2: buffer "a": its gap [1,2) is empty, out of order`},
 		{"gap text", "id,lower,upper,size,gaps\na,0,5,1,3\n", `line 2: gaps: "3" is no interval, such as 3-5`},
 		{"gap window", "id,lower,upper,size,gaps\na,0,5,1,3-4@0:1\n", `line 2: gaps: "3-4@0:1" has a window, which is not understood`},
+		{"fixed below", "id,lower,upper,size,offset\na,0,5,1,-4\n", `line 2: buffer "a": it cannot lie at -4`},
+		{"fixed between", "id,lower,upper,size,alignment,offset\na,0,5,1,8,4\n", `line 2: buffer "a": it cannot lie at 4, aligned to 8`},
+		{"fixed overlap", "id,lower,upper,size,offset\na,0,5,2,0\nb,4,5,2,1\n", `buffers "a" and "b" overlap`},
 		{"huge sum", "id,lower,upper,size\na,0,1,4611686018427387904\n", `buffer "a": with it the sum of all sizes exceeds`},
 	}
 	for _, tt := range tests {

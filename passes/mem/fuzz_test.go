@@ -13,6 +13,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add("id,lower,upper,size\na,-9223372036854775808,9223372036854775807,9223372036854775807\n")
 	f.Add("id,lower,upper,size\na,0,1,4611686018427387904\nb,0,1,4611686018427387904\n")
 	f.Add("id,lower,upper,size,gaps\nx,-3,9,4,-2-0 5-7\ny,5,7,4,5-7\n")
+	f.Add("id,lower,upper,size,offset\nx,0,2,4,8\ny,0,2,4,\nz,1,2,0,9\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ReadCSV(strings.NewReader(text))
 		if err != nil {

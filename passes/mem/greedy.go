@@ -34,12 +34,24 @@ var greedyOrders = []greedyOrder{
 func Greedy(p Problem) (best Solution, orderName string) {
 	g := &packer{p: p, live: newLiveIndex(p)}
 	for _, o := range greedyOrders {
-		s := g.pack(order(len(p.Buffers), func(i, j int) int { return o.compare(p.Buffers[i], p.Buffers[j]) }))
+		s := g.pack(order(len(p.Buffers), func(i, j int) int {
+			return cmp.Or(fixedFirst(p.Buffers[i], p.Buffers[j]), o.compare(p.Buffers[i], p.Buffers[j]))
+		}))
 		if orderName == "" || s.Height < best.Height {
 			best, orderName = s, o.name
 		}
 	}
 	return best, orderName
+}
+
+func fixedFirst(a, b Buffer) int {
+	switch {
+	case a.Fixed && !b.Fixed:
+		return -1
+	case b.Fixed && !a.Fixed:
+		return 1
+	}
+	return 0
 }
 
 // packer puts buffers into the smallest gap each.
@@ -56,7 +68,14 @@ func (g *packer) pack(idx []int) Solution {
 	g.offsets = make([]int64, len(g.p.Buffers))
 	for _, i := range idx {
 		b := g.p.Buffers[i]
+		if b.Fixed {
+			g.offsets[i] = b.Offset
+		}
 		if b.Size == 0 {
+			continue
+		}
+		if b.Fixed {
+			g.live.add(i, b.Upper)
 			continue
 		}
 		g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])

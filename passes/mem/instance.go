@@ -9,6 +9,7 @@ type instance struct {
 	blocks  []block
 	meets   [][]int32 // by block: those live at the same time
 	members [][]int32 // by section: the blocks that are live
+	fixed   bool      // some block is
 }
 
 // block is a buffer whose life is sections [from, to).
@@ -17,6 +18,8 @@ type block struct {
 	live        []int32 // the sections of its life that are no gaps
 	size, align int64
 	length      int64 // of its life, in the problem's time
+	fixed       bool
+	offset      int64 // if it is fixed
 }
 
 // newInstance prepares the buffers of p; all have a size above 0.
@@ -51,7 +54,7 @@ func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
 			in.meets[j] = append(in.meets[j], i)
 		}
 	}
-	k := block{from: from, to: to, size: b.Size, align: b.align(), length: b.Upper - b.Lower}
+	k := block{from: from, to: to, size: b.Size, align: b.align(), length: b.Upper - b.Lower, fixed: b.Fixed, offset: b.Offset}
 	for l := range b.live {
 		for t := section(l.Lower); t < section(l.Upper); t++ {
 			k.live = append(k.live, t)
@@ -59,6 +62,7 @@ func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
 		}
 	}
 	in.blocks = append(in.blocks, k)
+	in.fixed = in.fixed || k.fixed
 }
 
 func cloneLists(lists [][]int32) [][]int32 {

@@ -5,7 +5,7 @@ package mem
 type portfolio struct {
 	use      Techniques
 	sequence *search // nil where it is switched off
-	rise     *rise   // likewise
+	rise     *rise   // likewise, and where fixed blocks may hinder others to fall
 
 	sequenceRuns, riseRuns int64
 
@@ -25,11 +25,11 @@ const (
 
 func newPortfolio(in *instance, capacity int64, use Techniques, halt func() bool) *portfolio {
 	f := &portfolio{use: use, halt: halt}
-	if use.has(Sequence) {
+	if use.has(Sequence) || in.fixed {
 		f.sequence = newSearch(in, capacity, use)
 		f.sequence.halt = halt
 	}
-	if use.has(Rise) {
+	if use.has(Rise) && !in.fixed {
 		f.rise = newRise(in, capacity, use)
 		f.rise.halt = halt
 	}

@@ -26,6 +26,10 @@ type Buffer struct {
 	// Gaps are parts of the life in which the bytes are free for others, in order and
 	// apart from one another.
 	Gaps []Interval
+
+	// Fixed buffers have to lie at Offset.
+	Fixed  bool
+	Offset int64
 }
 
 // Interval is the time [Lower, Upper).
@@ -59,7 +63,17 @@ func (p Problem) Check() error {
 		}
 		total += b.Size + b.align()
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.checkFixed()...)...)
+}
+
+// checkFixed reports fixed buffers that overlap.
+func (p Problem) checkFixed() []error {
+	fixed := Problem{slices.DeleteFunc(slices.Clone(p.Buffers), func(b Buffer) bool { return !b.Fixed })}
+	offsets := make([]int64, len(fixed.Buffers))
+	for i, b := range fixed.Buffers {
+		offsets[i] = b.Offset
+	}
+	return fixed.overlaps(offsets)
 }
 
 func (b Buffer) check() error {
@@ -70,6 +84,9 @@ func (b Buffer) check() error {
 		return fmt.Errorf("buffer %q: its size is %d", b.ID, b.Size)
 	case b.Align < 0:
 		return fmt.Errorf("buffer %q: its alignment is %d", b.ID, b.Align)
+	}
+	if b.Fixed && (b.Offset < 0 || b.Offset%b.align() != 0 || b.Offset > math.MaxInt64/4-b.Size) {
+		return fmt.Errorf("buffer %q: it cannot lie at %d, aligned to %d", b.ID, b.Offset, b.align())
 	}
 	end := b.Lower
 	for _, g := range b.Gaps {
@@ -137,6 +154,8 @@ func validatePlace(b Buffer, offset, capacity int64) error {
 	switch {
 	case offset < 0:
 		return fmt.Errorf("buffer %q: its offset is %d", b.ID, offset)
+	case b.Fixed && offset != b.Offset:
+		return fmt.Errorf("buffer %q: its offset is %d, not %d where it has to lie", b.ID, offset, b.Offset)
 	case offset%b.align() != 0:
 		return fmt.Errorf("buffer %q: its offset %d is no multiple of %d", b.ID, offset, b.align())
 	case capacity > 0 && offset > capacity-b.Size:
@@ -155,7 +174,7 @@ func (p Problem) overlaps(offsets []int64) (errs []error) {
 			if c.Lower >= b.Upper {
 				break
 			}
-			if offsets[i] < offsets[j]+c.Size && offsets[j] < offsets[i]+b.Size && b.meets(c) {
+			if b.Size > 0 && c.Size > 0 && offsets[i] < offsets[j]+c.Size && offsets[j] < offsets[i]+b.Size && b.meets(c) {
 				errs = append(errs, fmt.Errorf("buffers %q and %q overlap", b.ID, c.ID))
 			}
 		}

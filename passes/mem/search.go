@@ -106,6 +106,9 @@ func newSearch(in *instance, capacity int64, use Techniques) *search {
 	}
 	for i, b := range in.blocks {
 		s.high[i] = alignDown(capacity-b.size, b.align)
+		if b.fixed {
+			s.low[i], s.high[i] = b.offset, min(b.offset, s.high[i])
+		}
 		for _, t := range b.live {
 			s.rest[t] += b.size
 		}
@@ -150,7 +153,7 @@ func (s *search) start() bool {
 // the alignment of all others only where the size is a multiple of it.
 func (s *search) settleFull() bool {
 	for i, b := range s.blocks {
-		if !s.use.has(Settle) || len(b.live) != len(s.members) || slices.ContainsFunc(s.blocks, func(c block) bool { return b.size%c.align != 0 }) {
+		if !s.use.has(Settle) || s.fixed || len(b.live) != len(s.members) || slices.ContainsFunc(s.blocks, func(c block) bool { return b.size%c.align != 0 }) {
 			continue
 		}
 		for t := range s.members {

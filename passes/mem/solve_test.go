@@ -160,6 +160,63 @@ func TestTechniquesKeepTheResult(t *testing.T) {
 	}
 }
 
+// TestSolveFixed compares with all offsets of what is not fixed.
+func TestSolveFixed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	searched := int64(0)
+	for i := range 300 {
+		p := randomProblem(rng, 5, 6, 5, i%3 == 0)
+		if i%4 == 0 {
+			tear(rng, p)
+		}
+		wide, _ := Greedy(p)
+		for k := range 2 {
+			p.Buffers[k].Fixed, p.Buffers[k].Offset = true, wide.Offsets[k]+p.Buffers[k].align()*rng.Int64N(2)
+		}
+		if p.Check() != nil {
+			continue // the fixed ones overlap
+		}
+		want := lowestFixed(p)
+		s, stats, err := Solve(t.Context(), p, Options{})
+		if err != nil || s.Height != want || p.Validate(s, want) != nil || s.Height < stats.Bound {
+			t.Fatalf("%+v: height %d, want %d, stats %+v, error %v, %v", p, s.Height, want, stats, err, p.Validate(s, want))
+		}
+		searched += stats.Steps
+	}
+	if searched == 0 {
+		t.Error("nothing was searched for")
+	}
+}
+
+// lowestFixed returns the least height by trying all offsets below 32.
+func lowestFixed(p Problem) int64 {
+	offsets := make([]int64, len(p.Buffers))
+	best := int64(32)
+	var place func(i int, height int64)
+	place = func(i int, height int64) {
+		if height >= best {
+			return
+		}
+		if i == len(p.Buffers) {
+			best = height
+			return
+		}
+		b := p.Buffers[i]
+		from, to := int64(0), best-b.Size
+		if b.Fixed {
+			from, to = b.Offset, b.Offset
+		}
+		for offsets[i] = from; offsets[i] <= to; offsets[i] += b.align() {
+			part := Problem{p.Buffers[:i+1]}
+			if len(part.overlaps(offsets[:i+1])) == 0 {
+				place(i+1, max(height, offsets[i]+b.Size))
+			}
+		}
+	}
+	place(0, 0)
+	return best
+}
+
 func TestTechniqueNames(t *testing.T) {
 	names, _ := TechniqueNames()
 	if 1<<len(names)-1 != allTechniques {
@@ -192,14 +249,14 @@ func TestSolveFindsPackingsWithoutGaps(t *testing.T) {
 func TestSolveProvesThatNothingFits(t *testing.T) {
 	// Each of three buffers can start at 0 or 4 only, and at most two live at a time: yet
 	// a, which meets both others, needs one of the places and they the other.
-	fits := []Buffer{{"a", 0, 4, 3, 4, nil}, {"b", 0, 2, 3, 4, nil}, {"c", 2, 4, 3, 4, nil}}
+	fits := []Buffer{{"a", 0, 4, 3, 4, nil, false, 0}, {"b", 0, 2, 3, 4, nil, false, 0}, {"c", 2, 4, 3, 4, nil, false, 0}}
 	s, _, err := Solve(t.Context(), Problem{fits}, Options{Capacity: 7})
 	if err != nil || s.Height != 7 {
 		t.Fatalf("height %d, error %v", s.Height, err)
 	}
 
 	// A fourth one that lives at some instant of all three needs a third place.
-	p := Problem{append(fits, Buffer{"d", 1, 3, 3, 4, nil})}
+	p := Problem{append(fits, Buffer{"d", 1, 3, 3, 4, nil, false, 0})}
 	s, stats, err := Solve(t.Context(), p, Options{Capacity: 10})
 	var capacity *CapacityError
 	if !errors.As(err, &capacity) || !capacity.Proved || !stats.Proved || s.Height != 11 {
