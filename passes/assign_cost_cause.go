@@ -17,16 +17,14 @@ func (p *costProblem) explain(r *placement.Result) {
 	mover := placement.NewMover(&p.Problem, r.Labels)
 	step := -1
 	for i, n := range p.nodes {
-		if n == nil {
-			continue
+		if n == nil || n.Backend != "" {
+			continue // nothing was decided
 		}
 		if s := p.Nodes[i].Step; s != step {
 			step = s
 			p.a.c.Cause(n, ruleStep.Name, p.figures(r, step)...)
 		}
-		if n.Backend == "" {
-			p.explainNode(n, r.Labels[i], mover.Moves(i))
-		}
+		p.explainNode(n, r.Labels[i], mover.Moves(i))
 	}
 	for i, l := range p.leaves {
 		if l.space == "" && len(l.nodes) > 0 {
