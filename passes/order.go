@@ -18,7 +18,8 @@ import (
 // lifetimes follow the order.
 //
 // A list schedule takes, among the nodes whose operands are there, the one that makes the
-// live bytes grow least, and is kept only if its peak is lower. Nodes stay in their split.
+// live bytes grow least, and is kept only if its peak is lower. Nodes stay in their split,
+// but for copies into backends with queues, which begin earlier (order_overlap.go).
 // Whoever reads a version of a state or of a carried value runs before the next version
 // is written.
 //
@@ -32,6 +33,7 @@ var orderPass = Pass{
 	Gives:    ir.PropOrdered,
 	Rules: []Rule{
 		{"order.peak", "the node runs earlier than before, so that fewer bytes are live at once"},
+		{ruleOverlap, "the copy is submitted earlier, so that it runs beside other work"},
 	},
 }
 
@@ -41,6 +43,9 @@ func order(c *Context, m *ir.Module) error {
 		now := identity(len(g.work))
 		if c.Enabled("order.peak") {
 			now = g.better(c, now)
+		}
+		if c.Enabled(ruleOverlap) {
+			now = g.overlap(c, now)
 		}
 		f.Nodes = g.withNames(now)
 	}
