@@ -72,7 +72,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 		return fmt.Errorf("%s: %w", model, err)
 	}
 	return driver.Build(ctx, md, driver.OutputOptions{
-		Compiler: "ggmlc " + version(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
+		Compiler: "ggmlc " + exactVersion(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
 		Progress: p.bytes,
 	})

@@ -4,18 +4,72 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// version is the version of the module that this command was built from; "devel" in a
-// checkout.
+// version is the release of the module that this command was built from; "devel" in a
+// checkout. It stands in generated packages, which must not change with every commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
+	if !ok {
+		return devel
 	}
-	return info.Main.Version
+	return release(info)
+}
+
+// exactVersion is version with the commit that the checkout was at, where Go has noted it. It
+// stands in executables.
+func exactVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return devel
+	}
+	return exact(info)
+}
+
+// devel is the version of what is no release.
+const devel = "devel"
+
+// release returns the version of a build of a release. In a checkout Go makes a version
+// from the commit, with +dirty behind it where files have changed: that is none.
+func release(info *debug.BuildInfo) string {
+	v := info.Main.Version
+	commit := setting(info, "vcs.revision")
+	made := commit != "" && strings.Contains(v, short(commit))
+	if v == "" || v == "("+devel+")" || made || strings.HasSuffix(v, "+dirty") {
+		return devel
+	}
+	return v
+}
+
+// exact returns release, for a checkout with its commit, and a + where files have changed.
+func exact(info *debug.BuildInfo) string {
+	v, commit := release(info), setting(info, "vcs.revision")
+	if v != devel || commit == "" {
+		return v
+	}
+	v += " " + short(commit)
+	if setting(info, "vcs.modified") == "true" {
+		v += "+"
+	}
+	return v
+}
+
+// short returns a commit as Go abbreviates it in versions.
+func short(commit string) string {
+	const digits = 12
+	return commit[:min(digits, len(commit))]
+}
+
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
 }
 
 func versionCommand() *cobra.Command {
@@ -24,7 +78,7 @@ func versionCommand() *cobra.Command {
 		Short: "print the version of ggmlc and of the Go that built it",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ggmlc %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "ggmlc %s %s %s/%s\n", exactVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
