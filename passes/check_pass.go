@@ -3,6 +3,7 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/check"
@@ -10,7 +11,8 @@ import (
 
 // checkPass proves the finished plan.
 //
-// Before: every value has a place. After: the plan is proved; the module is as it was.
+// Before: every value has a place. After: the plan is proved; copies that it could do without
+// say so in a cause; all else is as it was.
 //
 // Not earlier: only the finished plan can be proved. Not later: what is emitted is proved.
 //
@@ -25,7 +27,12 @@ var checkPass = Pass{
 	Required: true,
 	Needs:    ir.PropPlaced,
 	Gives:    ir.PropChecked,
+	Rules: []Rule{
+		{ruleNeedless, "the plan could do without this copy: whoever reads it could address what is copied, or an earlier copy"},
+	},
 }
+
+const ruleNeedless = "check.needless"
 
 func runCheck(c *Context, m *ir.Module) error {
 	if err := reachable(c, m); err != nil {
@@ -36,7 +43,34 @@ func runCheck(c *Context, m *ir.Module) error {
 	if errors.As(err, &wrong) {
 		return &InternalError{Pass: c.pass.Name, Module: m.Name, Err: wrong}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return needlessCopies(c, m)
+}
+
+// needlessCopies notes the copies that the plan could do without. The rules cost leave none
+// behind, unless the user has switched that off, or the module came with the copy: another
+// one is a bug of ours.
+func needlessCopies(c *Context, m *ir.Module) error {
+	set, err := ruleSetOf(c.Options)
+	if err != nil {
+		return err
+	}
+	strict := set.elide && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
+	var errs []error
+	for _, n := range check.Needless(m, c.Targets) {
+		if strict && isSplitInput(n.Node) {
+			errs = append(errs, &check.Violation{Rule: check.RuleCopy, Func: n.Node.Func.Name, Nodes: []string{n.Node.String()}, What: "is needless: " + n.Why})
+			continue
+		}
+		c.Cause(n.Node, ruleNeedless, n.Node.Args[0].String())
+		c.Count("needless", 1)
+	}
+	if len(errs) > 0 {
+		return &InternalError{Pass: c.pass.Name, Module: m.Name, Err: errors.Join(errs...)}
+	}
+	return nil
 }
 
 // reachable reports what nodes cannot address, where the rules that were chosen allow that:

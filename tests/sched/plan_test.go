@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
@@ -20,6 +21,7 @@ func TestPlans(t *testing.T) {
 			for _, group := range groups(t, path) {
 				b.plan(t, group)
 			}
+			t.Logf("%s: %d of %d copies that ggml's rules make are needless", filepath.Base(path), b.needless, b.copies)
 			t.Logf("%s: %d plans: nothing overlaps. %d of them beside sound plans of ggml: %d bytes, ggml's allocator %d (%.3f); %d smaller, %d equal; the worst has %.3f of ggml's bytes",
 				filepath.Base(path), b.plans, b.sound, b.ours, b.theirs, float64(b.ours)/float64(max(b.theirs, 1)), b.smaller, b.equal, b.worst)
 		})
@@ -29,6 +31,8 @@ func TestPlans(t *testing.T) {
 // beaten compares sizes of plans, summed over spaces.
 type beaten struct {
 	plans, sound   int
+	copies         int // in all plans
+	needless       int // of them
 	ours, theirs   int64
 	smaller, equal int
 	worst          float64
@@ -53,6 +57,14 @@ func (b *beaten) plan(t *testing.T, group []*Case) {
 		return
 	}
 	b.plans++
+	b.needless += len(check.Needless(g.Module, g.Targets))
+	for _, f := range g.Module.Funcs {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpCopy {
+				b.copies++
+			}
+		}
+	}
 	for _, v := range found {
 		if v.Rule != check.RuleReach && v.Rule != check.RuleKernel { // which assign decides
 			t.Errorf("%s: our plan: %v", name, v)
