@@ -143,7 +143,7 @@ func (g *generator) funcTable() (jen.Code, error) {
 			return nil, err
 		}
 		fp := g.funcPlan(f)
-		rows = append(rows, jen.Values(jen.Dict{
+		d := jen.Dict{
 			jen.Id("Name"):     jen.Lit(f.Name),
 			jen.Id("Inputs"):   inputs,
 			jen.Id("Outputs"):  outputs,
@@ -151,9 +151,25 @@ func (g *generator) funcTable() (jen.Code, error) {
 			jen.Id("Nodes"):    jen.Lit(int(fp.Nodes)),
 			jen.Id("Barriers"): jen.Lit(int(fp.Barriers)),
 			jen.Id("MaxParts"): jen.Lit(int(fp.MaxParts)),
-		}))
+		}
+		if a := g.attendTable(f); a != nil {
+			d[jen.Id("Attends")] = a
+		}
+		rows = append(rows, jen.Values(d))
 	}
 	return jen.Index().Qual(g.runtimePath(), "Func").Values(rows...), nil
+}
+
+// attendTable emits which inputs the attentions of f read together; nil where there are none.
+func (g *generator) attendTable(f *ir.Func) jen.Code {
+	var rows []jen.Code
+	for _, a := range attends(f) {
+		rows = append(rows, jen.Values(jen.Id("Slot").Op(":").Lit(a.slot), jen.Id("Pos").Op(":").Lit(a.pos), jen.Id("Lengths").Op(":").Lit(a.lengths)))
+	}
+	if rows == nil {
+		return nil
+	}
+	return jen.Index().Qual(g.runtimePath(), "Attend").Values(rows...)
 }
 
 func paramNames(f *ir.Func) []string {

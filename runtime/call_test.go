@@ -153,3 +153,41 @@ func TestCallCommandErrors(t *testing.T) {
 		}
 	}
 }
+
+// Positions and lengths are right by themselves, and checked together.
+func TestCallChecksPositions(t *testing.T) {
+	tokens, seqs := Dim{Sym: 0, Scale: 1}, Dim{Const: 2}
+	i32 := func(name string, d Dim, at int64, below int) Tensor {
+		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{d}, Offset: at, Below: below}
+	}
+	ran := 0
+	_, s := openProgram(t, &Program{
+		Name: "attending", PlanID: "1", IOBytes: 0xc0, Symbols: []Symbol{{"tokens", 1, 4}},
+		Funcs: []Func{{
+			Name:    "f",
+			Inputs:  []Tensor{i32("pos", tokens, 0, 8), i32("slot", tokens, 0x40, 2), i32("lengths", seqs, 0x80, 9)},
+			Attends: []Attend{{Slot: 1, Pos: 0, Lengths: 2}},
+			Run:     func(*Worker, *Args) { ran++ },
+		}},
+	}, Options{Threads: 1})
+	for _, c := range []struct {
+		pos, slot, lengths []int32
+		want               string
+	}{
+		{[]int32{0, 1, 7}, []int32{0, 0, 1}, []int32{2, 8}, ""},
+		{[]int32{0, 2, 7}, []int32{0, 0, 1}, []int32{2, 8}, "pos: element 1 is 2: it has to be below the length of sequence 0"},
+		{[]int32{0, 1, 7}, []int32{0, 0, 0}, []int32{2, 8}, "pos: element 2 is 7: it has to be below the length of sequence 0, which lengths says"},
+		{[]int32{0}, []int32{0}, []int32{0, 0}, "pos: element 0 is 0"},
+		{[]int32{8}, []int32{0}, []int32{8, 0}, "pos: element 0 is 8: it selects one of 8"},
+		{[]int32{0}, []int32{0}, []int32{9, 0}, "lengths: element 0 is 9"},
+	} {
+		ran = 0
+		err := s.Call(context.Background(), 0, []any{c.pos, c.slot, c.lengths}, nil)
+		if c.want == "" && (err != nil || ran != 1) {
+			t.Errorf("%v %v %v: %v", c.pos, c.slot, c.lengths, err)
+		}
+		if c.want != "" && (!errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) || ran != 0) {
+			t.Errorf("%v %v %v: %v, want %q", c.pos, c.slot, c.lengths, err, c.want)
+		}
+	}
+}

@@ -79,9 +79,17 @@ type Func struct {
 	// same Args, does its part and calls w.Barrier equally often.
 	Run func(w *Worker, a *Args)
 
+	// Attends are the inputs that attention reads together: a position has to be below the
+	// length of its sequence.
+	Attends []Attend
+
 	Nodes, Barriers int // executed in one step, for `plan` and `bench`
 	MaxParts        int // more workers than this do not pay; 0 means no limit
 }
+
+// Attend names three i32 inputs by their index: the sequence of each token, its position
+// there, and the length of each sequence after the step.
+type Attend struct{ Slot, Pos, Lengths int }
 
 // Tensor is an input or output of a function: where it lies in the IO arena and what is
 // there. Elements are dense in the actual sizes of symbols.

@@ -118,6 +118,24 @@ func (s *Session) checkIndexes(f *Func) error {
 			}
 		}
 	}
+	for _, a := range f.Attends {
+		if err := s.checkPositions(f, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPositions refuses tokens that stand behind the end of their sequence. What they
+// select by is checked.
+func (s *Session) checkPositions(f *Func, a Attend) error {
+	slot, pos, lengths := &f.Inputs[a.Slot], &f.Inputs[a.Pos], &f.Inputs[a.Lengths]
+	slots, all := s.Ints(slot), s.Ints(lengths)
+	for i, p := range s.Ints(pos) {
+		if at := slots[i]; int(at) >= len(all) || p >= all[at] {
+			return inputError("%s: element %d is %d: it has to be below the length of sequence %d, which %s says", pos.Name, i, p, at, lengths.Name)
+		}
+	}
 	return nil
 }
 
