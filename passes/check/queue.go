@@ -143,9 +143,9 @@ func (c *checker) slots(n *ir.Node) {
 			return
 		}
 		a := &c.m.Plan.Arenas[v.Place.Arena]
-		last := v.Place.Offset + int64(v.Slots()-1)*a.Stride(v.Place)
-		if end := last + v.Place.Bytes; end > a.Chunks[v.Place.Chunk] {
-			c.fail(RuleQueue, n, "the last of %d instances of %v ends at %#x, its chunk at %#x", v.Slots(), v, end, a.Chunks[v.Place.Chunk])
+		room := a.Chunks[v.Place.Chunk] - v.Place.Offset - v.Place.Bytes
+		if more := int64(v.Slots() - 1); a.Stride(v.Place) > 0 && more > room/a.Stride(v.Place) {
+			c.fail(RuleQueue, n, "there are %d instances of %v, %d bytes apart, and %d bytes behind the first", v.Slots(), v, a.Stride(v.Place), room)
 		}
 	}
 }

@@ -76,12 +76,12 @@ func (c *checker) calls(t *trace) int {
 	case t.apart(n):
 		return min(n, 2) + 1
 	}
-	calls := 2 * max(n, t.maxSlots())
-	if calls*len(t.steps) > maxSteps {
-		c.report("", &Violation{Rule: RuleQueue, Func: t.f.Name, What: fmt.Sprintf("instances share bytes, and %d calls of %d nodes are too many to prove", calls, len(t.steps))})
+	most := max(n, t.maxSlots())
+	if most > maxSteps/2/max(len(t.steps), 1) {
+		c.report("", &Violation{Rule: RuleQueue, Func: t.f.Name, What: fmt.Sprintf("%d instances share bytes, and twice as many calls of %d nodes are too many to prove", most, len(t.steps))})
 		return 1
 	}
-	return calls
+	return 2 * most
 }
 
 func (t *trace) severalSlots() bool { return t.maxSlots() > 1 }
