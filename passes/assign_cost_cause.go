@@ -85,13 +85,31 @@ func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Mov
 	case len(moves) == 0:
 		rule = ruleOnly.Name
 	}
-	for _, why := range p.kinds.of(n).refusals {
-		if why != "" {
-			texts = append(texts, why)
-		}
-	}
+	texts = append(texts, p.kinds.of(n).reasons()...)
 	p.a.c.CauseChange(n, rule, "", p.targets[label].Name, texts...)
 	p.a.c.Count(p.targets[label].Name, 1)
+}
+
+// maxReasons is how many refusals a cause names.
+const maxReasons = 8
+
+// reasons returns why targets do not run the node.
+func (kind *nodeKind) reasons() []string {
+	var texts []string
+	more := 0
+	for _, why := range kind.refusals {
+		switch {
+		case why == "":
+		case len(texts) < maxReasons:
+			texts = append(texts, why)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return texts
 }
 
 // moveText says what a move would mean: "gpu0 +1.2ms, 2 copies, 1.3MiB".

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// priceRounds is how many prices of memory are tried between one that frees all of it and
-// none.
+// priceRounds is how many prices of memory are tried, at most, between one that frees all of
+// it and none.
 const priceRounds = 12
 
 // priced returns assignments of the tree with rising prices for the bytes of full spaces,
 // the best lower bound that they prove, and whether the first is the optimum of all. A price
 // moves those leaves out first that save least time for their bytes.
-func (g *graph) priced(t *tree) (found [][]int32, bound float64) {
+func (g *graph) priced(t *tree, rounds int) (found [][]int32, bound float64) {
 	price := make([]float64, g.spaces)
 	labels, sum := t.solve(price)
 	found, bound = [][]int32{labels}, sum
@@ -21,7 +21,7 @@ func (g *graph) priced(t *tree) (found [][]int32, bound float64) {
 		return found, bound
 	}
 	low, high := 0.0, g.highestPrice()
-	for range priceRounds {
+	for range rounds {
 		mid := (low + high) / 2
 		if low == 0 {
 			mid = high / 1024 // prices differ by magnitudes
@@ -151,7 +151,7 @@ func (s *state) loss(groups *grouper, x int32) float64 {
 }
 
 // leave moves a leaf out of its space in the way that costs least: with the nodes around it,
-// or alone, so that they copy it in every step.
+// or alone, so that they copy it in every step. Of many targets and spaces some are tried.
 func (s *state) leave(groups *grouper, x int32) {
 	from, mark := s.labels[x], s.mark()
 	gr := group{leaves: []int32{x}}
@@ -168,12 +168,12 @@ func (s *state) leave(groups *grouper, x int32) {
 		s.undo(mark)
 	}
 	for t := range s.g.Targets {
-		if int32(s.g.Targets[t].Home) != from && len(s.g.Targets) <= 4*fewTargets {
+		if int32(s.g.Targets[t].Home) != from && (t < 4*fewTargets || t == len(s.g.Targets)-1) {
 			consider(func() { s.move(gr, int32(t)) })
 		}
 	}
-	for _, space := range s.g.labels[x] {
-		if space != from {
+	for i, space := range s.g.labels[x] {
+		if space != from && i < 4*fewTargets {
 			consider(func() { s.set(x, space) })
 		}
 	}

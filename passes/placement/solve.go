@@ -145,15 +145,16 @@ func (g *graph) overs(labels []int32) []int64 {
 	return used
 }
 
-// maxTreeCells bounds the size of the tree's table of costs.
-const maxTreeCells = 8_000_000
+// maxTreeWork bounds the pairs of labels that the tree looks at: what takes about 0.3 s.
+const maxTreeWork = 60_000_000
 
 func (s *solver) trees() {
 	s.bound = s.g.bound()
-	if s.g.variables()*len(s.g.Targets) > maxTreeCells {
+	once := s.g.variables() * len(s.g.Targets) * len(s.g.Targets)
+	if once > maxTreeWork {
 		return
 	}
-	labels, bound := s.g.priced(newTree(s.g))
+	labels, bound := s.g.priced(newTree(s.g), min(priceRounds, maxTreeWork/max(once, 1)))
 	for _, l := range labels {
 		s.add(l)
 	}

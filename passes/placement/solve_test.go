@@ -319,6 +319,18 @@ func TestNeverWorse(t *testing.T) {
 	}
 }
 
+// TestManyTargets has no limit on targets and spaces.
+func TestManyTargets(t *testing.T) {
+	p := random(rand.New(rand.NewPCG(1, 10)), world{nodes: 400, leaves: 80, targets: 100, shared: true, steps: 2})
+	got := Solve(p, nil, Options{})
+	if !got.Fits() || got.Bound > got.Seconds {
+		t.Errorf("%v s, fits %v, bound %v", got.Seconds, got.Fits(), got.Bound)
+	}
+	if again := newState(newGraph(p), got.Labels).cost; !near(again, got.Seconds) {
+		t.Errorf("%v s, and the sum is %v", got.Seconds, again)
+	}
+}
+
 // TestBadStartIsImproved moves a chain that a start spreads over two targets.
 func TestBadStartIsImproved(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 6))

@@ -32,8 +32,9 @@ type joint struct {
 	share   float64 // of the copy
 }
 
-// maxSubsets bounds the sets of spaces that a value may be copied to which are tried.
-const maxSubsets = 16
+// maxSpaces is up to how many spaces all sets of those that a value may be copied to are
+// tried.
+const maxSpaces = 4
 
 // newTree returns the tree of a problem.
 func newTree(g *graph) *tree {
@@ -72,7 +73,7 @@ func (t *tree) join() {
 }
 
 // small reports whether a joint with so many readers is looked at as a whole.
-func (t *tree) small(readers int) bool { return readers == 1 || 1<<t.g.spaces <= maxSubsets }
+func (t *tree) small(readers int) bool { return readers == 1 || t.g.spaces <= maxSpaces }
 
 // byCost returns the values that join variables, the dearest to copy first.
 func (t *tree) byCost() []int32 {
