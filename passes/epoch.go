@@ -304,11 +304,19 @@ func ownResults(c *Context, f *ir.Func) {
 // own, on the backend that made v or, for a parameter or leaf, on the last one.
 func copyNode(c *Context, f *ir.Func, v *ir.Value) *ir.Node {
 	n := f.NewNode(ir.OpCopy, nil, []*ir.Value{v}, v.Name+".copy", v.Type.WithShape(v.Type.Shape...))
-	n.Backend, n.Split = c.Targets.Last().Name, 0
+	n.Backend, n.Split = copiesOn(c, v), 0
 	if o := v.Root(); o.Def != nil && o.Def.Backend != "" {
-		n.Backend, n.Split, n.Pos = o.Def.Backend, o.Def.Split, o.Def.Pos
+		n.Split, n.Pos = o.Def.Split, o.Def.Pos
 	}
 	n.Result().Type.Space = c.Targets.Get(n.Backend).Home()
 	setQueue(c, n)
 	return n
+}
+
+// copiesOn returns the backend that copies v where copyNode makes the copy.
+func copiesOn(c *Context, v *ir.Value) string {
+	if o := v.Root(); o.Def != nil && o.Def.Backend != "" {
+		return o.Def.Backend
+	}
+	return c.Targets.Last().Name
 }

@@ -57,7 +57,7 @@ func roll(c *Context, m *ir.Module) error {
 		}
 		for range maxRepeats {
 			r := findRepeat(f)
-			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !c.Allow("roll.repeat", r.groups[0][0]) {
+			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow("roll.repeat", r.groups[0][0]) {
 				break
 			}
 			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))

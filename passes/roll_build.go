@@ -36,6 +36,23 @@ func (r *repetition) build(c *Context, name string) *ir.Node {
 	return b.node
 }
 
+// copies reports whether the backends of what is carried, and of operands that are a part of
+// a value, can copy: a repeat may need a copy of each.
+func (r *repetition) copies(c *Context) bool {
+	can := func(backend string) bool {
+		d := c.Targets.Get(backend)
+		return d != nil && d.Has(ir.OpCopy)
+	}
+	for _, v := range r.carried {
+		if !can(copiesOn(c, v.init)) || !can(copiesOn(c, r.groups[0][v.node].Results[v.result])) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.fixed, func(v *ir.Value) bool {
+		return !sameBytes(v.Root(), v) && !can(copiesOn(c, v))
+	})
+}
+
 // operands adds the body's parameters and returns what the repeat passes for them.
 func (b *roller) operands() []*ir.Value {
 	var args []*ir.Value
