@@ -220,6 +220,7 @@ func TestCall(t *testing.T) {
 		"good": good, "empty": nil, "cut": good[:len(good)-1], "wide": npy("<i4", "(2,)", 8), "float": npy("<f4", "(1,)", 4),
 		"huge": npy("<i4", "(4611686018427387904, 4)", 4), "object": npy("|O", "(1,)", 8), "negative": npy("<i4", "(-1,)", 4),
 		"big": append(npy("<i4", "(1,)", 0), 70, 0, 0, 0), "below": append(npy("<i4", "(1,)", 0), 0xff, 0xff, 0xff, 0xff),
+		"one": append(npy("<i4", "(1,)", 0), 1, 0, 0, 0),
 		"far": append(npy("<i4", "(1,)", 0), 1, 0x10, 0, 0), // one position more than there are
 	}
 	for name, data := range files {
@@ -232,28 +233,29 @@ func TestCall(t *testing.T) {
 	call := func(tokens, pos, slot, lengths string) outcome {
 		return run(t, program, "call", "decode", arg("tokens", tokens), arg("pos", pos), arg("slot", slot), arg("lengths", lengths), "-o", out, "--weights", weights)
 	}
-	call("good", "good", "good", "good").want(t, statusDone)
+	call("good", "good", "good", "one").want(t, statusDone)
+	call("good", "one", "good", "one").want(t, statusUsage) // behind the end of its sequence
 	for name := range files {
-		if name == "good" {
+		if name == "good" || name == "one" {
 			continue
 		}
-		if o := call(name, "good", "good", "good"); o.status != statusModel && o.status != statusUsage {
+		if o := call(name, "good", "good", "one"); o.status != statusModel && o.status != statusUsage {
 			t.Errorf("tokens=%s: status %d: %s", name, o.status, tail(o.stderr))
 		} else {
 			o.want(t, o.status)
 		}
 	}
 	for _, bad := range []string{"below", "far"} {
-		call("good", bad, "good", "good").want(t, statusUsage)
-		call("good", "good", bad, "good").want(t, statusUsage)
+		call("good", bad, "good", "one").want(t, statusUsage)
+		call("good", "good", bad, "one").want(t, statusUsage)
 		call("good", "good", "good", bad).want(t, statusUsage)
 	}
 	for _, path := range special(t, t.TempDir()) {
 		if path == "/dev/zero" || !strings.Contains(path, "fifo") { // a FIFO is a fine input
-			run(t, program, "call", "decode", "tokens="+path, arg("pos", "good"), arg("slot", "good"), arg("lengths", "good"), "-o", out, "--weights", weights).want(t, statusModel)
+			run(t, program, "call", "decode", "tokens="+path, arg("pos", "good"), arg("slot", "good"), arg("lengths", "one"), "-o", out, "--weights", weights).want(t, statusModel)
 		}
 	}
-	run(t, program, "call", "decode", arg("tokens", "good"), arg("pos", "good"), arg("slot", "good"), arg("lengths", "good"),
+	run(t, program, "call", "decode", arg("tokens", "good"), arg("pos", "good"), arg("slot", "good"), arg("lengths", "one"),
 		"-o", filepath.Join(dir, "good", "x"), "--weights", weights).want(t, statusModel)
 }
 
