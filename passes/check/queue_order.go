@@ -107,7 +107,11 @@ func (o *order) step(at int) {
 	o.wait(0, st.before)
 	if thread == 0 {
 		o.host(at, st)
-	} else {
+	}
+	if st.barrier {
+		copy(o.met, o.now[0])
+	}
+	if thread != 0 {
 		o.submit(thread, waitsOf(st.node))
 	}
 	o.now[thread][thread]++
@@ -117,16 +121,13 @@ func (o *order) step(at int) {
 	}
 }
 
-// host makes worker 0 wait, and then all workers meet. Without a barrier only worker 0
+// host makes worker 0 wait before a node of the host. Without a barrier there, only worker 0
 // would have waited.
 func (o *order) host(at int, st *step) {
 	waits := waitsOf(st.node)
 	o.wait(0, waits)
 	if len(waits)+len(st.before) > 0 && !st.barrier {
 		o.r.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
-	}
-	if st.barrier {
-		copy(o.met, o.now[0])
 	}
 }
 
