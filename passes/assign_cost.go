@@ -35,8 +35,10 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	}
 	r := p.solve(p.starts())
 	if !r.Fits() {
-		a.errs = append(a.errs, p.shortage(r)...)
-		return
+		if errs := p.shortage(r); len(errs) > 0 {
+			a.errs = append(a.errs, errs...)
+			return
+		}
 	}
 	p.count(r)
 	p.explain(r)

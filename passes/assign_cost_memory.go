@@ -3,6 +3,7 @@ package passes
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/passes/placement"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -206,24 +207,33 @@ func (p *costProblem) rehearse(labels []int32) ([]int64, error) {
 }
 
 // shortage says which limits no assignment was found to keep, by how much, and what would
-// be enough.
+// be enough. It is empty if the plan of the best one keeps them after all.
 func (p *costProblem) shortage(r *placement.Result) []error {
+	need, err := p.rehearse(r.Labels)
+	if err != nil || sumOf(r.Over) == 0 {
+		return p.impossible(r.Labels)
+	}
 	var errs []error
-	for s, over := range r.Over {
-		if over == 0 {
+	var enough []string
+	for s, limit := range p.limits {
+		if limit < 0 || need[s] <= limit {
 			continue
 		}
 		name := p.limitName(s)
-		need := p.limits[s] + over
-		errs = append(errs, &BudgetError{
-			Name: name, Need: need, Limit: p.limits[s], Own: p.limits[s] == p.spaces[s].Memory,
-			Advice: fmt.Sprintf("--max-memory %s=%d would fit; or lower --ctx or --batch, or quantize", name, need),
-		})
+		enough = append(enough, fmt.Sprintf("--max-memory %s=%d", name, need[s]))
+		errs = append(errs, &BudgetError{Name: name, Need: need[s], Limit: limit, Own: limit == p.spaces[s].Memory})
 	}
-	if len(errs) == 0 {
-		return p.impossible(r.Labels)
+	for _, e := range errs {
+		e.(*BudgetError).Advice = strings.Join(enough, " ") + " would fit; or lower --ctx or --batch, or quantize"
 	}
 	return errs
+}
+
+func sumOf(list []int64) (sum int64) {
+	for _, n := range list {
+		sum += n
+	}
+	return sum
 }
 
 // impossible names the nodes of an assignment that cannot run where they are, where no

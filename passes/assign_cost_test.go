@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -149,6 +150,30 @@ func TestBudgets(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: no %q in: %v", tt.name, want, err)
 			}
+		}
+	}
+}
+
+// TestWhatWouldFitFits takes the advice of errors.
+func TestWhatWouldFitFits(t *testing.T) {
+	for _, limits := range []map[string]int64{{"gpu": 50 << 20, "cpu": 50 << 20}, {"gpu": 150 << 20, "host": 80 << 20}, {"gpu": 120 << 20, "host": 110 << 20}} {
+		o := passes.RunOptions{Targets: targets(t, machine), Options: passes.Options{MaxMemory: limits}}
+		_, err := passes.Run(context.Background(), transformer(t, medium), o)
+		many, ok := errors.Unwrap(err).(interface{ Unwrap() []error })
+		if !ok {
+			t.Errorf("%v: %v", limits, err)
+			continue
+		}
+		allowed := maps.Clone(limits)
+		for _, e := range many.Unwrap() {
+			var budget *passes.BudgetError
+			if errors.As(e, &budget) {
+				allowed[budget.Name] = budget.Need
+			}
+		}
+		o.Options.MaxMemory = allowed
+		if _, err := passes.Run(context.Background(), transformer(t, medium), o); err != nil {
+			t.Errorf("%v is said to be enough instead of %v: %v", allowed, limits, err)
 		}
 	}
 }
