@@ -77,7 +77,9 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 			l.addDevice(t)
 		}
 	}
-	errs = append(errs, l.addMemory(), l.checkNodes())
+	if errs == nil {
+		errs = append(errs, l.addMemory(), l.checkNodes())
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, &TargetError{err}
 	}
@@ -157,10 +159,14 @@ func (l *layout) number(arena, index int) int {
 	return i
 }
 
-// checkNodes reports nodes for which there is no kernel: targets that are invented may
-// claim to run what nobody has written.
+// checkNodes reports nodes for which there is no kernel, of each op and backend the first:
+// targets that are invented may claim to run what nobody has written.
 func (l *layout) checkNodes() error {
-	cpu := target.CPU()
+	type kernel struct {
+		op      ir.Op
+		backend string
+	}
+	cpu, missing := target.CPU(), make(map[kernel]bool)
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
@@ -168,9 +174,11 @@ func (l *layout) checkNodes() error {
 				errs = append(errs, checkBox(f, n))
 				continue
 			}
-			if l.deviceOf(n) < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || cpu.Reads(n) {
+			key := kernel{n.Op, n.Backend}
+			if l.deviceOf(n) < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || missing[key] || cpu.Reads(n) {
 				continue
 			}
+			missing[key] = true
 			errs = append(errs, fmt.Errorf("@%s: %v: simulated backends run the kernels of the CPU, and none for %v reads operands as %s does: "+
 				"derive that target from a built-in one with like=fake", f.Name, n, n.Op, n.Backend))
 		}

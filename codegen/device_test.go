@@ -1,0 +1,115 @@
+package codegen
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// reluOn returns a module as the passes leave it: y = relu(x) on a backend, with the arenas
+// of the text.
+func reluOn(t *testing.T, backend, arenas string) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse("placed", []byte(`ggir 1
+module "placed"
+after import
+props imported
+func @f(%x: f32[2,32]) -> (y: f32[2,32]) {
+  %y = relu %x : f32[2,32]
+  return %y
+}
+plan {
+`+arenas+`}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range m.Funcs[0].Nodes {
+		n.Backend = backend
+	}
+	return m
+}
+
+func TestTargetErrors(t *testing.T) {
+	const io = "  arena host io align=64 chunks=[512] bound=512 func=\"f\" setters=[]\n"
+	for _, c := range []struct {
+		name, targets, backend, arenas string
+		want                           []string // all of them; none: it can be emitted
+	}{
+		{"the processor", "target cpu like=cpu", "cpu", io, nil},
+		{"a device", "target fake like=fake\ntarget cpu like=cpu", "fake", io, nil},
+		{"a kind that nobody emits, idle", "target x kind=x space=x ops=*\ntarget cpu like=cpu", "cpu", io, nil},
+		{"a kind that nobody emits", "target x kind=x space=x ops=*\ntarget cpu like=cpu", "x", io,
+			[]string{"target x: code is emitted for targets of kind cpu and fake, not x"}},
+		{"another memory of the processor", "target cpu like=cpu space=ram", "cpu", io, []string{"write space=host"}},
+		{"several chunks", "target cpu like=cpu", "cpu", strings.Replace(io, "[512]", "[256, 256]", 1), []string{"in 2 chunks", "raise maxalloc"}},
+		{"inputs on a device", "target fake like=fake space=dev", "fake", strings.Replace(io, "host", "dev", 1),
+			[]string{"inputs and outputs lie in the space dev"}},
+		{"memory of nobody", "target cpu like=cpu", "cpu", io + strings.Replace(io, "host io", "moon state", 1), []string{"has the space moon"}},
+		{"a kernel that there is not", "target odd space=dev ops=relu(f16)\ntarget cpu like=cpu", "odd", io, nil},
+	} {
+		targets, err := target.Parse("t", c.targets)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		err = CheckTargets(reluOn(t, c.backend, c.arenas), targets)
+		var unfit *TargetError
+		if (err != nil) != (c.want != nil) || err != nil && !errors.As(err, &unfit) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", c.name, err, want)
+			}
+		}
+	}
+}
+
+// A node whose operands no kernel of the CPU reads is refused, each op once.
+func TestKernelErrors(t *testing.T) {
+	m := reluOn(t, "odd", "")
+	f := m.Funcs[0]
+	for range 3 {
+		f.Append(f.NewNode(ir.OpReLU, nil, []*ir.Value{f.Params[0]}, "again", f.Params[0].Type)).Backend = "odd"
+	}
+	for _, n := range f.Nodes {
+		n.Args[0].Type.DType = 0
+	}
+	targets, err := target.Parse("t", "target odd space=dev ops=*\ntarget cpu like=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = CheckTargets(m, targets)
+	if err == nil || strings.Count(err.Error(), "none for relu") != 1 || !strings.Contains(err.Error(), "like=fake") {
+		t.Errorf("error %v, want one for relu", err)
+	}
+}
+
+// The blob has the host's weights first, then those that are loaded into other spaces, each
+// part aligned.
+func TestBlobParts(t *testing.T) {
+	m := reluOn(t, "cpu", `  arena dev weights align=64 chunks=[100, 10] bound=0 func="" setters=[]
+  arena host weights align=64 chunks=[65] bound=0 func="" setters=[]
+  arena host io align=64 chunks=[512] bound=0 func="" setters=[]
+`)
+	want := []blobPart{{1, 0, 0, 65}, {0, 0, 128, 100}, {0, 1, 256, 10}}
+	got := blobParts(m)
+	if len(got) != len(want) {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("part %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	if n := WeightsBytes(m); n != 266 {
+		t.Errorf("%d bytes, want 266", n)
+	}
+	if at := blobOffset(m, 0, 1); at != 256 {
+		t.Errorf("chunk 1 of arena 0 is at %d, want 256", at)
+	}
+}
