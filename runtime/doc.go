@@ -27,6 +27,16 @@
 // Activations and scratch hold anything when a step begins (Options.Poison fills the
 // former with NaN). State is zero in a new session. Weights are read-only memory.
 //
+// # Devices
+//
+// A Program with Devices has backends besides the processor, each behind a Device that its
+// loader opens. Worker 0 submits to a.Queues what they do, in the order of the plan, and
+// nobody else does; what it submits may run until the end of the step is waited for,
+// which the runtime does before it hands out results or begins a step that needs the room.
+// A Prefill of several chunks has up to Layout.Pipeline steps under way: each has its own
+// Block and its own instance of the IO arena. Once a device has failed, all steps of the
+// model return its *FaultError.
+//
 // # Goroutines
 //
 // A Model has at most GOMAXPROCS workers. Worker 0 is the goroutine that asked for the
