@@ -62,11 +62,10 @@ func (s *sequence) runs(period int) [][2]int {
 	return list
 }
 
-// bestIn returns the best repetition in a run. All beginnings within the first group are
-// tried, as its borders are not known.
+// bestIn returns the best repetition in a run.
 func (s *sequence) bestIn(run [2]int, period int) *repetition {
 	var best *repetition
-	for start := run[0]; start < run[0]+period && start+2*period <= run[1]; start++ {
+	for _, start := range s.starts(run, period) {
 		for count := (run[1] - start) / period; count >= 2; {
 			r := s.try(start, period, count)
 			if r == nil {
