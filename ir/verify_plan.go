@@ -89,21 +89,25 @@ func (v *verifier) partitioned(n *Node) {
 	}
 }
 
-// epochs checks that epochs follow the order.
+// epochs checks that epochs follow the order, and that each but the first has a node at its
+// beginning.
 func (v *verifier) epochs() {
 	if v.m.Props&PropPartitioned == 0 {
 		return
 	}
+	v.node = nil
+	v.must(v.f.Epochs <= len(v.f.Nodes)+1, "epoch", "%d epochs for %d nodes", v.f.Epochs, len(v.f.Nodes))
 	last := 0
 	for _, n := range v.f.Nodes {
-		if v.node = n; n.Part.Mode == PartNone {
+		v.node = n
+		if n.Epoch < 0 || n.Epoch >= max(v.f.Epochs, 1) {
+			v.fail("epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
+		}
+		if n.Part.Mode == PartNone {
 			continue
 		}
 		if n.Epoch < last {
 			v.fail("epoch", "epoch %d follows epoch %d", n.Epoch, last)
-		}
-		if n.Epoch >= max(v.f.Epochs, 1) {
-			v.fail("epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
 		}
 		last = max(last, n.Epoch)
 	}
