@@ -81,14 +81,16 @@ func (p *costProblem) solve(starts [][]int32) *placement.Result {
 	if !p.limited() {
 		return placement.Solve(&p.Problem, starts, placement.Options{})
 	}
-	best := p.fit(starts)
-	if best.Fits() && !p.streams(best.Labels) {
-		return best
+	best, first := p.fit(starts)
+	if !best.Fits() || p.streams(best.Labels) {
+		p.Stay = true
+		if r, _ := p.fit(starts); r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
+			best = r
+		}
 	}
-	p.Stay = true
-	if r := p.fit(starts); r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
-		return r
-	}
+	// Only the first had all that the limits allow: its bound is the module's.
+	best.Proved = best.Proved && best == first
+	best.Bound = first.Bound
 	return best
 }
 
@@ -108,9 +110,8 @@ func (p *costProblem) streams(labels []int32) bool {
 
 // fit looks for an assignment whose plan keeps the limits. How much activations, inputs and
 // outputs take is known only from the plan of an assignment: what is left for weights and
-// states follows from the plan before.
-func (p *costProblem) fit(starts [][]int32) *placement.Result {
-	var best *placement.Result
+// states follows from the plan before. The first result is that with nothing reserved.
+func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 	reserve := make([]int64, len(p.spaces))
 	room := slices.Clone(p.Room)
 	defer func() { p.Room = room }()
@@ -121,9 +122,12 @@ func (p *costProblem) fit(starts [][]int32) *placement.Result {
 		if r.Fits() {
 			need, err := p.rehearse(r.Labels)
 			if err != nil {
-				return r // the error comes again where it belongs
+				return r, r // the error comes again where it belongs
 			}
 			again = p.learn(reserve, need, r)
+		}
+		if first == nil {
+			first = r
 		}
 		if best == nil || r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
 			best = r
@@ -132,7 +136,7 @@ func (p *costProblem) fit(starts [][]int32) *placement.Result {
 			break
 		}
 	}
-	return best
+	return best, first
 }
 
 // without returns the limits less what is reserved.

@@ -41,6 +41,7 @@ func Solve(p *Problem, starts [][]int32, o Options) *Result {
 	s.trees()
 	s.fit()
 	s.improve()
+	s.relax()
 	r := s.result()
 	r.Over = s.g.overs(r.Labels)
 	if !r.Proved {
@@ -270,6 +271,24 @@ func (s *solver) round(st *state, try func(func()) bool) bool {
 		}
 	}
 	return helped
+}
+
+// relaxRounds is how many rounds the relaxation has, at most, and maxRelaxWork bounds the
+// labels that it looks at.
+const (
+	relaxRounds  = 200
+	maxRelaxWork = 20_000_000
+)
+
+// relax raises the bound where work overlaps or memory has limits.
+func (s *solver) relax() {
+	best := s.found[0]
+	limited := slices.ContainsFunc(s.g.Limits, func(n int64) bool { return n >= 0 })
+	if best.time >= broken || s.proved(best) || s.g.sync && !limited {
+		return
+	}
+	once := s.g.variables() * len(s.g.Targets) * s.g.spaces
+	s.bound = max(s.bound, newRelaxation(s.g).bound(best.time, min(relaxRounds, maxRelaxWork/max(once, 1))))
 }
 
 func (s *solver) result() *Result {

@@ -214,6 +214,27 @@ func compareAll(t *testing.T, seed uint64, p *Problem) {
 	}
 }
 
+// TestBoundsHold compares each lower bound with the best of all assignments.
+func TestBoundsHold(t *testing.T) {
+	for name, w := range worlds {
+		cases, sum := 0, 0.0
+		for seed := range uint64(60) {
+			g := newGraph(random(rand.New(rand.NewPCG(seed, 11)), w))
+			want := exhaustive(g)
+			if want == Never || want == 0 {
+				continue
+			}
+			relaxed := newRelaxation(g).bound(want, relaxRounds)
+			if g.bound() > want*(1+1e-9) || relaxed > want*(1+1e-9) {
+				t.Errorf("%s, seed %d: bounds %v and %v, and the best takes %v", name, seed, g.bound(), relaxed, want)
+			}
+			cases++
+			sum += relaxed / want
+		}
+		t.Logf("%s: the relaxation is %.0f%% of the best in %d cases", name, 100*sum/float64(cases), cases)
+	}
+}
+
 // TestMovesFindTheBest counts how often the moves alone, which is what larger problems get,
 // find the best of all.
 func TestMovesFindTheBest(t *testing.T) {
