@@ -61,11 +61,7 @@ func options(t *testing.T, g *irtest.Golden) (o passes.RunOptions) {
 		t.Fatal(err)
 	}
 	for _, text := range strings.Fields(g.Section("pins")) {
-		pin, err := passes.ParsePin(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Options.Pins = append(o.Options.Pins, pin)
+		o.Options.Pins = append(o.Options.Pins, pinOf(t, text))
 	}
 	o.Options.Pipeline = 2
 	return o

@@ -2,11 +2,14 @@ package codegen_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // experts is the feed-forward block of a mixture of experts, with quantized matrices, and a
@@ -72,6 +75,58 @@ func TestExperts(t *testing.T) {
 			t.Errorf("@%s: %v", name, err)
 		}
 	}
+}
+
+// TestExpertsFarAway has the matrices in the host's memory and the product on a device: only
+// those matrices that are chosen are copied.
+func TestExpertsFarAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: -short: go build takes seconds")
+	}
+	const text = `source m "none" 0
+weight "f16" : f16.r16[6,40,64] @host = pack(m["f16"], r16)
+func @far(%x: f32[1,1,64], %idx: i32[1,2]) -> (y: f32[1,2,40]) {
+  %w = weight "f16"
+  %y = experts_matmul %x, %w, %idx
+  return %y
+}
+`
+	m, err := ir.Parse("far.ggir", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := m.Clone()
+	targets, err := target.Select("fake:linkdelay=1e-12,cpu") // many small copies are as good as one
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := passes.RunOptions{Targets: targets, Options: passes.Options{Pipeline: 2, Pins: []passes.Pin{pinOf(t, "y=fake")}}}
+	if err := compileWith(m, o); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(m.Funcs[0].Nodes, func(n *ir.Node) bool { return n.Op == ir.OpCopyExperts && n.Queue() == "fake" }) {
+		t.Fatalf("nothing copies experts:\n%v", m)
+	}
+	rng := rand.New(rand.NewPCG(6, 6))
+	env := eval.Env{Weights: map[string]eval.Tensor{"f16": random(t, rng, m.Weights[0].Type, 6)}, Inputs: make(map[string]eval.Tensor)}
+	for _, p := range imported.Funcs[0].Params {
+		env.Inputs[p.Name] = random(t, rng, p.Type, 6)
+	}
+	dir := t.TempDir()
+	exe := buildWith(t, dir, m, tensors{"f16": tensor{imported.Weights[0].Type, env.Weights["f16"]}}, targets)
+	c := opCase{ir.OpExpertsMatMul, "far", "far", &irtest.Call{Module: imported, Func: "far", Env: &env}}
+	if err := irtest.Compare(callFunction(t, exe, dir, c), expected(t, c)[0], ir.OpExpertsMatMul.Info().Tol); err != nil {
+		t.Error(err)
+	}
+}
+
+func pinOf(t *testing.T, text string) passes.Pin {
+	t.Helper()
+	pin, err := passes.ParsePin(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pin
 }
 
 func parsed(t *testing.T) *ir.Module {

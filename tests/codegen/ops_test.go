@@ -18,6 +18,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
@@ -35,9 +37,28 @@ func TestOps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build and a process for each case take seconds")
 	}
-	cases, m := opModule(t)
+	testOps(t, passes.RunOptions{})
+}
+
+// TestOpsOnDevice is TestOps with all work on a simulated device.
+func TestOpsOnDevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: -short: go build and a process for each case take seconds")
+	}
+	targets, err := target.Select("fake,cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testOps(t, passes.RunOptions{Targets: targets, Options: passes.Options{Pins: []passes.Pin{pinOf(t, ".*=fake")}}})
+}
+
+func testOps(t *testing.T, o passes.RunOptions) {
+	cases, m := opModule(t, o)
+	if o.Targets != nil {
+		onlyCopies(t, m, o.Targets.Last().Name)
+	}
 	dir := t.TempDir()
-	exe := build(t, dir, m, weightsOf(cases))
+	exe := buildWith(t, dir, m, weightsOf(cases), o.Targets)
 	covered := make(map[ir.Op]bool)
 	for _, c := range cases {
 		covered[c.op] = true
@@ -53,6 +74,18 @@ func TestOps(t *testing.T) {
 	for op := range ir.Ops {
 		if codegen.HasCPUEmitter(op) && !covered[op] && uncallable[op] == "" {
 			t.Errorf("%v: no case runs through an emitted program", op)
+		}
+	}
+}
+
+// onlyCopies checks that a backend has nothing to do but to copy.
+func onlyCopies(t *testing.T, m *ir.Module, backend string) {
+	t.Helper()
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Backend == backend && n.Op != ir.OpCopy && n.Body == nil && !n.Is(ir.Leaf) && !n.Is(ir.View) {
+				t.Errorf("@%s: %v is not on the device", f.Name, n)
+			}
 		}
 	}
 }
@@ -88,7 +121,7 @@ var uncallable = map[ir.Op]string{
 
 // opModule returns the cases that can be compiled and called, and the module that holds
 // them all.
-func opModule(t *testing.T) ([]opCase, *ir.Module) {
+func opModule(t *testing.T, o passes.RunOptions) ([]opCase, *ir.Module) {
 	t.Helper()
 	var cases []opCase
 	var all joined
@@ -116,7 +149,7 @@ func opModule(t *testing.T) ([]opCase, *ir.Module) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := compile(m); err != nil {
+	if err := compileWith(m, o); err != nil {
 		t.Fatal(err)
 	}
 	return cases, m
@@ -240,8 +273,14 @@ func (t tensor) ReadRows(_ context.Context, dst []byte, first, n int64) error {
 	return dtype.Encode(t.typ.DType, dst, values)
 }
 
-// build makes an executable of a compiled module.
+// build makes an executable of a module that was compiled for the CPU.
 func build(t *testing.T, dir string, m *ir.Module, src codegen.Sources) string {
+	t.Helper()
+	return buildWith(t, dir, m, src, nil)
+}
+
+// buildWith is build for other targets.
+func buildWith(t *testing.T, dir string, m *ir.Module, src codegen.Sources, targets *target.List) string {
 	t.Helper()
 	blob, err := os.Create(filepath.Join(dir, "weights"))
 	if err != nil {
@@ -254,7 +293,7 @@ func build(t *testing.T, dir string, m *ir.Module, src codegen.Sources) string {
 	if err := blob.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := codegen.Emit(m, codegen.Options{Package: "main", Compiler: "ggmlc test", Name: m.Name, PlanID: "test", WeightsHash: hash})
+	p, err := codegen.Emit(m, codegen.Options{Package: "main", Compiler: "ggmlc test", Name: m.Name, PlanID: "test", WeightsHash: hash, Targets: targets})
 	if err != nil {
 		t.Fatal(err)
 	}
