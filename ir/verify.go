@@ -2,8 +2,10 @@ package ir
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Violation is a broken invariant of a module.
@@ -54,6 +56,7 @@ func Verify(m *Module) error {
 		v.function(f, nil)
 	}
 	v.recursion()
+	v.infer()
 	if len(v.found) == 0 {
 		v.plan() // relies on all of the above
 	}
@@ -68,6 +71,7 @@ type verifier struct {
 	f       *Func
 	node    any // what is looked at: a text, *Node, *Value or a member; nil for all of it
 	symbols map[*Symbol]bool
+	sound   []*Node // whose types remain to be looked at
 	found   []Violation
 }
 
@@ -353,9 +357,37 @@ func (v *verifier) shape(n *Node, before int) {
 	} else {
 		v.dims(attrDims(n.Attr))
 	}
-	if len(v.found) > before || v.m.Props&PropShaped == 0 {
+	if len(v.found) > before || n.Func != v.f || v.m.Props&PropShaped == 0 {
 		return
 	}
+	v.sound = append(v.sound, n)
+}
+
+// infer checks the types of results of nodes that have shown no violation so far. Rules
+// look at one node each, so that several goroutines share the nodes.
+func (v *verifier) infer() {
+	const share = 4096 // nodes that are worth a goroutine
+	parts := make([]*verifier, min(runtime.GOMAXPROCS(0), 1+len(v.sound)/share))
+	var wait sync.WaitGroup
+	for i := range parts {
+		p := &verifier{m: v.m}
+		parts[i] = p
+		nodes := v.sound[i*len(v.sound)/len(parts) : (i+1)*len(v.sound)/len(parts)]
+		wait.Go(func() {
+			for _, n := range nodes {
+				p.f, p.node = n.Func, n
+				p.inferred(n)
+			}
+		})
+	}
+	wait.Wait()
+	for _, p := range parts {
+		v.found = append(v.found, p.found...)
+	}
+}
+
+// inferred compares the types of a node's results with what its rule says.
+func (v *verifier) inferred(n *Node) {
 	types, err := Infer(n)
 	if err != nil {
 		v.fail("shape", "%v", err)
