@@ -74,6 +74,33 @@ func TestMemoryDecidesLayers(t *testing.T) {
 	}
 }
 
+// TestExpertsLeaveFirst gives a mixture less memory than it needs: its experts, of which few
+// are read for a token, go elsewhere before what is read for each.
+func TestExpertsLeaveFirst(t *testing.T) {
+	mixture := medium
+	mixture.Experts, mixture.Chosen, mixture.FF = 16, 2, 512
+	m := transformer(t, mixture)
+	o := passes.RunOptions{Targets: targets(t, machine), To: "assign", Options: passes.Options{MaxMemory: map[string]int64{"gpu": 200 << 20}}}
+	if _, err := passes.Run(context.Background(), m, o); err != nil {
+		t.Fatal(err)
+	}
+	var experts, others int64
+	for _, w := range m.Weights {
+		switch {
+		case w.Type.Space == "dev":
+		case strings.HasSuffix(w.Name, "_exps"):
+			experts += w.Type.MaxBytes()
+		case strings.HasPrefix(w.Name, "blk."):
+			others += w.Type.MaxBytes()
+		}
+	}
+	// Some small products are elsewhere too: there they overlap with the device's work.
+	t.Logf("%d MiB of experts and %d MiB of others are elsewhere", experts>>20, others>>20)
+	if experts == 0 || others*10 > experts {
+		t.Errorf("%d bytes of experts are elsewhere, and %d of what is read for each token", experts, others)
+	}
+}
+
 // TestCostIsNeverWorse compares with the other rules, on machines with queues and without.
 func TestCostIsNeverWorse(t *testing.T) {
 	mixture := medium
