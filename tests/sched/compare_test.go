@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/passes/check"
 )
 
 func num(i int) *int { return &i }
@@ -77,6 +79,35 @@ func TestComparisonSeesEveryItem(t *testing.T) {
 		}
 		if got := slices.Sorted(maps.Keys(g.Differences(0))); !slices.Equal(got, want) {
 			t.Errorf("after a change of %q these differ: %q: %v", tt.item, got, g.Differences(0))
+		}
+	}
+}
+
+// TestFindings changes one address of a trace after the other: the proof has to object.
+func TestFindings(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		change     func(*Decisions)
+	}{
+		{"as it is", "", func(*Decisions) {}},
+		{"a result over its operand", check.RuleOverlap, func(d *Decisions) { d.At[4] = &[2]int64{1, 0} }},
+		{"a copy over what is read later", check.RuleOverlap, func(d *Decisions) { d.At[3] = &[2]int64{0, 0} }},
+		{"out of alignment", check.RuleAlign, func(d *Decisions) { d.At[3] = &[2]int64{0, 32}; d.Copies[0].At[1] = 32 }},
+		{"behind the buffer", check.RuleAddress, func(d *Decisions) { d.At[4] = &[2]int64{1, 128} }},
+		{"in another memory", check.RuleReach, func(d *Decisions) { d.At[3] = &[2]int64{1, 64} }},
+	} {
+		c := smallCase()
+		tt.change(&c.Expect)
+		g, err := Build(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found := g.Found(0)
+		if tt.want == "" && len(found) > 0 || tt.want != "" && !slices.ContainsFunc(found, func(v *check.Violation) bool { return v.Rule == tt.want }) {
+			t.Errorf("%s: found %v, want %q", tt.name, found, tt.want)
 		}
 	}
 }
