@@ -170,9 +170,16 @@ func entry(f *ir.Func) *ir.Func {
 	return f
 }
 
-// splitName names a split as dumps do.
-func splitName(f *ir.Func, split int) string {
-	return fmt.Sprintf("@%s split %d", entry(f).Name, split)
+// label emits what the runtime calls a command or transfer in f.
+func (g *generator) label(f *ir.Func, split int, what string) jen.Code {
+	fields := []jen.Code{jen.Id("Func").Op(":").Lit(entry(f).Name), jen.Id("Split").Op(":").Lit(split)}
+	if what != "" {
+		fields = append(fields, jen.Id("What").Op(":").Lit(what))
+	}
+	if f.Owner != nil {
+		fields = append(fields, jen.Id("Rounds").Op(":").True())
+	}
+	return jen.Qual(g.runtimePath(), "Label").Values(fields...)
 }
 
 // emitCommand emits the kernels of a command as a function, and the variable that the
@@ -191,10 +198,9 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		}
 		k.stmts = append(k.stmts, jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...))
 	}
-	g.steps.Commentf("%s is part of %s, on %s.", name, splitName(f, c.split), g.layout.queues[c.queue].name)
+	g.steps.Commentf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name)
 	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(
-		jen.Id("Name").Op(":").Lit(splitName(f, c.split)),
-		jen.Id("Split").Op(":").Lit(c.split),
+		jen.Id("Label").Op(":").Add(g.label(f, c.split, "")),
 		jen.Id("Kernel").Op(":").Qual(g.fakePath(), "Kernel").Call(jen.Id(kernels)))
 	g.steps.Line()
 	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(g.fakePath(), "Env"), jen.Id("l").Int()).
@@ -227,12 +233,10 @@ func memoryVar(number int) string { return fmt.Sprintf("mem%d", number) }
 // go at once where they lie side by side.
 func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	label := e.g.top.pick(e.g.goName(e.f) + "Copy")
-	e.g.steps.Var().Id(label).Op("=").Qual(e.g.runtimePath(), "Label").Values(
-		jen.Id("Name").Op(":").Lit(fmt.Sprintf("%s: %v = copy %v", splitName(e.f, n.Split), n.Result(), n.Args[0])),
-		jen.Id("Split").Op(":").Lit(n.Split))
+	e.g.steps.Var().Id(label).Op("=").Add(e.g.label(e.f, n.Split, fmt.Sprintf("%v = %v %v", n.Result(), n.Op, n.Args[0])))
 	e.g.steps.Line()
 	dst, src := e.addrOf(n.Result()), e.addrOf(n.Args[0])
-	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label),
+	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label), e.round(),
 		e.memoryOf(dst), e.offset(dst), e.memoryOf(src), e.offset(src)}
 	if n.Op == ir.OpCopyExperts {
 		index := e.addrOf(n.Args[1])

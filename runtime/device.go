@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"strconv"
 	"sync/atomic"
 	"unsafe"
 )
@@ -79,9 +80,31 @@ type Block struct {
 
 // Command is a run of kernels of one split.
 type Command struct {
-	Name   string // function and split as dumps write them, for errors and timelines
-	Split  int
+	Label
 	Kernel any // what the loader takes
+}
+
+// Label says what a queue does, as plans write it, for errors and timelines.
+type Label struct {
+	Func   string // the entry point
+	Split  int
+	What   string // the node, of a transfer
+	Rounds bool   // it stands in a repeat
+}
+
+// At returns the label with the round of the repeat around it, such as
+// "@decode split 3[l=5]: %a = copy %b".
+func (l *Label) At(round int) string {
+	b := append(make([]byte, 0, 64), '@')
+	b = append(b, l.Func...)
+	b = strconv.AppendInt(append(b, " split "...), int64(l.Split), 10)
+	if l.Rounds {
+		b = append(strconv.AppendInt(append(b, "[l="...), int64(round), 10), ']')
+	}
+	if l.What != "" {
+		b = append(append(b, ": "...), l.What...)
+	}
+	return string(b)
 }
 
 // Transfer copies a box of elements between two memories. In the destination it is dense.
@@ -90,18 +113,13 @@ type Transfer struct {
 	Elem     int    // bytes of an element
 	Shape    [4]int // elements, outermost dimension first; lower ranks put 1 in front
 	Stride   [4]int // bytes, in the source
-	Name     *Label
+	Label    *Label
+	Round    int // of the repeat around it
 
 	// Where Picks is not 0, the elements are dense in the source too, and only those are copied
 	// whose number is one of so many i32, which lie at Index; the others stay as they are.
 	Index Span
 	Picks int
-}
-
-// Label is the name of a transfer and the split that it belongs to.
-type Label struct {
-	Name  string
-	Split int
 }
 
 // Span is where a transfer begins.

@@ -38,28 +38,28 @@ func (q *Queues) Run(queue int, c *Command, round int) {
 
 // Copy submits a transfer of bytes that lie side by side, from an offset in one memory to
 // one in another, both by their numbers in Layout.Memory.
-func (q *Queues) Copy(queue int, name *Label, dst, dstOffset, src, srcOffset, bytes int) {
-	q.CopyBox(queue, name, dst, dstOffset, src, srcOffset, 1, [4]int{1, 1, 1, bytes}, [4]int{0, 0, 0, 1})
+func (q *Queues) Copy(queue int, what *Label, round, dst, dstOffset, src, srcOffset, bytes int) {
+	q.CopyBox(queue, what, round, dst, dstOffset, src, srcOffset, 1, [4]int{1, 1, 1, bytes}, [4]int{0, 0, 0, 1})
 }
 
 // CopyBox submits a transfer of elements of elem bytes that lie stride bytes apart in the
 // source, outermost dimension first, and side by side in the destination.
-func (q *Queues) CopyBox(queue int, name *Label, dst, dstOffset, src, srcOffset, elem int, shape, stride [4]int) {
+func (q *Queues) CopyBox(queue int, what *Label, round, dst, dstOffset, src, srcOffset, elem int, shape, stride [4]int) {
 	at := &q.set.queues[queue]
 	at.device.Copy(at.local, Transfer{
-		Name: name, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: shape, Stride: stride,
+		Label: what, Round: round, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: shape, Stride: stride,
 	}, q.block)
 }
 
 // CopyPicked submits a transfer of those of n elements of elem bytes whose numbers are among
 // the count i32 at an offset in a memory; they keep their places.
-func (q *Queues) CopyPicked(queue int, name *Label, dst, dstOffset, src, srcOffset, elem, n, index, indexOffset, count int) {
+func (q *Queues) CopyPicked(queue int, what *Label, round, dst, dstOffset, src, srcOffset, elem, n, index, indexOffset, count int) {
 	if count == 0 {
 		return
 	}
 	at := &q.set.queues[queue]
 	at.device.Copy(at.local, Transfer{
-		Name: name, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
+		Label: what, Round: round, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
 		Index: Span{index, indexOffset}, Picks: count,
 	}, q.block)
 }

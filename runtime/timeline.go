@@ -18,8 +18,7 @@ type Timeline struct {
 // span is one thing that a queue has done.
 type span struct {
 	queue      int
-	name       string
-	split      int
+	what       *Label
 	round      int
 	step       uint64
 	begin, end time.Duration // since the program's start
@@ -43,11 +42,11 @@ func (t *Timeline) Queue(name string) int {
 
 // Add notes that a queue has worked on something of a step from the time begin to now. A
 // nil Timeline notes nothing.
-func (t *Timeline) Add(queue int, name string, split, round int, step uint64, begin time.Time) {
+func (t *Timeline) Add(queue int, what *Label, round int, step uint64, begin time.Time) {
 	if t == nil {
 		return
 	}
-	s := span{queue, name, split, round, step, begin.Sub(processStart), time.Since(processStart)}
+	s := span{queue, what, round, step, begin.Sub(processStart), time.Since(processStart)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.spans) < maxSpans {
@@ -65,7 +64,7 @@ func (t *Timeline) write(out io.Writer) error {
 	sep := "[\n"
 	for i, name := range t.queues {
 		b.WriteString(sep + `{"ph":"M","pid":0,"name":"thread_name","tid":` + strconv.Itoa(i) + `,"args":{"name":`)
-		b.Write(appendJSONString(nil, []byte(name)))
+		b.Write(appendJSONString(nil, name))
 		b.WriteString("}}")
 		sep = ",\n"
 	}
@@ -86,7 +85,7 @@ func (s *span) event(b []byte) []byte {
 	b = append(b, `{"ph":"X","pid":0,"tid":`...)
 	b = strconv.AppendInt(b, int64(s.queue), 10)
 	b = append(b, `,"name":`...)
-	b = appendJSONString(b, []byte(s.name))
+	b = appendJSONString(b, s.what.At(s.round))
 	b = append(b, `,"ts":`...)
 	b = appendMicros(b, s.begin)
 	b = append(b, `,"dur":`...)
@@ -94,7 +93,7 @@ func (s *span) event(b []byte) []byte {
 	b = append(b, `,"args":{"step":`...)
 	b = strconv.AppendUint(b, s.step, 10)
 	b = append(b, `,"split":`...)
-	b = strconv.AppendInt(b, int64(s.split), 10)
+	b = strconv.AppendInt(b, int64(s.what.Split), 10)
 	b = append(b, `,"round":`...)
 	b = strconv.AppendInt(b, int64(s.round), 10)
 	return append(b, "}}"...)

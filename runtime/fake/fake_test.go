@@ -165,7 +165,7 @@ func TestTransferOutside(t *testing.T) {
 	p := o.program()
 	for i := range p.Funcs {
 		p.Funcs[i].Run = func(w *runtime.Worker, a *runtime.Args) {
-			a.Queues.Copy(0, &tokensLabel, memIn, 0, memHost, ioBytes-4, 8)
+			a.Queues.Copy(0, &tokensLabel, 0, memIn, 0, memHost, ioBytes-4, 8)
 		}
 	}
 	m, err := runtime.Open(p, runtime.Options{Threads: 1})
@@ -175,7 +175,7 @@ func TestTransferOutside(t *testing.T) {
 	defer m.Close()
 	_, err = newSession(t, m).Prefill(t.Context(), toyPrompt(1))
 	var fault *runtime.FaultError
-	if !errors.As(err, &fault) || fault.Command != tokensLabel.Name {
+	if !errors.As(err, &fault) || fault.Command != "@step split 0: tokens" {
 		t.Errorf("error %v, want a fault of the transfer", err)
 	}
 }
@@ -279,15 +279,15 @@ func overlaps(events []traceEvent) bool {
 func TestBox(t *testing.T) {
 	o := toy{}
 	p := o.program()
-	var label = runtime.Label{Name: "box"}
+	var label = runtime.Label{What: "box"}
 	p.Funcs[0].Run = func(w *runtime.Worker, a *runtime.Args) {
 		q := a.Queues
 		for i := range 12 {
 			*word(a.IO, ioLogits+4*i) = int32(i)
 		}
 		// Columns 1 and 2 of a matrix of 3 rows and 4 columns, column by column.
-		q.CopyBox(0, &label, memIn, toyTokens, memHost, ioLogits+4, 4, [4]int{1, 1, 2, 3}, [4]int{0, 0, 4, 16})
-		q.Copy(0, &label, memHost, ioLogits, memIn, toyTokens, 6*4)
+		q.CopyBox(0, &label, 0, memIn, toyTokens, memHost, ioLogits+4, 4, [4]int{1, 1, 2, 3}, [4]int{0, 0, 4, 16})
+		q.Copy(0, &label, 0, memHost, ioLogits, memIn, toyTokens, 6*4)
 	}
 	m, err := runtime.Open(p, runtime.Options{Threads: 1})
 	if err != nil {
@@ -308,15 +308,15 @@ func TestBox(t *testing.T) {
 func TestPicks(t *testing.T) {
 	o := toy{}
 	p := o.program()
-	var label = runtime.Label{Name: "picks"}
+	var label = runtime.Label{What: "picks"}
 	p.Funcs[0].Run = func(w *runtime.Worker, a *runtime.Args) {
 		q := a.Queues
 		for i := range 12 {
 			*word(a.IO, ioLogits+4*i) = int32(i)
 		}
-		q.Copy(0, &label, memIn, toyTokens, memHost, ioLogits+40, 4) // so that not all is poison
-		q.CopyPicked(0, &label, memIn, toyTokens, memHost, ioLogits, 12, 4, memHost, ioTokens, 3)
-		q.Copy(0, &label, memHost, ioLogits, memIn, toyTokens, 12*4)
+		q.Copy(0, &label, 0, memIn, toyTokens, memHost, ioLogits+40, 4) // so that not all is poison
+		q.CopyPicked(0, &label, 0, memIn, toyTokens, memHost, ioLogits, 12, 4, memHost, ioTokens, 3)
+		q.Copy(0, &label, 0, memHost, ioLogits, memIn, toyTokens, 12*4)
 	}
 	m, err := runtime.Open(p, runtime.Options{Threads: 1})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	goruntime "runtime"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
@@ -125,15 +124,16 @@ func (q *queue) do(e *entry) {
 	} else {
 		move(&e.transfer, e.block)
 	}
-	name, split := e.name()
-	q.device.supervisor.Timeline.Add(q.id, name, split, e.round, e.block.Step, begin)
+	what, round := e.label()
+	q.device.supervisor.Timeline.Add(q.id, what, round, e.block.Step, begin)
 }
 
-func (e *entry) name() (string, int) {
+// label returns what a command or a transfer is, and the round around it.
+func (e *entry) label() (*runtime.Label, int) {
 	if e.kind == run {
-		return e.command.Name, e.command.Split
+		return &e.command.Label, e.round
 	}
-	return e.transfer.Name.Name, e.transfer.Name.Split
+	return e.transfer.Label, e.transfer.Round
 }
 
 // failure is deferred: it turns a panic into the failure of the device.
@@ -142,11 +142,8 @@ func (q *queue) failure(e *entry) {
 	if v == nil {
 		return
 	}
-	name, _ := e.name()
-	if e.round > 0 {
-		name += " round " + strconv.Itoa(e.round)
-	}
-	err := &runtime.FaultError{Device: q.device.info.Name, Command: name, Value: v}
+	what, round := e.label()
+	err := &runtime.FaultError{Device: q.device.info.Name, Command: what.At(round), Value: v}
 	if at, ok := v.(interface{ Addr() uintptr }); ok {
 		err.Addr = at.Addr()
 	}

@@ -88,15 +88,15 @@ func (o *toy) program() *runtime.Program {
 }
 
 var (
-	tokensLabel = runtime.Label{Name: "@step split 0: tokens", Split: 0}
-	sumLabel    = runtime.Label{Name: "@step split 1: sum", Split: 1}
-	logitsLabel = runtime.Label{Name: "@step split 2: logits", Split: 2}
+	tokensLabel = runtime.Label{Func: "step", Split: 0, What: "tokens"}
+	sumLabel    = runtime.Label{Func: "step", Split: 1, What: "sum"}
+	logitsLabel = runtime.Label{Func: "step", Split: 2, What: "logits"}
 )
 
 // step returns the step function.
 func (o *toy) step() func(*runtime.Worker, *runtime.Args) {
-	sum := &runtime.Command{Name: "@step split 0", Split: 0, Kernel: fake.Kernel(addTokens)}
-	hash := &runtime.Command{Name: "@step split 1", Split: 1, Kernel: fake.Kernel(o.hashSum)}
+	sum := &runtime.Command{Label: runtime.Label{Func: "step", Split: 0}, Kernel: fake.Kernel(addTokens)}
+	hash := &runtime.Command{Label: runtime.Label{Func: "step", Split: 1}, Kernel: fake.Kernel(o.hashSum)}
 	if o.hash != nil {
 		hash.Kernel = o.hash
 	}
@@ -105,19 +105,19 @@ func (o *toy) step() func(*runtime.Worker, *runtime.Args) {
 			return
 		}
 		q := a.Queues
-		q.Copy(0, &tokensLabel, memIn, toyTokens+q.Slot()*toySlots, memHost, ioTokens, 4*a.Dims[0])
+		q.Copy(0, &tokensLabel, 0, memIn, toyTokens+q.Slot()*toySlots, memHost, ioTokens, 4*a.Dims[0])
 		q.Run(0, sum, 0)
 		if o.drop != hashed {
 			q.WaitPrev(0, hashed)
 		}
-		q.Copy(0, &sumLabel, memOut, toySum, memIn, toySum, 4)
+		q.Copy(0, &sumLabel, 0, memOut, toySum, memIn, toySum, 4)
 		q.Record(0, summed)
 		if o.drop != summed {
 			q.Wait(1, summed)
 		}
 		q.Run(1, hash, 0)
 		q.Record(1, hashed)
-		q.Copy(1, &logitsLabel, memHost, ioLogits, memOut, toyLogits, 4*toyVocab)
+		q.Copy(1, &logitsLabel, 0, memHost, ioLogits, memOut, toyLogits, 4*toyVocab)
 	}
 }
 
