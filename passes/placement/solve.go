@@ -214,13 +214,17 @@ func (s *solver) proved(f found) bool { return f.over == 0 && !shorter(s.bound, 
 
 // polishWork is how many nodes the clock may walk over to try moves that the sum of all
 // costs does not see, as they change what overlaps.
-const polishWork = 3_000_000
+// Where that is less than fewPolished moves, none is tried.
+const (
+	polishWork  = 3_000_000
+	fewPolished = 100
+)
 
 // polish moves single nodes, and groups around leaves, of the best assignment as long as
 // the clock says that helps.
 func (s *solver) polish() {
 	best := s.found[0]
-	if s.g.sync || best.over > 0 {
+	if s.g.sync || best.over > 0 || polishWork/max(len(s.g.Nodes), 1) < fewPolished {
 		return
 	}
 	walked := 0
@@ -274,9 +278,10 @@ func (s *solver) round(st *state, try func(func()) bool) bool {
 }
 
 // relaxRounds is how many rounds the relaxation has, at most, and maxRelaxWork bounds the
-// labels that it looks at.
+// labels that it looks at. Fewer than fewRounds find too little.
 const (
 	relaxRounds  = 200
+	fewRounds    = 10
 	maxRelaxWork = 20_000_000
 )
 
@@ -288,7 +293,9 @@ func (s *solver) relax() {
 		return
 	}
 	once := s.g.variables() * len(s.g.Targets) * s.g.spaces
-	s.bound = max(s.bound, newRelaxation(s.g).bound(best.time, min(relaxRounds, maxRelaxWork/max(once, 1))))
+	if rounds := min(relaxRounds, maxRelaxWork/max(once, 1)); rounds >= fewRounds {
+		s.bound = max(s.bound, newRelaxation(s.g).bound(best.time, rounds))
+	}
 }
 
 func (s *solver) result() *Result {
