@@ -25,9 +25,9 @@ type layout struct {
 
 // The models: shapes of known families, with fewer layers, so that the page is made fast.
 var (
-	dense   = passtest.Transformer{Layers: 6, Heads: 32, KVHeads: 8, Head: 128, FF: 14336, Vocab: 32000, Ctx: 4096, Batch: 512, Weights: "q8_0"}
-	mixture = passtest.Transformer{Layers: 6, Heads: 16, KVHeads: 4, Head: 128, FF: 1024, Vocab: 32000, Ctx: 4096, Batch: 512, Experts: 32, Chosen: 4, Weights: "q4_0"}
-	tiny    = passtest.Transformer{Layers: 6, Heads: 4, KVHeads: 4, Head: 16, FF: 172, Vocab: 512, Ctx: 256, Batch: 64, Weights: "f32"}
+	dense   = passtest.Transformer{Layers: 4, Heads: 32, KVHeads: 8, Head: 128, FF: 14336, Vocab: 32000, Ctx: 4096, Batch: 512, Weights: "q8_0"}
+	mixture = passtest.Transformer{Layers: 4, Heads: 16, KVHeads: 4, Head: 128, FF: 1024, Vocab: 32000, Ctx: 4096, Batch: 512, Experts: 32, Chosen: 4, Weights: "q4_0"}
+	tiny    = passtest.Transformer{Layers: 4, Heads: 4, KVHeads: 4, Head: 16, FF: 172, Vocab: 512, Ctx: 256, Batch: 64, Weights: "f32"}
 )
 
 // The processor has 8 cores; the figures of devices are those of classes of hardware, rounded.
@@ -42,14 +42,14 @@ const (
 
 var layouts = []layout{
 	{"dense; a GPU over PCIe that has room for all", dense, bigGPU, nil},
-	{"dense; the same with 1 GiB", dense, bigGPU, map[string]int64{"gpu": 1 << 30}},
+	{"dense; the same with 768 MiB", dense, bigGPU, map[string]int64{"gpu": 768 << 20}},
 	{"mixture; a GPU over PCIe that has room for all", mixture, bigGPU, nil},
-	{"mixture; the same with 384 MiB", mixture, bigGPU, map[string]int64{"gpu": 384 << 20}},
+	{"mixture; the same with 256 MiB", mixture, bigGPU, map[string]int64{"gpu": 256 << 20}},
 	{"dense; a GPU that shares memory", dense, sharedGPU, nil},
 	{"dense; an NPU with products only, in shared memory", dense, hostNPU, nil},
 	{"dense; an NPU with products only and memory of its own", dense, ownNPU, nil},
-	{"dense; two unequal GPUs, 1 GiB and 768 MiB", dense, bigGPU + smallGPU, map[string]int64{"gpu": 1 << 30, "gpu2": 768 << 20}},
-	{"mixture; two unequal GPUs with 384 MiB each", mixture, bigGPU + smallGPU, map[string]int64{"gpu": 384 << 20, "gpu2": 384 << 20}},
+	{"dense; two unequal GPUs with 640 MiB each", dense, bigGPU + smallGPU, map[string]int64{"gpu": 640 << 20, "gpu2": 640 << 20}},
+	{"mixture; two unequal GPUs with 256 MiB each", mixture, bigGPU + smallGPU, map[string]int64{"gpu": 256 << 20, "gpu2": 256 << 20}},
 	{"tiny; a GPU over PCIe", tiny, bigGPU, nil},
 }
 
@@ -57,7 +57,7 @@ const layoutsHead = `# Where ten layouts put their nodes
 
 What the rules ` + "`cost`" + ` decide (docs/assign.md says how) beside what other ways to assign come to, all as the cost model
 predicts it: microseconds for each token, of decode and of prefill together. Nothing here is measured: the figures of
-the devices are those of classes of hardware, and the models have 6 layers. A dash is an assignment that does not fit
+the devices are those of classes of hardware, and the models have 4 layers. A dash is an assignment that does not fit
 into the memory or cannot run. "Alone" puts all on one device that it runs, "first" each node on the first that runs it.
 
 | layout | alone | cpu | first | ggml-2024 | ggml-2026 | cost | bound | nodes, MiB of weights and states |
