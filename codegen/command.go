@@ -41,7 +41,7 @@ func (e *funcEmitter) device(n *ir.Node) {
 	}
 	if n.Submit != nil && n.Submit.Event > 0 {
 		e.closeCommand()
-		e.record(n.Submit.Event, queue, waits)
+		e.record(n.Submit.Event, queue)
 	}
 }
 
@@ -151,13 +151,10 @@ func awaitedAtHead(f *ir.Func) *ir.Node {
 	return f.Nodes[i]
 }
 
-// record emits the record of an event on a queue, or by the host, which has waited until the
-// work is done. Queues without events record none: see waitsOf.
-func (e *funcEmitter) record(event, queue int, waited bool) {
-	switch {
-	case waited:
-		e.drive(jen.Id("q").Dot("Signal").Call(jen.Lit(event)))
-	case e.g.layout.hasEvents(queue):
+// record emits the record of an event on a queue. Queues without events record none: see
+// waitsOf.
+func (e *funcEmitter) record(event, queue int) {
+	if e.g.layout.hasEvents(queue) {
 		e.drive(jen.Id("q").Dot("Record").Call(jen.Lit(queue), jen.Lit(event)))
 	}
 }

@@ -56,7 +56,7 @@ type ManifestFunc struct {
 	Barriers int64            `json:"barriers"`
 	MaxParts int64            `json:"max_parts,omitempty"`
 	Splits   []ManifestSplit  `json:"splits"`
-	Kernels  map[string]int64 `json:"kernels"` // how often each kernel is called
+	Kernels  map[string]int64 `json:"kernels"` // how often each kernel is called, and memory copied to another space
 }
 
 // ManifestSplit is a run of nodes on one backend, with the values copied in before it.
@@ -116,7 +116,10 @@ func countKernels(f *ir.Func, times int64, counts map[string]int64) {
 			countKernels(n.Body, times*n.Attr.(*ir.RepeatAttr).Count, counts)
 			continue
 		}
-		if emit := cpuEmitters[n.Op]; emit != nil {
+		switch emit := cpuEmitters[n.Op]; {
+		case isCopy(n) && n.Args[0].Root().Type.Space != n.Result().Type.Space:
+			counts["transfer"] += times
+		case emit != nil:
 			counts[emit.kernel(n)] += times
 		}
 	}

@@ -170,10 +170,11 @@ func (s *Supervisor) Fail(e *FaultError) { s.fault.CompareAndSwap(nil, e) }
 // Failed reports whether any device has failed.
 func (s *Supervisor) Failed() bool { return s.fault.Load() != nil }
 
-// err returns the failure, or nil.
+// err returns the failure, the caller's to change, or nil.
 func (s *Supervisor) err() error {
 	if e := s.fault.Load(); e != nil {
-		return e
+		own := *e
+		return &own
 	}
 	return nil
 }

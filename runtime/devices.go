@@ -34,7 +34,7 @@ type stepper interface {
 	submitted()
 
 	finish() error // returns when all steps have ended
-	clear() error  // zeros the state
+	clear()        // zeros the state
 }
 
 // Layout is what a compiled module needs of devices.
@@ -338,13 +338,14 @@ func (d *deviceSession) finish() error {
 	return nil
 }
 
-func (d *deviceSession) clear() error {
+func (d *deviceSession) clear() {
 	for i := range d.set.layout.Memory {
-		if c := &d.set.layout.Memory[i]; c.Class == State && c.Device >= 0 {
-			if err := d.set.devices[c.Device].Clear(d.block.Memory[i]); err != nil {
-				return err
-			}
+		c := &d.set.layout.Memory[i]
+		if c.Class != State || c.Device < 0 {
+			continue
+		}
+		if err := d.set.devices[c.Device].Clear(d.block.Memory[i]); err != nil {
+			d.set.Fail(&FaultError{Device: d.set.layout.Devices[c.Device].Name, Command: "clearing the state", Value: err})
 		}
 	}
-	return nil
 }

@@ -71,12 +71,6 @@ func (q *Queues) Record(queue, event int) {
 	at.device.Record(at.local, &p.event, p.next(q.block.Step))
 }
 
-// Signal records the event now: the host has done what others wait for.
-func (q *Queues) Signal(event int) {
-	p := &q.events[event]
-	p.event.Signal(p.next(q.block.Step))
-}
-
 // Wait lets what is submitted to the queue from now on begin after the event.
 func (q *Queues) Wait(queue, event int) {
 	q.wait(queue, &q.events[event], q.events[event].inStep(q.block.Step))
