@@ -20,7 +20,7 @@ type portfolio struct {
 const (
 	sequenceUnit = 1000
 	riseUnit     = 4000
-	riseSpeed    = 2 // steps of rise in the time of a step of the other search, about
+	riseSpeed    = 4 // rise's work in the time of a piece of the other search's, about
 )
 
 func newPortfolio(in *instance, capacity int64, use Techniques, halt func() bool) *portfolio {
@@ -36,7 +36,7 @@ func newPortfolio(in *instance, capacity int64, use Techniques, halt func() bool
 	return f
 }
 
-// run searches within a number of steps. The search that has used less time has the next
+// run searches within a number of steps. The search that has done less work has the next
 // turn.
 func (f *portfolio) run(steps int64) outcome {
 	f.steps = steps
@@ -46,7 +46,7 @@ func (f *portfolio) run(steps int64) outcome {
 	for f.steps > 0 && !f.halt() {
 		var got outcome
 		switch {
-		case f.rise != nil && (f.sequence == nil || f.rise.tried < riseSpeed*f.sequence.tried):
+		case f.rise != nil && (f.sequence == nil || f.rise.work < riseSpeed*f.sequence.work):
 			got = f.runRise()
 		case f.sequence != nil:
 			got = f.runSequence()

@@ -112,6 +112,7 @@ func (s *search) touch(b int32) {
 // where only one way is left the order is known.
 func (s *search) pairs(b int32) bool {
 	size := s.blocks[b].size
+	s.work += int64(len(s.meets[b]))
 	for _, c := range s.meets[b] {
 		ok := true
 		switch {

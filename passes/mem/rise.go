@@ -51,6 +51,7 @@ type rise struct {
 
 	halt  func() bool
 	tried int64
+	work  int64 // blocks of sections looked at: what time goes into
 	left  int64
 }
 
@@ -302,6 +303,7 @@ func (r *rise) fits(t int32, offset int64) bool {
 	if !r.use.has(Canonical) {
 		offset = 0
 	}
+	r.work += int64(len(r.members[t]))
 	if r.fit {
 		return r.stack(t, offset) <= r.capacity
 	}

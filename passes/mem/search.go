@@ -48,6 +48,7 @@ type search struct {
 	model   []int64 // by block: its low at that depth
 	left    int64   // steps until the next restart
 	tried   int64
+	work    int64 // pairs of blocks looked at: what time goes into
 }
 
 // marks say what is in the lists of work to do.
