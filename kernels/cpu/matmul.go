@@ -83,8 +83,8 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		panel := unsafe.Add(w, c/panelRows*panelBytes)
 		var next nextPanel
-		if c+g.panels*panelRows < c1 {
-			next = newNextPanel(unsafe.Add(panel, g.panels*panelBytes), g.panels*panelBytes, r1-r0)
+		if left := (c1-c+panelRows-1)/panelRows - g.panels; left > 0 {
+			next = newNextPanel(unsafe.Add(panel, g.panels*panelBytes), min(left, g.panels)*panelBytes, r1-r0)
 		}
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)

@@ -3,6 +3,7 @@ package cpu_test
 import (
 	"fmt"
 	"math"
+	"runtime/debug"
 	"testing"
 	"unsafe"
 
@@ -107,7 +108,10 @@ func sizes(weight dtype.DType, f func(rows, n, k int)) {
 	f(0, 16, unit)
 }
 
+// TestMatMul collects garbage all the time: the collector objects to pointers that kernels
+// keep behind the end of their operands.
 func TestMatMul(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	kt.ForEach(t, func(t *testing.T) {
 		for _, p := range products {
 			sizes(p.weight, func(rows, n, k int) {
