@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -32,6 +33,8 @@ type funcEmitter struct {
 
 	parts int // emitted so far
 	epoch int // of the last node
+
+	outer jen.Code // how often the call that is being emitted has to be made, with i counting; nil is once
 
 	// Of a function with nodes on devices: the command that grows, and what worker 0 does
 	// until the host's next statement.
@@ -128,8 +131,12 @@ func (e *funcEmitter) call(n *ir.Node) {
 	}
 	e.mark(jen.Lit(len(e.g.marks)))
 	e.g.marks = append(e.g.marks, fmt.Sprintf("%s %s %s", e.f.Name, n.Op, n))
+	e.outer = nil
 	call := jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...)
 	e.calls++
+	if e.outer != nil {
+		call = jen.For(jen.Id("i").Op(":=").Range().Add(e.outer)).Block(call)
+	}
 	if n.Part.Mode == ir.PartOne {
 		call = jen.If(jen.Id("w").Dot("Part").Op("==").Lit(0)).Block(call)
 	}
@@ -297,17 +304,21 @@ func (e *funcEmitter) box(n *ir.Node, shape []ir.Dim, cut int) box {
 	lo, hi := e.owned(n.Part.N, n.Part.Granule)
 	switch {
 	case axis < cut: // rows; the axes between are whole
-		if axis != 0 && !product(shape[:axis]).Is(1) {
-			panic(fmt.Sprintf("codegen: internal error: %v is divided on axis %d, inside its rows", n, axis))
+		outer, scale := product(shape[:axis]), product(shape[axis+1:cut])
+		if outer.Is(1) {
+			b.r0, b.r1 = e.scaled(jen.Id(lo), scale), e.scaled(jen.Id(hi), scale)
+			break
 		}
-		scale := product(shape[axis+1 : cut])
-		b.r0, b.r1 = e.scaled(lo, scale), e.scaled(hi, scale)
+		// The rows of the range lie apart: the call is made for each index before the axis.
+		e.outer = e.dim(outer)
+		row := func(v string) jen.Code { return jen.Parens(e.scaled(jen.Id("i"), shape[axis]).Op("+").Id(v)) }
+		b.r0, b.r1 = e.scaled(row(lo), scale), e.scaled(row(hi), scale)
 	default:
 		if !product(shape[cut:axis]).Is(1) {
 			panic(fmt.Sprintf("codegen: internal error: %v is divided on axis %d, inside its columns", n, axis))
 		}
 		scale := product(shape[axis+1:])
-		b.c0, b.c1 = e.scaled(lo, scale), e.scaled(hi, scale)
+		b.c0, b.c1 = e.scaled(jen.Id(lo), scale), e.scaled(jen.Id(hi), scale)
 	}
 	return b
 }
@@ -324,11 +335,15 @@ func (e *funcEmitter) flat(n *ir.Node) (b box, rowLen jen.Code) {
 	return e.box(n, shape, cut), e.dim(product(shape[cut:]))
 }
 
-func (e *funcEmitter) scaled(v string, by ir.Dim) jen.Code {
+func (e *funcEmitter) scaled(v jen.Code, by ir.Dim) *jen.Statement {
 	if by.Is(1) {
-		return jen.Id(v)
+		return jen.Add(v)
 	}
-	return jen.Id(v).Op("*").Add(e.dim(by))
+	factor := e.dim(by)
+	if strings.ContainsAny(by.String(), "+-/ ") {
+		factor = jen.Parens(factor)
+	}
+	return jen.Add(v).Op("*").Add(factor)
 }
 
 func product(ds []ir.Dim) ir.Dim {

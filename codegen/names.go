@@ -11,7 +11,7 @@ import (
 )
 
 // reserved are the identifiers that step functions use themselves.
-var reserved = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "q", "slot", "cpu", "fake", "tile", "runtime", "unsafe", "math", "min", "max", "int"}
+var reserved = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", "slot", "cpu", "fake", "tile", "runtime", "unsafe", "math", "min", "max", "int"}
 
 // namer gives names that differ: a name that is taken gets a number.
 type namer map[string]bool
