@@ -128,12 +128,12 @@ func assignRuleDocs() []Rule {
 func applyPins(a *assigner, rule string, f *ir.Func) {
 	for n := range a.open(f) {
 		for _, p := range a.c.Options.Pins {
-			if !p.matches(n) {
+			if !p.matches(n) && !p.matchesWeight(n) {
 				continue
 			}
 			t := a.c.Targets.Get(p.Backend)
 			if ok, why := t.Supports(n); !ok && lowererOf(n) == nil {
-				a.errs = append(a.errs, fmt.Errorf("@%s %v: pinned to %s, which does not run it: %s", f.Name, n, t.Name, why))
+				a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: pinned to %s, which does not run it: %s", f.Name, n, t.Name, why)})
 			}
 			a.put(n, t, rule, p.String())
 			break
@@ -146,6 +146,17 @@ func (p *Pin) matches(n *ir.Node) bool {
 		return true
 	}
 	return n.Pos != "" && p.Match.MatchString(n.Pos)
+}
+
+// matchesWeight reports whether n reads a weight of a name that matches.
+func (p *Pin) matchesWeight(n *ir.Node) bool {
+	return slices.ContainsFunc(n.Args, func(v *ir.Value) bool {
+		if v == nil {
+			return false
+		}
+		r := v.Root()
+		return r.Def != nil && r.Def.Op == ir.OpWeight && p.Match.MatchString(r.Def.Attr.(*ir.WeightAttr).Name)
+	})
 }
 
 // runsFunction reports whether the work of n is that of a function's nodes.

@@ -58,7 +58,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringVar(&f.targets, "targets", "cpu", "backends in order of priority, separated by commas (see ggmlc targets); the last runs everything")
 	fs.StringVar(&f.targetFile, "target-file", "", "read the backends from a file in text form")
 	fs.StringVar(&f.rules, "rules", "cost", "how backends are chosen: cost, ggml-2024 or ggml-2026")
-	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put matching nodes on a backend")
+	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put nodes on a backend whose name, position or weight matches")
 	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
