@@ -81,13 +81,7 @@ func compileWith(m *ir.Module, o passes.RunOptions) (err error) {
 	return err
 }
 
-// emit compiles a module and returns its package.
-func emit(t *testing.T, m *ir.Module, name string) *codegen.Package {
-	t.Helper()
-	return emitWith(t, m, name, passes.RunOptions{})
-}
-
-// emitWith is emit for other targets.
+// emitWith compiles a module and returns its package.
 func emitWith(t *testing.T, m *ir.Module, name string, o passes.RunOptions) *codegen.Package {
 	t.Helper()
 	if err := compileWith(m, o); err != nil {
