@@ -170,6 +170,7 @@ func (l *layout) checkNodes() error {
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
+			errs = append(errs, l.checkInstances(f, n))
 			if isCopy(n) {
 				errs = append(errs, checkBox(f, n))
 				continue
@@ -184,6 +185,16 @@ func (l *layout) checkNodes() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkInstances reports results that exist neither once nor once for each step under way: a
+// text may say so.
+func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
+	if n.Submit == nil || n.Submit.Slots <= 1 || n.Submit.Slots == l.m.Plan.Pipeline {
+		return nil
+	}
+	return fmt.Errorf("@%s: %v has slots=%d, but the plan has pipeline=%d: compile it again from the pass before pipeline",
+		f.Name, n, n.Submit.Slots, max(l.m.Plan.Pipeline, 1))
 }
 
 // checkBox reports a copy that no queue does.

@@ -113,3 +113,16 @@ func TestBlobParts(t *testing.T) {
 		t.Errorf("chunk 1 of arena 0 is at %d, want 256", at)
 	}
 }
+
+// A text may claim instances for which the program has no steps.
+func TestInstancesOfOtherSteps(t *testing.T) {
+	m := reluOn(t, "cpu", "")
+	m.Plan.Pipeline = 2
+	for slots, fits := range map[int]bool{0: true, 1: true, 2: true, 3: false} {
+		m.Funcs[0].Nodes[0].Submitted().Slots = slots
+		var unfit *TargetError
+		if err := CheckTargets(m, nil); (err == nil) != fits || err != nil && !errors.As(err, &unfit) {
+			t.Errorf("%d instances, 2 steps: %v", slots, err)
+		}
+	}
+}

@@ -50,12 +50,26 @@ func synchronize(c *Context, m *ir.Module) error {
 		if !hasQueues(f) {
 			continue
 		}
+		forget(f)
 		w := newClockwork(c.Targets, f, m.Plan.Pipeline > 1)
 		w.touched = newPlacedBytes(m, w.layout)
 		w.walk()
 		w.write(c)
 	}
 	return nil
+}
+
+// forget removes the events and waits of f and the bodies in it: a text that is read may have
+// some already.
+func forget(f *ir.Func) {
+	for _, n := range f.Nodes {
+		if n.Submit != nil {
+			n.Submit.Event, n.Submit.Waits = 0, nil
+		}
+		if n.Body != nil {
+			forget(n.Body)
+		}
+	}
 }
 
 // hasQueues reports whether some node of f, or of a body in it, runs on a queue.

@@ -106,7 +106,7 @@ func noteSpace(unknown map[string]bool, targets *target.List, space string) {
 // compile.
 func distrust(m *ir.Module) {
 	if m.Last == "check" {
-		m.Last, m.Props = "plan", m.Props&^ir.PropChecked
+		m.Last, m.Props = "sync", m.Props&^ir.PropChecked
 	}
 }
 
