@@ -149,7 +149,7 @@ var fields = []Field{
 	boolField("workers", "true: nodes are shared by workers", func(d *Descriptor) *bool { return &d.Workers }),
 	intField("threads", "most workers", func(d *Descriptor) *int { return &d.Threads }),
 	intField("hint", "workers that the cost model reckons with", func(d *Descriptor) *int { return &d.Hint }),
-	intField("queues", "0: works while the host waits; 1: a queue; 2: another one for copies into it", func(d *Descriptor) *int { return &d.Queues }),
+	queuesField(),
 	boolField("events", "true: records events and waits for those of others", func(d *Descriptor) *bool { return &d.Events }),
 	sizeField("align", "bytes", func(d *Descriptor) *int64 { return &d.Align }),
 	{"alignin", "bytes, for spaces where it is not align: SPACE:BYTES,...", setAligns, alignsText},
@@ -223,6 +223,21 @@ func boolField(name, doc string, p func(*Descriptor) *bool) Field {
 			return err
 		},
 		func(d *Descriptor) string { return strconv.FormatBool(*p(d)) }}
+}
+
+func queuesField() Field {
+	f := intField("queues", "0: works while the host waits; 1: a queue; 2: another one for copies into it", func(d *Descriptor) *int { return &d.Queues })
+	set := f.set
+	f.set = func(d *Descriptor, v string) error {
+		if err := set(d, v); err != nil {
+			return err
+		}
+		if d.Queues > 2 {
+			return fmt.Errorf("%d queues: a target has 0, 1 or 2", d.Queues)
+		}
+		return nil
+	}
+	return f
 }
 
 func intField(name, doc string, p func(*Descriptor) *int) Field {

@@ -136,6 +136,7 @@ target gpu10 space=a ops=*,-foreign.ADD
 target gpu11 space=a offload=matmul@x
 target gpu12 space=a offload=matmull
 target gpu13 space=a opaque=,
+target gpu14 space=a queues=3
 `)
 	if err == nil {
 		t.Fatal("no error")
@@ -156,6 +157,7 @@ target gpu13 space=a opaque=,
 		`t.txt:15:22: offload: matmul@x: "x" is no axis`,
 		`t.txt:16:22: offload: unknown op "matmull"`,
 		`t.txt:17:22: opaque: "," holds an empty name`,
+		`t.txt:18:22: queues: 3 queues: a target has 0, 1 or 2`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no error %q in:\n%v", want, err)
