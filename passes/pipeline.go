@@ -48,16 +48,30 @@ func chooseQueues(c *Context, m *ir.Module) error {
 	if err := oneName(c.Targets); err != nil {
 		return err
 	}
+	var errs []error
 	for _, f := range m.AllFuncs() {
 		fixed := fixedBytes(f)
 		for _, n := range f.Nodes {
 			setQueue(c, n)
 			if slots := c.Options.Pipeline; slots > 1 && isBuffered(c, n) && !fixed[n.Result()] {
+				errs = append(errs, instancesFit(n, slots))
 				n.Submitted().Slots = slots
 				c.Cause(n, ruleSlots)
 				c.Count("slots", int64(slots))
 			}
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// mostInstances is how many bytes all instances of a value may have: far more than there
+// are, and few enough that sums of them do not wrap.
+const mostInstances = 1 << 48
+
+// instancesFit reports instances that no memory holds.
+func instancesFit(n *ir.Node, slots int) error {
+	if bytes := max(n.Result().MaxBytes(), 1); int64(slots) > mostInstances/bytes {
+		return fmt.Errorf("@%s: %v: %d instances of %d bytes are more than any memory holds: lower --pipeline", n.Func.Name, n, slots, bytes)
 	}
 	return nil
 }
