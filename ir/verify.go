@@ -51,16 +51,7 @@ func (e *VerifyError) Error() string {
 // partitioned, placed: see the functions in verify_plan.go.
 func Verify(m *Module) error {
 	v := &verifier{m: m, symbols: make(map[*Symbol]bool)}
-	v.module()
-	for _, f := range m.Funcs {
-		v.function(f, nil)
-	}
-	v.recursion()
-	v.infer()
-	if len(v.found) == 0 {
-		v.plan() // relies on all of the above
-	}
-	if len(v.found) == 0 {
+	if v.run(); len(v.found) == 0 {
 		return nil
 	}
 	return &VerifyError{v.found}
@@ -73,6 +64,26 @@ type verifier struct {
 	symbols map[*Symbol]bool
 	sound   []*Node // whose types remain to be looked at
 	found   []Violation
+
+	known, next map[*Func]*knownNames // of a Verifier: what it knows, and will know then
+}
+
+// run looks at all of the module.
+func (v *verifier) run() {
+	nodes := 0
+	for _, f := range v.m.Funcs {
+		nodes += len(f.Nodes)
+	}
+	v.sound = make([]*Node, 0, nodes)
+	v.module()
+	for _, f := range v.m.Funcs {
+		v.function(f, nil)
+	}
+	v.recursion()
+	v.infer()
+	if len(v.found) == 0 {
+		v.plan() // relies on all of the above
+	}
 }
 
 // fail records a violation at the current function and node.
@@ -200,8 +211,11 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 	v.must(f.Module == v.m, "links", "the function belongs to another module")
 	v.must(f.Owner == owner, "links", "the function's owner is not the node that holds it")
 	s := &scope{
-		defined: make([]*Value, f.NumValues()), names: make(map[string]struct{}, f.NumValues()),
+		defined: make([]*Value, f.NumValues()), known: v.namesOf(f),
 		written: make(map[any]*Node), nodes: make([]bool, f.NumNodes()),
+	}
+	if s.known == nil {
+		s.names = make(map[string]struct{}, f.NumValues())
 	}
 	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")
 	for i, p := range f.Params {
@@ -222,6 +236,7 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 		v.checkNode(s, n)
 	}
 	v.node = "return"
+	v.must(s.known == nil || s.known.finish(), "names", "some are taken or empty")
 	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
 	for _, r := range f.Results {
 		v.read(s, nil, r)
@@ -233,6 +248,7 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 type scope struct {
 	defined []*Value // by id
 	names   map[string]struct{}
+	known   *knownNames   // instead of names, if not nil
 	nodes   []bool        // by id: those that were met
 	written map[any]*Node // by version: the node that has overwritten it
 }
@@ -245,16 +261,21 @@ func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
 	if val.Func != v.f || val.Def != def || val.Index != index {
 		v.fail("links", "%v does not lead back to where it is defined", val)
 	}
-	if _, taken := s.names[val.Name]; taken || val.Name == "" {
-		v.fail("names", "the name %v is taken or empty", val)
+	if s.known == nil {
+		if _, taken := s.names[val.Name]; taken || val.Name == "" {
+			v.fail("names", "the name %v is taken or empty", val)
+		}
+		s.names[val.Name] = struct{}{}
 	}
-	s.names[val.Name] = struct{}{}
 	v.typ(val.Type)
 	if val.ID < 0 || val.ID >= len(s.defined) || s.defined[val.ID] != nil {
 		v.fail("links", "the id %d of %v is taken or out of range", val.ID, val)
 		return
 	}
 	s.defined[val.ID] = val
+	if s.known != nil {
+		s.known.note(val.ID, val.Name)
+	}
 }
 
 // isDefined reports whether val was defined so far.

@@ -79,16 +79,50 @@ func TestVerifyNoticesDamage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
 			m := mustParse(t, verifyText)
-			if err := Verify(m); err != nil {
+			var again Verifier
+			if err := errors.Join(Verify(m), again.Verify(m), again.Verify(m)); err != nil {
 				t.Fatal(err)
 			}
 			tt.damage(m, m.Funcs[0])
 			err := Verify(m)
+			if got := again.Verify(m); fmt.Sprint(got) != fmt.Sprint(err) {
+				t.Errorf("a verifier that knows the module says %v\nanother one %v", got, err)
+			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v\nwant %s", err, tt.want)
 			}
 			_ = m.String() // what is broken must still be printed
 		})
+	}
+}
+
+// TestVerifierKnowsNames renames, takes away and brings back values.
+func TestVerifierKnowsNames(t *testing.T) {
+	m := mustParse(t, "func @f(%a: f32[4]) -> () {\n  %b = neg %a\n  %c = neg %a\n  return\n}")
+	f := m.Funcs[0]
+	a, b, c := f.Params[0], f.Nodes[0].Results[0], f.Nodes[1].Results[0]
+	all := f.Nodes
+	var v Verifier
+	for i, step := range []struct {
+		change func()
+		taken  bool
+	}{
+		{func() {}, false},
+		{func() { a.Name, b.Name = "b", "a" }, false},
+		{func() { c.Name = "a" }, true},
+		{func() { c.Name = "c" }, false},
+		{func() { f.Nodes = all[:1] }, false},
+		{func() { a.Name = "c" }, false},
+		{func() { f.Nodes = all }, true},
+		{func() { a.Name = "d" }, false},
+		{func() { a.Name, b.Name = "e", "e" }, true},
+		{func() { b.Name = "f" }, false},
+		{func() { f.Append(f.NewNode(OpNeg, nil, []*Value{a}, "g", a.Type)).Results[0].Name = "c" }, true},
+	} {
+		step.change()
+		if err := v.Verify(m); (err != nil) != step.taken || fmt.Sprint(err) != fmt.Sprint(Verify(m)) {
+			t.Errorf("step %d: got %v, want %v", i, err, Verify(m))
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type buffer struct {
 	id     int
 	values []*ir.Value // origins
+	events []event     // of all values, once they were asked for; see timeline.eventsOf
 }
 
 // buffers knows the buffer of every value of an entry point and of the bodies in it.
@@ -76,6 +77,11 @@ func (b *buffers) join(x, y *buffer) *buffer {
 		b.of[v] = x
 	}
 	x.values = append(x.values, y.values...)
+	if x.events == nil || y.events == nil {
+		x.events = nil
+	} else {
+		x.events = mergeEvents(x.events, y.events)
+	}
 	return x
 }
 

@@ -106,7 +106,7 @@ func holdsParam(b *buffer) bool {
 
 // legal reports whether the values of both buffers can live in the same bytes.
 func (p *planner) legal(x, y *buffer) bool {
-	list := p.time.eventsOf(x, y)
+	list := mergeEvents(p.time.eventsOf(x), p.time.eventsOf(y))
 	return p.readsFind(list) && (p.class(x) == ir.ClassScratch || p.noRace(list))
 }
 
@@ -162,6 +162,9 @@ func (p *planner) onlyInPlace(before []event, write event) bool {
 
 // noRace checks that in no tick two workers access the buffer, one of them writing.
 func (p *planner) noRace(list []event) bool {
+	if !slices.ContainsFunc(list, event.shared) {
+		return true // worker 0 does one after the other
+	}
 	byTick := make(map[int][]event)
 	for _, e := range list {
 		if e.node == nil {

@@ -63,7 +63,7 @@ func newTimeline(f *ir.Func) *timeline {
 		t.need(origin(r), len(t.steps), ticks-1)
 	}
 	for _, list := range t.events {
-		slices.SortStableFunc(list, func(a, b event) int { return a.pos - b.pos })
+		slices.SortStableFunc(list, compareEvents)
 	}
 	return t
 }
@@ -209,25 +209,47 @@ func (t *timeline) version(v *ir.Value) *ir.Value {
 	}
 }
 
-// eventsOf returns the events of all values of some buffers, in order; at one step, reads
-// come before writes.
-func (t *timeline) eventsOf(bs ...*buffer) []event {
-	var list []event
-	for _, b := range bs {
+// eventsOf returns the events of all values of a buffer, in order; at one step, reads come
+// before writes. The list is shared and must not be changed.
+func (t *timeline) eventsOf(b *buffer) []event {
+	if b.events == nil {
 		for _, v := range b.values {
-			list = append(list, t.events[v]...)
+			b.events = mergeEvents(b.events, t.events[v])
 		}
 	}
-	slices.SortStableFunc(list, func(a, b event) int {
-		switch {
-		case a.pos != b.pos:
-			return a.pos - b.pos
-		case a.node == nil || b.node == nil: // the end of a loop comes after its last step
-			return boolInt(a.node == nil) - boolInt(b.node == nil)
+	return b.events
+}
+
+// mergeEvents returns the events of two lists, both in order, as eventsOf does; of equal
+// ones, those of x come first.
+func mergeEvents(x, y []event) []event {
+	switch {
+	case len(x) == 0:
+		return y
+	case len(y) == 0:
+		return x
+	}
+	all := make([]event, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		from := &x
+		if compareEvents(y[0], x[0]) < 0 {
+			from = &y
 		}
-		return boolInt(a.write) - boolInt(b.write)
-	})
-	return list
+		all = append(all, (*from)[0])
+		*from = (*from)[1:]
+	}
+	return append(append(all, x...), y...)
+}
+
+// compareEvents has the order of events: by place, and at one step, reads before writes.
+func compareEvents(a, b event) int {
+	switch {
+	case a.pos != b.pos:
+		return a.pos - b.pos
+	case a.node == nil || b.node == nil: // the end of a loop comes after its last step
+		return boolInt(a.node == nil) - boolInt(b.node == nil)
+	}
+	return boolInt(a.write) - boolInt(b.write)
 }
 
 func boolInt(b bool) int {

@@ -99,6 +99,7 @@ type runner struct {
 	debug    *allFlags
 	fuel     *fuel
 	rulesOff map[string]bool
+	verifier ir.Verifier
 	text     string // of m, after the last pass; only kept where it is compared
 }
 
@@ -304,7 +305,7 @@ func (r *runner) call(c *Context, p *Pass) (err error) {
 // verify checks that the module holds what it now promises, and that the pass named only
 // rules that it declares.
 func (r *runner) verify(p *Pass) error {
-	errs := []error{ir.Verify(r.m)}
+	errs := []error{r.verifier.Verify(r.m)}
 	for _, f := range r.m.AllFuncs() {
 		for _, n := range f.Nodes {
 			for _, c := range n.Causes {

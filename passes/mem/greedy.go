@@ -30,8 +30,9 @@ var greedyOrders = []greedyOrder{
 
 // Greedy places buffers one by one, each into the smallest gap that holds it among those
 // placed before that live at the same time, in each of several orders. It returns the
-// lowest packing and the name of its order.
+// lowest packing and the name of its order, the first one that leads to it.
 func Greedy(p Problem) (best Solution, orderName string) {
+	bound, _ := peak(p)
 	g := &packer{p: p, live: newLiveIndex(p)}
 	for _, o := range greedyOrders {
 		s := g.pack(order(len(p.Buffers), func(i, j int) int {
@@ -39,6 +40,9 @@ func Greedy(p Problem) (best Solution, orderName string) {
 		}))
 		if orderName == "" || s.Height < best.Height {
 			best, orderName = s, o.name
+		}
+		if best.Height <= bound {
+			break // the others cannot be lower
 		}
 	}
 	return best, orderName
