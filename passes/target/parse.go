@@ -147,7 +147,7 @@ var fields = []Field{
 	{"ops", "what it runs: * or NAME or NAME(FORMAT,...), -NAME to leave out", setOps, opsText},
 	boolField("merge", "true: products of one operand become one product", func(d *Descriptor) *bool { return &d.MergeMatMul }),
 	boolField("workers", "true: nodes are shared by workers", func(d *Descriptor) *bool { return &d.Workers }),
-	intField("threads", "most workers", func(d *Descriptor) *int { return &d.Threads }),
+	{"threads", "most workers, from 1 to 64", setThreads, func(d *Descriptor) string { return strconv.Itoa(d.Threads) }},
 	intField("hint", "workers that the cost model reckons with", func(d *Descriptor) *int { return &d.Hint }),
 	queuesField(),
 	boolField("events", "true: records events and waits for those of others", func(d *Descriptor) *bool { return &d.Events }),
@@ -205,6 +205,20 @@ func setSpaces(d *Descriptor, value string) (err error) {
 func setOpaque(d *Descriptor, value string) (err error) {
 	d.Opaque, err = splitNames(value)
 	return err
+}
+
+// setThreads bounds the workers: each has scratch of its own in the plan, and the proof
+// looks at each.
+func setThreads(d *Descriptor, value string) error {
+	n, err := strconv.ParseUint(value, 10, 31)
+	if err != nil {
+		return err
+	}
+	if n < 1 || n > maxThreads {
+		return fmt.Errorf("%d is not a number of workers: write 1 to %d", n, maxThreads)
+	}
+	d.Threads = int(n)
+	return nil
 }
 
 // splitNames splits a list of names at its commas.

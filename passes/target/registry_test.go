@@ -44,6 +44,8 @@ func TestSelectRefuses(t *testing.T) {
 		{"fake:queues=many", "queues: "},
 		{"fake:kind=cpu", "kind is decided by the name"},
 		{"fake:0,fake:0", "listed twice"},
+		{"cpu:threads=0", "threads: 0 is not a number of workers: write 1 to 64"},
+		{"cpu:threads=65", "threads: 65 is not a number of workers: write 1 to 64"},
 		{"cpu:threads=x,tpu", `unknown target "tpu"`},
 	} {
 		_, err := Select(tt.text)
