@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/placement"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -261,9 +262,47 @@ func (p *costProblem) impossible(labels []int32) []error {
 		}
 	}
 	if len(errs) == 0 {
-		errs = append(errs, &BudgetError{Name: "a value", Advice: "no target that runs all nodes has the memory for the largest values: lower --ctx or --batch, or allow more"})
+		errs = append(errs, p.largestValue())
 	}
 	return errs
+}
+
+// largestValue names the largest value, and the most that a target which can make it has room for.
+func (p *costProblem) largestValue() error {
+	var largest *ir.Node
+	var need int64
+	for _, n := range p.nodes {
+		if n == nil || n.Result() == nil {
+			continue
+		}
+		if b := n.Result().Type.MaxBytes(); b > need {
+			largest, need = n, b
+		}
+	}
+	advice := "no target that runs the nodes has memory for the largest values: lower --ctx or --batch, or allow more"
+	if largest == nil {
+		return &BudgetError{Name: "a value", Own: true, Advice: advice}
+	}
+	limit := int64(0)
+	for _, t := range p.targets {
+		if ok, _ := t.Supports(largest); ok {
+			limit = max(limit, p.roomOf(t))
+		}
+	}
+	return &BudgetError{Name: fmt.Sprintf("@%s %v", largest.Func.Name, largest), Need: need, Limit: limit, Own: true, Advice: advice}
+}
+
+// roomOf returns the most bytes that a value of the target may have; 0 where any fits.
+func (p *costProblem) roomOf(t *target.Descriptor) int64 {
+	for _, s := range p.spaces {
+		if s.Name == t.Home() {
+			if s.MaxAlloc == 0 || s.Memory != 0 && s.Memory < s.MaxAlloc {
+				return s.Memory
+			}
+			return s.MaxAlloc
+		}
+	}
+	return 0
 }
 
 // limitName returns the name under which the user knows the limit of a space.

@@ -90,7 +90,7 @@ func emit(md *Model, o OutputOptions, pkg string, w *blob, where codegen.Where) 
 	if err != nil {
 		return nil, "", err
 	}
-	p, err := codegen.Emit(md.Module, codegen.Options{
+	p, err := emitSafely(md.Module, codegen.Options{
 		Package: pkg, Compiler: o.Compiler, Name: md.Module.Name, Tokenizer: md.Tokenizer,
 		Weights: where, WeightsFile: filepath.Base(o.WeightsFile), WeightsHash: w.hash, PlanID: planID, CPU: o.CPU, Profile: o.Profile,
 		Targets: md.targets,
