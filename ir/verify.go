@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -63,24 +62,22 @@ type verifier struct {
 	node    any // what is looked at: a text, *Node, *Value or a member; nil for all of it
 	symbols map[*Symbol]bool
 	sound   []*Node // whose types remain to be looked at
+	infers  inference
 	found   []Violation
+
+	panicked any // in a goroutine
 
 	known, next map[*Func]*knownNames // of a Verifier: what it knows, and will know then
 }
 
 // run looks at all of the module.
 func (v *verifier) run() {
-	nodes := 0
-	for _, f := range v.m.Funcs {
-		nodes += len(f.Nodes)
-	}
-	v.sound = make([]*Node, 0, nodes)
 	v.module()
 	for _, f := range v.m.Funcs {
 		v.function(f, nil)
 	}
 	v.recursion()
-	v.infer()
+	v.infers.finish(v)
 	if len(v.found) == 0 {
 		v.plan() // relies on all of the above
 	}
@@ -381,29 +378,58 @@ func (v *verifier) shape(n *Node, before int) {
 	if len(v.found) > before || n.Func != v.f || v.m.Props&PropShaped == 0 {
 		return
 	}
-	v.sound = append(v.sound, n)
+	if v.sound = append(v.sound, n); len(v.sound) == share {
+		v.infers.begin(v.m, v.sound)
+		v.sound = make([]*Node, 0, share)
+	}
 }
 
-// infer checks the types of results of nodes that have shown no violation so far. Rules
-// look at one node each, so that several goroutines share the nodes.
-func (v *verifier) infer() {
-	const share = 4096 // nodes that are worth a goroutine
-	parts := make([]*verifier, min(runtime.GOMAXPROCS(0), 1+len(v.sound)/share))
-	var wait sync.WaitGroup
-	for i := range parts {
-		p := &verifier{m: v.m}
-		parts[i] = p
-		nodes := v.sound[i*len(v.sound)/len(parts) : (i+1)*len(v.sound)/len(parts)]
-		wait.Go(func() {
-			for _, n := range nodes {
-				p.f, p.node = n.Func, n
-				p.inferred(n)
-			}
-		})
-	}
-	wait.Wait()
+// share is how many nodes are worth a goroutine.
+const share = 4096
+
+// inference checks the types of results of nodes that have shown no violation so far. Rules
+// look at one node each, so that goroutines share the nodes while others are still visited.
+type inference struct {
+	parts []*verifier
+	wait  sync.WaitGroup
+}
+
+// begin checks nodes beside whatever else is done.
+func (in *inference) begin(m *Module, nodes []*Node) {
+	p := &verifier{m: m, sound: nodes}
+	in.parts = append(in.parts, p)
+	in.wait.Go(func() { p.guarded((*verifier).infer) })
+}
+
+// finish checks the last nodes and adds what was found, in the order of the nodes.
+func (in *inference) finish(v *verifier) {
+	last := &verifier{m: v.m, sound: v.sound}
+	last.infer()
+	in.wait.Wait()
+	v.take(append(in.parts, last))
+}
+
+// guarded runs a check in a goroutine; take panics where that did, as who called Verify may
+// want to say more of it.
+func (v *verifier) guarded(check func(*verifier)) {
+	defer func() { v.panicked = recover() }()
+	check(v)
+}
+
+// take adds what parts have found, in their order.
+func (v *verifier) take(parts []*verifier) {
 	for _, p := range parts {
+		if p.panicked != nil {
+			panic(p.panicked)
+		}
 		v.found = append(v.found, p.found...)
+	}
+}
+
+func (v *verifier) infer() {
+	for _, n := range v.sound {
+		v.f, v.node = n.Func, n
+		v.inferred(n)
 	}
 }
 

@@ -1,10 +1,25 @@
 package ir
 
+import "sync"
+
 // What the properties from assigned on promise. Which backend can address which space,
 // and which formats kernels read, is checked with the targets at hand, in passes/check.
 
-// plan checks the decisions that the properties of the module say have been made.
+// plan checks the decisions that the properties of the module say have been made. Each part
+// looks at what no other one needs, so that goroutines share them.
 func (v *verifier) plan() {
+	var wait sync.WaitGroup
+	parts := []func(*verifier){(*verifier).funcs, (*verifier).submissions, (*verifier).placed}
+	found := make([]*verifier, len(parts))
+	for i, check := range parts {
+		found[i] = &verifier{m: v.m}
+		wait.Go(func() { found[i].guarded(check) })
+	}
+	wait.Wait()
+	v.take(found)
+}
+
+func (v *verifier) funcs() {
 	for _, f := range v.m.AllFuncs() {
 		v.f = f
 		v.each(PropAssigned, v.assigned)
@@ -12,12 +27,11 @@ func (v *verifier) plan() {
 		v.splits()
 		v.epochs()
 	}
+}
+
+func (v *verifier) submissions() {
 	for _, f := range v.m.Funcs {
 		v.queues(f)
-	}
-	v.f, v.node = nil, nil
-	if v.m.Props&PropPlaced != 0 {
-		v.placed()
 	}
 }
 
@@ -115,6 +129,9 @@ func (v *verifier) epochs() {
 
 // placed checks that whatever owns bytes has an address in an arena of its space.
 func (v *verifier) placed() {
+	if v.m.Props&PropPlaced == 0 {
+		return
+	}
 	if !v.must(v.m.Plan != nil, "placed", "there is no plan") {
 		return
 	}
