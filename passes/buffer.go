@@ -11,7 +11,7 @@ import (
 type buffer struct {
 	id     int
 	values []*ir.Value // origins
-	events []event     // of all values, once they were asked for; see timeline.eventsOf
+	events []event     // of all values, if they are known; see timeline.eventsOf
 }
 
 // buffers knows the buffer of every value of an entry point and of the bodies in it.
@@ -76,12 +76,7 @@ func (b *buffers) join(x, y *buffer) *buffer {
 	for _, v := range y.values {
 		b.of[v] = x
 	}
-	x.values = append(x.values, y.values...)
-	if x.events == nil || y.events == nil {
-		x.events = nil
-	} else {
-		x.events = mergeEvents(x.events, y.events)
-	}
+	x.values, x.events = append(x.values, y.values...), nil
 	return x
 }
 

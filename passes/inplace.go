@@ -32,16 +32,20 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 		return false
 	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, from, to):
 		return false
-	case !p.legal(from, to) || !p.onOneQueue(from, n):
+	case !p.onOneQueue(from, n):
 		return false
-	case !p.c.Allow("plan.inplace", n):
+	}
+	both := mergeEvents(p.time.eventsOf(from), p.time.eventsOf(to))
+	if !p.legal(both, p.class(from)) || !p.c.Allow("plan.inplace", n) {
 		return false
 	}
 	if p.space(from) != p.space(to) {
 		result.Type.Space = p.space(from)
 		p.moved = true
 	}
-	p.bufs.join(from, to)
+	if p.bufs.join(from, to) == from {
+		from.events = both
+	}
 	p.c.Cause(n, "plan.inplace", operand.String())
 	p.c.Count("inplace", 1)
 	return true
@@ -104,10 +108,9 @@ func holdsParam(b *buffer) bool {
 	})
 }
 
-// legal reports whether the values of both buffers can live in the same bytes.
-func (p *planner) legal(x, y *buffer) bool {
-	list := mergeEvents(p.time.eventsOf(x), p.time.eventsOf(y))
-	return p.readsFind(list) && (p.class(x) == ir.ClassScratch || p.noRace(list))
+// legal reports whether values with such events, in order, can live in the same bytes.
+func (p *planner) legal(list []event, class ir.Class) bool {
+	return p.readsFind(list) && (class == ir.ClassScratch || p.noRace(list))
 }
 
 // onOneQueue reports whether n, which is to overwrite a buffer, orders nobody by that: the
