@@ -145,8 +145,11 @@ func (p *planner) place() error {
 	for _, key := range keys {
 		errs = append(errs, p.pack(key, groups[key]))
 	}
+	if err := errors.Join(errs...); err != nil {
+		return err // what bodies stand for may have no place
+	}
 	p.placeBodies()
-	return errors.Join(errs...)
+	return nil
 }
 
 // item returns a buffer as it is packed. What exists several times has its bytes for itself

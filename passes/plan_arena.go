@@ -214,13 +214,19 @@ func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Sta
 	}
 	for _, b := range p.Buffers {
 		if b.Size > limit {
-			err = errors.Join(err, fmt.Errorf("%q needs %d bytes, and the largest allocation is %d", b.ID, b.Size, limit))
+			err = errors.Join(err, tooLarge(fmt.Sprintf("%q", b.ID), b.Size, limit))
 		}
 	}
 	if err == nil {
 		out.fill(p, limit)
 	}
 	return out, stats, err
+}
+
+// tooLarge is the error for what no allocation holds.
+func tooLarge(name string, need, limit int64) error {
+	return &BudgetError{Name: name, Need: need, Limit: limit, Own: true,
+		Advice: fmt.Sprintf("the largest allocation is %d bytes: lower --ctx or --batch, quantize, or pin it to another target", limit)}
 }
 
 // fill places the largest buffers first, each at the lowest free offset of the first chunk

@@ -116,7 +116,7 @@ func (p *leafPlacer) flush() {
 		key := arenaKey{p.a.spaceOf(l.typ), l.class}
 		need[key] += p.a.room(key, l.typ.MaxBytes())
 		if limit := p.a.limit(key.space); limit > 0 && l.typ.MaxBytes() > limit {
-			p.errs = append(p.errs, fmt.Errorf("%s %q needs %d bytes, and the largest allocation of %s is %d", l.class, l.name, l.typ.MaxBytes(), key.space, limit))
+			p.errs = append(p.errs, tooLarge(fmt.Sprintf("%s of %s: %q", l.class, key.space, l.name), l.typ.MaxBytes(), limit))
 		}
 	}
 	for _, l := range p.open {
