@@ -9,7 +9,7 @@ import (
 // buffer is a set of values that share bytes, one after the other. Views and aliases are
 // not listed: their origin is.
 type buffer struct {
-	id     int
+	id     int         // below the number of values
 	values []*ir.Value // origins
 	events []event     // of all values, if they are known; see timeline.eventsOf
 }

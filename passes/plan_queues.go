@@ -16,8 +16,8 @@ import (
 type horizon struct {
 	w     *clockwork
 	time  *timeline
-	pos   map[*ir.Node]int // on the timeline
-	of    map[*buffer][]int32
+	pos   map[*ir.Node]int       // on the timeline
+	of    [][]int32              // by buffer
 	users map[arenaKey][][]int32 // by arena and queue: places that touch it, in order
 }
 
@@ -25,13 +25,13 @@ type horizon struct {
 // goes.
 func newHorizon(p *planner, key func(*buffer) arenaKey) *horizon {
 	h := &horizon{w: newClockwork(p.c.Targets, p.f, false), time: p.time, pos: make(map[*ir.Node]int),
-		of: make(map[*buffer][]int32), users: make(map[arenaKey][][]int32)}
+		of: make([][]int32, len(p.bufs.of)), users: make(map[arenaKey][][]int32)}
 	for i, s := range p.time.steps {
 		h.pos[s.node] = i
 	}
-	b := &bufferBytes{h: h, bufs: p.bufs, keys: make(map[*buffer]arenaKey), ledgers: make(map[*buffer]*ledger)}
+	b := &bufferBytes{h: h, bufs: p.bufs, keys: make([]arenaKey, len(p.bufs.of)), ledgers: make([]ledger, len(p.bufs.of))}
 	for _, buf := range p.bufs.all() {
-		b.keys[buf] = key(buf)
+		b.keys[buf.id] = key(buf)
 	}
 	h.w.touched = b
 	h.w.walk()
@@ -42,8 +42,8 @@ func newHorizon(p *planner, key func(*buffer) arenaKey) *horizon {
 type bufferBytes struct {
 	h       *horizon
 	bufs    *buffers
-	keys    map[*buffer]arenaKey
-	ledgers map[*buffer]*ledger
+	keys    []arenaKey // by buffer
+	ledgers []ledger   // by buffer
 }
 
 func (b *bufferBytes) touch(at int32, found func(int32, string)) {
@@ -62,17 +62,14 @@ func (b *bufferBytes) touch(at int32, found func(int32, string)) {
 // ledger returns that of the buffer of v, which the node at a place touches.
 func (b *bufferBytes) ledger(at int32, v *ir.Value) *ledger {
 	buf := b.bufs.get(v)
-	b.h.note(buf, b.keys[buf], at)
-	if b.ledgers[buf] == nil {
-		b.ledgers[buf] = new(ledger)
-	}
-	return b.ledgers[buf]
+	b.h.note(buf, b.keys[buf.id], at)
+	return &b.ledgers[buf.id]
 }
 
 // note adds the place of an access.
 func (h *horizon) note(b *buffer, key arenaKey, at int32) {
-	if list := h.of[b]; len(list) == 0 || list[len(list)-1] != at {
-		h.of[b] = append(list, at)
+	if list := h.of[b.id]; len(list) == 0 || list[len(list)-1] != at {
+		h.of[b.id] = append(list, at)
 	}
 	if h.users[key] == nil {
 		h.users[key] = make([][]int32, len(h.w.queues))
@@ -86,7 +83,7 @@ func (h *horizon) note(b *buffer, key arenaKey, at int32) {
 // extend returns the positions at which the bytes of a buffer must be left alone, as far
 // as queues may be at work on them.
 func (h *horizon) extend(live interval, b *buffer, key arenaKey) interval {
-	for _, at := range h.of[b] {
+	for _, at := range h.of[b.id] {
 		q := h.w.layout.places[at].queue
 		if q == 0 {
 			continue // barriers see to it

@@ -64,11 +64,14 @@ type packer struct {
 	live    *liveIndex // of the placed buffers
 	offsets []int64
 	near    []int // scratch
+	placed  []int // those in live, as they were placed
+	sorted  []int // the first ones of placed, by offset
 }
 
 // pack places the buffers in the given order.
 func (g *packer) pack(idx []int) Solution {
 	g.live.reset()
+	g.placed, g.sorted = g.placed[:0], g.sorted[:0]
 	g.offsets = make([]int64, len(g.p.Buffers))
 	for _, i := range idx {
 		b := g.p.Buffers[i]
@@ -79,18 +82,53 @@ func (g *packer) pack(idx []int) Solution {
 			continue
 		}
 		if b.Fixed {
-			g.live.add(i, b.Upper)
+			g.add(i)
 			continue
 		}
-		g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
-		g.near = slices.DeleteFunc(g.near, func(j int) bool { return !b.meets(g.p.Buffers[j]) }) // gaps
-		slices.SortFunc(g.near, func(i, j int) int {
-			return cmp.Or(cmp.Compare(g.offsets[i], g.offsets[j]), cmp.Compare(i, j))
-		})
+		g.findNear(b)
 		g.offsets[i] = g.bestFit(b)
-		g.live.add(i, b.Upper)
+		g.add(i)
 	}
 	return Solution{g.offsets, g.p.height(g.offsets)}
+}
+
+func (g *packer) add(i int) {
+	g.live.add(i, g.p.Buffers[i].Upper)
+	g.placed = append(g.placed, i)
+}
+
+// findNear finds the placed buffers that live at the same time as b, by offset. Where they
+// are many of all, all are kept sorted instead of those again for each b.
+func (g *packer) findNear(b Buffer) {
+	const few, part = 64, 8
+	apart := func(j int) bool { return !b.meets(g.p.Buffers[j]) } // gaps
+	g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
+	if len(g.near) < few || len(g.near) < len(g.placed)/part {
+		g.near = slices.DeleteFunc(g.near, apart)
+		slices.SortFunc(g.near, g.byOffset)
+		return
+	}
+	g.sortPlaced()
+	g.near = slices.DeleteFunc(append(g.near[:0], g.sorted...), apart)
+}
+
+// sortPlaced brings sorted up to date.
+func (g *packer) sortPlaced() {
+	const few = 8
+	fresh := g.placed[len(g.sorted):]
+	if len(fresh) > few {
+		g.sorted = append(g.sorted, fresh...)
+		slices.SortFunc(g.sorted, g.byOffset)
+		return
+	}
+	for _, i := range fresh {
+		at, _ := slices.BinarySearchFunc(g.sorted, i, g.byOffset)
+		g.sorted = slices.Insert(g.sorted, at, i)
+	}
+}
+
+func (g *packer) byOffset(i, j int) int {
+	return cmp.Or(cmp.Compare(g.offsets[i], g.offsets[j]), cmp.Compare(i, j))
 }
 
 // bestFit returns the offset of the smallest gap that holds b between the near buffers,
