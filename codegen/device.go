@@ -181,7 +181,7 @@ func (l *layout) checkNodes() error {
 			}
 			missing[key] = true
 			errs = append(errs, fmt.Errorf("@%s: %v: simulated backends run the kernels of the CPU, and none for %v reads operands as %s does: "+
-				"derive that target from a built-in one with like=fake", f.Name, n, n.Op, n.Backend))
+				"write like=fake, and leave ops out with ops=-NAME: an op that is named without formats reads any", f.Name, n, n.Op, n.Backend))
 		}
 	}
 	return errors.Join(errs...)
