@@ -52,11 +52,18 @@ func pipeline(ctx context.Context, path string) (imported bool, err error) {
 	}
 	defer md.Close()
 	imported = md.Module.Props == ir.PropImported
-	targets, err := target.Select("cpu")
+	targets, err := targetsOf(md.Module)
 	if err != nil {
 		return imported, err
 	}
-	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets}); err != nil {
+	o := passes.Options{Pipeline: 1}
+	if slices.Contains(md.Module.GetHeaders("option"), "pipeline=2") {
+		o.Pipeline = 2
+	}
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: o}); err != nil {
+		return imported, err
+	}
+	if err := codegen.CheckTargets(md.Module, targets); err != nil {
 		return imported, err
 	}
 	var hash [32]byte
@@ -65,8 +72,24 @@ func pipeline(ctx context.Context, path string) (imported bool, err error) {
 			return imported, err
 		}
 	}
-	_, err = codegen.Emit(md.Module, codegen.Options{Package: "main", Name: md.Module.Name, WeightsHash: hash})
+	_, err = codegen.Emit(md.Module, codegen.Options{Package: "main", Name: md.Module.Name, WeightsHash: hash, Targets: targets})
 	return imported, err
+}
+
+// targetsOf returns the targets that a dump names, as the command has it; else the CPU.
+func targetsOf(m *ir.Module) (*target.List, error) {
+	var ds []*target.Descriptor
+	for _, text := range m.GetHeaders("target") {
+		d, err := target.ParseDescriptor(text)
+		if err != nil {
+			return nil, err
+		}
+		ds = append(ds, d)
+	}
+	if len(ds) == 0 {
+		return target.Select("cpu")
+	}
+	return target.NewList(ds...)
 }
 
 // least is a file of a llama so small that fuzzing finds its header.
@@ -120,8 +143,28 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// dumps returns the text of the least llama after every pass that changes it.
+// dumps returns the text of the least llama after every pass that changes it, on the CPU and
+// on devices with queues and several steps under way.
 func dumps(t testing.TB) []string {
+	t.Helper()
+	return append(dumpsOn(t, "cpu", passes.Options{}),
+		dumpsOn(t, "fake:0,fake:1:queues=2,cpu", passes.Options{Pipeline: 2, Pins: pins(t, "blk=fake:0", "output=fake:1")})...)
+}
+
+func pins(t testing.TB, texts ...string) []passes.Pin {
+	t.Helper()
+	var list []passes.Pin
+	for _, text := range texts {
+		p, err := passes.ParsePin(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func dumpsOn(t testing.TB, on string, o passes.Options) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "least.gguf")
 	tiny(t, path, shrink)
@@ -134,9 +177,15 @@ func dumps(t testing.TB) []string {
 	for _, s := range md.Module.Sources {
 		s.Path = "absent.gguf"
 	}
-	targets, err := target.Select("cpu")
+	targets, err := target.Select(on)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, d := range targets.All() {
+		md.Module.Headers = append(md.Module.Headers, ir.Header{Key: "target", Text: strings.TrimPrefix(d.String(), "target ")})
+	}
+	if o.Pipeline > 1 {
+		md.Module.Headers = append(md.Module.Headers, ir.Header{Key: "option", Text: fmt.Sprintf("pipeline=%d", o.Pipeline)})
 	}
 	texts := []string{md.Module.String()}
 	keep := func(s passes.Step, m *ir.Module) error {
@@ -145,7 +194,7 @@ func dumps(t testing.TB) []string {
 		}
 		return nil
 	}
-	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, After: keep}); err != nil {
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: o, After: keep}); err != nil {
 		t.Fatal(err)
 	}
 	return texts
