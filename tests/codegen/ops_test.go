@@ -307,7 +307,7 @@ func buildWith(t *testing.T, dir string, m *ir.Module, src codegen.Sources, targ
 }
 
 // callFunction calls a case's function with its inputs in files and returns its result.
-func callFunction(t *testing.T, exe, dir string, c opCase) eval.Tensor {
+func callFunction(t *testing.T, exe, dir string, c opCase, flags ...string) eval.Tensor {
 	t.Helper()
 	args := []string{"call", c.fn}
 	for name, in := range c.call.Env.Inputs {
@@ -317,7 +317,7 @@ func callFunction(t *testing.T, exe, dir string, c opCase) eval.Tensor {
 		args = append(args, name+"="+path)
 	}
 	out := filepath.Join(dir, c.fn+".out")
-	if text, err := exec.Command(exe, append(args, "-o", out)...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(exe, slices.Concat(args, flags, []string{"-o", out})...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, text)
 	}
 	return readArray(t, filepath.Join(out, "y.npy"))

@@ -1,0 +1,80 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+)
+
+// tails is products that are long enough to have a tail, two of them in epochs that follow
+// each other, the first one's with a node that is computed unit by unit with it.
+const tails = `source m "none" 0
+weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
+weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)
+func @tails(%x: f32[1,1024]) -> (y: f32[1,1024]) {
+  %up = weight "up"
+  %down = weight "down"
+  %u = matmul %x, %up
+  %h = silu %u
+  %y = matmul %h, %down
+  return %y
+}
+`
+
+// TestTails runs nodes with tails: whoever computes a unit, the bits are the same.
+func TestTails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: -short: go build takes seconds")
+	}
+	m := parsedTails(t)
+	call := &irtest.Call{Module: parsedTails(t), Func: "tails", Env: &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor)}}
+	rng, src := rand.New(rand.NewPCG(7, 7)), make(tensors)
+	for _, w := range m.Weights {
+		call.Env.Weights[w.Name] = random(t, rng, w.Type, 0)
+		src[w.Name] = tensor{w.Type, call.Env.Weights[w.Name]}
+	}
+	call.Env.Inputs["x"] = random(t, rng, m.Funcs[0].Params[0].Type, 0)
+	if err := compile(m); err != nil {
+		t.Fatal(err)
+	}
+	if count := countTails(m.Funcs[0]); count != 3 {
+		t.Fatalf("%d nodes have a tail, not 3", count)
+	}
+	t.Setenv("GOMAXPROCS", "7")
+	dir := t.TempDir()
+	exe := build(t, dir, m, src)
+	c := opCase{ir.OpMatMul, "tails", "tails", call}
+	one := callFunction(t, exe, dir, c, "--threads", "1")
+	if err := irtest.Compare(one, expected(t, c)[0], ir.OpMatMul.Info().Tol); err != nil {
+		t.Error(err)
+	}
+	for _, threads := range []int{2, 3, 7} {
+		if got := callFunction(t, exe, dir, c, "--threads", strconv.Itoa(threads)); !slices.Equal(got.Data, one.Data) {
+			t.Errorf("%d threads give other bits than one", threads)
+		}
+	}
+}
+
+func parsedTails(t *testing.T) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse("tails.ggir", []byte(tails))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func countTails(f *ir.Func) int {
+	count := 0
+	for _, n := range f.Nodes {
+		if n.Part.Tail {
+			count++
+		}
+	}
+	return count
+}
