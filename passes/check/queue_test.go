@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -364,15 +363,7 @@ func TestLongQueues(t *testing.T) {
 	for _, steps := range []int{1, 4} {
 		n := n / steps
 		m, targets := longQueues(t, n, steps)
-		start := time.Now()
-		if err := checked(m, targets); err != nil {
-			t.Fatal(err)
-		}
-		took := time.Since(start)
-		t.Logf("%d nodes, %d steps under way: %v", n, steps, took)
-		if took > 20*time.Second {
-			t.Errorf("%d nodes took %v", n, took)
-		}
+		checkedInTime(t, m, targets, fmt.Sprintf("%d nodes, %d steps under way", n, steps))
 	}
 }
 
