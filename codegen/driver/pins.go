@@ -54,7 +54,7 @@ func (w *pinWatch) unused() error {
 	var errs []error
 	for _, m := range w.matches {
 		if len(m.Nodes) == 0 {
-			errs = append(errs, fmt.Errorf("pin %v: it matches the name or position of no node that an earlier pin leaves: ggmlc dump --before assign shows them", m.Pin))
+			errs = append(errs, fmt.Errorf("pin %v: it matches the name, position or weight of no node that an earlier pin leaves: ggmlc dump --before assign shows them", m.Pin))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
