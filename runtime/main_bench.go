@@ -14,6 +14,7 @@ import (
 type benchCommand struct {
 	*cli
 	p, n, repeats int
+	depth         int // positions that are filled before what is measured
 
 	prefill, decode, gops, gbs []float64 // a figure per repeat
 }
@@ -22,6 +23,7 @@ func (c *cli) bench() func(context.Context) error {
 	b := &benchCommand{cli: c, p: 512, n: 64, repeats: 5}
 	c.flags.number(&b.p, "p", "N", "tokens of the prompt (default: 512, or the context)", 1)
 	c.flags.number(&b.n, "n", "N", "tokens to generate (default: 64, or the context)", 1)
+	c.flags.number(&b.depth, "d", "DEPTH", "positions before those that are measured (default: 0)", 0)
 	c.flags.number(&b.repeats, "r", "REPEATS", "repeats, of which the median counts (default: 5)", 1)
 	c.flags.on(&c.json, "json", "as one JSON object")
 	c.modelFlags()
@@ -33,7 +35,10 @@ func (b *benchCommand) run(ctx context.Context) error {
 	if lm == nil {
 		return usagef("%s is no language model: there is nothing to measure by tokens", b.program.Name)
 	}
-	b.p, b.n = min(b.p, lm.Context), min(b.n, lm.Context)
+	if b.depth >= lm.Context {
+		return usagef("-d %d: nothing can be measured behind that many positions of %d: take fewer", b.depth, lm.Context)
+	}
+	b.p, b.n = min(b.p, lm.Context-b.depth), min(b.n, lm.Context-b.depth)
 	s, closeModel, err := b.open()
 	if err != nil {
 		return err
@@ -47,6 +52,9 @@ func (b *benchCommand) run(ctx context.Context) error {
 // measure interleaves everything, so that what disturbs the machine disturbs all alike.
 // A first round that does not count touches all pages.
 func (b *benchCommand) measure(ctx context.Context, s *Session) error {
+	if err := b.fill(ctx, s); err != nil {
+		return err
+	}
 	machine := newPeak(s.Model())
 	for i := range b.repeats + 1 {
 		figures := []struct {
@@ -71,22 +79,41 @@ func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// promptOnce runs a prompt from an empty context, in tokens per second.
-func (b *benchCommand) promptOnce(ctx context.Context, s *Session) (float64, error) {
-	s.Reset()
-	tokens := make([]int32, b.p)
+// fill runs a prompt of the depth.
+func (b *benchCommand) fill(ctx context.Context, s *Session) error {
+	if b.depth == 0 {
+		return nil
+	}
+	_, err := s.Prefill(ctx, b.tokens(b.depth))
+	return err
+}
+
+// tokens returns the first n tokens of any sequence here.
+func (b *benchCommand) tokens(n int) []int32 {
+	tokens := make([]int32, n)
 	for i := range tokens {
 		tokens[i] = benchToken(i, b.program.LM.Vocab)
 	}
+	return tokens
+}
+
+// promptOnce runs a prompt behind the depth, in tokens per second.
+func (b *benchCommand) promptOnce(ctx context.Context, s *Session) (float64, error) {
+	if err := s.Truncate(b.depth); err != nil {
+		return 0, err
+	}
+	tokens := b.tokens(b.p)
 	begin := time.Now()
 	_, err := s.Prefill(ctx, tokens)
 	return rate(b.p, time.Since(begin)), err
 }
 
-// generateOnce decodes from an empty context, in tokens per second. The tokens are given:
+// generateOnce decodes behind the depth, in tokens per second. The tokens are given:
 // choosing them is no part of the model.
 func (b *benchCommand) generateOnce(ctx context.Context, s *Session) (float64, error) {
-	s.Reset()
+	if err := s.Truncate(b.depth); err != nil {
+		return 0, err
+	}
 	begin := time.Now()
 	for i := range b.n {
 		if _, err := s.Decode(ctx, benchToken(i, b.program.LM.Vocab)); err != nil {
@@ -119,11 +146,11 @@ func (b *benchCommand) report(m *Model) error {
 		return err
 	}
 	step := &b.program.Funcs[lm.Decode]
-	_, err := fmt.Fprintf(b.out, "%s: %s kernels, %d threads, medians of %d\n"+
+	_, err := fmt.Fprintf(b.out, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n"+
 		"prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)\n"+
 		"decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s\n"+
 		"decode step: %d nodes, %d barriers, %.1f MB of weights%s\n",
-		b.program.Name, cpu.Active(), m.Threads(), b.repeats,
+		b.program.Name, cpu.Active(), m.Threads(), b.depth, b.repeats,
 		b.p, prefill, prefillShare, gops, lm.Peak, b.n, decode, decodeShare, gbs, step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))
 	return err
 }

@@ -139,6 +139,7 @@ func TestUsageErrors(t *testing.T) {
 		{silent, "--prompt a", "has no tokenizer: give --tokens"},
 		{plain, "--prompt a", "does not generate text: toy call"},
 		{plain, "bench", "is no language model"},
+		{toyProgram(), "bench -d 100000", "-d 100000: nothing can be measured"},
 		{hello(t), "plan x", `unexpected argument "x"`},
 		{hello(t), "call", "call which function? There are:"},
 		{hello(t), "call nothing -o d", `no function "nothing": there are:`},
@@ -245,7 +246,7 @@ func TestBench(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: measures the machine")
 	}
-	status, out, errs := invoke(toyProgram(), "bench", "-p", "20", "-n", "5", "-r", "1", "--json", "--threads", "2")
+	status, out, errs := invoke(toyProgram(), "bench", "-p", "20", "-n", "5", "-d", "3", "-r", "1", "--json", "--threads", "2")
 	var got map[string]float64
 	if err := json.Unmarshal([]byte(out), &got); err != nil || status != 0 || errs != "" && goruntime.GOMAXPROCS(0) > 1 {
 		t.Fatalf("%v, status %d, %s\n%s", err, status, errs, out)
