@@ -10,102 +10,121 @@ import (
 // region is what lies between two barriers: accesses by buffer, and who owns what.
 type region struct {
 	bufs    *buffers
-	uses    map[*buffer][]access
+	uses    []use
+	of      []useList  // by id of the buffer
 	nodes   []*ir.Node // that are divided, in order
 	classes map[*ir.Node]*class
 }
 
-func newRegion(bufs *buffers) *region {
-	return &region{bufs: bufs, uses: make(map[*buffer][]access), classes: make(map[*ir.Node]*class)}
+// use is an access in a region. Those of a buffer are a list, in order.
+type use struct {
+	access
+	buffer int
+	next   int // place of the next one, counted from 1; 0 is the end
 }
 
-func (r *region) add(list ...access) {
-	for _, a := range list {
-		b := r.bufs.of[a.value]
-		r.uses[b] = append(r.uses[b], a)
+// useList is the places of the first and last use of a buffer, counted from 1.
+type useList struct{ first, last int }
+
+func newRegion(bufs *buffers) *region {
+	return &region{bufs: bufs, classes: make(map[*ir.Node]*class)}
+}
+
+// clear makes the region an empty one.
+func (r *region) clear() {
+	for i := range r.uses {
+		r.of[r.uses[i].buffer] = useList{}
+	}
+	r.uses, r.nodes = r.uses[:0], r.nodes[:0]
+	clear(r.classes)
+}
+
+func (r *region) add(list []access) {
+	for i := range list {
+		id := r.bufs.get(list[i].value).id
+		for id >= len(r.of) {
+			r.of = append(r.of, useList{})
+		}
+		r.uses = append(r.uses, use{access: list[i], buffer: id})
+		at, of := len(r.uses), &r.of[id]
+		if of.last > 0 {
+			r.uses[of.last-1].next = at
+		} else {
+			of.first = at
+		}
+		of.last = at
 	}
 }
 
 // clashes calls yield for each pair of an access in the region and one of the list that
 // concern the same buffer, one of them writing.
-func (r *region) clashes(list []access, yield func(before, now access) bool) {
-	for _, now := range list {
-		for _, before := range r.uses[r.bufs.of[now.value]] {
-			if (before.write || now.write) && !yield(before, now) {
+func (r *region) clashes(list []access, yield func(before, now *access) bool) {
+	for i := range list {
+		now := &list[i]
+		for at := r.first(now.value); at > 0; {
+			before := &r.uses[at-1]
+			if (before.write || now.write) && !yield(&before.access, now) {
 				return
 			}
+			at = before.next
 		}
 	}
 }
 
+// first returns the place of the first use of an origin's buffer; 0 if there is none.
+func (r *region) first(o *ir.Value) int {
+	if id := r.bufs.get(o).id; id < len(r.of) {
+		return r.of[id].first
+	}
+	return 0
+}
+
 // conflict returns the first pair of accesses with different owners.
 func (r *region) conflict(list []access) (clash [2]access, found bool) {
-	r.clashes(list, func(before, now access) bool {
-		found = !sameOwner(before, now)
-		clash = [2]access{before, now}
+	r.clashes(list, func(before, now *access) bool {
+		if found = !sameOwner(*before, *now); found {
+			clash = [2]access{*before, *now}
+		}
 		return !found
 	})
 	return clash, found
 }
 
-// trial is a region's classes with changes that are not made yet.
+// trial is a node divided in a region where that is not decided yet.
 type trial struct {
 	region *region
-	now    map[*ir.Node]*class
-	order  []*ir.Node // keys of now
-	joined bool       // the node's units follow those of others
-	clash  [2]access  // the first pair that was joined
-}
-
-func (t *trial) get(n *ir.Node) *class {
-	if c := t.now[n]; c != nil {
-		return c
-	}
-	return t.region.classes[n]
-}
-
-func (t *trial) set(c *class) {
-	for _, m := range c.members {
-		if t.now[m.node] == nil {
-			t.order = append(t.order, m.node)
-		}
-		t.now[m.node] = c
-	}
-}
-
-// changed returns the members of the classes that are new.
-func (t *trial) changed() []member {
-	list := make([]member, len(t.order))
-	for i, n := range t.order {
-		list[i] = t.now[n].member(n)
-	}
-	return list
+	own    member    // the node by itself
+	class  *class    // of the node
+	joins  []*class  // of the region, which class is made of, besides the node
+	clash  [2]access // the first pair that was joined
 }
 
 // alone returns the trial in which n is divided as its kernel wants it.
 func (r *region) alone(n *ir.Node, ax ir.Axis) *trial {
-	t := &trial{region: r, now: make(map[*ir.Node]*class)}
-	t.set(newClass(n, ax))
-	return t
+	c := newClass(n, ax)
+	return &trial{region: r, own: c.members[0], class: c}
 }
+
+// joined reports whether the node's units follow those of others.
+func (t *trial) joined() bool { return t.clash[0].node != nil }
 
 // join tries to divide n along ax so that every worker touches only what it owns already.
 // Where that is not possible, clash is a pair of accesses that stands against it.
 func (r *region) join(n *ir.Node, ax ir.Axis, list []access) (t *trial, clash [2]access, ok bool) {
 	t, ok = r.alone(n, ax), true
-	r.clashes(list, func(before, now access) bool {
+	r.clashes(list, func(before, now *access) bool {
 		if !t.link(before, now) {
-			clash, ok = [2]access{before, now}, false
-		} else if !t.joined && before.node != n {
-			t.joined, t.clash = true, [2]access{before, now}
+			clash, ok = [2]access{*before, *now}, false
+		} else if !t.joined() {
+			t.clash = [2]access{*before, *now}
 		}
 		return ok
 	})
 	return t, clash, ok
 }
 
-// link makes both accesses have the same owner.
-func (t *trial) link(before, now access) bool {
+// link makes both accesses have the same owner; now is that of the trial's node.
+func (t *trial) link(before, now *access) bool {
 	if before.granule != 0 || before.by != owners || now.by != owners || !before.span.period.Equal(now.span.period) {
 		return false
 	}
@@ -113,24 +132,24 @@ func (t *trial) link(before, now access) bool {
 	if !ok {
 		return false
 	}
-	t.set(t.get(before.node).need(before.node, before.span.multiple()))
-	t.set(t.get(now.node).need(now.node, now.span.multiple()))
 	// granule*num/den*stride is the same on both sides.
 	by := strides.times(rat{before.span.num, before.span.den}).times(rat{now.span.den, now.span.num})
-	c, ok := t.get(before.node).join(before.node, t.get(now.node), now.node, by)
-	if ok {
-		t.set(c)
+	other := t.region.classes[before.node]
+	if !slices.Contains(t.joins, other) {
+		t.joins = append(t.joins, other)
+		t.class, _ = other.need(before.node, before.span.multiple()).join(before.node, t.class.need(now.node, now.span.multiple()), now.node, by)
+		return true
 	}
+	t.class = t.class.need(before.node, before.span.multiple()).need(now.node, now.span.multiple())
+	_, ok = t.class.join(before.node, t.class, now.node, by)
 	return ok
 }
 
 // adopt makes the changes of a trial.
 func (r *region) adopt(t *trial) {
-	for _, n := range t.order {
-		if r.classes[n] == nil {
-			r.nodes = append(r.nodes, n)
-		}
-		r.classes[n] = t.now[n]
+	r.nodes = append(r.nodes, t.own.node)
+	for i := range t.class.members {
+		r.classes[t.class.members[i].node] = t.class
 	}
 }
 
@@ -175,7 +194,7 @@ func (w *walker) repeat(n *ir.Node) {
 	if e.cut {
 		w.cut()
 	}
-	w.open.add(e.tail...)
+	w.open.add(e.tail)
 	w.behind = queued
 }
 
@@ -212,7 +231,7 @@ func (w *walker) backEdge(e edges) ([2]access, bool) {
 	end := newRegion(w.p.bufs)
 	for _, a := range e.tail {
 		if kind, _ := paramKind(a.value); kind != paramTable {
-			end.add(a)
+			end.add([]access{a})
 		}
 	}
 	return end.conflict(e.head)
@@ -244,7 +263,7 @@ func (p *partitioner) edges(f *ir.Func) edges {
 			barrier()
 		}
 		if n.Op != ir.OpRepeat {
-			now = append(now, finalAccesses(n, p.isPrivate)...)
+			now = appendFinal(now, n, p.isPrivate)
 			continue
 		}
 		if n.Body.HeadBarrier {

@@ -3,6 +3,7 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -60,7 +61,7 @@ func partition(c *Context, m *ir.Module) error {
 		p.walk(f)
 		p.giveTails(f, true)
 		c.Count("barriers", barriers(f))
-		c.Count("private", int64(len(p.private)))
+		c.Count("private", p.private)
 	}
 	return errors.Join(errs...)
 }
@@ -113,34 +114,52 @@ func sameBytes(o, v *ir.Value) bool {
 type partitioner struct {
 	c       *Context
 	bufs    *buffers
-	shared  map[*ir.Value]bool // origins that cannot be private
-	whole   map[*ir.Value]bool // origins that some reader wants all of
-	private map[*ir.Value]bool // origins that every worker has for itself
+	marks   marks
+	private int64 // how many origins are
+
+	isPrivate func(*ir.Value) bool // whether every worker has an origin for itself
+	accesses  []access             // of a node; reused
+	run       *region              // accesses of the run of nodes that is to get a tail
 }
 
+// mark is what is known of an origin.
+type mark uint8
+
+const (
+	markShared  mark = 1 << iota // it cannot be private
+	markWhole                    // some reader wants all of it
+	markPrivate                  // every worker has it for itself
+)
+
+// marks are those of values by id, in an entry point and the bodies in it.
+type marks map[*ir.Func][]mark
+
+// has reports whether v has the mark.
+func (m marks) has(v *ir.Value, k mark) bool { return m[v.Func][v.ID]&k != 0 }
+
+// add gives v the mark.
+func (m marks) add(v *ir.Value, k mark) { m[v.Func][v.ID] |= k }
+
 func newPartitioner(c *Context, f *ir.Func) *partitioner {
-	p := &partitioner{
-		c:       c,
-		bufs:    newBuffers(f),
-		shared:  make(map[*ir.Value]bool),
-		whole:   make(map[*ir.Value]bool),
-		private: make(map[*ir.Value]bool),
-	}
+	bufs := newBuffers(f)
+	p := &partitioner{c: c, bufs: bufs, marks: make(marks), run: newRegion(bufs)}
+	p.isPrivate = func(v *ir.Value) bool { return p.marks.has(v, markPrivate) }
 	p.lookAhead(f)
 	return p
 }
 
 // lookAhead notes what readers want of values.
 func (p *partitioner) lookAhead(f *ir.Func) {
+	p.marks[f] = make([]mark, f.NumValues())
 	for _, r := range f.Results {
-		p.shared[origin(r)] = true
+		p.share(r)
 	}
 	for _, n := range f.Nodes {
 		switch {
 		case n.Is(ir.Leaf) || n.Is(ir.View):
 		case n.Op == ir.OpRepeat:
 			for _, a := range n.Args[:n.Attr.(*ir.RepeatAttr).Carried] {
-				p.shared[origin(a)] = true
+				p.share(a)
 			}
 			p.lookAhead(n.Body)
 		case p.c.alone(n):
@@ -155,7 +174,7 @@ func (p *partitioner) lookAhead(f *ir.Func) {
 
 func (p *partitioner) share(v *ir.Value) {
 	if v != nil {
-		p.shared[origin(v)] = true
+		p.marks.add(origin(v), markShared)
 	}
 }
 
@@ -166,15 +185,13 @@ func (p *partitioner) noteWhole(n *ir.Node) {
 			continue
 		}
 		if len(axes) == 0 || i >= len(axes[0].Reads) || axes[0].Reads[i].Kind == ir.ReadAll {
-			p.whole[origin(a)] = true
+			p.marks.add(origin(a), markWhole)
 		}
 	}
 	if info := n.Op.Info(); n.Is(ir.Alias) {
 		p.share(n.Args[info.AliasArg])
 	}
 }
-
-func (p *partitioner) isPrivate(v *ir.Value) bool { return p.private[v] }
 
 // walk partitions f and the bodies in it.
 func (p *partitioner) walk(f *ir.Func) {
@@ -202,6 +219,9 @@ type walker struct {
 	epoch int
 	open  *region // since the last barrier
 
+	options  []choice // of the node that is placed
+	accesses []access // of its options
+
 	// behind is the last node that runs on a queue, until one of the host follows: there the
 	// host may wait, and what worker 0 has waited for the others know by a barrier.
 	behind *ir.Node
@@ -217,7 +237,7 @@ func (w *walker) barrier(n *ir.Node, before, now access) {
 // cut begins a region: a barrier stands here.
 func (w *walker) cut() {
 	w.open.close(w.p.c)
-	w.open = newRegion(w.p.bufs)
+	w.open.clear()
 }
 
 // meet puts a barrier before n, a node of the host, if it follows one that runs on a queue.
@@ -257,95 +277,102 @@ type choice struct {
 	trial   *trial    // the classes of the epoch with the node in it
 	clash   [2]access // what needs a barrier
 	barrier bool
-	cost    float64 // seconds
+	cost    float64 // seconds; not set where there is no other choice
 }
 
 // place chooses how the node is shared, and whether a barrier stands before it.
 func (w *walker) place(n *ir.Node) {
-	d := w.p.c.Target(n)
 	if n.Queue() != "" {
 		w.behind = n
 	} else {
 		w.meet(n)
 	}
-	var best *choice
-	for _, ch := range w.choices(n, d) {
-		if best == nil || ch.cost < best.cost {
-			best = &ch
-		}
+	w.options, w.accesses = w.options[:0], w.accesses[:0]
+	if w.p.c.alone(n) {
+		w.undivided(n, "part.one", ir.PartOne)
+	} else {
+		w.choose(n, w.p.c.Target(n))
 	}
+	best := w.cheapest()
 	if best.rule != "part.one" && !w.p.c.Allow(best.rule, n) {
-		best = w.one(n, d)
+		best = w.undivided(n, "part.one", ir.PartOne)
 	}
 	w.take(n, best)
 }
 
-// choices returns the ways to share n that are not disabled, the preferred ones first.
-func (w *walker) choices(n *ir.Node, d *target.Descriptor) []choice {
-	if w.p.c.alone(n) {
-		return []choice{*w.one(n, d)}
-	}
-	var list []choice
-	whole := w.wantedWhole(n)
-	for _, ax := range nodeAxes(n) {
-		list = append(list, w.divided(n, d, ax, whole)...)
-	}
-	if w.p.c.Enabled("part.each") && w.canEach(n) {
-		if ch := w.undivided(n, d, "part.each", ir.PartEach); ch.cost-ch.barrierCost(d) <= eachLimit {
-			list = append(list, *ch)
+// cheapest returns the first of the cheapest options.
+func (w *walker) cheapest() *choice {
+	best := &w.options[0]
+	for i := range w.options {
+		if w.options[i].cost < best.cost {
+			best = &w.options[i]
 		}
 	}
-	if len(list) == 0 {
-		list = append(list, *w.one(n, d))
-	}
-	return list
+	return best
 }
 
-// divided returns the choices that divide n along ax: within the open epoch where that is
-// possible, and behind a barrier. Where readers want all of n, they need a barrier.
-func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax ir.Axis, whole bool) []choice {
-	var list []choice
+// choose makes options of the ways to share n that are not disabled, the preferred ones
+// first.
+func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 	later := 0.0
-	if whole {
-		later = d.Rates.Barrier
+	if w.wantedWhole(n) {
+		later = d.Rates.Barrier // for whoever reads it
 	}
-	accs := accesses(n, ir.PartSplit, &ax, w.p.isPrivate)
-	t, clash, ok := w.open.join(n, ax, accs)
+	axes := nodeAxes(n)
+	for i := range axes {
+		w.divided(n, d, &axes[i], later)
+	}
+	if w.p.c.Enabled("part.each") && w.canEach(n) {
+		if seconds := workOf(d, n, nil).seconds(1, 1); seconds <= eachLimit {
+			ch := w.undivided(n, "part.each", ir.PartEach)
+			if ch.cost = seconds; ch.barrier {
+				ch.cost += d.Rates.Barrier
+			}
+		}
+	}
+	if len(w.options) == 0 {
+		w.undivided(n, "part.one", ir.PartOne)
+	}
+}
+
+// divided adds the options that divide n along ax: within the open epoch where that is
+// possible, and behind a barrier. Later is what is lost behind n, in seconds.
+func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later float64) {
+	split := choice{rule: "part.split", mode: ir.PartSplit, ax: ax, list: w.touched(n, ir.PartSplit, ax)}
+	t, clash, ok := w.open.join(n, *ax, split.list)
 	switch {
-	case ok && !t.joined && w.p.c.Enabled("part.split"):
-		list = append(list, choice{rule: "part.split", mode: ir.PartSplit, ax: &ax, list: accs, trial: t, cost: w.seconds(t, n) + later})
-		return list
-	case ok && t.joined && w.p.c.Enabled("part.own"):
-		list = append(list, choice{rule: "part.own", mode: ir.PartSplit, ax: &ax, list: accs, trial: t, cost: w.seconds(t, n) + later})
-		clash = t.clash
-	case ok:
+	case ok && !t.joined() && w.p.c.Enabled("part.split"):
+		split.trial, split.cost = t, w.seconds(t)+later
+		w.options = append(w.options, split)
+		return
+	case ok && t.joined() && w.p.c.Enabled("part.own"):
+		own := split
+		own.rule, own.trial, own.cost = "part.own", t, w.seconds(t)+later
+		w.options = append(w.options, own)
+	}
+	if ok {
 		clash = t.clash
 	}
 	if w.p.c.Enabled("part.split") && clash[0].node != nil {
-		alone := newRegion(w.p.bufs).alone(n, ax)
-		list = append(list, choice{rule: "part.split", mode: ir.PartSplit, ax: &ax, list: accs, trial: alone, clash: clash, barrier: true,
-			cost: w.seconds(alone, n) + d.Rates.Barrier + later})
+		split.trial, split.clash, split.barrier = w.open.alone(n, *ax), clash, true
+		split.cost = w.seconds(split.trial) + d.Rates.Barrier + later
+		w.options = append(w.options, split)
 	}
-	return list
 }
 
-// undivided returns the choice that one worker or each computes all of n.
-func (w *walker) undivided(n *ir.Node, d *target.Descriptor, rule string, mode ir.PartMode) *choice {
-	ch := &choice{rule: rule, mode: mode, list: accesses(n, mode, nil, w.p.isPrivate)}
+// undivided adds and returns the option that one worker or each computes all of n.
+func (w *walker) undivided(n *ir.Node, rule string, mode ir.PartMode) *choice {
+	ch := choice{rule: rule, mode: mode, list: w.touched(n, mode, nil)}
 	ch.clash, ch.barrier = w.open.conflict(ch.list)
-	ch.cost = workOf(d, n, nil).seconds(1, 1) + ch.barrierCost(d)
-	return ch
+	w.options = append(w.options, ch)
+	return &w.options[len(w.options)-1]
 }
 
-func (w *walker) one(n *ir.Node, d *target.Descriptor) *choice {
-	return w.undivided(n, d, "part.one", ir.PartOne)
-}
-
-func (ch *choice) barrierCost(d *target.Descriptor) float64 {
-	if ch.barrier {
-		return d.Rates.Barrier
-	}
-	return 0
+// touched returns the accesses of n, which are kept until the next node is placed.
+func (w *walker) touched(n *ir.Node, mode ir.PartMode, ax *ir.Axis) []access {
+	from := len(w.accesses)
+	w.accesses = appendAccesses(w.accesses, n, mode, ax, w.p.isPrivate)
+	return slices.Clip(w.accesses[from:])
 }
 
 // canEach reports whether the results of n may be private: nobody but the workers reads
@@ -355,7 +382,7 @@ func (w *walker) canEach(n *ir.Node) bool {
 		return false
 	}
 	for _, r := range n.Results {
-		if w.p.shared[r] {
+		if w.p.marks.has(r, markShared) {
 			return false
 		}
 	}
@@ -364,27 +391,34 @@ func (w *walker) canEach(n *ir.Node) bool {
 
 func (w *walker) wantedWhole(n *ir.Node) bool {
 	for _, r := range n.Results {
-		if w.p.whole[r] {
+		if w.p.marks.has(r, markWhole) {
 			return true
 		}
 	}
 	return false
 }
 
-// seconds predicts what n adds to the epoch: its own time, and what other nodes lose by
-// larger granules.
-func (w *walker) seconds(t *trial, n *ir.Node) float64 {
-	var sum float64
-	for _, m := range t.changed() {
-		d := w.p.c.Target(m.node)
-		workers := hint(w.p.c, d)
-		own := workOf(d, m.node, &m.axis)
-		sum += own.seconds(t.get(m.node).units(), workers)
-		if m.node != n {
-			sum -= own.seconds(t.region.classes[m.node].units(), workers)
+// seconds predicts what a trial's node adds to the epoch: its own time, and what other
+// nodes lose by larger granules.
+func (w *walker) seconds(t *trial) float64 {
+	units := t.class.units()
+	own, workers := w.workOf(&t.own)
+	sum := own.seconds(units, workers)
+	for _, c := range t.joins {
+		before := c.units()
+		for i := range c.members {
+			own, workers := w.workOf(&c.members[i])
+			sum += own.seconds(units, workers)
+			sum -= own.seconds(before, workers)
 		}
 	}
 	return sum
+}
+
+// workOf returns the work of a member of a class, and how many workers share it.
+func (w *walker) workOf(m *member) (work, int) {
+	d := w.p.c.Target(m.node)
+	return workOf(d, m.node, &m.axis), hint(w.p.c, d)
 }
 
 // take makes the choice.
@@ -399,11 +433,12 @@ func (w *walker) take(n *ir.Node, ch *choice) {
 		w.open.adopt(ch.trial)
 	case ir.PartEach:
 		for _, r := range n.Results {
-			w.p.private[r] = true
+			w.p.marks.add(r, markPrivate)
+			w.p.private++
 		}
 	}
 	if ch.mode != ir.PartSplit && !w.p.c.alone(n) {
 		w.p.c.Cause(n, ch.rule)
 	}
-	w.open.add(ch.list...)
+	w.open.add(ch.list)
 }

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -50,7 +52,7 @@ func (p *partitioner) giveTails(f *ir.Func, closed bool) {
 
 // working returns the nodes of f that do work, in order.
 func working(f *ir.Func) []*ir.Node {
-	var list []*ir.Node
+	list := make([]*ir.Node, 0, len(f.Nodes))
 	for _, n := range f.Nodes {
 		if works(n) {
 			list = append(list, n)
@@ -122,24 +124,26 @@ func rereads(d *target.Descriptor, n *ir.Node) bool {
 // mayHaveTail reports whether nothing else in the epoch needs to know which worker has a
 // unit of the run.
 func (p *partitioner) mayHaveTail(run, epoch []*ir.Node) bool {
-	inRun := make(map[*ir.Node]bool)
-	r := newRegion(p.bufs)
+	defer p.run.clear()
 	for _, n := range run {
-		inRun[n] = true
-		r.add(finalAccesses(n, p.isPrivate)...)
+		p.run.add(p.final(n))
 	}
-	for _, n := range epoch {
-		if inRun[n] {
-			continue
-		}
-		clash := false
-		r.clashes(finalAccesses(n, p.isPrivate), func(_, _ access) bool {
-			clash = true
-			return false
-		})
-		if clash {
-			return false
-		}
-	}
-	return true
+	first := slices.Index(epoch, run[0])
+	return !slices.ContainsFunc(epoch[:first], p.meetsRun) && !slices.ContainsFunc(epoch[first+len(run):], p.meetsRun)
+}
+
+// meetsRun reports whether a node touches what the run of nodes touches.
+func (p *partitioner) meetsRun(n *ir.Node) bool {
+	clash := false
+	p.run.clashes(p.final(n), func(_, _ *access) bool {
+		clash = true
+		return false
+	})
+	return clash
+}
+
+// final returns the accesses of a node that has been partitioned, until it is called again.
+func (p *partitioner) final(n *ir.Node) []access {
+	p.accesses = appendFinal(p.accesses[:0], n, p.isPrivate)
+	return p.accesses
 }

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -183,36 +185,40 @@ type access struct {
 	write   bool
 	arg     int // the operand that is read; -1 for a result
 	by      party
-	span    span  // by owners
+	span    *span // by owners
 	granule int64 // by owners; 0 where it is not known yet
 }
 
-// accesses returns what n reads and writes when it is shared as mode says, with ax for
-// ir.PartSplit. Weights and constants are left out, as nothing writes them. Results of
+// appendAccesses appends to list what n reads and writes when it is shared as mode says, with
+// ax for ir.PartSplit. Weights and constants are left out, as nothing writes them. Results of
 // ir.PartEach are private and left out too; private says which operands are.
-func accesses(n *ir.Node, mode ir.PartMode, ax *ir.Axis, private func(*ir.Value) bool) []access {
-	var list []access
-	add := func(a access, v *ir.Value) {
-		a.node, a.value = n, origin(v)
-		if !private(a.value) && !isLeaf(a.value, ir.OpWeight, ir.OpConstant) {
-			list = append(list, a)
+func appendAccesses(list []access, n *ir.Node, mode ir.PartMode, ax *ir.Axis, private func(*ir.Value) bool) []access {
+	for i, v := range n.Args {
+		if v == nil || ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadNone {
+			continue
+		}
+		if o := origin(v); isTracked(o, private) {
+			list = append(list, readAccess(n, o, i, mode, ax))
 		}
 	}
-	for i, v := range n.Args {
-		if v != nil && !(ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadNone) {
-			add(readAccess(n, i, mode, ax), v)
-		}
+	if mode == ir.PartEach {
+		return list
 	}
 	for i, v := range n.Results {
-		if mode != ir.PartEach {
-			add(writeAccess(n, i, mode, ax), v)
+		if o := origin(v); isTracked(o, private) {
+			list = append(list, writeAccess(n, o, i, mode, ax))
 		}
 	}
 	return list
 }
 
-func readAccess(n *ir.Node, arg int, mode ir.PartMode, ax *ir.Axis) access {
-	a := access{arg: arg}
+// isTracked reports whether accesses of an origin can concern other workers.
+func isTracked(o *ir.Value, private func(*ir.Value) bool) bool {
+	return !private(o) && !isLeaf(o, ir.OpWeight, ir.OpConstant)
+}
+
+func readAccess(n *ir.Node, o *ir.Value, arg int, mode ir.PartMode, ax *ir.Axis) access {
+	a := access{node: n, value: o, arg: arg}
 	switch {
 	case mode == ir.PartOne || mode == ir.PartNone:
 		a.by = worker0
@@ -222,20 +228,20 @@ func readAccess(n *ir.Node, arg int, mode ir.PartMode, ax *ir.Axis) access {
 		whole := n.Result().Type.Shape[ax.Axis].Mul(ir.Const(r.Num)).Equal(n.Args[arg].Type.Shape[r.Axis].Mul(ir.Const(r.Den)))
 		if ok && whole {
 			s.num, s.den = s.num*r.Num, s.den*r.Den
-			a.by, a.span = owners, s
+			a.by, a.span = owners, &s
 		}
 	}
 	return a
 }
 
-func writeAccess(n *ir.Node, result int, mode ir.PartMode, ax *ir.Axis) access {
-	a := access{arg: -1, write: true}
+func writeAccess(n *ir.Node, o *ir.Value, result int, mode ir.PartMode, ax *ir.Axis) access {
+	a := access{node: n, value: o, arg: -1, write: true}
 	switch {
 	case mode == ir.PartOne || mode == ir.PartNone:
 		a.by = worker0
 	case result == 0 && ax != nil:
 		if s, ok := trace(n.Result(), ax.Axis); ok {
-			a.by, a.span = owners, s
+			a.by, a.span = owners, &s
 		}
 	}
 	return a
@@ -259,9 +265,14 @@ func sameOwner(a, b access) bool {
 
 // finalAccesses returns the accesses of a node that has been partitioned.
 func finalAccesses(n *ir.Node, private func(*ir.Value) bool) []access {
-	ax := chosenAxis(n)
-	list := accesses(n, n.Part.Mode, ax, private)
-	for i := range list {
+	return appendFinal(nil, n, private)
+}
+
+// appendFinal appends the accesses of a node that has been partitioned.
+func appendFinal(list []access, n *ir.Node, private func(*ir.Value) bool) []access {
+	first := len(list)
+	list = appendAccesses(list, n, n.Part.Mode, chosenAxis(n), private)
+	for i := first; i < len(list); i++ {
 		list[i].granule = n.Part.Granule
 	}
 	return list
@@ -272,9 +283,10 @@ func chosenAxis(n *ir.Node) *ir.Axis {
 	if n.Part.Mode != ir.PartSplit {
 		return nil
 	}
-	for _, ax := range nodeAxes(n) {
-		if ax.Axis == n.Part.Axis {
-			return &ax
+	axes := nodeAxes(n)
+	for i := range axes {
+		if axes[i].Axis == n.Part.Axis {
+			return &axes[i]
 		}
 	}
 	return nil
@@ -287,11 +299,6 @@ func nodeAxes(n *ir.Node) []ir.Axis {
 	if info.Axes == nil || len(n.Results) == 0 {
 		return nil
 	}
-	var axes []ir.Axis
-	for _, ax := range info.Axes(n) {
-		if !n.Result().Type.Shape[ax.Axis].Is(1) {
-			axes = append(axes, ax)
-		}
-	}
-	return axes
+	shape := n.Result().Type.Shape
+	return slices.DeleteFunc(info.Axes(n), func(ax ir.Axis) bool { return shape[ax.Axis].Is(1) })
 }
