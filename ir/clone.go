@@ -100,7 +100,8 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 	values := make(map[*Value]*Value, f.nextValue)
 	value := func(v *Value) *Value { return values[v] }
 	add := func(v *Value, def *Node) *Value {
-		w := &Value{ID: v.ID, Name: v.Name, Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
+		w := g.values.next()
+		*w = Value{ID: v.ID, Name: v.Name, Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
 		values[v] = w
 		return w
 	}
@@ -108,7 +109,9 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 	// Results first: a pass may be in the midst of reordering.
 	g.Nodes = cloneEach(f.Nodes, func(n *Node) *Node {
 		m := c.node(n, g)
-		m.Results = cloneEach(n.Results, func(v *Value) *Value { return add(v, m) })
+		for _, v := range n.Results {
+			m.Results = append(m.Results, add(v, m))
+		}
 		return m
 	})
 	for i, n := range f.Nodes {
@@ -120,17 +123,19 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 
 // node copies a node but for operands and results.
 func (c *cloner) node(n *Node, f *Func) *Node {
-	m := *n
-	m.Func = f
+	m := f.allocNode(len(n.Results))
+	room := m.Results
+	*m = *n
+	m.Func, m.Results = f, room
 	m.Attr = CloneAttr(n.Op, n.Attr)
 	c.attrDims(m.Attr)
 	m.Part.N = c.dim(n.Part.N)
 	m.Submit = n.Submit.clone()
 	m.Causes = cloneEach(n.Causes, Cause.clone)
 	if n.Body != nil {
-		m.Body = c.fn(n.Body, &m)
+		m.Body = c.fn(n.Body, m)
 	}
-	return &m
+	return m
 }
 
 // attrDims puts the copy's symbols into attributes that hold dimensions.

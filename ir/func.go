@@ -30,12 +30,16 @@ type Func struct {
 
 	nextValue, nextNode int
 	names               map[string]int // how often a base name was used
+
+	nodeSlots slab[nodeSlot]
+	values    slab[Value]
 }
 
 // NewValue returns a new value of f that nothing defines yet. The name is made unique by
 // a suffix .1, .2, … where it is taken; an empty name becomes a number.
 func (f *Func) NewValue(name string, t Type) *Value {
-	v := &Value{ID: f.nextValue, Type: t, Func: f}
+	v := f.values.next()
+	v.ID, v.Type, v.Func = f.nextValue, t, f
 	f.nextValue++
 	v.Name = f.uniqueName(name, v.ID)
 	return v
@@ -72,7 +76,8 @@ func (f *Func) resultName(i int) string {
 // NewNode returns a new node of f with one result for each type; it is not yet in the
 // order. Name is the name of the first result, further ones get suffixes.
 func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Type) *Node {
-	n := &Node{ID: f.nextNode, Op: op, Attr: attr, Args: args, Func: f, Split: -1}
+	n := f.allocNode(len(types))
+	n.ID, n.Op, n.Attr, n.Args, n.Split = f.nextNode, op, attr, args, -1
 	f.nextNode++
 	for i, t := range types {
 		r := f.NewValue(name, t)

@@ -194,7 +194,8 @@ func (p *parser) node() {
 		p.expect("=")
 	}
 	p.operation(&l)
-	n := &Node{Op: l.op, Attr: l.attr, Args: l.args, Func: p.f, Split: -1}
+	n := p.f.allocNode(len(l.names))
+	n.Op, n.Attr, n.Args, n.Split = l.op, l.attr, l.args, -1
 	places := p.tail(n)
 	for !p.bad && p.at(";") {
 		n.Causes = append(n.Causes, p.cause())
