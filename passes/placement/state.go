@@ -1,5 +1,7 @@
 package placement
 
+import "slices"
+
 // state is an assignment with its cost, kept up to date while labels change. The cost is
 // the weighted sum of all nodes and copies, as if nothing overlapped: what the clock
 // predicts is never more, and the same where no target has a queue.
@@ -113,23 +115,30 @@ func (s *state) set(x, label int32) {
 
 func (s *state) change(x, label int32) {
 	s.work++
-	before := s.labels[x]
 	s.cost -= s.touched(x)
+	if before := s.labels[x]; !s.g.isLeaf(x) {
+		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
+	}
+	s.relabel(x, label)
+	s.cost += s.touched(x)
+}
+
+// relabel gives x a label, and leaves the cost as it is.
+func (s *state) relabel(x, label int32) {
+	before := s.labels[x]
+	s.labels[x] = label
 	if s.g.isLeaf(x) {
 		bytes := s.g.leaf(x).Bytes
 		s.use(before, -bytes)
 		s.use(label, bytes)
-	} else {
-		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
-		for _, v := range s.g.Nodes[x].Reads {
-			if count := s.tally[v]; count != nil {
-				(*count)[before]--
-				(*count)[label]++
-			}
+		return
+	}
+	for _, v := range s.g.Nodes[x].Reads {
+		if count := s.tally[v]; count != nil {
+			(*count)[before]--
+			(*count)[label]++
 		}
 	}
-	s.labels[x] = label
-	s.cost += s.touched(x)
 }
 
 // touched is the cost of the copies that the label of x has to do with.
@@ -152,15 +161,23 @@ func (s *state) use(space int32, bytes int64) {
 	s.over += s.g.excess(space, s.used[space])
 }
 
-// mark returns the point to which undo goes back.
-func (s *state) mark() int { return len(s.log) }
+// point is a state to which undo goes back.
+type point struct {
+	changes int
+	cost    float64
+}
 
-func (s *state) undo(mark int) {
-	for len(s.log) > mark {
-		last := s.log[len(s.log)-1]
-		s.log = s.log[:len(s.log)-1]
-		s.change(last.x, last.label)
+func (s *state) mark() point { return point{len(s.log), s.cost} }
+
+// undo takes back what was changed since mark. What that costs is known: the copies around
+// what changed are not summed again.
+func (s *state) undo(to point) {
+	for _, c := range slices.Backward(s.log[to.changes:]) {
+		s.work++
+		s.relabel(c.x, c.label)
 	}
+	s.log = s.log[:to.changes]
+	s.cost = to.cost
 }
 
 // worth is the smallest gain, as a part of the cost, for which a move is kept: less may be
