@@ -85,6 +85,9 @@ func (e *funcEmitter) mark(id jen.Code) {
 	}
 }
 
+// waiting is the note that a worker is about to wait for the others: the first of the names.
+func waiting() jen.Code { return jen.Id("w").Dot("Mark").Call(jen.Lit(0)) }
+
 // barriers emits the barrier that separates n's epoch from the one before.
 func (e *funcEmitter) barriers(n *ir.Node) {
 	if n.Epoch == e.epoch {
@@ -183,6 +186,9 @@ func (e *funcEmitter) repeat(n *ir.Node) {
 	loop := []jen.Code{}
 	if n.Body.HeadBarrier {
 		loop = append(loop, e.headWaits(n.Body)...)
+		if e.g.o.Profile {
+			loop = append(loop, waiting())
+		}
 		loop = append(loop,
 			jen.Id("w").Dot("Barrier").Call(),
 			jen.If(jen.Id("w").Dot("Stop").Call()).Block(jen.Return()))
