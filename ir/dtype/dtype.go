@@ -30,7 +30,7 @@ const (
 	Q8_0 // 32 elements in 34 bytes: see codecQ8_0
 	Q4_0 // 32 elements in 18 bytes: see codecQ4_0
 	Q6_K // 256 elements in 210 bytes: see codecQ6_K
-	Q8A  // 32 elements in 40 bytes, for activations: see codecQ8A
+	Q8A  // 32 elements in 44 bytes, for activations: see codecQ8A
 
 	// NumDTypes is the length of a table keyed by DType.
 	NumDTypes
@@ -70,7 +70,7 @@ var table = [NumDTypes]info{
 	Q8_0: {"q8_0", Quant, 32, 34, codecQ8_0},
 	Q4_0: {"q4_0", Quant, 32, 18, codecQ4_0},
 	Q6_K: {"q6_k", Quant, superLen, 210, codecQ6_K},
-	Q8A:  {"q8a", Quant, 32, 40, codecQ8A},
+	Q8A:  {"q8a", Quant, 32, 44, codecQ8A},
 }
 
 // Valid reports whether d is one of the declared dtypes.

@@ -25,7 +25,7 @@ func TestSizes(t *testing.T) {
 		{Q8_0, "q8_0", 64, 68, true, false},
 		{Q4_0, "q4_0", 64, 36, true, false},
 		{Q6_K, "q6_k", 512, 420, true, false},
-		{Q8A, "q8a", 64, 80, true, false},
+		{Q8A, "q8a", 64, 88, true, false},
 	}
 	if len(tests) != int(NumDTypes)-1 {
 		t.Errorf("%d cases for %d dtypes", len(tests), NumDTypes-1)

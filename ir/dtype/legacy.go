@@ -70,15 +70,22 @@ var codecQ4_0 = codec{
 	},
 }
 
-// codecQ8A is this project's format for quantized activations, 40 bytes:
+// q8aStart is 1.5·2^23: between 2^23 and 2^24 the last bit of a float32 counts ones, so
+// that adding a whole number to its bits adds it to its value.
+const q8aStart = 3 << 22
+
+// codecQ8A is this project's format for quantized activations, 44 bytes:
 //
 //	 0  [32]int8  q
 //	32  f32       d, the scale
-//	36  i32       the sum of the 32 q
+//	36  f32       1.5·2^23 - 8·sum of the 32 q
+//	40  f32       1.5·2^23 - 128·sum of the 32 q
 //
 // Element i is d*q[i], with d and q made as for Q8_0, but d keeps its 32 bits: nobody
-// stores activations, so the rounding would buy nothing. Kernels use the sum where the
-// weights are stored with an offset.
+// stores activations, so the rounding would buy nothing. The last two are what a kernel
+// adds integer products to where weights are stored with an offset of 8 or 128: the bits
+// are then those of a float32, whose value is 1.5·2^23 above the sum of the products with
+// weights without offset.
 var codecQ8A = codec{
 	decode: func(dst []float64, src []byte) {
 		d := float64(math.Float32frombits(le.Uint32(src[blockLen:])))
@@ -94,7 +101,8 @@ var codecQ8A = codec{
 		d := abs32(extreme) / 127
 		sum := quantize8(dst[:blockLen], src, d)
 		le.PutUint32(dst[blockLen:], math.Float32bits(d))
-		le.PutUint32(dst[blockLen+4:], uint32(sum))
+		le.PutUint32(dst[blockLen+4:], math.Float32bits(q8aStart-8*float32(sum)))
+		le.PutUint32(dst[blockLen+8:], math.Float32bits(q8aStart-128*float32(sum)))
 		return nil
 	},
 }

@@ -66,10 +66,12 @@ func benchEach(b *testing.B, f func(b *testing.B)) {
 	}
 }
 
-// BenchmarkGEMM multiplies 128 rows; it reports the share of the arithmetic peak: of
+// BenchmarkGEMM multiplies many rows; it reports the share of the arithmetic peak: of
 // VPDPBUSD for quantized weights where there is one, of multiply-adds otherwise.
 func BenchmarkGEMM(b *testing.B) {
-	benchProducts(b, 128, 2048, 2048)
+	for _, s := range []struct{ rows, k int }{{128, 2048}, {512, 2048}, {512, 5632}} {
+		b.Run(fmt.Sprintf("%dx%d", s.rows, s.k), func(b *testing.B) { benchProducts(b, s.rows, 2048, s.k) })
+	}
 }
 
 // BenchmarkGEMV multiplies one row by weights too large for the caches; it reports the

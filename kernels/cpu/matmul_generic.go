@@ -136,10 +136,13 @@ func dotBF16(x, w unsafe.Pointer, k int) (a lanes) {
 
 // q8aBlock is 32 activations: x ≈ d·q. See ir/dtype for the format.
 type q8aBlock struct {
-	q   [blockLen]int8
-	d   float32
-	sum int32
+	q              [blockLen]int8
+	d              float32
+	start4, start8 int32 // bits of float32, to which sums of products are added
 }
+
+// startBits are those of 1.5·2^23.
+const startBits = 0x4b400000
 
 // q8Panel and q4Panel are a block of k of a panel; see package tile.
 type q8Panel struct {
@@ -157,7 +160,7 @@ func dotQ8(x, w unsafe.Pointer, blocks int) (a lanes) {
 	for b, v := range unsafe.Slice((*q8aBlock)(x), blocks) {
 		p := &panel[b]
 		for r := range a {
-			sum := -128 * v.sum
+			sum := v.start8 - startBits
 			for j := range p.q {
 				q := &p.q[j][r]
 				for i, y := range v.q[4*j : 4*j+4] {
@@ -175,7 +178,7 @@ func dotQ4(x, w unsafe.Pointer, blocks int) (a lanes) {
 	for b, v := range unsafe.Slice((*q8aBlock)(x), blocks) {
 		p := &panel[b]
 		for r := range a {
-			sum := -8 * v.sum
+			sum := v.start4 - startBits
 			for j := range p.q {
 				q := &p.q[j][r]
 				for i, y := range v.q[4*j : 4*j+4] {

@@ -6,6 +6,26 @@ package cpu
 
 import "unsafe"
 
+// tileQ4VNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4VNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileQ4VNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileQ4VNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileQ4VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
 // tileQ4VNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -26,10 +46,10 @@ func tileQ4VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //go:noescape
 func tileQ4VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 
-// swigluQ4VNNIr8 computes silu(x·wᵀ) * (x·upᵀ) for 8 rows of x and one panel each. See tileFunc.
+// swigluQ4VNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluQ4VNNIr8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+func swigluQ4VNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 
 // swigluQ4VNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
 //

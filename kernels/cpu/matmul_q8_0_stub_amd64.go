@@ -6,6 +6,26 @@ package cpu
 
 import "unsafe"
 
+// tileQ8VNNIr6p2 computes 6 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ8VNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileQ8VNNIr4p2 computes 4 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ8VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileQ8VNNIr2p2 computes 2 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ8VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileQ8VNNIr1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
 // tileQ8VNNIr8p1 computes 8 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -26,10 +46,10 @@ func tileQ8VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //go:noescape
 func tileQ8VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 
-// swigluQ8VNNIr8 computes silu(x·wᵀ) * (x·upᵀ) for 8 rows of x and one panel each. See tileFunc.
+// swigluQ8VNNIr6 computes silu(x·wᵀ) * (x·upᵀ) for 6 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
-func swigluQ8VNNIr8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+func swigluQ8VNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
 
 // swigluQ8VNNIr4 computes silu(x·wᵀ) * (x·upᵀ) for 4 rows of x and one panel each. See tileFunc.
 //

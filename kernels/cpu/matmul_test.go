@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -197,8 +198,8 @@ func testExtreme(t *testing.T, weight dtype.DType, f product, q byte) {
 	}
 	x[34], x[35] = 0x80, 0x3f // scale 1
 	sum := int32(int8(q)) * k
-	for i := range 4 {
-		x[36+i] = byte(sum >> (8 * i))
+	for i, offset := range []int32{8, 128} {
+		binary.LittleEndian.PutUint32(x[36+4*i:], uint32(0x4b400000-offset*sum)) // see ir/dtype
 	}
 	xv, wv := make([]float64, k), make([]float64, n*k)
 	if err := dtype.Decode(dtype.Q8A, xv, x); err != nil {
@@ -213,7 +214,7 @@ func testExtreme(t *testing.T, weight dtype.DType, f product, q byte) {
 			want[c] += v * wv[c*k+i]
 		}
 	}
-	for rows := 1; rows <= 8; rows *= 2 {
+	for rows := 1; rows <= 9; rows++ {
 		xs, y := kt.NewBuffer(rows*len(x), 0), kt.NewBuffer(rows*n*4, 0)
 		for r := range rows {
 			copy(xs.Bytes()[r*len(x):], x)

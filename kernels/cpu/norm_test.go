@@ -45,6 +45,9 @@ func TestRMSNorm(t *testing.T) {
 	})
 }
 
+// q8a is the bytes of a block.
+var q8a = dtype.Q8A.BlockBytes()
+
 // TestRMSNormQ8A demands the same bits from the fused kernel and from its two parts.
 func TestRMSNormQ8A(t *testing.T) {
 	const rows = 3
@@ -53,7 +56,7 @@ func TestRMSNormQ8A(t *testing.T) {
 			rng := kt.Rand(t)
 			x, w := kt.NewFloats(kt.Uniform(rng, rows*n), 0), kt.NewFloats(kt.Uniform(rng, n), 4)
 			norm := kt.NewBuffer(rows*n*4, 0)
-			want, got := kt.NewBuffer(rows*n/32*40, 0), kt.NewBuffer(rows*n/32*40, 4)
+			want, got := kt.NewBuffer(rows*n/32*q8a, 0), kt.NewBuffer(rows*n/32*q8a, 4)
 			cpu.RMSNormF32(norm.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, rows)
 			cpu.QuantizeQ8A(want.Pointer(), norm.Pointer(), n, 0, rows, 0, n)
 			cpu.RMSNormQ8A(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, 1)
@@ -83,7 +86,7 @@ func TestQuantizeQ8A(t *testing.T) {
 			cpu.QuantizeQ8A(got.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
 			one := kt.NewBuffer(len(want), 0)
 			cpu.QuantizeQ8A(one.Pointer(), x.Pointer(), n, b[0], b[1], b[2], b[3])
-			one.Owned(t, "q8a", n/32*40, b[0], b[1], b[2]/32*40, b[3]/32*40)
+			one.Owned(t, "q8a", n/32*q8a, b[0], b[1], b[2]/32*q8a, b[3]/32*q8a)
 		}
 		got.Check(t, "q8a")
 		kt.Same(t, "q8a", got, kt.NewBytes(want, 0))
@@ -96,7 +99,7 @@ func TestQuantizePoison(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			values := kt.Uniform(kt.Rand(t), 32)
 			values[17] = float32(bad)
-			got := kt.NewBuffer(40, 0)
+			got := kt.NewBuffer(q8a, 0)
 			cpu.QuantizeQ8A(got.Pointer(), kt.NewFloats(values, 0).Pointer(), 32, 0, 1, 0, 32)
 			if d := got.Floats()[8]; d-d == 0 {
 				t.Errorf("the scale of a block with %v is %v", bad, d)

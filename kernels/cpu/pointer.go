@@ -8,7 +8,7 @@ const (
 	halfBytes = 2
 	q8Bytes   = 34 // plain q8_0 block
 	q4Bytes   = 18 // plain q4_0 block
-	q8aBytes  = 40
+	q8aBytes  = 44
 	blockLen  = 32 // elements of a quantized block
 	panelRows = 16
 )

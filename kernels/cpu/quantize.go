@@ -37,7 +37,8 @@ func normQ8AGeneric(dst, x, w unsafe.Pointer, n int, scale float32) {
 
 func quantizeBlock(out *q8aBlock, x *[blockLen]float32) {
 	d := largest(x) / 127
-	out.d, out.sum = d, quantize8(&out.q, x, d)
+	sum := quantize8(&out.q, x, d)
+	out.d, out.start4, out.start8 = d, startBits-8*sum, startBits-128*sum
 }
 
 // largest is the largest magnitude in x. Magnitudes are compared as integers: that orders

@@ -76,9 +76,16 @@ loop1:
 	VPADDD       X1, X0, X0
 	VPERMILPS    $0xb1, X0, X1
 	VPADDD       X1, X0, X0
-	VMOVSS       X0, 36(AX)
+	VMOVDQU      start<>+0(SB), X1
+	VPSLLD       $0x03, X0, X2
+	VPSUBD       X2, X1, X1
+	VMOVSS       X1, 36(AX)
+	VMOVDQU      start<>+0(SB), X1
+	VPSLLD       $0x07, X0, X0
+	VPSUBD       X0, X1, X1
+	VMOVSS       X1, 40(AX)
 	SUBQ         $-128, CX
-	ADDQ         $0x28, AX
+	ADDQ         $0x2c, AX
 	SUBQ         $0x20, DX
 	JGE          loop1
 
@@ -186,6 +193,24 @@ DATA packOrder<>+24(SB)/4, $0x00000003
 DATA packOrder<>+28(SB)/4, $0x00000007
 GLOBL packOrder<>(SB), RODATA|NOPTR, $32
 
+DATA start<>+0(SB)/4, $0x4b400000
+DATA start<>+4(SB)/4, $0x4b400000
+DATA start<>+8(SB)/4, $0x4b400000
+DATA start<>+12(SB)/4, $0x4b400000
+DATA start<>+16(SB)/4, $0x4b400000
+DATA start<>+20(SB)/4, $0x4b400000
+DATA start<>+24(SB)/4, $0x4b400000
+DATA start<>+28(SB)/4, $0x4b400000
+DATA start<>+32(SB)/4, $0x4b400000
+DATA start<>+36(SB)/4, $0x4b400000
+DATA start<>+40(SB)/4, $0x4b400000
+DATA start<>+44(SB)/4, $0x4b400000
+DATA start<>+48(SB)/4, $0x4b400000
+DATA start<>+52(SB)/4, $0x4b400000
+DATA start<>+56(SB)/4, $0x4b400000
+DATA start<>+60(SB)/4, $0x4b400000
+GLOBL start<>(SB), RODATA|NOPTR, $64
+
 // func normQ8AAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX, AVX2
 TEXT ·normQ8AAVX2(SB), NOSPLIT, $0-36
@@ -272,10 +297,17 @@ loop3:
 	VPADDD       X2, X1, X1
 	VPERMILPS    $0xb1, X1, X2
 	VPADDD       X2, X1, X1
-	VMOVSS       X1, 36(AX)
+	VMOVDQU      start<>+0(SB), X2
+	VPSLLD       $0x03, X1, X3
+	VPSUBD       X3, X2, X2
+	VMOVSS       X2, 36(AX)
+	VMOVDQU      start<>+0(SB), X2
+	VPSLLD       $0x07, X1, X1
+	VPSUBD       X1, X2, X2
+	VMOVSS       X2, 40(AX)
 	SUBQ         $-128, CX
 	SUBQ         $-128, DX
-	ADDQ         $0x28, AX
+	ADDQ         $0x2c, AX
 	SUBQ         $0x20, BX
 	JGE          loop3
 
@@ -337,9 +369,16 @@ loop5:
 	VPADDD        X1, X0, X0
 	VPERMILPS     $0xb1, X0, X1
 	VPADDD        X1, X0, X0
-	VMOVSS        X0, 36(AX)
+	VMOVDQU       start<>+0(SB), X1
+	VPSLLD        $0x03, X0, X2
+	VPSUBD        X2, X1, X1
+	VMOVSS        X1, 36(AX)
+	VMOVDQU       start<>+0(SB), X1
+	VPSLLD        $0x07, X0, X0
+	VPSUBD        X0, X1, X1
+	VMOVSS        X1, 40(AX)
 	SUBQ          $-128, CX
-	ADDQ          $0x28, AX
+	ADDQ          $0x2c, AX
 	SUBQ          $0x20, DX
 	JGE           loop5
 
@@ -409,10 +448,17 @@ loop7:
 	VPADDD        X2, X1, X1
 	VPERMILPS     $0xb1, X1, X2
 	VPADDD        X2, X1, X1
-	VMOVSS        X1, 36(AX)
+	VMOVDQU       start<>+0(SB), X2
+	VPSLLD        $0x03, X1, X3
+	VPSUBD        X3, X2, X2
+	VMOVSS        X2, 36(AX)
+	VMOVDQU       start<>+0(SB), X2
+	VPSLLD        $0x07, X1, X1
+	VPSUBD        X1, X2, X2
+	VMOVSS        X2, 40(AX)
 	SUBQ          $-128, CX
 	SUBQ          $-128, DX
-	ADDQ          $0x28, AX
+	ADDQ          $0x2c, AX
 	SUBQ          $0x20, BX
 	JGE           loop7
 

@@ -84,7 +84,7 @@ func (g *generator) quantizeBlock(v []reg.VecVirtual, dst reg.GPVirtual) {
 		g.round(v[i], id)
 	}
 	g.storeBytes(v, dst)
-	g.storeSum(v, dst)
+	g.storeStarts(v, dst)
 }
 
 // largest returns the largest magnitude in all of v, compared as integers so that NaN is
@@ -135,11 +135,20 @@ func (g *generator) storeBytes(v []reg.VecVirtual, dst reg.GPVirtual) {
 	g.VMOVDQU(low, operand.Mem{Base: dst})
 }
 
-// storeSum writes the sum of 32 integers.
-func (g *generator) storeSum(v []reg.VecVirtual, dst reg.GPVirtual) {
+// storeStarts writes where sums of products with these 32 integers begin.
+func (g *generator) storeStarts(v []reg.VecVirtual, dst reg.GPVirtual) {
 	for i := 1; i < len(v); i++ {
 		g.VPADDD(v[i], v[0], v[0])
 	}
 	sum := g.reduce(v[0], func(a, b, to reg.Register) { g.VPADDD(a, b, to) })
-	g.VMOVSS(sum.AsX(), operand.Mem{Base: dst, Disp: q8aSum})
+	for _, to := range []struct {
+		shift uint8 // the binary logarithm of the offset
+		at    int
+	}{{3, q8aStart4}, {7, q8aStart8}} {
+		start, offset := g.XMM(), g.XMM()
+		g.VMOVDQU(g.word("start", startBits), start)
+		g.VPSLLD(operand.U8(to.shift), sum.AsX(), offset)
+		g.VPSUBD(offset, start, start)
+		g.VMOVSS(start, operand.Mem{Base: dst, Disp: to.at})
+	}
 }

@@ -20,9 +20,10 @@ const (
 
 const (
 	panelRows = 16
-	q8aBytes  = 40 // q8a: 32 bytes, then scale, then sum
+	q8aBytes  = 44 // q8a: 32 bytes, then the scale, then where sums of products start
 	q8aScale  = 32
-	q8aSum    = 36
+	q8aStart4 = 36 // with weights that have an offset of 8
+	q8aStart8 = 40 // with one of 128
 )
 
 // tile is a function that computes rows rows of x times panels panels of w. With swiglu it

@@ -9,8 +9,9 @@ import (
 func intTiles(f format) func(*generator) {
 	return func(g *generator) {
 		for _, t := range []tile{
+			{rows: 6, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
 			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
+			{rows: 6, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
 			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
 		} {
 			t.format, t.isa, t.level = f, avx512, "VNNI"
@@ -34,6 +35,20 @@ func intTiles(f format) func(*generator) {
 // side by side read 29 to 34.
 const ahead = 8192
 
+// start is where in a block of x the sum of integer products begins: what undoes the offset
+// of 8 or 128 that stored weights have, plus startBits.
+func (t *tile) start() int {
+	if t.format == formatQ4 {
+		return q8aStart4
+	}
+	return q8aStart8
+}
+
+// startBits are the bits of 1.5·2^23 as float32, whose last bit counts ones: a sum that
+// begins there is, read as float32, 1.5·2^23 too large. Subtracting that is exact, and
+// takes one instruction on ports that the products leave free.
+const startBits = 0x4b400000
+
 // groups is the groups of 64 bytes in a block of a panel; its scales follow them.
 func (t *tile) groups() int {
 	if t.format == formatQ4 {
@@ -44,44 +59,145 @@ func (t *tile) groups() int {
 
 func (t *tile) blockBytes() int { return t.groups()*64 + panelRows*2 }
 
-// offsetShift is the binary logarithm of what is added to stored weights: 8 or 128.
-func (t *tile) offsetShift() uint8 {
-	if t.format == formatQ4 {
-		return 3
-	}
-	return 7
-}
-
-// vnniTile unpacks a block of a panel to 8 registers of unsigned bytes, of which each row
-// of x then takes the integer products: 4 of k in each lane and instruction, exact. The
-// sum starts from minus the offset times the sum of x, which stands in x's block.
+// vnniTile takes integer products of unsigned bytes of weights and signed ones of x: 4 of k
+// in each lane and instruction, exact. With a single panel, or a single row of x, a whole
+// block of weights lies in registers and bytes of x come from memory with each product.
+// With two panels and several rows both would load more than two operands a cycle, so that
+// a register of x is loaded once for two products, and weights are unpacked in quarters,
+// which leaves registers for the sums of 6 rows.
 func (g *generator) vnniTile(t *tile) {
 	g.begin(t)
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
-	s := g.newSums(t)
-	zero, nibbles := g.vec(), g.vec()
-	g.zero(zero)
+	b := &vnniBlock{generator: g, tile: t, w: w, x: x, s: g.newSums(t), start: g.vec()}
+	g.VMOVUPS(g.word("start", startBits), b.start)
 	if t.format == formatQ4 {
-		g.VMOVUPS(g.word("nibbles", 0x0f0f0f0f), nibbles)
+		b.nibbles = g.vec()
+		g.VMOVUPS(g.word("nibbles", 0x0f0f0f0f), b.nibbles)
 	}
 
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
-	for p := range t.panels {
-		g.prefetch(t, w, p)
-		weights := g.unpack(t, w, p, nibbles)
-		scale := g.vec()
-		g.VCVTPH2PS(w.at(p, t.groups()*64), scale)
-		g.vnniRows(t, s, p, x, weights, scale, zero)
+	if t.panels == 2 && !(t.swiglu && t.rows == 1) {
+		b.pair()
+	} else {
+		b.inTurn()
 	}
 	g.advance(w, t.blockBytes())
 	g.advance(x, q8aBytes)
 	g.DECQ(blocks)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
-	g.finish(t, s)
+	g.finish(t, b.s)
+}
+
+// vnniBlock is what the code for one block of k uses.
+type vnniBlock struct {
+	*generator
+	*tile
+	w, x           rows
+	s              sums
+	start, nibbles reg.VecVirtual
+}
+
+// pair adds the products of a block of two panels.
+func (b *vnniBlock) pair() {
+	acc := make([][]reg.VecVirtual, b.rows)
+	for r := range acc {
+		acc[r] = b.vecs(2)
+		b.VBROADCASTSS(b.x.at(r, b.tile.start()), acc[r][0])
+		b.VMOVAPS(acc[r][0], acc[r][1])
+	}
+	for j := range b.groups() {
+		first, second := b.unpack(0, j), b.unpack(1, j)
+		for half := range first {
+			for r := range acc {
+				x := b.vec()
+				b.VBROADCASTSS(b.x.at(r, 4*j+16*half), x)
+				b.dot(x, first[half], acc[r][0])
+				b.dot(x, second[half], acc[r][1])
+			}
+		}
+	}
+	for p := range b.panels {
+		scale := b.scales(p)
+		for r := range acc {
+			b.add(acc[r][p], scale, r, p)
+		}
+	}
+}
+
+// inTurn adds the products of a block of each panel. Several rows, or two halves of one,
+// are interleaved, as each addition waits for the one before.
+func (b *vnniBlock) inTurn() {
+	for p := range b.panels {
+		b.prefetch(b.tile, b.w, p)
+		var low, high []reg.VecVirtual
+		for j := range b.groups() {
+			u := b.unpack(p, j)
+			low, high = append(low, u[0]), append(high, u[1:]...)
+		}
+		b.oneByOne(p, append(low, high...), b.scales(p))
+	}
+}
+
+// oneByOne adds the products of panel p: word j of x goes with register j of weights.
+func (b *vnniBlock) oneByOne(p int, weights []reg.VecVirtual, scale reg.VecVirtual) {
+	acc := b.vecs(b.rows)
+	for r := range acc {
+		b.VBROADCASTSS(b.x.at(r, b.tile.start()), acc[r])
+	}
+	second := acc
+	if b.rows == 1 {
+		second = b.vecs(1)
+		b.zero(second...)
+	}
+	for j, u := range weights {
+		for r := range acc {
+			to := acc[r]
+			if j%2 == 1 {
+				to = second[r]
+			}
+			b.dot(b.x.at(r, 4*j), u, to)
+		}
+	}
+	if b.rows == 1 {
+		b.VPADDD(second[0], acc[0], acc[0])
+	}
+	for r := range acc {
+		b.add(acc[r], scale, r, p)
+	}
+}
+
+// scales returns those of a block of panel p.
+func (b *vnniBlock) scales(p int) reg.VecVirtual {
+	scale := b.vec()
+	b.VCVTPH2PS(b.w.at(p, b.groups()*64), scale)
+	return scale
+}
+
+// add scales the sum of products of a block and adds it to that of row r and panel p.
+func (b *vnniBlock) add(acc, scale reg.VecVirtual, r, p int) {
+	product := b.vec()
+	b.VSUBPS(b.start, acc, acc)
+	b.VMULPS_BCST(b.x.at(r, q8aScale), scale, product)
+	b.VFMADD231PS(product, acc, b.s[r][p][0])
+}
+
+// unpack returns the bytes of group j of a block: k = 4j to 4j+3 of each row, for q4_0 also
+// k = 16+4j to 16+4j+3.
+func (b *vnniBlock) unpack(p, j int) []reg.VecVirtual {
+	u := b.vec()
+	b.VMOVUPS(b.w.at(p, 64*j), u)
+	if b.format == formatQ8 {
+		return []reg.VecVirtual{u}
+	}
+	high := b.vec()
+	b.VPSRLW(operand.U8(4), u, high)
+	b.VPANDD(b.nibbles, u, u)
+	b.VPANDD(b.nibbles, high, high)
+	return []reg.VecVirtual{u, high}
 }
 
 // prefetch asks for weights ahead of use, one request a cache line, if one row uses them.
@@ -91,60 +207,6 @@ func (g *generator) prefetch(t *tile, w rows, p int) {
 	}
 	for at := 0; at < t.blockBytes(); at += 64 {
 		g.PREFETCHT0(w.at(p, ahead+at))
-	}
-}
-
-// unpack returns the bytes of a block: register j holds k = 4j to 4j+3 of each row.
-func (g *generator) unpack(t *tile, w rows, p int, nibbles reg.VecVirtual) []reg.VecVirtual {
-	u := g.vecs(8)
-	if t.format == formatQ8 {
-		for j := range u {
-			g.VMOVUPS(w.at(p, 64*j), u[j])
-		}
-		return u
-	}
-	for j := range 4 {
-		g.VMOVUPS(w.at(p, 64*j), u[j])
-		g.VPSRLW(operand.U8(4), u[j], u[4+j])
-		g.VPANDD(nibbles, u[j], u[j])
-		g.VPANDD(nibbles, u[4+j], u[4+j])
-	}
-	return u
-}
-
-// vnniRows adds the products of a block of panel p for all rows. Several rows, or two
-// halves of one, are interleaved, as each addition waits for the one before.
-func (g *generator) vnniRows(t *tile, s sums, p int, x rows, weights []reg.VecVirtual, scale, zero reg.VecVirtual) {
-	interleave := min(t.rows, 8/t.panels)
-	for first := 0; first < t.rows; first += interleave {
-		acc := g.vecs(interleave)
-		for i := range acc {
-			g.VPSLLD_BCST(operand.U8(t.offsetShift()), x.at(first+i, q8aSum), acc[i])
-			g.VPSUBD(acc[i], zero, acc[i])
-		}
-		second := acc
-		if t.rows == 1 {
-			second = g.vecs(1)
-			g.zero(second...)
-		}
-		for j, u := range weights {
-			for i := range acc {
-				to := acc[i]
-				if j%2 == 1 {
-					to = second[i]
-				}
-				g.dot(x.at(first+i, 4*j), u, to)
-			}
-		}
-		if t.rows == 1 {
-			g.VPADDD(second[0], acc[0], acc[0])
-		}
-		for i := range acc {
-			product := g.vec()
-			g.VCVTDQ2PS(acc[i], acc[i])
-			g.VMULPS_BCST(x.at(first+i, q8aScale), scale, product)
-			g.VFMADD231PS(product, acc[i], s[first+i][p][0])
-		}
 	}
 }
 
@@ -217,10 +279,11 @@ func (g *generator) avx2Block(t *tile, s sums, p, half int, w, x rows) {
 	g.VCVTPH2PS(w.at(p, t.groups()*64+half*16), scale)
 	for r := range s {
 		if t.format == formatQ4 {
-			g.avx2Widen(acc[r], x.at(r, q8aSum))
+			g.avx2Widen(acc[r], x.at(r, t.start()))
+		} else {
+			g.VCVTDQ2PS(acc[r], acc[r])
 		}
 		product := g.vec()
-		g.VCVTDQ2PS(acc[r], acc[r])
 		g.VBROADCASTSS(x.at(r, q8aScale), product)
 		g.VMULPS(scale, product, product)
 		g.VFMADD231PS(product, acc[r], s[r][p][0])
@@ -250,13 +313,14 @@ func (g *generator) avx2Nibbles(t *tile, acc []reg.VecVirtual, p, half, j int, w
 	}
 }
 
-// avx2Widen adds pairs of 16-bit sums, and subtracts 8 times the sum of x.
-func (g *generator) avx2Widen(acc reg.VecVirtual, sum operand.Mem) {
-	offset := g.vec()
+// avx2Widen adds pairs of 16-bit sums, and what undoes the offset of the weights: the result
+// is float32.
+func (g *generator) avx2Widen(acc reg.VecVirtual, start operand.Mem) {
+	from := g.vec()
 	g.VPMADDWD(g.word("ones16", 0x00010001), acc, acc)
-	g.VPBROADCASTD(sum, offset)
-	g.VPSLLD(operand.U8(3), offset, offset)
-	g.VPSUBD(offset, acc, acc)
+	g.VPBROADCASTD(start, from)
+	g.VPADDD(from, acc, acc)
+	g.VSUBPS(g.word("start", startBits), acc, acc)
 }
 
 // avx2Bytes adds a group of q8_0. The unsigned operand is the magnitude of the weight, at

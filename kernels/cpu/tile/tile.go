@@ -44,10 +44,10 @@ var Table = []Tile{
 	{dtype.BF16, dtype.F32, dtype.R16, AVX512, 8, 32, 64, 1},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32},
-	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 16, 16, 32},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 16, 32},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32},
-	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 8, 16, 16, 32},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 16, 32},
 }
 
 // Activation returns the dtype that x must have for weights of dtype w, and false if
