@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ggmlc/ggmlc/ir/spell"
 )
 
 // Options are what the user decides about a compilation. The zero value is the default of
@@ -95,7 +97,7 @@ func ParseDebug(text string) ([]Setting, error) {
 func (s Setting) check() error {
 	flags := flagsOf(s.Pass)
 	if flags == nil && s.Pass != "all" && Find(s.Pass) == nil {
-		return fmt.Errorf("debug %s/%s: there is no pass %s: ggmlc passes lists them", s.Pass, s.Flag, s.Pass)
+		return fmt.Errorf("debug %s/%s: there is no pass %s:%s ggmlc passes lists them", s.Pass, s.Flag, s.Pass, nearPass(s.Pass))
 	}
 	if flags == nil {
 		return fmt.Errorf("debug %s/%s: the pass %s has no flags", s.Pass, s.Flag, s.Pass)
@@ -205,10 +207,22 @@ func (o *Options) disabled() (passes, rules map[string]bool, err error) {
 		case isRule != "":
 			rules[name] = true
 		default:
-			errs = append(errs, fmt.Errorf("disable %s: there is no such pass or rule: ggmlc passes lists them", name))
+			errs = append(errs, fmt.Errorf("disable %s: there is no such pass or rule:%s ggmlc passes lists them", name, nearRule(name)))
 		}
 	}
 	return passes, rules, errors.Join(errs...)
+}
+
+// nearRule returns " did you mean NAME?" with the pass or rule of the nearest name.
+func nearRule(name string) string {
+	var names []string
+	for _, p := range Passes() {
+		names = append(names, p.Name)
+		for _, r := range p.Rules {
+			names = append(names, r.Name)
+		}
+	}
+	return spell.Hint(name, names)
 }
 
 // DebugHelp lists every flag of every pass, one a line.

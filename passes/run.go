@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/spell"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -164,7 +165,7 @@ func namedPasses(names []string) ([]*Pass, error) {
 	for _, name := range names {
 		p := Find(name)
 		if p == nil {
-			errs = append(errs, unknownPass(name))
+			errs = append(errs, UnknownPass(name))
 			continue
 		}
 		todo = append(todo, p)
@@ -172,15 +173,25 @@ func namedPasses(names []string) ([]*Pass, error) {
 	return todo, errors.Join(errs...)
 }
 
-func unknownPass(name string) error {
-	return fmt.Errorf("there is no pass %q: ggmlc passes lists them", name)
+// UnknownPass returns the error that says that there is no pass of this name.
+func UnknownPass(name string) error {
+	return fmt.Errorf("there is no pass %q:%s ggmlc passes lists them", name, nearPass(name))
+}
+
+// nearPass returns " did you mean NAME?" with the pass of the nearest name; see spell.Hint.
+func nearPass(name string) string {
+	var names []string
+	for _, p := range Passes() {
+		names = append(names, p.Name)
+	}
+	return spell.Hint(name, names)
 }
 
 func firstPass(m *ir.Module, from string) (int, error) {
 	if from != "" {
 		i := indexPass(pipeline, from)
 		if i < 0 {
-			return 0, unknownPass(from)
+			return 0, UnknownPass(from)
 		}
 		return i, nil
 	}
@@ -205,7 +216,7 @@ func lastPass(o *RunOptions) (int, error) {
 	}
 	i := indexPass(pipeline, name)
 	if i < 0 {
-		return 0, unknownPass(name)
+		return 0, UnknownPass(name)
 	}
 	return i + behind, nil
 }

@@ -71,9 +71,9 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	if _, err := driver.Compile(ctx, md, co); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}
-	return driver.Build(ctx, md, driver.OutputOptions{
+	return f.blame(model, driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + exactVersion(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
 		Progress: p.bytes,
-	})
+	}))
 }

@@ -95,8 +95,11 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 // check refuses flags that contradict each other.
 func (f *dumpFlags) check() error {
 	for _, pass := range []string{f.after, f.before} {
-		if pass != "" && pass != imported && passes.Find(pass) == nil {
-			return usagef("there is no pass %q: ggmlc passes lists them", pass)
+		if pass == "" || pass == imported {
+			continue
+		}
+		if err := checkPass(pass); err != nil {
+			return err
 		}
 	}
 	if _, err := printOptions(f.show); err != nil {

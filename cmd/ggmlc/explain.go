@@ -50,8 +50,10 @@ Without one it sums up splits, copies, memory, barriers and the dearest decision
 }
 
 func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, node string) error {
-	if f.after != "" && passes.Find(f.after) == nil {
-		return usagef("there is no pass %q: ggmlc passes lists them", f.after)
+	if f.after != "" {
+		if err := checkPass(f.after); err != nil {
+			return err
+		}
 	}
 	f.plansOnly = true
 	md, co, err := f.open(ctx, cmd, model)

@@ -150,12 +150,12 @@ func (f *compileFlags) checkCPU() error {
 }
 
 // load returns the options of driver.Load.
-func (f *compileFlags) load() (driver.LoadOptions, error) {
+func (f *compileFlags) load(cmd *cobra.Command) (driver.LoadOptions, error) {
 	o := driver.LoadOptions{Context: f.context, Batch: f.batch}
-	if f.context < 0 || f.batch < 0 {
-		return o, usagef("--ctx %d, --batch %d: sizes are positive", f.context, f.batch)
+	err := errors.Join(positive(cmd, "ctx", f.context), positive(cmd, "batch", f.batch))
+	if err != nil {
+		return o, usageError{err}
 	}
-	var err error
 	if o.KV, err = parseChoice("--kv", f.kv, dtype.F16, dtype.F32, dtype.Q8_0); err != nil {
 		return o, err
 	}
@@ -256,7 +256,9 @@ func (f *compileFlags) parsePins() ([]passes.Pin, error) {
 		}
 		match := pin.Match.String()
 		switch {
-		case backends[match] != "" && backends[match] != pin.Backend:
+		case backends[match] == pin.Backend:
+			return nil, usagef("--pin %v is given twice: leave one out", pin)
+		case backends[match] != "":
 			return nil, usagef("--pin %s=%s and --pin %v contradict each other: leave one out", match, backends[match], pin)
 		case slices.Contains(f.deny, pin.Backend):
 			return nil, usagef("--pin %v and --deny %s contradict each other: leave one out", pin, pin.Backend)

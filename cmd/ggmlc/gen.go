@@ -76,7 +76,7 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 	}
 	defer md.Close()
 	co.After, o.CPU, o.Profile = p.after, f.cpu, f.profile
-	return driver.Gen(ctx, md, co, o)
+	return f.blame(model, driver.Gen(ctx, md, co, o))
 }
 
 // check recompiles a package from its own model.ggir. A model that is named is only looked

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
@@ -27,7 +28,7 @@ var recorded = []string{
 // open loads a model and returns with it how to compile it: by the flags, or by the head
 // of a dump, which flags must not contradict.
 func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string) (*driver.Model, driver.CompileOptions, error) {
-	lo, err := f.load()
+	lo, err := f.load(cmd)
 	if err != nil {
 		return nil, driver.CompileOptions{}, err
 	}
@@ -95,6 +96,9 @@ func (f *compileFlags) withHead(cmd *cobra.Command, path string, m *ir.Module) (
 		}
 	}
 	co, err := f.compile()
+	if err != nil && written {
+		return co, headError(path, err) // what flags say was looked at before
+	}
 	co.Pinned = func(matches []driver.PinMatch) { notePins(cmd.ErrOrStderr(), f.json, matches) }
 	if f.stats != "" {
 		co.Done = func(s *passes.Stats) error { return s.Write(cmd.ErrOrStderr(), f.stats) }
@@ -198,10 +202,9 @@ func (f *compileFlags) headTargets(cmd *cobra.Command, path string, m *ir.Module
 	if len(lines) == 0 {
 		return nil
 	}
-	text := "target " + strings.Join(lines, "\ntarget ") + "\n"
-	list, err := target.Parse(path, text)
+	list, err := parseTargets(lines)
 	if err != nil {
-		return err
+		return headError(path, err)
 	}
 	if cmd.Flags().Changed("targets") || cmd.Flags().Changed("target-file") {
 		asked, err := f.targetList()
@@ -214,6 +217,44 @@ func (f *compileFlags) headTargets(cmd *cobra.Command, path string, m *ir.Module
 	}
 	f.head = list
 	return nil
+}
+
+func parseTargets(lines []string) (*target.List, error) {
+	var ds []*target.Descriptor
+	var errs []error
+	for _, line := range lines {
+		d, err := target.ParseDescriptor(line)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		ds = append(ds, d)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return target.NewList(ds...)
+}
+
+// headError says that the head of a text is wrong. It is no wrong usage, even where the
+// same on the command line would be: hence nothing is wrapped.
+func headError(path string, err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	errs := make([]error, len(lines))
+	for i, line := range lines {
+		errs[i] = fmt.Errorf("%s: the head: %s", path, line)
+	}
+	return &driver.TextError{File: path, Err: errors.Join(errs...)}
+}
+
+// blame turns what is wrong with the backends into a fault of the text, where they stand in
+// its head.
+func (f *compileFlags) blame(path string, err error) error {
+	var unfit *codegen.TargetError
+	if f.head != nil && errors.As(err, &unfit) {
+		return headError(path, unfit)
+	}
+	return err
 }
 
 func targetText(l *target.List) string {

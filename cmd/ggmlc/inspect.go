@@ -34,8 +34,11 @@ func inspectCommand() *cobra.Command {
 }
 
 func inspect(w io.Writer, path string, asJSON bool, limit int) error {
+	if limit < 0 {
+		return usagef("--limit %d: write 0 or more", limit)
+	}
 	if strings.HasSuffix(path, ".ggir") {
-		return inspectText(w, path)
+		return inspectText(w, path, asJSON)
 	}
 	f, err := gguf.Open(path)
 	if err != nil {
@@ -91,27 +94,71 @@ func inspectJSON(w io.Writer, f *gguf.File, limit int) error {
 		t := &f.Tensors()[i]
 		doc.Tensors = append(doc.Tensors, inspectedTensor{t.Name, t.Type.String(), t.Shape, t.Offset, t.Size})
 	}
+	return writeDocument(w, doc)
+}
+
+func writeDocument(w io.Writer, doc any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(doc)
 }
 
+// inspectedModule is the JSON form of what a .ggir text declares.
+type inspectedModule struct {
+	File      string              `json:"file"`
+	Module    string              `json:"module"`
+	After     string              `json:"after"`
+	Functions []inspectedFunction `json:"functions"`
+	Weights   []inspectedLeaf     `json:"weights"`
+	States    []inspectedLeaf     `json:"states"`
+}
+
+type inspectedFunction struct {
+	Name    string `json:"name"`
+	Nodes   int    `json:"nodes"`
+	Inputs  int    `json:"inputs"`
+	Outputs int    `json:"outputs"`
+}
+
+// inspectedLeaf is a weight or a state.
+type inspectedLeaf struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
 // inspectText summarises a .ggir text.
-func inspectText(w io.Writer, path string) error {
+func inspectText(w io.Writer, path string, asJSON bool) error {
 	m, err := driver.ReadText(path)
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", path, m.Name, m.Last, len(m.Weights), len(m.States))
+	doc := inspectedModule{path, m.Name, m.Last, []inspectedFunction{}, []inspectedLeaf{}, []inspectedLeaf{}}
 	for _, f := range m.Funcs {
-		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", f.Name, len(f.Nodes), len(f.Params), len(f.Results))
+		doc.Functions = append(doc.Functions, inspectedFunction{f.Name, len(f.Nodes), len(f.Params), len(f.Results)})
 	}
 	for _, wt := range m.Weights {
-		fmt.Fprintf(out, "  weight %-36q %v\n", wt.Name, wt.Type)
+		doc.Weights = append(doc.Weights, inspectedLeaf{wt.Name, wt.Type.String()})
 	}
 	for _, s := range m.States {
-		fmt.Fprintf(out, "  state  %-36q %v\n", s.Name, s.Type)
+		doc.States = append(doc.States, inspectedLeaf{s.Name, s.Type.String()})
+	}
+	if asJSON {
+		return writeDocument(w, doc)
+	}
+	return doc.write(w)
+}
+
+func (doc *inspectedModule) write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", doc.File, doc.Module, doc.After, len(doc.Weights), len(doc.States))
+	for _, f := range doc.Functions {
+		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", f.Name, f.Nodes, f.Inputs, f.Outputs)
+	}
+	for _, l := range doc.Weights {
+		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, l.Type)
+	}
+	for _, l := range doc.States {
+		fmt.Fprintf(out, "  state  %-36q %s\n", l.Name, l.Type)
 	}
 	return out.Flush()
 }

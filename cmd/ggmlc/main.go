@@ -59,14 +59,15 @@ Everything about the execution is planned before it runs, and every plan can be 
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command %q: see ggmlc --help", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(misusedFlag)
+	root.SetHelpCommand(helpCommand(root))
 	for _, c := range []func() *cobra.Command{
 		runCommand, buildCommand, genCommand, dumpCommand, optCommand, explainCommand, inspectCommand, packCommand,
 		passesCommand, targetsCommand, opsCommand, versionCommand,

@@ -8,25 +8,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 func optCommand() *cobra.Command {
 	var f dumpFlags
 	var names string
 	cmd := &cobra.Command{
-		Use:     "opt [flags] --passes a,b x.ggir",
-		Short:   "run exactly these passes on a .ggir text and print the result",
-		Example: `  ggmlc opt --passes split,copy x.ggir`,
+		Use:   "opt [flags] --passes a,b x.ggir",
+		Short: "run exactly these passes on a .ggir text and print the result",
+		Long: `opt reads a .ggir text, such as ggmlc dump writes, runs exactly the passes of --passes on it, in
+their order there, and prints the result. Without passes it checks the text and prints it.`,
+		Example: `  ggmlc dump model.gguf --before split -o x.ggir
+  ggmlc opt --passes split,copy x.ggir`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.debugHelp(cmd.OutOrStdout()) {
 				return nil
 			}
-			model, err := modelArg(cmd, args)
-			if err != nil {
-				return err
+			if len(args) != 1 {
+				return usagef("opt wants one .ggir text: see ggmlc opt --help")
 			}
-			return f.opt(cmd.Context(), cmd, model, names)
+			return f.opt(cmd.Context(), cmd, args[0], names)
 		},
 	}
 	f.registerPasses(cmd)
@@ -50,12 +51,15 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 		if name == "" {
 			continue
 		}
-		if passes.Find(name) == nil {
-			return usagef("there is no pass %q: ggmlc passes lists them", name)
+		if err := checkPass(name); err != nil {
+			return err
 		}
 		todo = append(todo, name)
 	}
 	if err := noClash(f.inputs(path), f.outputs()); err != nil {
+		return err
+	}
+	if _, err := f.compile(); err != nil {
 		return err
 	}
 	m, err := driver.ReadText(path)

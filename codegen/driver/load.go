@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/frontend/arch"
@@ -37,6 +38,9 @@ type Model struct {
 // metaTokenizer is the metadata key that names the source of the vocabulary.
 const metaTokenizer = "lm.tokenizer"
 
+// ggufMagic is what a GGUF file begins with.
+const ggufMagic = "GGUF"
+
 // Load reads a GGUF file, or a .ggir text of any level.
 func Load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 	magic, err := readMagic(path)
@@ -44,7 +48,7 @@ func Load(ctx context.Context, path string, o LoadOptions) (*Model, error) {
 		return nil, err
 	}
 	md := &Model{Path: path, files: make(map[string]*gguf.File)}
-	if magic == "GGUF" || filepath.Ext(path) == ".gguf" {
+	if magic == ggufMagic || filepath.Ext(path) == ".gguf" {
 		err = md.loadGGUF(ctx, path, o)
 	} else {
 		err = md.loadText(ctx, path, o)
@@ -147,8 +151,10 @@ func ReadText(path string) (*ir.Module, error) {
 		return nil, &codegen.FileError{File: path, Err: errors.Unwrap(err)}
 	case len(text) == 0:
 		return nil, &codegen.FileError{File: path, Err: errors.New("the file is empty: give a GGUF file or a .ggir text")}
-	case bytes.IndexByte(text[:min(len(text), 4096)], 0) >= 0:
-		return nil, &codegen.FileError{File: path, Err: fmt.Errorf("neither a GGUF file nor a .ggir text: it begins with %q", text[:min(4, len(text))])}
+	case bytes.HasPrefix(text, []byte(ggufMagic)):
+		return nil, &codegen.FileError{File: path, Err: errors.New("a .ggir text is needed, and this is a GGUF file: ggmlc dump --after import makes a text of it")}
+	case bytes.IndexByte(text[:min(len(text), 4096)], 0) >= 0, !moduleLine.Match(text):
+		return nil, foreignText(path, text)
 	}
 	m, err := ir.Parse(path, text)
 	if err != nil {
@@ -158,6 +164,22 @@ func ReadText(path string) (*ir.Module, error) {
 		return nil, &TextError{path, fmt.Errorf("%s: %w", path, err)}
 	}
 	return m, nil
+}
+
+// moduleLine is what every text of a module has, and hardly another text.
+var moduleLine = regexp.MustCompile(`(?m)^[ \t]*(ggir|module|func)[ \t]`)
+
+// targetLine begins a line of a target file.
+var targetLine = regexp.MustCompile(`(?m)^[ \t]*target[ \t]`)
+
+// foreignText says that a file is no model: one error, as those of each line would only hide
+// that it is another file.
+func foreignText(path string, text []byte) error {
+	err := fmt.Errorf("neither a GGUF file nor a .ggir text: it begins with %q", text[:min(4, len(text))])
+	if targetLine.Match(text) {
+		err = errors.New("this is no model but a target file: name it with --target-file")
+	}
+	return &codegen.FileError{File: path, Err: err}
 }
 
 // SourcePath returns where the file of a source is: that which was opened, or the one that

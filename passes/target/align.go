@@ -31,8 +31,9 @@ func setAligns(d *Descriptor, value string) error {
 			return fmt.Errorf("%q: write SPACE:BYTES", item)
 		case err != nil:
 			return err
-		case bytes < 1:
-			return fmt.Errorf("%q: an alignment is at least 1", item)
+		}
+		if err := checkAlign(bytes); err != nil {
+			return fmt.Errorf("%s: %w", item, err)
 		}
 		d.Aligns = append(d.Aligns, SpaceAlign{space, bytes})
 	}

@@ -3,11 +3,13 @@ package target
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/spell"
 )
 
 // Parse reads targets from text, one a line, highest priority first:
@@ -92,6 +94,9 @@ func parseLine(line string) (*Descriptor, error) {
 		return nil, err
 	}
 	d.Name = ws[1].text
+	if err := checkName("target", d.Name); err != nil {
+		return nil, ws[1].errorf("%w", err)
+	}
 	seen := make(map[string]bool)
 	for _, w := range ws[2:] {
 		key, value, _ := strings.Cut(w.text, "=")
@@ -106,7 +111,20 @@ func parseLine(line string) (*Descriptor, error) {
 	if len(d.Spaces) == 0 {
 		return nil, ws[1].errorf("target %s has no memory: write space=NAME", d.Name)
 	}
+	if field, err := d.contradiction(); err != nil {
+		return nil, wordOf(ws, field).errorf("%s: %w", field, err)
+	}
 	return d, nil
+}
+
+// wordOf returns the word that sets a field, or the target's name where like= brought it.
+func wordOf(ws []word, field string) word {
+	for _, w := range ws[2:] {
+		if strings.HasPrefix(w.text, field+"=") {
+			return w
+		}
+	}
+	return ws[1]
 }
 
 // base returns the descriptor that a line starts from.
@@ -151,7 +169,7 @@ var fields = []Field{
 	intField("hint", "workers that the cost model reckons with", func(d *Descriptor) *int { return &d.Hint }),
 	queuesField(),
 	boolField("events", "true: records events and waits for those of others", func(d *Descriptor) *bool { return &d.Events }),
-	sizeField("align", "bytes", func(d *Descriptor) *int64 { return &d.Align }),
+	alignField(),
 	{"alignin", "bytes, for spaces where it is not align: SPACE:BYTES,...", setAligns, alignsText},
 	sizeField("maxalloc", "bytes of the largest allocation, such as 1GiB", func(d *Descriptor) *int64 { return &d.MaxAlloc }),
 	sizeField("memory", "bytes of its first space, such as 8GiB; 0 is no limit", func(d *Descriptor) *int64 { return &d.Memory }),
@@ -186,20 +204,27 @@ func setField(d *Descriptor, key, value string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown field %q: the fields are %s", key, fieldNames())
+	return fmt.Errorf("unknown field %q:%s ggmlc targets lists them", key, spell.Hint(key, fieldNames()))
 }
 
-func fieldNames() string {
+func fieldNames() []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.Name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func setSpaces(d *Descriptor, value string) (err error) {
-	d.Spaces, err = splitNames(value)
-	return err
+	if d.Spaces, err = splitNames(value); err != nil {
+		return err
+	}
+	for _, space := range d.Spaces {
+		if err := checkName("memory space", space); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func setOpaque(d *Descriptor, value string) (err error) {
@@ -210,15 +235,24 @@ func setOpaque(d *Descriptor, value string) (err error) {
 // setThreads bounds the workers: each has scratch of its own in the plan, and the proof
 // looks at each.
 func setThreads(d *Descriptor, value string) error {
-	n, err := strconv.ParseUint(value, 10, 31)
+	n, err := parseCount(value)
 	if err != nil {
 		return err
 	}
 	if n < 1 || n > maxThreads {
 		return fmt.Errorf("%d is not a number of workers: write 1 to %d", n, maxThreads)
 	}
-	d.Threads = int(n)
+	d.Threads = n
 	return nil
+}
+
+// parseCount reads a whole number from 0 on.
+func parseCount(value string) (int, error) {
+	n, err := strconv.ParseUint(value, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number from 0 to %d", value, math.MaxInt32)
+	}
+	return int(n), nil
 }
 
 // splitNames splits a list of names at its commas.
@@ -233,8 +267,10 @@ func splitNames(value string) ([]string, error) {
 func boolField(name, doc string, p func(*Descriptor) *bool) Field {
 	return Field{name, doc,
 		func(d *Descriptor, v string) (err error) {
-			*p(d), err = strconv.ParseBool(v)
-			return err
+			if *p(d), err = strconv.ParseBool(v); err != nil {
+				return fmt.Errorf("%q: write true or false", v)
+			}
+			return nil
 		},
 		func(d *Descriptor) string { return strconv.FormatBool(*p(d)) }}
 }
@@ -254,11 +290,22 @@ func queuesField() Field {
 	return f
 }
 
+func alignField() Field {
+	f := sizeField("align", "bytes, a power of two; of every offset in its spaces", func(d *Descriptor) *int64 { return &d.Align })
+	set := f.set
+	f.set = func(d *Descriptor, v string) error {
+		if err := set(d, v); err != nil {
+			return err
+		}
+		return checkAlign(d.Align)
+	}
+	return f
+}
+
 func intField(name, doc string, p func(*Descriptor) *int) Field {
 	return Field{name, doc,
-		func(d *Descriptor, v string) error {
-			n, err := strconv.ParseUint(v, 10, 31)
-			*p(d) = int(n)
+		func(d *Descriptor, v string) (err error) {
+			*p(d), err = parseCount(v)
 			return err
 		},
 		func(d *Descriptor) string { return strconv.Itoa(*p(d)) }}
@@ -277,11 +324,11 @@ func rateField(name, doc string, p func(*Descriptor) *float64) Field {
 	return Field{name, doc,
 		func(d *Descriptor, v string) error {
 			x, err := strconv.ParseFloat(v, 64)
-			if err == nil && !(x >= 0) {
-				err = fmt.Errorf("%s is not a rate", v)
+			if err != nil || !(x >= 0) || math.IsInf(x, 0) {
+				return fmt.Errorf("%s is not a rate: write a number such as 1e9, or leave it out where it is not known", v)
 			}
 			*p(d) = x
-			return err
+			return nil
 		},
 		func(d *Descriptor) string { return strconv.FormatFloat(*p(d), 'g', -1, 64) }}
 }
@@ -306,7 +353,7 @@ func (d *Descriptor) String() string {
 
 // ParseSize reads a number of bytes: digits, then nothing, KiB, MiB, GiB or TiB (powers of
 // 1024), or kB, MB, GB, TB (powers of 1000). A fraction is allowed where the result is
-// rounded down to whole bytes.
+// rounded down to whole bytes, of which there is one at least.
 func ParseSize(text string) (int64, error) {
 	i := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	unit := ""
@@ -316,7 +363,7 @@ func ParseSize(text string) (int64, error) {
 	}
 	scale, ok := sizeUnits[unit]
 	x, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !ok || x*scale >= 1<<62 {
+	if err != nil || !ok || x*scale >= 1<<62 || x > 0 && x*scale < 1 {
 		return 0, fmt.Errorf("%q is not a size: write a number and a unit, such as 512MiB or 8GB", text)
 	}
 	return int64(x * scale), nil

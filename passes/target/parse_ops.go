@@ -7,6 +7,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/spell"
 )
 
 // The field ops is a list, separated by commas, of
@@ -86,9 +87,20 @@ func parseOp(name string) (op ir.Op, foreign string, err error) {
 	}
 	op, ok := ir.OpByName(name)
 	if !ok || !computes(op) {
-		return 0, "", fmt.Errorf("unknown op %q: ggmlc ops lists them", name)
+		return 0, "", fmt.Errorf("unknown op %q:%s ggmlc ops lists them", name, spell.Hint(name, opNames()))
 	}
 	return op, "", nil
+}
+
+// opNames returns the names of the ops that targets list.
+func opNames() []string {
+	var names []string
+	for op := range ir.Ops {
+		if computes(op) {
+			names = append(names, op.String())
+		}
+	}
+	return names
 }
 
 // splitOutside splits at sep outside of brackets.

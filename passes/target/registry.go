@@ -116,7 +116,7 @@ func New(text string) (*Descriptor, error) {
 	name, rest, more := strings.Cut(text, ":")
 	d := Builtin(name)
 	if d == nil {
-		return nil, fmt.Errorf("unknown target %q: the built-in ones are %s", text, builtinNames())
+		return nil, fmt.Errorf("unknown target %q: the built-in ones are %s; others are described in a --target-file", text, builtinNames())
 	}
 	if !more {
 		return d, nil
@@ -125,6 +125,9 @@ func New(text string) (*Descriptor, error) {
 		if err := d.parameter(i, word); err != nil {
 			return nil, fmt.Errorf("target %s: %w", text, err)
 		}
+	}
+	if field, err := d.contradiction(); err != nil {
+		return nil, fmt.Errorf("target %s: %s: %w", text, field, err)
 	}
 	return d, nil
 }
@@ -139,7 +142,7 @@ func (d *Descriptor) parameter(i int, word string) error {
 		return setField(d, key, value)
 	}
 	if _, err := strconv.ParseUint(word, 10, 31); err != nil || i > 0 {
-		return fmt.Errorf("%q is no parameter: write an instance's number first, then FIELD=VALUE: the fields are %s", word, fieldNames())
+		return fmt.Errorf("%q is no parameter: write %s:NUMBER for one of several, or %s:FIELD=VALUE; ggmlc targets lists the fields", word, d.kindName(), d.kindName())
 	}
 	if d.Home() == Host {
 		return fmt.Errorf("there is one %s: leave the number %s out", d.Name, word)
@@ -149,6 +152,12 @@ func (d *Descriptor) parameter(i int, word string) error {
 	}
 	d.Name += ":" + word
 	return nil
+}
+
+// kindName returns the name without an instance's number.
+func (d *Descriptor) kindName() string {
+	name, _, _ := strings.Cut(d.Name, ":")
+	return name
 }
 
 func builtinNames() string {

@@ -40,11 +40,14 @@ func TestSelectRefuses(t *testing.T) {
 		{"cpu:0", "there is one cpu"},
 		{"cpu:fast", `"fast" is no parameter`},
 		{"fake:0:1", `"1" is no parameter`},
-		{"fake:speed=3", `unknown field "speed": the fields are like, kind`},
+		{"fake:speed=3", `unknown field "speed": ggmlc targets lists them`},
 		{"fake:queues=many", "queues: "},
 		{"fake:kind=cpu", "kind is decided by the name"},
 		{"fake:0,fake:0", "listed twice"},
 		{"cpu:threads=0", "threads: 0 is not a number of workers: write 1 to 64"},
+		{"fake:x", `"x" is no parameter: write fake:NUMBER for one of several, or fake:FIELD=VALUE; ggmlc targets lists the fields`},
+		{"fake:quues=1", `did you mean queues?`},
+		{"cpu:queues=2", "queues: nodes of cpu are shared by the program's workers"},
 		{"cpu:threads=65", "threads: 65 is not a number of workers: write 1 to 64"},
 		{"cpu:threads=x,tpu", `unknown target "tpu"`},
 	} {
@@ -56,7 +59,7 @@ func TestSelectRefuses(t *testing.T) {
 }
 
 func TestSpaceLimits(t *testing.T) {
-	l, err := Parse("t", "target gpu space=dev,host memory=1GiB extra=100\ntarget npu space=host extra=8 opaque=dev\ntarget cpu like=cpu memory=4GiB")
+	l, err := Parse("t", "target gpu space=dev,host memory=1GiB extra=100\ntarget npu space=host extra=8\ntarget cpu like=cpu memory=4GiB")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,6 +137,19 @@ target gpu11 space=a offload=matmul@x
 target gpu12 space=a offload=matmull
 target gpu13 space=a opaque=,
 target gpu14 space=a queues=3
+target gpu15 space=a align=3
+target gpu16 space=a link=Inf
+target gpu17 like=cpu queues=2
+target gpu18 space=a,a
+target gpu19 space=a opaque=b
+target gpu20 space=a alignin=b:64
+target gpu21 space=a alignin=a:48
+target gpu,22 space=a
+target gpu23 space=a"b
+target gpu24 space=a memory=0.1
+target gpu25 space=a events=maybe
+target gpu26 space=a hint=-1
+target gpu27 space=a launch=soon
 `)
 	if err == nil {
 		t.Fatal("no error")
@@ -158,6 +171,21 @@ target gpu14 space=a queues=3
 		`t.txt:16:22: offload: unknown op "matmull"`,
 		`t.txt:17:22: opaque: "," holds an empty name`,
 		`t.txt:18:22: queues: 3 queues: a target has 0, 1 or 2`,
+		`t.txt:3:24: unknown field "opps": did you mean ops?`,
+		`t.txt:5:21: ops: unknown op "matmull": did you mean matmul?`,
+		`t.txt:19:22: align: 3 is no alignment: write a power of two from 1 to 1GiB, such as 64`,
+		`t.txt:20:22: link: Inf is not a rate`,
+		`t.txt:21:23: queues: nodes of gpu17 are shared by the program's workers`,
+		`t.txt:22:14: space: a is listed twice`,
+		`t.txt:23:22: opaque: gpu19 does not address b: it has a`,
+		`t.txt:24:22: alignin: gpu20 does not address b: it has a`,
+		`t.txt:25:22: alignin: a:48: 48 is no alignment`,
+		`t.txt:26:8: "gpu,22" is no name of a target`,
+		`t.txt:27:14: space: "a\"b" is no name of a memory space`,
+		`t.txt:28:22: memory: "0.1" is not a size`,
+		`t.txt:29:22: events: "maybe": write true or false`,
+		`t.txt:30:22: hint: "-1" is not a whole number`,
+		`t.txt:31:22: launch: soon is not a rate`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no error %q in:\n%v", want, err)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ggmlc/ggmlc/ir/spell"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+// misusedFlag says what is wrong with a flag and what to do: cobra's texts name functions
+// of Go.
+func misusedFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		flag := "--" + unknown.GetSpecifiedName()
+		return usagef("unknown flag: %s:%s see %s --help", flag, spell.Hint(flag, flagNames(cmd)), cmd.CommandPath())
+	case errors.As(err, &invalid):
+		return usagef("--%s %s: %s", invalid.GetFlag().Name, invalid.GetValue(), wanted(invalid))
+	}
+	return usagef("%w: see %s --help", err, cmd.CommandPath())
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return names
+}
+
+// wanted says what a flag's value has to look like.
+func wanted(err *pflag.InvalidValueError) string {
+	switch err.GetFlag().Value.Type() {
+	case "int":
+		return "write a whole number"
+	case "bool":
+		return "write true or false"
+	case "duration":
+		return "write a time with its unit, such as 500ms or 10s"
+	}
+	return err.Unwrap().Error()
+}
+
+// unknownCommand refuses a command that there is not.
+func unknownCommand(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("there is no command %q:%s see ggmlc --help", name, spell.Hint(name, names))
+}
+
+// helpCommand is cobra's help, which fails where there is nothing to tell.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "say what a command does, and what its flags are",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(root, args[len(args)-max(len(rest), 1)])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+// checkPass refuses the name of a pass that there is not.
+func checkPass(name string) error {
+	if passes.Find(name) == nil {
+		return usageError{passes.UnknownPass(name)}
+	}
+	return nil
+}
+
+// positive refuses a size that was given and is none: nobody means the default by 0.
+func positive(cmd *cobra.Command, name string, value int) error {
+	if cmd.Flags().Changed(name) && value < 1 {
+		return fmt.Errorf("--%s %d: a size is at least 1: leave the flag out for the default", name, value)
+	}
+	return nil
+}
