@@ -1,50 +1,60 @@
 package passes
 
-import (
-	"slices"
-
-	"github.com/ggmlc/ggmlc/ir"
-)
+import "github.com/ggmlc/ggmlc/ir"
 
 // buffer is a set of values that share bytes, one after the other. Views and aliases are
 // not listed: their origin is.
 type buffer struct {
 	id     int         // below the number of values
-	values []*ir.Value // origins
+	values []*ir.Value // origins; none where another buffer has taken them over
 	events []event     // of all values, if they are known; see timeline.eventsOf
+
+	// Of plan, for which buffers are not joined but by planner.join:
+	class ir.Class
+	slots int // how many instances there are
+	arena int // among those of the entry point; see planner.sort
 }
 
 // buffers knows the buffer of every value of an entry point and of the bodies in it.
 type buffers struct {
-	of map[*ir.Value]*buffer
+	numbers *numbering
+	of      []*buffer // by the value's number; nil for what has no bytes of its own
+	list    []buffer  // by id, in the order of the first values
 }
 
 // newBuffers returns the buffers with the sharing that has to be: a carried value of a
 // repeat is one buffer from what it starts with to what comes out.
 func newBuffers(f *ir.Func) *buffers {
-	b := &buffers{of: make(map[*ir.Value]*buffer)}
-	b.add(f)
+	b := &buffers{numbers: newNumbering(f)}
+	owners := b.owners(make([]*ir.Value, 0, b.numbers.values), f)
+	b.of = make([]*buffer, b.numbers.values)
+	b.list = make([]buffer, len(owners))
+	for id, v := range owners {
+		b.list[id] = buffer{id: id, values: owners[id : id+1 : id+1]}
+		b.of[b.numbers.value(v)] = &b.list[id]
+	}
 	b.joinCarried(f)
 	return b
 }
 
-func (b *buffers) add(f *ir.Func) {
-	own := func(v *ir.Value) {
+// owners appends the values of f, and of the bodies in it, that have bytes of their own.
+func (b *buffers) owners(list []*ir.Value, f *ir.Func) []*ir.Value {
+	for _, v := range f.Params {
 		if source(v) == nil {
-			b.of[v] = &buffer{id: len(b.of), values: []*ir.Value{v}}
+			list = append(list, v)
 		}
-	}
-	for _, p := range f.Params {
-		own(p)
 	}
 	for _, n := range f.Nodes {
 		if n.Op == ir.OpRepeat {
-			b.add(n.Body)
+			list = b.owners(list, n.Body)
 		}
-		for _, r := range n.Results {
-			own(r)
+		for _, v := range n.Results {
+			if source(v) == nil {
+				list = append(list, v)
+			}
 		}
 	}
+	return list
 }
 
 func (b *buffers) joinCarried(f *ir.Func) {
@@ -63,7 +73,10 @@ func (b *buffers) joinCarried(f *ir.Func) {
 }
 
 // get returns the buffer where v's bytes lie.
-func (b *buffers) get(v *ir.Value) *buffer { return b.of[origin(v)] }
+func (b *buffers) get(v *ir.Value) *buffer { return b.at(origin(v)) }
+
+// at is get for an origin.
+func (b *buffers) at(o *ir.Value) *buffer { return b.of[b.numbers.value(o)] }
 
 // join makes one buffer of two.
 func (b *buffers) join(x, y *buffer) *buffer {
@@ -74,20 +87,18 @@ func (b *buffers) join(x, y *buffer) *buffer {
 		x, y = y, x
 	}
 	for _, v := range y.values {
-		b.of[v] = x
+		b.of[b.numbers.value(v)] = x
 	}
 	x.values, x.events = append(x.values, y.values...), nil
+	y.values, y.events = nil, nil
 	return x
 }
 
-// all returns the buffers in the order of their first values.
-func (b *buffers) all() []*buffer {
-	var list []*buffer
-	for v, x := range b.of {
-		if x.values[0] == v {
-			list = append(list, x)
+// all calls yield with the buffers in the order of their first values.
+func (b *buffers) all(yield func(*buffer) bool) {
+	for id := range b.list {
+		if x := &b.list[id]; x.values != nil && !yield(x) {
+			return
 		}
 	}
-	slices.SortFunc(list, func(x, y *buffer) int { return x.id - y.id })
-	return list
 }

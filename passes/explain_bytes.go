@@ -89,7 +89,7 @@ func (h *history) note(v *ir.Value) {
 		return
 	}
 	s := &stay{v: v, at: *v.Place, steps: never, ticks: never}
-	for _, e := range h.time.events[v] {
+	for _, e := range h.time.of(v) {
 		s.steps, s.ticks = s.steps.with(e.pos), s.ticks.with(e.tick)
 	}
 	if s.steps == never {

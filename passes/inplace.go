@@ -17,6 +17,9 @@ func (p *planner) reuse() {
 			}
 		}
 	}
+	if p.taken > 0 {
+		p.c.Count("inplace", p.taken)
+	}
 	p.moveViews()
 }
 
@@ -35,20 +38,25 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 	case !p.onOneQueue(from, n):
 		return false
 	}
-	both := mergeEvents(p.time.eventsOf(from), p.time.eventsOf(to))
-	if !p.legal(both, p.class(from)) || !p.c.Allow("plan.inplace", n) {
+	p.both = mergeEvents(p.both[:0], p.time.eventsOf(from), p.time.eventsOf(to))
+	if !p.legal(p.both, from.class) || !p.c.Allow("plan.inplace", n) {
 		return false
 	}
 	if p.space(from) != p.space(to) {
 		result.Type.Space = p.space(from)
 		p.moved = true
 	}
-	if p.bufs.join(from, to) == from {
-		from.events = both
-	}
+	p.join(from, to)
 	p.c.Cause(n, "plan.inplace", operand.String())
-	p.c.Count("inplace", 1)
 	return true
+}
+
+// join makes one buffer of two that may share bytes, whose events are in p.both.
+func (p *planner) join(x, y *buffer) {
+	class := min(x.class, y.class) // io, if one of them is
+	b := p.bufs.join(x, y)
+	b.class, b.events = class, slices.Clone(p.both)
+	p.taken++
 }
 
 // sameShape reports whether the operand names all bytes of its origin and element i of
@@ -63,11 +71,10 @@ func sameShape(operand, result *ir.Value) bool {
 // mayShare reports whether buffers are of one kind: private or not, of one space, and not
 // the caller's or the program's.
 func (p *planner) mayShare(x, y *buffer) bool {
-	cx, cy := p.class(x), p.class(y)
-	loose := func(b *buffer, c ir.Class) bool {
-		return c == ir.ClassActivations || c == ir.ClassScratch || c == ir.ClassIO && !holdsParam(b)
+	loose := func(b *buffer) bool {
+		return b.slots == 1 && (b.class == ir.ClassActivations || b.class == ir.ClassScratch || b.class == ir.ClassIO && !holdsParam(b))
 	}
-	return loose(x, cx) && loose(y, cy) && slotsOf(x) == 1 && slotsOf(y) == 1 && (cx == ir.ClassScratch) == (cy == ir.ClassScratch)
+	return loose(x) && loose(y) && (x.class == ir.ClassScratch) == (y.class == ir.ClassScratch)
 }
 
 // mayMove reports whether the result of a foreign node may lie in the space of an operand
@@ -78,7 +85,7 @@ func (p *planner) mayMove(n *ir.Node, from, to *buffer) bool {
 	if n.Op != ir.OpForeign || len(to.values) > 1 {
 		return false
 	}
-	for _, e := range p.time.events[to.values[0]] {
+	for _, e := range p.time.of(to.values[0]) {
 		reached := e.node == nil || e.node.Op == ir.OpCopy && !e.write
 		if !reached && !p.c.Target(e.node).Addresses(p.space(from)) {
 			return false

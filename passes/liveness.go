@@ -20,7 +20,10 @@ type timeline struct {
 	// from and to are the first and the last position of each tick.
 	from, to []int
 
-	events map[*ir.Value][]event // by origin, in order
+	numbers *numbering
+	events  []event  // by the number of the origin, those of one in order
+	first   []int32  // by that number, one more than there are: its first event
+	list    []access // scratch of note
 }
 
 // step is a node at its place.
@@ -46,7 +49,7 @@ type event struct {
 }
 
 func newTimeline(f *ir.Func) *timeline {
-	t := &timeline{loops: make(map[*ir.Func]*loop), events: make(map[*ir.Value][]event)}
+	t := &timeline{loops: make(map[*ir.Func]*loop), numbers: newNumbering(f)}
 	t.lay(f, 0, nil)
 	ticks := 0
 	for _, s := range t.steps {
@@ -62,10 +65,38 @@ func newTimeline(f *ir.Func) *timeline {
 	for _, r := range f.Results { // the caller reads them when all is done
 		t.need(origin(r), len(t.steps), ticks-1)
 	}
-	for _, list := range t.events {
-		slices.SortStableFunc(list, compareEvents)
-	}
+	t.sortEvents()
 	return t
+}
+
+// sortEvents brings the events from the order in which they were found into that of values
+// and time.
+func (t *timeline) sortEvents() {
+	t.first = make([]int32, t.numbers.values+1)
+	for _, e := range t.events {
+		t.first[t.numbers.value(e.value)+1]++
+	}
+	for i := range t.numbers.values {
+		t.first[i+1] += t.first[i]
+	}
+	found, next := t.events, slices.Clone(t.first)
+	t.events = make([]event, len(found))
+	for _, e := range found {
+		at := &next[t.numbers.value(e.value)]
+		t.events[*at] = e
+		*at++
+	}
+	for i := range t.numbers.values {
+		if list := t.events[t.first[i]:t.first[i+1]]; !slices.IsSortedFunc(list, compareEvents) {
+			slices.SortStableFunc(list, compareEvents)
+		}
+	}
+}
+
+// of returns the events of an origin, in order. The list is shared and must not be changed.
+func (t *timeline) of(o *ir.Value) []event {
+	i := t.numbers.value(o)
+	return t.events[t.first[i]:t.first[i+1]:t.first[i+1]]
 }
 
 // end returns the last position: behind the last step.
@@ -75,6 +106,7 @@ func (t *timeline) end() int { return len(t.steps) }
 // the tick of the last one.
 func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 	epoch := 0
+	t.steps = slices.Grow(t.steps, len(f.Nodes))
 	for _, n := range f.Nodes {
 		if n.Epoch > epoch {
 			tick += n.Epoch - epoch
@@ -134,14 +166,14 @@ func (t *timeline) note(pos int) {
 	if n.Is(ir.Leaf) || n.Is(ir.View) || n.Op == ir.OpRepeat {
 		return
 	}
-	list := finalAccesses(n, func(*ir.Value) bool { return false })
+	t.list = appendFinal(t.list[:0], n, func(*ir.Value) bool { return false })
 	if n.Part.Mode == ir.PartEach {
 		for _, r := range n.Results {
-			list = append(list, access{node: n, value: r, write: true, arg: -1})
+			t.list = append(t.list, access{node: n, value: r, write: true, arg: -1})
 		}
 	}
-	for _, a := range list {
-		t.events[a.value] = append(t.events[a.value], event{a, pos, s.tick})
+	for _, a := range t.list {
+		t.events = append(t.events, event{a, pos, s.tick})
 	}
 }
 
@@ -186,12 +218,9 @@ func (t *timeline) needOuter(pos int) {
 	}
 }
 
-// need notes that v is read at the end of a step.
+// need notes that v is read at the end of a step. It does no harm to note it twice.
 func (t *timeline) need(v *ir.Value, pos, tick int) {
-	e := event{access{value: v, arg: -1}, pos, tick}
-	if !slices.ContainsFunc(t.events[v], func(x event) bool { return x.node == nil && x.pos == e.pos }) {
-		t.events[v] = append(t.events[v], e)
-	}
+	t.events = append(t.events, event{access{value: v, arg: -1}, pos, tick})
 }
 
 // version returns the value whose bytes v's are before anything overwrites them: what a
@@ -210,26 +239,20 @@ func (t *timeline) version(v *ir.Value) *ir.Value {
 }
 
 // eventsOf returns the events of all values of a buffer, in order; at one step, reads come
-// before writes. The list is shared and must not be changed.
+// before writes. The list must not be changed.
 func (t *timeline) eventsOf(b *buffer) []event {
 	if b.events == nil {
-		for _, v := range b.values {
-			b.events = mergeEvents(b.events, t.events[v])
+		b.events = t.of(b.values[0])
+		for _, v := range b.values[1:] {
+			b.events = mergeEvents(nil, b.events, t.of(v))
 		}
 	}
 	return b.events
 }
 
-// mergeEvents returns the events of two lists, both in order, as eventsOf does; of equal
+// mergeEvents appends the events of two lists, both in order, as eventsOf has them; of equal
 // ones, those of x come first.
-func mergeEvents(x, y []event) []event {
-	switch {
-	case len(x) == 0:
-		return y
-	case len(y) == 0:
-		return x
-	}
-	all := make([]event, 0, len(x)+len(y))
+func mergeEvents(all, x, y []event) []event {
 	for len(x) > 0 && len(y) > 0 {
 		from := &x
 		if compareEvents(y[0], x[0]) < 0 {

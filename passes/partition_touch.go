@@ -263,11 +263,6 @@ func sameOwner(a, b access) bool {
 	return aOK && bOK && wa.Equal(wb)
 }
 
-// finalAccesses returns the accesses of a node that has been partitioned.
-func finalAccesses(n *ir.Node, private func(*ir.Value) bool) []access {
-	return appendFinal(nil, n, private)
-}
-
 // appendFinal appends the accesses of a node that has been partitioned.
 func appendFinal(list []access, n *ir.Node, private func(*ir.Value) bool) []access {
 	first := len(list)

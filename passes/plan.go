@@ -72,7 +72,10 @@ type planner struct {
 	queues *horizon // nil where there are none
 
 	results map[*ir.Value]bool // origins of the function's results
+	both    []event            // scratch of takeOver
+	taken   int64              // how many results took over bytes
 	moved   bool               // a result lies in another space than that of its backend
+	places  []ir.Place         // room for those that are still to be given to values
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
@@ -80,6 +83,10 @@ func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
 	for _, r := range f.Results {
 		p.results[origin(r)] = true
 	}
+	for b := range p.bufs.all {
+		b.class, b.slots = p.class(b), slotsOf(b)
+	}
+	p.places = make([]ir.Place, len(p.bufs.list))
 	for _, s := range p.time.steps {
 		if s.node.Op == ir.OpRepeat && len(s.node.Results) > 0 {
 			c.Cause(s.node, "plan.carried", s.node.Result().String())
@@ -123,27 +130,27 @@ type item struct {
 	size int64 // bytes that it takes at the bounds, all instances together
 }
 
+// tenants are the buffers of the entry point that go to one arena.
+type tenants struct {
+	key   arenaKey
+	items []item
+}
+
 // place packs the buffers of the entry point and writes the addresses.
 func (p *planner) place() error {
-	groups := make(map[arenaKey][]item)
-	var keys []arenaKey
-	keyOf := func(b *buffer) arenaKey { return arenaKey{p.space(b), p.class(b)} }
+	groups := p.sort()
 	if hasQueues(p.f) {
-		p.queues = newHorizon(p, keyOf)
+		p.queues = newHorizon(p, len(groups))
 	}
-	for _, b := range p.bufs.all() {
-		key := keyOf(b)
-		if key.class == ir.ClassWeights || key.class == ir.ClassState {
-			continue
+	for b := range p.bufs.all {
+		if b.isPlaced() {
+			g := &groups[b.arena]
+			g.items = append(g.items, p.item(b, g.key))
 		}
-		if groups[key] == nil {
-			keys = append(keys, key)
-		}
-		groups[key] = append(groups[key], p.item(b, key))
 	}
 	var errs []error
-	for _, key := range keys {
-		errs = append(errs, p.pack(key, groups[key]))
+	for _, g := range groups {
+		errs = append(errs, p.pack(g.key, g.items))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err // what bodies stand for may have no place
@@ -152,16 +159,39 @@ func (p *planner) place() error {
 	return nil
 }
 
+// sort tells the buffers that are to be placed their arenas, and returns these, empty.
+func (p *planner) sort() []tenants {
+	var groups []tenants
+	index := make(map[arenaKey]int)
+	for b := range p.bufs.all {
+		if !b.isPlaced() {
+			continue
+		}
+		key := arenaKey{p.space(b), b.class}
+		at, known := index[key]
+		if !known {
+			at = len(groups)
+			index[key] = at
+			groups = append(groups, tenants{key: key})
+		}
+		b.arena = at
+	}
+	return groups
+}
+
+// isPlaced reports whether plan packs b for each entry point: weights and states it does not.
+func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class != ir.ClassState }
+
 // item returns a buffer as it is packed. What exists several times has its bytes for itself
 // throughout: other steps may use other instances at any time.
 func (p *planner) item(b *buffer, key arenaKey) item {
-	it := item{b, p.live(b, key.class), p.arenas.room(key, p.size(b))}
-	if p.queues != nil && key.class == ir.ClassActivations {
-		it.live = p.queues.extend(it.live, b, key)
+	it := item{b, p.live(b), p.arenas.room(key, p.size(b))}
+	if p.queues != nil && b.class == ir.ClassActivations {
+		it.live = p.queues.extend(it.live, b)
 	}
-	if slots := slotsOf(b); slots > 1 {
+	if b.slots > 1 {
 		it.live = interval{0, p.time.end()}
-		it.size *= int64(slots)
+		it.size *= int64(b.slots)
 	}
 	return it
 }
@@ -177,8 +207,8 @@ func slotsOf(b *buffer) int {
 
 // live returns the buffer's interval on its class's axis of time. Inputs and outputs are
 // the caller's for the whole call.
-func (p *planner) live(b *buffer, class ir.Class) interval {
-	switch class {
+func (p *planner) live(b *buffer) interval {
+	switch b.class {
 	case ir.ClassIO:
 		return interval{0, 0}
 	case ir.ClassScratch:
@@ -198,8 +228,8 @@ func (p *planner) size(b *buffer) int64 {
 // pack solves one arena of the entry point.
 func (p *planner) pack(key arenaKey, items []item) error {
 	arena := p.arenas.get(key)
-	prob := mem.Problem{}
 	groups := p.groups(items, p.arenas.limit(key.space))
+	prob := mem.Problem{Buffers: make([]mem.Buffer, 0, len(groups))}
 	for _, g := range groups {
 		it := g[0]
 		if it.live == never {
@@ -221,10 +251,11 @@ func (p *planner) pack(key arenaKey, items []item) error {
 	p.c.Count("cut-by-clock", boolInt64(stats.Cancelled))
 	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || stats.Cancelled
 	p.c.Count("above-bound", boolInt64(places.height > stats.Bound))
+	index := p.arenas.index(key)
 	for i, g := range groups {
 		offset := places.offset[i]
 		for _, it := range g {
-			p.assign(it.buf, ir.Place{Arena: p.arenas.index(key), Chunk: places.chunk[i], Offset: offset})
+			p.assign(it.buf, ir.Place{Arena: index, Chunk: places.chunk[i], Offset: offset})
 			offset += it.size
 		}
 	}
@@ -236,17 +267,18 @@ func (p *planner) pack(key arenaKey, items []item) error {
 // groups returns the items that are packed as one: what has several instances lives
 // throughout, and so lies one behind the other. Limit is the largest allocation; 0 is none.
 func (p *planner) groups(items []item, limit int64) [][]item {
-	var groups [][]item
+	groups := make([][]item, 0, len(items))
 	several := -1 // the open group of those
-	for _, it := range items {
+	for i, it := range items {
+		alone := items[i : i+1 : i+1]
 		switch {
-		case slotsOf(it.buf) == 1:
-			groups = append(groups, []item{it})
+		case it.buf.slots == 1:
+			groups = append(groups, alone)
 		case several >= 0 && (limit == 0 || sizeOf(groups[several])+it.size <= limit):
 			groups[several] = append(groups[several], it)
 		default:
 			several = len(groups)
-			groups = append(groups, []item{it})
+			groups = append(groups, alone)
 		}
 	}
 	return groups
@@ -290,13 +322,13 @@ func qualified(f *ir.Func, v *ir.Value) string {
 // assign gives every value of a buffer its place.
 func (p *planner) assign(b *buffer, at ir.Place) {
 	extra := int64(0)
-	if slotsOf(b) > 1 { // the next instance begins behind what kernels may touch
+	if b.slots > 1 { // the next instance begins behind what kernels may touch
 		extra = p.arenas.space(p.space(b)).Extra
 	}
 	for _, v := range b.values {
-		place := at
-		place.Bytes = v.MaxBytes() + extra
-		v.Place = &place
+		v.Place, p.places = &p.places[0], p.places[1:]
+		*v.Place = at
+		v.Place.Bytes = v.MaxBytes() + extra
 	}
 }
 

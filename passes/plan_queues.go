@@ -14,26 +14,31 @@ import (
 // in any case. A queue's access ends where everybody else who uses the arena knows that it has
 // ended; of what lies between, nobody may be given the bytes.
 type horizon struct {
-	w     *clockwork
-	time  *timeline
-	pos   map[*ir.Node]int       // on the timeline
-	of    [][]int32              // by buffer
-	users map[arenaKey][][]int32 // by arena and queue: places that touch it, in order
+	w    *clockwork
+	time *timeline
+	pos  []int32 // on the timeline, by the number of the node
+
+	last    []int32     // by buffer: the last one in touches, counted from 1
+	touches []touchedAt // by queues
+	users   [][][]int32 // by arena and queue: places that touch it, in order
 }
 
-// newHorizon returns the horizon of an entry point with queues. Key says where a buffer
-// goes.
-func newHorizon(p *planner, key func(*buffer) arenaKey) *horizon {
-	h := &horizon{w: newClockwork(p.c.Targets, p.f, false), time: p.time, pos: make(map[*ir.Node]int),
-		of: make([][]int32, len(p.bufs.of)), users: make(map[arenaKey][][]int32)}
+// touchedAt is the place of a node on a queue that touches a buffer. Those of one buffer are a
+// list.
+type touchedAt struct{ place, before int32 }
+
+// newHorizon returns the horizon of an entry point with queues, whose buffers go to so many
+// arenas.
+func newHorizon(p *planner, arenas int) *horizon {
+	h := &horizon{w: newClockwork(p.c.Targets, p.f, false), time: p.time, last: make([]int32, len(p.bufs.list)), users: make([][][]int32, arenas)}
+	h.pos = make([]int32, h.w.layout.numbers.nodes)
 	for i, s := range p.time.steps {
-		h.pos[s.node] = i
+		h.pos[h.w.layout.numbers.node(s.node)] = int32(i)
 	}
-	b := &bufferBytes{h: h, bufs: p.bufs, keys: make([]arenaKey, len(p.bufs.of)), ledgers: make([]ledger, len(p.bufs.of))}
-	for _, buf := range p.bufs.all() {
-		b.keys[buf.id] = key(buf)
+	for i := range h.users {
+		h.users[i] = make([][]int32, len(h.w.queues))
 	}
-	h.w.touched = b
+	h.w.touched = newBufferBytes(h, p.bufs)
 	h.w.walk()
 	return h
 }
@@ -42,39 +47,48 @@ func newHorizon(p *planner, key func(*buffer) arenaKey) *horizon {
 type bufferBytes struct {
 	h       *horizon
 	bufs    *buffers
-	keys    []arenaKey // by buffer
-	ledgers []ledger   // by buffer
+	records []record // by buffer
 }
 
-func (b *bufferBytes) touch(at int32, found func(int32, string)) {
-	l := b.h.w.layout
-	n := l.places[at].node
+func newBufferBytes(h *horizon, bufs *buffers) *bufferBytes {
+	b := &bufferBytes{h: h, bufs: bufs, records: make([]record, len(bufs.list))}
+	for i := range b.records {
+		b.records[i].written = none
+	}
+	return b
+}
+
+func (b *bufferBytes) touch(at int32, needs *demands) {
+	n := b.h.w.layout.places[at].node
 	for _, v := range n.Sources() {
 		if v != nil {
-			b.ledger(at, v).read(0, 1, at, l, found)
+			b.record(at, v).read(at, needs)
 		}
 	}
 	for _, v := range n.Results {
-		b.ledger(at, v).write(0, 1, at, found)
+		h := b.record(at, v)
+		h.overwrite(at, needs)
+		h.written, h.reads = at, h.reads[:0]
 	}
 }
 
-// ledger returns that of the buffer of v, which the node at a place touches.
-func (b *bufferBytes) ledger(at int32, v *ir.Value) *ledger {
+// record returns that of the buffer of v, which the node at a place touches.
+func (b *bufferBytes) record(at int32, v *ir.Value) *record {
 	buf := b.bufs.get(v)
-	b.h.note(buf, b.keys[buf.id], at)
-	return &b.ledgers[buf.id]
+	if buf.class == ir.ClassActivations {
+		b.h.note(buf, at)
+	}
+	return &b.records[buf.id]
 }
 
 // note adds the place of an access.
-func (h *horizon) note(b *buffer, key arenaKey, at int32) {
-	if list := h.of[b.id]; len(list) == 0 || list[len(list)-1] != at {
-		h.of[b.id] = append(list, at)
+func (h *horizon) note(b *buffer, at int32) {
+	q := h.w.layout.places[at].queue
+	if last := h.last[b.id]; q != 0 && (last == 0 || h.touches[last-1].place != at) { // of the host barriers see to it
+		h.touches = append(h.touches, touchedAt{at, last})
+		h.last[b.id] = int32(len(h.touches))
 	}
-	if h.users[key] == nil {
-		h.users[key] = make([][]int32, len(h.w.queues))
-	}
-	list := &h.users[key][h.w.layout.places[at].queue]
+	list := &h.users[b.arena][q]
 	if len(*list) == 0 || (*list)[len(*list)-1] != at {
 		*list = append(*list, at)
 	}
@@ -82,13 +96,11 @@ func (h *horizon) note(b *buffer, key arenaKey, at int32) {
 
 // extend returns the positions at which the bytes of a buffer must be left alone, as far
 // as queues may be at work on them.
-func (h *horizon) extend(live interval, b *buffer, key arenaKey) interval {
-	for _, at := range h.of[b.id] {
+func (h *horizon) extend(live interval, b *buffer) interval {
+	for i := h.last[b.id]; i > 0; i = h.touches[i-1].before {
+		at := h.touches[i-1].place
 		q := h.w.layout.places[at].queue
-		if q == 0 {
-			continue // barriers see to it
-		}
-		for p, list := range h.users[key] {
+		for p, list := range h.users[b.arena] {
 			if int32(p) != q {
 				live = h.until(live, at, list)
 			}
@@ -106,7 +118,7 @@ func (h *horizon) until(live interval, at int32, list []int32) interval {
 		return live
 	}
 	last := list[knows-1]
-	live = live.with(h.pos[h.w.layout.places[last].node])
+	live = live.with(int(h.pos[h.w.layout.numbers.node(h.w.layout.places[last].node)]))
 	for r := h.w.layout.places[at].in; r != nil; r = r.outer {
 		if r.next != nil && uses(list, r.next.from, min(r.next.to, last+1)) {
 			live = h.whole(live, r)

@@ -86,10 +86,12 @@ type clockwork struct {
 	queues  []queue // 0 is the host
 	touched toucher
 
-	clocks []clock // by queue: which nodes have ended when its next one begins
-	ended  []clock // by place: those that have when this one has; for the host's, when it begins
-	last   map[*ir.Node][2]int32
-	waits  map[*ir.Node][]waitFor // in the order in which they were found
+	clocks []clock     // by queue: which nodes have ended when its next one begins
+	ended  []clock     // by place: those that have when this one has; for the host's, when it begins
+	room   []int32     // for clocks in ended
+	last   [][2]int32  // by the number of the node and step: its last place, counted from 1
+	waits  [][]waitFor // by the number of the node, in the order in which they were found
+	needs  demands     // of what is about to begin
 }
 
 // queue is a queue, or, as the first of all, the host.
@@ -114,9 +116,8 @@ func (c clock) join(d clock) {
 
 // waitFor is a wait for the end of a node, of this step or of the one before.
 type waitFor struct {
-	node *ir.Node
+	demand
 	prev bool
-	why  demand
 }
 
 // demand is a place that has to have ended before another one begins, and why.
@@ -126,22 +127,48 @@ type demand struct {
 	by   *ir.Node
 }
 
+// demands are the last place of each queue that has to have ended before others begin.
+type demands struct {
+	places []place
+	list   []demand // one for each queue at most
+}
+
+// follow adds that the place at has to follow another one.
+func (d *demands) follow(before int32, rule string, at int32) {
+	p, q := &d.places[at], d.places[before].queue
+	if q == 0 || q == p.queue {
+		return // the host submits in order, and a queue works in order
+	}
+	now := demand{before, rule, p.node}
+	for i := range d.list {
+		if old := &d.list[i]; d.places[old.at].queue == q {
+			if old.at < before {
+				*old = now
+			}
+			return
+		}
+	}
+	d.list = append(d.list, now)
+}
+
 // toucher knows the bytes that nodes touch.
 type toucher interface {
-	// touch calls found for every place that touched bytes which the node at a place
-	// touches, one of them writing, and notes what this one touches.
-	touch(at int32, found func(before int32, rule string))
+	// touch adds to needs every place that touched bytes which the node at a place touches,
+	// one of them writing, and notes what this one touches.
+	touch(at int32, needs *demands)
 }
 
 func newClockwork(targets *target.List, f *ir.Func, twice bool) *clockwork {
-	w := &clockwork{targets: targets, last: make(map[*ir.Node][2]int32), waits: make(map[*ir.Node][]waitFor)}
+	w := &clockwork{targets: targets, layout: newLayout(f, twice)}
 	w.queues = append(w.queues, queue{last: none, events: true})
-	w.layout = newLayout(f, twice)
 	w.number()
 	for range w.queues {
 		w.clocks = append(w.clocks, slices.Repeat(clock{none}, len(w.queues)))
 	}
 	w.ended = make([]clock, len(w.layout.places))
+	w.last = make([][2]int32, w.layout.numbers.nodes)
+	w.waits = make([][]waitFor, w.layout.numbers.nodes)
+	w.needs.places = w.layout.places
 	return w
 }
 
@@ -165,13 +192,13 @@ func (w *clockwork) number() {
 func (w *clockwork) walk() {
 	for at := 0; at < len(w.layout.places); {
 		p := &w.layout.places[at]
+		w.needs.list = w.needs.list[:0]
 		if p.queue == 0 {
 			at = w.hostRun(at)
 			continue
 		}
-		needs := make([]demand, len(w.queues))
-		w.collect(int32(at), needs)
-		w.await(p.node, int32(at), needs)
+		w.touched.touch(int32(at), &w.needs)
+		w.await(p.node, int32(at))
 		w.submit(int32(at))
 		at++
 	}
@@ -182,51 +209,36 @@ func (w *clockwork) walk() {
 func (w *clockwork) hostRun(from int) int {
 	places := w.layout.places
 	to := from
-	needs := make([]demand, len(w.queues))
 	for to == from || to < len(places) && places[to].queue == 0 && places[to].waits == nil {
-		w.collect(int32(to), needs)
+		w.touched.touch(int32(to), &w.needs)
 		to++
 	}
-	w.await(places[from].waits, int32(from), needs)
-	known := slices.Clone(w.clocks[0])
+	w.await(places[from].waits, int32(from))
+	known := w.keep(w.clocks[0])
 	for at := from; at < to; at++ {
 		w.ended[at] = known
 	}
 	return to
 }
 
-// collect adds to needs, by queue, the last place that the one at a place has to follow.
-func (w *clockwork) collect(at int32, needs []demand) {
-	p := &w.layout.places[at]
-	w.touched.touch(at, func(before int32, rule string) {
-		q := w.layout.places[before].queue
-		if q == 0 || q == p.queue {
-			return // the host submits in order, and a queue works in order
-		}
-		if needs[q].by == nil || needs[q].at < before {
-			needs[q] = demand{before, rule, p.node}
-		}
-	})
-}
-
 // await lets the node at a place, or the host before it, wait for what is needed, as far as
 // it does not do so already. The last ones come first: they may imply others.
-func (w *clockwork) await(n *ir.Node, at int32, needs []demand) {
-	waiter := w.layout.places[at].queue
-	now := w.clocks[waiter]
+func (w *clockwork) await(n *ir.Node, at int32) {
+	places := w.layout.places
+	now := w.clocks[places[at].queue]
 	now.join(w.clocks[0])
-	for _, wait := range w.waits[n] {
+	waits := &w.waits[w.layout.numbers.node(n)]
+	for _, wait := range *waits {
 		w.pass(wait, at)
 	}
-	open := slices.DeleteFunc(needs, func(d demand) bool { return d.by == nil })
+	open := w.needs.list
 	slices.SortFunc(open, func(a, b demand) int { return cmp.Compare(b.at, a.at) })
 	for _, d := range open {
-		before := &w.layout.places[d.at]
-		if now[before.queue] >= d.at {
+		if now[places[d.at].queue] >= d.at {
 			continue
 		}
-		wait := waitFor{before.node, before.step != w.layout.places[at].step, d}
-		w.waits[n] = append(w.waits[n], wait)
+		wait := waitFor{d, places[d.at].step != places[at].step}
+		*waits = append(*waits, wait)
 		w.pass(wait, at)
 	}
 }
@@ -240,13 +252,14 @@ func (w *clockwork) pass(wait waitFor, at int32) {
 	if step < 0 {
 		return // it was never recorded
 	}
-	ended := w.recorded(wait.node, step)
+	before := &w.layout.places[wait.at]
+	ended := w.recorded(before.node, step)
 	if ended == nil {
 		return
 	}
 	waiter := w.layout.places[at].queue
 	w.clocks[waiter].join(ended)
-	if !w.queues[waiter].events || !w.queues[w.queueOf(wait.node)].events {
+	if !w.queues[waiter].events || !w.queues[before.queue].events {
 		w.clocks[0].join(ended)
 	}
 }
@@ -254,21 +267,14 @@ func (w *clockwork) pass(wait waitFor, at int32) {
 // recorded returns what is known once the last record of a node's event in a step has
 // happened: where its queue has no events, that the queue is empty.
 func (w *clockwork) recorded(n *ir.Node, step int) clock {
-	places, ok := w.last[n]
-	if !ok || places[step] == 0 {
+	at := w.last[w.layout.numbers.node(n)][step] - 1
+	if at == none {
 		return nil
 	}
-	at := places[step] - 1
 	if q := &w.queues[w.layout.places[at].queue]; !q.events {
 		at = q.last
 	}
 	return w.ended[at]
-}
-
-// queueOf returns the number of the queue that runs n.
-func (w *clockwork) queueOf(n *ir.Node) int32 {
-	places := w.last[n]
-	return w.layout.places[max(places[0], places[1])-1].queue
 }
 
 // submit notes that the node at a place is on its queue.
@@ -276,38 +282,73 @@ func (w *clockwork) submit(at int32) {
 	p := &w.layout.places[at]
 	w.queues[p.queue].last = at
 	w.clocks[p.queue][p.queue] = at
-	w.ended[at] = slices.Clone(w.clocks[p.queue])
-	places := w.last[p.node]
-	places[p.step] = at + 1
-	w.last[p.node] = places
+	w.ended[at] = w.keep(w.clocks[p.queue])
+	w.last[w.layout.numbers.node(p.node)][p.step] = at + 1
+}
+
+// keep returns a clock that stays as c is now.
+func (w *clockwork) keep(c clock) clock {
+	const many = 1024
+	if len(w.room) < len(c) {
+		w.room = make([]int32, many*len(c))
+	}
+	kept := w.room[:len(c):len(c)]
+	w.room = w.room[len(c):]
+	copy(kept, c)
+	return kept
 }
 
 // write numbers the events in the order in which they are recorded and writes them and the
 // waits into the nodes.
 func (w *clockwork) write(c *Context) {
-	awaited := make(map[*ir.Node]bool)
+	w.writeEvents(c)
+	sum := 0
+	for i := range w.layout.places {
+		if n := w.layout.places[i].waiter(); n != nil {
+			sum += w.writeWaits(c, n)
+		}
+	}
+	if sum > 0 {
+		c.Count("waits", int64(sum))
+	}
+}
+
+// writeEvents numbers the events of nodes that others wait for.
+func (w *clockwork) writeEvents(c *Context) {
+	awaited := make([]bool, w.layout.numbers.nodes)
 	for _, waits := range w.waits {
 		for _, wait := range waits {
-			awaited[wait.node] = true
+			awaited[w.layout.numbers.node(w.layout.places[wait.at].node)] = true
 		}
 	}
 	events := 0
 	for i := range w.layout.places {
-		if n := w.layout.places[i].node; awaited[n] {
-			delete(awaited, n)
+		n := w.layout.places[i].node
+		if at := &awaited[w.layout.numbers.node(n)]; *at {
+			*at = false
 			events++
 			n.Submitted().Event = events
 		}
 	}
-	for n, waits := range w.waits {
-		for _, wait := range waits {
-			n.Submitted().Waits = append(n.Submitted().Waits, ir.Wait{Event: wait.node.Submit.Event, Prev: wait.prev})
-			c.Cause(n, wait.why.rule, wait.node.String(), wait.why.by.String())
-		}
-		slices.SortFunc(n.Submit.Waits, func(a, b ir.Wait) int {
-			return cmp.Or(boolInt(a.Prev)-boolInt(b.Prev), a.Event-b.Event)
-		})
-		c.Count("waits", int64(len(waits)))
-	}
 	c.Count("events", int64(events))
+}
+
+// writeWaits writes the waits of n, once, and returns how many there are.
+func (w *clockwork) writeWaits(c *Context, n *ir.Node) int {
+	at := w.layout.numbers.node(n)
+	waits := w.waits[at]
+	w.waits[at] = nil
+	if len(waits) == 0 {
+		return 0
+	}
+	n.Submitted().Waits = make([]ir.Wait, len(waits))
+	for i, wait := range waits {
+		before := w.layout.places[wait.at].node
+		n.Submit.Waits[i] = ir.Wait{Event: before.Submit.Event, Prev: wait.prev}
+		c.Cause(n, wait.rule, before.String(), wait.by.String())
+	}
+	slices.SortFunc(n.Submit.Waits, func(a, b ir.Wait) int {
+		return cmp.Or(boolInt(a.Prev)-boolInt(b.Prev), a.Event-b.Event)
+	})
+	return len(waits)
 }

@@ -10,95 +10,93 @@ import (
 type placedBytes struct {
 	m      *ir.Module
 	layout *layout
-	areas  map[chunkKey]*ledger
+	areas  []ledger                        // by arena, instance and chunk
+	first  []int                           // by arena: its first area
+	ranges []placedRange                   // scratch of touch
 	shared map[*ir.Node]map[*ir.Value]bool // by repeat: leaves that are in its tables more than once
 }
 
-// chunkKey names memory without gaps: a chunk of an arena, of which some exist once for each
-// step that is under way.
-type chunkKey struct{ arena, chunk, instance int }
-
-// placedRange is bytes [lo, hi) of a chunk.
+// placedRange is bytes [lo, hi) of an area: a chunk of an arena, of which some exist once for
+// each step that is under way.
 type placedRange struct {
-	chunk  chunkKey
+	area   int
 	lo, hi int64
 }
 
 func newPlacedBytes(m *ir.Module, l *layout) *placedBytes {
-	return &placedBytes{m: m, layout: l, areas: make(map[chunkKey]*ledger), shared: make(map[*ir.Node]map[*ir.Value]bool)}
+	b := &placedBytes{m: m, layout: l, shared: make(map[*ir.Node]map[*ir.Value]bool)}
+	areas := 0
+	for i := range m.Plan.Arenas {
+		b.first = append(b.first, areas)
+		areas += 2 * len(m.Plan.Arenas[i].Chunks) // two steps are laid out at most
+	}
+	b.areas = make([]ledger, areas)
+	return b
 }
 
-func (b *placedBytes) touch(at int32, found func(int32, string)) {
+func (b *placedBytes) touch(at int32, needs *demands) {
 	p := &b.layout.places[at]
-	var reads, writes []placedRange
+	b.ranges = b.ranges[:0]
 	for _, v := range p.node.Sources() {
 		if v != nil {
-			reads = b.ranges(reads, v, p.in, p.step)
+			b.add(v, p.in, p.step)
 		}
 	}
+	for _, r := range b.ranges {
+		b.areas[r.area].read(r.lo, r.hi, at, needs)
+	}
+	b.ranges = b.ranges[:0]
 	for _, v := range p.node.Results {
-		writes = b.ranges(writes, v, p.in, p.step)
+		b.add(v, p.in, p.step)
 	}
-	for _, r := range reads {
-		b.ledger(r.chunk).read(r.lo, r.hi, at, b.layout, found)
-	}
-	for _, r := range writes {
-		b.ledger(r.chunk).write(r.lo, r.hi, at, found)
+	for _, r := range b.ranges {
+		b.areas[r.area].write(r.lo, r.hi, at, needs)
 	}
 }
 
-func (b *placedBytes) ledger(key chunkKey) *ledger {
-	a := b.areas[key]
-	if a == nil {
-		a = new(ledger)
-		b.areas[key] = a
-	}
-	return a
-}
-
-// ranges appends the bytes of v in a round and a step. Weights and constants have none:
+// add adds the bytes of v in a round and a step to the ranges. Weights and constants have none:
 // nobody writes them.
-func (b *placedBytes) ranges(list []placedRange, v *ir.Value, in *round, step int) []placedRange {
+func (b *placedBytes) add(v *ir.Value, in *round, step int) {
 	o := origin(v)
 	for in != nil && in.node.Body != o.Func {
 		in = in.outer
 	}
 	if kind, first := paramKind(o); kind == paramTable {
-		return b.entries(list, o, first, in, step)
+		b.addEntries(o, first, in, step)
+		return
 	}
 	if isLeaf(o, ir.OpWeight, ir.OpConstant) {
-		return list
+		return
 	}
 	at := o.Place
 	if o.Def != nil && o.Def.Op == ir.OpState {
 		at = b.m.State(o.Def.Attr.(*ir.StateAttr).Name).Place
 	}
 	if at.Bytes == 0 {
-		return list
+		return
 	}
-	r := placedRange{chunkKey{at.Arena, at.Chunk, 0}, at.Offset, at.Offset + at.Bytes}
+	r := placedRange{b.first[at.Arena] + at.Chunk, at.Offset, at.Offset + at.Bytes}
 	arena := &b.m.Plan.Arenas[at.Arena]
 	switch {
 	case arena.Class == ir.ClassIO && b.m.Plan.Pipeline > 1:
-		r.chunk.instance = step
+		r.area += step * len(arena.Chunks)
 	case o.Slots() > 1:
 		move := int64(step) * arena.Stride(at)
 		r.lo, r.hi = r.lo+move, r.hi+move
 	}
-	return append(list, r)
+	b.ranges = append(b.ranges, r)
 }
 
-// entries appends the bytes of the entries of a table that a round may name: the first
+// addEntries adds the bytes of the entries of a table that a round may name: the first
 // one's, or those of the others. What is in tables more than once counts in any.
-func (b *placedBytes) entries(list []placedRange, p *ir.Value, first int, in *round, step int) []placedRange {
+func (b *placedBytes) addEntries(p *ir.Value, first int, in *round, step int) {
 	n := p.Func.Owner
 	for i, v := range n.Args[first : first+int(n.Attr.(*ir.RepeatAttr).Count)] {
 		other := in.which == firstRound && i > 0 || in.which == laterRound && i == 0
 		if !other || b.sharedIn(n)[origin(v)] {
-			list = b.ranges(list, v, in.outer, step)
+			b.add(v, in.outer, step)
 		}
 	}
-	return list
 }
 
 // sharedIn returns the values that are entries of tables of a repeat more than once.
@@ -123,55 +121,71 @@ func (b *placedBytes) sharedIn(n *ir.Node) map[*ir.Value]bool {
 	return shared
 }
 
+// record is what was done to bytes since they were written last.
+type record struct {
+	written int32   // the place of the last write; none
+	reads   []int32 // since then, the last of each queue; the host's are left out, as nobody waits for him
+}
+
+// read notes a read, and finds the write before it.
+func (h *record) read(at int32, needs *demands) {
+	if h.written != none {
+		needs.follow(h.written, ruleRAW, at)
+	}
+	q := needs.places[at].queue
+	if q == 0 {
+		return
+	}
+	for i, r := range h.reads {
+		if needs.places[r].queue == q {
+			h.reads[i] = at
+			return
+		}
+	}
+	h.reads = append(h.reads, at)
+}
+
+// overwrite finds what was done to the bytes since the write before.
+func (h *record) overwrite(at int32, needs *demands) {
+	if h.written != none {
+		needs.follow(h.written, ruleWAW, at)
+	}
+	for _, r := range h.reads {
+		needs.follow(r, ruleWAR, at)
+	}
+}
+
 // ledger is memory in which ranges remember who touched them. The segments are disjoint and
 // in order; what lies between them was never touched.
 type ledger struct {
 	segments []segment
 }
 
-// segment is bytes [lo, hi) that have the same history since they were written last.
+// segment is bytes [lo, hi) that have the same record.
 type segment struct {
 	lo, hi int64
-	write  int32   // the place of the last write; none
-	reads  []int32 // since then, the last of each queue
+	record
 }
 
 // read notes a read, and finds the writes before it.
-func (a *ledger) read(lo, hi int64, at int32, l *layout, found func(int32, string)) {
+func (a *ledger) read(lo, hi int64, at int32, needs *demands) {
 	from, to := a.cut(lo, hi)
 	for i := from; i < to; i++ {
-		s := &a.segments[i]
-		if s.write != none {
-			found(s.write, ruleRAW)
-		}
-		s.note(at, l)
+		a.segments[i].read(at, needs)
 	}
 }
 
-// note makes at the last read of its queue.
-func (s *segment) note(at int32, l *layout) {
-	for i, r := range s.reads {
-		if l.places[r].queue == l.places[at].queue {
-			s.reads[i] = at
-			return
-		}
-	}
-	s.reads = append(s.reads, at)
-}
-
-// write notes a write, and finds what was done to the bytes since the write before.
-func (a *ledger) write(lo, hi int64, at int32, found func(int32, string)) {
+// write notes a write, and finds what was done to the bytes before.
+func (a *ledger) write(lo, hi int64, at int32, needs *demands) {
 	from, to := a.cut(lo, hi)
-	for i := from; i < to; i++ {
-		s := &a.segments[i]
-		if s.write != none {
-			found(s.write, ruleWAW)
-		}
-		for _, r := range s.reads {
-			found(r, ruleWAR)
-		}
+	if from == to {
+		return
 	}
-	a.segments = slices.Replace(a.segments, from, to, segment{lo: lo, hi: hi, write: at})
+	for i := from; i < to; i++ {
+		a.segments[i].overwrite(at, needs)
+	}
+	reads := a.segments[from].reads[:0]
+	a.segments = slices.Replace(a.segments, from, to, segment{lo, hi, record{at, reads}})
 }
 
 // cut makes [lo, hi) whole segments and returns which.
@@ -187,9 +201,9 @@ func (a *ledger) cut(lo, hi int64) (from, to int) {
 	for to = from; at < hi; to++ {
 		switch {
 		case to == len(a.segments) || a.segments[to].lo >= hi:
-			a.segments = slices.Insert(a.segments, to, segment{lo: at, hi: hi, write: none})
+			a.segments = slices.Insert(a.segments, to, segment{at, hi, record{written: none}})
 		case a.segments[to].lo > at:
-			a.segments = slices.Insert(a.segments, to, segment{lo: at, hi: a.segments[to].lo, write: none})
+			a.segments = slices.Insert(a.segments, to, segment{at, a.segments[to].lo, record{written: none}})
 		case a.segments[to].hi > hi:
 			a.split(to, hi)
 		}

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -14,20 +15,29 @@ import (
 // of tables, so whoever has to wait for a round before the last waits for the last. Bodies
 // that the host runs alone are laid out once, as a queue never meets another round of them.
 type layout struct {
-	places []place
+	numbers *numbering
+	places  []place
 }
 
 // place is a node at one of its places.
 type place struct {
 	node  *ir.Node
+	in    *round
 	queue int32
 	step  int // 0, or 1 in the second of two steps
-	in    *round
 
 	// waits is where the host may wait before it runs the node, and those after it up to
 	// the next such place: a barrier of all workers follows. It is the node, or a repeat
 	// that begins with it. Nil where the host goes on, and for nodes of queues.
 	waits *ir.Node
+}
+
+// waiter returns the node that waits at a place; nil where the host goes on.
+func (p *place) waiter() *ir.Node {
+	if p.queue != 0 {
+		return p.node
+	}
+	return p.waits
 }
 
 // round is one of the rounds in which a body is laid out.
@@ -50,7 +60,7 @@ const (
 
 // newLayout lays out an entry point.
 func newLayout(f *ir.Func, twice bool) *layout {
-	b := &layoutBuilder{layout: &layout{}, mixed: make(map[*ir.Func]bool)}
+	b := &layoutBuilder{layout: &layout{numbers: newNumbering(f)}, mixed: make(map[*ir.Func]bool)}
 	for step := range 1 + boolInt(twice) {
 		b.step, b.mayWait = step, true
 		b.lay(f, nil)
@@ -69,13 +79,14 @@ type layoutBuilder struct {
 // lay appends the places of the nodes of f. The host may wait after a node with a queue, at
 // the head of a round in which there are such nodes, and behind such a repeat.
 func (b *layoutBuilder) lay(f *ir.Func, in *round) {
+	b.places = slices.Grow(b.places, len(f.Nodes))
 	for _, n := range f.Nodes {
 		switch {
 		case !works(n):
 		case n.Op == ir.OpRepeat:
 			b.repeat(n, in)
 		case n.Queue() != "":
-			b.places = append(b.places, place{node: n, step: b.step, in: in})
+			b.places = append(b.places, place{node: n, in: in, step: b.step})
 			b.mayWait = true
 		default:
 			b.host(n, in)
@@ -84,7 +95,7 @@ func (b *layoutBuilder) lay(f *ir.Func, in *round) {
 }
 
 func (b *layoutBuilder) host(n *ir.Node, in *round) {
-	p := place{node: n, step: b.step, in: in}
+	p := place{node: n, in: in, step: b.step}
 	if b.mayWait {
 		p.waits = n
 		if b.waits != nil {
