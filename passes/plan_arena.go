@@ -144,11 +144,27 @@ func (e *BudgetError) Error() string {
 	if e.Own {
 		by = "there is"
 	}
-	text := fmt.Sprintf("%s needs %d bytes, %d more than %s", e.Name, e.Need, e.Need-e.Limit, by)
+	text := fmt.Sprintf("%s needs %d bytes%s, %d%s more than %s", e.Name, e.Need, rounded(e.Need), e.Need-e.Limit, rounded(e.Need-e.Limit), by)
 	for i, a := range e.Arenas {
-		text += fmt.Sprintf("%c %s %d", ":,"[min(i, 1)], a.Class, a.Bytes())
+		text += fmt.Sprintf("%c %s %d%s", ":,"[min(i, 1)], a.Class, a.Bytes(), rounded(a.Bytes()))
 	}
 	return text + ": " + cmp.Or(e.Advice, "lower --ctx or --batch, quantize, or allow more")
+}
+
+// rounded returns a number of bytes as people read it, to stand behind the exact one: in
+// brackets, and empty where the exact one is short.
+func rounded(n int64) string {
+	x, unit := float64(n), ""
+	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if x < 1<<10 {
+			break
+		}
+		x, unit = x/(1<<10), larger
+	}
+	if unit == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%.4g %s)", x, unit)
 }
 
 // checkBudgets compares the arenas of each space with the limits of the options, which
@@ -160,14 +176,22 @@ func (a *arenas) checkBudgets() error {
 		if d := a.c.Targets.Get(name); d != nil {
 			space = d.Home()
 		}
-		errs = append(errs, a.budget(space, BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name]}))
+		errs = append(errs, a.budget(space, BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name], Advice: a.budgetAdvice()}))
 	}
 	for _, d := range a.c.Targets.All() {
 		if d.Memory > 0 && !a.c.Options.rehearsal {
-			errs = append(errs, a.budget(d.Home(), BudgetError{Name: d.Name, Limit: d.Memory, Own: true}))
+			errs = append(errs, a.budget(d.Home(), BudgetError{Name: d.Name, Limit: d.Memory, Own: true, Advice: a.budgetAdvice()}))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// budgetAdvice says what to do about a limit. Only the rules cost know limits.
+func (a *arenas) budgetAdvice() string {
+	if rules := a.c.Options.Rules; rules == "" || rules == costRules.name || len(a.c.Targets.All()) == 1 {
+		return ""
+	}
+	return "let --rules cost decide what goes where, or lower --ctx or --batch, or quantize, or allow more"
 }
 
 // budget returns e, filled in, if the arenas of the space need more than its limit.
