@@ -93,17 +93,14 @@ func (r *region) conflict(list []access) (clash [2]access, found bool) {
 // trial is a node divided in a region where that is not decided yet.
 type trial struct {
 	region *region
-	own    member    // the node by itself
+	own    *class    // of the node by itself
 	class  *class    // of the node
 	joins  []*class  // of the region, which class is made of, besides the node
 	clash  [2]access // the first pair that was joined
 }
 
-// alone returns the trial in which n is divided as its kernel wants it.
-func (r *region) alone(n *ir.Node, ax ir.Axis) *trial {
-	c := newClass(n, ax)
-	return &trial{region: r, own: c.members[0], class: c}
-}
+// apart returns the trial in which the node is divided as its kernel wants it.
+func (t *trial) apart() *trial { return &trial{region: t.region, own: t.own, class: t.own} }
 
 // joined reports whether the node's units follow those of others.
 func (t *trial) joined() bool { return t.clash[0].node != nil }
@@ -111,7 +108,8 @@ func (t *trial) joined() bool { return t.clash[0].node != nil }
 // join tries to divide n along ax so that every worker touches only what it owns already.
 // Where that is not possible, clash is a pair of accesses that stands against it.
 func (r *region) join(n *ir.Node, ax ir.Axis, list []access) (t *trial, clash [2]access, ok bool) {
-	t, ok = r.alone(n, ax), true
+	own := newClass(n, ax)
+	t, ok = &trial{region: r, own: own, class: own}, true
 	r.clashes(list, func(before, now *access) bool {
 		if !t.link(before, now) {
 			clash, ok = [2]access{*before, *now}, false
@@ -147,7 +145,7 @@ func (t *trial) link(before, now *access) bool {
 
 // adopt makes the changes of a trial.
 func (r *region) adopt(t *trial) {
-	r.nodes = append(r.nodes, t.own.node)
+	r.nodes = append(r.nodes, t.own.members[0].node)
 	for i := range t.class.members {
 		r.classes[t.class.members[i].node] = t.class
 	}

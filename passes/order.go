@@ -1,8 +1,6 @@
 package passes
 
 import (
-	"cmp"
-	"container/heap"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -65,59 +63,63 @@ type dataflow struct {
 	f     *ir.Func
 	work  []*ir.Node // all but leaves and views
 	index []int      // in work, by node id
-	preds [][]int    // by index in work: what runs before
+	flows []entry    // for the node with an index, one that runs before
+	preds lists      // by index: what runs before; some more than once
 
-	makes [][]*ir.Value // by index: the values with bytes of their own that it defines
-	reads [][]*ir.Value // by index: the values whose bytes it reads
-	uses  []int         // by value id: number of readers, results of the function counted
-	bytes []int64       // by value id: of those that are made or read
+	makes lists   // by index: ids of the values with bytes of their own that it defines
+	reads lists   // by index: ids of the values whose bytes it reads
+	uses  []int32 // by value id: number of readers, results of the function counted
+	bytes []int64 // by value id: of those that are made
 }
 
 func newDataflow(f *ir.Func) *dataflow {
-	g := &dataflow{f: f, index: make([]int, f.NumNodes()), uses: make([]int, f.NumValues()), bytes: make([]int64, f.NumValues())}
+	g := &dataflow{f: f, index: make([]int, f.NumNodes()), uses: make([]int32, f.NumValues()), bytes: make([]int64, f.NumValues())}
+	args, results := 0, 0
 	for _, n := range f.Nodes {
 		g.index[n.ID] = -1
 		if !n.Is(ir.Leaf) && !n.Is(ir.View) {
 			g.index[n.ID] = len(g.work)
 			g.work = append(g.work, n)
+			args, results = args+len(n.Args), results+len(n.Results)
 		}
 	}
-	g.preds = make([][]int, len(g.work))
+	g.flows = make([]entry, 0, args)
+	g.makes, g.reads = newLists(len(g.work), results), newLists(len(g.work), args)
 	for i, n := range g.work {
 		g.flow(i, n)
 	}
 	g.keepVersions()
 	g.keepForeign()
 	g.keepCarried()
+	g.preds = listsOf(len(g.work), g.flows)
 	for _, r := range f.Results {
 		g.uses[r.Root().ID]++
 	}
 	return g
 }
 
-// flow notes the operands of a node.
+// flow notes the operands and results of a node.
 func (g *dataflow) flow(i int, n *ir.Node) {
-	var made, read []*ir.Value
 	for _, a := range n.Args {
 		if a == nil {
 			continue
 		}
 		if v := behindViews(a); v.Def != nil && g.index[v.Def.ID] >= 0 {
-			g.preds[i] = append(g.preds[i], g.index[v.Def.ID])
+			g.flows = append(g.flows, entry{int32(i), int32(g.index[v.Def.ID])})
 		}
-		if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(read, r) {
-			read = append(read, r)
+		if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(g.reads.open(), int32(r.ID)) {
+			g.reads.add(r.ID)
 			g.uses[r.ID]++
-			g.bytes[r.ID] = r.MaxBytes()
 		}
 	}
 	for _, r := range n.Results {
-		if r.Root() == r {
-			made = append(made, r)
+		if r.Source() == nil {
+			g.makes.add(r.ID)
 			g.bytes[r.ID] = r.MaxBytes()
 		}
 	}
-	g.makes, g.reads = append(g.makes, made), append(g.reads, read)
+	g.makes.done()
+	g.reads.done()
 }
 
 // behindViews returns the value that v is a view of.
@@ -130,15 +132,26 @@ func behindViews(v *ir.Value) *ir.Value {
 
 // keepVersions lets the readers of a version run before the node that writes the next one.
 func (g *dataflow) keepVersions() {
-	readers := make(map[any][]int)
+	readers := make(map[any][]int) // of versions that are overwritten
+	for _, n := range g.work {
+		for _, key := range overwrites(n) {
+			readers[key] = nil
+		}
+	}
+	if len(readers) == 0 {
+		return
+	}
 	for i, n := range g.work {
 		for _, key := range overwrites(n) {
 			g.after(i, readers[key])
 		}
 		for _, a := range n.Args {
-			if a != nil {
-				key := versionKey(behindViews(a))
-				readers[key] = append(readers[key], i)
+			if a == nil {
+				continue
+			}
+			key := versionKey(behindViews(a))
+			if list, overwritten := readers[key]; overwritten {
+				readers[key] = append(list, i)
 			}
 		}
 	}
@@ -180,7 +193,7 @@ func writesInPlace(n *ir.Node) bool {
 func (g *dataflow) after(i int, others []int) {
 	for _, j := range others {
 		if j < i {
-			g.preds[i] = append(g.preds[i], j)
+			g.flows = append(g.flows, entry{int32(i), int32(j)})
 		}
 	}
 }
@@ -234,7 +247,7 @@ func (g *dataflow) keepCarried() {
 // memory keeps account of live bytes along an order.
 type memory struct {
 	g          *dataflow
-	left       []int // by value id: readers to come
+	left       []int32 // by value id: readers to come
 	live, peak int64
 }
 
@@ -243,14 +256,14 @@ func (g *dataflow) memory() *memory { return &memory{g: g, left: slices.Clone(g.
 // growth returns what running node i adds to the live bytes once it is done.
 func (m *memory) growth(i int) int64 {
 	var sum int64
-	for _, v := range m.g.makes[i] {
-		if m.left[v.ID] > 0 {
-			sum += m.g.bytes[v.ID]
+	for _, v := range m.g.makes.of(i) {
+		if m.left[v] > 0 {
+			sum += m.g.bytes[v]
 		}
 	}
-	for _, v := range m.g.reads[i] {
-		if m.left[v.ID] == 1 {
-			sum -= m.g.bytes[v.ID]
+	for _, v := range m.g.reads.of(i) {
+		if m.left[v] == 1 {
+			sum -= m.g.bytes[v]
 		}
 	}
 	return sum
@@ -258,18 +271,18 @@ func (m *memory) growth(i int) int64 {
 
 // run runs node i: operands and results are live together while it does.
 func (m *memory) run(i int) {
-	for _, v := range m.g.makes[i] {
-		m.live += m.g.bytes[v.ID]
+	for _, v := range m.g.makes.of(i) {
+		m.live += m.g.bytes[v]
 	}
 	m.peak = max(m.peak, m.live)
-	for _, v := range m.g.makes[i] {
-		if m.left[v.ID] == 0 {
-			m.live -= m.g.bytes[v.ID]
+	for _, v := range m.g.makes.of(i) {
+		if m.left[v] == 0 {
+			m.live -= m.g.bytes[v]
 		}
 	}
-	for _, v := range m.g.reads[i] {
-		if m.left[v.ID]--; m.left[v.ID] == 0 {
-			m.live -= m.g.bytes[v.ID]
+	for _, v := range m.g.reads.of(i) {
+		if m.left[v]--; m.left[v] == 0 {
+			m.live -= m.g.bytes[v]
 		}
 	}
 }
@@ -311,66 +324,85 @@ func (g *dataflow) schedule() []int {
 	s := newScheduler(g)
 	list := make([]int, 0, len(g.work))
 	for len(s.ready) > 0 {
-		c := heap.Pop(&s.ready).(candidate)
-		if s.ran[c.node] {
-			continue // there was a better entry of it
+		c := s.ready.pop()
+		if i := int(c.node); !s.ran[i] { // else there was a better entry of it
+			s.run(i)
+			list = append(list, i)
 		}
-		s.run(c.node)
-		list = append(list, c.node)
 	}
 	return list
 }
 
 // candidate is a node that can run, with what that adds to the live bytes.
 type candidate struct {
-	node, split int
+	node, split int32
 	growth      int64
 }
 
-// candidates is a heap: first comes what is of the first split, has the least growth, and
+// before reports whether a comes first: what is of the first split, has the least growth, and
 // stood first in the order before.
+func (a candidate) before(b candidate) bool {
+	switch {
+	case a.split != b.split:
+		return a.split < b.split
+	case a.growth != b.growth:
+		return a.growth < b.growth
+	}
+	return a.node < b.node
+}
+
+// candidates is a heap: none comes before the one at half its place, counted from 1.
 type candidates []candidate
 
-func (c candidates) Len() int      { return len(c) }
-func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c candidates) Less(i, j int) bool {
-	a, b := &c[i], &c[j]
-	return cmp.Or(cmp.Compare(a.split, b.split), cmp.Compare(a.growth, b.growth), cmp.Compare(a.node, b.node)) < 0
+func (c *candidates) push(x candidate) {
+	*c = append(*c, x)
+	h := *c
+	at := len(h) - 1
+	for ; at > 0 && x.before(h[(at-1)/2]); at = (at - 1) / 2 {
+		h[at] = h[(at-1)/2]
+	}
+	h[at] = x
 }
-func (c *candidates) Push(x any) { *c = append(*c, x.(candidate)) }
-func (c *candidates) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
+
+// pop removes and returns the first.
+func (c *candidates) pop() candidate {
+	h := *c
+	first, x := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	*c = h
+	at := 0
+	for child := 1; child < len(h); child = 2*at + 1 {
+		if child+1 < len(h) && h[child+1].before(h[child]) {
+			child++
+		}
+		if !h[child].before(x) {
+			break
+		}
+		h[at], at = h[child], child
+	}
+	if len(h) > 0 {
+		h[at] = x
+	}
+	return first
 }
 
 // scheduler is the state of a list schedule. What a node adds to the live bytes becomes
 // less when it is the last reader of a value: then it gets another entry in the heap.
 type scheduler struct {
-	g      *dataflow
-	m      *memory
-	waits  []int   // by index: predecessors to come
-	after  [][]int // by index: those it is a predecessor of
-	reader [][]int // by value id: who reads it
-	ran    []bool
-	ready  candidates
+	g       *dataflow
+	m       *memory
+	waits   []int32 // by index: predecessors to come
+	after   lists   // by index: those it is a predecessor of
+	readers lists   // by value id: who reads it
+	ran     []bool
+	ready   candidates
 }
 
 func newScheduler(g *dataflow) *scheduler {
 	n := len(g.work)
-	s := &scheduler{g: g, m: g.memory(), waits: make([]int, n), after: make([][]int, n), reader: make([][]int, len(g.uses)), ran: make([]bool, n)}
-	for i, preds := range g.preds {
-		slices.Sort(preds)
-		for _, j := range slices.Compact(preds) {
-			s.after[j] = append(s.after[j], i)
-			s.waits[i]++
-		}
-		for _, v := range g.reads[i] {
-			s.reader[v.ID] = append(s.reader[v.ID], i)
-		}
-	}
-	for i, n := range s.waits {
-		if n == 0 {
+	s := &scheduler{g: g, m: g.memory(), waits: make([]int32, n), after: g.preds.holders(n), readers: g.reads.holders(len(g.uses)), ran: make([]bool, n)}
+	for i := range n {
+		if s.waits[i] = int32(len(g.preds.of(i))); s.waits[i] == 0 {
 			s.enter(i)
 		}
 	}
@@ -379,29 +411,29 @@ func newScheduler(g *dataflow) *scheduler {
 
 // enter puts a node that can run into the heap.
 func (s *scheduler) enter(i int) {
-	heap.Push(&s.ready, candidate{i, s.g.work[i].Split, s.m.growth(i)})
+	s.ready.push(candidate{int32(i), int32(s.g.work[i].Split), s.m.growth(i)})
 }
 
 func (s *scheduler) run(i int) {
 	s.m.run(i)
 	s.ran[i] = true
-	for _, v := range s.g.reads[i] {
-		if s.m.left[v.ID] == 1 {
+	for _, v := range s.g.reads.of(i) {
+		if s.m.left[v] == 1 {
 			s.lastReader(v)
 		}
 	}
-	for _, j := range s.after[i] {
+	for _, j := range s.after.of(i) {
 		if s.waits[j]--; s.waits[j] == 0 {
-			s.enter(j)
+			s.enter(int(j))
 		}
 	}
 }
 
 // lastReader enters the only node again that is still to read v, if it can run.
-func (s *scheduler) lastReader(v *ir.Value) {
-	for _, j := range s.reader[v.ID] {
+func (s *scheduler) lastReader(v int32) {
+	for _, j := range s.readers.of(int(v)) {
 		if !s.ran[j] && s.waits[j] == 0 {
-			s.enter(j)
+			s.enter(int(j))
 		}
 	}
 }

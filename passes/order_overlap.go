@@ -138,7 +138,7 @@ func (o *overlapper) earliest(i int) (split int, ok bool) {
 		return 0, false // a split of copies alone stays what it is
 	}
 	ready := -1 // the last split in which something runs that the copy comes after
-	for _, p := range o.preds[i] {
+	for _, p := range o.preds.of(i) {
 		ready = max(ready, o.work[p].Split)
 	}
 	if ready >= n.Split {
@@ -216,18 +216,20 @@ func (o *overlapper) loads(now []int) {
 	if len(o.spaces) == 0 {
 		return
 	}
-	left := slices.Clone(o.uses)
+	left, values := slices.Clone(o.uses), make([]*ir.Value, len(o.uses))
 	for _, i := range now {
-		for _, v := range o.makes[i] {
-			o.add(v, v.Type.MaxBytes())
+		for _, v := range o.work[i].Results {
+			if values[v.ID] = v; v.Source() == nil {
+				o.add(v, v.Type.MaxBytes())
+			}
 		}
 		for _, load := range o.spaces {
 			split := o.work[i].Split
 			load.most[split] = max(load.most[split], load.now)
 		}
-		for _, v := range o.reads[i] {
-			if left[v.ID]--; left[v.ID] == 0 {
-				o.add(v, -v.Type.MaxBytes())
+		for _, v := range o.reads.of(i) {
+			if left[v]--; left[v] == 0 {
+				o.add(values[v], -values[v].Type.MaxBytes())
 			}
 		}
 	}

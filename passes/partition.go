@@ -354,7 +354,7 @@ func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later fl
 		clash = t.clash
 	}
 	if w.p.c.Enabled("part.split") && clash[0].node != nil {
-		split.trial, split.clash, split.barrier = w.open.alone(n, *ax), clash, true
+		split.trial, split.clash, split.barrier = t.apart(), clash, true
 		split.cost = w.seconds(split.trial) + d.Rates.Barrier + later
 		w.options = append(w.options, split)
 	}
@@ -402,7 +402,7 @@ func (w *walker) wantedWhole(n *ir.Node) bool {
 // nodes lose by larger granules.
 func (w *walker) seconds(t *trial) float64 {
 	units := t.class.units()
-	own, workers := w.workOf(&t.own)
+	own, workers := w.workOf(&t.own.members[0])
 	sum := own.seconds(units, workers)
 	for _, c := range t.joins {
 		before := c.units()
