@@ -70,12 +70,20 @@ func (m *Module) AddSymbol(name string, lo, hi int64) *Symbol {
 
 // Weight returns the weight of that name, or nil.
 func (m *Module) Weight(name string) *Weight {
-	return findNamed(&m.weightNames, m.Weights, name, func(w *Weight) string { return w.Name })
+	return at(m.Weights, m.weightAt(name, -1))
+}
+
+// weightAt returns the index of the weight of that name, which may be at likely; -1 for none.
+func (m *Module) weightAt(name string, likely int) int {
+	if likely >= 0 && likely < len(m.Weights) && m.Weights[likely].Name == name {
+		return likely
+	}
+	return indexNamed(&m.weightNames, m.Weights, name, func(w *Weight) string { return w.Name })
 }
 
 // State returns the state of that name, or nil.
 func (m *Module) State(name string) *State {
-	return findNamed(&m.stateNames, m.States, name, func(s *State) string { return s.Name })
+	return at(m.States, indexNamed(&m.stateNames, m.States, name, func(s *State) string { return s.Name }))
 }
 
 // Func returns the entry point of that name, or nil.
@@ -149,8 +157,13 @@ func (m *Module) SortHeaders() {
 }
 
 func find[T any](s []*T, ok func(*T) bool) *T {
-	if i := slices.IndexFunc(s, ok); i >= 0 {
-		return s[i]
+	return at(s, slices.IndexFunc(s, ok))
+}
+
+// at returns element i, nil where that is -1.
+func at[T any](s []*T, i int) *T {
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return s[i]
 }

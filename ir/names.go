@@ -11,12 +11,12 @@ type names struct {
 // fewNames is how many members are looked through without an index.
 const fewNames = 16
 
-// findNamed returns the member of that name, or nil. It may be called by several goroutines
-// while nobody changes the list.
-func findNamed[T any](x *names, list []*T, name string, nameOf func(*T) string) *T {
+// indexNamed returns the index of the member of that name, or -1. It may be called by several
+// goroutines while nobody changes the list.
+func indexNamed[T any](x *names, list []*T, name string, nameOf func(*T) string) int {
 	if index := x.index.Load(); index != nil {
 		if i, ok := (*index)[name]; ok && i < len(list) && nameOf(list[i]) == name {
-			return list[i]
+			return i
 		}
 	}
 	// What was added lately stands at the end.
@@ -27,9 +27,9 @@ func findNamed[T any](x *names, list []*T, name string, nameOf func(*T) string) 
 		if len(list)-i > fewNames {
 			x.build(len(list), func(i int) string { return nameOf(list[i]) })
 		}
-		return list[i]
+		return i
 	}
-	return nil
+	return -1
 }
 
 func (x *names) build(n int, nameAt func(int) string) {

@@ -125,8 +125,10 @@ type OpInfo struct {
 	// AliasArg is the operand whose next version the result is; see Alias.
 	AliasArg int
 
-	// Infer returns the types of the results from operands and attributes.
-	Infer func(*Node) ([]Type, error)
+	// Infer returns the type of the result from operands and attributes. An op that may have
+	// another number of results has InferAll instead.
+	Infer    func(*Node) (Type, error)
+	InferAll func(*Node) ([]Type, error)
 
 	// Cost returns the work of one execution, symbolic in the sizes.
 	Cost func(*Node) Cost
@@ -337,7 +339,7 @@ func init() {
 	}
 	for op := range NumOps {
 		info := &opTable[op]
-		if info.Name == "" || info.Infer == nil || info.Cost == nil {
+		if info.Name == "" || (info.Infer == nil) == (info.InferAll == nil) || info.Cost == nil {
 			panic(fmt.Sprintf("ir: internal error: the op table has a hole at %d (%q)", op, info.Name))
 		}
 		if other, taken := opByName[info.Name]; taken {
@@ -349,4 +351,4 @@ func init() {
 	compileAttrs()
 }
 
-func inferInvalid(*Node) ([]Type, error) { return nil, fmt.Errorf("is no operation") }
+func inferInvalid(*Node) (Type, error) { return Type{}, fmt.Errorf("is no operation") }

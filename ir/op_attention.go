@@ -29,12 +29,12 @@ var attentionInfo = OpInfo{
 	Tol:    Tolerance{NMSE: 1e-9, MaxAbs: 1e-4, Why: "f32 sums over positions of f32 exponentials"},
 }
 
-func inferAttention(n *Node) ([]Type, error) {
+func inferAttention(n *Node) (Type, error) {
 	err := firstErr(
 		needDType(n, dtype.F32, dtype.Invalid, dtype.Invalid, dtype.I32, dtype.I32, dtype.I32),
 		needRank(n, 3, 4, 4, 1, 1, 1), needPlain(n, 0), needCache(n, 1), needCache(n, 2))
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
 	err = firstErr(
@@ -43,12 +43,12 @@ func inferAttention(n *Node) ([]Type, error) {
 		needDim(n, 3, 0, q[0], "the tokens of q"), needDim(n, 4, 0, q[0], "the tokens of q"),
 		needDim(n, 5, 0, k[0], "the sequences of k"))
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if heads, kvHeads, ok := headCounts(n); !ok || heads%kvHeads != 0 {
-		return nil, argErr(n, 0, "its heads must be a constant multiple of the %v heads of k", k[1])
+		return Type{}, argErr(n, 0, "its heads must be a constant multiple of the %v heads of k", k[1])
 	}
-	return []Type{denseF32([]Dim{q[0], q[1], v[3]})}, nil
+	return denseF32([]Dim{q[0], q[1], v[3]}), nil
 }
 
 // headCounts returns the constant numbers of query heads and of key heads.

@@ -26,10 +26,10 @@ var copyInfo = OpInfo{
 	Doc:    "copy(x): the same elements, dense, in bytes of their own, where the result's type says; x may be a strided view or lie in another space.",
 	Args:   []Arg{{Name: "x", Kinds: AnyKind}},
 	Traits: Pure,
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		t := n.Args[0].Type
 		t.Strides, t.Space = nil, ""
-		return []Type{t}, nil
+		return t, nil
 	},
 	Cost: moved,
 	Axes: copyAxes,
@@ -58,15 +58,15 @@ var castInfo = OpInfo{
 	Args:   []Arg{{Name: "x", Kinds: Float}},
 	Attr:   CastAttr{},
 	Traits: Pure | Elementwise,
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		to := attrOf[CastAttr](n).To
 		if !Float.Has(to) {
-			return nil, argErr(n, 0, "cannot be cast to %v: only between floats; quantize and pack do the rest", to)
+			return Type{}, argErr(n, 0, "cannot be cast to %v: only between floats; quantize and pack do the rest", to)
 		}
 		if err := needPlain(n, 0); err != nil {
-			return nil, err
+			return Type{}, err
 		}
-		return []Type{{DType: to, Shape: n.Args[0].Type.Shape}}, nil
+		return Type{DType: to, Shape: n.Args[0].Type.Shape}, nil
 	},
 	Cost: perElement(flopsArith),
 	Axes: elementwiseAxes,
@@ -88,9 +88,9 @@ var quantizeInfo = OpInfo{
 		"and the sum of q. n is a multiple of 32. Result q8a of the shape of x, dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float}},
 	Traits: Pure,
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		if err := needRow(n); err != nil {
-			return nil, err
+			return Type{}, err
 		}
 		return checked(Type{DType: dtype.Q8A, Shape: n.Args[0].Type.Shape})
 	},
@@ -132,13 +132,13 @@ var packInfo = OpInfo{
 	Tol: exact,
 }
 
-func inferPack(n *Node) ([]Type, error) {
+func inferPack(n *Node) (Type, error) {
 	if err := firstErr(needPlain(n, 0), needRank(n, 2)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	x, to := n.Args[0].Type, attrOf[PackAttr](n).To
 	if to == dtype.Plain {
-		return nil, argErr(n, 0, "the layout to pack into must not be plain")
+		return Type{}, argErr(n, 0, "the layout to pack into must not be plain")
 	}
 	return checked(Type{DType: x.DType, Layout: to, Shape: x.Shape})
 }
@@ -156,10 +156,10 @@ var concatInfo = OpInfo{
 	Tol:    exact,
 }
 
-func inferConcat(n *Node) ([]Type, error) {
+func inferConcat(n *Node) (Type, error) {
 	x, axis := n.Args[0].Type, attrOf[ConcatAttr](n).Axis
 	if err := firstErr(checkAxis(axis, x.Rank()), needPlain(n, 0)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	shape := slices.Clone(x.Shape)
 	for i, a := range n.Args[1:] {
@@ -168,7 +168,7 @@ func inferConcat(n *Node) ([]Type, error) {
 			rest[axis] = x.Shape[axis]
 		}
 		if a.Type.DType != x.DType || !EqualDims(rest, x.Shape) {
-			return nil, argErr(n, i+1, "does not fit %v along axis %d", x, axis)
+			return Type{}, argErr(n, i+1, "does not fit %v along axis %d", x, axis)
 		}
 		shape[axis] = shape[axis].Add(a.Type.Shape[axis])
 	}

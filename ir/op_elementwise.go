@@ -57,11 +57,11 @@ func unary(name, formula string, flops int64, tol Tolerance, lo float64) OpInfo 
 	}
 }
 
-func inferUnary(n *Node) ([]Type, error) {
+func inferUnary(n *Node) (Type, error) {
 	if err := needDType(n, dtype.F32); err != nil {
-		return nil, err
+		return Type{}, err
 	}
-	return []Type{denseF32(n.Args[0].Type.Shape)}, nil
+	return denseF32(n.Args[0].Type.Shape), nil
 }
 
 func denseF32(shape []Dim) Type { return Type{DType: dtype.F32, Shape: shape} }
@@ -111,15 +111,15 @@ func binary(name, formula string, traits Traits, flops int64, tol Tolerance, lo 
 	}
 }
 
-func inferBinary(n *Node) ([]Type, error) {
+func inferBinary(n *Node) (Type, error) {
 	if err := needDType(n, dtype.F32, dtype.F32); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	a, b := n.Args[0].Type, n.Args[1].Type
 	if !broadcastsTo(b.Shape, a.Shape) {
-		return nil, argErr(n, 1, "cannot be repeated to the shape %s of the first operand", dimsText(a.Shape))
+		return Type{}, argErr(n, 1, "cannot be repeated to the shape %s of the first operand", dimsText(a.Shape))
 	}
-	return []Type{denseF32(a.Shape)}, nil
+	return denseF32(a.Shape), nil
 }
 
 func binaryCases(lo float64) func(yield func(Case) bool) {

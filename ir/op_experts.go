@@ -45,15 +45,15 @@ var topKInfo = OpInfo{
 	Tol: exact,
 }
 
-func inferTopK(n *Node) ([]Type, error) {
+func inferTopK(n *Node) (Type, error) {
 	if err := needRow(n); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	x, k := n.Args[0].Type, attrOf[TopKAttr](n).K
 	if lo, _ := x.Inner().Bounds(); k < 1 || int64(k) > lo {
-		return nil, argErr(n, 0, "has no %d largest elements in each row", k)
+		return Type{}, argErr(n, 0, "has no %d largest elements in each row", k)
 	}
-	return []Type{{DType: dtype.I32, Shape: replaceInner(x.Shape, Const(int64(k)))}}, nil
+	return Type{DType: dtype.I32, Shape: replaceInner(x.Shape, Const(int64(k)))}, nil
 }
 
 var takeInfo = OpInfo{
@@ -79,15 +79,15 @@ var takeInfo = OpInfo{
 	Tol: exact,
 }
 
-func inferTake(n *Node) ([]Type, error) {
+func inferTake(n *Node) (Type, error) {
 	if err := firstErr(needRow(n), needDType(n, dtype.F32, dtype.I32)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	x, idx := n.Args[0].Type, n.Args[1].Type
 	if idx.Rank() != x.Rank() || !EqualDims(idx.Shape[:idx.Rank()-1], x.Shape[:x.Rank()-1]) {
-		return nil, argErr(n, 1, "must have as many rows as x %v", x)
+		return Type{}, argErr(n, 1, "must have as many rows as x %v", x)
 	}
-	return []Type{denseF32(idx.Shape)}, nil
+	return denseF32(idx.Shape), nil
 }
 
 // takeAxes divides by rows, which both operands have alike.
@@ -116,22 +116,22 @@ var expertsMatMulInfo = OpInfo{
 	Tol:    summed,
 }
 
-func inferExpertsMatMul(n *Node) ([]Type, error) {
+func inferExpertsMatMul(n *Node) (Type, error) {
 	if err := firstErr(needRank(n, 3, 3, 2), needDType(n, dtype.Invalid, dtype.Invalid, dtype.I32)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	x, w, idx := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
 	switch {
 	case x.DType != dtype.F32 && x.DType != dtype.Q8A:
-		return nil, argErr(n, 0, "must be f32 or q8a")
+		return Type{}, argErr(n, 0, "must be f32 or q8a")
 	case !w.Shape[2].Equal(x.Shape[2]):
-		return nil, argErr(n, 1, "its rows must have %v elements, as those of x %v", x.Shape[2], x)
+		return Type{}, argErr(n, 1, "its rows must have %v elements, as those of x %v", x.Shape[2], x)
 	case !idx.Shape[0].Equal(x.Shape[0]):
-		return nil, argErr(n, 2, "must have %v rows, the tokens of x", x.Shape[0])
+		return Type{}, argErr(n, 2, "must have %v rows, the tokens of x", x.Shape[0])
 	case !x.Shape[1].Is(1) && !x.Shape[1].Equal(idx.Shape[1]):
-		return nil, argErr(n, 0, "must have one row for each token, or %v, one for each choice", idx.Shape[1])
+		return Type{}, argErr(n, 0, "must have one row for each token, or %v, one for each choice", idx.Shape[1])
 	}
-	return []Type{denseF32([]Dim{idx.Shape[0], idx.Shape[1], w.Shape[1]})}, nil
+	return denseF32([]Dim{idx.Shape[0], idx.Shape[1], w.Shape[1]}), nil
 }
 
 // ExpertBytes returns the bytes of one expert of w[E,…], in its layout.
@@ -211,15 +211,15 @@ var expertsSumInfo = OpInfo{
 	Tol: summed,
 }
 
-func inferExpertsSum(n *Node) ([]Type, error) {
+func inferExpertsSum(n *Node) (Type, error) {
 	if err := firstErr(needRank(n, 3, 2), needDType(n, dtype.F32, dtype.F32)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	y, p := n.Args[0].Type, n.Args[1].Type
 	if !EqualDims(p.Shape, y.Shape[:2]) {
-		return nil, argErr(n, 1, "must be f32%s, as y is %v", dimsText(y.Shape[:2]), y)
+		return Type{}, argErr(n, 1, "must be f32%s, as y is %v", dimsText(y.Shape[:2]), y)
 	}
-	return []Type{denseF32([]Dim{y.Shape[0], y.Shape[2]})}, nil
+	return denseF32([]Dim{y.Shape[0], y.Shape[2]}), nil
 }
 
 var copyExpertsInfo = OpInfo{
@@ -248,16 +248,16 @@ var copyExpertsInfo = OpInfo{
 	Tol: exact,
 }
 
-func inferCopyExperts(n *Node) ([]Type, error) {
+func inferCopyExperts(n *Node) (Type, error) {
 	w, idx := n.Args[0].Type, n.Args[1].Type
 	switch {
 	case w.Rank() < 2:
-		return nil, argErr(n, 0, "must have rank 2 or more")
+		return Type{}, argErr(n, 0, "must have rank 2 or more")
 	case !w.Dense():
-		return nil, argErr(n, 0, "must be dense")
+		return Type{}, argErr(n, 0, "must be dense")
 	case idx.DType != dtype.I32:
-		return nil, argErr(n, 1, "must be i32")
+		return Type{}, argErr(n, 1, "must be i32")
 	}
 	w.Space = ""
-	return []Type{w}, nil
+	return w, nil
 }

@@ -82,14 +82,14 @@ func (a *ForeignAttr) sources(args int) int {
 }
 
 var callInfo = OpInfo{
-	Name:   "call",
-	Doc:    "call @f (args…): the results of another function of the module; nothing calls itself.",
-	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
-	Attr:   CallAttr{},
-	Traits: ReadsState | WritesState,
-	Infer:  inferCall,
-	Cost:   func(n *Node) Cost { return funcCost(n.Func.Module.Func(attrOf[CallAttr](n).Func), 0) },
-	Tol:    exact,
+	Name:     "call",
+	Doc:      "call @f (args…): the results of another function of the module; nothing calls itself.",
+	Args:     []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
+	Attr:     CallAttr{},
+	Traits:   ReadsState | WritesState,
+	InferAll: inferCall,
+	Cost:     func(n *Node) Cost { return funcCost(n.Func.Module.Func(attrOf[CallAttr](n).Func), 0) },
+	Tol:      exact,
 }
 
 func inferCall(n *Node) ([]Type, error) {
@@ -154,10 +154,10 @@ var repeatInfo = OpInfo{
 	Name: "repeat",
 	Doc: "repeat(carried…, invariant…, tables…) {count, carried, invariant} { body }: the body runs count times; its results are the carried values of the next round " +
 		"and at last the node's results. Each table has count entries, weights or states, of which round i gets entry i.",
-	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
-	Attr:   RepeatAttr{},
-	Traits: ReadsState | WritesState | HasBody,
-	Infer:  inferRepeat,
+	Args:     []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
+	Attr:     RepeatAttr{},
+	Traits:   ReadsState | WritesState | HasBody,
+	InferAll: inferRepeat,
 	Cost: func(n *Node) Cost {
 		c, times := funcCost(n.Body, 0), Const(attrOf[RepeatAttr](n).Count)
 		return Cost{c.FLOPs.Mul(times), c.Read.Mul(times), c.Written.Mul(times)}
@@ -226,7 +226,7 @@ var foreignInfo = OpInfo{
 	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:   ForeignAttr{},
 	Traits: 0,
-	Infer: func(n *Node) ([]Type, error) {
+	InferAll: func(n *Node) ([]Type, error) {
 		if len(n.Results) == 0 {
 			return nil, errors.New("needs a declared type")
 		}

@@ -15,12 +15,12 @@ var gatherInfo = OpInfo{
 	Tol:    Tolerance{NMSE: 1e-13, MaxAbs: 1e-6, Why: "scale times quantum is rounded to f32"},
 }
 
-func inferGather(n *Node) ([]Type, error) {
+func inferGather(n *Node) (Type, error) {
 	if err := firstErr(needDType(n, dtype.Invalid, dtype.I32), needRank(n, 2, 1)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	table, idx := n.Args[0].Type, n.Args[1].Type
-	return []Type{denseF32([]Dim{idx.Shape[0], table.Shape[1]})}, nil
+	return denseF32([]Dim{idx.Shape[0], table.Shape[1]}), nil
 }
 
 // gatherCost counts only the rows that are taken.

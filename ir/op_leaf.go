@@ -27,13 +27,13 @@ var weightInfo = OpInfo{
 	Doc:    "weight \"name\": the weight of that name, as the module declares it.",
 	Attr:   WeightAttr{},
 	Traits: Pure | Leaf,
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		name := attrOf[WeightAttr](n).Name
 		w := n.Func.Module.Weight(name)
 		if w == nil {
-			return nil, fmt.Errorf("the module has no weight %q", name)
+			return Type{}, fmt.Errorf("the module has no weight %q", name)
 		}
-		return []Type{w.Type}, nil
+		return w.Type, nil
 	},
 	Cost: noWork,
 	Tol:  exact,
@@ -44,13 +44,13 @@ var stateInfo = OpInfo{
 	Doc:    "state \"name\": the state of that name as it is when the call starts.",
 	Attr:   StateAttr{},
 	Traits: ReadsState | Leaf,
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		name := attrOf[StateAttr](n).Name
 		s := n.Func.Module.State(name)
 		if s == nil {
-			return nil, fmt.Errorf("the module has no state %q", name)
+			return Type{}, fmt.Errorf("the module has no state %q", name)
 		}
-		return []Type{s.Type}, nil
+		return s.Type, nil
 	},
 	Cost: noWork,
 	Tol:  exact,
@@ -66,22 +66,22 @@ var constantInfo = OpInfo{
 	Tol:    exact,
 }
 
-func inferConstant(n *Node) ([]Type, error) {
+func inferConstant(n *Node) (Type, error) {
 	if len(n.Results) != 1 {
-		return nil, fmt.Errorf("needs a declared type")
+		return Type{}, fmt.Errorf("needs a declared type")
 	}
 	t, data := n.Results[0].Type, attrOf[ConstantAttr](n).Data
 	if err := CheckType(t); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	size, ok := t.Bytes().IsConst()
 	switch {
 	case !ok || !t.Dense():
-		return nil, fmt.Errorf("the type %v must be dense, with constant extents", t)
+		return Type{}, fmt.Errorf("the type %v must be dense, with constant extents", t)
 	case size != int64(len(data)):
-		return nil, fmt.Errorf("the type %v takes %d bytes, not %d", t, size, len(data))
+		return Type{}, fmt.Errorf("the type %v takes %d bytes, not %d", t, size, len(data))
 	case size > MaxLiteral:
-		return nil, fmt.Errorf("%d bytes are more than %d: make it a weight", size, MaxLiteral)
+		return Type{}, fmt.Errorf("%d bytes are more than %d: make it a weight", size, MaxLiteral)
 	}
-	return []Type{t}, nil
+	return t, nil
 }

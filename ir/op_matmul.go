@@ -20,15 +20,15 @@ var matMulInfo = OpInfo{
 	Tol:     summed,
 }
 
-func inferMatMul(n *Node) ([]Type, error) {
+func inferMatMul(n *Node) (Type, error) {
 	shape, err := productShape(n, 1)
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if r := n.Arg(2); r != nil && !(r.Type.DType == dtype.F32 && EqualDims(r.Type.Shape, shape)) {
-		return nil, argErr(n, 2, "must be f32%s, as the result", dimsText(shape))
+		return Type{}, argErr(n, 2, "must be f32%s, as the result", dimsText(shape))
 	}
-	return []Type{denseF32(shape)}, nil
+	return denseF32(shape), nil
 }
 
 // productShape returns the shape of operand 0 times the matrix that is operand i.
@@ -144,15 +144,15 @@ var matMulSwiGLUInfo = OpInfo{
 	Tol:   summed,
 }
 
-func inferMatMulSwiGLU(n *Node) ([]Type, error) {
+func inferMatMulSwiGLU(n *Node) (Type, error) {
 	shape, err := productShape(n, 1)
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if gate, up := n.Args[1].Type, n.Args[2].Type; !gate.SameData(up) {
-		return nil, argErr(n, 2, "must be %v, as wgate", gate)
+		return Type{}, argErr(n, 2, "must be %v, as wgate", gate)
 	}
-	return []Type{denseF32(shape)}, nil
+	return denseF32(shape), nil
 }
 
 func matMulSwiGLUCases(yield func(Case) bool) {

@@ -22,22 +22,22 @@ var rmsNormInfo = OpInfo{
 }
 
 // inferNorm serves all norms: operands from 1 on are factors or terms of a row.
-func inferNorm(n *Node) ([]Type, error) {
+func inferNorm(n *Node) (Type, error) {
 	x := n.Args[0].Type
 	if err := needDType(n, dtype.F32, dtype.F32, dtype.F32); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if x.Rank() < 1 {
-		return nil, argErr(n, 0, "must have rank 1 or more")
+		return Type{}, argErr(n, 0, "must have rank 1 or more")
 	}
 	err := firstErr(needRank(n, -1, 1, 1))
 	for i := 1; err == nil && i < len(n.Args); i++ {
 		err = needDim(n, i, 0, x.Inner(), "the rows of x")
 	}
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
-	return []Type{denseF32(x.Shape)}, nil
+	return denseF32(x.Shape), nil
 }
 
 func rmsNormCases(yield func(Case) bool) {
@@ -55,12 +55,12 @@ var rmsNormQuantizeInfo = OpInfo{
 	Args:   []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}},
 	Attr:   NormAttr{},
 	Traits: Pure | Reduces,
-	Infer: func(n *Node) ([]Type, error) {
-		types, err := inferNorm(n)
+	Infer: func(n *Node) (Type, error) {
+		t, err := inferNorm(n)
 		if err != nil {
-			return nil, err
+			return Type{}, err
 		}
-		return checked(types[0].WithDType(dtype.Q8A))
+		return checked(t.WithDType(dtype.Q8A))
 	},
 	Cost:  perElement(8),
 	Axes:  rowAxes,

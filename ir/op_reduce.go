@@ -12,11 +12,11 @@ func reduction(name, formula string) OpInfo {
 		Doc:    name + "(x[…,n] f32): " + formula + " over the innermost dimension, which stays with extent 1. Result f32[…,1], dense.",
 		Args:   []Arg{{Name: "x", Kinds: Float}},
 		Traits: Pure | Reduces,
-		Infer: func(n *Node) ([]Type, error) {
+		Infer: func(n *Node) (Type, error) {
 			if err := needRow(n); err != nil {
-				return nil, err
+				return Type{}, err
 			}
-			return []Type{denseF32(replaceInner(n.Args[0].Type.Shape, Const(1)))}, nil
+			return denseF32(replaceInner(n.Args[0].Type.Shape, Const(1))), nil
 		},
 		Cost: func(n *Node) Cost {
 			c := moved(n)

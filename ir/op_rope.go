@@ -20,11 +20,11 @@ var ropeTableInfo = OpInfo{
 	Args:   []Arg{{Name: "pos", Kinds: Int}, {Name: "freqs", Kinds: Float}},
 	Attr:   RopeTableAttr{},
 	Traits: Pure,
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		if err := firstErr(needDType(n, dtype.I32, dtype.F32), needRank(n, 1, 1)); err != nil {
-			return nil, err
+			return Type{}, err
 		}
-		return []Type{denseF32([]Dim{n.Args[0].Type.Shape[0], n.Args[1].Type.Shape[0], Const(2)})}, nil
+		return denseF32([]Dim{n.Args[0].Type.Shape[0], n.Args[1].Type.Shape[0], Const(2)}), nil
 	},
 	Cost: perElement(2 * flopsFunc),
 	Axes: func(n *Node) []Axis {
@@ -72,21 +72,21 @@ var ropeInfo = OpInfo{
 	Tol:   Tolerance{NMSE: 1e-12, MaxAbs: 1e-5, Why: "two products and a sum, rounded to f32"},
 }
 
-func inferRope(n *Node) ([]Type, error) {
+func inferRope(n *Node) (Type, error) {
 	if err := firstErr(needDType(n, dtype.F32, dtype.F32), needRank(n, 3, 3)); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	x, table := n.Args[0].Type, n.Args[1].Type
 	err := firstErr(
 		needDim(n, 1, 0, x.Shape[0], "the tokens of x"),
 		needDim(n, 1, 2, Const(2), "cosine and sine"))
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if lo, _ := x.Shape[2].Sub(table.Shape[1].Mul(Const(2))).Bounds(); lo < 0 {
-		return nil, argErr(n, 1, "%v pairs are more than a head of %v elements has", table.Shape[1], x.Shape[2])
+		return Type{}, argErr(n, 1, "%v pairs are more than a head of %v elements has", table.Shape[1], x.Shape[2])
 	}
-	return []Type{denseF32(x.Shape)}, nil
+	return denseF32(x.Shape), nil
 }
 
 func ropeCases(yield func(Case) bool) {

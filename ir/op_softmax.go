@@ -8,11 +8,11 @@ var softmaxInfo = OpInfo{
 	Args:    []Arg{{Name: "x", Kinds: Float}},
 	Traits:  Pure | Reduces,
 	InPlace: []int{0},
-	Infer: func(n *Node) ([]Type, error) {
+	Infer: func(n *Node) (Type, error) {
 		if err := needRow(n); err != nil {
-			return nil, err
+			return Type{}, err
 		}
-		return []Type{denseF32(n.Args[0].Type.Shape)}, nil
+		return denseF32(n.Args[0].Type.Shape), nil
 	},
 	Cost:  perElement(flopsFunc + 3),
 	Axes:  rowAxes,

@@ -21,21 +21,21 @@ var stateWriteInfo = OpInfo{
 	Tol:      stepped,
 }
 
-func inferStateWrite(n *Node) ([]Type, error) {
+func inferStateWrite(n *Node) (Type, error) {
 	err := firstErr(
 		needDType(n, dtype.Invalid, dtype.F32, dtype.I32, dtype.I32),
 		needRank(n, 4, 3, 1, 1), needPlain(n, 0), needCache(n, 0))
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	s, x := n.Args[0].Type, n.Args[1].Type.Shape
 	err = firstErr(
 		needDim(n, 1, 1, s.Shape[1], "the heads of the state"), needDim(n, 1, 2, s.Shape[3], "the rows of the state"),
 		needDim(n, 2, 0, x[0], "the tokens of x"), needDim(n, 3, 0, x[0], "the tokens of x"))
 	if err != nil {
-		return nil, err
+		return Type{}, err
 	}
-	return []Type{s}, nil
+	return s, nil
 }
 
 // stateWriteCost counts only the rows that are written.

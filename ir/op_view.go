@@ -37,34 +37,34 @@ var reshapeInfo = OpInfo{
 	Tol:    exact,
 }
 
-func inferReshape(n *Node) ([]Type, error) {
+func inferReshape(n *Node) (Type, error) {
 	x, shape := n.Args[0].Type, attrOf[ReshapeAttr](n).Shape
 	to := x.WithShape(shape...)
 	if err := needPlain(n, 0); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if err := CheckType(to); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if !to.Elems().Equal(x.Elems()) {
-		return nil, argErr(n, 0, "has %v elements, the shape %s has %v", x.Elems(), dimsText(shape), to.Elems())
+		return Type{}, argErr(n, 0, "has %v elements, the shape %s has %v", x.Elems(), dimsText(shape), to.Elems())
 	}
 	if x.Dense() {
-		return []Type{to}, nil
+		return to, nil
 	}
 	strides, err := reshapeStrides(x.Shape, x.Strides, shape)
 	if err != nil {
-		return nil, argErr(n, 0, "%v", err)
+		return Type{}, argErr(n, 0, "%v", err)
 	}
 	return checked(withStrides(to, shape, strides))
 }
 
-// checked returns t as the only type of a result, if it is a type that can be.
-func checked(t Type) ([]Type, error) {
+// checked returns t if it is a type that can be.
+func checked(t Type) (Type, error) {
 	if err := CheckType(t); err != nil {
-		return nil, err
+		return Type{}, err
 	}
-	return []Type{t}, nil
+	return t, nil
 }
 
 func reshapeCases(yield func(Case) bool) {
@@ -89,13 +89,13 @@ var permuteInfo = OpInfo{
 	Tol:    exact,
 }
 
-func inferPermute(n *Node) ([]Type, error) {
+func inferPermute(n *Node) (Type, error) {
 	x, perm := n.Args[0].Type, attrOf[PermuteAttr](n).Perm
 	if err := needPlain(n, 0); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	if !isPermutation(perm, x.Rank()) {
-		return nil, argErr(n, 0, "%v is no permutation of its %d dimensions", perm, x.Rank())
+		return Type{}, argErr(n, 0, "%v is no permutation of its %d dimensions", perm, x.Rank())
 	}
 	old := x.StrideDims()
 	shape, strides := make([]Dim, len(perm)), make([]Dim, len(perm))
@@ -134,21 +134,21 @@ var sliceInfo = OpInfo{
 	Tol:    exact,
 }
 
-func inferSlice(n *Node) ([]Type, error) {
+func inferSlice(n *Node) (Type, error) {
 	x, a := n.Args[0].Type, attrOf[SliceAttr](n)
 	if err := firstErr(needPlain(n, 0), checkAxis(a.Axis, x.Rank())); err != nil {
-		return nil, err
+		return Type{}, err
 	}
 	extent := x.Shape[a.Axis]
 	startLo, _ := a.Start.Bounds()
 	lenLo, _ := a.Len.Bounds()
 	restLo, _ := extent.Sub(a.Start).Sub(a.Len).Bounds()
 	if startLo < 0 || lenLo < 0 || restLo < 0 {
-		return nil, argErr(n, 0, "start %v, len %v do not stay within dimension %d for every size", a.Start, a.Len, a.Axis)
+		return Type{}, argErr(n, 0, "start %v, len %v do not stay within dimension %d for every size", a.Start, a.Len, a.Axis)
 	}
 	block := int64(x.DType.BlockElems())
 	if a.Axis == x.Rank()-1 && !(a.Start.DivisibleBy(block) && a.Len.DivisibleBy(block)) {
-		return nil, argErr(n, 0, "start %v, len %v are no whole blocks of %d", a.Start, a.Len, block)
+		return Type{}, argErr(n, 0, "start %v, len %v are no whole blocks of %d", a.Start, a.Len, block)
 	}
 	shape := slices.Clone(x.Shape)
 	shape[a.Axis] = a.Len

@@ -23,11 +23,25 @@ func Infer(n *Node) ([]Type, error) {
 	if err := checkAttr(n); err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
 	}
-	types, err := n.Op.Info().Infer(n)
+	types, err := appendTypes(nil, n)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
 	}
 	return types, nil
+}
+
+// appendTypes appends to types what the op's rule infers, or returns others; operands and
+// attributes have been checked.
+func appendTypes(types []Type, n *Node) ([]Type, error) {
+	info := n.Op.Info()
+	if info.Infer == nil {
+		return info.InferAll(n)
+	}
+	t, err := info.Infer(n)
+	if err != nil {
+		return nil, err
+	}
+	return append(types, t), nil
 }
 
 // checkArgs checks the operands against the op's list of them.

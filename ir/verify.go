@@ -65,9 +65,13 @@ type verifier struct {
 	infers  inference
 	found   []Violation
 
-	panicked any // in a goroutine
+	nextWeight int // index behind the weight that was looked up last
+	panicked   any // in a goroutine
 
-	known, next map[*Func]*knownNames // of a Verifier: what it knows, and will know then
+	// Of a Verifier: what it knows of values' names, and will know then, and whether it knows
+	// that those of the weights differ from each other.
+	known, next  map[*Func]*knownNames
+	knowsWeights bool
 }
 
 // run looks at all of the module.
@@ -146,12 +150,7 @@ func (v *verifier) module() {
 	for _, s := range v.m.Sources {
 		name(s.Name, s)
 	}
-	name = v.unique(len(v.m.Weights))
-	for _, w := range v.m.Weights {
-		name(w.Name, w)
-		v.typ(w.Type)
-		v.expr(w.Expr)
-	}
+	v.weights()
 	name = v.unique(len(v.m.States))
 	for _, s := range v.m.States {
 		name(s.Name, s)
@@ -162,6 +161,19 @@ func (v *verifier) module() {
 		name(f.Name, f)
 	}
 	v.node = nil
+}
+
+// weights checks names, types and expressions of the weights.
+func (v *verifier) weights() {
+	name := func(_ string, of any) { v.node = of }
+	if !v.knowsWeights {
+		name = v.unique(len(v.m.Weights))
+	}
+	for _, w := range v.m.Weights {
+		name(w.Name, w)
+		v.typ(w.Type)
+		v.expr(w.Expr)
+	}
 }
 
 // typ checks a type by itself and that its symbols are declared.
@@ -435,9 +447,10 @@ func (v *verifier) infer() {
 
 // inferred compares the types of a node's results with what its rule says.
 func (v *verifier) inferred(n *Node) {
-	types, err := Infer(n)
+	var one [1]Type // most nodes have one result
+	types, err := v.types(one[:0], n)
 	if err != nil {
-		v.fail("shape", "%v", err)
+		v.fail("shape", "%v: %v", n.Op, err)
 		return
 	}
 	if len(types) != len(n.Results) {
@@ -447,6 +460,18 @@ func (v *verifier) inferred(n *Node) {
 	for i, t := range types {
 		v.sameType(n, t, n.Results[i].Type)
 	}
+}
+
+// types is appendTypes, but for weights: where nodes name them in their order, as most do, none
+// is looked up.
+func (v *verifier) types(types []Type, n *Node) ([]Type, error) {
+	if n.Op == OpWeight {
+		if i := v.m.weightAt(attrOf[WeightAttr](n).Name, v.nextWeight); i >= 0 {
+			v.nextWeight = i + 1
+			return append(types, v.m.Weights[i].Type), nil
+		}
+	}
+	return appendTypes(types, n)
 }
 
 // sameType compares the type of a result with what the rule has inferred. The space

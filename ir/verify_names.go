@@ -1,21 +1,37 @@
 package ir
 
+import "slices"
+
 // Verifier verifies modules as [Verify] does and remembers names: of a function that was
-// verified before, only what is new or renamed since is looked up. Where many passes follow
-// each other that saves most of the lookups. The zero value is ready; it keeps functions of
-// the last module alive.
-type Verifier struct{ funcs map[*Func]*knownNames }
+// verified before, only what is new or renamed since is looked up, and of weights nothing while
+// their names stay. Where many passes follow each other that saves most of the lookups. The
+// zero value is ready; it keeps functions of the last module alive.
+type Verifier struct {
+	funcs   map[*Func]*knownNames
+	weights []string // names that differ from each other and from the empty one
+}
 
 // Verify does what [Verify] does, with the same result.
 func (r *Verifier) Verify(m *Module) error {
 	next := make(map[*Func]*knownNames, len(r.funcs))
-	v := &verifier{m: m, symbols: make(map[*Symbol]bool), known: r.funcs, next: next}
+	v := &verifier{m: m, symbols: make(map[*Symbol]bool), known: r.funcs, next: next, knowsWeights: r.areWeights(m.Weights)}
 	if v.run(); len(v.found) > 0 {
-		r.funcs = nil
+		*r = Verifier{}
 		return Verify(m) // names every violation, in order
 	}
 	r.funcs = next
+	if !v.knowsWeights {
+		r.weights = r.weights[:0]
+		for _, w := range m.Weights {
+			r.weights = append(r.weights, w.Name)
+		}
+	}
 	return nil
+}
+
+// areWeights reports whether the names of the weights are those that were verified last.
+func (r *Verifier) areWeights(ws []*Weight) bool {
+	return slices.EqualFunc(r.weights, ws, func(name string, w *Weight) bool { return name == w.Name })
 }
 
 // knownNames are the names of a function's values, which differ from each other.

@@ -19,30 +19,44 @@ func (v *verifier) plan() {
 	v.take(found)
 }
 
+// funcs checks what was decided about each node, in one walk over each function.
 func (v *verifier) funcs() {
 	for _, f := range v.m.AllFuncs() {
-		v.f = f
-		v.each(PropAssigned, v.assigned)
-		v.each(PropPartitioned, v.partitioned)
-		v.splits()
-		v.epochs()
+		v.f, v.node = f, nil
+		if v.m.Props&PropPartitioned != 0 {
+			v.must(f.Epochs <= len(f.Nodes)+1, "epoch", "%d epochs for %d nodes", f.Epochs, len(f.Nodes))
+		}
+		at := progress{split: -1}
+		for _, n := range f.Nodes {
+			v.node = n
+			v.decided(n, &at)
+		}
+	}
+}
+
+// progress is how far a walk over a function has come.
+type progress struct {
+	split   int // of the last node that works; -1 before the first
+	backend string
+	epoch   int
+}
+
+func (v *verifier) decided(n *Node, at *progress) {
+	if v.m.Props&PropAssigned != 0 {
+		v.assigned(n)
+	}
+	if v.m.Props&PropSplit != 0 {
+		v.split(n, at)
+	}
+	if v.m.Props&PropPartitioned != 0 {
+		v.partitioned(n)
+		v.epoch(n, at)
 	}
 }
 
 func (v *verifier) submissions() {
 	for _, f := range v.m.Funcs {
 		v.queues(f)
-	}
-}
-
-// each runs check on every node of the current function if the property holds.
-func (v *verifier) each(prop Props, check func(*Node)) {
-	if v.m.Props&prop == 0 {
-		return
-	}
-	for _, n := range v.f.Nodes {
-		v.node = n
-		check(n)
 	}
 }
 
@@ -56,31 +70,25 @@ func (v *verifier) assigned(n *Node) {
 	}
 }
 
-// splits checks that splits are numbered in order from 0, each on one backend. Those of a
+// split checks that splits are numbered in order from 0, each on one backend. Those of a
 // body are numbered on from wherever.
-func (v *verifier) splits() {
-	if v.m.Props&PropSplit == 0 {
+func (v *verifier) split(n *Node, at *progress) {
+	if !works(n) {
 		return
 	}
-	last, backend := -1, ""
-	for _, n := range v.f.Nodes {
-		if v.node = n; !works(n) {
-			continue
+	first := at.split == -1 && n.Func.Owner != nil
+	switch {
+	case n.Split < 0:
+		v.fail("split", "%v belongs to no split", n.Op)
+		return
+	case n.Split == at.split:
+		if n.Backend != at.backend {
+			v.fail("split", "split %d is on %s and on %s", at.split, at.backend, n.Backend)
 		}
-		first := last == -1 && v.f.Owner != nil
-		switch {
-		case n.Split < 0:
-			v.fail("split", "%v belongs to no split", n.Op)
-			continue
-		case n.Split == last:
-			if n.Backend != backend {
-				v.fail("split", "split %d is on %s and on %s", last, backend, n.Backend)
-			}
-		case !first && n.Split != last+1:
-			v.fail("split", "split %d follows split %d", n.Split, last)
-		}
-		last, backend = n.Split, n.Backend
+	case !first && n.Split != at.split+1:
+		v.fail("split", "split %d follows split %d", n.Split, at.split)
 	}
+	at.split, at.backend = n.Split, n.Backend
 }
 
 // partitioned checks that a divided axis exists and is divided as long as it is.
@@ -103,28 +111,19 @@ func (v *verifier) partitioned(n *Node) {
 	}
 }
 
-// epochs checks that epochs follow the order, and that each but the first has a node at its
+// epoch checks that epochs follow the order, and that each but the first has a node at its
 // beginning.
-func (v *verifier) epochs() {
-	if v.m.Props&PropPartitioned == 0 {
+func (v *verifier) epoch(n *Node, at *progress) {
+	if n.Epoch < 0 || n.Epoch >= max(v.f.Epochs, 1) {
+		v.fail("epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
+	}
+	if n.Part.Mode == PartNone {
 		return
 	}
-	v.node = nil
-	v.must(v.f.Epochs <= len(v.f.Nodes)+1, "epoch", "%d epochs for %d nodes", v.f.Epochs, len(v.f.Nodes))
-	last := 0
-	for _, n := range v.f.Nodes {
-		v.node = n
-		if n.Epoch < 0 || n.Epoch >= max(v.f.Epochs, 1) {
-			v.fail("epoch", "epoch %d is outside the function's %d", n.Epoch, v.f.Epochs)
-		}
-		if n.Part.Mode == PartNone {
-			continue
-		}
-		if n.Epoch < last {
-			v.fail("epoch", "epoch %d follows epoch %d", n.Epoch, last)
-		}
-		last = max(last, n.Epoch)
+	if n.Epoch < at.epoch {
+		v.fail("epoch", "epoch %d follows epoch %d", n.Epoch, at.epoch)
 	}
+	at.epoch = max(at.epoch, n.Epoch)
 }
 
 // placed checks that whatever owns bytes has an address in an arena of its space.
@@ -248,10 +247,9 @@ func (v *verifier) funcPlans() {
 		v.f = f
 		v.must(plans[i].Func == f.Name, "plan", "the plan is of @%s", plans[i].Func)
 		for _, n := range f.Nodes {
-			if v.m.Props&PropSplit == 0 || !works(n) {
+			if v.node = n; v.m.Props&PropSplit == 0 || !works(n) {
 				continue
 			}
-			v.node = n
 			ok := n.Split < len(plans[i].Splits) && plans[i].Splits[n.Split].Backend == n.Backend
 			if !ok {
 				v.fail("plan", "the plan has no split %d on %s", n.Split, n.Backend)

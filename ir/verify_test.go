@@ -183,3 +183,27 @@ func TestNodesThatComputeTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifierKnowsWeights renames, adds and takes away weights.
+func TestVerifierKnowsWeights(t *testing.T) {
+	m := mustParse(t, "weight \"a\" : f32[4]\nweight \"b\" : f32[4]\nfunc @f() -> () {\n  return\n}")
+	all := m.Weights
+	var v Verifier
+	for i, step := range []struct {
+		change func()
+		taken  bool
+	}{
+		{func() {}, false},
+		{func() { all[0].Name, all[1].Name = "b", "a" }, false},
+		{func() { all[1].Name = "b" }, true},
+		{func() { m.Weights = all[1:] }, false},
+		{func() { m.Weights = all }, true},
+		{func() { all[1].Name = "c" }, false},
+		{func() { all[1].Name = "" }, true},
+	} {
+		step.change()
+		if err := v.Verify(m); (err != nil) != step.taken {
+			t.Errorf("step %d: got %v", i, err)
+		}
+	}
+}

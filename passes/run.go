@@ -319,14 +319,23 @@ func (r *runner) verify(p *Pass) error {
 	errs := []error{r.verifier.Verify(r.m)}
 	for _, f := range r.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			for _, c := range n.Causes {
-				if c.Pass == p.Name && !p.Declares(c.Rule) {
-					errs = append(errs, fmt.Errorf("%v: the rule %q of its cause is not declared", n, c.Rule))
-				}
+			if rule, ok := undeclared(n, p); ok {
+				errs = append(errs, fmt.Errorf("%v: the rule %q of its cause is not declared", n, rule))
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// undeclared returns a rule that p, which ran last, gave as a cause of n and does not declare.
+// Causes are appended: those of p are the last.
+func undeclared(n *ir.Node, p *Pass) (rule string, ok bool) {
+	for i := len(n.Causes) - 1; i >= 0 && n.Causes[i].Pass == p.Name; i-- {
+		if rule = n.Causes[i].Rule; !p.Declares(rule) {
+			return rule, true
+		}
+	}
+	return "", false
 }
 
 // failed adds what the user needs to an error of a pass.
