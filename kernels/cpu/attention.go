@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"sync"
 	"unsafe"
 )
 
@@ -18,8 +19,10 @@ import (
 //
 // There is no matrix of scores: chunks of chunkLen positions are combined in order with a
 // running maximum and sum (M. Milakov, N. Gimelshein: Online normalizer calculation for
-// softmax, 2018), so the result depends on no division of the work. Each chunk of k and v
-// is read once for up to groupLen query heads.
+// softmax, 2018). A chunk is brought into panels of float32, keys turned round, once for a
+// block of queries: query heads that share a KV head, of one or of many tokens. What the
+// block then does with it is two matrix products, whose tiles add in one order whatever
+// their shape; so the result depends on no division of the work.
 
 // AttentionF32 reads f32 states.
 //
@@ -66,23 +69,51 @@ func (f cacheFormat) rowBytes(d int) int {
 	}
 }
 
-// attentionLevel says which inner loops attention calls. They are called directly, not
-// through a table: scores lie on the stack, and an indirect call would move them to the heap.
-type attentionLevel uint8
+// attentionLoops is what an implementation has for attention.
+type attentionLoops struct {
+	lanes int      // rows of k and v are multiples of so many elements
+	tiles *tileSet // products with panels
 
-const (
-	attentionGeneric attentionLevel = iota
-	attentionAVX2
-	attentionAVX512
+	// Bring n rows of d elements, row bytes apart, into panels: 16 positions' first elements,
+	// their second elements and so on; or 16 elements of each position.
+	keys, values [cacheQ8]panelsFunc
+
+	few   []fewLoops // by heads, most first; the last has one, if there is any
+	weigh func(s, largest, sums, shrink unsafe.Pointer, n, m int)
+}
+
+// fewLoops is both products for a few queries, from the cache itself: scores sets
+// s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions; what lies ahead
+// bytes behind is asked for. They add in the order of the tiles.
+type fewLoops struct {
+	heads  int
+	scores [cacheQ8]scoresFunc
+	mix    [cacheQ8]mixFunc
+}
+
+type (
+	panelsFunc func(dst, src unsafe.Pointer, n, d, row int)
+	scoresFunc func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
+	mixFunc    func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
 )
 
-const (
-	chunkLen = 64 // positions per step
-	groupLen = 8  // query heads that share a chunk of k and v
-)
+// attentionFor returns the loops for rows of these lengths.
+func attentionFor(dk, dv int) *attentionLoops {
+	for _, l := range active.attention {
+		if (dk|dv)%l.lanes == 0 {
+			return l
+		}
+	}
+	panic("cpu: internal error: no attention for any length of rows")
+}
 
-// scores holds one chunk's scores, then weights, of a group of query heads.
-type scores [groupLen][chunkLen]float32
+const (
+	chunkLen   = 64   // positions per step
+	mostRows   = 128  // queries of a block
+	rowFloats  = 8192 // elements of a block's queries: with their results they stay in L2
+	scoredRows = 32   // queries whose scores are in memory at once: they stay in L1
+	fewRows    = 8    // so many queries read the cache itself: panels would cost more
+)
 
 // attention is the operands of one call.
 type attention struct {
@@ -96,52 +127,131 @@ type attention struct {
 // run walks KV heads in the outer loop, so that one head's cache stays near for all rows.
 func (a *attention) run(slot, pos unsafe.Pointer, r0, r1, h0, h1 int) {
 	group := a.heads / a.kvHeads
+	b := spare.Get().(*block)
+	b.attention, b.loops = *a, attentionFor(a.dk, a.dv)
+	b.fit(max(a.dk, a.dv, 1))
 	for h := h0; h < h1; h++ {
-		for r := r0; r < r1; r++ {
-			cache := (index(slot, r)*a.kvHeads + h) * a.ctx
-			for g := 0; g < group; g += groupLen {
-				a.group(r*a.heads+h*group+g, min(group-g, groupLen), cache, index(pos, r)+1)
+		b.last = h == h1-1
+		for g := 0; g < group; g += b.shared {
+			b.shared = min(group-g, b.most)
+			for r := r0; r < r1; r += b.tokens {
+				b.tokens = sameSlot(slot, r, min(r1, r+b.most/b.shared))
+				b.cache = (index(slot, r)*a.kvHeads + h) * a.ctx
+				b.compute(r, h*group+g, pos)
 			}
 		}
 	}
+	b.attention = attention{} // nothing is kept alive
+	spare.Put(b)
 }
 
-// group computes n query heads, the first of which is row first of q and dst, over
-// positions rows of k and v from row cache on.
-func (a *attention) group(first, n, cache, positions int) {
-	var s scores
-	var most, sum [groupLen]float32
-	for i := range n {
-		most[i] = float32(math.Inf(-1))
+// sameSlot returns how many rows from r on, below r1, are of one sequence.
+func sameSlot(slot unsafe.Pointer, r, r1 int) int {
+	n := 1
+	for r+n < r1 && index(slot, r+n) == index(slot, r) {
+		n++
 	}
-	kRow, vRow := a.format.rowBytes(a.dk), a.format.rowBytes(a.dv)
-	q, out := floatAt(a.q, first*a.dk), floatAt(a.dst, first*a.dv)
-	clear(floats(out, n*a.dv))
-	for p := 0; p < positions; p += chunkLen {
-		m := min(positions-p, chunkLen)
-		attentionScores(a.format, &s, q, unsafe.Add(a.k, (cache+p)*kRow), n, m, a.dk, kRow, a.scale)
-		for i := range n {
-			a.weigh(&s[i], &most[i], &sum[i], floatAt(out, i*a.dv), m)
-		}
-		attentionMix(a.format, out, &s, unsafe.Add(a.v, (cache+p)*vRow), n, m, a.dv, vRow)
-	}
-	for i := range n {
-		if sum[i] != 0 {
-			row := floatAt(out, i*a.dv)
-			active.scale(row, row, a.dv, 1/sum[i], 0)
+	return n
+}
+
+// block is queries that share chunks of a cache: as rows, tokens outermost.
+type block struct {
+	attention
+	loops          *attentionLoops
+	tokens, shared int  // so many rows of q and dst, and heads of each
+	cache          int  // row of k and v where position 0 is
+	last           bool // no other KV head follows
+	most           int  // queries that there is memory for
+	end            int  // positions that some token sees
+
+	queries, results []float32 // queries times scale; sums of weights times values
+	keys, values     []float32 // a chunk in panels
+	plain            []float32 // a chunk's rows as float32, where the format is not read directly
+
+	limits  [mostRows]int // by token: positions that it sees
+	scores  [scoredRows][chunkLen]float32
+	largest [mostRows]float32 // by query: the largest score so far
+	sums    [mostRows]float32 // by query: Σ e^(score-largest)
+	shrink  [mostRows]float32 // by query: what a chunk multiplies earlier weights by
+}
+
+// spare holds blocks between calls. They are not on the stack, as their memory would be
+// cleared in every call.
+var spare = sync.Pool{New: func() any { return new(block) }}
+
+// fit makes room for rows of up to d elements.
+func (b *block) fit(d int) {
+	b.most = min(max(rowFloats/d, 1), mostRows)
+	const widest = panelRows // of the unused rest of the last panel
+	if n := max(b.most, chunkLen) * (d + widest); len(b.keys) < n {
+		for _, to := range []*[]float32{&b.queries, &b.results, &b.keys, &b.values, &b.plain} {
+			*to = make([]float32, n)
 		}
 	}
 }
 
-// weigh turns m scores into weights relative to the largest score so far. If that grew,
-// what was summed before shrinks accordingly.
-func (a *attention) weigh(s *[chunkLen]float32, most, sum *float32, out unsafe.Pointer, m int) {
-	before := *most
-	*most = max(before, attentionMax(s, m))
-	if *most > before && *sum != 0 {
-		shrink := exp(before - *most)
-		*sum *= shrink
-		active.scale(out, out, a.dv, shrink, 0)
+// compute does rows from r on, heads from head on.
+func (b *block) compute(r, head int, pos unsafe.Pointer) {
+	b.end = 0
+	for t := range b.tokens {
+		b.limits[t] = index(pos, r+t) + 1
+		b.end = max(b.end, b.limits[t])
+		at := (r+t)*b.heads + head
+		active.scale(pointer(b.queries[t*b.shared*b.dk:]), floatAt(b.q, at*b.dk), b.shared*b.dk, b.scale, 0)
 	}
-	*sum += attentionExp(s, m, *most)
+	rows := b.tokens * b.shared
+	clear(b.results[:rows*b.dv])
+	clear(b.sums[:rows])
+	for i := range b.largest[:rows] {
+		b.largest[i] = float32(math.Inf(-1))
+	}
+	for p := 0; p < b.end; p += chunkLen {
+		b.chunk(p, min(b.end-p, chunkLen))
+	}
+	for t := range b.tokens {
+		b.store(floatAt(b.dst, ((r+t)*b.heads+head)*b.dv), t)
+	}
 }
+
+// chunk adds the m positions from p on, for the tokens that see some of them.
+func (b *block) chunk(p, m int) {
+	first, last := 0, b.tokens
+	for b.limits[first] <= p {
+		first++
+	}
+	for b.limits[last-1] <= p {
+		last--
+	}
+	i, n := first*b.shared, (last-first)*b.shared
+	if n <= fewRows && b.loops.few != nil {
+		b.addFew(i, n, p, m)
+	} else {
+		b.addMany(i, n, p, m)
+	}
+}
+
+// seen returns how many positions of the chunk from p on row i sees.
+func (b *block) seen(i, p int) int { return min(max(b.limits[i/b.shared]-p, 0), chunkLen) }
+
+// alike returns how many of n rows from row i on see as much of the chunk as row i.
+func (b *block) alike(i, n, p int) int {
+	seen, same := b.seen(i, p), 1
+	for same < n && b.seen(i+same, p) == seen {
+		same++
+	}
+	return same
+}
+
+// store writes the results of token t.
+func (b *block) store(dst unsafe.Pointer, t int) {
+	for h := range b.shared {
+		i, by := t*b.shared+h, float32(0)
+		if b.sums[i] != 0 {
+			by = 1 / b.sums[i]
+		}
+		active.scale(floatAt(dst, h*b.dv), pointer(b.results[i*b.dv:]), b.dv, by, 0)
+	}
+}
+
+// pointer returns the address of the first element of s.
+func pointer(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }

@@ -1,69 +1,73 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// attentionScoresGeneric computes s[i][p] = scale · q[i]·k[p] for n heads and m positions.
-func attentionScoresGeneric(f cacheFormat, s *scores, q, k unsafe.Pointer, n, m, d, kRow int, scale float32) {
-	for p := range m {
+var genericAttention = attentionLoops{
+	lanes: 1,
+	tiles: &genericMatMul[formatF32],
+	keys: [cacheQ8]panelsFunc{
+		func(dst, k unsafe.Pointer, n, d, kRow int) { keyPanels(elementF32, dst, k, n, d, kRow) },
+		func(dst, k unsafe.Pointer, n, d, kRow int) { keyPanels(elementF16, dst, k, n, d, kRow) },
+	},
+	values: [cacheQ8]panelsFunc{
+		func(dst, v unsafe.Pointer, n, d, vRow int) { valuePanels(elementF32, dst, v, n, d, vRow) },
+		func(dst, v unsafe.Pointer, n, d, vRow int) { valuePanels(elementF16, dst, v, n, d, vRow) },
+	},
+	weigh: weighGeneric,
+}
+
+// elementFunc reads element i of a row of a state.
+type elementFunc func(row unsafe.Pointer, i int) float32
+
+// keyPanels writes n keys of d elements, kRow bytes apart, as panels of 16 positions.
+func keyPanels(element elementFunc, dst, k unsafe.Pointer, n, d, kRow int) {
+	for p := range n {
 		row := unsafe.Add(k, p*kRow)
-		for i := range n {
-			s[i][p] = scale * dotCache(f, floats(floatAt(q, i*d), d), row)
+		panel := unsafe.Slice((*lanes)(floatAt(dst, p/panelRows*panelRows*d)), d)
+		for i := range panel {
+			panel[i][p%panelRows] = element(row, i)
 		}
 	}
 }
 
-// dotCache is the inner product of x and a row of a state.
-func dotCache(f cacheFormat, x []float32, row unsafe.Pointer) (sum float32) {
-	for i, v := range x {
-		sum += float32(v * cacheElement(f, row, i))
-	}
-	return sum
-}
-
-// cacheElement reads element i of a row of a state.
-func cacheElement(f cacheFormat, row unsafe.Pointer, i int) float32 {
-	switch f {
-	case cacheF32:
-		return *(*float32)(floatAt(row, i))
-	case cacheF16:
-		return dtype.F16ToF32(*(*uint16)(halfAt(row, i)))
-	default:
-		block := unsafe.Add(row, i/blockLen*q8Bytes)
-		q := *(*int8)(unsafe.Add(block, 2+i%blockLen))
-		return dtype.F16ToF32(*(*uint16)(block)) * float32(q)
-	}
-}
-
-// attentionMixGeneric adds Σp s[i][p]·v[p] to row i of dst for n heads and m positions.
-func attentionMixGeneric(f cacheFormat, dst unsafe.Pointer, s *scores, v unsafe.Pointer, n, m, d, vRow int) {
-	for p := range m {
+// valuePanels writes n values of d elements, vRow bytes apart, as panels of 16
+// elements, each with room for a chunk.
+func valuePanels(element elementFunc, dst, v unsafe.Pointer, n, d, vRow int) {
+	for p := range n {
 		row := unsafe.Add(v, p*vRow)
-		for i := range n {
-			weight := s[i][p]
-			for j := range d {
-				out := (*float32)(floatAt(dst, i*d+j))
-				*out += float32(weight * cacheElement(f, row, j))
-			}
+		for i := range d {
+			panel := (*[chunkLen]lanes)(floatAt(dst, i/panelRows*chunkLen*panelRows))
+			panel[p][i%panelRows] = element(row, i)
 		}
 	}
 }
 
-func attentionMaxGeneric(s *[chunkLen]float32, m int) float32 {
-	most := s[0]
-	for _, v := range s[1:m] {
-		most = max(most, v)
-	}
-	return most
+func elementF32(row unsafe.Pointer, i int) float32 { return *(*float32)(floatAt(row, i)) }
+
+func elementF16(row unsafe.Pointer, i int) float32 {
+	return dtype.F16ToF32(*(*uint16)(halfAt(row, i)))
 }
 
-func attentionExpGeneric(s *[chunkLen]float32, m int, most float32) (sum float32) {
-	for i, v := range s[:m] {
-		s[i] = exp(v - most)
-		sum += s[i]
+// weighGeneric replaces m scores in each of n rows, a chunk apart, by their weights
+// e^(score-largest), largest[i] being the largest so far, and adds them to sums[i]. It
+// multiplies what was there before, and sets shrink[i], by the factor by which earlier
+// weights shrink.
+func weighGeneric(s, largest, sums, shrink unsafe.Pointer, n, m int) {
+	sum, by := floats(sums, n), floats(shrink, n)
+	for i, before := range floats(largest, n) {
+		row := floats(floatAt(s, i*chunkLen), m)
+		most := max(before, slices.Max(row))
+		floats(largest, n)[i] = most
+		by[i] = exp(before - most)
+		sum[i] = float32(sum[i] * by[i])
+		for j, v := range row {
+			row[j] = exp(v - most)
+			sum[i] += row[j]
+		}
 	}
-	return sum
 }

@@ -6,50 +6,208 @@ package cpu
 
 import "unsafe"
 
-// scoresF32AVX2 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+// keysF32AVX2 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
 //
 //go:noescape
-func scoresF32AVX2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+func keysF32AVX2(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 
-// mixF32AVX2 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+// valuesF32AVX2 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
 //
 //go:noescape
-func mixF32AVX2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+func valuesF32AVX2(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// scoresF16AVX2 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+// scoresF32AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
 //
 //go:noescape
-func scoresF16AVX2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+func scoresF32AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX2 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+// mixF32AVX2x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
 //
 //go:noescape
-func mixF16AVX2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+func mixF32AVX2x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF32AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF32AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF32AVX2x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF32AVX2x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF32AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF32AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF32AVX2x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF32AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// keysF16AVX2 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
+//
+//go:noescape
+func keysF16AVX2(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
+
+// valuesF16AVX2 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
+//
+//go:noescape
+func valuesF16AVX2(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// scoresF16AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF16AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF16AVX2x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16AVX2x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF16AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF16AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF16AVX2x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16AVX2x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF16AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF16AVX2x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest), largest[i]
+// being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],
+// by the factor by which earlier weights shrink.
+//
+//go:noescape
+func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
 
 // decodeQ8AVX2 converts n elements, a multiple of 32, of plain q8_0.
 //
 //go:noescape
 func decodeQ8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
-// scoresF32AVX512 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+// keysF32AVX512 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
 //
 //go:noescape
-func scoresF32AVX512(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+func keysF32AVX512(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 
-// mixF32AVX512 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+// valuesF32AVX512 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
 //
 //go:noescape
-func mixF32AVX512(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+func valuesF32AVX512(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// scoresF16AVX512 sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart.
+// scoresF32AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
 //
 //go:noescape
-func scoresF16AVX512(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, scale float32)
+func scoresF32AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX512 adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart.
+// mixF32AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
 //
 //go:noescape
-func mixF16AVX512(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+func mixF32AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF32AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF32AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF32AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF32AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF32AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF32AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF32AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF32AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// keysF16AVX512 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
+//
+//go:noescape
+func keysF16AVX512(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
+
+// valuesF16AVX512 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
+//
+//go:noescape
+func valuesF16AVX512(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// scoresF16AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF16AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF16AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF16AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF16AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF16AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// scoresF16AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func scoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
+
+// mixF16AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest), largest[i]
+// being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],
+// by the factor by which earlier weights shrink.
+//
+//go:noescape
+func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
 
 // decodeQ8AVX512 converts n elements, a multiple of 32, of plain q8_0.
 //

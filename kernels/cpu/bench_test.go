@@ -171,26 +171,49 @@ func BenchmarkRows(b *testing.B) {
 	runtime.KeepAlive(dst)
 }
 
-// BenchmarkAttention is one token of a layer with 32 query and 8 KV heads of 64 at
-// position 511; bytes are those of the cache.
+// BenchmarkAttention is a layer with 32 query and 8 KV heads of 64: one token behind 4095
+// positions, with the share of what the probe reads, and the last 512 tokens of 512 and of 4096, with the share
+// of the arithmetic peak.
 func BenchmarkAttention(b *testing.B) {
-	const heads, kvHeads, d, ctx = 32, 8, 64, 512
+	f32, read := peak(cpu.ProbeF32), readPeak()
 	benchEach(b, func(b *testing.B) {
 		for _, c := range attentionCases {
-			b.Run(c.cache.String(), func(b *testing.B) {
-				size := kvHeads * ctx * c.cache.RowBytes(d)
-				q, dst := kt.NewBuffer(heads*d*4, 0), kt.NewBuffer(heads*d*4, 0)
-				k, v := kt.NewBuffer(size, 0), kt.NewBuffer(size, 0)
-				clear(q.Bytes())
-				clear(k.Bytes())
-				clear(v.Bytes())
-				slot, pos := kt.NewInts(0), kt.NewInts(ctx-1)
-				b.SetBytes(int64(2 * size))
-				for b.Loop() {
-					c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
-						heads, kvHeads, ctx, d, d, 0.125, 0, 1, 0, kvHeads)
+			for _, rows := range []int{1, 512} {
+				for _, ctx := range []int{512, 4096} {
+					b.Run(fmt.Sprintf("%v/%d-of-%d", c.cache, rows, ctx), func(b *testing.B) {
+						benchAttention(b, c.cache, c.run, rows, ctx, f32, read)
+					})
 				}
-			})
+			}
 		}
 	})
+}
+
+func benchAttention(b *testing.B, cache dtype.DType, run attentionKernel, rows, ctx int, peak, read float64) {
+	const heads, kvHeads, d, layers = 32, 8, 64, 8
+	size := kvHeads * ctx * cache.RowBytes(d)
+	q, dst := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
+	k, v := kt.NewBuffer(layers*size, 0), kt.NewBuffer(layers*size, 0)
+	clear(q.Bytes())
+	clear(k.Bytes())
+	clear(v.Bytes())
+	pos := make([]int32, rows)
+	seen := 0
+	for i := range pos {
+		pos[i] = int32(ctx - rows + i)
+		seen += ctx - rows + i + 1
+	}
+	slot, at := kt.NewInts(make([]int32, rows)...), kt.NewInts(pos...)
+	layer := 0
+	seconds := fastest(b, func() { // each time another layer, so that one token reads memory
+		run(dst.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), at.Pointer(),
+			heads, kvHeads, ctx, d, d, 0.125, 0, rows, 0, kvHeads)
+		layer = (layer + 1) % layers
+	})
+	b.ReportMetric(seconds*1e6, "best-µs")
+	if rows == 1 {
+		b.ReportMetric(2*float64(size)/seconds/read, "of-read")
+	} else {
+		b.ReportMetric(float64(seen)*heads*d*4/seconds/peak, "of-peak")
+	}
 }

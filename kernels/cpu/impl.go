@@ -36,7 +36,7 @@ type implementation struct {
 	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
-	attention attentionLevel
+	attention []*attentionLoops                 // the first that handles a length of rows
 	prefetch  func(p unsafe.Pointer, lines int) // nil if there is none
 	probe     probe
 }

@@ -21,5 +21,6 @@ func genericImplementation() implementation {
 		normQ8A:    normQ8AGeneric,
 		maxRow:     maxRowGeneric,
 		expSum:     expSumGeneric,
+		attention:  []*attentionLoops{&genericAttention},
 	}
 }

@@ -14,7 +14,7 @@ func (im *implementation) vectorsAVX2() {
 	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX2, castF16F32AVX2, decodeQ8AVX2
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
-	im.attention = attentionAVX2
+	im.attention = []*attentionLoops{&avx2Attention, &genericAttention}
 	im.probe = probe{f32: peakFMAAVX2, f32Ops: 12 * 8 * 2, read: peakReadAVX2}
 }
 
@@ -28,7 +28,7 @@ func (im *implementation) vectorsAVX512() {
 	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX512, castF16F32AVX512, decodeQ8AVX512
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
 	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
-	im.attention = attentionAVX512
+	im.attention = []*attentionLoops{&avx512Attention, &avx512ShortAttention, &genericAttention}
 	im.probe = probe{f32: peakFMAAVX512, f32Ops: 12 * 16 * 2, read: peakReadAVX512}
 }
 

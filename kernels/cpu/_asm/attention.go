@@ -2,20 +2,30 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// generateAttention makes the two inner products of attention with a cache of f32 or f16
-// rows. Lengths of rows are any with AVX-512 and multiples of 8 with AVX2.
+// chunkLen is the most positions of a chunk of attention.
+const chunkLen = 64
+
+// generateAttention makes what brings chunks of a cache of f32 or f16 rows into panels of
+// float32, where many queries share them, and both products for a few queries, which read
+// the cache itself. Lengths of rows are multiples of a register's lanes.
 func generateAttention(g *generator) {
 	for _, i := range []isa{avx2, avx512} {
 		g.isa = i
 		for _, f := range []format{formatF32, formatF16} {
-			g.attentionScores(f)
-			g.attentionMix(f)
+			g.keyPanels(f)
+			g.valuePanels(f)
+			for _, heads := range []int{4, 2, 1} {
+				g.scores(f, heads)
+				g.mix(f, heads)
+			}
 		}
+		g.weigh()
 		g.decodeQ8()
 	}
 }
@@ -29,143 +39,389 @@ func (f format) elementBytes() int {
 }
 
 // loadCache loads a vector of a cache's row as float32.
-func (g *generator) loadCache(f format, m operand.Mem, k *mask, v reg.VecVirtual) {
-	switch {
-	case f == formatF32:
-		g.load(m, k, v)
-	case k != nil:
-		g.VCVTPH2PS_Z(m, k.k, v)
-	default:
+func (g *generator) loadCache(f format, m operand.Mem, v reg.VecVirtual) {
+	if f == formatF32 {
+		g.VMOVUPS(m, v)
+	} else {
 		g.VCVTPH2PS(m, v)
 	}
 }
 
-// attentionScores takes four positions at a time, so that their sums are reduced together.
-func (g *generator) attentionScores(f format) {
-	name := fmt.Sprintf("scores%s%s", f, g.isa.name)
-	g.function(name, []string{name + " sets s[p] to scale times q·k[p] for m rows of d elements of k, kRow bytes apart."}, nil,
-		pointers("s", "q", "k"), integers("m", "d", "kRow"), singles("scale"))
-	s, m, scale := g.arg("s"), g.arg("m"), g.XMM()
-	g.VBROADCASTSS(g.paramAt("scale"), scale)
-	k, kRow := g.arg("k"), g.arg("kRow")
+// halfPanels moves to through panels of 16 lanes a register at a time: with AVX2 the
+// second half of a panel follows 32 bytes behind the first, and panelBytes later the next
+// panel.
+type halfPanels struct {
+	to, step, other reg.GPVirtual
+}
 
-	four, single, done := g.label("four"), g.label("single"), g.label("done")
-	g.SUBQ(operand.U8(4), m)
-	g.JL(operand.LabelRef(single))
-	g.Label(four)
-	sums := g.dotRows(f, k, kRow, 4)
-	total := g.reduceFour(sums)
-	g.VMULPS(scale, total.AsX(), total.AsX())
-	g.VMOVUPS(total.AsX(), operand.Mem{Base: s})
-	g.ADDQ(operand.U8(16), s)
-	g.LEAQ(operand.Mem{Base: k, Index: kRow, Scale: 4}, k)
-	g.SUBQ(operand.U8(4), m)
-	g.JGE(operand.LabelRef(four))
+func (g *generator) newHalfPanels(to, panelBytes reg.GPVirtual) halfPanels {
+	h := halfPanels{to: to, step: panelBytes}
+	if !g.wide() {
+		h.step, h.other = g.GP64(), panelBytes
+		g.MOVQ(operand.U32(uint32(g.bytes())), h.step)
+		g.SUBQ(operand.U8(uint8(g.bytes())), h.other)
+	}
+	return h
+}
 
-	g.Label(single)
-	g.ADDQ(operand.U8(4), m)
-	g.JZ(operand.LabelRef(done))
-	one := g.label("one")
-	g.Label(one)
-	sums = g.dotRows(f, k, kRow, 1)
-	total = g.reduce(sums[0], func(a, b, to reg.Register) { g.VADDPS(a, b, to) })
-	g.VMULSS(scale, total.AsX(), total.AsX())
-	g.VMOVSS(total.AsX(), operand.Mem{Base: s})
-	g.ADDQ(operand.U8(4), s)
+func (g *generator) next(h halfPanels) {
+	g.ADDQ(h.step, h.to)
+	if h.other != nil {
+		g.XCHGQ(h.step, h.other)
+	}
+}
+
+// keyPanels turns squares of as many positions and elements as a register has lanes.
+func (g *generator) keyPanels(f format) {
+	name := fmt.Sprintf("keys%s%s", f, g.isa.name)
+	g.function(name, []string{name + " writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows."}, nil,
+		pointers("dst", "k"), integers("m", "d", "kRow"))
+	k, m, panelBytes := g.arg("k"), g.arg("m"), g.arg("d")
+	g.SHLQ(operand.U8(6), panelBytes)
+	dst := g.newHalfPanels(g.arg("dst"), panelBytes)
+
+	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+	g.SUBQ(operand.U8(uint8(g.isa.lanes)), m)
+	g.JL(operand.LabelRef(rest))
+	g.Label(loop)
+	g.keyBlock(f, dst.to, k, nil)
+	g.next(dst)
+	kRow := g.arg("kRow")
+	g.SHLQ(operand.U8(uint8(log2(g.isa.lanes))), kRow)
 	g.ADDQ(kRow, k)
-	g.DECQ(m)
-	g.JNZ(operand.LabelRef(one))
+	g.SUBQ(operand.U8(uint8(g.isa.lanes)), m)
+	g.JGE(operand.LabelRef(loop))
+	g.Label(rest)
+	g.ADDQ(operand.U8(uint8(g.isa.lanes)), m)
+	g.JZ(operand.LabelRef(done))
+	g.keyBlock(f, dst.to, k, m)
 	g.Label(done)
 	g.ret()
 }
 
-// dotRows returns the products of q with n rows of k, not yet added across lanes.
-func (g *generator) dotRows(f format, k, kRow reg.GPVirtual, n int) []reg.VecVirtual {
-	q, d, first := g.arg("q"), g.arg("d"), g.GP64()
-	g.MOVQ(k, first)
-	at := g.newRows(first, kRow, n)
-	sums := g.vecs(n)
-	g.zero(sums...)
-	g.overRow(f, d, func(k *mask) {
-		x := g.vec()
-		g.load(operand.Mem{Base: q}, k, x)
-		for i := range sums {
-			y := g.vec()
-			g.loadCache(f, at.at(i, 0), k, y)
-			g.VFMADD231PS(x, y, sums[i])
-		}
-	}, func() {
-		g.ADDQ(operand.U8(uint8(g.bytes())), q)
-		g.advance(at, g.isa.lanes*f.elementBytes())
-	})
-	return sums
+func log2(n int) (log int) {
+	for ; n > 1; n /= 2 {
+		log++
+	}
+	return log
 }
 
-// overRow runs body for d elements and step between. With AVX2 d is a multiple of 8: there
-// are no masked loads of 16-bit elements.
-func (g *generator) overRow(f format, d reg.GPVirtual, body func(k *mask), step func()) {
-	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+// keyBlock turns as many rows of k as there are lanes, or m of them.
+func (g *generator) keyBlock(f format, dst, k, m reg.GPVirtual) {
+	to, from, d := g.GP64(), g.GP64(), g.arg("d")
+	g.MOVQ(dst, to)
+	g.MOVQ(k, from)
+	var at rows
+	if m == nil {
+		at = g.newRows(from, g.arg("kRow"), g.isa.lanes)
+	}
+	loop := g.label("square")
+	g.Label(loop)
+	square := g.vecs(g.isa.lanes)
+	if m == nil {
+		for i, v := range square {
+			g.loadCache(f, at.at(i, 0), v)
+		}
+		g.advance(at, g.isa.lanes*f.elementBytes())
+	} else {
+		g.loadSome(f, square, from, m)
+		g.ADDQ(operand.U8(uint8(g.isa.lanes*f.elementBytes())), from)
+	}
+	for i, v := range g.transpose(square) {
+		g.VMOVUPS(v, operand.Mem{Base: to, Disp: i * panelRows * 4})
+	}
+	g.ADDQ(operand.U32(uint32(g.isa.lanes*panelRows*4)), to)
 	g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
+	g.JNZ(operand.LabelRef(loop))
+}
+
+// loadSome loads m rows, the last of them again in place of those that do not exist.
+func (g *generator) loadSome(f format, square []reg.VecVirtual, from, m reg.GPVirtual) {
+	row, left, step, zero := g.GP64(), g.GP64(), g.arg("kRow"), g.GP64()
+	g.MOVQ(from, row)
+	g.MOVQ(m, left)
+	g.XORQ(zero, zero)
+	for i, v := range square {
+		if i > 0 {
+			g.DECQ(left)
+			g.CMOVQEQ(zero, step)
+			g.ADDQ(step, row)
+		}
+		g.loadCache(f, operand.Mem{Base: row}, v)
+	}
+}
+
+// transpose returns the columns of a square of 32-bit words, in the registers of v and one
+// more. First it works inside 128 bits, where four rows become four columns, then it moves
+// 128 bits at a time.
+func (g *generator) transpose(v []reg.VecVirtual) []reg.VecVirtual {
+	n, p := len(v), pairs{g, g.vec()}
+	fours := make([]reg.VecVirtual, n) // 4i+j: column j of rows 4i to 4i+3, in each 128 bits
+	for i := 0; i < n; i += 4 {
+		low, high := p.join(v[i], v[i+1], g.unpackSingles)
+		low2, high2 := p.join(v[i+2], v[i+3], g.unpackSingles)
+		fours[i], fours[i+1] = p.join(low, low2, g.unpackDoubles)
+		fours[i+2], fours[i+3] = p.join(high, high2, g.unpackDoubles)
+	}
+	out := make([]reg.VecVirtual, n)
+	for j := range 4 {
+		if n == 8 {
+			out[j], out[4+j] = p.join(fours[j], fours[4+j], g.halves256)
+			continue
+		}
+		even, odd := p.join(fours[j], fours[4+j], g.halves512)
+		even2, odd2 := p.join(fours[8+j], fours[12+j], g.halves512)
+		out[j], out[8+j] = p.join(even, even2, g.halves512)
+		out[4+j], out[12+j] = p.join(odd, odd2, g.halves512)
+	}
+	return out
+}
+
+// pairs replaces two registers by two others that are made of both. It has one spare: avo's
+// allocator finds no place for a square and what is summed if it has to choose.
+type pairs struct {
+	*generator
+	spare reg.VecVirtual
+}
+
+// join returns what op makes of the lower and of the upper parts of a and b, which are
+// used up.
+func (p *pairs) join(a, b reg.VecVirtual, op func(upper bool, b, a, to reg.VecVirtual)) (low, high reg.VecVirtual) {
+	low, high = p.spare, b
+	op(false, b, a, low)
+	op(true, b, a, high)
+	p.spare = a
+	return low, high
+}
+
+func (g *generator) unpackSingles(upper bool, b, a, to reg.VecVirtual) {
+	if upper {
+		g.VUNPCKHPS(b, a, to)
+	} else {
+		g.VUNPCKLPS(b, a, to)
+	}
+}
+
+func (g *generator) unpackDoubles(upper bool, b, a, to reg.VecVirtual) {
+	if upper {
+		g.VUNPCKHPD(b, a, to)
+	} else {
+		g.VUNPCKLPD(b, a, to)
+	}
+}
+
+// halves256 joins the lower or the upper 128 bits of a and b.
+func (g *generator) halves256(upper bool, b, a, to reg.VecVirtual) {
+	order := operand.U8(0x20)
+	if upper {
+		order = 0x31
+	}
+	g.VPERM2F128(order, b, a, to)
+}
+
+// halves512 joins the even or the odd 128 bits of a and b.
+func (g *generator) halves512(odd bool, b, a, to reg.VecVirtual) {
+	order := operand.U8(0x88)
+	if odd {
+		order = 0xdd
+	}
+	g.VSHUFF32X4(order, b, a, to)
+}
+
+// valuePanels converts, four positions at a time.
+func (g *generator) valuePanels(f format) {
+	name := fmt.Sprintf("values%s%s", f, g.isa.name)
+	g.function(name, []string{name + " writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements."}, nil,
+		pointers("dst", "v"), integers("m", "d", "vRow"))
+	v, d, panelBytes := g.arg("v"), g.arg("d"), g.GP64()
+	g.MOVQ(operand.U32(chunkLen*panelRows*4), panelBytes)
+	dst := g.newHalfPanels(g.arg("dst"), panelBytes)
+	loop := g.label("strip")
+	g.Label(loop)
+	to, from, m, vRow := g.GP64(), g.GP64(), g.arg("m"), g.arg("vRow")
+	g.MOVQ(dst.to, to)
+	g.MOVQ(v, from)
+	for _, n := range []int{4, 1} {
+		again, less := g.label("positions"), g.label("less")
+		g.SUBQ(operand.U8(uint8(n)), m)
+		g.JL(operand.LabelRef(less))
+		g.Label(again)
+		for i := range n {
+			x := g.vec()
+			g.loadCache(f, operand.Mem{Base: from}, x)
+			g.ADDQ(vRow, from)
+			g.VMOVUPS(x, operand.Mem{Base: to, Disp: i * panelRows * 4})
+		}
+		g.ADDQ(operand.U32(uint32(n*panelRows*4)), to)
+		g.SUBQ(operand.U8(uint8(n)), m)
+		g.JGE(operand.LabelRef(again))
+		g.Label(less)
+		g.ADDQ(operand.U8(uint8(n)), m)
+	}
+	g.next(dst)
+	g.ADDQ(operand.U8(uint8(g.isa.lanes*f.elementBytes())), v)
+	g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
+	g.JNZ(operand.LabelRef(loop))
+	g.ret()
+}
+
+// scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with
+// AVX2. Squares of keys are turned round in registers, so that each score is the sum over
+// one lane, in the order of the tiles of matrix products.
+func (g *generator) scores(f format, heads int) {
+	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
+	g.function(name, []string{
+		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads),
+		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
+	}, nil, pointers("s", "q", "k"), integers("m", "d", "kRow", "ahead"))
+	b := scoreBlock{format: f, heads: heads, k: g.arg("k"), s: g.arg("s"), m: g.arg("m"), sums: [][]reg.VecVirtual{g.vecs(heads)}}
+	if g.wide() {
+		b.sums = append(b.sums, g.vecs(heads))
+	}
+	positions := len(b.sums) * g.isa.lanes
+	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+	g.SUBQ(operand.U8(uint8(positions)), b.m)
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
-	body(nil)
-	step()
-	g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
+	g.scoreBlock(&b, false)
+	kRow := g.arg("kRow")
+	g.SHLQ(operand.U8(uint8(log2(positions))), kRow)
+	g.ADDQ(kRow, b.k)
+	g.ADDQ(operand.I32(int32(positions*4)), b.s)
+	g.SUBQ(operand.U8(uint8(positions)), b.m)
 	g.JGE(operand.LabelRef(loop))
 	g.Label(rest)
-	if !g.wide() {
-		return
-	}
-	g.ADDQ(operand.U8(uint8(g.isa.lanes)), d)
+	g.ADDQ(operand.U8(uint8(positions)), b.m)
 	g.JZ(operand.LabelRef(done))
-	k := g.firstLanes(d)
-	body(&k)
+	g.scoreBlock(&b, true)
 	g.Label(done)
+	g.ret()
 }
 
-// reduceFour returns the sums of the lanes of four registers in the lowest four lanes.
-func (g *generator) reduceFour(v []reg.VecVirtual) reg.VecVirtual {
-	high := g.vec()
-	if g.wide() {
-		for _, a := range v {
-			g.VEXTRACTF64X4(operand.U8(1), a, high.AsY())
-			g.VADDPS(high.AsY(), a.AsY(), a.AsY())
+// scoreBlock is the positions that scores handles at once.
+type scoreBlock struct {
+	format  format
+	heads   int
+	s, k, m reg.GPVirtual
+	sums    [][]reg.VecVirtual // by square, then head; the same for all blocks, as clearing reads them
+}
+
+// scoreBlock computes a block, of which some positions may not exist.
+func (g *generator) scoreBlock(b *scoreBlock, some bool) {
+	sums := b.sums
+	for i := range sums {
+		g.zero(sums[i]...)
+	}
+	d, qRow, k := g.arg("d"), g.arg("d"), g.GP64()
+	g.SHLQ(operand.U8(2), qRow)
+	q := g.newRows(g.arg("q"), qRow, b.heads)
+	g.MOVQ(b.k, k)
+	loop := g.label("square")
+	g.Label(loop)
+	l := g.newRowLoader(b, k, some)
+	for i := range sums {
+		square := g.vecs(g.isa.lanes)
+		for j := range square {
+			l.load(square[j])
+		}
+		g.addSquare(q, g.transpose(square), sums[i])
+	}
+	g.advance(q, g.bytes())
+	g.ADDQ(operand.U8(uint8(g.isa.lanes*b.format.elementBytes())), k)
+	g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
+	g.JNZ(operand.LabelRef(loop))
+	for i := range sums {
+		for h, v := range sums[i] {
+			g.VMOVUPS(v, operand.Mem{Base: b.s, Disp: 4 * (h*chunkLen + i*g.isa.lanes)})
 		}
 	}
-	g.horizontal(v[1], v[0])
-	g.horizontal(v[3], v[2])
-	g.horizontal(v[2], v[0])
-	g.VEXTRACTF128(operand.U8(1), v[0].AsY(), high.AsX())
-	g.VADDPS(high.AsX(), v[0].AsX(), v[0].AsX())
-	return v[0]
 }
 
-// horizontal sets a to the sums of neighbours in a and b, in pairs of lanes. VHADDPS has
-// no form for the upper 16 registers, and the allocator may choose those.
-func (g *generator) horizontal(b, a reg.VecVirtual) {
-	if !g.wide() {
-		g.VHADDPS(b, a, a)
+// addSquare adds the products of elements of q with columns.
+func (g *generator) addSquare(q rows, columns, sums []reg.VecVirtual) {
+	for i, column := range columns {
+		for h, sum := range sums {
+			if g.wide() {
+				g.VFMADD231PS_BCST(q.at(h, 4*i), column, sum)
+				continue
+			}
+			one := g.vec()
+			g.VBROADCASTSS(q.at(h, 4*i), one)
+			g.VFMADD231PS(one, column, sum)
+		}
+	}
+}
+
+// rowLoader loads a vector of one row after the other and asks for what lies ahead.
+type rowLoader struct {
+	*generator
+	format     format
+	row, kRow  reg.GPVirtual
+	loaded     int
+	three, far reg.GPVirtual // three rows; what lies ahead of row
+	left, zero reg.GPVirtual // rows that exist from here on; nil if all do
+}
+
+func (g *generator) newRowLoader(b *scoreBlock, k reg.GPVirtual, some bool) *rowLoader {
+	l := &rowLoader{generator: g, format: b.format, row: g.GP64(), kRow: g.arg("kRow")}
+	g.MOVQ(k, l.row)
+	if some {
+		l.left, l.zero = g.GP64(), g.GP64()
+		g.MOVQ(b.m, l.left)
+		g.XORQ(l.zero, l.zero)
+		return l
+	}
+	l.three, l.far = g.GP64(), g.arg("ahead")
+	g.ADDQ(k, l.far)
+	g.LEAQ(operand.Mem{Base: l.kRow, Index: l.kRow, Scale: 2}, l.three)
+	return l
+}
+
+// load loads the next row, or the last one again.
+func (l *rowLoader) load(v reg.VecVirtual) {
+	i := l.loaded
+	l.loaded++
+	if l.left == nil {
+		near, far := operand.Mem{Base: l.row}, operand.Mem{Base: l.far}
+		if i%3 > 0 {
+			near.Index, near.Scale = l.kRow, uint8(i%3)
+			far.Index, far.Scale = l.kRow, uint8(i%3)
+		}
+		l.loadCache(l.format, near, v)
+		l.PREFETCHT0(far)
+		if i%3 == 2 {
+			l.ADDQ(l.three, l.row)
+			l.ADDQ(l.three, l.far)
+		}
 		return
 	}
-	odd := g.vec()
-	g.VSHUFPS(operand.U8(0xdd), b.AsY(), a.AsY(), odd.AsY())
-	g.VSHUFPS(operand.U8(0x88), b.AsY(), a.AsY(), a.AsY())
-	g.VADDPS(odd.AsY(), a.AsY(), a.AsY())
+	if i > 0 {
+		l.DECQ(l.left)
+		l.CMOVQEQ(l.zero, l.kRow)
+		l.ADDQ(l.kRow, l.row)
+	}
+	l.loadCache(l.format, operand.Mem{Base: l.row}, v)
 }
 
-// attentionMix keeps a strip of the result in registers over all positions: four vectors
-// while there are as many, then one.
-func (g *generator) attentionMix(f format) {
-	name := fmt.Sprintf("mix%s%s", f, g.isa.name)
-	g.function(name, []string{name + " adds s[p]·v[p] to dst for m rows of d elements of v, vRow bytes apart."}, nil,
-		pointers("dst", "s", "v"), integers("m", "d", "vRow"))
+// mix adds weighted values to a few results, of which it keeps a strip in registers over
+// all positions.
+func (g *generator) mix(f format, heads int) {
+	name := fmt.Sprintf("mix%s%sx%d", f, g.isa.name, heads)
+	g.function(name, []string{
+		fmt.Sprintf("%s adds Σp s[i][p]·v[p] to dst[i] for %d rows and m rows of v, vRow bytes apart, all of d elements.", name, heads),
+		"Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.",
+	}, nil, pointers("dst", "s", "v"), integers("m", "d", "vRow", "ahead"))
 	dst, v, d := g.arg("dst"), g.arg("v"), g.arg("d")
-	for _, n := range []int{4, 1} {
+	most := 4 // vectors of a strip: with 4 heads 16 sums
+	if !g.wide() {
+		most = 2
+	}
+	for _, n := range []int{most, 1} {
 		loop, less := g.label("strip"), g.label("less")
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
 		g.JL(operand.LabelRef(less))
 		g.Label(loop)
-		g.mixStrip(f, dst, v, n, nil)
+		g.mixStrip(f, dst, v, heads, n)
 		g.ADDQ(operand.U32(uint32(n*g.bytes())), dst)
 		g.ADDQ(operand.U32(uint32(n*g.isa.lanes*f.elementBytes())), v)
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
@@ -173,41 +429,124 @@ func (g *generator) attentionMix(f format) {
 		g.Label(less)
 		g.ADDQ(operand.U8(uint8(n*g.isa.lanes)), d)
 	}
-	if g.wide() {
-		done := g.label("done")
-		g.TESTQ(d, d)
-		g.JZ(operand.LabelRef(done))
-		k := g.firstLanes(d)
-		g.mixStrip(f, dst, v, 1, &k)
-		g.Label(done)
-	}
 	g.ret()
 }
 
-// mixStrip adds to n vectors of dst.
-func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, n int, k *mask) {
-	s, m, vRow, row := g.arg("s"), g.arg("m"), g.arg("vRow"), g.GP64()
+// mixStrip computes n vectors of each result.
+func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
+	s, m, vRow, ahead, row := g.arg("s"), g.arg("m"), g.arg("vRow"), g.arg("ahead"), g.GP64()
 	g.MOVQ(v, row)
-	acc := g.vecs(n)
-	for i := range acc {
-		g.load(operand.Mem{Base: dst, Disp: i * g.bytes()}, k, acc[i])
+	sums := make([][]reg.VecVirtual, heads)
+	for h := range sums {
+		sums[h] = g.vecs(n)
+		g.zero(sums[h]...)
 	}
 	loop := g.label("position")
 	g.Label(loop)
-	weight := g.vec()
-	g.VBROADCASTSS(operand.Mem{Base: s}, weight)
-	for i := range acc {
-		x := g.vec()
-		g.loadCache(f, operand.Mem{Base: row, Disp: i * g.isa.lanes * f.elementBytes()}, k, x)
-		g.VFMADD231PS(weight, x, acc[i])
+	values := g.vecs(n)
+	for i, x := range values {
+		m := operand.Mem{Base: row, Disp: i * g.isa.lanes * f.elementBytes()}
+		g.loadCache(f, m, x)
+		if m.Disp%lineBytes == 0 {
+			m.Index, m.Scale = ahead, 1
+			g.PREFETCHT0(m)
+		}
+	}
+	for h := range sums {
+		weight := g.vec()
+		g.VBROADCASTSS(operand.Mem{Base: s, Disp: 4 * h * chunkLen}, weight)
+		for i, x := range values {
+			g.VFMADD231PS(weight, x, sums[h][i])
+		}
 	}
 	g.ADDQ(operand.U8(4), s)
 	g.ADDQ(vRow, row)
 	g.DECQ(m)
 	g.JNZ(operand.LabelRef(loop))
-	for i := range acc {
-		g.store(acc[i], k, operand.Mem{Base: dst, Disp: i * g.bytes()})
+
+	dRow := g.arg("d")
+	g.SHLQ(operand.U8(2), dRow)
+	to := g.GP64()
+	g.MOVQ(dst, to)
+	at := g.newRows(to, dRow, heads)
+	for h := range sums {
+		for i, v := range sums[h] {
+			g.VADDPS(at.at(h, i*g.bytes()), v, v)
+			g.VMOVUPS(v, at.at(h, i*g.bytes()))
+		}
 	}
+}
+
+// weigh makes weights of the scores of a chunk: first each row's largest score, then what
+// changes by that for all rows at once, then each row's weights.
+func (g *generator) weigh() {
+	name := "weigh" + g.isa.name
+	g.function(name, []string{
+		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest), largest[i]",
+		"being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],",
+		"by the factor by which earlier weights shrink.",
+	}, nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
+	g.overScores(func(s, at reg.GPVirtual) {
+		g.VMOVSS(g.rowMax(s).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
+	})
+	g.shrink()
+	g.overScores(func(s, at reg.GPVirtual) {
+		sum, sums := g.rowExp(s, at).AsX(), g.arg("sums")
+		g.VADDSS(operand.Mem{Base: sums, Index: at, Scale: 4}, sum, sum)
+		g.VMOVSS(sum, operand.Mem{Base: sums, Index: at, Scale: 4})
+	})
+	g.ret()
+}
+
+// overScores runs body for each row of s and its number.
+func (g *generator) overScores(body func(s, at reg.GPVirtual)) {
+	s, n, at := g.arg("s"), g.arg("n"), g.GP64()
+	g.XORQ(at, at)
+	loop := g.label("row")
+	g.Label(loop)
+	body(s, at)
+	g.ADDQ(operand.U32(chunkLen*4), s)
+	g.INCQ(at)
+	g.CMPQ(at, n)
+	g.JL(operand.LabelRef(loop))
+}
+
+// rowMax returns the largest of m scores in the lowest lane.
+func (g *generator) rowMax(s reg.GPVirtual) reg.VecVirtual {
+	x := stream{g.GP64(), 4}
+	g.MOVQ(s, x.at)
+	most := g.vec()
+	g.VMOVUPS(g.float("leastFloat", math.Inf(-1)), most)
+	g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addMax(x, k, most) })
+	return g.reduce(most, func(a, b, to reg.Register) { g.VMAXPS(a, b, to) })
+}
+
+// shrink handles as many rows as there are lanes: shrink[i] comes with the largest of the new scores.
+func (g *generator) shrink() {
+	largest, sums, shrink := stream{g.arg("largest"), 4}, stream{g.arg("sums"), 4}, stream{g.arg("shrink"), 4}
+	g.overElements(g.arg("n"), []stream{largest, sums, shrink}, func(k *mask) {
+		before, most, sum := g.vec(), g.vec(), g.vec()
+		g.load(largest.mem(), k, before)
+		g.load(shrink.mem(), k, most)
+		g.VMAXPS(before, most, most)
+		g.store(most, k, largest.mem())
+		g.VSUBPS(most, before, before)
+		g.exp(before)
+		g.store(before, k, shrink.mem())
+		g.load(sums.mem(), k, sum)
+		g.VMULPS(before, sum, sum)
+		g.store(sum, k, sums.mem())
+	})
+}
+
+// rowExp replaces the scores of row number at and returns their sum in the lowest lane.
+func (g *generator) rowExp(s, at reg.GPVirtual) reg.VecVirtual {
+	x, sum, most := stream{g.GP64(), 4}, g.vec(), g.vec()
+	g.MOVQ(s, x.at)
+	g.VBROADCASTSS(operand.Mem{Base: g.arg("largest"), Index: at, Scale: 4}, most)
+	g.zero(sum)
+	g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addExp(x, x, most, sum, k) })
+	return g.reduce(sum, func(a, b, to reg.Register) { g.VADDPS(a, b, to) })
 }
 
 // decodeQ8 makes float32 of plain q8_0 blocks: a float16 scale, then 32 signed bytes.

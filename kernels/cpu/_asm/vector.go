@@ -208,23 +208,26 @@ func (g *generator) maxRow() {
 	g.function(name, []string{name + " returns the largest of n elements. It may or may not see a NaN."},
 		singles("most"), pointers("x"), integers("n"))
 	x := stream{g.arg("x"), 4}
-	least, most := g.float("leastFloat", math.Inf(-1)), g.vec()
-	g.VMOVUPS(least, most)
-	g.overElements(g.arg("n"), []stream{x}, func(k *mask) {
-		v := g.vec()
-		g.load(x.mem(), k, v)
-		switch {
-		case k != nil && g.wide():
-			g.VMAXPS(v, most, k.k, most)
-			return
-		case k != nil:
-			all := g.vec()
-			g.VMOVUPS(least, all)
-			g.VBLENDVPS(k.k, v, all, v)
-		}
-		g.VMAXPS(v, most, most)
-	})
+	most := g.vec()
+	g.VMOVUPS(g.float("leastFloat", math.Inf(-1)), most)
+	g.overElements(g.arg("n"), []stream{x}, func(k *mask) { g.addMax(x, k, most) })
 	g.returnFloat("most", g.reduce(most, func(a, b, to reg.Register) { g.VMAXPS(a, b, to) }))
+}
+
+// addMax makes most the larger of it and x, lane by lane.
+func (g *generator) addMax(x stream, k *mask, most reg.VecVirtual) {
+	v := g.vec()
+	g.load(x.mem(), k, v)
+	switch {
+	case k != nil && g.wide():
+		g.VMAXPS(v, most, k.k, most)
+		return
+	case k != nil:
+		all := g.vec()
+		g.VMOVUPS(g.float("leastFloat", math.Inf(-1)), all)
+		g.VBLENDVPS(k.k, v, all, v)
+	}
+	g.VMAXPS(v, most, most)
 }
 
 func (g *generator) expSum() {
@@ -234,23 +237,26 @@ func (g *generator) expSum() {
 	dst, x := stream{g.arg("dst"), 4}, stream{g.arg("x"), 4}
 	most, sum := g.argVec("most"), g.vec()
 	g.zero(sum)
-	g.overElements(g.arg("n"), []stream{dst, x}, func(k *mask) {
-		v := g.vec()
-		g.load(x.mem(), k, v)
-		g.VSUBPS(most, v, v)
-		g.exp(v)
-		g.store(v, k, dst.mem())
-		switch {
-		case k == nil:
-			g.VADDPS(v, sum, sum)
-		case g.wide():
-			g.VADDPS(v, sum, k.k, sum)
-		default:
-			g.VANDPS(k.k, v, v)
-			g.VADDPS(v, sum, sum)
-		}
-	})
+	g.overElements(g.arg("n"), []stream{dst, x}, func(k *mask) { g.addExp(dst, x, most, sum, k) })
 	g.returnFloat("sum", g.reduce(sum, func(a, b, to reg.Register) { g.VADDPS(a, b, to) }))
+}
+
+// addExp sets dst to e^(x-most) and adds that to sum, lane by lane.
+func (g *generator) addExp(dst, x stream, most, sum reg.VecVirtual, k *mask) {
+	v := g.vec()
+	g.load(x.mem(), k, v)
+	g.VSUBPS(most, v, v)
+	g.exp(v)
+	g.store(v, k, dst.mem())
+	switch {
+	case k == nil:
+		g.VADDPS(v, sum, sum)
+	case g.wide():
+		g.VADDPS(v, sum, k.k, sum)
+	default:
+		g.VANDPS(k.k, v, v)
+		g.VADDPS(v, sum, sum)
+	}
 }
 
 // reduce combines all lanes of v, halves first, and returns a register whose lowest lane
