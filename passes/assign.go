@@ -44,14 +44,18 @@ type assignFlags struct {
 
 // assigner is what rules work on.
 type assigner struct {
-	c     *Context
-	m     *ir.Module
-	errs  []error
-	touch map[string][]*ir.Node // nodes that read or write a version of a state, by name
-	quiet bool                  // a trial: nothing is counted, no cause is given
+	c      *Context
+	m      *ir.Module
+	funcs  []*ir.Func // all
+	leaves *leafTable
+	errs   []error
+	touch  map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
+	quiet  bool                  // a trial: nothing is counted, no cause is given
+}
 
-	declared map[memberKey]*ir.Type   // of weights and states
-	readers  map[memberKey][]*ir.Node // see leafReaders
+func newAssigner(c *Context, m *ir.Module) *assigner {
+	leaves := leavesOf(m)
+	return &assigner{c: c, m: m, funcs: leaves.funcs, leaves: leaves}
 }
 
 func assign(c *Context, m *ir.Module) error {
@@ -59,9 +63,9 @@ func assign(c *Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
-	a := &assigner{c: c, m: m, touch: stateNodes(m), declared: declarations(m)}
+	a := newAssigner(c, m)
 	for _, r := range append([]assignRule{set.pin}, set.assign...) {
-		for _, f := range m.AllFuncs() {
+		for _, f := range a.funcs {
 			r.apply(a, r.Name, f)
 		}
 	}
@@ -98,9 +102,18 @@ func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands .
 	a.c.Count(t.Name, 1)
 }
 
+// putBy is put because of a node or value, whose name a trial need not write.
+func (a *assigner) putBy(n *ir.Node, t *target.Descriptor, rule string, of fmt.Stringer) {
+	if a.quiet {
+		n.Backend = t.Name
+		return
+	}
+	a.put(n, t, rule, of.String())
+}
+
 // refuseRest reports the nodes that no rule found a backend for.
 func (a *assigner) refuseRest() {
-	for _, f := range a.m.AllFuncs() {
+	for _, f := range a.funcs {
 		for n := range a.open(f) {
 			t, refusals := firstSupporting(a.c, n)
 			errs := []error{fmt.Errorf("@%s %v: no target runs this %v%s", f.Name, n, n.Op, ofTypes(n))}
@@ -146,9 +159,9 @@ func firstSupporting(c *Context, n *ir.Node) (*target.Descriptor, []string) {
 }
 
 // stateNodes returns for each state the nodes that read or write one of its versions.
-func stateNodes(m *ir.Module) map[string][]*ir.Node {
+func stateNodes(funcs []*ir.Func) map[string][]*ir.Node {
 	touch := make(map[string][]*ir.Node)
-	for _, f := range m.AllFuncs() {
+	for _, f := range funcs {
 		for _, n := range f.Nodes {
 			if !works(n) {
 				continue
@@ -181,7 +194,7 @@ func statesOf(n *ir.Node) []string {
 func (a *assigner) spaces() {
 	a.leafSpaces()
 	home := a.c.Targets.Last().Home()
-	for _, f := range a.m.AllFuncs() {
+	for _, f := range a.funcs {
 		for _, p := range f.Params {
 			if p.Type.Space == "" {
 				p.Type.Space = home
@@ -202,70 +215,31 @@ func (a *assigner) spaces() {
 // leafSpaces puts weights, states and constants where their first reader keeps its bytes,
 // unless the module says where they are.
 func (a *assigner) leafSpaces() {
-	home := make(map[memberKey]string) // of weights and states
-	for _, f := range a.m.AllFuncs() {
+	home := make([]string, len(a.leaves.list))
+	for _, f := range a.funcs {
 		for _, n := range f.Nodes {
 			if t := a.c.Target(n); t != nil {
-				a.placeLeaves(n, t.Home(), home)
+				a.noteHome(n, t.Home(), home)
 			}
 		}
 	}
 	last := a.c.Targets.Last().Home()
-	for _, w := range a.m.Weights {
-		w.Type.Space = firstOf(w.Type.Space, home[weightKey(w.Name)], last)
+	for i := range a.leaves.list {
+		a.leaves.list[i].settle(firstOf(home[i], last))
 	}
-	for _, s := range a.m.States {
-		s.Type.Space = firstOf(s.Type.Space, home[stateKey(s.Name)], last)
-	}
-	for _, f := range a.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if isLeafOp(n) {
-				r := n.Result()
-				r.Type.Space = firstOf(r.Type.Space, home[keyOf(n)], last)
-			}
-		}
-	}
-	a.agree()
 }
 
-func (a *assigner) placeLeaves(n *ir.Node, space string, home map[memberKey]string) {
+// noteHome notes a space as that of the leaves that n reads, unless one is known.
+func (a *assigner) noteHome(n *ir.Node, space string, home []string) {
 	for _, v := range n.Args {
-		if v == nil || v.Root().Def == nil || !isLeafOp(v.Root().Def) {
+		if v == nil {
 			continue
 		}
-		leaf := v.Root().Def
-		if leaf.Op == ir.OpConstant {
-			leaf.Result().Type.Space = firstOf(leaf.Result().Type.Space, space)
-			continue
-		}
-		if key := keyOf(leaf); home[key] == "" {
-			home[key] = space
+		if def := v.Root().Def; def != nil && isLeafOp(def) {
+			i := a.leaves.number(def)
+			home[i] = firstOf(home[i], space)
 		}
 	}
-}
-
-// agree makes what a module says of a weight's or state's space, at its declaration or at
-// one of its leaves, hold for all of them.
-func (a *assigner) agree() {
-	for _, f := range a.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if declared := a.declared[keyOf(n)]; declared != nil {
-				n.Result().Type.Space = declared.Space
-			}
-		}
-	}
-}
-
-// declarations returns the types of all weights and states.
-func declarations(m *ir.Module) map[memberKey]*ir.Type {
-	types := make(map[memberKey]*ir.Type)
-	for _, w := range m.Weights {
-		types[weightKey(w.Name)] = &w.Type
-	}
-	for _, s := range m.States {
-		types[stateKey(s.Name)] = &s.Type
-	}
-	return types
 }
 
 // isLeafOp reports whether a node is a weight, state or constant. A foreign leaf lies
@@ -286,30 +260,6 @@ func backendOfValue(l *target.List, v *ir.Value) *target.Descriptor {
 	}
 	return l.Best(v.Type.Space, nil)
 }
-
-// memberKey names a weight or state of a module; the zero value names none.
-type memberKey struct {
-	op   ir.Op
-	name string
-}
-
-func weightKey(name string) memberKey { return memberKey{ir.OpWeight, name} }
-
-func stateKey(name string) memberKey { return memberKey{ir.OpState, name} }
-
-// keyOf returns the key of the weight or state that a node names.
-func keyOf(n *ir.Node) memberKey {
-	switch attr := n.Attr.(type) {
-	case *ir.WeightAttr:
-		return weightKey(attr.Name)
-	case *ir.StateAttr:
-		return stateKey(attr.Name)
-	}
-	return memberKey{}
-}
-
-// String returns the key for messages.
-func (k memberKey) String() string { return fmt.Sprintf("%v %q", k.op, k.name) }
 
 func firstOf(names ...string) string {
 	for _, n := range names {

@@ -22,7 +22,7 @@ var (
 
 // applyCost decides all functions together, when the rules come to the first.
 func applyCost(a *assigner, _ string, f *ir.Func) {
-	if f != a.m.AllFuncs()[0] || !a.choice() {
+	if f != a.funcs[0] || !a.choice() {
 		return
 	}
 	p := newCostProblem(a)
@@ -42,7 +42,7 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	}
 	p.count(r)
 	p.explain(r)
-	p.apply(a.m, r.Labels)
+	p.apply(a, r.Labels)
 }
 
 // choice reports whether there is something to decide by cost: several targets, all of which
@@ -57,11 +57,11 @@ func (a *assigner) choice() bool {
 	return len(targets) > 1
 }
 
-// apply writes what labels stand for into the module of the problem, or into a copy of it:
-// the backends of nodes, and where leaves lie.
-func (p *costProblem) apply(m *ir.Module, labels []int32) {
+// apply writes what labels stand for into the module of the problem, or into a copy of it,
+// as which a has it: the backends of nodes, and where leaves lie.
+func (p *costProblem) apply(a *assigner, labels []int32) {
 	i := 0
-	for _, f := range m.AllFuncs() {
+	for _, f := range a.funcs {
 		for _, n := range f.Nodes {
 			if works(n) {
 				n.Backend = p.targets[labels[i]].Name
@@ -72,8 +72,8 @@ func (p *costProblem) apply(m *ir.Module, labels []int32) {
 			i++ // the reader of the results
 		}
 	}
-	for k, l := range leavesOf(m).list {
-		l.put(p.spaces[labels[len(p.nodes)+k]].Name)
+	for k := range a.leaves.list {
+		a.leaves.list[k].put(p.spaces[labels[len(p.nodes)+k]].Name)
 	}
 }
 
@@ -81,9 +81,9 @@ func (p *costProblem) apply(m *ir.Module, labels []int32) {
 // can work on at once is one of its own. The items of a step are those of the outermost
 // symbolic dimension of its parameters, such as the tokens of a prompt. A body counts as
 // often as it runs.
-func stepWeights(m *ir.Module) map[*ir.Func]float64 {
+func stepWeights(funcs []*ir.Func) map[*ir.Func]float64 {
 	weights := make(map[*ir.Func]float64)
-	for _, f := range m.AllFuncs() {
+	for _, f := range funcs {
 		switch {
 		case f.Owner != nil:
 			weights[f] = weights[f.Owner.Func] * float64(rounds(f.Owner))

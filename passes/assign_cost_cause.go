@@ -24,10 +24,10 @@ func (p *costProblem) explain(r *placement.Result) {
 			step = s
 			p.a.c.Cause(n, ruleStep.Name, p.figures(r, step)...)
 		}
-		p.explainNode(n, r.Labels[i], mover.Moves(i))
+		p.explainNode(n, p.kind[i], r.Labels[i], mover.Moves(i))
 	}
-	for i, l := range p.leaves {
-		if l.space == "" && len(l.nodes) > 0 {
+	for i := range p.leaves {
+		if l := &p.leaves[i]; p.said[i] == "" && len(l.nodes) > 0 {
 			p.explainLeaf(l, r.Labels[len(p.Nodes)+i], mover.LeafMoves(i))
 		}
 	}
@@ -76,7 +76,7 @@ func (p *costProblem) movesText(moves []placement.Move) (texts []string, full bo
 	return texts, full
 }
 
-func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Move) {
+func (p *costProblem) explainNode(n *ir.Node, k *nodeKind, label int32, moves []placement.Move) {
 	texts, full := p.movesText(moves)
 	rule := ruleCost.Name
 	switch {
@@ -85,7 +85,7 @@ func (p *costProblem) explainNode(n *ir.Node, label int32, moves []placement.Mov
 	case len(moves) == 0:
 		rule = ruleOnly.Name
 	}
-	texts = append(texts, p.kinds.of(n).reasons()...)
+	texts = append(texts, k.reasons()...)
 	p.a.c.CauseChange(n, rule, "", p.targets[label].Name, texts...)
 	p.a.c.Count(p.targets[label].Name, 1)
 }
@@ -135,7 +135,7 @@ func (p *costProblem) moveText(m placement.Move) string {
 
 // explainLeaf gives the nodes that name a leaf a cause: what it would mean if it lay
 // elsewhere, together with those that read it.
-func (p *costProblem) explainLeaf(l *costLeaf, label int32, moves []placement.Move) {
+func (p *costProblem) explainLeaf(l *namedLeaf, label int32, moves []placement.Move) {
 	texts, full := p.movesText(moves)
 	rule := ruleHere.Name
 	if full {

@@ -41,7 +41,7 @@ func (p *costProblem) limited() bool {
 // tooLarge reports the leaves that fit into no space.
 func (p *costProblem) tooLarge() []error {
 	var errs []error
-	for i, l := range p.leaves {
+	for i := range p.leaves {
 		var most int64
 		ok := false
 		for s, may := range p.Leaves[i].Spaces {
@@ -50,7 +50,7 @@ func (p *costProblem) tooLarge() []error {
 		}
 		if !ok {
 			errs = append(errs, &BudgetError{
-				Name: l.key.String(), Need: p.Leaves[i].Bytes, Limit: most, Own: len(p.a.c.Options.MaxMemory) == 0,
+				Name: p.leaves[i].key.String(), Need: p.Leaves[i].Bytes, Limit: most, Own: len(p.a.c.Options.MaxMemory) == 0,
 				Advice: "no memory takes it whole: quantize it, or allow more",
 			})
 		}
@@ -195,8 +195,8 @@ func (p *costProblem) leafBytes(labels []int32) []int64 {
 // returns the bytes of the plan in each space.
 func (p *costProblem) rehearse(labels []int32) ([]int64, error) {
 	m := p.a.m.Clone()
-	p.apply(m, labels)
-	again := &assigner{c: p.a.c, m: m, declared: declarations(m)}
+	again := newAssigner(p.a.c, m)
+	p.apply(again, labels)
 	again.spaces()
 	if err := p.a.c.rehearse(m); err != nil {
 		return nil, err

@@ -16,11 +16,12 @@ type costProblem struct {
 	index   map[string]int // of spaces, by name
 
 	placement.Problem
-	nodes   []*ir.Node // of variables; nil for what reads the results of a function
-	leaves  []*costLeaf
-	leafIDs map[memberKey]int32 // index in leaves
-	kinds   *nodeKinds
-	limits  []int64 // by space: bytes of all that lies there; negative is no limit
+	nodes  []*ir.Node  // of variables; nil for what reads the results of a function
+	kind   []*nodeKind // likewise
+	leaves []namedLeaf
+	said   []string // by leaf: where it lies as far as the module says; empty where that is open
+	kinds  *nodeKinds
+	limits []int64 // by space: bytes of all that lies there; negative is no limit
 
 	startNames []string
 	values     []int32 // of the function that is added, by id of what is copied; -1 is none yet
@@ -42,8 +43,8 @@ func newCostProblem(a *assigner) *costProblem {
 	p.describeTargets()
 	p.kinds = newNodeKinds(a.c)
 	p.addLeaves()
-	weights := stepWeights(a.m)
-	for _, f := range a.m.AllFuncs() {
+	weights := stepWeights(a.funcs)
+	for _, f := range a.funcs {
 		p.addFunc(f, weights[f])
 	}
 	for i := range p.Values {
@@ -104,15 +105,15 @@ func (p *costProblem) addFunc(f *ir.Func, weight float64) {
 func noneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
 func (p *costProblem) addNode(n *ir.Node, step int) {
-	v := placement.Node{Step: step, Seconds: p.secondsOf(n), Writes: -1}
+	k := p.kinds.of(n)
+	v := placement.Node{Step: step, Seconds: p.secondsOf(n, k), Writes: -1}
 	v.Reads = p.readsOf(n.Sources(), step)
 	p.chosenOnly(n)
 	if written := writtenBy(n); written != nil {
 		v.Writes = p.value(written, step)
 		v.Reads = including(v.Reads, v.Writes)
 	}
-	p.nodes = append(p.nodes, n)
-	p.Nodes = append(p.Nodes, v)
+	p.add(n, k, v)
 }
 
 // chosenOnly says that of the matrices of a mixture no more are copied than are chosen.
@@ -162,8 +163,14 @@ func (p *costProblem) addResults(f *ir.Func, step int) {
 	}
 	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
 	seconds[len(seconds)-1] = 0
-	p.nodes = append(p.nodes, nil)
-	p.Nodes = append(p.Nodes, placement.Node{Step: step, Seconds: seconds, Reads: reads, Writes: -1})
+	p.add(nil, nil, placement.Node{Step: step, Seconds: seconds, Reads: reads, Writes: -1})
+}
+
+// add adds a variable and what it stands for.
+func (p *costProblem) add(n *ir.Node, k *nodeKind, v placement.Node) {
+	p.nodes = append(p.nodes, n)
+	p.kind = append(p.kind, k)
+	p.Nodes = append(p.Nodes, v)
 }
 
 // value returns what is copied for a reader of v, as pass copy has it.
@@ -183,7 +190,7 @@ func (p *costProblem) value(v *ir.Value, step int) int32 {
 			val.Space = i
 		}
 	case isLeafOp(root.Def):
-		val.Owner = leafOwner(p.leafIDs[memberKeyOf(root.Def)])
+		val.Owner = leafOwner(p.a.leaves.number(root.Def))
 	default:
 		val.Owner = p.at[root.Def.ID]
 	}
@@ -200,10 +207,9 @@ func makerOf(v *ir.Value) *ir.Node {
 	return v.Def
 }
 
-// secondsOf returns the time of a node on each target that may run it. One that has a
+// secondsOf returns the time of a node of a kind on each target that may run it. One that has a
 // backend already stays there.
-func (p *costProblem) secondsOf(n *ir.Node) []float64 {
-	k := p.kinds.of(n)
+func (p *costProblem) secondsOf(n *ir.Node, k *nodeKind) []float64 {
 	if n.Backend == "" {
 		p.lacking = p.lacking || k.choices == 0
 		if n.Func.Owner != nil {
@@ -244,94 +250,26 @@ func (p *costProblem) inBody(k *nodeKind) []float64 {
 	return k.body
 }
 
-// costLeaf is a weight, state or constant.
-type costLeaf struct {
-	key   memberKey
-	typ   ir.Type
-	space string     // that the module says; empty where that is open
-	types []*ir.Type // where the space is written
-	nodes []*ir.Node // that name it
-}
-
-func (l *costLeaf) put(space string) {
-	for _, t := range l.types {
-		if t.Space == "" {
-			t.Space = space
-		}
-	}
-}
-
-// costLeaves is the leaves of a module in a fixed order.
-type costLeaves struct {
-	list []*costLeaf
-	ids  map[memberKey]int32
-}
-
-// leavesOf returns the leaves of a module: weights and states, each once, and constants.
-func leavesOf(m *ir.Module) *costLeaves {
-	l := &costLeaves{ids: make(map[memberKey]int32, len(m.Weights)+len(m.States))}
-	for _, w := range m.Weights {
-		l.add(weightKey(w.Name), w.Type).types = []*ir.Type{&w.Type}
-	}
-	for _, s := range m.States {
-		l.add(stateKey(s.Name), s.Type).types = []*ir.Type{&s.Type}
-	}
-	for _, f := range m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if isLeafOp(n) {
-				l.node(n)
-			}
-		}
-	}
-	return l
-}
-
-func (l *costLeaves) add(key memberKey, t ir.Type) *costLeaf {
-	x := &costLeaf{key: key, typ: t, space: t.Space}
-	l.ids[key] = int32(len(l.list))
-	l.list = append(l.list, x)
-	return x
-}
-
-func (l *costLeaves) node(n *ir.Node) {
-	key, t := memberKeyOf(n), &n.Result().Type
-	i, known := l.ids[key]
-	if !known { // a constant, or a weight that the module does not declare
-		x := l.add(key, *t)
-		x.types, x.nodes = []*ir.Type{t}, []*ir.Node{n}
-		return
-	}
-	x := l.list[i]
-	x.nodes = append(x.nodes, n)
-	x.types = append(x.types, t)
-	x.space = firstOf(x.space, t.Space)
-}
-
-// memberKeyOf is keyOf for any leaf: constants, which belong to their function, have keys too.
-func memberKeyOf(n *ir.Node) memberKey {
-	if key := keyOf(n); key != (memberKey{}) {
-		return key
-	}
-	return memberKey{ir.OpConstant, "@" + n.Func.Name + " " + n.Result().Name}
-}
-
 // addLeaves adds the leaves with the spaces in which they may lie.
 func (p *costProblem) addLeaves() {
-	list := leavesOf(p.a.m)
-	p.leaves, p.leafIDs = list.list, list.ids
-	for _, l := range p.leaves {
-		v := placement.Leaf{Bytes: l.typ.MaxBytes(), Spaces: make([]bool, len(p.spaces))}
+	p.leaves = p.a.leaves.list
+	p.said = make([]string, len(p.leaves))
+	p.Leaves = make([]placement.Leaf, len(p.leaves))
+	may := make([]bool, len(p.leaves)*len(p.spaces))
+	for i := range p.leaves {
+		p.said[i] = p.leaves[i].space()
+		bytes := p.leaves[i].typ().MaxBytes()
+		spaces := may[i*len(p.spaces):][:len(p.spaces):len(p.spaces)]
 		for _, t := range p.Targets {
-			room := p.spaces[t.Home].Room(v.Bytes)
-			if l.space == "" && fitsInto(room, p.spaces[t.Home].MaxAlloc) {
-				v.Spaces[t.Home] = true
+			room := p.spaces[t.Home].Room(bytes)
+			if p.said[i] == "" && fitsInto(room, p.spaces[t.Home].MaxAlloc) {
+				spaces[t.Home] = true
 			}
 		}
-		if i, ok := p.index[l.space]; ok {
-			v.Spaces[i] = true
+		if s, ok := p.index[p.said[i]]; ok {
+			spaces[s] = true
 		}
-		v.Bytes = p.spaces[0].Room(v.Bytes)
-		p.Leaves = append(p.Leaves, v)
+		p.Leaves[i] = placement.Leaf{Bytes: p.spaces[0].Room(bytes), Spaces: spaces}
 	}
 }
 

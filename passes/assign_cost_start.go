@@ -3,7 +3,6 @@ package passes
 import (
 	"slices"
 
-	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
@@ -20,7 +19,7 @@ func (p *costProblem) starts() [][]int32 {
 		add(t.Name, p.alone(int32(i)))
 	}
 	add("first", p.firsts())
-	was := save(p.a.m)
+	was := save(p.a)
 	for _, set := range []*ruleSet{&ggml2024, &ggml2026} {
 		labels := p.byRules(set)
 		was.restore()
@@ -112,21 +111,19 @@ func saidOf(said []string, i int) string {
 // byRules returns what another set of rules decides; nil where it leaves nodes open. The
 // rules write into the module itself.
 func (p *costProblem) byRules(set *ruleSet) []int32 {
-	trial := &assigner{c: p.a.c, m: p.a.m, touch: p.a.touch, declared: p.a.declared, readers: p.a.leafReaders(), quiet: true}
-	funcs := p.a.m.AllFuncs()
+	trial := *p.a
+	trial.errs, trial.quiet = nil, true
 	for _, r := range set.assign {
 		if r.Name == "" {
 			continue // it only checks
 		}
-		for _, f := range funcs {
-			r.apply(trial, r.Name, f)
+		for _, f := range trial.funcs {
+			r.apply(&trial, r.Name, f)
 		}
 	}
 	said := make([]string, len(p.leaves))
-	for i, l := range p.leaves {
-		for _, t := range l.types {
-			said[i] = firstOf(said[i], t.Space)
-		}
+	for i := range p.leaves {
+		said[i] = p.leaves[i].space()
 	}
 	labels := make([]int32, len(p.Nodes)+len(p.Leaves))
 	for i, n := range p.nodes {
@@ -143,46 +140,42 @@ func (p *costProblem) byRules(set *ruleSet) []int32 {
 	return labels
 }
 
-// saved is what rules write.
+// saved is what rules write, by node and by leaf.
 type saved struct {
-	nodes    []*ir.Node
+	a        *assigner
 	backends []string
-	causes   []int
-	types    []*ir.Type
 	spaces   []string
 }
 
-func save(m *ir.Module) *saved {
-	s := &saved{}
-	keep := func(t *ir.Type) {
-		s.types = append(s.types, t)
-		s.spaces = append(s.spaces, t.Space)
-	}
-	for _, w := range m.Weights {
-		keep(&w.Type)
-	}
-	for _, st := range m.States {
-		keep(&st.Type)
-	}
-	for _, f := range m.AllFuncs() {
+func save(a *assigner) *saved {
+	s := &saved{a: a}
+	for _, f := range a.funcs {
+		s.backends = slices.Grow(s.backends, len(f.Nodes))
 		for _, n := range f.Nodes {
-			s.nodes = append(s.nodes, n)
 			s.backends = append(s.backends, n.Backend)
-			s.causes = append(s.causes, len(n.Causes))
-			if n.Is(ir.Leaf) {
-				keep(&n.Result().Type)
-			}
+		}
+	}
+	for i := range a.leaves.list {
+		for t := range a.leaves.list[i].types {
+			s.spaces = append(s.spaces, t.Space)
 		}
 	}
 	return s
 }
 
 func (s *saved) restore() {
-	for i, n := range s.nodes {
-		n.Backend = s.backends[i]
-		n.Causes = n.Causes[:s.causes[i]]
+	i := 0
+	for _, f := range s.a.funcs {
+		for _, n := range f.Nodes {
+			n.Backend = s.backends[i]
+			i++
+		}
 	}
-	for i, t := range s.types {
-		t.Space = s.spaces[i]
+	i = 0
+	for k := range s.a.leaves.list {
+		for t := range s.a.leaves.list[k].types {
+			t.Space = s.spaces[i]
+			i++
+		}
 	}
 }

@@ -42,47 +42,22 @@ func pinTensors(a *assigner, rule string, f *ir.Func) {
 // loadLeaves places the weights and states of which the module does not say where they
 // lie, as ggml's loaders do before its scheduler runs.
 func loadLeaves(a *assigner, rule string, f *ir.Func) {
-	readers := a.leafReaders()
 	for _, n := range f.Nodes {
 		if n.Op != ir.OpWeight && n.Op != ir.OpState || a.declaredSpace(n) != "" {
 			continue
 		}
 		t := a.c.Targets.Last()
 		for _, d := range a.c.Targets.All() {
-			if runsAll(d, readers[keyOf(n)]) {
+			if runsAll(d, a.leaves.readersOf(n)) {
 				t = d
 				break
 			}
 		}
 		a.declareSpace(n, t.Home())
-		a.c.Cause(n, rule, t.Name)
-	}
-}
-
-// leafReaders returns the working nodes that read a weight or state, or a view or version
-// of it.
-func (a *assigner) leafReaders() map[memberKey][]*ir.Node {
-	if a.readers != nil {
-		return a.readers
-	}
-	readers := make(map[memberKey][]*ir.Node)
-	a.readers = readers
-	for _, f := range a.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if !works(n) || runsFunction(n) {
-				continue
-			}
-			for _, v := range n.Sources() {
-				if v == nil || v.Root().Def == nil {
-					continue
-				}
-				if key := keyOf(v.Root().Def); key != (memberKey{}) {
-					readers[key] = append(readers[key], n)
-				}
-			}
+		if !a.quiet {
+			a.c.Cause(n, rule, t.Name)
 		}
 	}
-	return readers
 }
 
 // declaredSpace returns the space of a weight or state as far as the module says.
@@ -104,7 +79,12 @@ func (a *assigner) declareSpace(n *ir.Node, space string) {
 }
 
 // declaration returns the type with which the module declares a weight or state.
-func (a *assigner) declaration(n *ir.Node) *ir.Type { return a.declared[keyOf(n)] }
+func (a *assigner) declaration(n *ir.Node) *ir.Type {
+	if l := a.leaves.of(n); l != nil {
+		return l.declared
+	}
+	return nil
+}
 
 // allocated returns the space in which v lies already: that of a weight or state.
 func (a *assigner) allocated(v *ir.Value) string {
@@ -179,7 +159,7 @@ func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(
 					run = nil
 				}
 			case run != nil && may(run, n):
-				a.put(n, run, rule, from.String())
+				a.putBy(n, run, rule, from)
 			}
 		}
 	}
@@ -196,7 +176,7 @@ func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
 	}
 	root := n.Result().Root()
 	if t := a.backendOf(root); t != nil {
-		a.put(n, t, rule, root.String())
+		a.putBy(n, t, rule, root)
 	}
 	return n.Backend != ""
 }
@@ -213,7 +193,7 @@ func (a *assigner) rest(n *ir.Node, viewed, reader string) {
 		case v.Source() != nil:
 			a.applyViewed(v.Def, viewed)
 		case t != nil:
-			a.put(v.Def, t, reader, n.String())
+			a.putBy(v.Def, t, reader, n)
 		}
 	}
 }
@@ -222,7 +202,7 @@ func (a *assigner) rest(n *ir.Node, viewed, reader string) {
 // those that a working node reads, where there are several copies of each input.
 func applyCopied(a *assigner, rule string, f *ir.Func) {
 	copies := Flags[assignFlags](a.c).Copies
-	if copies < 2 {
+	if copies < 2 || a.quiet {
 		return
 	}
 	seen := make(map[*ir.Node]bool)

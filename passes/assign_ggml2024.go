@@ -81,7 +81,7 @@ func weight2024(a *assigner, rule string, f *ir.Func) {
 	for n := range a.undecided(f) {
 		if w := firstWeight(n); w != nil {
 			if t := a.c.Targets.Best(a.allocated(w), nil); t != nil {
-				a.put(n, t, rule, w.String())
+				a.putBy(n, t, rule, w)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (a *assigner) offload(n *ir.Node, w *ir.Value, rule string, may func(*targe
 			return
 		}
 		if t.Offers(n) && may(t, n) {
-			a.put(n, t, rule, w.String())
+			a.putBy(n, t, rule, w)
 			return
 		}
 	}

@@ -72,7 +72,7 @@ func weight2026(a *assigner, rule string, f *ir.Func) {
 	for n := range a.undecided(f) {
 		if w := firstWeight(n); w != nil && weighs(n) {
 			if t := a.c.Targets.Best(a.allocated(w), n); t != nil {
-				a.put(n, t, rule, w.String())
+				a.putBy(n, t, rule, w)
 			}
 		}
 	}

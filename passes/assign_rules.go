@@ -187,6 +187,9 @@ func (a *assigner) stateTarget(name string) *target.Descriptor {
 	if s := a.m.State(name); s != nil {
 		space = s.Type.Space
 	}
+	if a.touch == nil {
+		a.touch = stateNodes(a.funcs)
+	}
 	for _, t := range a.c.Targets.All() {
 		if (space == "" || t.Addresses(space)) && runsAll(t, a.touch[name]) {
 			return t
