@@ -13,11 +13,11 @@ import (
 
 // Rules of cost that come from its problem.
 var (
-	ruleStep = Rule{"assign.step", "how long a step is predicted to take, no assignment takes less than the bound, and what the other ways to assign would take"}
+	ruleStep = Rule{"assign.step", "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
 	ruleOnly = Rule{"assign.only", "no other target runs it"}
-	ruleCost = Rule{"assign.cost", "the step is predicted to be shorter than with the node elsewhere"}
+	ruleCost = Rule{"assign.cost", "elsewhere the step is predicted to take longer, by the time and copies given"}
 	ruleFull = Rule{"assign.memory", "the step would be shorter with it elsewhere, where there is no room for it"}
-	ruleHere = Rule{"assign.place", "the step is predicted to be shorter than with these bytes, and what reads them, elsewhere"}
+	ruleHere = Rule{"assign.place", "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
 )
 
 // applyCost decides all functions together, when the rules come to the first.

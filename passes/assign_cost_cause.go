@@ -124,6 +124,8 @@ func (p *costProblem) moveText(m placement.Move) string {
 		b.WriteString(", 1 copy of " + shortSize(int64(m.Bytes)))
 	case m.Copies > 1:
 		fmt.Fprintf(&b, ", %d copies of %s", m.Copies, shortSize(int64(m.Bytes)))
+	case m.Copies == -1:
+		b.WriteString(", 1 copy less")
 	case m.Copies < 0:
 		fmt.Fprintf(&b, ", %d copies less", -m.Copies)
 	}

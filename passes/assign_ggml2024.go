@@ -14,7 +14,7 @@ var ggml2024 = ruleSet{
 		bodyRule,
 		{Rule: ruleLoad, apply: loadLeaves},
 		{Rule: ruleDst, apply: dst2024},
-		{Rule: Rule{"1.vsrc", "it is a view of a tensor that lies in a space already: the best target that addresses it"}, apply: viewOfPlaced},
+		{Rule: Rule{"1.vsrc", "it is a view of a tensor that lies in a space already: the first target in the list that addresses it"}, apply: viewOfPlaced},
 		{Rule: ruleInp, apply: applyInputs},
 		{Rule: ruleOff, apply: offload2024},
 		{Rule: ruleWgt, apply: weight2024},
@@ -36,11 +36,11 @@ var ggml2024 = ruleSet{
 // Rules that both versions have under one name. What they add in 2026 stands in their docs.
 var (
 	ruleUsr  = Rule{"usr", "the user put it there"}
-	ruleLoad = Rule{"0.load", "nobody said where it lies: with the best target that runs all of its readers, as ggml's loader has it"}
-	ruleDst  = Rule{"1.dst", "it lies in a space already, or in 2026 views such a tensor: the best target that addresses the space and, in 2026, runs it"}
+	ruleLoad = Rule{"0.load", "nobody said where it lies: in the memory of the first target in the list that runs all of its readers, as ggml's loader has it"}
+	ruleDst  = Rule{"1.dst", "it lies in a space already, or in 2026 views such a tensor: the first target in the list that addresses the space and, in 2026, runs it"}
 	ruleInp  = Rule{"1.inp", "it is an input of the graph: the last target"}
-	ruleOff  = Rule{"1.off", "the last target has its first weight, and a better one offers to take the op"}
-	ruleWgt  = Rule{"1.wgt", "this is its first weight: the best target that addresses it and, in 2026, runs the node"}
+	ruleOff  = Rule{"1.off", "its first weight lies with the last target, and one earlier in the list offers to take the op"}
+	ruleWgt  = Rule{"1.wgt", "it goes where its first weight lies: to the first target in the list that addresses the weight and, in 2026, runs the node"}
 	ruleCpy  = Rule{"4.cpy", "there are several copies of this input of the graph, and it serves as the current one"}
 
 	ruleVsrc3 = Rule{"3.vsrc", "it views a tensor of this target"}

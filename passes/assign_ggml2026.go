@@ -22,7 +22,7 @@ var ggml2026 = ruleSet{
 		{Rule: ruleSup, apply: sweep(false, false, supports)},
 		{Rule: ruleSup, apply: sweep(true, false, supports)},
 		{Rule: Rule{"3.best", "no rule before reached it: the target that runs it and can address most of its sources"}, apply: applyMost},
-		{Rule: Rule{"3.upg", "a better target has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
+		{Rule: Rule{"3.upg", "a target earlier in the list has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
 		{Rule: ruleVsrc4, also: []Rule{ruleCur4}, apply: rest2026},
 		piecesRule,
 		{Rule: ruleCpy, apply: applyCopied},
@@ -37,7 +37,7 @@ var ggml2026 = ruleSet{
 }
 
 var (
-	ruleSup   = Rule{"2.sup", "the nearest decided node has this target, which runs it; or it is a view that nothing else reached, on the best"}
+	ruleSup   = Rule{"2.sup", "the nearest decided node has this target, which runs it too; or it is a view that nothing else reached, on the first target in the list"}
 	ruleVsrc4 = Rule{"4.vsrc", "it views a tensor of this target, and the rules of 2026 found nothing else"}
 	ruleCur4  = Rule{"4.cur", "its first reader has this target, and the rules of 2026 found nothing else"}
 )
