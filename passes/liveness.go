@@ -57,6 +57,7 @@ func newTimeline(f *ir.Func) *timeline {
 	}
 	t.shareTicks(ticks)
 	t.tickBorders(ticks)
+	t.events = make([]event, 0, t.accesses())
 	for i := range t.steps {
 		t.note(i)
 	}
@@ -157,6 +158,17 @@ func (t *timeline) tickBorders(n int) {
 	if n > 0 {
 		t.to[n-1] = len(t.steps)
 	}
+}
+
+// accesses returns about how many there are.
+func (t *timeline) accesses() int {
+	sum := 0
+	for _, s := range t.steps {
+		if s.node.Op != ir.OpRepeat {
+			sum += len(s.node.Args) + len(s.node.Results)
+		}
+	}
+	return sum
 }
 
 // note adds the events of a step.

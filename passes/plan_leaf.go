@@ -111,6 +111,9 @@ func (p *leafPlacer) add(key any, l leaf) {
 // the largest allocation, all of it goes to a new chunk; if a chunk cannot hold it all,
 // each piece by itself.
 func (p *leafPlacer) flush() {
+	if len(p.open) == 0 {
+		return
+	}
 	need := make(map[arenaKey]int64)
 	for _, l := range p.open {
 		key := arenaKey{p.a.spaceOf(l.typ), l.class}

@@ -95,15 +95,26 @@ func (h *horizon) note(b *buffer, at int32) {
 }
 
 // extend returns the positions at which the bytes of a buffer must be left alone, as far
-// as queues may be at work on them.
+// as queues may be at work on them. Who knows that an access has ended knows that of those
+// before it on the queue, so of accesses that follow each other in a round the last counts.
 func (h *horizon) extend(live interval, b *buffer) interval {
+	var later *place
 	for i := h.last[b.id]; i > 0; i = h.touches[i-1].before {
 		at := h.touches[i-1].place
-		q := h.w.layout.places[at].queue
-		for p, list := range h.users[b.arena] {
-			if int32(p) != q {
-				live = h.until(live, at, list)
-			}
+		p := &h.w.layout.places[at]
+		if later == nil || later.queue != p.queue || later.in != p.in {
+			live = h.beyond(live, at, p.queue, h.users[b.arena])
+		}
+		later = p
+	}
+	return live
+}
+
+// beyond is extend for the access of a queue at a place, where users touch the same arena.
+func (h *horizon) beyond(live interval, at, queue int32, users [][]int32) interval {
+	for q, list := range users {
+		if int32(q) != queue && len(list) > 0 {
+			live = h.until(live, at, list)
 		}
 	}
 	return live

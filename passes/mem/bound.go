@@ -21,7 +21,7 @@ func Bound(p Problem) (bound int64, setters []int) {
 		return bound, []int{highest}
 	}
 	for i, b := range p.Buffers {
-		if b.Size > 0 && b.meets(Buffer{Lower: at, Upper: at + 1}) {
+		if b.Size > 0 && b.meets(&Buffer{Lower: at, Upper: at + 1}) {
 			setters = append(setters, i)
 		}
 	}

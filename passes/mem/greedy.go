@@ -8,22 +8,22 @@ import (
 // greedyOrder is one order in which greedy places buffers.
 type greedyOrder struct {
 	name    string
-	compare func(a, b Buffer) int // negative where a comes first
+	compare func(a, b *Buffer) int // negative where a comes first
 }
 
 // greedyOrders are the orders that Greedy tries. Size and area are the ones that the
 // field uses for tensors; start is that of an allocator at run time.
 var greedyOrders = []greedyOrder{
-	{"size", func(a, b Buffer) int {
+	{"size", func(a, b *Buffer) int {
 		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(b.Upper-b.Lower, a.Upper-a.Lower))
 	}},
-	{"area", func(a, b Buffer) int {
+	{"area", func(a, b *Buffer) int {
 		return cmp.Compare(float64(b.Size)*float64(b.Upper-b.Lower), float64(a.Size)*float64(a.Upper-a.Lower))
 	}},
-	{"length", func(a, b Buffer) int {
+	{"length", func(a, b *Buffer) int {
 		return cmp.Or(cmp.Compare(b.Upper-b.Lower, a.Upper-a.Lower), cmp.Compare(b.Size, a.Size))
 	}},
-	{"start", func(a, b Buffer) int {
+	{"start", func(a, b *Buffer) int {
 		return cmp.Or(cmp.Compare(a.Lower, b.Lower), cmp.Compare(b.Size, a.Size))
 	}},
 }
@@ -33,10 +33,16 @@ var greedyOrders = []greedyOrder{
 // lowest packing and the name of its order, the first one that leads to it.
 func Greedy(p Problem) (best Solution, orderName string) {
 	bound, _ := peak(p)
+	return greedy(p, bound)
+}
+
+// greedy is Greedy for a problem whose bound is known.
+func greedy(p Problem, bound int64) (best Solution, orderName string) {
 	g := &packer{p: p, live: newLiveIndex(p)}
 	for _, o := range greedyOrders {
 		s := g.pack(order(len(p.Buffers), func(i, j int) int {
-			return cmp.Or(fixedFirst(p.Buffers[i], p.Buffers[j]), o.compare(p.Buffers[i], p.Buffers[j]))
+			a, b := &p.Buffers[i], &p.Buffers[j]
+			return cmp.Or(fixedFirst(a, b), o.compare(a, b))
 		}))
 		if orderName == "" || s.Height < best.Height {
 			best, orderName = s, o.name
@@ -48,7 +54,7 @@ func Greedy(p Problem) (best Solution, orderName string) {
 	return best, orderName
 }
 
-func fixedFirst(a, b Buffer) int {
+func fixedFirst(a, b *Buffer) int {
 	switch {
 	case a.Fixed && !b.Fixed:
 		return -1
@@ -63,10 +69,14 @@ type packer struct {
 	p       Problem
 	live    *liveIndex // of the placed buffers
 	offsets []int64
-	near    []int // scratch
-	placed  []int // those in live, as they were placed
-	sorted  []int // the first ones of placed, by offset
+	near    []int       // scratch
+	taken   []byteRange // likewise
+	placed  []int       // those in live, as they were placed
+	sorted  []int       // the first ones of placed, by offset
 }
+
+// byteRange is the bytes [lo, hi).
+type byteRange struct{ lo, hi int64 }
 
 // pack places the buffers in the given order.
 func (g *packer) pack(idx []int) Solution {
@@ -74,7 +84,7 @@ func (g *packer) pack(idx []int) Solution {
 	g.placed, g.sorted = g.placed[:0], g.sorted[:0]
 	g.offsets = make([]int64, len(g.p.Buffers))
 	for _, i := range idx {
-		b := g.p.Buffers[i]
+		b := &g.p.Buffers[i]
 		if b.Fixed {
 			g.offsets[i] = b.Offset
 		}
@@ -85,7 +95,7 @@ func (g *packer) pack(idx []int) Solution {
 			g.add(i)
 			continue
 		}
-		g.findNear(b)
+		g.findTaken(b)
 		g.offsets[i] = g.bestFit(b)
 		g.add(i)
 	}
@@ -97,19 +107,28 @@ func (g *packer) add(i int) {
 	g.placed = append(g.placed, i)
 }
 
-// findNear finds the placed buffers that live at the same time as b, by offset. Where they
-// are many of all, all are kept sorted instead of those again for each b.
-func (g *packer) findNear(b Buffer) {
+// findTaken finds the bytes of the placed buffers that live at the same time as b, in order.
+// Where they are many of all, all are kept sorted instead of those again for each b.
+func (g *packer) findTaken(b *Buffer) {
 	const few, part = 64, 8
-	apart := func(j int) bool { return !b.meets(g.p.Buffers[j]) } // gaps
 	g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
 	if len(g.near) < few || len(g.near) < len(g.placed)/part {
-		g.near = slices.DeleteFunc(g.near, apart)
-		slices.SortFunc(g.near, g.byOffset)
+		g.take(b, g.near)
+		slices.SortFunc(g.taken, func(x, y byteRange) int { return cmp.Compare(x.lo, y.lo) })
 		return
 	}
 	g.sortPlaced()
-	g.near = slices.DeleteFunc(append(g.near[:0], g.sorted...), apart)
+	g.take(b, g.sorted)
+}
+
+// take notes the bytes of those of a list that live at the same time as b.
+func (g *packer) take(b *Buffer, list []int) {
+	g.taken = g.taken[:0]
+	for _, j := range list {
+		if c := &g.p.Buffers[j]; b.meets(c) {
+			g.taken = append(g.taken, byteRange{g.offsets[j], g.offsets[j] + c.Size})
+		}
+	}
 }
 
 // sortPlaced brings sorted up to date.
@@ -131,17 +150,19 @@ func (g *packer) byOffset(i, j int) int {
 	return cmp.Or(cmp.Compare(g.offsets[i], g.offsets[j]), cmp.Compare(i, j))
 }
 
-// bestFit returns the offset of the smallest gap that holds b between the near buffers,
-// which are sorted by offset; above all of them where no gap does.
-func (g *packer) bestFit(b Buffer) int64 {
+// bestFit returns the offset of the smallest gap between what is taken that holds b; above all
+// of it where no gap does.
+func (g *packer) bestFit(b *Buffer) int64 {
 	best, bestGap := int64(-1), int64(0)
 	var end int64 // everything below is taken or looked at
-	for _, j := range g.near {
-		gap := g.offsets[j] - end
-		if off := alignUp(end, b.align()); off+b.Size <= g.offsets[j] && (best < 0 || gap < bestGap) {
-			best, bestGap = off, gap
+	for _, t := range g.taken {
+		gap := t.lo - end
+		if gap >= b.Size && (best < 0 || gap < bestGap) {
+			if off := alignUp(end, b.align()); off+b.Size <= t.lo {
+				best, bestGap = off, gap
+			}
 		}
-		end = max(end, g.offsets[j]+g.p.Buffers[j].Size)
+		end = max(end, t.hi)
 	}
 	if best >= 0 {
 		return best

@@ -49,7 +49,7 @@ func newInstance(p Problem) *instance {
 func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
 	i, from, to := int32(len(in.blocks)), section(b.Lower), section(b.Upper)
 	for j, c := range in.blocks {
-		if from < c.to && c.from < to && b.meets(p.Buffers[j]) {
+		if from < c.to && c.from < to && b.meets(&p.Buffers[j]) {
 			in.meets[i] = append(in.meets[i], int32(j))
 			in.meets[j] = append(in.meets[j], i)
 		}

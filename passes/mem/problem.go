@@ -51,7 +51,8 @@ type Solution struct {
 func (p Problem) Check() error {
 	var errs []error
 	var total int64
-	for _, b := range p.Buffers {
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
 		if err := b.check(); err != nil {
 			errs = append(errs, err)
 			continue
@@ -68,7 +69,12 @@ func (p Problem) Check() error {
 
 // checkFixed reports fixed buffers that overlap.
 func (p Problem) checkFixed() []error {
-	fixed := Problem{slices.DeleteFunc(slices.Clone(p.Buffers), func(b Buffer) bool { return !b.Fixed })}
+	var fixed Problem
+	for _, b := range p.Buffers {
+		if b.Fixed {
+			fixed.Buffers = append(fixed.Buffers, b)
+		}
+	}
 	offsets := make([]int64, len(fixed.Buffers))
 	for i, b := range fixed.Buffers {
 		offsets[i] = b.Offset
@@ -76,7 +82,7 @@ func (p Problem) checkFixed() []error {
 	return fixed.overlaps(offsets)
 }
 
-func (b Buffer) check() error {
+func (b *Buffer) check() error {
 	switch {
 	case b.Lower >= b.Upper:
 		return fmt.Errorf("buffer %q: its interval [%d,%d) is empty", b.ID, b.Lower, b.Upper)
@@ -99,7 +105,7 @@ func (b Buffer) check() error {
 }
 
 // live calls yield with each interval of the life that is no gap.
-func (b Buffer) live(yield func(Interval) bool) {
+func (b *Buffer) live(yield func(Interval) bool) {
 	from := b.Lower
 	for _, g := range b.Gaps {
 		if from < g.Lower && !yield(Interval{from, g.Lower}) {
@@ -112,10 +118,10 @@ func (b Buffer) live(yield func(Interval) bool) {
 	}
 }
 
-func (b Buffer) align() int64 { return max(b.Align, 1) }
+func (b *Buffer) align() int64 { return max(b.Align, 1) }
 
 // meets reports whether both buffers are live at some instant.
-func (b Buffer) meets(c Buffer) bool {
+func (b *Buffer) meets(c *Buffer) bool {
 	if b.Lower >= c.Upper || c.Lower >= b.Upper {
 		return false
 	}
@@ -168,9 +174,9 @@ func validatePlace(b Buffer, offset, capacity int64) error {
 func (p Problem) overlaps(offsets []int64) (errs []error) {
 	byStart := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
 	for k, i := range byStart {
-		b := p.Buffers[i]
+		b := &p.Buffers[i]
 		for _, j := range byStart[k+1:] {
-			c := p.Buffers[j]
+			c := &p.Buffers[j]
 			if c.Lower >= b.Upper {
 				break
 			}
@@ -184,8 +190,8 @@ func (p Problem) overlaps(offsets []int64) (errs []error) {
 
 func (p Problem) height(offsets []int64) int64 {
 	var h int64
-	for i, b := range p.Buffers {
-		h = max(h, offsets[i]+b.Size)
+	for i := range p.Buffers {
+		h = max(h, offsets[i]+p.Buffers[i].Size)
 	}
 	return h
 }
@@ -196,7 +202,7 @@ func order(n int, compare func(i, j int) int) []int {
 	for i := range idx {
 		idx[i] = i
 	}
-	slices.SortStableFunc(idx, compare)
+	slices.SortFunc(idx, func(i, j int) int { return cmp.Or(compare(i, j), cmp.Compare(i, j)) })
 	return idx
 }
 

@@ -61,8 +61,8 @@ func TestBound(t *testing.T) {
 func TestGreedyFillsTheSmallestGap(t *testing.T) {
 	// x and y leave gaps of 4 and 2 in the instant where z, 2 high, lives.
 	p := Problem{[]Buffer{{Lower: 0, Upper: 9, Size: 4}, {Lower: 0, Upper: 9, Size: 5}, {Lower: 3, Upper: 4, Size: 2}}}
-	g := &packer{p: p, offsets: []int64{4, 10, 0}, near: []int{0, 1}}
-	if got := g.bestFit(p.Buffers[2]); got != 8 {
+	g := &packer{p: p, taken: []byteRange{{4, 8}, {10, 15}}}
+	if got := g.bestFit(&p.Buffers[2]); got != 8 {
 		t.Errorf("offset %d, want 8", got)
 	}
 }
@@ -80,7 +80,7 @@ func TestLiveIndex(t *testing.T) {
 				continue // not placed
 			}
 			x.add(i, b.Upper)
-			if b.meets(q) {
+			if b.meets(&q) {
 				want = append(want, i)
 			}
 		}

@@ -69,9 +69,9 @@ func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error
 		return Solution{}, Stats{}, err
 	}
 	var stats Stats
-	best, name := Greedy(p)
-	stats.Greedy, stats.GreedyOrder = best.Height, name
 	stats.Bound, stats.Setters = Bound(p)
+	best, name := greedy(p, stats.Bound)
+	stats.Greedy, stats.GreedyOrder = best.Height, name
 
 	goal := stats.Bound
 	if opts.Capacity > 0 {
@@ -95,21 +95,20 @@ func budget(opts Options) int64 {
 
 // improve searches each independent part of p that is higher than goal.
 func improve(ctx context.Context, p Problem, best *Solution, goal int64, opts Options, stats *Stats) {
+	if best.Height <= goal {
+		return
+	}
 	proved, steps := true, budget(opts)
 	for _, part := range parts(p) {
-		sub := Problem{Buffers: make([]Buffer, len(part))}
-		offsets := make([]int64, len(part))
-		for k, i := range part {
-			sub.Buffers[k], offsets[k] = p.Buffers[i], best.Offsets[i]
-		}
-		a := &attempt{ctx: ctx, use: allTechniques &^ opts.Without, p: sub, best: Solution{offsets, sub.height(offsets)}, steps: steps, stats: stats}
-		switch {
-		case a.best.Height <= goal:
+		if p.heightOf(part, best.Offsets) <= goal {
 			continue
-		case len(part) > maxSearched || steps == 0:
+		}
+		if len(part) > maxSearched || steps == 0 {
 			proved = false
 			continue
 		}
+		a := newAttempt(p, part, best.Offsets)
+		a.ctx, a.use, a.steps, a.stats = ctx, allTechniques&^opts.Without, steps, stats
 		proved = a.search(goal, opts.Capacity > 0) && proved
 		steps = a.steps
 		for k, i := range part {
@@ -137,6 +136,15 @@ func parts(p Problem) (parts [][]int) {
 	return parts
 }
 
+// heightOf returns the largest offset + size of some of the buffers.
+func (p Problem) heightOf(part []int, offsets []int64) int64 {
+	var h int64
+	for _, i := range part {
+		h = max(h, offsets[i]+p.Buffers[i].Size)
+	}
+	return h
+}
+
 // attempt improves the packing of one part within a budget.
 type attempt struct {
 	ctx   context.Context
@@ -146,6 +154,16 @@ type attempt struct {
 	best  Solution
 	steps int64 // left
 	stats *Stats
+}
+
+// newAttempt returns the attempt to improve the offsets of some of the buffers of p.
+func newAttempt(p Problem, part []int, offsets []int64) *attempt {
+	sub := Problem{Buffers: make([]Buffer, len(part))}
+	own := make([]int64, len(part))
+	for k, i := range part {
+		sub.Buffers[k], own[k] = p.Buffers[i], offsets[i]
+	}
+	return &attempt{p: sub, best: Solution{own, sub.height(own)}}
 }
 
 // search looks for a packing as low as goal, and, unless nothing above it is wanted, for

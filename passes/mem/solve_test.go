@@ -55,7 +55,7 @@ func lowest(p Problem) int64 {
 			}
 			var top int64
 			for _, j := range placed {
-				if b.meets(p.Buffers[j]) {
+				if b.meets(&p.Buffers[j]) {
 					top = max(top, offsets[j]+p.Buffers[j].Size)
 				}
 			}
@@ -103,7 +103,7 @@ func TestMeetsIsSharingAnInstant(t *testing.T) {
 		for now := range int64(8) {
 			want = want || livesAt(p.Buffers[0], now) && livesAt(p.Buffers[1], now)
 		}
-		if got := p.Buffers[0].meets(p.Buffers[1]); got != want {
+		if got := p.Buffers[0].meets(&p.Buffers[1]); got != want {
 			t.Errorf("%+v: meets says %v", p.Buffers, got)
 		}
 	}
