@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -178,6 +179,9 @@ func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 	for _, n := range g.nodes {
 		a := x.attempt(t, n, asBefore(n))
 		if a.Verdict == verdictRefused || a.Verdict == verdictDenied {
+			if strings.HasPrefix(a.Why, t.Name) {
+				return a.Why
+			}
 			return fmt.Sprintf("%s: %s", t.Name, a.Why)
 		}
 		times := runsOf(n.Func)
@@ -186,7 +190,11 @@ func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 			all.sum(a.Moving, times)
 		}
 	}
-	return fmt.Sprintf("%s runs them too%s; one by one, %s: %s", t.Name, inSeconds(there), all.String(), verdict(there+all.Seconds-g.seconds, g.nodes[0], t))
+	text := fmt.Sprintf("%s runs them too%s; one by one, %s: %s", t.Name, inSeconds(there), all.String(), verdict(there+all.Seconds-g.seconds, g.nodes[0], t))
+	if there+all.Seconds < g.seconds && len(g.nodes) > 1 {
+		text += ", and a pin for each of the others"
+	}
+	return text
 }
 
 // verdict says whether moving pays, by the seconds that it changes.

@@ -14,12 +14,14 @@ type Summary struct {
 // EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
 type EntrySummary struct {
 	Func     string         `json:"func"`
-	Nodes    int64          `json:"nodes"` // with work, that run
-	Seconds  float64        `json:"seconds,omitempty"`
+	Nodes    int64          `json:"nodes"`             // with work, that run
+	Seconds  float64        `json:"seconds,omitempty"` // of all nodes, one after the other
 	Backends []BackendShare `json:"backends,omitempty"`
 	Splits   []SplitReport  `json:"splits,omitempty"`
 	Copies   *CopySummary   `json:"copies,omitempty"`
-	Barriers *int64         `json:"barriers,omitempty"` // that run
+
+	Barriers       *int64  `json:"barriers,omitempty"` // that run
+	BarrierSeconds float64 `json:"barrier_seconds,omitempty"`
 }
 
 // BackendShare is what one target does in a call.
@@ -138,6 +140,8 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 	if x.m.Props&ir.PropPartitioned != 0 {
 		n := barriers(f)
 		e.Barriers = &n
+		barriers, _ := x.barrierDecision(f)
+		e.BarrierSeconds = barriers.Seconds
 	}
 	return e
 }

@@ -18,7 +18,7 @@ func (t *explainText) summary(s *Summary) {
 		t.arena(a)
 	}
 	if len(s.Dearest) > 0 {
-		t.line(0, "the dearest decisions, by their share of the predicted time of their function, and what would change them")
+		t.line(0, "the dearest decisions, by their share of the predicted time of their function, and what would change them one by one")
 	}
 	for i, d := range s.Dearest {
 		t.decision(i+1, d)
@@ -26,7 +26,7 @@ func (t *explainText) summary(s *Summary) {
 }
 
 func (t *explainText) entry(e *EntrySummary) {
-	t.line(0, "@%s: %s run%s", e.Func, plural(e.Nodes, "node", "nodes"), inSeconds(e.Seconds))
+	t.line(0, "@%s: %s run%s", e.Func, plural(e.Nodes, "node", "nodes"), predicted(e))
 	for _, b := range e.Backends {
 		t.line(1, "%-10s %s, %s, %s moved%s", b.Target, plural(b.Nodes, "node", "nodes"), flopsText(b.FLOPs), bytesText(b.Bytes), inSeconds(b.Seconds))
 	}
@@ -35,8 +35,17 @@ func (t *explainText) entry(e *EntrySummary) {
 		t.copySummary(c)
 	}
 	if e.Barriers != nil {
-		t.line(1, "%s", plural(*e.Barriers, "barrier", "barriers"))
+		t.line(1, "%s%s", plural(*e.Barriers, "barrier", "barriers"), inSeconds(e.BarrierSeconds))
 	}
+}
+
+// predicted is the time of all that the lines below list, one after the other: what the
+// shares of decisions refer to. Devices with queues work meanwhile, so a step may take less.
+func predicted(e *EntrySummary) string {
+	if e.Seconds == 0 {
+		return ""
+	}
+	return ", " + secondsText(e.Seconds+e.BarrierSeconds) + " if one after the other"
 }
 
 // maxSplitLines is how many splits a summary lists; of more it says how many there are for
@@ -76,7 +85,7 @@ func (t *explainText) splitCauses(list []SplitReport) {
 		}
 	}
 	for _, c := range order {
-		t.line(2, "%d: %s (%s)", count[c.Rule], c.Text, c.Rule)
+		t.line(2, "%d because %s (%s)", count[c.Rule], c.Text, c.Rule)
 	}
 }
 
@@ -93,7 +102,7 @@ func (t *explainText) split(s SplitReport) {
 		text += fmt.Sprintf("; copies in %s (%s)", firstFew(s.Inputs), bytesText(s.Bytes))
 	}
 	if len(s.Causes) == 0 {
-		text += "; the backend is that of the split before it"
+		text += "; the backend stays: here a repeat's rounds begin or end"
 	}
 	for _, c := range s.Causes {
 		text += "; " + c.Text + " (" + c.Rule + ")"
@@ -138,7 +147,7 @@ func (t *explainText) arena(a ArenaSummary) {
 	}
 	t.line(1, "%s", text)
 	if len(a.Setters) > 0 {
-		t.line(2, "set in @%s by %s", a.BoundFunc, setterText(a.Setters))
+		t.line(2, "set in @%s by what is live at once: %s", a.BoundFunc, setterText(a.Setters))
 	}
 }
 

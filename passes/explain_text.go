@@ -65,7 +65,7 @@ func (t *explainText) node(n *NodeReport) {
 	t.line(1, "in @%s%s%s", n.Func, timesText(n.Times, n.Round), fromText(n.Pos))
 	if n.Backend != "" {
 		t.line(1, "runs on %s%s", n.Backend, whyHead(n.Assigned))
-		t.whys(2, "because", n.Assigned)
+		t.assigned(n.Assigned)
 	}
 	if n.Split >= 0 && n.Op != "" {
 		t.line(1, "split %d", n.Split)
@@ -84,6 +84,17 @@ func (t *explainText) node(n *NodeReport) {
 		t.result(n, r)
 	}
 	t.history(n)
+}
+
+// assigned writes why a node is where it is, and what was noted there about its whole step.
+func (t *explainText) assigned(list []WhyCause) {
+	for _, c := range list {
+		word := "because"
+		if c.Rule == ruleStep.Name {
+			word = "of the step:"
+		}
+		t.line(2, "%s %s", word, c.String())
+	}
 }
 
 func whyHead(list []WhyCause) string {
@@ -158,12 +169,23 @@ func (t *explainText) queue(n *NodeReport) {
 		text += fmt.Sprintf(", %d instances of its results", n.Slots)
 	}
 	if len(n.Waits) > 0 {
-		text += fmt.Sprintf(", waits for events %v", n.Waits)
+		text += fmt.Sprintf(", waits for %s", eventText(n.Waits))
 	}
 	if n.Event != 0 {
 		text += fmt.Sprintf(", records event %d", n.Event)
 	}
 	t.line(1, "%s", text)
+}
+
+func eventText(events []int) string {
+	if len(events) == 1 {
+		return fmt.Sprintf("event %d", events[0])
+	}
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = fmt.Sprint(e)
+	}
+	return "events " + strings.Join(names, ", ")
 }
 
 func (t *explainText) tried(n *NodeReport) {

@@ -136,7 +136,11 @@ func rewriteNode(c *Context, e *edit, uses *useCounts, n *ir.Node, rewrites []*R
 		r.Build(m)
 		c.Count(r.Name, 1)
 		if !m.replaced {
-			c.CauseChange(n, r.Name, before, n.Op.String(), names(m.gone)...)
+			after := n.Op.String()
+			if after == before { // what became of the node is said by the rule
+				before, after = "", ""
+			}
+			c.CauseChange(n, r.Name, before, after, names(m.gone)...)
 		}
 		return r.Name, m.replaced
 	}
