@@ -25,7 +25,18 @@ func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	case ir.ExprQuantize:
 		return openQuantize(e, src, cols)
 	}
-	return nil, fmt.Errorf("its expression nests a form that cannot be made (%d)", e.Op)
+	return nil, unmade(e)
+}
+
+// unmade says what to write instead of a form that programs are not made of.
+func unmade(e *ir.Expr) error {
+	switch e.Op {
+	case ir.ExprFile:
+		return fmt.Errorf("file %q can be planned with and not compiled: write the bytes as a literal, or put the tensor into a GGUF file and write m[%q], after a line source m \"PATH\" 0", e.File, e.File)
+	case ir.ExprPack:
+		return errors.New("pack stands inside another expression: write it outermost, as in pack(concat(a, b), r16)")
+	}
+	return fmt.Errorf("an expression of kind %d cannot be compiled", e.Op)
 }
 
 // literalRows are the bytes of a small f32 constant.

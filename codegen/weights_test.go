@@ -151,6 +151,10 @@ func TestPackWeightsFaults(t *testing.T) {
 	literal.Expr = &ir.Expr{Op: ir.ExprLiteral, Data: make([]byte, 20)}
 	bare := weightAt(0, "b", dtype.F32, dtype.Plain, 4, 4)
 	bare.Expr = nil
+	beside := weightAt(0, "f", dtype.F32, dtype.Plain, 4, 4)
+	beside.Expr = &ir.Expr{Op: ir.ExprFile, File: "abc"}
+	nested := weightAt(0, "n", dtype.F32, dtype.Plain, 4, 4)
+	nested.Expr = &ir.Expr{Op: ir.ExprConcat, Args: []*ir.Expr{ir.Pack(ir.Tensor("m", "w"), "r16")}}
 	unpacked := weightAt(0, "w", dtype.F32, dtype.R16, 4, 4)
 	unpacked.Expr = ir.Tensor("m", "w")
 	for _, c := range []struct {
@@ -165,6 +169,8 @@ func TestPackWeightsFaults(t *testing.T) {
 		{"a file that shrinks", weightAt(0, "short", dtype.F32, dtype.Plain, 4, 4), []string{`weight "short"`, "the file became shorter"}},
 		{"no expression", bare, []string{`weight "b"`, "does not say where its bytes come from"}},
 		{"a literal of another size", literal, []string{`weight "l"`, "20 bytes is no whole number of rows of 3 f32"}},
+		{"a file beside the text", beside, []string{`weight "f"`, `file "abc" can be planned with and not compiled`, `source m "PATH" 0`}},
+		{"pack inside concat", nested, []string{`weight "n"`, "write it outermost"}},
 		{"a tile that nobody packs", unpacked, []string{`weight "w"`, "write pack("}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
