@@ -32,29 +32,32 @@ func (c *checker) arenas() {
 
 // resident is something whose bytes outlive calls.
 type resident struct {
-	name  string
-	place ir.Place
+	kind, name string // of a constant, its function and node
+	place      ir.Place
 }
+
+func (r resident) String() string { return r.kind + " " + r.name }
 
 // leaves claims: weights, constants and states lie in arenas of their class, and no two of
 // them share bytes.
 func (c *checker) leaves() {
-	var all []resident
-	add := func(name string, t ir.Type, p *ir.Place, class ir.Class) {
-		if at, ok := c.inside("", name, t, t.MaxBytes(), p, class); ok && at.Bytes > 0 {
-			all = append(all, resident{name, at})
+	all := make([]resident, 0, len(c.m.Weights)+len(c.m.States))
+	add := func(r resident, t ir.Type, p *ir.Place, class ir.Class) {
+		if at, ok := c.inside("", r.String, t, t.MaxBytes(), p, class); ok && at.Bytes > 0 {
+			r.place = at
+			all = append(all, r)
 		}
 	}
 	for _, w := range c.m.Weights {
-		add("weight "+w.Name, w.Type, w.Place, ir.ClassWeights)
+		add(resident{kind: "weight", name: w.Name}, w.Type, w.Place, ir.ClassWeights)
 	}
 	for _, s := range c.m.States {
-		add("state "+s.Name, s.Type, s.Place, ir.ClassState)
+		add(resident{kind: "state", name: s.Name}, s.Type, s.Place, ir.ClassState)
 	}
 	for _, f := range c.m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if n.Op == ir.OpConstant {
-				add(f.Name+" "+n.String(), n.Result().Type, n.Result().Place, ir.ClassWeights)
+				add(resident{kind: f.Name, name: n.String()}, n.Result().Type, n.Result().Place, ir.ClassWeights)
 			}
 		}
 	}
@@ -62,8 +65,8 @@ func (c *checker) leaves() {
 	for i := 1; i < len(all); i++ {
 		// In order of offset, a later one that meets an earlier one meets its neighbour or
 		// the neighbour meets an earlier one: some violation is found.
-		if a, b := all[i-1], all[i]; overlap(a.place, b.place) {
-			c.report("", &Violation{Rule: RuleOverlap, Nodes: []string{a.name, b.name}, Range: c.inRange(b.place), What: "share bytes for ever"})
+		if a, b := &all[i-1], &all[i]; overlap(a.place, b.place) {
+			c.report("", &Violation{Rule: RuleOverlap, Nodes: []string{a.String(), b.String()}, Range: c.inRange(b.place), What: "share bytes for ever"})
 		}
 	}
 }
@@ -96,12 +99,12 @@ func sameStart(a, b ir.Place) bool {
 func (c *checker) addresses(f *ir.Func) {
 	if f.Owner == nil {
 		for _, p := range f.Params {
-			c.inside(f.Name, p.String(), p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
+			c.inside(f.Name, p.String, p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
 		}
 	}
 	for _, p := range f.Params {
 		if f.Owner != nil && p.Place != nil {
-			c.inside(f.Name, p.String(), p.Type, p.MaxBytes(), p.Place)
+			c.inside(f.Name, p.String, p.Type, p.MaxBytes(), p.Place)
 		}
 	}
 	for _, n := range f.Nodes {
@@ -120,7 +123,7 @@ func (c *checker) valueAddress(n *ir.Node, v *ir.Value) {
 	switch from := c.behind(v); {
 	case n.Op == ir.OpConstant: // with the leaves
 	case from == nil && v.Source() == nil:
-		c.inside(n.Func.Name, v.String(), v.Type, v.MaxBytes(), v.Place, madeClasses(n)...)
+		c.inside(n.Func.Name, v.String, v.Type, v.MaxBytes(), v.Place, classesFor(n)...)
 	case from != nil && v.Place != nil && !sameStart(*from, *v.Place):
 		c.fail(RuleAddress, n, "%v names other bytes than those of what it stands for", v)
 	}
@@ -140,12 +143,19 @@ func (c *checker) behind(v *ir.Value) *ir.Place {
 	return nil
 }
 
-// madeClasses returns the classes where a node's results may lie.
-func madeClasses(n *ir.Node) []ir.Class {
+// Classes where results of nodes may lie: of those that every worker computes for itself, and
+// of others.
+var (
+	ownClasses  = []ir.Class{ir.ClassScratch}
+	madeClasses = []ir.Class{ir.ClassActivations, ir.ClassIO}
+)
+
+// classesFor returns the classes where a node's results may lie.
+func classesFor(n *ir.Node) []ir.Class {
 	if n.Part.Mode == ir.PartEach {
-		return []ir.Class{ir.ClassScratch}
+		return ownClasses
 	}
-	return []ir.Class{ir.ClassActivations, ir.ClassIO}
+	return madeClasses
 }
 
 // resultAddress claims: a result is where the caller looks for it. The caller of a foreign
@@ -168,10 +178,10 @@ func startsAtRoot(v *ir.Value) bool { return viewOffset(v).Is(0) }
 
 // inside claims: p is an address in a chunk, aligned, for a value of type t that needs so
 // many bytes, in an arena of one of the classes (any if none is given).
-func (c *checker) inside(fn, name string, t ir.Type, need int64, p *ir.Place, classes ...ir.Class) (ir.Place, bool) {
+func (c *checker) inside(fn string, name func() string, t ir.Type, need int64, p *ir.Place, classes ...ir.Class) (ir.Place, bool) {
 	rule := RuleAddress
 	bad := func(format string, args ...any) (ir.Place, bool) {
-		c.report("", &Violation{Rule: rule, Func: fn, Nodes: []string{name}, What: fmt.Sprintf(format, args...)})
+		c.report("", &Violation{Rule: rule, Func: fn, Nodes: []string{name()}, What: fmt.Sprintf(format, args...)})
 		return ir.Place{}, false
 	}
 	if p == nil {

@@ -89,7 +89,8 @@ type expander struct {
 // and what follows the last of them stand for any larger number. With tables every round
 // has weights and states of its own, and all are laid out.
 func (c *checker) expand(f *ir.Func) *trace {
-	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]int32)}
+	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]int32, len(c.m.Weights)+len(c.m.States))}
+	x.reserve(f)
 	top := newFrame(f, nil, 0)
 	for _, p := range f.Params {
 		top.objs[p.ID] = x.object(p, top, input, *p.Place)
@@ -103,6 +104,20 @@ func (c *checker) expand(f *ir.Func) *trace {
 	}
 	x.t.lastReads()
 	return x.t
+}
+
+// reserve makes room for what the nodes of f come to, those of bodies aside.
+func (x *expander) reserve(f *ir.Func) {
+	steps, objects, ids := 0, len(f.Params), 0
+	for _, n := range f.Nodes {
+		switch {
+		case works(n):
+			steps, objects, ids = steps+1, objects+len(n.Results), ids+len(n.Args)+len(n.Results)
+		case n.Is(ir.Leaf):
+			objects++
+		}
+	}
+	x.t.steps, x.t.objects, x.ids = make([]step, 0, steps), make([]object, 0, objects), make([]int32, 0, ids)
 }
 
 func newFrame(f *ir.Func, up *frame, round int64) *frame {

@@ -11,12 +11,12 @@ import (
 // barriers, workers may be anywhere.
 type regions struct {
 	s       *sim
-	touched []*cover // by chunk: the group of accesses, counted over all regions
-	first   int32    // number of the region's first group
-	groups  []group  // from first on
-	owners  map[*ir.Node]*owners
-	cap     int // most workers that are tried where owners are compared by trying
-	run     run // of nodes with a tail in the region
+	touched []*cover             // by chunk: the group of accesses, counted over all regions
+	first   int32                // number of the region's first group
+	groups  []group              // from first on
+	owners  map[*ir.Node]*owners // of nodes that are divided
+	cap     int                  // most workers that are tried where owners are compared by trying
+	run     run                  // of nodes with a tail in the region
 }
 
 // run is the nodes that are computed together unit by unit, the tail going to whoever comes
@@ -38,15 +38,8 @@ type access struct {
 	step  int32
 	arg   int16 // the operand; none for a result
 	write bool
-	own   owner
+	own   *owner
 	place ir.Place
-}
-
-// owners are those of a node's operands and results.
-type owners struct {
-	reads  []owner
-	unread []bool
-	writes []owner
 }
 
 func newRegions(s *sim) *regions {
@@ -94,33 +87,30 @@ func (r *regions) step(at int) {
 	r.tails(st)
 	own := r.ownersOf(st.node)
 	for i, o := range st.args {
-		if o != none && !own.unread[i] {
-			r.touch(access{step: int32(at), arg: int16(i), own: own.reads[i]}, o)
+		if by := own.read(i); o != none && by.by != byNone {
+			r.touch(access{step: int32(at), arg: int16(i), own: by}, o)
 		}
 	}
 	for i, o := range st.results {
 		if o != none {
-			r.touch(access{step: int32(at), arg: none, write: true, own: own.writes[i]}, o)
+			r.touch(access{step: int32(at), arg: none, write: true, own: own.write(i)}, o)
 		}
 	}
 }
 
+// ownersOf returns the owners of what a node touches.
 func (r *regions) ownersOf(n *ir.Node) *owners {
-	if o := r.owners[n]; o != nil {
-		return o
+	switch n.Part.Mode {
+	case ir.PartOne, ir.PartNone:
+		return &ownedByFirst
+	case ir.PartEach:
+		return &ownedByAll
 	}
-	o := &owners{reads: make([]owner, len(n.Args)), unread: make([]bool, len(n.Args)), writes: make([]owner, len(n.Results))}
-	for i, a := range n.Args {
-		ok := false
-		if a != nil && !a.IsWeight() {
-			o.reads[i], ok = readOwner(n, i)
-		}
-		o.unread[i] = !ok
+	o := r.owners[n]
+	if o == nil {
+		o = dividedOwners(n)
+		r.owners[n] = o
 	}
-	for i := range n.Results {
-		o.writes[i] = writeOwner(n, i)
-	}
-	r.owners[n] = o
 	return o
 }
 
@@ -134,7 +124,7 @@ func (r *regions) touch(a access, o int32) {
 	g := r.groupOf(obj.at)
 	for i := range g.accesses {
 		b := &g.accesses[i]
-		if b.write == a.write && b.place == a.place && b.own.equal(a.own) {
+		if b.write == a.write && b.place == a.place && b.own.equal(*a.own) {
 			b.step, b.arg = a.step, a.arg
 			return // whatever meets a met b; the later one is the better example
 		}
@@ -200,7 +190,7 @@ func (r *regions) agree(a, b *access) bool {
 	switch {
 	case a.own.by == byFirst && b.own.by == byFirst:
 		return true
-	case sameStart(a.place, b.place) && a.own.same(b.own):
+	case sameStart(a.place, b.place) && a.own.same(*b.own):
 		return true
 	}
 	return r.tried(a, b)

@@ -15,6 +15,7 @@ const (
 	byAll   by = iota // every worker may touch all of it
 	byFirst           // worker 0 alone
 	byUnit            // each worker touches the units that it owns
+	byNone            // nobody touches it
 )
 
 // owner says who touches which bytes of a value. For byUnit, byte b, counted from the
@@ -42,45 +43,72 @@ func (a owner) same(b owner) bool {
 	return a.by == byUnit && b.by == byUnit && a.tail == b.tail && a.period.Equal(b.period) && a.width.Equal(b.width)
 }
 
-// readOwner returns who reads operand i of a node; ok is false if nobody does.
-func readOwner(n *ir.Node, i int) (o owner, ok bool) {
-	switch n.Part.Mode {
-	case ir.PartOne, ir.PartNone:
-		return owner{by: byFirst}, true
-	case ir.PartEach:
-		return owner{}, true
+// owners are those of a node's operands and results.
+type owners struct {
+	all  owner   // of a node that is not divided
+	each []owner // of one that is: those of operands, then those of results
+	args int
+}
+
+// read returns who reads operand i.
+func (o *owners) read(i int) *owner {
+	if o.each == nil {
+		return &o.all
 	}
-	ax, p := chosen(n), n.Part
+	return &o.each[i]
+}
+
+// write returns who writes result i.
+func (o *owners) write(i int) *owner {
+	if o.each == nil {
+		return &o.all
+	}
+	return &o.each[o.args+i]
+}
+
+// Owners of nodes that are not divided.
+var (
+	ownedByFirst = owners{all: owner{by: byFirst}}
+	ownedByAll   = owners{all: owner{by: byAll}}
+)
+
+// dividedOwners returns the owners of a node that is divided. Weights are nobody's, as
+// nothing writes them.
+func dividedOwners(n *ir.Node) *owners {
+	o := &owners{each: make([]owner, len(n.Args)+len(n.Results)), args: len(n.Args)}
+	ax := chosen(n)
+	for i, a := range n.Args {
+		o.each[i] = owner{by: byNone}
+		if a != nil && !a.IsWeight() {
+			o.each[i] = readOwner(n, ax, i)
+		}
+	}
+	if len(n.Results) > 0 {
+		r := n.Result()
+		o.each[o.args] = unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
+		o.each[o.args].tail = n.Part.Tail
+	}
+	return o
+}
+
+// readOwner returns who reads operand i of a node that is divided as ax says.
+func readOwner(n *ir.Node, ax *ir.Axis, i int) owner {
 	if ax == nil || i >= len(ax.Reads) || ax.Reads[i].Kind == ir.ReadAll {
-		return owner{}, true
+		return owner{}
 	}
-	r := ax.Reads[i]
+	r, p := ax.Reads[i], n.Part
 	if r.Kind == ir.ReadNone {
-		return owner{}, false
+		return owner{by: byNone}
 	}
 	// Units keep their borders and their number if the granule is whole on the operand's
 	// axis and all of that is dealt out.
 	t := n.Args[i].Type
 	if r.Den < 1 || p.Granule*r.Num%r.Den != 0 || !scaled(p.N, r.Num).Equal(scaled(t.Shape[r.Axis], r.Den)) {
-		return owner{}, true
+		return owner{}
 	}
-	o = unitsOf(t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den)
+	o := unitsOf(t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den)
 	o.tail = p.Tail
-	return o, true
-}
-
-// writeOwner returns who writes result i of a node.
-func writeOwner(n *ir.Node, i int) owner {
-	switch {
-	case n.Part.Mode == ir.PartOne, n.Part.Mode == ir.PartNone:
-		return owner{by: byFirst}
-	case n.Part.Mode == ir.PartSplit && i == 0:
-		r := n.Result()
-		o := unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
-		o.tail = n.Part.Tail
-		return o
-	}
-	return owner{}
+	return o
 }
 
 // unitsOf returns the owner of a value of type t, which begins offset elements behind the

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -59,7 +57,7 @@ func newOrder(r *regions) *order {
 	for range o.names {
 		o.now = append(o.now, make(clock, len(o.names)))
 	}
-	o.history = newHistory(r.s.layout)
+	o.history = newHistory(r.s.layout, len(r.s.t.steps))
 	return o
 }
 
@@ -190,13 +188,13 @@ func (o *order) record(thread int32, number int) {
 func (o *order) accesses(at int, st *step, now stamp) {
 	own := o.r.ownersOf(st.node)
 	for i, id := range st.args {
-		if id != none && !own.unread[i] {
-			o.touch(id, now, own.reads[i].by, false)
+		if by := own.read(i).by; id != none && by != byNone {
+			o.touch(id, now, by, false)
 		}
 	}
 	for i, id := range st.results {
 		if id != none {
-			o.touch(id, now, own.writes[i].by, true)
+			o.touch(id, now, own.write(i).by, true)
 		}
 	}
 }
@@ -221,6 +219,7 @@ func (o *order) touch(id int32, now stamp, by by, write bool) {
 type history struct {
 	chunks  []*cover // the number of a record
 	records []record
+	reads   []read
 	found   []piece
 }
 
@@ -230,14 +229,21 @@ type record struct {
 	lo, hi  int32 // the cells for which it was made; it may have lost some since
 	written bool
 	write   stamp
-	reads   []stamp
+	first   int32 // of the reads, counted from 1; 0 if there are none
+}
+
+// read is in a list of reads.
+type read struct {
+	stamp
+	next int32 // counted from 1; 0 is the end
 }
 
 // piece is cells that have one record.
 type piece struct{ record, lo, hi int32 }
 
-func newHistory(l *layout) *history {
-	return &history{chunks: l.covers(), records: make([]record, 1)}
+// newHistory returns one with room for what so many steps do.
+func newHistory(l *layout, steps int) *history {
+	return &history{chunks: l.covers(), records: make([]record, 1, steps+1), reads: make([]read, 0, steps)}
 }
 
 // touch calls before for the accesses that have to be over, and notes a new one. Of what
@@ -249,13 +255,13 @@ func (h *history) touch(at cells, now stamp, write bool, before func(s stamp, wr
 		if r.written {
 			before(r.write, true)
 		}
-		if write {
-			for _, s := range r.reads {
-				before(s, false)
-			}
+		if !write {
+			h.read(at, p, now)
 			continue
 		}
-		h.read(at, p, now)
+		for i := r.first; i > 0; i = h.reads[i-1].next {
+			before(h.reads[i-1].stamp, false)
+		}
 	}
 	if write {
 		h.assign(at.chunk, at.lo, at.hi, record{written: true, write: now})
@@ -278,23 +284,36 @@ func (h *history) pieces(at cells) {
 // read adds a read of some cells to one of their records, or to a copy of it if other
 // cells have the record too.
 func (h *history) read(at cells, p piece, now stamp) {
-	r := &h.records[p.record]
+	r := h.records[p.record]
 	if p.record > 0 && at.lo <= r.lo && r.hi <= at.hi {
-		r.reads = r.with(now)
+		h.put(&h.records[p.record].first, now)
 		return
 	}
-	h.assign(at.chunk, p.lo, p.hi, record{written: r.written, write: r.write, reads: (&record{reads: slices.Clone(r.reads)}).with(now)})
+	list := r.first
+	r.first = 0
+	for i := list; i > 0; i = h.reads[i-1].next {
+		h.put(&r.first, h.reads[i-1].stamp)
+	}
+	h.put(&r.first, now)
+	h.assign(at.chunk, p.lo, p.hi, r)
 }
 
-// with returns the reads with that of a thread replaced or added.
-func (r *record) with(now stamp) []stamp {
-	for i := range r.reads {
-		if r.reads[i].thread == now.thread {
-			r.reads[i] = now
-			return r.reads
+// put replaces a thread's read in a list, or appends it.
+func (h *history) put(first *int32, now stamp) {
+	last := int32(0)
+	for i := *first; i > 0; i = h.reads[i-1].next {
+		if h.reads[i-1].thread == now.thread {
+			h.reads[i-1].stamp = now
+			return
 		}
+		last = i
 	}
-	return append(r.reads, now)
+	h.reads = append(h.reads, read{stamp: now})
+	if at := int32(len(h.reads)); last > 0 {
+		h.reads[last-1].next = at
+	} else {
+		*first = at
+	}
 }
 
 // assign gives cells a record of their own.
