@@ -328,7 +328,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	root := needtest.Root(t)
 	page := pagesOf(t, root)["docs/dependencies.md"]
 	used := make(map[string]bool)
-	for _, pattern := range []string{"go.mod", "kernels/cpu/_asm/go.mod", "examples/*/go.mod", "examples/*/*/_asm/go.mod"} {
+	for _, pattern := range []string{"go.mod", "kernels/cpu/_asm/go.mod", "docs/*/go.mod", "examples/*/go.mod", "examples/*/*/_asm/go.mod"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s: no such files (%v)", pattern, err)

@@ -1,0 +1,90 @@
+// Command performance measures programs that ggmlc makes, beside llama-bench of other
+// projects and this machine's limits, and writes docs/performance.md from what it found.
+//
+//	go run . [flags]     measure what results.json lacks, then write the page and its pictures
+//	go run . -page       write them again from results.json
+//
+// Everything runs in turns: each round runs every program of every row once, so that what
+// changes on the machine changes for all alike, and ratios are taken within a round. What is
+// measured is saved at once; a run that was interrupted goes on where it was.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+)
+
+// options are the command line.
+type options struct {
+	models, small, ik, llama string
+	source, work, docs       string
+	rounds, threads          int
+	rows                     string
+	quiet                    float64
+	fresh, page, profiles    bool
+}
+
+func parse(args []string) (*options, error) {
+	o := new(options)
+	f := flag.NewFlagSet("performance", flag.ContinueOnError)
+	f.StringVar(&o.models, "models", "", "`folder` with r1b-f16.gguf, r1b-bf16.gguf, r1b-Q4_0.gguf and r1b-Q8_0.gguf (../shared/peers.md says how they are made); rows of files that are not there are left out")
+	f.StringVar(&o.small, "small", "../../../shared/data/aidreams260K.gguf", "the small model's `file`")
+	f.StringVar(&o.ik, "ik", "", "ik_llama.cpp's llama-bench; none: its columns stay empty")
+	f.StringVar(&o.llama, "llama", "", "llama.cpp's llama-bench; none: its columns stay empty")
+	f.StringVar(&o.source, "source", filepath.Join("..", ".."), "`folder` of the checkout that is measured")
+	f.StringVar(&o.work, "work", filepath.Join(os.TempDir(), "ggmlc-performance"), "`folder` for programs that are built (some 10 GB)")
+	f.StringVar(&o.docs, "docs", "..", "`folder` of performance.md; the pictures and results.json lie in its folder performance")
+	f.IntVar(&o.rounds, "rounds", 3, "rounds")
+	f.IntVar(&o.threads, "threads", 2, "threads of the 1.1 B models")
+	f.StringVar(&o.rows, "rows", "", "only rows whose name matches the `pattern`")
+	f.Float64Var(&o.quiet, "quiet", 0.05, "repeat, at most twice, what ran while others used more than this `share` of the processors")
+	f.BoolVar(&o.fresh, "fresh", false, "forget what results.json has")
+	f.BoolVar(&o.page, "page", false, "measure nothing")
+	f.BoolVar(&o.profiles, "profiles", true, "also take profiles")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: -h says what there is", f.Arg(0))
+	}
+	if o.rounds < 1 || o.threads < 1 {
+		return nil, fmt.Errorf("-rounds %d -threads %d: at least 1 of each", o.rounds, o.threads)
+	}
+	return o, nil
+}
+
+func main() {
+	log.SetFlags(log.Ltime)
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		os.Exit(2) // said by package flag, but for our own
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, o *options) error {
+	r, err := openResults(filepath.Join(o.docs, "performance", "results.json"), o.fresh)
+	if err != nil {
+		return err
+	}
+	if !o.page {
+		only, err := regexp.Compile(o.rows)
+		if err != nil {
+			return fmt.Errorf("-rows: %w", err)
+		}
+		if err := (&session{options: o, results: r, only: only}).measure(ctx); err != nil {
+			return err
+		}
+	}
+	return writePage(o.docs, r)
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The page's generated part stands between these lines; what is around it is written by hand.
+const (
+	beginMark = "<!-- Written by docs/performance from results.json: do not edit. -->"
+	endMark   = "<!-- End of what docs/performance writes. -->"
+)
+
+// writePage writes the generated part of docs/performance.md, and the pictures.
+func writePage(docs string, r *results) error {
+	path := filepath.Join(docs, "performance.md")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := insert(string(old), pageOf(r))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return errors.Join(os.WriteFile(path, []byte(text), 0o666), drawAll(filepath.Join(docs, "performance"), r))
+}
+
+// insert replaces what stands between the marks; a page without marks gets them at its end.
+func insert(page, generated string) (string, error) {
+	generated = beginMark + "\n\n" + generated + "\n" + endMark
+	before, rest, found := strings.Cut(page, beginMark)
+	if !found {
+		return strings.TrimSpace(page+"\n\n"+generated) + "\n", nil
+	}
+	_, after, found := strings.Cut(rest, endMark)
+	if !found {
+		return "", fmt.Errorf("no line %q follows the generated part", endMark)
+	}
+	return before + generated + after, nil
+}
+
+// pageOf is the generated part.
+func pageOf(r *results) string {
+	var b strings.Builder
+	b.WriteString(conditions(r))
+	for _, figure := range []string{"tg64", "pp128", "pp512"} {
+		b.WriteString(rates(r, figure))
+	}
+	b.WriteString(goalTable(r))
+	b.WriteString(barrierLine(r))
+	b.WriteString(profileTable(r))
+	b.WriteString("\n![roofline](performance/roofline.svg)\n")
+	return b.String()
+}
+
+// conditions says what was measured, on what, and what else went on.
+func conditions(r *results) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %s at commit %s, rounds in turns: %d; threads, where a row does not say otherwise: %d.\n\n", r.Date, r.Commit, r.rounds(), r.Threads)
+	fmt.Fprintf(&b, "- Machine: %s.\n", r.Machine)
+	for _, name := range []string{ik, llama} {
+		if what := r.Peers[name]; what != "" {
+			fmt.Fprintf(&b, "- %s: `llama-bench` of commit %s.\n", name, strings.Replace(what, " ", " with ", 1))
+		}
+	}
+	fmt.Fprintf(&b, "- Limits in the same runs: read %s GB/s; %s GOP/s of int8, %s GFLOP/s of f32.\n",
+		show(spreadOf(allValues(r, figRead, nil))), show(spreadOf(allValues(r, figPeak, isInteger))), show(spreadOf(allValues(r, figPeak, isFloat))))
+	most := 0.0
+	for _, m := range r.Runs {
+		most = max(most, m.Figures[figOther])
+	}
+	fmt.Fprintf(&b, "- Others used at most %.0f %% of the processors during any run.\n\n", most*100)
+	b.WriteString("Figures are medians (lowest to highest). Ratios are taken within a round.\n")
+	return b.String()
+}
+
+// isInteger and isFloat tell which peak a row of the large model is measured against; rows on
+// other numbers of threads than most count for neither.
+func isInteger(w *row) bool { return w.threads == 0 && w.bytesPerWeight < 2 }
+func isFloat(w *row) bool   { return w.name == "F16" }
+
+// allValues collects a figure of ours over the rows of the large model that a filter takes.
+func allValues(r *results, figure string, take func(*row) bool) (v []float64) {
+	for i := range rows {
+		if w := &rows[i]; w.threads == 0 && (take == nil || take(w)) {
+			v = append(v, r.values(w.name, ours, figure)...)
+		}
+	}
+	return v
+}
+
+// show writes a median with its spread, and "-" where nothing was measured.
+func show(s spread) string {
+	switch s.n {
+	case 0:
+		return "-"
+	case 1:
+		return number(s.median)
+	}
+	return fmt.Sprintf("%s (%s to %s)", number(s.median), number(s.least), number(s.most))
+}
+
+// number has about three digits.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+var titles = map[string]string{
+	"tg64": "Generation: 64 tokens (tg64), tokens/s", "pp128": "Prompts of 128 tokens (pp128), tokens/s", "pp512": "Prompts of 512 tokens (pp512), tokens/s",
+}
+
+// rates is the table of one figure: ours, its share of the limit, each peer and the ratio.
+func rates(r *results, figure string) string {
+	if !slices.ContainsFunc(rows, func(w row) bool { return len(r.values(w.name, ours, figure)) > 0 }) {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n### %s\n\n| | ggmlc | share of the limit | %s | ggmlc to it | %s | ggmlc to it |\n|---|---|---|---|---|---|---|\n", titles[figure], ik, llama)
+	for _, w := range rows {
+		v := r.values(w.name, ours, figure)
+		if len(v) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s", w.name, show(spreadOf(v)), show(spreadOf(shares(r, &w, figure))))
+		for _, p := range []string{ik, llama} {
+			fmt.Fprintf(&b, " | %s | %s", show(spreadOf(r.values(w.name, p, figure))), show(spreadOf(r.ratios(w.name, figure, p))))
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
+}
+
+// shares of a limit are those of models that do not stay in a cache.
+func shares(r *results, w *row, figure string) []float64 {
+	if w.file == "" {
+		return nil
+	}
+	return r.values(w.name, ours, shareOf(figure))
+}
+
+// goalTable is what the CPU issue asks for beside what is.
+func goalTable(r *results) string {
+	var b strings.Builder
+	b.WriteString("\n### Goals\n\n| | goal | measured | |\n|---|---|---|---|\n")
+	for _, g := range goals {
+		for _, name := range g.rows {
+			s := spreadOf(r.ratios(name, g.figure, g.against))
+			if s.n == 0 {
+				continue
+			}
+			fmt.Fprintf(&b, "| %s, %s | %s | %s | %s |\n", name, figureName(g.figure), g.text(), show(s), g.verdict(s))
+		}
+	}
+	return b.String()
+}
+
+func figureName(figure string) string {
+	if figure == figStart {
+		return "start to first token, less the prompt's time, ms"
+	}
+	return figure
+}
+
+// text says what a goal asks.
+func (g *goal) text() string {
+	if g.least == 0 {
+		return fmt.Sprintf("at most %s", number(g.most))
+	}
+	to := map[string]string{better: "of the better peer", limit: "of the limit"}[g.against]
+	if to == "" {
+		to = "of " + g.against
+	}
+	return fmt.Sprintf("%s %s", number(g.least), to)
+}
+
+// verdict compares the median.
+func (g *goal) verdict(s spread) string {
+	if g.least > 0 && s.median >= g.least || g.least == 0 && s.median <= g.most {
+		return "met"
+	}
+	return "**not met**"
+}
+
+// barrierLine compares what workers wait for in a token.
+func barrierLine(r *results) string {
+	steps := r.values("Q4_0", ours, figSteps)
+	if len(steps) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("\nA generated token of the 1.1 B model has %.0f barriers", steps[0])
+	var nodes []string
+	for _, p := range []string{ik, llama} {
+		if v := r.values("Q4_0", p, figNodes); len(v) > 0 {
+			nodes = append(nodes, fmt.Sprintf("%.0f (%s)", v[0], p))
+		}
+	}
+	if len(nodes) > 0 {
+		text += "; ggml's executor has one behind each node of its graph: " + strings.Join(nodes, ", ")
+	}
+	return text + ".\n"
+}
+
+// profileTable says where the time goes: kinds of op from one percent on.
+func profileTable(r *results) string {
+	if len(r.Profiles) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n### Where the time goes\n\nA prompt of %d tokens and %d generated ones; shares of all threads' time, from 1 %% on; `wait` is at barriers.\n\n| | |\n|---|---|\n",
+		profilePrompt, profileGenerate)
+	for _, w := range rows {
+		for _, fn := range []string{"prefill", "decode"} {
+			if list := kinds(r.Profiles[w.name], fn); len(list) > 0 {
+				fmt.Fprintf(&b, "| %s, %s | %s |\n", w.name, fn, strings.Join(list, ", "))
+			}
+		}
+	}
+	b.WriteString("\n![time per kind of op](performance/ops.svg)\n")
+	return b.String()
+}
+
+// kinds are the parts of a profile worth a word, the largest first.
+func kinds(profile []slice, fn string) (list []string) {
+	for _, s := range profile {
+		if s.Func == fn && s.Share >= 0.01 {
+			list = append(list, fmt.Sprintf("%s %.1f %%", s.Kind, s.Share*100))
+		}
+	}
+	return list
+}

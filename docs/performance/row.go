@@ -1,0 +1,99 @@
+package main
+
+// A row is a model compiled in one way, and what is measured of it.
+type row struct {
+	name  string   // in the page and in results.json
+	file  string   // in the folder of models; "" is the small model
+	flags []string // of ggmlc build
+
+	threads  int // 0: those of the command line
+	prompts  []int
+	generate int
+	repeats  int // within a process, of which the median counts
+
+	// long measures a prompt of longPrompt tokens and generation behind deep positions. One
+	// round of the peers is enough: theirs take a minute.
+	long bool
+
+	start   bool   // also measure from the process's start to the first token
+	profile bool   // also where the time goes
+	peersOf string // a row whose peers' figures count here too, as they have no such mode
+
+	bytesPerWeight float64 // of the format, scales included; 0 leaves the row out of the roofline
+}
+
+const (
+	longPrompt = 4096
+	shallow    = 16
+	deep       = 4000
+	deepTokens = 32
+)
+
+// rows are the table of the page. The F16 file is also compiled with leave to round to BF16,
+// as ik_llama.cpp does when it repacks.
+var rows = []row{
+	{name: "Q4_0", file: "r1b-Q4_0.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, start: true, profile: true, bytesPerWeight: 18. / 32},
+	{name: "Q8_0", file: "r1b-Q8_0.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, profile: true, bytesPerWeight: 34. / 32},
+	{name: "F16", file: "r1b-f16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, start: true, profile: true, bytesPerWeight: 2},
+	{name: "F16 as BF16", file: "r1b-f16.gguf", flags: []string{"--allow-bf16"}, prompts: []int{128, 512}, generate: 64, repeats: 1, peersOf: "F16", bytesPerWeight: 2},
+	{name: "BF16", file: "r1b-bf16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, bytesPerWeight: 2},
+	{name: "aidreams260K, 1 thread", threads: 1, prompts: []int{128}, generate: 64, repeats: 9},
+	{name: "aidreams260K, 2 threads", threads: 2, prompts: []int{128}, generate: 64, repeats: 9},
+}
+
+func rowNamed(name string) *row {
+	for i := range rows {
+		if rows[i].name == name {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// The figures of a run, by the names that results.json has.
+const (
+	figPeak  = "peak_gop_s"    // of the arithmetic that the row's products use
+	figRead  = "read_gb_s"     // from memory
+	figOther = "other_cpu"     // share of all processors that others used, at most, during the run
+	figStart = "start_ms"      // to the first token, less the prompt at its usual rate
+	figFirst = "first_ms"      // to the first token of a prompt of the row's first length
+	figNodes = "graph_nodes"   // of a peer's graph: it has a barrier behind each
+	figSteps = "step_barriers" // of one token of ours
+)
+
+// goal is one of the CPU issue's: figure of ours against something of the same round.
+type goal struct {
+	rows    []string
+	figure  string // of generate and prompts: "tg64", "pp128"
+	against string // a peer; "better" of both; "limit"; or another figure of the row; "" is a bound in itself
+	least   float64
+	most    float64 // used where least is 0
+}
+
+// goals are the table of issue 5.
+var goals = []goal{
+	{[]string{"Q4_0", "Q8_0"}, "tg64", ik, 1, 0},
+	{[]string{"Q4_0", "Q8_0"}, "tg64", limit, 0.92, 0},
+	{[]string{"Q4_0", "Q8_0"}, "pp128", ik, 1.5, 0},
+	{[]string{"Q4_0", "Q8_0"}, "pp512", ik, 1.5, 0},
+	{[]string{"F16", "F16 as BF16", "BF16"}, "tg64", better, 1, 0},
+	{[]string{"F16", "F16 as BF16", "BF16"}, "tg64", limit, 0.95, 0},
+	{[]string{"F16"}, "pp128", llama, 1.2, 0},
+	{[]string{"F16"}, "pp512", llama, 1.2, 0},
+	{[]string{"F16 as BF16", "BF16"}, "pp128", ik, 1.1, 0},
+	{[]string{"F16 as BF16", "BF16"}, "pp512", ik, 1.1, 0},
+	{[]string{"Q4_0"}, "tg at 4000", "tg at 16", 0.85, 0},
+	{[]string{"Q4_0"}, "pp4096", "pp512", 0.75, 0},
+	{[]string{"aidreams260K, 1 thread", "aidreams260K, 2 threads"}, "tg64", better, 2, 0},
+	{[]string{"aidreams260K, 1 thread", "aidreams260K, 2 threads"}, "pp128", better, 1, 0},
+	{[]string{"Q4_0", "F16"}, figStart, "", 0, 50},
+}
+
+// Who runs, and what else figures are compared with.
+const (
+	ours   = "ggmlc"
+	ik     = "ik_llama.cpp"
+	llama  = "llama.cpp"
+	better = "better"
+	limit  = "limit"
+)
