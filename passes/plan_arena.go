@@ -198,9 +198,7 @@ func (a *arenas) budgetAdvice() string {
 func (a *arenas) budget(space string, e BudgetError) error {
 	for _, arena := range a.m.Plan.Arenas {
 		if arena.Space == space {
-			if n := a.m.Plan.Pipeline; n > 1 && arena.Class == ir.ClassIO {
-				arena.Chunks = slices.Repeat(arena.Chunks, n) // each step under way has its own
-			}
+			arena = underWay(a.m.Plan, arena)
 			e.Need += arena.Bytes()
 			e.Arenas = append(e.Arenas, arena)
 		}
@@ -209,6 +207,15 @@ func (a *arenas) budget(space string, e BudgetError) error {
 		return nil
 	}
 	return &e
+}
+
+// underWay returns an arena of a plan as often as it is there: each step under way has inputs
+// and outputs of its own.
+func underWay(p *ir.Plan, a ir.Arena) ir.Arena {
+	if p.Pipeline > 1 && a.Class == ir.ClassIO {
+		a.Chunks = slices.Repeat(a.Chunks, p.Pipeline)
+	}
+	return a
 }
 
 // packing is where buffers lie: a chunk and an offset each.
