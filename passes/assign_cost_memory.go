@@ -68,6 +68,28 @@ func (p *costProblem) largest(s int) int64 {
 	return most
 }
 
+// instances returns how many instances there are of what is copied into a space: those of the
+// pass pipeline.
+func (p *costProblem) instances(s int) int64 {
+	steps := p.a.c.Options.Pipeline
+	queued := func(d *target.Descriptor) bool { return d.Home() == p.spaces[s].Name && d.Queues > 0 }
+	if steps > 1 && slices.ContainsFunc(p.targets, queued) {
+		return int64(steps)
+	}
+	return 1
+}
+
+// room returns the bytes that a value may have of which there are so many instances, one
+// behind the other in one allocation; -1 is no limit.
+func (p *costProblem) room(s int, instances int64) int64 {
+	most := p.largest(s)
+	if most < 0 {
+		return -1
+	}
+	align := max(p.spaces[s].Align, 1)
+	return max(0, most/instances/align*align-p.spaces[s].Extra)
+}
+
 // maxRehearsals is how many assignments of a kind go through the passes that follow, so that
 // their memory is that of a real plan.
 const maxRehearsals = 6
@@ -114,8 +136,8 @@ func (p *costProblem) streams(labels []int32) bool {
 // states follows from the plan before. The first result is that with nothing reserved.
 func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 	reserve := make([]int64, len(p.spaces))
-	room := slices.Clone(p.Room)
-	defer func() { p.Room = room }()
+	room, copyRoom := slices.Clone(p.Room), slices.Clone(p.CopyRoom)
+	defer func() { p.Room, p.CopyRoom = room, copyRoom }()
 	for range maxRehearsals {
 		p.Limits = p.without(reserve)
 		r := placement.Solve(&p.Problem, starts, placement.Options{Work: fitWork})
@@ -172,6 +194,7 @@ func (p *costProblem) learn(reserve, need []int64, r *placement.Result) (again b
 			reserve[s] = min(limit, max(besides, reserve[s]+r.Over[s]))
 			if besides > limit {
 				p.Room[s] /= 2
+				p.CopyRoom[s] /= 2
 			}
 			again = true
 		case reserve[s]-besides > limit/littleRoom:
@@ -204,8 +227,9 @@ func (p *costProblem) rehearse(labels []int32) ([]int64, error) {
 	p.a.c.Count("rehearsals", 1)
 	need := make([]int64, len(p.spaces))
 	for i := range m.Plan.Arenas {
-		if s, ok := p.index[m.Plan.Arenas[i].Space]; ok {
-			need[s] += m.Plan.Arenas[i].Bytes()
+		arena := underWay(m.Plan, m.Plan.Arenas[i])
+		if s, ok := p.index[arena.Space]; ok {
+			need[s] += arena.Bytes()
 		}
 	}
 	return need, nil

@@ -38,7 +38,8 @@ func newCostProblem(a *assigner) *costProblem {
 	p.limits = spaceLimits(a.c, p.spaces)
 	p.Limits = p.limits
 	for i := range p.spaces {
-		p.Room = append(p.Room, p.largest(i))
+		p.Room = append(p.Room, p.room(i, 1))
+		p.CopyRoom = append(p.CopyRoom, p.room(i, p.instances(i)))
 	}
 	p.describeTargets()
 	p.kinds = newNodeKinds(a.c)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/passtest"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -239,5 +240,48 @@ func BenchmarkAssign(b *testing.B) {
 				b.ReportMetric(stats.Passes[0].Time.Seconds()*1000, "assign-ms")
 			}
 		})
+	}
+}
+
+// productOf returns a product of an input of so many rows with a square matrix of 256 columns.
+func productOf(t testing.TB, rows int64) *ir.Module {
+	t.Helper()
+	b := ir.NewBuilder("product")
+	b.Weight("w", ir.Type{DType: dtype.F32, Shape: ir.Dims(256, 256)}, nil)
+	f := b.Func("f")
+	f.Return("y", f.MatMul(f.Param("x", ir.Type{DType: dtype.F32, Shape: ir.Dims(rows, 256)}), f.Weight("w")))
+	m, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestStepsUnderWayTakeRoom has so many steps under way that their inputs and copies no longer fit
+// where a single one's do: the product, or its weight, goes elsewhere, and the plan is made.
+func TestStepsUnderWayTakeRoom(t *testing.T) {
+	const fast, slow = "flops=1e15 bandwidth=1e14 launch=1e-7", "flops=1e9 bandwidth=1e9 launch=1e-5"
+	device := "target gpu space=dev ops=* queues=2 events=true align=64 link=1e11 linkdelay=1e-8 "
+	processor := "\ntarget cpu space=host ops=* "
+	const weight = 256 * 256 * 4 // bytes; an input of 128 rows has half as many, as has its result
+	for _, tt := range []struct {
+		name, targets string
+		limits        map[string]int64
+		rows          int64
+		one, many     string // where the weight is with one step under way, and with four
+	}{
+		{"largest allocation", device + fast + " maxalloc=384KiB" + processor + slow, nil, 128, "dev", "host"},
+		{"memory of the device", device + fast + processor + slow, map[string]int64{"gpu": weight * 5 / 2}, 128, "dev", "host"},
+		{"memory of the host", device + slow + processor + fast, map[string]int64{"cpu": weight * 5 / 4}, 16, "host", "dev"},
+	} {
+		for steps, want := range map[int]string{1: tt.one, 4: tt.many} {
+			m := productOf(t, tt.rows)
+			_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, tt.targets), Options: passes.Options{MaxMemory: tt.limits, Pipeline: steps}})
+			if err != nil {
+				t.Errorf("%s, %d steps under way: %v", tt.name, steps, err)
+			} else if at := m.Weight("w").Type.Space; at != want {
+				t.Errorf("%s, %d steps under way: the weight lies in %s, want %s", tt.name, steps, at, want)
+			}
+		}
 	}
 }

@@ -24,7 +24,7 @@ type Mover struct {
 func NewMover(p *Problem, labels []int32) *Mover {
 	free := *p
 	free.Limits = slices.Repeat([]int64{-1}, len(p.Limits))
-	free.Room = free.Limits
+	free.Room, free.CopyRoom = free.Limits, free.Limits
 	g := newGraph(&free)
 	return &Mover{descent{newState(g, labels), newGrouper(g), 0}, p}
 }
@@ -96,15 +96,14 @@ func (m *Mover) over(x, t int32) int64 {
 		}
 	}
 	home := m.d.g.Targets[t].Home
-	room := m.p.Room[home]
-	if room < 0 {
-		return sum
-	}
 	count := func(v int32) {
-		if !m.d.g.isIn(m.d.labels, v, home) {
-			return
+		room := m.p.Room[home]
+		if int(m.d.g.spaceOf(m.d.labels, v)) != home {
+			room = m.p.CopyRoom[home]
 		}
-		sum += max(0, int64(m.d.g.Values[v].Bytes)-room)
+		if room >= 0 && m.d.g.isIn(m.d.labels, v, home) {
+			sum += max(0, int64(m.d.g.Values[v].Bytes)-room)
+		}
 	}
 	for _, v := range m.d.g.Nodes[x].Reads {
 		count(v)

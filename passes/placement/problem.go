@@ -15,15 +15,16 @@ import (
 // Problem is what has to be decided. Its variables are the nodes, whose labels are
 // targets, and the leaves, whose labels are spaces; leaf i is variable len(Nodes)+i.
 type Problem struct {
-	Targets []Target
-	Limits  []int64  // by space: bytes that leaves may take there; negative is no limit
-	Room    []int64  // by space: bytes that a value may have there; negative is no limit
-	Stay    bool     // leaves are not copied into spaces that have limits
-	Links   [][]Link // by space from, space to
-	Steps   []Step
-	Nodes   []Node // those of a step follow each other, in order
-	Leaves  []Leaf
-	Values  []Value
+	Targets  []Target
+	Limits   []int64  // by space: bytes that leaves may take there; negative is no limit
+	Room     []int64  // by space: bytes that a value may have which is made there; negative is no limit
+	CopyRoom []int64  // by space: bytes that a value may have which is copied there; negative is no limit
+	Stay     bool     // leaves are not copied into spaces that have limits
+	Links    [][]Link // by space from, space to
+	Steps    []Step
+	Nodes    []Node // those of a step follow each other, in order
+	Leaves   []Leaf
+	Values   []Value
 }
 
 // Target is a backend.
@@ -245,16 +246,17 @@ func (g *graph) spaceOf(labels []int32, v int32) int32 {
 // copySeconds is the time of one copy of v.
 func (g *graph) copySeconds(v, from, to int32) float64 {
 	l := &g.Links[from][to]
-	seconds := l.Delay + g.Values[v].Bytes*l.PerByte + g.misfit(v, to)
+	seconds := l.Delay + g.Values[v].Bytes*l.PerByte + g.misfit(v, g.CopyRoom[to])
 	if g.Stay && g.Limits[to] >= 0 && g.leafOf(v) >= 0 {
 		return seconds + broken
 	}
 	return seconds
 }
 
-// misfit is the cost of having v in a space: nothing, unless it is too large for it.
-func (g *graph) misfit(v, space int32) float64 {
-	if room := g.Room[space]; room >= 0 && g.Values[v].Bytes > float64(room) {
+// misfit is the cost of having v where there is room for so many bytes: nothing, unless it
+// is too large.
+func (g *graph) misfit(v int32, room int64) float64 {
+	if room >= 0 && g.Values[v].Bytes > float64(room) {
 		return broken
 	}
 	return 0
@@ -264,7 +266,7 @@ func (g *graph) misfit(v, space int32) float64 {
 func (g *graph) misfits(x, t int32) float64 {
 	var sum float64
 	for _, v := range g.owned.at(x) {
-		sum += g.misfit(v, int32(g.Targets[t].Home))
+		sum += g.misfit(v, g.Room[g.Targets[t].Home])
 	}
 	return sum
 }

@@ -22,12 +22,13 @@ type world struct {
 func random(r *rand.Rand, w world) *Problem {
 	p := &Problem{}
 	p.Limits = make([]int64, w.targets)
-	p.Room = make([]int64, w.targets)
+	p.Room, p.CopyRoom = make([]int64, w.targets), make([]int64, w.targets)
 	for s := range p.Limits {
-		p.Limits[s], p.Room[s] = -1, -1
+		p.Limits[s], p.Room[s], p.CopyRoom[s] = -1, -1, -1
 		if w.limits && s > 0 {
 			p.Limits[s] = int64(r.IntN(40))
 			p.Room[s] = int64(5 + r.IntN(20))
+			p.CopyRoom[s] = p.Room[s] / int64(1+s%2)
 		}
 		row := make([]Link, w.targets)
 		for to := range row {
