@@ -34,6 +34,7 @@ func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
 		return Figures{}, err
 	}
 	o.Debug = append(o.Debug, passes.Setting{Pass: "plan", Flag: "greedy", Value: "true"})
+	defer passes.RelaxCollector()() // as ggmlc does
 	runtime.GC()
 	cpu, wall := processTime(), time.Now()
 	stats, err := passes.Run(ctx, m, passes.RunOptions{Targets: targets, Options: o})
