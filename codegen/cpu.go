@@ -37,7 +37,7 @@ func init() {
 		ir.OpMatMulSwiGLU: {weightKernel("MatMulSwiGLU", 1), matMulSwiGLUArgs},
 
 		ir.OpRMSNorm:         {named("RMSNormF32"), normArgs},
-		ir.OpRMSNormQuantize: {named("RMSNormQ8A"), normArgs},
+		ir.OpRMSNormQuantize: {normQuantizeKernel, normQuantizeArgs},
 		ir.OpLayerNorm:       {named("LayerNormF32"), layerNormArgs},
 		ir.OpSoftmax:         {named("SoftmaxF32"), rowArgs},
 		ir.OpReduceSum:       {named("ReduceSumF32"), rowArgs},
@@ -142,8 +142,24 @@ func matMulSwiGLUArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 }
 
 func normArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	return e.rowNorm(n, n.Attr.(*ir.NormAttr).Eps)
+}
+
+func (e *funcEmitter) rowNorm(n *ir.Node, eps float32) []jen.Code {
 	b, cols := e.matrix(n)
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), cols, float(n.Attr.(*ir.NormAttr).Eps), b.r0, b.r1}
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), cols, float(eps), b.r0, b.r1}
+}
+
+// normQuantizeKernel is named by what the norm writes.
+func normQuantizeKernel(n *ir.Node) string {
+	if n.Attr.(*ir.NormQuantizeAttr).To == dtype.BF16 {
+		return "RMSNormBF16"
+	}
+	return "RMSNormQ8A"
+}
+
+func normQuantizeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	return e.rowNorm(n, n.Attr.(*ir.NormQuantizeAttr).Eps)
 }
 
 func layerNormArgs(e *funcEmitter, n *ir.Node) []jen.Code {

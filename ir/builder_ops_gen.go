@@ -140,14 +140,14 @@ func (f *FuncBuilder) SwiGLU(gate *Value, up *Value) *Value {
 	return f.Op(OpSwiGLU, nil, gate, up)
 }
 
-// MatMul appends matmul(x[…,K] f32 or q8a, w[N,K], residual[…,N] f32, optional):
+// MatMul appends matmul(x[…,K] f32, bf16 or q8a, w[N,K], residual[…,N] f32, optional):
 // y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. w is row-major as in GGUF, of any
 // float or quantized dtype, plain or packed. Result f32, dense.
 func (f *FuncBuilder) MatMul(x *Value, w *Value, residual ...*Value) *Value {
 	return f.Op(OpMatMul, nil, append([]*Value{x, w}, residual...)...)
 }
 
-// MatMulSwiGLU appends matmul_swiglu(x[…,K] f32 or q8a, wgate[N,K], wup[N,K]):
+// MatMulSwiGLU appends matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K]):
 // swiglu(matmul(x, wgate), matmul(x, wup)); the matrices have the same type. Result
 // f32[…,N], dense.
 func (f *FuncBuilder) MatMulSwiGLU(x *Value, wgate *Value, wup *Value) *Value {
@@ -160,10 +160,11 @@ func (f *FuncBuilder) RMSNorm(x *Value, w *Value, eps float32) *Value {
 	return f.Op(OpRMSNorm, &NormAttr{Eps: eps}, x, w)
 }
 
-// RMSNormQuantize appends rms_norm_quantize(x[…,n] f32, w[n] f32) {eps}:
-// quantize(rms_norm(x, w)). Result q8a of the shape of x, dense.
-func (f *FuncBuilder) RMSNormQuantize(x *Value, w *Value, eps float32) *Value {
-	return f.Op(OpRMSNormQuantize, &NormAttr{Eps: eps}, x, w)
+// RMSNormQuantize appends rms_norm_quantize(x[…,n] f32, w[n] f32) {eps, to}: rms_norm(x,
+// w) as activations of products: quantize of it with to=q8a, which is the default, cast of
+// it with to=bf16. Result of that dtype and of the shape of x, dense.
+func (f *FuncBuilder) RMSNormQuantize(x *Value, w *Value, eps float32, to dtype.DType) *Value {
+	return f.Op(OpRMSNormQuantize, &NormQuantizeAttr{Eps: eps, To: to}, x, w)
 }
 
 // LayerNorm appends layer_norm(x[…,n] f32, w[n] f32, b[n] f32, optional) {eps}: y = (x -
@@ -218,7 +219,7 @@ func (f *FuncBuilder) Take(x *Value, idx *Value) *Value {
 	return f.Op(OpTake, nil, x, idx)
 }
 
-// ExpertsMatMul appends experts_matmul(x[T,S,K] f32 or q8a, w[E,N,K], idx[T,C] i32):
+// ExpertsMatMul appends experts_matmul(x[T,S,K] f32, bf16 or q8a, w[E,N,K], idx[T,C] i32):
 // y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. The
 // indices are in [0,E). w holds a matrix for each expert, of any float or quantized dtype,
 // plain or packed. Result f32[T,C,N], dense.

@@ -101,7 +101,7 @@ func takeAxes(n *Node) []Axis {
 
 var expertsMatMulInfo = OpInfo{
 	Name: "experts_matmul",
-	Doc: "experts_matmul(x[T,S,K] f32 or q8a, w[E,N,K], idx[T,C] i32): y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. " +
+	Doc: "experts_matmul(x[T,S,K] f32, bf16 or q8a, w[E,N,K], idx[T,C] i32): y[t,c,n] = Σk x[t,s,k]*w[idx[t,c],n,k], where s is c if S is C, and 0 if S is 1. " +
 		"The indices are in [0,E). w holds a matrix for each expert, of any float or quantized dtype, plain or packed. Result f32[T,C,N], dense.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
@@ -122,8 +122,8 @@ func inferExpertsMatMul(n *Node) (Type, error) {
 	}
 	x, w, idx := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
 	switch {
-	case x.DType != dtype.F32 && x.DType != dtype.Q8A:
-		return Type{}, argErr(n, 0, "must be f32 or q8a")
+	case !activation(x.DType):
+		return Type{}, argErr(n, 0, "must be f32, bf16 or q8a")
 	case !w.Shape[2].Equal(x.Shape[2]):
 		return Type{}, argErr(n, 1, "its rows must have %v elements, as those of x %v", x.Shape[2], x)
 	case !idx.Shape[0].Equal(x.Shape[0]):
@@ -178,6 +178,7 @@ func expertsMatMulCases(yield func(Case) bool) {
 		Case{Name: "quantized", Args: args(q8a(1), w(dtype.Q8_0), chosen), Sizes: sizes(7)},
 		Case{Name: "packed quantized", Args: args(q8a(2), w(dtype.Q8_0).layout(dtype.R16), chosen), Sizes: sizes(7)},
 		Case{Name: "packed four bits", Args: args(q8a(1), w(dtype.Q4_0).layout(dtype.R16), chosen), Sizes: sizes(1)},
+		Case{Name: "packed bf16", Args: args(operand(dtype.BF16, Dims(3, 1, 96)...), w(dtype.BF16).layout(dtype.R16), idx(Dims(3, 2)...))},
 		Case{Name: "packed f32", Args: args(f32(3, 1, 96), w(dtype.F32).layout(dtype.R16), idx(Dims(3, 2)...))},
 	)
 }

@@ -4,7 +4,7 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 
 var matMulInfo = OpInfo{
 	Name: "matmul",
-	Doc: "matmul(x[…,K] f32 or q8a, w[N,K], residual[…,N] f32, optional): y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. " +
+	Doc: "matmul(x[…,K] f32, bf16 or q8a, w[N,K], residual[…,N] f32, optional): y[…,n] = Σk x[…,k]*w[n,k] + residual[…,n]. " +
 		"w is row-major as in GGUF, of any float or quantized dtype, plain or packed. Result f32, dense.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
@@ -34,8 +34,8 @@ func inferMatMul(n *Node) (Type, error) {
 // productShape returns the shape of operand 0 times the matrix that is operand i.
 func productShape(n *Node, i int) ([]Dim, error) {
 	x, w := n.Args[0].Type, n.Args[i].Type
-	if d := x.DType; d != dtype.F32 && d != dtype.Q8A {
-		return nil, argErr(n, 0, "must be f32 or q8a")
+	if !activation(x.DType) {
+		return nil, argErr(n, 0, "must be f32, bf16 or q8a")
 	}
 	if x.Rank() < 1 {
 		return nil, argErr(n, 0, "must have rank 1 or more")
@@ -48,6 +48,10 @@ func productShape(n *Node, i int) ([]Dim, error) {
 	}
 	return replaceInner(x.Shape, w.Shape[0]), nil
 }
+
+// activation reports whether products read activations of dtype d. bf16 is for matrices of
+// bf16: processors multiply two of these at twice the rate of f32.
+func activation(d dtype.DType) bool { return d == dtype.F32 || d == dtype.BF16 || d == dtype.Q8A }
 
 func replaceInner(shape []Dim, inner Dim) []Dim {
 	return append(append(make([]Dim, 0, len(shape)), shape[:len(shape)-1]...), inner)
@@ -117,7 +121,8 @@ func matMulCases(yield func(Case) bool) {
 		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96), f32d(t, Const(40))), Sizes: sizes(7)},
 		Case{Name: "packed f32", Args: args(f32(3, 64), weight(dtype.F32, 40, 64).layout(dtype.R16))},
 		Case{Name: "packed f16", Args: args(f32(3, 64), weight(dtype.F16, 40, 64).layout(dtype.R16))},
-		Case{Name: "packed bf16", Args: args(f32(3, 64), weight(dtype.BF16, 40, 64).layout(dtype.R16))},
+		Case{Name: "both bf16", Args: args(operand(dtype.BF16, Dims(3, 64)...), weight(dtype.BF16, 40, 64))},
+		Case{Name: "packed bf16", Args: args(operand(dtype.BF16, t, Const(67)), weight(dtype.BF16, 40, 67).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(7)},
 		Case{Name: "packed quantized", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q8_0, 40, 96).layout(dtype.R16)), Sizes: sizes(7)},
 		Case{Name: "packed four bits", Args: args(operand(dtype.Q8A, t, Const(96)), weight(dtype.Q4_0, 40, 96).layout(dtype.R16), f32d(t, Const(40))), Sizes: sizes(1)},
 	)
@@ -125,7 +130,7 @@ func matMulCases(yield func(Case) bool) {
 
 var matMulSwiGLUInfo = OpInfo{
 	Name: "matmul_swiglu",
-	Doc: "matmul_swiglu(x[…,K] f32 or q8a, wgate[N,K], wup[N,K]): swiglu(matmul(x, wgate), matmul(x, wup)); " +
+	Doc: "matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K]): swiglu(matmul(x, wgate), matmul(x, wup)); " +
 		"the matrices have the same type. Result f32[…,N], dense.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
@@ -158,11 +163,12 @@ func inferMatMulSwiGLU(n *Node) (Type, error) {
 func matMulSwiGLUCases(yield func(Case) bool) {
 	t := Sym(symTokens)
 	w := func(d dtype.DType) CaseArg { return weight(d, 40, 96) }
-	q8, q4 := w(dtype.Q8_0).layout(dtype.R16), w(dtype.Q4_0).layout(dtype.R16)
+	q8, q4, bf16 := w(dtype.Q8_0).layout(dtype.R16), w(dtype.Q4_0).layout(dtype.R16), w(dtype.BF16).layout(dtype.R16)
 	each(yield,
 		Case{Name: "f32", Args: args(f32(3, 96), w(dtype.F32), w(dtype.F32))},
 		Case{Name: "symbolic", Args: args(operand(dtype.Q8A, t, Const(96)), q8, q8), Sizes: sizes(5)},
 		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), q4, q4), Sizes: sizes(1)},
+		Case{Name: "both bf16", Args: args(operand(dtype.BF16, t, Const(96)), bf16, bf16), Sizes: sizes(5)},
 		Case{Name: "view", Args: args(f32(3, 96).view(), w(dtype.Q8_0), w(dtype.Q8_0))},
 	)
 }

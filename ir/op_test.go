@@ -199,7 +199,7 @@ func TestShapeErrors(t *testing.T) {
 		{"%x: f32[4], %y: f32[2,4]", "add %x, %y", "cannot be repeated"},
 		{"%x: f32[4], %y: f16[4]", "add %x, %y", "must be f32"},
 
-		{"%x: f16[4], %w: f32[2,4]", "matmul %x, %w", "f32 or q8a"},
+		{"%x: f16[4], %w: f32[2,4]", "matmul %x, %w", "f32, bf16 or q8a"},
 		{"%x: f32[], %w: f32[2,4]", "matmul %x, %w", "rank 1 or more"},
 		{"%x: f32[4], %w: f32[4]", "matmul %x, %w", "must have rank 2"},
 		{"%x: f32[4], %w: f32[2,5]", "matmul %x, %w", "must have 4 elements"},
@@ -230,7 +230,7 @@ func TestShapeErrors(t *testing.T) {
 		{"%x: f32[], %i: i32[2]", "take %x, %i", "rank 1 or more"},
 		{"%x: f32[3,4], %w: f32[2,5,4], %i: i32[3,2]", "experts_matmul %x, %w, %i", "must have rank 3"},
 		{"%x: f32[3,1,4], %w: f32[2,5,4], %i: i64[3,2]", "experts_matmul %x, %w, %i", "must be i32"},
-		{"%x: f16[3,1,4], %w: f32[2,5,4], %i: i32[3,2]", "experts_matmul %x, %w, %i", "f32 or q8a"},
+		{"%x: f16[3,1,4], %w: f32[2,5,4], %i: i32[3,2]", "experts_matmul %x, %w, %i", "f32, bf16 or q8a"},
 		{"%x: f32[3,1,4], %w: f32[2,5,3], %i: i32[3,2]", "experts_matmul %x, %w, %i", "must have 4 elements"},
 		{"%x: f32[3,1,4], %w: f32[2,5,4], %i: i32[2,2]", "experts_matmul %x, %w, %i", "the tokens of x"},
 		{"%x: f32[3,3,4], %w: f32[2,5,4], %i: i32[3,2]", "experts_matmul %x, %w, %i", "one for each choice"},

@@ -105,7 +105,7 @@ func operandBefore(v *ir.Value) *ir.Value {
 		shadow.Def = l
 	}
 	shadow.Type.Layout = dtype.Plain
-	if shadow.Type.DType == dtype.Q8A { // of a norm that quantizes
+	if v.Def != nil && v.Def.Op == ir.OpRMSNormQuantize {
 		shadow.Type.DType = dtype.F32
 	}
 	return &shadow
@@ -113,10 +113,19 @@ func operandBefore(v *ir.Value) *ir.Value {
 
 // unpacked returns what v was before pack and copy made v of it.
 func unpacked(v *ir.Value) *ir.Value {
-	for v.Def != nil && (v.Def.Op == ir.OpCopy || v.Def.Op == ir.OpQuantize || v.Def.Op == ir.OpPack) && madeByPass(v.Def) {
+	for v.Def != nil && formOnly(v.Def.Op) && madeByPass(v.Def) {
 		v = v.Def.Args[0]
 	}
 	return v
+}
+
+// formOnly reports whether op is one of those by which pack and copy change a value's form.
+func formOnly(op ir.Op) bool {
+	switch op {
+	case ir.OpCopy, ir.OpQuantize, ir.OpCast, ir.OpPack:
+		return true
+	}
+	return false
 }
 
 // madeByPass reports whether a node was added by pack or copy.

@@ -1,19 +1,23 @@
 package passes
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
-// fuseLatePass joins norms with the quantization of their results.
+// fuseLatePass joins norms with the quantization of their results, or their rounding to
+// bf16.
 //
-// Before: quantize nodes stand where kernels read quantized activations. After: a norm
-// whose only reader is a quantize node on the same backend is one node with it, where the
+// Before: quantize and cast nodes stand where kernels read activations in another format
+// than f32. After: a norm whose only reader is such a node on the same backend is one node with it, where the
 // backend runs that.
 //
-// Not earlier: pack makes the quantize nodes. Not later: a fused node has one split.
+// Not earlier: pack makes those nodes. Not later: a fused node has one split.
 //
 // Cost: a walk or two, O(nodes).
 var fuseLatePass = Pass{
 	Name:  "fuse-late",
-	Doc:   "join norms with the quantize nodes that pack made",
+	Doc:   "join norms with the quantize and cast nodes that pack made",
 	Run:   fuseLate,
 	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Rules: rulesOf(lateRewrites),
@@ -21,18 +25,34 @@ var fuseLatePass = Pass{
 
 func fuseLate(c *Context, m *ir.Module) error { return applyRewrites(c, m, lateRewrites) }
 
-var lateRewrites = []Rewrite{{
-	Rule: Rule{"late.norm", "a norm that is only read to be quantized writes quantized values"},
-	Pattern: Pattern{Op: ir.OpQuantize, Args: []Pattern{
-		{Op: ir.OpRMSNorm, Args: []Pattern{anyValue("x"), anyValue("w")}, Bind: "norm", Once: true},
-	}},
-	Where: func(c *Context, m *Match) bool {
-		norm := m.Values["norm"].Def
-		fused := &ir.Node{Op: ir.OpRMSNormQuantize, Attr: norm.Attr, Args: norm.Args, Results: m.Root.Results, Func: m.Root.Func}
-		t := c.Target(m.Root)
-		return t != nil && norm.Backend == m.Root.Backend && t.Reads(fused)
-	},
-	Build: func(m *Match) {
-		m.Become(ir.OpRMSNormQuantize, m.Values["norm"].Def.Attr, m.Values["x"], m.Values["w"])
-	},
-}}
+var lateRewrites = []Rewrite{
+	lateNorm("late.norm", "a norm that is only read to be quantized writes quantized values", ir.OpQuantize),
+	lateNorm("late.norm-bf16", "a norm that is only read to be rounded to bf16 writes bf16", ir.OpCast),
+}
+
+// lateNorm joins a norm with the node of op that reads it.
+func lateNorm(name, doc string, op ir.Op) Rewrite {
+	return Rewrite{
+		Rule: Rule{name, doc},
+		Pattern: Pattern{Op: op, Args: []Pattern{
+			{Op: ir.OpRMSNorm, Args: []Pattern{anyValue("x"), anyValue("w")}, Bind: "norm", Once: true},
+		}},
+		Where: func(c *Context, m *Match) bool {
+			norm, to := m.Values["norm"].Def, m.Root.Result().Type.DType
+			if to != dtype.Q8A && to != dtype.BF16 {
+				return false
+			}
+			fused := &ir.Node{Op: ir.OpRMSNormQuantize, Attr: quantizedNorm(norm, m.Root), Args: norm.Args, Results: m.Root.Results, Func: m.Root.Func}
+			t := c.Target(m.Root)
+			return t != nil && norm.Backend == m.Root.Backend && t.Reads(fused)
+		},
+		Build: func(m *Match) {
+			m.Become(ir.OpRMSNormQuantize, quantizedNorm(m.Values["norm"].Def, m.Root), m.Values["x"], m.Values["w"])
+		},
+	}
+}
+
+// quantizedNorm returns the attributes of a norm together with what converts its result.
+func quantizedNorm(norm, conversion *ir.Node) *ir.NormQuantizeAttr {
+	return &ir.NormQuantizeAttr{Eps: norm.Attr.(*ir.NormAttr).Eps, To: conversion.Result().Type.DType}
+}

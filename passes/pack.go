@@ -13,8 +13,8 @@ import (
 //
 // Before: every node has a backend that runs it. After: each operand has the dtype, layout
 // and density of the kernel: weights are laid out by the compiler, once for all functions
-// where one layout serves all their readers; activations are quantized by one node that
-// all readers on a backend share; strided operands are made dense by copies. Results of
+// where one layout serves all their readers; activations are quantized, or rounded to bf16
+// for matrices of bf16, by one node that all readers on a backend share; strided operands are made dense by copies. Results of
 // functions are dense and of their own.
 //
 // Not earlier: the format is that of the chosen kernel. Not later: the nodes it adds need
@@ -35,7 +35,7 @@ var packPass = Pass{
 	Rules: []Rule{
 		{ruleLayout, "the layout that the kernels of all readers read"},
 		{ruleSecond, "no layout serves all readers of the weight: this one gets a form of its own"},
-		{ruleAct, "the kernel reads quantized activations; all its readers on the backend share them"},
+		{ruleAct, "the kernel reads quantized activations, or such of bf16; all its readers on the backend share them"},
 		{ruleDense, "the kernel does not read strided operands"},
 		{ruleLayNode, "what is laid out is not a weight: it is done in every step"},
 		{ruleResult, "a result of a function has dense bytes of its own"},
@@ -73,6 +73,7 @@ type madeKey struct {
 	v       *ir.Value
 	backend string
 	op      ir.Op
+	to      dtype.DType
 	layout  dtype.Layout
 }
 
@@ -125,8 +126,12 @@ func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
 	if v.Def != nil && v.Def.Op == ir.OpWeight && layout != v.Type.Layout {
 		return p.secondForm(n, v, layout)
 	}
-	if dt != v.Type.DType {
+	switch {
+	case dt == v.Type.DType:
+	case dt == dtype.Q8A:
 		return p.make(n, v, ir.OpQuantize, nil, ruleAct, ".q")
+	default:
+		return p.make(n, v, ir.OpCast, &ir.CastAttr{To: dt}, ruleAct, "."+dt.String())
 	}
 	if layout != v.Type.Layout {
 		return p.make(n, v, ir.OpPack, &ir.PackAttr{To: layout}, ruleLayNode, "."+layout.String())
@@ -138,8 +143,11 @@ func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
 // reader on the same backend had made, or a new one.
 func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule, suffix string) *ir.Value {
 	key := madeKey{v: v, backend: n.Backend, op: op}
-	if a, ok := attr.(*ir.PackAttr); ok {
+	switch a := attr.(type) {
+	case *ir.PackAttr:
 		key.layout = a.To
+	case *ir.CastAttr:
+		key.to = a.To
 	}
 	if made := p.made[key]; made != nil {
 		return made

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // unfusePass takes fused ops apart that their backend cannot run.
@@ -134,5 +135,12 @@ func lowerSwiGLU(l *lowering, n *ir.Node) {
 }
 
 func lowerRMSNormQuantize(l *lowering, n *ir.Node) {
-	become(n, ir.OpQuantize, l.emit(n, ir.OpRMSNorm, n.Attr, ".norm", n.Args...))
+	a := n.Attr.(*ir.NormQuantizeAttr)
+	norm := l.emit(n, ir.OpRMSNorm, &ir.NormAttr{Eps: a.Eps}, ".norm", n.Args...)
+	if a.To == dtype.Q8A {
+		become(n, ir.OpQuantize, norm)
+		return
+	}
+	become(n, ir.OpCast, norm)
+	n.Attr = &ir.CastAttr{To: a.To}
 }

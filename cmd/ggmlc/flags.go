@@ -63,7 +63,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
-	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni")
+	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "allow kernels that round f16 weights to bf16")
 	fs.BoolVar(&f.tune, "tune", false, "measure candidates on this machine instead of predicting them")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
@@ -138,7 +138,7 @@ func (f *compileFlags) notYet() error {
 }
 
 // cpuNames are the implementations of kernels that --cpu may name.
-var cpuNames = []string{"generic", "avx2", "avx512", "avx512vnni"}
+var cpuNames = []string{"generic", "avx2", "avx512", "avx512vnni", "avx512bf16"}
 
 func (f *compileFlags) checkCPU() error {
 	for _, name := range f.cpu {

@@ -207,7 +207,12 @@ func softmaxRow(row []float64) {
 }
 
 func rmsNorm(c *call) (Tensor, error) {
-	w, eps := c.args[1].Flat(), float64(attr[ir.NormAttr](c).Eps)
+	return normRows(c, float64(attr[ir.NormAttr](c).Eps)), nil
+}
+
+// normRows is operand 0 over the root of its mean square, times operand 1.
+func normRows(c *call, eps float64) Tensor {
+	w := c.args[1].Flat()
 	return byRow(c.args[0].Tensor, func(row []float64) {
 		var squares float64
 		for _, x := range row {
@@ -217,7 +222,7 @@ func rmsNorm(c *call) (Tensor, error) {
 		for i := range row {
 			row[i] *= r * w[i]
 		}
-	}), nil
+	})
 }
 
 func layerNorm(c *call) (Tensor, error) {

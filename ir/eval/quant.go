@@ -43,9 +43,6 @@ func cast(c *call) (Tensor, error) { return Round(attr[ir.CastAttr](c).To, c.arg
 func quantize(c *call) (Tensor, error) { return Round(dtype.Q8A, c.args[0].Tensor) }
 
 func rmsNormQuantize(c *call) (Tensor, error) {
-	y, err := rmsNorm(c)
-	if err != nil {
-		return Tensor{}, err
-	}
-	return Round(dtype.Q8A, y)
+	a := attr[ir.NormQuantizeAttr](c)
+	return Round(a.To, normRows(c, float64(a.Eps)))
 }

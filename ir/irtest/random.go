@@ -348,11 +348,15 @@ func (g *generator) feedForward() {
 	f, x, hidden := g.f, g.pick(), choose(g, widths...)
 	n := width(x)
 	norm := g.weight(dtype.F32, n)
+	d := choose(g, dtype.F32, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
 	h := f.RMSNorm(x, norm, 1e-5)
-	if g.even() {
-		h = f.RMSNormQuantize(x, norm, 1e-5)
+	switch {
+	case g.even():
+	case d == dtype.BF16:
+		h = f.RMSNormQuantize(x, norm, 1e-5, dtype.BF16)
+	default:
+		h = f.RMSNormQuantize(x, norm, 1e-5, dtype.Q8A)
 	}
-	d := choose(g, dtype.F32, dtype.Q8_0, dtype.Q4_0)
 	gate, up := g.weight(d, hidden, n), g.weight(d, hidden, n)
 	if g.even() {
 		h = f.MatMulSwiGLU(h, gate, up)

@@ -67,7 +67,8 @@ func benchEach(b *testing.B, f func(b *testing.B)) {
 }
 
 // BenchmarkGEMM multiplies many rows; it reports the share of the arithmetic peak: of
-// VPDPBUSD for quantized weights where there is one, of multiply-adds otherwise.
+// VPDPBUSD for quantized weights and of VDPBF16PS for bfloat16 where there are these, of
+// multiply-adds otherwise.
 func BenchmarkGEMM(b *testing.B) {
 	for _, s := range []struct{ rows, k int }{{128, 2048}, {512, 2048}, {512, 5632}} {
 		b.Run(fmt.Sprintf("%dx%d", s.rows, s.k), func(b *testing.B) { benchProducts(b, s.rows, 2048, s.k) })
@@ -99,12 +100,15 @@ func BenchmarkGEMV(b *testing.B) {
 }
 
 func benchProducts(b *testing.B, rows, n, k int) {
-	f32, int8 := peak(cpu.ProbeF32), peak(cpu.ProbeInt8)
+	limits := map[dtype.DType]float64{
+		dtype.Q8A: peak(cpu.ProbeInt8), dtype.BF16: peak(cpu.ProbeBF16), dtype.F32: peak(cpu.ProbeF32),
+	}
 	benchEach(b, func(b *testing.B) {
 		for _, p := range products {
-			limit := f32
-			if p.weight.IsQuantized() && int8 > 0 {
-				limit = int8
+			act, _ := tile.Activation(p.weight)
+			limit := limits[act]
+			if limit == 0 {
+				limit = limits[dtype.F32]
 			}
 			b.Run(fmt.Sprintf("%v", p.weight), func(b *testing.B) {
 				o := newOperandsOf(p.weight, rows, n, k)

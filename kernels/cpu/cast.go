@@ -28,14 +28,14 @@ func CastF16F32(dst, src unsafe.Pointer, n, r0, r1, c0, c1 int) {
 //
 //go:noinline
 func CastF32BF16(dst, src unsafe.Pointer, n, r0, r1, c0, c1 int) {
-	runs(n, r0, r1, c0, c1, func(at, n int) { f32ToBF16(halfAt(dst, at), floatAt(src, at), n) })
+	runs(n, r0, r1, c0, c1, func(at, n int) { active.f32ToBF16(halfAt(dst, at), floatAt(src, at), n) })
 }
 
 // CastBF16F32 converts bf16 to f32.
 //
 //go:noinline
 func CastBF16F32(dst, src unsafe.Pointer, n, r0, r1, c0, c1 int) {
-	runs(n, r0, r1, c0, c1, func(at, n int) { bf16ToF32(floatAt(dst, at), halfAt(src, at), n) })
+	runs(n, r0, r1, c0, c1, func(at, n int) { active.bf16ToF32(floatAt(dst, at), halfAt(src, at), n) })
 }
 
 func f32ToF16Generic(dst, src unsafe.Pointer, n int) {
@@ -52,16 +52,24 @@ func f16ToF32Generic(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-func f32ToBF16(dst, src unsafe.Pointer, n int) {
+func f32ToBF16Generic(dst, src unsafe.Pointer, n int) {
 	out := halves(dst, n)
 	for i, v := range floats(src, n) {
 		out[i] = dtype.F32ToBF16(v)
 	}
 }
 
-func bf16ToF32(dst, src unsafe.Pointer, n int) {
+func bf16ToF32Generic(dst, src unsafe.Pointer, n int) {
 	out := floats(dst, n)
 	for i, v := range halves(src, n) {
 		out[i] = math.Float32frombits(uint32(v) << 16)
+	}
+}
+
+// normBF16Generic converts x*scale*w.
+func normBF16Generic(dst, x, w unsafe.Pointer, n int, scale float32) {
+	out, weight := halves(dst, n), floats(w, n)
+	for i, v := range floats(x, n) {
+		out[i] = dtype.F32ToBF16(float32(v*scale) * weight[i])
 	}
 }

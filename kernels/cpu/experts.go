@@ -111,7 +111,7 @@ func ExpertsMatMulF16(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, 
 	expertsMatMul(formatF16, dst, x, w, idx, experts, choices, rows, n, k, t0, t1, c0, c1)
 }
 
-// ExpertsMatMulBF16 computes the products for bf16 weights and f32 x.
+// ExpertsMatMulBF16 computes the products for bf16 weights and bf16 x.
 //
 //go:noinline
 func ExpertsMatMulBF16(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {

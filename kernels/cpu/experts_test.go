@@ -72,11 +72,9 @@ func TestExpertsMatMul(t *testing.T) {
 // activations returns rows of k elements in the format that products with the weight read,
 // and the bytes of one.
 func activations(t *testing.T, weight dtype.DType, rows, k int) (*kt.Buffer, int) {
-	if weight.IsQuantized() {
-		data, _ := kt.Encode(t, kt.Rand(t), dtype.Q8A, rows*k)
-		return kt.NewBytes(data, 0), len(data) / rows
-	}
-	return kt.NewFloats(kt.Uniform(kt.Rand(t), rows*k), 0), k * 4
+	act, _ := tile.Activation(weight)
+	data, _ := kt.Encode(t, kt.Rand(t), act, rows*k)
+	return kt.NewBytes(data, 0), len(data) / rows
 }
 
 func TestTopK(t *testing.T) {

@@ -8,6 +8,7 @@ type features struct {
 	avx2   bool // AVX2, FMA, F16C and BMI2, with 256-bit registers saved
 	avx512 bool // AVX-512 F, BW, DQ and VL as well, with 512-bit registers saved
 	vnni   bool // AVX512_VNNI as well
+	bf16   bool // AVX512_BF16 as well
 }
 
 // Bits of CPUID and XCR0: Intel 64 and IA-32 Architectures Software Developer's Manual,
@@ -18,6 +19,7 @@ const (
 	leaf7AVX2, leaf7BMI2              = 1 << 5, 1 << 8 // ebx
 	leaf7F, leaf7DQ, leaf7BW, leaf7VL = 1 << 16, 1 << 17, 1 << 30, 1 << 31
 	leaf7VNNI                         = 1 << 11 // ecx
+	leaf7BF16                         = 1 << 5  // eax of subleaf 1
 
 	stateAVX    = 0x06 // XMM and YMM
 	stateAVX512 = 0xe6 // and opmasks, upper halves of ZMM0-15, ZMM16-31
@@ -31,12 +33,16 @@ func detect() features {
 	if most < 7 || !has(ecx1, need) {
 		return features{}
 	}
-	_, ebx7, ecx7, _ := cpuid(7, 0)
+	subleaves, ebx7, ecx7, _ := cpuid(7, 0)
 	state := xgetbv()
 	var f features
 	f.avx2 = has(state, stateAVX) && has(ebx7, leaf7AVX2|leaf7BMI2)
 	f.avx512 = f.avx2 && has(state, stateAVX512) && has(ebx7, leaf7F|leaf7DQ|leaf7BW|leaf7VL)
 	f.vnni = f.avx512 && has(ecx7, leaf7VNNI)
+	if f.vnni && subleaves >= 1 {
+		eax71, _, _, _ := cpuid(7, 1)
+		f.bf16 = has(eax71, leaf7BF16)
+	}
 	return f
 }
 

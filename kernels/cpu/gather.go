@@ -36,7 +36,7 @@ func GatherF16(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 //go:noinline
 func GatherBF16(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	for r := r0; r < r1; r++ {
-		bf16ToF32(floatAt(dst, r*n+c0), halfAt(table, index(idx, r)*n+c0), c1-c0)
+		active.bf16ToF32(floatAt(dst, r*n+c0), halfAt(table, index(idx, r)*n+c0), c1-c0)
 	}
 }
 
@@ -78,14 +78,28 @@ func GatherR16F32(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 //
 //go:noinline
 func GatherR16F16(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
-	gatherHalves(dst, idx, table, n, r0, r1, c0, c1, dtype.F16ToF32)
+	for r := r0; r < r1; r++ {
+		panel, lane := place(idx, r)
+		rows := unsafe.Slice((*[panelRows]uint16)(halfAt(table, panel*panelRows*n)), n)
+		out := target(dst, n, r, c0, c1)
+		for i, v := range rows[c0:c1] {
+			out[i] = dtype.F16ToF32(v[lane])
+		}
+	}
 }
 
 // GatherR16BF16 gathers from a bf16 table in layout r16.
 //
 //go:noinline
 func GatherR16BF16(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
-	gatherHalves(dst, idx, table, n, r0, r1, c0, c1, dtype.BF16ToF32)
+	for r := r0; r < r1; r++ {
+		panel, lane := place(idx, r)
+		from := halfAt(table, panel*panelRows*n)
+		out := target(dst, n, r, c0, c1)
+		for i := range out {
+			out[i] = dtype.BF16ToF32(*(*uint16)(halfAt(from, pairPlace(c0+i, n, lane))))
+		}
+	}
 }
 
 // GatherR16Q8_0 gathers from a q8_0 table in layout r16.
@@ -114,16 +128,13 @@ func GatherR16Q4_0(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	}
 }
 
-// gatherHalves gathers 16-bit floats from layout r16.
-func gatherHalves(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int, convert func(uint16) float32) {
-	for r := r0; r < r1; r++ {
-		panel, lane := place(idx, r)
-		rows := unsafe.Slice((*[panelRows]uint16)(halfAt(table, panel*panelRows*n)), n)
-		out := target(dst, n, r, c0, c1)
-		for i, v := range rows[c0:c1] {
-			out[i] = convert(v[lane])
-		}
+// pairPlace returns where in a panel of pairs of k element i of n of a lane stands, in
+// halves: the last of an odd number has no partner.
+func pairPlace(i, n, lane int) int {
+	if i == n-1 && n%2 == 1 {
+		return i*panelRows + lane
 	}
+	return i&^1*panelRows + 2*lane + i&1
 }
 
 // target views columns [c0, c1) of row r of an f32 matrix with n columns.

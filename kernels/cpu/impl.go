@@ -28,11 +28,13 @@ type implementation struct {
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)
 
 	f32ToF16, f16ToF32, decodeQ8 rowUnary
+	f32ToBF16, bf16ToF32         rowUnary
 
 	sumSquares func(x unsafe.Pointer, n int) float32
 	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
 	quantize   rowUnary                                                // n elements to q8a
 	normQ8A    func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to q8a
+	normBF16   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w to bf16
 	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 

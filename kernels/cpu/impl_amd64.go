@@ -10,7 +10,8 @@ func builtin() []implementation {
 	generic := genericImplementation()
 	wide := avx2Implementation(generic, f)
 	wider := avx512Implementation(wide, f)
-	return []implementation{generic, wide, wider, vnniImplementation(wider, f)}
+	bytes := vnniImplementation(wider, f)
+	return []implementation{generic, wide, wider, bytes, bf16Implementation(bytes, f)}
 }
 
 // avx2Implementation adds what is written for 256 bits.
@@ -40,5 +41,13 @@ func vnniImplementation(im implementation, f features) implementation {
 	for _, f := range []format{formatQ8, formatQ4} {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}
+	return im
+}
+
+// bf16Implementation adds the products of bfloat16.
+func bf16Implementation(im implementation, f features) implementation {
+	im.name, im.present = tile.AVX512BF16, func() bool { return f.bf16 }
+	im.probe.bf16, im.probe.bf16Ops = peakDotBF16, 24*32*2
+	im.matmul[formatBF16], im.swiglu[formatBF16] = dotMatMul, dotSwiGLU
 	return im
 }

@@ -31,7 +31,7 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 // entry returns the table's last entry for weight whose feature im includes.
 func entry(t *testing.T, weight dtype.DType, im tile.Feature) tile.Tile {
 	t.Helper()
-	rank := map[tile.Feature]int{tile.Generic: 0, tile.AVX2: 1, tile.AVX512: 2, tile.AVX512VNNI: 3}
+	rank := map[tile.Feature]int{tile.Generic: 0, tile.AVX2: 1, tile.AVX512: 2, tile.AVX512VNNI: 3, tile.AVX512BF16: 4}
 	var found tile.Tile
 	for _, e := range tile.Table {
 		if e.Weight == weight && rank[e.Feature] <= rank[im] {

@@ -18,7 +18,7 @@ const (
 var formatShape = [numFormats]struct{ blockLen, xBytes, panelBytes int }{
 	formatF32:  {1, f32Bytes, panelRows * f32Bytes},
 	formatF16:  {1, f32Bytes, panelRows * halfBytes},
-	formatBF16: {1, f32Bytes, panelRows * halfBytes},
+	formatBF16: {1, halfBytes, panelRows * halfBytes},
 	formatQ8:   {blockLen, q8aBytes, panelRows * q8Bytes},
 	formatQ4:   {blockLen, q8aBytes, panelRows * q4Bytes},
 }

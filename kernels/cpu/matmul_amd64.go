@@ -93,3 +93,14 @@ var avx512SwiGLU = [numFormats]tileSet{
 		{panels: 1, tiles: []rowTile{{6, swigluQ4VNNIr6}, {4, swigluQ4VNNIr4}, {2, swigluQ4VNNIr2}, {1, swigluQ4VNNIr1}}},
 	},
 }
+
+// dotMatMul and dotSwiGLU are the tiles of bfloat16 that use VDPBF16PS.
+var dotMatMul = tileSet{
+	{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16DOTr1p4}}},
+	{panels: 2, tiles: []rowTile{{8, tileBF16DOTr8p2}, {4, tileBF16DOTr4p2}, {2, tileBF16DOTr2p2}, {1, tileBF16DOTr1p2}}},
+	{panels: 1, tiles: []rowTile{{8, tileBF16DOTr8p1}, {4, tileBF16DOTr4p1}, {2, tileBF16DOTr2p1}, {1, tileBF16DOTr1p1}}},
+}
+
+var dotSwiGLU = tileSet{
+	{panels: 1, tiles: []rowTile{{8, swigluBF16DOTr8}, {4, swigluBF16DOTr4}, {2, swigluBF16DOTr2}, {1, swigluBF16DOTr1}}},
+}

@@ -7,10 +7,11 @@ import "unsafe"
 //	y[r, c] = Σ x[r, i]·w[c, i] for i in [0, k)
 //
 // where dst is f32 [*, n], x is [*, k] and w is [n, k] in layout r16 (package tile). c0 is a
-// multiple of 16, c1 one or n. x is f32 for float weights and q8a for quantized ones, whose
-// k is a multiple of 32. dst and x do not overlap.
+// multiple of 16, c1 one or n. x is f32 for f32 and f16 weights, bf16 for bf16 ones, and q8a
+// for quantized ones, whose k is a multiple of 32. dst and x do not overlap.
 //
-// Float products are summed in f32, in order of i. Quantized ones are exact within a block
+// Float products are summed in f32, in order of i, those of bf16 with the odd i of each pair
+// before the even one. Quantized ones are exact within a block
 // of 32 (integers), scaled and summed in f32 in order of blocks.
 
 // MatMulF32 computes x·wᵀ, plus res if that is not nil, for f32 weights and f32 x.
@@ -29,7 +30,7 @@ func MatMulF16(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 	matmul(formatF16, dst, x, w, res, n, k, r0, r1, c0, c1)
 }
 
-// MatMulBF16 computes x·wᵀ, plus res if that is not nil, for bf16 weights and f32 x.
+// MatMulBF16 computes x·wᵀ, plus res if that is not nil, for bf16 weights and bf16 x.
 // res is f32 [*, n] and may be dst.
 //
 //go:noinline
@@ -70,7 +71,7 @@ func MatMulSwiGLUF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int
 }
 
 // MatMulSwiGLUBF16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for bf16 weights, both [n, k],
-// and f32 x.
+// and bf16 x.
 //
 //go:noinline
 func MatMulSwiGLUBF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -123,12 +122,20 @@ func dotF16(x, w unsafe.Pointer, k int) (a lanes) {
 	return a
 }
 
+// dotBF16 adds in the order of VDPBF16PS: of each pair of k the odd one first.
 func dotBF16(x, w unsafe.Pointer, k int) (a lanes) {
-	panel := unsafe.Slice((*[panelRows]uint16)(w), k)
-	for i, v := range floats(x, k) {
-		p := &panel[i]
+	for i, v := range unsafe.Slice((*[2]uint16)(x), k/2) {
+		p := (*[panelRows][2]uint16)(halfAt(w, 2*i*panelRows))
+		first, second := dtype.BF16ToF32(v[0]), dtype.BF16ToF32(v[1])
 		for j := range a {
-			a[j] += float32(v * math.Float32frombits(uint32(p[j])<<16))
+			a[j] += float32(second * dtype.BF16ToF32(p[j][1]))
+			a[j] += float32(first * dtype.BF16ToF32(p[j][0]))
+		}
+	}
+	if k%2 == 1 {
+		last := dtype.BF16ToF32(*(*uint16)(halfAt(x, k-1)))
+		for j, v := range halves(halfAt(w, (k-1)*panelRows), panelRows) {
+			a[j] += float32(last * dtype.BF16ToF32(v))
 		}
 	}
 	return a

@@ -256,6 +256,23 @@ func TestMatMulSameBits(t *testing.T) {
 	}
 }
 
+// TestMatMulSameBitsOfBF16 compares all implementations, pure Go included: products of
+// bfloat16 are exact in float32 and are added in one order.
+func TestMatMulSameBitsOfBF16(t *testing.T) {
+	for _, k := range []int{1, 2, 9, 320, 333} {
+		o := newOperands(t, dtype.BF16, 11, 90, k, 0)
+		var want *kt.Buffer
+		kt.ForEach(t, func(t *testing.T) {
+			y := kt.NewBuffer(o.rows*o.n*4, 0)
+			cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+			if want == nil {
+				want = y
+			}
+			kt.Same(t, fmt.Sprint("k ", k), y, want)
+		})
+	}
+}
+
 // TestMatMulSameBitsOfVectors compares AVX2 and AVX-512, which add in the same order.
 func TestMatMulSameBitsOfVectors(t *testing.T) {
 	for _, p := range products {

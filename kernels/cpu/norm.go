@@ -29,6 +29,17 @@ func RMSNormQ8A(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
 	}
 }
 
+// RMSNormBF16 is RMSNormF32 followed by CastF32BF16, bit for bit, without the f32 row in
+// between. dst is bf16 [*, n].
+//
+//go:noinline
+func RMSNormBF16(dst, x, w unsafe.Pointer, n int, eps float32, r0, r1 int) {
+	for r := r0; r < r1; r++ {
+		row := floatAt(x, r*n)
+		active.normBF16(halfAt(dst, r*n), row, w, n, inverseRMS(row, n, eps))
+	}
+}
+
 // inverseRMS is 1/√(mean(x²)+eps).
 func inverseRMS(x unsafe.Pointer, n int, eps float32) float32 {
 	mean := float64(active.sumSquares(x, n)) / float64(n)

@@ -48,6 +48,25 @@ func TestRMSNorm(t *testing.T) {
 // q8a is the bytes of a block.
 var q8a = dtype.Q8A.BlockBytes()
 
+// TestRMSNormBF16 demands the same bits from the fused kernel and from its two parts.
+func TestRMSNormBF16(t *testing.T) {
+	const rows = 3
+	kt.ForEach(t, func(t *testing.T) {
+		for _, n := range lengths() {
+			rng := kt.Rand(t)
+			x, w := kt.NewFloats(kt.Hard(rng, rows*n), 4), kt.NewFloats(kt.Uniform(rng, n), 0)
+			norm := kt.NewBuffer(rows*n*4, 0)
+			want, got := kt.NewBuffer(rows*n*2, 0), kt.NewBuffer(rows*n*2, 2)
+			cpu.RMSNormF32(norm.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, rows)
+			cpu.CastF32BF16(want.Pointer(), norm.Pointer(), n, 0, rows, 0, n)
+			cpu.RMSNormBF16(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 0, 1)
+			cpu.RMSNormBF16(got.Pointer(), x.Pointer(), w.Pointer(), n, eps, 1, rows)
+			got.Check(t, "bf16")
+			kt.Same(t, fmt.Sprint("fused norm of ", n), got, want)
+		}
+	})
+}
+
 // TestRMSNormQ8A demands the same bits from the fused kernel and from its two parts.
 func TestRMSNormQ8A(t *testing.T) {
 	const rows = 3

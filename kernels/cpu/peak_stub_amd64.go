@@ -30,3 +30,8 @@ func peakReadAVX512(p unsafe.Pointer, n int)
 //
 //go:noescape
 func peakDotVNNI(n int)
+
+// peakDotBF16 does n times 24 VDPBF16PS of full registers.
+//
+//go:noescape
+func peakDotBF16(n int)

@@ -27,6 +27,16 @@ func ProbeInt8(n int) int {
 	return n * active.probe.int8Ops
 }
 
+// ProbeBF16 does n rounds of bfloat16 multiply-adds and returns the operations done; 0 if the
+// active implementation has no instruction for them.
+func ProbeBF16(n int) int {
+	if n <= 0 || active.probe.bf16 == nil {
+		return 0
+	}
+	active.probe.bf16(n)
+	return n * active.probe.bf16Ops
+}
+
 // ProbeRead reads size bytes at p, size a multiple of 512. It reads one stream; what
 // memory gives to several at once may be more.
 func ProbeRead(p unsafe.Pointer, size int) {
@@ -42,9 +52,9 @@ func ProbeRead(p unsafe.Pointer, size int) {
 
 // probe is the limits' loops: rounds, and operations in a round.
 type probe struct {
-	f32, int8       func(n int)
-	f32Ops, int8Ops int
-	read            func(p unsafe.Pointer, n int) // n times 512 bytes
+	f32, int8, bf16          func(n int)
+	f32Ops, int8Ops, bf16Ops int
+	read                     func(p unsafe.Pointer, n int) // n times 512 bytes
 }
 
 // readGeneric reads a word of each cache line.

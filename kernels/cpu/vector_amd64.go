@@ -12,6 +12,7 @@ func (im *implementation) vectorsAVX2() {
 	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX2, expAVX2
 	im.scale, im.mulScale = scaleAVX2, mulScaleAVX2
 	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX2, castF16F32AVX2, decodeQ8AVX2
+	im.f32ToBF16, im.bf16ToF32, im.normBF16 = castF32BF16AVX2, castBF16F32AVX2, normToBF16AVX2
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
 	im.attention = []*attentionLoops{&avx2Attention, &genericAttention}
@@ -26,6 +27,7 @@ func (im *implementation) vectorsAVX512() {
 	im.unary[unaryGELU], im.unary[unaryExp] = geluAVX512, expAVX512
 	im.scale, im.mulScale = scaleAVX512, mulScaleAVX512
 	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX512, castF16F32AVX512, decodeQ8AVX512
+	im.f32ToBF16, im.bf16ToF32, im.normBF16 = castF32BF16AVX512, castBF16F32AVX512, normToBF16AVX512
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
 	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
 	im.attention = []*attentionLoops{&avx512Attention, &avx512ShortAttention, &genericAttention}
@@ -50,4 +52,34 @@ func castF32F16AVX512(dst, x unsafe.Pointer, n int) {
 func castF16F32AVX512(dst, x unsafe.Pointer, n int) {
 	f16ToF32AVX512(dst, x, n&^15)
 	f16ToF32Generic(floatAt(dst, n&^15), halfAt(x, n&^15), n&15)
+}
+
+func castF32BF16AVX2(dst, x unsafe.Pointer, n int) {
+	f32ToBF16AVX2(dst, x, n&^7)
+	f32ToBF16Generic(halfAt(dst, n&^7), floatAt(x, n&^7), n&7)
+}
+
+func castBF16F32AVX2(dst, x unsafe.Pointer, n int) {
+	bf16ToF32AVX2(dst, x, n&^7)
+	bf16ToF32Generic(floatAt(dst, n&^7), halfAt(x, n&^7), n&7)
+}
+
+func normToBF16AVX2(dst, x, w unsafe.Pointer, n int, scale float32) {
+	normBF16AVX2(dst, x, w, n&^7, scale)
+	normBF16Generic(halfAt(dst, n&^7), floatAt(x, n&^7), floatAt(w, n&^7), n&7, scale)
+}
+
+func castF32BF16AVX512(dst, x unsafe.Pointer, n int) {
+	f32ToBF16AVX512(dst, x, n&^15)
+	f32ToBF16Generic(halfAt(dst, n&^15), floatAt(x, n&^15), n&15)
+}
+
+func castBF16F32AVX512(dst, x unsafe.Pointer, n int) {
+	bf16ToF32AVX512(dst, x, n&^15)
+	bf16ToF32Generic(floatAt(dst, n&^15), halfAt(x, n&^15), n&15)
+}
+
+func normToBF16AVX512(dst, x, w unsafe.Pointer, n int, scale float32) {
+	normBF16AVX512(dst, x, w, n&^15, scale)
+	normBF16Generic(halfAt(dst, n&^15), floatAt(x, n&^15), floatAt(w, n&^15), n&15, scale)
 }

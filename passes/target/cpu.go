@@ -21,7 +21,9 @@ var (
 	q8a     = Plain(dtype.Q8A)
 	cache   = Plain(dtype.F32, dtype.F16, dtype.Q8_0)
 	table   = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
-	panels  = Packed(dtype.R16, dtype.F32, dtype.F16, dtype.BF16)
+	bf16    = Plain(dtype.BF16)
+	panels  = Packed(dtype.R16, dtype.F32, dtype.F16)
+	bpanels = Packed(dtype.R16, dtype.BF16)
 	qpanels = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
 	// matrices are copied as bytes: any layout will do.
 	matrices = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
@@ -66,8 +68,10 @@ var cpuRates = Rates{
 func cpuRows() []Row {
 	rows := []Row{
 		row(ir.OpMatMul, q8a, qpanels, f32),
+		row(ir.OpMatMul, bf16, bpanels, f32),
 		row(ir.OpMatMul, f32, panels, f32),
 		{Op: ir.OpMatMulSwiGLU, Args: []Format{q8a, qpanels, qpanels}, Check: oneDType},
+		row(ir.OpMatMulSwiGLU, bf16, bpanels, bpanels),
 		{Op: ir.OpMatMulSwiGLU, Args: []Format{f32, panels, panels}, Check: oneDType},
 		row(ir.OpRMSNorm, f32, f32),
 		row(ir.OpRMSNormQuantize, f32, f32),
@@ -80,6 +84,7 @@ func cpuRows() []Row {
 		row(ir.OpTopK, f32),
 		row(ir.OpTake, f32, i32),
 		row(ir.OpExpertsMatMul, q8a, qpanels, i32),
+		row(ir.OpExpertsMatMul, bf16, bpanels, i32),
 		row(ir.OpExpertsMatMul, f32, panels, i32),
 		row(ir.OpExpertsSum, f32, f32),
 		row(ir.OpCopyExperts, matrices, i32),

@@ -94,12 +94,12 @@ func hasRowStride(t ir.Type) bool {
 }
 
 // canMake returns why pack cannot bring v into the format; empty if it can. It can
-// quantize f32 values, lay out plain ones and make strided ones dense, as far as the
+// quantize f32 values or round them to bf16, lay out plain ones and make strided ones dense, as far as the
 // backend has kernels for that; what it does to weights needs no kernel.
 func (d *Descriptor) canMake(v *ir.Value, f Format) string {
 	t, weight := v.Type, isWeight(v)
 	switch {
-	case !f.hasDType(t.DType) && !d.canConvert(t.DType, f):
+	case !f.hasDType(t.DType) && !d.canConvert(v, f):
 		return fmt.Sprintf("is %v, which it does not read", t.DType)
 	case !f.hasDType(t.DType) && !f.HasLayout(t.Layout):
 		return fmt.Sprintf("is %v in layout %v, which it does not read", t.DType, t.Layout)
@@ -116,10 +116,21 @@ func (d *Descriptor) canMake(v *ir.Value, f Format) string {
 // isWeight reports whether v is a weight itself: views of weights are packed at run time.
 func isWeight(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpWeight }
 
-// canConvert reports whether pack can make one of the format's dtypes from one of dtype
-// from.
-func (d *Descriptor) canConvert(from dtype.DType, f Format) bool {
-	return from == dtype.F32 && slices.Contains(f.DTypes, dtype.Q8A) && d.Has(ir.OpQuantize)
+// canConvert reports whether pack can make one of the format's dtypes from v: activations
+// that are f32 become q8a, or bf16 where the kernel reads nothing else.
+func (d *Descriptor) canConvert(v *ir.Value, f Format) bool {
+	switch {
+	case v.Type.DType != dtype.F32:
+		return false
+	case slices.Contains(f.DTypes, dtype.Q8A):
+		return d.Has(ir.OpQuantize)
+	}
+	return f.onlyBF16() && !isWeight(v) && d.Has(ir.OpCast)
+}
+
+// onlyBF16 reports whether the format is that of plain bf16 and of nothing else.
+func (f Format) onlyBF16() bool {
+	return len(f.DTypes) == 1 && f.DTypes[0] == dtype.BF16 && f.HasLayout(dtype.Plain)
 }
 
 // packs reports whether a kernel lays out tensors of dtype dt.
@@ -140,7 +151,11 @@ func canLayOut(t ir.Type, f Format) bool {
 func (f Format) Want(v *ir.Value) (dtype.DType, dtype.Layout) {
 	t := v.Type
 	dt, layout := t.DType, t.Layout
-	if !f.hasDType(dt) {
+	switch {
+	case f.hasDType(dt):
+	case f.onlyBF16():
+		return dtype.BF16, dtype.Plain
+	default:
 		return dtype.Q8A, dtype.Plain
 	}
 	if !f.HasLayout(layout) {

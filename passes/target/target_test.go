@@ -79,7 +79,7 @@ func TestCPUFormats(t *testing.T) {
 		layout dtype.Layout
 	}{
 		{dtype.F32, dtype.F32, dtype.R16},
-		{dtype.BF16, dtype.F32, dtype.R16},
+		{dtype.BF16, dtype.BF16, dtype.R16},
 		{dtype.Q4_0, dtype.Q8A, dtype.R16},
 	} {
 		if got := cpu.ActFormat(ir.OpMatMul, tt.weight); got != tt.act {

@@ -26,11 +26,12 @@ var families = []struct {
 	{"cpuid", generateFeature},
 	{"matmul_f32", floatTiles(formatF32)},
 	{"matmul_f16", floatTiles(formatF16)},
-	{"matmul_bf16", floatTiles(formatBF16)},
+	{"matmul_bf16", bf16Tiles},
 	{"matmul_q8_0", intTiles(formatQ8)},
 	{"matmul_q4_0", intTiles(formatQ4)},
 	{"vector", generateVectors},
 	{"quantize", generateQuantize},
+	{"bf16", generateBF16},
 	{"attention", generateAttention},
 	{"prefetch", generatePrefetch},
 	{"peak", generatePeak},
@@ -58,6 +59,9 @@ func write(name string, generate func(*generator)) error {
 		return err
 	}
 	if err := checkRegisters(file); err != nil {
+		return err
+	}
+	if err := encodeUnknown(file); err != nil {
 		return err
 	}
 	text, err := printer.NewGoAsm(printer.Config{Argv: []string{"go generate"}, Pkg: "cpu"}).Print(file)

@@ -16,6 +16,7 @@ func generatePeak(g *generator) {
 	}
 	g.isa = avx512
 	g.peakDot()
+	g.peakDotBF16()
 }
 
 // peakLoop repeats body n times.
@@ -51,6 +52,19 @@ func (g *generator) peakDot() {
 	g.peakLoop(func() {
 		for _, a := range acc {
 			g.dot(one, one, a)
+		}
+	})
+}
+
+func (g *generator) peakDotBF16() {
+	g.function("peakDotBF16", []string{"peakDotBF16 does n times 24 VDPBF16PS of full registers."}, nil, integers("n"))
+	acc := g.vecs(2 * peakChains) // its latency is longer
+	g.zero(acc...)
+	one := g.vec()
+	g.zero(one)
+	g.peakLoop(func() {
+		for _, a := range acc {
+			g.dotBF16(one, one, a)
 		}
 	})
 }

@@ -134,9 +134,6 @@ func (g *generator) loadWeights(t *tile, w rows, p, v, i int) reg.VecVirtual {
 		g.VMOVUPS(m, to)
 	case formatF16:
 		g.VCVTPH2PS(m, to)
-	case formatBF16:
-		g.VPMOVZXWD(m, to)
-		g.VPSLLD(operand.U8(16), to, to)
 	}
 	return to
 }

@@ -10,7 +10,9 @@ import (
 // The bytes of a panel of layout r16, rows 0 to 15 of a matrix [16, k]:
 //
 //	f32        for each k: 16 f32, one per row
-//	f16, bf16  for each k: 16 halves, one per row
+//	f16        for each k: 16 halves, one per row
+//	bf16       for each pair of k, 64 bytes: of each row its two halves, k = 2i and 2i+1,
+//	           which is what VDPBF16PS takes; a last k without a partner: 16 halves
 //	q8_0       for each block of 32 k, 544 bytes: 8 groups of 64 bytes, then 16 f16
 //	           scales. Group j holds, for each row, its elements k = 4j to 4j+3, each as
 //	           the byte q XOR 0x80, which is q+128 unsigned: what VPDPBUSD takes
@@ -43,8 +45,10 @@ func PackPanel(d dtype.DType, dst, src []byte, rows, k int) {
 	switch d {
 	case dtype.F32:
 		pack4(dst, src, rows, k)
-	case dtype.F16, dtype.BF16:
+	case dtype.F16:
 		pack2(dst, src, rows, k)
+	case dtype.BF16:
+		packPairs(dst, src, rows, k)
 	case dtype.Q8_0:
 		packBlocks(dst, src, rows, k/32, q8Groups, q8Flip)
 	case dtype.Q4_0:
@@ -59,8 +63,10 @@ func UnpackPanel(d dtype.DType, dst, src []byte, rows, k int) {
 	switch d {
 	case dtype.F32:
 		unpack4(dst, src, rows, k)
-	case dtype.F16, dtype.BF16:
+	case dtype.F16:
 		unpack2(dst, src, rows, k)
+	case dtype.BF16:
+		unpackPairs(dst, src, rows, k)
 	case dtype.Q8_0:
 		unpackBlocks(dst, src, rows, k/32, q8Groups, q8Flip)
 	case dtype.Q4_0:
@@ -154,15 +160,43 @@ func unpackBlocks(dst, src []byte, rows, blocks, groups int, flip uint32) {
 	}
 }
 
-// pack4 transposes 4-byte elements, in squares of 16 by 16: a square of the panel is 1 KiB
+// packPairs transposes pairs of 2-byte elements, then the last one of an odd number.
+func packPairs(dst, src []byte, rows, k int) {
+	even := k &^ 1
+	packSquares(dst[:even*2*rows16], src, rows, even/2, k*2)
+	if even == k {
+		return
+	}
+	for r := range rows {
+		copy(dst[even*2*rows16+2*r:][:2], src[(r*k+even)*2:])
+	}
+}
+
+// unpackPairs is the inverse of packPairs.
+func unpackPairs(dst, src []byte, rows, k int) {
+	for r := range rows {
+		for i := range k {
+			at := i/2*lineBytes + r*4 + i%2*2
+			if i == k-1 && k%2 == 1 {
+				at = i*2*rows16 + r*2
+			}
+			copy(dst[(r*k+i)*2:][:2], src[at:])
+		}
+	}
+}
+
+// pack4 transposes 4-byte elements.
+func pack4(dst, src []byte, rows, k int) { packSquares(dst, src, rows, k, k*4) }
+
+// packSquares transposes words of 4 bytes, k of each row of rowBytes, in squares of 16 by 16: a square of the panel is 1 KiB
 // and each row's part of it one cache line, so that long rows of a power of two, whose
 // starts share a set of the cache, do not evict each other.
-func pack4(dst, src []byte, rows, k int) {
+func packSquares(dst, src []byte, rows, k, rowBytes int) {
 	for k0 := 0; k0 < k; k0 += 16 {
 		width := min(16, k-k0)
 		square := dst[k0*4*rows16:][:width*4*rows16]
 		for r := range rows {
-			in := src[(r*k+k0)*4:][:width*4]
+			in := src[r*rowBytes+k0*4:][:width*4]
 			for i, o := 0, r*4; i+4 <= len(in); i, o = i+4, o+lineBytes {
 				le.PutUint32(square[o:o+4], le.Uint32(in[i:i+4]))
 			}
@@ -179,7 +213,7 @@ func unpack4(dst, src []byte, rows, k int) {
 	}
 }
 
-// pack2 transposes 2-byte elements, in squares as pack4.
+// pack2 transposes 2-byte elements, in squares as packSquares.
 func pack2(dst, src []byte, rows, k int) {
 	for k0 := 0; k0 < k; k0 += 32 {
 		width := min(32, k-k0)

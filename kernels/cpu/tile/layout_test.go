@@ -23,7 +23,10 @@ func randomBytes(n int) []byte {
 func TestPackRoundTrip(t *testing.T) {
 	for _, d := range packable {
 		for _, n := range []int{1, 2, 15, 16, 17, 33, 48} {
-			for _, k := range []int{32, 64, 96, 160} {
+			for _, k := range []int{32, 64, 96, 160, 1, 7, 33} {
+				if k%d.BlockElems() != 0 {
+					continue
+				}
 				plain := randomBytes(n * d.RowBytes(k))
 				packed := make([]byte, dtype.PackedBytes(d, dtype.R16, int64(n), int64(k)))
 				copy(packed, randomBytes(len(packed)))
@@ -49,6 +52,7 @@ func TestPackPlaces(t *testing.T) {
 	}{
 		{dtype.F32, func(r, i int) int { return r/16*k*64 + (i*16+r%16)*4 }, func(r, i int) int { return (r*k + i) * 4 }, 0},
 		{dtype.F16, func(r, i int) int { return r/16*k*32 + (i*16+r%16)*2 }, func(r, i int) int { return (r*k + i) * 2 }, 0},
+		{dtype.BF16, func(r, i int) int { return r/16*k*32 + i/2*64 + r%16*4 + i%2*2 }, func(r, i int) int { return (r*k + i) * 2 }, 0},
 		{dtype.Q8_0, func(r, i int) int { return (r/16*2+i/32)*544 + i%32/4*64 + r%16*4 + i%4 },
 			func(r, i int) int { return (r*2+i/32)*34 + 2 + i%32 }, 0x80},
 		{dtype.Q4_0, func(r, i int) int { return (r/16*2+i/32)*288 + i%16/4*64 + r%16*4 + i%4 },

@@ -16,6 +16,7 @@ const (
 	AVX2       Feature = "avx2"       // AVX2, FMA and F16C
 	AVX512     Feature = "avx512"     // AVX-512 F, BW, DQ and VL as well
 	AVX512VNNI Feature = "avx512vnni" // AVX-512 VNNI as well
+	AVX512BF16 Feature = "avx512bf16" // AVX-512 BF16 as well
 )
 
 // Tile is one register tile of y[t, n] = Σk x[t, k]·w[n, k].
@@ -39,9 +40,10 @@ var Table = []Tile{
 	{dtype.F16, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1},
 	{dtype.F16, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1},
 	{dtype.F16, dtype.F32, dtype.R16, AVX512, 8, 32, 64, 1},
-	{dtype.BF16, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1},
-	{dtype.BF16, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1},
-	{dtype.BF16, dtype.F32, dtype.R16, AVX512, 8, 32, 64, 1},
+	{dtype.BF16, dtype.BF16, dtype.R16, Generic, 1, 16, 16, 1},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX2, 4, 16, 64, 1},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX512, 8, 32, 64, 1},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 8, 32, 64, 1},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 16, 32},

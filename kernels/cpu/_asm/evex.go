@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// opDotBF16 stands for VDPBF16PS while registers are chosen; encodeUnknown then writes its
+// bytes, as neither avo nor Go's assembler knows the instruction.
+const opDotBF16 = "VDPBF16PS"
+
+// The prefixes that a field of two bits stands for (Intel 64 and IA-32 Architectures
+// Software Developer's Manual, volume 2, 2.7, "EVEX").
+const (
+	prefix66 = 1
+	prefixF3 = 2
+)
+
+// opcodeDot is that of VDPBF16PS (with F3: EVEX.512.F3.0F38.W0 52 /r) and of VPDPWSSD
+// (with 66), which Go's assembler knows and a test compares with.
+const opcodeDot = 0x52
+
+// dotBF16 adds to each float32 of acc the products of two bfloat16 of u with two of x:
+//
+//	acc = round(acc + u[1]·x[1]), then acc = round(acc + u[0]·x[0])
+//
+// to nearest, ties to even; denormal operands count as zero and denormal results become
+// zero, whatever MXCSR says (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 2, VDPBF16PS).
+func (g *generator) dotBF16(x operand.Op, u, acc reg.VecVirtual) {
+	g.Instruction(&ir.Instruction{
+		Opcode:   opDotBF16,
+		Operands: []operand.Op{x, u, acc},
+		Inputs:   []operand.Op{x, u, acc},
+		Outputs:  []operand.Op{acc},
+		ISA:      []string{"AVX512_BF16"},
+	})
+}
+
+// encodeUnknown replaces instructions that the assembler does not know by their bytes.
+func encodeUnknown(file *ir.File) error {
+	for _, f := range file.Functions() {
+		var nodes []ir.Node
+		for _, n := range f.Nodes {
+			i, ok := n.(*ir.Instruction)
+			if !ok || i.Opcode != opDotBF16 {
+				nodes = append(nodes, n)
+				continue
+			}
+			code, err := evex512(prefixF3, opcodeDot, i.Operands)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", f.Name, i.Opcode, err)
+			}
+			nodes = append(nodes, bytesOf(i, code)...)
+		}
+		f.Nodes = nodes
+	}
+	return nil
+}
+
+// bytesOf returns the directives that write the six bytes of an instruction, with what they
+// mean as a comment.
+func bytesOf(i *ir.Instruction, code [6]byte) []ir.Node {
+	var text []string
+	for _, op := range i.Operands {
+		text = append(text, op.Asm())
+	}
+	return []ir.Node{
+		ir.NewComment(i.Opcode + " " + strings.Join(text, ", ")),
+		&ir.Instruction{Opcode: "LONG", Operands: []operand.Op{operand.U32(binary.LittleEndian.Uint32(code[:4]))}},
+		&ir.Instruction{Opcode: "WORD", Operands: []operand.Op{operand.U16(binary.LittleEndian.Uint16(code[4:]))}},
+	}
+}
+
+// evex512 encodes an instruction of three 512-bit registers in opcode map 0F38 with W0:
+// operands in Go's order, the last being the destination (field reg), the one before it
+// field vvvv, the first field r/m. Fields that extend register numbers are inverted.
+func evex512(prefix, opcode byte, ops []operand.Op) (code [6]byte, err error) {
+	var n [3]byte
+	for i, op := range ops {
+		r, ok := op.(reg.Physical)
+		if !ok || r.Kind() != reg.KindVector || r.Size() != 64 {
+			return code, fmt.Errorf("operand %d is %s, no 512-bit register", i, op.Asm())
+		}
+		n[i] = byte(r.PhysicalIndex())
+	}
+	rm, vvvv, dst := n[0], n[1], n[2]
+	bit := func(v byte, from, to int) byte { return (^v >> from & 1) << to }
+	const map0F38, length512 = 2, 2 << 5
+	return [6]byte{
+		0x62,
+		bit(dst, 3, 7) | bit(rm, 4, 6) | bit(rm, 3, 5) | bit(dst, 4, 4) | map0F38,
+		(^vvvv&15)<<3 | 1<<2 | prefix,
+		length512 | bit(vvvv, 4, 3),
+		opcode,
+		3<<6 | dst&7<<3 | rm&7,
+	}, nil
+}
