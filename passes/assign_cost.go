@@ -34,6 +34,10 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 		return
 	}
 	r := p.solve(p.starts())
+	if err := a.c.Ctx.Err(); err != nil {
+		a.errs = append(a.errs, err)
+		return
+	}
 	if !r.Fits() {
 		if errs := p.shortage(r); len(errs) > 0 {
 			a.errs = append(a.errs, errs...)

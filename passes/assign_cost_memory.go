@@ -102,7 +102,7 @@ const fitWork = 200_000
 // known before: there may be a better assignment that copies none.
 func (p *costProblem) solve(starts [][]int32) *placement.Result {
 	if !p.limited() {
-		return placement.Solve(&p.Problem, starts, placement.Options{})
+		return placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{})
 	}
 	best, first := p.fit(starts)
 	if !best.Fits() || p.streams(best.Labels) {
@@ -140,7 +140,7 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 	defer func() { p.Room, p.CopyRoom = room, copyRoom }()
 	for range maxRehearsals {
 		p.Limits = p.without(reserve)
-		r := placement.Solve(&p.Problem, starts, placement.Options{Work: fitWork})
+		r := placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{Work: fitWork})
 		again := false
 		if r.Fits() {
 			need, err := p.rehearse(r.Labels)

@@ -1,6 +1,9 @@
 package placement
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // group is nodes that are moved together, and the leaves that they read.
 type group struct{ nodes, leaves []int32 }
@@ -88,16 +91,21 @@ func (s *state) settle(x int32) {
 }
 
 // descent improves a state by moves of nodes, of nodes with their readers, of groups around
-// a leaf, and of runs of nodes on one target, until none helps or the work is used up.
+// a leaf, and of runs of nodes on one target, until none helps, the work is used up, or the
+// context ends.
 type descent struct {
 	*state
 	groups *grouper
 	limit  int // of state.work
+	ctx    context.Context
 }
 
-func (g *graph) descend(s *state, groups *grouper, work int) {
-	d := &descent{s, groups, s.work + work}
-	for d.work < d.limit {
+// spent reports whether nothing more is to be tried.
+func (d *descent) spent() bool { return d.work >= d.limit || d.ctx.Err() != nil }
+
+func (g *graph) descend(ctx context.Context, s *state, groups *grouper, work int) {
+	d := &descent{s, groups, s.work + work, ctx}
+	for !d.spent() {
 		cost, over := d.cost, d.over
 		d.nodes()
 		d.pairs()
@@ -126,7 +134,7 @@ func (d *descent) nodes() {
 	var buffer []int32
 	for i := range d.g.Nodes {
 		x := int32(i)
-		if d.work >= d.limit {
+		if d.spent() {
 			return
 		}
 		if len(d.g.labels[x]) < 2 {
@@ -146,7 +154,7 @@ func (d *descent) nodes() {
 func (d *descent) pairs() {
 	for v := range d.g.Values {
 		owner, readers := d.g.Values[v].Owner, d.g.readers.at(int32(v))
-		if d.work >= d.limit {
+		if d.spent() {
 			return
 		}
 		if owner < 0 || d.g.isLeaf(owner) || len(readers) > manyReaders {
@@ -222,7 +230,7 @@ func (g *graph) fastest(x int32) int32 {
 func (d *descent) leaves() {
 	for i := range d.g.Leaves {
 		x := int32(len(d.g.Nodes) + i)
-		if d.work >= d.limit {
+		if d.spent() {
 			return
 		}
 		users := d.g.usersOf(x)
@@ -251,7 +259,7 @@ func (d *descent) moveGroup(gr group, node int32) {
 func (d *descent) runs() {
 	for i := range d.g.Steps {
 		s := &d.g.Steps[i]
-		for first := s.First; first < s.End; {
+		for first := s.First; first < s.End && d.ctx.Err() == nil; {
 			end := first + 1
 			for end < s.End && d.labels[end] == d.labels[first] {
 				end++

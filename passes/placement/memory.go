@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"context"
 	"slices"
 )
 
@@ -12,7 +13,7 @@ const priceRounds = 12
 // priced returns assignments of the tree with rising prices for the bytes of full spaces,
 // the best lower bound that they prove, and whether the first is the optimum of all. A price
 // moves those leaves out first that save least time for their bytes.
-func (g *graph) priced(t *tree, rounds int) (found [][]int32, bound float64) {
+func (g *graph) priced(ctx context.Context, t *tree, rounds int) (found [][]int32, bound float64) {
 	price := make([]float64, g.spaces)
 	labels, sum := t.solve(price)
 	found, bound = [][]int32{labels}, sum
@@ -22,6 +23,9 @@ func (g *graph) priced(t *tree, rounds int) (found [][]int32, bound float64) {
 	}
 	low, high := 0.0, g.highestPrice()
 	for range rounds {
+		if ctx.Err() != nil {
+			break
+		}
 		mid := (low + high) / 2
 		if low == 0 {
 			mid = high / 1024 // prices differ by magnitudes

@@ -26,7 +26,7 @@ func NewMover(p *Problem, labels []int32) *Mover {
 	free.Limits = slices.Repeat([]int64{-1}, len(p.Limits))
 	free.Room, free.CopyRoom = free.Limits, free.Limits
 	g := newGraph(&free)
-	return &Mover{descent{newState(g, labels), newGrouper(g), 0}, p}
+	return &Mover{descent{state: newState(g, labels), groups: newGrouper(g)}, p}
 }
 
 // Moves returns the moves of a node to the targets that run it, and that are promising where

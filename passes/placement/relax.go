@@ -1,6 +1,9 @@
 package placement
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // relaxation is a lower bound for steps in which work overlaps, and for memory with limits.
 //
@@ -115,7 +118,7 @@ func normalize(w []float64) {
 
 // bound returns the best lower bound of some rounds, beginning with prices that fit a known
 // time.
-func (r *relaxation) bound(time float64, rounds int) float64 {
+func (r *relaxation) bound(ctx context.Context, time float64, rounds int) float64 {
 	for s, limit := range r.g.Limits {
 		if limit >= 0 {
 			r.price[s] = time / float64(limit+1) / 4
@@ -123,6 +126,9 @@ func (r *relaxation) bound(time float64, rounds int) float64 {
 	}
 	var best float64
 	for round := range rounds {
+		if ctx.Err() != nil {
+			break
+		}
 		best = max(best, r.solve())
 		r.adapt(1 / math.Sqrt(float64(round+1)))
 	}

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"context"
 	"slices"
 )
 
@@ -31,10 +32,11 @@ func (r *Result) Fits() bool {
 }
 
 // Solve returns the best assignment that it finds, and never a worse one than a start that
-// fits. Every variable needs at least one label.
-func Solve(p *Problem, starts [][]int32, o Options) *Result {
+// fits. Every variable needs at least one label. When ctx ends, so does the search: the result
+// is what was found until then.
+func Solve(ctx context.Context, p *Problem, starts [][]int32, o Options) *Result {
 	g := newGraph(p)
-	s := &solver{g: g, clock: newClock(g), groups: newGrouper(g), work: cmp.Or(o.Work, defaultWork)}
+	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: newGrouper(g), work: cmp.Or(o.Work, defaultWork)}
 	for _, labels := range starts {
 		s.starts = append(s.starts, s.start(labels))
 	}
@@ -69,6 +71,7 @@ func (s *solver) complete(r *Result) {
 
 // solver is the state of one Solve.
 type solver struct {
+	ctx    context.Context
 	g      *graph
 	clock  *clock
 	groups *grouper
@@ -155,7 +158,7 @@ func (s *solver) trees() {
 	if once > maxTreeWork {
 		return
 	}
-	labels, bound := s.g.priced(newTree(s.g), min(priceRounds, maxTreeWork/max(once, 1)))
+	labels, bound := s.g.priced(s.ctx, newTree(s.g), min(priceRounds, maxTreeWork/max(once, 1)))
 	for _, l := range labels {
 		s.add(l)
 	}
@@ -178,7 +181,7 @@ func (s *solver) fit() {
 	slices.SortStableFunc(bases, func(a, b found) int { return cmp.Compare(a.time, b.time) })
 	tried := 0
 	for _, b := range bases {
-		if b.over == 0 || tried == fewBases {
+		if b.over == 0 || tried == fewBases || s.ctx.Err() != nil {
 			continue
 		}
 		tried++
@@ -202,7 +205,7 @@ func (s *solver) improve() {
 			break
 		}
 		st := newState(s.g, f.labels)
-		s.g.descend(st, s.groups, (s.work-s.done)/2)
+		s.g.descend(s.ctx, st, s.groups, (s.work-s.done)/2)
 		s.done += st.work
 		s.add(st.labels)
 		slices.SortStableFunc(s.found, compare)
@@ -230,7 +233,7 @@ func (s *solver) polish() {
 	walked := 0
 	st := newState(s.g, best.labels)
 	try := func(change func()) bool {
-		if walked >= polishWork {
+		if walked >= polishWork || s.ctx.Err() != nil {
 			return false
 		}
 		walked += len(s.g.Nodes)
@@ -294,7 +297,7 @@ func (s *solver) relax() {
 	}
 	once := s.g.variables() * len(s.g.Targets) * s.g.spaces
 	if rounds := min(relaxRounds, maxRelaxWork/max(once, 1)); rounds >= fewRounds {
-		s.bound = max(s.bound, newRelaxation(s.g).bound(best.time, rounds))
+		s.bound = max(s.bound, newRelaxation(s.g).bound(s.ctx, best.time, rounds))
 	}
 }
 

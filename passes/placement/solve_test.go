@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -200,7 +201,7 @@ func TestTwelveNodes(t *testing.T) {
 func compareAll(t *testing.T, seed uint64, p *Problem) {
 	t.Helper()
 	want := exhaustive(newGraph(p))
-	got := Solve(p, nil, Options{})
+	got := Solve(context.Background(), p, nil, Options{})
 	switch {
 	case want == Never:
 		if got.Fits() && newGraph(p).legal(got.Labels) {
@@ -225,7 +226,7 @@ func TestBoundsHold(t *testing.T) {
 			if want == Never || want == 0 {
 				continue
 			}
-			relaxed := newRelaxation(g).bound(want, relaxRounds)
+			relaxed := newRelaxation(g).bound(context.Background(), want, relaxRounds)
 			if g.bound() > want*(1+1e-9) || relaxed > want*(1+1e-9) {
 				t.Errorf("%s, seed %d: bounds %v and %v, and the best takes %v", name, seed, g.bound(), relaxed, want)
 			}
@@ -263,7 +264,7 @@ func TestMovesFindTheBest(t *testing.T) {
 }
 
 func moves(g *graph) float64 {
-	s := &solver{g: g, clock: newClock(g), groups: newGrouper(g), work: defaultWork}
+	s := &solver{ctx: context.Background(), g: g, clock: newClock(g), groups: newGrouper(g), work: defaultWork}
 	s.trees()
 	s.fit()
 	s.improve()
@@ -280,7 +281,7 @@ func TestTreesAreExact(t *testing.T) {
 		for seed := range uint64(20) {
 			p := random(rand.New(rand.NewPCG(seed, 4)), w)
 			separateLeaves(p)
-			got := Solve(p, nil, Options{})
+			got := Solve(context.Background(), p, nil, Options{})
 			if got.Bound >= broken {
 				continue // a node writes what its targets do not address
 			}
@@ -325,7 +326,7 @@ func TestNeverWorse(t *testing.T) {
 			}
 			starts = append(starts, labels)
 		}
-		got := Solve(p, starts, Options{})
+		got := Solve(context.Background(), p, starts, Options{})
 		if !got.Fits() || !g.legal(got.Labels) {
 			if slices.Min(got.Starts) < Never {
 				t.Errorf("seed %d: nothing fits, and a start does", seed)
@@ -344,7 +345,7 @@ func TestNeverWorse(t *testing.T) {
 // TestManyTargets has no limit on targets and spaces.
 func TestManyTargets(t *testing.T) {
 	p := random(rand.New(rand.NewPCG(1, 10)), world{nodes: 400, leaves: 80, targets: 100, shared: true, steps: 2})
-	got := Solve(p, nil, Options{})
+	got := Solve(context.Background(), p, nil, Options{})
 	if !got.Fits() || got.Bound > got.Seconds {
 		t.Errorf("%v s, fits %v, bound %v", got.Seconds, got.Fits(), got.Bound)
 	}
@@ -364,7 +365,7 @@ func TestBadStartIsImproved(t *testing.T) {
 	for i := range start {
 		start[i] = int32(i % 2)
 	}
-	got := Solve(p, [][]int32{start}, Options{})
+	got := Solve(context.Background(), p, [][]int32{start}, Options{})
 	if got.Seconds >= got.Starts[0]/4 {
 		t.Errorf("%v s, and the start takes %v", got.Seconds, got.Starts[0])
 	}
@@ -404,7 +405,7 @@ func TestStateFollowsChanges(t *testing.T) {
 
 func TestSolveIsDeterministic(t *testing.T) {
 	p := random(rand.New(rand.NewPCG(3, 8)), world{nodes: 300, leaves: 60, targets: 5, shared: true, queues: true, limits: true, steps: 2})
-	a, b := Solve(p, nil, Options{}), Solve(p, nil, Options{})
+	a, b := Solve(context.Background(), p, nil, Options{}), Solve(context.Background(), p, nil, Options{})
 	if !slices.Equal(a.Labels, b.Labels) || a.Seconds != b.Seconds {
 		t.Errorf("%v s, then %v s", a.Seconds, b.Seconds)
 	}
@@ -415,8 +416,39 @@ func BenchmarkSolve(b *testing.B) {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
 			p := random(rand.New(rand.NewPCG(1, 9)), world{nodes: nodes, leaves: nodes / 3, targets: 8, shared: true, steps: 2})
 			for b.Loop() {
-				Solve(p, nil, Options{})
+				Solve(context.Background(), p, nil, Options{})
 			}
 		})
+	}
+}
+
+// countdown is a context that ends when it has been looked at so many times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSolveStops ends the context ever later: the search stops at once, with what it has found.
+func TestSolveStops(t *testing.T) {
+	p := random(rand.New(rand.NewPCG(5, 8)), world{nodes: 300, leaves: 60, targets: 5, shared: true, queues: true, limits: true, steps: 2})
+	start := Solve(context.Background(), p, nil, Options{Work: 1}).Labels
+	whole := Solve(context.Background(), p, [][]int32{start}, Options{})
+	for looks, before := 0, -1; looks < 1000; looks = 2*looks + 1 {
+		ctx := &countdown{context.Background(), looks}
+		r := Solve(ctx, p, [][]int32{start}, Options{})
+		if r.Seconds > r.Starts[0] {
+			t.Errorf("after %d looks: %v s, and the start takes %v", looks, r.Seconds, r.Starts[0])
+		}
+		if ctx.left < 0 && r.Work >= whole.Work || r.Work < before {
+			t.Errorf("after %d looks: %d moves, before %d, all are %d", looks, r.Work, before, whole.Work)
+		}
+		before = r.Work
 	}
 }
