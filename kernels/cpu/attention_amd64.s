@@ -2461,23 +2461,23 @@ TEXT ·weighAVX2(SB), NOSPLIT, $0-48
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 
-row87:
+row89:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Y0
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x08, SI
-	JL      rest89
+	JL      rest91
 
-loop88:
+loop90:
 	VMOVUPS (BX), Y1
 	VMAXPS  Y1, Y0, Y0
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, SI
-	JGE     loop88
+	JGE     loop90
 
-rest89:
+rest91:
 	ADDQ       $0x08, SI
-	JZ         done90
+	JZ         done92
 	LEAQ       lanes<>+64(SB), DI
 	NEGQ       SI
 	VMOVUPS    (DI)(SI*4), Y1
@@ -2486,7 +2486,7 @@ rest89:
 	VBLENDVPS  Y1, Y2, Y3, Y2
 	VMAXPS     Y2, Y0, Y0
 
-done90:
+done92:
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2498,15 +2498,15 @@ done90:
 	ADDQ         $0x00000100, AX
 	INCQ         DX
 	CMPQ         DX, CX
-	JL           row87
+	JL           row89
 	MOVQ         largest+8(FP), AX
 	MOVQ         sums+16(FP), CX
 	MOVQ         shrink+24(FP), DX
 	MOVQ         n+32(FP), BX
 	SUBQ         $0x08, BX
-	JL           rest92
+	JL           rest94
 
-loop91:
+loop93:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      (DX), Y1
 	VMAXPS       Y0, Y1, Y1
@@ -2546,11 +2546,11 @@ loop91:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JGE          loop91
+	JGE          loop93
 
-rest92:
+rest94:
 	ADDQ         $0x08, BX
-	JZ           done93
+	JZ           done95
 	LEAQ         lanes<>+64(SB), SI
 	NEGQ         BX
 	VMOVUPS      (SI)(BX*4), Y0
@@ -2590,21 +2590,21 @@ rest92:
 	VMULPS       Y1, Y2, Y2
 	VMASKMOVPS   Y2, Y0, (CX)
 
-done93:
+done95:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 
-row94:
+row98:
+	MOVQ         largest+8(FP), BX
+	VBROADCASTSS (BX)(DX*4), Y1
 	MOVQ         AX, BX
-	MOVQ         largest+8(FP), SI
-	VBROADCASTSS (SI)(DX*4), Y1
 	VXORPS       Y0, Y0, Y0
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x08, SI
-	JL           rest96
+	JL           rest100
 
-loop95:
+loop99:
 	VMOVUPS      (BX), Y2
 	VSUBPS       Y1, Y2, Y2
 	VMOVUPS      expMost<>+0(SB), Y4
@@ -2637,11 +2637,11 @@ loop95:
 	VADDPS       Y2, Y0, Y0
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JGE          loop95
+	JGE          loop99
 
-rest96:
+rest100:
 	ADDQ         $0x08, SI
-	JZ           done97
+	JZ           done101
 	LEAQ         lanes<>+64(SB), DI
 	NEGQ         SI
 	VMOVUPS      (DI)(SI*4), Y2
@@ -2677,7 +2677,7 @@ rest96:
 	VANDPS       Y2, Y3, Y3
 	VADDPS       Y3, Y0, Y0
 
-done97:
+done101:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2690,7 +2690,7 @@ done97:
 	ADDQ         $0x00000100, AX
 	INCQ         DX
 	CMPQ         DX, CX
-	JL           row94
+	JL           row98
 	VZEROUPPER
 	RET
 
@@ -3005,9 +3005,9 @@ TEXT ·decodeQ8AVX2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done99
+	JL   done103
 
-loop98:
+loop102:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VPMOVSXBD    2(CX), Y1
@@ -3029,9 +3029,9 @@ loop98:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop98
+	JGE          loop102
 
-done99:
+done103:
 	VZEROUPPER
 	RET
 
@@ -3044,9 +3044,9 @@ TEXT ·keysF32AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest101
+	JL   rest105
 
-loop100:
+loop104:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -3062,7 +3062,7 @@ loop100:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square103:
+square107:
 	VMOVUPS    (DI), Z0
 	VMOVUPS    (DI)(R9*1), Z1
 	VMOVUPS    (DI)(R9*2), Z2
@@ -3167,21 +3167,21 @@ square103:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square103
+	JNZ        square107
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop100
+	JGE        loop104
 
-rest101:
+rest105:
 	ADDQ $0x10, CX
-	JZ   done102
+	JZ   done106
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square104:
+square108:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -3330,9 +3330,9 @@ square104:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square104
+	JNZ        square108
 
-done102:
+done106:
 	VZEROUPPER
 	RET
 
@@ -3344,15 +3344,15 @@ TEXT ·valuesF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00001000, DX
 	MOVQ dst+0(FP), BX
 
-strip105:
+strip109:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less107
+	JL   less111
 
-positions106:
+positions110:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
@@ -3367,27 +3367,27 @@ positions106:
 	VMOVUPS Z0, 192(SI)
 	ADDQ    $0x00000100, SI
 	SUBQ    $0x04, R8
-	JGE     positions106
+	JGE     positions110
 
-less107:
+less111:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less109
+	JL   less113
 
-positions108:
+positions112:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x01, R8
-	JGE     positions108
+	JGE     positions112
 
-less109:
+less113:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x40, AX
 	SUBQ $0x10, CX
-	JNZ  strip105
+	JNZ  strip109
 	VZEROUPPER
 	RET
 
@@ -3398,9 +3398,9 @@ TEXT ·scoresF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest111
+	JL   rest115
 
-loop110:
+loop114:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3417,7 +3417,7 @@ loop110:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-square113:
+square117:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -3767,7 +3767,7 @@ square113:
 	ADDQ             $+64, R9
 	ADDQ             $0x40, DI
 	SUBQ             $0x10, BX
-	JNZ              square113
+	JNZ              square117
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 512(CX)
@@ -3781,11 +3781,11 @@ square113:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop110
+	JGE              loop114
 
-rest111:
+rest115:
 	ADDQ   $0x20, DX
-	JZ     done112
+	JZ     done116
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3801,7 +3801,7 @@ rest111:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-square114:
+square118:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -4191,7 +4191,7 @@ square114:
 	ADDQ             $+64, R8
 	ADDQ             $0x40, AX
 	SUBQ             $0x10, BX
-	JNZ              square114
+	JNZ              square118
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 512(CX)
@@ -4201,7 +4201,7 @@ square114:
 	VMOVUPS          Z6, 576(CX)
 	VMOVUPS          Z7, 832(CX)
 
-done112:
+done116:
 	VZEROUPPER
 	RET
 
@@ -4212,9 +4212,9 @@ TEXT ·mixF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less116
+	JL   less120
 
-strip115:
+strip119:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -4237,7 +4237,7 @@ strip115:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-position117:
+position121:
 	VMOVUPS      (R9), Z16
 	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      64(R9), Z17
@@ -4269,7 +4269,7 @@ position117:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position117
+	JNZ          position121
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -4310,14 +4310,14 @@ position117:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip115
+	JGE          strip119
 
-less116:
+less120:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less119
+	JL   less123
 
-strip118:
+strip122:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -4328,7 +4328,7 @@ strip118:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
-position120:
+position124:
 	VMOVUPS      (R9), Z0
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
@@ -4342,7 +4342,7 @@ position120:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position120
+	JNZ          position124
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -4359,9 +4359,9 @@ position120:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip118
+	JGE          strip122
 
-less119:
+less123:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -4373,9 +4373,9 @@ TEXT ·scoresF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest122
+	JL   rest126
 
-loop121:
+loop125:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4386,7 +4386,7 @@ loop121:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-square124:
+square128:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -4671,7 +4671,7 @@ square124:
 	ADDQ             $+64, R8
 	ADDQ             $0x40, DI
 	SUBQ             $0x10, BX
-	JNZ              square124
+	JNZ              square128
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -4681,11 +4681,11 @@ square124:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop121
+	JGE              loop125
 
-rest122:
+rest126:
 	ADDQ   $0x20, DX
-	JZ     done123
+	JZ     done127
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4695,7 +4695,7 @@ rest122:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-square125:
+square129:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -5020,13 +5020,13 @@ square125:
 	ADDQ             $+64, DI
 	ADDQ             $0x40, AX
 	SUBQ             $0x10, BX
-	JNZ              square125
+	JNZ              square129
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 64(CX)
 	VMOVUPS          Z3, 320(CX)
 
-done123:
+done127:
 	VZEROUPPER
 	RET
 
@@ -5037,9 +5037,9 @@ TEXT ·mixF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less127
+	JL   less131
 
-strip126:
+strip130:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5054,7 +5054,7 @@ strip126:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-position128:
+position132:
 	VMOVUPS      (R9), Z8
 	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      64(R9), Z9
@@ -5076,7 +5076,7 @@ position128:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position128
+	JNZ          position132
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -5099,14 +5099,14 @@ position128:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip126
+	JGE          strip130
 
-less127:
+less131:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less130
+	JL   less134
 
-strip129:
+strip133:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5115,7 +5115,7 @@ strip129:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
-position131:
+position135:
 	VMOVUPS      (R9), Z0
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
@@ -5125,7 +5125,7 @@ position131:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position131
+	JNZ          position135
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -5136,9 +5136,9 @@ position131:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip129
+	JGE          strip133
 
-less130:
+less134:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -5150,9 +5150,9 @@ TEXT ·scoresF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest133
+	JL   rest137
 
-loop132:
+loop136:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -5161,7 +5161,7 @@ loop132:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-square135:
+square139:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -5414,7 +5414,7 @@ square135:
 	ADDQ             $+64, DI
 	ADDQ             $0x40, SI
 	SUBQ             $0x10, BX
-	JNZ              square135
+	JNZ              square139
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 	MOVQ             kRow+40(FP), BX
@@ -5422,11 +5422,11 @@ square135:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop132
+	JGE              loop136
 
-rest133:
+rest137:
 	ADDQ   $0x20, DX
-	JZ     done134
+	JZ     done138
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -5434,7 +5434,7 @@ rest133:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-square136:
+square140:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -5727,11 +5727,11 @@ square136:
 	ADDQ             $+64, SI
 	ADDQ             $0x40, AX
 	SUBQ             $0x10, BX
-	JNZ              square136
+	JNZ              square140
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 
-done134:
+done138:
 	VZEROUPPER
 	RET
 
@@ -5742,9 +5742,9 @@ TEXT ·mixF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less138
+	JL   less142
 
-strip137:
+strip141:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5755,7 +5755,7 @@ strip137:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-position139:
+position143:
 	VMOVUPS      (R9), Z4
 	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      64(R9), Z5
@@ -5772,7 +5772,7 @@ position139:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position139
+	JNZ          position143
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -5787,14 +5787,14 @@ position139:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip137
+	JGE          strip141
 
-less138:
+less142:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less141
+	JL   less145
 
-strip140:
+strip144:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5802,7 +5802,7 @@ strip140:
 	MOVQ   CX, R9
 	VPXORD Z9, Z9, Z9
 
-position142:
+position146:
 	VMOVUPS      (R9), Z0
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
@@ -5810,7 +5810,7 @@ position142:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position142
+	JNZ          position146
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -5819,9 +5819,9 @@ position142:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip140
+	JGE          strip144
 
-less141:
+less145:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -5835,9 +5835,9 @@ TEXT ·keysF16AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest144
+	JL   rest148
 
-loop143:
+loop147:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -5853,7 +5853,7 @@ loop143:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square146:
+square150:
 	VCVTPH2PS  (DI), Z0
 	VCVTPH2PS  (DI)(R9*1), Z1
 	VCVTPH2PS  (DI)(R9*2), Z2
@@ -5958,21 +5958,21 @@ square146:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square146
+	JNZ        square150
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop143
+	JGE        loop147
 
-rest144:
+rest148:
 	ADDQ $0x10, CX
-	JZ   done145
+	JZ   done149
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square147:
+square151:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -6121,9 +6121,9 @@ square147:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square147
+	JNZ        square151
 
-done145:
+done149:
 	VZEROUPPER
 	RET
 
@@ -6135,15 +6135,15 @@ TEXT ·valuesF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00001000, DX
 	MOVQ dst+0(FP), BX
 
-strip148:
+strip152:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less150
+	JL   less154
 
-positions149:
+positions153:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
@@ -6158,27 +6158,27 @@ positions149:
 	VMOVUPS   Z0, 192(SI)
 	ADDQ      $0x00000100, SI
 	SUBQ      $0x04, R8
-	JGE       positions149
+	JGE       positions153
 
-less150:
+less154:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less152
+	JL   less156
 
-positions151:
+positions155:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x01, R8
-	JGE       positions151
+	JGE       positions155
 
-less152:
+less156:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x20, AX
 	SUBQ $0x10, CX
-	JNZ  strip148
+	JNZ  strip152
 	VZEROUPPER
 	RET
 
@@ -6189,9 +6189,9 @@ TEXT ·scoresF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest154
+	JL   rest158
 
-loop153:
+loop157:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6208,7 +6208,7 @@ loop153:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-square156:
+square160:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -6558,7 +6558,7 @@ square156:
 	ADDQ             $+64, R9
 	ADDQ             $0x20, DI
 	SUBQ             $0x10, BX
-	JNZ              square156
+	JNZ              square160
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 512(CX)
@@ -6572,11 +6572,11 @@ square156:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop153
+	JGE              loop157
 
-rest154:
+rest158:
 	ADDQ   $0x20, DX
-	JZ     done155
+	JZ     done159
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6592,7 +6592,7 @@ rest154:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-square157:
+square161:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -6982,7 +6982,7 @@ square157:
 	ADDQ             $+64, R8
 	ADDQ             $0x20, AX
 	SUBQ             $0x10, BX
-	JNZ              square157
+	JNZ              square161
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 512(CX)
@@ -6992,7 +6992,7 @@ square157:
 	VMOVUPS          Z6, 576(CX)
 	VMOVUPS          Z7, 832(CX)
 
-done155:
+done159:
 	VZEROUPPER
 	RET
 
@@ -7003,9 +7003,9 @@ TEXT ·mixF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less159
+	JL   less163
 
-strip158:
+strip162:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7028,7 +7028,7 @@ strip158:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-position160:
+position164:
 	VCVTPH2PS    (R9), Z16
 	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    32(R9), Z17
@@ -7058,7 +7058,7 @@ position160:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position160
+	JNZ          position164
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7099,14 +7099,14 @@ position160:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip158
+	JGE          strip162
 
-less159:
+less163:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less162
+	JL   less166
 
-strip161:
+strip165:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7117,7 +7117,7 @@ strip161:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
-position163:
+position167:
 	VCVTPH2PS    (R9), Z0
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
@@ -7131,7 +7131,7 @@ position163:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position163
+	JNZ          position167
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7148,9 +7148,9 @@ position163:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip161
+	JGE          strip165
 
-less162:
+less166:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -7162,9 +7162,9 @@ TEXT ·scoresF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest165
+	JL   rest169
 
-loop164:
+loop168:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7175,7 +7175,7 @@ loop164:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-square167:
+square171:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -7460,7 +7460,7 @@ square167:
 	ADDQ             $+64, R8
 	ADDQ             $0x20, DI
 	SUBQ             $0x10, BX
-	JNZ              square167
+	JNZ              square171
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -7470,11 +7470,11 @@ square167:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop164
+	JGE              loop168
 
-rest165:
+rest169:
 	ADDQ   $0x20, DX
-	JZ     done166
+	JZ     done170
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7484,7 +7484,7 @@ rest165:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-square168:
+square172:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -7809,13 +7809,13 @@ square168:
 	ADDQ             $+64, DI
 	ADDQ             $0x20, AX
 	SUBQ             $0x10, BX
-	JNZ              square168
+	JNZ              square172
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 256(CX)
 	VMOVUPS          Z2, 64(CX)
 	VMOVUPS          Z3, 320(CX)
 
-done166:
+done170:
 	VZEROUPPER
 	RET
 
@@ -7826,9 +7826,9 @@ TEXT ·mixF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less170
+	JL   less174
 
-strip169:
+strip173:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7843,7 +7843,7 @@ strip169:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-position171:
+position175:
 	VCVTPH2PS    (R9), Z8
 	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    32(R9), Z9
@@ -7863,7 +7863,7 @@ position171:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position171
+	JNZ          position175
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7886,14 +7886,14 @@ position171:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip169
+	JGE          strip173
 
-less170:
+less174:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less173
+	JL   less177
 
-strip172:
+strip176:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7902,7 +7902,7 @@ strip172:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
-position174:
+position178:
 	VCVTPH2PS    (R9), Z0
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
@@ -7912,7 +7912,7 @@ position174:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position174
+	JNZ          position178
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7923,9 +7923,9 @@ position174:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip172
+	JGE          strip176
 
-less173:
+less177:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -7937,9 +7937,9 @@ TEXT ·scoresF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest176
+	JL   rest180
 
-loop175:
+loop179:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -7948,7 +7948,7 @@ loop175:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-square178:
+square182:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -8201,7 +8201,7 @@ square178:
 	ADDQ             $+64, DI
 	ADDQ             $0x20, SI
 	SUBQ             $0x10, BX
-	JNZ              square178
+	JNZ              square182
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 	MOVQ             kRow+40(FP), BX
@@ -8209,11 +8209,11 @@ square178:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop175
+	JGE              loop179
 
-rest176:
+rest180:
 	ADDQ   $0x20, DX
-	JZ     done177
+	JZ     done181
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -8221,7 +8221,7 @@ rest176:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-square179:
+square183:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -8514,11 +8514,11 @@ square179:
 	ADDQ             $+64, SI
 	ADDQ             $0x20, AX
 	SUBQ             $0x10, BX
-	JNZ              square179
+	JNZ              square183
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 
-done177:
+done181:
 	VZEROUPPER
 	RET
 
@@ -8529,9 +8529,9 @@ TEXT ·mixF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less181
+	JL   less185
 
-strip180:
+strip184:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -8542,7 +8542,7 @@ strip180:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-position182:
+position186:
 	VCVTPH2PS    (R9), Z4
 	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    32(R9), Z5
@@ -8557,7 +8557,7 @@ position182:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position182
+	JNZ          position186
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -8572,14 +8572,14 @@ position182:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip180
+	JGE          strip184
 
-less181:
+less185:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less184
+	JL   less188
 
-strip183:
+strip187:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -8587,7 +8587,7 @@ strip183:
 	MOVQ   CX, R9
 	VPXORD Z9, Z9, Z9
 
-position185:
+position189:
 	VCVTPH2PS    (R9), Z0
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
@@ -8595,7 +8595,7 @@ position185:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
 	DECQ         SI
-	JNZ          position185
+	JNZ          position189
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -8604,9 +8604,9 @@ position185:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip183
+	JGE          strip187
 
-less184:
+less188:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -8617,32 +8617,18 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
+	MOVQ m+40(FP), BX
+	CMPQ BX, $0x40
+	JNE  some190
 
-row186:
-	MOVQ    AX, BX
-	VMOVUPS leastFloat<>+0(SB), Z0
-	MOVQ    m+40(FP), SI
-	SUBQ    $0x10, SI
-	JL      rest188
-
-loop187:
-	VMOVUPS (BX), Z1
-	VMAXPS  Z1, Z0, Z0
-	ADDQ    $0x40, BX
-	SUBQ    $0x10, SI
-	JGE     loop187
-
-rest188:
-	ADDQ      $0x10, SI
-	JZ        done189
-	MOVQ      $0x00000001, DI
-	SHLXQ     SI, DI, DI
-	DECQ      DI
-	KMOVW     DI, K1
-	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, K1, Z0
-
-done189:
+row192:
+	VMOVUPS       (AX), Z0
+	VMOVUPS       64(AX), Z4
+	VMOVUPS       128(AX), Z1
+	VMOVUPS       192(AX), Z2
+	VMAXPS        Z0, Z4, Z0
+	VMAXPS        Z1, Z2, Z1
+	VMAXPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -8656,38 +8642,82 @@ done189:
 	ADDQ          $0x00000100, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row186
-	MOVQ          largest+8(FP), AX
-	MOVQ          sums+16(FP), CX
-	MOVQ          shrink+24(FP), DX
-	MOVQ          n+32(FP), BX
-	SUBQ          $0x10, BX
-	JL            rest191
+	JL            row192
+	JMP           done191
 
-loop190:
+some190:
+row193:
+	MOVQ    AX, BX
+	VMOVUPS leastFloat<>+0(SB), Z0
+	MOVQ    m+40(FP), SI
+	SUBQ    $0x10, SI
+	JL      rest195
+
+loop194:
+	VMOVUPS (BX), Z1
+	VMAXPS  Z1, Z0, Z0
+	ADDQ    $0x40, BX
+	SUBQ    $0x10, SI
+	JGE     loop194
+
+rest195:
+	ADDQ      $0x10, SI
+	JZ        done196
+	MOVQ      $0x00000001, DI
+	SHLXQ     SI, DI, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, K1, Z0
+
+done196:
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMAXPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VMAXPS        X1, X0, X0
+	MOVQ          shrink+24(FP), BX
+	VMOVSS        X0, (BX)(DX*4)
+	ADDQ          $0x00000100, AX
+	INCQ          DX
+	CMPQ          DX, CX
+	JL            row193
+
+done191:
+	MOVQ largest+8(FP), AX
+	MOVQ sums+16(FP), CX
+	MOVQ shrink+24(FP), DX
+	MOVQ n+32(FP), BX
+	SUBQ $0x10, BX
+	JL   rest198
+
+loop197:
 	VMOVUPS      (AX), Z0
 	VMOVUPS      (DX), Z1
 	VMAXPS       Z0, Z1, Z1
 	VMOVUPS      Z1, (AX)
 	VSUBPS       Z1, Z0, Z0
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z0, Z3, Z0
+	VMOVUPS      expMost<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      expLeast<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
 	VMULPS       log2e<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
 	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z0, Z3
-	VFMADD213PS  expC5<>+0(SB), Z0, Z3
-	VFMADD213PS  expC4<>+0(SB), Z0, Z3
-	VFMADD213PS  expC3<>+0(SB), Z0, Z3
-	VFMADD213PS  expC2<>+0(SB), Z0, Z3
-	VFMADD213PS  expC1<>+0(SB), Z0, Z3
-	VFMADD213PS  expC0<>+0(SB), Z0, Z3
-	VSCALEFPS    Z1, Z3, Z3
-	VMOVAPS      Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z2
+	VFMADD213PS  expC6<>+0(SB), Z0, Z2
+	VFMADD213PS  expC5<>+0(SB), Z0, Z2
+	VFMADD213PS  expC4<>+0(SB), Z0, Z2
+	VFMADD213PS  expC3<>+0(SB), Z0, Z2
+	VFMADD213PS  expC2<>+0(SB), Z0, Z2
+	VFMADD213PS  expC1<>+0(SB), Z0, Z2
+	VFMADD213PS  expC0<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VMOVAPS      Z2, Z0
 	VMOVUPS      Z0, (DX)
 	VMOVUPS      (CX), Z1
 	VMULPS       Z0, Z1, Z1
@@ -8696,11 +8726,11 @@ loop190:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JGE          loop190
+	JGE          loop197
 
-rest191:
+rest198:
 	ADDQ         $0x10, BX
-	JZ           done192
+	JZ           done199
 	MOVQ         $0x00000001, SI
 	SHLXQ        BX, SI, SI
 	DECQ         SI
@@ -8710,54 +8740,161 @@ rest191:
 	VMAXPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	VSUBPS       Z1, Z0, Z0
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z0, Z3, Z0
+	VMOVUPS      expMost<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      expLeast<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
 	VMULPS       log2e<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
 	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z0, Z3
-	VFMADD213PS  expC5<>+0(SB), Z0, Z3
-	VFMADD213PS  expC4<>+0(SB), Z0, Z3
-	VFMADD213PS  expC3<>+0(SB), Z0, Z3
-	VFMADD213PS  expC2<>+0(SB), Z0, Z3
-	VFMADD213PS  expC1<>+0(SB), Z0, Z3
-	VFMADD213PS  expC0<>+0(SB), Z0, Z3
-	VSCALEFPS    Z1, Z3, Z3
-	VMOVAPS      Z3, Z0
+	VMOVUPS      expC7<>+0(SB), Z2
+	VFMADD213PS  expC6<>+0(SB), Z0, Z2
+	VFMADD213PS  expC5<>+0(SB), Z0, Z2
+	VFMADD213PS  expC4<>+0(SB), Z0, Z2
+	VFMADD213PS  expC3<>+0(SB), Z0, Z2
+	VFMADD213PS  expC2<>+0(SB), Z0, Z2
+	VFMADD213PS  expC1<>+0(SB), Z0, Z2
+	VFMADD213PS  expC0<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VMOVAPS      Z2, Z0
 	VMOVUPS      Z0, K1, (DX)
 	VMOVUPS.Z    (CX), K1, Z1
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (CX)
 
-done192:
-	MOVQ s+0(FP), AX
-	MOVQ n+32(FP), CX
-	XORQ DX, DX
+done199:
+	VMOVUPS expLeast<>+0(SB), Z0
+	VMOVUPS log2e<>+0(SB), Z1
+	VMOVUPS ln2High<>+0(SB), Z2
+	VMOVUPS ln2Low<>+0(SB), Z4
+	VMOVUPS expC7<>+0(SB), Z5
+	VMOVUPS expC6<>+0(SB), Z6
+	VMOVUPS expC5<>+0(SB), Z7
+	VMOVUPS expC4<>+0(SB), Z8
+	VMOVUPS expC3<>+0(SB), Z9
+	VMOVUPS expC2<>+0(SB), Z10
+	VMOVUPS expC1<>+0(SB), Z11
+	VMOVUPS expC0<>+0(SB), Z12
+	MOVQ    s+0(FP), AX
+	MOVQ    n+32(FP), CX
+	XORQ    DX, DX
+	MOVQ    m+40(FP), BX
+	CMPQ    BX, $0x40
+	JNE     some200
 
-row193:
+row202:
+	MOVQ          largest+8(FP), BX
+	VBROADCASTSS  (BX)(DX*4), Z3
+	VMOVUPS       (AX), Z15
+	VMOVUPS       64(AX), Z16
+	VMOVUPS       128(AX), Z13
+	VMOVUPS       192(AX), Z14
+	VSUBPS        Z3, Z15, Z15
+	VSUBPS        Z3, Z16, Z16
+	VSUBPS        Z3, Z13, Z13
+	VSUBPS        Z3, Z14, Z14
+	VMAXPS        Z15, Z0, Z15
+	VMULPS        Z1, Z15, Z3
+	VRNDSCALEPS   $0x00, Z3, Z3
+	VFNMADD231PS  Z3, Z2, Z15
+	VFNMADD231PS  Z3, Z4, Z15
+	VMOVAPS       Z5, Z20
+	VMAXPS        Z16, Z0, Z16
+	VMULPS        Z1, Z16, Z17
+	VRNDSCALEPS   $0x00, Z17, Z17
+	VFNMADD231PS  Z17, Z2, Z16
+	VFNMADD231PS  Z17, Z4, Z16
+	VMOVAPS       Z5, Z21
+	VMAXPS        Z13, Z0, Z13
+	VMULPS        Z1, Z13, Z18
+	VRNDSCALEPS   $0x00, Z18, Z18
+	VFNMADD231PS  Z18, Z2, Z13
+	VFNMADD231PS  Z18, Z4, Z13
+	VMOVAPS       Z5, Z22
+	VMAXPS        Z14, Z0, Z14
+	VMULPS        Z1, Z14, Z19
+	VRNDSCALEPS   $0x00, Z19, Z19
+	VFNMADD231PS  Z19, Z2, Z14
+	VFNMADD231PS  Z19, Z4, Z14
+	VMOVAPS       Z5, Z23
+	VFMADD213PS   Z6, Z15, Z20
+	VFMADD213PS   Z6, Z16, Z21
+	VFMADD213PS   Z6, Z13, Z22
+	VFMADD213PS   Z6, Z14, Z23
+	VFMADD213PS   Z7, Z15, Z20
+	VFMADD213PS   Z7, Z16, Z21
+	VFMADD213PS   Z7, Z13, Z22
+	VFMADD213PS   Z7, Z14, Z23
+	VFMADD213PS   Z8, Z15, Z20
+	VFMADD213PS   Z8, Z16, Z21
+	VFMADD213PS   Z8, Z13, Z22
+	VFMADD213PS   Z8, Z14, Z23
+	VFMADD213PS   Z9, Z15, Z20
+	VFMADD213PS   Z9, Z16, Z21
+	VFMADD213PS   Z9, Z13, Z22
+	VFMADD213PS   Z9, Z14, Z23
+	VFMADD213PS   Z10, Z15, Z20
+	VFMADD213PS   Z10, Z16, Z21
+	VFMADD213PS   Z10, Z13, Z22
+	VFMADD213PS   Z10, Z14, Z23
+	VFMADD213PS   Z11, Z15, Z20
+	VFMADD213PS   Z11, Z16, Z21
+	VFMADD213PS   Z11, Z13, Z22
+	VFMADD213PS   Z11, Z14, Z23
+	VFMADD213PS   Z12, Z15, Z20
+	VFMADD213PS   Z12, Z16, Z21
+	VFMADD213PS   Z12, Z13, Z22
+	VFMADD213PS   Z12, Z14, Z23
+	VSCALEFPS     Z3, Z20, Z15
+	VSCALEFPS     Z17, Z21, Z16
+	VSCALEFPS     Z18, Z22, Z13
+	VSCALEFPS     Z19, Z23, Z14
+	VMOVUPS       Z15, (AX)
+	VMOVUPS       Z16, 64(AX)
+	VMOVUPS       Z13, 128(AX)
+	VMOVUPS       Z14, 192(AX)
+	VADDPS        Z15, Z16, Z3
+	VADDPS        Z13, Z14, Z13
+	VADDPS        Z13, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y13
+	VADDPS        Y13, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X13
+	VADDPS        X13, X3, X3
+	VPERMILPS     $0x4e, X3, X13
+	VADDPS        X13, X3, X3
+	VPERMILPS     $0xb1, X3, X13
+	VADDPS        X13, X3, X3
+	MOVQ          sums+16(FP), BX
+	VADDSS        (BX)(DX*4), X3, X3
+	VMOVSS        X3, (BX)(DX*4)
+	ADDQ          $0x00000100, AX
+	INCQ          DX
+	CMPQ          DX, CX
+	JL            row202
+	JMP           done201
+
+some200:
+row203:
+	MOVQ         largest+8(FP), BX
+	VBROADCASTSS (BX)(DX*4), Z0
 	MOVQ         AX, BX
-	MOVQ         largest+8(FP), SI
-	VBROADCASTSS (SI)(DX*4), Z0
-	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x10, SI
-	JL           rest195
+	JL           rest205
 
-loop194:
+loop204:
 	VMOVUPS      (BX), Z1
 	VSUBPS       Z0, Z1, Z1
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z1, Z4, Z1
 	VMOVUPS      expLeast<>+0(SB), Z4
 	VMAXPS       Z1, Z4, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z3
-	VRNDSCALEPS  $0x00, Z3, Z3
-	VFNMADD231PS ln2High<>+0(SB), Z3, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z3, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
 	VMOVUPS      expC7<>+0(SB), Z4
 	VFMADD213PS  expC6<>+0(SB), Z1, Z4
 	VFMADD213PS  expC5<>+0(SB), Z1, Z4
@@ -8766,60 +8903,62 @@ loop194:
 	VFMADD213PS  expC2<>+0(SB), Z1, Z4
 	VFMADD213PS  expC1<>+0(SB), Z1, Z4
 	VFMADD213PS  expC0<>+0(SB), Z1, Z4
-	VSCALEFPS    Z3, Z4, Z4
+	VSCALEFPS    Z2, Z4, Z4
 	VMOVAPS      Z4, Z1
 	VMOVUPS      Z1, (BX)
-	VADDPS       Z1, Z2, Z2
+	VADDPS       Z1, Z3, Z3
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JGE          loop194
+	JGE          loop204
 
-rest195:
+rest205:
 	ADDQ         $0x10, SI
-	JZ           done196
+	JZ           done206
 	MOVQ         $0x00000001, DI
 	SHLXQ        SI, DI, DI
 	DECQ         DI
 	KMOVW        DI, K1
 	VMOVUPS.Z    (BX), K1, Z1
 	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
+	VMOVUPS      expMost<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      expLeast<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
 	VMULPS       log2e<>+0(SB), Z1, Z0
 	VRNDSCALEPS  $0x00, Z0, Z0
 	VFNMADD231PS ln2High<>+0(SB), Z0, Z1
 	VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z0, Z3, Z3
-	VMOVAPS      Z3, Z1
+	VMOVUPS      expC7<>+0(SB), Z2
+	VFMADD213PS  expC6<>+0(SB), Z1, Z2
+	VFMADD213PS  expC5<>+0(SB), Z1, Z2
+	VFMADD213PS  expC4<>+0(SB), Z1, Z2
+	VFMADD213PS  expC3<>+0(SB), Z1, Z2
+	VFMADD213PS  expC2<>+0(SB), Z1, Z2
+	VFMADD213PS  expC1<>+0(SB), Z1, Z2
+	VFMADD213PS  expC0<>+0(SB), Z1, Z2
+	VSCALEFPS    Z0, Z2, Z2
+	VMOVAPS      Z2, Z1
 	VMOVUPS      Z1, K1, (BX)
-	VADDPS       Z1, Z2, K1, Z2
+	VADDPS       Z1, Z3, K1, Z3
 
-done196:
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPS        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VPERMILPS     $0x4e, X2, X0
-	VADDPS        X0, X2, X2
-	VPERMILPS     $0xb1, X2, X0
-	VADDPS        X0, X2, X2
+done206:
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPS     $0x4e, X3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPS     $0xb1, X3, X0
+	VADDPS        X0, X3, X3
 	MOVQ          sums+16(FP), BX
-	VADDSS        (BX)(DX*4), X2, X2
-	VMOVSS        X2, (BX)(DX*4)
+	VADDSS        (BX)(DX*4), X3, X3
+	VMOVSS        X3, (BX)(DX*4)
 	ADDQ          $0x00000100, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row193
+	JL            row203
+
+done201:
 	VZEROUPPER
 	RET
 
@@ -8830,9 +8969,9 @@ TEXT ·decodeQ8AVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done198
+	JL   done208
 
-loop197:
+loop207:
 	VPBROADCASTW (CX), Y0
 	VCVTPH2PS    Y0, Z0
 	VPMOVSXBD    2(CX), Z1
@@ -8846,8 +8985,8 @@ loop197:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop197
+	JGE          loop207
 
-done198:
+done208:
 	VZEROUPPER
 	RET

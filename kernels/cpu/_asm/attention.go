@@ -155,42 +155,42 @@ func (g *generator) loadSome(f format, square []reg.VecVirtual, from, m reg.GPVi
 // more. First it works inside 128 bits, where four rows become four columns, then it moves
 // 128 bits at a time.
 func (g *generator) transpose(v []reg.VecVirtual) []reg.VecVirtual {
-	n, p := len(v), pairs{g, g.vec()}
+	n, e := len(v), exchange{g, g.vec()}
 	fours := make([]reg.VecVirtual, n) // 4i+j: column j of rows 4i to 4i+3, in each 128 bits
 	for i := 0; i < n; i += 4 {
-		low, high := p.join(v[i], v[i+1], g.unpackSingles)
-		low2, high2 := p.join(v[i+2], v[i+3], g.unpackSingles)
-		fours[i], fours[i+1] = p.join(low, low2, g.unpackDoubles)
-		fours[i+2], fours[i+3] = p.join(high, high2, g.unpackDoubles)
+		low, high := e.join(v[i], v[i+1], g.unpackSingles)
+		low2, high2 := e.join(v[i+2], v[i+3], g.unpackSingles)
+		fours[i], fours[i+1] = e.join(low, low2, g.unpackDoubles)
+		fours[i+2], fours[i+3] = e.join(high, high2, g.unpackDoubles)
 	}
 	out := make([]reg.VecVirtual, n)
 	for j := range 4 {
 		if n == 8 {
-			out[j], out[4+j] = p.join(fours[j], fours[4+j], g.halves256)
+			out[j], out[4+j] = e.join(fours[j], fours[4+j], g.halves256)
 			continue
 		}
-		even, odd := p.join(fours[j], fours[4+j], g.halves512)
-		even2, odd2 := p.join(fours[8+j], fours[12+j], g.halves512)
-		out[j], out[8+j] = p.join(even, even2, g.halves512)
-		out[4+j], out[12+j] = p.join(odd, odd2, g.halves512)
+		even, odd := e.join(fours[j], fours[4+j], g.halves512)
+		even2, odd2 := e.join(fours[8+j], fours[12+j], g.halves512)
+		out[j], out[8+j] = e.join(even, even2, g.halves512)
+		out[4+j], out[12+j] = e.join(odd, odd2, g.halves512)
 	}
 	return out
 }
 
-// pairs replaces two registers by two others that are made of both. It has one spare: avo's
+// exchange replaces two registers by two others that are made of both. It has one spare: avo's
 // allocator finds no place for a square and what is summed if it has to choose.
-type pairs struct {
+type exchange struct {
 	*generator
 	spare reg.VecVirtual
 }
 
 // join returns what op makes of the lower and of the upper parts of a and b, which are
 // used up.
-func (p *pairs) join(a, b reg.VecVirtual, op func(upper bool, b, a, to reg.VecVirtual)) (low, high reg.VecVirtual) {
-	low, high = p.spare, b
+func (e *exchange) join(a, b reg.VecVirtual, op func(upper bool, b, a, to reg.VecVirtual)) (low, high reg.VecVirtual) {
+	low, high = e.spare, b
 	op(false, b, a, low)
 	op(true, b, a, high)
-	p.spare = a
+	e.spare = a
 	return low, high
 }
 
@@ -486,39 +486,69 @@ func (g *generator) weigh() {
 		"being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],",
 		"by the factor by which earlier weights shrink.",
 	}, nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
-	g.overScores(func(s, at reg.GPVirtual) {
-		g.VMOVSS(g.rowMax(s).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
+	g.overScores(func(s, at reg.GPVirtual, full bool) {
+		g.VMOVSS(g.rowMax(s, full).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
 	})
 	g.shrink()
-	g.overScores(func(s, at reg.GPVirtual) {
-		sum, sums := g.rowExp(s, at).AsX(), g.arg("sums")
+	e := g.newExpConstants()
+	g.overScores(func(s, at reg.GPVirtual, full bool) {
+		sum, sums := g.rowExp(s, at, e, full).AsX(), g.arg("sums")
 		g.VADDSS(operand.Mem{Base: sums, Index: at, Scale: 4}, sum, sum)
 		g.VMOVSS(sum, operand.Mem{Base: sums, Index: at, Scale: 4})
 	})
 	g.ret()
 }
 
-// overScores runs body for each row of s and its number.
-func (g *generator) overScores(body func(s, at reg.GPVirtual)) {
+// overScores runs body for each row of s and its number: if registers suffice, in one form
+// for full chunks and in one for others.
+func (g *generator) overScores(body func(s, at reg.GPVirtual, full bool)) {
+	some, done := g.label("some"), g.label("done")
 	s, n, at := g.arg("s"), g.arg("n"), g.GP64()
 	g.XORQ(at, at)
-	loop := g.label("row")
-	g.Label(loop)
-	body(s, at)
-	g.ADDQ(operand.U32(chunkLen*4), s)
-	g.INCQ(at)
-	g.CMPQ(at, n)
-	g.JL(operand.LabelRef(loop))
+	row := func(full bool) {
+		loop := g.label("row")
+		g.Label(loop)
+		body(s, at, full)
+		g.ADDQ(operand.U32(chunkLen*4), s)
+		g.INCQ(at)
+		g.CMPQ(at, n)
+		g.JL(operand.LabelRef(loop))
+	}
+	if g.wide() {
+		g.CMPQ(g.arg("m"), operand.U8(chunkLen))
+		g.JNE(operand.LabelRef(some))
+		row(true)
+		g.JMP(operand.LabelRef(done))
+	}
+	g.Label(some)
+	row(false)
+	g.Label(done)
 }
 
 // rowMax returns the largest of m scores in the lowest lane.
-func (g *generator) rowMax(s reg.GPVirtual) reg.VecVirtual {
-	x := stream{g.GP64(), 4}
-	g.MOVQ(s, x.at)
+func (g *generator) rowMax(s reg.GPVirtual, full bool) reg.VecVirtual {
 	most := g.vec()
-	g.VMOVUPS(g.float("leastFloat", math.Inf(-1)), most)
-	g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addMax(x, k, most) })
+	if full {
+		v := g.scoreVectors(s)
+		g.VMAXPS(v[0], v[1], most)
+		g.VMAXPS(v[2], v[3], v[2])
+		g.VMAXPS(v[2], most, most)
+	} else {
+		x := stream{g.GP64(), 4}
+		g.MOVQ(s, x.at)
+		g.VMOVUPS(g.float("leastFloat", math.Inf(-1)), most)
+		g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addMax(x, k, most) })
+	}
 	return g.reduce(most, func(a, b, to reg.Register) { g.VMAXPS(a, b, to) })
+}
+
+// scoreVectors loads a full row of scores.
+func (g *generator) scoreVectors(s reg.GPVirtual) []reg.VecVirtual {
+	v := g.vecs(chunkLen / g.isa.lanes)
+	for i := range v {
+		g.VMOVUPS(operand.Mem{Base: s, Disp: i * g.bytes()}, v[i])
+	}
+	return v
 }
 
 // shrink handles as many rows as there are lanes: shrink[i] comes with the largest of the new scores.
@@ -540,13 +570,76 @@ func (g *generator) shrink() {
 }
 
 // rowExp replaces the scores of row number at and returns their sum in the lowest lane.
-func (g *generator) rowExp(s, at reg.GPVirtual) reg.VecVirtual {
-	x, sum, most := stream{g.GP64(), 4}, g.vec(), g.vec()
-	g.MOVQ(s, x.at)
+func (g *generator) rowExp(s, at reg.GPVirtual, e *expConstants, full bool) reg.VecVirtual {
+	sum, most := g.vec(), g.vec()
 	g.VBROADCASTSS(operand.Mem{Base: g.arg("largest"), Index: at, Scale: 4}, most)
-	g.zero(sum)
-	g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addExp(x, x, most, sum, k) })
+	if full {
+		v := g.scoreVectors(s)
+		for i := range v {
+			g.VSUBPS(most, v[i], v[i])
+		}
+		e.apply(v)
+		for i := range v {
+			g.VMOVUPS(v[i], operand.Mem{Base: s, Disp: i * g.bytes()})
+		}
+		g.VADDPS(v[0], v[1], sum)
+		g.VADDPS(v[2], v[3], v[2])
+		g.VADDPS(v[2], sum, sum)
+	} else {
+		x := stream{g.GP64(), 4}
+		g.MOVQ(s, x.at)
+		g.zero(sum)
+		g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addExp(x, x, most, sum, k) })
+	}
 	return g.reduce(sum, func(a, b, to reg.Register) { g.VADDPS(a, b, to) })
+}
+
+// expConstants holds what exp reads from memory in registers: with four vectors at a time
+// those loads would be all that a row's weights wait for.
+type expConstants struct {
+	*generator
+	least, log2e, high, low reg.VecVirtual
+	series                  []reg.VecVirtual // from the highest power down
+}
+
+// newExpConstants loads them, if there are as many registers.
+func (g *generator) newExpConstants() *expConstants {
+	if !g.wide() {
+		return nil
+	}
+	e := &expConstants{generator: g, least: g.vec(), log2e: g.vec(), high: g.vec(), low: g.vec(), series: g.vecs(8)}
+	const high = 0.693359375 // as in exp
+	g.VMOVUPS(g.float("expLeast", -104), e.least)
+	g.VMOVUPS(g.float("log2e", math.Log2E), e.log2e)
+	g.VMOVUPS(g.float("ln2High", high), e.high)
+	g.VMOVUPS(g.float("ln2Low", math.Ln2-high), e.low)
+	factorial := 5040.0
+	for i, v := range e.series {
+		g.VMOVUPS(g.float(fmt.Sprintf("expC%d", 7-i), 1/factorial), v)
+		factorial /= float64(7 - i)
+	}
+	return e
+}
+
+// apply replaces v by e^v, bit by bit as exp does, for v that are not positive.
+func (e *expConstants) apply(v []reg.VecVirtual) {
+	n, p := e.vecs(len(v)), e.vecs(len(v))
+	for i := range v {
+		e.VMAXPS(v[i], e.least, v[i]) // NaN in the first operand survives
+		e.VMULPS(e.log2e, v[i], n[i])
+		e.VRNDSCALEPS(operand.U8(0), n[i], n[i])
+		e.VFNMADD231PS(n[i], e.high, v[i])
+		e.VFNMADD231PS(n[i], e.low, v[i])
+		e.VMOVAPS(e.series[0], p[i])
+	}
+	for _, c := range e.series[1:] {
+		for i := range v {
+			e.VFMADD213PS(c, v[i], p[i])
+		}
+	}
+	for i := range v {
+		e.VSCALEFPS(n[i], p[i], v[i])
+	}
 }
 
 // decodeQ8 makes float32 of plain q8_0 blocks: a float16 scale, then 32 signed bytes.
