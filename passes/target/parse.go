@@ -162,7 +162,7 @@ var fields = []Field{
 	{"like", "the built-in target whose fields are the defaults", func(*Descriptor, string) error { return nil }, func(d *Descriptor) string { return d.Like }},
 	{"kind", "whose emitter serves it", func(d *Descriptor, v string) error { d.Kind = v; return nil }, func(d *Descriptor) string { return d.Kind }},
 	{"space", "memory spaces that it addresses, the preferred one first", setSpaces, func(d *Descriptor) string { return strings.Join(d.Spaces, ",") }},
-	{"ops", "what it runs: * or NAME or NAME(FORMAT,...), -NAME to leave out", setOps, opsText},
+	{"ops", "what it runs: * or NAME or NAME(FORMAT,...), -NAME to leave out; under like=, a NAME is run as that target does", setOps, opsText},
 	boolField("merge", "true: products of one operand become one product", func(d *Descriptor) *bool { return &d.MergeMatMul }),
 	boolField("workers", "true: nodes are shared by workers", func(d *Descriptor) *bool { return &d.Workers }),
 	{"threads", "most workers, from 1 to 64", setThreads, func(d *Descriptor) string { return strconv.Itoa(d.Threads) }},

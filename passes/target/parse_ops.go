@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,8 @@ import (
 // The field ops is a list, separated by commas, of
 //
 //	*              every op, with operands of any format
-//	NAME           one op, with operands of any format
+//	NAME           one op: with operands of any format, or, where the target of like= runs
+//	               it, from those of that target
 //	NAME(F,...)    one op with at most as many operands, in these formats
 //	-NAME          not this op; as the first item: what the target of like= runs, without it
 //	foreign.NAME   as NAME: a foreign op of that name only; foreign is all of them
@@ -59,22 +61,64 @@ func (d *Descriptor) addItem(item string) error {
 	if minus {
 		return nil
 	}
+	if rows := d.likeRows(op); formats == "" && foreign == "" && rows != nil {
+		d.Rows = slices.DeleteFunc(d.Rows, func(r Row) bool { return r.Op == op })
+		d.Rows = append(d.Rows, rows...)
+		return nil
+	}
 	row := Row{Op: op, Name: foreign}
-	if formats != "" {
-		list, closed := strings.CutSuffix(formats, ")")
-		if !closed {
-			return fmt.Errorf("%s: the bracket is not closed", item)
-		}
-		for text := range strings.SplitSeq(list, ",") {
-			f, err := parseFormat(text)
-			if err != nil {
-				return fmt.Errorf("%s: %w", item, err)
-			}
-			row.Args = append(row.Args, f)
-		}
+	if row.Args, err = parseFormats(formats); err != nil {
+		return fmt.Errorf("%s: %w", item, err)
 	}
 	d.Rows = append(d.Rows, row)
 	return nil
+}
+
+// parseFormats reads what stands behind the bracket that the name of an op opens; nil for
+// nothing.
+func parseFormats(text string) ([]Format, error) {
+	if text == "" {
+		return nil, nil
+	}
+	list, closed := strings.CutSuffix(text, ")")
+	if !closed {
+		return nil, errors.New("the bracket is not closed")
+	}
+	var formats []Format
+	for text := range strings.SplitSeq(list, ",") {
+		f, err := parseFormat(text)
+		if err != nil {
+			return nil, err
+		}
+		formats = append(formats, f)
+	}
+	return formats, nil
+}
+
+// likeRows returns the rows of an op that the target of like= has; nil if there are none.
+func (d *Descriptor) likeRows(op ir.Op) []Row {
+	if d.Like == "" {
+		return nil
+	}
+	var rows []Row
+	for _, r := range Builtin(d.Like).Rows {
+		if r.Op == op {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// asLike reports whether the rows of an op are those of the target of like=.
+func (d *Descriptor) asLike(op ir.Op) bool {
+	var rows []Row
+	for _, r := range d.Rows {
+		if r.Op == op {
+			rows = append(rows, r)
+		}
+	}
+	like := d.likeRows(op)
+	return like != nil && slices.EqualFunc(rows, like, func(a, b Row) bool { return a.String() == b.String() })
 }
 
 // foreignPrefix stands before the names of foreign ops.
@@ -196,7 +240,7 @@ func (r Row) String() string {
 }
 
 // lessText prints the ops that d lacks and from has; empty if there are none, or if the
-// others are not run from the same formats.
+// others are not run from the same formats, or are fewer than those.
 func lessText(d, from *Descriptor) string {
 	var missing []string
 	rest := slices.DeleteFunc(slices.Clone(from.Rows), func(r Row) bool { return !d.Has(r.Op) })
@@ -205,7 +249,7 @@ func lessText(d, from *Descriptor) string {
 			missing = append(missing, "-"+op.String())
 		}
 	}
-	if !slices.EqualFunc(d.Rows, rest, func(a, b Row) bool { return a.String() == b.String() }) {
+	if 2*len(missing) > len(from.Rows) || !slices.EqualFunc(d.Rows, rest, func(a, b Row) bool { return a.String() == b.String() }) {
 		return ""
 	}
 	return strings.Join(missing, ",")
@@ -221,9 +265,11 @@ func opsText(d *Descriptor) string {
 	}
 	open := make(map[ir.Op]bool)
 	closed := make(map[ir.Op]bool)
+	likely := false // a name alone would mean the rows of like=
 	for _, r := range d.Rows {
 		if r.Args == nil && r.Name == "" {
 			open[r.Op] = true
+			likely = likely || d.likeRows(r.Op) != nil
 		} else {
 			closed[r.Op] = true
 		}
@@ -239,14 +285,27 @@ func opsText(d *Descriptor) string {
 			missing = append(missing, "-"+op.String())
 		}
 	}
-	if star := 2*len(open) >= total; star {
+	if likely || 2*len(open) >= total {
 		items = append([]string{"*"}, missing...)
 		open = nil
 	}
+	return strings.Join(append(items, d.rowTexts(open)...), ",")
+}
+
+// rowTexts prints the rows that say which operands they read, and those of open; of an op
+// that is run as like= does, its name.
+func (d *Descriptor) rowTexts(open map[ir.Op]bool) []string {
+	var items []string
+	done := make(map[ir.Op]bool)
 	for _, r := range d.Rows {
-		if r.Args != nil || r.Name != "" || open[r.Op] {
+		switch {
+		case r.Args == nil && r.Name == "" && !open[r.Op], done[r.Op]:
+		case d.asLike(r.Op):
+			done[r.Op] = true
+			items = append(items, r.Op.String())
+		default:
 			items = append(items, r.String())
 		}
 	}
-	return strings.Join(items, ",")
+	return items
 }

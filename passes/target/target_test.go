@@ -265,6 +265,37 @@ func TestFewerOps(t *testing.T) {
 	}
 }
 
+// A built-in target with only some ops runs these from its own formats, checks included.
+func TestOnlySomeOps(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"npu like=fake space=host ops=add,matmul", "npu like=fake space=host ops=add,matmul"},
+		{"npu like=fake space=host ops=matmul,foreign.X,rope(f32,f32)", "npu like=fake space=host ops=matmul,foreign.X,rope"},
+		{"npu like=fake space=host ops=*,add,-rope", "npu like=fake space=host ops=*,-rope,add"},
+	} {
+		d, err := ParseDescriptor(tt.text)
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		if d.String() != tt.want {
+			t.Errorf("%s is printed as %s, want %s", tt.text, d, tt.want)
+		}
+	}
+	d, err := ParseDescriptor("npu like=fake space=host ops=add,matmul")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseDescriptor(d.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*Descriptor{d, again} {
+		if want := 1 + len(d.likeRows(ir.OpMatMul)); len(d.Rows) != want || d.Rows[0].Check == nil || d.Rows[1].Args == nil || d.Has(ir.OpRope) {
+			t.Errorf("%v has the rows %v; want one of add, with its check, and those of matmul", d, d.Rows)
+		}
+	}
+}
+
 func TestLists(t *testing.T) {
 	l, err := Parse("t", "target a space=d,host align=256 maxalloc=64\ntarget b space=d maxalloc=32\ntarget cpu like=cpu")
 	if err != nil {
