@@ -236,7 +236,8 @@ func (p *costProblem) rehearse(labels []int32) ([]int64, error) {
 }
 
 // shortage says which limits no assignment was found to keep, by how much, and what would
-// be enough. It is empty if the plan of the best one keeps them after all.
+// be enough: what the best one takes, though another may take less. It is empty if the plan of
+// the best one keeps them after all.
 func (p *costProblem) shortage(r *placement.Result) []error {
 	need, err := p.rehearse(r.Labels)
 	if err != nil || sumOf(r.Over) == 0 {
@@ -250,10 +251,10 @@ func (p *costProblem) shortage(r *placement.Result) []error {
 		}
 		name := p.limitName(s)
 		enough = append(enough, fmt.Sprintf("--max-memory %s=%d", name, need[s]))
-		errs = append(errs, &BudgetError{Name: name, Need: need[s], Limit: limit, Own: limit == p.spaces[s].Memory})
+		errs = append(errs, &BudgetError{Name: name, Need: need[s], Limit: limit, Own: limit == p.spaces[s].Memory, Enough: true})
 	}
 	for _, e := range errs {
-		e.(*BudgetError).Advice = strings.Join(enough, " ") + " would fit; or lower --ctx or --batch, or quantize"
+		e.(*BudgetError).Advice = strings.Join(enough, " ") + " would be enough; or lower --ctx or --batch, or quantize"
 	}
 	return errs
 }

@@ -135,6 +135,7 @@ type BudgetError struct {
 	Need, Limit int64  // bytes
 	Arenas      []ir.Arena
 	Own         bool   // the limit is what the target has, not what the user allows
+	Enough      bool   // Need is enough, and less may be: no plan was found that keeps the limit
 	Advice      string // what to do; empty is what helps in general
 }
 
@@ -144,7 +145,11 @@ func (e *BudgetError) Error() string {
 	if e.Own {
 		by = "there is"
 	}
-	text := fmt.Sprintf("%s needs %d bytes%s, %d%s more than %s", e.Name, e.Need, rounded(e.Need), e.Need-e.Limit, rounded(e.Need-e.Limit), by)
+	needs := "needs"
+	if e.Enough {
+		needs = "would do with"
+	}
+	text := fmt.Sprintf("%s %s %d bytes%s, %d%s more than %s", e.Name, needs, e.Need, rounded(e.Need), e.Need-e.Limit, rounded(e.Need-e.Limit), by)
 	for i, a := range e.Arenas {
 		text += fmt.Sprintf("%c %s %d%s", ":,"[min(i, 1)], a.Class, a.Bytes(), rounded(a.Bytes()))
 	}
