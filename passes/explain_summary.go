@@ -14,8 +14,9 @@ type Summary struct {
 // EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
 type EntrySummary struct {
 	Func     string         `json:"func"`
-	Nodes    int64          `json:"nodes"`             // with work, that run
-	Seconds  float64        `json:"seconds,omitempty"` // of all nodes, one after the other
+	Nodes    int64          `json:"nodes"`              // with work, that run
+	Seconds  float64        `json:"seconds,omitempty"`  // of all nodes, one after the other
+	Assigned []string       `json:"assigned,omitempty"` // what assign predicted, as the operands of assign.step; where it had a choice
 	Backends []BackendShare `json:"backends,omitempty"`
 	Splits   []SplitReport  `json:"splits,omitempty"`
 	Copies   *CopySummary   `json:"copies,omitempty"`
@@ -113,7 +114,7 @@ func eachWork(f *ir.Func, yield func(n *ir.Node, times int64)) {
 }
 
 func (x *explainer) entry(f *ir.Func) *EntrySummary {
-	e := &EntrySummary{Func: f.Name}
+	e := &EntrySummary{Func: f.Name, Assigned: assignedStep(f)}
 	shares := make(map[string]*BackendShare)
 	eachWork(f, func(n *ir.Node, times int64) {
 		e.Nodes += times
@@ -144,6 +145,22 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 		e.BarrierSeconds = barriers.Seconds
 	}
 	return e
+}
+
+// assignedStep returns what assign noted of the step of an entry point: its time, how far that
+// is above the bound, and what other assignments take. The note stands at the first node that
+// was decided, which other passes may have put into a body.
+func assignedStep(f *ir.Func) []string {
+	for _, g := range funcsOf(f) {
+		for _, n := range g.Nodes {
+			for _, c := range n.Causes {
+				if c.Rule == ruleStep.Name {
+					return c.Operands
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (s *BackendShare) add(c *CostReport) {

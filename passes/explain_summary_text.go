@@ -27,6 +27,9 @@ func (t *explainText) summary(s *Summary) {
 
 func (t *explainText) entry(e *EntrySummary) {
 	t.line(0, "@%s: %s run%s", e.Func, plural(e.Nodes, "node", "nodes"), predicted(e))
+	if len(e.Assigned) > 0 {
+		t.line(1, "as assign predicts it: %s", strings.Join(e.Assigned, ", "))
+	}
 	for _, b := range e.Backends {
 		t.line(1, "%-10s %s, %s, %s moved%s", b.Target, plural(b.Nodes, "node", "nodes"), flopsText(b.FLOPs), bytesText(b.Bytes), inSeconds(b.Seconds))
 	}

@@ -63,6 +63,25 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainShowsTheBound asks what assign knew of a step where it had a choice, and where not.
+func TestExplainShowsTheBound(t *testing.T) {
+	for _, to := range []string{"assign", "plan"} {
+		m := parse(t, smallModule)
+		runPasses(t, m, twoSpaces(t), Options{}, to)
+		o := ExplainOptions{Targets: twoSpaces(t)}
+		text, doc := explained(t, parse(t, m.String()), o)
+		wantAll(t, text, "as assign predicts it: step ", "cpu x")
+		if e := doc.Summary.Entries[0]; len(e.Assigned) < 2 || e.Assigned[1] != "proved best" && !strings.Contains(e.Assigned[1], "above the bound") {
+			t.Errorf("after %s: %q", to, e.Assigned)
+		}
+	}
+	m := parse(t, smallModule)
+	runPasses(t, m, cpuOnly(t), Options{}, "assign")
+	if text, _ := explained(t, m, ExplainOptions{Targets: cpuOnly(t)}); strings.Contains(text, "as assign predicts it") {
+		t.Errorf("there was nothing to predict:\n%s", text)
+	}
+}
+
 // twoSpaces has a backend that lacks softmax and one that runs everything.
 func twoSpaces(t *testing.T) *target.List {
 	t.Helper()
