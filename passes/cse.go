@@ -1,10 +1,10 @@
 package passes
 
 import (
-	"fmt"
-	"slices"
+	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // csePass merges nodes that compute the same.
@@ -31,14 +31,14 @@ var csePass = Pass{
 func mergeEqual(c *Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
 		e := newEdit(c, f)
-		first := make(map[string]*ir.Node, len(f.Nodes))
+		first := make(map[nodeKey]*ir.Node, len(f.Nodes))
 		for _, n := range f.Nodes {
 			e.update(n)
 			if !mergeable(n) {
 				e.keep(n)
 				continue
 			}
-			key := nodeKey(n)
+			key := keyOf(n)
 			other := first[key]
 			if other == nil || !c.Allow("cse.equal", n) {
 				first[key] = n
@@ -65,19 +65,36 @@ func merge(c *Context, e *edit, n, into *ir.Node) {
 	c.Count("merged", 1)
 }
 
-// nodeKey returns a text that is the same for two nodes that compute the same.
-func nodeKey(n *ir.Node) string {
-	ids := make([]int, len(n.Args))
-	for i, a := range n.Args {
-		ids[i] = -1
-		if a != nil {
-			ids[i] = a.ID
-		}
+// nodeKey is the same for two nodes that compute the same.
+type nodeKey struct {
+	op      ir.Op
+	dtype   dtype.DType
+	layout  dtype.Layout
+	backend string
+	space   string
+	args    [2]int // ids of the first operands; -1 where there is none
+	more    string // those of the others
+	attr    [2]string
+}
+
+func keyOf(n *ir.Node) nodeKey {
+	t := &n.Result().Type
+	k := nodeKey{op: n.Op, dtype: t.DType, layout: t.Layout, backend: n.Backend, space: t.Space}
+	k.args = [2]int{idOf(n.Arg(0)), idOf(n.Arg(1))}
+	if n.Is(ir.Commutative) && k.args[0] > k.args[1] && ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape) {
+		k.args[0], k.args[1] = k.args[1], k.args[0]
 	}
-	if n.Is(ir.Commutative) && ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape) {
-		slices.Sort(ids[:2])
+	for i := 2; i < len(n.Args); i++ {
+		k.more += " " + strconv.Itoa(idOf(n.Args[i]))
 	}
-	t := n.Result().Type
-	positional, braces := ir.AttrText(n)
-	return fmt.Sprintf("%d %s %v %v %v %s %s %s", n.Op, n.Backend, ids, t.DType, t.Layout, t.Space, positional, braces)
+	k.attr[0], k.attr[1] = ir.AttrText(n)
+	return k
+}
+
+// idOf returns the id of a value; -1 for none.
+func idOf(v *ir.Value) int {
+	if v == nil {
+		return -1
+	}
+	return v.ID
 }

@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // dcePass removes what no result and no state needs.
 //
@@ -20,7 +24,7 @@ var dcePass = Pass{
 }
 
 func removeDead(c *Context, m *ir.Module) error {
-	used := make(map[string]bool)
+	used := make(map[string]bool, len(m.Weights))
 	for _, f := range m.AllFuncs() {
 		removeDeadNodes(c, f)
 		for _, n := range f.Nodes {
@@ -58,14 +62,9 @@ func removeDeadNodes(c *Context, f *ir.Func) {
 			}
 		}
 	}
-	var nodes []*ir.Node
-	for _, n := range f.Nodes {
-		if keep[n.ID] {
-			nodes = append(nodes, n)
-		}
-	}
-	c.Count("nodes", int64(len(f.Nodes)-len(nodes)))
-	f.Nodes = nodes
+	before := len(f.Nodes)
+	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !keep[n.ID] })
+	c.Count("nodes", int64(before-len(f.Nodes)))
 }
 
 func anyLive(n *ir.Node, live []bool) bool {

@@ -15,21 +15,26 @@ type edit struct {
 	f       *ir.Func
 	targets *target.List
 	out     []*ir.Node
-	instead map[*ir.Value]*ir.Value
-	pos     []int // of nodes in out, by id
+	instead []*ir.Value // of values, by id; nil for those that stay. Empty as long as all do
+	pos     []int       // of nodes in out, by id
 }
 
 func newEdit(c *Context, f *ir.Func) *edit {
-	return &edit{f: f, targets: c.Targets, out: make([]*ir.Node, 0, len(f.Nodes)+8), instead: make(map[*ir.Value]*ir.Value)}
+	return &edit{f: f, targets: c.Targets, out: make([]*ir.Node, 0, len(f.Nodes)+8)}
 }
 
 // replace makes later nodes read v where they read old.
-func (e *edit) replace(old, v *ir.Value) { e.instead[old] = v }
+func (e *edit) replace(old, v *ir.Value) {
+	if more := e.f.NumValues() - len(e.instead); more > 0 {
+		e.instead = append(e.instead, make([]*ir.Value, more)...)
+	}
+	e.instead[old.ID] = v
+}
 
 // now returns the value that stands for v.
 func (e *edit) now(v *ir.Value) *ir.Value {
-	for next, ok := e.instead[v]; ok; next, ok = e.instead[v] {
-		v = next
+	for v.ID < len(e.instead) && e.instead[v.ID] != nil {
+		v = e.instead[v.ID]
 	}
 	return v
 }

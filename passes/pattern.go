@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // Pattern describes a value by the node that defines it.
 type Pattern struct {
@@ -24,6 +28,12 @@ type Match struct {
 	gone []*ir.Node // nodes that the root takes over
 
 	replaced bool
+}
+
+// reset has m stand for no match at n yet.
+func (m *Match) reset(n *ir.Node) {
+	clear(m.Values)
+	m.Root, m.gone, m.replaced = n, m.gone[:0], false
 }
 
 // find matches p with v and all below.
@@ -99,17 +109,34 @@ type useCounts struct {
 	nodes  []int // reads of any result of the node, by id; an effect counts as one
 }
 
+// countUses walks backwards: who reads a value stands behind it.
 func countUses(f *ir.Func) *useCounts {
 	u := &useCounts{values: make([]int, f.NumValues()), nodes: make([]int, f.NumNodes())}
-	for _, n := range f.Nodes {
+	for _, r := range f.Results {
+		u.note(r)
+	}
+	for _, n := range slices.Backward(f.Nodes) {
 		if hasEffect(n) {
-			u.changeNode(n, 1)
+			u.nodes[n.ID]++
+		}
+		if u.nodes[n.ID] == 0 {
+			continue
+		}
+		for _, a := range n.Args {
+			if a != nil {
+				u.note(a)
+			}
 		}
 	}
-	for _, r := range f.Results {
-		u.change(r, 1)
-	}
 	return u
+}
+
+// note counts a read of v alone.
+func (u *useCounts) note(v *ir.Value) {
+	u.values[v.ID]++
+	if v.Def != nil {
+		u.nodes[v.Def.ID]++
+	}
 }
 
 // of returns how often v is read.

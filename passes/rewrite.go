@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -44,13 +45,13 @@ const maxRounds = 16
 func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
 	byOp := indexRewrites(rewrites)
 	for _, f := range m.AllFuncs() {
-		seen := []string{shapeOf(f)}
+		seen := []uint64{formOf(f)}
 		for round := 0; ; round++ {
 			fired := rewriteFunc(c, f, byOp)
 			if len(fired) == 0 {
 				break
 			}
-			form := shapeOf(f)
+			form := formOf(f)
 			if round == maxRounds || slices.Contains(seen, form) {
 				return cycleError(c, f, fired)
 			}
@@ -66,26 +67,31 @@ func cycleError(c *Context, f *ir.Func, fired []string) error {
 		f.Name, strings.Join(slices.Compact(fired), ", "))}
 }
 
-// shapeOf returns what is the same for two forms of a function that a rewrite could go
-// round between: the ops and the distances to their operands' definitions.
-func shapeOf(f *ir.Func) string {
+var formSeed = maphash.MakeSeed()
+
+// formOf returns a hash of what is the same for two forms of a function that a rewrite could
+// go round between: the ops and the distances to their operands' definitions.
+func formOf(f *ir.Func) uint64 {
+	var h maphash.Hash
+	h.SetSeed(formSeed)
 	pos := ir.Positions(f)
-	var b strings.Builder
 	for i, n := range f.Nodes {
-		fmt.Fprintf(&b, "%d", n.Op)
+		h.WriteByte(byte(n.Op))
 		for _, a := range n.Args {
+			kind, number := byte('d'), 0
 			switch {
 			case a == nil:
-				b.WriteString(" -")
+				kind = '-'
 			case a.Def == nil:
-				fmt.Fprintf(&b, " p%d", a.Index)
+				kind, number = 'p', a.Index
 			default:
-				fmt.Fprintf(&b, " %d", i-pos[a.Def.ID])
+				number = i - pos[a.Def.ID]
 			}
+			h.WriteByte(kind)
+			maphash.WriteComparable(&h, number)
 		}
-		b.WriteByte('\n')
 	}
-	return b.String()
+	return h.Sum64()
 }
 
 // indexRewrites lists the rewrites by the op of their root.
@@ -101,16 +107,16 @@ func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
 // rewriteFunc walks over f once and returns the names of the rules that fired.
 func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite) (fired []string) {
 	e := newEdit(c, f)
-	uses := countUses(f)
+	m := &Match{e: e, uses: countUses(f), Values: make(map[string]*ir.Value)}
 	for _, n := range f.Nodes {
 		e.update(n)
 		replaced := false
 		for round := 0; round < maxRounds && !replaced; round++ {
-			var rule string
-			rule, replaced = rewriteNode(c, e, uses, n, byOp[n.Op])
+			rule := rewriteNode(c, m, n, byOp[n.Op])
 			if rule == "" {
 				break
 			}
+			replaced = m.replaced
 			fired = append(fired, rule)
 		}
 		if !replaced {
@@ -121,15 +127,15 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite) (fired []s
 	return fired
 }
 
-// rewriteNode applies the first rewrite that matches at n. It returns the name of its rule
-// and whether another value took the place of n's result.
-func rewriteNode(c *Context, e *edit, uses *useCounts, n *ir.Node, rewrites []*Rewrite) (rule string, replaced bool) {
+// rewriteNode applies the first rewrite that matches at n and returns the name of its rule;
+// empty for none. The match is m, which stands for others afterwards.
+func rewriteNode(c *Context, m *Match, n *ir.Node, rewrites []*Rewrite) (rule string) {
 	for _, r := range rewrites {
 		if c.debug.Stats {
 			c.Count("tried."+r.Name, 1)
 		}
-		m := &Match{Root: n, Values: make(map[string]*ir.Value), e: e, uses: uses}
-		if n.Result() == nil || !uses.live(n) || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
+		m.reset(n)
+		if n.Result() == nil || !m.uses.live(n) || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
 			continue
 		}
 		before := n.Op.String()
@@ -142,9 +148,9 @@ func rewriteNode(c *Context, e *edit, uses *useCounts, n *ir.Node, rewrites []*R
 			}
 			c.CauseChange(n, r.Name, before, after, names(m.gone)...)
 		}
-		return r.Name, m.replaced
+		return r.Name
 	}
-	return "", false
+	return ""
 }
 
 // names returns what messages call the nodes, in order.
