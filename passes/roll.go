@@ -3,7 +3,6 @@ package passes
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -90,8 +89,8 @@ type sequence struct {
 
 	last *ir.Node // with work, of those so far
 
-	leaves map[*ir.Value]*ir.Value // the first leaf that names the same bytes
-	reads  map[*ir.Value][]int     // by such a first leaf: which nodes read it
+	leaves []*ir.Value         // by value id: the first leaf that names the same bytes
+	states map[*ir.Value][]int // by such a first leaf of a state: which nodes read it
 }
 
 func newSequence(f *ir.Func) *sequence {
@@ -99,50 +98,51 @@ func newSequence(f *ir.Func) *sequence {
 		f:      f,
 		index:  make([]int, f.NumNodes()),
 		uses:   ir.Uses(f),
-		leaves: make(map[*ir.Value]*ir.Value),
-		reads:  make(map[*ir.Value][]int),
+		leaves: make([]*ir.Value, f.NumValues()),
+		states: make(map[*ir.Value][]int),
 	}
 	first := make(map[string]*ir.Value)
 	keys := make(map[string]int)
+	var key []byte
 	for _, n := range f.Nodes {
-		if s.index[n.ID] = -1; n.Is(ir.Leaf) {
-			v := n.Result()
-			name := leafKey(v)
-			if first[name] == nil {
-				first[name] = v
-			}
-			s.leaves[v] = first[name]
+		if s.index[n.ID] = -1; !n.Is(ir.Leaf) {
+			key = s.add(n, keys, key)
 			continue
 		}
-		s.add(n, keys)
+		v := n.Result()
+		key = leafKey(key[:0], v)
+		if first[string(key)] == nil {
+			first[string(key)] = v
+		}
+		s.leaves[v.ID] = first[string(key)]
 	}
 	return s
 }
 
-// add appends a node. Keys has the numbers of the texts so far.
-func (s *sequence) add(n *ir.Node, keys map[string]int) {
-	text := groupKey(n)
-	if n.Body != nil {
-		text = n.Body.Name // no two bodies are compared
-	}
+// add appends a node. Keys has the numbers of those so far, key is room for another one.
+func (s *sequence) add(n *ir.Node, keys map[string]int, key []byte) []byte {
+	key = groupKey(key[:0], n)
 	if works(n) {
 		if s.isCut(n) {
-			text += "|cut"
+			key = append(key, '!')
 		}
 		s.last = n
 	}
-	if _, known := keys[text]; !known {
-		keys[text] = len(keys)
+	number, known := keys[string(key)]
+	if !known {
+		number = len(keys)
+		keys[string(key)] = number
 	}
 	at := len(s.nodes)
 	s.index[n.ID] = at
 	s.nodes = append(s.nodes, n)
-	s.key = append(s.key, keys[text])
+	s.key = append(s.key, number)
 	for _, a := range n.Args {
-		if l := s.leaf(a); l != nil {
-			s.reads[l] = append(s.reads[l], at)
+		if l := s.leaf(a); l != nil && l.Def.Op == ir.OpState {
+			s.states[l] = append(s.states[l], at)
 		}
 	}
+	return key
 }
 
 // isCut reports whether a split begins at n although the backend stays: where it changes,
@@ -151,36 +151,14 @@ func (s *sequence) isCut(n *ir.Node) bool {
 	return s.last != nil && s.last.Backend == n.Backend && s.last.Split != n.Split
 }
 
-// groupKey says in text what has to be equal in two nodes.
-func groupKey(n *ir.Node) string {
-	var b strings.Builder
-	positional, braces := ir.AttrText(n)
-	fmt.Fprintf(&b, "%v|%s|%s|%s|%s|%d", n.Op, positional, braces, n.Backend, n.Queue(), slots(n))
-	for _, a := range n.Args {
-		switch {
-		case a == nil:
-			b.WriteString("|-")
-		case a.Def != nil && a.Def.Is(ir.Leaf):
-			fmt.Fprintf(&b, "|%v:%v@%s", a.Def.Op, a.Type, a.Type.Space)
-		default:
-			fmt.Fprintf(&b, "|:%v@%s", a.Type, a.Type.Space)
-		}
-	}
-	for _, r := range n.Results {
-		fmt.Fprintf(&b, "|%v@%s", r.Type, r.Type.Space)
-	}
-	return b.String()
-}
-
-// leafKey returns what is the same for leaf nodes that name the same bytes.
-func leafKey(v *ir.Value) string {
-	positional, _ := ir.AttrText(v.Def)
-	return fmt.Sprintf("%v %s %v", v.Def.Op, positional, v.Type)
-}
-
 // leaf returns the first value that names the same weight, state or constant as v; nil
 // where v is no leaf.
-func (s *sequence) leaf(v *ir.Value) *ir.Value { return s.leaves[v] }
+func (s *sequence) leaf(v *ir.Value) *ir.Value {
+	if v == nil {
+		return nil
+	}
+	return s.leaves[v.ID]
+}
 
 // at returns where v is defined in the sequence; -1 for parameters and leaves.
 func (s *sequence) at(v *ir.Value) int {

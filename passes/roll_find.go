@@ -141,9 +141,9 @@ func (r *repetition) carriedBytes() int64 {
 // try returns the repetition of groups from start, with fewer than count groups where only
 // these fit together; nil where not even two do.
 func (s *sequence) try(start, period, count int) *repetition {
-	r := &repetition{s: s, start: start, sites: make(map[site]siteSource)}
+	r := &repetition{s: s, start: start, groups: make([][]*ir.Node, count)}
 	for g := range count {
-		r.groups = append(r.groups, s.nodes[start+g*period:start+(g+1)*period])
+		r.groups[g] = s.nodes[start+g*period : start+(g+1)*period]
 	}
 	fit := count
 	for j, n := range r.groups[0] {
@@ -158,6 +158,7 @@ func (s *sequence) try(start, period, count int) *repetition {
 		r.groups = r.groups[:fit]
 		return r
 	}
+	r.sites = make(map[site]siteSource)
 	for j, n := range r.groups[0] {
 		for arg := range n.Args {
 			if !r.classify(site{j, arg}) {
@@ -305,7 +306,7 @@ func (r *repetition) ownStates(entries []*ir.Value) bool {
 	period := len(r.groups[0])
 	for g, v := range entries {
 		begin := r.start + g*period
-		if slices.ContainsFunc(r.s.reads[v], func(at int) bool { return at < begin || at >= begin+period }) {
+		if slices.ContainsFunc(r.s.states[v], func(at int) bool { return at < begin || at >= begin+period }) {
 			return false
 		}
 	}

@@ -1,0 +1,53 @@
+package passes
+
+import (
+	"strconv"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// groupKey appends what has to be equal in two nodes that are in the same place of two groups,
+// data flow apart. No two bodies are compared.
+func groupKey(key []byte, n *ir.Node) []byte {
+	key = append(key, byte(n.Op))
+	if n.Body != nil {
+		return appendText(key, n.Body.Name)
+	}
+	positional, braces := ir.AttrText(n)
+	for _, s := range []string{positional, braces, n.Backend, n.Queue()} {
+		key = appendText(key, s)
+	}
+	key = strconv.AppendInt(key, int64(slots(n)), 10)
+	for _, a := range n.Args {
+		switch {
+		case a == nil:
+			key = append(key, '-')
+			continue
+		case a.Def != nil && a.Def.Is(ir.Leaf):
+			key = append(key, 'l', byte(a.Def.Op))
+		default:
+			key = append(key, ':')
+		}
+		key = appendPlaced(key, a.Type)
+	}
+	for _, r := range n.Results {
+		key = appendPlaced(append(key, '='), r.Type)
+	}
+	return key
+}
+
+// leafKey appends what is the same for leaf nodes that name the same bytes.
+func leafKey(key []byte, v *ir.Value) []byte {
+	positional, _ := ir.AttrText(v.Def)
+	key = appendText(append(key, byte(v.Def.Op)), positional)
+	return appendPlaced(key, v.Type)
+}
+
+// appendPlaced appends what is the same for equal types in one space.
+func appendPlaced(key []byte, t ir.Type) []byte { return appendText(appendType(key, t), t.Space) }
+
+// appendText appends a text and how long it is, so that none is the beginning of another one.
+func appendText(key []byte, s string) []byte {
+	key = strconv.AppendInt(key, int64(len(s)), 10)
+	return append(append(key, '|'), s...)
+}
