@@ -38,7 +38,7 @@ func Greedy(p Problem) (best Solution, orderName string) {
 
 // greedy is Greedy for a problem whose bound is known.
 func greedy(p Problem, bound int64) (best Solution, orderName string) {
-	g := &packer{p: p, live: newLiveIndex(p)}
+	g := newPacker(p)
 	for _, o := range greedyOrders {
 		s := g.pack(order(len(p.Buffers), func(i, j int) int {
 			a, b := &p.Buffers[i], &p.Buffers[j]
@@ -64,24 +64,44 @@ func fixedFirst(a, b *Buffer) int {
 	return 0
 }
 
-// packer puts buffers into the smallest gap each.
+// packer puts buffers into the smallest gap each. Of the placed ones those that live long
+// are apart: they meet many others, which find them in order.
 type packer struct {
 	p       Problem
-	live    *liveIndex // of the placed buffers
+	isLong  []bool
+	long    []lease    // placed, by address
+	live    *liveIndex // of the other placed ones
 	offsets []int64
 	near    []int       // scratch
+	short   []byteRange // likewise
 	taken   []byteRange // likewise
-	placed  []int       // those in live, as they were placed
-	sorted  []int       // the first ones of placed, by offset
 }
 
 // byteRange is the bytes [lo, hi).
 type byteRange struct{ lo, hi int64 }
 
+// lease is what a placed buffer has, and when.
+type lease struct {
+	byteRange
+	Interval
+	buffer int
+}
+
+func newPacker(p Problem) *packer {
+	// Looking at a long one costs a thirtieth of finding a short one and sorting it in.
+	const part = 32
+	g := &packer{p: p, isLong: make([]bool, len(p.Buffers)), live: newLiveIndex(p)}
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		g.isLong[i] = g.live.started(b.Lower, b.Upper) >= len(p.Buffers)/part
+	}
+	return g
+}
+
 // pack places the buffers in the given order.
 func (g *packer) pack(idx []int) Solution {
 	g.live.reset()
-	g.placed, g.sorted = g.placed[:0], g.sorted[:0]
+	g.long = g.long[:0]
 	g.offsets = make([]int64, len(g.p.Buffers))
 	for _, i := range idx {
 		b := &g.p.Buffers[i]
@@ -102,52 +122,47 @@ func (g *packer) pack(idx []int) Solution {
 	return Solution{g.offsets, g.p.height(g.offsets)}
 }
 
+// add says that buffer i is placed.
 func (g *packer) add(i int) {
-	g.live.add(i, g.p.Buffers[i].Upper)
-	g.placed = append(g.placed, i)
+	b := &g.p.Buffers[i]
+	if !g.isLong[i] {
+		g.live.add(i, b.Upper)
+		return
+	}
+	l := lease{byteRange{g.offsets[i], g.offsets[i] + b.Size}, Interval{b.Lower, b.Upper}, i}
+	at, _ := slices.BinarySearchFunc(g.long, l.lo, func(l lease, lo int64) int { return cmp.Compare(l.lo, lo) })
+	g.long = slices.Insert(g.long, at, l)
 }
 
 // findTaken finds the bytes of the placed buffers that live at the same time as b, in order.
-// Where they are many of all, all are kept sorted instead of those again for each b.
 func (g *packer) findTaken(b *Buffer) {
-	const few, part = 64, 8
-	g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
-	if len(g.near) < few || len(g.near) < len(g.placed)/part {
-		g.take(b, g.near)
-		slices.SortFunc(g.taken, func(x, y byteRange) int { return cmp.Compare(x.lo, y.lo) })
-		return
+	g.findShort(b)
+	short := g.short
+	g.taken = g.taken[:0]
+	for i := range g.long {
+		l := &g.long[i]
+		if l.Lower >= b.Upper || b.Lower >= l.Upper || !b.meets(&g.p.Buffers[l.buffer]) {
+			continue
+		}
+		for len(short) > 0 && short[0].lo < l.lo {
+			g.taken = append(g.taken, short[0])
+			short = short[1:]
+		}
+		g.taken = append(g.taken, l.byteRange)
 	}
-	g.sortPlaced()
-	g.take(b, g.sorted)
+	g.taken = append(g.taken, short...)
 }
 
-// take notes the bytes of those of a list that live at the same time as b.
-func (g *packer) take(b *Buffer, list []int) {
-	g.taken = g.taken[:0]
-	for _, j := range list {
+// findShort finds likewise the bytes of those that do not live long.
+func (g *packer) findShort(b *Buffer) {
+	g.near = g.live.meeting(b.Lower, b.Upper, g.near[:0])
+	g.short = g.short[:0]
+	for _, j := range g.near {
 		if c := &g.p.Buffers[j]; b.meets(c) {
-			g.taken = append(g.taken, byteRange{g.offsets[j], g.offsets[j] + c.Size})
+			g.short = append(g.short, byteRange{g.offsets[j], g.offsets[j] + c.Size})
 		}
 	}
-}
-
-// sortPlaced brings sorted up to date.
-func (g *packer) sortPlaced() {
-	const few = 8
-	fresh := g.placed[len(g.sorted):]
-	if len(fresh) > few {
-		g.sorted = append(g.sorted, fresh...)
-		slices.SortFunc(g.sorted, g.byOffset)
-		return
-	}
-	for _, i := range fresh {
-		at, _ := slices.BinarySearchFunc(g.sorted, i, g.byOffset)
-		g.sorted = slices.Insert(g.sorted, at, i)
-	}
-}
-
-func (g *packer) byOffset(i, j int) int {
-	return cmp.Or(cmp.Compare(g.offsets[i], g.offsets[j]), cmp.Compare(i, j))
+	slices.SortFunc(g.short, func(x, y byteRange) int { return cmp.Compare(x.lo, y.lo) })
 }
 
 // bestFit returns the offset of the smallest gap between what is taken that holds b; above all

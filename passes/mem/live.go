@@ -44,6 +44,13 @@ func (x *liveIndex) add(i int, end int64) {
 	}
 }
 
+// started returns how many buffers start in [lower, upper).
+func (x *liveIndex) started(lower, upper int64) int {
+	from, _ := slices.BinarySearch(x.starts, lower)
+	to, _ := slices.BinarySearch(x.starts, upper)
+	return to - from
+}
+
 // meeting appends the placed buffers that live in [lower, upper) to out, in no particular
 // but a fixed order.
 func (x *liveIndex) meeting(lower, upper int64, out []int) []int {
