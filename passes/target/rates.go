@@ -23,16 +23,17 @@ func (r Rates) Known() bool { return r.FLOPs > 0 || r.QuantOps > 0 || r.Bandwidt
 
 // Seconds predicts how long a node takes that does flops operations on weights of dtype w
 // (dtype.F32 for nodes without weights) and moves bytes bytes, shared by workers workers:
-// the larger of arithmetic and memory time, and the start.
+// the larger of arithmetic and memory time, and the start. Where QuantOps is not known, FLOPs
+// counts; where one of the bandwidths is not, the other one.
 func (d *Descriptor) Seconds(flops, bytes float64, w dtype.DType, workers int) float64 {
 	r := d.Rates
 	rate := r.FLOPs
-	if w.Valid() && w.IsQuantized() {
+	if w.Valid() && w.IsQuantized() && r.QuantOps > 0 {
 		rate = r.QuantOps
 	}
 	workers = max(workers, 1)
 	arithmetic := over(flops, rate*float64(workers))
-	memory := over(bytes, min(r.Bandwidth, r.WorkerBW*float64(workers)))
+	memory := over(bytes, slower(r.Bandwidth, r.WorkerBW*float64(workers)))
 	return r.Launch + max(arithmetic, memory)
 }
 

@@ -331,6 +331,14 @@ func TestSeconds(t *testing.T) {
 	if q := d.Seconds(1e9, 1e3, dtype.Q4_0, 1); q >= alone {
 		t.Errorf("quantized weights need %v s, float ones %v s", q, alone)
 	}
+	// What is not known is no reason to be free.
+	dev := &Descriptor{Rates: Rates{FLOPs: 1e12, Bandwidth: 1e11}}
+	if got := dev.Seconds(1e12, 0, dtype.Q4_0, 1); got != 1 {
+		t.Errorf("1e12 operations on quantized weights take %v s without qops, want 1", got)
+	}
+	if got := dev.Seconds(0, 1e11, dtype.F32, 1); got != 1 {
+		t.Errorf("1e11 bytes take %v s without workerbw, want 1", got)
+	}
 	// Memory bounds what more workers gain.
 	if a, b := d.Seconds(0, 1e9, dtype.F32, 8), d.Seconds(0, 1e9, dtype.F32, 64); a != b {
 		t.Errorf("64 workers read in %v s what 8 read in %v s", b, a)
