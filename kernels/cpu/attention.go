@@ -162,7 +162,7 @@ type block struct {
 	cache          int  // row of k and v where position 0 is
 	last           bool // no other KV head follows
 	most           int  // queries that there is memory for
-	end            int  // positions that some token sees
+	end, common    int  // positions that some token sees, and that all do
 
 	queries, results []float32 // queries times scale; sums of weights times values
 	keys, values     []float32 // a chunk in panels
@@ -170,7 +170,7 @@ type block struct {
 
 	limits  [mostRows]int // by token: positions that it sees
 	scores  [scoredRows][chunkLen]float32
-	largest [mostRows]float32 // by query: the largest score so far
+	largest [mostRows]float32 // by query: the score that weights are relative to
 	sums    [mostRows]float32 // by query: Σ e^(score-largest)
 	shrink  [mostRows]float32 // by query: what a chunk multiplies earlier weights by
 }
@@ -192,10 +192,10 @@ func (b *block) fit(d int) {
 
 // compute does rows from r on, heads from head on.
 func (b *block) compute(r, head int, pos unsafe.Pointer) {
-	b.end = 0
+	b.end, b.common = 0, b.ctx
 	for t := range b.tokens {
 		b.limits[t] = index(pos, r+t) + 1
-		b.end = max(b.end, b.limits[t])
+		b.end, b.common = max(b.end, b.limits[t]), min(b.common, b.limits[t])
 		at := (r+t)*b.heads + head
 		active.scale(pointer(b.queries[t*b.shared*b.dk:]), floatAt(b.q, at*b.dk), b.shared*b.dk, b.scale, 0)
 	}
@@ -235,6 +235,9 @@ func (b *block) seen(i, p int) int { return min(max(b.limits[i/b.shared]-p, 0), 
 
 // alike returns how many of n rows from row i on see as much of the chunk as row i.
 func (b *block) alike(i, n, p int) int {
+	if b.common >= p+chunkLen {
+		return n
+	}
 	seen, same := b.seen(i, p), 1
 	for same < n && b.seen(i+same, p) == seen {
 		same++

@@ -2510,6 +2510,9 @@ loop93:
 	VMOVUPS      (AX), Y0
 	VMOVUPS      (DX), Y1
 	VMAXPS       Y0, Y1, Y1
+	VSUBPS       Y0, Y1, Y2
+	VCMPPS       $0x06, referenceSlack<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y1
 	VMOVUPS      Y1, (AX)
 	VSUBPS       Y1, Y0, Y0
 	VMOVUPS      expMost<>+0(SB), Y2
@@ -2557,6 +2560,9 @@ rest94:
 	VMASKMOVPS   (AX), Y0, Y1
 	VMASKMOVPS   (DX), Y0, Y2
 	VMAXPS       Y1, Y2, Y2
+	VSUBPS       Y1, Y2, Y3
+	VCMPPS       $0x06, referenceSlack<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
 	VMASKMOVPS   Y2, Y0, (AX)
 	VSUBPS       Y2, Y1, Y1
 	VMOVUPS      expMost<>+0(SB), Y3
@@ -2745,6 +2751,24 @@ DATA lanes<>+116(SB)/4, $0x00000000
 DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
+
+DATA referenceSlack<>+0(SB)/4, $0x41000000
+DATA referenceSlack<>+4(SB)/4, $0x41000000
+DATA referenceSlack<>+8(SB)/4, $0x41000000
+DATA referenceSlack<>+12(SB)/4, $0x41000000
+DATA referenceSlack<>+16(SB)/4, $0x41000000
+DATA referenceSlack<>+20(SB)/4, $0x41000000
+DATA referenceSlack<>+24(SB)/4, $0x41000000
+DATA referenceSlack<>+28(SB)/4, $0x41000000
+DATA referenceSlack<>+32(SB)/4, $0x41000000
+DATA referenceSlack<>+36(SB)/4, $0x41000000
+DATA referenceSlack<>+40(SB)/4, $0x41000000
+DATA referenceSlack<>+44(SB)/4, $0x41000000
+DATA referenceSlack<>+48(SB)/4, $0x41000000
+DATA referenceSlack<>+52(SB)/4, $0x41000000
+DATA referenceSlack<>+56(SB)/4, $0x41000000
+DATA referenceSlack<>+60(SB)/4, $0x41000000
+GLOBL referenceSlack<>(SB), RODATA|NOPTR, $64
 
 DATA expMost<>+0(SB)/4, $0x42b20000
 DATA expMost<>+4(SB)/4, $0x42b20000
@@ -8698,6 +8722,9 @@ loop197:
 	VMOVUPS      (AX), Z0
 	VMOVUPS      (DX), Z1
 	VMAXPS       Z0, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VCMPPS       $0x06, referenceSlack<>+0(SB), Z2, K1
+	VBLENDMPS    Z1, Z0, K1, Z1
 	VMOVUPS      Z1, (AX)
 	VSUBPS       Z1, Z0, Z0
 	VMOVUPS      expMost<>+0(SB), Z2
@@ -8738,6 +8765,9 @@ rest198:
 	VMOVUPS.Z    (AX), K1, Z0
 	VMOVUPS.Z    (DX), K1, Z1
 	VMAXPS       Z0, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VCMPPS       $0x06, referenceSlack<>+0(SB), Z2, K2
+	VBLENDMPS    Z1, Z0, K2, Z1
 	VMOVUPS      Z1, K1, (AX)
 	VSUBPS       Z1, Z0, Z0
 	VMOVUPS      expMost<>+0(SB), Z2

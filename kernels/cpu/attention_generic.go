@@ -54,9 +54,9 @@ func elementF16(row unsafe.Pointer, i int) float32 {
 }
 
 // weighGeneric replaces m scores in each of n rows, a chunk apart, by their weights
-// e^(score-largest), largest[i] being the largest so far, and adds them to sums[i]. It
-// multiplies what was there before, and sets shrink[i], by the factor by which earlier
-// weights shrink.
+// e^(score-largest[i]) and adds these to sums[i]. Where the largest score so far is above
+// largest[i], it takes its place; what was in sums[i] is multiplied, and shrink[i] set, by
+// the factor by which earlier weights shrink. Assembly lets scores be somewhat above.
 func weighGeneric(s, largest, sums, shrink unsafe.Pointer, n, m int) {
 	sum, by := floats(sums, n), floats(shrink, n)
 	for i, before := range floats(largest, n) {

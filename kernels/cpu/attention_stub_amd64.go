@@ -98,9 +98,9 @@ func scoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int
 //go:noescape
 func mixF16AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest), largest[i]
-// being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],
-// by the factor by which earlier weights shrink.
+// weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest[i]) and adds
+// these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
+// what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
 //
 //go:noescape
 func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
@@ -202,9 +202,9 @@ func scoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m i
 //go:noescape
 func mixF16AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest), largest[i]
-// being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],
-// by the factor by which earlier weights shrink.
+// weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest[i]) and adds
+// these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
+// what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
 //
 //go:noescape
 func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)

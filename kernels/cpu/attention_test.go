@@ -115,6 +115,59 @@ func testAttention(t *testing.T, cache dtype.DType, f attentionKernel, s [4]int)
 	kt.Same(t, "attention in boxes", cut, whole)
 }
 
+// TestAttentionOfPrompts has blocks of many queries: a prompt behind a context, growing
+// scores, a group of more heads than are read from the cache itself, and a state that must
+// not be seen behind the last position: it is NaN.
+func TestAttentionOfPrompts(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, c := range attentionCases {
+			for _, s := range [][3]int{{4, 1, 64}, {12, 1, 32}, {2, 2, 96}, {3, 1, 8}} {
+				if c.cache == dtype.Q8_0 && s[2]%32 != 0 {
+					continue
+				}
+				t.Run(fmt.Sprint(c.cache, s), func(t *testing.T) { testPrompt(t, c.cache, c.run, s[0], s[1], s[2]) })
+			}
+		}
+	})
+}
+
+func testPrompt(t *testing.T, cache dtype.DType, f attentionKernel, heads, kvHeads, d int) {
+	const before, rows = 90, 41
+	a := &attention{seqs: 1, heads: heads, kvHeads: kvHeads, ctx: before + rows + 20, dk: d, dv: d, scale: 1}
+	for i := range rows {
+		a.slot, a.pos = append(a.slot, 0), append(a.pos, int32(before+i))
+	}
+	rng := kt.Rand(t)
+	a.q = kt.Uniform(rng, rows*heads*d)
+	keys, values := kt.Uniform(rng, kvHeads*a.ctx*d), kt.Uniform(rng, kvHeads*a.ctx*d)
+	for i := range keys {
+		keys[i] *= 1 + float32(i/d%a.ctx)/30 // later positions have larger scores
+	}
+	a.k, a.kv = kt.EncodeValues(t, cache, keys)
+	a.v, a.vv = kt.EncodeValues(t, cache, values)
+	unseen := a.pos[len(a.pos)-1] + 1
+	for h := range kvHeads {
+		row := len(a.v) / (kvHeads * a.ctx)
+		for i := (h*a.ctx + int(unseen)) * row; i < (h+1)*a.ctx*row; i++ {
+			a.k[i], a.v[i] = 0xff, 0xff // NaN, or a scale that is
+		}
+	}
+	q, k, v := kt.NewFloats(a.q, 4), kt.NewBytes(a.k, 4), kt.NewBytes(a.v, 4)
+	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
+	run := func(r0, r1 int, dst *kt.Buffer) {
+		f(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
+			heads, kvHeads, a.ctx, d, d, a.scale, r0, r1, 0, kvHeads)
+	}
+	whole, single := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
+	run(0, rows, whole)
+	// Scores reach 200: an error of 2^-24 of that is a relative one of the weights.
+	kt.Compare(t, "a prompt", whole.Floats(), a.want(), kt.Tolerance{Abs: 5e-5})
+	for r := range rows {
+		run(r, r+1, single)
+	}
+	kt.Same(t, "token by token", single, whole)
+}
+
 func TestAttentionAllocatesNothing(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range attentionCases {

@@ -198,9 +198,13 @@ func benchAttention(b *testing.B, cache dtype.DType, run attentionKernel, rows, 
 	size := kvHeads * ctx * cache.RowBytes(d)
 	q, dst := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
 	k, v := kt.NewBuffer(layers*size, 0), kt.NewBuffer(layers*size, 0)
-	clear(q.Bytes())
-	clear(k.Bytes())
-	clear(v.Bytes())
+	rng := kt.Rand(b)
+	copy(q.Floats(), kt.Uniform(rng, rows*heads*d))
+	encoded, _ := kt.Encode(b, rng, cache, kvHeads*ctx*d) // with zeros no score would ever be the largest
+	for i := range layers {
+		copy(k.Bytes()[i*size:], encoded)
+		copy(v.Bytes()[i*size:], encoded)
+	}
 	pos := make([]int32, rows)
 	seen := 0
 	for i := range pos {

@@ -11,6 +11,10 @@ import (
 // chunkLen is the most positions of a chunk of attention.
 const chunkLen = 64
 
+// referenceSlack is by how much a score may be larger than the one that weights are
+// relative to. e^8 times as large weights are as precise; growing rescales a row of results.
+const referenceSlack = 8
+
 // generateAttention makes what brings chunks of a cache of f32 or f16 rows into panels of
 // float32, where many queries share them, and both products for a few queries, which read
 // the cache itself. Lengths of rows are multiples of a register's lanes.
@@ -482,9 +486,9 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 func (g *generator) weigh() {
 	name := "weigh" + g.isa.name
 	g.function(name, []string{
-		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest), largest[i]",
-		"being the largest so far, and adds them to sums[i]. It multiplies what was there before, and sets shrink[i],",
-		"by the factor by which earlier weights shrink.",
+		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest[i]) and adds",
+		"these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;",
+		"what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.",
 	}, nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
 	g.overScores(func(s, at reg.GPVirtual, full bool) {
 		g.VMOVSS(g.rowMax(s, full).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
@@ -559,6 +563,7 @@ func (g *generator) shrink() {
 		g.load(largest.mem(), k, before)
 		g.load(shrink.mem(), k, most)
 		g.VMAXPS(before, most, most)
+		g.keepReference(before, most)
 		g.store(most, k, largest.mem())
 		g.VSUBPS(most, before, before)
 		g.exp(before)
@@ -567,6 +572,23 @@ func (g *generator) shrink() {
 		g.VMULPS(before, sum, sum)
 		g.store(sum, k, sums.mem())
 	})
+}
+
+// keepReference sets most to before where it is not much larger: weights may be somewhat
+// above 1, and nothing of what was summed changes. Where one of them is NaN or both are
+// infinite, most stays.
+func (g *generator) keepReference(before, most reg.VecVirtual) {
+	const notLessEqual = 6 // or unordered
+	grown := g.vec()
+	g.VSUBPS(before, most, grown)
+	if g.wide() {
+		k := g.K()
+		g.VCMPPS(operand.U8(notLessEqual), g.float("referenceSlack", referenceSlack), grown, k)
+		g.VBLENDMPS(most, before, k, most)
+		return
+	}
+	g.VCMPPS(operand.U8(notLessEqual), g.float("referenceSlack", referenceSlack), grown, grown)
+	g.VBLENDVPS(grown, most, before, most)
 }
 
 // rowExp replaces the scores of row number at and returns their sum in the lowest lane.
@@ -621,7 +643,7 @@ func (g *generator) newExpConstants() *expConstants {
 	return e
 }
 
-// apply replaces v by e^v, bit by bit as exp does, for v that are not positive.
+// apply replaces v by e^v, bit by bit as exp does, for v that are not above 89.
 func (e *expConstants) apply(v []reg.VecVirtual) {
 	n, p := e.vecs(len(v)), e.vecs(len(v))
 	for i := range v {
