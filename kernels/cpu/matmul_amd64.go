@@ -97,10 +97,10 @@ var avx512SwiGLU = [numFormats]tileSet{
 // dotMatMul and dotSwiGLU are the tiles of bfloat16 that use VDPBF16PS.
 var dotMatMul = tileSet{
 	{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16DOTr1p4}}},
-	{panels: 2, tiles: []rowTile{{8, tileBF16DOTr8p2}, {4, tileBF16DOTr4p2}, {2, tileBF16DOTr2p2}, {1, tileBF16DOTr1p2}}},
-	{panels: 1, tiles: []rowTile{{8, tileBF16DOTr8p1}, {4, tileBF16DOTr4p1}, {2, tileBF16DOTr2p1}, {1, tileBF16DOTr1p1}}},
+	{panels: 2, tiles: []rowTile{{12, tileBF16DOTr12p2}, {8, tileBF16DOTr8p2}, {4, tileBF16DOTr4p2}, {2, tileBF16DOTr2p2}, {1, tileBF16DOTr1p2}}},
+	{panels: 1, tiles: []rowTile{{16, tileBF16DOTr16p1}, {8, tileBF16DOTr8p1}, {4, tileBF16DOTr4p1}, {2, tileBF16DOTr2p1}, {1, tileBF16DOTr1p1}}},
 }
 
 var dotSwiGLU = tileSet{
-	{panels: 1, tiles: []rowTile{{8, swigluBF16DOTr8}, {4, swigluBF16DOTr4}, {2, swigluBF16DOTr2}, {1, swigluBF16DOTr1}}},
+	{panels: 1, tiles: []rowTile{{12, swigluBF16DOTr12}, {8, swigluBF16DOTr8}, {4, swigluBF16DOTr4}, {2, swigluBF16DOTr2}, {1, swigluBF16DOTr1}}},
 }

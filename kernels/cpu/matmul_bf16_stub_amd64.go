@@ -6,6 +6,21 @@ package cpu
 
 import "unsafe"
 
+// tileBF16DOTr12p2 computes 12 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileBF16DOTr12p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// tileBF16DOTr16p1 computes 16 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileBF16DOTr16p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
+// swigluBF16DOTr12 computes silu(x·wᵀ) * (x·upᵀ) for 12 rows of x and one panel each. See tileFunc.
+//
+//go:noescape
+func swigluBF16DOTr12(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+
 // tileBF16DOTr8p2 computes 8 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape

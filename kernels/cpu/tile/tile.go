@@ -43,7 +43,7 @@ var Table = []Tile{
 	{dtype.BF16, dtype.BF16, dtype.R16, Generic, 1, 16, 16, 1},
 	{dtype.BF16, dtype.BF16, dtype.R16, AVX2, 4, 16, 64, 1},
 	{dtype.BF16, dtype.BF16, dtype.R16, AVX512, 8, 32, 64, 1},
-	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 8, 32, 64, 1},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 12, 32, 64, 1},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 16, 32},
