@@ -86,8 +86,8 @@ type copier struct {
 	split  int
 	last   string // the backend of the split before
 
-	placed map[*ir.Node]bool // what is in the new order
-	extra  map[*ir.Node]int  // nodes of splits that the pass adds, with a number for each split
+	placed []bool           // by id: what is in the new order
+	extra  map[*ir.Node]int // nodes of splits that the pass adds, with a number for each split
 
 	full, wholes map[copyKey]bool        // values of which all is copied into a space, slices or not
 	ahead        map[copyKey]*ir.Value   // copies of inputs
@@ -98,7 +98,7 @@ type copier struct {
 func newCopier(c *Context, f *ir.Func, set *ruleSet) *copier {
 	return &copier{
 		c: c, e: newEdit(c, f), set: set, needed: !set.elide || Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value),
-		placed: make(map[*ir.Node]bool), extra: make(map[*ir.Node]int),
+		placed: make([]bool, f.NumNodes()), extra: make(map[*ir.Node]int),
 		ahead: make(map[copyKey]*ir.Value), known: make(map[copyKey]*ir.Value),
 	}
 }
@@ -153,7 +153,7 @@ func (w *copier) close() {
 // there yet: they stand in the same split.
 func (w *copier) placeDefs(h *ir.Node) {
 	for _, a := range h.Args {
-		if a != nil && a.Def != nil && !works(a.Def) && !w.placed[a.Def] {
+		if a != nil && a.Def != nil && !works(a.Def) && !w.isPlaced(a.Def) {
 			w.extraLike(h, a.Def)
 			w.placeDefs(a.Def)
 		}
@@ -162,10 +162,18 @@ func (w *copier) placeDefs(h *ir.Node) {
 }
 
 func (w *copier) place(n *ir.Node) {
-	if !w.placed[n] {
-		w.placed[n] = true
+	if !w.isPlaced(n) {
+		w.placed[n.ID] = true
 		w.e.keep(n)
 	}
+}
+
+// isPlaced reports whether n, which the pass may have made, is in the new order.
+func (w *copier) isPlaced(n *ir.Node) bool {
+	if n.ID >= len(w.placed) {
+		w.placed = append(w.placed, make([]bool, w.e.f.NumNodes()-len(w.placed))...)
+	}
+	return w.placed[n.ID]
 }
 
 // elsewhere makes n, which was made for the open split, a node of the split before it, if

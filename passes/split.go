@@ -57,7 +57,7 @@ func split(c *Context, m *ir.Module) error {
 	}
 	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
-		s := &splitter{c: c, set: set, lastRead: lastReads(c, f, set), cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool), done: make(map[*ir.Node]bool)}
+		s := &splitter{c: c, set: set, lastRead: lastReads(c, f, set), cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool), done: make([]bool, f.NumNodes())}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -76,8 +76,8 @@ type splitter struct {
 	limits     map[int]int // of splits that were taken past theirs, by number; see ruleSet.grows
 
 	lastRead map[copyFor]*ir.Node // by weight that is copied, under rules that weigh costs
-	weights  []*ir.Value          // copied into the open split
-	done     map[*ir.Node]bool    // nodes that have a split
+	weights  []*ir.Value          // copied into the open split, of which copying one takes longer than a split costs
+	done     []bool               // by id: nodes that have a split
 
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs int                // of the open split
@@ -108,7 +108,7 @@ func (s *splitter) node(n *ir.Node) {
 	}
 	for _, v := range news {
 		s.have[copyFor{v, t.Name}] = true
-		if v.IsWeight() {
+		if v.IsWeight() && isDear(v, t) {
 			s.weights = append(s.weights, v)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *splitter) node(n *ir.Node) {
 		s.limits[s.number] = 2 * limit
 	}
 	n.Split = s.number
-	s.done[n] = true
+	s.done[n.ID] = true
 }
 
 func (s *splitter) name() string {
@@ -219,12 +219,16 @@ func lastReads(c *Context, f *ir.Func, set *ruleSet) map[copyFor]*ir.Node {
 // if copying it takes longer than the delay that another split costs.
 func (s *splitter) stale(t *target.Descriptor) *ir.Value {
 	for _, w := range s.weights {
-		bytes := float64(w.Type.MaxBytes())
-		if s.done[s.lastRead[copyFor{w, t.Name}]] && t.CopySeconds(bytes) >= 2*t.CopySeconds(0) {
+		if last := s.lastRead[copyFor{w, t.Name}]; last != nil && s.done[last.ID] {
 			return w
 		}
 	}
 	return nil
+}
+
+// isDear reports whether copying v for t takes longer than the delay that another split costs.
+func isDear(v *ir.Value, t *target.Descriptor) bool {
+	return t.CopySeconds(float64(v.Type.MaxBytes())) >= 2*t.CopySeconds(0)
 }
 
 // choosesHere reports whether n needs experts copied that are chosen in the open split.
