@@ -339,12 +339,11 @@ func (d *Descriptor) String() string {
 	from := invented()
 	if d.Like != "" {
 		from = Builtin(d.Like)
-		from.Like = ""
 	}
 	var b strings.Builder
 	b.WriteString(d.Name)
 	for _, f := range fields {
-		if v := f.get(d); v != f.get(from) {
+		if v := f.get(d); v != f.get(from) || f.Name == "like" && v != "" {
 			fmt.Fprintf(&b, " %s=%s", f.Name, v)
 		}
 	}

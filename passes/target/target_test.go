@@ -219,6 +219,9 @@ func TestDescriptorText(t *testing.T) {
 		if again.String() != d.String() {
 			t.Errorf("%s: printed as %s, then as %s", text, d, again)
 		}
+		if strings.HasPrefix(text, "cpu like=cpu") && strings.Contains(d.String(), "ops=") {
+			t.Errorf("%s: printed as %s, with what it has from cpu", text, d)
+		}
 	}
 }
 
