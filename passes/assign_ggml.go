@@ -230,7 +230,7 @@ func refuseUnsupported(a *assigner, _ string, f *ir.Func) {
 		}
 		if ok, why := t.Supports(n); !ok && lowererOf(n) == nil {
 			rule := n.Causes[len(n.Causes)-1].Rule
-			a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: the rule %s of --rules %s puts it on %s, which does not run it: %s",
+			a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: the rule %s of --rules %s puts it on %s, which does not run it: %s: pin it to another target, or choose other rules",
 				f.Name, n, rule, a.c.Options.Rules, t.Name, why)})
 		}
 	}

@@ -133,7 +133,7 @@ func applyPins(a *assigner, rule string, f *ir.Func) {
 			}
 			t := a.c.Targets.Get(p.Backend)
 			if ok, why := t.Supports(n); !ok && lowererOf(n) == nil {
-				a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: pinned to %s, which does not run it: %s", f.Name, n, t.Name, why)})
+				a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: pinned to %s, which does not run it: %s: narrow the pin, or pin it elsewhere before", f.Name, n, t.Name, why)})
 			}
 			a.put(n, t, rule, p.String())
 			break

@@ -86,7 +86,7 @@ func reachable(c *Context, m *ir.Module) error {
 		if u.Operand >= 0 {
 			v, what = u.Node.Args[u.Operand], "its operand"
 		}
-		errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, where %s %v lies",
+		errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, where %s %v lies: pin it to another target, or choose other rules",
 			u.Node.Func.Name, u.Node, set.name, u.Node.Backend, v.Type.Space, what, v)})
 	}
 	return errors.Join(errs...)

@@ -80,7 +80,7 @@ func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 	}
 	found := x.find(o.Node)
 	if found.empty() {
-		return nil, fmt.Errorf("module %s has no node, weight or position %q: ggmlc dump shows their names", m.Name, o.Node)
+		return nil, x.notFound(o.Node)
 	}
 	for _, at := range found.nodes {
 		doc.Nodes = append(doc.Nodes, x.node(at))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/spell"
 )
 
 // spot is a node that a question names. Round is the round of the repeat around it that is
@@ -43,6 +44,42 @@ func (x *explainer) find(query string) *found {
 		x.findMerged(f, name)
 	}
 	return f
+}
+
+// notFound says that nothing has the name, and which name is near.
+func (x *explainer) notFound(query string) error {
+	fn, name := splitQuery(query)
+	if fn == "" && x.m.Func(name) != nil {
+		return fmt.Errorf("%s is a function, not a node: without a name, explain sums it up", name)
+	}
+	return fmt.Errorf("module %s has no node, weight or position %q:%s ggmlc dump shows their names", x.m.Name, query, spell.Hint(name, x.names()))
+}
+
+// names returns the names that find knows, in order, some more than once.
+func (x *explainer) names() []string {
+	var names []string
+	for _, f := range x.m.AllFuncs() {
+		for _, p := range f.Params {
+			names = append(names, p.Name)
+		}
+		for _, n := range f.Nodes {
+			names = append(names, n.Pos)
+			for _, r := range n.Results {
+				names = append(names, r.Name, entryOf(f).Name+"."+r.Name)
+			}
+		}
+		for _, later := range tablePositions(f) {
+			names = append(names, later...)
+		}
+	}
+	for _, w := range x.m.Weights {
+		names = append(names, w.Name)
+	}
+	for _, s := range x.m.States {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // splitQuery takes a question such as "@decode %v11" apart; the function may be missing.

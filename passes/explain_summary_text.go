@@ -1,7 +1,9 @@
 package passes
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -64,7 +66,9 @@ func (t *explainText) splits(list []SplitReport) {
 		runs += s.Times
 	}
 	t.line(1, "%s", plural(runs, "split", "splits"))
-	shown := list[:min(len(list), maxSplitLines)]
+	// In plan order: those of a body stand where its repeat does.
+	shown := slices.SortedStableFunc(slices.Values(list), func(a, b SplitReport) int { return cmp.Compare(a.Number, b.Number) })
+	shown = shown[:min(len(list), maxSplitLines)]
 	if len(shown) < len(list) {
 		t.splitCauses(list)
 	}

@@ -245,6 +245,16 @@ func TestExplainNames(t *testing.T) {
 	if _, err := Explain(m, ExplainOptions{Targets: cpuOnly(t), Node: "@prefill " + v.String()}); err == nil {
 		t.Error("a value of another function was found")
 	}
+	for query, want := range map[string]string{
+		"decode":              "decode is a function",
+		"blk.0.ffn_gaet":      "did you mean blk.0.ffn_gate",
+		"decod." + v.Name:     "did you mean decode." + v.Name + "?",
+		"nothing of the kind": "ggmlc dump shows their names",
+	} {
+		if _, err := Explain(m, ExplainOptions{Targets: cpuOnly(t), Node: query}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", query, err, want)
+		}
+	}
 }
 
 // TestExplainMerged: what passes have joined to something else is found there.
