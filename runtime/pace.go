@@ -5,28 +5,50 @@ import (
 	"time"
 )
 
-// pace decides at run time whether a short step is better done by one worker or by as
-// many as the compiler thought worth it. The compiler cannot know what else runs on the
-// machine: where two workers have two processors for themselves a barrier costs 0.1 µs,
-// where they share one with others it costs 100 µs, and a step of 20 µs with it becomes
-// one of 1 ms. Results do not depend on the choice, only time does.
+// pace decides at run time how many workers do a step. The compiler cannot know what else
+// runs on the machine, and two cases make a step slower with more workers.
 //
-// It measures both ways and takes the better one. The other one is tried again only
-// after a time in which the loss by that trial is a small part.
+// A short step: where two workers have two processors for themselves a barrier costs
+// 0.1 µs, where they share one with others it costs 100 µs, and a step of 20 µs with it
+// becomes one of 1 ms. The choice is between all workers and one.
+//
+// A disturbed step: where others use one of the processors, all workers wait at every
+// barrier for the one that shares it, which the system lets run in turns of some
+// milliseconds; two workers then need twice as long for a token, which is longer than one
+// alone needs, whose reads take most of the bandwidth anyway. Fewer workers are tried, one
+// by one; when that helps, more of them are tried again from time to time.
+//
+// It measures, and keeps what is faster. Another number is tried only after a time in
+// which the loss by that trial is a small part. Results do not depend on the number of
+// workers, only time does.
 type pace struct {
-	one, many time.Duration // a step's, lately; 0: not known
+	n, use    int           // workers that there are, and that are used
+	took      time.Duration // by a step on use workers, lately; 0: not known
 	short     bool          // one worker would be done within longStep
-	trial     bool          // the present step is a trial
-	retry     time.Duration // when the worse way is tried again, since processStart
+	disturbed int           // steps on use workers, one after another, in which much was lost by waiting
+	below     int           // how many fewer than use to try next
+	share     time.Duration // inverse of the share of time that trials may lose now
+	retry     time.Duration // when the next trial may be, since processStart
 }
 
 const (
-	// longStep is where barriers stop to matter: with that much work, several workers win
-	// whenever there are processors for them, and a trial would be expensive.
+	// longStep is where a barrier's cost stops to matter: with that much work, several workers
+	// win whenever there are processors for them, and a trial would be expensive.
 	longStep = time.Millisecond
 
-	// trialShare is the inverse of the share of time that trials may lose.
-	trialShare = 64
+	// trialShare is the inverse of the share of time that trials may lose in the long run. A
+	// choice that is new is doubted sooner: the first trials may lose a quarter, each one
+	// that confirms it halves that.
+	trialShare, firstShare = 64, 4
+
+	// lostShare is the inverse of the part of all workers' time from which on waiting says
+	// that something disturbs them: undisturbed steps lose 3 to 10 %, of two workers of
+	// which one shares its processor half of the time, 25 % or more.
+	lostShare = 7
+
+	// disturbedSteps is how many steps have to be disturbed before fewer workers are tried: a
+	// single one is what any machine has now and then.
+	disturbedSteps = 3
 )
 
 // paces are those of one function, by the order of magnitude of its first symbol, which
@@ -37,28 +59,74 @@ func (p *paces) of(a *Args) *pace { return &p[min(bits.Len(uint(a.Dims[0])), len
 
 // parts is how many of n workers do the step that begins now.
 func (c *pace) parts(n int, now time.Duration) int {
-	if c.trial = false; c.many == 0 || !c.short {
-		return n
+	if c.n != n {
+		*c = pace{n: n, use: n, below: 1, share: firstShare}
 	}
-	c.trial = c.one == 0 || now >= c.retry
-	if oneWins := c.one != 0 && c.one < c.many; oneWins != c.trial {
-		return 1
+	if c.took == 0 || now < c.retry {
+		return c.use
 	}
-	return n
+	return c.other()
 }
 
-// note learns from the step that ends now, in which worker 0 waited for part of the time.
+// other is the number of workers to try; use where nothing speaks for another one.
+func (c *pace) other() int {
+	switch {
+	case c.short && c.use > 1:
+		return 1
+	case c.short:
+		return c.n
+	case c.disturbed >= disturbedSteps && c.use > c.below:
+		return c.use - c.below
+	case c.use < c.n: // what others used may be free again
+		return c.use + 1
+	}
+	return c.use
+}
+
+// note learns from the step that ends now. waited is the time of all its workers together at
+// barriers.
 func (c *pace) note(parts int, took, waited, now time.Duration) {
-	if parts == 1 {
-		c.one = blend(c.one, took)
+	lost := waited > took*time.Duration(parts)/lostShare
+	if parts == c.use {
+		c.noteUsual(took, lost, now)
 	} else {
-		c.many = blend(c.many, took)
-		c.short = (took-waited)*time.Duration(parts) < longStep
+		c.noteTrial(parts, took, lost, now)
 	}
-	if c.trial {
-		best := min(c.one, c.many)
-		c.retry = now + trialShare*max(took-best, best)
+	c.short = took*time.Duration(parts)-waited < longStep
+}
+
+// noteUsual is note for a step that was no trial. What steps took before others came or went
+// says nothing about what they take now.
+func (c *pace) noteUsual(took time.Duration, lost bool, now time.Duration) {
+	if lost != (c.disturbed > 0) && !c.short {
+		c.took = 0
 	}
+	if c.disturbed++; !lost {
+		c.disturbed = 0
+	}
+	if c.disturbed == disturbedSteps {
+		c.retry, c.below = now, 1
+	}
+	c.took = blend(c.took, took)
+}
+
+// noteTrial takes over the number that was tried, if it was faster. Where fewer workers wait
+// for each other as well, still fewer are tried at once, down to half.
+func (c *pace) noteTrial(parts int, took time.Duration, lost bool, now time.Duration) {
+	best := min(c.took, took)
+	switch {
+	case took < c.took:
+		c.use, c.took, c.disturbed, c.below, c.share = parts, took, 0, 1, firstShare
+		if lost {
+			c.disturbed = disturbedSteps
+		}
+	case parts < c.use && lost && parts-1 >= max(1, c.use/2):
+		c.below++
+		return
+	default:
+		c.below, c.share = 1, min(2*c.share, trialShare)
+	}
+	c.retry = now + c.share*max(took-best, best)
 }
 
 // blend follows the last measurements quickly, since a trial is only one.

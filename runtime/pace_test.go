@@ -68,3 +68,62 @@ func TestPaceLeavesLongStepsAlone(t *testing.T) {
 		t.Errorf("%d steps of 40 ms by one worker", ones)
 	}
 }
+
+// crowded simulates steps of long work on n processors, of which others share some: takes
+// gives a step's time and the workers' waiting, by how many there are.
+func crowded(c *pace, n, steps int, now *time.Duration, takes func(parts int) (took, waited time.Duration)) (total time.Duration, parts []int) {
+	parts = make([]int, n+1)
+	for range steps {
+		k := c.parts(n, *now)
+		took, waited := takes(k)
+		*now += took
+		total += took
+		parts[k]++
+		c.note(k, took, waited, *now)
+	}
+	return total, parts
+}
+
+// shared is a machine on which others use some of n processors: one worker needs work, more
+// divide it, but for what is bound by memory; who has no processor for himself takes twice as
+// long, and the others wait for him.
+func shared(n, others int, work time.Duration) func(parts int) (took, waited time.Duration) {
+	return func(parts int) (time.Duration, time.Duration) {
+		each := (work + 3*work/time.Duration(parts)) / 4
+		if parts <= n-others {
+			return each, each * time.Duration(parts) / 20
+		}
+		return 2 * each, each * time.Duration(n-others)
+	}
+}
+
+func TestPaceLeavesProcessorsToOthers(t *testing.T) {
+	for _, n := range []int{2, 4, 16} {
+		var p pace
+		now := time.Duration(0)
+		for i, others := range []int{0, 1, 0, min(3, n-1), 1, 0} {
+			takes := shared(n, others, 20*time.Millisecond)
+			crowded(&p, n, 600, &now, takes) // learns
+			total, parts := crowded(&p, n, 2000, &now, takes)
+			best, _ := takes(n - others)
+			if total > 2000*best+2000*best/16 {
+				t.Errorf("%d processors, phase %d, %d used by others: %v for what takes %v; steps by workers %v", n, i, others, total, 2000*best, parts)
+			}
+		}
+	}
+}
+
+// TestPaceForgivesASlowStep has a step now and then that is slow for no reason that lasts.
+func TestPaceForgivesASlowStep(t *testing.T) {
+	var p pace
+	now, calls := time.Duration(0), 0
+	_, parts := crowded(&p, 2, 1000, &now, func(parts int) (time.Duration, time.Duration) {
+		if calls++; calls%10 < 2 {
+			return 30 * time.Millisecond, 20 * time.Millisecond
+		}
+		return shared(2, 0, 20*time.Millisecond)(parts)
+	})
+	if parts[1] != 0 {
+		t.Errorf("%d steps by one worker", parts[1])
+	}
+}

@@ -109,6 +109,7 @@ func (w *Worker) work() {
 		if w.pool.closed {
 			return
 		}
+		w.waited = 0 // between steps does not count
 		w.pool.part(w)
 		w.pool.finish()
 	}
@@ -151,7 +152,15 @@ func (p *pool) paced(n int, ctx context.Context, f *Func, a *Args, c *pace) {
 	p.prepare(parts, ctx, f, a)
 	p.dispatch()
 	end := time.Since(processStart)
-	c.note(parts, end-begin, p.workers[0].waited, end)
+	c.note(parts, end-begin, p.waited(), end)
+}
+
+// waited is how long the workers of the last step have waited for each other, all together.
+func (p *pool) waited() (sum time.Duration) {
+	for _, w := range p.workers[:p.workers[0].Parts] {
+		sum += w.waited
+	}
+	return sum
 }
 
 // stopped reports what the last call of Stop answered: a context that ended after it was
@@ -181,8 +190,9 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args) {
 		p.polls = 0 // a spinning worker would hold the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {
-		w.Parts, w.phase, w.stops, w.waited = parts, 0, 0, 0
+		w.Parts, w.phase, w.stops = parts, 0, 0
 	}
+	p.workers[0].waited = 0
 	if parts > 1 {
 		p.barrier.reset()
 		p.taken.Store(0)
