@@ -80,6 +80,8 @@ type attentionLoops struct {
 
 	few   []fewLoops // by heads, most first; the last has one, if there is any
 	weigh func(s, largest, sums, shrink unsafe.Pointer, n, m int)
+
+	exponent float64 // weigh takes powers of e^(1/exponent): queries are multiplied by it
 }
 
 // fewLoops is both products for a few queries, from the cache itself: scores sets
@@ -108,7 +110,7 @@ func attentionFor(dk, dv int) *attentionLoops {
 }
 
 const (
-	chunkLen   = 64   // positions per step
+	chunkLen   = 128  // positions per step
 	mostRows   = 128  // queries of a block
 	rowFloats  = 8192 // elements of a block's queries: with their results they stay in L2
 	scoredRows = 32   // queries whose scores are in memory at once: they stay in L1
@@ -193,11 +195,12 @@ func (b *block) fit(d int) {
 // compute does rows from r on, heads from head on.
 func (b *block) compute(r, head int, pos unsafe.Pointer) {
 	b.end, b.common = 0, b.ctx
+	scale := float32(float64(b.scale) * b.loops.exponent)
 	for t := range b.tokens {
 		b.limits[t] = index(pos, r+t) + 1
 		b.end, b.common = max(b.end, b.limits[t]), min(b.common, b.limits[t])
 		at := (r+t)*b.heads + head
-		active.scale(pointer(b.queries[t*b.shared*b.dk:]), floatAt(b.q, at*b.dk), b.shared*b.dk, b.scale, 0)
+		active.scale(pointer(b.queries[t*b.shared*b.dk:]), floatAt(b.q, at*b.dk), b.shared*b.dk, scale, 0)
 	}
 	rows := b.tokens * b.shared
 	clear(b.results[:rows*b.dv])

@@ -2,6 +2,8 @@
 
 package cpu
 
+import "math"
+
 var avx2Attention = attentionLoops{
 	lanes:  8,
 	tiles:  &avx2MatMul[formatF32],
@@ -12,7 +14,8 @@ var avx2Attention = attentionLoops{
 		{2, [cacheQ8]scoresFunc{scoresF32AVX2x2, scoresF16AVX2x2}, [cacheQ8]mixFunc{mixF32AVX2x2, mixF16AVX2x2}},
 		{1, [cacheQ8]scoresFunc{scoresF32AVX2x1, scoresF16AVX2x1}, [cacheQ8]mixFunc{mixF32AVX2x1, mixF16AVX2x1}},
 	},
-	weigh: weighAVX2,
+	weigh:    weighAVX2,
+	exponent: math.Log2E,
 }
 
 var avx512Attention = attentionLoops{
@@ -25,7 +28,8 @@ var avx512Attention = attentionLoops{
 		{2, [cacheQ8]scoresFunc{scoresF32AVX512x2, scoresF16AVX512x2}, [cacheQ8]mixFunc{mixF32AVX512x2, mixF16AVX512x2}},
 		{1, [cacheQ8]scoresFunc{scoresF32AVX512x1, scoresF16AVX512x1}, [cacheQ8]mixFunc{mixF32AVX512x1, mixF16AVX512x1}},
 	},
-	weigh: weighAVX512,
+	weigh:    weighAVX512,
+	exponent: math.Log2E,
 }
 
 // avx512ShortAttention is for rows that do not fill registers.

@@ -168,7 +168,7 @@ done3:
 TEXT ·valuesF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ v+8(FP), AX
 	MOVQ d+24(FP), CX
-	MOVQ $0x00001000, DX
+	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 	MOVQ $0x00000020, SI
 	SUBQ $0x20, DX
@@ -363,9 +363,9 @@ square14:
 	SUBQ         $0x08, BX
 	JNZ          square14
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
-	VMOVUPS      Y2, 512(CX)
-	VMOVUPS      Y3, 768(CX)
+	VMOVUPS      Y1, 512(CX)
+	VMOVUPS      Y2, 1024(CX)
+	VMOVUPS      Y3, 1536(CX)
 	MOVQ         kRow+40(FP), BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, AX
@@ -515,9 +515,9 @@ square15:
 	SUBQ         $0x08, BX
 	JNZ          square15
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
-	VMOVUPS      Y2, 512(CX)
-	VMOVUPS      Y3, 768(CX)
+	VMOVUPS      Y1, 512(CX)
+	VMOVUPS      Y2, 1024(CX)
+	VMOVUPS      Y3, 1536(CX)
 
 done13:
 	VZEROUPPER
@@ -554,13 +554,13 @@ position18:
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS 256(BX), Y10
+	VBROADCASTSS 512(BX), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS 512(BX), Y10
+	VBROADCASTSS 1024(BX), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS 768(BX), Y10
+	VBROADCASTSS 1536(BX), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x04, BX
@@ -614,11 +614,11 @@ position21:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS 256(BX), Y5
-	VFMADD231PS  Y5, Y4, Y1
 	VBROADCASTSS 512(BX), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 1024(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS 768(BX), Y5
+	VBROADCASTSS 1536(BX), Y5
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -752,7 +752,7 @@ square25:
 	SUBQ         $0x08, BX
 	JNZ          square25
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
+	VMOVUPS      Y1, 512(CX)
 	MOVQ         kRow+40(FP), BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, AX
@@ -865,7 +865,7 @@ square26:
 	SUBQ         $0x08, BX
 	JNZ          square26
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
+	VMOVUPS      Y1, 512(CX)
 
 done24:
 	VZEROUPPER
@@ -898,7 +898,7 @@ position29:
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 256(BX), Y6
+	VBROADCASTSS 512(BX), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $0x04, BX
@@ -940,7 +940,7 @@ position32:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS 256(BX), Y3
+	VBROADCASTSS 512(BX), Y3
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -1393,7 +1393,7 @@ done46:
 TEXT ·valuesF16AVX2(SB), NOSPLIT, $0-40
 	MOVQ v+8(FP), AX
 	MOVQ d+24(FP), CX
-	MOVQ $0x00001000, DX
+	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 	MOVQ $0x00000020, SI
 	SUBQ $0x20, DX
@@ -1588,9 +1588,9 @@ square57:
 	SUBQ         $0x08, BX
 	JNZ          square57
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
-	VMOVUPS      Y2, 512(CX)
-	VMOVUPS      Y3, 768(CX)
+	VMOVUPS      Y1, 512(CX)
+	VMOVUPS      Y2, 1024(CX)
+	VMOVUPS      Y3, 1536(CX)
 	MOVQ         kRow+40(FP), BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, AX
@@ -1740,9 +1740,9 @@ square58:
 	SUBQ         $0x08, BX
 	JNZ          square58
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
-	VMOVUPS      Y2, 512(CX)
-	VMOVUPS      Y3, 768(CX)
+	VMOVUPS      Y1, 512(CX)
+	VMOVUPS      Y2, 1024(CX)
+	VMOVUPS      Y3, 1536(CX)
 
 done56:
 	VZEROUPPER
@@ -1779,13 +1779,13 @@ position61:
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS 256(BX), Y10
+	VBROADCASTSS 512(BX), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS 512(BX), Y10
+	VBROADCASTSS 1024(BX), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS 768(BX), Y10
+	VBROADCASTSS 1536(BX), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x04, BX
@@ -1839,11 +1839,11 @@ position64:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS 256(BX), Y5
-	VFMADD231PS  Y5, Y4, Y1
 	VBROADCASTSS 512(BX), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS 1024(BX), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS 768(BX), Y5
+	VBROADCASTSS 1536(BX), Y5
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -1977,7 +1977,7 @@ square68:
 	SUBQ         $0x08, BX
 	JNZ          square68
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
+	VMOVUPS      Y1, 512(CX)
 	MOVQ         kRow+40(FP), BX
 	SHLQ         $0x03, BX
 	ADDQ         BX, AX
@@ -2090,7 +2090,7 @@ square69:
 	SUBQ         $0x08, BX
 	JNZ          square69
 	VMOVUPS      Y0, (CX)
-	VMOVUPS      Y1, 256(CX)
+	VMOVUPS      Y1, 512(CX)
 
 done67:
 	VZEROUPPER
@@ -2123,7 +2123,7 @@ position72:
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 256(BX), Y6
+	VBROADCASTSS 512(BX), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $0x04, BX
@@ -2165,7 +2165,7 @@ position75:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS 256(BX), Y3
+	VBROADCASTSS 512(BX), Y3
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -2457,9 +2457,10 @@ less85:
 // func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·weighAVX2(SB), NOSPLIT, $0-48
-	MOVQ s+0(FP), AX
-	MOVQ n+32(FP), CX
-	XORQ DX, DX
+	VMOVUPS half<>+0(SB), Y0
+	MOVQ    s+0(FP), AX
+	MOVQ    n+32(FP), CX
+	XORQ    DX, DX
 
 row89:
 	MOVQ    AX, BX
@@ -2495,7 +2496,7 @@ done92:
 	VMAXPS       X1, X0, X0
 	MOVQ         shrink+24(FP), BX
 	VMOVSS       X0, (BX)(DX*4)
-	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000200, AX
 	INCQ         DX
 	CMPQ         DX, CX
 	JL           row89
@@ -2507,94 +2508,86 @@ done92:
 	JL           rest94
 
 loop93:
-	VMOVUPS      (AX), Y0
-	VMOVUPS      (DX), Y1
-	VMAXPS       Y0, Y1, Y1
-	VSUBPS       Y0, Y1, Y2
-	VCMPPS       $0x06, referenceSlack<>+0(SB), Y2, Y2
-	VBLENDVPS    Y2, Y1, Y0, Y1
-	VMOVUPS      Y1, (AX)
-	VSUBPS       Y1, Y0, Y0
-	VMOVUPS      expMost<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      expLeast<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       log2e<>+0(SB), Y0, Y1
-	VROUNDPS     $0x08, Y1, Y1
-	VFNMADD231PS ln2High<>+0(SB), Y1, Y0
-	VFNMADD231PS ln2Low<>+0(SB), Y1, Y0
-	VMOVUPS      expC7<>+0(SB), Y2
-	VFMADD213PS  expC6<>+0(SB), Y0, Y2
-	VFMADD213PS  expC5<>+0(SB), Y0, Y2
-	VFMADD213PS  expC4<>+0(SB), Y0, Y2
-	VFMADD213PS  expC3<>+0(SB), Y0, Y2
-	VFMADD213PS  expC2<>+0(SB), Y0, Y2
-	VFMADD213PS  expC1<>+0(SB), Y0, Y2
-	VFMADD213PS  expC0<>+0(SB), Y0, Y2
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y0
-	VPSUBD       Y0, Y1, Y1
-	VPSLLD       $0x17, Y0, Y0
-	VPADDD       one<>+0(SB), Y0, Y0
-	VMULPS       Y0, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y2, Y2
-	VMOVAPS      Y2, Y0
-	VMOVUPS      Y0, (DX)
-	VMOVUPS      (CX), Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, (CX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	SUBQ         $0x08, BX
-	JGE          loop93
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (DX), Y1
+	VMAXPS      Y0, Y1, Y1
+	VSUBPS      Y0, Y1, Y2
+	VCMPPS      $0x06, referenceSlack<>+0(SB), Y2, Y2
+	VBLENDVPS   Y2, Y1, Y0, Y1
+	VMOVUPS     Y1, (AX)
+	VSUBPS      Y1, Y0, Y0
+	VMOVUPS     powerLeast<>+0(SB), Y2
+	VMAXPS      Y0, Y2, Y0
+	VROUNDPS    $0x08, Y0, Y2
+	VSUBPS      Y2, Y0, Y1
+	VMOVAPS     Y2, Y0
+	VMOVUPS     powerC6<>+0(SB), Y2
+	VFMADD213PS powerC5<>+0(SB), Y1, Y2
+	VFMADD213PS powerC4<>+0(SB), Y1, Y2
+	VFMADD213PS powerC3<>+0(SB), Y1, Y2
+	VFMADD213PS powerC2<>+0(SB), Y1, Y2
+	VFMADD213PS powerC1<>+0(SB), Y1, Y2
+	VFMADD213PS powerC0<>+0(SB), Y1, Y2
+	VCVTPS2DQ   Y0, Y0
+	VPSRAD      $0x01, Y0, Y1
+	VPSUBD      Y1, Y0, Y0
+	VPSLLD      $0x17, Y1, Y1
+	VPADDD      one<>+0(SB), Y1, Y1
+	VMULPS      Y1, Y2, Y2
+	VPSLLD      $0x17, Y0, Y0
+	VPADDD      one<>+0(SB), Y0, Y0
+	VMULPS      Y0, Y2, Y2
+	VMOVAPS     Y2, Y0
+	VMOVUPS     Y0, (DX)
+	VMOVUPS     (CX), Y1
+	VMULPS      Y0, Y1, Y1
+	VMOVUPS     Y1, (CX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
+	SUBQ        $0x08, BX
+	JGE         loop93
 
 rest94:
-	ADDQ         $0x08, BX
-	JZ           done95
-	LEAQ         lanes<>+64(SB), SI
-	NEGQ         BX
-	VMOVUPS      (SI)(BX*4), Y0
-	VMASKMOVPS   (AX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VMAXPS       Y1, Y2, Y2
-	VSUBPS       Y1, Y2, Y3
-	VCMPPS       $0x06, referenceSlack<>+0(SB), Y3, Y3
-	VBLENDVPS    Y3, Y2, Y1, Y2
-	VMASKMOVPS   Y2, Y0, (AX)
-	VSUBPS       Y2, Y1, Y1
-	VMOVUPS      expMost<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMOVUPS      expLeast<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y2, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y2, Y1
-	VMOVUPS      expC7<>+0(SB), Y3
-	VFMADD213PS  expC6<>+0(SB), Y1, Y3
-	VFMADD213PS  expC5<>+0(SB), Y1, Y3
-	VFMADD213PS  expC4<>+0(SB), Y1, Y3
-	VFMADD213PS  expC3<>+0(SB), Y1, Y3
-	VFMADD213PS  expC2<>+0(SB), Y1, Y3
-	VFMADD213PS  expC1<>+0(SB), Y1, Y3
-	VFMADD213PS  expC0<>+0(SB), Y1, Y3
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMOVAPS      Y3, Y1
-	VMASKMOVPS   Y1, Y0, (DX)
-	VMASKMOVPS   (CX), Y0, Y2
-	VMULPS       Y1, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (CX)
+	ADDQ        $0x08, BX
+	JZ          done95
+	LEAQ        lanes<>+64(SB), SI
+	NEGQ        BX
+	VMOVUPS     (SI)(BX*4), Y0
+	VMASKMOVPS  (AX), Y0, Y1
+	VMASKMOVPS  (DX), Y0, Y2
+	VMAXPS      Y1, Y2, Y2
+	VSUBPS      Y1, Y2, Y3
+	VCMPPS      $0x06, referenceSlack<>+0(SB), Y3, Y3
+	VBLENDVPS   Y3, Y2, Y1, Y2
+	VMASKMOVPS  Y2, Y0, (AX)
+	VSUBPS      Y2, Y1, Y1
+	VMOVUPS     powerLeast<>+0(SB), Y3
+	VMAXPS      Y1, Y3, Y1
+	VROUNDPS    $0x08, Y1, Y3
+	VSUBPS      Y3, Y1, Y2
+	VMOVAPS     Y3, Y1
+	VMOVUPS     powerC6<>+0(SB), Y3
+	VFMADD213PS powerC5<>+0(SB), Y2, Y3
+	VFMADD213PS powerC4<>+0(SB), Y2, Y3
+	VFMADD213PS powerC3<>+0(SB), Y2, Y3
+	VFMADD213PS powerC2<>+0(SB), Y2, Y3
+	VFMADD213PS powerC1<>+0(SB), Y2, Y3
+	VFMADD213PS powerC0<>+0(SB), Y2, Y3
+	VCVTPS2DQ   Y1, Y1
+	VPSRAD      $0x01, Y1, Y2
+	VPSUBD      Y2, Y1, Y1
+	VPSLLD      $0x17, Y2, Y2
+	VPADDD      one<>+0(SB), Y2, Y2
+	VMULPS      Y2, Y3, Y3
+	VPSLLD      $0x17, Y1, Y1
+	VPADDD      one<>+0(SB), Y1, Y1
+	VMULPS      Y1, Y3, Y3
+	VMOVAPS     Y3, Y1
+	VMASKMOVPS  Y1, Y0, (DX)
+	VMASKMOVPS  (CX), Y0, Y2
+	VMULPS      Y1, Y2, Y2
+	VMASKMOVPS  Y2, Y0, (CX)
 
 done95:
 	MOVQ s+0(FP), AX
@@ -2611,77 +2604,69 @@ row98:
 	JL           rest100
 
 loop99:
-	VMOVUPS      (BX), Y2
-	VSUBPS       Y1, Y2, Y2
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       log2e<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y2, Y4
-	VFMADD213PS  expC5<>+0(SB), Y2, Y4
-	VFMADD213PS  expC4<>+0(SB), Y2, Y4
-	VFMADD213PS  expC3<>+0(SB), Y2, Y4
-	VFMADD213PS  expC2<>+0(SB), Y2, Y4
-	VFMADD213PS  expC1<>+0(SB), Y2, Y4
-	VFMADD213PS  expC0<>+0(SB), Y2, Y4
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       one<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VMOVAPS      Y4, Y2
-	VMOVUPS      Y2, (BX)
-	VADDPS       Y2, Y0, Y0
-	ADDQ         $0x20, BX
-	SUBQ         $0x08, SI
-	JGE          loop99
+	VMOVUPS     (BX), Y2
+	VSUBPS      Y1, Y2, Y2
+	VMOVUPS     powerLeast<>+0(SB), Y4
+	VMAXPS      Y2, Y4, Y2
+	VROUNDPS    $0x08, Y2, Y4
+	VSUBPS      Y4, Y2, Y3
+	VMOVAPS     Y4, Y2
+	VMOVUPS     powerC6<>+0(SB), Y4
+	VFMADD213PS powerC5<>+0(SB), Y3, Y4
+	VFMADD213PS powerC4<>+0(SB), Y3, Y4
+	VFMADD213PS powerC3<>+0(SB), Y3, Y4
+	VFMADD213PS powerC2<>+0(SB), Y3, Y4
+	VFMADD213PS powerC1<>+0(SB), Y3, Y4
+	VFMADD213PS powerC0<>+0(SB), Y3, Y4
+	VCVTPS2DQ   Y2, Y2
+	VPSRAD      $0x01, Y2, Y3
+	VPSUBD      Y3, Y2, Y2
+	VPSLLD      $0x17, Y3, Y3
+	VPADDD      one<>+0(SB), Y3, Y3
+	VMULPS      Y3, Y4, Y4
+	VPSLLD      $0x17, Y2, Y2
+	VPADDD      one<>+0(SB), Y2, Y2
+	VMULPS      Y2, Y4, Y4
+	VMOVAPS     Y4, Y2
+	VMOVUPS     Y2, (BX)
+	VADDPS      Y2, Y0, Y0
+	ADDQ        $0x20, BX
+	SUBQ        $0x08, SI
+	JGE         loop99
 
 rest100:
-	ADDQ         $0x08, SI
-	JZ           done101
-	LEAQ         lanes<>+64(SB), DI
-	NEGQ         SI
-	VMOVUPS      (DI)(SI*4), Y2
-	VMASKMOVPS   (BX), Y2, Y3
-	VSUBPS       Y1, Y3, Y3
-	VMOVUPS      expMost<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      expLeast<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       log2e<>+0(SB), Y3, Y1
-	VROUNDPS     $0x08, Y1, Y1
-	VFNMADD231PS ln2High<>+0(SB), Y1, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y1, Y3
-	VMOVUPS      expC7<>+0(SB), Y4
-	VFMADD213PS  expC6<>+0(SB), Y3, Y4
-	VFMADD213PS  expC5<>+0(SB), Y3, Y4
-	VFMADD213PS  expC4<>+0(SB), Y3, Y4
-	VFMADD213PS  expC3<>+0(SB), Y3, Y4
-	VFMADD213PS  expC2<>+0(SB), Y3, Y4
-	VFMADD213PS  expC1<>+0(SB), Y3, Y4
-	VFMADD213PS  expC0<>+0(SB), Y3, Y4
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPSUBD       Y3, Y1, Y1
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       one<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y4, Y4
-	VMOVAPS      Y4, Y3
-	VMASKMOVPS   Y3, Y2, (BX)
-	VANDPS       Y2, Y3, Y3
-	VADDPS       Y3, Y0, Y0
+	ADDQ        $0x08, SI
+	JZ          done101
+	LEAQ        lanes<>+64(SB), DI
+	NEGQ        SI
+	VMOVUPS     (DI)(SI*4), Y2
+	VMASKMOVPS  (BX), Y2, Y3
+	VSUBPS      Y1, Y3, Y3
+	VMOVUPS     powerLeast<>+0(SB), Y4
+	VMAXPS      Y3, Y4, Y3
+	VROUNDPS    $0x08, Y3, Y4
+	VSUBPS      Y4, Y3, Y1
+	VMOVAPS     Y4, Y3
+	VMOVUPS     powerC6<>+0(SB), Y4
+	VFMADD213PS powerC5<>+0(SB), Y1, Y4
+	VFMADD213PS powerC4<>+0(SB), Y1, Y4
+	VFMADD213PS powerC3<>+0(SB), Y1, Y4
+	VFMADD213PS powerC2<>+0(SB), Y1, Y4
+	VFMADD213PS powerC1<>+0(SB), Y1, Y4
+	VFMADD213PS powerC0<>+0(SB), Y1, Y4
+	VCVTPS2DQ   Y3, Y3
+	VPSRAD      $0x01, Y3, Y1
+	VPSUBD      Y1, Y3, Y3
+	VPSLLD      $0x17, Y1, Y1
+	VPADDD      one<>+0(SB), Y1, Y1
+	VMULPS      Y1, Y4, Y4
+	VPSLLD      $0x17, Y3, Y3
+	VPADDD      one<>+0(SB), Y3, Y3
+	VMULPS      Y3, Y4, Y4
+	VMOVAPS     Y4, Y3
+	VMASKMOVPS  Y3, Y2, (BX)
+	VANDPS      Y2, Y3, Y3
+	VADDPS      Y3, Y0, Y0
 
 done101:
 	VEXTRACTF128 $0x01, Y0, X1
@@ -2693,12 +2678,156 @@ done101:
 	MOVQ         sums+16(FP), BX
 	VADDSS       (BX)(DX*4), X0, X0
 	VMOVSS       X0, (BX)(DX*4)
-	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000200, AX
 	INCQ         DX
 	CMPQ         DX, CX
 	JL           row98
 	VZEROUPPER
 	RET
+
+DATA powerC6<>+0(SB)/4, $0x39218489
+DATA powerC6<>+4(SB)/4, $0x39218489
+DATA powerC6<>+8(SB)/4, $0x39218489
+DATA powerC6<>+12(SB)/4, $0x39218489
+DATA powerC6<>+16(SB)/4, $0x39218489
+DATA powerC6<>+20(SB)/4, $0x39218489
+DATA powerC6<>+24(SB)/4, $0x39218489
+DATA powerC6<>+28(SB)/4, $0x39218489
+DATA powerC6<>+32(SB)/4, $0x39218489
+DATA powerC6<>+36(SB)/4, $0x39218489
+DATA powerC6<>+40(SB)/4, $0x39218489
+DATA powerC6<>+44(SB)/4, $0x39218489
+DATA powerC6<>+48(SB)/4, $0x39218489
+DATA powerC6<>+52(SB)/4, $0x39218489
+DATA powerC6<>+56(SB)/4, $0x39218489
+DATA powerC6<>+60(SB)/4, $0x39218489
+GLOBL powerC6<>(SB), RODATA|NOPTR, $64
+
+DATA powerC5<>+0(SB)/4, $0x3aafa3e8
+DATA powerC5<>+4(SB)/4, $0x3aafa3e8
+DATA powerC5<>+8(SB)/4, $0x3aafa3e8
+DATA powerC5<>+12(SB)/4, $0x3aafa3e8
+DATA powerC5<>+16(SB)/4, $0x3aafa3e8
+DATA powerC5<>+20(SB)/4, $0x3aafa3e8
+DATA powerC5<>+24(SB)/4, $0x3aafa3e8
+DATA powerC5<>+28(SB)/4, $0x3aafa3e8
+DATA powerC5<>+32(SB)/4, $0x3aafa3e8
+DATA powerC5<>+36(SB)/4, $0x3aafa3e8
+DATA powerC5<>+40(SB)/4, $0x3aafa3e8
+DATA powerC5<>+44(SB)/4, $0x3aafa3e8
+DATA powerC5<>+48(SB)/4, $0x3aafa3e8
+DATA powerC5<>+52(SB)/4, $0x3aafa3e8
+DATA powerC5<>+56(SB)/4, $0x3aafa3e8
+DATA powerC5<>+60(SB)/4, $0x3aafa3e8
+GLOBL powerC5<>(SB), RODATA|NOPTR, $64
+
+DATA powerC4<>+0(SB)/4, $0x3c1d955b
+DATA powerC4<>+4(SB)/4, $0x3c1d955b
+DATA powerC4<>+8(SB)/4, $0x3c1d955b
+DATA powerC4<>+12(SB)/4, $0x3c1d955b
+DATA powerC4<>+16(SB)/4, $0x3c1d955b
+DATA powerC4<>+20(SB)/4, $0x3c1d955b
+DATA powerC4<>+24(SB)/4, $0x3c1d955b
+DATA powerC4<>+28(SB)/4, $0x3c1d955b
+DATA powerC4<>+32(SB)/4, $0x3c1d955b
+DATA powerC4<>+36(SB)/4, $0x3c1d955b
+DATA powerC4<>+40(SB)/4, $0x3c1d955b
+DATA powerC4<>+44(SB)/4, $0x3c1d955b
+DATA powerC4<>+48(SB)/4, $0x3c1d955b
+DATA powerC4<>+52(SB)/4, $0x3c1d955b
+DATA powerC4<>+56(SB)/4, $0x3c1d955b
+DATA powerC4<>+60(SB)/4, $0x3c1d955b
+GLOBL powerC4<>(SB), RODATA|NOPTR, $64
+
+DATA powerC3<>+0(SB)/4, $0x3d635767
+DATA powerC3<>+4(SB)/4, $0x3d635767
+DATA powerC3<>+8(SB)/4, $0x3d635767
+DATA powerC3<>+12(SB)/4, $0x3d635767
+DATA powerC3<>+16(SB)/4, $0x3d635767
+DATA powerC3<>+20(SB)/4, $0x3d635767
+DATA powerC3<>+24(SB)/4, $0x3d635767
+DATA powerC3<>+28(SB)/4, $0x3d635767
+DATA powerC3<>+32(SB)/4, $0x3d635767
+DATA powerC3<>+36(SB)/4, $0x3d635767
+DATA powerC3<>+40(SB)/4, $0x3d635767
+DATA powerC3<>+44(SB)/4, $0x3d635767
+DATA powerC3<>+48(SB)/4, $0x3d635767
+DATA powerC3<>+52(SB)/4, $0x3d635767
+DATA powerC3<>+56(SB)/4, $0x3d635767
+DATA powerC3<>+60(SB)/4, $0x3d635767
+GLOBL powerC3<>(SB), RODATA|NOPTR, $64
+
+DATA powerC2<>+0(SB)/4, $0x3e75fdf0
+DATA powerC2<>+4(SB)/4, $0x3e75fdf0
+DATA powerC2<>+8(SB)/4, $0x3e75fdf0
+DATA powerC2<>+12(SB)/4, $0x3e75fdf0
+DATA powerC2<>+16(SB)/4, $0x3e75fdf0
+DATA powerC2<>+20(SB)/4, $0x3e75fdf0
+DATA powerC2<>+24(SB)/4, $0x3e75fdf0
+DATA powerC2<>+28(SB)/4, $0x3e75fdf0
+DATA powerC2<>+32(SB)/4, $0x3e75fdf0
+DATA powerC2<>+36(SB)/4, $0x3e75fdf0
+DATA powerC2<>+40(SB)/4, $0x3e75fdf0
+DATA powerC2<>+44(SB)/4, $0x3e75fdf0
+DATA powerC2<>+48(SB)/4, $0x3e75fdf0
+DATA powerC2<>+52(SB)/4, $0x3e75fdf0
+DATA powerC2<>+56(SB)/4, $0x3e75fdf0
+DATA powerC2<>+60(SB)/4, $0x3e75fdf0
+GLOBL powerC2<>(SB), RODATA|NOPTR, $64
+
+DATA powerC1<>+0(SB)/4, $0x3f317218
+DATA powerC1<>+4(SB)/4, $0x3f317218
+DATA powerC1<>+8(SB)/4, $0x3f317218
+DATA powerC1<>+12(SB)/4, $0x3f317218
+DATA powerC1<>+16(SB)/4, $0x3f317218
+DATA powerC1<>+20(SB)/4, $0x3f317218
+DATA powerC1<>+24(SB)/4, $0x3f317218
+DATA powerC1<>+28(SB)/4, $0x3f317218
+DATA powerC1<>+32(SB)/4, $0x3f317218
+DATA powerC1<>+36(SB)/4, $0x3f317218
+DATA powerC1<>+40(SB)/4, $0x3f317218
+DATA powerC1<>+44(SB)/4, $0x3f317218
+DATA powerC1<>+48(SB)/4, $0x3f317218
+DATA powerC1<>+52(SB)/4, $0x3f317218
+DATA powerC1<>+56(SB)/4, $0x3f317218
+DATA powerC1<>+60(SB)/4, $0x3f317218
+GLOBL powerC1<>(SB), RODATA|NOPTR, $64
+
+DATA powerC0<>+0(SB)/4, $0x3f800000
+DATA powerC0<>+4(SB)/4, $0x3f800000
+DATA powerC0<>+8(SB)/4, $0x3f800000
+DATA powerC0<>+12(SB)/4, $0x3f800000
+DATA powerC0<>+16(SB)/4, $0x3f800000
+DATA powerC0<>+20(SB)/4, $0x3f800000
+DATA powerC0<>+24(SB)/4, $0x3f800000
+DATA powerC0<>+28(SB)/4, $0x3f800000
+DATA powerC0<>+32(SB)/4, $0x3f800000
+DATA powerC0<>+36(SB)/4, $0x3f800000
+DATA powerC0<>+40(SB)/4, $0x3f800000
+DATA powerC0<>+44(SB)/4, $0x3f800000
+DATA powerC0<>+48(SB)/4, $0x3f800000
+DATA powerC0<>+52(SB)/4, $0x3f800000
+DATA powerC0<>+56(SB)/4, $0x3f800000
+DATA powerC0<>+60(SB)/4, $0x3f800000
+GLOBL powerC0<>(SB), RODATA|NOPTR, $64
+
+DATA half<>+0(SB)/4, $0x3f000000
+DATA half<>+4(SB)/4, $0x3f000000
+DATA half<>+8(SB)/4, $0x3f000000
+DATA half<>+12(SB)/4, $0x3f000000
+DATA half<>+16(SB)/4, $0x3f000000
+DATA half<>+20(SB)/4, $0x3f000000
+DATA half<>+24(SB)/4, $0x3f000000
+DATA half<>+28(SB)/4, $0x3f000000
+DATA half<>+32(SB)/4, $0x3f000000
+DATA half<>+36(SB)/4, $0x3f000000
+DATA half<>+40(SB)/4, $0x3f000000
+DATA half<>+44(SB)/4, $0x3f000000
+DATA half<>+48(SB)/4, $0x3f000000
+DATA half<>+52(SB)/4, $0x3f000000
+DATA half<>+56(SB)/4, $0x3f000000
+DATA half<>+60(SB)/4, $0x3f000000
+GLOBL half<>(SB), RODATA|NOPTR, $64
 
 DATA leastFloat<>+0(SB)/4, $0xff800000
 DATA leastFloat<>+4(SB)/4, $0xff800000
@@ -2752,257 +2881,41 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-DATA referenceSlack<>+0(SB)/4, $0x41000000
-DATA referenceSlack<>+4(SB)/4, $0x41000000
-DATA referenceSlack<>+8(SB)/4, $0x41000000
-DATA referenceSlack<>+12(SB)/4, $0x41000000
-DATA referenceSlack<>+16(SB)/4, $0x41000000
-DATA referenceSlack<>+20(SB)/4, $0x41000000
-DATA referenceSlack<>+24(SB)/4, $0x41000000
-DATA referenceSlack<>+28(SB)/4, $0x41000000
-DATA referenceSlack<>+32(SB)/4, $0x41000000
-DATA referenceSlack<>+36(SB)/4, $0x41000000
-DATA referenceSlack<>+40(SB)/4, $0x41000000
-DATA referenceSlack<>+44(SB)/4, $0x41000000
-DATA referenceSlack<>+48(SB)/4, $0x41000000
-DATA referenceSlack<>+52(SB)/4, $0x41000000
-DATA referenceSlack<>+56(SB)/4, $0x41000000
-DATA referenceSlack<>+60(SB)/4, $0x41000000
+DATA referenceSlack<>+0(SB)/4, $0x41200000
+DATA referenceSlack<>+4(SB)/4, $0x41200000
+DATA referenceSlack<>+8(SB)/4, $0x41200000
+DATA referenceSlack<>+12(SB)/4, $0x41200000
+DATA referenceSlack<>+16(SB)/4, $0x41200000
+DATA referenceSlack<>+20(SB)/4, $0x41200000
+DATA referenceSlack<>+24(SB)/4, $0x41200000
+DATA referenceSlack<>+28(SB)/4, $0x41200000
+DATA referenceSlack<>+32(SB)/4, $0x41200000
+DATA referenceSlack<>+36(SB)/4, $0x41200000
+DATA referenceSlack<>+40(SB)/4, $0x41200000
+DATA referenceSlack<>+44(SB)/4, $0x41200000
+DATA referenceSlack<>+48(SB)/4, $0x41200000
+DATA referenceSlack<>+52(SB)/4, $0x41200000
+DATA referenceSlack<>+56(SB)/4, $0x41200000
+DATA referenceSlack<>+60(SB)/4, $0x41200000
 GLOBL referenceSlack<>(SB), RODATA|NOPTR, $64
 
-DATA expMost<>+0(SB)/4, $0x42b20000
-DATA expMost<>+4(SB)/4, $0x42b20000
-DATA expMost<>+8(SB)/4, $0x42b20000
-DATA expMost<>+12(SB)/4, $0x42b20000
-DATA expMost<>+16(SB)/4, $0x42b20000
-DATA expMost<>+20(SB)/4, $0x42b20000
-DATA expMost<>+24(SB)/4, $0x42b20000
-DATA expMost<>+28(SB)/4, $0x42b20000
-DATA expMost<>+32(SB)/4, $0x42b20000
-DATA expMost<>+36(SB)/4, $0x42b20000
-DATA expMost<>+40(SB)/4, $0x42b20000
-DATA expMost<>+44(SB)/4, $0x42b20000
-DATA expMost<>+48(SB)/4, $0x42b20000
-DATA expMost<>+52(SB)/4, $0x42b20000
-DATA expMost<>+56(SB)/4, $0x42b20000
-DATA expMost<>+60(SB)/4, $0x42b20000
-GLOBL expMost<>(SB), RODATA|NOPTR, $64
-
-DATA expLeast<>+0(SB)/4, $0xc2d00000
-DATA expLeast<>+4(SB)/4, $0xc2d00000
-DATA expLeast<>+8(SB)/4, $0xc2d00000
-DATA expLeast<>+12(SB)/4, $0xc2d00000
-DATA expLeast<>+16(SB)/4, $0xc2d00000
-DATA expLeast<>+20(SB)/4, $0xc2d00000
-DATA expLeast<>+24(SB)/4, $0xc2d00000
-DATA expLeast<>+28(SB)/4, $0xc2d00000
-DATA expLeast<>+32(SB)/4, $0xc2d00000
-DATA expLeast<>+36(SB)/4, $0xc2d00000
-DATA expLeast<>+40(SB)/4, $0xc2d00000
-DATA expLeast<>+44(SB)/4, $0xc2d00000
-DATA expLeast<>+48(SB)/4, $0xc2d00000
-DATA expLeast<>+52(SB)/4, $0xc2d00000
-DATA expLeast<>+56(SB)/4, $0xc2d00000
-DATA expLeast<>+60(SB)/4, $0xc2d00000
-GLOBL expLeast<>(SB), RODATA|NOPTR, $64
-
-DATA log2e<>+0(SB)/4, $0x3fb8aa3b
-DATA log2e<>+4(SB)/4, $0x3fb8aa3b
-DATA log2e<>+8(SB)/4, $0x3fb8aa3b
-DATA log2e<>+12(SB)/4, $0x3fb8aa3b
-DATA log2e<>+16(SB)/4, $0x3fb8aa3b
-DATA log2e<>+20(SB)/4, $0x3fb8aa3b
-DATA log2e<>+24(SB)/4, $0x3fb8aa3b
-DATA log2e<>+28(SB)/4, $0x3fb8aa3b
-DATA log2e<>+32(SB)/4, $0x3fb8aa3b
-DATA log2e<>+36(SB)/4, $0x3fb8aa3b
-DATA log2e<>+40(SB)/4, $0x3fb8aa3b
-DATA log2e<>+44(SB)/4, $0x3fb8aa3b
-DATA log2e<>+48(SB)/4, $0x3fb8aa3b
-DATA log2e<>+52(SB)/4, $0x3fb8aa3b
-DATA log2e<>+56(SB)/4, $0x3fb8aa3b
-DATA log2e<>+60(SB)/4, $0x3fb8aa3b
-GLOBL log2e<>(SB), RODATA|NOPTR, $64
-
-DATA ln2High<>+0(SB)/4, $0x3f318000
-DATA ln2High<>+4(SB)/4, $0x3f318000
-DATA ln2High<>+8(SB)/4, $0x3f318000
-DATA ln2High<>+12(SB)/4, $0x3f318000
-DATA ln2High<>+16(SB)/4, $0x3f318000
-DATA ln2High<>+20(SB)/4, $0x3f318000
-DATA ln2High<>+24(SB)/4, $0x3f318000
-DATA ln2High<>+28(SB)/4, $0x3f318000
-DATA ln2High<>+32(SB)/4, $0x3f318000
-DATA ln2High<>+36(SB)/4, $0x3f318000
-DATA ln2High<>+40(SB)/4, $0x3f318000
-DATA ln2High<>+44(SB)/4, $0x3f318000
-DATA ln2High<>+48(SB)/4, $0x3f318000
-DATA ln2High<>+52(SB)/4, $0x3f318000
-DATA ln2High<>+56(SB)/4, $0x3f318000
-DATA ln2High<>+60(SB)/4, $0x3f318000
-GLOBL ln2High<>(SB), RODATA|NOPTR, $64
-
-DATA ln2Low<>+0(SB)/4, $0xb95e8083
-DATA ln2Low<>+4(SB)/4, $0xb95e8083
-DATA ln2Low<>+8(SB)/4, $0xb95e8083
-DATA ln2Low<>+12(SB)/4, $0xb95e8083
-DATA ln2Low<>+16(SB)/4, $0xb95e8083
-DATA ln2Low<>+20(SB)/4, $0xb95e8083
-DATA ln2Low<>+24(SB)/4, $0xb95e8083
-DATA ln2Low<>+28(SB)/4, $0xb95e8083
-DATA ln2Low<>+32(SB)/4, $0xb95e8083
-DATA ln2Low<>+36(SB)/4, $0xb95e8083
-DATA ln2Low<>+40(SB)/4, $0xb95e8083
-DATA ln2Low<>+44(SB)/4, $0xb95e8083
-DATA ln2Low<>+48(SB)/4, $0xb95e8083
-DATA ln2Low<>+52(SB)/4, $0xb95e8083
-DATA ln2Low<>+56(SB)/4, $0xb95e8083
-DATA ln2Low<>+60(SB)/4, $0xb95e8083
-GLOBL ln2Low<>(SB), RODATA|NOPTR, $64
-
-DATA expC7<>+0(SB)/4, $0x39500d01
-DATA expC7<>+4(SB)/4, $0x39500d01
-DATA expC7<>+8(SB)/4, $0x39500d01
-DATA expC7<>+12(SB)/4, $0x39500d01
-DATA expC7<>+16(SB)/4, $0x39500d01
-DATA expC7<>+20(SB)/4, $0x39500d01
-DATA expC7<>+24(SB)/4, $0x39500d01
-DATA expC7<>+28(SB)/4, $0x39500d01
-DATA expC7<>+32(SB)/4, $0x39500d01
-DATA expC7<>+36(SB)/4, $0x39500d01
-DATA expC7<>+40(SB)/4, $0x39500d01
-DATA expC7<>+44(SB)/4, $0x39500d01
-DATA expC7<>+48(SB)/4, $0x39500d01
-DATA expC7<>+52(SB)/4, $0x39500d01
-DATA expC7<>+56(SB)/4, $0x39500d01
-DATA expC7<>+60(SB)/4, $0x39500d01
-GLOBL expC7<>(SB), RODATA|NOPTR, $64
-
-DATA expC6<>+0(SB)/4, $0x3ab60b61
-DATA expC6<>+4(SB)/4, $0x3ab60b61
-DATA expC6<>+8(SB)/4, $0x3ab60b61
-DATA expC6<>+12(SB)/4, $0x3ab60b61
-DATA expC6<>+16(SB)/4, $0x3ab60b61
-DATA expC6<>+20(SB)/4, $0x3ab60b61
-DATA expC6<>+24(SB)/4, $0x3ab60b61
-DATA expC6<>+28(SB)/4, $0x3ab60b61
-DATA expC6<>+32(SB)/4, $0x3ab60b61
-DATA expC6<>+36(SB)/4, $0x3ab60b61
-DATA expC6<>+40(SB)/4, $0x3ab60b61
-DATA expC6<>+44(SB)/4, $0x3ab60b61
-DATA expC6<>+48(SB)/4, $0x3ab60b61
-DATA expC6<>+52(SB)/4, $0x3ab60b61
-DATA expC6<>+56(SB)/4, $0x3ab60b61
-DATA expC6<>+60(SB)/4, $0x3ab60b61
-GLOBL expC6<>(SB), RODATA|NOPTR, $64
-
-DATA expC5<>+0(SB)/4, $0x3c088889
-DATA expC5<>+4(SB)/4, $0x3c088889
-DATA expC5<>+8(SB)/4, $0x3c088889
-DATA expC5<>+12(SB)/4, $0x3c088889
-DATA expC5<>+16(SB)/4, $0x3c088889
-DATA expC5<>+20(SB)/4, $0x3c088889
-DATA expC5<>+24(SB)/4, $0x3c088889
-DATA expC5<>+28(SB)/4, $0x3c088889
-DATA expC5<>+32(SB)/4, $0x3c088889
-DATA expC5<>+36(SB)/4, $0x3c088889
-DATA expC5<>+40(SB)/4, $0x3c088889
-DATA expC5<>+44(SB)/4, $0x3c088889
-DATA expC5<>+48(SB)/4, $0x3c088889
-DATA expC5<>+52(SB)/4, $0x3c088889
-DATA expC5<>+56(SB)/4, $0x3c088889
-DATA expC5<>+60(SB)/4, $0x3c088889
-GLOBL expC5<>(SB), RODATA|NOPTR, $64
-
-DATA expC4<>+0(SB)/4, $0x3d2aaaab
-DATA expC4<>+4(SB)/4, $0x3d2aaaab
-DATA expC4<>+8(SB)/4, $0x3d2aaaab
-DATA expC4<>+12(SB)/4, $0x3d2aaaab
-DATA expC4<>+16(SB)/4, $0x3d2aaaab
-DATA expC4<>+20(SB)/4, $0x3d2aaaab
-DATA expC4<>+24(SB)/4, $0x3d2aaaab
-DATA expC4<>+28(SB)/4, $0x3d2aaaab
-DATA expC4<>+32(SB)/4, $0x3d2aaaab
-DATA expC4<>+36(SB)/4, $0x3d2aaaab
-DATA expC4<>+40(SB)/4, $0x3d2aaaab
-DATA expC4<>+44(SB)/4, $0x3d2aaaab
-DATA expC4<>+48(SB)/4, $0x3d2aaaab
-DATA expC4<>+52(SB)/4, $0x3d2aaaab
-DATA expC4<>+56(SB)/4, $0x3d2aaaab
-DATA expC4<>+60(SB)/4, $0x3d2aaaab
-GLOBL expC4<>(SB), RODATA|NOPTR, $64
-
-DATA expC3<>+0(SB)/4, $0x3e2aaaab
-DATA expC3<>+4(SB)/4, $0x3e2aaaab
-DATA expC3<>+8(SB)/4, $0x3e2aaaab
-DATA expC3<>+12(SB)/4, $0x3e2aaaab
-DATA expC3<>+16(SB)/4, $0x3e2aaaab
-DATA expC3<>+20(SB)/4, $0x3e2aaaab
-DATA expC3<>+24(SB)/4, $0x3e2aaaab
-DATA expC3<>+28(SB)/4, $0x3e2aaaab
-DATA expC3<>+32(SB)/4, $0x3e2aaaab
-DATA expC3<>+36(SB)/4, $0x3e2aaaab
-DATA expC3<>+40(SB)/4, $0x3e2aaaab
-DATA expC3<>+44(SB)/4, $0x3e2aaaab
-DATA expC3<>+48(SB)/4, $0x3e2aaaab
-DATA expC3<>+52(SB)/4, $0x3e2aaaab
-DATA expC3<>+56(SB)/4, $0x3e2aaaab
-DATA expC3<>+60(SB)/4, $0x3e2aaaab
-GLOBL expC3<>(SB), RODATA|NOPTR, $64
-
-DATA expC2<>+0(SB)/4, $0x3f000000
-DATA expC2<>+4(SB)/4, $0x3f000000
-DATA expC2<>+8(SB)/4, $0x3f000000
-DATA expC2<>+12(SB)/4, $0x3f000000
-DATA expC2<>+16(SB)/4, $0x3f000000
-DATA expC2<>+20(SB)/4, $0x3f000000
-DATA expC2<>+24(SB)/4, $0x3f000000
-DATA expC2<>+28(SB)/4, $0x3f000000
-DATA expC2<>+32(SB)/4, $0x3f000000
-DATA expC2<>+36(SB)/4, $0x3f000000
-DATA expC2<>+40(SB)/4, $0x3f000000
-DATA expC2<>+44(SB)/4, $0x3f000000
-DATA expC2<>+48(SB)/4, $0x3f000000
-DATA expC2<>+52(SB)/4, $0x3f000000
-DATA expC2<>+56(SB)/4, $0x3f000000
-DATA expC2<>+60(SB)/4, $0x3f000000
-GLOBL expC2<>(SB), RODATA|NOPTR, $64
-
-DATA expC1<>+0(SB)/4, $0x3f800000
-DATA expC1<>+4(SB)/4, $0x3f800000
-DATA expC1<>+8(SB)/4, $0x3f800000
-DATA expC1<>+12(SB)/4, $0x3f800000
-DATA expC1<>+16(SB)/4, $0x3f800000
-DATA expC1<>+20(SB)/4, $0x3f800000
-DATA expC1<>+24(SB)/4, $0x3f800000
-DATA expC1<>+28(SB)/4, $0x3f800000
-DATA expC1<>+32(SB)/4, $0x3f800000
-DATA expC1<>+36(SB)/4, $0x3f800000
-DATA expC1<>+40(SB)/4, $0x3f800000
-DATA expC1<>+44(SB)/4, $0x3f800000
-DATA expC1<>+48(SB)/4, $0x3f800000
-DATA expC1<>+52(SB)/4, $0x3f800000
-DATA expC1<>+56(SB)/4, $0x3f800000
-DATA expC1<>+60(SB)/4, $0x3f800000
-GLOBL expC1<>(SB), RODATA|NOPTR, $64
-
-DATA expC0<>+0(SB)/4, $0x3f800000
-DATA expC0<>+4(SB)/4, $0x3f800000
-DATA expC0<>+8(SB)/4, $0x3f800000
-DATA expC0<>+12(SB)/4, $0x3f800000
-DATA expC0<>+16(SB)/4, $0x3f800000
-DATA expC0<>+20(SB)/4, $0x3f800000
-DATA expC0<>+24(SB)/4, $0x3f800000
-DATA expC0<>+28(SB)/4, $0x3f800000
-DATA expC0<>+32(SB)/4, $0x3f800000
-DATA expC0<>+36(SB)/4, $0x3f800000
-DATA expC0<>+40(SB)/4, $0x3f800000
-DATA expC0<>+44(SB)/4, $0x3f800000
-DATA expC0<>+48(SB)/4, $0x3f800000
-DATA expC0<>+52(SB)/4, $0x3f800000
-DATA expC0<>+56(SB)/4, $0x3f800000
-DATA expC0<>+60(SB)/4, $0x3f800000
-GLOBL expC0<>(SB), RODATA|NOPTR, $64
+DATA powerLeast<>+0(SB)/4, $0xc3160000
+DATA powerLeast<>+4(SB)/4, $0xc3160000
+DATA powerLeast<>+8(SB)/4, $0xc3160000
+DATA powerLeast<>+12(SB)/4, $0xc3160000
+DATA powerLeast<>+16(SB)/4, $0xc3160000
+DATA powerLeast<>+20(SB)/4, $0xc3160000
+DATA powerLeast<>+24(SB)/4, $0xc3160000
+DATA powerLeast<>+28(SB)/4, $0xc3160000
+DATA powerLeast<>+32(SB)/4, $0xc3160000
+DATA powerLeast<>+36(SB)/4, $0xc3160000
+DATA powerLeast<>+40(SB)/4, $0xc3160000
+DATA powerLeast<>+44(SB)/4, $0xc3160000
+DATA powerLeast<>+48(SB)/4, $0xc3160000
+DATA powerLeast<>+52(SB)/4, $0xc3160000
+DATA powerLeast<>+56(SB)/4, $0xc3160000
+DATA powerLeast<>+60(SB)/4, $0xc3160000
+GLOBL powerLeast<>(SB), RODATA|NOPTR, $64
 
 DATA one<>+0(SB)/4, $0x3f800000
 DATA one<>+4(SB)/4, $0x3f800000
@@ -3365,7 +3278,7 @@ done106:
 TEXT ·valuesF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ v+8(FP), AX
 	MOVQ d+24(FP), CX
-	MOVQ $0x00001000, DX
+	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
 strip109:
@@ -3793,13 +3706,13 @@ square117:
 	SUBQ             $0x10, BX
 	JNZ              square117
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
-	VMOVUPS          Z2, 512(CX)
-	VMOVUPS          Z3, 768(CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 1024(CX)
+	VMOVUPS          Z3, 1536(CX)
 	VMOVUPS          Z4, 64(CX)
-	VMOVUPS          Z5, 320(CX)
-	VMOVUPS          Z6, 576(CX)
-	VMOVUPS          Z7, 832(CX)
+	VMOVUPS          Z5, 576(CX)
+	VMOVUPS          Z6, 1088(CX)
+	VMOVUPS          Z7, 1600(CX)
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
@@ -4217,13 +4130,13 @@ square118:
 	SUBQ             $0x10, BX
 	JNZ              square118
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
-	VMOVUPS          Z2, 512(CX)
-	VMOVUPS          Z3, 768(CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 1024(CX)
+	VMOVUPS          Z3, 1536(CX)
 	VMOVUPS          Z4, 64(CX)
-	VMOVUPS          Z5, 320(CX)
-	VMOVUPS          Z6, 576(CX)
-	VMOVUPS          Z7, 832(CX)
+	VMOVUPS          Z5, 576(CX)
+	VMOVUPS          Z6, 1088(CX)
+	VMOVUPS          Z7, 1600(CX)
 
 done116:
 	VZEROUPPER
@@ -4275,17 +4188,17 @@ position121:
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS 256(BX), Z20
+	VBROADCASTSS 512(BX), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS 512(BX), Z20
+	VBROADCASTSS 1024(BX), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS 768(BX), Z20
+	VBROADCASTSS 1536(BX), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
@@ -4357,11 +4270,11 @@ position124:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z21
-	VBROADCASTSS 256(BX), Z1
-	VFMADD231PS  Z1, Z0, Z22
 	VBROADCASTSS 512(BX), Z1
+	VFMADD231PS  Z1, Z0, Z22
+	VBROADCASTSS 1024(BX), Z1
 	VFMADD231PS  Z1, Z0, Z23
-	VBROADCASTSS 768(BX), Z1
+	VBROADCASTSS 1536(BX), Z1
 	VFMADD231PS  Z1, Z0, Z24
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -4697,9 +4610,9 @@ square128:
 	SUBQ             $0x10, BX
 	JNZ              square128
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
+	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
-	VMOVUPS          Z3, 320(CX)
+	VMOVUPS          Z3, 576(CX)
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
@@ -5046,9 +4959,9 @@ square129:
 	SUBQ             $0x10, BX
 	JNZ              square129
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
+	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
-	VMOVUPS          Z3, 320(CX)
+	VMOVUPS          Z3, 576(CX)
 
 done127:
 	VZEROUPPER
@@ -5092,7 +5005,7 @@ position132:
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 256(BX), Z12
+	VBROADCASTSS 512(BX), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
@@ -5144,7 +5057,7 @@ position135:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z13
-	VBROADCASTSS 256(BX), Z1
+	VBROADCASTSS 512(BX), Z1
 	VFMADD231PS  Z1, Z0, Z14
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -6156,7 +6069,7 @@ done149:
 TEXT ·valuesF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ v+8(FP), AX
 	MOVQ d+24(FP), CX
-	MOVQ $0x00001000, DX
+	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
 strip152:
@@ -6584,13 +6497,13 @@ square160:
 	SUBQ             $0x10, BX
 	JNZ              square160
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
-	VMOVUPS          Z2, 512(CX)
-	VMOVUPS          Z3, 768(CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 1024(CX)
+	VMOVUPS          Z3, 1536(CX)
 	VMOVUPS          Z4, 64(CX)
-	VMOVUPS          Z5, 320(CX)
-	VMOVUPS          Z6, 576(CX)
-	VMOVUPS          Z7, 832(CX)
+	VMOVUPS          Z5, 576(CX)
+	VMOVUPS          Z6, 1088(CX)
+	VMOVUPS          Z7, 1600(CX)
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
@@ -7008,13 +6921,13 @@ square161:
 	SUBQ             $0x10, BX
 	JNZ              square161
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
-	VMOVUPS          Z2, 512(CX)
-	VMOVUPS          Z3, 768(CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 1024(CX)
+	VMOVUPS          Z3, 1536(CX)
 	VMOVUPS          Z4, 64(CX)
-	VMOVUPS          Z5, 320(CX)
-	VMOVUPS          Z6, 576(CX)
-	VMOVUPS          Z7, 832(CX)
+	VMOVUPS          Z5, 576(CX)
+	VMOVUPS          Z6, 1088(CX)
+	VMOVUPS          Z7, 1600(CX)
 
 done159:
 	VZEROUPPER
@@ -7064,17 +6977,17 @@ position164:
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS 256(BX), Z20
+	VBROADCASTSS 512(BX), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS 512(BX), Z20
+	VBROADCASTSS 1024(BX), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS 768(BX), Z20
+	VBROADCASTSS 1536(BX), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
@@ -7146,11 +7059,11 @@ position167:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z21
-	VBROADCASTSS 256(BX), Z1
-	VFMADD231PS  Z1, Z0, Z22
 	VBROADCASTSS 512(BX), Z1
+	VFMADD231PS  Z1, Z0, Z22
+	VBROADCASTSS 1024(BX), Z1
 	VFMADD231PS  Z1, Z0, Z23
-	VBROADCASTSS 768(BX), Z1
+	VBROADCASTSS 1536(BX), Z1
 	VFMADD231PS  Z1, Z0, Z24
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -7486,9 +7399,9 @@ square171:
 	SUBQ             $0x10, BX
 	JNZ              square171
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
+	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
-	VMOVUPS          Z3, 320(CX)
+	VMOVUPS          Z3, 576(CX)
 	MOVQ             kRow+40(FP), BX
 	SHLQ             $0x05, BX
 	ADDQ             BX, AX
@@ -7835,9 +7748,9 @@ square172:
 	SUBQ             $0x10, BX
 	JNZ              square172
 	VMOVUPS          Z0, (CX)
-	VMOVUPS          Z1, 256(CX)
+	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
-	VMOVUPS          Z3, 320(CX)
+	VMOVUPS          Z3, 576(CX)
 
 done170:
 	VZEROUPPER
@@ -7879,7 +7792,7 @@ position175:
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 256(BX), Z12
+	VBROADCASTSS 512(BX), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
@@ -7931,7 +7844,7 @@ position178:
 	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z13
-	VBROADCASTSS 256(BX), Z1
+	VBROADCASTSS 512(BX), Z1
 	VFMADD231PS  Z1, Z0, Z14
 	ADDQ         $0x04, BX
 	ADDQ         DI, R9
@@ -8636,34 +8549,50 @@ less188:
 	RET
 
 // func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·weighAVX512(SB), NOSPLIT, $0-48
-	MOVQ s+0(FP), AX
-	MOVQ n+32(FP), CX
-	XORQ DX, DX
-	MOVQ m+40(FP), BX
-	CMPQ BX, $0x40
-	JNE  some190
+	VMOVUPS powerC6<>+0(SB), Z1
+	VMOVUPS powerC5<>+0(SB), Z2
+	VMOVUPS powerC4<>+0(SB), Z3
+	VMOVUPS powerC3<>+0(SB), Z4
+	VMOVUPS powerC2<>+0(SB), Z5
+	VMOVUPS powerC1<>+0(SB), Z6
+	VMOVUPS powerC0<>+0(SB), Z7
+	VMOVUPS half<>+0(SB), Z0
+	MOVQ    s+0(FP), AX
+	MOVQ    n+32(FP), CX
+	XORQ    DX, DX
+	MOVQ    m+40(FP), BX
+	CMPQ    BX, $0x00000080
+	JNE     some190
 
 row192:
-	VMOVUPS       (AX), Z0
-	VMOVUPS       64(AX), Z4
-	VMOVUPS       128(AX), Z1
-	VMOVUPS       192(AX), Z2
-	VMAXPS        Z0, Z4, Z0
-	VMAXPS        Z1, Z2, Z1
-	VMAXPS        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VMAXPS        X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VMAXPS        X1, X0, X0
+	VMOVUPS       (AX), Z8
+	VMOVUPS       64(AX), Z12
+	VMOVUPS       128(AX), Z9
+	VMOVUPS       192(AX), Z10
+	VMOVUPS       256(AX), Z13
+	VMOVUPS       320(AX), Z14
+	VMOVUPS       384(AX), Z15
+	VMOVUPS       448(AX), Z16
+	VMAXPS        Z13, Z8, Z8
+	VMAXPS        Z14, Z12, Z12
+	VMAXPS        Z15, Z9, Z9
+	VMAXPS        Z16, Z10, Z10
+	VMAXPS        Z8, Z12, Z8
+	VMAXPS        Z9, Z10, Z9
+	VMAXPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	VMAXPS        Y9, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X9
+	VMAXPS        X9, X8, X8
+	VPERMILPS     $0x4e, X8, X9
+	VMAXPS        X9, X8, X8
+	VPERMILPS     $0xb1, X8, X9
+	VMAXPS        X9, X8, X8
 	MOVQ          shrink+24(FP), BX
-	VMOVSS        X0, (BX)(DX*4)
-	ADDQ          $0x00000100, AX
+	VMOVSS        X8, (BX)(DX*4)
+	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
 	JL            row192
@@ -8672,14 +8601,14 @@ row192:
 some190:
 row193:
 	MOVQ    AX, BX
-	VMOVUPS leastFloat<>+0(SB), Z0
+	VMOVUPS leastFloat<>+0(SB), Z8
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x10, SI
 	JL      rest195
 
 loop194:
-	VMOVUPS (BX), Z1
-	VMAXPS  Z1, Z0, Z0
+	VMOVUPS (BX), Z9
+	VMAXPS  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
 	JGE     loop194
@@ -8691,21 +8620,21 @@ rest195:
 	SHLXQ     SI, DI, DI
 	DECQ      DI
 	KMOVW     DI, K1
-	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, K1, Z0
+	VMOVUPS.Z (BX), K1, Z9
+	VMAXPS    Z9, Z8, K1, Z8
 
 done196:
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X0
-	VPERMILPS     $0x4e, X0, X1
-	VMAXPS        X1, X0, X0
-	VPERMILPS     $0xb1, X0, X1
-	VMAXPS        X1, X0, X0
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	VMAXPS        Y9, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X9
+	VMAXPS        X9, X8, X8
+	VPERMILPS     $0x4e, X8, X9
+	VMAXPS        X9, X8, X8
+	VPERMILPS     $0xb1, X8, X9
+	VMAXPS        X9, X8, X8
 	MOVQ          shrink+24(FP), BX
-	VMOVSS        X0, (BX)(DX*4)
-	ADDQ          $0x00000100, AX
+	VMOVSS        X8, (BX)(DX*4)
+	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
 	JL            row193
@@ -8719,186 +8648,201 @@ done191:
 	JL   rest198
 
 loop197:
-	VMOVUPS      (AX), Z0
-	VMOVUPS      (DX), Z1
-	VMAXPS       Z0, Z1, Z1
-	VSUBPS       Z0, Z1, Z2
-	VCMPPS       $0x06, referenceSlack<>+0(SB), Z2, K1
-	VBLENDMPS    Z1, Z0, K1, Z1
-	VMOVUPS      Z1, (AX)
-	VSUBPS       Z1, Z0, Z0
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z0, Z2
-	VFMADD213PS  expC5<>+0(SB), Z0, Z2
-	VFMADD213PS  expC4<>+0(SB), Z0, Z2
-	VFMADD213PS  expC3<>+0(SB), Z0, Z2
-	VFMADD213PS  expC2<>+0(SB), Z0, Z2
-	VFMADD213PS  expC1<>+0(SB), Z0, Z2
-	VFMADD213PS  expC0<>+0(SB), Z0, Z2
-	VSCALEFPS    Z1, Z2, Z2
-	VMOVAPS      Z2, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      (CX), Z1
-	VMULPS       Z0, Z1, Z1
-	VMOVUPS      Z1, (CX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	SUBQ         $0x10, BX
-	JGE          loop197
+	VMOVUPS     (AX), Z8
+	VMOVUPS     (DX), Z9
+	VMAXPS      Z8, Z9, Z9
+	VSUBPS      Z8, Z9, Z10
+	VCMPPS      $0x06, referenceSlack<>+0(SB), Z10, K1
+	VBLENDMPS   Z9, Z8, K1, Z9
+	VMOVUPS     Z9, (AX)
+	VSUBPS      Z0, Z9, Z9
+	VSUBPS      Z9, Z8, Z8
+	VREDUCEPS   $0x01, Z8, Z9
+	VSUBPS      Z0, Z9, Z9
+	VMOVUPS     Z1, Z10
+	VFMADD213PS Z2, Z9, Z10
+	VFMADD213PS Z3, Z9, Z10
+	VFMADD213PS Z4, Z9, Z10
+	VFMADD213PS Z5, Z9, Z10
+	VFMADD213PS Z6, Z9, Z10
+	VFMADD213PS Z7, Z9, Z10
+	VSCALEFPS   Z8, Z10, Z8
+	VMOVUPS     Z8, (DX)
+	VMOVUPS     (CX), Z9
+	VMULPS      Z8, Z9, Z9
+	VMOVUPS     Z9, (CX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	SUBQ        $0x10, BX
+	JGE         loop197
 
 rest198:
-	ADDQ         $0x10, BX
-	JZ           done199
-	MOVQ         $0x00000001, SI
-	SHLXQ        BX, SI, SI
-	DECQ         SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX), K1, Z0
-	VMOVUPS.Z    (DX), K1, Z1
-	VMAXPS       Z0, Z1, Z1
-	VSUBPS       Z0, Z1, Z2
-	VCMPPS       $0x06, referenceSlack<>+0(SB), Z2, K2
-	VBLENDMPS    Z1, Z0, K2, Z1
-	VMOVUPS      Z1, K1, (AX)
-	VSUBPS       Z1, Z0, Z0
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z0, Z2
-	VFMADD213PS  expC5<>+0(SB), Z0, Z2
-	VFMADD213PS  expC4<>+0(SB), Z0, Z2
-	VFMADD213PS  expC3<>+0(SB), Z0, Z2
-	VFMADD213PS  expC2<>+0(SB), Z0, Z2
-	VFMADD213PS  expC1<>+0(SB), Z0, Z2
-	VFMADD213PS  expC0<>+0(SB), Z0, Z2
-	VSCALEFPS    Z1, Z2, Z2
-	VMOVAPS      Z2, Z0
-	VMOVUPS      Z0, K1, (DX)
-	VMOVUPS.Z    (CX), K1, Z1
-	VMULPS       Z0, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)
+	ADDQ        $0x10, BX
+	JZ          done199
+	MOVQ        $0x00000001, SI
+	SHLXQ       BX, SI, SI
+	DECQ        SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (AX), K1, Z8
+	VMOVUPS.Z   (DX), K1, Z9
+	VMAXPS      Z8, Z9, Z9
+	VSUBPS      Z8, Z9, Z10
+	VCMPPS      $0x06, referenceSlack<>+0(SB), Z10, K2
+	VBLENDMPS   Z9, Z8, K2, Z9
+	VMOVUPS     Z9, K1, (AX)
+	VSUBPS      Z0, Z9, Z9
+	VSUBPS      Z9, Z8, Z8
+	VREDUCEPS   $0x01, Z8, Z9
+	VSUBPS      Z0, Z9, Z9
+	VMOVUPS     Z1, Z10
+	VFMADD213PS Z2, Z9, Z10
+	VFMADD213PS Z3, Z9, Z10
+	VFMADD213PS Z4, Z9, Z10
+	VFMADD213PS Z5, Z9, Z10
+	VFMADD213PS Z6, Z9, Z10
+	VFMADD213PS Z7, Z9, Z10
+	VSCALEFPS   Z8, Z10, Z8
+	VMOVUPS     Z8, K1, (DX)
+	VMOVUPS.Z   (CX), K1, Z9
+	VMULPS      Z8, Z9, Z9
+	VMOVUPS     Z9, K1, (CX)
 
 done199:
-	VMOVUPS expLeast<>+0(SB), Z0
-	VMOVUPS log2e<>+0(SB), Z1
-	VMOVUPS ln2High<>+0(SB), Z2
-	VMOVUPS ln2Low<>+0(SB), Z4
-	VMOVUPS expC7<>+0(SB), Z5
-	VMOVUPS expC6<>+0(SB), Z6
-	VMOVUPS expC5<>+0(SB), Z7
-	VMOVUPS expC4<>+0(SB), Z8
-	VMOVUPS expC3<>+0(SB), Z9
-	VMOVUPS expC2<>+0(SB), Z10
-	VMOVUPS expC1<>+0(SB), Z11
-	VMOVUPS expC0<>+0(SB), Z12
-	MOVQ    s+0(FP), AX
-	MOVQ    n+32(FP), CX
-	XORQ    DX, DX
-	MOVQ    m+40(FP), BX
-	CMPQ    BX, $0x40
-	JNE     some200
+	MOVQ s+0(FP), AX
+	MOVQ n+32(FP), CX
+	XORQ DX, DX
+	MOVQ m+40(FP), BX
+	CMPQ BX, $0x00000080
+	JNE  some200
 
 row202:
 	MOVQ          largest+8(FP), BX
-	VBROADCASTSS  (BX)(DX*4), Z3
-	VMOVUPS       (AX), Z15
-	VMOVUPS       64(AX), Z16
-	VMOVUPS       128(AX), Z13
-	VMOVUPS       192(AX), Z14
-	VSUBPS        Z3, Z15, Z15
-	VSUBPS        Z3, Z16, Z16
-	VSUBPS        Z3, Z13, Z13
-	VSUBPS        Z3, Z14, Z14
-	VMAXPS        Z15, Z0, Z15
-	VMULPS        Z1, Z15, Z3
-	VRNDSCALEPS   $0x00, Z3, Z3
-	VFNMADD231PS  Z3, Z2, Z15
-	VFNMADD231PS  Z3, Z4, Z15
-	VMOVAPS       Z5, Z20
-	VMAXPS        Z16, Z0, Z16
-	VMULPS        Z1, Z16, Z17
-	VRNDSCALEPS   $0x00, Z17, Z17
-	VFNMADD231PS  Z17, Z2, Z16
-	VFNMADD231PS  Z17, Z4, Z16
-	VMOVAPS       Z5, Z21
-	VMAXPS        Z13, Z0, Z13
-	VMULPS        Z1, Z13, Z18
-	VRNDSCALEPS   $0x00, Z18, Z18
-	VFNMADD231PS  Z18, Z2, Z13
-	VFNMADD231PS  Z18, Z4, Z13
-	VMOVAPS       Z5, Z22
-	VMAXPS        Z14, Z0, Z14
-	VMULPS        Z1, Z14, Z19
-	VRNDSCALEPS   $0x00, Z19, Z19
-	VFNMADD231PS  Z19, Z2, Z14
-	VFNMADD231PS  Z19, Z4, Z14
-	VMOVAPS       Z5, Z23
-	VFMADD213PS   Z6, Z15, Z20
-	VFMADD213PS   Z6, Z16, Z21
-	VFMADD213PS   Z6, Z13, Z22
-	VFMADD213PS   Z6, Z14, Z23
-	VFMADD213PS   Z7, Z15, Z20
-	VFMADD213PS   Z7, Z16, Z21
-	VFMADD213PS   Z7, Z13, Z22
-	VFMADD213PS   Z7, Z14, Z23
-	VFMADD213PS   Z8, Z15, Z20
-	VFMADD213PS   Z8, Z16, Z21
-	VFMADD213PS   Z8, Z13, Z22
-	VFMADD213PS   Z8, Z14, Z23
-	VFMADD213PS   Z9, Z15, Z20
-	VFMADD213PS   Z9, Z16, Z21
-	VFMADD213PS   Z9, Z13, Z22
-	VFMADD213PS   Z9, Z14, Z23
-	VFMADD213PS   Z10, Z15, Z20
-	VFMADD213PS   Z10, Z16, Z21
-	VFMADD213PS   Z10, Z13, Z22
-	VFMADD213PS   Z10, Z14, Z23
-	VFMADD213PS   Z11, Z15, Z20
-	VFMADD213PS   Z11, Z16, Z21
-	VFMADD213PS   Z11, Z13, Z22
-	VFMADD213PS   Z11, Z14, Z23
-	VFMADD213PS   Z12, Z15, Z20
-	VFMADD213PS   Z12, Z16, Z21
-	VFMADD213PS   Z12, Z13, Z22
-	VFMADD213PS   Z12, Z14, Z23
-	VSCALEFPS     Z3, Z20, Z15
-	VSCALEFPS     Z17, Z21, Z16
-	VSCALEFPS     Z18, Z22, Z13
-	VSCALEFPS     Z19, Z23, Z14
-	VMOVUPS       Z15, (AX)
-	VMOVUPS       Z16, 64(AX)
-	VMOVUPS       Z13, 128(AX)
-	VMOVUPS       Z14, 192(AX)
-	VADDPS        Z15, Z16, Z3
-	VADDPS        Z13, Z14, Z13
-	VADDPS        Z13, Z3, Z3
-	VEXTRACTF64X4 $0x01, Z3, Y13
-	VADDPS        Y13, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X13
-	VADDPS        X13, X3, X3
-	VPERMILPS     $0x4e, X3, X13
-	VADDPS        X13, X3, X3
-	VPERMILPS     $0xb1, X3, X13
-	VADDPS        X13, X3, X3
+	VBROADCASTSS  (BX)(DX*4), Z9
+	VSUBPS        Z0, Z9, Z9
+	VMOVUPS       (AX), Z8
+	VMOVUPS       64(AX), Z10
+	VMOVUPS       128(AX), Z11
+	VMOVUPS       192(AX), Z12
+	VSUBPS        Z9, Z8, Z8
+	VREDUCEPS     $0x01, Z8, Z13
+	VSUBPS        Z0, Z13, Z13
+	VMOVUPS       Z1, Z17
+	VSUBPS        Z9, Z10, Z10
+	VREDUCEPS     $0x01, Z10, Z14
+	VSUBPS        Z0, Z14, Z14
+	VMOVUPS       Z1, Z18
+	VSUBPS        Z9, Z11, Z11
+	VREDUCEPS     $0x01, Z11, Z15
+	VSUBPS        Z0, Z15, Z15
+	VMOVUPS       Z1, Z19
+	VSUBPS        Z9, Z12, Z12
+	VREDUCEPS     $0x01, Z12, Z16
+	VSUBPS        Z0, Z16, Z16
+	VMOVUPS       Z1, Z20
+	VFMADD213PS   Z2, Z13, Z17
+	VFMADD213PS   Z2, Z14, Z18
+	VFMADD213PS   Z2, Z15, Z19
+	VFMADD213PS   Z2, Z16, Z20
+	VFMADD213PS   Z3, Z13, Z17
+	VFMADD213PS   Z3, Z14, Z18
+	VFMADD213PS   Z3, Z15, Z19
+	VFMADD213PS   Z3, Z16, Z20
+	VFMADD213PS   Z4, Z13, Z17
+	VFMADD213PS   Z4, Z14, Z18
+	VFMADD213PS   Z4, Z15, Z19
+	VFMADD213PS   Z4, Z16, Z20
+	VFMADD213PS   Z5, Z13, Z17
+	VFMADD213PS   Z5, Z14, Z18
+	VFMADD213PS   Z5, Z15, Z19
+	VFMADD213PS   Z5, Z16, Z20
+	VFMADD213PS   Z6, Z13, Z17
+	VFMADD213PS   Z6, Z14, Z18
+	VFMADD213PS   Z6, Z15, Z19
+	VFMADD213PS   Z6, Z16, Z20
+	VFMADD213PS   Z7, Z13, Z17
+	VFMADD213PS   Z7, Z14, Z18
+	VFMADD213PS   Z7, Z15, Z19
+	VFMADD213PS   Z7, Z16, Z20
+	VSCALEFPS     Z8, Z17, Z8
+	VSCALEFPS     Z10, Z18, Z10
+	VSCALEFPS     Z11, Z19, Z11
+	VSCALEFPS     Z12, Z20, Z12
+	VMOVUPS       Z8, (AX)
+	VMOVUPS       Z10, 64(AX)
+	VMOVUPS       Z11, 128(AX)
+	VMOVUPS       Z12, 192(AX)
+	VADDPS        Z8, Z10, Z8
+	VADDPS        Z11, Z12, Z11
+	VADDPS        Z11, Z8, Z8
+	VMOVUPS       256(AX), Z10
+	VMOVUPS       320(AX), Z11
+	VMOVUPS       384(AX), Z12
+	VMOVUPS       448(AX), Z13
+	VSUBPS        Z9, Z10, Z10
+	VREDUCEPS     $0x01, Z10, Z14
+	VSUBPS        Z0, Z14, Z14
+	VMOVUPS       Z1, Z17
+	VSUBPS        Z9, Z11, Z11
+	VREDUCEPS     $0x01, Z11, Z15
+	VSUBPS        Z0, Z15, Z15
+	VMOVUPS       Z1, Z18
+	VSUBPS        Z9, Z12, Z12
+	VREDUCEPS     $0x01, Z12, Z16
+	VSUBPS        Z0, Z16, Z16
+	VMOVUPS       Z1, Z19
+	VSUBPS        Z9, Z13, Z13
+	VREDUCEPS     $0x01, Z13, Z9
+	VSUBPS        Z0, Z9, Z9
+	VMOVUPS       Z1, Z20
+	VFMADD213PS   Z2, Z14, Z17
+	VFMADD213PS   Z2, Z15, Z18
+	VFMADD213PS   Z2, Z16, Z19
+	VFMADD213PS   Z2, Z9, Z20
+	VFMADD213PS   Z3, Z14, Z17
+	VFMADD213PS   Z3, Z15, Z18
+	VFMADD213PS   Z3, Z16, Z19
+	VFMADD213PS   Z3, Z9, Z20
+	VFMADD213PS   Z4, Z14, Z17
+	VFMADD213PS   Z4, Z15, Z18
+	VFMADD213PS   Z4, Z16, Z19
+	VFMADD213PS   Z4, Z9, Z20
+	VFMADD213PS   Z5, Z14, Z17
+	VFMADD213PS   Z5, Z15, Z18
+	VFMADD213PS   Z5, Z16, Z19
+	VFMADD213PS   Z5, Z9, Z20
+	VFMADD213PS   Z6, Z14, Z17
+	VFMADD213PS   Z6, Z15, Z18
+	VFMADD213PS   Z6, Z16, Z19
+	VFMADD213PS   Z6, Z9, Z20
+	VFMADD213PS   Z7, Z14, Z17
+	VFMADD213PS   Z7, Z15, Z18
+	VFMADD213PS   Z7, Z16, Z19
+	VFMADD213PS   Z7, Z9, Z20
+	VSCALEFPS     Z10, Z17, Z10
+	VSCALEFPS     Z11, Z18, Z11
+	VSCALEFPS     Z12, Z19, Z12
+	VSCALEFPS     Z13, Z20, Z13
+	VMOVUPS       Z10, 256(AX)
+	VMOVUPS       Z11, 320(AX)
+	VMOVUPS       Z12, 384(AX)
+	VMOVUPS       Z13, 448(AX)
+	VADDPS        Z10, Z11, Z10
+	VADDPS        Z12, Z13, Z12
+	VADDPS        Z12, Z10, Z10
+	VADDPS        Z10, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	VADDPS        Y9, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X9
+	VADDPS        X9, X8, X8
+	VPERMILPS     $0x4e, X8, X9
+	VADDPS        X9, X8, X8
+	VPERMILPS     $0xb1, X8, X9
+	VADDPS        X9, X8, X8
 	MOVQ          sums+16(FP), BX
-	VADDSS        (BX)(DX*4), X3, X3
-	VMOVSS        X3, (BX)(DX*4)
-	ADDQ          $0x00000100, AX
+	VADDSS        (BX)(DX*4), X8, X8
+	VMOVSS        X8, (BX)(DX*4)
+	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
 	JL            row202
@@ -8907,83 +8851,68 @@ row202:
 some200:
 row203:
 	MOVQ         largest+8(FP), BX
-	VBROADCASTSS (BX)(DX*4), Z0
+	VBROADCASTSS (BX)(DX*4), Z8
+	VSUBPS       Z0, Z8, Z8
 	MOVQ         AX, BX
-	VPXORD       Z3, Z3, Z3
+	VPXORD       Z11, Z11, Z11
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x10, SI
 	JL           rest205
 
 loop204:
-	VMOVUPS      (BX), Z1
-	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      expLeast<>+0(SB), Z4
-	VMAXPS       Z1, Z4, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z4
-	VFMADD213PS  expC6<>+0(SB), Z1, Z4
-	VFMADD213PS  expC5<>+0(SB), Z1, Z4
-	VFMADD213PS  expC4<>+0(SB), Z1, Z4
-	VFMADD213PS  expC3<>+0(SB), Z1, Z4
-	VFMADD213PS  expC2<>+0(SB), Z1, Z4
-	VFMADD213PS  expC1<>+0(SB), Z1, Z4
-	VFMADD213PS  expC0<>+0(SB), Z1, Z4
-	VSCALEFPS    Z2, Z4, Z4
-	VMOVAPS      Z4, Z1
-	VMOVUPS      Z1, (BX)
-	VADDPS       Z1, Z3, Z3
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, SI
-	JGE          loop204
+	VMOVUPS     (BX), Z9
+	VSUBPS      Z8, Z9, Z9
+	VREDUCEPS   $0x01, Z9, Z10
+	VSUBPS      Z0, Z10, Z10
+	VMOVUPS     Z1, Z12
+	VFMADD213PS Z2, Z10, Z12
+	VFMADD213PS Z3, Z10, Z12
+	VFMADD213PS Z4, Z10, Z12
+	VFMADD213PS Z5, Z10, Z12
+	VFMADD213PS Z6, Z10, Z12
+	VFMADD213PS Z7, Z10, Z12
+	VSCALEFPS   Z9, Z12, Z9
+	VMOVUPS     Z9, (BX)
+	VADDPS      Z9, Z11, Z11
+	ADDQ        $0x40, BX
+	SUBQ        $0x10, SI
+	JGE         loop204
 
 rest205:
-	ADDQ         $0x10, SI
-	JZ           done206
-	MOVQ         $0x00000001, DI
-	SHLXQ        SI, DI, DI
-	DECQ         DI
-	KMOVW        DI, K1
-	VMOVUPS.Z    (BX), K1, Z1
-	VSUBPS       Z0, Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS ln2High<>+0(SB), Z0, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z1, Z2
-	VFMADD213PS  expC5<>+0(SB), Z1, Z2
-	VFMADD213PS  expC4<>+0(SB), Z1, Z2
-	VFMADD213PS  expC3<>+0(SB), Z1, Z2
-	VFMADD213PS  expC2<>+0(SB), Z1, Z2
-	VFMADD213PS  expC1<>+0(SB), Z1, Z2
-	VFMADD213PS  expC0<>+0(SB), Z1, Z2
-	VSCALEFPS    Z0, Z2, Z2
-	VMOVAPS      Z2, Z1
-	VMOVUPS      Z1, K1, (BX)
-	VADDPS       Z1, Z3, K1, Z3
+	ADDQ        $0x10, SI
+	JZ          done206
+	MOVQ        $0x00000001, DI
+	SHLXQ       SI, DI, DI
+	DECQ        DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (BX), K1, Z9
+	VSUBPS      Z8, Z9, Z9
+	VREDUCEPS   $0x01, Z9, Z8
+	VSUBPS      Z0, Z8, Z8
+	VMOVUPS     Z1, Z10
+	VFMADD213PS Z2, Z8, Z10
+	VFMADD213PS Z3, Z8, Z10
+	VFMADD213PS Z4, Z8, Z10
+	VFMADD213PS Z5, Z8, Z10
+	VFMADD213PS Z6, Z8, Z10
+	VFMADD213PS Z7, Z8, Z10
+	VSCALEFPS   Z9, Z10, Z9
+	VMOVUPS     Z9, K1, (BX)
+	VADDPS      Z9, Z11, K1, Z11
 
 done206:
-	VEXTRACTF64X4 $0x01, Z3, Y0
-	VADDPS        Y0, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0x4e, X3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0xb1, X3, X0
-	VADDPS        X0, X3, X3
+	VEXTRACTF64X4 $0x01, Z11, Y8
+	VADDPS        Y8, Y11, Y11
+	VEXTRACTF128  $0x01, Y11, X8
+	VADDPS        X8, X11, X11
+	VPERMILPS     $0x4e, X11, X8
+	VADDPS        X8, X11, X11
+	VPERMILPS     $0xb1, X11, X8
+	VADDPS        X8, X11, X11
 	MOVQ          sums+16(FP), BX
-	VADDSS        (BX)(DX*4), X3, X3
-	VMOVSS        X3, (BX)(DX*4)
-	ADDQ          $0x00000100, AX
+	VADDSS        (BX)(DX*4), X11, X11
+	VMOVSS        X11, (BX)(DX*4)
+	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
 	JL            row203

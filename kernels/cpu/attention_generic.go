@@ -18,7 +18,8 @@ var genericAttention = attentionLoops{
 		func(dst, v unsafe.Pointer, n, d, vRow int) { valuePanels(elementF32, dst, v, n, d, vRow) },
 		func(dst, v unsafe.Pointer, n, d, vRow int) { valuePanels(elementF16, dst, v, n, d, vRow) },
 	},
-	weigh: weighGeneric,
+	weigh:    weighGeneric,
+	exponent: 1,
 }
 
 // elementFunc reads element i of a row of a state.

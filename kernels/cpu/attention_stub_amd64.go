@@ -98,7 +98,7 @@ func scoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int
 //go:noescape
 func mixF16AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest[i]) and adds
+// weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
 // these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
 // what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
 //
@@ -202,7 +202,7 @@ func scoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m i
 //go:noescape
 func mixF16AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest[i]) and adds
+// weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
 // these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
 // what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
 //

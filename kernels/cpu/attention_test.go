@@ -34,7 +34,7 @@ type attention struct {
 
 func newAttention(t *testing.T, cache dtype.DType, heads, kvHeads, dk, dv int) *attention {
 	a := &attention{seqs: 2, heads: heads, kvHeads: kvHeads, ctx: 150, dk: dk, dv: dv, scale: 0.5,
-		slot: []int32{0, 1, 0, 1, 1, 0, 0}, pos: []int32{0, 3, 63, 64, 149, 100, -1}}
+		slot: []int32{0, 1, 0, 1, 1, 0, 0}, pos: []int32{0, 3, 127, 128, 149, 100, -1}}
 	rng := kt.Rand(t)
 	a.q = kt.Uniform(rng, len(a.pos)*heads*dk)
 	for i := range a.q {

@@ -9,11 +9,11 @@ import (
 )
 
 // chunkLen is the most positions of a chunk of attention.
-const chunkLen = 64
+const chunkLen = 128
 
 // referenceSlack is by how much a score may be larger than the one that weights are
-// relative to. e^8 times as large weights are as precise; growing rescales a row of results.
-const referenceSlack = 8
+// relative to. 2^10 times as large weights are as precise; growing rescales a row of results.
+const referenceSlack = 10
 
 // generateAttention makes what brings chunks of a cache of f32 or f16 rows into panels of
 // float32, where many queries share them, and both products for a few queries, which read
@@ -486,17 +486,17 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 func (g *generator) weigh() {
 	name := "weigh" + g.isa.name
 	g.function(name, []string{
-		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights e^(score-largest[i]) and adds",
+		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds",
 		"these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;",
 		"what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.",
 	}, nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
+	p := g.newPowers()
 	g.overScores(func(s, at reg.GPVirtual, full bool) {
 		g.VMOVSS(g.rowMax(s, full).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
 	})
-	g.shrink()
-	e := g.newExpConstants()
+	g.shrink(p)
 	g.overScores(func(s, at reg.GPVirtual, full bool) {
-		sum, sums := g.rowExp(s, at, e, full).AsX(), g.arg("sums")
+		sum, sums := g.rowPowers(s, at, p, full).AsX(), g.arg("sums")
 		g.VADDSS(operand.Mem{Base: sums, Index: at, Scale: 4}, sum, sum)
 		g.VMOVSS(sum, operand.Mem{Base: sums, Index: at, Scale: 4})
 	})
@@ -519,7 +519,7 @@ func (g *generator) overScores(body func(s, at reg.GPVirtual, full bool)) {
 		g.JL(operand.LabelRef(loop))
 	}
 	if g.wide() {
-		g.CMPQ(g.arg("m"), operand.U8(chunkLen))
+		g.CMPQ(g.arg("m"), operand.U32(chunkLen))
 		g.JNE(operand.LabelRef(some))
 		row(true)
 		g.JMP(operand.LabelRef(done))
@@ -533,7 +533,12 @@ func (g *generator) overScores(body func(s, at reg.GPVirtual, full bool)) {
 func (g *generator) rowMax(s reg.GPVirtual, full bool) reg.VecVirtual {
 	most := g.vec()
 	if full {
-		v := g.scoreVectors(s)
+		v := g.scoreVectors(s, 0)
+		for i := 4; i < chunkLen/g.isa.lanes; i += 4 {
+			for j, x := range g.scoreVectors(s, i) {
+				g.VMAXPS(x, v[j], v[j])
+			}
+		}
 		g.VMAXPS(v[0], v[1], most)
 		g.VMAXPS(v[2], v[3], v[2])
 		g.VMAXPS(v[2], most, most)
@@ -546,17 +551,17 @@ func (g *generator) rowMax(s reg.GPVirtual, full bool) reg.VecVirtual {
 	return g.reduce(most, func(a, b, to reg.Register) { g.VMAXPS(a, b, to) })
 }
 
-// scoreVectors loads a full row of scores.
-func (g *generator) scoreVectors(s reg.GPVirtual) []reg.VecVirtual {
-	v := g.vecs(chunkLen / g.isa.lanes)
+// scoreVectors loads four vectors of a full row of scores, from number first on.
+func (g *generator) scoreVectors(s reg.GPVirtual, first int) []reg.VecVirtual {
+	v := g.vecs(4)
 	for i := range v {
-		g.VMOVUPS(operand.Mem{Base: s, Disp: i * g.bytes()}, v[i])
+		g.VMOVUPS(operand.Mem{Base: s, Disp: (first + i) * g.bytes()}, v[i])
 	}
 	return v
 }
 
 // shrink handles as many rows as there are lanes: shrink[i] comes with the largest of the new scores.
-func (g *generator) shrink() {
+func (g *generator) shrink(p *powers) {
 	largest, sums, shrink := stream{g.arg("largest"), 4}, stream{g.arg("sums"), 4}, stream{g.arg("shrink"), 4}
 	g.overElements(g.arg("n"), []stream{largest, sums, shrink}, func(k *mask) {
 		before, most, sum := g.vec(), g.vec(), g.vec()
@@ -565,8 +570,8 @@ func (g *generator) shrink() {
 		g.VMAXPS(before, most, most)
 		g.keepReference(before, most)
 		g.store(most, k, largest.mem())
-		g.VSUBPS(most, before, before)
-		g.exp(before)
+		p.begin(most)
+		p.apply([]reg.VecVirtual{before}, most)
 		g.store(before, k, shrink.mem())
 		g.load(sums.mem(), k, sum)
 		g.VMULPS(before, sum, sum)
@@ -591,77 +596,151 @@ func (g *generator) keepReference(before, most reg.VecVirtual) {
 	g.VBLENDVPS(grown, most, before, most)
 }
 
-// rowExp replaces the scores of row number at and returns their sum in the lowest lane.
-func (g *generator) rowExp(s, at reg.GPVirtual, e *expConstants, full bool) reg.VecVirtual {
+// rowPowers replaces the scores of row number at and returns their sum in the lowest lane.
+func (g *generator) rowPowers(s, at reg.GPVirtual, p *powers, full bool) reg.VecVirtual {
 	sum, most := g.vec(), g.vec()
 	g.VBROADCASTSS(operand.Mem{Base: g.arg("largest"), Index: at, Scale: 4}, most)
+	p.begin(most)
 	if full {
-		v := g.scoreVectors(s)
-		for i := range v {
-			g.VSUBPS(most, v[i], v[i])
-		}
-		e.apply(v)
-		for i := range v {
-			g.VMOVUPS(v[i], operand.Mem{Base: s, Disp: i * g.bytes()})
-		}
-		g.VADDPS(v[0], v[1], sum)
-		g.VADDPS(v[2], v[3], v[2])
-		g.VADDPS(v[2], sum, sum)
+		g.fullPowers(s, p, most, sum)
 	} else {
 		x := stream{g.GP64(), 4}
 		g.MOVQ(s, x.at)
 		g.zero(sum)
-		g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addExp(x, x, most, sum, k) })
+		g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addPowers(x, p, most, sum, k) })
 	}
 	return g.reduce(sum, func(a, b, to reg.Register) { g.VADDPS(a, b, to) })
 }
 
-// expConstants holds what exp reads from memory in registers: with four vectors at a time
-// those loads would be all that a row's weights wait for.
-type expConstants struct {
-	*generator
-	least, log2e, high, low reg.VecVirtual
-	series                  []reg.VecVirtual // from the highest power down
-}
-
-// newExpConstants loads them, if there are as many registers.
-func (g *generator) newExpConstants() *expConstants {
-	if !g.wide() {
-		return nil
-	}
-	e := &expConstants{generator: g, least: g.vec(), log2e: g.vec(), high: g.vec(), low: g.vec(), series: g.vecs(8)}
-	const high = 0.693359375 // as in exp
-	g.VMOVUPS(g.float("expLeast", -104), e.least)
-	g.VMOVUPS(g.float("log2e", math.Log2E), e.log2e)
-	g.VMOVUPS(g.float("ln2High", high), e.high)
-	g.VMOVUPS(g.float("ln2Low", math.Ln2-high), e.low)
-	factorial := 5040.0
-	for i, v := range e.series {
-		g.VMOVUPS(g.float(fmt.Sprintf("expC%d", 7-i), 1/factorial), v)
-		factorial /= float64(7 - i)
-	}
-	return e
-}
-
-// apply replaces v by e^v, bit by bit as exp does, for v that are not above 89.
-func (e *expConstants) apply(v []reg.VecVirtual) {
-	n, p := e.vecs(len(v)), e.vecs(len(v))
-	for i := range v {
-		e.VMAXPS(v[i], e.least, v[i]) // NaN in the first operand survives
-		e.VMULPS(e.log2e, v[i], n[i])
-		e.VRNDSCALEPS(operand.U8(0), n[i], n[i])
-		e.VFNMADD231PS(n[i], e.high, v[i])
-		e.VFNMADD231PS(n[i], e.low, v[i])
-		e.VMOVAPS(e.series[0], p[i])
-	}
-	for _, c := range e.series[1:] {
+// fullPowers replaces a full row of scores and sets sum to their sum, lane by lane.
+func (g *generator) fullPowers(s reg.GPVirtual, p *powers, most, sum reg.VecVirtual) {
+	for first := 0; first < chunkLen/g.isa.lanes; first += 4 {
+		v := g.scoreVectors(s, first)
+		p.apply(v, most)
 		for i := range v {
-			e.VFMADD213PS(c, v[i], p[i])
+			g.VMOVUPS(v[i], operand.Mem{Base: s, Disp: (first + i) * g.bytes()})
+		}
+		g.VADDPS(v[0], v[1], v[0])
+		g.VADDPS(v[2], v[3], v[2])
+		if first == 0 {
+			g.VADDPS(v[2], v[0], sum)
+		} else {
+			g.VADDPS(v[2], v[0], v[0])
+			g.VADDPS(v[0], sum, sum)
+		}
+	}
+}
+
+// addPowers replaces a vector of scores and adds the powers to sum, lane by lane.
+func (g *generator) addPowers(x stream, p *powers, most, sum reg.VecVirtual, k *mask) {
+	v := g.vec()
+	g.load(x.mem(), k, v)
+	p.apply([]reg.VecVirtual{v}, most)
+	g.store(v, k, x.mem())
+	switch {
+	case k == nil:
+		g.VADDPS(v, sum, sum)
+	case g.wide():
+		g.VADDPS(v, sum, k.k, sum)
+	default:
+		g.VANDPS(k.k, v, v)
+		g.VADDPS(v, sum, sum)
+	}
+}
+
+// powers is 2^x. With AVX-512 the series stands in registers: a row's weights would wait
+// for nothing else than for loading it.
+type powers struct {
+	*generator
+	half   reg.VecVirtual
+	series []operand.Op // from the highest power down
+}
+
+// powerSeries is 2^r for r in [-1/2, 1/2], from the constant on: the Taylor series to r^7,
+// whose last term is replaced by lower ones with a Chebyshev polynomial (C. Lanczos, Applied
+// Analysis, 1956, chapter VII). What is left out is below 2^-27.
+func powerSeries() []float64 {
+	c, term := make([]float64, 8), 1.0
+	for i := range c {
+		c[i] = term
+		term *= math.Ln2 / float64(i+1)
+	}
+	// r^7 = (T7(2r)/64 + (112 (2r)^5 - 56 (2r)^3 + 7 (2r))/64) / 2^7, and |T7| ≤ 1.
+	c[5] += c[7] * 112 / 64 / 4
+	c[3] -= c[7] * 56 / 64 / 16
+	c[1] += c[7] * 7 / 64 / 64
+	return c[:7]
+}
+
+// newPowers makes the constants.
+func (g *generator) newPowers() *powers {
+	p := &powers{generator: g, half: g.vec()}
+	c := powerSeries()
+	for i := len(c) - 1; i >= 0; i-- {
+		m := g.float(fmt.Sprintf("powerC%d", i), c[i])
+		if !g.wide() {
+			p.series = append(p.series, m)
+			continue
+		}
+		v := g.vec()
+		g.VMOVUPS(m, v)
+		p.series = append(p.series, v)
+	}
+	g.VMOVUPS(g.float("half", 0.5), p.half)
+	return p
+}
+
+// begin brings what is subtracted into the form that apply wants: with AVX-512 a half less,
+// as its instructions take a number apart at the next lower whole one.
+func (p *powers) begin(most reg.VecVirtual) {
+	if p.wide() {
+		p.VSUBPS(p.half, most, most)
+	}
+}
+
+// apply replaces v by 2^(v-most), within 2 units in the last place, for results below 2^127. NaN
+// stays, and -Inf gives 0.
+func (p *powers) apply(v []reg.VecVirtual, most reg.VecVirtual) {
+	r, sum := p.vecs(len(v)), p.vecs(len(v))
+	for i := range v {
+		p.VSUBPS(most, v[i], v[i])
+		p.rest(v[i], r[i])
+		p.VMOVUPS(p.series[0], sum[i])
+	}
+	for _, c := range p.series[1:] {
+		for i := range v {
+			p.VFMADD213PS(c, r[i], sum[i])
 		}
 	}
 	for i := range v {
-		e.VSCALEFPS(n[i], p[i], v[i])
+		p.scale(v[i], sum[i])
 	}
+}
+
+// rest sets r to what x is above the nearest whole number, -1/2 to 1/2.
+func (p *powers) rest(x, r reg.VecVirtual) {
+	if p.wide() {
+		const floor = 1
+		p.VREDUCEPS(operand.U8(floor), x, r) // x is a half too large
+		p.VSUBPS(p.half, r, r)
+		return
+	}
+	least := p.vec()
+	p.VMOVUPS(p.float("powerLeast", -150), least)
+	p.VMAXPS(x, least, x) // NaN in the first operand survives
+	p.VROUNDPS(operand.U8(8), x, least)
+	p.VSUBPS(least, x, r)
+	p.VMOVAPS(least, x)
+}
+
+// scale sets x to sum times 2 to the power of its whole part.
+func (p *powers) scale(x, sum reg.VecVirtual) {
+	if p.wide() {
+		p.VSCALEFPS(x, sum, x)
+		return
+	}
+	p.scaleByPower(sum, x)
+	p.VMOVAPS(sum, x)
 }
 
 // decodeQ8 makes float32 of plain q8_0 blocks: a float16 scale, then 32 signed bytes.
