@@ -15,8 +15,8 @@ import (
 
 // Options are what a caller may decide when a model is opened. The zero Options are good.
 type Options struct {
-	// Threads is how many workers the pool has: 0 means GOMAXPROCS, and more than
-	// GOMAXPROCS or than the program was planned for is cut. Results do not depend on it.
+	// Threads is how many workers the pool has: 0 means one per core that the process may
+	// use, and more than GOMAXPROCS or than the program was planned for is cut. Results do not depend on it.
 	Threads int
 
 	// Weights is the weights file. "" means where the compiler put them: in the
@@ -56,7 +56,7 @@ type Model struct {
 func Open(p *Program, o Options) (*Model, error) {
 	p.check()
 	if o.Threads < 0 {
-		return nil, inputError("%d threads: at least 1, or 0 for one per processor", o.Threads)
+		return nil, inputError("%d threads: at least 1, or 0 for one per core", o.Threads)
 	}
 	if err := p.selectKernels(); err != nil {
 		return nil, err
@@ -97,11 +97,11 @@ func (p *Program) selectKernels() error {
 		strings.Join(p.CPU, ", "), strings.Join(cpu.Available(), ", "))
 }
 
-// threads cuts the wanted number to what pays: one worker per processor.
+// threads cuts the wanted number to one worker per processor.
 func threads(p *Program, wanted int) int {
 	limit := min(p.maxThreads(), goruntime.GOMAXPROCS(0))
 	if wanted == 0 {
-		return limit
+		return usualThreads(limit)
 	}
 	return min(wanted, limit)
 }
