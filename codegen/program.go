@@ -84,6 +84,9 @@ func (g *generator) programFields() (jen.Dict, error) {
 		}
 		d[jen.Id("CPU")] = jen.Index().String().Values(names...)
 	}
+	if tiles := g.tiles(); tiles != nil {
+		d[jen.Id("Tiles")] = tiles
+	}
 	if g.o.Profile {
 		var names []jen.Code
 		for _, name := range g.marks {
@@ -106,6 +109,25 @@ func (g *generator) programFields() (jen.Dict, error) {
 		d[jen.Id("LM")] = lm
 	}
 	return d, nil
+}
+
+// tiles returns the tiles that targets ask for; nil where all are the default.
+func (g *generator) tiles() jen.Code {
+	var rows []jen.Code
+	for _, t := range orCPU(g.o.Targets).All() {
+		if t.Kind != kindCPU {
+			continue
+		}
+		for _, c := range t.Tiles {
+			rows = append(rows, jen.Values(jen.Dict{
+				jen.Id("Feature"): jen.Lit(string(c.Feature)), jen.Id("Weight"): jen.Qual(g.dtypePath(), kernelSuffix[c.Weight]),
+				jen.Id("N"): jen.Lit(c.N), jen.Id("V"): jen.Lit(c.V)}))
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	return jen.Index().Qual(g.tilePath(), "Choice").Values(rows...)
 }
 
 func (g *generator) weightsInfo() jen.Code {

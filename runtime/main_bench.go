@@ -55,7 +55,7 @@ func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	if err := b.fill(ctx, s); err != nil {
 		return err
 	}
-	machine := newPeak(s.Model())
+	machine := newPeak(s.Model().pool)
 	for i := range b.repeats + 1 {
 		figures := []struct {
 			to      *[]float64

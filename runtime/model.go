@@ -83,8 +83,12 @@ func Open(p *Program, o Options) (*Model, error) {
 	return m, nil
 }
 
-// selectKernels chooses the most demanding of the kernels that the program is limited to.
+// selectKernels chooses the most demanding of the kernels that the program is limited to,
+// and their tiles.
 func (p *Program) selectKernels() error {
+	for _, c := range p.Tiles {
+		cpu.Choose(c)
+	}
 	if len(p.CPU) == 0 {
 		return nil
 	}

@@ -63,9 +63,9 @@ func scalarRead(p unsafe.Pointer, stride, step, n int) {
 //go:noinline
 func keep(float64) {}
 
-// peak measures on the workers of a model, which are those that the steps run on.
+// peak measures on the workers of a pool: of a model's for what its steps could reach.
 type peak struct {
-	m      *Model
+	pool   *pool
 	probes probes
 	ticket *ticket
 	buffer arena
@@ -74,11 +74,13 @@ type peak struct {
 // readBytes is what a bandwidth probe reads: several times the largest cache.
 const readBytes = 256 << 20
 
-func newPeak(m *Model) *peak {
-	p := &peak{m: m, probes: probesHere(), ticket: newTicket(), buffer: newArena(readBytes)}
+func newPeak(on *pool) *peak {
+	p := &peak{pool: on, probes: probesHere(), ticket: newTicket(), buffer: newArena(readBytes)}
 	p.buffer.poison() // pages that were never written are one shared page of zeros
 	return p
 }
+
+func (p *peak) threads() int { return len(p.pool.workers) }
 
 // rounds of an arithmetic loop between two looks at the clock: well below a millisecond,
 // since assembly cannot be preempted.
@@ -96,7 +98,7 @@ func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
 			a.loop(peakRounds)
 		}
 	})
-	return a.ops * peakRounds * calls * float64(p.m.Threads()) / d.Seconds() / 1e9, err
+	return a.ops * peakRounds * calls * float64(p.threads()) / d.Seconds() / 1e9, err
 }
 
 // gbs returns the read bandwidth in 10^9 bytes a second: the better of one and of four
@@ -108,11 +110,11 @@ func (p *peak) gbs(ctx context.Context) (float64, error) {
 	}
 	quarter := p.share() / 4
 	four, err := p.best(ctx, func(w *Worker) { p.stream(w, quarter, 128) })
-	return float64(p.share()*p.m.Threads()) / min(one, four).Seconds() / 1e9, err
+	return float64(p.share()*p.threads()) / min(one, four).Seconds() / 1e9, err
 }
 
 // share is each worker's part of the buffer, a multiple of what a round reads.
-func (p *peak) share() int { return readBytes / p.m.Threads() &^ 4095 }
+func (p *peak) share() int { return readBytes / p.threads() &^ 4095 }
 
 // stream reads a worker's part. A call of the probe reads 1 MiB, some 100 µs.
 func (p *peak) stream(w *Worker, stride, step int) {
@@ -129,20 +131,26 @@ func (p *peak) stream(w *Worker, stride, step int) {
 func (p *peak) best(ctx context.Context, f func(w *Worker)) (time.Duration, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for range 3 {
-		var took time.Duration
-		step := Func{Name: "peak", Run: func(w *Worker, _ *Args) {
-			w.Barrier()
-			begin := time.Now()
-			f(w)
-			w.Barrier()
-			if w.Part == 0 {
-				took = time.Since(begin)
-			}
-		}}
-		if err := p.m.pool.run(ctx, p.ticket, &step, &Args{}, nil); err != nil {
+		took, err := p.once(ctx, f)
+		if err != nil {
 			return 1, err
 		}
 		shortest = min(shortest, took)
 	}
 	return shortest, nil
+}
+
+// once is what a run of f on all workers takes.
+func (p *peak) once(ctx context.Context, f func(w *Worker)) (took time.Duration, err error) {
+	step := Func{Name: "peak", Run: func(w *Worker, _ *Args) {
+		w.Barrier()
+		begin := time.Now()
+		f(w)
+		w.Barrier()
+		if w.Part == 0 {
+			took = time.Since(begin)
+		}
+	}}
+	err = p.pool.run(ctx, p.ticket, &step, &Args{}, nil)
+	return took, err
 }

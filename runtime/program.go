@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // MaxSymbols is the most named dimensions that a program may have: the length of
@@ -35,6 +36,9 @@ type Program struct {
 	// CPU names the kernels that the program is limited to; empty means whatever is best on
 	// the processor. A processor that has none of them is refused.
 	CPU []string
+
+	// Tiles are choices that ggmlc build --tune measured; they change speed and no result.
+	Tiles []tile.Choice
 
 	MaxThreads int      // the bound of the symbol "threads"; 0 means MaxThreads
 	Symbols    []Symbol // in the order of Args.Dims

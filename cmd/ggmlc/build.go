@@ -61,7 +61,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	}
 	p := newProgress(cmd.ErrOrStderr(), f.json)
 	defer p.done()
-	out := outputs(namedPath{"-o", f.out}, namedPath{"--metafile", f.metafile}, namedPath{"--weights", f.weights})
+	out := outputs(namedPath{"-o", f.out}, namedPath{"--metafile", f.metafile}, namedPath{"--weights", f.weights}, namedPath{"--tune", f.tunedFile(f.out)})
 	md, co, err := f.openFor(ctx, cmd, model, out)
 	if err != nil {
 		return err
@@ -71,9 +71,13 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	if _, err := driver.Compile(ctx, md, co); err != nil {
 		return fmt.Errorf("%s: %w", model, err)
 	}
-	return f.blame(model, driver.Build(ctx, md, driver.OutputOptions{
+	err = f.blame(model, driver.Build(ctx, md, driver.OutputOptions{
 		Compiler: "ggmlc " + exactVersion(), Out: f.out, Metafile: f.metafile, WeightsFile: f.weights, CPU: f.cpu, Profile: f.profile,
 		GOOS: cmp.Or(f.goos, runtime.GOOS), GOARCH: cmp.Or(f.goarch, runtime.GOARCH), Tags: f.tags, Race: f.race,
 		Progress: p.bytes,
 	}))
+	if err != nil {
+		return err
+	}
+	return f.writeTuned(cmd, f.tunedFile(f.out))
 }

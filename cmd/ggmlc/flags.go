@@ -28,6 +28,7 @@ type compileFlags struct {
 	kv, quantize, stats        string
 	cpu                        []string
 	allowBF16, tune, profile   bool
+	tuned                      string // what --tune has measured, as a target file
 	json                       bool
 
 	plansOnly bool // sources need not be there: nothing is made of their bytes
@@ -65,7 +66,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
 	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "allow kernels that round f16 weights to bf16")
-	fs.BoolVar(&f.tune, "tune", false, "measure candidates on this machine instead of predicting them")
+	fs.BoolVar(&f.tune, "tune", false, "measure rates and tiles on this machine instead of predicting them, and keep them in OUTPUT.target")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
 	fs.StringArrayVar(&f.debug, "debug", nil, "`PASS/FLAG=VALUE`, or help for a list")
@@ -129,8 +130,8 @@ func (f *compileFlags) notYet() error {
 		return usagef("--pipeline %d: at least one step is under way", f.pipeline)
 	case !slices.Contains(passes.RuleSets(), f.rules):
 		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(passes.RuleSets(), ", "))
-	case f.allowBF16, f.tune:
-		return usagef("--allow-bf16 and --tune are not implemented yet: leave them out")
+	case f.allowBF16:
+		return usagef("--allow-bf16 is not implemented yet: leave it out")
 	case f.stats != "" && !slices.Contains(passes.StatsFormats, f.stats):
 		return usagef("--stats %s: choose one of %s", f.stats, strings.Join(passes.StatsFormats, ", "))
 	}
@@ -205,6 +206,9 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 		if o.Targets, err = f.targetList(); err != nil {
 			return o, usageError{err}
 		}
+	}
+	if err := f.checkTune(o.Targets); err != nil {
+		return o, err
 	}
 	o.Passes, err = f.passOptions()
 	return o, err

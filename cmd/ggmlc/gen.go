@@ -70,13 +70,17 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 		return f.check(ctx, cmd, model, o)
 	}
 	md, co, err := f.openFor(ctx, cmd, model, outputs(namedPath{"-o", filepath.Join(o.Out, driver.ModelText)},
-		namedPath{"-o", filepath.Join(o.Out, driver.WeightsBlob)}, namedPath{"--weights", o.WeightsFile}))
+		namedPath{"-o", filepath.Join(o.Out, driver.WeightsBlob)}, namedPath{"--weights", o.WeightsFile},
+		namedPath{"--tune", f.tunedFile(filepath.Join(o.Out, "cpu"))}))
 	if err != nil {
 		return err
 	}
 	defer md.Close()
 	co.After, o.CPU, o.Profile = p.after, f.cpu, f.profile
-	return f.blame(model, driver.Gen(ctx, md, co, o))
+	if err := f.blame(model, driver.Gen(ctx, md, co, o)); err != nil {
+		return err
+	}
+	return f.writeTuned(cmd, f.tunedFile(filepath.Join(o.Out, "cpu")))
 }
 
 // check recompiles a package from its own model.ggir. A model that is named is only looked

@@ -45,7 +45,7 @@ func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string
 		md.Close()
 		return nil, driver.CompileOptions{}, err
 	}
-	co, err := f.withHead(cmd, path, md.Module)
+	co, err := f.withHead(ctx, cmd, path, md.Module)
 	if err != nil {
 		md.Close()
 		return nil, co, err
@@ -88,8 +88,11 @@ func (f *compileFlags) openFor(ctx context.Context, cmd *cobra.Command, path str
 
 // withHead joins the flags with what the module's head says, and writes the head of a
 // module that was just imported.
-func (f *compileFlags) withHead(cmd *cobra.Command, path string, m *ir.Module) (driver.CompileOptions, error) {
+func (f *compileFlags) withHead(ctx context.Context, cmd *cobra.Command, path string, m *ir.Module) (driver.CompileOptions, error) {
 	written := len(m.Headers) > 0
+	if written && f.tune {
+		return driver.CompileOptions{}, usagef("--tune: the backends stand in the head of %s: leave it out, or start from the model file", path)
+	}
 	if written {
 		if err := f.readHead(cmd, path, m); err != nil {
 			return driver.CompileOptions{}, err
@@ -105,6 +108,11 @@ func (f *compileFlags) withHead(cmd *cobra.Command, path string, m *ir.Module) (
 	}
 	if err != nil || written {
 		return co, err
+	}
+	if f.tune {
+		if co.Targets, err = f.tuneTargets(ctx, cmd, m, co.Targets); err != nil {
+			return co, err
+		}
 	}
 	for _, d := range co.Targets.All() {
 		m.Headers = append(m.Headers, ir.Header{Key: "target", Text: strings.TrimPrefix(d.String(), "target ")})

@@ -66,7 +66,7 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 	if err != nil {
 		return err
 	}
-	co, err := f.withHead(cmd, path, m)
+	co, err := f.withHead(ctx, cmd, path, m)
 	if err != nil {
 		return err
 	}

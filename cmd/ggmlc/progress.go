@@ -48,6 +48,13 @@ func (p *progress) pass(s passes.Step, _ *ir.Module) error {
 	return nil
 }
 
+// line prints what happens next.
+func (p *progress) line(what string) {
+	if p.w != nil {
+		fmt.Fprintln(p.w, what)
+	}
+}
+
 // bytes moves the bar.
 func (p *progress) bytes(done, total int64) {
 	if p.w == nil {

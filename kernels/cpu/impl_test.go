@@ -7,16 +7,12 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
-var formatOf = map[dtype.DType]format{
-	dtype.F32: formatF32, dtype.F16: formatF16, dtype.BF16: formatBF16, dtype.Q8_0: formatQ8, dtype.Q4_0: formatQ4,
-}
-
 // TestTilesAreThoseOfTable checks that each implementation has exactly the tiles that the
 // table tells the compiler about.
 func TestTilesAreThoseOfTable(t *testing.T) {
 	for i := range implementations {
 		im := &implementations[i]
-		for weight, f := range formatOf {
+		for weight, f := range formats {
 			want := entry(t, weight, im.name)
 			const many = 1 << 10
 			wide, single := im.matmul[f].pick(many, many), im.matmul[f].pick(1, many)

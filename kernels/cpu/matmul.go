@@ -36,11 +36,10 @@ type tileFunc func(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, pa
 // y is the same sum in the same order: only so may work be divided anywhere.
 type tileSet []tileGroup
 
-// tileGroup is tiles of one number of panels, for minRows rows of x or more and at most
-// maxRows where that is not 0. Groups stand in order of preference, the last has one panel and any rows.
+// tileGroup is tiles of one number of panels, for at most maxRows rows of x where that is
+// not 0. Groups stand in order of preference, the last has one panel and any rows.
 type tileGroup struct {
 	panels  int
-	minRows int
 	maxRows int
 	tiles   []rowTile // most rows first, the last with one row
 }
@@ -53,7 +52,7 @@ type rowTile struct {
 // pick returns the first group for rows rows whose panels do not exceed those left.
 func (s tileSet) pick(rows, panels int) *tileGroup {
 	for i := range s {
-		if g := &s[i]; g.panels <= panels && rows >= g.minRows && (g.maxRows == 0 || rows <= g.maxRows) {
+		if g := &s[i]; g.panels <= panels && (g.maxRows == 0 || rows <= g.maxRows) {
 			return g
 		}
 	}

@@ -67,11 +67,13 @@ var avx512MatMul = [numFormats]tileSet{
 		{panels: 1, tiles: []rowTile{{8, tileBF16AVX512r8p1}, {4, tileBF16AVX512r4p1}, {2, tileBF16AVX512r2p1}, {1, tileBF16AVX512r1p1}}},
 	},
 	formatQ8: {
-		{panels: 2, minRows: 2, tiles: []rowTile{{6, tileQ8VNNIr6p2}, {4, tileQ8VNNIr4p2}, {2, tileQ8VNNIr2p2}, {1, tileQ8VNNIr1p2}}},
+		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p1}}},
+		{panels: 2, tiles: []rowTile{{6, tileQ8VNNIr6p2}, {4, tileQ8VNNIr4p2}, {2, tileQ8VNNIr2p2}, {1, tileQ8VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
 	},
 	formatQ4: {
-		{panels: 2, minRows: 2, tiles: []rowTile{{6, tileQ4VNNIr6p2}, {4, tileQ4VNNIr4p2}, {2, tileQ4VNNIr2p2}, {1, tileQ4VNNIr1p2}}},
+		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p1}}},
+		{panels: 2, tiles: []rowTile{{6, tileQ4VNNIr6p2}, {4, tileQ4VNNIr4p2}, {2, tileQ4VNNIr2p2}, {1, tileQ4VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},
 	},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/spell"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // Parse reads targets from text, one a line, highest priority first:
@@ -189,6 +190,7 @@ var fields = []Field{
 	rateField("link", "bytes per second of copies into its first space", func(d *Descriptor) *float64 { return &d.Rates.Link }),
 	rateField("linkout", "bytes per second of copies out of it; 0 is as link", func(d *Descriptor) *float64 { return &d.Rates.LinkOut }),
 	rateField("linkdelay", "seconds of the smallest copy", func(d *Descriptor) *float64 { return &d.Rates.LinkDelay }),
+	{"tiles", "tiles of matrix products that are not the default: FEATURE:WEIGHT:N:V,...", setTiles, tilesText},
 }
 
 func setField(d *Descriptor, key, value string) error {
@@ -262,6 +264,30 @@ func splitNames(value string) ([]string, error) {
 		return nil, fmt.Errorf("%q holds an empty name", value)
 	}
 	return names, nil
+}
+
+// setTiles reads choices of tiles, one for each feature and dtype.
+func setTiles(d *Descriptor, value string) error {
+	d.Tiles = nil
+	for _, text := range strings.Split(value, ",") {
+		c, err := tile.ParseChoice(text)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(d.Tiles, func(o tile.Choice) bool { return o.Feature == c.Feature && o.Weight == c.Weight }) {
+			return fmt.Errorf("%s: tiles of %s for %v are chosen twice", text, c.Feature, c.Weight)
+		}
+		d.Tiles = append(d.Tiles, c)
+	}
+	return nil
+}
+
+func tilesText(d *Descriptor) string {
+	var names []string
+	for _, c := range d.Tiles {
+		names = append(names, c.String())
+	}
+	return strings.Join(names, ",")
 }
 
 func boolField(name, doc string, p func(*Descriptor) *bool) Field {

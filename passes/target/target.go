@@ -7,6 +7,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // Descriptor is all that passes know of a backend.
@@ -54,6 +55,10 @@ type Descriptor struct {
 	OffloadRows int
 
 	Rates Rates
+
+	// Tiles are those that matrix products use where they are not the default; see
+	// tile.Choice. They change speed and nothing else.
+	Tiles []tile.Choice
 }
 
 // Row is one kernel: an op and the formats that it reads. Without Args, operands of any

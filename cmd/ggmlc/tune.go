@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/tune"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// checkTune refuses --tune where nothing could be measured.
+func (f *compileFlags) checkTune(l *target.List) error {
+	if !f.tune {
+		return nil
+	}
+	for variable, here := range map[string]string{"GOOS": goruntime.GOOS, "GOARCH": goruntime.GOARCH} {
+		if asked := os.Getenv(variable); asked != "" && asked != here {
+			return usagef("--tune measures this machine, and %s=%s asks for another: tune there, and give the file it writes to --target-file", variable, asked)
+		}
+	}
+	if !slices.ContainsFunc(l.All(), isProcessor) {
+		return usagef("--tune measures this machine's processor, and none of the backends %s is it: leave --tune out", l.Names())
+	}
+	return nil
+}
+
+func isProcessor(d *target.Descriptor) bool { return d.Kind == "cpu" }
+
+// tuneTargets returns the backends with the processor's figures as they are measured for a
+// model. They stand in the dump's head from then on, and in the file that writeTuned writes.
+func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *ir.Module, l *target.List) (*target.List, error) {
+	before := cpu.Active()
+	defer cpu.Select(before)
+	if err := f.selectLimit(); err != nil {
+		return nil, err
+	}
+	p := newProgress(cmd.ErrOrStderr(), f.json)
+	defer p.done()
+	r, err := tune.Measure(ctx, m, p.line)
+	if err != nil {
+		return nil, err
+	}
+	var tuned []*target.Descriptor
+	for _, d := range l.All() {
+		d := *d
+		if isProcessor(&d) {
+			r.Apply(&d)
+		}
+		tuned = append(tuned, &d)
+	}
+	if l, err = target.NewList(tuned...); err != nil {
+		return nil, err
+	}
+	f.tuned = "# written by ggmlc --tune: the backends of later builds on this machine, with --target-file\n" + r.Comments()
+	for _, d := range l.All() {
+		f.tuned += fmt.Sprintf("target %v\n", d)
+	}
+	return l, nil
+}
+
+// selectLimit measures with the kernels that the program will use.
+func (f *compileFlags) selectLimit() error {
+	if len(f.cpu) == 0 {
+		return nil
+	}
+	for _, name := range slices.Backward(cpu.Available()) {
+		if slices.Contains(f.cpu, name) {
+			return cpu.Select(name)
+		}
+	}
+	return usagef("--tune measures, and this processor runs none of --cpu %s", strings.Join(f.cpu, ","))
+}
+
+// tunedFile is the file that keeps what was measured for an output; empty without --tune.
+func (f *compileFlags) tunedFile(out string) string {
+	if !f.tune {
+		return ""
+	}
+	return out + ".target"
+}
+
+// writeTuned keeps what was measured.
+func (f *compileFlags) writeTuned(cmd *cobra.Command, path string) error {
+	if f.tuned == "" {
+		return nil
+	}
+	if err := codegen.WriteFile(path, []byte(f.tuned)); err != nil {
+		return fmt.Errorf("--tune: %w", err)
+	}
+	notice(cmd.ErrOrStderr(), f.json, "tune", "what was measured stands in %s: later builds take it with --target-file", path)
+	return nil
+}

@@ -1,0 +1,58 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+// formats are those of weights by dtype.
+var formats = map[dtype.DType]format{
+	dtype.F32: formatF32, dtype.F16: formatF16, dtype.BF16: formatBF16, dtype.Q8_0: formatQ8, dtype.Q4_0: formatQ4,
+}
+
+// Choose makes products use the tiles of a choice, as ggmlc build --tune measured them. It
+// changes speed and no bit of any result. What this build has no tiles for is left as it
+// is: a program made for several processors carries choices for all. Like Select it must
+// not be called while a kernel runs.
+func Choose(c tile.Choice) {
+	f, ok := formats[c.Weight]
+	first := slices.IndexFunc(implementations, func(im implementation) bool { return im.name == c.Feature })
+	if !ok || first < 0 {
+		return
+	}
+	all := builtin() // with all tiles, which an earlier choice leaves out
+	for i := first; i < len(implementations); i++ {
+		im := &implementations[i]
+		if i > first && tile.Find(im.name, c.Weight) != nil {
+			return // from here on the tiles are others
+		}
+		im.matmul[f] = all[i].matmul[f].choose(c.N/panelRows, c.V/panelRows)
+	}
+}
+
+// choose returns the set with groups of many panels for several rows and of single panels
+// for one row first; the set itself where it has no such groups.
+func (s tileSet) choose(many, single int) tileSet {
+	wide, one := s.widest(many), s.widest(single)
+	if wide == nil || one == nil {
+		return s
+	}
+	set := tileSet{{panels: single, maxRows: 1, tiles: one[len(one)-1:]}, {panels: many, tiles: wide}}
+	if many != 1 {
+		set = append(set, tileGroup{panels: 1, tiles: s.widest(1)})
+	}
+	return set
+}
+
+// widest returns the most tiles of a number of panels that a group has.
+func (s tileSet) widest(panels int) []rowTile {
+	var most []rowTile
+	for i := range s {
+		if s[i].panels == panels && len(s[i].tiles) > len(most) {
+			most = s[i].tiles
+		}
+	}
+	return most
+}

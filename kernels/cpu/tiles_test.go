@@ -1,0 +1,63 @@
+package cpu
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+// restoreTiles undoes choices at the end of a test.
+func restoreTiles(t testing.TB) {
+	before := make([][numFormats]tileSet, len(implementations))
+	for i := range implementations {
+		before[i] = implementations[i].matmul
+	}
+	t.Cleanup(func() {
+		for i := range implementations {
+			implementations[i].matmul = before[i]
+		}
+	})
+}
+
+// TestChoose makes each choice of the table and looks at what products then use, up to the
+// implementation that has tiles of its own.
+func TestChoose(t *testing.T) {
+	restoreTiles(t)
+	for _, e := range tile.Table {
+		for _, c := range tile.Choices(e.Feature, e.Weight) {
+			Choose(c)
+			for i := range implementations {
+				im := &implementations[i]
+				if own := entry(t, c.Weight, im.name); own.Feature != c.Feature {
+					continue
+				}
+				checkTileSet(t, im.matmul[formats[c.Weight]])
+				many, single := tilesOf(im, formats[c.Weight])
+				if got := fmt.Sprintf("%s:%v:%d:%d", c.Feature, c.Weight, many*panelRows, single*panelRows); got != c.String() {
+					t.Errorf("%s: %v is chosen, and %s used", im.name, c, got)
+				}
+			}
+		}
+	}
+}
+
+// tilesOf returns how many panels the tiles have that are used for very many rows, and for
+// one.
+func tilesOf(im *implementation, f format) (many, single int) {
+	const enough = 1 << 10
+	return im.matmul[f].pick(enough, enough).panels, im.matmul[f].pick(1, enough).panels
+}
+
+// TestChooseUnknown: programs carry choices for processors that this build is not for.
+func TestChooseUnknown(t *testing.T) {
+	restoreTiles(t)
+	for _, c := range []tile.Choice{{Feature: "sve"}, {Feature: tile.Generic, N: 32, V: 16}, {Feature: tile.Generic, N: 16, V: 128}} {
+		Choose(c)
+	}
+	for f := range numFormats {
+		if many, single := tilesOf(&implementations[0], f); many != 1 || single != 1 {
+			t.Errorf("format %d takes tiles of %d and %d panels", f, many, single)
+		}
+	}
+}
