@@ -109,6 +109,9 @@ func queueNames(t *target.Descriptor) []string {
 	return names
 }
 
+// transfer is what copies between spaces are counted as.
+const transfer = "transfer"
+
 // countKernels adds the kernel calls of f, those in repeats as often as they run.
 func countKernels(f *ir.Func, times int64, counts map[string]int64) {
 	for _, n := range f.Nodes {
@@ -118,11 +121,19 @@ func countKernels(f *ir.Func, times int64, counts map[string]int64) {
 		}
 		switch emit := cpuEmitters[n.Op]; {
 		case isCopy(n) && n.Args[0].Root().Type.Space != n.Result().Type.Space:
-			counts["transfer"] += times
+			counts[transfer] += times
 		case emit != nil:
 			counts[emit.kernel(n)] += times
 		}
 	}
+}
+
+// threads says how many threads a step can use.
+func threads(n int64) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("up to %d threads", n)
 }
 
 // JSON returns the manifest as an indented document that ends with a newline.
@@ -158,19 +169,17 @@ func planText(m *ir.Module, mf *Manifest) string {
 	for _, f := range mf.Functions {
 		fmt.Fprintf(&b, "function %s: %d nodes, %d barriers", f.Name, f.Nodes, f.Barriers)
 		if f.MaxParts > 0 {
-			fmt.Fprintf(&b, ", at most %d threads pay", f.MaxParts)
+			fmt.Fprintf(&b, ", work for %s", threads(f.MaxParts))
 		}
 		b.WriteByte('\n')
-		copies := 0
 		for i, s := range f.Splits {
 			fmt.Fprintf(&b, "  split %d on %s", i, s.Backend)
 			if len(s.Inputs) > 0 {
 				fmt.Fprintf(&b, ", copies in %s", strings.Join(s.Inputs, " "))
 			}
-			copies += len(s.Inputs)
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "  %d copies\n", copies)
+		fmt.Fprintf(&b, "  %d copies a call\n", f.Kernels[transfer])
 	}
 	return b.String()
 }
