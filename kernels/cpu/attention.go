@@ -110,11 +110,11 @@ func attentionFor(dk, dv int) *attentionLoops {
 }
 
 const (
-	chunkLen   = 128  // positions per step
-	mostRows   = 128  // queries of a block
-	rowFloats  = 8192 // elements of a block's queries: with their results they stay in L2
-	scoredRows = 32   // queries whose scores are in memory at once: they stay in L1
-	fewRows    = 8    // so many queries read the cache itself: panels would cost more
+	chunkLen   = 128   // positions per step
+	mostRows   = 256   // queries of a block
+	rowFloats  = 16384 // elements of a block's queries: with their results they stay in L2
+	scoredRows = 32    // queries whose scores are in memory at once: they stay in L1
+	fewRows    = 8     // so many queries read the cache itself: panels would cost more
 )
 
 // attention is the operands of one call.
