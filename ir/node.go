@@ -20,7 +20,7 @@ type Node struct {
 	Backend string
 
 	// Split is the number of the node's split, counted from 0 in each top-level
-	// function; -1 before the split pass.
+	// function, bodies included; -1 before the split pass.
 	Split int
 
 	// Part says how CPU workers share the node, Epoch when they run it; set by partition.

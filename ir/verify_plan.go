@@ -71,12 +71,14 @@ func (v *verifier) assigned(n *Node) {
 }
 
 // split checks that splits are numbered in order from 0, each on one backend. Those of a
-// body are numbered on from wherever.
+// body begin with the number of the node that holds it; what follows that node is numbered on.
 func (v *verifier) split(n *Node, at *progress) {
 	if !works(n) {
 		return
 	}
-	first := at.split == -1 && n.Func.Owner != nil
+	if first := at.split == -1; first && n.Func.Owner != nil {
+		at.split, at.backend = n.Func.Owner.Split, n.Backend
+	}
 	switch {
 	case n.Split < 0:
 		v.fail("split", "%v belongs to no split", n.Op)
@@ -85,10 +87,28 @@ func (v *verifier) split(n *Node, at *progress) {
 		if n.Backend != at.backend {
 			v.fail("split", "split %d is on %s and on %s", at.split, at.backend, n.Backend)
 		}
-	case !first && n.Split != at.split+1:
+	case n.Split != at.split+1:
 		v.fail("split", "split %d follows split %d", n.Split, at.split)
 	}
 	at.split, at.backend = n.Split, n.Backend
+	if n.Body == nil {
+		return
+	}
+	if last := lastSplit(n.Body); last > n.Split { // whatever follows begins a split
+		at.split, at.backend = last, ""
+	}
+}
+
+// lastSplit returns the last split of a function, bodies included.
+func lastSplit(f *Func) int {
+	last := -1
+	for _, n := range f.Nodes {
+		last = max(last, n.Split)
+		if n.Body != nil {
+			last = max(last, lastSplit(n.Body))
+		}
+	}
+	return last
 }
 
 // partitioned checks that a divided axis exists and is divided as long as it is.
@@ -247,7 +267,7 @@ func (v *verifier) funcPlans() {
 		v.f = f
 		v.must(plans[i].Func == f.Name, "plan", "the plan is of @%s", plans[i].Func)
 		for _, n := range f.Nodes {
-			if v.node = n; v.m.Props&PropSplit == 0 || !works(n) {
+			if v.node = n; v.m.Props&PropSplit == 0 || !works(n) || n.Body != nil {
 				continue
 			}
 			ok := n.Split < len(plans[i].Splits) && plans[i].Splits[n.Split].Backend == n.Backend

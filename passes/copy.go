@@ -67,6 +67,7 @@ func insertCopies(c *Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
 		newCopier(c, f, set).run(f)
 	}
+	numberBodies(m)
 	return nil
 }
 

@@ -52,6 +52,7 @@ func elideCopies(c *Context, m *ir.Module) error {
 		s.e.done()
 		closeGaps(f)
 	}
+	numberBodies(m)
 	return nil
 }
 

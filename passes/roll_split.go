@@ -11,10 +11,10 @@ import (
 const noSplit = -1
 
 // renumber numbers the splits of f anew, one after the other, now that groups of nodes are
-// one repeat. A repeat is part of the splits around it where its body is on one backend and
-// nothing was cut there; end is the split in which the last of its groups ended. One with
-// nodes on several backends is a split by itself, and its own splits are numbered from that
-// on.
+// one repeat. A repeat is part of the splits around it where its body is on its backend and
+// nothing was cut there; end is the split in which the last of its groups ended. Of one with
+// nodes on several backends the body's splits are numbered from that of the repeat on, and what
+// follows from behind them: a number names one split of an entry point, bodies included.
 func renumber(f *ir.Func, repeat *ir.Node, end int) {
 	number, backend, before := -1, "", noSplit
 	for _, n := range f.Nodes {
@@ -22,7 +22,7 @@ func renumber(f *ir.Func, repeat *ir.Node, end int) {
 			n.Split = max(number, 0)
 			continue
 		}
-		apart := n.Body != nil && isSeveral(n.Body)
+		apart := isApart(n)
 		cut := n.Split != noSplit && before != noSplit && n.Split != before
 		if number < 0 || apart || n.Backend != backend || cut {
 			number++
@@ -39,8 +39,29 @@ func renumber(f *ir.Func, repeat *ir.Node, end int) {
 		n.Split = number
 		if n.Body != nil {
 			moveSplits(n.Body, number)
+			number = lastSplitOf(n)
 		}
 	}
+}
+
+// isApart reports whether the body of n has splits of its own.
+func isApart(n *ir.Node) bool {
+	if n.Body == nil {
+		return false
+	}
+	last := lastWork(n.Body)
+	return last != nil && (last.Backend != n.Backend || isSeveral(n.Body))
+}
+
+// lastSplitOf returns the last split in which n, or what its body holds, works.
+func lastSplitOf(n *ir.Node) int {
+	last := n.Split
+	if n.Body != nil {
+		for _, inner := range n.Body.Nodes {
+			last = max(last, lastSplitOf(inner))
+		}
+	}
+	return last
 }
 
 // isSeveral reports whether the nodes of a body are in several splits.
@@ -79,10 +100,10 @@ func splitAtEnd(f *ir.Func, backend string) int {
 	switch {
 	case last == nil:
 		return 0
-	case last.Backend == backend:
+	case last.Backend == backend && !isApart(last):
 		return last.Split
 	}
-	return last.Split + 1
+	return lastSplitOf(last) + 1
 }
 
 // lastSplitIn returns the split of the last node of a group that works.

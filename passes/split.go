@@ -11,7 +11,7 @@ import (
 // splitPass cuts the order of nodes into runs on one backend.
 //
 // Before: every node has a backend and operands in the formats it reads. After: every node
-// has a split; splits are numbered in order, each on one backend. Views, weights, states
+// has a split; splits are numbered in order, those of bodies among them, each on one backend. Views, weights, states
 // and constants do no work: they count to the split that is open where they stand.
 //
 // Not earlier: assignment may still move a node, and pack adds some. Not later: copies
@@ -63,7 +63,17 @@ func split(c *Context, m *ir.Module) error {
 		}
 		c.Count("splits", int64(s.number+1))
 	}
+	numberBodies(m)
 	return nil
+}
+
+// numberBodies gives the splits of bodies numbers that no other split of their entry point has.
+func numberBodies(m *ir.Module) {
+	for _, f := range m.Funcs {
+		if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Body != nil }) {
+			renumber(f, nil, noSplit)
+		}
+	}
 }
 
 // splitter walks over one function.
@@ -261,25 +271,34 @@ func (s *splitter) maxInputs() int {
 	return min(s.on.MaxInputs, s.set.maxInputs)
 }
 
-// Splits returns the splits of a function with what is copied into each, and why each
-// begins.
-func Splits(f *ir.Func) []ir.Split {
-	var splits []ir.Split
+// Splits returns the splits of an entry point, those of bodies among them, with what is copied
+// into each, and why each begins.
+func Splits(f *ir.Func) []ir.Split { return appendSplits(nil, f) }
+
+func appendSplits(splits []ir.Split, f *ir.Func) []ir.Split {
 	for _, n := range f.Nodes {
-		if !works(n) || n.Split < 0 {
-			continue
+		switch {
+		case n.Body != nil:
+			splits = appendSplits(splits, n.Body)
+		case works(n) && n.Split >= 0:
+			splits = noteSplit(splits, n)
 		}
-		for len(splits) <= n.Split {
-			splits = append(splits, ir.Split{})
-		}
-		s := &splits[n.Split]
-		s.Backend = n.Backend
-		if isTransfer(n) || isSplitInput(n) {
-			s.Inputs = append(s.Inputs, n.Args[0].Name)
-		}
-		if s.Cause.Rule == "" {
-			s.Cause = splitCause(n)
-		}
+	}
+	return splits
+}
+
+// noteSplit adds what n says of its split.
+func noteSplit(splits []ir.Split, n *ir.Node) []ir.Split {
+	for len(splits) <= n.Split {
+		splits = append(splits, ir.Split{})
+	}
+	s := &splits[n.Split]
+	s.Backend = n.Backend
+	if isTransfer(n) || isSplitInput(n) {
+		s.Inputs = append(s.Inputs, n.Args[0].Name)
+	}
+	if s.Cause.Rule == "" {
+		s.Cause = splitCause(n)
 	}
 	return splits
 }

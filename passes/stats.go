@@ -37,7 +37,7 @@ type Counter struct {
 // Figures describe a module in a few numbers.
 type Figures struct {
 	Nodes       int   `json:"nodes"`  // those of bodies once
-	Splits      int   `json:"splits"` // of entry points
+	Splits      int   `json:"splits"` // those of bodies once
 	Copies      int   `json:"copies"`
 	BytesCopied int64 `json:"bytes_copied"` // at the symbols' upper bounds
 	ArenaBytes  int64 `json:"arena_bytes"`  // 0 before plan
@@ -46,20 +46,22 @@ type Figures struct {
 // Measure returns the figures of a module.
 func Measure(m *ir.Module) Figures {
 	var fig Figures
+	splits := -1 // the last number of an entry point
 	for _, f := range m.AllFuncs() {
+		if f.Owner == nil {
+			fig.Splits += splits + 1
+			splits = -1
+		}
 		fig.Nodes += len(f.Nodes)
-		splits := -1
 		for _, n := range f.Nodes {
-			if f.Owner == nil {
-				splits = max(splits, n.Split)
-			}
+			splits = max(splits, n.Split)
 			if isTransfer(n) {
 				fig.Copies++
 				fig.BytesCopied += n.Op.Info().Cost(n).Written.Upper()
 			}
 		}
-		fig.Splits += splits + 1
 	}
+	fig.Splits += splits + 1
 	if m.Plan != nil {
 		for i := range m.Plan.Arenas {
 			fig.ArenaBytes += m.Plan.Arenas[i].Bytes()

@@ -91,7 +91,7 @@ func @f(%x: f32[2,64] @host at 2:0x0+512) -> (y: f32[2,64]) epochs=1 {
     %late = neg %over : f32[2,64] in d1 @gpu1 split=3 part=one queue=gpu1 event=2 at 1:0x400+512
     return %go
   }
-  %y = copy %last : f32[2,64] in host @gpu0 split=0 part=one queue=gpu0 at 2:0x200+512
+  %y = copy %last : f32[2,64] in host @gpu0 split=4 part=one queue=gpu0 at 2:0x200+512
   return %y
 }
 plan {
@@ -103,6 +103,7 @@ plan {
     split @gpu1 inputs=["a"]
     split @gpu0
     split @gpu1
+    split @gpu0
   }
 }
 `
