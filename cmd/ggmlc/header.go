@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -278,9 +279,29 @@ func (f *compileFlags) targetList() (*target.List, error) {
 	if f.targetFile == "" {
 		return target.Select(f.targets)
 	}
-	text, err := os.ReadFile(f.targetFile)
+	text, err := readTargetFile(f.targetFile)
 	if err != nil {
-		return nil, fmt.Errorf("--target-file %s: %w", f.targetFile, errors.Unwrap(err))
+		return nil, fmt.Errorf("--target-file %s: %w", f.targetFile, err)
 	}
-	return target.Parse(f.targetFile, string(text))
+	return target.Parse(f.targetFile, text)
+}
+
+// maxTargetFile bounds target files, in bytes: thousands of targets fit, and a model or an
+// endless device that is named by mistake does not.
+const maxTargetFile = 1 << 20
+
+func readTargetFile(path string) (string, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return "", errors.Unwrap(err)
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxTargetFile+1))
+	switch {
+	case err != nil:
+		return "", errors.Unwrap(err)
+	case len(text) > maxTargetFile || slices.Contains(text, 0):
+		return "", errors.New("this is no target file: ggmlc targets prints one")
+	}
+	return string(text), nil
 }

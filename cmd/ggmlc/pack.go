@@ -149,6 +149,9 @@ func (f *packFlags) options() (mem.Options, error) {
 }
 
 func readProblem(path string) (mem.Problem, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device may have no end
+		return mem.Problem{}, &codegen.FileError{File: path, Err: errors.New("not a regular file: give a CSV file")}
+	}
 	r, err := os.Open(path)
 	if err != nil {
 		return mem.Problem{}, &codegen.FileError{File: path, Err: errors.Unwrap(err)}

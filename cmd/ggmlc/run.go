@@ -165,8 +165,8 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	abs, _ := filepath.Abs(model)
 	fmt.Fprintf(h, "%s\n%s\n%d %d %v\n%+v\n", selfID(), abs, info.Size(), info.ModTime().UnixNano(), inode(info), f.compileFlags)
 	if f.targetFile != "" { // what is wrong with it is said when it is read
-		text, _ := os.ReadFile(f.targetFile)
-		h.Write(text)
+		text, _ := readTargetFile(f.targetFile)
+		io.WriteString(h, text)
 	}
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err

@@ -145,6 +145,9 @@ func (e *TextError) Unwrap() error { return e.Err }
 
 // ReadText reads a module in text form, without its sources.
 func ReadText(path string) (*ir.Module, error) {
+	if _, err := readMagic(path); err != nil { // a device may have no end
+		return nil, err
+	}
 	text, err := os.ReadFile(path)
 	switch {
 	case err != nil:
