@@ -9,6 +9,7 @@
 //	qemu       user-mode emulators of other processors
 //	race       a C compiler, which Go's race detector wants
 //	root       the rights to change the root folder and to leave the network
+//	taskset    the command that says on which processors another one runs
 package needtest
 
 import (
