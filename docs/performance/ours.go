@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,11 @@ func (s *session) ours(ctx context.Context, w *row, m *measured) error {
 	}
 	if w.long {
 		if err := s.long(ctx, w, m); err != nil {
+			return err
+		}
+	}
+	if w.disturbed {
+		if err := s.disturbed(ctx, w, m); err != nil {
 			return err
 		}
 	}
@@ -82,6 +88,34 @@ func (s *session) long(ctx context.Context, w *row, m *measured) error {
 		}
 		m.Figures[behind(depth)] = b.Decode
 	}
+	return nil
+}
+
+// disturbed measures beside a process that never leaves the first processor. Without the
+// command that pins it there is no such figure.
+func (s *session) disturbed(ctx context.Context, w *row, m *measured) error {
+	taskset, err := exec.LookPath("taskset")
+	if err != nil {
+		return nil
+	}
+	busy := exec.CommandContext(ctx, taskset, "-c", "0", "sh", "-c", "while :; do :; done")
+	if err := busy.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		busy.Process.Kill()
+		busy.Wait()
+	}()
+	tokens := w.prompts[len(w.prompts)-1]
+	p, err := runOnce(ctx, s.program(w), "bench", "--json", "--threads", s.threads(w), "-r", "1", "-p", strconv.Itoa(tokens), "-n", strconv.Itoa(w.generate))
+	if err != nil {
+		return err
+	}
+	var b benchResult
+	if err := json.Unmarshal(p.out, &b); err != nil {
+		return fmt.Errorf("bench: %w: %s", err, p.out)
+	}
+	m.Figures[disturbed(generated(w.generate))], m.Figures[disturbed(prompt(tokens))] = b.Decode, b.Prefill
 	return nil
 }
 

@@ -26,24 +26,26 @@ func (s *session) takeProfile(ctx context.Context, w *row) error {
 	if err := s.build(ctx, w, program, "--profile"); err != nil {
 		return err
 	}
+	defer os.Remove(program) // as large as the model
 	trace := program + ".json"
 	_, err := runQuietly(ctx, s.quiet, program, "bench", "-p", strconv.Itoa(profilePrompt), "-n", strconv.Itoa(profileGenerate), "-r", "1",
 		"--threads", s.threads(w), "--profile", trace)
 	if err != nil {
 		return err
 	}
+	defer os.Remove(trace)
 	data, err := os.ReadFile(trace)
 	if err != nil {
 		return err
 	}
-	slices, err := readProfile(data)
+	list, err := readProfile(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", trace, err)
 	}
 	if s.results.Profiles == nil {
 		s.results.Profiles = make(map[string][]slice)
 	}
-	s.results.Profiles[w.name] = slices
+	s.results.Profiles[w.name] = list
 	return s.results.save()
 }
 
