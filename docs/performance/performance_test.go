@@ -240,11 +240,24 @@ func checkToy(t *testing.T, r *results) {
 		}
 	}
 	first, _ := r.value("toy", 1, ours, figFirst)
-	if start, ok := r.value("toy", 1, ours, figStart); !ok || math.Abs(first-start-128) > 1e-6 {
+	if start, ok := r.value("toy", 1, ours, figStart); !ok || first <= 0 || math.Abs(first-start-128) > 1e-6 {
 		t.Errorf("the first token took %v ms, and %v less the prompt's 128 ms", first, start)
 	}
 	if got := r.Peers[ik]; got != "abc -rtr 1 -fa 1" {
 		t.Errorf("the peer is %q", got)
+	}
+}
+
+func TestFirstOutputIsTimed(t *testing.T) {
+	p, err := runOnce(context.Background(), "/bin/sh", "-c", "echo a; sleep 0.2; echo b")
+	if err != nil {
+		t.Skip("skip: no /bin/sh: ", err)
+	}
+	if string(p.out) != "a\nb\n" || p.first <= 0 || p.wall-p.first < 150*time.Millisecond {
+		t.Errorf("%q, the first byte after %v of %v", p.out, p.first, p.wall)
+	}
+	if _, err := runOnce(context.Background(), "/bin/sh", "-c", "true"); err == nil {
+		t.Error("a program that prints nothing is taken")
 	}
 }
 

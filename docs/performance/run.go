@@ -41,17 +41,18 @@ func runQuietly(ctx context.Context, quiet float64, name string, args ...string)
 	return best, nil
 }
 
-// firstByte is a buffer that knows when it got its first byte.
+// firstByte collects what is written and knows when the first byte came. It has no other
+// method of bytes.Buffer, as io.Copy would prefer ReadFrom.
 type firstByte struct {
-	bytes.Buffer
-	at time.Time
+	buf bytes.Buffer
+	at  time.Time
 }
 
 func (b *firstByte) Write(p []byte) (int, error) {
 	if b.at.IsZero() {
 		b.at = time.Now()
 	}
-	return b.Buffer.Write(p)
+	return b.buf.Write(p)
 }
 
 func runOnce(ctx context.Context, name string, args ...string) (*process, error) {
@@ -65,9 +66,12 @@ func runOnce(ctx context.Context, name string, args ...string) (*process, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", cmd, err, lastBytes(errs.Bytes(), 2000))
 	}
+	if out.at.IsZero() {
+		return nil, fmt.Errorf("%s: it prints nothing\n%s", cmd, lastBytes(errs.Bytes(), 2000))
+	}
 	own := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return &process{
-		out: out.Bytes(), errs: errs.Bytes(), wall: wall, first: out.at.Sub(begin),
+		out: out.buf.Bytes(), errs: errs.Bytes(), wall: wall, first: out.at.Sub(begin),
 		other: othersShare(busyTime()-busy, own, wall),
 	}, nil
 }
