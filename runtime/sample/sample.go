@@ -56,6 +56,7 @@ type Sampler struct {
 	work    []float32   // penalised logits
 	top     []candidate // those still in the running
 	weights []float64   // theirs in the draw
+	steps   steps       // where top-p begins to look
 }
 
 // candidate is a token with its logit.
@@ -182,12 +183,10 @@ func (s *Sampler) topP() {
 	for _, c := range s.top {
 		best = max(best, c.logit)
 	}
-	total := 0.0
-	for _, c := range s.top {
-		total += weight(c.logit, best, 1)
-	}
+	want := float64(s.o.TopP) * s.steps.fill(s.top, best)
+	s.top = s.steps.enough(s.top, best, want)
 	heapify(s.top, better)
-	want, sum, n := float64(s.o.TopP)*total, 0.0, len(s.top)
+	sum, n := 0.0, len(s.top)
 	for rest := s.top; len(rest) > 0 && sum < want; {
 		sum += weight(rest[0].logit, best, 1)
 		last := len(rest) - 1
@@ -197,6 +196,49 @@ func (s *Sampler) topP() {
 		n = last
 	}
 	s.top = s.top[:copy(s.top[:cap(s.top)], s.top[n:])]
+}
+
+// steps is how much probability lies in steps of a stepsPerUnit-th below the best logit, the
+// last one holding all that is further below. With them top-p orders only the candidates
+// that it may need, hundreds or thousands where a vocabulary has 100,000.
+type steps [256]float64
+
+const stepsPerUnit = 8
+
+// stepOf returns the step of a logit.
+func stepOf(logit, best float32) int {
+	return int(min((best-logit)*stepsPerUnit, float32(len(steps{})-1)))
+}
+
+// fill computes the steps of candidates and returns the sum of all probabilities, but for
+// the common factor, in the order of the candidates.
+func (s *steps) fill(top []candidate, best float32) float64 {
+	clear(s[:])
+	total := 0.0
+	for _, c := range top {
+		w := weight(c.logit, best, 1)
+		total += w
+		s[stepOf(c.logit, best)] += w
+	}
+	return total
+}
+
+// enough drops candidates that are not needed for a sum of want: those of the steps below
+// the first ones that have it.
+func (s *steps) enough(top []candidate, best float32, want float64) []candidate {
+	const slack = 1 + 1e-9 // sums in another order differ by less than 2^-53 for each term
+	last, sum := 0, s[0]
+	for last < len(s)-1 && sum < want*slack {
+		last++
+		sum += s[last]
+	}
+	kept := top[:0]
+	for _, c := range top {
+		if stepOf(c.logit, best) <= last {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 // minP drops what is much less probable than the best.

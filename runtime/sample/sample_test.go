@@ -104,6 +104,31 @@ func TestFiltersAgreeWithSorting(t *testing.T) {
 	}
 }
 
+// TestTopPOfTies has more equal logits than fit: of these the lowest ids are kept, and they
+// stand worst first, which the draw depends on.
+func TestTopPOfTies(t *testing.T) {
+	l := logits(3000, 9)
+	for i := range l {
+		l[i] = float32(math.Round(float64(l[i])*2)) / 2
+	}
+	l[5] = float32(math.Inf(-1))
+	for _, p := range []float32{1e-6, 0.1, 0.5, 0.9, 0.999, 0.9999999} {
+		s := must(t, Options{Temperature: 0.8, TopP: p}, len(l))
+		next(t, s, l)
+		if !slices.IsSortedFunc(s.top, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.logit, b.logit), cmp.Compare(b.id, a.id)) }) {
+			t.Errorf("%v: not worst first", p)
+		}
+		got := make([]int32, len(s.top))
+		for i, c := range s.top {
+			got[i] = c.id
+		}
+		slices.Sort(got)
+		if want := reference(l, s.o); !slices.Equal(got, want) {
+			t.Errorf("%v: kept %d, want %d", p, len(got), len(want))
+		}
+	}
+}
+
 func TestDrawsFollowTheProbabilities(t *testing.T) {
 	l := []float32{0, 1, 2, float32(math.Inf(-1))}
 	const draws, temperature = 40000, 0.7
