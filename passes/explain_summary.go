@@ -9,6 +9,7 @@ type Summary struct {
 	Entries []*EntrySummary `json:"entries"`
 	Arenas  []ArenaSummary  `json:"arenas,omitempty"`
 	Dearest []Decision      `json:"dearest,omitempty"`
+	Rounded *RoundedSummary `json:"rounded,omitempty"`
 }
 
 // EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
@@ -81,7 +82,7 @@ type Setter struct {
 }
 
 func (x *explainer) summary() *Summary {
-	s := &Summary{Arenas: x.arenas()}
+	s := &Summary{Arenas: x.arenas(), Rounded: x.rounded()}
 	for _, f := range x.m.Funcs {
 		s.Entries = append(s.Entries, x.entry(f))
 	}

@@ -19,6 +19,9 @@ func (t *explainText) summary(s *Summary) {
 	for _, a := range s.Arenas {
 		t.arena(a)
 	}
+	if s.Rounded != nil {
+		t.roundedWeights(s.Rounded)
+	}
 	if len(s.Dearest) > 0 {
 		t.line(0, "the dearest decisions, by their share of the predicted time of their function, and what would change them one by one")
 	}

@@ -33,6 +33,7 @@ var packPass = Pass{
 	Needs:    ir.PropShaped | ir.PropAssigned,
 	Gives:    ir.PropPacked,
 	Rules: []Rule{
+		{ruleBF16, "a weight of f16 becomes bf16, rounded: --allow-bf16 allows it, and all its products are faster so"},
 		{ruleLayout, "the layout that the kernels of all readers read"},
 		{ruleSecond, "no layout serves all readers of the weight: this one gets a form of its own"},
 		{ruleAct, "the kernel reads quantized activations, or such of bf16; all its readers on the backend share them"},
@@ -52,6 +53,7 @@ const (
 )
 
 func pack(c *Context, m *ir.Module) error {
+	roundWeights(c, m)
 	second := layOutWeights(c, m)
 	for _, f := range m.AllFuncs() {
 		p := &packer{c: c, e: newEdit(c, f), made: make(map[madeKey]*ir.Value), second: second}

@@ -65,7 +65,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
 	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16")
-	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "allow kernels that round f16 weights to bf16")
+	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 where products are faster so (it loses 3 bits of each)")
 	fs.BoolVar(&f.tune, "tune", false, "measure rates and tiles on this machine instead of predicting them, and keep them in OUTPUT.target")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
@@ -120,9 +120,8 @@ func passNames() []string {
 	return names
 }
 
-// notYet refuses values that there are not, and flags whose feature does not exist yet:
-// ignoring them would be a lie.
-func (f *compileFlags) notYet() error {
+// checkValues refuses values that there are not.
+func (f *compileFlags) checkValues() error {
 	switch {
 	case f.planTime < 0:
 		return usagef("--plan-time %v: a time is not negative", f.planTime)
@@ -130,8 +129,6 @@ func (f *compileFlags) notYet() error {
 		return usagef("--pipeline %d: at least one step is under way", f.pipeline)
 	case !slices.Contains(passes.RuleSets(), f.rules):
 		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(passes.RuleSets(), ", "))
-	case f.allowBF16:
-		return usagef("--allow-bf16 is not implemented yet: leave it out")
 	case f.stats != "" && !slices.Contains(passes.StatsFormats, f.stats):
 		return usagef("--stats %s: choose one of %s", f.stats, strings.Join(passes.StatsFormats, ", "))
 	}
@@ -198,7 +195,7 @@ func parsePairs(flag string, texts []string) (map[string]string, error) {
 // compile returns the options of driver.Compile.
 func (f *compileFlags) compile() (driver.CompileOptions, error) {
 	o := driver.CompileOptions{Repro: os.TempDir()}
-	if err := errors.Join(f.notYet(), f.checkCPU()); err != nil {
+	if err := errors.Join(f.checkValues(), f.checkCPU()); err != nil {
 		return o, err
 	}
 	var err error
@@ -215,7 +212,7 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 }
 
 func (f *compileFlags) passOptions() (passes.Options, error) {
-	o := passes.Options{Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
+	o := passes.Options{AllowBF16: f.allowBF16, Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
 	var err error
 	if o.Pins, err = f.parsePins(); err != nil {
 		return o, err

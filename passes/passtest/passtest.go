@@ -152,6 +152,8 @@ func (c *testCase) option(key, value string) (err error) {
 	case "debug":
 		settings, debugErr := passes.ParseDebug(value)
 		o.Debug, err = append(o.Debug, settings...), debugErr
+	case "allow-bf16":
+		o.AllowBF16, err = strconv.ParseBool(value)
 	case "pipeline":
 		o.Pipeline, err = strconv.Atoi(value)
 	case "memory":

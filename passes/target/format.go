@@ -98,6 +98,9 @@ func hasRowStride(t ir.Type) bool {
 // backend has kernels for that; what it does to weights needs no kernel.
 func (d *Descriptor) canMake(v *ir.Value, f Format) string {
 	t, weight := v.Type, isWeight(v)
+	if weight {
+		t.Layout = dtype.Plain // whatever form other readers were given, it can be laid out anew
+	}
 	switch {
 	case !f.hasDType(t.DType) && !d.canConvert(v, f):
 		return fmt.Sprintf("is %v, which it does not read", t.DType)

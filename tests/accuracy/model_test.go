@@ -52,6 +52,7 @@ type format struct {
 	stored   dtype.DType
 	output   dtype.DType // of the output matrix; Invalid: as the others
 	quantize dtype.DType // --quantize; Invalid: none
+	bf16     bool        // --allow-bf16
 }
 
 var formats = []format{
@@ -60,6 +61,7 @@ var formats = []format{
 	{name: "bf16", stored: dtype.BF16},
 	{name: "q8_0", stored: dtype.Q8_0},
 	{name: "q4_0", stored: dtype.Q4_0},
+	{name: "f16-as-bf16", stored: dtype.F16, bf16: true},
 	{name: "f32-to-q8_0", stored: dtype.F32, quantize: dtype.Q8_0},
 	{name: "f16-to-q4_0", stored: dtype.F16, quantize: dtype.Q4_0},
 	{name: "q4_0-q6_k", stored: dtype.Q4_0, output: dtype.Q6_K},

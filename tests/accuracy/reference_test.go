@@ -57,12 +57,15 @@ func (r *random) eval(m *ir.Module, env *eval.Env, fn string, tokens []int32, at
 }
 
 // env holds the weights of an imported module: what the file's bytes decode to, and with
-// --quantize what those become. The formats that ggmlc itself puts in the place of others
+// --quantize or --allow-bf16 what those become. The formats that ggmlc itself puts in the place of others
 // are not looked at: their rounding counts as error.
 func (r *random) env(m *ir.Module) (*eval.Env, error) {
 	env := &eval.Env{Weights: make(map[string]eval.Tensor)}
 	for _, w := range m.Weights {
 		data, err := r.weight(w)
+		if err == nil && r.bf16 && multiplied(m, w) {
+			data, err = requantized(dtype.BF16, data)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Name, err)
 		}
@@ -74,6 +77,23 @@ func (r *random) env(m *ir.Module) (*eval.Env, error) {
 		env.Weights[w.Name] = eval.Of(data, shape...)
 	}
 	return env, nil
+}
+
+// multiplied reports whether w is a matrix of a product.
+func multiplied(m *ir.Module, w *ir.Weight) bool {
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Op != ir.OpMatMul && n.Op != ir.OpMatMulSwiGLU {
+				continue
+			}
+			for _, v := range n.Args {
+				if v != nil && v.Def != nil && v.Def.Op == ir.OpWeight && v.Def.Attr.(*ir.WeightAttr).Name == w.Name {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func (r *random) weight(w *ir.Weight) ([]float64, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -68,7 +69,7 @@ func (r *random) compile(dir, name string) (compiled, error) {
 	if err != nil {
 		return c, err
 	}
-	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets}); err != nil {
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: passes.Options{AllowBF16: r.bf16}}); err != nil {
 		return c, err
 	}
 	return c, emit(ctx, md, dir, name)

@@ -27,8 +27,8 @@ type sum struct {
 func (s sum) rms() float64 { return math.Sqrt(s.squares / float64(s.rows)) }
 
 func (t *totals) add(r *random, squares float64, rows int) {
-	if r.quantize != dtype.Invalid && r.quantized() < len(r.rows()) {
-		return // some matrices are computed as they are stored
+	if r.quantize != dtype.Invalid && r.quantized() < len(r.rows()) || r.fewLogits() {
+		return // some matrices are computed as they are stored, or the range is another
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,0 +1,50 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// RoundedSummary is the weights that a pass converted with a loss, because the user allowed
+// it.
+type RoundedSummary struct {
+	Weights []string `json:"weights"` // names, in the module's order
+	Bytes   int64    `json:"bytes"`   // that they take now
+	From    string   `json:"from"`    // dtypes
+	To      string   `json:"to"`
+}
+
+// rounded returns what --allow-bf16 did; nil where it did nothing.
+func (x *explainer) rounded() *RoundedSummary {
+	causes := make(map[string]ir.Cause)
+	for _, f := range x.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if i := slices.IndexFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == ruleBF16 }); n.Op == ir.OpWeight && i >= 0 {
+				causes[weightName(n)] = n.Causes[i]
+			}
+		}
+	}
+	var s *RoundedSummary
+	for _, w := range x.m.Weights {
+		if c, ok := causes[w.Name]; ok {
+			if s == nil {
+				s = &RoundedSummary{From: c.Before, To: c.After}
+			}
+			s.Weights, s.Bytes = append(s.Weights, w.Name), s.Bytes+w.Type.MaxBytes()
+		}
+	}
+	return s
+}
+
+// roundedWeights says which weights are not what the model file has.
+func (t *explainText) roundedWeights(s *RoundedSummary) {
+	const shown = 3
+	t.line(0, "%s rounded from %s to %s, as --allow-bf16 allows: %s", plural(int64(len(s.Weights)), "weight", "weights"), s.From, s.To, bytesText(s.Bytes))
+	for _, name := range s.Weights[:min(shown, len(s.Weights))] {
+		t.line(1, "%s", name)
+	}
+	if len(s.Weights) > shown {
+		t.line(1, "… (--json lists all)")
+	}
+}
