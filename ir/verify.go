@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Violation is a broken invariant of a module.
@@ -61,12 +60,17 @@ type verifier struct {
 	f       *Func
 	node    any // what is looked at: a text, *Node, *Value or a member; nil for all of it
 	symbols map[*Symbol]bool
-	sound   []*Node // whose types remain to be looked at
-	infers  inference
+	sound   []*Node // what shows of them alone remains to be looked at
+	beside  parts
+	calls   bool // some node does
 	found   []Violation
 
 	nextWeight int // index behind the weight that was looked up last
 	panicked   any // in a goroutine
+
+	// hasty says that whoever finds something looks at all of it again: then each node is
+	// looked at where that takes least time, not where its violations belong in the list.
+	hasty bool
 
 	// Of a Verifier: what it knows of values' names, and will know then, and whether it knows
 	// that those of the weights differ from each other.
@@ -80,8 +84,10 @@ func (v *verifier) run() {
 	for _, f := range v.m.Funcs {
 		v.function(f, nil)
 	}
-	v.recursion()
-	v.infers.finish(v)
+	if v.calls {
+		v.recursion()
+	}
+	v.beside.finish(v)
 	if len(v.found) == 0 {
 		v.plan() // relies on all of the above
 	}
@@ -150,7 +156,11 @@ func (v *verifier) module() {
 	for _, s := range v.m.Sources {
 		name(s.Name, s)
 	}
-	v.weights()
+	if v.knowsWeights {
+		v.beside.begin(v.part(nil), (*verifier).weights)
+	} else {
+		v.weights()
+	}
 	name = v.unique(len(v.m.States))
 	for _, s := range v.m.States {
 		name(s.Name, s)
@@ -230,6 +240,10 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 	for i, p := range f.Params {
 		v.define(s, p, nil, i)
 	}
+	if v.hasty {
+		v.epochs(f)
+	}
+	at := progress{split: -1}
 	for _, n := range f.Nodes {
 		v.node = n
 		switch {
@@ -243,6 +257,9 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 			s.nodes[n.ID] = true
 		}
 		v.checkNode(s, n)
+		if v.hasty && len(v.found) == 0 {
+			v.follows(n, &at)
+		}
 	}
 	v.node = "return"
 	v.must(s.known == nil || s.known.finish(), "names", "some are taken or empty")
@@ -276,7 +293,9 @@ func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
 		}
 		s.names[val.Name] = struct{}{}
 	}
-	v.typ(val.Type)
+	if def == nil || !v.hasty {
+		v.typ(val.Type)
+	}
 	if val.ID < 0 || val.ID >= len(s.defined) || s.defined[val.ID] != nil {
 		v.fail("links", "the id %d of %v is taken or out of range", val.ID, val)
 		return
@@ -336,6 +355,9 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 		v.fail("op", "%d is no operation", n.Op)
 		return
 	}
+	if _, ok := n.Attr.(*CallAttr); ok {
+		v.calls = true
+	}
 	before := len(v.found)
 	v.must(!slices.Contains(n.Results, nil), "links", "a result is nil")
 	for _, a := range n.Args {
@@ -343,7 +365,10 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 			v.read(s, n, a)
 		}
 	}
-	v.shape(n, before)
+	if !v.hasty {
+		v.operands(n)
+	}
+	v.later(n, before)
 	v.overwrite(s, n)
 	for i, r := range n.Results {
 		v.define(s, r, n, i)
@@ -376,9 +401,8 @@ func (v *verifier) overwriteInside(s *scope, n *Node, a *RepeatAttr, inner *scop
 	}
 }
 
-// shape checks operands, attributes and the types of results. Rules run only on a node
-// that has shown no violation since before.
-func (v *verifier) shape(n *Node, before int) {
+// operands checks operands and attributes.
+func (v *verifier) operands(n *Node) {
 	if err := checkArgs(n); err != nil {
 		v.fail("operands", "%v: %v", n.Op, err)
 	}
@@ -386,62 +410,6 @@ func (v *verifier) shape(n *Node, before int) {
 		v.fail("attributes", "%v: %v", n.Op, err)
 	} else {
 		v.dims(attrDims(n.Attr))
-	}
-	if len(v.found) > before || n.Func != v.f || v.m.Props&PropShaped == 0 {
-		return
-	}
-	if v.sound = append(v.sound, n); len(v.sound) == share {
-		v.infers.begin(v.m, v.sound)
-		v.sound = make([]*Node, 0, share)
-	}
-}
-
-// share is how many nodes are worth a goroutine.
-const share = 4096
-
-// inference checks the types of results of nodes that have shown no violation so far. Rules
-// look at one node each, so that goroutines share the nodes while others are still visited.
-type inference struct {
-	parts []*verifier
-	wait  sync.WaitGroup
-}
-
-// begin checks nodes beside whatever else is done.
-func (in *inference) begin(m *Module, nodes []*Node) {
-	p := &verifier{m: m, sound: nodes}
-	in.parts = append(in.parts, p)
-	in.wait.Go(func() { p.guarded((*verifier).infer) })
-}
-
-// finish checks the last nodes and adds what was found, in the order of the nodes.
-func (in *inference) finish(v *verifier) {
-	last := &verifier{m: v.m, sound: v.sound}
-	last.infer()
-	in.wait.Wait()
-	v.take(append(in.parts, last))
-}
-
-// guarded runs a check in a goroutine; take panics where that did, as who called Verify may
-// want to say more of it.
-func (v *verifier) guarded(check func(*verifier)) {
-	defer func() { v.panicked = recover() }()
-	check(v)
-}
-
-// take adds what parts have found, in their order.
-func (v *verifier) take(parts []*verifier) {
-	for _, p := range parts {
-		if p.panicked != nil {
-			panic(p.panicked)
-		}
-		v.found = append(v.found, p.found...)
-	}
-}
-
-func (v *verifier) infer() {
-	for _, n := range v.sound {
-		v.f, v.node = n.Func, n
-		v.inferred(n)
 	}
 }
 

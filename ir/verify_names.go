@@ -14,7 +14,7 @@ type Verifier struct {
 // Verify does what [Verify] does, with the same result.
 func (r *Verifier) Verify(m *Module) error {
 	next := make(map[*Func]*knownNames, len(r.funcs))
-	v := &verifier{m: m, symbols: make(map[*Symbol]bool), known: r.funcs, next: next, knowsWeights: r.areWeights(m.Weights)}
+	v := &verifier{m: m, symbols: make(map[*Symbol]bool), hasty: true, known: r.funcs, next: next, knowsWeights: r.areWeights(m.Weights)}
 	if v.run(); len(v.found) > 0 {
 		*r = Verifier{}
 		return Verify(m) // names every violation, in order

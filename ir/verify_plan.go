@@ -1,6 +1,9 @@
 package ir
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // What the properties from assigned on promise. Which backend can address which space,
 // and which formats kernels read, is checked with the targets at hand, in passes/check.
@@ -9,7 +12,10 @@ import "sync"
 // looks at what no other one needs, so that goroutines share them.
 func (v *verifier) plan() {
 	var wait sync.WaitGroup
-	parts := []func(*verifier){(*verifier).funcs, (*verifier).submissions, (*verifier).placed}
+	parts := []func(*verifier){(*verifier).submissions, (*verifier).placed}
+	if !v.hasty { // which has done it
+		parts = slices.Insert(parts, 0, (*verifier).funcs)
+	}
 	found := make([]*verifier, len(parts))
 	for i, check := range parts {
 		found[i] = &verifier{m: v.m}
@@ -23,9 +29,7 @@ func (v *verifier) plan() {
 func (v *verifier) funcs() {
 	for _, f := range v.m.AllFuncs() {
 		v.f, v.node = f, nil
-		if v.m.Props&PropPartitioned != 0 {
-			v.must(f.Epochs <= len(f.Nodes)+1, "epoch", "%d epochs for %d nodes", f.Epochs, len(f.Nodes))
-		}
+		v.epochs(f)
 		at := progress{split: -1}
 		for _, n := range f.Nodes {
 			v.node = n
@@ -42,15 +46,34 @@ type progress struct {
 }
 
 func (v *verifier) decided(n *Node, at *progress) {
+	v.chosen(n)
+	v.follows(n, at)
+}
+
+// chosen checks what was decided of a node without regard to others.
+func (v *verifier) chosen(n *Node) {
 	if v.m.Props&PropAssigned != 0 {
 		v.assigned(n)
 	}
+	if v.m.Props&PropPartitioned != 0 {
+		v.partitioned(n)
+	}
+}
+
+// follows checks that splits and epochs follow those of the nodes before.
+func (v *verifier) follows(n *Node, at *progress) {
 	if v.m.Props&PropSplit != 0 {
 		v.split(n, at)
 	}
 	if v.m.Props&PropPartitioned != 0 {
-		v.partitioned(n)
 		v.epoch(n, at)
+	}
+}
+
+// epochs checks that a function has not more of them than its nodes can have.
+func (v *verifier) epochs(f *Func) {
+	if v.m.Props&PropPartitioned != 0 {
+		v.must(f.Epochs <= len(f.Nodes)+1, "epoch", "%d epochs for %d nodes", f.Epochs, len(f.Nodes))
 	}
 }
 

@@ -1,0 +1,56 @@
+package scale
+
+import (
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/check"
+)
+
+// BenchmarkProof verifies, checks and counts a module of 100,000 nodes that has gone through
+// all passes, whose tables are warm as in a run of passes.
+func BenchmarkProof(b *testing.B) {
+	s := Shape{Nodes: 100_000, Backends: 8, Run: 20}
+	m, err := s.Module()
+	if err != nil {
+		b.Fatal(err)
+	}
+	targets, err := s.Targets()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer passes.RelaxCollector()()
+	o := passes.Options{Rules: "cost", Debug: []passes.Setting{{Pass: "plan", Flag: "greedy", Value: "true"}}}
+	if _, err := passes.Run(b.Context(), m, passes.RunOptions{Targets: targets, Options: o}); err != nil {
+		b.Fatal(err)
+	}
+	var v ir.Verifier
+	if err := v.Verify(m); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("verify", func(b *testing.B) {
+		for b.Loop() {
+			if err := v.Verify(m); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			if err := check.Check(b.Context(), m, targets); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("needless", func(b *testing.B) {
+		for b.Loop() {
+			check.Needless(m, targets)
+		}
+	})
+	b.Run("figures", func(b *testing.B) {
+		for b.Loop() {
+			passes.Measure(m)
+		}
+	})
+}
