@@ -254,7 +254,10 @@ func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Sta
 		}
 	}
 	if err == nil {
-		out.fill(p, limit)
+		out.chunk, out.offset, out.chunks = mem.Chunks(p, limit)
+		for _, size := range out.chunks {
+			out.height += size
+		}
 	}
 	return out, stats, err
 }
@@ -263,51 +266,6 @@ func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Sta
 func tooLarge(name string, need, limit int64) error {
 	return &BudgetError{Name: name, Need: need, Limit: limit, Own: true,
 		Advice: fmt.Sprintf("the largest allocation is %d bytes: lower --ctx or --batch, quantize, or pin it to another target", limit)}
-}
-
-// fill places the largest buffers first, each at the lowest free offset of the first chunk
-// that has room.
-func (out *packing) fill(p mem.Problem, limit int64) {
-	order := make([]int, len(p.Buffers))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Buffers[j].Size, p.Buffers[i].Size) })
-	for k, i := range order {
-		for chunk := 0; ; chunk++ {
-			offset := out.lowest(p, order[:k], i, chunk)
-			if offset+p.Buffers[i].Size <= limit {
-				out.chunk[i], out.offset[i] = chunk, offset
-				break
-			}
-		}
-		for out.chunk[i] >= len(out.chunks) {
-			out.chunks = append(out.chunks, 0)
-		}
-		end := out.offset[i] + p.Buffers[i].Size
-		out.height += max(0, end-out.chunks[out.chunk[i]])
-		out.chunks[out.chunk[i]] = max(out.chunks[out.chunk[i]], end)
-	}
-}
-
-// lowest returns the lowest offset in a chunk where buffer i meets none of those placed.
-func (out *packing) lowest(p mem.Problem, placed []int, i, chunk int) int64 {
-	b := p.Buffers[i]
-	var meets []int
-	for _, j := range placed {
-		if c := p.Buffers[j]; out.chunk[j] == chunk && b.Lower < c.Upper && c.Lower < b.Upper {
-			meets = append(meets, j)
-		}
-	}
-	slices.SortFunc(meets, func(x, y int) int { return cmp.Compare(out.offset[x], out.offset[y]) })
-	var at int64
-	for _, j := range meets {
-		if at+b.Size <= out.offset[j] {
-			break
-		}
-		at = max(at, out.offset[j]+p.Buffers[j].Size)
-	}
-	return at
 }
 
 // alignUp rounds n up to a multiple of align.

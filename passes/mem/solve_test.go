@@ -393,3 +393,19 @@ func chain(n int64) Problem {
 	}
 	return p
 }
+
+// TestGreedyStopsAfterMuchWork: of very many buffers that live at once there is one order.
+func TestGreedyStopsAfterMuchWork(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var p Problem
+	for at := range int64(40_000) {
+		p.Buffers = append(p.Buffers, Buffer{Lower: at, Upper: at + 1 + rng.Int64N(400), Size: 1 + rng.Int64N(100)})
+	}
+	s, name := Greedy(p)
+	if bound, _ := Bound(p); name != greedyOrders[0].name || s.Height == bound {
+		t.Errorf("order %s, height %d with the bound %d: want the first order, and that others might be better", name, s.Height, bound)
+	}
+	if err := p.Validate(s, 0); err != nil {
+		t.Error(err)
+	}
+}

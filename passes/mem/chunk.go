@@ -1,0 +1,57 @@
+package mem
+
+import "cmp"
+
+// Chunks packs the buffers of p, none of which is fixed or larger than limit, into several
+// ranges of addresses of at most limit each: the largest ones first, each at the lowest free
+// offset of the first chunk that has room. It returns the chunk of each buffer, its offset
+// there, and the sizes of the chunks.
+//
+// Inside, chunk c is the addresses from c*limit on, so that one index of who lives when does
+// for all of them. That does not overflow: gaps between the placed buffers are smaller than
+// these, so every chunk but the last one is filled to a third at some time, and [Problem.Check]
+// bounds the sum of sizes by a quarter of what there is.
+func Chunks(p Problem, limit int64) (chunk []int, offsets, sizes []int64) {
+	g := newPacker(p)
+	g.reset()
+	chunk, offsets = make([]int, len(p.Buffers)), make([]int64, len(p.Buffers))
+	for _, i := range order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[j].Size, p.Buffers[i].Size) }) {
+		b := &p.Buffers[i]
+		g.offsets[i] = g.firstFit(b, limit)
+		if b.Size > 0 {
+			g.add(i)
+		}
+		at := int(g.offsets[i] / limit)
+		for at >= len(sizes) {
+			sizes = append(sizes, 0)
+		}
+		chunk[i], offsets[i] = at, g.offsets[i]%limit
+		sizes[at] = max(sizes[at], offsets[i]+b.Size)
+	}
+	return chunk, offsets, sizes
+}
+
+// firstFit returns the lowest free address of b that lies in one chunk.
+func (g *packer) firstFit(b *Buffer, limit int64) int64 {
+	if b.Size == 0 {
+		return 0
+	}
+	g.findTaken(b)
+	var at int64
+	for _, t := range g.taken {
+		if at+b.Size <= t.lo {
+			break
+		}
+		at = max(at, inChunk(t.hi, b, limit))
+	}
+	return at
+}
+
+// inChunk returns the lowest address from at on at which b does not straddle two chunks.
+func inChunk(at int64, b *Buffer, limit int64) int64 {
+	first := at - at%limit
+	if offset := alignUp(at-first, b.align()); offset+b.Size <= limit {
+		return first + offset
+	}
+	return first + limit
+}
