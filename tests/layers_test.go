@@ -45,6 +45,7 @@ var layers = []struct {
 	// one place, so codegen may import runtime.
 	{"codegen", []string{".", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target", "runtime"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
 	{"codegen/driver", []string{"codegen", "frontend/...", "ir", "ir/dtype", "passes", "passes/target"}, []string{"github.com/google/go-cmp"}},
+	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
 	{"cmd/ggmlc/demo", nil, nil},
 	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "passes/...", "runtime/..."},
 		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},

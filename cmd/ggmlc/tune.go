@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -13,7 +14,6 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/tune"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/kernels/cpu"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -38,14 +38,12 @@ func isProcessor(d *target.Descriptor) bool { return d.Kind == "cpu" }
 // tuneTargets returns the backends with the processor's figures as they are measured for a
 // model. They stand in the dump's head from then on, and in the file that writeTuned writes.
 func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *ir.Module, l *target.List) (*target.List, error) {
-	before := cpu.Active()
-	defer cpu.Select(before)
-	if err := f.selectLimit(); err != nil {
-		return nil, err
-	}
 	p := newProgress(cmd.ErrOrStderr(), f.json)
 	defer p.done()
-	r, err := tune.Measure(ctx, m, p.line)
+	r, err := tune.Measure(ctx, m, f.cpu, p.line)
+	if errors.Is(err, tune.ErrKernels) {
+		return nil, usagef("--cpu %s: %v", strings.Join(f.cpu, ","), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,19 +63,6 @@ func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *i
 		f.tuned += fmt.Sprintf("target %v\n", d)
 	}
 	return l, nil
-}
-
-// selectLimit measures with the kernels that the program will use.
-func (f *compileFlags) selectLimit() error {
-	if len(f.cpu) == 0 {
-		return nil
-	}
-	for _, name := range slices.Backward(cpu.Available()) {
-		if slices.Contains(f.cpu, name) {
-			return cpu.Select(name)
-		}
-	}
-	return usagef("--tune measures, and this processor runs none of --cpu %s", strings.Join(f.cpu, ","))
 }
 
 // tunedFile is the file that keeps what was measured for an output; empty without --tune.

@@ -10,6 +10,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -50,9 +51,14 @@ type Candidate struct {
 type Shape struct{ N, K int }
 
 // Measure measures the machine, with as many workers as there are processors, and the
-// products of the module's weights. It takes some seconds. progress, if not nil, is told
-// what comes next. The error is the context's.
-func Measure(ctx context.Context, m *ir.Module, progress func(what string)) (*Result, error) {
+// products of the module's weights, with the best of the named kernels, which a program is
+// limited to; nil is all. It takes some seconds. progress, if not nil, is told what comes
+// next. The error is ErrKernels or the context's.
+func Measure(ctx context.Context, m *ir.Module, kernels []string, progress func(what string)) (*Result, error) {
+	defer cpu.Select(cpu.Active())
+	if err := selectBest(kernels); err != nil {
+		return nil, err
+	}
 	say := func(format string, args ...any) {
 		if progress != nil {
 			progress(fmt.Sprintf(format, args...))
@@ -77,6 +83,22 @@ func Measure(ctx context.Context, m *ir.Module, progress func(what string)) (*Re
 		}
 	}
 	return r, nil
+}
+
+// ErrKernels says that nothing can be measured.
+var ErrKernels = errors.New("this processor runs none of these kernels, so that there is nothing to measure")
+
+// selectBest makes kernels run that a program limited to the names would choose.
+func selectBest(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, name := range slices.Backward(cpu.Available()) {
+		if slices.Contains(names, name) {
+			return cpu.Select(name)
+		}
+	}
+	return ErrKernels
 }
 
 // weightShapes returns the different shapes of the weights of matrix products.

@@ -38,7 +38,7 @@ func TestMeasure(t *testing.T) {
 		t.Skip("measures for a second")
 	}
 	var said []string
-	r, err := Measure(t.Context(), model(t), func(what string) { said = append(said, what) })
+	r, err := Measure(t.Context(), model(t), nil, func(what string) { said = append(said, what) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +69,16 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+func TestMeasureNothing(t *testing.T) {
+	if _, err := Measure(t.Context(), model(t), []string{"sse2"}, nil); !errors.Is(err, ErrKernels) {
+		t.Errorf("kernels that there are not: %v", err)
+	}
+}
+
 func TestMeasureStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Measure(ctx, model(t), nil); !errors.Is(err, context.Canceled) {
+	if _, err := Measure(ctx, model(t), nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
