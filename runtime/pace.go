@@ -36,19 +36,20 @@ const (
 	// win whenever there are processors for them, and a trial would be expensive.
 	longStep = time.Millisecond
 
-	// trialShare is the inverse of the share of time that trials may lose in the long run. A
-	// choice that is new is doubted sooner: the first trials may lose a quarter, each one
-	// that confirms it halves that.
-	trialShare, firstShare = 64, 4
+	// trialShare is the inverse of the share of time that trials may lose in the long run, and
+	// crowdShare that of trials with more workers where fewer were better: others come and go,
+	// and who waits for 64 steps has lost more than by trials. A choice that is new is doubted
+	// sooner: the first trials may lose a quarter, each one that confirms it halves that.
+	trialShare, crowdShare, firstShare = 64, 16, 4
 
 	// lostShare is the inverse of the part of all workers' time from which on waiting says
 	// that something disturbs them: undisturbed steps lose 3 to 10 %, of two workers of
 	// which one shares its processor half of the time, 25 % or more.
-	lostShare = 7
+	lostShare = 5
 
-	// disturbedSteps is how many steps have to be disturbed before fewer workers are tried: a
-	// single one is what any machine has now and then.
-	disturbedSteps = 3
+	// disturbedSteps is how many steps, one after another, have to be disturbed before fewer
+	// workers are tried: some in a row are what any machine has now and then.
+	disturbedSteps = 6
 )
 
 // paces are those of one function, by the order of magnitude of its first symbol, which
@@ -124,9 +125,18 @@ func (c *pace) noteTrial(parts int, took time.Duration, lost bool, now time.Dura
 		c.below++
 		return
 	default:
-		c.below, c.share = 1, min(2*c.share, trialShare)
+		c.below, c.share = 1, 2*c.share
 	}
+	c.share = min(c.share, c.mostShare())
 	c.retry = now + c.share*max(took-best, best)
+}
+
+// mostShare is what share grows to.
+func (c *pace) mostShare() time.Duration {
+	if !c.short && c.use < c.n {
+		return crowdShare
+	}
+	return trialShare
 }
 
 // blend follows the last measurements quickly, since a trial is only one.

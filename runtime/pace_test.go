@@ -106,7 +106,7 @@ func TestPaceLeavesProcessorsToOthers(t *testing.T) {
 			crowded(&p, n, 600, &now, takes) // learns
 			total, parts := crowded(&p, n, 2000, &now, takes)
 			best, _ := takes(n - others)
-			if total > 2000*best+2000*best/16 {
+			if total > 2000*best+2000*best/10 { // one in 16, and what is learnt anew
 				t.Errorf("%d processors, phase %d, %d used by others: %v for what takes %v; steps by workers %v", n, i, others, total, 2000*best, parts)
 			}
 		}
