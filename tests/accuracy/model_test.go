@@ -38,7 +38,7 @@ var shapes = []shape{
 	{name: "wide-heads", embd: 64, ff: 64, vocab: 512, heads: 3, kvHeads: 3, head: 64, linear: 4, ropeBase: 500000, ctx: 36, batch: 5},
 	{name: "partial-rope", embd: 160, ff: 224, vocab: 521, heads: 5, kvHeads: 1, rotated: 16, tied: true, ctx: 48, batch: 7},
 	{name: "k-output", embd: 256, ff: 512, vocab: 800, heads: 8, kvHeads: 4, factors: true, ctx: 64, batch: 8},
-	// More positions than attention takes in a step (64), more heads than share a step (8).
+	// More positions than attention takes in a step (128), more heads than it reads the cache for by itself (8).
 	{name: "long", embd: 96, ff: 160, vocab: 509, heads: 12, kvHeads: 1, head: 32, ctx: 150, batch: 32, tokens: 150},
 	// No block divides these: float formats only.
 	{name: "odd", embd: 72, ff: 100, vocab: 35, heads: 9, kvHeads: 3, head: 8, ctx: 37, batch: 8},
