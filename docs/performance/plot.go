@@ -40,11 +40,11 @@ func drawAll(dir string, r *results) error {
 func roofline(r *results) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "Roofline: generation (left) and prompts of 512 tokens (right)"
-	p.X.Label.Text, p.Y.Label.Text = "operations per byte of weights", "10⁹ operations per second"
+	p.X.Label.Text, p.Y.Label.Text = "operations per byte of weights", "GOP/s"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0.5, 5000, 20, 5000
-	p.Legend.Left, p.Legend.Top = true, true
+	p.Legend.Left, p.Legend.Top, p.Legend.Padding = true, true, vg.Points(2)
 	p.Add(plotter.NewGrid())
 	read := spreadOf(allValues(r, figRead, nil)).median
 	for i, l := range []struct {
