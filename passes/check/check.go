@@ -34,6 +34,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -119,16 +120,29 @@ func (e *Error) Unwrap() []error {
 // Check proves the plan of m, whose nodes run on the targets. The module must be well
 // formed, as ir.Verify says. The error is an *Error, or that of a context that is done.
 func Check(ctx context.Context, m *ir.Module, targets *target.List) error {
+	c := newChecker(ctx, m, targets)
+	c.hasty = true
+	if err := c.check(); err == nil || ctx.Err() != nil {
+		return err
+	}
+	return newChecker(ctx, m, targets).check()
+}
+
+func newChecker(ctx context.Context, m *ir.Module, targets *target.List) *checker {
 	c := &checker{ctx: ctx, m: m, targets: targets, spaces: make(map[string]target.Space), seen: make(map[string]bool)}
 	c.queues = queuesOf(targets)
 	for _, s := range targets.Spaces() {
 		c.spaces[s.Name] = s
 	}
+	return c
+}
+
+func (c *checker) check() error {
 	c.static()
 	if slices.ContainsFunc(c.found, (*Violation).unplaced) {
 		return c.result() // the rest presupposes that addresses are addresses
 	}
-	for _, f := range m.Funcs {
+	for _, f := range c.m.Funcs {
 		if err := c.run(f); err != nil {
 			return err
 		}
@@ -143,6 +157,10 @@ type checker struct {
 	targets *target.List
 	spaces  map[string]target.Space
 	queues  map[string]queue
+	owners  ownerTable
+	hasty   bool // see both
+
+	finding sync.Mutex // guards what follows
 	found   []*Violation
 	more    int
 	seen    map[string]bool // what was reported, without rounds
@@ -155,27 +173,55 @@ func (c *checker) static() {
 		return
 	}
 	c.arenas()
-	c.leaves()
-	for _, f := range c.m.AllFuncs() {
-		c.addresses(f)
-		for _, n := range f.Nodes {
-			c.partition(n)
-			c.reach(n)
-			c.copies(n)
-			c.submission(n)
-		}
-		c.epochs(f)
-		c.resultsOfExperts(f)
-	}
+	c.both(c.leaves, c.functions)
 	for _, f := range c.m.Funcs {
 		c.events(f)
 	}
 }
 
+func (c *checker) functions() {
+	for _, f := range c.m.AllFuncs() {
+		c.both(func() { c.addresses(f) }, func() { c.nodes(f) })
+		c.epochs(f)
+		c.resultsOfExperts(f)
+	}
+}
+
+func (c *checker) nodes(f *ir.Func) {
+	for _, n := range f.Nodes {
+		c.partition(n)
+		c.reach(n)
+		c.copies(n)
+		c.submission(n)
+	}
+}
+
+// both does two things that do not depend on each other: one after the other, as violations
+// are to be listed, or in haste at once. Whoever finds something in haste begins anew, without.
+func (c *checker) both(first, second func()) {
+	if !c.hasty {
+		first()
+		second()
+		return
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer func() {
+			if x := recover(); x != nil { // without haste, it is the caller that panics
+				c.report("", &Violation{What: fmt.Sprint(x)})
+			}
+		}()
+		second()
+	})
+	first()
+	wait.Wait()
+}
+
 // run checks what happens when an entry point is called, once or as often as steps of it
 // are under way at once.
 func (c *checker) run(f *ir.Func) error {
-	t := c.expand(f)
+	var t *trace
+	c.both(func() { t = c.expand(f) }, func() { c.owners = ownersIn(f) })
 	c.foreignInstances(t)
 	calls := c.calls(t)
 	l := layOut(t, calls)
@@ -196,25 +242,38 @@ func (c *checker) call(call int, s *sim, r *regions, o *order) error {
 	s.start()
 	r.barrier()
 	o.begin(call)
-	for i := range s.t.steps {
-		if i%4096 == 0 && c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
+	inMemory := func(i int) {
 		if s.t.steps[i].barrier {
 			r.barrier()
 		}
 		s.reads(i)
 		s.writes(i)
 		r.step(i)
-		o.step(i)
+	}
+	if c.hasty {
+		c.both(func() { c.each(s.t, inMemory) }, func() { c.each(s.t, o.step) })
+	} else {
+		c.each(s.t, func(i int) { inMemory(i); o.step(i) })
 	}
 	s.end()
 	o.end()
-	return nil
+	return c.ctx.Err()
+}
+
+// each calls do for all steps, until the context is done.
+func (c *checker) each(t *trace, do func(at int)) {
+	for i := range t.steps {
+		if i%4096 == 0 && c.ctx.Err() != nil {
+			return
+		}
+		do(i)
+	}
 }
 
 // report adds a violation, once for all the rounds in which it occurs.
 func (c *checker) report(key string, v *Violation) {
+	c.finding.Lock()
+	defer c.finding.Unlock()
 	if key != "" && c.seen[key] {
 		return
 	}

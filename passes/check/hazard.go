@@ -11,12 +11,11 @@ import (
 // barriers, workers may be anywhere.
 type regions struct {
 	s       *sim
-	touched []*cover             // by chunk: the group of accesses, counted over all regions
-	first   int32                // number of the region's first group
-	groups  []group              // from first on
-	owners  map[*ir.Node]*owners // of nodes that are divided
-	cap     int                  // most workers that are tried where owners are compared by trying
-	run     run                  // of nodes with a tail in the region
+	touched []*cover // by chunk: the group of accesses, counted over all regions
+	first   int32    // number of the region's first group
+	groups  []group  // from first on
+	cap     int      // most workers that are tried where owners are compared by trying
+	run     run      // of nodes with a tail in the region
 }
 
 // run is the nodes that are computed together unit by unit, the tail going to whoever comes
@@ -43,7 +42,7 @@ type access struct {
 }
 
 func newRegions(s *sim) *regions {
-	r := &regions{s: s, touched: s.layout.covers(), first: 1, owners: make(map[*ir.Node]*owners), cap: 1}
+	r := &regions{s: s, touched: s.layout.covers(), first: 1, cap: 1}
 	for _, d := range s.c.targets.All() {
 		r.cap = max(r.cap, d.Threads)
 	}
@@ -85,7 +84,7 @@ func (r *regions) tails(st *step) {
 func (r *regions) step(at int) {
 	st := &r.s.t.steps[at]
 	r.tails(st)
-	own := r.ownersOf(st.node)
+	own := r.s.c.owners.of(st.node)
 	for i, o := range st.args {
 		if by := own.read(i); o != none && by.by != byNone {
 			r.touch(access{step: int32(at), arg: int16(i), own: by}, o)
@@ -96,22 +95,6 @@ func (r *regions) step(at int) {
 			r.touch(access{step: int32(at), arg: none, write: true, own: own.write(i)}, o)
 		}
 	}
-}
-
-// ownersOf returns the owners of what a node touches.
-func (r *regions) ownersOf(n *ir.Node) *owners {
-	switch n.Part.Mode {
-	case ir.PartOne, ir.PartNone:
-		return &ownedByFirst
-	case ir.PartEach:
-		return &ownedByAll
-	}
-	o := r.owners[n]
-	if o == nil {
-		o = dividedOwners(n)
-		r.owners[n] = o
-	}
-	return o
 }
 
 // touch adds an access of an object to the region and compares it with those before.

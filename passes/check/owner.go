@@ -72,6 +72,42 @@ var (
 	ownedByAll   = owners{all: owner{by: byAll}}
 )
 
+// ownerTable holds the owners of what nodes touch, by function and node id.
+type ownerTable map[*ir.Func][]*owners
+
+// ownersIn returns the owners for the working nodes of f and of the bodies in it.
+func ownersIn(f *ir.Func) ownerTable {
+	t := make(ownerTable)
+	t.add(f)
+	return t
+}
+
+func (t ownerTable) add(f *ir.Func) {
+	list := make([]*owners, f.NumNodes())
+	t[f] = list
+	for _, n := range f.Nodes {
+		switch {
+		case n.Op == ir.OpRepeat:
+			t.add(n.Body)
+		case works(n):
+			list[n.ID] = ownersOf(n)
+		}
+	}
+}
+
+func (t ownerTable) of(n *ir.Node) *owners { return t[n.Func][n.ID] }
+
+// ownersOf returns the owners of what a node touches.
+func ownersOf(n *ir.Node) *owners {
+	switch n.Part.Mode {
+	case ir.PartOne, ir.PartNone:
+		return &ownedByFirst
+	case ir.PartEach:
+		return &ownedByAll
+	}
+	return dividedOwners(n)
+}
+
 // dividedOwners returns the owners of a node that is divided. Weights are nobody's, as
 // nothing writes them.
 func dividedOwners(n *ir.Node) *owners {

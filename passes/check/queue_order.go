@@ -186,7 +186,7 @@ func (o *order) record(thread int32, number int) {
 // accesses notes what a step touches. Weights, and what each worker has for itself, are
 // left out: nothing of different threads writes there.
 func (o *order) accesses(at int, st *step, now stamp) {
-	own := o.r.ownersOf(st.node)
+	own := o.r.s.c.owners.of(st.node)
 	for i, id := range st.args {
 		if by := own.read(i).by; id != none && by != byNone {
 			o.touch(id, now, by, false)
