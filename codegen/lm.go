@@ -59,7 +59,7 @@ func atoi(s string) int {
 type work struct {
 	opsPerToken, opsPerStep float64 // a multiply and an add count as two
 	weightBytes             float64 // read
-	peak                    string  // the arithmetic to compare with: "int8" or "f32"
+	peak                    string  // the arithmetic to compare with: "int8", "bf16" or "f32"
 }
 
 // workOf adds up the matrix products of f, those in repeats as often as they run. The
@@ -77,8 +77,11 @@ func workOf(f *ir.Func) work {
 				w.weightBytes += float64(times * a.Type.MaxBytes())
 			}
 		}
-		if n.Args[0].Type.DType == dtype.Q8A {
+		switch {
+		case n.Args[0].Type.DType == dtype.Q8A:
 			w.peak = "int8"
+		case n.Args[0].Type.DType == dtype.BF16 && w.peak == "f32":
+			w.peak = "bf16"
 		}
 	})
 	w.opsPerToken, w.opsPerStep = two-one, one-(two-one)

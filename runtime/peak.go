@@ -10,6 +10,7 @@ import (
 // probes are the loops with which this machine's limits are measured.
 type probes struct {
 	f32, int8 arithmetic
+	bf16      arithmetic // no loop where there is no instruction for it: f32 is as fast
 	// read reads 128 bytes each at p and 1, 2 and 3 strides behind it, n times, p
 	// advancing by step.
 	read func(p unsafe.Pointer, stride, step, n int)
@@ -89,8 +90,11 @@ const peakRounds = 10000
 // gops returns the arithmetic peak in 10^9 operations a second.
 func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
 	a := p.probes.f32
-	if kind == "int8" {
+	switch {
+	case kind == "int8":
 		a = p.probes.int8
+	case kind == "bf16" && p.probes.bf16.loop != nil:
+		a = p.probes.bf16
 	}
 	const calls = 100
 	d, err := p.best(ctx, func(w *Worker) {

@@ -20,6 +20,9 @@ func fmaAVX2(n int)
 func dotVNNI(n int)
 
 //go:noescape
+func dotBF16(n int)
+
+//go:noescape
 func maddAVX512(n int)
 
 //go:noescape
@@ -36,6 +39,8 @@ func readAVX2(p unsafe.Pointer, stride, step, n int)
 func probesHere() probes {
 	has := func(f tile.Feature) bool { return slices.Contains(cpu.Available(), string(f)) }
 	switch {
+	case has(tile.AVX512BF16):
+		return probes{f32: arithmetic{fmaAVX512, 12 * 16 * 2}, int8: arithmetic{dotVNNI, 12 * 64 * 2}, bf16: arithmetic{dotBF16, 24 * 32 * 2}, read: readAVX512}
 	case has(tile.AVX512VNNI):
 		return probes{f32: arithmetic{fmaAVX512, 12 * 16 * 2}, int8: arithmetic{dotVNNI, 12 * 64 * 2}, read: readAVX512}
 	case has(tile.AVX512):

@@ -130,7 +130,7 @@ type LanguageModel struct {
 	// add count as two operations.
 	PrefillOpsPerToken, PrefillOpsPerStep float64
 	DecodeBytes                           float64 // of weights read per generated token
-	Peak                                  string  // "int8" or "f32": the arithmetic to compare with
+	Peak                                  string  // "int8", "bf16" or "f32": the arithmetic to compare with
 }
 
 // Args are the bases that emitted code adds constant offsets to, and the sizes of this
