@@ -13,6 +13,7 @@ type buffer struct {
 	class ir.Class
 	slots int // how many instances there are
 	arena int // among those of the entry point; see planner.sort
+	chain *chain
 }
 
 // buffers knows the buffer of every value of an entry point and of the bodies in it.

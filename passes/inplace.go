@@ -2,6 +2,7 @@ package passes
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -35,28 +36,151 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 		return false
 	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, from, to):
 		return false
-	case !p.onOneQueue(from, n):
-		return false
-	}
-	p.both = mergeEvents(p.both[:0], p.time.eventsOf(from), p.time.eventsOf(to))
-	if !p.legal(p.both, from.class) || !p.c.Allow("plan.inplace", n) {
+	case !p.canFollow(n, from, to) || !p.c.Allow("plan.inplace", n):
 		return false
 	}
 	if p.space(from) != p.space(to) {
 		result.Type.Space = p.space(from)
 		p.moved = true
 	}
-	p.join(from, to)
+	p.join(n, from, to)
 	p.c.Cause(n, "plan.inplace", operand.String())
 	return true
 }
 
-// join makes one buffer of two that may share bytes, whose events are in p.both.
-func (p *planner) join(x, y *buffer) {
+// chain is what is known of a buffer that join has made, so that a long chain of nodes in
+// place is not looked at again for each of them. Its events are legal.
+type chain struct {
+	queue string  // of the node that wrote in place last
+	known int     // so many of the events, the first ones, allow writes in place on queue
+	users []event // those that stand for all of the last tick
+}
+
+// canFollow reports whether the result of n, which is all of to or a value of it, can live in
+// the bytes of from.
+func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
+	x, y := p.time.eventsOf(from), p.time.eventsOf(to)
+	fresh := len(to.values) == 1 && len(y) > 0 && y[0].write
+	if fresh && p.isLate(x, y[0]) || !p.onOneQueue(from, n) {
+		return false
+	}
+	if fresh && !p.time.merged && comesAfter(x, y) {
+		return p.canAppend(from, x, y)
+	}
+	p.both = mergeEvents(p.both[:0], x, y)
+	return p.legal(p.both, from.class)
+}
+
+// isLate reports whether a read in x comes next after a write that it must not see.
+func (p *planner) isLate(x []event, write event) bool {
+	at := sort.Search(len(x), func(i int) bool { return compareEvents(write, x[i]) < 0 })
+	return at < len(x) && !x[at].write && p.time.version(x[at].value) != p.time.version(write.value)
+}
+
+// comesAfter reports whether merging y with x is to append it.
+func comesAfter(x, y []event) bool {
+	return len(x) > 0 && len(y) > 0 && compareEvents(y[0], x[len(x)-1]) >= 0
+}
+
+// canAppend is legal for the events x of from followed by y, those of a single value, of which
+// the first one is a write. It looks at y and where it begins; ticks are not merged.
+func (p *planner) canAppend(from *buffer, x, y []event) bool {
+	if from.chain == nil && !p.legal(x, from.class) {
+		return false
+	}
+	if p.time.version(y[0].value) != p.time.version(x[len(x)-1].value) && !p.onlyInPlace(x, y[0]) {
+		return false
+	}
+	return from.class == ir.ClassScratch || p.noRace(y) && p.noRaceAt(from, x[len(x)-1].tick, y)
+}
+
+// noRaceAt checks that nobody of list races with the users of a buffer in its last tick.
+func (p *planner) noRaceAt(b *buffer, tick int, list []event) bool {
+	users := p.lastUsers(b)
+	for i := range list {
+		if e := &list[i]; e.tick == tick && e.node != nil && races(users, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// lastUsers returns events that stand for all of a buffer's last tick.
+func (p *planner) lastUsers(b *buffer) []event {
+	if b.chain != nil {
+		return b.chain.users
+	}
+	return usersOf(nil, lastTick(p.time.eventsOf(b)))
+}
+
+// lastTick returns those events of a list that are in the tick of the last one.
+func lastTick(list []event) []event {
+	from := len(list)
+	for from > 0 && list[from-1].tick == list[len(list)-1].tick {
+		from--
+	}
+	return list[from:]
+}
+
+// usersOf adds events to those that stand for all of a tick.
+func usersOf(users, list []event) []event {
+	for i := range list {
+		if list[i].node != nil {
+			users = withUser(users, &list[i])
+		}
+	}
+	return users
+}
+
+// withUser adds e, unless an event before races with whatever e does: with later ones of
+// other nodes, as those of one node are next to each other.
+func withUser(users []event, e *event) []event {
+	for i := range users {
+		u := &users[i]
+		alike := u.by == everyone && e.by == everyone || sameOwner(u.access, e.access)
+		if alike && (u.write || !e.write) {
+			return users
+		}
+	}
+	return append(users, *e)
+}
+
+// races reports whether e and an event before, in the same tick, may be of two workers, one of
+// them writing.
+func races(users []event, e *event) bool {
+	for i := range users {
+		u := &users[i]
+		if (u.write || e.write) && u.node != e.node && !sameOwner(u.access, e.access) {
+			return true
+		}
+	}
+	return false
+}
+
+// join makes one buffer of two that may share bytes: n writes to those of x in place.
+func (p *planner) join(n *ir.Node, x, y *buffer) {
 	class := min(x.class, y.class) // io, if one of them is
+	events, known := p.joined(x, y)
 	b := p.bufs.join(x, y)
-	b.class, b.events = class, slices.Clone(p.both)
+	b.class, b.events, b.chain = class, events, known
+	b.chain.queue = n.Queue()
 	p.taken++
+}
+
+// joined returns the events of both buffers together, and what is known of them.
+func (p *planner) joined(from, to *buffer) ([]event, *chain) {
+	x, y := p.time.eventsOf(from), p.time.eventsOf(to)
+	if !comesAfter(x, y) {
+		all := mergeEvents(make([]event, 0, len(x)+len(y)), x, y)
+		return all, &chain{users: usersOf(nil, lastTick(all))}
+	}
+	c := &chain{users: p.lastUsers(from), known: len(x)}
+	last := lastTick(y)
+	if x[len(x)-1].tick != last[0].tick {
+		c.users = nil
+	}
+	c.users = usersOf(c.users, last)
+	return append(x, y...), c
 }
 
 // sameShape reports whether the operand names all bytes of its origin and element i of
@@ -124,8 +248,12 @@ func (p *planner) legal(list []event, class ir.Class) bool {
 // queue that runs n, or the host, is the only one that uses it. What a queue writes the host
 // has waited for anyway.
 func (p *planner) onOneQueue(b *buffer, n *ir.Node) bool {
-	for _, e := range p.time.eventsOf(b) {
-		if e.node != nil && e.node.Queue() != n.Queue() && (n.Queue() != "" || !e.write) {
+	list := p.time.eventsOf(b)
+	if b.chain != nil && b.chain.queue == n.Queue() {
+		list = list[b.chain.known:]
+	}
+	for i := range list {
+		if e := &list[i]; e.node != nil && e.node.Queue() != n.Queue() && (n.Queue() != "" || !e.write) {
 			return false
 		}
 	}
@@ -175,18 +303,28 @@ func (p *planner) noRace(list []event) bool {
 	if !slices.ContainsFunc(list, event.shared) {
 		return true // worker 0 does one after the other
 	}
-	byTick := make(map[int][]event)
-	for _, e := range list {
+	if p.users == nil {
+		p.users = make([][]event, len(p.time.shared))
+	}
+	defer p.clearUsers(list)
+	for i := range list {
+		e := &list[i]
 		if e.node == nil {
 			continue
 		}
-		at := p.time.shared[e.tick]
-		for _, before := range byTick[at] {
-			if (before.write || e.write) && before.node != e.node && !sameOwner(before.access, e.access) {
-				return false
-			}
+		users := &p.users[p.time.shared[e.tick]]
+		if races(*users, e) {
+			return false
 		}
-		byTick[at] = append(byTick[at], e)
+		*users = withUser(*users, e)
 	}
 	return true
+}
+
+// clearUsers makes the scratch of noRace empty again.
+func (p *planner) clearUsers(list []event) {
+	for i := range list {
+		users := &p.users[p.time.shared[list[i].tick]]
+		*users = (*users)[:0]
+	}
 }

@@ -16,6 +16,7 @@ type timeline struct {
 	// shared makes one of the ticks between which workers may run into each other: those
 	// at the end and the beginning of a loop without a barrier at its head.
 	shared []int
+	merged bool // there are several such ticks anywhere
 
 	// from and to are the first and the last position of each tick.
 	from, to []int
@@ -136,6 +137,7 @@ func (t *timeline) shareTicks(n int) {
 	for _, s := range t.steps {
 		if l := t.loops[s.node.Body]; l != nil && !s.node.Body.HeadBarrier {
 			from, to := t.shared[l.lastTick], t.shared[l.firstTick]
+			t.merged = t.merged || from != to
 			for i, x := range t.shared {
 				if x == from {
 					t.shared[i] = to

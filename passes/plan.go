@@ -22,7 +22,8 @@ import (
 // search up to the lower bound or the budget of steps (package mem). docs/plan.md says why
 // this is right in the presence of threads and loops.
 //
-// Cost: O(nodes * uses of a buffer), and the search.
+// Cost: O(nodes + uses of buffers) without loops, O(nodes * uses of a buffer) with them, and
+// the search.
 var planPass = Pass{
 	Name:     "plan",
 	Doc:      "give every value an address",
@@ -72,7 +73,8 @@ type planner struct {
 	queues *horizon // nil where there are none
 
 	results map[*ir.Value]bool // origins of the function's results
-	both    []event            // scratch of takeOver
+	both    []event            // scratch of canFollow
+	users   [][]event          // scratch of noRace, by tick
 	taken   int64              // how many results took over bytes
 	moved   bool               // a result lies in another space than that of its backend
 	places  []ir.Place         // room for those that are still to be given to values

@@ -1,0 +1,127 @@
+package passes
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// TestCanFollow compares canFollow, on random models, with its definition: the events of both
+// buffers, merged, are legal, pair by pair.
+func TestCanFollow(t *testing.T) {
+	seen := make(map[string]int)
+	for seed := range *seeds {
+		g := newRandomModel(seed)
+		for _, pass := range []string{"roll", "order", "partition"} {
+			if pass != "roll" || seed%2 == 0 { // without it there are no loops
+				runOnly(t, g.m, pass, cpuTarget)
+			}
+		}
+		for _, f := range g.m.Funcs {
+			p := plannerOf(t, g.m, f, cpuTarget)
+			for _, s := range p.time.steps {
+				for _, arg := range s.node.InPlace() {
+					compareCanFollow(t, p, s.node, arg, seen)
+					if p.takeOver(s.node, arg) {
+						break
+					}
+				}
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%s", seed, g.m)
+		}
+	}
+	for _, want := range []string{"appended true", "appended false", "merged true", "merged false"} {
+		if seen[want] == 0 {
+			t.Errorf("no random model shows %s: %v", want, seen)
+		}
+	}
+}
+
+func runOnly(t *testing.T, m *ir.Module, pass, targets string) {
+	t.Helper()
+	list, err := target.Parse("targets", targets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), m, RunOptions{Targets: list, Passes: []string{pass}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plannerOf returns a planner as plan makes it.
+func plannerOf(t *testing.T, m *ir.Module, f *ir.Func, targets string) *planner {
+	t.Helper()
+	list, err := target.Parse("targets", targets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Context{Ctx: t.Context(), Options: &Options{}, Targets: list, pass: &planPass, stats: &PassStats{}, fuel: newFuel(-1)}
+	return newPlanner(c, f, &arenas{c: c, m: m, spaces: make(map[string]target.Space)})
+}
+
+func compareCanFollow(t *testing.T, p *planner, n *ir.Node, arg int, seen map[string]int) {
+	t.Helper()
+	operand, result := n.Arg(arg), n.Result()
+	if operand == nil || source(result) != nil || !sameShape(operand, result) {
+		return
+	}
+	from, to := p.bufs.get(operand), p.bufs.get(result)
+	if from == to || !p.mayShare(from, to) {
+		return
+	}
+	x, y := p.time.eventsOf(from), p.time.eventsOf(to)
+	all := mergeEvents(nil, x, y)
+	want := p.onOneQueue(from, n) && p.readsFind(all) && (from.class == ir.ClassScratch || noPairRaces(p.time, all))
+	if got := p.canFollow(n, from, to); got != want {
+		t.Errorf("%v in place of %v: %v, want %v", n, operand, got, want)
+	}
+	how := "merged"
+	if comesAfter(x, y) {
+		how = "appended"
+	}
+	seen[fmt.Sprint(how, " ", want)]++
+}
+
+// noPairRaces is noRace, pair by pair.
+func noPairRaces(time *timeline, list []event) bool {
+	for i, e := range list {
+		for _, before := range list[:i] {
+			together := e.node != nil && before.node != nil && e.node != before.node && time.shared[e.tick] == time.shared[before.tick]
+			if together && (e.write || before.write) && !sameOwner(before.access, e.access) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestLongChain: so many nodes in place that looking at all before each would take minutes
+// share one buffer.
+func TestLongChain(t *testing.T) {
+	const nodes = 20_000
+	var b strings.Builder
+	b.WriteString("ggir 1\nmodule \"chain\"\nafter \"elide-copy\"\nprops imported,shaped,assigned,packed,split,copied\n")
+	b.WriteString("func @f(%x: f32[4,64] @dev) -> (y: f32[4,64]) {\n")
+	from := "x"
+	for i := range nodes {
+		fmt.Fprintf(&b, "  %%v%d = silu %%%s : f32[4,64] in dev @gpu split=0\n", i, from)
+		from = fmt.Sprintf("v%d", i)
+	}
+	fmt.Fprintf(&b, "  return %%%s\n}\n", from)
+	m := parsed(t, b.String())
+	for _, pass := range []string{"order", "partition"} {
+		runOnly(t, m, pass, longTargets)
+	}
+	p := plannerOf(t, m, m.Funcs[0], longTargets)
+	p.reuse()
+	if want := int64(nodes - 1); p.taken != want {
+		t.Errorf("%d of %d nodes work in place", p.taken, want)
+	}
+}
+
+const longTargets = "target gpu space=dev ops=* workers=false\ntarget cpu like=cpu"
