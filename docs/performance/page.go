@@ -68,8 +68,13 @@ func conditions(r *results) string {
 			fmt.Fprintf(&b, "- %s: `llama-bench` of commit %s.\n", name, strings.Replace(what, " ", " with ", 1))
 		}
 	}
-	fmt.Fprintf(&b, "- Limits in the same runs: read %s GB/s; %s GOP/s of int8, %s GFLOP/s of f32.\n",
-		show(spreadOf(allValues(r, figRead, nil))), show(spreadOf(allValues(r, figPeak, isInteger))), show(spreadOf(allValues(r, figPeak, isFloat))))
+	fmt.Fprintf(&b, "- Limits in the same runs: read %s GB/s", show(spreadOf(allValues(r, figRead, nil))))
+	for _, a := range arithmetics {
+		if s := spreadOf(allValues(r, figPeak, a.measuredBy)); s.n > 0 {
+			fmt.Fprintf(&b, "; %s GOP/s of %s", show(s), a.name)
+		}
+	}
+	b.WriteString(".\n")
 	most := 0.0
 	for _, m := range r.Runs {
 		most = max(most, m.Figures[figOther])
@@ -79,10 +84,16 @@ func conditions(r *results) string {
 	return b.String()
 }
 
-// isInteger and isFloat tell which peak a row of the large model is measured against; rows on
-// other numbers of threads than most count for neither.
-func isInteger(w *row) bool { return w.threads == 0 && w.bytesPerWeight < 2 }
-func isFloat(w *row) bool   { return w.name == "F16" }
+// arithmetics are the peaks that rows are measured against; those on other numbers of threads
+// than most count for none.
+var arithmetics = []struct {
+	name       string
+	measuredBy func(*row) bool
+}{
+	{"int8", func(w *row) bool { return w.bytesPerWeight < 2 }},
+	{"bf16", func(w *row) bool { return strings.Contains(w.name, "BF16") }},
+	{"f32", func(w *row) bool { return w.name == "F16" }},
+}
 
 // allValues collects a figure of ours over the rows of the large model that a filter takes.
 func allValues(r *results, figure string, take func(*row) bool) (v []float64) {

@@ -47,11 +47,8 @@ func roofline(r *results) (*plot.Plot, error) {
 	p.Legend.Left, p.Legend.Top, p.Legend.Padding = true, true, vg.Points(2)
 	p.Add(plotter.NewGrid())
 	read := spreadOf(allValues(r, figRead, nil)).median
-	for i, l := range []struct {
-		name string
-		take func(*row) bool
-	}{{"int8", isInteger}, {"f32", isFloat}} {
-		peak := spreadOf(allValues(r, figPeak, l.take)).median
+	for i, a := range arithmetics {
+		peak := spreadOf(allValues(r, figPeak, a.measuredBy)).median
 		if peak == 0 || read == 0 {
 			continue
 		}
@@ -61,7 +58,7 @@ func roofline(r *results) (*plot.Plot, error) {
 		}
 		line.Dashes = plotutil.Dashes(i)
 		p.Add(line)
-		p.Legend.Add(fmt.Sprintf("limit, %s: %s GOP/s, %s GB/s", l.name, number(peak), number(read)), line)
+		p.Legend.Add(fmt.Sprintf("limit, %s: %s GOP/s, %s GB/s", a.name, number(peak), number(read)), line)
 	}
 	return p, addPoints(p, r)
 }
