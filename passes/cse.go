@@ -17,7 +17,7 @@ import (
 //
 // Cost: one walk, a table lookup for each node: O(nodes + operands).
 //
-// Equal nodes are found by a key made of op, attributes and operand ids, as in value
+// Equal nodes are found by a key made of op, type, attributes and operand ids, as in value
 // numbering; operands are merged before their readers because nodes stand in order. The
 // first one stays.
 var csePass = Pass{
@@ -52,9 +52,10 @@ func mergeEqual(c *Context, m *ir.Module) error {
 	return nil
 }
 
-// mergeable reports whether n may be left out where an equal node stands before it.
+// mergeable reports whether n may be left out where an equal node stands before it. Of a foreign
+// node nobody knows what it computes, and the caller writes each leaf of its kind.
 func mergeable(n *ir.Node) bool {
-	return n.Body == nil && len(n.Results) > 0 && (n.Is(ir.Pure) || n.Is(ir.Leaf)) && !n.Is(ir.WritesState)
+	return n.Op != ir.OpForeign && n.Body == nil && len(n.Results) > 0 && (n.Is(ir.Pure) || n.Is(ir.Leaf)) && !n.Is(ir.WritesState)
 }
 
 func merge(c *Context, e *edit, n, into *ir.Node) {
@@ -73,7 +74,7 @@ type nodeKey struct {
 	backend string
 	space   string
 	args    [2]int // ids of the first operands; -1 where there is none
-	more    string // those of the others
+	more    string // those of the others; of a constant, which has none, its extents
 	attr    [2]string
 }
 
@@ -86,6 +87,11 @@ func keyOf(n *ir.Node) nodeKey {
 	}
 	for i := 2; i < len(n.Args); i++ {
 		k.more += " " + strconv.Itoa(idOf(n.Args[i]))
+	}
+	if n.Op == ir.OpConstant { // the shape of all else follows from operands and attributes
+		for _, d := range t.Shape {
+			k.more += " " + d.String()
+		}
 	}
 	k.attr[0], k.attr[1] = ir.AttrText(n)
 	return k
