@@ -81,6 +81,9 @@ type verifier struct {
 // run looks at all of the module.
 func (v *verifier) run() {
 	v.module()
+	if v.hasty {
+		v.beside.begin(v.part(nil), (*verifier).submissions)
+	}
 	for _, f := range v.m.Funcs {
 		v.function(f, nil)
 	}

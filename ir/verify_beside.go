@@ -8,6 +8,9 @@ const share = 2048
 // later has what shows of a node alone looked at by another goroutine, together with many
 // others. Rules run only on a node that has shown no violation since before.
 func (v *verifier) later(n *Node, before int) {
+	if v.hasty {
+		before = 0 // what is found elsewhere is enough
+	}
 	if len(v.found) > before || n.Func != v.f || !v.hasty && v.m.Props&PropShaped == 0 {
 		return
 	}
@@ -36,7 +39,15 @@ func (v *verifier) alone() {
 		}
 		if v.hasty {
 			v.chosen(n)
+			v.addresses(n)
 		}
+	}
+}
+
+// addresses checks where the results of a node lie, if there is a plan.
+func (v *verifier) addresses(n *Node) {
+	if v.m.Props&PropPlaced != 0 && v.m.Plan != nil {
+		v.results(n)
 	}
 }
 
@@ -79,7 +90,11 @@ func (v *verifier) guarded(check func(*verifier)) {
 // take adds what parts have found, in their order.
 func (v *verifier) take(parts []*verifier) {
 	for _, p := range parts {
-		if p.panicked != nil {
+		switch {
+		case p.panicked == nil:
+		case v.hasty: // what it met was found elsewhere, or it panics again
+			v.fail("panic", "%v", p.panicked)
+		default:
 			panic(p.panicked)
 		}
 		v.found = append(v.found, p.found...)

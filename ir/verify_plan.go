@@ -1,9 +1,6 @@
 package ir
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // What the properties from assigned on promise. Which backend can address which space,
 // and which formats kernels read, is checked with the targets at hand, in passes/check.
@@ -12,10 +9,11 @@ import (
 // looks at what no other one needs, so that goroutines share them.
 func (v *verifier) plan() {
 	var wait sync.WaitGroup
-	parts := []func(*verifier){(*verifier).submissions, (*verifier).placed}
-	if !v.hasty { // which has done it
-		parts = slices.Insert(parts, 0, (*verifier).funcs)
+	if v.hasty { // which has done the rest
+		v.placed()
+		return
 	}
+	parts := []func(*verifier){(*verifier).funcs, (*verifier).submissions, (*verifier).placed}
 	found := make([]*verifier, len(parts))
 	for i, check := range parts {
 		found[i] = &verifier{m: v.m}
@@ -224,15 +222,23 @@ func (v *verifier) values(f *Func) {
 			v.owned(p)
 		}
 	}
+	if v.hasty { // which has looked at results
+		return
+	}
 	for _, n := range f.Nodes {
-		for _, r := range n.Results {
-			v.node = r
-			switch {
-			case n.Op == OpWeight, n.Op == OpState, r.Source() != nil:
-				v.must(r.Place == nil, "placed", "has an address of its own, but not bytes of its own")
-			default:
-				v.owned(r)
-			}
+		v.results(n)
+	}
+}
+
+// results checks the addresses of a node's results.
+func (v *verifier) results(n *Node) {
+	for _, r := range n.Results {
+		v.node = r
+		switch {
+		case n.Op == OpWeight, n.Op == OpState, r.Source() != nil:
+			v.must(r.Place == nil, "placed", "has an address of its own, but not bytes of its own")
+		default:
+			v.owned(r)
 		}
 	}
 }
