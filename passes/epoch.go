@@ -134,6 +134,9 @@ func (t *trial) link(before, now *access) bool {
 	by := strides.times(rat{before.span.num, before.span.den}).times(rat{now.span.den, now.span.num})
 	other := t.region.classes[before.node]
 	if !slices.Contains(t.joins, other) {
+		if len(other.members)+len(t.class.members) > maxMembers {
+			return false
+		}
 		t.joins = append(t.joins, other)
 		t.class, _ = other.need(before.node, before.span.multiple()).join(before.node, t.class.need(now.node, now.span.multiple()), now.node, by)
 		return true

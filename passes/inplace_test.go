@@ -101,27 +101,33 @@ func noPairRaces(time *timeline, list []event) bool {
 }
 
 // TestLongChain: so many nodes in place that looking at all before each would take minutes
-// share one buffer.
+// share one buffer, on a device and where workers divide them.
 func TestLongChain(t *testing.T) {
 	const nodes = 20_000
-	var b strings.Builder
-	b.WriteString("ggir 1\nmodule \"chain\"\nafter \"elide-copy\"\nprops imported,shaped,assigned,packed,split,copied\n")
-	b.WriteString("func @f(%x: f32[4,64] @dev) -> (y: f32[4,64]) {\n")
-	from := "x"
-	for i := range nodes {
-		fmt.Fprintf(&b, "  %%v%d = silu %%%s : f32[4,64] in dev @gpu split=0\n", i, from)
-		from = fmt.Sprintf("v%d", i)
-	}
-	fmt.Fprintf(&b, "  return %%%s\n}\n", from)
-	m := parsed(t, b.String())
-	for _, pass := range []string{"order", "partition"} {
-		runOnly(t, m, pass, longTargets)
-	}
-	p := plannerOf(t, m, m.Funcs[0], longTargets)
-	p.reuse()
-	if want := int64(nodes - 1); p.taken != want {
-		t.Errorf("%d of %d nodes work in place", p.taken, want)
+	for _, targets := range []string{"target gpu space=host ops=*\ntarget cpu like=cpu", "target gpu like=cpu\ntarget cpu like=cpu"} {
+		m := parsed(t, chainText(nodes))
+		for _, pass := range []string{"order", "partition"} {
+			runOnly(t, m, pass, targets)
+		}
+		p := plannerOf(t, m, m.Funcs[0], targets)
+		p.reuse()
+		if want := int64(nodes - 1); p.taken != want {
+			t.Errorf("%s: %d of %d nodes work in place", targets, p.taken, want)
+		}
 	}
 }
 
-const longTargets = "target gpu space=dev ops=* workers=false\ntarget cpu like=cpu"
+// chainText returns a function of so many nodes on one backend, each of which may write over
+// its operand.
+func chainText(nodes int) string {
+	var b strings.Builder
+	b.WriteString("ggir 1\nmodule \"chain\"\nafter \"elide-copy\"\nprops imported,shaped,assigned,packed,split,copied\n")
+	b.WriteString("func @f(%x: f32[64,64]) -> (y: f32[64,64]) {\n")
+	from := "x"
+	for i := range nodes {
+		fmt.Fprintf(&b, "  %%v%d = silu %%%s : f32[64,64] in host @gpu split=0\n", i, from)
+		from = fmt.Sprintf("v%d", i)
+	}
+	fmt.Fprintf(&b, "  return %%%s\n}\n", from)
+	return b.String()
+}

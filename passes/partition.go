@@ -406,6 +406,9 @@ func (w *walker) seconds(t *trial) float64 {
 	sum := own.seconds(units, workers)
 	for _, c := range t.joins {
 		before := c.units()
+		if before == units {
+			continue // the others go on as they are
+		}
 		for i := range c.members {
 			own, workers := w.workOf(&c.members[i])
 			sum += own.seconds(units, workers)

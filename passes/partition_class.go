@@ -43,6 +43,10 @@ func dimRatio(a, b ir.Dim) (rat, bool) {
 	return r, a.Mul(ir.Const(r.den)).Equal(b.Mul(ir.Const(r.num)))
 }
 
+// maxMembers is how many nodes a class may have, so that epochs of very many nodes do not take
+// time that grows with the square. A barrier more after so many nodes is nothing.
+const maxMembers = 256
+
 // class is a set of nodes of one epoch whose units belong together: the same worker has
 // unit u of each of them. A class never changes; joining makes a new one.
 type class struct {
