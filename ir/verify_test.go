@@ -75,6 +75,20 @@ func TestVerifyNoticesDamage(t *testing.T) {
 		{"symbol bounds", func(m *Module, f *Func) { m.Symbols[0].Min = 9 }, `symbol "n": symbols: bounds 9 to 8`},
 		{"function name", func(m *Module, f *Func) { m.Funcs[1].Name = "f" }, `function "f": names: the name is taken`},
 		{"no plan", func(m *Module, f *Func) { m.Props |= PropPlaced }, "placed: there is no plan"},
+		{"backend", func(m *Module, f *Func) { m.Props |= PropAssigned }, "@f %y: assigned: matmul has no backend"},
+		{"split", func(m *Module, f *Func) { m.Props |= PropSplit }, "@f %y: split: matmul belongs to no split"},
+		{"epoch", func(m *Module, f *Func) { m.Props |= PropPartitioned; f.Nodes[y].Epoch = 3 }, "@f %y: epoch: epoch 3 is outside"},
+		{"division", func(m *Module, f *Func) {
+			m.Props |= PropPartitioned
+			f.Nodes[y].Part = Partition{Mode: PartSplit, Axis: 1, N: Const(3), Granule: 1}
+		}, "@f %y: partition: 3 elements of axis 1"},
+		{"address", func(m *Module, f *Func) { m.Props |= PropPlaced; m.Plan = &Plan{} }, "@f %y: placed: has no address"},
+		{"arena", func(m *Module, f *Func) {
+			m.Props |= PropPlaced
+			m.Plan, f.Nodes[y].Results[0].Place = &Plan{}, &Place{Arena: 5}
+		}, "@f %y: placed: arena 5 of 0"},
+		{"event", func(m *Module, f *Func) { f.Nodes[y].Submitted().Waits = []Wait{{Event: 7}} }, "@f %y: event: it waits for event 7"},
+		{"call", func(m *Module, f *Func) { f.Append(f.NewNode(OpCall, &CallAttr{Func: "f"}, nil, "")) }, "@f: call: @f calls itself"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
