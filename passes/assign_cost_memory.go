@@ -249,9 +249,13 @@ func (p *costProblem) shortage(r *placement.Result) []error {
 		if limit < 0 || need[s] <= limit {
 			continue
 		}
-		name := p.limitName(s)
-		enough = append(enough, fmt.Sprintf("--max-memory %s=%d", name, need[s]))
-		errs = append(errs, &BudgetError{Name: name, Need: need[s], Limit: limit, Own: limit == p.spaces[s].Memory, Enough: true})
+		name, own := p.limitName(s), limit == p.spaces[s].Memory
+		option := fmt.Sprintf("--max-memory %s=%d", name, need[s])
+		if own {
+			option = fmt.Sprintf("memory=%d of %s", need[s], name)
+		}
+		enough = append(enough, option)
+		errs = append(errs, &BudgetError{Name: name, Need: need[s], Limit: limit, Own: own, Enough: true})
 	}
 	for _, e := range errs {
 		e.(*BudgetError).Advice = strings.Join(enough, " ") + " would be enough; or lower --ctx or --batch, or quantize"

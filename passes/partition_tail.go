@@ -79,13 +79,39 @@ func (p *partitioner) tailIn(epoch []*ir.Node) {
 		first = end
 	}
 	if len(best) > 0 && p.mayHaveTail(best, epoch) && p.c.Allow("part.tail", best[0]) {
+		granule := tailGranule(best, hint(p.c, p.c.Target(best[0])))
 		for _, n := range best {
-			n.Part.Tail = true
+			n.Part.Tail, n.Part.Granule = true, granule
 			p.c.Cause(n, "part.tail")
 		}
 		p.c.Count("tails", 1)
 	}
 }
+
+// tileColumns is the columns of the widest tile of a product of several rows: units of half
+// as many leave a narrower tile to do, which reads the rows as often for half the result
+// (kernels/cpu/tile: N0).
+const tileColumns = 32
+
+// tailGranule returns the units in which a run is dealt out: those that it has, or whole
+// tiles where it computes products of many rows by columns and enough units stay.
+func tailGranule(run []*ir.Node, workers int) int64 {
+	part := run[0].Part
+	wide := part.Granule < tileColumns && tileColumns%part.Granule == 0 &&
+		part.N.CeilDiv(tileColumns).Upper() >= int64(minTailUnits*workers)
+	for _, n := range run {
+		y := n.Result().Type
+		last := y.Rank() - 1
+		wide = wide && n.Op == ir.OpMatMul && part.Axis == last && y.Elems().Upper() >= minTileRows*y.Shape[last].Upper()
+	}
+	if wide {
+		return tileColumns
+	}
+	return part.Granule
+}
+
+// minTileRows is from how many rows on products use the wide tiles.
+const minTileRows = 8
 
 // runSeconds predicts how long one worker computes a run of divided nodes; 0 if that is too
 // short for a tail, or they have too few units.
