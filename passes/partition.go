@@ -323,7 +323,8 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 		w.divided(n, d, &axes[i], later)
 	}
 	if w.p.c.Enabled("part.each") && w.canEach(n) {
-		if seconds := workOf(d, n, nil).seconds(1, 1); seconds <= eachLimit {
+		whole := workOf(d, n, nil)
+		if seconds := whole.seconds(1, 1); seconds <= eachLimit {
 			ch := w.undivided(n, "part.each", ir.PartEach)
 			if ch.cost = seconds; ch.barrier {
 				ch.cost += d.Rates.Barrier

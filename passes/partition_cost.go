@@ -51,8 +51,8 @@ func workOf(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
 
 // seconds predicts the time with units of equal size, shared by workers workers: the one
 // that has most units counts, and each reads what is shared.
-func (w work) seconds(units int64, workers int) float64 {
-	r := w.d.Rates
+func (w *work) seconds(units int64, workers int) float64 {
+	r := &w.d.Rates
 	rate := r.FLOPs
 	if w.weight.IsQuantized() {
 		rate = r.QuantOps
@@ -106,11 +106,9 @@ func maxParts(c *Context, f *ir.Func) int64 {
 	d := c.Targets.Last()
 	bound := threadBound(c, d)
 	best, at := 0.0, 1
-	step := newStepCost(c, f, stepRates(d, f), make(map[string]*target.Descriptor))
-	for workers := 1; workers <= bound; workers++ {
-		t := step.seconds(workers)
-		if workers == 1 || t*payLimit < best {
-			best, at = t, workers
+	for i, t := range newStepClock(c, stepRates(d, f), bound).seconds(f) {
+		if i == 0 || t*payLimit < best {
+			best, at = t, i+1
 		}
 	}
 	if at == bound {
@@ -149,62 +147,62 @@ func stepBytes(f *ir.Func) int64 {
 	return sum
 }
 
-// stepCost is the work of a function that workers share, in order.
-type stepCost struct {
-	rates target.Rates
-	nodes []nodeCost
-	head  bool // rounds begin with a barrier
+// stepClock predicts how long functions take that workers of some rates share.
+type stepClock struct {
+	c       *Context
+	rates   target.Rates
+	barrier []float64                     // seconds of one, by the number of workers less 1
+	changed map[string]*target.Descriptor // targets with these rates, by name
 }
 
-// nodeCost is that of a node: its work in units, or a body and how often it runs.
-type nodeCost struct {
-	work    work
-	units   int64
-	barrier bool // one stands before it
-	body    *stepCost
-	rounds  float64
-}
-
-// newStepCost returns the cost of f with workers of these rates; changed holds the targets
-// that have got them, by name.
-func newStepCost(c *Context, f *ir.Func, rates target.Rates, changed map[string]*target.Descriptor) *stepCost {
-	s := &stepCost{rates: rates, head: f.HeadBarrier}
-	for i, n := range f.Nodes {
-		d := c.Target(n)
-		switch {
-		case n.Body != nil:
-			s.nodes = append(s.nodes, nodeCost{body: newStepCost(c, n.Body, rates, changed), rounds: float64(rounds(n))})
-		case d != nil && !c.alone(n):
-			if changed[d.Name] == nil {
-				with := *d
-				with.Rates = rates
-				changed[d.Name] = &with
-			}
-			w, units := nodeWork(changed[d.Name], n)
-			s.nodes = append(s.nodes, nodeCost{work: w, units: units, barrier: i > 0 && n.Epoch > f.Nodes[i-1].Epoch})
-		}
+// newStepClock returns the clock for up to so many workers.
+func newStepClock(c *Context, rates target.Rates, workers int) *stepClock {
+	s := &stepClock{c: c, rates: rates, barrier: make([]float64, workers), changed: make(map[string]*target.Descriptor)}
+	for i := range s.barrier {
+		s.barrier[i] = barrierSeconds(rates, i+1)
 	}
 	return s
 }
 
-// seconds predicts how long it takes with a number of workers.
-func (s *stepCost) seconds(workers int) float64 {
-	var sum float64
-	for i := range s.nodes {
-		n := &s.nodes[i]
-		if n.body != nil {
-			sum += n.rounds * n.body.seconds(workers)
-			continue
-		}
-		sum += n.work.seconds(n.units, workers)
-		if workers > 1 && n.barrier {
-			sum += barrierSeconds(s.rates, workers)
+// with returns a target with the rates of the clock.
+func (s *stepClock) with(d *target.Descriptor) *target.Descriptor {
+	if s.changed[d.Name] == nil {
+		with := *d
+		with.Rates = s.rates
+		s.changed[d.Name] = &with
+	}
+	return s.changed[d.Name]
+}
+
+// seconds predicts how long f takes, by the number of workers less 1.
+func (s *stepClock) seconds(f *ir.Func) []float64 {
+	sums := make([]float64, len(s.barrier))
+	for i, n := range f.Nodes {
+		if n.Body != nil {
+			for k, t := range s.seconds(n.Body) {
+				sums[k] += float64(rounds(n)) * t
+			}
+		} else if d := s.c.Target(n); d != nil && !s.c.alone(n) {
+			s.add(sums, s.with(d), n, i > 0 && n.Epoch > f.Nodes[i-1].Epoch)
 		}
 	}
-	if s.head && workers > 1 {
-		sum += barrierSeconds(s.rates, workers)
+	if f.HeadBarrier {
+		for k, t := range s.barrier {
+			sums[k] += t
+		}
 	}
-	return sum
+	return sums
+}
+
+// add adds the time of a node, and that of a barrier before it if there is one.
+func (s *stepClock) add(sums []float64, d *target.Descriptor, n *ir.Node, barrier bool) {
+	w, units := nodeWork(d, n)
+	for k := range sums {
+		sums[k] += w.seconds(units, k+1)
+		if barrier {
+			sums[k] += s.barrier[k]
+		}
+	}
 }
 
 // barrierSeconds is what a barrier of so many workers takes in a running step: each
