@@ -233,10 +233,13 @@ func (v *verifier) function(f *Func, owner *Node) *scope {
 	v.must(f.Module == v.m, "links", "the function belongs to another module")
 	v.must(f.Owner == owner, "links", "the function's owner is not the node that holds it")
 	s := &scope{
-		defined: make([]*Value, f.NumValues()), known: v.namesOf(f),
+		known:   v.namesOf(f),
 		written: make(map[any]*Node), nodes: make([]bool, f.NumNodes()),
 	}
-	if s.known == nil {
+	if s.known != nil {
+		s.defined = s.known.defined
+	} else {
+		s.defined = make([]*Value, f.NumValues())
 		s.names = make(map[string]struct{}, f.NumValues())
 	}
 	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")

@@ -39,6 +39,7 @@ type knownNames struct {
 	last, now []string       // by id, when the function was verified last and now; empty for no value
 	owner     map[string]int // the id that has a name, if that id still has it
 	fresh     []int          // ids whose names are not what they were
+	defined   []*Value       // for scope.defined: it is as long each time
 }
 
 // start makes room for ids below n.
@@ -46,6 +47,11 @@ func (k *knownNames) start(n int) {
 	if cap(k.now) < n {
 		k.now = make([]string, n)
 	}
+	if cap(k.defined) < n {
+		k.defined = make([]*Value, n)
+	}
+	k.defined = k.defined[:n]
+	clear(k.defined)
 	k.now = k.now[:n]
 	clear(k.now)
 	k.fresh = k.fresh[:0]
