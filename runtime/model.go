@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	goruntime "runtime"
-	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
@@ -89,13 +88,8 @@ func (p *Program) selectKernels() error {
 	for _, c := range p.Tiles {
 		cpu.Choose(c)
 	}
-	if len(p.CPU) == 0 {
+	if cpu.SelectAmong(p.CPU) {
 		return nil
-	}
-	for _, name := range slices.Backward(cpu.Available()) {
-		if slices.Contains(p.CPU, name) {
-			return cpu.Select(name)
-		}
 	}
 	return fmt.Errorf("this program was compiled for %s, and this processor has %s: compile it again without --cpu",
 		strings.Join(p.CPU, ", "), strings.Join(cpu.Available(), ", "))

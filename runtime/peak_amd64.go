@@ -11,18 +11,6 @@ import (
 )
 
 //go:noescape
-func fmaAVX512(n int)
-
-//go:noescape
-func fmaAVX2(n int)
-
-//go:noescape
-func dotVNNI(n int)
-
-//go:noescape
-func dotBF16(n int)
-
-//go:noescape
 func maddAVX512(n int)
 
 //go:noescape
@@ -35,18 +23,23 @@ func readAVX512(p unsafe.Pointer, stride, step, n int)
 func readAVX2(p unsafe.Pointer, stride, step, n int)
 
 // probesHere chooses by what the processor has, not by the kernels in use: the peak is
-// the machine's.
+// the machine's. The kernels' own probes are used where they have one.
 func probesHere() probes {
 	has := func(f tile.Feature) bool { return slices.Contains(cpu.Available(), string(f)) }
+	f32, int8, bf16 := cpu.BestProbes()
+	p := probes{f32: arithmeticOf(f32), int8: arithmeticOf(int8), bf16: arithmeticOf(bf16)}
 	switch {
-	case has(tile.AVX512BF16):
-		return probes{f32: arithmetic{fmaAVX512, 12 * 16 * 2}, int8: arithmetic{dotVNNI, 12 * 64 * 2}, bf16: arithmetic{dotBF16, 24 * 32 * 2}, read: readAVX512}
-	case has(tile.AVX512VNNI):
-		return probes{f32: arithmetic{fmaAVX512, 12 * 16 * 2}, int8: arithmetic{dotVNNI, 12 * 64 * 2}, read: readAVX512}
 	case has(tile.AVX512):
-		return probes{f32: arithmetic{fmaAVX512, 12 * 16 * 2}, int8: arithmetic{maddAVX512, 8 * 64 * 2}, read: readAVX512}
+		p.read = readAVX512
+		if int8.Loop == nil {
+			p.int8 = arithmetic{maddAVX512, 8 * 64 * 2}
+		}
 	case has(tile.AVX2):
-		return probes{f32: arithmetic{fmaAVX2, 12 * 8 * 2}, int8: arithmetic{maddAVX2, 8 * 32 * 2}, read: readAVX2}
+		p.int8, p.read = arithmetic{maddAVX2, 8 * 32 * 2}, readAVX2
+	default:
+		return scalarProbes
 	}
-	return scalarProbes
+	return p
 }
+
+func arithmeticOf(p cpu.Probe) arithmetic { return arithmetic{p.Loop, float64(p.Ops)} }

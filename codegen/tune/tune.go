@@ -56,8 +56,8 @@ type Shape struct{ N, K int }
 // next. The error is ErrKernels or the context's.
 func Measure(ctx context.Context, m *ir.Module, kernels []string, progress func(what string)) (*Result, error) {
 	defer cpu.Select(cpu.Active())
-	if err := selectBest(kernels); err != nil {
-		return nil, err
+	if !cpu.SelectAmong(kernels) {
+		return nil, ErrKernels
 	}
 	say := func(format string, args ...any) {
 		if progress != nil {
@@ -87,19 +87,6 @@ func Measure(ctx context.Context, m *ir.Module, kernels []string, progress func(
 
 // ErrKernels says that nothing can be measured.
 var ErrKernels = errors.New("this processor runs none of these kernels, so that there is nothing to measure")
-
-// selectBest makes kernels run that a program limited to the names would choose.
-func selectBest(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	for _, name := range slices.Backward(cpu.Available()) {
-		if slices.Contains(names, name) {
-			return cpu.Select(name)
-		}
-	}
-	return ErrKernels
-}
 
 // weightShapes returns the different shapes of the weights of matrix products.
 func weightShapes(m *ir.Module) map[dtype.DType][]Shape {

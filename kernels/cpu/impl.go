@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
@@ -78,6 +79,19 @@ func Active() string { return string(active.name) }
 
 // Best returns the name of the implementation that is chosen at start.
 func Best() string { return string(best().name) }
+
+// SelectAmong selects the most demanding of the named implementations that this processor
+// can run, and reports whether there is one; no names leave things as they are. Like Select
+// it is for tests and for a program's start.
+func SelectAmong(names []string) bool {
+	for i := len(implementations) - 1; i >= 0 && len(names) > 0; i-- {
+		if im := &implementations[i]; im.present() && slices.Contains(names, string(im.name)) {
+			active = im
+			return true
+		}
+	}
+	return len(names) == 0
+}
 
 // Select makes all kernels use the named implementation. It must not be called while a
 // kernel runs: it is for tests, and for a program's start. The error says whether the

@@ -37,6 +37,20 @@ func ProbeBF16(n int) int {
 	return n * active.probe.bf16Ops
 }
 
+// Probe is a loop of n rounds that does nothing but multiply and add, and the operations of a
+// round. Loop is nil where an implementation has no instruction for the kind of numbers.
+type Probe struct {
+	Loop func(n int)
+	Ops  int
+}
+
+// BestProbes returns the probes of the implementation that is chosen at start, whatever is
+// active.
+func BestProbes() (f32, int8, bf16 Probe) {
+	p := &best().probe
+	return Probe{p.f32, p.f32Ops}, Probe{p.int8, p.int8Ops}, Probe{p.bf16, p.bf16Ops}
+}
+
 // ProbeRead reads size bytes at p, size a multiple of 512. It reads one stream; what
 // memory gives to several at once may be more.
 func ProbeRead(p unsafe.Pointer, size int) {

@@ -61,3 +61,21 @@ func TestChooseUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestSelectAmong: a program limited to some kernels runs the best of them.
+func TestSelectAmong(t *testing.T) {
+	defer func(before string) {
+		if err := Select(before); err != nil {
+			t.Error(err)
+		}
+	}(Active())
+	all := Available()
+	for i, name := range all {
+		if !SelectAmong(all[:i+1]) || Active() != name {
+			t.Errorf("of %v, %s is selected", all[:i+1], Active())
+		}
+	}
+	if before := Active(); SelectAmong([]string{"sse2"}) || Active() != before || !SelectAmong(nil) || Active() != before {
+		t.Errorf("unknown names, or none, select %s", Active())
+	}
+}

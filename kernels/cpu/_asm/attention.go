@@ -637,15 +637,7 @@ func (g *generator) addPowers(x stream, p *powers, most, sum reg.VecVirtual, k *
 	g.load(x.mem(), k, v)
 	p.apply([]reg.VecVirtual{v}, most)
 	g.store(v, k, x.mem())
-	switch {
-	case k == nil:
-		g.VADDPS(v, sum, sum)
-	case g.wide():
-		g.VADDPS(v, sum, k.k, sum)
-	default:
-		g.VANDPS(k.k, v, v)
-		g.VADDPS(v, sum, sum)
-	}
+	g.addLanes(v, sum, k)
 }
 
 // powers is 2^x. With AVX-512 the series stands in registers: a row's weights would wait

@@ -21,22 +21,12 @@ func bf16Tiles(g *generator) {
 		g.bf16Tile(&t)
 	}
 	for _, level := range []string{levelDot, avx512.name} {
-		for _, t := range []tile{
-			{rows: 8, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
-			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 1, panels: 4},
-			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
-			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
-		} {
+		for _, t := range avx512FloatTiles {
 			t.format, t.isa, t.level = formatBF16, avx512, level
 			g.bf16Tile(&t)
 		}
 	}
-	for _, t := range []tile{
-		{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-		{rows: 1, panels: 4}, {rows: 1, panels: 2},
-		{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
-	} {
+	for _, t := range avx2FloatTiles {
 		t.format, t.isa, t.level = formatBF16, avx2, avx2.name
 		g.bf16Tile(&t)
 	}

@@ -5,26 +5,32 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// avx512FloatTiles and avx2FloatTiles are the tiles of float formats.
+var (
+	avx512FloatTiles = []tile{
+		{rows: 8, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
+		{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
+		{rows: 1, panels: 4},
+		{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
+		{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+	}
+	avx2FloatTiles = []tile{
+		{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
+		{rows: 1, panels: 4}, {rows: 1, panels: 2},
+		{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+	}
+)
+
 // floatTiles generates the tiles of a float format: of several rows where weights are
 // used again, of several panels where one row of x leaves nothing else to hide the latency
 // of the additions behind.
 func floatTiles(f format) func(*generator) {
 	return func(g *generator) {
-		for _, t := range []tile{
-			{rows: 8, panels: 2}, {rows: 4, panels: 2}, {rows: 2, panels: 2}, {rows: 1, panels: 2},
-			{rows: 8, panels: 1}, {rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 1, panels: 4},
-			{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
-			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
-		} {
+		for _, t := range avx512FloatTiles {
 			t.format, t.isa, t.level = f, avx512, avx512.name
 			g.floatTile(&t)
 		}
-		for _, t := range []tile{
-			{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
-			{rows: 1, panels: 4}, {rows: 1, panels: 2},
-			{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
-		} {
+		for _, t := range avx2FloatTiles {
 			t.format, t.isa, t.level = f, avx2, avx2.name
 			g.floatTile(&t)
 		}

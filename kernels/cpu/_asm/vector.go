@@ -248,6 +248,11 @@ func (g *generator) addExp(dst, x stream, most, sum reg.VecVirtual, k *mask) {
 	g.VSUBPS(most, v, v)
 	g.exp(v)
 	g.store(v, k, dst.mem())
+	g.addLanes(v, sum, k)
+}
+
+// addLanes adds v to sum, with a mask only the lanes that it has.
+func (g *generator) addLanes(v, sum reg.VecVirtual, k *mask) {
 	switch {
 	case k == nil:
 		g.VADDPS(v, sum, sum)
