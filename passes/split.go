@@ -26,9 +26,10 @@ import (
 //
 // Copies stand at the head of a split. So a weight that is copied for the split's first
 // node would be live beside all other weights of the split, long after its last reader. Under
-// cost rules a split begins before a node that needs another weight copied if one that the
-// open split has copied will not be read again. That costs a copy's delay: weights that
-// are copied in less time do not count.
+// cost rules a split begins before a node that needs another weight copied if those that the
+// open split has copied and that nothing reads any more together take longer to copy than
+// the delay that another split costs. Where nobody says what copies cost, bytes alone
+// count: one such weight is enough.
 var splitPass = Pass{
 	Name:     "split",
 	Doc:      "cut the order into runs on one backend",
@@ -57,7 +58,7 @@ func split(c *Context, m *ir.Module) error {
 	}
 	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
-		s := &splitter{c: c, set: set, lastRead: lastReads(c, f, set), cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool), done: make([]bool, f.NumNodes())}
+		s := &splitter{c: c, set: set, lastRead: lastReads(c, f, set), cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -86,8 +87,8 @@ type splitter struct {
 	limits     map[int]int // of splits that were taken past theirs, by number; see ruleSet.grows
 
 	lastRead map[copyFor]*ir.Node // by weight that is copied, under rules that weigh costs
-	weights  []*ir.Value          // copied into the open split, of which copying one takes longer than a split costs
-	done     []bool               // by id: nodes that have a split
+	stale    *ir.Value            // the first weight that the open split has copied and nothing reads any more
+	wasted   float64              // seconds that copying all such weights of the open split takes, without delays
 
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs int                // of the open split
@@ -110,7 +111,7 @@ func (s *splitter) node(n *ir.Node) {
 	if rule, operand := s.cut(n, t, news); rule != "" {
 		s.number++
 		s.c.CauseChange(n, rule, s.name(), t.Name, operand...)
-		s.on, s.inputs, s.weights = t, 0, nil
+		s.on, s.inputs, s.stale, s.wasted = t, 0, nil, 0
 		if !s.set.copyOnce {
 			clear(s.have)
 			news = s.newInputs(n, t)
@@ -118,16 +119,36 @@ func (s *splitter) node(n *ir.Node) {
 	}
 	for _, v := range news {
 		s.have[copyFor{v, t.Name}] = true
-		if v.IsWeight() && isDear(v, t) {
-			s.weights = append(s.weights, v)
-		}
 	}
 	s.inputs += len(news)
 	if limit := s.maxInputs(); s.set.grows && limit > 0 && s.inputs > limit {
 		s.limits[s.number] = 2 * limit
 	}
 	n.Split = s.number
-	s.done[n.ID] = true
+	s.leave(n, t)
+}
+
+// leave notes the weights of which n is the last reader: their copies are of no use to the
+// rest of the split.
+func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
+	if len(s.lastRead) == 0 {
+		return
+	}
+	for _, a := range n.Sources() {
+		if a == nil {
+			continue
+		}
+		key := copyFor{copyBase(a), t.Name}
+		if s.lastRead[key] != n {
+			continue
+		}
+		delete(s.lastRead, key) // n may read it twice
+		if s.stale == nil {
+			s.stale = key.v
+		}
+		from := targetOf(s.c, key.v.Type.Space)
+		s.wasted += t.TransferSeconds(from, float64(key.v.Type.MaxBytes())) - t.TransferSeconds(from, 0)
+	}
 }
 
 func (s *splitter) name() string {
@@ -191,15 +212,14 @@ func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *i
 			}
 		}
 	}
-	if s.lastRead != nil && slices.ContainsFunc(news, (*ir.Value).IsWeight) {
-		if w := s.stale(t); w != nil {
-			return w
-		}
-	}
-	if s.cutWeights {
-		if i := slices.IndexFunc(news, (*ir.Value).IsWeight); i >= 0 {
-			return news[i]
-		}
+	i := slices.IndexFunc(news, (*ir.Value).IsWeight)
+	switch {
+	case i < 0:
+		return nil
+	case s.stale != nil && s.wasted >= t.TransferSeconds(targetOf(s.c, news[i].Type.Space), 0):
+		return s.stale
+	case s.cutWeights:
+		return news[i]
 	}
 	return nil
 }
@@ -223,22 +243,6 @@ func lastReads(c *Context, f *ir.Func, set *ruleSet) map[copyFor]*ir.Node {
 		}
 	}
 	return last
-}
-
-// stale returns a weight that the open split has copied and that nothing reads from here on,
-// if copying it takes longer than the delay that another split costs.
-func (s *splitter) stale(t *target.Descriptor) *ir.Value {
-	for _, w := range s.weights {
-		if last := s.lastRead[copyFor{w, t.Name}]; last != nil && s.done[last.ID] {
-			return w
-		}
-	}
-	return nil
-}
-
-// isDear reports whether copying v for t takes longer than the delay that another split costs.
-func isDear(v *ir.Value, t *target.Descriptor) bool {
-	return t.CopySeconds(float64(v.Type.MaxBytes())) >= 2*t.CopySeconds(0)
 }
 
 // choosesHere reports whether n needs experts copied that are chosen in the open split.

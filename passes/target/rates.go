@@ -37,10 +37,6 @@ func (d *Descriptor) Seconds(flops, bytes float64, w dtype.DType, workers int) f
 	return r.Launch + max(arithmetic, memory)
 }
 
-// CopySeconds predicts how long it takes to bring bytes bytes into the backend's preferred
-// space from memory that is not slower.
-func (d *Descriptor) CopySeconds(bytes float64) float64 { return d.TransferSeconds(nil, bytes) }
-
 // TransferSeconds predicts how long it takes to bring bytes bytes from the preferred space
 // of from into that of d: the slower of the two links counts, and the longer of the delays.
 // A nil from is memory that has no limit of its own.

@@ -81,7 +81,7 @@ func TestTransferSeconds(t *testing.T) {
 	}{
 		{"in", gpu.TransferSeconds(host, 4e9), 1.001},
 		{"out", host.TransferSeconds(gpu, 4e9), 2.001},
-		{"no source", gpu.CopySeconds(4e9), 1.001},
+		{"no source", gpu.TransferSeconds(nil, 4e9), 1.001},
 		{"no rates", (&Descriptor{}).TransferSeconds(nil, 4e9), 0},
 	} {
 		if d := tt.got - tt.want; d > 1e-9 || d < -1e-9 {
