@@ -242,7 +242,7 @@ func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
 	if _, err := out.Seek(offset, io.SeekStart); err != nil {
 		return err
 	}
-	if err := copyFile(ctx, out, o.WeightsFile, o.WeightsSize); err != nil {
+	if err := copyFile(ctx, out, offset, o.WeightsFile, o.WeightsSize); err != nil {
 		return err
 	}
 	trailer := runtime.AppendTrailer(nil, runtime.Trailer{Offset: offset, Length: o.WeightsSize, PlanID: o.PlanID, SHA256: o.WeightsHash})
@@ -252,23 +252,27 @@ func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
 	return out.Close()
 }
 
-// copyFile appends size bytes of a file to out, in pieces, so that the context is heard.
-func copyFile(ctx context.Context, out *os.File, path string, size int64) error {
+// copyFile writes size bytes of a file to out from offset at on, where out stands: in pieces that
+// end with huge pages, between which the context is heard.
+func copyFile(ctx context.Context, out io.Writer, at int64, path string, size int64) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	const pieceBytes = 64 << 20
-	for done := int64(0); done < size; {
+	buf := make([]byte, hugePage)
+	for end := at + size; at < end; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := io.CopyN(out, in, min(pieceBytes, size-done))
-		if err != nil {
+		piece := buf[:min(untilHugePage(at), end-at)]
+		if _, err := io.ReadFull(in, piece); err != nil {
 			return fmt.Errorf("appending the weights: %w", err)
 		}
-		done += n
+		if _, err := out.Write(piece); err != nil {
+			return fmt.Errorf("appending the weights: %w", err)
+		}
+		at += int64(len(piece))
 	}
 	return nil
 }

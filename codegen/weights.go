@@ -42,18 +42,21 @@ const chunkBytes = 1 << 20
 func PackWeights(ctx context.Context, m *ir.Module, src Sources, w io.Writer, progress func(done int64)) ([32]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := &blobWriter{w: w, hash: sha256.New(), progress: progress}
+	b := &blobWriter{w: newPageWriter(w), hash: sha256.New(), progress: progress}
 	for _, c := range orderedChunks(ctx, blobPieces(m, src)) {
 		if err := b.write(c); err != nil {
 			return [32]byte{}, err
 		}
+	}
+	if err := b.w.flush(); err != nil {
+		return [32]byte{}, notWritten(err)
 	}
 	return [32]byte(b.hash.Sum(nil)), nil
 }
 
 // blobWriter appends chunks to the output and to its hash.
 type blobWriter struct {
-	w        io.Writer
+	w        *pageWriter
 	hash     hash.Hash
 	progress func(int64)
 	done     int64
@@ -65,17 +68,21 @@ func (b *blobWriter) write(c chunk) error {
 	}
 	b.hash.Write(c.data)
 	if _, err := b.w.Write(c.data); err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) { // the name of a temporary file means nothing to anyone
-			err = path.Err
-		}
-		return fmt.Errorf("writing the weights: %w", err)
+		return notWritten(err)
 	}
 	b.done += int64(len(c.data))
 	if b.progress != nil {
 		b.progress(b.done)
 	}
 	return nil
+}
+
+func notWritten(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) { // the name of a temporary file means nothing to anyone
+		err = path.Err
+	}
+	return fmt.Errorf("writing the weights: %w", err)
 }
 
 // chunk is a finished piece of the blob, or why it could not be made.
