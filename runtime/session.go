@@ -21,14 +21,15 @@ type Session struct {
 	device stepper // nil without devices
 	ticket *ticket
 	busy   atomic.Bool
-	length int // positions of the sequence that are filled
+	length int  // positions of the sequence that are filled
+	wide   bool // the state has been asked huge pages for
 
 	// The last token that Generate yielded, which is part of the sequence but was not run.
 	pending []int32
 }
 
 // NewSession allocates the arenas of a session, zeroed. The system gives their memory as
-// it is touched, so that a long context costs only what is used of it.
+// it is touched, so that a long context costs only what is used of it (see widen).
 func (m *Model) NewSession() (*Session, error) {
 	if m.pool.queue.isClosed() {
 		return nil, ErrClosed
