@@ -154,7 +154,7 @@ func (c *cli) help(cmd command) error {
 
 // modelFlags are those of every command that opens the model.
 func (c *cli) modelFlags() {
-	c.flags.number(&c.options.Threads, "threads", "N", "workers (default: one per core)", 1)
+	c.flags.number(&c.options.Threads, "threads", "N", "workers (0, the default: one per core)", 0)
 	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
 	if c.program.Profile != nil {
 		c.flags.text(&c.profile, "profile", "FILE", "write a trace of all steps (for ui.perfetto.dev)")

@@ -124,7 +124,7 @@ func TestUsageErrors(t *testing.T) {
 		{hello(t), "--prompt a --tokens 1", "give one of them"},
 		{hello(t), "--foo", "unknown flag --foo: -h lists the flags"},
 		{hello(t), "--prompt", "--prompt needs a value: --prompt TEXT"},
-		{hello(t), "--prompt a --threads 0", "--threads 0: it must be a whole number, at least 1"},
+		{hello(t), "--prompt a --threads -1", "--threads -1: it must be a whole number, at least 0"},
 		{hello(t), "--prompt a --threads x", "--threads x: it must be a whole number"},
 		{hello(t), "--prompt a -n 0", "-n 0: it must be a whole number, at least 1"},
 		{hello(t), "--prompt a --json=1", "--json takes no value"},
@@ -196,6 +196,17 @@ func TestThreadsAreCutAndReported(t *testing.T) {
 	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "5")
 	if status != 0 || out != "héc" || !strings.Contains(errs, "--threads 5: cut to 2: there are 2 processors (GOMAXPROCS)") {
 		t.Errorf("status %d, %q, %q", status, out, errs)
+	}
+}
+
+// TestThreadsZero is the default, said aloud.
+func TestThreadsZero(t *testing.T) {
+	procs(t, 2)
+	_, _, usual := invoke(hello(t), "--prompt", "a")
+	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "0")
+	_, want, _ := strings.Cut(usual, "; threads ")
+	if _, got, found := strings.Cut(errs, "; threads "); status != 0 || out != "héc" || !found || got != want {
+		t.Errorf("status %d, %q, %q; without the flag %q", status, out, errs, usual)
 	}
 }
 

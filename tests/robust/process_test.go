@@ -133,7 +133,8 @@ func TestThreads(t *testing.T) {
 		status         int
 		say            string
 	}{
-		{"0", "", statusUsage, "--threads 0"},
+		{"0", "", statusDone, ""},
+		{"0", "1", statusDone, "threads 1"},
 		{"-1", "", statusUsage, "--threads -1"},
 		{"many", "", statusUsage, "--threads many"},
 		{"99999999999999999999", "", statusUsage, "--threads"},
