@@ -143,11 +143,13 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 		r := placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{Work: fitWork})
 		again := false
 		if r.Fits() {
-			need, err := p.rehearse(r.Labels)
+			need, _, err := p.rehearse(r.Labels, apart{})
 			if err != nil {
 				return r, r // the error comes again where it belongs
 			}
-			again = p.learn(reserve, need, r)
+			if again = p.learn(reserve, need, r); !r.Fits() {
+				p.apart(r)
+			}
 		}
 		if first == nil {
 			first = r
@@ -160,6 +162,23 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 		}
 	}
 	return best, first
+}
+
+// apart notes in r that its plan keeps the limits after all where some values are copied twice,
+// and how much longer it takes, if that is so.
+func (p *costProblem) apart(r *placement.Result) {
+	need, seconds, err := p.rehearse(r.Labels, nil)
+	if err != nil || seconds == 0 {
+		return
+	}
+	for s, limit := range p.limits {
+		if limit >= 0 && need[s] > limit {
+			return
+		}
+	}
+	clear(r.Over)
+	r.Seconds += seconds
+	r.Proved = false
 }
 
 // without returns the limits less what is reserved.
@@ -215,31 +234,33 @@ func (p *costProblem) leafBytes(labels []int32) []int64 {
 }
 
 // rehearse runs the passes up to plan on a copy of the module with an assignment, and
-// returns the bytes of the plan in each space.
-func (p *costProblem) rehearse(labels []int32) ([]int64, error) {
+// returns the bytes of the plan in each space, and how long the copies take that are there
+// twice to keep limits. With apart none is, unless it names it.
+func (p *costProblem) rehearse(labels []int32, apart apart) (need []int64, seconds float64, err error) {
 	m := p.a.m.Clone()
 	again := newAssigner(p.a.c, m)
 	p.apply(again, labels)
 	again.spaces()
-	if err := p.a.c.rehearse(m); err != nil {
-		return nil, err
+	m.Props |= p.a.c.pass.Gives
+	m.Last = p.a.c.pass.Name
+	if err := p.a.c.rehearse(m, apart); err != nil {
+		return nil, 0, err
 	}
 	p.a.c.Count("rehearsals", 1)
-	need := make([]int64, len(p.spaces))
-	for i := range m.Plan.Arenas {
-		arena := underWay(m.Plan, m.Plan.Arenas[i])
-		if s, ok := p.index[arena.Space]; ok {
-			need[s] += arena.Bytes()
+	need = make([]int64, len(p.spaces))
+	for space, bytes := range spaceBytes(m.Plan) {
+		if s, ok := p.index[space]; ok {
+			need[s] = bytes
 		}
 	}
-	return need, nil
+	return need, apartSeconds(p.a.c, m), nil
 }
 
 // shortage says which limits no assignment was found to keep, by how much, and what would
 // be enough: what the best one takes, though another may take less. It is empty if the plan of
 // the best one keeps them after all.
 func (p *costProblem) shortage(r *placement.Result) []error {
-	need, err := p.rehearse(r.Labels)
+	need, _, err := p.rehearse(r.Labels, apart{})
 	if err != nil || sumOf(r.Over) == 0 {
 		return p.impossible(r.Labels)
 	}

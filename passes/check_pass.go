@@ -50,8 +50,8 @@ func runCheck(c *Context, m *ir.Module) error {
 }
 
 // needlessCopies notes the copies that the plan could do without. The rules cost leave none
-// behind, unless the user has switched that off, or the module came with the copy: another
-// one is a bug of ours.
+// behind, unless the user has switched that off, or the module came with the copy, or it is to
+// save memory: another one is a bug of ours.
 func needlessCopies(c *Context, m *ir.Module) error {
 	set, err := ruleSetOf(c.Options)
 	if err != nil {
@@ -60,7 +60,10 @@ func needlessCopies(c *Context, m *ir.Module) error {
 	strict := set.elide && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
 	var errs []error
 	for _, n := range check.Needless(m, c.Targets) {
-		if strict && isSplitInput(n.Node) {
+		if n.Lost && (!strict || staysApart(n.Node)) {
+			continue
+		}
+		if strict && isSplitInput(n.Node) && !staysApart(n.Node) {
 			errs = append(errs, &check.Violation{Rule: check.RuleCopy, Func: n.Node.Func.Name, Nodes: []string{n.Node.String()}, What: "is needless: " + n.Why})
 			continue
 		}

@@ -9,12 +9,14 @@ import (
 // elideCopyPass removes copies that a shared space or another copy makes needless.
 //
 // Before: each split has copies of all its inputs. After: a value is copied at most once
-// into a space, and not at all for a backend that can address where it lies.
+// into a space, and not at all for a backend that can address where it lies; where a limit of
+// memory asks for it, once for each region of its use (copy_again.go).
 //
 // Not earlier: copies are inserted for correctness first. Not later: what remains is what
 // the plan gives addresses, and what later passes buffer.
 //
-// Cost: one walk, O(nodes + operands).
+// Cost: one walk, O(nodes + operands); where a space has a limit, besides a few rehearsals of the
+// passes up to plan.
 //
 // A copy that the module came with, or that pack made, is there for dense bytes if what it
 // copies is strided, and stays.
@@ -31,12 +33,14 @@ var elideCopyPass = Pass{
 	Rules: []Rule{
 		{ruleShared, "the backend reads the operand where it lies"},
 		{ruleAgain, "an earlier split copied it into the same space, or another that the backend addresses"},
+		{ruleApart, "an earlier split copied it as well, but to keep its bytes until now takes more memory than the limit of the space allows"},
 	},
 }
 
 const (
 	ruleShared = "c.shared"
 	ruleAgain  = "c.again"
+	ruleApart  = "c.apart"
 )
 
 func elideCopies(c *Context, m *ir.Module) error {
@@ -44,16 +48,31 @@ func elideCopies(c *Context, m *ir.Module) error {
 	if err != nil || !set.elide {
 		return err
 	}
-	for _, f := range m.AllFuncs() {
-		s := &elider{c: c, e: newEdit(c, f), uses: ir.Uses(f), made: make(map[copyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value), given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal)}
-		for _, n := range f.Nodes {
+	keep := c.Options.apart
+	if keep == nil {
+		if keep, err = copiesApart(c, m); err != nil {
+			return err
+		}
+	}
+	elideAll(c, m, keep)
+	return nil
+}
+
+// elideAll removes the copies of all functions but those to keep, and returns, function by
+// function, those that were merged with earlier ones.
+func elideAll(c *Context, m *ir.Module, keep apart) (merges [][]mergedCopy) {
+	for i, f := range m.AllFuncs() {
+		s := newElider(c, f)
+		for at, n := range f.Nodes {
+			s.at, s.apart = nodeAt{i, at}, keep[nodeAt{i, at}]
 			s.node(n)
 		}
 		s.e.done()
 		closeGaps(f)
+		merges = append(merges, s.merges)
 	}
 	numberBodies(m)
-	return nil
+	return merges
 }
 
 // closeGaps numbers splits without those of which all nodes are gone.
@@ -91,14 +110,31 @@ type expertsMade struct {
 // removal is why a copy went away.
 type removal struct{ rule, copied string }
 
+// mergedCopy is a copy that went away because an earlier one serves as well.
+type mergedCopy struct {
+	at  nodeAt
+	by  *ir.Value
+	pos int // of the node that came next
+}
+
 type elider struct {
 	c       *Context
 	e       *edit
+	at      nodeAt // the node that is looked at
+	apart   bool   // it begins a region of use
+	merges  []mergedCopy
 	uses    [][]*ir.Node
 	made    map[copyKey]*ir.Value
 	experts map[expertsMade]*ir.Value
 	given   map[*ir.Value]bool    // copies that became results
 	removed map[*ir.Value]removal // by what stands for the copy, until a reader has noted it
+}
+
+func newElider(c *Context, f *ir.Func) *elider {
+	return &elider{
+		c: c, e: newEdit(c, f), uses: ir.Uses(f), made: make(map[copyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value),
+		given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal),
+	}
 }
 
 func (s *elider) node(n *ir.Node) {
@@ -120,11 +156,19 @@ func (s *elider) node(n *ir.Node) {
 	case t.Addresses(from.Type.Space) && s.reached(n.Result(), from.Type.Space) && (isSplitInput(n) || from.Type.Dense()) && s.c.Allow(ruleShared, n):
 		// The model's own copy of a strided value stays: its readers may need dense bytes.
 		s.remove(n, from, ruleShared)
+	case s.apart && s.earlier(n) != nil && s.c.Allow(ruleApart, n):
+		s.c.Cause(n, ruleApart, s.earlier(n).String(), key.space)
+		s.c.Count(ruleApart, 1)
+		s.made[key] = n.Result()
+		s.e.keep(n)
 	case s.earlier(n) != nil && s.c.Allow(ruleAgain, n):
-		if by := s.earlier(n); slices.Contains(n.Func.Results, n.Result()) {
+		by := s.earlier(n)
+		if slices.Contains(n.Func.Results, n.Result()) {
 			s.given[by] = true
+		} else {
+			s.merges = append(s.merges, mergedCopy{s.at, by, len(s.e.out)})
 		}
-		s.remove(n, s.earlier(n), ruleAgain)
+		s.remove(n, by, ruleAgain)
 	default:
 		s.made[key] = n.Result()
 		s.e.keep(n)

@@ -62,9 +62,9 @@ type Context struct {
 	fuel  *fuel
 	off   map[string]bool // rules that are disabled
 
-	// rehearse runs the passes after assign up to plan on a copy of the module, without the
-	// limits of memory.
-	rehearse func(*ir.Module) error
+	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
+	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
+	rehearse func(m *ir.Module, apart apart) error
 }
 
 // Cause appends to the node's causes that this pass applied the rule, and which values,

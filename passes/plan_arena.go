@@ -175,6 +175,9 @@ func rounded(n int64) string {
 // checkBudgets compares the arenas of each space with the limits of the options, which
 // name spaces or backends, and with what the targets have.
 func (a *arenas) checkBudgets() error {
+	if a.c.Options.rehearsal {
+		return nil
+	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(a.c.Options.MaxMemory)) {
 		space := name
@@ -184,7 +187,7 @@ func (a *arenas) checkBudgets() error {
 		errs = append(errs, a.budget(space, BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name], Advice: a.budgetAdvice()}))
 	}
 	for _, d := range a.c.Targets.All() {
-		if d.Memory > 0 && !a.c.Options.rehearsal {
+		if d.Memory > 0 {
 			errs = append(errs, a.budget(d.Home(), BudgetError{Name: d.Name, Limit: d.Memory, Own: true, Advice: a.budgetAdvice()}))
 		}
 	}

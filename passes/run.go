@@ -262,16 +262,14 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		fuel:    r.fuel,
 		off:     r.rulesOff,
 
-		rehearse: func(m *ir.Module) error { return r.rehearse(ctx, m) },
+		rehearse: func(m *ir.Module, apart apart) error { return r.rehearse(ctx, m, apart) },
 	}, nil
 }
 
-// rehearse runs the passes from behind assign to plan on a copy of the module, to learn
-// what an assignment comes to. Limits of memory are for the real run.
-func (r *runner) rehearse(ctx context.Context, m *ir.Module) error {
-	m.Props |= assignPass.Gives
-	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, From: pipeline[indexPass(pipeline, assignPass.Name)+1].Name, To: planPass.Name}
-	o.Options.MaxMemory, o.Options.rehearsal = nil, true
+// rehearse is Context.rehearse.
+func (r *runner) rehearse(ctx context.Context, m *ir.Module, apart apart) error {
+	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: planPass.Name}
+	o.Options.rehearsal, o.Options.apart = true, apart
 	_, err := Run(ctx, m, o)
 	return err
 }

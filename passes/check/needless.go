@@ -13,6 +13,10 @@ import (
 type NeedlessCopy struct {
 	Node *ir.Node
 	Why  string
+
+	// Lost says that an earlier copy would do, but that the plan gives its bytes to others
+	// before the readers of this one have read: in this plan, both are needed.
+	Lost bool
 }
 
 // Needless returns the needless copies of m, function by function, in order. Whether they are
@@ -21,7 +25,8 @@ type NeedlessCopy struct {
 //
 // A copy is needed where a reader cannot address what is copied, where what is copied has
 // gaps or changes in place later, and where somebody gets the bytes: the caller, a repeat, a
-// node that writes into them, another copy.
+// node that writes into them, another copy. Where an earlier copy of the same would do, it is
+// needed as long as the plan does not keep that one's bytes: see NeedlessCopy.Lost.
 func Needless(m *ir.Module, targets *target.List) []NeedlessCopy {
 	var found []NeedlessCopy
 	for _, f := range m.AllFuncs() {
@@ -65,34 +70,65 @@ func (r *copyReview) needless() (found []NeedlessCopy) {
 			continue
 		}
 		from := n.Args[0]
-		if why := r.why(n, from); why != "" {
-			found = append(found, NeedlessCopy{n, why})
-			continue
+		if why, lost := r.why(n, from); why != "" {
+			found = append(found, NeedlessCopy{n, why, lost})
+			if !lost {
+				continue
+			}
 		}
 		r.made[from] = append(r.made[from], n)
 	}
 	return found
 }
 
-// why says why a copy is needless; empty if it is needed.
-func (r *copyReview) why(n *ir.Node, from *ir.Value) string {
+// why says why a copy is needless, and whether what makes it so is lost; empty if it is needed.
+func (r *copyReview) why(n *ir.Node, from *ir.Value) (why string, lost bool) {
 	foreign := from.Def != nil && from.Def.Op == ir.OpForeign
 	readers, ok := r.readers(n.Result(), nil)
 	if !ok || r.kept[n.Result()] || r.kept[from.Root()] || !foreign && !from.Type.Dense() {
-		return ""
+		return "", false
 	}
 	if r.allAddress(readers, spaceName(from.Type)) {
-		return fmt.Sprintf("whoever reads it can address %s, where %v lies", spaceName(from.Type), from)
+		return fmt.Sprintf("whoever reads it can address %s, where %v lies", spaceName(from.Type), from), false
 	}
 	for _, before := range r.made[from] {
 		if r.kept[before.Result()] {
 			continue // the caller gets these bytes
 		}
 		if space := spaceName(before.Result().Type); r.allAddress(readers, space) {
-			return fmt.Sprintf("whoever reads it can address %s, where %v is a copy of the same", space, before)
+			why, lost = fmt.Sprintf("whoever reads it can address %s, where %v is a copy of the same", space, before), r.lost(before, n, readers)
+			if !lost {
+				break
+			}
 		}
 	}
-	return ""
+	return why, lost
+}
+
+// lost reports whether some node behind the copy before, but for n, takes bytes of it before
+// the last of the readers has read.
+func (r *copyReview) lost(before, n *ir.Node, readers []*ir.Node) bool {
+	where, from := before.Result().Root().Place, slices.Index(r.f.Nodes, before)
+	if where == nil {
+		return false
+	}
+	last := from
+	for _, reader := range readers {
+		last = max(last, slices.Index(r.f.Nodes, reader))
+	}
+	return slices.ContainsFunc(r.f.Nodes[from+1:last+1], func(x *ir.Node) bool { return x != n && takes(x, where) })
+}
+
+// takes reports whether n, or a node in it, has a result among the bytes of a place.
+func takes(n *ir.Node, where *ir.Place) bool {
+	if n.Body != nil && slices.ContainsFunc(n.Body.Nodes, func(x *ir.Node) bool { return takes(x, where) }) {
+		return true
+	}
+	return slices.ContainsFunc(n.Results, func(v *ir.Value) bool {
+		p := v.Place
+		return v.Source() == nil && p != nil && p.Arena == where.Arena && p.Chunk == where.Chunk &&
+			p.Offset < where.Offset+where.Bytes && where.Offset < p.Offset+p.Bytes
+	})
 }
 
 // readers returns the working nodes that read v or views of it; ok is false if one of them
