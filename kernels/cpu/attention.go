@@ -55,6 +55,7 @@ const (
 	cacheF32 cacheFormat = iota
 	cacheF16
 	cacheQ8
+	numCaches
 )
 
 // rowBytes returns the bytes of a row of d elements.
@@ -78,8 +79,9 @@ type attentionLoops struct {
 	// their second elements and so on; or 16 elements of each position.
 	keys, values [cacheQ8]panelsFunc
 
-	few   []fewLoops // by heads, most first; the last has one, if there is any
-	weigh func(s, largest, sums, shrink unsafe.Pointer, n, m int)
+	few    []fewLoops                                             // by heads, most first; the last has one, if there is any
+	scales func(dst, k unsafe.Pointer, m, blocks, row, ahead int) // of q8_0, by block; nil if it is decoded before
+	weigh  func(s, largest, sums, shrink unsafe.Pointer, n, m int)
 
 	exponent float64 // weigh takes powers of e^(1/exponent): queries are multiplied by it
 }
@@ -88,15 +90,17 @@ type attentionLoops struct {
 // s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions; what lies ahead
 // bytes behind is asked for. They add in the order of the tiles.
 type fewLoops struct {
-	heads  int
-	scores [cacheQ8]scoresFunc
-	mix    [cacheQ8]mixFunc
+	heads    int
+	scores   [cacheQ8]scoresFunc
+	scoresQ8 scoresQ8Func
+	mix      [numCaches]mixFunc
 }
 
 type (
-	panelsFunc func(dst, src unsafe.Pointer, n, d, row int)
-	scoresFunc func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
-	mixFunc    func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
+	panelsFunc   func(dst, src unsafe.Pointer, n, d, row int)
+	scoresFunc   func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
+	scoresQ8Func func(s, q, k, scales unsafe.Pointer, m, d, kRow int)
+	mixFunc      func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
 )
 
 // attentionFor returns the loops for rows of these lengths.

@@ -4,15 +4,20 @@ package cpu
 
 import "math"
 
+// few returns the loops for so many queries; without those of q8_0 it is decoded before.
+func few(heads int, f32, f16 scoresFunc, q8 scoresQ8Func, mixF32, mixF16, mixQ8 mixFunc) fewLoops {
+	return fewLoops{heads, [cacheQ8]scoresFunc{f32, f16}, q8, [numCaches]mixFunc{mixF32, mixF16, mixQ8}}
+}
+
 var avx2Attention = attentionLoops{
 	lanes:  8,
 	tiles:  &avx2MatMul[formatF32],
 	keys:   [cacheQ8]panelsFunc{keysF32AVX2, keysF16AVX2},
 	values: [cacheQ8]panelsFunc{valuesF32AVX2, valuesF16AVX2},
 	few: []fewLoops{
-		{4, [cacheQ8]scoresFunc{scoresF32AVX2x4, scoresF16AVX2x4}, [cacheQ8]mixFunc{mixF32AVX2x4, mixF16AVX2x4}},
-		{2, [cacheQ8]scoresFunc{scoresF32AVX2x2, scoresF16AVX2x2}, [cacheQ8]mixFunc{mixF32AVX2x2, mixF16AVX2x2}},
-		{1, [cacheQ8]scoresFunc{scoresF32AVX2x1, scoresF16AVX2x1}, [cacheQ8]mixFunc{mixF32AVX2x1, mixF16AVX2x1}},
+		few(4, scoresF32AVX2x4, scoresF16AVX2x4, nil, mixF32AVX2x4, mixF16AVX2x4, nil),
+		few(2, scoresF32AVX2x2, scoresF16AVX2x2, nil, mixF32AVX2x2, mixF16AVX2x2, nil),
+		few(1, scoresF32AVX2x1, scoresF16AVX2x1, nil, mixF32AVX2x1, mixF16AVX2x1, nil),
 	},
 	weigh:    weighAVX2,
 	exponent: math.Log2E,
@@ -24,10 +29,11 @@ var avx512Attention = attentionLoops{
 	keys:   [cacheQ8]panelsFunc{keysF32AVX512, keysF16AVX512},
 	values: [cacheQ8]panelsFunc{valuesF32AVX512, valuesF16AVX512},
 	few: []fewLoops{
-		{4, [cacheQ8]scoresFunc{scoresF32AVX512x4, scoresF16AVX512x4}, [cacheQ8]mixFunc{mixF32AVX512x4, mixF16AVX512x4}},
-		{2, [cacheQ8]scoresFunc{scoresF32AVX512x2, scoresF16AVX512x2}, [cacheQ8]mixFunc{mixF32AVX512x2, mixF16AVX512x2}},
-		{1, [cacheQ8]scoresFunc{scoresF32AVX512x1, scoresF16AVX512x1}, [cacheQ8]mixFunc{mixF32AVX512x1, mixF16AVX512x1}},
+		few(4, scoresF32AVX512x4, scoresF16AVX512x4, scoresQ8AVX512x4, mixF32AVX512x4, mixF16AVX512x4, mixQ8AVX512x4),
+		few(2, scoresF32AVX512x2, scoresF16AVX512x2, scoresQ8AVX512x2, mixF32AVX512x2, mixF16AVX512x2, mixQ8AVX512x2),
+		few(1, scoresF32AVX512x1, scoresF16AVX512x1, scoresQ8AVX512x1, mixF32AVX512x1, mixF16AVX512x1, mixQ8AVX512x1),
 	},
+	scales:   gatherScales,
 	weigh:    weighAVX512,
 	exponent: math.Log2E,
 }

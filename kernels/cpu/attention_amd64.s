@@ -243,32 +243,32 @@ loop11:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-square14:
+elements14:
 	MOVQ         kRow+40(FP), R11
 	MOVQ         DI, R10
+	LEAQ         (R11)(R11*2), R12
 	MOVQ         ahead+48(FP), R13
 	ADDQ         DI, R13
-	LEAQ         (R11)(R11*2), R12
+	PREFETCHT0   (R13)
 	VMOVUPS      (R10), Y4
-	PREFETCHT0   (R13)
+	PREFETCHT0   (R13)(R11*1)
 	VMOVUPS      (R10)(R11*1), Y5
-	PREFETCHT0   (R13)(R11*1)
+	PREFETCHT0   (R13)(R11*2)
 	VMOVUPS      (R10)(R11*2), Y6
-	PREFETCHT0   (R13)(R11*2)
 	ADDQ         R12, R10
 	ADDQ         R12, R13
+	PREFETCHT0   (R13)
 	VMOVUPS      (R10), Y7
-	PREFETCHT0   (R13)
-	VMOVUPS      (R10)(R11*1), Y8
 	PREFETCHT0   (R13)(R11*1)
-	VMOVUPS      (R10)(R11*2), Y9
+	VMOVUPS      (R10)(R11*1), Y8
 	PREFETCHT0   (R13)(R11*2)
+	VMOVUPS      (R10)(R11*2), Y9
 	ADDQ         R12, R10
 	ADDQ         R12, R13
-	VMOVUPS      (R10), Y10
 	PREFETCHT0   (R13)
-	VMOVUPS      (R10)(R11*1), Y11
+	VMOVUPS      (R10), Y10
 	PREFETCHT0   (R13)(R11*1)
+	VMOVUPS      (R10)(R11*1), Y11
 	VUNPCKLPS    Y5, Y4, Y12
 	VUNPCKHPS    Y5, Y4, Y5
 	VUNPCKLPS    Y7, Y6, Y4
@@ -357,11 +357,11 @@ square14:
 	VFMADD231PS  Y4, Y11, Y2
 	VBROADCASTSS 28(R9), Y4
 	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x20, DI
 	ADDQ         $+32, R8
 	ADDQ         $+32, R9
-	ADDQ         $0x20, DI
 	SUBQ         $0x08, BX
-	JNZ          square14
+	JNZ          elements14
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 	VMOVUPS      Y2, 1024(CX)
@@ -387,7 +387,7 @@ rest12:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-square15:
+elements15:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         AX, R9
 	MOVQ         DX, R11
@@ -509,11 +509,11 @@ square15:
 	VFMADD231PS  Y4, Y11, Y2
 	VBROADCASTSS 28(R8), Y4
 	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x20, AX
 	ADDQ         $+32, DI
 	ADDQ         $+32, R8
-	ADDQ         $0x20, AX
 	SUBQ         $0x08, BX
-	JNZ          square15
+	JNZ          elements15
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 	VMOVUPS      Y2, 1024(CX)
@@ -549,8 +549,8 @@ strip16:
 
 position18:
 	VMOVUPS      (R9), Y8
-	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      32(R9), Y9
+	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -665,32 +665,32 @@ loop22:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-square25:
+elements25:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
 	MOVQ         ahead+48(FP), R12
 	ADDQ         DI, R12
-	LEAQ         (R10)(R10*2), R11
+	PREFETCHT0   (R12)
 	VMOVUPS      (R9), Y2
-	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R10*1)
 	VMOVUPS      (R9)(R10*1), Y3
-	PREFETCHT0   (R12)(R10*1)
+	PREFETCHT0   (R12)(R10*2)
 	VMOVUPS      (R9)(R10*2), Y4
-	PREFETCHT0   (R12)(R10*2)
 	ADDQ         R11, R9
 	ADDQ         R11, R12
+	PREFETCHT0   (R12)
 	VMOVUPS      (R9), Y5
-	PREFETCHT0   (R12)
-	VMOVUPS      (R9)(R10*1), Y6
 	PREFETCHT0   (R12)(R10*1)
-	VMOVUPS      (R9)(R10*2), Y7
+	VMOVUPS      (R9)(R10*1), Y6
 	PREFETCHT0   (R12)(R10*2)
+	VMOVUPS      (R9)(R10*2), Y7
 	ADDQ         R11, R9
 	ADDQ         R11, R12
-	VMOVUPS      (R9), Y8
 	PREFETCHT0   (R12)
-	VMOVUPS      (R9)(R10*1), Y9
+	VMOVUPS      (R9), Y8
 	PREFETCHT0   (R12)(R10*1)
+	VMOVUPS      (R9)(R10*1), Y9
 	VUNPCKLPS    Y3, Y2, Y10
 	VUNPCKHPS    Y3, Y2, Y3
 	VUNPCKLPS    Y5, Y4, Y2
@@ -747,10 +747,10 @@ square25:
 	VFMADD231PS  Y2, Y9, Y0
 	VBROADCASTSS 28(R8)(SI*1), Y2
 	VFMADD231PS  Y2, Y9, Y1
-	ADDQ         $+32, R8
 	ADDQ         $0x20, DI
+	ADDQ         $+32, R8
 	SUBQ         $0x08, BX
-	JNZ          square25
+	JNZ          elements25
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 	MOVQ         kRow+40(FP), BX
@@ -770,7 +770,7 @@ rest23:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-square26:
+elements26:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         AX, R8
 	MOVQ         DX, R10
@@ -860,10 +860,10 @@ square26:
 	VFMADD231PS  Y2, Y9, Y0
 	VBROADCASTSS 28(DI)(SI*1), Y2
 	VFMADD231PS  Y2, Y9, Y1
-	ADDQ         $+32, DI
 	ADDQ         $0x20, AX
+	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          square26
+	JNZ          elements26
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 
@@ -893,8 +893,8 @@ strip27:
 
 position29:
 	VMOVUPS      (R9), Y4
-	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      32(R9), Y5
+	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
@@ -980,32 +980,32 @@ loop33:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-square36:
+elements36:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         SI, R8
+	LEAQ         (R9)(R9*2), R10
 	MOVQ         ahead+48(FP), R11
 	ADDQ         SI, R11
-	LEAQ         (R9)(R9*2), R10
+	PREFETCHT0   (R11)
 	VMOVUPS      (R8), Y1
-	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R9*1)
 	VMOVUPS      (R8)(R9*1), Y2
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT0   (R11)(R9*2)
 	VMOVUPS      (R8)(R9*2), Y3
-	PREFETCHT0   (R11)(R9*2)
 	ADDQ         R10, R8
 	ADDQ         R10, R11
+	PREFETCHT0   (R11)
 	VMOVUPS      (R8), Y4
-	PREFETCHT0   (R11)
-	VMOVUPS      (R8)(R9*1), Y5
 	PREFETCHT0   (R11)(R9*1)
-	VMOVUPS      (R8)(R9*2), Y6
+	VMOVUPS      (R8)(R9*1), Y5
 	PREFETCHT0   (R11)(R9*2)
+	VMOVUPS      (R8)(R9*2), Y6
 	ADDQ         R10, R8
 	ADDQ         R10, R11
-	VMOVUPS      (R8), Y7
 	PREFETCHT0   (R11)
-	VMOVUPS      (R8)(R9*1), Y8
+	VMOVUPS      (R8), Y7
 	PREFETCHT0   (R11)(R9*1)
+	VMOVUPS      (R8)(R9*1), Y8
 	VUNPCKLPS    Y2, Y1, Y9
 	VUNPCKHPS    Y2, Y1, Y2
 	VUNPCKLPS    Y4, Y3, Y1
@@ -1046,10 +1046,10 @@ square36:
 	VFMADD231PS  Y1, Y2, Y0
 	VBROADCASTSS 28(DI), Y1
 	VFMADD231PS  Y1, Y8, Y0
-	ADDQ         $+32, DI
 	ADDQ         $0x20, SI
+	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          square36
+	JNZ          elements36
 	VMOVUPS      Y0, (CX)
 	MOVQ         kRow+40(FP), BX
 	SHLQ         $0x03, BX
@@ -1067,7 +1067,7 @@ rest34:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-square37:
+elements37:
 	MOVQ         kRow+40(FP), R8
 	MOVQ         AX, DI
 	MOVQ         DX, R9
@@ -1141,10 +1141,10 @@ square37:
 	VFMADD231PS  Y1, Y2, Y0
 	VBROADCASTSS 28(SI), Y1
 	VFMADD231PS  Y1, Y8, Y0
-	ADDQ         $+32, SI
 	ADDQ         $0x20, AX
+	ADDQ         $+32, SI
 	SUBQ         $0x08, BX
-	JNZ          square37
+	JNZ          elements37
 	VMOVUPS      Y0, (CX)
 
 done35:
@@ -1171,8 +1171,8 @@ strip38:
 
 position40:
 	VMOVUPS      (R9), Y2
-	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      32(R9), Y3
+	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
@@ -1468,32 +1468,32 @@ loop54:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-square57:
+elements57:
 	MOVQ         kRow+40(FP), R11
 	MOVQ         DI, R10
+	LEAQ         (R11)(R11*2), R12
 	MOVQ         ahead+48(FP), R13
 	ADDQ         DI, R13
-	LEAQ         (R11)(R11*2), R12
+	PREFETCHT0   (R13)
 	VCVTPH2PS    (R10), Y4
-	PREFETCHT0   (R13)
+	PREFETCHT0   (R13)(R11*1)
 	VCVTPH2PS    (R10)(R11*1), Y5
-	PREFETCHT0   (R13)(R11*1)
+	PREFETCHT0   (R13)(R11*2)
 	VCVTPH2PS    (R10)(R11*2), Y6
-	PREFETCHT0   (R13)(R11*2)
 	ADDQ         R12, R10
 	ADDQ         R12, R13
+	PREFETCHT0   (R13)
 	VCVTPH2PS    (R10), Y7
-	PREFETCHT0   (R13)
-	VCVTPH2PS    (R10)(R11*1), Y8
 	PREFETCHT0   (R13)(R11*1)
-	VCVTPH2PS    (R10)(R11*2), Y9
+	VCVTPH2PS    (R10)(R11*1), Y8
 	PREFETCHT0   (R13)(R11*2)
+	VCVTPH2PS    (R10)(R11*2), Y9
 	ADDQ         R12, R10
 	ADDQ         R12, R13
-	VCVTPH2PS    (R10), Y10
 	PREFETCHT0   (R13)
-	VCVTPH2PS    (R10)(R11*1), Y11
+	VCVTPH2PS    (R10), Y10
 	PREFETCHT0   (R13)(R11*1)
+	VCVTPH2PS    (R10)(R11*1), Y11
 	VUNPCKLPS    Y5, Y4, Y12
 	VUNPCKHPS    Y5, Y4, Y5
 	VUNPCKLPS    Y7, Y6, Y4
@@ -1582,11 +1582,11 @@ square57:
 	VFMADD231PS  Y4, Y11, Y2
 	VBROADCASTSS 28(R9), Y4
 	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x10, DI
 	ADDQ         $+32, R8
 	ADDQ         $+32, R9
-	ADDQ         $0x10, DI
 	SUBQ         $0x08, BX
-	JNZ          square57
+	JNZ          elements57
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 	VMOVUPS      Y2, 1024(CX)
@@ -1612,7 +1612,7 @@ rest55:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-square58:
+elements58:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         AX, R9
 	MOVQ         DX, R11
@@ -1734,11 +1734,11 @@ square58:
 	VFMADD231PS  Y4, Y11, Y2
 	VBROADCASTSS 28(R8), Y4
 	VFMADD231PS  Y4, Y11, Y3
+	ADDQ         $0x10, AX
 	ADDQ         $+32, DI
 	ADDQ         $+32, R8
-	ADDQ         $0x10, AX
 	SUBQ         $0x08, BX
-	JNZ          square58
+	JNZ          elements58
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 	VMOVUPS      Y2, 1024(CX)
@@ -1774,8 +1774,8 @@ strip59:
 
 position61:
 	VCVTPH2PS    (R9), Y8
-	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    16(R9), Y9
+	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -1890,32 +1890,32 @@ loop65:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-square68:
+elements68:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         DI, R9
+	LEAQ         (R10)(R10*2), R11
 	MOVQ         ahead+48(FP), R12
 	ADDQ         DI, R12
-	LEAQ         (R10)(R10*2), R11
+	PREFETCHT0   (R12)
 	VCVTPH2PS    (R9), Y2
-	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R10*1)
 	VCVTPH2PS    (R9)(R10*1), Y3
-	PREFETCHT0   (R12)(R10*1)
+	PREFETCHT0   (R12)(R10*2)
 	VCVTPH2PS    (R9)(R10*2), Y4
-	PREFETCHT0   (R12)(R10*2)
 	ADDQ         R11, R9
 	ADDQ         R11, R12
+	PREFETCHT0   (R12)
 	VCVTPH2PS    (R9), Y5
-	PREFETCHT0   (R12)
-	VCVTPH2PS    (R9)(R10*1), Y6
 	PREFETCHT0   (R12)(R10*1)
-	VCVTPH2PS    (R9)(R10*2), Y7
+	VCVTPH2PS    (R9)(R10*1), Y6
 	PREFETCHT0   (R12)(R10*2)
+	VCVTPH2PS    (R9)(R10*2), Y7
 	ADDQ         R11, R9
 	ADDQ         R11, R12
-	VCVTPH2PS    (R9), Y8
 	PREFETCHT0   (R12)
-	VCVTPH2PS    (R9)(R10*1), Y9
+	VCVTPH2PS    (R9), Y8
 	PREFETCHT0   (R12)(R10*1)
+	VCVTPH2PS    (R9)(R10*1), Y9
 	VUNPCKLPS    Y3, Y2, Y10
 	VUNPCKHPS    Y3, Y2, Y3
 	VUNPCKLPS    Y5, Y4, Y2
@@ -1972,10 +1972,10 @@ square68:
 	VFMADD231PS  Y2, Y9, Y0
 	VBROADCASTSS 28(R8)(SI*1), Y2
 	VFMADD231PS  Y2, Y9, Y1
-	ADDQ         $+32, R8
 	ADDQ         $0x10, DI
+	ADDQ         $+32, R8
 	SUBQ         $0x08, BX
-	JNZ          square68
+	JNZ          elements68
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 	MOVQ         kRow+40(FP), BX
@@ -1995,7 +1995,7 @@ rest66:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-square69:
+elements69:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         AX, R8
 	MOVQ         DX, R10
@@ -2085,10 +2085,10 @@ square69:
 	VFMADD231PS  Y2, Y9, Y0
 	VBROADCASTSS 28(DI)(SI*1), Y2
 	VFMADD231PS  Y2, Y9, Y1
-	ADDQ         $+32, DI
 	ADDQ         $0x10, AX
+	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          square69
+	JNZ          elements69
 	VMOVUPS      Y0, (CX)
 	VMOVUPS      Y1, 512(CX)
 
@@ -2118,8 +2118,8 @@ strip70:
 
 position72:
 	VCVTPH2PS    (R9), Y4
-	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    16(R9), Y5
+	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
@@ -2205,32 +2205,32 @@ loop76:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-square79:
+elements79:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         SI, R8
+	LEAQ         (R9)(R9*2), R10
 	MOVQ         ahead+48(FP), R11
 	ADDQ         SI, R11
-	LEAQ         (R9)(R9*2), R10
+	PREFETCHT0   (R11)
 	VCVTPH2PS    (R8), Y1
-	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R9*1)
 	VCVTPH2PS    (R8)(R9*1), Y2
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT0   (R11)(R9*2)
 	VCVTPH2PS    (R8)(R9*2), Y3
-	PREFETCHT0   (R11)(R9*2)
 	ADDQ         R10, R8
 	ADDQ         R10, R11
+	PREFETCHT0   (R11)
 	VCVTPH2PS    (R8), Y4
-	PREFETCHT0   (R11)
-	VCVTPH2PS    (R8)(R9*1), Y5
 	PREFETCHT0   (R11)(R9*1)
-	VCVTPH2PS    (R8)(R9*2), Y6
+	VCVTPH2PS    (R8)(R9*1), Y5
 	PREFETCHT0   (R11)(R9*2)
+	VCVTPH2PS    (R8)(R9*2), Y6
 	ADDQ         R10, R8
 	ADDQ         R10, R11
-	VCVTPH2PS    (R8), Y7
 	PREFETCHT0   (R11)
-	VCVTPH2PS    (R8)(R9*1), Y8
+	VCVTPH2PS    (R8), Y7
 	PREFETCHT0   (R11)(R9*1)
+	VCVTPH2PS    (R8)(R9*1), Y8
 	VUNPCKLPS    Y2, Y1, Y9
 	VUNPCKHPS    Y2, Y1, Y2
 	VUNPCKLPS    Y4, Y3, Y1
@@ -2271,10 +2271,10 @@ square79:
 	VFMADD231PS  Y1, Y2, Y0
 	VBROADCASTSS 28(DI), Y1
 	VFMADD231PS  Y1, Y8, Y0
-	ADDQ         $+32, DI
 	ADDQ         $0x10, SI
+	ADDQ         $+32, DI
 	SUBQ         $0x08, BX
-	JNZ          square79
+	JNZ          elements79
 	VMOVUPS      Y0, (CX)
 	MOVQ         kRow+40(FP), BX
 	SHLQ         $0x03, BX
@@ -2292,7 +2292,7 @@ rest77:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-square80:
+elements80:
 	MOVQ         kRow+40(FP), R8
 	MOVQ         AX, DI
 	MOVQ         DX, R9
@@ -2366,10 +2366,10 @@ square80:
 	VFMADD231PS  Y1, Y2, Y0
 	VBROADCASTSS 28(SI), Y1
 	VFMADD231PS  Y1, Y8, Y0
-	ADDQ         $+32, SI
 	ADDQ         $0x10, AX
+	ADDQ         $+32, SI
 	SUBQ         $0x08, BX
-	JNZ          square80
+	JNZ          elements80
 	VMOVUPS      Y0, (CX)
 
 done78:
@@ -2396,8 +2396,8 @@ strip81:
 
 position83:
 	VCVTPH2PS    (R9), Y2
-	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    16(R9), Y3
+	PREFETCHT0   (R9)(R8*1)
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
@@ -3354,54 +3354,54 @@ loop114:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-square117:
+elements117:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
+	LEAQ             (R11)(R11*2), R12
 	MOVQ             ahead+48(FP), R13
 	ADDQ             DI, R13
-	LEAQ             (R11)(R11*2), R12
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z8
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z9
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z10
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z11
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z12
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z13
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z14
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z15
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z16
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z17
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z18
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z19
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z20
-	PREFETCHT0       (R13)
-	VMOVUPS          (R10)(R11*1), Z21
 	PREFETCHT0       (R13)(R11*1)
-	VMOVUPS          (R10)(R11*2), Z22
+	VMOVUPS          (R10)(R11*1), Z21
 	PREFETCHT0       (R13)(R11*2)
+	VMOVUPS          (R10)(R11*2), Z22
 	ADDQ             R12, R10
 	ADDQ             R12, R13
-	VMOVUPS          (R10), Z23
 	PREFETCHT0       (R13)
+	VMOVUPS          (R10), Z23
 	VUNPCKLPS        Z9, Z8, Z24
 	VUNPCKHPS        Z9, Z8, Z9
 	VUNPCKLPS        Z11, Z10, Z8
@@ -3530,48 +3530,48 @@ square117:
 	VFMADD231PS.BCST 60(R8)(SI*1), Z23, Z1
 	VFMADD231PS.BCST 60(R8)(SI*2), Z23, Z2
 	VFMADD231PS.BCST 60(R9), Z23, Z3
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z8
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z9
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z10
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z11
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z12
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z13
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z14
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z15
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z16
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VMOVUPS          (R10)(R11*1), Z17
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VMOVUPS          (R10)(R11*2), Z18
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z19
-	PREFETCHT0       (R13)
-	VMOVUPS          (R10)(R11*1), Z20
 	PREFETCHT0       (R13)(R11*1)
-	VMOVUPS          (R10)(R11*2), Z21
+	VMOVUPS          (R10)(R11*1), Z20
 	PREFETCHT0       (R13)(R11*2)
+	VMOVUPS          (R10)(R11*2), Z21
 	ADDQ             R12, R10
 	ADDQ             R12, R13
-	VMOVUPS          (R10), Z22
 	PREFETCHT0       (R13)
-	VMOVUPS          (R10)(R11*1), Z23
+	VMOVUPS          (R10), Z22
 	PREFETCHT0       (R13)(R11*1)
+	VMOVUPS          (R10)(R11*1), Z23
 	VUNPCKLPS        Z9, Z8, Z24
 	VUNPCKHPS        Z9, Z8, Z9
 	VUNPCKLPS        Z11, Z10, Z8
@@ -3700,11 +3700,11 @@ square117:
 	VFMADD231PS.BCST 60(R8)(SI*1), Z23, Z5
 	VFMADD231PS.BCST 60(R8)(SI*2), Z23, Z6
 	VFMADD231PS.BCST 60(R9), Z23, Z7
+	ADDQ             $0x40, DI
 	ADDQ             $+64, R8
 	ADDQ             $+64, R9
-	ADDQ             $0x40, DI
 	SUBQ             $0x10, BX
-	JNZ              square117
+	JNZ              elements117
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -3738,7 +3738,7 @@ rest115:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-square118:
+elements118:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -4124,11 +4124,11 @@ square118:
 	VFMADD231PS.BCST 60(DI)(SI*1), Z23, Z5
 	VFMADD231PS.BCST 60(DI)(SI*2), Z23, Z6
 	VFMADD231PS.BCST 60(R8), Z23, Z7
+	ADDQ             $0x40, AX
 	ADDQ             $+64, DI
 	ADDQ             $+64, R8
-	ADDQ             $0x40, AX
 	SUBQ             $0x10, BX
-	JNZ              square118
+	JNZ              elements118
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -4176,12 +4176,12 @@ strip119:
 
 position121:
 	VMOVUPS      (R9), Z16
-	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      64(R9), Z17
-	PREFETCHT0   64(R9)(R8*1)
 	VMOVUPS      128(R9), Z18
-	PREFETCHT0   128(R9)(R8*1)
 	VMOVUPS      192(R9), Z19
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
+	PREFETCHT0   128(R9)(R8*1)
 	PREFETCHT0   192(R9)(R8*1)
 	VBROADCASTSS (BX), Z20
 	VFMADD231PS  Z20, Z16, Z0
@@ -4323,54 +4323,54 @@ loop125:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-square128:
+elements128:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
+	LEAQ             (R10)(R10*2), R11
 	MOVQ             ahead+48(FP), R12
 	ADDQ             DI, R12
-	LEAQ             (R10)(R10*2), R11
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z4
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z5
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z6
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z7
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z8
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z9
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z10
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z11
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z12
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z13
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z14
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z15
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z16
-	PREFETCHT0       (R12)
-	VMOVUPS          (R9)(R10*1), Z17
 	PREFETCHT0       (R12)(R10*1)
-	VMOVUPS          (R9)(R10*2), Z18
+	VMOVUPS          (R9)(R10*1), Z17
 	PREFETCHT0       (R12)(R10*2)
+	VMOVUPS          (R9)(R10*2), Z18
 	ADDQ             R11, R9
 	ADDQ             R11, R12
-	VMOVUPS          (R9), Z19
 	PREFETCHT0       (R12)
+	VMOVUPS          (R9), Z19
 	VUNPCKLPS        Z5, Z4, Z20
 	VUNPCKHPS        Z5, Z4, Z5
 	VUNPCKLPS        Z7, Z6, Z4
@@ -4467,48 +4467,48 @@ square128:
 	VFMADD231PS.BCST 56(R8)(SI*1), Z13, Z1
 	VFMADD231PS.BCST 60(R8), Z19, Z0
 	VFMADD231PS.BCST 60(R8)(SI*1), Z19, Z1
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z4
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z5
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z6
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z7
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z8
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z9
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z10
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z11
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z12
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VMOVUPS          (R9)(R10*1), Z13
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VMOVUPS          (R9)(R10*2), Z14
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z15
-	PREFETCHT0       (R12)
-	VMOVUPS          (R9)(R10*1), Z16
 	PREFETCHT0       (R12)(R10*1)
-	VMOVUPS          (R9)(R10*2), Z17
+	VMOVUPS          (R9)(R10*1), Z16
 	PREFETCHT0       (R12)(R10*2)
+	VMOVUPS          (R9)(R10*2), Z17
 	ADDQ             R11, R9
 	ADDQ             R11, R12
-	VMOVUPS          (R9), Z18
 	PREFETCHT0       (R12)
-	VMOVUPS          (R9)(R10*1), Z19
+	VMOVUPS          (R9), Z18
 	PREFETCHT0       (R12)(R10*1)
+	VMOVUPS          (R9)(R10*1), Z19
 	VUNPCKLPS        Z5, Z4, Z20
 	VUNPCKHPS        Z5, Z4, Z5
 	VUNPCKLPS        Z7, Z6, Z4
@@ -4605,10 +4605,10 @@ square128:
 	VFMADD231PS.BCST 56(R8)(SI*1), Z13, Z3
 	VFMADD231PS.BCST 60(R8), Z19, Z2
 	VFMADD231PS.BCST 60(R8)(SI*1), Z19, Z3
-	ADDQ             $+64, R8
 	ADDQ             $0x40, DI
+	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              square128
+	JNZ              elements128
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -4632,7 +4632,7 @@ rest126:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-square129:
+elements129:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -4954,10 +4954,10 @@ square129:
 	VFMADD231PS.BCST 56(DI)(SI*1), Z13, Z3
 	VFMADD231PS.BCST 60(DI), Z19, Z2
 	VFMADD231PS.BCST 60(DI)(SI*1), Z19, Z3
-	ADDQ             $+64, DI
 	ADDQ             $0x40, AX
+	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              square129
+	JNZ              elements129
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -4993,12 +4993,12 @@ strip130:
 
 position132:
 	VMOVUPS      (R9), Z8
-	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      64(R9), Z9
-	PREFETCHT0   64(R9)(R8*1)
 	VMOVUPS      128(R9), Z10
-	PREFETCHT0   128(R9)(R8*1)
 	VMOVUPS      192(R9), Z11
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
+	PREFETCHT0   128(R9)(R8*1)
 	PREFETCHT0   192(R9)(R8*1)
 	VBROADCASTSS (BX), Z12
 	VFMADD231PS  Z12, Z8, Z0
@@ -5098,54 +5098,54 @@ loop136:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-square139:
+elements139:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
+	LEAQ             (R9)(R9*2), R10
 	MOVQ             ahead+48(FP), R11
 	ADDQ             SI, R11
-	LEAQ             (R9)(R9*2), R10
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z2
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z3
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z4
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z5
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z6
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z7
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z8
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z9
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z10
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z11
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z12
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z13
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z14
-	PREFETCHT0       (R11)
-	VMOVUPS          (R8)(R9*1), Z15
 	PREFETCHT0       (R11)(R9*1)
-	VMOVUPS          (R8)(R9*2), Z16
+	VMOVUPS          (R8)(R9*1), Z15
 	PREFETCHT0       (R11)(R9*2)
+	VMOVUPS          (R8)(R9*2), Z16
 	ADDQ             R10, R8
 	ADDQ             R10, R11
-	VMOVUPS          (R8), Z17
 	PREFETCHT0       (R11)
+	VMOVUPS          (R8), Z17
 	VUNPCKLPS        Z3, Z2, Z18
 	VUNPCKHPS        Z3, Z2, Z3
 	VUNPCKLPS        Z5, Z4, Z2
@@ -5226,48 +5226,48 @@ square139:
 	VFMADD231PS.BCST 52(DI), Z14, Z0
 	VFMADD231PS.BCST 56(DI), Z11, Z0
 	VFMADD231PS.BCST 60(DI), Z17, Z0
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z2
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z3
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z4
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z5
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z6
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z7
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z8
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z9
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z10
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VMOVUPS          (R8)(R9*1), Z11
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VMOVUPS          (R8)(R9*2), Z12
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z13
-	PREFETCHT0       (R11)
-	VMOVUPS          (R8)(R9*1), Z14
 	PREFETCHT0       (R11)(R9*1)
-	VMOVUPS          (R8)(R9*2), Z15
+	VMOVUPS          (R8)(R9*1), Z14
 	PREFETCHT0       (R11)(R9*2)
+	VMOVUPS          (R8)(R9*2), Z15
 	ADDQ             R10, R8
 	ADDQ             R10, R11
-	VMOVUPS          (R8), Z16
 	PREFETCHT0       (R11)
-	VMOVUPS          (R8)(R9*1), Z17
+	VMOVUPS          (R8), Z16
 	PREFETCHT0       (R11)(R9*1)
+	VMOVUPS          (R8)(R9*1), Z17
 	VUNPCKLPS        Z3, Z2, Z18
 	VUNPCKHPS        Z3, Z2, Z3
 	VUNPCKLPS        Z5, Z4, Z2
@@ -5348,10 +5348,10 @@ square139:
 	VFMADD231PS.BCST 52(DI), Z14, Z1
 	VFMADD231PS.BCST 56(DI), Z11, Z1
 	VFMADD231PS.BCST 60(DI), Z17, Z1
-	ADDQ             $+64, DI
 	ADDQ             $0x40, SI
+	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              square139
+	JNZ              elements139
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 	MOVQ             kRow+40(FP), BX
@@ -5371,7 +5371,7 @@ rest137:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-square140:
+elements140:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -5661,10 +5661,10 @@ square140:
 	VFMADD231PS.BCST 52(SI), Z14, Z1
 	VFMADD231PS.BCST 56(SI), Z11, Z1
 	VFMADD231PS.BCST 60(SI), Z17, Z1
-	ADDQ             $+64, SI
 	ADDQ             $0x40, AX
+	ADDQ             $+64, SI
 	SUBQ             $0x10, BX
-	JNZ              square140
+	JNZ              elements140
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 
@@ -5694,12 +5694,12 @@ strip141:
 
 position143:
 	VMOVUPS      (R9), Z4
-	PREFETCHT0   (R9)(R8*1)
 	VMOVUPS      64(R9), Z5
-	PREFETCHT0   64(R9)(R8*1)
 	VMOVUPS      128(R9), Z6
-	PREFETCHT0   128(R9)(R8*1)
 	VMOVUPS      192(R9), Z7
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
+	PREFETCHT0   128(R9)(R8*1)
 	PREFETCHT0   192(R9)(R8*1)
 	VBROADCASTSS (BX), Z8
 	VFMADD231PS  Z8, Z4, Z0
@@ -6145,54 +6145,54 @@ loop157:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-square160:
+elements160:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
+	LEAQ             (R11)(R11*2), R12
 	MOVQ             ahead+48(FP), R13
 	ADDQ             DI, R13
-	LEAQ             (R11)(R11*2), R12
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z8
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z9
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z10
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z11
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z12
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z13
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z14
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z15
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z16
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z17
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z18
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z19
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z20
-	PREFETCHT0       (R13)
-	VCVTPH2PS        (R10)(R11*1), Z21
 	PREFETCHT0       (R13)(R11*1)
-	VCVTPH2PS        (R10)(R11*2), Z22
+	VCVTPH2PS        (R10)(R11*1), Z21
 	PREFETCHT0       (R13)(R11*2)
+	VCVTPH2PS        (R10)(R11*2), Z22
 	ADDQ             R12, R10
 	ADDQ             R12, R13
-	VCVTPH2PS        (R10), Z23
 	PREFETCHT0       (R13)
+	VCVTPH2PS        (R10), Z23
 	VUNPCKLPS        Z9, Z8, Z24
 	VUNPCKHPS        Z9, Z8, Z9
 	VUNPCKLPS        Z11, Z10, Z8
@@ -6321,48 +6321,48 @@ square160:
 	VFMADD231PS.BCST 60(R8)(SI*1), Z23, Z1
 	VFMADD231PS.BCST 60(R8)(SI*2), Z23, Z2
 	VFMADD231PS.BCST 60(R9), Z23, Z3
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z8
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z9
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z10
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z11
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z12
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z13
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z14
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z15
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z16
-	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(R11*1)
 	VCVTPH2PS        (R10)(R11*1), Z17
-	PREFETCHT0       (R13)(R11*1)
+	PREFETCHT0       (R13)(R11*2)
 	VCVTPH2PS        (R10)(R11*2), Z18
-	PREFETCHT0       (R13)(R11*2)
 	ADDQ             R12, R10
 	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z19
-	PREFETCHT0       (R13)
-	VCVTPH2PS        (R10)(R11*1), Z20
 	PREFETCHT0       (R13)(R11*1)
-	VCVTPH2PS        (R10)(R11*2), Z21
+	VCVTPH2PS        (R10)(R11*1), Z20
 	PREFETCHT0       (R13)(R11*2)
+	VCVTPH2PS        (R10)(R11*2), Z21
 	ADDQ             R12, R10
 	ADDQ             R12, R13
-	VCVTPH2PS        (R10), Z22
 	PREFETCHT0       (R13)
-	VCVTPH2PS        (R10)(R11*1), Z23
+	VCVTPH2PS        (R10), Z22
 	PREFETCHT0       (R13)(R11*1)
+	VCVTPH2PS        (R10)(R11*1), Z23
 	VUNPCKLPS        Z9, Z8, Z24
 	VUNPCKHPS        Z9, Z8, Z9
 	VUNPCKLPS        Z11, Z10, Z8
@@ -6491,11 +6491,11 @@ square160:
 	VFMADD231PS.BCST 60(R8)(SI*1), Z23, Z5
 	VFMADD231PS.BCST 60(R8)(SI*2), Z23, Z6
 	VFMADD231PS.BCST 60(R9), Z23, Z7
+	ADDQ             $0x20, DI
 	ADDQ             $+64, R8
 	ADDQ             $+64, R9
-	ADDQ             $0x20, DI
 	SUBQ             $0x10, BX
-	JNZ              square160
+	JNZ              elements160
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -6529,7 +6529,7 @@ rest158:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-square161:
+elements161:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -6915,11 +6915,11 @@ square161:
 	VFMADD231PS.BCST 60(DI)(SI*1), Z23, Z5
 	VFMADD231PS.BCST 60(DI)(SI*2), Z23, Z6
 	VFMADD231PS.BCST 60(R8), Z23, Z7
+	ADDQ             $0x20, AX
 	ADDQ             $+64, DI
 	ADDQ             $+64, R8
-	ADDQ             $0x20, AX
 	SUBQ             $0x10, BX
-	JNZ              square161
+	JNZ              elements161
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -6967,11 +6967,11 @@ strip162:
 
 position164:
 	VCVTPH2PS    (R9), Z16
-	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    32(R9), Z17
 	VCVTPH2PS    64(R9), Z18
-	PREFETCHT0   64(R9)(R8*1)
 	VCVTPH2PS    96(R9), Z19
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
 	VBROADCASTSS (BX), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
@@ -7112,54 +7112,54 @@ loop168:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-square171:
+elements171:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
+	LEAQ             (R10)(R10*2), R11
 	MOVQ             ahead+48(FP), R12
 	ADDQ             DI, R12
-	LEAQ             (R10)(R10*2), R11
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z4
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z5
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z6
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z7
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z8
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z9
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z10
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z11
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z12
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z13
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z14
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z15
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z16
-	PREFETCHT0       (R12)
-	VCVTPH2PS        (R9)(R10*1), Z17
 	PREFETCHT0       (R12)(R10*1)
-	VCVTPH2PS        (R9)(R10*2), Z18
+	VCVTPH2PS        (R9)(R10*1), Z17
 	PREFETCHT0       (R12)(R10*2)
+	VCVTPH2PS        (R9)(R10*2), Z18
 	ADDQ             R11, R9
 	ADDQ             R11, R12
-	VCVTPH2PS        (R9), Z19
 	PREFETCHT0       (R12)
+	VCVTPH2PS        (R9), Z19
 	VUNPCKLPS        Z5, Z4, Z20
 	VUNPCKHPS        Z5, Z4, Z5
 	VUNPCKLPS        Z7, Z6, Z4
@@ -7256,48 +7256,48 @@ square171:
 	VFMADD231PS.BCST 56(R8)(SI*1), Z13, Z1
 	VFMADD231PS.BCST 60(R8), Z19, Z0
 	VFMADD231PS.BCST 60(R8)(SI*1), Z19, Z1
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z4
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z5
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z6
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z7
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z8
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z9
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z10
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z11
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z12
-	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(R10*1)
 	VCVTPH2PS        (R9)(R10*1), Z13
-	PREFETCHT0       (R12)(R10*1)
+	PREFETCHT0       (R12)(R10*2)
 	VCVTPH2PS        (R9)(R10*2), Z14
-	PREFETCHT0       (R12)(R10*2)
 	ADDQ             R11, R9
 	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z15
-	PREFETCHT0       (R12)
-	VCVTPH2PS        (R9)(R10*1), Z16
 	PREFETCHT0       (R12)(R10*1)
-	VCVTPH2PS        (R9)(R10*2), Z17
+	VCVTPH2PS        (R9)(R10*1), Z16
 	PREFETCHT0       (R12)(R10*2)
+	VCVTPH2PS        (R9)(R10*2), Z17
 	ADDQ             R11, R9
 	ADDQ             R11, R12
-	VCVTPH2PS        (R9), Z18
 	PREFETCHT0       (R12)
-	VCVTPH2PS        (R9)(R10*1), Z19
+	VCVTPH2PS        (R9), Z18
 	PREFETCHT0       (R12)(R10*1)
+	VCVTPH2PS        (R9)(R10*1), Z19
 	VUNPCKLPS        Z5, Z4, Z20
 	VUNPCKHPS        Z5, Z4, Z5
 	VUNPCKLPS        Z7, Z6, Z4
@@ -7394,10 +7394,10 @@ square171:
 	VFMADD231PS.BCST 56(R8)(SI*1), Z13, Z3
 	VFMADD231PS.BCST 60(R8), Z19, Z2
 	VFMADD231PS.BCST 60(R8)(SI*1), Z19, Z3
-	ADDQ             $+64, R8
 	ADDQ             $0x20, DI
+	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              square171
+	JNZ              elements171
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -7421,7 +7421,7 @@ rest169:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-square172:
+elements172:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -7743,10 +7743,10 @@ square172:
 	VFMADD231PS.BCST 56(DI)(SI*1), Z13, Z3
 	VFMADD231PS.BCST 60(DI), Z19, Z2
 	VFMADD231PS.BCST 60(DI)(SI*1), Z19, Z3
-	ADDQ             $+64, DI
 	ADDQ             $0x20, AX
+	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              square172
+	JNZ              elements172
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -7782,11 +7782,11 @@ strip173:
 
 position175:
 	VCVTPH2PS    (R9), Z8
-	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    32(R9), Z9
 	VCVTPH2PS    64(R9), Z10
-	PREFETCHT0   64(R9)(R8*1)
 	VCVTPH2PS    96(R9), Z11
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
 	VBROADCASTSS (BX), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
@@ -7885,54 +7885,54 @@ loop179:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-square182:
+elements182:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
+	LEAQ             (R9)(R9*2), R10
 	MOVQ             ahead+48(FP), R11
 	ADDQ             SI, R11
-	LEAQ             (R9)(R9*2), R10
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z2
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z3
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z4
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z5
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z6
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z7
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z8
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z9
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z10
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z11
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z12
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z13
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z14
-	PREFETCHT0       (R11)
-	VCVTPH2PS        (R8)(R9*1), Z15
 	PREFETCHT0       (R11)(R9*1)
-	VCVTPH2PS        (R8)(R9*2), Z16
+	VCVTPH2PS        (R8)(R9*1), Z15
 	PREFETCHT0       (R11)(R9*2)
+	VCVTPH2PS        (R8)(R9*2), Z16
 	ADDQ             R10, R8
 	ADDQ             R10, R11
-	VCVTPH2PS        (R8), Z17
 	PREFETCHT0       (R11)
+	VCVTPH2PS        (R8), Z17
 	VUNPCKLPS        Z3, Z2, Z18
 	VUNPCKHPS        Z3, Z2, Z3
 	VUNPCKLPS        Z5, Z4, Z2
@@ -8013,48 +8013,48 @@ square182:
 	VFMADD231PS.BCST 52(DI), Z14, Z0
 	VFMADD231PS.BCST 56(DI), Z11, Z0
 	VFMADD231PS.BCST 60(DI), Z17, Z0
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z2
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z3
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z4
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z5
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z6
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z7
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z8
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z9
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z10
-	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(R9*1)
 	VCVTPH2PS        (R8)(R9*1), Z11
-	PREFETCHT0       (R11)(R9*1)
+	PREFETCHT0       (R11)(R9*2)
 	VCVTPH2PS        (R8)(R9*2), Z12
-	PREFETCHT0       (R11)(R9*2)
 	ADDQ             R10, R8
 	ADDQ             R10, R11
+	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z13
-	PREFETCHT0       (R11)
-	VCVTPH2PS        (R8)(R9*1), Z14
 	PREFETCHT0       (R11)(R9*1)
-	VCVTPH2PS        (R8)(R9*2), Z15
+	VCVTPH2PS        (R8)(R9*1), Z14
 	PREFETCHT0       (R11)(R9*2)
+	VCVTPH2PS        (R8)(R9*2), Z15
 	ADDQ             R10, R8
 	ADDQ             R10, R11
-	VCVTPH2PS        (R8), Z16
 	PREFETCHT0       (R11)
-	VCVTPH2PS        (R8)(R9*1), Z17
+	VCVTPH2PS        (R8), Z16
 	PREFETCHT0       (R11)(R9*1)
+	VCVTPH2PS        (R8)(R9*1), Z17
 	VUNPCKLPS        Z3, Z2, Z18
 	VUNPCKHPS        Z3, Z2, Z3
 	VUNPCKLPS        Z5, Z4, Z2
@@ -8135,10 +8135,10 @@ square182:
 	VFMADD231PS.BCST 52(DI), Z14, Z1
 	VFMADD231PS.BCST 56(DI), Z11, Z1
 	VFMADD231PS.BCST 60(DI), Z17, Z1
-	ADDQ             $+64, DI
 	ADDQ             $0x20, SI
+	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              square182
+	JNZ              elements182
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 	MOVQ             kRow+40(FP), BX
@@ -8158,7 +8158,7 @@ rest180:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-square183:
+elements183:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -8448,10 +8448,10 @@ square183:
 	VFMADD231PS.BCST 52(SI), Z14, Z1
 	VFMADD231PS.BCST 56(SI), Z11, Z1
 	VFMADD231PS.BCST 60(SI), Z17, Z1
-	ADDQ             $+64, SI
 	ADDQ             $0x20, AX
+	ADDQ             $+64, SI
 	SUBQ             $0x10, BX
-	JNZ              square183
+	JNZ              elements183
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 
@@ -8481,11 +8481,11 @@ strip184:
 
 position186:
 	VCVTPH2PS    (R9), Z4
-	PREFETCHT0   (R9)(R8*1)
 	VCVTPH2PS    32(R9), Z5
 	VCVTPH2PS    64(R9), Z6
-	PREFETCHT0   64(R9)(R8*1)
 	VCVTPH2PS    96(R9), Z7
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
 	VBROADCASTSS (BX), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
@@ -8947,5 +8947,3665 @@ loop207:
 	JGE          loop207
 
 done208:
+	VZEROUPPER
+	RET
+
+// func gatherScales(dst unsafe.Pointer, k unsafe.Pointer, m int, blocks int, row int, ahead int)
+// Requires: MMX+
+TEXT ·gatherScales(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ k+8(FP), CX
+	MOVQ m+16(FP), DX
+	MOVQ row+32(FP), BX
+	MOVQ ahead+40(FP), SI
+
+block209:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ DX, R9
+	SUBQ $0x04, R9
+	JL   less211
+
+rows210:
+	MOVWLZX    (DI), R10
+	MOVW       R10, (R8)
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       BX, DI
+	MOVWLZX    (DI), R10
+	MOVW       R10, 2(R8)
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       BX, DI
+	MOVWLZX    (DI), R10
+	MOVW       R10, 4(R8)
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       BX, DI
+	MOVWLZX    (DI), R10
+	MOVW       R10, 6(R8)
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       BX, DI
+	ADDQ       $0x08, R8
+	SUBQ       $0x04, R9
+	JGE        rows210
+
+less211:
+	ADDQ $0x04, R9
+	SUBQ $0x01, R9
+	JL   less213
+
+rows212:
+	MOVWLZX    (DI), R10
+	MOVW       R10, (R8)
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       BX, DI
+	ADDQ       $0x02, R8
+	SUBQ       $0x01, R9
+	JGE        rows212
+
+less213:
+	ADDQ $0x01, R9
+	ADDQ $0x22, CX
+	ADDQ $0x00000100, AX
+	DECQ blocks+24(FP)
+	JNZ  block209
+	RET
+
+// func scoresQ8AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·scoresQ8AVX512x4(SB), NOSPLIT, $0-56
+	MOVQ k+16(FP), AX
+	MOVQ s+0(FP), CX
+	MOVQ m+32(FP), DX
+	SUBQ $0x20, DX
+	JL   rest215
+
+loop214:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   d+40(FP), BX
+	MOVQ   d+40(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   q+8(FP), R8
+	LEAQ   (R8)(SI*2), R9
+	ADDQ   SI, R9
+	MOVQ   AX, DI
+	MOVQ   scales+24(FP), R10
+
+elements217:
+	MOVQ             kRow+48(FP), R12
+	MOVQ             DI, R11
+	LEAQ             (R12)(R12*2), R13
+	VBROADCASTI64X4  2(R11), Z8
+	VBROADCASTI64X4  2(R11)(R12*1), Z9
+	VBROADCASTI64X4  2(R11)(R12*2), Z10
+	ADDQ             R13, R11
+	VBROADCASTI64X4  2(R11), Z11
+	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z8, Z8
+	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z9, Z9
+	ADDQ             R13, R11
+	VINSERTI64X4     $0x01, 2(R11), Z10, Z10
+	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z11, Z11
+	VBROADCASTI64X4  2(R11)(R12*2), Z12
+	ADDQ             R13, R11
+	VBROADCASTI64X4  2(R11), Z13
+	VBROADCASTI64X4  2(R11)(R12*1), Z14
+	VBROADCASTI64X4  2(R11)(R12*2), Z15
+	ADDQ             R13, R11
+	VINSERTI64X4     $0x01, 2(R11), Z12, Z12
+	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z13, Z13
+	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z14, Z14
+	ADDQ             R13, R11
+	VINSERTI64X4     $0x01, 2(R11), Z15, Z15
+	VUNPCKLPS        Z9, Z8, Z16
+	VUNPCKHPS        Z9, Z8, Z9
+	VUNPCKLPS        Z11, Z10, Z8
+	VUNPCKHPS        Z11, Z10, Z11
+	VUNPCKLPD        Z8, Z16, Z10
+	VUNPCKHPD        Z8, Z16, Z8
+	VUNPCKLPD        Z11, Z9, Z16
+	VUNPCKHPD        Z11, Z9, Z11
+	VUNPCKLPS        Z13, Z12, Z9
+	VUNPCKHPS        Z13, Z12, Z13
+	VUNPCKLPS        Z15, Z14, Z12
+	VUNPCKHPS        Z15, Z14, Z15
+	VUNPCKLPD        Z12, Z9, Z14
+	VUNPCKHPD        Z12, Z9, Z12
+	VUNPCKLPD        Z15, Z13, Z9
+	VUNPCKHPD        Z15, Z13, Z15
+	VSHUFF32X4       $0x88, Z14, Z10, Z13
+	VSHUFF32X4       $0xdd, Z14, Z10, Z14
+	VSHUFF32X4       $0x88, Z12, Z8, Z10
+	VSHUFF32X4       $0xdd, Z12, Z8, Z12
+	VSHUFF32X4       $0x88, Z9, Z16, Z8
+	VSHUFF32X4       $0xdd, Z9, Z16, Z9
+	VSHUFF32X4       $0x88, Z15, Z11, Z16
+	VSHUFF32X4       $0xdd, Z15, Z11, Z15
+	VBROADCASTI64X4  2(R11)(R12*1), Z11
+	VBROADCASTI64X4  2(R11)(R12*2), Z17
+	ADDQ             R13, R11
+	VBROADCASTI64X4  2(R11), Z18
+	VBROADCASTI64X4  2(R11)(R12*1), Z19
+	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z11, Z11
+	ADDQ             R13, R11
+	VINSERTI64X4     $0x01, 2(R11), Z17, Z17
+	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z18, Z18
+	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z19, Z19
+	ADDQ             R13, R11
+	VBROADCASTI64X4  2(R11), Z20
+	VBROADCASTI64X4  2(R11)(R12*1), Z21
+	VBROADCASTI64X4  2(R11)(R12*2), Z22
+	ADDQ             R13, R11
+	VBROADCASTI64X4  2(R11), Z23
+	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z20, Z20
+	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z21, Z21
+	ADDQ             R13, R11
+	VINSERTI64X4     $0x01, 2(R11), Z22, Z22
+	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z23, Z23
+	VUNPCKLPS        Z17, Z11, Z24
+	VUNPCKHPS        Z17, Z11, Z17
+	VUNPCKLPS        Z19, Z18, Z11
+	VUNPCKHPS        Z19, Z18, Z19
+	VUNPCKLPD        Z11, Z24, Z18
+	VUNPCKHPD        Z11, Z24, Z11
+	VUNPCKLPD        Z19, Z17, Z24
+	VUNPCKHPD        Z19, Z17, Z19
+	VUNPCKLPS        Z21, Z20, Z17
+	VUNPCKHPS        Z21, Z20, Z21
+	VUNPCKLPS        Z23, Z22, Z20
+	VUNPCKHPS        Z23, Z22, Z23
+	VUNPCKLPD        Z20, Z17, Z22
+	VUNPCKHPD        Z20, Z17, Z20
+	VUNPCKLPD        Z23, Z21, Z17
+	VUNPCKHPD        Z23, Z21, Z23
+	VSHUFF32X4       $0x88, Z22, Z18, Z21
+	VSHUFF32X4       $0xdd, Z22, Z18, Z22
+	VSHUFF32X4       $0x88, Z20, Z11, Z18
+	VSHUFF32X4       $0xdd, Z20, Z11, Z20
+	VSHUFF32X4       $0x88, Z17, Z24, Z11
+	VSHUFF32X4       $0xdd, Z17, Z24, Z17
+	VSHUFF32X4       $0x88, Z23, Z19, Z24
+	VSHUFF32X4       $0xdd, Z23, Z19, Z23
+	VCVTPH2PS        (R10), Z19
+	VMULPS           minusByteOffset<>+0(SB), Z19, Z26
+	VCVTPH2PS        32(R10), Z25
+	VMULPS           minusByteOffset<>+0(SB), Z25, Z27
+	VMOVUPS          secondByte<>+0(SB), Z28
+	VPSLLD           $0x08, Z13, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z26, Z19, Z29
+	VFMADD231PS.BCST (R8), Z29, Z0
+	VFMADD231PS.BCST (R8)(SI*1), Z29, Z1
+	VFMADD231PS.BCST (R8)(SI*2), Z29, Z2
+	VFMADD231PS.BCST (R9), Z29, Z3
+	VPSLLD           $0x08, Z21, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD231PS.BCST (R8), Z29, Z4
+	VFMADD231PS.BCST (R8)(SI*1), Z29, Z5
+	VFMADD231PS.BCST (R8)(SI*2), Z29, Z6
+	VFMADD231PS.BCST (R9), Z29, Z7
+	VMOVAPS          Z13, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z26, Z19, Z29
+	VFMADD231PS.BCST 4(R8), Z29, Z0
+	VFMADD231PS.BCST 4(R8)(SI*1), Z29, Z1
+	VFMADD231PS.BCST 4(R8)(SI*2), Z29, Z2
+	VFMADD231PS.BCST 4(R9), Z29, Z3
+	VMOVAPS          Z21, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD231PS.BCST 4(R8), Z29, Z4
+	VFMADD231PS.BCST 4(R8)(SI*1), Z29, Z5
+	VFMADD231PS.BCST 4(R8)(SI*2), Z29, Z6
+	VFMADD231PS.BCST 4(R9), Z29, Z7
+	VPSRLD           $0x08, Z13, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z26, Z19, Z29
+	VFMADD231PS.BCST 8(R8), Z29, Z0
+	VFMADD231PS.BCST 8(R8)(SI*1), Z29, Z1
+	VFMADD231PS.BCST 8(R8)(SI*2), Z29, Z2
+	VFMADD231PS.BCST 8(R9), Z29, Z3
+	VPSRLD           $0x08, Z21, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD231PS.BCST 8(R8), Z29, Z4
+	VFMADD231PS.BCST 8(R8)(SI*1), Z29, Z5
+	VFMADD231PS.BCST 8(R8)(SI*2), Z29, Z6
+	VFMADD231PS.BCST 8(R9), Z29, Z7
+	VPSRLD           $0x10, Z13, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 12(R8), Z13, Z0
+	VFMADD231PS.BCST 12(R8)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 12(R8)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 12(R9), Z13, Z3
+	VPSRLD           $0x10, Z21, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 12(R8), Z13, Z4
+	VFMADD231PS.BCST 12(R8)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 12(R8)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 12(R9), Z13, Z7
+	VPSLLD           $0x08, Z10, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 16(R8), Z13, Z0
+	VFMADD231PS.BCST 16(R8)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 16(R8)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 16(R9), Z13, Z3
+	VPSLLD           $0x08, Z18, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 16(R8), Z13, Z4
+	VFMADD231PS.BCST 16(R8)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 16(R8)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 16(R9), Z13, Z7
+	VMOVAPS          Z10, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 20(R8), Z13, Z0
+	VFMADD231PS.BCST 20(R8)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 20(R8)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 20(R9), Z13, Z3
+	VMOVAPS          Z18, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 20(R8), Z13, Z4
+	VFMADD231PS.BCST 20(R8)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 20(R8)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 20(R9), Z13, Z7
+	VPSRLD           $0x08, Z10, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 24(R8), Z13, Z0
+	VFMADD231PS.BCST 24(R8)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 24(R8)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 24(R9), Z13, Z3
+	VPSRLD           $0x08, Z18, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 24(R8), Z13, Z4
+	VFMADD231PS.BCST 24(R8)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 24(R8)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 24(R9), Z13, Z7
+	VPSRLD           $0x10, Z10, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 28(R8), Z10, Z0
+	VFMADD231PS.BCST 28(R8)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 28(R8)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 28(R9), Z10, Z3
+	VPSRLD           $0x10, Z18, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 28(R8), Z10, Z4
+	VFMADD231PS.BCST 28(R8)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 28(R8)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 28(R9), Z10, Z7
+	VPSLLD           $0x08, Z8, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 32(R8), Z10, Z0
+	VFMADD231PS.BCST 32(R8)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 32(R8)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 32(R9), Z10, Z3
+	VPSLLD           $0x08, Z11, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 32(R8), Z10, Z4
+	VFMADD231PS.BCST 32(R8)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 32(R8)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 32(R9), Z10, Z7
+	VMOVAPS          Z8, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 36(R8), Z10, Z0
+	VFMADD231PS.BCST 36(R8)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 36(R8)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 36(R9), Z10, Z3
+	VMOVAPS          Z11, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 36(R8), Z10, Z4
+	VFMADD231PS.BCST 36(R8)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 36(R8)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 36(R9), Z10, Z7
+	VPSRLD           $0x08, Z8, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 40(R8), Z10, Z0
+	VFMADD231PS.BCST 40(R8)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 40(R8)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 40(R9), Z10, Z3
+	VPSRLD           $0x08, Z11, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 40(R8), Z10, Z4
+	VFMADD231PS.BCST 40(R8)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 40(R8)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 40(R9), Z10, Z7
+	VPSRLD           $0x10, Z8, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 44(R8), Z8, Z0
+	VFMADD231PS.BCST 44(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 44(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 44(R9), Z8, Z3
+	VPSRLD           $0x10, Z11, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 44(R8), Z8, Z4
+	VFMADD231PS.BCST 44(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 44(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 44(R9), Z8, Z7
+	VPSLLD           $0x08, Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 48(R8), Z8, Z0
+	VFMADD231PS.BCST 48(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 48(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 48(R9), Z8, Z3
+	VPSLLD           $0x08, Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 48(R8), Z8, Z4
+	VFMADD231PS.BCST 48(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 48(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 48(R9), Z8, Z7
+	VMOVAPS          Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 52(R8), Z8, Z0
+	VFMADD231PS.BCST 52(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 52(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 52(R9), Z8, Z3
+	VMOVAPS          Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 52(R8), Z8, Z4
+	VFMADD231PS.BCST 52(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 52(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 52(R9), Z8, Z7
+	VPSRLD           $0x08, Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 56(R8), Z8, Z0
+	VFMADD231PS.BCST 56(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 56(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 56(R9), Z8, Z3
+	VPSRLD           $0x08, Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 56(R8), Z8, Z4
+	VFMADD231PS.BCST 56(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 56(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 56(R9), Z8, Z7
+	VPSRLD           $0x10, Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 60(R8), Z8, Z0
+	VFMADD231PS.BCST 60(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 60(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 60(R9), Z8, Z3
+	VPSRLD           $0x10, Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 60(R8), Z8, Z4
+	VFMADD231PS.BCST 60(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 60(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 60(R9), Z8, Z7
+	VPSLLD           $0x08, Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 64(R8), Z8, Z0
+	VFMADD231PS.BCST 64(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 64(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 64(R9), Z8, Z3
+	VPSLLD           $0x08, Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 64(R8), Z8, Z4
+	VFMADD231PS.BCST 64(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 64(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 64(R9), Z8, Z7
+	VMOVAPS          Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 68(R8), Z8, Z0
+	VFMADD231PS.BCST 68(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 68(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 68(R9), Z8, Z3
+	VMOVAPS          Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 68(R8), Z8, Z4
+	VFMADD231PS.BCST 68(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 68(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 68(R9), Z8, Z7
+	VPSRLD           $0x08, Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 72(R8), Z8, Z0
+	VFMADD231PS.BCST 72(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 72(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 72(R9), Z8, Z3
+	VPSRLD           $0x08, Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 72(R8), Z8, Z4
+	VFMADD231PS.BCST 72(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 72(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 72(R9), Z8, Z7
+	VPSRLD           $0x10, Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 76(R8), Z8, Z0
+	VFMADD231PS.BCST 76(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 76(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 76(R9), Z8, Z3
+	VPSRLD           $0x10, Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 76(R8), Z8, Z4
+	VFMADD231PS.BCST 76(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 76(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 76(R9), Z8, Z7
+	VPSLLD           $0x08, Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 80(R8), Z8, Z0
+	VFMADD231PS.BCST 80(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 80(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 80(R9), Z8, Z3
+	VPSLLD           $0x08, Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 80(R8), Z8, Z4
+	VFMADD231PS.BCST 80(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 80(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 80(R9), Z8, Z7
+	VMOVAPS          Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 84(R8), Z8, Z0
+	VFMADD231PS.BCST 84(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 84(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 84(R9), Z8, Z3
+	VMOVAPS          Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 84(R8), Z8, Z4
+	VFMADD231PS.BCST 84(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 84(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 84(R9), Z8, Z7
+	VPSRLD           $0x08, Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 88(R8), Z8, Z0
+	VFMADD231PS.BCST 88(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 88(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 88(R9), Z8, Z3
+	VPSRLD           $0x08, Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 88(R8), Z8, Z4
+	VFMADD231PS.BCST 88(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 88(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 88(R9), Z8, Z7
+	VPSRLD           $0x10, Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 92(R8), Z8, Z0
+	VFMADD231PS.BCST 92(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 92(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 92(R9), Z8, Z3
+	VPSRLD           $0x10, Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 92(R8), Z8, Z4
+	VFMADD231PS.BCST 92(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 92(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 92(R9), Z8, Z7
+	VPSLLD           $0x08, Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 96(R8), Z8, Z0
+	VFMADD231PS.BCST 96(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 96(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 96(R9), Z8, Z3
+	VPSLLD           $0x08, Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 96(R8), Z8, Z4
+	VFMADD231PS.BCST 96(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 96(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 96(R9), Z8, Z7
+	VMOVAPS          Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 100(R8), Z8, Z0
+	VFMADD231PS.BCST 100(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 100(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 100(R9), Z8, Z3
+	VMOVAPS          Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 100(R8), Z8, Z4
+	VFMADD231PS.BCST 100(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 100(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 100(R9), Z8, Z7
+	VPSRLD           $0x08, Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 104(R8), Z8, Z0
+	VFMADD231PS.BCST 104(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 104(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 104(R9), Z8, Z3
+	VPSRLD           $0x08, Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 104(R8), Z8, Z4
+	VFMADD231PS.BCST 104(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 104(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 104(R9), Z8, Z7
+	VPSRLD           $0x10, Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 108(R8), Z8, Z0
+	VFMADD231PS.BCST 108(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 108(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 108(R9), Z8, Z3
+	VPSRLD           $0x10, Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 108(R8), Z8, Z4
+	VFMADD231PS.BCST 108(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 108(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 108(R9), Z8, Z7
+	VPSLLD           $0x08, Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 112(R8), Z8, Z0
+	VFMADD231PS.BCST 112(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 112(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 112(R9), Z8, Z3
+	VPSLLD           $0x08, Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 112(R8), Z8, Z4
+	VFMADD231PS.BCST 112(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 112(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 112(R9), Z8, Z7
+	VMOVAPS          Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 116(R8), Z8, Z0
+	VFMADD231PS.BCST 116(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 116(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 116(R9), Z8, Z3
+	VMOVAPS          Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 116(R8), Z8, Z4
+	VFMADD231PS.BCST 116(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 116(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 116(R9), Z8, Z7
+	VPSRLD           $0x08, Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 120(R8), Z8, Z0
+	VFMADD231PS.BCST 120(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 120(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 120(R9), Z8, Z3
+	VPSRLD           $0x08, Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 120(R8), Z8, Z4
+	VFMADD231PS.BCST 120(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 120(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 120(R9), Z8, Z7
+	VPSRLD           $0x10, Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 124(R8), Z8, Z0
+	VFMADD231PS.BCST 124(R8)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 124(R8)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 124(R9), Z8, Z3
+	VPSRLD           $0x10, Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 124(R8), Z8, Z4
+	VFMADD231PS.BCST 124(R8)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 124(R8)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 124(R9), Z8, Z7
+	ADDQ             $0x22, DI
+	ADDQ             $0x00000100, R10
+	ADDQ             $+128, R8
+	ADDQ             $+128, R9
+	SUBQ             $0x20, BX
+	JNZ              elements217
+	VMOVUPS          Z0, (CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 1024(CX)
+	VMOVUPS          Z3, 1536(CX)
+	VMOVUPS          Z4, 64(CX)
+	VMOVUPS          Z5, 576(CX)
+	VMOVUPS          Z6, 1088(CX)
+	VMOVUPS          Z7, 1600(CX)
+	MOVQ             kRow+48(FP), BX
+	SHLQ             $0x05, BX
+	ADDQ             BX, AX
+	ADDQ             $+128, CX
+	ADDQ             $0x00000040, scales+24(FP)
+	SUBQ             $0x20, DX
+	JGE              loop214
+
+rest215:
+	ADDQ   $0x20, DX
+	JZ     done216
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   d+40(FP), BX
+	MOVQ   d+40(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   q+8(FP), DI
+	LEAQ   (DI)(SI*2), R8
+	ADDQ   SI, R8
+	MOVQ   scales+24(FP), R9
+
+elements218:
+	MOVQ             kRow+48(FP), R11
+	MOVQ             AX, R10
+	MOVQ             DX, R12
+	XORQ             R13, R13
+	VBROADCASTI64X4  2(R10), Z8
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z9
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z10
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z11
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z8, Z8
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z9, Z9
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z10, Z10
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z11, Z11
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z12
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z13
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z14
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z15
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z12, Z12
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z13, Z13
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z14, Z14
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z15, Z15
+	VUNPCKLPS        Z9, Z8, Z16
+	VUNPCKHPS        Z9, Z8, Z9
+	VUNPCKLPS        Z11, Z10, Z8
+	VUNPCKHPS        Z11, Z10, Z11
+	VUNPCKLPD        Z8, Z16, Z10
+	VUNPCKHPD        Z8, Z16, Z8
+	VUNPCKLPD        Z11, Z9, Z16
+	VUNPCKHPD        Z11, Z9, Z11
+	VUNPCKLPS        Z13, Z12, Z9
+	VUNPCKHPS        Z13, Z12, Z13
+	VUNPCKLPS        Z15, Z14, Z12
+	VUNPCKHPS        Z15, Z14, Z15
+	VUNPCKLPD        Z12, Z9, Z14
+	VUNPCKHPD        Z12, Z9, Z12
+	VUNPCKLPD        Z15, Z13, Z9
+	VUNPCKHPD        Z15, Z13, Z15
+	VSHUFF32X4       $0x88, Z14, Z10, Z13
+	VSHUFF32X4       $0xdd, Z14, Z10, Z14
+	VSHUFF32X4       $0x88, Z12, Z8, Z10
+	VSHUFF32X4       $0xdd, Z12, Z8, Z12
+	VSHUFF32X4       $0x88, Z9, Z16, Z8
+	VSHUFF32X4       $0xdd, Z9, Z16, Z9
+	VSHUFF32X4       $0x88, Z15, Z11, Z16
+	VSHUFF32X4       $0xdd, Z15, Z11, Z15
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z11
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z17
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z18
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z19
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z11, Z11
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z17, Z17
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z18, Z18
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z19, Z19
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z20
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z21
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z22
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VBROADCASTI64X4  2(R10), Z23
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z20, Z20
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z21, Z21
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z22, Z22
+	DECQ             R12
+	CMOVQEQ          R13, R11
+	ADDQ             R11, R10
+	VINSERTI64X4     $0x01, 2(R10), Z23, Z23
+	VUNPCKLPS        Z17, Z11, Z24
+	VUNPCKHPS        Z17, Z11, Z17
+	VUNPCKLPS        Z19, Z18, Z11
+	VUNPCKHPS        Z19, Z18, Z19
+	VUNPCKLPD        Z11, Z24, Z18
+	VUNPCKHPD        Z11, Z24, Z11
+	VUNPCKLPD        Z19, Z17, Z24
+	VUNPCKHPD        Z19, Z17, Z19
+	VUNPCKLPS        Z21, Z20, Z17
+	VUNPCKHPS        Z21, Z20, Z21
+	VUNPCKLPS        Z23, Z22, Z20
+	VUNPCKHPS        Z23, Z22, Z23
+	VUNPCKLPD        Z20, Z17, Z22
+	VUNPCKHPD        Z20, Z17, Z20
+	VUNPCKLPD        Z23, Z21, Z17
+	VUNPCKHPD        Z23, Z21, Z23
+	VSHUFF32X4       $0x88, Z22, Z18, Z21
+	VSHUFF32X4       $0xdd, Z22, Z18, Z22
+	VSHUFF32X4       $0x88, Z20, Z11, Z18
+	VSHUFF32X4       $0xdd, Z20, Z11, Z20
+	VSHUFF32X4       $0x88, Z17, Z24, Z11
+	VSHUFF32X4       $0xdd, Z17, Z24, Z17
+	VSHUFF32X4       $0x88, Z23, Z19, Z24
+	VSHUFF32X4       $0xdd, Z23, Z19, Z23
+	VCVTPH2PS        (R9), Z19
+	VMULPS           minusByteOffset<>+0(SB), Z19, Z26
+	VCVTPH2PS        32(R9), Z25
+	VMULPS           minusByteOffset<>+0(SB), Z25, Z27
+	VMOVUPS          secondByte<>+0(SB), Z28
+	VPSLLD           $0x08, Z13, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z26, Z19, Z29
+	VFMADD231PS.BCST (DI), Z29, Z0
+	VFMADD231PS.BCST (DI)(SI*1), Z29, Z1
+	VFMADD231PS.BCST (DI)(SI*2), Z29, Z2
+	VFMADD231PS.BCST (R8), Z29, Z3
+	VPSLLD           $0x08, Z21, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD231PS.BCST (DI), Z29, Z4
+	VFMADD231PS.BCST (DI)(SI*1), Z29, Z5
+	VFMADD231PS.BCST (DI)(SI*2), Z29, Z6
+	VFMADD231PS.BCST (R8), Z29, Z7
+	VMOVAPS          Z13, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z26, Z19, Z29
+	VFMADD231PS.BCST 4(DI), Z29, Z0
+	VFMADD231PS.BCST 4(DI)(SI*1), Z29, Z1
+	VFMADD231PS.BCST 4(DI)(SI*2), Z29, Z2
+	VFMADD231PS.BCST 4(R8), Z29, Z3
+	VMOVAPS          Z21, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD231PS.BCST 4(DI), Z29, Z4
+	VFMADD231PS.BCST 4(DI)(SI*1), Z29, Z5
+	VFMADD231PS.BCST 4(DI)(SI*2), Z29, Z6
+	VFMADD231PS.BCST 4(R8), Z29, Z7
+	VPSRLD           $0x08, Z13, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z26, Z19, Z29
+	VFMADD231PS.BCST 8(DI), Z29, Z0
+	VFMADD231PS.BCST 8(DI)(SI*1), Z29, Z1
+	VFMADD231PS.BCST 8(DI)(SI*2), Z29, Z2
+	VFMADD231PS.BCST 8(R8), Z29, Z3
+	VPSRLD           $0x08, Z21, Z29
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z29
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD231PS.BCST 8(DI), Z29, Z4
+	VFMADD231PS.BCST 8(DI)(SI*1), Z29, Z5
+	VFMADD231PS.BCST 8(DI)(SI*2), Z29, Z6
+	VFMADD231PS.BCST 8(R8), Z29, Z7
+	VPSRLD           $0x10, Z13, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 12(DI), Z13, Z0
+	VFMADD231PS.BCST 12(DI)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 12(DI)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 12(R8), Z13, Z3
+	VPSRLD           $0x10, Z21, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 12(DI), Z13, Z4
+	VFMADD231PS.BCST 12(DI)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 12(DI)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 12(R8), Z13, Z7
+	VPSLLD           $0x08, Z10, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 16(DI), Z13, Z0
+	VFMADD231PS.BCST 16(DI)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 16(DI)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 16(R8), Z13, Z3
+	VPSLLD           $0x08, Z18, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 16(DI), Z13, Z4
+	VFMADD231PS.BCST 16(DI)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 16(DI)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 16(R8), Z13, Z7
+	VMOVAPS          Z10, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 20(DI), Z13, Z0
+	VFMADD231PS.BCST 20(DI)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 20(DI)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 20(R8), Z13, Z3
+	VMOVAPS          Z18, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 20(DI), Z13, Z4
+	VFMADD231PS.BCST 20(DI)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 20(DI)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 20(R8), Z13, Z7
+	VPSRLD           $0x08, Z10, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z26, Z19, Z13
+	VFMADD231PS.BCST 24(DI), Z13, Z0
+	VFMADD231PS.BCST 24(DI)(SI*1), Z13, Z1
+	VFMADD231PS.BCST 24(DI)(SI*2), Z13, Z2
+	VFMADD231PS.BCST 24(R8), Z13, Z3
+	VPSRLD           $0x08, Z18, Z13
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z13
+	VFMADD213PS      Z27, Z25, Z13
+	VFMADD231PS.BCST 24(DI), Z13, Z4
+	VFMADD231PS.BCST 24(DI)(SI*1), Z13, Z5
+	VFMADD231PS.BCST 24(DI)(SI*2), Z13, Z6
+	VFMADD231PS.BCST 24(R8), Z13, Z7
+	VPSRLD           $0x10, Z10, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 28(DI), Z10, Z0
+	VFMADD231PS.BCST 28(DI)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 28(DI)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 28(R8), Z10, Z3
+	VPSRLD           $0x10, Z18, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 28(DI), Z10, Z4
+	VFMADD231PS.BCST 28(DI)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 28(DI)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 28(R8), Z10, Z7
+	VPSLLD           $0x08, Z8, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 32(DI), Z10, Z0
+	VFMADD231PS.BCST 32(DI)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 32(DI)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 32(R8), Z10, Z3
+	VPSLLD           $0x08, Z11, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 32(DI), Z10, Z4
+	VFMADD231PS.BCST 32(DI)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 32(DI)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 32(R8), Z10, Z7
+	VMOVAPS          Z8, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 36(DI), Z10, Z0
+	VFMADD231PS.BCST 36(DI)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 36(DI)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 36(R8), Z10, Z3
+	VMOVAPS          Z11, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 36(DI), Z10, Z4
+	VFMADD231PS.BCST 36(DI)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 36(DI)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 36(R8), Z10, Z7
+	VPSRLD           $0x08, Z8, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z26, Z19, Z10
+	VFMADD231PS.BCST 40(DI), Z10, Z0
+	VFMADD231PS.BCST 40(DI)(SI*1), Z10, Z1
+	VFMADD231PS.BCST 40(DI)(SI*2), Z10, Z2
+	VFMADD231PS.BCST 40(R8), Z10, Z3
+	VPSRLD           $0x08, Z11, Z10
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z10
+	VFMADD213PS      Z27, Z25, Z10
+	VFMADD231PS.BCST 40(DI), Z10, Z4
+	VFMADD231PS.BCST 40(DI)(SI*1), Z10, Z5
+	VFMADD231PS.BCST 40(DI)(SI*2), Z10, Z6
+	VFMADD231PS.BCST 40(R8), Z10, Z7
+	VPSRLD           $0x10, Z8, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 44(DI), Z8, Z0
+	VFMADD231PS.BCST 44(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 44(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 44(R8), Z8, Z3
+	VPSRLD           $0x10, Z11, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 44(DI), Z8, Z4
+	VFMADD231PS.BCST 44(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 44(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 44(R8), Z8, Z7
+	VPSLLD           $0x08, Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 48(DI), Z8, Z0
+	VFMADD231PS.BCST 48(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 48(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 48(R8), Z8, Z3
+	VPSLLD           $0x08, Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 48(DI), Z8, Z4
+	VFMADD231PS.BCST 48(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 48(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 48(R8), Z8, Z7
+	VMOVAPS          Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 52(DI), Z8, Z0
+	VFMADD231PS.BCST 52(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 52(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 52(R8), Z8, Z3
+	VMOVAPS          Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 52(DI), Z8, Z4
+	VFMADD231PS.BCST 52(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 52(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 52(R8), Z8, Z7
+	VPSRLD           $0x08, Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 56(DI), Z8, Z0
+	VFMADD231PS.BCST 56(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 56(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 56(R8), Z8, Z3
+	VPSRLD           $0x08, Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 56(DI), Z8, Z4
+	VFMADD231PS.BCST 56(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 56(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 56(R8), Z8, Z7
+	VPSRLD           $0x10, Z16, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 60(DI), Z8, Z0
+	VFMADD231PS.BCST 60(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 60(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 60(R8), Z8, Z3
+	VPSRLD           $0x10, Z24, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 60(DI), Z8, Z4
+	VFMADD231PS.BCST 60(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 60(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 60(R8), Z8, Z7
+	VPSLLD           $0x08, Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 64(DI), Z8, Z0
+	VFMADD231PS.BCST 64(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 64(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 64(R8), Z8, Z3
+	VPSLLD           $0x08, Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 64(DI), Z8, Z4
+	VFMADD231PS.BCST 64(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 64(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 64(R8), Z8, Z7
+	VMOVAPS          Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 68(DI), Z8, Z0
+	VFMADD231PS.BCST 68(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 68(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 68(R8), Z8, Z3
+	VMOVAPS          Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 68(DI), Z8, Z4
+	VFMADD231PS.BCST 68(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 68(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 68(R8), Z8, Z7
+	VPSRLD           $0x08, Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 72(DI), Z8, Z0
+	VFMADD231PS.BCST 72(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 72(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 72(R8), Z8, Z3
+	VPSRLD           $0x08, Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 72(DI), Z8, Z4
+	VFMADD231PS.BCST 72(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 72(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 72(R8), Z8, Z7
+	VPSRLD           $0x10, Z14, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 76(DI), Z8, Z0
+	VFMADD231PS.BCST 76(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 76(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 76(R8), Z8, Z3
+	VPSRLD           $0x10, Z22, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 76(DI), Z8, Z4
+	VFMADD231PS.BCST 76(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 76(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 76(R8), Z8, Z7
+	VPSLLD           $0x08, Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 80(DI), Z8, Z0
+	VFMADD231PS.BCST 80(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 80(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 80(R8), Z8, Z3
+	VPSLLD           $0x08, Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 80(DI), Z8, Z4
+	VFMADD231PS.BCST 80(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 80(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 80(R8), Z8, Z7
+	VMOVAPS          Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 84(DI), Z8, Z0
+	VFMADD231PS.BCST 84(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 84(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 84(R8), Z8, Z3
+	VMOVAPS          Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 84(DI), Z8, Z4
+	VFMADD231PS.BCST 84(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 84(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 84(R8), Z8, Z7
+	VPSRLD           $0x08, Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 88(DI), Z8, Z0
+	VFMADD231PS.BCST 88(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 88(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 88(R8), Z8, Z3
+	VPSRLD           $0x08, Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 88(DI), Z8, Z4
+	VFMADD231PS.BCST 88(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 88(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 88(R8), Z8, Z7
+	VPSRLD           $0x10, Z12, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 92(DI), Z8, Z0
+	VFMADD231PS.BCST 92(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 92(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 92(R8), Z8, Z3
+	VPSRLD           $0x10, Z20, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 92(DI), Z8, Z4
+	VFMADD231PS.BCST 92(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 92(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 92(R8), Z8, Z7
+	VPSLLD           $0x08, Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 96(DI), Z8, Z0
+	VFMADD231PS.BCST 96(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 96(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 96(R8), Z8, Z3
+	VPSLLD           $0x08, Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 96(DI), Z8, Z4
+	VFMADD231PS.BCST 96(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 96(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 96(R8), Z8, Z7
+	VMOVAPS          Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 100(DI), Z8, Z0
+	VFMADD231PS.BCST 100(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 100(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 100(R8), Z8, Z3
+	VMOVAPS          Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 100(DI), Z8, Z4
+	VFMADD231PS.BCST 100(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 100(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 100(R8), Z8, Z7
+	VPSRLD           $0x08, Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 104(DI), Z8, Z0
+	VFMADD231PS.BCST 104(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 104(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 104(R8), Z8, Z3
+	VPSRLD           $0x08, Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 104(DI), Z8, Z4
+	VFMADD231PS.BCST 104(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 104(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 104(R8), Z8, Z7
+	VPSRLD           $0x10, Z9, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 108(DI), Z8, Z0
+	VFMADD231PS.BCST 108(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 108(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 108(R8), Z8, Z3
+	VPSRLD           $0x10, Z17, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 108(DI), Z8, Z4
+	VFMADD231PS.BCST 108(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 108(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 108(R8), Z8, Z7
+	VPSLLD           $0x08, Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 112(DI), Z8, Z0
+	VFMADD231PS.BCST 112(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 112(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 112(R8), Z8, Z3
+	VPSLLD           $0x08, Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 112(DI), Z8, Z4
+	VFMADD231PS.BCST 112(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 112(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 112(R8), Z8, Z7
+	VMOVAPS          Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 116(DI), Z8, Z0
+	VFMADD231PS.BCST 116(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 116(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 116(R8), Z8, Z3
+	VMOVAPS          Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 116(DI), Z8, Z4
+	VFMADD231PS.BCST 116(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 116(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 116(R8), Z8, Z7
+	VPSRLD           $0x08, Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 120(DI), Z8, Z0
+	VFMADD231PS.BCST 120(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 120(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 120(R8), Z8, Z3
+	VPSRLD           $0x08, Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 120(DI), Z8, Z4
+	VFMADD231PS.BCST 120(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 120(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 120(R8), Z8, Z7
+	VPSRLD           $0x10, Z15, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z26, Z19, Z8
+	VFMADD231PS.BCST 124(DI), Z8, Z0
+	VFMADD231PS.BCST 124(DI)(SI*1), Z8, Z1
+	VFMADD231PS.BCST 124(DI)(SI*2), Z8, Z2
+	VFMADD231PS.BCST 124(R8), Z8, Z3
+	VPSRLD           $0x10, Z23, Z8
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z28, Z8
+	VFMADD213PS      Z27, Z25, Z8
+	VFMADD231PS.BCST 124(DI), Z8, Z4
+	VFMADD231PS.BCST 124(DI)(SI*1), Z8, Z5
+	VFMADD231PS.BCST 124(DI)(SI*2), Z8, Z6
+	VFMADD231PS.BCST 124(R8), Z8, Z7
+	ADDQ             $0x22, AX
+	ADDQ             $0x00000100, R9
+	ADDQ             $+128, DI
+	ADDQ             $+128, R8
+	SUBQ             $0x20, BX
+	JNZ              elements218
+	VMOVUPS          Z0, (CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 1024(CX)
+	VMOVUPS          Z3, 1536(CX)
+	VMOVUPS          Z4, 64(CX)
+	VMOVUPS          Z5, 576(CX)
+	VMOVUPS          Z6, 1088(CX)
+	VMOVUPS          Z7, 1600(CX)
+
+done216:
+	VZEROUPPER
+	RET
+
+DATA minusByteOffset<>+0(SB)/4, $0xc7008000
+DATA minusByteOffset<>+4(SB)/4, $0xc7008000
+DATA minusByteOffset<>+8(SB)/4, $0xc7008000
+DATA minusByteOffset<>+12(SB)/4, $0xc7008000
+DATA minusByteOffset<>+16(SB)/4, $0xc7008000
+DATA minusByteOffset<>+20(SB)/4, $0xc7008000
+DATA minusByteOffset<>+24(SB)/4, $0xc7008000
+DATA minusByteOffset<>+28(SB)/4, $0xc7008000
+DATA minusByteOffset<>+32(SB)/4, $0xc7008000
+DATA minusByteOffset<>+36(SB)/4, $0xc7008000
+DATA minusByteOffset<>+40(SB)/4, $0xc7008000
+DATA minusByteOffset<>+44(SB)/4, $0xc7008000
+DATA minusByteOffset<>+48(SB)/4, $0xc7008000
+DATA minusByteOffset<>+52(SB)/4, $0xc7008000
+DATA minusByteOffset<>+56(SB)/4, $0xc7008000
+DATA minusByteOffset<>+60(SB)/4, $0xc7008000
+GLOBL minusByteOffset<>(SB), RODATA|NOPTR, $64
+
+DATA secondByte<>+0(SB)/4, $0x0000ff00
+DATA secondByte<>+4(SB)/4, $0x0000ff00
+DATA secondByte<>+8(SB)/4, $0x0000ff00
+DATA secondByte<>+12(SB)/4, $0x0000ff00
+DATA secondByte<>+16(SB)/4, $0x0000ff00
+DATA secondByte<>+20(SB)/4, $0x0000ff00
+DATA secondByte<>+24(SB)/4, $0x0000ff00
+DATA secondByte<>+28(SB)/4, $0x0000ff00
+DATA secondByte<>+32(SB)/4, $0x0000ff00
+DATA secondByte<>+36(SB)/4, $0x0000ff00
+DATA secondByte<>+40(SB)/4, $0x0000ff00
+DATA secondByte<>+44(SB)/4, $0x0000ff00
+DATA secondByte<>+48(SB)/4, $0x0000ff00
+DATA secondByte<>+52(SB)/4, $0x0000ff00
+DATA secondByte<>+56(SB)/4, $0x0000ff00
+DATA secondByte<>+60(SB)/4, $0x0000ff00
+GLOBL secondByte<>(SB), RODATA|NOPTR, $64
+
+DATA byteNumber<>+0(SB)/4, $0x47008000
+DATA byteNumber<>+4(SB)/4, $0x47008000
+DATA byteNumber<>+8(SB)/4, $0x47008000
+DATA byteNumber<>+12(SB)/4, $0x47008000
+DATA byteNumber<>+16(SB)/4, $0x47008000
+DATA byteNumber<>+20(SB)/4, $0x47008000
+DATA byteNumber<>+24(SB)/4, $0x47008000
+DATA byteNumber<>+28(SB)/4, $0x47008000
+DATA byteNumber<>+32(SB)/4, $0x47008000
+DATA byteNumber<>+36(SB)/4, $0x47008000
+DATA byteNumber<>+40(SB)/4, $0x47008000
+DATA byteNumber<>+44(SB)/4, $0x47008000
+DATA byteNumber<>+48(SB)/4, $0x47008000
+DATA byteNumber<>+52(SB)/4, $0x47008000
+DATA byteNumber<>+56(SB)/4, $0x47008000
+DATA byteNumber<>+60(SB)/4, $0x47008000
+GLOBL byteNumber<>(SB), RODATA|NOPTR, $64
+
+// func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ v+16(FP), CX
+	MOVQ d+32(FP), DX
+	SUBQ $0x40, DX
+	JL   less220
+
+strip219:
+	MOVQ   s+8(FP), BX
+	MOVQ   m+24(FP), SI
+	MOVQ   vRow+40(FP), DI
+	MOVQ   ahead+48(FP), R8
+	MOVQ   CX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+position221:
+	VPBROADCASTW (R9), Y18
+	VCVTPH2PS    Y18, Z18
+	VPMOVSXBD    2(R9), Z16
+	VCVTDQ2PS    Z16, Z16
+	VMULPS       Z18, Z16, Z16
+	VPMOVSXBD    18(R9), Z17
+	VCVTDQ2PS    Z17, Z17
+	VMULPS       Z18, Z17, Z17
+	VPBROADCASTW 34(R9), Y20
+	VCVTPH2PS    Y20, Z20
+	VPMOVSXBD    36(R9), Z18
+	VCVTDQ2PS    Z18, Z18
+	VMULPS       Z20, Z18, Z18
+	VPMOVSXBD    52(R9), Z19
+	VCVTDQ2PS    Z19, Z19
+	VMULPS       Z20, Z19, Z19
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
+	VBROADCASTSS (BX), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 512(BX), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 1024(BX), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 1536(BX), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         $0x04, BX
+	ADDQ         DI, R9
+	DECQ         SI
+	JNZ          position221
+	MOVQ         d+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         AX, SI
+	LEAQ         (SI)(BX*2), DI
+	ADDQ         BX, DI
+	VADDPS       (SI), Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VADDPS       64(SI), Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VADDPS       128(SI), Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VADDPS       192(SI), Z3, Z3
+	VMOVUPS      Z3, 192(SI)
+	VADDPS       (SI)(BX*1), Z4, Z4
+	VMOVUPS      Z4, (SI)(BX*1)
+	VADDPS       64(SI)(BX*1), Z5, Z5
+	VMOVUPS      Z5, 64(SI)(BX*1)
+	VADDPS       128(SI)(BX*1), Z6, Z6
+	VMOVUPS      Z6, 128(SI)(BX*1)
+	VADDPS       192(SI)(BX*1), Z7, Z7
+	VMOVUPS      Z7, 192(SI)(BX*1)
+	VADDPS       (SI)(BX*2), Z8, Z8
+	VMOVUPS      Z8, (SI)(BX*2)
+	VADDPS       64(SI)(BX*2), Z9, Z9
+	VMOVUPS      Z9, 64(SI)(BX*2)
+	VADDPS       128(SI)(BX*2), Z10, Z10
+	VMOVUPS      Z10, 128(SI)(BX*2)
+	VADDPS       192(SI)(BX*2), Z11, Z11
+	VMOVUPS      Z11, 192(SI)(BX*2)
+	VADDPS       (DI), Z12, Z12
+	VMOVUPS      Z12, (DI)
+	VADDPS       64(DI), Z13, Z13
+	VMOVUPS      Z13, 64(DI)
+	VADDPS       128(DI), Z14, Z14
+	VMOVUPS      Z14, 128(DI)
+	VADDPS       192(DI), Z15, Z15
+	VMOVUPS      Z15, 192(DI)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000044, CX
+	SUBQ         $0x40, DX
+	JGE          strip219
+
+less220:
+	ADDQ $0x40, DX
+	SUBQ $0x20, DX
+	JL   less223
+
+strip222:
+	MOVQ   s+8(FP), BX
+	MOVQ   m+24(FP), SI
+	MOVQ   vRow+40(FP), DI
+	MOVQ   ahead+48(FP), R8
+	MOVQ   CX, R9
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+
+position224:
+	VPBROADCASTW (R9), Y2
+	VCVTPH2PS    Y2, Z2
+	VPMOVSXBD    2(R9), Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VPMOVSXBD    18(R9), Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	PREFETCHT0   (R9)(R8*1)
+	VBROADCASTSS (BX), Z2
+	VFMADD231PS  Z2, Z0, Z21
+	VFMADD231PS  Z2, Z1, Z22
+	VBROADCASTSS 512(BX), Z2
+	VFMADD231PS  Z2, Z0, Z23
+	VFMADD231PS  Z2, Z1, Z24
+	VBROADCASTSS 1024(BX), Z2
+	VFMADD231PS  Z2, Z0, Z25
+	VFMADD231PS  Z2, Z1, Z26
+	VBROADCASTSS 1536(BX), Z2
+	VFMADD231PS  Z2, Z0, Z27
+	VFMADD231PS  Z2, Z1, Z28
+	ADDQ         $0x04, BX
+	ADDQ         DI, R9
+	DECQ         SI
+	JNZ          position224
+	MOVQ         d+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         AX, SI
+	LEAQ         (SI)(BX*2), DI
+	ADDQ         BX, DI
+	VADDPS       (SI), Z21, Z21
+	VMOVUPS      Z21, (SI)
+	VADDPS       64(SI), Z22, Z22
+	VMOVUPS      Z22, 64(SI)
+	VADDPS       (SI)(BX*1), Z23, Z23
+	VMOVUPS      Z23, (SI)(BX*1)
+	VADDPS       64(SI)(BX*1), Z24, Z24
+	VMOVUPS      Z24, 64(SI)(BX*1)
+	VADDPS       (SI)(BX*2), Z25, Z25
+	VMOVUPS      Z25, (SI)(BX*2)
+	VADDPS       64(SI)(BX*2), Z26, Z26
+	VMOVUPS      Z26, 64(SI)(BX*2)
+	VADDPS       (DI), Z27, Z27
+	VMOVUPS      Z27, (DI)
+	VADDPS       64(DI), Z28, Z28
+	VMOVUPS      Z28, 64(DI)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000022, CX
+	SUBQ         $0x20, DX
+	JGE          strip222
+
+less223:
+	ADDQ $0x20, DX
+	VZEROUPPER
+	RET
+
+// func scoresQ8AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·scoresQ8AVX512x2(SB), NOSPLIT, $0-56
+	MOVQ k+16(FP), AX
+	MOVQ s+0(FP), CX
+	MOVQ m+32(FP), DX
+	SUBQ $0x20, DX
+	JL   rest226
+
+loop225:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   d+40(FP), BX
+	MOVQ   d+40(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   q+8(FP), R8
+	MOVQ   AX, DI
+	MOVQ   scales+24(FP), R9
+
+elements228:
+	MOVQ             kRow+48(FP), R11
+	MOVQ             DI, R10
+	LEAQ             (R11)(R11*2), R12
+	VBROADCASTI64X4  2(R10), Z4
+	VBROADCASTI64X4  2(R10)(R11*1), Z5
+	VBROADCASTI64X4  2(R10)(R11*2), Z6
+	ADDQ             R12, R10
+	VBROADCASTI64X4  2(R10), Z7
+	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z4, Z4
+	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z5, Z5
+	ADDQ             R12, R10
+	VINSERTI64X4     $0x01, 2(R10), Z6, Z6
+	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z7, Z7
+	VBROADCASTI64X4  2(R10)(R11*2), Z8
+	ADDQ             R12, R10
+	VBROADCASTI64X4  2(R10), Z9
+	VBROADCASTI64X4  2(R10)(R11*1), Z10
+	VBROADCASTI64X4  2(R10)(R11*2), Z11
+	ADDQ             R12, R10
+	VINSERTI64X4     $0x01, 2(R10), Z8, Z8
+	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z9, Z9
+	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z10, Z10
+	ADDQ             R12, R10
+	VINSERTI64X4     $0x01, 2(R10), Z11, Z11
+	VUNPCKLPS        Z5, Z4, Z12
+	VUNPCKHPS        Z5, Z4, Z5
+	VUNPCKLPS        Z7, Z6, Z4
+	VUNPCKHPS        Z7, Z6, Z7
+	VUNPCKLPD        Z4, Z12, Z6
+	VUNPCKHPD        Z4, Z12, Z4
+	VUNPCKLPD        Z7, Z5, Z12
+	VUNPCKHPD        Z7, Z5, Z7
+	VUNPCKLPS        Z9, Z8, Z5
+	VUNPCKHPS        Z9, Z8, Z9
+	VUNPCKLPS        Z11, Z10, Z8
+	VUNPCKHPS        Z11, Z10, Z11
+	VUNPCKLPD        Z8, Z5, Z10
+	VUNPCKHPD        Z8, Z5, Z8
+	VUNPCKLPD        Z11, Z9, Z5
+	VUNPCKHPD        Z11, Z9, Z11
+	VSHUFF32X4       $0x88, Z10, Z6, Z9
+	VSHUFF32X4       $0xdd, Z10, Z6, Z10
+	VSHUFF32X4       $0x88, Z8, Z4, Z6
+	VSHUFF32X4       $0xdd, Z8, Z4, Z8
+	VSHUFF32X4       $0x88, Z5, Z12, Z4
+	VSHUFF32X4       $0xdd, Z5, Z12, Z5
+	VSHUFF32X4       $0x88, Z11, Z7, Z12
+	VSHUFF32X4       $0xdd, Z11, Z7, Z11
+	VBROADCASTI64X4  2(R10)(R11*1), Z7
+	VBROADCASTI64X4  2(R10)(R11*2), Z13
+	ADDQ             R12, R10
+	VBROADCASTI64X4  2(R10), Z14
+	VBROADCASTI64X4  2(R10)(R11*1), Z15
+	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z7, Z7
+	ADDQ             R12, R10
+	VINSERTI64X4     $0x01, 2(R10), Z13, Z13
+	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z14, Z14
+	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z15, Z15
+	ADDQ             R12, R10
+	VBROADCASTI64X4  2(R10), Z16
+	VBROADCASTI64X4  2(R10)(R11*1), Z17
+	VBROADCASTI64X4  2(R10)(R11*2), Z18
+	ADDQ             R12, R10
+	VBROADCASTI64X4  2(R10), Z19
+	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z16, Z16
+	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z17, Z17
+	ADDQ             R12, R10
+	VINSERTI64X4     $0x01, 2(R10), Z18, Z18
+	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z19, Z19
+	VUNPCKLPS        Z13, Z7, Z20
+	VUNPCKHPS        Z13, Z7, Z13
+	VUNPCKLPS        Z15, Z14, Z7
+	VUNPCKHPS        Z15, Z14, Z15
+	VUNPCKLPD        Z7, Z20, Z14
+	VUNPCKHPD        Z7, Z20, Z7
+	VUNPCKLPD        Z15, Z13, Z20
+	VUNPCKHPD        Z15, Z13, Z15
+	VUNPCKLPS        Z17, Z16, Z13
+	VUNPCKHPS        Z17, Z16, Z17
+	VUNPCKLPS        Z19, Z18, Z16
+	VUNPCKHPS        Z19, Z18, Z19
+	VUNPCKLPD        Z16, Z13, Z18
+	VUNPCKHPD        Z16, Z13, Z16
+	VUNPCKLPD        Z19, Z17, Z13
+	VUNPCKHPD        Z19, Z17, Z19
+	VSHUFF32X4       $0x88, Z18, Z14, Z17
+	VSHUFF32X4       $0xdd, Z18, Z14, Z18
+	VSHUFF32X4       $0x88, Z16, Z7, Z14
+	VSHUFF32X4       $0xdd, Z16, Z7, Z16
+	VSHUFF32X4       $0x88, Z13, Z20, Z7
+	VSHUFF32X4       $0xdd, Z13, Z20, Z13
+	VSHUFF32X4       $0x88, Z19, Z15, Z20
+	VSHUFF32X4       $0xdd, Z19, Z15, Z19
+	VCVTPH2PS        (R9), Z15
+	VMULPS           minusByteOffset<>+0(SB), Z15, Z22
+	VCVTPH2PS        32(R9), Z21
+	VMULPS           minusByteOffset<>+0(SB), Z21, Z23
+	VMOVUPS          secondByte<>+0(SB), Z24
+	VPSLLD           $0x08, Z9, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z22, Z15, Z25
+	VFMADD231PS.BCST (R8), Z25, Z0
+	VFMADD231PS.BCST (R8)(SI*1), Z25, Z1
+	VPSLLD           $0x08, Z17, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z23, Z21, Z25
+	VFMADD231PS.BCST (R8), Z25, Z2
+	VFMADD231PS.BCST (R8)(SI*1), Z25, Z3
+	VMOVAPS          Z9, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z22, Z15, Z25
+	VFMADD231PS.BCST 4(R8), Z25, Z0
+	VFMADD231PS.BCST 4(R8)(SI*1), Z25, Z1
+	VMOVAPS          Z17, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z23, Z21, Z25
+	VFMADD231PS.BCST 4(R8), Z25, Z2
+	VFMADD231PS.BCST 4(R8)(SI*1), Z25, Z3
+	VPSRLD           $0x08, Z9, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z22, Z15, Z25
+	VFMADD231PS.BCST 8(R8), Z25, Z0
+	VFMADD231PS.BCST 8(R8)(SI*1), Z25, Z1
+	VPSRLD           $0x08, Z17, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z23, Z21, Z25
+	VFMADD231PS.BCST 8(R8), Z25, Z2
+	VFMADD231PS.BCST 8(R8)(SI*1), Z25, Z3
+	VPSRLD           $0x10, Z9, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 12(R8), Z9, Z0
+	VFMADD231PS.BCST 12(R8)(SI*1), Z9, Z1
+	VPSRLD           $0x10, Z17, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 12(R8), Z9, Z2
+	VFMADD231PS.BCST 12(R8)(SI*1), Z9, Z3
+	VPSLLD           $0x08, Z6, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 16(R8), Z9, Z0
+	VFMADD231PS.BCST 16(R8)(SI*1), Z9, Z1
+	VPSLLD           $0x08, Z14, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 16(R8), Z9, Z2
+	VFMADD231PS.BCST 16(R8)(SI*1), Z9, Z3
+	VMOVAPS          Z6, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 20(R8), Z9, Z0
+	VFMADD231PS.BCST 20(R8)(SI*1), Z9, Z1
+	VMOVAPS          Z14, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 20(R8), Z9, Z2
+	VFMADD231PS.BCST 20(R8)(SI*1), Z9, Z3
+	VPSRLD           $0x08, Z6, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 24(R8), Z9, Z0
+	VFMADD231PS.BCST 24(R8)(SI*1), Z9, Z1
+	VPSRLD           $0x08, Z14, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 24(R8), Z9, Z2
+	VFMADD231PS.BCST 24(R8)(SI*1), Z9, Z3
+	VPSRLD           $0x10, Z6, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 28(R8), Z6, Z0
+	VFMADD231PS.BCST 28(R8)(SI*1), Z6, Z1
+	VPSRLD           $0x10, Z14, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 28(R8), Z6, Z2
+	VFMADD231PS.BCST 28(R8)(SI*1), Z6, Z3
+	VPSLLD           $0x08, Z4, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 32(R8), Z6, Z0
+	VFMADD231PS.BCST 32(R8)(SI*1), Z6, Z1
+	VPSLLD           $0x08, Z7, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 32(R8), Z6, Z2
+	VFMADD231PS.BCST 32(R8)(SI*1), Z6, Z3
+	VMOVAPS          Z4, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 36(R8), Z6, Z0
+	VFMADD231PS.BCST 36(R8)(SI*1), Z6, Z1
+	VMOVAPS          Z7, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 36(R8), Z6, Z2
+	VFMADD231PS.BCST 36(R8)(SI*1), Z6, Z3
+	VPSRLD           $0x08, Z4, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 40(R8), Z6, Z0
+	VFMADD231PS.BCST 40(R8)(SI*1), Z6, Z1
+	VPSRLD           $0x08, Z7, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 40(R8), Z6, Z2
+	VFMADD231PS.BCST 40(R8)(SI*1), Z6, Z3
+	VPSRLD           $0x10, Z4, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 44(R8), Z4, Z0
+	VFMADD231PS.BCST 44(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z7, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 44(R8), Z4, Z2
+	VFMADD231PS.BCST 44(R8)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 48(R8), Z4, Z0
+	VFMADD231PS.BCST 48(R8)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 48(R8), Z4, Z2
+	VFMADD231PS.BCST 48(R8)(SI*1), Z4, Z3
+	VMOVAPS          Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 52(R8), Z4, Z0
+	VFMADD231PS.BCST 52(R8)(SI*1), Z4, Z1
+	VMOVAPS          Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 52(R8), Z4, Z2
+	VFMADD231PS.BCST 52(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 56(R8), Z4, Z0
+	VFMADD231PS.BCST 56(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 56(R8), Z4, Z2
+	VFMADD231PS.BCST 56(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 60(R8), Z4, Z0
+	VFMADD231PS.BCST 60(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 60(R8), Z4, Z2
+	VFMADD231PS.BCST 60(R8)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 64(R8), Z4, Z0
+	VFMADD231PS.BCST 64(R8)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 64(R8), Z4, Z2
+	VFMADD231PS.BCST 64(R8)(SI*1), Z4, Z3
+	VMOVAPS          Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 68(R8), Z4, Z0
+	VFMADD231PS.BCST 68(R8)(SI*1), Z4, Z1
+	VMOVAPS          Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 68(R8), Z4, Z2
+	VFMADD231PS.BCST 68(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 72(R8), Z4, Z0
+	VFMADD231PS.BCST 72(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 72(R8), Z4, Z2
+	VFMADD231PS.BCST 72(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 76(R8), Z4, Z0
+	VFMADD231PS.BCST 76(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 76(R8), Z4, Z2
+	VFMADD231PS.BCST 76(R8)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 80(R8), Z4, Z0
+	VFMADD231PS.BCST 80(R8)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 80(R8), Z4, Z2
+	VFMADD231PS.BCST 80(R8)(SI*1), Z4, Z3
+	VMOVAPS          Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 84(R8), Z4, Z0
+	VFMADD231PS.BCST 84(R8)(SI*1), Z4, Z1
+	VMOVAPS          Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 84(R8), Z4, Z2
+	VFMADD231PS.BCST 84(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 88(R8), Z4, Z0
+	VFMADD231PS.BCST 88(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 88(R8), Z4, Z2
+	VFMADD231PS.BCST 88(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 92(R8), Z4, Z0
+	VFMADD231PS.BCST 92(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 92(R8), Z4, Z2
+	VFMADD231PS.BCST 92(R8)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 96(R8), Z4, Z0
+	VFMADD231PS.BCST 96(R8)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 96(R8), Z4, Z2
+	VFMADD231PS.BCST 96(R8)(SI*1), Z4, Z3
+	VMOVAPS          Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 100(R8), Z4, Z0
+	VFMADD231PS.BCST 100(R8)(SI*1), Z4, Z1
+	VMOVAPS          Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 100(R8), Z4, Z2
+	VFMADD231PS.BCST 100(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 104(R8), Z4, Z0
+	VFMADD231PS.BCST 104(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 104(R8), Z4, Z2
+	VFMADD231PS.BCST 104(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 108(R8), Z4, Z0
+	VFMADD231PS.BCST 108(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 108(R8), Z4, Z2
+	VFMADD231PS.BCST 108(R8)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 112(R8), Z4, Z0
+	VFMADD231PS.BCST 112(R8)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 112(R8), Z4, Z2
+	VFMADD231PS.BCST 112(R8)(SI*1), Z4, Z3
+	VMOVAPS          Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 116(R8), Z4, Z0
+	VFMADD231PS.BCST 116(R8)(SI*1), Z4, Z1
+	VMOVAPS          Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 116(R8), Z4, Z2
+	VFMADD231PS.BCST 116(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 120(R8), Z4, Z0
+	VFMADD231PS.BCST 120(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 120(R8), Z4, Z2
+	VFMADD231PS.BCST 120(R8)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 124(R8), Z4, Z0
+	VFMADD231PS.BCST 124(R8)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 124(R8), Z4, Z2
+	VFMADD231PS.BCST 124(R8)(SI*1), Z4, Z3
+	ADDQ             $0x22, DI
+	ADDQ             $0x00000100, R9
+	ADDQ             $+128, R8
+	SUBQ             $0x20, BX
+	JNZ              elements228
+	VMOVUPS          Z0, (CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 64(CX)
+	VMOVUPS          Z3, 576(CX)
+	MOVQ             kRow+48(FP), BX
+	SHLQ             $0x05, BX
+	ADDQ             BX, AX
+	ADDQ             $+128, CX
+	ADDQ             $0x00000040, scales+24(FP)
+	SUBQ             $0x20, DX
+	JGE              loop225
+
+rest226:
+	ADDQ   $0x20, DX
+	JZ     done227
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   d+40(FP), BX
+	MOVQ   d+40(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   q+8(FP), DI
+	MOVQ   scales+24(FP), R8
+
+elements229:
+	MOVQ             kRow+48(FP), R10
+	MOVQ             AX, R9
+	MOVQ             DX, R11
+	XORQ             R12, R12
+	VBROADCASTI64X4  2(R9), Z4
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z5
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z6
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z7
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z4, Z4
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z5, Z5
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z6, Z6
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z7, Z7
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z8
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z9
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z10
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z11
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z8, Z8
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z9, Z9
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z10, Z10
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z11, Z11
+	VUNPCKLPS        Z5, Z4, Z12
+	VUNPCKHPS        Z5, Z4, Z5
+	VUNPCKLPS        Z7, Z6, Z4
+	VUNPCKHPS        Z7, Z6, Z7
+	VUNPCKLPD        Z4, Z12, Z6
+	VUNPCKHPD        Z4, Z12, Z4
+	VUNPCKLPD        Z7, Z5, Z12
+	VUNPCKHPD        Z7, Z5, Z7
+	VUNPCKLPS        Z9, Z8, Z5
+	VUNPCKHPS        Z9, Z8, Z9
+	VUNPCKLPS        Z11, Z10, Z8
+	VUNPCKHPS        Z11, Z10, Z11
+	VUNPCKLPD        Z8, Z5, Z10
+	VUNPCKHPD        Z8, Z5, Z8
+	VUNPCKLPD        Z11, Z9, Z5
+	VUNPCKHPD        Z11, Z9, Z11
+	VSHUFF32X4       $0x88, Z10, Z6, Z9
+	VSHUFF32X4       $0xdd, Z10, Z6, Z10
+	VSHUFF32X4       $0x88, Z8, Z4, Z6
+	VSHUFF32X4       $0xdd, Z8, Z4, Z8
+	VSHUFF32X4       $0x88, Z5, Z12, Z4
+	VSHUFF32X4       $0xdd, Z5, Z12, Z5
+	VSHUFF32X4       $0x88, Z11, Z7, Z12
+	VSHUFF32X4       $0xdd, Z11, Z7, Z11
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z7
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z13
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z14
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z15
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z7, Z7
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z13, Z13
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z14, Z14
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z15, Z15
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z16
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z17
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z18
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VBROADCASTI64X4  2(R9), Z19
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z16, Z16
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z17, Z17
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z18, Z18
+	DECQ             R11
+	CMOVQEQ          R12, R10
+	ADDQ             R10, R9
+	VINSERTI64X4     $0x01, 2(R9), Z19, Z19
+	VUNPCKLPS        Z13, Z7, Z20
+	VUNPCKHPS        Z13, Z7, Z13
+	VUNPCKLPS        Z15, Z14, Z7
+	VUNPCKHPS        Z15, Z14, Z15
+	VUNPCKLPD        Z7, Z20, Z14
+	VUNPCKHPD        Z7, Z20, Z7
+	VUNPCKLPD        Z15, Z13, Z20
+	VUNPCKHPD        Z15, Z13, Z15
+	VUNPCKLPS        Z17, Z16, Z13
+	VUNPCKHPS        Z17, Z16, Z17
+	VUNPCKLPS        Z19, Z18, Z16
+	VUNPCKHPS        Z19, Z18, Z19
+	VUNPCKLPD        Z16, Z13, Z18
+	VUNPCKHPD        Z16, Z13, Z16
+	VUNPCKLPD        Z19, Z17, Z13
+	VUNPCKHPD        Z19, Z17, Z19
+	VSHUFF32X4       $0x88, Z18, Z14, Z17
+	VSHUFF32X4       $0xdd, Z18, Z14, Z18
+	VSHUFF32X4       $0x88, Z16, Z7, Z14
+	VSHUFF32X4       $0xdd, Z16, Z7, Z16
+	VSHUFF32X4       $0x88, Z13, Z20, Z7
+	VSHUFF32X4       $0xdd, Z13, Z20, Z13
+	VSHUFF32X4       $0x88, Z19, Z15, Z20
+	VSHUFF32X4       $0xdd, Z19, Z15, Z19
+	VCVTPH2PS        (R8), Z15
+	VMULPS           minusByteOffset<>+0(SB), Z15, Z22
+	VCVTPH2PS        32(R8), Z21
+	VMULPS           minusByteOffset<>+0(SB), Z21, Z23
+	VMOVUPS          secondByte<>+0(SB), Z24
+	VPSLLD           $0x08, Z9, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z22, Z15, Z25
+	VFMADD231PS.BCST (DI), Z25, Z0
+	VFMADD231PS.BCST (DI)(SI*1), Z25, Z1
+	VPSLLD           $0x08, Z17, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z23, Z21, Z25
+	VFMADD231PS.BCST (DI), Z25, Z2
+	VFMADD231PS.BCST (DI)(SI*1), Z25, Z3
+	VMOVAPS          Z9, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z22, Z15, Z25
+	VFMADD231PS.BCST 4(DI), Z25, Z0
+	VFMADD231PS.BCST 4(DI)(SI*1), Z25, Z1
+	VMOVAPS          Z17, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z23, Z21, Z25
+	VFMADD231PS.BCST 4(DI), Z25, Z2
+	VFMADD231PS.BCST 4(DI)(SI*1), Z25, Z3
+	VPSRLD           $0x08, Z9, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z22, Z15, Z25
+	VFMADD231PS.BCST 8(DI), Z25, Z0
+	VFMADD231PS.BCST 8(DI)(SI*1), Z25, Z1
+	VPSRLD           $0x08, Z17, Z25
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z25
+	VFMADD213PS      Z23, Z21, Z25
+	VFMADD231PS.BCST 8(DI), Z25, Z2
+	VFMADD231PS.BCST 8(DI)(SI*1), Z25, Z3
+	VPSRLD           $0x10, Z9, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 12(DI), Z9, Z0
+	VFMADD231PS.BCST 12(DI)(SI*1), Z9, Z1
+	VPSRLD           $0x10, Z17, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 12(DI), Z9, Z2
+	VFMADD231PS.BCST 12(DI)(SI*1), Z9, Z3
+	VPSLLD           $0x08, Z6, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 16(DI), Z9, Z0
+	VFMADD231PS.BCST 16(DI)(SI*1), Z9, Z1
+	VPSLLD           $0x08, Z14, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 16(DI), Z9, Z2
+	VFMADD231PS.BCST 16(DI)(SI*1), Z9, Z3
+	VMOVAPS          Z6, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 20(DI), Z9, Z0
+	VFMADD231PS.BCST 20(DI)(SI*1), Z9, Z1
+	VMOVAPS          Z14, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 20(DI), Z9, Z2
+	VFMADD231PS.BCST 20(DI)(SI*1), Z9, Z3
+	VPSRLD           $0x08, Z6, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z22, Z15, Z9
+	VFMADD231PS.BCST 24(DI), Z9, Z0
+	VFMADD231PS.BCST 24(DI)(SI*1), Z9, Z1
+	VPSRLD           $0x08, Z14, Z9
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z9
+	VFMADD213PS      Z23, Z21, Z9
+	VFMADD231PS.BCST 24(DI), Z9, Z2
+	VFMADD231PS.BCST 24(DI)(SI*1), Z9, Z3
+	VPSRLD           $0x10, Z6, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 28(DI), Z6, Z0
+	VFMADD231PS.BCST 28(DI)(SI*1), Z6, Z1
+	VPSRLD           $0x10, Z14, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 28(DI), Z6, Z2
+	VFMADD231PS.BCST 28(DI)(SI*1), Z6, Z3
+	VPSLLD           $0x08, Z4, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 32(DI), Z6, Z0
+	VFMADD231PS.BCST 32(DI)(SI*1), Z6, Z1
+	VPSLLD           $0x08, Z7, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 32(DI), Z6, Z2
+	VFMADD231PS.BCST 32(DI)(SI*1), Z6, Z3
+	VMOVAPS          Z4, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 36(DI), Z6, Z0
+	VFMADD231PS.BCST 36(DI)(SI*1), Z6, Z1
+	VMOVAPS          Z7, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 36(DI), Z6, Z2
+	VFMADD231PS.BCST 36(DI)(SI*1), Z6, Z3
+	VPSRLD           $0x08, Z4, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z22, Z15, Z6
+	VFMADD231PS.BCST 40(DI), Z6, Z0
+	VFMADD231PS.BCST 40(DI)(SI*1), Z6, Z1
+	VPSRLD           $0x08, Z7, Z6
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z6
+	VFMADD213PS      Z23, Z21, Z6
+	VFMADD231PS.BCST 40(DI), Z6, Z2
+	VFMADD231PS.BCST 40(DI)(SI*1), Z6, Z3
+	VPSRLD           $0x10, Z4, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 44(DI), Z4, Z0
+	VFMADD231PS.BCST 44(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z7, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 44(DI), Z4, Z2
+	VFMADD231PS.BCST 44(DI)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 48(DI), Z4, Z0
+	VFMADD231PS.BCST 48(DI)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 48(DI), Z4, Z2
+	VFMADD231PS.BCST 48(DI)(SI*1), Z4, Z3
+	VMOVAPS          Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 52(DI), Z4, Z0
+	VFMADD231PS.BCST 52(DI)(SI*1), Z4, Z1
+	VMOVAPS          Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 52(DI), Z4, Z2
+	VFMADD231PS.BCST 52(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 56(DI), Z4, Z0
+	VFMADD231PS.BCST 56(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 56(DI), Z4, Z2
+	VFMADD231PS.BCST 56(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 60(DI), Z4, Z0
+	VFMADD231PS.BCST 60(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z20, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 60(DI), Z4, Z2
+	VFMADD231PS.BCST 60(DI)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 64(DI), Z4, Z0
+	VFMADD231PS.BCST 64(DI)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 64(DI), Z4, Z2
+	VFMADD231PS.BCST 64(DI)(SI*1), Z4, Z3
+	VMOVAPS          Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 68(DI), Z4, Z0
+	VFMADD231PS.BCST 68(DI)(SI*1), Z4, Z1
+	VMOVAPS          Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 68(DI), Z4, Z2
+	VFMADD231PS.BCST 68(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 72(DI), Z4, Z0
+	VFMADD231PS.BCST 72(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 72(DI), Z4, Z2
+	VFMADD231PS.BCST 72(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z10, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 76(DI), Z4, Z0
+	VFMADD231PS.BCST 76(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z18, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 76(DI), Z4, Z2
+	VFMADD231PS.BCST 76(DI)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 80(DI), Z4, Z0
+	VFMADD231PS.BCST 80(DI)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 80(DI), Z4, Z2
+	VFMADD231PS.BCST 80(DI)(SI*1), Z4, Z3
+	VMOVAPS          Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 84(DI), Z4, Z0
+	VFMADD231PS.BCST 84(DI)(SI*1), Z4, Z1
+	VMOVAPS          Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 84(DI), Z4, Z2
+	VFMADD231PS.BCST 84(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 88(DI), Z4, Z0
+	VFMADD231PS.BCST 88(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 88(DI), Z4, Z2
+	VFMADD231PS.BCST 88(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z8, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 92(DI), Z4, Z0
+	VFMADD231PS.BCST 92(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z16, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 92(DI), Z4, Z2
+	VFMADD231PS.BCST 92(DI)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 96(DI), Z4, Z0
+	VFMADD231PS.BCST 96(DI)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 96(DI), Z4, Z2
+	VFMADD231PS.BCST 96(DI)(SI*1), Z4, Z3
+	VMOVAPS          Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 100(DI), Z4, Z0
+	VFMADD231PS.BCST 100(DI)(SI*1), Z4, Z1
+	VMOVAPS          Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 100(DI), Z4, Z2
+	VFMADD231PS.BCST 100(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 104(DI), Z4, Z0
+	VFMADD231PS.BCST 104(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 104(DI), Z4, Z2
+	VFMADD231PS.BCST 104(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 108(DI), Z4, Z0
+	VFMADD231PS.BCST 108(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z13, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 108(DI), Z4, Z2
+	VFMADD231PS.BCST 108(DI)(SI*1), Z4, Z3
+	VPSLLD           $0x08, Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 112(DI), Z4, Z0
+	VFMADD231PS.BCST 112(DI)(SI*1), Z4, Z1
+	VPSLLD           $0x08, Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 112(DI), Z4, Z2
+	VFMADD231PS.BCST 112(DI)(SI*1), Z4, Z3
+	VMOVAPS          Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 116(DI), Z4, Z0
+	VFMADD231PS.BCST 116(DI)(SI*1), Z4, Z1
+	VMOVAPS          Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 116(DI), Z4, Z2
+	VFMADD231PS.BCST 116(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x08, Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 120(DI), Z4, Z0
+	VFMADD231PS.BCST 120(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x08, Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 120(DI), Z4, Z2
+	VFMADD231PS.BCST 120(DI)(SI*1), Z4, Z3
+	VPSRLD           $0x10, Z11, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z22, Z15, Z4
+	VFMADD231PS.BCST 124(DI), Z4, Z0
+	VFMADD231PS.BCST 124(DI)(SI*1), Z4, Z1
+	VPSRLD           $0x10, Z19, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z24, Z4
+	VFMADD213PS      Z23, Z21, Z4
+	VFMADD231PS.BCST 124(DI), Z4, Z2
+	VFMADD231PS.BCST 124(DI)(SI*1), Z4, Z3
+	ADDQ             $0x22, AX
+	ADDQ             $0x00000100, R8
+	ADDQ             $+128, DI
+	SUBQ             $0x20, BX
+	JNZ              elements229
+	VMOVUPS          Z0, (CX)
+	VMOVUPS          Z1, 512(CX)
+	VMOVUPS          Z2, 64(CX)
+	VMOVUPS          Z3, 576(CX)
+
+done227:
+	VZEROUPPER
+	RET
+
+// func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ v+16(FP), CX
+	MOVQ d+32(FP), DX
+	SUBQ $0x40, DX
+	JL   less231
+
+strip230:
+	MOVQ   s+8(FP), BX
+	MOVQ   m+24(FP), SI
+	MOVQ   vRow+40(FP), DI
+	MOVQ   ahead+48(FP), R8
+	MOVQ   CX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+position232:
+	VPBROADCASTW (R9), Y10
+	VCVTPH2PS    Y10, Z10
+	VPMOVSXBD    2(R9), Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z10, Z8, Z8
+	VPMOVSXBD    18(R9), Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       Z10, Z9, Z9
+	VPBROADCASTW 34(R9), Y12
+	VCVTPH2PS    Y12, Z12
+	VPMOVSXBD    36(R9), Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       Z12, Z10, Z10
+	VPMOVSXBD    52(R9), Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       Z12, Z11, Z11
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
+	VBROADCASTSS (BX), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 512(BX), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         $0x04, BX
+	ADDQ         DI, R9
+	DECQ         SI
+	JNZ          position232
+	MOVQ         d+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         AX, SI
+	VADDPS       (SI), Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VADDPS       64(SI), Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VADDPS       128(SI), Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VADDPS       192(SI), Z3, Z3
+	VMOVUPS      Z3, 192(SI)
+	VADDPS       (SI)(BX*1), Z4, Z4
+	VMOVUPS      Z4, (SI)(BX*1)
+	VADDPS       64(SI)(BX*1), Z5, Z5
+	VMOVUPS      Z5, 64(SI)(BX*1)
+	VADDPS       128(SI)(BX*1), Z6, Z6
+	VMOVUPS      Z6, 128(SI)(BX*1)
+	VADDPS       192(SI)(BX*1), Z7, Z7
+	VMOVUPS      Z7, 192(SI)(BX*1)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000044, CX
+	SUBQ         $0x40, DX
+	JGE          strip230
+
+less231:
+	ADDQ $0x40, DX
+	SUBQ $0x20, DX
+	JL   less234
+
+strip233:
+	MOVQ   s+8(FP), BX
+	MOVQ   m+24(FP), SI
+	MOVQ   vRow+40(FP), DI
+	MOVQ   ahead+48(FP), R8
+	MOVQ   CX, R9
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+
+position235:
+	VPBROADCASTW (R9), Y2
+	VCVTPH2PS    Y2, Z2
+	VPMOVSXBD    2(R9), Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VPMOVSXBD    18(R9), Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	PREFETCHT0   (R9)(R8*1)
+	VBROADCASTSS (BX), Z2
+	VFMADD231PS  Z2, Z0, Z13
+	VFMADD231PS  Z2, Z1, Z14
+	VBROADCASTSS 512(BX), Z2
+	VFMADD231PS  Z2, Z0, Z15
+	VFMADD231PS  Z2, Z1, Z16
+	ADDQ         $0x04, BX
+	ADDQ         DI, R9
+	DECQ         SI
+	JNZ          position235
+	MOVQ         d+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         AX, SI
+	VADDPS       (SI), Z13, Z13
+	VMOVUPS      Z13, (SI)
+	VADDPS       64(SI), Z14, Z14
+	VMOVUPS      Z14, 64(SI)
+	VADDPS       (SI)(BX*1), Z15, Z15
+	VMOVUPS      Z15, (SI)(BX*1)
+	VADDPS       64(SI)(BX*1), Z16, Z16
+	VMOVUPS      Z16, 64(SI)(BX*1)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000022, CX
+	SUBQ         $0x20, DX
+	JGE          strip233
+
+less234:
+	ADDQ $0x20, DX
+	VZEROUPPER
+	RET
+
+// func scoresQ8AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·scoresQ8AVX512x1(SB), NOSPLIT, $0-56
+	MOVQ k+16(FP), AX
+	MOVQ s+0(FP), CX
+	MOVQ m+32(FP), DX
+	SUBQ $0x20, DX
+	JL   rest237
+
+loop236:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   d+40(FP), BX
+	MOVQ   d+40(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   q+8(FP), DI
+	MOVQ   AX, SI
+	MOVQ   scales+24(FP), R8
+
+elements239:
+	MOVQ             kRow+48(FP), R10
+	MOVQ             SI, R9
+	LEAQ             (R10)(R10*2), R11
+	VBROADCASTI64X4  2(R9), Z2
+	VBROADCASTI64X4  2(R9)(R10*1), Z3
+	VBROADCASTI64X4  2(R9)(R10*2), Z4
+	ADDQ             R11, R9
+	VBROADCASTI64X4  2(R9), Z5
+	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z2, Z2
+	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z3, Z3
+	ADDQ             R11, R9
+	VINSERTI64X4     $0x01, 2(R9), Z4, Z4
+	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z5, Z5
+	VBROADCASTI64X4  2(R9)(R10*2), Z6
+	ADDQ             R11, R9
+	VBROADCASTI64X4  2(R9), Z7
+	VBROADCASTI64X4  2(R9)(R10*1), Z8
+	VBROADCASTI64X4  2(R9)(R10*2), Z9
+	ADDQ             R11, R9
+	VINSERTI64X4     $0x01, 2(R9), Z6, Z6
+	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z7, Z7
+	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z8, Z8
+	ADDQ             R11, R9
+	VINSERTI64X4     $0x01, 2(R9), Z9, Z9
+	VUNPCKLPS        Z3, Z2, Z10
+	VUNPCKHPS        Z3, Z2, Z3
+	VUNPCKLPS        Z5, Z4, Z2
+	VUNPCKHPS        Z5, Z4, Z5
+	VUNPCKLPD        Z2, Z10, Z4
+	VUNPCKHPD        Z2, Z10, Z2
+	VUNPCKLPD        Z5, Z3, Z10
+	VUNPCKHPD        Z5, Z3, Z5
+	VUNPCKLPS        Z7, Z6, Z3
+	VUNPCKHPS        Z7, Z6, Z7
+	VUNPCKLPS        Z9, Z8, Z6
+	VUNPCKHPS        Z9, Z8, Z9
+	VUNPCKLPD        Z6, Z3, Z8
+	VUNPCKHPD        Z6, Z3, Z6
+	VUNPCKLPD        Z9, Z7, Z3
+	VUNPCKHPD        Z9, Z7, Z9
+	VSHUFF32X4       $0x88, Z8, Z4, Z7
+	VSHUFF32X4       $0xdd, Z8, Z4, Z8
+	VSHUFF32X4       $0x88, Z6, Z2, Z4
+	VSHUFF32X4       $0xdd, Z6, Z2, Z6
+	VSHUFF32X4       $0x88, Z3, Z10, Z2
+	VSHUFF32X4       $0xdd, Z3, Z10, Z3
+	VSHUFF32X4       $0x88, Z9, Z5, Z10
+	VSHUFF32X4       $0xdd, Z9, Z5, Z9
+	VBROADCASTI64X4  2(R9)(R10*1), Z5
+	VBROADCASTI64X4  2(R9)(R10*2), Z11
+	ADDQ             R11, R9
+	VBROADCASTI64X4  2(R9), Z12
+	VBROADCASTI64X4  2(R9)(R10*1), Z13
+	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z5, Z5
+	ADDQ             R11, R9
+	VINSERTI64X4     $0x01, 2(R9), Z11, Z11
+	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z12, Z12
+	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z13, Z13
+	ADDQ             R11, R9
+	VBROADCASTI64X4  2(R9), Z14
+	VBROADCASTI64X4  2(R9)(R10*1), Z15
+	VBROADCASTI64X4  2(R9)(R10*2), Z16
+	ADDQ             R11, R9
+	VBROADCASTI64X4  2(R9), Z17
+	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z14, Z14
+	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z15, Z15
+	ADDQ             R11, R9
+	VINSERTI64X4     $0x01, 2(R9), Z16, Z16
+	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z17, Z17
+	VUNPCKLPS        Z11, Z5, Z18
+	VUNPCKHPS        Z11, Z5, Z11
+	VUNPCKLPS        Z13, Z12, Z5
+	VUNPCKHPS        Z13, Z12, Z13
+	VUNPCKLPD        Z5, Z18, Z12
+	VUNPCKHPD        Z5, Z18, Z5
+	VUNPCKLPD        Z13, Z11, Z18
+	VUNPCKHPD        Z13, Z11, Z13
+	VUNPCKLPS        Z15, Z14, Z11
+	VUNPCKHPS        Z15, Z14, Z15
+	VUNPCKLPS        Z17, Z16, Z14
+	VUNPCKHPS        Z17, Z16, Z17
+	VUNPCKLPD        Z14, Z11, Z16
+	VUNPCKHPD        Z14, Z11, Z14
+	VUNPCKLPD        Z17, Z15, Z11
+	VUNPCKHPD        Z17, Z15, Z17
+	VSHUFF32X4       $0x88, Z16, Z12, Z15
+	VSHUFF32X4       $0xdd, Z16, Z12, Z16
+	VSHUFF32X4       $0x88, Z14, Z5, Z12
+	VSHUFF32X4       $0xdd, Z14, Z5, Z14
+	VSHUFF32X4       $0x88, Z11, Z18, Z5
+	VSHUFF32X4       $0xdd, Z11, Z18, Z11
+	VSHUFF32X4       $0x88, Z17, Z13, Z18
+	VSHUFF32X4       $0xdd, Z17, Z13, Z17
+	VCVTPH2PS        (R8), Z13
+	VMULPS           minusByteOffset<>+0(SB), Z13, Z20
+	VCVTPH2PS        32(R8), Z19
+	VMULPS           minusByteOffset<>+0(SB), Z19, Z21
+	VMOVUPS          secondByte<>+0(SB), Z22
+	VPSLLD           $0x08, Z7, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z20, Z13, Z23
+	VFMADD231PS.BCST (DI), Z23, Z0
+	VPSLLD           $0x08, Z15, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z21, Z19, Z23
+	VFMADD231PS.BCST (DI), Z23, Z1
+	VMOVAPS          Z7, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z20, Z13, Z23
+	VFMADD231PS.BCST 4(DI), Z23, Z0
+	VMOVAPS          Z15, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z21, Z19, Z23
+	VFMADD231PS.BCST 4(DI), Z23, Z1
+	VPSRLD           $0x08, Z7, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z20, Z13, Z23
+	VFMADD231PS.BCST 8(DI), Z23, Z0
+	VPSRLD           $0x08, Z15, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z21, Z19, Z23
+	VFMADD231PS.BCST 8(DI), Z23, Z1
+	VPSRLD           $0x10, Z7, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 12(DI), Z7, Z0
+	VPSRLD           $0x10, Z15, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 12(DI), Z7, Z1
+	VPSLLD           $0x08, Z4, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 16(DI), Z7, Z0
+	VPSLLD           $0x08, Z12, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 16(DI), Z7, Z1
+	VMOVAPS          Z4, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 20(DI), Z7, Z0
+	VMOVAPS          Z12, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 20(DI), Z7, Z1
+	VPSRLD           $0x08, Z4, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 24(DI), Z7, Z0
+	VPSRLD           $0x08, Z12, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 24(DI), Z7, Z1
+	VPSRLD           $0x10, Z4, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 28(DI), Z4, Z0
+	VPSRLD           $0x10, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 28(DI), Z4, Z1
+	VPSLLD           $0x08, Z2, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 32(DI), Z4, Z0
+	VPSLLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 32(DI), Z4, Z1
+	VMOVAPS          Z2, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 36(DI), Z4, Z0
+	VMOVAPS          Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 36(DI), Z4, Z1
+	VPSRLD           $0x08, Z2, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 40(DI), Z4, Z0
+	VPSRLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 40(DI), Z4, Z1
+	VPSRLD           $0x10, Z2, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 44(DI), Z2, Z0
+	VPSRLD           $0x10, Z5, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 44(DI), Z2, Z1
+	VPSLLD           $0x08, Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 48(DI), Z2, Z0
+	VPSLLD           $0x08, Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 48(DI), Z2, Z1
+	VMOVAPS          Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 52(DI), Z2, Z0
+	VMOVAPS          Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 52(DI), Z2, Z1
+	VPSRLD           $0x08, Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 56(DI), Z2, Z0
+	VPSRLD           $0x08, Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 56(DI), Z2, Z1
+	VPSRLD           $0x10, Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 60(DI), Z2, Z0
+	VPSRLD           $0x10, Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 60(DI), Z2, Z1
+	VPSLLD           $0x08, Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 64(DI), Z2, Z0
+	VPSLLD           $0x08, Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 64(DI), Z2, Z1
+	VMOVAPS          Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 68(DI), Z2, Z0
+	VMOVAPS          Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 68(DI), Z2, Z1
+	VPSRLD           $0x08, Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 72(DI), Z2, Z0
+	VPSRLD           $0x08, Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 72(DI), Z2, Z1
+	VPSRLD           $0x10, Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 76(DI), Z2, Z0
+	VPSRLD           $0x10, Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 76(DI), Z2, Z1
+	VPSLLD           $0x08, Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 80(DI), Z2, Z0
+	VPSLLD           $0x08, Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 80(DI), Z2, Z1
+	VMOVAPS          Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 84(DI), Z2, Z0
+	VMOVAPS          Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 84(DI), Z2, Z1
+	VPSRLD           $0x08, Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 88(DI), Z2, Z0
+	VPSRLD           $0x08, Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 88(DI), Z2, Z1
+	VPSRLD           $0x10, Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 92(DI), Z2, Z0
+	VPSRLD           $0x10, Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 92(DI), Z2, Z1
+	VPSLLD           $0x08, Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 96(DI), Z2, Z0
+	VPSLLD           $0x08, Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 96(DI), Z2, Z1
+	VMOVAPS          Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 100(DI), Z2, Z0
+	VMOVAPS          Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 100(DI), Z2, Z1
+	VPSRLD           $0x08, Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 104(DI), Z2, Z0
+	VPSRLD           $0x08, Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 104(DI), Z2, Z1
+	VPSRLD           $0x10, Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 108(DI), Z2, Z0
+	VPSRLD           $0x10, Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 108(DI), Z2, Z1
+	VPSLLD           $0x08, Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 112(DI), Z2, Z0
+	VPSLLD           $0x08, Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 112(DI), Z2, Z1
+	VMOVAPS          Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 116(DI), Z2, Z0
+	VMOVAPS          Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 116(DI), Z2, Z1
+	VPSRLD           $0x08, Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 120(DI), Z2, Z0
+	VPSRLD           $0x08, Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 120(DI), Z2, Z1
+	VPSRLD           $0x10, Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 124(DI), Z2, Z0
+	VPSRLD           $0x10, Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 124(DI), Z2, Z1
+	ADDQ             $0x22, SI
+	ADDQ             $0x00000100, R8
+	ADDQ             $+128, DI
+	SUBQ             $0x20, BX
+	JNZ              elements239
+	VMOVUPS          Z0, (CX)
+	VMOVUPS          Z1, 64(CX)
+	MOVQ             kRow+48(FP), BX
+	SHLQ             $0x05, BX
+	ADDQ             BX, AX
+	ADDQ             $+128, CX
+	ADDQ             $0x00000040, scales+24(FP)
+	SUBQ             $0x20, DX
+	JGE              loop236
+
+rest237:
+	ADDQ   $0x20, DX
+	JZ     done238
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   d+40(FP), BX
+	MOVQ   d+40(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   q+8(FP), SI
+	MOVQ   scales+24(FP), DI
+
+elements240:
+	MOVQ             kRow+48(FP), R9
+	MOVQ             AX, R8
+	MOVQ             DX, R10
+	XORQ             R11, R11
+	VBROADCASTI64X4  2(R8), Z2
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z3
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z4
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z5
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z2, Z2
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z3, Z3
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z4, Z4
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z5, Z5
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z6
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z7
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z8
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z9
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z6, Z6
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z7, Z7
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z8, Z8
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z9, Z9
+	VUNPCKLPS        Z3, Z2, Z10
+	VUNPCKHPS        Z3, Z2, Z3
+	VUNPCKLPS        Z5, Z4, Z2
+	VUNPCKHPS        Z5, Z4, Z5
+	VUNPCKLPD        Z2, Z10, Z4
+	VUNPCKHPD        Z2, Z10, Z2
+	VUNPCKLPD        Z5, Z3, Z10
+	VUNPCKHPD        Z5, Z3, Z5
+	VUNPCKLPS        Z7, Z6, Z3
+	VUNPCKHPS        Z7, Z6, Z7
+	VUNPCKLPS        Z9, Z8, Z6
+	VUNPCKHPS        Z9, Z8, Z9
+	VUNPCKLPD        Z6, Z3, Z8
+	VUNPCKHPD        Z6, Z3, Z6
+	VUNPCKLPD        Z9, Z7, Z3
+	VUNPCKHPD        Z9, Z7, Z9
+	VSHUFF32X4       $0x88, Z8, Z4, Z7
+	VSHUFF32X4       $0xdd, Z8, Z4, Z8
+	VSHUFF32X4       $0x88, Z6, Z2, Z4
+	VSHUFF32X4       $0xdd, Z6, Z2, Z6
+	VSHUFF32X4       $0x88, Z3, Z10, Z2
+	VSHUFF32X4       $0xdd, Z3, Z10, Z3
+	VSHUFF32X4       $0x88, Z9, Z5, Z10
+	VSHUFF32X4       $0xdd, Z9, Z5, Z9
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z5
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z11
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z12
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z13
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z5, Z5
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z11, Z11
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z12, Z12
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z13, Z13
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z14
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z15
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z16
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VBROADCASTI64X4  2(R8), Z17
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z14, Z14
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z15, Z15
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z16, Z16
+	DECQ             R10
+	CMOVQEQ          R11, R9
+	ADDQ             R9, R8
+	VINSERTI64X4     $0x01, 2(R8), Z17, Z17
+	VUNPCKLPS        Z11, Z5, Z18
+	VUNPCKHPS        Z11, Z5, Z11
+	VUNPCKLPS        Z13, Z12, Z5
+	VUNPCKHPS        Z13, Z12, Z13
+	VUNPCKLPD        Z5, Z18, Z12
+	VUNPCKHPD        Z5, Z18, Z5
+	VUNPCKLPD        Z13, Z11, Z18
+	VUNPCKHPD        Z13, Z11, Z13
+	VUNPCKLPS        Z15, Z14, Z11
+	VUNPCKHPS        Z15, Z14, Z15
+	VUNPCKLPS        Z17, Z16, Z14
+	VUNPCKHPS        Z17, Z16, Z17
+	VUNPCKLPD        Z14, Z11, Z16
+	VUNPCKHPD        Z14, Z11, Z14
+	VUNPCKLPD        Z17, Z15, Z11
+	VUNPCKHPD        Z17, Z15, Z17
+	VSHUFF32X4       $0x88, Z16, Z12, Z15
+	VSHUFF32X4       $0xdd, Z16, Z12, Z16
+	VSHUFF32X4       $0x88, Z14, Z5, Z12
+	VSHUFF32X4       $0xdd, Z14, Z5, Z14
+	VSHUFF32X4       $0x88, Z11, Z18, Z5
+	VSHUFF32X4       $0xdd, Z11, Z18, Z11
+	VSHUFF32X4       $0x88, Z17, Z13, Z18
+	VSHUFF32X4       $0xdd, Z17, Z13, Z17
+	VCVTPH2PS        (DI), Z13
+	VMULPS           minusByteOffset<>+0(SB), Z13, Z20
+	VCVTPH2PS        32(DI), Z19
+	VMULPS           minusByteOffset<>+0(SB), Z19, Z21
+	VMOVUPS          secondByte<>+0(SB), Z22
+	VPSLLD           $0x08, Z7, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z20, Z13, Z23
+	VFMADD231PS.BCST (SI), Z23, Z0
+	VPSLLD           $0x08, Z15, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z21, Z19, Z23
+	VFMADD231PS.BCST (SI), Z23, Z1
+	VMOVAPS          Z7, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z20, Z13, Z23
+	VFMADD231PS.BCST 4(SI), Z23, Z0
+	VMOVAPS          Z15, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z21, Z19, Z23
+	VFMADD231PS.BCST 4(SI), Z23, Z1
+	VPSRLD           $0x08, Z7, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z20, Z13, Z23
+	VFMADD231PS.BCST 8(SI), Z23, Z0
+	VPSRLD           $0x08, Z15, Z23
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z23
+	VFMADD213PS      Z21, Z19, Z23
+	VFMADD231PS.BCST 8(SI), Z23, Z1
+	VPSRLD           $0x10, Z7, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 12(SI), Z7, Z0
+	VPSRLD           $0x10, Z15, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 12(SI), Z7, Z1
+	VPSLLD           $0x08, Z4, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 16(SI), Z7, Z0
+	VPSLLD           $0x08, Z12, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 16(SI), Z7, Z1
+	VMOVAPS          Z4, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 20(SI), Z7, Z0
+	VMOVAPS          Z12, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 20(SI), Z7, Z1
+	VPSRLD           $0x08, Z4, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z20, Z13, Z7
+	VFMADD231PS.BCST 24(SI), Z7, Z0
+	VPSRLD           $0x08, Z12, Z7
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z7
+	VFMADD213PS      Z21, Z19, Z7
+	VFMADD231PS.BCST 24(SI), Z7, Z1
+	VPSRLD           $0x10, Z4, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 28(SI), Z4, Z0
+	VPSRLD           $0x10, Z12, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 28(SI), Z4, Z1
+	VPSLLD           $0x08, Z2, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 32(SI), Z4, Z0
+	VPSLLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 32(SI), Z4, Z1
+	VMOVAPS          Z2, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 36(SI), Z4, Z0
+	VMOVAPS          Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 36(SI), Z4, Z1
+	VPSRLD           $0x08, Z2, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z20, Z13, Z4
+	VFMADD231PS.BCST 40(SI), Z4, Z0
+	VPSRLD           $0x08, Z5, Z4
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z4
+	VFMADD213PS      Z21, Z19, Z4
+	VFMADD231PS.BCST 40(SI), Z4, Z1
+	VPSRLD           $0x10, Z2, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 44(SI), Z2, Z0
+	VPSRLD           $0x10, Z5, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 44(SI), Z2, Z1
+	VPSLLD           $0x08, Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 48(SI), Z2, Z0
+	VPSLLD           $0x08, Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 48(SI), Z2, Z1
+	VMOVAPS          Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 52(SI), Z2, Z0
+	VMOVAPS          Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 52(SI), Z2, Z1
+	VPSRLD           $0x08, Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 56(SI), Z2, Z0
+	VPSRLD           $0x08, Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 56(SI), Z2, Z1
+	VPSRLD           $0x10, Z10, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 60(SI), Z2, Z0
+	VPSRLD           $0x10, Z18, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 60(SI), Z2, Z1
+	VPSLLD           $0x08, Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 64(SI), Z2, Z0
+	VPSLLD           $0x08, Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 64(SI), Z2, Z1
+	VMOVAPS          Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 68(SI), Z2, Z0
+	VMOVAPS          Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 68(SI), Z2, Z1
+	VPSRLD           $0x08, Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 72(SI), Z2, Z0
+	VPSRLD           $0x08, Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 72(SI), Z2, Z1
+	VPSRLD           $0x10, Z8, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 76(SI), Z2, Z0
+	VPSRLD           $0x10, Z16, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 76(SI), Z2, Z1
+	VPSLLD           $0x08, Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 80(SI), Z2, Z0
+	VPSLLD           $0x08, Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 80(SI), Z2, Z1
+	VMOVAPS          Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 84(SI), Z2, Z0
+	VMOVAPS          Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 84(SI), Z2, Z1
+	VPSRLD           $0x08, Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 88(SI), Z2, Z0
+	VPSRLD           $0x08, Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 88(SI), Z2, Z1
+	VPSRLD           $0x10, Z6, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 92(SI), Z2, Z0
+	VPSRLD           $0x10, Z14, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 92(SI), Z2, Z1
+	VPSLLD           $0x08, Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 96(SI), Z2, Z0
+	VPSLLD           $0x08, Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 96(SI), Z2, Z1
+	VMOVAPS          Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 100(SI), Z2, Z0
+	VMOVAPS          Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 100(SI), Z2, Z1
+	VPSRLD           $0x08, Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 104(SI), Z2, Z0
+	VPSRLD           $0x08, Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 104(SI), Z2, Z1
+	VPSRLD           $0x10, Z3, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 108(SI), Z2, Z0
+	VPSRLD           $0x10, Z11, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 108(SI), Z2, Z1
+	VPSLLD           $0x08, Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 112(SI), Z2, Z0
+	VPSLLD           $0x08, Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 112(SI), Z2, Z1
+	VMOVAPS          Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 116(SI), Z2, Z0
+	VMOVAPS          Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 116(SI), Z2, Z1
+	VPSRLD           $0x08, Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 120(SI), Z2, Z0
+	VPSRLD           $0x08, Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 120(SI), Z2, Z1
+	VPSRLD           $0x10, Z9, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z20, Z13, Z2
+	VFMADD231PS.BCST 124(SI), Z2, Z0
+	VPSRLD           $0x10, Z17, Z2
+	VPTERNLOGD       $0x6a, byteNumber<>+0(SB), Z22, Z2
+	VFMADD213PS      Z21, Z19, Z2
+	VFMADD231PS.BCST 124(SI), Z2, Z1
+	ADDQ             $0x22, AX
+	ADDQ             $0x00000100, DI
+	ADDQ             $+128, SI
+	SUBQ             $0x20, BX
+	JNZ              elements240
+	VMOVUPS          Z0, (CX)
+	VMOVUPS          Z1, 64(CX)
+
+done238:
+	VZEROUPPER
+	RET
+
+// func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ v+16(FP), CX
+	MOVQ d+32(FP), DX
+	SUBQ $0x40, DX
+	JL   less242
+
+strip241:
+	MOVQ   s+8(FP), BX
+	MOVQ   m+24(FP), SI
+	MOVQ   vRow+40(FP), DI
+	MOVQ   ahead+48(FP), R8
+	MOVQ   CX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+position243:
+	VPBROADCASTW (R9), Y6
+	VCVTPH2PS    Y6, Z6
+	VPMOVSXBD    2(R9), Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z6, Z4, Z4
+	VPMOVSXBD    18(R9), Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z6, Z5, Z5
+	VPBROADCASTW 34(R9), Y8
+	VCVTPH2PS    Y8, Z8
+	VPMOVSXBD    36(R9), Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z8, Z6, Z6
+	VPMOVSXBD    52(R9), Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       Z8, Z7, Z7
+	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   64(R9)(R8*1)
+	VBROADCASTSS (BX), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         $0x04, BX
+	ADDQ         DI, R9
+	DECQ         SI
+	JNZ          position243
+	MOVQ         d+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         AX, BX
+	VADDPS       (BX), Z0, Z0
+	VMOVUPS      Z0, (BX)
+	VADDPS       64(BX), Z1, Z1
+	VMOVUPS      Z1, 64(BX)
+	VADDPS       128(BX), Z2, Z2
+	VMOVUPS      Z2, 128(BX)
+	VADDPS       192(BX), Z3, Z3
+	VMOVUPS      Z3, 192(BX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000044, CX
+	SUBQ         $0x40, DX
+	JGE          strip241
+
+less242:
+	ADDQ $0x40, DX
+	SUBQ $0x20, DX
+	JL   less245
+
+strip244:
+	MOVQ   s+8(FP), BX
+	MOVQ   m+24(FP), SI
+	MOVQ   vRow+40(FP), DI
+	MOVQ   ahead+48(FP), R8
+	MOVQ   CX, R9
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+position246:
+	VPBROADCASTW (R9), Y2
+	VCVTPH2PS    Y2, Z2
+	VPMOVSXBD    2(R9), Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z2, Z0, Z0
+	VPMOVSXBD    18(R9), Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	PREFETCHT0   (R9)(R8*1)
+	VBROADCASTSS (BX), Z2
+	VFMADD231PS  Z2, Z0, Z9
+	VFMADD231PS  Z2, Z1, Z10
+	ADDQ         $0x04, BX
+	ADDQ         DI, R9
+	DECQ         SI
+	JNZ          position246
+	MOVQ         d+32(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         AX, BX
+	VADDPS       (BX), Z9, Z9
+	VMOVUPS      Z9, (BX)
+	VADDPS       64(BX), Z10, Z10
+	VMOVUPS      Z10, 64(BX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000022, CX
+	SUBQ         $0x20, DX
+	JGE          strip244
+
+less245:
+	ADDQ $0x20, DX
 	VZEROUPPER
 	RET

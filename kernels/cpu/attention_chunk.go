@@ -41,16 +41,9 @@ func (b *block) addPanels(i, n, p, m int) {
 
 // addFew adds m positions from p on to n rows from row i on, from the cache itself.
 func (b *block) addFew(i, n, p, m int) {
-	k, v := b.keyRows(p), b.valueRows(p)
-	format, src, row := b.read(k, m)
-	ahead := b.aheadOrAsk(k, p, m)
-	for at := 0; at < n; {
-		l := b.loops.pick(n - at)
-		l.scores[format](unsafe.Pointer(&b.scores[at]), pointer(b.queries[(i+at)*b.dk:]), src, m, b.dk, row, ahead)
-		at += l.heads
-	}
-	format, src, row = b.read(v, m)
-	ahead = b.aheadOrAsk(v, p, m)
+	b.scoreFew(i, n, p, m)
+	v := b.valueRows(p)
+	format, src, row, ahead := b.readFew(v, p, m)
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
 		if seen == 0 {
@@ -63,6 +56,26 @@ func (b *block) addFew(i, n, p, m int) {
 			l.mix[format](pointer(b.results[(i+at)*b.dv:]), unsafe.Pointer(&b.scores[at]), src, seen, b.dv, row, ahead)
 			at += l.heads
 		}
+	}
+}
+
+// scoreFew computes the scores of n rows from row i on for m positions from p on.
+func (b *block) scoreFew(i, n, p, m int) {
+	k := b.keyRows(p)
+	format, src, row, ahead := b.readFew(k, p, m)
+	scales := pointer(b.plain)
+	if format == cacheQ8 {
+		b.loops.scales(scales, src, m, b.dk/blockLen, row, ahead)
+	}
+	for at := 0; at < n; {
+		l := b.loops.pick(n - at)
+		s, q := unsafe.Pointer(&b.scores[at]), pointer(b.queries[(i+at)*b.dk:])
+		if format == cacheQ8 {
+			l.scoresQ8(s, q, src, scales, m, b.dk, row)
+		} else {
+			l.scores[format](s, q, src, m, b.dk, row, ahead)
+		}
+		at += l.heads
 	}
 }
 
@@ -135,14 +148,14 @@ func (b *block) ask(s stored, p, m int) {
 	}
 }
 
-// aheadOrAsk returns what loops for few queries ask for themselves; for a format that they
-// do not read it asks.
-func (b *block) aheadOrAsk(s stored, p, m int) int {
-	if b.format != cacheQ8 {
-		return b.ahead(s, p)
+// readFew returns m rows from p on for the loops for few queries, and how far behind them what those shall ask for lies.
+func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
+	if b.format != cacheQ8 || b.loops.scales != nil {
+		return b.format, s.at, s.row, b.ahead(s, p)
 	}
+	format, src, row = b.read(s, m)
 	b.ask(s, p, m)
-	return 0
+	return format, src, row, 0
 }
 
 // multiply is a product of n rows of x with cols columns of panels, which lie panelBytes

@@ -24,17 +24,25 @@ func generateAttention(g *generator) {
 		for _, f := range []format{formatF32, formatF16} {
 			g.keyPanels(f)
 			g.valuePanels(f)
-			for _, heads := range []int{4, 2, 1} {
-				g.scores(f, heads)
-				g.mix(f, heads)
-			}
+			g.fewLoops(f)
 		}
 		g.weigh()
 		g.decodeQ8()
 	}
+	g.isa = avx512
+	g.gatherScales()
+	g.fewLoops(formatQ8)
 }
 
-// elementBytes is the size of a cache's element.
+// fewLoops makes both products for a few queries.
+func (g *generator) fewLoops(f format) {
+	for _, heads := range []int{4, 2, 1} {
+		g.scores(f, heads)
+		g.mix(f, heads)
+	}
+}
+
+// elementBytes is the size of an element of a float cache.
 func (f format) elementBytes() int {
 	if f == formatF32 {
 		return 4
@@ -162,10 +170,7 @@ func (g *generator) transpose(v []reg.VecVirtual) []reg.VecVirtual {
 	n, e := len(v), exchange{g, g.vec()}
 	fours := make([]reg.VecVirtual, n) // 4i+j: column j of rows 4i to 4i+3, in each 128 bits
 	for i := 0; i < n; i += 4 {
-		low, high := e.join(v[i], v[i+1], g.unpackSingles)
-		low2, high2 := e.join(v[i+2], v[i+3], g.unpackSingles)
-		fours[i], fours[i+1] = e.join(low, low2, g.unpackDoubles)
-		fours[i+2], fours[i+3] = e.join(high, high2, g.unpackDoubles)
+		copy(fours[i:], e.fours(v[i:i+4]))
 	}
 	out := make([]reg.VecVirtual, n)
 	for j := range 4 {
@@ -186,6 +191,15 @@ func (g *generator) transpose(v []reg.VecVirtual) []reg.VecVirtual {
 type exchange struct {
 	*generator
 	spare reg.VecVirtual
+}
+
+// fours returns the columns of four rows of four words, in each 128 bits.
+func (e *exchange) fours(v []reg.VecVirtual) []reg.VecVirtual {
+	low, high := e.join(v[0], v[1], e.unpackSingles)
+	low2, high2 := e.join(v[2], v[3], e.unpackSingles)
+	first, second := e.join(low, low2, e.unpackDoubles)
+	third, fourth := e.join(high, high2, e.unpackDoubles)
+	return []reg.VecVirtual{first, second, third, fourth}
 }
 
 // join returns what op makes of the lower and of the upper parts of a and b, which are
@@ -269,144 +283,6 @@ func (g *generator) valuePanels(f format) {
 	g.ret()
 }
 
-// scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with
-// AVX2. Squares of keys are turned round in registers, so that each score is the sum over
-// one lane, in the order of the tiles of matrix products.
-func (g *generator) scores(f format, heads int) {
-	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
-	g.function(name, []string{
-		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads),
-		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
-	}, nil, pointers("s", "q", "k"), integers("m", "d", "kRow", "ahead"))
-	b := scoreBlock{format: f, heads: heads, k: g.arg("k"), s: g.arg("s"), m: g.arg("m"), sums: [][]reg.VecVirtual{g.vecs(heads)}}
-	if g.wide() {
-		b.sums = append(b.sums, g.vecs(heads))
-	}
-	positions := len(b.sums) * g.isa.lanes
-	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
-	g.SUBQ(operand.U8(uint8(positions)), b.m)
-	g.JL(operand.LabelRef(rest))
-	g.Label(loop)
-	g.scoreBlock(&b, false)
-	kRow := g.arg("kRow")
-	g.SHLQ(operand.U8(uint8(log2(positions))), kRow)
-	g.ADDQ(kRow, b.k)
-	g.ADDQ(operand.I32(int32(positions*4)), b.s)
-	g.SUBQ(operand.U8(uint8(positions)), b.m)
-	g.JGE(operand.LabelRef(loop))
-	g.Label(rest)
-	g.ADDQ(operand.U8(uint8(positions)), b.m)
-	g.JZ(operand.LabelRef(done))
-	g.scoreBlock(&b, true)
-	g.Label(done)
-	g.ret()
-}
-
-// scoreBlock is the positions that scores handles at once.
-type scoreBlock struct {
-	format  format
-	heads   int
-	s, k, m reg.GPVirtual
-	sums    [][]reg.VecVirtual // by square, then head; the same for all blocks, as clearing reads them
-}
-
-// scoreBlock computes a block, of which some positions may not exist.
-func (g *generator) scoreBlock(b *scoreBlock, some bool) {
-	sums := b.sums
-	for i := range sums {
-		g.zero(sums[i]...)
-	}
-	d, qRow, k := g.arg("d"), g.arg("d"), g.GP64()
-	g.SHLQ(operand.U8(2), qRow)
-	q := g.newRows(g.arg("q"), qRow, b.heads)
-	g.MOVQ(b.k, k)
-	loop := g.label("square")
-	g.Label(loop)
-	l := g.newRowLoader(b, k, some)
-	for i := range sums {
-		square := g.vecs(g.isa.lanes)
-		for j := range square {
-			l.load(square[j])
-		}
-		g.addSquare(q, g.transpose(square), sums[i])
-	}
-	g.advance(q, g.bytes())
-	g.ADDQ(operand.U8(uint8(g.isa.lanes*b.format.elementBytes())), k)
-	g.SUBQ(operand.U8(uint8(g.isa.lanes)), d)
-	g.JNZ(operand.LabelRef(loop))
-	for i := range sums {
-		for h, v := range sums[i] {
-			g.VMOVUPS(v, operand.Mem{Base: b.s, Disp: 4 * (h*chunkLen + i*g.isa.lanes)})
-		}
-	}
-}
-
-// addSquare adds the products of elements of q with columns.
-func (g *generator) addSquare(q rows, columns, sums []reg.VecVirtual) {
-	for i, column := range columns {
-		for h, sum := range sums {
-			if g.wide() {
-				g.VFMADD231PS_BCST(q.at(h, 4*i), column, sum)
-				continue
-			}
-			one := g.vec()
-			g.VBROADCASTSS(q.at(h, 4*i), one)
-			g.VFMADD231PS(one, column, sum)
-		}
-	}
-}
-
-// rowLoader loads a vector of one row after the other and asks for what lies ahead.
-type rowLoader struct {
-	*generator
-	format     format
-	row, kRow  reg.GPVirtual
-	loaded     int
-	three, far reg.GPVirtual // three rows; what lies ahead of row
-	left, zero reg.GPVirtual // rows that exist from here on; nil if all do
-}
-
-func (g *generator) newRowLoader(b *scoreBlock, k reg.GPVirtual, some bool) *rowLoader {
-	l := &rowLoader{generator: g, format: b.format, row: g.GP64(), kRow: g.arg("kRow")}
-	g.MOVQ(k, l.row)
-	if some {
-		l.left, l.zero = g.GP64(), g.GP64()
-		g.MOVQ(b.m, l.left)
-		g.XORQ(l.zero, l.zero)
-		return l
-	}
-	l.three, l.far = g.GP64(), g.arg("ahead")
-	g.ADDQ(k, l.far)
-	g.LEAQ(operand.Mem{Base: l.kRow, Index: l.kRow, Scale: 2}, l.three)
-	return l
-}
-
-// load loads the next row, or the last one again.
-func (l *rowLoader) load(v reg.VecVirtual) {
-	i := l.loaded
-	l.loaded++
-	if l.left == nil {
-		near, far := operand.Mem{Base: l.row}, operand.Mem{Base: l.far}
-		if i%3 > 0 {
-			near.Index, near.Scale = l.kRow, uint8(i%3)
-			far.Index, far.Scale = l.kRow, uint8(i%3)
-		}
-		l.loadCache(l.format, near, v)
-		l.PREFETCHT0(far)
-		if i%3 == 2 {
-			l.ADDQ(l.three, l.row)
-			l.ADDQ(l.three, l.far)
-		}
-		return
-	}
-	if i > 0 {
-		l.DECQ(l.left)
-		l.CMOVQEQ(l.zero, l.kRow)
-		l.ADDQ(l.kRow, l.row)
-	}
-	l.loadCache(l.format, operand.Mem{Base: l.row}, v)
-}
-
 // mix adds weighted values to a few results, of which it keeps a strip in registers over
 // all positions.
 func (g *generator) mix(f format, heads int) {
@@ -416,24 +292,52 @@ func (g *generator) mix(f format, heads int) {
 		"Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.",
 	}, nil, pointers("dst", "s", "v"), integers("m", "d", "vRow", "ahead"))
 	dst, v, d := g.arg("dst"), g.arg("v"), g.arg("d")
-	most := 4 // vectors of a strip: with 4 heads 16 sums
-	if !g.wide() {
-		most = 2
-	}
-	for _, n := range []int{most, 1} {
+	for _, n := range g.stripLens(f) {
 		loop, less := g.label("strip"), g.label("less")
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
 		g.JL(operand.LabelRef(less))
 		g.Label(loop)
 		g.mixStrip(f, dst, v, heads, n)
 		g.ADDQ(operand.U32(uint32(n*g.bytes())), dst)
-		g.ADDQ(operand.U32(uint32(n*g.isa.lanes*f.elementBytes())), v)
+		g.ADDQ(operand.U32(uint32(g.vectorAt(f, n))), v)
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
 		g.JGE(operand.LabelRef(loop))
 		g.Label(less)
 		g.ADDQ(operand.U8(uint8(n*g.isa.lanes)), d)
 	}
 	g.ret()
+}
+
+// stripLens returns how many vectors a strip has: with 4 heads and 4 vectors there are 16 sums. Strips
+// of q8_0 are whole blocks.
+func (g *generator) stripLens(f format) []int {
+	switch {
+	case f == formatQ8:
+		return []int{4, 2}
+	case g.wide():
+		return []int{4, 1}
+	}
+	return []int{2, 1}
+}
+
+// vectorAt is where vector i of a row begins.
+func (g *generator) vectorAt(f format, i int) int {
+	if f == formatQ8 {
+		return i * g.isa.lanes / q8Len * q8Bytes
+	}
+	return i * g.isa.lanes * f.elementBytes()
+}
+
+// loadStrip loads n vectors of a row as float32.
+func (g *generator) loadStrip(f format, row reg.GPVirtual, n int) []reg.VecVirtual {
+	if f == formatQ8 {
+		return g.loadBlocks(row, n)
+	}
+	values := g.vecs(n)
+	for i, x := range values {
+		g.loadCache(f, operand.Mem{Base: row, Disp: g.vectorAt(f, i)}, x)
+	}
+	return values
 }
 
 // mixStrip computes n vectors of each result.
@@ -447,14 +351,9 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 	}
 	loop := g.label("position")
 	g.Label(loop)
-	values := g.vecs(n)
-	for i, x := range values {
-		m := operand.Mem{Base: row, Disp: i * g.isa.lanes * f.elementBytes()}
-		g.loadCache(f, m, x)
-		if m.Disp%lineBytes == 0 {
-			m.Index, m.Scale = ahead, 1
-			g.PREFETCHT0(m)
-		}
+	values := g.loadStrip(f, row, n)
+	for line := 0; line < g.vectorAt(f, n); line += lineBytes {
+		g.PREFETCHT0(operand.Mem{Base: row, Disp: line, Index: ahead, Scale: 1})
 	}
 	for h := range sums {
 		weight := g.vec()
@@ -733,32 +632,4 @@ func (p *powers) scale(x, sum reg.VecVirtual) {
 	}
 	p.scaleByPower(sum, x)
 	p.VMOVAPS(sum, x)
-}
-
-// decodeQ8 makes float32 of plain q8_0 blocks: a float16 scale, then 32 signed bytes.
-func (g *generator) decodeQ8() {
-	name := "decodeQ8" + g.isa.name
-	g.function(name, []string{name + " converts n elements, a multiple of 32, of plain q8_0."}, nil,
-		pointers("dst", "src"), integers("n"))
-	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
-	loop, done := g.label("loop"), g.label("done")
-	g.SUBQ(operand.U8(32), n)
-	g.JL(operand.LabelRef(done))
-	g.Label(loop)
-	scale := g.vec()
-	g.VPBROADCASTW(operand.Mem{Base: src}, g.half(scale))
-	g.VCVTPH2PS(g.half(scale), scale)
-	for i := 0; i < 32; i += g.isa.lanes {
-		v := g.vec()
-		g.VPMOVSXBD(operand.Mem{Base: src, Disp: 2 + i}, v)
-		g.VCVTDQ2PS(v, v)
-		g.VMULPS(scale, v, v)
-		g.VMOVUPS(v, operand.Mem{Base: dst, Disp: 4 * i})
-	}
-	g.ADDQ(operand.U8(34), src)
-	g.SUBQ(operand.I8(-128), dst) // 32 float32, in the shorter encoding
-	g.SUBQ(operand.U8(32), n)
-	g.JGE(operand.LabelRef(loop))
-	g.Label(done)
-	g.ret()
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with AVX2. Keys are turned
+// round in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products.
+func (g *generator) scores(f format, heads int) {
+	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
+	doc := fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads)
+	if f == formatQ8 {
+		g.function(name, []string{doc, "Rows of s are a chunk apart; scales are those of k as gatherScales writes them."},
+			nil, pointers("s", "q", "k", "scales"), integers("m", "d", "kRow"))
+	} else {
+		g.function(name, []string{doc, "Rows of s are a chunk apart. What lies ahead bytes behind k is asked for."},
+			nil, pointers("s", "q", "k"), integers("m", "d", "kRow", "ahead"))
+	}
+	b := scoreBlock{format: f, heads: heads, k: g.arg("k"), s: g.arg("s"), m: g.arg("m"), sums: [][]reg.VecVirtual{g.vecs(heads)}}
+	if g.wide() {
+		b.sums = append(b.sums, g.vecs(heads))
+	}
+	positions := len(b.sums) * g.isa.lanes
+	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+	g.SUBQ(operand.U8(uint8(positions)), b.m)
+	g.JL(operand.LabelRef(rest))
+	g.Label(loop)
+	g.scoreBlock(&b, nil)
+	kRow := g.arg("kRow")
+	g.SHLQ(operand.U8(uint8(log2(positions))), kRow)
+	g.ADDQ(kRow, b.k)
+	g.ADDQ(operand.I32(int32(positions*4)), b.s)
+	if f == formatQ8 {
+		g.ADDQ(operand.U32(uint32(positions*2)), g.paramAt("scales")) // no register is left
+	}
+	g.SUBQ(operand.U8(uint8(positions)), b.m)
+	g.JGE(operand.LabelRef(loop))
+	g.Label(rest)
+	g.ADDQ(operand.U8(uint8(positions)), b.m)
+	g.JZ(operand.LabelRef(done))
+	g.scoreBlock(&b, b.m)
+	g.Label(done)
+	g.ret()
+}
+
+// scoreBlock is the positions that scores handles at once.
+type scoreBlock struct {
+	format  format
+	heads   int
+	s, k, m reg.GPVirtual
+	sums    [][]reg.VecVirtual // by lanes of positions, then head; the same for all blocks, as clearing reads them
+}
+
+// scoreBlock computes a block; with left only so many of its positions exist.
+func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
+	for i := range b.sums {
+		g.zero(b.sums[i]...)
+	}
+	d, qRow, k := g.arg("d"), g.arg("d"), g.GP64()
+	g.SHLQ(operand.U8(2), qRow)
+	q := g.newRows(g.arg("q"), qRow, b.heads)
+	g.MOVQ(b.k, k)
+	var elements int
+	loop := g.label("elements")
+	if b.format == formatQ8 {
+		scales := g.arg("scales")
+		g.Label(loop)
+		elements = g.addBlocks(b, q, k, scales, left)
+		g.ADDQ(operand.U8(q8Bytes), k)
+		g.ADDQ(operand.U32(chunkLen*2), scales)
+	} else {
+		g.Label(loop)
+		elements = g.addSquares(b, q, k, left)
+		g.ADDQ(operand.U8(uint8(elements*b.format.elementBytes())), k)
+	}
+	g.advance(q, elements*4)
+	g.SUBQ(operand.U8(uint8(elements)), d)
+	g.JNZ(operand.LabelRef(loop))
+	for i := range b.sums {
+		for h, v := range b.sums[i] {
+			g.VMOVUPS(v, operand.Mem{Base: b.s, Disp: 4 * (h*chunkLen + i*g.isa.lanes)})
+		}
+	}
+}
+
+// addSquares adds the products of as many elements as there are lanes, and returns how many these are.
+func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) int {
+	l := g.newRowLoader(k, left, true)
+	for _, sums := range b.sums {
+		square := g.vecs(g.isa.lanes)
+		for _, v := range square {
+			g.loadCache(b.format, l.next(), v)
+		}
+		for i, column := range g.transpose(square) {
+			g.addColumn(q, i, column, sums)
+		}
+	}
+	return g.isa.lanes
+}
+
+// addColumn adds the products of element i of q with a column.
+func (g *generator) addColumn(q rows, i int, column reg.VecVirtual, sums []reg.VecVirtual) {
+	for h, sum := range sums {
+		if g.wide() {
+			g.VFMADD231PS_BCST(q.at(h, 4*i), column, sum)
+			continue
+		}
+		one := g.vec()
+		g.VBROADCASTSS(q.at(h, 4*i), one)
+		g.VFMADD231PS(one, column, sum)
+	}
+}
+
+// rowLoader gives the address of one row after the other and asks for what lies ahead.
+type rowLoader struct {
+	*generator
+	row, kRow  reg.GPVirtual
+	given      int
+	three, far reg.GPVirtual // three rows; what lies ahead of row, nil if nothing is asked for
+	left, zero reg.GPVirtual // rows that exist from here on; nil if all do
+}
+
+// newRowLoader begins at k; with left so many rows exist, of which at least one, and nothing is asked for.
+func (g *generator) newRowLoader(k, left reg.GPVirtual, ask bool) *rowLoader {
+	l := &rowLoader{generator: g, row: g.GP64(), kRow: g.arg("kRow")}
+	g.MOVQ(k, l.row)
+	if left != nil {
+		l.left, l.zero = g.GP64(), g.GP64()
+		g.MOVQ(left, l.left)
+		g.XORQ(l.zero, l.zero)
+		return l
+	}
+	l.three = g.GP64()
+	g.LEAQ(operand.Mem{Base: l.kRow, Index: l.kRow, Scale: 2}, l.three)
+	if ask {
+		l.far = g.arg("ahead")
+		g.ADDQ(k, l.far)
+	}
+	return l
+}
+
+// next returns where the next row is, or the last one again.
+func (l *rowLoader) next() operand.Mem {
+	i := l.given
+	l.given++
+	if l.left != nil {
+		if i > 0 {
+			l.DECQ(l.left)
+			l.CMOVQEQ(l.zero, l.kRow)
+			l.ADDQ(l.kRow, l.row)
+		}
+		return operand.Mem{Base: l.row}
+	}
+	if i > 0 && i%3 == 0 {
+		l.ADDQ(l.three, l.row)
+	}
+	near := operand.Mem{Base: l.row}
+	if i%3 > 0 {
+		near.Index, near.Scale = l.kRow, uint8(i%3)
+	}
+	if l.far == nil {
+		return near
+	}
+	if i > 0 && i%3 == 0 {
+		l.ADDQ(l.three, l.far)
+	}
+	far := near
+	far.Base = l.far
+	l.PREFETCHT0(far)
+	return near
+}
