@@ -198,6 +198,38 @@ func TestMemoryLimits(t *testing.T) {
 	executable(exe).tellsAll(t, aidreamsReferences(t))
 }
 
+// TestPartedCopies leaves a device a byte less than it needs with one copy of each value: it
+// gets the table of angles, which the first and the third layer read, twice.
+func TestPartedCopies(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	m := machine{"parted", "target fake:0 like=fake space=vram queues=1\ntarget cpu like=cpu\n", []string{"--pin", `blk\.[024]\..*=fake:0`, "--pin", ".*=cpu"}}
+	targets := filepath.Join(t.TempDir(), "machine.targets")
+	writeFile(t, targets, []byte(m.targets))
+	flags := slices.Concat([]string{aidreams(t), "--kv", "f32", "--batch", "4", "--target-file", targets}, m.flags)
+	var plan struct {
+		Summary struct {
+			Arenas []struct {
+				Space string
+				Bytes int64
+			}
+		}
+	}
+	if err := json.Unmarshal(ggmlc(t, slices.Concat([]string{"explain", "--json"}, flags)...), &plan); err != nil {
+		t.Fatal(err)
+	}
+	limit := int64(-1)
+	for _, a := range plan.Summary.Arenas {
+		if a.Space == "vram" {
+			limit += a.Bytes
+		}
+	}
+	less := []string{"--max-memory", fmt.Sprintf("fake:0=%d", limit)}
+	if dump := ggmlc(t, slices.Concat([]string{"dump", "--after", "elide-copy"}, flags, less)...); !strings.Contains(string(dump), "elide-copy/c.apart") {
+		t.Errorf("with %d bytes on the device, nothing is copied twice", limit)
+	}
+	executable(m.mustBuildOn(t, less...)).tellsAll(t, aidreamsReferences(t)[:2])
+}
+
 // Go's race detector watches queues and workers, with kernels that it can see.
 func TestDevicesRace(t *testing.T) {
 	needtest.Slow(t, "race")
