@@ -17,7 +17,8 @@ import (
 //
 // A list schedule takes, among the nodes whose operands are there, the one that makes the
 // live bytes grow least, and is kept only if its peak is lower. Nodes stay in their split,
-// but for copies into backends with queues, which begin earlier (order_overlap.go).
+// but for copies into backends with queues, which begin earlier, as do those that devices make
+// for others, within their split (order_overlap.go).
 // Whoever reads a version of a state or of a carried value runs before the next version
 // is written.
 //

@@ -14,7 +14,9 @@ const ruleOverlap = "order.overlap"
 // needs itself. Activations go as far as their source allows. Weights and experts go one
 // split: while the link is busy with one, copying the next but one earlier gains nothing and
 // takes memory. A space with a limit gets no copy earlier that would take the bytes live there
-// beyond it, and none where repeats hide what is live. Where the user limits memory none is
+// beyond it, and none where repeats hide what is live. What a device copies for the host goes
+// to the head of its split: there the host waits for all copies at once, and elsewhere for
+// each, with a barrier every time. Where the user limits memory none is
 // moved: the plan would need more of it, and weights that find no place cost more than copies
 // that wait. A copy on the queue that does the work would only keep that waiting.
 //
@@ -119,7 +121,7 @@ func (o *overlapper) survey(now []int) {
 // another queue than that of its work.
 func (o *overlapper) queued(n *ir.Node) bool {
 	t := o.c.Target(n)
-	if !isTransfer(n) || t == nil || !t.Asynchronous() {
+	if !isTransfer(n) || t == nil {
 		return false
 	}
 	for _, name := range []string{t.Name, t.Home()} {
@@ -147,7 +149,10 @@ func (o *overlapper) earliest(i int) (split int, ok bool) {
 	own := o.on[n.Backend]
 	at, _ := slices.BinarySearch(own, n.Split)
 	oldest := 0
-	if n.Op == ir.OpCopyExperts || copyBase(n.Args[0]).IsWeight() {
+	switch {
+	case !o.c.Target(n).Asynchronous():
+		oldest = at
+	case n.Op == ir.OpCopyExperts || copyBase(n.Args[0]).IsWeight():
 		oldest = at - 1
 	}
 	for at > max(oldest, 0) && own[at-1] > ready && o.takes(n, own[at-1]) {
