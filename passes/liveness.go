@@ -25,6 +25,7 @@ type timeline struct {
 	events  []event  // by the number of the origin, those of one in order
 	first   []int32  // by that number, one more than there are: its first event
 	list    []access // scratch of note
+	owner   []int32  // likewise: the numbers of the origins of the events found so far
 }
 
 // step is a node at its place.
@@ -58,7 +59,8 @@ func newTimeline(f *ir.Func) *timeline {
 	}
 	t.shareTicks(ticks)
 	t.tickBorders(ticks)
-	t.events = make([]event, 0, t.accesses())
+	most := t.accesses()
+	t.events, t.owner = make([]event, 0, most), make([]int32, 0, most)
 	for i := range t.steps {
 		t.note(i)
 	}
@@ -75,19 +77,25 @@ func newTimeline(f *ir.Func) *timeline {
 // and time.
 func (t *timeline) sortEvents() {
 	t.first = make([]int32, t.numbers.values+1)
-	for _, e := range t.events {
-		t.first[t.numbers.value(e.value)+1]++
+	for _, o := range t.owner {
+		t.first[o+1]++
 	}
 	for i := range t.numbers.values {
 		t.first[i+1] += t.first[i]
 	}
-	found, next := t.events, slices.Clone(t.first)
-	t.events = make([]event, len(found))
-	for _, e := range found {
-		at := &next[t.numbers.value(e.value)]
-		t.events[*at] = e
-		*at++
+	next := slices.Clone(t.first)
+	for i, o := range t.owner {
+		t.owner[i] = next[o]
+		next[o]++
 	}
+	// In place: a second table of this size would be new memory, written in no order.
+	for i := range t.owner {
+		for to := t.owner[i]; to != int32(i); to = t.owner[i] {
+			t.events[i], t.events[to] = t.events[to], t.events[i]
+			t.owner[i], t.owner[to] = t.owner[to], to
+		}
+	}
+	t.owner = nil
 	for i := range t.numbers.values {
 		if list := t.events[t.first[i]:t.first[i+1]]; !slices.IsSortedFunc(list, compareEvents) {
 			slices.SortStableFunc(list, compareEvents)
@@ -187,7 +195,7 @@ func (t *timeline) note(pos int) {
 		}
 	}
 	for _, a := range t.list {
-		t.events = append(t.events, event{a, pos, s.tick})
+		t.add(event{a, pos, s.tick})
 	}
 }
 
@@ -234,7 +242,14 @@ func (t *timeline) needOuter(pos int) {
 
 // need notes that v is read at the end of a step. It does no harm to note it twice.
 func (t *timeline) need(v *ir.Value, pos, tick int) {
-	t.events = append(t.events, event{access{value: v, arg: -1}, pos, tick})
+	t.add(event{access{value: v, arg: -1}, pos, tick})
+}
+
+// add notes an event, and the number of its origin while that is at hand: memory is slow where
+// tables of this size are walked out of order.
+func (t *timeline) add(e event) {
+	t.events = append(t.events, e)
+	t.owner = append(t.owner, int32(t.numbers.value(e.value)))
 }
 
 // version returns the value whose bytes v's are before anything overwrites them: what a
