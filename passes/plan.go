@@ -45,16 +45,23 @@ type planFlags struct {
 
 func plan(c *Context, m *ir.Module) error {
 	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
-	errs := []error{a.placeLeaves()}
+	var errs []error
+	planners := make([]*planner, len(m.Funcs))
+	beside(func() {
+		for i, f := range m.Funcs {
+			planners[i] = newPlanner(c, f, a)
+		}
+	}, func() { errs = append(errs, a.placeLeaves()) })
 	m.Plan = &ir.Plan{}
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
-	for _, f := range m.Funcs {
-		p := newPlanner(c, f, a)
+	for i, p := range planners {
 		p.reuse()
-		errs = append(errs, p.place())
-		m.Plan.Funcs = append(m.Plan.Funcs, p.figures())
+		var figures ir.FuncPlan
+		beside(func() { errs = append(errs, p.place()) }, func() { figures = p.figures() })
+		m.Plan.Funcs = append(m.Plan.Funcs, figures)
+		planners[i] = nil // its tables are large
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
