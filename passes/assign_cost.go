@@ -33,7 +33,7 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 		a.errs = append(a.errs, errs...)
 		return
 	}
-	r := p.solve(p.starts())
+	r := p.solve()
 	if err := a.c.Ctx.Err(); err != nil {
 		a.errs = append(a.errs, err)
 		return

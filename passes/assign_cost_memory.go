@@ -100,10 +100,14 @@ const fitWork = 200_000
 // solve returns the best assignment whose plan keeps the limits, or one that comes near
 // them. Weights that are copied in every step take room of activations, and how much is not
 // known before: there may be a better assignment that copies none.
-func (p *costProblem) solve(starts [][]int32) *placement.Result {
+func (p *costProblem) solve() *placement.Result {
+	var starts [][]int32
 	if !p.limited() {
-		return placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{})
+		var prepared *placement.Prepared
+		beside(func() { starts = p.starts() }, func() { prepared = placement.Prepare(p.a.c.Ctx, &p.Problem) })
+		return prepared.Solve(p.a.c.Ctx, starts, placement.Options{})
 	}
+	starts = p.starts()
 	best, first := p.fit(starts)
 	if !best.Fits() || p.streams(best.Labels) {
 		p.Stay = true

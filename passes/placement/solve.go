@@ -35,12 +35,27 @@ func (r *Result) Fits() bool {
 // fits. Every variable needs at least one label. When ctx ends, so does the search: the result
 // is what was found until then.
 func Solve(ctx context.Context, p *Problem, starts [][]int32, o Options) *Result {
-	g := newGraph(p)
-	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: newGrouper(g), work: cmp.Or(o.Work, defaultWork)}
-	for _, labels := range starts {
-		s.starts = append(s.starts, s.start(labels))
-	}
-	s.trees()
+	return Prepare(ctx, p).Solve(ctx, starts, o)
+}
+
+// Prepared is a problem with what is found out about it without a start.
+type Prepared struct {
+	g     *graph
+	trees [][]int32 // the best assignments of trees that are a part of the problem
+	bound float64
+}
+
+// Prepare does what does not need starts, so that it can be done while others look for them.
+// The problem must not change between this and Prepared.Solve.
+func Prepare(ctx context.Context, p *Problem) *Prepared {
+	prep := &Prepared{g: newGraph(p)}
+	prep.findTrees(ctx)
+	return prep
+}
+
+// Solve is the function Solve for the problem.
+func (prep *Prepared) Solve(ctx context.Context, starts [][]int32, o Options) *Result {
+	s := prep.solver(ctx, starts, cmp.Or(o.Work, defaultWork))
 	s.fit()
 	s.improve()
 	s.relax()
@@ -152,18 +167,31 @@ func (g *graph) overs(labels []int32) []int64 {
 // maxTreeWork bounds the pairs of labels that the tree looks at: what takes about 0.3 s.
 const maxTreeWork = 60_000_000
 
-func (s *solver) trees() {
-	s.bound = s.g.bound()
-	once := s.g.variables() * len(s.g.Targets) * len(s.g.Targets)
+// solver returns a solver that knows the starts and the trees.
+func (prep *Prepared) solver(ctx context.Context, starts [][]int32, work int) *solver {
+	g := prep.g
+	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: newGrouper(g), work: work, bound: prep.bound}
+	for _, labels := range starts {
+		s.starts = append(s.starts, s.start(labels))
+	}
+	for _, labels := range prep.trees {
+		s.add(labels)
+	}
+	return s
+}
+
+// findTrees finds a bound, and assignments that are the best where copies are left out.
+func (prep *Prepared) findTrees(ctx context.Context) {
+	g := prep.g
+	prep.bound = g.bound()
+	once := g.variables() * len(g.Targets) * len(g.Targets)
 	if once > maxTreeWork {
 		return
 	}
-	labels, bound := s.g.priced(s.ctx, newTree(s.g), min(priceRounds, maxTreeWork/max(once, 1)))
-	for _, l := range labels {
-		s.add(l)
-	}
-	if s.g.sync {
-		s.bound = max(s.bound, bound)
+	labels, bound := g.priced(ctx, newTree(g), min(priceRounds, maxTreeWork/max(once, 1)))
+	prep.trees = labels
+	if g.sync {
+		prep.bound = max(prep.bound, bound)
 	}
 }
 

@@ -264,8 +264,9 @@ func TestMovesFindTheBest(t *testing.T) {
 }
 
 func moves(g *graph) float64 {
-	s := &solver{ctx: context.Background(), g: g, clock: newClock(g), groups: newGrouper(g), work: defaultWork}
-	s.trees()
+	prep := &Prepared{g: g}
+	prep.findTrees(context.Background())
+	s := prep.solver(context.Background(), nil, defaultWork)
 	s.fit()
 	s.improve()
 	return s.result().Seconds
