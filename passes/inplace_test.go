@@ -61,7 +61,10 @@ func plannerOf(t *testing.T, m *ir.Module, f *ir.Func, targets string) *planner 
 		t.Fatal(err)
 	}
 	c := &Context{Ctx: t.Context(), Options: &Options{}, Targets: list, pass: &planPass, stats: &PassStats{}, fuel: newFuel(-1)}
-	return newPlanner(c, f, &arenas{c: c, m: m, spaces: make(map[string]target.Space)})
+	p := newPlanner(c, f, &arenas{c: c, m: m, spaces: make(map[string]target.Space)})
+	p.time = newTimeline(f)
+	p.classify()
+	return p
 }
 
 func compareCanFollow(t *testing.T, p *planner, n *ir.Node, arg int, seen map[string]int) {

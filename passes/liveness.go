@@ -212,7 +212,9 @@ func (t *timeline) loopEnds() {
 		}
 	}
 	for pos := range t.steps {
-		t.needOuter(pos)
+		if t.steps[pos].loop != nil {
+			t.needOuter(pos)
+		}
 	}
 }
 

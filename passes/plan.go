@@ -47,16 +47,25 @@ func plan(c *Context, m *ir.Module) error {
 	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
 	var errs []error
 	planners := make([]*planner, len(m.Funcs))
+	for i, f := range m.Funcs {
+		planners[i] = newPlanner(c, f, a)
+	}
 	beside(func() {
-		for i, f := range m.Funcs {
-			planners[i] = newPlanner(c, f, a)
+		for _, p := range planners {
+			p.time = newTimeline(p.f)
 		}
-	}, func() { errs = append(errs, a.placeLeaves()) })
+	}, func() {
+		for _, p := range planners {
+			p.classify()
+		}
+		errs = append(errs, a.placeLeaves())
+	})
 	m.Plan = &ir.Plan{}
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
 	for i, p := range planners {
+		p.sayCarried()
 		p.reuse()
 		var figures ir.FuncPlan
 		beside(func() { errs = append(errs, p.place()) }, func() { figures = p.figures() })
@@ -70,7 +79,7 @@ func plan(c *Context, m *ir.Module) error {
 	return a.checkBudgets()
 }
 
-// planner plans one entry point.
+// planner plans one entry point. First it needs to know its time and the classes of buffers.
 type planner struct {
 	c      *Context
 	f      *ir.Func
@@ -88,20 +97,29 @@ type planner struct {
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
-	p := &planner{c: c, f: f, arenas: a, bufs: newBuffers(f), time: newTimeline(f), results: make(map[*ir.Value]bool)}
+	p := &planner{c: c, f: f, arenas: a, results: make(map[*ir.Value]bool)}
 	for _, r := range f.Results {
 		p.results[origin(r)] = true
 	}
+	return p
+}
+
+// classify finds the buffers and where they belong.
+func (p *planner) classify() {
+	p.bufs = newBuffers(p.f)
 	for b := range p.bufs.all {
 		b.class, b.slots = p.class(b), slotsOf(b)
 	}
 	p.places = make([]ir.Place, len(p.bufs.list))
+}
+
+// sayCarried says why the carried values of repeats are where they are.
+func (p *planner) sayCarried() {
 	for _, s := range p.time.steps {
 		if s.node.Op == ir.OpRepeat && len(s.node.Results) > 0 {
-			c.Cause(s.node, "plan.carried", s.node.Result().String())
+			p.c.Cause(s.node, "plan.carried", s.node.Result().String())
 		}
 	}
-	return p
 }
 
 // class returns where a buffer belongs.
