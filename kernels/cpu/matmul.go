@@ -28,9 +28,13 @@ var formatShape = [numFormats]struct{ blockLen, xBytes, panelBytes int }{
 // has blocks blocks along k and panelBytes bytes. The last panel of the tile has cols
 // columns that exist, 1 to 16; only they are written.
 //
+// While it computes, a tile of several rows asks memory for what lies at next, a quarter of the
+// bytes that it reads of its panels (see nextPanel); one of swiglu for as much at next+wUp-w too. Any
+// address will do.
+//
 // In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
 // the tile has one panel.
-type tileFunc func(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int)
+type tileFunc func(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr)
 
 // tileSet is what an implementation has for one format. Whatever the tile, an element of
 // y is the same sum in the same order: only so may work be divided anywhere.
@@ -70,7 +74,8 @@ func (g *tileGroup) pick(rows int) *rowTile {
 }
 
 // matmul runs tiles over rows [r0, r1) and columns [c0, c1). Weights are the outer loop:
-// a group of panels is read from memory once and used for all rows.
+// a group of panels is read from memory once and used for all rows. When the weights behind it have
+// been asked for, tiles ask for x of the next one, which may have left the second-level cache.
 func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 	if r0 >= r1 || c0 >= c1 {
 		return
@@ -82,10 +87,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		panel := unsafe.Add(w, c/panelRows*panelBytes)
-		var next nextPanel
-		if left := (c1-c+panelRows-1)/panelRows - g.panels; left > 0 {
-			next = newNextPanel(unsafe.Add(panel, g.panels*panelBytes), min(left, g.panels)*panelBytes, r1-r0)
-		}
+		next := newNextPanel(panel, g.panels*panelBytes, r1-r0, c+g.panels*panelRows < n)
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			at := r*dstStride + c*f32Bytes
@@ -93,8 +95,8 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
-			next.ask(t.rows)
-			t.run(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols)
+			t.run(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, cols,
+				next.ask(uintptr(x)+uintptr((r+t.rows)*xStride)))
 			r += t.rows
 		}
 		c += g.panels * panelRows
@@ -112,17 +114,11 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c
 	for c := c0; c < c1; c += panelRows {
 		cols := min(c1-c, panelRows)
 		at := c / panelRows * panelBytes
-		var nextGate, nextUp nextPanel
-		if c+panelRows < c1 {
-			nextGate = newNextPanel(unsafe.Add(gate, at+panelBytes), panelBytes, r1-r0)
-			nextUp = newNextPanel(unsafe.Add(up, at+panelBytes), panelBytes, r1-r0)
-		}
+		next := newNextPanel(unsafe.Add(gate, at), panelBytes, r1-r0, c+panelRows < n)
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
-			nextGate.ask(t.rows)
-			nextUp.ask(t.rows)
 			t.run(unsafe.Add(dst, r*dstStride+c*f32Bytes), unsafe.Add(x, r*xStride),
-				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols)
+				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
 			r += t.rows
 		}
 	}

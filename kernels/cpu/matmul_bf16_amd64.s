@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileBF16DOTr12p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr12p2(SB), NOSPLIT, $0-72
+// func tileBF16DOTr12p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr12p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -18,6 +18,7 @@ TEXT ·tileBF16DOTr12p2(SB), NOSPLIT, $0-72
 	LEAQ   (DI)(BX*2), R8
 	ADDQ   BX, R8
 	MOVQ   blocks+48(FP), R9
+	MOVQ   next+72(FP), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -46,6 +47,9 @@ TEXT ·tileBF16DOTr12p2(SB), NOSPLIT, $0-72
 	JL     rest2
 
 loop1:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         $+128, R10
 	VMOVUPS      (AX), Z24
 	VMOVUPS      (AX)(CX*1), Z25
 	VPBROADCASTD (DX), Z26
@@ -855,9 +859,9 @@ noResidual6:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr16p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr16p1(SB), NOSPLIT, $0-72
+// func tileBF16DOTr16p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr16p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
@@ -872,6 +876,7 @@ TEXT ·tileBF16DOTr16p1(SB), NOSPLIT, $0-72
 	LEAQ   (R8)(DX*2), R9
 	ADDQ   DX, R9
 	MOVQ   blocks+48(FP), R10
+	MOVQ   next+72(FP), R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -892,6 +897,8 @@ TEXT ·tileBF16DOTr16p1(SB), NOSPLIT, $0-72
 	JL     rest8
 
 loop7:
+	PREFETCHT1   (R11)
+	ADDQ         $+64, R11
 	VMOVUPS      (AX), Z16
 	VPBROADCASTD (CX), Z17
 
@@ -1523,9 +1530,9 @@ noResidual12:
 	VZEROUPPER
 	RET
 
-// func swigluBF16DOTr12(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2
-TEXT ·swigluBF16DOTr12(SB), NOSPLIT, $0-72
+// func swigluBF16DOTr12(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·swigluBF16DOTr12(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -1538,6 +1545,7 @@ TEXT ·swigluBF16DOTr12(SB), NOSPLIT, $0-72
 	LEAQ   (DI)(BX*2), R8
 	ADDQ   BX, R8
 	MOVQ   blocks+48(FP), R9
+	MOVQ   next+72(FP), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1566,6 +1574,9 @@ TEXT ·swigluBF16DOTr12(SB), NOSPLIT, $0-72
 	JL     rest14
 
 loop13:
+	PREFETCHT1   (R10)
+	PREFETCHT1   (R10)(CX*1)
+	ADDQ         $+64, R10
 	VMOVUPS      (AX), Z24
 	VMOVUPS      (AX)(CX*1), Z25
 	VPBROADCASTD (DX), Z26
@@ -2838,9 +2849,9 @@ DATA one<>+56(SB)/4, $0x3f800000
 DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
-// func tileBF16DOTr8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr8p2(SB), NOSPLIT, $0-72
+// func tileBF16DOTr8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr8p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -2850,6 +2861,7 @@ TEXT ·tileBF16DOTr8p2(SB), NOSPLIT, $0-72
 	LEAQ   (SI)(BX*2), DI
 	ADDQ   BX, DI
 	MOVQ   blocks+48(FP), R8
+	MOVQ   next+72(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2870,6 +2882,9 @@ TEXT ·tileBF16DOTr8p2(SB), NOSPLIT, $0-72
 	JL     rest19
 
 loop18:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         $+128, R9
 	VMOVUPS      (AX), Z16
 	VMOVUPS      (AX)(CX*1), Z17
 	VPBROADCASTD (DX), Z18
@@ -3425,9 +3440,9 @@ noResidual23:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr4p2(SB), NOSPLIT, $0-72
+// func tileBF16DOTr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr4p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -3435,6 +3450,7 @@ TEXT ·tileBF16DOTr4p2(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3447,6 +3463,9 @@ TEXT ·tileBF16DOTr4p2(SB), NOSPLIT, $0-72
 	JL     rest25
 
 loop24:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         $+128, R8
 	VMOVUPS      (AX), Z8
 	VMOVUPS      (AX)(CX*1), Z9
 	VPBROADCASTD (DX), Z10
@@ -3748,14 +3767,15 @@ noResidual29:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr2p2(SB), NOSPLIT, $0-72
+// func tileBF16DOTr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr2p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3764,6 +3784,9 @@ TEXT ·tileBF16DOTr2p2(SB), NOSPLIT, $0-72
 	JL     rest31
 
 loop30:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         $+128, DI
 	VMOVUPS      (AX), Z4
 	VMOVUPS      (AX)(CX*1), Z5
 	VPBROADCASTD (DX), Z6
@@ -3935,9 +3958,9 @@ noResidual35:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16DOTr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
-TEXT ·tileBF16DOTr1p2(SB), NOSPLIT, $0-72
+TEXT ·tileBF16DOTr1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -4065,9 +4088,9 @@ noResidual41:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr8p1(SB), NOSPLIT, $0-72
+// func tileBF16DOTr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr8p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
@@ -4076,6 +4099,7 @@ TEXT ·tileBF16DOTr8p1(SB), NOSPLIT, $0-72
 	LEAQ   (BX)(DX*2), SI
 	ADDQ   DX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4088,6 +4112,8 @@ TEXT ·tileBF16DOTr8p1(SB), NOSPLIT, $0-72
 	JL     rest43
 
 loop42:
+	PREFETCHT1   (R8)
+	ADDQ         $+64, R8
 	VMOVUPS      (AX), Z8
 	VPBROADCASTD (CX), Z9
 
@@ -4421,15 +4447,16 @@ noResidual47:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr4p1(SB), NOSPLIT, $0-72
+// func tileBF16DOTr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr4p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	LEAQ   (CX)(DX*2), BX
 	ADDQ   DX, BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4438,6 +4465,8 @@ TEXT ·tileBF16DOTr4p1(SB), NOSPLIT, $0-72
 	JL     rest49
 
 loop48:
+	PREFETCHT1   (DI)
+	ADDQ         $+64, DI
 	VMOVUPS      (AX), Z4
 	VPBROADCASTD (CX), Z5
 
@@ -4625,19 +4654,22 @@ noResidual53:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512_BF16, BMI2
-TEXT ·tileBF16DOTr2p1(SB), NOSPLIT, $0-72
+// func tileBF16DOTr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·tileBF16DOTr2p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), BX
+	MOVQ   next+72(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	SUBQ   $0x08, BX
 	JL     rest55
 
 loop54:
+	PREFETCHT1   (SI)
+	ADDQ         $+64, SI
 	VMOVUPS      (AX), Z2
 	VPBROADCASTD (CX), Z3
 
@@ -4749,9 +4781,9 @@ noResidual59:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16DOTr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
-TEXT ·tileBF16DOTr1p1(SB), NOSPLIT, $0-72
+TEXT ·tileBF16DOTr1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   blocks+48(FP), DX
@@ -4840,9 +4872,9 @@ noResidual65:
 	VZEROUPPER
 	RET
 
-// func tileBF16DOTr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16DOTr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512_BF16, BMI2, MMX+
-TEXT ·tileBF16DOTr1p4(SB), NOSPLIT, $0-72
+TEXT ·tileBF16DOTr1p4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	LEAQ   (AX)(CX*2), DX
@@ -5050,9 +5082,9 @@ noResidual71:
 	VZEROUPPER
 	RET
 
-// func swigluBF16DOTr8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2
-TEXT ·swigluBF16DOTr8(SB), NOSPLIT, $0-72
+// func swigluBF16DOTr8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·swigluBF16DOTr8(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -5063,6 +5095,7 @@ TEXT ·swigluBF16DOTr8(SB), NOSPLIT, $0-72
 	LEAQ   (SI)(BX*2), DI
 	ADDQ   BX, DI
 	MOVQ   blocks+48(FP), R8
+	MOVQ   next+72(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5083,6 +5116,9 @@ TEXT ·swigluBF16DOTr8(SB), NOSPLIT, $0-72
 	JL     rest73
 
 loop72:
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(CX*1)
+	ADDQ         $+64, R9
 	VMOVUPS      (AX), Z16
 	VMOVUPS      (AX)(CX*1), Z17
 	VPBROADCASTD (DX), Z18
@@ -5765,9 +5801,9 @@ done75:
 	VZEROUPPER
 	RET
 
-// func swigluBF16DOTr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2
-TEXT ·swigluBF16DOTr4(SB), NOSPLIT, $0-72
+// func swigluBF16DOTr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·swigluBF16DOTr4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -5776,6 +5812,7 @@ TEXT ·swigluBF16DOTr4(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5788,6 +5825,9 @@ TEXT ·swigluBF16DOTr4(SB), NOSPLIT, $0-72
 	JL     rest78
 
 loop77:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	ADDQ         $+64, R8
 	VMOVUPS      (AX), Z8
 	VMOVUPS      (AX)(CX*1), Z9
 	VPBROADCASTD (DX), Z10
@@ -6150,15 +6190,16 @@ done80:
 	VZEROUPPER
 	RET
 
-// func swigluBF16DOTr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2
-TEXT ·swigluBF16DOTr2(SB), NOSPLIT, $0-72
+// func swigluBF16DOTr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·swigluBF16DOTr2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6167,6 +6208,9 @@ TEXT ·swigluBF16DOTr2(SB), NOSPLIT, $0-72
 	JL     rest83
 
 loop82:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	ADDQ         $+64, DI
 	VMOVUPS      (AX), Z4
 	VMOVUPS      (AX)(CX*1), Z5
 	VPBROADCASTD (DX), Z6
@@ -6367,9 +6411,9 @@ done85:
 	VZEROUPPER
 	RET
 
-// func swigluBF16DOTr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluBF16DOTr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2, MMX+
-TEXT ·swigluBF16DOTr1(SB), NOSPLIT, $0-72
+TEXT ·swigluBF16DOTr1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -6510,9 +6554,9 @@ done90:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r8p2(SB), NOSPLIT, $0-72
+// func tileBF16AVX512r8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileBF16AVX512r8p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -6522,6 +6566,7 @@ TEXT ·tileBF16AVX512r8p2(SB), NOSPLIT, $0-72
 	LEAQ    (SI)(BX*2), DI
 	ADDQ    BX, DI
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -6543,6 +6588,9 @@ TEXT ·tileBF16AVX512r8p2(SB), NOSPLIT, $0-72
 	JL      rest93
 
 loop92:
+	PREFETCHT1  (R9)
+	PREFETCHT1  64(R9)
+	ADDQ        $+128, R9
 	VPANDD      (AX), Z16, Z17
 	VPANDD      (AX)(CX*1), Z16, Z18
 	VPANDD.BCST (DX), Z16, Z19
@@ -6968,9 +7016,9 @@ DATA upperHalf<>+56(SB)/4, $0xffff0000
 DATA upperHalf<>+60(SB)/4, $0xffff0000
 GLOBL upperHalf<>(SB), RODATA|NOPTR, $64
 
-// func tileBF16AVX512r4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r4p2(SB), NOSPLIT, $0-72
+// func tileBF16AVX512r4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileBF16AVX512r4p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -6978,6 +7026,7 @@ TEXT ·tileBF16AVX512r4p2(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -6991,6 +7040,9 @@ TEXT ·tileBF16AVX512r4p2(SB), NOSPLIT, $0-72
 	JL      rest99
 
 loop98:
+	PREFETCHT1  (R8)
+	PREFETCHT1  64(R8)
+	ADDQ        $+128, R8
 	VPANDD      (AX), Z8, Z9
 	VPANDD      (AX)(CX*1), Z8, Z10
 	VPANDD.BCST (DX), Z8, Z11
@@ -7224,14 +7276,15 @@ noResidual103:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r2p2(SB), NOSPLIT, $0-72
+// func tileBF16AVX512r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileBF16AVX512r2p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -7241,6 +7294,9 @@ TEXT ·tileBF16AVX512r2p2(SB), NOSPLIT, $0-72
 	JL      rest105
 
 loop104:
+	PREFETCHT1  (DI)
+	PREFETCHT1  64(DI)
+	ADDQ        $+128, DI
 	VPANDD      (AX), Z4, Z5
 	VPANDD      (AX)(CX*1), Z4, Z6
 	VPANDD.BCST (DX), Z4, Z7
@@ -7384,9 +7440,9 @@ noResidual109:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileBF16AVX512r1p2(SB), NOSPLIT, $0-72
+TEXT ·tileBF16AVX512r1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -7507,9 +7563,9 @@ noResidual115:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r8p1(SB), NOSPLIT, $0-72
+// func tileBF16AVX512r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileBF16AVX512r8p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -7518,6 +7574,7 @@ TEXT ·tileBF16AVX512r8p1(SB), NOSPLIT, $0-72
 	LEAQ    (BX)(DX*2), SI
 	ADDQ    DX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -7531,6 +7588,8 @@ TEXT ·tileBF16AVX512r8p1(SB), NOSPLIT, $0-72
 	JL      rest117
 
 loop116:
+	PREFETCHT1  (R8)
+	ADDQ        $+64, R8
 	VPANDD      (AX), Z8, Z9
 	VPANDD.BCST (CX), Z8, Z10
 	VFMADD231PS Z10, Z9, Z0
@@ -7814,15 +7873,16 @@ noResidual121:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r4p1(SB), NOSPLIT, $0-72
+// func tileBF16AVX512r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileBF16AVX512r4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	LEAQ    (CX)(DX*2), BX
 	ADDQ    DX, BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -7832,6 +7892,8 @@ TEXT ·tileBF16AVX512r4p1(SB), NOSPLIT, $0-72
 	JL      rest123
 
 loop122:
+	PREFETCHT1  (DI)
+	ADDQ        $+64, DI
 	VPANDD      (AX), Z4, Z5
 	VPANDD.BCST (CX), Z4, Z6
 	VFMADD231PS Z6, Z5, Z0
@@ -7997,13 +8059,14 @@ noResidual127:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileBF16AVX512r2p1(SB), NOSPLIT, $0-72
+// func tileBF16AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileBF16AVX512r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS upperHalf<>+0(SB), Z2
@@ -8011,6 +8074,8 @@ TEXT ·tileBF16AVX512r2p1(SB), NOSPLIT, $0-72
 	JL      rest129
 
 loop128:
+	PREFETCHT1  (SI)
+	ADDQ        $+64, SI
 	VPANDD      (AX), Z2, Z3
 	VPANDD.BCST (CX), Z2, Z4
 	VFMADD231PS Z4, Z3, Z0
@@ -8114,9 +8179,9 @@ noResidual133:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileBF16AVX512r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileBF16AVX512r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+48(FP), DX
@@ -8205,9 +8270,9 @@ noResidual139:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileBF16AVX512r1p4(SB), NOSPLIT, $0-72
+TEXT ·tileBF16AVX512r1p4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	LEAQ    (AX)(CX*2), DX
@@ -8394,9 +8459,9 @@ noResidual145:
 	VZEROUPPER
 	RET
 
-// func swigluBF16AVX512r8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluBF16AVX512r8(SB), NOSPLIT, $0-72
+// func swigluBF16AVX512r8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluBF16AVX512r8(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -8407,6 +8472,7 @@ TEXT ·swigluBF16AVX512r8(SB), NOSPLIT, $0-72
 	LEAQ    (SI)(BX*2), DI
 	ADDQ    BX, DI
 	MOVQ    blocks+48(FP), R8
+	MOVQ    next+72(FP), R9
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -8428,6 +8494,9 @@ TEXT ·swigluBF16AVX512r8(SB), NOSPLIT, $0-72
 	JL      rest147
 
 loop146:
+	PREFETCHT1  (R9)
+	PREFETCHT1  (R9)(CX*1)
+	ADDQ        $+64, R9
 	VPANDD      (AX), Z16, Z17
 	VPANDD      (AX)(CX*1), Z16, Z18
 	VPANDD.BCST (DX), Z16, Z19
@@ -8962,9 +9031,9 @@ done149:
 	VZEROUPPER
 	RET
 
-// func swigluBF16AVX512r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluBF16AVX512r4(SB), NOSPLIT, $0-72
+// func swigluBF16AVX512r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluBF16AVX512r4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -8973,6 +9042,7 @@ TEXT ·swigluBF16AVX512r4(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -8986,6 +9056,9 @@ TEXT ·swigluBF16AVX512r4(SB), NOSPLIT, $0-72
 	JL      rest152
 
 loop151:
+	PREFETCHT1  (R8)
+	PREFETCHT1  (R8)(CX*1)
+	ADDQ        $+64, R8
 	VPANDD      (AX), Z8, Z9
 	VPANDD      (AX)(CX*1), Z8, Z10
 	VPANDD.BCST (DX), Z8, Z11
@@ -9280,15 +9353,16 @@ done154:
 	VZEROUPPER
 	RET
 
-// func swigluBF16AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluBF16AVX512r2(SB), NOSPLIT, $0-72
+// func swigluBF16AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluBF16AVX512r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -9298,6 +9372,9 @@ TEXT ·swigluBF16AVX512r2(SB), NOSPLIT, $0-72
 	JL      rest157
 
 loop156:
+	PREFETCHT1  (DI)
+	PREFETCHT1  (DI)(CX*1)
+	ADDQ        $+64, DI
 	VPANDD      (AX), Z4, Z5
 	VPANDD      (AX)(CX*1), Z4, Z6
 	VPANDD.BCST (DX), Z4, Z7
@@ -9470,9 +9547,9 @@ done159:
 	VZEROUPPER
 	RET
 
-// func swigluBF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluBF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·swigluBF16AVX512r1(SB), NOSPLIT, $0-72
+TEXT ·swigluBF16AVX512r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -9606,15 +9683,16 @@ done164:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tileBF16AVX2r4p1(SB), NOSPLIT, $0-72
+// func tileBF16AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tileBF16AVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	LEAQ    (CX)(DX*2), BX
 	ADDQ    DX, BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -9628,6 +9706,8 @@ TEXT ·tileBF16AVX2r4p1(SB), NOSPLIT, $0-72
 	JL      rest167
 
 loop166:
+	PREFETCHT1   (DI)
+	ADDQ         $+64, DI
 	VPAND        (AX), Y8, Y9
 	VPAND        32(AX), Y8, Y10
 	VPBROADCASTD (CX), Y11
@@ -9948,13 +10028,14 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-// func tileBF16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tileBF16AVX2r2p1(SB), NOSPLIT, $0-72
+// func tileBF16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tileBF16AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -9964,6 +10045,8 @@ TEXT ·tileBF16AVX2r2p1(SB), NOSPLIT, $0-72
 	JL      rest173
 
 loop172:
+	PREFETCHT1   (SI)
+	ADDQ         $+64, SI
 	VPAND        (AX), Y4, Y5
 	VPAND        32(AX), Y4, Y6
 	VPBROADCASTD (CX), Y7
@@ -10140,9 +10223,9 @@ noResidual177:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·tileBF16AVX2r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileBF16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+48(FP), DX
@@ -10281,9 +10364,9 @@ noResidual183:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·tileBF16AVX2r1p4(SB), NOSPLIT, $0-72
+TEXT ·tileBF16AVX2r1p4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	LEAQ    (AX)(CX*2), DX
@@ -10631,9 +10714,9 @@ noResidual189:
 	VZEROUPPER
 	RET
 
-// func tileBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·tileBF16AVX2r1p2(SB), NOSPLIT, $0-72
+TEXT ·tileBF16AVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -10841,15 +10924,16 @@ noResidual195:
 	VZEROUPPER
 	RET
 
-// func swigluBF16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·swigluBF16AVX2r2(SB), NOSPLIT, $0-72
+// func swigluBF16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·swigluBF16AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -10863,6 +10947,9 @@ TEXT ·swigluBF16AVX2r2(SB), NOSPLIT, $0-72
 	JL      rest197
 
 loop196:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	ADDQ         $+64, DI
 	VPAND        (AX), Y8, Y9
 	VPAND        32(AX), Y8, Y10
 	VPAND        (AX)(CX*1), Y8, Y11
@@ -11224,9 +11311,9 @@ done199:
 	VZEROUPPER
 	RET
 
-// func swigluBF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluBF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·swigluBF16AVX2r1(SB), NOSPLIT, $0-72
+TEXT ·swigluBF16AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX

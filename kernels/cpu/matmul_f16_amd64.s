@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileF16AVX512r8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF16AVX512r8p2(SB), NOSPLIT, $0-72
+// func tileF16AVX512r8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF16AVX512r8p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -16,6 +16,7 @@ TEXT ·tileF16AVX512r8p2(SB), NOSPLIT, $0-72
 	LEAQ   (SI)(BX*2), DI
 	ADDQ   BX, DI
 	MOVQ   blocks+48(FP), R8
+	MOVQ   next+72(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -36,6 +37,8 @@ TEXT ·tileF16AVX512r8p2(SB), NOSPLIT, $0-72
 	JL     rest2
 
 loop1:
+	PREFETCHT1   (R9)
+	ADDQ         $+64, R9
 	VCVTPH2PS    (AX), Z16
 	VCVTPH2PS    (AX)(CX*1), Z17
 	VBROADCASTSS (DX), Z18
@@ -257,9 +260,9 @@ noResidual5:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF16AVX512r4p2(SB), NOSPLIT, $0-72
+// func tileF16AVX512r4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF16AVX512r4p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -267,6 +270,7 @@ TEXT ·tileF16AVX512r4p2(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -279,6 +283,8 @@ TEXT ·tileF16AVX512r4p2(SB), NOSPLIT, $0-72
 	JL     rest7
 
 loop6:
+	PREFETCHT1   (R8)
+	ADDQ         $+64, R8
 	VCVTPH2PS    (AX), Z8
 	VCVTPH2PS    (AX)(CX*1), Z9
 	VBROADCASTSS (DX), Z10
@@ -410,14 +416,15 @@ noResidual10:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF16AVX512r2p2(SB), NOSPLIT, $0-72
+// func tileF16AVX512r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF16AVX512r2p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -426,6 +433,8 @@ TEXT ·tileF16AVX512r2p2(SB), NOSPLIT, $0-72
 	JL     rest12
 
 loop11:
+	PREFETCHT1   (DI)
+	ADDQ         $+64, DI
 	VCVTPH2PS    (AX), Z4
 	VCVTPH2PS    (AX)(CX*1), Z5
 	VBROADCASTSS (DX), Z6
@@ -509,9 +518,9 @@ noResidual15:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileF16AVX512r1p2(SB), NOSPLIT, $0-72
+TEXT ·tileF16AVX512r1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -588,9 +597,9 @@ noResidual20:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF16AVX512r8p1(SB), NOSPLIT, $0-72
+// func tileF16AVX512r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF16AVX512r8p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
@@ -599,6 +608,7 @@ TEXT ·tileF16AVX512r8p1(SB), NOSPLIT, $0-72
 	LEAQ   (BX)(DX*2), SI
 	ADDQ   DX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -611,6 +621,8 @@ TEXT ·tileF16AVX512r8p1(SB), NOSPLIT, $0-72
 	JL     rest22
 
 loop21:
+	PREFETCHT1   (R8)
+	ADDQ         $+32, R8
 	VCVTPH2PS    (AX), Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -763,15 +775,16 @@ noResidual25:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF16AVX512r4p1(SB), NOSPLIT, $0-72
+// func tileF16AVX512r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF16AVX512r4p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	LEAQ   (CX)(DX*2), BX
 	ADDQ   DX, BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -780,6 +793,8 @@ TEXT ·tileF16AVX512r4p1(SB), NOSPLIT, $0-72
 	JL     rest27
 
 loop26:
+	PREFETCHT1   (DI)
+	ADDQ         $+32, DI
 	VCVTPH2PS    (AX), Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z5, Z4, Z0
@@ -874,19 +889,22 @@ noResidual30:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF16AVX512r2p1(SB), NOSPLIT, $0-72
+// func tileF16AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF16AVX512r2p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), BX
+	MOVQ   next+72(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	SUBQ   $0x04, BX
 	JL     rest32
 
 loop31:
+	PREFETCHT1   (SI)
+	ADDQ         $+32, SI
 	VCVTPH2PS    (AX), Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z3, Z2, Z0
@@ -949,9 +967,9 @@ noResidual35:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF16AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileF16AVX512r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileF16AVX512r1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   blocks+48(FP), DX
@@ -1011,9 +1029,9 @@ noResidual40:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF16AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileF16AVX512r1p4(SB), NOSPLIT, $0-72
+TEXT ·tileF16AVX512r1p4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	LEAQ   (AX)(CX*2), DX
@@ -1126,9 +1144,9 @@ noResidual45:
 	VZEROUPPER
 	RET
 
-// func swigluF16AVX512r8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF16AVX512r8(SB), NOSPLIT, $0-72
+// func swigluF16AVX512r8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluF16AVX512r8(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -1139,6 +1157,7 @@ TEXT ·swigluF16AVX512r8(SB), NOSPLIT, $0-72
 	LEAQ   (SI)(BX*2), DI
 	ADDQ   BX, DI
 	MOVQ   blocks+48(FP), R8
+	MOVQ   next+72(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1159,6 +1178,9 @@ TEXT ·swigluF16AVX512r8(SB), NOSPLIT, $0-72
 	JL     rest47
 
 loop46:
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(CX*1)
+	ADDQ         $+32, R9
 	VCVTPH2PS    (AX), Z16
 	VCVTPH2PS    (AX)(CX*1), Z17
 	VBROADCASTSS (DX), Z18
@@ -1777,9 +1799,9 @@ DATA one<>+56(SB)/4, $0x3f800000
 DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
-// func swigluF16AVX512r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF16AVX512r4(SB), NOSPLIT, $0-72
+// func swigluF16AVX512r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluF16AVX512r4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -1788,6 +1810,7 @@ TEXT ·swigluF16AVX512r4(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1800,6 +1823,9 @@ TEXT ·swigluF16AVX512r4(SB), NOSPLIT, $0-72
 	JL     rest51
 
 loop50:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	ADDQ         $+32, R8
 	VCVTPH2PS    (AX), Z8
 	VCVTPH2PS    (AX)(CX*1), Z9
 	VBROADCASTSS (DX), Z10
@@ -1992,15 +2018,16 @@ done52:
 	VZEROUPPER
 	RET
 
-// func swigluF16AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF16AVX512r2(SB), NOSPLIT, $0-72
+// func swigluF16AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluF16AVX512r2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2009,6 +2036,9 @@ TEXT ·swigluF16AVX512r2(SB), NOSPLIT, $0-72
 	JL     rest55
 
 loop54:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	ADDQ         $+32, DI
 	VCVTPH2PS    (AX), Z4
 	VCVTPH2PS    (AX)(CX*1), Z5
 	VBROADCASTSS (DX), Z6
@@ -2121,9 +2151,9 @@ done56:
 	VZEROUPPER
 	RET
 
-// func swigluF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·swigluF16AVX512r1(SB), NOSPLIT, $0-72
+TEXT ·swigluF16AVX512r1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -2213,15 +2243,16 @@ done60:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, F16C, FMA3
-TEXT ·tileF16AVX2r4p1(SB), NOSPLIT, $0-72
+// func tileF16AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·tileF16AVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	LEAQ   (CX)(DX*2), BX
 	ADDQ   DX, BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2234,6 +2265,8 @@ TEXT ·tileF16AVX2r4p1(SB), NOSPLIT, $0-72
 	JL     rest63
 
 loop62:
+	PREFETCHT1   (DI)
+	ADDQ         $+32, DI
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    16(AX), Y9
 	VBROADCASTSS (CX), Y10
@@ -2402,13 +2435,14 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-// func tileF16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, F16C, FMA3
-TEXT ·tileF16AVX2r2p1(SB), NOSPLIT, $0-72
+// func tileF16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·tileF16AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), BX
+	MOVQ   next+72(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2417,6 +2451,8 @@ TEXT ·tileF16AVX2r2p1(SB), NOSPLIT, $0-72
 	JL     rest68
 
 loop67:
+	PREFETCHT1   (SI)
+	ADDQ         $+32, SI
 	VCVTPH2PS    (AX), Y4
 	VCVTPH2PS    16(AX), Y5
 	VBROADCASTSS (CX), Y6
@@ -2503,9 +2539,9 @@ noResidual71:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF16AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·tileF16AVX2r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileF16AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   blocks+48(FP), DX
@@ -2582,9 +2618,9 @@ noResidual76:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF16AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·tileF16AVX2r1p4(SB), NOSPLIT, $0-72
+TEXT ·tileF16AVX2r1p4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	LEAQ   (AX)(CX*2), DX
@@ -2756,9 +2792,9 @@ noResidual81:
 	VZEROUPPER
 	RET
 
-// func tileF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·tileF16AVX2r1p2(SB), NOSPLIT, $0-72
+TEXT ·tileF16AVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -2866,15 +2902,16 @@ noResidual86:
 	VZEROUPPER
 	RET
 
-// func swigluF16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·swigluF16AVX2r2(SB), NOSPLIT, $0-72
+// func swigluF16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluF16AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2887,6 +2924,9 @@ TEXT ·swigluF16AVX2r2(SB), NOSPLIT, $0-72
 	JL     rest88
 
 loop87:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	ADDQ         $+32, DI
 	VCVTPH2PS    (AX), Y8
 	VCVTPH2PS    16(AX), Y9
 	VCVTPH2PS    (AX)(CX*1), Y10
@@ -3110,9 +3150,9 @@ done89:
 	VZEROUPPER
 	RET
 
-// func swigluF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·swigluF16AVX2r1(SB), NOSPLIT, $0-72
+TEXT ·swigluF16AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileF32AVX512r8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r8p2(SB), NOSPLIT, $0-72
+// func tileF32AVX512r8p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF32AVX512r8p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -16,6 +16,7 @@ TEXT ·tileF32AVX512r8p2(SB), NOSPLIT, $0-72
 	LEAQ   (SI)(BX*2), DI
 	ADDQ   BX, DI
 	MOVQ   blocks+48(FP), R8
+	MOVQ   next+72(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -36,6 +37,9 @@ TEXT ·tileF32AVX512r8p2(SB), NOSPLIT, $0-72
 	JL     rest2
 
 loop1:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         $+128, R9
 	VMOVUPS      (AX), Z16
 	VMOVUPS      (AX)(CX*1), Z17
 	VBROADCASTSS (DX), Z18
@@ -257,9 +261,9 @@ noResidual5:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r4p2(SB), NOSPLIT, $0-72
+// func tileF32AVX512r4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF32AVX512r4p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -267,6 +271,7 @@ TEXT ·tileF32AVX512r4p2(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -279,6 +284,9 @@ TEXT ·tileF32AVX512r4p2(SB), NOSPLIT, $0-72
 	JL     rest7
 
 loop6:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         $+128, R8
 	VMOVUPS      (AX), Z8
 	VMOVUPS      (AX)(CX*1), Z9
 	VBROADCASTSS (DX), Z10
@@ -410,14 +418,15 @@ noResidual10:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r2p2(SB), NOSPLIT, $0-72
+// func tileF32AVX512r2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF32AVX512r2p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -426,6 +435,9 @@ TEXT ·tileF32AVX512r2p2(SB), NOSPLIT, $0-72
 	JL     rest12
 
 loop11:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         $+128, DI
 	VMOVUPS      (AX), Z4
 	VMOVUPS      (AX)(CX*1), Z5
 	VBROADCASTSS (DX), Z6
@@ -509,9 +521,9 @@ noResidual15:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF32AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r1p2(SB), NOSPLIT, $0-72
+TEXT ·tileF32AVX512r1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -584,9 +596,9 @@ noResidual20:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r8p1(SB), NOSPLIT, $0-72
+// func tileF32AVX512r8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF32AVX512r8p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
@@ -595,6 +607,7 @@ TEXT ·tileF32AVX512r8p1(SB), NOSPLIT, $0-72
 	LEAQ   (BX)(DX*2), SI
 	ADDQ   DX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -607,6 +620,8 @@ TEXT ·tileF32AVX512r8p1(SB), NOSPLIT, $0-72
 	JL     rest22
 
 loop21:
+	PREFETCHT1   (R8)
+	ADDQ         $+64, R8
 	VMOVUPS      (AX), Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z9, Z8, Z0
@@ -759,15 +774,16 @@ noResidual25:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r4p1(SB), NOSPLIT, $0-72
+// func tileF32AVX512r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF32AVX512r4p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	LEAQ   (CX)(DX*2), BX
 	ADDQ   DX, BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -776,6 +792,8 @@ TEXT ·tileF32AVX512r4p1(SB), NOSPLIT, $0-72
 	JL     rest27
 
 loop26:
+	PREFETCHT1   (DI)
+	ADDQ         $+64, DI
 	VMOVUPS      (AX), Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z5, Z4, Z0
@@ -870,19 +888,22 @@ noResidual30:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r2p1(SB), NOSPLIT, $0-72
+// func tileF32AVX512r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tileF32AVX512r2p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), BX
+	MOVQ   next+72(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	SUBQ   $0x04, BX
 	JL     rest32
 
 loop31:
+	PREFETCHT1   (SI)
+	ADDQ         $+64, SI
 	VMOVUPS      (AX), Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z3, Z2, Z0
@@ -945,9 +966,9 @@ noResidual35:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF32AVX512r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileF32AVX512r1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   blocks+48(FP), DX
@@ -1005,9 +1026,9 @@ noResidual40:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF32AVX512r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tileF32AVX512r1p4(SB), NOSPLIT, $0-72
+TEXT ·tileF32AVX512r1p4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	LEAQ   (AX)(CX*2), DX
@@ -1112,9 +1133,9 @@ noResidual45:
 	VZEROUPPER
 	RET
 
-// func swigluF32AVX512r8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF32AVX512r8(SB), NOSPLIT, $0-72
+// func swigluF32AVX512r8(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluF32AVX512r8(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -1125,6 +1146,7 @@ TEXT ·swigluF32AVX512r8(SB), NOSPLIT, $0-72
 	LEAQ   (SI)(BX*2), DI
 	ADDQ   BX, DI
 	MOVQ   blocks+48(FP), R8
+	MOVQ   next+72(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1145,6 +1167,9 @@ TEXT ·swigluF32AVX512r8(SB), NOSPLIT, $0-72
 	JL     rest47
 
 loop46:
+	PREFETCHT1   (R9)
+	PREFETCHT1   (R9)(CX*1)
+	ADDQ         $+64, R9
 	VMOVUPS      (AX), Z16
 	VMOVUPS      (AX)(CX*1), Z17
 	VBROADCASTSS (DX), Z18
@@ -1763,9 +1788,9 @@ DATA one<>+56(SB)/4, $0x3f800000
 DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
-// func swigluF32AVX512r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF32AVX512r4(SB), NOSPLIT, $0-72
+// func swigluF32AVX512r4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluF32AVX512r4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -1774,6 +1799,7 @@ TEXT ·swigluF32AVX512r4(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1786,6 +1812,9 @@ TEXT ·swigluF32AVX512r4(SB), NOSPLIT, $0-72
 	JL     rest51
 
 loop50:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	ADDQ         $+64, R8
 	VMOVUPS      (AX), Z8
 	VMOVUPS      (AX)(CX*1), Z9
 	VBROADCASTSS (DX), Z10
@@ -1978,15 +2007,16 @@ done52:
 	VZEROUPPER
 	RET
 
-// func swigluF32AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF32AVX512r2(SB), NOSPLIT, $0-72
+// func swigluF32AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluF32AVX512r2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1995,6 +2025,9 @@ TEXT ·swigluF32AVX512r2(SB), NOSPLIT, $0-72
 	JL     rest55
 
 loop54:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	ADDQ         $+64, DI
 	VMOVUPS      (AX), Z4
 	VMOVUPS      (AX)(CX*1), Z5
 	VBROADCASTSS (DX), Z6
@@ -2107,9 +2140,9 @@ done56:
 	VZEROUPPER
 	RET
 
-// func swigluF32AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluF32AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·swigluF32AVX512r1(SB), NOSPLIT, $0-72
+TEXT ·swigluF32AVX512r1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
@@ -2195,15 +2228,16 @@ done60:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, FMA3
-TEXT ·tileF32AVX2r4p1(SB), NOSPLIT, $0-72
+// func tileF32AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileF32AVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	LEAQ   (CX)(DX*2), BX
 	ADDQ   DX, BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2216,6 +2250,8 @@ TEXT ·tileF32AVX2r4p1(SB), NOSPLIT, $0-72
 	JL     rest63
 
 loop62:
+	PREFETCHT1   (DI)
+	ADDQ         $+64, DI
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VBROADCASTSS (CX), Y10
@@ -2384,13 +2420,14 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-// func tileF32AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, FMA3
-TEXT ·tileF32AVX2r2p1(SB), NOSPLIT, $0-72
+// func tileF32AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileF32AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   xStride+32(FP), DX
 	MOVQ   blocks+48(FP), BX
+	MOVQ   next+72(FP), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2399,6 +2436,8 @@ TEXT ·tileF32AVX2r2p1(SB), NOSPLIT, $0-72
 	JL     rest68
 
 loop67:
+	PREFETCHT1   (SI)
+	ADDQ         $+64, SI
 	VMOVUPS      (AX), Y4
 	VMOVUPS      32(AX), Y5
 	VBROADCASTSS (CX), Y6
@@ -2485,9 +2524,9 @@ noResidual71:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF32AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, FMA3
-TEXT ·tileF32AVX2r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileF32AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   blocks+48(FP), DX
@@ -2562,9 +2601,9 @@ noResidual76:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF32AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, FMA3
-TEXT ·tileF32AVX2r1p4(SB), NOSPLIT, $0-72
+TEXT ·tileF32AVX2r1p4(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	LEAQ   (AX)(CX*2), DX
@@ -2728,9 +2767,9 @@ noResidual81:
 	VZEROUPPER
 	RET
 
-// func tileF32AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileF32AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, FMA3
-TEXT ·tileF32AVX2r1p2(SB), NOSPLIT, $0-72
+TEXT ·tileF32AVX2r1p2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   panelBytes+56(FP), CX
 	MOVQ   x+8(FP), DX
@@ -2834,15 +2873,16 @@ noResidual86:
 	VZEROUPPER
 	RET
 
-// func swigluF32AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·swigluF32AVX2r2(SB), NOSPLIT, $0-72
+// func swigluF32AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·swigluF32AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2855,6 +2895,9 @@ TEXT ·swigluF32AVX2r2(SB), NOSPLIT, $0-72
 	JL     rest88
 
 loop87:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	ADDQ         $+64, DI
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VMOVUPS      (AX)(CX*1), Y10
@@ -3078,9 +3121,9 @@ done89:
 	VZEROUPPER
 	RET
 
-// func swigluF32AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluF32AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, FMA3
-TEXT ·swigluF32AVX2r1(SB), NOSPLIT, $0-72
+TEXT ·swigluF32AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX
 	SUBQ   AX, CX

@@ -30,52 +30,52 @@ var genericSwiGLU = [numFormats]tileSet{
 // lanes is the sums of one row of x with the rows of a panel.
 type lanes [panelRows]float32
 
-func tileF32Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+func tileF32Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a := dotF32(x, w, blocks)
 	a.store(dst, res, cols)
 }
 
-func tileF16Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+func tileF16Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a := dotF16(x, w, blocks)
 	a.store(dst, res, cols)
 }
 
-func tileBF16Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+func tileBF16Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a := dotBF16(x, w, blocks)
 	a.store(dst, res, cols)
 }
 
-func tileQ8Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+func tileQ8Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a := dotQ8(x, w, blocks)
 	a.store(dst, res, cols)
 }
 
-func tileQ4Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int) {
+func tileQ4Generic(dst, x, w, res unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a := dotQ4(x, w, blocks)
 	a.store(dst, res, cols)
 }
 
-func swigluF32Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+func swigluF32Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a, b := dotF32(x, gate, blocks), dotF32(x, up, blocks)
 	a.storeSwiGLU(dst, &b, cols)
 }
 
-func swigluF16Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+func swigluF16Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a, b := dotF16(x, gate, blocks), dotF16(x, up, blocks)
 	a.storeSwiGLU(dst, &b, cols)
 }
 
-func swigluBF16Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+func swigluBF16Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a, b := dotBF16(x, gate, blocks), dotBF16(x, up, blocks)
 	a.storeSwiGLU(dst, &b, cols)
 }
 
-func swigluQ8Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+func swigluQ8Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a, b := dotQ8(x, gate, blocks), dotQ8(x, up, blocks)
 	a.storeSwiGLU(dst, &b, cols)
 }
 
-func swigluQ4Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int) {
+func swigluQ4Generic(dst, x, gate, up unsafe.Pointer, _, _, blocks, _, cols int, _ uintptr) {
 	a, b := dotQ4(x, gate, blocks), dotQ4(x, up, blocks)
 	a.storeSwiGLU(dst, &b, cols)
 }

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileQ4VNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr6p2(SB), NOSPLIT, $0-72
+// func tileQ4VNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4VNNIr6p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -14,6 +14,7 @@ TEXT ·tileQ4VNNIr6p2(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -32,6 +33,10 @@ TEXT ·tileQ4VNNIr6p2(SB), NOSPLIT, $0-72
 	JZ      done2
 
 loop1:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	ADDQ         $+144, R8
 	VBROADCASTSS 36(DX), Z14
 	VMOVAPS      Z14, Z15
 	VBROADCASTSS 36(DX)(BX*1), Z16
@@ -356,9 +361,9 @@ DATA nibbles<>+56(SB)/4, $0x0f0f0f0f
 DATA nibbles<>+60(SB)/4, $0x0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $64
 
-// func tileQ4VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr4p2(SB), NOSPLIT, $0-72
+// func tileQ4VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4VNNIr4p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -366,6 +371,7 @@ TEXT ·tileQ4VNNIr4p2(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -380,6 +386,10 @@ TEXT ·tileQ4VNNIr4p2(SB), NOSPLIT, $0-72
 	JZ      done5
 
 loop4:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	ADDQ         $+144, R8
 	VBROADCASTSS 36(DX), Z10
 	VMOVAPS      Z10, Z11
 	VBROADCASTSS 36(DX)(BX*1), Z12
@@ -592,14 +602,15 @@ noResidual6:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr2p2(SB), NOSPLIT, $0-72
+// func tileQ4VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4VNNIr2p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -610,6 +621,10 @@ TEXT ·tileQ4VNNIr2p2(SB), NOSPLIT, $0-72
 	JZ      done8
 
 loop7:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	ADDQ         $+144, DI
 	VBROADCASTSS 36(DX), Z6
 	VMOVAPS      Z6, Z7
 	VBROADCASTSS 36(DX)(BX*1), Z8
@@ -741,9 +756,9 @@ noResidual9:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileQ4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr1p2(SB), NOSPLIT, $0-72
+TEXT ·tileQ4VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -849,9 +864,9 @@ noResidual12:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr8p1(SB), NOSPLIT, $0-72
+// func tileQ4VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4VNNIr8p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -860,6 +875,7 @@ TEXT ·tileQ4VNNIr8p1(SB), NOSPLIT, $0-72
 	LEAQ    (BX)(DX*2), SI
 	ADDQ    DX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -874,6 +890,9 @@ TEXT ·tileQ4VNNIr8p1(SB), NOSPLIT, $0-72
 	JZ      done14
 
 loop13:
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	ADDQ          $+72, R8
 	VMOVUPS       (AX), Z10
 	VPSRLW        $0x04, Z10, Z11
 	VPANDD        Z9, Z10, Z10
@@ -1042,15 +1061,16 @@ noResidual15:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr4p1(SB), NOSPLIT, $0-72
+// func tileQ4VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4VNNIr4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	LEAQ    (CX)(DX*2), BX
 	ADDQ    DX, BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -1061,6 +1081,9 @@ TEXT ·tileQ4VNNIr4p1(SB), NOSPLIT, $0-72
 	JZ      done17
 
 loop16:
+	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
+	ADDQ          $+72, DI
 	VMOVUPS       (AX), Z6
 	VPSRLW        $0x04, Z6, Z7
 	VPANDD        Z5, Z6, Z6
@@ -1164,13 +1187,14 @@ noResidual18:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ4VNNIr2p1(SB), NOSPLIT, $0-72
+// func tileQ4VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ4VNNIr2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS start<>+0(SB), Z2
@@ -1179,6 +1203,9 @@ TEXT ·tileQ4VNNIr2p1(SB), NOSPLIT, $0-72
 	JZ      done20
 
 loop19:
+	PREFETCHT1    (SI)
+	PREFETCHT1    64(SI)
+	ADDQ          $+72, SI
 	VMOVUPS       (AX), Z4
 	VPSRLW        $0x04, Z4, Z5
 	VPANDD        Z3, Z4, Z4
@@ -1247,9 +1274,9 @@ noResidual21:
 	VZEROUPPER
 	RET
 
-// func tileQ4VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileQ4VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, BMI2, MMX+
-TEXT ·tileQ4VNNIr1p1(SB), NOSPLIT, $0-72
+TEXT ·tileQ4VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+48(FP), DX
@@ -1320,9 +1347,9 @@ noResidual24:
 	VZEROUPPER
 	RET
 
-// func swigluQ4VNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluQ4VNNIr6(SB), NOSPLIT, $0-72
+// func swigluQ4VNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ4VNNIr6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -1331,6 +1358,7 @@ TEXT ·swigluQ4VNNIr6(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -1349,6 +1377,11 @@ TEXT ·swigluQ4VNNIr6(SB), NOSPLIT, $0-72
 	JZ      done26
 
 loop25:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   64(R8)(CX*1)
+	ADDQ         $+72, R8
 	VBROADCASTSS 36(DX), Z14
 	VMOVAPS      Z14, Z15
 	VBROADCASTSS 36(DX)(BX*1), Z16
@@ -2002,9 +2035,9 @@ DATA one<>+56(SB)/4, $0x3f800000
 DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
-// func swigluQ4VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluQ4VNNIr4(SB), NOSPLIT, $0-72
+// func swigluQ4VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ4VNNIr4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -2013,6 +2046,7 @@ TEXT ·swigluQ4VNNIr4(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2027,6 +2061,11 @@ TEXT ·swigluQ4VNNIr4(SB), NOSPLIT, $0-72
 	JZ      done28
 
 loop27:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   64(R8)(CX*1)
+	ADDQ         $+72, R8
 	VBROADCASTSS 36(DX), Z10
 	VMOVAPS      Z10, Z11
 	VBROADCASTSS 36(DX)(BX*1), Z12
@@ -2300,15 +2339,16 @@ done28:
 	VZEROUPPER
 	RET
 
-// func swigluQ4VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluQ4VNNIr2(SB), NOSPLIT, $0-72
+// func swigluQ4VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ4VNNIr2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2319,6 +2359,11 @@ TEXT ·swigluQ4VNNIr2(SB), NOSPLIT, $0-72
 	JZ      done30
 
 loop29:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   64(DI)(CX*1)
+	ADDQ         $+72, DI
 	VBROADCASTSS 36(DX), Z6
 	VMOVAPS      Z6, Z7
 	VBROADCASTSS 36(DX)(BX*1), Z8
@@ -2479,9 +2524,9 @@ done30:
 	VZEROUPPER
 	RET
 
-// func swigluQ4VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluQ4VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
-TEXT ·swigluQ4VNNIr1(SB), NOSPLIT, $0-72
+TEXT ·swigluQ4VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -2606,9 +2651,9 @@ done32:
 	VZEROUPPER
 	RET
 
-// func tileQ4AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·tileQ4AVX2r4p1(SB), NOSPLIT, $0-72
+// func tileQ4AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ4AVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), CX
 	MOVQ   x+8(FP), DX
@@ -2616,6 +2661,7 @@ TEXT ·tileQ4AVX2r4p1(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2624,6 +2670,9 @@ TEXT ·tileQ4AVX2r4p1(SB), NOSPLIT, $0-72
 	JZ     done34
 
 loop33:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         $+72, R8
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      (CX), Y7
 	VPSRLW       $0x04, Y7, Y8
@@ -3049,20 +3098,24 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-// func tileQ4AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·tileQ4AVX2r2p1(SB), NOSPLIT, $0-72
+// func tileQ4AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ4AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  SI, SI
 	JZ     done40
 
 loop39:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         $+72, DI
 	VMOVDQU      nibbles<>+0(SB), Y2
 	VMOVDQU      (CX), Y3
 	VPSRLW       $0x04, Y3, Y4
@@ -3286,9 +3339,9 @@ noResidual44:
 	VZEROUPPER
 	RET
 
-// func tileQ4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileQ4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·tileQ4AVX2r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileQ4AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
@@ -3443,9 +3496,9 @@ noResidual48:
 	VZEROUPPER
 	RET
 
-// func swigluQ4AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·swigluQ4AVX2r2(SB), NOSPLIT, $0-72
+// func swigluQ4AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluQ4AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), CX
 	MOVQ   up+24(FP), DX
@@ -3453,6 +3506,7 @@ TEXT ·swigluQ4AVX2r2(SB), NOSPLIT, $0-72
 	MOVQ   x+8(FP), BX
 	MOVQ   xStride+32(FP), SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3461,6 +3515,11 @@ TEXT ·swigluQ4AVX2r2(SB), NOSPLIT, $0-72
 	JZ     done50
 
 loop49:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(DX*1)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   64(R8)(DX*1)
+	ADDQ         $+72, R8
 	VMOVDQU      nibbles<>+0(SB), Y4
 	VMOVDQU      (CX), Y5
 	VPSRLW       $0x04, Y5, Y6
@@ -3956,9 +4015,9 @@ done52:
 	VZEROUPPER
 	RET
 
-// func swigluQ4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluQ4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·swigluQ4AVX2r1(SB), NOSPLIT, $0-72
+TEXT ·swigluQ4AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX

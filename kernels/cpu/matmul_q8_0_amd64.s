@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileQ8VNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr6p2(SB), NOSPLIT, $0-72
+// func tileQ8VNNIr6p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr6p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -14,6 +14,7 @@ TEXT ·tileQ8VNNIr6p2(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -31,6 +32,12 @@ TEXT ·tileQ8VNNIr6p2(SB), NOSPLIT, $0-72
 	JZ      done2
 
 loop1:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+272, R8
 	VBROADCASTSS 40(DX), Z13
 	VMOVAPS      Z13, Z14
 	VBROADCASTSS 40(DX)(BX*1), Z15
@@ -321,9 +328,9 @@ DATA start<>+56(SB)/4, $0x4b400000
 DATA start<>+60(SB)/4, $0x4b400000
 GLOBL start<>(SB), RODATA|NOPTR, $64
 
-// func tileQ8VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr4p2(SB), NOSPLIT, $0-72
+// func tileQ8VNNIr4p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr4p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -331,6 +338,7 @@ TEXT ·tileQ8VNNIr4p2(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -344,6 +352,12 @@ TEXT ·tileQ8VNNIr4p2(SB), NOSPLIT, $0-72
 	JZ      done5
 
 loop4:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	PREFETCHT1   256(R8)
+	ADDQ         $+272, R8
 	VBROADCASTSS 40(DX), Z9
 	VMOVAPS      Z9, Z10
 	VBROADCASTSS 40(DX)(BX*1), Z11
@@ -540,14 +554,15 @@ noResidual6:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr2p2(SB), NOSPLIT, $0-72
+// func tileQ8VNNIr2p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr2p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -557,6 +572,12 @@ TEXT ·tileQ8VNNIr2p2(SB), NOSPLIT, $0-72
 	JZ      done8
 
 loop7:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	PREFETCHT1   256(DI)
+	ADDQ         $+272, DI
 	VBROADCASTSS 40(DX), Z5
 	VMOVAPS      Z5, Z6
 	VBROADCASTSS 40(DX)(BX*1), Z7
@@ -672,9 +693,9 @@ noResidual9:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr1p2(SB), NOSPLIT, $0-72
+TEXT ·tileQ8VNNIr1p2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    panelBytes+56(FP), CX
 	MOVQ    x+8(FP), DX
@@ -763,9 +784,9 @@ noResidual12:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr8p1(SB), NOSPLIT, $0-72
+// func tileQ8VNNIr8p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr8p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
@@ -774,6 +795,7 @@ TEXT ·tileQ8VNNIr8p1(SB), NOSPLIT, $0-72
 	LEAQ    (BX)(DX*2), SI
 	ADDQ    DX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -787,6 +809,10 @@ TEXT ·tileQ8VNNIr8p1(SB), NOSPLIT, $0-72
 	JZ      done14
 
 loop13:
+	PREFETCHT1    (R8)
+	PREFETCHT1    64(R8)
+	PREFETCHT1    128(R8)
+	ADDQ          $+136, R8
 	VMOVUPS       (AX), Z9
 	VMOVUPS       64(AX), Z10
 	VMOVUPS       128(AX), Z11
@@ -947,15 +973,16 @@ noResidual15:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr4p1(SB), NOSPLIT, $0-72
+// func tileQ8VNNIr4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr4p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	LEAQ    (CX)(DX*2), BX
 	ADDQ    DX, BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -965,6 +992,10 @@ TEXT ·tileQ8VNNIr4p1(SB), NOSPLIT, $0-72
 	JZ      done17
 
 loop16:
+	PREFETCHT1    (DI)
+	PREFETCHT1    64(DI)
+	PREFETCHT1    128(DI)
+	ADDQ          $+136, DI
 	VMOVUPS       (AX), Z5
 	VMOVUPS       64(AX), Z6
 	VMOVUPS       128(AX), Z7
@@ -1060,13 +1091,14 @@ noResidual18:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512F, AVX512VNNI, BMI2
-TEXT ·tileQ8VNNIr2p1(SB), NOSPLIT, $0-72
+// func tileQ8VNNIr2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr2p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    xStride+32(FP), DX
 	MOVQ    blocks+48(FP), BX
+	MOVQ    next+72(FP), SI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS start<>+0(SB), Z2
@@ -1074,6 +1106,10 @@ TEXT ·tileQ8VNNIr2p1(SB), NOSPLIT, $0-72
 	JZ      done20
 
 loop19:
+	PREFETCHT1    (SI)
+	PREFETCHT1    64(SI)
+	PREFETCHT1    128(SI)
+	ADDQ          $+136, SI
 	VMOVUPS       (AX), Z3
 	VMOVUPS       64(AX), Z4
 	VMOVUPS       128(AX), Z5
@@ -1134,9 +1170,9 @@ noResidual21:
 	VZEROUPPER
 	RET
 
-// func tileQ8VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileQ8VNNIr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
-TEXT ·tileQ8VNNIr1p1(SB), NOSPLIT, $0-72
+TEXT ·tileQ8VNNIr1p1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+48(FP), DX
@@ -1202,9 +1238,9 @@ noResidual24:
 	VZEROUPPER
 	RET
 
-// func swigluQ8VNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluQ8VNNIr6(SB), NOSPLIT, $0-72
+// func swigluQ8VNNIr6(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ8VNNIr6(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -1213,6 +1249,7 @@ TEXT ·swigluQ8VNNIr6(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -1230,6 +1267,13 @@ TEXT ·swigluQ8VNNIr6(SB), NOSPLIT, $0-72
 	JZ      done26
 
 loop25:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   64(R8)(CX*1)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   128(R8)(CX*1)
+	ADDQ         $+136, R8
 	VBROADCASTSS 40(DX), Z13
 	VMOVAPS      Z13, Z14
 	VBROADCASTSS 40(DX)(BX*1), Z15
@@ -1867,9 +1911,9 @@ DATA one<>+56(SB)/4, $0x3f800000
 DATA one<>+60(SB)/4, $0x3f800000
 GLOBL one<>(SB), RODATA|NOPTR, $64
 
-// func swigluQ8VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluQ8VNNIr4(SB), NOSPLIT, $0-72
+// func swigluQ8VNNIr4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ8VNNIr4(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -1878,6 +1922,7 @@ TEXT ·swigluQ8VNNIr4(SB), NOSPLIT, $0-72
 	LEAQ    (DX)(BX*2), SI
 	ADDQ    BX, SI
 	MOVQ    blocks+48(FP), DI
+	MOVQ    next+72(FP), R8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -1891,6 +1936,13 @@ TEXT ·swigluQ8VNNIr4(SB), NOSPLIT, $0-72
 	JZ      done28
 
 loop27:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(CX*1)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   64(R8)(CX*1)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   128(R8)(CX*1)
+	ADDQ         $+136, R8
 	VBROADCASTSS 40(DX), Z9
 	VMOVAPS      Z9, Z10
 	VBROADCASTSS 40(DX)(BX*1), Z11
@@ -2148,15 +2200,16 @@ done28:
 	VZEROUPPER
 	RET
 
-// func swigluQ8VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2
-TEXT ·swigluQ8VNNIr2(SB), NOSPLIT, $0-72
+// func swigluQ8VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ8VNNIr2(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
 	MOVQ    x+8(FP), DX
 	MOVQ    xStride+32(FP), BX
 	MOVQ    blocks+48(FP), SI
+	MOVQ    next+72(FP), DI
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2166,6 +2219,13 @@ TEXT ·swigluQ8VNNIr2(SB), NOSPLIT, $0-72
 	JZ      done30
 
 loop29:
+	PREFETCHT1   (DI)
+	PREFETCHT1   (DI)(CX*1)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   64(DI)(CX*1)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   128(DI)(CX*1)
+	ADDQ         $+136, DI
 	VBROADCASTSS 40(DX), Z5
 	VMOVAPS      Z5, Z6
 	VBROADCASTSS 40(DX)(BX*1), Z7
@@ -2310,9 +2370,9 @@ done30:
 	VZEROUPPER
 	RET
 
-// func swigluQ8VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluQ8VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
-TEXT ·swigluQ8VNNIr1(SB), NOSPLIT, $0-72
+TEXT ·swigluQ8VNNIr1(SB), NOSPLIT, $0-80
 	MOVQ    w+16(FP), AX
 	MOVQ    up+24(FP), CX
 	SUBQ    AX, CX
@@ -2428,9 +2488,9 @@ done32:
 	VZEROUPPER
 	RET
 
-// func tileQ8AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·tileQ8AVX2r4p1(SB), NOSPLIT, $0-72
+// func tileQ8AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ8AVX2r4p1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), CX
 	MOVQ   x+8(FP), DX
@@ -2438,6 +2498,7 @@ TEXT ·tileQ8AVX2r4p1(SB), NOSPLIT, $0-72
 	LEAQ   (DX)(BX*2), SI
 	ADDQ   BX, SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2446,6 +2507,10 @@ TEXT ·tileQ8AVX2r4p1(SB), NOSPLIT, $0-72
 	JZ     done34
 
 loop33:
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	ADDQ         $+136, R8
 	VMOVDQU      (CX), Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
@@ -3001,20 +3066,25 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
-// func tileQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·tileQ8AVX2r2p1(SB), NOSPLIT, $0-72
+// func tileQ8AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ8AVX2r2p1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), CX
 	MOVQ   x+8(FP), DX
 	MOVQ   xStride+32(FP), BX
 	MOVQ   blocks+48(FP), SI
+	MOVQ   next+72(FP), DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  SI, SI
 	JZ     done40
 
 loop39:
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	ADDQ         $+136, DI
 	VMOVDQU      (CX), Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
 	VPABSB       Y3, Y4
@@ -3298,9 +3368,9 @@ noResidual44:
 	VZEROUPPER
 	RET
 
-// func tileQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func tileQ8AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·tileQ8AVX2r1p1(SB), NOSPLIT, $0-72
+TEXT ·tileQ8AVX2r1p1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), AX
 	MOVQ   x+8(FP), CX
@@ -3493,9 +3563,9 @@ noResidual48:
 	VZEROUPPER
 	RET
 
-// func swigluQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
-// Requires: AVX, AVX2, F16C, FMA3
-TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-72
+// func swigluQ8AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), CX
 	MOVQ   up+24(FP), DX
@@ -3503,6 +3573,7 @@ TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-72
 	MOVQ   x+8(FP), BX
 	MOVQ   xStride+32(FP), SI
 	MOVQ   blocks+48(FP), DI
+	MOVQ   next+72(FP), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3511,6 +3582,13 @@ TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-72
 	JZ     done50
 
 loop49:
+	PREFETCHT1   (R8)
+	PREFETCHT1   (R8)(DX*1)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   64(R8)(DX*1)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   128(R8)(DX*1)
+	ADDQ         $+136, R8
 	VMOVDQU      (CX), Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
@@ -4126,9 +4204,9 @@ done52:
 	VZEROUPPER
 	RET
 
-// func swigluQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int)
+// func swigluQ8AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·swigluQ8AVX2r1(SB), NOSPLIT, $0-72
+TEXT ·swigluQ8AVX2r1(SB), NOSPLIT, $0-80
 	MOVQ   dstStride+40(FP), AX
 	MOVQ   w+16(FP), AX
 	MOVQ   up+24(FP), CX

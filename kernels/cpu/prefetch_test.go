@@ -5,35 +5,30 @@ import (
 	"unsafe"
 )
 
-// TestNextPanelAsksOnce checks that the tiles of a panel ask for each of its lines once, and
-// for none behind it.
+// TestNextPanelAsksOnce checks that the first tiles ask for all of what lies behind a panel, each for
+// another part, and later ones for something else.
 func TestNextPanelAsksOnce(t *testing.T) {
-	defer func(before *implementation) { active = before }(active)
-	active = &implementation{}
-	for _, c := range []struct{ bytes, rows, tile int }{{64, 8, 4}, {1, 9, 3}, {288, 8, 8}, {4096, 17, 4}, {65 * 64, 64, 6}, {640, 1000, 1}} {
-		memory := make([]byte, c.bytes)
-		asked := make([]int, c.bytes) // by the first byte of a line
-		base := unsafe.Pointer(&memory[0])
-		active.prefetch = func(p unsafe.Pointer, lines int) {
-			first := int(uintptr(p) - uintptr(base))
-			for i := range lines {
-				asked[first+i*lineBytes]++
+	var memory [8]byte
+	base, other := unsafe.Pointer(&memory), uintptr(1)
+	for _, bytes := range []int{4 * lineBytes, 2048 * 32, 288 * 64, 544} {
+		next := newNextPanel(base, bytes, askRows, true)
+		want := uintptr(base) + uintptr(bytes)
+		for i := range askTiles {
+			if at := next.ask(other); at != want {
+				t.Errorf("%d bytes: tile %d asks at %d, want %d", bytes, i, at-uintptr(base), want-uintptr(base))
 			}
+			want += uintptr(bytes / askTiles)
 		}
-		next := newNextPanel(base, c.bytes, c.rows)
-		for r := 0; r < c.rows; r += c.tile {
-			next.ask(min(c.tile, c.rows-r))
+		if want != uintptr(base)+2*uintptr(bytes) {
+			t.Errorf("%d bytes: tiles ask for %d", bytes, want-uintptr(base)-uintptr(bytes))
 		}
-		for at := 0; at < c.bytes; at += lineBytes {
-			if asked[at] != 1 {
-				t.Errorf("%d bytes, %d rows: the line at %d is asked for %d times", c.bytes, c.rows, at, asked[at])
-			}
+		if at := next.ask(other); at != other {
+			t.Errorf("%d bytes: a tile more asks for %d", bytes, at)
 		}
 	}
-}
-
-func TestNextPanelOfFewRows(t *testing.T) {
-	if next := newNextPanel(unsafe.Pointer(new(byte)), 1, prefetchRows-1); next.lines != 0 {
-		t.Errorf("tiles of few rows ask for %d lines", next.lines)
+	for _, none := range []nextPanel{newNextPanel(base, 64, askRows, false), newNextPanel(base, 64, askRows-1, true)} {
+		if none.ask(other) != other {
+			t.Error("tiles of the last panel, or of few rows, ask for weights behind it")
+		}
 	}
 }

@@ -72,10 +72,11 @@ type param struct {
 	typ  types.Type
 }
 
-func pointers(names ...string) []param { return params(types.Typ[types.UnsafePointer], names) }
-func integers(names ...string) []param { return params(types.Typ[types.Int], names) }
-func singles(names ...string) []param  { return params(types.Typ[types.Float32], names) }
-func words(names ...string) []param    { return params(types.Typ[types.Uint32], names) }
+func pointers(names ...string) []param  { return params(types.Typ[types.UnsafePointer], names) }
+func integers(names ...string) []param  { return params(types.Typ[types.Int], names) }
+func addresses(names ...string) []param { return params(types.Typ[types.Uintptr], names) }
+func singles(names ...string) []param   { return params(types.Typ[types.Float32], names) }
+func words(names ...string) []param     { return params(types.Typ[types.Uint32], names) }
 
 func params(t types.Type, names []string) []param {
 	var p []param

@@ -52,7 +52,7 @@ func (g *generator) begin(t *tile) {
 		aux, doc = "up", fmt.Sprintf("computes silu(x·wᵀ) * (x·upᵀ) for %d rows of x and one panel each.", t.rows)
 	}
 	g.function(t.name(), []string{t.name() + " " + doc + " See tileFunc."}, nil,
-		pointers("dst", "x", "w", aux), integers("xStride", "dstStride", "blocks", "panelBytes", "cols"))
+		pointers("dst", "x", "w", aux), integers("xStride", "dstStride", "blocks", "panelBytes", "cols"), addresses("next"))
 }
 
 // panelRows returns the addresses of the tile's panels.
@@ -76,6 +76,38 @@ func (g *generator) xAddresses(t *tile) rows {
 		stride = g.arg("xStride")
 	}
 	return g.newRows(x, stride, t.rows)
+}
+
+// asks is how many tiles ask for as many bytes as one reads of its panels: askTiles of
+// package cpu.
+const asks = 4
+
+// newAsk returns the address that the tile asks memory for while it computes; nil for one row,
+// which leaves no time for it.
+func (g *generator) newAsk(t *tile) reg.GPVirtual {
+	if t.rows == 1 {
+		return nil
+	}
+	return g.arg("next")
+}
+
+// ask asks for its part of what is read next, in a round of a loop that reads bytes bytes of each
+// panel, and moves on. Panels of one weight follow each other, those of two lie stride apart.
+func (g *generator) ask(t *tile, next reg.GPVirtual, w rows, bytes int) {
+	if next == nil {
+		return
+	}
+	if !t.swiglu {
+		bytes *= t.panels
+	}
+	bytes /= asks
+	for at := 0; at < bytes; at += lineBytes {
+		g.PREFETCHT1(operand.Mem{Base: next, Disp: at})
+		if t.swiglu {
+			g.PREFETCHT1(operand.Mem{Base: next, Index: w.stride, Scale: 1, Disp: at})
+		}
+	}
+	g.ADDQ(operand.I32(int32(bytes)), next)
 }
 
 // sums holds a tile's accumulators: [row][panel][vector of the panel].

@@ -41,7 +41,7 @@ const (
 // bf16Tile holds all sums in registers and walks along k once, two at a time.
 func (g *generator) bf16Tile(t *tile) {
 	g.begin(t)
-	w, x, k := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	w, x, k, next := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks"), g.newAsk(t)
 	s := g.newSums(t)
 	upper := g.upperHalves(t)
 
@@ -50,6 +50,7 @@ func (g *generator) bf16Tile(t *tile) {
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
 	g.prefetchPairs(t, w)
+	g.ask(t, next, w, pairsOnce*lineBytes)
 	for i := range pairsOnce {
 		g.bf16Pair(t, s, w, x, upper, i)
 	}

@@ -41,7 +41,7 @@ func floatTiles(f format) func(*generator) {
 // each panel and one element of each row of x.
 func (g *generator) floatTile(t *tile) {
 	g.begin(t)
-	w, x, k := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	w, x, k, next := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks"), g.newAsk(t)
 	s := g.newSums(t)
 
 	const unroll = 4
@@ -50,6 +50,7 @@ func (g *generator) floatTile(t *tile) {
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
 	g.prefetchHalves(t, w, unroll)
+	g.ask(t, next, w, unroll*t.panelStep())
 	for i := range unroll {
 		g.floatStep(t, s, w, x, i)
 	}

@@ -67,7 +67,7 @@ func (t *tile) blockBytes() int { return t.groups()*64 + panelRows*2 }
 // which leaves registers for the sums of 6 rows.
 func (g *generator) vnniTile(t *tile) {
 	g.begin(t)
-	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	w, x, blocks, next := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks"), g.newAsk(t)
 	b := &vnniBlock{generator: g, tile: t, w: w, x: x, s: g.newSums(t), start: g.vec()}
 	g.VMOVUPS(g.word("start", startBits), b.start)
 	if t.format == formatQ4 {
@@ -79,6 +79,7 @@ func (g *generator) vnniTile(t *tile) {
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
+	g.ask(t, next, w, t.blockBytes())
 	if t.panels == 2 && !(t.swiglu && t.rows == 1) {
 		b.pair()
 	} else {
@@ -228,6 +229,10 @@ func (g *generator) avx2Tile(t *tile) {
 // avx2Halves computes and writes columns 8*half to 8*half+7 for some halves.
 func (g *generator) avx2Halves(t *tile, halves []int, stride reg.GPVirtual) {
 	w, x, blocks := g.panelAddresses(t), g.xAddresses(t), g.arg("blocks")
+	var next reg.GPVirtual
+	if halves[0] == 0 { // the second time all has been asked for
+		next = g.newAsk(t)
+	}
 	s := make([]sums, len(halves)) // of each half: [row][panel][0]
 	for i := range s {
 		s[i] = g.newHalfSums(t)
@@ -236,6 +241,7 @@ func (g *generator) avx2Halves(t *tile, halves []int, stride reg.GPVirtual) {
 	g.TESTQ(blocks, blocks)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
+	g.ask(t, next, w, t.blockBytes())
 	for p := range t.panels {
 		g.prefetch(t, w, p)
 		for i, half := range halves {
