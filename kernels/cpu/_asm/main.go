@@ -1,6 +1,6 @@
 // Command asm generates the assembly of package cpu: for each family of kernels one
-// NAME_amd64.s and its declarations in NAME_stub_amd64.go. It runs in this folder and
-// writes to the one above.
+// NAME_amd64.s and its declarations in NAME_stub_amd64.go, and for package tile what the loops
+// of its tiles do. It runs in this folder and writes to those above.
 package main
 
 import (
@@ -38,16 +38,24 @@ var families = []struct {
 }
 
 func main() {
+	var loops []loop
 	for _, f := range families {
-		if err := write(f.name, f.generate); err != nil {
-			fmt.Fprintf(os.Stderr, "asm: %s: %v\n", f.name, err)
-			os.Exit(1)
+		if err := write(f.name, f.generate, &loops); err != nil {
+			fail(f.name, err)
 		}
+	}
+	if err := writeLoops(loops); err != nil {
+		fail("loops", err)
 	}
 }
 
-// write generates one family.
-func write(name string, generate func(*generator)) error {
+func fail(what string, err error) {
+	fmt.Fprintf(os.Stderr, "asm: %s: %v\n", what, err)
+	os.Exit(1)
+}
+
+// write generates one family, and adds the loops of its tiles.
+func write(name string, generate func(*generator), loops *[]loop) error {
 	g := &generator{Context: build.NewContext()}
 	g.ConstraintExpr("!purego")
 	generate(g)
@@ -60,6 +68,11 @@ func write(name string, generate func(*generator)) error {
 	}
 	if err := checkRegisters(file); err != nil {
 		return err
+	}
+	for _, f := range file.Functions() {
+		if l, ok := loopOf(f); ok {
+			*loops = append(*loops, l)
+		}
 	}
 	if err := encodeUnknown(file); err != nil {
 		return err

@@ -1,0 +1,119 @@
+package tile
+
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// loop is what one round of a tile's inner loop does, as the generator of the assembly counts it.
+type loop struct {
+	weight       dtype.DType
+	feature      Feature
+	rows, panels int // of x, and of w
+	depth        int // of k
+	dots         int // multiply-adds or dot products
+	vectors      int // these and other arithmetic on vectors
+	loads        int // from memory, prefetches among them
+	instructions int
+	chain        int // cycles that sums wait for those of the round before
+}
+
+// core is how much of each a processor begins in a cycle.
+type core struct {
+	dots, vectors, loads, instructions float64
+}
+
+// cores are those that tiles are chosen for, each for its vectors of 256 and of 512 bits, as
+// https://uops.info has them: AMD's from Zen 5 on, whose additions and logic have ports of their
+// own, and Intel's from Ice Lake on, where all arithmetic of 512 bits shares two. No program is
+// made for one of them alone: their cycles are added.
+var cores = []struct{ narrow, wide core }{
+	{core{2, 4, 3, 8}, core{2, 4, 2, 8}},
+	{core{2, 3, 2, 5}, core{2, 2, 2, 5}},
+}
+
+// cycles predicts how long a round of a loop takes whose operands are in the first-level cache:
+// as long as what it needs most of, summed over the cores.
+func (l *loop) cycles() (sum float64) {
+	for _, c := range cores {
+		core := c.wide
+		if l.feature == AVX2 {
+			core = c.narrow
+		}
+		sum += max(float64(l.chain), float64(l.dots)/core.dots, float64(l.vectors)/core.vectors,
+			float64(l.loads)/core.loads, float64(l.instructions)/core.instructions)
+	}
+	return sum / float64(len(cores))
+}
+
+// Prediction is how fast the tiles are that a choice takes.
+type Prediction struct {
+	Choice
+	MultiplyAdds float64 // a cycle, with as many rows of x as the largest tile has
+	Bytes        float64 // of w that a cycle works on, with one row
+}
+
+// String returns the choice and the figures.
+func (p Prediction) String() string {
+	return fmt.Sprintf("%v: %.1f multiply-adds a cycle with several rows, %.1f bytes with one", p.Choice, p.MultiplyAdds, p.Bytes)
+}
+
+// Predict returns what the cost model says of a choice, for operands in the first-level cache;
+// ok is false where the tiles are no assembly.
+//
+// What limits a product with one row of x of a large matrix is memory, whatever the tile: there
+// the model only says which tile asks for more.
+func Predict(c Choice) (p Prediction, ok bool) {
+	p.Choice = c
+	for i := range loops {
+		l := &loops[i]
+		if l.weight != c.Weight || l.feature != c.Feature {
+			continue
+		}
+		if l.panels == c.N/rows16 {
+			work := float64(l.rows * l.panels * rows16 * l.depth)
+			p.MultiplyAdds = max(p.MultiplyAdds, work/l.cycles())
+		}
+		if l.panels == c.V/rows16 && l.rows == 1 {
+			p.Bytes = float64(l.panels*PanelBytes(c.Weight, l.depth)) / l.cycles()
+		}
+	}
+	return p, p.MultiplyAdds > 0 && p.Bytes > 0
+}
+
+// memoryBytes is how many bytes of w a cycle the tile for one row has to ask for where they come
+// from memory: half more than the 16 (64 GB/s at 4 GHz) that a core gets at most, as it waits
+// at times.
+const memoryBytes = 24
+
+// Best returns what the cost model takes of the choices for weights of dtype w on a feature. For
+// several rows of x that is the tile with the most multiply-adds a cycle. For one row it is the tile
+// that works on the most bytes a cycle if the weights stay in a cache from step to step; if they
+// do not, the one that reads the fewest panels at once and is still ahead of memory. The table
+// must have such tiles; where they are no assembly, the default is all there is.
+func Best(f Feature, w dtype.DType, cached bool) Choice {
+	all := Choices(f, w)
+	best, ok := Predict(all[0])
+	for _, c := range all[1:] {
+		p, known := Predict(c)
+		if !ok || !known {
+			break
+		}
+		if p.MultiplyAdds > best.MultiplyAdds {
+			best.N, best.MultiplyAdds = p.N, p.MultiplyAdds
+		}
+		if better(p, best, cached) {
+			best.V, best.Bytes = p.V, p.Bytes
+		}
+	}
+	return best.Choice
+}
+
+// better compares two tiles for one row of x.
+func better(p, than Prediction, cached bool) bool {
+	if enough := min(p.Bytes, than.Bytes) >= memoryBytes; enough && !cached {
+		return p.V < than.V
+	}
+	return p.Bytes > than.Bytes
+}
