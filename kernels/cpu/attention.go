@@ -79,8 +79,8 @@ type attentionLoops struct {
 	// their second elements and so on; or 16 elements of each position.
 	keys, values [cacheQ8]panelsFunc
 
-	few    []fewLoops                                             // by heads, most first; the last has one, if there is any
-	scales func(dst, k unsafe.Pointer, m, blocks, row, ahead int) // of q8_0, by block; nil if it is decoded before
+	few    []fewLoops                                      // by heads, most first; the last has one, if there is any
+	scales func(dst, k unsafe.Pointer, m, blocks, row int) // of q8_0, by block; nil if it is decoded before
 	weigh  func(s, largest, sums, shrink unsafe.Pointer, n, m int)
 
 	exponent float64 // weigh takes powers of e^(1/exponent): queries are multiplied by it
@@ -99,7 +99,7 @@ type fewLoops struct {
 type (
 	panelsFunc   func(dst, src unsafe.Pointer, n, d, row int)
 	scoresFunc   func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
-	scoresQ8Func func(s, q, k, scales unsafe.Pointer, m, d, kRow int)
+	scoresQ8Func func(s, q, k, scales unsafe.Pointer, m, d, kRow, ahead int)
 	mixFunc      func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
 )
 

@@ -246,9 +246,9 @@ loop11:
 elements14:
 	MOVQ         kRow+40(FP), R11
 	MOVQ         DI, R10
-	LEAQ         (R11)(R11*2), R12
 	MOVQ         ahead+48(FP), R13
 	ADDQ         DI, R13
+	LEAQ         (R11)(R11*2), R12
 	PREFETCHT0   (R13)
 	VMOVUPS      (R10), Y4
 	PREFETCHT0   (R13)(R11*1)
@@ -668,9 +668,9 @@ loop22:
 elements25:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
 	MOVQ         ahead+48(FP), R12
 	ADDQ         DI, R12
+	LEAQ         (R10)(R10*2), R11
 	PREFETCHT0   (R12)
 	VMOVUPS      (R9), Y2
 	PREFETCHT0   (R12)(R10*1)
@@ -983,9 +983,9 @@ loop33:
 elements36:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         SI, R8
-	LEAQ         (R9)(R9*2), R10
 	MOVQ         ahead+48(FP), R11
 	ADDQ         SI, R11
+	LEAQ         (R9)(R9*2), R10
 	PREFETCHT0   (R11)
 	VMOVUPS      (R8), Y1
 	PREFETCHT0   (R11)(R9*1)
@@ -1471,9 +1471,9 @@ loop54:
 elements57:
 	MOVQ         kRow+40(FP), R11
 	MOVQ         DI, R10
-	LEAQ         (R11)(R11*2), R12
 	MOVQ         ahead+48(FP), R13
 	ADDQ         DI, R13
+	LEAQ         (R11)(R11*2), R12
 	PREFETCHT0   (R13)
 	VCVTPH2PS    (R10), Y4
 	PREFETCHT0   (R13)(R11*1)
@@ -1893,9 +1893,9 @@ loop65:
 elements68:
 	MOVQ         kRow+40(FP), R10
 	MOVQ         DI, R9
-	LEAQ         (R10)(R10*2), R11
 	MOVQ         ahead+48(FP), R12
 	ADDQ         DI, R12
+	LEAQ         (R10)(R10*2), R11
 	PREFETCHT0   (R12)
 	VCVTPH2PS    (R9), Y2
 	PREFETCHT0   (R12)(R10*1)
@@ -2208,9 +2208,9 @@ loop76:
 elements79:
 	MOVQ         kRow+40(FP), R9
 	MOVQ         SI, R8
-	LEAQ         (R9)(R9*2), R10
 	MOVQ         ahead+48(FP), R11
 	ADDQ         SI, R11
+	LEAQ         (R9)(R9*2), R10
 	PREFETCHT0   (R11)
 	VCVTPH2PS    (R8), Y1
 	PREFETCHT0   (R11)(R9*1)
@@ -3357,9 +3357,9 @@ loop114:
 elements117:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
-	LEAQ             (R11)(R11*2), R12
 	MOVQ             ahead+48(FP), R13
 	ADDQ             DI, R13
+	LEAQ             (R11)(R11*2), R12
 	PREFETCHT0       (R13)
 	VMOVUPS          (R10), Z8
 	PREFETCHT0       (R13)(R11*1)
@@ -4326,9 +4326,9 @@ loop125:
 elements128:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
-	LEAQ             (R10)(R10*2), R11
 	MOVQ             ahead+48(FP), R12
 	ADDQ             DI, R12
+	LEAQ             (R10)(R10*2), R11
 	PREFETCHT0       (R12)
 	VMOVUPS          (R9), Z4
 	PREFETCHT0       (R12)(R10*1)
@@ -5101,9 +5101,9 @@ loop136:
 elements139:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
-	LEAQ             (R9)(R9*2), R10
 	MOVQ             ahead+48(FP), R11
 	ADDQ             SI, R11
+	LEAQ             (R9)(R9*2), R10
 	PREFETCHT0       (R11)
 	VMOVUPS          (R8), Z2
 	PREFETCHT0       (R11)(R9*1)
@@ -6148,9 +6148,9 @@ loop157:
 elements160:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
-	LEAQ             (R11)(R11*2), R12
 	MOVQ             ahead+48(FP), R13
 	ADDQ             DI, R13
+	LEAQ             (R11)(R11*2), R12
 	PREFETCHT0       (R13)
 	VCVTPH2PS        (R10), Z8
 	PREFETCHT0       (R13)(R11*1)
@@ -7115,9 +7115,9 @@ loop168:
 elements171:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
-	LEAQ             (R10)(R10*2), R11
 	MOVQ             ahead+48(FP), R12
 	ADDQ             DI, R12
+	LEAQ             (R10)(R10*2), R11
 	PREFETCHT0       (R12)
 	VCVTPH2PS        (R9), Z4
 	PREFETCHT0       (R12)(R10*1)
@@ -7888,9 +7888,9 @@ loop179:
 elements182:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
-	LEAQ             (R9)(R9*2), R10
 	MOVQ             ahead+48(FP), R11
 	ADDQ             SI, R11
+	LEAQ             (R9)(R9*2), R10
 	PREFETCHT0       (R11)
 	VCVTPH2PS        (R8), Z2
 	PREFETCHT0       (R11)(R9*1)
@@ -8950,68 +8950,61 @@ done208:
 	VZEROUPPER
 	RET
 
-// func gatherScales(dst unsafe.Pointer, k unsafe.Pointer, m int, blocks int, row int, ahead int)
-// Requires: MMX+
-TEXT ·gatherScales(SB), NOSPLIT, $0-48
+// func gatherScales(dst unsafe.Pointer, k unsafe.Pointer, m int, blocks int, row int)
+TEXT ·gatherScales(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ k+8(FP), CX
 	MOVQ m+16(FP), DX
 	MOVQ row+32(FP), BX
-	MOVQ ahead+40(FP), SI
 
 block209:
-	MOVQ CX, DI
-	MOVQ AX, R8
-	MOVQ DX, R9
-	SUBQ $0x04, R9
+	MOVQ CX, SI
+	MOVQ AX, DI
+	MOVQ DX, R8
+	SUBQ $0x04, R8
 	JL   less211
 
 rows210:
-	MOVWLZX    (DI), R10
-	MOVW       R10, (R8)
-	PREFETCHT0 (DI)(SI*1)
-	ADDQ       BX, DI
-	MOVWLZX    (DI), R10
-	MOVW       R10, 2(R8)
-	PREFETCHT0 (DI)(SI*1)
-	ADDQ       BX, DI
-	MOVWLZX    (DI), R10
-	MOVW       R10, 4(R8)
-	PREFETCHT0 (DI)(SI*1)
-	ADDQ       BX, DI
-	MOVWLZX    (DI), R10
-	MOVW       R10, 6(R8)
-	PREFETCHT0 (DI)(SI*1)
-	ADDQ       BX, DI
-	ADDQ       $0x08, R8
-	SUBQ       $0x04, R9
-	JGE        rows210
+	MOVWLZX (SI), R9
+	MOVW    R9, (DI)
+	ADDQ    BX, SI
+	MOVWLZX (SI), R9
+	MOVW    R9, 2(DI)
+	ADDQ    BX, SI
+	MOVWLZX (SI), R9
+	MOVW    R9, 4(DI)
+	ADDQ    BX, SI
+	MOVWLZX (SI), R9
+	MOVW    R9, 6(DI)
+	ADDQ    BX, SI
+	ADDQ    $0x08, DI
+	SUBQ    $0x04, R8
+	JGE     rows210
 
 less211:
-	ADDQ $0x04, R9
-	SUBQ $0x01, R9
+	ADDQ $0x04, R8
+	SUBQ $0x01, R8
 	JL   less213
 
 rows212:
-	MOVWLZX    (DI), R10
-	MOVW       R10, (R8)
-	PREFETCHT0 (DI)(SI*1)
-	ADDQ       BX, DI
-	ADDQ       $0x02, R8
-	SUBQ       $0x01, R9
-	JGE        rows212
+	MOVWLZX (SI), R9
+	MOVW    R9, (DI)
+	ADDQ    BX, SI
+	ADDQ    $0x02, DI
+	SUBQ    $0x01, R8
+	JGE     rows212
 
 less213:
-	ADDQ $0x01, R9
+	ADDQ $0x01, R8
 	ADDQ $0x22, CX
 	ADDQ $0x00000100, AX
 	DECQ blocks+24(FP)
 	JNZ  block209
 	RET
 
-// func scoresQ8AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int)
-// Requires: AVX, AVX512F, CMOV
-TEXT ·scoresQ8AVX512x4(SB), NOSPLIT, $0-56
+// func scoresQ8AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int, ahead int)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·scoresQ8AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ k+16(FP), AX
 	MOVQ s+0(FP), CX
 	MOVQ m+32(FP), DX
@@ -9039,27 +9032,50 @@ loop214:
 elements217:
 	MOVQ             kRow+48(FP), R12
 	MOVQ             DI, R11
+	MOVQ             ahead+56(FP), R14
+	ADDQ             DI, R14
 	LEAQ             (R12)(R12*2), R13
+	PREFETCHT0       (R14)
 	VBROADCASTI64X4  2(R11), Z8
+	PREFETCHT0       (R14)(R12*1)
 	VBROADCASTI64X4  2(R11)(R12*1), Z9
+	PREFETCHT0       (R14)(R12*2)
 	VBROADCASTI64X4  2(R11)(R12*2), Z10
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VBROADCASTI64X4  2(R11), Z11
+	PREFETCHT0       (R14)(R12*1)
 	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z8, Z8
+	PREFETCHT0       (R14)(R12*2)
 	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z9, Z9
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VINSERTI64X4     $0x01, 2(R11), Z10, Z10
+	PREFETCHT0       (R14)(R12*1)
 	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z11, Z11
+	PREFETCHT0       (R14)(R12*2)
 	VBROADCASTI64X4  2(R11)(R12*2), Z12
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VBROADCASTI64X4  2(R11), Z13
+	PREFETCHT0       (R14)(R12*1)
 	VBROADCASTI64X4  2(R11)(R12*1), Z14
+	PREFETCHT0       (R14)(R12*2)
 	VBROADCASTI64X4  2(R11)(R12*2), Z15
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VINSERTI64X4     $0x01, 2(R11), Z12, Z12
+	PREFETCHT0       (R14)(R12*1)
 	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z13, Z13
+	PREFETCHT0       (R14)(R12*2)
 	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z14, Z14
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VINSERTI64X4     $0x01, 2(R11), Z15, Z15
 	VUNPCKLPS        Z9, Z8, Z16
 	VUNPCKHPS        Z9, Z8, Z9
@@ -9085,26 +9101,47 @@ elements217:
 	VSHUFF32X4       $0xdd, Z9, Z16, Z9
 	VSHUFF32X4       $0x88, Z15, Z11, Z16
 	VSHUFF32X4       $0xdd, Z15, Z11, Z15
+	PREFETCHT0       (R14)(R12*1)
 	VBROADCASTI64X4  2(R11)(R12*1), Z11
+	PREFETCHT0       (R14)(R12*2)
 	VBROADCASTI64X4  2(R11)(R12*2), Z17
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VBROADCASTI64X4  2(R11), Z18
+	PREFETCHT0       (R14)(R12*1)
 	VBROADCASTI64X4  2(R11)(R12*1), Z19
+	PREFETCHT0       (R14)(R12*2)
 	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z11, Z11
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VINSERTI64X4     $0x01, 2(R11), Z17, Z17
+	PREFETCHT0       (R14)(R12*1)
 	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z18, Z18
+	PREFETCHT0       (R14)(R12*2)
 	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z19, Z19
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VBROADCASTI64X4  2(R11), Z20
+	PREFETCHT0       (R14)(R12*1)
 	VBROADCASTI64X4  2(R11)(R12*1), Z21
+	PREFETCHT0       (R14)(R12*2)
 	VBROADCASTI64X4  2(R11)(R12*2), Z22
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VBROADCASTI64X4  2(R11), Z23
+	PREFETCHT0       (R14)(R12*1)
 	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z20, Z20
+	PREFETCHT0       (R14)(R12*2)
 	VINSERTI64X4     $0x01, 2(R11)(R12*2), Z21, Z21
 	ADDQ             R13, R11
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VINSERTI64X4     $0x01, 2(R11), Z22, Z22
+	PREFETCHT0       (R14)(R12*1)
 	VINSERTI64X4     $0x01, 2(R11)(R12*1), Z23, Z23
 	VUNPCKLPS        Z17, Z11, Z24
 	VUNPCKHPS        Z17, Z11, Z17
@@ -10522,9 +10559,9 @@ less223:
 	VZEROUPPER
 	RET
 
-// func scoresQ8AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int)
-// Requires: AVX, AVX512F, CMOV
-TEXT ·scoresQ8AVX512x2(SB), NOSPLIT, $0-56
+// func scoresQ8AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int, ahead int)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·scoresQ8AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ k+16(FP), AX
 	MOVQ s+0(FP), CX
 	MOVQ m+32(FP), DX
@@ -10546,27 +10583,50 @@ loop225:
 elements228:
 	MOVQ             kRow+48(FP), R11
 	MOVQ             DI, R10
+	MOVQ             ahead+56(FP), R13
+	ADDQ             DI, R13
 	LEAQ             (R11)(R11*2), R12
+	PREFETCHT0       (R13)
 	VBROADCASTI64X4  2(R10), Z4
+	PREFETCHT0       (R13)(R11*1)
 	VBROADCASTI64X4  2(R10)(R11*1), Z5
+	PREFETCHT0       (R13)(R11*2)
 	VBROADCASTI64X4  2(R10)(R11*2), Z6
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VBROADCASTI64X4  2(R10), Z7
+	PREFETCHT0       (R13)(R11*1)
 	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z4, Z4
+	PREFETCHT0       (R13)(R11*2)
 	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z5, Z5
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VINSERTI64X4     $0x01, 2(R10), Z6, Z6
+	PREFETCHT0       (R13)(R11*1)
 	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z7, Z7
+	PREFETCHT0       (R13)(R11*2)
 	VBROADCASTI64X4  2(R10)(R11*2), Z8
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VBROADCASTI64X4  2(R10), Z9
+	PREFETCHT0       (R13)(R11*1)
 	VBROADCASTI64X4  2(R10)(R11*1), Z10
+	PREFETCHT0       (R13)(R11*2)
 	VBROADCASTI64X4  2(R10)(R11*2), Z11
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VINSERTI64X4     $0x01, 2(R10), Z8, Z8
+	PREFETCHT0       (R13)(R11*1)
 	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z9, Z9
+	PREFETCHT0       (R13)(R11*2)
 	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z10, Z10
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VINSERTI64X4     $0x01, 2(R10), Z11, Z11
 	VUNPCKLPS        Z5, Z4, Z12
 	VUNPCKHPS        Z5, Z4, Z5
@@ -10592,26 +10652,47 @@ elements228:
 	VSHUFF32X4       $0xdd, Z5, Z12, Z5
 	VSHUFF32X4       $0x88, Z11, Z7, Z12
 	VSHUFF32X4       $0xdd, Z11, Z7, Z11
+	PREFETCHT0       (R13)(R11*1)
 	VBROADCASTI64X4  2(R10)(R11*1), Z7
+	PREFETCHT0       (R13)(R11*2)
 	VBROADCASTI64X4  2(R10)(R11*2), Z13
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VBROADCASTI64X4  2(R10), Z14
+	PREFETCHT0       (R13)(R11*1)
 	VBROADCASTI64X4  2(R10)(R11*1), Z15
+	PREFETCHT0       (R13)(R11*2)
 	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z7, Z7
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VINSERTI64X4     $0x01, 2(R10), Z13, Z13
+	PREFETCHT0       (R13)(R11*1)
 	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z14, Z14
+	PREFETCHT0       (R13)(R11*2)
 	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z15, Z15
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VBROADCASTI64X4  2(R10), Z16
+	PREFETCHT0       (R13)(R11*1)
 	VBROADCASTI64X4  2(R10)(R11*1), Z17
+	PREFETCHT0       (R13)(R11*2)
 	VBROADCASTI64X4  2(R10)(R11*2), Z18
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VBROADCASTI64X4  2(R10), Z19
+	PREFETCHT0       (R13)(R11*1)
 	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z16, Z16
+	PREFETCHT0       (R13)(R11*2)
 	VINSERTI64X4     $0x01, 2(R10)(R11*2), Z17, Z17
 	ADDQ             R12, R10
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VINSERTI64X4     $0x01, 2(R10), Z18, Z18
+	PREFETCHT0       (R13)(R11*1)
 	VINSERTI64X4     $0x01, 2(R10)(R11*1), Z19, Z19
 	VUNPCKLPS        Z13, Z7, Z20
 	VUNPCKHPS        Z13, Z7, Z13
@@ -11647,9 +11728,9 @@ less234:
 	VZEROUPPER
 	RET
 
-// func scoresQ8AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int)
-// Requires: AVX, AVX512F, CMOV
-TEXT ·scoresQ8AVX512x1(SB), NOSPLIT, $0-56
+// func scoresQ8AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int, ahead int)
+// Requires: AVX, AVX512F, CMOV, MMX+
+TEXT ·scoresQ8AVX512x1(SB), NOSPLIT, $0-64
 	MOVQ k+16(FP), AX
 	MOVQ s+0(FP), CX
 	MOVQ m+32(FP), DX
@@ -11669,27 +11750,50 @@ loop236:
 elements239:
 	MOVQ             kRow+48(FP), R10
 	MOVQ             SI, R9
+	MOVQ             ahead+56(FP), R12
+	ADDQ             SI, R12
 	LEAQ             (R10)(R10*2), R11
+	PREFETCHT0       (R12)
 	VBROADCASTI64X4  2(R9), Z2
+	PREFETCHT0       (R12)(R10*1)
 	VBROADCASTI64X4  2(R9)(R10*1), Z3
+	PREFETCHT0       (R12)(R10*2)
 	VBROADCASTI64X4  2(R9)(R10*2), Z4
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VBROADCASTI64X4  2(R9), Z5
+	PREFETCHT0       (R12)(R10*1)
 	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z2, Z2
+	PREFETCHT0       (R12)(R10*2)
 	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z3, Z3
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VINSERTI64X4     $0x01, 2(R9), Z4, Z4
+	PREFETCHT0       (R12)(R10*1)
 	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z5, Z5
+	PREFETCHT0       (R12)(R10*2)
 	VBROADCASTI64X4  2(R9)(R10*2), Z6
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VBROADCASTI64X4  2(R9), Z7
+	PREFETCHT0       (R12)(R10*1)
 	VBROADCASTI64X4  2(R9)(R10*1), Z8
+	PREFETCHT0       (R12)(R10*2)
 	VBROADCASTI64X4  2(R9)(R10*2), Z9
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VINSERTI64X4     $0x01, 2(R9), Z6, Z6
+	PREFETCHT0       (R12)(R10*1)
 	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z7, Z7
+	PREFETCHT0       (R12)(R10*2)
 	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z8, Z8
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VINSERTI64X4     $0x01, 2(R9), Z9, Z9
 	VUNPCKLPS        Z3, Z2, Z10
 	VUNPCKHPS        Z3, Z2, Z3
@@ -11715,26 +11819,47 @@ elements239:
 	VSHUFF32X4       $0xdd, Z3, Z10, Z3
 	VSHUFF32X4       $0x88, Z9, Z5, Z10
 	VSHUFF32X4       $0xdd, Z9, Z5, Z9
+	PREFETCHT0       (R12)(R10*1)
 	VBROADCASTI64X4  2(R9)(R10*1), Z5
+	PREFETCHT0       (R12)(R10*2)
 	VBROADCASTI64X4  2(R9)(R10*2), Z11
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VBROADCASTI64X4  2(R9), Z12
+	PREFETCHT0       (R12)(R10*1)
 	VBROADCASTI64X4  2(R9)(R10*1), Z13
+	PREFETCHT0       (R12)(R10*2)
 	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z5, Z5
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VINSERTI64X4     $0x01, 2(R9), Z11, Z11
+	PREFETCHT0       (R12)(R10*1)
 	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z12, Z12
+	PREFETCHT0       (R12)(R10*2)
 	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z13, Z13
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VBROADCASTI64X4  2(R9), Z14
+	PREFETCHT0       (R12)(R10*1)
 	VBROADCASTI64X4  2(R9)(R10*1), Z15
+	PREFETCHT0       (R12)(R10*2)
 	VBROADCASTI64X4  2(R9)(R10*2), Z16
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VBROADCASTI64X4  2(R9), Z17
+	PREFETCHT0       (R12)(R10*1)
 	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z14, Z14
+	PREFETCHT0       (R12)(R10*2)
 	VINSERTI64X4     $0x01, 2(R9)(R10*2), Z15, Z15
 	ADDQ             R11, R9
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VINSERTI64X4     $0x01, 2(R9), Z16, Z16
+	PREFETCHT0       (R12)(R10*1)
 	VINSERTI64X4     $0x01, 2(R9)(R10*1), Z17, Z17
 	VUNPCKLPS        Z11, Z5, Z18
 	VUNPCKHPS        Z11, Z5, Z11

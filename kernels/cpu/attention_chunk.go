@@ -65,13 +65,13 @@ func (b *block) scoreFew(i, n, p, m int) {
 	format, src, row, ahead := b.readFew(k, p, m)
 	scales := pointer(b.plain)
 	if format == cacheQ8 {
-		b.loops.scales(scales, src, m, b.dk/blockLen, row, ahead)
+		b.loops.scales(scales, src, m, b.dk/blockLen, row)
 	}
 	for at := 0; at < n; {
 		l := b.loops.pick(n - at)
 		s, q := unsafe.Pointer(&b.scores[at]), pointer(b.queries[(i+at)*b.dk:])
 		if format == cacheQ8 {
-			l.scoresQ8(s, q, src, scales, m, b.dk, row)
+			l.scoresQ8(s, q, src, scales, m, b.dk, row, ahead)
 		} else {
 			l.scores[format](s, q, src, m, b.dk, row, ahead)
 		}

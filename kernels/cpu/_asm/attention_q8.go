@@ -18,9 +18,9 @@ func (g *generator) gatherScales() {
 	name := "gatherScales"
 	g.function(name, []string{
 		name + " writes the float16 scales of m rows of blocks blocks, row bytes apart: the first of all rows, a chunk",
-		"behind it the second of all rows, and so on. What lies ahead bytes behind k is asked for.",
-	}, nil, pointers("dst", "k"), integers("m", "blocks", "row", "ahead"))
-	dst, k, m, row, ahead := g.arg("dst"), g.arg("k"), g.arg("m"), g.arg("row"), g.arg("ahead")
+		"behind it the second of all rows, and so on.",
+	}, nil, pointers("dst", "k"), integers("m", "blocks", "row"))
+	dst, k, m, row := g.arg("dst"), g.arg("k"), g.arg("m"), g.arg("row")
 	next := g.label("block")
 	g.Label(next)
 	from, to, left := g.GP64(), g.GP64(), g.GP64()
@@ -36,7 +36,6 @@ func (g *generator) gatherScales() {
 			scale := g.GP32()
 			g.MOVWLZX(operand.Mem{Base: from}, scale)
 			g.MOVW(scale.As16(), operand.Mem{Base: to, Disp: 2 * i})
-			g.PREFETCHT0(operand.Mem{Base: from, Index: ahead, Scale: 1})
 			g.ADDQ(row, from)
 		}
 		g.ADDQ(operand.U8(uint8(2*n)), to)
@@ -56,7 +55,7 @@ func (g *generator) gatherScales() {
 // addBlocks adds the products of a block of elements, and returns how many these are. With 4 queries 16 positions have 4
 // sums, which wait for each other; those of the other 16 stand between.
 func (g *generator) addBlocks(b *scoreBlock, q rows, k, scales, left reg.GPVirtual) int {
-	l := g.newRowLoader(k, left, false)
+	l := g.newRowLoader(k, left)
 	var words [][]reg.VecVirtual // fours of bytes, by number
 	for range b.sums {
 		words = append(words, g.byteColumns(l))

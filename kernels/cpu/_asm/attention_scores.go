@@ -11,14 +11,15 @@ import (
 // round in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products.
 func (g *generator) scores(f format, heads int) {
 	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
-	doc := fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads)
-	if f == formatQ8 {
-		g.function(name, []string{doc, "Rows of s are a chunk apart; scales are those of k as gatherScales writes them."},
-			nil, pointers("s", "q", "k", "scales"), integers("m", "d", "kRow"))
-	} else {
-		g.function(name, []string{doc, "Rows of s are a chunk apart. What lies ahead bytes behind k is asked for."},
-			nil, pointers("s", "q", "k"), integers("m", "d", "kRow", "ahead"))
+	doc := []string{
+		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads),
+		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
 	}
+	in := pointers("s", "q", "k")
+	if f == formatQ8 {
+		in, doc = append(in, pointers("scales")...), append(doc, "scales are those of k as gatherScales writes them.")
+	}
+	g.function(name, doc, nil, in, integers("m", "d", "kRow", "ahead"))
 	b := scoreBlock{format: f, heads: heads, k: g.arg("k"), s: g.arg("s"), m: g.arg("m"), sums: [][]reg.VecVirtual{g.vecs(heads)}}
 	if g.wide() {
 		b.sums = append(b.sums, g.vecs(heads))
@@ -88,7 +89,7 @@ func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
 
 // addSquares adds the products of as many elements as there are lanes, and returns how many these are.
 func (g *generator) addSquares(b *scoreBlock, q rows, k, left reg.GPVirtual) int {
-	l := g.newRowLoader(k, left, true)
+	l := g.newRowLoader(k, left)
 	for _, sums := range b.sums {
 		square := g.vecs(g.isa.lanes)
 		for _, v := range square {
@@ -119,12 +120,12 @@ type rowLoader struct {
 	*generator
 	row, kRow  reg.GPVirtual
 	given      int
-	three, far reg.GPVirtual // three rows; what lies ahead of row, nil if nothing is asked for
+	three, far reg.GPVirtual // three rows; what lies ahead of row
 	left, zero reg.GPVirtual // rows that exist from here on; nil if all do
 }
 
 // newRowLoader begins at k; with left so many rows exist, of which at least one, and nothing is asked for.
-func (g *generator) newRowLoader(k, left reg.GPVirtual, ask bool) *rowLoader {
+func (g *generator) newRowLoader(k, left reg.GPVirtual) *rowLoader {
 	l := &rowLoader{generator: g, row: g.GP64(), kRow: g.arg("kRow")}
 	g.MOVQ(k, l.row)
 	if left != nil {
@@ -133,12 +134,9 @@ func (g *generator) newRowLoader(k, left reg.GPVirtual, ask bool) *rowLoader {
 		g.XORQ(l.zero, l.zero)
 		return l
 	}
-	l.three = g.GP64()
+	l.three, l.far = g.GP64(), g.arg("ahead")
+	g.ADDQ(k, l.far)
 	g.LEAQ(operand.Mem{Base: l.kRow, Index: l.kRow, Scale: 2}, l.three)
-	if ask {
-		l.far = g.arg("ahead")
-		g.ADDQ(k, l.far)
-	}
 	return l
 }
 
@@ -156,16 +154,11 @@ func (l *rowLoader) next() operand.Mem {
 	}
 	if i > 0 && i%3 == 0 {
 		l.ADDQ(l.three, l.row)
+		l.ADDQ(l.three, l.far)
 	}
 	near := operand.Mem{Base: l.row}
 	if i%3 > 0 {
 		near.Index, near.Scale = l.kRow, uint8(i%3)
-	}
-	if l.far == nil {
-		return near
-	}
-	if i > 0 && i%3 == 0 {
-		l.ADDQ(l.three, l.far)
 	}
 	far := near
 	far.Base = l.far
