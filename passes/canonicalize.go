@@ -26,7 +26,8 @@ var canonicalizePass = Pass{
 }
 
 func canonicalize(c *Context, m *ir.Module) error {
-	return applyRewrites(c, m, canonicalRewrites)
+	_, err := applyRewrites(c, m, canonicalRewrites)
+	return err
 }
 
 var canonicalRewrites = slices.Concat(

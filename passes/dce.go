@@ -25,8 +25,9 @@ var dcePass = Pass{
 
 func removeDead(c *Context, m *ir.Module) error {
 	used := make(map[string]bool, len(m.Weights))
+	removed := 0
 	for _, f := range m.AllFuncs() {
-		removeDeadNodes(c, f)
+		removed += removeDeadNodes(c, f)
 		for _, n := range f.Nodes {
 			if n.Op == ir.OpWeight {
 				used[n.Attr.(*ir.WeightAttr).Name] = true
@@ -39,12 +40,17 @@ func removeDead(c *Context, m *ir.Module) error {
 			keep = append(keep, w)
 		}
 	}
-	c.Count("weights", int64(len(m.Weights)-len(keep)))
+	weights := len(m.Weights) - len(keep)
+	c.Count("weights", int64(weights))
 	m.Weights = keep
+	if removed+weights == 0 {
+		c.Unchanged()
+	}
 	return nil
 }
 
-func removeDeadNodes(c *Context, f *ir.Func) {
+// removeDeadNodes returns how many nodes of f it has removed.
+func removeDeadNodes(c *Context, f *ir.Func) int {
 	live := make([]bool, f.NumValues())
 	for _, r := range f.Results {
 		live[r.ID] = true
@@ -64,7 +70,9 @@ func removeDeadNodes(c *Context, f *ir.Func) {
 	}
 	before := len(f.Nodes)
 	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !keep[n.ID] })
-	c.Count("nodes", int64(before-len(f.Nodes)))
+	removed := before - len(f.Nodes)
+	c.Count("nodes", int64(removed))
+	return removed
 }
 
 func anyLive(n *ir.Node, live []bool) bool {

@@ -40,6 +40,7 @@ const maxConstant = 4096
 
 func fold(c *Context, m *ir.Module) error {
 	limit := min(Flags[foldFlags](c).Limit, maxConstant)
+	folded := false
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if !foldable(n, limit) || !c.Allow(ruleFold, n) {
@@ -48,7 +49,11 @@ func fold(c *Context, m *ir.Module) error {
 			if err := foldNode(c, n); err != nil {
 				return fmt.Errorf("@%s %v: %w", f.Name, n, err)
 			}
+			folded = true
 		}
+	}
+	if !folded {
+		c.Unchanged()
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ var fusePass = Pass{
 }
 
 func fuse(c *Context, m *ir.Module) error {
-	if err := applyRewrites(c, m, fuseRewrites); err != nil {
+	if _, err := applyRewrites(c, m, fuseRewrites); err != nil {
 		return err
 	}
 	return mergeProducts(c, m)

@@ -23,7 +23,13 @@ var fuseLatePass = Pass{
 	Rules: rulesOf(lateRewrites),
 }
 
-func fuseLate(c *Context, m *ir.Module) error { return applyRewrites(c, m, lateRewrites) }
+func fuseLate(c *Context, m *ir.Module) error {
+	same, err := applyRewrites(c, m, lateRewrites)
+	if same {
+		c.Unchanged()
+	}
+	return err
+}
 
 var lateRewrites = []Rewrite{
 	lateNorm("late.norm", "a norm that is only read to be quantized writes quantized values", ir.OpQuantize),

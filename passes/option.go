@@ -62,7 +62,7 @@ type Setting struct{ Pass, Flag, Value string }
 // allFlags are the flags that concern the runner and every pass.
 type allFlags struct {
 	Fuel  int64  `debug:"fuel,applications of rules that are allowed before all others are refused"`
-	Check string `debug:"check,all: permute nodes before each pass as far as data flow allows"`
+	Check string `debug:"check,all: permute nodes before each pass as far as data flow allows, and verify behind those that say they changed nothing"`
 	Stats bool   `debug:"stats,count what each rule tried and matched"`
 }
 

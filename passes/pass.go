@@ -61,6 +61,7 @@ type Context struct {
 	stats *PassStats
 	fuel  *fuel
 	off   map[string]bool // rules that are disabled
+	same  bool            // the pass says that it has changed nothing
 
 	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
 	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
@@ -86,6 +87,10 @@ func (c *Context) NewCause(rule, before, after string, operands ...string) ir.Ca
 	}
 	return ir.Cause{Pass: c.pass.Name, Rule: rule, Operands: operands, Before: before, After: after}
 }
+
+// Unchanged says that the pass leaves the module exactly as it was, causes included: what was
+// verified before it still holds, and is not verified again.
+func (c *Context) Unchanged() { c.same = true }
 
 // Count adds n to a counter of the pass; its full name is pass.name.
 func (c *Context) Count(name string, n int64) { c.stats.count(name, n) }

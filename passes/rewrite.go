@@ -41,9 +41,11 @@ const maxRounds = 16
 
 // applyRewrites applies the rewrites to every function until none matches. In a walk, a
 // node is rewritten until no rule matches there; the first match in the order of the table
-// wins. A module that comes back to a form it had before is an error that names the rules.
-func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
+// wins; same says that none did at all. A module that comes back to a form it had before is an
+// error that names the rules.
+func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err error) {
 	byOp := indexRewrites(rewrites)
+	same = true
 	for _, f := range m.AllFuncs() {
 		seen := []uint64{formOf(f)}
 		for round := 0; ; round++ {
@@ -51,14 +53,15 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
 			if len(fired) == 0 {
 				break
 			}
+			same = false
 			form := formOf(f)
 			if round == maxRounds || slices.Contains(seen, form) {
-				return cycleError(c, f, fired)
+				return false, cycleError(c, f, fired)
 			}
 			seen = append(seen, form)
 		}
 	}
-	return nil
+	return same, nil
 }
 
 func cycleError(c *Context, f *ir.Func, fired []string) error {

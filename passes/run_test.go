@@ -197,7 +197,8 @@ func TestRulesThatUndoEachOther(t *testing.T) {
 	there, back := swap("swap.there", ir.OpNeg, ir.OpExp), swap("swap.back", ir.OpExp, ir.OpNeg)
 	rewrites := []Rewrite{there, back}
 	withPass(t, Pass{Name: "swap", Doc: "swap", Rules: rulesOf(rewrites), Run: func(c *Context, m *ir.Module) error {
-		return applyRewrites(c, m, rewrites)
+		_, err := applyRewrites(c, m, rewrites)
+		return err
 	}})
 	m := parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
 	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "swap"}})
@@ -367,6 +368,38 @@ func TestContradictoryPins(t *testing.T) {
 		_, err := Run(context.Background(), &ir.Module{}, RunOptions{Targets: l, Options: tt.o, Passes: []string{}})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, deny %v: %v, want %q", tt.o.Pins, tt.o.Deny, err, tt.want)
+		}
+	}
+}
+
+// TestUnchangedIsBelieved has a pass say that it changes nothing: where it lies, whoever compares
+// texts finds out, and a pass that then tells of a change has the module verified.
+func TestUnchangedIsBelieved(t *testing.T) {
+	breakIt := func(m *ir.Module) { m.Funcs[0].Nodes[0].Args = nil }
+	withPass(t, Pass{Name: "lie", Doc: "lies", Run: func(c *Context, m *ir.Module) error {
+		breakIt(m)
+		c.Unchanged()
+		return nil
+	}})
+	run := func(o RunOptions) error {
+		m := parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
+		o.Targets = cpuOnly(t)
+		_, err := Run(t.Context(), m, o)
+		return err
+	}
+	if err := run(RunOptions{Passes: []string{"shape", "lie"}}); err != nil {
+		t.Errorf("what a pass says to be unchanged is verified again: %v", err)
+	}
+	after := func(Step, *ir.Module) error { return nil }
+	for name, o := range map[string]RunOptions{
+		"nothing holds yet": {Passes: []string{"lie"}},
+		"texts differ":      {Passes: []string{"shape", "lie"}, After: after},
+		"check=all":         {Passes: []string{"shape", "lie"}, Options: Options{Debug: []Setting{{Pass: "all", Flag: "check", Value: "all"}}}},
+		"the next pass":     {Passes: []string{"shape", "lie", "assign"}},
+	} {
+		var bug *InternalError
+		if err := run(o); !errors.As(err, &bug) {
+			t.Errorf("%s: %v is no internal error", name, err)
 		}
 	}
 }
