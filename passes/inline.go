@@ -50,6 +50,9 @@ func inline(c *Context, m *ir.Module) error {
 			return err
 		}
 	}
+	if !in.written {
+		c.Unchanged()
+	}
 	return nil
 }
 
@@ -57,6 +60,7 @@ func inline(c *Context, m *ir.Module) error {
 type inliner struct {
 	c          *Context
 	done, open map[*ir.Func]bool
+	written    bool // something was written in the place of a call
 }
 
 func (in *inliner) function(f *ir.Func) error {
@@ -104,6 +108,7 @@ func (in *inliner) node(e *edit, n *ir.Node) error {
 		e.replace(r, results[i])
 	}
 	in.c.Count(rule, 1)
+	in.written = true
 	return nil
 }
 

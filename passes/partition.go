@@ -141,10 +141,10 @@ func (m marks) has(v *ir.Value, k mark) bool { return m[v.Func][v.ID]&k != 0 }
 func (m marks) add(v *ir.Value, k mark) { m[v.Func][v.ID] |= k }
 
 func newPartitioner(c *Context, f *ir.Func) *partitioner {
-	bufs := newBuffers(f)
-	p := &partitioner{c: c, bufs: bufs, marks: make(marks), run: newRegion(bufs)}
+	p := &partitioner{c: c, marks: make(marks)}
 	p.isPrivate = func(v *ir.Value) bool { return p.marks.has(v, markPrivate) }
-	p.lookAhead(f)
+	beside(func() { p.lookAhead(f) }, func() { p.bufs = newBuffers(f) })
+	p.run = newRegion(p.bufs)
 	return p
 }
 
