@@ -178,7 +178,7 @@ type contestant struct {
 
 func (s *session) contestants(w *row) []contestant {
 	list := []contestant{{ours, s.ours}}
-	if w.peersOf != "" {
+	if w.peersOf != "" || w.alone {
 		return list
 	}
 	for _, p := range []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}} {

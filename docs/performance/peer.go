@@ -32,7 +32,7 @@ func (s *session) peer(ctx context.Context, p peer, w *row, m *measured) error {
 	if err := s.llamaBench(ctx, p, w, m, "-p", strings.Join(prompts, ","), "-n", strconv.Itoa(w.generate)); err != nil {
 		return err
 	}
-	if !w.long || m.Round > 1 {
+	if !w.peersLong || m.Round > 1 {
 		return nil
 	}
 	if err := s.graphNodes(ctx, p, w, m); err != nil {

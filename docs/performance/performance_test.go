@@ -187,7 +187,7 @@ func TestRowIsMeasuredOnce(t *testing.T) {
 	}
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
-	w := &row{name: "toy", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, disturbed: true, start: true}
+	w := &row{name: "toy", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, peersLong: true, disturbed: true, start: true}
 	r := &results{path: filepath.Join(dir, "results.json"), Commit: "c0"}
 	s := &session{options: &options{work: dir, small: "toy.gguf", threads: 2, quiet: 1, ik: filepath.Join(dir, "ik")}, results: r, only: regexp.MustCompile("")}
 	script(t, s.program(w), "echo ours >>"+log+`

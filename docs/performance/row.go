@@ -11,15 +11,16 @@ type row struct {
 	generate int
 	repeats  int // within a process, of which the median counts
 
-	// long measures a prompt of longPrompt tokens and generation behind deep positions. One
-	// round of the peers is enough: theirs take a minute.
-	long bool
+	// long measures a prompt of longPrompt tokens and generation behind deep positions; of peers,
+	// where peersLong says so, in one round, as theirs take a minute.
+	long, peersLong bool
 
 	disturbed bool // also measure beside a process that never leaves the first processor
 
 	start   bool   // also measure from the process's start to the first token
 	profile bool   // also where the time goes
 	peersOf string // a row whose peers' figures count here too, as they have no such mode
+	alone   bool   // peers are not asked
 
 	bytesPerWeight float64 // of the format, scales included; 0 leaves the row out of the roofline
 }
@@ -34,9 +35,10 @@ const (
 // rows are the table of the page. The F16 file is also compiled with leave to round to BF16,
 // as ik_llama.cpp does when it repacks.
 var rows = []row{
-	{name: "Q4_0", file: "r1b-Q4_0.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, disturbed: true, start: true, profile: true, bytesPerWeight: 18. / 32},
-	{name: "Q8_0", file: "r1b-Q8_0.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, profile: true, bytesPerWeight: 34. / 32},
-	{name: "F16", file: "r1b-f16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, start: true, profile: true, bytesPerWeight: 2},
+	{name: "Q4_0", file: "r1b-Q4_0.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, peersLong: true, disturbed: true, start: true, profile: true, bytesPerWeight: 18. / 32},
+	{name: "Q4_0, cache in q8_0", file: "r1b-Q4_0.gguf", flags: []string{"--kv", "q8_0"}, prompts: []int{512}, generate: 64, repeats: 1, long: true, alone: true},
+	{name: "Q8_0", file: "r1b-Q8_0.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, profile: true, bytesPerWeight: 34. / 32},
+	{name: "F16", file: "r1b-f16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, start: true, profile: true, bytesPerWeight: 2},
 	{name: "F16 as BF16", file: "r1b-f16.gguf", flags: []string{"--allow-bf16"}, prompts: []int{128, 512}, generate: 64, repeats: 1, peersOf: "F16", bytesPerWeight: 2},
 	{name: "BF16", file: "r1b-bf16.gguf", prompts: []int{128, 512}, generate: 64, repeats: 1, bytesPerWeight: 2},
 	{name: "aidreams260K, 1 thread", threads: 1, prompts: []int{128}, generate: 64, repeats: 9},
@@ -84,8 +86,8 @@ var goals = []goal{
 	{[]string{"F16"}, "pp512", llama, 1.2, 0},
 	{[]string{"F16 as BF16", "BF16"}, "pp128", ik, 1.1, 0},
 	{[]string{"F16 as BF16", "BF16"}, "pp512", ik, 1.1, 0},
-	{[]string{"Q4_0"}, "tg at 4000", "tg at 16", 0.85, 0},
-	{[]string{"Q4_0"}, "pp4096", "pp512", 0.75, 0},
+	{[]string{"Q4_0", "Q4_0, cache in q8_0", "Q8_0", "F16"}, "tg at 4000", "tg at 16", 0.85, 0},
+	{[]string{"Q4_0", "Q4_0, cache in q8_0", "Q8_0", "F16"}, "pp4096", "pp512", 0.75, 0},
 	{[]string{"Q4_0"}, disturbed("tg64"), "tg64", 0.5, 0},
 	{[]string{"Q4_0"}, disturbed("pp512"), "pp512", 0.5, 0},
 	{[]string{"aidreams260K, 1 thread", "aidreams260K, 2 threads"}, "tg64", better, 2, 0},
