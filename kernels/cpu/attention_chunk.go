@@ -172,7 +172,7 @@ func (s tileSet) multiply(dst, x, w, res unsafe.Pointer, n, xStride, dstStride, 
 			if aux != nil {
 				aux = unsafe.Add(res, at)
 			}
-			t.run(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, last, uintptr(panel))
+			t.adjacent(unsafe.Add(dst, at), unsafe.Add(x, r*xStride), panel, aux, xStride, dstStride, blocks, panelBytes, last, uintptr(panel))
 			r += t.rows
 		}
 		c += g.panels * panelRows

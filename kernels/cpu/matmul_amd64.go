@@ -3,8 +3,8 @@
 package cpu
 
 // The assembly tiles by format. With float weights a single row of x takes as many panels
-// at once as hide the latency of its sums; integer sums of a block are short, and one
-// panel, one stream of memory, is faster. Several rows take the largest tile that
+// at once as hide the latency of its sums; integer sums of a block are short, and two panels
+// are enough to read memory in two places (matvec). Several rows take the largest tile that
 // registers hold, or the one that loads least: with VNNI, 6 rows by 2 panels reach 0.75 of
 // the peak, 4 by 2 0.73, 8 by 1 0.69 (Zen 5, one thread).
 
@@ -67,11 +67,13 @@ var avx512MatMul = [numFormats]tileSet{
 		{panels: 1, tiles: []rowTile{{8, tileBF16AVX512r8p1}, {4, tileBF16AVX512r4p1}, {2, tileBF16AVX512r2p1}, {1, tileBF16AVX512r1p1}}},
 	},
 	formatQ8: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p2}}},
 		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p1}}},
 		{panels: 2, tiles: []rowTile{{6, tileQ8VNNIr6p2}, {4, tileQ8VNNIr4p2}, {2, tileQ8VNNIr2p2}, {1, tileQ8VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
 	},
 	formatQ4: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p2}}},
 		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p1}}},
 		{panels: 2, tiles: []rowTile{{6, tileQ4VNNIr6p2}, {4, tileQ4VNNIr4p2}, {2, tileQ4VNNIr2p2}, {1, tileQ4VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ4VNNIr8p1}, {4, tileQ4VNNIr4p1}, {2, tileQ4VNNIr2p1}, {1, tileQ4VNNIr1p1}}},

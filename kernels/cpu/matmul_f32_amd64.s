@@ -576,23 +576,23 @@ single19:
 
 done18:
 	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
+	MOVQ      dst+0(FP), CX
+	MOVQ      cols+64(FP), DX
+	MOVQ      $0x00000001, BX
+	SHLXQ     DX, BX, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	MOVQ      res+24(FP), DX
+	TESTQ     DX, DX
 	JZ        noResidual20
-	VMOVUPS   (CX), Z2
+	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
-	VMOVUPS.Z 64(CX), K1, Z2
+	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
 noResidual20:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, K1, 64(AX)
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -1107,29 +1107,33 @@ single44:
 
 done43:
 	MOVQ      dstStride+40(FP), AX
-	MOVQ      dst+0(FP), AX
-	MOVQ      cols+64(FP), CX
-	MOVQ      $0x00000001, DX
-	SHLXQ     CX, DX, DX
-	DECQ      DX
-	KMOVW     DX, K1
-	MOVQ      res+24(FP), CX
-	TESTQ     CX, CX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
 	JZ        noResidual45
-	VMOVUPS   (CX), Z4
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
 	VADDPS    Z4, Z0, Z0
-	VMOVUPS   64(CX), Z4
+	VMOVUPS   (BX)(AX*1), Z4
 	VADDPS    Z4, Z1, Z1
-	VMOVUPS   128(CX), Z4
+	VMOVUPS   (BX)(AX*2), Z4
 	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 192(CX), K1, Z4
+	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
 noResidual45:
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, K1, 192(AX)
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
 	VZEROUPPER
 	RET
 
@@ -2726,44 +2730,48 @@ single80:
 
 done79:
 	MOVQ       dstStride+40(FP), AX
-	MOVQ       dst+0(FP), AX
-	MOVQ       cols+64(FP), CX
-	LEAQ       lanes<>+64(SB), DX
-	MOVQ       CX, BX
+	MOVQ       dst+0(FP), CX
+	LEAQ       (CX)(AX*2), DX
+	ADDQ       AX, DX
+	MOVQ       cols+64(FP), BX
+	LEAQ       lanes<>+64(SB), SI
+	MOVQ       BX, DI
+	NEGQ       DI
+	VMOVUPS    (SI)(DI*4), Y8
+	LEAQ       lanes<>+96(SB), SI
 	NEGQ       BX
-	VMOVUPS    (DX)(BX*4), Y8
-	LEAQ       lanes<>+96(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y9
-	MOVQ       res+24(FP), CX
-	TESTQ      CX, CX
+	VMOVUPS    (SI)(BX*4), Y9
+	MOVQ       res+24(FP), BX
+	TESTQ      BX, BX
 	JZ         noResidual81
-	VMOVUPS    (CX), Y10
+	LEAQ       (BX)(AX*2), SI
+	ADDQ       AX, SI
+	VMOVUPS    (BX), Y10
 	VADDPS     Y10, Y0, Y0
-	VMOVUPS    32(CX), Y10
+	VMOVUPS    32(BX), Y10
 	VADDPS     Y10, Y1, Y1
-	VMOVUPS    64(CX), Y10
+	VMOVUPS    (BX)(AX*1), Y10
 	VADDPS     Y10, Y2, Y2
-	VMOVUPS    96(CX), Y10
+	VMOVUPS    32(BX)(AX*1), Y10
 	VADDPS     Y10, Y3, Y3
-	VMOVUPS    128(CX), Y10
+	VMOVUPS    (BX)(AX*2), Y10
 	VADDPS     Y10, Y4, Y4
-	VMOVUPS    160(CX), Y10
+	VMOVUPS    32(BX)(AX*2), Y10
 	VADDPS     Y10, Y5, Y5
-	VMASKMOVPS 192(CX), Y8, Y10
+	VMASKMOVPS (SI), Y8, Y10
 	VADDPS     Y10, Y6, Y6
-	VMASKMOVPS 224(CX), Y9, Y10
+	VMASKMOVPS 32(SI), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
 noResidual81:
-	VMOVUPS    Y0, (AX)
-	VMOVUPS    Y1, 32(AX)
-	VMOVUPS    Y2, 64(AX)
-	VMOVUPS    Y3, 96(AX)
-	VMOVUPS    Y4, 128(AX)
-	VMOVUPS    Y5, 160(AX)
-	VMASKMOVPS Y6, Y8, 192(AX)
-	VMASKMOVPS Y7, Y9, 224(AX)
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMOVUPS    Y2, (CX)(AX*1)
+	VMOVUPS    Y3, 32(CX)(AX*1)
+	VMOVUPS    Y4, (CX)(AX*2)
+	VMOVUPS    Y5, 32(CX)(AX*2)
+	VMASKMOVPS Y6, Y8, (DX)
+	VMASKMOVPS Y7, Y9, 32(DX)
 	VZEROUPPER
 	RET
 
@@ -2844,32 +2852,32 @@ single85:
 
 done84:
 	MOVQ       dstStride+40(FP), AX
-	MOVQ       dst+0(FP), AX
-	MOVQ       cols+64(FP), CX
-	LEAQ       lanes<>+64(SB), DX
-	MOVQ       CX, BX
-	NEGQ       BX
-	VMOVUPS    (DX)(BX*4), Y4
-	LEAQ       lanes<>+96(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y5
-	MOVQ       res+24(FP), CX
-	TESTQ      CX, CX
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVUPS    (BX)(SI*4), Y4
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y5
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
 	JZ         noResidual86
-	VMOVUPS    (CX), Y6
+	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
-	VMOVUPS    32(CX), Y6
+	VMOVUPS    32(DX), Y6
 	VADDPS     Y6, Y1, Y1
-	VMASKMOVPS 64(CX), Y4, Y6
+	VMASKMOVPS (DX)(AX*1), Y4, Y6
 	VADDPS     Y6, Y2, Y2
-	VMASKMOVPS 96(CX), Y5, Y6
+	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
 noResidual86:
-	VMOVUPS    Y0, (AX)
-	VMOVUPS    Y1, 32(AX)
-	VMASKMOVPS Y2, Y4, 64(AX)
-	VMASKMOVPS Y3, Y5, 96(AX)
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
+	VMASKMOVPS Y2, Y4, (CX)(AX*1)
+	VMASKMOVPS Y3, Y5, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 

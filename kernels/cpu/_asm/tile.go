@@ -137,7 +137,7 @@ func (g *generator) finish(t *tile, s sums) {
 		}
 	}
 	stride := g.arg("dstStride")
-	dst := g.newRows(g.arg("dst"), stride, t.rows)
+	dst := g.newRows(g.arg("dst"), stride, t.lines())
 	last := g.lastPanel(t)
 	if !t.swiglu {
 		g.addResidual(t, s, stride, last)
@@ -156,21 +156,38 @@ func (g *generator) lastPanel(t *tile) []mask {
 	return m
 }
 
-// each calls f for each vector that is written, with its row, its distance in bytes from
-// the row's start and its mask.
-func (g *generator) each(t *tile, s sums, last []mask, f func(v reg.VecVirtual, r, disp int, k *mask)) {
-	panels := t.panels
-	if t.swiglu {
-		panels = 1
+// lines is how many things of the result lie dstStride bytes apart: rows, or the columns of
+// each panel where there is one row.
+func (t *tile) lines() int {
+	if t.rows == 1 {
+		return t.results()
 	}
+	return t.rows
+}
+
+// results is how many panels the result has.
+func (t *tile) results() int {
+	if t.swiglu {
+		return 1
+	}
+	return t.panels
+}
+
+// each calls f for each vector that is written, with its line, its distance in bytes from
+// the line's start and its mask.
+func (g *generator) each(t *tile, s sums, last []mask, f func(v reg.VecVirtual, line, disp int, k *mask)) {
 	for r := range s {
-		for p := range panels {
+		for p := range t.results() {
+			line, column := r, p*panelRows
+			if t.rows == 1 {
+				line, column = p, 0
+			}
 			for i, v := range s[r][p] {
 				k := &last[i]
-				if p < panels-1 {
+				if p < t.results()-1 {
 					k = nil
 				}
-				f(v, r, (p*panelRows+i*t.isa.lanes)*4, k)
+				f(v, line, (column+i*t.isa.lanes)*4, k)
 			}
 		}
 	}
@@ -181,7 +198,7 @@ func (g *generator) addResidual(t *tile, s sums, stride reg.GPVirtual, last []ma
 	res, none := g.arg("res"), g.label("noResidual")
 	g.TESTQ(res, res)
 	g.JZ(operand.LabelRef(none))
-	at := g.newRows(res, stride, t.rows)
+	at := g.newRows(res, stride, t.lines())
 	g.each(t, s, last, func(v reg.VecVirtual, r, disp int, k *mask) {
 		old := g.vec()
 		g.load(at.at(r, disp), k, old)

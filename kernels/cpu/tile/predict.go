@@ -62,8 +62,7 @@ func (p Prediction) String() string {
 // Predict returns what the cost model says of a choice, for operands in the first-level cache;
 // ok is false where the tiles are no assembly.
 //
-// What limits a product with one row of x of a large matrix is memory, whatever the tile: there
-// the model only says which tile asks for more.
+// What limits a product with one row of x of a large matrix is memory, whatever the tile.
 func Predict(c Choice) (p Prediction, ok bool) {
 	p.Choice = c
 	for i := range loops {
@@ -82,15 +81,11 @@ func Predict(c Choice) (p Prediction, ok bool) {
 	return p, p.MultiplyAdds > 0 && p.Bytes > 0
 }
 
-// memoryBytes is how many bytes of w a cycle the tile for one row has to ask for where they come
-// from memory: half more than the 16 (64 GB/s at 4 GHz) that a core gets at most, as it waits
-// at times.
-const memoryBytes = 24
-
 // Best returns what the cost model takes of the choices for weights of dtype w on a feature. For
 // several rows of x that is the tile with the most multiply-adds a cycle. For one row it is the tile
 // that works on the most bytes a cycle if the weights stay in a cache from step to step; if they
-// do not, the one that reads the fewest panels at once and is still ahead of memory. The table
+// do not, the one that reads the most panels at once: they lie far apart, and memory is fastest when
+// it is read in several places. The table
 // must have such tiles; where they are no assembly, the default is all there is.
 func Best(f Feature, w dtype.DType, cached bool) Choice {
 	all := Choices(f, w)
@@ -112,8 +107,8 @@ func Best(f Feature, w dtype.DType, cached bool) Choice {
 
 // better compares two tiles for one row of x.
 func better(p, than Prediction, cached bool) bool {
-	if enough := min(p.Bytes, than.Bytes) >= memoryBytes; enough && !cached {
-		return p.V < than.V
+	if !cached {
+		return p.V > than.V
 	}
 	return p.Bytes > than.Bytes
 }

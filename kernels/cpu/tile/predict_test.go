@@ -32,14 +32,14 @@ func TestBest(t *testing.T) {
 		n, v    int
 	}{
 		{AVX512, dtype.F32, true, 32, 64},
-		{AVX512, dtype.F32, false, 32, 32},
+		{AVX512, dtype.F32, false, 32, 64},
 		{AVX512, dtype.F16, true, 32, 64},
 		{AVX512, dtype.F16, false, 32, 64},
 		{AVX512BF16, dtype.BF16, false, 32, 64},
 		{AVX512VNNI, dtype.Q8_0, true, 32, 32},
-		{AVX512VNNI, dtype.Q8_0, false, 32, 16},
+		{AVX512VNNI, dtype.Q8_0, false, 32, 32},
 		{AVX512VNNI, dtype.Q4_0, true, 32, 32},
-		{AVX512VNNI, dtype.Q4_0, false, 32, 16},
+		{AVX512VNNI, dtype.Q4_0, false, 32, 32},
 		{Generic, dtype.Q4_0, false, 16, 16},
 	} {
 		if got, want := Best(tt.feature, tt.weight, tt.cached), (Choice{tt.feature, tt.weight, tt.n, tt.v}); got != want {

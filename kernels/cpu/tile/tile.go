@@ -50,10 +50,10 @@ var Table = []Tile{
 	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 12, 32, 64, 1, []int{32, 16}, []int{64, 32, 16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32, []int{16}, []int{16}},
 	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32, []int{16}, []int{16}},
-	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 16, 32, []int{32, 16}, []int{16, 32}},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 32, 32, []int{32, 16}, []int{32, 16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32, []int{16}, []int{16}},
 	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32, []int{16}, []int{16}},
-	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 16, 32, []int{32, 16}, []int{16, 32}},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 32, 32, []int{32, 16}, []int{32, 16}},
 }
 
 // Activation returns the dtype that x must have for weights of dtype w, and false if
