@@ -12,11 +12,13 @@ func beside(first, second func()) {
 		defer func() { panicked = recover() }()
 		second()
 	})
+	returned := false
 	defer func() {
-		wait.Wait() // the first may have panicked
-		if panicked != nil {
+		wait.Wait()
+		if returned && panicked != nil { // else the first one's panic goes on
 			panic(panicked)
 		}
 	}()
 	first()
+	returned = true
 }

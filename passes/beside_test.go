@@ -11,6 +11,7 @@ func TestBesideHandsOnPanics(t *testing.T) {
 		{"none", nil, nil},
 		{"first", "a", nil},
 		{"second", nil, "b"},
+		{"both", "a", "b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			over := make([]bool, 2)
