@@ -172,7 +172,7 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 // and how much longer it takes, if that is so.
 func (p *costProblem) apart(r *placement.Result) {
 	need, seconds, err := p.rehearse(r.Labels, nil)
-	if err != nil || seconds == 0 {
+	if err != nil {
 		return
 	}
 	for s, limit := range p.limits {
