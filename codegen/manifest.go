@@ -160,7 +160,7 @@ func planText(m *ir.Module, mf *Manifest) string {
 	}
 	for i := range m.Plan.Arenas {
 		a := &m.Plan.Arenas[i]
-		fmt.Fprintf(&b, "arena %s %s: %d bytes, lower bound %d", a.Space, a.Class, a.Bytes(), a.Bound)
+		fmt.Fprintf(&b, "arena %s %s: %d bytes%s, lower bound %d", a.Space, a.Class, a.Bytes(), ir.RoundedBytes(a.Bytes()), a.Bound)
 		if len(a.Setters) > 0 {
 			fmt.Fprintf(&b, ", set in %s by %s", a.BoundFunc, strings.Join(a.Setters[:min(6, len(a.Setters))], " "))
 		}

@@ -149,27 +149,11 @@ func (e *BudgetError) Error() string {
 	if e.Enough {
 		needs = "would do with"
 	}
-	text := fmt.Sprintf("%s %s %d bytes%s, %d%s more than %s", e.Name, needs, e.Need, rounded(e.Need), e.Need-e.Limit, rounded(e.Need-e.Limit), by)
+	text := fmt.Sprintf("%s %s %d bytes%s, %d%s more than %s", e.Name, needs, e.Need, ir.RoundedBytes(e.Need), e.Need-e.Limit, ir.RoundedBytes(e.Need-e.Limit), by)
 	for i, a := range e.Arenas {
-		text += fmt.Sprintf("%c %s %d%s", ":,"[min(i, 1)], a.Class, a.Bytes(), rounded(a.Bytes()))
+		text += fmt.Sprintf("%c %s %d%s", ":,"[min(i, 1)], a.Class, a.Bytes(), ir.RoundedBytes(a.Bytes()))
 	}
 	return text + ": " + cmp.Or(e.Advice, "lower --ctx or --batch, quantize, or allow more")
-}
-
-// rounded returns a number of bytes as people read it, to stand behind the exact one: in
-// brackets, and empty where the exact one is short.
-func rounded(n int64) string {
-	x, unit := float64(n), ""
-	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if x < 1<<10 {
-			break
-		}
-		x, unit = x/(1<<10), larger
-	}
-	if unit == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%.4g %s)", x, unit)
 }
 
 // checkBudgets compares the arenas of each space with the limits of the options, which

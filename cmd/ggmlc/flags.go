@@ -28,6 +28,7 @@ type compileFlags struct {
 	kv, quantize, stats        string
 	cpu                        []string
 	allowBF16, tune, profile   bool
+	targetText                 string // of targetFile, once it is read: it may be a pipe
 	tuned                      string // what --tune has measured, as a target file
 	json                       bool
 

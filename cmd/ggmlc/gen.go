@@ -95,6 +95,7 @@ func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, model stri
 		return err
 	}
 	defer md.Close()
+	co.Pinned = nil // what pins match was said when the package was written
 	o.CPU, o.Profile = f.cpu, f.profile
 	diff, err := driver.Check(ctx, md, co, o)
 	if err != nil {

@@ -277,11 +277,18 @@ func (f *compileFlags) targetList() (*target.List, error) {
 	if f.targetFile == "" {
 		return target.Select(f.targets)
 	}
-	text, err := readTargetFile(f.targetFile)
-	if err != nil {
+	if err := f.readTargets(); err != nil {
 		return nil, fmt.Errorf("--target-file %s: %w", f.targetFile, err)
 	}
-	return target.Parse(f.targetFile, text)
+	return target.Parse(f.targetFile, f.targetText)
+}
+
+// readTargets reads the target file, once.
+func (f *compileFlags) readTargets() (err error) {
+	if f.targetFile != "" && f.targetText == "" {
+		f.targetText, err = readTargetFile(f.targetFile)
+	}
+	return err
 }
 
 // maxTargetFile bounds target files, in bytes: thousands of targets fit, and a model or an

@@ -161,13 +161,10 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	_ = f.readTargets() // what is wrong with it is said when it is parsed
 	h := sha256.New()
 	abs, _ := filepath.Abs(model)
 	fmt.Fprintf(h, "%s\n%s\n%d %d %v\n%+v\n", selfID(), abs, info.Size(), info.ModTime().UnixNano(), inode(info), f.compileFlags)
-	if f.targetFile != "" { // what is wrong with it is said when it is read
-		text, _ := readTargetFile(f.targetFile)
-		io.WriteString(h, text)
-	}
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err
 	}
