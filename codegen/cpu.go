@@ -34,7 +34,7 @@ func init() {
 		ir.OpSwiGLU: {named("SwiGLUF32"), binaryArgs},
 
 		ir.OpMatMul:       {weightKernel("MatMul", 1), matMulArgs},
-		ir.OpMatMulSwiGLU: {weightKernel("MatMulSwiGLU", 1), matMulSwiGLUArgs},
+		ir.OpMatMulSwiGLU: {matMulSwiGLUKernel, matMulSwiGLUArgs},
 
 		ir.OpRMSNorm:         {named("RMSNormF32"), normArgs},
 		ir.OpRMSNormQuantize: {normQuantizeKernel, normQuantizeArgs},
@@ -133,6 +133,15 @@ func matMulArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	b, cols := e.matrix(n)
 	k := e.dim(n.Args[1].Type.Inner())
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Arg(2)), cols, k, b.r0, b.r1, b.c0, b.c1}
+}
+
+// matMulSwiGLUKernel is named by the weights and what is written.
+func matMulSwiGLUKernel(n *ir.Node) string {
+	name := "MatMulSwiGLU" + suffixOf(n.Args[1])
+	if n.Attr.(*ir.MatMulSwiGLUAttr).To == dtype.BF16 {
+		name += "ToBF16"
+	}
+	return name
 }
 
 func matMulSwiGLUArgs(e *funcEmitter, n *ir.Node) []jen.Code {

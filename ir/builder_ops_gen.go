@@ -147,11 +147,12 @@ func (f *FuncBuilder) MatMul(x *Value, w *Value, residual ...*Value) *Value {
 	return f.Op(OpMatMul, nil, append([]*Value{x, w}, residual...)...)
 }
 
-// MatMulSwiGLU appends matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K]):
-// swiglu(matmul(x, wgate), matmul(x, wup)); the matrices have the same type. Result
-// f32[…,N], dense.
-func (f *FuncBuilder) MatMulSwiGLU(x *Value, wgate *Value, wup *Value) *Value {
-	return f.Op(OpMatMulSwiGLU, nil, x, wgate, wup)
+// MatMulSwiGLU appends matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K])
+// {to}: swiglu(matmul(x, wgate), matmul(x, wup)), or cast of it with to=bf16; the matrices
+// have the same type. Result to[…,N], dense: f32, which is the default, or bf16 with
+// matrices of bf16.
+func (f *FuncBuilder) MatMulSwiGLU(x *Value, wgate *Value, wup *Value, to dtype.DType) *Value {
+	return f.Op(OpMatMulSwiGLU, &MatMulSwiGLUAttr{To: to}, x, wgate, wup)
 }
 
 // RMSNorm appends rms_norm(x[…,n] f32, w[n] f32) {eps}: y = x / √(mean(x²) + eps) * w

@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 var matMulInfo = OpInfo{
 	Name: "matmul",
@@ -128,15 +132,21 @@ func matMulCases(yield func(Case) bool) {
 	)
 }
 
+// MatMulSwiGLUAttr is the dtype of the result: f32, or bf16 where the matrices are bf16.
+type MatMulSwiGLUAttr struct {
+	To dtype.DType `attr:"to,default=f32"`
+}
+
 var matMulSwiGLUInfo = OpInfo{
 	Name: "matmul_swiglu",
-	Doc: "matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K]): swiglu(matmul(x, wgate), matmul(x, wup)); " +
-		"the matrices have the same type. Result f32[…,N], dense.",
+	Doc: "matmul_swiglu(x[…,K] f32, bf16 or q8a, wgate[N,K], wup[N,K]) {to}: swiglu(matmul(x, wgate), matmul(x, wup)), " +
+		"or cast of it with to=bf16; the matrices have the same type. Result to[…,N], dense: f32, which is the default, or bf16 with matrices of bf16.",
 	Args: []Arg{
 		{Name: "x", Kinds: Float | ActFmt},
 		{Name: "wgate", Kinds: Float | Quant},
 		{Name: "wup", Kinds: Float | Quant},
 	},
+	Attr:   MatMulSwiGLUAttr{},
 	Traits: Pure | Reduces,
 	Infer:  inferMatMulSwiGLU,
 	Cost: func(n *Node) Cost {
@@ -157,18 +167,24 @@ func inferMatMulSwiGLU(n *Node) (Type, error) {
 	if gate, up := n.Args[1].Type, n.Args[2].Type; !gate.SameData(up) {
 		return Type{}, argErr(n, 2, "must be %v, as wgate", gate)
 	}
-	return denseF32(shape), nil
+	to, w := attrOf[MatMulSwiGLUAttr](n).To, n.Args[1].Type.DType
+	if to != dtype.F32 && (to != dtype.BF16 || w != dtype.BF16) {
+		return Type{}, fmt.Errorf("the result cannot be %v with weights of %v: only f32, or bf16 with weights of bf16", to, w)
+	}
+	return denseF32(shape).WithDType(to), nil
 }
 
 func matMulSwiGLUCases(yield func(Case) bool) {
 	t := Sym(symTokens)
 	w := func(d dtype.DType) CaseArg { return weight(d, 40, 96) }
 	q8, q4, bf16 := w(dtype.Q8_0).layout(dtype.R16), w(dtype.Q4_0).layout(dtype.R16), w(dtype.BF16).layout(dtype.R16)
+	plain, rounded := &MatMulSwiGLUAttr{To: dtype.F32}, &MatMulSwiGLUAttr{To: dtype.BF16}
 	each(yield,
-		Case{Name: "f32", Args: args(f32(3, 96), w(dtype.F32), w(dtype.F32))},
-		Case{Name: "symbolic", Args: args(operand(dtype.Q8A, t, Const(96)), q8, q8), Sizes: sizes(5)},
-		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), q4, q4), Sizes: sizes(1)},
-		Case{Name: "both bf16", Args: args(operand(dtype.BF16, t, Const(96)), bf16, bf16), Sizes: sizes(5)},
-		Case{Name: "view", Args: args(f32(3, 96).view(), w(dtype.Q8_0), w(dtype.Q8_0))},
+		Case{Name: "f32", Args: args(f32(3, 96), w(dtype.F32), w(dtype.F32)), Attr: plain},
+		Case{Name: "symbolic", Args: args(operand(dtype.Q8A, t, Const(96)), q8, q8), Attr: plain, Sizes: sizes(5)},
+		Case{Name: "four bits", Args: args(operand(dtype.Q8A, t, Const(96)), q4, q4), Attr: plain, Sizes: sizes(1)},
+		Case{Name: "both bf16", Args: args(operand(dtype.BF16, t, Const(96)), bf16, bf16), Attr: plain, Sizes: sizes(5)},
+		Case{Name: "rounded", Args: args(operand(dtype.BF16, t, Const(96)), bf16, bf16), Attr: rounded, Sizes: sizes(5)},
+		Case{Name: "view", Args: args(f32(3, 96).view(), w(dtype.Q8_0), w(dtype.Q8_0)), Attr: plain},
 	)
 }

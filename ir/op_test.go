@@ -206,6 +206,8 @@ func TestShapeErrors(t *testing.T) {
 		{"%x: f32[4], %w: f32[2,4], %r: f32[3]", "matmul %x, %w, %r", "must be f32[2], as the result"},
 		{"%x: f32[4], %w: f32[2,5]", "matmul_swiglu %x, %w, %w", "must have 4 elements"},
 		{"%x: f32[4], %w: f32[2,4], %v: f16[2,4]", "matmul_swiglu %x, %w, %v", "as wgate"},
+		{"%x: f32[4], %w: f32[2,4]", "matmul_swiglu %x, %w, %w {to=bf16}", "with weights of f32"},
+		{"%x: f32[4], %w: bf16[2,4]", "matmul_swiglu %x, %w, %w {to=f16}", "cannot be f16"},
 
 		{"%x: f32[4], %w: f32[4]", "rms_norm %x, %w", "needs the attribute eps"},
 		{"%x: f32[4], %w: f32[5]", "rms_norm %x, %w {eps=0}", "must be 4, as the rows of x"},

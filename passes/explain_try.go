@@ -105,7 +105,7 @@ func operandBefore(v *ir.Value) *ir.Value {
 		shadow.Def = l
 	}
 	shadow.Type.Layout = dtype.Plain
-	if v.Def != nil && v.Def.Op == ir.OpRMSNormQuantize {
+	if v.Def != nil && (v.Def.Op == ir.OpRMSNormQuantize || v.Def.Op == ir.OpMatMulSwiGLU) {
 		shadow.Type.DType = dtype.F32
 	}
 	return &shadow

@@ -5,19 +5,19 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// fuseLatePass joins norms with the quantization of their results, or their rounding to
-// bf16.
+// fuseLatePass joins norms with the quantization of their results, and norms and swiglu of
+// products with the rounding of theirs to bf16.
 //
 // Before: quantize and cast nodes stand where kernels read activations in another format
-// than f32. After: a norm whose only reader is such a node on the same backend is one node with it, where the
-// backend runs that.
+// than f32. After: a norm or swiglu whose only reader is such a node on the same
+// backend is one node with it, where the backend runs that.
 //
 // Not earlier: pack makes those nodes. Not later: a fused node has one split.
 //
 // Cost: a walk or two, O(nodes).
 var fuseLatePass = Pass{
 	Name:  "fuse-late",
-	Doc:   "join norms with the quantize and cast nodes that pack made",
+	Doc:   "join norms and swiglu with the quantize and cast nodes that pack made",
 	Run:   fuseLate,
 	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Rules: rulesOf(lateRewrites),
@@ -34,6 +34,7 @@ func fuseLate(c *Context, m *ir.Module) error {
 var lateRewrites = []Rewrite{
 	lateNorm("late.norm", "a norm that is only read to be quantized writes quantized values", ir.OpQuantize),
 	lateNorm("late.norm-bf16", "a norm that is only read to be rounded to bf16 writes bf16", ir.OpCast),
+	lateSwiGLU,
 }
 
 // lateNorm joins a norm with the node of op that reads it.
@@ -56,6 +57,25 @@ func lateNorm(name, doc string, op ir.Op) Rewrite {
 			m.Become(ir.OpRMSNormQuantize, quantizedNorm(m.Values["norm"].Def, m.Root), m.Values["x"], m.Values["w"])
 		},
 	}
+}
+
+// lateSwiGLU joins the products of swiglu with the cast that reads the result.
+var lateSwiGLU = Rewrite{
+	Rule: Rule{"late.swiglu-bf16", "swiglu of products that is only read to be rounded to bf16 writes bf16"},
+	Pattern: Pattern{Op: ir.OpCast, Args: []Pattern{
+		{Op: ir.OpMatMulSwiGLU, Args: []Pattern{anyValue("x"), anyValue("gate"), anyValue("up")}, Bind: "swiglu", Once: true},
+	}},
+	Where: func(c *Context, m *Match) bool {
+		swiglu, t := m.Values["swiglu"].Def, c.Target(m.Root)
+		if m.Root.Result().Type.DType != dtype.BF16 || m.Values["gate"].Type.DType != dtype.BF16 || swiglu.Result().Type.DType != dtype.F32 {
+			return false
+		}
+		fused := &ir.Node{Op: ir.OpMatMulSwiGLU, Attr: swiGLUTo(dtype.BF16), Args: swiglu.Args, Results: m.Root.Results, Func: m.Root.Func}
+		return t != nil && swiglu.Backend == m.Root.Backend && t.Reads(fused)
+	},
+	Build: func(m *Match) {
+		m.Become(ir.OpMatMulSwiGLU, swiGLUTo(dtype.BF16), m.Values["x"], m.Values["gate"], m.Values["up"])
+	},
 }
 
 // quantizedNorm returns the attributes of a norm together with what converts its result.

@@ -1,6 +1,9 @@
 package passes
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // fuseRewrites are the patterns of fuse; the first that matches wins.
 var fuseRewrites = []Rewrite{
@@ -25,10 +28,10 @@ var fuseRewrites = []Rewrite{
 		Where: func(c *Context, m *Match) bool {
 			x, gate, up := m.Values["x"], m.Values["gate"], m.Values["up"]
 			return x == m.Values["x2"] && gate.Type.SameData(up.Type) &&
-				someTargetRuns(c, m.Root, ir.OpMatMulSwiGLU, nil, x, gate, up)
+				someTargetRuns(c, m.Root, ir.OpMatMulSwiGLU, swiGLUTo(dtype.F32), x, gate, up)
 		},
 		Build: func(m *Match) {
-			m.Become(ir.OpMatMulSwiGLU, nil, m.Values["x"], m.Values["gate"], m.Values["up"])
+			m.Become(ir.OpMatMulSwiGLU, swiGLUTo(dtype.F32), m.Values["x"], m.Values["gate"], m.Values["up"])
 		},
 	},
 	{
@@ -47,3 +50,6 @@ var fuseRewrites = []Rewrite{
 		},
 	},
 }
+
+// swiGLUTo returns the attributes of products joined by swiglu whose result is to.
+func swiGLUTo(to dtype.DType) *ir.MatMulSwiGLUAttr { return &ir.MatMulSwiGLUAttr{To: to} }

@@ -126,8 +126,35 @@ func lowerResidual(l *lowering, n *ir.Node) {
 }
 
 func lowerMatMulSwiGLU(l *lowering, n *ir.Node) {
-	gate := l.emit(n, ir.OpMatMul, nil, ".gate", n.Args[0], n.Args[1])
-	become(n, ir.OpSwiGLU, gate, l.emit(n, ir.OpMatMul, nil, ".up", n.Args[0], n.Args[2]))
+	to := n.Attr.(*ir.MatMulSwiGLUAttr).To
+	if to == dtype.F32 {
+		gate, up := l.gateUp(n)
+		become(n, ir.OpSwiGLU, gate, up)
+		return
+	}
+	become(n, ir.OpCast, l.swiGLU(n))
+	n.Attr = &ir.CastAttr{To: to}
+}
+
+// gateUp emits the two products of n.
+func (l *lowering) gateUp(n *ir.Node) (gate, up *ir.Value) {
+	return l.emit(n, ir.OpMatMul, nil, ".gate", n.Args[0], n.Args[1]), l.emit(n, ir.OpMatMul, nil, ".up", n.Args[0], n.Args[2])
+}
+
+// swiGLU emits what n rounds, in as few pieces as n's backend runs.
+func (l *lowering) swiGLU(n *ir.Node) *ir.Value {
+	const suffix = ".f32"
+	plain := *n
+	plain.Attr = swiGLUTo(dtype.F32)
+	if l.runs(&plain) {
+		return l.emit(n, ir.OpMatMulSwiGLU, plain.Attr, suffix, n.Args...)
+	}
+	gate, up := l.gateUp(n)
+	plain.Op, plain.Attr, plain.Args = ir.OpSwiGLU, nil, []*ir.Value{gate, up}
+	if l.runs(&plain) {
+		return l.emit(n, ir.OpSwiGLU, nil, suffix, gate, up)
+	}
+	return l.emit(n, ir.OpMul, nil, suffix, l.emit(n, ir.OpSiLU, nil, ".silu", gate), up)
 }
 
 func lowerSwiGLU(l *lowering, n *ir.Node) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // call is one execution of a node. Operands and attributes keep the op's shape rule.
@@ -253,7 +254,11 @@ func matMul(c *call) (Tensor, error) {
 
 func matMulSwiGLU(c *call) (Tensor, error) {
 	x := c.args[0].Tensor
-	return zip(product(x, c.args[1].Tensor), product(x, c.args[2].Tensor), swiglu)
+	y, err := zip(product(x, c.args[1].Tensor), product(x, c.args[2].Tensor), swiglu)
+	if to := attr[ir.MatMulSwiGLUAttr](c).To; err == nil && to != dtype.F32 {
+		return Round(to, y)
+	}
+	return y, err
 }
 
 // product is x[…,K] times w[N,K], row by row.

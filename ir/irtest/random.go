@@ -359,11 +359,23 @@ func (g *generator) feedForward() {
 	}
 	gate, up := g.weight(d, hidden, n), g.weight(d, hidden, n)
 	if g.even() {
-		h = f.MatMulSwiGLU(h, gate, up)
+		h = f.MatMulSwiGLU(h, gate, up, g.roundedTo(d))
 	} else {
 		h = f.SwiGLU(f.MatMul(h, gate), f.MatMul(h, up))
 	}
-	g.add(f.Add(x, f.MatMul(h, g.matrix(n, hidden))))
+	down := g.matrix
+	if h.Type.DType == dtype.BF16 { // which products with other weights do not read
+		down = func(rows, cols int64) *ir.Value { return g.weight(dtype.BF16, rows, cols) }
+	}
+	g.add(f.Add(x, f.MatMul(h, down(n, hidden))))
+}
+
+// roundedTo returns a dtype that products with weights of d may write.
+func (g *generator) roundedTo(d dtype.DType) dtype.DType {
+	if d == dtype.BF16 && g.even() {
+		return dtype.BF16
+	}
+	return dtype.F32
 }
 
 // heads works on a permuted view and comes back to rows.

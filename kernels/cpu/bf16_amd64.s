@@ -152,6 +152,49 @@ done6:
 	VZEROUPPER
 	RET
 
+// func panelToBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)
+// Requires: AVX, AVX2
+TEXT ·panelToBF16AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VMOVUPS lowestBit<>+0(SB), Y0
+	VMOVUPS belowHalf<>+0(SB), Y1
+	VMOVUPS quietBit<>+0(SB), Y2
+
+loop7:
+	VMOVUPS   (CX), Y3
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y5
+	VPADDD    Y1, Y5, Y5
+	VPADDD    Y3, Y5, Y5
+	VPSRLD    $0x10, Y5, Y5
+	VCMPPS    $0x03, Y3, Y3, Y3
+	VPOR      Y2, Y4, Y4
+	VBLENDVPS Y3, Y4, Y5, Y5
+	VPACKUSDW Y5, Y5, Y5
+	VPERMQ    $0x08, Y5, Y5
+	VMOVDQU   X5, (AX)
+	VMOVUPS   32(CX), Y3
+	VPSRLD    $0x10, Y3, Y4
+	VPAND     Y0, Y4, Y5
+	VPADDD    Y1, Y5, Y5
+	VPADDD    Y3, Y5, Y5
+	VPSRLD    $0x10, Y5, Y5
+	VCMPPS    $0x03, Y3, Y3, Y3
+	VPOR      Y2, Y4, Y4
+	VBLENDVPS Y3, Y4, Y5, Y5
+	VPACKUSDW Y5, Y5, Y5
+	VPERMQ    $0x08, Y5, Y5
+	VMOVDQU   X5, 16(AX)
+	ADDQ      $0x40, CX
+	ADDQ      BX, AX
+	DECQ      DX
+	JNZ       loop7
+	VZEROUPPER
+	RET
+
 // func f32ToBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 // Requires: AVX, AVX512F
 TEXT ·f32ToBF16AVX512(SB), NOSPLIT, $0-24
@@ -162,9 +205,9 @@ TEXT ·f32ToBF16AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS quietBit<>+0(SB), Z2
 	MOVQ    n+16(FP), DX
 	TESTQ   DX, DX
-	JZ      done8
+	JZ      done9
 
-loop7:
+loop8:
 	VMOVUPS (CX), Z3
 	VPSRLD  $0x10, Z3, Z4
 	VPANDD  Z0, Z4, Z5
@@ -177,9 +220,9 @@ loop7:
 	ADDQ    $0x20, AX
 	ADDQ    $0x40, CX
 	SUBQ    $0x10, DX
-	JNZ     loop7
+	JNZ     loop8
 
-done8:
+done9:
 	VZEROUPPER
 	RET
 
@@ -190,18 +233,18 @@ TEXT ·bf16ToF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    done10
+	JZ    done11
 
-loop9:
+loop10:
 	VPMOVZXWD (CX), Z0
 	VPSLLD    $0x10, Z0, Z0
 	VMOVUPS   Z0, (AX)
 	ADDQ      $0x40, AX
 	ADDQ      $0x20, CX
 	SUBQ      $0x10, DX
-	JNZ       loop9
+	JNZ       loop10
 
-done10:
+done11:
 	VZEROUPPER
 	RET
 
@@ -217,9 +260,9 @@ TEXT ·normBF16AVX512(SB), NOSPLIT, $0-36
 	VMOVUPS      quietBit<>+0(SB), Z3
 	MOVQ         n+24(FP), BX
 	TESTQ        BX, BX
-	JZ           done12
+	JZ           done13
 
-loop11:
+loop12:
 	VMULPS  (CX), Z0, Z4
 	VMULPS  (DX), Z4, Z4
 	VPSRLD  $0x10, Z4, Z5
@@ -234,8 +277,36 @@ loop11:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JNZ     loop11
+	JNZ     loop12
 
-done12:
+done13:
+	VZEROUPPER
+	RET
+
+// func panelToBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·panelToBF16AVX512(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VMOVUPS lowestBit<>+0(SB), Z0
+	VMOVUPS belowHalf<>+0(SB), Z1
+	VMOVUPS quietBit<>+0(SB), Z2
+
+loop14:
+	VMOVUPS (CX), Z3
+	VPSRLD  $0x10, Z3, Z4
+	VPANDD  Z0, Z4, Z5
+	VPADDD  Z1, Z5, Z5
+	VPADDD  Z3, Z5, Z5
+	VPSRLD  $0x10, Z5, Z5
+	VCMPPS  $0x03, Z3, Z3, K1
+	VPORD   Z2, Z4, K1, Z5
+	VPMOVDW Z5, (AX)
+	ADDQ    $0x40, CX
+	ADDQ    BX, AX
+	DECQ    DX
+	JNZ     loop14
 	VZEROUPPER
 	RET

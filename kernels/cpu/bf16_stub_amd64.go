@@ -21,6 +21,11 @@ func bf16ToF32AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //go:noescape
 func normBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 
+// panelToBF16AVX2 converts rows rows of 16 elements to bfloat16, stride bytes apart. rows is positive.
+//
+//go:noescape
+func panelToBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)
+
 // f32ToBF16AVX512 converts n elements to bfloat16, n a multiple of a register's lanes.
 //
 //go:noescape
@@ -35,3 +40,8 @@ func bf16ToF32AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //
 //go:noescape
 func normBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
+
+// panelToBF16AVX512 converts rows rows of 16 elements to bfloat16, stride bytes apart. rows is positive.
+//
+//go:noescape
+func panelToBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)

@@ -66,6 +66,12 @@ func bf16ToF32Generic(dst, src unsafe.Pointer, n int) {
 	}
 }
 
+func panelToBF16Generic(dst, x unsafe.Pointer, rows, stride int) {
+	for r := range rows {
+		f32ToBF16Generic(unsafe.Add(dst, r*stride), floatAt(x, r*panelRows), panelRows)
+	}
+}
+
 // normBF16Generic converts x*scale*w.
 func normBF16Generic(dst, x, w unsafe.Pointer, n int, scale float32) {
 	out, weight := halves(dst, n), floats(w, n)

@@ -31,6 +31,8 @@ type implementation struct {
 	f32ToF16, f16ToF32, decodeQ8 rowUnary
 	f32ToBF16, bf16ToF32         rowUnary
 
+	panelToBF16 func(dst, x unsafe.Pointer, rows, stride int) // rows of 16, those of dst stride bytes apart
+
 	sumSquares func(x unsafe.Pointer, n int) float32
 	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
 	quantize   rowUnary                                                // n elements to q8a

@@ -47,6 +47,9 @@ func TestTileSetsAreComplete(t *testing.T) {
 			if len(im.swiglu[f]) != 1 || im.swiglu[f][0].panels != 1 {
 				t.Errorf("%s: tiles with two weights have more than one panel", im.name)
 			}
+			if rows := im.swiglu[f][0].tiles[0].rows; rows > mostTileRows {
+				t.Errorf("%s: tiles with two weights have %d rows, for which unrounded has no room", im.name, rows)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package cpu
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // format is a weight format of a matrix product.
 type format uint8
@@ -145,23 +148,55 @@ func matvec(f format, dst, x, w, res unsafe.Pointer, n, k, r, c0, c1 int) {
 	}
 }
 
-// matmulSwiGLU is matmul with two weights.
-func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+// matmulSwiGLU is matmul with two weights. With round, dst is bf16: tiles write to round, and
+// what they write is rounded while it is in the first-level cache. In prompts, a column of f32
+// would take from the second-level cache a line in each row, all of them in a few of its sets.
+func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c1 int, round *unrounded) {
 	if r0 >= r1 {
 		return
 	}
 	g, sh := active.swiglu[f].pick(r1-r0, 1), &formatShape[f]
 	blocks := k / sh.blockLen
 	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
+	if round != nil {
+		dstStride = panelRows * f32Bytes
+	}
 	for c := c0; c < c1; c += panelRows {
 		cols := min(c1-c, panelRows)
 		at := c / panelRows * panelBytes
 		next := newNextPanel(unsafe.Add(gate, at), panelBytes, r1-r0, c+panelRows < n)
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
-			t.run(unsafe.Add(dst, r*dstStride+c*f32Bytes), unsafe.Add(x, r*xStride),
+			to := unsafe.Pointer(round)
+			if round == nil {
+				to = floatAt(dst, r*n+c)
+			}
+			t.run(to, unsafe.Add(x, r*xStride),
 				unsafe.Add(gate, at), unsafe.Add(up, at), xStride, dstStride, blocks, panelBytes, cols, next.ask(uintptr(gate)+uintptr(at)))
+			if round != nil {
+				round.write(halfAt(dst, r*n+c), n, t.rows, cols)
+			}
 			r += t.rows
 		}
+	}
+}
+
+// mostTileRows is how many rows a tile of swiglu has at most.
+const mostTileRows = 12
+
+// unrounded is the result of a tile of one panel that is to be bf16.
+type unrounded [mostTileRows * panelRows]float32
+
+// spareUnrounded holds them between calls: functions of tables take no pointer to the stack.
+var spareUnrounded = sync.Pool{New: func() any { return new(unrounded) }}
+
+// write rounds rows rows of cols columns to dst, where rows have n elements.
+func (u *unrounded) write(dst unsafe.Pointer, n, rows, cols int) {
+	if cols == panelRows {
+		active.panelToBF16(dst, unsafe.Pointer(u), rows, n*halfBytes)
+		return
+	}
+	for r := range rows {
+		active.f32ToBF16(halfAt(dst, r*n), unsafe.Pointer(&u[r*panelRows]), cols)
 	}
 }

@@ -59,7 +59,7 @@ func MatMulQ4_0(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 //
 //go:noinline
 func MatMulSwiGLUF32(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
-	matmulSwiGLU(formatF32, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+	matmulSwiGLU(formatF32, dst, x, wGate, wUp, n, k, r0, r1, c0, c1, nil)
 }
 
 // MatMulSwiGLUF16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for f16 weights, both [n, k],
@@ -67,7 +67,7 @@ func MatMulSwiGLUF32(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int
 //
 //go:noinline
 func MatMulSwiGLUF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
-	matmulSwiGLU(formatF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+	matmulSwiGLU(formatF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1, nil)
 }
 
 // MatMulSwiGLUBF16 computes silu(x·wGateᵀ) * (x·wUpᵀ) for bf16 weights, both [n, k],
@@ -75,7 +75,17 @@ func MatMulSwiGLUF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int
 //
 //go:noinline
 func MatMulSwiGLUBF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
-	matmulSwiGLU(formatBF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+	matmulSwiGLU(formatBF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1, nil)
+}
+
+// MatMulSwiGLUBF16ToBF16 is MatMulSwiGLUBF16 followed by CastF32BF16, bit for bit, without
+// the f32 matrix in between. dst is bf16.
+//
+//go:noinline
+func MatMulSwiGLUBF16ToBF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+	round := spareUnrounded.Get().(*unrounded)
+	matmulSwiGLU(formatBF16, dst, x, wGate, wUp, n, k, r0, r1, c0, c1, round)
+	spareUnrounded.Put(round)
 }
 
 // MatMulSwiGLUQ8_0 computes silu(x·wGateᵀ) * (x·wUpᵀ) for q8_0 weights, both [n, k],
@@ -83,7 +93,7 @@ func MatMulSwiGLUBF16(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 in
 //
 //go:noinline
 func MatMulSwiGLUQ8_0(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
-	matmulSwiGLU(formatQ8, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+	matmulSwiGLU(formatQ8, dst, x, wGate, wUp, n, k, r0, r1, c0, c1, nil)
 }
 
 // MatMulSwiGLUQ4_0 computes silu(x·wGateᵀ) * (x·wUpᵀ) for q4_0 weights, both [n, k],
@@ -91,7 +101,7 @@ func MatMulSwiGLUQ8_0(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 in
 //
 //go:noinline
 func MatMulSwiGLUQ4_0(dst, x, wGate, wUp unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
-	matmulSwiGLU(formatQ4, dst, x, wGate, wUp, n, k, r0, r1, c0, c1)
+	matmulSwiGLU(formatQ4, dst, x, wGate, wUp, n, k, r0, r1, c0, c1, nil)
 }
 
 // PackF32 lays rows [c0, c1) of the f32 matrix src [n, k] out as r16 in dst, so that a

@@ -170,6 +170,31 @@ func testSwiGLU(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
 	kt.Same(t, "swiglu in boxes", cut, y)
 }
 
+// TestSwiGLUToBF16 demands the same bits from the fused kernel, whole and in boxes, and from its
+// two parts.
+func TestSwiGLUToBF16(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		sizes(dtype.BF16, func(rows, n, k int) {
+			o := newOperands(t, dtype.BF16, rows, n, k, 0)
+			x, w, up := o.x.Pointer(), o.w.Pointer(), o.up.Pointer()
+			plain, want := kt.NewBuffer(rows*n*4, 0), kt.NewBuffer(rows*n*2, 0)
+			whole, cut := kt.NewBuffer(rows*n*2, 2*(n%5)), kt.NewBuffer(rows*n*2, 0)
+			cpu.MatMulSwiGLUBF16(plain.Pointer(), x, w, up, n, k, 0, rows, 0, n)
+			cpu.CastF32BF16(want.Pointer(), plain.Pointer(), n, 0, rows, 0, n)
+			cpu.MatMulSwiGLUBF16ToBF16(whole.Pointer(), x, w, up, n, k, 0, rows, 0, n)
+			whole.Check(t, "bf16")
+			for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
+				one := kt.NewBuffer(rows*n*2, 0)
+				cpu.MatMulSwiGLUBF16ToBF16(one.Pointer(), x, w, up, n, k, b[0], b[1], b[2], b[3])
+				one.Owned(t, "box", n*2, b[0], b[1], 2*b[2], 2*b[3])
+				cpu.MatMulSwiGLUBF16ToBF16(cut.Pointer(), x, w, up, n, k, b[0], b[1], b[2], b[3])
+			}
+			kt.Same(t, fmt.Sprintf("bf16 of %d, %d, %d", rows, n, k), whole, want)
+			kt.Same(t, fmt.Sprintf("bf16 of %d, %d, %d in boxes", rows, n, k), cut, want)
+		})
+	})
+}
+
 // TestMatMulExtremes multiplies the blocks with the largest integers, where 16-bit sums
 // would overflow or saturate first.
 func TestMatMulExtremes(t *testing.T) {

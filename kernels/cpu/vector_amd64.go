@@ -13,6 +13,7 @@ func (im *implementation) vectorsAVX2() {
 	im.scale, im.mulScale = scaleAVX2, mulScaleAVX2
 	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX2, castF16F32AVX2, decodeQ8AVX2
 	im.f32ToBF16, im.bf16ToF32, im.normBF16 = castF32BF16AVX2, castBF16F32AVX2, normToBF16AVX2
+	im.panelToBF16 = panelToBF16AVX2
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX2, maxRowAVX2, expSumAVX2
 	im.quantize, im.normQ8A = quantizeAVX2, normQ8AAVX2
 	im.attention = []*attentionLoops{&avx2Attention, &genericAttention}
@@ -28,6 +29,7 @@ func (im *implementation) vectorsAVX512() {
 	im.scale, im.mulScale = scaleAVX512, mulScaleAVX512
 	im.f32ToF16, im.f16ToF32, im.decodeQ8 = castF32F16AVX512, castF16F32AVX512, decodeQ8AVX512
 	im.f32ToBF16, im.bf16ToF32, im.normBF16 = castF32BF16AVX512, castBF16F32AVX512, normToBF16AVX512
+	im.panelToBF16 = panelToBF16AVX512
 	im.sumSquares, im.maxRow, im.expSum = sumSquaresAVX512, maxRowAVX512, expSumAVX512
 	im.quantize, im.normQ8A = quantizeAVX512, normQ8AAVX512
 	im.attention = []*attentionLoops{&avx512Attention, &avx512ShortAttention, &genericAttention}

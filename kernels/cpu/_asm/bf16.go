@@ -13,6 +13,7 @@ func generateBF16(g *generator) {
 		g.toBF16()
 		g.fromBF16()
 		g.normBF16()
+		g.panelToBF16()
 	}
 }
 
@@ -54,6 +55,27 @@ func (g *generator) normBF16() {
 		g.VMULPS(w.mem(), v, v)
 		g.storeBF16(c, v, dst.mem())
 	})
+}
+
+// panelToBF16 is for what tiles leave in a buffer: its rows follow each other, those of the
+// result lie apart.
+func (g *generator) panelToBF16() {
+	name := "panelToBF16" + g.isa.name
+	g.function(name, []string{name + " converts rows rows of 16 elements to bfloat16, stride bytes apart. rows is positive."}, nil,
+		pointers("dst", "x"), integers("rows", "stride"))
+	dst, x, rows, stride, loop := g.arg("dst"), g.arg("x"), g.arg("rows"), g.arg("stride"), g.label("loop")
+	c := g.bf16Constants()
+	g.Label(loop)
+	for at := 0; at < panelRows; at += g.isa.lanes {
+		v := g.vec()
+		g.VMOVUPS(operand.Mem{Base: x, Disp: at * 4}, v)
+		g.storeBF16(c, v, operand.Mem{Base: dst, Disp: at * 2})
+	}
+	g.ADDQ(operand.U8(panelRows*4), x)
+	g.ADDQ(stride, dst)
+	g.DECQ(rows)
+	g.JNZ(operand.LabelRef(loop))
+	g.ret()
 }
 
 // bf16Constants are what rounding takes: the lowest bit that is kept, less than half of it,
