@@ -343,17 +343,14 @@ func (p *costProblem) largestValue() error {
 			limit = max(limit, p.roomOf(t))
 		}
 	}
-	return &BudgetError{Name: fmt.Sprintf("@%s %v", largest.Func.Name, largest), Need: need, Limit: limit, Own: true, Advice: advice}
+	return &BudgetError{Name: fmt.Sprintf("@%s %v", largest.Func.Name, largest), Need: need, Limit: limit, Own: len(p.a.c.Options.MaxMemory) == 0, Advice: advice}
 }
 
 // roomOf returns the most bytes that a value of the target may have; 0 where any fits.
 func (p *costProblem) roomOf(t *target.Descriptor) int64 {
-	for _, s := range p.spaces {
-		if s.Name == t.Home() {
-			if s.MaxAlloc == 0 || s.Memory != 0 && s.Memory < s.MaxAlloc {
-				return s.Memory
-			}
-			return s.MaxAlloc
+	for s := range p.spaces {
+		if p.spaces[s].Name == t.Home() {
+			return max(0, p.largest(s))
 		}
 	}
 	return 0

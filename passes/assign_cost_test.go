@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -179,6 +180,22 @@ func TestBudgets(t *testing.T) {
 				t.Errorf("%s: no %q in: %v", tt.name, want, err)
 			}
 		}
+	}
+}
+
+// TestValueBeyondLimit pins a value to a target that has memory for it, but may not use that.
+func TestValueBeyondLimit(t *testing.T) {
+	m, err := ir.Parse("t", []byte("ggir 1\nmodule \"m\"\nafter import\nprops imported\nfunc @f(%x: f32[64,128]) -> (f32[64,128]) {\n%y = neg %x\nreturn %y\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = passes.Run(context.Background(), m, passes.RunOptions{
+		Targets: targets(t, strings.Replace(machine, "space=dev", "space=dev memory=1GiB", 1)),
+		Options: passes.Options{MaxMemory: map[string]int64{"gpu": 16 << 10}, Pins: []passes.Pin{{Match: regexp.MustCompile("y"), Backend: "gpu"}}},
+	})
+	var budget *passes.BudgetError
+	if !errors.As(err, &budget) || budget.Need != 32<<10 || budget.Limit != 16<<10 || budget.Own {
+		t.Errorf("%+v: %v", budget, err)
 	}
 }
 

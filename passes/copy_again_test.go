@@ -143,7 +143,8 @@ func @f(%z: f32[64,128], %y: f32[64,128]) -> (f32[64,128], f32[64,128]) {
   return %a, %u
 }
 `)
-		targets, err := target.Parse("targets", fmt.Sprintf("target gpu like=fake space=dev ops=neg,exp,add queues=1 link=%s linkdelay=0\ntarget cpu like=cpu link=0 linkdelay=0", link))
+		targets, err := target.Parse("targets", fmt.Sprintf("target gpu like=fake space=dev ops=neg,exp,add queues=1 link=%s linkdelay=0\n"+
+			"target cpu like=cpu link=0 linkdelay=0", link))
 		if err != nil {
 			t.Fatal(err)
 		}
