@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func (p *costProblem) solve() *placement.Result {
 	best, first := p.fit(starts)
 	if !best.Fits() || p.streams(best.Labels) {
 		p.Stay = true
-		if r, _ := p.fit(starts); r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
+		if r, _ := p.fit(starts); betterFit(r, best) {
 			best = r
 		}
 	}
@@ -158,7 +159,7 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 		if first == nil {
 			first = r
 		}
-		if best == nil || r.Fits() && (!best.Fits() || r.Seconds < best.Seconds) {
+		if best == nil || betterFit(r, best) {
 			best = r
 		}
 		if !again {
@@ -166,6 +167,19 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 		}
 	}
 	return best, first
+}
+
+// betterFit reports whether r is to be preferred: it fits and takes less time than another that
+// does, or it lacks less.
+func betterFit(r, than *placement.Result) bool {
+	lacks, thanLacks := sumOf(r.Over), sumOf(than.Over)
+	switch {
+	case r.Fits() != than.Fits():
+		return r.Fits()
+	case r.Fits():
+		return r.Seconds < than.Seconds
+	}
+	return lacks > 0 && (thanLacks == 0 || lacks < thanLacks) // what cannot run at all lacks nothing
 }
 
 // apart notes in r that its plan keeps the limits after all where some values are copied twice,
@@ -266,7 +280,9 @@ func (p *costProblem) rehearse(labels []int32, apart apart) (need []int64, secon
 func (p *costProblem) shortage(r *placement.Result) []error {
 	need, _, err := p.rehearse(r.Labels, apart{})
 	if err != nil || sumOf(r.Over) == 0 {
-		return p.impossible(r.Labels)
+		if need, err = p.unlimited(); err != nil || !p.exceeded(need) {
+			return p.impossible(r.Labels)
+		}
 	}
 	var errs []error
 	var enough []string
@@ -286,6 +302,29 @@ func (p *costProblem) shortage(r *placement.Result) []error {
 		e.(*BudgetError).Advice = strings.Join(enough, " ") + " would be enough; or lower --ctx or --batch, or quantize"
 	}
 	return errs
+}
+
+// unlimited returns what the plan of the best assignment takes if there were no limits.
+func (p *costProblem) unlimited() ([]int64, error) {
+	limits := p.Limits
+	defer func() { p.Limits = limits }()
+	p.Limits = slices.Repeat([]int64{-1}, len(limits))
+	r := placement.Solve(p.a.c.Ctx, &p.Problem, nil, placement.Options{Work: fitWork})
+	if !r.Fits() {
+		return nil, errors.New("nor without limits")
+	}
+	need, _, err := p.rehearse(r.Labels, apart{})
+	return need, err
+}
+
+// exceeded reports whether some limit is below what is needed.
+func (p *costProblem) exceeded(need []int64) bool {
+	for s, limit := range p.limits {
+		if limit >= 0 && need[s] > limit {
+			return true
+		}
+	}
+	return false
 }
 
 func sumOf(list []int64) (sum int64) {

@@ -51,13 +51,13 @@ func runCheck(c *Context, m *ir.Module) error {
 
 // needlessCopies notes the copies that the plan could do without. The rules cost leave none
 // behind, unless the user has switched that off, or the module came with the copy, or it is to
-// save memory: another one is a bug of ours.
+// save memory: another one is a bug of ours, if the copies were made in this run.
 func needlessCopies(c *Context, m *ir.Module) error {
 	set, err := ruleSetOf(c.Options)
 	if err != nil {
 		return err
 	}
-	strict := set.elide && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
+	strict := set.elide && c.ran(copyPass.Name) && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
 	var errs []error
 	for _, n := range check.Needless(m, c.Targets) {
 		if n.Lost && (!strict || staysApart(n.Node)) {

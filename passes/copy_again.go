@@ -39,8 +39,9 @@ type apart map[nodeAt]bool
 const maxApartTries = 6
 
 // copiesApart returns the copies that have to stay besides earlier ones of the same values so
-// that the plan keeps the limits of memory, if there are such.
-func copiesApart(c *Context, m *ir.Module) (apart, error) {
+// that the plan keeps the limits of memory, if there are such, and by how many bytes it exceeds
+// those of which spaces without them.
+func copiesApart(c *Context, m *ir.Module) (keep apart, over map[string]int64, err error) {
 	s := &apartSearch{c: c, m: m, limits: make(map[string]int64)}
 	spaces := c.Targets.Spaces()
 	for i, limit := range spaceLimits(c, spaces) {
@@ -49,7 +50,7 @@ func copiesApart(c *Context, m *ir.Module) (apart, error) {
 		}
 	}
 	if len(s.limits) == 0 || !c.Enabled(ruleApart) || !s.survey() {
-		return nil, nil
+		return nil, nil, nil
 	}
 	return s.find()
 }
@@ -84,7 +85,7 @@ func (s *apartSearch) survey() bool {
 	quiet := *s.c
 	quiet.stats, quiet.fuel = &PassStats{}, newFuel(-1)
 	found := false
-	merges := elideAll(&quiet, m, nil)
+	merges := elideAll(&quiet, m, nil, nil)
 	for i, f := range m.AllFuncs() {
 		l := &liveBytes{f: f, change: make(map[string][]int64), regions: make(map[string][]useRegion)}
 		for space := range s.limits {
@@ -180,22 +181,25 @@ func (s *apartSearch) bytes(v *ir.Value) int64 {
 	return v.Type.MaxBytes()
 }
 
-// find returns cuts with which the plan keeps the limits; an empty set where none are needed
-// or none help.
-func (s *apartSearch) find() (apart, error) {
-	over, err := s.over(apart{})
+// find returns cuts with which the plan keeps the limits, and by how much it exceeds them without;
+// an empty set where none are needed or none help.
+func (s *apartSearch) find() (cuts apart, over map[string]int64, err error) {
+	over, err = s.over(apart{})
 	if err != nil || len(over) == 0 {
-		return apart{}, err
+		return apart{}, nil, err
 	}
+	cuts, err = s.enough(over)
+	return cuts, over, err
+}
+
+// enough is find for a plan that exceeds limits by over.
+func (s *apartSearch) enough(over map[string]int64) (cuts apart, err error) {
 	allowed := make(map[string]int64) // bytes live at a time
-	for space := range over {
-		for _, l := range s.funcs {
-			allowed[space] = max(allowed[space], peakOf(l.change[space]))
-		}
-	}
-	var cuts apart
 	for range maxApartTries {
 		for space, bytes := range over {
+			if _, known := allowed[space]; !known {
+				allowed[space] = s.peak(space)
+			}
 			allowed[space] -= bytes
 		}
 		again := s.cut(allowed)
@@ -216,6 +220,14 @@ func (s *apartSearch) find() (apart, error) {
 	}
 	s.c.Count("apart.in-vain", 1)
 	return apart{}, nil
+}
+
+// peak returns the most bytes that are live at once in a space, in any function.
+func (s *apartSearch) peak(space string) (most int64) {
+	for _, l := range s.funcs {
+		most = max(most, peakOf(l.change[space]))
+	}
+	return most
 }
 
 // over returns by how many bytes the plan with some cuts exceeds limits.

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -49,20 +50,23 @@ func elideCopies(c *Context, m *ir.Module) error {
 		return err
 	}
 	keep := c.Options.apart
+	var over map[string]int64
 	if keep == nil {
-		if keep, err = copiesApart(c, m); err != nil {
+		if keep, over, err = copiesApart(c, m); err != nil {
 			return err
 		}
 	}
-	elideAll(c, m, keep)
+	elideAll(c, m, keep, over)
 	return nil
 }
 
 // elideAll removes the copies of all functions but those to keep, and returns, function by
-// function, those that were merged with earlier ones.
-func elideAll(c *Context, m *ir.Module, keep apart) (merges [][]mergedCopy) {
+// function, those that were merged with earlier ones. over is by how many bytes spaces would
+// exceed their limits without those to keep, for the causes.
+func elideAll(c *Context, m *ir.Module, keep apart, over map[string]int64) (merges [][]mergedCopy) {
 	for i, f := range m.AllFuncs() {
 		s := newElider(c, f)
+		s.over = over
 		for at, n := range f.Nodes {
 			s.at, s.apart = nodeAt{i, at}, keep[nodeAt{i, at}]
 			s.node(n)
@@ -122,12 +126,18 @@ type elider struct {
 	e       *edit
 	at      nodeAt // the node that is looked at
 	apart   bool   // it begins a region of use
+	over    map[string]int64
 	merges  []mergedCopy
 	uses    [][]*ir.Node
 	made    map[copyKey]*ir.Value
 	experts map[expertsMade]*ir.Value
 	given   map[*ir.Value]bool    // copies that became results
 	removed map[*ir.Value]removal // by what stands for the copy, until a reader has noted it
+}
+
+// tooMuch says what a limit would be exceeded by.
+func tooMuch(bytes int64) string {
+	return fmt.Sprintf("%d bytes%s too many with one copy each", bytes, ir.RoundedBytes(bytes))
 }
 
 func newElider(c *Context, f *ir.Func) *elider {
@@ -157,7 +167,7 @@ func (s *elider) node(n *ir.Node) {
 		// The model's own copy of a strided value stays: its readers may need dense bytes.
 		s.remove(n, from, ruleShared)
 	case s.apart && s.earlier(n) != nil && s.c.Allow(ruleApart, n):
-		s.c.Cause(n, ruleApart, s.earlier(n).String(), key.space)
+		s.c.Cause(n, ruleApart, s.earlier(n).String(), key.space, tooMuch(s.over[key.space]))
 		s.c.Count(ruleApart, 1)
 		s.made[key] = n.Result()
 		s.e.keep(n)

@@ -17,6 +17,9 @@ func (x *explainer) copies(f *ir.Func) *CopySummary {
 		s.Count += times
 		s.Bytes += times * movedBytes(n)
 		s.Seconds += float64(times) * x.seconds(x.target(n), n)
+		if staysApart(n) {
+			s.Apart += times
+		}
 		if because := x.needless(n, made); because != "" {
 			s.Needless = append(s.Needless, NeedlessCopy{x.copyReport(n), because})
 		}

@@ -55,6 +55,7 @@ type CopySummary struct {
 	Bytes    int64          `json:"bytes"`
 	Bound    int64          `json:"bound_bytes"`
 	Seconds  float64        `json:"seconds,omitempty"`
+	Apart    int64          `json:"apart,omitempty"` // of them are made again, as a limit leaves no room to keep an earlier one
 	Needless []NeedlessCopy `json:"needless,omitempty"`
 }
 

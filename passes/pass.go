@@ -62,6 +62,7 @@ type Context struct {
 	fuel  *fuel
 	off   map[string]bool // rules that are disabled
 	same  bool            // the pass says that it has changed nothing
+	run   *Stats          // of the passes that ran, this one among them
 
 	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
 	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
@@ -94,6 +95,11 @@ func (c *Context) Unchanged() { c.same = true }
 
 // Count adds n to a counter of the pass; its full name is pass.name.
 func (c *Context) Count(name string, n int64) { c.stats.count(name, n) }
+
+// ran reports whether a pass of this name ran in this run.
+func (c *Context) ran(name string) bool {
+	return slices.ContainsFunc(c.run.Passes, func(p *PassStats) bool { return p.Pass == name })
+}
 
 // Allow reports whether the rule may be applied to the node: it is not disabled, and there
 // is fuel left. A pass asks once for each application, just before it makes a change that

@@ -267,6 +267,7 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		flags:   flags,
 		debug:   r.debug,
 		stats:   r.stats.add(p.Name),
+		run:     r.stats,
 		fuel:    r.fuel,
 		off:     r.rulesOff,
 

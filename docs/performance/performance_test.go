@@ -215,7 +215,7 @@ esac
 		s.results = again
 	}
 	checkToy(t, s.results)
-	want := 9
+	want := 7 + 2*deepTurns
 	if _, err := exec.LookPath("taskset"); err == nil {
 		want++
 	}

@@ -27,14 +27,14 @@ type core struct {
 // cores are those that tiles are chosen for, each for its vectors of 256 and of 512 bits, as
 // https://uops.info has them: AMD's from Zen 5 on, whose additions and logic have ports of their
 // own, and Intel's from Ice Lake on, where all arithmetic of 512 bits shares two. No program is
-// made for one of them alone: their cycles are added.
+// made for one of them alone: the mean of their cycles counts.
 var cores = []struct{ narrow, wide core }{
 	{core{2, 4, 3, 8}, core{2, 4, 2, 8}},
 	{core{2, 3, 2, 5}, core{2, 2, 2, 5}},
 }
 
 // cycles predicts how long a round of a loop takes whose operands are in the first-level cache:
-// as long as what it needs most of, summed over the cores.
+// as long as what it needs most of, as the mean of the cores.
 func (l *loop) cycles() (sum float64) {
 	for _, c := range cores {
 		core := c.wide
@@ -50,7 +50,7 @@ func (l *loop) cycles() (sum float64) {
 // Prediction is how fast the tiles are that a choice takes.
 type Prediction struct {
 	Choice
-	MultiplyAdds float64 // a cycle, with as many rows of x as the largest tile has
+	MultiplyAdds float64 // a cycle, with several rows of x, of the best of their tiles
 	Bytes        float64 // of w that a cycle works on, with one row
 }
 
