@@ -148,12 +148,12 @@ func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 		r := placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{Work: fitWork})
 		again := false
 		if r.Fits() {
-			need, _, err := p.rehearse(r.Labels, apart{})
+			need, _, err := p.rehearse(r.Labels, copySet{})
 			if err != nil {
 				return r, r // the error comes again where it belongs
 			}
 			if again = p.learn(reserve, need, r); !r.Fits() {
-				p.apart(r)
+				p.partCopies(r)
 			}
 		}
 		if first == nil {
@@ -182,9 +182,9 @@ func betterFit(r, than *placement.Result) bool {
 	return lacks > 0 && (thanLacks == 0 || lacks < thanLacks) // what cannot run at all lacks nothing
 }
 
-// apart notes in r that its plan keeps the limits after all where some values are copied twice,
+// partCopies notes in r that its plan keeps the limits after all where some values are copied twice,
 // and how much longer it takes, if that is so.
-func (p *costProblem) apart(r *placement.Result) {
+func (p *costProblem) partCopies(r *placement.Result) {
 	need, seconds, err := p.rehearse(r.Labels, nil)
 	if err != nil {
 		return
@@ -254,7 +254,7 @@ func (p *costProblem) leafBytes(labels []int32) []int64 {
 // rehearse runs the passes up to plan on a copy of the module with an assignment, and
 // returns the bytes of the plan in each space, and how long the copies take that are there
 // twice to keep limits. With apart none is, unless it names it.
-func (p *costProblem) rehearse(labels []int32, apart apart) (need []int64, seconds float64, err error) {
+func (p *costProblem) rehearse(labels []int32, apart copySet) (need []int64, seconds float64, err error) {
 	m := p.a.m.Clone()
 	again := newAssigner(p.a.c, m)
 	p.apply(again, labels)
@@ -278,7 +278,7 @@ func (p *costProblem) rehearse(labels []int32, apart apart) (need []int64, secon
 // be enough: what the best one takes, though another may take less. It is empty if the plan of
 // the best one keeps them after all.
 func (p *costProblem) shortage(r *placement.Result) []error {
-	need, _, err := p.rehearse(r.Labels, apart{})
+	need, _, err := p.rehearse(r.Labels, copySet{})
 	if err != nil || sumOf(r.Over) == 0 {
 		if need, err = p.unlimited(); err != nil || !p.exceeded(need) {
 			return p.impossible(r.Labels)
@@ -313,7 +313,7 @@ func (p *costProblem) unlimited() ([]int64, error) {
 	if !r.Fits() {
 		return nil, errors.New("nor without limits")
 	}
-	need, _, err := p.rehearse(r.Labels, apart{})
+	need, _, err := p.rehearse(r.Labels, copySet{})
 	return need, err
 }
 

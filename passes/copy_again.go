@@ -30,9 +30,9 @@ import (
 // nodeAt is a node of a module: the position of its function, and its own in there.
 type nodeAt struct{ fn, node int }
 
-// apart is a set of copies, as they stand before elide-copy, that begin a region of use. It is
+// copySet is a set of copies, as they stand before elide-copy, that begin a region of use. It is
 // not nil where it is known, if only to be empty.
-type apart map[nodeAt]bool
+type copySet map[nodeAt]bool
 
 // maxApartTries is how many plans are looked at to find cuts that keep the limits, and as many
 // to take back some.
@@ -41,7 +41,7 @@ const maxApartTries = 6
 // copiesApart returns the copies that have to stay besides earlier ones of the same values so
 // that the plan keeps the limits of memory, if there are such, and by how many bytes it exceeds
 // those of which spaces without them.
-func copiesApart(c *Context, m *ir.Module) (keep apart, over map[string]int64, err error) {
+func copiesApart(c *Context, m *ir.Module) (keep copySet, over map[string]int64, err error) {
 	s := &apartSearch{c: c, m: m, limits: make(map[string]int64)}
 	spaces := c.Targets.Spaces()
 	for i, limit := range spaceLimits(c, spaces) {
@@ -183,17 +183,17 @@ func (s *apartSearch) bytes(v *ir.Value) int64 {
 
 // find returns cuts with which the plan keeps the limits, and by how much it exceeds them without;
 // an empty set where none are needed or none help.
-func (s *apartSearch) find() (cuts apart, over map[string]int64, err error) {
-	over, err = s.over(apart{})
+func (s *apartSearch) find() (cuts copySet, over map[string]int64, err error) {
+	over, err = s.over(copySet{})
 	if err != nil || len(over) == 0 {
-		return apart{}, nil, err
+		return copySet{}, nil, err
 	}
 	cuts, err = s.enough(over)
 	return cuts, over, err
 }
 
 // enough is find for a plan that exceeds limits by over.
-func (s *apartSearch) enough(over map[string]int64) (cuts apart, err error) {
+func (s *apartSearch) enough(over map[string]int64) (cuts copySet, err error) {
 	allowed := make(map[string]int64) // bytes live at a time
 	for range maxApartTries {
 		for space, bytes := range over {
@@ -219,7 +219,7 @@ func (s *apartSearch) enough(over map[string]int64) (cuts apart, err error) {
 		return s.fewer(cuts, err)
 	}
 	s.c.Count("apart.in-vain", 1)
-	return apart{}, nil
+	return copySet{}, nil
 }
 
 // peak returns the most bytes that are live at once in a space, in any function.
@@ -231,7 +231,7 @@ func (s *apartSearch) peak(space string) (most int64) {
 }
 
 // over returns by how many bytes the plan with some cuts exceeds limits.
-func (s *apartSearch) over(cuts apart) (map[string]int64, error) {
+func (s *apartSearch) over(cuts copySet) (map[string]int64, error) {
 	m := s.m.Clone()
 	if err := s.c.rehearse(m, cuts); err != nil {
 		return nil, err
@@ -268,8 +268,8 @@ func peakOf(changes []int64) (most int64) {
 
 // cut returns cuts that bring the bytes live in spaces down to what is allowed, as far as cuts
 // can.
-func (s *apartSearch) cut(allowed map[string]int64) apart {
-	cuts := make(apart)
+func (s *apartSearch) cut(allowed map[string]int64) copySet {
+	cuts := make(copySet)
 	for _, l := range s.funcs {
 		for _, space := range slices.Sorted(maps.Keys(allowed)) {
 			l.cut(space, allowed[space], cuts)
@@ -279,7 +279,7 @@ func (s *apartSearch) cut(allowed map[string]int64) apart {
 }
 
 // cut walks over the nodes and adds cuts where more is live than allowed.
-func (l *liveBytes) cut(space string, allowed int64, cuts apart) {
+func (l *liveBytes) cut(space string, allowed int64, cuts copySet) {
 	change := slices.Clone(l.change[space])
 	next := slices.SortedStableFunc(slices.Values(l.regions[space]), func(x, y useRegion) int { return x.from - y.from })
 	var open []useRegion
@@ -311,7 +311,7 @@ func cheaperCut(x, y useRegion) int {
 
 // fewer takes back cuts without which the limits are kept as well: half of them at once, then
 // smaller parts, as long as there are tries left.
-func (s *apartSearch) fewer(cuts apart, err error) (apart, error) {
+func (s *apartSearch) fewer(cuts copySet, err error) (copySet, error) {
 	list := slices.SortedFunc(maps.Keys(cuts), func(x, y nodeAt) int { return cmp.Or(x.fn-y.fn, x.node-y.node) })
 	tries := maxApartTries
 	for size := (len(list) + 1) / 2; size > 0 && len(list) > 1; size /= 2 {

@@ -112,8 +112,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// checkApart runs a plan in many orders, and demands of each of a few cuts that the limit is
-// not kept without it.
+// checkApart runs a plan in many orders, and demands that the bytes of each copy that is made again
+// were given to others in between.
 func checkApart(t *testing.T, seed uint64, a apartTrial) {
 	for range 5 {
 		if err := simulateQueues(a.m, a.m.Funcs[0], a.targets, 4, rand.New(rand.NewPCG(seed, 5))); err != nil {

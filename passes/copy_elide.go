@@ -63,7 +63,7 @@ func elideCopies(c *Context, m *ir.Module) error {
 // elideAll removes the copies of all functions but those to keep, and returns, function by
 // function, those that were merged with earlier ones. over is by how many bytes spaces would
 // exceed their limits without those to keep, for the causes.
-func elideAll(c *Context, m *ir.Module, keep apart, over map[string]int64) (merges [][]mergedCopy) {
+func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (merges [][]mergedCopy) {
 	for i, f := range m.AllFuncs() {
 		s := newElider(c, f)
 		s.over = over

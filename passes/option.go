@@ -29,8 +29,8 @@ type Options struct {
 	Disable   []string         // passes and rules that are off
 	Debug     []Setting        // see ParseDebug
 
-	rehearsal bool  // limits of memory are not looked at by plan: how much is needed is the question
-	apart     apart // of a rehearsal: copies that elide-copy leaves; nil lets it find out itself
+	rehearsal bool    // limits of memory are not looked at by plan: how much is needed is the question
+	apart     copySet // of a rehearsal: copies that elide-copy leaves; nil lets it find out itself
 }
 
 // Pin puts nodes on a backend. The expression is matched with the name of the node's first

@@ -66,7 +66,7 @@ type Context struct {
 
 	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
 	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
-	rehearse func(m *ir.Module, apart apart) error
+	rehearse func(m *ir.Module, apart copySet) error
 }
 
 // Cause appends to the node's causes that this pass applied the rule, and which values,

@@ -271,12 +271,12 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		fuel:    r.fuel,
 		off:     r.rulesOff,
 
-		rehearse: func(m *ir.Module, apart apart) error { return r.rehearse(ctx, m, apart) },
+		rehearse: func(m *ir.Module, apart copySet) error { return r.rehearse(ctx, m, apart) },
 	}, nil
 }
 
 // rehearse is Context.rehearse.
-func (r *runner) rehearse(ctx context.Context, m *ir.Module, apart apart) error {
+func (r *runner) rehearse(ctx context.Context, m *ir.Module, apart copySet) error {
 	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: planPass.Name}
 	o.Options.rehearsal, o.Options.apart = true, apart
 	_, err := Run(ctx, m, o)

@@ -110,8 +110,10 @@ func (f *compileFlags) withHead(ctx context.Context, cmd *cobra.Command, path st
 	if err != nil || written {
 		return co, err
 	}
-	if co.Targets, err = f.tunedTargets(ctx, cmd, m, co.Targets); err != nil {
-		return co, err
+	if f.tune {
+		if co.Targets, err = f.tuneTargets(ctx, cmd, m, co.Targets); err != nil {
+			return co, err
+		}
 	}
 	for _, d := range co.Targets.All() {
 		m.Headers = append(m.Headers, ir.Header{Key: "target", Text: strings.TrimPrefix(d.String(), "target ")})

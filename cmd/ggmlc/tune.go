@@ -35,13 +35,9 @@ func (f *compileFlags) checkTune(l *target.List) error {
 
 func isProcessor(d *target.Descriptor) bool { return d.Kind == "cpu" }
 
-// tunedTargets returns the backends with what is predicted or, with --tune, measured of the
-// processor for a model. It stands in the dump's head from then on, and what is measured in
-// the file that writeTuned writes.
-func (f *compileFlags) tunedTargets(ctx context.Context, cmd *cobra.Command, m *ir.Module, l *target.List) (*target.List, error) {
-	if !f.tune {
-		return eachProcessor(l, func(d *target.Descriptor) { tune.Predict(m, d) })
-	}
+// tuneTargets returns the backends with the processor's figures as they are measured for a
+// model. They stand in the dump's head from then on, and in the file that writeTuned writes.
+func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *ir.Module, l *target.List) (*target.List, error) {
 	p := newProgress(cmd.ErrOrStderr(), f.json)
 	defer p.done()
 	r, err := tune.Measure(ctx, m, f.cpu, p.line)
@@ -51,7 +47,15 @@ func (f *compileFlags) tunedTargets(ctx context.Context, cmd *cobra.Command, m *
 	if err != nil {
 		return nil, err
 	}
-	if l, err = eachProcessor(l, r.Apply); err != nil {
+	var tuned []*target.Descriptor
+	for _, d := range l.All() {
+		d := *d
+		if isProcessor(&d) {
+			r.Apply(&d)
+		}
+		tuned = append(tuned, &d)
+	}
+	if l, err = target.NewList(tuned...); err != nil {
 		return nil, err
 	}
 	f.tuned = "# written by ggmlc --tune: the backends of later builds on this machine, with --target-file\n" + r.Comments()
@@ -59,19 +63,6 @@ func (f *compileFlags) tunedTargets(ctx context.Context, cmd *cobra.Command, m *
 		f.tuned += fmt.Sprintf("target %v\n", d)
 	}
 	return l, nil
-}
-
-// eachProcessor returns the list with its processors changed.
-func eachProcessor(l *target.List, change func(*target.Descriptor)) (*target.List, error) {
-	var all []*target.Descriptor
-	for _, d := range l.All() {
-		d := *d
-		if isProcessor(&d) {
-			change(&d)
-		}
-		all = append(all, &d)
-	}
-	return target.NewList(all...)
 }
 
 // tunedFile is the file that keeps what was measured for an output; empty without --tune.

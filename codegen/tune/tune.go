@@ -128,7 +128,10 @@ func (r *Result) Apply(d *target.Descriptor) {
 	round(&d.Rates.FLOPs, r.slowest(false))
 	d.Tiles = nil
 	for i := range r.Products {
-		d.Tiles = append(d.Tiles, r.choice(&r.Products[i])) // the default too: nothing is to be predicted
+		p := &r.Products[i]
+		if c := r.choice(p); c != r.entry(p.Weight)[0] {
+			d.Tiles = append(d.Tiles, c)
+		}
 	}
 }
 

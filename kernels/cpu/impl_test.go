@@ -16,9 +16,12 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 			want := entry(t, weight, im.name)
 			const many = 1 << 10
 			wide, single := im.matmul[f].pick(many, many), im.matmul[f].pick(1, many)
-			got := tile.Tile{M0: wide.tiles[0].rows, N0: wide.panels * panelRows, V0: single.panels * panelRows, K0: formatShape[f].blockLen}
-			if got.M0 != want.M0 || got.N0 != want.N0 || got.V0 != want.V0 || got.K0 != want.K0 {
-				t.Errorf("%v on %s: tiles %+v, the table says %+v", weight, im.name, got, want)
+			if m, k := wide.tiles[0].rows, formatShape[f].blockLen; m != want.M0 || k != want.K0 {
+				t.Errorf("%v on %s: %d rows and steps of %d, the table says %+v", weight, im.name, m, k, want)
+			}
+			got := tile.Choice{Feature: want.Feature, Weight: weight, N: wide.panels * panelRows, V: single.panels * panelRows}
+			if taken := tile.Choices(want.Feature, weight)[0]; got != taken {
+				t.Errorf("on %s: tiles %v, the cost model takes %v", im.name, got, taken)
 			}
 		}
 	}

@@ -190,7 +190,7 @@ var fields = []Field{
 	rateField("link", "bytes per second of copies into its first space", func(d *Descriptor) *float64 { return &d.Rates.Link }),
 	rateField("linkout", "bytes per second of copies out of it; 0 is as link", func(d *Descriptor) *float64 { return &d.Rates.LinkOut }),
 	rateField("linkdelay", "seconds of the smallest copy", func(d *Descriptor) *float64 { return &d.Rates.LinkDelay }),
-	{"tiles", "tiles of matrix products, instead of those that are predicted: FEATURE:WEIGHT:N:V,...", setTiles, tilesText},
+	{"tiles", "tiles of matrix products that are not the default: FEATURE:WEIGHT:N:V,...", setTiles, tilesText},
 }
 
 func setField(d *Descriptor, key, value string) error {

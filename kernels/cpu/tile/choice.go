@@ -18,22 +18,22 @@ type Choice struct {
 	N, V    int // rows of w
 }
 
-// Choices returns what can be chosen for weights of dtype w on a feature, the default
-// first; nil where the table has no such tiles.
+// Choices returns what can be chosen for weights of dtype w on a feature; nil where the table has
+// no such tiles. The default, what the cost model takes, is the first.
 func Choices(f Feature, w dtype.DType) []Choice {
 	t := Find(f, w)
 	if t == nil {
 		return nil
 	}
-	all := []Choice{{f, w, t.N0, t.V0}}
+	var all []Choice
 	for _, n := range t.N {
 		for _, v := range t.V {
-			if c := (Choice{f, w, n, v}); c != all[0] {
-				all = append(all, c)
-			}
+			all = append(all, Choice{f, w, n, v})
 		}
 	}
-	return all
+	taken := best(all)
+	i := slices.Index(all, taken)
+	return append([]Choice{taken}, slices.Delete(all, i, i+1)...)
 }
 
 // Find returns the table's entry for exactly that feature; nil if there is none.

@@ -101,8 +101,8 @@ func TestTable(t *testing.T) {
 		if got, ok := Activation(e.Weight); !ok || got != e.Activation {
 			t.Errorf("%v weights take %v on %s, %v elsewhere", e.Weight, e.Activation, e.Feature, got)
 		}
-		if e.N0%ColumnGranule != 0 || e.K0 != e.Weight.BlockElems() {
-			t.Errorf("%v on %s: tile of %d columns, step %d", e.Weight, e.Feature, e.N0, e.K0)
+		if e.N[0]%ColumnGranule != 0 || e.K0 != e.Weight.BlockElems() {
+			t.Errorf("%v on %s: tile of %d columns, step %d", e.Weight, e.Feature, e.N[0], e.K0)
 		}
 	}
 	if _, ok := Activation(dtype.I32); ok {

@@ -62,7 +62,8 @@ func (p Prediction) String() string {
 // Predict returns what the cost model says of a choice, for operands in the first-level cache;
 // ok is false where the tiles are no assembly.
 //
-// What limits a product with one row of x of a large matrix is memory, whatever the tile.
+// What limits a product of one row of x with a large matrix is memory, which is read in as many
+// places as the tile has panels: there, the tile that asks for the most is the best one as well.
 func Predict(c Choice) (p Prediction, ok bool) {
 	p.Choice = c
 	for i := range loops {
@@ -81,34 +82,22 @@ func Predict(c Choice) (p Prediction, ok bool) {
 	return p, p.MultiplyAdds > 0 && p.Bytes > 0
 }
 
-// Best returns what the cost model takes of the choices for weights of dtype w on a feature. For
-// several rows of x that is the tile with the most multiply-adds a cycle. For one row it is the tile
-// that works on the most bytes a cycle if the weights stay in a cache from step to step; if they
-// do not, the one that reads the most panels at once: they lie far apart, and memory is fastest when
-// it is read in several places. The table
-// must have such tiles; where they are no assembly, the default is all there is.
-func Best(f Feature, w dtype.DType, cached bool) Choice {
-	all := Choices(f, w)
-	best, ok := Predict(all[0])
-	for _, c := range all[1:] {
-		p, known := Predict(c)
-		if !ok || !known {
+// best returns what the cost model takes of choices: for several rows of x the tile with the most
+// multiply-adds a cycle, for one row the one that works on the most bytes of w a cycle. Of what
+// is no assembly, it is the first one.
+func best(all []Choice) Choice {
+	most := Prediction{Choice: all[0]}
+	for _, c := range all {
+		p, ok := Predict(c)
+		if !ok {
 			break
 		}
-		if p.MultiplyAdds > best.MultiplyAdds {
-			best.N, best.MultiplyAdds = p.N, p.MultiplyAdds
+		if p.MultiplyAdds > most.MultiplyAdds {
+			most.N, most.MultiplyAdds = p.N, p.MultiplyAdds
 		}
-		if better(p, best, cached) {
-			best.V, best.Bytes = p.V, p.Bytes
+		if p.Bytes > most.Bytes {
+			most.V, most.Bytes = p.V, p.Bytes
 		}
 	}
-	return best.Choice
-}
-
-// better compares two tiles for one row of x.
-func better(p, than Prediction, cached bool) bool {
-	if !cached {
-		return p.V > than.V
-	}
-	return p.Bytes > than.Bytes
+	return most.Choice
 }

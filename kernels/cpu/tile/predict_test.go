@@ -6,44 +6,37 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestDefaultsArePredicted checks that the cost model takes the defaults of the table, for weights
-// in a cache or in memory, so that kernels that change and the table do not part.
-func TestDefaultsArePredicted(t *testing.T) {
-	for _, e := range Table {
-		c := Choices(e.Feature, e.Weight)[0]
-		cached, streamed := Best(e.Feature, e.Weight, true), Best(e.Feature, e.Weight, false)
-		if c != cached && c != streamed {
-			t.Errorf("the default is %v, the model takes %v in a cache and %v from memory", c, cached, streamed)
-		}
-		p, ok := Predict(c)
-		if ok != (e.Feature != Generic) {
-			t.Errorf("%v: has it loops? %v", c, ok)
-		}
-		t.Log(p)
-	}
-}
-
-// TestBest has what was measured on Zen 5 (docs/kernels.md).
-func TestBest(t *testing.T) {
+// TestDefaults has the tiles that the cost model takes. Package cpu's tests demand that its kernels
+// use them.
+func TestDefaults(t *testing.T) {
 	for _, tt := range []struct {
 		feature Feature
 		weight  dtype.DType
-		cached  bool
 		n, v    int
 	}{
-		{AVX512, dtype.F32, true, 32, 64},
-		{AVX512, dtype.F32, false, 32, 64},
-		{AVX512, dtype.F16, true, 32, 64},
-		{AVX512, dtype.F16, false, 32, 64},
-		{AVX512BF16, dtype.BF16, false, 32, 64},
-		{AVX512VNNI, dtype.Q8_0, true, 32, 32},
-		{AVX512VNNI, dtype.Q8_0, false, 32, 32},
-		{AVX512VNNI, dtype.Q4_0, true, 32, 32},
-		{AVX512VNNI, dtype.Q4_0, false, 32, 32},
-		{Generic, dtype.Q4_0, false, 16, 16},
+		{AVX2, dtype.F32, 16, 64},
+		{AVX512, dtype.F32, 32, 64},
+		{AVX512, dtype.F16, 32, 64},
+		{AVX512BF16, dtype.BF16, 32, 64},
+		{AVX512VNNI, dtype.Q8_0, 32, 32},
+		{AVX512VNNI, dtype.Q4_0, 32, 32},
+		{Generic, dtype.Q4_0, 16, 16},
 	} {
-		if got, want := Best(tt.feature, tt.weight, tt.cached), (Choice{tt.feature, tt.weight, tt.n, tt.v}); got != want {
-			t.Errorf("in a cache: %v: the model takes %v, want %v", tt.cached, got, want)
+		if got, want := Choices(tt.feature, tt.weight)[0], (Choice{tt.feature, tt.weight, tt.n, tt.v}); got != want {
+			t.Errorf("the model takes %v, want %v", got, want)
+		}
+	}
+}
+
+// TestPredict demands a prediction for every tile in assembly, and none for others.
+func TestPredict(t *testing.T) {
+	for _, e := range Table {
+		for _, c := range Choices(e.Feature, e.Weight) {
+			p, ok := Predict(c)
+			if ok != (e.Feature != Generic) {
+				t.Errorf("%v: is it predicted? %v", c, ok)
+			}
+			t.Log(p)
 		}
 	}
 }

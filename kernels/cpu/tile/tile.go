@@ -26,34 +26,32 @@ type Tile struct {
 	Layout     dtype.Layout // of w
 	Feature    Feature
 	M0         int // rows of x in the largest tile; smaller ones exist down to 1
-	N0         int // rows of w in the tile used with M0 rows of x
-	V0         int // rows of w in the tile for a single row of x
 	K0         int // step along k
 
-	// N and V are the rows of w in all tiles there are, for several rows of x and for one;
-	// N0 and V0, among them, are taken where nobody chooses (Choice).
+	// N and V are the rows of w in all tiles there are, for several rows of x and for one. Which
+	// are taken where nobody chooses is predicted (Choices).
 	N, V []int
 }
 
 // Table lists the tiles that exist. A weight dtype has one activation dtype and one
 // layout, whatever the processor: packed weights and planned sizes must not depend on it.
 var Table = []Tile{
-	{dtype.F32, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1, []int{16}, []int{16}},
-	{dtype.F32, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1, []int{16}, []int{64, 32, 16}},
-	{dtype.F32, dtype.F32, dtype.R16, AVX512, 8, 32, 64, 1, []int{32, 16}, []int{64, 32, 16}},
-	{dtype.F16, dtype.F32, dtype.R16, Generic, 1, 16, 16, 1, []int{16}, []int{16}},
-	{dtype.F16, dtype.F32, dtype.R16, AVX2, 4, 16, 64, 1, []int{16}, []int{64, 32, 16}},
-	{dtype.F16, dtype.F32, dtype.R16, AVX512, 8, 32, 64, 1, []int{32, 16}, []int{64, 32, 16}},
-	{dtype.BF16, dtype.BF16, dtype.R16, Generic, 1, 16, 16, 1, []int{16}, []int{16}},
-	{dtype.BF16, dtype.BF16, dtype.R16, AVX2, 4, 16, 64, 1, []int{16}, []int{64, 32, 16}},
-	{dtype.BF16, dtype.BF16, dtype.R16, AVX512, 8, 32, 64, 1, []int{32, 16}, []int{64, 32, 16}},
-	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 12, 32, 64, 1, []int{32, 16}, []int{64, 32, 16}},
-	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32, []int{16}, []int{16}},
-	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32, []int{16}, []int{16}},
-	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 32, 32, []int{32, 16}, []int{32, 16}},
-	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 16, 16, 32, []int{16}, []int{16}},
-	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 4, 16, 16, 32, []int{16}, []int{16}},
-	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, 32, 32, []int{32, 16}, []int{32, 16}},
+	{dtype.F32, dtype.F32, dtype.R16, Generic, 1, 1, []int{16}, []int{16}},
+	{dtype.F32, dtype.F32, dtype.R16, AVX2, 4, 1, []int{16}, []int{64, 32, 16}},
+	{dtype.F32, dtype.F32, dtype.R16, AVX512, 8, 1, []int{32, 16}, []int{64, 32, 16}},
+	{dtype.F16, dtype.F32, dtype.R16, Generic, 1, 1, []int{16}, []int{16}},
+	{dtype.F16, dtype.F32, dtype.R16, AVX2, 4, 1, []int{16}, []int{64, 32, 16}},
+	{dtype.F16, dtype.F32, dtype.R16, AVX512, 8, 1, []int{32, 16}, []int{64, 32, 16}},
+	{dtype.BF16, dtype.BF16, dtype.R16, Generic, 1, 1, []int{16}, []int{16}},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX2, 4, 1, []int{16}, []int{64, 32, 16}},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX512, 8, 1, []int{32, 16}, []int{64, 32, 16}},
+	{dtype.BF16, dtype.BF16, dtype.R16, AVX512BF16, 12, 1, []int{32, 16}, []int{64, 32, 16}},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
+	{dtype.Q8_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{32, 16}},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, Generic, 1, 32, []int{16}, []int{16}},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX2, 4, 32, []int{16}, []int{16}},
+	{dtype.Q4_0, dtype.Q8A, dtype.R16, AVX512VNNI, 6, 32, []int{32, 16}, []int{32, 16}},
 }
 
 // Activation returns the dtype that x must have for weights of dtype w, and false if
