@@ -170,6 +170,12 @@ func (d Dim) FloorDiv(e Dim) Dim {
 	if c, isConst := d.IsConst(); ok && isConst {
 		return Const(floorDiv(c, n))
 	}
+	return floorDivOf(d, e)
+}
+
+// floorDivOf returns d/e as it is. It is apart from FloorDiv, so that only what is kept goes to
+// the heap.
+func floorDivOf(d, e Dim) Dim {
 	return atomDim(atom{op: dimFloorDiv, a: &d, b: &e, text: factorText(d) + "/" + factorText(e)})
 }
 
@@ -226,6 +232,11 @@ func (d Dim) extreme(e Dim, op dimOp, name string) Dim {
 	if e.String() < d.String() {
 		d, e = e, d
 	}
+	return extremeOf(d, e, op, name)
+}
+
+// extremeOf returns the extreme as it is, apart from extreme as floorDivOf is.
+func extremeOf(d, e Dim, op dimOp, name string) Dim {
 	return atomDim(atom{op: op, a: &d, b: &e, text: name + "(" + d.String() + ", " + e.String() + ")"})
 }
 

@@ -84,9 +84,10 @@ func matMulAxes(n *Node) []Axis {
 // productAxes is matMulAxes for an op whose operands 1 to weights are matrices.
 func productAxes(n *Node, weights int) []Axis {
 	y := n.Result().Type
-	last := y.Rank() - 1
-	byCol := Axis{Axis: last, Granule: panelRows(n.Args[1].Type), Reads: make([]Read, len(n.Args))}
-	byRow := Axis{Axis: 0, Granule: 1, Reads: make([]Read, len(n.Args))}
+	last, args := y.Rank()-1, len(n.Args)
+	reads := make([]Read, 2*args) // of both axes
+	byCol := Axis{Axis: last, Granule: panelRows(n.Args[1].Type), Reads: reads[:args:args]}
+	byRow := Axis{Axis: 0, Granule: 1, Reads: reads[args:]}
 	byRow.Reads[0] = sameRange(0)
 	for i := 1; i < len(n.Args); i++ {
 		switch {

@@ -42,7 +42,8 @@ func sameRange(axis int) Read { return Read{Kind: ReadRange, Axis: axis, Num: 1,
 // first. Operands are aligned at the innermost dimension.
 func elementwiseAxes(n *Node) []Axis {
 	y := n.Result().Type
-	var axes []Axis
+	axes := make([]Axis, 0, len(y.Shape))
+	reads := make([]Read, 0, len(y.Shape)*len(n.Args)) // of all axes
 	for axis, d := range slices.Backward(y.Shape) {
 		if d.Is(1) {
 			continue
@@ -51,9 +52,11 @@ func elementwiseAxes(n *Node) []Axis {
 		if axis == y.Rank()-1 {
 			a.Granule = innerGranule(n)
 		}
+		first := len(reads)
 		for _, arg := range n.Args {
-			a.Reads = append(a.Reads, alignedRead(arg.Type, axis-y.Rank()+arg.Type.Rank()))
+			reads = append(reads, alignedRead(arg.Type, axis-y.Rank()+arg.Type.Rank()))
 		}
+		a.Reads = slices.Clip(reads[first:])
 		axes = append(axes, a)
 	}
 	return axes

@@ -82,10 +82,10 @@ func (s *Stats) add(pass string) *PassStats {
 }
 
 func (p *PassStats) count(name string, n int64) {
-	name = p.Pass + "." + name
-	i := slices.IndexFunc(p.Counters, func(c Counter) bool { return c.Name == name })
+	own := len(p.Pass) + 1 // what names begin with; passes count node by node, so no name is made to look for it
+	i := slices.IndexFunc(p.Counters, func(c Counter) bool { return c.Name[own:] == name })
 	if i < 0 {
-		p.Counters = append(p.Counters, Counter{Name: name})
+		p.Counters = append(p.Counters, Counter{Name: p.Pass + "." + name})
 		i = len(p.Counters) - 1
 	}
 	p.Counters[i].Value += n
