@@ -16,7 +16,14 @@ type benchCommand struct {
 	p, n, repeats int
 	depth         int // positions that are filled before what is measured
 
-	prefill, decode, gops, gbs []float64 // a figure per repeat
+	repeated []benchRepeat
+}
+
+// benchRepeat is what was measured beside each other.
+type benchRepeat struct {
+	prefill, decode float64 // tokens/s
+	gops            float64 // 10^9 operations/s
+	gbs             float64 // 10^9 bytes/s, read in turns with the tokens of decode
 }
 
 func (c *cli) bench() func(context.Context) error {
@@ -57,26 +64,26 @@ func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	}
 	machine := newPeak(s.Model().pool)
 	for i := range b.repeats + 1 {
-		figures := []struct {
-			to      *[]float64
-			measure func() (float64, error)
-		}{
-			{&b.gbs, func() (float64, error) { return machine.gbs(ctx) }},
-			{&b.decode, func() (float64, error) { return b.generateOnce(ctx, s) }},
-			{&b.gops, func() (float64, error) { return machine.gops(ctx, b.program.LM.Peak) }},
-			{&b.prefill, func() (float64, error) { return b.promptOnce(ctx, s) }},
+		r, err := b.repeat(ctx, s, machine)
+		if err != nil {
+			return err
 		}
-		for _, f := range figures {
-			v, err := f.measure()
-			if err != nil {
-				return err
-			}
-			if i > 0 {
-				*f.to = append(*f.to, v)
-			}
+		if i > 0 {
+			b.repeated = append(b.repeated, r)
 		}
 	}
 	return nil
+}
+
+func (b *benchCommand) repeat(ctx context.Context, s *Session, machine *peak) (r benchRepeat, err error) {
+	if r.decode, r.gbs, err = b.generateOnce(ctx, s, machine); err != nil {
+		return r, err
+	}
+	if r.gops, err = machine.gops(ctx, b.program.LM.Peak); err != nil {
+		return r, err
+	}
+	r.prefill, err = b.promptOnce(ctx, s)
+	return r, err
 }
 
 // fill runs a prompt of the depth.
@@ -108,35 +115,59 @@ func (b *benchCommand) promptOnce(ctx context.Context, s *Session) (float64, err
 	return rate(b.p, time.Since(begin)), err
 }
 
-// generateOnce decodes behind the depth, in tokens per second. The tokens are given:
-// choosing them is no part of the model.
-func (b *benchCommand) generateOnce(ctx context.Context, s *Session) (float64, error) {
+// readEvery is how long generation goes on between two reads of memory: shorter than memory
+// keeps its speed where other machines share it, and long beside what such a read costs the
+// tokens behind it, whose activations it drives out of caches.
+const readEvery = 50 * time.Millisecond
+
+// generateOnce decodes behind the depth, in tokens/s. The tokens are given: choosing them is
+// no part of the model. In turns with runs of tokens it only reads memory, in GB/s, which is
+// what the rate is compared with: the machine at the same time.
+func (b *benchCommand) generateOnce(ctx context.Context, s *Session, machine *peak) (rate, gbs float64, err error) {
 	if err := s.Truncate(b.depth); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	begin := time.Now()
-	for i := range b.n {
-		if _, err := s.Decode(ctx, benchToken(i, b.program.LM.Vocab)); err != nil {
-			return 0, err
+	var took time.Duration
+	var reads [2]time.Duration
+	times := 0.0
+	for i := 0; i < b.n; times++ {
+		run := time.Now()
+		for ; i < b.n && time.Since(run) < readEvery; i++ {
+			if _, err := s.Decode(ctx, benchToken(i, b.program.LM.Vocab)); err != nil {
+				return 0, 0, err
+			}
+		}
+		took += time.Since(run)
+		if err := machine.read(ctx, &reads); err != nil {
+			return 0, 0, err
 		}
 	}
-	return rate(b.n, time.Since(begin)), nil
+	return float64(b.n) / took.Seconds(), times * machine.bytes() / min(reads[0], reads[1]).Seconds() / 1e9, nil
 }
 
 // benchToken is an arbitrary id that depends on nothing but its position.
 func benchToken(i, vocab int) int32 { return int32((i*7919 + 1) % vocab) }
 
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
+// median is that of a figure over all repeats.
+func (b *benchCommand) median(figure func(r benchRepeat) float64) float64 {
+	var v []float64
+	for _, r := range b.repeated {
+		v = append(v, figure(r))
+	}
+	slices.Sort(v)
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 func (b *benchCommand) report(m *Model) error {
 	lm := b.program.LM
-	prefill, decode, gops, gbs := median(b.prefill), median(b.decode), median(b.gops), median(b.gbs)
 	chunks := float64((b.p + lm.Batch - 1) / lm.Batch)
 	opsPerToken := lm.PrefillOpsPerToken + lm.PrefillOpsPerStep*chunks/float64(b.p)
-	prefillShare, decodeShare := prefill*opsPerToken/gops/1e9, decode*lm.DecodeBytes/gbs/1e9
+	prefill := b.median(func(r benchRepeat) float64 { return r.prefill })
+	decode := b.median(func(r benchRepeat) float64 { return r.decode })
+	gops := b.median(func(r benchRepeat) float64 { return r.gops })
+	gbs := b.median(func(r benchRepeat) float64 { return r.gbs })
+	prefillShare := b.median(func(r benchRepeat) float64 { return r.prefill * opsPerToken / r.gops / 1e9 })
+	decodeShare := b.median(func(r benchRepeat) float64 { return r.decode * lm.DecodeBytes / r.gbs / 1e9 })
 	if b.json {
 		line := []byte("{")
 		line = appendFields(line, field{"prefill_tok_s", prefill}, field{"decode_tok_s", decode},
