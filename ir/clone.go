@@ -69,8 +69,11 @@ func (c *cloner) dim(d Dim) Dim {
 
 // rename returns d with symbols in place of others that have the same names and bounds.
 func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
-	d.terms = slices.Clone(d.terms)
-	for i, t := range d.terms {
+	if d.sum == nil {
+		return d
+	}
+	ts := slices.Clone(*d.sum)
+	for i, t := range ts {
 		t.atoms = slices.Clone(t.atoms)
 		for j, a := range t.atoms {
 			if a.op == dimSym {
@@ -80,9 +83,9 @@ func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
 			left, right := a.a.rename(to), a.b.rename(to)
 			t.atoms[j].a, t.atoms[j].b = &left, &right
 		}
-		d.terms[i] = t
+		ts[i] = t
 	}
-	return d
+	return ts.dim()
 }
 
 func (c *cloner) fn(f *Func, owner *Node) *Func {

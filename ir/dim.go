@@ -16,12 +16,22 @@ type Symbol struct {
 	Min, Max int64
 }
 
-// Dim is an extent in elements: a constant or an expression over symbols. It is kept as a
-// polynomial with sorted terms, so that two dimensions that are equal by the rules of
-// arithmetic print alike and compare equal. A Dim is immutable; the zero Dim is 0.
+// Dim is an extent in elements: a constant or an expression over symbols. An expression is
+// kept as a polynomial with sorted terms, so that two dimensions that are equal by the rules
+// of arithmetic print alike and compare equal. A Dim is immutable; the zero Dim is 0.
+//
+// Nearly all extents are constants: they take no memory of their own, and what is asked of
+// them is answered without a look elsewhere.
 type Dim struct {
-	terms []term // sorted by key, no zero coefficients; the constant has the key ""
+	_ [0]func() // == would compare pointers: see Equal
+
+	n   int64 // the constant; 0 where there is a sum
+	sum *sum  // nil for a constant
 }
+
+// sum is a polynomial that is no constant: terms sorted by key, no zero coefficients. The
+// constant term has the key "".
+type sum []term
 
 // term is coef times the product of its atoms, which are sorted by their text.
 type term struct {
@@ -49,23 +59,42 @@ const (
 )
 
 // Const returns the constant dimension n.
-func Const(n int64) Dim {
+func Const(n int64) Dim { return Dim{n: n} }
+
+// terms returns the terms of d.
+func (d Dim) terms() sum {
 	switch {
-	case n == 0:
-		return Dim{}
-	case n > 0 && n < int64(len(smallTerms)):
-		return Dim{terms: smallTerms[n : n+1 : n+1]}
+	case d.sum != nil:
+		return *d.sum
+	case d.n != 0:
+		return sum{{coef: d.n}}
 	}
-	return Dim{terms: []term{{coef: n}}}
+	return nil
 }
 
-// smallTerms are those of small constants, by value: most extents are such.
-var smallTerms = func() (ts [4096]term) {
-	for i := range ts {
-		ts[i].coef = int64(i)
+// numTerms is len(d.terms()).
+func (d Dim) numTerms() int {
+	switch {
+	case d.sum != nil:
+		return len(*d.sum)
+	case d.n != 0:
+		return 1
 	}
-	return ts
-}()
+	return 0
+}
+
+// dim returns the dimension that has these terms, which are those of a sum, of a constant or
+// none.
+func (ts sum) dim() Dim {
+	switch {
+	case len(ts) == 0:
+		return Dim{}
+	case len(ts) == 1 && ts[0].key == "":
+		return Const(ts[0].coef)
+	}
+	kept := ts // of what is kept only here, memory is taken only here
+	return Dim{sum: &kept}
+}
 
 // Sym returns the dimension that is the symbol s.
 func Sym(s *Symbol) Dim { return atomDim(atom{sym: s, text: s.Name}) }
@@ -80,52 +109,35 @@ func Dims(ns ...int64) []Dim {
 }
 
 func atomDim(a atom) Dim {
-	return Dim{terms: []term{{coef: 1, atoms: []atom{a}, key: a.text}}}
+	return Dim{sum: &sum{{coef: 1, atoms: []atom{a}, key: a.text}}}
 }
 
 // IsConst reports whether d has the same value for every size, and that value.
-func (d Dim) IsConst() (int64, bool) {
-	switch {
-	case len(d.terms) == 0:
-		return 0, true
-	case len(d.terms) == 1 && d.terms[0].key == "":
-		return d.terms[0].coef, true
-	}
-	return 0, false
-}
+func (d Dim) IsConst() (int64, bool) { return d.n, d.sum == nil }
 
 // Is reports whether d is the constant n.
-func (d Dim) Is(n int64) bool {
-	c, ok := d.IsConst()
-	return ok && c == n
-}
+func (d Dim) Is(n int64) bool { return d.n == n && d.sum == nil }
 
 // Equal reports whether d and e are equal for all sizes by the rules of arithmetic.
 func (d Dim) Equal(e Dim) bool {
-	if len(d.terms) != len(e.terms) {
-		return false
-	}
-	for i := range d.terms {
-		if a, b := &d.terms[i], &e.terms[i]; a != b && (a.coef != b.coef || a.key != b.key) {
-			return false
-		}
-	}
-	return true
+	return d.n == e.n && (d.sum == e.sum || d.sum != nil && e.sum != nil && d.sum.equal(*e.sum))
+}
+
+func (ts sum) equal(us sum) bool {
+	return slices.EqualFunc(ts, us, func(a, b term) bool { return a.coef == b.coef && a.key == b.key })
 }
 
 // Add returns d+e.
 func (d Dim) Add(e Dim) Dim {
-	a, aConst := d.IsConst()
-	b, bConst := e.IsConst()
 	switch {
-	case aConst && bConst:
-		return Const(a + b)
-	case aConst && a == 0:
+	case d.sum == nil && e.sum == nil:
+		return Const(d.n + e.n)
+	case d.Is(0):
 		return e
-	case bConst && b == 0:
+	case e.Is(0):
 		return d
 	}
-	return normal(append(slices.Clone(d.terms), e.terms...))
+	return normal(slices.Concat(d.terms(), e.terms()))
 }
 
 // Sub returns d-e.
@@ -133,25 +145,28 @@ func (d Dim) Sub(e Dim) Dim { return d.Add(e.Mul(Const(-1))) }
 
 // Mul returns d*e.
 func (d Dim) Mul(e Dim) Dim {
-	a, aConst := d.IsConst()
-	b, bConst := e.IsConst()
 	switch {
-	case aConst && bConst:
-		return Const(a * b)
-	case aConst && a == 1:
+	case d.sum == nil && e.sum == nil:
+		return Const(d.n * e.n)
+	case d.Is(1):
 		return e
-	case bConst && b == 1:
+	case e.Is(1):
 		return d
 	}
-	ts := make([]term, 0, len(d.terms)*len(e.terms))
-	for _, a := range d.terms {
-		for _, b := range e.terms {
+	return normal(multiplied(d.terms(), e.terms()))
+}
+
+// multiplied returns the products of each term with each, not yet in order.
+func multiplied(ts, us sum) sum {
+	out := make(sum, 0, len(ts)*len(us))
+	for _, a := range ts {
+		for _, b := range us {
 			atoms := slices.Concat(a.atoms, b.atoms)
 			slices.SortFunc(atoms, func(x, y atom) int { return strings.Compare(x.text, y.text) })
-			ts = append(ts, term{coef: a.coef * b.coef, atoms: atoms, key: atomsKey(atoms)})
+			out = append(out, term{coef: a.coef * b.coef, atoms: atoms, key: atomsKey(atoms)})
 		}
 	}
-	return normal(ts)
+	return out
 }
 
 // FloorDiv returns d/e rounded towards minus infinity; e must be positive.
@@ -198,17 +213,20 @@ func (d Dim) divExact(n int64) (Dim, bool) {
 	if !d.DivisibleBy(n) {
 		return Dim{}, false
 	}
-	ts := slices.Clone(d.terms)
+	ts := slices.Clone(d.terms())
 	for i := range ts {
 		ts[i].coef /= n
 	}
-	return Dim{terms: ts}, true
+	return ts.dim(), true
 }
 
 // DivisibleBy reports whether d is a multiple of n for every size, as far as its
 // coefficients show.
 func (d Dim) DivisibleBy(n int64) bool {
-	return n != 0 && !slices.ContainsFunc(d.terms, func(t term) bool { return t.coef%n != 0 })
+	if d.sum == nil || n == 0 {
+		return n != 0 && d.n%n == 0
+	}
+	return !slices.ContainsFunc(*d.sum, func(t term) bool { return t.coef%n != 0 })
 }
 
 // Min returns the smaller of d and e.
@@ -249,15 +267,18 @@ func pick(first bool, a, b Dim) Dim {
 
 // Eval returns the value of d where size gives each symbol's value.
 func (d Dim) Eval(size func(*Symbol) int64) int64 {
-	var sum int64
-	for _, t := range d.terms {
+	if d.sum == nil {
+		return d.n
+	}
+	var value int64
+	for _, t := range *d.sum {
 		v := t.coef
 		for _, a := range t.atoms {
 			v *= a.eval(size)
 		}
-		sum += v
+		value += v
 	}
-	return sum
+	return value
 }
 
 func (a atom) eval(size func(*Symbol) int64) int64 {
@@ -280,7 +301,14 @@ func (d Dim) Upper() int64 { _, hi := d.Bounds(); return hi }
 // Bounds returns an interval that holds every value of d, by interval arithmetic that
 // saturates at the limits of int64.
 func (d Dim) Bounds() (lo, hi int64) {
-	for _, t := range d.terms {
+	if d.sum == nil {
+		return d.n, d.n
+	}
+	return d.sum.bounds()
+}
+
+func (ts sum) bounds() (lo, hi int64) {
+	for _, t := range ts {
 		tLo, tHi := t.coef, t.coef
 		for _, a := range t.atoms {
 			aLo, aHi := a.bounds()
@@ -312,15 +340,18 @@ func (a atom) bounds() (lo, hi int64) {
 
 // Subst returns d with every symbol replaced by what with gives for it.
 func (d Dim) Subst(with func(*Symbol) Dim) Dim {
-	var sum Dim
-	for _, t := range d.terms {
+	if d.sum == nil {
+		return d
+	}
+	var value Dim
+	for _, t := range *d.sum {
 		p := Const(t.coef)
 		for _, a := range t.atoms {
 			p = p.Mul(a.subst(with))
 		}
-		sum = sum.Add(p)
+		value = value.Add(p)
 	}
-	return sum
+	return value
 }
 
 func (a atom) subst(with func(*Symbol) Dim) Dim {
@@ -338,7 +369,10 @@ func (a atom) subst(with func(*Symbol) Dim) Dim {
 
 // Symbols calls yield for every symbol in d, in the order of the text.
 func (d Dim) Symbols(yield func(*Symbol)) {
-	for _, t := range d.terms {
+	if d.sum == nil {
+		return
+	}
+	for _, t := range *d.sum {
 		for _, a := range t.atoms {
 			if a.op == dimSym {
 				yield(a.sym)
@@ -352,7 +386,10 @@ func (d Dim) Symbols(yield func(*Symbol)) {
 
 // Linear returns d as scale*sym + offset, if it has that form; a constant has sym nil.
 func (d Dim) Linear() (sym *Symbol, scale, offset int64, ok bool) {
-	for _, t := range d.terms {
+	if d.sum == nil {
+		return nil, 0, d.n, true
+	}
+	for _, t := range *d.sum {
 		switch {
 		case t.key == "":
 			offset = t.coef
@@ -367,12 +404,12 @@ func (d Dim) Linear() (sym *Symbol, scale, offset int64, ok bool) {
 
 // String returns the text form, such as 32, tokens, 64*tokens+1, (tokens+31)/32.
 func (d Dim) String() string {
-	if len(d.terms) == 0 {
-		return "0"
+	if d.sum == nil {
+		return strconv.FormatInt(d.n, 10)
 	}
 	var b strings.Builder
-	for i, t := range slices.Backward(d.terms) { // the constant sorts first, and reads better last
-		if t.coef >= 0 && i != len(d.terms)-1 {
+	for i, t := range slices.Backward(*d.sum) { // the constant sorts first, and reads better last
+		if t.coef >= 0 && i != len(*d.sum)-1 {
 			b.WriteByte('+')
 		}
 		b.WriteString(t.String())
@@ -399,10 +436,10 @@ func (t term) String() string {
 
 // factorText puts brackets around d where it stands beside an operator that binds closer.
 func factorText(d Dim) string {
-	if c, ok := d.IsConst(); ok && c >= 0 {
-		return d.String()
-	}
-	if len(d.terms) == 1 && d.terms[0].coef == 1 && len(d.terms[0].atoms) == 1 && d.terms[0].atoms[0].op != dimFloorDiv {
+	ts := d.terms()
+	switch {
+	case d.sum == nil && d.n >= 0,
+		len(ts) == 1 && ts[0].coef == 1 && len(ts[0].atoms) == 1 && ts[0].atoms[0].op != dimFloorDiv:
 		return d.String()
 	}
 	return "(" + d.String() + ")"
@@ -420,7 +457,7 @@ func atomsKey(atoms []atom) string {
 }
 
 // normal sorts terms, joins those with equal atoms and drops what cancels out.
-func normal(ts []term) Dim {
+func normal(ts sum) Dim {
 	slices.SortStableFunc(ts, func(a, b term) int { return strings.Compare(a.key, b.key) })
 	out := ts[:0]
 	for _, t := range ts {
@@ -430,8 +467,7 @@ func normal(ts []term) Dim {
 		}
 		out = append(out, t)
 	}
-	out = slices.DeleteFunc(out, func(t term) bool { return t.coef == 0 })
-	return Dim{terms: out}
+	return slices.DeleteFunc(out, func(t term) bool { return t.coef == 0 }).dim()
 }
 
 func floorDiv(a, b int64) int64 {

@@ -278,7 +278,7 @@ func (p *parser) extreme(smaller bool) Dim {
 
 // product multiplies, unless that alone takes too long.
 func (p *parser) product(d, e Dim) Dim {
-	if len(d.terms)*len(e.terms) > maxDimText {
+	if d.numTerms()*e.numTerms() > maxDimText {
 		p.errorf("the dimension is too long")
 		return Dim{}
 	}
@@ -288,7 +288,7 @@ func (p *parser) product(d, e Dim) Dim {
 // bounded refuses dimensions that have grown beyond all use.
 func (p *parser) bounded(d Dim) Dim {
 	size := 0
-	for _, t := range d.terms {
+	for _, t := range d.terms() {
 		size += len(t.key) + 1
 	}
 	if size > maxDimText {

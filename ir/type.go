@@ -179,7 +179,7 @@ func CheckType(t Type) error {
 func checkExtents(t Type) error {
 	elems, terms := int64(1), 1
 	for i, d := range t.Shape {
-		if terms *= max(len(d.terms), 1); terms > maxTerms {
+		if terms *= max(d.numTerms(), 1); terms > maxTerms {
 			return errors.New("its number of elements is too long a formula")
 		}
 		lo, hi := d.Bounds()
