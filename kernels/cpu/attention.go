@@ -1,9 +1,10 @@
 package cpu
 
 import (
-	"math"
 	"sync"
 	"unsafe"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // Attention with grouped queries over a KV cache. For rows [r0, r1) and KV heads [h0, h1),
@@ -22,7 +23,8 @@ import (
 // softmax, 2018). A chunk is brought into panels of float32, keys turned round, once for a
 // block of queries: query heads that share a KV head, of one or of many tokens. What the
 // block then does with it is two matrix products, whose tiles add in one order whatever
-// their shape; so the result depends on no division of the work.
+// their shape; so the result depends on no division of the work. Each segment of
+// tile.SegmentLen positions is summed by itself; attention_segments.go adds them up.
 
 // AttentionF32 reads f32 states.
 //
@@ -114,7 +116,7 @@ func attentionFor(dk, dv int) *attentionLoops {
 }
 
 const (
-	chunkLen   = 128   // positions per step
+	chunkLen   = 128   // positions per step; segments are whole chunks
 	mostRows   = 256   // queries of a block
 	rowFloats  = 16384 // elements of a block's queries: with their results they stay in L2
 	scoredRows = 32    // queries whose scores are in memory at once: they stay in L1
@@ -132,23 +134,44 @@ type attention struct {
 
 // run walks KV heads in the outer loop, so that one head's cache stays near for all rows.
 func (a *attention) run(slot, pos unsafe.Pointer, r0, r1, h0, h1 int) {
-	group := a.heads / a.kvHeads
-	b := spare.Get().(*block)
-	b.attention, b.loops = *a, attentionFor(a.dk, a.dv)
-	b.fit(max(a.dk, a.dv, 1))
+	b := a.block()
 	for h := h0; h < h1; h++ {
 		b.last = h == h1-1
-		for g := 0; g < group; g += b.shared {
-			b.shared = min(group-g, b.most)
-			for r := r0; r < r1; r += b.tokens {
-				b.tokens = sameSlot(slot, r, min(r1, r+b.most/b.shared))
-				b.cache = (index(slot, r)*a.kvHeads + h) * a.ctx
-				b.compute(r, h*group+g, pos)
+		b.head(slot, pos, h, r0, r1)
+	}
+	b.release()
+}
+
+// block returns a block that works on a.
+func (a *attention) block() *block {
+	b := spare.Get().(*block)
+	b.attention, b.loops, b.wanted = *a, attentionFor(a.dk, a.dv), wanted{}
+	b.fit(max(a.dk, a.dv, 1))
+	return b
+}
+
+// release gives b back; nothing is kept alive by it.
+func (b *block) release() {
+	b.attention, b.wanted = attention{}, wanted{}
+	spare.Put(b)
+}
+
+// head does rows [r0, r1) of the query heads that share KV head h.
+func (b *block) head(slot, pos unsafe.Pointer, h, r0, r1 int) {
+	group := b.heads / b.kvHeads
+	for g := 0; g < group; g += b.shared {
+		b.shared = min(group-g, b.most)
+		for r := r0; r < r1; r += b.tokens {
+			b.tokens = sameSlot(slot, r, min(r1, r+b.most/b.shared))
+			b.cache = (index(slot, r)*b.kvHeads + h) * b.ctx
+			b.take(r, h*group+g, pos)
+			if b.wanted.n > 0 {
+				b.storeSegments(r, g)
+			} else {
+				b.compute(r, h*group+g)
 			}
 		}
 	}
-	b.attention = attention{} // nothing is kept alive
-	spare.Put(b)
 }
 
 // sameSlot returns how many rows from r on, below r1, are of one sequence.
@@ -170,15 +193,19 @@ type block struct {
 	most           int  // queries that there is memory for
 	end, common    int  // positions that some token sees, and that all do
 
-	queries, results []float32 // queries times scale; sums of weights times values
-	keys, values     []float32 // a chunk in panels
-	plain            []float32 // a chunk's rows as float32, where the format is not read directly
+	queries      []float32 // queries times scale
+	keys, values []float32 // a chunk in panels
+	plain        []float32 // a chunk's rows as float32, where the format is not read directly
 
-	limits  [mostRows]int // by token: positions that it sees
-	scores  [scoredRows][chunkLen]float32
-	largest [mostRows]float32 // by query: the score that weights are relative to
-	sums    [mostRows]float32 // by query: Σ e^(score-largest)
-	shrink  [mostRows]float32 // by query: what a chunk multiplies earlier weights by
+	limits [mostRows]int // by token: positions that it sees
+	scores [scoredRows][chunkLen]float32
+	shrink [mostRows]float32 // by query: what a chunk multiplies earlier weights by
+
+	partial         // sums of the segment
+	total   partial // of all segments so far
+	factors factors
+
+	wanted wanted // the segments whose sums are asked for, if not all together
 }
 
 // spare holds blocks between calls. They are not on the stack, as their memory would be
@@ -190,14 +217,14 @@ func (b *block) fit(d int) {
 	b.most = min(max(rowFloats/d, 1), mostRows)
 	const widest = panelRows // of the unused rest of the last panel
 	if n := max(b.most, chunkLen) * (d + widest); len(b.keys) < n {
-		for _, to := range []*[]float32{&b.queries, &b.results, &b.keys, &b.values, &b.plain} {
+		for _, to := range []*[]float32{&b.queries, &b.results, &b.total.results, &b.keys, &b.values, &b.plain} {
 			*to = make([]float32, n)
 		}
 	}
 }
 
-// compute does rows from r on, heads from head on.
-func (b *block) compute(r, head int, pos unsafe.Pointer) {
+// take begins work on rows from r on, heads from head on.
+func (b *block) take(r, head int, pos unsafe.Pointer) {
 	b.end, b.common = 0, b.ctx
 	scale := float32(float64(b.scale) * b.loops.exponent)
 	for t := range b.tokens {
@@ -206,18 +233,33 @@ func (b *block) compute(r, head int, pos unsafe.Pointer) {
 		at := (r+t)*b.heads + head
 		active.scale(pointer(b.queries[t*b.shared*b.dk:]), floatAt(b.q, at*b.dk), b.shared*b.dk, scale, 0)
 	}
+}
+
+// compute does the rows that were taken, from r on, heads from head on.
+func (b *block) compute(r, head int) {
 	rows := b.tokens * b.shared
-	clear(b.results[:rows*b.dv])
-	clear(b.sums[:rows])
-	for i := range b.largest[:rows] {
-		b.largest[i] = float32(math.Inf(-1))
-	}
-	for p := 0; p < b.end; p += chunkLen {
-		b.chunk(p, min(b.end-p, chunkLen))
+	b.sum(0, min(b.end, tile.SegmentLen))
+	b.results, b.total.results = b.total.results, b.results
+	copy(b.total.largest[:], b.largest[:rows])
+	copy(b.total.sums[:], b.sums[:rows])
+	for p := tile.SegmentLen; p < b.end; p += tile.SegmentLen {
+		b.sum(p, min(b.end, p+tile.SegmentLen))
+		b.merge(rows)
 	}
 	for t := range b.tokens {
 		b.store(floatAt(b.dst, ((r+t)*b.heads+head)*b.dv), t)
 	}
+}
+
+// sum makes the sums of one segment, or its beginning: of positions [p, end), for the rows
+// that were taken.
+func (b *block) sum(p, end int) {
+	rows := b.tokens * b.shared
+	b.partial.clear(rows, b.dv)
+	for ; p < end; p += chunkLen {
+		b.chunk(p, min(end-p, chunkLen))
+	}
+	toPowersOf2(b.largest[:rows], b.loops.exponent)
 }
 
 // chunk adds the m positions from p on, for the tokens that see some of them.
@@ -255,11 +297,8 @@ func (b *block) alike(i, n, p int) int {
 // store writes the results of token t.
 func (b *block) store(dst unsafe.Pointer, t int) {
 	for h := range b.shared {
-		i, by := t*b.shared+h, float32(0)
-		if b.sums[i] != 0 {
-			by = 1 / b.sums[i]
-		}
-		active.scale(floatAt(dst, h*b.dv), pointer(b.results[i*b.dv:]), b.dv, by, 0)
+		i := t*b.shared + h
+		b.total.normalize(floatAt(dst, h*b.dv), i, b.dv)
 	}
 }
 

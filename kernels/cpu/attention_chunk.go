@@ -1,6 +1,10 @@
 package cpu
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
 
 // What a block of queries does with a chunk of positions: scores, weights, weighted values.
 
@@ -93,8 +97,8 @@ func (l *attentionLoops) pick(n int) *fewLoops {
 // seen count, into weights. Where the largest score grew, what was summed before shrinks.
 func (b *block) weigh(i, at, n, p, seen int) {
 	b.loops.weigh(unsafe.Pointer(&b.scores[at]), unsafe.Pointer(&b.largest[i]), unsafe.Pointer(&b.sums[i]), unsafe.Pointer(&b.shrink[i]), n, seen)
-	if p == 0 {
-		return
+	if p%tile.SegmentLen == 0 {
+		return // the first chunk
 	}
 	for j, by := range b.shrink[i : i+n] {
 		if by != 1 {

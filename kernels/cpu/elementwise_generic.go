@@ -67,3 +67,10 @@ func scaleGeneric(dst, x unsafe.Pointer, n int, scale, bias float32) {
 		out[i] = float32(v*scale) + bias
 	}
 }
+
+func blendGeneric(dst, x unsafe.Pointer, n int, keep, add float32) {
+	out := floats(dst, n)
+	for i, v := range floats(x, n) {
+		out[i] = float32(out[i]*keep) + float32(v*add)
+	}
+}

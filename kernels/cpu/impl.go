@@ -27,6 +27,7 @@ type implementation struct {
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)
+	blend  func(dst, x unsafe.Pointer, n int, keep, add float32) // dst*keep + x*add
 
 	f32ToF16, f16ToF32, decodeQ8 rowUnary
 	f32ToBF16, bf16ToF32         rowUnary

@@ -12,6 +12,7 @@ func genericImplementation() implementation {
 		binary:      genericBinary,
 		unary:       genericUnary,
 		scale:       scaleGeneric,
+		blend:       blendGeneric,
 		f32ToF16:    f32ToF16Generic,
 		f16ToF32:    f16ToF32Generic,
 		f32ToBF16:   f32ToBF16Generic,

@@ -938,6 +938,44 @@ done27:
 	VZEROUPPER
 	RET
 
+// func blendAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, keep float32, add float32)
+// Requires: AVX, FMA3
+TEXT ·blendAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS keep+24(FP), Y0
+	VBROADCASTSS add+28(FP), Y1
+	MOVQ         n+16(FP), DX
+	SUBQ         $0x08, DX
+	JL           rest29
+
+loop28:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (CX), Y3
+	VMULPS      Y0, Y2, Y2
+	VFMADD231PS Y1, Y3, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JGE         loop28
+
+rest29:
+	ADDQ        $0x08, DX
+	JZ          done30
+	LEAQ        lanes<>+64(SB), BX
+	NEGQ        DX
+	VMOVUPS     (BX)(DX*4), Y2
+	VMASKMOVPS  (AX), Y2, Y3
+	VMASKMOVPS  (CX), Y2, Y4
+	VMULPS      Y0, Y3, Y3
+	VFMADD231PS Y1, Y4, Y3
+	VMASKMOVPS  Y3, Y2, (AX)
+
+done30:
+	VZEROUPPER
+	RET
+
 // func mulScaleAVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 // Requires: AVX
 TEXT ·mulScaleAVX2(SB), NOSPLIT, $0-36
@@ -947,9 +985,9 @@ TEXT ·mulScaleAVX2(SB), NOSPLIT, $0-36
 	VBROADCASTSS scale+32(FP), Y0
 	MOVQ         n+24(FP), BX
 	SUBQ         $0x08, BX
-	JL           rest29
+	JL           rest32
 
-loop28:
+loop31:
 	VMOVUPS (CX), Y1
 	VMOVUPS (DX), Y2
 	VMULPS  Y0, Y1, Y1
@@ -959,11 +997,11 @@ loop28:
 	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, BX
-	JGE     loop28
+	JGE     loop31
 
-rest29:
+rest32:
 	ADDQ       $0x08, BX
-	JZ         done30
+	JZ         done33
 	LEAQ       lanes<>+64(SB), SI
 	NEGQ       BX
 	VMOVUPS    (SI)(BX*4), Y1
@@ -973,7 +1011,7 @@ rest29:
 	VMULPS     Y3, Y2, Y2
 	VMASKMOVPS Y2, Y1, (AX)
 
-done30:
+done33:
 	VZEROUPPER
 	RET
 
@@ -984,17 +1022,17 @@ TEXT ·f32ToF16AVX2(SB), NOSPLIT, $0-24
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    done32
+	JZ    done35
 
-loop31:
+loop34:
 	VMOVUPS   (CX), Y0
 	VCVTPS2PH $0x00, Y0, (AX)
 	ADDQ      $0x10, AX
 	ADDQ      $0x20, CX
 	SUBQ      $0x08, DX
-	JNZ       loop31
+	JNZ       loop34
 
-done32:
+done35:
 	VZEROUPPER
 	RET
 
@@ -1005,17 +1043,17 @@ TEXT ·f16ToF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    done34
+	JZ    done37
 
-loop33:
+loop36:
 	VCVTPH2PS (CX), Y0
 	VMOVUPS   Y0, (AX)
 	ADDQ      $0x20, AX
 	ADDQ      $0x10, CX
 	SUBQ      $0x08, DX
-	JNZ       loop33
+	JNZ       loop36
 
-done34:
+done37:
 	VZEROUPPER
 	RET
 
@@ -1026,25 +1064,25 @@ TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	MOVQ   n+8(FP), CX
 	SUBQ   $0x08, CX
-	JL     rest36
+	JL     rest39
 
-loop35:
+loop38:
 	VMOVUPS     (AX), Y1
 	VFMADD231PS Y1, Y1, Y0
 	ADDQ        $0x20, AX
 	SUBQ        $0x08, CX
-	JGE         loop35
+	JGE         loop38
 
-rest36:
+rest39:
 	ADDQ        $0x08, CX
-	JZ          done37
+	JZ          done40
 	LEAQ        lanes<>+64(SB), DX
 	NEGQ        CX
 	VMOVUPS     (DX)(CX*4), Y1
 	VMASKMOVPS  (AX), Y1, Y1
 	VFMADD231PS Y1, Y1, Y0
 
-done37:
+done40:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -1062,18 +1100,18 @@ TEXT ·maxRowAVX2(SB), NOSPLIT, $0-20
 	VMOVUPS leastFloat<>+0(SB), Y0
 	MOVQ    n+8(FP), CX
 	SUBQ    $0x08, CX
-	JL      rest39
+	JL      rest42
 
-loop38:
+loop41:
 	VMOVUPS (AX), Y1
 	VMAXPS  Y1, Y0, Y0
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JGE     loop38
+	JGE     loop41
 
-rest39:
+rest42:
 	ADDQ       $0x08, CX
-	JZ         done40
+	JZ         done43
 	LEAQ       lanes<>+64(SB), DX
 	NEGQ       CX
 	VMOVUPS    (DX)(CX*4), Y1
@@ -1082,7 +1120,7 @@ rest39:
 	VBLENDVPS  Y1, Y2, Y3, Y2
 	VMAXPS     Y2, Y0, Y0
 
-done40:
+done43:
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -1120,9 +1158,9 @@ TEXT ·expSumAVX2(SB), NOSPLIT, $0-36
 	VXORPS       Y1, Y1, Y1
 	MOVQ         n+16(FP), DX
 	SUBQ         $0x08, DX
-	JL           rest42
+	JL           rest45
 
-loop41:
+loop44:
 	VMOVUPS      (CX), Y2
 	VSUBPS       Y0, Y2, Y2
 	VMOVUPS      expMost<>+0(SB), Y4
@@ -1156,11 +1194,11 @@ loop41:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JGE          loop41
+	JGE          loop44
 
-rest42:
+rest45:
 	ADDQ         $0x08, DX
-	JZ           done43
+	JZ           done46
 	LEAQ         lanes<>+64(SB), BX
 	NEGQ         DX
 	VMOVUPS      (BX)(DX*4), Y2
@@ -1196,7 +1234,7 @@ rest42:
 	VANDPS       Y2, Y3, Y3
 	VADDPS       Y3, Y1, Y1
 
-done43:
+done46:
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X1
 	VPERMILPS    $0x4e, X1, X0
@@ -1215,49 +1253,12 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 	SUBQ $0x10, BX
-	JL   rest45
-
-loop44:
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, BX
-	JGE     loop44
-
-rest45:
-	ADDQ      $0x10, BX
-	JZ        done46
-	MOVQ      $0x00000001, SI
-	SHLXQ     BX, SI, SI
-	DECQ      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)
-
-done46:
-	VZEROUPPER
-	RET
-
-// func subAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subAVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ b+16(FP), DX
-	MOVQ n+24(FP), BX
-	SUBQ $0x10, BX
 	JL   rest48
 
 loop47:
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
@@ -1274,16 +1275,16 @@ rest48:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 
 done49:
 	VZEROUPPER
 	RET
 
-// func mulAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+// func subAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulAVX512(SB), NOSPLIT, $0-32
+TEXT ·subAVX512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -1294,7 +1295,7 @@ TEXT ·mulAVX512(SB), NOSPLIT, $0-32
 loop50:
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
@@ -1311,10 +1312,47 @@ rest51:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 
 done52:
+	VZEROUPPER
+	RET
+
+// func mulAVX512(dst unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x10, BX
+	JL   rest54
+
+loop53:
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JGE     loop53
+
+rest54:
+	ADDQ      $0x10, BX
+	JZ        done55
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done55:
 	VZEROUPPER
 	RET
 
@@ -1326,9 +1364,9 @@ TEXT ·swigluAVX512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 	SUBQ $0x10, BX
-	JL   rest54
+	JL   rest57
 
-loop53:
+loop56:
 	VMOVUPS      (CX), Z0
 	VMOVUPS      (DX), Z1
 	VXORPS       sign<>+0(SB), Z0, Z2
@@ -1358,11 +1396,11 @@ loop53:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JGE          loop53
+	JGE          loop56
 
-rest54:
+rest57:
 	ADDQ         $0x10, BX
-	JZ           done55
+	JZ           done58
 	MOVQ         $0x00000001, SI
 	SHLXQ        BX, SI, SI
 	DECQ         SI
@@ -1393,7 +1431,7 @@ rest54:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done55:
+done58:
 	VZEROUPPER
 	RET
 
@@ -1404,104 +1442,30 @@ TEXT ·siluAVX512(SB), NOSPLIT, $0-24
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x10, DX
-	JL   rest57
-
-loop56:
-	VMOVUPS      (CX), Z0
-	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop56
-
-rest57:
-	ADDQ         $0x10, DX
-	JZ           done58
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
-
-done58:
-	VZEROUPPER
-	RET
-
-// func sigmoidAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	SUBQ $0x10, DX
 	JL   rest60
 
 loop59:
 	VMOVUPS      (CX), Z0
 	VXORPS       sign<>+0(SB), Z0, Z1
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z0
-	VRNDSCALEPS  $0x00, Z0, Z0
-	VFNMADD231PS ln2High<>+0(SB), Z0, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z1, Z2
-	VFMADD213PS  expC5<>+0(SB), Z1, Z2
-	VFMADD213PS  expC4<>+0(SB), Z1, Z2
-	VFMADD213PS  expC3<>+0(SB), Z1, Z2
-	VFMADD213PS  expC2<>+0(SB), Z1, Z2
-	VFMADD213PS  expC1<>+0(SB), Z1, Z2
-	VFMADD213PS  expC0<>+0(SB), Z1, Z2
-	VSCALEFPS    Z0, Z2, Z2
-	VMOVAPS      Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      expLeast<>+0(SB), Z3
+	VMAXPS       Z1, Z3, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS      expC7<>+0(SB), Z3
+	VFMADD213PS  expC6<>+0(SB), Z1, Z3
+	VFMADD213PS  expC5<>+0(SB), Z1, Z3
+	VFMADD213PS  expC4<>+0(SB), Z1, Z3
+	VFMADD213PS  expC3<>+0(SB), Z1, Z3
+	VFMADD213PS  expC2<>+0(SB), Z1, Z3
+	VFMADD213PS  expC1<>+0(SB), Z1, Z3
+	VFMADD213PS  expC0<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VMOVAPS      Z3, Z1
 	VADDPS       one<>+0(SB), Z1, Z1
-	VMOVUPS      one<>+0(SB), Z0
 	VDIVPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x40, AX
@@ -1518,6 +1482,80 @@ rest60:
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
 	VXORPS       sign<>+0(SB), Z0, Z1
+	VMOVUPS      expMost<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      expLeast<>+0(SB), Z3
+	VMAXPS       Z1, Z3, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS      expC7<>+0(SB), Z3
+	VFMADD213PS  expC6<>+0(SB), Z1, Z3
+	VFMADD213PS  expC5<>+0(SB), Z1, Z3
+	VFMADD213PS  expC4<>+0(SB), Z1, Z3
+	VFMADD213PS  expC3<>+0(SB), Z1, Z3
+	VFMADD213PS  expC2<>+0(SB), Z1, Z3
+	VFMADD213PS  expC1<>+0(SB), Z1, Z3
+	VFMADD213PS  expC0<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VMOVAPS      Z3, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done61:
+	VZEROUPPER
+	RET
+
+// func sigmoidAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x10, DX
+	JL   rest63
+
+loop62:
+	VMOVUPS      (CX), Z0
+	VXORPS       sign<>+0(SB), Z0, Z1
+	VMOVUPS      expMost<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      expLeast<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VFNMADD231PS ln2High<>+0(SB), Z0, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z0, Z1
+	VMOVUPS      expC7<>+0(SB), Z2
+	VFMADD213PS  expC6<>+0(SB), Z1, Z2
+	VFMADD213PS  expC5<>+0(SB), Z1, Z2
+	VFMADD213PS  expC4<>+0(SB), Z1, Z2
+	VFMADD213PS  expC3<>+0(SB), Z1, Z2
+	VFMADD213PS  expC2<>+0(SB), Z1, Z2
+	VFMADD213PS  expC1<>+0(SB), Z1, Z2
+	VFMADD213PS  expC0<>+0(SB), Z1, Z2
+	VSCALEFPS    Z0, Z2, Z2
+	VMOVAPS      Z2, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VMOVUPS      one<>+0(SB), Z0
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, DX
+	JGE          loop62
+
+rest63:
+	ADDQ         $0x10, DX
+	JZ           done64
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VXORPS       sign<>+0(SB), Z0, Z1
 	VMOVUPS      expMost<>+0(SB), Z2
 	VMINPS       Z1, Z2, Z1
 	VMOVUPS      expLeast<>+0(SB), Z2
@@ -1541,7 +1579,7 @@ rest60:
 	VDIVPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done61:
+done64:
 	VZEROUPPER
 	RET
 
@@ -1552,109 +1590,35 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x10, DX
-	JL   rest63
-
-loop62:
-	VMOVUPS      (CX), Z0
-	VMULPS       Z0, Z0, Z1
-	VMULPS       geluCube<>+0(SB), Z1, Z1
-	VADDPS       geluLinear<>+0(SB), Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VXORPS       sign<>+0(SB), Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, DX
-	JGE          loop62
-
-rest63:
-	ADDQ         $0x10, DX
-	JZ           done64
-	MOVQ         $0x00000001, BX
-	SHLXQ        DX, BX, BX
-	DECQ         BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMULPS       Z0, Z0, Z1
-	VMULPS       geluCube<>+0(SB), Z1, Z1
-	VADDPS       geluLinear<>+0(SB), Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VXORPS       sign<>+0(SB), Z1, Z1
-	VMOVUPS      expMost<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      expLeast<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x00, Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expC7<>+0(SB), Z3
-	VFMADD213PS  expC6<>+0(SB), Z1, Z3
-	VFMADD213PS  expC5<>+0(SB), Z1, Z3
-	VFMADD213PS  expC4<>+0(SB), Z1, Z3
-	VFMADD213PS  expC3<>+0(SB), Z1, Z3
-	VFMADD213PS  expC2<>+0(SB), Z1, Z3
-	VFMADD213PS  expC1<>+0(SB), Z1, Z3
-	VFMADD213PS  expC0<>+0(SB), Z1, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VMOVAPS      Z3, Z1
-	VADDPS       one<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
-
-done64:
-	VZEROUPPER
-	RET
-
-// func expAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·expAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	SUBQ $0x10, DX
 	JL   rest66
 
 loop65:
 	VMOVUPS      (CX), Z0
-	VMOVUPS      expMost<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      expLeast<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expC7<>+0(SB), Z2
-	VFMADD213PS  expC6<>+0(SB), Z0, Z2
-	VFMADD213PS  expC5<>+0(SB), Z0, Z2
-	VFMADD213PS  expC4<>+0(SB), Z0, Z2
-	VFMADD213PS  expC3<>+0(SB), Z0, Z2
-	VFMADD213PS  expC2<>+0(SB), Z0, Z2
-	VFMADD213PS  expC1<>+0(SB), Z0, Z2
-	VFMADD213PS  expC0<>+0(SB), Z0, Z2
-	VSCALEFPS    Z1, Z2, Z2
-	VMOVAPS      Z2, Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       geluCube<>+0(SB), Z1, Z1
+	VADDPS       geluLinear<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       sign<>+0(SB), Z1, Z1
+	VMOVUPS      expMost<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      expLeast<>+0(SB), Z3
+	VMAXPS       Z1, Z3, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS      expC7<>+0(SB), Z3
+	VFMADD213PS  expC6<>+0(SB), Z1, Z3
+	VFMADD213PS  expC5<>+0(SB), Z1, Z3
+	VFMADD213PS  expC4<>+0(SB), Z1, Z3
+	VFMADD213PS  expC3<>+0(SB), Z1, Z3
+	VFMADD213PS  expC2<>+0(SB), Z1, Z3
+	VFMADD213PS  expC1<>+0(SB), Z1, Z3
+	VFMADD213PS  expC0<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VMOVAPS      Z3, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
@@ -1669,6 +1633,80 @@ rest66:
 	DECQ         BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       geluCube<>+0(SB), Z1, Z1
+	VADDPS       geluLinear<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       sign<>+0(SB), Z1, Z1
+	VMOVUPS      expMost<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      expLeast<>+0(SB), Z3
+	VMAXPS       Z1, Z3, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x00, Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS      expC7<>+0(SB), Z3
+	VFMADD213PS  expC6<>+0(SB), Z1, Z3
+	VFMADD213PS  expC5<>+0(SB), Z1, Z3
+	VFMADD213PS  expC4<>+0(SB), Z1, Z3
+	VFMADD213PS  expC3<>+0(SB), Z1, Z3
+	VFMADD213PS  expC2<>+0(SB), Z1, Z3
+	VFMADD213PS  expC1<>+0(SB), Z1, Z3
+	VFMADD213PS  expC0<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VMOVAPS      Z3, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done67:
+	VZEROUPPER
+	RET
+
+// func expAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·expAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x10, DX
+	JL   rest69
+
+loop68:
+	VMOVUPS      (CX), Z0
+	VMOVUPS      expMost<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      expLeast<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
+	VMOVUPS      expC7<>+0(SB), Z2
+	VFMADD213PS  expC6<>+0(SB), Z0, Z2
+	VFMADD213PS  expC5<>+0(SB), Z0, Z2
+	VFMADD213PS  expC4<>+0(SB), Z0, Z2
+	VFMADD213PS  expC3<>+0(SB), Z0, Z2
+	VFMADD213PS  expC2<>+0(SB), Z0, Z2
+	VFMADD213PS  expC1<>+0(SB), Z0, Z2
+	VFMADD213PS  expC0<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VMOVAPS      Z2, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, DX
+	JGE          loop68
+
+rest69:
+	ADDQ         $0x10, DX
+	JZ           done70
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
 	VMOVUPS      expMost<>+0(SB), Z2
 	VMINPS       Z0, Z2, Z0
 	VMOVUPS      expLeast<>+0(SB), Z2
@@ -1689,7 +1727,7 @@ rest66:
 	VMOVAPS      Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done67:
+done70:
 	VZEROUPPER
 	RET
 
@@ -1702,9 +1740,9 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS bias+28(FP), Z1
 	MOVQ         n+16(FP), DX
 	SUBQ         $0x10, DX
-	JL           rest69
+	JL           rest72
 
-loop68:
+loop71:
 	VMOVUPS (CX), Z2
 	VMULPS  Z0, Z2, Z2
 	VADDPS  Z1, Z2, Z2
@@ -1712,11 +1750,11 @@ loop68:
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
 	SUBQ    $0x10, DX
-	JGE     loop68
+	JGE     loop71
 
-rest69:
+rest72:
 	ADDQ      $0x10, DX
-	JZ        done70
+	JZ        done73
 	MOVQ      $0x00000001, BX
 	SHLXQ     DX, BX, BX
 	DECQ      BX
@@ -1726,7 +1764,46 @@ rest69:
 	VADDPS    Z1, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done70:
+done73:
+	VZEROUPPER
+	RET
+
+// func blendAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, keep float32, add float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·blendAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS keep+24(FP), Z0
+	VBROADCASTSS add+28(FP), Z1
+	MOVQ         n+16(FP), DX
+	SUBQ         $0x10, DX
+	JL           rest75
+
+loop74:
+	VMOVUPS     (AX), Z2
+	VMOVUPS     (CX), Z3
+	VMULPS      Z0, Z2, Z2
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, (AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JGE         loop74
+
+rest75:
+	ADDQ        $0x10, DX
+	JZ          done76
+	MOVQ        $0x00000001, BX
+	SHLXQ       DX, BX, BX
+	DECQ        BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (AX), K1, Z2
+	VMOVUPS.Z   (CX), K1, Z3
+	VMULPS      Z0, Z2, Z2
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, K1, (AX)
+
+done76:
 	VZEROUPPER
 	RET
 
@@ -1739,9 +1816,9 @@ TEXT ·mulScaleAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS scale+32(FP), Z0
 	MOVQ         n+24(FP), BX
 	SUBQ         $0x10, BX
-	JL           rest72
+	JL           rest78
 
-loop71:
+loop77:
 	VMOVUPS (CX), Z1
 	VMOVUPS (DX), Z2
 	VMULPS  Z0, Z1, Z1
@@ -1751,11 +1828,11 @@ loop71:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JGE     loop71
+	JGE     loop77
 
-rest72:
+rest78:
 	ADDQ      $0x10, BX
-	JZ        done73
+	JZ        done79
 	MOVQ      $0x00000001, SI
 	SHLXQ     BX, SI, SI
 	DECQ      SI
@@ -1766,7 +1843,7 @@ rest72:
 	VMULPS    Z2, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done73:
+done79:
 	VZEROUPPER
 	RET
 
@@ -1777,17 +1854,17 @@ TEXT ·f32ToF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    done75
+	JZ    done81
 
-loop74:
+loop80:
 	VMOVUPS   (CX), Z0
 	VCVTPS2PH $0x00, Z0, (AX)
 	ADDQ      $0x20, AX
 	ADDQ      $0x40, CX
 	SUBQ      $0x10, DX
-	JNZ       loop74
+	JNZ       loop80
 
-done75:
+done81:
 	VZEROUPPER
 	RET
 
@@ -1798,17 +1875,17 @@ TEXT ·f16ToF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ  x+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    done77
+	JZ    done83
 
-loop76:
+loop82:
 	VCVTPH2PS (CX), Z0
 	VMOVUPS   Z0, (AX)
 	ADDQ      $0x40, AX
 	ADDQ      $0x20, CX
 	SUBQ      $0x10, DX
-	JNZ       loop76
+	JNZ       loop82
 
-done77:
+done83:
 	VZEROUPPER
 	RET
 
@@ -1819,18 +1896,18 @@ TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-20
 	VPXORD Z0, Z0, Z0
 	MOVQ   n+8(FP), CX
 	SUBQ   $0x10, CX
-	JL     rest79
+	JL     rest85
 
-loop78:
+loop84:
 	VMOVUPS     (AX), Z1
 	VFMADD231PS Z1, Z1, Z0
 	ADDQ        $0x40, AX
 	SUBQ        $0x10, CX
-	JGE         loop78
+	JGE         loop84
 
-rest79:
+rest85:
 	ADDQ        $0x10, CX
-	JZ          done80
+	JZ          done86
 	MOVQ        $0x00000001, DX
 	SHLXQ       CX, DX, DX
 	DECQ        DX
@@ -1838,7 +1915,7 @@ rest79:
 	VMOVUPS.Z   (AX), K1, Z1
 	VFMADD231PS Z1, Z1, Z0
 
-done80:
+done86:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1858,18 +1935,18 @@ TEXT ·maxRowAVX512(SB), NOSPLIT, $0-20
 	VMOVUPS leastFloat<>+0(SB), Z0
 	MOVQ    n+8(FP), CX
 	SUBQ    $0x10, CX
-	JL      rest82
+	JL      rest88
 
-loop81:
+loop87:
 	VMOVUPS (AX), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JGE     loop81
+	JGE     loop87
 
-rest82:
+rest88:
 	ADDQ      $0x10, CX
-	JZ        done83
+	JZ        done89
 	MOVQ      $0x00000001, DX
 	SHLXQ     CX, DX, DX
 	DECQ      DX
@@ -1877,7 +1954,7 @@ rest82:
 	VMOVUPS.Z (AX), K1, Z1
 	VMAXPS    Z1, Z0, K1, Z0
 
-done83:
+done89:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1899,9 +1976,9 @@ TEXT ·expSumAVX512(SB), NOSPLIT, $0-36
 	VPXORD       Z1, Z1, Z1
 	MOVQ         n+16(FP), DX
 	SUBQ         $0x10, DX
-	JL           rest85
+	JL           rest91
 
-loop84:
+loop90:
 	VMOVUPS      (CX), Z2
 	VSUBPS       Z0, Z2, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
@@ -1927,11 +2004,11 @@ loop84:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JGE          loop84
+	JGE          loop90
 
-rest85:
+rest91:
 	ADDQ         $0x10, DX
-	JZ           done86
+	JZ           done92
 	MOVQ         $0x00000001, BX
 	SHLXQ        DX, BX, BX
 	DECQ         BX
@@ -1959,7 +2036,7 @@ rest85:
 	VMOVUPS      Z2, K1, (AX)
 	VADDPS       Z2, Z1, K1, Z1
 
-done86:
+done92:
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPS        Y0, Y1, Y1
 	VEXTRACTF128  $0x01, Y1, X0

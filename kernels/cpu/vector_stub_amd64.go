@@ -51,6 +51,11 @@ func expAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //go:noescape
 func scaleAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, scale float32, bias float32)
 
+// blendAVX2 sets n elements of dst to dst*keep + x*add; the sum is rounded once, the first product before.
+//
+//go:noescape
+func blendAVX2(dst unsafe.Pointer, x unsafe.Pointer, n int, keep float32, add float32)
+
 // mulScaleAVX2 sets n elements of dst to x*scale*w.
 //
 //go:noescape
@@ -125,6 +130,11 @@ func expAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //
 //go:noescape
 func scaleAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, scale float32, bias float32)
+
+// blendAVX512 sets n elements of dst to dst*keep + x*add; the sum is rounded once, the first product before.
+//
+//go:noescape
+func blendAVX512(dst unsafe.Pointer, x unsafe.Pointer, n int, keep float32, add float32)
 
 // mulScaleAVX512 sets n elements of dst to x*scale*w.
 //

@@ -23,6 +23,7 @@ func generateVectors(g *generator) {
 		g.unary("gelu", "the tanh form of GELU of x", g.gelu)
 		g.unary("exp", "e^x", g.exp)
 		g.scaleRow()
+		g.blendRow()
 		g.mulScale()
 		g.toF16()
 		g.fromF16()
@@ -123,6 +124,23 @@ func (g *generator) scaleRow() {
 		g.load(x.mem(), k, v)
 		g.VMULPS(scale, v, v)
 		g.VADDPS(bias, v, v)
+		g.store(v, k, dst.mem())
+	})
+	g.ret()
+}
+
+func (g *generator) blendRow() {
+	name := "blend" + g.isa.name
+	g.function(name, []string{name + " sets n elements of dst to dst*keep + x*add; the sum is rounded once, the first product before."}, nil,
+		pointers("dst", "x"), integers("n"), singles("keep", "add"))
+	dst, x := stream{g.arg("dst"), 4}, stream{g.arg("x"), 4}
+	keep, add := g.argVec("keep"), g.argVec("add")
+	g.overElements(g.arg("n"), []stream{dst, x}, func(k *mask) {
+		v, u := g.vec(), g.vec()
+		g.load(dst.mem(), k, v)
+		g.load(x.mem(), k, u)
+		g.VMULPS(keep, v, v)
+		g.VFMADD231PS(add, u, v)
 		g.store(v, k, dst.mem())
 	})
 	g.ret()
