@@ -3,7 +3,6 @@ package passes
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -190,24 +189,15 @@ func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 			all.sum(a.Moving, times)
 		}
 	}
-	text := fmt.Sprintf("%s runs them too%s; one by one, %s: %s", t.Name, inSeconds(there), all.String(), verdict(there+all.Seconds-g.seconds, g.nodes[0], t))
-	if there+all.Seconds < g.seconds && len(g.nodes) > 1 {
-		text += ", and a pin for each of the others"
-	}
-	return text
+	return fmt.Sprintf("%s runs them too%s; one by one, %s: %s", t.Name, inSeconds(there), all.String(), x.verdict(there+all.Seconds-g.seconds, t, g.nodes...))
 }
 
-// verdict says whether moving pays, by the seconds that it changes.
-func verdict(change float64, n *ir.Node, t *target.Descriptor) string {
+// verdict says whether moving nodes to t pays, by the seconds that it changes.
+func (x *explainer) verdict(change float64, t *target.Descriptor, nodes ...*ir.Node) string {
 	if change < 0 {
-		return fmt.Sprintf("%s: %s", signedSeconds(change), pinText(n, t))
+		return fmt.Sprintf("%s: %s", signedSeconds(change), x.pinText(t, nodes))
 	}
 	return signedSeconds(change)
-}
-
-// pinText is the flag that puts n on t.
-func pinText(n *ir.Node, t *target.Descriptor) string {
-	return fmt.Sprintf("--pin '^%s$=%s'", regexp.QuoteMeta(n.Result().Name), t.Name)
 }
 
 func (m *Move) sum(other *Move, times int64) {
@@ -269,7 +259,7 @@ func (x *explainer) keptAway(cp, reader *ir.Node) string {
 			return fmt.Sprintf("%s cannot run on %s, which has it: %s", opText(reader), t.Name, a.Why)
 		case verdictPossible:
 			change := a.Seconds + a.Moving.Seconds - x.seconds(x.target(reader), reader)
-			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, verdict(change, reader, t))
+			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, x.verdict(change, t, reader))
 		}
 	}
 	return ""
