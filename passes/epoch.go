@@ -9,11 +9,15 @@ import (
 
 // region is what lies between two barriers: accesses by buffer, and who owns what.
 type region struct {
-	bufs    *buffers
-	uses    []use
-	of      []useList  // by id of the buffer
-	nodes   []*ir.Node // that are divided, in order
-	classes map[*ir.Node]*class
+	p     *partitioner
+	uses  []use
+	of    []useList  // by id of the buffer
+	nodes []*ir.Node // that are divided, in order
+
+	// Where the classes and spans of the region are kept, and those of the region before: the first
+	// node of a region was tried at the end of the one before.
+	classes, oldClasses classes
+	spans, oldSpans     store[span]
 }
 
 // use is an access in a region. Those of a buffer are a list, in order.
@@ -26,9 +30,7 @@ type use struct {
 // useList is the places of the first and last use of a buffer, counted from 1.
 type useList struct{ first, last int }
 
-func newRegion(bufs *buffers) *region {
-	return &region{bufs: bufs, classes: make(map[*ir.Node]*class)}
-}
+func newRegion(p *partitioner) *region { return &region{p: p} }
 
 // clear makes the region an empty one.
 func (r *region) clear() {
@@ -36,12 +38,15 @@ func (r *region) clear() {
 		r.of[r.uses[i].buffer] = useList{}
 	}
 	r.uses, r.nodes = r.uses[:0], r.nodes[:0]
-	clear(r.classes)
+	r.classes, r.oldClasses = r.oldClasses, r.classes
+	r.spans, r.oldSpans = r.oldSpans, r.spans
+	r.classes.reset()
+	r.spans.reset()
 }
 
 func (r *region) add(list []access) {
 	for i := range list {
-		id := r.bufs.get(list[i].value).id
+		id := r.p.bufs.at(list[i].value).id
 		for id >= len(r.of) {
 			r.of = append(r.of, useList{})
 		}
@@ -73,7 +78,7 @@ func (r *region) clashes(list []access, yield func(before, now *access) bool) {
 
 // first returns the place of the first use of an origin's buffer; 0 if there is none.
 func (r *region) first(o *ir.Value) int {
-	if id := r.bufs.get(o).id; id < len(r.of) {
+	if id := r.p.bufs.at(o).id; id < len(r.of) {
 		return r.of[id].first
 	}
 	return 0
@@ -100,16 +105,18 @@ type trial struct {
 }
 
 // apart returns the trial in which the node is divided as its kernel wants it.
-func (t *trial) apart() *trial { return &trial{region: t.region, own: t.own, class: t.own} }
+func (t *trial) apart() *trial {
+	return t.region.p.trials.put(trial{region: t.region, own: t.own, class: t.own})
+}
 
 // joined reports whether the node's units follow those of others.
 func (t *trial) joined() bool { return t.clash[0].node != nil }
 
 // join tries to divide n along ax so that every worker touches only what it owns already.
 // Where that is not possible, clash is a pair of accesses that stands against it.
-func (r *region) join(n *ir.Node, ax ir.Axis, list []access) (t *trial, clash [2]access, ok bool) {
-	own := newClass(n, ax)
-	t, ok = &trial{region: r, own: own, class: own}, true
+func (r *region) join(n *ir.Node, ax *ir.Axis, list []access) (t *trial, clash [2]access, ok bool) {
+	own := r.classes.alone(n, ax)
+	t, ok = r.p.trials.put(trial{region: r, own: own, class: own}), true
 	r.clashes(list, func(before, now *access) bool {
 		if !t.link(before, now) {
 			clash, ok = [2]access{*before, *now}, false
@@ -132,17 +139,20 @@ func (t *trial) link(before, now *access) bool {
 	}
 	// granule*num/den*stride is the same on both sides.
 	by := strides.times(rat{before.span.num, before.span.den}).times(rat{now.span.den, now.span.num})
-	other := t.region.classes[before.node]
+	other, s := t.region.p.known(before.node).class, &t.region.classes
 	if !slices.Contains(t.joins, other) {
 		if len(other.members)+len(t.class.members) > maxMembers {
 			return false
 		}
 		t.joins = append(t.joins, other)
-		t.class, _ = other.need(before.node, before.span.multiple()).join(before.node, t.class.need(now.node, now.span.multiple()), now.node, by)
+		theirs := s.need(other, before.node, before.span.multiple())
+		own := s.need(t.class, now.node, now.span.multiple())
+		t.class, _ = s.join(theirs, before.node, own, now.node, by)
 		return true
 	}
-	t.class = t.class.need(before.node, before.span.multiple()).need(now.node, now.span.multiple())
-	_, ok = t.class.join(before.node, t.class, now.node, by)
+	t.class = s.need(t.class, before.node, before.span.multiple())
+	t.class = s.need(t.class, now.node, now.span.multiple())
+	_, ok = s.join(t.class, before.node, t.class, now.node, by)
 	return ok
 }
 
@@ -150,25 +160,25 @@ func (t *trial) link(before, now *access) bool {
 func (r *region) adopt(t *trial) {
 	r.nodes = append(r.nodes, t.own.members[0].node)
 	for i := range t.class.members {
-		r.classes[t.class.members[i].node] = t.class
+		r.p.known(t.class.members[i].node).class = t.class
 	}
 }
 
 // close writes the granules into the nodes: a barrier follows.
 func (r *region) close(c *Context) {
 	for _, n := range r.nodes {
-		cl := r.classes[n]
+		cl := r.p.known(n).class
 		n.Part.Granule = cl.granule(n)
 		if len(cl.members) == 1 {
 			c.Cause(n, "part.split")
 			continue
 		}
-		other := cl.members[0]
-		if other.node == n {
-			other = cl.members[1]
+		other := cl.members[0].node
+		if other == n {
+			other = cl.members[1].node
 		}
-		own := newClass(n, cl.member(n).axis).granule(n)
-		c.CauseChange(n, "part.own", strconv.FormatInt(own, 10), strconv.FormatInt(n.Part.Granule, 10), other.node.String())
+		own := ownGranule(n, cl.member(n).axis)
+		c.CauseChange(n, "part.own", strconv.FormatInt(own, 10), strconv.FormatInt(n.Part.Granule, 10), other.String())
 		c.Count("owned", 1)
 	}
 }
@@ -229,7 +239,7 @@ func beginsWithHost(f *ir.Func) bool {
 // backEdge returns a pair of accesses, of the end of a round and the beginning of the next
 // one, that conflict. Entries of a table are other bytes in every round.
 func (w *walker) backEdge(e edges) ([2]access, bool) {
-	end := newRegion(w.p.bufs)
+	end := newRegion(w.p)
 	for _, a := range e.tail {
 		if kind, _ := paramKind(a.value); kind != paramTable {
 			end.add([]access{a})
@@ -264,7 +274,7 @@ func (p *partitioner) edges(f *ir.Func) edges {
 			barrier()
 		}
 		if n.Op != ir.OpRepeat {
-			now = appendFinal(now, n, p.isPrivate)
+			now = p.touches.appendFinal(now, n)
 			continue
 		}
 		if n.Body.HeadBarrier {

@@ -113,13 +113,46 @@ func sameBytes(o, v *ir.Value) bool {
 // partitioner holds what is known of an entry point and the bodies in it.
 type partitioner struct {
 	c       *Context
+	numbers *numbering
 	bufs    *buffers
-	marks   marks
+	marks   []mark  // by number of the value
+	index   []int32 // by number of the node: where in shared it is, counted from 1
+	shared  []sharing
 	private int64 // how many origins are
 
-	isPrivate func(*ir.Value) bool // whether every worker has an origin for itself
-	accesses  []access             // of a node; reused
-	run       *region              // accesses of the run of nodes that is to get a tail
+	touches  touches
+	accesses []access     // of a node; reused
+	run      *region      // accesses of the run of nodes that is to get a tail
+	trials   store[trial] // of the node that is placed
+}
+
+// sharing is what is known of a node that workers may share.
+type sharing struct {
+	axes   []ir.Axis // as nodeAxes returns them
+	effort effort    // once something has asked for it
+	asked  bool
+	class  *class // in the open region
+}
+
+// known returns what is known of n, which is not for worker 0 alone.
+func (p *partitioner) known(n *ir.Node) *sharing {
+	return &p.shared[p.index[p.numbers.node(n)]-1]
+}
+
+// note begins what is known of n.
+func (p *partitioner) note(n *ir.Node) *sharing {
+	p.shared = append(p.shared, sharing{axes: nodeAxes(n)})
+	p.index[p.numbers.node(n)] = int32(len(p.shared))
+	return &p.shared[len(p.shared)-1]
+}
+
+// workOf is workOf for a node that workers may share.
+func (p *partitioner) workOf(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
+	s := p.known(n)
+	if !s.asked {
+		s.effort, s.asked = effortOf(n), true
+	}
+	return s.effort.along(d, n, ax)
 }
 
 // mark is what is known of an origin.
@@ -131,26 +164,26 @@ const (
 	markPrivate                  // every worker has it for itself
 )
 
-// marks are those of values by id, in an entry point and the bodies in it.
-type marks map[*ir.Func][]mark
-
 // has reports whether v has the mark.
-func (m marks) has(v *ir.Value, k mark) bool { return m[v.Func][v.ID]&k != 0 }
+func (p *partitioner) has(v *ir.Value, k mark) bool { return p.marks[p.numbers.value(v)]&k != 0 }
 
-// add gives v the mark.
-func (m marks) add(v *ir.Value, k mark) { m[v.Func][v.ID] |= k }
+// mark gives v the mark.
+func (p *partitioner) mark(v *ir.Value, k mark) { p.marks[p.numbers.value(v)] |= k }
 
 func newPartitioner(c *Context, f *ir.Func) *partitioner {
-	p := &partitioner{c: c, marks: make(marks)}
-	p.isPrivate = func(v *ir.Value) bool { return p.marks.has(v, markPrivate) }
+	p := &partitioner{c: c, numbers: newNumbering(f)}
+	p.marks, p.index = make([]mark, p.numbers.values), make([]int32, p.numbers.nodes)
+	p.touches = touches{
+		private: func(v *ir.Value) bool { return p.has(v, markPrivate) },
+		axes:    func(n *ir.Node) []ir.Axis { return p.known(n).axes },
+	}
 	beside(func() { p.lookAhead(f) }, func() { p.bufs = newBuffers(f) })
-	p.run = newRegion(p.bufs)
+	p.run = newRegion(p)
 	return p
 }
 
 // lookAhead notes what readers want of values.
 func (p *partitioner) lookAhead(f *ir.Func) {
-	p.marks[f] = make([]mark, f.NumValues())
 	for _, r := range f.Results {
 		p.share(r)
 	}
@@ -174,18 +207,18 @@ func (p *partitioner) lookAhead(f *ir.Func) {
 
 func (p *partitioner) share(v *ir.Value) {
 	if v != nil {
-		p.marks.add(origin(v), markShared)
+		p.mark(origin(v), markShared)
 	}
 }
 
 func (p *partitioner) noteWhole(n *ir.Node) {
-	axes := nodeAxes(n)
+	axes := p.note(n).axes
 	for i, a := range n.Args {
 		if a == nil {
 			continue
 		}
 		if len(axes) == 0 || i >= len(axes[0].Reads) || axes[0].Reads[i].Kind == ir.ReadAll {
-			p.marks.add(origin(a), markWhole)
+			p.mark(origin(a), markWhole)
 		}
 	}
 	if info := n.Op.Info(); n.Is(ir.Alias) {
@@ -195,7 +228,8 @@ func (p *partitioner) noteWhole(n *ir.Node) {
 
 // walk partitions f and the bodies in it.
 func (p *partitioner) walk(f *ir.Func) {
-	w := &walker{p: p, open: newRegion(p.bufs)}
+	w := &walker{p: p, open: newRegion(p), touches: p.touches}
+	w.touches.spans = &w.open.spans
 	if f.Owner == nil && p.c.Options.Pipeline > 1 {
 		w.behind = lastQueued(f) // of the step before
 	}
@@ -221,6 +255,7 @@ type walker struct {
 
 	options  []choice // of the node that is placed
 	accesses []access // of its options
+	touches  touches  // makes them
 
 	// behind is the last node that runs on a queue, until one of the host follows: there the
 	// host may wait, and what worker 0 has waited for the others know by a barrier.
@@ -288,6 +323,7 @@ func (w *walker) place(n *ir.Node) {
 		w.meet(n)
 	}
 	w.options, w.accesses = w.options[:0], w.accesses[:0]
+	w.p.trials.reset()
 	if w.p.c.alone(n) {
 		w.undivided(n, "part.one", ir.PartOne)
 	} else {
@@ -318,12 +354,12 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 	if w.wantedWhole(n) {
 		later = d.Rates.Barrier // for whoever reads it
 	}
-	axes := nodeAxes(n)
+	axes := w.p.known(n).axes
 	for i := range axes {
 		w.divided(n, d, &axes[i], later)
 	}
 	if w.p.c.Enabled("part.each") && w.canEach(n) {
-		whole := workOf(d, n, nil)
+		whole := w.p.workOf(d, n, nil)
 		if seconds := whole.seconds(1, 1); seconds <= eachLimit {
 			ch := w.undivided(n, "part.each", ir.PartEach)
 			if ch.cost = seconds; ch.barrier {
@@ -340,7 +376,7 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 // possible, and behind a barrier. Later is what is lost behind n, in seconds.
 func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later float64) {
 	split := choice{rule: "part.split", mode: ir.PartSplit, ax: ax, list: w.touched(n, ir.PartSplit, ax)}
-	t, clash, ok := w.open.join(n, *ax, split.list)
+	t, clash, ok := w.open.join(n, ax, split.list)
 	switch {
 	case ok && !t.joined() && w.p.c.Enabled("part.split"):
 		split.trial, split.cost = t, w.seconds(t)+later
@@ -372,7 +408,7 @@ func (w *walker) undivided(n *ir.Node, rule string, mode ir.PartMode) *choice {
 // touched returns the accesses of n, which are kept until the next node is placed.
 func (w *walker) touched(n *ir.Node, mode ir.PartMode, ax *ir.Axis) []access {
 	from := len(w.accesses)
-	w.accesses = appendAccesses(w.accesses, n, mode, ax, w.p.isPrivate)
+	w.accesses = w.touches.append(w.accesses, n, mode, ax)
 	return slices.Clip(w.accesses[from:])
 }
 
@@ -383,7 +419,7 @@ func (w *walker) canEach(n *ir.Node) bool {
 		return false
 	}
 	for _, r := range n.Results {
-		if w.p.marks.has(r, markShared) {
+		if w.p.has(r, markShared) {
 			return false
 		}
 	}
@@ -392,7 +428,7 @@ func (w *walker) canEach(n *ir.Node) bool {
 
 func (w *walker) wantedWhole(n *ir.Node) bool {
 	for _, r := range n.Results {
-		if w.p.marks.has(r, markWhole) {
+		if w.p.has(r, markWhole) {
 			return true
 		}
 	}
@@ -422,7 +458,7 @@ func (w *walker) seconds(t *trial) float64 {
 // workOf returns the work of a member of a class, and how many workers share it.
 func (w *walker) workOf(m *member) (work, int) {
 	d := w.p.c.Target(m.node)
-	return workOf(d, m.node, &m.axis), hint(w.p.c, d)
+	return w.p.workOf(d, m.node, m.axis), hint(w.p.c, d)
 }
 
 // take makes the choice.
@@ -437,7 +473,7 @@ func (w *walker) take(n *ir.Node, ch *choice) {
 		w.open.adopt(ch.trial)
 	case ir.PartEach:
 		for _, r := range n.Results {
-			w.p.marks.add(r, markPrivate)
+			w.p.mark(r, markPrivate)
 			w.p.private++
 		}
 	}

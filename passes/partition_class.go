@@ -1,10 +1,6 @@
 package passes
 
-import (
-	"slices"
-
-	"github.com/ggmlc/ggmlc/ir"
-)
+import "github.com/ggmlc/ggmlc/ir"
 
 // rat is a positive rational number. It is reduced where it comes from a function.
 type rat struct{ num, den int64 }
@@ -57,25 +53,42 @@ type class struct {
 // member is a node in a class. Its granule is ratio times the class's scale.
 type member struct {
 	node  *ir.Node
-	axis  ir.Axis
-	n     ir.Dim // extent of the axis
-	base  int64  // the granule is a multiple of it
+	axis  *ir.Axis
+	base  int64 // the granule is a multiple of it
 	ratio rat
 }
 
-// newClass returns the class of a node alone.
-func newClass(n *ir.Node, ax ir.Axis) *class {
-	t := n.Result().Type
-	base := max(ax.Granule, 1)
+// ownGranule returns the smallest granule in which a node can be divided by itself.
+func ownGranule(n *ir.Node, ax *ir.Axis) int64 {
+	t, base := n.Result().Type, max(ax.Granule, 1)
 	if ax.Axis == t.Rank()-1 {
 		base = lcm(base, int64(t.DType.BlockElems()))
 	}
-	return classOf([]member{{n, ax, t.Shape[ax.Axis], base, rat{1, 1}}})
+	return base
 }
 
-func classOf(members []member) *class {
-	c := &class{members: members}
-	for i, m := range members {
+// classes is where classes are kept, until all of them are dropped at once.
+type classes struct {
+	sets    store[class]
+	members store[member]
+}
+
+func (s *classes) reset() {
+	s.sets.reset()
+	s.members.reset()
+}
+
+// alone returns the class of a node alone.
+func (s *classes) alone(n *ir.Node, ax *ir.Axis) *class {
+	members := s.members.cut(1)
+	members[0] = member{n, ax, ownGranule(n, ax), rat{1, 1}}
+	return s.of(members)
+}
+
+func (s *classes) of(members []member) *class {
+	c := s.sets.put(class{members: members})
+	for i := range members {
+		m := &members[i]
 		need := m.ratio.inverse().times(rat{m.base, 1})
 		if i == 0 {
 			c.scale = need
@@ -86,9 +99,13 @@ func classOf(members []member) *class {
 	return c
 }
 
-func (c *class) member(n *ir.Node) member {
-	i := slices.IndexFunc(c.members, func(m member) bool { return m.node == n })
-	return c.members[i]
+func (c *class) member(n *ir.Node) *member {
+	for i := range c.members {
+		if c.members[i].node == n {
+			return &c.members[i]
+		}
+	}
+	panic("passes: internal error: a class without the node that it was made for")
 }
 
 // granule returns the granule of a member.
@@ -96,37 +113,40 @@ func (c *class) granule(n *ir.Node) int64 { return c.scale.times(c.member(n).rat
 
 // units returns the number of units at the upper bounds; all members have the same.
 func (c *class) units() int64 {
-	m := c.members[0]
-	return m.n.CeilDiv(c.scale.times(m.ratio).num).Upper()
+	m := &c.members[0]
+	n := m.node.Result().Type.Shape[m.axis.Axis]
+	return n.CeilDiv(c.scale.times(m.ratio).num).Upper()
 }
 
-// need returns the class with the granule of one member a multiple of base.
-func (c *class) need(n *ir.Node, base int64) *class {
+// need returns the class c with the granule of one member a multiple of base.
+func (s *classes) need(c *class, n *ir.Node, base int64) *class {
 	if c.granule(n)%base == 0 {
 		return c
 	}
-	members := slices.Clone(c.members)
+	members := s.members.cut(len(c.members))
+	copy(members, c.members)
 	for i := range members {
 		if members[i].node == n {
 			members[i].base = lcm(members[i].base, base)
 		}
 	}
-	return classOf(members)
+	return s.of(members)
 }
 
-// join returns the class of all members of both, where b's granule is by times that of a.
-// They may be the same class; then ok says whether it already is so.
-func (c *class) join(a *ir.Node, d *class, b *ir.Node, by rat) (joined *class, ok bool) {
+// join returns the class of all members of c and d, where the granule of b, in d, is by times
+// that of a, in c. They may be the same class; then ok says whether it already is so.
+func (s *classes) join(c *class, a *ir.Node, d *class, b *ir.Node, by rat) (joined *class, ok bool) {
 	want := c.member(a).ratio.times(by)
 	have := d.member(b).ratio
 	if c == d {
 		return c, want == have
 	}
 	change := want.times(have.inverse())
-	members := slices.Clone(c.members)
-	for _, m := range d.members {
+	members := s.members.cut(len(c.members) + len(d.members))
+	copy(members, c.members)
+	for i, m := range d.members {
 		m.ratio = m.ratio.times(change)
-		members = append(members, m)
+		members[len(c.members)+i] = m
 	}
-	return classOf(members), true
+	return s.of(members), true
 }

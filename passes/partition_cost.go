@@ -25,28 +25,51 @@ type work struct {
 	split  float64 // bytes that are divided among workers
 }
 
-// workOf returns the work of n when it is divided along ax; nil is not divided.
-func workOf(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
-	w := work{d: d, weight: dtype.F32}
-	for i, a := range n.Args {
-		if a == nil {
-			continue
-		}
-		if isLeaf(a, ir.OpWeight) {
-			w.weight = a.Type.DType
-		}
-		if ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadAll {
-			w.shared += float64(a.Type.MaxBytes())
+// effort is what one execution of a node takes, whoever shares it.
+type effort struct {
+	known         bool // the op says what it takes
+	weight        dtype.DType
+	flops         float64
+	read, written float64 // bytes
+}
+
+func effortOf(n *ir.Node) effort {
+	e := effort{weight: dtype.F32}
+	for _, a := range n.Args {
+		if a != nil && isLeaf(a, ir.OpWeight) {
+			e.weight = a.Type.DType
 		}
 	}
 	if cost := n.Op.Info().Cost; cost != nil {
 		c := cost(n)
-		read := float64(c.Read.Upper())
-		w.flops = float64(c.FLOPs.Upper())
-		w.shared = min(w.shared, read)
-		w.split = read - w.shared + float64(c.Written.Upper())
+		e.known = true
+		e.flops, e.read, e.written = float64(c.FLOPs.Upper()), float64(c.Read.Upper()), float64(c.Written.Upper())
+	}
+	return e
+}
+
+// along returns the work of n, whose effort e is, when it is divided along ax; nil is not divided.
+func (e *effort) along(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
+	w := work{d: d, weight: e.weight}
+	if ax != nil {
+		for i, a := range n.Args {
+			if a != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadAll {
+				w.shared += float64(a.Type.MaxBytes())
+			}
+		}
+	}
+	if e.known {
+		w.flops = e.flops
+		w.shared = min(w.shared, e.read)
+		w.split = e.read - w.shared + e.written
 	}
 	return w
+}
+
+// workOf returns the work of n when it is divided along ax; nil is not divided.
+func workOf(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
+	e := effortOf(n)
+	return e.along(d, n, ax)
 }
 
 // seconds predicts the time with units of equal size, shared by workers workers: the one

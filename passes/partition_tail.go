@@ -170,6 +170,6 @@ func (p *partitioner) meetsRun(n *ir.Node) bool {
 
 // final returns the accesses of a node that has been partitioned, until it is called again.
 func (p *partitioner) final(n *ir.Node) []access {
-	p.accesses = appendFinal(p.accesses[:0], n, p.isPrivate)
+	p.accesses = p.touches.appendFinal(p.accesses[:0], n)
 	return p.accesses
 }

@@ -189,35 +189,51 @@ type access struct {
 	granule int64 // by owners; 0 where it is not known yet
 }
 
-// appendAccesses appends to list what n reads and writes when it is shared as mode says, with
-// ax for ir.PartSplit. Weights and constants are left out, as nothing writes them. Results of
-// ir.PartEach are private and left out too; private says which operands are.
-func appendAccesses(list []access, n *ir.Node, mode ir.PartMode, ax *ir.Axis, private func(*ir.Value) bool) []access {
+// touches makes lists of accesses.
+type touches struct {
+	private func(*ir.Value) bool       // which origins every worker has for itself
+	axes    func(n *ir.Node) []ir.Axis // what nodeAxes returns, from a table; nil where there is none
+	spans   *store[span]               // where they are kept; nil is anywhere
+}
+
+// append appends to list what n reads and writes when it is shared as mode says, with ax for
+// ir.PartSplit. Weights and constants are left out, as nothing writes them. Results of
+// ir.PartEach are private and left out too, as private operands are.
+func (t *touches) append(list []access, n *ir.Node, mode ir.PartMode, ax *ir.Axis) []access {
 	for i, v := range n.Args {
 		if v == nil || ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadNone {
 			continue
 		}
-		if o := origin(v); isTracked(o, private) {
-			list = append(list, readAccess(n, o, i, mode, ax))
+		if o := origin(v); t.isTracked(o) {
+			list = append(list, t.read(n, o, i, mode, ax))
 		}
 	}
 	if mode == ir.PartEach {
 		return list
 	}
 	for i, v := range n.Results {
-		if o := origin(v); isTracked(o, private) {
-			list = append(list, writeAccess(n, o, i, mode, ax))
+		if o := origin(v); t.isTracked(o) {
+			list = append(list, t.write(n, o, i, mode, ax))
 		}
 	}
 	return list
 }
 
 // isTracked reports whether accesses of an origin can concern other workers.
-func isTracked(o *ir.Value, private func(*ir.Value) bool) bool {
-	return !private(o) && !isLeaf(o, ir.OpWeight, ir.OpConstant)
+func (t *touches) isTracked(o *ir.Value) bool {
+	return !t.private(o) && !isLeaf(o, ir.OpWeight, ir.OpConstant)
 }
 
-func readAccess(n *ir.Node, o *ir.Value, arg int, mode ir.PartMode, ax *ir.Axis) access {
+// keep returns a place that holds s.
+func (t *touches) keep(s span) *span {
+	if t.spans != nil {
+		return t.spans.put(s)
+	}
+	kept := s
+	return &kept
+}
+
+func (t *touches) read(n *ir.Node, o *ir.Value, arg int, mode ir.PartMode, ax *ir.Axis) access {
 	a := access{node: n, value: o, arg: arg}
 	switch {
 	case mode == ir.PartOne || mode == ir.PartNone:
@@ -228,20 +244,20 @@ func readAccess(n *ir.Node, o *ir.Value, arg int, mode ir.PartMode, ax *ir.Axis)
 		whole := n.Result().Type.Shape[ax.Axis].Mul(ir.Const(r.Num)).Equal(n.Args[arg].Type.Shape[r.Axis].Mul(ir.Const(r.Den)))
 		if ok && whole {
 			s.num, s.den = s.num*r.Num, s.den*r.Den
-			a.by, a.span = owners, &s
+			a.by, a.span = owners, t.keep(s)
 		}
 	}
 	return a
 }
 
-func writeAccess(n *ir.Node, o *ir.Value, result int, mode ir.PartMode, ax *ir.Axis) access {
+func (t *touches) write(n *ir.Node, o *ir.Value, result int, mode ir.PartMode, ax *ir.Axis) access {
 	a := access{node: n, value: o, arg: -1, write: true}
 	switch {
 	case mode == ir.PartOne || mode == ir.PartNone:
 		a.by = worker0
 	case result == 0 && ax != nil:
 		if s, ok := trace(n.Result(), ax.Axis); ok {
-			a.by, a.span = owners, &s
+			a.by, a.span = owners, t.keep(s)
 		}
 	}
 	return a
@@ -264,13 +280,29 @@ func sameOwner(a, b access) bool {
 }
 
 // appendFinal appends the accesses of a node that has been partitioned.
-func appendFinal(list []access, n *ir.Node, private func(*ir.Value) bool) []access {
+func (t *touches) appendFinal(list []access, n *ir.Node) []access {
 	first := len(list)
-	list = appendAccesses(list, n, n.Part.Mode, chosenAxis(n), private)
+	list = t.append(list, n, n.Part.Mode, t.chosenAxis(n))
 	for i := first; i < len(list); i++ {
 		list[i].granule = n.Part.Granule
 	}
 	return list
+}
+
+// appendFinal is touches.appendFinal without tables.
+func appendFinal(list []access, n *ir.Node, private func(*ir.Value) bool) []access {
+	t := touches{private: private}
+	return t.appendFinal(list, n)
+}
+
+func (t *touches) chosenAxis(n *ir.Node) *ir.Axis {
+	if n.Part.Mode != ir.PartSplit {
+		return nil
+	}
+	if t.axes == nil {
+		return chosenAxis(n)
+	}
+	return chosenOf(n, t.axes(n))
 }
 
 // chosenAxis returns the entry of the op's axes that the node's partition follows.
@@ -278,7 +310,11 @@ func chosenAxis(n *ir.Node) *ir.Axis {
 	if n.Part.Mode != ir.PartSplit {
 		return nil
 	}
-	axes := nodeAxes(n)
+	return chosenOf(n, nodeAxes(n))
+}
+
+// chosenOf returns the axis along which the node is divided.
+func chosenOf(n *ir.Node, axes []ir.Axis) *ir.Axis {
 	for i := range axes {
 		if axes[i].Axis == n.Part.Axis {
 			return &axes[i]
