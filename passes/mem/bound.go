@@ -32,18 +32,21 @@ func Bound(p Problem) (bound int64, setters []int) {
 // peak returns the largest sum of live sizes and the first instant that has it.
 func peak(p Problem) (bound, at int64) {
 	type event struct{ time, size int64 }
-	events := make([]event, 0, 2*len(p.Buffers))
-	for _, b := range p.Buffers {
+	starts, ends := make([]event, 0, len(p.Buffers)), make([]event, 0, len(p.Buffers))
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
 		for l := range b.live {
-			events = append(events, event{l.Lower, b.Size}, event{l.Upper, -b.Size})
+			starts, ends = append(starts, event{l.Lower, b.Size}), append(ends, event{l.Upper, b.Size})
 		}
 	}
-	// Ends come before starts: the intervals are half open.
-	slices.SortFunc(events, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.size, b.size))
-	})
+	byTime := func(a, b event) int { return cmp.Compare(a.time, b.time) }
+	slices.SortFunc(starts, byTime)
+	slices.SortFunc(ends, byTime)
 	var sum int64
-	for _, e := range events {
+	for _, e := range starts {
+		for ; ends[0].time <= e.time; ends = ends[1:] { // the intervals are half open
+			sum -= ends[0].size
+		}
 		if sum += e.size; sum > bound {
 			bound, at = sum, e.time
 		}

@@ -17,9 +17,9 @@ func Chunks(p Problem, limit int64) (chunk []int, offsets, sizes []int64) {
 	chunk, offsets = make([]int, len(p.Buffers)), make([]int64, len(p.Buffers))
 	for _, i := range order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[j].Size, p.Buffers[i].Size) }) {
 		b := &p.Buffers[i]
-		g.offsets[i] = g.firstFit(b, limit)
+		g.offsets[i] = g.firstFit(i, limit)
 		if b.Size > 0 {
-			g.add(i)
+			g.placed.add(i, g.offsets[i])
 		}
 		at := int(g.offsets[i] / limit)
 		for at >= len(sizes) {
@@ -31,12 +31,13 @@ func Chunks(p Problem, limit int64) (chunk []int, offsets, sizes []int64) {
 	return chunk, offsets, sizes
 }
 
-// firstFit returns the lowest free address of b that lies in one chunk.
-func (g *packer) firstFit(b *Buffer, limit int64) int64 {
+// firstFit returns the lowest free address of buffer i that lies in one chunk.
+func (g *packer) firstFit(i int, limit int64) int64 {
+	b := &g.p.Buffers[i]
 	if b.Size == 0 {
 		return 0
 	}
-	g.findTaken(b)
+	g.findTaken(i)
 	var at int64
 	for _, t := range g.taken {
 		if at+b.Size <= t.lo {

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -64,30 +63,5 @@ func TestGreedyFillsTheSmallestGap(t *testing.T) {
 	g := &packer{p: p, taken: []byteRange{{4, 8}, {10, 15}}}
 	if got := g.bestFit(&p.Buffers[2]); got != 8 {
 		t.Errorf("offset %d, want 8", got)
-	}
-}
-
-func TestLiveIndex(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
-	for range 200 {
-		p := randomProblem(rng, 1+rng.IntN(20), 12, 5, false)
-		x := newLiveIndex(p)
-		x.reset()
-		var want []int
-		q := randomProblem(rng, 1, 12, 5, false).Buffers[0]
-		for i, b := range p.Buffers {
-			if rng.IntN(3) == 0 {
-				continue // not placed
-			}
-			x.add(i, b.Upper)
-			if b.meets(&q) {
-				want = append(want, i)
-			}
-		}
-		got := x.meeting(q.Lower, q.Upper, nil)
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Fatalf("%+v meets %v of %+v, want %v", q, got, p.Buffers, want)
-		}
 	}
 }

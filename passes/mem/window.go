@@ -1,0 +1,253 @@
+package mem
+
+import (
+	"cmp"
+	"slices"
+)
+
+// lease is what a placed buffer has, and when.
+type lease struct {
+	byteRange
+	Interval
+	during spell
+	buffer int32
+}
+
+// spell is the windows from the first to the last one, both included, that a life has a part in.
+type spell struct{ first, last int32 }
+
+// window is a part of time with the placed buffers that have a part in it, by address.
+type window struct {
+	short []lease
+	begun int     // so many of short begin their spells here
+	long  []lease // see leases.longIn
+	known int     // so many long ones were placed when long was made
+}
+
+// leases are the placed buffers. Time is cut into windows in each of which about as many
+// buffers start: most buffers live in one or two, which know them in order of their addresses, so
+// that nothing has to be sorted for a buffer that is to be placed. Those that live long are in a
+// list of their own instead; a window finds them there once for all buffers that ask for them.
+type leases struct {
+	p       Problem
+	gaps    bool    // some life has one
+	spells  []spell // by buffer
+	isLong  []bool  // by buffer
+	windows []window
+	long    []lease // by address
+
+	// used has the bytes that short leases take at some time of a window, or of several: it is
+	// a tree, the children of node i are 2i and 2i+1, those of the windows come last.
+	used []ranges
+
+	found, merged []byteRange // scratch of findShort
+	runs          []int       // likewise: where runs of found end
+}
+
+// A window is that of so many starts, or of one in so many of all.
+const (
+	windowStarts = 64
+	windowPart   = 1024
+)
+
+// longPart is the part of all buffers, one in so many, that have to start within a life for it to
+// be long.
+const longPart = 32
+
+// newLeases returns the leases of a problem of which nothing is placed.
+func newLeases(p Problem) *leases {
+	n := len(p.Buffers)
+	x := &leases{p: p, spells: make([]spell, n), isLong: make([]bool, n)}
+	starts := make([]int64, n)
+	for i := range p.Buffers {
+		starts[i] = p.Buffers[i].Lower
+	}
+	slices.Sort(starts)
+	width := max(windowStarts, n/windowPart)
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		from, _ := slices.BinarySearch(starts, b.Lower)
+		to, _ := slices.BinarySearch(starts, b.Upper)
+		x.spells[i] = spell{int32(from / width), int32((to - 1) / width)}
+		x.isLong[i] = to-from >= n/longPart
+		x.gaps = x.gaps || len(b.Gaps) > 0
+	}
+	x.windows = make([]window, n/width+1)
+	x.used = make([]ranges, 2*len(x.windows))
+	x.reset()
+	return x
+}
+
+// reset takes all buffers out.
+func (x *leases) reset() {
+	x.long = x.long[:0]
+	for i := range x.windows {
+		w := &x.windows[i]
+		w.short, w.begun, w.known = w.short[:0], 0, -1
+	}
+	for i := range x.used {
+		x.used[i] = x.used[i][:0]
+	}
+}
+
+// add says that buffer i is placed at an offset.
+func (x *leases) add(i int, offset int64) {
+	b := &x.p.Buffers[i]
+	l := lease{byteRange{offset, offset + b.Size}, Interval{b.Lower, b.Upper}, x.spells[i], int32(i)}
+	if x.isLong[i] {
+		x.long = insertLease(x.long, l)
+		return
+	}
+	x.windows[l.during.first].begun++
+	for at := l.during.first; at <= l.during.last; at++ {
+		w := &x.windows[at]
+		w.short = insertLease(w.short, l)
+		x.use(int(at), l.byteRange)
+	}
+}
+
+// use adds bytes to those that are used in a window. What knows them already needs no telling, nor
+// do those above it.
+func (x *leases) use(at int, b byteRange) {
+	for node := len(x.windows) + at; node > 0; node /= 2 {
+		with, more := x.used[node].with(b)
+		if !more {
+			return
+		}
+		x.used[node] = with
+	}
+}
+
+// insertLease inserts l into a list that is ordered by address.
+func insertLease(list []lease, l lease) []lease {
+	at, _ := slices.BinarySearchFunc(list, l.lo, func(l lease, lo int64) int { return cmp.Compare(l.lo, lo) })
+	return slices.Insert(list, at, l)
+}
+
+// meets reports whether buffer i is live at some instant of a lease.
+func (x *leases) meets(i int, l *lease) bool {
+	b := &x.p.Buffers[i]
+	return l.Lower < b.Upper && b.Lower < l.Upper && (!x.gaps || b.meets(&x.p.Buffers[l.buffer]))
+}
+
+// taken appends the bytes of the placed buffers that live at the same time as buffer i to list, in
+// order of their addresses, and returns how many buffers these are, all that live long counted.
+func (x *leases) taken(i int, list []byteRange) (_ []byteRange, looks int) {
+	looks = x.findShort(i) + len(x.long)
+	short, long := x.found, x.long
+	if s := x.spells[i]; s.first == s.last {
+		long = x.longIn(s.first)
+	}
+	for k := range long {
+		l := &long[k]
+		if !x.meets(i, l) {
+			continue
+		}
+		for len(short) > 0 && short[0].lo < l.lo {
+			list = append(list, short[0])
+			short = short[1:]
+		}
+		list = append(list, l.byteRange)
+	}
+	return append(list, short...), looks
+}
+
+// findShort finds the bytes of those that do not live long and meet buffer i, in order, and
+// returns how many these are. Two that meet share the window in which the later one starts: there
+// they are counted.
+func (x *leases) findShort(i int) (count int) {
+	x.found, x.runs = x.found[:0], x.runs[:0]
+	s := x.spells[i]
+	x.findIn(i, s.first)
+	if s.first < s.last {
+		x.findIn(i, s.last)
+	}
+	if x.gaps {
+		for at := s.first + 1; at < s.last; at++ {
+			x.findIn(i, at)
+		}
+	}
+	count = len(x.found)
+	if !x.gaps {
+		count += x.findBetween(s)
+	}
+	for len(x.runs) > 1 {
+		x.mergeRuns()
+	}
+	return count
+}
+
+// findBetween finds those of the windows between the first and the last one of a spell: without
+// gaps, who is there lives at the same time. It returns how many start there.
+func (x *leases) findBetween(s spell) (count int) {
+	for at := s.first + 1; at < s.last; at++ {
+		count += x.windows[at].begun
+	}
+	n := len(x.windows)
+	for from, to := n+int(s.first)+1, n+int(s.last); from < to; from, to = from/2, to/2 {
+		if from&1 == 1 {
+			x.addRun(x.used[from])
+			from++
+		}
+		if to&1 == 1 {
+			to--
+			x.addRun(x.used[to])
+		}
+	}
+	return count
+}
+
+// addRun adds bytes to those that were found.
+func (x *leases) addRun(r ranges) {
+	x.found = append(x.found, r...)
+	x.runs = append(x.runs, len(x.found))
+}
+
+// findIn finds those of a window of buffer i that meet it.
+func (x *leases) findIn(i int, at int32) {
+	first, short := x.spells[i].first, x.windows[at].short
+	b := &x.p.Buffers[i]
+	for k := range short {
+		l := &short[k]
+		if l.Lower < b.Upper && b.Lower < l.Upper && (at == first || at == l.during.first) && (!x.gaps || b.meets(&x.p.Buffers[l.buffer])) {
+			x.found = append(x.found, l.byteRange)
+		}
+	}
+	x.runs = append(x.runs, len(x.found))
+}
+
+// mergeRuns makes one run of every two.
+func (x *leases) mergeRuns() {
+	out, runs, from := x.merged[:0], x.runs[:0], 0
+	for k := 0; k < len(x.runs); k += 2 {
+		mid, to := x.runs[k], x.runs[min(k+1, len(x.runs)-1)]
+		out = mergeRanges(out, x.found[from:mid], x.found[mid:to])
+		runs, from = append(runs, to), to
+	}
+	x.found, x.merged, x.runs = out, x.found, runs
+}
+
+// longIn returns what is to be known of those that live long in a window: neighbours that live
+// throughout are one.
+func (x *leases) longIn(at int32) []lease {
+	w := &x.windows[at]
+	if w.known == len(x.long) {
+		return w.long
+	}
+	w.known, w.long = len(x.long), w.long[:0]
+	for k := range x.long {
+		l := &x.long[k]
+		if at < l.during.first || l.during.last < at {
+			continue
+		}
+		if last := len(w.long) - 1; last >= 0 && !x.gaps && w.long[last].hi == l.lo && w.long[last].fills(at) && l.fills(at) {
+			w.long[last].hi = l.hi
+			continue
+		}
+		w.long = append(w.long, *l)
+	}
+	return w.long
+}
+
+// fills reports whether a lease is for all of a window: whoever lives in that alone meets it.
+func (l *lease) fills(at int32) bool { return l.during.first < at && at < l.during.last }
