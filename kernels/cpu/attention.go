@@ -42,7 +42,8 @@ func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, d
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
-// AttentionQ8_0 reads states of plain q8_0 rows; dk and dv are multiples of 32.
+// AttentionQ8_0 reads states of plain q8_0 rows; dk and dv are multiples of 32. Keys are decoded:
+// AttentionR16Q8_0 is faster.
 //
 //go:noinline
 func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
@@ -50,14 +51,24 @@ func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, 
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
-// cacheFormat is how the rows of a state are stored.
+// AttentionR16Q8_0 reads keys in layout r16 of q8_0, each head of each sequence a matrix
+// [ctx, dk], and values as plain q8_0 rows; q is q8a [*, heads, dk], and dk and dv are multiples
+// of 32. Scores are products of integers, with the tiles of matrix products.
+//
+//go:noinline
+func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, cacheR16, heads, kvHeads, ctx, dk, dv, scale}
+	a.run(slot, pos, r0, r1, h0, h1)
+}
+
+// cacheFormat is how states are stored: those before cacheR16 are formats of rows.
 type cacheFormat uint8
 
 const (
 	cacheF32 cacheFormat = iota
 	cacheF16
 	cacheQ8
-	numCaches
+	cacheR16 // keys in panels of q8_0, values as cacheQ8
 )
 
 // rowBytes returns the bytes of a row of d elements.
@@ -81,28 +92,26 @@ type attentionLoops struct {
 	// their second elements and so on; or 16 elements of each position.
 	keys, values [cacheQ8]panelsFunc
 
-	few    []fewLoops                                      // by heads, most first; the last has one, if there is any
-	scales func(dst, k unsafe.Pointer, m, blocks, row int) // of q8_0, by block; nil if it is decoded before
-	weigh  func(s, largest, sums, shrink unsafe.Pointer, n, m int)
+	few   []fewLoops // by heads, most first; the last has one, if there is any
+	weigh func(s, largest, sums, shrink unsafe.Pointer, n, m int)
 
 	exponent float64 // weigh takes powers of e^(1/exponent): queries are multiplied by it
 }
 
 // fewLoops is both products for a few queries, from the cache itself: scores sets
 // s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions; what lies ahead
-// bytes behind is asked for. They add in the order of the tiles.
+// bytes behind is asked for. They add in the order of the tiles. Where there is none for a format, it is
+// decoded before.
 type fewLoops struct {
-	heads    int
-	scores   [cacheQ8]scoresFunc
-	scoresQ8 scoresQ8Func
-	mix      [numCaches]mixFunc
+	heads  int
+	scores [cacheQ8]scoresFunc
+	mix    [cacheR16]mixFunc
 }
 
 type (
-	panelsFunc   func(dst, src unsafe.Pointer, n, d, row int)
-	scoresFunc   func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
-	scoresQ8Func func(s, q, k, scales unsafe.Pointer, m, d, kRow, ahead int)
-	mixFunc      func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
+	panelsFunc func(dst, src unsafe.Pointer, n, d, row int)
+	scoresFunc func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
+	mixFunc    func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
 )
 
 // attentionFor returns the loops for rows of these lengths.
@@ -193,7 +202,7 @@ type block struct {
 	most           int  // queries that there is memory for
 	end, common    int  // positions that some token sees, and that all do
 
-	queries      []float32 // queries times scale
+	queries      []float32 // queries times scale; of cacheR16 as q8a
 	keys, values []float32 // a chunk in panels
 	plain        []float32 // a chunk's rows as float32, where the format is not read directly
 
@@ -230,8 +239,7 @@ func (b *block) take(r, head int, pos unsafe.Pointer) {
 	for t := range b.tokens {
 		b.limits[t] = index(pos, r+t) + 1
 		b.end, b.common = max(b.end, b.limits[t]), min(b.common, b.limits[t])
-		at := (r+t)*b.heads + head
-		active.scale(pointer(b.queries[t*b.shared*b.dk:]), floatAt(b.q, at*b.dk), b.shared*b.dk, scale, 0)
+		b.query(t*b.shared, (r+t)*b.heads+head, scale)
 	}
 }
 

@@ -8,13 +8,45 @@ import (
 
 // What a block of queries does with a chunk of positions: scores, weights, weighted values.
 
+// query brings the shared heads of a token, from head number at of q on, to queries from row i on,
+// times scale.
+func (b *block) query(i, at int, scale float32) {
+	row := b.queryBytes()
+	to := unsafe.Add(pointer(b.queries), i*row)
+	if b.format != cacheR16 {
+		active.scale(to, unsafe.Add(b.q, at*row), b.shared*b.dk, scale, 0)
+		return
+	}
+	n := b.shared * b.dk / blockLen
+	blocks := unsafe.Slice((*q8aBlock)(to), n)
+	copy(blocks, unsafe.Slice((*q8aBlock)(unsafe.Add(b.q, at*row)), n))
+	for i := range blocks {
+		blocks[i].d *= scale
+	}
+}
+
+// queryBytes returns the bytes of a query.
+func (b *block) queryBytes() int {
+	if b.format == cacheR16 {
+		return b.dk / blockLen * q8aBytes
+	}
+	return b.dk * f32Bytes
+}
+
+// queryAt returns where query i lies.
+func (b *block) queryAt(i int) unsafe.Pointer {
+	return unsafe.Add(pointer(b.queries), i*b.queryBytes())
+}
+
 // addMany adds m positions from p on to n rows from row i on, by way of panels.
 func (b *block) addMany(i, n, p, m int) {
 	k, v := b.keyRows(p), b.valueRows(p)
-	format, src, row := b.read(k, m)
-	b.loops.keys[format](pointer(b.keys), src, m, b.dk, row)
+	if b.format != cacheR16 {
+		format, src, row := b.read(k, m)
+		b.loops.keys[format](pointer(b.keys), src, m, b.dk, row)
+	}
 	b.ask(k, p, m)
-	format, src, row = b.read(v, m)
+	format, src, row := b.read(v, m)
 	b.loops.values[format](pointer(b.values), src, m, b.dv, row)
 	b.ask(v, p, m)
 	for ; n > 0; i, n = i+scoredRows, n-scoredRows {
@@ -27,27 +59,45 @@ const scoreRow = chunkLen * f32Bytes
 
 // addPanels does so for as many rows as there is room for scores.
 func (b *block) addPanels(i, n, p, m int) {
-	tiles := b.loops.tiles
-	cols := (m + panelRows - 1) &^ (panelRows - 1)
-	tiles.multiply(unsafe.Pointer(&b.scores), pointer(b.queries[i*b.dk:]), pointer(b.keys), nil,
-		n, b.dk*f32Bytes, scoreRow, b.dk, b.dk*panelRows*f32Bytes, cols)
+	if b.format == cacheR16 {
+		b.scoreBytes(i, n, p, m)
+	} else {
+		b.loops.tiles.multiply(unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
+			n, b.dk*f32Bytes, scoreRow, b.dk, b.dk*panelRows*f32Bytes, wholePanels(m))
+	}
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
 		if seen > 0 {
 			b.weigh(i+at, at, same, p, seen)
 			out := pointer(b.results[(i+at)*b.dv:])
-			tiles.multiply(out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
+			b.loops.tiles.multiply(out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
 				same, scoreRow, b.dv*f32Bytes, seen, chunkLen*panelRows*f32Bytes, b.dv)
 		}
 		at += same
 	}
 }
 
+// wholePanels returns the positions of the panels that hold m.
+func wholePanels(m int) int { return (m + panelRows - 1) &^ (panelRows - 1) }
+
+// scoreBytes computes the scores of n rows from row i on for m positions from p on, as products
+// of bytes with the panels of the cache. What the last panel holds behind the m positions gets scores
+// that nobody looks at.
+func (b *block) scoreBytes(i, n, p, m int) {
+	k := b.keyRows(p)
+	active.matmul[formatQ8].multiply(unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
+		n, b.queryBytes(), scoreRow, b.dk/blockLen, k.row*panelRows, wholePanels(m))
+}
+
 // addFew adds m positions from p on to n rows from row i on, from the cache itself.
 func (b *block) addFew(i, n, p, m int) {
-	b.scoreFew(i, n, p, m)
-	v := b.valueRows(p)
-	format, src, row, ahead := b.readFew(v, p, m)
+	if b.format == cacheR16 {
+		b.scoreBytes(i, n, p, m)
+		b.ask(b.keyRows(p), p, m)
+	} else {
+		b.scoreFew(i, n, p, m)
+	}
+	format, src, row, ahead := b.readFew(b.valueRows(p), p, m, b.loops.few[0].mix[cacheQ8] != nil)
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
 		if seen == 0 {
@@ -65,20 +115,10 @@ func (b *block) addFew(i, n, p, m int) {
 
 // scoreFew computes the scores of n rows from row i on for m positions from p on.
 func (b *block) scoreFew(i, n, p, m int) {
-	k := b.keyRows(p)
-	format, src, row, ahead := b.readFew(k, p, m)
-	scales := pointer(b.plain)
-	if format == cacheQ8 {
-		b.loops.scales(scales, src, m, b.dk/blockLen, row)
-	}
+	format, src, row, ahead := b.readFew(b.keyRows(p), p, m, false)
 	for at := 0; at < n; {
 		l := b.loops.pick(n - at)
-		s, q := unsafe.Pointer(&b.scores[at]), pointer(b.queries[(i+at)*b.dk:])
-		if format == cacheQ8 {
-			l.scoresQ8(s, q, src, scales, m, b.dk, row, ahead)
-		} else {
-			l.scores[format](s, q, src, m, b.dk, row, ahead)
-		}
+		l.scores[format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), src, m, b.dk, row, ahead)
 		at += l.heads
 	}
 }
@@ -111,24 +151,35 @@ func (b *block) weigh(i, at, n, p, seen int) {
 // stored is rows of a state.
 type stored struct {
 	at     unsafe.Pointer
+	format cacheFormat
 	d, row int // elements and bytes of each
+	head   int // rows that a head has room for
 }
 
-// keyRows returns the keys from position p on.
-func (b *block) keyRows(p int) stored { return b.rows(b.k, b.dk, p) }
+// keyRows returns the keys from position p on; those of cacheR16 are in panels, where a row has as many
+// bytes.
+func (b *block) keyRows(p int) stored {
+	k := b.rows(b.k, b.dk, p)
+	if b.format == cacheR16 {
+		k.head = wholePanels(b.ctx)
+		k.at = unsafe.Add(b.k, (b.cache/b.ctx*k.head+p)*k.row)
+	}
+	return k
+}
 
 // valueRows returns the values from position p on.
 func (b *block) valueRows(p int) stored { return b.rows(b.v, b.dv, p) }
 
 func (b *block) rows(state unsafe.Pointer, d, p int) stored {
-	row := b.format.rowBytes(d)
-	return stored{unsafe.Add(state, (b.cache+p)*row), d, row}
+	format := min(b.format, cacheQ8)
+	row := format.rowBytes(d)
+	return stored{unsafe.Add(state, (b.cache+p)*row), format, d, row, b.ctx}
 }
 
-// read returns m rows in a format that loops read, where they lie or decoded.
+// read returns m rows in a format that panels are made of, where they lie or decoded.
 func (b *block) read(s stored, m int) (format cacheFormat, src unsafe.Pointer, row int) {
-	if b.format != cacheQ8 {
-		return b.format, s.at, s.row
+	if s.format != cacheQ8 {
+		return s.format, s.at, s.row
 	}
 	active.decodeQ8(pointer(b.plain), s.at, m*s.d)
 	return cacheF32, pointer(b.plain), s.d * f32Bytes
@@ -142,7 +193,7 @@ func (b *block) ahead(s stored, p int) int {
 	case b.last:
 		return 0
 	}
-	return (b.ctx - p) * s.row // the next head
+	return (s.head - p) * s.row // the next head
 }
 
 // ask asks for what is read next.
@@ -152,10 +203,11 @@ func (b *block) ask(s stored, p, m int) {
 	}
 }
 
-// readFew returns m rows from p on for the loops for few queries, and how far behind them what those shall ask for lies.
-func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
-	if b.format != cacheQ8 || b.loops.scales != nil {
-		return b.format, s.at, s.row, b.ahead(s, p)
+// readFew returns m rows from p on for the loops for few queries, and how far behind them what those shall ask for
+// lies. With bytes, these read q8_0.
+func (b *block) readFew(s stored, p, m int, bytes bool) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
+	if s.format != cacheQ8 || bytes {
+		return s.format, s.at, s.row, b.ahead(s, p)
 	}
 	format, src, row = b.read(s, m)
 	b.ask(s, p, m)

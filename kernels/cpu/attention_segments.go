@@ -45,6 +45,14 @@ func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHead
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
+// AttentionSegmentsR16Q8_0 reads what AttentionR16Q8_0 reads.
+//
+//go:noinline
+func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, cacheR16, heads, kvHeads, ctx, dk, dv, scale}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
 // sumTail is what stands behind the values in a row of sums: what they are relative to, and
 // the sum of weights.
 const sumTail = 2

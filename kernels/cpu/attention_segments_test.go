@@ -14,14 +14,17 @@ import (
 
 type segmentsKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int)
 
-var segmentCases = []struct {
-	cache dtype.DType
-	whole attentionKernel
-	run   segmentsKernel
-}{
-	{dtype.F32, cpu.AttentionF32, cpu.AttentionSegmentsF32},
-	{dtype.F16, cpu.AttentionF16, cpu.AttentionSegmentsF16},
-	{dtype.Q8_0, cpu.AttentionQ8_0, cpu.AttentionSegmentsQ8_0},
+// segmentCase is an attentionCase with the kernel that sums segments.
+type segmentCase struct {
+	attentionCase
+	cut segmentsKernel
+}
+
+var segmentCases = []segmentCase{
+	{attentionCases[0], cpu.AttentionSegmentsF32},
+	{attentionCases[1], cpu.AttentionSegmentsF16},
+	{attentionCases[2], cpu.AttentionSegmentsQ8_0},
+	{attentionCases[3], cpu.AttentionSegmentsR16Q8_0},
 }
 
 // longAttention is a problem with a context of several segments. The scores of later positions
@@ -43,8 +46,9 @@ func longAttention(t *testing.T, cache dtype.DType, heads, kvHeads, d int, slot,
 // buffers are the operands of a problem where kernels find them.
 type buffers struct{ q, k, v, slot, pos *kt.Buffer }
 
-func (a *attention) buffers() buffers {
-	return buffers{kt.NewFloats(a.q, 4), kt.NewBytes(a.k, 4), kt.NewBytes(a.v, 4), kt.NewInts(a.slot...), kt.NewInts(a.pos...)}
+func (a *attention) buffers(t testing.TB, c attentionCase) (b buffers) {
+	b.q, a.qv = c.queries(t, a.q)
+	return buffers{b.q, c.keys(a.k, a.ctx, a.dk), kt.NewBytes(a.v, 4), kt.NewInts(a.slot...), kt.NewInts(a.pos...)}
 }
 
 // whole computes rows [r0, r1) of dst at once.
@@ -61,24 +65,24 @@ func TestAttentionSegments(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range segmentCases {
 			for i, pos := range [][]int32{{0}, {s - 1}, {s}, {2*s + 200}, {3*s + 60}, {3*s + 1, 5, -1, 2*s - 1}} {
-				t.Run(fmt.Sprint(c.cache, pos), func(t *testing.T) {
+				t.Run(fmt.Sprint(c, pos), func(t *testing.T) {
 					slot, d := make([]int32, len(pos)), 32
 					slot[len(pos)-1] = 1
 					if c.cache != dtype.Q8_0 && i%2 == 1 {
 						d = 13
 					}
 					a := longAttention(t, c.cache, 6, 2, d, slot, pos)
-					a.testSegments(t, c.whole, c.run)
+					a.testSegments(t, c)
 				})
 			}
 		}
 	})
 }
 
-func (a *attention) testSegments(t *testing.T, f attentionKernel, cut segmentsKernel) {
-	rows, group, at := len(a.pos), a.heads/a.kvHeads, a.buffers()
+func (a *attention) testSegments(t *testing.T, c segmentCase) {
+	rows, group, at := len(a.pos), a.heads/a.kvHeads, a.buffers(t, c.attentionCase)
 	whole := kt.NewBuffer(rows*a.heads*a.dv*4, 0)
-	a.whole(f, at, whole, 0, rows)
+	a.whole(c.run, at, whole, 0, rows)
 	kt.Compare(t, "attention", whole.Floats(), a.want(), kt.Tolerance{Abs: 5e-5})
 
 	seen := 0
@@ -90,7 +94,7 @@ func (a *attention) testSegments(t *testing.T, f attentionKernel, cut segmentsKe
 	unit := rows * group * (a.dv + 2) * 4
 	sums := kt.NewBuffer(units*unit, 4)
 	run := func(dst *kt.Buffer, u0, u1 int) {
-		cut(dst.Pointer(), at.q.Pointer(), at.k.Pointer(), at.v.Pointer(), at.slot.Pointer(), at.pos.Pointer(),
+		c.cut(dst.Pointer(), at.q.Pointer(), at.k.Pointer(), at.v.Pointer(), at.slot.Pointer(), at.pos.Pointer(),
 			a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, rows, segments, u0, u1)
 	}
 	run(sums, 0, units)
@@ -116,19 +120,19 @@ func (a *attention) testSegments(t *testing.T, f attentionKernel, cut segmentsKe
 func TestAttentionOfPromptsOverSegments(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range segmentCases {
-			t.Run(c.cache.String(), func(t *testing.T) {
+			t.Run(c.String(), func(t *testing.T) {
 				const rows, first = 40, 2*tile.SegmentLen - 17
 				slot, pos := make([]int32, rows), make([]int32, rows)
 				for i := range pos {
 					pos[i] = int32(first + i)
 				}
 				a := longAttention(t, c.cache, 4, 1, 32, slot, pos)
-				b := a.buffers()
+				b := a.buffers(t, c.attentionCase)
 				whole, single := kt.NewBuffer(rows*a.heads*a.dv*4, 0), kt.NewBuffer(rows*a.heads*a.dv*4, 0)
-				a.whole(c.whole, b, whole, 0, rows)
+				a.whole(c.run, b, whole, 0, rows)
 				kt.Compare(t, "a prompt", whole.Floats(), a.want(), kt.Tolerance{Abs: 5e-5})
 				for r := range rows {
-					a.whole(c.whole, b, single, r, r+1)
+					a.whole(c.run, b, single, r, r+1)
 				}
 				kt.Same(t, "token by token", single, whole)
 			})
@@ -140,14 +144,14 @@ func TestAttentionSegmentsAllocateNothing(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range segmentCases {
 			a := longAttention(t, c.cache, 4, 2, 32, []int32{0}, []int32{tile.SegmentLen})
-			b, sums, dst := a.buffers(), kt.NewBuffer(4*2*(32+2)*4, 0), kt.NewBuffer(4*32*4, 0)
+			b, sums, dst := a.buffers(t, c.attentionCase), kt.NewBuffer(4*2*(32+2)*4, 0), kt.NewBuffer(4*32*4, 0)
 			n := testing.AllocsPerRun(10, func() {
-				c.run(sums.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(),
+				c.cut(sums.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(),
 					a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, 1, 2, 0, 4)
 				cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), 1, 2, 2, 32, 2, 0, 1, 0, 4)
 			})
 			if n != 0 {
-				t.Errorf("%v: %v allocations", c.cache, n)
+				t.Errorf("%v: %v allocations", c, n)
 			}
 		}
 	})

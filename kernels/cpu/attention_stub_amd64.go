@@ -214,44 +214,17 @@ func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, 
 //go:noescape
 func decodeQ8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
-// gatherScales writes the float16 scales of m rows of blocks blocks, row bytes apart: the first of all rows, a chunk
-// behind it the second of all rows, and so on.
-//
-//go:noescape
-func gatherScales(dst unsafe.Pointer, k unsafe.Pointer, m int, blocks int, row int)
-
-// scoresQ8AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
-// scales are those of k as gatherScales writes them.
-//
-//go:noescape
-func scoresQ8AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int, ahead int)
-
 // mixQ8AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
 // Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
 //
 //go:noescape
 func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresQ8AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
-// scales are those of k as gatherScales writes them.
-//
-//go:noescape
-func scoresQ8AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int, ahead int)
-
 // mixQ8AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
 // Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
 //
 //go:noescape
 func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
-
-// scoresQ8AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
-// scales are those of k as gatherScales writes them.
-//
-//go:noescape
-func scoresQ8AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, scales unsafe.Pointer, m int, d int, kRow int, ahead int)
 
 // mixQ8AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
 // Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.

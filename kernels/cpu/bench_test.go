@@ -184,8 +184,8 @@ func BenchmarkAttention(b *testing.B) {
 		for _, c := range attentionCases {
 			for _, rows := range []int{1, 512} {
 				for _, ctx := range []int{512, 4096} {
-					b.Run(fmt.Sprintf("%v/%d-of-%d", c.cache, rows, ctx), func(b *testing.B) {
-						benchAttention(b, c.cache, c.run, rows, ctx, f32, read)
+					b.Run(fmt.Sprintf("%v/%d-of-%d", c, rows, ctx), func(b *testing.B) {
+						benchAttention(b, c, rows, ctx, f32, read)
 					})
 				}
 			}
@@ -193,16 +193,17 @@ func BenchmarkAttention(b *testing.B) {
 	})
 }
 
-func benchAttention(b *testing.B, cache dtype.DType, run attentionKernel, rows, ctx int, peak, read float64) {
+func benchAttention(b *testing.B, c attentionCase, rows, ctx int, peak, read float64) {
 	const heads, kvHeads, d, layers = 32, 8, 64, 8
-	size := kvHeads * ctx * cache.RowBytes(d)
-	q, dst := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
+	size := kvHeads * ctx * c.cache.RowBytes(d)
+	dst := kt.NewBuffer(rows*heads*d*4, 0)
 	k, v := kt.NewBuffer(layers*size, 0), kt.NewBuffer(layers*size, 0)
 	rng := kt.Rand(b)
-	copy(q.Floats(), kt.Uniform(rng, rows*heads*d))
-	encoded, _ := kt.Encode(b, rng, cache, kvHeads*ctx*d) // with zeros no score would ever be the largest
+	q, _ := c.queries(b, kt.Uniform(rng, rows*heads*d))
+	encoded, _ := kt.Encode(b, rng, c.cache, kvHeads*ctx*d) // with zeros no score would ever be the largest
+	keys := c.keys(encoded, ctx, d)
 	for i := range layers {
-		copy(k.Bytes()[i*size:], encoded)
+		copy(k.Bytes()[i*size:], keys.Bytes())
 		copy(v.Bytes()[i*size:], encoded)
 	}
 	pos := make([]int32, rows)
@@ -214,7 +215,7 @@ func benchAttention(b *testing.B, cache dtype.DType, run attentionKernel, rows, 
 	slot, at := kt.NewInts(make([]int32, rows)...), kt.NewInts(pos...)
 	layer := 0
 	seconds := fastest(b, func() { // each time another layer, so that one token reads memory
-		run(dst.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), at.Pointer(),
+		c.run(dst.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), at.Pointer(),
 			heads, kvHeads, ctx, d, d, 0.125, 0, rows, 0, kvHeads)
 		layer = (layer + 1) % layers
 	})

@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"testing"
 	"unsafe"
@@ -82,29 +83,38 @@ func testCast(t *testing.T, d dtype.DType, values []float32, down, up unaryKerne
 }
 
 func TestStateWrite(t *testing.T) {
-	const seqs, heads, ctx, d, rows = 2, 3, 5, 64, 4
-	slots, positions := []int32{0, 1, 1, 0}, []int32{4, 0, 2, 1}
+	const seqs, heads, ctx, d, rows = 2, 3, 21, 64, 6
+	slots, positions := []int32{0, 1, 1, 0, 0, 1}, []int32{4, 0, 20, 15, 16, 17}
 	slot, pos := kt.NewInts(slots...), kt.NewInts(positions...)
+	rng := kt.Rand(t)
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range []struct {
-			d dtype.DType
-			f func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
-		}{{dtype.F32, cpu.StateWriteF32}, {dtype.F16, cpu.StateWriteF16}, {dtype.Q8_0, cpu.StateWriteQ8_0}} {
-			x := kt.Uniform(kt.Rand(t), rows*heads*d)
-			plain, _ := kt.EncodeValues(t, c.d, x)
+			d      dtype.DType
+			packed bool
+			f      func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
+		}{
+			{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16},
+			{dtype.Q8_0, false, cpu.StateWriteQ8_0}, {dtype.Q8_0, true, cpu.StateWriteR16Q8_0},
+		} {
 			row := c.d.Bytes(d)
-			want, got := kt.NewBuffer(seqs*heads*ctx*row, 0), kt.NewBuffer(seqs*heads*ctx*row, 4)
-			for r := range rows {
-				for h := range heads {
-					at := (int(slots[r])*heads+h)*ctx + int(positions[r])
-					copy(want.Bytes()[at*row:], plain[(r*heads+h)*row:][:row])
+			old, _ := kt.Encode(t, rng, c.d, seqs*heads*ctx*d) // is overwritten, as after going back
+			stored := func(plain []byte) *kt.Buffer { return attentionCase{c.d, c.packed, nil}.keys(plain, ctx, d) }
+			got := stored(old)
+			for range 2 {
+				x := kt.Uniform(rng, rows*heads*d)
+				plain, _ := kt.EncodeValues(t, c.d, x)
+				for r := range rows {
+					for h := range heads {
+						at := (int(slots[r])*heads+h)*ctx + int(positions[r])
+						copy(old[at*row:], plain[(r*heads+h)*row:][:row])
+					}
 				}
+				for _, b := range kt.Boxes(rng, rows, heads, 1) {
+					c.f(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, b[0], b[1], b[2], b[3])
+				}
+				got.Check(t, "state")
+				kt.Same(t, fmt.Sprint(c.d, " state, packed ", c.packed), got, stored(old))
 			}
-			for _, b := range kt.Boxes(kt.Rand(t), rows, heads, 1) {
-				c.f(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, b[0], b[1], b[2], b[3])
-			}
-			got.Check(t, "state")
-			kt.Same(t, c.d.String()+" state", got, want)
 		}
 	})
 }

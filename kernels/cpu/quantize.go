@@ -3,8 +3,6 @@ package cpu
 import (
 	"math"
 	"unsafe"
-
-	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // QuantizeQ8A quantizes columns [c0, c1) of rows [r0, r1) of x f32 [*, n] to q8a, as the
@@ -72,21 +70,4 @@ func quantize8(q *[blockLen]int8, x *[blockLen]float32, d float32) (sum int32) {
 		sum += int32(int8(whole))
 	}
 	return sum
-}
-
-// quantizeQ8 quantizes n elements to plain q8_0 blocks: q from the unrounded scale, as
-// ggml does, the scale then stored as f16.
-func quantizeQ8(dst, x unsafe.Pointer, n int) {
-	for at := 0; at < n; at += blockLen {
-		var q [blockLen]int8
-		in := (*[blockLen]float32)(floatAt(x, at))
-		d := largest(in) / 127
-		quantize8(&q, in, d)
-		out := octets(unsafe.Add(dst, at/blockLen*q8Bytes), q8Bytes)
-		h := dtype.F32ToF16(d)
-		out[0], out[1] = byte(h), byte(h>>8)
-		for i, v := range q {
-			out[2+i] = byte(v)
-		}
-	}
 }

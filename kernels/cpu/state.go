@@ -1,6 +1,11 @@
 package cpu
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // Writes into a state, a KV cache [S, heads, ctx, d]: for rows [r0, r1) and heads [h0, h1),
 //
@@ -36,12 +41,75 @@ func StateWriteF16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0
 //
 //go:noinline
 func StateWriteQ8_0(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+	q := spareBlocks.Get().(*quantized)
 	for r := r0; r < r1; r++ {
 		for h := h0; h < h1; h++ {
 			at := stateRow(slot, pos, heads, ctx, r, h)
-			quantizeQ8(unsafe.Add(state, at*(d/blockLen*q8Bytes)), floatAt(x, (r*heads+h)*d), d)
+			q.writeRow(unsafe.Add(state, at*(d/blockLen*q8Bytes)), floatAt(x, (r*heads+h)*d), d)
 		}
 	}
+	spareBlocks.Put(q)
+}
+
+// StateWriteR16Q8_0 writes to a state of q8_0 in layout r16, each head of each sequence a matrix
+// [ctx, d]; d is a multiple of 32. The numbers are those that StateWriteQ8_0 writes.
+//
+//go:noinline
+func StateWriteR16Q8_0(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+	q := spareBlocks.Get().(*quantized)
+	blocks := d / blockLen
+	for r := r0; r < r1; r++ {
+		p := index(pos, r)
+		for h := h0; h < h1; h++ {
+			panel := (index(slot, r)*heads+h)*(wholePanels(ctx)/panelRows) + p/panelRows
+			to := unsafe.Slice((*q8Panel)(unsafe.Add(state, panel*blocks*panelRows*q8Bytes)), blocks)
+			q.writePanel(to, floatAt(x, (r*heads+h)*d), p%panelRows)
+		}
+	}
+	spareBlocks.Put(q)
+}
+
+// quantized is some blocks on their way into a state.
+type quantized [8]q8aBlock
+
+// spareBlocks holds them between calls: functions of tables take no pointer to the stack.
+var spareBlocks = sync.Pool{New: func() any { return new(quantized) }}
+
+// each quantizes n elements of x and calls write with the number of each block, its scale as f16 and its bytes. Bytes
+// come from the unrounded scale, as ggml's do. Where that is no number they are 0, on every processor, so that
+// whatever reads them gets no number either.
+func (q *quantized) each(x unsafe.Pointer, n int, write func(i int, d uint16, q *[blockLen]int8)) {
+	for at := 0; at < n; at += len(q) * blockLen {
+		part := min(n-at, len(q)*blockLen)
+		active.quantize(unsafe.Pointer(q), floatAt(x, at), part)
+		for i := range q[:part/blockLen] {
+			b := &q[i]
+			if b.d-b.d != 0 {
+				clear(b.q[:])
+			}
+			write(at/blockLen+i, dtype.F32ToF16(b.d), &b.q)
+		}
+	}
+}
+
+// writeRow writes n elements as plain blocks.
+func (q *quantized) writeRow(dst, x unsafe.Pointer, n int) {
+	q.each(x, n, func(i int, d uint16, q *[blockLen]int8) {
+		out := (*[q8Bytes]byte)(unsafe.Add(dst, i*q8Bytes))
+		out[0], out[1] = byte(d), byte(d>>8)
+		copy(out[2:], octets(unsafe.Pointer(q), blockLen))
+	})
+}
+
+// writePanel writes a row of a panel, four elements at each place, with 128 added as package tile says.
+func (q *quantized) writePanel(dst []q8Panel, x unsafe.Pointer, row int) {
+	q.each(x, len(dst)*blockLen, func(i int, d uint16, q *[blockLen]int8) {
+		panel := &dst[i]
+		panel.d[row] = d
+		for j, word := range (*[blockLen / 4]uint32)(unsafe.Pointer(q)) {
+			*(*uint32)(unsafe.Pointer(&panel.q[j][row])) = word ^ 0x80808080
+		}
+	})
 }
 
 // stateRow returns the number of the row of d elements that head h of row r is written to.

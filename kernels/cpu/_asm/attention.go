@@ -30,13 +30,17 @@ func generateAttention(g *generator) {
 		g.decodeQ8()
 	}
 	g.isa = avx512
-	g.gatherScales()
-	g.fewLoops(formatQ8)
+	for _, heads := range fewHeads {
+		g.mix(formatQ8, heads)
+	}
 }
+
+// fewHeads is for how many queries there are loops.
+var fewHeads = []int{4, 2, 1}
 
 // fewLoops makes both products for a few queries.
 func (g *generator) fewLoops(f format) {
-	for _, heads := range []int{4, 2, 1} {
+	for _, heads := range fewHeads {
 		g.scores(f, heads)
 		g.mix(f, heads)
 	}

@@ -15,11 +15,7 @@ func (g *generator) scores(f format, heads int) {
 		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads),
 		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
 	}
-	in := pointers("s", "q", "k")
-	if f == formatQ8 {
-		in, doc = append(in, pointers("scales")...), append(doc, "scales are those of k as gatherScales writes them.")
-	}
-	g.function(name, doc, nil, in, integers("m", "d", "kRow", "ahead"))
+	g.function(name, doc, nil, pointers("s", "q", "k"), integers("m", "d", "kRow", "ahead"))
 	b := scoreBlock{format: f, heads: heads, k: g.arg("k"), s: g.arg("s"), m: g.arg("m"), sums: [][]reg.VecVirtual{g.vecs(heads)}}
 	if g.wide() {
 		b.sums = append(b.sums, g.vecs(heads))
@@ -34,9 +30,6 @@ func (g *generator) scores(f format, heads int) {
 	g.SHLQ(operand.U8(uint8(log2(positions))), kRow)
 	g.ADDQ(kRow, b.k)
 	g.ADDQ(operand.I32(int32(positions*4)), b.s)
-	if f == formatQ8 {
-		g.ADDQ(operand.U32(uint32(positions*2)), g.paramAt("scales")) // no register is left
-	}
 	g.SUBQ(operand.U8(uint8(positions)), b.m)
 	g.JGE(operand.LabelRef(loop))
 	g.Label(rest)
@@ -64,19 +57,10 @@ func (g *generator) scoreBlock(b *scoreBlock, left reg.GPVirtual) {
 	g.SHLQ(operand.U8(2), qRow)
 	q := g.newRows(g.arg("q"), qRow, b.heads)
 	g.MOVQ(b.k, k)
-	var elements int
 	loop := g.label("elements")
-	if b.format == formatQ8 {
-		scales := g.arg("scales")
-		g.Label(loop)
-		elements = g.addBlocks(b, q, k, scales, left)
-		g.ADDQ(operand.U8(q8Bytes), k)
-		g.ADDQ(operand.U32(chunkLen*2), scales)
-	} else {
-		g.Label(loop)
-		elements = g.addSquares(b, q, k, left)
-		g.ADDQ(operand.U8(uint8(elements*b.format.elementBytes())), k)
-	}
+	g.Label(loop)
+	elements := g.addSquares(b, q, k, left)
+	g.ADDQ(operand.U8(uint8(elements*b.format.elementBytes())), k)
 	g.advance(q, elements*4)
 	g.SUBQ(operand.U8(uint8(elements)), d)
 	g.JNZ(operand.LabelRef(loop))
