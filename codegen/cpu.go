@@ -50,11 +50,11 @@ func init() {
 		ir.OpExpertsSum:    {named("ExpertsSumF32"), expertsSumArgs},
 		ir.OpCopyExperts:   {named("CopyExperts"), copyExpertsArgs},
 
-		ir.OpGather:     {gatherKernel, gatherArgs},
+		ir.OpGather:     {packedKernel("Gather", 0), gatherArgs},
 		ir.OpRopeTable:  {named("RopeTableF32"), ropeTableArgs},
 		ir.OpRope:       {named("RopeF32"), ropeArgs},
-		ir.OpAttention:  {weightKernel("Attention", 1), attentionArgs},
-		ir.OpStateWrite: {weightKernel("StateWrite", 0), stateWriteArgs},
+		ir.OpAttention:  {packedKernel("Attention", 1), attentionArgs},
+		ir.OpStateWrite: {packedKernel("StateWrite", 0), stateWriteArgs},
 
 		ir.OpCopy:     {named("CopyStrided"), copyArgs},
 		ir.OpCast:     {castKernel, castArgs},
@@ -76,6 +76,16 @@ var kernelSuffix = map[dtype.DType]string{
 // weightKernel names a kernel by the dtype of one operand.
 func weightKernel(name string, arg int) func(*ir.Node) string {
 	return func(n *ir.Node) string { return name + suffixOf(n.Args[arg]) }
+}
+
+// packedKernel names a kernel by the layout and dtype of one operand, where there is one for each.
+func packedKernel(name string, arg int) func(*ir.Node) string {
+	return func(n *ir.Node) string {
+		if v := n.Args[arg]; v.Type.Layout == dtype.R16 {
+			return name + "R16" + suffixOf(v)
+		}
+		return name + suffixOf(n.Args[arg])
+	}
 }
 
 func suffixOf(v *ir.Value) string {
@@ -182,20 +192,13 @@ func rowArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(n.Args[0].Type.Inner()), b.r0, b.r1}
 }
 
-func gatherKernel(n *ir.Node) string {
-	if n.Args[0].Type.Layout == dtype.R16 {
-		return "GatherR16" + suffixOf(n.Args[0])
-	}
-	return "Gather" + suffixOf(n.Args[0])
-}
-
 func gatherArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	b, cols := e.matrix(n)
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[1]), e.ptr(n.Args[0]), cols, b.r0, b.r1, b.c0, b.c1}
 }
 
 func quantizeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
-	b, cols := e.matrix(n)
+	b, cols := e.flat(n)
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), cols, b.r0, b.r1, b.c0, b.c1}
 }
 

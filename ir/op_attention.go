@@ -9,11 +9,13 @@ type AttentionAttr struct {
 
 var attentionInfo = OpInfo{
 	Name: "attention",
-	Doc: "attention(q[T,H,D] f32, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale}: " +
+	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale}: " +
 		"token t looks at positions p in 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
-		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. Result f32[T,H,Dv], dense.",
+		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
+		"Where q is q8a, the scores are products of integers: k is q8_0 then, and may be in layout r16, the positions of each head as the rows of a matrix. " +
+		"Result f32[T,H,Dv], dense.",
 	Args: []Arg{
-		{Name: "q", Kinds: Float},
+		{Name: "q", Kinds: Float | ActFmt},
 		{Name: "k", Kinds: Float | Quant},
 		{Name: "v", Kinds: Float | Quant},
 		{Name: "slot", Kinds: Int},
@@ -31,8 +33,8 @@ var attentionInfo = OpInfo{
 
 func inferAttention(n *Node) (Type, error) {
 	err := firstErr(
-		needDType(n, dtype.F32, dtype.Invalid, dtype.Invalid, dtype.I32, dtype.I32, dtype.I32),
-		needRank(n, 3, 4, 4, 1, 1, 1), needPlain(n, 0), needCache(n, 1), needCache(n, 2))
+		needDType(n, dtype.Invalid, dtype.Invalid, dtype.Invalid, dtype.I32, dtype.I32, dtype.I32),
+		needRank(n, 3, 4, 4, 1, 1, 1), needCache(n, 1), needCache(n, 2), needQuery(n), needCacheLayout(n, 1), needPlain(n, 2))
 	if err != nil {
 		return Type{}, err
 	}
@@ -65,6 +67,25 @@ func needCache(n *Node, i int) error {
 		return nil
 	}
 	return argErr(n, i, "must be f32, f16 or q8_0")
+}
+
+// needCacheLayout checks that operand i has a layout that states of attention can have.
+func needCacheLayout(n *Node, i int) error {
+	if t := n.Args[i].Type; t.Layout != dtype.Plain && t.DType != dtype.Q8_0 {
+		return argErr(n, i, "must be in plain layout, or q8_0")
+	}
+	return nil
+}
+
+// needQuery checks the dtype of q against that of k.
+func needQuery(n *Node) error {
+	switch q, k := n.Args[0].Type, n.Args[1].Type; {
+	case q.DType == dtype.F32 || q.DType == dtype.Q8A && k.DType == dtype.Q8_0:
+		return needPlainArg(n, 0)
+	case q.DType == dtype.Q8A:
+		return argErr(n, 0, "must be f32, as k is %v", k.DType)
+	}
+	return argErr(n, 0, "must be f32 or q8a")
 }
 
 // attentionCost is that of full contexts: the actual lengths are no symbol.
@@ -103,6 +124,8 @@ func attentionCases(yield func(Case) bool) {
 			between(dtype.I32, 0, 2, Const(4)), between(dtype.I32, 0, 40, Const(4)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "quantized", Args: args(f32(2, 4, 64), kv(dtype.Q8_0, 1, 2, 40, 64), kv(dtype.Q8_0, 1, 2, 40, 64),
 			slot0(Const(2)), between(dtype.I32, 0, 40, Const(2)), full(40)), Attr: attr},
+		Case{Name: "panels", Args: args(operand(dtype.Q8A, Dims(2, 4, 64)...), kv(dtype.Q8_0, 2, 2, 40, 64).layout(dtype.R16), kv(dtype.Q8_0, 2, 2, 40, 32),
+			positions(Const(2)), between(dtype.I32, 0, 40, Const(2)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
 	)

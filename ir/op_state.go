@@ -5,7 +5,8 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 var stateWriteInfo = OpInfo{
 	Name: "state_write",
 	Doc: "state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T] i32): the next version of state, in the same bytes: " +
-		"state[slot[t],:,pos[t],:] = x[t], converted to the state's dtype (f32, f16 or q8_0). No two tokens have the same slot and position.",
+		"state[slot[t],:,pos[t],:] = x[t], converted to the state's dtype (f32, f16 or q8_0). No two tokens have the same slot and position. " +
+		"A state of q8_0 may be in layout r16: the positions of each head are the rows of a matrix.",
 	Args: []Arg{
 		{Name: "state", Kinds: Float | Quant},
 		{Name: "x", Kinds: Float},
@@ -24,7 +25,7 @@ var stateWriteInfo = OpInfo{
 func inferStateWrite(n *Node) (Type, error) {
 	err := firstErr(
 		needDType(n, dtype.Invalid, dtype.F32, dtype.I32, dtype.I32),
-		needRank(n, 4, 3, 1, 1), needPlain(n, 0), needCache(n, 0))
+		needRank(n, 4, 3, 1, 1), needCache(n, 0), needCacheLayout(n, 0), needPlain(n, 1))
 	if err != nil {
 		return Type{}, err
 	}
@@ -61,6 +62,7 @@ func stateWriteCases(yield func(Case) bool) {
 		Case{Name: "symbolic", Args: args(state(dtype.F16, 1, 2, 24, 16), f32d(t, Const(2), Const(16)), zeros(dtype.I32, t), positions(t)), Sizes: sizes(5)},
 		Case{Name: "two sequences", Args: args(state(dtype.F16, 2, 2, 24, 16), f32(2, 2, 16), positions(Const(2)), zeros(dtype.I32, Const(2)))},
 		Case{Name: "quantized", Args: args(state(dtype.Q8_0, 1, 2, 24, 64), f32(2, 2, 64), zeros(dtype.I32, Const(2)), positions(Const(2)))},
+		Case{Name: "panels", Args: args(state(dtype.Q8_0, 2, 2, 24, 64).layout(dtype.R16), f32(2, 2, 64), positions(Const(2)), positions(Const(2)))},
 		Case{Name: "view", Args: args(state(dtype.F32, 1, 4, 24, 16), f32(3, 4, 16).view(), zeros(dtype.I32, Const(3)), positions(Const(3)))},
 	)
 }

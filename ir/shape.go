@@ -136,9 +136,17 @@ func needRank(n *Node, want ...int) error {
 // needPlain checks that all operands from number i on are in plain layout.
 func needPlain(n *Node, i int) error {
 	for ; i < len(n.Args); i++ {
-		if a := n.Args[i]; a != nil && a.Type.Layout != dtype.Plain {
-			return argErr(n, i, "must be in plain layout")
+		if err := needPlainArg(n, i); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// needPlainArg checks that operand i is in plain layout.
+func needPlainArg(n *Node, i int) error {
+	if a := n.Args[i]; a != nil && a.Type.Layout != dtype.Plain {
+		return argErr(n, i, "must be in plain layout")
 	}
 	return nil
 }

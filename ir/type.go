@@ -167,8 +167,8 @@ func CheckType(t Type) error {
 		return fmt.Errorf("type %v: %d strides for rank %d", t, len(t.Strides), len(t.Shape))
 	case !t.Layout.Holds(t.DType):
 		return fmt.Errorf("type %v: %v has no layout %v", t, t.DType, t.Layout)
-	case t.Layout != dtype.Plain && (len(t.Shape) < 2 || len(t.Shape) > 3 || t.Strides != nil):
-		return fmt.Errorf("type %v: layout %v belongs to dense matrices, and to dense lists of them", t, t.Layout)
+	case t.Layout != dtype.Plain && (len(t.Shape) < 2 || len(t.Shape) > 4 || t.Strides != nil):
+		return fmt.Errorf("type %v: layout %v belongs to dense matrices, to dense lists of them and to states", t, t.Layout)
 	}
 	if err := checkExtents(t); err != nil {
 		return fmt.Errorf("type %v: %w", t, err)

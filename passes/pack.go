@@ -13,7 +13,7 @@ import (
 //
 // Before: every node has a backend that runs it. After: each operand has the dtype, layout
 // and density of the kernel: weights are laid out by the compiler, once for all functions
-// where one layout serves all their readers; activations are quantized, or rounded to bf16
+// where one layout serves all their readers, and states that attention multiplies with; activations are quantized, or rounded to bf16
 // for matrices of bf16, by one node that all readers on a backend share; strided operands are made dense by copies. Results of
 // functions are dense and of their own.
 //
@@ -35,6 +35,7 @@ var packPass = Pass{
 	Rules: []Rule{
 		{ruleBF16, "a weight of f16 becomes bf16, rounded: --allow-bf16 allows it, and all its products are faster so"},
 		{ruleLayout, "the layout that the kernels of all readers read"},
+		{ruleState, "the layout that the kernels of all that read and write the state have: keys are multiplied where they lie"},
 		{ruleSecond, "no layout serves all readers of the weight: this one gets a form of its own"},
 		{ruleAct, "the kernel reads quantized activations, or such of bf16; all its readers on the backend share them"},
 		{ruleDense, "the kernel does not read strided operands"},
@@ -55,6 +56,7 @@ const (
 func pack(c *Context, m *ir.Module) error {
 	roundWeights(c, m)
 	second := layOutWeights(c, m)
+	layOutStates(c, m)
 	for _, f := range m.AllFuncs() {
 		p := &packer{c: c, e: newEdit(c, f), made: make(map[madeKey]*ir.Value), second: second}
 		p.run(f)

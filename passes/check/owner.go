@@ -183,8 +183,13 @@ func inBytes(d dtype.DType, o owner) owner {
 	return o
 }
 
-// panelsOf is unitsOf for a packed matrix, whose panels of rows follow each other.
+// panelsOf is unitsOf for a packed value. Panels of a matrix's rows follow each other, and so do the matrices of a list,
+// each with whole panels.
 func panelsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
+	if axis < t.Rank()-2 && offset.Is(0) {
+		one := t.WithShape(t.Shape[axis+1:]...).Bytes()
+		return owner{by: byUnit, period: mul(t.Shape[axis], one), width: mul(one, ir.Const(granule))}
+	}
 	if axis != 0 || granule%dtype.PanelRows != 0 || !offset.Is(0) {
 		return owner{}
 	}

@@ -26,6 +26,12 @@ var tolerance = map[string]float64{
 	"q4_0-q6_k": 0.0035,
 }
 
+// queries is what a KV cache of q8_0 adds to the tolerance of float weights because queries are rounded to bytes, as
+// ggml does (ggml-cpu/ops.cpp, ggml_compute_forward_flash_attn_ext: q goes to the vec_dot_type of k, for Q8_0 that is
+// Q8_0); the reference does not round them. Measured on 2026-11-21: 0.00037 with f32 weights, 0.00044 with f16. With
+// quantized weights it is 0.00225 instead of 0.0022 (q8_0), 0.00224 instead of 0.00215 (q4_0).
+const queries = 0.0004
+
 // flip is what a KV cache of q8_0 adds to the tolerance of float weights: where a last bit
 // of a sum decides which way a key is rounded, it moves by 1/127 of its block.
 const flip = 0.0001
@@ -191,7 +197,7 @@ func (r *random) tolerance() float64 {
 	case r.roundsBF16():
 		tol += flipBF16
 	case r.stored.IsFloat() && r.quantized() == 0:
-		tol += flip
+		tol += flip + queries
 	}
 	return tol
 }
