@@ -120,16 +120,28 @@ func (e *Error) Unwrap() []error {
 // Check proves the plan of m, whose nodes run on the targets. The module must be well
 // formed, as ir.Verify says. The error is an *Error, or that of a context that is done.
 func Check(ctx context.Context, m *ir.Module, targets *target.List) error {
-	c := newChecker(ctx, m, targets)
-	c.hasty = true
-	if err := c.check(); err == nil || ctx.Err() != nil {
+	if done, err := newChecker(ctx, m, targets).hastily(); done {
 		return err
 	}
 	return newChecker(ctx, m, targets).check()
 }
 
+// hastily is check with what does not depend on each other done at once. It is not done if there
+// is something to find, or a panic: that may be another one than check comes to first.
+func (c *checker) hastily() (done bool, err error) {
+	defer func() {
+		if recover() != nil {
+			done = false
+		}
+	}()
+	c.hasty = true
+	err = c.check()
+	return err == nil || c.ctx.Err() != nil, err
+}
+
 func newChecker(ctx context.Context, m *ir.Module, targets *target.List) *checker {
 	c := &checker{ctx: ctx, m: m, targets: targets, spaces: make(map[string]target.Space), seen: make(map[string]bool)}
+	c.owners, c.scenarios = make(ownerTable), make(map[*ir.Func]*scenario)
 	c.queues = queuesOf(targets)
 	for _, s := range targets.Spaces() {
 		c.spaces[s.Name] = s
@@ -138,7 +150,7 @@ func newChecker(ctx context.Context, m *ir.Module, targets *target.List) *checke
 }
 
 func (c *checker) check() error {
-	c.static()
+	c.look()
 	if slices.ContainsFunc(c.found, (*Violation).unplaced) {
 		return c.result() // the rest presupposes that addresses are addresses
 	}
@@ -160,18 +172,33 @@ type checker struct {
 	owners  ownerTable
 	hasty   bool // see both
 
+	scenarios map[*ir.Func]*scenario // that are known already
+
 	finding sync.Mutex // guards what follows
 	found   []*Violation
 	more    int
 	seen    map[string]bool // what was reported, without rounds
 }
 
-// static checks what needs no execution.
-func (c *checker) static() {
+// look checks what needs no execution. In haste it lays out what is executed meanwhile.
+func (c *checker) look() {
 	if c.m.Plan == nil {
 		c.report("", &Violation{Rule: RuleAddress, What: "there is no plan"})
 		return
 	}
+	if !c.hasty {
+		c.static()
+		return
+	}
+	c.both(c.static, func() {
+		for _, f := range c.m.Funcs {
+			c.scenarios[f] = c.scenarioOf(f)
+		}
+	})
+}
+
+// static checks what needs no execution.
+func (c *checker) static() {
 	c.arenas()
 	c.both(c.leaves, c.functions)
 	for _, f := range c.m.Funcs {
@@ -188,6 +215,7 @@ func (c *checker) functions() {
 }
 
 func (c *checker) nodes(f *ir.Func) {
+	c.owners[f] = newOwnerList(f)
 	for _, n := range f.Nodes {
 		c.partition(n)
 		c.reach(n)
@@ -205,6 +233,7 @@ func (c *checker) both(first, second func()) {
 		return
 	}
 	var wait sync.WaitGroup
+	defer wait.Wait()
 	wait.Go(func() {
 		defer func() {
 			if x := recover(); x != nil { // without haste, it is the caller that panics
@@ -214,21 +243,38 @@ func (c *checker) both(first, second func()) {
 		second()
 	})
 	first()
-	wait.Wait()
+}
+
+// scenario is what is run of an entry point: once, or as often as steps of it are under way.
+type scenario struct {
+	t      *trace
+	calls  int
+	layout *layout
+}
+
+func (c *checker) scenarioOf(f *ir.Func) *scenario {
+	t := c.expand(f)
+	c.foreignInstances(t)
+	calls := c.calls(t)
+	return &scenario{t, calls, layOut(t, calls)}
 }
 
 // run checks what happens when an entry point is called, once or as often as steps of it
 // are under way at once.
 func (c *checker) run(f *ir.Func) error {
-	var t *trace
-	c.both(func() { t = c.expand(f) }, func() { c.owners = ownersIn(f) })
-	c.foreignInstances(t)
-	calls := c.calls(t)
-	l := layOut(t, calls)
-	s := newSim(c, t, l)
+	sc := c.scenarios[f]
+	if sc == nil {
+		sc = c.scenarioOf(f)
+	}
+	delete(c.scenarios, f) // nobody needs it any more
+	for i := range sc.t.steps {
+		st := &sc.t.steps[i]
+		st.own = c.owners.of(st.node)
+	}
+	s := newSim(c, sc.t, sc.layout)
 	r := newRegions(s)
 	o := newOrder(r)
-	for call := range calls {
+	for call := range sc.calls {
 		if err := c.call(call, s, r, o); err != nil {
 			return err
 		}
@@ -242,18 +288,16 @@ func (c *checker) call(call int, s *sim, r *regions, o *order) error {
 	s.start()
 	r.barrier()
 	o.begin(call)
-	inMemory := func(i int) {
-		if s.t.steps[i].barrier {
-			r.barrier()
-		}
-		s.reads(i)
-		s.writes(i)
-		r.step(i)
-	}
 	if c.hasty {
-		c.both(func() { c.each(s.t, inMemory) }, func() { c.each(s.t, o.step) })
+		c.both(func() { c.each(s.t, s.step) }, func() {
+			c.both(func() { c.each(s.t, r.step) }, func() { c.each(s.t, o.step) })
+		})
 	} else {
-		c.each(s.t, func(i int) { inMemory(i); o.step(i) })
+		c.each(s.t, func(i int) {
+			s.step(i)
+			r.step(i)
+			o.step(i)
+		})
 	}
 	s.end()
 	o.end()

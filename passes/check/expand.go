@@ -22,8 +22,10 @@ type step struct {
 	frame   *frame
 	before  []ir.Wait
 	barrier bool
+	thread  int32   // see order
 	args    []int32 // objects; none for absent operands and for what nothing has defined
 	results []int32
+	own     *owners
 }
 
 // none stands for no object.

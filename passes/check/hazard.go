@@ -83,16 +83,18 @@ func (r *regions) tails(st *step) {
 // the call and behind it, when the caller and the workers wait for each other.
 func (r *regions) step(at int) {
 	st := &r.s.t.steps[at]
+	if st.barrier {
+		r.barrier()
+	}
 	r.tails(st)
-	own := r.s.c.owners.of(st.node)
 	for i, o := range st.args {
-		if by := own.read(i); o != none && by.by != byNone {
+		if by := st.own.read(i); o != none && by.by != byNone {
 			r.touch(access{step: int32(at), arg: int16(i), own: by}, o)
 		}
 	}
 	for i, o := range st.results {
 		if o != none {
-			r.touch(access{step: int32(at), arg: none, write: true, own: own.write(i)}, o)
+			r.touch(access{step: int32(at), arg: none, write: true, own: st.own.write(i)}, o)
 		}
 	}
 }
@@ -138,14 +140,26 @@ func (r *regions) groupOf(at cells) *group {
 		return true
 	})
 	if id == none {
-		id = r.first + int32(len(r.groups))
-		r.groups = append(r.groups, group{into: none})
+		id = r.newGroup()
 		whole = false
 	}
 	if !whole {
 		r.touched[at.chunk].assign(at.lo, at.hi, id)
 	}
 	return &r.groups[id-r.first]
+}
+
+// newGroup adds a group to the region. It takes the room for accesses of one that an earlier
+// region had.
+func (r *regions) newGroup() int32 {
+	n := len(r.groups)
+	if n < cap(r.groups) {
+		r.groups = r.groups[:n+1]
+		r.groups[n] = group{into: none, accesses: r.groups[n].accesses[:0]}
+	} else {
+		r.groups = append(r.groups, group{into: none})
+	}
+	return r.first + int32(n)
 }
 
 // root returns the group that has taken id over, or id.
@@ -160,7 +174,7 @@ func (r *regions) root(id int32) int32 {
 func (r *regions) merge(to, from int32) {
 	t, f := &r.groups[to-r.first], &r.groups[from-r.first]
 	t.accesses = append(t.accesses, f.accesses...)
-	f.accesses, f.into = nil, to
+	f.accesses, f.into = f.accesses[:0], to
 }
 
 // equal reports whether two owners are described alike.

@@ -72,47 +72,50 @@ var (
 	ownedByAll   = owners{all: owner{by: byAll}}
 )
 
-// ownerTable holds the owners of what nodes touch, by function and node id.
-type ownerTable map[*ir.Func][]*owners
+// ownerTable holds the owners of what nodes touch that are divided, by function.
+type ownerTable map[*ir.Func]*ownerList
 
-// ownersIn returns the owners for the working nodes of f and of the bodies in it.
-func ownersIn(f *ir.Func) ownerTable {
-	t := make(ownerTable)
-	t.add(f)
-	return t
+// ownerList is the owners of a function's nodes.
+type ownerList struct {
+	of    []*owners // by node id
+	lists []owners  // from which those of nodes are cut, one after the other
+	each  []owner   // likewise
 }
 
-func (t ownerTable) add(f *ir.Func) {
-	list := make([]*owners, f.NumNodes())
-	t[f] = list
+// newOwnerList returns one with room for the nodes of f that are divided.
+func newOwnerList(f *ir.Func) *ownerList {
+	nodes, values := 0, 0
 	for _, n := range f.Nodes {
-		switch {
-		case n.Op == ir.OpRepeat:
-			t.add(n.Body)
-		case works(n):
-			list[n.ID] = ownersOf(n)
+		if n.Part.Mode == ir.PartSplit {
+			nodes, values = nodes+1, values+len(n.Args)+len(n.Results)
 		}
 	}
+	return &ownerList{make([]*owners, f.NumNodes()), make([]owners, nodes), make([]owner, values)}
 }
 
-func (t ownerTable) of(n *ir.Node) *owners { return t[n.Func][n.ID] }
-
-// ownersOf returns the owners of what a node touches.
-func ownersOf(n *ir.Node) *owners {
+// of returns the owners of what a node touches.
+func (t ownerTable) of(n *ir.Node) *owners {
 	switch n.Part.Mode {
 	case ir.PartOne, ir.PartNone:
 		return &ownedByFirst
 	case ir.PartEach:
 		return &ownedByAll
 	}
-	return dividedOwners(n)
+	l := t[n.Func]
+	if l.of[n.ID] == nil { // of a target that there is not
+		l.add(n, chosen(n))
+	}
+	return l.of[n.ID]
 }
 
-// dividedOwners returns the owners of a node that is divided. Weights are nobody's, as
-// nothing writes them.
-func dividedOwners(n *ir.Node) *owners {
-	o := &owners{each: make([]owner, len(n.Args)+len(n.Results)), args: len(n.Args)}
-	ax := chosen(n)
+// add adds the owners of a node that is divided along ax. Weights are nobody's, as nothing
+// writes them.
+func (l *ownerList) add(n *ir.Node, ax *ir.Axis) {
+	size := len(n.Args) + len(n.Results)
+	o := &l.lists[0]
+	o.each, o.args = l.each[:size:size], len(n.Args)
+	l.lists, l.each = l.lists[1:], l.each[size:]
+	l.of[n.ID] = o
 	for i, a := range n.Args {
 		o.each[i] = owner{by: byNone}
 		if a != nil && !a.IsWeight() {
@@ -124,7 +127,6 @@ func dividedOwners(n *ir.Node) *owners {
 		o.each[o.args] = unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
 		o.each[o.args].tail = n.Part.Tail
 	}
-	return o
 }
 
 // readOwner returns who reads operand i of a node that is divided as ax says.
@@ -156,12 +158,15 @@ func unitsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	if t.Layout != dtype.Plain {
 		return panelsOf(t, offset, axis, granule)
 	}
-	strides := t.StrideDims()
-	step := strides[axis]
+	step := strideOf(t, axis)
 	period := mul(t.Shape[axis], step)
 	inner := rest(offset, period)
-	for i, s := range strides {
-		if i == axis || t.Shape[i].Is(1) || multiple(s, period) {
+	for i := range t.Shape {
+		if i == axis || t.Shape[i].Is(1) {
+			continue
+		}
+		s := strideOf(t, i)
+		if multiple(s, period) {
 			continue
 		}
 		inner = inner.Add(mul(t.Shape[i].Sub(ir.Const(1)), s))
@@ -248,8 +253,20 @@ func viewOffset(v *ir.Value) ir.Dim {
 	var sum ir.Dim
 	for s := v.Source(); s != nil; v, s = s, s.Source() {
 		if a, ok := v.Def.Attr.(*ir.SliceAttr); ok {
-			sum = sum.Add(mul(a.Start, s.Type.StrideDims()[a.Axis]))
+			sum = sum.Add(mul(a.Start, strideOf(s.Type, a.Axis)))
 		}
 	}
 	return sum
+}
+
+// strideOf returns how many elements are between two neighbours along an axis.
+func strideOf(t ir.Type, axis int) ir.Dim {
+	if t.Strides != nil {
+		return t.Strides[axis]
+	}
+	s := ir.Const(1)
+	for _, d := range t.Shape[axis+1:] {
+		s = mul(s, d)
+	}
+	return s
 }

@@ -23,13 +23,16 @@ func (c *checker) partition(n *ir.Node) {
 	case n.Part.Tail && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a tail")
 	case mode == ir.PartSplit:
-		c.division(n)
+		if ax := c.division(n); ax != nil {
+			c.owners[n.Func].add(n, ax)
+		}
 	case mode == ir.PartEach && (!n.Is(ir.Pure) || n.Is(ir.Alias)):
 		c.fail(RulePartition, n, "every worker computes it, and it is not pure")
 	}
 }
 
-func (c *checker) division(n *ir.Node) {
+// division returns the axis along which a node is divided; nil if that cannot be.
+func (c *checker) division(n *ir.Node) *ir.Axis {
 	p := n.Part
 	ax := chosen(n)
 	switch {
@@ -41,7 +44,10 @@ func (c *checker) division(n *ir.Node) {
 		c.fail(RulePartition, n, "%v elements are divided, axis %d has %v", p.N, p.Axis, n.Result().Type.Shape[p.Axis])
 	case p.Granule < 1 || p.Granule%ax.Granule != 0:
 		c.fail(RulePartition, n, "the granule %d is no multiple of the kernel's %d", p.Granule, ax.Granule)
+	default:
+		return ax
 	}
+	return nil
 }
 
 // chosen returns how the op describes the division that the node's partition names; nil

@@ -50,8 +50,13 @@ type stamp struct {
 func newOrder(r *regions) *order {
 	o := &order{r: r, index: make(map[string]int32), events: make(map[int]*event)}
 	o.thread("")
+	last, thread := "", int32(0)
 	for i := range r.s.t.steps {
-		o.thread(r.s.t.steps[i].node.Queue())
+		st := &r.s.t.steps[i]
+		if q := st.node.Queue(); q != last { // most run where the one before runs
+			last, thread = q, o.thread(q)
+		}
+		st.thread = thread
 	}
 	o.idle = len(o.names) == 1
 	for range o.names {
@@ -101,7 +106,7 @@ func (o *order) step(at int) {
 		return
 	}
 	st := &o.r.s.t.steps[at]
-	thread := o.thread(st.node.Queue())
+	thread := st.thread
 	o.wait(0, st.before)
 	if thread == 0 {
 		o.host(at, st)
@@ -186,15 +191,14 @@ func (o *order) record(thread int32, number int) {
 // accesses notes what a step touches. Weights, and what each worker has for itself, are
 // left out: nothing of different threads writes there.
 func (o *order) accesses(at int, st *step, now stamp) {
-	own := o.r.s.c.owners.of(st.node)
 	for i, id := range st.args {
-		if by := own.read(i).by; id != none && by != byNone {
+		if by := st.own.read(i).by; id != none && by != byNone {
 			o.touch(id, now, by, false)
 		}
 	}
 	for i, id := range st.results {
 		if id != none {
-			o.touch(id, now, own.write(i).by, true)
+			o.touch(id, now, st.own.write(i).by, true)
 		}
 	}
 }

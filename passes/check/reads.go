@@ -50,6 +50,12 @@ func (s *sim) placeOf(chunk, lo, hi int32) ir.Place {
 	return ir.Place{Arena: key.arena, Chunk: key.chunk, Offset: from, Bytes: to - from}
 }
 
+// step is what a step finds and leaves.
+func (s *sim) step(at int) {
+	s.reads(at)
+	s.writes(at)
+}
+
 // reads claims: when a node runs, all bytes of each of its operands hold the version that
 // the operand names. An operand that is a part of a value counts as all of it: nothing
 // overwrites a part of a value that is still read.
