@@ -24,6 +24,7 @@ var checkPass = Pass{
 	Name:     "check",
 	Doc:      "prove the plan without the planner's code",
 	Run:      runCheck,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropPlaced,
 	Gives:    ir.PropChecked,
@@ -66,6 +67,9 @@ func needlessCopies(c *Context, m *ir.Module) error {
 		if strict && isSplitInput(n.Node) && !staysApart(n.Node) {
 			errs = append(errs, &check.Violation{Rule: check.RuleCopy, Func: n.Node.Func.Name, Nodes: []string{n.Node.String()}, What: "is needless: " + n.Why})
 			continue
+		}
+		if err := c.Change(); err != nil {
+			return err
 		}
 		c.Cause(n.Node, ruleNeedless, n.Node.Args[0].String())
 		c.Count("needless", 1)

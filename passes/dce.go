@@ -20,37 +20,50 @@ var dcePass = Pass{
 	Name:  "dce",
 	Doc:   "remove nodes and weights that nothing needs",
 	Run:   removeDead,
+	Looks: true,
 	Needs: ir.PropShaped,
 }
 
 func removeDead(c *Context, m *ir.Module) error {
 	used := make(map[string]bool, len(m.Weights))
+	funcs := m.AllFuncs()
+	live := make([][]bool, len(funcs)) // by node id
 	removed := 0
-	for _, f := range m.AllFuncs() {
-		removed += removeDeadNodes(c, f)
+	for i, f := range funcs {
+		live[i] = liveNodes(f)
 		for _, n := range f.Nodes {
-			if n.Op == ir.OpWeight {
+			switch {
+			case !live[i][n.ID]:
+				removed++
+			case n.Op == ir.OpWeight:
 				used[n.Attr.(*ir.WeightAttr).Name] = true
 			}
 		}
 	}
-	keep := m.Weights[:0:0]
+	weights := 0
 	for _, w := range m.Weights {
-		if used[w.Name] {
-			keep = append(keep, w)
+		if !used[w.Name] {
+			weights++
 		}
 	}
-	weights := len(m.Weights) - len(keep)
+	c.Count("nodes", int64(removed))
 	c.Count("weights", int64(weights))
-	m.Weights = keep
 	if removed+weights == 0 {
 		c.Unchanged()
+		return nil
 	}
+	if err := c.Change(); err != nil {
+		return err
+	}
+	for i, f := range funcs {
+		f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !live[i][n.ID] })
+	}
+	m.Weights = slices.DeleteFunc(m.Weights, func(w *ir.Weight) bool { return !used[w.Name] })
 	return nil
 }
 
-// removeDeadNodes returns how many nodes of f it has removed.
-func removeDeadNodes(c *Context, f *ir.Func) int {
+// liveNodes returns which nodes of f, by id, something needs.
+func liveNodes(f *ir.Func) []bool {
 	live := make([]bool, f.NumValues())
 	for _, r := range f.Results {
 		live[r.ID] = true
@@ -68,11 +81,7 @@ func removeDeadNodes(c *Context, f *ir.Func) int {
 			}
 		}
 	}
-	before := len(f.Nodes)
-	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !keep[n.ID] })
-	removed := before - len(f.Nodes)
-	c.Count("nodes", int64(removed))
-	return removed
+	return keep
 }
 
 func anyLive(n *ir.Node, live []bool) bool {

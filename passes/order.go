@@ -27,6 +27,7 @@ var orderPass = Pass{
 	Name:     "order",
 	Doc:      "order nodes for fewer live bytes",
 	Run:      order,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropOrdered,
@@ -40,8 +41,16 @@ func order(c *Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
 		g := newDataflow(f)
 		now := identity(len(g.work))
+		list, better := now, false
 		if c.Enabled("order.peak") {
-			now = g.better(c, now)
+			list, better = g.better(c, now)
+		}
+		if err := c.Change(); err != nil {
+			return err
+		}
+		if better {
+			now = list
+			g.sayBetter(c, now)
 		}
 		if c.Enabled(ruleOverlap) {
 			now = g.overlap(c, now)
@@ -296,28 +305,32 @@ func (g *dataflow) peak(order []int) int64 {
 	return m.peak
 }
 
-// better returns an order with a lower peak, or the one it is given.
-func (g *dataflow) better(c *Context, now []int) []int {
+// better returns an order with a lower peak, if there is one that may be taken.
+func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
 	before := g.peak(now)
-	list := g.schedule()
+	list = g.schedule()
 	after := g.peak(list)
 	c.Count("peak.before", before)
 	if after >= before {
 		c.Count("peak.after", before)
-		return now
+		return nil, false
 	}
 	for at, i := range list {
 		if at < i && !c.Allow("order.peak", g.work[i]) {
-			return now
+			return nil, false
 		}
 	}
-	for at, i := range list {
+	c.Count("peak.after", after)
+	return list, true
+}
+
+// sayBetter gives the nodes that run earlier in the order a cause.
+func (g *dataflow) sayBetter(c *Context, order []int) {
+	for at, i := range order {
 		if at < i {
 			c.Cause(g.work[i], "order.peak")
 		}
 	}
-	c.Count("peak.after", after)
-	return list
 }
 
 // schedule returns a list schedule: greedy, ties in the order before.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -15,6 +16,10 @@ type Pass struct {
 	Name string
 	Doc  string // one line
 	Run  func(*Context, *ir.Module) error
+
+	// Looks says that the pass only reads the module until it calls [Context.Change]: what the
+	// pass before it has left is being verified meanwhile.
+	Looks bool
 
 	// Required passes cannot be disabled.
 	Required bool
@@ -64,6 +69,9 @@ type Context struct {
 	same  bool            // the pass says that it has changed nothing
 	run   *Stats          // of the passes that ran, this one among them
 
+	settle func() error  // waits until the module is verified
+	waited time.Duration // for that
+
 	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
 	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
 	rehearse func(m *ir.Module, apart copySet) error
@@ -92,6 +100,18 @@ func (c *Context) NewCause(rule, before, after string, operands ...string) ir.Ca
 // Unchanged says that the pass leaves the module exactly as it was, causes included: what was
 // verified before it still holds, and is not verified again.
 func (c *Context) Unchanged() { c.same = true }
+
+// Change says that from now on the pass changes the module. A pass that Looks calls it before
+// it does, and returns the error if there is one: then the module is not what it claims to be.
+func (c *Context) Change() error {
+	if c.settle == nil {
+		return nil // nothing verifies
+	}
+	start := time.Now()
+	err := c.settle()
+	c.waited += time.Since(start)
+	return err
+}
 
 // Count adds n to a counter of the pass; its full name is pass.name.
 func (c *Context) Count(name string, n int64) { c.stats.count(name, n) }

@@ -28,6 +28,7 @@ var planPass = Pass{
 	Name:     "plan",
 	Doc:      "give every value an address",
 	Run:      plan,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropPartitioned,
 	Gives:    ir.PropPlaced,
@@ -45,6 +46,7 @@ type planFlags struct {
 
 func plan(c *Context, m *ir.Module) error {
 	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
+	var broken error
 	var errs []error
 	planners := make([]*planner, len(m.Funcs))
 	for i, f := range m.Funcs {
@@ -58,8 +60,13 @@ func plan(c *Context, m *ir.Module) error {
 		for _, p := range planners {
 			p.classify()
 		}
-		errs = append(errs, a.placeLeaves())
+		if broken = c.Change(); broken == nil {
+			errs = append(errs, a.placeLeaves())
+		}
 	})
+	if broken != nil {
+		return broken
+	}
 	m.Plan = &ir.Plan{}
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n

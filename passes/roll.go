@@ -31,6 +31,7 @@ var rollPass = Pass{
 	Name:  "roll",
 	Doc:   "make repeats of equal layers",
 	Run:   roll,
+	Looks: true,
 	Needs: ir.PropShaped,
 	Gives: ir.PropRolled,
 	Rules: []Rule{
@@ -58,6 +59,9 @@ func roll(c *Context, m *ir.Module) error {
 			r := findRepeat(f)
 			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow("roll.repeat", r.groups[0][0]) {
 				break
+			}
+			if err := c.Change(); err != nil {
+				return err
 			}
 			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))
 			c.Cause(n, "roll.repeat", fmt.Sprintf("%d nodes", len(r.groups[0])))

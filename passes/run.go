@@ -79,15 +79,13 @@ func Run(ctx context.Context, m *ir.Module, o RunOptions) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range r.todo {
-		if err := ctx.Err(); err != nil {
-			return r.stats, fmt.Errorf("before pass %s: %w", p.Name, err)
-		}
-		if err := r.pass(ctx, p); err != nil {
-			return r.stats, err
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = r.run(ctx)
+	if broken := r.settle(); broken != nil {
+		err = broken
 	}
-	return r.stats, nil
+	return r.stats, err
 }
 
 // runner is the state of one Run.
@@ -103,8 +101,10 @@ type runner struct {
 	verifier ir.Verifier
 	text     string // of m, after the last pass; only kept where it is compared
 
-	verified bool    // the module has been since it was changed
-	figures  Figures // then
+	verified bool       // the module has been since it was changed, or is being
+	figures  Figures    // then
+	pending  *verifying // behind the last pass; nil when it has ended
+	broken   error      // what it found
 }
 
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
@@ -224,6 +224,18 @@ func lastPass(o *RunOptions) (int, error) {
 	return i + behind, nil
 }
 
+func (r *runner) run(ctx context.Context) error {
+	for _, p := range r.todo {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("before pass %s: %w", p.Name, err)
+		}
+		if err := r.pass(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // pass runs one pass and all that belongs to it.
 func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if missing := p.Needs &^ r.m.Props; missing != 0 {
@@ -233,21 +245,28 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if err != nil {
 		return err
 	}
+	if !p.Looks {
+		if err := r.settle(); err != nil {
+			return err
+		}
+	}
 	before := r.keep() // from here on all depends on the seed alone
 	r.permute(c)
-	if err := r.call(c, p); err != nil {
+	err = r.call(c, p)
+	if broken := r.settle(); broken != nil {
+		return broken // no pass can be held to anything on such a module
+	}
+	if err != nil {
 		return r.failed(p, before, err)
 	}
 	props := r.m.Props&^p.Breaks | p.Gives
 	r.verified = r.verified && c.same && props == r.m.Props && r.debug.Check != "all"
 	r.m.Props, r.m.Last = props, p.Name
-	if !r.verified {
-		if r.figures, err = r.verify(); err != nil {
-			return r.failed(p, before, &InternalError{Pass: p.Name, Module: r.m.Name, Err: err})
-		}
-		r.verified = true
-	}
 	c.stats.Figures = r.figures
+	if !r.verified {
+		r.verified = true
+		r.begin(ctx, p, c.stats, before)
+	}
 	return r.report(p, c)
 }
 
@@ -258,6 +277,9 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(p.Name))
+	if r.pending != nil {
+		ctx = r.pending.ctx
+	}
 	return &Context{
 		Ctx:     ctx,
 		Options: &r.o.Options,
@@ -270,6 +292,7 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		run:     r.stats,
 		fuel:    r.fuel,
 		off:     r.rulesOff,
+		settle:  r.settle,
 
 		rehearse: func(m *ir.Module, apart copySet) error { return r.rehearse(ctx, m, apart) },
 	}, nil
@@ -316,28 +339,8 @@ func (r *runner) call(c *Context, p *Pass) (err error) {
 	}()
 	start, allocs := time.Now(), allocations()
 	err = p.Run(c, r.m)
-	c.stats.Time, c.stats.Allocs = time.Since(start), allocations()-allocs
+	c.stats.Time, c.stats.Allocs = time.Since(start)-c.waited, allocations()-allocs
 	return err
-}
-
-// verify checks that the module holds what it now promises, and counts what it has: neither
-// changes it, so that both are done at once.
-func (r *runner) verify() (Figures, error) {
-	var fig Figures
-	counted := make(chan bool, 1)
-	go func() {
-		done := false
-		defer func() {
-			_ = recover() // nodes that are broken cannot be counted: the verifier says what is
-			counted <- done
-		}()
-		fig, done = Measure(r.m), true
-	}()
-	err := r.verifier.Verify(r.m)
-	if done := <-counted; !done && err == nil {
-		fig = Measure(r.m)
-	}
-	return fig, err
 }
 
 // failed adds what the user needs to an error of a pass.
@@ -371,8 +374,14 @@ func writeRepro(dir, pass string, m *ir.Module) (string, error) {
 }
 
 // report tells who has asked for it what the pass did. Where texts are compared anyway, a pass
-// is held to what it says.
+// is held to what it says. Nobody is told before the module has been verified.
 func (r *runner) report(p *Pass, c *Context) error {
+	if r.o.Each == nil && r.o.After == nil && r.debug.Check != "all" {
+		return nil
+	}
+	if err := r.settle(); err != nil {
+		return err
+	}
 	if r.o.Each != nil {
 		r.o.Each(p.Name, r.m)
 	}

@@ -1,0 +1,70 @@
+package passes
+
+import (
+	"context"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// verifying is the proof that a pass has left a well-formed module. It goes on beside the
+// beginning of the next pass, if that one only looks at the module at first (Pass.Looks).
+type verifying struct {
+	pass   *Pass
+	before *ir.Module // as it was before the pass, for a reproducer
+	stats  *PassStats // of the pass
+
+	ctx     context.Context // of the next pass: done when the module turns out to be broken
+	done    chan struct{}
+	figures Figures
+	err     error
+}
+
+// begin verifies the module behind a pass.
+func (r *runner) begin(ctx context.Context, p *Pass, stats *PassStats, before *ir.Module) {
+	v := &verifying{pass: p, before: before, stats: stats, done: make(chan struct{})}
+	var cancel context.CancelFunc
+	v.ctx, cancel = context.WithCancel(ctx)
+	r.pending = v
+	go func() {
+		defer close(v.done)
+		if v.figures, v.err = r.verify(); v.err != nil {
+			cancel()
+		}
+	}()
+}
+
+// settle waits for the verification that goes on, if any, and returns what was found wrong
+// with the module, once and for all.
+func (r *runner) settle() error {
+	v := r.pending
+	if v == nil {
+		return r.broken
+	}
+	<-v.done
+	r.pending = nil
+	v.stats.Figures, r.figures = v.figures, v.figures
+	if v.err != nil {
+		r.broken = r.failed(v.pass, v.before, &InternalError{Pass: v.pass.Name, Module: r.m.Name, Err: v.err})
+	}
+	return r.broken
+}
+
+// verify checks that the module holds what it promises, and counts what it has: neither
+// changes it, so that both are done at once.
+func (r *runner) verify() (Figures, error) {
+	var fig Figures
+	counted := make(chan bool, 1)
+	go func() {
+		done := false
+		defer func() {
+			_ = recover() // nodes that are broken cannot be counted: the verifier says what is
+			counted <- done
+		}()
+		fig, done = Measure(r.m), true
+	}()
+	err := r.verifier.Verify(r.m)
+	if done := <-counted; !done && err == nil {
+		fig = Measure(r.m)
+	}
+	return fig, err
+}
