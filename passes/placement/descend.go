@@ -13,6 +13,7 @@ type grouper struct {
 	g     *graph
 	seen  []int // by variable: stamp of the last group that has it
 	stamp int
+	last  group // its lists are those of the next one too
 }
 
 func newGrouper(g *graph) *grouper { return &grouper{g: g, seen: make([]int, g.variables())} }
@@ -21,10 +22,11 @@ func newGrouper(g *graph) *grouper { return &grouper{g: g, seen: make([]int, g.v
 const maxGroup = 256
 
 // around returns the nodes with all that share movable leaves with them: who moves a state
-// moves all that writes it, in every step.
+// moves all that writes it, in every step. The group holds until the next one is asked for.
 func (r *grouper) around(nodes ...int32) group {
 	r.stamp++
-	var out group
+	out := &r.last
+	out.nodes, out.leaves = out.nodes[:0], out.leaves[:0]
 	limit := len(nodes) + maxGroup
 	for _, n := range nodes {
 		r.seen[n] = r.stamp
@@ -35,11 +37,11 @@ func (r *grouper) around(nodes ...int32) group {
 			if x := r.g.leafOf(v); x >= 0 && r.seen[x] != r.stamp {
 				r.seen[x] = r.stamp
 				out.leaves = append(out.leaves, x)
-				r.users(&out, x)
+				r.users(out, x)
 			}
 		}
 	}
-	return out
+	return *out
 }
 
 func (r *grouper) users(out *group, x int32) {
@@ -98,13 +100,15 @@ type descent struct {
 	groups *grouper
 	limit  int // of state.work
 	ctx    context.Context
+
+	buffer []int32 // see promising
 }
 
 // spent reports whether nothing more is to be tried.
 func (d *descent) spent() bool { return d.work >= d.limit || d.ctx.Err() != nil }
 
 func (g *graph) descend(ctx context.Context, s *state, groups *grouper, work int) {
-	d := &descent{s, groups, s.work + work, ctx}
+	d := &descent{state: s, groups: groups, limit: s.work + work, ctx: ctx}
 	for !d.spent() {
 		cost, over := d.cost, d.over
 		d.nodes()
@@ -130,8 +134,37 @@ func (d *descent) try(change func()) bool {
 	return false
 }
 
+// tryAll tries moveAll, unless that is hopeless.
+func (d *descent) tryAll(t int32, nodes ...int32) {
+	if !d.hopeless(t, nodes) {
+		d.try(func() { d.moveAll(t, nodes...) })
+	}
+}
+
+// hopeless reports whether putting nodes on target t, as far as they run there, cannot help:
+// no leaf would move along, and even if all copies around them cost nothing then, the nodes
+// themselves would take as much longer. That is so in the middle of a run of nodes on one
+// target, and found without a sum over the copies as they would be. It counts as the work that it saves.
+func (d *descent) hopeless(t int32, nodes []int32) bool {
+	var more float64
+	moved := 0
+	for _, x := range nodes {
+		if !d.g.alone[x] {
+			return false
+		}
+		if before := d.labels[x]; before != t && slices.Contains(d.g.labels[x], t) {
+			more += d.own(x, before, t) - d.keepBond(x)
+			moved++
+		}
+	}
+	if more < 0 {
+		return false
+	}
+	d.work += 2 * moved // to move them, and to take that back
+	return true
+}
+
 func (d *descent) nodes() {
-	var buffer []int32
 	for i := range d.g.Nodes {
 		x := int32(i)
 		if d.spent() {
@@ -140,10 +173,9 @@ func (d *descent) nodes() {
 		if len(d.g.labels[x]) < 2 {
 			continue
 		}
-		buffer = d.promising(buffer[:0], x)
-		for _, t := range buffer {
+		for _, t := range d.promising(x) {
 			if t != d.labels[x] {
-				d.try(func() { d.moveAll(t, x) })
+				d.tryAll(t, x)
 			}
 		}
 	}
@@ -152,6 +184,7 @@ func (d *descent) nodes() {
 // pairs moves each node that makes a value together with those that read it, one or all of
 // them.
 func (d *descent) pairs() {
+	var all []int32
 	for v := range d.g.Values {
 		owner, readers := d.g.Values[v].Owner, d.g.readers.at(int32(v))
 		if d.spent() {
@@ -160,12 +193,13 @@ func (d *descent) pairs() {
 		if owner < 0 || d.g.isLeaf(owner) || len(readers) > manyReaders {
 			continue
 		}
-		for _, t := range d.promising(nil, owner) {
+		all = append(append(all[:0], readers...), owner)
+		for _, t := range d.promising(owner) {
 			for _, r := range readers {
-				d.try(func() { d.moveAll(t, owner, r) })
+				d.tryAll(t, owner, r)
 			}
 			if len(readers) > 1 {
-				d.try(func() { d.moveAll(t, append(readers[:len(readers):len(readers)], owner)...) })
+				d.tryAll(t, all...)
 			}
 		}
 	}
@@ -179,6 +213,9 @@ func (s *state) moveAll(t int32, nodes ...int32) {
 		}
 	}
 	for _, n := range nodes {
+		if s.g.alone[n] {
+			continue
+		}
 		for _, v := range s.g.Nodes[n].Reads {
 			if leaf := s.g.leafOf(v); leaf >= 0 {
 				s.settle(leaf)
@@ -191,13 +228,16 @@ func (s *state) moveAll(t int32, nodes ...int32) {
 // neighbours are, and the one that is fastest.
 const fewTargets = 4
 
-func (d *descent) promising(list []int32, x int32) []int32 {
+// promising returns the targets to try for a node; the list holds until the next call.
+func (d *descent) promising(x int32) []int32 {
+	d.buffer = d.buffer[:0]
 	if len(d.g.labels[x]) <= fewTargets {
-		return append(list, d.g.labels[x]...)
+		d.buffer = append(d.buffer, d.g.labels[x]...)
+		return d.buffer
 	}
 	add := func(t int32) {
-		if len(list) < 2*fewTargets && !slices.Contains(list, t) && slices.Contains(d.g.labels[x], t) {
-			list = append(list, t)
+		if len(d.buffer) < 2*fewTargets && !slices.Contains(d.buffer, t) && slices.Contains(d.g.labels[x], t) {
+			d.buffer = append(d.buffer, t)
 		}
 	}
 	add(d.g.fastest(x))
@@ -213,7 +253,7 @@ func (d *descent) promising(list []int32, x int32) []int32 {
 			}
 		}
 	}
-	return list
+	return d.buffer
 }
 
 // fastest returns the target on which node x takes least time by itself.
@@ -248,8 +288,8 @@ func (d *descent) leaves() {
 
 // moveGroup tries a group on the targets that are promising for one of its nodes.
 func (d *descent) moveGroup(gr group, node int32) {
-	for _, t := range d.promising(nil, node) {
-		if d.work+len(gr.nodes) < d.limit {
+	for _, t := range d.promising(node) {
+		if d.work+len(gr.nodes) < d.limit && !d.hopeless(t, gr.nodes) {
 			d.try(func() { d.move(gr, t) })
 		}
 	}
@@ -293,7 +333,7 @@ func (d *descent) run(s *Step, first, end int) {
 			continue
 		}
 		gr := d.groups.around(nodes...)
-		if d.try(func() { d.move(gr, t) }) {
+		if !d.hopeless(t, gr.nodes) && d.try(func() { d.move(gr, t) }) {
 			return
 		}
 	}

@@ -34,7 +34,7 @@ func NewMover(p *Problem, labels []int32) *Mover {
 func (m *Mover) Moves(node int) []Move {
 	x := int32(node)
 	var moves []Move
-	for _, t := range m.d.promising(nil, x) {
+	for _, t := range m.d.promising(x) {
 		if t == m.d.labels[x] {
 			continue
 		}
@@ -56,7 +56,7 @@ func (m *Mover) LeafMoves(leaf int) []Move {
 	}
 	gr := m.d.groups.around(users...)
 	var moves []Move
-	for _, t := range m.d.promising(nil, users[0]) {
+	for _, t := range m.d.promising(users[0]) {
 		if home := int32(m.d.g.Targets[t].Home); home != m.d.labels[x] && slices.Contains(m.d.g.labels[x], home) {
 			moves = append(moves, m.move(gr, t))
 		}
@@ -148,19 +148,19 @@ func (s *state) copiesOf(v int32) int {
 	s.stamp++
 	n := 0
 	add := func(t int32) {
-		to := s.g.Targets[t].Home
+		to := s.g.homes[t]
 		if !s.g.reaches(t, from) && s.seen[to] != s.stamp {
 			s.seen[to] = s.stamp
 			n++
 		}
 	}
-	if s.tally[v] == nil {
+	if s.values[v].readers == nil {
 		for _, r := range s.g.readers.at(v) {
 			add(s.labels[r])
 		}
 		return n
 	}
-	for t, readers := range *s.tally[v] {
+	for t, readers := range s.values[v].readers {
 		if readers > 0 {
 			add(int32(t))
 		}

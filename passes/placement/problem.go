@@ -105,12 +105,22 @@ type graph struct {
 	owned   lists // values, by variable
 	users   lists // nodes that read values of a leaf, each once, by leaf
 	labels  [][]int32
+	alone   []bool  // by node: no leaf that it reads has a choice of spaces
 	outOf   []int32 // by space: the target whose queue copies out of it; -1 is memory of the host
 	sync    bool    // no target has a queue
+	roomy   bool    // whatever is made in a space, or copied there, has room
+
+	homes []int32 // by target
+	reach []bool  // by target and space: see reaches
 }
 
 func newGraph(p *Problem) *graph {
 	g := &graph{Problem: p, spaces: len(p.Limits), sync: true}
+	g.roomy = most(p.Room) < 0 && most(p.CopyRoom) < 0
+	for t := range p.Targets {
+		g.homes = append(g.homes, int32(p.Targets[t].Home))
+		g.reach = append(g.reach, p.Targets[t].Addresses[:g.spaces]...)
+	}
 	g.readers = newLists(len(p.Values), func(yield func(key, item int32)) {
 		for i := range p.Nodes {
 			for _, v := range p.Nodes[i].Reads {
@@ -138,6 +148,7 @@ func newGraph(p *Problem) *graph {
 	g.findMovers()
 	g.findUsers()
 	g.findLabels()
+	g.findAlone()
 	return g
 }
 
@@ -202,27 +213,48 @@ func (g *graph) findLabels() {
 	known := make(map[*float64][]int32)
 	for i := range g.Nodes {
 		secs := g.Nodes[i].Seconds
-		if known[&secs[0]] == nil {
-			known[&secs[0]] = possible(len(secs), func(t int) bool { return !math.IsInf(secs[t], 1) })
+		list := known[&secs[0]]
+		if list == nil {
+			for t, s := range secs {
+				if !math.IsInf(s, 1) {
+					list = append(list, int32(t))
+				}
+			}
+			known[&secs[0]] = list
 		}
-		g.labels[i] = known[&secs[0]]
+		g.labels[i] = list
 	}
+	room := make([]int32, 0, len(g.Leaves)) // most may lie in one space
 	for i := range g.Leaves {
 		l := &g.Leaves[i]
-		g.labels[len(g.Nodes)+i] = possible(g.spaces, func(s int) bool {
-			return l.Spaces[s] && (g.Limits[s] < 0 || l.Bytes <= g.Limits[s])
-		})
+		first := len(room)
+		for s, may := range l.Spaces {
+			if may && (g.Limits[s] < 0 || l.Bytes <= g.Limits[s]) {
+				room = append(room, int32(s))
+			}
+		}
+		g.labels[len(g.Nodes)+i] = room[first:len(room):len(room)]
 	}
 }
 
-func possible(n int, ok func(int) bool) []int32 {
-	var list []int32
-	for i := range n {
-		if ok(i) {
-			list = append(list, int32(i))
-		}
+// most returns the largest of some limits; -1 where there is none.
+func most(limits []int64) int64 {
+	n := int64(-1)
+	for _, limit := range limits {
+		n = max(n, limit)
 	}
-	return list
+	return n
+}
+
+// findAlone finds the nodes that can be moved without a leaf.
+func (g *graph) findAlone() {
+	g.alone = make([]bool, len(g.Nodes))
+	for i := range g.Nodes {
+		g.alone[i] = !slices.ContainsFunc(g.Nodes[i].Reads, func(v int32) bool {
+			leaf := g.leafOf(v)
+			return leaf >= 0 && len(g.labels[leaf]) > 1
+		})
+	}
 }
 
 // home returns the space that a label stands for: that of a leaf, or the home of a node's
@@ -231,7 +263,7 @@ func (g *graph) home(x, label int32) int32 {
 	if g.isLeaf(x) {
 		return label
 	}
-	return int32(g.Targets[label].Home)
+	return g.homes[label]
 }
 
 // spaceOf returns where value v lies.
@@ -246,7 +278,10 @@ func (g *graph) spaceOf(labels []int32, v int32) int32 {
 // copySeconds is the time of one copy of v.
 func (g *graph) copySeconds(v, from, to int32) float64 {
 	l := &g.Links[from][to]
-	seconds := l.Delay + g.Values[v].Bytes*l.PerByte + g.misfit(v, g.CopyRoom[to])
+	seconds := l.Delay + g.Values[v].Bytes*l.PerByte
+	if !g.roomy {
+		seconds += g.misfit(v, g.CopyRoom[to])
+	}
 	if g.Stay && g.Limits[to] >= 0 && g.leafOf(v) >= 0 {
 		return seconds + broken
 	}
@@ -265,6 +300,9 @@ func (g *graph) misfit(v int32, room int64) float64 {
 // misfits is the cost of having what a node makes in the home of a target.
 func (g *graph) misfits(x, t int32) float64 {
 	var sum float64
+	if g.roomy {
+		return sum
+	}
 	for _, v := range g.owned.at(x) {
 		sum += g.misfit(v, g.Room[g.Targets[t].Home])
 	}
@@ -278,4 +316,4 @@ func (g *graph) seconds(i, t int32) float64 {
 }
 
 // reaches reports whether target t addresses a space.
-func (g *graph) reaches(t, space int32) bool { return g.Targets[t].Addresses[space] }
+func (g *graph) reaches(t, space int32) bool { return g.reach[int(t)*g.spaces+int(space)] }

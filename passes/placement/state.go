@@ -14,9 +14,26 @@ type state struct {
 	log    []change
 	work   int // calls of set
 
-	tally []*[]int32 // of values that many nodes read: readers by target
-	seen  []int      // by space: stamp of the last sum that counted it
-	stamp int
+	values []tallied
+	seen   []int // by space: stamp of the last sum that counted it
+	stamp  int
+
+	version int    // of labels; undo goes back to that of its mark
+	newest  int    // version that there was
+	bonds   []bond // by node
+}
+
+// tallied is what the cost of a value's copies is found with.
+type tallied struct {
+	weight  float64 // of its step
+	written bool    // some node changes it
+	readers []int32 // by target, where many nodes read it; else nil
+}
+
+// bond is what touched gave for a node, with labels of a version.
+type bond struct {
+	cost    float64
+	version int
 }
 
 // change is what set did, to be undone.
@@ -29,15 +46,17 @@ const manyReaders = 8
 func newState(g *graph, labels []int32) *state {
 	s := &state{
 		g: g, labels: append([]int32(nil), labels...),
-		used: make([]int64, g.spaces), seen: make([]int, g.spaces), tally: make([]*[]int32, len(g.Values)),
+		used: make([]int64, g.spaces), seen: make([]int, g.spaces), values: make([]tallied, len(g.Values)),
+		version: 1, newest: 1, bonds: make([]bond, len(g.Nodes)),
 	}
-	for v := range g.Values {
+	for v := range s.values {
+		s.values[v] = tallied{weight: g.Steps[g.Values[v].Step].Weight, written: len(g.writers.at(int32(v))) > 0}
 		if readers := g.readers.at(int32(v)); len(readers) > manyReaders {
 			count := make([]int32, len(g.Targets))
 			for _, n := range readers {
 				count[s.labels[n]]++
 			}
-			s.tally[v] = &count
+			s.values[v].readers = count
 		}
 	}
 	for i := range g.Leaves {
@@ -73,23 +92,28 @@ func (g *graph) excess(space int32, bytes int64) int64 {
 // reader cannot reach it.
 func (s *state) valueCost(v int32) float64 {
 	from := s.g.spaceOf(s.labels, v)
+	val := &s.values[v]
 	s.stamp++
 	var sum float64
-	if s.tally[v] != nil {
-		for t, n := range *s.tally[v] {
-			if n > 0 {
+	if val.readers != nil {
+		for t, n := range val.readers {
+			if n > 0 && !s.g.reaches(int32(t), from) {
 				sum += s.newCopy(v, from, int32(t))
 			}
 		}
 	} else {
 		for _, n := range s.g.readers.at(v) {
-			sum += s.newCopy(v, from, s.labels[n])
+			if t := s.labels[n]; !s.g.reaches(t, from) {
+				sum += s.newCopy(v, from, t)
+			}
 		}
 	}
-	sum *= s.g.Steps[s.g.Values[v].Step].Weight
-	for _, n := range s.g.writers.at(v) {
-		if !s.g.reaches(s.labels[n], from) {
-			sum += broken
+	sum *= val.weight
+	if val.written {
+		for _, n := range s.g.writers.at(v) {
+			if !s.g.reaches(s.labels[n], from) {
+				sum += broken
+			}
 		}
 	}
 	return sum
@@ -97,8 +121,8 @@ func (s *state) valueCost(v int32) float64 {
 
 // newCopy is the time of the copy that a reader on t needs, once for each space.
 func (s *state) newCopy(v, from, t int32) float64 {
-	to := int32(s.g.Targets[t].Home)
-	if s.g.reaches(t, from) || s.seen[to] == s.stamp {
+	to := s.g.homes[t]
+	if s.seen[to] == s.stamp {
 		return 0
 	}
 	s.seen[to] = s.stamp
@@ -115,12 +139,19 @@ func (s *state) set(x, label int32) {
 
 func (s *state) change(x, label int32) {
 	s.work++
-	s.cost -= s.touched(x)
+	s.cost -= s.bond(x)
 	if before := s.labels[x]; !s.g.isLeaf(x) {
-		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
+		s.cost += s.own(x, before, label)
 	}
 	s.relabel(x, label)
+	s.newest++
+	s.version = s.newest
 	s.cost += s.touched(x)
+}
+
+// own is what node x costs more by itself with another label.
+func (s *state) own(x, before, label int32) float64 {
+	return s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
 }
 
 // relabel gives x a label, and leaves the cost as it is.
@@ -134,9 +165,9 @@ func (s *state) relabel(x, label int32) {
 		return
 	}
 	for _, v := range s.g.Nodes[x].Reads {
-		if count := s.tally[v]; count != nil {
-			(*count)[before]--
-			(*count)[label]++
+		if count := s.values[v].readers; count != nil {
+			count[before]--
+			count[label]++
 		}
 	}
 }
@@ -155,6 +186,24 @@ func (s *state) touched(x int32) float64 {
 	return sum
 }
 
+// bond is touched, which is not summed again if it was kept.
+func (s *state) bond(x int32) float64 {
+	if !s.g.isLeaf(x) && s.bonds[x].version == s.version {
+		return s.bonds[x].cost
+	}
+	return s.touched(x)
+}
+
+// keepBond is bond for a node that will be asked for again before labels change: several moves
+// of it are tried, and taken back.
+func (s *state) keepBond(x int32) float64 {
+	b := &s.bonds[x]
+	if b.version != s.version {
+		b.cost, b.version = s.touched(x), s.version
+	}
+	return b.cost
+}
+
 func (s *state) use(space int32, bytes int64) {
 	s.over -= s.g.excess(space, s.used[space])
 	s.used[space] += bytes
@@ -163,11 +212,11 @@ func (s *state) use(space int32, bytes int64) {
 
 // point is a state to which undo goes back.
 type point struct {
-	changes int
-	cost    float64
+	changes, version int
+	cost             float64
 }
 
-func (s *state) mark() point { return point{len(s.log), s.cost} }
+func (s *state) mark() point { return point{len(s.log), s.version, s.cost} }
 
 // undo takes back what was changed since mark. What that costs is known: the copies around
 // what changed are not summed again.
@@ -177,7 +226,7 @@ func (s *state) undo(to point) {
 		s.relabel(c.x, c.label)
 	}
 	s.log = s.log[:to.changes]
-	s.cost = to.cost
+	s.cost, s.version = to.cost, to.version
 }
 
 // worth is the smallest gain, as a part of the cost, for which a move is kept: less may be

@@ -23,7 +23,17 @@ type tree struct {
 	up     []int32     // by variable: joint to its parent; -1 at a root
 	order  []int32     // parents first
 	whole  bool        // nothing was left out: the result is the optimum
+	tables map[crossingKey][]float64
 }
+
+// crossingKey is what the table of a joint depends on; see crossings.
+type crossingKey struct {
+	bytes, share float64 // the share is weighted
+	writes, leaf bool    // the reader changes the value; it lies with a leaf
+}
+
+// maxTables bounds the numbers in all tables that are kept.
+const maxTables = 1 << 20
 
 // joint is a value that joins variables: its owner, then readers.
 type joint struct {
@@ -38,7 +48,7 @@ const maxSpaces = 4
 
 // newTree returns the tree of a problem.
 func newTree(g *graph) *tree {
-	t := &tree{g: g, up: make([]int32, g.variables()), whole: true}
+	t := &tree{g: g, up: make([]int32, g.variables()), whole: true, tables: make(map[crossingKey][]float64)}
 	t.join()
 	t.of = newLists(g.variables(), func(yield func(key, item int32)) {
 		for i := range t.joints {
@@ -48,23 +58,30 @@ func newTree(g *graph) *tree {
 		}
 	})
 	t.direct()
+	t.makeRoom()
 	return t
 }
 
 // join chooses the joints.
 func (t *tree) join() {
 	sets := newSets(t.g.variables())
+	t.joints = make([]joint, 0, t.g.variables()) // each makes two trees one
+	room := make([]int32, 0, 2*t.g.variables())
 	for _, v := range t.byCost() {
 		owner, readers := t.g.Values[v].Owner, t.g.readers.at(v)
-		members := append([]int32{owner}, readers...)
-		if t.small(len(readers)) && sets.apart(members) {
+		first := len(room)
+		room = append(append(room, owner), readers...)
+		if members := room[first:len(room):len(room)]; t.small(len(readers)) && sets.apart(members) {
 			t.joints = append(t.joints, joint{v, members, 1})
 			sets.union(members)
 			continue
 		}
+		room = room[:first]
 		t.whole = false
 		for _, r := range readers {
-			if pair := []int32{owner, r}; sets.apart(pair) {
+			if sets.find(owner) != sets.find(r) {
+				room = append(room, owner, r)
+				pair := room[len(room)-2 : len(room) : len(room)]
 				t.joints = append(t.joints, joint{v, pair, 1 / float64(len(readers))})
 				sets.union(pair)
 			}
@@ -83,7 +100,7 @@ func (t *tree) byCost() []int32 {
 			worst.Delay, worst.PerByte = max(worst.Delay, l.Delay), max(worst.PerByte, l.PerByte)
 		}
 	}
-	var list []int32
+	list := make([]int32, 0, len(t.g.Values))
 	price := make([]float64, len(t.g.Values))
 	for i := range t.g.Values {
 		v := &t.g.Values[i]
@@ -99,6 +116,7 @@ func (t *tree) byCost() []int32 {
 // direct chooses roots and puts variables in an order in which parents come first.
 func (t *tree) direct() {
 	const open = -2
+	t.order = make([]int32, 0, len(t.up))
 	for x := range t.up {
 		t.up[x] = open
 	}
@@ -126,12 +144,8 @@ func (t *tree) direct() {
 // solve returns the best assignment of the tree and its cost, prices included.
 func (t *tree) solve(price []float64) ([]int32, float64) {
 	t.price = price
-	t.cost = make([][]float64, t.g.variables())
 	for _, x := range slices.Backward(t.order) {
-		t.cost[x] = make([]float64, len(t.g.labels[x]))
-		for i, label := range t.g.labels[x] {
-			t.cost[x][i] = t.below(x, label)
-		}
+		t.weigh(x)
 	}
 	labels := make([]int32, t.g.variables())
 	var sum float64
@@ -150,30 +164,100 @@ func (t *tree) solve(price []float64) ([]int32, float64) {
 	return labels, sum
 }
 
-// below is the cost of a variable with a label and of all that hangs below it.
-func (t *tree) below(x, label int32) float64 {
-	sum := t.alone(x, label)
-	for _, j := range t.of.at(x) {
-		if j != t.up[x] {
-			sum += t.joint(&t.joints[j], x, label, nil)
-		}
+// makeRoom gives each variable its costs, of which there are as many as it has labels.
+func (t *tree) makeRoom() {
+	n := 0
+	for _, labels := range t.g.labels {
+		n += len(labels)
 	}
-	return sum
+	room := make([]float64, n)
+	t.cost = make([][]float64, t.g.variables())
+	for x, labels := range t.g.labels {
+		t.cost[x], room = room[:len(labels):len(labels)], room[len(labels):]
+	}
 }
 
-// alone is what a label costs by itself: the node's time, its share of the copies of what
-// lies in a fixed place, and the price of a leaf's bytes.
-func (t *tree) alone(x, label int32) float64 {
-	if t.g.isLeaf(x) {
-		return t.price[label] * float64(t.g.leaf(x).Bytes)
-	}
-	sum := t.g.seconds(x, label) + t.g.misfits(x, label)
-	for _, v := range t.g.Nodes[x].Reads {
-		if val := &t.g.Values[v]; val.Owner < 0 {
-			sum += t.crossing(v, int32(val.Space), x, label, 1/float64(len(t.g.readers.at(v))))
+// weigh finds the cost of a variable with each label and of all that hangs below it.
+func (t *tree) weigh(x int32) {
+	sums := t.cost[x]
+	t.alone(x, sums)
+	for _, j := range t.of.at(x) {
+		switch joint := &t.joints[j]; {
+		case j == t.up[x]:
+		case len(joint.members) == 2:
+			t.addPair(joint, x, sums)
+		default:
+			for i, label := range t.g.labels[x] {
+				sums[i] += t.joint(joint, x, label, nil)
+			}
 		}
 	}
-	return sum
+}
+
+// alone finds what each label costs by itself: the node's time, its share of the copies of
+// what lies in a fixed place, and the price of a leaf's bytes.
+func (t *tree) alone(x int32, sums []float64) {
+	labels := t.g.labels[x]
+	if t.g.isLeaf(x) {
+		for i, label := range labels {
+			sums[i] = t.price[label] * float64(t.g.leaf(x).Bytes)
+		}
+		return
+	}
+	for i, label := range labels {
+		sums[i] = t.g.seconds(x, label) + t.g.misfits(x, label)
+	}
+	for _, v := range t.g.Nodes[x].Reads {
+		if val := &t.g.Values[v]; val.Owner < 0 {
+			share := 1 / float64(len(t.g.readers.at(v)))
+			for i, label := range labels {
+				sums[i] += t.crossing(v, int32(val.Space), x, label, share)
+			}
+		}
+	}
+}
+
+// addPair adds to the costs of x, by label, what joint adds for a value with one reader.
+func (t *tree) addPair(j *joint, x int32, sums []float64) {
+	owner, reader := j.members[0], j.members[1]
+	c := t.crossings(j)
+	targets := len(t.g.Targets)
+	for i, label := range t.g.labels[x] {
+		least := math.Inf(1)
+		if x == owner {
+			row := c[int(t.g.home(owner, label))*targets:][:targets]
+			for k, l := range t.g.labels[reader] {
+				least = min(least, t.cost[reader][k]+row[l])
+			}
+		} else {
+			for k, l := range t.g.labels[owner] {
+				least = min(least, t.cost[owner][k]+c[int(t.g.home(owner, l))*targets+int(label)])
+			}
+		}
+		sums[i] += least
+	}
+}
+
+// crossings returns what it costs the reader of a joint of two that the value lies in a space, by space and
+// target of the reader. Most values are as large as many others: they share a table.
+func (t *tree) crossings(j *joint) []float64 {
+	v, reader := j.value, j.members[1]
+	val := &t.g.Values[v]
+	key := crossingKey{val.Bytes, j.share * t.g.Steps[val.Step].Weight, t.g.Nodes[reader].Writes == v, t.g.leafOf(v) >= 0}
+	if c := t.tables[key]; c != nil {
+		return c
+	}
+	c := make([]float64, 0, t.g.spaces*len(t.g.Targets))
+	for from := range int32(t.g.spaces) {
+		for target := range int32(len(t.g.Targets)) {
+			c = append(c, t.crossing(v, from, reader, target, j.share))
+		}
+	}
+	if len(t.tables)*len(c) >= maxTables {
+		clear(t.tables)
+	}
+	t.tables[key] = c
+	return c
 }
 
 // crossing is what it costs reader x on a target that v lies in a space.
@@ -309,7 +393,7 @@ func (s sets) find(x int32) int32 {
 
 // apart reports whether the variables are in different sets, each in its own.
 func (s sets) apart(xs []int32) bool {
-	if len(xs) == 2 {
+	if len(xs) == 2 { // as in most joints
 		return s.find(xs[0]) != s.find(xs[1])
 	}
 	roots := make(map[int32]bool, len(xs))
