@@ -48,6 +48,11 @@ type assigner struct {
 	m      *ir.Module
 	funcs  []*ir.Func // all
 	leaves *leafTable
+	sheets []sheet  // by function; see fill
+	spaces []string // by leaf: where it lies; empty where that is open
+	number map[*ir.Func]int
+	in     *ir.Func // whose nodes are asked for
+	at     *sheet   // of it
 	errs   []error
 	touch  map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
 	quiet  bool                  // a trial: nothing is counted, no cause is given
@@ -64,26 +69,23 @@ func assign(c *Context, m *ir.Module) error {
 		return err
 	}
 	a := newAssigner(c, m)
-	for _, r := range append([]assignRule{set.pin}, set.assign...) {
-		for _, f := range a.funcs {
-			r.apply(a, r.Name, f)
-		}
-	}
+	a.fill()
+	a.run(set.pin)
+	a.run(set.assign...)
 	a.refuseRest()
 	if err := errors.Join(a.errs...); err != nil {
 		return err
 	}
-	a.spaces()
+	a.place()
 	return nil
 }
 
-// open calls yield for the nodes of f that need a backend and have none yet.
-func (a *assigner) open(f *ir.Func) func(yield func(*ir.Node) bool) {
-	return func(yield func(*ir.Node) bool) {
-		for _, n := range f.Nodes {
-			if n.Backend == "" && works(n) && !yield(n) {
-				return
-			}
+// run applies rules, one after the other, to all functions.
+func (a *assigner) run(rules ...assignRule) {
+	for _, r := range rules {
+		for _, f := range a.funcs {
+			a.enter(f)
+			r.apply(a, r.Name, f)
 		}
 	}
 }
@@ -94,7 +96,7 @@ func works(n *ir.Node) bool { return n.Traits()&(ir.Leaf|ir.View) == 0 }
 // put gives the node its backend and says why.
 func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands ...string) {
 	before := n.Backend
-	n.Backend = t.Name
+	a.choose(n, t)
 	if a.quiet {
 		return
 	}
@@ -105,7 +107,7 @@ func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands .
 // putBy is put because of a node or value, whose name a trial need not write.
 func (a *assigner) putBy(n *ir.Node, t *target.Descriptor, rule string, of fmt.Stringer) {
 	if a.quiet {
-		n.Backend = t.Name
+		a.choose(n, t)
 		return
 	}
 	a.put(n, t, rule, of.String())
@@ -190,8 +192,8 @@ func statesOf(n *ir.Node) []string {
 	return names
 }
 
-// spaces gives every value the space where its bytes lie.
-func (a *assigner) spaces() {
+// place gives every value the space where its bytes lie.
+func (a *assigner) place() {
 	a.leafSpaces()
 	home := a.c.Targets.Last().Home()
 	for _, f := range a.funcs {

@@ -65,10 +65,13 @@ func (a *assigner) choice() bool {
 // as which a has it: the backends of nodes, and where leaves lie.
 func (p *costProblem) apply(a *assigner, labels []int32) {
 	i := 0
-	for _, f := range a.funcs {
+	for k, f := range a.funcs {
 		for _, n := range f.Nodes {
 			if works(n) {
 				n.Backend = p.targets[labels[i]].Name
+				if a.sheets != nil { // rules go on behind this one
+					a.sheets[k].chosen[n.ID] = labels[i]
+				}
 				i++
 			}
 		}

@@ -104,9 +104,8 @@ const fitWork = 200_000
 func (p *costProblem) solve() *placement.Result {
 	var starts [][]int32
 	if !p.limited() {
-		var prepared *placement.Prepared
-		beside(func() { starts = p.starts() }, func() { prepared = placement.Prepare(p.a.c.Ctx, &p.Problem) })
-		return prepared.Solve(p.a.c.Ctx, starts, placement.Options{})
+		beside(func() { starts = p.starts() }, func() { p.prepared = placement.Prepare(p.a.c.Ctx, &p.Problem) })
+		return p.prepared.Solve(p.a.c.Ctx, starts, placement.Options{})
 	}
 	starts = p.starts()
 	best, first := p.fit(starts)
@@ -258,7 +257,7 @@ func (p *costProblem) rehearse(labels []int32, apart copySet) (need []int64, sec
 	m := p.a.m.Clone()
 	again := newAssigner(p.a.c, m)
 	p.apply(again, labels)
-	again.spaces()
+	again.place()
 	m.Props |= p.a.c.pass.Gives
 	m.Last = p.a.c.pass.Name
 	if err := p.a.c.rehearse(m, apart); err != nil {

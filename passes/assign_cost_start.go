@@ -19,11 +19,8 @@ func (p *costProblem) starts() [][]int32 {
 		add(t.Name, p.alone(int32(i)))
 	}
 	add("first", p.firsts())
-	was := save(p.a)
 	for _, set := range []*ruleSet{&ggml2024, &ggml2026} {
-		labels := p.byRules(set)
-		was.restore()
-		if labels != nil {
+		if labels := p.byRules(set); labels != nil {
 			add(set.name, labels)
 		}
 	}
@@ -61,44 +58,61 @@ func (p *costProblem) firsts() []int32 {
 // reader.
 func (p *costProblem) choose(by func(seconds []float64) int32) []int32 {
 	labels := make([]int32, len(p.Nodes)+len(p.Leaves))
+	known := make(map[*float64]int32) // nodes of one kind share their seconds
 	for i := range p.Nodes {
-		labels[i] = by(p.Nodes[i].Seconds)
+		seconds := p.Nodes[i].Seconds
+		label, ok := known[&seconds[0]]
+		if !ok {
+			label = by(seconds)
+			known[&seconds[0]] = label
+		}
+		labels[i] = label
 	}
 	p.placeLeaves(labels, nil)
 	return labels
 }
 
-// placeLeaves puts each leaf where its space is said, or where its first reader keeps its
-// bytes; writers count before readers.
+// placeLeaves puts each leaf where its space is said, or where its first user keeps its
+// bytes.
 func (p *costProblem) placeLeaves(labels []int32, said []string) {
-	first := noneOf(len(p.Leaves))
-	note := func(v, t int32) {
-		if o := int(p.Values[v].Owner) - len(p.Nodes); o >= 0 && first[o] < 0 {
-			first[o] = int32(p.Targets[t].Home)
-		}
+	if p.firstUser == nil {
+		p.firstUser = p.firstUsers()
 	}
-	for i := range p.Nodes {
-		if v := p.Nodes[i].Writes; v >= 0 {
-			note(v, labels[i])
-		}
-	}
-	for i := range p.Nodes {
-		for _, v := range p.Nodes[i].Reads {
-			note(v, labels[i])
-		}
-	}
+	home := int32(p.Targets[len(p.Targets)-1].Home)
 	for i := range p.Leaves {
-		space := int32(p.Targets[len(p.Targets)-1].Home)
+		space := home
 		if s, ok := p.index[saidOf(said, i)]; ok {
 			space = int32(s)
-		} else if first[i] >= 0 {
-			space = first[i]
+		} else if n := p.firstUser[i]; n >= 0 {
+			space = int32(p.Targets[labels[n]].Home)
 		}
 		if may := p.Leaves[i].Spaces; !may[space] {
 			space = int32(max(0, slices.Index(may, true)))
 		}
 		labels[len(p.Nodes)+i] = space
 	}
+}
+
+// firstUsers returns the first node that writes each leaf, or, where none does, reads it; -1 for
+// none.
+func (p *costProblem) firstUsers() []int32 {
+	first := noneOf(len(p.Leaves))
+	note := func(v int32, i int) {
+		if o := int(p.Values[v].Owner) - len(p.Nodes); o >= 0 && first[o] < 0 {
+			first[o] = int32(i)
+		}
+	}
+	for i := range p.Nodes {
+		if v := p.Nodes[i].Writes; v >= 0 {
+			note(v, i)
+		}
+	}
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Reads {
+			note(v, i)
+		}
+	}
+	return first
 }
 
 func saidOf(said []string, i int) string {
@@ -108,74 +122,31 @@ func saidOf(said []string, i int) string {
 	return said[i]
 }
 
-// byRules returns what another set of rules decides; nil where it leaves nodes open. The
-// rules write into the module itself.
+// byRules returns what another set of rules decides; nil where it leaves nodes open.
 func (p *costProblem) byRules(set *ruleSet) []int32 {
-	trial := *p.a
-	trial.errs, trial.quiet = nil, true
+	trial := p.a.trial()
 	for _, r := range set.assign {
-		if r.Name == "" {
-			continue // it only checks
-		}
-		for _, f := range trial.funcs {
-			r.apply(&trial, r.Name, f)
+		if r.Name != "" { // else it only checks
+			trial.run(r)
 		}
 	}
-	said := make([]string, len(p.leaves))
-	for i := range p.leaves {
-		said[i] = p.leaves[i].space()
-	}
-	labels := make([]int32, len(p.Nodes)+len(p.Leaves))
-	for i, n := range p.nodes {
-		labels[i] = int32(len(p.targets) - 1)
-		if n == nil {
-			continue
+	labels := make([]int32, 0, len(p.Nodes)+len(p.Leaves))
+	for i, f := range trial.funcs {
+		s := &trial.sheets[i]
+		for _, id := range s.ids {
+			switch {
+			case !s.facts[id].has(doesWork):
+			case s.chosen[id] == openChoice:
+				return nil
+			default:
+				labels = append(labels, s.chosen[id])
+			}
 		}
-		if n.Backend == "" {
-			return nil
+		if len(f.Results) > 0 {
+			labels = append(labels, int32(len(p.targets)-1)) // the reader of the results
 		}
-		labels[i] = int32(slices.Index(p.targets, p.a.c.Target(n)))
 	}
-	p.placeLeaves(labels, said)
+	labels = labels[:cap(labels)]
+	p.placeLeaves(labels, trial.spaces)
 	return labels
-}
-
-// saved is what rules write, by node and by leaf.
-type saved struct {
-	a        *assigner
-	backends []string
-	spaces   []string
-}
-
-func save(a *assigner) *saved {
-	s := &saved{a: a}
-	for _, f := range a.funcs {
-		s.backends = slices.Grow(s.backends, len(f.Nodes))
-		for _, n := range f.Nodes {
-			s.backends = append(s.backends, n.Backend)
-		}
-	}
-	for i := range a.leaves.list {
-		for t := range a.leaves.list[i].types {
-			s.spaces = append(s.spaces, t.Space)
-		}
-	}
-	return s
-}
-
-func (s *saved) restore() {
-	i := 0
-	for _, f := range s.a.funcs {
-		for _, n := range f.Nodes {
-			n.Backend = s.backends[i]
-			i++
-		}
-	}
-	i = 0
-	for k := range s.a.leaves.list {
-		for t := range s.a.leaves.list[k].types {
-			t.Space = s.spaces[i]
-			i++
-		}
-	}
 }

@@ -28,12 +28,12 @@ func (e *RulesError) Error() string { return e.Text }
 func pinTensors(a *assigner, rule string, f *ir.Func) {
 	for _, n := range f.Nodes {
 		for _, p := range a.c.Options.Pins {
-			if n.Backend != "" || !p.matches(n) {
+			if !a.isOpen(n) || !p.matches(n) {
 				continue
 			}
 			a.put(n, a.c.Targets.Get(p.Backend), rule, p.String())
 			if n.Op == ir.OpWeight || n.Op == ir.OpState {
-				a.declareSpace(n, a.c.Target(n).Home())
+				a.declareSpace(n, a.targetOf(n).Home())
 			}
 		}
 	}
@@ -42,13 +42,14 @@ func pinTensors(a *assigner, rule string, f *ir.Func) {
 // loadLeaves places the weights and states of which the module does not say where they
 // lie, as ggml's loaders do before its scheduler runs.
 func loadLeaves(a *assigner, rule string, f *ir.Func) {
-	for _, n := range f.Nodes {
-		if n.Op != ir.OpWeight && n.Op != ir.OpState || a.declaredSpace(n) != "" {
+	for i, id := range a.at.ids {
+		k := &a.at.facts[id]
+		if !k.has(isMember) || a.spaces[k.leaf] != "" {
 			continue
 		}
-		t := a.c.Targets.Last()
+		n, t := f.Nodes[i], a.c.Targets.Last()
 		for _, d := range a.c.Targets.All() {
-			if runsAll(d, a.leaves.readersOf(n)) {
+			if a.runsAll(d, a.leaves.readersOf(n)) {
 				t = d
 				break
 			}
@@ -60,38 +61,31 @@ func loadLeaves(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
-// declaredSpace returns the space of a weight or state as far as the module says.
-func (a *assigner) declaredSpace(n *ir.Node) string {
-	if t := a.declaration(n); t != nil && t.Space != "" {
-		return t.Space
-	}
-	return n.Result().Type.Space
-}
-
+// declareSpace says where a weight or state lies, unless that is known.
 func (a *assigner) declareSpace(n *ir.Node, space string) {
-	if a.declaredSpace(n) != "" {
+	l := a.leaves.number(n)
+	if a.spaces[l] != "" {
+		return
+	}
+	a.spaces[l] = space
+	if a.quiet {
 		return
 	}
 	n.Result().Type.Space = space
-	if t := a.declaration(n); t != nil {
+	if t := a.leaves.list[l].declared; t != nil {
 		t.Space = space
 	}
 }
 
-// declaration returns the type with which the module declares a weight or state.
-func (a *assigner) declaration(n *ir.Node) *ir.Type {
-	if l := a.leaves.of(n); l != nil {
-		return l.declared
-	}
-	return nil
-}
-
 // allocated returns the space in which v lies already: that of a weight or state.
-func (a *assigner) allocated(v *ir.Value) string {
-	if v.Def == nil || v.Def.Op != ir.OpWeight && v.Def.Op != ir.OpState {
+func (a *assigner) allocated(v *ir.Value) string { return a.spaceAt(a.member(v)) }
+
+// spaceAt returns the space of a weight or state by its number as a leaf; empty for -1.
+func (a *assigner) spaceAt(leaf int32) string {
+	if leaf < 0 {
 		return ""
 	}
-	return a.declaredSpace(v.Def)
+	return a.spaces[leaf]
 }
 
 // backendOf returns the target that a value is with; nil while that is open.
@@ -99,27 +93,13 @@ func (a *assigner) backendOf(v *ir.Value) *target.Descriptor {
 	if v.Def == nil {
 		return a.c.Targets.Last()
 	}
-	return a.c.Target(v.Def)
-}
-
-// undecided calls yield for the nodes of f that have no backend yet, leaves and views
-// included. Nodes that hold or call functions are not ggml's.
-func (a *assigner) undecided(f *ir.Func) func(yield func(*ir.Node) bool) {
-	return func(yield func(*ir.Node) bool) {
-		for _, n := range f.Nodes {
-			if n.Backend == "" && !yield(n) {
-				return
-			}
-		}
-	}
+	return a.targetOf(v.Def)
 }
 
 // applyInputs gives the inputs of the graph to the last target.
 func applyInputs(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		if isInput(n) {
-			a.put(n, a.c.Targets.Last(), rule)
-		}
+	for n := range a.undecided(f, takesIn) {
+		a.put(n, a.c.Targets.Last(), rule)
 	}
 }
 
@@ -145,21 +125,21 @@ func firstWeight(n *ir.Node) *ir.Value {
 // and its backend is not spread.
 func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(*assigner, string, *ir.Func) {
 	return func(a *assigner, rule string, f *ir.Func) {
-		var run *target.Descriptor
-		var from *ir.Node
+		last := int32(len(a.c.Targets.All())) - 1
+		run, from := unknownTarget, 0
 		for i := range f.Nodes {
-			n := f.Nodes[i]
 			if up {
-				n = f.Nodes[len(f.Nodes)-1-i]
+				i = len(f.Nodes) - 1 - i
 			}
-			switch {
-			case !works(n):
-			case n.Backend != "":
-				if run, from = a.c.Target(n), n; skipLast && run == a.c.Targets.Last() {
-					run = nil
+			id := a.at.ids[i]
+			switch choice := a.at.chosen[id]; {
+			case !a.at.facts[id].has(doesWork):
+			case choice != openChoice:
+				if run, from = choice, i; skipLast && run == last {
+					run = unknownTarget
 				}
-			case run != nil && may(run, n):
-				a.putBy(n, run, rule, from)
+			case run >= 0 && may(a.targetAt(run), f.Nodes[i]):
+				a.putBy(f.Nodes[i], a.targetAt(run), rule, f.Nodes[from])
 			}
 		}
 	}
@@ -168,7 +148,7 @@ func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(
 // applyViewed gives an open view or in-place result the backend of what it views, and
 // reports whether the node is decided then.
 func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
-	if n.Backend != "" {
+	if !a.isOpen(n) {
 		return true
 	}
 	if n.Result() == nil || n.Result().Source() == nil {
@@ -178,7 +158,7 @@ func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
 	if t := a.backendOf(root); t != nil {
 		a.putBy(n, t, rule, root)
 	}
-	return n.Backend != ""
+	return !a.isOpen(n)
 }
 
 // rest decides what the sweeps did not reach, in one walk: views take the backend of what
@@ -186,10 +166,10 @@ func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
 func (a *assigner) rest(n *ir.Node, viewed, reader string) {
 	a.applyViewed(n, viewed)
 	for _, v := range n.Sources() {
-		if v == nil || v.Def == nil || v.Def.Backend != "" {
+		if v == nil || v.Def == nil || !a.isOpen(v.Def) {
 			continue
 		}
-		switch t := a.c.Target(n); {
+		switch t := a.targetOf(n); {
 		case v.Source() != nil:
 			a.applyViewed(v.Def, viewed)
 		case t != nil:

@@ -50,71 +50,88 @@ var (
 func always(*target.Descriptor, *ir.Node) bool { return true }
 
 func dst2024(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		if n.Op == ir.OpWeight || n.Op == ir.OpState {
-			a.putBest(n, n.Result(), nil, rule)
-		}
+	for n := range a.undecided(f, isMember) {
+		a.putBest(n, nil, rule)
 	}
 }
 
 func viewOfPlaced(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		if n.Result() != nil && n.Result().Source() != nil {
-			a.putBest(n, n.Result().Root(), nil, rule)
-		}
+	for n := range a.undecided(f, hasSource) {
+		a.putBest(n, nil, rule)
 	}
 }
 
-// putBest gives n to the best target that addresses the space where v lies already and
-// runs on; a nil on is run by all.
-func (a *assigner) putBest(n *ir.Node, v *ir.Value, on *ir.Node, rule string) {
-	space := a.allocated(v)
+// putBest gives n, where its result lies in a space already, to the best target that addresses
+// that and runs on; a nil on is run by all.
+func (a *assigner) putBest(n, on *ir.Node, rule string) {
+	space := a.spaceAt(a.at.facts[n.ID].leaf)
 	if space == "" {
 		return
 	}
-	if t := a.c.Targets.Best(space, on); t != nil {
+	switch t := a.c.Targets.Best(space, on); {
+	case t == nil:
+	case a.quiet:
+		a.choose(n, t)
+	default:
 		a.put(n, t, rule, space)
 	}
 }
 
-func weight2024(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		if w := firstWeight(n); w != nil {
-			if t := a.c.Targets.Best(a.allocated(w), nil); t != nil {
-				a.putBy(n, t, rule, w)
+// weighed calls yield for the undecided nodes that read a weight, with the space of the first one.
+func (a *assigner) weighed(f *ir.Func) func(yield func(n *ir.Node, space string) bool) {
+	return func(yield func(*ir.Node, string) bool) {
+		s := a.sheet(f)
+		for i, id := range s.ids {
+			if w := s.facts[id].weight; w >= 0 && s.chosen[id] == openChoice && !yield(f.Nodes[i], a.spaces[w]) {
+				return
 			}
 		}
 	}
 }
 
-func offload2024(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		w := firstWeight(n)
-		if w == nil || a.c.Targets.Best(a.allocated(w), nil) != a.c.Targets.Last() {
-			continue
+// putByWeight is put because of the first weight of a node.
+func (a *assigner) putByWeight(n *ir.Node, t *target.Descriptor, rule string) {
+	if a.quiet {
+		a.choose(n, t)
+		return
+	}
+	a.put(n, t, rule, firstWeight(n).String())
+}
+
+func weight2024(a *assigner, rule string, f *ir.Func) {
+	for n, space := range a.weighed(f) {
+		if t := a.c.Targets.Best(space, nil); t != nil {
+			a.putByWeight(n, t, rule)
 		}
-		a.offload(n, w, rule, always)
+	}
+}
+
+func offload2024(a *assigner, rule string, f *ir.Func) {
+	for n, space := range a.weighed(f) {
+		if a.c.Targets.Best(space, nil) == a.c.Targets.Last() {
+			a.offload(n, rule, always)
+		}
 	}
 }
 
 // offload gives n to the best target before the last that offers to take it, if may allows
 // that.
-func (a *assigner) offload(n *ir.Node, w *ir.Value, rule string, may func(*target.Descriptor, *ir.Node) bool) {
+func (a *assigner) offload(n *ir.Node, rule string, may func(*target.Descriptor, *ir.Node) bool) {
 	for _, t := range a.c.Targets.All() {
 		if t == a.c.Targets.Last() {
 			return
 		}
 		if t.Offers(n) && may(t, n) {
-			a.putBy(n, t, rule, w)
+			a.putByWeight(n, t, rule)
 			return
 		}
 	}
 }
 
 func rest2024(a *assigner, _ string, f *ir.Func) {
-	for _, n := range f.Nodes {
-		if !n.Is(ir.Leaf) {
-			a.rest(n, ruleVsrc3.Name, ruleCur3.Name)
+	for i, id := range a.at.ids {
+		if !a.at.facts[id].has(isGiven) {
+			a.rest(f.Nodes[i], ruleVsrc3.Name, ruleCur3.Name)
 		}
 	}
 }

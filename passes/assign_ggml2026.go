@@ -48,10 +48,8 @@ func supports(t *target.Descriptor, n *ir.Node) bool {
 }
 
 func dst2026(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		if n.Result() != nil {
-			a.putBest(n, n.Result().Root(), n, rule)
-		}
+	for n := range a.where(f, func(k *nodeFacts) bool { return k.leaf >= 0 }) {
+		a.putBest(n, n, rule)
 	}
 }
 
@@ -69,11 +67,12 @@ func weighs(n *ir.Node) bool {
 }
 
 func weight2026(a *assigner, rule string, f *ir.Func) {
-	for n := range a.undecided(f) {
-		if w := firstWeight(n); w != nil && weighs(n) {
-			if t := a.c.Targets.Best(a.allocated(w), n); t != nil {
-				a.putBy(n, t, rule, w)
-			}
+	for n, space := range a.weighed(f) {
+		if !weighs(n) {
+			continue
+		}
+		if t := a.c.Targets.Best(space, n); t != nil {
+			a.putByWeight(n, t, rule)
 		}
 	}
 }
@@ -82,13 +81,11 @@ func offload2026(a *assigner, rule string, f *ir.Func) {
 	if !Flags[assignFlags](a.c).Offload {
 		return
 	}
-	for n := range a.undecided(f) {
-		w := firstWeight(n)
-		if w == nil || !weighs(n) || !a.c.Targets.HostReads(a.allocated(w)) ||
-			a.c.Targets.Best(a.allocated(w), n) != a.c.Targets.Last() {
-			continue
+	last := a.c.Targets.Last()
+	for n, space := range a.weighed(f) {
+		if last.Addresses(space) && weighs(n) && a.c.Targets.HostReads(space) && a.c.Targets.Best(space, n) == last {
+			a.offload(n, rule, supports)
 		}
-		a.offload(n, w, rule, supports)
 	}
 }
 
@@ -144,16 +141,15 @@ func (a *assigner) believed(v *ir.Value) string {
 }
 
 func upgrade(a *assigner, rule string, f *ir.Func) {
-	for _, n := range f.Nodes {
-		t := a.c.Target(n)
-		if t == nil || !works(n) || runsFunction(n) {
+	above := a.aboveInMemory()
+	for i, id := range a.at.ids {
+		choice, k := a.at.chosen[id], &a.at.facts[id]
+		if choice < 0 || len(above[choice]) == 0 || !k.has(doesWork) || k.has(holdsFunc) {
 			continue
 		}
-		for _, better := range a.c.Targets.All() {
-			if better == t {
-				break
-			}
-			if better.Home() != t.Home() || !supports(better, n) {
+		n := f.Nodes[i]
+		for _, better := range above[choice] {
+			if !supports(better, n) {
 				continue
 			}
 			if _, all := a.addressed(better, n); all {
@@ -164,13 +160,28 @@ func upgrade(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
+// aboveInMemory returns for each target those before it in the list that prefer the same space.
+func (a *assigner) aboveInMemory() [][]*target.Descriptor {
+	targets := a.c.Targets.All()
+	above := make([][]*target.Descriptor, len(targets))
+	for i, t := range targets {
+		for _, better := range targets[:i] {
+			if better.Home() == t.Home() {
+				above[i] = append(above[i], better)
+			}
+		}
+	}
+	return above
+}
+
 func rest2026(a *assigner, _ string, f *ir.Func) {
-	for _, n := range f.Nodes {
-		if n.Is(ir.Leaf) {
+	for i, id := range a.at.ids {
+		n := f.Nodes[i]
+		if a.at.facts[id].has(isGiven) {
 			continue
 		}
 		a.rest(n, ruleVsrc4.Name, ruleCur4.Name)
-		if n.Backend != "" {
+		if !a.isOpen(n) {
 			continue
 		}
 		if t, _ := firstSupporting(a.c, n); t != nil {

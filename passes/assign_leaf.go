@@ -107,14 +107,6 @@ func (t *leafTable) number(n *ir.Node) int32 {
 	return t.inLast[n.ID]
 }
 
-// of returns the leaf that a node names; nil for a node that names none.
-func (t *leafTable) of(n *ir.Node) *namedLeaf {
-	if i := t.number(n); i >= 0 {
-		return &t.list[i]
-	}
-	return nil
-}
-
 // readersOf returns the working nodes that read a weight or state, or a view or version of it.
 func (t *leafTable) readersOf(n *ir.Node) []*ir.Node {
 	if t.readers == nil {

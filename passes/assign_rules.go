@@ -163,10 +163,8 @@ func (p *Pin) matchesWeight(n *ir.Node) bool {
 func runsFunction(n *ir.Node) bool { return n.Is(ir.HasBody) || n.Op == ir.OpCall }
 
 func applyBodies(a *assigner, rule string, f *ir.Func) {
-	for n := range a.open(f) {
-		if runsFunction(n) {
-			a.put(n, a.c.Targets.Last(), rule)
-		}
+	for n := range a.undecided(f, doesWork|holdsFunc) {
+		a.put(n, a.c.Targets.Last(), rule)
 	}
 }
 
@@ -175,7 +173,7 @@ func applyBodies(a *assigner, rule string, f *ir.Func) {
 func applyStates(a *assigner, rule string, f *ir.Func) {
 	for n := range a.open(f) {
 		for _, name := range statesOf(n) {
-			if t := a.stateTarget(name); t != nil && n.Backend == "" {
+			if t := a.stateTarget(name); t != nil && a.isOpen(n) {
 				a.put(n, t, rule, name)
 			}
 		}
@@ -191,16 +189,17 @@ func (a *assigner) stateTarget(name string) *target.Descriptor {
 		a.touch = stateNodes(a.funcs)
 	}
 	for _, t := range a.c.Targets.All() {
-		if (space == "" || t.Addresses(space)) && runsAll(t, a.touch[name]) {
+		if (space == "" || t.Addresses(space)) && a.runsAll(t, a.touch[name]) {
 			return t
 		}
 	}
 	return nil
 }
 
-func runsAll(t *target.Descriptor, nodes []*ir.Node) bool {
+// runsAll reports whether a target runs all of the nodes, and none is with another one.
+func (a *assigner) runsAll(t *target.Descriptor, nodes []*ir.Node) bool {
 	for _, n := range nodes {
-		if ok, _ := t.Supports(n); !ok || n.Backend != "" && n.Backend != t.Name {
+		if ok, _ := t.Supports(n); !ok || !a.isOpen(n) && a.targetOf(n) != t {
 			return false
 		}
 	}
@@ -227,10 +226,7 @@ func applyFallback(a *assigner, rule string, f *ir.Func) {
 // applyPieces gives fused ops that nobody runs (fuse makes none, but a module may come
 // with them) to the last target; unfuse takes them apart.
 func applyPieces(a *assigner, rule string, f *ir.Func) {
-	for n := range a.open(f) {
-		if lowererOf(n) == nil {
-			continue
-		}
+	for n := range a.undecided(f, doesWork|canLower) {
 		if t, _ := firstSupporting(a.c, n); t == nil {
 			a.put(n, a.c.Targets.Last(), rule)
 		}

@@ -29,6 +29,15 @@ func NewMover(p *Problem, labels []int32) *Mover {
 	return &Mover{descent{state: newState(g, labels), groups: newGrouper(g)}, p}
 }
 
+// Mover is NewMover for the problem.
+func (prep *Prepared) Mover(labels []int32) *Mover {
+	g := prep.g
+	if most(g.Limits) >= 0 || !g.roomy || g.Stay {
+		return NewMover(g.Problem, labels)
+	}
+	return &Mover{descent{state: newState(g, labels), groups: newGrouper(g)}, g.Problem}
+}
+
 // Moves returns the moves of a node to the targets that run it, and that are promising where
 // there are many: those of its neighbours, and the fastest.
 func (m *Mover) Moves(node int) []Move {
