@@ -38,6 +38,10 @@ const (
 	PropChecked
 )
 
+// VerifiedProps are those that [Verify] looks into; the others are claims of passes that nothing
+// but the passes' own tests, or the proof of the plan, holds them to.
+const VerifiedProps = PropShaped | PropAssigned | PropSplit | PropPartitioned | PropPlaced
+
 var propNames = []string{
 	"imported", "shaped", "assigned", "packed", "split", "copied", "rolled", "ordered",
 	"partitioned", "queued", "placed", "synced", "checked",

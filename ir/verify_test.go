@@ -221,3 +221,25 @@ func TestVerifierKnowsWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifiedProps: of a module that holds nothing but its form, only the properties that the
+// verifier looks into are missed.
+func TestVerifiedProps(t *testing.T) {
+	b := NewBuilder("m")
+	f := b.Func("f")
+	f.Return("y", f.Neg(f.Param("x", Type{DType: dtype.F32, Shape: Dims(4)})))
+	m, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range propNames {
+		p := Props(1) << i
+		if p == PropShaped {
+			continue // it holds
+		}
+		m.Props = PropImported | PropShaped | p
+		if err := Verify(m); (err != nil) != (p&VerifiedProps != 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

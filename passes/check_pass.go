@@ -60,6 +60,7 @@ func needlessCopies(c *Context, m *ir.Module) error {
 	}
 	strict := set.elide && c.ran(copyPass.Name) && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
 	var errs []error
+	c.Unchanged()
 	for _, n := range check.Needless(m, c.Targets) {
 		if n.Lost && (!strict || staysApart(n.Node)) {
 			continue

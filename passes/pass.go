@@ -98,12 +98,13 @@ func (c *Context) NewCause(rule, before, after string, operands ...string) ir.Ca
 }
 
 // Unchanged says that the pass leaves the module exactly as it was, causes included: what was
-// verified before it still holds, and is not verified again.
+// verified before it still holds, and is not verified again, unless Change is called later.
 func (c *Context) Unchanged() { c.same = true }
 
 // Change says that from now on the pass changes the module. A pass that Looks calls it before
 // it does, and returns the error if there is one: then the module is not what it claims to be.
 func (c *Context) Change() error {
+	c.same = false
 	if c.settle == nil {
 		return nil // nothing verifies
 	}

@@ -51,6 +51,7 @@ type rollFlags struct {
 const maxRepeats = 16
 
 func roll(c *Context, m *ir.Module) error {
+	c.Unchanged()
 	for _, f := range m.Funcs {
 		if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpForeign }) {
 			continue // their order says what they read
