@@ -73,6 +73,10 @@ func (m *Module) Weight(name string) *Weight {
 	return at(m.Weights, m.weightAt(name, -1))
 }
 
+// WeightIndex returns the index of the weight of that name, or -1 for none. Likely is where it may
+// be, such as behind the one that was asked for last: there it is found without a search.
+func (m *Module) WeightIndex(name string, likely int) int { return m.weightAt(name, likely) }
+
 // weightAt returns the index of the weight of that name, which may be at likely; -1 for none.
 func (m *Module) weightAt(name string, likely int) int {
 	if likely >= 0 && likely < len(m.Weights) && m.Weights[likely].Name == name {

@@ -39,7 +39,7 @@ func runCheck(c *Context, m *ir.Module) error {
 	if err := reachable(c, m); err != nil {
 		return err
 	}
-	err := check.Check(c.Ctx, m, c.Targets)
+	needless, err := proved(c, m)
 	var wrong *check.Error
 	if errors.As(err, &wrong) {
 		return &InternalError{Pass: c.pass.Name, Module: m.Name, Err: wrong}
@@ -47,13 +47,26 @@ func runCheck(c *Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
-	return needlessCopies(c, m)
+	return needlessCopies(c, m, needless)
+}
+
+// proved proves the plan and returns the copies that it could do without.
+func proved(c *Context, m *ir.Module) (needless []check.NeedlessCopy, err error) {
+	var broken any
+	beside(func() { err = check.Check(c.Ctx, m, c.Targets) }, func() {
+		defer func() { broken = recover() }() // where the plan is wrong, that is what matters
+		needless = check.Needless(m, c.Targets)
+	})
+	if err == nil && broken != nil {
+		panic(broken)
+	}
+	return needless, err
 }
 
 // needlessCopies notes the copies that the plan could do without. The rules cost leave none
 // behind, unless the user has switched that off, or the module came with the copy, or it is to
 // save memory: another one is a bug of ours, if the copies were made in this run.
-func needlessCopies(c *Context, m *ir.Module) error {
+func needlessCopies(c *Context, m *ir.Module, needless []check.NeedlessCopy) error {
 	set, err := ruleSetOf(c.Options)
 	if err != nil {
 		return err
@@ -61,7 +74,7 @@ func needlessCopies(c *Context, m *ir.Module) error {
 	strict := set.elide && c.ran(copyPass.Name) && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
 	var errs []error
 	c.Unchanged()
-	for _, n := range check.Needless(m, c.Targets) {
+	for _, n := range needless {
 		if n.Lost && (!strict || staysApart(n.Node)) {
 			continue
 		}

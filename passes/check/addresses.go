@@ -136,7 +136,9 @@ func (c *checker) valueAddress(n *ir.Node, v *ir.Value) {
 func (c *checker) behind(v *ir.Value) *ir.Place {
 	switch a := v.Def.Attr.(type) {
 	case *ir.WeightAttr:
-		return c.m.Weight(a.Name).Place
+		w := c.m.WeightIndex(a.Name, c.likely)
+		c.likely = w + 1
+		return c.m.Weights[w].Place
 	case *ir.StateAttr:
 		return c.m.State(a.Name).Place
 	}

@@ -141,7 +141,7 @@ func (c *checker) hastily() (done bool, err error) {
 
 func newChecker(ctx context.Context, m *ir.Module, targets *target.List) *checker {
 	c := &checker{ctx: ctx, m: m, targets: targets, spaces: make(map[string]target.Space), seen: make(map[string]bool)}
-	c.owners, c.scenarios = make(ownerTable), make(map[*ir.Func]*scenario)
+	c.owners, c.scenarios, c.routes = make(ownerTable), make(map[*ir.Func]*scenario), make(map[route][]string)
 	c.queues = queuesOf(targets)
 	for _, s := range targets.Spaces() {
 		c.spaces[s.Name] = s
@@ -169,10 +169,12 @@ type checker struct {
 	targets *target.List
 	spaces  map[string]target.Space
 	queues  map[string]queue
+	routes  map[route][]string // the queues of copies
 	owners  ownerTable
 	hasty   bool // see both
 
 	scenarios map[*ir.Func]*scenario // that are known already
+	likely    int                    // the index of the next weight that behind is asked for
 
 	finding sync.Mutex // guards what follows
 	found   []*Violation

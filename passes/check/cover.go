@@ -29,24 +29,44 @@ func (c *cover) assign(lo, hi int32, id int32) {
 	}
 }
 
-func (c *cover) assignBelow(at, from, to, lo, hi int, id int32) {
+// assignBelow assigns to cells [lo,hi) of those of a node, [from,to). It goes down as long as they
+// lie on one side, and up again to the node.
+func (c *cover) assignBelow(node, from, to, lo, hi int, id int32) {
+	at := node
+	for lo > from || hi < to {
+		if own := c.tree[at]; own == id {
+			break
+		} else if own != mixed {
+			c.tree[2*at], c.tree[2*at+1] = own, own
+		}
+		mid := (from + to) / 2
+		if lo < mid && mid < hi {
+			c.assignBelow(2*at, from, mid, lo, mid, id)
+			c.assignBelow(2*at+1, mid, to, mid, hi, id)
+			c.join(at)
+			break
+		}
+		if hi <= mid {
+			at, to = 2*at, mid
+		} else {
+			at, from = 2*at+1, mid
+		}
+	}
 	if lo <= from && to <= hi {
 		c.tree[at] = id
-		return
 	}
-	if own := c.tree[at]; own != mixed {
-		c.tree[2*at], c.tree[2*at+1] = own, own
+	for at != node {
+		at /= 2
+		c.join(at)
 	}
-	mid := (from + to) / 2
-	if lo < mid {
-		c.assignBelow(2*at, from, mid, lo, hi, id)
-	}
-	if mid < hi {
-		c.assignBelow(2*at+1, mid, to, lo, hi, id)
-	}
-	c.tree[at] = mixed
+}
+
+// join makes a node carry what both of its children do.
+func (c *cover) join(at int) {
 	if l := c.tree[2*at]; l == c.tree[2*at+1] {
 		c.tree[at] = l
+	} else {
+		c.tree[at] = mixed
 	}
 }
 
@@ -59,14 +79,18 @@ func (c *cover) visit(lo, hi int32, yield func(id, lo, hi int32) bool) {
 }
 
 func (c *cover) visitBelow(at, from, to, lo, hi int, yield func(id, lo, hi int32) bool) bool {
-	if id := c.tree[at]; id != mixed {
-		return yield(id, int32(max(from, lo)), int32(min(to, hi)))
+	for c.tree[at] == mixed {
+		mid := (from + to) / 2
+		if hi <= mid {
+			at, to = 2*at, mid
+			continue
+		}
+		if lo < mid && !c.visitBelow(2*at, from, mid, lo, hi, yield) {
+			return false
+		}
+		at, from = 2*at+1, mid
 	}
-	mid := (from + to) / 2
-	if lo < mid && !c.visitBelow(2*at, from, mid, lo, hi, yield) {
-		return false
-	}
-	return hi <= mid || c.visitBelow(2*at+1, mid, to, lo, hi, yield)
+	return yield(c.tree[at], int32(max(from, lo)), int32(min(to, hi)))
 }
 
 // bytes returns the range of bytes of cells [lo,hi).
@@ -77,6 +101,7 @@ type layout struct {
 	index   map[chunkKey]int32
 	keys    []chunkKey
 	borders [][]int64
+	last    int32 // the chunk that was asked for last
 }
 
 // chunkKey names a chunk of an arena, and which instance of it.
@@ -102,24 +127,45 @@ func layOut(t *trace, calls int) *layout {
 	return l
 }
 
-// add makes the ends of a range borders.
-func (l *layout) add(key chunkKey, offset, bytes int64) {
+// chunk returns the number of a chunk, which many ask for in turn.
+func (l *layout) chunk(key chunkKey) int32 {
+	if int(l.last) < len(l.keys) && l.keys[l.last] == key {
+		return l.last
+	}
 	k, known := l.index[key]
 	if !known {
 		k = int32(len(l.keys))
 		l.index[key] = k
 		l.keys, l.borders = append(l.keys, key), append(l.borders, nil)
 	}
+	l.last = k
+	return k
+}
+
+// add makes the ends of a range borders.
+func (l *layout) add(key chunkKey, offset, bytes int64) {
+	k := l.chunk(key)
 	l.borders[k] = append(l.borders[k], offset, offset+bytes)
 }
 
 // move puts an object where a call has it.
 func (l *layout) move(o *object, call int) {
 	o.place.Offset = o.offset(call)
-	k := l.index[o.key(call)]
+	k := l.chunk(o.key(call))
 	lo, _ := slices.BinarySearch(l.borders[k], o.place.Offset)
-	hi, _ := slices.BinarySearch(l.borders[k], o.place.Offset+o.place.Bytes)
-	o.at = cells{k, int32(lo), int32(hi)}
+	o.at = cells{k, int32(lo), int32(end(l.borders[k], lo, o.place.Offset+o.place.Bytes))}
+}
+
+// end returns where x is in sorted, at from or behind it: most ranges hold few borders.
+func end(sorted []int64, from int, x int64) int {
+	near := min(from+8, len(sorted))
+	for i := from; i < near; i++ {
+		if sorted[i] >= x {
+			return i
+		}
+	}
+	at, _ := slices.BinarySearch(sorted[near:], x)
+	return near + at
 }
 
 // covers returns one for each chunk.

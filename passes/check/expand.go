@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -77,7 +78,9 @@ const maxSteps = 1 << 22
 type expander struct {
 	c       *checker
 	t       *trace
-	leaves  map[any]int32 // objects of weights, states and constants
+	weights []int32       // objects of weights, by their index
+	likely  int           // the index of the next weight
+	leaves  map[any]int32 // objects of states, constants and other leaves
 	barrier bool          // one stands before the next step
 	before  []ir.Wait     // of repeats that begin with the next step
 	ids     []int32       // from which lists of objects are cut
@@ -91,7 +94,8 @@ type expander struct {
 // and what follows the last of them stand for any larger number. With tables every round
 // has weights and states of its own, and all are laid out.
 func (c *checker) expand(f *ir.Func) *trace {
-	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]int32, len(c.m.Weights)+len(c.m.States))}
+	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]int32)}
+	x.weights = slices.Repeat([]int32{none}, len(c.m.Weights))
 	x.reserve(f)
 	top := newFrame(f, nil, 0)
 	for _, p := range f.Params {
@@ -177,8 +181,12 @@ func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 	}
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
-		w := x.c.m.Weight(a.Name)
-		key, at = w, w.Place
+		w := x.c.m.WeightIndex(a.Name, x.likely)
+		x.likely = w + 1
+		if x.weights[w] == none {
+			x.weights[w] = x.object(n.Result(), fr, kind, *x.c.m.Weights[w].Place)
+		}
+		return x.weights[w]
 	case *ir.StateAttr:
 		s := x.c.m.State(a.Name)
 		key, at, kind = s, s.Place, state

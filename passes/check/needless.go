@@ -41,15 +41,23 @@ type copyReview struct {
 	targets *target.List
 	uses    [][]*ir.Node
 	kept    map[*ir.Value]bool // results of the function, and what changes in place, by origin of bytes
-	made    map[*ir.Value][]*ir.Node
+	copies  []madeCopy
+	first   []int32    // by id of a value: its first copy, counted from 1; 0 if there is none
+	list    []*ir.Node // of readers; reused
+}
+
+// madeCopy is a copy that is not needless. Those of a value are a list, in order.
+type madeCopy struct {
+	node *ir.Node
+	next int32 // counted from 1; 0 is the end
 }
 
 func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
-	r := &copyReview{f: f, targets: targets, kept: make(map[*ir.Value]bool), made: make(map[*ir.Value][]*ir.Node)}
+	r := &copyReview{f: f, targets: targets, kept: make(map[*ir.Value]bool)}
 	if !slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpCopy }) {
 		return r
 	}
-	r.uses = ir.Uses(f)
+	r.uses, r.first = ir.Uses(f), make([]int32, f.NumValues())
 	for _, v := range f.Results {
 		r.kept[v.Root()] = true
 	}
@@ -76,22 +84,34 @@ func (r *copyReview) needless() (found []NeedlessCopy) {
 				continue
 			}
 		}
-		r.made[from] = append(r.made[from], n)
+		r.make(n, from)
 	}
 	return found
+}
+
+// make adds a copy of a value to the list of those.
+func (r *copyReview) make(n *ir.Node, from *ir.Value) {
+	end := &r.first[from.ID]
+	for *end > 0 {
+		end = &r.copies[*end-1].next
+	}
+	*end = int32(len(r.copies) + 1)
+	r.copies = append(r.copies, madeCopy{node: n})
 }
 
 // why says why a copy is needless, and whether what makes it so is lost; empty if it is needed.
 func (r *copyReview) why(n *ir.Node, from *ir.Value) (why string, lost bool) {
 	foreign := from.Def != nil && from.Def.Op == ir.OpForeign
-	readers, ok := r.readers(n.Result(), nil)
+	readers, ok := r.readers(n.Result(), r.list[:0])
+	r.list = readers[:0]
 	if !ok || r.kept[n.Result()] || r.kept[from.Root()] || !foreign && !from.Type.Dense() {
 		return "", false
 	}
 	if r.allAddress(readers, spaceName(from.Type)) {
 		return fmt.Sprintf("whoever reads it can address %s, where %v lies", spaceName(from.Type), from), false
 	}
-	for _, before := range r.made[from] {
+	for i := r.first[from.ID]; i > 0; i = r.copies[i-1].next {
+		before := r.copies[i-1].node
 		if r.kept[before.Result()] {
 			continue // the caller gets these bytes
 		}
@@ -138,10 +158,10 @@ func (r *copyReview) readers(v *ir.Value, list []*ir.Node) (all []*ir.Node, ok b
 		switch {
 		case n.Is(ir.View):
 			if list, ok = r.readers(n.Result(), list); !ok {
-				return nil, false
+				return list, false
 			}
 		case n.Body != nil, n.Op == ir.OpCall, n.Op == ir.OpCopy, n.Op == ir.OpCopyExperts, n.Is(ir.Alias) && n.Args[n.Op.Info().AliasArg] == v:
-			return nil, false
+			return list, false
 		default:
 			list = append(list, n)
 		}

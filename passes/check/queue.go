@@ -73,8 +73,8 @@ func (c *checker) submission(n *ir.Node) {
 }
 
 func (c *checker) submitted(n *ir.Node) {
-	if may := c.queuesFor(n); !slices.Contains(may, n.Queue()) {
-		c.fail(RuleQueue, n, "is on %s, and belongs on %s", onQueue(n.Queue()), onQueue(may[0]))
+	if !c.mayQueue(n) {
+		c.fail(RuleQueue, n, "is on %s, and belongs on %s", onQueue(n.Queue()), onQueue(c.queuesFor(n)[0]))
 	}
 	if n.Queue() != "" && n.Part.Mode != ir.PartOne && n.Part.Mode != ir.PartNone {
 		c.fail(RuleQueue, n, "is on queue %s, and divided by %v", n.Queue(), n.Part.Mode)
@@ -90,6 +90,23 @@ func onQueue(name string) string {
 		return "no queue"
 	}
 	return "queue " + name
+}
+
+// route is between which spaces a target copies.
+type route struct{ backend, from, to string }
+
+// mayQueue reports whether a node is on one of the queues for it.
+func (c *checker) mayQueue(n *ir.Node) bool {
+	if !transfers(n) {
+		return n.Queue() == mainQueue(c.targets.Get(n.Backend))
+	}
+	r := route{n.Backend, n.Args[0].Type.Space, n.Result().Type.Space}
+	queues, known := c.routes[r]
+	if !known {
+		queues = c.queuesFor(n)
+		c.routes[r] = queues
+	}
+	return slices.Contains(queues, n.Queue())
 }
 
 // queuesFor returns the queues that may run a node. A copy between spaces is for a target

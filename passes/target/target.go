@@ -183,9 +183,15 @@ func dtypes(n *ir.Node) string {
 // Reads reports whether some kernel reads the node's operands exactly as they are, which
 // has to hold after pack.
 func (d *Descriptor) Reads(n *ir.Node) bool {
-	return free(n) || slices.ContainsFunc(d.Rows, func(r Row) bool {
-		return r.names(n) && r.reads(n)
-	})
+	if free(n) {
+		return true
+	}
+	for i := range d.Rows {
+		if r := &d.Rows[i]; r.names(n) && r.reads(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // names reports whether the row is one of the node's op.
