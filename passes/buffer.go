@@ -3,17 +3,25 @@ package passes
 import "github.com/ggmlc/ggmlc/ir"
 
 // buffer is a set of values that share bytes, one after the other. Views and aliases are
-// not listed: their origin is.
+// not listed: their origin is. A function has very many, so what few need stands elsewhere.
 type buffer struct {
-	id     int         // below the number of values
-	values []*ir.Value // origins; none where another buffer has taken them over
-	events []event     // of all values, if they are known; see timeline.eventsOf
+	id    int       // below the number of values
+	value *ir.Value // its first origin; see values
+	next  *buffer   // another buffer has taken this one over, or this one the next, for its origin
+	last  *buffer   // of those that hang together by next, this one first
 
 	// Of plan, for which buffers are not joined but by planner.join:
+	chain *chain // what is known of several values; see timeline.chainOf
+	slots int32  // how many instances there are
+	arena int32  // among those of the entry point; see planner.sort
 	class ir.Class
-	slots int // how many instances there are
-	arena int // among those of the entry point; see planner.sort
-	chain *chain
+	gone  bool // another buffer has taken it over
+}
+
+// values calls yield with the origins in order.
+func (b *buffer) values(yield func(*ir.Value) bool) {
+	for x := b; x != nil && yield(x.value); x = x.next {
+	}
 }
 
 // buffers knows the buffer of every value of an entry point and of the bodies in it.
@@ -31,8 +39,9 @@ func newBuffers(f *ir.Func) *buffers {
 	b.of = make([]*buffer, b.numbers.values)
 	b.list = make([]buffer, len(owners))
 	for id, v := range owners {
-		b.list[id] = buffer{id: id, values: owners[id : id+1 : id+1]}
-		b.of[b.numbers.value(v)] = &b.list[id]
+		x := &b.list[id]
+		x.id, x.value, x.last = id, v, x
+		b.of[b.numbers.value(v)] = x
 	}
 	b.joinCarried(f)
 	return b
@@ -87,18 +96,18 @@ func (b *buffers) join(x, y *buffer) *buffer {
 	if y.id < x.id {
 		x, y = y, x
 	}
-	for _, v := range y.values {
+	for v := range y.values {
 		b.of[b.numbers.value(v)] = x
 	}
-	x.values, x.events = append(x.values, y.values...), nil
-	y.values, y.events = nil, nil
+	x.last.next, x.last = y, y.last
+	y.gone = true
 	return x
 }
 
 // all calls yield with the buffers in the order of their first values.
 func (b *buffers) all(yield func(*buffer) bool) {
 	for id := range b.list {
-		if x := &b.list[id]; x.values != nil && !yield(x) {
+		if x := &b.list[id]; !x.gone && !yield(x) {
 			return
 		}
 	}

@@ -90,7 +90,7 @@ func (h *history) note(v *ir.Value) {
 	}
 	s := &stay{v: v, at: *v.Place, steps: never, ticks: never}
 	for _, e := range h.time.of(v) {
-		s.steps, s.ticks = s.steps.with(e.pos), s.ticks.with(e.tick)
+		s.steps, s.ticks = s.steps.with(int(e.pos)), s.ticks.with(int(e.tick))
 	}
 	if s.steps == never {
 		return

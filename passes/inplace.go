@@ -48,24 +48,20 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 	return true
 }
 
-// chain is what is known of a buffer that join has made, so that a long chain of nodes in
-// place is not looked at again for each of them. Its events are legal.
-type chain struct {
-	queue string  // of the node that wrote in place last
-	known int     // so many of the events, the first ones, allow writes in place on queue
-	users []event // those that stand for all of the last tick
-}
-
 // canFollow reports whether the result of n, which is all of to or a value of it, can live in
 // the bytes of from.
 func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
-	x, y := p.time.eventsOf(from), p.time.eventsOf(to)
-	fresh := len(to.values) == 1 && len(y) > 0 && y[0].write
-	if fresh && p.isLate(x, y[0]) || !p.onOneQueue(from, n) {
+	if !p.onOneQueue(from, n) {
 		return false
 	}
-	if fresh && !p.time.merged && comesAfter(x, y) {
-		return p.canAppend(from, x, y)
+	y := p.time.eventsOf(to)
+	fresh := to.next == nil && len(y) > 0 && y[0].write
+	if fresh && !p.time.merged && comesAfter(p.time.tail(from), y) {
+		return p.canAppend(from, y)
+	}
+	x := p.time.eventsOf(from)
+	if fresh && p.isLate(x, y[0]) {
+		return false
 	}
 	p.both = mergeEvents(p.both[:0], x, y)
 	return p.legal(p.both, from.class)
@@ -82,20 +78,24 @@ func comesAfter(x, y []event) bool {
 	return len(x) > 0 && len(y) > 0 && compareEvents(y[0], x[len(x)-1]) >= 0
 }
 
-// canAppend is legal for the events x of from followed by y, those of a single value, of which
+// canAppend is legal for the events of from followed by y, those of a single value, of which
 // the first one is a write. It looks at y and where it begins; ticks are not merged.
-func (p *planner) canAppend(from *buffer, x, y []event) bool {
-	if from.chain == nil && !p.legal(x, from.class) {
+func (p *planner) canAppend(from *buffer, y []event) bool {
+	if !from.isLegal() && !p.legal(p.time.eventsOf(from), from.class) {
 		return false
 	}
+	x := p.time.tail(from)
 	if p.time.version(y[0].value) != p.time.version(x[len(x)-1].value) && !p.onlyInPlace(x, y[0]) {
 		return false
 	}
 	return from.class == ir.ClassScratch || p.noRace(y) && p.noRaceAt(from, x[len(x)-1].tick, y)
 }
 
+// isLegal reports whether join has made the buffer.
+func (b *buffer) isLegal() bool { return b.chain != nil && b.chain.legal }
+
 // noRaceAt checks that nobody of list races with the users of a buffer in its last tick.
-func (p *planner) noRaceAt(b *buffer, tick int, list []event) bool {
+func (p *planner) noRaceAt(b *buffer, tick int32, list []event) bool {
 	users := p.lastUsers(b)
 	for i := range list {
 		if e := &list[i]; e.tick == tick && e.node != nil && races(users, e) {
@@ -105,12 +105,13 @@ func (p *planner) noRaceAt(b *buffer, tick int, list []event) bool {
 	return true
 }
 
-// lastUsers returns events that stand for all of a buffer's last tick.
-func (p *planner) lastUsers(b *buffer) []event {
-	if b.chain != nil {
+// lastUsers returns events that stand for all of a buffer's last tick, until it is called again.
+func (p *planner) lastUsers(b *buffer) []*event {
+	if b.isLegal() {
 		return b.chain.users
 	}
-	return usersOf(nil, lastTick(p.time.eventsOf(b)))
+	p.last = usersOf(p.last[:0], lastTick(p.time.eventsOf(b)))
+	return p.last
 }
 
 // lastTick returns those events of a list that are in the tick of the last one.
@@ -123,7 +124,7 @@ func lastTick(list []event) []event {
 }
 
 // usersOf adds events to those that stand for all of a tick.
-func usersOf(users, list []event) []event {
+func usersOf(users []*event, list []event) []*event {
 	for i := range list {
 		if list[i].node != nil {
 			users = withUser(users, &list[i])
@@ -134,23 +135,21 @@ func usersOf(users, list []event) []event {
 
 // withUser adds e, unless an event before races with whatever e does: with later ones of
 // other nodes, as those of one node are next to each other.
-func withUser(users []event, e *event) []event {
-	for i := range users {
-		u := &users[i]
-		alike := u.by == everyone && e.by == everyone || sameOwner(u.access, e.access)
+func withUser(users []*event, e *event) []*event {
+	for _, u := range users {
+		alike := u.by == everyone && e.by == everyone || sameOwner(u.access(), e.access())
 		if alike && (u.write || !e.write) {
 			return users
 		}
 	}
-	return append(users, *e)
+	return append(users, e)
 }
 
 // races reports whether e and an event before, in the same tick, may be of two workers, one of
 // them writing.
-func races(users []event, e *event) bool {
-	for i := range users {
-		u := &users[i]
-		if (u.write || e.write) && u.node != e.node && !sameOwner(u.access, e.access) {
+func races(users []*event, e *event) bool {
+	for _, u := range users {
+		if (u.write || e.write) && u.node != e.node && !sameOwner(u.access(), e.access()) {
 			return true
 		}
 	}
@@ -160,27 +159,41 @@ func races(users []event, e *event) bool {
 // join makes one buffer of two that may share bytes: n writes to those of x in place.
 func (p *planner) join(n *ir.Node, x, y *buffer) {
 	class := min(x.class, y.class) // io, if one of them is
-	events, known := p.joined(x, y)
+	after := y.next == nil && x.id < y.id && comesAfter(p.time.tail(x), p.time.of(y.value))
+	known := p.merged
+	if after {
+		known = p.appended
+	}
+	c := known(x, y)
+	c.legal, c.appended, c.queue = true, after, n.Queue()
 	b := p.bufs.join(x, y)
-	b.class, b.events, b.chain = class, events, known
-	b.chain.queue = n.Queue()
+	if !after {
+		c.upTo = b.last
+	}
+	b.class, b.chain = class, c
 	p.taken++
 }
 
-// joined returns the events of both buffers together, and what is known of them.
-func (p *planner) joined(from, to *buffer) ([]event, *chain) {
-	x, y := p.time.eventsOf(from), p.time.eventsOf(to)
-	if !comesAfter(x, y) {
-		all := mergeEvents(make([]event, 0, len(x)+len(y)), x, y)
-		return all, &chain{users: usersOf(nil, lastTick(all))}
+// appended returns what is known of x and, behind it, the single value of y.
+func (p *planner) appended(x, y *buffer) *chain {
+	before, last := p.time.tail(x), lastTick(p.time.of(y.value))
+	users := p.lastUsers(x)
+	if before[len(before)-1].tick != last[0].tick {
+		users = users[:0]
 	}
-	c := &chain{users: p.lastUsers(from), known: len(x)}
-	last := lastTick(y)
-	if x[len(x)-1].tick != last[0].tick {
-		c.users = nil
+	c := x.chain
+	if c == nil {
+		c = p.chains.put(chain{events: p.time.of(x.value), upTo: x})
 	}
-	c.users = usersOf(c.users, last)
-	return append(x, y...), c
+	c.users = usersOf(append(c.users[:0], users...), last)
+	return c
+}
+
+// merged returns what is known of both buffers together.
+func (p *planner) merged(x, y *buffer) *chain {
+	a, b := p.time.eventsOf(x), p.time.eventsOf(y)
+	all := mergeEvents(make([]event, 0, len(a)+len(b)), a, b)
+	return p.chains.put(chain{events: all, users: usersOf(nil, lastTick(all))})
 }
 
 // sameShape reports whether the operand names all bytes of its origin and element i of
@@ -206,10 +219,10 @@ func (p *planner) mayShare(x, y *buffer) bool {
 // allocator does likewise. Whether that is slower nobody knows of foreign nodes; of others
 // assign has decided.
 func (p *planner) mayMove(n *ir.Node, from, to *buffer) bool {
-	if n.Op != ir.OpForeign || len(to.values) > 1 {
+	if n.Op != ir.OpForeign || to.next != nil {
 		return false
 	}
-	for _, e := range p.time.of(to.values[0]) {
+	for _, e := range p.time.of(to.value) {
 		reached := e.node == nil || e.node.Op == ir.OpCopy && !e.write
 		if !reached && !p.c.Target(e.node).Addresses(p.space(from)) {
 			return false
@@ -233,10 +246,12 @@ func (p *planner) moveViews() {
 }
 
 func holdsParam(b *buffer) bool {
-	return slices.ContainsFunc(b.values, func(v *ir.Value) bool {
-		kind, _ := paramKind(v)
-		return kind == paramEntry
-	})
+	for v := range b.values {
+		if kind, _ := paramKind(v); kind == paramEntry {
+			return true
+		}
+	}
+	return false
 }
 
 // legal reports whether values with such events, in order, can live in the same bytes.
@@ -248,12 +263,22 @@ func (p *planner) legal(list []event, class ir.Class) bool {
 // queue that runs n, or the host, is the only one that uses it. What a queue writes the host
 // has waited for anyway.
 func (p *planner) onOneQueue(b *buffer, n *ir.Node) bool {
-	list := p.time.eventsOf(b)
-	if b.chain != nil && b.chain.queue == n.Queue() {
-		list = list[b.chain.known:]
+	if b.isLegal() && b.chain.appended && b.chain.queue == n.Queue() {
+		return onlyOn(p.time.of(b.last.value), n.Queue()) // of the others it was asked before
 	}
+	for list := range p.time.lists(b) {
+		if !onlyOn(list, n.Queue()) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyOn reports whether no other queue than one uses bytes at some of the events; the host, whose
+// name is empty, may read what queues write.
+func onlyOn(list []event, queue string) bool {
 	for i := range list {
-		if e := &list[i]; e.node != nil && e.node.Queue() != n.Queue() && (n.Queue() != "" || !e.write) {
+		if e := &list[i]; e.node != nil && e.node.Queue() != queue && (queue != "" || !e.write) {
 			return false
 		}
 	}
@@ -290,8 +315,8 @@ func (p *planner) onlyInPlace(before []event, write event) bool {
 		if e.node != write.node {
 			break
 		}
-		ok := slices.Contains(e.node.InPlace(), e.arg) && sameShape(e.node.Args[e.arg], e.node.Result())
-		if !ok || e.node.Part.Mode != ir.PartEach && !sameOwner(e.access, write.access) {
+		ok := slices.Contains(e.node.InPlace(), int(e.arg)) && sameShape(e.node.Args[e.arg], e.node.Result())
+		if !ok || e.node.Part.Mode != ir.PartEach && !sameOwner(e.access(), write.access()) {
 			return false
 		}
 	}
@@ -300,11 +325,11 @@ func (p *planner) onlyInPlace(before []event, write event) bool {
 
 // noRace checks that in no tick two workers access the buffer, one of them writing.
 func (p *planner) noRace(list []event) bool {
-	if !slices.ContainsFunc(list, event.shared) {
+	if !anyShared(list) {
 		return true // worker 0 does one after the other
 	}
 	if p.users == nil {
-		p.users = make([][]event, len(p.time.shared))
+		p.users = make([][]*event, len(p.time.shared))
 	}
 	defer p.clearUsers(list)
 	for i := range list {
@@ -319,6 +344,15 @@ func (p *planner) noRace(list []event) bool {
 		*users = withUser(*users, e)
 	}
 	return true
+}
+
+func anyShared(list []event) bool {
+	for i := range list {
+		if list[i].shared() {
+			return true
+		}
+	}
+	return false
 }
 
 // clearUsers makes the scratch of noRace empty again.

@@ -95,7 +95,7 @@ func noPairRaces(time *timeline, list []event) bool {
 	for i, e := range list {
 		for _, before := range list[:i] {
 			together := e.node != nil && before.node != nil && e.node != before.node && time.shared[e.tick] == time.shared[before.tick]
-			if together && (e.write || before.write) && !sameOwner(before.access, e.access) {
+			if together && (e.write || before.write) && !sameOwner(before.access(), e.access()) {
 				return false
 			}
 		}

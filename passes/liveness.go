@@ -22,8 +22,9 @@ type timeline struct {
 	from, to []int
 
 	numbers *numbering
-	events  []event  // by the number of the origin, those of one in order
-	first   []int32  // by that number, one more than there are: its first event
+	events  []event // by the number of the origin, those of one in order
+	first   []int32 // by that number, one more than there are: its first event
+	touches touches
 	list    []access // scratch of note
 	owner   []int32  // likewise: the numbers of the origins of the events found so far
 }
@@ -44,14 +45,25 @@ type loop struct {
 }
 
 // event is an access at its place. Reads that only say that a value is still needed, at
-// the end of a loop or of the function, have no node.
+// the end of a loop or of the function, have no node. There are very many, so they are small.
 type event struct {
-	access
-	pos, tick int
+	node      *ir.Node
+	value     *ir.Value // the origin
+	span      *span
+	pos, tick int32
+	arg       int32 // the operand that is read; -1 for a result
+	write     bool
+	by        party
+}
+
+// access returns what the node of an event does.
+func (e *event) access() access {
+	return access{node: e.node, value: e.value, write: e.write, arg: int(e.arg), by: e.by, span: e.span, granule: e.node.Part.Granule}
 }
 
 func newTimeline(f *ir.Func) *timeline {
 	t := &timeline{loops: make(map[*ir.Func]*loop), numbers: newNumbering(f)}
+	t.touches = touches{private: func(*ir.Value) bool { return false }, spans: new(store[span])}
 	t.lay(f, 0, nil)
 	ticks := 0
 	for _, s := range t.steps {
@@ -188,14 +200,15 @@ func (t *timeline) note(pos int) {
 	if n.Is(ir.Leaf) || n.Is(ir.View) || n.Op == ir.OpRepeat {
 		return
 	}
-	t.list = appendFinal(t.list[:0], n, func(*ir.Value) bool { return false })
+	t.list = t.touches.appendFinal(t.list[:0], n)
 	if n.Part.Mode == ir.PartEach {
 		for _, r := range n.Results {
 			t.list = append(t.list, access{node: n, value: r, write: true, arg: -1})
 		}
 	}
-	for _, a := range t.list {
-		t.add(event{a, pos, s.tick})
+	for i := range t.list {
+		a := &t.list[i]
+		t.add(event{a.node, a.value, a.span, int32(pos), int32(s.tick), int32(a.arg), a.write, a.by})
 	}
 }
 
@@ -244,7 +257,7 @@ func (t *timeline) needOuter(pos int) {
 
 // need notes that v is read at the end of a step. It does no harm to note it twice.
 func (t *timeline) need(v *ir.Value, pos, tick int) {
-	t.add(event{access{value: v, arg: -1}, pos, tick})
+	t.add(event{value: v, arg: -1, pos: int32(pos), tick: int32(tick)})
 }
 
 // add notes an event, and the number of its origin while that is at hand: memory is slow where
@@ -269,16 +282,70 @@ func (t *timeline) version(v *ir.Value) *ir.Value {
 	}
 }
 
+// chain is what is known of a buffer of several values.
+type chain struct {
+	events []event // of the values up to upTo, in order; those of the next values follow one after the other
+	upTo   *buffer
+
+	// Of planner.join, which has made it with the last value, so that a long chain of nodes in
+	// place is not looked at again for each of them. All events are legal.
+	legal    bool
+	appended bool     // the last value's events come after all others
+	queue    string   // of the node that wrote in place last
+	users    []*event // those that stand for all of the last tick
+}
+
+// chainOf returns what is known of a buffer of several values: of those that have to share bytes the
+// merged events.
+func (t *timeline) chainOf(b *buffer) *chain {
+	if b.chain == nil {
+		b.chain = &chain{events: t.of(b.value), upTo: b.last}
+		for x := b.next; x != nil; x = x.next {
+			b.chain.events = mergeEvents(nil, b.chain.events, t.of(x.value))
+		}
+	}
+	return b.chain
+}
+
+// lists calls yield with lists that, one after the other, are the events of a buffer as eventsOf
+// returns them.
+func (t *timeline) lists(b *buffer) func(yield func([]event) bool) {
+	return func(yield func([]event) bool) {
+		if b.next == nil {
+			yield(t.of(b.value))
+			return
+		}
+		c := t.chainOf(b)
+		if !yield(c.events) {
+			return
+		}
+		for x := c.upTo.next; x != nil && yield(t.of(x.value)); x = x.next {
+		}
+	}
+}
+
 // eventsOf returns the events of all values of a buffer, in order; at one step, reads come
 // before writes. The list must not be changed.
 func (t *timeline) eventsOf(b *buffer) []event {
-	if b.events == nil {
-		b.events = t.of(b.values[0])
-		for _, v := range b.values[1:] {
-			b.events = mergeEvents(nil, b.events, t.of(v))
-		}
+	if b.next == nil {
+		return t.of(b.value)
 	}
-	return b.events
+	c := t.chainOf(b)
+	for ; c.upTo != b.last; c.upTo = c.upTo.next {
+		c.events = append(c.events, t.of(c.upTo.next.value)...)
+	}
+	return c.events
+}
+
+// tail returns events of a buffer, the last one included, if there are any.
+func (t *timeline) tail(b *buffer) []event {
+	if b.next == nil {
+		return t.of(b.value)
+	}
+	if c := t.chainOf(b); c.upTo == b.last {
+		return c.events
+	}
+	return t.of(b.last.value)
 }
 
 // mergeEvents appends the events of two lists, both in order, as eventsOf has them; of equal
@@ -299,7 +366,7 @@ func mergeEvents(all, x, y []event) []event {
 func compareEvents(a, b event) int {
 	switch {
 	case a.pos != b.pos:
-		return a.pos - b.pos
+		return int(a.pos - b.pos)
 	case a.node == nil || b.node == nil: // the end of a loop comes after its last step
 		return boolInt(a.node == nil) - boolInt(b.node == nil)
 	}
@@ -324,16 +391,27 @@ var never = interval{math.MaxInt, -1}
 // others. What worker 0 alone touches, or submits, comes one after the other; where other
 // workers have a part in it, they may be anywhere in the tick.
 func (t *timeline) live(b *buffer) interval {
-	list := t.eventsOf(b)
-	if !slices.ContainsFunc(list, event.shared) {
-		return t.positions(b)
-	}
-	live, at := never, t.ticks(b)
-	for _, e := range list {
-		if live = live.with(e.pos); e.shared() || e.node == nil {
-			live = live.with(t.from[e.tick]).with(t.to[e.tick])
+	live, shared := never, false
+	for list := range t.lists(b) {
+		for i := range list {
+			e := &list[i]
+			live, shared = live.with(int(e.pos)), shared || e.shared()
 		}
 	}
+	if !shared {
+		return live
+	}
+	for list := range t.lists(b) {
+		for i := range list {
+			if e := &list[i]; e.shared() || e.node == nil {
+				live = live.with(t.from[e.tick]).with(t.to[e.tick])
+			}
+		}
+	}
+	if len(t.loops) == 0 {
+		return live
+	}
+	at := t.ticks(b)
 	for _, l := range t.loops {
 		if at.first <= l.firstTick && at.last >= l.lastTick {
 			live = live.with(t.from[l.firstTick]).with(t.to[l.lastTick])
@@ -343,13 +421,15 @@ func (t *timeline) live(b *buffer) interval {
 }
 
 // shared reports whether other workers than the first have a part in an access.
-func (e event) shared() bool { return e.node != nil && e.by != worker0 }
+func (e *event) shared() bool { return e.node != nil && e.by != worker0 }
 
 // ticks returns in which ticks the bytes of a buffer must be left alone by others.
 func (t *timeline) ticks(b *buffer) interval {
 	live := never
-	for _, e := range t.eventsOf(b) {
-		live = live.with(e.tick)
+	for list := range t.lists(b) {
+		for i := range list {
+			live = live.with(int(list[i].tick))
+		}
 	}
 	// Rounds that run into each other: see docs/plan.md.
 	for again := true; again; {
@@ -368,8 +448,10 @@ func (t *timeline) ticks(b *buffer) interval {
 // positions returns the steps between which a worker uses a buffer of its own.
 func (t *timeline) positions(b *buffer) interval {
 	live := never
-	for _, e := range t.eventsOf(b) {
-		live = live.with(e.pos)
+	for list := range t.lists(b) {
+		for i := range list {
+			live = live.with(int(list[i].pos))
+		}
 	}
 	return live
 }

@@ -289,12 +289,6 @@ func (t *touches) appendFinal(list []access, n *ir.Node) []access {
 	return list
 }
 
-// appendFinal is touches.appendFinal without tables.
-func appendFinal(list []access, n *ir.Node, private func(*ir.Value) bool) []access {
-	t := touches{private: private}
-	return t.appendFinal(list, n)
-}
-
 func (t *touches) chosenAxis(n *ir.Node) *ir.Axis {
 	if n.Part.Mode != ir.PartSplit {
 		return nil

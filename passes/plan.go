@@ -97,10 +97,12 @@ type planner struct {
 
 	results map[*ir.Value]bool // origins of the function's results
 	both    []event            // scratch of canFollow
-	users   [][]event          // scratch of noRace, by tick
-	taken   int64              // how many results took over bytes
-	moved   bool               // a result lies in another space than that of its backend
-	places  []ir.Place         // room for those that are still to be given to values
+	users   [][]*event         // scratch of noRace, by tick
+	last    []*event           // scratch of lastUsers
+	chains  store[chain]
+	taken   int64      // how many results took over bytes
+	moved   bool       // a result lies in another space than that of its backend
+	places  []ir.Place // room for those that are still to be given to values
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
@@ -132,7 +134,7 @@ func (p *planner) sayCarried() {
 // class returns where a buffer belongs.
 func (p *planner) class(b *buffer) ir.Class {
 	class := ir.ClassActivations
-	for _, v := range b.values {
+	for v := range b.values {
 		kind, _ := paramKind(v)
 		switch {
 		case isLeaf(v, ir.OpWeight, ir.OpConstant):
@@ -155,7 +157,7 @@ func (p *planner) isResult(v *ir.Value) bool { return p.results[v] && !isForeign
 func isForeign(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpForeign }
 
 // space returns the memory space of a buffer.
-func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.values[0].Type) }
+func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.value.Type) }
 
 // item is a buffer to be packed.
 type item struct {
@@ -208,7 +210,7 @@ func (p *planner) sort() []tenants {
 			index[key] = at
 			groups = append(groups, tenants{key: key})
 		}
-		b.arena = at
+		b.arena = int32(at)
 	}
 	return groups
 }
@@ -231,12 +233,12 @@ func (p *planner) item(b *buffer, key arenaKey) item {
 }
 
 // slotsOf returns how many instances of a buffer there are.
-func slotsOf(b *buffer) int {
+func slotsOf(b *buffer) int32 {
 	slots := 1
-	for _, v := range b.values {
+	for v := range b.values {
 		slots = max(slots, v.Slots())
 	}
-	return slots
+	return int32(slots)
 }
 
 // live returns the buffer's interval on its class's axis of time. Inputs and outputs are
@@ -253,7 +255,7 @@ func (p *planner) live(b *buffer) interval {
 
 func (p *planner) size(b *buffer) int64 {
 	var n int64
-	for _, v := range b.values {
+	for v := range b.values {
 		n = max(n, v.MaxBytes())
 	}
 	return n
@@ -270,7 +272,7 @@ func (p *planner) pack(key arenaKey, items []item) error {
 			it.live = interval{0, 0} // a parameter that nothing reads
 		}
 		prob.Buffers = append(prob.Buffers, mem.Buffer{
-			ID:    it.buf.values[0].Name,
+			ID:    it.buf.value.Name,
 			Lower: int64(it.live.first),
 			Upper: int64(it.live.last) + 1,
 			Size:  sizeOf(g),
@@ -339,7 +341,7 @@ func (p *planner) names(groups [][]item, setters []int) []string {
 	var list []string
 	for _, i := range setters {
 		for _, it := range groups[i] {
-			list = append(list, qualified(p.f, it.buf.values[0]))
+			list = append(list, qualified(p.f, it.buf.value))
 		}
 	}
 	return list
@@ -359,7 +361,7 @@ func (p *planner) assign(b *buffer, at ir.Place) {
 	if b.slots > 1 { // the next instance begins behind what kernels may touch
 		extra = p.arenas.space(p.space(b)).Extra
 	}
-	for _, v := range b.values {
+	for v := range b.values {
 		v.Place, p.places = &p.places[0], p.places[1:]
 		*v.Place = at
 		v.Place.Bytes = v.MaxBytes() + extra
