@@ -52,7 +52,7 @@ func (p *costProblem) figures(r *placement.Result, step int) []string {
 	for i, name := range p.startNames {
 		switch t := r.Starts[i]; {
 		case math.IsInf(t, 1):
-			texts = append(texts, name+" cannot")
+			texts = append(texts, name+" "+p.whyNot(p.startLabels[i]))
 		default:
 			texts = append(texts, fmt.Sprintf("%s %s", name, ratioText(t, r.Seconds)))
 		}

@@ -338,17 +338,8 @@ func sumOf(list []int64) (sum int64) {
 func (p *costProblem) impossible(labels []int32) []error {
 	var errs []error
 	for i, n := range p.nodes {
-		v := p.Nodes[i].Writes
-		if n == nil || v < 0 {
-			continue
-		}
-		owner, space := p.Values[v].Owner, p.Values[v].Space
-		if owner >= int32(len(p.Nodes)) {
-			space = int(labels[owner])
-		} else if owner >= 0 {
-			space = p.Targets[labels[owner]].Home
-		}
-		if t := p.targets[labels[i]]; !p.Targets[labels[i]].Addresses[space] {
+		if space, out := p.outOfReach(i, labels); out {
+			t := p.targets[labels[i]]
 			errs = append(errs, fmt.Errorf("@%s %v: it writes %v, which lies in %s, and %s, which is to run it, does not address that: pin all nodes that write it to targets of one memory",
 				n.Func.Name, n, writtenBy(n), p.spaces[space].Name, t.Name))
 		}
@@ -357,6 +348,32 @@ func (p *costProblem) impossible(labels []int32) []error {
 		errs = append(errs, p.largestValue())
 	}
 	return errs
+}
+
+// outOfReach returns the space of what node i writes in place, if the target that is to run the
+// node does not address it.
+func (p *costProblem) outOfReach(i int, labels []int32) (space int, out bool) {
+	v := p.Nodes[i].Writes
+	if p.nodes[i] == nil || v < 0 {
+		return 0, false
+	}
+	owner, space := p.Values[v].Owner, p.Values[v].Space
+	if owner >= int32(len(p.Nodes)) {
+		space = int(labels[owner])
+	} else if owner >= 0 {
+		space = p.Targets[labels[owner]].Home
+	}
+	return space, !p.Targets[labels[i]].Addresses[space]
+}
+
+// whyNot says in some words why nothing runs as the labels say.
+func (p *costProblem) whyNot(labels []int32) string {
+	for i, n := range p.nodes {
+		if space, out := p.outOfReach(i, labels); out {
+			return fmt.Sprintf("cannot: %v writes what lies in %s", n, p.spaces[space].Name)
+		}
+	}
+	return "does not fit"
 }
 
 // largestValue names the largest value, and the most that a target which can make it has room for.

@@ -23,13 +23,14 @@ type costProblem struct {
 	kinds  *nodeKinds
 	limits []int64 // by space: bytes of all that lies there; negative is no limit
 
-	startNames []string
-	firstUser  []int32             // by leaf; see firstUsers
-	values     []int32             // of the function that is added, by id of what is copied; -1 is none yet
-	at         []int32             // variables of the function that is added, by id of the node; -1 is none
-	reads      []int32             // room for Node.Reads
-	lacking    bool                // some node runs nowhere
-	prepared   *placement.Prepared // where there are no limits
+	startNames  []string
+	startLabels [][]int32
+	firstUser   []int32             // by leaf; see firstUsers
+	values      []int32             // of the function that is added, by id of what is copied; -1 is none yet
+	at          []int32             // variables of the function that is added, by id of the node; -1 is none
+	reads       []int32             // room for Node.Reads
+	lacking     bool                // some node runs nowhere
+	prepared    *placement.Prepared // where there are no limits
 }
 
 func newCostProblem(a *assigner) *costProblem {

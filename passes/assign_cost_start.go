@@ -24,6 +24,7 @@ func (p *costProblem) starts() [][]int32 {
 			add(set.name, labels)
 		}
 	}
+	p.startLabels = list
 	return list
 }
 
