@@ -509,8 +509,13 @@ func causeWord(s string) string {
 	return s
 }
 
+// causeOperand returns an operand as a name or as words. What a value's String gave is in
+// quotes already, where it needs some.
 func causeOperand(s string) string {
 	if len(s) > 1 && (s[0] == '%' || s[0] == '@') {
+		if name, err := strconv.Unquote(s[1:]); err == nil && quote(name) == s[1:] {
+			return s
+		}
 		return s[:1] + quoteName(s[1:])
 	}
 	return causeWord(s)

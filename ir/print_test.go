@@ -222,3 +222,21 @@ func TestCutPlans(t *testing.T) {
 		t.Error("the moon cuts plans")
 	}
 }
+
+// TestCauseOperands: names are in quotes where they need some, once, whether a cause has them
+// from Value.String or from a text that was read.
+func TestCauseOperands(t *testing.T) {
+	for operand, want := range map[string]string{
+		"%v1":              "%v1",
+		"%v1.gpu:0":        `%"v1.gpu:0"`,
+		`%"v1.gpu:0"`:      `%"v1.gpu:0"`,
+		`%"v1`:             `%"\"v1"`,
+		"@f":               "@f",
+		"npu does not":     `"npu does not"`,
+		`"a word of these`: `"\"a word of these"`,
+	} {
+		if got := causeOperand(operand); got != want {
+			t.Errorf("%s: got %s, want %s", operand, got, want)
+		}
+	}
+}
