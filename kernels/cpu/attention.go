@@ -100,18 +100,20 @@ type attentionLoops struct {
 
 // fewLoops is both products for a few queries, from the cache itself: scores sets
 // s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions; what lies ahead
-// bytes behind is asked for. They add in the order of the tiles. Where there is none for a format, it is
-// decoded before.
+// bytes behind is asked for. They add in the order of the tiles. Without mixQ8, values of q8_0 are decoded
+// before, as keys of q8_0 are that lie in rows.
 type fewLoops struct {
 	heads  int
 	scores [cacheQ8]scoresFunc
-	mix    [cacheR16]mixFunc
+	mix    [cacheQ8]mixFunc
+	mixQ8  mixQ8Func
 }
 
 type (
 	panelsFunc func(dst, src unsafe.Pointer, n, d, row int)
 	scoresFunc func(s, q, k unsafe.Pointer, m, d, kRow, ahead int)
 	mixFunc    func(dst, s, v unsafe.Pointer, m, d, vRow, ahead int)
+	mixQ8Func  func(dst, s, v unsafe.Pointer, m, d, vRow, ahead, beside int)
 )
 
 // attentionFor returns the loops for rows of these lengths.

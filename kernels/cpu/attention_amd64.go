@@ -4,9 +4,9 @@ package cpu
 
 import "math"
 
-// few returns the loops for so many queries; without mixQ8, values of q8_0 are decoded before.
-func few(heads int, f32, f16 scoresFunc, mixF32, mixF16, mixQ8 mixFunc) fewLoops {
-	return fewLoops{heads, [cacheQ8]scoresFunc{f32, f16}, [cacheR16]mixFunc{mixF32, mixF16, mixQ8}}
+// few returns the loops for so many queries.
+func few(heads int, f32, f16 scoresFunc, mixF32, mixF16 mixFunc, mixQ8 mixQ8Func) fewLoops {
+	return fewLoops{heads, [cacheQ8]scoresFunc{f32, f16}, [cacheQ8]mixFunc{mixF32, mixF16}, mixQ8}
 }
 
 var avx2Attention = attentionLoops{

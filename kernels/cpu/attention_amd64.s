@@ -536,8 +536,8 @@ strip16:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -548,9 +548,9 @@ strip16:
 	VXORPS Y7, Y7, Y7
 
 position18:
-	VMOVUPS      (R9), Y8
-	VMOVUPS      32(R9), Y9
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Y8
+	VMOVUPS      32(R8), Y9
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -564,7 +564,7 @@ position18:
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position18
 	MOVQ         d+32(FP), BX
@@ -602,16 +602,16 @@ strip19:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position21:
-	VMOVUPS      (R9), Y4
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Y4
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VBROADCASTSS 512(BX), Y5
@@ -621,7 +621,7 @@ position21:
 	VBROADCASTSS 1536(BX), Y5
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position21
 	MOVQ         d+32(FP), BX
@@ -884,17 +884,17 @@ strip27:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position29:
-	VMOVUPS      (R9), Y4
-	VMOVUPS      32(R9), Y5
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Y4
+	VMOVUPS      32(R8), Y5
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
@@ -902,7 +902,7 @@ position29:
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position29
 	MOVQ         d+32(FP), BX
@@ -930,20 +930,20 @@ strip30:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position32:
-	VMOVUPS      (R9), Y2
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Y2
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VBROADCASTSS 512(BX), Y3
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position32
 	MOVQ         d+32(FP), BX
@@ -1164,20 +1164,20 @@ strip38:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position40:
-	VMOVUPS      (R9), Y2
-	VMOVUPS      32(R9), Y3
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Y2
+	VMOVUPS      32(R8), Y3
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position40
 	MOVQ         d+32(FP), BX
@@ -1201,17 +1201,17 @@ strip41:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 
 position43:
-	VMOVUPS      (R9), Y1
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Y1
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y2
 	VFMADD231PS  Y2, Y1, Y0
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position43
 	MOVQ         d+32(FP), BX
@@ -1761,8 +1761,8 @@ strip59:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1773,9 +1773,9 @@ strip59:
 	VXORPS Y7, Y7, Y7
 
 position61:
-	VCVTPH2PS    (R9), Y8
-	VCVTPH2PS    16(R9), Y9
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Y8
+	VCVTPH2PS    16(R8), Y9
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -1789,7 +1789,7 @@ position61:
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position61
 	MOVQ         d+32(FP), BX
@@ -1827,16 +1827,16 @@ strip62:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position64:
-	VCVTPH2PS    (R9), Y4
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Y4
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VBROADCASTSS 512(BX), Y5
@@ -1846,7 +1846,7 @@ position64:
 	VBROADCASTSS 1536(BX), Y5
 	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position64
 	MOVQ         d+32(FP), BX
@@ -2109,17 +2109,17 @@ strip70:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position72:
-	VCVTPH2PS    (R9), Y4
-	VCVTPH2PS    16(R9), Y5
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Y4
+	VCVTPH2PS    16(R8), Y5
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
@@ -2127,7 +2127,7 @@ position72:
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position72
 	MOVQ         d+32(FP), BX
@@ -2155,20 +2155,20 @@ strip73:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position75:
-	VCVTPH2PS    (R9), Y2
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Y2
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VBROADCASTSS 512(BX), Y3
 	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position75
 	MOVQ         d+32(FP), BX
@@ -2389,20 +2389,20 @@ strip81:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position83:
-	VCVTPH2PS    (R9), Y2
-	VCVTPH2PS    16(R9), Y3
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Y2
+	VCVTPH2PS    16(R8), Y3
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position83
 	MOVQ         d+32(FP), BX
@@ -2426,17 +2426,17 @@ strip84:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VXORPS Y0, Y0, Y0
 
 position86:
-	VCVTPH2PS    (R9), Y1
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Y1
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Y2
 	VFMADD231PS  Y2, Y1, Y0
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position86
 	MOVQ         d+32(FP), BX
@@ -4155,8 +4155,8 @@ strip119:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4175,14 +4175,14 @@ strip119:
 	VPXORD Z15, Z15, Z15
 
 position121:
-	VMOVUPS      (R9), Z16
-	VMOVUPS      64(R9), Z17
-	VMOVUPS      128(R9), Z18
-	VMOVUPS      192(R9), Z19
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
-	PREFETCHT0   128(R9)(R8*1)
-	PREFETCHT0   192(R9)(R8*1)
+	VMOVUPS      (R8), Z16
+	VMOVUPS      64(R8), Z17
+	VMOVUPS      128(R8), Z18
+	VMOVUPS      192(R8), Z19
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
+	PREFETCHT0   128(R8)(R9*1)
+	PREFETCHT0   192(R8)(R9*1)
 	VBROADCASTSS (BX), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
@@ -4204,7 +4204,7 @@ position121:
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position121
 	MOVQ         d+32(FP), BX
@@ -4258,16 +4258,16 @@ strip122:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
 position124:
-	VMOVUPS      (R9), Z0
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Z0
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z21
 	VBROADCASTSS 512(BX), Z1
@@ -4277,7 +4277,7 @@ position124:
 	VBROADCASTSS 1536(BX), Z1
 	VFMADD231PS  Z1, Z0, Z24
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position124
 	MOVQ         d+32(FP), BX
@@ -4980,8 +4980,8 @@ strip130:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4992,14 +4992,14 @@ strip130:
 	VPXORD Z7, Z7, Z7
 
 position132:
-	VMOVUPS      (R9), Z8
-	VMOVUPS      64(R9), Z9
-	VMOVUPS      128(R9), Z10
-	VMOVUPS      192(R9), Z11
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
-	PREFETCHT0   128(R9)(R8*1)
-	PREFETCHT0   192(R9)(R8*1)
+	VMOVUPS      (R8), Z8
+	VMOVUPS      64(R8), Z9
+	VMOVUPS      128(R8), Z10
+	VMOVUPS      192(R8), Z11
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
+	PREFETCHT0   128(R8)(R9*1)
+	PREFETCHT0   192(R8)(R9*1)
 	VBROADCASTSS (BX), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
@@ -5011,7 +5011,7 @@ position132:
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position132
 	MOVQ         d+32(FP), BX
@@ -5047,20 +5047,20 @@ strip133:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
 position135:
-	VMOVUPS      (R9), Z0
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Z0
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z13
 	VBROADCASTSS 512(BX), Z1
 	VFMADD231PS  Z1, Z0, Z14
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position135
 	MOVQ         d+32(FP), BX
@@ -5685,29 +5685,29 @@ strip141:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 position143:
-	VMOVUPS      (R9), Z4
-	VMOVUPS      64(R9), Z5
-	VMOVUPS      128(R9), Z6
-	VMOVUPS      192(R9), Z7
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
-	PREFETCHT0   128(R9)(R8*1)
-	PREFETCHT0   192(R9)(R8*1)
+	VMOVUPS      (R8), Z4
+	VMOVUPS      64(R8), Z5
+	VMOVUPS      128(R8), Z6
+	VMOVUPS      192(R8), Z7
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
+	PREFETCHT0   128(R8)(R9*1)
+	PREFETCHT0   192(R8)(R9*1)
 	VBROADCASTSS (BX), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position143
 	MOVQ         d+32(FP), BX
@@ -5735,17 +5735,17 @@ strip144:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z9, Z9, Z9
 
 position146:
-	VMOVUPS      (R9), Z0
-	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (R8), Z0
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z9
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position146
 	MOVQ         d+32(FP), BX
@@ -6946,8 +6946,8 @@ strip162:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6966,12 +6966,12 @@ strip162:
 	VPXORD Z15, Z15, Z15
 
 position164:
-	VCVTPH2PS    (R9), Z16
-	VCVTPH2PS    32(R9), Z17
-	VCVTPH2PS    64(R9), Z18
-	VCVTPH2PS    96(R9), Z19
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
+	VCVTPH2PS    (R8), Z16
+	VCVTPH2PS    32(R8), Z17
+	VCVTPH2PS    64(R8), Z18
+	VCVTPH2PS    96(R8), Z19
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
 	VBROADCASTSS (BX), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
@@ -6993,7 +6993,7 @@ position164:
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position164
 	MOVQ         d+32(FP), BX
@@ -7047,16 +7047,16 @@ strip165:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
 position167:
-	VCVTPH2PS    (R9), Z0
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Z0
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z21
 	VBROADCASTSS 512(BX), Z1
@@ -7066,7 +7066,7 @@ position167:
 	VBROADCASTSS 1536(BX), Z1
 	VFMADD231PS  Z1, Z0, Z24
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position167
 	MOVQ         d+32(FP), BX
@@ -7769,8 +7769,8 @@ strip173:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7781,12 +7781,12 @@ strip173:
 	VPXORD Z7, Z7, Z7
 
 position175:
-	VCVTPH2PS    (R9), Z8
-	VCVTPH2PS    32(R9), Z9
-	VCVTPH2PS    64(R9), Z10
-	VCVTPH2PS    96(R9), Z11
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
+	VCVTPH2PS    (R8), Z8
+	VCVTPH2PS    32(R8), Z9
+	VCVTPH2PS    64(R8), Z10
+	VCVTPH2PS    96(R8), Z11
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
 	VBROADCASTSS (BX), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
@@ -7798,7 +7798,7 @@ position175:
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position175
 	MOVQ         d+32(FP), BX
@@ -7834,20 +7834,20 @@ strip176:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
 position178:
-	VCVTPH2PS    (R9), Z0
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Z0
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z13
 	VBROADCASTSS 512(BX), Z1
 	VFMADD231PS  Z1, Z0, Z14
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position178
 	MOVQ         d+32(FP), BX
@@ -8472,27 +8472,27 @@ strip184:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 position186:
-	VCVTPH2PS    (R9), Z4
-	VCVTPH2PS    32(R9), Z5
-	VCVTPH2PS    64(R9), Z6
-	VCVTPH2PS    96(R9), Z7
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
+	VCVTPH2PS    (R8), Z4
+	VCVTPH2PS    32(R8), Z5
+	VCVTPH2PS    64(R8), Z6
+	VCVTPH2PS    96(R8), Z7
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
 	VBROADCASTSS (BX), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position186
 	MOVQ         d+32(FP), BX
@@ -8520,17 +8520,17 @@ strip187:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
 	VPXORD Z9, Z9, Z9
 
 position189:
-	VCVTPH2PS    (R9), Z0
-	PREFETCHT0   (R9)(R8*1)
+	VCVTPH2PS    (R8), Z0
+	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
 	VFMADD231PS  Z1, Z0, Z9
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position189
 	MOVQ         d+32(FP), BX
@@ -8950,9 +8950,9 @@ done208:
 	VZEROUPPER
 	RET
 
-// func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 // Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-56
+TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
@@ -8963,8 +8963,9 @@ strip209:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
+	MOVQ   beside+56(FP), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8983,24 +8984,26 @@ strip209:
 	VPXORD Z15, Z15, Z15
 
 position211:
-	VPBROADCASTW (R9), Y18
+	VPBROADCASTW (R8), Y18
 	VCVTPH2PS    Y18, Z18
-	VPMOVSXBD    2(R9), Z16
+	VPMOVSXBD    2(R8), Z16
 	VCVTDQ2PS    Z16, Z16
 	VMULPS       Z18, Z16, Z16
-	VPMOVSXBD    18(R9), Z17
+	VPMOVSXBD    18(R8), Z17
 	VCVTDQ2PS    Z17, Z17
 	VMULPS       Z18, Z17, Z17
-	VPBROADCASTW 34(R9), Y20
+	VPBROADCASTW 34(R8), Y20
 	VCVTPH2PS    Y20, Z20
-	VPMOVSXBD    36(R9), Z18
+	VPMOVSXBD    36(R8), Z18
 	VCVTDQ2PS    Z18, Z18
 	VMULPS       Z20, Z18, Z18
-	VPMOVSXBD    52(R9), Z19
+	VPMOVSXBD    52(R8), Z19
 	VCVTDQ2PS    Z19, Z19
 	VMULPS       Z20, Z19, Z19
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
+	PREFETCHT0   (R8)(R10*1)
+	PREFETCHT0   64(R8)(R10*1)
 	VBROADCASTSS (BX), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
@@ -9022,7 +9025,7 @@ position211:
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position211
 	MOVQ         d+32(FP), BX
@@ -9076,8 +9079,9 @@ strip212:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
+	MOVQ   beside+56(FP), R10
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
@@ -9088,15 +9092,16 @@ strip212:
 	VPXORD Z28, Z28, Z28
 
 position214:
-	VPBROADCASTW (R9), Y2
+	VPBROADCASTW (R8), Y2
 	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R9), Z0
+	VPMOVSXBD    2(R8), Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R9), Z1
+	VPMOVSXBD    18(R8), Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   (R8)(R10*1)
 	VBROADCASTSS (BX), Z2
 	VFMADD231PS  Z2, Z0, Z21
 	VFMADD231PS  Z2, Z1, Z22
@@ -9110,7 +9115,7 @@ position214:
 	VFMADD231PS  Z2, Z0, Z27
 	VFMADD231PS  Z2, Z1, Z28
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position214
 	MOVQ         d+32(FP), BX
@@ -9144,9 +9149,9 @@ less213:
 	VZEROUPPER
 	RET
 
-// func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 // Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-56
+TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
@@ -9157,8 +9162,9 @@ strip215:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
+	MOVQ   beside+56(FP), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9169,24 +9175,26 @@ strip215:
 	VPXORD Z7, Z7, Z7
 
 position217:
-	VPBROADCASTW (R9), Y10
+	VPBROADCASTW (R8), Y10
 	VCVTPH2PS    Y10, Z10
-	VPMOVSXBD    2(R9), Z8
+	VPMOVSXBD    2(R8), Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VPMOVSXBD    18(R9), Z9
+	VPMOVSXBD    18(R8), Z9
 	VCVTDQ2PS    Z9, Z9
 	VMULPS       Z10, Z9, Z9
-	VPBROADCASTW 34(R9), Y12
+	VPBROADCASTW 34(R8), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    36(R9), Z10
+	VPMOVSXBD    36(R8), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    52(R9), Z11
+	VPMOVSXBD    52(R8), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
+	PREFETCHT0   (R8)(R10*1)
+	PREFETCHT0   64(R8)(R10*1)
 	VBROADCASTSS (BX), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
@@ -9198,7 +9206,7 @@ position217:
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position217
 	MOVQ         d+32(FP), BX
@@ -9234,23 +9242,25 @@ strip218:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
+	MOVQ   beside+56(FP), R10
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 
 position220:
-	VPBROADCASTW (R9), Y2
+	VPBROADCASTW (R8), Y2
 	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R9), Z0
+	VPMOVSXBD    2(R8), Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R9), Z1
+	VPMOVSXBD    18(R8), Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   (R8)(R10*1)
 	VBROADCASTSS (BX), Z2
 	VFMADD231PS  Z2, Z0, Z13
 	VFMADD231PS  Z2, Z1, Z14
@@ -9258,7 +9268,7 @@ position220:
 	VFMADD231PS  Z2, Z0, Z15
 	VFMADD231PS  Z2, Z1, Z16
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position220
 	MOVQ         d+32(FP), BX
@@ -9282,9 +9292,9 @@ less219:
 	VZEROUPPER
 	RET
 
-// func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+// func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 // Requires: AVX, AVX2, AVX512F, MMX+
-TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-56
+TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
@@ -9295,39 +9305,42 @@ strip221:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
+	MOVQ   beside+56(FP), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 position223:
-	VPBROADCASTW (R9), Y6
+	VPBROADCASTW (R8), Y6
 	VCVTPH2PS    Y6, Z6
-	VPMOVSXBD    2(R9), Z4
+	VPMOVSXBD    2(R8), Z4
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z6, Z4, Z4
-	VPMOVSXBD    18(R9), Z5
+	VPMOVSXBD    18(R8), Z5
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z6, Z5, Z5
-	VPBROADCASTW 34(R9), Y8
+	VPBROADCASTW 34(R8), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    36(R9), Z6
+	VPMOVSXBD    36(R8), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    52(R9), Z7
+	VPMOVSXBD    52(R8), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	PREFETCHT0   (R9)(R8*1)
-	PREFETCHT0   64(R9)(R8*1)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   64(R8)(R9*1)
+	PREFETCHT0   (R8)(R10*1)
+	PREFETCHT0   64(R8)(R10*1)
 	VBROADCASTSS (BX), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position223
 	MOVQ         d+32(FP), BX
@@ -9355,26 +9368,28 @@ strip224:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
-	MOVQ   ahead+48(FP), R8
-	MOVQ   CX, R9
+	MOVQ   CX, R8
+	MOVQ   ahead+48(FP), R9
+	MOVQ   beside+56(FP), R10
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 
 position226:
-	VPBROADCASTW (R9), Y2
+	VPBROADCASTW (R8), Y2
 	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R9), Z0
+	VPMOVSXBD    2(R8), Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R9), Z1
+	VPMOVSXBD    18(R8), Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (R9)(R8*1)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   (R8)(R10*1)
 	VBROADCASTSS (BX), Z2
 	VFMADD231PS  Z2, Z0, Z9
 	VFMADD231PS  Z2, Z1, Z10
 	ADDQ         $0x04, BX
-	ADDQ         DI, R9
+	ADDQ         DI, R8
 	DECQ         SI
 	JNZ          position226
 	MOVQ         d+32(FP), BX

@@ -93,11 +93,10 @@ func (b *block) scoreBytes(i, n, p, m int) {
 func (b *block) addFew(i, n, p, m int) {
 	if b.format == cacheR16 {
 		b.scoreBytes(i, n, p, m)
-		b.ask(b.keyRows(p), p, m)
 	} else {
 		b.scoreFew(i, n, p, m)
 	}
-	format, src, row, ahead := b.readFew(b.valueRows(p), p, m, b.loops.few[0].mix[cacheQ8] != nil)
+	v := b.fewValues(p, m)
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
 		if seen == 0 {
@@ -107,18 +106,60 @@ func (b *block) addFew(i, n, p, m int) {
 		b.weigh(i+at, at, same, p, seen)
 		for end := at + same; at < end; {
 			l := b.loops.pick(end - at)
-			l.mix[format](pointer(b.results[(i+at)*b.dv:]), unsafe.Pointer(&b.scores[at]), src, seen, b.dv, row, ahead)
+			l.add(pointer(b.results[(i+at)*b.dv:]), unsafe.Pointer(&b.scores[at]), &v, seen)
 			at += l.heads
 		}
 	}
 }
 
+// near is rows as the loops for few queries read them, and how far behind them lies what those ask for.
+type near struct {
+	stored
+	ahead, beside int
+}
+
+// add adds weighted values for seen positions.
+func (l *fewLoops) add(results, weights unsafe.Pointer, v *near, seen int) {
+	if v.format == cacheQ8 {
+		l.mixQ8(results, weights, v.at, seen, v.d, v.row, v.ahead, v.beside)
+	} else {
+		l.mix[v.format](results, weights, v.at, seen, v.d, v.row, v.ahead)
+	}
+}
+
+// fewValues returns m values from p on. While they are added, keys in panels are asked for as well: their products are
+// too short for that, and so many requests at once would be waited for.
+func (b *block) fewValues(p, m int) near {
+	v, k := b.valueRows(p), b.keyRows(p)
+	if v.format != cacheQ8 || b.loops.few[0].mixQ8 == nil {
+		if b.format == cacheR16 {
+			b.ask(k, p, m)
+		}
+		return b.decoded(v, p, m)
+	}
+	far := near{stored: v, ahead: b.ahead(v, p)}
+	if keys := b.ahead(k, p); keys > 0 && b.format == cacheR16 {
+		far.beside = int(uintptr(k.at)-uintptr(v.at)) + keys
+	}
+	return far
+}
+
+// decoded returns m rows from p on as float32 or float16, where they lie if that is what they are.
+func (b *block) decoded(s stored, p, m int) near {
+	if s.format != cacheQ8 {
+		return near{stored: s, ahead: b.ahead(s, p)}
+	}
+	format, src, row := b.read(s, m)
+	b.ask(s, p, m)
+	return near{stored: stored{at: src, format: format, d: s.d, row: row}}
+}
+
 // scoreFew computes the scores of n rows from row i on for m positions from p on.
 func (b *block) scoreFew(i, n, p, m int) {
-	format, src, row, ahead := b.readFew(b.keyRows(p), p, m, false)
+	k := b.decoded(b.keyRows(p), p, m)
 	for at := 0; at < n; {
 		l := b.loops.pick(n - at)
-		l.scores[format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), src, m, b.dk, row, ahead)
+		l.scores[k.format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), k.at, m, k.d, k.row, k.ahead)
 		at += l.heads
 	}
 }
@@ -201,17 +242,6 @@ func (b *block) ask(s stored, p, m int) {
 	if ahead := b.ahead(s, p); ahead > 0 && active.prefetch != nil {
 		active.prefetch(unsafe.Add(s.at, ahead), (m*s.row+lineBytes-1)/lineBytes)
 	}
-}
-
-// readFew returns m rows from p on for the loops for few queries, and how far behind them what those shall ask for
-// lies. With bytes, these read q8_0.
-func (b *block) readFew(s stored, p, m int, bytes bool) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
-	if s.format != cacheQ8 || bytes {
-		return s.format, s.at, s.row, b.ahead(s, p)
-	}
-	format, src, row = b.read(s, m)
-	b.ask(s, p, m)
-	return format, src, row, 0
 }
 
 // multiply is a product of n rows of x with cols columns of panels, which lie panelBytes

@@ -216,18 +216,21 @@ func decodeQ8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
 // mixQ8AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
 // Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// So is what lies beside bytes behind v.
 //
 //go:noescape
-func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
 // mixQ8AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
 // Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// So is what lies beside bytes behind v.
 //
 //go:noescape
-func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
 // mixQ8AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
 // Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// So is what lies beside bytes behind v.
 //
 //go:noescape
-func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)

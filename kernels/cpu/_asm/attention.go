@@ -291,10 +291,14 @@ func (g *generator) valuePanels(f format) {
 // all positions.
 func (g *generator) mix(f format, heads int) {
 	name := fmt.Sprintf("mix%s%sx%d", f, g.isa.name, heads)
-	g.function(name, []string{
+	doc, in := []string{
 		fmt.Sprintf("%s adds Σp s[i][p]·v[p] to dst[i] for %d rows and m rows of v, vRow bytes apart, all of d elements.", name, heads),
 		"Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.",
-	}, nil, pointers("dst", "s", "v"), integers("m", "d", "vRow", "ahead"))
+	}, integers("m", "d", "vRow", "ahead")
+	if f == formatQ8 {
+		doc, in = append(doc, "So is what lies beside bytes behind v."), append(in, integers("beside")...)
+	}
+	g.function(name, doc, nil, pointers("dst", "s", "v"), in)
 	dst, v, d := g.arg("dst"), g.arg("v"), g.arg("d")
 	for _, n := range g.stripLens(f) {
 		loop, less := g.label("strip"), g.label("less")
@@ -346,8 +350,12 @@ func (g *generator) loadStrip(f format, row reg.GPVirtual, n int) []reg.VecVirtu
 
 // mixStrip computes n vectors of each result.
 func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
-	s, m, vRow, ahead, row := g.arg("s"), g.arg("m"), g.arg("vRow"), g.arg("ahead"), g.GP64()
+	s, m, vRow, row := g.arg("s"), g.arg("m"), g.arg("vRow"), g.GP64()
 	g.MOVQ(v, row)
+	asked := []reg.GPVirtual{g.arg("ahead")}
+	if f == formatQ8 {
+		asked = append(asked, g.arg("beside"))
+	}
 	sums := make([][]reg.VecVirtual, heads)
 	for h := range sums {
 		sums[h] = g.vecs(n)
@@ -356,8 +364,10 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 	loop := g.label("position")
 	g.Label(loop)
 	values := g.loadStrip(f, row, n)
-	for line := 0; line < g.vectorAt(f, n); line += lineBytes {
-		g.PREFETCHT0(operand.Mem{Base: row, Disp: line, Index: ahead, Scale: 1})
+	for _, distance := range asked {
+		for line := 0; line < g.vectorAt(f, n); line += lineBytes {
+			g.PREFETCHT0(operand.Mem{Base: row, Disp: line, Index: distance, Scale: 1})
+		}
 	}
 	for h := range sums {
 		weight := g.vec()
