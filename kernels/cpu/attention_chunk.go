@@ -96,7 +96,15 @@ func (b *block) addFew(i, n, p, m int) {
 	} else {
 		b.scoreFew(i, n, p, m)
 	}
-	v := b.fewValues(p, m)
+	v := b.valueRows(p)
+	bytes := v.format == cacheQ8 && b.loops.few[0].mixQ8 != nil
+	beside := b.askKeys(v.at, p, m, bytes)
+	var ahead int
+	if bytes {
+		ahead = b.ahead(v, p)
+	} else {
+		v.format, v.at, v.row, ahead = b.readFew(v, p, m)
+	}
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
 		if seen == 0 {
@@ -105,61 +113,40 @@ func (b *block) addFew(i, n, p, m int) {
 		}
 		b.weigh(i+at, at, same, p, seen)
 		for end := at + same; at < end; {
-			l := b.loops.pick(end - at)
-			l.add(pointer(b.results[(i+at)*b.dv:]), unsafe.Pointer(&b.scores[at]), &v, seen)
+			l, out, weights := b.loops.pick(end-at), pointer(b.results[(i+at)*b.dv:]), unsafe.Pointer(&b.scores[at])
+			if bytes {
+				l.mixQ8(out, weights, v.at, seen, b.dv, v.row, ahead, beside)
+			} else {
+				l.mix[v.format](out, weights, v.at, seen, b.dv, v.row, ahead)
+			}
 			at += l.heads
 		}
 	}
 }
 
-// near is rows as the loops for few queries read them, and how far behind them lies what those ask for.
-type near struct {
-	stored
-	ahead, beside int
-}
-
-// add adds weighted values for seen positions.
-func (l *fewLoops) add(results, weights unsafe.Pointer, v *near, seen int) {
-	if v.format == cacheQ8 {
-		l.mixQ8(results, weights, v.at, seen, v.d, v.row, v.ahead, v.beside)
-	} else {
-		l.mix[v.format](results, weights, v.at, seen, v.d, v.row, v.ahead)
+// askKeys sees to it that keys in panels which are read next are asked for. Their products are too short for that: so many
+// requests at once would be waited for. Where bytes are added, the loop that adds them asks, at this distance behind v.
+func (b *block) askKeys(v unsafe.Pointer, p, m int, bytes bool) (beside int) {
+	if b.format != cacheR16 {
+		return 0
 	}
-}
-
-// fewValues returns m values from p on. While they are added, keys in panels are asked for as well: their products are
-// too short for that, and so many requests at once would be waited for.
-func (b *block) fewValues(p, m int) near {
-	v, k := b.valueRows(p), b.keyRows(p)
-	if v.format != cacheQ8 || b.loops.few[0].mixQ8 == nil {
-		if b.format == cacheR16 {
-			b.ask(k, p, m)
-		}
-		return b.decoded(v, p, m)
+	k := b.keyRows(p)
+	if !bytes {
+		b.ask(k, p, m)
+		return 0
 	}
-	far := near{stored: v, ahead: b.ahead(v, p)}
-	if keys := b.ahead(k, p); keys > 0 && b.format == cacheR16 {
-		far.beside = int(uintptr(k.at)-uintptr(v.at)) + keys
+	if ahead := b.ahead(k, p); ahead > 0 {
+		beside = int(uintptr(k.at)-uintptr(v)) + ahead
 	}
-	return far
-}
-
-// decoded returns m rows from p on as float32 or float16, where they lie if that is what they are.
-func (b *block) decoded(s stored, p, m int) near {
-	if s.format != cacheQ8 {
-		return near{stored: s, ahead: b.ahead(s, p)}
-	}
-	format, src, row := b.read(s, m)
-	b.ask(s, p, m)
-	return near{stored: stored{at: src, format: format, d: s.d, row: row}}
+	return beside
 }
 
 // scoreFew computes the scores of n rows from row i on for m positions from p on.
 func (b *block) scoreFew(i, n, p, m int) {
-	k := b.decoded(b.keyRows(p), p, m)
+	format, src, row, ahead := b.readFew(b.keyRows(p), p, m)
 	for at := 0; at < n; {
 		l := b.loops.pick(n - at)
-		l.scores[k.format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), k.at, m, k.d, k.row, k.ahead)
+		l.scores[format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), src, m, b.dk, row, ahead)
 		at += l.heads
 	}
 }
@@ -242,6 +229,17 @@ func (b *block) ask(s stored, p, m int) {
 	if ahead := b.ahead(s, p); ahead > 0 && active.prefetch != nil {
 		active.prefetch(unsafe.Add(s.at, ahead), (m*s.row+lineBytes-1)/lineBytes)
 	}
+}
+
+// readFew returns m rows from p on as float32 or float16 for the loops for few queries, where they lie if that is what they are, and how far
+// behind them what those shall ask for lies.
+func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
+	if s.format != cacheQ8 {
+		return s.format, s.at, s.row, b.ahead(s, p)
+	}
+	format, src, row = b.read(s, m)
+	b.ask(s, p, m)
+	return format, src, row, 0
 }
 
 // multiply is a product of n rows of x with cols columns of panels, which lie panelBytes
