@@ -78,12 +78,12 @@ type copier struct {
 	set    *ruleSet
 	needed bool // no pass removes copies later: only what cannot be addressed is copied
 
-	once   map[copyFor]*ir.Value   // copies of the function, where ruleSet.copyOnce
-	copies map[*ir.Value]*ir.Value // of the open split, by what is copied
-	views  map[*ir.Value]*ir.Value // likewise: views made again
-	before []*ir.Node              // what is copied elsewhere before the open split begins
-	heads  []*ir.Node              // copies and views at the beginning of the open split
-	body   []*ir.Node              // its nodes
+	once   map[copyFor]*ir.Value // copies of the function, where ruleSet.copyOnce
+	copies splitTable            // of the open split, by what is copied
+	views  splitTable            // likewise: views made again
+	before []*ir.Node            // what is copied elsewhere before the open split begins
+	heads  []*ir.Node            // copies and views at the beginning of the open split
+	body   []*ir.Node            // its nodes
 	split  int
 	last   string // the backend of the split before
 
@@ -96,11 +96,41 @@ type copier struct {
 	known        map[copyKey]*ir.Value   // copies of indices, where the experts lie
 }
 
+// splitTable holds values of the open split by the ids of others.
+type splitTable struct {
+	list  []splitEntry
+	split int32 // counts the splits that were opened
+}
+
+type splitEntry struct {
+	split int32
+	v     *ir.Value
+}
+
+// clear makes the table an empty one.
+func (t *splitTable) clear() { t.split++ }
+
+// get returns the value for key, or nil.
+func (t *splitTable) get(key *ir.Value) *ir.Value {
+	if key.ID < len(t.list) && t.list[key.ID].split == t.split {
+		return t.list[key.ID].v
+	}
+	return nil
+}
+
+// set makes v the value for key.
+func (t *splitTable) set(key, v *ir.Value) {
+	if more := key.ID + 1 - len(t.list); more > 0 {
+		t.list = append(t.list, make([]splitEntry, max(more, key.Func.NumValues()-len(t.list)))...)
+	}
+	t.list[key.ID] = splitEntry{t.split, v}
+}
+
 func newCopier(c *Context, f *ir.Func, set *ruleSet) *copier {
 	return &copier{
 		c: c, e: newEdit(c, f), set: set, needed: !set.elide || Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value),
 		placed: make([]bool, f.NumNodes()), extra: make(map[*ir.Node]int),
-		ahead: make(map[copyKey]*ir.Value), known: make(map[copyKey]*ir.Value),
+		ahead: make(map[copyKey]*ir.Value), known: make(map[copyKey]*ir.Value), chosen: make(map[expertKey]*ir.Value),
 	}
 }
 
@@ -128,9 +158,10 @@ func (w *copier) run(f *ir.Func) {
 
 func (w *copier) open(split int) {
 	w.split = split
-	w.copies, w.views = make(map[*ir.Value]*ir.Value), make(map[*ir.Value]*ir.Value)
-	w.chosen = make(map[expertKey]*ir.Value)
-	w.before, w.heads, w.body = nil, nil, nil
+	w.copies.clear()
+	w.views.clear()
+	clear(w.chosen)
+	w.before, w.heads, w.body = w.before[:0], w.heads[:0], w.body[:0]
 }
 
 // close puts the open split at the end of the order: what its copies read first, as leaves
@@ -298,22 +329,25 @@ func (w *copier) stays(n *ir.Node, i int) bool {
 func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 	base, whole := copyBase(v), w.wholes[copyKey{behindViews(v), w.c.Target(n).Home()}]
 	if all := w.ahead[copyKey{base, w.c.Target(n).Home()}]; all != nil {
-		w.copies[base] = all
+		w.copies.set(base, all)
 	}
 	if v != base || whole && v.Def != nil && v.Def.Is(ir.View) {
-		if w.views[v] == nil {
-			again := w.node(n, v.Def.Op, v.Def.Attr, v.Name+"."+n.Backend, w.here(n, v.Def.Args[0]))
-			w.views[v] = again.Result()
+		if again := w.views.get(v); again != nil {
+			return again
 		}
-		return w.views[v]
+		again := w.node(n, v.Def.Op, v.Def.Attr, v.Name+"."+n.Backend, w.here(n, v.Def.Args[0])).Result()
+		w.views.set(v, again)
+		return again
 	}
-	if w.copies[base] == nil {
-		w.copies[base] = w.copyOf(n, base)
-		if whole {
-			w.c.Cause(w.copies[base].Def, ruleCopyWhole, base.String())
-		}
+	if made := w.copies.get(base); made != nil {
+		return made
 	}
-	return w.copies[base]
+	made := w.copyOf(n, base)
+	w.copies.set(base, made)
+	if whole {
+		w.c.Cause(made.Def, ruleCopyWhole, base.String())
+	}
+	return made
 }
 
 // copyOf returns a copy of v for n, made at the head of the open split.

@@ -133,6 +133,7 @@ type elider struct {
 	experts map[expertsMade]*ir.Value
 	given   map[*ir.Value]bool    // copies that became results
 	removed map[*ir.Value]removal // by what stands for the copy, until a reader has noted it
+	before  []*ir.Value           // the operands of the node that is looked at
 }
 
 // tooMuch says what a limit would be exceeded by.
@@ -149,10 +150,10 @@ func newElider(c *Context, f *ir.Func) *elider {
 
 func (s *elider) node(n *ir.Node) {
 	if !isTransfer(n) || slices.Contains(n.Func.Results, n.Result()) && !s.spare(n) {
-		before := append([]*ir.Value(nil), n.Args...)
+		s.before = append(s.before[:0], n.Args...)
 		s.e.keep(n)
 		s.followView(n)
-		s.note(n, before)
+		s.note(n, s.before)
 		return
 	}
 	s.e.update(n)

@@ -10,12 +10,16 @@ import (
 // overlap or are many.
 func (w *copier) wholeCopies(f *ir.Func) {
 	w.full, w.wholes = make(map[copyKey]bool), make(map[copyKey]bool)
-	if !w.c.Enabled(ruleCopyWhole) {
+	cut, copies := slicedValues(f)
+	if !w.c.Enabled(ruleCopyWhole) || cut == nil && !copies {
 		return
 	}
 	shown, order := make(map[copyKey][]*ir.Value), []copyKey{}
 	note := func(a *ir.Value, space string) {
 		key := copyKey{behindViews(a), space}
+		if cut == nil || !cut[key.v.ID] {
+			return // all of it is shown wherever it is
+		}
 		if shown[key] == nil {
 			order = append(order, key)
 		}
@@ -31,7 +35,7 @@ func (w *copier) wholeCopies(f *ir.Func) {
 				continue
 			}
 			note(a, t.Home())
-			if copyBase(a) == behindViews(a) && !isTransfer(n) {
+			if copies && copyBase(a) == behindViews(a) && !isTransfer(n) {
 				w.full[copyKey{copyBase(a), t.Home()}] = true
 			}
 		}
@@ -46,6 +50,24 @@ func (w *copier) wholeCopies(f *ir.Func) {
 			w.wholes[key] = true
 		}
 	}
+}
+
+// slicedValues returns the values of f, by id, of which some view shows a part, nil if there are
+// none, and whether the module came with copies. Without both there is nothing to note: each value
+// is copied as it is.
+func slicedValues(f *ir.Func) (cut []bool, copies bool) {
+	for _, n := range f.Nodes {
+		switch n.Op {
+		case ir.OpCopy:
+			copies = true
+		case ir.OpSlice:
+			if cut == nil {
+				cut = make([]bool, f.NumValues())
+			}
+			cut[behindViews(n.Result()).ID] = true
+		}
+	}
+	return cut, copies
 }
 
 // copiedAnyway reports whether n, a copy that the module came with, copies between spaces

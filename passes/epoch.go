@@ -311,7 +311,7 @@ func barriers(f *ir.Func) int64 {
 // ownResults inserts copies so that every result of an entry point is a value of its own
 // that owns its bytes: not a parameter, a weight, a state, a part of a value or a value
 // that is a result already.
-func ownResults(c *Context, f *ir.Func) {
+func ownResults(c *Context, f *ir.Func) error {
 	taken := make(map[*ir.Value]bool)
 	for i, r := range f.Results {
 		o := r.Root()
@@ -322,12 +322,16 @@ func ownResults(c *Context, f *ir.Func) {
 			taken[o] = true
 			continue
 		}
+		if err := c.Change(); err != nil {
+			return err
+		}
 		n := copyNode(c, f, r)
 		n.Split = splitAtEnd(f, n.Backend)
 		f.Append(n)
 		c.Cause(n, "part.result", r.String())
 		f.Results[i] = n.Result()
 	}
+	return nil
 }
 
 // copyNode returns a node, not yet in the order, that copies v into dense bytes of its

@@ -31,6 +31,7 @@ var partitionPass = Pass{
 	Name:     "partition",
 	Doc:      "divide nodes among workers and place barriers",
 	Run:      partition,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropOrdered,
 	Gives:    ir.PropPartitioned,
@@ -56,8 +57,13 @@ func partition(c *Context, m *ir.Module) error {
 			errs = append(errs, err)
 			continue
 		}
-		ownResults(c, f)
+		if err := ownResults(c, f); err != nil {
+			return err
+		}
 		p := newPartitioner(c, f)
+		if err := c.Change(); err != nil {
+			return err
+		}
 		p.walk(f)
 		p.giveTails(f, true)
 		c.Count("barriers", barriers(f))
@@ -129,14 +135,28 @@ type partitioner struct {
 // sharing is what is known of a node that workers may share.
 type sharing struct {
 	axes   []ir.Axis // as nodeAxes returns them
+	class  *class    // in the open region
 	effort effort    // once something has asked for it
 	asked  bool
-	class  *class // in the open region
 }
 
 // known returns what is known of n, which is not for worker 0 alone.
 func (p *partitioner) known(n *ir.Node) *sharing {
 	return &p.shared[p.index[p.numbers.node(n)]-1]
+}
+
+// unqueued returns how many nodes of f, and of the bodies in it, work and have no queue.
+func unqueued(f *ir.Func) int {
+	sum := 0
+	for _, n := range f.Nodes {
+		switch {
+		case n.Body != nil:
+			sum += unqueued(n.Body)
+		case works(n) && n.Queue() == "":
+			sum++
+		}
+	}
+	return sum
 }
 
 // note begins what is known of n.
@@ -173,6 +193,7 @@ func (p *partitioner) mark(v *ir.Value, k mark) { p.marks[p.numbers.value(v)] |=
 func newPartitioner(c *Context, f *ir.Func) *partitioner {
 	p := &partitioner{c: c, numbers: newNumbering(f)}
 	p.marks, p.index = make([]mark, p.numbers.values), make([]int32, p.numbers.nodes)
+	p.shared = make([]sharing, 0, unqueued(f))
 	p.touches = touches{
 		private: func(v *ir.Value) bool { return p.has(v, markPrivate) },
 		axes:    func(n *ir.Node) []ir.Axis { return p.known(n).axes },

@@ -34,6 +34,7 @@ var splitPass = Pass{
 	Name:     "split",
 	Doc:      "cut the order into runs on one backend",
 	Run:      split,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Gives:    ir.PropSplit,
@@ -58,7 +59,11 @@ func split(c *Context, m *ir.Module) error {
 	}
 	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
-		s := &splitter{c: c, set: set, lastRead: lastReads(c, f, set), cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool)}
+		last := lastReads(c, f, set)
+		if err := c.Change(); err != nil {
+			return err
+		}
+		s := &splitter{c: c, set: set, lastRead: last, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -93,6 +98,7 @@ type splitter struct {
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs int                // of the open split
 	have   map[copyFor]bool   // what needs no further copy
+	news   []*ir.Value        // see newInputs
 }
 
 // copyFor names a value that is copied for a backend.
@@ -135,7 +141,7 @@ func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
 		return
 	}
 	for _, a := range n.Sources() {
-		if a == nil {
+		if a == nil || !s.set.crosses(s.c, t, a) {
 			continue
 		}
 		key := copyFor{copyBase(a), t.Name}
@@ -158,9 +164,10 @@ func (s *splitter) name() string {
 	return s.on.Name
 }
 
-// newInputs returns what would have to be copied for n and is not copied yet.
+// newInputs returns what would have to be copied for n and is not copied yet, until it is called
+// again.
 func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
-	var news []*ir.Value
+	news := s.news[:0]
 	for _, a := range n.Sources() {
 		if a == nil || !s.set.crosses(s.c, t, a) {
 			continue
@@ -170,6 +177,7 @@ func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
 			news = append(news, base)
 		}
 	}
+	s.news = news
 	return news
 }
 

@@ -111,6 +111,7 @@ type chunkKey struct{ arena, chunk, instance int }
 // that it has in the first.
 func layOut(t *trace, calls int) *layout {
 	l := &layout{index: make(map[chunkKey]int32)}
+	l.reserve(t)
 	for i := range t.objects {
 		o := &t.objects[i]
 		for call := range min(calls, o.period()) {
@@ -125,6 +126,21 @@ func layOut(t *trace, calls int) *layout {
 		l.move(&t.objects[i], 0)
 	}
 	return l
+}
+
+// reserve makes room for the borders of objects in the first call: most have none in others.
+func (l *layout) reserve(t *trace) {
+	var counts []int
+	for i := range t.objects {
+		k := l.chunk(t.objects[i].key(0))
+		if int(k) == len(counts) {
+			counts = append(counts, 0)
+		}
+		counts[k] += 2
+	}
+	for k, n := range counts {
+		l.borders[k] = make([]int64, 0, n)
+	}
 }
 
 // chunk returns the number of a chunk, which many ask for in turn.

@@ -25,12 +25,13 @@ const (
 // All targets with workers share the same ones. Where groups of workers get barriers of
 // their own, an owner will have to name its group.
 type owner struct {
-	by            by
-	period, width ir.Dim // bytes
+	by by
 
 	// tail says that units go to whoever comes first. Within a region only one run of nodes
 	// has a tail (tails), and gives each unit to one worker: then these are the same units'.
 	tail bool
+
+	period, width ir.Dim // bytes
 }
 
 // same claims: no worker touches, by a, what another one touches by b, when the values
@@ -43,33 +44,28 @@ func (a owner) same(b owner) bool {
 	return a.by == byUnit && b.by == byUnit && a.tail == b.tail && a.period.Equal(b.period) && a.width.Equal(b.width)
 }
 
-// owners are those of a node's operands and results.
+// owners are those of a node's operands and results. One that is not divided has the same for all.
 type owners struct {
-	all  owner   // of a node that is not divided
-	each []owner // of one that is: those of operands, then those of results
-	args int
+	each    []owner // those of operands, then those of results
+	args    int
+	divided bool
 }
 
 // read returns who reads operand i.
 func (o *owners) read(i int) *owner {
-	if o.each == nil {
-		return &o.all
+	if !o.divided {
+		i = 0
 	}
 	return &o.each[i]
 }
 
 // write returns who writes result i.
-func (o *owners) write(i int) *owner {
-	if o.each == nil {
-		return &o.all
-	}
-	return &o.each[o.args+i]
-}
+func (o *owners) write(i int) *owner { return o.read(o.args + i) }
 
 // Owners of nodes that are not divided.
 var (
-	ownedByFirst = owners{all: owner{by: byFirst}}
-	ownedByAll   = owners{all: owner{by: byAll}}
+	ownedByFirst = owners{each: []owner{{by: byFirst}}}
+	ownedByAll   = owners{each: []owner{{by: byAll}}}
 )
 
 // ownerTable holds the owners of what nodes touch that are divided, by function.
@@ -113,7 +109,7 @@ func (t ownerTable) of(n *ir.Node) *owners {
 func (l *ownerList) add(n *ir.Node, ax *ir.Axis) {
 	size := len(n.Args) + len(n.Results)
 	o := &l.lists[0]
-	o.each, o.args = l.each[:size:size], len(n.Args)
+	*o = owners{l.each[:size:size], len(n.Args), true}
 	l.lists, l.each = l.lists[1:], l.each[size:]
 	l.of[n.ID] = o
 	for i, a := range n.Args {
