@@ -73,9 +73,27 @@ func newLeases(p Problem) *leases {
 		x.gaps = x.gaps || len(b.Gaps) > 0
 	}
 	x.windows = make([]window, n/width+1)
+	x.makeRoom()
 	x.used = make([]ranges, 2*len(x.windows))
 	x.reset()
 	return x
+}
+
+// makeRoom gives the windows lists that hold all that will be placed in them.
+func (x *leases) makeRoom() {
+	sizes, sum := make([]int, len(x.windows)), 0
+	for i, s := range x.spells {
+		if !x.isLong[i] {
+			for at := s.first; at <= s.last; at++ {
+				sizes[at]++
+			}
+			sum += int(s.last - s.first + 1)
+		}
+	}
+	room := make([]lease, sum)
+	for at := range x.windows {
+		x.windows[at].short, room = room[:0:sizes[at]], room[sizes[at]:]
+	}
 }
 
 // reset takes all buffers out.
