@@ -176,6 +176,7 @@ type stepClock struct {
 	rates   target.Rates
 	barrier []float64                     // seconds of one, by the number of workers less 1
 	changed map[string]*target.Descriptor // targets with these rates, by name
+	axes    axisMemo
 }
 
 // newStepClock returns the clock for up to so many workers.
@@ -219,7 +220,7 @@ func (s *stepClock) seconds(f *ir.Func) []float64 {
 
 // add adds the time of a node, and that of a barrier before it if there is one.
 func (s *stepClock) add(sums []float64, d *target.Descriptor, n *ir.Node, barrier bool) {
-	w, units := nodeWork(d, n)
+	w, units := nodeWork(d, n, s.axes.of)
 	for k := range sums {
 		sums[k] += w.seconds(units, k+1)
 		if barrier {
@@ -237,16 +238,17 @@ func barrierSeconds(r target.Rates, workers int) float64 {
 }
 
 func nodeSeconds(d *target.Descriptor, n *ir.Node, workers int) float64 {
-	w, units := nodeWork(d, n)
+	w, units := nodeWork(d, n, nodeAxes)
 	return w.seconds(units, workers)
 }
 
-// nodeWork returns the work of a node that has been partitioned, and in how many units.
-func nodeWork(d *target.Descriptor, n *ir.Node) (work, int64) {
+// nodeWork returns the work of a node that has been partitioned, and in how many units; axes is
+// nodeAxes or does the same.
+func nodeWork(d *target.Descriptor, n *ir.Node, axes func(*ir.Node) []ir.Axis) (work, int64) {
 	if n.Part.Mode != ir.PartSplit {
 		return workOf(d, n, nil), 1
 	}
-	return workOf(d, n, chosenAxis(n)), n.Part.N.CeilDiv(n.Part.Granule).Upper()
+	return workOf(d, n, chosenOf(n, axes(n))), n.Part.N.CeilDiv(n.Part.Granule).Upper()
 }
 
 // rounds returns how often the body of n runs per execution of n.

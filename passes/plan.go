@@ -119,7 +119,6 @@ func (p *planner) classify() {
 	for b := range p.bufs.all {
 		b.class, b.slots = p.class(b), slotsOf(b)
 	}
-	p.places = make([]ir.Place, len(p.bufs.list))
 }
 
 // sayCarried says why the carried values of repeats are where they are.
@@ -169,6 +168,8 @@ type item struct {
 // tenants are the buffers of the entry point that go to one arena.
 type tenants struct {
 	key   arenaKey
+	space target.Space
+	count int // so many items there will be
 	items []item
 }
 
@@ -181,7 +182,7 @@ func (p *planner) place() error {
 	for b := range p.bufs.all {
 		if b.isPlaced() {
 			g := &groups[b.arena]
-			g.items = append(g.items, p.item(b, g.key))
+			g.items = append(g.items, p.item(b, g.space))
 		}
 	}
 	var errs []error
@@ -195,22 +196,34 @@ func (p *planner) place() error {
 	return nil
 }
 
-// sort tells the buffers that are to be placed their arenas, and returns these, empty.
+// sort tells the buffers that are to be placed their arenas, and returns these, with room for
+// items.
 func (p *planner) sort() []tenants {
 	var groups []tenants
 	index := make(map[arenaKey]int)
+	values, before := 0, -1 // before is the arena of the last one: mostly it is the next one's too
 	for b := range p.bufs.all {
 		if !b.isPlaced() {
 			continue
 		}
-		key := arenaKey{p.space(b), b.class}
-		at, known := index[key]
-		if !known {
-			at = len(groups)
-			index[key] = at
-			groups = append(groups, tenants{key: key})
+		if key := (arenaKey{p.space(b), b.class}); before < 0 || groups[before].key != key {
+			at, known := index[key]
+			if !known {
+				at = len(groups)
+				index[key] = at
+				groups = append(groups, tenants{key: key, space: p.arenas.space(key.space)})
+			}
+			before = at
 		}
-		b.arena = int32(at)
+		b.arena = int32(before)
+		groups[before].count++
+		for range b.values {
+			values++
+		}
+	}
+	p.places = make([]ir.Place, values)
+	for i := range groups {
+		groups[i].items = make([]item, 0, groups[i].count)
 	}
 	return groups
 }
@@ -220,8 +233,8 @@ func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class 
 
 // item returns a buffer as it is packed. What exists several times has its bytes for itself
 // throughout: other steps may use other instances at any time.
-func (p *planner) item(b *buffer, key arenaKey) item {
-	it := item{b, p.live(b), p.arenas.room(key, p.size(b))}
+func (p *planner) item(b *buffer, space target.Space) item {
+	it := item{b, p.live(b), space.Room(p.size(b))}
 	if p.queues != nil && b.class == ir.ClassActivations {
 		it.live = p.queues.extend(it.live, b)
 	}

@@ -11,24 +11,32 @@ import (
 // tables of a repeat hold is laid out round by round: all entries 0, all entries 1, and so
 // on, so that the entries of each table lie at a constant distance.
 type leafPlacer struct {
-	a    *arenas
-	done map[any]bool // weights, states and constant nodes
-	open []leaf       // that must not be torn apart: one round
-	errs []error
+	a      *arenas
+	done   map[**ir.Place]bool // by where the place of a weight, a state or a constant stands
+	open   []leaf              // that must not be torn apart: one round
+	needs  []leafNeed          // scratch of flush
+	places store[ir.Place]
+	errs   []error
 }
 
 // leaf is a weight, a state or a constant that needs a place.
 type leaf struct {
 	class ir.Class
-	typ   ir.Type
+	typ   *ir.Type
 	name  string
-	set   func(ir.Place)
+	place **ir.Place
+}
+
+// leafNeed is the bytes that leaves need in an arena.
+type leafNeed struct {
+	key   arenaKey
+	bytes int64
 }
 
 // placeLeaves gives every weight, state and constant its place, used ones first. It
 // reports those that no allocation can hold.
 func (a *arenas) placeLeaves() error {
-	p := &leafPlacer{a: a, done: make(map[any]bool)}
+	p := &leafPlacer{a: a, done: make(map[**ir.Place]bool, len(a.m.Weights)+len(a.m.States))}
 	for _, f := range a.m.Funcs {
 		p.visit(f)
 	}
@@ -88,21 +96,22 @@ func (p *leafPlacer) value(v *ir.Value) {
 	case ir.OpState:
 		p.state(p.a.m.State(n.Attr.(*ir.StateAttr).Name))
 	case ir.OpConstant:
-		p.add(n, leaf{ir.ClassWeights, n.Result().Type, n.String(), func(at ir.Place) { n.Result().Place = &at }})
+		v := n.Result()
+		p.add(leaf{ir.ClassWeights, &v.Type, v.String(), &v.Place})
 	}
 }
 
 func (p *leafPlacer) weight(w *ir.Weight) {
-	p.add(w, leaf{ir.ClassWeights, w.Type, w.Name, func(at ir.Place) { w.Place = &at }})
+	p.add(leaf{ir.ClassWeights, &w.Type, w.Name, &w.Place})
 }
 
 func (p *leafPlacer) state(s *ir.State) {
-	p.add(s, leaf{ir.ClassState, s.Type, s.Name, func(at ir.Place) { s.Place = &at }})
+	p.add(leaf{ir.ClassState, &s.Type, s.Name, &s.Place})
 }
 
-func (p *leafPlacer) add(key any, l leaf) {
-	if !p.done[key] {
-		p.done[key] = true
+func (p *leafPlacer) add(l leaf) {
+	if !p.done[l.place] {
+		p.done[l.place] = true
 		p.open = append(p.open, l)
 	}
 }
@@ -114,20 +123,33 @@ func (p *leafPlacer) flush() {
 	if len(p.open) == 0 {
 		return
 	}
-	need := make(map[arenaKey]int64)
+	p.needs = p.needs[:0]
 	for _, l := range p.open {
-		key := arenaKey{p.a.spaceOf(l.typ), l.class}
-		need[key] += p.a.room(key, l.typ.MaxBytes())
-		if limit := p.a.limit(key.space); limit > 0 && l.typ.MaxBytes() > limit {
-			p.errs = append(p.errs, tooLarge(fmt.Sprintf("%s of %s: %q", l.class, key.space, l.name), l.typ.MaxBytes(), limit))
+		key, bytes := p.key(l), l.typ.MaxBytes()
+		p.need(key).bytes += p.a.room(key, bytes)
+		if limit := p.a.limit(key.space); limit > 0 && bytes > limit {
+			p.errs = append(p.errs, tooLarge(fmt.Sprintf("%s of %s: %q", l.class, key.space, l.name), bytes, limit))
 		}
 	}
 	for _, l := range p.open {
-		key := arenaKey{p.a.spaceOf(l.typ), l.class}
-		l.set(p.a.append(key, l.typ.MaxBytes(), need[key]))
-		need[key] = 0
+		need := p.need(p.key(l))
+		*l.place = p.places.put(p.a.append(need.key, l.typ.MaxBytes(), need.bytes))
+		need.bytes = 0
 	}
 	p.open = p.open[:0]
+}
+
+func (p *leafPlacer) key(l leaf) arenaKey { return arenaKey{p.a.spaceOf(*l.typ), l.class} }
+
+// need returns what is needed in an arena so far.
+func (p *leafPlacer) need(key arenaKey) *leafNeed {
+	for i := range p.needs {
+		if p.needs[i].key == key {
+			return &p.needs[i]
+		}
+	}
+	p.needs = append(p.needs, leafNeed{key: key})
+	return &p.needs[len(p.needs)-1]
 }
 
 // append reserves bytes at the end of an arena, where room more are to follow in the same
