@@ -36,7 +36,7 @@ var canonicalRewrites = slices.Concat(
 		{
 			Rule:    Rule{"canon.reshape", "a reshape of a reshape is one reshape"},
 			Pattern: Pattern{Op: ir.OpReshape, Args: []Pattern{{Op: ir.OpReshape, Args: []Pattern{anyValue("x")}}}},
-			Build:   func(m *Match) { m.Become(ir.OpReshape, m.Root.Attr, m.Values["x"]) },
+			Build:   func(m *Match) { m.Become(ir.OpReshape, m.Root.Attr, m.Value("x")) },
 		},
 		{
 			Rule:    Rule{"canon.permute", "a permutation of a permutation is one permutation"},
@@ -54,7 +54,7 @@ var canonicalRewrites = slices.Concat(
 			Pattern: Pattern{Op: ir.OpPermute, Args: []Pattern{anyValue("x")}},
 			Where:   movesNoByte,
 			Build: func(m *Match) {
-				m.Become(ir.OpReshape, &ir.ReshapeAttr{Shape: m.Root.Result().Type.Shape}, m.Values["x"])
+				m.Become(ir.OpReshape, &ir.ReshapeAttr{Shape: m.Root.Result().Type.Shape}, m.Value("x"))
 				m.Root.Result().Type.Strides = nil
 			},
 		},
@@ -70,7 +70,7 @@ func noopRewrites(ops ...ir.Op) []Rewrite {
 			Rule:    Rule{"canon.noop", "a view, cast or scale that changes nothing is its operand"},
 			Pattern: Pattern{Op: op, Args: []Pattern{anyValue("x")}},
 			Where:   changesNothing,
-			Build:   func(m *Match) { m.Replace(m.Values["x"]) },
+			Build:   func(m *Match) { m.Replace(m.Value("x")) },
 		})
 	}
 	return rs
@@ -79,7 +79,7 @@ func noopRewrites(ops ...ir.Op) []Rewrite {
 // changesNothing reports whether the root's result is its operand. A parameter or leaf is
 // not made a result of the function, where its bytes would have to be copied.
 func changesNothing(_ *Context, m *Match) bool {
-	x, y := m.Values["x"], m.Root.Result()
+	x, y := m.Value("x"), m.Root.Result()
 	if !x.Type.Equal(y.Type) || slices.Contains(y.Func.Results, y) && (x.IsParam() || x.Def.Is(ir.Leaf)) {
 		return false
 	}
@@ -96,28 +96,28 @@ func changesNothing(_ *Context, m *Match) bool {
 
 func composePermutes(m *Match) {
 	outer := m.Root.Attr.(*ir.PermuteAttr).Perm
-	inner := m.Values["inner"].Def.Attr.(*ir.PermuteAttr).Perm
+	inner := m.Value("inner").Def.Attr.(*ir.PermuteAttr).Perm
 	perm := make([]int, len(outer))
 	for i, p := range outer {
 		perm[i] = inner[p]
 	}
-	m.Become(ir.OpPermute, &ir.PermuteAttr{Perm: perm}, m.Values["x"])
+	m.Become(ir.OpPermute, &ir.PermuteAttr{Perm: perm}, m.Value("x"))
 }
 
 func sameAxis(_ *Context, m *Match) bool {
-	return m.Root.Attr.(*ir.SliceAttr).Axis == m.Values["inner"].Def.Attr.(*ir.SliceAttr).Axis
+	return m.Root.Attr.(*ir.SliceAttr).Axis == m.Value("inner").Def.Attr.(*ir.SliceAttr).Axis
 }
 
 func composeSlices(m *Match) {
 	outer := m.Root.Attr.(*ir.SliceAttr)
-	inner := m.Values["inner"].Def.Attr.(*ir.SliceAttr)
-	m.Become(ir.OpSlice, &ir.SliceAttr{Axis: outer.Axis, Start: inner.Start.Add(outer.Start), Len: outer.Len}, m.Values["x"])
+	inner := m.Value("inner").Def.Attr.(*ir.SliceAttr)
+	m.Become(ir.OpSlice, &ir.SliceAttr{Axis: outer.Axis, Start: inner.Start.Add(outer.Start), Len: outer.Len}, m.Value("x"))
 }
 
 // movesNoByte reports whether the dimensions that are not 1 keep their order, in a dense
 // operand.
 func movesNoByte(_ *Context, m *Match) bool {
-	x := m.Values["x"].Type
+	x := m.Value("x").Type
 	last := -1
 	for _, p := range m.Root.Attr.(*ir.PermuteAttr).Perm {
 		if x.Shape[p].Is(1) {
@@ -139,7 +139,7 @@ func orderRewrites(ops ...ir.Op) []Rewrite {
 			Rule:    Rule{"canon.order", "operands of commutative ops stand in one order: what was just computed first, weights last"},
 			Pattern: Pattern{Op: op, Args: []Pattern{anyValue("a"), anyValue("b")}},
 			Where:   wrongOrder,
-			Build:   func(m *Match) { m.Become(m.Root.Op, m.Root.Attr, m.Values["b"], m.Values["a"]) },
+			Build:   func(m *Match) { m.Become(m.Root.Op, m.Root.Attr, m.Value("b"), m.Value("a")) },
 		})
 	}
 	return rs
@@ -148,7 +148,7 @@ func orderRewrites(ops ...ir.Op) []Rewrite {
 // wrongOrder reports whether the operands have to be swapped; that is only possible where
 // neither is broadcast.
 func wrongOrder(_ *Context, m *Match) bool {
-	a, b := m.Values["a"], m.Values["b"]
+	a, b := m.Value("a"), m.Value("b")
 	if !a.Type.SameData(b.Type) {
 		return false
 	}

@@ -19,7 +19,8 @@ import (
 //
 // Equal nodes are found by a key made of op, type, attributes and operand ids, as in value
 // numbering; operands are merged before their readers because nodes stand in order. The
-// first one stays.
+// first one stays. Most nodes differ from all others in op and operands already, so that no key
+// is made of the rest.
 var csePass = Pass{
 	Name:  "cse",
 	Doc:   "merge nodes that compute the same",
@@ -31,25 +32,71 @@ var csePass = Pass{
 func mergeEqual(c *Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
 		e := newEdit(c, f)
-		first := make(map[nodeKey]*ir.Node, len(f.Nodes))
+		known := knownNodes{like: make(map[looseKey]*ir.Node, len(f.Nodes)), first: make(map[nodeKey]*ir.Node)}
 		for _, n := range f.Nodes {
 			e.update(n)
-			if !mergeable(n) {
-				e.keep(n)
-				continue
+			if mergeable(n) {
+				if other := known.equal(c, n); other != nil {
+					merge(c, e, n, other)
+					continue
+				}
 			}
-			key := keyOf(n)
-			other := first[key]
-			if other == nil || !c.Allow("cse.equal", n) {
-				first[key] = n
-				e.keep(n)
-				continue
-			}
-			merge(c, e, n, other)
+			e.keep(n)
 		}
 		e.done()
 	}
 	return nil
+}
+
+// knownNodes finds the first of the nodes that compute the same.
+type knownNodes struct {
+	like  map[looseKey]*ir.Node // the only one so far of a loose key; nil where there are several
+	first map[nodeKey]*ir.Node  // of loose keys that several nodes have
+}
+
+// equal returns a node before n that computes the same, if n may be left out for it; nil for none.
+func (k *knownNodes) equal(c *Context, n *ir.Node) *ir.Node {
+	loose := looseKeyOf(n)
+	only, known := k.like[loose]
+	if !known {
+		k.like[loose] = n
+		return nil
+	}
+	if only != nil {
+		k.first[keyOf(only)], k.like[loose] = only, nil
+	}
+	key := keyOf(n)
+	if other := k.first[key]; other != nil && c.Allow("cse.equal", n) {
+		return other
+	}
+	k.first[key] = n
+	return nil
+}
+
+// looseKey is the same for two nodes that compute the same, and seldom for others. It is cheap
+// to make: attributes are not looked at, but for the names of weights and states.
+type looseKey struct {
+	op     ir.Op
+	dtype  dtype.DType
+	layout dtype.Layout
+	args   [2]int32 // ids of the first operands, in order; -1 where there is none
+	name   string
+}
+
+func looseKeyOf(n *ir.Node) looseKey {
+	t := &n.Result().Type
+	a, b := int32(idOf(n.Arg(0))), int32(idOf(n.Arg(1)))
+	if n.Is(ir.Commutative) {
+		a, b = min(a, b), max(a, b)
+	}
+	k := looseKey{op: n.Op, dtype: t.DType, layout: t.Layout, args: [2]int32{a, b}}
+	switch attr := n.Attr.(type) {
+	case *ir.WeightAttr:
+		k.name = attr.Name
+	case *ir.StateAttr:
+		k.name = attr.Name
+	}
+	return k
 }
 
 // mergeable reports whether n may be left out where an equal node stands before it. Of a foreign

@@ -45,7 +45,7 @@ func lateNorm(name, doc string, op ir.Op) Rewrite {
 			{Op: ir.OpRMSNorm, Args: []Pattern{anyValue("x"), anyValue("w")}, Bind: "norm", Once: true},
 		}},
 		Where: func(c *Context, m *Match) bool {
-			norm, to := m.Values["norm"].Def, m.Root.Result().Type.DType
+			norm, to := m.Value("norm").Def, m.Root.Result().Type.DType
 			if to != dtype.Q8A && to != dtype.BF16 {
 				return false
 			}
@@ -54,7 +54,7 @@ func lateNorm(name, doc string, op ir.Op) Rewrite {
 			return t != nil && norm.Backend == m.Root.Backend && t.Reads(fused)
 		},
 		Build: func(m *Match) {
-			m.Become(ir.OpRMSNormQuantize, quantizedNorm(m.Values["norm"].Def, m.Root), m.Values["x"], m.Values["w"])
+			m.Become(ir.OpRMSNormQuantize, quantizedNorm(m.Value("norm").Def, m.Root), m.Value("x"), m.Value("w"))
 		},
 	}
 }
@@ -66,15 +66,15 @@ var lateSwiGLU = Rewrite{
 		{Op: ir.OpMatMulSwiGLU, Args: []Pattern{anyValue("x"), anyValue("gate"), anyValue("up")}, Bind: "swiglu", Once: true},
 	}},
 	Where: func(c *Context, m *Match) bool {
-		swiglu, t := m.Values["swiglu"].Def, c.Target(m.Root)
-		if m.Root.Result().Type.DType != dtype.BF16 || m.Values["gate"].Type.DType != dtype.BF16 || swiglu.Result().Type.DType != dtype.F32 {
+		swiglu, t := m.Value("swiglu").Def, c.Target(m.Root)
+		if m.Root.Result().Type.DType != dtype.BF16 || m.Value("gate").Type.DType != dtype.BF16 || swiglu.Result().Type.DType != dtype.F32 {
 			return false
 		}
 		fused := &ir.Node{Op: ir.OpMatMulSwiGLU, Attr: swiGLUTo(dtype.BF16), Args: swiglu.Args, Results: m.Root.Results, Func: m.Root.Func}
 		return t != nil && swiglu.Backend == m.Root.Backend && t.Reads(fused)
 	},
 	Build: func(m *Match) {
-		m.Become(ir.OpMatMulSwiGLU, swiGLUTo(dtype.BF16), m.Values["x"], m.Values["gate"], m.Values["up"])
+		m.Become(ir.OpMatMulSwiGLU, swiGLUTo(dtype.BF16), m.Value("x"), m.Value("gate"), m.Value("up"))
 	},
 }
 

@@ -14,10 +14,10 @@ var fuseRewrites = []Rewrite{
 			anyValue("up"),
 		}},
 		Where: func(c *Context, m *Match) bool {
-			gate, up := m.Values["gate"], m.Values["up"]
+			gate, up := m.Value("gate"), m.Value("up")
 			return gate.Type.SameData(up.Type) && someTargetRuns(c, m.Root, ir.OpSwiGLU, nil, gate, up)
 		},
-		Build: func(m *Match) { m.Become(ir.OpSwiGLU, nil, m.Values["gate"], m.Values["up"]) },
+		Build: func(m *Match) { m.Become(ir.OpSwiGLU, nil, m.Value("gate"), m.Value("up")) },
 	},
 	{
 		Rule: Rule{"fuse.gate-up", "swiglu of two products of one value is one op that reads the value once"},
@@ -26,12 +26,12 @@ var fuseRewrites = []Rewrite{
 			{Op: ir.OpMatMul, Len: 2, Args: []Pattern{anyValue("x2"), anyValue("up")}, Once: true},
 		}},
 		Where: func(c *Context, m *Match) bool {
-			x, gate, up := m.Values["x"], m.Values["gate"], m.Values["up"]
-			return x == m.Values["x2"] && gate.Type.SameData(up.Type) &&
+			x, gate, up := m.Value("x"), m.Value("gate"), m.Value("up")
+			return x == m.Value("x2") && gate.Type.SameData(up.Type) &&
 				someTargetRuns(c, m.Root, ir.OpMatMulSwiGLU, swiGLUTo(dtype.F32), x, gate, up)
 		},
 		Build: func(m *Match) {
-			m.Become(ir.OpMatMulSwiGLU, swiGLUTo(dtype.F32), m.Values["x"], m.Values["gate"], m.Values["up"])
+			m.Become(ir.OpMatMulSwiGLU, swiGLUTo(dtype.F32), m.Value("x"), m.Value("gate"), m.Value("up"))
 		},
 	},
 	{
@@ -41,12 +41,12 @@ var fuseRewrites = []Rewrite{
 			anyValue("r"),
 		}},
 		Where: func(c *Context, m *Match) bool {
-			r := m.Values["r"]
-			return r.Type.SameData(m.Values["product"].Type) &&
-				someTargetRuns(c, m.Root, ir.OpMatMul, m.Values["product"].Def.Attr, m.Values["x"], m.Values["w"], r)
+			r := m.Value("r")
+			return r.Type.SameData(m.Value("product").Type) &&
+				someTargetRuns(c, m.Root, ir.OpMatMul, m.Value("product").Def.Attr, m.Value("x"), m.Value("w"), r)
 		},
 		Build: func(m *Match) {
-			m.Become(ir.OpMatMul, m.Values["product"].Def.Attr, m.Values["x"], m.Values["w"], m.Values["r"])
+			m.Become(ir.OpMatMul, m.Value("product").Def.Attr, m.Value("x"), m.Value("w"), m.Value("r"))
 		},
 	},
 }

@@ -20,20 +20,35 @@ func anyValue(name string) Pattern { return Pattern{Bind: name} }
 
 // Match is a place where a pattern was found.
 type Match struct {
-	Root   *ir.Node
-	Values map[string]*ir.Value
+	Root *ir.Node
 
-	e    *edit
-	uses *useCounts
-	gone []*ir.Node // nodes that the root takes over
+	bound []binding
+	e     *edit
+	uses  *useCounts
+	gone  []*ir.Node // nodes that the root takes over
 
 	replaced bool
 }
 
 // reset has m stand for no match at n yet.
 func (m *Match) reset(n *ir.Node) {
-	clear(m.Values)
-	m.Root, m.gone, m.replaced = n, m.gone[:0], false
+	m.Root, m.bound, m.gone, m.replaced = n, m.bound[:0], m.gone[:0], false
+}
+
+// binding is a value that a pattern has a name for. Patterns bind few.
+type binding struct {
+	name  string
+	value *ir.Value
+}
+
+// Value returns the value that the pattern bound to a name.
+func (m *Match) Value(name string) *ir.Value {
+	for i := len(m.bound) - 1; i >= 0; i-- {
+		if m.bound[i].name == name {
+			return m.bound[i].value
+		}
+	}
+	return nil
 }
 
 // find matches p with v and all below.
@@ -47,7 +62,7 @@ func (m *Match) find(p *Pattern, v *ir.Value) bool {
 		}
 	}
 	if p.Bind != "" {
-		m.Values[p.Bind] = v
+		m.bound = append(m.bound, binding{p.Bind, v})
 	}
 	return true
 }
@@ -156,8 +171,11 @@ func (u *useCounts) changeNode(n *ir.Node, by int) {
 	count := at(&u.nodes, n.ID)
 	before := *count
 	*count += by
-	if (before == 0) != (before+by == 0) {
-		u.reads(n.Args, by)
+	switch {
+	case before == 0 && *count != 0:
+		u.reads(n.Args, 1)
+	case before != 0 && *count == 0:
+		u.reads(n.Args, -1)
 	}
 }
 

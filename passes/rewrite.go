@@ -2,7 +2,6 @@ package passes
 
 import (
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -48,8 +47,9 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err
 	same = true
 	for _, f := range m.AllFuncs() {
 		seen := []uint64{formOf(f)}
+		uses := countUses(f)
 		for round := 0; ; round++ {
-			fired := rewriteFunc(c, f, byOp)
+			fired := rewriteFunc(c, f, byOp, uses)
 			if len(fired) == 0 {
 				break
 			}
@@ -70,31 +70,34 @@ func cycleError(c *Context, f *ir.Func, fired []string) error {
 		f.Name, strings.Join(slices.Compact(fired), ", "))}
 }
 
-var formSeed = maphash.MakeSeed()
-
 // formOf returns a hash of what is the same for two forms of a function that a rewrite could
 // go round between: the ops and the distances to their operands' definitions.
 func formOf(f *ir.Func) uint64 {
-	var h maphash.Hash
-	h.SetSeed(formSeed)
+	var h uint64
 	pos := ir.Positions(f)
 	for i, n := range f.Nodes {
-		h.WriteByte(byte(n.Op))
+		h = mix(h, uint64(n.Op)<<32|uint64(len(n.Args)))
 		for _, a := range n.Args {
-			kind, number := byte('d'), 0
 			switch {
 			case a == nil:
-				kind = '-'
+				h = mix(h, 0)
 			case a.Def == nil:
-				kind, number = 'p', a.Index
+				h = mix(h, uint64(a.Index)<<2|1)
 			default:
-				number = i - pos[a.Def.ID]
+				h = mix(h, uint64(i-pos[a.Def.ID])<<2|2)
 			}
-			h.WriteByte(kind)
-			maphash.WriteComparable(&h, number)
 		}
 	}
-	return h.Sum64()
+	return h
+}
+
+// mix returns a hash of a hash and a number: the finalizer of splitmix64 (Steele, Lea and Flood,
+// "Fast splittable pseudorandom number generators", 2014).
+func mix(h, x uint64) uint64 {
+	h = (h ^ x) + 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }
 
 // indexRewrites lists the rewrites by the op of their root.
@@ -107,10 +110,11 @@ func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
 	return &byOp
 }
 
-// rewriteFunc walks over f once and returns the names of the rules that fired.
-func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite) (fired []string) {
+// rewriteFunc walks over f once and returns the names of the rules that fired. It keeps uses up to
+// date.
+func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []string) {
 	e := newEdit(c, f)
-	m := &Match{e: e, uses: countUses(f), Values: make(map[string]*ir.Value)}
+	m := &Match{e: e, uses: uses}
 	for _, n := range f.Nodes {
 		e.update(n)
 		replaced := false
@@ -133,12 +137,16 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite) (fired []s
 // rewriteNode applies the first rewrite that matches at n and returns the name of its rule;
 // empty for none. The match is m, which stands for others afterwards.
 func rewriteNode(c *Context, m *Match, n *ir.Node, rewrites []*Rewrite) (rule string) {
+	if len(rewrites) == 0 {
+		return ""
+	}
+	able := n.Result() != nil && m.uses.live(n)
 	for _, r := range rewrites {
 		if c.debug.Stats {
 			c.Count("tried."+r.Name, 1)
 		}
 		m.reset(n)
-		if n.Result() == nil || !m.uses.live(n) || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
+		if !able || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
 			continue
 		}
 		before := n.Op.String()

@@ -191,7 +191,7 @@ func TestRulesThatUndoEachOther(t *testing.T) {
 		return Rewrite{
 			Rule:    Rule{name, "swaps"},
 			Pattern: Pattern{Op: from, Args: []Pattern{anyValue("x")}},
-			Build:   func(m *Match) { m.Become(to, nil, m.Values["x"]) },
+			Build:   func(m *Match) { m.Become(to, nil, m.Value("x")) },
 		}
 	}
 	there, back := swap("swap.there", ir.OpNeg, ir.OpExp), swap("swap.back", ir.OpExp, ir.OpNeg)

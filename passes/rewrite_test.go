@@ -1,0 +1,39 @@
+package passes
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// TestUsesStayExact rewrites away nodes that are read several times and compares the counts that were
+// kept with new ones.
+func TestUsesStayExact(t *testing.T) {
+	m, err := ir.Parse("t", []byte(`ggir 1
+module "m"
+after import
+props imported,shaped
+func @f(%x: f32[2,4]) -> (f32[2,4], f32[2,4]) {
+  %a = neg %x
+  %b = reshape %a {shape=[2,4]}
+  %c = add %b, %b
+  %d = scale %b {scale=1}
+  %e = add %d, %c
+  return %e, %d
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := m.Funcs[0]
+	c := &Context{pass: &canonicalizePass, stats: &PassStats{}, fuel: newFuel(-1), debug: &allFlags{}}
+	uses := countUses(f)
+	if fired := rewriteFunc(c, f, indexRewrites(canonicalRewrites), uses); len(fired) < 2 {
+		t.Fatalf("only %v applied", fired)
+	}
+	want := countUses(f)
+	if !slices.Equal(uses.values, want.values) || !slices.Equal(uses.nodes, want.nodes) {
+		t.Errorf("reads of values are kept as %v and are %v; of nodes %v and %v", uses.values, want.values, uses.nodes, want.nodes)
+	}
+}
