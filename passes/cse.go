@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"hash/maphash"
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -32,7 +33,7 @@ var csePass = Pass{
 func mergeEqual(c *Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
 		e := newEdit(c, f)
-		known := knownNodes{like: make(map[looseKey]*ir.Node, len(f.Nodes)), first: make(map[nodeKey]*ir.Node)}
+		known := knownNodes{like: make(map[uint64]*ir.Node, len(f.Nodes)), first: make(map[nodeKey]*ir.Node)}
 		for _, n := range f.Nodes {
 			e.update(n)
 			if mergeable(n) {
@@ -50,13 +51,13 @@ func mergeEqual(c *Context, m *ir.Module) error {
 
 // knownNodes finds the first of the nodes that compute the same.
 type knownNodes struct {
-	like  map[looseKey]*ir.Node // the only one so far of a loose key; nil where there are several
-	first map[nodeKey]*ir.Node  // of loose keys that several nodes have
+	like  map[uint64]*ir.Node  // the only one so far of a loose key; nil where there are several
+	first map[nodeKey]*ir.Node // of loose keys that several nodes have
 }
 
 // equal returns a node before n that computes the same, if n may be left out for it; nil for none.
 func (k *knownNodes) equal(c *Context, n *ir.Node) *ir.Node {
-	loose := looseKeyOf(n)
+	loose := looseKey(n)
 	only, known := k.like[loose]
 	if !known {
 		k.like[loose] = n
@@ -73,28 +74,21 @@ func (k *knownNodes) equal(c *Context, n *ir.Node) *ir.Node {
 	return nil
 }
 
-// looseKey is the same for two nodes that compute the same, and seldom for others. It is cheap
-// to make: attributes are not looked at, but for the names of weights and states.
-type looseKey struct {
-	op     ir.Op
-	dtype  dtype.DType
-	layout dtype.Layout
-	args   [2]int32 // ids of the first operands, in order; -1 where there is none
-	name   string
-}
+var nameSeed = maphash.MakeSeed()
 
-func looseKeyOf(n *ir.Node) looseKey {
-	t := &n.Result().Type
-	a, b := int32(idOf(n.Arg(0))), int32(idOf(n.Arg(1)))
+// looseKey returns a number that is the same for two nodes that compute the same, and seldom for
+// others: of op and operands, and the names of weights and states. It is cheap to make.
+func looseKey(n *ir.Node) uint64 {
+	a, b := idOf(n.Arg(0)), idOf(n.Arg(1))
 	if n.Is(ir.Commutative) {
 		a, b = min(a, b), max(a, b)
 	}
-	k := looseKey{op: n.Op, dtype: t.DType, layout: t.Layout, args: [2]int32{a, b}}
+	k := mix(uint64(n.Op), uint64(a)<<32^uint64(b))
 	switch attr := n.Attr.(type) {
 	case *ir.WeightAttr:
-		k.name = attr.Name
+		k ^= maphash.String(nameSeed, attr.Name)
 	case *ir.StateAttr:
-		k.name = attr.Name
+		k ^= maphash.String(nameSeed, attr.Name)
 	}
 	return k
 }

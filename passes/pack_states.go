@@ -13,7 +13,7 @@ const ruleState = "pack.state"
 // multiplied where they lie. All that read or write the state have to do so in this layout, and on one backend, so that
 // it is never copied; a view, call or result leaves it as it is.
 func layOutStates(c *Context, m *ir.Module) {
-	if !c.Enabled(ruleState) {
+	if len(m.States) == 0 || !c.Enabled(ruleState) {
 		return
 	}
 	uses := make(map[string]*stateUse, len(m.States))
@@ -142,4 +142,11 @@ func opsOf(nodes []*ir.Node) []string {
 		names = appendNew(names, n.Op.String())
 	}
 	return names
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
 }

@@ -16,37 +16,51 @@ type wish struct {
 
 // layOutWeights gives every weight the first layout that all its readers read.
 func layOutWeights(c *Context, m *ir.Module) *secondForms {
-	wishes := make(map[string]*wish, len(m.Weights))
+	wishes := newWishes(m)
 	for _, f := range m.AllFuncs() {
-		collectWishes(c, f, wishes)
+		wishes.collect(c, f)
 	}
-	byName := make(map[string]*ir.Weight, len(m.Weights))
-	for _, w := range m.Weights {
-		byName[w.Name] = w
-		if s := wishes[w.Name]; s != nil {
-			layOut(c, w, s)
-		}
+	for i, w := range m.Weights {
+		layOut(c, w, &wishes.of[i])
 	}
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if n.Op == ir.OpWeight {
-				followWeight(c, n, byName, wishes)
+				wishes.follow(c, n)
 			}
 		}
 	}
-	return &secondForms{m: m, byName: byName}
+	return &secondForms{m: m, made: make(map[string]*ir.Weight)}
 }
 
-// collectWishes notes what each node of f can read of weights. Views, calls and results
+// wishes are those of all weights of a module.
+type wishes struct {
+	m     *ir.Module
+	of    []wish
+	index map[string]int32 // of weights, by name
+}
+
+func newWishes(m *ir.Module) *wishes {
+	s := &wishes{m: m, of: make([]wish, len(m.Weights)), index: make(map[string]int32, len(m.Weights))}
+	for i, w := range m.Weights {
+		s.index[w.Name] = int32(i)
+	}
+	return s
+}
+
+// number returns the number of the weight that a leaf names.
+func (s *wishes) number(leaf *ir.Node) int32 { return s.index[weightName(leaf)] }
+
+// collect notes what each node of f can read of weights. Views, calls and results
 // read them as they are.
-func collectWishes(c *Context, f *ir.Func, wishes map[string]*wish) {
+func (s *wishes) collect(c *Context, f *ir.Func) {
 	for _, n := range f.Nodes {
 		for i, a := range n.Args {
 			if a == nil || a.Def == nil || a.Def.Op != ir.OpWeight {
 				continue
 			}
-			w := wishFor(wishes, a.Def.Attr.(*ir.WeightAttr).Name)
-			w.readers = appendNew(w.readers, n.Op.String())
+			w := &s.of[s.number(a.Def)]
+			w.addReader(n.Op)
 			t := c.Target(n)
 			if t == nil || !works(n) || runsFunction(n) {
 				w.fixed = true
@@ -59,26 +73,29 @@ func collectWishes(c *Context, f *ir.Func, wishes map[string]*wish) {
 	}
 	for _, r := range f.Results {
 		if r.Def != nil && r.Def.Op == ir.OpWeight {
-			wishFor(wishes, r.Def.Attr.(*ir.WeightAttr).Name).fixed = true
+			s.of[s.number(r.Def)].fixed = true
 		}
 	}
 }
 
-func wishFor(wishes map[string]*wish, name string) *wish {
-	w := wishes[name]
-	if w == nil {
-		w = &wish{}
-		wishes[name] = w
+// addReader notes the name of an op that reads the weight. Most have one.
+func (w *wish) addReader(op ir.Op) {
+	name := op.String()
+	switch {
+	case w.readers == nil:
+		w.readers = soleReaders[op : op+1 : op+1]
+	case !slices.Contains(w.readers, name):
+		w.readers = append(w.readers, name)
 	}
-	return w
 }
 
-func appendNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
+// soleReaders are the names of ops, to be cut into lists of one.
+var soleReaders = func() (names [ir.NumOps]string) {
+	for op := range names {
+		names[op] = ir.Op(op).String()
 	}
-	return append(list, s)
-}
+	return names
+}()
 
 // narrow keeps the layouts that one more reader reads too. Where that leaves nothing, the
 // wish of the earlier readers stays, and this one gets a second form later.
@@ -126,31 +143,34 @@ func setLayout(w *ir.Weight, l dtype.Layout) {
 	}
 }
 
-// followWeight gives a leaf the layout of its weight.
-func followWeight(c *Context, n *ir.Node, byName map[string]*ir.Weight, wishes map[string]*wish) {
-	name := n.Attr.(*ir.WeightAttr).Name
-	w, r := byName[name], n.Result()
-	if w == nil || w.Type.Layout == r.Type.Layout {
+// follow gives a leaf the layout of its weight.
+func (s *wishes) follow(c *Context, n *ir.Node) {
+	i, r := s.number(n), n.Result()
+	w := s.m.Weights[i]
+	if w.Type.Layout == r.Type.Layout {
 		return
 	}
-	c.CauseChange(n, ruleLayout, r.Type.Layout.String(), w.Type.Layout.String(), wishes[name].readers...)
+	c.CauseChange(n, ruleLayout, r.Type.Layout.String(), w.Type.Layout.String(), s.of[i].readers...)
 	r.Type.Layout = w.Type.Layout
 }
 
 // secondForms are further forms of weights, made once for the module.
 type secondForms struct {
-	m      *ir.Module
-	byName map[string]*ir.Weight
+	m    *ir.Module
+	made map[string]*ir.Weight // by name
 }
 
 // get returns the weight that holds the named one in another layout. Only plain weights
 // can be laid out; a packed one is laid out from what it was made of.
 func (s *secondForms) get(c *Context, name string, layout dtype.Layout) *ir.Weight {
 	formName := name + "." + layout.String()
-	if w := s.byName[formName]; w != nil {
+	if w := s.made[formName]; w != nil {
 		return w
 	}
-	from := s.byName[name]
+	if w := s.m.Weight(formName); w != nil {
+		return w
+	}
+	from := s.m.Weight(name)
 	w := &ir.Weight{Name: formName, Type: from.Type, Expr: from.Expr}
 	if e := from.Expr; e != nil && e.Op == ir.ExprPack {
 		w.Expr = e.Args[0]
@@ -160,7 +180,7 @@ func (s *secondForms) get(c *Context, name string, layout dtype.Layout) *ir.Weig
 		setLayout(w, layout)
 	}
 	s.m.Weights = append(s.m.Weights, w)
-	s.byName[formName] = w
+	s.made[formName] = w
 	c.Count("second", 1)
 	c.Count("second-bytes", w.Type.MaxBytes())
 	return w

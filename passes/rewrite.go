@@ -46,7 +46,7 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err
 	byOp := indexRewrites(rewrites)
 	same = true
 	for _, f := range m.AllFuncs() {
-		seen := []uint64{formOf(f)}
+		var seen []uint64 // forms since the second walk that changed something: most functions have one
 		uses := countUses(f)
 		for round := 0; ; round++ {
 			fired := rewriteFunc(c, f, byOp, uses)
@@ -54,6 +54,9 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err
 				break
 			}
 			same = false
+			if round == 0 {
+				continue
+			}
 			form := formOf(f)
 			if round == maxRounds || slices.Contains(seen, form) {
 				return false, cycleError(c, f, fired)

@@ -93,27 +93,61 @@ func hasRowStride(t ir.Type) bool {
 	return true
 }
 
-// canMake returns why pack cannot bring v into the format; empty if it can. It can
+// obstacle is why pack cannot bring a value into a format.
+type obstacle uint8
+
+const (
+	noObstacle obstacle = iota
+	otherDType
+	otherLayout
+	noLayout
+	noPacking
+	noCopy
+)
+
+// of says what the obstacle is with v.
+func (o obstacle) of(v *ir.Value) string {
+	layout := plainIfWeight(v)
+	switch o {
+	case otherDType:
+		return fmt.Sprintf("is %v, which it does not read", v.Type.DType)
+	case otherLayout:
+		return fmt.Sprintf("is %v in layout %v, which it does not read", v.Type.DType, layout)
+	case noLayout:
+		return fmt.Sprintf("cannot be laid out from %v", layout)
+	case noPacking:
+		return fmt.Sprintf("is not a weight, and it has no kernel that packs %v", v.Type.DType)
+	}
+	return "is strided, and it cannot make it dense"
+}
+
+// plainIfWeight returns the layout from which v can be laid out: whatever form other readers of
+// a weight were given, it can be laid out anew.
+func plainIfWeight(v *ir.Value) dtype.Layout {
+	if isWeight(v) {
+		return dtype.Plain
+	}
+	return v.Type.Layout
+}
+
+// canMake returns why pack cannot bring v into the format; noObstacle if it can. It can
 // quantize f32 values or round them to bf16, lay out plain ones and make strided ones dense, as far as the
 // backend has kernels for that; what it does to weights needs no kernel.
-func (d *Descriptor) canMake(v *ir.Value, f Format) string {
-	t, weight := v.Type, isWeight(v)
-	if weight {
-		t.Layout = dtype.Plain // whatever form other readers were given, it can be laid out anew
-	}
+func (d *Descriptor) canMake(v *ir.Value, f *Format) obstacle {
+	readsDType, readsLayout := f.hasDType(v.Type.DType), f.HasLayout(plainIfWeight(v))
 	switch {
-	case !f.hasDType(t.DType) && !d.canConvert(v, f):
-		return fmt.Sprintf("is %v, which it does not read", t.DType)
-	case !f.hasDType(t.DType) && !f.HasLayout(t.Layout):
-		return fmt.Sprintf("is %v in layout %v, which it does not read", t.DType, t.Layout)
-	case !f.HasLayout(t.Layout) && !(canLayOut(t, f) && (weight || t.Rank() == 2)):
-		return fmt.Sprintf("cannot be laid out from %v", t.Layout)
-	case !f.HasLayout(t.Layout) && !weight && !d.packs(t.DType):
-		return fmt.Sprintf("is not a weight, and it has no kernel that packs %v", t.DType)
-	case !f.Strides.Hold(t) && !d.Has(ir.OpCopy):
-		return "is strided, and it cannot make it dense"
+	case !readsDType && !d.canConvert(v, f):
+		return otherDType
+	case !readsDType && !readsLayout:
+		return otherLayout
+	case !readsLayout && !canLayOut(v, f):
+		return noLayout
+	case !readsLayout && !isWeight(v) && !d.packs(v.Type.DType):
+		return noPacking
+	case !f.Strides.Hold(v.Type) && !d.Has(ir.OpCopy):
+		return noCopy
 	}
-	return ""
+	return noObstacle
 }
 
 // isWeight reports whether v is a weight itself: views of weights are packed at run time.
@@ -121,7 +155,7 @@ func isWeight(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpWeight
 
 // canConvert reports whether pack can make one of the format's dtypes from v: activations
 // that are f32 become q8a, or bf16 where the kernel reads nothing else.
-func (d *Descriptor) canConvert(v *ir.Value, f Format) bool {
+func (d *Descriptor) canConvert(v *ir.Value, f *Format) bool {
 	switch {
 	case v.Type.DType != dtype.F32:
 		return false
@@ -138,15 +172,18 @@ func (f Format) onlyBF16() bool {
 
 // packs reports whether a kernel lays out tensors of dtype dt.
 func (d *Descriptor) packs(dt dtype.DType) bool {
-	return slices.ContainsFunc(d.Rows, func(r Row) bool {
-		return r.Op == ir.OpPack && (r.Args == nil || r.Args[0].hasDType(dt))
-	})
+	for i := range d.Rows {
+		if r := &d.Rows[i]; r.Op == ir.OpPack && (r.Args == nil || r.Args[0].hasDType(dt)) {
+			return true
+		}
+	}
+	return false
 }
 
-// canLayOut reports whether the compiler can lay out a weight of type t: a matrix, or a
-// list of them.
-func canLayOut(t ir.Type, f Format) bool {
-	return t.Layout == dtype.Plain && (t.Rank() == 2 || t.Rank() == 3) && f.layout(t.DType) != dtype.Plain
+// canLayOut reports whether v can be laid out: a matrix, or, by the compiler, a list of them that is a weight.
+func canLayOut(v *ir.Value, f *Format) bool {
+	rank := v.Type.Rank()
+	return plainIfWeight(v) == dtype.Plain && (rank == 2 || rank == 3 && isWeight(v)) && f.layout(v.Type.DType) != dtype.Plain
 }
 
 // Want returns the dtype and layout that pack gives to v for a kernel that reads f: its

@@ -125,7 +125,7 @@ func (d *Descriptor) Kernel(n *ir.Node) (row *Row, why string) {
 			continue
 		}
 		m := d.fits(r, n)
-		if m.why == "" {
+		if m.none() {
 			return r, ""
 		}
 		last, known = m, true
@@ -134,17 +134,26 @@ func (d *Descriptor) Kernel(n *ir.Node) (row *Row, why string) {
 	case !known:
 		return nil, fmt.Sprintf("%s has no kernel for %s", d.Name, opName(n))
 	case last.operand >= 0:
-		return nil, fmt.Sprintf("%s: %s: operand %d %v %s", d.Name, opName(n), last.operand, n.Sources()[last.operand], last.why)
+		return nil, fmt.Sprintf("%s: %s: operand %d %v %s", d.Name, opName(n), last.operand, n.Sources()[last.operand], last.why(n))
 	}
-	return nil, fmt.Sprintf("%s: %s: %s", d.Name, opName(n), last.why)
+	return nil, fmt.Sprintf("%s: %s: %s", d.Name, opName(n), last.text)
 }
 
 // misfit is why a row cannot run a node: an operand that is not in its format, or, with
-// operand -1, something else. It names no value, so that it holds for all nodes alike.
+// operand -1, something else, which text says. Most rows do not fit and another one does, so
+// the words are made when they are asked for.
 type misfit struct {
-	operand int
-	why     string // empty where the row fits
+	operand  int
+	obstacle obstacle
+	text     string
 }
+
+// none reports whether the row fits.
+func (m *misfit) none() bool { return m.obstacle == noObstacle && m.text == "" }
+
+// why says what is wrong with the operand. It names no value, so that it holds for all nodes
+// alike.
+func (m *misfit) why(n *ir.Node) string { return m.obstacle.of(n.Sources()[m.operand]) }
 
 // Refusal returns in a few words why the backend does not run the node, such as
 // "gpu: no q4_0 x f16 matmul"; empty if it does. It names no value: nodes of one op with
@@ -164,9 +173,9 @@ func (d *Descriptor) Refusal(n *ir.Node) string {
 	case !known:
 		return fmt.Sprintf("%s: no %s", d.Name, opName(n))
 	case last.operand >= 0:
-		return fmt.Sprintf("%s: no %s %s (operand %d %s)", d.Name, dtypes(n), opName(n), last.operand, last.why)
+		return fmt.Sprintf("%s: no %s %s (operand %d %s)", d.Name, dtypes(n), opName(n), last.operand, last.why(n))
 	}
-	return fmt.Sprintf("%s: no such %s: it %s", d.Name, opName(n), last.why)
+	return fmt.Sprintf("%s: no such %s: it %s", d.Name, opName(n), last.text)
 }
 
 // dtypes lists the dtypes of the node's operands as products are written: f32 x q4_0.
@@ -230,25 +239,30 @@ func (d *Descriptor) fits(r *Row, n *ir.Node) misfit {
 	}
 	sources := n.Sources()
 	if len(sources) > len(r.Args) {
-		return misfit{-1, fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(sources))}
+		return misfit{operand: -1, text: fmt.Sprintf("takes %d operands, not %d", len(r.Args), len(sources))}
 	}
 	for i, a := range sources {
 		if a == nil {
 			continue
 		}
-		if why := d.canMake(a, r.Args[i]); why != "" {
-			return misfit{i, why}
+		if o := d.canMake(a, &r.Args[i]); o != noObstacle {
+			return misfit{operand: i, obstacle: o}
 		}
 	}
 	if r.Check != nil {
-		return misfit{-1, r.Check(n)}
+		return misfit{operand: -1, text: r.Check(n)}
 	}
 	return misfit{}
 }
 
 // Has reports whether some row runs the op, whatever its operands.
 func (d *Descriptor) Has(op ir.Op) bool {
-	return slices.ContainsFunc(d.Rows, func(r Row) bool { return r.Op == op })
+	for i := range d.Rows {
+		if d.Rows[i].Op == op {
+			return true
+		}
+	}
+	return false
 }
 
 // WeightLayout returns the layout in which operand arg of op is read where its dtype is
