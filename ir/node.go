@@ -2,34 +2,37 @@ package ir
 
 import "slices"
 
-// Node applies an op to operands and defines results.
+// Node applies an op to operands and defines results. What walks over a function read of each
+// node stands first, what only messages and dumps need last: there are so many nodes that
+// what is not in a cache counts.
 type Node struct {
 	ID   int // dense within the function
 	Op   Op
-	Attr any // pointer to the op's attribute struct; nil where the op has none
-	Args []*Value
+	Func *Func
 
+	Args    []*Value
 	Results []*Value
-	Func    *Func
 	Body    *Func // of ops that hold a function: call, repeat
-
-	// Pos names where in the model file the node comes from: a tensor or layer.
-	Pos string
-
-	// Backend is the name of the target that runs the node; set by assign.
-	Backend string
 
 	// Split is the number of the node's split, counted from 0 in each top-level
 	// function, bodies included; -1 before the split pass.
 	Split int
 
-	// Part says how CPU workers share the node, Epoch when they run it; set by partition.
-	Part  Partition
+	// Epoch says when CPU workers run the node, Part how they share it; set by partition.
 	Epoch int
+	Part  Partition
+
+	// Backend is the name of the target that runs the node; set by assign.
+	Backend string
 
 	// Submit says how the node reaches a backend with queues; nil where the host runs it, or
 	// waits while its backend does, and nothing is to be waited for. See Submitted.
 	Submit *Submission
+
+	Attr any // pointer to the op's attribute struct; nil where the op has none
+
+	// Pos names where in the model file the node comes from: a tensor or layer.
+	Pos string
 
 	Causes []Cause
 }

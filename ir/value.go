@@ -1,22 +1,22 @@
 package ir
 
 // Value is a tensor: a parameter of a function or one result of a node. It is defined
-// once.
+// once. What is asked of operands most often fills the first 64 bytes: a line of the cache.
 type Value struct {
 	// ID is dense within the function and stable while the function is not compacted.
 	ID int
 
-	// Name is unique within the function; it is what the text form shows after %.
-	Name string
-
-	Type Type
+	Func *Func
 
 	// Def is the node that defines the value, nil for a parameter. Index is the position
 	// among its results, or among the function's parameters.
 	Def   *Node
 	Index int
 
-	Func *Func
+	Type Type
+
+	// Name is unique within the function; it is what the text form shows after %.
+	Name string
 
 	// Place is where the value's bytes lie once the plan is made; nil for views and for
 	// values that alias an operand, which lie where the value behind them lies.

@@ -47,53 +47,50 @@ func (e *VerifyError) Error() string {
 // declared symbols only, no old version is read after the next one is written, nothing
 // calls itself. With shaped: types are what the rules infer. With assigned, split,
 // partitioned, placed: see the functions in verify_plan.go.
-func Verify(m *Module) error {
-	v := &verifier{m: m, symbols: make(map[*Symbol]bool)}
-	if v.run(); len(v.found) == 0 {
-		return nil
-	}
-	return &VerifyError{v.found}
-}
+func Verify(m *Module) error { return new(Verifier).Verify(m) }
 
-type verifier struct {
-	m       *Module
-	f       *Func
-	node    any // what is looked at: a text, *Node, *Value or a member; nil for all of it
-	symbols map[*Symbol]bool
-	sound   []*Node // what shows of them alone remains to be looked at
-	beside  parts
-	calls   bool // some node does
-	found   []Violation
-
-	nextWeight int // index behind the weight that was looked up last
-	panicked   any // in a goroutine
-
-	// hasty says that whoever finds something looks at all of it again: then each node is
-	// looked at where that takes least time, not where its violations belong in the list.
-	hasty bool
-
-	// Of a Verifier: what it knows of values' names, and will know then, and whether it knows
-	// that those of the weights differ from each other.
-	known, next  map[*Func]*knownNames
-	knowsWeights bool
-}
-
-// run looks at all of the module.
-func (v *verifier) run() {
-	v.module()
-	if v.hasty {
-		v.beside.begin(v.part(nil), (*verifier).submissions)
-	}
-	for _, f := range v.m.Funcs {
+// violations returns whatever is wrong with m, in order.
+func violations(m *Module) []Violation {
+	v := newVerifier(m)
+	v.members()
+	for _, f := range m.Funcs {
 		v.function(f, nil)
 	}
 	if v.calls {
 		v.recursion()
 	}
-	v.beside.finish(v)
+	if m.Props&PropShaped != 0 {
+		for _, n := range v.sound {
+			v.f, v.node = n.Func, n
+			v.inferred(n)
+		}
+	}
 	if len(v.found) == 0 {
 		v.plan() // relies on all of the above
 	}
+	return v.found
+}
+
+// verifier looks at parts of a module and notes what is wrong with them.
+type verifier struct {
+	m       *Module
+	f       *Func
+	node    any              // what is looked at: a text, *Node, *Value or a member; nil for all of it
+	open    []*Func          // f, and the functions that hold it
+	symbols map[*Symbol]bool // those of the module
+	sound   []*Node          // the types of their results remain to be looked at
+	calls   bool             // some node does
+	found   []Violation
+
+	nextWeight int // index behind the weight that was looked up last
+}
+
+func newVerifier(m *Module) *verifier {
+	v := &verifier{m: m, symbols: make(map[*Symbol]bool, len(m.Symbols))}
+	for _, s := range m.Symbols {
+		v.symbols[s] = true
+	}
+	return v
 }
 
 // fail records a violation at the current function and node.
@@ -147,11 +144,22 @@ func (v *verifier) unique(many int) func(name string, of any) {
 	}
 }
 
-func (v *verifier) module() {
+// members checks what the module has besides nodes.
+func (v *verifier) members() {
+	v.constants()
+	name := v.unique(len(v.m.Weights))
+	for _, w := range v.m.Weights {
+		name(w.Name, w)
+		v.weight(w)
+	}
+	v.statesAndFuncs()
+}
+
+// constants checks names and bounds of symbols and names of sources.
+func (v *verifier) constants() {
 	name := v.unique(len(v.m.Symbols))
 	for _, s := range v.m.Symbols {
 		name(s.Name, s)
-		v.symbols[s] = true
 		v.must(isSymbolName(s.Name), "names", "a symbol cannot have that name")
 		v.must(0 <= s.Min && s.Min <= s.Max, "symbols", "bounds %d to %d are none of a size", s.Min, s.Max)
 	}
@@ -159,12 +167,18 @@ func (v *verifier) module() {
 	for _, s := range v.m.Sources {
 		name(s.Name, s)
 	}
-	if v.knowsWeights {
-		v.beside.begin(v.part(nil), (*verifier).weights)
-	} else {
-		v.weights()
-	}
-	name = v.unique(len(v.m.States))
+}
+
+// weight checks type and expression of a weight.
+func (v *verifier) weight(w *Weight) {
+	v.node = w
+	v.typ(w.Type)
+	v.expr(w.Expr)
+}
+
+// statesAndFuncs checks names and types of states, and names of entry points.
+func (v *verifier) statesAndFuncs() {
+	name := v.unique(len(v.m.States))
 	for _, s := range v.m.States {
 		name(s.Name, s)
 		v.typ(s.Type)
@@ -174,19 +188,6 @@ func (v *verifier) module() {
 		name(f.Name, f)
 	}
 	v.node = nil
-}
-
-// weights checks names, types and expressions of the weights.
-func (v *verifier) weights() {
-	name := func(_ string, of any) { v.node = of }
-	if !v.knowsWeights {
-		name = v.unique(len(v.m.Weights))
-	}
-	for _, w := range v.m.Weights {
-		name(w.Name, w)
-		v.typ(w.Type)
-		v.expr(w.Expr)
-	}
 }
 
 // typ checks a type by itself and that its symbols are declared.
@@ -227,62 +228,66 @@ func (v *verifier) expr(e *Expr) {
 // f at its end.
 func (v *verifier) function(f *Func, owner *Node) *scope {
 	outerFunc, outerNode := v.f, v.node
-	defer func() { v.f, v.node = outerFunc, outerNode }()
+	v.open = append(v.open, f)
+	defer func() {
+		v.f, v.node = outerFunc, outerNode
+		v.open = v.open[:len(v.open)-1]
+	}()
 	v.f, v.node = f, nil
 
-	v.must(f.Module == v.m, "links", "the function belongs to another module")
-	v.must(f.Owner == owner, "links", "the function's owner is not the node that holds it")
+	v.links(owner)
 	s := &scope{
-		known:   v.namesOf(f),
-		written: make(map[any]*Node), nodes: make([]bool, f.NumNodes()),
+		defined: make([]*Value, f.NumValues()), names: make(map[string]struct{}, f.NumValues()),
+		nodes: make([]bool, f.NumNodes()), written: make(versions),
 	}
-	if s.known != nil {
-		s.defined = s.known.defined
-	} else {
-		s.defined = make([]*Value, f.NumValues())
-		s.names = make(map[string]struct{}, f.NumValues())
-	}
-	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")
 	for i, p := range f.Params {
 		v.define(s, p, nil, i)
 	}
-	if v.hasty {
-		v.epochs(f)
-	}
-	at := progress{split: -1}
 	for _, n := range f.Nodes {
 		v.node = n
-		switch {
-		case n.Func != f:
-			v.fail("links", "the node belongs to another function")
-		case n.ID < 0 || n.ID >= len(s.nodes):
-			v.fail("links", "the id %d is out of range", n.ID)
-		case s.nodes[n.ID]:
-			v.fail("links", "the node stands twice in the order, or another one of its id %d", n.ID)
-		default:
-			s.nodes[n.ID] = true
-		}
+		v.nodeLinks(s, n)
 		v.checkNode(s, n)
-		if v.hasty && len(v.found) == 0 {
-			v.follows(n, &at)
-		}
 	}
 	v.node = "return"
-	v.must(s.known == nil || s.known.finish(), "names", "some are taken or empty")
-	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
+	v.resultNames()
 	for _, r := range f.Results {
 		v.read(s, nil, r)
 	}
 	return s
 }
 
+// links checks what the current function says of itself; owner holds it as its body.
+func (v *verifier) links(owner *Node) {
+	v.must(v.f.Module == v.m, "links", "the function belongs to another module")
+	v.must(v.f.Owner == owner, "links", "the function's owner is not the node that holds it")
+	v.must(!slices.Contains(v.f.Params, nil), "links", "a parameter is nil")
+}
+
+func (v *verifier) resultNames() {
+	f := v.f
+	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
+}
+
+// nodeLinks checks that n belongs to the current function, and stands there once.
+func (v *verifier) nodeLinks(s *scope, n *Node) {
+	switch {
+	case n.Func != v.f:
+		v.fail("links", "the node belongs to another function")
+	case n.ID < 0 || n.ID >= len(s.nodes):
+		v.fail("links", "the id %d is out of range", n.ID)
+	case s.nodes[n.ID]:
+		v.fail("links", "the node stands twice in the order, or another one of its id %d", n.ID)
+	default:
+		s.nodes[n.ID] = true
+	}
+}
+
 // scope is what is known of a function while its nodes are visited in order.
 type scope struct {
 	defined []*Value // by id
 	names   map[string]struct{}
-	known   *knownNames   // instead of names, if not nil
-	nodes   []bool        // by id: those that were met
-	written map[any]*Node // by version: the node that has overwritten it
+	nodes   []bool // by id: those that were met
+	written versions
 }
 
 // define checks a parameter or result and makes it known.
@@ -290,25 +295,23 @@ func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
 	if val == nil {
 		return // has been said
 	}
-	if val.Func != v.f || val.Def != def || val.Index != index {
-		v.fail("links", "%v does not lead back to where it is defined", val)
+	v.leadsBack(val, def, index)
+	if _, taken := s.names[val.Name]; taken || val.Name == "" {
+		v.fail("names", "the name %v is taken or empty", val)
 	}
-	if s.known == nil {
-		if _, taken := s.names[val.Name]; taken || val.Name == "" {
-			v.fail("names", "the name %v is taken or empty", val)
-		}
-		s.names[val.Name] = struct{}{}
-	}
-	if def == nil || !v.hasty {
-		v.typ(val.Type)
-	}
+	s.names[val.Name] = struct{}{}
+	v.typ(val.Type)
 	if val.ID < 0 || val.ID >= len(s.defined) || s.defined[val.ID] != nil {
 		v.fail("links", "the id %d of %v is taken or out of range", val.ID, val)
 		return
 	}
 	s.defined[val.ID] = val
-	if s.known != nil {
-		s.known.note(val.ID, val.Name)
+}
+
+// leadsBack checks that a value says where it is defined.
+func (v *verifier) leadsBack(val *Value, def *Node, index int) {
+	if val.Func != v.f || val.Def != def || val.Index != index {
+		v.fail("links", "%v does not lead back to where it is defined", val)
 	}
 }
 
@@ -330,35 +333,11 @@ func (v *verifier) read(s *scope, reader *Node, val *Value) {
 		v.fail("ssa", "%v is not defined before it is read", val)
 		return
 	}
-	if len(s.written) == 0 {
-		return
-	}
-	if by := s.written[version(val)]; by != nil && by != reader {
-		v.fail("alias", "%v is read after %v has overwritten its bytes", val, by)
-	}
-}
-
-// stateVersion stands for the version that a state has when the call starts: all nodes
-// that name the state read the same.
-type stateVersion struct{ name string }
-
-// version returns what stands for the bytes of val in one version: the value that its
-// chain of views ends at.
-func version(val *Value) any {
-	for val.Def != nil && val.Index == 0 && val.Def.Is(View) && len(val.Def.Args) > 0 && val.Def.Args[0] != nil {
-		val = val.Def.Args[0]
-	}
-	if val.Def != nil && val.Def.Op == OpState {
-		if a, ok := val.Def.Attr.(*StateAttr); ok {
-			return stateVersion{a.Name}
-		}
-	}
-	return val
+	v.current(s.written, reader, val)
 }
 
 func (v *verifier) checkNode(s *scope, n *Node) {
-	if n.Op <= OpInvalid || n.Op >= NumOps {
-		v.fail("op", "%d is no operation", n.Op)
+	if !v.isOp(n) {
 		return
 	}
 	if _, ok := n.Attr.(*CallAttr); ok {
@@ -371,41 +350,33 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 			v.read(s, n, a)
 		}
 	}
-	if !v.hasty {
-		v.operands(n)
+	v.operands(n)
+	if len(v.found) == before && n.Func == v.f { // rules run only on what shows no violation
+		v.sound = append(v.sound, n)
 	}
-	v.later(n, before)
-	v.overwrite(s, n)
+	v.overwrite(s.written, n)
 	for i, r := range n.Results {
 		v.define(s, r, n, i)
 	}
-	if (n.Body != nil) != n.Is(HasBody) {
-		v.fail("op", "%v with a body, or without: %v", n.Op, n.Body != nil)
-	} else if n.Body != nil {
+	if v.body(n) && n.Body != nil && v.must(!v.inside(n.Body), "links", "the body holds itself") {
 		inner := v.function(n.Body, n)
-		if a, ok := n.Attr.(*RepeatAttr); ok && len(v.found) == before {
-			v.overwriteInside(s, n, a, inner)
+		if len(v.found) == before {
+			v.overwriteInside(s.written, n, inner.written)
 		}
 	}
 }
 
-// overwriteInside records the operands of a repeat whose bytes its body overwrites. An
-// invariant must not be among them: the next round reads it again.
-func (v *verifier) overwriteInside(s *scope, n *Node, a *RepeatAttr, inner *scope) {
-	if tables, ok := a.Tables(len(n.Args)); !ok || a.Carried+a.Invariant+tables != len(n.Body.Params) {
-		return // said where types are checked
-	}
-	for i, arg := range n.Args {
-		p := repeatParam(a, i)
-		if arg == nil || inner.written[n.Body.Params[p]] == nil {
-			continue
-		}
-		invariant := p >= a.Carried && p < a.Carried+a.Invariant
-		v.must(!invariant, "alias", "the body overwrites the invariant %v, which the next round reads", arg)
-		v.must(!arg.IsWeight(), "alias", "%v is a weight and cannot be written", arg)
-		s.written[version(arg)] = n
-	}
+func (v *verifier) isOp(n *Node) bool {
+	return v.must(n.Op > OpInvalid && n.Op < NumOps, "op", "%d is no operation", n.Op)
 }
+
+// body checks that a node has a body if its op has, and no other.
+func (v *verifier) body(n *Node) bool {
+	return v.must((n.Body != nil) == n.Is(HasBody), "op", "%v with a body, or without: %v", n.Op, n.Body != nil)
+}
+
+// inside reports whether f is one of the functions that are being looked at.
+func (v *verifier) inside(f *Func) bool { return slices.Contains(v.open, f) }
 
 // operands checks operands and attributes.
 func (v *verifier) operands(n *Node) {
@@ -468,20 +439,6 @@ func attrDims(attr any) []Dim {
 		return []Dim{a.Start, a.Len}
 	}
 	return nil
-}
-
-// overwrite records that n writes the next version of an operand.
-func (v *verifier) overwrite(s *scope, n *Node) {
-	info := n.Op.Info()
-	if info.Traits&Alias == 0 {
-		return
-	}
-	old := n.Arg(info.AliasArg)
-	if old == nil {
-		return
-	}
-	v.must(!old.IsWeight(), "alias", "%v is a weight and cannot be written", old)
-	s.written[version(old)] = n
 }
 
 // recursion checks that no function calls itself, be it through others.

@@ -1,97 +1,92 @@
 package ir
 
-import "slices"
+import "sync/atomic"
 
-// Verifier verifies modules as [Verify] does and remembers names: of a function that was
-// verified before, only what is new or renamed since is looked up, and of weights nothing while
-// their names stay. Where many passes follow each other that saves most of the lookups. The
-// zero value is ready; it keeps functions of the last module alive.
-type Verifier struct {
-	funcs   map[*Func]*knownNames
-	weights []string // names that differ from each other and from the empty one
+// known is what a [Verifier] knows of a function: names of values, by id, which differ from
+// each other, and where weights are. The tables are kept besides, as they are as long each
+// time.
+type known struct {
+	names []string       // of values, when they were verified last
+	owner map[string]int // the id that has a name, if that id still has it
+
+	// weights are the indexes of the weights that nodes named last, by the node's id: where to
+	// look first.
+	weights []int32
+
+	met     []atomic.Bool           // nodes, by id
+	defined []atomic.Pointer[Value] // by id
+	from    []atomic.Int32          // by id: 1 + the number of the first node that may read a value
 }
 
-// Verify does what [Verify] does, with the same result.
-func (r *Verifier) Verify(m *Module) error {
-	next := make(map[*Func]*knownNames, len(r.funcs))
-	v := &verifier{m: m, symbols: make(map[*Symbol]bool), hasty: true, known: r.funcs, next: next, knowsWeights: r.areWeights(m.Weights)}
-	if v.run(); len(v.found) > 0 {
-		*r = Verifier{}
-		return Verify(m) // names every violation, in order
+// start makes room for the values and nodes of f, of which none was met yet.
+func (k *known) start(f *Func) {
+	values, nodes := f.NumValues(), f.NumNodes()
+	k.names, k.weights = longer(k.names, values), longer(k.weights, nodes)
+	k.met, k.defined, k.from = cleared(k.met, nodes), cleared(k.defined, values), cleared(k.from, values)
+}
+
+// longer returns s with room for n elements at least.
+func longer[T any](s []T, n int) []T {
+	if more := n - len(s); more > 0 {
+		return append(s, make([]T, more)...)
 	}
-	r.funcs = next
-	if !v.knowsWeights {
-		r.weights = r.weights[:0]
-		for _, w := range m.Weights {
-			r.weights = append(r.weights, w.Name)
-		}
+	return s
+}
+
+// cleared returns n zero elements, those of s if it has as many.
+func cleared[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/8) // functions grow a little with most passes
 	}
-	return nil
+	s = s[:n]
+	clear(s)
+	return s
 }
 
-// areWeights reports whether the names of the weights are those that were verified last.
-func (r *Verifier) areWeights(ws []*Weight) bool {
-	return slices.EqualFunc(r.weights, ws, func(name string, w *Weight) bool { return name == w.Name })
-}
-
-// knownNames are the names of a function's values, which differ from each other.
-type knownNames struct {
-	last, now []string       // by id, when the function was verified last and now; empty for no value
-	owner     map[string]int // the id that has a name, if that id still has it
-	fresh     []int          // ids whose names are not what they were
-	defined   []*Value       // for scope.defined: it is as long each time
-}
-
-// start makes room for ids below n.
-func (k *knownNames) start(n int) {
-	if cap(k.now) < n {
-		k.now = make([]string, n)
+// renamed reports whether the name of a value is not what it was, and takes note of it: take
+// is to be asked then, when all values have been met.
+func (k *known) renamed(id int, name string) bool {
+	if k.names[id] == name && name != "" {
+		return false
 	}
-	if cap(k.defined) < n {
-		k.defined = make([]*Value, n)
-	}
-	k.defined = k.defined[:n]
-	clear(k.defined)
-	k.now = k.now[:n]
-	clear(k.now)
-	k.fresh = k.fresh[:0]
+	k.names[id] = name
+	return true
 }
 
-// note says that the value of an id, which no other has, has a name.
-func (k *knownNames) note(id int, name string) {
-	k.now[id] = name
-	if id >= len(k.last) || k.last[id] != name || name == "" {
-		k.fresh = append(k.fresh, id)
-	}
-}
-
-// finish reports whether the names that were noted differ from each other and from the empty
-// one. Those that are not fresh did so before.
-func (k *knownNames) finish() bool {
+// take reports whether the names of ids, which were renamed, differ from all others and from
+// the empty one. Those of other ids did so before. Afterwards whoever k.names gives a name is
+// its owner: a value that was taken away and comes back under a name that another one has taken
+// meanwhile counts as renamed.
+func (k *known) take(ids []int) bool {
 	if k.owner == nil {
-		k.owner = make(map[string]int, len(k.fresh))
+		k.owner = make(map[string]int, len(ids))
 	}
-	for _, id := range k.fresh {
-		name := k.now[id]
-		if other, used := k.owner[name]; name == "" || used && other != id && other < len(k.now) && k.now[other] == name {
+	for _, id := range ids {
+		name := k.names[id]
+		if other, used := k.owner[name]; used && other != id && k.names[other] == name {
+			if other < len(k.defined) && k.defined[other].Load() != nil {
+				return false
+			}
+			k.names[other] = ""
+		}
+		if name == "" {
 			return false
 		}
 		k.owner[name] = id
 	}
-	k.last, k.now = k.now, k.last
 	return true
 }
 
-// namesOf returns what is known of the names of f; nil where nothing is to be remembered.
-func (v *verifier) namesOf(f *Func) *knownNames {
-	if v.next == nil {
-		return nil
+// inferred does what verifier.inferred does, and looks first for the weight that a node named the
+// last time.
+func (k *known) inferred(v *verifier, n *Node) {
+	if n.Op != OpWeight {
+		v.inferred(n)
+		return
 	}
-	k := v.known[f]
-	if k == nil {
-		k = new(knownNames)
+	if last := int(k.weights[n.ID]); last > 0 {
+		v.nextWeight = last - 1
 	}
-	v.next[f] = k
-	k.start(f.NumValues())
-	return k
+	v.inferred(n)
+	k.weights[n.ID] = int32(v.nextWeight)
 }

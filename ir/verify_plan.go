@@ -1,38 +1,29 @@
 package ir
 
-import "sync"
-
 // What the properties from assigned on promise. Which backend can address which space,
 // and which formats kernels read, is checked with the targets at hand, in passes/check.
 
-// plan checks the decisions that the properties of the module say have been made. Each part
-// looks at what no other one needs, so that goroutines share them.
+// plan checks the decisions that the properties of the module say have been made.
 func (v *verifier) plan() {
-	var wait sync.WaitGroup
-	if v.hasty { // which has done the rest
-		v.placed()
-		return
+	for _, f := range v.m.AllFuncs() {
+		v.decided(f)
 	}
-	parts := []func(*verifier){(*verifier).funcs, (*verifier).submissions, (*verifier).placed}
-	found := make([]*verifier, len(parts))
-	for i, check := range parts {
-		found[i] = &verifier{m: v.m}
-		wait.Go(func() { found[i].guarded(check) })
+	v.f, v.node = nil, nil
+	for _, f := range v.m.Funcs {
+		v.queues(appendSubmitted(nil, f))
 	}
-	wait.Wait()
-	v.take(found)
+	v.placed()
 }
 
-// funcs checks what was decided about each node, in one walk over each function.
-func (v *verifier) funcs() {
-	for _, f := range v.m.AllFuncs() {
-		v.f, v.node = f, nil
-		v.epochs(f)
-		at := progress{split: -1}
-		for _, n := range f.Nodes {
-			v.node = n
-			v.decided(n, &at)
-		}
+// decided checks what was decided about each node of f.
+func (v *verifier) decided(f *Func) {
+	v.f, v.node = f, nil
+	v.epochs()
+	at := progress{split: -1}
+	for _, n := range f.Nodes {
+		v.node = n
+		v.chosen(n)
+		v.follows(n, &at)
 	}
 }
 
@@ -41,11 +32,6 @@ type progress struct {
 	split   int // of the last node that works; -1 before the first
 	backend string
 	epoch   int
-}
-
-func (v *verifier) decided(n *Node, at *progress) {
-	v.chosen(n)
-	v.follows(n, at)
 }
 
 // chosen checks what was decided of a node without regard to others.
@@ -68,16 +54,10 @@ func (v *verifier) follows(n *Node, at *progress) {
 	}
 }
 
-// epochs checks that a function has not more of them than its nodes can have.
-func (v *verifier) epochs(f *Func) {
+// epochs checks that the current function has not more of them than its nodes can have.
+func (v *verifier) epochs() {
 	if v.m.Props&PropPartitioned != 0 {
-		v.must(f.Epochs <= len(f.Nodes)+1, "epoch", "%d epochs for %d nodes", f.Epochs, len(f.Nodes))
-	}
-}
-
-func (v *verifier) submissions() {
-	for _, f := range v.m.Funcs {
-		v.queues(f)
+		v.must(v.f.Epochs <= len(v.f.Nodes)+1, "epoch", "%d epochs for %d nodes", v.f.Epochs, len(v.f.Nodes))
 	}
 }
 
@@ -111,6 +91,11 @@ func (v *verifier) split(n *Node, at *progress) {
 	case n.Split != at.split+1:
 		v.fail("split", "split %d follows split %d", n.Split, at.split)
 	}
+	at.pass(n)
+}
+
+// pass takes note of the split of a node that works.
+func (at *progress) pass(n *Node) {
 	at.split, at.backend = n.Split, n.Backend
 	if n.Body == nil {
 		return
@@ -120,12 +105,13 @@ func (v *verifier) split(n *Node, at *progress) {
 	}
 }
 
-// lastSplit returns the last split of a function, bodies included.
+// lastSplit returns the last split of a function, bodies included. What holds itself in some way
+// is not followed.
 func lastSplit(f *Func) int {
 	last := -1
 	for _, n := range f.Nodes {
 		last = max(last, n.Split)
-		if n.Body != nil {
+		if n.Body != nil && n.Func == f && n.Body.Owner == n {
 			last = max(last, lastSplit(n.Body))
 		}
 	}
@@ -172,7 +158,7 @@ func (v *verifier) placed() {
 	if v.m.Props&PropPlaced == 0 {
 		return
 	}
-	if !v.must(v.m.Plan != nil, "placed", "there is no plan") {
+	if !v.hasPlan() {
 		return
 	}
 	v.arenas()
@@ -180,16 +166,27 @@ func (v *verifier) placed() {
 		v.node = w
 		v.member(w.Type, w.Place, ClassWeights)
 	}
+	v.statesPlaced()
+	for _, f := range v.m.AllFuncs() {
+		v.f = f
+		v.paramsPlaced()
+		for _, n := range f.Nodes {
+			v.results(n)
+		}
+	}
+	v.f, v.node = nil, nil
+	v.funcPlans()
+}
+
+func (v *verifier) hasPlan() bool {
+	return v.must(v.m.Plan != nil, "placed", "there is no plan")
+}
+
+func (v *verifier) statesPlaced() {
 	for _, s := range v.m.States {
 		v.node = s
 		v.member(s.Type, s.Place, ClassState)
 	}
-	for _, f := range v.m.AllFuncs() {
-		v.f = f
-		v.values(f)
-	}
-	v.f, v.node = nil, nil
-	v.funcPlans()
 }
 
 func (v *verifier) arenas() {
@@ -206,27 +203,21 @@ func (v *verifier) arenas() {
 
 // member checks the address of a weight or state.
 func (v *verifier) member(t Type, p *Place, class Class) {
-	if !v.must(p != nil, "placed", "has no address") || !v.inside(t, p) {
+	if !v.must(p != nil, "placed", "has no address") || !v.within(t, p) {
 		return
 	}
 	got := v.m.Plan.Arenas[p.Arena].Class
 	v.must(got == class, "placed", "lies among the %v, not the %v", got, class)
 }
 
-// values checks the addresses of a function's values. The parameters of a body lie where
-// the operands of the node lie that holds it.
-func (v *verifier) values(f *Func) {
-	for _, p := range f.Params {
+// paramsPlaced checks the addresses of the current function's parameters. Those of a body lie
+// where the operands of the node lie that holds it.
+func (v *verifier) paramsPlaced() {
+	for _, p := range v.f.Params {
 		v.node = p
-		if p.Place != nil || f.Owner == nil {
+		if p.Place != nil || v.f.Owner == nil {
 			v.owned(p)
 		}
-	}
-	if v.hasty { // which has looked at results
-		return
-	}
-	for _, n := range f.Nodes {
-		v.results(n)
 	}
 }
 
@@ -244,7 +235,7 @@ func (v *verifier) results(n *Node) {
 }
 
 func (v *verifier) owned(val *Value) {
-	if v.must(val.Place != nil, "placed", "has no address") && v.inside(val.Type, val.Place) {
+	if v.must(val.Place != nil, "placed", "has no address") && v.within(val.Type, val.Place) {
 		v.slots(val)
 	}
 }
@@ -258,8 +249,8 @@ func (v *verifier) slots(val *Value) {
 	}
 }
 
-// inside checks that a value of type t at p lies within its chunk, aligned, in its space.
-func (v *verifier) inside(t Type, p *Place) bool {
+// within checks that a value of type t at p lies within its chunk, aligned, in its space.
+func (v *verifier) within(t Type, p *Place) bool {
 	arenas := v.m.Plan.Arenas
 	if p.Arena < 0 || p.Arena >= len(arenas) {
 		v.fail("placed", "arena %d of %d", p.Arena, len(arenas))
@@ -288,23 +279,39 @@ func (v *verifier) inside(t Type, p *Place) bool {
 
 // funcPlans checks that there is a plan for each entry point, with each of its splits.
 func (v *verifier) funcPlans() {
-	plans := v.m.Plan.Funcs
-	if !v.must(len(plans) == len(v.m.Funcs), "plan", "%d plans for %d functions", len(plans), len(v.m.Funcs)) {
+	if !v.numPlans() {
 		return
 	}
 	for i, f := range v.m.Funcs {
 		v.f = f
-		v.must(plans[i].Func == f.Name, "plan", "the plan is of @%s", plans[i].Func)
+		plan := &v.m.Plan.Funcs[i]
+		v.planOf(plan)
 		for _, n := range f.Nodes {
-			if v.node = n; v.m.Props&PropSplit == 0 || !works(n) || n.Body != nil {
-				continue
-			}
-			ok := n.Split < len(plans[i].Splits) && plans[i].Splits[n.Split].Backend == n.Backend
-			if !ok {
-				v.fail("plan", "the plan has no split %d on %s", n.Split, n.Backend)
-			}
+			v.node = n
+			v.planned(n, plan)
 		}
 		v.node = nil
 	}
 	v.f = nil
+}
+
+// numPlans checks that there are as many plans as entry points.
+func (v *verifier) numPlans() bool {
+	plans, funcs := len(v.m.Plan.Funcs), len(v.m.Funcs)
+	return v.must(plans == funcs, "plan", "%d plans for %d functions", plans, funcs)
+}
+
+// planOf checks that the plan is that of the current function.
+func (v *verifier) planOf(plan *FuncPlan) {
+	v.must(plan.Func == v.f.Name, "plan", "the plan is of @%s", plan.Func)
+}
+
+// planned checks that the plan of an entry point has the split of one of its nodes.
+func (v *verifier) planned(n *Node, plan *FuncPlan) {
+	if v.m.Props&PropSplit == 0 || !works(n) || n.Body != nil || n.Split < 0 { // which has been said
+		return
+	}
+	if n.Split >= len(plan.Splits) || plan.Splits[n.Split].Backend != n.Backend {
+		v.fail("plan", "the plan has no split %d on %s", n.Split, n.Backend)
+	}
 }

@@ -1,37 +1,95 @@
 package ir
 
+import "slices"
+
 // queues checks what the properties queued and synced promise of an entry point and the
 // bodies in it: no number of instances is negative, only what runs on a queue records an
 // event, each event at one place, and waits name events of the entry point, each once.
-func (v *verifier) queues(entry *Func) {
-	submitted := appendSubmitted(nil, entry)
-	events := make(map[int]bool)
+// Submitted are those of its nodes that have a submission.
+func (v *verifier) queues(submitted []*Node) {
+	recorded := newEvents(submitted)
 	for _, n := range submitted {
 		v.f, v.node = n.Func, n
-		v.event(n.Submit, events)
+		v.event(n.Submit, &recorded)
 	}
 	for _, n := range submitted {
 		v.f, v.node = n.Func, n
-		seen := make(map[Wait]bool)
-		for _, w := range n.Submit.Waits {
-			v.must(events[w.Event], "event", "it waits for event %d, which no node records", w.Event)
-			v.must(!seen[w], "event", "it waits for event %d twice", w.Event)
-			seen[w] = true
-		}
+		v.waits(n.Submit.Waits, &recorded)
 	}
 	v.f, v.node = nil, nil
 }
 
+// fewWaits are compared with each other without a table.
+const fewWaits = 16
+
+// waits checks what a node waits for.
+func (v *verifier) waits(waits []Wait, recorded *events) {
+	var seen map[Wait]bool
+	if len(waits) > fewWaits {
+		seen = make(map[Wait]bool, len(waits))
+	}
+	for i, w := range waits {
+		if !recorded.has(w.Event) {
+			v.fail("event", "it waits for event %d, which no node records", w.Event)
+		}
+		if seen[w] || seen == nil && slices.Contains(waits[:i], w) {
+			v.fail("event", "it waits for event %d twice", w.Event)
+		}
+		if seen != nil {
+			seen[w] = true
+		}
+	}
+}
+
 // event checks what a node records and adds it to the events.
-func (v *verifier) event(s *Submission, events map[int]bool) {
+func (v *verifier) event(s *Submission, recorded *events) {
 	v.must(s.Slots >= 0, "queue", "there are %d instances of its results", s.Slots)
 	if s.Event == 0 {
 		return
 	}
-	v.must(s.Event > 0, "event", "the event %d is not positive", s.Event)
-	v.must(s.Queue != "", "event", "event %d is recorded by a node that runs on no queue", s.Event)
-	v.must(!events[s.Event], "event", "event %d is recorded at another node too", s.Event)
-	events[s.Event] = true
+	if s.Event < 0 {
+		v.fail("event", "the event %d is not positive", s.Event)
+	}
+	if s.Queue == "" {
+		v.fail("event", "event %d is recorded by a node that runs on no queue", s.Event)
+	}
+	if recorded.has(s.Event) {
+		v.fail("event", "event %d is recorded at another node too", s.Event)
+	}
+	recorded.add(s.Event)
+}
+
+// events is a set of events. Those that sync makes are numbered from 1 on; what a module that
+// was read calls events may be any number.
+type events struct {
+	low    []bool // by number
+	others map[int]bool
+}
+
+// newEvents returns an empty set, with room for events that are numbered without many gaps.
+func newEvents(submitted []*Node) events {
+	most := 0
+	for _, n := range submitted {
+		if n.Submit.Event > most && n.Submit.Event <= 4*len(submitted) {
+			most = n.Submit.Event
+		}
+	}
+	return events{low: make([]bool, most+1), others: make(map[int]bool)}
+}
+
+func (e *events) has(event int) bool {
+	if event >= 0 && event < len(e.low) {
+		return e.low[event]
+	}
+	return e.others[event]
+}
+
+func (e *events) add(event int) {
+	if event >= 0 && event < len(e.low) {
+		e.low[event] = true
+	} else {
+		e.others[event] = true
+	}
 }
 
 // appendSubmitted appends the nodes of f, and of the bodies in it, that have a submission.

@@ -46,28 +46,41 @@ type Figures struct {
 // Measure returns the figures of a module.
 func Measure(m *ir.Module) Figures {
 	var fig Figures
-	splits := -1 // the last number of an entry point
-	for _, f := range m.AllFuncs() {
-		if f.Owner == nil {
-			fig.Splits += splits + 1
-			splits = -1
-		}
-		fig.Nodes += len(f.Nodes)
-		for _, n := range f.Nodes {
-			splits = max(splits, n.Split)
-			if isTransfer(n) {
-				fig.Copies++
-				fig.BytesCopied += n.Op.Info().Cost(n).Written.Upper()
-			}
-		}
+	for _, f := range m.Funcs {
+		fig.Splits += fig.add(f) + 1
 	}
-	fig.Splits += splits + 1
 	if m.Plan != nil {
 		for i := range m.Plan.Arenas {
 			fig.ArenaBytes += m.Plan.Arenas[i].Bytes()
 		}
 	}
 	return fig
+}
+
+// add counts what f and the bodies in it have, and returns the last number of a split there;
+// -1 for none.
+func (fig *Figures) add(f *ir.Func) (last int) {
+	last = -1
+	fig.Nodes += len(f.Nodes)
+	for _, n := range f.Nodes {
+		last = max(last, n.Split)
+		if isTransfer(n) {
+			fig.Copies++
+			fig.BytesCopied += transferred(n)
+		}
+		if n.Body != nil {
+			last = max(last, fig.add(n.Body))
+		}
+	}
+	return last
+}
+
+// transferred returns the bytes that a transfer writes, at the symbols' upper bounds.
+func transferred(n *ir.Node) int64 {
+	if n.Op == ir.OpCopy {
+		return n.Result().Type.MaxBytes()
+	}
+	return n.Op.Info().Cost(n).Written.Upper()
 }
 
 // isTransfer reports whether n copies bytes from one space to another.
