@@ -50,9 +50,11 @@ func (g *dataflow) merge(now []int, heads map[int][]int, moved []bool) []int {
 		return now
 	}
 	out, split := make([]int, 0, len(now)), -1
+	flushed := true
 	flush := func() {
-		out = append(out, heads[split]...)
-		delete(heads, split)
+		if !flushed {
+			out, flushed = append(out, heads[split]...), true
+		}
 	}
 	for _, i := range now {
 		if moved[i] {
@@ -60,7 +62,7 @@ func (g *dataflow) merge(now []int, heads map[int][]int, moved []bool) []int {
 		}
 		if n := g.work[i]; n.Split != split {
 			flush() // a split of copies alone
-			split = n.Split
+			split, flushed = n.Split, false
 		}
 		if !isTransfer(g.work[i]) {
 			flush()
@@ -92,22 +94,22 @@ type spaceLoad struct {
 
 // survey notes the splits of f, if some copy can be moved at all.
 func (o *overlapper) survey(now []int) {
-	asynchronous := false
+	asynchronous, begun := false, false // begun: the split of the node before has its first
 	o.first, o.on = make(map[int]int), make(map[string][]int)
+	var before *ir.Node
 	for at, i := range now {
 		n := o.work[i]
 		o.nested = o.nested || n.Body != nil || o.f.Owner != nil
-		asynchronous = asynchronous || o.queued(n)
-		if list := o.on[n.Backend]; len(list) == 0 || list[len(list)-1] != n.Split {
-			o.on[n.Backend] = append(list, n.Split)
+		if before == nil || before.Split != n.Split || before.Backend != n.Backend {
+			o.enter(n)
+			_, begun = o.first[n.Split]
 		}
+		before = n
 		if isTransfer(n) {
+			asynchronous = asynchronous || o.queued(n)
 			o.inputs[n.Split]++
-		} else if _, ok := o.first[n.Split]; !ok {
-			o.first[n.Split] = at
-		}
-		if len(o.splits) == 0 || o.splits[len(o.splits)-1] != n.Split {
-			o.splits = append(o.splits, n.Split)
+		} else if !begun {
+			o.first[n.Split], begun = at, true
 		}
 	}
 	if !asynchronous || !slices.IsSorted(o.splits) {
@@ -117,11 +119,21 @@ func (o *overlapper) survey(now []int) {
 	o.loads(now)
 }
 
-// queued reports whether n copies into a backend, whose memory the user does not limit, on
+// enter notes that the next nodes are of the split and the backend of n.
+func (o *overlapper) enter(n *ir.Node) {
+	if list := o.on[n.Backend]; len(list) == 0 || list[len(list)-1] != n.Split {
+		o.on[n.Backend] = append(list, n.Split)
+	}
+	if len(o.splits) == 0 || o.splits[len(o.splits)-1] != n.Split {
+		o.splits = append(o.splits, n.Split)
+	}
+}
+
+// queued reports whether n, a copy, is into a backend, whose memory the user does not limit, on
 // another queue than that of its work.
 func (o *overlapper) queued(n *ir.Node) bool {
 	t := o.c.Target(n)
-	if !isTransfer(n) || t == nil {
+	if t == nil {
 		return false
 	}
 	for _, name := range []string{t.Name, t.Home()} {
@@ -136,7 +148,10 @@ func (o *overlapper) queued(n *ir.Node) bool {
 // earliest returns the split at whose head copy i can stand.
 func (o *overlapper) earliest(i int) (split int, ok bool) {
 	n := o.work[i]
-	if _, works := o.first[n.Split]; !works || !o.queued(n) {
+	if !isTransfer(n) || !o.queued(n) {
+		return 0, false
+	}
+	if _, works := o.first[n.Split]; !works {
 		return 0, false // a split of copies alone stays what it is
 	}
 	ready := -1 // the last split in which something runs that the copy comes after
