@@ -63,15 +63,15 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	defer md.Close()
 	co.To = f.after
 	_, planErr := driver.Compile(ctx, md, co)
-	note, planErr := explicable(md.Module, planErr)
-	if planErr != nil && note == nil {
+	notes := refusal(md.Module, planErr)
+	if planErr != nil && notes == nil {
 		return fmt.Errorf("%s: %w", model, planErr)
 	}
 	doc, err := passes.Explain(md.Module, passes.ExplainOptions{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, Node: node})
 	if err != nil {
 		return usageError{err}
 	}
-	doc.Notes = append(doc.Notes, note...)
+	doc.Notes = append(doc.Notes, notes...)
 	write := doc.WriteText
 	if f.json {
 		write = doc.WriteJSON
@@ -82,17 +82,18 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	return fmt.Errorf("%s: %w", model, planErr)
 }
 
-// explicable turns an error that leaves something to explain behind into a note. What ggml's
-// rules decide wrongly must not run, and explaining it runs nothing: then there is no error
-// left. A plan that needs too much memory is explained, and still fails.
-func explicable(m *ir.Module, err error) (notes []string, left error) {
+// refusal returns notes that say why a plan is refused which can be explained all the same:
+// one that ggml's rules decide wrongly, or one that needs too much memory. The command still
+// fails, as every other one does with such a plan. It returns nil if there is no error, or one
+// that leaves nothing to explain.
+func refusal(m *ir.Module, err error) []string {
 	var rules *passes.RulesError
 	var budget *passes.BudgetError
 	switch {
 	case errors.As(err, &rules):
-		return []string{"this plan must not run: " + err.Error()}, nil
+		return []string{"this plan must not run: " + err.Error()}
 	case errors.As(err, &budget) && m.Plan != nil:
-		return []string{"this plan is refused: " + err.Error()}, err
+		return []string{"this plan is refused: " + err.Error()}
 	}
-	return nil, err
+	return nil
 }
