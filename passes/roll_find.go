@@ -87,6 +87,7 @@ func (s *sequence) bestIn(run [2]int, period int) *repetition {
 type repetition struct {
 	s       *sequence
 	start   int
+	period  int // nodes of a group
 	groups  [][]*ir.Node
 	sites   map[site]siteSource // what stands for the operands of the body's nodes
 	carried []carried
@@ -141,21 +142,16 @@ func (r *repetition) carriedBytes() int64 {
 // try returns the repetition of groups from start, with fewer than count groups where only
 // these fit together; nil where not even two do.
 func (s *sequence) try(start, period, count int) *repetition {
-	r := &repetition{s: s, start: start, groups: make([][]*ir.Node, count)}
-	for g := range count {
-		r.groups[g] = s.nodes[start+g*period : start+(g+1)*period]
-	}
-	fit := count
-	for j, n := range r.groups[0] {
-		for arg := range n.Args {
-			fit = min(fit, r.agree(j, arg))
-		}
-	}
+	r := &repetition{s: s, start: start, period: period}
+	fit := r.agreeing(count)
 	if fit < 2 {
 		return nil
 	}
+	r.groups = make([][]*ir.Node, fit)
+	for g := range r.groups {
+		r.groups[g] = r.group(g)
+	}
 	if fit < count {
-		r.groups = r.groups[:fit]
 		return r
 	}
 	r.sites = make(map[site]siteSource)
@@ -197,13 +193,13 @@ type where struct {
 }
 
 func (r *repetition) where(g, j, arg int) where {
-	v := r.groups[g][j].Args[arg]
+	period := r.period
+	begin := r.start + g*period
+	v := r.s.nodes[begin+j].Args[arg]
 	if v == nil {
 		return where{}
 	}
-	period := len(r.groups[0])
 	at := r.s.at(v)
-	begin := r.start + g*period
 	switch {
 	case r.s.leaf(v) != nil:
 		return where{leaf: true}
@@ -215,22 +211,40 @@ func (r *repetition) where(g, j, arg int) where {
 	return where{outside: v}
 }
 
-// agree returns how many groups, from the first, have the same data flow at an operand.
-func (r *repetition) agree(j, arg int) int {
-	if len(r.groups) < 2 {
-		return 1
+// group returns the nodes of group g.
+func (r *repetition) group(g int) []*ir.Node {
+	return r.s.nodes[r.start+g*r.period : r.start+(g+1)*r.period]
+}
+
+// agreeing returns how many groups of count, from the first, have the same data flow. Most beginnings that
+// are tried are none: 1 is found at the first operand that differs.
+func (r *repetition) agreeing(count int) int {
+	for j, n := range r.group(0) {
+		for arg := range n.Args {
+			if count = r.agree(j, arg, count); count < 2 {
+				return count
+			}
+		}
+	}
+	return count
+}
+
+// agree returns how many groups of count, from the first, have the same data flow at an operand.
+func (r *repetition) agree(j, arg, count int) int {
+	if count < 2 {
+		return count
 	}
 	first, second := r.where(0, j, arg), r.where(1, j, arg)
 	starts := second.group == 1 && first.outside != nil // what is carried starts outside
 	if first != second && !starts {
 		return 1
 	}
-	for g := 2; g < len(r.groups); g++ {
+	for g := 2; g < count; g++ {
 		if r.where(g, j, arg) != second {
 			return g
 		}
 	}
-	return len(r.groups)
+	return count
 }
 
 // classify decides what an operand of the body becomes.

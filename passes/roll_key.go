@@ -14,9 +14,8 @@ func groupKey(key []byte, n *ir.Node) []byte {
 		return appendText(key, n.Body.Name)
 	}
 	positional, braces := ir.AttrText(n)
-	for _, s := range []string{positional, braces, n.Backend, n.Queue()} {
-		key = appendText(key, s)
-	}
+	key = appendText(appendText(key, positional), braces)
+	key = appendText(appendText(key, n.Backend), n.Queue())
 	key = strconv.AppendInt(key, int64(slots(n)), 10)
 	for _, a := range n.Args {
 		switch {
@@ -38,8 +37,16 @@ func groupKey(key []byte, n *ir.Node) []byte {
 
 // leafKey appends what is the same for leaf nodes that name the same bytes.
 func leafKey(key []byte, v *ir.Value) []byte {
-	positional, _ := ir.AttrText(v.Def)
-	key = appendText(append(key, byte(v.Def.Op)), positional)
+	key = append(key, byte(v.Def.Op))
+	switch attr := v.Def.Attr.(type) {
+	case *ir.WeightAttr:
+		key = appendText(key, attr.Name)
+	case *ir.StateAttr:
+		key = appendText(key, attr.Name)
+	default:
+		positional, _ := ir.AttrText(v.Def)
+		key = appendText(key, positional)
+	}
 	return appendPlaced(key, v.Type)
 }
 

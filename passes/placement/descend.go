@@ -120,7 +120,6 @@ func (g *graph) descend(ctx context.Context, s *state, groups *grouper, work int
 			break
 		}
 	}
-	s.recount()
 }
 
 // try makes a change and takes it back unless the state is better for it.

@@ -163,13 +163,14 @@ func (s *state) copiesOf(v int32) int {
 			n++
 		}
 	}
-	if s.values[v].readers == nil {
+	crowd := s.g.facts[v].crowd
+	if crowd < 0 {
 		for _, r := range s.g.readers.at(v) {
 			add(s.labels[r])
 		}
 		return n
 	}
-	for t, readers := range s.values[v].readers {
+	for t, readers := range s.crowds[crowd] {
 		if readers > 0 {
 			add(int32(t))
 		}

@@ -112,6 +112,9 @@ type graph struct {
 
 	homes []int32 // by target
 	reach []bool  // by target and space: see reaches
+
+	facts   []valueFacts // by value
+	crowded []int32      // values that many nodes read
 }
 
 func newGraph(p *Problem) *graph {
@@ -149,6 +152,7 @@ func newGraph(p *Problem) *graph {
 	g.findUsers()
 	g.findLabels()
 	g.findAlone()
+	g.findFacts()
 	return g
 }
 
@@ -244,6 +248,29 @@ func most(limits []int64) int64 {
 		n = max(n, limit)
 	}
 	return n
+}
+
+// valueFacts is what the cost of a value's copies is found with.
+type valueFacts struct {
+	weight  float64 // of its step
+	crowd   int32   // its index in crowded; -1 where few nodes read it
+	written bool    // some node changes it
+}
+
+// manyReaders is from how many readers on those of a value are counted by target, so that
+// a change of one does not look at all.
+const manyReaders = 8
+
+func (g *graph) findFacts() {
+	g.facts = make([]valueFacts, len(g.Values))
+	for i := range g.facts {
+		v := int32(i)
+		g.facts[i] = valueFacts{g.Steps[g.Values[i].Step].Weight, -1, len(g.writers.at(v)) > 0}
+		if len(g.readers.at(v)) > manyReaders {
+			g.facts[i].crowd = int32(len(g.crowded))
+			g.crowded = append(g.crowded, v)
+		}
+	}
 }
 
 // findAlone finds the nodes that can be moved without a leaf.

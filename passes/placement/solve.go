@@ -124,9 +124,9 @@ func (s *solver) start(labels []int32) float64 {
 	return Never
 }
 
-// add notes an assignment and returns its time, or Never if it does not fit.
+// add notes an assignment, which nobody changes any more, and returns its time, or Never if it does not fit.
 func (s *solver) add(labels []int32) float64 {
-	f := found{labels: slices.Clone(labels), time: s.clock.total(labels)}
+	f := found{labels: labels, time: s.clock.total(labels)}
 	if f.time >= broken || !s.g.legal(labels) {
 		f.time = Never
 	}

@@ -14,20 +14,13 @@ type state struct {
 	log    []change
 	work   int // calls of set
 
-	values []tallied
-	seen   []int // by space: stamp of the last sum that counted it
+	crowds [][]int32 // by index in graph.crowded: readers by target
+	seen   []int     // by space: stamp of the last sum that counted it
 	stamp  int
 
 	version int    // of labels; undo goes back to that of its mark
 	newest  int    // version that there was
 	bonds   []bond // by node
-}
-
-// tallied is what the cost of a value's copies is found with.
-type tallied struct {
-	weight  float64 // of its step
-	written bool    // some node changes it
-	readers []int32 // by target, where many nodes read it; else nil
 }
 
 // bond is what touched gave for a node, with labels of a version.
@@ -39,25 +32,18 @@ type bond struct {
 // change is what set did, to be undone.
 type change struct{ x, label int32 }
 
-// manyReaders is from how many readers on those of a value are counted by target, so that
-// a change of one does not look at all.
-const manyReaders = 8
-
 func newState(g *graph, labels []int32) *state {
 	s := &state{
 		g: g, labels: append([]int32(nil), labels...),
-		used: make([]int64, g.spaces), seen: make([]int, g.spaces), values: make([]tallied, len(g.Values)),
+		used: make([]int64, g.spaces), seen: make([]int, g.spaces), crowds: make([][]int32, len(g.crowded)),
 		version: 1, newest: 1, bonds: make([]bond, len(g.Nodes)),
 	}
-	for v := range s.values {
-		s.values[v] = tallied{weight: g.Steps[g.Values[v].Step].Weight, written: len(g.writers.at(int32(v))) > 0}
-		if readers := g.readers.at(int32(v)); len(readers) > manyReaders {
-			count := make([]int32, len(g.Targets))
-			for _, n := range readers {
-				count[s.labels[n]]++
-			}
-			s.values[v].readers = count
+	for i, v := range g.crowded {
+		count := make([]int32, len(g.Targets))
+		for _, n := range g.readers.at(v) {
+			count[s.labels[n]]++
 		}
+		s.crowds[i] = count
 	}
 	for i := range g.Leaves {
 		s.used[s.labels[len(g.Nodes)+i]] += g.Leaves[i].Bytes
@@ -92,11 +78,11 @@ func (g *graph) excess(space int32, bytes int64) int64 {
 // reader cannot reach it.
 func (s *state) valueCost(v int32) float64 {
 	from := s.g.spaceOf(s.labels, v)
-	val := &s.values[v]
+	val := &s.g.facts[v]
 	s.stamp++
 	var sum float64
-	if val.readers != nil {
-		for t, n := range val.readers {
+	if val.crowd >= 0 {
+		for t, n := range s.crowds[val.crowd] {
 			if n > 0 && !s.g.reaches(int32(t), from) {
 				sum += s.newCopy(v, from, int32(t))
 			}
@@ -165,9 +151,9 @@ func (s *state) relabel(x, label int32) {
 		return
 	}
 	for _, v := range s.g.Nodes[x].Reads {
-		if count := s.values[v].readers; count != nil {
-			count[before]--
-			count[label]++
+		if crowd := s.g.facts[v].crowd; crowd >= 0 {
+			s.crowds[crowd][before]--
+			s.crowds[crowd][label]++
 		}
 	}
 }
