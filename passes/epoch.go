@@ -85,23 +85,27 @@ func (r *region) first(o *ir.Value) int {
 }
 
 // conflict returns the first pair of accesses with different owners.
-func (r *region) conflict(list []access) (clash [2]access, found bool) {
+func (r *region) conflict(list []access) (pair clash, found bool) {
 	r.clashes(list, func(before, now *access) bool {
 		if found = !sameOwner(*before, *now); found {
-			clash = [2]access{*before, *now}
+			pair = clash{before, now}
 		}
 		return !found
 	})
-	return clash, found
+	return pair, found
 }
+
+// clash is two accesses that concern the same buffer, one of them writing. It stands for as long as
+// its region: whoever adds to that or clears it has no use for it any more.
+type clash struct{ before, now *access }
 
 // trial is a node divided in a region where that is not decided yet.
 type trial struct {
 	region *region
-	own    *class    // of the node by itself
-	class  *class    // of the node
-	joins  []*class  // of the region, which class is made of, besides the node
-	clash  [2]access // the first pair that was joined
+	own    *class   // of the node by itself
+	class  *class   // of the node
+	joins  []*class // of the region, which class is made of, besides the node
+	clash  clash    // the first pair that was joined
 }
 
 // apart returns the trial in which the node is divided as its kernel wants it.
@@ -110,22 +114,22 @@ func (t *trial) apart() *trial {
 }
 
 // joined reports whether the node's units follow those of others.
-func (t *trial) joined() bool { return t.clash[0].node != nil }
+func (t *trial) joined() bool { return t.clash.before != nil }
 
 // join tries to divide n along ax so that every worker touches only what it owns already.
-// Where that is not possible, clash is a pair of accesses that stands against it.
-func (r *region) join(n *ir.Node, ax *ir.Axis, list []access) (t *trial, clash [2]access, ok bool) {
+// Where that is not possible, against is a pair of accesses that stands against it.
+func (r *region) join(n *ir.Node, ax *ir.Axis, list []access) (t *trial, against clash, ok bool) {
 	own := r.classes.alone(n, ax)
 	t, ok = r.p.trials.put(trial{region: r, own: own, class: own}), true
 	r.clashes(list, func(before, now *access) bool {
 		if !t.link(before, now) {
-			clash, ok = [2]access{*before, *now}, false
+			against, ok = clash{before, now}, false
 		} else if !t.joined() {
-			t.clash = [2]access{*before, *now}
+			t.clash = clash{before, now}
 		}
 		return ok
 	})
-	return t, clash, ok
+	return t, against, ok
 }
 
 // link makes both accesses have the same owner; now is that of the trial's node.
@@ -189,9 +193,9 @@ func (w *walker) repeat(n *ir.Node) {
 	w.p.walk(n.Body)
 	queued := lastQueued(n.Body)
 	e := w.p.edges(n.Body)
-	if clash, found := w.backEdge(e); found {
+	if edge, found := w.backEdge(e); found {
 		n.Body.HeadBarrier = true
-		w.p.c.Cause(n, "part.head", clash[1].value.String(), clash[0].node.String())
+		w.p.c.Cause(n, "part.head", edge.now.value.String(), edge.before.node.String())
 		w.cut()
 	} else if queued != nil && beginsWithHost(n.Body) {
 		n.Body.HeadBarrier = true
@@ -199,8 +203,8 @@ func (w *walker) repeat(n *ir.Node) {
 		w.cut()
 	} else if queued == nil && w.behind != nil {
 		w.meet(n)
-	} else if clash, found := w.open.conflict(e.head); found {
-		w.barrier(n, clash[0], clash[1])
+	} else if pair, found := w.open.conflict(e.head); found {
+		w.barrier(n, pair)
 	}
 	if e.cut {
 		w.cut()
@@ -238,7 +242,7 @@ func beginsWithHost(f *ir.Func) bool {
 
 // backEdge returns a pair of accesses, of the end of a round and the beginning of the next
 // one, that conflict. Entries of a table are other bytes in every round.
-func (w *walker) backEdge(e edges) ([2]access, bool) {
+func (w *walker) backEdge(e edges) (clash, bool) {
 	end := newRegion(w.p)
 	for _, a := range e.tail {
 		if kind, _ := paramKind(a.value); kind != paramTable {

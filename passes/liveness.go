@@ -63,7 +63,7 @@ func (e *event) access() access {
 
 func newTimeline(f *ir.Func) *timeline {
 	t := &timeline{loops: make(map[*ir.Func]*loop), numbers: newNumbering(f)}
-	t.touches = touches{private: func(*ir.Value) bool { return false }, axes: new(axisMemo).of, spans: new(store[span])}
+	t.touches = touches{skip: isFixed, axes: new(axisMemo).of, spans: new(store[span])}
 	t.lay(f, 0, nil)
 	ticks := 0
 	for _, s := range t.steps {

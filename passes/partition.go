@@ -134,6 +134,7 @@ type partitioner struct {
 
 // sharing is what is known of a node that workers may share.
 type sharing struct {
+	target *target.Descriptor
 	axes   []ir.Axis // as nodeAxes returns them
 	class  *class    // in the open region
 	effort effort    // once something has asked for it
@@ -160,19 +161,19 @@ func unqueued(f *ir.Func) int {
 }
 
 // note begins what is known of n.
-func (p *partitioner) note(n *ir.Node) *sharing {
-	p.shared = append(p.shared, sharing{axes: nodeAxes(n)})
+func (p *partitioner) note(d *target.Descriptor, n *ir.Node) *sharing {
+	p.shared = append(p.shared, sharing{target: d, axes: nodeAxes(n)})
 	p.index[p.numbers.node(n)] = int32(len(p.shared))
 	return &p.shared[len(p.shared)-1]
 }
 
 // workOf is workOf for a node that workers may share.
-func (p *partitioner) workOf(d *target.Descriptor, n *ir.Node, ax *ir.Axis) work {
+func (p *partitioner) workOf(n *ir.Node, ax *ir.Axis) work {
 	s := p.known(n)
 	if !s.asked {
 		s.effort, s.asked = effortOf(n), true
 	}
-	return s.effort.along(d, n, ax)
+	return s.effort.along(s.target, n, ax)
 }
 
 // mark is what is known of an origin.
@@ -182,6 +183,7 @@ const (
 	markShared  mark = 1 << iota // it cannot be private
 	markWhole                    // some reader wants all of it
 	markPrivate                  // every worker has it for itself
+	markFixed                    // nothing writes it; see isFixed
 )
 
 // has reports whether v has the mark.
@@ -195,8 +197,8 @@ func newPartitioner(c *Context, f *ir.Func) *partitioner {
 	p.marks, p.index = make([]mark, p.numbers.values), make([]int32, p.numbers.nodes)
 	p.shared = make([]sharing, 0, unqueued(f))
 	p.touches = touches{
-		private: func(v *ir.Value) bool { return p.has(v, markPrivate) },
-		axes:    func(n *ir.Node) []ir.Axis { return p.known(n).axes },
+		skip: func(v *ir.Value) bool { return p.has(v, markPrivate|markFixed) },
+		axes: func(n *ir.Node) []ir.Axis { return p.known(n).axes },
 	}
 	beside(func() { p.lookAhead(f) }, func() { p.bufs = newBuffers(f) })
 	p.run = newRegion(p)
@@ -210,18 +212,45 @@ func (p *partitioner) lookAhead(f *ir.Func) {
 	}
 	for _, n := range f.Nodes {
 		switch {
-		case n.Is(ir.Leaf) || n.Is(ir.View):
+		case n.Is(ir.Leaf):
+			p.leaf(n)
+		case n.Is(ir.View):
 		case n.Op == ir.OpRepeat:
 			for _, a := range n.Args[:n.Attr.(*ir.RepeatAttr).Carried] {
 				p.share(a)
 			}
+			p.table(n.Body)
 			p.lookAhead(n.Body)
-		case p.c.alone(n):
-			for _, a := range n.Args {
-				p.share(a)
-			}
 		default:
-			p.noteWhole(n)
+			p.work(n)
+		}
+	}
+}
+
+// work notes what n wants of its operands.
+func (p *partitioner) work(n *ir.Node) {
+	d := p.c.Target(n)
+	if !aloneOn(d, n) {
+		p.noteWhole(d, n)
+		return
+	}
+	for _, a := range n.Args {
+		p.share(a)
+	}
+}
+
+// leaf notes what nothing ever writes.
+func (p *partitioner) leaf(n *ir.Node) {
+	if n.Op == ir.OpWeight || n.Op == ir.OpConstant {
+		p.mark(n.Result(), markFixed)
+	}
+}
+
+// table notes the parameters of a body that stand for what nothing ever writes.
+func (p *partitioner) table(f *ir.Func) {
+	for _, v := range f.Params {
+		if kind, _ := paramKind(v); kind == paramTable && isFixed(v) {
+			p.mark(v, markFixed)
 		}
 	}
 }
@@ -232,8 +261,8 @@ func (p *partitioner) share(v *ir.Value) {
 	}
 }
 
-func (p *partitioner) noteWhole(n *ir.Node) {
-	axes := p.note(n).axes
+func (p *partitioner) noteWhole(d *target.Descriptor, n *ir.Node) {
+	axes := p.note(d, n).axes
 	for i, a := range n.Args {
 		if a == nil {
 			continue
@@ -284,10 +313,11 @@ type walker struct {
 }
 
 // barrier closes the epoch. The cause says which accesses conflict.
-func (w *walker) barrier(n *ir.Node, before, now access) {
+func (w *walker) barrier(n *ir.Node, why clash) {
+	rule, value, before := why.hazard(), why.now.value, why.before.node
 	w.cut()
 	w.epoch++
-	w.p.c.Cause(n, hazard(before, now), now.value.String(), before.node.String())
+	w.p.c.Cause(n, rule, value.String(), before.String())
 }
 
 // cut begins a region: a barrier stands here.
@@ -307,11 +337,12 @@ func (w *walker) meet(n *ir.Node) {
 	w.behind = nil
 }
 
-func hazard(before, now access) string {
+// hazard returns the rule by which a barrier stands between two accesses.
+func (p clash) hazard() string {
 	switch {
-	case before.write && now.write:
+	case p.before.write && p.now.write:
 		return "part.waw"
-	case before.write:
+	case p.before.write:
 		return "part.raw"
 	}
 	return "part.war"
@@ -319,8 +350,10 @@ func hazard(before, now access) string {
 
 // alone reports whether worker 0 deals with n by itself: it submits n to a queue, or waits
 // while a device runs it or moves bytes that workers cannot address.
-func (c *Context) alone(n *ir.Node) bool {
-	d := c.Target(n)
+func (c *Context) alone(n *ir.Node) bool { return aloneOn(c.Target(n), n) }
+
+// aloneOn is alone for a node that runs on d.
+func aloneOn(d *target.Descriptor, n *ir.Node) bool {
 	return n.Queue() != "" || !d.Workers || isTransfer(n) && !d.Addresses(n.Args[0].Type.Space)
 }
 
@@ -330,8 +363,8 @@ type choice struct {
 	mode    ir.PartMode
 	ax      *ir.Axis
 	list    []access
-	trial   *trial    // the classes of the epoch with the node in it
-	clash   [2]access // what needs a barrier
+	trial   *trial // the classes of the epoch with the node in it
+	clash   clash  // what needs a barrier
 	barrier bool
 	cost    float64 // seconds; not set where there is no other choice
 }
@@ -345,16 +378,22 @@ func (w *walker) place(n *ir.Node) {
 	}
 	w.options, w.accesses = w.options[:0], w.accesses[:0]
 	w.p.trials.reset()
-	if w.p.c.alone(n) {
+	d := w.p.c.Target(n)
+	alone := aloneOn(d, n)
+	if alone {
 		w.undivided(n, "part.one", ir.PartOne)
 	} else {
-		w.choose(n, w.p.c.Target(n))
+		w.choose(n, d)
 	}
 	best := w.cheapest()
 	if best.rule != "part.one" && !w.p.c.Allow(best.rule, n) {
 		best = w.undivided(n, "part.one", ir.PartOne)
 	}
 	w.take(n, best)
+	if best.mode != ir.PartSplit && !alone {
+		w.p.c.Cause(n, best.rule)
+	}
+	w.open.add(best.list)
 }
 
 // cheapest returns the first of the cheapest options.
@@ -380,7 +419,7 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 		w.divided(n, d, &axes[i], later)
 	}
 	if w.p.c.Enabled("part.each") && w.canEach(n) {
-		whole := w.p.workOf(d, n, nil)
+		whole := w.p.workOf(n, nil)
 		if seconds := whole.seconds(1, 1); seconds <= eachLimit {
 			ch := w.undivided(n, "part.each", ir.PartEach)
 			if ch.cost = seconds; ch.barrier {
@@ -397,7 +436,7 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 // possible, and behind a barrier. Later is what is lost behind n, in seconds.
 func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later float64) {
 	split := choice{rule: "part.split", mode: ir.PartSplit, ax: ax, list: w.touched(n, ir.PartSplit, ax)}
-	t, clash, ok := w.open.join(n, ax, split.list)
+	t, against, ok := w.open.join(n, ax, split.list)
 	switch {
 	case ok && !t.joined() && w.p.c.Enabled("part.split"):
 		split.trial, split.cost = t, w.seconds(t)+later
@@ -409,10 +448,10 @@ func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later fl
 		w.options = append(w.options, own)
 	}
 	if ok {
-		clash = t.clash
+		against = t.clash
 	}
-	if w.p.c.Enabled("part.split") && clash[0].node != nil {
-		split.trial, split.clash, split.barrier = t.apart(), clash, true
+	if w.p.c.Enabled("part.split") && against.before != nil {
+		split.trial, split.clash, split.barrier = t.apart(), against, true
 		split.cost = w.seconds(split.trial) + d.Rates.Barrier + later
 		w.options = append(w.options, split)
 	}
@@ -478,14 +517,14 @@ func (w *walker) seconds(t *trial) float64 {
 
 // workOf returns the work of a member of a class, and how many workers share it.
 func (w *walker) workOf(m *member) (work, int) {
-	d := w.p.c.Target(m.node)
-	return w.p.workOf(d, m.node, m.axis), hint(w.p.c, d)
+	own := w.p.workOf(m.node, m.axis)
+	return own, hint(w.p.c, own.d)
 }
 
 // take makes the choice.
 func (w *walker) take(n *ir.Node, ch *choice) {
 	if ch.barrier {
-		w.barrier(n, ch.clash[0], ch.clash[1])
+		w.barrier(n, ch.clash)
 	}
 	n.Part = ir.Partition{Mode: ch.mode}
 	switch ch.mode {
@@ -498,8 +537,4 @@ func (w *walker) take(n *ir.Node, ch *choice) {
 			w.p.private++
 		}
 	}
-	if ch.mode != ir.PartSplit && !w.p.c.alone(n) {
-		w.p.c.Cause(n, ch.rule)
-	}
-	w.open.add(ch.list)
 }

@@ -191,9 +191,9 @@ type access struct {
 
 // touches makes lists of accesses.
 type touches struct {
-	private func(*ir.Value) bool       // which origins every worker has for itself
-	axes    func(n *ir.Node) []ir.Axis // what nodeAxes returns, from a table; nil where there is none
-	spans   *store[span]               // where they are kept; nil is anywhere
+	skip  func(origin *ir.Value) bool // what every worker has for itself, and isFixed
+	axes  func(n *ir.Node) []ir.Axis  // what nodeAxes returns, from a table; nil where there is none
+	spans *store[span]                // where they are kept; nil is anywhere
 }
 
 // append appends to list what n reads and writes when it is shared as mode says, with ax for
@@ -204,25 +204,25 @@ func (t *touches) append(list []access, n *ir.Node, mode ir.PartMode, ax *ir.Axi
 		if v == nil || ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadNone {
 			continue
 		}
-		if o := origin(v); t.isTracked(o) {
-			list = append(list, t.read(n, o, i, mode, ax))
+		if o := origin(v); !t.skip(o) {
+			list = append(list, access{node: n, value: o, arg: i})
+			t.read(&list[len(list)-1], mode, ax)
 		}
 	}
 	if mode == ir.PartEach {
 		return list
 	}
 	for i, v := range n.Results {
-		if o := origin(v); t.isTracked(o) {
-			list = append(list, t.write(n, o, i, mode, ax))
+		if o := origin(v); !t.skip(o) {
+			list = append(list, access{node: n, value: o, arg: -1, write: true})
+			t.write(&list[len(list)-1], i, mode, ax)
 		}
 	}
 	return list
 }
 
-// isTracked reports whether accesses of an origin can concern other workers.
-func (t *touches) isTracked(o *ir.Value) bool {
-	return !t.private(o) && !isLeaf(o, ir.OpWeight, ir.OpConstant)
-}
+// isFixed reports whether nothing writes an origin.
+func isFixed(o *ir.Value) bool { return isLeaf(o, ir.OpWeight, ir.OpConstant) }
 
 // keep returns a place that holds s.
 func (t *touches) keep(s span) *span {
@@ -233,8 +233,9 @@ func (t *touches) keep(s span) *span {
 	return &kept
 }
 
-func (t *touches) read(n *ir.Node, o *ir.Value, arg int, mode ir.PartMode, ax *ir.Axis) access {
-	a := access{node: n, value: o, arg: arg}
+// read says by whom an operand is read.
+func (t *touches) read(a *access, mode ir.PartMode, ax *ir.Axis) {
+	n, arg := a.node, a.arg
 	switch {
 	case mode == ir.PartOne || mode == ir.PartNone:
 		a.by = worker0
@@ -247,11 +248,11 @@ func (t *touches) read(n *ir.Node, o *ir.Value, arg int, mode ir.PartMode, ax *i
 			a.by, a.span = owners, t.keep(s)
 		}
 	}
-	return a
 }
 
-func (t *touches) write(n *ir.Node, o *ir.Value, result int, mode ir.PartMode, ax *ir.Axis) access {
-	a := access{node: n, value: o, arg: -1, write: true}
+// write says by whom a result is written.
+func (t *touches) write(a *access, result int, mode ir.PartMode, ax *ir.Axis) {
+	n := a.node
 	switch {
 	case mode == ir.PartOne || mode == ir.PartNone:
 		a.by = worker0
@@ -260,7 +261,6 @@ func (t *touches) write(n *ir.Node, o *ir.Value, result int, mode ir.PartMode, a
 			a.by, a.span = owners, t.keep(s)
 		}
 	}
-	return a
 }
 
 // sameOwner reports whether, for every thread count and size, no worker touches what
