@@ -108,10 +108,15 @@ type trial struct {
 	clash  clash    // the first pair that was joined
 }
 
-// apart returns the trial in which the node is divided as its kernel wants it.
-func (t *trial) apart() *trial {
-	return t.region.p.trials.put(trial{region: t.region, own: t.own, class: t.own})
+// try returns a trial of a node whose class by itself is own.
+func (r *region) try(own *class) *trial {
+	t := &r.p.trials.cut(1)[0]
+	*t = trial{region: r, own: own, class: own, joins: t.joins[:0]}
+	return t
 }
+
+// apart returns the trial in which the node is divided as its kernel wants it.
+func (t *trial) apart() *trial { return t.region.try(t.own) }
 
 // joined reports whether the node's units follow those of others.
 func (t *trial) joined() bool { return t.clash.before != nil }
@@ -119,8 +124,7 @@ func (t *trial) joined() bool { return t.clash.before != nil }
 // join tries to divide n along ax so that every worker touches only what it owns already.
 // Where that is not possible, against is a pair of accesses that stands against it.
 func (r *region) join(n *ir.Node, ax *ir.Axis, list []access) (t *trial, against clash, ok bool) {
-	own := r.classes.alone(n, ax)
-	t, ok = r.p.trials.put(trial{region: r, own: own, class: own}), true
+	t, ok = r.try(r.classes.alone(n, ax)), true
 	r.clashes(list, func(before, now *access) bool {
 		if !t.link(before, now) {
 			against, ok = clash{before, now}, false
