@@ -124,6 +124,7 @@ type partitioner struct {
 	marks   []mark  // by number of the value
 	index   []int32 // by number of the node: where in shared it is, counted from 1
 	shared  []sharing
+	memo    axisMemo // of axes in shared
 	private int64 // how many origins are
 
 	touches  touches
@@ -162,7 +163,7 @@ func unqueued(f *ir.Func) int {
 
 // note begins what is known of n.
 func (p *partitioner) note(d *target.Descriptor, n *ir.Node) *sharing {
-	p.shared = append(p.shared, sharing{target: d, axes: nodeAxes(n)})
+	p.shared = append(p.shared, sharing{target: d, axes: p.memo.of(n)})
 	p.index[p.numbers.node(n)] = int32(len(p.shared))
 	return &p.shared[len(p.shared)-1]
 }
