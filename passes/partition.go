@@ -125,7 +125,7 @@ type partitioner struct {
 	index   []int32 // by number of the node: where in shared it is, counted from 1
 	shared  []sharing
 	memo    axisMemo // of axes in shared
-	private int64 // how many origins are
+	private int64    // how many origins are
 
 	touches  touches
 	accesses []access     // of a node; reused

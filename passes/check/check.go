@@ -171,6 +171,7 @@ type checker struct {
 	queues  map[string]queue
 	routes  map[route][]string // the queues of copies
 	owners  ownerTable
+	axes    axesOf
 	hasty   bool // see both
 
 	scenarios map[*ir.Func]*scenario // that are known already

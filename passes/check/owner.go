@@ -99,7 +99,7 @@ func (t ownerTable) of(n *ir.Node) *owners {
 	}
 	l := t[n.Func]
 	if l.of[n.ID] == nil { // of a target that there is not
-		l.add(n, chosen(n))
+		l.add(n, new(axesOf).chosen(n))
 	}
 	return l.of[n.ID]
 }

@@ -1,6 +1,10 @@
 package check
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // partition claims: every node with work is computed by someone, all of it, in pieces that
 // its kernel can compute; and what each worker computes for itself has no effect that
@@ -34,7 +38,7 @@ func (c *checker) partition(n *ir.Node) {
 // division returns the axis along which a node is divided; nil if that cannot be.
 func (c *checker) division(n *ir.Node) *ir.Axis {
 	p := n.Part
-	ax := chosen(n)
+	ax := c.axes.chosen(n)
 	switch {
 	case ax == nil:
 		c.fail(RulePartition, n, "%v cannot be divided along axis %d", n.Op, p.Axis)
@@ -50,15 +54,38 @@ func (c *checker) division(n *ir.Node) *ir.Axis {
 	return nil
 }
 
+// axesOf knows how ops describe the divisions of nodes, for the last node of each op: what an op
+// says follows from attributes and types, and the next node is mostly one like it.
+type axesOf [ir.NumOps]struct {
+	node *ir.Node
+	axes []ir.Axis
+}
+
+func (m *axesOf) of(n *ir.Node) []ir.Axis {
+	last := &m[n.Op]
+	if last.node == nil || !alike(last.node, n) {
+		last.node, last.axes = n, n.Op.Info().Axes(n)
+	}
+	return last.axes
+}
+
+// alike reports whether two nodes of one op share their attributes, and have operands and results
+// of the same types.
+func alike(a, b *ir.Node) bool {
+	same := func(v, w *ir.Value) bool {
+		return v == w || v != nil && w != nil && v.Type.SameData(w.Type)
+	}
+	return a.Attr == b.Attr && slices.EqualFunc(a.Args, b.Args, same) && slices.EqualFunc(a.Results, b.Results, same)
+}
+
 // chosen returns how the op describes the division that the node's partition names; nil
 // where it has none, or two that differ.
-func chosen(n *ir.Node) *ir.Axis {
-	info := n.Op.Info()
-	if n.Part.Mode != ir.PartSplit || info.Axes == nil || len(n.Results) == 0 {
+func (m *axesOf) chosen(n *ir.Node) *ir.Axis {
+	if n.Part.Mode != ir.PartSplit || n.Op.Info().Axes == nil || len(n.Results) == 0 {
 		return nil
 	}
 	var found *ir.Axis
-	axes := info.Axes(n)
+	axes := m.of(n)
 	for i := range axes {
 		if axes[i].Axis != n.Part.Axis {
 			continue
