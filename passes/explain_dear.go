@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -212,7 +213,7 @@ func (m *Move) sum(other *Move, times int64) {
 // lighter says what would make a node cheaper where it is; empty if nothing is known.
 func lighter(n *ir.Node) string {
 	if n.Op == ir.OpAttention {
-		return "fewer positions (--ctx), or a smaller cache (--kv q8_0)"
+		return lighterCache(n)
 	}
 	for _, a := range n.Args {
 		if a == nil || !isLeaf(a, ir.OpWeight) {
@@ -221,11 +222,33 @@ func lighter(n *ir.Node) string {
 		if dt := a.Type.DType; dt.IsQuantized() {
 			return fmt.Sprintf("weights of fewer bits than %v: it reads them all", dt)
 		}
-		if a.Type.Rank() > 1 {
+		if a.Type.Rank() > 1 && fillsBlocks(a.Type) {
 			return fmt.Sprintf("--quantize Q8_0: it reads weights of %v", a.Type.DType)
 		}
 	}
 	return ""
+}
+
+// lighterCache says what would make attention read less: fewer positions, or a cache in
+// blocks, where those fill heads (as frontend/arch demands) and it is not in them already.
+func lighterCache(n *ir.Node) string {
+	const text = "fewer positions (--ctx)"
+	for _, a := range n.Args {
+		if a == nil || !isLeaf(a, ir.OpState) {
+			continue
+		}
+		t := operandBefore(a).Type
+		if t.DType.IsQuantized() || !fillsBlocks(t) {
+			return text
+		}
+	}
+	return text + ", or a smaller cache (--kv q8_0)"
+}
+
+// fillsBlocks reports whether rows of a type can be kept as Q8_0.
+func fillsBlocks(t ir.Type) bool {
+	n, known := t.Shape[t.Rank()-1].IsConst()
+	return known && n%int64(dtype.Q8_0.BlockElems()) == 0
 }
 
 // changeCopies says what keeps the readers of copied values from the backend that has them.
@@ -281,8 +304,39 @@ func (x *explainer) barrierDecision(f *ir.Func) (Decision, bool) {
 			countBarriers(count, n, runsOf(g))
 		}
 	}
-	return Decision{Func: f.Name, Kind: "barriers", What: plural(n, "barrier", "barriers"), Seconds: float64(n) * barrierSeconds(t.Rates, t.Hint),
-		Because: barrierReasons(count), Change: []string{fmt.Sprintf("fewer workers (%s reckons with hint=%d): one needs none", t.Name, t.Hint)}}, true
+	d := Decision{Func: f.Name, Kind: "barriers", What: plural(n, "barrier", "barriers"), Seconds: float64(n) * barrierSeconds(t.Rates, t.Hint), Because: barrierReasons(count)}
+	d.Change = []string{x.fewerWorkers(f, t, n)}
+	return d, true
+}
+
+// fewerWorkers says which number of workers below the one that the cost model reckons with
+// would take least, by the same rates: barriers are cheaper then, and the work is not.
+func (x *explainer) fewerWorkers(f *ir.Func, t *target.Descriptor, barriers int64) string {
+	now := x.sharedSeconds(f, t, barriers, t.Hint)
+	best, at := 0.0, 0
+	for w := 1; w < t.Hint; w++ {
+		if s := x.sharedSeconds(f, t, barriers, w); at == 0 || s < best {
+			best, at = s, w
+		}
+	}
+	text := fmt.Sprintf("fewer workers than hint=%d, with which %s reckons: --threads %d of the program", t.Hint, t.Name, at)
+	if at == 1 {
+		text += ", where barriers cost nothing"
+	}
+	return text + ": " + signedSeconds(best-now)
+}
+
+// sharedSeconds predicts what the nodes of t and the barriers of an entry point take with so
+// many workers.
+func (x *explainer) sharedSeconds(f *ir.Func, t *target.Descriptor, barriers int64, workers int) float64 {
+	sum := float64(barriers) * barrierSeconds(t.Rates, workers)
+	eachWork(f, func(n *ir.Node, times int64) {
+		if n.Backend == t.Name && !isTransfer(n) {
+			w := workOf(t, n, nil)
+			sum += float64(times) * t.Seconds(w.flops, w.shared+w.split, w.weight, workers)
+		}
+	})
+	return sum
 }
 
 // countBarriers counts the barriers that stand because of n, which runs so often, by rule.

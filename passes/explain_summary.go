@@ -16,14 +16,14 @@ type Summary struct {
 type EntrySummary struct {
 	Func     string         `json:"func"`
 	Nodes    int64          `json:"nodes"`              // with work, that run
-	Seconds  float64        `json:"seconds,omitempty"`  // of all nodes, one after the other
+	Seconds  float64        `json:"seconds,omitempty"`  // of all nodes and barriers, one after the other
 	Assigned []string       `json:"assigned,omitempty"` // what assign predicted, as the operands of assign.step; where it had a choice
 	Backends []BackendShare `json:"backends,omitempty"`
 	Splits   []SplitReport  `json:"splits,omitempty"`
 	Copies   *CopySummary   `json:"copies,omitempty"`
 
-	Barriers       *int64  `json:"barriers,omitempty"` // that run
-	BarrierSeconds float64 `json:"barrier_seconds,omitempty"`
+	Barriers       *int64  `json:"barriers,omitempty"`        // that run
+	BarrierSeconds float64 `json:"barrier_seconds,omitempty"` // part of Seconds
 }
 
 // BackendShare is what one target does in a call.
@@ -145,6 +145,7 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 		e.Barriers = &n
 		barriers, _ := x.barrierDecision(f)
 		e.BarrierSeconds = barriers.Seconds
+		e.Seconds += e.BarrierSeconds
 	}
 	return e
 }

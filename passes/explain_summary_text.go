@@ -53,7 +53,7 @@ func predicted(e *EntrySummary) string {
 	if e.Seconds == 0 {
 		return ""
 	}
-	return ", " + secondsText(e.Seconds+e.BarrierSeconds) + " if one after the other"
+	return ", " + secondsText(e.Seconds) + " if one after the other"
 }
 
 // maxSplitLines is how many splits a summary lists; of more it says how many there are for
