@@ -33,6 +33,7 @@ type Func struct {
 
 	nodeSlots slab[nodeSlot]
 	values    slab[Value]
+	causes    causeRoom
 }
 
 // NewValue returns a new value of f that nothing defines yet. The name is made unique by

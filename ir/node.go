@@ -179,7 +179,12 @@ func (n *Node) SourcePos(i int) int {
 }
 
 // Cause appends a cause; earlier ones stay.
-func (n *Node) Cause(c Cause) { n.Causes = append(n.Causes, c) }
+func (n *Node) Cause(c Cause) {
+	if len(n.Causes) == cap(n.Causes) && n.Func != nil {
+		n.Causes = n.Func.causes.more(n.Causes)
+	}
+	n.Causes = append(n.Causes, c)
+}
 
 // String returns the node as messages name it: its first result, or its op.
 func (n *Node) String() string {

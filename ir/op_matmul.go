@@ -57,7 +57,12 @@ func productShape(n *Node, i int) ([]Dim, error) {
 // bf16: processors multiply two of these at twice the rate of f32.
 func activation(d dtype.DType) bool { return d == dtype.F32 || d == dtype.BF16 || d == dtype.Q8A }
 
+// replaceInner returns a shape with another innermost extent; the shape itself if that is none:
+// the verifier infers each shape again after each pass.
 func replaceInner(shape []Dim, inner Dim) []Dim {
+	if shape[len(shape)-1].Equal(inner) {
+		return shape
+	}
 	return append(append(make([]Dim, 0, len(shape)), shape[:len(shape)-1]...), inner)
 }
 
