@@ -73,7 +73,7 @@ func plan(c *Context, m *ir.Module) error {
 	}
 	for i, p := range planners {
 		p.sayCarried()
-		p.reuse()
+		beside(p.reuse, p.layQueues)
 		var figures ir.FuncPlan
 		beside(func() { errs = append(errs, p.place()) }, func() { figures = p.figures() })
 		m.Plan.Funcs = append(m.Plan.Funcs, figures)
@@ -93,7 +93,8 @@ type planner struct {
 	arenas *arenas
 	bufs   *buffers
 	time   *timeline
-	queues *horizon // nil where there are none
+	clocks *clockwork // nil where there are no queues
+	queues *horizon   // likewise
 
 	results map[*ir.Value]bool // origins of the function's results
 	both    []event            // scratch of canFollow
@@ -118,6 +119,13 @@ func (p *planner) classify() {
 	p.bufs = newBuffers(p.f)
 	for b := range p.bufs.all {
 		b.class, b.slots = p.class(b), slotsOf(b)
+	}
+}
+
+// layQueues lays out what queues do, as far as it does not depend on who shares bytes.
+func (p *planner) layQueues() {
+	if hasQueues(p.f) {
+		p.clocks = newClockwork(p.c.Targets, p.f, false)
 	}
 }
 
@@ -176,7 +184,7 @@ type tenants struct {
 // place packs the buffers of the entry point and writes the addresses.
 func (p *planner) place() error {
 	groups := p.sort()
-	if hasQueues(p.f) {
+	if p.clocks != nil {
 		p.queues = newHorizon(p, len(groups))
 	}
 	for b := range p.bufs.all {

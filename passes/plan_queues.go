@@ -27,10 +27,10 @@ type horizon struct {
 // list.
 type touchedAt struct{ place, before int32 }
 
-// newHorizon returns the horizon of an entry point with queues, whose buffers go to so many
-// arenas.
+// newHorizon returns the horizon of an entry point whose queues are laid out and whose buffers go
+// to so many arenas.
 func newHorizon(p *planner, arenas int) *horizon {
-	h := &horizon{w: newClockwork(p.c.Targets, p.f, false), time: p.time, last: make([]int32, len(p.bufs.list)), users: make([][][]int32, arenas)}
+	h := &horizon{w: p.clocks, time: p.time, last: make([]int32, len(p.bufs.list)), users: make([][][]int32, arenas)}
 	h.pos = make([]int32, h.w.layout.numbers.nodes)
 	for i, s := range p.time.steps {
 		h.pos[h.w.layout.numbers.node(s.node)] = int32(i)
