@@ -16,14 +16,18 @@ import (
 // A result that names or takes over an operand's bytes lies in that operand's space, a
 // weight or state where it is declared; the space of any other result is empty: assign
 // decides it.
-func Infer(n *Node) ([]Type, error) {
+func Infer(n *Node) ([]Type, error) { return InferInto(nil, n) }
+
+// InferInto is Infer for callers that ask for many nodes: the types may lie in room, whose
+// elements are overwritten.
+func InferInto(room []Type, n *Node) ([]Type, error) {
 	if err := checkArgs(n); err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
 	}
 	if err := checkAttr(n); err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
 	}
-	types, err := appendTypes(nil, n)
+	types, err := appendTypes(room[:0], n)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
 	}

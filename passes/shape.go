@@ -49,12 +49,13 @@ func checkSymbols(m *ir.Module) error {
 func inferFunc(f *ir.Func) error {
 	var errs []error
 	bad := make(map[*ir.Value]bool)
+	room := make([]ir.Type, 1)
 	for _, n := range f.Nodes {
-		if anyBad(n, bad) {
+		if len(bad) > 0 && anyBad(n, bad) {
 			markBad(n, bad)
 			continue
 		}
-		if err := inferNode(n); err != nil {
+		if err := inferNode(n, room); err != nil {
 			errs = append(errs, fmt.Errorf("@%s %v: %w", f.Name, n, err))
 			markBad(n, bad)
 		}
@@ -77,8 +78,9 @@ func markBad(n *ir.Node, bad map[*ir.Value]bool) {
 	}
 }
 
-func inferNode(n *ir.Node) error {
-	types, err := ir.Infer(n)
+// inferNode gives the results of n their types; room is for them on the way.
+func inferNode(n *ir.Node, room []ir.Type) error {
+	types, err := ir.InferInto(room, n)
 	if err != nil {
 		return err
 	}
