@@ -13,11 +13,12 @@ import (
 
 // Rules of cost that come from its problem.
 var (
-	ruleStep = Rule{"assign.step", "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
-	ruleOnly = Rule{"assign.only", "no other target runs it"}
-	ruleCost = Rule{"assign.cost", "elsewhere the step is predicted to take longer, by the time and copies given"}
-	ruleFull = Rule{"assign.memory", "the step would be shorter with it elsewhere, where there is no room for it"}
-	ruleHere = Rule{"assign.place", "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
+	ruleStep  = Rule{"assign.step", "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
+	ruleOnly  = Rule{"assign.only", "no other target runs it"}
+	ruleCost  = Rule{"assign.cost", "elsewhere the step is predicted to take longer, by the time and copies given"}
+	ruleWhole = Rule{"assign.whole", "by itself it would take less elsewhere, but no assignment with it there was found that is shorter as a whole: in all steps, with what overlaps, and with the memory that plans need"}
+	ruleFull  = Rule{"assign.memory", "the step would be shorter with it elsewhere, where there is no room for it"}
+	ruleHere  = Rule{"assign.place", "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
 )
 
 // applyCost decides all functions together, when the rules come to the first.

@@ -72,7 +72,7 @@ func ratioText(t, chosen float64) string {
 const maxMoves = 2
 
 // movesText returns what the best moves would mean, and whether one of them would make the
-// step shorter and cannot be made for want of memory. Such a one comes first.
+// step shorter and cannot be made for want of memory. It sorts the moves, best first.
 func (p *costProblem) movesText(moves []placement.Move) (texts []string, full bool) {
 	slices.SortStableFunc(moves, func(a, b placement.Move) int { return cmp.Compare(a.Seconds, b.Seconds) })
 	for i, m := range moves {
@@ -92,6 +92,8 @@ func (p *costProblem) explainNode(n *ir.Node, k *nodeKind, label int32, moves []
 		rule = ruleFull.Name
 	case len(moves) == 0:
 		rule = ruleOnly.Name
+	case moves[0].Seconds < 0:
+		rule = ruleWhole.Name
 	}
 	texts = append(texts, k.reasons()...)
 	p.a.c.CauseChange(n, rule, "", p.targets[label].Name, texts...)
@@ -148,8 +150,11 @@ func (p *costProblem) moveText(m placement.Move) string {
 func (p *costProblem) explainLeaf(l *namedLeaf, label int32, moves []placement.Move) {
 	texts, full := p.movesText(moves)
 	rule := ruleHere.Name
-	if full {
+	switch {
+	case full:
 		rule = ruleFull.Name
+	case len(moves) > 0 && moves[0].Seconds < 0:
+		rule = ruleWhole.Name
 	}
 	for _, n := range l.nodes {
 		p.a.c.CauseChange(n, rule, "", p.spaces[label].Name, texts...)

@@ -115,10 +115,49 @@ func (p *costProblem) solve() *placement.Result {
 			best = r
 		}
 	}
+	if !best.Fits() && p.noStores() {
+		p.Stay = false
+		if r, _ := p.fit(starts); betterFit(r, best) {
+			best = r
+		}
+	}
 	// Only the first had all that the limits allow: its bound is the module's.
 	best.Proved = best.Proved && best == first
 	best.Bound = first.Bound
 	return best
+}
+
+// noStores keeps leaves out of the memory of devices that run nothing which reads them, where they
+// are only stored: what is copied from there by a queue is there early, and takes room meanwhile.
+// It reports whether any could lie in such.
+func (p *costProblem) noStores() (some bool) {
+	host := p.Targets[len(p.Targets)-1].Home
+	useful := make([][]bool, len(p.Leaves))
+	for i := range useful {
+		useful[i] = make([]bool, len(p.spaces))
+		useful[i][host] = true
+	}
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Reads {
+			leaf := int(p.Values[v].Owner) - len(p.Nodes)
+			if leaf < 0 {
+				continue
+			}
+			for t, seconds := range p.Nodes[i].Seconds {
+				useful[leaf][p.Targets[t].Home] = useful[leaf][p.Targets[t].Home] || seconds < placement.Never
+			}
+		}
+	}
+	for i := range p.Leaves {
+		l := &p.Leaves[i]
+		l.Spaces = slices.Clone(l.Spaces) // leaves alike share them
+		for s, may := range l.Spaces {
+			if may && !useful[i][s] && slices.Contains(useful[i], true) {
+				l.Spaces[s], some = false, true
+			}
+		}
+	}
+	return some
 }
 
 // streams reports whether leaves are copied into spaces that have limits.
@@ -140,13 +179,18 @@ func (p *costProblem) streams(labels []int32) bool {
 // states follows from the plan before. The first result is that with nothing reserved.
 func (p *costProblem) fit(starts [][]int32) (best, first *placement.Result) {
 	reserve := make([]int64, len(p.spaces))
+	tried := slices.Clone(reserve) // the last with which leaves found a place
 	room, copyRoom := slices.Clone(p.Room), slices.Clone(p.CopyRoom)
 	defer func() { p.Room, p.CopyRoom = room, copyRoom }()
-	for range maxRehearsals {
+	for rehearsals, solved := 0, 0; rehearsals < maxRehearsals && solved < 2*maxRehearsals; solved++ {
 		p.Limits = p.without(reserve)
 		r := placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{Work: fitWork})
 		again := false
-		if r.Fits() {
+		if !r.Fits() {
+			again = p.relent(reserve, tried)
+		} else {
+			rehearsals++
+			copy(tried, reserve)
 			need, _, err := p.rehearse(r.Labels, copySet{})
 			if err != nil {
 				return r, r // the error comes again where it belongs
@@ -212,6 +256,18 @@ func (p *costProblem) without(reserve []int64) []int64 {
 // littleRoom is which part of a limit has to be free for another assignment to be tried that
 // might use it.
 const littleRoom = 64
+
+// relent reserves less, half way back to what was tried before, as nothing is left for leaves. It
+// reports whether that is another matter.
+func (p *costProblem) relent(reserve, tried []int64) (again bool) {
+	for s, limit := range p.limits {
+		if more := reserve[s] - tried[s]; limit >= 0 && more > limit/littleRoom {
+			reserve[s] = tried[s] + more/2
+			again = true
+		}
+	}
+	return again
+}
 
 // learn compares what a plan needs with the limits and reserves what it needs besides
 // leaves; where that alone is too much, values that are half as large have to do. It notes

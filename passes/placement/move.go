@@ -95,8 +95,8 @@ func (m *Mover) move(gr group, t int32) Move {
 	return more
 }
 
-// over returns the bytes of leaves beyond the limits, and those of what x reads and makes
-// beyond the room for one value.
+// over returns the bytes of leaves beyond the limits, those of leaves that are copied for x beside
+// them, and those of what x reads and makes beyond the room for one value.
 func (m *Mover) over(x, t int32) int64 {
 	var sum int64
 	for space, used := range m.d.used {
@@ -116,6 +116,9 @@ func (m *Mover) over(x, t int32) int64 {
 	}
 	for _, v := range m.d.g.Nodes[x].Reads {
 		count(v)
+		if limit := m.p.Limits[home]; limit >= 0 && m.d.g.leafOf(v) >= 0 && m.d.g.isCopied(m.d.labels, v, home) {
+			sum += max(0, m.d.used[home]+int64(m.d.g.Values[v].Bytes)-limit)
+		}
 	}
 	for _, v := range m.d.g.owned.at(x) {
 		count(v)
@@ -125,11 +128,16 @@ func (m *Mover) over(x, t int32) int64 {
 
 // isIn reports whether v, or a copy of it, has to be in a space for what reads it there.
 func (g *graph) isIn(labels []int32, v int32, space int) bool {
-	from := g.spaceOf(labels, v)
-	if int(from) == space {
+	if int(g.spaceOf(labels, v)) == space {
 		return g.leafOf(v) < 0 // leaves have limits of their own
 	}
-	return slices.ContainsFunc(g.readers.at(v), func(n int32) bool {
+	return g.isCopied(labels, v, space)
+}
+
+// isCopied reports whether v lies elsewhere and has to be copied for what reads it in a space.
+func (g *graph) isCopied(labels []int32, v int32, space int) bool {
+	from := g.spaceOf(labels, v)
+	return int(from) != space && slices.ContainsFunc(g.readers.at(v), func(n int32) bool {
 		return g.Targets[labels[n]].Home == space && !g.reaches(labels[n], from)
 	})
 }
