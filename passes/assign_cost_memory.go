@@ -34,6 +34,15 @@ func spaceLimits(c *Context, spaces []target.Space) []int64 {
 	return limits
 }
 
+// limit sets the limits of the spaces.
+func (p *costProblem) limit(limits []int64) {
+	p.limits, p.Limits = limits, limits
+	p.Room, p.CopyRoom = make([]int64, len(limits)), make([]int64, len(limits))
+	for s := range limits {
+		p.Room[s], p.CopyRoom[s] = p.room(s, 1), p.room(s, p.instances(s))
+	}
+}
+
 // limited reports whether some space has a limit.
 func (p *costProblem) limited() bool {
 	return slices.ContainsFunc(p.limits, func(n int64) bool { return n >= 0 })
@@ -339,24 +348,64 @@ func (p *costProblem) shortage(r *placement.Result) []error {
 			return p.impossible(r.Labels)
 		}
 	}
+	enough, sure := p.enough(need)
 	var errs []error
-	var enough []string
+	var options []string
 	for s, limit := range p.limits {
-		if limit < 0 || need[s] <= limit {
+		if enough[s] == limit {
 			continue
 		}
 		name, own := p.limitName(s), limit == p.spaces[s].Memory
-		option := fmt.Sprintf("--max-memory %s=%d", name, need[s])
+		option := fmt.Sprintf("--max-memory %s=%d", name, enough[s])
 		if own {
-			option = fmt.Sprintf("memory=%d of %s", need[s], name)
+			option = fmt.Sprintf("memory=%d of %s", enough[s], name)
 		}
-		enough = append(enough, option)
-		errs = append(errs, &BudgetError{Name: name, Need: need[s], Limit: limit, Own: own, Enough: true})
+		options = append(options, option)
+		errs = append(errs, &BudgetError{Name: name, Need: enough[s], Limit: limit, Own: own, Enough: true})
+	}
+	advice := strings.Join(options, " ") + " would be enough"
+	if !sure {
+		advice = "try " + strings.Join(options, " ") + " or more"
 	}
 	for _, e := range errs {
-		e.(*BudgetError).Advice = strings.Join(enough, " ") + " would be enough; or lower --ctx or --batch, or quantize"
+		e.(*BudgetError).Advice = advice + "; or lower --ctx or --batch, or quantize"
 	}
 	return errs
+}
+
+// fewRaises is how often limits are raised until an assignment keeps them.
+const fewRaises = 4
+
+// enough returns limits, none lower than those of the problem, with which an assignment is found
+// that keeps them, beginning with what a plan needs; sure is false if there is still none in the
+// end. With other limits other assignments come up, so that what the best of one search needs
+// need not be enough for another.
+func (p *costProblem) enough(need []int64) (limits []int64, sure bool) {
+	was := p.limits
+	defer p.limit(was)
+	need = slices.Clone(need)
+	for range fewRaises {
+		limits = slices.Clone(was)
+		for s := range limits {
+			if was[s] >= 0 {
+				limits[s] = max(was[s], need[s])
+			}
+		}
+		p.limit(limits)
+		p.Stay = false
+		r := p.solve()
+		if r.Fits() {
+			return limits, true
+		}
+		more, _, err := p.rehearse(r.Labels, copySet{})
+		if err != nil {
+			break
+		}
+		for s := range need {
+			need[s] = max(need[s], more[s])
+		}
+	}
+	return limits, false
 }
 
 // unlimited returns what the plan of the best assignment takes if there were no limits.

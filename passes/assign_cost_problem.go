@@ -38,12 +38,7 @@ func newCostProblem(a *assigner) *costProblem {
 	for i, s := range p.spaces {
 		p.index[s.Name] = i
 	}
-	p.limits = spaceLimits(a.c, p.spaces)
-	p.Limits = p.limits
-	for i := range p.spaces {
-		p.Room = append(p.Room, p.room(i, 1))
-		p.CopyRoom = append(p.CopyRoom, p.room(i, p.instances(i)))
-	}
+	p.limit(spaceLimits(a.c, p.spaces))
 	p.describeTargets()
 	p.kinds = newNodeKinds(a.c)
 	p.addLeaves()
