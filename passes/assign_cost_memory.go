@@ -344,7 +344,7 @@ func (p *costProblem) rehearse(labels []int32, apart copySet) (need []int64, sec
 func (p *costProblem) shortage(r *placement.Result) []error {
 	need, _, err := p.rehearse(r.Labels, copySet{})
 	if err != nil || sumOf(r.Over) == 0 {
-		if need, err = p.unlimited(); err != nil || !p.exceeded(need) {
+		if need, err = p.raised(); err != nil || !p.exceeded(need) {
 			return p.impossible(r.Labels)
 		}
 	}
@@ -408,17 +408,29 @@ func (p *costProblem) enough(need []int64) (limits []int64, sure bool) {
 	return limits, false
 }
 
-// unlimited returns what the plan of the best assignment takes if there were no limits.
-func (p *costProblem) unlimited() ([]int64, error) {
-	limits := p.Limits
-	defer func() { p.Limits = limits }()
-	p.Limits = slices.Repeat([]int64{-1}, len(limits))
-	r := placement.Solve(p.a.c.Ctx, &p.Problem, nil, placement.Options{Work: fitWork})
-	if !r.Fits() {
-		return nil, errors.New("nor without limits")
+// raises is how often raised multiplies limits by raise.
+const raises, raise = 12, 4
+
+// raised returns what a plan needs that is found when limits are raised far enough, the lower ones
+// first: little more than has to be.
+func (p *costProblem) raised() (need []int64, err error) {
+	was := p.limits
+	defer p.limit(was)
+	p.Stay = false
+	limits := slices.Clone(was)
+	for range raises {
+		for s, limit := range limits {
+			if limit >= 0 {
+				limits[s] = max(limit, 1<<10) * raise
+			}
+		}
+		p.limit(slices.Clone(limits))
+		if r := p.solve(); r.Fits() {
+			need, _, err = p.rehearse(r.Labels, copySet{})
+			return need, err
+		}
 	}
-	need, _, err := p.rehearse(r.Labels, copySet{})
-	return need, err
+	return nil, errors.New("nor with limits as high")
 }
 
 // exceeded reports whether some limit is below what is needed.
@@ -442,11 +454,26 @@ func sumOf(list []int64) (sum int64) {
 // assignment was found in which all can.
 func (p *costProblem) impossible(labels []int32) []error {
 	var errs []error
+	written := make([]int64, len(p.spaces)) // bytes that have no room where nodes write them
+	seen := make(map[int32]bool)
 	for i, n := range p.nodes {
 		if space, out := p.outOfReach(i, labels); out {
 			t := p.targets[labels[i]]
+			if owner, home := p.Values[p.Nodes[i].Writes].Owner, p.Targets[labels[i]].Home; p.limits[home] >= 0 && owner >= int32(len(p.Nodes)) {
+				if !seen[owner] {
+					written[home] += p.Leaves[owner-int32(len(p.Nodes))].Bytes
+				}
+				seen[owner] = true
+				continue
+			}
 			errs = append(errs, fmt.Errorf("@%s %v: it writes %v, which lies in %s, and %s, which is to run it, does not address that: pin all nodes that write it to targets of one memory",
 				n.Func.Name, n, writtenBy(n), p.spaces[space].Name, t.Name))
+		}
+	}
+	for s, bytes := range written {
+		if bytes > 0 {
+			errs = append(errs, &BudgetError{Name: p.limitName(s), Need: bytes + p.leafBytes(labels)[s], Limit: p.limits[s], Own: p.limits[s] == p.spaces[s].Memory,
+				Advice: "what nodes write in place lies where they run, and there is no room for all of it: lower --ctx, allow more, or pin the nodes that write it elsewhere"})
 		}
 	}
 	if len(errs) == 0 {

@@ -183,7 +183,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestValueBeyondLimit pins a value to a target that has memory for it, but may not use that.
+// TestValueBeyondLimit pins a value to a target that has memory for it, but may not use that:
+// it takes what the value is made of as well.
 func TestValueBeyondLimit(t *testing.T) {
 	m, err := ir.Parse("t", []byte("ggir 1\nmodule \"m\"\nafter import\nprops imported\nfunc @f(%x: f32[64,128]) -> (f32[64,128]) {\n%y = neg %x\nreturn %y\n}\n"))
 	if err != nil {
@@ -194,7 +195,7 @@ func TestValueBeyondLimit(t *testing.T) {
 		Options: passes.Options{MaxMemory: map[string]int64{"gpu": 16 << 10}, Pins: []passes.Pin{{Match: regexp.MustCompile("y"), Backend: "gpu"}}},
 	})
 	var budget *passes.BudgetError
-	if !errors.As(err, &budget) || budget.Need != 32<<10 || budget.Limit != 16<<10 || budget.Own {
+	if !errors.As(err, &budget) || budget.Need != 64<<10 || budget.Limit != 16<<10 || budget.Own {
 		t.Errorf("%+v: %v", budget, err)
 	}
 }
@@ -300,5 +301,25 @@ func TestStepsUnderWayTakeRoom(t *testing.T) {
 				t.Errorf("%s, %d steps under way: the weight lies in %s, want %s", tt.name, steps, at, want)
 			}
 		}
+	}
+}
+
+// TestStoresMayBeLeft pins all to a small device beside one that could store its weights: what
+// fits without that one fits with it.
+func TestStoresMayBeLeft(t *testing.T) {
+	const small = "target gpu like=fake space=gpu ops=* memory=%dMiB flops=1e12 qops=2e12 bandwidth=2e11 queues=1 events=true launch=5e-6 link=1.2e10 linkdelay=1e-5\n"
+	const store = "target npu like=fake space=npu ops=matmul memory=2GiB flops=5e11 qops=4e12 bandwidth=6e10 queues=1 launch=2e-5 link=2e10 linkdelay=5e-6\n"
+	all := []passes.Pin{{Match: regexp.MustCompile("."), Backend: "gpu"}}
+	for _, size := range []int{28, 40, 60} {
+		gpu := fmt.Sprintf(small, size)
+		run := func(text string) error {
+			_, err := passes.Run(t.Context(), transformer(t, medium), passes.RunOptions{Targets: targets(t, text), Options: passes.Options{Pins: all}})
+			return err
+		}
+		alone, beside := run(gpu+"target cpu like=cpu"), run(gpu+store+"target cpu like=cpu")
+		if alone == nil && beside != nil {
+			t.Errorf("%d MiB: with another device: %v", size, beside)
+		}
+		t.Logf("%d MiB: %v, %v", size, alone, beside)
 	}
 }
