@@ -50,10 +50,14 @@ func init() {
 		ir.OpExpertsSum:    {named("ExpertsSumF32"), expertsSumArgs},
 		ir.OpCopyExperts:   {named("CopyExperts"), copyExpertsArgs},
 
-		ir.OpGather:     {packedKernel("Gather", 0), gatherArgs},
-		ir.OpRopeTable:  {named("RopeTableF32"), ropeTableArgs},
-		ir.OpRope:       {named("RopeF32"), ropeArgs},
-		ir.OpAttention:  {packedKernel("Attention", 1), attentionArgs},
+		ir.OpGather:    {packedKernel("Gather", 0), gatherArgs},
+		ir.OpRopeTable: {named("RopeTableF32"), ropeTableArgs},
+		ir.OpRope:      {named("RopeF32"), ropeArgs},
+		ir.OpAttention: {packedKernel("Attention", 1), attentionArgs},
+
+		ir.OpAttentionSegments: {packedKernel("AttentionSegments", 1), attentionSegmentsArgs},
+		ir.OpAttentionCombine:  {named("AttentionCombineF32"), attentionCombineArgs},
+
 		ir.OpStateWrite: {packedKernel("StateWrite", 0), stateWriteArgs},
 
 		ir.OpCopy:     {named("CopyStrided"), copyArgs},
@@ -232,18 +236,47 @@ func ropeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 }
 
 func attentionArgs(e *funcEmitter, n *ir.Node) []jen.Code {
-	q, k, v := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
 	b := e.heads(n)
 	// The kernel counts kv heads, each with its group of query heads.
-	heads, _ := q.Shape[1].IsConst()
-	kvHeads, _ := k.Shape[1].IsConst()
+	heads, kvHeads := headCounts(n)
 	h0, h1 := jen.Code(jen.Lit(0)), jen.Code(jen.Lit(int(kvHeads)))
 	if n.Part.Mode == ir.PartSplit && n.Part.Axis == 1 {
 		h0, h1 = divided(b.c0, heads/kvHeads), divided(b.c1, heads/kvHeads)
 	}
+	return append(e.attended(n, n.Attr.(*ir.AttentionAttr).Scale), b.r0, b.r1, h0, h1)
+}
+
+// headCounts returns the numbers of query heads and of key heads of an attention.
+func headCounts(n *ir.Node) (heads, kvHeads int64) {
+	heads, _ = n.Args[0].Type.Shape[1].IsConst()
+	kvHeads, _ = n.Args[1].Type.Shape[1].IsConst()
+	return heads, kvHeads
+}
+
+// attended returns what the kernels of attention need but ranges.
+func (e *funcEmitter) attended(n *ir.Node, scale float32) []jen.Code {
+	k, v := n.Args[1].Type, n.Args[2].Type
+	heads, kvHeads := headCounts(n)
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), e.ptr(n.Args[4]),
-		jen.Lit(int(heads)), jen.Lit(int(kvHeads)), e.dim(k.Shape[2]), e.dim(k.Shape[3]), e.dim(v.Shape[3]),
-		float(n.Attr.(*ir.AttentionAttr).Scale), b.r0, b.r1, h0, h1}
+		jen.Lit(int(heads)), jen.Lit(int(kvHeads)), e.dim(k.Shape[2]), e.dim(k.Shape[3]), e.dim(v.Shape[3]), float(scale)}
+}
+
+// attentionSegmentsArgs hands the kernel a range of units, a key head in a segment each.
+func attentionSegmentsArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	a, shape := n.Attr.(*ir.AttentionSegmentsAttr), n.Result().Type.Shape
+	u0, u1 := jen.Code(jen.Lit(0)), e.dim(shape[0])
+	if n.Part.Mode == ir.PartSplit {
+		lo, hi := e.owned(n.Part.N, n.Part.Granule)
+		u0, u1 = jen.Id(lo), jen.Id(hi)
+	}
+	return append(e.attended(n, a.Scale), e.dim(shape[1]), e.dim(a.Segments), u0, u1)
+}
+
+func attentionCombineArgs(e *funcEmitter, n *ir.Node) []jen.Code {
+	x, kvHeads := n.Args[0].Type.Shape, n.Attr.(*ir.AttentionCombineAttr).KVHeads
+	b := e.heads(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(x[1]), jen.Lit(int(kvHeads)), e.dim(x[2]), e.dim(n.Result().Type.Shape[2]),
+		e.dim(x[0].FloorDiv(ir.Const(kvHeads))), b.r0, b.r1, b.c0, b.c1}
 }
 
 func divided(c jen.Code, by int64) jen.Code {

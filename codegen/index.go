@@ -43,14 +43,19 @@ func selected(n *ir.Node, i int) int64 {
 		return extent(0, 0)
 	case n.Op == ir.OpStateWrite && i == 3:
 		return extent(0, 2)
-	case n.Op == ir.OpAttention && i == 3:
+	case isAttention(n) && i == 3:
 		return extent(1, 0)
-	case n.Op == ir.OpAttention && i == 4:
+	case isAttention(n) && i == 4:
 		return extent(1, 2)
-	case n.Op == ir.OpAttention && i == 5:
+	case isAttention(n) && i == 5:
 		return extent(1, 2) + 1 // a length
 	}
 	return 0
+}
+
+// isAttention reports whether n has the operands of an attention.
+func isAttention(n *ir.Node) bool {
+	return n.Op == ir.OpAttention || n.Op == ir.OpAttentionSegments
 }
 
 // attend names the parameters of an entry point that an attention reads together: sequence
@@ -65,7 +70,7 @@ func attends(f *ir.Func) []attend {
 		switch {
 		case n.Body != nil:
 			found = attends(n.Body)
-		case n.Op == ir.OpAttention:
+		case isAttention(n):
 			if a := (attend{paramOf(n.Args[3]), paramOf(n.Args[4]), paramOf(n.Args[5])}); min(a.slot, a.pos, a.lengths) >= 0 {
 				found = []attend{a}
 			}
@@ -74,6 +79,47 @@ func attends(f *ir.Func) []attend {
 			if !slices.Contains(list, a) {
 				list = append(list, a)
 			}
+		}
+	}
+	return list
+}
+
+// reach is a symbol that counts the positions that tokens look at, and the parameter of an
+// entry point that has the tokens' positions.
+type reach struct {
+	symbol *ir.Symbol
+	pos    int
+}
+
+// reaches returns the symbols in the numbers of segments of f and of the bodies in it that no
+// parameter's shape has: their sizes are those of what is looked at.
+func reaches(f *ir.Func) []reach {
+	shaped := make(map[*ir.Symbol]bool)
+	for _, p := range f.Params {
+		for _, d := range p.Type.Shape {
+			d.Symbols(func(s *ir.Symbol) { shaped[s] = true })
+		}
+	}
+	return slices.DeleteFunc(reachesIn(f), func(r reach) bool { return shaped[r.symbol] })
+}
+
+// reachesIn returns all symbols in the numbers of segments of f and of the bodies in it, each
+// once for each parameter.
+func reachesIn(f *ir.Func) []reach {
+	var list []reach
+	add := func(r reach) {
+		if r.pos >= 0 && !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	for _, n := range f.Nodes {
+		if n.Body != nil {
+			for _, r := range reachesIn(n.Body) {
+				add(r)
+			}
+		}
+		if a, ok := n.Attr.(*ir.AttentionSegmentsAttr); ok {
+			a.Segments.Symbols(func(s *ir.Symbol) { add(reach{s, paramOf(n.Args[4])}) })
 		}
 	}
 	return list

@@ -177,6 +177,9 @@ func (g *generator) funcTable() (jen.Code, error) {
 		if a := g.attendTable(f); a != nil {
 			d[jen.Id("Attends")] = a
 		}
+		if r := g.reachTable(f); r != nil {
+			d[jen.Id("Reaches")] = r
+		}
 		rows = append(rows, jen.Values(d))
 	}
 	return jen.Index().Qual(g.runtimePath(), "Func").Values(rows...), nil
@@ -192,6 +195,18 @@ func (g *generator) attendTable(f *ir.Func) jen.Code {
 		return nil
 	}
 	return jen.Index().Qual(g.runtimePath(), "Attend").Values(rows...)
+}
+
+// reachTable emits which sizes follow from positions; nil where there are none.
+func (g *generator) reachTable(f *ir.Func) jen.Code {
+	var rows []jen.Code
+	for _, r := range reaches(f) {
+		rows = append(rows, jen.Values(jen.Id("Sym").Op(":").Lit(g.symbolIndex(r.symbol)), jen.Id("Pos").Op(":").Lit(r.pos)))
+	}
+	if rows == nil {
+		return nil
+	}
+	return jen.Index().Qual(g.runtimePath(), "Reach").Values(rows...)
 }
 
 func paramNames(f *ir.Func) []string {

@@ -269,6 +269,27 @@ func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *
 	return f.Op(OpAttention, &AttentionAttr{Scale: scale}, q, k, v, slot, pos, lengths)
 }
 
+// AttentionSegments appends attention_segments(q[T,H,D] f32, k[S,KVH,C,D], v[S,KVH,C,Dv],
+// slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments}: the sums of attention
+// over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of
+// query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale * q[t,h]·k[slot[t],g,p].
+// Of the positions p that token t may look at in [s*len, (s+1)*len) it has Σp 2^(z(p)-m)
+// * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); where
+// there are none, zeros with m = -Inf. len > 0. Result f32[KVH*segments,T,H/KVH,Dv+2],
+// dense.
+func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, length int64, segments Dim) *Value {
+	return f.Op(OpAttentionSegments, &AttentionSegmentsAttr{Scale: scale, Len: length, Segments: segments}, q, k, v, slot, pos, lengths)
+}
+
+// AttentionCombine appends attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}:
+// adds up, segment by segment, what attention_segments has made: y[t,g*G+i] = Σs
+// 2^(m(s)-M) * a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv
+// elements, then m(s) and b(s), and M is the largest m(s). Zeros where all b(s) are 0.
+// Result f32[T,KVH*G,Dv], dense.
+func (f *FuncBuilder) AttentionCombine(x *Value, kv_heads int64) *Value {
+	return f.Op(OpAttentionCombine, &AttentionCombineAttr{KVHeads: kv_heads}, x)
+}
+
 // StateWrite appends state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T]
 // i32): the next version of state, in the same bytes: state[slot[t],:,pos[t],:] = x[t],
 // converted to the state's dtype (f32, f16 or q8_0). No two tokens have the same slot and

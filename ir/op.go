@@ -73,6 +73,8 @@ const (
 	OpRopeTable
 	OpRope
 	OpAttention
+	OpAttentionSegments
+	OpAttentionCombine
 
 	// State.
 	OpStateWrite
@@ -203,6 +205,7 @@ type ReadKind uint8
 
 const (
 	ReadAll   ReadKind = iota // any part may be read
+	ReadParts                 // any part may be read, but all ranges together read about as much as there is
 	ReadRange                 // only the matching range of one axis
 	ReadNone                  // nothing is read (absent operand, or only its shape)
 )
@@ -336,6 +339,9 @@ func init() {
 		OpCall:            callInfo,
 		OpRepeat:          repeatInfo,
 		OpForeign:         foreignInfo,
+
+		OpAttentionSegments: attentionSegmentsInfo,
+		OpAttentionCombine:  attentionCombineInfo,
 	}
 	for op := range NumOps {
 		info := &opTable[op]

@@ -32,25 +32,34 @@ var attentionInfo = OpInfo{
 }
 
 func inferAttention(n *Node) (Type, error) {
+	if err := checkAttention(n); err != nil {
+		return Type{}, err
+	}
+	q, v := n.Args[0].Type.Shape, n.Args[2].Type.Shape
+	return denseF32([]Dim{q[0], q[1], v[3]}), nil
+}
+
+// checkAttention checks the operands of an attention.
+func checkAttention(n *Node) error {
 	err := firstErr(
 		needDType(n, dtype.Invalid, dtype.Invalid, dtype.Invalid, dtype.I32, dtype.I32, dtype.I32),
 		needRank(n, 3, 4, 4, 1, 1, 1), needCache(n, 1), needCache(n, 2), needQuery(n), needCacheLayout(n, 1), needPlain(n, 2))
 	if err != nil {
-		return Type{}, err
+		return err
 	}
-	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
+	q, k := n.Args[0].Type.Shape, n.Args[1].Type.Shape
 	err = firstErr(
 		needDim(n, 1, 3, q[2], "the heads of q"),
 		needDim(n, 2, 0, k[0], "the sequences of k"), needDim(n, 2, 1, k[1], "the heads of k"), needDim(n, 2, 2, k[2], "the positions of k"),
 		needDim(n, 3, 0, q[0], "the tokens of q"), needDim(n, 4, 0, q[0], "the tokens of q"),
 		needDim(n, 5, 0, k[0], "the sequences of k"))
 	if err != nil {
-		return Type{}, err
+		return err
 	}
 	if heads, kvHeads, ok := headCounts(n); !ok || heads%kvHeads != 0 {
-		return Type{}, argErr(n, 0, "its heads must be a constant multiple of the %v heads of k", k[1])
+		return argErr(n, 0, "its heads must be a constant multiple of the %v heads of k", k[1])
 	}
-	return denseF32([]Dim{q[0], q[1], v[3]}), nil
+	return nil
 }
 
 // headCounts returns the constant numbers of query heads and of key heads.
@@ -90,11 +99,15 @@ func needQuery(n *Node) error {
 
 // attentionCost is that of full contexts: the actual lengths are no symbol.
 func attentionCost(n *Node) Cost {
-	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
-	scores := product(q[0], q[1], k[2])
 	c := moved(n)
-	c.FLOPs = scores.Mul(q[2].Add(v[3]).Mul(Const(2)).Add(Const(flopsFunc)))
+	c.FLOPs = attentionFLOPs(n, n.Args[1].Type.Shape[2])
 	return c
+}
+
+// attentionFLOPs is the arithmetic of looking at so many positions.
+func attentionFLOPs(n *Node, positions Dim) Dim {
+	q, v := n.Args[0].Type.Shape, n.Args[2].Type.Shape
+	return product(q[0], q[1], positions).Mul(q[2].Add(v[3]).Mul(Const(2)).Add(Const(flopsFunc)))
 }
 
 // attentionAxes divides by heads first, in whole groups that share a key head.

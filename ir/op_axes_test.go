@@ -38,6 +38,9 @@ func TestAxes(t *testing.T) {
 		{"%s: f16[1,2,8,4], %x: f32[1,2,4], %i: i32[1]", "state_write %s, %x, %i, %i", "1/1: 1 1 all all"},
 		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "1/2: 1 1*2/4 1*2/4 all all all; 0/1: 0 all all 0 0 all"},
 		{attentionParams("4,4,16", "f16", "1,1,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "0/1: 0 all all 0 0 all"},
+		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=8, segments=3}", "0/1: all parts parts all all all"},
+		{"%x: f32[6,1,2,10]", "attention_combine %x {kv_heads=2}", "1/1: parts"},
+		{"%x: f32[6,3,2,10]", "attention_combine %x {kv_heads=2}", "1/1: parts; 0/1: 1"},
 		{"%x: f32[8,4], %y: f32[8,4]", "concat %x, %y {axis=1}", "0/1: 0 0"},
 		{"%x: f32.r16[16,4]", "copy %x", ""},
 		{"%x: f32[40,4]", "pack %x {to=r16}", "0/16: 0"},
@@ -66,6 +69,8 @@ func readText(r Read) string {
 	switch {
 	case r.Kind == ReadAll:
 		return "all"
+	case r.Kind == ReadParts:
+		return "parts"
 	case r.Kind == ReadNone:
 		return "none"
 	case r.Num == 1 && r.Den == 1:

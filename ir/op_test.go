@@ -258,6 +258,14 @@ func TestShapeErrors(t *testing.T) {
 		{attentionParams("5,4,16", "f16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "the tokens of q"},
 		{attentionParams("4,4,16", "bf16", "1,2,24,16"), "attention %q, %k, %v, %s, %p, %l {scale=1}", "f32, f16 or q8_0"},
 
+		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=0, segments=2}", "cannot be cut"},
+		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=8, segments=-1}", "cannot be cut"},
+		{attentionParams("4,4,8", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=8, segments=3}", "the heads of q"},
+		{"%x: f32[5,1,2,10]", "attention_combine %x {kv_heads=2}", "equally many segments"},
+		{"%x: f32[4,1,2,10]", "attention_combine %x {kv_heads=0}", "equally many segments"},
+		{"%x: f32[4,1,2,2]", "attention_combine %x {kv_heads=2}", "two numbers more"},
+		{"%x: f32[4,2,10]", "attention_combine %x {kv_heads=2}", "rank 4"},
+
 		{"%x: f32[4]", "cast %x {to=q8_0}", "only between floats"},
 		{"%x: f32.r16[16,4]", "cast %x {to=f16}", "plain layout"},
 		{"%x: f32[4]", "quantize %x", "no whole number of blocks"},
@@ -285,6 +293,8 @@ func attentionParams(q, d, cache string) string {
 
 func TestInferredTypes(t *testing.T) {
 	tests := []struct{ params, node, want string }{
+		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=8, segments=tokens/8}", "f32[2*(tokens/8),4,2,18]"},
+		{"%x: f32[6*tokens,4,2,18]", "attention_combine %x {kv_heads=3}", "f32[4,6,16]"},
 		{"%x: f32[4,6] @host", "permute %x {perm=[1,0]}", "f32[6,4 strides 1,6] @host"},
 		{"%x: f32[6,4 strides 1,6]", "permute %x {perm=[1,0]}", "f32[4,6]"},
 		{"%x: f32[4,6]", "slice %x {axis=1, start=2, len=3}", "f32[4,3 strides 6,1]"},

@@ -6,26 +6,29 @@ import (
 )
 
 // fuseLatePass joins norms with the quantization of their results, and norms and swiglu of
-// products with the rounding of theirs to bf16.
+// products with the rounding of theirs to bf16. It cuts attention of few queries in two
+// (fuse_segments.go).
 //
 // Before: quantize and cast nodes stand where kernels read activations in another format
 // than f32. After: a norm or swiglu whose only reader is such a node on the same
-// backend is one node with it, where the backend runs that.
+// backend is one node with it, where the backend runs that. Attention of few queries over a
+// long context is attention_segments and attention_combine, where that pays.
 //
-// Not earlier: pack makes those nodes. Not later: a fused node has one split.
+// Not earlier: pack makes those nodes, and attention is cut as one backend wants it. Not
+// later: a fused node has one split.
 //
 // Cost: a walk or two, O(nodes).
 var fuseLatePass = Pass{
 	Name:  "fuse-late",
-	Doc:   "join norms and swiglu with the quantize and cast nodes that pack made",
+	Doc:   "join norms and swiglu with the quantize and cast nodes that pack made, and cut attention into segments",
 	Run:   fuseLate,
 	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked,
-	Rules: rulesOf(lateRewrites),
+	Rules: append(rulesOf(lateRewrites), Rule{ruleSegments, "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),
 }
 
 func fuseLate(c *Context, m *ir.Module) error {
 	same, err := applyRewrites(c, m, lateRewrites)
-	if same {
+	if !cutContexts(c, m) && same {
 		c.Unchanged()
 	}
 	return err

@@ -268,7 +268,7 @@ func (p *partitioner) noteWhole(d *target.Descriptor, n *ir.Node) {
 		if a == nil {
 			continue
 		}
-		if len(axes) == 0 || i >= len(axes[0].Reads) || axes[0].Reads[i].Kind == ir.ReadAll {
+		if len(axes) == 0 || i >= len(axes[0].Reads) || axes[0].Reads[i].Kind == ir.ReadAll || axes[0].Reads[i].Kind == ir.ReadParts {
 			p.mark(origin(a), markWhole)
 		}
 	}

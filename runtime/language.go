@@ -131,6 +131,7 @@ func (s *Session) place(d *driver, tokens []int32) {
 	if d.lengths != nil {
 		s.Ints(d.lengths)[0] = int32(s.length + n)
 	}
+	s.reach(&s.model.program.Funcs[d.fn])
 }
 
 func (s *Session) setSize(symbol, n int) {

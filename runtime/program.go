@@ -87,6 +87,9 @@ type Func struct {
 	// length of its sequence.
 	Attends []Attend
 
+	// Reaches are sizes that follow from the positions of the step.
+	Reaches []Reach
+
 	Nodes, Barriers int // executed in one step, for `plan` and `bench`
 	MaxParts        int // more workers than this do not pay; 0 means no limit
 }
@@ -94,6 +97,11 @@ type Func struct {
 // Attend names three i32 inputs by their index: the sequence of each token, its position
 // there, and the length of each sequence after the step.
 type Attend struct{ Slot, Pos, Lengths int }
+
+// Reach says that the size of a symbol, an index of Program.Symbols, is the number of
+// positions that tokens look at: one more than the largest element of an i32 input, by its
+// index. Several of one symbol: the largest counts.
+type Reach struct{ Sym, Pos int }
 
 // Tensor is an input or output of a function: where it lies in the IO arena and what is
 // there. Elements are dense in the actual sizes of symbols.
@@ -229,6 +237,11 @@ func (p *Program) check() {
 		f := &p.Funcs[i]
 		p.checkTensors(f, f.Inputs)
 		p.checkTensors(f, f.Outputs)
+		for _, r := range f.Reaches {
+			if uint(r.Sym) >= uint(len(p.Symbols)) || uint(r.Pos) >= uint(len(f.Inputs)) || f.Inputs[r.Pos].Type != dtype.I32 {
+				p.broken("%s: the size of symbol %d cannot follow from input %d", f.Name, r.Sym, r.Pos)
+			}
+		}
 	}
 	if lm := p.LM; lm != nil {
 		if max(lm.Prefill, lm.Decode) >= len(p.Funcs) || max(lm.TokensSym, lm.SeqsSym, lm.KVSym) >= len(p.Symbols) {

@@ -124,7 +124,21 @@ func (s *Session) checkIndexes(f *Func) error {
 			return err
 		}
 	}
+	s.reach(f)
 	return nil
+}
+
+// reach sets the sizes that follow from the positions in f's inputs.
+func (s *Session) reach(f *Func) {
+	for _, r := range f.Reaches {
+		s.args.Dims[r.Sym] = s.model.program.Symbols[r.Sym].Min
+	}
+	for _, r := range f.Reaches {
+		size, most := &s.args.Dims[r.Sym], s.model.program.Symbols[r.Sym].Max
+		for _, p := range s.Ints(&f.Inputs[r.Pos]) {
+			*size = max(*size, min(int(p)+1, most))
+		}
+	}
 }
 
 // checkPositions refuses tokens that stand behind the end of their sequence. What they

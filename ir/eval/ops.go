@@ -74,9 +74,13 @@ func init() {
 		ir.OpExpertsSum:    one(expertsSum),
 		ir.OpCopyExperts:   one(copyExperts),
 
-		ir.OpRopeTable:  one(ropeTable),
-		ir.OpRope:       one(rope),
-		ir.OpAttention:  one(attention),
+		ir.OpRopeTable: one(ropeTable),
+		ir.OpRope:      one(rope),
+		ir.OpAttention: one(attention),
+
+		ir.OpAttentionSegments: one(attentionSegments),
+		ir.OpAttentionCombine:  one(attentionCombine),
+
 		ir.OpStateWrite: stateWrite,
 
 		ir.OpCopy:     one(func(c *call) (Tensor, error) { return c.args[0].Dense(), nil }),

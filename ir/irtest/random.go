@@ -460,6 +460,9 @@ func (g *generator) experts() {
 // headSize is that of attention: a whole block of every dtype that a state can have.
 const headSize = 32
 
+// segmentLen is the length of segments that the CPU's kernels know.
+const segmentLen = 512
+
 // attend is an attention block with rotated queries and keys and states of its own dtype.
 func (g *generator) attend() {
 	if !g.hasState {
@@ -476,7 +479,13 @@ func (g *generator) attend() {
 	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0)
 	keys := g.write(fmt.Sprintf("k.%v.%d", d, kv), d, kv, k)
 	values := g.write(fmt.Sprintf("v.%v.%d", d, kv), d, kv, project(kv))
-	y := f.Attention(q, keys, values, g.slot, g.pos, g.lengths, 1/float32(math.Sqrt(headSize)))
+	y, scale := (*ir.Value)(nil), 1/float32(math.Sqrt(headSize))
+	if g.even() {
+		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, scale)
+	} else { // of two segments nothing is in the second
+		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths, scale, segmentLen, ir.Const(2))
+		y = f.AttentionCombine(sums, kv)
+	}
 	g.add(f.Reshape(y, g.rows, ir.Const(2*headSize)))
 }
 

@@ -127,7 +127,7 @@ func (l *ownerList) add(n *ir.Node, ax *ir.Axis) {
 
 // readOwner returns who reads operand i of a node that is divided as ax says.
 func readOwner(n *ir.Node, ax *ir.Axis, i int) owner {
-	if ax == nil || i >= len(ax.Reads) || ax.Reads[i].Kind == ir.ReadAll {
+	if ax == nil || i >= len(ax.Reads) || ax.Reads[i].Kind == ir.ReadAll || ax.Reads[i].Kind == ir.ReadParts {
 		return owner{}
 	}
 	r, p := ax.Reads[i], n.Part

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
 // defaultAlign is the alignment of offsets in bytes: a cache line, and a vector register
@@ -94,6 +95,9 @@ func cpuRows() []Row {
 		row(ir.OpRope, f32, f32),
 		row(ir.OpAttention, q8a, keys, qcache, i32, i32, i32),
 		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: oneDType},
+		{Op: ir.OpAttentionSegments, Args: []Format{q8a, keys, qcache, i32, i32, i32}, Check: tileSegments},
+		{Op: ir.OpAttentionSegments, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: tileSegments},
+		row(ir.OpAttentionCombine, f32),
 		row(ir.OpStateWrite, cache, f32, i32, i32),
 		row(ir.OpStateWrite, keys, f32, i32, i32),
 		{Op: ir.OpCopy, Args: []Format{strided}, Check: copyBox},
@@ -126,6 +130,14 @@ func oneDType(n *ir.Node) string {
 		return fmt.Sprintf("mixes %v and %v, and the kernel reads one dtype", a, b)
 	}
 	return ""
+}
+
+// tileSegments demands segments of the length that the kernels know, of caches of one dtype.
+func tileSegments(n *ir.Node) string {
+	if a := n.Attr.(*ir.AttentionSegmentsAttr); a.Len != tile.SegmentLen {
+		return fmt.Sprintf("cuts into segments of %d positions, and the kernel knows those of %d", a.Len, tile.SegmentLen)
+	}
+	return oneDType(n)
 }
 
 // same demands operands of one shape.

@@ -1,0 +1,150 @@
+package ir
+
+import "github.com/ggmlc/ggmlc/ir/dtype"
+
+// Attention in two steps, so that workers can share a long context where queries are few:
+//
+//	%parts = attention_segments %q, %k, %v, %slot, %pos, %lengths {…}
+//	%y     = attention_combine %parts {kv_heads=…}
+//
+// is attention. What the first step leaves for each head and segment of the context is what
+// flash decoding calls a split (https://pytorch.org/blog/flash-decoding/): sums that are
+// relative to a largest score of their own.
+
+// AttentionSegmentsAttr holds the factor of the scores, as AttentionAttr, and how the context is cut:
+// segment s is positions [s*Len, (s+1)*Len), for s in 0..Segments-1.
+type AttentionSegmentsAttr struct {
+	Scale    float32 `attr:"scale"`
+	Len      int64   `attr:"len"`
+	Segments Dim     `attr:"segments"`
+}
+
+// segmentTail is what stands behind the weighted values in a row of sums.
+const segmentTail = 2
+
+var attentionSegmentsInfo = OpInfo{
+	Name: "attention_segments",
+	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments}: " +
+		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale * q[t,h]·k[slot[t],g,p]. " +
+		"Of the positions p that token t may look at in [s*len, (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
+		"where there are none, zeros with m = -Inf. len > 0. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
+	Args:   attentionInfo.Args,
+	Attr:   AttentionSegmentsAttr{},
+	Traits: Pure | Reduces | ReadsState,
+	Infer:  inferAttentionSegments,
+	Cost:   attentionSegmentsCost,
+	Axes: func(n *Node) []Axis {
+		all, parts := Read{Kind: ReadAll}, Read{Kind: ReadParts}
+		return []Axis{{Axis: 0, Granule: 1, Reads: []Read{all, parts, parts, all, all, all}}}
+	},
+	Cases: attentionSegmentsCases,
+	Tol:   attentionInfo.Tol,
+}
+
+func inferAttentionSegments(n *Node) (Type, error) {
+	if err := checkAttention(n); err != nil {
+		return Type{}, err
+	}
+	a := attrOf[AttentionSegmentsAttr](n)
+	if lo, _ := a.Segments.Bounds(); a.Len < 1 || lo < 0 {
+		return Type{}, argErr(n, 1, "cannot be cut into %v segments of %d positions", a.Segments, a.Len)
+	}
+	heads, kvHeads, _ := headCounts(n)
+	q, v := n.Args[0].Type.Shape, n.Args[2].Type.Shape
+	return denseF32([]Dim{Const(kvHeads).Mul(a.Segments), q[0], Const(heads / kvHeads), v[3].Add(Const(segmentTail))}), nil
+}
+
+// attentionSegmentsCost is that of the segments that there are.
+func attentionSegmentsCost(n *Node) Cost {
+	a := attrOf[AttentionSegmentsAttr](n)
+	q, k, v := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
+	positions := k.Shape[2].Min(a.Segments.Mul(Const(a.Len)))
+	c := Cost{Read: q.Bytes(), Written: n.Result().Type.Bytes()}
+	for _, t := range []Type{k, v} {
+		c.Read = c.Read.Add(t.Bytes().Mul(positions).FloorDiv(t.Shape[2]))
+	}
+	c.FLOPs = attentionFLOPs(n, positions)
+	return c
+}
+
+// attentionSegmentsCases have the length of the CPU's segments. Within 128 positions its
+// kernels find the largest score before they sum.
+func attentionSegmentsCases(yield func(Case) bool) {
+	t := Sym(symTokens)
+	attr := func(segments Dim) *AttentionSegmentsAttr {
+		return &AttentionSegmentsAttr{Scale: 0.25, Len: 512, Segments: segments}
+	}
+	kv := func(d dtype.DType, shape ...int64) CaseArg { return operand(d, Dims(shape...)...) }
+	full := between(dtype.I32, 24, 25, Const(1))
+	each(yield,
+		Case{Name: "equal heads", Args: args(f32(2, 4, 16), kv(dtype.F32, 1, 4, 24, 16), kv(dtype.F32, 1, 4, 24, 16),
+			zeros(dtype.I32, Const(2)), between(dtype.I32, 0, 24, Const(2)), full), Attr: attr(Const(1))},
+		Case{Name: "symbolic", Args: args(f32d(t, Const(4), Const(16)), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16),
+			zeros(dtype.I32, t), positions(t), full), Attr: attr(t.CeilDiv(512)), Sizes: sizes(11)},
+		Case{Name: "quantized", Args: args(f32(1, 4, 64), kv(dtype.Q8_0, 1, 2, 24, 64), kv(dtype.Q8_0, 1, 2, 24, 32),
+			zeros(dtype.I32, Const(1)), between(dtype.I32, 16, 24, Const(1)), full), Attr: attr(Const(1))},
+		Case{Name: "view", Args: args(f32(1, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
+			zeros(dtype.I32, Const(1)), between(dtype.I32, 0, 24, Const(1)), full), Attr: attr(Const(1))},
+	)
+}
+
+// AttentionCombineAttr is the number of key heads whose segments are added up.
+type AttentionCombineAttr struct {
+	KVHeads int64 `attr:"kv_heads"`
+}
+
+var attentionCombineInfo = OpInfo{
+	Name: "attention_combine",
+	Doc: "attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}: adds up, segment by segment, what attention_segments has made: " +
+		"y[t,g*G+i] = Σs 2^(m(s)-M) * a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv elements, then m(s) and b(s), and M is the largest m(s). " +
+		"Zeros where all b(s) are 0. Result f32[T,KVH*G,Dv], dense.",
+	Args:   []Arg{{Name: "x", Kinds: Float}},
+	Attr:   AttentionCombineAttr{},
+	Traits: Pure | Reduces,
+	Infer:  inferAttentionCombine,
+	Cost: func(n *Node) Cost {
+		c := moved(n)
+		c.FLOPs = n.Args[0].Type.Elems().Mul(Const(2))
+		return c
+	},
+	Axes:  attentionCombineAxes,
+	Cases: attentionCombineCases,
+	Tol:   attentionInfo.Tol,
+}
+
+func inferAttentionCombine(n *Node) (Type, error) {
+	if err := firstErr(needDType(n, dtype.F32), needRank(n, 4), needPlain(n, 0)); err != nil {
+		return Type{}, err
+	}
+	x, kvHeads := n.Args[0].Type.Shape, attrOf[AttentionCombineAttr](n).KVHeads
+	if kvHeads < 1 || !x[0].DivisibleBy(kvHeads) {
+		return Type{}, argErr(n, 0, "must have equally many segments of each of the %d key heads", kvHeads)
+	}
+	values := x[3].Sub(Const(segmentTail))
+	if lo, _ := values.Bounds(); lo < 1 {
+		return Type{}, argErr(n, 0, "must have rows of values and two numbers more")
+	}
+	return denseF32([]Dim{x[1], Const(kvHeads).Mul(x[2]), values}), nil
+}
+
+// attentionCombineAxes divides by heads first; whose sums those are lies anywhere in x.
+func attentionCombineAxes(n *Node) []Axis {
+	y := n.Result().Type.Shape
+	axes := []Axis{{Axis: 1, Granule: 1, Reads: []Read{{Kind: ReadParts}}}}
+	if !y[0].Is(1) {
+		axes = append(axes, Axis{Axis: 0, Granule: 1, Reads: []Read{sameRange(1)}})
+	}
+	return axes
+}
+
+func attentionCombineCases(yield func(Case) bool) {
+	t := Sym(symTokens)
+	// Sums of weights are positive.
+	sums := func(shape ...Dim) CaseArg { return between(dtype.F32, 0.5, 3, shape...) }
+	each(yield,
+		Case{Name: "one segment", Args: args(sums(Dims(2, 1, 3, 18)...)), Attr: &AttentionCombineAttr{KVHeads: 2}},
+		Case{Name: "segments", Args: args(sums(Dims(15, 2, 2, 34)...)), Attr: &AttentionCombineAttr{KVHeads: 3}},
+		Case{Name: "symbolic", Args: args(sums(t.Mul(Const(2)), Const(1), Const(4), Const(18))), Attr: &AttentionCombineAttr{KVHeads: 2}, Sizes: sizes(9)},
+		Case{Name: "view", Args: args(sums(Dims(4, 1, 1, 15)...).view()), Attr: &AttentionCombineAttr{KVHeads: 1}},
+	)
+}
