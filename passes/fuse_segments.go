@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // This file cuts attention of few queries along the context, so that more workers than
 // there are key heads have something to do: attention becomes attention_segments, whose
-// units are key heads times segments of tile.SegmentLen positions, and attention_combine,
+// units are key heads times segments of so many positions (target.Descriptor.Segment), and attention_combine,
 // which adds the sums of a head's segments up in order. Both ways have the same bits.
 // How many segments there are is a symbol, that of the positions looked at.
 //
@@ -73,7 +73,7 @@ func (cut *contextCutter) attentions(f *ir.Func) (list []*ir.Node) {
 // node emits the segments before n, which becomes their combination.
 func (cut *contextCutter) node(e *edit, n *ir.Node) {
 	kvHeads, positions, _ := cacheOf(n)
-	attr := segmentsOf(n, ir.Sym(cut.symbol(n.Func.Module, positions)))
+	attr := segmentsOf(cut.c.Target(n), n, ir.Sym(cut.symbol(n.Func.Module, positions)))
 	segments := e.add(n, ir.OpAttentionSegments, attr, n.Result().Name+".segments", n.Args...)
 	before := n.Op.String()
 	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, []*ir.Value{segments.Result()}
@@ -98,9 +98,9 @@ func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 }
 
 // segmentsOf returns the attributes of an attention's segments over so many positions.
-func segmentsOf(n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
-	return &ir.AttentionSegmentsAttr{
-		Scale: n.Attr.(*ir.AttentionAttr).Scale, Len: tile.SegmentLen, Segments: positions.CeilDiv(tile.SegmentLen)}
+func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
+	each := int64(d.Segment)
+	return &ir.AttentionSegmentsAttr{Scale: n.Attr.(*ir.AttentionAttr).Scale, Len: each, Segments: positions.CeilDiv(each)}
 }
 
 // cacheOf returns the key heads of an attention and the positions of its states, if both are
@@ -118,10 +118,10 @@ func (cut *contextCutter) may(n *ir.Node) bool {
 	d := cut.c.Target(n)
 	_, positions, ok := cacheOf(n)
 	tokens, fixed := n.Args[0].Type.Shape[0].IsConst()
-	if d == nil || !d.Workers || !ok || !fixed || tokens > fewTokens || positions <= tile.SegmentLen || !isEntryParam(n.Args[4]) {
+	if d == nil || !d.Workers || d.Segment == 0 || !ok || positions <= int64(d.Segment) || !fixed || tokens > fewTokens || !isEntryParam(n.Args[4]) {
 		return false
 	}
-	trial := &ir.Node{Op: ir.OpAttentionSegments, Attr: segmentsOf(n, ir.Const(positions)), Args: n.Args, Results: n.Results, Func: n.Func}
+	trial := &ir.Node{Op: ir.OpAttentionSegments, Attr: segmentsOf(d, n, ir.Const(positions)), Args: n.Args, Results: n.Results, Func: n.Func}
 	return d.Reads(trial)
 }
 
@@ -136,7 +136,7 @@ func (cut *contextCutter) pays(n *ir.Node) bool {
 		ax = &axes[0]
 	}
 	kvHeads, positions, _ := cacheOf(n)
-	w, segments := workOf(&d, n, ax), int64(tile.Segments(int(positions)))
+	w, segments := workOf(&d, n, ax), segmentsOf(&d, n, ir.Const(positions)).Segments.Upper()
 	gain := w.seconds(kvHeads, workers) - w.seconds(kvHeads*segments, workers)
 	return gain > segmentsPay*barrierSeconds(d.Rates, workers)
 }

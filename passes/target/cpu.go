@@ -43,6 +43,7 @@ func CPU() *Descriptor {
 		Doc:     "the processor: pure Go, AVX2 or AVX-512, chosen at start",
 		Spaces:  []string{Host},
 		Rows:    cpuRows(),
+		Segment: tile.SegmentLen,
 		Workers: true,
 		Threads: maxThreads,
 		Hint:    8,

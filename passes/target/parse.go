@@ -165,6 +165,7 @@ var fields = []Field{
 	{"space", "memory spaces that it addresses, the preferred one first", setSpaces, func(d *Descriptor) string { return strings.Join(d.Spaces, ",") }},
 	{"ops", "what it runs: * or NAME or NAME(FORMAT,...), -NAME to leave out; under like=, a NAME is run as that target does", setOps, opsText},
 	boolField("merge", "true: products of one operand become one product", func(d *Descriptor) *bool { return &d.MergeMatMul }),
+	intField("segment", "positions that its attention_segments sums by themselves; 0: attention is not cut", func(d *Descriptor) *int { return &d.Segment }),
 	boolField("workers", "true: nodes are shared by workers", func(d *Descriptor) *bool { return &d.Workers }),
 	{"threads", "most workers, from 1 to 64", setThreads, func(d *Descriptor) string { return strconv.Itoa(d.Threads) }},
 	intField("hint", "workers that the cost model reckons with", func(d *Descriptor) *int { return &d.Hint }),

@@ -28,6 +28,10 @@ type Descriptor struct {
 	// MergeMatMul asks fuse to make one product of several that read the same operand.
 	MergeMatMul bool
 
+	// Segment is the positions of a segment of the context that its attention_segments sums; 0
+	// is none: attention is not cut.
+	Segment int
+
 	Workers bool // nodes are shared by the workers of a CPU: partition applies
 	Threads int  // most workers the program may use; 1 without Workers
 	Hint    int  // workers that the cost model reckons with
