@@ -153,6 +153,11 @@ func (g *randomModel) attention(x *ir.Value) *ir.Value {
 	kvHeads := int64(1) << g.r.IntN(3)
 	q := g.shaped(g.matmul(x, 64, nil), 4, 16)
 	k, v := g.cached(x, kvHeads), g.cached(x, kvHeads)
+	if g.r.IntN(2) == 0 {
+		a := &ir.AttentionSegmentsAttr{Scale: 0.25, Len: 2, Segments: ir.Const(3)}
+		sums := g.node(ir.OpAttentionSegments, a, q, k, v, g.slot, g.pos, g.length)
+		return g.shaped(g.node(ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, sums), 64)
+	}
 	y := g.node(ir.OpAttention, &ir.AttentionAttr{Scale: 0.25}, q, k, v, g.slot, g.pos, g.length)
 	return g.shaped(y, 64)
 }
