@@ -37,3 +37,40 @@ func @f(%q: f32[1,4,8], %lengths: i32[1], %at: i32[1,1], %slot: i32[1], %other: 
 		}
 	}
 }
+
+// TestReaches finds the symbols whose sizes are those of what is looked at: not those of inputs.
+func TestReaches(t *testing.T) {
+	m, err := ir.Parse("reaches", []byte(`ggir 1
+module "reaches"
+after import
+props imported
+symbol tokens 1 8
+symbol kv 1 32
+symbol far 1 32
+state "k" : f16[1,2,32,8]
+func @f(%q: f32[tokens,4,8], %slot: i32[tokens], %at: i32[tokens,1], %n: i32[1]) -> (y: f32[tokens,4,8]) {
+  %k = state "k" : f16[1,2,32,8]
+  %pos = reshape %at {shape=[tokens]}
+  %a = attention_segments %q, %k, %k, %slot, %pos, %n {scale=0.25, len=8, segments=(kv+7)/8}
+  %b = attention_combine %a {kv_heads=2}
+  %c = attention_segments %b, %k, %k, %slot, %pos, %n {scale=0.25, len=8, segments=(kv+7)/8}
+  %d = attention_combine %c {kv_heads=2}
+  %e = attention_segments %d, %k, %k, %slot, %slot, %n {scale=0.25, len=8, segments=max(tokens, far)}
+  %y = attention_combine %e {kv_heads=2}
+  return %y
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []reach{{m.Symbol("kv"), 2}, {m.Symbol("far"), 1}}
+	if got := reaches(m.Funcs[0]); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := attends(m.Funcs[0]); !slices.Equal(got, []attend{{1, 2, 3}, {1, 1, 3}}) {
+		t.Errorf("attention reads %v together", got)
+	}
+	if got := indexBound(m.Funcs[0].Param("at")); got != 32 {
+		t.Errorf("positions must be below %d, want 32", got)
+	}
+}

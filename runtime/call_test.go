@@ -191,3 +191,38 @@ func TestCallChecksPositions(t *testing.T) {
 		}
 	}
 }
+
+// Sizes that follow from positions are one more than the largest, of all inputs that have some,
+// in every call anew.
+func TestCallReaches(t *testing.T) {
+	tokens := Dim{Sym: 0, Scale: 1}
+	i32 := func(name string, at int64) Tensor {
+		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{tokens}, Offset: at, Below: 100}
+	}
+	sizes := make([]int, 3)
+	_, s := openProgram(t, &Program{
+		Name: "reaching", PlanID: "1", IOBytes: 0xc0, Symbols: []Symbol{{"tokens", 1, 4}, {"kv", 1, 100}, {"other", 1, 50}},
+		Funcs: []Func{{
+			Name:    "f",
+			Inputs:  []Tensor{i32("pos", 0), i32("late", 0x40)},
+			Reaches: []Reach{{Sym: 1, Pos: 0}, {Sym: 2, Pos: 0}, {Sym: 1, Pos: 1}},
+			Run:     func(_ *Worker, a *Args) { copy(sizes, a.Dims[:]) },
+		}},
+	}, Options{Threads: 1})
+	for _, c := range []struct{ pos, late, want []int32 }{
+		{[]int32{7, 3}, []int32{0, 2}, []int32{2, 8, 8}},
+		{[]int32{3}, []int32{99}, []int32{1, 100, 4}},
+		{[]int32{70}, []int32{0}, []int32{1, 71, 50}}, // no more than there is room for
+		{[]int32{0}, []int32{0}, []int32{1, 1, 1}},
+	} {
+		if err := s.Call(context.Background(), 0, []any{c.pos, c.late}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range c.want {
+			if sizes[i] != int(want) {
+				t.Errorf("positions %v and %v: sizes %v, want %v", c.pos, c.late, sizes, c.want)
+				break
+			}
+		}
+	}
+}
