@@ -43,13 +43,15 @@ func planLong(t *testing.T, o Options) *ir.Module {
 }
 
 // lookedAt returns how many positions each worker looks at in the node that reads the cache,
-// summed over key heads, when the step's token is at pos. Tails are left out: with them the
-// shares only become more even.
+// summed over key heads, when the step's token is at pos.
 func lookedAt(t *testing.T, m *ir.Module, pos, workers int) []int {
 	t.Helper()
 	for _, n := range m.Funcs[0].Nodes {
 		if n.Op != ir.OpAttention && n.Op != ir.OpAttentionSegments {
 			continue
+		}
+		if n.Part.Tail {
+			t.Fatalf("%v has a tail: its units have no owners", n)
 		}
 		units := int(n.Part.N.Eval(func(*ir.Symbol) int64 { return int64(pos + 1) }))
 		shares := make([]int, workers)

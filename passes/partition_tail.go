@@ -126,7 +126,7 @@ func (p *partitioner) runSeconds(run []*ir.Node) float64 {
 	}
 	sum := 0.0
 	for _, n := range run {
-		if rereads(d, n) {
+		if rereads(d, n) || startsAnew(n) {
 			return 0
 		}
 		sum += nodeSeconds(d, n, 1)
@@ -146,6 +146,11 @@ func rereads(d *target.Descriptor, n *ir.Node) bool {
 	own.shared = 0
 	return ratio(w.shared, d.Rates.CacheBW) > rereadShare*own.seconds(1, 1)/units
 }
+
+// startsAnew reports whether each unit reads from memory what nothing has asked for before
+// unless it comes right behind another one. With a tail two workers took 1.5 % longer for a
+// step at position 4000 of a 1.1 B llama.
+func startsAnew(n *ir.Node) bool { return n.Op == ir.OpAttentionSegments }
 
 // mayHaveTail reports whether nothing else in the epoch needs to know which worker has a
 // unit of the run.

@@ -226,3 +226,37 @@ func benchAttention(b *testing.B, c attentionCase, rows, ctx int, peak, read flo
 		b.ReportMetric(float64(seen)*heads*d*4/seconds/peak, "of-peak")
 	}
 }
+
+// BenchmarkAttentionSegments is one token of BenchmarkAttention, in segments that are added up: by
+// one worker, and the units of the busiest of 16 workers with what it adds up.
+func BenchmarkAttentionSegments(b *testing.B) {
+	const heads, kvHeads, d = 32, 8, 64
+	for _, ctx := range []int{16, 512, 4096} {
+		for _, workers := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%d/%d-workers", ctx, workers), func(b *testing.B) {
+				const layers = 8
+				size := kvHeads * ctx * d * 2
+				k, v := kt.NewBuffer(layers*size, 0), kt.NewBuffer(layers*size, 0)
+				encoded, _ := kt.Encode(b, kt.Rand(b), dtype.F16, kvHeads*ctx*d)
+				for i := range layers {
+					copy(k.Bytes()[i*size:], encoded)
+					copy(v.Bytes()[i*size:], encoded)
+				}
+				q, dst := kt.NewFloats(kt.Uniform(kt.Rand(b), heads*d), 0), kt.NewBuffer(heads*d*4, 0)
+				slot, pos := kt.NewInts(0), kt.NewInts(int32(ctx-1))
+				segments := tile.Segments(ctx)
+				sums := kt.NewBuffer(kvHeads*segments*heads/kvHeads*(d+2)*4, 0)
+				_, u1 := tile.Range(kvHeads*segments, 1, 0, workers)
+				u1 = max(u1, 1)
+				layer := 0
+				seconds := fastest(b, func() {
+					cpu.AttentionSegmentsF16(sums.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), pos.Pointer(),
+						heads, kvHeads, ctx, d, d, 0.125, 1, segments, 0, u1)
+					cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), 1, kvHeads, heads/kvHeads, d, segments, 0, 1, 0, heads/workers)
+					layer = (layer + 1) % layers
+				})
+				b.ReportMetric(seconds*1e6, "best-µs")
+			})
+		}
+	}
+}
