@@ -269,14 +269,14 @@ func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *
 	return f.Op(OpAttention, &AttentionAttr{Scale: scale}, q, k, v, slot, pos, lengths)
 }
 
-// AttentionSegments appends attention_segments(q[T,H,D] f32, k[S,KVH,C,D], v[S,KVH,C,Dv],
-// slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments}: the sums of attention
-// over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of
-// query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale * q[t,h]·k[slot[t],g,p].
-// Of the positions p that token t may look at in [s*len, (s+1)*len) it has Σp 2^(z(p)-m)
-// * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); where
-// there are none, zeros with m = -Inf. len > 0. Result f32[KVH*segments,T,H/KVH,Dv+2],
-// dense.
+// AttentionSegments appends attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D],
+// v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments}: the sums
+// of attention over the positions of each segment, for each key head g: row
+// y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale
+// * q[t,h]·k[slot[t],g,p]. Of the positions p that token t may look at in [s*len,
+// (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m
+// is near the largest z(p); where there are none, zeros with m = -Inf. len > 0. Result
+// f32[KVH*segments,T,H/KVH,Dv+2], dense.
 func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, length int64, segments Dim) *Value {
 	return f.Op(OpAttentionSegments, &AttentionSegmentsAttr{Scale: scale, Len: length, Segments: segments}, q, k, v, slot, pos, lengths)
 }
