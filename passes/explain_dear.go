@@ -212,7 +212,7 @@ func (m *Move) sum(other *Move, times int64) {
 
 // lighter says what would make a node cheaper where it is; empty if nothing is known.
 func lighter(n *ir.Node) string {
-	if n.Op == ir.OpAttention {
+	if n.Op == ir.OpAttention || n.Op == ir.OpAttentionSegments {
 		return lighterCache(n)
 	}
 	for _, a := range n.Args {
