@@ -2,18 +2,32 @@ package ir
 
 // Uses returns, for every value id of f, the nodes that read the value, in order; a node
 // that reads it twice is listed once. Results of the function are not uses.
-func Uses(f *Func) [][]*Node {
+func Uses(f *Func) [][]*Node { return UsesAmong(f, nil) }
+
+// UsesAmong is Uses for some values alone, by id; nil is all.
+func UsesAmong(f *Func, among []bool) [][]*Node {
+	type read struct{ value, reader int32 }
+	reads := make([]read, 0, len(f.Nodes))
+	last := make([]int32, f.NumValues()) // that read a value, counted from 1
 	ends := make([]int32, f.NumValues()) // of the lists in all: first their lengths
-	eachUse(f, func(v *Value, _ *Node) { ends[v.ID]++ })
+	for at, n := range f.Nodes {         // once: operands lie all over memory
+		for _, a := range n.Args {
+			if a != nil && (among == nil || among[a.ID]) && last[a.ID] != int32(at+1) {
+				last[a.ID] = int32(at + 1)
+				ends[a.ID]++
+				reads = append(reads, read{int32(a.ID), int32(at)})
+			}
+		}
+	}
 	sum := int32(0)
 	for i, n := range ends {
 		ends[i], sum = sum, sum+n
 	}
 	all := make([]*Node, sum)
-	eachUse(f, func(v *Value, n *Node) {
-		all[ends[v.ID]] = n
-		ends[v.ID]++
-	})
+	for _, r := range reads {
+		all[ends[r.value]] = f.Nodes[r.reader]
+		ends[r.value]++
+	}
 	uses, start := make([][]*Node, len(ends)), int32(0)
 	for i, end := range ends {
 		if end > start {
@@ -22,19 +36,6 @@ func Uses(f *Func) [][]*Node {
 		start = end
 	}
 	return uses
-}
-
-// eachUse calls yield for each operand of each node in order, once for each node.
-func eachUse(f *Func, yield func(*Value, *Node)) {
-	readers := make([]int32, f.NumValues()) // the last node that read a value, counted from 1
-	for at, n := range f.Nodes {
-		for _, a := range n.Args {
-			if a != nil && readers[a.ID] != int32(at+1) {
-				readers[a.ID] = int32(at + 1)
-				yield(a, n)
-			}
-		}
-	}
 }
 
 // Replace makes every reader of old in its function read new, results included.

@@ -25,7 +25,7 @@ var dcePass = Pass{
 }
 
 func removeDead(c *Context, m *ir.Module) error {
-	used := make(map[string]bool, len(m.Weights))
+	used, at := make([]bool, len(m.Weights)), -1
 	funcs := m.AllFuncs()
 	live := make([][]bool, len(funcs)) // by node id
 	removed := 0
@@ -36,13 +36,15 @@ func removeDead(c *Context, m *ir.Module) error {
 			case !live[i][n.ID]:
 				removed++
 			case n.Op == ir.OpWeight:
-				used[n.Attr.(*ir.WeightAttr).Name] = true
+				if at = m.WeightIndex(n.Attr.(*ir.WeightAttr).Name, at+1); at >= 0 {
+					used[at] = true
+				}
 			}
 		}
 	}
 	weights := 0
-	for _, w := range m.Weights {
-		if !used[w.Name] {
+	for _, is := range used {
+		if !is {
 			weights++
 		}
 	}
@@ -58,7 +60,13 @@ func removeDead(c *Context, m *ir.Module) error {
 	for i, f := range funcs {
 		f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !live[i][n.ID] })
 	}
-	m.Weights = slices.DeleteFunc(m.Weights, func(w *ir.Weight) bool { return !used[w.Name] })
+	keep := m.Weights[:0:0]
+	for i, w := range m.Weights {
+		if used[i] {
+			keep = append(keep, w)
+		}
+	}
+	m.Weights = keep
 	return nil
 }
 

@@ -90,7 +90,7 @@ type sequence struct {
 	nodes []*ir.Node
 	index []int // in nodes, by node id; -1 for leaves
 	key   []int
-	uses  [][]*ir.Node // by value id
+	uses  [][]*ir.Node // by value id; nil until somebody asks
 
 	last *ir.Node // with work, of those so far
 
@@ -102,7 +102,6 @@ func newSequence(f *ir.Func) *sequence {
 	s := &sequence{
 		f:      f,
 		index:  make([]int, f.NumNodes()),
-		uses:   ir.Uses(f),
 		leaves: make([]*ir.Value, f.NumValues()),
 		states: make(map[*ir.Value][]int),
 	}
@@ -148,6 +147,14 @@ func (s *sequence) add(n *ir.Node, keys map[string]int, key []byte) []byte {
 		}
 	}
 	return key
+}
+
+// usesOf returns the nodes that read v.
+func (s *sequence) usesOf(v *ir.Value) []*ir.Node {
+	if s.uses == nil {
+		s.uses = ir.Uses(s.f)
+	}
+	return s.uses[v.ID]
 }
 
 // isCut reports whether a split begins at n although the backend stays: where it changes,

@@ -27,17 +27,17 @@ func findRepeat(f *ir.Func) *repetition {
 // periods returns likely lengths of a group, likeliest first: how far apart equal nodes
 // follow each other.
 func (s *sequence) periods() []int {
-	last := make(map[int]int)
-	count := make(map[int]int)
+	last := make([]int, len(s.key)) // by key: where it was last, counted from 1
+	count := make([]int, len(s.key))
 	for i, k := range s.key {
-		if j, seen := last[k]; seen {
-			count[i-j]++
+		if j := last[k]; j > 0 {
+			count[i+1-j]++
 		}
-		last[k] = i
+		last[k] = i + 1
 	}
 	var list []int
 	for d, n := range count {
-		if 2*n >= d { // in two groups half of the nodes may have equals within their group
+		if n > 0 && 2*n >= d { // in two groups half of the nodes may have equals within their group
 			list = append(list, d)
 		}
 	}
@@ -357,5 +357,5 @@ func (r *repetition) staysIn(g int, v *ir.Value) bool {
 	begin := r.start + g*period
 	end := min(begin+2*period, r.start+len(r.groups)*period)
 	outside := func(n *ir.Node) bool { return r.s.index[n.ID] < begin || r.s.index[n.ID] >= end }
-	return !slices.ContainsFunc(r.s.uses[v.ID], outside) && !slices.Contains(r.s.f.Results, v)
+	return !slices.ContainsFunc(r.s.usesOf(v), outside) && !slices.Contains(r.s.f.Results, v)
 }

@@ -37,7 +37,7 @@ func (s *sequence) crossing(from, to int) []int64 {
 	for i := max(2*from-to, 0); i < to; i++ {
 		for _, v := range s.nodes[i].Results {
 			last := i
-			for _, reader := range s.uses[v.ID] {
+			for _, reader := range s.usesOf(v) {
 				if at := s.index[reader.ID]; at < 2*to-from {
 					last = max(last, at)
 				}

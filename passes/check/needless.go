@@ -57,7 +57,7 @@ func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
 	if !slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpCopy }) {
 		return r
 	}
-	r.uses, r.first = ir.Uses(f), make([]int32, f.NumValues())
+	r.uses, r.first = ir.UsesAmong(f, copied(f)), make([]int32, f.NumValues())
 	for _, v := range f.Results {
 		r.kept[v.Root()] = true
 	}
@@ -67,6 +67,17 @@ func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
 		}
 	}
 	return r
+}
+
+// copied returns which values of f, by id, are copies or views of such.
+func copied(f *ir.Func) []bool {
+	is := make([]bool, f.NumValues())
+	for _, n := range f.Nodes {
+		if n.Op == ir.OpCopy || n.Is(ir.View) && is[n.Args[0].ID] {
+			is[n.Result().ID] = true
+		}
+	}
+	return is
 }
 
 func (r *copyReview) needless() (found []NeedlessCopy) {
