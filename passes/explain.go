@@ -20,6 +20,8 @@ type ExplainOptions struct {
 	Rules   string   // as Options.Rules
 	Deny    []string // as Options.Deny
 
+	MaxMemory map[string]int64 // as Options.MaxMemory
+
 	// Node is what to explain: the name of a value (with or without %, or with its function
 	// in front, as decode.v11), of a weight, state or tensor, or a position in the model
 	// file such as blk.3.ffn. Empty asks for a summary.
@@ -113,7 +115,8 @@ type explainer struct {
 
 	weights map[string]*ir.Weight
 	states  map[string]*ir.State
-	leaves  map[leafMember]*ir.Node // the first node that names each member
+	named   map[leafMember][]*ir.Node // the nodes that name each member
+	byName  *nameIndex                // made when asked for
 }
 
 // splitKey names a split: entry points and bodies count their own.
@@ -126,7 +129,7 @@ func newExplainer(m *ir.Module, o ExplainOptions) *explainer {
 	x := &explainer{
 		m: m, o: o,
 		uses: make(map[*ir.Value][]*ir.Node), copied: make(map[*ir.Value][]*ir.Node), begins: make(map[splitKey][]WhyCause), times: make(map[*ir.Func]*history),
-		weights: make(map[string]*ir.Weight), states: make(map[string]*ir.State), leaves: make(map[leafMember]*ir.Node),
+		weights: make(map[string]*ir.Weight), states: make(map[string]*ir.State), named: make(map[leafMember][]*ir.Node),
 	}
 	for _, w := range m.Weights {
 		x.weights[w.Name] = w
@@ -147,8 +150,8 @@ func newExplainer(m *ir.Module, o ExplainOptions) *explainer {
 
 // index notes the operands of n, and what it names.
 func (x *explainer) index(n *ir.Node) {
-	if m, ok := x.leaf(n); ok && x.leaves[m] == nil {
-		x.leaves[m] = n
+	if m, ok := x.leaf(n); ok {
+		x.named[m] = append(x.named[m], n)
 	}
 	for i, a := range n.Args {
 		if a != nil && !slices.Contains(n.Args[:min(i, maxPlainArgs)], a) {

@@ -175,39 +175,85 @@ func (x *explainer) changePlacement(g *alike) []string {
 // elsewhere says what moving a group to t would mean.
 func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 	var there float64
-	var all Move
 	for _, n := range g.nodes {
-		a := x.attempt(t, n, asBefore(n))
-		if a.Verdict == verdictRefused || a.Verdict == verdictDenied {
-			if strings.HasPrefix(a.Why, t.Name) {
-				return a.Why
+		if why := x.keptFrom(t, n); why != "" {
+			if strings.HasPrefix(why, t.Name) {
+				return why
 			}
-			return fmt.Sprintf("%s: %s", t.Name, a.Why)
+			return fmt.Sprintf("%s: %s", t.Name, why)
 		}
-		times := runsOf(n.Func)
-		there += float64(times) * a.Seconds
-		if a.Moving != nil {
-			all.sum(a.Moving, times)
-		}
+		there += float64(runsOf(n.Func)) * x.seconds(t, n)
 	}
-	return fmt.Sprintf("%s runs them too%s; one by one, %s: %s", t.Name, inSeconds(there), all.String(), x.verdict(there+all.Seconds-g.seconds, t, g.nodes...))
+	p := x.prospect(t, g.nodes)
+	moving := ""
+	if p.move != nil {
+		moving = "; " + p.move.String()
+	}
+	return fmt.Sprintf("%s runs them too%s%s: %s", t.Name, inSeconds(there), moving, p.verdict())
 }
 
-// verdict says whether moving nodes to t pays, by the seconds that it changes.
-func (x *explainer) verdict(change float64, t *target.Descriptor, nodes ...*ir.Node) string {
-	if change < 0 {
-		return fmt.Sprintf("%s: %s", signedSeconds(change), x.pinText(t, nodes))
-	}
-	return signedSeconds(change)
+// prospect is what it would mean to pin nodes of an entry point to another target: a pin
+// knows no entry points, and catches what has the same name in others.
+type prospect struct {
+	x       *explainer
+	entry   *ir.Func
+	move    *Move // what is copied; nil before spaces are known
+	change  map[*ir.Func]float64
+	pin     suggestion
+	t       *target.Descriptor
+	noRoom  string
+	refused string // what the pin catches and t does not run
 }
 
-func (m *Move) sum(other *Move, times int64) {
-	m.Added += other.Added * int(times)
-	m.Removed += other.Removed * int(times)
-	m.AddedBytes += other.AddedBytes * times
-	m.RemovedBytes += other.RemovedBytes * times
-	m.WeightBytes += other.WeightBytes
-	m.Seconds += other.Seconds * float64(times)
+func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
+	p := &prospect{x: x, t: t, entry: entryOf(nodes[0].Func), change: make(map[*ir.Func]float64), pin: x.pin(t, nodes)}
+	for _, n := range p.pin.caught {
+		if why := x.keptFrom(t, n); why != "" && p.refused == "" {
+			p.refused = fmt.Sprintf("@%s %v: %s", n.Func.Name, n, why)
+		}
+	}
+	moved := x.able(t, append(slices.Clone(nodes), p.pin.caught...))
+	for _, n := range moved {
+		p.change[entryOf(n.Func)] += float64(runsOf(n.Func)) * (x.seconds(t, n) - x.seconds(x.target(n), n))
+	}
+	r := x.relocate(t, moved)
+	if r == nil {
+		return p
+	}
+	for f, m := range r.moves {
+		p.change[f] += m.Seconds
+	}
+	p.move, p.noRoom = r.to(p.entry), r.noRoom()
+	p.move.WeightBytes = r.weightBytes
+	return p
+}
+
+// verdict says by how much the entry points take more or less time, and which pin does it:
+// none where it would not fit or not run, and none where one entry point wins what another
+// loses, as nobody knows how often each is called.
+func (p *prospect) verdict() string {
+	own := p.change[p.entry]
+	text := signedSeconds(own)
+	loses := false
+	for _, f := range p.x.m.Funcs {
+		if change, some := p.change[f]; some && f != p.entry {
+			text += fmt.Sprintf(", in @%s %s", f.Name, signedSeconds(change))
+			loses = loses || change > 0
+		}
+	}
+	switch {
+	case own >= 0:
+		return text
+	case p.noRoom != "":
+		return text + ": " + p.noRoom
+	case p.refused != "":
+		return text + ": a pin would catch " + p.refused
+	case p.pin.text == "":
+		return text + fmt.Sprintf(": a pin to %s, if the model had names for them", p.t.Name)
+	case loses:
+		return text + ", which a pin moves as well"
+	}
+	return text + ": " + p.pin.text
 }
 
 // lighter says what would make a node cheaper where it is; empty if nothing is known.
@@ -281,8 +327,7 @@ func (x *explainer) keptAway(cp, reader *ir.Node) string {
 		case verdictRefused, verdictDenied:
 			return fmt.Sprintf("%s cannot run on %s, which has it: %s", opText(reader), t.Name, a.Why)
 		case verdictPossible:
-			change := a.Seconds + a.Moving.Seconds - x.seconds(x.target(reader), reader)
-			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, x.verdict(change, t, reader))
+			return fmt.Sprintf("%s could run on %s, which has it: %s", opText(reader), t.Name, x.prospect(t, []*ir.Node{reader}).verdict())
 		}
 	}
 	return ""

@@ -158,7 +158,7 @@ func (x *explainer) operand(v *ir.Value) Operand {
 func (x *explainer) layoutWhy(v *ir.Value) []WhyCause {
 	if l := leafOf(v.Root()); l != nil {
 		if m, ok := x.leaf(l); ok {
-			l = x.leaves[m]
+			l = x.named[m][0]
 		}
 		return why(l, byPass("assign", "pack", "fuse-late"))
 	}

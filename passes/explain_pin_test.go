@@ -42,7 +42,7 @@ func @f(%x: f32[4,8]) -> (y: f32[4,8]) {
 				}
 			}
 			x := &explainer{m: m}
-			got := x.pinText(&target.Descriptor{Name: "gpu"}, nodes)
+			got := x.pin(&target.Descriptor{Name: "gpu"}, nodes).text
 			if got != tt.want {
 				t.Fatalf("got %s, want %s", got, tt.want)
 			}
@@ -79,7 +79,7 @@ func @f(%x: f32[4,8]) -> (y: f32[4,8]) {
 }
 `)
 	x := &explainer{m: m}
-	got := x.pinText(&target.Descriptor{Name: "gpu"}, m.Funcs[0].Nodes[0].Body.Nodes)
+	got := x.pin(&target.Descriptor{Name: "gpu"}, m.Funcs[0].Nodes[0].Body.Nodes).text
 	if want := `--pin '^l[0-9]+\.up$=gpu'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

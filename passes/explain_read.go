@@ -21,11 +21,6 @@ func (x *explainer) readers(v *ir.Value) []*ir.Node {
 	return list
 }
 
-// readBy reports whether nothing but n reads v.
-func (x *explainer) readBy(v *ir.Value, n *ir.Node) bool {
-	return x.eachReader(v, func(reader *ir.Node) bool { return reader == n })
-}
-
 // eachReader calls yield for the readers of v until it returns false; it reports whether it
 // never did.
 func (x *explainer) eachReader(v *ir.Value, yield func(*ir.Node) bool) bool {

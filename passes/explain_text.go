@@ -211,6 +211,9 @@ func (a Attempt) text() string {
 		if a.Moving != nil {
 			text += "; " + a.Moving.String()
 		}
+		if a.NoRoom != "" {
+			text += "; " + a.NoRoom
+		}
 		return text
 	}
 	return a.Verdict + ": " + a.Why
@@ -234,7 +237,7 @@ func (m *Move) String() string {
 		parts = append(parts, fmt.Sprintf("save %s, %s", plural(int64(m.Removed), "copy", "copies"), bytesText(m.RemovedBytes)))
 	}
 	if m.WeightBytes > 0 {
-		parts = append(parts, fmt.Sprintf("its weights, %s, would have to lie there", bytesText(m.WeightBytes)))
+		parts = append(parts, fmt.Sprintf("its weights, %s, would lie there", bytesText(m.WeightBytes)))
 	}
 	if len(parts) == 0 {
 		return "moving would change no copy"

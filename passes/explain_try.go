@@ -16,6 +16,7 @@ type Attempt struct {
 	Why     string  `json:"why,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"` // one execution there
 	Moving  *Move   `json:"moving,omitempty"`  // what would change if the node ran there
+	NoRoom  string  `json:"no_room,omitempty"` // which limit of memory forbids it, and by how much
 }
 
 // Verdicts of an Attempt.
@@ -26,8 +27,9 @@ const (
 	verdictDenied   = "denied"
 )
 
-// Move is what changes if one node alone is moved to another target: copies per execution
-// of the node, and the weights that would have to lie elsewhere.
+// Move is what changes if a node is moved to another target, with those of its name in other
+// entry points, as a pin would have it: copies in a call of its entry point, and the weights
+// that would lie elsewhere.
 type Move struct {
 	Added        int     `json:"copies_added"`
 	AddedBytes   int64   `json:"bytes_added"`
@@ -46,9 +48,46 @@ func (x *explainer) attempts(n *ir.Node) []Attempt {
 	before := asBefore(n)
 	var list []Attempt
 	for _, t := range x.o.Targets.All() {
-		list = append(list, x.attempt(t, n, before))
+		a := x.attempt(t, n, before)
+		if a.Verdict == verdictPossible {
+			x.moving(&a, t, n)
+		}
+		list = append(list, a)
 	}
 	return list
+}
+
+// moving adds what would change if n, and what a pin with its name catches, ran on t.
+func (x *explainer) moving(a *Attempt, t *target.Descriptor, n *ir.Node) {
+	alone := []*ir.Node{n}
+	r := x.relocate(t, x.able(t, append(alone, x.namesakes(alone)...)))
+	if r == nil {
+		return
+	}
+	m := *r.to(n.Func)
+	m.WeightBytes = r.weightBytes
+	a.Moving, a.NoRoom = &m, r.noRoom()
+}
+
+// able returns those of the nodes that t can run, each once.
+func (x *explainer) able(t *target.Descriptor, nodes []*ir.Node) []*ir.Node {
+	var list []*ir.Node
+	seen := make(map[*ir.Node]bool)
+	for _, n := range nodes {
+		if !seen[n] && x.keptFrom(t, n) == "" {
+			list = append(list, n)
+		}
+		seen[n] = true
+	}
+	return list
+}
+
+// keptFrom says why n cannot run on t; empty if it can.
+func (x *explainer) keptFrom(t *target.Descriptor, n *ir.Node) string {
+	if a := x.attempt(t, n, asBefore(n)); a.Verdict == verdictRefused || a.Verdict == verdictDenied {
+		return a.Why
+	}
+	return ""
 }
 
 // attempt asks t about the node as it was before its operands were packed for another.
@@ -70,7 +109,7 @@ func (x *explainer) attempt(t *target.Descriptor, n, before *ir.Node) Attempt {
 		a.Verdict, a.Seconds = verdictRefused, 0
 		a.Why = fmt.Sprintf("%s cannot address %s, where the bytes of %v lie, which the node writes", t.Name, s.Type.Space, s)
 	default:
-		a.Verdict, a.Moving = verdictPossible, x.move(t, n)
+		a.Verdict = verdictPossible
 	}
 	return a
 }
@@ -149,88 +188,6 @@ func outer(v *ir.Value) *ir.Value {
 		}
 		v = v.Func.Owner.Args[i]
 	}
-}
-
-// move returns what changes if n alone runs on t.
-func (x *explainer) move(t *target.Descriptor, n *ir.Node) *Move {
-	m := &Move{}
-	if n.Result().Type.Space == "" {
-		return nil // before spaces there are no copies
-	}
-	var seen []*ir.Value
-	for _, a := range n.Sources() {
-		if a == nil || slices.Contains(seen, a) {
-			continue
-		}
-		seen = append(seen, a)
-		x.moveOperand(m, t, n, a)
-	}
-	for _, r := range n.Results {
-		x.moveResult(m, t, n, r)
-	}
-	return m
-}
-
-// moveOperand counts the copy that t would need of an operand, and the one that nobody
-// would need any more.
-func (x *explainer) moveOperand(m *Move, t *target.Descriptor, n *ir.Node, a *ir.Value) {
-	cp := copyBehind(a)
-	from := uncopied(a)
-	bytes := from.Type.MaxBytes()
-	if cp != nil && x.readBy(cp.Result(), n) && !(t.Addresses(a.Type.Space) && !t.Addresses(from.Type.Space)) {
-		x.remove(m, cp.Args[0].Type.Space, x.target(cp), bytes)
-	}
-	switch {
-	case t.Addresses(from.Type.Space) || x.copiedFor(t, from):
-	case leafOf(from) != nil && leafOf(from).Op != ir.OpState:
-		m.WeightBytes += bytes * entriesOf(from)
-	default:
-		x.add(m, from.Type.Space, t, bytes)
-	}
-}
-
-// entriesOf returns how many weights v stands for: those of all rounds if it is the entry
-// of a table.
-func entriesOf(v *ir.Value) int64 {
-	if kind, _ := paramKind(origin(v)); kind == paramTable {
-		return rounds(origin(v).Func.Owner)
-	}
-	return 1
-}
-
-// copiedFor reports whether a copy of v lies where t reads it.
-func (x *explainer) copiedFor(t *target.Descriptor, v *ir.Value) bool {
-	return slices.ContainsFunc(x.copied[v], func(n *ir.Node) bool { return t.Addresses(n.Result().Type.Space) })
-}
-
-// moveResult counts the copies of a result that its readers would need, and those that they
-// would need no more.
-func (x *explainer) moveResult(m *Move, t *target.Descriptor, n *ir.Node, r *ir.Value) {
-	bytes := r.Type.MaxBytes()
-	needed := make(map[string]bool)
-	for _, reader := range x.readers(r) {
-		d := x.target(reader)
-		switch {
-		case d == nil:
-		case isTransfer(reader) && d.Addresses(t.Home()):
-			x.remove(m, r.Type.Space, d, bytes)
-		case !isTransfer(reader) && !d.Addresses(t.Home()) && !needed[d.Home()]:
-			needed[d.Home()] = true
-			x.add(m, t.Home(), d, bytes)
-		}
-	}
-}
-
-func (x *explainer) add(m *Move, from string, to *target.Descriptor, bytes int64) {
-	m.Added++
-	m.AddedBytes += bytes
-	m.Seconds += x.transfer(from, to, bytes)
-}
-
-func (x *explainer) remove(m *Move, from string, to *target.Descriptor, bytes int64) {
-	m.Removed++
-	m.RemovedBytes += bytes
-	m.Seconds -= x.transfer(from, to, bytes)
 }
 
 // copyBehind returns the copy from another space whose bytes v names, or nil.

@@ -67,7 +67,7 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	if planErr != nil && notes == nil {
 		return fmt.Errorf("%s: %w", model, planErr)
 	}
-	doc, err := passes.Explain(md.Module, passes.ExplainOptions{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, Node: node})
+	doc, err := passes.Explain(md.Module, passes.ExplainOptions{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, MaxMemory: co.Passes.MaxMemory, Node: node})
 	if err != nil {
 		return usageError{err}
 	}
