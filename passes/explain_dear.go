@@ -203,6 +203,7 @@ type prospect struct {
 	t       *target.Descriptor
 	noRoom  string
 	refused string // what the pin catches and t does not run
+	unrated string // a target of which nobody says how fast it is: nothing can be compared
 }
 
 func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
@@ -214,6 +215,11 @@ func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
 	}
 	moved := x.able(t, append(slices.Clone(nodes), p.pin.caught...))
 	for _, n := range moved {
+		for _, d := range []*target.Descriptor{t, x.target(n)} {
+			if d != nil && !d.Rates.Known() {
+				p.unrated = d.Name
+			}
+		}
 		p.change[entryOf(n.Func)] += float64(runsOf(n.Func)) * (x.seconds(t, n) - x.seconds(x.target(n), n))
 	}
 	r := x.relocate(t, moved)
@@ -232,6 +238,9 @@ func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
 // none where it would not fit or not run, and none where one entry point wins what another
 // loses, as nobody knows how often each is called.
 func (p *prospect) verdict() string {
+	if p.unrated != "" {
+		return fmt.Sprintf("no speed is known of %s", p.unrated)
+	}
 	own := p.change[p.entry]
 	text := signedSeconds(own)
 	loses := false

@@ -198,3 +198,18 @@ func @g(%%x: f32[%d,1024]) -> f32[%d,1024] {
 		}
 	}
 }
+
+// TestVerdictOfUnknown: what runs in no time that is known is not faster.
+func TestVerdictOfUnknown(t *testing.T) {
+	l, err := target.Parse("t", "target npu space=dev ops=*\ntarget cpu like=cpu\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := placed(t, layered(2), l, map[string]string{"a": "cpu", "b": "npu", "c": "cpu"})
+	x := newExplainer(m, ExplainOptions{Targets: l})
+	for kind, to := range map[string]string{"a": "npu", "b": "cpu"} {
+		if got := x.prospect(l.Get(to), kindOf(m, kind)).verdict(); got != "no speed is known of npu" {
+			t.Errorf("%s to %s: %s", kind, to, got)
+		}
+	}
+}

@@ -234,7 +234,11 @@ func (m *Move) String() string {
 		parts = append(parts, fmt.Sprintf("moving would add %s, %s", plural(int64(m.Added), "copy", "copies"), bytesText(m.AddedBytes)))
 	}
 	if m.Removed > 0 {
-		parts = append(parts, fmt.Sprintf("save %s, %s", plural(int64(m.Removed), "copy", "copies"), bytesText(m.RemovedBytes)))
+		verb := "save"
+		if m.Added == 0 {
+			verb = "moving would save"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s, %s", verb, plural(int64(m.Removed), "copy", "copies"), bytesText(m.RemovedBytes)))
 	}
 	if m.WeightBytes > 0 {
 		parts = append(parts, fmt.Sprintf("its weights, %s, would lie there", bytesText(m.WeightBytes)))
