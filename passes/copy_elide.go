@@ -56,14 +56,18 @@ func elideCopies(c *Context, m *ir.Module) error {
 			return err
 		}
 	}
-	elideAll(c, m, keep, over)
+	if merges, same := elideAll(c, m, keep, over); same && len(merges) == len(m.Funcs) { // else bodies were numbered
+		c.Unchanged()
+	}
 	return nil
 }
 
 // elideAll removes the copies of all functions but those to keep, and returns, function by
 // function, those that were merged with earlier ones. over is by how many bytes spaces would
-// exceed their limits without those to keep, for the causes.
-func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (merges [][]mergedCopy) {
+// exceed their limits without those to keep, for the causes. Same says that nothing was changed, but
+// for the numbers of bodies' splits.
+func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (merges [][]mergedCopy, same bool) {
+	same = true
 	for i, f := range m.AllFuncs() {
 		s := newElider(c, f)
 		s.over = over
@@ -72,15 +76,16 @@ func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (me
 			s.node(n)
 		}
 		s.e.done()
-		closeGaps(f)
+		same = !closeGaps(f) && !s.changed && same
 		merges = append(merges, s.merges)
 	}
 	numberBodies(m)
-	return merges
+	return merges, same
 }
 
-// closeGaps numbers splits without those of which all nodes are gone.
-func closeGaps(f *ir.Func) {
+// closeGaps numbers splits without those of which all nodes are gone, and reports whether there are
+// such.
+func closeGaps(f *ir.Func) bool {
 	var numbers []int // of splits with work, in order
 	for _, n := range f.Nodes {
 		if works(n) && (len(numbers) == 0 || numbers[len(numbers)-1] != n.Split) {
@@ -88,7 +93,7 @@ func closeGaps(f *ir.Func) {
 		}
 	}
 	if len(numbers) == 0 || numbers[len(numbers)-1] == len(numbers)-1 {
-		return
+		return false
 	}
 	for _, n := range f.Nodes {
 		at, found := slices.BinarySearch(numbers, n.Split)
@@ -97,6 +102,7 @@ func closeGaps(f *ir.Func) {
 		}
 		n.Split = at
 	}
+	return true
 }
 
 // copyKey names what was copied and where to.
@@ -126,6 +132,7 @@ type elider struct {
 	e       *edit
 	at      nodeAt // the node that is looked at
 	apart   bool   // it begins a region of use
+	changed bool   // something
 	over    map[string]int64
 	merges  []mergedCopy
 	uses    [][]*ir.Node
@@ -170,6 +177,7 @@ func (s *elider) node(n *ir.Node) {
 	case s.apart && s.earlier(n) != nil && s.c.Allow(ruleApart, n):
 		s.c.Cause(n, ruleApart, s.earlier(n).String(), key.space, tooMuch(s.over[key.space]))
 		s.c.Count(ruleApart, 1)
+		s.changed = true
 		s.made[key] = n.Result()
 		s.e.keep(n)
 	case s.earlier(n) != nil && s.c.Allow(ruleAgain, n):
@@ -235,6 +243,7 @@ func (s *elider) spare(n *ir.Node) bool {
 }
 
 func (s *elider) remove(n *ir.Node, by *ir.Value, rule string) {
+	s.changed = true
 	s.c.Count("elided", 1)
 	s.c.Count(rule, 1)
 	s.e.replace(n.Result(), by)
@@ -243,8 +252,9 @@ func (s *elider) remove(n *ir.Node, by *ir.Value, rule string) {
 
 // followView gives a view, made of a copy that is gone, the space of what it names now.
 func (s *elider) followView(n *ir.Node) {
-	if n.Is(ir.View) {
+	if n.Is(ir.View) && n.Result().Type.Space != n.Args[0].Type.Space {
 		n.Result().Type.Space = n.Args[0].Type.Space
+		s.changed = true
 	}
 }
 

@@ -24,6 +24,7 @@ var unfusePass = Pass{
 	Name:     "unfuse",
 	Doc:      "lower fused ops that the chosen backend cannot run",
 	Run:      unfuse,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned,
 	Rules:    []Rule{{ruleUnfuse, "the backend that was chosen for the fused op cannot run it"}},
@@ -50,6 +51,13 @@ func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
 }
 
 func unfuse(c *Context, m *ir.Module) error {
+	if !somethingToLower(c, m) {
+		c.Unchanged()
+		return nil
+	}
+	if err := c.Change(); err != nil {
+		return err
+	}
 	var errs []error
 	for _, f := range m.AllFuncs() {
 		l := &lowering{c: c, e: newEdit(c, f)}
@@ -62,6 +70,14 @@ func unfuse(c *Context, m *ir.Module) error {
 		errs = append(errs, l.errs...)
 	}
 	return errors.Join(errs...)
+}
+
+// somethingToLower reports whether some target does not run a fused node that it was given.
+func somethingToLower(c *Context, m *ir.Module) bool {
+	l := &lowering{c: c}
+	return slices.ContainsFunc(m.AllFuncs(), func(f *ir.Func) bool {
+		return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return lowererOf(n) != nil && !l.runs(n) })
+	})
 }
 
 // lowering takes the fused nodes of one function apart.
