@@ -30,6 +30,7 @@ var assignPass = Pass{
 	Name:     "assign",
 	Doc:      "choose a backend for every node",
 	Run:      assign,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropAssigned,
@@ -44,18 +45,19 @@ type assignFlags struct {
 
 // assigner is what rules work on.
 type assigner struct {
-	c      *Context
-	m      *ir.Module
-	funcs  []*ir.Func // all
-	leaves *leafTable
-	sheets []sheet  // by function; see fill
-	spaces []string // by leaf: where it lies; empty where that is open
-	number map[*ir.Func]int
-	in     *ir.Func // whose nodes are asked for
-	at     *sheet   // of it
-	errs   []error
-	touch  map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
-	quiet  bool                  // a trial: nothing is counted, no cause is given
+	c       *Context
+	m       *ir.Module
+	funcs   []*ir.Func // all
+	leaves  *leafTable
+	sheets  []sheet  // by function; see fill
+	spaces  []string // by leaf: where it lies; empty where that is open
+	number  map[*ir.Func]int
+	in      *ir.Func // whose nodes are asked for
+	at      *sheet   // of it
+	errs    []error
+	touch   map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
+	quiet   bool                  // a trial: nothing is counted, no cause is given
+	changed bool                  // the module, or it may be from now on
 }
 
 func newAssigner(c *Context, m *ir.Module) *assigner {
@@ -70,12 +72,16 @@ func assign(c *Context, m *ir.Module) error {
 	}
 	a := newAssigner(c, m)
 	a.fill()
+	if set != &costRules {
+		a.change() // ggml's rules write as they go
+	}
 	a.run(set.pin)
 	a.run(set.assign...)
 	a.refuseRest()
 	if err := errors.Join(a.errs...); err != nil {
 		return err
 	}
+	a.change()
 	a.place()
 	return nil
 }

@@ -46,6 +46,7 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 		}
 	}
 	p.count(r)
+	a.change()
 	p.explain(r)
 	p.apply(a, r.Labels)
 }

@@ -29,6 +29,7 @@ var syncPass = Pass{
 	Name:     "sync",
 	Doc:      "order queues by events",
 	Run:      synchronize,
+	Looks:    true,
 	Required: true,
 	Needs:    ir.PropQueued | ir.PropPartitioned | ir.PropPlaced,
 	Gives:    ir.PropSynced,
@@ -50,10 +51,13 @@ func synchronize(c *Context, m *ir.Module) error {
 		if !hasQueues(f) {
 			continue
 		}
-		forget(f)
 		w := newClockwork(c.Targets, f, m.Plan.Pipeline > 1)
 		w.touched = newPlacedBytes(m, w.layout)
 		w.walk()
+		if err := c.Change(); err != nil {
+			return err
+		}
+		forget(f)
 		w.write(c)
 	}
 	return nil

@@ -85,7 +85,9 @@ func TestLookersOnlyLook(t *testing.T) {
 	}
 	const dead = "func @f(%x: f32[4,8]) -> f32[4,8] {\n  %d = neg %x\n  %y = exp %x\n  return %y\n}\n"
 	for _, text := range []string{smallModule, crossing, dead} {
-		runPasses(t, parse(t, text), twoSpaces(t), Options{}, "")
+		for _, rules := range []string{"cost", "ggml-2026"} {
+			runPasses(t, parse(t, text), twoSpaces(t), Options{Rules: rules}, "")
+		}
 	}
 	runPasses(t, parse(t, smallLlama.text()), cpuOnly(t), Options{}, "") // from roll on
 }
