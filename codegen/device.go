@@ -170,7 +170,7 @@ func (l *layout) checkNodes() error {
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			errs = append(errs, l.checkInstances(f, n))
+			errs = append(errs, l.checkInstances(f, n), checkReach(f, n))
 			if isCopy(n) {
 				errs = append(errs, checkBox(f, n))
 				continue

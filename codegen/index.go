@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -94,13 +95,40 @@ type reach struct {
 // reaches returns the symbols in the numbers of segments of f and of the bodies in it that no
 // parameter's shape has: their sizes are those of what is looked at.
 func reaches(f *ir.Func) []reach {
+	shaped := shapedBy(f)
+	return slices.DeleteFunc(reachesIn(f), func(r reach) bool { return shaped[r.symbol] })
+}
+
+// shapedBy returns the symbols in the shapes of parameters.
+func shapedBy(f *ir.Func) map[*ir.Symbol]bool {
 	shaped := make(map[*ir.Symbol]bool)
 	for _, p := range f.Params {
 		for _, d := range p.Type.Shape {
 			d.Symbols(func(s *ir.Symbol) { shaped[s] = true })
 		}
 	}
-	return slices.DeleteFunc(reachesIn(f), func(r reach) bool { return shaped[r.symbol] })
+	return shaped
+}
+
+// checkReach reports a node whose number of segments nobody knows when it runs: it follows neither
+// from a parameter's shape nor from positions that the caller gives.
+func checkReach(f *ir.Func, n *ir.Node) error {
+	a, ok := n.Attr.(*ir.AttentionSegmentsAttr)
+	if !ok || paramOf(n.Args[4]) >= 0 {
+		return nil
+	}
+	entry := f
+	for entry.Owner != nil {
+		entry = entry.Owner.Func
+	}
+	var unknown error
+	shaped := shapedBy(entry)
+	a.Segments.Symbols(func(s *ir.Symbol) {
+		if !shaped[s] {
+			unknown = fmt.Errorf("@%s: %v: nothing says how large %s is: let %v be an input, or use attention", f.Name, n, s.Name, n.Args[4])
+		}
+	})
+	return unknown
 }
 
 // reachesIn returns all symbols in the numbers of segments of f and of the bodies in it, each

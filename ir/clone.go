@@ -148,6 +148,8 @@ func (c *cloner) attrDims(attr any) {
 		a.Shape = cloneEach(a.Shape, c.dim)
 	case *SliceAttr:
 		a.Start, a.Len = c.dim(a.Start), c.dim(a.Len)
+	case *AttentionSegmentsAttr:
+		a.Segments = c.dim(a.Segments)
 	}
 }
 

@@ -437,6 +437,8 @@ func attrDims(attr any) []Dim {
 		return a.Shape
 	case *SliceAttr:
 		return []Dim{a.Start, a.Len}
+	case *AttentionSegmentsAttr:
+		return []Dim{a.Segments}
 	}
 	return nil
 }

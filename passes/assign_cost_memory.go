@@ -159,11 +159,12 @@ func (p *costProblem) noStores() (some bool) {
 	}
 	for i := range p.Leaves {
 		l := &p.Leaves[i]
-		l.Spaces = slices.Clone(l.Spaces) // leaves alike share them
-		for s, may := range l.Spaces {
-			if may && !useful[i][s] && slices.Contains(useful[i], true) {
-				l.Spaces[s], some = false, true
-			}
+		left := slices.Clone(l.Spaces)
+		for s := range left {
+			left[s] = left[s] && useful[i][s]
+		}
+		if slices.Contains(left, true) && !slices.Equal(left, l.Spaces) {
+			l.Spaces, some = left, true
 		}
 	}
 	return some
@@ -342,6 +343,7 @@ func (p *costProblem) rehearse(labels []int32, apart copySet) (need []int64, sec
 // be enough: what the best one takes, though another may take less. It is empty if the plan of
 // the best one keeps them after all.
 func (p *costProblem) shortage(r *placement.Result) []error {
+	defer func(stay bool) { p.Stay = stay }(p.Stay)
 	need, _, err := p.rehearse(r.Labels, copySet{})
 	if err != nil || sumOf(r.Over) == 0 {
 		if need, err = p.raised(); err != nil || !p.exceeded(need) {
@@ -408,11 +410,16 @@ func (p *costProblem) enough(need []int64) (limits []int64, sure bool) {
 	return limits, false
 }
 
-// raises is how often raised multiplies limits by raise.
-const raises, raise = 12, 4
+// raises is how often raised multiplies limits by raise, which begins with what holds something
+// and ends with more than there is.
+const (
+	raises, raise = 8, 8
+	leastLimit    = 1 << 10
+	mostLimit     = 1 << 50
+)
 
-// raised returns what a plan needs that is found when limits are raised far enough, the lower ones
-// first: little more than has to be.
+// raised returns what a plan needs that is found when all limits are raised by the same factor, the
+// least that is enough: little more than has to be.
 func (p *costProblem) raised() (need []int64, err error) {
 	was := p.limits
 	defer p.limit(was)
@@ -421,7 +428,7 @@ func (p *costProblem) raised() (need []int64, err error) {
 	for range raises {
 		for s, limit := range limits {
 			if limit >= 0 {
-				limits[s] = max(limit, 1<<10) * raise
+				limits[s] = min(max(limit, leastLimit), mostLimit/raise) * raise
 			}
 		}
 		p.limit(slices.Clone(limits))

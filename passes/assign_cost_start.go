@@ -11,6 +11,7 @@ import (
 // first target in the list that runs a node; and what the rules of ggml's schedulers give.
 func (p *costProblem) starts() [][]int32 {
 	var list [][]int32
+	p.startNames = nil // with other limits all begins again
 	add := func(name string, labels []int32) {
 		p.startNames = append(p.startNames, name)
 		list = append(list, labels)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/mem"
@@ -135,6 +136,7 @@ type BudgetError struct {
 	Need, Limit int64  // bytes
 	Arenas      []ir.Arena
 	Own         bool   // the limit is what the target has, not what the user allows
+	Movable     bool   // other rules may put less there
 	Enough      bool   // Need is enough, and less may be: no plan was found that keeps the limit
 	Advice      string // what to do; empty is what helps in general
 }
@@ -153,7 +155,24 @@ func (e *BudgetError) Error() string {
 	for i, a := range e.Arenas {
 		text += fmt.Sprintf("%c %s %d%s", ":,"[min(i, 1)], a.Class, a.Bytes(), ir.RoundedBytes(a.Bytes()))
 	}
-	return text + ": " + cmp.Or(e.Advice, "lower --ctx or --batch, quantize, or allow more")
+	return text + ": " + cmp.Or(e.Advice, e.help())
+}
+
+// help says what may keep a limit: fewer or shorter sequences do not help against weights.
+func (e *BudgetError) help() string {
+	var ways []string
+	if e.Movable {
+		ways = append(ways, "let --rules cost decide what goes where")
+	}
+	heavy := slices.ContainsFunc(e.Arenas, func(a ir.Arena) bool { return a.Class == ir.ClassWeights && a.Bytes() > e.Limit })
+	if !heavy {
+		ways = append(ways, "lower --ctx or --batch")
+	}
+	ways = append(ways, "quantize")
+	if e.Own {
+		return strings.Join(append(ways, "or raise memory= of the target, if it has more"), ", ")
+	}
+	return strings.Join(append(ways, "or allow more"), ", ")
 }
 
 // checkBudgets compares the arenas of each space with the limits of the options, which
@@ -168,22 +187,20 @@ func (a *arenas) checkBudgets() error {
 		if d := a.c.Targets.Get(name); d != nil {
 			space = d.Home()
 		}
-		errs = append(errs, a.budget(space, BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name], Advice: a.budgetAdvice()}))
+		errs = append(errs, a.budget(space, BudgetError{Name: name, Limit: a.c.Options.MaxMemory[name], Movable: a.movable()}))
 	}
 	for _, d := range a.c.Targets.All() {
 		if d.Memory > 0 {
-			errs = append(errs, a.budget(d.Home(), BudgetError{Name: d.Name, Limit: d.Memory, Own: true, Advice: a.budgetAdvice()}))
+			errs = append(errs, a.budget(d.Home(), BudgetError{Name: d.Name, Limit: d.Memory, Own: true, Movable: a.movable()}))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// budgetAdvice says what to do about a limit. Only the rules cost know limits.
-func (a *arenas) budgetAdvice() string {
-	if rules := a.c.Options.Rules; rules == "" || rules == costRules.name || len(a.c.Targets.All()) == 1 {
-		return ""
-	}
-	return "let --rules cost decide what goes where, or lower --ctx or --batch, or quantize, or allow more"
+// movable reports whether the rules cost, which know limits, could put something elsewhere.
+func (a *arenas) movable() bool {
+	rules := a.c.Options.Rules
+	return rules != "" && rules != costRules.name && len(a.c.Targets.All()) > 1
 }
 
 // budget returns e, filled in, if the arenas of the space need more than its limit.

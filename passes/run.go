@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -104,7 +105,8 @@ type runner struct {
 	verified bool       // the module has been since it was changed, or is being
 	figures  Figures    // then
 	pending  *verifying // behind the last pass; nil when it has ended
-	broken   error      // what it found
+	settling sync.Mutex
+	broken   error // what it found
 }
 
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
@@ -252,7 +254,7 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	}
 	before := r.keep() // from here on all depends on the seed alone
 	r.permute(c)
-	err = r.call(c, p)
+	err = r.look(c, p)
 	if broken := r.settle(); broken != nil {
 		return broken // no pass can be held to anything on such a module
 	}
@@ -320,6 +322,11 @@ func (r *runner) permute(c *Context) {
 // keep returns the module as it is, for a reproducer. Passes change modules in place, so
 // there has to be a copy.
 func (r *runner) keep() *ir.Module {
+	defer func() {
+		if x := recover(); x != nil && r.settle() == nil { // else the module is broken, and that is said soon
+			panic(x)
+		}
+	}()
 	if r.o.ReproDir == "" {
 		return nil
 	}

@@ -19,7 +19,8 @@ type Stats struct {
 	Passes []*PassStats `json:"passes"`
 }
 
-// PassStats is what one pass counted.
+// PassStats is what one pass counted. Allocations are those of the process meanwhile: a pass that
+// begins while the module is being verified counts what that allocates too.
 type PassStats struct {
 	Pass     string        `json:"pass"`
 	Time     time.Duration `json:"ns"`

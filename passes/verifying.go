@@ -2,6 +2,8 @@ package passes
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -17,6 +19,35 @@ type verifying struct {
 	done    chan struct{}
 	figures Figures
 	err     error
+}
+
+// lookingEnds is how long a pass that looks at a broken module has to find its end.
+const lookingEnds = time.Second
+
+// look runs a pass while the module is being verified, if it is. A pass that does not come to an end
+// because the module is broken, such as by views that lead back to themselves, is left behind: it
+// can change nothing, as Change lets nobody pass.
+func (r *runner) look(c *Context, p *Pass) error {
+	v := r.pending
+	if v == nil {
+		return r.call(c, p)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- r.call(c, p) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-v.done:
+	}
+	if v.err == nil {
+		return <-ended
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(lookingEnds):
+		return errors.New("it does not end on a broken module")
+	}
 }
 
 // begin verifies the module behind a pass.
@@ -36,6 +67,8 @@ func (r *runner) begin(ctx context.Context, p *Pass, stats *PassStats, before *i
 // settle waits for the verification that goes on, if any, and returns what was found wrong
 // with the module, once and for all.
 func (r *runner) settle() error {
+	r.settling.Lock() // the pass may ask while the runner does
+	defer r.settling.Unlock()
 	v := r.pending
 	if v == nil {
 		return r.broken

@@ -17,6 +17,7 @@ func TestLooking(t *testing.T) {
 		"is told":         func(c *Context, m *ir.Module) error { return c.Change() },
 		"panics":          func(c *Context, m *ir.Module) error { panic(m.Funcs[0].Nodes[0].Args[0].String()) },
 		"fails":           func(*Context, *ir.Module) error { return errors.New("this is no module") },
+		"does not end":    func(*Context, *ir.Module) error { select {} },
 		"would not end":   func(c *Context, m *ir.Module) error { <-c.Ctx.Done(); return c.Ctx.Err() },
 	} {
 		t.Run(name, func(t *testing.T) {

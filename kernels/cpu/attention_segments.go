@@ -214,8 +214,13 @@ func (c *sums) at(s int) (results unsafe.Pointer, largest, sum float32) {
 	return results, tail[0], tail[1]
 }
 
-// combine adds so many segments up in dst, with the factors of some of them at a time.
+// combine adds so many segments up in dst, with the factors of some of them at a time. The sum of
+// none is zero.
 func (c *sums) combine(f *factors, dst unsafe.Pointer, segments int) {
+	if segments == 0 {
+		clear(floats(dst, c.dv))
+		return
+	}
 	first, largest, total := c.at(0)
 	copy(floats(dst, c.dv), floats(first, c.dv))
 	for s := 1; s < segments; s += mostRows {

@@ -237,6 +237,13 @@ func (g *graph) findLabels() {
 				room = append(room, int32(s))
 			}
 		}
+		if len(room) == first { // it has to be somewhere, and the assignment then does not fit
+			for s, may := range l.Spaces {
+				if may {
+					room = append(room, int32(s))
+				}
+			}
+		}
 		g.labels[len(g.Nodes)+i] = room[first:len(room):len(room)]
 	}
 }
