@@ -84,7 +84,14 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 // lies, so that is left to the compiler.
 func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []passes.Pin {
 	var pins []passes.Pin
-	seen := make(map[string]bool)
+	seen := make(map[string]bool) // or not to be pinned: a pin is for all functions
+	for _, f := range m.Funcs {
+		for _, n := range f.Nodes {
+			if n.Is(ir.Alias) {
+				seen[n.Result().Name] = true
+			}
+		}
+	}
 	for _, f := range m.Funcs {
 		backend := targets.Last().Name
 		for _, n := range f.Nodes {
