@@ -94,6 +94,7 @@ func operandsFit(n *ir.Node) error {
 	var errs []error
 	seen := make(map[*ir.Value]bool)
 	for i := range n.Attr.(*ir.RepeatAttr).Carried {
+		errs = append(errs, carriedAlone(n, i))
 		for _, v := range []*ir.Value{n.Args[i], n.Body.Results[i]} {
 			o := origin(v)
 			own := n.Body.Params[i] == o
@@ -109,6 +110,27 @@ func operandsFit(n *ir.Node) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// carriedAlone checks that nothing reads a carried value of a repeat any more when it is overwritten:
+// what it starts with behind the repeat, and in a round what it was when its next one is made.
+func carriedAlone(n *ir.Node, i int) error {
+	start, param, next := origin(n.Args[i]), n.Body.Params[i], origin(n.Body.Results[i])
+	is := func(v *ir.Value) bool { return v != nil && origin(v) == start }
+	behind := n.Func.Nodes[slices.Index(n.Func.Nodes, n)+1:]
+	at := slices.IndexFunc(behind, func(m *ir.Node) bool { return slices.ContainsFunc(m.Args, is) })
+	switch {
+	case at >= 0:
+		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and %v reads it behind: insert a copy", n.Func.Name, n, n.Args[i], behind[at])
+	case slices.ContainsFunc(n.Func.Results, is):
+		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and the function returns it: insert a copy", n.Func.Name, n, n.Args[i])
+	case next == param || next.Def == nil || next.Def.Is(ir.Leaf):
+		return nil
+	}
+	if m := stillRead(n.Body.Nodes, param, next); m != nil {
+		return fmt.Errorf("@%s: %v: %v is overwritten by %v, and %v still reads it: return a copy of %v", n.Body.Name, n, param, next, m, n.Body.Results[i])
+	}
+	return nil
 }
 
 // sameBytes reports whether v names all bytes of o, in order.

@@ -234,17 +234,23 @@ func (b *roller) canOverwrite(param, v *ir.Value) bool {
 	if root.Def == nil || root.Def.Is(ir.Leaf) || isLeaf(root, ir.OpState) || !sameBytes(root, v) || !b.one(v) {
 		return false
 	}
-	for _, n := range b.body.Nodes[slices.Index(b.body.Nodes, root.Def):] {
+	return stillRead(b.body.Nodes, param, root) == nil
+}
+
+// stillRead returns a node that reads v, from the one on that makes made, but for an operand that
+// this one may overwrite; nil for none.
+func stillRead(nodes []*ir.Node, v, made *ir.Value) *ir.Node {
+	for _, n := range nodes[slices.Index(nodes, made.Def):] {
 		for arg, a := range n.Args {
-			if a == nil || a.Root() != param || n.Is(ir.View) {
+			if a == nil || a.Root() != v || n.Is(ir.View) {
 				continue
 			}
-			if n != root.Def || !slices.Contains(n.Op.Info().InPlace, arg) || !sameShape(a, root) {
-				return false
+			if n != made.Def || !slices.Contains(n.Op.Info().InPlace, arg) || !sameShape(a, made) {
+				return n
 			}
 		}
 	}
-	return true
+	return nil
 }
 
 // replace puts the repeat in the place of the groups.
