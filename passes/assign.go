@@ -123,16 +123,29 @@ func (a *assigner) putBy(n *ir.Node, t *target.Descriptor, rule string, of fmt.S
 func (a *assigner) refuseRest() {
 	for _, f := range a.funcs {
 		for n := range a.open(f) {
-			t, refusals := firstSupporting(a.c, n)
-			errs := []error{fmt.Errorf("@%s %v: no target runs this %v%s", f.Name, n, n.Op, ofTypes(n))}
-			if t != nil {
-				errs[0] = fmt.Errorf("@%s %v: none of the rules %s gives this %v a target: pin it", f.Name, n, a.c.Options.Rules, n.Op)
+			if a.refuseAll(f, n) {
+				continue
 			}
-			for _, r := range refusals {
-				errs = append(errs, errors.New("  "+r))
-			}
-			a.errs = append(a.errs, errs...)
+			_, refusals := firstSupporting(a.c, n)
+			a.refuse(fmt.Errorf("@%s %v: none of the rules %s gives this %v a target: pin it", f.Name, n, a.c.Options.Rules, n.Op), refusals)
 		}
+	}
+}
+
+// refuseAll reports a node that no target runs, if it is one: no pin and no other rules would help.
+func (a *assigner) refuseAll(f *ir.Func, n *ir.Node) bool {
+	t, refusals := firstSupporting(a.c, n)
+	if t == nil {
+		a.refuse(fmt.Errorf("@%s %v: no target runs this %v%s", f.Name, n, n.Op, ofTypes(n)), refusals)
+	}
+	return t == nil
+}
+
+// refuse reports what is wrong, and below it what the targets say.
+func (a *assigner) refuse(err error, refusals []string) {
+	a.errs = append(a.errs, err)
+	for _, r := range refusals {
+		a.errs = append(a.errs, errors.New("  "+r))
 	}
 }
 

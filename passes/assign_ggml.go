@@ -208,7 +208,7 @@ func refuseUnsupported(a *assigner, _ string, f *ir.Func) {
 		if t == nil || !works(n) || n.Op == ir.OpForeign || runsFunction(n) {
 			continue
 		}
-		if ok, why := t.Supports(n); !ok && lowererOf(n) == nil {
+		if ok, why := t.Supports(n); !ok && lowererOf(n) == nil && !a.refuseAll(f, n) {
 			rule := n.Causes[len(n.Causes)-1].Rule
 			a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: the rule %s of --rules %s puts it on %s, which does not run it: %s: pin it to another target, or choose other rules",
 				f.Name, n, rule, a.c.Options.Rules, t.Name, why)})
