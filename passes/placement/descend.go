@@ -1,9 +1,6 @@
 package placement
 
-import (
-	"context"
-	"slices"
-)
+import "slices"
 
 // group is nodes that are moved together, and the leaves that they read.
 type group struct{ nodes, leaves []int32 }
@@ -93,22 +90,36 @@ func (s *state) settle(x int32) {
 }
 
 // descent improves a state by moves of nodes, of nodes with their readers, of groups around
-// a leaf, and of runs of nodes on one target, until none helps, the work is used up, or the
-// context ends.
+// a leaf, and of runs of nodes on one target, until none helps, the work is used up, or nobody
+// wants to know any more.
 type descent struct {
 	*state
 	groups *grouper
-	limit  int // of state.work
-	ctx    context.Context
+	limit  int         // of state.work, as far as it is known
+	more   func() int  // says what the limit is after all; nil where it is known
+	ended  func() bool // nothing more is wanted
 
 	buffer []int32 // see promising
 }
 
-// spent reports whether nothing more is to be tried.
-func (d *descent) spent() bool { return d.work >= d.limit || d.ctx.Err() != nil }
+// newDescent returns a descent of a state that has tried nothing, which may try so much.
+func newDescent(s *state, groups *grouper, work int, ended func() bool) *descent {
+	return &descent{state: s, groups: groups, limit: work, ended: ended}
+}
 
-func (g *graph) descend(ctx context.Context, s *state, groups *grouper, work int) {
-	d := &descent{state: s, groups: groups, limit: s.work + work, ctx: ctx}
+// spent reports whether nothing more is to be tried.
+func (d *descent) spent() bool { return d.beyond(1) || d.ended() }
+
+// beyond reports whether so much work is more than what is left.
+func (d *descent) beyond(work int) bool {
+	if d.work+work > d.limit && d.more != nil {
+		d.limit, d.more = d.more(), nil
+	}
+	return d.work+work > d.limit
+}
+
+// descend tries all moves, until none helps.
+func (d *descent) descend() {
 	for !d.spent() {
 		cost, over := d.cost, d.over
 		d.nodes()
@@ -288,7 +299,7 @@ func (d *descent) leaves() {
 // moveGroup tries a group on the targets that are promising for one of its nodes.
 func (d *descent) moveGroup(gr group, node int32) {
 	for _, t := range d.promising(node) {
-		if d.work+len(gr.nodes) < d.limit && !d.hopeless(t, gr.nodes) {
+		if !d.beyond(len(gr.nodes)+1) && !d.hopeless(t, gr.nodes) {
 			d.try(func() { d.move(gr, t) })
 		}
 	}
@@ -298,7 +309,7 @@ func (d *descent) moveGroup(gr group, node int32) {
 func (d *descent) runs() {
 	for i := range d.g.Steps {
 		s := &d.g.Steps[i]
-		for first := s.First; first < s.End && d.ctx.Err() == nil; {
+		for first := s.First; first < s.End && !d.ended(); {
 			end := first + 1
 			for end < s.End && d.labels[end] == d.labels[first] {
 				end++
@@ -328,7 +339,7 @@ func (d *descent) run(s *Step, first, end int) {
 		nodes = append(nodes, int32(n))
 	}
 	for i, t := range targets {
-		if t == d.labels[first] || slices.Contains(targets[:i], t) || d.work+2*len(nodes) > d.limit {
+		if t == d.labels[first] || slices.Contains(targets[:i], t) || d.beyond(2*len(nodes)) {
 			continue
 		}
 		gr := d.groups.around(nodes...)

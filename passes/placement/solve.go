@@ -90,7 +90,7 @@ type solver struct {
 	g      *graph
 	clock  *clock
 	groups *grouper
-	work   int
+	work   int // that may be done
 	done   int
 	found  []found
 	starts []float64
@@ -104,40 +104,36 @@ type found struct {
 	time   float64 // Never where a node writes where it cannot
 }
 
-// start notes a given assignment, changed where it has labels that cannot be, and returns
-// the time of the given one.
-func (s *solver) start(labels []int32) float64 {
-	able := slices.Clone(labels)
-	changed := false
-	for x := range able {
-		if slices.Contains(s.g.labels[x], able[x]) {
+// able returns the labels, changed where they cannot be, and whether they are the same.
+func (g *graph) able(labels []int32) (able []int32, same bool) {
+	able, same = labels, true
+	for x, label := range labels {
+		if slices.Contains(g.labels[x], label) {
 			continue
 		}
-		changed = true
-		if able[x] = s.g.labels[x][0]; !s.g.isLeaf(int32(x)) {
-			able[x] = s.g.fastest(int32(x))
+		if same {
+			able, same = slices.Clone(labels), false
+		}
+		if able[x] = g.labels[x][0]; !g.isLeaf(int32(x)) {
+			able[x] = g.fastest(int32(x))
 		}
 	}
-	if t := s.add(able); !changed {
-		return t
-	}
-	return Never
+	return able, same
 }
 
-// add notes an assignment, which nobody changes any more, and returns its time, or Never if it does not fit.
-func (s *solver) add(labels []int32) float64 {
-	f := found{labels: labels, time: s.clock.total(labels)}
-	if f.time >= broken || !s.g.legal(labels) {
+// add notes an assignment, which nobody changes any more.
+func (s *solver) add(labels []int32) { s.found = append(s.found, s.clock.judge(labels)) }
+
+// judge finds out what there is to know of an assignment.
+func (c *clock) judge(labels []int32) found {
+	f := found{labels: labels, time: c.total(labels)}
+	if f.time >= broken || !c.g.legal(labels) {
 		f.time = Never
 	}
-	for _, n := range s.g.overs(labels) {
+	for _, n := range c.g.overs(labels) {
 		f.over += n
 	}
-	s.found = append(s.found, f)
-	if f.over > 0 {
-		return Never
-	}
-	return f.time
+	return f
 }
 
 // legal reports whether all nodes address what they write, and there is room for what they
@@ -171,13 +167,26 @@ const maxTreeWork = 60_000_000
 func (prep *Prepared) solver(ctx context.Context, starts [][]int32, work int) *solver {
 	g := prep.g
 	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: newGrouper(g), work: work, bound: prep.bound}
-	for _, labels := range starts {
-		s.starts = append(s.starts, s.start(labels))
-	}
-	for _, labels := range prep.trees {
-		s.add(labels)
-	}
+	s.begin(starts, prep.trees)
 	return s
+}
+
+// begin notes the starts, changed where they have labels that cannot be, and the time of those
+// that can be as they are and fit; then what trees found.
+func (s *solver) begin(starts, trees [][]int32) {
+	s.starts = make([]float64, len(starts))
+	s.found = make([]found, len(starts)+len(trees))
+	abreast(len(s.found), func() *clock { return newClock(s.g) }, func(c *clock, i int) {
+		if i >= len(starts) {
+			s.found[i] = c.judge(trees[i-len(starts)])
+			return
+		}
+		labels, same := s.g.able(starts[i])
+		s.found[i], s.starts[i] = c.judge(labels), Never
+		if same && s.found[i].over == 0 {
+			s.starts[i] = s.found[i].time
+		}
+	})
 }
 
 // findTrees finds a bound, and assignments that are the best where copies are left out.
@@ -220,92 +229,6 @@ func (s *solver) fit() {
 			s.add(st.labels)
 		}
 	}
-}
-
-// fewImproved is how many assignments are improved by moves.
-const fewImproved = 4
-
-func (s *solver) improve() {
-	slices.SortStableFunc(s.found, compare)
-	s.found = slices.CompactFunc(s.found, func(a, b found) bool { return slices.Equal(a.labels, b.labels) })
-	for _, f := range slices.Clone(s.found[:min(fewImproved, len(s.found))]) {
-		if s.proved(s.found[0]) || s.done >= s.work {
-			break
-		}
-		st := newState(s.g, f.labels)
-		s.g.descend(s.ctx, st, s.groups, (s.work-s.done)/2)
-		s.done += st.work
-		s.add(st.labels)
-		slices.SortStableFunc(s.found, compare)
-	}
-	s.polish()
-}
-
-func (s *solver) proved(f found) bool { return f.over == 0 && !shorter(s.bound, f.time) }
-
-// polishWork is how many nodes the clock may walk over to try moves that the sum of all
-// costs does not see, as they change what overlaps.
-// Where that is less than fewPolished moves, none is tried.
-const (
-	polishWork  = 3_000_000
-	fewPolished = 100
-)
-
-// polish moves single nodes, and groups around leaves, of the best assignment as long as
-// the clock says that helps.
-func (s *solver) polish() {
-	best := s.found[0]
-	if s.g.sync || best.over > 0 || polishWork/max(len(s.g.Nodes), 1) < fewPolished {
-		return
-	}
-	walked := 0
-	st := newState(s.g, best.labels)
-	try := func(change func()) bool {
-		if walked >= polishWork || s.ctx.Err() != nil {
-			return false
-		}
-		walked += len(s.g.Nodes)
-		mark := st.mark()
-		change()
-		if st.over == 0 && s.g.legal(st.labels) {
-			if t := s.clock.total(st.labels); shorter(t, best.time) {
-				best.time = t
-				return true
-			}
-		}
-		st.undo(mark)
-		return false
-	}
-	for again := true; again && walked < polishWork; {
-		again = s.round(st, try)
-	}
-	s.add(st.labels)
-	slices.SortStableFunc(s.found, compare)
-}
-
-// round tries each node alone, with what shares its leaves, and with each of those that read
-// what it makes, and reports whether something helped.
-func (s *solver) round(st *state, try func(func()) bool) bool {
-	helped := false
-	for i := range s.g.Nodes {
-		x := int32(i)
-		for _, t := range s.g.labels[x] {
-			if t != st.labels[x] {
-				helped = try(func() { st.move(s.groups.around(x), t) }) || helped
-			}
-			if t != st.labels[x] {
-				helped = try(func() { st.set(x, t) }) || helped
-			}
-			for _, v := range s.g.owned.at(x) {
-				for _, r := range s.g.readers.at(v) {
-					if t != st.labels[x] || t != st.labels[r] {
-						helped = try(func() { st.moveAll(t, x, r) }) || helped
-					}
-				}
-			}
-		}
-	}
-	return helped
 }
 
 // relaxRounds is how many rounds the relaxation has, at most, and maxRelaxWork bounds the

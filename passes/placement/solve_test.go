@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 )
 
@@ -404,11 +407,20 @@ func TestStateFollowsChanges(t *testing.T) {
 	}
 }
 
+// TestSolveIsDeterministic solves problems again, with more processors.
 func TestSolveIsDeterministic(t *testing.T) {
-	p := random(rand.New(rand.NewPCG(3, 8)), world{nodes: 300, leaves: 60, targets: 5, shared: true, queues: true, limits: true, steps: 2})
-	a, b := Solve(context.Background(), p, nil, Options{}), Solve(context.Background(), p, nil, Options{})
-	if !slices.Equal(a.Labels, b.Labels) || a.Seconds != b.Seconds {
-		t.Errorf("%v s, then %v s", a.Seconds, b.Seconds)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for seed := range uint64(8) {
+		p := random(rand.New(rand.NewPCG(seed, 8)), world{nodes: 300, leaves: 60, targets: 5, shared: true, queues: true, limits: seed%2 == 0, steps: 2})
+		var before *Result
+		for _, procs := range []int{1, 2, 8} {
+			runtime.GOMAXPROCS(procs)
+			r := Solve(context.Background(), p, nil, Options{Work: 20_000 >> seed})
+			if before != nil && !reflect.DeepEqual(r, before) {
+				t.Errorf("seed %d: with %d processors %v s after %d changes, before %v s after %d", seed, procs, r.Seconds, r.Work, before.Seconds, before.Work)
+			}
+			before = r
+		}
 	}
 }
 
@@ -426,28 +438,31 @@ func BenchmarkSolve(b *testing.B) {
 // countdown is a context that ends when it has been looked at so many times.
 type countdown struct {
 	context.Context
-	left int
+	left atomic.Int64
 }
 
 func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
+	if c.left.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
 // TestSolveStops ends the context ever later: the search stops at once, with what it has found.
+// It looks from one processor, so that looks have an order.
 func TestSolveStops(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	p := random(rand.New(rand.NewPCG(5, 8)), world{nodes: 300, leaves: 60, targets: 5, shared: true, queues: true, limits: true, steps: 2})
 	start := Solve(context.Background(), p, nil, Options{Work: 1}).Labels
 	whole := Solve(context.Background(), p, [][]int32{start}, Options{})
-	for looks, before := 0, -1; looks < 1000; looks = 2*looks + 1 {
-		ctx := &countdown{context.Background(), looks}
+	for looks, before := int64(0), -1; looks < 1000; looks = 2*looks + 1 {
+		ctx := &countdown{Context: context.Background()}
+		ctx.left.Store(looks)
 		r := Solve(ctx, p, [][]int32{start}, Options{})
 		if r.Seconds > r.Starts[0] {
 			t.Errorf("after %d looks: %v s, and the start takes %v", looks, r.Seconds, r.Starts[0])
 		}
-		if ctx.left < 0 && r.Work >= whole.Work || r.Work < before {
+		if ctx.left.Load() < 0 && r.Work >= whole.Work || r.Work < before {
 			t.Errorf("after %d looks: %d moves, before %d, all are %d", looks, r.Work, before, whole.Work)
 		}
 		before = r.Work
