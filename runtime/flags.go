@@ -42,14 +42,34 @@ func (f *flags) on(to *bool, name, help string) {
 
 // number takes integers from least on.
 func (f *flags) number(to *int, name, value, help string, least int) {
+	f.add(name, value, help, func(s string) (err error) {
+		*to, err = wholeNumber(s, least)
+		return err
+	})
+}
+
+// numbers takes integers from least on, with commas between them.
+func (f *flags) numbers(to *[]int, name, value, help string, least int) {
 	f.add(name, value, help, func(s string) error {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < least {
-			return fmt.Errorf("it must be a whole number, at least %d", least)
+		var list []int
+		for word := range strings.SplitSeq(s, ",") {
+			n, err := wholeNumber(word, least)
+			if err != nil {
+				return err
+			}
+			list = append(list, n)
 		}
-		*to = n
+		*to = list
 		return nil
 	})
+}
+
+func wholeNumber(s string, least int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least {
+		return 0, fmt.Errorf("it must be a whole number, at least %d", least)
+	}
+	return n, nil
 }
 
 func (f *flags) seed(to *uint64, set *bool, name, value, help string) {

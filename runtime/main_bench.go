@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"strconv"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
 )
@@ -13,24 +13,24 @@ import (
 // benchCommand measures prompts and generation, and between them the machine.
 type benchCommand struct {
 	*cli
-	p, n, repeats int
-	depth         int // positions that are filled before what is measured
+	prompts    []int // lengths, which take turns
+	depths     []int // positions that are filled before what is generated, which take turns; prompts stand behind the first
+	n, repeats int
 
 	repeated []benchRepeat
 }
 
 // benchRepeat is what was measured beside each other.
 type benchRepeat struct {
-	prefill, decode float64 // tokens/s
+	prompts, depths []tally // as in benchCommand
 	gops            float64 // 10^9 operations/s
-	gbs             float64 // 10^9 bytes/s, read in turns with the tokens of decode
 }
 
 func (c *cli) bench() func(context.Context) error {
-	b := &benchCommand{cli: c, p: 512, n: 64, repeats: 5}
-	c.flags.number(&b.p, "p", "N", "tokens of the prompt (default: 512, or the context)", 1)
+	b := &benchCommand{cli: c, prompts: []int{512}, depths: []int{0}, n: 64, repeats: 5}
+	c.flags.numbers(&b.prompts, "p", "N,...", "tokens of the prompt (default: 512, or the context); several take turns", 1)
 	c.flags.number(&b.n, "n", "N", "tokens to generate (default: 64, or the context)", 1)
-	c.flags.number(&b.depth, "d", "DEPTH", "positions before those that are measured (default: 0)", 0)
+	c.flags.numbers(&b.depths, "d", "DEPTH,...", "positions before those that are measured (default: 0); generation behind several takes turns", 0)
 	c.flags.number(&b.repeats, "r", "REPEATS", "repeats, of which the median counts (default: 5)", 1)
 	c.flags.on(&c.json, "json", "as one JSON object")
 	c.modelFlags()
@@ -42,10 +42,13 @@ func (b *benchCommand) run(ctx context.Context) error {
 	if lm == nil {
 		return usagef("%s is no language model: there is nothing to measure by tokens", b.program.Name)
 	}
-	if b.depth >= lm.Context {
-		return usagef("-d %d: nothing can be measured behind that many positions of %d: take fewer", b.depth, lm.Context)
+	if deepest := slices.Max(b.depths); deepest >= lm.Context {
+		return usagef("-d %d: nothing can be measured behind that many positions of %d: take fewer", deepest, lm.Context)
 	}
-	b.p, b.n = min(b.p, lm.Context-b.depth), min(b.n, lm.Context-b.depth)
+	b.n = min(b.n, lm.Context-slices.Max(b.depths))
+	for i, p := range b.prompts {
+		b.prompts[i] = min(p, lm.Context-b.depths[0])
+	}
 	s, closeModel, err := b.open()
 	if err != nil {
 		return err
@@ -56,134 +59,126 @@ func (b *benchCommand) run(ctx context.Context) error {
 	return errors.Join(b.report(s.Model()), closeModel())
 }
 
-// measure interleaves everything, so that what disturbs the machine disturbs all alike.
-// A first round that does not count touches all pages.
-func (b *benchCommand) measure(ctx context.Context, s *Session) error {
-	if err := b.fill(ctx, s); err != nil {
-		return err
-	}
-	machine := newPeak(s.Model().pool)
-	for i := range b.repeats + 1 {
-		r, err := b.repeat(ctx, s, machine)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			b.repeated = append(b.repeated, r)
-		}
-	}
-	return nil
-}
+// figures are the median and the extremes over repeats.
+type figures struct{ median, least, most float64 }
 
-func (b *benchCommand) repeat(ctx context.Context, s *Session, machine *peak) (r benchRepeat, err error) {
-	if r.decode, r.gbs, err = b.generateOnce(ctx, s, machine); err != nil {
-		return r, err
-	}
-	if r.gops, err = machine.gops(ctx, b.program.LM.Peak); err != nil {
-		return r, err
-	}
-	r.prefill, err = b.promptOnce(ctx, s)
-	return r, err
-}
-
-// fill runs a prompt of the depth.
-func (b *benchCommand) fill(ctx context.Context, s *Session) error {
-	if b.depth == 0 {
-		return nil
-	}
-	_, err := s.Prefill(ctx, b.tokens(b.depth))
-	return err
-}
-
-// tokens returns the first n tokens of any sequence here.
-func (b *benchCommand) tokens(n int) []int32 {
-	tokens := make([]int32, n)
-	for i := range tokens {
-		tokens[i] = benchToken(i, b.program.LM.Vocab)
-	}
-	return tokens
-}
-
-// promptOnce runs a prompt behind the depth, in tokens per second.
-func (b *benchCommand) promptOnce(ctx context.Context, s *Session) (float64, error) {
-	if err := s.Truncate(b.depth); err != nil {
-		return 0, err
-	}
-	tokens := b.tokens(b.p)
-	begin := time.Now()
-	_, err := s.Prefill(ctx, tokens)
-	return rate(b.p, time.Since(begin)), err
-}
-
-// readEvery is how long generation goes on between two reads of memory: shorter than memory
-// keeps its speed where other machines share it, and long beside what such a read costs the
-// tokens behind it, whose activations it drives out of caches.
-const readEvery = 50 * time.Millisecond
-
-// generateOnce decodes behind the depth, in tokens/s. The tokens are given: choosing them is
-// no part of the model. In turns with runs of tokens it only reads memory, in GB/s, which is
-// what the rate is compared with: the machine at the same time.
-func (b *benchCommand) generateOnce(ctx context.Context, s *Session, machine *peak) (rate, gbs float64, err error) {
-	if err := s.Truncate(b.depth); err != nil {
-		return 0, 0, err
-	}
-	var took time.Duration
-	var reads [2]time.Duration
-	times := 0.0
-	for i := 0; i < b.n; times++ {
-		run := time.Now()
-		for ; i < b.n && time.Since(run) < readEvery; i++ {
-			if _, err := s.Decode(ctx, benchToken(i, b.program.LM.Vocab)); err != nil {
-				return 0, 0, err
-			}
-		}
-		took += time.Since(run)
-		if err := machine.read(ctx, &reads); err != nil {
-			return 0, 0, err
-		}
-	}
-	return float64(b.n) / took.Seconds(), times * machine.bytes() / min(reads[0], reads[1]).Seconds() / 1e9, nil
-}
-
-// benchToken is an arbitrary id that depends on nothing but its position.
-func benchToken(i, vocab int) int32 { return int32((i*7919 + 1) % vocab) }
-
-// median is that of a figure over all repeats.
-func (b *benchCommand) median(figure func(r benchRepeat) float64) float64 {
+// over collects a figure of all repeats.
+func (b *benchCommand) over(figure func(r *benchRepeat) float64) figures {
 	var v []float64
-	for _, r := range b.repeated {
-		v = append(v, figure(r))
+	for i := range b.repeated {
+		v = append(v, figure(&b.repeated[i]))
 	}
 	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	return figures{(v[(len(v)-1)/2] + v[len(v)/2]) / 2, v[0], v[len(v)-1]}
+}
+
+// contender is what was measured of one length of prompt, or of generation behind one depth.
+type contender struct {
+	size  int     // tokens of the prompt, or depth
+	rate  float64 // tokens/s
+	share float64 // of the machine's limit
+	ratio figures // of its rate to the first contender's in the same repeat
+}
+
+// promptRates are the lengths of prompts.
+func (b *benchCommand) promptRates() []contender {
+	list := make([]contender, len(b.prompts))
+	for i, p := range b.prompts {
+		lm := b.program.LM
+		chunks := float64((p + lm.Batch - 1) / lm.Batch)
+		ops := lm.PrefillOpsPerToken + lm.PrefillOpsPerStep*chunks/float64(p)
+		list[i] = contender{
+			size:  p,
+			rate:  b.over(func(r *benchRepeat) float64 { return r.prompts[i].rate() }).median,
+			share: b.over(func(r *benchRepeat) float64 { return r.prompts[i].rate() * ops / r.gops / 1e9 }).median,
+			ratio: b.over(func(r *benchRepeat) float64 { return r.prompts[i].rate() / r.prompts[0].rate() }),
+		}
+	}
+	return list
+}
+
+// depthRates are the depths behind which tokens were generated.
+func (b *benchCommand) depthRates() []contender {
+	list := make([]contender, len(b.depths))
+	for i, d := range b.depths {
+		list[i] = contender{
+			size: d,
+			rate: b.over(func(r *benchRepeat) float64 { return r.depths[i].rate() }).median,
+			share: b.over(func(r *benchRepeat) float64 {
+				return r.depths[i].rate() * b.program.LM.DecodeBytes / r.depths[i].gbs / 1e9
+			}).median,
+			ratio: b.over(func(r *benchRepeat) float64 { return r.depths[i].rate() / r.depths[0].rate() }),
+		}
+	}
+	return list
 }
 
 func (b *benchCommand) report(m *Model) error {
-	lm := b.program.LM
-	chunks := float64((b.p + lm.Batch - 1) / lm.Batch)
-	opsPerToken := lm.PrefillOpsPerToken + lm.PrefillOpsPerStep*chunks/float64(b.p)
-	prefill := b.median(func(r benchRepeat) float64 { return r.prefill })
-	decode := b.median(func(r benchRepeat) float64 { return r.decode })
-	gops := b.median(func(r benchRepeat) float64 { return r.gops })
-	gbs := b.median(func(r benchRepeat) float64 { return r.gbs })
-	prefillShare := b.median(func(r benchRepeat) float64 { return r.prefill * opsPerToken / r.gops / 1e9 })
-	decodeShare := b.median(func(r benchRepeat) float64 { return r.decode * lm.DecodeBytes / r.gbs / 1e9 })
+	prompts, depths := b.promptRates(), b.depthRates()
+	gops := b.over(func(r *benchRepeat) float64 { return r.gops }).median
+	gbs := b.over(func(r *benchRepeat) float64 { return r.depths[0].gbs }).median
+	var text []byte
 	if b.json {
-		line := []byte("{")
-		line = appendFields(line, field{"prefill_tok_s", prefill}, field{"decode_tok_s", decode},
-			field{"prefill_share", prefillShare}, field{"decode_share", decodeShare}, field{"peak_gop_s", gops}, field{"read_gb_s", gbs})
-		line = append(line[:1], line[2:]...) // the first comma
-		_, err := b.out.Write(append(line, '}', '\n'))
-		return err
+		text = benchJSON(prompts, depths, gops, gbs)
+	} else {
+		text = b.benchText(m, prompts, depths, gops, gbs)
+	}
+	_, err := b.out.Write(text)
+	return err
+}
+
+// benchText is a line for each contender between lines about the program.
+func (b *benchCommand) benchText(m *Model, prompts, depths []contender, gops, gbs float64) []byte {
+	lm := b.program.LM
+	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n", b.program.Name, cpu.Active(), m.Threads(), b.depths[0], b.repeats)
+	for i, c := range prompts {
+		text = fmt.Appendf(text, "prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)", c.size, c.rate, c.share, gops, lm.Peak)
+		text = c.appendRatio(text, i, "%d tokens", prompts[0].size)
+	}
+	for i, c := range depths {
+		text = fmt.Appendf(text, "decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s", b.n, c.rate, c.share, gbs)
+		if i > 0 {
+			text = fmt.Appendf(text, ", behind %d", c.size)
+		}
+		text = c.appendRatio(text, i, "that behind %d", depths[0].size)
 	}
 	step := &b.program.Funcs[lm.Decode]
-	_, err := fmt.Fprintf(b.out, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n"+
-		"prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)\n"+
-		"decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s\n"+
-		"decode step: %d nodes, %d barriers, %.1f MB of weights%s\n",
-		b.program.Name, cpu.Active(), m.Threads(), b.depth, b.repeats,
-		b.p, prefill, prefillShare, gops, lm.Peak, b.n, decode, decodeShare, gbs, step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))
-	return err
+	return fmt.Appendf(text, "decode step: %d nodes, %d barriers, %.1f MB of weights%s\n", step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))
+}
+
+// appendRatio ends the line of contender i.
+func (c *contender) appendRatio(text []byte, i int, of string, first int) []byte {
+	if i > 0 {
+		text = fmt.Appendf(text, ", %.2f (%.2f to %.2f) of the rate of "+of, c.ratio.median, c.ratio.least, c.ratio.most, first)
+	}
+	return append(text, '\n')
+}
+
+// benchJSON has the first length's and depth's figures as members of their own, and lists where
+// there are several.
+func benchJSON(prompts, depths []contender, gops, gbs float64) []byte {
+	line := appendFields([]byte("{"), field{"prefill_tok_s", prompts[0].rate}, field{"decode_tok_s", depths[0].rate},
+		field{"prefill_share", prompts[0].share}, field{"decode_share", depths[0].share}, field{"peak_gop_s", gops}, field{"read_gb_s", gbs})
+	line = append(line[:1], line[2:]...) // the first comma
+	line = appendContenders(line, "prompts", "tokens", prompts)
+	line = appendContenders(line, "depths", "depth", depths)
+	return append(line, '}', '\n')
+}
+
+// appendContenders appends a list, unless there was but one.
+func appendContenders(line []byte, name, size string, list []contender) []byte {
+	if len(list) == 1 {
+		return line
+	}
+	line = append(line, `,"`+name+`":`...)
+	for i, c := range list {
+		line = append(line, "[,"[min(i, 1)], '{')
+		line = strconv.AppendInt(append(line, `"`+size+`":`...), int64(c.size), 10)
+		line = appendFields(line, field{"tok_s", c.rate}, field{"share", c.share},
+			field{"ratio", c.ratio.median}, field{"ratio_least", c.ratio.least}, field{"ratio_most", c.ratio.most})
+		line = append(line, '}')
+	}
+	return append(line, ']')
 }
 
 // cacheNote warns where decode's share compares with the wrong thing: the probe reads

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -140,6 +141,9 @@ func TestUsageErrors(t *testing.T) {
 		{plain, "--prompt a", "does not generate text: toy call"},
 		{plain, "bench", "is no language model"},
 		{toyProgram(), "bench -d 100000", "-d 100000: nothing can be measured"},
+		{toyProgram(), "bench -d 3,100000", "-d 100000: nothing can be measured"},
+		{toyProgram(), "bench -p 16,0", "-p 16,0: it must be a whole number, at least 1"},
+		{toyProgram(), "bench -p 16,", "-p 16,: it must be a whole number"},
 		{hello(t), "plan x", `unexpected argument "x"`},
 		{hello(t), "call", "call which function? There are:"},
 		{hello(t), "call nothing -o d", `no function "nothing": there are:`},
@@ -271,6 +275,76 @@ func TestBench(t *testing.T) {
 		t.Errorf("members %v", got)
 	}
 	t.Log(out)
+}
+
+// TestBenchTakesTurns has lengths and depths of which neither divides the other.
+func TestBenchTakesTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: measures the machine")
+	}
+	args := []string{"bench", "-p", "5,20", "-n", "5", "-d", "3,1,40", "-r", "2", "--threads", "1"}
+	status, out, errs := invoke(toyProgram(), append(args, "--json")...)
+	type contender struct {
+		Tokens, Depth                         int
+		Tok_s, Ratio, Ratio_least, Ratio_most float64
+	}
+	var got struct {
+		Prefill_tok_s   float64
+		Decode_tok_s    float64
+		Prompts, Depths []contender
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || status != 0 || len(got.Prompts) != 2 || len(got.Depths) != 3 {
+		t.Fatalf("%v, status %d, %s\n%s", err, status, errs, out)
+	}
+	if p, d := got.Prompts, got.Depths; p[0].Tokens != 5 || p[1].Tokens != 20 || d[0].Depth != 3 || d[1].Depth != 1 || d[2].Depth != 40 {
+		t.Errorf("%+v: other lengths and depths than were asked for", got)
+	}
+	if got.Prompts[0].Tok_s != got.Prefill_tok_s || got.Depths[0].Tok_s != got.Decode_tok_s || got.Depths[0].Ratio != 1 {
+		t.Errorf("%+v: the first length and depth are not those that stand alone", got)
+	}
+	for _, c := range append(got.Prompts, got.Depths...) {
+		if c.Tok_s <= 0 || c.Ratio_least <= 0 || c.Ratio < c.Ratio_least || c.Ratio > c.Ratio_most {
+			t.Errorf("%+v: no rate, or a median beside its extremes", c)
+		}
+	}
+	status, out, _ = invoke(toyProgram(), args...)
+	if lines := strings.Split(out, "\n"); status != 0 || len(lines) != 8 || !strings.Contains(lines[2], "of the rate of 5 tokens") || !strings.Contains(lines[5], ", behind 40, ") {
+		t.Errorf("status %d, text\n%s", status, out)
+	}
+}
+
+// TestBenchPrompts counts what prompts that take turns are made of: steps of 8 tokens, a shorter
+// prompt again and again, each of them whole, behind the depth.
+func TestBenchPrompts(t *testing.T) {
+	p := toyProgram()
+	var steps []string
+	inner := p.Funcs[p.LM.Prefill].Run
+	p.Funcs[p.LM.Prefill].Run = func(w *Worker, a *Args) {
+		steps = append(steps, fmt.Sprint(a.Dims[1]-a.Dims[0], "+", a.Dims[0]))
+		inner(w, a)
+	}
+	m, err := Open(p, Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s, err := m.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &benchCommand{cli: &cli{program: p}, prompts: []int{12, 20}, depths: []int{3}}
+	at, _, err := b.sessions(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := b.promptOnce(t.Context(), at)
+	want := "0+3 0+3 3+8 3+8 11+4 11+8 3+8 19+4 11+4"
+	if got := strings.Join(steps, " "); err != nil || got != want {
+		t.Errorf("steps %s, want %s (%v)", got, want, err)
+	}
+	if sums[0].tokens != 24 || sums[1].tokens != 20 {
+		t.Errorf("%d and %d tokens, want 24 and 20", sums[0].tokens, sums[1].tokens)
+	}
 }
 
 func TestProfile(t *testing.T) {
