@@ -4,8 +4,9 @@
 //	go run . [flags]     measure what results.json lacks, then write the page and its pictures
 //	go run . -page       write them again from results.json
 //
-// Everything runs in turns: each round runs every program of every row once, so that what
-// changes on the machine changes for all alike, and ratios are taken within a round. What is
+// Everything runs in turns, as what changes on the machine should change for all alike: in each
+// round, the programs of a row generate one after the other, some times, then run prompts; ratios are taken
+// within such a turn. What one program compares, such as depths, takes turns of 50 ms within it. What is
 // measured is saved at once; a run that was interrupted goes on where it was.
 package main
 
@@ -24,7 +25,7 @@ import (
 type options struct {
 	models, small, ik, llama string
 	source, work, docs       string
-	rounds, threads          int
+	rounds, turns, threads   int
 	rows                     string
 	quiet                    float64
 	fresh, page, profiles    bool
@@ -41,6 +42,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.work, "work", filepath.Join(os.TempDir(), "ggmlc-performance"), "`folder` for programs that are built (some 10 GB)")
 	f.StringVar(&o.docs, "docs", "..", "`folder` of performance.md; the pictures and results.json lie in its folder performance")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds")
+	f.IntVar(&o.turns, "turns", 3, "turns of generation in each round; prompts, which are steadier, take one")
 	f.IntVar(&o.threads, "threads", 2, "threads of the 1.1 B models")
 	f.StringVar(&o.rows, "rows", "", "only rows whose name matches the `pattern`")
 	f.Float64Var(&o.quiet, "quiet", 0.05, "repeat, at most twice, what ran while others used more than this `share` of the processors")
@@ -53,8 +55,8 @@ func parse(args []string) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: -h says what there is", f.Arg(0))
 	}
-	if o.rounds < 1 || o.threads < 1 {
-		return nil, fmt.Errorf("-rounds %d -threads %d: at least 1 of each", o.rounds, o.threads)
+	if o.rounds < 1 || o.turns < 1 || o.threads < 1 {
+		return nil, fmt.Errorf("-rounds %d -turns %d -threads %d: at least 1 of each", o.rounds, o.turns, o.threads)
 	}
 	return o, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,9 +28,9 @@ func (s *session) measure(ctx context.Context) error {
 		return err
 	}
 	for round := 1; round <= s.rounds; round++ {
-		for _, w := range todo {
-			if err := s.row(ctx, w, round); err != nil {
-				return fmt.Errorf("row %s: %w", w.name, err)
+		for _, g := range groups(todo) {
+			if err := s.group(ctx, g, round); err != nil {
+				return err
 			}
 		}
 	}
@@ -151,42 +152,111 @@ func (s *session) build(ctx context.Context, w *row, program string, more ...str
 	return err
 }
 
-// row runs what the results lack of a row in a round.
-func (s *session) row(ctx context.Context, w *row, round int) error {
-	for _, c := range s.contestants(w) {
-		if s.results.run(w.name, round, c.who) != nil {
+// groups puts rows beside the row whose peers they share.
+func groups(todo []*row) (list [][]*row) {
+	at := make(map[string]int)
+	for _, w := range todo {
+		if i, ok := at[w.peersOf]; ok && w.peersOf != "" {
+			list[i] = append(list[i], w)
 			continue
 		}
-		begin := time.Now()
-		m := measured{Row: w.name, Round: round, Who: c.who, Figures: make(map[string]float64)}
-		if err := c.run(ctx, w, &m); err != nil {
-			return err
+		at[w.name] = len(list)
+		list = append(list, []*row{w})
+	}
+	return list
+}
+
+// group runs what the results lack of a group of rows in a round: turns of all programs, then what
+// only one program compares.
+func (s *session) group(ctx context.Context, rows []*row, round int) error {
+	for turn := 1; turn <= s.turns+1; turn++ {
+		run := s.generation
+		if turn > s.turns {
+			run = s.prompts
 		}
-		log.Printf("round %d, %s, %s: %.0f s", round, w.name, c.who, time.Since(begin).Seconds())
-		if err := s.results.add(m); err != nil {
+		for _, c := range s.contestants(rows) {
+			m := measured{Row: c.row.name, Round: round, Turn: turn, Who: c.who}
+			if err := s.once(m, func(m *measured) error { return run(ctx, c, m) }); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range rows {
+		m := measured{Row: w.name, Round: round, Who: ours}
+		if err := s.once(m, func(m *measured) error { return s.ours(ctx, w, m) }); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.peersLong(ctx, rows, round)
+}
+
+// once runs what the results lack.
+func (s *session) once(m measured, run func(m *measured) error) error {
+	if s.results.run(m.Row, m.Round, m.Turn, m.Who) != nil {
+		return nil
+	}
+	begin := time.Now()
+	m.Figures = make(map[string]float64)
+	if err := run(&m); err != nil {
+		return fmt.Errorf("row %s: %w", m.Row, err)
+	}
+	log.Printf("round %d, turn %d, %s, %s: %.0f s", m.Round, m.Turn, m.Row, m.Who, time.Since(begin).Seconds())
+	return s.results.add(m)
 }
 
 // contestant is a program that can run a row.
 type contestant struct {
-	who string
-	run func(ctx context.Context, w *row, m *measured) error
+	row  *row
+	who  string
+	peer *peer // nil: ours
 }
 
-func (s *session) contestants(w *row) []contestant {
-	list := []contestant{{ours, s.ours}}
-	if w.peersOf != "" || w.alone {
-		return list
+// contestants of a group are its programs of ours, then the peers of its first row.
+func (s *session) contestants(rows []*row) (list []contestant) {
+	for _, w := range rows {
+		list = append(list, contestant{w, ours, nil})
 	}
-	for _, p := range []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}} {
-		if p.path != "" {
-			list = append(list, contestant{p.name, func(ctx context.Context, w *row, m *measured) error { return s.peer(ctx, p, w, m) }})
+	if first := rows[0]; first.peersOf == "" && !first.alone {
+		for _, p := range s.peers() {
+			list = append(list, contestant{first, p.name, &p})
 		}
 	}
 	return list
+}
+
+// peers are those that the command line names.
+func (s *session) peers() (list []peer) {
+	for _, p := range []peer{{ik, s.ik, []string{"-rtr", "1", "-fa", "1"}}, {llama, s.llama, nil}} {
+		if p.path != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// generation is a turn of generated tokens.
+func (s *session) generation(ctx context.Context, c contestant, m *measured) error {
+	if c.peer != nil {
+		return s.llamaBench(ctx, *c.peer, c.row, m, "-p", "0", "-n", strconv.Itoa(c.row.generate))
+	}
+	return s.generate(ctx, c.row, m)
+}
+
+// prompts is a turn of prompts of all lengths.
+func (s *session) prompts(ctx context.Context, c contestant, m *measured) error {
+	if c.peer != nil {
+		return s.llamaBench(ctx, *c.peer, c.row, m, "-p", numbers(c.row.prompts), "-n", "0")
+	}
+	return s.prefill(ctx, c.row, m)
+}
+
+// numbers are written with commas between them.
+func numbers(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
 }
 
 // note keeps the largest share that others had of the processors during a run.

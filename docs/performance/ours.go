@@ -9,98 +9,130 @@ import (
 	"strings"
 )
 
-// benchResult is what an emitted program's bench prints with --json.
+// benchResult is what an emitted program's bench prints with --json. What it takes several of,
+// runs in short turns.
 type benchResult struct {
-	Prefill      float64 `json:"prefill_tok_s"`
-	Decode       float64 `json:"decode_tok_s"`
-	PrefillShare float64 `json:"prefill_share"`
-	DecodeShare  float64 `json:"decode_share"`
-	Peak         float64 `json:"peak_gop_s"`
-	Read         float64 `json:"read_gb_s"`
+	Prefill      float64      `json:"prefill_tok_s"`
+	Decode       float64      `json:"decode_tok_s"`
+	PrefillShare float64      `json:"prefill_share"`
+	DecodeShare  float64      `json:"decode_share"`
+	Peak         float64      `json:"peak_gop_s"`
+	Read         float64      `json:"read_gb_s"`
+	Prompts      []benchedOne `json:"prompts"`
+	Depths       []benchedOne `json:"depths"`
 }
 
-// ours measures an emitted program: a process for each length of prompt, the first of which
-// also generates.
-func (s *session) ours(ctx context.Context, w *row, m *measured) error {
-	for i, tokens := range w.prompts {
-		generate := 1
-		if i == 0 {
-			generate = w.generate
-		}
-		b, err := s.bench(ctx, w, m, "-p", strconv.Itoa(tokens), "-n", strconv.Itoa(generate))
-		if err != nil {
-			return err
-		}
-		name := prompt(tokens)
-		m.Figures[name], m.Figures[shareOf(name)] = b.Prefill, b.PrefillShare
-		if i == 0 {
-			name := generated(generate)
-			m.Figures[name], m.Figures[shareOf(name)] = b.Decode, b.DecodeShare
-			m.Figures[figPeak], m.Figures[figRead] = b.Peak, b.Read
-		}
-	}
-	if w.long {
-		if err := s.long(ctx, w, m); err != nil {
-			return err
-		}
-	}
-	if w.disturbed {
-		if err := s.disturbed(ctx, w, m); err != nil {
-			return err
-		}
-	}
-	if err := s.plan(ctx, w, m); err != nil || !w.start {
+// benchedOne is one length of prompt or one depth among several.
+type benchedOne struct {
+	Tokens int     `json:"tokens"`
+	Depth  int     `json:"depth"`
+	Rate   float64 `json:"tok_s"`
+	Share  float64 `json:"share"`
+	Ratio  float64 `json:"ratio"` // to the first one's rate
+}
+
+// generate measures generated tokens in turns with reads of memory.
+func (s *session) generate(ctx context.Context, w *row, m *measured) error {
+	b, err := s.bench(ctx, w, m, w.repeats, "-p", "1", "-n", strconv.Itoa(w.generate))
+	if err != nil {
 		return err
 	}
-	return s.start(ctx, w, m)
+	name := generated(w.generate)
+	m.Figures[name], m.Figures[shareOf(name)] = b.Decode, b.DecodeShare
+	m.Figures[figRead] = b.Read
+	return nil
 }
 
-// Names of figures, those of llama-bench.
-func prompt(tokens int) string    { return fmt.Sprintf("pp%d", tokens) }
-func generated(tokens int) string { return fmt.Sprintf("tg%d", tokens) }
-func behind(positions int) string { return fmt.Sprintf("tg at %d", positions) }
+// prefill measures prompts of all lengths of a row.
+func (s *session) prefill(ctx context.Context, w *row, m *measured) error {
+	b, err := s.bench(ctx, w, m, w.repeats, "-p", numbers(w.prompts), "-n", "1")
+	if err != nil {
+		return err
+	}
+	if len(w.prompts) == 1 {
+		b.Prompts = []benchedOne{{Tokens: w.prompts[0], Rate: b.Prefill, Share: b.PrefillShare}}
+	}
+	for _, p := range b.Prompts {
+		m.Figures[prompt(p.Tokens)], m.Figures[shareOf(prompt(p.Tokens))] = p.Rate, p.Share
+	}
+	m.Figures[figPeak] = b.Peak
+	return nil
+}
+
+// ours measures what only programs of ours are asked for.
+func (s *session) ours(ctx context.Context, w *row, m *measured) error {
+	if err := s.plan(ctx, w, m); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		wanted bool
+		run    func(context.Context, *row, *measured) error
+	}{{w.long, s.long}, {w.disturbed, s.disturbed}, {w.start, s.start}} {
+		if !part.wanted {
+			continue
+		}
+		if err := part.run(ctx, w, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // bench runs the emitted program's bench once.
-func (s *session) bench(ctx context.Context, w *row, m *measured, args ...string) (b benchResult, err error) {
-	args = append([]string{"bench", "--json", "--threads", s.threads(w), "-r", strconv.Itoa(w.repeats)}, args...)
-	p, err := runQuietly(ctx, s.quiet, s.program(w), args...)
+func (s *session) bench(ctx context.Context, w *row, m *measured, repeats int, args ...string) (b benchResult, err error) {
+	p, err := runQuietly(ctx, s.quiet, s.program(w), s.benchArgs(w, repeats, args)...)
 	if err != nil {
 		return b, err
 	}
 	m.note(p)
+	return readBench(p)
+}
+
+func (s *session) benchArgs(w *row, repeats int, args []string) []string {
+	return append([]string{"bench", "--json", "--threads", s.threads(w), "-r", strconv.Itoa(repeats)}, args...)
+}
+
+func readBench(p *process) (b benchResult, err error) {
 	if err := json.Unmarshal(p.out, &b); err != nil {
 		return b, fmt.Errorf("bench: %w: %s", err, p.out)
 	}
 	return b, nil
 }
 
-// long measures a prompt that fills the context, and generation at its beginning and its end.
+// long compares a prompt that fills the context with a usual one, and generation at the context's
+// beginning with that at its end.
 func (s *session) long(ctx context.Context, w *row, m *measured) error {
-	b, err := s.bench(ctx, w, m, "-p", strconv.Itoa(longPrompt), "-n", "1")
+	b, err := s.bench(ctx, w, m, 1, "-p", numbers([]int{usualPrompt, longPrompt}), "-n", "1")
 	if err != nil {
 		return err
 	}
-	m.Figures[prompt(longPrompt)] = b.Prefill
-	// In turns, of which the fastest counts: memory is fast or slow for seconds, and the two
-	// would not meet the same.
-	for range deepTurns {
-		for _, depth := range []int{shallow, deep} {
-			b, err := s.bench(ctx, w, m, "-d", strconv.Itoa(depth), "-p", strconv.Itoa(shallow), "-n", strconv.Itoa(deepTokens))
-			if err != nil {
-				return err
-			}
-			m.Figures[behind(depth)] = max(m.Figures[behind(depth)], b.Decode)
+	for _, p := range b.Prompts[min(1, len(b.Prompts)):] {
+		m.Figures[prompt(p.Tokens)], m.Figures[ratioOf(prompt(p.Tokens), prompt(usualPrompt))] = p.Rate, p.Ratio
+	}
+	b, err = s.bench(ctx, w, m, deepRepeats, "-p", "1", "-d", numbers([]int{shallow, deep}), "-n", strconv.Itoa(deepTokens))
+	if err != nil {
+		return err
+	}
+	for i, d := range b.Depths {
+		m.Figures[behind(d.Depth)] = d.Rate
+		if i > 0 {
+			m.Figures[ratioOf(behind(d.Depth), behind(shallow))] = d.Ratio
 		}
 	}
 	return nil
 }
 
-// disturbed measures beside a process that never leaves the first processor. Without the
-// command that pins it there is no such figure.
+// disturbed measures beside a process that never leaves the first processor, and without it.
+// Without the command that pins it there is no such figure.
 func (s *session) disturbed(ctx context.Context, w *row, m *measured) error {
 	taskset, err := exec.LookPath("taskset")
 	if err != nil {
 		return nil
+	}
+	args := []string{"-p", strconv.Itoa(usualPrompt), "-n", strconv.Itoa(w.generate)}
+	alone, err := s.bench(ctx, w, m, 1, args...)
+	if err != nil {
+		return err
 	}
 	busy := exec.CommandContext(ctx, taskset, "-c", "0", "sh", "-c", "while :; do :; done")
 	if err := busy.Start(); err != nil {
@@ -110,17 +142,23 @@ func (s *session) disturbed(ctx context.Context, w *row, m *measured) error {
 		busy.Process.Kill()
 		busy.Wait()
 	}()
-	tokens := w.prompts[len(w.prompts)-1]
-	p, err := runOnce(ctx, s.program(w), "bench", "--json", "--threads", s.threads(w), "-r", "1", "-p", strconv.Itoa(tokens), "-n", strconv.Itoa(w.generate))
+	p, err := runOnce(ctx, s.program(w), s.benchArgs(w, 1, args)...)
 	if err != nil {
 		return err
 	}
-	var b benchResult
-	if err := json.Unmarshal(p.out, &b); err != nil {
-		return fmt.Errorf("bench: %w: %s", err, p.out)
+	b, err := readBench(p)
+	if err != nil {
+		return err
 	}
-	m.Figures[disturbed(generated(w.generate))], m.Figures[disturbed(prompt(tokens))] = b.Decode, b.Prefill
+	m.disturbed(generated(w.generate), b.Decode, alone.Decode)
+	m.disturbed(prompt(usualPrompt), b.Prefill, alone.Prefill)
 	return nil
+}
+
+// disturbed notes a figure beside a busy process.
+func (m *measured) disturbed(figure string, beside, alone float64) {
+	m.Figures[disturbed(figure)] = beside
+	m.Figures[ratioOf(disturbed(figure), figure)] = beside / alone
 }
 
 // plan notes how many barriers a token has.
@@ -146,22 +184,28 @@ func (s *session) plan(ctx context.Context, w *row, m *measured) error {
 	return nil
 }
 
+// startTurns is how often a program is started, in turns with bench.
+const startTurns = 5
+
 // start measures from the process's start to the first token of a prompt, with the weights
-// in the page cache, where the runs before have left them.
+// in the page cache, where the runs before have left them; less what such a prompt takes in bench.
 func (s *session) start(ctx context.Context, w *row, m *measured) error {
 	tokens := w.prompts[0]
 	ids := strings.TrimSuffix(strings.Repeat("1,", tokens), ",")
-	var wall []float64
-	for range 3 {
+	var first, start []float64
+	for range startTurns {
 		p, err := runQuietly(ctx, s.quiet, s.program(w), "--tokens", ids, "-n", "1", "--json", "--ignore-eos", "--threads", s.threads(w))
 		if err != nil {
 			return err
 		}
 		m.note(p)
-		wall = append(wall, p.first.Seconds()*1000)
+		b, err := s.bench(ctx, w, m, 1, "-p", strconv.Itoa(tokens), "-n", "1")
+		if err != nil {
+			return err
+		}
+		ms := p.first.Seconds() * 1000
+		first, start = append(first, ms), append(start, ms-float64(tokens)/b.Prefill*1000)
 	}
-	first := spreadOf(wall).median
-	m.Figures[figFirst] = first
-	m.Figures[figStart] = first - float64(tokens)/m.Figures[prompt(tokens)]*1000
+	m.Figures[figFirst], m.Figures[figStart] = spreadOf(first).median, spreadOf(start).median
 	return nil
 }

@@ -61,7 +61,8 @@ func pageOf(r *results) string {
 // conditions says what was measured, on what, and what else went on.
 func conditions(r *results) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s at commit %s, rounds in turns: %d; threads, where a row does not say otherwise: %d.\n\n", r.Date, r.Commit, r.rounds(), r.Threads)
+	rounds, turns := r.last()
+	fmt.Fprintf(&b, "Measured on %s at commit %s, rounds: %d, turns in each: %d; threads, where a row does not say otherwise: %d.\n\n", r.Date, r.Commit, rounds, max(turns, 1), r.Threads)
 	fmt.Fprintf(&b, "- Machine: %s.\n", r.Machine)
 	for _, name := range []string{ik, llama} {
 		if what := r.Peers[name]; what != "" {
@@ -80,7 +81,7 @@ func conditions(r *results) string {
 		most = max(most, m.Figures[figOther])
 	}
 	fmt.Fprintf(&b, "- Others used at most %.0f %% of the processors during any run.\n\n", most*100)
-	b.WriteString("Figures are medians (lowest to highest). Ratios are taken within a round.\n")
+	b.WriteString("Figures are medians (lowest to highest). Ratios are taken within a turn.\n")
 	return b.String()
 }
 

@@ -23,24 +23,27 @@ type llamaBench struct {
 	Rate     float64 `json:"avg_ts"`
 }
 
-// peer runs llama-bench on a row; the long prompt in the first round alone.
-func (s *session) peer(ctx context.Context, p peer, w *row, m *measured) error {
-	var prompts []string
-	for _, tokens := range w.prompts {
-		prompts = append(prompts, strconv.Itoa(tokens))
+// peersLong runs the long prompt in the first round alone, and notes how large graphs are.
+func (s *session) peersLong(ctx context.Context, rows []*row, round int) error {
+	for _, c := range s.contestants(rows) {
+		if c.peer == nil || !c.row.peersLong || round > 1 {
+			continue
+		}
+		m := measured{Row: c.row.name, Round: round, Who: c.who}
+		err := s.once(m, func(m *measured) error {
+			if err := s.graphNodes(ctx, *c.peer, c.row, m); err != nil {
+				return err
+			}
+			return s.llamaBench(ctx, *c.peer, c.row, m, "-p", strconv.Itoa(longPrompt), "-n", "0")
+		})
+		if err != nil {
+			return err
+		}
 	}
-	if err := s.llamaBench(ctx, p, w, m, "-p", strings.Join(prompts, ","), "-n", strconv.Itoa(w.generate)); err != nil {
-		return err
-	}
-	if !w.peersLong || m.Round > 1 {
-		return nil
-	}
-	if err := s.graphNodes(ctx, p, w, m); err != nil {
-		return err
-	}
-	return s.llamaBench(ctx, p, w, m, "-p", strconv.Itoa(longPrompt), "-n", "0")
+	return nil
 }
 
+// llamaBench runs llama-bench on a row.
 func (s *session) llamaBench(ctx context.Context, p peer, w *row, m *measured, args ...string) error {
 	args = append(append([]string{"-m", s.model(w), "-t", s.threads(w), "-r", strconv.Itoa(w.repeats), "-o", "json"}, p.flags...), args...)
 	done, err := runQuietly(ctx, s.quiet, p.path, args...)

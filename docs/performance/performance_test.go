@@ -75,15 +75,18 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// sample is two rounds of two rows, one of which has its peers' figures from the other.
+// sample is two rounds, the first of two turns, of two rows, one of which has its peers' figures from the other.
 func sample() *results {
 	return &results{Runs: []measured{
-		{"F16", 1, ours, map[string]float64{"tg64": 20, "tg64 share": 0.8, "pp512": 300}},
-		{"F16", 1, ik, map[string]float64{"tg64": 10}},
-		{"F16", 1, llama, map[string]float64{"tg64": 16}},
-		{"F16", 2, ours, map[string]float64{"tg64": 30, "tg64 share": 0.9, "pp512": 200}},
-		{"F16", 2, ik, map[string]float64{"tg64": 10}},
-		{"F16 as BF16", 2, ours, map[string]float64{"tg64": 25}},
+		{"F16", 1, 1, ours, map[string]float64{"tg64": 20, "tg64 share": 0.8, "pp512": 300}},
+		{"F16", 1, 1, ik, map[string]float64{"tg64": 10}},
+		{"F16", 1, 1, llama, map[string]float64{"tg64": 16}},
+		{"F16", 1, 2, ours, map[string]float64{"tg64": 30, "tg64 share": 0.9, "pp512": 200}},
+		{"F16", 1, 2, ik, map[string]float64{"tg64": 10}},
+		{"F16 as BF16", 1, 2, ours, map[string]float64{"tg64": 25}},
+		{"F16", 1, 0, ours, map[string]float64{"pp4096": 150, ratioOf("pp4096", "pp512"): 0.7}},
+		{"F16", 2, 0, ours, map[string]float64{"pp4096": 160, "pp512": 200}},
+		{"F16 as BF16", 2, 1, ours, map[string]float64{"tg64": 50}},
 	}}
 }
 
@@ -99,6 +102,7 @@ func TestRatios(t *testing.T) {
 		{"F16", "tg64", limit, []float64{0.8, 0.9}},
 		{"F16", "tg64", "pp512", []float64{20. / 300, 30. / 200}},
 		{"F16", "tg64", "", []float64{20, 30}},
+		{"F16", "pp4096", "pp512", []float64{0.7, 0.8}},
 		{"F16 as BF16", "tg64", ik, []float64{2.5}},
 		{"BF16", "tg64", ik, nil},
 	} {
@@ -180,8 +184,24 @@ func script(t *testing.T, path, text string) {
 	}
 }
 
-// TestRowIsMeasuredOnce runs a row with scripts for programs, breaks off, and goes on.
-func TestRowIsMeasuredOnce(t *testing.T) {
+// TestGroups has a row beside the one whose peers it shares, wherever that stands, unless that is
+// not measured.
+func TestGroups(t *testing.T) {
+	a, b, likeA, likeC := &row{name: "a"}, &row{name: "b"}, &row{name: "a2", peersOf: "a"}, &row{name: "c2", peersOf: "c"}
+	got := groups([]*row{a, b, likeA, likeC})
+	if want := [][]*row{{a, likeA}, {b}, {likeC}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	s := &session{options: &options{ik: "ik", llama: "llama"}}
+	for i, want := range []int{4, 3, 1} {
+		if n := len(s.contestants(got[i])); n != want {
+			t.Errorf("%d programs in group %d, want %d", n, i, want)
+		}
+	}
+}
+
+// TestGroupIsMeasuredOnce runs a row with scripts for programs, breaks off, and goes on.
+func TestGroupIsMeasuredOnce(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("skip: no /bin/sh")
 	}
@@ -189,23 +209,18 @@ func TestRowIsMeasuredOnce(t *testing.T) {
 	log := filepath.Join(dir, "log")
 	w := &row{name: "toy", prompts: []int{128, 512}, generate: 64, repeats: 1, long: true, peersLong: true, disturbed: true, start: true}
 	r := &results{path: filepath.Join(dir, "results.json"), Commit: "c0"}
-	s := &session{options: &options{work: dir, small: "toy.gguf", threads: 2, quiet: 1, ik: filepath.Join(dir, "ik")}, results: r, only: regexp.MustCompile("")}
-	script(t, s.program(w), "echo ours >>"+log+`
-case $1 in
-bench) echo '{"prefill_tok_s":1000,"decode_tok_s":50,"prefill_share":0.5,"decode_share":0.9,"peak_gop_s":2000,"read_gb_s":60}';;
-plan) echo '{"functions":[{"name":"prefill","barriers":7},{"name":"decode","barriers":65}]}';;
---tokens) echo '{"id":1}';;
-esac
-`)
-	script(t, s.ik, "echo peer >>"+log+`
+	s := &session{options: &options{work: dir, small: "toy.gguf", threads: 2, turns: 2, quiet: 1, ik: filepath.Join(dir, "ik")}, results: r, only: regexp.MustCompile("")}
+	script(t, s.program(w), "echo ours $* >>"+log+toyBench)
+	script(t, s.ik, "echo peer $* >>"+log+`
 echo "graph nodes  = 373" >&2
 case "$*" in
 *4096*) echo '[{"build_commit":"abc","n_prompt":4096,"n_gen":0,"avg_ts":300}]';;
-*) echo '[{"build_commit":"abc","n_prompt":128,"n_gen":0,"avg_ts":500},{"build_commit":"abc","n_prompt":0,"n_gen":64,"avg_ts":40}]';;
+*128*) echo '[{"build_commit":"abc","n_prompt":128,"n_gen":0,"avg_ts":500}]';;
+*) echo '[{"build_commit":"abc","n_prompt":0,"n_gen":64,"avg_ts":40}]';;
 esac
 `)
 	for range 2 {
-		if err := s.row(context.Background(), w, 1); err != nil {
+		if err := s.group(context.Background(), []*row{w}, 1); err != nil {
 			t.Fatal(err)
 		}
 		again, err := openResults(r.path, false)
@@ -215,32 +230,57 @@ esac
 		s.results = again
 	}
 	checkToy(t, s.results)
-	want := 7 + 2*deepTurns
+	want := 3 + 1 + 2 + 2*startTurns // turns, plan, long
 	if _, err := exec.LookPath("taskset"); err == nil {
-		want++
+		want += 2
 	}
 	calls, err := os.ReadFile(log)
-	if err != nil || strings.Count(string(calls), "ours") != want || strings.Count(string(calls), "peer") != 3 {
+	if err != nil || strings.Count(string(calls), "ours") != want || strings.Count(string(calls), "peer") != 5 {
 		t.Errorf("programs ran otherwise than once for each figure (%v):\n%s", err, calls)
 	}
 }
+
+// toyBench answers as an emitted program does; prompts of one length are those of starts.
+const toyBench = `
+one='"prefill_tok_s":1000,"decode_tok_s":50,"prefill_share":0.5,"decode_share":0.9,"peak_gop_s":2000,"read_gb_s":60'
+case "$*" in
+*"-p 512,4096"*) echo '{'$one',"prompts":[{"tokens":512,"tok_s":1000,"ratio":1},{"tokens":4096,"tok_s":900,"ratio":0.8}]}';;
+*"-p 128,512"*) echo '{'$one',"prompts":[{"tokens":128,"tok_s":1000,"share":0.5},{"tokens":512,"tok_s":1100,"share":0.6}]}';;
+*"-d 16,4000"*) echo '{'$one',"depths":[{"depth":16,"tok_s":50,"ratio":1},{"depth":4000,"tok_s":40,"ratio":0.9}]}';;
+bench*) echo '{'$one'}';;
+plan*) echo '{"functions":[{"name":"prefill","barriers":7},{"name":"decode","barriers":65}]}';;
+--tokens*) echo '{"id":1}';;
+esac
+`
 
 // checkToy compares what was saved with what the scripts print.
 func checkToy(t *testing.T, r *results) {
 	t.Helper()
 	for _, c := range []struct {
+		turn        int
 		who, figure string
 		want        float64
 	}{
-		{ours, "pp512", 1000}, {ours, "tg64", 50}, {ours, "tg64 share", 0.9}, {ours, "pp4096", 1000}, {ours, "tg at 4000", 50},
-		{ours, figSteps, 65}, {ours, figPeak, 2000}, {ik, "pp128", 500}, {ik, "tg64", 40}, {ik, "pp4096", 300}, {ik, figNodes, 373},
+		{1, ours, "tg64", 50}, {2, ours, "tg64 share", 0.9}, {2, ours, figRead, 60}, {3, ours, "pp512", 1100}, {3, ours, "pp512 share", 0.6}, {3, ours, figPeak, 2000},
+		{0, ours, "pp4096", 900}, {0, ours, "tg at 4000", 40}, {0, ours, figSteps, 65},
+		{1, ik, "tg64", 40}, {3, ik, "pp128", 500}, {0, ik, "pp4096", 300}, {0, ik, figNodes, 373},
 	} {
-		if got, ok := r.value("toy", 1, c.who, c.figure); !ok || got != c.want {
-			t.Errorf("%s, %s: %v (%v), want %v", c.who, c.figure, got, ok, c.want)
+		if got, ok := r.value("toy", 1, c.turn, c.who, c.figure); !ok || got != c.want {
+			t.Errorf("turn %d, %s, %s: %v (%v), want %v", c.turn, c.who, c.figure, got, ok, c.want)
 		}
 	}
-	first, _ := r.value("toy", 1, ours, figFirst)
-	if start, ok := r.value("toy", 1, ours, figStart); !ok || first <= 0 || math.Abs(first-start-128) > 1e-6 {
+	for _, c := range []struct {
+		figure, against string
+		want            []float64
+	}{
+		{"pp4096", "pp512", []float64{0.8}}, {"tg at 4000", "tg at 16", []float64{0.9}}, {"tg64", ik, []float64{1.25, 1.25}}, {"pp128", ik, []float64{2}},
+	} {
+		if got := r.ratios("toy", c.figure, c.against); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s against %s: %v, want %v", c.figure, c.against, got, c.want)
+		}
+	}
+	first, _ := r.value("toy", 1, 0, ours, figFirst)
+	if start, ok := r.value("toy", 1, 0, ours, figStart); !ok || first <= 0 || math.Abs(first-start-128) > 1e-6 {
 		t.Errorf("the first token took %v ms, and %v less the prompt's 128 ms", first, start)
 	}
 	if got := r.Peers[ik]; got != "abc -rtr 1 -fa 1" {
@@ -262,7 +302,7 @@ func TestFirstOutputIsTimed(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-threads", "0"}, {"model.gguf"}} {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-turns", "0"}, {"-threads", "0"}, {"model.gguf"}} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%v is taken", args)
 		}

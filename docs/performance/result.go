@@ -24,10 +24,11 @@ type results struct {
 	Profiles map[string][]slice `json:"profiles,omitempty"` // by row
 }
 
-// measured is what one program did in one round of one row.
+// measured is what one program did in one turn of one row.
 type measured struct {
 	Row     string             `json:"row"`
-	Round   int                `json:"round"` // from 1
+	Round   int                `json:"round"`          // from 1
+	Turn    int                `json:"turn,omitempty"` // from 1; 0: what is compared with nothing else that runs in the round
 	Who     string             `json:"who"`
 	Figures map[string]float64 `json:"figures"`
 }
@@ -74,9 +75,9 @@ func (r *results) save() error {
 }
 
 // run returns what was measured, or nil.
-func (r *results) run(row string, round int, who string) *measured {
+func (r *results) run(row string, round, turn int, who string) *measured {
 	for i := range r.Runs {
-		if m := &r.Runs[i]; m.Row == row && m.Round == round && m.Who == who {
+		if m := &r.Runs[i]; m.Row == row && m.Round == round && m.Turn == turn && m.Who == who {
 			return m
 		}
 	}
@@ -89,31 +90,40 @@ func (r *results) add(m measured) error {
 	return r.save()
 }
 
-// rounds is the number of the last round.
-func (r *results) rounds() int {
-	last := 0
+// last returns the numbers of the last round and of its last turn.
+func (r *results) last() (rounds, turns int) {
 	for _, m := range r.Runs {
-		last = max(last, m.Round)
+		rounds, turns = max(rounds, m.Round), max(turns, m.Turn)
 	}
-	return last
+	return rounds, turns
 }
 
-// values returns a figure of each round that has it.
+// values returns a figure of each turn that has it.
 func (r *results) values(row, who, figure string) (v []float64) {
-	for round := 1; round <= r.rounds(); round++ {
-		if x, ok := r.value(row, round, who, figure); ok {
+	r.each(func(round, turn int) {
+		if x, ok := r.value(row, round, turn, who, figure); ok {
 			v = append(v, x)
 		}
-	}
+	})
 	return v
 }
 
+// each calls f for all turns.
+func (r *results) each(f func(round, turn int)) {
+	rounds, turns := r.last()
+	for round := 1; round <= rounds; round++ {
+		for turn := range turns + 1 {
+			f(round, turn)
+		}
+	}
+}
+
 // value returns a figure; a row may have its peers' from another row.
-func (r *results) value(name string, round int, who, figure string) (float64, bool) {
+func (r *results) value(name string, round, turn int, who, figure string) (float64, bool) {
 	if w := rowNamed(name); w != nil && w.peersOf != "" && who != ours {
 		name = w.peersOf
 	}
-	m := r.run(name, round, who)
+	m := r.run(name, round, turn, who)
 	if m == nil {
 		return 0, false
 	}
@@ -121,40 +131,41 @@ func (r *results) value(name string, round int, who, figure string) (float64, bo
 	return v, ok
 }
 
-// ratios returns a figure of ours against something of the same round, for each round that
-// has both.
+// ratios returns a figure of ours against something of the same turn, for each turn that has
+// both, or the ratio itself where a program has taken it.
 func (r *results) ratios(row, figure, against string) (v []float64) {
-	for round := 1; round <= r.rounds(); round++ {
-		of, ok1 := r.value(row, round, ours, figure)
-		to, ok2 := r.reference(row, round, figure, against)
+	r.each(func(round, turn int) {
+		if x, ok := r.value(row, round, turn, ours, ratioOf(figure, against)); ok {
+			v = append(v, x)
+			return
+		}
+		of, ok1 := r.value(row, round, turn, ours, figure)
+		to, ok2 := r.reference(row, round, turn, figure, against)
 		if ok1 && ok2 {
 			v = append(v, of/to)
 		}
-	}
+	})
 	return v
 }
 
 // reference is what a figure is divided by.
-func (r *results) reference(row string, round int, figure, against string) (float64, bool) {
+func (r *results) reference(row string, round, turn int, figure, against string) (float64, bool) {
 	switch against {
 	case "":
 		return 1, true
 	case ik, llama:
-		return r.value(row, round, against, figure)
+		return r.value(row, round, turn, against, figure)
 	case better:
-		a, ok1 := r.value(row, round, ik, figure)
-		b, ok2 := r.value(row, round, llama, figure)
+		a, ok1 := r.value(row, round, turn, ik, figure)
+		b, ok2 := r.value(row, round, turn, llama, figure)
 		return max(a, b), ok1 || ok2
 	case limit:
-		of, ok1 := r.value(row, round, ours, figure)
-		share, ok2 := r.value(row, round, ours, shareOf(figure))
+		of, ok1 := r.value(row, round, turn, ours, figure)
+		share, ok2 := r.value(row, round, turn, ours, shareOf(figure))
 		return of / share, ok1 && ok2 && share > 0
 	}
-	return r.value(row, round, ours, against)
+	return r.value(row, round, turn, ours, against)
 }
-
-// shareOf names the figure that says what share of the machine's limit a figure is.
-func shareOf(figure string) string { return figure + " share" }
 
 // spread is a median and how far rounds lie from it.
 type spread struct {

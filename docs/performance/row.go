@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // A row is a model compiled in one way, and what is measured of it.
 type row struct {
 	name  string   // in the page and in results.json
@@ -11,7 +13,8 @@ type row struct {
 	generate int
 	repeats  int // within a process, of which the median counts
 
-	// long measures a prompt of longPrompt tokens and generation behind deep positions; of peers,
+	// long compares a prompt of longPrompt tokens with one of usualPrompt, and generation behind deep
+	// positions with that behind shallow ones; the prompt of peers as well,
 	// where peersLong says so, in one round, as theirs take a minute.
 	long, peersLong bool
 
@@ -19,18 +22,19 @@ type row struct {
 
 	start   bool   // also measure from the process's start to the first token
 	profile bool   // also where the time goes
-	peersOf string // a row whose peers' figures count here too, as they have no such mode
+	peersOf string // a row whose peers' figures count here too, as they have no such mode: it takes its turns beside that row
 	alone   bool   // peers are not asked
 
 	bytesPerWeight float64 // of the format, scales included; 0 leaves the row out of the roofline
 }
 
 const (
-	longPrompt = 4096
-	shallow    = 16
-	deep       = 4000
-	deepTokens = 32
-	deepTurns  = 4
+	longPrompt  = 4096
+	usualPrompt = 512 // which the long one is compared with, and disturbed prompts
+	shallow     = 16
+	deep        = 4000
+	deepTokens  = 32
+	deepRepeats = 5
 )
 
 // rows are the table of the page. The F16 file is also compiled with leave to round to BF16,
@@ -66,6 +70,20 @@ const (
 	figSteps = "step_barriers" // of one token of ours
 )
 
+// Names of figures, those of llama-bench.
+func prompt(tokens int) string    { return fmt.Sprintf("pp%d", tokens) }
+func generated(tokens int) string { return fmt.Sprintf("tg%d", tokens) }
+func behind(positions int) string { return fmt.Sprintf("tg at %d", positions) }
+
+// disturbed names a figure that was measured beside a busy process.
+func disturbed(figure string) string { return figure + " beside a busy process" }
+
+// shareOf names the figure that says what share of the machine's limit a figure is.
+func shareOf(figure string) string { return figure + " share" }
+
+// ratioOf names the ratio of two figures that took short turns.
+func ratioOf(figure, to string) string { return figure + " of " + to }
+
 // goal is one of the CPU issue's: figure of ours against something of the same round.
 type goal struct {
 	rows    []string
@@ -95,9 +113,6 @@ var goals = []goal{
 	{[]string{"aidreams260K, 1 thread", "aidreams260K, 2 threads"}, "pp128", better, 1, 0},
 	{[]string{"Q4_0", "F16"}, figStart, "", 0, 50},
 }
-
-// disturbed names a figure that was measured beside a busy process.
-func disturbed(figure string) string { return figure + " beside a busy process" }
 
 // Who runs, and what else figures are compared with.
 const (
