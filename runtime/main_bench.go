@@ -76,7 +76,8 @@ func (b *benchCommand) over(figure func(r *benchRepeat) float64) figures {
 type contender struct {
 	size  int     // tokens of the prompt, or depth
 	rate  float64 // tokens/s
-	share float64 // of the machine's limit
+	limit float64 // of the machine, in 10^9 operations/s for prompts, in 10^9 bytes/s for generation
+	share float64 // of the limit
 	ratio figures // of its rate to the first contender's in the same repeat
 }
 
@@ -90,6 +91,7 @@ func (b *benchCommand) promptRates() []contender {
 		list[i] = contender{
 			size:  p,
 			rate:  b.over(func(r *benchRepeat) float64 { return r.prompts[i].rate() }).median,
+			limit: b.over(func(r *benchRepeat) float64 { return r.gops }).median,
 			share: b.over(func(r *benchRepeat) float64 { return r.prompts[i].rate() * ops / r.gops / 1e9 }).median,
 			ratio: b.over(func(r *benchRepeat) float64 { return r.prompts[i].rate() / r.prompts[0].rate() }),
 		}
@@ -102,8 +104,9 @@ func (b *benchCommand) depthRates() []contender {
 	list := make([]contender, len(b.depths))
 	for i, d := range b.depths {
 		list[i] = contender{
-			size: d,
-			rate: b.over(func(r *benchRepeat) float64 { return r.depths[i].rate() }).median,
+			size:  d,
+			rate:  b.over(func(r *benchRepeat) float64 { return r.depths[i].rate() }).median,
+			limit: b.over(func(r *benchRepeat) float64 { return r.depths[i].gbs }).median,
 			share: b.over(func(r *benchRepeat) float64 {
 				return r.depths[i].rate() * b.program.LM.DecodeBytes / r.depths[i].gbs / 1e9
 			}).median,
@@ -115,32 +118,30 @@ func (b *benchCommand) depthRates() []contender {
 
 func (b *benchCommand) report(m *Model) error {
 	prompts, depths := b.promptRates(), b.depthRates()
-	gops := b.over(func(r *benchRepeat) float64 { return r.gops }).median
-	gbs := b.over(func(r *benchRepeat) float64 { return r.depths[0].gbs }).median
 	var text []byte
 	if b.json {
-		text = benchJSON(prompts, depths, gops, gbs)
+		text = benchJSON(prompts, depths)
 	} else {
-		text = b.benchText(m, prompts, depths, gops, gbs)
+		text = b.benchText(m, prompts, depths)
 	}
 	_, err := b.out.Write(text)
 	return err
 }
 
 // benchText is a line for each contender between lines about the program.
-func (b *benchCommand) benchText(m *Model, prompts, depths []contender, gops, gbs float64) []byte {
+func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 	lm := b.program.LM
 	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n", b.program.Name, cpu.Active(), m.Threads(), b.depths[0], b.repeats)
 	for i, c := range prompts {
-		text = fmt.Appendf(text, "prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)", c.size, c.rate, c.share, gops, lm.Peak)
+		text = fmt.Appendf(text, "prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)", c.size, c.rate, c.share, c.limit, lm.Peak)
 		text = c.appendRatio(text, i, "%d tokens", prompts[0].size)
 	}
 	for i, c := range depths {
-		text = fmt.Appendf(text, "decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s", b.n, c.rate, c.share, gbs)
+		text = fmt.Appendf(text, "decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s", b.n, c.rate, c.share, c.limit)
 		if i > 0 {
 			text = fmt.Appendf(text, ", behind %d", c.size)
 		}
-		text = c.appendRatio(text, i, "that behind %d", depths[0].size)
+		text = c.appendRatio(text, i, "generation behind %d", depths[0].size)
 	}
 	step := &b.program.Funcs[lm.Decode]
 	return fmt.Appendf(text, "decode step: %d nodes, %d barriers, %.1f MB of weights%s\n", step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))
@@ -156,9 +157,9 @@ func (c *contender) appendRatio(text []byte, i int, of string, first int) []byte
 
 // benchJSON has the first length's and depth's figures as members of their own, and lists where
 // there are several.
-func benchJSON(prompts, depths []contender, gops, gbs float64) []byte {
+func benchJSON(prompts, depths []contender) []byte {
 	line := appendFields([]byte("{"), field{"prefill_tok_s", prompts[0].rate}, field{"decode_tok_s", depths[0].rate},
-		field{"prefill_share", prompts[0].share}, field{"decode_share", depths[0].share}, field{"peak_gop_s", gops}, field{"read_gb_s", gbs})
+		field{"prefill_share", prompts[0].share}, field{"decode_share", depths[0].share}, field{"peak_gop_s", prompts[0].limit}, field{"read_gb_s", depths[0].limit})
 	line = append(line[:1], line[2:]...) // the first comma
 	line = appendContenders(line, "prompts", "tokens", prompts)
 	line = appendContenders(line, "depths", "depth", depths)
