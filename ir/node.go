@@ -131,11 +131,21 @@ func (n *Node) Arg(i int) *Value {
 	return n.Args[i]
 }
 
+// foreign returns the attributes of a foreign node; nil for others. The op is asked first: it
+// stands at the head of the node, where a walk has been anyway.
+func (n *Node) foreign() *ForeignAttr {
+	if n.Op != OpForeign {
+		return nil
+	}
+	a, _ := n.Attr.(*ForeignAttr)
+	return a
+}
+
 // Traits returns the traits of the node: those of its op, and for a foreign node View and
 // Leaf as its attributes say.
 func (n *Node) Traits() Traits {
 	t := n.Op.Info().Traits
-	if a, ok := n.Attr.(*ForeignAttr); ok {
+	if a := n.foreign(); a != nil {
 		t |= a.traits()
 	}
 	return t
@@ -152,7 +162,7 @@ func (n *Node) Is(t Traits) bool {
 // Sources returns the operands that the node reads: all, but for the one of a foreign node
 // that only says whose bytes the result has.
 func (n *Node) Sources() []*Value {
-	if a, ok := n.Attr.(*ForeignAttr); ok {
+	if a := n.foreign(); a != nil {
 		return n.Args[:a.sources(len(n.Args))]
 	}
 	return n.Args
@@ -162,8 +172,8 @@ func (n *Node) Sources() []*Value {
 // elements is written only after the element of the operand at the same place was read.
 // Foreign nodes take over no views.
 func (n *Node) InPlace() []int {
-	a, ok := n.Attr.(*ForeignAttr)
-	if !ok {
+	a := n.foreign()
+	if a == nil {
 		return n.Op.Info().InPlace
 	}
 	isView := func(i int) bool { return n.Args[i] == nil || n.Args[i].Source() != nil }
@@ -172,7 +182,7 @@ func (n *Node) InPlace() []int {
 
 // SourcePos returns the position that operand i has where the node comes from.
 func (n *Node) SourcePos(i int) int {
-	if a, ok := n.Attr.(*ForeignAttr); ok && len(a.Srcs) > 0 {
+	if a := n.foreign(); a != nil && len(a.Srcs) > 0 {
 		return a.Srcs[i]
 	}
 	return i

@@ -41,7 +41,7 @@ func (v *Value) Source() *Value {
 	if v.Def == nil || v.Index != 0 {
 		return nil
 	}
-	if a, ok := v.Def.Attr.(*ForeignAttr); ok {
+	if a := v.Def.foreign(); a != nil {
 		return v.Def.foreignSource(a)
 	}
 	info := v.Def.Op.Info()
@@ -67,7 +67,7 @@ func (v *Value) Root() *Value {
 // It is what its type needs, but for foreign values, which may say otherwise.
 func (v *Value) MaxBytes() int64 {
 	if v.Def != nil {
-		if a, ok := v.Def.Attr.(*ForeignAttr); ok && a.Bytes > 0 {
+		if a := v.Def.foreign(); a != nil && a.Bytes > 0 {
 			return a.Bytes
 		}
 	}
