@@ -141,8 +141,14 @@ func (t Type) SameData(u Type) bool {
 		EqualDims(t.Strides, u.Strides)
 }
 
-// EqualDims reports whether two lists of dimensions are equal for all sizes.
-func EqualDims(a, b []Dim) bool { return slices.EqualFunc(a, b, Dim.Equal) }
+// EqualDims reports whether two lists of dimensions are equal for all sizes. Most that are compared
+// are one list: types are copied with their shapes.
+func EqualDims(a, b []Dim) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	return len(a) == 0 || &a[0] == &b[0] || slices.EqualFunc(a, b, Dim.Equal)
+}
 
 // maxElems bounds the elements of a value at its symbols' bounds, so that no size in
 // bytes overflows; it is far above any memory.

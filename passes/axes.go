@@ -2,29 +2,45 @@ package passes
 
 import "github.com/ggmlc/ggmlc/ir"
 
-// axisMemo knows the axes of nodes. What an op says of them follows from its attributes and from
-// the types of operands and results, and in large graphs a node is mostly like the one before it
-// with the same op.
-type axisMemo struct {
+// kindMemo keeps what follows of nodes from their op, their attributes and the types of their
+// operands and results. In large graphs nearly all nodes are of a few kinds: of each op the last
+// ones are known.
+type kindMemo[T any] struct {
 	last [ir.NumOps]struct {
-		node *ir.Node
-		axes []ir.Axis
+		kinds [kindsKept]knownKind[T]
+		next  uint8 // the one that makes room
 	}
 }
 
-// of returns what nodeAxes does. The list is shared and must not be changed.
-func (m *axisMemo) of(n *ir.Node) []ir.Axis {
-	k := &m.last[n.Op]
-	if k.node == nil || !typedAlike(k.node, n) {
-		k.node, k.axes = n, nodeAxes(n)
-	}
-	return k.axes
+// kindsKept is how many kinds of an op are known: products with and without a residual, of two
+// formats of weights.
+const kindsKept = 4
+
+// knownKind is a node and what is kept of those like it.
+type knownKind[T any] struct {
+	node *ir.Node
+	what T
 }
 
-// typedAlike reports whether nodes of one op have the same attributes, none or one that both share, and
-// operands and results of the same types.
+// find returns where what is known of nodes like n is kept, until it is called with another kind.
+// Where nothing is known yet, it is what was known of another kind, or zero.
+func (m *kindMemo[T]) find(n *ir.Node) (what *T, known bool) {
+	op := &m.last[n.Op]
+	for i := range op.kinds {
+		if k := &op.kinds[i]; k.node != nil && typedAlike(k.node, n) {
+			return &k.what, true
+		}
+	}
+	k := &op.kinds[op.next]
+	op.next = (op.next + 1) % kindsKept
+	k.node = n
+	return &k.what, false
+}
+
+// typedAlike reports whether nodes of one op have equal attributes, and operands and results of the
+// same types.
 func typedAlike(n, m *ir.Node) bool {
-	if n.Attr != m.Attr || len(n.Args) != len(m.Args) || len(n.Results) != len(m.Results) {
+	if len(n.Args) != len(m.Args) || len(n.Results) != len(m.Results) {
 		return false
 	}
 	for i, a := range n.Args {
@@ -38,5 +54,17 @@ func typedAlike(n, m *ir.Node) bool {
 			return false
 		}
 	}
-	return true
+	return n.Attr == m.Attr || ir.EqualAttr(n.Op, n.Attr, m.Attr)
+}
+
+// axisMemo knows the axes of nodes.
+type axisMemo struct{ kinds kindMemo[[]ir.Axis] }
+
+// of returns what nodeAxes does. The list is shared and must not be changed.
+func (m *axisMemo) of(n *ir.Node) []ir.Axis {
+	axes, known := m.kinds.find(n)
+	if !known {
+		*axes = nodeAxes(n)
+	}
+	return *axes
 }

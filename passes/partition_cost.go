@@ -34,18 +34,24 @@ type effort struct {
 }
 
 func effortOf(n *ir.Node) effort {
-	e := effort{weight: dtype.F32}
-	for _, a := range n.Args {
-		if a != nil && isLeaf(a, ir.OpWeight) {
-			e.weight = a.Type.DType
-		}
-	}
+	e := effort{weight: weightOf(n)}
 	if cost := n.Op.Info().Cost; cost != nil {
 		c := cost(n)
 		e.known = true
 		e.flops, e.read, e.written = float64(c.FLOPs.Upper()), float64(c.Read.Upper()), float64(c.Written.Upper())
 	}
 	return e
+}
+
+// weightOf returns the format of the last weight that n reads; f32 where it reads none.
+func weightOf(n *ir.Node) dtype.DType {
+	w := dtype.F32
+	for _, a := range n.Args {
+		if a != nil && a.Type.DType != w && isLeaf(a, ir.OpWeight) { // who is of this format changes nothing
+			w = a.Type.DType
+		}
+	}
+	return w
 }
 
 // along returns the work of n, whose effort e is, when it is divided along ax; nil is not divided.
@@ -147,27 +153,30 @@ func maxParts(c *Context, f *ir.Func) int64 {
 func stepRates(d *target.Descriptor, f *ir.Func) target.Rates {
 	r := d.Rates
 	r.Bandwidth = 0
-	if r.Cache > 0 && stepBytes(f) <= r.Cache {
+	if r.Cache > 0 && bytesWithin(f, r.Cache) >= 0 {
 		r.WorkerBW = r.CacheBW
 	}
 	return r
 }
 
-// stepBytes returns the bytes of all weights and results of f and its bodies, at the
-// symbols' upper bounds: no less than what a step touches.
-func stepBytes(f *ir.Func) int64 {
-	var sum int64
+// bytesWithin returns what is left of so many bytes when all weights and results of f and its
+// bodies have theirs, at the symbols' upper bounds: no less than what a step touches. It is
+// negative where they do not suffice.
+func bytesWithin(f *ir.Func, left int64) int64 {
 	for _, n := range f.Nodes {
 		for _, r := range n.Results {
 			if r.Source() == nil && n.Op != ir.OpState {
-				sum += r.Type.MaxBytes()
+				left -= r.Type.MaxBytes()
 			}
 		}
 		if n.Body != nil {
-			sum += stepBytes(n.Body)
+			left = bytesWithin(n.Body, left)
+		}
+		if left < 0 {
+			break // large graphs have far more
 		}
 	}
-	return sum
+	return left
 }
 
 // stepClock predicts how long functions take that workers of some rates share.
@@ -177,6 +186,14 @@ type stepClock struct {
 	barrier []float64                     // seconds of one, by the number of workers less 1
 	changed map[string]*target.Descriptor // targets with these rates, by name
 	axes    axisMemo
+	known   kindMemo[kindTimes]
+}
+
+// kindTimes is how long nodes of a kind take, by the mode of their partition.
+type kindTimes [ir.PartSplit + 1]struct {
+	part    ir.Partition
+	weight  dtype.DType // that they read
+	seconds []float64   // by the number of workers less 1
 }
 
 // newStepClock returns the clock for up to so many workers.
@@ -220,13 +237,30 @@ func (s *stepClock) seconds(f *ir.Func) []float64 {
 
 // add adds the time of a node, and that of a barrier before it if there is one.
 func (s *stepClock) add(sums []float64, d *target.Descriptor, n *ir.Node, barrier bool) {
-	w, units := nodeWork(d, n, s.axes.of)
-	for k := range sums {
-		sums[k] += w.seconds(units, k+1)
+	for k, t := range s.times(d, n) {
+		sums[k] += t
 		if barrier {
 			sums[k] += s.barrier[k]
 		}
 	}
+}
+
+// times returns how long a node takes, by the number of workers less 1, until it is called again.
+func (s *stepClock) times(d *target.Descriptor, n *ir.Node) []float64 {
+	kind, known := s.known.find(n)
+	if !known {
+		*kind = kindTimes{}
+	}
+	t, weight := &kind[n.Part.Mode], weightOf(n)
+	if t.seconds != nil && t.weight == weight && t.part.Equal(n.Part) {
+		return t.seconds
+	}
+	t.part, t.weight, t.seconds = n.Part, weight, make([]float64, len(s.barrier))
+	w, units := nodeWork(d, n, s.axes.of)
+	for k := range t.seconds {
+		t.seconds[k] = w.seconds(units, k+1)
+	}
+	return t.seconds
 }
 
 // barrierSeconds is what a barrier of so many workers takes in a running step: each
