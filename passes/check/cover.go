@@ -17,6 +17,9 @@ const mixed = -1
 // cells is a range of bytes in cells of a chunk.
 type cells struct{ chunk, lo, hi int32 }
 
+// meet reports whether two ranges share bytes.
+func (a cells) meet(b cells) bool { return a.chunk == b.chunk && a.lo < b.hi && b.lo < a.hi }
+
 func newCover(borders []int64) *cover {
 	n := max(len(borders)-1, 1)
 	return &cover{borders: borders, cells: n, tree: make([]int32, 4*n)}
@@ -123,7 +126,7 @@ func layOut(t *trace, calls int) *layout {
 		l.borders[k] = slices.Compact(b)
 	}
 	for i := range t.objects {
-		l.move(&t.objects[i], 0)
+		l.move(t, int32(i), 0)
 	}
 	return l
 }
@@ -165,11 +168,12 @@ func (l *layout) add(key chunkKey, offset, bytes int64) {
 }
 
 // move puts an object where a call has it.
-func (l *layout) move(o *object, call int) {
+func (l *layout) move(t *trace, id int32, call int) {
+	o := &t.objects[id]
 	o.place.Offset = o.offset(call)
 	k := l.chunk(o.key(call))
 	lo, _ := slices.BinarySearch(l.borders[k], o.place.Offset)
-	o.at = cells{k, int32(lo), int32(end(l.borders[k], lo, o.place.Offset+o.place.Bytes))}
+	t.spots[id].at = cells{k, int32(lo), int32(end(l.borders[k], lo, o.place.Offset+o.place.Bytes))}
 }
 
 // end returns where x is in sorted, at from or behind it: most ranges hold few borders.

@@ -12,21 +12,56 @@ import (
 type trace struct {
 	f       *ir.Func
 	steps   []step
+	ids     []int32 // objects that steps read and leave: see args and results
 	objects []object
-	results []int32 // objects that the caller reads afterwards
+	spots   []spot      // of the objects
+	returns []int32     // objects that the caller reads afterwards
+	threads []string    // the queues of nodes, in the order of their first ones; the host is the first
+	before  [][]ir.Wait // see step
 }
 
-// step is one node that is run. Barrier says that all workers meet before it, and before
-// is what worker 0 waits for earlier, besides what the node itself says.
+// step is one node that is run, with what all that run it ask for: they do not look at the node,
+// which lies elsewhere in memory.
 type step struct {
-	node    *ir.Node
-	frame   *frame
-	before  []ir.Wait
-	barrier bool
-	thread  int32   // see order
-	args    []int32 // objects; none for absent operands and for what nothing has defined
-	results []int32
-	own     *owners
+	node   *ir.Node
+	frame  *frame
+	submit *ir.Submission // of the node
+	own    *owners
+
+	first         int32 // in ids, of its operands, which its results follow
+	args, results int32 // how many there are
+	thread        int32 // where it runs: see order
+	before        int32 // what worker 0 waits for earlier, besides what the node says: in the trace's list, counted from 1
+
+	barrier bool // all workers meet before it
+	tail    bool // its partition has one
+	fresh   bool // its results have bytes of their own
+}
+
+// args returns the objects that a step reads; none for absent operands and for what nothing has
+// defined.
+func (t *trace) args(st *step) []int32 { return t.ids[st.first : st.first+st.args] }
+
+// results returns the objects that a step leaves.
+func (t *trace) results(st *step) []int32 {
+	first := st.first + st.args
+	return t.ids[first : first+st.results]
+}
+
+// earlier returns what worker 0 waits for before a step, besides what its node says.
+func (t *trace) earlier(st *step) []ir.Wait {
+	if st.before == 0 {
+		return nil
+	}
+	return t.before[st.before-1]
+}
+
+// waits returns what the node of a step waits for.
+func (st *step) waits() []ir.Wait {
+	if st.submit == nil {
+		return nil
+	}
+	return st.submit.Waits
 }
 
 // none stands for no object.
@@ -35,14 +70,19 @@ const none = -1
 // object is one version of the contents of some bytes: what one execution of a node
 // leaves there, or what was there before the call. Views are the object that they name.
 type object struct {
-	val   *ir.Value
-	frame *frame
-	place ir.Place // all that is reserved, in the call that is looked at
-	kind  objectKind
-	last  int32 // the last step that reads it; as many as there are steps for the caller
-	at    cells
+	val     *ir.Value
+	frame   *frame
+	place   ir.Place   // all that is reserved, in the call that is looked at
+	several *instances // nil where there is one
+}
 
-	instances
+// spot is what is asked of an object at every step. There are so many objects that it counts how
+// much of memory that takes.
+type spot struct {
+	at    cells // where the object lies in the call that is looked at
+	last  int32 // the last step that reads it; as many as there are steps for the caller
+	kind  objectKind
+	class ir.Class // of the arena
 }
 
 type objectKind uint8
@@ -83,8 +123,9 @@ type expander struct {
 	leaves  map[any]int32 // objects of states, constants and other leaves
 	barrier bool          // one stands before the next step
 	before  []ir.Wait     // of repeats that begin with the next step
-	ids     []int32       // from which lists of objects are cut
-	full    bool          // there are too many steps
+	threads map[string]int32
+	thread  int32 // of the step before
+	full    bool  // there are too many steps
 }
 
 // expand lays out an entry point.
@@ -94,7 +135,7 @@ type expander struct {
 // and what follows the last of them stand for any larger number. With tables every round
 // has weights and states of its own, and all are laid out.
 func (c *checker) expand(f *ir.Func) *trace {
-	x := &expander{c: c, t: &trace{f: f}, leaves: make(map[any]int32)}
+	x := &expander{c: c, t: &trace{f: f, threads: []string{""}}, leaves: make(map[any]int32), threads: map[string]int32{"": 0}}
 	x.weights = slices.Repeat([]int32{none}, len(c.m.Weights))
 	x.reserve(f)
 	top := newFrame(f, nil, 0)
@@ -103,7 +144,7 @@ func (c *checker) expand(f *ir.Func) *trace {
 	}
 	x.run(top)
 	for _, r := range f.Results {
-		x.t.results = append(x.t.results, top.objs[r.ID])
+		x.t.returns = append(x.t.returns, top.objs[r.ID])
 	}
 	if x.full {
 		c.report("", &Violation{Rule: RuleReads, Func: f.Name, What: fmt.Sprintf("more than %d nodes run in a call: that is too long to prove", maxSteps)})
@@ -123,7 +164,8 @@ func (x *expander) reserve(f *ir.Func) {
 			objects++
 		}
 	}
-	x.t.steps, x.t.objects, x.ids = make([]step, 0, steps), make([]object, 0, objects), make([]int32, 0, ids)
+	x.t.steps, x.t.ids = make([]step, 0, steps), make([]int32, 0, ids)
+	x.t.objects, x.t.spots = make([]object, 0, objects), make([]spot, 0, objects)
 }
 
 func newFrame(f *ir.Func, up *frame, round int64) *frame {
@@ -136,16 +178,17 @@ func newFrame(f *ir.Func, up *frame, round int64) *frame {
 
 // object adds an object at an address.
 func (x *expander) object(v *ir.Value, fr *frame, kind objectKind, at ir.Place) int32 {
-	in := x.c.instancesOf(at, v.Slots())
+	several := x.c.instancesOf(at, v.Slots())
 	at.Bytes = max(at.Bytes, v.MaxBytes())
-	x.t.objects = append(x.t.objects, object{val: v, frame: fr, place: at, kind: kind, last: none, instances: in})
+	x.t.objects = append(x.t.objects, object{val: v, frame: fr, place: at, several: several})
+	x.t.spots = append(x.t.spots, spot{last: none, kind: kind, class: x.c.class(at)})
 	return int32(len(x.t.objects) - 1)
 }
 
 // again adds the next version of an object, in the same bytes.
 func (x *expander) again(v *ir.Value, fr *frame, old int32) int32 {
 	id := x.object(v, fr, made, x.t.objects[old].place)
-	x.t.objects[id].instances = x.t.objects[old].instances
+	x.t.objects[id].several = x.t.objects[old].several
 	return id
 }
 
@@ -203,39 +246,61 @@ func (x *expander) leaf(n *ir.Node, fr *frame) int32 {
 // operand's bytes. A foreign node that works in place changes a part of a value that
 // keeps its name: in such graphs the order says what a reader finds.
 func (x *expander) step(n *ir.Node, fr *frame) {
-	s := step{node: n, frame: fr, before: x.before, barrier: x.barrier}
+	t := x.t
+	s := step{
+		node: n, frame: fr, submit: n.Submit, thread: x.threadOf(n.Queue()), barrier: x.barrier, tail: n.Part.Tail,
+		first: int32(len(t.ids)), args: int32(len(n.Args)), results: int32(len(n.Results)),
+		fresh: n.Op != ir.OpForeign && !n.Is(ir.Alias),
+	}
+	if x.before != nil {
+		t.before = append(t.before, x.before)
+		s.before = int32(len(t.before))
+	}
 	x.before, x.barrier = nil, false
 	for _, a := range n.Args {
 		o := int32(none)
 		if a != nil {
 			o = fr.objs[a.ID]
 		}
-		x.ids = append(x.ids, o)
+		t.ids = append(t.ids, o)
 	}
-	s.args = x.cut(len(n.Args))
 	for _, r := range n.Results {
-		o := int32(none)
-		switch {
-		case r.Place != nil && r.Source() == nil:
-			o = x.object(r, fr, made, *r.Place)
-		case n.Op == ir.OpForeign:
-			o = fr.objs[r.Source().ID]
-		case n.Is(ir.Alias) && s.args[n.Op.Info().AliasArg] != none:
-			o = x.again(r, fr, s.args[n.Op.Info().AliasArg])
-		}
+		o := x.result(&s, r)
 		fr.objs[r.ID] = o
-		x.ids = append(x.ids, o)
+		t.ids = append(t.ids, o)
 	}
-	s.results = x.cut(len(n.Results))
-	x.t.steps = append(x.t.steps, s)
+	t.steps = append(t.steps, s)
 }
 
-// cut returns the last n ids as a list of their own.
-func (x *expander) cut(n int) []int32 {
-	if end := len(x.ids); n > 0 {
-		return x.ids[end-n : end : end]
+// result returns the object that result r of a step is.
+func (x *expander) result(s *step, r *ir.Value) int32 {
+	n := s.node
+	switch {
+	case r.Place != nil && (s.fresh || r.Source() == nil):
+		return x.object(r, s.frame, made, *r.Place)
+	case n.Op == ir.OpForeign:
+		return s.frame.objs[r.Source().ID]
+	case n.Is(ir.Alias):
+		if old := x.t.ids[s.first+int32(n.Op.Info().AliasArg)]; old != none {
+			return x.again(r, s.frame, old)
+		}
 	}
-	return nil
+	return none
+}
+
+// threadOf returns the number of a queue's thread; most nodes run where the one before runs.
+func (x *expander) threadOf(queue string) int32 {
+	if x.t.threads[x.thread] == queue {
+		return x.thread
+	}
+	at, known := x.threads[queue]
+	if !known {
+		at = int32(len(x.t.threads))
+		x.threads[queue] = at
+		x.t.threads = append(x.t.threads, queue)
+	}
+	x.thread = at
+	return at
 }
 
 // repeat lays out the rounds of a repeat.
@@ -311,10 +376,10 @@ func (x *expander) standsAt(v *ir.Value, fr *frame, o int32, fixed bool) {
 
 // sameSlots claims: a value has as many instances as what it stands for.
 func (x *expander) sameSlots(v *ir.Value, fr *frame, got *object) {
-	if want := int64(v.Slots()); want != got.slots {
+	if want, slots := int64(v.Slots()), got.slots(); want != slots {
 		x.c.report(fmt.Sprintf("slots %p %p", v, got.val), &Violation{
 			Rule: RuleQueue, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
-			What: fmt.Sprintf("%v has %d instances, and is %v by its definition, which has %d", v, want, got.val, got.slots),
+			What: fmt.Sprintf("%v has %d instances, and is %v by its definition, which has %d", v, want, got.val, slots),
 		})
 	}
 }
@@ -323,20 +388,20 @@ func (x *expander) sameSlots(v *ir.Value, fr *frame, got *object) {
 // for the whole call, as results are; a state's last version is what the next call finds.
 func (t *trace) lastReads() {
 	for i := range t.steps {
-		for _, o := range t.steps[i].args {
+		for _, o := range t.args(&t.steps[i]) {
 			if o != none {
-				t.objects[o].last = int32(i)
+				t.spots[o].last = int32(i)
 			}
 		}
 	}
-	for i := range t.objects {
-		if t.objects[i].kind == input {
-			t.objects[i].last = int32(len(t.steps))
+	for i := range t.spots {
+		if t.spots[i].kind == input {
+			t.spots[i].last = int32(len(t.steps))
 		}
 	}
-	for _, o := range t.results {
+	for _, o := range t.returns {
 		if o != none {
-			t.objects[o].last = int32(len(t.steps))
+			t.spots[o].last = int32(len(t.steps))
 		}
 	}
 }

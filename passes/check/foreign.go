@@ -62,17 +62,17 @@ func (c *checker) spans(t *trace) []span {
 	var spans []span
 	for i := range t.objects {
 		o := &t.objects[i]
-		if o.kind == weight || o.kind == state || seen[key{o.val.Root(), o.place}] {
+		if t.spots[i].kind == weight || t.spots[i].kind == state || seen[key{o.val.Root(), o.place}] {
 			continue
 		}
 		seen[key{o.val.Root(), o.place}] = true
 		s := span{o.val.Root(), o.place, false}
-		if o.slots > 1 {
+		if in := o.instances(); in.slots > 1 {
 			s.many = true
-			s.place.Bytes += (o.slots - 1) * o.stride
+			s.place.Bytes += (in.slots - 1) * in.stride
 			if end, most := s.place.Offset+s.place.Bytes, c.m.Plan.Arenas[o.place.Arena].Chunks[o.place.Chunk]; end > most {
 				c.report("", &Violation{Rule: RuleAddress, Func: t.f.Name, Nodes: []string{o.val.String()}, Range: c.inRange(s.place),
-					What: fmt.Sprintf("%d instances do not fit into the chunk, which ends at %#x", o.slots, most)})
+					What: fmt.Sprintf("%d instances do not fit into the chunk, which ends at %#x", in.slots, most)})
 			}
 		}
 		spans = append(spans, s)

@@ -34,11 +34,12 @@ type group struct {
 
 // access is what a step does to a value.
 type access struct {
-	step  int32
-	arg   int16 // the operand; none for a result
-	write bool
-	own   *owner
-	place ir.Place
+	step   int32
+	object int32
+	arg    int16 // the operand; none for a result
+	write  bool
+	own    *owner
+	at     cells // of the object
 }
 
 func newRegions(s *sim) *regions {
@@ -60,10 +61,7 @@ func (r *regions) barrier() {
 // alike, and none comes twice: so they are one run, which deals out its units once.
 func (r *regions) tails(st *step) {
 	n, now := st.node, &r.run
-	if !works(n) || n.Body != nil {
-		return
-	}
-	if !n.Part.Tail {
+	if !st.tail {
 		now.closed = len(now.nodes) > 0
 		return
 	}
@@ -87,35 +85,35 @@ func (r *regions) step(at int) {
 		r.barrier()
 	}
 	r.tails(st)
-	for i, o := range st.args {
+	for i, o := range r.s.t.args(st) {
 		if by := st.own.read(i); o != none && by.by != byNone {
-			r.touch(access{step: int32(at), arg: int16(i), own: by}, o)
+			r.touch(access{step: int32(at), object: o, arg: int16(i), own: by})
 		}
 	}
-	for i, o := range st.results {
+	for i, o := range r.s.t.results(st) {
 		if o != none {
-			r.touch(access{step: int32(at), arg: none, write: true, own: st.own.write(i)}, o)
+			r.touch(access{step: int32(at), object: o, arg: none, write: true, own: st.own.write(i)})
 		}
 	}
 }
 
 // touch adds an access of an object to the region and compares it with those before.
-func (r *regions) touch(a access, o int32) {
-	obj := &r.s.t.objects[o]
-	if class := r.s.c.class(obj.place); class == ir.ClassScratch || class == ir.ClassWeights {
+func (r *regions) touch(a access) {
+	spot := &r.s.t.spots[a.object]
+	if spot.class == ir.ClassScratch || spot.class == ir.ClassWeights {
 		return
 	}
-	a.place = obj.place
-	g := r.groupOf(obj.at)
+	a.at = spot.at
+	g := r.groupOf(a.at)
 	for i := range g.accesses {
 		b := &g.accesses[i]
-		if b.write == a.write && b.place == a.place && b.own.equal(*a.own) {
+		if b.write == a.write && b.at == a.at && (b.own == a.own || b.own.equal(*a.own)) {
 			b.step, b.arg = a.step, a.arg
 			return // whatever meets a met b; the later one is the better example
 		}
 	}
 	for i := range g.accesses {
-		if b := &g.accesses[i]; (a.write || b.write) && overlap(a.place, b.place) && !r.agree(&a, b) {
+		if b := &g.accesses[i]; (a.write || b.write) && a.at.meet(b.at) && !r.agree(&a, b) {
 			r.conflict(b, &a)
 		}
 	}
@@ -187,7 +185,7 @@ func (r *regions) agree(a, b *access) bool {
 	switch {
 	case a.own.by == byFirst && b.own.by == byFirst:
 		return true
-	case sameStart(a.place, b.place) && a.own.same(*b.own):
+	case a.at.chunk == b.at.chunk && a.at.lo == b.at.lo && a.own.same(*b.own):
 		return true
 	}
 	return r.tried(a, b)
@@ -201,7 +199,7 @@ func (r *regions) conflict(before, now *access) {
 		Rule:  RuleHazard,
 		Func:  second.frame.String(),
 		Nodes: []string{fmt.Sprintf("%v of @%v", first.node, first.frame), second.node.String()},
-		Range: r.s.c.inRange(now.place),
+		Range: r.s.c.inRange(t.objects[now.object].place),
 		What: fmt.Sprintf("%s what another worker %s, and no barrier stands between them (%s, %s)",
 			verb(now.write), verb(before.write), before.sharing(t), now.sharing(t)),
 	})

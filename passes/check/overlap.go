@@ -11,24 +11,23 @@ import (
 // Afterwards the bytes hold the node's results.
 func (s *sim) writes(at int) {
 	st := &s.t.steps[at]
-	for i, o := range st.results {
+	for i, o := range s.t.results(st) {
 		if o == none {
 			continue // reads or addresses say so
 		}
-		w := &s.t.objects[o]
-		source := s.aliased(st, i)
-		s.permitted(at, w, source)
-		s.holders(w.at, func(old int32, where ir.Place) {
+		where := s.t.spots[o].at
+		s.permitted(at, o, s.aliased(st, i))
+		s.holders(where, func(old int32, where ir.Place) {
 			switch {
 			case old == o: // a part of it changes
-			case s.t.objects[old].last > int32(at):
-				s.fail(RuleOverlap, at, old, &where, "writes %v over %s, which is still needed", w.val, s.name(old))
+			case s.t.spots[old].last > int32(at):
+				s.fail(RuleOverlap, at, old, &where, "writes %v over %s, which is still needed", s.t.objects[o].val, s.name(old))
 			case !s.mayTake(st, i, old):
-				s.fail(RuleOverlap, at, old, &where, "writes %v over its own operand", w.val)
+				s.fail(RuleOverlap, at, old, &where, "writes %v over its own operand", s.t.objects[o].val)
 			}
 		})
-		if st.node.Results[i].Source() == nil || st.node.Is(ir.Alias) {
-			s.memory[w.at.chunk].assign(w.at.lo, w.at.hi, o+1)
+		if st.fresh || st.node.Results[i].Source() == nil || st.node.Is(ir.Alias) {
+			s.memory[where.chunk].assign(where.lo, where.hi, o+1)
 		}
 	}
 	s.apart(at)
@@ -38,21 +37,23 @@ func (s *sim) writes(at int) {
 // it changes; none if it has bytes of its own.
 func (s *sim) aliased(st *step, i int) int32 {
 	switch {
+	case st.fresh:
 	case i == 0 && st.node.Is(ir.Alias):
-		return st.args[st.node.Op.Info().AliasArg]
+		return s.t.args(st)[st.node.Op.Info().AliasArg]
 	case st.node.Results[i].Source() != nil:
-		return st.results[i]
+		return s.t.results(st)[i]
 	}
 	return none
 }
 
-// permitted checks that a step may write where it writes at all.
-func (s *sim) permitted(at int, w *object, source int32) {
-	class := s.c.class(w.place)
+// permitted checks that a step may write an object, where that lies, at all.
+func (s *sim) permitted(at int, o, source int32) {
+	class := s.t.spots[o].class
 	switch {
 	case source == none && class != ir.ClassWeights && class != ir.ClassState:
-	case source != none && class != ir.ClassWeights && s.t.objects[source].kind != input:
+	case source != none && class != ir.ClassWeights && s.t.spots[source].kind != input:
 	default:
+		w := &s.t.objects[o]
 		s.fail(RuleOverlap, at, source, &w.place, "writes %v among the %v", w.val, class)
 	}
 }
@@ -60,7 +61,7 @@ func (s *sim) permitted(at int, w *object, source int32) {
 // mayTake reports whether result i of a step may be written over the object: no operand
 // is that object, or those that are may be overwritten element by element.
 func (s *sim) mayTake(st *step, i int, old int32) bool {
-	for arg, o := range st.args {
+	for arg, o := range s.t.args(st) {
 		if o == old && !s.inPlace(st, i, arg) {
 			return false
 		}
@@ -83,7 +84,7 @@ func (s *sim) inPlace(st *step, i, arg int) bool {
 		return true
 	}
 	return has(n.InPlace(), arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
-		startsAtRoot(from) && sameStart(s.t.objects[st.args[arg]].place, s.t.objects[st.results[i]].place)
+		startsAtRoot(from) && sameStart(s.t.objects[s.t.args(st)[arg]].place, s.t.objects[s.t.results(st)[i]].place)
 }
 
 // movesBytes reports whether a node is a copy by the host, in one thread and within a space,
@@ -95,9 +96,9 @@ func movesBytes(n *ir.Node) bool {
 
 // apart claims that a step's results do not share bytes.
 func (s *sim) apart(at int) {
-	st := &s.t.steps[at]
-	for i, a := range st.results {
-		for _, b := range st.results[i+1:] {
+	results := s.t.results(&s.t.steps[at])
+	for i, a := range results {
+		for _, b := range results[i+1:] {
 			if a != none && b != none && overlap(s.t.objects[a].place, s.t.objects[b].place) {
 				s.fail(RuleOverlap, at, b, &s.t.objects[b].place, "writes two results into the same bytes")
 			}

@@ -11,7 +11,7 @@ import (
 // This file says which bytes a value has in which of the calls (steps) that are under way
 // at once: call s uses instance s mod n of whatever there are n instances of.
 
-// instances says how many instances of an object there are.
+// instances says how many instances of an object there are, where there is more than one.
 type instances struct {
 	first  int64 // offset of the first in the chunk
 	slots  int64 // in the chunk, one after the other
@@ -19,40 +19,67 @@ type instances struct {
 	chunks int   // of the chunk as a whole
 }
 
-// instancesOf returns those of a value with so many slots at a place.
-func (c *checker) instancesOf(at ir.Place, slots int) instances {
-	a := &c.m.Plan.Arenas[at.Arena]
-	in := instances{first: at.Offset, slots: int64(slots), stride: a.Stride(&at), chunks: 1}
+// instancesOf returns those of a value with so many slots at a place; nil where there is one.
+func (c *checker) instancesOf(at ir.Place, slots int) *instances {
+	a, chunks := &c.m.Plan.Arenas[at.Arena], 1
 	if a.Class == ir.ClassIO {
-		in.chunks = c.underWay()
+		chunks = c.underWay()
 	}
-	return in
+	if slots == 1 && chunks == 1 {
+		return nil
+	}
+	return &instances{first: at.Offset, slots: int64(slots), stride: a.Stride(&at), chunks: chunks}
+}
+
+// instances returns those of an object.
+func (o *object) instances() instances {
+	if o.several == nil {
+		return instances{first: o.place.Offset, slots: 1, chunks: 1}
+	}
+	return *o.several
+}
+
+// slots returns how many instances there are in the object's chunk.
+func (o *object) slots() int64 {
+	if o.several == nil {
+		return 1
+	}
+	return o.several.slots
 }
 
 // underWay returns how many calls may be under way at once.
 func (c *checker) underWay() int { return max(c.m.Plan.Pipeline, 1) }
 
 // offset returns where the object begins in a call.
-func (o *object) offset(call int) int64 { return o.first + int64(call)%o.slots*o.stride }
+func (o *object) offset(call int) int64 {
+	if o.several == nil {
+		return o.place.Offset
+	}
+	return o.several.first + int64(call)%o.several.slots*o.several.stride
+}
 
 // key returns the chunk in which the object lies in a call.
 func (o *object) key(call int) chunkKey {
-	return chunkKey{o.place.Arena, o.place.Chunk, call % o.chunks}
+	instance := 0
+	if o.several != nil {
+		instance = call % o.several.chunks
+	}
+	return chunkKey{o.place.Arena, o.place.Chunk, instance}
 }
 
 // period returns how many calls find the object in different places.
 func (o *object) period() int {
-	if o.slots > 1 && o.chunks > 1 {
-		return int(o.slots) * o.chunks
+	if in := o.several; in != nil {
+		return int(in.slots) * in.chunks // one of them is mostly 1
 	}
-	return max(int(o.slots), o.chunks)
+	return 1
 }
 
 // move puts the objects where a call has them.
 func (t *trace) move(l *layout, call int) {
 	for i := range t.objects {
 		if o := &t.objects[i]; o.period() > 1 {
-			l.move(o, call)
+			l.move(t, int32(i), call)
 		}
 	}
 }
@@ -90,7 +117,7 @@ func (t *trace) severalSlots() bool { return t.maxSlots() > 1 }
 func (t *trace) maxSlots() int {
 	most := int64(1)
 	for i := range t.objects {
-		most = max(most, t.objects[i].slots)
+		most = max(most, t.objects[i].slots())
 	}
 	return int(most)
 }
@@ -109,10 +136,11 @@ func (t *trace) apart(n int) bool {
 	var all []extent
 	for i := range t.objects {
 		o := &t.objects[i]
-		if o.slots > 1 && o.slots < int64(n) {
+		in := o.instances()
+		if in.slots > 1 && in.slots < int64(n) {
 			return false
 		}
-		all = append(all, extent{o.place.Arena, o.place.Chunk, o.first, o.first + (o.slots-1)*o.stride + o.place.Bytes, o.slots, o.stride})
+		all = append(all, extent{o.place.Arena, o.place.Chunk, in.first, in.first + (in.slots-1)*in.stride + o.place.Bytes, in.slots, in.stride})
 	}
 	slices.SortFunc(all, compareExtents)
 	all = slices.CompactFunc(all, func(a, b extent) bool { return a.slots > 1 && a.same(b) })

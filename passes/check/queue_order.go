@@ -16,9 +16,8 @@ type order struct {
 	idle    bool // there are no queues: the host runs all, call after call
 
 	names  []string // of threads; the host is the first
-	index  map[string]int32
-	now    []clock // by thread: what is over for its next node
-	met    clock   // what is over for workers but the first: what was when they met last
+	now    []clock  // by thread: what is over for its next node
+	met    clock    // what is over for workers but the first: what was when they met last
 	events map[int]*event
 	ends   []clock // by call: when all its nodes have ended
 	call   int32
@@ -48,33 +47,13 @@ type stamp struct {
 }
 
 func newOrder(r *regions) *order {
-	o := &order{r: r, index: make(map[string]int32), events: make(map[int]*event)}
-	o.thread("")
-	last, thread := "", int32(0)
-	for i := range r.s.t.steps {
-		st := &r.s.t.steps[i]
-		if q := st.node.Queue(); q != last { // most run where the one before runs
-			last, thread = q, o.thread(q)
-		}
-		st.thread = thread
-	}
+	o := &order{r: r, names: r.s.t.threads, events: make(map[int]*event)}
 	o.idle = len(o.names) == 1
 	for range o.names {
 		o.now = append(o.now, make(clock, len(o.names)))
 	}
 	o.history = newHistory(r.s.layout, len(r.s.t.steps))
 	return o
-}
-
-// thread returns the number of a queue's thread.
-func (o *order) thread(queue string) int32 {
-	i, known := o.index[queue]
-	if !known {
-		i = int32(len(o.names))
-		o.index[queue] = i
-		o.names = append(o.names, queue)
-	}
-	return i
 }
 
 // begin begins a call: the runtime has waited until the one ended which is so many before
@@ -107,7 +86,7 @@ func (o *order) step(at int) {
 	}
 	st := &o.r.s.t.steps[at]
 	thread := st.thread
-	o.wait(0, st.before)
+	o.wait(0, o.r.s.t.earlier(st))
 	if thread == 0 {
 		o.host(at, st)
 	}
@@ -115,21 +94,21 @@ func (o *order) step(at int) {
 		copy(o.met, o.now[0])
 	}
 	if thread != 0 {
-		o.submit(thread, waitsOf(st.node))
+		o.submit(thread, st.waits())
 	}
 	o.now[thread][thread]++
 	o.accesses(at, st, stamp{thread, o.now[thread][thread], o.call, int32(at)})
-	if st.node.Submit != nil && st.node.Submit.Event != 0 {
-		o.record(thread, st.node.Submit.Event)
+	if st.submit != nil && st.submit.Event != 0 {
+		o.record(thread, st.submit.Event)
 	}
 }
 
 // host makes worker 0 wait before a node of the host. Without a barrier there, only worker 0
 // would have waited.
 func (o *order) host(at int, st *step) {
-	waits := waitsOf(st.node)
+	waits := st.waits()
 	o.wait(0, waits)
-	if len(waits)+len(st.before) > 0 && !st.barrier {
+	if len(waits)+int(st.before) > 0 && !st.barrier {
 		o.r.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
 	}
 }
@@ -191,12 +170,12 @@ func (o *order) record(thread int32, number int) {
 // accesses notes what a step touches. Weights, and what each worker has for itself, are
 // left out: nothing of different threads writes there.
 func (o *order) accesses(at int, st *step, now stamp) {
-	for i, id := range st.args {
+	for i, id := range o.r.s.t.args(st) {
 		if by := st.own.read(i).by; id != none && by != byNone {
 			o.touch(id, now, by, false)
 		}
 	}
-	for i, id := range st.results {
+	for i, id := range o.r.s.t.results(st) {
 		if id != none {
 			o.touch(id, now, st.own.write(i).by, true)
 		}
@@ -204,17 +183,17 @@ func (o *order) accesses(at int, st *step, now stamp) {
 }
 
 func (o *order) touch(id int32, now stamp, by by, write bool) {
-	obj := &o.r.s.t.objects[id]
-	if class := o.r.s.c.class(obj.place); class == ir.ClassScratch || class == ir.ClassWeights {
+	spot := &o.r.s.t.spots[id]
+	if spot.class == ir.ClassScratch || spot.class == ir.ClassWeights {
 		return
 	}
 	over := o.now[now.thread]
 	if now.thread == 0 && by != byFirst {
 		over = o.met
 	}
-	o.history.touch(obj.at, now, write, func(before stamp, wrote bool) {
+	o.history.touch(spot.at, now, write, func(before stamp, wrote bool) {
 		if before.thread != now.thread && before.time > over[before.thread] {
-			o.conflict(obj, before, now, wrote, write)
+			o.conflict(&o.r.s.t.objects[id], before, now, wrote, write)
 		}
 	})
 }

@@ -20,17 +20,17 @@ func newSim(c *checker, t *trace, l *layout) *sim { return &sim{c: c, t: t, layo
 func (s *sim) start() {
 	s.memory = s.layout.covers()
 	for i := range s.t.objects {
-		o := &s.t.objects[i]
-		if o.kind == made {
+		o, at := &s.t.objects[i], s.t.spots[i].at
+		if s.t.spots[i].kind == made {
 			continue
 		}
-		s.holders(o.at, func(old int32, where ir.Place) {
+		s.holders(at, func(old int32, where ir.Place) {
 			s.c.report(fmt.Sprintf("start %d %d", i, old), &Violation{
 				Rule: RuleOverlap, Func: o.frame.String(), Nodes: []string{s.t.objects[old].val.String(), o.val.String()},
 				Range: s.c.inRange(where), What: "both are there before the call",
 			})
 		})
-		s.memory[o.at.chunk].assign(o.at.lo, o.at.hi, int32(i)+1)
+		s.memory[at.chunk].assign(at.lo, at.hi, int32(i)+1)
 	}
 }
 
@@ -61,12 +61,11 @@ func (s *sim) step(at int) {
 // overwrites a part of a value that is still read.
 func (s *sim) reads(at int) {
 	st := &s.t.steps[at]
-	for i, o := range st.args {
-		if st.node.Args[i] == nil {
-			continue
-		}
+	for i, o := range s.t.args(st) {
 		if o == none {
-			s.fail(RuleReads, at, none, nil, "reads %v before it is defined", st.node.Args[i])
+			if a := st.node.Args[i]; a != nil {
+				s.fail(RuleReads, at, none, nil, "reads %v before it is defined", a)
+			}
 			continue
 		}
 		s.finds(o, func(got int32, where ir.Place) {
@@ -77,7 +76,7 @@ func (s *sim) reads(at int) {
 
 // end claims that the caller finds the results.
 func (s *sim) end() {
-	for i, o := range s.t.results {
+	for i, o := range s.t.returns {
 		bad := func(what, where string) {
 			s.c.report("", &Violation{Rule: RuleReads, Func: s.t.f.Name, Nodes: []string{s.t.f.Results[i].String()}, Range: where, What: what})
 		}
@@ -93,7 +92,7 @@ func (s *sim) end() {
 
 // finds calls bad, once at most, if the bytes of o hold something else.
 func (s *sim) finds(o int32, bad func(got int32, where ir.Place)) {
-	at := s.t.objects[o].at
+	at := s.t.spots[o].at
 	s.memory[at.chunk].visit(at.lo, at.hi, func(id, lo, hi int32) bool {
 		if id != o+1 {
 			bad(id-1, s.placeOf(at.chunk, lo, hi))

@@ -21,8 +21,8 @@ func (r *regions) tried(a, b *access) bool {
 	}
 	ok := true
 	complete := eachSize([]ir.Dim{a.own.period, a.own.width, b.own.period, b.own.width}, func(size func(*ir.Symbol) int64) bool {
-		x, okX := a.own.units(size, a.place)
-		y, okY := b.own.units(size, b.place)
+		x, okX := a.own.units(size, r.s.t.objects[a.object].place)
+		y, okY := b.own.units(size, r.s.t.objects[b.object].place)
 		ok = okX && okY && r.meetOnlyThemselves(x, y)
 		return ok
 	})
