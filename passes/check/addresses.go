@@ -93,25 +93,28 @@ func sameStart(a, b ir.Place) bool {
 	return a.Arena == b.Arena && a.Chunk == b.Chunk && a.Offset == b.Offset
 }
 
-// addresses claims: every value of f that owns bytes has an address inside a chunk of an
-// arena of its space and of a class that fits what it is; what names the bytes of others
-// has none, or theirs.
-func (c *checker) addresses(f *ir.Func) {
-	if f.Owner == nil {
-		for _, p := range f.Params {
-			c.inside(f.Name, p.String, p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
-		}
-	}
+// paramAddresses claims: every parameter of f that owns bytes has an address inside a chunk of an
+// arena of its space and of a class that fits what it is; what names the bytes of others has none,
+// or theirs.
+func (c *checker) paramAddresses(f *ir.Func) {
 	for _, p := range f.Params {
-		if f.Owner != nil && p.Place != nil {
+		if f.Owner == nil {
+			c.inside(f.Name, p.String, p.Type, p.MaxBytes(), p.Place, ir.ClassIO)
+		} else if p.Place != nil {
 			c.inside(f.Name, p.String, p.Type, p.MaxBytes(), p.Place)
 		}
 	}
-	for _, n := range f.Nodes {
-		for _, v := range n.Results {
-			c.valueAddress(n, v)
-		}
+}
+
+// nodeAddresses claims the same of the results of a node.
+func (c *checker) nodeAddresses(n *ir.Node) {
+	for _, v := range n.Results {
+		c.valueAddress(n, v)
 	}
+}
+
+// resultAddresses claims: the results of an entry point are where the caller looks for them.
+func (c *checker) resultAddresses(f *ir.Func) {
 	if f.Owner == nil {
 		for i, r := range f.Results {
 			c.resultAddress(f, i, r)
@@ -160,8 +163,7 @@ func classesFor(n *ir.Node) []ir.Class {
 	return madeClasses
 }
 
-// resultAddress claims: a result is where the caller looks for it. The caller of a foreign
-// graph reads it where it lies.
+// resultAddress claims that of result i. The caller of a foreign graph reads it where it lies.
 func (c *checker) resultAddress(f *ir.Func, i int, r *ir.Value) {
 	root := r.Root()
 	if r.Def != nil && r.Def.Op == ir.OpForeign {

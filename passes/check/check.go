@@ -151,7 +151,7 @@ func newChecker(ctx context.Context, m *ir.Module, targets *target.List) *checke
 
 func (c *checker) check() error {
 	c.look()
-	if slices.ContainsFunc(c.found, (*Violation).unplaced) {
+	if c.hasty && len(c.found) > 0 || slices.ContainsFunc(c.found, (*Violation).unplaced) {
 		return c.result() // the rest presupposes that addresses are addresses
 	}
 	for _, f := range c.m.Funcs {
@@ -171,11 +171,16 @@ type checker struct {
 	queues  map[string]queue
 	routes  map[route][]string // the queues of copies
 	owners  ownerTable
-	axes    axesOf
+	kinds   kinds
 	hasty   bool // see both
 
 	scenarios map[*ir.Func]*scenario // that are known already
 	likely    int                    // the index of the next weight that behind is asked for
+
+	lastBackend struct { // see backend
+		name string
+		d    *target.Descriptor
+	}
 
 	finding sync.Mutex // guards what follows
 	found   []*Violation
@@ -209,22 +214,50 @@ func (c *checker) static() {
 	}
 }
 
+// functions checks what is said of each function and its nodes: claim after claim, or in haste
+// all of them node by node, as nodes lie all over memory.
 func (c *checker) functions() {
 	for _, f := range c.m.AllFuncs() {
-		c.both(func() { c.addresses(f) }, func() { c.nodes(f) })
-		c.epochs(f)
+		c.owners[f] = &ownerList{of: make([]*owners, f.NumNodes())}
+		c.paramAddresses(f)
+		e := epochs{c: c}
+		if c.hasty {
+			for _, n := range f.Nodes {
+				c.nodeAddresses(n)
+				c.node(n)
+				e.follow(n)
+			}
+			c.resultAddresses(f)
+		} else {
+			eachNode(f, c.nodeAddresses)
+			c.resultAddresses(f)
+			eachNode(f, c.node)
+			eachNode(f, e.follow)
+		}
 		c.resultsOfExperts(f)
 	}
 }
 
-func (c *checker) nodes(f *ir.Func) {
-	c.owners[f] = newOwnerList(f)
+func eachNode(f *ir.Func, do func(n *ir.Node)) {
 	for _, n := range f.Nodes {
-		c.partition(n)
-		c.reach(n)
-		c.copies(n)
-		c.submission(n)
+		do(n)
 	}
+}
+
+func (c *checker) node(n *ir.Node) {
+	c.partition(n)
+	c.reach(n)
+	c.copies(n)
+	c.submission(n)
+}
+
+// backend returns the target that runs a node, which mostly runs the one asked for before; nil
+// if there is none.
+func (c *checker) backend(n *ir.Node) *target.Descriptor {
+	if last := &c.lastBackend; last.d == nil || last.name != n.Backend {
+		last.name, last.d = n.Backend, c.targets.Get(n.Backend)
+	}
+	return c.lastBackend.d
 }
 
 // both does two things that do not depend on each other: one after the other, as violations
@@ -270,13 +303,17 @@ func (c *checker) run(f *ir.Func) error {
 		sc = c.scenarioOf(f)
 	}
 	delete(c.scenarios, f) // nobody needs it any more
-	for i := range sc.t.steps {
-		st := &sc.t.steps[i]
-		st.own = c.owners.of(st.node)
-	}
 	s := newSim(c, sc.t, sc.layout)
-	r := newRegions(s)
-	o := newOrder(r)
+	var r *regions
+	var o *order
+	half := len(sc.t.steps) / 2
+	c.both(func() {
+		c.own(sc.t.steps[:half])
+		r = newRegions(s)
+	}, func() {
+		c.own(sc.t.steps[half:])
+		o = newOrder(s)
+	})
 	for call := range sc.calls {
 		if err := c.call(call, s, r, o); err != nil {
 			return err
@@ -285,17 +322,27 @@ func (c *checker) run(f *ir.Func) error {
 	return nil
 }
 
+// own gives steps their owners.
+func (c *checker) own(steps []step) {
+	for i := range steps {
+		steps[i].own = c.owners.of(steps[i].node)
+	}
+}
+
 // call checks one of the calls that are under way.
 func (c *checker) call(call int, s *sim, r *regions, o *order) error {
 	s.t.move(s.layout, call)
-	s.start()
 	r.barrier()
 	o.begin(call)
 	if c.hasty {
-		c.both(func() { c.each(s.t, s.step) }, func() {
+		c.both(func() {
+			s.start()
+			c.each(s.t, s.step)
+		}, func() {
 			c.both(func() { c.each(s.t, r.step) }, func() { c.each(s.t, o.step) })
 		})
 	} else {
+		s.start()
 		c.each(s.t, func(i int) {
 			s.step(i)
 			r.step(i)

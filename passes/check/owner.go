@@ -78,17 +78,6 @@ type ownerList struct {
 	each  []owner   // likewise
 }
 
-// newOwnerList returns one with room for the nodes of f that are divided.
-func newOwnerList(f *ir.Func) *ownerList {
-	nodes, values := 0, 0
-	for _, n := range f.Nodes {
-		if n.Part.Mode == ir.PartSplit {
-			nodes, values = nodes+1, values+len(n.Args)+len(n.Results)
-		}
-	}
-	return &ownerList{make([]*owners, f.NumNodes()), make([]owners, nodes), make([]owner, values)}
-}
-
 // of returns the owners of what a node touches.
 func (t ownerTable) of(n *ir.Node) *owners {
 	switch n.Part.Mode {
@@ -99,19 +88,54 @@ func (t ownerTable) of(n *ir.Node) *owners {
 	}
 	l := t[n.Func]
 	if l.of[n.ID] == nil { // of a target that there is not
-		l.add(n, new(axesOf).chosen(n))
+		ax, k := new(kinds).chosen(n)
+		l.add(n, ax, k)
 	}
 	return l.of[n.ID]
 }
 
-// add adds the owners of a node that is divided along ax. Weights are nobody's, as nothing
+// add adds the owners of a node of a kind that is divided along ax; a node like it may have
+// shown already who they are.
+func (l *ownerList) add(n *ir.Node, ax *ir.Axis, k *kind) {
+	if k != nil && k.owned != nil && sameOwners(k.owned, n) {
+		l.of[n.ID] = k.own
+		return
+	}
+	l.of[n.ID] = l.make(n, ax)
+	if k != nil {
+		k.owned, k.own = n, l.of[n.ID]
+	}
+}
+
+// sameOwners reports whether two nodes of a kind have the same owners, as they are divided alike,
+// and what they touch begins with its bytes and belongs to somebody in both or in none.
+func sameOwners(a, b *ir.Node) bool {
+	if !a.Part.Equal(b.Part) {
+		return false
+	}
+	for i, v := range a.Args {
+		w := b.Args[i]
+		if v != nil && v != w && (v.Source() != nil || w.Source() != nil || v.IsWeight() != w.IsWeight()) {
+			return false
+		}
+	}
+	return len(a.Results) == 0 || a.Result().Source() == nil && b.Result().Source() == nil
+}
+
+// make returns the owners of a node that is divided along ax. Weights are nobody's, as nothing
 // writes them.
-func (l *ownerList) add(n *ir.Node, ax *ir.Axis) {
+func (l *ownerList) make(n *ir.Node, ax *ir.Axis) *owners {
+	const many = 1024
 	size := len(n.Args) + len(n.Results)
+	if len(l.lists) == 0 {
+		l.lists = make([]owners, many)
+	}
+	if len(l.each) < size {
+		l.each = make([]owner, max(size, many))
+	}
 	o := &l.lists[0]
 	*o = owners{l.each[:size:size], len(n.Args), true}
 	l.lists, l.each = l.lists[1:], l.each[size:]
-	l.of[n.ID] = o
 	for i, a := range n.Args {
 		o.each[i] = owner{by: byNone}
 		if a != nil && !a.IsWeight() {
@@ -123,6 +147,7 @@ func (l *ownerList) add(n *ir.Node, ax *ir.Axis) {
 		o.each[o.args] = unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
 		o.each[o.args].tail = n.Part.Tail
 	}
+	return o
 }
 
 // readOwner returns who reads operand i of a node that is divided as ax says.

@@ -17,7 +17,7 @@ func (c *checker) partition(n *ir.Node) {
 		c.fail(RulePartition, n, "calls cannot be proved")
 		return
 	}
-	d := c.targets.Get(n.Backend)
+	d := c.backend(n)
 	switch mode := n.Part.Mode; {
 	case d == nil: // reach says so
 	case mode == ir.PartNone:
@@ -27,18 +27,19 @@ func (c *checker) partition(n *ir.Node) {
 	case n.Part.Tail && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a tail")
 	case mode == ir.PartSplit:
-		if ax := c.division(n); ax != nil {
-			c.owners[n.Func].add(n, ax)
+		if ax, k := c.division(n); ax != nil {
+			c.owners[n.Func].add(n, ax, k)
 		}
 	case mode == ir.PartEach && (!n.Is(ir.Pure) || n.Is(ir.Alias)):
 		c.fail(RulePartition, n, "every worker computes it, and it is not pure")
 	}
 }
 
-// division returns the axis along which a node is divided; nil if that cannot be.
-func (c *checker) division(n *ir.Node) *ir.Axis {
+// division returns the axis along which a node is divided, and the node's kind; nil if that
+// cannot be.
+func (c *checker) division(n *ir.Node) (*ir.Axis, *kind) {
 	p := n.Part
-	ax := c.axes.chosen(n)
+	ax, k := c.kinds.chosen(n)
 	switch {
 	case ax == nil:
 		c.fail(RulePartition, n, "%v cannot be divided along axis %d", n.Op, p.Axis)
@@ -49,28 +50,43 @@ func (c *checker) division(n *ir.Node) *ir.Axis {
 	case p.Granule < 1 || p.Granule%ax.Granule != 0:
 		c.fail(RulePartition, n, "the granule %d is no multiple of the kernel's %d", p.Granule, ax.Granule)
 	default:
-		return ax
+		return ax, k
 	}
-	return nil
+	return nil, nil
 }
 
-// axesOf knows how ops describe the divisions of nodes, for the last node of each op: what an op
-// says follows from attributes and types, and the next node is mostly one like it.
-type axesOf [ir.NumOps]struct {
-	node *ir.Node
-	axes []ir.Axis
+// kinds knows what follows from the attributes and the types of nodes, for the last few nodes of
+// each op that differ in these: the next node is mostly one like them.
+type kinds [ir.NumOps]struct {
+	last [4]kind
+	next int // the one that gives way
 }
 
-func (m *axesOf) of(n *ir.Node) []ir.Axis {
-	last := &m[n.Op]
-	if last.node == nil || !alike(last.node, n) {
-		last.node, last.axes = n, n.Op.Info().Axes(n)
+// kind is nodes of one op that share their attributes, and have operands and results of the same
+// types.
+type kind struct {
+	node *ir.Node  // one of them; nil for none
+	axes []ir.Axis // how the op describes their divisions
+
+	owned *ir.Node // one of them whose owners are known
+	own   *owners
+}
+
+// of returns the kind of a node.
+func (m *kinds) of(n *ir.Node) *kind {
+	op := &m[n.Op]
+	for i := range op.last {
+		if k := &op.last[i]; k.node != nil && alike(k.node, n) {
+			return k
+		}
 	}
-	return last.axes
+	k := &op.last[op.next]
+	op.next = (op.next + 1) % len(op.last)
+	*k = kind{node: n, axes: n.Op.Info().Axes(n)}
+	return k
 }
 
-// alike reports whether two nodes of one op share their attributes, and have operands and results
-// of the same types.
+// alike reports whether two nodes of one op are of one kind.
 func alike(a, b *ir.Node) bool {
 	same := func(v, w *ir.Value) bool {
 		return v == w || v != nil && w != nil && v.Type.SameData(w.Type)
@@ -79,36 +95,38 @@ func alike(a, b *ir.Node) bool {
 }
 
 // chosen returns how the op describes the division that the node's partition names; nil
-// where it has none, or two that differ.
-func (m *axesOf) chosen(n *ir.Node) *ir.Axis {
+// where it has none, or two that differ. The node is of the kind.
+func (m *kinds) chosen(n *ir.Node) (*ir.Axis, *kind) {
 	if n.Part.Mode != ir.PartSplit || n.Op.Info().Axes == nil || len(n.Results) == 0 {
-		return nil
+		return nil, nil
 	}
 	var found *ir.Axis
-	axes := m.of(n)
-	for i := range axes {
-		if axes[i].Axis != n.Part.Axis {
+	k := m.of(n)
+	for i := range k.axes {
+		if k.axes[i].Axis != n.Part.Axis {
 			continue
 		}
 		if found != nil {
-			return nil
+			return nil, nil
 		}
-		found = &axes[i]
+		found = &k.axes[i]
 	}
-	return found
+	return found, k
 }
 
 // epochs claims: epochs count up from 0 in the order of the nodes with work, so that a
 // barrier between two epochs is one barrier.
-func (c *checker) epochs(f *ir.Func) {
-	last := 0
-	for _, n := range f.Nodes {
-		if !works(n) {
-			continue
-		}
-		if n.Epoch < last || n.Epoch >= max(f.Epochs, 1) {
-			c.fail(RulePartition, n, "epoch %d follows epoch %d, of %d", n.Epoch, last, f.Epochs)
-		}
-		last = max(last, n.Epoch)
+type epochs struct {
+	c    *checker
+	last int
+}
+
+func (e *epochs) follow(n *ir.Node) {
+	if !works(n) {
+		return
 	}
+	if n.Epoch < e.last || n.Epoch >= max(n.Func.Epochs, 1) {
+		e.c.fail(RulePartition, n, "epoch %d follows epoch %d, of %d", n.Epoch, e.last, n.Func.Epochs)
+	}
+	e.last = max(e.last, n.Epoch)
 }

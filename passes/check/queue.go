@@ -65,7 +65,7 @@ func (c *checker) submission(n *ir.Node) {
 		if s != nil && !isSlotsOnly(n) {
 			c.fail(RuleQueue, n, "is submitted, and does no work")
 		}
-	case c.targets.Get(n.Backend) == nil: // reach says so
+	case c.backend(n) == nil: // reach says so
 	case s == nil && c.m.Props&ir.PropQueued == 0: // nobody has asked for queues: the host waits for each node
 	default:
 		c.submitted(n)
@@ -98,7 +98,7 @@ type route struct{ backend, from, to string }
 // mayQueue reports whether a node is on one of the queues for it.
 func (c *checker) mayQueue(n *ir.Node) bool {
 	if !transfers(n) {
-		return n.Queue() == mainQueue(c.targets.Get(n.Backend))
+		return n.Queue() == mainQueue(c.backend(n))
 	}
 	r := route{n.Backend, n.Args[0].Type.Space, n.Result().Type.Space}
 	queues, known := c.routes[r]
@@ -113,7 +113,7 @@ func (c *checker) mayQueue(n *ir.Node) bool {
 // that has its source. Out of the host's memory it is for the target that wants it, or else
 // for one that has its destination.
 func (c *checker) queuesFor(n *ir.Node) []string {
-	d := c.targets.Get(n.Backend)
+	d := c.backend(n)
 	if !transfers(n) {
 		return []string{mainQueue(d)}
 	}

@@ -11,7 +11,7 @@ import (
 // The workers of the host are one thread here: what happens between barriers is not for
 // this file, but for regions.
 type order struct {
-	r       *regions
+	s       *sim
 	history *history
 	idle    bool // there are no queues: the host runs all, call after call
 
@@ -46,13 +46,13 @@ type stamp struct {
 	call, step   int32
 }
 
-func newOrder(r *regions) *order {
-	o := &order{r: r, names: r.s.t.threads, events: make(map[int]*event)}
+func newOrder(s *sim) *order {
+	o := &order{s: s, names: s.t.threads, events: make(map[int]*event)}
 	o.idle = len(o.names) == 1
 	for range o.names {
 		o.now = append(o.now, make(clock, len(o.names)))
 	}
-	o.history = newHistory(r.s.layout, len(r.s.t.steps))
+	o.history = newHistory(s.layout, len(s.t.steps))
 	return o
 }
 
@@ -60,7 +60,7 @@ func newOrder(r *regions) *order {
 // as may be under way. All workers meet.
 func (o *order) begin(call int) {
 	o.call = int32(call)
-	if before := call - o.r.s.c.underWay(); before >= 0 {
+	if before := call - o.s.c.underWay(); before >= 0 {
 		o.now[0].join(o.ends[before])
 	}
 	o.met = append(o.met[:0], o.now[0]...)
@@ -84,9 +84,9 @@ func (o *order) step(at int) {
 	if o.idle {
 		return
 	}
-	st := &o.r.s.t.steps[at]
+	st := &o.s.t.steps[at]
 	thread := st.thread
-	o.wait(0, o.r.s.t.earlier(st))
+	o.wait(0, o.s.t.earlier(st))
 	if thread == 0 {
 		o.host(at, st)
 	}
@@ -109,7 +109,7 @@ func (o *order) host(at int, st *step) {
 	waits := st.waits()
 	o.wait(0, waits)
 	if len(waits)+int(st.before) > 0 && !st.barrier {
-		o.r.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
+		o.s.fail(RuleQueue, at, none, nil, "worker 0 waits for events, and no barrier stands there: the others do not wait")
 	}
 }
 
@@ -153,7 +153,7 @@ func (o *order) wait(thread int32, waits []ir.Wait) {
 
 // hasEvents reports whether the target of a queue has events; the host has.
 func (o *order) hasEvents(thread int32) bool {
-	q, isQueue := o.r.s.c.queues[o.names[thread]]
+	q, isQueue := o.s.c.queues[o.names[thread]]
 	return !isQueue || q.of.Events
 }
 
@@ -170,12 +170,12 @@ func (o *order) record(thread int32, number int) {
 // accesses notes what a step touches. Weights, and what each worker has for itself, are
 // left out: nothing of different threads writes there.
 func (o *order) accesses(at int, st *step, now stamp) {
-	for i, id := range o.r.s.t.args(st) {
+	for i, id := range o.s.t.args(st) {
 		if by := st.own.read(i).by; id != none && by != byNone {
 			o.touch(id, now, by, false)
 		}
 	}
-	for i, id := range o.r.s.t.results(st) {
+	for i, id := range o.s.t.results(st) {
 		if id != none {
 			o.touch(id, now, st.own.write(i).by, true)
 		}
@@ -183,7 +183,7 @@ func (o *order) accesses(at int, st *step, now stamp) {
 }
 
 func (o *order) touch(id int32, now stamp, by by, write bool) {
-	spot := &o.r.s.t.spots[id]
+	spot := &o.s.t.spots[id]
 	if spot.class == ir.ClassScratch || spot.class == ir.ClassWeights {
 		return
 	}
@@ -193,7 +193,7 @@ func (o *order) touch(id int32, now stamp, by by, write bool) {
 	}
 	o.history.touch(spot.at, now, write, func(before stamp, wrote bool) {
 		if before.thread != now.thread && before.time > over[before.thread] {
-			o.conflict(&o.r.s.t.objects[id], before, now, wrote, write)
+			o.conflict(&o.s.t.objects[id], before, now, wrote, write)
 		}
 	})
 }

@@ -4,13 +4,13 @@ import "fmt"
 
 // conflict reports two accesses to common bytes that nothing orders.
 func (o *order) conflict(obj *object, before, now stamp, wrote, writes bool) {
-	t := o.r.s.t
+	t := o.s.t
 	first, second := t.steps[before.step].node, t.steps[now.step].node
-	o.r.s.c.report(fmt.Sprintf("race %p %p %v %v", first, second, wrote, writes), &Violation{
+	o.s.c.report(fmt.Sprintf("race %p %p %v %v", first, second, wrote, writes), &Violation{
 		Rule:  RuleRace,
 		Func:  t.steps[now.step].frame.String(),
 		Nodes: []string{t.describe(before.step), t.describe(now.step)},
-		Range: o.r.s.c.inRange(obj.place),
+		Range: o.s.c.inRange(obj.place),
 		What:  fmt.Sprintf("%s what %s %s%s, and no event orders them", verb(writes), o.name(before.thread), verb(wrote), before.ago(now)),
 	})
 }

@@ -10,7 +10,7 @@ func (c *checker) reach(n *ir.Node) {
 	if !works(n) || n.Op == ir.OpRepeat {
 		return
 	}
-	d := c.targets.Get(n.Backend)
+	d := c.backend(n)
 	if d == nil {
 		c.fail(RuleReach, n, "there is no target %q: there are %s", n.Backend, c.targets.Names())
 		return
