@@ -56,6 +56,7 @@ type assigner struct {
 	at      *sheet   // of it
 	errs    []error
 	touch   map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
+	of      *ruleSet              // that a trial tries
 	quiet   bool                  // a trial: nothing is counted, no cause is given
 	changed bool                  // the module, or it may be from now on
 }

@@ -26,12 +26,12 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	if f != a.funcs[0] || !a.choice() {
 		return
 	}
-	p := newCostProblem(a)
-	if p.lacking || len(p.Nodes) == 0 {
-		return // what runs nowhere is reported when all rules were tried
-	}
-	if errs := p.tooLarge(); len(errs) > 0 {
+	p, errs := a.problem()
+	if len(errs) > 0 {
 		a.errs = append(a.errs, errs...)
+		return
+	}
+	if p == nil {
 		return
 	}
 	r := p.solve()
@@ -49,6 +49,26 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	a.change()
 	p.explain(r)
 	p.apply(a, r.Labels)
+}
+
+// problem returns what cost is to decide, while the rules of ggml's schedulers are tried beside. It
+// is nil if there is nothing, or nothing that can be decided: what runs nowhere is reported when all
+// rules were tried.
+func (a *assigner) problem() (p *costProblem, errs []error) {
+	var tried []*assigner
+	beside(func() {
+		if p = newCostProblem(a); p.lacking || len(p.Nodes) == 0 {
+			p = nil
+			return
+		}
+		if errs = p.tooLarge(); len(errs) == 0 && !p.limited() {
+			p.prepared = placement.Prepare(a.c.Ctx, &p.Problem)
+		}
+	}, func() { tried = a.tryRules(&ggml2024, &ggml2026) })
+	if p != nil {
+		p.tried = tried
+	}
+	return p, errs
 }
 
 // choice reports whether there is something to decide by cost: several targets, all of which

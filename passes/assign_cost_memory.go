@@ -111,12 +111,10 @@ const fitWork = 200_000
 // them. Weights that are copied in every step take room of activations, and how much is not
 // known before: there may be a better assignment that copies none.
 func (p *costProblem) solve() *placement.Result {
-	var starts [][]int32
-	if !p.limited() {
-		beside(func() { starts = p.starts() }, func() { p.prepared = placement.Prepare(p.a.c.Ctx, &p.Problem) })
+	starts := p.starts()
+	if p.prepared != nil {
 		return p.prepared.Solve(p.a.c.Ctx, starts, placement.Options{})
 	}
-	starts = p.starts()
 	best, first := p.fit(starts)
 	if !best.Fits() || p.streams(best.Labels) {
 		p.Stay = true

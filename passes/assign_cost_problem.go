@@ -16,13 +16,17 @@ type costProblem struct {
 	index   map[string]int // of spaces, by name
 
 	placement.Problem
-	nodes  []*ir.Node  // of variables; nil for what reads the results of a function
-	kind   []*nodeKind // likewise
+	nodes  []*ir.Node         // of variables; nil for what reads the results of a function
+	kind   []*nodeKind        // likewise
+	time   []int32            // of variables: which of times they take
+	times  [][]float64        // different Node.Seconds: nodes of one kind share them
+	timeOf map[*float64]int32 // numbers in times
 	leaves []namedLeaf
 	said   []string // by leaf: where it lies as far as the module says; empty where that is open
 	kinds  *nodeKinds
 	limits []int64 // by space: bytes of all that lies there; negative is no limit
 
+	tried       []*assigner // what the rules of ggml's schedulers decide
 	startNames  []string
 	startLabels [][]int32
 	firstUser   []int32             // by leaf; see firstUsers
@@ -34,7 +38,7 @@ type costProblem struct {
 }
 
 func newCostProblem(a *assigner) *costProblem {
-	p := &costProblem{a: a, targets: a.c.Targets.All(), spaces: a.c.Targets.Spaces(), index: make(map[string]int)}
+	p := &costProblem{a: a, targets: a.c.Targets.All(), spaces: a.c.Targets.Spaces(), index: make(map[string]int), timeOf: make(map[*float64]int32)}
 	for i, s := range p.spaces {
 		p.index[s.Name] = i
 	}
@@ -42,6 +46,7 @@ func newCostProblem(a *assigner) *costProblem {
 	p.describeTargets()
 	p.kinds = newNodeKinds(a.c)
 	p.addLeaves()
+	p.makeRoom()
 	weights := stepWeights(a.funcs)
 	for _, f := range a.funcs {
 		p.addFunc(f, weights[f])
@@ -52,6 +57,26 @@ func newCostProblem(a *assigner) *costProblem {
 		}
 	}
 	return p
+}
+
+// makeRoom makes room for all nodes at once, and for about as many values as they will read: where
+// lists grow, the pages that they leave behind cost more than what is written there.
+func (p *costProblem) makeRoom() {
+	nodes := 0
+	for i := range p.a.sheets {
+		for _, k := range p.a.sheets[i].facts {
+			if k.has(doesWork) {
+				nodes++
+			}
+		}
+		nodes++ // the reader of the results
+	}
+	p.nodes = make([]*ir.Node, 0, nodes)
+	p.kind = make([]*nodeKind, 0, nodes)
+	p.time = make([]int32, 0, nodes)
+	p.Nodes = make([]placement.Node, 0, nodes)
+	p.Values = make([]placement.Value, 0, nodes+len(p.leaves))
+	p.reads = make([]int32, 0, 2*nodes)
 }
 
 // leafOwner stands for leaf i as the owner of a value until all nodes are there.
@@ -170,6 +195,13 @@ func (p *costProblem) add(n *ir.Node, k *nodeKind, v placement.Node) {
 	p.nodes = append(p.nodes, n)
 	p.kind = append(p.kind, k)
 	p.Nodes = append(p.Nodes, v)
+	time, known := p.timeOf[&v.Seconds[0]]
+	if !known {
+		time = int32(len(p.times))
+		p.timeOf[&v.Seconds[0]] = time
+		p.times = append(p.times, v.Seconds)
+	}
+	p.time = append(p.time, time)
 }
 
 // value returns what is copied for a reader of v, as pass copy has it.

@@ -20,9 +20,9 @@ func (p *costProblem) starts() [][]int32 {
 		add(t.Name, p.alone(int32(i)))
 	}
 	add("first", p.firsts())
-	for _, set := range []*ruleSet{&ggml2024, &ggml2026} {
-		if labels := p.byRules(set); labels != nil {
-			add(set.name, labels)
+	for _, trial := range p.tried {
+		if labels := p.byRules(trial); labels != nil {
+			add(trial.of.name, labels)
 		}
 	}
 	p.startLabels = list
@@ -59,16 +59,13 @@ func (p *costProblem) firsts() []int32 {
 // choose returns labels: those of nodes by their seconds, those of leaves by their first
 // reader.
 func (p *costProblem) choose(by func(seconds []float64) int32) []int32 {
+	chosen := make([]int32, len(p.times))
+	for i, seconds := range p.times {
+		chosen[i] = by(seconds)
+	}
 	labels := make([]int32, len(p.Nodes)+len(p.Leaves))
-	known := make(map[*float64]int32) // nodes of one kind share their seconds
-	for i := range p.Nodes {
-		seconds := p.Nodes[i].Seconds
-		label, ok := known[&seconds[0]]
-		if !ok {
-			label = by(seconds)
-			known[&seconds[0]] = label
-		}
-		labels[i] = label
+	for i, time := range p.time {
+		labels[i] = chosen[time]
 	}
 	p.placeLeaves(labels, nil)
 	return labels
@@ -124,14 +121,8 @@ func saidOf(said []string, i int) string {
 	return said[i]
 }
 
-// byRules returns what another set of rules decides; nil where it leaves nodes open.
-func (p *costProblem) byRules(set *ruleSet) []int32 {
-	trial := p.a.trial()
-	for _, r := range set.assign {
-		if r.Name != "" { // else it only checks
-			trial.run(r)
-		}
-	}
+// byRules returns what a trial of other rules has decided; nil where these leave nodes open.
+func (p *costProblem) byRules(trial *assigner) []int32 {
 	labels := make([]int32, 0, len(p.Nodes)+len(p.Leaves))
 	for i, f := range trial.funcs {
 		s := &trial.sheets[i]

@@ -28,6 +28,7 @@ type leafTable struct {
 
 func leavesOf(m *ir.Module) *leafTable {
 	t := &leafTable{funcs: m.AllFuncs(), ids: make(map[*ir.Func][]int32)}
+	t.list = make([]namedLeaf, 0, len(m.Weights)+len(m.States))
 	weights, states := make(map[string]int32, len(m.Weights)), make(map[string]int32, len(m.States))
 	for _, w := range m.Weights {
 		weights[w.Name] = t.add(namedLeaf{key: memberKey{ir.OpWeight, w.Name}, declared: &w.Type})

@@ -110,11 +110,28 @@ func (a *assigner) member(v *ir.Value) int32 {
 	return a.leaves.number(v.Def)
 }
 
+// tryRules returns what other sets of rules decide.
+func (a *assigner) tryRules(sets ...*ruleSet) []*assigner {
+	var tried []*assigner
+	for _, set := range sets {
+		t := a.trial(set)
+		for _, r := range set.assign {
+			if r.Name != "" { // else it only checks
+				t.run(r)
+			}
+		}
+		tried = append(tried, t)
+	}
+	return tried
+}
+
 // trial returns an assigner whose rules decide as if a's had not decided more than they have, and
-// write nothing into the module.
-func (a *assigner) trial() *assigner {
+// write nothing into the module, nor into what a looks at.
+func (a *assigner) trial(set *ruleSet) *assigner {
 	t := *a
-	t.errs, t.quiet, t.in = nil, true, nil
+	t.of, t.quiet, t.errs, t.in = set, true, nil, nil
+	leaves := *a.leaves
+	t.leaves = &leaves
 	t.spaces = slices.Clone(a.spaces)
 	t.sheets = slices.Clone(a.sheets)
 	for i := range t.sheets {

@@ -62,8 +62,8 @@ type Leaf struct {
 type Value struct {
 	Step  int
 	Owner int32   // variable that says where it lies: a node, in the home of its target, or a leaf; -1 is none
-	Space int     // where it lies without an owner
 	Maker int32   // node that computes it; -1 where it is there from the beginning
+	Space int     // where it lies without an owner
 	Bytes float64 // that a copy moves
 }
 
