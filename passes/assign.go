@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -237,29 +238,42 @@ func (a *assigner) place() {
 // leafSpaces puts weights, states and constants where their first reader keeps its bytes,
 // unless the module says where they are.
 func (a *assigner) leafSpaces() {
-	home := make([]string, len(a.leaves.list))
+	nodes := 0
 	for _, f := range a.funcs {
-		for _, n := range f.Nodes {
-			if t := a.c.Target(n); t != nil {
-				a.noteHome(n, t.Home(), home)
-			}
-		}
+		nodes += len(f.Nodes)
 	}
-	last := a.c.Targets.Last().Home()
+	early, late := make([]*target.Descriptor, len(a.leaves.list)), make([]*target.Descriptor, len(a.leaves.list))
+	beside(func() { a.firstReaders(early, 0, nodes/2) }, func() { a.firstReaders(late, nodes/2, nodes) })
 	for i := range a.leaves.list {
-		a.leaves.list[i].settle(firstOf(home[i], last))
+		a.leaves.list[i].settle(cmp.Or(early[i], late[i], a.c.Targets.Last()).Home())
 	}
 }
 
-// noteHome notes a space as that of the leaves that n reads, unless one is known.
-func (a *assigner) noteHome(n *ir.Node, space string, home []string) {
+// firstReaders finds the target of each leaf's first reader, among the nodes of all functions from one
+// position to another.
+func (a *assigner) firstReaders(first []*target.Descriptor, from, to int) {
+	leaves := *a.leaves
+	for _, f := range a.funcs {
+		all := len(f.Nodes)
+		for _, n := range f.Nodes[min(max(from, 0), all):min(max(to, 0), all)] {
+			if t := a.c.Target(n); t != nil {
+				leaves.noteReader(n, t, first)
+			}
+		}
+		from, to = from-all, to-all
+	}
+}
+
+// noteReader notes a target as that of the leaves that n reads, unless one is known.
+func (t *leafTable) noteReader(n *ir.Node, on *target.Descriptor, first []*target.Descriptor) {
 	for _, v := range n.Args {
 		if v == nil {
 			continue
 		}
 		if def := v.Root().Def; def != nil && isLeafOp(def) {
-			i := a.leaves.number(def)
-			home[i] = firstOf(home[i], space)
+			if i := t.number(def); first[i] == nil {
+				first[i] = on
+			}
 		}
 	}
 }

@@ -47,8 +47,7 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	}
 	p.count(r)
 	a.change()
-	p.explain(r)
-	p.apply(a, r.Labels)
+	beside(func() { p.explain(r) }, func() { p.apply(a, r.Labels) })
 }
 
 // problem returns what cost is to decide, while the rules of ggml's schedulers are tried beside. It

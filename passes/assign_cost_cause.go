@@ -17,7 +17,7 @@ func (p *costProblem) explain(r *placement.Result) {
 	mover := p.mover(r.Labels)
 	step := -1
 	for i, n := range p.nodes {
-		if n == nil || n.Backend != "" {
+		if p.given[i] {
 			continue // nothing was decided
 		}
 		if s := p.Nodes[i].Step; s != step {

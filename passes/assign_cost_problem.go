@@ -20,6 +20,7 @@ type costProblem struct {
 	kind   []*nodeKind        // likewise
 	time   []int32            // of variables: which of times they take
 	times  [][]float64        // different Node.Seconds: nodes of one kind share them
+	given  []bool             // of variables: it has a backend, or is no node
 	timeOf map[*float64]int32 // numbers in times
 	leaves []namedLeaf
 	said   []string // by leaf: where it lies as far as the module says; empty where that is open
@@ -72,6 +73,7 @@ func (p *costProblem) makeRoom() {
 		nodes++ // the reader of the results
 	}
 	p.nodes = make([]*ir.Node, 0, nodes)
+	p.given = make([]bool, 0, nodes)
 	p.kind = make([]*nodeKind, 0, nodes)
 	p.time = make([]int32, 0, nodes)
 	p.Nodes = make([]placement.Node, 0, nodes)
@@ -193,6 +195,7 @@ func (p *costProblem) addResults(f *ir.Func, step int) {
 // add adds a variable and what it stands for.
 func (p *costProblem) add(n *ir.Node, k *nodeKind, v placement.Node) {
 	p.nodes = append(p.nodes, n)
+	p.given = append(p.given, n == nil || n.Backend != "")
 	p.kind = append(p.kind, k)
 	p.Nodes = append(p.Nodes, v)
 	time, known := p.timeOf[&v.Seconds[0]]
