@@ -24,7 +24,7 @@ import (
 //
 // A weight gets the first layout that all its readers read (pack_weights.go). If there is
 // none, a reader that cannot read it gets a second form of the weight, which costs memory:
-// the cause says so.
+// the cause says so. Of several layouts the cheapest is taken (pack_cost.go).
 var packPass = Pass{
 	Name:     "pack",
 	Doc:      "bring operands into the formats that the chosen kernels read",
@@ -35,8 +35,9 @@ var packPass = Pass{
 	Rules: []Rule{
 		{ruleBF16, "a weight of f16 becomes bf16, rounded: --allow-bf16 allows it, and all its products are faster so"},
 		{ruleLayout, "the layout that the kernels of all readers read"},
+		{rulePackCost, "kernels read several layouts: what each costs for an item of a step, of which the cheapest is taken if it pays; a second form is made on measurements alone"},
 		{ruleState, "the layout that the kernels of all that read and write the state have: keys are multiplied where they lie"},
-		{ruleSecond, "no layout serves all readers of the weight: this one gets a form of its own"},
+		{ruleSecond, "no layout serves all readers of the weight, or none serves them well: this one gets a form of its own"},
 		{ruleAct, "the kernel reads quantized activations, or such of bf16; all its readers on the backend share them"},
 		{ruleDense, "the kernel does not read strided operands"},
 		{ruleLayNode, "what is laid out is not a weight: it is done in every step"},
@@ -45,12 +46,13 @@ var packPass = Pass{
 }
 
 const (
-	ruleLayout  = "pack.layout"
-	ruleSecond  = "pack.second"
-	ruleAct     = "pack.act"
-	ruleDense   = "pack.dense"
-	ruleLayNode = "pack.node"
-	ruleResult  = "pack.result"
+	ruleLayout   = "pack.layout"
+	rulePackCost = "pack.cost"
+	ruleSecond   = "pack.second"
+	ruleAct      = "pack.act"
+	ruleDense    = "pack.dense"
+	ruleLayNode  = "pack.node"
+	ruleResult   = "pack.result"
 )
 
 func pack(c *Context, m *ir.Module) error {
@@ -103,7 +105,9 @@ func (p *packer) operands(n *ir.Node) {
 		panic(fmt.Sprintf("passes: internal error: %v was assigned to a target that cannot run it: %s", n, why))
 	}
 	for i, a := range n.Args {
-		if a != nil && i < len(row.Args) && !row.Args[i].Holds(a.Type) {
+		if l, ok := p.second.wants(n, i); ok {
+			n.Args[i] = p.secondForm(n, a, l)
+		} else if a != nil && i < len(row.Args) && !row.Args[i].Holds(a.Type) {
 			n.Args[i] = p.form(n, a, row.Args[i])
 		}
 	}

@@ -10,7 +10,7 @@ import (
 const ruleState = "pack.state"
 
 // layOutStates gives a state the packed layout that a kernel which reads it asks for: keys of attention, which are then
-// multiplied where they lie. All that read or write the state have to do so in this layout, and on one backend, so that
+// multiplied where they lie, unless rows cost less. All that read or write the state have to do so in this layout, and on one backend, so that
 // it is never copied; a view, call or result leaves it as it is.
 func layOutStates(c *Context, m *ir.Module) {
 	if len(m.States) == 0 || !c.Enabled(ruleState) {
@@ -20,9 +20,13 @@ func layOutStates(c *Context, m *ir.Module) {
 	for _, f := range m.AllFuncs() {
 		collectStateUses(c, f, uses)
 	}
+	weights := stepWeights(m.AllFuncs())
 	for _, s := range m.States {
 		u := uses[s.Name]
 		if u == nil || u.layout == dtype.Plain || s.Type.Layout != dtype.Plain || !u.servesAll(c, s.Name) {
+			continue
+		}
+		if u.compare(c, s.Name, weights); !u.pays() {
 			continue
 		}
 		s.Type.Layout = u.layout
@@ -41,6 +45,7 @@ type stateUse struct {
 	nodes  []*ir.Node
 	layout dtype.Layout // that the first kernel asks for which asks for a packed one
 	fixed  bool         // something reads it as it is
+	choice *layoutChoice
 }
 
 // stateOf returns the name of the state whose bytes v names.
@@ -125,7 +130,13 @@ func runsWith(c *Context, n *ir.Node, state string, l dtype.Layout) bool {
 func followState(c *Context, m *ir.Module, n *ir.Node, uses map[string]*stateUse) {
 	for _, r := range n.Results {
 		name, ok := stateOf(r)
-		if !ok || m.State(name).Type.Layout == r.Type.Layout {
+		if !ok {
+			continue
+		}
+		if u := uses[name]; u != nil && u.choice != nil && n.Op == ir.OpState {
+			c.Cause(n, rulePackCost, optionTexts(u.choice.options)...)
+		}
+		if m.State(name).Type.Layout == r.Type.Layout {
 			continue
 		}
 		if n.Op == ir.OpState {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // wish is what the readers of a weight can read.
@@ -12,14 +13,19 @@ type wish struct {
 	layouts []dtype.Layout // that all readers so far read; nil is any
 	readers []string       // ops, each once
 	fixed   bool           // a view, call or result reads it: it stays as it is
+	open    bool           // a reader reads several
+	choice  *layoutChoice  // what was compared; nil where there was no choice
 }
 
-// layOutWeights gives every weight the first layout that all its readers read.
+// layOutWeights gives every weight a layout that all its readers read: the first, or the
+// cheapest of several.
 func layOutWeights(c *Context, m *ir.Module) *secondForms {
 	wishes := newWishes(m)
 	for _, f := range m.AllFuncs() {
 		wishes.collect(c, f)
 	}
+	second := &secondForms{m: m, made: make(map[string]*ir.Weight), wanted: make(map[*ir.Node]dtype.Layout)}
+	wishes.chooseLayouts(c, second)
 	for i, w := range m.Weights {
 		layOut(c, w, &wishes.of[i])
 	}
@@ -30,7 +36,7 @@ func layOutWeights(c *Context, m *ir.Module) *secondForms {
 			}
 		}
 	}
-	return &secondForms{m: m, made: make(map[string]*ir.Weight)}
+	return second
 }
 
 // wishes are those of all weights of a module.
@@ -68,6 +74,7 @@ func (s *wishes) collect(c *Context, f *ir.Func) {
 			}
 			if row, _ := t.Kernel(n); row != nil && i < len(row.Args) {
 				w.narrow(row.Args[i].Layouts)
+				w.open = w.open || i == target.LayoutOperand(n.Op) && len(row.Args[i].Layouts) > 1
 			}
 		}
 	}
@@ -147,6 +154,9 @@ func setLayout(w *ir.Weight, l dtype.Layout) {
 func (s *wishes) follow(c *Context, n *ir.Node) {
 	i, r := s.number(n), n.Result()
 	w := s.m.Weights[i]
+	if choice := s.of[i].choice; choice != nil {
+		c.Cause(n, rulePackCost, optionTexts(choice.options)...)
+	}
 	if w.Type.Layout == r.Type.Layout {
 		return
 	}
@@ -158,6 +168,9 @@ func (s *wishes) follow(c *Context, n *ir.Node) {
 type secondForms struct {
 	m    *ir.Module
 	made map[string]*ir.Weight // by name
+
+	// wanted are the readers to which a second form was given by choice, with its layout.
+	wanted map[*ir.Node]dtype.Layout
 }
 
 // get returns the weight that holds the named one in another layout. Only plain weights
@@ -167,11 +180,8 @@ func (s *secondForms) get(c *Context, name string, layout dtype.Layout) *ir.Weig
 	if w := s.made[formName]; w != nil {
 		return w
 	}
-	if w := s.m.Weight(formName); w != nil {
-		return w
-	}
 	from := s.m.Weight(name)
-	w := &ir.Weight{Name: formName, Type: from.Type, Expr: from.Expr}
+	w := &ir.Weight{Name: s.unused(formName), Type: from.Type, Expr: from.Expr}
 	if e := from.Expr; e != nil && e.Op == ir.ExprPack {
 		w.Expr = e.Args[0]
 	}
@@ -184,4 +194,12 @@ func (s *secondForms) get(c *Context, name string, layout dtype.Layout) *ir.Weig
 	c.Count("second", 1)
 	c.Count("second-bytes", w.Type.MaxBytes())
 	return w
+}
+
+// unused returns a name that no weight has, the one given if possible.
+func (s *secondForms) unused(name string) string {
+	for s.m.Weight(name) != nil {
+		name += "_"
+	}
+	return name
 }

@@ -192,6 +192,8 @@ var fields = []Field{
 	rateField("linkout", "bytes per second of copies out of it; 0 is as link", func(d *Descriptor) *float64 { return &d.Rates.LinkOut }),
 	rateField("linkdelay", "seconds of the smallest copy", func(d *Descriptor) *float64 { return &d.Rates.LinkDelay }),
 	{"tiles", "tiles of matrix products that are not the default: FEATURE:WEIGHT:N:V,...", setTiles, tilesText},
+	{"layouts", "measured seconds of an operand's layouts: OP:DTYPE:SHAPE:ROWS:LAYOUT:SECONDS,...", setLayoutTimes, layoutTimesText},
+	{"measured", "where figures were measured: GOOS/GOARCH/KERNELS", setMeasured, func(d *Descriptor) string { return d.Measured }},
 }
 
 func setField(d *Descriptor, key, value string) error {

@@ -63,6 +63,10 @@ type Descriptor struct {
 	// Tiles are those that matrix products use where they are not the default; see
 	// tile.Choice. They change speed and nothing else.
 	Tiles []tile.Choice
+
+	// LayoutTimes are measurements from which pack chooses layouts, instead of predictions.
+	LayoutTimes []LayoutTime
+	Measured    string // where figures were measured, GOOS/GOARCH/KERNELS; empty is not known
 }
 
 // Row is one kernel: an op and the formats that it reads. Without Args, operands of any

@@ -1,0 +1,83 @@
+package target
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// TestLayoutTimes reads measurements and writes them as they were.
+func TestLayoutTimes(t *testing.T) {
+	const text = "cpu like=cpu layouts=gather:q8_0:32000x2048:1:plain:2e-07,gather:q8_0:32000x2048:1:r16:2.5e-06,attention:q8_0:1x8x4096x64:32:r16:0.00012 measured=linux/amd64/avx512vnni"
+	d, err := ParseDescriptor(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.String() != text {
+		t.Errorf("printed as\n%s\nwant\n%s", d, text)
+	}
+	use := LayoutUse{ir.OpGather, dtype.Q8_0, "32000x2048", 1}
+	if s, ok := d.LayoutSeconds(use, dtype.R16); !ok || s != 2.5e-6 {
+		t.Errorf("r16 takes %v, %v", s, ok)
+	}
+	use.Rows = 2
+	if _, ok := d.LayoutSeconds(use, dtype.R16); ok {
+		t.Error("two rows were not measured")
+	}
+}
+
+// TestWrongLayoutTimes demands an error that says what is wrong.
+func TestWrongLayoutTimes(t *testing.T) {
+	for _, c := range []struct{ field, want string }{
+		{"layouts=gather:q8_0:64x64:1:plain", "write OP:DTYPE:SHAPE:ROWS:LAYOUT:SECONDS"},
+		{"layouts=add:f32:64x64:1:plain:1", `kernels of "add" do not differ`},
+		{"layouts=nothing:f32:64x64:1:plain:1", `kernels of "nothing" do not differ`},
+		{"layouts=gather:f33:64x64:1:plain:1", "f33"},
+		{"layouts=gather:f32:64:1:plain:1", "has 1 dimensions, and the operand 2"},
+		{"layouts=attention:f32:64x64:1:plain:1", "has 2 dimensions, and the operand 4"},
+		{"layouts=gather:f32:64x-1:1:plain:1", "is not a whole number"},
+		{"layouts=gather:f32:64x99999999999999999999:1:plain:1", "is not a whole number"},
+		{"layouts=gather:f32:64x64:0:plain:1", "rows"},
+		{"layouts=gather:f32:64x64:1:r17:1", `unknown layout "r17"`},
+		{"layouts=gather:i32:64x64:1:r16:1", "i32 has no layout r16"},
+		{"layouts=gather:f32:64x64:1:plain:-1e-9", "-1e-9 is no time"},
+		{"layouts=gather:f32:64x64:1:plain:0", "0 is no time"},
+		{"layouts=gather:f32:64x64:1:plain:NaN", "NaN is no time"},
+		{"layouts=gather:f32:64x64:1:plain:Inf", "Inf is no time"},
+		{"layouts=gather:f32:64x64:1:plain:1,gather:f32:64x064:1:plain:2", "measured twice"},
+		{"layouts=gather:f32:64x64:1:plain:1,", "write OP"},
+		{"measured=linux", "GOOS/GOARCH/KERNELS"},
+		{"measured=linux//avx2", "GOOS/GOARCH/KERNELS"},
+		{"measured=linux/amd64/a,b", "is no name of a machine"},
+	} {
+		if _, err := ParseDescriptor("cpu like=cpu " + c.field); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.field, err, c.want)
+		}
+	}
+}
+
+// TestLayouts looks at what the processor's kernels read.
+func TestLayouts(t *testing.T) {
+	d := CPU()
+	for _, c := range []struct {
+		op   ir.Op
+		arg  int
+		dt   dtype.DType
+		want string
+	}{
+		{ir.OpMatMul, 1, dtype.Q4_0, "[r16]"},
+		{ir.OpGather, 0, dtype.Q4_0, "[plain r16]"},
+		{ir.OpAttention, 1, dtype.Q8_0, "[r16 plain]"},
+		{ir.OpAdd, 0, dtype.Q4_0, "[]"},
+	} {
+		var names []string
+		for _, l := range d.Layouts(c.op, c.arg, c.dt) {
+			names = append(names, l.String())
+		}
+		if got := "[" + strings.Join(names, " ") + "]"; got != c.want {
+			t.Errorf("%v reads %v in %s, want %s", c.op, c.dt, got, c.want)
+		}
+	}
+}
