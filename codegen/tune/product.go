@@ -64,16 +64,22 @@ func newOperands(w dtype.DType, s Shape) *operands {
 	o := &operands{k: s.K, manyN: panels(min(s.N, mostRows)), singleN: panels(max(min(s.N, coldRows/perRow), dtype.PanelRows))}
 	rows := max(o.manyN, o.singleN)
 	o.x = words(manyRows * act.RowBytes(s.K))
-	o.w = words(int(dtype.PackedBytes(w, dtype.R16, int64(rows), int64(s.K))))
+	o.w = touched(int(dtype.PackedBytes(w, dtype.R16, int64(rows), int64(s.K))))
 	o.y = words(max(manyRows*o.manyN, o.singleN) * 4)
-	for i := 0; i < len(o.w); i += 512 {
-		o.w[i] = 1 // pages that were never written are one shared page
-	}
 	return o
 }
 
 func panels(n int) int {
 	return (n + dtype.PanelRows - 1) / dtype.PanelRows * dtype.PanelRows
+}
+
+// touched returns words of which each page was written: those that never were are one shared page.
+func touched(bytes int) []uint64 {
+	w := words(bytes)
+	for i := 0; i < len(w); i += 512 {
+		w[i] = 1
+	}
+	return w
 }
 
 func words(bytes int) []uint64 { return make([]uint64, (bytes+7)/8+8) }

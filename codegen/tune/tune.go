@@ -1,5 +1,6 @@
-// Package tune measures what the cost model otherwise predicts: this machine's rates, and
-// which of the tiles that kernels have are the fastest for a model's matrix products.
+// Package tune measures what the cost model otherwise predicts: this machine's rates,
+// which of the tiles that kernels have are the fastest for a model's matrix products, and what
+// its other operands take in each layout that kernels read.
 //
 // What it finds is a target: fields of passes/target's text form. So a dump shows it in
 // its head, a file keeps it for later builds (--target-file), and passes need not know that
@@ -31,6 +32,7 @@ type Result struct {
 	Machine  ggmlcruntime.Machine
 	Kernels  string // the implementation that this machine runs
 	Products []Product
+	Layouts  []target.LayoutTime // each use in all its layouts, in turn
 }
 
 // Product is what the products with weights of one dtype take with each choice of tiles.
@@ -82,6 +84,13 @@ func Measure(ctx context.Context, m *ir.Module, kernels []string, progress func(
 			r.Products = append(r.Products, *p)
 		}
 	}
+	uses := layoutUses(m)
+	if len(uses) > 0 {
+		say("measuring layouts of %d operands", len(uses))
+	}
+	if r.Layouts, err = measureLayouts(ctx, uses); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -126,6 +135,8 @@ func (r *Result) Apply(d *target.Descriptor) {
 	d.Hint = min(r.Machine.Workers, max(d.Threads, 1))
 	round(&d.Rates.QuantOps, r.slowest(true))
 	round(&d.Rates.FLOPs, r.slowest(false))
+	d.LayoutTimes = r.Layouts
+	d.Measured = Machine(r.Kernels)
 	d.Tiles = nil
 	for i := range r.Products {
 		p := &r.Products[i]
@@ -133,6 +144,22 @@ func (r *Result) Apply(d *target.Descriptor) {
 			d.Tiles = append(d.Tiles, c)
 		}
 	}
+}
+
+// Machine names this machine as a target says where its figures come from, with the kernels that
+// it runs.
+func Machine(kernels string) string {
+	return runtime.GOOS + "/" + runtime.GOARCH + "/" + kernels
+}
+
+// Kernels returns the kernels that this processor runs of the named ones; nil is all. It is empty
+// where it runs none.
+func Kernels(names []string) string {
+	defer cpu.Select(cpu.Active())
+	if !cpu.SelectAmong(names) {
+		return ""
+	}
+	return cpu.Active()
 }
 
 // slowest returns the rate of the slowest products with quantized weights, or with others:
@@ -204,6 +231,7 @@ func (r *Result) Comments() string {
 	for _, p := range r.Products {
 		fmt.Fprintf(&b, "# %v weights, %d shapes: many rows %s; one row %s\n", p.Weight, len(p.Shapes), ratios(p.Many), ratios(p.Single))
 	}
+	r.layoutComments(&b)
 	return b.String()
 }
 
@@ -214,4 +242,21 @@ func ratios(all []Candidate) string {
 		s = append(s, fmt.Sprintf("by %d: %.2f", c.Rows, c.Seconds/all[0].Seconds))
 	}
 	return strings.Join(s, ", ")
+}
+
+// layoutComments prints the times of layouts of each use on a line.
+func (r *Result) layoutComments(b *strings.Builder) {
+	for i, t := range r.Layouts {
+		if i == 0 || r.Layouts[i-1].LayoutUse != t.LayoutUse {
+			if i > 0 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(b, "# %v of %v %s, %d rows, one worker: %v %.3g s", t.Op, t.DType, t.Shape, t.Rows, t.Layout, t.Seconds)
+			continue
+		}
+		fmt.Fprintf(b, ", %v %.3g s", t.Layout, t.Seconds)
+	}
+	if len(r.Layouts) > 0 {
+		b.WriteString("\n")
+	}
 }

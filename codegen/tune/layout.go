@@ -1,0 +1,268 @@
+package tune
+
+import (
+	"context"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Layouts are measured where kernels read one operand in several: each use of the model, with
+// the operand's own shape and the rows that read it, in each layout, in turns. Matrices of
+// products are none of these: for each dtype there is one layout.
+
+// form is a dtype in a layout.
+type form struct {
+	dtype  dtype.DType
+	layout dtype.Layout
+}
+
+// gathers are the kernels of gather by the form of the table.
+var gathers = map[form]func(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int){
+	{dtype.F32, dtype.Plain}: cpu.GatherF32, {dtype.F32, dtype.R16}: cpu.GatherR16F32,
+	{dtype.F16, dtype.Plain}: cpu.GatherF16, {dtype.F16, dtype.R16}: cpu.GatherR16F16,
+	{dtype.BF16, dtype.Plain}: cpu.GatherBF16, {dtype.BF16, dtype.R16}: cpu.GatherR16BF16,
+	{dtype.Q8_0, dtype.Plain}: cpu.GatherQ8_0, {dtype.Q8_0, dtype.R16}: cpu.GatherR16Q8_0,
+	{dtype.Q4_0, dtype.Plain}: cpu.GatherQ4_0, {dtype.Q4_0, dtype.R16}: cpu.GatherR16Q4_0,
+}
+
+// attentions are the kernels of attention by the form of the keys; quantized is whether queries
+// are q8a.
+var attentions = map[form]struct {
+	run       func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int)
+	quantized bool
+}{
+	{dtype.F32, dtype.Plain}: {cpu.AttentionF32, false}, {dtype.F16, dtype.Plain}: {cpu.AttentionF16, false},
+	{dtype.Q8_0, dtype.Plain}: {cpu.AttentionQ8_0, false}, {dtype.Q8_0, dtype.R16}: {cpu.AttentionR16Q8_0, true},
+}
+
+// use is a use of a layout and a node that has it.
+type use struct {
+	target.LayoutUse
+	n *ir.Node
+}
+
+// layoutUses returns the different uses of weights and states of a module for which there is a
+// choice, in the order of its nodes. A table of f16 is one of bf16 as well, which --allow-bf16
+// may make of it.
+func layoutUses(m *ir.Module) []use {
+	var all []use
+	add := func(u use) {
+		if len(layoutsOf(u.LayoutUse)) > 1 && !slices.ContainsFunc(all, func(o use) bool { return o.LayoutUse == u.LayoutUse }) {
+			all = append(all, u)
+		}
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			u, ok := target.LayoutUseOf(n)
+			if !ok || !isLeaf(n.Args[target.LayoutOperand(n.Op)]) || isEmpty(n) {
+				continue
+			}
+			add(use{u, n})
+			if u.Op == ir.OpGather && u.DType == dtype.F16 {
+				u.DType = dtype.BF16
+				add(use{u, n})
+			}
+		}
+	}
+	return all
+}
+
+// isLeaf reports whether v is a weight, or bytes of a state.
+func isLeaf(v *ir.Value) bool {
+	root := v.Root()
+	return root.Def != nil && (root.Def.Op == ir.OpState || v.Def != nil && v.Def.Op == ir.OpWeight)
+}
+
+// isEmpty reports whether an operand of n has no elements.
+func isEmpty(n *ir.Node) bool {
+	return slices.ContainsFunc(n.Args, func(v *ir.Value) bool { return v.Type.Elems().Upper() < 1 })
+}
+
+// layoutsOf returns the layouts that the processor's kernels read for a use, as far as they can
+// be measured.
+func layoutsOf(u target.LayoutUse) []dtype.Layout {
+	all := target.CPU().Layouts(u.Op, target.LayoutOperand(u.Op), u.DType)
+	return slices.DeleteFunc(all, func(l dtype.Layout) bool {
+		k := form{u.DType, l}
+		return u.Op == ir.OpGather && gathers[k] == nil || u.Op == ir.OpAttention && attentions[k].run == nil
+	})
+}
+
+// Unmeasured returns the uses of the module for which the target has measurements of other
+// shapes and rows only: their layouts are predicted. It is nil where the target has none at all.
+func Unmeasured(d *target.Descriptor, m *ir.Module) (missing []target.LayoutUse) {
+	if len(d.LayoutTimes) == 0 {
+		return nil
+	}
+	for _, u := range layoutUses(m) {
+		for _, l := range layoutsOf(u.LayoutUse) {
+			if _, known := d.LayoutSeconds(u.LayoutUse, l); !known && u.n.Args[target.LayoutOperand(u.Op)].Type.DType == u.DType {
+				missing = append(missing, u.LayoutUse)
+				break
+			}
+		}
+	}
+	return missing
+}
+
+// trial runs a use in a layout, each turn with other bytes, and returns its seconds.
+type trial struct {
+	layout dtype.Layout
+	run    func(turn int) float64
+}
+
+// measureLayouts measures the uses. The error is the context's.
+func measureLayouts(ctx context.Context, uses []use) ([]target.LayoutTime, error) {
+	var times []target.LayoutTime
+	for _, u := range uses {
+		trials := gatherTrials
+		if u.Op == ir.OpAttention {
+			trials = attentionTrials
+		}
+		t, err := fastestOf(ctx, u, trials(u))
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, t...)
+	}
+	return times, nil
+}
+
+// fastestOf runs the trials of a use in turns.
+func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime, error) {
+	seconds := infinite(len(trials))
+	for turn := range rounds {
+		for i := range trials {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			seconds[i] = min(seconds[i], trials[i].run(turn))
+		}
+	}
+	var times []target.LayoutTime
+	for i, s := range seconds {
+		t := target.LayoutTime{LayoutUse: u.LayoutUse, Layout: trials[i].layout}
+		round(&t.Seconds, max(s, 1e-10)) // a clock may stand still
+		times = append(times, t)
+	}
+	return times, nil
+}
+
+const (
+	singles  = 64  // calls of a gather of few rows in a turn: one takes less than the clock sees
+	mostRead = 512 // rows of a gather, or tokens of an attention, that are run; more take as much more
+	mostSeen = 4096 // positions of a context: longer ones take as much longer
+)
+
+// gatherTrials are the trials of a gather: rows from all over a table of the shape, or of as many
+// of its rows as are more than caches hold.
+func gatherTrials(u use) []trial {
+	shape := u.n.Args[0].Type.Shape
+	n, k, rows := int(shape[0].Upper()), int(shape[1].Upper()), int(min(u.Rows, mostRead))
+	n = min(n, panels(max(coldRows/u.DType.RowBytes(k), 1)))
+	calls := max(1, singles/rows)
+	table := touched(int(dtype.PackedBytes(u.DType, dtype.R16, int64(n), int64(k))))
+	idx, dst := make([]int32, calls*rows), words(calls*rows*k*4)
+	var trials []trial
+	for _, l := range layoutsOf(u.LayoutUse) {
+		run := gathers[form{u.DType, l}]
+		trials = append(trials, trial{l, func(turn int) float64 {
+			scatter(idx, n, turn)
+			begin := time.Now()
+			for i := range calls {
+				run(unsafe.Pointer(&dst[0]), unsafe.Pointer(&idx[0]), unsafe.Pointer(&table[0]), k, i*rows, (i+1)*rows, 0, k)
+			}
+			return time.Since(begin).Seconds() / float64(calls) * float64(u.Rows) / float64(rows)
+		}})
+	}
+	return trials
+}
+
+// scatter fills idx with rows from all over a table of n rows, others each turn.
+func scatter(idx []int32, n, turn int) {
+	const prime = 7919
+	for i := range idx {
+		idx[i] = int32((turn*len(idx) + i) * prime % n)
+	}
+}
+
+// attentionTrials are the trials of an attention behind half of the context: one token with all
+// heads, as generation has it, or many with one KV head, which stands for the others. Values are
+// taken to be as long as they are in the first node that has the use.
+func attentionTrials(u use) []trial {
+	a := newAttention(u)
+	var trials []trial
+	for _, l := range layoutsOf(u.LayoutUse) {
+		kernel := attentions[form{u.DType, l}]
+		trials = append(trials, trial{l, func(turn int) float64 {
+			begin := time.Now()
+			q := a.q
+			if kernel.quantized {
+				q = a.rounded
+				cpu.QuantizeQ8A(unsafe.Pointer(&q[0]), unsafe.Pointer(&a.q[0]), a.dk, 0, a.tokens*a.heads*a.some/a.kvHeads, 0, a.dk)
+			}
+			h := turn % (a.kvHeads - a.some + 1)
+			kernel.run(unsafe.Pointer(&a.dst[0]), unsafe.Pointer(&q[0]), a.at(a.k, turn, a.dk), a.at(a.v, turn, a.dv),
+				unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), a.heads, a.kvHeads, a.ctx, a.dk, a.dv, 0.125, 0, a.tokens, h, h+a.some)
+			return time.Since(begin).Seconds() * a.scale
+		}})
+	}
+	return trials
+}
+
+// attention is the operands of an attention.
+type attention struct {
+	cache                       dtype.DType
+	tokens, heads, kvHeads, ctx int
+	dk, dv                      int
+	some                        int     // KV heads that are run
+	scale                       float64 // from what is run to all of it
+	copies                      int     // of the states, so that they are more than caches hold
+	q, rounded, k, v, dst       []uint64
+	slot, pos                   []int32
+}
+
+func newAttention(u use) *attention {
+	q, k, v := u.n.Args[0].Type.Shape, u.n.Args[1].Type.Shape, u.n.Args[2].Type.Shape
+	a := &attention{cache: u.DType, heads: int(q[1].Upper()), kvHeads: int(k[1].Upper()), ctx: int(k[2].Upper()), dk: int(k[3].Upper()), dv: int(v[3].Upper())}
+	all, positions := int(q[0].Upper()), a.ctx
+	a.ctx = min(a.ctx, mostSeen)
+	a.tokens = min(all, mostRead, a.ctx)
+	a.some = a.kvHeads
+	if a.tokens > 1 {
+		a.some = 1
+	}
+	a.scale = float64(all) / float64(a.tokens) * float64(a.kvHeads) / float64(a.some) * float64(positions) / float64(a.ctx)
+	state := a.stateBytes(a.dk) + a.stateBytes(a.dv)
+	a.copies = min(max(1, coldRows/state), rounds)
+	a.k, a.v = touched(a.copies*a.stateBytes(a.dk)), touched(a.copies*a.stateBytes(a.dv))
+	a.q, a.dst = words(a.tokens*a.heads*a.dk*4), words(a.tokens*a.heads*a.dv*4)
+	if a.cache.IsQuantized() {
+		a.rounded = words(a.tokens * a.heads * dtype.Q8A.RowBytes(a.dk))
+	}
+	a.slot, a.pos = make([]int32, a.tokens), make([]int32, a.tokens)
+	for i := range a.pos {
+		a.pos[i] = int32((a.ctx-a.tokens)/2 + i)
+	}
+	return a
+}
+
+// stateBytes returns the bytes of a sequence of rows of d elements, in the larger of the layouts.
+func (a *attention) stateBytes(d int) int {
+	plain := a.kvHeads * a.ctx * a.cache.RowBytes(d)
+	if !dtype.R16.Holds(a.cache) {
+		return plain
+	}
+	return max(plain, a.kvHeads*int(dtype.PackedBytes(a.cache, dtype.R16, int64(a.ctx), int64(d))))
+}
+
+// at returns the copy of a state of rows of d elements that a turn reads.
+func (a *attention) at(state []uint64, turn, d int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(&state[0]), turn%a.copies*a.stateBytes(d))
+}
