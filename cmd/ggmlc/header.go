@@ -115,6 +115,7 @@ func (f *compileFlags) withHead(ctx context.Context, cmd *cobra.Command, path st
 			return co, err
 		}
 	}
+	f.noteMeasured(cmd, m, co.Targets)
 	for _, d := range co.Targets.All() {
 		m.Headers = append(m.Headers, ir.Header{Key: "target", Text: strings.TrimPrefix(d.String(), "target ")})
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,6 +64,58 @@ func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *i
 		f.tuned += fmt.Sprintf("target %v\n", d)
 	}
 	return l, nil
+}
+
+// noteMeasured says which figures of a target file are not this build's: of another machine than the
+// one that the program is for, and of other shapes than the model's. They are taken all the same:
+// the file may be right for the machine that the program will run on, and what is not measured is
+// predicted.
+func (f *compileFlags) noteMeasured(cmd *cobra.Command, m *ir.Module, l *target.List) {
+	if f.targetFile == "" || f.tune {
+		return
+	}
+	note := func(format string, args ...any) {
+		notice(cmd.ErrOrStderr(), f.json, "measured", "--target-file "+f.targetFile+": "+format, args...)
+	}
+	for _, d := range l.All() {
+		if why := f.otherMachine(d); why != "" {
+			note("%s was measured on %s, and %s: its choices may be slow there", d.Name, d.Measured, why)
+		}
+		if missing := tune.Unmeasured(d, m); len(missing) > 0 {
+			note("%s was measured with other shapes: layouts of %s are predicted; --tune measures this model", d.Name, listUses(missing))
+		}
+	}
+}
+
+// otherMachine says how the machine that the program is for differs from that on which a target's
+// figures were measured; empty where it does not, as far as can be told from here.
+func (f *compileFlags) otherMachine(d *target.Descriptor) string {
+	if d.Measured == "" {
+		return ""
+	}
+	goos, goarch := cmp.Or(os.Getenv("GOOS"), goruntime.GOOS), cmp.Or(os.Getenv("GOARCH"), goruntime.GOARCH)
+	if here := goos + "/" + goarch; !strings.HasPrefix(d.Measured, here+"/") {
+		return "the program is for " + here
+	}
+	kernels := tune.Kernels(f.cpu)
+	if goos != goruntime.GOOS || goarch != goruntime.GOARCH || kernels == "" || d.Measured == tune.Machine(kernels) {
+		return ""
+	}
+	return "this machine runs the kernels " + kernels
+}
+
+// mostUses is how many uses a message names.
+const mostUses = 3
+
+func listUses(uses []target.LayoutUse) string {
+	var names []string
+	for _, u := range uses[:min(len(uses), mostUses)] {
+		names = append(names, u.String())
+	}
+	if more := len(uses) - mostUses; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // tunedFile is the file that keeps what was measured for an output; empty without --tune.

@@ -137,7 +137,7 @@ func measureLayouts(ctx context.Context, uses []use) ([]target.LayoutTime, error
 // fastestOf runs the trials of a use in turns.
 func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime, error) {
 	seconds := infinite(len(trials))
-	for turn := range rounds {
+	for turn := range turns {
 		for i := range trials {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -155,8 +155,10 @@ func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime,
 }
 
 const (
+	turns    = 25  // of which the fastest counts; each takes a millisecond or so, less than others keep a processor
 	singles  = 64  // calls of a gather of few rows in a turn: one takes less than the clock sees
-	mostRead = 512 // rows of a gather, or tokens of an attention, that are run; more take as much more
+	mostRead = 512 // rows of a gather that are run; more take as much more
+	oneBlock = 256 // queries of an attention that are run: its kernels take as many at once
 	mostSeen = 4096 // positions of a context: longer ones take as much longer
 )
 
@@ -193,7 +195,7 @@ func scatter(idx []int32, n, turn int) {
 }
 
 // attentionTrials are the trials of an attention behind half of the context: one token with all
-// heads, as generation has it, or many with one KV head, which stands for the others. Values are
+// heads, as generation has it, or a block of them with one KV head, which stands for the others. Values are
 // taken to be as long as they are in the first node that has the use.
 func attentionTrials(u use) []trial {
 	a := newAttention(u)
@@ -233,14 +235,14 @@ func newAttention(u use) *attention {
 	a := &attention{cache: u.DType, heads: int(q[1].Upper()), kvHeads: int(k[1].Upper()), ctx: int(k[2].Upper()), dk: int(k[3].Upper()), dv: int(v[3].Upper())}
 	all, positions := int(q[0].Upper()), a.ctx
 	a.ctx = min(a.ctx, mostSeen)
-	a.tokens = min(all, mostRead, a.ctx)
+	a.tokens = min(all, max(1, oneBlock*a.kvHeads/a.heads), a.ctx)
 	a.some = a.kvHeads
 	if a.tokens > 1 {
 		a.some = 1
 	}
 	a.scale = float64(all) / float64(a.tokens) * float64(a.kvHeads) / float64(a.some) * float64(positions) / float64(a.ctx)
 	state := a.stateBytes(a.dk) + a.stateBytes(a.dv)
-	a.copies = min(max(1, coldRows/state), rounds)
+	a.copies = min(max(1, coldRows/state), turns)
 	a.k, a.v = touched(a.copies*a.stateBytes(a.dk)), touched(a.copies*a.stateBytes(a.dv))
 	a.q, a.dst = words(a.tokens*a.heads*a.dk*4), words(a.tokens*a.heads*a.dv*4)
 	if a.cache.IsQuantized() {
