@@ -1,6 +1,9 @@
 package passes
 
-import "testing"
+import (
+	"sync/atomic"
+	"testing"
+)
 
 // TestBesideHandsOnPanics lets either half, or both, panic: the caller has it, when both are over.
 func TestBesideHandsOnPanics(t *testing.T) {
@@ -37,5 +40,34 @@ func TestBesideHandsOnPanics(t *testing.T) {
 			}()
 			beside(half(0, tt.first), half(1, tt.second))
 		})
+	}
+}
+
+// TestShare does every job once, and hands on the panic of one; the others are done nevertheless.
+func TestShare(t *testing.T) {
+	for _, bad := range []int{-1, 0, 1, 9} {
+		var done [10]atomic.Int32
+		var jobs []func()
+		for i := range done {
+			jobs = append(jobs, func() {
+				done[i].Add(1)
+				if i == bad {
+					panic(i)
+				}
+			})
+		}
+		func() {
+			defer func() {
+				if got := recover(); bad >= 0 && got != bad || bad < 0 && got != nil {
+					t.Errorf("job %d is bad: panicked with %v", bad, got)
+				}
+			}()
+			share(jobs)
+		}()
+		for i := range done {
+			if n := done[i].Load(); n != 1 {
+				t.Errorf("job %d is bad: job %d was done %d times", bad, i, n)
+			}
+		}
 	}
 }

@@ -3,6 +3,8 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/mem"
@@ -60,9 +62,7 @@ func plan(c *Context, m *ir.Module) error {
 		for _, p := range planners {
 			p.classify()
 		}
-		if broken = c.Change(); broken == nil {
-			errs = append(errs, a.placeLeaves())
-		}
+		broken = c.Change()
 	})
 	if broken != nil {
 		return broken
@@ -71,15 +71,19 @@ func plan(c *Context, m *ir.Module) error {
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
+	leaves := sync.OnceValue(a.placeLeaves)
 	for i, p := range planners {
 		p.sayCarried()
-		beside(p.reuse, p.layQueues)
+		beside(p.reuse, func() {
+			p.layQueues()
+			_ = leaves() // beside the first one's
+		})
 		var figures ir.FuncPlan
-		beside(func() { errs = append(errs, p.place()) }, func() { figures = p.figures() })
+		errs = append(errs, p.place(func() { figures = p.figures() }))
 		m.Plan.Funcs = append(m.Plan.Funcs, figures)
 		planners[i] = nil // its tables are large
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(leaves(), errors.Join(errs...)); err != nil {
 		return err
 	}
 	a.finish()
@@ -101,9 +105,9 @@ type planner struct {
 	users   [][]*event         // scratch of noRace, by tick
 	last    []*event           // scratch of lastUsers
 	chains  store[chain]
-	taken   int64      // how many results took over bytes
-	moved   bool       // a result lies in another space than that of its backend
-	places  []ir.Place // room for those that are still to be given to values
+	taken   int64 // how many results took over bytes
+	moved   bool  // a result lies in another space than that of its backend
+	values  int   // that get places
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
@@ -168,9 +172,10 @@ func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.value.Type
 
 // item is a buffer to be packed.
 type item struct {
-	buf  *buffer
-	live interval
-	size int64 // bytes that it takes at the bounds, all instances together
+	buf    *buffer
+	live   interval
+	size   int64      // bytes that it takes at the bounds, all instances together
+	places []ir.Place // of its values
 }
 
 // tenants are the buffers of the entry point that go to one arena.
@@ -181,21 +186,26 @@ type tenants struct {
 	items []item
 }
 
-// place packs the buffers of the entry point and writes the addresses.
-func (p *planner) place() error {
+// place packs the buffers of the entry point and writes the addresses. Meanwhile it does also.
+//
+// Arenas are packed side by side, as none of them has to do with another one. The one with most buffers
+// comes first: it often takes longer than all others together.
+func (p *planner) place(also func()) error {
 	groups := p.sort()
-	if p.clocks != nil {
-		p.queues = newHorizon(p, len(groups))
-	}
-	for b := range p.bufs.all {
-		if b.isPlaced() {
-			g := &groups[b.arena]
-			g.items = append(g.items, p.item(b, g.space))
+	beside(func() {
+		if p.clocks != nil {
+			p.queues = newHorizon(p, len(groups))
 		}
+	}, func() { p.measure(groups) })
+	solved := make([]solution, len(groups))
+	var jobs []func()
+	for _, i := range byCount(groups) {
+		jobs = append(jobs, func() { solved[i] = p.solve(&groups[i]) })
 	}
+	share(slices.Insert(jobs, min(1, len(jobs)), also))
 	var errs []error
-	for _, g := range groups {
-		errs = append(errs, p.pack(g.key, g.items))
+	for i := range groups {
+		errs = append(errs, p.settle(&groups[i], &solved[i]))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err // what bodies stand for may have no place
@@ -204,12 +214,22 @@ func (p *planner) place() error {
 	return nil
 }
 
+// byCount returns the indices of groups, those of most items first.
+func byCount(groups []tenants) []int {
+	list := make([]int, len(groups))
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, func(i, j int) int { return groups[j].count - groups[i].count })
+	return list
+}
+
 // sort tells the buffers that are to be placed their arenas, and returns these, with room for
 // items.
 func (p *planner) sort() []tenants {
 	var groups []tenants
 	index := make(map[arenaKey]int)
-	values, before := 0, -1 // before is the arena of the last one: mostly it is the next one's too
+	before := -1 // before is the arena of the last one: mostly it is the next one's too
 	for b := range p.bufs.all {
 		if !b.isPlaced() {
 			continue
@@ -226,10 +246,9 @@ func (p *planner) sort() []tenants {
 		b.arena = int32(before)
 		groups[before].count++
 		for range b.values {
-			values++
+			p.values++
 		}
 	}
-	p.places = make([]ir.Place, values)
 	for i := range groups {
 		groups[i].items = make([]item, 0, groups[i].count)
 	}
@@ -239,18 +258,44 @@ func (p *planner) sort() []tenants {
 // isPlaced reports whether plan packs b for each entry point: weights and states it does not.
 func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class != ir.ClassState }
 
-// item returns a buffer as it is packed. What exists several times has its bytes for itself
-// throughout: other steps may use other instances at any time.
-func (p *planner) item(b *buffer, space target.Space) item {
-	it := item{b, p.live(b), space.Room(p.size(b))}
-	if p.queues != nil && b.class == ir.ClassActivations {
-		it.live = p.queues.extend(it.live, b)
+// measure makes the items of all groups, as far as queues do not matter, and places, with the bytes
+// of each, for their values.
+func (p *planner) measure(groups []tenants) {
+	places := make([]ir.Place, p.values)
+	for b := range p.bufs.all {
+		if !b.isPlaced() {
+			continue
+		}
+		g, extra, values := &groups[b.arena], int64(0), 0
+		if b.slots > 1 { // the next instance begins behind what kernels may touch
+			extra = g.space.Extra
+		}
+		for v := range b.values {
+			v.Place = &places[values]
+			v.Place.Bytes = v.MaxBytes() + extra
+			values++
+		}
+		g.items = append(g.items, p.item(b, g.space, places[:values:values]))
+		places = places[values:]
 	}
+}
+
+// item returns a buffer as it is packed, where queues do not matter. What exists several times has its
+// bytes for itself throughout: other steps may use other instances at any time.
+func (p *planner) item(b *buffer, space target.Space, places []ir.Place) item {
 	if b.slots > 1 {
-		it.live = interval{0, p.time.end()}
-		it.size *= int64(b.slots)
+		return item{b, interval{0, p.time.end()}, int64(b.slots) * space.Room(p.size(b)), places}
 	}
-	return it
+	return item{b, p.live(b), space.Room(p.size(b)), places}
+}
+
+// extend lets items live for as long as queues may be at work on them.
+func (p *planner) extend(items []item) {
+	for i := range items {
+		if it := &items[i]; it.buf.slots == 1 && it.buf.class == ir.ClassActivations {
+			it.live = p.queues.extend(it.live, it.buf)
+		}
+	}
 }
 
 // slotsOf returns how many instances of a buffer there are.
@@ -282,42 +327,61 @@ func (p *planner) size(b *buffer) int64 {
 	return n
 }
 
-// pack solves one arena of the entry point.
-func (p *planner) pack(key arenaKey, items []item) error {
-	arena := p.arenas.get(key)
-	groups := p.groups(items, p.arenas.limit(key.space))
-	prob := mem.Problem{Buffers: make([]mem.Buffer, 0, len(groups))}
-	for _, g := range groups {
-		it := g[0]
+// solution is how one arena of the entry point is packed.
+type solution struct {
+	groups [][]item
+	places packing
+	stats  mem.Stats
+	err    error
+}
+
+// solve packs one arena of the entry point.
+func (p *planner) solve(g *tenants) (s solution) {
+	if p.queues != nil {
+		p.extend(g.items)
+	}
+	limit := g.space.MaxAlloc
+	s.groups = p.groups(g.items, limit)
+	prob := mem.Problem{Buffers: make([]mem.Buffer, len(s.groups))}
+	for i, group := range s.groups {
+		it := &group[0]
 		if it.live == never {
 			it.live = interval{0, 0} // a parameter that nothing reads
 		}
-		prob.Buffers = append(prob.Buffers, mem.Buffer{
+		prob.Buffers[i] = mem.Buffer{
 			ID:    it.buf.value.Name,
 			Lower: int64(it.live.first),
 			Upper: int64(it.live.last) + 1,
-			Size:  sizeOf(g),
-			Align: arena.Align,
-		})
-	}
-	places, stats, err := packChunks(p.c, prob, p.arenas.limit(key.space), p.steps())
-	if err != nil {
-		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, key.class, key.space, err)
-	}
-	p.c.Count("steps", stats.Steps)
-	p.c.Count("cut-by-clock", boolInt64(stats.Cancelled))
-	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || stats.Cancelled
-	p.c.Count("above-bound", boolInt64(places.height > stats.Bound))
-	index := p.arenas.index(key)
-	for i, g := range groups {
-		offset := places.offset[i]
-		for _, it := range g {
-			p.assign(it.buf, ir.Place{Arena: index, Chunk: places.chunk[i], Offset: offset})
-			offset += it.size
+			Size:  sizeOf(group),
+			Align: max(g.space.Align, 1),
 		}
 	}
-	p.arenas.grow(key, places.chunks)
-	p.arenas.bound(key, p.f, stats.Bound, p.names(groups, stats.Setters))
+	s.places, s.stats, s.err = packChunks(p.c, prob, limit, p.steps())
+	return s
+}
+
+// settle writes the addresses of one arena.
+func (p *planner) settle(g *tenants, s *solution) error {
+	index := p.arenas.index(g.key)
+	if s.err != nil {
+		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, g.key.class, g.key.space, s.err)
+	}
+	p.c.Count("steps", s.stats.Steps)
+	p.c.Count("cut-by-clock", boolInt64(s.stats.Cancelled))
+	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || s.stats.Cancelled
+	p.c.Count("above-bound", boolInt64(s.places.height > s.stats.Bound))
+	for i, group := range s.groups {
+		offset := s.places.offset[i]
+		for k := range group {
+			for v := range group[k].places {
+				at := &group[k].places[v]
+				at.Arena, at.Chunk, at.Offset = index, s.places.chunk[i], offset
+			}
+			offset += group[k].size
+		}
+	}
+	p.arenas.grow(g.key, s.places.chunks)
+	p.arenas.bound(g.key, p.f, s.stats.Bound, p.names(s.groups, s.stats.Setters))
 	return nil
 }
 
@@ -374,19 +438,6 @@ func qualified(f *ir.Func, v *ir.Value) string {
 		return v.Name
 	}
 	return v.Func.Name + "." + v.Name
-}
-
-// assign gives every value of a buffer its place.
-func (p *planner) assign(b *buffer, at ir.Place) {
-	extra := int64(0)
-	if b.slots > 1 { // the next instance begins behind what kernels may touch
-		extra = p.arenas.space(p.space(b)).Extra
-	}
-	for v := range b.values {
-		v.Place, p.places = &p.places[0], p.places[1:]
-		*v.Place = at
-		v.Place.Bytes = v.MaxBytes() + extra
-	}
 }
 
 // placeBodies gives the parameters of bodies that stand for values of the function around
