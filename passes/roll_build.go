@@ -125,7 +125,7 @@ func (b *roller) onlyStarts(v *ir.Value) bool {
 				continue
 			}
 			in := i < len(b.groups[0])
-			if !in || b.sites[site{i, arg}].kind != fromCarried {
+			if !in || b.at(site{i, arg}).kind != fromCarried {
 				return false
 			}
 		}
@@ -194,7 +194,7 @@ func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
 }
 
 func (b *roller) operand(at site, v *ir.Value) *ir.Value {
-	src := b.sites[at]
+	src := b.at(at)
 	switch src.kind {
 	case fromNothing:
 		return nil

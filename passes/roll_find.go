@@ -89,7 +89,7 @@ type repetition struct {
 	start   int
 	period  int // nodes of a group
 	groups  [][]*ir.Node
-	sites   map[site]siteSource // what stands for the operands of the body's nodes
+	sites   []siteSource // what stands for the operands of the body's nodes; see at
 	carried []carried
 	fixed   []*ir.Value   // invariant values
 	tables  [][]*ir.Value // an entry for each group
@@ -97,6 +97,11 @@ type repetition struct {
 
 // site is an operand of a node of the body.
 type site struct{ node, arg int }
+
+// at returns what stands for an operand.
+func (r *repetition) at(s site) *siteSource {
+	return &r.sites[int(r.s.first[r.start+s.node]-r.s.first[r.start])+s.arg]
+}
 
 // siteSource is what an operand of a body's node becomes.
 type siteSource struct {
@@ -154,7 +159,7 @@ func (s *sequence) try(start, period, count int) *repetition {
 	if fit < count {
 		return r
 	}
-	r.sites = make(map[site]siteSource)
+	r.sites = make([]siteSource, r.s.first[start+period]-r.s.first[start])
 	for j, n := range r.groups[0] {
 		for arg := range n.Args {
 			if !r.classify(site{j, arg}) {
@@ -174,7 +179,7 @@ func (s *sequence) try(start, period, count int) *repetition {
 func (r *repetition) makesNext() bool {
 	for _, c := range r.carried {
 		for j := c.node; r.groups[0][j].Is(ir.View); {
-			src := r.sites[site{j, 0}]
+			src := r.at(site{j, 0})
 			if src.kind != fromGroup {
 				return false
 			}
@@ -187,28 +192,27 @@ func (r *repetition) makesNext() bool {
 // where says where operand arg of node j of group g comes from, so that equal answers mean
 // equal data flow.
 type where struct {
-	group, node, result int // group: 0 the same, 1 the one before
-	outside             *ir.Value
+	group, node, result int   // group: 0 the same, 1 the one before
+	outside             int32 // the value's id, counted from 1; 0 for one of the groups
 	leaf                bool
 }
 
 func (r *repetition) where(g, j, arg int) where {
 	period := r.period
 	begin := r.start + g*period
-	v := r.s.nodes[begin+j].Args[arg]
-	if v == nil {
-		return where{}
-	}
-	at := r.s.at(v)
+	o := r.s.operands[int(r.s.first[begin+j])+arg]
+	at := int(o.at)
 	switch {
-	case r.s.leaf(v) != nil:
+	case o.value < 0:
+		return where{}
+	case o.at == isLeafValue:
 		return where{leaf: true}
 	case at >= begin:
-		return where{0, at - begin, v.Index, nil, false}
+		return where{0, at - begin, int(o.result), 0, false}
 	case at >= begin-period && at >= r.start:
-		return where{1, at - begin + period, v.Index, nil, false}
+		return where{1, at - begin + period, int(o.result), 0, false}
 	}
-	return where{outside: v}
+	return where{outside: o.value + 1}
 }
 
 // group returns the nodes of group g.
@@ -235,7 +239,7 @@ func (r *repetition) agree(j, arg, count int) int {
 		return count
 	}
 	first, second := r.where(0, j, arg), r.where(1, j, arg)
-	starts := second.group == 1 && first.outside != nil // what is carried starts outside
+	starts := second.group == 1 && first.outside != 0 // what is carried starts outside
 	if first != second && !starts {
 		return 1
 	}
@@ -257,14 +261,14 @@ func (r *repetition) classify(at site) bool {
 	case v == nil:
 	case w.leaf:
 		src, ok = r.leaves(at)
-	case w.outside != nil:
+	case w.outside != 0:
 		src = siteSource{kind: fromInvariant, index: indexOrAdd(&r.fixed, v)}
 	case w.group == 0:
 		src = siteSource{kind: fromGroup, index: w.node}
 	default:
 		src, ok = r.carry(carried{w.node, w.result, v})
 	}
-	r.sites[at] = src
+	*r.at(at) = src
 	return ok
 }
 
@@ -356,6 +360,6 @@ func (r *repetition) staysIn(g int, v *ir.Value) bool {
 	period := len(r.groups[0])
 	begin := r.start + g*period
 	end := min(begin+2*period, r.start+len(r.groups)*period)
-	outside := func(n *ir.Node) bool { return r.s.index[n.ID] < begin || r.s.index[n.ID] >= end }
-	return !slices.ContainsFunc(r.s.usesOf(v), outside) && !slices.Contains(r.s.f.Results, v)
+	outside := func(at int32) bool { return int(at) < begin || int(at) >= end }
+	return !slices.ContainsFunc(r.s.readersOf(v), outside) && !slices.Contains(r.s.f.Results, v)
 }

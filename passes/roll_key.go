@@ -35,19 +35,16 @@ func groupKey(key []byte, n *ir.Node) []byte {
 	return key
 }
 
-// leafKey appends what is the same for leaf nodes that name the same bytes.
-func leafKey(key []byte, v *ir.Value) []byte {
-	key = append(key, byte(v.Def.Op))
-	switch attr := v.Def.Attr.(type) {
+// leafText returns what a leaf node names, or, of a constant, is.
+func leafText(n *ir.Node) string {
+	switch attr := n.Attr.(type) {
 	case *ir.WeightAttr:
-		key = appendText(key, attr.Name)
+		return attr.Name
 	case *ir.StateAttr:
-		key = appendText(key, attr.Name)
-	default:
-		positional, _ := ir.AttrText(v.Def)
-		key = appendText(key, positional)
+		return attr.Name
 	}
-	return appendPlaced(key, v.Type)
+	positional, _ := ir.AttrText(n)
+	return positional
 }
 
 // appendPlaced appends what is the same for equal types in one space.

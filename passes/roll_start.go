@@ -37,9 +37,9 @@ func (s *sequence) crossing(from, to int) []int64 {
 	for i := max(2*from-to, 0); i < to; i++ {
 		for _, v := range s.nodes[i].Results {
 			last := i
-			for _, reader := range s.usesOf(v) {
-				if at := s.index[reader.ID]; at < 2*to-from {
-					last = max(last, at)
+			for _, at := range s.readersOf(v) {
+				if int(at) < 2*to-from {
+					last = max(last, int(at))
 				}
 			}
 			if lo, hi := max(i+1, from), min(last, to-1); lo <= hi {
