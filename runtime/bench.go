@@ -21,19 +21,22 @@ type tally struct {
 // rate is in tokens/s.
 func (s *tally) rate() float64 { return rate(s.tokens, s.took) }
 
+// warmTokens is what is generated before anything counts, at most: it touches all weights.
+const warmTokens = 8
+
 // measure interleaves everything, so that what disturbs the machine disturbs all alike. A first
-// round that does not count, of the first length and depth, touches all pages.
+// round that does not count, of the first length and depth and of few tokens, touches all pages.
 func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	prompts, depths, err := b.sessions(ctx, s)
 	if err != nil {
 		return err
 	}
 	machine := newPeak(s.Model().pool)
-	if _, err := b.repeat(ctx, prompts[:1], depths[:1], machine); err != nil {
+	if _, err := b.repeat(ctx, prompts[:1], depths[:1], min(b.n, warmTokens), machine); err != nil {
 		return err
 	}
 	for range b.repeats {
-		r, err := b.repeat(ctx, prompts, depths, machine)
+		r, err := b.repeat(ctx, prompts, depths, b.n, machine)
 		if err != nil {
 			return err
 		}
@@ -92,9 +95,9 @@ func (b *benchCommand) tokens(n int) []int32 {
 // benchToken is an arbitrary id that depends on nothing but its position.
 func benchToken(i, vocab int) int32 { return int32((i*7919 + 1) % vocab) }
 
-// repeat measures everything once.
-func (b *benchCommand) repeat(ctx context.Context, prompts, depths []*Session, machine *peak) (r benchRepeat, err error) {
-	if r.depths, err = b.generateOnce(ctx, depths, machine); err != nil {
+// repeat measures everything once, with n generated tokens.
+func (b *benchCommand) repeat(ctx context.Context, prompts, depths []*Session, n int, machine *peak) (r benchRepeat, err error) {
+	if r.depths, err = b.generateOnce(ctx, depths, n, machine); err != nil {
 		return r, err
 	}
 	if r.gops, err = machine.gops(ctx, b.program.LM.Peak); err != nil {
@@ -109,10 +112,10 @@ func (b *benchCommand) repeat(ctx context.Context, prompts, depths []*Session, m
 // tokens behind it, whose activations it drives out of caches.
 const readEvery = 50 * time.Millisecond
 
-// generateOnce decodes behind each depth, as many tokens in a turn as the first depth's session does
+// generateOnce decodes n tokens behind each depth, as many tokens in a turn as the first depth's session does
 // in readEvery. The tokens are given: choosing them is no part of the model. After each turn it
 // only reads memory, which is what the rate is compared with: the machine at the same time.
-func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, machine *peak) ([]tally, error) {
+func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, n int, machine *peak) ([]tally, error) {
 	for i, s := range at {
 		if err := s.Truncate(b.depths[i]); err != nil {
 			return nil, err
@@ -121,8 +124,8 @@ func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, machine 
 	sums := make([]tally, len(at))
 	reads := make([][2]time.Duration, len(at))
 	turns := 0.0
-	for done := 0; done < b.n; done, turns = sums[0].tokens, turns+1 {
-		most, limit := b.n-done, readEvery
+	for done := 0; done < n; done, turns = sums[0].tokens, turns+1 {
+		most, limit := n-done, readEvery
 		for i, s := range at {
 			ran, err := b.decode(ctx, s, &sums[i], most, limit)
 			if err != nil {

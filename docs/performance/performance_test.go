@@ -144,11 +144,11 @@ func TestGoals(t *testing.T) {
 func TestReadProfile(t *testing.T) {
 	got, err := readProfile([]byte(`[
 		{"tid":0,"name":"barrier","dur":5},
-		{"tid":0,"name":"decode gather %v7","dur":128},
-		{"tid":0,"name":"decode.loop0 matmul %v11","dur":640},
+		{"tid":0,"name":"decode gather %v7","dur":72},
+		{"tid":0,"name":"decode.loop0 matmul %v11","dur":360},
 		{"tid":1,"name":"prefill.loop0 rope %v11","dur":1024},
-		{"tid":0,"name":"barrier","dur":256},
-		{"tid":0,"name":"decode.loop0 matmul %v12","dur":256}]`))
+		{"tid":0,"name":"barrier","dur":144},
+		{"tid":0,"name":"decode.loop0 matmul %v12","dur":144}]`))
 	want := []slice{
 		{"decode", "matmul", 0.7, 7}, {"decode", "wait", 0.2, 2}, {"decode", "gather", 0.1, 1},
 		{"prefill", "rope", 1, 1},

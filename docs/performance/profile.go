@@ -56,8 +56,11 @@ type event struct {
 	Dur    float64 `json:"dur"` // microseconds
 }
 
-// benchRounds is how often bench runs everything with -r 1: a first time does not count.
-const benchRounds = 2
+// Before what counts, bench runs the prompt, and as many tokens as warmTokens of package runtime.
+const (
+	promptRounds = 2
+	warmTokens   = 8
+)
 
 // readProfile adds up a trace by function and kind of op, the largest first. A wait belongs to
 // the function whose op came before it on that thread. A loop's body counts for its function.
@@ -93,7 +96,7 @@ func readProfile(data []byte) ([]slice, error) {
 // perToken is how many tokens a function has seen in a profile.
 func perToken(fn string) float64 {
 	if fn == "decode" {
-		return profileGenerate * benchRounds
+		return profileGenerate + warmTokens
 	}
-	return profilePrompt * benchRounds
+	return profilePrompt * promptRounds
 }
