@@ -34,7 +34,7 @@ const (
 	shallow     = 16
 	deep        = 4000
 	deepTokens  = 32
-	deepRepeats = 5
+	deepRepeats = 3
 )
 
 // rows are the table of the page. The F16 file is also compiled with leave to round to BF16,
