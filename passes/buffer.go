@@ -27,7 +27,8 @@ func (b *buffer) values(yield func(*ir.Value) bool) {
 // buffers knows the buffer of every value of an entry point and of the bodies in it.
 type buffers struct {
 	numbers *numbering
-	of      []*buffer // by the value's number; nil for what has no bytes of its own
+	first   []int32   // by the value's number: the id of the buffer that its origin alone was
+	of      []*buffer // by that id: the buffer that has taken it over since, or itself
 	list    []buffer  // by id, in the order of the first values
 }
 
@@ -35,36 +36,43 @@ type buffers struct {
 // repeat is one buffer from what it starts with to what comes out.
 func newBuffers(f *ir.Func) *buffers {
 	b := &buffers{numbers: newNumbering(f)}
+	b.first = make([]int32, b.numbers.values)
 	owners := b.owners(make([]*ir.Value, 0, b.numbers.values), f)
-	b.of = make([]*buffer, b.numbers.values)
+	b.of = make([]*buffer, len(owners))
 	b.list = make([]buffer, len(owners))
 	for id, v := range owners {
 		x := &b.list[id]
 		x.id, x.value, x.last = id, v, x
-		b.of[b.numbers.value(v)] = x
+		b.of[id] = x
 	}
 	b.joinCarried(f)
 	return b
 }
 
-// owners appends the values of f, and of the bodies in it, that have bytes of their own.
+// owners appends the values of f, and of the bodies in it, that have bytes of their own, and notes
+// for all values which of these owns their bytes: it stands before them.
 func (b *buffers) owners(list []*ir.Value, f *ir.Func) []*ir.Value {
 	for _, v := range f.Params {
-		if source(v) == nil {
-			list = append(list, v)
-		}
+		list = b.owner(list, v)
 	}
 	for _, n := range f.Nodes {
 		if n.Op == ir.OpRepeat {
 			list = b.owners(list, n.Body)
 		}
 		for _, v := range n.Results {
-			if source(v) == nil {
-				list = append(list, v)
-			}
+			list = b.owner(list, v)
 		}
 	}
 	return list
+}
+
+func (b *buffers) owner(list []*ir.Value, v *ir.Value) []*ir.Value {
+	if from := source(v); from != nil {
+		b.first[b.numbers.value(v)] = b.first[b.numbers.value(from)]
+		return list
+	}
+	b.first[b.numbers.value(v)] = int32(len(list))
+	return append(list, v)
 }
 
 func (b *buffers) joinCarried(f *ir.Func) {
@@ -82,11 +90,9 @@ func (b *buffers) joinCarried(f *ir.Func) {
 	}
 }
 
-// get returns the buffer where v's bytes lie.
-func (b *buffers) get(v *ir.Value) *buffer { return b.at(origin(v)) }
-
-// at is get for an origin.
-func (b *buffers) at(o *ir.Value) *buffer { return b.of[b.numbers.value(o)] }
+// get returns the buffer where v's bytes lie. No view is followed for it: that would be a look at
+// nodes that are far apart.
+func (b *buffers) get(v *ir.Value) *buffer { return b.of[b.first[b.numbers.value(v)]] }
 
 // join makes one buffer of two.
 func (b *buffers) join(x, y *buffer) *buffer {
@@ -97,7 +103,7 @@ func (b *buffers) join(x, y *buffer) *buffer {
 		x, y = y, x
 	}
 	for v := range y.values {
-		b.of[b.numbers.value(v)] = x
+		b.of[b.first[b.numbers.value(v)]] = x
 	}
 	x.last.next, x.last = y, y.last
 	y.gone = true

@@ -46,7 +46,7 @@ func (r *region) clear() {
 
 func (r *region) add(list []access) {
 	for i := range list {
-		id := r.p.bufs.at(list[i].value).id
+		id := r.p.bufs.get(list[i].value).id
 		for id >= len(r.of) {
 			r.of = append(r.of, useList{})
 		}
@@ -78,7 +78,7 @@ func (r *region) clashes(list []access, yield func(before, now *access) bool) {
 
 // first returns the place of the first use of an origin's buffer; 0 if there is none.
 func (r *region) first(o *ir.Value) int {
-	if id := r.p.bufs.at(o).id; id < len(r.of) {
+	if id := r.p.bufs.get(o).id; id < len(r.of) {
 		return r.of[id].first
 	}
 	return 0

@@ -146,8 +146,8 @@ type partitioner struct {
 	marks   []mark  // by number of the value
 	index   []int32 // by number of the node: where in shared it is, counted from 1
 	shared  []sharing
-	memo    axisMemo // of axes in shared
-	private int64    // how many origins are
+	kinds   kindMemo[kindFacts]
+	private int64 // how many origins are
 
 	touches  touches
 	accesses []access     // of a node; reused
@@ -158,10 +158,14 @@ type partitioner struct {
 // sharing is what is known of a node that workers may share.
 type sharing struct {
 	target *target.Descriptor
+	kindFacts
+	class *class // in the open region
+}
+
+// kindFacts is what is known of all nodes of a kind, but for the weight of the effort.
+type kindFacts struct {
 	axes   []ir.Axis // as nodeAxes returns them
-	class  *class    // in the open region
-	effort effort    // once something has asked for it
-	asked  bool
+	effort effort
 }
 
 // known returns what is known of n, which is not for worker 0 alone.
@@ -185,7 +189,13 @@ func unqueued(f *ir.Func) int {
 
 // note begins what is known of n.
 func (p *partitioner) note(d *target.Descriptor, n *ir.Node) *sharing {
-	p.shared = append(p.shared, sharing{target: d, axes: p.memo.of(n)})
+	kind, known := p.kinds.find(n)
+	if !known {
+		*kind = kindFacts{nodeAxes(n), effortOf(n)}
+	}
+	s := sharing{target: d, kindFacts: *kind}
+	s.effort.weight = weightOf(n)
+	p.shared = append(p.shared, s)
 	p.index[p.numbers.node(n)] = int32(len(p.shared))
 	return &p.shared[len(p.shared)-1]
 }
@@ -193,9 +203,6 @@ func (p *partitioner) note(d *target.Descriptor, n *ir.Node) *sharing {
 // workOf is workOf for a node that workers may share.
 func (p *partitioner) workOf(n *ir.Node, ax *ir.Axis) work {
 	s := p.known(n)
-	if !s.asked {
-		s.effort, s.asked = effortOf(n), true
-	}
 	return s.effort.along(s.target, n, ax)
 }
 
