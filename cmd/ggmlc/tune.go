@@ -82,7 +82,7 @@ func (f *compileFlags) noteMeasured(cmd *cobra.Command, m *ir.Module, l *target.
 			note("%s was measured on %s, and %s: its choices may be slow there", d.Name, d.Measured, why)
 		}
 		if missing := tune.Unmeasured(d, m); len(missing) > 0 {
-			note("%s was measured with other shapes: layouts of %s are predicted; --tune measures this model", d.Name, listUses(missing))
+			note("%s has no measurements of %s: their layouts are predicted; --tune measures this model", d.Name, listUses(missing))
 		}
 	}
 }
