@@ -104,28 +104,33 @@ func (p *packer) operands(n *ir.Node) {
 	if row == nil {
 		panic(fmt.Sprintf("passes: internal error: %v was assigned to a target that cannot run it: %s", n, why))
 	}
+	changed := false
 	for i, a := range n.Args {
 		if l, ok := p.second.wants(n, i); ok {
-			n.Args[i] = p.secondForm(n, a, l)
+			n.Args[i], changed = p.secondForm(n, a, l), true
 		} else if a != nil && i < len(row.Args) && !row.Args[i].Holds(a.Type) {
-			n.Args[i] = p.form(n, a, row.Args[i])
+			n.Args[i], changed = p.form(n, a, row.Args[i]), true
 		}
 	}
-	p.alike(n)
-	if !t.Reads(n) {
+	changed = p.alike(n) || changed
+	if changed && !t.Reads(n) { // what was not changed the row reads: it fits, and holds all operands
 		panic(fmt.Sprintf("passes: internal error: %v: %s does not read what pack made for it", n, t.Name))
 	}
 }
 
 // alike gives the second matrix of a matmul_swiglu the layout of the first. A backend that
 // reads any layout does not ask for one, and other readers of the two may want different ones.
-func (p *packer) alike(n *ir.Node) {
+// It reports whether that was to be done.
+func (p *packer) alike(n *ir.Node) bool {
 	if n.Op != ir.OpMatMulSwiGLU {
-		return
+		return false
 	}
-	if gate, up := n.Args[1], n.Args[2]; gate.Type.Layout != up.Type.Layout {
-		n.Args[2] = p.secondForm(n, up, gate.Type.Layout)
+	gate, up := n.Args[1], n.Args[2]
+	if gate.Type.Layout == up.Type.Layout {
+		return false
 	}
+	n.Args[2] = p.secondForm(n, up, gate.Type.Layout)
+	return true
 }
 
 // form returns v in the format f for the reader n.

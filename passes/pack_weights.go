@@ -41,21 +41,40 @@ func layOutWeights(c *Context, m *ir.Module) *secondForms {
 
 // wishes are those of all weights of a module.
 type wishes struct {
-	m     *ir.Module
-	of    []wish
-	index map[string]int32 // of weights, by name
+	m       *ir.Module
+	of      []wish
+	numbers map[*ir.Func][]int32 // of the weights that leaves name, by id of the leaf
+
+	in        *ir.Func // whose leaf was asked for last, as functions are walked one by one
+	inNumbers []int32
 }
 
+// newWishes numbers the weights, and looks the name of each leaf up once.
 func newWishes(m *ir.Module) *wishes {
-	s := &wishes{m: m, of: make([]wish, len(m.Weights)), index: make(map[string]int32, len(m.Weights))}
+	index := make(map[string]int32, len(m.Weights))
 	for i, w := range m.Weights {
-		s.index[w.Name] = int32(i)
+		index[w.Name] = int32(i)
+	}
+	s := &wishes{m: m, of: make([]wish, len(m.Weights)), numbers: make(map[*ir.Func][]int32)}
+	for _, f := range m.AllFuncs() {
+		numbers := make([]int32, f.NumNodes())
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpWeight {
+				numbers[n.ID] = index[weightName(n)]
+			}
+		}
+		s.numbers[f] = numbers
 	}
 	return s
 }
 
 // number returns the number of the weight that a leaf names.
-func (s *wishes) number(leaf *ir.Node) int32 { return s.index[weightName(leaf)] }
+func (s *wishes) number(leaf *ir.Node) int32 {
+	if leaf.Func != s.in {
+		s.in, s.inNumbers = leaf.Func, s.numbers[leaf.Func]
+	}
+	return s.inNumbers[leaf.ID]
+}
 
 // collect notes what each node of f can read of weights. Views, calls and results
 // read them as they are.

@@ -63,7 +63,7 @@ func split(c *Context, m *ir.Module) error {
 		if err := c.Change(); err != nil {
 			return err
 		}
-		s := &splitter{c: c, set: set, lastRead: last, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copyFor]bool)}
+		s := &splitter{c: c, set: set, lastRead: last, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: copyTable[int]{heads: noneOf(f.NumValues())}}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -91,13 +91,13 @@ type splitter struct {
 	cutWeights bool        // as ruleSet.cutAtWeights, but only before weights that are not copied yet
 	limits     map[int]int // of splits that were taken past theirs, by number; see ruleSet.grows
 
-	lastRead map[copyFor]*ir.Node // by weight that is copied, under rules that weigh costs
+	lastRead *copyTable[*ir.Node] // of weights that are copied, under rules that weigh costs; nil under others
 	stale    *ir.Value            // the first weight that the open split has copied and nothing reads any more
 	wasted   float64              // seconds that copying all such weights of the open split takes, without delays
 
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs int                // of the open split
-	have   map[copyFor]bool   // what needs no further copy
+	have   copyTable[int]     // the splits that copied what needs no further copy: earlier ones too, where ruleSet.copyOnce
 	news   []*ir.Value        // see newInputs
 }
 
@@ -119,12 +119,11 @@ func (s *splitter) node(n *ir.Node) {
 		s.c.CauseChange(n, rule, s.name(), t.Name, operand...)
 		s.on, s.inputs, s.stale, s.wasted = t, 0, nil, 0
 		if !s.set.copyOnce {
-			clear(s.have)
-			news = s.newInputs(n, t)
+			news = s.newInputs(n, t) // of the new split
 		}
 	}
 	for _, v := range news {
-		s.have[copyFor{v, t.Name}] = true
+		*s.have.add(v, t) = s.number
 	}
 	s.inputs += len(news)
 	if limit := s.maxInputs(); s.set.grows && limit > 0 && s.inputs > limit {
@@ -137,23 +136,24 @@ func (s *splitter) node(n *ir.Node) {
 // leave notes the weights of which n is the last reader: their copies are of no use to the
 // rest of the split.
 func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
-	if len(s.lastRead) == 0 {
+	if s.lastRead == nil {
 		return
 	}
 	for _, a := range n.Sources() {
 		if a == nil || !s.set.crosses(s.c, t, a) {
 			continue
 		}
-		key := copyFor{copyBase(a), t.Name}
-		if s.lastRead[key] != n {
+		base := copyBase(a)
+		last := s.lastRead.at(base, t)
+		if last == nil || *last != n {
 			continue
 		}
-		delete(s.lastRead, key) // n may read it twice
+		*last = nil // n may read it twice
 		if s.stale == nil {
-			s.stale = key.v
+			s.stale = base
 		}
-		from := targetOf(s.c, key.v.Type.Space)
-		s.wasted += t.TransferSeconds(from, float64(key.v.Type.MaxBytes())) - t.TransferSeconds(from, 0)
+		from := targetOf(s.c, base.Type.Space)
+		s.wasted += t.TransferSeconds(from, float64(base.Type.MaxBytes())) - t.TransferSeconds(from, 0)
 	}
 }
 
@@ -173,12 +173,18 @@ func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
 			continue
 		}
 		base := s.set.copied(a)
-		if !s.have[copyFor{base, t.Name}] && !slices.Contains(news, base) {
+		if !s.has(base, t) && !slices.Contains(news, base) {
 			news = append(news, base)
 		}
 	}
 	s.news = news
 	return news
+}
+
+// has reports whether v needs no further copy for a target.
+func (s *splitter) has(v *ir.Value, t *target.Descriptor) bool {
+	split := s.have.at(v, t)
+	return split != nil && (s.set.copyOnce || *split == s.number)
 }
 
 // copied returns what is copied for a reader of v.
@@ -234,19 +240,22 @@ func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *i
 
 // lastReads returns the last reader of each weight that has to be copied for a backend, under
 // rules that weigh costs.
-func lastReads(c *Context, f *ir.Func, set *ruleSet) map[copyFor]*ir.Node {
+func lastReads(c *Context, f *ir.Func, set *ruleSet) *copyTable[*ir.Node] {
 	if !set.elide {
 		return nil
 	}
-	last := make(map[copyFor]*ir.Node)
+	last := &copyTable[*ir.Node]{heads: noneOf(f.NumValues())}
 	for _, n := range f.Nodes {
 		t := c.Target(n)
 		if t == nil || !works(n) {
 			continue
 		}
 		for _, a := range n.Sources() {
-			if a != nil && copyBase(a).IsWeight() && set.crosses(c, t, a) {
-				last[copyFor{copyBase(a), t.Name}] = n
+			if a == nil {
+				continue
+			}
+			if base := copyBase(a); base.IsWeight() && set.crosses(c, t, a) {
+				*last.add(base, t) = n
 			}
 		}
 	}
