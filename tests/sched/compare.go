@@ -61,6 +61,11 @@ func (c Copy) String() string {
 	return fmt.Sprintf("copy of %d on %s slot %d", c.Of, c.Backend, c.Slot)
 }
 
+// String has all that is compared.
+func (s Split) String() string {
+	return fmt.Sprintf("%s %d to %d, inputs %v", s.Backend, s.Start, s.End, s.Inputs)
+}
+
 // outcome returns the decisions of the trace.
 func (c *Case) outcome() Outcome {
 	o, e := make(Outcome), &c.Expect
@@ -69,7 +74,7 @@ func (c *Case) outcome() Outcome {
 		o.add("causes", "%d %s", i, a[1])
 	}
 	for _, s := range e.Splits {
-		o.add("splits", "%s %d to %d, inputs %v", s.Backend, s.Start, s.End, s.Inputs)
+		o.add("splits", "%v", s)
 	}
 	for _, cp := range e.Copies {
 		o.add("copies", "%v", cp)
@@ -119,12 +124,13 @@ type reading struct {
 	values []*ir.Value
 	number map[*ir.Node]int // of tensors, by defining node
 	copies [][]*ir.Node     // by split, in order
+	idle   string           // the backend of a split without work
 	o      Outcome
 }
 
 // read returns the function of case i.
 func (g *Graph) read(i int) *reading {
-	r := &reading{c: g.Cases[i], f: g.Module.Funcs[i], values: g.Values[i], number: make(map[*ir.Node]int), o: make(Outcome)}
+	r := &reading{c: g.Cases[i], f: g.Module.Funcs[i], values: g.Values[i], number: make(map[*ir.Node]int), idle: g.idle(i), o: make(Outcome)}
 	for t, v := range r.values {
 		if v != nil {
 			r.number[v.Def] = t
@@ -132,6 +138,19 @@ func (g *Graph) read(i int) *reading {
 	}
 	r.readCopies()
 	return r
+}
+
+// idle returns the backend that ggml's scheduler gives the only split of a graph of views:
+// as nothing chooses one, that of the first split which it made before, at first the best.
+func (g *Graph) idle(i int) string {
+	for _, f := range slices.Backward(g.Module.Funcs[:i]) {
+		for _, n := range f.Nodes {
+			if n.Split == 0 && !n.Is(ir.View) && !n.Is(ir.Leaf) {
+				return n.Backend
+			}
+		}
+	}
+	return g.Cases[i].Backends[0].Name
 }
 
 // outcome returns what the passes decided about case i.
@@ -212,8 +231,11 @@ func (r *reading) splits() {
 			s.Backend = n.Backend
 		}
 	}
-	for _, s := range splits {
-		r.o.add("splits", "%s %d to %d, inputs %v", s.Backend, s.Start, s.End, s.Inputs)
+	for i, s := range splits {
+		if s.Backend == "" {
+			splits[i].Backend = r.idle
+		}
+		r.o.add("splits", "%v", splits[i])
 	}
 }
 

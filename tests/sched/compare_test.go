@@ -111,3 +111,65 @@ func TestFindings(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlaps changes one address of a trace after the other: what the trace itself says of overlaps
+// has to change with it.
+func TestOverlaps(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		want   bool
+		change func(*Case)
+	}{
+		{"as it is", false, func(*Case) {}},
+		{"a result over its operand", true, func(c *Case) { c.Expect.At[4] = &[2]int64{1, 0} }},
+		{"a result over a part of its operand", true, func(c *Case) { c.Expect.At[4] = &[2]int64{1, 32} }},
+		{"a result takes its operand", false, func(c *Case) { c.Expect.At[4], c.Tensors[4].Op = &[2]int64{1, 0}, "ADD" }},
+		{"a result takes what is kept", true, func(c *Case) {
+			c.Expect.At[4], c.Tensors[4].Op, c.Copies = &[2]int64{1, 0}, "ADD", 4
+		}},
+		{"a result takes an operand of another type", true, func(c *Case) {
+			c.Expect.At[4], c.Tensors[4].Op, c.Tensors[3].Type = &[2]int64{1, 0}, "ADD", "i32"
+		}},
+		{"a copy over what is read later", true, func(c *Case) { c.Expect.At[3] = &[2]int64{0, 0} }},
+		{"a copy over an input that is not needed any more", false, func(c *Case) { c.Expect.At[2] = &[2]int64{1, 64} }},
+		{"a result beside an output", true, func(c *Case) { c.Expect.At[3], c.Tensors[3].Output = &[2]int64{1, 64}, true }},
+		{"a result that nothing reads", true, func(c *Case) { c.Tensors[4].Output = false; c.Expect.At[4] = &[2]int64{1, 0} }},
+	} {
+		c := smallCase()
+		tt.change(c)
+		if got := c.overlaps(); got != tt.want {
+			t.Errorf("%s: overlaps: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestViewsAlone has graphs of views: no node works, and ggml's only split keeps the backend that
+// the first split had before.
+func TestViewsAlone(t *testing.T) {
+	views := func(name, backend string) *Case {
+		c := smallCase()
+		view := c.Tensors[2]
+		view.Op, view.Input, view.Src, view.ViewOf = "RESHAPE", false, []*int{num(0)}, num(0)
+		c.Name, c.Tensors, c.Leafs, c.Nodes = name, []Tensor{c.Tensors[2], view}, []int{0}, []int{1}
+		c.Expect = Decisions{
+			Assign: [][2]string{{"CPU", "1.inp"}, {"CPU", "4.vsrc"}},
+			Splits: []Split{{backend, 0, 1, []int{}}}, FinalLeafs: []any{0}, FinalNodes: []any{1},
+			Buffers: c.Expect.Buffers, At: []*[2]int64{{1, 0}, nil},
+		}
+		return c
+	}
+	last := smallCase()
+	last.Tensors[0].WeightIn = "host"
+	for _, cases := range [][]*Case{{views("a", "GPU")}, {views("a", "GPU"), views("a#1", "GPU")}, {smallCase(), views("small#1", "GPU")}, {last, views("small#1", "CPU")}} {
+		g, err := Build(cases...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := g.Differences(len(cases) - 1); len(d) > 0 {
+			t.Errorf("%s behind %d others: %v", cases[len(cases)-1].Name, len(cases)-1, d)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file finds overlaps of live tensors at the addresses of a trace from the trace alone: none
+// of our passes, and nothing of passes/check, has a part in it. What is found is what the README
+// beside the traces names; so it serves for traces that the README does not know.
+
+// Moments before and after all that a trace does.
+const (
+	before = -1
+	behind = math.MaxInt
+)
+
+// life is what the trace says of the bytes of a tensor or of a copy.
+type life struct {
+	of          *Tensor
+	at          [2]int64 // buffer and offset
+	first, last int      // where in the final order they are written first, and used last
+	by          *Tensor  // what writes them first, if that is no copy
+	copied      int      // of a copy: the tensor behind what it copies; -1 of others
+}
+
+// overlaps reports whether bytes of two tensors or copies are the same and live together.
+func (c *Case) overlaps() bool {
+	lives := c.lives()
+	for i := range lives {
+		for j := range lives {
+			if i != j && c.clash(lives, i, j) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// clash reports whether y is written over x, which still is used. A result may take the place of a
+// source, if it is read there for the last time; and a copy of rows without gaps may move them.
+func (c *Case) clash(lives []life, i, j int) bool {
+	x, y := &lives[i], &lives[j]
+	switch {
+	case x.of == nil || y.of == nil || x.first > y.first || x.first == y.first && i > j:
+		return false
+	case x.at[0] != y.at[0] || x.at[1] >= y.at[1]+y.of.Bytes || y.at[1] >= x.at[1]+x.of.Bytes:
+		return false
+	case x.last != y.first:
+		return x.last > y.first
+	case y.copied >= 0:
+		return y.copied != i || !y.of.dense()
+	}
+	return y.by == nil || !slices.Contains(takers, y.by.Op) || x.at != y.at || x.of.Type != y.by.Type || x.of.NE != y.by.NE || x.of.NB != y.by.NB
+}
+
+// dense reports whether elements lie one behind the other, row by row.
+func (t *Tensor) dense() bool {
+	typ, err := t.typ()
+	return err == nil && typ.Dense()
+}
+
+// root returns the tensor that has the bytes of tensor i.
+func (c *Case) root(i int) int {
+	if v := c.Tensors[i].ViewOf; v != nil {
+		return *v
+	}
+	return i
+}
+
+// lives returns what is known of each tensor, and behind those of each copy; without a tensor
+// where nothing is placed or nothing is used.
+func (c *Case) lives() []life {
+	e, n := &c.Expect, len(c.Tensors)
+	lives := make([]life, n+len(e.Copies))
+	for i := range c.Tensors {
+		lives[i] = life{first: behind, last: before - 1, copied: -1}
+		if t := &c.Tensors[i]; e.At[i] != nil && t.Bytes > 0 {
+			lives[i].of, lives[i].at = t, *e.At[i]
+		}
+	}
+	for k := range e.Copies {
+		of := &c.Tensors[e.Copies[k].Of]
+		lives[n+k] = life{at: e.Copies[k].At, first: behind, last: before - 1, copied: c.root(e.Copies[k].Of)}
+		if of.Bytes > 0 {
+			lives[n+k].of = of
+		}
+	}
+	c.walk(lives)
+	c.keep(lives)
+	for i := range lives {
+		if l := &lives[i]; l.last < l.first {
+			if l.first == before || l.first == behind {
+				l.of = nil // nothing uses it
+			}
+			l.last = l.first
+		}
+	}
+	return lives
+}
+
+// walk notes what the final order uses.
+func (c *Case) walk(lives []life) {
+	rewired := make(map[[2]int]int)
+	for _, r := range c.Expect.Rewired {
+		rewired[[2]int{r[0], r[1]}] = len(c.Tensors) + r[2]
+	}
+	for pos, entry := range c.Expect.FinalNodes {
+		use := func(i int) { lives[i].last = max(lives[i].last, pos) }
+		if text, ok := entry.(string); ok {
+			kind, number, _ := strings.Cut(text, " ")
+			k, _ := strconv.Atoi(number)
+			if kind == "copy" {
+				lives[len(c.Tensors)+k].first = pos
+				k = c.Expect.Copies[k].Of
+			}
+			use(c.root(k))
+			continue
+		}
+		i := entryNumber(entry)
+		t := &c.Tensors[i]
+		if c.root(i) == i {
+			lives[i].first, lives[i].by = pos, t
+		}
+		if t.isView() {
+			continue
+		}
+		use(c.root(i))
+		for k, s := range t.Src {
+			if at, copied := rewired[[2]int{i, k}]; copied {
+				use(at)
+			} else if s != nil {
+				use(c.root(*s))
+			}
+		}
+	}
+}
+
+// entryNumber returns the number of a tensor in a final order.
+func entryNumber(entry any) int {
+	if f, ok := entry.(float64); ok {
+		return int(f)
+	}
+	return entry.(int)
+}
+
+// isView reports whether a tensor only names bytes.
+func (t *Tensor) isView() bool {
+	return slices.Contains([]string{"VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"}, t.Op)
+}
+
+// keep notes what is there before the graph runs, and what is kept behind it.
+func (c *Case) keep(lives []life) {
+	for i := range c.Tensors {
+		t, l := &c.Tensors[i], &lives[i]
+		several := c.Expect.Assign[i][1] == "4.cpy"
+		if t.Op == "NONE" || several {
+			l.first = before
+		}
+		if t.Output || several {
+			l.last = behind
+		}
+	}
+	if c.Copies > 1 {
+		for k := range c.Expect.Copies {
+			l := &lives[len(c.Tensors)+k]
+			l.first, l.last = before, behind
+		}
+	}
+}
