@@ -22,10 +22,11 @@ type ConcatAttr struct {
 }
 
 var copyInfo = OpInfo{
-	Name:   "copy",
-	Doc:    "copy(x): the same elements, dense, in bytes of their own, where the result's type says; x may be a strided view or lie in another space.",
-	Args:   []Arg{{Name: "x", Kinds: AnyKind}},
-	Traits: Pure,
+	Name:    "copy",
+	Doc:     "copy(x): the same elements, dense, in bytes of their own, where the result's type says; x may be a strided view or lie in another space.",
+	Args:    []Arg{{Name: "x", Kinds: AnyKind}},
+	Traits:  Pure,
+	InPlace: []int{0},
 	Infer: func(n *Node) (Type, error) {
 		t := n.Args[0].Type
 		t.Strides, t.Space = nil, ""

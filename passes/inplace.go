@@ -34,7 +34,7 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 	switch {
 	case from == to:
 		return false
-	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, from, to):
+	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, operand):
 		return false
 	case !p.canFollow(n, from, to) || !p.c.Allow("plan.inplace", n):
 		return false
@@ -216,10 +216,12 @@ func (p *planner) mayShare(x, y *buffer) bool {
 
 // mayMove reports whether the result of a foreign node may lie in the space of an operand
 // instead of that of its backend: whoever touches it addresses both, or copies it. ggml's
-// allocator does likewise. Whether that is slower nobody knows of foreign nodes; of others
-// assign has decided.
-func (p *planner) mayMove(n *ir.Node, from, to *buffer) bool {
-	if n.Op != ir.OpForeign || to.next != nil {
+// allocator does likewise, but for an operand that is read twice; to go further would only take
+// from one space what it gives to another. Whether that is slower nobody knows of foreign nodes; of
+// others assign has decided.
+func (p *planner) mayMove(n *ir.Node, operand *ir.Value) bool {
+	from, to := p.bufs.get(operand), p.bufs.get(n.Result())
+	if n.Op != ir.OpForeign || to.next != nil || readTwice(n, operand) {
 		return false
 	}
 	for _, e := range p.time.of(to.value) {
@@ -229,6 +231,12 @@ func (p *planner) mayMove(n *ir.Node, from, to *buffer) bool {
 		}
 	}
 	return true
+}
+
+// readTwice reports whether several operands of n are the same value.
+func readTwice(n *ir.Node, operand *ir.Value) bool {
+	first := slices.Index(n.Args, operand)
+	return slices.Contains(n.Args[first+1:], operand)
 }
 
 // moveViews gives the views of foreign results that lie in another space now their space.

@@ -1,22 +1,25 @@
 package passes
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // orderPass makes the order of nodes final, with fewer bytes live at once where it can.
 //
 // Before: any order that respects data. After: leaves and views stand before their first
-// reader; the other nodes in an order whose peak of live bytes is not above that of the
-// order before; the final order.
+// reader; the other nodes in an order whose peak of live bytes is in no space above that of
+// the order before; the final order.
 //
 // Not earlier: bodies are ordered once, and copies have to be there. Not later: epochs and
 // lifetimes follow the order.
 //
 // A list schedule takes, among the nodes whose operands are there, the one that makes the
-// live bytes grow least, and is kept only if its peak is lower. Nodes stay in their split,
+// live bytes grow least, and is kept only if the peak of a space is lower and that of none is
+// higher; a result that may take an operand's bytes adds none. Nodes stay in their split,
 // but for copies into backends with queues, which begin earlier, as do those that devices make
 // for others, within their split (order_overlap.go).
 // Whoever reads a version of a state or of a carried value runs before the next version
@@ -39,7 +42,7 @@ var orderPass = Pass{
 
 func order(c *Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
-		g := newDataflow(f)
+		g := newDataflow(c.Targets, f)
 		now := identity(len(g.work))
 		list, better := now, false
 		if c.Enabled("order.peak") {
@@ -78,12 +81,18 @@ type dataflow struct {
 
 	makes lists   // by index: ids of the values with bytes of their own that it defines
 	reads lists   // by index: ids of the values whose bytes it reads
+	takes lists   // by index: of these, those that its result may take the bytes of
 	uses  []int32 // by value id: number of readers, results of the function counted
-	bytes []int64 // by value id: of those that are made
+	bytes []int64 // by value id: what those that are made take in their space
+	space []int32 // by value id, likewise: in spaces
+
+	targets *target.List
+	spaces  []target.Space
 }
 
-func newDataflow(f *ir.Func) *dataflow {
-	g := &dataflow{f: f, index: make([]int, f.NumNodes()), uses: make([]int32, f.NumValues()), bytes: make([]int64, f.NumValues())}
+func newDataflow(targets *target.List, f *ir.Func) *dataflow {
+	values := f.NumValues()
+	g := &dataflow{f: f, targets: targets, index: make([]int, f.NumNodes()), uses: make([]int32, values), bytes: make([]int64, values), space: make([]int32, values)}
 	args, results := 0, 0
 	for _, n := range f.Nodes {
 		g.index[n.ID] = -1
@@ -94,7 +103,7 @@ func newDataflow(f *ir.Func) *dataflow {
 		}
 	}
 	g.flows = make([]entry, 0, args)
-	g.makes, g.reads = newLists(len(g.work), results), newLists(len(g.work), args)
+	g.makes, g.reads, g.takes = newLists(len(g.work), results), newLists(len(g.work), args), newLists(len(g.work), 0)
 	for i, n := range g.work {
 		g.flow(i, n)
 	}
@@ -125,11 +134,38 @@ func (g *dataflow) flow(i int, n *ir.Node) {
 	for _, r := range n.Results {
 		if r.Source() == nil {
 			g.makes.add(r.ID)
-			g.bytes[r.ID] = r.MaxBytes()
+			g.size(r)
+		}
+	}
+	for _, arg := range n.InPlace() {
+		if a := n.Arg(arg); a != nil && slices.Contains(g.reads.open(), int32(a.Root().ID)) && g.mayTake(n, a) {
+			g.takes.add(a.Root().ID)
 		}
 	}
 	g.makes.done()
 	g.reads.done()
+	g.takes.done()
+}
+
+// mayTake reports whether the result of n could have an operand's bytes if n is the last to read these.
+func (g *dataflow) mayTake(n *ir.Node, operand *ir.Value) bool {
+	r, result := operand.Root(), n.Result()
+	return result.Source() == nil && sameShape(operand, result) && g.space[r.ID] == g.space[result.ID] && max(r.Slots(), result.Slots()) <= 1
+}
+
+// size notes what v takes in its space. What has several instances takes its bytes at all
+// times, whatever the order.
+func (g *dataflow) size(v *ir.Value) {
+	name := cmp.Or(v.Type.Space, target.Host)
+	at := slices.IndexFunc(g.spaces, func(s target.Space) bool { return s.Name == name })
+	if at < 0 {
+		at = len(g.spaces)
+		g.spaces = append(g.spaces, g.targets.Space(name))
+	}
+	g.space[v.ID] = int32(at)
+	if v.Slots() <= 1 {
+		g.bytes[v.ID] = g.spaces[at].Room(v.MaxBytes())
+	}
 }
 
 // behindViews returns the value that v is a view of.
@@ -258,10 +294,13 @@ func (g *dataflow) keepCarried() {
 type memory struct {
 	g          *dataflow
 	left       []int32 // by value id: readers to come
-	live, peak int64
+	live, peak []int64 // by space
 }
 
-func (g *dataflow) memory() *memory { return &memory{g: g, left: slices.Clone(g.uses)} }
+func (g *dataflow) memory() *memory {
+	n := len(g.spaces)
+	return &memory{g: g, left: slices.Clone(g.uses), live: make([]int64, n), peak: make([]int64, n)}
+}
 
 // growth returns what running node i adds to the live bytes once it is done.
 func (m *memory) growth(i int) int64 {
@@ -279,25 +318,47 @@ func (m *memory) growth(i int) int64 {
 	return sum
 }
 
-// run runs node i: operands and results are live together while it does.
+// run runs node i: operands and results are live together while it does, but for an operand whose
+// bytes the result takes.
 func (m *memory) run(i int) {
-	for _, v := range m.g.makes.of(i) {
-		m.live += m.g.bytes[v]
+	taken := m.taken(i)
+	if taken >= 0 {
+		m.add(taken, -m.g.bytes[taken])
 	}
-	m.peak = max(m.peak, m.live)
+	for _, v := range m.g.makes.of(i) {
+		m.add(v, m.g.bytes[v])
+	}
 	for _, v := range m.g.makes.of(i) {
 		if m.left[v] == 0 {
-			m.live -= m.g.bytes[v]
+			m.add(v, -m.g.bytes[v])
 		}
 	}
 	for _, v := range m.g.reads.of(i) {
-		if m.left[v]--; m.left[v] == 0 {
-			m.live -= m.g.bytes[v]
+		if m.left[v]--; m.left[v] == 0 && v != taken {
+			m.add(v, -m.g.bytes[v])
 		}
 	}
 }
 
-func (g *dataflow) peak(order []int) int64 {
+// taken returns the value whose bytes the result of node i takes; -1 for none.
+func (m *memory) taken(i int) int32 {
+	for _, v := range m.g.takes.of(i) {
+		if m.left[v] == 1 {
+			return v
+		}
+	}
+	return -1
+}
+
+// add makes so many more bytes live in the space of v.
+func (m *memory) add(v int32, bytes int64) {
+	space := m.g.space[v]
+	m.live[space] += bytes
+	m.peak[space] = max(m.peak[space], m.live[space])
+}
+
+// peaks returns the most bytes that are live at once in each space.
+func (g *dataflow) peaks(order []int) []int64 {
 	m := g.memory()
 	for _, i := range order {
 		m.run(i)
@@ -307,12 +368,12 @@ func (g *dataflow) peak(order []int) int64 {
 
 // better returns an order with a lower peak, if there is one that may be taken.
 func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
-	before := g.peak(now)
+	before := g.peaks(now)
 	list = g.schedule()
-	after := g.peak(list)
-	c.Count("peak.before", before)
-	if after >= before {
-		c.Count("peak.after", before)
+	after := g.peaks(list)
+	c.Count("peak.before", sum(before))
+	if !allLower(after, before) {
+		c.Count("peak.after", sum(before))
 		return nil, false
 	}
 	for at, i := range list {
@@ -320,8 +381,28 @@ func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
 			return nil, false
 		}
 	}
-	c.Count("peak.after", after)
+	c.Count("peak.after", sum(after))
 	return list, true
+}
+
+// allLower reports whether some numbers of after are lower than those of before, and none is higher.
+func allLower(after, before []int64) bool {
+	lower := false
+	for i, n := range after {
+		if n > before[i] {
+			return false
+		}
+		lower = lower || n < before[i]
+	}
+	return lower
+}
+
+func sum(list []int64) int64 {
+	var all int64
+	for _, n := range list {
+		all += n
+	}
+	return all
 }
 
 // sayBetter gives the nodes that run earlier in the order a cause.
