@@ -130,8 +130,7 @@ func (a *assigner) tryRules(sets ...*ruleSet) []*assigner {
 func (a *assigner) trial(set *ruleSet) *assigner {
 	t := *a
 	t.of, t.quiet, t.errs, t.in = set, true, nil, nil
-	leaves := *a.leaves
-	t.leaves = &leaves
+	t.leaves = &leafTable{list: a.leaves.list, funcs: a.leaves.funcs, ids: a.leaves.ids, readers: a.leaves.readers} // a asks its own meanwhile
 	t.spaces = slices.Clone(a.spaces)
 	t.sheets = slices.Clone(a.sheets)
 	for i := range t.sheets {
