@@ -39,75 +39,138 @@ func Needless(m *ir.Module, targets *target.List) []NeedlessCopy {
 type copyReview struct {
 	f       *ir.Func
 	targets *target.List
-	uses    [][]*ir.Node
-	kept    map[*ir.Value]bool // results of the function, and what changes in place, by origin of bytes
-	copies  []madeCopy
-	first   []int32    // by id of a value: its first copy, counted from 1; 0 if there is none
-	list    []*ir.Node // of readers; reused
+	copies  []reviewed
+	of      []int32 // by id of a value: the copy that it is, or a view of, counted from 1; 0 for others
+
+	// Of copies that may be needless:
+	uses  [][]*ir.Node
+	kept  map[*ir.Value]bool // results of the function, and what changes in place, by origin of bytes
+	first []int32            // by id of a value: its first copy that is not needless, counted from 1; 0 if there is none
+	list  []*ir.Node         // of readers; reused
 }
 
-// madeCopy is a copy that is not needless. Those of a value are a list, in order.
-type madeCopy struct {
-	node *ir.Node
-	next int32 // counted from 1; 0 is the end
+// reviewed is a copy.
+type reviewed struct {
+	node   *ir.Node
+	apart  bool  // a reader cannot address what is copied
+	needed bool  // a reader needs bytes of its own
+	again  bool  // an earlier one copies the same
+	next   int32 // of the same value that is not needless, counted from 1; 0 is the end
 }
 
+// newCopyReview looks once at who reads copies: mostly that says already that they are needed.
 func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
-	r := &copyReview{f: f, targets: targets, kept: make(map[*ir.Value]bool)}
-	if !slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpCopy }) {
-		return r
-	}
-	r.uses, r.first = ir.UsesAmong(f, copied(f)), make([]int32, f.NumValues())
-	for _, v := range f.Results {
-		r.kept[v.Root()] = true
-	}
+	r := &copyReview{f: f, targets: targets}
 	for _, n := range f.Nodes {
-		if a, ok := n.Attr.(*ir.ForeignAttr); ok && a.InPlace {
-			r.kept[n.Result().Root()] = true
+		if r.of != nil {
+			r.reader(n)
+		}
+		if n.Op == ir.OpCopy {
+			r.add(n)
 		}
 	}
 	return r
 }
 
-// copied returns which values of f, by id, are copies or views of such.
-func copied(f *ir.Func) []bool {
-	is := make([]bool, f.NumValues())
-	for _, n := range f.Nodes {
-		if n.Op == ir.OpCopy || n.Is(ir.View) && is[n.Args[0].ID] {
-			is[n.Result().ID] = true
+// add notes a copy.
+func (r *copyReview) add(n *ir.Node) {
+	if r.of == nil {
+		r.of = make([]int32, r.f.NumValues())
+	}
+	r.copies = append(r.copies, reviewed{node: n})
+	r.of[n.Result().ID] = int32(len(r.copies))
+}
+
+// reader notes what a node makes of the copies that it reads.
+func (r *copyReview) reader(n *ir.Node) {
+	isView := n.Is(ir.View)
+	if isView {
+		r.of[n.Result().ID] = r.of[n.Args[0].ID]
+	}
+	for _, a := range n.Args {
+		if a == nil || r.of[a.ID] == 0 || isView {
+			continue
+		}
+		c := &r.copies[r.of[a.ID]-1]
+		if ownBytes(n, a) {
+			c.needed = true
+		} else if !c.apart {
+			d := r.targets.Get(n.Backend)
+			c.apart = d == nil || !d.Addresses(spaceName(c.node.Args[0].Type))
 		}
 	}
-	return is
+}
+
+// ownBytes reports whether n needs its operand v, a copy, as bytes of its own.
+func ownBytes(n *ir.Node, v *ir.Value) bool {
+	return n.Body != nil || n.Op == ir.OpCall || n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts ||
+		n.Is(ir.Alias) && n.Args[n.Op.Info().AliasArg] == v
+}
+
+// suspects reports whether some copy may be needless, and notes which of them copy again.
+func (r *copyReview) suspects() bool {
+	if len(r.copies) == 0 {
+		return false
+	}
+	r.first = make([]int32, r.f.NumValues())
+	any := false
+	for i := range r.copies {
+		c := &r.copies[i]
+		seen := &r.first[c.node.Args[0].ID]
+		c.again, *seen = *seen > 0, 1
+		any = any || c.suspect()
+	}
+	return any
+}
+
+// suspect reports whether a copy may be needless.
+func (c *reviewed) suspect() bool { return !c.needed && (!c.apart || c.again) }
+
+// prepare finds out what it takes to judge suspects.
+func (r *copyReview) prepare() {
+	among := make([]bool, len(r.of))
+	for id, c := range r.of {
+		among[id] = c > 0
+	}
+	r.uses, r.kept = ir.UsesAmong(r.f, among), make(map[*ir.Value]bool)
+	clear(r.first)
+	for _, v := range r.f.Results {
+		r.kept[v.Root()] = true
+	}
+	for _, n := range r.f.Nodes {
+		if a, ok := n.Attr.(*ir.ForeignAttr); ok && a.InPlace {
+			r.kept[n.Result().Root()] = true
+		}
+	}
 }
 
 func (r *copyReview) needless() (found []NeedlessCopy) {
-	if r.uses == nil {
+	if !r.suspects() {
 		return nil
 	}
-	for _, n := range r.f.Nodes {
-		if n.Op != ir.OpCopy {
-			continue
-		}
-		from := n.Args[0]
-		if why, lost := r.why(n, from); why != "" {
-			found = append(found, NeedlessCopy{n, why, lost})
-			if !lost {
-				continue
+	r.prepare()
+	for i := range r.copies {
+		n := r.copies[i].node
+		if r.copies[i].suspect() {
+			if why, lost := r.why(n, n.Args[0]); why != "" {
+				found = append(found, NeedlessCopy{n, why, lost})
+				if !lost {
+					continue
+				}
 			}
 		}
-		r.make(n, from)
+		r.keep(int32(i+1), n.Args[0])
 	}
 	return found
 }
 
-// make adds a copy of a value to the list of those.
-func (r *copyReview) make(n *ir.Node, from *ir.Value) {
+// keep appends a copy of a value, counted from 1, to the list of those.
+func (r *copyReview) keep(i int32, from *ir.Value) {
 	end := &r.first[from.ID]
 	for *end > 0 {
 		end = &r.copies[*end-1].next
 	}
-	*end = int32(len(r.copies) + 1)
-	r.copies = append(r.copies, madeCopy{node: n})
+	*end = i
 }
 
 // why says why a copy is needless, and whether what makes it so is lost; empty if it is needed.
@@ -171,7 +234,7 @@ func (r *copyReview) readers(v *ir.Value, list []*ir.Node) (all []*ir.Node, ok b
 			if list, ok = r.readers(n.Result(), list); !ok {
 				return list, false
 			}
-		case n.Body != nil, n.Op == ir.OpCall, n.Op == ir.OpCopy, n.Op == ir.OpCopyExperts, n.Is(ir.Alias) && n.Args[n.Op.Info().AliasArg] == v:
+		case ownBytes(n, v):
 			return list, false
 		default:
 			list = append(list, n)
