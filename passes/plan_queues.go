@@ -124,12 +124,12 @@ func (h *horizon) beyond(live interval, at, queue int32, users [][]int32) interv
 // knowing whether the one at a place has ended.
 func (h *horizon) until(live interval, at int32, list []int32) interval {
 	q := h.w.layout.places[at].queue
-	knows := sort.Search(len(list), func(i int) bool { return list[i] > at && h.w.ended[list[i]][q] >= at })
+	knows := sort.Search(len(list), func(i int) bool { return list[i] > at && h.w.end(list[i])[q] >= at })
 	if knows == 0 || list[knows-1] < at {
 		return live
 	}
 	last := list[knows-1]
-	live = live.with(int(h.pos[h.w.layout.numbers.node(h.w.layout.places[last].node)]))
+	live = live.with(int(h.pos[h.w.layout.places[last].id]))
 	for r := h.w.layout.places[at].in; r != nil; r = r.outer {
 		if r.next != nil && uses(list, r.next.from, min(r.next.to, last+1)) {
 			live = h.whole(live, r)

@@ -57,7 +57,9 @@ func synchronize(c *Context, m *ir.Module) error {
 		if err := c.Change(); err != nil {
 			return err
 		}
-		forget(f)
+		if w.layout.again {
+			forget(f)
+		}
 		w.write(c)
 	}
 	return nil
@@ -91,12 +93,17 @@ type clockwork struct {
 	touched toucher
 
 	clocks []clock     // by queue: which nodes have ended when its next one begins
-	ended  []clock     // by place: those that have when this one has; for the host's, when it begins
-	room   []int32     // for clocks in ended
+	ended  []int32     // by place: the number of a clock that was kept, see end; 0 for none
+	kept   [][]int32   // clocks, so many in a block
+	many   int32       // how many were kept
 	last   [][2]int32  // by the number of the node and step: its last place, counted from 1
-	waits  [][]waitFor // by the number of the node, in the order in which they were found
+	waiter []int32     // by the number of the node: its list in waits, counted from 1; 0 for none
+	waits  [][]waitFor // those of a node in the order in which they were found
 	needs  demands     // of what is about to begin
 }
+
+// perBlock is how many clocks are kept in a block.
+const perBlock = 1024
 
 // queue is a queue, or, as the first of all, the host.
 type queue struct {
@@ -164,30 +171,21 @@ type toucher interface {
 
 func newClockwork(targets *target.List, f *ir.Func, twice bool) *clockwork {
 	w := &clockwork{targets: targets, layout: newLayout(f, twice)}
-	w.queues = append(w.queues, queue{last: none, events: true})
 	w.number()
 	for range w.queues {
 		w.clocks = append(w.clocks, slices.Repeat(clock{none}, len(w.queues)))
 	}
-	w.ended = make([]clock, len(w.layout.places))
+	w.ended = make([]int32, len(w.layout.places))
 	w.last = make([][2]int32, w.layout.numbers.nodes)
-	w.waits = make([][]waitFor, w.layout.numbers.nodes)
+	w.waiter = make([]int32, w.layout.numbers.nodes)
 	w.needs.places = w.layout.places
 	return w
 }
 
-// number gives queues their numbers, in the order of their first nodes.
+// number makes the queues that were laid out.
 func (w *clockwork) number() {
-	index := map[string]int32{"": 0}
-	for i := range w.layout.places {
-		p := &w.layout.places[i]
-		q, known := index[p.node.Queue()]
-		if !known {
-			q = int32(len(w.queues))
-			index[p.node.Queue()] = q
-			w.queues = append(w.queues, queue{name: p.node.Queue(), events: hasEvents(w.targets, p.node.Queue()), last: none})
-		}
-		p.queue = q
+	for _, name := range w.layout.queues {
+		w.queues = append(w.queues, queue{name: name, events: name == "" || hasEvents(w.targets, name), last: none})
 	}
 }
 
@@ -231,8 +229,8 @@ func (w *clockwork) await(n *ir.Node, at int32) {
 	places := w.layout.places
 	now := w.clocks[places[at].queue]
 	now.join(w.clocks[0])
-	waits := &w.waits[w.layout.numbers.node(n)]
-	for _, wait := range *waits {
+	id := w.layout.numbers.node(n)
+	for _, wait := range w.waitsOf(id) {
 		w.pass(wait, at)
 	}
 	open := w.needs.list
@@ -242,9 +240,27 @@ func (w *clockwork) await(n *ir.Node, at int32) {
 			continue
 		}
 		wait := waitFor{d, places[d.at].step != places[at].step}
-		*waits = append(*waits, wait)
+		w.addWait(id, wait)
 		w.pass(wait, at)
 	}
+}
+
+// waitsOf returns what the node with a number waits for; most wait for nothing.
+func (w *clockwork) waitsOf(id int) []waitFor {
+	if i := w.waiter[id]; i > 0 {
+		return w.waits[i-1]
+	}
+	return nil
+}
+
+// addWait lets the node with a number wait.
+func (w *clockwork) addWait(id int, wait waitFor) {
+	if w.waiter[id] == 0 {
+		w.waits = append(w.waits, nil)
+		w.waiter[id] = int32(len(w.waits))
+	}
+	list := &w.waits[w.waiter[id]-1]
+	*list = append(*list, wait)
 }
 
 // pass joins what is known once the node at a place has waited.
@@ -257,7 +273,7 @@ func (w *clockwork) pass(wait waitFor, at int32) {
 		return // it was never recorded
 	}
 	before := &w.layout.places[wait.at]
-	ended := w.recorded(before.node, step)
+	ended := w.recorded(before.id, step)
 	if ended == nil {
 		return
 	}
@@ -268,17 +284,17 @@ func (w *clockwork) pass(wait waitFor, at int32) {
 	}
 }
 
-// recorded returns what is known once the last record of a node's event in a step has
+// recorded returns what is known once the last record of an event, of the node with a number, in a step has
 // happened: where its queue has no events, that the queue is empty.
-func (w *clockwork) recorded(n *ir.Node, step int) clock {
-	at := w.last[w.layout.numbers.node(n)][step] - 1
+func (w *clockwork) recorded(node int32, step int32) clock {
+	at := w.last[node][step] - 1
 	if at == none {
 		return nil
 	}
 	if q := &w.queues[w.layout.places[at].queue]; !q.events {
 		at = q.last
 	}
-	return w.ended[at]
+	return w.end(at)
 }
 
 // submit notes that the node at a place is on its queue.
@@ -287,19 +303,32 @@ func (w *clockwork) submit(at int32) {
 	w.queues[p.queue].last = at
 	w.clocks[p.queue][p.queue] = at
 	w.ended[at] = w.keep(w.clocks[p.queue])
-	w.last[w.layout.numbers.node(p.node)][p.step] = at + 1
+	w.last[p.id][p.step] = at + 1
 }
 
-// keep returns a clock that stays as c is now.
-func (w *clockwork) keep(c clock) clock {
-	const many = 1024
-	if len(w.room) < len(c) {
-		w.room = make([]int32, many*len(c))
+// keep keeps a clock as c is now, and returns its number.
+func (w *clockwork) keep(c clock) int32 {
+	if w.many%perBlock == 0 {
+		w.kept = append(w.kept, make([]int32, perBlock*len(c)))
 	}
-	kept := w.room[:len(c):len(c)]
-	w.room = w.room[len(c):]
-	copy(kept, c)
-	return kept
+	w.many++
+	copy(w.clock(w.many), c)
+	return w.many
+}
+
+// clock returns the one that was kept under a number.
+func (w *clockwork) clock(number int32) clock {
+	in, size := int(number-1)%perBlock, len(w.queues)
+	return w.kept[(number-1)/perBlock][in*size : (in+1)*size]
+}
+
+// end returns which nodes have ended when the one at a place has; for the host's, when it begins.
+// It is nil where the walk has not been yet.
+func (w *clockwork) end(at int32) clock {
+	if w.ended[at] == 0 {
+		return nil
+	}
+	return w.clock(w.ended[at])
 }
 
 // write numbers the events in the order in which they are recorded and writes them and the
@@ -308,8 +337,14 @@ func (w *clockwork) write(c *Context) {
 	w.writeEvents(c)
 	sum := 0
 	for i := range w.layout.places {
-		if n := w.layout.places[i].waiter(); n != nil {
-			sum += w.writeWaits(c, n)
+		p := &w.layout.places[i]
+		switch {
+		case p.queue != 0:
+			if w.waiter[p.id] > 0 {
+				sum += w.writeWaits(c, p.node)
+			}
+		case p.waits != nil:
+			sum += w.writeWaits(c, p.waits)
 		}
 	}
 	if sum > 0 {
@@ -322,16 +357,16 @@ func (w *clockwork) writeEvents(c *Context) {
 	awaited := make([]bool, w.layout.numbers.nodes)
 	for _, waits := range w.waits {
 		for _, wait := range waits {
-			awaited[w.layout.numbers.node(w.layout.places[wait.at].node)] = true
+			awaited[w.layout.places[wait.at].id] = true
 		}
 	}
 	events := 0
 	for i := range w.layout.places {
-		n := w.layout.places[i].node
-		if at := &awaited[w.layout.numbers.node(n)]; *at {
+		p := &w.layout.places[i]
+		if at := &awaited[p.id]; *at {
 			*at = false
 			events++
-			n.Submitted().Event = events
+			p.node.Submitted().Event = events
 		}
 	}
 	c.Count("events", int64(events))
@@ -340,8 +375,8 @@ func (w *clockwork) writeEvents(c *Context) {
 // writeWaits writes the waits of n, once, and returns how many there are.
 func (w *clockwork) writeWaits(c *Context, n *ir.Node) int {
 	at := w.layout.numbers.node(n)
-	waits := w.waits[at]
-	w.waits[at] = nil
+	waits := w.waitsOf(at)
+	w.waiter[at] = 0
 	if len(waits) == 0 {
 		return 0
 	}

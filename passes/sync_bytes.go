@@ -56,7 +56,7 @@ func (b *placedBytes) touch(at int32, needs *demands) {
 
 // add adds the bytes of v in a round and a step to the ranges. Weights and constants have none:
 // nobody writes them.
-func (b *placedBytes) add(v *ir.Value, in *round, step int) {
+func (b *placedBytes) add(v *ir.Value, in *round, step int32) {
 	o := origin(v)
 	for in != nil && in.node.Body != o.Func {
 		in = in.outer
@@ -79,7 +79,7 @@ func (b *placedBytes) add(v *ir.Value, in *round, step int) {
 	arena := &b.m.Plan.Arenas[at.Arena]
 	switch {
 	case arena.Class == ir.ClassIO && b.m.Plan.Pipeline > 1:
-		r.area += step * len(arena.Chunks)
+		r.area += int(step) * len(arena.Chunks)
 	case o.Slots() > 1:
 		move := int64(step) * arena.Stride(at)
 		r.lo, r.hi = r.lo+move, r.hi+move
@@ -89,7 +89,7 @@ func (b *placedBytes) add(v *ir.Value, in *round, step int) {
 
 // addEntries adds the bytes of the entries of a table that a round may name: the first
 // one's, or those of the others. What is in tables more than once counts in any.
-func (b *placedBytes) addEntries(p *ir.Value, first int, in *round, step int) {
+func (b *placedBytes) addEntries(p *ir.Value, first int, in *round, step int32) {
 	n := p.Func.Owner
 	for i, v := range n.Args[first : first+int(n.Attr.(*ir.RepeatAttr).Count)] {
 		other := in.which == firstRound && i > 0 || in.which == laterRound && i == 0
@@ -190,9 +190,7 @@ func (a *ledger) write(lo, hi int64, at int32, needs *demands) {
 
 // cut makes [lo, hi) whole segments and returns which.
 func (a *ledger) cut(lo, hi int64) (from, to int) {
-	from, _ = slices.BinarySearchFunc(a.segments, lo, func(s segment, lo int64) int {
-		return boolInt(s.hi > lo) - boolInt(s.hi <= lo)
-	})
+	from = a.find(lo)
 	if from < len(a.segments) && a.segments[from].lo < lo {
 		a.split(from, lo)
 		from++
@@ -210,6 +208,19 @@ func (a *ledger) cut(lo, hi int64) (from, to int) {
 		at = a.segments[to].hi
 	}
 	return from, to
+}
+
+// find returns the first segment that ends behind lo.
+func (a *ledger) find(lo int64) int {
+	from, to := 0, len(a.segments)
+	for from < to {
+		if mid := int(uint(from+to) / 2); a.segments[mid].hi > lo {
+			to = mid
+		} else {
+			from = mid + 1
+		}
+	}
+	return from
 }
 
 // split cuts segment i in two.

@@ -17,27 +17,22 @@ import (
 type layout struct {
 	numbers *numbering
 	places  []place
+	queues  []string // in the order of their first nodes; the host is the first
+	again   bool     // some node has an event or waits already
 }
 
 // place is a node at one of its places.
 type place struct {
 	node  *ir.Node
 	in    *round
+	id    int32 // the number of the node
 	queue int32
-	step  int // 0, or 1 in the second of two steps
+	step  int32 // 0, or 1 in the second of two steps
 
 	// waits is where the host may wait before it runs the node, and those after it up to
 	// the next such place: a barrier of all workers follows. It is the node, or a repeat
 	// that begins with it. Nil where the host goes on, and for nodes of queues.
 	waits *ir.Node
-}
-
-// waiter returns the node that waits at a place; nil where the host goes on.
-func (p *place) waiter() *ir.Node {
-	if p.queue != 0 {
-		return p.node
-	}
-	return p.waits
 }
 
 // round is one of the rounds in which a body is laid out.
@@ -60,9 +55,9 @@ const (
 
 // newLayout lays out an entry point.
 func newLayout(f *ir.Func, twice bool) *layout {
-	b := &layoutBuilder{layout: &layout{numbers: newNumbering(f)}, mixed: make(map[*ir.Func]bool)}
+	b := &layoutBuilder{layout: &layout{numbers: newNumbering(f), queues: []string{""}}, index: map[string]int32{"": 0}, mixed: make(map[*ir.Func]bool)}
 	for step := range 1 + boolInt(twice) {
-		b.step, b.mayWait = step, true
+		b.step, b.mayWait = int32(step), true
 		b.lay(f, nil)
 	}
 	return b.layout
@@ -70,7 +65,9 @@ func newLayout(f *ir.Func, twice bool) *layout {
 
 type layoutBuilder struct {
 	*layout
-	step    int
+	index   map[string]int32 // of queues
+	queue   int32            // of the place before
+	step    int32
 	mayWait bool // the next node of the host may wait
 	waits   *ir.Node
 	mixed   map[*ir.Func]bool
@@ -81,29 +78,44 @@ type layoutBuilder struct {
 func (b *layoutBuilder) lay(f *ir.Func, in *round) {
 	b.places = slices.Grow(b.places, len(f.Nodes))
 	for _, n := range f.Nodes {
+		b.again = b.again || n.Op == ir.OpCall || n.Submit != nil && (n.Submit.Event != 0 || n.Submit.Waits != nil)
 		switch {
 		case !works(n):
 		case n.Op == ir.OpRepeat:
 			b.repeat(n, in)
-		case n.Queue() != "":
-			b.places = append(b.places, place{node: n, in: in, step: b.step})
-			b.mayWait = true
 		default:
-			b.host(n, in)
+			b.place(n, in)
 		}
 	}
 }
 
-func (b *layoutBuilder) host(n *ir.Node, in *round) {
-	p := place{node: n, in: in, step: b.step}
-	if b.mayWait {
+// place appends a place of a node.
+func (b *layoutBuilder) place(n *ir.Node, in *round) {
+	p := place{node: n, in: in, id: int32(b.numbers.node(n)), queue: b.queueOf(n), step: b.step}
+	if p.queue == 0 && b.mayWait {
 		p.waits = n
 		if b.waits != nil {
 			p.waits = b.waits
 		}
 	}
-	b.mayWait = false
+	b.mayWait = p.queue != 0
 	b.places = append(b.places, p)
+}
+
+// queueOf returns the number of a node's queue, mostly that of the place before.
+func (b *layoutBuilder) queueOf(n *ir.Node) int32 {
+	name := n.Queue()
+	if b.queues[b.queue] == name {
+		return b.queue
+	}
+	q, known := b.index[name]
+	if !known {
+		q = int32(len(b.queues))
+		b.index[name] = q
+		b.queues = append(b.queues, name)
+	}
+	b.queue = q
+	return q
 }
 
 func (b *layoutBuilder) repeat(n *ir.Node, in *round) {
