@@ -263,8 +263,8 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, neox bool) *Value {
 // sequence slot[t], those below lengths[slot[t]]; query head h reads key head g =
 // h/(H/KVH); y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and
 // v are f32, f16 or q8_0. Where q is q8a, the scores are products of integers: k is q8_0
-// then, and may be in layout r16, the positions of each head as the rows of a matrix.
-// Result f32[T,H,Dv], dense.
+// then. That and k of f16 may be in layout r16, the positions of each head as the rows of
+// a matrix. Result f32[T,H,Dv], dense.
 func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32) *Value {
 	return f.Op(OpAttention, &AttentionAttr{Scale: scale}, q, k, v, slot, pos, lengths)
 }
@@ -293,8 +293,8 @@ func (f *FuncBuilder) AttentionCombine(x *Value, kv_heads int64) *Value {
 // StateWrite appends state_write(state[S,KVH,C,D], x[T,KVH,D] f32, slot[T] i32, pos[T]
 // i32): the next version of state, in the same bytes: state[slot[t],:,pos[t],:] = x[t],
 // converted to the state's dtype (f32, f16 or q8_0). No two tokens have the same slot and
-// position. A state of q8_0 may be in layout r16: the positions of each head are the rows
-// of a matrix.
+// position. A state of f16 or q8_0 may be in layout r16: the positions of each head are
+// the rows of a matrix.
 func (f *FuncBuilder) StateWrite(state *Value, x *Value, slot *Value, pos *Value) *Value {
 	return f.Op(OpStateWrite, nil, state, x, slot, pos)
 }

@@ -12,7 +12,7 @@ var attentionInfo = OpInfo{
 	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale}: " +
 		"token t looks at positions p in 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
 		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
-		"Where q is q8a, the scores are products of integers: k is q8_0 then, and may be in layout r16, the positions of each head as the rows of a matrix. " +
+		"Where q is q8a, the scores are products of integers: k is q8_0 then. That and k of f16 may be in layout r16, the positions of each head as the rows of a matrix. " +
 		"Result f32[T,H,Dv], dense.",
 	Args: []Arg{
 		{Name: "q", Kinds: Float | ActFmt},
@@ -80,8 +80,8 @@ func needCache(n *Node, i int) error {
 
 // needCacheLayout checks that operand i has a layout that states of attention can have.
 func needCacheLayout(n *Node, i int) error {
-	if t := n.Args[i].Type; t.Layout != dtype.Plain && t.DType != dtype.Q8_0 {
-		return argErr(n, i, "must be in plain layout, or q8_0")
+	if t := n.Args[i].Type; t.Layout != dtype.Plain && t.DType != dtype.Q8_0 && t.DType != dtype.F16 {
+		return argErr(n, i, "must be in plain layout, or f16 or q8_0")
 	}
 	return nil
 }
@@ -139,6 +139,8 @@ func attentionCases(yield func(Case) bool) {
 			slot0(Const(2)), between(dtype.I32, 0, 40, Const(2)), full(40)), Attr: attr},
 		Case{Name: "panels", Args: args(operand(dtype.Q8A, Dims(2, 4, 64)...), kv(dtype.Q8_0, 2, 2, 40, 64).layout(dtype.R16), kv(dtype.Q8_0, 2, 2, 40, 32),
 			positions(Const(2)), between(dtype.I32, 0, 40, Const(2)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
+		Case{Name: "f16 panels", Args: args(f32(3, 4, 20), kv(dtype.F16, 2, 2, 40, 20).layout(dtype.R16), kv(dtype.F16, 2, 2, 40, 12),
+			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
 	)

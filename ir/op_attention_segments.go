@@ -85,6 +85,8 @@ func attentionSegmentsCases(yield func(Case) bool) {
 			zeros(dtype.I32, Const(1)), between(dtype.I32, 16, 24, Const(1)), full), Attr: attr(Const(1))},
 		Case{Name: "panels", Args: args(operand(dtype.Q8A, Dims(1, 4, 64)...), kv(dtype.Q8_0, 1, 2, 24, 64).layout(dtype.R16), kv(dtype.Q8_0, 1, 2, 24, 32),
 			zeros(dtype.I32, Const(1)), between(dtype.I32, 16, 24, Const(1)), full), Attr: attr(Const(1))},
+		Case{Name: "f16 panels", Args: args(f32(1, 4, 20), kv(dtype.F16, 1, 2, 24, 20).layout(dtype.R16), kv(dtype.F16, 1, 2, 24, 12),
+			zeros(dtype.I32, Const(1)), between(dtype.I32, 16, 24, Const(1)), full), Attr: attr(Const(1))},
 		Case{Name: "view", Args: args(f32(1, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			zeros(dtype.I32, Const(1)), between(dtype.I32, 0, 24, Const(1)), full), Attr: attr(Const(1))},
 	)

@@ -5,8 +5,8 @@ package cpu
 import "math"
 
 // few returns the loops for so many queries.
-func few(heads int, f32, f16 scoresFunc, mixF32, mixF16 mixFunc, mixQ8 mixQ8Func) fewLoops {
-	return fewLoops{heads, [cacheQ8]scoresFunc{f32, f16}, [cacheQ8]mixFunc{mixF32, mixF16}, mixQ8}
+func few(heads int, f32, f16 scoresFunc, panels panelScoresFunc, mixF32, mixF16 mixFunc, mixQ8 mixQ8Func) fewLoops {
+	return fewLoops{heads, [cacheQ8]scoresFunc{f32, f16}, panels, [cacheQ8]mixFunc{mixF32, mixF16}, mixQ8}
 }
 
 var avx2Attention = attentionLoops{
@@ -15,9 +15,9 @@ var avx2Attention = attentionLoops{
 	keys:   [cacheQ8]panelsFunc{keysF32AVX2, keysF16AVX2},
 	values: [cacheQ8]panelsFunc{valuesF32AVX2, valuesF16AVX2},
 	few: []fewLoops{
-		few(4, scoresF32AVX2x4, scoresF16AVX2x4, mixF32AVX2x4, mixF16AVX2x4, nil),
-		few(2, scoresF32AVX2x2, scoresF16AVX2x2, mixF32AVX2x2, mixF16AVX2x2, nil),
-		few(1, scoresF32AVX2x1, scoresF16AVX2x1, mixF32AVX2x1, mixF16AVX2x1, nil),
+		few(4, scoresF32AVX2x4, scoresF16AVX2x4, panelScoresF16AVX2x4, mixF32AVX2x4, mixF16AVX2x4, nil),
+		few(2, scoresF32AVX2x2, scoresF16AVX2x2, panelScoresF16AVX2x2, mixF32AVX2x2, mixF16AVX2x2, nil),
+		few(1, scoresF32AVX2x1, scoresF16AVX2x1, panelScoresF16AVX2x1, mixF32AVX2x1, mixF16AVX2x1, nil),
 	},
 	weigh:    weighAVX2,
 	exponent: math.Log2E,
@@ -29,9 +29,9 @@ var avx512Attention = attentionLoops{
 	keys:   [cacheQ8]panelsFunc{keysF32AVX512, keysF16AVX512},
 	values: [cacheQ8]panelsFunc{valuesF32AVX512, valuesF16AVX512},
 	few: []fewLoops{
-		few(4, scoresF32AVX512x4, scoresF16AVX512x4, mixF32AVX512x4, mixF16AVX512x4, mixQ8AVX512x4),
-		few(2, scoresF32AVX512x2, scoresF16AVX512x2, mixF32AVX512x2, mixF16AVX512x2, mixQ8AVX512x2),
-		few(1, scoresF32AVX512x1, scoresF16AVX512x1, mixF32AVX512x1, mixF16AVX512x1, mixQ8AVX512x1),
+		few(4, scoresF32AVX512x4, scoresF16AVX512x4, panelScoresF16AVX512x4, mixF32AVX512x4, mixF16AVX512x4, mixQ8AVX512x4),
+		few(2, scoresF32AVX512x2, scoresF16AVX512x2, panelScoresF16AVX512x2, mixF32AVX512x2, mixF16AVX512x2, mixQ8AVX512x2),
+		few(1, scoresF32AVX512x1, scoresF16AVX512x1, panelScoresF16AVX512x1, mixF32AVX512x1, mixF16AVX512x1, mixQ8AVX512x1),
 	},
 	weigh:    weighAVX512,
 	exponent: math.Log2E,

@@ -2454,6 +2454,250 @@ less85:
 	VZEROUPPER
 	RET
 
+// func panelScoresF16AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·panelScoresF16AVX2x4(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ k+16(FP), CX
+	MOVQ n+24(FP), DX
+	SUBQ $0x01, DX
+	JL   less88
+
+panels87:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), DI
+	LEAQ   (DI)(SI*2), R8
+	ADDQ   SI, R8
+	MOVQ   ahead+40(FP), R9
+	ADDQ   CX, R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x02, BX
+	JL     last90
+
+elements89:
+	PREFETCHT0   (R9)
+	VCVTPH2PS    (CX), Y8
+	VCVTPH2PS    16(CX), Y9
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (DI)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (DI)(SI*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (R8), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VCVTPH2PS    32(CX), Y8
+	VCVTPH2PS    48(CX), Y9
+	VBROADCASTSS 4(DI), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(DI)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 4(DI)(SI*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 4(R8), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $+64, CX
+	ADDQ         $+64, R9
+	ADDQ         $+8, DI
+	ADDQ         $+8, R8
+	SUBQ         $0x02, BX
+	JGE          elements89
+
+last90:
+	ADDQ         $0x02, BX
+	JZ           done91
+	VCVTPH2PS    (CX), Y8
+	VCVTPH2PS    16(CX), Y9
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (DI)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (DI)(SI*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (R8), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $+32, CX
+
+done91:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 512(AX)
+	VMOVUPS Y3, 544(AX)
+	VMOVUPS Y4, 1024(AX)
+	VMOVUPS Y5, 1056(AX)
+	VMOVUPS Y6, 1536(AX)
+	VMOVUPS Y7, 1568(AX)
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     panels87
+
+less88:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func panelScoresF16AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·panelScoresF16AVX2x2(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ k+16(FP), CX
+	MOVQ n+24(FP), DX
+	SUBQ $0x01, DX
+	JL   less93
+
+panels92:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), DI
+	MOVQ   ahead+40(FP), R8
+	ADDQ   CX, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	SUBQ   $0x02, BX
+	JL     last95
+
+elements94:
+	PREFETCHT0   (R8)
+	VCVTPH2PS    (CX), Y4
+	VCVTPH2PS    16(CX), Y5
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VCVTPH2PS    32(CX), Y4
+	VCVTPH2PS    48(CX), Y5
+	VBROADCASTSS 4(DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $+64, CX
+	ADDQ         $+64, R8
+	ADDQ         $+8, DI
+	SUBQ         $0x02, BX
+	JGE          elements94
+
+last95:
+	ADDQ         $0x02, BX
+	JZ           done96
+	VCVTPH2PS    (CX), Y4
+	VCVTPH2PS    16(CX), Y5
+	VBROADCASTSS (DI), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DI)(SI*1), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $+32, CX
+
+done96:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 512(AX)
+	VMOVUPS Y3, 544(AX)
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     panels92
+
+less93:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func panelScoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·panelScoresF16AVX2x1(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ k+16(FP), CX
+	MOVQ n+24(FP), DX
+	SUBQ $0x01, DX
+	JL   less98
+
+panels97:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), SI
+	MOVQ   ahead+40(FP), DI
+	ADDQ   CX, DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	SUBQ   $0x02, BX
+	JL     last100
+
+elements99:
+	PREFETCHT0   (DI)
+	VCVTPH2PS    (CX), Y2
+	VCVTPH2PS    16(CX), Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VCVTPH2PS    32(CX), Y2
+	VCVTPH2PS    48(CX), Y3
+	VBROADCASTSS 4(SI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $+64, CX
+	ADDQ         $+64, DI
+	ADDQ         $+8, SI
+	SUBQ         $0x02, BX
+	JGE          elements99
+
+last100:
+	ADDQ         $0x02, BX
+	JZ           done101
+	VCVTPH2PS    (CX), Y2
+	VCVTPH2PS    16(CX), Y3
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $+32, CX
+
+done101:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     panels97
+
+less98:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
 // func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·weighAVX2(SB), NOSPLIT, $0-48
@@ -2462,23 +2706,23 @@ TEXT ·weighAVX2(SB), NOSPLIT, $0-48
 	MOVQ    n+32(FP), CX
 	XORQ    DX, DX
 
-row89:
+row104:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Y0
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x08, SI
-	JL      rest91
+	JL      rest106
 
-loop90:
+loop105:
 	VMOVUPS (BX), Y1
 	VMAXPS  Y1, Y0, Y0
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, SI
-	JGE     loop90
+	JGE     loop105
 
-rest91:
+rest106:
 	ADDQ       $0x08, SI
-	JZ         done92
+	JZ         done107
 	LEAQ       lanes<>+64(SB), DI
 	NEGQ       SI
 	VMOVUPS    (DI)(SI*4), Y1
@@ -2487,7 +2731,7 @@ rest91:
 	VBLENDVPS  Y1, Y2, Y3, Y2
 	VMAXPS     Y2, Y0, Y0
 
-done92:
+done107:
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2499,15 +2743,15 @@ done92:
 	ADDQ         $0x00000200, AX
 	INCQ         DX
 	CMPQ         DX, CX
-	JL           row89
+	JL           row104
 	MOVQ         largest+8(FP), AX
 	MOVQ         sums+16(FP), CX
 	MOVQ         shrink+24(FP), DX
 	MOVQ         n+32(FP), BX
 	SUBQ         $0x08, BX
-	JL           rest94
+	JL           rest109
 
-loop93:
+loop108:
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (DX), Y1
 	VMAXPS      Y0, Y1, Y1
@@ -2546,11 +2790,11 @@ loop93:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JGE         loop93
+	JGE         loop108
 
-rest94:
+rest109:
 	ADDQ        $0x08, BX
-	JZ          done95
+	JZ          done110
 	LEAQ        lanes<>+64(SB), SI
 	NEGQ        BX
 	VMOVUPS     (SI)(BX*4), Y0
@@ -2589,21 +2833,21 @@ rest94:
 	VMULPS      Y1, Y2, Y2
 	VMASKMOVPS  Y2, Y0, (CX)
 
-done95:
+done110:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 
-row98:
+row113:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Y1
 	MOVQ         AX, BX
 	VXORPS       Y0, Y0, Y0
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x08, SI
-	JL           rest100
+	JL           rest115
 
-loop99:
+loop114:
 	VMOVUPS     (BX), Y2
 	VSUBPS      Y1, Y2, Y2
 	VMOVUPS     powerLeast<>+0(SB), Y4
@@ -2632,11 +2876,11 @@ loop99:
 	VADDPS      Y2, Y0, Y0
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JGE         loop99
+	JGE         loop114
 
-rest100:
+rest115:
 	ADDQ        $0x08, SI
-	JZ          done101
+	JZ          done116
 	LEAQ        lanes<>+64(SB), DI
 	NEGQ        SI
 	VMOVUPS     (DI)(SI*4), Y2
@@ -2668,7 +2912,7 @@ rest100:
 	VANDPS      Y2, Y3, Y3
 	VADDPS      Y3, Y0, Y0
 
-done101:
+done116:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2681,7 +2925,7 @@ done101:
 	ADDQ         $0x00000200, AX
 	INCQ         DX
 	CMPQ         DX, CX
-	JL           row98
+	JL           row113
 	VZEROUPPER
 	RET
 
@@ -2942,9 +3186,9 @@ TEXT ·decodeQ8AVX2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done103
+	JL   done118
 
-loop102:
+loop117:
 	VPBROADCASTW (CX), X0
 	VCVTPH2PS    X0, Y0
 	VPMOVSXBD    2(CX), Y1
@@ -2966,9 +3210,9 @@ loop102:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop102
+	JGE          loop117
 
-done103:
+done118:
 	VZEROUPPER
 	RET
 
@@ -2981,9 +3225,9 @@ TEXT ·keysF32AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest105
+	JL   rest120
 
-loop104:
+loop119:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -2999,7 +3243,7 @@ loop104:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square107:
+square122:
 	VMOVUPS    (DI), Z0
 	VMOVUPS    (DI)(R9*1), Z1
 	VMOVUPS    (DI)(R9*2), Z2
@@ -3104,21 +3348,21 @@ square107:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square107
+	JNZ        square122
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop104
+	JGE        loop119
 
-rest105:
+rest120:
 	ADDQ $0x10, CX
-	JZ   done106
+	JZ   done121
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square108:
+square123:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -3267,9 +3511,9 @@ square108:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square108
+	JNZ        square123
 
-done106:
+done121:
 	VZEROUPPER
 	RET
 
@@ -3281,15 +3525,15 @@ TEXT ·valuesF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
-strip109:
+strip124:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less111
+	JL   less126
 
-positions110:
+positions125:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
@@ -3304,27 +3548,27 @@ positions110:
 	VMOVUPS Z0, 192(SI)
 	ADDQ    $0x00000100, SI
 	SUBQ    $0x04, R8
-	JGE     positions110
+	JGE     positions125
 
-less111:
+less126:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less113
+	JL   less128
 
-positions112:
+positions127:
 	VMOVUPS (DI), Z0
 	ADDQ    R9, DI
 	VMOVUPS Z0, (SI)
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x01, R8
-	JGE     positions112
+	JGE     positions127
 
-less113:
+less128:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x40, AX
 	SUBQ $0x10, CX
-	JNZ  strip109
+	JNZ  strip124
 	VZEROUPPER
 	RET
 
@@ -3335,9 +3579,9 @@ TEXT ·scoresF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest115
+	JL   rest130
 
-loop114:
+loop129:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3354,7 +3598,7 @@ loop114:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-elements117:
+elements132:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -3704,7 +3948,7 @@ elements117:
 	ADDQ             $+64, R8
 	ADDQ             $+64, R9
 	SUBQ             $0x10, BX
-	JNZ              elements117
+	JNZ              elements132
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -3718,11 +3962,11 @@ elements117:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop114
+	JGE              loop129
 
-rest115:
+rest130:
 	ADDQ   $0x20, DX
-	JZ     done116
+	JZ     done131
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3738,7 +3982,7 @@ rest115:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-elements118:
+elements133:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -4128,7 +4372,7 @@ elements118:
 	ADDQ             $+64, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements118
+	JNZ              elements133
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -4138,7 +4382,7 @@ elements118:
 	VMOVUPS          Z6, 1088(CX)
 	VMOVUPS          Z7, 1600(CX)
 
-done116:
+done131:
 	VZEROUPPER
 	RET
 
@@ -4149,9 +4393,9 @@ TEXT ·mixF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less120
+	JL   less135
 
-strip119:
+strip134:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -4174,7 +4418,7 @@ strip119:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-position121:
+position136:
 	VMOVUPS      (R8), Z16
 	VMOVUPS      64(R8), Z17
 	VMOVUPS      128(R8), Z18
@@ -4206,7 +4450,7 @@ position121:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position121
+	JNZ          position136
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -4247,14 +4491,14 @@ position121:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip119
+	JGE          strip134
 
-less120:
+less135:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less123
+	JL   less138
 
-strip122:
+strip137:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -4265,7 +4509,7 @@ strip122:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
-position124:
+position139:
 	VMOVUPS      (R8), Z0
 	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
@@ -4279,7 +4523,7 @@ position124:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position124
+	JNZ          position139
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -4296,9 +4540,9 @@ position124:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip122
+	JGE          strip137
 
-less123:
+less138:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -4310,9 +4554,9 @@ TEXT ·scoresF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest126
+	JL   rest141
 
-loop125:
+loop140:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4323,7 +4567,7 @@ loop125:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-elements128:
+elements143:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -4608,7 +4852,7 @@ elements128:
 	ADDQ             $0x40, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements128
+	JNZ              elements143
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -4618,11 +4862,11 @@ elements128:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop125
+	JGE              loop140
 
-rest126:
+rest141:
 	ADDQ   $0x20, DX
-	JZ     done127
+	JZ     done142
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4632,7 +4876,7 @@ rest126:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-elements129:
+elements144:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -4957,13 +5201,13 @@ elements129:
 	ADDQ             $0x40, AX
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements129
+	JNZ              elements144
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
 	VMOVUPS          Z3, 576(CX)
 
-done127:
+done142:
 	VZEROUPPER
 	RET
 
@@ -4974,9 +5218,9 @@ TEXT ·mixF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less131
+	JL   less146
 
-strip130:
+strip145:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -4991,7 +5235,7 @@ strip130:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-position132:
+position147:
 	VMOVUPS      (R8), Z8
 	VMOVUPS      64(R8), Z9
 	VMOVUPS      128(R8), Z10
@@ -5013,7 +5257,7 @@ position132:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position132
+	JNZ          position147
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -5036,14 +5280,14 @@ position132:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip130
+	JGE          strip145
 
-less131:
+less146:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less134
+	JL   less149
 
-strip133:
+strip148:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5052,7 +5296,7 @@ strip133:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
-position135:
+position150:
 	VMOVUPS      (R8), Z0
 	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
@@ -5062,7 +5306,7 @@ position135:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position135
+	JNZ          position150
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -5073,9 +5317,9 @@ position135:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip133
+	JGE          strip148
 
-less134:
+less149:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -5087,9 +5331,9 @@ TEXT ·scoresF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest137
+	JL   rest152
 
-loop136:
+loop151:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -5098,7 +5342,7 @@ loop136:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-elements139:
+elements154:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -5351,7 +5595,7 @@ elements139:
 	ADDQ             $0x40, SI
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements139
+	JNZ              elements154
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 	MOVQ             kRow+40(FP), BX
@@ -5359,11 +5603,11 @@ elements139:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop136
+	JGE              loop151
 
-rest137:
+rest152:
 	ADDQ   $0x20, DX
-	JZ     done138
+	JZ     done153
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -5371,7 +5615,7 @@ rest137:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-elements140:
+elements155:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -5664,11 +5908,11 @@ elements140:
 	ADDQ             $0x40, AX
 	ADDQ             $+64, SI
 	SUBQ             $0x10, BX
-	JNZ              elements140
+	JNZ              elements155
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 
-done138:
+done153:
 	VZEROUPPER
 	RET
 
@@ -5679,9 +5923,9 @@ TEXT ·mixF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less142
+	JL   less157
 
-strip141:
+strip156:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5692,7 +5936,7 @@ strip141:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-position143:
+position158:
 	VMOVUPS      (R8), Z4
 	VMOVUPS      64(R8), Z5
 	VMOVUPS      128(R8), Z6
@@ -5709,7 +5953,7 @@ position143:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position143
+	JNZ          position158
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -5724,14 +5968,14 @@ position143:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
-	JGE          strip141
+	JGE          strip156
 
-less142:
+less157:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less145
+	JL   less160
 
-strip144:
+strip159:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -5739,7 +5983,7 @@ strip144:
 	MOVQ   ahead+48(FP), R9
 	VPXORD Z9, Z9, Z9
 
-position146:
+position161:
 	VMOVUPS      (R8), Z0
 	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
@@ -5747,7 +5991,7 @@ position146:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position146
+	JNZ          position161
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -5756,9 +6000,9 @@ position146:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
-	JGE          strip144
+	JGE          strip159
 
-less145:
+less160:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -5772,9 +6016,9 @@ TEXT ·keysF16AVX512(SB), NOSPLIT, $0-40
 	SHLQ $0x06, DX
 	MOVQ dst+0(FP), BX
 	SUBQ $0x10, CX
-	JL   rest148
+	JL   rest163
 
-loop147:
+loop162:
 	MOVQ d+24(FP), R8
 	MOVQ BX, SI
 	MOVQ AX, DI
@@ -5790,7 +6034,7 @@ loop147:
 	LEAQ (R13)(R9*2), R14
 	ADDQ R9, R14
 
-square150:
+square165:
 	VCVTPH2PS  (DI), Z0
 	VCVTPH2PS  (DI)(R9*1), Z1
 	VCVTPH2PS  (DI)(R9*2), Z2
@@ -5895,21 +6139,21 @@ square150:
 	VMOVUPS    Z15, 960(SI)
 	ADDQ       $0x00000400, SI
 	SUBQ       $0x10, R8
-	JNZ        square150
+	JNZ        square165
 	ADDQ       DX, BX
 	MOVQ       kRow+32(FP), SI
 	SHLQ       $0x04, SI
 	ADDQ       SI, AX
 	SUBQ       $0x10, CX
-	JGE        loop147
+	JGE        loop162
 
-rest148:
+rest163:
 	ADDQ $0x10, CX
-	JZ   done149
+	JZ   done164
 	MOVQ d+24(FP), DX
 	MOVQ AX, AX
 
-square151:
+square166:
 	MOVQ       kRow+32(FP), R8
 	MOVQ       AX, SI
 	MOVQ       CX, DI
@@ -6058,9 +6302,9 @@ square151:
 	VMOVUPS    Z15, 960(BX)
 	ADDQ       $0x00000400, BX
 	SUBQ       $0x10, DX
-	JNZ        square151
+	JNZ        square166
 
-done149:
+done164:
 	VZEROUPPER
 	RET
 
@@ -6072,15 +6316,15 @@ TEXT ·valuesF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ $0x00002000, DX
 	MOVQ dst+0(FP), BX
 
-strip152:
+strip167:
 	MOVQ m+16(FP), R8
 	MOVQ vRow+32(FP), R9
 	MOVQ BX, SI
 	MOVQ AX, DI
 	SUBQ $0x04, R8
-	JL   less154
+	JL   less169
 
-positions153:
+positions168:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
@@ -6095,27 +6339,27 @@ positions153:
 	VMOVUPS   Z0, 192(SI)
 	ADDQ      $0x00000100, SI
 	SUBQ      $0x04, R8
-	JGE       positions153
+	JGE       positions168
 
-less154:
+less169:
 	ADDQ $0x04, R8
 	SUBQ $0x01, R8
-	JL   less156
+	JL   less171
 
-positions155:
+positions170:
 	VCVTPH2PS (DI), Z0
 	ADDQ      R9, DI
 	VMOVUPS   Z0, (SI)
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x01, R8
-	JGE       positions155
+	JGE       positions170
 
-less156:
+less171:
 	ADDQ $0x01, R8
 	ADDQ DX, BX
 	ADDQ $0x20, AX
 	SUBQ $0x10, CX
-	JNZ  strip152
+	JNZ  strip167
 	VZEROUPPER
 	RET
 
@@ -6126,9 +6370,9 @@ TEXT ·scoresF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest158
+	JL   rest173
 
-loop157:
+loop172:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6145,7 +6389,7 @@ loop157:
 	ADDQ   SI, R9
 	MOVQ   AX, DI
 
-elements160:
+elements175:
 	MOVQ             kRow+40(FP), R11
 	MOVQ             DI, R10
 	MOVQ             ahead+48(FP), R13
@@ -6495,7 +6739,7 @@ elements160:
 	ADDQ             $+64, R8
 	ADDQ             $+64, R9
 	SUBQ             $0x10, BX
-	JNZ              elements160
+	JNZ              elements175
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -6509,11 +6753,11 @@ elements160:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop157
+	JGE              loop172
 
-rest158:
+rest173:
 	ADDQ   $0x20, DX
-	JZ     done159
+	JZ     done174
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6529,7 +6773,7 @@ rest158:
 	LEAQ   (DI)(SI*2), R8
 	ADDQ   SI, R8
 
-elements161:
+elements176:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             AX, R9
 	MOVQ             DX, R11
@@ -6919,7 +7163,7 @@ elements161:
 	ADDQ             $+64, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements161
+	JNZ              elements176
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 1024(CX)
@@ -6929,7 +7173,7 @@ elements161:
 	VMOVUPS          Z6, 1088(CX)
 	VMOVUPS          Z7, 1600(CX)
 
-done159:
+done174:
 	VZEROUPPER
 	RET
 
@@ -6940,9 +7184,9 @@ TEXT ·mixF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less163
+	JL   less178
 
-strip162:
+strip177:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -6965,7 +7209,7 @@ strip162:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-position164:
+position179:
 	VCVTPH2PS    (R8), Z16
 	VCVTPH2PS    32(R8), Z17
 	VCVTPH2PS    64(R8), Z18
@@ -6995,7 +7239,7 @@ position164:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position164
+	JNZ          position179
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7036,14 +7280,14 @@ position164:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip162
+	JGE          strip177
 
-less163:
+less178:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less166
+	JL   less181
 
-strip165:
+strip180:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7054,7 +7298,7 @@ strip165:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
-position167:
+position182:
 	VCVTPH2PS    (R8), Z0
 	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
@@ -7068,7 +7312,7 @@ position167:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position167
+	JNZ          position182
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7085,9 +7329,9 @@ position167:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip165
+	JGE          strip180
 
-less166:
+less181:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -7099,9 +7343,9 @@ TEXT ·scoresF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest169
+	JL   rest184
 
-loop168:
+loop183:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7112,7 +7356,7 @@ loop168:
 	MOVQ   q+8(FP), R8
 	MOVQ   AX, DI
 
-elements171:
+elements186:
 	MOVQ             kRow+40(FP), R10
 	MOVQ             DI, R9
 	MOVQ             ahead+48(FP), R12
@@ -7397,7 +7641,7 @@ elements171:
 	ADDQ             $0x20, DI
 	ADDQ             $+64, R8
 	SUBQ             $0x10, BX
-	JNZ              elements171
+	JNZ              elements186
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
@@ -7407,11 +7651,11 @@ elements171:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop168
+	JGE              loop183
 
-rest169:
+rest184:
 	ADDQ   $0x20, DX
-	JZ     done170
+	JZ     done185
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7421,7 +7665,7 @@ rest169:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), DI
 
-elements172:
+elements187:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             AX, R8
 	MOVQ             DX, R10
@@ -7746,13 +7990,13 @@ elements172:
 	ADDQ             $0x20, AX
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements172
+	JNZ              elements187
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 512(CX)
 	VMOVUPS          Z2, 64(CX)
 	VMOVUPS          Z3, 576(CX)
 
-done170:
+done185:
 	VZEROUPPER
 	RET
 
@@ -7763,9 +8007,9 @@ TEXT ·mixF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less174
+	JL   less189
 
-strip173:
+strip188:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7780,7 +8024,7 @@ strip173:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-position175:
+position190:
 	VCVTPH2PS    (R8), Z8
 	VCVTPH2PS    32(R8), Z9
 	VCVTPH2PS    64(R8), Z10
@@ -7800,7 +8044,7 @@ position175:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position175
+	JNZ          position190
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7823,14 +8067,14 @@ position175:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip173
+	JGE          strip188
 
-less174:
+less189:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less177
+	JL   less192
 
-strip176:
+strip191:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -7839,7 +8083,7 @@ strip176:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
-position178:
+position193:
 	VCVTPH2PS    (R8), Z0
 	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
@@ -7849,7 +8093,7 @@ position178:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position178
+	JNZ          position193
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -7860,9 +8104,9 @@ position178:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip176
+	JGE          strip191
 
-less177:
+less192:
 	ADDQ $0x10, DX
 	VZEROUPPER
 	RET
@@ -7874,9 +8118,9 @@ TEXT ·scoresF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), CX
 	MOVQ m+24(FP), DX
 	SUBQ $0x20, DX
-	JL   rest180
+	JL   rest195
 
-loop179:
+loop194:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -7885,7 +8129,7 @@ loop179:
 	MOVQ   q+8(FP), DI
 	MOVQ   AX, SI
 
-elements182:
+elements197:
 	MOVQ             kRow+40(FP), R9
 	MOVQ             SI, R8
 	MOVQ             ahead+48(FP), R11
@@ -8138,7 +8382,7 @@ elements182:
 	ADDQ             $0x20, SI
 	ADDQ             $+64, DI
 	SUBQ             $0x10, BX
-	JNZ              elements182
+	JNZ              elements197
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 	MOVQ             kRow+40(FP), BX
@@ -8146,11 +8390,11 @@ elements182:
 	ADDQ             BX, AX
 	ADDQ             $+128, CX
 	SUBQ             $0x20, DX
-	JGE              loop179
+	JGE              loop194
 
-rest180:
+rest195:
 	ADDQ   $0x20, DX
-	JZ     done181
+	JZ     done196
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   d+32(FP), BX
@@ -8158,7 +8402,7 @@ rest180:
 	SHLQ   $0x02, SI
 	MOVQ   q+8(FP), SI
 
-elements183:
+elements198:
 	MOVQ             kRow+40(FP), R8
 	MOVQ             AX, DI
 	MOVQ             DX, R9
@@ -8451,11 +8695,11 @@ elements183:
 	ADDQ             $0x20, AX
 	ADDQ             $+64, SI
 	SUBQ             $0x10, BX
-	JNZ              elements183
+	JNZ              elements198
 	VMOVUPS          Z0, (CX)
 	VMOVUPS          Z1, 64(CX)
 
-done181:
+done196:
 	VZEROUPPER
 	RET
 
@@ -8466,9 +8710,9 @@ TEXT ·mixF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less185
+	JL   less200
 
-strip184:
+strip199:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -8479,7 +8723,7 @@ strip184:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-position186:
+position201:
 	VCVTPH2PS    (R8), Z4
 	VCVTPH2PS    32(R8), Z5
 	VCVTPH2PS    64(R8), Z6
@@ -8494,7 +8738,7 @@ position186:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position186
+	JNZ          position201
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -8509,14 +8753,14 @@ position186:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
-	JGE          strip184
+	JGE          strip199
 
-less185:
+less200:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JL   less188
+	JL   less203
 
-strip187:
+strip202:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -8524,7 +8768,7 @@ strip187:
 	MOVQ   ahead+48(FP), R9
 	VPXORD Z9, Z9, Z9
 
-position189:
+position204:
 	VCVTPH2PS    (R8), Z0
 	PREFETCHT0   (R8)(R9*1)
 	VBROADCASTSS (BX), Z1
@@ -8532,7 +8776,7 @@ position189:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position189
+	JNZ          position204
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -8541,10 +8785,777 @@ position189:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
-	JGE          strip187
+	JGE          strip202
 
-less188:
+less203:
 	ADDQ $0x10, DX
+	VZEROUPPER
+	RET
+
+// func panelScoresF16AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·panelScoresF16AVX512x4(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ k+16(FP), CX
+	MOVQ n+24(FP), DX
+	SUBQ $0x04, DX
+	JL   less206
+
+panels205:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), R8
+	LEAQ   (R8)(SI*2), R9
+	ADDQ   SI, R9
+	LEAQ   (CX)(DI*2), R10
+	ADDQ   DI, R10
+	MOVQ   ahead+40(FP), R11
+	ADDQ   CX, R11
+	LEAQ   (R11)(DI*2), R12
+	ADDQ   DI, R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	SUBQ   $0x02, BX
+	JL     last208
+
+elements207:
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(DI*1)
+	PREFETCHT0   (R11)(DI*2)
+	PREFETCHT0   (R12)
+	VCVTPH2PS    (CX), Z16
+	VCVTPH2PS    (CX)(DI*1), Z17
+	VCVTPH2PS    (CX)(DI*2), Z18
+	VCVTPH2PS    (R10), Z19
+	VBROADCASTSS (R8), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (R8)(SI*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (R8)(SI*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (R9), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VCVTPH2PS    32(CX), Z16
+	VCVTPH2PS    32(CX)(DI*1), Z17
+	VCVTPH2PS    32(CX)(DI*2), Z18
+	VCVTPH2PS    32(R10), Z19
+	VBROADCASTSS 4(R8), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS 4(R8)(SI*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS 4(R8)(SI*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS 4(R9), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         $+64, CX
+	ADDQ         $+64, R10
+	ADDQ         $+64, R11
+	ADDQ         $+64, R12
+	ADDQ         $+8, R8
+	ADDQ         $+8, R9
+	SUBQ         $0x02, BX
+	JGE          elements207
+
+last208:
+	ADDQ         $0x02, BX
+	JZ           done209
+	VCVTPH2PS    (CX), Z16
+	VCVTPH2PS    (CX)(DI*1), Z17
+	VCVTPH2PS    (CX)(DI*2), Z18
+	VCVTPH2PS    (R10), Z19
+	VBROADCASTSS (R8), Z20
+	VFMADD231PS  Z20, Z16, Z0
+	VFMADD231PS  Z20, Z17, Z1
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (R8)(SI*1), Z20
+	VFMADD231PS  Z20, Z16, Z4
+	VFMADD231PS  Z20, Z17, Z5
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (R8)(SI*2), Z20
+	VFMADD231PS  Z20, Z16, Z8
+	VFMADD231PS  Z20, Z17, Z9
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (R9), Z20
+	VFMADD231PS  Z20, Z16, Z12
+	VFMADD231PS  Z20, Z17, Z13
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	ADDQ         $+32, CX
+	ADDQ         $+32, R10
+
+done209:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	VMOVUPS Z6, 640(AX)
+	VMOVUPS Z7, 704(AX)
+	VMOVUPS Z8, 1024(AX)
+	VMOVUPS Z9, 1088(AX)
+	VMOVUPS Z10, 1152(AX)
+	VMOVUPS Z11, 1216(AX)
+	VMOVUPS Z12, 1536(AX)
+	VMOVUPS Z13, 1600(AX)
+	VMOVUPS Z14, 1664(AX)
+	VMOVUPS Z15, 1728(AX)
+	ADDQ    DI, CX
+	ADDQ    DI, CX
+	ADDQ    DI, CX
+	ADDQ    $+256, AX
+	SUBQ    $0x04, DX
+	JGE     panels205
+
+less206:
+	ADDQ $0x04, DX
+	SUBQ $0x02, DX
+	JL   less211
+
+panels210:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), R8
+	LEAQ   (R8)(SI*2), R9
+	ADDQ   SI, R9
+	MOVQ   ahead+40(FP), R10
+	ADDQ   CX, R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	SUBQ   $0x02, BX
+	JL     last213
+
+elements212:
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(DI*1)
+	VCVTPH2PS    (CX), Z2
+	VCVTPH2PS    (CX)(DI*1), Z3
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z6, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z1
+	VBROADCASTSS (R8)(SI*1), Z6
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z6, Z3, Z5
+	VBROADCASTSS (R8)(SI*2), Z6
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z6, Z3, Z9
+	VBROADCASTSS (R9), Z6
+	VFMADD231PS  Z6, Z2, Z12
+	VFMADD231PS  Z6, Z3, Z13
+	VCVTPH2PS    32(CX), Z2
+	VCVTPH2PS    32(CX)(DI*1), Z3
+	VBROADCASTSS 4(R8), Z6
+	VFMADD231PS  Z6, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z1
+	VBROADCASTSS 4(R8)(SI*1), Z6
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z6, Z3, Z5
+	VBROADCASTSS 4(R8)(SI*2), Z6
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z6, Z3, Z9
+	VBROADCASTSS 4(R9), Z6
+	VFMADD231PS  Z6, Z2, Z12
+	VFMADD231PS  Z6, Z3, Z13
+	ADDQ         $+64, CX
+	ADDQ         $+64, R10
+	ADDQ         $+8, R8
+	ADDQ         $+8, R9
+	SUBQ         $0x02, BX
+	JGE          elements212
+
+last213:
+	ADDQ         $0x02, BX
+	JZ           done214
+	VCVTPH2PS    (CX), Z2
+	VCVTPH2PS    (CX)(DI*1), Z3
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z6, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z1
+	VBROADCASTSS (R8)(SI*1), Z6
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z6, Z3, Z5
+	VBROADCASTSS (R8)(SI*2), Z6
+	VFMADD231PS  Z6, Z2, Z8
+	VFMADD231PS  Z6, Z3, Z9
+	VBROADCASTSS (R9), Z6
+	VFMADD231PS  Z6, Z2, Z12
+	VFMADD231PS  Z6, Z3, Z13
+	ADDQ         $+32, CX
+
+done214:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	VMOVUPS Z8, 1024(AX)
+	VMOVUPS Z9, 1088(AX)
+	VMOVUPS Z12, 1536(AX)
+	VMOVUPS Z13, 1600(AX)
+	ADDQ    DI, CX
+	ADDQ    $+128, AX
+	SUBQ    $0x02, DX
+	JGE     panels210
+
+less211:
+	ADDQ $0x02, DX
+	SUBQ $0x01, DX
+	JL   less216
+
+panels215:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), DI
+	LEAQ   (DI)(SI*2), R8
+	ADDQ   SI, R8
+	MOVQ   ahead+40(FP), R9
+	ADDQ   CX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z4, Z4, Z4
+	VPXORD Z8, Z8, Z8
+	VPXORD Z12, Z12, Z12
+	SUBQ   $0x02, BX
+	JL     last218
+
+elements217:
+	PREFETCHT0   (R9)
+	VCVTPH2PS    (CX), Z1
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS (DI)(SI*1), Z2
+	VFMADD231PS  Z2, Z1, Z4
+	VBROADCASTSS (DI)(SI*2), Z2
+	VFMADD231PS  Z2, Z1, Z8
+	VBROADCASTSS (R8), Z2
+	VFMADD231PS  Z2, Z1, Z12
+	VCVTPH2PS    32(CX), Z1
+	VBROADCASTSS 4(DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS 4(DI)(SI*1), Z2
+	VFMADD231PS  Z2, Z1, Z4
+	VBROADCASTSS 4(DI)(SI*2), Z2
+	VFMADD231PS  Z2, Z1, Z8
+	VBROADCASTSS 4(R8), Z2
+	VFMADD231PS  Z2, Z1, Z12
+	ADDQ         $+64, CX
+	ADDQ         $+64, R9
+	ADDQ         $+8, DI
+	ADDQ         $+8, R8
+	SUBQ         $0x02, BX
+	JGE          elements217
+
+last218:
+	ADDQ         $0x02, BX
+	JZ           done219
+	VCVTPH2PS    (CX), Z1
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS (DI)(SI*1), Z2
+	VFMADD231PS  Z2, Z1, Z4
+	VBROADCASTSS (DI)(SI*2), Z2
+	VFMADD231PS  Z2, Z1, Z8
+	VBROADCASTSS (R8), Z2
+	VFMADD231PS  Z2, Z1, Z12
+	ADDQ         $+32, CX
+
+done219:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z8, 1024(AX)
+	VMOVUPS Z12, 1536(AX)
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     panels215
+
+less216:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func panelScoresF16AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·panelScoresF16AVX512x2(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ k+16(FP), CX
+	MOVQ n+24(FP), DX
+	SUBQ $0x04, DX
+	JL   less221
+
+panels220:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), R8
+	LEAQ   (CX)(DI*2), R9
+	ADDQ   DI, R9
+	MOVQ   ahead+40(FP), R10
+	ADDQ   CX, R10
+	LEAQ   (R10)(DI*2), R11
+	ADDQ   DI, R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x02, BX
+	JL     last223
+
+elements222:
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(DI*1)
+	PREFETCHT0   (R10)(DI*2)
+	PREFETCHT0   (R11)
+	VCVTPH2PS    (CX), Z8
+	VCVTPH2PS    (CX)(DI*1), Z9
+	VCVTPH2PS    (CX)(DI*2), Z10
+	VCVTPH2PS    (R9), Z11
+	VBROADCASTSS (R8), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (R8)(SI*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VCVTPH2PS    32(CX), Z8
+	VCVTPH2PS    32(CX)(DI*1), Z9
+	VCVTPH2PS    32(CX)(DI*2), Z10
+	VCVTPH2PS    32(R9), Z11
+	VBROADCASTSS 4(R8), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS 4(R8)(SI*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         $+64, CX
+	ADDQ         $+64, R9
+	ADDQ         $+64, R10
+	ADDQ         $+64, R11
+	ADDQ         $+8, R8
+	SUBQ         $0x02, BX
+	JGE          elements222
+
+last223:
+	ADDQ         $0x02, BX
+	JZ           done224
+	VCVTPH2PS    (CX), Z8
+	VCVTPH2PS    (CX)(DI*1), Z9
+	VCVTPH2PS    (CX)(DI*2), Z10
+	VCVTPH2PS    (R9), Z11
+	VBROADCASTSS (R8), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z1
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (R8)(SI*1), Z12
+	VFMADD231PS  Z12, Z8, Z4
+	VFMADD231PS  Z12, Z9, Z5
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         $+32, CX
+	ADDQ         $+32, R9
+
+done224:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	VMOVUPS Z6, 640(AX)
+	VMOVUPS Z7, 704(AX)
+	ADDQ    DI, CX
+	ADDQ    DI, CX
+	ADDQ    DI, CX
+	ADDQ    $+256, AX
+	SUBQ    $0x04, DX
+	JGE     panels220
+
+less221:
+	ADDQ $0x04, DX
+	SUBQ $0x02, DX
+	JL   less226
+
+panels225:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), R8
+	MOVQ   ahead+40(FP), R9
+	ADDQ   CX, R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	SUBQ   $0x02, BX
+	JL     last228
+
+elements227:
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(DI*1)
+	VCVTPH2PS    (CX), Z2
+	VCVTPH2PS    (CX)(DI*1), Z3
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z6, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z1
+	VBROADCASTSS (R8)(SI*1), Z6
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z6, Z3, Z5
+	VCVTPH2PS    32(CX), Z2
+	VCVTPH2PS    32(CX)(DI*1), Z3
+	VBROADCASTSS 4(R8), Z6
+	VFMADD231PS  Z6, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z1
+	VBROADCASTSS 4(R8)(SI*1), Z6
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z6, Z3, Z5
+	ADDQ         $+64, CX
+	ADDQ         $+64, R9
+	ADDQ         $+8, R8
+	SUBQ         $0x02, BX
+	JGE          elements227
+
+last228:
+	ADDQ         $0x02, BX
+	JZ           done229
+	VCVTPH2PS    (CX), Z2
+	VCVTPH2PS    (CX)(DI*1), Z3
+	VBROADCASTSS (R8), Z6
+	VFMADD231PS  Z6, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z1
+	VBROADCASTSS (R8)(SI*1), Z6
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z6, Z3, Z5
+	ADDQ         $+32, CX
+
+done229:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z4, 512(AX)
+	VMOVUPS Z5, 576(AX)
+	ADDQ    DI, CX
+	ADDQ    $+128, AX
+	SUBQ    $0x02, DX
+	JGE     panels225
+
+less226:
+	ADDQ $0x02, DX
+	SUBQ $0x01, DX
+	JL   less231
+
+panels230:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), DI
+	MOVQ   ahead+40(FP), R8
+	ADDQ   CX, R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z4, Z4, Z4
+	SUBQ   $0x02, BX
+	JL     last233
+
+elements232:
+	PREFETCHT0   (R8)
+	VCVTPH2PS    (CX), Z1
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS (DI)(SI*1), Z2
+	VFMADD231PS  Z2, Z1, Z4
+	VCVTPH2PS    32(CX), Z1
+	VBROADCASTSS 4(DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS 4(DI)(SI*1), Z2
+	VFMADD231PS  Z2, Z1, Z4
+	ADDQ         $+64, CX
+	ADDQ         $+64, R8
+	ADDQ         $+8, DI
+	SUBQ         $0x02, BX
+	JGE          elements232
+
+last233:
+	ADDQ         $0x02, BX
+	JZ           done234
+	VCVTPH2PS    (CX), Z1
+	VBROADCASTSS (DI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS (DI)(SI*1), Z2
+	VFMADD231PS  Z2, Z1, Z4
+	ADDQ         $+32, CX
+
+done234:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z4, 512(AX)
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     panels230
+
+less231:
+	ADDQ $0x01, DX
+	VZEROUPPER
+	RET
+
+// func panelScoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·panelScoresF16AVX512x1(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ k+16(FP), CX
+	MOVQ n+24(FP), DX
+	SUBQ $0x04, DX
+	JL   less236
+
+panels235:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), SI
+	LEAQ   (CX)(DI*2), R8
+	ADDQ   DI, R8
+	MOVQ   ahead+40(FP), R9
+	ADDQ   CX, R9
+	LEAQ   (R9)(DI*2), R10
+	ADDQ   DI, R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SUBQ   $0x02, BX
+	JL     last238
+
+elements237:
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(DI*1)
+	PREFETCHT0   (R9)(DI*2)
+	PREFETCHT0   (R10)
+	VCVTPH2PS    (CX), Z4
+	VCVTPH2PS    (CX)(DI*1), Z5
+	VCVTPH2PS    (CX)(DI*2), Z6
+	VCVTPH2PS    (R8), Z7
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VCVTPH2PS    32(CX), Z4
+	VCVTPH2PS    32(CX)(DI*1), Z5
+	VCVTPH2PS    32(CX)(DI*2), Z6
+	VCVTPH2PS    32(R8), Z7
+	VBROADCASTSS 4(SI), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         $+64, CX
+	ADDQ         $+64, R8
+	ADDQ         $+64, R9
+	ADDQ         $+64, R10
+	ADDQ         $+8, SI
+	SUBQ         $0x02, BX
+	JGE          elements237
+
+last238:
+	ADDQ         $0x02, BX
+	JZ           done239
+	VCVTPH2PS    (CX), Z4
+	VCVTPH2PS    (CX)(DI*1), Z5
+	VCVTPH2PS    (CX)(DI*2), Z6
+	VCVTPH2PS    (R8), Z7
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z8, Z4, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	ADDQ         $+32, CX
+	ADDQ         $+32, R8
+
+done239:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    DI, CX
+	ADDQ    DI, CX
+	ADDQ    DI, CX
+	ADDQ    $+256, AX
+	SUBQ    $0x04, DX
+	JGE     panels235
+
+less236:
+	ADDQ $0x04, DX
+	SUBQ $0x02, DX
+	JL   less241
+
+panels240:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), SI
+	MOVQ   ahead+40(FP), R8
+	ADDQ   CX, R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	SUBQ   $0x02, BX
+	JL     last243
+
+elements242:
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(DI*1)
+	VCVTPH2PS    (CX), Z2
+	VCVTPH2PS    (CX)(DI*1), Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VCVTPH2PS    32(CX), Z2
+	VCVTPH2PS    32(CX)(DI*1), Z3
+	VBROADCASTSS 4(SI), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $+64, CX
+	ADDQ         $+64, R8
+	ADDQ         $+8, SI
+	SUBQ         $0x02, BX
+	JGE          elements242
+
+last243:
+	ADDQ         $0x02, BX
+	JZ           done244
+	VCVTPH2PS    (CX), Z2
+	VCVTPH2PS    (CX)(DI*1), Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $+32, CX
+
+done244:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    DI, CX
+	ADDQ    $+128, AX
+	SUBQ    $0x02, DX
+	JGE     panels240
+
+less241:
+	ADDQ $0x02, DX
+	SUBQ $0x01, DX
+	JL   less246
+
+panels245:
+	MOVQ   d+32(FP), BX
+	MOVQ   d+32(FP), SI
+	MOVQ   d+32(FP), DI
+	SHLQ   $0x02, SI
+	SHLQ   $0x05, DI
+	MOVQ   q+8(FP), SI
+	MOVQ   ahead+40(FP), DI
+	ADDQ   CX, DI
+	VPXORD Z0, Z0, Z0
+	SUBQ   $0x02, BX
+	JL     last248
+
+elements247:
+	PREFETCHT0   (DI)
+	VCVTPH2PS    (CX), Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VCVTPH2PS    32(CX), Z1
+	VBROADCASTSS 4(SI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         $+64, CX
+	ADDQ         $+64, DI
+	ADDQ         $+8, SI
+	SUBQ         $0x02, BX
+	JGE          elements247
+
+last248:
+	ADDQ         $0x02, BX
+	JZ           done249
+	VCVTPH2PS    (CX), Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         $+32, CX
+
+done249:
+	VMOVUPS Z0, (AX)
+	ADDQ    $+64, AX
+	SUBQ    $0x01, DX
+	JGE     panels245
+
+less246:
+	ADDQ $0x01, DX
 	VZEROUPPER
 	RET
 
@@ -8564,9 +9575,9 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-48
 	XORQ    DX, DX
 	MOVQ    m+40(FP), BX
 	CMPQ    BX, $0x00000080
-	JNE     some190
+	JNE     some250
 
-row192:
+row252:
 	VMOVUPS       (AX), Z8
 	VMOVUPS       64(AX), Z12
 	VMOVUPS       128(AX), Z9
@@ -8595,27 +9606,27 @@ row192:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row192
-	JMP           done191
+	JL            row252
+	JMP           done251
 
-some190:
-row193:
+some250:
+row253:
 	MOVQ    AX, BX
 	VMOVUPS leastFloat<>+0(SB), Z8
 	MOVQ    m+40(FP), SI
 	SUBQ    $0x10, SI
-	JL      rest195
+	JL      rest255
 
-loop194:
+loop254:
 	VMOVUPS (BX), Z9
 	VMAXPS  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JGE     loop194
+	JGE     loop254
 
-rest195:
+rest255:
 	ADDQ      $0x10, SI
-	JZ        done196
+	JZ        done256
 	MOVQ      $0x00000001, DI
 	SHLXQ     SI, DI, DI
 	DECQ      DI
@@ -8623,7 +9634,7 @@ rest195:
 	VMOVUPS.Z (BX), K1, Z9
 	VMAXPS    Z9, Z8, K1, Z8
 
-done196:
+done256:
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	VMAXPS        Y9, Y8, Y8
 	VEXTRACTF128  $0x01, Y8, X9
@@ -8637,17 +9648,17 @@ done196:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row193
+	JL            row253
 
-done191:
+done251:
 	MOVQ largest+8(FP), AX
 	MOVQ sums+16(FP), CX
 	MOVQ shrink+24(FP), DX
 	MOVQ n+32(FP), BX
 	SUBQ $0x10, BX
-	JL   rest198
+	JL   rest258
 
-loop197:
+loop257:
 	VMOVUPS     (AX), Z8
 	VMOVUPS     (DX), Z9
 	VMAXPS      Z8, Z9, Z9
@@ -8675,11 +9686,11 @@ loop197:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JGE         loop197
+	JGE         loop257
 
-rest198:
+rest258:
 	ADDQ        $0x10, BX
-	JZ          done199
+	JZ          done259
 	MOVQ        $0x00000001, SI
 	SHLXQ       BX, SI, SI
 	DECQ        SI
@@ -8708,15 +9719,15 @@ rest198:
 	VMULPS      Z8, Z9, Z9
 	VMOVUPS     Z9, K1, (CX)
 
-done199:
+done259:
 	MOVQ s+0(FP), AX
 	MOVQ n+32(FP), CX
 	XORQ DX, DX
 	MOVQ m+40(FP), BX
 	CMPQ BX, $0x00000080
-	JNE  some200
+	JNE  some260
 
-row202:
+row262:
 	MOVQ          largest+8(FP), BX
 	VBROADCASTSS  (BX)(DX*4), Z9
 	VSUBPS        Z0, Z9, Z9
@@ -8845,11 +9856,11 @@ row202:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row202
-	JMP           done201
+	JL            row262
+	JMP           done261
 
-some200:
-row203:
+some260:
+row263:
 	MOVQ         largest+8(FP), BX
 	VBROADCASTSS (BX)(DX*4), Z8
 	VSUBPS       Z0, Z8, Z8
@@ -8857,9 +9868,9 @@ row203:
 	VPXORD       Z11, Z11, Z11
 	MOVQ         m+40(FP), SI
 	SUBQ         $0x10, SI
-	JL           rest205
+	JL           rest265
 
-loop204:
+loop264:
 	VMOVUPS     (BX), Z9
 	VSUBPS      Z8, Z9, Z9
 	VREDUCEPS   $0x01, Z9, Z10
@@ -8876,11 +9887,11 @@ loop204:
 	VADDPS      Z9, Z11, Z11
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JGE         loop204
+	JGE         loop264
 
-rest205:
+rest265:
 	ADDQ        $0x10, SI
-	JZ          done206
+	JZ          done266
 	MOVQ        $0x00000001, DI
 	SHLXQ       SI, DI, DI
 	DECQ        DI
@@ -8900,7 +9911,7 @@ rest205:
 	VMOVUPS     Z9, K1, (BX)
 	VADDPS      Z9, Z11, K1, Z11
 
-done206:
+done266:
 	VEXTRACTF64X4 $0x01, Z11, Y8
 	VADDPS        Y8, Y11, Y11
 	VEXTRACTF128  $0x01, Y11, X8
@@ -8915,9 +9926,9 @@ done206:
 	ADDQ          $0x00000200, AX
 	INCQ          DX
 	CMPQ          DX, CX
-	JL            row203
+	JL            row263
 
-done201:
+done261:
 	VZEROUPPER
 	RET
 
@@ -8928,9 +9939,9 @@ TEXT ·decodeQ8AVX512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	SUBQ $0x20, DX
-	JL   done208
+	JL   done268
 
-loop207:
+loop267:
 	VPBROADCASTW (CX), Y0
 	VCVTPH2PS    Y0, Z0
 	VPMOVSXBD    2(CX), Z1
@@ -8944,9 +9955,9 @@ loop207:
 	ADDQ         $0x22, CX
 	SUBQ         $-128, AX
 	SUBQ         $0x20, DX
-	JGE          loop207
+	JGE          loop267
 
-done208:
+done268:
 	VZEROUPPER
 	RET
 
@@ -8957,9 +9968,9 @@ TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less210
+	JL   less270
 
-strip209:
+strip269:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -8983,7 +9994,7 @@ strip209:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-position211:
+position271:
 	VPBROADCASTW (R8), Y18
 	VCVTPH2PS    Y18, Z18
 	VPMOVSXBD    2(R8), Z16
@@ -9027,7 +10038,7 @@ position211:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position211
+	JNZ          position271
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -9068,14 +10079,14 @@ position211:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000044, CX
 	SUBQ         $0x40, DX
-	JGE          strip209
+	JGE          strip269
 
-less210:
+less270:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less213
+	JL   less273
 
-strip212:
+strip272:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -9091,7 +10102,7 @@ strip212:
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 
-position214:
+position274:
 	VPBROADCASTW (R8), Y2
 	VCVTPH2PS    Y2, Z2
 	VPMOVSXBD    2(R8), Z0
@@ -9117,7 +10128,7 @@ position214:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position214
+	JNZ          position274
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -9142,9 +10153,9 @@ position214:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000022, CX
 	SUBQ         $0x20, DX
-	JGE          strip212
+	JGE          strip272
 
-less213:
+less273:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -9156,9 +10167,9 @@ TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less216
+	JL   less276
 
-strip215:
+strip275:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -9174,7 +10185,7 @@ strip215:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-position217:
+position277:
 	VPBROADCASTW (R8), Y10
 	VCVTPH2PS    Y10, Z10
 	VPMOVSXBD    2(R8), Z8
@@ -9208,7 +10219,7 @@ position217:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position217
+	JNZ          position277
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -9231,14 +10242,14 @@ position217:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000044, CX
 	SUBQ         $0x40, DX
-	JGE          strip215
+	JGE          strip275
 
-less216:
+less276:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less219
+	JL   less279
 
-strip218:
+strip278:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -9250,7 +10261,7 @@ strip218:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 
-position220:
+position280:
 	VPBROADCASTW (R8), Y2
 	VCVTPH2PS    Y2, Z2
 	VPMOVSXBD    2(R8), Z0
@@ -9270,7 +10281,7 @@ position220:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position220
+	JNZ          position280
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, SI
@@ -9285,9 +10296,9 @@ position220:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000022, CX
 	SUBQ         $0x20, DX
-	JGE          strip218
+	JGE          strip278
 
-less219:
+less279:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET
@@ -9299,9 +10310,9 @@ TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-64
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
 	SUBQ $0x40, DX
-	JL   less222
+	JL   less282
 
-strip221:
+strip281:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -9313,7 +10324,7 @@ strip221:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-position223:
+position283:
 	VPBROADCASTW (R8), Y6
 	VCVTPH2PS    Y6, Z6
 	VPMOVSXBD    2(R8), Z4
@@ -9342,7 +10353,7 @@ position223:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position223
+	JNZ          position283
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -9357,14 +10368,14 @@ position223:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000044, CX
 	SUBQ         $0x40, DX
-	JGE          strip221
+	JGE          strip281
 
-less222:
+less282:
 	ADDQ $0x40, DX
 	SUBQ $0x20, DX
-	JL   less225
+	JL   less285
 
-strip224:
+strip284:
 	MOVQ   s+8(FP), BX
 	MOVQ   m+24(FP), SI
 	MOVQ   vRow+40(FP), DI
@@ -9374,7 +10385,7 @@ strip224:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 
-position226:
+position286:
 	VPBROADCASTW (R8), Y2
 	VCVTPH2PS    Y2, Z2
 	VPMOVSXBD    2(R8), Z0
@@ -9391,7 +10402,7 @@ position226:
 	ADDQ         $0x04, BX
 	ADDQ         DI, R8
 	DECQ         SI
-	JNZ          position226
+	JNZ          position286
 	MOVQ         d+32(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         AX, BX
@@ -9402,9 +10413,9 @@ position226:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000022, CX
 	SUBQ         $0x20, DX
-	JGE          strip224
+	JGE          strip284
 
-less225:
+less285:
 	ADDQ $0x20, DX
 	VZEROUPPER
 	RET

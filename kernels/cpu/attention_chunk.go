@@ -13,7 +13,7 @@ import (
 func (b *block) query(i, at int, scale float32) {
 	row := b.queryBytes()
 	to := unsafe.Add(pointer(b.queries), i*row)
-	if b.format != cacheR16 {
+	if !b.bytes() {
 		active.scale(to, unsafe.Add(b.q, at*row), b.shared*b.dk, scale, 0)
 		return
 	}
@@ -25,9 +25,12 @@ func (b *block) query(i, at int, scale float32) {
 	}
 }
 
+// bytes reports whether scores are products of bytes, with queries in q8a.
+func (a *attention) bytes() bool { return a.packed && a.format == cacheQ8 }
+
 // queryBytes returns the bytes of a query.
 func (b *block) queryBytes() int {
-	if b.format == cacheR16 {
+	if b.bytes() {
 		return b.dk / blockLen * q8aBytes
 	}
 	return b.dk * f32Bytes
@@ -41,7 +44,7 @@ func (b *block) queryAt(i int) unsafe.Pointer {
 // addMany adds m positions from p on to n rows from row i on, by way of panels.
 func (b *block) addMany(i, n, p, m int) {
 	k, v := b.keyRows(p), b.valueRows(p)
-	if b.format != cacheR16 {
+	if !b.packed {
 		format, src, row := b.read(k, m)
 		b.loops.keys[format](pointer(b.keys), src, m, b.dk, row)
 	}
@@ -59,8 +62,8 @@ const scoreRow = chunkLen * f32Bytes
 
 // addPanels does so for as many rows as there is room for scores.
 func (b *block) addPanels(i, n, p, m int) {
-	if b.format == cacheR16 {
-		b.scoreBytes(i, n, p, m)
+	if b.packed {
+		b.scorePanels(i, n, p, m)
 	} else {
 		b.loops.tiles.multiply(unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
 			n, b.dk*f32Bytes, scoreRow, b.dk, b.dk*panelRows*f32Bytes, wholePanels(m))
@@ -80,20 +83,22 @@ func (b *block) addPanels(i, n, p, m int) {
 // wholePanels returns the positions of the panels that hold m.
 func wholePanels(m int) int { return (m + panelRows - 1) &^ (panelRows - 1) }
 
-// scoreBytes computes the scores of n rows from row i on for m positions from p on, as products
-// of bytes with the panels of the cache. What the last panel holds behind the m positions gets scores
-// that nobody looks at.
-func (b *block) scoreBytes(i, n, p, m int) {
-	k := b.keyRows(p)
-	active.matmul[formatQ8].multiply(unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
-		n, b.queryBytes(), scoreRow, b.dk/blockLen, k.row*panelRows, wholePanels(m))
+// scorePanels computes the scores of n rows from row i on for m positions from p on, as products with the panels
+// of the cache. What the last panel holds behind the m positions gets scores that nobody looks at.
+func (b *block) scorePanels(i, n, p, m int) {
+	k, f := b.keyRows(p), ofPanels[b.format]
+	active.matmul[f].multiply(unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
+		n, b.queryBytes(), scoreRow, b.dk/formatShape[f].blockLen, k.row*panelRows, wholePanels(m))
 }
 
 // addFew adds m positions from p on to n rows from row i on, from the cache itself.
 func (b *block) addFew(i, n, p, m int) {
-	if b.format == cacheR16 {
-		b.scoreBytes(i, n, p, m)
-	} else {
+	switch {
+	case b.bytes():
+		b.scorePanels(i, n, p, m)
+	case b.packed:
+		b.scoreFewPanels(i, n, p, m)
+	default:
 		b.scoreFew(i, n, p, m)
 	}
 	v := b.valueRows(p)
@@ -124,10 +129,10 @@ func (b *block) addFew(i, n, p, m int) {
 	}
 }
 
-// askKeys sees to it that keys in panels which are read next are asked for. Their products are too short for that: so many
+// askKeys sees to it that keys of q8_0 in panels which are read next are asked for. Their products are too short for that: so many
 // requests at once would be waited for. Where bytes are added, the loop that adds them asks, at this distance behind v.
 func (b *block) askKeys(v unsafe.Pointer, p, m int, bytes bool) (beside int) {
-	if b.format != cacheR16 {
+	if !b.bytes() {
 		return 0
 	}
 	k := b.keyRows(p)
@@ -147,6 +152,16 @@ func (b *block) scoreFew(i, n, p, m int) {
 	for at := 0; at < n; {
 		l := b.loops.pick(n - at)
 		l.scores[format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), src, m, b.dk, row, ahead)
+		at += l.heads
+	}
+}
+
+// scoreFewPanels computes those scores from keys of f16 in panels.
+func (b *block) scoreFewPanels(i, n, p, m int) {
+	k := b.keyRows(p)
+	for at, ahead := 0, b.ahead(k, p); at < n; {
+		l := b.loops.pick(n - at)
+		l.panels(unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), k.at, wholePanels(m)/panelRows, b.dk, ahead)
 		at += l.heads
 	}
 }
@@ -184,11 +199,11 @@ type stored struct {
 	head   int // rows that a head has room for
 }
 
-// keyRows returns the keys from position p on; those of cacheR16 are in panels, where a row has as many
+// keyRows returns the keys from position p on; where they are in panels, a row has as many
 // bytes.
 func (b *block) keyRows(p int) stored {
 	k := b.rows(b.k, b.dk, p)
-	if b.format == cacheR16 {
+	if b.packed {
 		k.head = wholePanels(b.ctx)
 		k.at = unsafe.Add(b.k, (b.cache/b.ctx*k.head+p)*k.row)
 	}
@@ -199,9 +214,8 @@ func (b *block) keyRows(p int) stored {
 func (b *block) valueRows(p int) stored { return b.rows(b.v, b.dv, p) }
 
 func (b *block) rows(state unsafe.Pointer, d, p int) stored {
-	format := min(b.format, cacheQ8)
-	row := format.rowBytes(d)
-	return stored{unsafe.Add(state, (b.cache+p)*row), format, d, row, b.ctx}
+	row := b.format.rowBytes(d)
+	return stored{unsafe.Add(state, (b.cache+p)*row), b.format, d, row, b.ctx}
 }
 
 // read returns m rows in a format that panels are made of, where they lie or decoded.

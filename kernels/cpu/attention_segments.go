@@ -25,7 +25,7 @@ import (
 //
 //go:noinline
 func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF32, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -33,7 +33,15 @@ func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads
 //
 //go:noinline
 func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF16, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
+// AttentionSegmentsR16F16 reads what AttentionR16F16 reads.
+//
+//go:noinline
+func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -41,7 +49,7 @@ func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads
 //
 //go:noinline
 func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheQ8, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -49,7 +57,7 @@ func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHead
 //
 //go:noinline
 func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheR16, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 

@@ -23,8 +23,9 @@ type segmentCase struct {
 var segmentCases = []segmentCase{
 	{attentionCases[0], cpu.AttentionSegmentsF32},
 	{attentionCases[1], cpu.AttentionSegmentsF16},
-	{attentionCases[2], cpu.AttentionSegmentsQ8_0},
-	{attentionCases[3], cpu.AttentionSegmentsR16Q8_0},
+	{attentionCases[2], cpu.AttentionSegmentsR16F16},
+	{attentionCases[3], cpu.AttentionSegmentsQ8_0},
+	{attentionCases[4], cpu.AttentionSegmentsR16Q8_0},
 }
 
 // longAttention is a problem with a context of several segments. The scores of later positions

@@ -98,6 +98,24 @@ func scoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int
 //go:noescape
 func mixF16AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
+// panelScoresF16AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and the 16 rows of each of n panels of k, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresF16AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// panelScoresF16AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and the 16 rows of each of n panels of k, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresF16AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// panelScoresF16AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and the 16 rows of each of n panels of k, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
 // weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
 // these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
 // what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
@@ -201,6 +219,24 @@ func scoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m i
 //
 //go:noescape
 func mixF16AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// panelScoresF16AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and the 16 rows of each of n panels of k, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresF16AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// panelScoresF16AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and the 16 rows of each of n panels of k, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresF16AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// panelScoresF16AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and the 16 rows of each of n panels of k, all of d elements.
+// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
 // weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
 // these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;

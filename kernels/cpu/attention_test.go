@@ -11,9 +11,11 @@ import (
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
+type stateWriter = func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
+
 type attentionKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int)
 
-// attentionCase is a kernel and what it reads: with packed, q in q8a and keys in layout r16.
+// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are q8_0.
 type attentionCase struct {
 	cache  dtype.DType
 	packed bool
@@ -23,6 +25,7 @@ type attentionCase struct {
 var attentionCases = []attentionCase{
 	{dtype.F32, false, cpu.AttentionF32},
 	{dtype.F16, false, cpu.AttentionF16},
+	{dtype.F16, true, cpu.AttentionR16F16},
 	{dtype.Q8_0, false, cpu.AttentionQ8_0},
 	{dtype.Q8_0, true, cpu.AttentionR16Q8_0},
 }
@@ -39,7 +42,7 @@ func (c attentionCase) holds(d int) bool { return d%c.cache.BlockElems() == 0 }
 
 // queries returns q as the kernel reads it, and what it then stands for.
 func (c attentionCase) queries(t testing.TB, q []float32) (*kt.Buffer, []float64) {
-	if !c.packed {
+	if !c.packed || c.cache != dtype.Q8_0 {
 		values := make([]float64, len(q))
 		for i, v := range q {
 			values[i] = float64(v)
@@ -120,7 +123,7 @@ func (a *attention) head(out []float64, r, h int) {
 func TestAttention(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range attentionCases {
-			for _, s := range [][4]int{{4, 4, 32, 32}, {8, 2, 64, 64}, {9, 1, 96, 32}, {6, 2, 64, 128}, {2, 1, 8, 8}, {2, 1, 5, 13}, {12, 1, 80, 80}} {
+			for _, s := range [][4]int{{4, 4, 32, 32}, {8, 2, 64, 64}, {9, 1, 96, 32}, {6, 2, 64, 128}, {2, 1, 8, 8}, {2, 1, 5, 13}, {4, 2, 20, 12}, {12, 1, 80, 80}} {
 				if !c.holds(s[2]) || !c.holds(s[3]) {
 					continue
 				}
@@ -240,6 +243,59 @@ func TestAttentionPoison(t *testing.T) {
 	})
 }
 
+// TestAttentionPanelsAreRows writes keys of f16 as rows and as panels, all positions at once or some, with one that is no number or
+// infinite: every token gets the same bits from both, in a prompt and alone, and those before that key see nothing of it. (With heads
+// that are no multiple of 8, rows are for loops in Go, whose sums are others.)
+func TestAttentionPanelsAreRows(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, s := range []struct{ heads, d int }{{4, 64}, {7, 72}, {9, 40}, {3, 144}} {
+			for _, bad := range []float64{1, math.NaN(), math.Inf(1), math.Inf(-1), 70000} {
+				t.Run(fmt.Sprint(s, bad), func(t *testing.T) { testPanelsAreRows(t, s.heads, s.d, float32(bad)) })
+			}
+		}
+	})
+}
+
+func testPanelsAreRows(t *testing.T, heads, d int, bad float32) {
+	const ctx, at = 150, 41
+	rng := kt.Rand(t)
+	x := kt.Uniform(rng, ctx*d)
+	q, v := kt.NewFloats(kt.Uniform(rng, ctx*heads*d), 4), kt.NewBuffer(ctx*d*2, 0)
+	slot, pos := kt.NewInts(make([]int32, ctx)...), kt.NewInts(ascending(ctx)...)
+	cpu.StateWriteF16(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, 0, ctx, 0, 1)
+	x[at*d+2] = bad
+	results := func(write stateWriter, run attentionKernel, step int) *kt.Buffer {
+		k, dst := kt.NewBuffer((ctx+10)*d*2, 0), kt.NewBuffer(ctx*heads*d*4, 4)
+		clear(k.Bytes())
+		for r := 0; r < ctx; r += step {
+			r1 := min(r+step, ctx)
+			write(k.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, r, r1, 0, 1)
+			run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), heads, 1, ctx, d, d, 0.5, r, r1, 0, 1)
+		}
+		k.Check(t, "keys")
+		dst.Check(t, "attention")
+		return dst
+	}
+	want := results(cpu.StateWriteF16, cpu.AttentionF16, ctx)
+	for i, y := range want.Floats()[:at*heads*d] {
+		if y-y != 0 {
+			t.Fatalf("token %d sees the key %v at %d: it gets %v", i/(heads*d), bad, at, y)
+		}
+	}
+	for _, step := range []int{ctx, 1, 19} {
+		kt.Same(t, fmt.Sprint(step, " tokens at once"), results(cpu.StateWriteR16F16, cpu.AttentionR16F16, step), want)
+	}
+}
+
+// ascending returns 0 to n-1.
+func ascending(n int32) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
 // TestAttentionRounding states what it costs that queries are rounded to bytes, beside what it costs that keys are: with
 // scores of some ±20, where weights show every error of them, both are below 1 % of the results.
 func TestAttentionRounding(t *testing.T) {
@@ -254,7 +310,7 @@ func TestAttentionRounding(t *testing.T) {
 	}
 	want := result(queries, exact)
 	byKeys := relative(result(queries, rounded), want)
-	_, bytes := attentionCase{packed: true}.queries(t, a.q)
+	_, bytes := attentionCase{cache: dtype.Q8_0, packed: true}.queries(t, a.q)
 	byQueries := relative(result(bytes, exact), want)
 	t.Logf("relative errors: %.2g of rounding keys, %.2g of rounding queries", byKeys, byQueries)
 	if byQueries > 0.01 || byQueries > 1.5*byKeys {

@@ -93,7 +93,7 @@ func TestStateWrite(t *testing.T) {
 			packed bool
 			f      func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
 		}{
-			{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16},
+			{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16}, {dtype.F16, true, cpu.StateWriteR16F16},
 			{dtype.Q8_0, false, cpu.StateWriteQ8_0}, {dtype.Q8_0, true, cpu.StateWriteR16Q8_0},
 		} {
 			row := c.d.Bytes(d)
@@ -115,6 +115,45 @@ func TestStateWrite(t *testing.T) {
 				got.Check(t, "state")
 				kt.Same(t, fmt.Sprint(c.d, " state, packed ", c.packed), got, stored(old))
 			}
+		}
+	})
+}
+
+// TestStateWriteOfPrompts has rows that fill panels, for which f16 has a loop of its own, between others: behind a
+// panel's beginning, at another slot, and with a position left out.
+func TestStateWriteOfPrompts(t *testing.T) {
+	const seqs, heads, ctx, rows = 2, 3, 85, 16 + 7 + 16 + 20 + 16
+	var slots, positions []int32
+	for r := range int32(rows) {
+		switch {
+		case r < 39:
+			slots, positions = append(slots, 1), append(positions, 9+r) // a panel from 16 on, not quite one from 32 on
+		case r < 59:
+			slots, positions = append(slots, 0), append(positions, 32+(r-39)+(r-39)/12) // 44 is left out
+		default:
+			slots, positions = append(slots, r/70), append(positions, 64+(r-59)) // of two sequences
+		}
+	}
+	slot, pos := kt.NewInts(slots...), kt.NewInts(positions...)
+	kt.ForEach(t, func(t *testing.T) {
+		for _, d := range []int{80, 144, 24, 5} {
+			rng := kt.Rand(t)
+			x := kt.Uniform(rng, rows*heads*d)
+			x[7*d], x[40*heads*d] = float32(math.Inf(1)), 1e6 // infinite as f16, both
+			old, _ := kt.Encode(t, rng, dtype.F16, seqs*heads*ctx*d)
+			stored := func(plain []byte) *kt.Buffer { return attentionCase{dtype.F16, true, nil}.keys(plain, ctx, d) }
+			got := stored(old)
+			plain, _ := kt.EncodeValues(t, dtype.F16, x)
+			for r := range rows {
+				for h := range heads {
+					at := (int(slots[r])*heads+h)*ctx + int(positions[r])
+					copy(old[at*d*2:], plain[(r*heads+h)*d*2:][:d*2])
+				}
+			}
+			cpu.StateWriteR16F16(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, 0, rows, 0, 2)
+			cpu.StateWriteR16F16(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, 0, rows, 2, heads)
+			got.Check(t, "state")
+			kt.Same(t, fmt.Sprint("rows of ", d), got, stored(old))
 		}
 	})
 }

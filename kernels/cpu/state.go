@@ -37,6 +37,75 @@ func StateWriteF16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0
 	}
 }
 
+// StateWriteR16F16 writes to an f16 state in layout r16, each head of each sequence a matrix [ctx, d]. The numbers are
+// those that StateWriteF16 writes.
+//
+//go:noinline
+func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+	s := spareHalves.Get().(*halfPanel)
+	turn := attentionFor(d, d).keys[cacheF32]
+	for r := r0; r < r1; {
+		p, n := index(pos, r), panelRun(slot, pos, r, r1)
+		for h := h0; h < h1; h++ {
+			panel := (index(slot, r)*heads+h)*(wholePanels(ctx)/panelRows) + p/panelRows
+			to := unsafe.Slice((*halfColumn)(halfAt(state, panel*d*panelRows)), d)
+			if from := floatAt(x, (r*heads+h)*d); n == 1 {
+				s.writeRow(to, from, p%panelRows)
+			} else {
+				s.write(to, from, heads*d*f32Bytes, turn)
+			}
+		}
+		r += n
+	}
+	spareHalves.Put(s)
+}
+
+// panelRun returns panelRows if so many rows from r on, below r1, fill a panel, else 1.
+func panelRun(slot, pos unsafe.Pointer, r, r1 int) int {
+	p := index(pos, r)
+	if r+panelRows > r1 || p%panelRows != 0 {
+		return 1
+	}
+	for i := 1; i < panelRows; i++ {
+		if index(slot, r+i) != index(slot, r) || index(pos, r+i) != p+i {
+			return 1
+		}
+	}
+	return panelRows
+}
+
+// halfColumn is one element of each row of a panel of f16.
+type halfColumn [panelRows]uint16
+
+// halfPanel is numbers on their way into panels: some columns, and some elements of a row.
+type halfPanel struct {
+	columns [64]lanes
+	row     [256]uint16
+}
+
+// spareHalves holds them between calls, as spareBlocks does.
+var spareHalves = sync.Pool{New: func() any { return new(halfPanel) }}
+
+// writeRow rounds x to a row of a panel: two of its elements are in one line.
+func (s *halfPanel) writeRow(dst []halfColumn, x unsafe.Pointer, row int) {
+	for at := 0; at < len(dst); at += len(s.row) {
+		part := dst[at:min(at+len(s.row), len(dst))]
+		active.f32ToF16(unsafe.Pointer(&s.row), floatAt(x, at), len(part))
+		for i, v := range s.row[:len(part)] {
+			part[i][row] = v
+		}
+	}
+}
+
+// write rounds 16 rows of x, stride bytes apart, to a panel. They are turned round as keys are.
+func (s *halfPanel) write(dst []halfColumn, x unsafe.Pointer, stride int, turn panelsFunc) {
+	for at := 0; at < len(dst); at += len(s.columns) {
+		part := dst[at:min(at+len(s.columns), len(dst))]
+		turn(unsafe.Pointer(&s.columns), floatAt(x, at), panelRows, len(part), stride)
+		active.f32ToF16(unsafe.Pointer(&part[0]), unsafe.Pointer(&s.columns), len(part)*panelRows)
+	}
+}
+
 // StateWriteQ8_0 writes to a state of plain q8_0 rows; d is a multiple of 32.
 //
 //go:noinline

@@ -22,7 +22,9 @@ var (
 	q8a     = Plain(dtype.Q8A)
 	cache   = Plain(dtype.F32, dtype.F16, dtype.Q8_0)
 	qcache  = Plain(dtype.Q8_0)
-	keys    = Packed(dtype.R16, dtype.Q8_0)
+	qkeys   = Packed(dtype.R16, dtype.Q8_0)
+	hcache  = Plain(dtype.F16)
+	hkeys   = Packed(dtype.R16, dtype.F16)
 	table   = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
 	bf16    = Plain(dtype.BF16)
 	panels  = Packed(dtype.R16, dtype.F32, dtype.F16)
@@ -94,13 +96,15 @@ func cpuRows() []Row {
 		row(ir.OpCopyExperts, matrices, i32),
 		row(ir.OpRopeTable, i32, f32),
 		row(ir.OpRope, f32, f32),
-		row(ir.OpAttention, q8a, keys, qcache, i32, i32, i32),
+		row(ir.OpAttention, q8a, qkeys, qcache, i32, i32, i32),
+		row(ir.OpAttention, f32, hkeys, hcache, i32, i32, i32),
 		{Op: ir.OpAttention, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: oneDType},
-		{Op: ir.OpAttentionSegments, Args: []Format{q8a, keys, qcache, i32, i32, i32}, Check: tileSegments},
+		{Op: ir.OpAttentionSegments, Args: []Format{q8a, qkeys, qcache, i32, i32, i32}, Check: tileSegments},
+		{Op: ir.OpAttentionSegments, Args: []Format{f32, hkeys, hcache, i32, i32, i32}, Check: tileSegments},
 		{Op: ir.OpAttentionSegments, Args: []Format{f32, cache, cache, i32, i32, i32}, Check: tileSegments},
 		row(ir.OpAttentionCombine, f32),
 		row(ir.OpStateWrite, cache, f32, i32, i32),
-		row(ir.OpStateWrite, keys, f32, i32, i32),
+		row(ir.OpStateWrite, Packed(dtype.R16, dtype.F16, dtype.Q8_0), f32, i32, i32),
 		{Op: ir.OpCopy, Args: []Format{strided}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
 		row(ir.OpQuantize, f32),

@@ -155,13 +155,16 @@ func opModule(t *testing.T, o passes.RunOptions) ([]opCase, *ir.Module) {
 	return cases, m
 }
 
-// callable reports whether the arrays that go in and out are of dtypes that callers have.
+// callable reports whether the arrays that go in and out are of dtypes and in the layout that callers have.
 func callable(m *ir.Module) bool {
 	f := m.Funcs[0]
 	for _, v := range slices.Concat(f.Params, f.Results) {
 		switch v.Type.DType {
 		case dtype.F32, dtype.F16, dtype.I32:
 		default:
+			return false
+		}
+		if v.Type.Layout != dtype.Plain {
 			return false
 		}
 	}

@@ -26,6 +26,9 @@ func generateAttention(g *generator) {
 			g.valuePanels(f)
 			g.fewLoops(f)
 		}
+		for _, heads := range fewHeads {
+			g.panelScores(heads)
+		}
 		g.weigh()
 		g.decodeQ8()
 	}

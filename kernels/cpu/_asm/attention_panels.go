@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// panelScores multiplies a few queries with keys of f16 in panels of 16 positions. It is the tile of a matrix product with
+// fewer rows and more panels, whose loop asks for the panels that come a chunk later: half of what one token
+// reads from memory.
+func (g *generator) panelScores(heads int) {
+	name := fmt.Sprintf("panelScoresF16%sx%d", g.isa.name, heads)
+	g.function(name, []string{
+		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and the 16 rows of each of n panels of k, all of d elements.", name, heads),
+		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
+	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
+	s, k, n := g.arg("s"), g.arg("k"), g.arg("n")
+	sums := newPanelSums(g, heads, g.panelCounts()[0])
+	for _, panels := range g.panelCounts() {
+		loop, less := g.label("panels"), g.label("less")
+		g.SUBQ(operand.U8(uint8(panels)), n)
+		g.JL(operand.LabelRef(less))
+		g.Label(loop)
+		g.panelBlock(s, k, sums.first(panels))
+		g.ADDQ(operand.I32(int32(panels*panelRows*4)), s)
+		g.SUBQ(operand.U8(uint8(panels)), n)
+		g.JGE(operand.LabelRef(loop))
+		g.Label(less)
+		g.ADDQ(operand.U8(uint8(panels)), n)
+	}
+	g.ret()
+}
+
+// panelCounts returns how many panels are worked on at once: with 4 heads and 4 panels there are 16 sums. The last is 1.
+func (g *generator) panelCounts() []int {
+	if g.wide() {
+		return []int{4, 2, 1}
+	}
+	return []int{1}
+}
+
+// panelBlock computes the scores of some panels, and moves k behind them.
+func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
+	heads, panels := len(sums.v), len(sums.v[0])
+	d, qRow, panelBytes := g.arg("d"), g.arg("d"), g.arg("d")
+	g.SHLQ(operand.U8(2), qRow)
+	g.SHLQ(operand.U8(5), panelBytes)
+	q, at, far := g.newRows(g.arg("q"), qRow, heads), g.newRows(k, panelBytes, panels), g.arg("ahead")
+	g.ADDQ(k, far)
+	asked := g.newRows(far, panelBytes, panels)
+	sums.clear()
+	loop, last, done := g.label("elements"), g.label("last"), g.label("done")
+	g.SUBQ(operand.U8(2), d)
+	g.JL(operand.LabelRef(last))
+	g.Label(loop)
+	for p := range panels {
+		g.PREFETCHT0(asked.at(p, 0)) // a line is two elements
+	}
+	for e := range 2 {
+		sums.add(q, at, e)
+	}
+	for _, r := range []rows{at, asked} {
+		g.advance(r, 2*halfColumnBytes)
+	}
+	g.advance(q, 2*4)
+	g.SUBQ(operand.U8(2), d)
+	g.JGE(operand.LabelRef(loop))
+	g.Label(last)
+	g.ADDQ(operand.U8(2), d)
+	g.JZ(operand.LabelRef(done))
+	sums.add(q, at, 0)
+	g.advance(at, halfColumnBytes)
+	g.Label(done)
+	sums.store(s)
+	// k is behind its panel.
+	if panels > 1 {
+		for range panels - 1 {
+			g.ADDQ(panelBytes, k)
+		}
+	}
+}
+
+// halfColumnBytes is one element of each row of a panel of f16.
+const halfColumnBytes = panelRows * 2
+
+// panelSums holds scores: [head][panel][vector of the panel].
+type panelSums struct {
+	*generator
+	v [][][]reg.VecVirtual
+}
+
+func newPanelSums(g *generator, heads, panels int) *panelSums {
+	s := &panelSums{generator: g, v: make([][][]reg.VecVirtual, heads)}
+	for h := range s.v {
+		for range panels {
+			s.v[h] = append(s.v[h], g.vecs(panelRows/g.isa.lanes))
+		}
+	}
+	return s
+}
+
+// first returns the sums of the first panels. All blocks use the same registers, as clearing reads them.
+func (s *panelSums) first(panels int) *panelSums {
+	part := &panelSums{generator: s.generator}
+	for _, v := range s.v {
+		part.v = append(part.v, v[:panels])
+	}
+	return part
+}
+
+func (s *panelSums) clear() {
+	for _, panels := range s.v {
+		for _, v := range panels {
+			s.zero(v...)
+		}
+	}
+}
+
+// add adds the products of element e behind the current one.
+func (s *panelSums) add(q, k rows, e int) {
+	keys := make([][]reg.VecVirtual, len(s.v[0]))
+	for p := range keys {
+		keys[p] = s.vecs(len(s.v[0][p]))
+		for i, x := range keys[p] {
+			s.VCVTPH2PS(k.at(p, e*halfColumnBytes+i*s.isa.lanes*2), x)
+		}
+	}
+	for h, sums := range s.v {
+		one := s.vec()
+		s.VBROADCASTSS(q.at(h, 4*e), one)
+		for p := range sums {
+			for i, sum := range sums[p] {
+				s.VFMADD231PS(one, keys[p][i], sum)
+			}
+		}
+	}
+}
+
+// store writes the scores.
+func (s *panelSums) store(to reg.GPVirtual) {
+	for h := range s.v {
+		for p := range s.v[h] {
+			for i, v := range s.v[h][p] {
+				s.VMOVUPS(v, operand.Mem{Base: to, Disp: 4 * (h*chunkLen + p*panelRows + i*s.isa.lanes)})
+			}
+		}
+	}
+}
