@@ -37,7 +37,8 @@ var attentions = map[form]struct {
 	run       func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int)
 	quantized bool
 }{
-	{dtype.F32, dtype.Plain}: {cpu.AttentionF32, false}, {dtype.F16, dtype.Plain}: {cpu.AttentionF16, false},
+	{dtype.F32, dtype.Plain}: {cpu.AttentionF32, false},
+	{dtype.F16, dtype.Plain}: {cpu.AttentionF16, false}, {dtype.F16, dtype.R16}: {cpu.AttentionR16F16, false},
 	{dtype.Q8_0, dtype.Plain}: {cpu.AttentionQ8_0, false}, {dtype.Q8_0, dtype.R16}: {cpu.AttentionR16Q8_0, true},
 }
 
@@ -155,10 +156,10 @@ func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime,
 }
 
 const (
-	turns    = 25  // of which the fastest counts; each takes a millisecond or so, less than others keep a processor
-	singles  = 64  // calls of a gather of few rows in a turn: one takes less than the clock sees
-	mostRead = 512 // rows of a gather that are run; more take as much more
-	oneBlock = 256 // queries of an attention that are run: its kernels take as many at once
+	turns    = 25   // of which the fastest counts; each takes a millisecond or so, less than others keep a processor
+	singles  = 64   // calls of a gather of few rows in a turn: one takes less than the clock sees
+	mostRead = 512  // rows of a gather that are run; more take as much more
+	oneBlock = 256  // queries of an attention that are run: its kernels take as many at once
 	mostSeen = 4096 // positions of a context: longer ones take as much longer
 )
 
