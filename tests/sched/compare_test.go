@@ -130,6 +130,14 @@ func TestOverlaps(t *testing.T) {
 		{"a result takes an operand of another type", true, func(c *Case) {
 			c.Expect.At[4], c.Tensors[4].Op, c.Tensors[3].Type = &[2]int64{1, 0}, "ADD", "i32"
 		}},
+		{"a result takes an operand through a view", true, func(c *Case) {
+			view := c.Tensors[3]
+			view.Op, view.Src, view.ViewOf = "RESHAPE", []*int{num(3)}, num(3)
+			c.Tensors, c.Expect.At = append(c.Tensors, view), append(c.Expect.At, nil)
+			c.Expect.Assign = append(c.Expect.Assign, [2]string{"CPU", "4.vsrc"})
+			c.Expect.At[3] = &[2]int64{1, 64}
+			c.Tensors[4].Op, c.Tensors[4].Src, c.Expect.Rewired = "ADD", []*int{num(5), num(5)}, nil
+		}},
 		{"a copy over what is read later", true, func(c *Case) { c.Expect.At[3] = &[2]int64{0, 0} }},
 		{"a copy over an input that is not needed any more", false, func(c *Case) { c.Expect.At[2] = &[2]int64{1, 64} }},
 		{"a result beside an output", true, func(c *Case) { c.Expect.At[3], c.Tensors[3].Output = &[2]int64{1, 64}, true }},

@@ -53,7 +53,14 @@ func (c *Case) clash(lives []life, i, j int) bool {
 	case y.copied >= 0:
 		return y.copied != i || !y.of.dense()
 	}
-	return y.by == nil || !slices.Contains(takers, y.by.Op) || x.at != y.at || x.of.Type != y.by.Type || x.of.NE != y.by.NE || x.of.NB != y.by.NB
+	return y.by == nil || x.at != y.at || !c.mayTake(y.by, x.of, i)
+}
+
+// mayTake reports whether the result of t may take the bytes of a source: life i, of tensor x or a
+// copy of it. A source that is a view is not taken.
+func (c *Case) mayTake(t, x *Tensor, i int) bool {
+	direct := i >= len(c.Tensors) || slices.ContainsFunc(t.Src, func(s *int) bool { return s != nil && *s == i })
+	return direct && slices.Contains(takers, t.Op) && x.Type == t.Type && x.NE == t.NE && x.NB == t.NB
 }
 
 // dense reports whether elements lie one behind the other, row by row.
