@@ -157,7 +157,7 @@ func (b *benchCommand) decode(ctx context.Context, s *Session, sum *tally, most 
 }
 
 // promptOnce runs a prompt of each length behind the first depth. Of several, each runs one step in
-// a turn, and shorter ones begin again until the longest is done.
+// a turn, and shorter ones begin again until the longest is done; each is run once at least.
 func (b *benchCommand) promptOnce(ctx context.Context, at []*Session) ([]tally, error) {
 	sums, left := make([]tally, len(at)), make([]int, len(at))
 	longest := slices.Max(b.prompts[:len(at)])
@@ -169,7 +169,7 @@ func (b *benchCommand) promptOnce(ctx context.Context, at []*Session) ([]tally, 
 		busy = false
 		for i, s := range at {
 			if left[i] == 0 {
-				if over {
+				if over && sums[i].tokens > 0 {
 					continue
 				}
 				if err := s.Truncate(b.depths[0]); err != nil {

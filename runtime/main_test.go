@@ -345,6 +345,16 @@ func TestBenchPrompts(t *testing.T) {
 	if sums[0].tokens != 24 || sums[1].tokens != 20 {
 		t.Errorf("%d and %d tokens, want 24 and 20", sums[0].tokens, sums[1].tokens)
 	}
+
+	// The longest first is over before another has begun.
+	b.prompts = []int{8, 3, 8}
+	if at, _, err = b.sessions(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	steps = nil
+	if _, err = b.promptOnce(t.Context(), at); err != nil || strings.Join(steps, " ") != "3+8 3+3 3+8" {
+		t.Errorf("steps %v (%v), want each length once", steps, err)
+	}
 }
 
 func TestProfile(t *testing.T) {
