@@ -135,7 +135,8 @@ func measureLayouts(ctx context.Context, uses []use) ([]target.LayoutTime, error
 	return times, nil
 }
 
-// fastestOf runs the trials of a use in turns.
+// fastestOf runs the trials of a use in turns. No two turns have the same number: what one has
+// read, the next would find in a cache.
 func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime, error) {
 	seconds := infinite(len(trials))
 	for turn := range turns {
@@ -143,7 +144,7 @@ func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			seconds[i] = min(seconds[i], trials[i].run(turn))
+			seconds[i] = min(seconds[i], trials[i].run(turn*len(trials)+i))
 		}
 	}
 	var times []target.LayoutTime
@@ -156,11 +157,12 @@ func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime,
 }
 
 const (
-	turns    = 25   // of which the fastest counts; each takes a millisecond or so, less than others keep a processor
-	singles  = 64   // calls of a gather of few rows in a turn: one takes less than the clock sees
-	mostRead = 512  // rows of a gather that are run; more take as much more
-	oneBlock = 256  // queries of an attention that are run: its kernels take as many at once
-	mostSeen = 4096 // positions of a context: longer ones take as much longer
+	turns     = 25      // of which the fastest counts; each takes some milliseconds at most, less than others keep a processor
+	singles   = 64      // calls of a gather of few rows in a turn: one takes less than the clock sees
+	mostRead  = 512     // rows of a gather that are run; more take as much more
+	oneBlock  = 256     // queries of an attention that are run: its kernels take as many at once
+	mostSeen  = 4096    // positions of a context: longer ones take as much longer
+	turnBytes = 1 << 20 // bytes of states in a turn of an attention, whose first microsecond is no measure of a short context
 )
 
 // gatherTrials are the trials of a gather: rows from all over a table of the shape, or of as many
@@ -205,15 +207,17 @@ func attentionTrials(u use) []trial {
 		kernel := attentions[form{u.DType, l}]
 		trials = append(trials, trial{l, func(turn int) float64 {
 			begin := time.Now()
-			q := a.q
-			if kernel.quantized {
-				q = a.rounded
-				cpu.QuantizeQ8A(unsafe.Pointer(&q[0]), unsafe.Pointer(&a.q[0]), a.dk, 0, a.tokens*a.heads*a.some/a.kvHeads, 0, a.dk)
+			for call := turn * a.calls; call < (turn+1)*a.calls; call++ {
+				q := a.q
+				if kernel.quantized {
+					q = a.rounded
+					cpu.QuantizeQ8A(unsafe.Pointer(&q[0]), unsafe.Pointer(&a.q[0]), a.dk, 0, a.tokens*a.heads*a.some/a.kvHeads, 0, a.dk)
+				}
+				h := call % (a.kvHeads - a.some + 1)
+				kernel.run(unsafe.Pointer(&a.dst[0]), unsafe.Pointer(&q[0]), a.at(a.k, call, a.dk), a.at(a.v, call, a.dv),
+					unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), a.heads, a.kvHeads, a.ctx, a.dk, a.dv, 0.125, 0, a.tokens, h, h+a.some)
 			}
-			h := turn % (a.kvHeads - a.some + 1)
-			kernel.run(unsafe.Pointer(&a.dst[0]), unsafe.Pointer(&q[0]), a.at(a.k, turn, a.dk), a.at(a.v, turn, a.dv),
-				unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), a.heads, a.kvHeads, a.ctx, a.dk, a.dv, 0.125, 0, a.tokens, h, h+a.some)
-			return time.Since(begin).Seconds() * a.scale
+			return time.Since(begin).Seconds() / float64(a.calls) * a.scale
 		}})
 	}
 	return trials
@@ -227,6 +231,7 @@ type attention struct {
 	some                        int     // KV heads that are run
 	scale                       float64 // from what is run to all of it
 	copies                      int     // of the states, so that they are more than caches hold
+	calls                       int     // in a turn
 	q, rounded, k, v, dst       []uint64
 	slot, pos                   []int32
 }
@@ -244,6 +249,7 @@ func newAttention(u use) *attention {
 	a.scale = float64(all) / float64(a.tokens) * float64(a.kvHeads) / float64(a.some) * float64(positions) / float64(a.ctx)
 	state := a.stateBytes(a.dk) + a.stateBytes(a.dv)
 	a.copies = min(max(1, coldRows/state), turns)
+	a.calls = max(1, turnBytes/state)
 	a.k, a.v = touched(a.copies*a.stateBytes(a.dk)), touched(a.copies*a.stateBytes(a.dv))
 	a.q, a.dst = words(a.tokens*a.heads*a.dk*4), words(a.tokens*a.heads*a.dv*4)
 	if a.cache.IsQuantized() {
@@ -265,7 +271,7 @@ func (a *attention) stateBytes(d int) int {
 	return max(plain, a.kvHeads*int(dtype.PackedBytes(a.cache, dtype.R16, int64(a.ctx), int64(d))))
 }
 
-// at returns the copy of a state of rows of d elements that a turn reads.
-func (a *attention) at(state []uint64, turn, d int) unsafe.Pointer {
-	return unsafe.Add(unsafe.Pointer(&state[0]), turn%a.copies*a.stateBytes(d))
+// at returns the copy of a state of rows of d elements that a call reads.
+func (a *attention) at(state []uint64, call, d int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(&state[0]), call%a.copies*a.stateBytes(d))
 }

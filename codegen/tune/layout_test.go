@@ -126,3 +126,34 @@ func TestMeasureLayoutsStops(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// TestTurnsDiffer demands that no turn of a use has the number of another, and that each trial's
+// fastest counts: with one number for both layouts the second found its bytes in a cache.
+func TestTurnsDiffer(t *testing.T) {
+	seen := make(map[int]bool)
+	one := func(layout dtype.Layout, fastest int) trial {
+		return trial{layout, func(turn int) float64 {
+			if seen[turn] {
+				t.Errorf("turn %d is run twice", turn)
+			}
+			seen[turn] = true
+			return float64(max(turn/2, fastest))
+		}}
+	}
+	times, err := fastestOf(t.Context(), use{}, []trial{one(dtype.Plain, 1), one(dtype.R16, 2)})
+	if err != nil || len(times) != 2 || times[0].Seconds != 1 || times[1].Seconds != 2 || times[1].Layout != dtype.R16 {
+		t.Errorf("%v (%v), want 1 s of rows and 2 s of panels", times, err)
+	}
+}
+
+// TestShortAttentionsRepeat demands that a turn is long beside what the clock sees, whatever the context.
+func TestShortAttentionsRepeat(t *testing.T) {
+	for _, u := range layoutUses(parse(t, layoutModel)) {
+		if u.Op != ir.OpAttention {
+			continue
+		}
+		if a := newAttention(u); a.calls*2*a.stateBytes(a.dk) < turnBytes/2 {
+			t.Errorf("%v is called %d times in a turn", u.LayoutUse, a.calls)
+		}
+	}
+}
