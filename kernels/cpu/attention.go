@@ -43,7 +43,7 @@ func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, d
 }
 
 // AttentionR16F16 reads f16 keys in layout r16, each head of each sequence a matrix [ctx, dk], and values as plain f16
-// rows. Scores are those of AttentionF16.
+// rows. Scores are those of AttentionF16 where dk and dv are multiples of 8.
 //
 //go:noinline
 func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
