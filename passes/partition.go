@@ -98,7 +98,7 @@ func operandsFit(n *ir.Node) error {
 		for _, v := range []*ir.Value{n.Args[i], n.Body.Results[i]} {
 			o := origin(v)
 			own := n.Body.Params[i] == o
-			if o.Def == nil && !own || isLeaf(o, ir.OpWeight, ir.OpConstant, ir.OpState) || seen[o] || !sameBytes(o, v) {
+			if o.Func != v.Func || o.Def == nil && !own || isLeaf(o, ir.OpWeight, ir.OpConstant, ir.OpState) || seen[o] || !sameBytes(o, v) {
 				errs = append(errs, fmt.Errorf("@%s: %v: the carried value %v has no bytes of its own: insert a copy", n.Func.Name, n, v))
 			}
 			seen[o] = true
@@ -113,18 +113,21 @@ func operandsFit(n *ir.Node) error {
 }
 
 // carriedAlone checks that nothing reads a carried value of a repeat any more when it is overwritten:
-// what it starts with behind the repeat, and in a round what it was when its next one is made.
+// what it starts with behind the repeat or in all rounds, and in a round what it was when its next one
+// is made.
 func carriedAlone(n *ir.Node, i int) error {
 	start, param, next := origin(n.Args[i]), n.Body.Params[i], origin(n.Body.Results[i])
 	is := func(v *ir.Value) bool { return v != nil && origin(v) == start }
 	behind := n.Func.Nodes[slices.Index(n.Func.Nodes, n)+1:]
 	at := slices.IndexFunc(behind, func(m *ir.Node) bool { return slices.ContainsFunc(m.Args, is) })
 	switch {
+	case slices.ContainsFunc(n.Args[n.Attr.(*ir.RepeatAttr).Carried:], is):
+		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and all rounds read it: insert a copy", n.Func.Name, n, n.Args[i])
 	case at >= 0:
 		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and %v reads it behind: insert a copy", n.Func.Name, n, n.Args[i], behind[at])
 	case slices.ContainsFunc(n.Func.Results, is):
 		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and the function returns it: insert a copy", n.Func.Name, n, n.Args[i])
-	case next == param || next.Def == nil || next.Def.Is(ir.Leaf):
+	case next.Def == nil || next.Def.Is(ir.Leaf) || next.Func != n.Body: // it stays as it is, or operandsFit says what is wrong
 		return nil
 	}
 	if m := stillRead(n.Body.Nodes, param, next); m != nil {
