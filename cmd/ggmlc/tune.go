@@ -101,7 +101,7 @@ func (f *compileFlags) otherMachine(d *target.Descriptor) string {
 	if goos != goruntime.GOOS || goarch != goruntime.GOARCH || kernels == "" || d.Measured == tune.Machine(kernels) {
 		return ""
 	}
-	return "this machine runs the kernels " + kernels
+	return "here the program runs the kernels " + kernels
 }
 
 // mostUses is how many uses a message names.
