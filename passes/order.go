@@ -48,17 +48,19 @@ func order(c *Context, m *ir.Module) error {
 		if c.Enabled("order.peak") {
 			list, better = g.better(c, now)
 		}
+		if better {
+			now = list
+		}
 		if err := c.Change(); err != nil {
 			return err
 		}
-		if better {
-			now = list
-			g.sayBetter(c, now)
-		}
-		if c.Enabled(ruleOverlap) {
-			now = g.overlap(c, now)
-		}
-		f.Nodes = g.withNames(now)
+		o := newOverlapper(g, c)
+		beside(func() { o.survey(now) }, func() { // which looks at no causes
+			if better {
+				g.sayBetter(c, now)
+			}
+		})
+		f.Nodes = g.withNames(o.overlap(now))
 	}
 	return nil
 }
@@ -75,9 +77,10 @@ func identity(n int) []int {
 type dataflow struct {
 	f     *ir.Func
 	work  []*ir.Node // all but leaves and views
-	index []int      // in work, by node id
+	index []int32    // in work, by node id; none for leaves and views
 	flows []entry    // for the node with an index, one that runs before
 	preds lists      // by index: what runs before; some more than once
+	named []bool     // by index: it reads a leaf or a view
 
 	makes lists   // by index: ids of the values with bytes of their own that it defines
 	reads lists   // by index: ids of the values whose bytes it reads
@@ -91,60 +94,79 @@ type dataflow struct {
 }
 
 func newDataflow(targets *target.List, f *ir.Func) *dataflow {
-	values := f.NumValues()
-	g := &dataflow{f: f, targets: targets, index: make([]int, f.NumNodes()), uses: make([]int32, values), bytes: make([]int64, values), space: make([]int32, values)}
+	g := &dataflow{f: f, targets: targets, index: make([]int32, f.NumNodes()), work: make([]*ir.Node, 0, len(f.Nodes))}
 	args, results := 0, 0
 	for _, n := range f.Nodes {
-		g.index[n.ID] = -1
-		if !n.Is(ir.Leaf) && !n.Is(ir.View) {
-			g.index[n.ID] = len(g.work)
+		g.index[n.ID] = none
+		if works(n) {
+			g.index[n.ID] = int32(len(g.work))
 			g.work = append(g.work, n)
 			args, results = args+len(n.Args), results+len(n.Results)
 		}
 	}
-	g.flows = make([]entry, 0, args)
-	g.makes, g.reads, g.takes = newLists(len(g.work), results), newLists(len(g.work), args), newLists(len(g.work), 0)
+	beside(func() { g.follow(args) }, func() { g.weigh(args, results) })
+	return g
+}
+
+// follow finds what has to run before what.
+func (g *dataflow) follow(args int) {
+	g.flows, g.named = make([]entry, 0, args), make([]bool, len(g.work))
 	for i, n := range g.work {
-		g.flow(i, n)
+		for _, a := range n.Args {
+			if a == nil || a.Def == nil {
+				continue
+			}
+			before := g.index[a.Def.ID]
+			if before == none {
+				g.named[i] = true
+				if v := behindViews(a); v.Def != nil {
+					before = g.index[v.Def.ID]
+				}
+			}
+			if before != none {
+				g.flows = append(g.flows, entry{int32(i), before})
+			}
+		}
 	}
 	g.keepVersions()
 	g.keepForeign()
 	g.keepCarried()
 	g.preds = listsOf(len(g.work), g.flows)
-	for _, r := range f.Results {
-		g.uses[r.Root().ID]++
-	}
-	return g
 }
 
-// flow notes the operands and results of a node.
-func (g *dataflow) flow(i int, n *ir.Node) {
-	for _, a := range n.Args {
-		if a == nil {
-			continue
+// weigh finds which bytes nodes make and read.
+func (g *dataflow) weigh(args, results int) {
+	values := g.f.NumValues()
+	g.uses, g.bytes, g.space = make([]int32, values), make([]int64, values), make([]int32, values)
+	g.makes, g.reads, g.takes = newLists(len(g.work), results), newLists(len(g.work), args), newLists(len(g.work), 0)
+	for _, n := range g.work {
+		for _, a := range n.Args {
+			if a == nil {
+				continue
+			}
+			if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(g.reads.open(), int32(r.ID)) {
+				g.reads.add(r.ID)
+				g.uses[r.ID]++
+			}
 		}
-		if v := behindViews(a); v.Def != nil && g.index[v.Def.ID] >= 0 {
-			g.flows = append(g.flows, entry{int32(i), int32(g.index[v.Def.ID])})
+		for _, r := range n.Results {
+			if r.Source() == nil {
+				g.makes.add(r.ID)
+				g.size(r)
+			}
 		}
-		if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(g.reads.open(), int32(r.ID)) {
-			g.reads.add(r.ID)
-			g.uses[r.ID]++
+		for _, arg := range n.InPlace() {
+			if a := n.Arg(arg); a != nil && slices.Contains(g.reads.open(), int32(a.Root().ID)) && g.mayTake(n, a) {
+				g.takes.add(a.Root().ID)
+			}
 		}
+		g.makes.done()
+		g.reads.done()
+		g.takes.done()
 	}
-	for _, r := range n.Results {
-		if r.Source() == nil {
-			g.makes.add(r.ID)
-			g.size(r)
-		}
+	for _, r := range g.f.Results {
+		g.uses[r.Root().ID]++
 	}
-	for _, arg := range n.InPlace() {
-		if a := n.Arg(arg); a != nil && slices.Contains(g.reads.open(), int32(a.Root().ID)) && g.mayTake(n, a) {
-			g.takes.add(a.Root().ID)
-		}
-	}
-	g.makes.done()
-	g.reads.done()
-	g.takes.done()
 }
 
 // mayTake reports whether the result of n could have an operand's bytes if n is the last to read these.
@@ -247,6 +269,9 @@ func (g *dataflow) after(i int, others []int) {
 // overwrites returns the versions after which n writes others into the same bytes: the
 // aliased operand's, those of what a repeat carries, and of any state a body may write.
 func overwrites(n *ir.Node) []any {
+	if n.Op != ir.OpRepeat && !n.Is(ir.Alias) && !n.Is(ir.WritesState) {
+		return nil
+	}
 	var keys []any
 	attr, isRepeat := n.Attr.(*ir.RepeatAttr)
 	for i, a := range n.Args {
@@ -277,7 +302,7 @@ func (g *dataflow) keepCarried() {
 			continue
 		}
 		next := g.f.Results[p.Index].Root()
-		if next.Def == nil || g.index[next.Def.ID] < 0 {
+		if next.Def == nil || g.index[next.Def.ID] == none {
 			continue
 		}
 		var readers []int
@@ -286,7 +311,7 @@ func (g *dataflow) keepCarried() {
 				readers = append(readers, i)
 			}
 		}
-		g.after(g.index[next.Def.ID], readers)
+		g.after(int(g.index[next.Def.ID]), readers)
 	}
 }
 
@@ -368,8 +393,8 @@ func (g *dataflow) peaks(order []int) []int64 {
 
 // better returns an order with a lower peak, if there is one that may be taken.
 func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
-	before := g.peaks(now)
-	list = g.schedule()
+	var before []int64
+	beside(func() { list = g.schedule() }, func() { before = g.peaks(now) })
 	after := g.peaks(list)
 	c.Count("peak.before", sum(before))
 	if !allLower(after, before) {
@@ -537,25 +562,32 @@ func (s *scheduler) lastReader(v int32) {
 // readers; those that nothing reads come last.
 func (g *dataflow) withNames(order []int) []*ir.Node {
 	out := make([]*ir.Node, 0, len(g.f.Nodes))
-	done := make([]bool, g.f.NumNodes())
-	var put func(n *ir.Node)
-	put = func(n *ir.Node) {
-		if done[n.ID] {
-			return
-		}
-		done[n.ID] = true
+	done := make([]bool, g.f.NumNodes()) // leaves and views
+	var names func(n *ir.Node)
+	names = func(n *ir.Node) {
 		for _, a := range n.Args {
-			if a != nil && a.Def != nil && (a.Def.Is(ir.Leaf) || a.Def.Is(ir.View)) {
-				put(a.Def)
+			if a == nil || a.Def == nil || g.index[a.Def.ID] != none || done[a.Def.ID] {
+				continue
 			}
+			done[a.Def.ID] = true
+			names(a.Def)
+			out = append(out, a.Def)
 		}
-		out = append(out, n)
 	}
 	for _, i := range order {
-		put(g.work[i])
+		if g.named[i] {
+			names(g.work[i])
+		}
+		out = append(out, g.work[i])
 	}
-	for _, n := range g.f.Nodes {
-		put(n)
+	if len(out) < len(g.f.Nodes) {
+		for _, n := range g.f.Nodes {
+			if g.index[n.ID] == none && !done[n.ID] {
+				done[n.ID] = true
+				names(n)
+				out = append(out, n)
+			}
+		}
 	}
 	return out
 }

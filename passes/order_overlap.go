@@ -21,31 +21,30 @@ const ruleOverlap = "order.overlap"
 // that wait. A copy on the queue that does the work would only keep that waiting.
 //
 // Cost: O(nodes), and for each copy the splits that it moves over, where its space has a limit.
-func (g *dataflow) overlap(c *Context, now []int) []int {
-	o := &overlapper{dataflow: g, c: c, inputs: make(map[int]int), spaces: make(map[string]*spaceLoad)}
-	if !c.Options.rehearsal { // of a plan that the user limits, perhaps
-		o.survey(now)
-	}
+func (o *overlapper) overlap(now []int) []int {
 	if len(o.splits) == 0 {
 		return now
 	}
 	heads := make(map[int][]int) // by split: copies that are moved there
 	moved := make([]bool, len(now))
 	for at, i := range now {
-		if split, ok := o.earliest(i); ok && c.Allow(ruleOverlap, g.work[i]) {
-			if split == g.work[i].Split && at < o.first[split] {
+		if !o.transfers[i] {
+			continue
+		}
+		if split, ok := o.earliest(i); ok && o.c.Allow(ruleOverlap, o.work[i]) {
+			if split == o.work[i].Split && at < o.first[split] {
 				continue // it is at the head already
 			}
 			o.move(i, split)
 			heads[split], moved[i] = append(heads[split], i), true
 		}
 	}
-	return g.merge(now, heads, moved)
+	return o.merge(now, heads, moved)
 }
 
 // merge returns the order with the moved copies before all else that their splits do, but
 // behind copies.
-func (g *dataflow) merge(now []int, heads map[int][]int, moved []bool) []int {
+func (o *overlapper) merge(now []int, heads map[int][]int, moved []bool) []int {
 	if len(heads) == 0 {
 		return now
 	}
@@ -60,11 +59,11 @@ func (g *dataflow) merge(now []int, heads map[int][]int, moved []bool) []int {
 		if moved[i] {
 			continue
 		}
-		if n := g.work[i]; n.Split != split {
+		if n := o.work[i]; n.Split != split {
 			flush() // a split of copies alone
 			split, flushed = n.Split, false
 		}
-		if !isTransfer(g.work[i]) {
+		if !o.transfers[i] {
 			flush()
 		}
 		out = append(out, i)
@@ -78,12 +77,18 @@ type overlapper struct {
 	*dataflow
 	c *Context
 
-	splits []int            // numbers, in order
+	splits []int            // numbers, in order; none where no copy can be moved
 	first  map[int]int      // position of the first node of a split that is no copy
 	on     map[string][]int // by backend: its splits, in order
 	nested bool             // the function is a body or has one
 	inputs map[int]int      // copies, by split
 	spaces map[string]*spaceLoad
+
+	transfers []bool // by index: it copies between spaces
+}
+
+func newOverlapper(g *dataflow, c *Context) *overlapper {
+	return &overlapper{dataflow: g, c: c, inputs: make(map[int]int), spaces: make(map[string]*spaceLoad)}
 }
 
 // spaceLoad is the most bytes that are live in a space during each split.
@@ -94,6 +99,10 @@ type spaceLoad struct {
 
 // survey notes the splits of f, if some copy can be moved at all.
 func (o *overlapper) survey(now []int) {
+	if !o.c.Enabled(ruleOverlap) || o.c.Options.rehearsal { // of a plan that the user limits, perhaps
+		return
+	}
+	o.transfers = make([]bool, len(now))
 	asynchronous, begun := false, false // begun: the split of the node before has its first
 	o.first, o.on = make(map[int]int), make(map[string][]int)
 	var before *ir.Node
@@ -106,6 +115,7 @@ func (o *overlapper) survey(now []int) {
 		}
 		before = n
 		if isTransfer(n) {
+			o.transfers[i] = true
 			asynchronous = asynchronous || o.queued(n)
 			o.inputs[n.Split]++
 		} else if !begun {
@@ -148,7 +158,7 @@ func (o *overlapper) queued(n *ir.Node) bool {
 // earliest returns the split at whose head copy i can stand.
 func (o *overlapper) earliest(i int) (split int, ok bool) {
 	n := o.work[i]
-	if !isTransfer(n) || !o.queued(n) {
+	if !o.queued(n) {
 		return 0, false
 	}
 	if _, works := o.first[n.Split]; !works {
