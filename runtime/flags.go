@@ -55,7 +55,7 @@ func (f *flags) numbers(to *[]int, name, value, help string, least int) {
 		for word := range strings.SplitSeq(s, ",") {
 			n, err := wholeNumber(word, least)
 			if err != nil {
-				return err
+				return fmt.Errorf("write whole numbers, at least %d, with commas between them", least)
 			}
 			list = append(list, n)
 		}
