@@ -96,6 +96,12 @@ type copier struct {
 	known        map[copyKey]*ir.Value   // copies of indices, where the experts lie
 }
 
+// copyFor names a value that is copied for a backend.
+type copyFor struct {
+	v       *ir.Value
+	backend string
+}
+
 // splitTable holds values of the open split by the ids of others.
 type splitTable struct {
 	list  []splitEntry

@@ -185,7 +185,6 @@ type stepClock struct {
 	rates   target.Rates
 	barrier []float64                     // seconds of one, by the number of workers less 1
 	changed map[string]*target.Descriptor // targets with these rates, by name
-	axes    axisMemo
 	known   kindMemo[kindTimes]
 }
 
@@ -256,7 +255,7 @@ func (s *stepClock) times(d *target.Descriptor, n *ir.Node) []float64 {
 		return t.seconds
 	}
 	t.part, t.weight, t.seconds = n.Part, weight, make([]float64, len(s.barrier))
-	w, units := nodeWork(d, n, s.axes.of)
+	w, units := nodeWork(d, n)
 	for k := range t.seconds {
 		t.seconds[k] = w.seconds(units, k+1)
 	}
@@ -272,17 +271,16 @@ func barrierSeconds(r target.Rates, workers int) float64 {
 }
 
 func nodeSeconds(d *target.Descriptor, n *ir.Node, workers int) float64 {
-	w, units := nodeWork(d, n, nodeAxes)
+	w, units := nodeWork(d, n)
 	return w.seconds(units, workers)
 }
 
-// nodeWork returns the work of a node that has been partitioned, and in how many units; axes is
-// nodeAxes or does the same.
-func nodeWork(d *target.Descriptor, n *ir.Node, axes func(*ir.Node) []ir.Axis) (work, int64) {
+// nodeWork returns the work of a node that has been partitioned, and in how many units.
+func nodeWork(d *target.Descriptor, n *ir.Node) (work, int64) {
 	if n.Part.Mode != ir.PartSplit {
 		return workOf(d, n, nil), 1
 	}
-	return workOf(d, n, chosenOf(n, axes(n))), n.Part.N.CeilDiv(n.Part.Granule).Upper()
+	return workOf(d, n, chosenAxis(n)), n.Part.N.CeilDiv(n.Part.Granule).Upper()
 }
 
 // rounds returns how often the body of n runs per execution of n.

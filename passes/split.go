@@ -101,12 +101,6 @@ type splitter struct {
 	news   []*ir.Value        // see newInputs
 }
 
-// copyFor names a value that is copied for a backend.
-type copyFor struct {
-	v       *ir.Value
-	backend string
-}
-
 func (s *splitter) node(n *ir.Node) {
 	if !works(n) {
 		n.Split = max(s.number, 0)

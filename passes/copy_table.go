@@ -5,8 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// copyTable holds something for each value of a function that is copied for a target, as a
-// copyFor names it: passes ask for every operand, and most values are copied for one target.
+// copyTable holds something for each value of a function that is copied for a target. A map would
+// be asked for every operand; most values are copied for one target.
 type copyTable[T any] struct {
 	heads []int32 // by value id: the first entry of the value; -1 is none
 	list  []copyEntry[T]
