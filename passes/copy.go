@@ -35,7 +35,7 @@ var copyPass = Pass{
 	Rules: []Rule{
 		{ruleCopyIn, "the operand lies in another space"},
 		{ruleCopyLate, "what is copied is computed in the same split: it is copied there, not at the head"},
-		{ruleCopyOut, "the caller reads the result in another space"},
+		{ruleCopyOut, "the caller, or the next round, reads the result in another space"},
 		{ruleCopyWhole, "what is read of the value in this space is more than the value: all of it is copied, once"},
 		{ruleCopyAhead, "an input of the caller is copied before all else: the caller may overwrite it soon, and the copy runs beside other work"},
 		{ruleCopyExperts, "the experts lie in another space: of them those are copied that the router chose"},
@@ -157,9 +157,7 @@ func (w *copier) run(f *ir.Func) {
 	w.close()
 	w.renumber()
 	w.e.done()
-	if f.Owner == nil {
-		w.results(f)
-	}
+	w.results(f)
 }
 
 func (w *copier) open(split int) {
@@ -381,12 +379,16 @@ func copyBase(v *ir.Value) *ir.Value {
 	return v
 }
 
-// results copies what the caller reads to where the last target keeps its bytes. They are
-// a split of that target.
+// results copies what the caller reads to where the last target keeps its bytes, and what the next
+// round of a body begins with to where the body looks for it. They are a split of that target.
 func (w *copier) results(f *ir.Func) {
 	last := w.c.Targets.Last()
 	for i, r := range f.Results {
-		if last.Addresses(r.Type.Space) || r.Def != nil && r.Def.Op == ir.OpForeign {
+		there := last.Addresses(r.Type.Space)
+		if f.Owner != nil {
+			there = r.Type.Space == f.Params[i].Type.Space
+		}
+		if there || r.Def != nil && r.Def.Op == ir.OpForeign {
 			continue // the caller of a foreign graph reads it where it lies
 		}
 		f.Results[i] = w.result(r, last)
