@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,7 +95,7 @@ func operandsFit(n *ir.Node) error {
 	var errs []error
 	seen := make(map[*ir.Value]bool)
 	for i := range n.Attr.(*ir.RepeatAttr).Carried {
-		errs = append(errs, carriedAlone(n, i))
+		errs = append(errs, carriedAlone(n, i), carriedThere(n, i))
 		for _, v := range []*ir.Value{n.Args[i], n.Body.Results[i]} {
 			o := origin(v)
 			own := n.Body.Params[i] == o
@@ -132,6 +133,20 @@ func carriedAlone(n *ir.Node, i int) error {
 	}
 	if m := stillRead(n.Body.Nodes, param, next); m != nil {
 		return fmt.Errorf("@%s: %v: %v is overwritten by %v, and %v still reads it: return a copy of %v", n.Body.Name, n, param, next, m, n.Body.Results[i])
+	}
+	return nil
+}
+
+// carriedThere checks that a carried value of a repeat starts in the memory where the body looks for
+// it, and that each round makes it there. Pass copy may have left it elsewhere, where the target that
+// drives the step addresses that.
+func carriedThere(n *ir.Node, i int) error {
+	space := func(v *ir.Value) string { return cmp.Or(v.Type.Space, target.Host) }
+	want := space(n.Body.Params[i])
+	for _, v := range []*ir.Value{n.Args[i], n.Body.Results[i]} {
+		if at := space(v); at != want {
+			return fmt.Errorf("@%s: %v: the carried value %v lies in %s, and the body looks for it in %s: pin what makes it to a target with that memory", n.Func.Name, n, v, at, want)
+		}
 	}
 	return nil
 }
