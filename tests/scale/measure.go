@@ -22,6 +22,7 @@ type Figures struct {
 // Measure makes a graph and runs all passes on it, each followed by the verifier, without
 // the planner's search.
 func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
+	defer passes.RelaxCollector()() // as ggmlc does, before it has a module
 	m, err := s.Module()
 	if err != nil {
 		return Figures{}, err
@@ -34,7 +35,6 @@ func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
 		return Figures{}, err
 	}
 	o.Debug = append(o.Debug, passes.Setting{Pass: "plan", Flag: "greedy", Value: "true"})
-	defer passes.RelaxCollector()() // as ggmlc does
 	runtime.GC()
 	cpu, wall := processTime(), time.Now()
 	stats, err := passes.Run(ctx, m, passes.RunOptions{Targets: targets, Options: o})
