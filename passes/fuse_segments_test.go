@@ -1,12 +1,10 @@
 package passes
 
 import (
-	"context"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 const longDecode = `ggir 1
@@ -28,15 +26,8 @@ func @decode(%q: f32[1,32,64], %k: f32[1,8,64], %v: f32[1,8,64], %slot: i32[1], 
 // planLong returns the plan of one attention over a long context.
 func planLong(t *testing.T, o Options) *ir.Module {
 	t.Helper()
-	m, err := ir.Parse("long.ggir", []byte(longDecode))
-	if err != nil {
-		t.Fatal(err)
-	}
-	targets, err := target.Select("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(context.Background(), m, RunOptions{Targets: targets, Options: o}); err != nil {
+	m := parse(t, longDecode)
+	if _, err := Run(t.Context(), m, RunOptions{Targets: cpuOnly(t), Options: o}); err != nil {
 		t.Fatal(err)
 	}
 	return m
