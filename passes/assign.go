@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -243,7 +244,7 @@ func (a *assigner) leafSpaces() {
 		nodes += len(f.Nodes)
 	}
 	early, late := make([]*target.Descriptor, len(a.leaves.list)), make([]*target.Descriptor, len(a.leaves.list))
-	beside(func() { a.firstReaders(early, 0, nodes/2) }, func() { a.firstReaders(late, nodes/2, nodes) })
+	abreast.Do(func() { a.firstReaders(early, 0, nodes/2) }, func() { a.firstReaders(late, nodes/2, nodes) })
 	for i := range a.leaves.list {
 		a.leaves.list[i].settle(cmp.Or(early[i], late[i], a.c.Targets.Last()).Home())
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
@@ -47,7 +48,7 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	}
 	p.count(r)
 	a.change()
-	beside(func() { p.explain(r) }, func() { p.apply(a, r.Labels) })
+	abreast.Do(func() { p.explain(r) }, func() { p.apply(a, r.Labels) })
 }
 
 // problem returns what cost is to decide, while the rules of ggml's schedulers are tried beside. It
@@ -55,7 +56,7 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 // rules were tried.
 func (a *assigner) problem() (p *costProblem, errs []error) {
 	var tried []*assigner
-	beside(func() {
+	abreast.Do(func() {
 		if p = newCostProblem(a); p.lacking || len(p.Nodes) == 0 {
 			p = nil
 			return

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
@@ -53,7 +54,7 @@ func runCheck(c *Context, m *ir.Module) error {
 // proved proves the plan and returns the copies that it could do without.
 func proved(c *Context, m *ir.Module) (needless []check.NeedlessCopy, err error) {
 	var broken any
-	beside(func() { err = check.Check(c.Ctx, m, c.Targets) }, func() {
+	abreast.Do(func() { err = check.Check(c.Ctx, m, c.Targets) }, func() {
 		defer func() { broken = recover() }() // where the plan is wrong, that is what matters
 		needless = check.Needless(m, c.Targets)
 	})

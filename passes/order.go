@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -55,7 +56,7 @@ func order(c *Context, m *ir.Module) error {
 			return err
 		}
 		o := newOverlapper(g, c)
-		beside(func() { o.survey(now) }, func() { // which looks at no causes
+		abreast.Do(func() { o.survey(now) }, func() { // which looks at no causes
 			if better {
 				g.sayBetter(c, now)
 			}
@@ -104,7 +105,7 @@ func newDataflow(targets *target.List, f *ir.Func) *dataflow {
 			args, results = args+len(n.Args), results+len(n.Results)
 		}
 	}
-	beside(func() { g.follow(args) }, func() { g.weigh(args, results) })
+	abreast.Do(func() { g.follow(args) }, func() { g.weigh(args, results) })
 	return g
 }
 
@@ -394,7 +395,7 @@ func (g *dataflow) peaks(order []int) []int64 {
 // better returns an order with a lower peak, if there is one that may be taken.
 func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
 	var before []int64
-	beside(func() { list = g.schedule() }, func() { before = g.peaks(now) })
+	abreast.Do(func() { list = g.schedule() }, func() { before = g.peaks(now) })
 	after := g.peaks(list)
 	c.Count("peak.before", sum(before))
 	if !allLower(after, before) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -248,7 +249,7 @@ func newPartitioner(c *Context, f *ir.Func) *partitioner {
 		skip: func(v *ir.Value) bool { return p.has(v, markPrivate|markFixed) },
 		axes: func(n *ir.Node) []ir.Axis { return p.known(n).axes },
 	}
-	beside(func() { p.lookAhead(f) }, func() { p.bufs = newBuffers(f) })
+	abreast.Do(func() { p.lookAhead(f) }, func() { p.bufs = newBuffers(f) })
 	p.run = newRegion(p)
 	return p
 }

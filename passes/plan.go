@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/mem"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -54,7 +55,7 @@ func plan(c *Context, m *ir.Module) error {
 	for i, f := range m.Funcs {
 		planners[i] = newPlanner(c, f, a)
 	}
-	beside(func() {
+	abreast.Do(func() {
 		for _, p := range planners {
 			p.time = newTimeline(p.f)
 		}
@@ -74,7 +75,7 @@ func plan(c *Context, m *ir.Module) error {
 	leaves := sync.OnceValue(a.placeLeaves)
 	for i, p := range planners {
 		p.sayCarried()
-		beside(p.reuse, func() {
+		abreast.Do(p.reuse, func() {
 			p.layQueues()
 			_ = leaves() // beside the first one's
 		})
@@ -192,7 +193,7 @@ type tenants struct {
 // comes first: it often takes longer than all others together.
 func (p *planner) place(also func()) error {
 	groups := p.sort()
-	beside(func() {
+	abreast.Do(func() {
 		if p.clocks != nil {
 			p.queues = newHorizon(p, len(groups))
 		}
@@ -202,7 +203,7 @@ func (p *planner) place(also func()) error {
 	for _, i := range byCount(groups) {
 		jobs = append(jobs, func() { solved[i] = p.solve(&groups[i]) })
 	}
-	share(slices.Insert(jobs, min(1, len(jobs)), also))
+	abreast.Do(slices.Insert(jobs, min(1, len(jobs)), also)...)
 	var errs []error
 	for i := range groups {
 		errs = append(errs, p.settle(&groups[i], &solved[i]))

@@ -1,6 +1,9 @@
 package passes
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
+)
 
 // sequence is a function's nodes without the leaves, with a number for each that is the
 // same for nodes that can be in the same place of two groups, data flow apart. What is asked
@@ -36,7 +39,7 @@ const (
 func newSequence(f *ir.Func) *sequence {
 	s := &sequence{f: f, states: make(map[*ir.Value][]int)}
 	var ofStates []stateRead
-	beside(s.nameLeaves, func() { ofStates = s.numberNodes() })
+	abreast.Do(s.nameLeaves, func() { ofStates = s.numberNodes() })
 	for _, r := range ofStates {
 		l := s.leaf(r.state)
 		s.states[l] = append(s.states[l], r.at)

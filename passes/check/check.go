@@ -2,7 +2,7 @@
 //
 // It knows what ops do (the op table of package ir), what backends can do (package
 // passes/target) and what a plan says (docs/plan.md): an order, a partition and an epoch
-// for each node, a place for each value. It shares no code with the passes: it lays out
+// for each node, a place for each value. It shares no code with the passes that decide: it lays out
 // repeats by itself, runs the result as a sequence of reads and writes of byte ranges, and
 // compares.
 //
@@ -37,6 +37,7 @@ import (
 	"sync"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -268,9 +269,7 @@ func (c *checker) both(first, second func()) {
 		second()
 		return
 	}
-	var wait sync.WaitGroup
-	defer wait.Wait()
-	wait.Go(func() {
+	abreast.Do(first, func() {
 		defer func() {
 			if x := recover(); x != nil { // without haste, it is the caller that panics
 				c.report("", &Violation{What: fmt.Sprint(x)})
@@ -278,7 +277,6 @@ func (c *checker) both(first, second func()) {
 		}()
 		second()
 	})
-	first()
 }
 
 // scenario is what is run of an entry point: once, or as often as steps of it are under way.

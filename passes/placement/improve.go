@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ggmlc/ggmlc/passes/abreast"
 )
 
 // fewImproved is how many assignments are improved by moves.
@@ -36,7 +38,7 @@ func (s *solver) descents(bases []found) {
 		t.comes[i] = make(chan bool, 1)
 	}
 	t.call(0)
-	abreast(len(bases), func() *grouper { return newGrouper(s.g) }, func(groups *grouper, i int) {
+	abreast.Each(len(bases), func() *grouper { return newGrouper(s.g) }, func(groups *grouper, i int) {
 		defer close(t.comes[i+1]) // after a panic nobody's turn comes
 		t.take(i, bases[i].labels, groups)
 	})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/ggmlc/ggmlc/passes/abreast"
 )
 
 // Options bound the search. The zero value is the default.
@@ -176,7 +178,7 @@ func (prep *Prepared) solver(ctx context.Context, starts [][]int32, work int) *s
 func (s *solver) begin(starts, trees [][]int32) {
 	s.starts = make([]float64, len(starts))
 	s.found = make([]found, len(starts)+len(trees))
-	abreast(len(s.found), func() *clock { return newClock(s.g) }, func(c *clock, i int) {
+	abreast.Each(len(s.found), func() *clock { return newClock(s.g) }, func(c *clock, i int) {
 		if i >= len(starts) {
 			s.found[i] = c.judge(trees[i-len(starts)])
 			return
