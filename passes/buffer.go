@@ -2,18 +2,100 @@ package passes
 
 import "github.com/ggmlc/ggmlc/ir"
 
+// origins knows for each value of an entry point, and of the bodies in it, to which origin its bytes
+// belong. Origins are numbered in the order in which they are defined.
+type origins struct {
+	numbers *numbering
+	of      []int32     // by the value's number: its origin's
+	list    []*ir.Value // the origins
+}
+
+func newOrigins(f *ir.Func) *origins {
+	o := &origins{numbers: newNumbering(f)}
+	o.of, o.list = make([]int32, o.numbers.values), make([]*ir.Value, 0, o.numbers.values)
+	o.number(f)
+	return o
+}
+
+// number numbers the origins of f and of the bodies in it. What a value names stands before it.
+func (o *origins) number(f *ir.Func) {
+	for _, v := range f.Params {
+		o.note(v)
+	}
+	for _, n := range f.Nodes {
+		if n.Op == ir.OpRepeat {
+			o.number(n.Body)
+		}
+		for _, v := range n.Results {
+			o.note(v)
+		}
+	}
+}
+
+func (o *origins) note(v *ir.Value) {
+	at := &o.of[o.numbers.value(v)]
+	if from := source(v); from != nil {
+		*at = o.get(from)
+		return
+	}
+	*at = int32(len(o.list))
+	o.list = append(o.list, v)
+}
+
+// get returns the number of the origin of v. No view is followed for it: that would be a look at
+// nodes that are far apart.
+func (o *origins) get(v *ir.Value) int32 { return o.of[o.numbers.value(v)] }
+
+// joinCarried gives origins that have to share bytes one number: that of the first of them.
+func (o *origins) joinCarried(f *ir.Func) {
+	same := make(map[int32]int32) // a smaller one for each but the first
+	first := func(id int32) int32 {
+		for next, ok := same[id]; ok; next, ok = same[id] {
+			id = next
+		}
+		return id
+	}
+	eachCarried(f, func(x, y *ir.Value) {
+		if a, b := first(o.get(x)), first(o.get(y)); a != b {
+			same[max(a, b)] = min(a, b)
+		}
+	})
+	if len(same) == 0 {
+		return
+	}
+	for i, id := range o.of {
+		o.of[i] = first(id)
+	}
+}
+
+// eachCarried calls do with pairs of values that have to share bytes: a carried value of a repeat is one
+// buffer from what it starts with to what comes out.
+func eachCarried(f *ir.Func, do func(x, y *ir.Value)) {
+	for _, n := range f.Nodes {
+		if n.Op != ir.OpRepeat {
+			continue
+		}
+		eachCarried(n.Body, do)
+		for i := range n.Attr.(*ir.RepeatAttr).Carried {
+			for _, v := range []*ir.Value{n.Body.Params[i], n.Body.Results[i], n.Results[i]} {
+				do(n.Args[i], v)
+			}
+		}
+	}
+}
+
 // buffer is a set of values that share bytes, one after the other. Views and aliases are
 // not listed: their origin is. A function has very many, so what few need stands elsewhere.
 type buffer struct {
-	id    int       // below the number of values
 	value *ir.Value // its first origin; see values
 	next  *buffer   // another buffer has taken this one over, or this one the next, for its origin
 	last  *buffer   // of those that hang together by next, this one first
+	chain *chain    // what is known of several values; see timeline.chainOf
+	id    int32     // the number of its first origin
 
-	// Of plan, for which buffers are not joined but by planner.join:
-	chain *chain // what is known of several values; see timeline.chainOf
-	slots int32  // how many instances there are
-	arena int32  // among those of the entry point; see planner.sort
+	// Of plan:
+	slots int32 // how many instances there are
+	arena int32 // among those of the entry point; see planner.sort
 	class ir.Class
 	gone  bool // another buffer has taken it over
 }
@@ -26,73 +108,25 @@ func (b *buffer) values(yield func(*ir.Value) bool) {
 
 // buffers knows the buffer of every value of an entry point and of the bodies in it.
 type buffers struct {
-	numbers *numbering
-	first   []int32   // by the value's number: the id of the buffer that its origin alone was
-	of      []*buffer // by that id: the buffer that has taken it over since, or itself
-	list    []buffer  // by id, in the order of the first values
+	origins *origins
+	of      []int32  // by the number of an origin: the buffer that it is in now
+	list    []buffer // by id
 }
 
-// newBuffers returns the buffers with the sharing that has to be: a carried value of a
-// repeat is one buffer from what it starts with to what comes out.
-func newBuffers(f *ir.Func) *buffers {
-	b := &buffers{numbers: newNumbering(f)}
-	b.first = make([]int32, b.numbers.values)
-	owners := b.owners(make([]*ir.Value, 0, b.numbers.values), f)
-	b.of = make([]*buffer, len(owners))
-	b.list = make([]buffer, len(owners))
-	for id, v := range owners {
-		x := &b.list[id]
-		x.id, x.value, x.last = id, v, x
-		b.of[id] = x
+// newBuffers returns the buffers with the sharing that has to be: see eachCarried.
+func newBuffers(f *ir.Func, o *origins) *buffers {
+	b := &buffers{origins: o, of: make([]int32, len(o.list)), list: make([]buffer, len(o.list))}
+	for i, v := range o.list {
+		x := &b.list[i]
+		x.value, x.last, x.id = v, x, int32(i)
+		b.of[i] = x.id
 	}
-	b.joinCarried(f)
+	eachCarried(f, func(x, y *ir.Value) { b.join(b.get(x), b.get(y)) })
 	return b
 }
 
-// owners appends the values of f, and of the bodies in it, that have bytes of their own, and notes
-// for all values which of these owns their bytes: it stands before them.
-func (b *buffers) owners(list []*ir.Value, f *ir.Func) []*ir.Value {
-	for _, v := range f.Params {
-		list = b.owner(list, v)
-	}
-	for _, n := range f.Nodes {
-		if n.Op == ir.OpRepeat {
-			list = b.owners(list, n.Body)
-		}
-		for _, v := range n.Results {
-			list = b.owner(list, v)
-		}
-	}
-	return list
-}
-
-func (b *buffers) owner(list []*ir.Value, v *ir.Value) []*ir.Value {
-	if from := source(v); from != nil {
-		b.first[b.numbers.value(v)] = b.first[b.numbers.value(from)]
-		return list
-	}
-	b.first[b.numbers.value(v)] = int32(len(list))
-	return append(list, v)
-}
-
-func (b *buffers) joinCarried(f *ir.Func) {
-	for _, n := range f.Nodes {
-		if n.Op != ir.OpRepeat {
-			continue
-		}
-		b.joinCarried(n.Body)
-		for i := range n.Attr.(*ir.RepeatAttr).Carried {
-			all := b.get(n.Args[i])
-			for _, v := range []*ir.Value{n.Body.Params[i], n.Body.Results[i], n.Results[i]} {
-				all = b.join(all, b.get(v))
-			}
-		}
-	}
-}
-
-// get returns the buffer where v's bytes lie. No view is followed for it: that would be a look at
-// nodes that are far apart.
-func (b *buffers) get(v *ir.Value) *buffer { return b.of[b.first[b.numbers.value(v)]] }
+// get returns the buffer where v's bytes lie.
+func (b *buffers) get(v *ir.Value) *buffer { return &b.list[b.of[b.origins.get(v)]] }
 
 // join makes one buffer of two.
 func (b *buffers) join(x, y *buffer) *buffer {
@@ -102,8 +136,8 @@ func (b *buffers) join(x, y *buffer) *buffer {
 	if y.id < x.id {
 		x, y = y, x
 	}
-	for v := range y.values {
-		b.of[b.first[b.numbers.value(v)]] = x
+	for v := y; v != nil; v = v.next {
+		b.of[v.id] = x.id
 	}
 	x.last.next, x.last = y, y.last
 	y.gone = true

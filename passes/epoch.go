@@ -11,7 +11,7 @@ import (
 type region struct {
 	p     *partitioner
 	uses  []use
-	of    []useList  // by id of the buffer
+	of    []useList  // by the number of the buffer
 	nodes []*ir.Node // that are divided, in order
 
 	// Where the classes and spans of the region are kept, and those of the region before: the first
@@ -23,21 +23,48 @@ type region struct {
 // use is an access in a region. Those of a buffer are a list, in order.
 type use struct {
 	access
-	buffer int
-	next   int // place of the next one, counted from 1; 0 is the end
+	buffer int32
+	next   int32 // place of the next one, counted from 1; 0 is the end
 }
 
 // useList is the places of the first and last use of a buffer, counted from 1.
-type useList struct{ first, last int }
+type useList struct{ first, last int32 }
 
 func newRegion(p *partitioner) *region { return &region{p: p} }
 
-// clear makes the region an empty one.
-func (r *region) clear() {
+// reserve sees to it that the region knows all buffers. Few regions are open at once, and far more there
+// are in all: one that is done leaves its table to others.
+func (r *region) reserve() {
+	if r.of != nil {
+		return
+	}
+	if n := len(r.p.tables); n > 0 {
+		r.of, r.p.tables = r.p.tables[n-1], r.p.tables[:n-1]
+		return
+	}
+	r.of = make([]useList, len(r.p.bufs.list))
+}
+
+// done says that the region is of no use any more.
+func (r *region) done() {
+	if r.of != nil {
+		r.forget()
+		r.p.tables, r.of = append(r.p.tables, r.of), nil
+	}
+}
+
+// forget takes out the uses.
+func (r *region) forget() {
 	for i := range r.uses {
 		r.of[r.uses[i].buffer] = useList{}
 	}
-	r.uses, r.nodes = r.uses[:0], r.nodes[:0]
+	r.uses = r.uses[:0]
+}
+
+// clear makes the region an empty one.
+func (r *region) clear() {
+	r.forget()
+	r.nodes = r.nodes[:0]
 	r.classes, r.oldClasses = r.oldClasses, r.classes
 	r.spans, r.oldSpans = r.oldSpans, r.spans
 	r.classes.reset()
@@ -45,13 +72,11 @@ func (r *region) clear() {
 }
 
 func (r *region) add(list []access) {
+	r.reserve()
 	for i := range list {
-		id := r.p.bufs.get(list[i].value).id
-		for id >= len(r.of) {
-			r.of = append(r.of, useList{})
-		}
+		id := r.p.bufs.get(list[i].value)
 		r.uses = append(r.uses, use{access: list[i], buffer: id})
-		at, of := len(r.uses), &r.of[id]
+		at, of := int32(len(r.uses)), &r.of[id]
 		if of.last > 0 {
 			r.uses[of.last-1].next = at
 		} else {
@@ -77,11 +102,11 @@ func (r *region) clashes(list []access, yield func(before, now *access) bool) {
 }
 
 // first returns the place of the first use of an origin's buffer; 0 if there is none.
-func (r *region) first(o *ir.Value) int {
-	if id := r.p.bufs.get(o).id; id < len(r.of) {
-		return r.of[id].first
+func (r *region) first(o *ir.Value) int32 {
+	if r.of == nil {
+		return 0
 	}
-	return 0
+	return r.of[r.p.bufs.get(o)].first
 }
 
 // conflict returns the first pair of accesses with different owners.
@@ -248,6 +273,7 @@ func beginsWithHost(f *ir.Func) bool {
 // one, that conflict. Entries of a table are other bytes in every round.
 func (w *walker) backEdge(e edges) (clash, bool) {
 	end := newRegion(w.p)
+	defer end.done()
 	for _, a := range e.tail {
 		if kind, _ := paramKind(a.value); kind != paramTable {
 			end.add([]access{a})

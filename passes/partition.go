@@ -161,9 +161,10 @@ func sameBytes(o, v *ir.Value) bool {
 type partitioner struct {
 	c       *Context
 	numbers *numbering
-	bufs    *buffers
-	marks   []mark  // by number of the value
-	index   []int32 // by number of the node: where in shared it is, counted from 1
+	bufs    *origins    // those that have to share bytes are one
+	tables  [][]useList // of regions that are done
+	marks   []mark      // by number of the value
+	index   []int32     // by number of the node: where in shared it is, counted from 1
 	shared  []sharing
 	kinds   kindMemo[kindFacts]
 	private int64 // how many origins are
@@ -249,7 +250,10 @@ func newPartitioner(c *Context, f *ir.Func) *partitioner {
 		skip: func(v *ir.Value) bool { return p.has(v, markPrivate|markFixed) },
 		axes: func(n *ir.Node) []ir.Axis { return p.known(n).axes },
 	}
-	abreast.Do(func() { p.lookAhead(f) }, func() { p.bufs = newBuffers(f) })
+	abreast.Do(func() { p.lookAhead(f) }, func() {
+		p.bufs = newOrigins(f)
+		p.bufs.joinCarried(f)
+	})
 	p.run = newRegion(p)
 	return p
 }
@@ -343,6 +347,7 @@ func (p *partitioner) walk(f *ir.Func) {
 		n.Epoch = w.epoch
 	}
 	w.open.close(p.c)
+	w.open.done()
 	f.Epochs = w.epoch + 1
 }
 

@@ -121,7 +121,7 @@ func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
 
 // classify finds the buffers and where they belong.
 func (p *planner) classify() {
-	p.bufs = newBuffers(p.f)
+	p.bufs = newBuffers(p.f, newOrigins(p.f))
 	for b := range p.bufs.all {
 		b.class, b.slots = p.class(b), slotsOf(b)
 	}
