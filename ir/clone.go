@@ -134,7 +134,6 @@ func (c *cloner) node(n *Node, f *Func) *Node {
 	c.attrDims(m.Attr)
 	m.Part.N = c.dim(n.Part.N)
 	m.Submit = n.Submit.clone()
-	m.Causes = cloneEach(n.Causes, Cause.clone)
 	if n.Body != nil {
 		m.Body = c.fn(n.Body, m)
 	}
@@ -160,11 +159,6 @@ func (s *Submission) clone() *Submission {
 	t := *s
 	t.Waits = slices.Clone(s.Waits)
 	return &t
-}
-
-func (c Cause) clone() Cause {
-	c.Operands = slices.Clone(c.Operands)
-	return c
 }
 
 func (p *Place) clone() *Place {

@@ -117,7 +117,7 @@ func (c *comparer) node(a, b *Node) {
 	c.same(a.Part.Equal(b.Part), "partition", partText(a.Part), partText(b.Part))
 	c.same(a.Epoch == b.Epoch, "epoch", a.Epoch, b.Epoch)
 	c.same(queueText(a) == queueText(b), "queue", queueText(a), queueText(b))
-	pairs(c, "causes", a.Causes, b.Causes, func(a, b Cause) { c.same(a.Equal(b), "cause", a, b) })
+	pairs(c, "causes", a.Causes(), b.Causes(), func(a, b Cause) { c.same(a.Equal(b), "cause", a, b) })
 	if c.same((a.Body == nil) == (b.Body == nil), "body", a.Body != nil, b.Body != nil) && a.Body != nil {
 		c.fn(a.Body, b.Body)
 	}

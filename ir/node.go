@@ -34,7 +34,7 @@ type Node struct {
 	// Pos names where in the model file the node comes from: a tensor or layer.
 	Pos string
 
-	Causes []Cause
+	causes *causeLink // that was appended last; see Causes
 }
 
 // Submission says when a node runs that has a queue, and what waits for it; see
@@ -188,34 +188,10 @@ func (n *Node) SourcePos(i int) int {
 	return i
 }
 
-// Cause appends a cause; earlier ones stay.
-func (n *Node) Cause(c Cause) {
-	if len(n.Causes) == cap(n.Causes) && n.Func != nil {
-		n.Causes = n.Func.causes.more(n.Causes)
-	}
-	n.Causes = append(n.Causes, c)
-}
-
 // String returns the node as messages name it: its first result, or its op.
 func (n *Node) String() string {
 	if r := n.Result(); r != nil {
 		return r.String()
 	}
 	return n.Op.String()
-}
-
-// Cause says why a pass decided as it did about a node. Causes are appended, never
-// overwritten.
-type Cause struct {
-	Pass     string
-	Rule     string   // a rule that the pass declares, such as 1.wgt
-	Operands []string // values, nodes or backends that the rule looked at, as text
-	Before   string   // what was there before, where that is not plain
-	After    string   // what was decided
-}
-
-// Equal reports whether c and d are the same in every field.
-func (c Cause) Equal(d Cause) bool {
-	return c.Pass == d.Pass && c.Rule == d.Rule && slices.Equal(c.Operands, d.Operands) &&
-		c.Before == d.Before && c.After == d.After
 }

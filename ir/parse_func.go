@@ -198,7 +198,7 @@ func (p *parser) node() {
 	n.Op, n.Attr, n.Args, n.Split = l.op, l.attr, l.args, -1
 	places := p.tail(n)
 	for !p.bad && p.at(";") {
-		n.Causes = append(n.Causes, p.cause())
+		n.Cause(p.cause())
 	}
 	if p.tok.kind != tokNewline && p.tok.kind != tokEOF {
 		p.errorf("unexpected %s", p.tok)

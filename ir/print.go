@@ -461,20 +461,15 @@ func places(n *Node) string {
 }
 
 func (p *printer) causes(n *Node) string {
-	switch {
-	case len(n.Causes) == 0:
-		return ""
-	case p.has(ShowCauses):
-		text := ""
-		for _, c := range n.Causes {
+	text := ""
+	if p.has(ShowCauses) {
+		for _, c := range n.Causes() {
 			text += " ; " + c.String()
 		}
-		return text
-	case p.has(ShowCause):
-		c := n.Causes[len(n.Causes)-1]
-		return " ; " + Cause{Rule: c.Rule, Operands: c.Operands}.String()
+	} else if c, ok := n.LastCause(); ok && p.has(ShowCause) {
+		text = " ; " + Cause{Rule: c.Rule, Operands: c.Operands}.String()
 	}
-	return ""
+	return text
 }
 
 // String returns the cause as the text form shows it, such as

@@ -102,9 +102,7 @@ func checkNothingShared(t *testing.T, m, want *Module) {
 		for _, n := range f.Nodes {
 			n.Pos += "x"
 			n.Args = append(n.Args[:0], nil)
-			for i := range n.Causes {
-				n.Causes[i].Rule += "x"
-			}
+			n.Cause(Cause{Rule: "x"})
 			for _, r := range n.Results {
 				r.Name += "x"
 				r.Place = &Place{}

@@ -1,7 +1,5 @@
 package ir
 
-import "sync"
-
 // slab hands out elements that lie one after the other in memory, in the order in which walks
 // over a function meet them: a walk over a hundred thousand nodes takes half as long then. The
 // zero value is ready.
@@ -43,30 +41,4 @@ func (f *Func) allocNode(results int) *Node {
 		n.Results = make([]*Value, 0, results)
 	}
 	return n
-}
-
-// causeRoom hands out room for the causes of nodes, of which most nodes have one to three and a
-// few very many: without it each of them is an allocation or two. It may be asked by several
-// goroutines that look at different nodes.
-type causeRoom struct {
-	mu   sync.Mutex
-	free []Cause
-	size int // of the last block
-}
-
-// more returns causes with room for as many again, two at least.
-func (r *causeRoom) more(causes []Cause) []Cause {
-	n := max(2*len(causes), 2)
-	if n > maxBlock {
-		return append(make([]Cause, 0, n), causes...)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.free) < n {
-		r.size = min(max(2*r.size, minBlock, n), maxBlock)
-		r.free = make([]Cause, r.size)
-	}
-	room := append(r.free[:0:n], causes...)
-	r.free = r.free[n:]
-	return room
 }

@@ -209,9 +209,9 @@ func refuseUnsupported(a *assigner, _ string, f *ir.Func) {
 			continue
 		}
 		if ok, why := t.Supports(n); !ok && lowererOf(n) == nil && !a.refuseAll(f, n) {
-			rule := n.Causes[len(n.Causes)-1].Rule
+			last, _ := n.LastCause()
 			a.errs = append(a.errs, &RulesError{fmt.Sprintf("@%s %v: the rule %s of --rules %s puts it on %s, which does not run it: %s: pin it to another target, or choose other rules",
-				f.Name, n, rule, a.c.Options.Rules, t.Name, why)})
+				f.Name, n, last.Rule, a.c.Options.Rules, t.Name, why)})
 		}
 	}
 }

@@ -349,5 +349,5 @@ func apartSeconds(c *Context, m *ir.Module) (sum float64) {
 
 // staysApart reports whether a limit of memory keeps n, a copy, apart from an earlier one.
 func staysApart(n *ir.Node) bool {
-	return slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == ruleApart })
+	return n.HasCause(ruleApart)
 }

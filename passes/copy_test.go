@@ -151,7 +151,7 @@ func worksOn(n *ir.Node) bool { return !n.Is(ir.Leaf) && !n.Is(ir.View) }
 
 // made reports whether the pass copy has made n: those that the program has make dense bytes.
 func made(n *ir.Node) bool {
-	return slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Pass == "copy" })
+	return slices.ContainsFunc(n.Causes(), func(c ir.Cause) bool { return c.Pass == "copy" })
 }
 
 // needed reports whether some reader of a copy can neither address what was copied nor

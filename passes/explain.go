@@ -197,7 +197,7 @@ func runsOf(f *ir.Func) int64 {
 // why returns the causes of n that a filter takes, with the sentences of their rules.
 func why(n *ir.Node, take func(ir.Cause) bool) []WhyCause {
 	var list []WhyCause
-	for _, c := range n.Causes {
+	for _, c := range n.Causes() {
 		if take(c) {
 			w := whyCause(c)
 			w.Node = n.String()

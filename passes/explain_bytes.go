@@ -223,8 +223,10 @@ func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) 
 
 // ruleOf returns the cause of n under a rule, or nil.
 func ruleOf(n *ir.Node, rule string) *ir.Cause {
-	if i := slices.IndexFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == rule }); i >= 0 {
-		return &n.Causes[i]
+	for _, c := range n.Causes() {
+		if c.Rule == rule {
+			return &c
+		}
 	}
 	return nil
 }

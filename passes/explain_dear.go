@@ -117,7 +117,7 @@ func foreignOp(n *ir.Node) string {
 
 // lastRule returns the rule of the last cause that a filter takes; empty for none.
 func lastRule(n *ir.Node, take func(ir.Cause) bool) string {
-	for _, c := range slices.Backward(n.Causes) {
+	for _, c := range slices.Backward(n.Causes()) {
 		if take(c) {
 			return c.Rule
 		}
@@ -322,7 +322,7 @@ func (x *explainer) sharedSeconds(f *ir.Func, t *target.Descriptor, barriers int
 
 // countBarriers counts the barriers that stand because of n, which runs so often, by rule.
 func countBarriers(count map[string]int64, n *ir.Node, times int64) {
-	for _, c := range n.Causes {
+	for _, c := range n.Causes() {
 		switch c.Rule {
 		case "part.raw", "part.war", "part.waw":
 			count[c.Rule] += times

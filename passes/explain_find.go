@@ -222,9 +222,9 @@ func (x *explainer) findMerged(f *found, name string) {
 
 // causeNaming returns the first cause, of a pass that removes nodes, that names the value.
 func causeNaming(n *ir.Node, name string) *ir.Cause {
-	for i, c := range n.Causes {
+	for _, c := range n.Causes() {
 		if byPass("fold", "cse", "canonicalize", "fuse", "fuse-late", "elide-copy")(c) && slices.Contains(c.Operands, "%"+name) {
-			return &n.Causes[i]
+			return &c
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func (x *explainer) sources(list []*ir.Value, v *ir.Value, seen map[*ir.Value]bo
 // asked for. It goes along with those who read it.
 func passesOn(n *ir.Node) bool {
 	return isTransfer(n) || formOnly(n.Op) && madeByPass(n) ||
-		n.Op == ir.OpCopy && slices.ContainsFunc(n.Causes, byPass("roll", "partition", "plan"))
+		n.Op == ir.OpCopy && slices.ContainsFunc(n.Causes(), byPass("roll", "partition", "plan"))
 }
 
 // part is what is read of a value in a space: all of it, or what a view shows.

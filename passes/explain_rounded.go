@@ -1,8 +1,6 @@
 package passes
 
 import (
-	"slices"
-
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -20,8 +18,8 @@ func (x *explainer) rounded() *RoundedSummary {
 	causes := make(map[string]ir.Cause)
 	for _, f := range x.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if i := slices.IndexFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == ruleBF16 }); n.Op == ir.OpWeight && i >= 0 {
-				causes[weightName(n)] = n.Causes[i]
+			if c := ruleOf(n, ruleBF16); n.Op == ir.OpWeight && c != nil {
+				causes[weightName(n)] = *c
 			}
 		}
 	}

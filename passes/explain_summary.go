@@ -156,7 +156,7 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 func assignedStep(f *ir.Func) []string {
 	for _, g := range funcsOf(f) {
 		for _, n := range g.Nodes {
-			for _, c := range n.Causes {
+			for _, c := range n.Causes() {
 				if c.Rule == ruleStep.Name {
 					return c.Operands
 				}

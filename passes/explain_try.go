@@ -168,7 +168,7 @@ func formOnly(op ir.Op) bool {
 }
 
 // madeByPass reports whether a node was added by pack or copy.
-func madeByPass(n *ir.Node) bool { return slices.ContainsFunc(n.Causes, byPass("pack", "copy")) }
+func madeByPass(n *ir.Node) bool { return slices.ContainsFunc(n.Causes(), byPass("pack", "copy")) }
 
 // leafOf returns the weight, state or constant that v is, in a body that of the first round.
 func leafOf(v *ir.Value) *ir.Node {

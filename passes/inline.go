@@ -181,7 +181,8 @@ func (in *inliner) copyNode(f *ir.Func, n *ir.Node, stand map[*ir.Value]*ir.Valu
 		}
 	}
 	made := f.NewNode(n.Op, ir.CloneAttr(n.Op, n.Attr), args, "")
-	made.Pos, made.Backend, made.Causes = n.Pos, n.Backend, slices.Clone(n.Causes)
+	made.Pos, made.Backend = n.Pos, n.Backend
+	made.CausedAs(n)
 	for i, r := range n.Results {
 		v := f.NewValue(r.Name, r.Type)
 		v.Def, v.Index = made, i

@@ -85,7 +85,7 @@ func (c *Context) Cause(n *ir.Node, rule string, operands ...string) {
 
 // CauseChange is Cause with what was there before and what is there now.
 func (c *Context) CauseChange(n *ir.Node, rule, before, after string, operands ...string) {
-	n.Cause(c.NewCause(rule, before, after, operands...))
+	n.Cause(c.NewCause(rule, before, after), operands...)
 }
 
 // NewCause returns a cause for what is not a node, such as a split. An undeclared rule is

@@ -49,7 +49,7 @@ func tally(m *ir.Module, seen map[string]int) {
 			seen["rounds without a barrier"]++
 		}
 		for _, n := range f.Nodes {
-			for _, c := range n.Causes {
+			for _, c := range n.Causes() {
 				seen[c.Rule]++
 			}
 		}

@@ -189,7 +189,7 @@ func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
 		s := *n.Submit
 		m.Submit = &s
 	}
-	m.Causes = slices.Clone(n.Causes)
+	m.CausedAs(n)
 	return m
 }
 

@@ -321,12 +321,12 @@ func noteSplit(splits []ir.Split, n *ir.Node) []ir.Split {
 // isSplitInput reports whether n is a copy that the copy pass has made. Under the rules of
 // 2024 it may be one within a space.
 func isSplitInput(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == ruleCopyIn })
+	return n.Op == ir.OpCopy && n.HasCause(ruleCopyIn)
 }
 
 // splitCause returns the cause for which a split begins at n, if one does.
 func splitCause(n *ir.Node) ir.Cause {
-	for _, c := range n.Causes {
+	for _, c := range n.Causes() {
 		if c.Pass == "split" || c.Rule == ruleCopyOut {
 			return c
 		}

@@ -127,7 +127,7 @@ func (l *lowering) move(n *ir.Node) {
 // emit adds a piece before n, on the same backend where that runs it.
 func (l *lowering) emit(n *ir.Node, op ir.Op, attr any, suffix string, args ...*ir.Value) *ir.Value {
 	piece := l.e.add(n, op, attr, n.Result().Name+suffix, args...)
-	piece.Causes = slices.Clone(n.Causes)
+	piece.CausedAs(n)
 	l.c.CauseChange(piece, ruleUnfuse, n.Op.String(), op.String(), n.String(), n.Backend)
 	l.c.Count("nodes", 1)
 	l.move(piece)

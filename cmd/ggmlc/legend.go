@@ -54,11 +54,11 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []passes.Rule {
 
 // shownCauses returns the causes of n that columns show: all, the last one, or none.
 func shownCauses(n *ir.Node, show ir.Show) []ir.Cause {
-	switch {
-	case show&ir.ShowCauses != 0:
-		return n.Causes
-	case show&ir.ShowCause != 0 && len(n.Causes) > 0:
-		return n.Causes[len(n.Causes)-1:]
+	if show&ir.ShowCauses != 0 {
+		return n.Causes()
+	}
+	if c, ok := n.LastCause(); ok && show&ir.ShowCause != 0 {
+		return []ir.Cause{c}
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func jsonOf(f *ir.Func) jsonFunc {
 		if n.Part.Mode != ir.PartNone {
 			jn.Partition = n.Part.Mode.String()
 		}
-		for _, c := range n.Causes {
+		for _, c := range n.Causes() {
 			jn.Causes = append(jn.Causes, jsonCauseOf(c))
 		}
 		if n.Body != nil {

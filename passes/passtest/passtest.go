@@ -265,7 +265,7 @@ func firedRules(m *ir.Module, stats *passes.Stats) map[string]bool {
 	fired := make(map[string]bool)
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
-			for _, c := range n.Causes {
+			for _, c := range n.Causes() {
 				fired[c.Rule] = true
 			}
 		}

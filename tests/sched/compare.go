@@ -199,7 +199,7 @@ func (r *reading) assign() {
 // cause returns the last cause of assign, which for 1.wgt goes with the number of the
 // weight's source.
 func (r *reading) cause(n *ir.Node) string {
-	for _, c := range slices.Backward(n.Causes) {
+	for _, c := range slices.Backward(n.Causes()) {
 		if c.Pass != "assign" {
 			continue
 		}
@@ -268,7 +268,7 @@ func (r *reading) order() {
 }
 
 func isLate(n *ir.Node) bool {
-	return slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == "c.late" })
+	return n.HasCause("c.late")
 }
 
 // views returns the views of the case in its order.
@@ -366,8 +366,7 @@ func (r *reading) graphInputs() []int {
 				v = v.Def.Args[0]
 			}
 			t := r.number[v.Def]
-			copied := slices.ContainsFunc(v.Def.Causes, func(c ir.Cause) bool { return c.Rule == "4.cpy" })
-			if copied && !slices.Contains(inputs, t) {
+			if v.Def.HasCause("4.cpy") && !slices.Contains(inputs, t) {
 				inputs = append(inputs, t)
 			}
 		}

@@ -43,7 +43,7 @@ func (g *Graph) Found(i int) []*check.Violation { return g.found[i] }
 // messages call name.
 func (g *Graph) pinned(i int, name string) bool {
 	return slices.ContainsFunc(g.Module.Funcs[i].Nodes, func(n *ir.Node) bool {
-		return n.String() == name && slices.ContainsFunc(n.Causes, func(c ir.Cause) bool { return c.Rule == "usr" })
+		return n.String() == name && n.HasCause("usr")
 	})
 }
 
