@@ -20,7 +20,7 @@ func (p *costProblem) explain(r *placement.Result) {
 		if p.given[i] {
 			continue // nothing was decided
 		}
-		if s := p.Nodes[i].Step; s != step {
+		if s := int(p.Nodes[i].Step); s != step {
 			step = s
 			p.a.c.Cause(n, ruleStep.Name, p.figures(r, step)...)
 		}

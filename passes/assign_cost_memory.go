@@ -494,7 +494,7 @@ func (p *costProblem) outOfReach(i int, labels []int32) (space int, out bool) {
 	if p.nodes[i] == nil || v < 0 {
 		return 0, false
 	}
-	owner, space := p.Values[v].Owner, p.Values[v].Space
+	owner, space := p.Values[v].Owner, int(p.Values[v].Space)
 	if owner >= int32(len(p.Nodes)) {
 		space = int(labels[owner])
 	} else if owner >= 0 {

@@ -132,7 +132,7 @@ func noneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
 func (p *costProblem) addNode(n *ir.Node, step int) {
 	k := p.kinds.of(n)
-	v := placement.Node{Step: step, Seconds: p.secondsOf(n, k), Writes: -1}
+	v := placement.Node{Step: int32(step), Seconds: p.secondsOf(n, k), Writes: -1}
 	v.Reads = p.readsOf(n.Sources(), step)
 	p.chosenOnly(n)
 	if written := writtenBy(n); written != nil {
@@ -189,7 +189,7 @@ func (p *costProblem) addResults(f *ir.Func, step int) {
 	}
 	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
 	seconds[len(seconds)-1] = 0
-	p.add(nil, nil, placement.Node{Step: step, Seconds: seconds, Reads: reads, Writes: -1})
+	p.add(nil, nil, placement.Node{Step: int32(step), Seconds: seconds, Reads: reads, Writes: -1})
 }
 
 // add adds a variable and what it stands for.
@@ -213,7 +213,7 @@ func (p *costProblem) value(v *ir.Value, step int) int32 {
 	if i := p.values[base.ID]; i >= 0 {
 		return i
 	}
-	val := placement.Value{Step: step, Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: p.index[p.a.c.Targets.Last().Home()]}
+	val := placement.Value{Step: int32(step), Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: int32(p.index[p.a.c.Targets.Last().Home()])}
 	if m := makerOf(base); m != nil {
 		val.Maker = p.at[m.ID]
 	}
@@ -221,7 +221,7 @@ func (p *costProblem) value(v *ir.Value, step int) int32 {
 	switch {
 	case root.Def == nil:
 		if i, ok := p.index[root.Type.Space]; ok {
-			val.Space = i
+			val.Space = int32(i)
 		}
 	case isLeafOp(root.Def):
 		val.Owner = leafOwner(p.a.leaves.number(root.Def))

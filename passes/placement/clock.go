@@ -1,5 +1,7 @@
 package placement
 
+import "slices"
+
 // clock predicts the time of a step: it walks over the nodes in order, as the host that
 // submits them does.
 //
@@ -17,13 +19,13 @@ type clock struct {
 	queue []float64 // by target: when its queue is empty
 	link  []float64 // by target: when its queue of copies is
 	done  []float64 // by node
-	heads []int32   // by value: first of its copies, index in copies plus one
-	used  []int32   // values that have copies
+	heads []int32   // by value: first of its copies, index in made plus one
 	made  []copied
 }
 
 // copied is a copy of a value in a space.
 type copied struct {
+	value int32
 	space int32
 	next  int32
 	by    int32 // target whose queue made it; -1 is the host
@@ -61,10 +63,10 @@ func (c *clock) part(labels []int32, first, end int) float64 {
 	c.host = 0
 	clear(c.queue)
 	clear(c.link)
-	for _, v := range c.used {
-		c.heads[v] = 0
+	for i := range c.made {
+		c.heads[c.made[i].value] = 0
 	}
-	c.used, c.made = c.used[:0], c.made[:0]
+	c.made = c.made[:0]
 	for i := first; i < end; i++ {
 		c.node(int32(i))
 	}
@@ -108,10 +110,10 @@ func (c *clock) ready(v, t int32) float64 {
 		}
 	}
 	by, at := c.copy(v, t, c.g.outOf[from], c.g.copySeconds(v, from, to))
-	if c.heads[v] == 0 {
-		c.used = append(c.used, v)
+	if n := len(c.made); n == cap(c.made) {
+		c.made = slices.Grow(c.made, n+1) // twice as many: what append leaves behind is more than that
 	}
-	c.made = append(c.made, copied{to, c.heads[v], by, at})
+	c.made = append(c.made, copied{v, to, c.heads[v], by, at})
 	c.heads[v] = int32(len(c.made))
 	return c.wait(by, at, t)
 }

@@ -8,12 +8,12 @@ type group struct{ nodes, leaves []int32 }
 // grouper collects groups.
 type grouper struct {
 	g     *graph
-	seen  []int // by variable: stamp of the last group that has it
-	stamp int
+	seen  []int32 // by variable: stamp of the last group that has it
+	stamp int32
 	last  group // its lists are those of the next one too
 }
 
-func newGrouper(g *graph) *grouper { return &grouper{g: g, seen: make([]int, g.variables())} }
+func newGrouper(g *graph) *grouper { return &grouper{g: g, seen: make([]int32, g.variables())} }
 
 // maxGroup bounds a group: beyond it, nodes that share leaves are left where they are.
 const maxGroup = 256
@@ -54,13 +54,13 @@ func (r *grouper) users(out *group, x int32) {
 // where that costs least.
 func (s *state) move(gr group, t int32) {
 	for _, n := range gr.nodes {
-		if slices.Contains(s.g.labels[n], t) {
+		if slices.Contains(s.g.labelsOf(n), t) {
 			s.set(n, t)
 		}
 	}
 	home := int32(s.g.Targets[t].Home)
 	for _, x := range gr.leaves {
-		if slices.Contains(s.g.labels[x], home) {
+		if slices.Contains(s.g.labelsOf(x), home) {
 			s.set(x, home)
 		} else {
 			s.settle(x)
@@ -70,14 +70,14 @@ func (s *state) move(gr group, t int32) {
 
 // settle puts a leaf where it costs least, of the spaces that its readers' targets prefer.
 func (s *state) settle(x int32) {
-	if len(s.g.labels[x]) < 2 {
+	if len(s.g.labelsOf(x)) < 2 {
 		return
 	}
 	tried := []int32{s.labels[x]}
 	cost, over, best := s.cost, s.over, s.labels[x]
 	for i, n := range s.g.usersOf(x) {
 		to := int32(s.g.Targets[s.labels[n]].Home)
-		if i == maxGroup || slices.Contains(tried, to) || !slices.Contains(s.g.labels[x], to) {
+		if i == maxGroup || slices.Contains(tried, to) || !slices.Contains(s.g.labelsOf(x), to) {
 			continue
 		}
 		tried = append(tried, to)
@@ -100,6 +100,7 @@ type descent struct {
 	ended  func() bool // nothing more is wanted
 
 	buffer []int32 // see promising
+	within []int32 // the nodes of a run
 }
 
 // newDescent returns a descent of a state that has tried nothing, which may try so much.
@@ -162,7 +163,7 @@ func (d *descent) hopeless(t int32, nodes []int32) bool {
 		if !d.g.alone[x] {
 			return false
 		}
-		if before := d.labels[x]; before != t && slices.Contains(d.g.labels[x], t) {
+		if before := d.labels[x]; before != t && slices.Contains(d.g.labelsOf(x), t) {
 			more += d.own(x, before, t) - d.keepBond(x)
 			moved++
 		}
@@ -180,7 +181,7 @@ func (d *descent) nodes() {
 		if d.spent() {
 			return
 		}
-		if len(d.g.labels[x]) < 2 {
+		if len(d.g.labelsOf(x)) < 2 {
 			continue
 		}
 		for _, t := range d.promising(x) {
@@ -218,7 +219,7 @@ func (d *descent) pairs() {
 // moveAll puts nodes on a target, as far as they run there, and settles what they read.
 func (s *state) moveAll(t int32, nodes ...int32) {
 	for _, n := range nodes {
-		if slices.Contains(s.g.labels[n], t) {
+		if slices.Contains(s.g.labelsOf(n), t) {
 			s.set(n, t)
 		}
 	}
@@ -241,12 +242,12 @@ const fewTargets = 4
 // promising returns the targets to try for a node; the list holds until the next call.
 func (d *descent) promising(x int32) []int32 {
 	d.buffer = d.buffer[:0]
-	if len(d.g.labels[x]) <= fewTargets {
-		d.buffer = append(d.buffer, d.g.labels[x]...)
+	if len(d.g.labelsOf(x)) <= fewTargets {
+		d.buffer = append(d.buffer, d.g.labelsOf(x)...)
 		return d.buffer
 	}
 	add := func(t int32) {
-		if len(d.buffer) < 2*fewTargets && !slices.Contains(d.buffer, t) && slices.Contains(d.g.labels[x], t) {
+		if len(d.buffer) < 2*fewTargets && !slices.Contains(d.buffer, t) && slices.Contains(d.g.labelsOf(x), t) {
 			d.buffer = append(d.buffer, t)
 		}
 	}
@@ -268,8 +269,8 @@ func (d *descent) promising(x int32) []int32 {
 
 // fastest returns the target on which node x takes least time by itself.
 func (g *graph) fastest(x int32) int32 {
-	best := g.labels[x][0]
-	for _, t := range g.labels[x] {
+	best := g.labelsOf(x)[0]
+	for _, t := range g.labelsOf(x) {
 		if g.Nodes[x].Seconds[t] < g.Nodes[x].Seconds[best] {
 			best = t
 		}
@@ -288,7 +289,7 @@ func (d *descent) leaves() {
 			continue
 		}
 		d.moveGroup(d.groups.around(users...), users[0])
-		for _, space := range d.g.labels[x] {
+		for _, space := range d.g.labelsOf(x) {
 			if space != d.labels[x] {
 				d.try(func() { d.set(x, space) })
 			}
@@ -334,10 +335,11 @@ func (d *descent) run(s *Step, first, end int) {
 	if end < s.End {
 		targets = append(targets, d.labels[end])
 	}
-	nodes := make([]int32, 0, end-first)
+	nodes := d.within[:0]
 	for n := first; n < end; n++ {
 		nodes = append(nodes, int32(n))
 	}
+	d.within = nodes
 	for i, t := range targets {
 		if t == d.labels[first] || slices.Contains(targets[:i], t) || d.beyond(2*len(nodes)) {
 			continue

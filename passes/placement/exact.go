@@ -29,8 +29,8 @@ type exact struct {
 // It begins with an assignment that fits and its time.
 func (g *graph) search(labels []int32, time float64) ([]int32, float64, bool) {
 	choices := 0
-	for x := range g.variables() {
-		if len(g.labels[x]) > 1 {
+	for x := range int32(g.variables()) {
+		if len(g.labelsOf(x)) > 1 {
 			choices++
 		}
 	}
@@ -89,7 +89,7 @@ func (e *exact) visit(k int, before float64) {
 		return
 	}
 	x := e.order[k]
-	for _, label := range e.g.labels[x] {
+	for _, label := range e.g.labelsOf(x) {
 		if e.work >= exactWork {
 			return
 		}

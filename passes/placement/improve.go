@@ -38,10 +38,26 @@ func (s *solver) descents(bases []found) {
 		t.comes[i] = make(chan bool, 1)
 	}
 	t.call(0)
-	abreast.Each(len(bases), func() *grouper { return newGrouper(s.g) }, func(groups *grouper, i int) {
+	abreast.Each(len(bases), func() *bench { return &bench{groups: newGrouper(s.g)} }, func(b *bench, i int) {
 		defer close(t.comes[i+1]) // after a panic nobody's turn comes
-		t.take(i, bases[i].labels, groups)
+		t.take(i, bases[i].labels, b)
 	})
+}
+
+// bench is what one worker makes descents with, one after the other.
+type bench struct {
+	groups *grouper
+	last   *state // of the descent before; nil if there is none
+}
+
+// state returns the state that an assignment is.
+func (b *bench) state(g *graph, labels []int32) *state {
+	if b.last == nil {
+		b.last = newState(g, labels)
+	} else {
+		b.last.begin(labels)
+	}
+	return b.last
 }
 
 // call says whether descent i is wanted, when its turn has come.
@@ -64,20 +80,20 @@ func (t *turns) limit(i int) int {
 }
 
 // take is descent i. Until its turn comes it tries as much as it may in any case.
-func (t *turns) take(i int, labels []int32, groups *grouper) {
+func (t *turns) take(i int, labels []int32, b *bench) {
 	ended := func() bool { return t.ctx.Err() != nil || t.over.Load() }
 	if ended() {
 		return
 	}
 	limit := sync.OnceValue(func() int { return t.limit(i) })
-	d := newDescent(newState(t.g, labels), groups, t.sure(i), ended)
+	d := newDescent(b.state(t.g, labels), b.groups, t.sure(i), ended)
 	d.more = limit
 	d.descend()
 	if limit() == 0 {
 		return
 	}
 	if limit() < t.sure(i) { // it has tried too much
-		d = newDescent(newState(t.g, labels), groups, limit(), ended)
+		d = newDescent(b.state(t.g, labels), b.groups, limit(), ended)
 		d.descend()
 	}
 	t.done += d.work
@@ -132,9 +148,9 @@ func (s *solver) round(st *state, try func(func()) bool) bool {
 	helped := false
 	for i := range s.g.Nodes {
 		x := int32(i)
-		for _, t := range s.g.labels[x] {
+		for _, t := range s.g.labelsOf(x) {
 			if t != st.labels[x] {
-				helped = try(func() { st.move(s.groups.around(x), t) }) || helped
+				helped = try(func() { st.move(s.groups().around(x), t) }) || helped
 			}
 			if t != st.labels[x] {
 				helped = try(func() { st.set(x, t) }) || helped

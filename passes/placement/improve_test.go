@@ -17,8 +17,8 @@ func TestDescentsCountInTurn(t *testing.T) {
 		g := newGraph(random(r, world{nodes: 80, leaves: 1 + int(seed%20), targets: 3, shared: true, queues: seed%2 == 0, steps: 2}))
 		bases := make([][]int32, fewImproved)
 		for i := range bases {
-			for x := range g.variables() {
-				bases[i] = append(bases[i], g.labels[x][r.IntN(len(g.labels[x]))])
+			for x := range int32(g.variables()) {
+				bases[i] = append(bases[i], g.labelsOf(x)[r.IntN(len(g.labelsOf(x)))])
 			}
 		}
 		work := 10 << (seed % 12)

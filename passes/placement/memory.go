@@ -50,7 +50,7 @@ func (g *graph) priced(ctx context.Context, t *tree, rounds int) (found [][]int3
 func (g *graph) highestPrice() float64 {
 	var seconds float64
 	for i := range g.Nodes {
-		for _, t := range g.labels[i] {
+		for _, t := range g.labelsOf(int32(i)) {
 			seconds = max(seconds, g.seconds(int32(i), t))
 		}
 	}
@@ -119,7 +119,7 @@ func (s *state) evict(groups *grouper, by eviction) {
 	for i := range s.g.Leaves {
 		x := int32(len(s.g.Nodes) + i)
 		users := s.g.usersOf(x)
-		if len(s.g.labels[x]) < 2 || s.g.excess(s.labels[x], s.used[s.labels[x]]) == 0 {
+		if len(s.g.labelsOf(x)) < 2 || s.g.excess(s.labels[x], s.used[s.labels[x]]) == 0 {
 			continue
 		}
 		c := candidate{leaf: x}
@@ -176,7 +176,7 @@ func (s *state) leave(groups *grouper, x int32) {
 			consider(func() { s.move(gr, int32(t)) })
 		}
 	}
-	for i, space := range s.g.labels[x] {
+	for i, space := range s.g.labelsOf(x) {
 		if space != from && i < 4*fewTargets {
 			consider(func() { s.set(x, space) })
 		}

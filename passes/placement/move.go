@@ -60,13 +60,13 @@ func (m *Mover) Moves(node int) []Move {
 func (m *Mover) LeafMoves(leaf int) []Move {
 	x := int32(len(m.d.g.Nodes) + leaf)
 	users := m.d.g.usersOf(x)
-	if len(users) == 0 || len(users) > maxGroup || len(m.d.g.labels[x]) < 2 {
+	if len(users) == 0 || len(users) > maxGroup || len(m.d.g.labelsOf(x)) < 2 {
 		return nil
 	}
 	gr := m.d.groups.around(users...)
 	var moves []Move
 	for _, t := range m.d.promising(users[0]) {
-		if home := int32(m.d.g.Targets[t].Home); home != m.d.labels[x] && slices.Contains(m.d.g.labels[x], home) {
+		if home := int32(m.d.g.Targets[t].Home); home != m.d.labels[x] && slices.Contains(m.d.g.labelsOf(x), home) {
 			moves = append(moves, m.move(gr, t))
 		}
 	}

@@ -46,10 +46,10 @@ type Step struct {
 
 // Node is a piece of work.
 type Node struct {
-	Step    int
 	Seconds []float64 // by target; infinite where it cannot run
 	Reads   []int32   // values, each once
 	Writes  int32     // a value, also read, whose bytes it changes: it has to address them; -1 is none
+	Step    int32
 }
 
 // Leaf is memory that outlives a step and lies in one space.
@@ -60,10 +60,10 @@ type Leaf struct {
 
 // Value is what is copied as a whole for a reader that cannot address it.
 type Value struct {
-	Step  int
+	Step  int32
 	Owner int32   // variable that says where it lies: a node, in the home of its target, or a leaf; -1 is none
 	Maker int32   // node that computes it; -1 where it is there from the beginning
-	Space int     // where it lies without an owner
+	Space int32   // where it lies without an owner
 	Bytes float64 // that a copy moves
 }
 
@@ -80,18 +80,18 @@ type lists struct{ start, items []int32 }
 
 func (l *lists) at(key int32) []int32 { return l.items[l.start[key]:l.start[key+1]] }
 
-// newLists groups what each gives by key.
+// newLists groups what each gives by key. While items come, start[key+1] is where the next one of a
+// key goes, which in the end is where the next key starts.
 func newLists(keys int, each func(yield func(key, item int32))) lists {
-	l := lists{start: make([]int32, keys+1)}
-	each(func(key, _ int32) { l.start[key+1]++ })
+	start := make([]int32, keys+2)
+	each(func(key, _ int32) { start[key+2]++ })
 	for i := range keys {
-		l.start[i+1] += l.start[i]
+		start[i+2] += start[i+1]
 	}
-	l.items = make([]int32, l.start[keys])
-	next := append([]int32(nil), l.start...)
+	l := lists{start[:keys+1], make([]int32, start[keys+1])}
 	each(func(key, item int32) {
-		l.items[next[key]] = item
-		next[key]++
+		l.items[start[key+1]] = item
+		start[key+1]++
 	})
 	return l
 }
@@ -100,15 +100,16 @@ func newLists(keys int, each func(yield func(key, item int32))) lists {
 type graph struct {
 	*Problem
 	spaces  int
-	readers lists // nodes, by value
-	writers lists // nodes, by value
-	owned   lists // values, by variable
-	users   lists // nodes that read values of a leaf, each once, by leaf
-	labels  [][]int32
-	alone   []bool  // by node: no leaf that it reads has a choice of spaces
-	outOf   []int32 // by space: the target whose queue copies out of it; -1 is memory of the host
-	sync    bool    // no target has a queue
-	roomy   bool    // whatever is made in a space, or copied there, has room
+	readers lists     // nodes, by value
+	writers lists     // nodes, by value
+	owned   lists     // values, by variable
+	users   lists     // nodes that read values of a leaf, each once, by leaf
+	lists   [][]int32 // different lists of labels
+	list    []int32   // by variable: which of them it may have
+	alone   []bool    // by node: no leaf that it reads has a choice of spaces
+	outOf   []int32   // by space: the target whose queue copies out of it; -1 is memory of the host
+	sync    bool      // no target has a queue
+	roomy   bool      // whatever is made in a space, or copied there, has room
 
 	homes []int32 // by target
 	reach []bool  // by target and space: see reaches
@@ -211,42 +212,69 @@ func (g *graph) findUsers() {
 // usersOf returns the nodes that read a leaf, given as a variable.
 func (g *graph) usersOf(x int32) []int32 { return g.users.at(x - int32(len(g.Nodes))) }
 
-// findLabels lists what each variable may be. Nodes of equal seconds share a list.
+// findLabels lists what each variable may be. There are few different lists: nodes of equal seconds
+// share one, and leaves that may lie where the one before may.
 func (g *graph) findLabels() {
-	g.labels = make([][]int32, g.variables())
-	known := make(map[*float64][]int32)
+	g.list = make([]int32, g.variables())
+	known := make(map[*float64]int32)
 	for i := range g.Nodes {
 		secs := g.Nodes[i].Seconds
-		list := known[&secs[0]]
-		if list == nil {
-			for t, s := range secs {
-				if !math.IsInf(s, 1) {
-					list = append(list, int32(t))
-				}
-			}
-			known[&secs[0]] = list
+		k, ok := known[&secs[0]]
+		if !ok {
+			k = g.addList(able(secs))
+			known[&secs[0]] = k
 		}
-		g.labels[i] = list
+		g.list[i] = k
 	}
-	room := make([]int32, 0, len(g.Leaves)) // most may lie in one space
+	var room []int32
+	before := int32(-1)
 	for i := range g.Leaves {
-		l := &g.Leaves[i]
-		first := len(room)
-		for s, may := range l.Spaces {
-			if may && (g.Limits[s] < 0 || l.Bytes <= g.Limits[s]) {
-				room = append(room, int32(s))
-			}
+		room = g.appendSpaces(room[:0], &g.Leaves[i])
+		if before < 0 || !slices.Equal(room, g.lists[before]) {
+			before = g.addList(slices.Clone(room))
 		}
-		if len(room) == first { // it has to be somewhere, and the assignment then does not fit
-			for s, may := range l.Spaces {
-				if may {
-					room = append(room, int32(s))
-				}
-			}
-		}
-		g.labels[len(g.Nodes)+i] = room[first:len(room):len(room)]
+		g.list[len(g.Nodes)+i] = before
 	}
 }
+
+// addList adds a list of labels and returns its number.
+func (g *graph) addList(labels []int32) int32 {
+	g.lists = append(g.lists, labels)
+	return int32(len(g.lists)) - 1
+}
+
+// able returns the targets with a time.
+func able(seconds []float64) []int32 {
+	var list []int32
+	for t, s := range seconds {
+		if !math.IsInf(s, 1) {
+			list = append(list, int32(t))
+		}
+	}
+	return list
+}
+
+// appendSpaces appends where a leaf may lie: where it fits, or anywhere if it fits nowhere, as it has
+// to be somewhere, and the assignment then does not fit.
+func (g *graph) appendSpaces(list []int32, l *Leaf) []int32 {
+	for s, may := range l.Spaces {
+		if may && (g.Limits[s] < 0 || l.Bytes <= g.Limits[s]) {
+			list = append(list, int32(s))
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	for s, may := range l.Spaces {
+		if may {
+			list = append(list, int32(s))
+		}
+	}
+	return list
+}
+
+// labelsOf returns what variable x may be.
+func (g *graph) labelsOf(x int32) []int32 { return g.lists[g.list[x]] }
 
 // most returns the largest of some limits; -1 where there is none.
 func most(limits []int64) int64 {
@@ -286,7 +314,7 @@ func (g *graph) findAlone() {
 	for i := range g.Nodes {
 		g.alone[i] = !slices.ContainsFunc(g.Nodes[i].Reads, func(v int32) bool {
 			leaf := g.leafOf(v)
-			return leaf >= 0 && len(g.labels[leaf]) > 1
+			return leaf >= 0 && len(g.labelsOf(leaf)) > 1
 		})
 	}
 }
@@ -304,7 +332,7 @@ func (g *graph) home(x, label int32) int32 {
 func (g *graph) spaceOf(labels []int32, v int32) int32 {
 	o := g.Values[v].Owner
 	if o < 0 {
-		return int32(g.Values[v].Space)
+		return g.Values[v].Space
 	}
 	return g.home(o, labels[o])
 }

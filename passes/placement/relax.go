@@ -165,7 +165,7 @@ func (r *relaxation) solve() float64 {
 func (r *relaxation) leaf(k int32) float64 {
 	x := int32(len(r.g.Nodes)) + k
 	best, at := math.Inf(1), int32(-1)
-	for _, space := range r.g.labels[x] {
+	for _, space := range r.g.labelsOf(x) {
 		c := r.price[space] * float64(r.g.Leaves[k].Bytes)
 		for _, n := range r.users.at(k) {
 			more, _ := r.cheapest(n, space)
@@ -186,7 +186,7 @@ func (r *relaxation) leaf(k int32) float64 {
 // cheapest returns the least that node i costs where its leaf lies in a space, and where.
 func (r *relaxation) cheapest(i, space int32) (float64, int32) {
 	best, at := math.Inf(1), int32(-1)
-	for _, t := range r.g.labels[i] {
+	for _, t := range r.g.labelsOf(i) {
 		if c := r.cost(i, t, space); c < best || at < 0 {
 			best, at = c, t
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/ggmlc/ggmlc/passes/abreast"
 )
@@ -91,8 +92,8 @@ type solver struct {
 	ctx    context.Context
 	g      *graph
 	clock  *clock
-	groups *grouper
-	work   int // that may be done
+	groups func() *grouper // of whoever works alone; mostly nobody needs it
+	work   int             // that may be done
 	done   int
 	found  []found
 	starts []float64
@@ -110,13 +111,13 @@ type found struct {
 func (g *graph) able(labels []int32) (able []int32, same bool) {
 	able, same = labels, true
 	for x, label := range labels {
-		if slices.Contains(g.labels[x], label) {
+		if slices.Contains(g.labelsOf(int32(x)), label) {
 			continue
 		}
 		if same {
 			able, same = slices.Clone(labels), false
 		}
-		if able[x] = g.labels[x][0]; !g.isLeaf(int32(x)) {
+		if able[x] = g.labelsOf(int32(x))[0]; !g.isLeaf(int32(x)) {
 			able[x] = g.fastest(int32(x))
 		}
 	}
@@ -168,7 +169,7 @@ const maxTreeWork = 60_000_000
 // solver returns a solver that knows the starts and the trees.
 func (prep *Prepared) solver(ctx context.Context, starts [][]int32, work int) *solver {
 	g := prep.g
-	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: newGrouper(g), work: work, bound: prep.bound}
+	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: sync.OnceValue(func() *grouper { return newGrouper(g) }), work: work, bound: prep.bound}
 	s.begin(starts, prep.trees)
 	return s
 }
@@ -178,7 +179,17 @@ func (prep *Prepared) solver(ctx context.Context, starts [][]int32, work int) *s
 func (s *solver) begin(starts, trees [][]int32) {
 	s.starts = make([]float64, len(starts))
 	s.found = make([]found, len(starts)+len(trees))
-	abreast.Each(len(s.found), func() *clock { return newClock(s.g) }, func(c *clock, i int) {
+	own := make(chan *clock, 1)
+	own <- s.clock
+	clocks := func() *clock {
+		select {
+		case c := <-own: // one worker takes that of the solver
+			return c
+		default:
+			return newClock(s.g)
+		}
+	}
+	abreast.Each(len(s.found), clocks, func(c *clock, i int) {
 		if i >= len(starts) {
 			s.found[i] = c.judge(trees[i-len(starts)])
 			return
@@ -226,7 +237,7 @@ func (s *solver) fit() {
 		tried++
 		for by := range evictions {
 			st := newState(s.g, b.labels)
-			st.evict(s.groups, by)
+			st.evict(s.groups(), by)
 			s.done += st.work
 			s.add(st.labels)
 		}

@@ -82,13 +82,13 @@ func (b *randomBuilder) step(i, nodes int) {
 }
 
 func (b *randomBuilder) value(step int, owner, maker int32) int32 {
-	b.p.Values = append(b.p.Values, Value{Step: step, Owner: owner, Maker: maker, Bytes: float64(1 + b.r.IntN(20))})
+	b.p.Values = append(b.p.Values, Value{Step: int32(step), Owner: owner, Maker: maker, Bytes: float64(1 + b.r.IntN(20))})
 	return int32(len(b.p.Values) - 1)
 }
 
 func (b *randomBuilder) node(step int, input int32, made []int32) int32 {
 	x := int32(len(b.p.Nodes))
-	n := Node{Step: step, Writes: -1}
+	n := Node{Step: int32(step), Writes: -1}
 	for range b.p.Targets {
 		secs := float64(b.r.IntN(30))
 		if b.r.IntN(5) == 0 {
@@ -129,7 +129,7 @@ func (b *randomBuilder) leaf(step int) int32 {
 	if k > 0 && b.r.IntN(3) == 0 {
 		k = int32(b.r.IntN(int(k)))
 		for v := range b.p.Values {
-			if b.p.Values[v].Owner == -k-2 && b.p.Values[v].Step == step {
+			if b.p.Values[v].Owner == -k-2 && b.p.Values[v].Step == int32(step) {
 				return int32(v)
 			}
 		}
@@ -157,7 +157,7 @@ func exhaustive(g *graph) float64 {
 			}
 			return
 		}
-		for _, l := range g.labels[x] {
+		for _, l := range g.labelsOf(int32(x)) {
 			labels[x] = l
 			visit(x + 1)
 		}
@@ -326,7 +326,7 @@ func TestNeverWorse(t *testing.T) {
 		for range 4 {
 			labels := make([]int32, g.variables())
 			for x := range labels {
-				labels[x] = g.labels[x][r.IntN(len(g.labels[x]))]
+				labels[x] = g.labelsOf(int32(x))[r.IntN(len(g.labelsOf(int32(x))))]
 			}
 			starts = append(starts, labels)
 		}
@@ -386,13 +386,13 @@ func TestStateFollowsChanges(t *testing.T) {
 		g := newGraph(random(r, world{nodes: 40, leaves: 12, targets: 3, shared: true, limits: true, steps: 2}))
 		labels := make([]int32, g.variables())
 		for x := range labels {
-			labels[x] = g.labels[x][0]
+			labels[x] = g.labelsOf(int32(x))[0]
 		}
 		s := newState(g, labels)
 		mark := s.mark()
 		for range 200 {
 			x := int32(r.IntN(g.variables()))
-			s.set(x, g.labels[x][r.IntN(len(g.labels[x]))])
+			s.set(x, g.labelsOf(x)[r.IntN(len(g.labelsOf(x)))])
 		}
 		cost, over := s.cost, s.over
 		if s.recount(); !near(cost, s.cost) || over != s.over {

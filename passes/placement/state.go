@@ -34,22 +34,33 @@ type change struct{ x, label int32 }
 
 func newState(g *graph, labels []int32) *state {
 	s := &state{
-		g: g, labels: append([]int32(nil), labels...),
+		g:    g,
 		used: make([]int64, g.spaces), seen: make([]int, g.spaces), crowds: make([][]int32, len(g.crowded)),
-		version: 1, newest: 1, bonds: make([]bond, len(g.Nodes)),
+		bonds: make([]bond, len(g.Nodes)),
 	}
-	for i, v := range g.crowded {
-		count := make([]int32, len(g.Targets))
-		for _, n := range g.readers.at(v) {
-			count[s.labels[n]]++
+	for i := range s.crowds {
+		s.crowds[i] = make([]int32, len(g.Targets))
+	}
+	s.begin(labels)
+	return s
+}
+
+// begin makes the state that of an assignment, of which nothing was tried. Who has the labels of
+// the one before may keep them.
+func (s *state) begin(labels []int32) {
+	s.labels, s.log, s.work, s.version, s.newest = slices.Clone(labels), s.log[:0], 0, 1, 1
+	clear(s.bonds)
+	clear(s.used)
+	for i, v := range s.g.crowded {
+		clear(s.crowds[i])
+		for _, n := range s.g.readers.at(v) {
+			s.crowds[i][s.labels[n]]++
 		}
-		s.crowds[i] = count
 	}
-	for i := range g.Leaves {
-		s.used[s.labels[len(g.Nodes)+i]] += g.Leaves[i].Bytes
+	for i := range s.g.Leaves {
+		s.used[s.labels[len(s.g.Nodes)+i]] += s.g.Leaves[i].Bytes
 	}
 	s.recount()
-	return s
 }
 
 // recount sums the cost up anew, without the rounding errors of many changes.

@@ -18,11 +18,13 @@ type tree struct {
 	g      *graph
 	price  []float64 // by space: seconds for each byte of a leaf there
 	joints []joint
-	of     lists       // joints, by variable
-	cost   [][]float64 // by variable and position in its labels: of all that hangs below
-	up     []int32     // by variable: joint to its parent; -1 at a root
-	order  []int32     // parents first
-	whole  bool        // nothing was left out: the result is the optimum
+	joined []int32   // the members of joints
+	of     lists     // joints, by variable
+	first  []int32   // by variable: its first cost
+	cost   []float64 // by variable and position in its labels: of all that hangs below
+	up     []int32   // by variable: joint to its parent; -1 at a root
+	order  []int32   // parents first
+	whole  bool      // nothing was left out: the result is the optimum
 	tables map[crossingKey][]float64
 }
 
@@ -35,11 +37,20 @@ type crossingKey struct {
 // maxTables bounds the numbers in all tables that are kept.
 const maxTables = 1 << 20
 
-// joint is a value that joins variables: its owner, then readers.
+// joint is a value that joins variables: its owner, then readers. There are about as many joints as
+// variables: their members lie in one list.
 type joint struct {
-	value   int32
-	members []int32
-	share   float64 // of the copy
+	share      float64 // of the copy
+	value      int32
+	first, end int32 // of its members
+}
+
+// members returns the variables that a joint joins.
+func (t *tree) members(j *joint) []int32 { return t.joined[j.first:j.end] }
+
+// costs returns what variable x costs, by position in its labels.
+func (t *tree) costs(x int32) []float64 {
+	return t.cost[t.first[x]:][:len(t.g.labelsOf(x))]
 }
 
 // maxSpaces is up to how many spaces all sets of those that a value may be copied to are
@@ -52,7 +63,7 @@ func newTree(g *graph) *tree {
 	t.join()
 	t.of = newLists(g.variables(), func(yield func(key, item int32)) {
 		for i := range t.joints {
-			for _, x := range t.joints[i].members {
+			for _, x := range t.members(&t.joints[i]) {
 				yield(x, int32(i))
 			}
 		}
@@ -66,27 +77,32 @@ func newTree(g *graph) *tree {
 func (t *tree) join() {
 	sets := newSets(t.g.variables())
 	t.joints = make([]joint, 0, t.g.variables()) // each makes two trees one
-	room := make([]int32, 0, 2*t.g.variables())
+	t.joined = make([]int32, 0, 2*t.g.variables())
 	for _, v := range t.byCost() {
 		owner, readers := t.g.Values[v].Owner, t.g.readers.at(v)
-		first := len(room)
-		room = append(append(room, owner), readers...)
-		if members := room[first:len(room):len(room)]; t.small(len(readers)) && sets.apart(members) {
-			t.joints = append(t.joints, joint{v, members, 1})
+		first := len(t.joined)
+		t.joined = append(append(t.joined, owner), readers...)
+		if members := t.joined[first:]; t.small(len(readers)) && sets.apart(members) {
+			t.add(v, first, 1)
 			sets.union(members)
 			continue
 		}
-		room = room[:first]
+		t.joined = t.joined[:first]
 		t.whole = false
 		for _, r := range readers {
 			if sets.find(owner) != sets.find(r) {
-				room = append(room, owner, r)
-				pair := room[len(room)-2 : len(room) : len(room)]
-				t.joints = append(t.joints, joint{v, pair, 1 / float64(len(readers))})
-				sets.union(pair)
+				first := len(t.joined)
+				t.joined = append(t.joined, owner, r)
+				t.add(v, first, 1/float64(len(readers)))
+				sets.union(t.joined[first:])
 			}
 		}
 	}
+}
+
+// add adds the joint of the members from one on.
+func (t *tree) add(v int32, first int, share float64) {
+	t.joints = append(t.joints, joint{share, v, int32(first), int32(len(t.joined))})
 }
 
 // small reports whether a joint with so many readers is looked at as a whole.
@@ -130,7 +146,7 @@ func (t *tree) direct() {
 		for i := first; i < len(t.order); i++ {
 			x := t.order[i]
 			for _, j := range t.of.at(x) {
-				for _, y := range t.joints[j].members {
+				for _, y := range t.members(&t.joints[j]) {
 					if t.up[y] == open {
 						t.up[y] = j
 						t.order = append(t.order, y)
@@ -166,28 +182,26 @@ func (t *tree) solve(price []float64) ([]int32, float64) {
 
 // makeRoom gives each variable its costs, of which there are as many as it has labels.
 func (t *tree) makeRoom() {
+	t.first = make([]int32, t.g.variables())
 	n := 0
-	for _, labels := range t.g.labels {
-		n += len(labels)
+	for x := range t.first {
+		t.first[x] = int32(n)
+		n += len(t.g.labelsOf(int32(x)))
 	}
-	room := make([]float64, n)
-	t.cost = make([][]float64, t.g.variables())
-	for x, labels := range t.g.labels {
-		t.cost[x], room = room[:len(labels):len(labels)], room[len(labels):]
-	}
+	t.cost = make([]float64, n)
 }
 
 // weigh finds the cost of a variable with each label and of all that hangs below it.
 func (t *tree) weigh(x int32) {
-	sums := t.cost[x]
+	sums := t.costs(x)
 	t.alone(x, sums)
 	for _, j := range t.of.at(x) {
 		switch joint := &t.joints[j]; {
 		case j == t.up[x]:
-		case len(joint.members) == 2:
+		case joint.end-joint.first == 2:
 			t.addPair(joint, x, sums)
 		default:
-			for i, label := range t.g.labels[x] {
+			for i, label := range t.g.labelsOf(x) {
 				sums[i] += t.joint(joint, x, label, nil)
 			}
 		}
@@ -197,7 +211,7 @@ func (t *tree) weigh(x int32) {
 // alone finds what each label costs by itself: the node's time, its share of the copies of
 // what lies in a fixed place, and the price of a leaf's bytes.
 func (t *tree) alone(x int32, sums []float64) {
-	labels := t.g.labels[x]
+	labels := t.g.labelsOf(x)
 	if t.g.isLeaf(x) {
 		for i, label := range labels {
 			sums[i] = t.price[label] * float64(t.g.leaf(x).Bytes)
@@ -211,7 +225,7 @@ func (t *tree) alone(x int32, sums []float64) {
 		if val := &t.g.Values[v]; val.Owner < 0 {
 			share := 1 / float64(len(t.g.readers.at(v)))
 			for i, label := range labels {
-				sums[i] += t.crossing(v, int32(val.Space), x, label, share)
+				sums[i] += t.crossing(v, val.Space, x, label, share)
 			}
 		}
 	}
@@ -219,19 +233,23 @@ func (t *tree) alone(x int32, sums []float64) {
 
 // addPair adds to the costs of x, by label, what joint adds for a value with one reader.
 func (t *tree) addPair(j *joint, x int32, sums []float64) {
-	owner, reader := j.members[0], j.members[1]
+	owner, reader := t.joined[j.first], t.joined[j.first+1]
+	below := t.costs(owner)
+	if x == owner {
+		below = t.costs(reader)
+	}
 	c := t.crossings(j)
 	targets := len(t.g.Targets)
-	for i, label := range t.g.labels[x] {
+	for i, label := range t.g.labelsOf(x) {
 		least := math.Inf(1)
 		if x == owner {
 			row := c[int(t.g.home(owner, label))*targets:][:targets]
-			for k, l := range t.g.labels[reader] {
-				least = min(least, t.cost[reader][k]+row[l])
+			for k, l := range t.g.labelsOf(reader) {
+				least = min(least, below[k]+row[l])
 			}
 		} else {
-			for k, l := range t.g.labels[owner] {
-				least = min(least, t.cost[owner][k]+c[int(t.g.home(owner, l))*targets+int(label)])
+			for k, l := range t.g.labelsOf(owner) {
+				least = min(least, below[k]+c[int(t.g.home(owner, l))*targets+int(label)])
 			}
 		}
 		sums[i] += least
@@ -241,7 +259,7 @@ func (t *tree) addPair(j *joint, x int32, sums []float64) {
 // crossings returns what it costs the reader of a joint of two that the value lies in a space, by space and
 // target of the reader. Most values are as large as many others: they share a table.
 func (t *tree) crossings(j *joint) []float64 {
-	v, reader := j.value, j.members[1]
+	v, reader := j.value, t.joined[j.first+1]
 	val := &t.g.Values[v]
 	key := crossingKey{val.Bytes, j.share * t.g.Steps[val.Step].Weight, t.g.Nodes[reader].Writes == v, t.g.leafOf(v) >= 0}
 	if c := t.tables[key]; c != nil {
@@ -275,8 +293,9 @@ func (t *tree) crossing(v, from, x, target int32, share float64) float64 {
 // cheapest returns the label of x with the least cost, more included.
 func (t *tree) cheapest(x int32, more func(label int32) float64) (int32, float64) {
 	best, cost := int32(-1), math.Inf(1)
-	for i, label := range t.g.labels[x] {
-		if c := t.cost[x][i] + more(label); c < cost || best < 0 {
+	costs := t.costs(x)
+	for i, label := range t.g.labelsOf(x) {
+		if c := costs[i] + more(label); c < cost || best < 0 {
 			best, cost = label, c
 		}
 	}
@@ -286,12 +305,12 @@ func (t *tree) cheapest(x int32, more func(label int32) float64) (int32, float64
 // joint returns the least cost of a joint and of what hangs below its other members, where
 // member x has a label. It writes the labels that lead to it, if labels is not nil.
 func (t *tree) joint(j *joint, x, label int32, labels []int32) float64 {
-	if len(j.members) == 2 {
+	if j.end-j.first == 2 {
 		return t.pair(j, x, label, labels)
 	}
-	best, bestOwner, bestSet := math.Inf(1), label, 0
-	for _, owner := range t.g.labels[j.members[0]] {
-		if x == j.members[0] && owner != label {
+	best, bestOwner, bestSet, first := math.Inf(1), label, 0, t.joined[j.first]
+	for _, owner := range t.g.labelsOf(first) {
+		if x == first && owner != label {
 			continue
 		}
 		for set := range 1 << t.g.spaces {
@@ -308,7 +327,7 @@ func (t *tree) joint(j *joint, x, label int32, labels []int32) float64 {
 
 // pair is joint for a value with one reader.
 func (t *tree) pair(j *joint, x, label int32, labels []int32) float64 {
-	owner, reader := j.members[0], j.members[1]
+	owner, reader := t.joined[j.first], t.joined[j.first+1]
 	other := reader
 	if x == reader {
 		other = owner
@@ -329,7 +348,8 @@ func (t *tree) pair(j *joint, x, label int32, labels []int32) float64 {
 // spread is the cost of a joint where its owner has a label, and copies lie in a set of
 // spaces.
 func (t *tree) spread(j *joint, x, label, owner int32, set int, labels []int32) float64 {
-	from := t.g.home(j.members[0], owner)
+	members := t.members(j)
+	from := t.g.home(members[0], owner)
 	if set&(1<<from) != 0 {
 		return math.Inf(1)
 	}
@@ -351,14 +371,14 @@ func (t *tree) spread(j *joint, x, label, owner int32, set int, labels []int32) 
 		}
 		return math.Inf(1)
 	}
-	if x != j.members[0] {
-		i := slices.Index(t.g.labels[j.members[0]], owner)
-		sum += t.cost[j.members[0]][i]
+	if x != members[0] {
+		i := slices.Index(t.g.labelsOf(members[0]), owner)
+		sum += t.costs(members[0])[i]
 		if labels != nil {
-			labels[j.members[0]] = owner
+			labels[members[0]] = owner
 		}
 	}
-	for _, r := range j.members[1:] {
+	for _, r := range members[1:] {
 		if r == x {
 			sum += reads(r, label)
 			continue
