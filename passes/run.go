@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,7 +242,10 @@ func (r *runner) run(ctx context.Context) error {
 // pass runs one pass and all that belongs to it.
 func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if missing := p.Needs &^ r.m.Props; missing != 0 {
-		return fmt.Errorf("pass %s needs a module that is %v; this one, after %s, is not: run the passes before it first", p.Name, missing, r.m.Last)
+		if r.m.Props == 0 {
+			return fmt.Errorf("pass %s needs a module that is %v; this one has no line \"props\" that says what it is: add props imported", p.Name, missing)
+		}
+		return fmt.Errorf("pass %s needs a module that is %v; this one, after %s, is not: run the passes before it first", p.Name, missing, cmp.Or(r.m.Last, "no pass"))
 	}
 	c, err := r.context(ctx, p)
 	if err != nil {

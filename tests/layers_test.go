@@ -45,7 +45,7 @@ var layers = []struct {
 	// The trailer of weights is written by codegen and read by runtime: its format stands in
 	// one place, so codegen may import runtime.
 	{"codegen", []string{".", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target", "runtime"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
-	{"codegen/driver", []string{"codegen", "frontend/...", "ir", "ir/dtype", "passes", "passes/target"}, []string{"github.com/google/go-cmp"}},
+	{"codegen/driver", []string{"codegen", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/target"}, []string{"github.com/google/go-cmp"}},
 	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
 	{"cmd/ggmlc/demo", nil, nil},
 	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "passes/...", "runtime/..."},

@@ -10,6 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/check"
 )
 
 // TestEmitterBug gives the emitter a module whose plan has no address for anything.
@@ -34,5 +35,34 @@ func TestEmitterBug(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "neg %x") {
 		t.Errorf("the module was not kept: %v", err)
+	}
+}
+
+// TestRefuted says of what check finds whether the text that was read is to blame.
+func TestRefuted(t *testing.T) {
+	split := ir.PropImported | ir.PropShaped | ir.PropAssigned | ir.PropPacked | ir.PropSplit
+	queued := split | ir.PropCopied | ir.PropQueued
+	for _, tt := range []struct {
+		came  ir.Props
+		rules []string
+		text  bool
+	}{
+		{ir.PropImported, []string{check.RuleKernel}, false},
+		{split, []string{check.RuleKernel}, true},
+		{split, []string{check.RuleReach}, false},
+		{split, []string{check.RuleKernel, check.RuleReach}, false},
+		{queued, []string{check.RuleQueue, check.RuleReach}, true},
+		{queued, []string{check.RuleOverlap}, false},
+		{queued | ir.PropPartitioned, []string{check.RuleOverlap}, true},
+	} {
+		wrong := &check.Error{}
+		for _, rule := range tt.rules {
+			wrong.Violations = append(wrong.Violations, &check.Violation{Rule: rule})
+		}
+		var bug *passes.InternalError
+		err := refuted(&passes.InternalError{Pass: "check", Err: wrong}, tt.came)
+		if ours := errors.As(err, &bug); ours == tt.text {
+			t.Errorf("%v in a text that is %v: a bug of ours: %v", tt.rules, tt.came, ours)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -44,7 +43,7 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 	if err := checkRange(md, o); err != nil {
 		return nil, err
 	}
-	if err := checkPlaces(md.Module, o.Targets); err != nil {
+	if err := checkText(md.Module, o); err != nil {
 		return nil, err
 	}
 	if slices.Contains(o.Passes.Deny, o.Targets.Last().Name) {
@@ -54,12 +53,12 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 	}
 	md.targets = o.Targets
 	distrust(md.Module)
-	partitioned := md.Module.Props&ir.PropPartitioned != 0
+	came := md.Module.Props
 	pins := &pinWatch{pins: o.Passes.Pins}
 	stats, err := passes.Run(ctx, md.Module, passes.RunOptions{Targets: o.Targets, Options: o.Passes,
 		To: o.To, Before: o.Before, Passes: o.Run, Each: pins.after, After: o.After, ReproDir: o.Repro})
 	if err != nil {
-		return stats, refuted(err, partitioned)
+		return stats, refuted(err, came)
 	}
 	if err := pins.unused(); err != nil {
 		return stats, err
@@ -71,53 +70,6 @@ func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, e
 		return stats, nil
 	}
 	return stats, o.Done(stats)
-}
-
-// checkPlaces reports backends and spaces that a text names and the targets do not have.
-func checkPlaces(m *ir.Module, targets *target.List) error {
-	unknown := make(map[string]bool)
-	for _, f := range m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if n.Backend != "" && targets.Get(n.Backend) == nil {
-				unknown["backend "+n.Backend] = true
-			}
-			for _, v := range n.Results {
-				noteSpace(unknown, targets, v.Type.Space)
-			}
-		}
-		for _, p := range f.Params {
-			noteSpace(unknown, targets, p.Type.Space)
-		}
-	}
-	var errs []error
-	for _, what := range slices.Sorted(maps.Keys(unknown)) {
-		errs = append(errs, fmt.Errorf("%s: no target has it: there are %s", what, targets.Names()))
-	}
-	return errors.Join(errs...)
-}
-
-func noteSpace(unknown map[string]bool, targets *target.List, space string) {
-	if space != "" && len(targets.Space(space).Targets) == 0 {
-		unknown["space "+space] = true
-	}
-}
-
-// distrust takes from a text the claim that its plan was proved: check runs on every
-// compile.
-func distrust(m *ir.Module) {
-	if m.Last == "check" {
-		m.Last, m.Props = "sync", m.Props&^ir.PropChecked
-	}
-}
-
-// refuted returns the error of a run. Barriers and places that were read from a text and do
-// not hold are the text's fault, not ours.
-func refuted(err error, partitioned bool) error {
-	var bug *passes.InternalError
-	if partitioned && errors.As(err, &bug) && bug.Pass == "check" {
-		return fmt.Errorf("the plan in the text does not hold: compile it again from an earlier pass: %w", bug.Err)
-	}
-	return err
 }
 
 // checkOptions reports what the options name and there is not. A run of no passes looks at

@@ -1,0 +1,123 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/check"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// checkText reports what a module says of its plan that cannot be: who edits a dump may say
+// what no pass does. What the verifier sees, which knows no targets, is not looked at again.
+func checkText(m *ir.Module, o CompileOptions) error {
+	if m.Last == "" && o.Run == nil && m.Props&^(ir.PropImported|ir.PropShaped) != 0 {
+		return fmt.Errorf("the text is said to be %v, and no line \"after\" names the pass that ran last: add it", m.Props)
+	}
+	if err := checkPlaces(m, o.Targets); err != nil {
+		return err
+	}
+	return errors.Join(checkResults(m, o.Targets), checkSplits(m))
+}
+
+// checkPlaces reports backends and spaces that a text names and the targets do not have.
+func checkPlaces(m *ir.Module, targets *target.List) error {
+	unknown := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Backend != "" && targets.Get(n.Backend) == nil {
+				unknown["backend "+n.Backend] = true
+			}
+			for _, v := range n.Results {
+				noteSpace(unknown, targets, v.Type.Space)
+			}
+		}
+		for _, p := range f.Params {
+			noteSpace(unknown, targets, p.Type.Space)
+		}
+	}
+	var errs []error
+	for _, what := range slices.Sorted(maps.Keys(unknown)) {
+		errs = append(errs, fmt.Errorf("%s: no target has it: there are %s", what, targets.Names()))
+	}
+	return errors.Join(errs...)
+}
+
+func noteSpace(unknown map[string]bool, targets *target.List, space string) {
+	if space != "" && len(targets.Space(space).Targets) == 0 {
+		unknown["space "+space] = true
+	}
+}
+
+// checkResults reports new results that lie where the backend of their node cannot write.
+func checkResults(m *ir.Module, targets *target.List) error {
+	var errs []error
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			d := targets.Get(n.Backend)
+			if d == nil || n.Op == ir.OpRepeat || n.Traits()&(ir.View|ir.Leaf|ir.Alias) != 0 {
+				continue
+			}
+			for _, r := range n.Results {
+				if space := r.Type.Space; space != "" && !d.Addresses(space) {
+					errs = append(errs, fmt.Errorf("@%s %v: runs on %s, which cannot address %s, where its result %v lies: there are %s",
+						f.Name, n, d.Name, space, r, d.Spaces))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkSplits reports nodes that stand behind those of a later split, in modules whose copies
+// are not made yet. Of nodes that work the verifier does.
+func checkSplits(m *ir.Module) error {
+	if m.Props&ir.PropSplit == 0 || m.Props&ir.PropCopied != 0 {
+		return nil
+	}
+	var errs []error
+	for _, f := range m.AllFuncs() {
+		last := 0
+		for _, n := range f.Nodes {
+			if n.Split < last {
+				errs = append(errs, fmt.Errorf("@%s %v: is of split %d, and stands behind a node of split %d", f.Name, n, n.Split, last))
+			}
+			last = max(last, n.Split)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// distrust takes from a text the claim that its plan was proved: check runs on every
+// compile.
+func distrust(m *ir.Module) {
+	if m.Last == "check" {
+		m.Last, m.Props = "sync", m.Props&^ir.PropChecked
+	}
+}
+
+// decided says from which property on a text has decided what a claim of check is about.
+var decided = map[string]ir.Props{
+	check.RuleKernel: ir.PropPacked,
+	check.RuleReach:  ir.PropCopied,
+	check.RuleQueue:  ir.PropQueued,
+}
+
+// refuted returns the error of a run. What does not hold and was read from a text, which was
+// as far as came says, is the text's fault, not ours.
+func refuted(err error, came ir.Props) error {
+	var bug *passes.InternalError
+	if !errors.As(err, &bug) || bug.Pass != "check" {
+		return err
+	}
+	var wrong *check.Error
+	ours := func(v *check.Violation) bool { return came&decided[v.Rule] == 0 }
+	if came&ir.PropPartitioned != 0 || errors.As(err, &wrong) && !slices.ContainsFunc(wrong.Violations, ours) {
+		return fmt.Errorf("the plan in the text does not hold: compile it again from an earlier pass: %w", bug.Err)
+	}
+	return err
+}
