@@ -63,7 +63,7 @@ func (x *explainer) history(f *ir.Func) *history {
 }
 
 func newHistory(f *ir.Func) *history {
-	h := &history{entry: f, time: newTimeline(f), stays: make(map[*ir.Value]*stay)}
+	h := &history{entry: f, time: newTimeline(f, newOrigins(f)), stays: make(map[*ir.Value]*stay)}
 	h.add(f)
 	slices.SortStableFunc(h.list, func(a, b *stay) int { return cmp.Compare(a.steps.first, b.steps.first) })
 	return h
@@ -89,7 +89,7 @@ func (h *history) note(v *ir.Value) {
 		return
 	}
 	s := &stay{v: v, at: *v.Place, steps: never, ticks: never}
-	for _, e := range h.time.of(v) {
+	for _, e := range h.time.of(h.time.origins.get(v)) {
 		s.steps, s.ticks = s.steps.with(int(e.pos)), s.ticks.with(int(e.tick))
 	}
 	if s.steps == never {

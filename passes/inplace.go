@@ -60,7 +60,7 @@ func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
 		return p.canAppend(from, y)
 	}
 	x := p.time.eventsOf(from)
-	if fresh && p.isLate(x, y[0]) {
+	if fresh && p.isLate(x, &y[0]) {
 		return false
 	}
 	p.both = mergeEvents(p.both[:0], x, y)
@@ -68,9 +68,9 @@ func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
 }
 
 // isLate reports whether a read in x comes next after a write that it must not see.
-func (p *planner) isLate(x []event, write event) bool {
-	at := sort.Search(len(x), func(i int) bool { return compareEvents(write, x[i]) < 0 })
-	return at < len(x) && !x[at].write && p.time.version(x[at].value) != p.time.version(write.value)
+func (p *planner) isLate(x []event, write *event) bool {
+	at := sort.Search(len(x), func(i int) bool { return compareEvents(*write, x[i]) < 0 })
+	return at < len(x) && !x[at].write && p.time.version(&x[at]) != p.time.version(write)
 }
 
 // comesAfter reports whether merging y with x is to append it.
@@ -85,7 +85,7 @@ func (p *planner) canAppend(from *buffer, y []event) bool {
 		return false
 	}
 	x := p.time.tail(from)
-	if p.time.version(y[0].value) != p.time.version(x[len(x)-1].value) && !p.onlyInPlace(x, y[0]) {
+	if p.time.version(&y[0]) != p.time.version(&x[len(x)-1]) && !p.onlyInPlace(x, &y[0]) {
 		return false
 	}
 	return from.class == ir.ClassScratch || p.noRace(y) && p.noRaceAt(from, x[len(x)-1].tick, y)
@@ -98,7 +98,7 @@ func (b *buffer) isLegal() bool { return b.chain != nil && b.chain.legal }
 func (p *planner) noRaceAt(b *buffer, tick int32, list []event) bool {
 	users := p.lastUsers(b)
 	for i := range list {
-		if e := &list[i]; e.tick == tick && e.node != nil && races(users, e) {
+		if e := &list[i]; e.tick == tick && !e.needed && p.races(users, e) {
 			return false
 		}
 	}
@@ -110,7 +110,7 @@ func (p *planner) lastUsers(b *buffer) []*event {
 	if b.isLegal() {
 		return b.chain.users
 	}
-	p.last = usersOf(p.last[:0], lastTick(p.time.eventsOf(b)))
+	p.last = p.usersOf(p.last[:0], lastTick(p.time.eventsOf(b)))
 	return p.last
 }
 
@@ -124,10 +124,10 @@ func lastTick(list []event) []event {
 }
 
 // usersOf adds events to those that stand for all of a tick.
-func usersOf(users []*event, list []event) []*event {
+func (p *planner) usersOf(users []*event, list []event) []*event {
 	for i := range list {
-		if list[i].node != nil {
-			users = withUser(users, &list[i])
+		if !list[i].needed {
+			users = p.withUser(users, &list[i])
 		}
 	}
 	return users
@@ -135,9 +135,9 @@ func usersOf(users []*event, list []event) []*event {
 
 // withUser adds e, unless an event before races with whatever e does: with later ones of
 // other nodes, as those of one node are next to each other.
-func withUser(users []*event, e *event) []*event {
+func (p *planner) withUser(users []*event, e *event) []*event {
 	for _, u := range users {
-		alike := u.by == everyone && e.by == everyone || sameOwner(u.access(), e.access())
+		alike := u.by == everyone && e.by == everyone || p.time.sameOwner(u, e)
 		if alike && (u.write || !e.write) {
 			return users
 		}
@@ -147,9 +147,9 @@ func withUser(users []*event, e *event) []*event {
 
 // races reports whether e and an event before, in the same tick, may be of two workers, one of
 // them writing.
-func races(users []*event, e *event) bool {
+func (p *planner) races(users []*event, e *event) bool {
 	for _, u := range users {
-		if (u.write || e.write) && u.node != e.node && !sameOwner(u.access(), e.access()) {
+		if (u.write || e.write) && u.pos != e.pos && !p.time.sameOwner(u, e) {
 			return true
 		}
 	}
@@ -159,7 +159,7 @@ func races(users []*event, e *event) bool {
 // join makes one buffer of two that may share bytes: n writes to those of x in place.
 func (p *planner) join(n *ir.Node, x, y *buffer) {
 	class := min(x.class, y.class) // io, if one of them is
-	after := y.next == nil && x.id < y.id && comesAfter(p.time.tail(x), p.time.of(y.value))
+	after := y.next == nil && x.id < y.id && comesAfter(p.time.tail(x), p.time.of(y.id))
 	known := p.merged
 	if after {
 		known = p.appended
@@ -176,16 +176,16 @@ func (p *planner) join(n *ir.Node, x, y *buffer) {
 
 // appended returns what is known of x and, behind it, the single value of y.
 func (p *planner) appended(x, y *buffer) *chain {
-	before, last := p.time.tail(x), lastTick(p.time.of(y.value))
+	before, last := p.time.tail(x), lastTick(p.time.of(y.id))
 	users := p.lastUsers(x)
 	if before[len(before)-1].tick != last[0].tick {
 		users = users[:0]
 	}
 	c := x.chain
 	if c == nil {
-		c = p.chains.put(chain{events: p.time.of(x.value), upTo: x})
+		c = p.chains.put(chain{events: p.time.of(x.id), upTo: x})
 	}
-	c.users = usersOf(append(c.users[:0], users...), last)
+	c.users = p.usersOf(append(c.users[:0], users...), last)
 	return c
 }
 
@@ -193,7 +193,7 @@ func (p *planner) appended(x, y *buffer) *chain {
 func (p *planner) merged(x, y *buffer) *chain {
 	a, b := p.time.eventsOf(x), p.time.eventsOf(y)
 	all := mergeEvents(make([]event, 0, len(a)+len(b)), a, b)
-	return p.chains.put(chain{events: all, users: usersOf(nil, lastTick(all))})
+	return p.chains.put(chain{events: all, users: p.usersOf(nil, lastTick(all))})
 }
 
 // sameShape reports whether the operand names all bytes of its origin and element i of
@@ -224,9 +224,11 @@ func (p *planner) mayMove(n *ir.Node, operand *ir.Value) bool {
 	if n.Op != ir.OpForeign || to.next != nil || readTwice(n, operand) {
 		return false
 	}
-	for _, e := range p.time.of(to.value) {
-		reached := e.node == nil || e.node.Op == ir.OpCopy && !e.write
-		if !reached && !p.c.Target(e.node).Addresses(p.space(from)) {
+	list := p.time.of(to.id)
+	for i := range list {
+		by := p.time.node(&list[i])
+		reached := by == nil || by.Op == ir.OpCopy && !list[i].write
+		if !reached && !p.c.Target(by).Addresses(p.space(from)) {
 			return false
 		}
 	}
@@ -272,10 +274,10 @@ func (p *planner) legal(list []event, class ir.Class) bool {
 // has waited for anyway.
 func (p *planner) onOneQueue(b *buffer, n *ir.Node) bool {
 	if b.isLegal() && b.chain.appended && b.chain.queue == n.Queue() {
-		return onlyOn(p.time.of(b.last.value), n.Queue()) // of the others it was asked before
+		return p.onlyOn(p.time.of(b.last.id), n.Queue()) // of the others it was asked before
 	}
 	for list := range p.time.lists(b) {
-		if !onlyOn(list, n.Queue()) {
+		if !p.onlyOn(list, n.Queue()) {
 			return false
 		}
 	}
@@ -284,9 +286,9 @@ func (p *planner) onOneQueue(b *buffer, n *ir.Node) bool {
 
 // onlyOn reports whether no other queue than one uses bytes at some of the events; the host, whose
 // name is empty, may read what queues write.
-func onlyOn(list []event, queue string) bool {
+func (p *planner) onlyOn(list []event, queue string) bool {
 	for i := range list {
-		if e := &list[i]; e.node != nil && e.node.Queue() != queue && (queue != "" || !e.write) {
+		if n := p.time.node(&list[i]); n != nil && n.Queue() != queue && (queue != "" || !list[i].write) {
 			return false
 		}
 	}
@@ -298,8 +300,9 @@ func onlyOn(list []event, queue string) bool {
 // is what the first one started with, as far as the next round can tell.
 func (p *planner) readsFind(list []event) bool {
 	var now *ir.Value
-	for i, e := range list {
-		v := p.time.version(e.value)
+	for i := range list {
+		e := &list[i]
+		v := p.time.version(e)
 		if e.write {
 			if v != now && !p.onlyInPlace(list[:i], e) {
 				return false
@@ -318,13 +321,12 @@ func (p *planner) readsFind(list []event) bool {
 // onlyInPlace reports whether the writing node reads the buffer, if it does at all, as an
 // operand that it may overwrite, and only where the same worker writes. Before are the
 // events before the write.
-func (p *planner) onlyInPlace(before []event, write event) bool {
-	for _, e := range slices.Backward(before) {
-		if e.node != write.node {
-			break
-		}
-		ok := slices.Contains(e.node.InPlace(), int(e.arg)) && sameShape(e.node.Args[e.arg], e.node.Result())
-		if !ok || e.node.Part.Mode != ir.PartEach && !sameOwner(e.access(), write.access()) {
+func (p *planner) onlyInPlace(before []event, write *event) bool {
+	n := p.time.node(write)
+	for i := len(before) - 1; i >= 0 && p.time.node(&before[i]) == n; i-- {
+		e := &before[i]
+		ok := slices.Contains(n.InPlace(), int(e.arg)) && sameShape(n.Args[e.arg], n.Result())
+		if !ok || n.Part.Mode != ir.PartEach && !p.time.sameOwner(e, write) {
 			return false
 		}
 	}
@@ -342,14 +344,14 @@ func (p *planner) noRace(list []event) bool {
 	defer p.clearUsers(list)
 	for i := range list {
 		e := &list[i]
-		if e.node == nil {
+		if e.needed {
 			continue
 		}
 		users := &p.users[p.time.shared[e.tick]]
-		if races(*users, e) {
+		if p.races(*users, e) {
 			return false
 		}
-		*users = withUser(*users, e)
+		*users = p.withUser(*users, e)
 	}
 	return true
 }

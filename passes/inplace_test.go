@@ -62,7 +62,7 @@ func plannerOf(t *testing.T, m *ir.Module, f *ir.Func, targets string) *planner 
 	}
 	c := &Context{Ctx: t.Context(), Options: &Options{}, Targets: list, pass: &planPass, stats: &PassStats{}, fuel: newFuel(-1)}
 	p := newPlanner(c, f, &arenas{c: c, m: m, spaces: make(map[string]target.Space)})
-	p.time = newTimeline(f)
+	p.time = newTimeline(f, p.origins)
 	p.classify()
 	return p
 }
@@ -92,10 +92,12 @@ func compareCanFollow(t *testing.T, p *planner, n *ir.Node, arg int, seen map[st
 
 // noPairRaces is noRace, pair by pair.
 func noPairRaces(time *timeline, list []event) bool {
-	for i, e := range list {
-		for _, before := range list[:i] {
-			together := e.node != nil && before.node != nil && e.node != before.node && time.shared[e.tick] == time.shared[before.tick]
-			if together && (e.write || before.write) && !sameOwner(before.access(), e.access()) {
+	for i := range list {
+		e := &list[i]
+		for k := range i {
+			before := &list[k]
+			together := !e.needed && !before.needed && e.pos != before.pos && time.shared[e.tick] == time.shared[before.tick]
+			if together && (e.write || before.write) && !sameOwner(time.access(before), time.access(e)) {
 				return false
 			}
 		}

@@ -83,6 +83,10 @@ type span struct {
 	block          int64 // elements that lie in one block of bytes; widths are multiples
 }
 
+func (s *span) equal(o *span) bool {
+	return s.num == o.num && s.den == o.den && s.block == o.block && s.stride.Equal(o.stride) && s.period.Equal(o.period)
+}
+
 // width returns the width of a unit of the granule; ok is false where units do not begin
 // and end at whole indices.
 func (s span) width(granule int64) (w ir.Dim, ok bool) {
@@ -201,7 +205,7 @@ type touches struct {
 // ir.PartEach are private and left out too, as private operands are.
 func (t *touches) append(list []access, n *ir.Node, mode ir.PartMode, ax *ir.Axis) []access {
 	for i, v := range n.Args {
-		if v == nil || ax != nil && i < len(ax.Reads) && ax.Reads[i].Kind == ir.ReadNone {
+		if v == nil || isUnread(ax, i) {
 			continue
 		}
 		if o := origin(v); !t.skip(o) {
@@ -219,6 +223,11 @@ func (t *touches) append(list []access, n *ir.Node, mode ir.PartMode, ax *ir.Axi
 		}
 	}
 	return list
+}
+
+// isUnread reports whether a node that is divided along ax, if that is not nil, does not read an operand.
+func isUnread(ax *ir.Axis, arg int) bool {
+	return ax != nil && arg < len(ax.Reads) && ax.Reads[arg].Kind == ir.ReadNone
 }
 
 // isFixed reports whether nothing writes an origin.

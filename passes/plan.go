@@ -57,7 +57,7 @@ func plan(c *Context, m *ir.Module) error {
 	}
 	abreast.Do(func() {
 		for _, p := range planners {
-			p.time = newTimeline(p.f)
+			p.time = newTimeline(p.f, p.origins)
 		}
 	}, func() {
 		for _, p := range planners {
@@ -93,13 +93,14 @@ func plan(c *Context, m *ir.Module) error {
 
 // planner plans one entry point. First it needs to know its time and the classes of buffers.
 type planner struct {
-	c      *Context
-	f      *ir.Func
-	arenas *arenas
-	bufs   *buffers
-	time   *timeline
-	clocks *clockwork // nil where there are no queues
-	queues *horizon   // likewise
+	c       *Context
+	f       *ir.Func
+	arenas  *arenas
+	origins *origins
+	bufs    *buffers
+	time    *timeline
+	clocks  *clockwork // nil where there are no queues
+	queues  *horizon   // likewise
 
 	results map[*ir.Value]bool // origins of the function's results
 	both    []event            // scratch of canFollow
@@ -112,7 +113,7 @@ type planner struct {
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
-	p := &planner{c: c, f: f, arenas: a, results: make(map[*ir.Value]bool)}
+	p := &planner{c: c, f: f, arenas: a, origins: newOrigins(f), results: make(map[*ir.Value]bool)}
 	for _, r := range f.Results {
 		p.results[origin(r)] = true
 	}
@@ -121,7 +122,7 @@ func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
 
 // classify finds the buffers and where they belong.
 func (p *planner) classify() {
-	p.bufs = newBuffers(p.f, newOrigins(p.f))
+	p.bufs = newBuffers(p.f, p.origins)
 	for b := range p.bufs.all {
 		b.class, b.slots = p.class(b), slotsOf(b)
 	}
