@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -79,6 +78,7 @@ type dataflow struct {
 	f     *ir.Func
 	work  []*ir.Node // all but leaves and views
 	index []int32    // in work, by node id; none for leaves and views
+	split []int32    // by index: the node's
 	flows []entry    // for the node with an index, one that runs before
 	preds lists      // by index: what runs before; some more than once
 	named []bool     // by index: it reads a leaf or a view
@@ -95,22 +95,25 @@ type dataflow struct {
 }
 
 func newDataflow(targets *target.List, f *ir.Func) *dataflow {
-	g := &dataflow{f: f, targets: targets, index: make([]int32, f.NumNodes()), work: make([]*ir.Node, 0, len(f.Nodes))}
+	g := &dataflow{f: f, targets: targets, index: make([]int32, f.NumNodes())}
+	g.work, g.split = make([]*ir.Node, 0, len(f.Nodes)), make([]int32, 0, len(f.Nodes))
 	args, results := 0, 0
 	for _, n := range f.Nodes {
 		g.index[n.ID] = none
 		if works(n) {
 			g.index[n.ID] = int32(len(g.work))
-			g.work = append(g.work, n)
+			g.work, g.split = append(g.work, n), append(g.split, int32(n.Split))
 			args, results = args+len(n.Args), results+len(n.Results)
 		}
 	}
-	abreast.Do(func() { g.follow(args) }, func() { g.weigh(args, results) })
+	abreast.Do(func() { g.follow(args) }, func() { g.note(args, results) })
 	return g
 }
 
-// follow finds what has to run before what.
+// follow finds what has to run before what, and what results take.
 func (g *dataflow) follow(args int) {
+	values := g.f.NumValues()
+	g.bytes, g.space = make([]int64, values), make([]int32, values)
 	g.flows, g.named = make([]entry, 0, args), make([]bool, len(g.work))
 	for i, n := range g.work {
 		for _, a := range n.Args {
@@ -128,6 +131,11 @@ func (g *dataflow) follow(args int) {
 				g.flows = append(g.flows, entry{int32(i), before})
 			}
 		}
+		for _, r := range n.Results {
+			if r.Source() == nil {
+				g.size(r)
+			}
+		}
 	}
 	g.keepVersions()
 	g.keepForeign()
@@ -135,11 +143,10 @@ func (g *dataflow) follow(args int) {
 	g.preds = listsOf(len(g.work), g.flows)
 }
 
-// weigh finds which bytes nodes make and read.
-func (g *dataflow) weigh(args, results int) {
-	values := g.f.NumValues()
-	g.uses, g.bytes, g.space = make([]int32, values), make([]int64, values), make([]int32, values)
-	g.makes, g.reads, g.takes = newLists(len(g.work), results), newLists(len(g.work), args), newLists(len(g.work), 0)
+// note notes whose bytes nodes make, read and may take.
+func (g *dataflow) note(args, results int) {
+	g.uses = make([]int32, g.f.NumValues())
+	g.makes, g.reads, g.takes = newLists(len(g.work), results), newLists(len(g.work), args), newLists(len(g.work), results)
 	for _, n := range g.work {
 		for _, a := range n.Args {
 			if a == nil {
@@ -153,11 +160,10 @@ func (g *dataflow) weigh(args, results int) {
 		for _, r := range n.Results {
 			if r.Source() == nil {
 				g.makes.add(r.ID)
-				g.size(r)
 			}
 		}
 		for _, arg := range n.InPlace() {
-			if a := n.Arg(arg); a != nil && slices.Contains(g.reads.open(), int32(a.Root().ID)) && g.mayTake(n, a) {
+			if a := n.Arg(arg); a != nil && slices.Contains(g.reads.open(), int32(a.Root().ID)) && mayTake(n, a) {
 				g.takes.add(a.Root().ID)
 			}
 		}
@@ -171,15 +177,15 @@ func (g *dataflow) weigh(args, results int) {
 }
 
 // mayTake reports whether the result of n could have an operand's bytes if n is the last to read these.
-func (g *dataflow) mayTake(n *ir.Node, operand *ir.Value) bool {
+func mayTake(n *ir.Node, operand *ir.Value) bool {
 	r, result := operand.Root(), n.Result()
-	return result.Source() == nil && sameShape(operand, result) && g.space[r.ID] == g.space[result.ID] && max(r.Slots(), result.Slots()) <= 1
+	return result.Source() == nil && sameShape(operand, result) && spaceOf(&r.Type) == spaceOf(&result.Type) && max(r.Slots(), result.Slots()) <= 1
 }
 
 // size notes what v takes in its space. What has several instances takes its bytes at all
 // times, whatever the order.
 func (g *dataflow) size(v *ir.Value) {
-	name := cmp.Or(v.Type.Space, target.Host)
+	name := spaceOf(&v.Type)
 	at := slices.IndexFunc(g.spaces, func(s target.Space) bool { return s.Name == name })
 	if at < 0 {
 		at = len(g.spaces)
@@ -394,9 +400,8 @@ func (g *dataflow) peaks(order []int) []int64 {
 
 // better returns an order with a lower peak, if there is one that may be taken.
 func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
-	var before []int64
-	abreast.Do(func() { list = g.schedule() }, func() { before = g.peaks(now) })
-	after := g.peaks(list)
+	var before, after []int64
+	abreast.Do(func() { list, after = g.schedule() }, func() { before = g.peaks(now) })
 	c.Count("peak.before", sum(before))
 	if !allLower(after, before) {
 		c.Count("peak.after", sum(before))
@@ -440,8 +445,8 @@ func (g *dataflow) sayBetter(c *Context, order []int) {
 	}
 }
 
-// schedule returns a list schedule: greedy, ties in the order before.
-func (g *dataflow) schedule() []int {
+// schedule returns a list schedule, greedy, ties in the order before, and the peaks that it has.
+func (g *dataflow) schedule() (_ []int, peaks []int64) {
 	s := newScheduler(g)
 	list := make([]int, 0, len(g.work))
 	for len(s.ready) > 0 {
@@ -451,7 +456,7 @@ func (g *dataflow) schedule() []int {
 			list = append(list, i)
 		}
 	}
-	return list
+	return list, s.m.peak
 }
 
 // candidate is a node that can run, with what that adds to the live bytes.
@@ -522,8 +527,15 @@ type scheduler struct {
 func newScheduler(g *dataflow) *scheduler {
 	n := len(g.work)
 	s := &scheduler{g: g, m: g.memory(), waits: make([]int32, n), after: g.preds.holders(n), readers: g.reads.holders(len(g.uses)), ran: make([]bool, n)}
+	roots := 0
 	for i := range n {
 		if s.waits[i] = int32(len(g.preds.of(i))); s.waits[i] == 0 {
+			roots++
+		}
+	}
+	s.ready = make(candidates, 0, roots)
+	for i := range n {
+		if s.waits[i] == 0 {
 			s.enter(i)
 		}
 	}
@@ -532,7 +544,7 @@ func newScheduler(g *dataflow) *scheduler {
 
 // enter puts a node that can run into the heap.
 func (s *scheduler) enter(i int) {
-	s.ready.push(candidate{int32(i), int32(s.g.work[i].Split), s.m.growth(i)})
+	s.ready.push(candidate{int32(i), s.g.split[i], s.m.growth(i)})
 }
 
 func (s *scheduler) run(i int) {

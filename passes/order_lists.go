@@ -1,5 +1,7 @@
 package passes
 
+import "slices"
+
 // lists are lists of numbers, one after the other in one array: slices of their own would be
 // very many small ones.
 type lists struct {
@@ -30,27 +32,43 @@ type entry struct{ list, number int32 }
 // listsOf returns count lists of the entries, each in the order of these.
 func listsOf(count int, entries []entry) lists {
 	l := lists{all: make([]int32, len(entries)), starts: make([]int32, count+1)}
-	for _, e := range entries {
-		l.starts[e.list+1]++
+	for i := range entries {
+		l.starts[entries[i].list]++
 	}
-	for i := range count {
-		l.starts[i+1] += l.starts[i]
-	}
-	next := append([]int32(nil), l.starts...)
-	for _, e := range entries {
-		l.all[next[e.list]] = e.number
-		next[e.list]++
+	l.makeRoom()
+	for i := len(entries) - 1; i >= 0; i-- {
+		l.putFirst(entries[i].list, entries[i].number)
 	}
 	return l
 }
 
 // holders returns for each of count numbers which lists hold it, in order.
 func (l *lists) holders(count int) lists {
-	entries := make([]entry, 0, len(l.all))
-	for i := range len(l.starts) - 1 {
-		for _, x := range l.of(i) {
-			entries = append(entries, entry{x, int32(i)})
+	h := lists{all: make([]int32, len(l.all)), starts: make([]int32, count+1)}
+	for _, x := range l.all {
+		h.starts[x]++
+	}
+	h.makeRoom()
+	for i := len(l.starts) - 2; i >= 0; i-- {
+		for _, x := range slices.Backward(l.of(i)) {
+			h.putFirst(x, int32(i))
 		}
 	}
-	return listsOf(count, entries)
+	return h
+}
+
+// makeRoom turns the lengths of lists, where their starts will be, into their ends: each starts there
+// until it is filled.
+func (l *lists) makeRoom() {
+	end := int32(0)
+	for i, many := range l.starts {
+		end += many
+		l.starts[i] = end
+	}
+}
+
+// putFirst puts x before what a list has, which is filled from its end.
+func (l *lists) putFirst(list, x int32) {
+	l.starts[list]--
+	l.all[l.starts[list]] = x
 }

@@ -28,7 +28,11 @@ func TestOrderMindsEachSpace(t *testing.T) {
 	} {
 		g := dataflowOf(t, targets, tt.hosts, tt.takes)
 		now := identity(len(g.work))
-		before, after := g.peaks(now), g.peaks(g.schedule())
+		before := g.peaks(now)
+		list, after := g.schedule()
+		if again := g.peaks(list); !slices.Equal(after, again) {
+			t.Errorf("%s: the schedule has peaks %v, it says %v", tt.name, again, after)
+		}
 		dev := slices.IndexFunc(g.spaces, func(s target.Space) bool { return s.Name == "dev" })
 		if want := tt.dev * rowsOf(1).MaxBytes(); before[dev] != want {
 			t.Errorf("%s: %d bytes are live in the device's memory, want %d", tt.name, before[dev], want)

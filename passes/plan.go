@@ -170,7 +170,7 @@ func (p *planner) isResult(v *ir.Value) bool { return p.results[v] && !isForeign
 func isForeign(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpForeign }
 
 // space returns the memory space of a buffer.
-func (p *planner) space(b *buffer) string { return p.arenas.spaceOf(b.value.Type) }
+func (p *planner) space(b *buffer) string { return spaceOf(&b.value.Type) }
 
 // item is a buffer to be packed.
 type item struct {

@@ -43,7 +43,7 @@ func (a *arenas) index(key arenaKey) int {
 func (a *arenas) get(key arenaKey) *ir.Arena { return &a.list[a.index(key)] }
 
 // spaceOf returns the space of a type; the host's where none was chosen.
-func (a *arenas) spaceOf(t ir.Type) string { return cmp.Or(t.Space, target.Host) }
+func spaceOf(t *ir.Type) string { return cmp.Or(t.Space, target.Host) }
 
 // space returns a memory space with its limits.
 func (a *arenas) space(name string) target.Space {

@@ -139,7 +139,7 @@ func (p *leafPlacer) flush() {
 	p.open = p.open[:0]
 }
 
-func (p *leafPlacer) key(l leaf) arenaKey { return arenaKey{p.a.spaceOf(*l.typ), l.class} }
+func (p *leafPlacer) key(l leaf) arenaKey { return arenaKey{spaceOf(l.typ), l.class} }
 
 // need returns what is needed in an arena so far.
 func (p *leafPlacer) need(key arenaKey) *leafNeed {
