@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -14,20 +15,49 @@ import (
 type edit struct {
 	f       *ir.Func
 	targets *target.List
+	scratch *scratch
 	out     []*ir.Node
 	instead []*ir.Value // of values, by id; nil for those that stay. Empty as long as all do
-	pos     []int       // of nodes in out, by id
+	pos     []int32     // of nodes in out, by id
 }
 
 func newEdit(c *Context, f *ir.Func) *edit {
-	return &edit{f: f, targets: c.Targets, out: make([]*ir.Node, 0, len(f.Nodes)+8)}
+	e := &edit{f: f, targets: c.Targets, scratch: c.scratch}
+	if s := c.scratch; s != nil {
+		e.out, e.instead, e.pos = s.nodes[:0], s.instead[:0], s.pos[:0]
+		s.nodes, s.instead, s.pos = nil, nil, nil // there may be several edits at once
+	}
+	e.out = slices.Grow(e.out, len(f.Nodes)+8)
+	e.pos = withIDs(e.pos, f.NumNodes())
+	return e
+}
+
+// scratch is memory that walks over functions leave to those that follow, be it in other passes:
+// the system has to find it only once.
+type scratch struct {
+	nodes   []*ir.Node // of an order that another one has replaced
+	instead []*ir.Value
+	pos     []int32
+	uses    useCounts
+}
+
+// withIDs returns table with zero elements for ids below n, besides those that it has.
+func withIDs[T any](table []T, n int) []T {
+	had := len(table)
+	if n <= had {
+		return table
+	}
+	if n > cap(table) {
+		table = slices.Grow(table, n+n/8-had) // functions grow a little with most passes
+	}
+	table = table[:n]
+	clear(table[had:])
+	return table
 }
 
 // replace makes later nodes read v where they read old.
 func (e *edit) replace(old, v *ir.Value) {
-	if more := e.f.NumValues() - len(e.instead); more > 0 {
-		e.instead = append(e.instead, make([]*ir.Value, more)...)
-	}
+	e.instead = withIDs(e.instead, e.f.NumValues())
 	e.instead[old.ID] = v
 }
 
@@ -58,10 +88,8 @@ func (e *edit) keep(n *ir.Node) {
 }
 
 func (e *edit) append(n *ir.Node) {
-	if n.ID >= len(e.pos) {
-		e.pos = append(e.pos, make([]int, e.f.NumNodes()-len(e.pos))...)
-	}
-	e.pos[n.ID] = len(e.out)
+	e.pos = withIDs(e.pos, e.f.NumNodes())
+	e.pos[n.ID] = int32(len(e.out))
 	e.out = append(e.out, n)
 }
 
@@ -110,10 +138,13 @@ func resultSpace(targets *target.List, n *ir.Node) string {
 	return ""
 }
 
-// done makes the new order the function's.
+// done makes the new order the function's. Nobody may look at the old one any more.
 func (e *edit) done() {
 	for i, r := range e.f.Results {
 		e.f.Results[i] = e.now(r)
+	}
+	if s := e.scratch; s != nil {
+		s.nodes, s.instead, s.pos = e.f.Nodes, e.instead, e.pos
 	}
 	e.f.Nodes = e.out
 }
@@ -123,7 +154,7 @@ func (e *edit) position(v *ir.Value) int {
 	if v.Def == nil {
 		return v.Index - len(e.f.Params)
 	}
-	return e.pos[v.Def.ID]
+	return int(e.pos[v.Def.ID])
 }
 
 // drop takes back n, which was added last.

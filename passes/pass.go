@@ -69,6 +69,8 @@ type Context struct {
 	same  bool            // the pass says that it has changed nothing
 	run   *Stats          // of the passes that ran, this one among them
 
+	scratch *scratch // that the passes of the run share; nil for none
+
 	settle func() error  // waits until the module is verified
 	waited time.Duration // for that
 

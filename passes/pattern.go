@@ -120,13 +120,18 @@ func (m *Match) Emit(op ir.Op, attr any, name string, args ...*ir.Value) *ir.Val
 // a result or an effect. What a rewrite leaves without readers no longer counts as a
 // reader itself.
 type useCounts struct {
-	values []int // reads of the value, by id
-	nodes  []int // reads of any result of the node, by id; an effect counts as one
+	values []int32 // reads of the value, by id
+	nodes  []int32 // reads of any result of the node, by id; an effect counts as one
 }
 
-// countUses walks backwards: who reads a value stands behind it.
-func countUses(f *ir.Func) *useCounts {
-	u := &useCounts{values: make([]int, f.NumValues()), nodes: make([]int, f.NumNodes())}
+// countUses walks backwards: who reads a value stands behind it. The counts are those of f until
+// those of another function are asked for.
+func countUses(c *Context, f *ir.Func) *useCounts {
+	u := new(useCounts)
+	if c.scratch != nil {
+		u = &c.scratch.uses
+	}
+	u.values, u.nodes = withIDs(u.values[:0], f.NumValues()), withIDs(u.nodes[:0], f.NumNodes())
 	for _, r := range f.Results {
 		u.note(r)
 	}
@@ -155,19 +160,19 @@ func (u *useCounts) note(v *ir.Value) {
 }
 
 // of returns how often v is read.
-func (u *useCounts) of(v *ir.Value) int { return *at(&u.values, v.ID) }
+func (u *useCounts) of(v *ir.Value) int32 { return *at(&u.values, v.ID) }
 
 // live reports whether n is needed.
 func (u *useCounts) live(n *ir.Node) bool { return *at(&u.nodes, n.ID) > 0 }
 
-func (u *useCounts) change(v *ir.Value, by int) {
+func (u *useCounts) change(v *ir.Value, by int32) {
 	*at(&u.values, v.ID) += by
 	if v.Def != nil {
 		u.changeNode(v.Def, by)
 	}
 }
 
-func (u *useCounts) changeNode(n *ir.Node, by int) {
+func (u *useCounts) changeNode(n *ir.Node, by int32) {
 	count := at(&u.nodes, n.ID)
 	before := *count
 	*count += by
@@ -179,7 +184,7 @@ func (u *useCounts) changeNode(n *ir.Node, by int) {
 	}
 }
 
-func (u *useCounts) reads(args []*ir.Value, by int) {
+func (u *useCounts) reads(args []*ir.Value, by int32) {
 	for _, a := range args {
 		if a != nil {
 			u.change(a, by)
@@ -188,9 +193,9 @@ func (u *useCounts) reads(args []*ir.Value, by int) {
 }
 
 // at returns the element of a table that grows with the ids.
-func at(table *[]int, id int) *int {
+func at(table *[]int32, id int) *int32 {
 	if id >= len(*table) {
-		*table = append(*table, make([]int, id+1-len(*table))...)
+		*table = withIDs(*table, id+1)
 	}
 	return &(*table)[id]
 }

@@ -47,7 +47,7 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err
 	same = true
 	for _, f := range m.AllFuncs() {
 		var seen []uint64 // forms since the second walk that changed something: most functions have one
-		uses := countUses(f)
+		uses := countUses(c, f)
 		for round := 0; ; round++ {
 			fired := rewriteFunc(c, f, byOp, uses)
 			if len(fired) == 0 {

@@ -28,11 +28,11 @@ func @f(%x: f32[2,4]) -> (f32[2,4], f32[2,4]) {
 	}
 	f := m.Funcs[0]
 	c := &Context{pass: &canonicalizePass, stats: &PassStats{}, fuel: newFuel(-1), debug: &allFlags{}}
-	uses := countUses(f)
+	uses := countUses(c, f)
 	if fired := rewriteFunc(c, f, indexRewrites(canonicalRewrites), uses); len(fired) < 2 {
 		t.Fatalf("only %v applied", fired)
 	}
-	want := countUses(f)
+	want := countUses(c, f)
 	if !slices.Equal(uses.values, want.values) || !slices.Equal(uses.nodes, want.nodes) {
 		t.Errorf("reads of values are kept as %v and are %v; of nodes %v and %v", uses.values, want.values, uses.nodes, want.nodes)
 	}

@@ -101,6 +101,7 @@ type runner struct {
 	fuel     *fuel
 	rulesOff map[string]bool
 	verifier ir.Verifier
+	scratch  scratch
 	text     string // of m, after the last pass; only kept where it is compared
 
 	verified bool       // the module has been since it was changed, or is being
@@ -298,6 +299,7 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		run:     r.stats,
 		fuel:    r.fuel,
 		off:     r.rulesOff,
+		scratch: &r.scratch,
 		settle:  r.settle,
 
 		rehearse: func(m *ir.Module, apart copySet) error { return r.rehearse(ctx, m, apart) },
