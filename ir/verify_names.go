@@ -1,13 +1,16 @@
 package ir
 
-import "sync/atomic"
+import (
+	"hash/maphash"
+	"sync/atomic"
+)
 
 // known is what a [Verifier] knows of a function: names of values, by id, which differ from
 // each other, and where weights are. The tables are kept besides, as they are as long each
 // time.
 type known struct {
-	names []string       // of values, when they were verified last
-	owner map[string]int // the id that has a name, if that id still has it
+	names  []string  // of values, when they were verified last
+	owners nameTable // of names
 
 	// weights are the indexes of the weights that nodes named last, by the node's id: where to
 	// look first.
@@ -27,10 +30,12 @@ func (k *known) start(f *Func) {
 
 // longer returns s with room for n elements at least.
 func longer[T any](s []T, n int) []T {
-	if more := n - len(s); more > 0 {
-		return append(s, make([]T, more)...)
+	if n <= cap(s) {
+		return s[:max(n, len(s))]
 	}
-	return s
+	more := make([]T, n, n+n/8)
+	copy(more, s)
+	return more
 }
 
 // cleared returns n zero elements, those of s if it has as many.
@@ -43,39 +48,98 @@ func cleared[T any](s []T, n int) []T {
 	return s
 }
 
-// renamed reports whether the name of a value is not what it was, and takes note of it: take
-// is to be asked then, when all values have been met.
-func (k *known) renamed(id int, name string) bool {
-	if k.names[id] == name && name != "" {
-		return false
+// renamed reports whether the name of a value is not what it was: take is to be asked then, when all
+// values have been met.
+func (k *known) renamed(val *Value) bool {
+	return val.Name == "" || k.names[val.ID] != val.Name
+}
+
+// take gives the values of ids, in several lists, the names that they have now, and reports whether
+// these differ from all others and from the empty one. Those of other ids did so before. Afterwards
+// whoever k.names gives a name is its owner: a value that was taken away and comes back under a name
+// that another one has taken meanwhile counts as renamed.
+func (k *known) take(lists [][]int32) bool {
+	count := 0
+	for _, ids := range lists {
+		count += len(ids)
 	}
-	k.names[id] = name
+	k.owners.reserve(count, k.names) // while owners have their names
+	for _, ids := range lists {
+		for _, id := range ids {
+			k.names[id] = k.defined[id].Load().Name
+		}
+	}
+	for _, ids := range lists {
+		for _, id := range ids {
+			if !k.own(int(id)) {
+				return false
+			}
+		}
+	}
 	return true
 }
 
-// take reports whether the names of ids, which were renamed, differ from all others and from
-// the empty one. Those of other ids did so before. Afterwards whoever k.names gives a name is
-// its owner: a value that was taken away and comes back under a name that another one has taken
-// meanwhile counts as renamed.
-func (k *known) take(ids []int) bool {
-	if k.owner == nil {
-		k.owner = make(map[string]int, len(ids))
+// own makes the value of an id the owner of the name that it has, and reports whether it may be.
+func (k *known) own(id int) bool {
+	name := k.names[id]
+	if name == "" {
+		return false
 	}
-	for _, id := range ids {
-		name := k.names[id]
-		if other, used := k.owner[name]; used && other != id && k.names[other] == name {
-			if other < len(k.defined) && k.defined[other].Load() != nil {
-				return false
-			}
-			k.names[other] = ""
-		}
-		if name == "" {
-			return false
-		}
-		k.owner[name] = id
+	other := k.owners.put(id, k.names)
+	if other == id {
+		return true
 	}
+	if other < len(k.defined) && k.defined[other].Load() != nil {
+		return false
+	}
+	k.names[other] = ""
 	return true
 }
+
+// nameTable finds the members of a list of names. It does not hold the names, so that it takes a
+// tenth of the memory of a map. The zero value is empty.
+type nameTable struct {
+	slots []int32 // 1 + index in the list; 0 is free. A power of two of them, of which most are
+	used  int
+}
+
+// reserve makes room for so many members more. Names that have changed since they were put there are
+// no longer found then.
+func (t *nameTable) reserve(more int, names []string) {
+	if 2*(t.used+more) <= len(t.slots) {
+		return
+	}
+	old, size := t.slots, 64
+	for size < 2*(t.used+more) {
+		size *= 2
+	}
+	t.slots, t.used = make([]int32, size), 0
+	for _, s := range old {
+		if s != 0 {
+			t.put(int(s-1), names)
+		}
+	}
+}
+
+// put makes member i the one that is found by its name, and returns the one that was until now: i
+// where there was none. Room for it has been reserved.
+func (t *nameTable) put(i int, names []string) (before int) {
+	mask := uint64(len(t.slots) - 1)
+	for h := maphash.String(nameSeed, names[i]); ; h++ {
+		s := &t.slots[h&mask]
+		switch at := int(*s) - 1; {
+		case at < 0:
+			t.used++
+			*s = int32(i + 1)
+			return i
+		case names[at] == names[i]:
+			*s = int32(i + 1)
+			return at
+		}
+	}
+}
+
+var nameSeed = maphash.MakeSeed()
 
 // inferred does what verifier.inferred does, and looks first for the weight that a node named the
 // last time.

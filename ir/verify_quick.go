@@ -2,6 +2,7 @@ package ir
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -122,10 +123,14 @@ func (q *quick) allWeights(names *[]string) bool {
 
 // weightNames checks the names of the weights and appends them to names.
 func (q *quick) weightNames(names []string) []string {
-	name := q.verifier.unique(len(q.verifier.m.Weights))
-	for _, w := range q.verifier.m.Weights {
-		name(w.Name, w)
+	all := q.verifier.m.Weights
+	names = slices.Grow(names, len(all))
+	var owners nameTable
+	owners.reserve(len(all), nil)
+	for i, w := range all {
 		names = append(names, w.Name)
+		q.verifier.node = w
+		q.verifier.must(w.Name != "" && owners.put(i, names) == i, "names", "the name is taken or empty")
 	}
 	return names
 }

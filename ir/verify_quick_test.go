@@ -327,3 +327,31 @@ func list[T any](d *damager, s *[]T, others ...T) string {
 	(*s)[i] = one(d, others)
 	return fmt.Sprintf("%d is another one", i)
 }
+
+// TestNameTable puts random names into a table that grows, and renames some of them.
+func TestNameTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var table nameTable
+	var names []string
+	owner := make(map[string]int)
+	put := func(i int) {
+		want, known := owner[names[i]]
+		if !known || names[want] != names[i] {
+			want = i
+		}
+		if got := table.put(i, names); got != want {
+			t.Fatalf("%q was the name of %d, got %d", names[i], want, got)
+		}
+		owner[names[i]] = i
+	}
+	for round := range 100 {
+		table.reserve(40, names)
+		for range 20 {
+			names = append(names, fmt.Sprint(r.IntN(1000)))
+			put(len(names) - 1)
+			other := r.IntN(len(names))
+			names[other] = fmt.Sprint(r.IntN(1000), " ", round, " ", other)
+			put(other)
+		}
+	}
+}

@@ -55,7 +55,7 @@ type walk struct {
 
 // piece is what some nodes that follow each other leave to be looked at with the others.
 type piece struct {
-	renamed   []int       // ids of values
+	renamed   []int32     // ids of values
 	later     []laterRead // operands that nobody has defined so far
 	bodies    []*Node     // that have one
 	submitted []*Node
@@ -158,8 +158,8 @@ func (w *walk) define(v *verifier, p *piece, val *Value, def *Node, index, at in
 		return
 	}
 	k.from[val.ID].Store(int32(at + 1)) // 0 is for those of which it is not known
-	if k.renamed(val.ID, val.Name) {
-		p.renamed = append(p.renamed, val.ID)
+	if k.renamed(val) {
+		p.renamed = append(p.renamed, int32(val.ID))
 	}
 }
 
@@ -240,13 +240,14 @@ func (p *piece) follow(v *verifier, n *Node) {
 func (w *walk) join() {
 	v := w.verifier
 	v.f = w.f
-	renamed := w.params.renamed
+	renamed := make([][]int32, 0, 1+len(w.pieces))
+	renamed = append(renamed, w.params.renamed)
 	at := progress{split: -1}
 	for i := range w.pieces {
 		p := &w.pieces[i]
 		w.laterReads(p)
 		w.follow(p, &at)
-		renamed = append(renamed, p.renamed...)
+		renamed = append(renamed, p.renamed)
 		w.submitted = append(w.submitted, p.submitted...)
 		w.writes, w.calls = w.writes || p.writes, w.calls || p.calls
 	}
