@@ -46,7 +46,7 @@ func TestWalks(t *testing.T) {
 }`)
 	f := m.Funcs[0]
 	a, b := f.Nodes[0], f.Nodes[1]
-	if uses := Uses(f); len(uses[f.Params[0].ID]) != 1 || !slices.Equal(uses[a.Results[0].ID], []*Node{b}) {
+	if uses := Uses(f); len(uses.Of(f.Params[0])) != 1 || !slices.Equal(uses.Of(a.Results[0]), []*Node{b}) {
 		t.Errorf("uses %v", uses)
 	}
 	Replace(a.Result(), f.Params[1])

@@ -1,41 +1,52 @@
 package ir
 
-// Uses returns, for every value id of f, the nodes that read the value, in order; a node
-// that reads it twice is listed once. Results of the function are not uses.
-func Uses(f *Func) [][]*Node { return UsesAmong(f, nil) }
+// UseLists says which nodes read the values of a function, as it was when they were counted.
+type UseLists struct {
+	ends  []int32 // of each value's readers in the list, by id; those of the value before are in front
+	users []*Node
+}
+
+// Of returns the nodes that read v, in order; a node that reads it twice is listed once. Results of
+// the function are not uses.
+func (u *UseLists) Of(v *Value) []*Node {
+	if v.ID >= len(u.ends) {
+		return nil
+	}
+	start, end := int32(0), u.ends[v.ID]
+	if v.ID > 0 {
+		start = u.ends[v.ID-1]
+	}
+	return u.users[start:end:end]
+}
+
+// Uses returns who reads the values of f.
+func Uses(f *Func) *UseLists { return UsesAmong(f, nil) }
 
 // UsesAmong is Uses for some values alone, by id; nil is all.
-func UsesAmong(f *Func, among []bool) [][]*Node {
+func UsesAmong(f *Func, among []bool) *UseLists {
 	type read struct{ value, reader int32 }
-	reads := make([]read, 0, len(f.Nodes))
+	reads := make([]read, 0, 2*len(f.Nodes))
 	last := make([]int32, f.NumValues()) // that read a value, counted from 1
-	ends := make([]int32, f.NumValues()) // of the lists in all: first their lengths
-	for at, n := range f.Nodes {         // once: operands lie all over memory
+	at := make([]int32, f.NumValues())   // where the lists begin: first their lengths
+	for pos, n := range f.Nodes {        // once: operands lie all over memory
 		for _, a := range n.Args {
-			if a != nil && (among == nil || among[a.ID]) && last[a.ID] != int32(at+1) {
-				last[a.ID] = int32(at + 1)
-				ends[a.ID]++
-				reads = append(reads, read{int32(a.ID), int32(at)})
+			if a != nil && (among == nil || among[a.ID]) && last[a.ID] != int32(pos+1) {
+				last[a.ID] = int32(pos + 1)
+				at[a.ID]++
+				reads = append(reads, read{int32(a.ID), int32(pos)})
 			}
 		}
 	}
 	sum := int32(0)
-	for i, n := range ends {
-		ends[i], sum = sum, sum+n
+	for i, n := range at {
+		at[i], sum = sum, sum+n
 	}
-	all := make([]*Node, sum)
+	users := make([]*Node, sum)
 	for _, r := range reads {
-		all[ends[r.value]] = f.Nodes[r.reader]
-		ends[r.value]++
+		users[at[r.value]] = f.Nodes[r.reader]
+		at[r.value]++ // at last the list's end
 	}
-	uses, start := make([][]*Node, len(ends)), int32(0)
-	for i, end := range ends {
-		if end > start {
-			uses[i] = all[start:end:end]
-		}
-		start = end
-	}
-	return uses
+	return &UseLists{at, users}
 }
 
 // Replace makes every reader of old in its function read new, results included.

@@ -135,7 +135,7 @@ type elider struct {
 	changed bool   // something
 	over    map[string]int64
 	merges  []mergedCopy
-	uses    [][]*ir.Node
+	uses    *ir.UseLists
 	made    map[copyKey]*ir.Value
 	experts map[expertsMade]*ir.Value
 	given   map[*ir.Value]bool    // copies that became results
@@ -197,7 +197,7 @@ func (s *elider) node(n *ir.Node) {
 // reached reports whether whoever reads v, or views of it that other splits may share, can
 // address a space.
 func (s *elider) reached(v *ir.Value, space string) bool {
-	return !slices.ContainsFunc(s.uses[v.ID], func(n *ir.Node) bool {
+	return !slices.ContainsFunc(s.uses.Of(v), func(n *ir.Node) bool {
 		if n.Is(ir.View) {
 			return !s.reached(n.Result(), space)
 		}

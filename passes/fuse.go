@@ -149,11 +149,11 @@ func sliceOfWider(t ir.Type) ir.Type {
 
 // viewsFollow reports whether all views of v, and views of them, can still be expressed
 // if v is of type t.
-func viewsFollow(uses [][]*ir.Node, v *ir.Value, t ir.Type, depth int) bool {
+func viewsFollow(uses *ir.UseLists, v *ir.Value, t ir.Type, depth int) bool {
 	if slices.Contains(v.Func.Results, v) {
 		return false
 	}
-	for _, n := range uses[v.ID] {
+	for _, n := range uses.Of(v) {
 		if !n.Is(ir.View) {
 			continue
 		}

@@ -305,6 +305,6 @@ func (b *roller) likeGroup(n *ir.Node) {
 func (b *roller) dropLeaves() {
 	uses := ir.Uses(b.f)
 	b.f.Nodes = slices.DeleteFunc(b.f.Nodes, func(n *ir.Node) bool {
-		return n.Is(ir.Leaf) && len(uses[n.Result().ID]) == 0 && !slices.Contains(b.f.Results, n.Result())
+		return n.Is(ir.Leaf) && len(uses.Of(n.Result())) == 0 && !slices.Contains(b.f.Results, n.Result())
 	})
 }

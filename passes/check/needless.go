@@ -43,7 +43,7 @@ type copyReview struct {
 	of      []int32 // by id of a value: the copy that it is, or a view of, counted from 1; 0 for others
 
 	// Of copies that may be needless:
-	uses  [][]*ir.Node
+	uses  *ir.UseLists
 	kept  map[*ir.Value]bool // results of the function, and what changes in place, by origin of bytes
 	first []int32            // by id of a value: its first copy that is not needless, counted from 1; 0 if there is none
 	list  []*ir.Node         // of readers; reused
@@ -228,7 +228,7 @@ func takes(n *ir.Node, where *ir.Place) bool {
 // readers returns the working nodes that read v or views of it; ok is false if one of them
 // needs bytes of its own.
 func (r *copyReview) readers(v *ir.Value, list []*ir.Node) (all []*ir.Node, ok bool) {
-	for _, n := range r.uses[v.ID] {
+	for _, n := range r.uses.Of(v) {
 		switch {
 		case n.Is(ir.View):
 			if list, ok = r.readers(n.Result(), list); !ok {
