@@ -74,6 +74,26 @@ func (n *Node) LastCause() (c Cause, ok bool) {
 	return c, true
 }
 
+// FirstCause returns the first cause that match takes; ok is false where it takes none.
+func (n *Node) FirstCause(match func(pass, rule string) bool) (c Cause, ok bool) {
+	var found *causeLink
+	end := n.causes // of the cause that l belongs to
+	for l := n.causes; l != nil; l = l.before {
+		if l.head == nil {
+			continue
+		}
+		if match(l.head.pass, l.head.rule) {
+			found = end
+		}
+		end = l.before
+	}
+	if found == nil {
+		return Cause{}, false
+	}
+	c, _ = found.cause()
+	return c, true
+}
+
 // HasCause reports whether the node has a cause by that rule, of whatever pass.
 func (n *Node) HasCause(rule string) bool {
 	for l := n.causes; l != nil; l = l.before {

@@ -33,7 +33,13 @@ func TestCausesStayInOrder(t *testing.T) {
 			t.Errorf("the last one is %v", last)
 		}
 	}
-	if !n.HasCause("one") || n.HasCause("two") {
+	for rule, want := range map[string]Cause{"none": want[0], "one": want[1], "three": want[2]} {
+		got, ok := n.FirstCause(func(_, r string) bool { return r == rule })
+		if !ok || !got.Equal(want) {
+			t.Errorf("the first cause by %s is %v, want %v", rule, got, want)
+		}
+	}
+	if _, ok := n.FirstCause(func(pass, _ string) bool { return pass == "r" }); ok || !n.HasCause("one") || n.HasCause("two") {
 		t.Error("the rules of the causes are others")
 	}
 }

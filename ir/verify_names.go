@@ -19,6 +19,17 @@ type known struct {
 	met     []atomic.Bool           // nodes, by id
 	defined []atomic.Pointer[Value] // by id
 	from    []atomic.Int32          // by id: 1 + the number of the first node that may read a value
+	pieces  []piece
+}
+
+// emptyPieces returns so many pieces of which nothing is noted.
+func (k *known) emptyPieces(n int) []piece {
+	k.pieces = longer(k.pieces, n)[:n]
+	for i := range k.pieces {
+		p := &k.pieces[i]
+		*p = piece{renamed: p.renamed[:0], later: p.later[:0], bodies: p.bodies[:0], submitted: p.submitted[:0]}
+	}
+	return k.pieces
 }
 
 // start makes room for the values and nodes of f, of which none was met yet.

@@ -20,6 +20,8 @@ type Verifier struct {
 	weights []string // names that differ from each other and from the empty one
 
 	share int // how many nodes are looked at in one go; 0 is usual
+
+	submitted []*Node // of an entry point that was looked at: room for those of the next one
 }
 
 // usualShare is how many nodes or weights are worth the change to another goroutine.
@@ -44,12 +46,14 @@ func (r *Verifier) right(m *Module) (right bool) {
 			right = false
 		}
 	}()
-	q := &quick{verifier: newVerifier(m), share: r.share, funcs: r.funcs, next: make(map[*Func]*known, len(r.funcs))}
+	q := &quick{verifier: newVerifier(m), share: r.share, funcs: r.funcs, next: make(map[*Func]*known, len(r.funcs)), submitted: r.submitted[:0]}
 	if q.share == 0 {
 		q.share = usualShare
 	}
 	r.funcs = q.next
-	return q.members() && q.allWeights(&r.weights) && q.plan() && q.entries()
+	right = q.members() && q.allWeights(&r.weights) && q.plan() && q.entries()
+	r.submitted = q.submitted
+	return right
 }
 
 // quick is a walk over a module that ends with the first violation; which one that is depends on
@@ -60,6 +64,7 @@ type quick struct {
 	broken   atomic.Bool // another goroutine has found something
 
 	funcs, next map[*Func]*known // what is known of functions, and will be the next time
+	submitted   []*Node          // none: room for those of an entry point
 }
 
 // ok reports whether nothing was found so far.
@@ -149,7 +154,7 @@ func (q *quick) plan() bool {
 func (q *quick) entries() bool {
 	v, calls := q.verifier, false
 	for i, f := range v.m.Funcs {
-		e := &entry{quick: q}
+		e := &entry{quick: q, submitted: q.submitted}
 		if v.m.Props&PropPlaced != 0 {
 			e.plan = &v.m.Plan.Funcs[i]
 		}
@@ -158,6 +163,7 @@ func (q *quick) entries() bool {
 			return false
 		}
 		e.together(f)
+		q.submitted = e.submitted[:0]
 		calls = calls || e.calls
 	}
 	if calls {

@@ -24,7 +24,8 @@ func (e *entry) together(f *Func) {
 
 // function checks f, which owner holds as its body, or nobody.
 func (e *entry) function(f *Func, owner *Node) {
-	w := &walk{entry: e, f: f, known: e.known(f), pieces: make([]piece, (len(f.Nodes)+e.share-1)/e.share)}
+	w := &walk{entry: e, f: f, known: e.known(f)}
+	w.pieces = w.known.emptyPieces((len(f.Nodes) + e.share - 1) / e.share)
 	w.begin(owner)
 	if !e.ok() {
 		return

@@ -223,10 +223,8 @@ func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) 
 
 // ruleOf returns the cause of n under a rule, or nil.
 func ruleOf(n *ir.Node, rule string) *ir.Cause {
-	for _, c := range n.Causes() {
-		if c.Rule == rule {
-			return &c
-		}
+	if c, ok := n.FirstCause(func(_, of string) bool { return of == rule }); ok {
+		return &c
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err
 func cycleError(c *Context, f *ir.Func, fired []string) error {
 	slices.Sort(fired)
 	return &InternalError{Pass: c.pass.Name, Module: f.Module.Name, Err: fmt.Errorf("@%s: rules undo each other: %s",
-		f.Name, strings.Join(slices.Compact(fired), ", "))}
+		f.Name, strings.Join(fired, ", "))}
 }
 
 // formOf returns a hash of what is the same for two forms of a function that a rewrite could
@@ -127,7 +127,9 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useC
 				break
 			}
 			replaced = m.replaced
-			fired = append(fired, rule)
+			if !slices.Contains(fired, rule) {
+				fired = append(fired, rule)
+			}
 		}
 		if !replaced {
 			e.keep(n)

@@ -58,16 +58,16 @@ func roll(c *Context, m *ir.Module) error {
 		}
 		for range maxRepeats {
 			r := findRepeat(f)
-			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow("roll.repeat", r.groups[0][0]) {
+			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow("roll.repeat", r.group(0)[0]) {
 				break
 			}
 			if err := c.Change(); err != nil {
 				return err
 			}
 			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))
-			c.Cause(n, "roll.repeat", fmt.Sprintf("%d nodes", len(r.groups[0])))
+			c.Cause(n, "roll.repeat", fmt.Sprintf("%d nodes", r.period))
 			c.Count("repeats", 1)
-			c.Count("nodes", int64(len(r.groups)-1)*int64(len(r.groups[0])))
+			c.Count("nodes", int64(r.count-1)*int64(r.period))
 		}
 	}
 	return nil

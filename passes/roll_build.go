@@ -44,7 +44,7 @@ func (r *repetition) copies(c *Context) bool {
 		return d != nil && d.Has(ir.OpCopy)
 	}
 	for _, v := range r.carried {
-		if !can(copiesOn(c, v.init)) || !can(copiesOn(c, r.groups[0][v.node].Results[v.result])) {
+		if !can(copiesOn(c, v.init)) || !can(copiesOn(c, r.group(0)[v.node].Results[v.result])) {
 			return false
 		}
 	}
@@ -124,7 +124,7 @@ func (b *roller) onlyStarts(v *ir.Value) bool {
 			if a == nil || a.Root() != v {
 				continue
 			}
-			in := i < len(b.groups[0])
+			in := i < b.period
 			if !in || b.at(site{i, arg}).kind != fromCarried {
 				return false
 			}
@@ -146,13 +146,13 @@ func (b *roller) copied(v *ir.Value, rule string) *ir.Value {
 	n := copyNode(b.c, b.f, v)
 	n.Split = noSplit
 	b.c.Cause(n, rule, v.String())
-	b.f.InsertBefore(b.groups[0][0], n)
+	b.f.InsertBefore(b.group(0)[0], n)
 	return n.Result()
 }
 
 // fillBody copies the first group into the body.
 func (b *roller) fillBody() {
-	for j, n := range b.groups[0] {
+	for j, n := range b.group(0) {
 		args := make([]*ir.Value, len(n.Args))
 		for arg, v := range n.Args {
 			args[arg] = b.operand(site{j, arg}, v)
@@ -255,11 +255,11 @@ func stillRead(nodes []*ir.Node, v, made *ir.Value) *ir.Node {
 
 // replace puts the repeat in the place of the groups.
 func (b *roller) replace(args []*ir.Value) {
-	attr := &ir.RepeatAttr{Count: int64(len(b.groups)), Carried: len(b.carried), Invariant: len(b.fixed)}
+	attr := &ir.RepeatAttr{Count: int64(b.count), Carried: len(b.carried), Invariant: len(b.fixed)}
 	n := b.f.NewNode(ir.OpRepeat, attr, args, "")
 	n.Body, b.body.Owner, b.node = b.body, n, n
 	b.likeGroup(n)
-	last := b.groups[len(b.groups)-1]
+	last := b.group(b.count - 1)
 	for i, c := range b.carried {
 		old := last[c.node].Results[c.result]
 		v := b.f.NewValue("", b.body.Results[i].Type)
@@ -269,10 +269,8 @@ func (b *roller) replace(args []*ir.Value) {
 	}
 	b.f.InsertBefore(last[len(last)-1], n)
 	gone := make(map[*ir.Node]bool)
-	for _, group := range b.groups {
-		for _, m := range group {
-			gone[m] = true
-		}
+	for _, m := range b.s.nodes[b.start : b.start+b.count*b.period] {
+		gone[m] = true
 	}
 	b.f.Nodes = slices.DeleteFunc(b.f.Nodes, func(m *ir.Node) bool { return gone[m] })
 	for i, c := range b.carried {
@@ -288,7 +286,7 @@ func (b *roller) replace(args []*ir.Value) {
 // likeGroup makes n, the repeat, belong to the backend of the first group's nodes; where
 // they are on several, to the last target, which drives the step.
 func (b *roller) likeGroup(n *ir.Node) {
-	for _, m := range b.groups[0] {
+	for _, m := range b.group(0) {
 		switch {
 		case m.Backend == "" || m.Is(ir.View):
 		case n.Backend == "":

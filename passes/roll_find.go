@@ -27,21 +27,21 @@ func findRepeat(f *ir.Func) *repetition {
 // periods returns likely lengths of a group, likeliest first: how far apart equal nodes
 // follow each other.
 func (s *sequence) periods() []int {
-	last := make([]int, len(s.key)) // by key: where it was last, counted from 1
-	count := make([]int, len(s.key))
+	last := make([]int32, len(s.key)) // by key: where it was last, counted from 1
+	count := make([]int32, len(s.key))
 	for i, k := range s.key {
 		if j := last[k]; j > 0 {
-			count[i+1-j]++
+			count[int32(i+1)-j]++
 		}
-		last[k] = i + 1
+		last[k] = int32(i + 1)
 	}
 	var list []int
 	for d, n := range count {
-		if n > 0 && 2*n >= d { // in two groups half of the nodes may have equals within their group
+		if n > 0 && 2*int(n) >= d { // in two groups half of the nodes may have equals within their group
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b int) int { return cmp.Or(count[b]-count[a], a-b) })
+	slices.SortFunc(list, func(a, b int) int { return cmp.Or(int(count[b]-count[a]), a-b) })
 	return list[:min(len(list), maxPeriods)]
 }
 
@@ -71,13 +71,13 @@ func (s *sequence) bestIn(run [2]int, period int) *repetition {
 			if r == nil {
 				break
 			}
-			if len(r.groups) == count {
+			if r.count == count {
 				if best == nil || r.better(best) {
 					best = r
 				}
 				break
 			}
-			count = len(r.groups)
+			count = r.count
 		}
 	}
 	return best
@@ -87,8 +87,8 @@ func (s *sequence) bestIn(run [2]int, period int) *repetition {
 type repetition struct {
 	s       *sequence
 	start   int
-	period  int // nodes of a group
-	groups  [][]*ir.Node
+	period  int          // nodes of a group
+	count   int          // of groups
 	sites   []siteSource // what stands for the operands of the body's nodes; see at
 	carried []carried
 	fixed   []*ir.Value   // invariant values
@@ -131,10 +131,10 @@ type carried struct {
 // earlier.
 func (r *repetition) better(o *repetition) bool {
 	return cmp.Or(cmp.Compare(o.saved(), r.saved()), cmp.Compare(r.carriedBytes(), o.carriedBytes()),
-		cmp.Compare(len(r.groups[0]), len(o.groups[0])), cmp.Compare(r.start, o.start)) < 0
+		cmp.Compare(r.period, o.period), cmp.Compare(r.start, o.start)) < 0
 }
 
-func (r *repetition) saved() int { return (len(r.groups) - 1) * len(r.groups[0]) }
+func (r *repetition) saved() int { return (r.count - 1) * r.period }
 
 func (r *repetition) carriedBytes() int64 {
 	var sum int64
@@ -148,29 +148,30 @@ func (r *repetition) carriedBytes() int64 {
 // these fit together; nil where not even two do.
 func (s *sequence) try(start, period, count int) *repetition {
 	r := &repetition{s: s, start: start, period: period}
-	fit := r.agreeing(count)
-	if fit < 2 {
+	if r.count = r.agreeing(count); r.count < 2 {
 		return nil
 	}
-	r.groups = make([][]*ir.Node, fit)
-	for g := range r.groups {
-		r.groups[g] = r.group(g)
-	}
-	if fit < count {
+	if r.count < count {
 		return r
 	}
-	r.sites = make([]siteSource, r.s.first[start+period]-r.s.first[start])
-	for j, n := range r.groups[0] {
+	r.sites, s.sites = withIDs(s.sites[:0], int(s.first[start+period]-s.first[start])), nil
+	if !r.classified() || !r.makesNext() || !r.closed() {
+		s.sites = r.sites
+		return nil
+	}
+	return r
+}
+
+// classified decides what the operands of the body become, and reports whether it may become a repeat's.
+func (r *repetition) classified() bool {
+	for j, n := range r.group(0) {
 		for arg := range n.Args {
 			if !r.classify(site{j, arg}) {
-				return nil
+				return false
 			}
 		}
 	}
-	if !r.makesNext() {
-		return nil
-	}
-	return r.closed()
+	return true
 }
 
 // makesNext reports whether every carried value's next one is computed in the group, and
@@ -178,7 +179,7 @@ func (s *sequence) try(start, period, count int) *repetition {
 // values, which takes more copies than one each.
 func (r *repetition) makesNext() bool {
 	for _, c := range r.carried {
-		for j := c.node; r.groups[0][j].Is(ir.View); {
+		for j := c.node; r.group(0)[j].Is(ir.View); {
 			src := r.at(site{j, 0})
 			if src.kind != fromGroup {
 				return false
@@ -253,7 +254,7 @@ func (r *repetition) agree(j, arg, count int) int {
 
 // classify decides what an operand of the body becomes.
 func (r *repetition) classify(at site) bool {
-	v := r.groups[0][at.node].Args[at.arg]
+	v := r.group(0)[at.node].Args[at.arg]
 	w := r.where(1, at.node, at.arg)
 	src := siteSource{}
 	ok := true
@@ -284,7 +285,7 @@ func indexOrAdd[T comparable](list *[]T, x T) int {
 // carry notes a carried value. One that starts with different values at different
 // operands, and versions of states, cannot be carried.
 func (r *repetition) carry(c carried) (siteSource, bool) {
-	if isLeaf(c.init, ir.OpState) || isLeaf(r.groups[0][c.node].Results[c.result], ir.OpState) {
+	if isLeaf(c.init, ir.OpState) || isLeaf(r.group(0)[c.node].Results[c.result], ir.OpState) {
 		return siteSource{}, false
 	}
 	for i, o := range r.carried {
@@ -298,9 +299,9 @@ func (r *repetition) carry(c carried) (siteSource, bool) {
 
 // leaves makes a table of the leaves at an operand, or one leaf in the body.
 func (r *repetition) leaves(at site) (siteSource, bool) {
-	entries := make([]*ir.Value, len(r.groups))
-	for g, group := range r.groups {
-		entries[g] = r.s.leaf(group[at.node].Args[at.arg])
+	entries := make([]*ir.Value, r.count)
+	for g := range entries {
+		entries[g] = r.s.leaf(r.group(g)[at.node].Args[at.arg])
 	}
 	op := entries[0].Def.Op
 	same := !slices.ContainsFunc(entries, func(v *ir.Value) bool { return v != entries[0] })
@@ -321,7 +322,7 @@ func (r *repetition) leaves(at site) (siteSource, bool) {
 
 // ownStates reports whether each state is used in its group only.
 func (r *repetition) ownStates(entries []*ir.Value) bool {
-	period := len(r.groups[0])
+	period := r.period
 	for g, v := range entries {
 		begin := r.start + g*period
 		if slices.ContainsFunc(r.s.states[v], func(at int) bool { return at < begin || at >= begin+period }) {
@@ -332,23 +333,23 @@ func (r *repetition) ownStates(entries []*ir.Value) bool {
 }
 
 // closed checks what leaves the groups: only carried values do, from the last one. Where
-// the last group gives away more, it is left out; nil where that leaves too few.
-func (r *repetition) closed() *repetition {
-	for g, group := range r.groups {
-		for j, n := range group {
+// the last group gives away more, it is left out; false where that leaves too few.
+func (r *repetition) closed() bool {
+	for g := range r.count {
+		for j, n := range r.group(g) {
 			for k, v := range n.Results {
-				if r.staysIn(g, v) || g == len(r.groups)-1 && r.isCarried(j, k) {
+				if r.staysIn(g, v) || g == r.count-1 && r.isCarried(j, k) {
 					continue
 				}
-				if fit := min(g+1, len(r.groups)-1); fit >= 2 {
-					r.groups = r.groups[:fit]
-					return r
+				fit := min(g+1, r.count-1)
+				if fit >= 2 {
+					r.count = fit
 				}
-				return nil
+				return fit >= 2
 			}
 		}
 	}
-	return r
+	return true
 }
 
 func (r *repetition) isCarried(node, result int) bool {
@@ -357,9 +358,9 @@ func (r *repetition) isCarried(node, result int) bool {
 
 // staysIn reports whether only group g and the next one, in the repetition, read v.
 func (r *repetition) staysIn(g int, v *ir.Value) bool {
-	period := len(r.groups[0])
+	period := r.period
 	begin := r.start + g*period
-	end := min(begin+2*period, r.start+len(r.groups)*period)
+	end := min(begin+2*period, r.start+r.count*period)
 	outside := func(at int32) bool { return int(at) < begin || int(at) >= end }
 	return !slices.ContainsFunc(r.s.readersOf(v), outside) && !slices.Contains(r.s.f.Results, v)
 }

@@ -1,6 +1,9 @@
 package passes
 
 import (
+	"hash/maphash"
+	"math/bits"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/abreast"
 )
@@ -11,13 +14,15 @@ import (
 type sequence struct {
 	f     *ir.Func
 	nodes []*ir.Node
-	key   []int
+	key   []int32
 
 	operands []operand // of all nodes, in order
 	first    []int32   // by position, and one behind: where its operands begin
 
 	reads   []int32 // positions that read a value, in order, value by value; nil until somebody asks
 	readers []int32 // by value id, and one behind: where its reads begin
+
+	sites []siteSource // of repetitions that were tried in vain
 
 	leaves []*ir.Value         // by value id: the first leaf that names the same bytes
 	states map[*ir.Value][]int // by such a first leaf of a state: which nodes read it
@@ -47,40 +52,38 @@ func newSequence(f *ir.Func) *sequence {
 	return s
 }
 
-// leafName is the same for leaf nodes that name the same bytes.
-type leafName struct {
-	op     ir.Op
-	name   string
-	placed int // number of a type in a space
-}
-
 // nameLeaves finds the first leaf that names the same bytes as each.
 func (s *sequence) nameLeaves() {
 	s.leaves = make([]*ir.Value, s.f.NumValues())
-	first := make(map[leafName]*ir.Value)
-	numbers := make(map[string]int)
-	var key []byte
+	var leaves []*ir.Value
 	for _, n := range s.f.Nodes {
-		if !n.Is(ir.Leaf) {
-			continue
+		if n.Is(ir.Leaf) {
+			leaves = append(leaves, n.Result())
 		}
-		v := n.Result()
-		key = appendPlaced(key[:0], v.Type)
-		name := leafName{n.Op, leafText(n), numberOf(numbers, key)}
-		named := first[name]
-		if named == nil {
-			named = v
-			first[name] = v
+	}
+	table := make([]*ir.Value, 1<<bits.Len(uint(2*len(leaves)))) // the first leaves, at the hashes of their names or behind
+	for _, v := range leaves {
+		at := maphash.String(nameSeed, leafText(v.Def)) % uint64(len(table))
+		for table[at] != nil && !sameLeaf(table[at], v) {
+			at = (at + 1) % uint64(len(table))
 		}
-		s.leaves[v.ID] = named
+		if table[at] == nil {
+			table[at] = v
+		}
+		s.leaves[v.ID] = table[at]
 	}
 }
 
+// sameLeaf reports whether two leaves name the same bytes.
+func sameLeaf(v, w *ir.Value) bool {
+	return v.Def.Op == w.Def.Op && leafText(v.Def) == leafText(w.Def) && v.Type.Equal(w.Type)
+}
+
 // numberOf returns the number of a text, which is added to those that have one if it is new.
-func numberOf(numbers map[string]int, text []byte) int {
+func numberOf(numbers map[string]int32, text []byte) int32 {
 	number, known := numbers[string(text)]
 	if !known {
-		number = len(numbers)
+		number = int32(len(numbers))
 		numbers[string(text)] = number
 	}
 	return number
@@ -96,11 +99,12 @@ type stateRead struct {
 // read states.
 func (s *sequence) numberNodes() (ofStates []stateRead) {
 	index := make([]int32, s.f.NumNodes()) // in nodes, by node id
-	s.nodes = make([]*ir.Node, 0, len(s.f.Nodes))
-	s.key = make([]int, 0, len(s.f.Nodes))
-	s.first = make([]int32, 1, len(s.f.Nodes)+1)
-	s.operands = make([]operand, 0, 2*len(s.f.Nodes))
-	keys := make(map[string]int)
+	nodes, operands := sizeWithoutLeaves(s.f)
+	s.nodes = make([]*ir.Node, 0, nodes)
+	s.key = make([]int32, 0, nodes)
+	s.first = make([]int32, 1, nodes+1)
+	s.operands = make([]operand, 0, operands)
+	keys := make(map[string]int32)
 	var key []byte
 	var last *ir.Node // with work
 	for _, n := range s.f.Nodes {
@@ -127,6 +131,17 @@ func (s *sequence) numberNodes() (ofStates []stateRead) {
 		s.first = append(s.first, int32(len(s.operands)))
 	}
 	return ofStates
+}
+
+// sizeWithoutLeaves counts the nodes of f that are no leaves, and their operands.
+func sizeWithoutLeaves(f *ir.Func) (nodes, operands int) {
+	for _, n := range f.Nodes {
+		if !n.Is(ir.Leaf) {
+			nodes++
+			operands += len(n.Args)
+		}
+	}
+	return nodes, operands
 }
 
 // operandOf describes v, which is absent or made before; index has the positions of nodes, by id.

@@ -30,7 +30,7 @@ func TestLongGroups(t *testing.T) {
 	if r == nil {
 		t.Fatal("no repetition is found")
 	}
-	if len(r.groups) != layers || len(r.groups[0]) != nodes || len(r.carried) != 1 {
-		t.Errorf("%d groups of %d nodes that carry %d values, want %d of %d that carry 1", len(r.groups), len(r.groups[0]), len(r.carried), layers, nodes)
+	if r.count != layers || r.period != nodes || len(r.carried) != 1 {
+		t.Errorf("%d groups of %d nodes that carry %d values, want %d of %d that carry 1", r.count, r.period, len(r.carried), layers, nodes)
 	}
 }

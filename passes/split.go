@@ -326,10 +326,6 @@ func isSplitInput(n *ir.Node) bool {
 
 // splitCause returns the cause for which a split begins at n, if one does.
 func splitCause(n *ir.Node) ir.Cause {
-	for _, c := range n.Causes() {
-		if c.Pass == "split" || c.Rule == ruleCopyOut {
-			return c
-		}
-	}
-	return ir.Cause{}
+	c, _ := n.FirstCause(func(pass, rule string) bool { return pass == "split" || rule == ruleCopyOut })
+	return c
 }
