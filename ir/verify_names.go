@@ -44,15 +44,19 @@ func longer[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:max(n, len(s))]
 	}
-	more := make([]T, n, n+n/8)
+	more := make([]T, n, withGrowth(n))
 	copy(more, s)
 	return more
 }
 
+// withGrowth returns for how many elements there is to be room where there are n: copies and other
+// forms of values may make a function a third longer.
+func withGrowth(n int) int { return n + n/3 }
+
 // cleared returns n zero elements, those of s if it has as many.
 func cleared[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, n, n+n/8) // functions grow a little with most passes
+		return make([]T, n, withGrowth(n))
 	}
 	s = s[:n]
 	clear(s)
@@ -135,14 +139,18 @@ func (t *nameTable) reserve(more int, names []string) {
 // put makes member i the one that is found by its name, and returns the one that was until now: i
 // where there was none. Room for it has been reserved.
 func (t *nameTable) put(i int, names []string) (before int) {
-	mask := uint64(len(t.slots) - 1)
+	mask, there := uint64(len(t.slots)-1), false
 	for h := maphash.String(nameSeed, names[i]); ; h++ {
 		s := &t.slots[h&mask]
 		switch at := int(*s) - 1; {
+		case at < 0 && there:
+			return i
 		case at < 0:
 			t.used++
 			*s = int32(i + 1)
 			return i
+		case at == i: // maybe for a name that it had before: another member may have this one
+			there = true
 		case names[at] == names[i]:
 			*s = int32(i + 1)
 			return at

@@ -328,7 +328,8 @@ func list[T any](d *damager, s *[]T, others ...T) string {
 	return fmt.Sprintf("%d is another one", i)
 }
 
-// TestNameTable puts random names into a table that grows, and renames some of them.
+// TestNameTable puts random names into a table that grows, and gives members other names, which
+// those that had them lose.
 func TestNameTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var table nameTable
@@ -343,14 +344,17 @@ func TestNameTable(t *testing.T) {
 			t.Fatalf("%q was the name of %d, got %d", names[i], want, got)
 		}
 		owner[names[i]] = i
+		if want != i {
+			names[want] = fmt.Sprint("none of ", want)
+		}
 	}
-	for round := range 100 {
+	for range 300 {
 		table.reserve(40, names)
 		for range 20 {
 			names = append(names, fmt.Sprint(r.IntN(1000)))
 			put(len(names) - 1)
 			other := r.IntN(len(names))
-			names[other] = fmt.Sprint(r.IntN(1000), " ", round, " ", other)
+			names[other] = fmt.Sprint(r.IntN(1000))
 			put(other)
 		}
 	}

@@ -25,7 +25,7 @@ func Uses(f *Func) *UseLists { return UsesAmong(f, nil) }
 // UsesAmong is Uses for some values alone, by id; nil is all.
 func UsesAmong(f *Func, among []bool) *UseLists {
 	type read struct{ value, reader int32 }
-	reads := make([]read, 0, 2*len(f.Nodes))
+	reads := make([]read, 0, numArgs(f))
 	last := make([]int32, f.NumValues()) // that read a value, counted from 1
 	at := make([]int32, f.NumValues())   // where the lists begin: first their lengths
 	for pos, n := range f.Nodes {        // once: operands lie all over memory
@@ -47,6 +47,14 @@ func UsesAmong(f *Func, among []bool) *UseLists {
 		at[r.value]++ // at last the list's end
 	}
 	return &UseLists{at, users}
+}
+
+// numArgs returns how many operands the nodes of f have, absent ones included.
+func numArgs(f *Func) (sum int) {
+	for _, n := range f.Nodes {
+		sum += len(n.Args)
+	}
+	return sum
 }
 
 // Replace makes every reader of old in its function read new, results included.

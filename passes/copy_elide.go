@@ -143,6 +143,16 @@ type elider struct {
 	before  []*ir.Value           // the operands of the node that is looked at
 }
 
+// numCopies returns how many copies f has.
+func numCopies(f *ir.Func) (sum int) {
+	for _, n := range f.Nodes {
+		if n.Op == ir.OpCopy {
+			sum++
+		}
+	}
+	return sum
+}
+
 // tooMuch says what a limit would be exceeded by.
 func tooMuch(bytes int64) string {
 	return fmt.Sprintf("%d bytes%s too many with one copy each", bytes, ir.RoundedBytes(bytes))
@@ -150,7 +160,7 @@ func tooMuch(bytes int64) string {
 
 func newElider(c *Context, f *ir.Func) *elider {
 	return &elider{
-		c: c, e: newEdit(c, f), uses: ir.Uses(f), made: make(map[copyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value),
+		c: c, e: newEdit(c, f), uses: ir.Uses(f), made: make(map[copyKey]*ir.Value, numCopies(f)), experts: make(map[expertsMade]*ir.Value),
 		given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal),
 	}
 }

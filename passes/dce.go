@@ -29,8 +29,10 @@ func removeDead(c *Context, m *ir.Module) error {
 	funcs := m.AllFuncs()
 	live := make([][]bool, len(funcs)) // by node id
 	removed := 0
+	var values []bool // by id; of one function after the other
 	for i, f := range funcs {
-		live[i] = liveNodes(f)
+		values = withIDs(values[:0], f.NumValues())
+		live[i] = liveNodes(f, values)
 		for _, n := range f.Nodes {
 			switch {
 			case !live[i][n.ID]:
@@ -70,9 +72,9 @@ func removeDead(c *Context, m *ir.Module) error {
 	return nil
 }
 
-// liveNodes returns which nodes of f, by id, something needs.
-func liveNodes(f *ir.Func) []bool {
-	live := make([]bool, f.NumValues())
+// liveNodes returns which nodes of f, by id, something needs. Live is false for all values, and
+// true for those needed afterwards.
+func liveNodes(f *ir.Func, live []bool) []bool {
 	for _, r := range f.Results {
 		live[r.ID] = true
 	}

@@ -19,6 +19,7 @@ type edit struct {
 	out     []*ir.Node
 	instead []*ir.Value // of values, by id; nil for those that stay. Empty as long as all do
 	pos     []int32     // of nodes in out, by id
+	types   []ir.Type   // of the node that was added last
 }
 
 func newEdit(c *Context, f *ir.Func) *edit {
@@ -103,7 +104,8 @@ func (e *edit) add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 	if op.Info().Traits&(ir.View|ir.Leaf) != 0 {
 		n.Backend = ""
 	}
-	for i, t := range inferred(n) {
+	e.types = inferredInto(e.types, n)
+	for i, t := range e.types {
 		t.Space = resultSpace(e.targets, n)
 		r := e.f.NewValue(name, t)
 		r.Def, r.Index = n, i
@@ -115,8 +117,11 @@ func (e *edit) add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 
 // inferred returns the types of the results of a node that a pass made; that they cannot
 // be inferred is a bug of the pass.
-func inferred(n *ir.Node) []ir.Type {
-	types, err := ir.Infer(n)
+func inferred(n *ir.Node) []ir.Type { return inferredInto(nil, n) }
+
+// inferredInto is inferred; the types may lie in room, whose elements are overwritten.
+func inferredInto(room []ir.Type, n *ir.Node) []ir.Type {
+	types, err := ir.InferInto(room, n)
 	if err != nil {
 		panic(fmt.Errorf("passes: internal error: a new node %v %v: %w", n.Op, n.Args, err))
 	}

@@ -46,9 +46,9 @@ func (s *sequence) periods() []int {
 }
 
 // runs returns the maximal ranges [from, to) of nodes in which nodes at distance period
-// are equal, where two groups or more fit.
+// are equal, where two groups or more fit. They stay until it is called again.
 func (s *sequence) runs(period int) [][2]int {
-	var list [][2]int
+	list := s.ranges[:0]
 	from := 0
 	for i := 0; i+period <= len(s.key); i++ {
 		if i+period < len(s.key) && s.key[i] == s.key[i+period] {
@@ -59,6 +59,7 @@ func (s *sequence) runs(period int) [][2]int {
 		}
 		from = i + 1
 	}
+	s.ranges = list
 	return list
 }
 
@@ -147,11 +148,12 @@ func (r *repetition) carriedBytes() int64 {
 // try returns the repetition of groups from start, with fewer than count groups where only
 // these fit together; nil where not even two do.
 func (s *sequence) try(start, period, count int) *repetition {
-	r := &repetition{s: s, start: start, period: period}
-	if r.count = r.agreeing(count); r.count < 2 {
-		return nil
+	likely := repetition{s: s, start: start, period: period}
+	if likely.count = likely.agreeing(count); likely.count < 2 {
+		return nil // as nearly always: nothing is made for it
 	}
-	if r.count < count {
+	r := new(repetition)
+	if *r = likely; r.count < count {
 		return r
 	}
 	r.sites, s.sites = withIDs(s.sites[:0], int(s.first[start+period]-s.first[start])), nil

@@ -22,7 +22,8 @@ type sequence struct {
 	reads   []int32 // positions that read a value, in order, value by value; nil until somebody asks
 	readers []int32 // by value id, and one behind: where its reads begin
 
-	sites []siteSource // of repetitions that were tried in vain
+	sites  []siteSource // of repetitions that were tried in vain
+	ranges [][2]int     // that runs returned last
 
 	leaves []*ir.Value         // by value id: the first leaf that names the same bytes
 	states map[*ir.Value][]int // by such a first leaf of a state: which nodes read it
