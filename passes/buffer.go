@@ -8,11 +8,26 @@ type origins struct {
 	numbers *numbering
 	of      []int32     // by the value's number: its origin's
 	list    []*ir.Value // the origins
+	kinds   []originKind
+	slots   bool // of some origin there are several instances
 }
+
+// originKind is what an origin is.
+type originKind uint8
+
+const (
+	plainOrigin   originKind = iota
+	fixedOrigin              // a weight or a constant, or entries of a table of these: nothing writes it
+	stateOrigin              // likewise
+	entryOrigin              // a parameter of the entry point
+	resultOrigin             // which the caller reads where he wants results; see newPlanner
+	privateOrigin            // every worker has it for itself
+)
 
 func newOrigins(f *ir.Func) *origins {
 	o := &origins{numbers: newNumbering(f)}
-	o.of, o.list = make([]int32, o.numbers.values), make([]*ir.Value, 0, o.numbers.values)
+	o.of = make([]int32, o.numbers.values)
+	o.list, o.kinds = make([]*ir.Value, 0, o.numbers.values), make([]originKind, 0, o.numbers.values)
 	o.number(f)
 	return o
 }
@@ -20,26 +35,52 @@ func newOrigins(f *ir.Func) *origins {
 // number numbers the origins of f and of the bodies in it. What a value names stands before it.
 func (o *origins) number(f *ir.Func) {
 	for _, v := range f.Params {
-		o.note(v)
+		o.note(v, kindOfParam(v))
 	}
 	for _, n := range f.Nodes {
 		if n.Op == ir.OpRepeat {
 			o.number(n.Body)
 		}
+		o.slots = o.slots || n.Submit != nil && n.Submit.Slots > 1
 		for _, v := range n.Results {
-			o.note(v)
+			o.note(v, kindOfResult(n))
 		}
 	}
 }
 
-func (o *origins) note(v *ir.Value) {
+func (o *origins) note(v *ir.Value, kind originKind) {
 	at := &o.of[o.numbers.value(v)]
 	if from := source(v); from != nil {
 		*at = o.get(from)
 		return
 	}
 	*at = int32(len(o.list))
-	o.list = append(o.list, v)
+	o.list, o.kinds = append(o.list, v), append(o.kinds, kind)
+}
+
+func kindOfResult(n *ir.Node) originKind {
+	switch {
+	case n.Op == ir.OpWeight || n.Op == ir.OpConstant:
+		return fixedOrigin
+	case n.Op == ir.OpState:
+		return stateOrigin
+	case n.Part.Mode == ir.PartEach:
+		return privateOrigin
+	}
+	return plainOrigin
+}
+
+func kindOfParam(v *ir.Value) originKind {
+	kind, _ := paramKind(v)
+	switch {
+	case kind == paramEntry:
+		return entryOrigin
+	case kind == paramTable && isFixed(v):
+		return fixedOrigin
+	case kind == paramTable && isLeaf(v, ir.OpState):
+		return stateOrigin
+	}
+	return plainOrigin
 }
 
 // get returns the number of the origin of v. No view is followed for it: that would be a look at

@@ -59,16 +59,19 @@ func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
 	if fresh && !p.time.merged && comesAfter(p.time.tail(from), y) {
 		return p.canAppend(from, y)
 	}
-	x := p.time.eventsOf(from)
-	if fresh && p.isLate(x, &y[0]) {
+	if fresh && p.isLate(from, &y[0]) {
 		return false
 	}
-	p.both = mergeEvents(p.both[:0], x, y)
+	p.both = mergeEvents(p.both[:0], p.time.eventsOf(from), y)
 	return p.legal(p.both, from.class)
 }
 
-// isLate reports whether a read in x comes next after a write that it must not see.
-func (p *planner) isLate(x []event, write *event) bool {
+// isLate reports whether a read of a buffer comes next after a write that it must not see.
+func (p *planner) isLate(b *buffer, write *event) bool {
+	x := p.time.tail(b)
+	if len(x) == 0 || compareEvents(*write, x[0]) < 0 {
+		x = p.time.eventsOf(b)
+	}
 	at := sort.Search(len(x), func(i int) bool { return compareEvents(*write, x[i]) < 0 })
 	return at < len(x) && !x[at].write && p.time.version(&x[at]) != p.time.version(write)
 }

@@ -23,7 +23,6 @@ type timeline struct {
 	origins  *origins
 	events   []event // those of each origin in one piece
 	from, to []int32 // by the origin's number: its events; between two pieces there may be room for some
-	fixed    []bool  // by that number: nothing writes it
 	spans    []span  // that events have; few are different
 
 	touches  touches
@@ -46,7 +45,7 @@ type loop struct {
 }
 
 func newTimeline(f *ir.Func, o *origins) *timeline {
-	t := &timeline{loops: make(map[*ir.Func]*loop), origins: o, fixed: make([]bool, len(o.list))}
+	t := &timeline{loops: make(map[*ir.Func]*loop), origins: o}
 	t.touches = touches{axes: new(axisMemo).of, spans: &t.spanRoom}
 	t.lay(f, 0, nil)
 	ticks := 0
@@ -73,13 +72,9 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 			epoch = n.Epoch
 		}
 		t.steps = append(t.steps, step{n, tick, in})
-		if n.Op == ir.OpWeight || n.Op == ir.OpConstant {
-			t.fixed[t.origins.get(n.Result())] = true
-		}
 		if n.Op != ir.OpRepeat {
 			continue
 		}
-		t.fixTables(n.Body)
 		if n.Body.HeadBarrier {
 			tick++
 		}
@@ -89,15 +84,6 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 		l.last, l.lastTick = len(t.steps)-1, tick
 	}
 	return tick
-}
-
-// fixTables notes the parameters of a body that stand for what nothing writes.
-func (t *timeline) fixTables(f *ir.Func) {
-	for _, v := range f.Params {
-		if kind, _ := paramKind(v); kind == paramTable && isFixed(v) {
-			t.fixed[t.origins.get(v)] = true
-		}
-	}
 }
 
 func (t *timeline) shareTicks(n int) {

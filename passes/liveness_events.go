@@ -59,7 +59,7 @@ func (t *timeline) count(list []*ir.Value) {
 		if v == nil {
 			continue
 		}
-		if o := t.origins.get(v); !t.fixed[o] {
+		if o := t.origins.get(v); t.origins.kinds[o] != fixedOrigin {
 			t.to[o]++
 		}
 	}
@@ -94,14 +94,14 @@ func (t *timeline) note(pos int) {
 		if v == nil || isUnread(ax, i) {
 			continue
 		}
-		if o := t.origins.get(v); !t.fixed[o] {
+		if o := t.origins.get(v); t.origins.kinds[o] != fixedOrigin {
 			a := access{node: n, arg: i}
 			t.touches.read(&a, n.Part.Mode, ax)
 			t.put(t.event(pos, o, &a))
 		}
 	}
 	for i, v := range n.Results {
-		if o := t.origins.get(v); !t.fixed[o] {
+		if o := t.origins.get(v); t.origins.kinds[o] != fixedOrigin {
 			a := access{node: n, arg: -1, write: true}
 			t.touches.write(&a, i, n.Part.Mode, ax)
 			t.put(t.event(pos, o, &a))

@@ -51,9 +51,10 @@ func plan(c *Context, m *ir.Module) error {
 	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
 	var broken error
 	var errs []error
-	planners := make([]*planner, len(m.Funcs))
+	planners, all := make([]*planner, len(m.Funcs)), make([]*origins, len(m.Funcs))
 	for i, f := range m.Funcs {
 		planners[i] = newPlanner(c, f, a)
+		all[i] = planners[i].origins
 	}
 	abreast.Do(func() {
 		for _, p := range planners {
@@ -72,7 +73,7 @@ func plan(c *Context, m *ir.Module) error {
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
-	leaves := sync.OnceValue(a.placeLeaves)
+	leaves := sync.OnceValue(func() error { return a.placeLeaves(all) })
 	for i, p := range planners {
 		p.sayCarried()
 		abreast.Do(p.reuse, func() {
@@ -102,7 +103,6 @@ type planner struct {
 	clocks  *clockwork // nil where there are no queues
 	queues  *horizon   // likewise
 
-	results map[*ir.Value]bool // origins of the function's results
 	both    []event            // scratch of canFollow
 	users   [][]*event         // scratch of noRace, by tick
 	last    []*event           // scratch of lastUsers
@@ -113,9 +113,13 @@ type planner struct {
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
-	p := &planner{c: c, f: f, arenas: a, origins: newOrigins(f), results: make(map[*ir.Value]bool)}
+	p := &planner{c: c, f: f, arenas: a, origins: newOrigins(f)}
 	for _, r := range f.Results {
-		p.results[origin(r)] = true
+		o := p.origins.get(r)
+		kind := &p.origins.kinds[o]
+		if (*kind == plainOrigin || *kind == privateOrigin) && !isForeign(p.origins.list[o]) { // those are read where they lie
+			*kind = resultOrigin
+		}
 	}
 	return p
 }
@@ -124,7 +128,10 @@ func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
 func (p *planner) classify() {
 	p.bufs = newBuffers(p.f, p.origins)
 	for b := range p.bufs.all {
-		b.class, b.slots = p.class(b), slotsOf(b)
+		b.class, b.slots = p.class(b), 1
+		if p.origins.slots {
+			b.slots = slotsOf(b)
+		}
 	}
 }
 
@@ -147,25 +154,20 @@ func (p *planner) sayCarried() {
 // class returns where a buffer belongs.
 func (p *planner) class(b *buffer) ir.Class {
 	class := ir.ClassActivations
-	for v := range b.values {
-		kind, _ := paramKind(v)
-		switch {
-		case isLeaf(v, ir.OpWeight, ir.OpConstant):
+	for x := b; x != nil; x = x.next {
+		switch p.origins.kinds[x.id] {
+		case fixedOrigin:
 			return ir.ClassWeights
-		case isLeaf(v, ir.OpState):
+		case stateOrigin:
 			return ir.ClassState
-		case kind == paramEntry || p.isResult(v):
+		case entryOrigin, resultOrigin:
 			class = ir.ClassIO
-		case v.Def != nil && v.Def.Part.Mode == ir.PartEach:
+		case privateOrigin:
 			class = ir.ClassScratch
 		}
 	}
 	return class
 }
-
-// isResult reports whether the caller reads v where he wants results. Those of a foreign
-// graph he reads where they lie.
-func (p *planner) isResult(v *ir.Value) bool { return p.results[v] && !isForeign(v) }
 
 func isForeign(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpForeign }
 

@@ -14,6 +14,7 @@ type leafPlacer struct {
 	a      *arenas
 	done   map[**ir.Place]bool // by where the place of a weight, a state or a constant stands
 	open   []leaf              // that must not be torn apart: one round
+	seen   []bool              // by the number of an origin: its bytes have their place, or need none here
 	needs  []leafNeed          // scratch of flush
 	places store[ir.Place]
 	errs   []error
@@ -34,11 +35,12 @@ type leafNeed struct {
 }
 
 // placeLeaves gives every weight, state and constant its place, used ones first. It
-// reports those that no allocation can hold.
-func (a *arenas) placeLeaves() error {
+// reports those that no allocation can hold. All has the origins of each entry point.
+func (a *arenas) placeLeaves(all []*origins) error {
 	p := &leafPlacer{a: a, done: make(map[**ir.Place]bool, len(a.m.Weights)+len(a.m.States))}
-	for _, f := range a.m.Funcs {
-		p.visit(f)
+	for i, f := range a.m.Funcs {
+		p.seen = make([]bool, len(all[i].list))
+		p.visit(f, all[i])
 	}
 	for _, w := range a.m.Weights {
 		p.weight(w)
@@ -56,11 +58,11 @@ func (a *arenas) placeLeaves() error {
 }
 
 // visit places what nodes of f read, in order; leaves themselves are only names.
-func (p *leafPlacer) visit(f *ir.Func) {
+func (p *leafPlacer) visit(f *ir.Func, o *origins) {
 	for _, n := range f.Nodes {
 		if n.Op != ir.OpRepeat {
 			for _, v := range n.Args {
-				p.value(v)
+				p.value(v, o)
 				p.flush()
 			}
 			continue
@@ -68,27 +70,32 @@ func (p *leafPlacer) visit(f *ir.Func) {
 		attr := n.Attr.(*ir.RepeatAttr)
 		fixed := attr.Carried + attr.Invariant
 		for _, v := range n.Args[:fixed] {
-			p.value(v)
+			p.value(v, o)
 			p.flush()
 		}
 		for round := range int(attr.Count) {
 			for at := fixed + round; at < len(n.Args); at += int(attr.Count) {
-				p.value(n.Args[at])
+				p.value(n.Args[at], o)
 			}
 			p.flush()
 		}
-		p.visit(n.Body)
+		p.visit(n.Body, o)
 	}
 }
 
 // value puts what v names, if that is a leaf, among those to be placed.
-func (p *leafPlacer) value(v *ir.Value) {
+func (p *leafPlacer) value(v *ir.Value, o *origins) {
 	if v == nil {
 		return
 	}
-	n := v.Root().Def
-	if n == nil {
+	i := o.get(v)
+	if kind := o.kinds[i]; p.seen[i] || kind != fixedOrigin && kind != stateOrigin {
 		return
+	}
+	p.seen[i] = true
+	n := o.list[i].Def
+	if n == nil {
+		return // a table: its entries come first
 	}
 	switch n.Op {
 	case ir.OpWeight:

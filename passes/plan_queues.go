@@ -61,20 +61,23 @@ func newBufferBytes(h *horizon, bufs *buffers) *bufferBytes {
 func (b *bufferBytes) touch(at int32, needs *demands) {
 	n := b.h.w.layout.places[at].node
 	for _, v := range n.Sources() {
-		if v != nil {
-			b.record(at, v).read(at, needs)
+		if v == nil {
+			continue
+		}
+		if o := b.bufs.origins.get(v); b.bufs.origins.kinds[o] != fixedOrigin { // nobody would wait
+			b.record(at, o).read(at, needs)
 		}
 	}
 	for _, v := range n.Results {
-		h := b.record(at, v)
+		h := b.record(at, b.bufs.origins.get(v))
 		h.overwrite(at, needs)
 		h.written, h.reads = at, h.reads[:0]
 	}
 }
 
-// record returns that of the buffer of v, which the node at a place touches.
-func (b *bufferBytes) record(at int32, v *ir.Value) *record {
-	buf := b.bufs.get(v)
+// record returns that of the buffer of an origin, which the node at a place touches.
+func (b *bufferBytes) record(at, origin int32) *record {
+	buf := &b.bufs.list[b.bufs.of[origin]]
 	if buf.class == ir.ClassActivations {
 		b.h.note(buf, at)
 	}
