@@ -103,13 +103,14 @@ type planner struct {
 	clocks  *clockwork // nil where there are no queues
 	queues  *horizon   // likewise
 
-	both    []event            // scratch of canFollow
-	users   [][]*event         // scratch of noRace, by tick
-	last    []*event           // scratch of lastUsers
-	chains  store[chain]
-	taken   int64 // how many results took over bytes
-	moved   bool  // a result lies in another space than that of its backend
-	values  int   // that get places
+	both   []event    // scratch of canFollow
+	users  [][]*event // scratch of noRace, by tick
+	last   []*event   // scratch of lastUsers
+	chains store[chain]
+	taken  int64 // how many results took over bytes
+	moved  bool  // a result lies in another space than that of its backend
+	values int   // that get places
+	places []ir.Place
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
@@ -174,20 +175,25 @@ func isForeign(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpForei
 // space returns the memory space of a buffer.
 func (p *planner) space(b *buffer) string { return spaceOf(&b.value.Type) }
 
-// item is a buffer to be packed.
-type item struct {
-	buf    *buffer
-	live   interval
-	size   int64      // bytes that it takes at the bounds, all instances together
-	places []ir.Place // of its values
+// tenants are the buffers of the entry point that go to one arena, as they are packed: what has several
+// instances lives throughout, and so lies one behind the other as one.
+type tenants struct {
+	key     arenaKey
+	space   target.Space
+	count   int // so many buffers there will be
+	problem mem.Problem
+	first   []tenant // by the index in the problem: the first one there
+	more    []tenant // those behind others
+	several int      // index of the open one of several, counted from 1; 0 is none
+	last    int32    // the last one of that among more, likewise
 }
 
-// tenants are the buffers of the entry point that go to one arena.
-type tenants struct {
-	key   arenaKey
-	space target.Space
-	count int // so many items there will be
-	items []item
+// tenant is a buffer that is packed.
+type tenant struct {
+	id         int32 // of the buffer
+	from, many int32 // its values' places among those of the planner
+	next       int32 // who lies behind it: among the tenants' more, counted from 1
+	size       int64 // bytes that it takes at the bounds, all instances together
 }
 
 // place packs the buffers of the entry point and writes the addresses. Meanwhile it does also.
@@ -229,7 +235,7 @@ func byCount(groups []tenants) []int {
 }
 
 // sort tells the buffers that are to be placed their arenas, and returns these, with room for
-// items.
+// tenants.
 func (p *planner) sort() []tenants {
 	var groups []tenants
 	index := make(map[arenaKey]int)
@@ -254,7 +260,8 @@ func (p *planner) sort() []tenants {
 		}
 	}
 	for i := range groups {
-		groups[i].items = make([]item, 0, groups[i].count)
+		g := &groups[i]
+		g.problem.Buffers, g.first = make([]mem.Buffer, 0, g.count), make([]tenant, 0, g.count)
 	}
 	return groups
 }
@@ -262,42 +269,86 @@ func (p *planner) sort() []tenants {
 // isPlaced reports whether plan packs b for each entry point: weights and states it does not.
 func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class != ir.ClassState }
 
-// measure makes the items of all groups, as far as queues do not matter, and places, with the bytes
+// measure makes the tenants of all groups, as far as queues do not matter, and places, with the bytes
 // of each, for their values.
 func (p *planner) measure(groups []tenants) {
-	places := make([]ir.Place, p.values)
+	p.places = make([]ir.Place, p.values)
+	at := 0
 	for b := range p.bufs.all {
 		if !b.isPlaced() {
 			continue
 		}
-		g, extra, values := &groups[b.arena], int64(0), 0
+		g, extra := &groups[b.arena], int64(0)
 		if b.slots > 1 { // the next instance begins behind what kernels may touch
 			extra = g.space.Extra
 		}
+		t, bytes := tenant{id: b.id, from: int32(at)}, int64(0)
 		for v := range b.values {
-			v.Place = &places[values]
-			v.Place.Bytes = v.MaxBytes() + extra
-			values++
+			n := v.MaxBytes()
+			v.Place, bytes = &p.places[at], max(bytes, n)
+			v.Place.Bytes = n + extra
+			at++
 		}
-		g.items = append(g.items, p.item(b, g.space, places[:values:values]))
-		places = places[values:]
+		t.many, t.size = int32(at)-t.from, int64(b.slots)*g.space.Room(bytes)
+		if b.slots == 1 {
+			g.add(t, b.value.Name, p.live(b))
+		} else {
+			g.addSeveral(t, b.value.Name, p.time.end())
+		}
 	}
 }
 
-// item returns a buffer as it is packed, where queues do not matter. What exists several times has its
-// bytes for itself throughout: other steps may use other instances at any time.
-func (p *planner) item(b *buffer, space target.Space, places []ir.Place) item {
-	if b.slots > 1 {
-		return item{b, interval{0, p.time.end()}, int64(b.slots) * space.Room(p.size(b)), places}
+// add adds a buffer of that name with its life.
+func (g *tenants) add(t tenant, name string, live interval) {
+	if live == never {
+		live = interval{0, 0} // a parameter that nothing reads
 	}
-	return item{b, p.live(b), space.Room(p.size(b)), places}
+	g.first = append(g.first, t)
+	g.problem.Buffers = append(g.problem.Buffers, mem.Buffer{
+		ID:    name,
+		Lower: int64(live.first),
+		Upper: int64(live.last) + 1,
+		Size:  t.size,
+		Align: max(g.space.Align, 1),
+	})
 }
 
-// extend lets items live for as long as queues may be at work on them.
-func (p *planner) extend(items []item) {
-	for i := range items {
-		if it := &items[i]; it.buf.slots == 1 && it.buf.class == ir.ClassActivations {
-			it.live = p.queues.extend(it.live, it.buf)
+// addSeveral adds a buffer of which there are several instances. It has its bytes for itself throughout,
+// up to the end: other steps may use other instances at any time.
+func (g *tenants) addSeveral(t tenant, name string, end int) {
+	if i := g.several - 1; i >= 0 {
+		all := &g.problem.Buffers[i]
+		if limit := g.space.MaxAlloc; limit == 0 || all.Size+t.size <= limit {
+			all.Size += t.size
+			g.more = append(g.more, t)
+			if g.last == 0 {
+				g.first[i].next = int32(len(g.more))
+			} else {
+				g.more[g.last-1].next = int32(len(g.more))
+			}
+			g.last = int32(len(g.more))
+			return
+		}
+	}
+	g.add(t, name, interval{0, end})
+	g.several, g.last = len(g.first), 0
+}
+
+// at calls yield with the tenants of the buffer with an index in the problem, one behind the other.
+func (g *tenants) at(i int, yield func(*tenant)) {
+	t := &g.first[i]
+	for yield(t); t.next > 0; yield(t) {
+		t = &g.more[t.next-1]
+	}
+}
+
+// extend lets tenants live for as long as queues may be at work on them.
+func (p *planner) extend(g *tenants) {
+	for i := range g.first {
+		if b := &p.bufs.list[g.first[i].id]; b.slots == 1 && b.class == ir.ClassActivations {
+			at := &g.problem.Buffers[i]
+			live := p.queues.extend(interval{int(at.Lower), int(at.Upper) - 1}, b)
+			at.Lower, at.Upper = int64(live.first), int64(live.last)+1
 		}
 	}
 }
@@ -323,17 +374,8 @@ func (p *planner) live(b *buffer) interval {
 	return p.time.live(b)
 }
 
-func (p *planner) size(b *buffer) int64 {
-	var n int64
-	for v := range b.values {
-		n = max(n, v.MaxBytes())
-	}
-	return n
-}
-
 // solution is how one arena of the entry point is packed.
 type solution struct {
-	groups [][]item
 	places packing
 	stats  mem.Stats
 	err    error
@@ -342,25 +384,9 @@ type solution struct {
 // solve packs one arena of the entry point.
 func (p *planner) solve(g *tenants) (s solution) {
 	if p.queues != nil {
-		p.extend(g.items)
+		p.extend(g)
 	}
-	limit := g.space.MaxAlloc
-	s.groups = p.groups(g.items, limit)
-	prob := mem.Problem{Buffers: make([]mem.Buffer, len(s.groups))}
-	for i, group := range s.groups {
-		it := &group[0]
-		if it.live == never {
-			it.live = interval{0, 0} // a parameter that nothing reads
-		}
-		prob.Buffers[i] = mem.Buffer{
-			ID:    it.buf.value.Name,
-			Lower: int64(it.live.first),
-			Upper: int64(it.live.last) + 1,
-			Size:  sizeOf(group),
-			Align: max(g.space.Align, 1),
-		}
-	}
-	s.places, s.stats, s.err = packChunks(p.c, prob, limit, p.steps())
+	s.places, s.stats, s.err = packChunks(p.c, g.problem, g.space.MaxAlloc, p.steps())
 	return s
 }
 
@@ -374,48 +400,20 @@ func (p *planner) settle(g *tenants, s *solution) error {
 	p.c.Count("cut-by-clock", boolInt64(s.stats.Cancelled))
 	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || s.stats.Cancelled
 	p.c.Count("above-bound", boolInt64(s.places.height > s.stats.Bound))
-	for i, group := range s.groups {
-		offset := s.places.offset[i]
-		for k := range group {
-			for v := range group[k].places {
-				at := &group[k].places[v]
-				at.Arena, at.Chunk, at.Offset = index, s.places.chunk[i], offset
+	for i := range g.first {
+		chunk, offset := s.places.at(i)
+		g.at(i, func(t *tenant) {
+			places := p.places[t.from : t.from+t.many]
+			for v := range places {
+				at := &places[v]
+				at.Arena, at.Chunk, at.Offset = index, chunk, offset
 			}
-			offset += group[k].size
-		}
+			offset += t.size
+		})
 	}
 	p.arenas.grow(g.key, s.places.chunks)
-	p.arenas.bound(g.key, p.f, s.stats.Bound, p.names(s.groups, s.stats.Setters))
+	p.arenas.bound(g.key, p.f, s.stats.Bound, p.names(g, s.stats.Setters))
 	return nil
-}
-
-// groups returns the items that are packed as one: what has several instances lives
-// throughout, and so lies one behind the other. Limit is the largest allocation; 0 is none.
-func (p *planner) groups(items []item, limit int64) [][]item {
-	groups := make([][]item, 0, len(items))
-	several := -1 // the open group of those
-	for i, it := range items {
-		alone := items[i : i+1 : i+1]
-		switch {
-		case it.buf.slots == 1:
-			groups = append(groups, alone)
-		case several >= 0 && (limit == 0 || sizeOf(groups[several])+it.size <= limit):
-			groups[several] = append(groups[several], it)
-		default:
-			several = len(groups)
-			groups = append(groups, alone)
-		}
-	}
-	return groups
-}
-
-// sizeOf returns the bytes of the items of a group together.
-func sizeOf(group []item) int64 {
-	var n int64
-	for _, it := range group {
-		n += it.size
-	}
-	return n
 }
 
 func (p *planner) steps() int64 {
@@ -426,12 +424,12 @@ func (p *planner) steps() int64 {
 }
 
 // names returns the names of the values that set a bound.
-func (p *planner) names(groups [][]item, setters []int) []string {
+func (p *planner) names(g *tenants, setters []int) []string {
 	var list []string
 	for _, i := range setters {
-		for _, it := range groups[i] {
-			list = append(list, qualified(p.f, it.buf.value))
-		}
+		g.at(i, func(t *tenant) {
+			list = append(list, qualified(p.f, p.bufs.list[t.id].value))
+		})
 	}
 	return list
 }

@@ -229,7 +229,7 @@ func underWay(p *ir.Plan, a ir.Arena) ir.Arena {
 
 // packing is where buffers lie: a chunk and an offset each.
 type packing struct {
-	chunk  []int
+	chunk  []int // nil where there is one
 	offset []int64
 	chunks []int64 // sizes
 	height int64   // sum of the sizes
@@ -238,7 +238,7 @@ type packing struct {
 // packChunks packs buffers into one chunk, or, where that would be larger than limit
 // (0 is none), into several.
 func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Stats, error) {
-	out := packing{chunk: make([]int, len(p.Buffers)), offset: make([]int64, len(p.Buffers))}
+	var out packing
 	ctx, cancel := c.Ctx, func() {}
 	if c.Options.PlanTime > 0 {
 		ctx, cancel = context.WithTimeout(ctx, c.Options.PlanTime)
@@ -264,6 +264,14 @@ func packChunks(c *Context, p mem.Problem, limit, steps int64) (packing, mem.Sta
 		}
 	}
 	return out, stats, err
+}
+
+// at returns where buffer i lies.
+func (p *packing) at(i int) (chunk int, offset int64) {
+	if p.chunk == nil {
+		return 0, p.offset[i]
+	}
+	return p.chunk[i], p.offset[i]
 }
 
 // tooLarge is the error for what no allocation holds.

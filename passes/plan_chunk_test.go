@@ -47,13 +47,14 @@ func checkChunks(t *testing.T, p mem.Problem, got packing, limit int64) {
 		}
 	}
 	for i, b := range p.Buffers {
-		if from, end := got.offset[i], got.offset[i]+b.Size; from < 0 || from%b.Align != 0 || end > got.chunks[got.chunk[i]] {
-			t.Errorf("buffer %s lies at [%d,%d) of chunk %d of %d bytes", b.ID, from, end, got.chunk[i], got.chunks[got.chunk[i]])
+		chunk, from := got.at(i)
+		if end := from + b.Size; from < 0 || from%b.Align != 0 || end > got.chunks[chunk] {
+			t.Errorf("buffer %s lies at [%d,%d) of chunk %d of %d bytes", b.ID, from, end, chunk, got.chunks[chunk])
 		}
 		for j, c := range p.Buffers[:i] {
-			together := b.Lower < c.Upper && c.Lower < b.Upper && got.chunk[i] == got.chunk[j]
-			if together && got.offset[i] < got.offset[j]+c.Size && got.offset[j] < got.offset[i]+b.Size {
-				t.Errorf("buffers %s and %s overlap in chunk %d", b.ID, c.ID, got.chunk[i])
+			other, at := got.at(j)
+			if together := b.Lower < c.Upper && c.Lower < b.Upper && chunk == other; together && from < at+c.Size && at < from+b.Size {
+				t.Errorf("buffers %s and %s overlap in chunk %d", b.ID, c.ID, chunk)
 			}
 		}
 	}

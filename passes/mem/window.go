@@ -5,13 +5,21 @@ import (
 	"slices"
 )
 
-// lease is what a placed buffer has, and when.
+// lease is what a placed buffer has, and when. Windows keep very many of them.
 type lease struct {
 	byteRange
-	Interval
-	during spell
+	life
+	first  int32 // window of the life
 	buffer int32
 }
+
+// life is when a buffer is live, counted in the starts of all buffers in their order: those from the
+// one up to the other, not included, are within it. Lives meet in time where they do so here, as where
+// they begin to there is a start.
+type life struct{ from, to int32 }
+
+// meets reports whether two lives, taken without gaps, have an instant in common.
+func (l life) meets(m life) bool { return l.from < m.to && m.from < l.to }
 
 // spell is the windows from the first to the last one, both included, that a life has a part in.
 type spell struct{ first, last int32 }
@@ -30,9 +38,10 @@ type window struct {
 // list of their own instead; a window finds them there once for all buffers that ask for them.
 type leases struct {
 	p       Problem
-	gaps    bool    // some life has one
-	spells  []spell // by buffer
-	isLong  []bool  // by buffer
+	gaps    bool   // some life has one
+	lives   []life // by buffer
+	width   int32  // so many starts have a window
+	isLong  []bool // by buffer
 	windows []window
 	long    []lease // by address
 
@@ -57,33 +66,39 @@ const longPart = 32
 // newLeases returns the leases of a problem of which nothing is placed.
 func newLeases(p Problem) *leases {
 	n := len(p.Buffers)
-	x := &leases{p: p, spells: make([]spell, n), isLong: make([]bool, n)}
+	x := &leases{p: p, lives: make([]life, n), width: int32(max(windowStarts, n/windowPart)), isLong: make([]bool, n)}
 	starts := make([]int64, n)
 	for i := range p.Buffers {
 		starts[i] = p.Buffers[i].Lower
 	}
 	slices.Sort(starts)
-	width := max(windowStarts, n/windowPart)
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		from, _ := slices.BinarySearch(starts, b.Lower)
 		to, _ := slices.BinarySearch(starts, b.Upper)
-		x.spells[i] = spell{int32(from / width), int32((to - 1) / width)}
+		x.lives[i] = life{int32(from), int32(to)}
 		x.isLong[i] = to-from >= n/longPart
 		x.gaps = x.gaps || len(b.Gaps) > 0
 	}
-	x.windows = make([]window, n/width+1)
+	x.windows = make([]window, n/int(x.width)+1)
 	x.makeRoom()
 	x.used = make([]ranges, 2*len(x.windows))
 	x.reset()
 	return x
 }
 
+// spell returns that of buffer i.
+func (x *leases) spell(i int) spell {
+	l := x.lives[i]
+	return spell{l.from / x.width, (l.to - 1) / x.width}
+}
+
 // makeRoom gives the windows lists that hold all that will be placed in them.
 func (x *leases) makeRoom() {
 	sizes, sum := make([]int, len(x.windows)), 0
-	for i, s := range x.spells {
+	for i := range x.lives {
 		if !x.isLong[i] {
+			s := x.spell(i)
 			for at := s.first; at <= s.last; at++ {
 				sizes[at]++
 			}
@@ -110,14 +125,14 @@ func (x *leases) reset() {
 
 // add says that buffer i is placed at an offset.
 func (x *leases) add(i int, offset int64) {
-	b := &x.p.Buffers[i]
-	l := lease{byteRange{offset, offset + b.Size}, Interval{b.Lower, b.Upper}, x.spells[i], int32(i)}
+	s := x.spell(i)
+	l := lease{byteRange{offset, offset + x.p.Buffers[i].Size}, x.lives[i], s.first, int32(i)}
 	if x.isLong[i] {
 		x.long = insertLease(x.long, l)
 		return
 	}
-	x.windows[l.during.first].begun++
-	for at := l.during.first; at <= l.during.last; at++ {
+	x.windows[s.first].begun++
+	for at := s.first; at <= s.last; at++ {
 		w := &x.windows[at]
 		w.short = insertLease(w.short, l)
 		x.use(int(at), l.byteRange)
@@ -144,8 +159,7 @@ func insertLease(list []lease, l lease) []lease {
 
 // meets reports whether buffer i is live at some instant of a lease.
 func (x *leases) meets(i int, l *lease) bool {
-	b := &x.p.Buffers[i]
-	return l.Lower < b.Upper && b.Lower < l.Upper && (!x.gaps || b.meets(&x.p.Buffers[l.buffer]))
+	return l.life.meets(x.lives[i]) && (!x.gaps || x.p.Buffers[i].meets(&x.p.Buffers[l.buffer]))
 }
 
 // taken appends the bytes of the placed buffers that live at the same time as buffer i to list, in
@@ -153,7 +167,7 @@ func (x *leases) meets(i int, l *lease) bool {
 func (x *leases) taken(i int, list []byteRange) (_ []byteRange, looks int) {
 	looks = x.findShort(i) + len(x.long)
 	short, long := x.found, x.long
-	if s := x.spells[i]; s.first == s.last {
+	if s := x.spell(i); s.first == s.last {
 		long = x.longIn(s.first)
 	}
 	for k := range long {
@@ -175,7 +189,7 @@ func (x *leases) taken(i int, list []byteRange) (_ []byteRange, looks int) {
 // they are counted.
 func (x *leases) findShort(i int) (count int) {
 	x.found, x.runs = x.found[:0], x.runs[:0]
-	s := x.spells[i]
+	s := x.spell(i)
 	x.findIn(i, s.first)
 	if s.first < s.last {
 		x.findIn(i, s.last)
@@ -223,11 +237,11 @@ func (x *leases) addRun(r ranges) {
 
 // findIn finds those of a window of buffer i that meet it.
 func (x *leases) findIn(i int, at int32) {
-	first, short := x.spells[i].first, x.windows[at].short
-	b := &x.p.Buffers[i]
+	first, short := x.spell(i).first, x.windows[at].short
+	live := x.lives[i]
 	for k := range short {
 		l := &short[k]
-		if l.Lower < b.Upper && b.Lower < l.Upper && (at == first || at == l.during.first) && (!x.gaps || b.meets(&x.p.Buffers[l.buffer])) {
+		if l.life.meets(live) && (at == first || at == l.first) && (!x.gaps || x.p.Buffers[i].meets(&x.p.Buffers[l.buffer])) {
 			x.found = append(x.found, l.byteRange)
 		}
 	}
@@ -255,10 +269,10 @@ func (x *leases) longIn(at int32) []lease {
 	w.known, w.long = len(x.long), w.long[:0]
 	for k := range x.long {
 		l := &x.long[k]
-		if at < l.during.first || l.during.last < at {
+		if at < l.first || x.last(l) < at {
 			continue
 		}
-		if last := len(w.long) - 1; last >= 0 && !x.gaps && w.long[last].hi == l.lo && w.long[last].fills(at) && l.fills(at) {
+		if last := len(w.long) - 1; last >= 0 && !x.gaps && w.long[last].hi == l.lo && x.fills(&w.long[last], at) && x.fills(l, at) {
 			w.long[last].hi = l.hi
 			continue
 		}
@@ -268,4 +282,7 @@ func (x *leases) longIn(at int32) []lease {
 }
 
 // fills reports whether a lease is for all of a window: whoever lives in that alone meets it.
-func (l *lease) fills(at int32) bool { return l.during.first < at && at < l.during.last }
+func (x *leases) fills(l *lease, at int32) bool { return l.first < at && at < x.last(l) }
+
+// last returns the last window of a lease.
+func (x *leases) last(l *lease) int32 { return (l.to - 1) / x.width }
