@@ -53,9 +53,9 @@ func init() {
 		ir.OpGather:    {packedKernel("Gather", 0), gatherArgs},
 		ir.OpRopeTable: {named("RopeTableF32"), ropeTableArgs},
 		ir.OpRope:      {named("RopeF32"), ropeArgs},
-		ir.OpAttention: {packedKernel("Attention", 1), attentionArgs},
+		ir.OpAttention: {attentionKernel("Attention"), attentionArgs},
 
-		ir.OpAttentionSegments: {packedKernel("AttentionSegments", 1), attentionSegmentsArgs},
+		ir.OpAttentionSegments: {attentionKernel("AttentionSegments"), attentionSegmentsArgs},
 		ir.OpAttentionCombine:  {named("AttentionCombineF32"), attentionCombineArgs},
 
 		ir.OpStateWrite: {packedKernel("StateWrite", 0), stateWriteArgs},
@@ -244,6 +244,26 @@ func attentionArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 		h0, h1 = divided(b.c0, heads/kvHeads), divided(b.c1, heads/kvHeads)
 	}
 	return append(e.attended(n, n.Attr.(*ir.AttentionAttr).Scale), b.r0, b.r1, h0, h1)
+}
+
+// attentionKernel names a kernel by the layout and dtype of keys, and one that rounds where the node may and there is one:
+// for keys in panels.
+func attentionKernel(name string) func(*ir.Node) string {
+	exact, rounded := packedKernel(name, 1), packedKernel(name+"BF16", 1)
+	return func(n *ir.Node) string {
+		if mayRound(n) && n.Args[1].Type.Layout == dtype.R16 {
+			return rounded(n)
+		}
+		return exact(n)
+	}
+}
+
+// mayRound reports whether an attention may round what it multiplies.
+func mayRound(n *ir.Node) bool {
+	if a, ok := n.Attr.(*ir.AttentionSegmentsAttr); ok {
+		return a.BF16
+	}
+	return n.Attr.(*ir.AttentionAttr).BF16
 }
 
 // headCounts returns the numbers of query heads and of key heads of an attention.

@@ -259,26 +259,27 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, neox bool) *Value {
 }
 
 // Attention appends attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T]
-// i32, pos[T] i32, lengths[S] i32) {scale}: token t looks at positions p in 0..pos[t] of
-// sequence slot[t], those below lengths[slot[t]]; query head h reads key head g =
-// h/(H/KVH); y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and
-// v are f32, f16 or q8_0. Where q is q8a, the scores are products of integers: k is q8_0
-// then. That and k of f16 may be in layout r16, the positions of each head as the rows of
-// a matrix. Result f32[T,H,Dv], dense.
-func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32) *Value {
-	return f.Op(OpAttention, &AttentionAttr{Scale: scale}, q, k, v, slot, pos, lengths)
+// i32, pos[T] i32, lengths[S] i32) {scale, bf16}: token t looks at positions p in
+// 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head
+// g = h/(H/KVH); y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k
+// and v are f32, f16 or q8_0. Where q is q8a, the scores are products of integers: k is
+// q8_0 then. That and k of f16 may be in layout r16, the positions of each head as the
+// rows of a matrix. With bf16, a kernel may round to bf16 what it multiplies: q, k,
+// softmax and v. Result f32[T,H,Dv], dense.
+func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, bf16 bool) *Value {
+	return f.Op(OpAttention, &AttentionAttr{Scale: scale, BF16: bf16}, q, k, v, slot, pos, lengths)
 }
 
 // AttentionSegments appends attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D],
-// v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments}: the sums
-// of attention over the positions of each segment, for each key head g: row
+// v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments, bf16}:
+// the sums of attention over the positions of each segment, for each key head g: row
 // y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale
 // * q[t,h]·k[slot[t],g,p]. Of the positions p that token t may look at in [s*len,
 // (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m
-// is near the largest z(p); where there are none, zeros with m = -Inf. len > 0. Result
-// f32[KVH*segments,T,H/KVH,Dv+2], dense.
-func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, length int64, segments Dim) *Value {
-	return f.Op(OpAttentionSegments, &AttentionSegmentsAttr{Scale: scale, Len: length, Segments: segments}, q, k, v, slot, pos, lengths)
+// is near the largest z(p); where there are none, zeros with m = -Inf. len > 0. bf16 is
+// that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.
+func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, length int64, segments Dim, bf16 bool) *Value {
+	return f.Op(OpAttentionSegments, &AttentionSegmentsAttr{Scale: scale, Len: length, Segments: segments, BF16: bf16}, q, k, v, slot, pos, lengths)
 }
 
 // AttentionCombine appends attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}:

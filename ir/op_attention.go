@@ -2,18 +2,20 @@ package ir
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// AttentionAttr holds the factor of the scores, usually 1/sqrt(head size).
+// AttentionAttr holds the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round to bf16 what they
+// multiply: queries, keys, weights of positions and values.
 type AttentionAttr struct {
 	Scale float32 `attr:"scale"`
+	BF16  bool    `attr:"bf16,default=false"`
 }
 
 var attentionInfo = OpInfo{
 	Name: "attention",
-	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale}: " +
+	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, bf16}: " +
 		"token t looks at positions p in 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
 		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
 		"Where q is q8a, the scores are products of integers: k is q8_0 then. That and k of f16 may be in layout r16, the positions of each head as the rows of a matrix. " +
-		"Result f32[T,H,Dv], dense.",
+		"With bf16, a kernel may round to bf16 what it multiplies: q, k, softmax and v. Result f32[T,H,Dv], dense.",
 	Args: []Arg{
 		{Name: "q", Kinds: Float | ActFmt},
 		{Name: "k", Kinds: Float | Quant},
@@ -141,6 +143,8 @@ func attentionCases(yield func(Case) bool) {
 			positions(Const(2)), between(dtype.I32, 0, 40, Const(2)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "f16 panels", Args: args(f32(3, 4, 20), kv(dtype.F16, 2, 2, 40, 20).layout(dtype.R16), kv(dtype.F16, 2, 2, 40, 12),
 			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
+		Case{Name: "bf16", Args: args(f32(3, 4, 32), kv(dtype.F16, 2, 2, 40, 32).layout(dtype.R16), kv(dtype.F16, 2, 2, 40, 16),
+			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: &AttentionAttr{Scale: 0.25, BF16: true}},
 		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
 	)

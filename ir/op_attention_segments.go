@@ -11,12 +11,13 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 // flash decoding calls a split (https://pytorch.org/blog/flash-decoding/): sums that are
 // relative to a largest score of their own.
 
-// AttentionSegmentsAttr holds the factor of the scores, as AttentionAttr, and how the context is cut:
+// AttentionSegmentsAttr holds the factor of the scores and whether products may round, as AttentionAttr, and how the context is cut:
 // segment s is positions [s*Len, (s+1)*Len), for s in 0..Segments-1.
 type AttentionSegmentsAttr struct {
 	Scale    float32 `attr:"scale"`
 	Len      int64   `attr:"len"`
 	Segments Dim     `attr:"segments"`
+	BF16     bool    `attr:"bf16,default=false"`
 }
 
 // segmentTail is what stands behind the weighted values in a row of sums.
@@ -24,10 +25,10 @@ const segmentTail = 2
 
 var attentionSegmentsInfo = OpInfo{
 	Name: "attention_segments",
-	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments}: " +
+	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments, bf16}: " +
 		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale * q[t,h]·k[slot[t],g,p]. " +
 		"Of the positions p that token t may look at in [s*len, (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
-		"where there are none, zeros with m = -Inf. len > 0. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
+		"where there are none, zeros with m = -Inf. len > 0. bf16 is that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
 	Args:   attentionInfo.Args,
 	Attr:   AttentionSegmentsAttr{},
 	Traits: Pure | Reduces | ReadsState,

@@ -6,8 +6,8 @@ import (
 )
 
 // fuseLatePass joins norms with the quantization of their results, and norms and swiglu of
-// products with the rounding of theirs to bf16. It cuts attention of few queries in two
-// (fuse_segments.go).
+// products with the rounding of theirs to bf16. Attention whose result is rounded may round
+// itself (fuse_attention.go). It cuts attention of few queries in two (fuse_segments.go).
 //
 // Before: quantize and cast nodes stand where kernels read activations in another format
 // than f32. After: a norm or swiglu whose only reader is such a node on the same
@@ -17,17 +17,20 @@ import (
 // Not earlier: pack makes those nodes, and attention is cut as one backend wants it. Not
 // later: a fused node has one split.
 //
-// Cost: a walk or two, O(nodes).
+// Cost: some walks, O(nodes).
 var fuseLatePass = Pass{
 	Name:  "fuse-late",
-	Doc:   "join norms and swiglu with the quantize and cast nodes that pack made, and cut attention into segments",
+	Doc:   "join norms and swiglu with the quantize and cast nodes that pack made, let attention round before them, and cut it into segments",
 	Run:   fuseLate,
 	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked,
-	Rules: append(rulesOf(lateRewrites), Rule{ruleSegments, "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),
+	Rules: append(rulesOf(lateRewrites),
+		Rule{ruleAttentionBF16, "the result of attention is only read to be rounded, to bytes or to bf16: it may round to bf16 what it multiplies"},
+		Rule{ruleSegments, "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),
 }
 
 func fuseLate(c *Context, m *ir.Module) error {
 	same, err := applyRewrites(c, m, lateRewrites)
+	same = !roundAttentions(c, m) && same
 	if !cutContexts(c, m) && same {
 		c.Unchanged()
 	}

@@ -100,7 +100,8 @@ func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 // segmentsOf returns the attributes of an attention's segments over so many positions.
 func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
 	each := int64(d.Segment)
-	return &ir.AttentionSegmentsAttr{Scale: n.Attr.(*ir.AttentionAttr).Scale, Len: each, Segments: positions.CeilDiv(each)}
+	a := n.Attr.(*ir.AttentionAttr)
+	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
 }
 
 // cacheOf returns the key heads of an attention and the positions of its states, if both are

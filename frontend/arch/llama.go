@@ -317,6 +317,6 @@ func llamaAttention(f *ir.FuncBuilder, p llamaParams, layer int64, in step, tabl
 	v := splitHeads(f, f.MatMul(h, weight("attn_v.weight")), p.kvHeads, p.headV)
 	keys := f.StateWrite(f.State(layerName(layer, "keys")), k, in.slot, in.pos)
 	values := f.StateWrite(f.State(layerName(layer, "values")), v, in.slot, in.pos)
-	a := f.Attention(q, keys, values, in.slot, in.pos, in.lengths, float32(1/math.Sqrt(float64(p.headK))))
+	a := f.Attention(q, keys, values, in.slot, in.pos, in.lengths, float32(1/math.Sqrt(float64(p.headK))), false)
 	return f.Add(x, f.MatMul(joinHeads(f, a), weight("attn_output.weight")))
 }

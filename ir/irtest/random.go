@@ -481,9 +481,9 @@ func (g *generator) attend() {
 	values := g.write(fmt.Sprintf("v.%v.%d", d, kv), d, kv, project(kv))
 	y, scale := (*ir.Value)(nil), 1/float32(math.Sqrt(headSize))
 	if g.even() {
-		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, scale)
+		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, scale, false)
 	} else { // of two segments nothing is in the second
-		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths, scale, segmentLen, ir.Const(2))
+		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths, scale, segmentLen, ir.Const(2), false)
 		y = f.AttentionCombine(sums, kv)
 	}
 	g.add(f.Reshape(y, g.rows, ir.Const(2*headSize)))

@@ -30,7 +30,7 @@ import (
 //
 //go:noinline
 func AttentionF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -38,7 +38,7 @@ func AttentionF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, d
 //
 //go:noinline
 func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -47,7 +47,7 @@ func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, d
 //
 //go:noinline
 func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -56,7 +56,7 @@ func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx
 //
 //go:noinline
 func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -66,7 +66,27 @@ func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, 
 //
 //go:noinline
 func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, false}
+	a.run(slot, pos, r0, r1, h0, h1)
+}
+
+// Kernels with BF16 in their name may round what they multiply to bfloat16: queries, keys, weights and values,
+// each within 2^-8 of it. They do so where the processor multiplies bfloat16 (VDPBF16PS) and rows are multiples of 16
+// elements long, else they are the kernels without. Weights are added as they are multiplied.
+
+// AttentionBF16R16F16 reads what AttentionR16F16 reads, and rounds.
+//
+//go:noinline
+func AttentionBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, true}
+	a.run(slot, pos, r0, r1, h0, h1)
+}
+
+// AttentionBF16R16Q8_0 reads what AttentionR16Q8_0 reads, and rounds weights and values; scores are the same.
+//
+//go:noinline
+func AttentionBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, true}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -108,7 +128,14 @@ type attentionLoops struct {
 	weigh func(s, largest, sums, shrink unsafe.Pointer, n, m int)
 
 	exponent float64 // weigh takes powers of e^(1/exponent): queries are multiplied by it
+
+	// keyPairs makes pairs of bfloat16 of n lines of panels of f16 keys. It is there where what is multiplied is
+	// rounded to bfloat16: queries are that then, weights at the head of their rows, and panels of values pairs of positions.
+	keyPairs func(dst, k unsafe.Pointer, n int)
 }
+
+// round reports whether what is multiplied is rounded to bfloat16.
+func (l *attentionLoops) round() bool { return l.keyPairs != nil }
 
 // fewLoops is both products for a few queries, from the cache itself: scores sets
 // s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions; what lies ahead
@@ -130,8 +157,11 @@ type (
 	mixQ8Func       func(dst, s, v unsafe.Pointer, m, d, vRow, ahead, beside int)
 )
 
-// attentionFor returns the loops for rows of these lengths.
-func attentionFor(dk, dv int) *attentionLoops {
+// attentionFor returns the loops for rows of these lengths; those that round if they may.
+func attentionFor(dk, dv int, round bool) *attentionLoops {
+	if l := active.roundedAttention; round && l != nil && (dk|dv)%l.lanes == 0 {
+		return l
+	}
 	for _, l := range active.attention {
 		if (dk|dv)%l.lanes == 0 {
 			return l
@@ -156,6 +186,7 @@ type attention struct {
 	heads, kvHeads, ctx int
 	dk, dv              int
 	scale               float32
+	round               bool // products may round
 }
 
 // run walks KV heads in the outer loop, so that one head's cache stays near for all rows.
@@ -171,7 +202,7 @@ func (a *attention) run(slot, pos unsafe.Pointer, r0, r1, h0, h1 int) {
 // block returns a block that works on a.
 func (a *attention) block() *block {
 	b := spare.Get().(*block)
-	b.attention, b.loops, b.wanted = *a, attentionFor(a.dk, a.dv), wanted{}
+	b.attention, b.loops, b.wanted = *a, attentionFor(a.dk, a.dv, a.round), wanted{}
 	b.fit(max(a.dk, a.dv, 1))
 	return b
 }
@@ -219,7 +250,7 @@ type block struct {
 	most           int  // queries that there is memory for
 	end, common    int  // positions that some token sees, and that all do
 
-	queries      []float32 // queries times scale; as q8a for panels of q8_0
+	queries      []float32 // queries times scale; as q8a for panels of q8_0, or bfloat16
 	keys, values []float32 // a chunk in panels
 	plain        []float32 // a chunk's rows as float32, where the format is not read directly
 

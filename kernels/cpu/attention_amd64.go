@@ -43,3 +43,18 @@ var avx512ShortAttention = func() attentionLoops {
 	l.tiles = &avx512MatMul[formatF32]
 	return l
 }()
+
+// dotAttention rounds what it multiplies to bfloat16. It is for keys in panels: rows are never turned round.
+var dotAttention = attentionLoops{
+	lanes:  16,
+	tiles:  &dotMatMul,
+	values: [cacheQ8]panelsFunc{valuePairsF32, valuePairsF16},
+	few: []fewLoops{
+		few(4, nil, nil, panelScoresDOTx4, nil, mixF16DOTx4, mixQ8DOTx4),
+		few(2, nil, nil, panelScoresDOTx2, nil, mixF16DOTx2, mixQ8DOTx2),
+		few(1, nil, nil, panelScoresDOTx1, nil, mixF16DOTx1, mixQ8DOTx1),
+	},
+	weigh:    weighDOT,
+	exponent: math.Log2E,
+	keyPairs: keyPairs,
+}

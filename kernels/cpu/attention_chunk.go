@@ -13,8 +13,14 @@ import (
 func (b *block) query(i, at int, scale float32) {
 	row := b.queryBytes()
 	to := unsafe.Add(pointer(b.queries), i*row)
-	if !b.bytes() {
-		active.scale(to, unsafe.Add(b.q, at*row), b.shared*b.dk, scale, 0)
+	switch n, from := b.shared*b.dk, floatAt(b.q, at*b.dk); {
+	case b.bytes():
+	case b.loops.round():
+		active.scale(pointer(b.plain), from, n, scale, 0)
+		active.f32ToBF16(to, pointer(b.plain), n)
+		return
+	default:
+		active.scale(to, from, n, scale, 0)
 		return
 	}
 	n := b.shared * b.dk / blockLen
@@ -33,7 +39,15 @@ func (b *block) queryBytes() int {
 	if b.bytes() {
 		return b.dk / blockLen * q8aBytes
 	}
-	return b.dk * f32Bytes
+	return b.dk * b.operandBytes()
+}
+
+// operandBytes returns the bytes of what is multiplied as floats.
+func (b *block) operandBytes() int {
+	if b.loops.round() {
+		return halfBytes
+	}
+	return f32Bytes
 }
 
 // queryAt returns where query i lies.
@@ -44,39 +58,71 @@ func (b *block) queryAt(i int) unsafe.Pointer {
 // addMany adds m positions from p on to n rows from row i on, by way of panels.
 func (b *block) addMany(i, n, p, m int) {
 	k, v := b.keyRows(p), b.valueRows(p)
-	if !b.packed {
-		format, src, row := b.read(k, m)
-		b.loops.keys[format](pointer(b.keys), src, m, b.dk, row)
-	}
+	b.turnKeys(k, m)
 	b.ask(k, p, m)
-	format, src, row := b.read(v, m)
-	b.loops.values[format](pointer(b.values), src, m, b.dv, row)
+	v.format, v.at, v.row = b.read(v, m)
+	b.turnValues(v, 0, m)
 	b.ask(v, p, m)
 	for ; n > 0; i, n = i+scoredRows, n-scoredRows {
-		b.addPanels(i, min(n, scoredRows), p, m)
+		b.addPanels(i, min(n, scoredRows), p, m, v)
 	}
+}
+
+// turnKeys brings m keys into panels of what is multiplied, unless they are that.
+func (b *block) turnKeys(k stored, m int) {
+	switch {
+	case !b.packed:
+		format, src, row := b.read(k, m)
+		b.loops.keys[format](pointer(b.keys), src, m, b.dk, row)
+	case b.loops.round() && !b.bytes():
+		b.loops.keyPairs(pointer(b.keys), k.at, wholePanels(m)*k.row/lineBytes)
+	}
+}
+
+// turnValues brings m values from position at of the chunk on into panels of what is multiplied. at is even.
+func (b *block) turnValues(v stored, at, m int) {
+	to := unsafe.Add(pointer(b.values), at*panelRows*b.operandBytes())
+	b.loops.values[v.format](to, unsafe.Add(v.at, at*v.row), m, b.dv, v.row)
 }
 
 // scoreRow is the bytes of a row of scores.
 const scoreRow = chunkLen * f32Bytes
 
-// addPanels does so for as many rows as there is room for scores.
-func (b *block) addPanels(i, n, p, m int) {
-	if b.packed {
+// addPanels adds m positions from p on, with the values v, for as many rows as there is room for scores.
+func (b *block) addPanels(i, n, p, m int, v stored) {
+	if b.bytes() || b.packed && !b.loops.round() {
 		b.scorePanels(i, n, p, m)
 	} else {
 		b.loops.tiles.multiply(unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
-			n, b.dk*f32Bytes, scoreRow, b.dk, b.dk*panelRows*f32Bytes, wholePanels(m))
+			n, b.queryBytes(), scoreRow, b.dk, b.queryBytes()*panelRows, wholePanels(m))
 	}
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
 		if seen > 0 {
 			b.weigh(i+at, at, same, p, seen)
-			out := pointer(b.results[(i+at)*b.dv:])
-			b.loops.tiles.multiply(out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
-				same, scoreRow, b.dv*f32Bytes, seen, chunkLen*panelRows*f32Bytes, b.dv)
+			b.mixPanels(i+at, at, same, m, seen, v)
 		}
 		at += same
+	}
+}
+
+// mixPanels adds the values of seen of m positions to n rows from row i on, whose weights lie from scores[at] on.
+// Where values are pairs, the last that is seen of an odd number stands beside zeros meanwhile: it may
+// be infinite, or no number, what is not seen.
+func (b *block) mixPanels(i, at, n, m, seen int, v stored) {
+	hidden := b.loops.round() && seen%2 != 0 && seen < m
+	length := seen
+	if b.loops.round() {
+		length += seen % 2
+	}
+	if hidden {
+		b.turnValues(v, seen-1, 1)
+	}
+	out := pointer(b.results[i*b.dv:])
+	b.loops.tiles.multiply(out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
+		n, scoreRow, b.dv*f32Bytes, length, chunkLen*panelRows*b.operandBytes(), b.dv)
+	if hidden {
+		b.turnValues(v, seen-1, 2)
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 //
 //go:noinline
 func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -33,7 +33,7 @@ func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads
 //
 //go:noinline
 func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -41,7 +41,7 @@ func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads
 //
 //go:noinline
 func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -49,7 +49,7 @@ func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHe
 //
 //go:noinline
 func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale, false}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -57,7 +57,23 @@ func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHead
 //
 //go:noinline
 func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale}
+	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, false}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
+// AttentionSegmentsBF16R16F16 reads and rounds as AttentionBF16R16F16 does.
+//
+//go:noinline
+func AttentionSegmentsBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, true}
+	a.runSegments(slot, pos, tokens, segments, u0, u1)
+}
+
+// AttentionSegmentsBF16R16Q8_0 reads and rounds as AttentionBF16R16Q8_0 does.
+//
+//go:noinline
+func AttentionSegmentsBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, true}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 

@@ -26,6 +26,8 @@ var segmentCases = []segmentCase{
 	{attentionCases[2], cpu.AttentionSegmentsR16F16},
 	{attentionCases[3], cpu.AttentionSegmentsQ8_0},
 	{attentionCases[4], cpu.AttentionSegmentsR16Q8_0},
+	{attentionCases[5], cpu.AttentionSegmentsBF16R16F16},
+	{attentionCases[6], cpu.AttentionSegmentsBF16R16Q8_0},
 }
 
 // longAttention is a problem with a context of several segments. The scores of later positions
@@ -49,6 +51,7 @@ type buffers struct{ q, k, v, slot, pos *kt.Buffer }
 
 func (a *attention) buffers(t testing.TB, c attentionCase) (b buffers) {
 	b.q, a.qv = c.queries(t, a.q)
+	c.round(a)
 	return buffers{b.q, c.keys(a.k, a.ctx, a.dk), kt.NewBytes(a.v, 4), kt.NewInts(a.slot...), kt.NewInts(a.pos...)}
 }
 
@@ -84,7 +87,7 @@ func (a *attention) testSegments(t *testing.T, c segmentCase) {
 	rows, group, at := len(a.pos), a.heads/a.kvHeads, a.buffers(t, c.attentionCase)
 	whole := kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 	a.whole(c.run, at, whole, 0, rows)
-	kt.Compare(t, "attention", whole.Floats(), a.want(), kt.Tolerance{Abs: 5e-5})
+	kt.Compare(t, "attention", whole.Floats(), a.want(), c.tolerance(a, 5e-5))
 
 	seen := 0
 	for _, p := range a.pos {
@@ -131,7 +134,7 @@ func TestAttentionOfPromptsOverSegments(t *testing.T) {
 				b := a.buffers(t, c.attentionCase)
 				whole, single := kt.NewBuffer(rows*a.heads*a.dv*4, 0), kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 				a.whole(c.run, b, whole, 0, rows)
-				kt.Compare(t, "a prompt", whole.Floats(), a.want(), kt.Tolerance{Abs: 5e-5})
+				kt.Compare(t, "a prompt", whole.Floats(), a.want(), c.tolerance(a, 5e-5))
 				for r := range rows {
 					a.whole(c.run, b, single, r, r+1)
 				}

@@ -270,3 +270,85 @@ func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int
 //
 //go:noescape
 func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
+
+// keyPairs makes pairs of bfloat16 of n lines of panels of float16; n is positive.
+//
+//go:noescape
+func keyPairs(dst unsafe.Pointer, k unsafe.Pointer, n int)
+
+// valuePairsF32 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements, each with room for a chunk:
+// pairs of bfloat16 of two rows. The last of an odd number of rows has zeros beside it.
+//
+//go:noescape
+func valuePairsF32(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// valuePairsF16 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements, each with room for a chunk:
+// pairs of bfloat16 of two rows. The last of an odd number of rows has zeros beside it.
+//
+//go:noescape
+func valuePairsF16(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
+
+// panelScoresDOTx4 sets s[i][p] to q[i]·k[p] for 4 rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all
+// of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresDOTx4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// mixF16DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// mixQ8DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+// So is what lies beside bytes behind v.
+//
+//go:noescape
+func mixQ8DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
+
+// panelScoresDOTx2 sets s[i][p] to q[i]·k[p] for 2 rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all
+// of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresDOTx2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// mixF16DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// mixQ8DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+// So is what lies beside bytes behind v.
+//
+//go:noescape
+func mixQ8DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
+
+// panelScoresDOTx1 sets s[i][p] to q[i]·k[p] for 1 rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all
+// of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+//
+//go:noescape
+func panelScoresDOTx1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
+
+// mixF16DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+//
+//go:noescape
+func mixF16DOTx1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
+
+// mixQ8DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
+// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+// So is what lies beside bytes behind v.
+//
+//go:noescape
+func mixQ8DOTx1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
+
+// weighDOT replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
+// these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
+// what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
+// Weights are bfloat16, at the head of each row, with zero behind an odd number of them.
+//
+//go:noescape
+func weighDOT(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)

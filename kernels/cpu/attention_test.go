@@ -8,6 +8,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
@@ -15,26 +16,34 @@ type stateWriter = func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r
 
 type attentionKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int)
 
-// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are q8_0.
+// attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are q8_0. With
+// bf16 it may round what it multiplies.
 type attentionCase struct {
 	cache  dtype.DType
 	packed bool
 	run    attentionKernel
+	bf16   bool
 }
 
 var attentionCases = []attentionCase{
-	{dtype.F32, false, cpu.AttentionF32},
-	{dtype.F16, false, cpu.AttentionF16},
-	{dtype.F16, true, cpu.AttentionR16F16},
-	{dtype.Q8_0, false, cpu.AttentionQ8_0},
-	{dtype.Q8_0, true, cpu.AttentionR16Q8_0},
+	{dtype.F32, false, cpu.AttentionF32, false},
+	{dtype.F16, false, cpu.AttentionF16, false},
+	{dtype.F16, true, cpu.AttentionR16F16, false},
+	{dtype.Q8_0, false, cpu.AttentionQ8_0, false},
+	{dtype.Q8_0, true, cpu.AttentionR16Q8_0, false},
+	{dtype.F16, true, cpu.AttentionBF16R16F16, true},
+	{dtype.Q8_0, true, cpu.AttentionBF16R16Q8_0, true},
 }
 
 func (c attentionCase) String() string {
+	name := c.cache.String()
 	if c.packed {
-		return c.cache.String() + ".r16"
+		name += ".r16"
 	}
-	return c.cache.String()
+	if c.bf16 {
+		name += ".bf16"
+	}
+	return name
 }
 
 // holds reports whether rows of d elements are whole blocks.
@@ -51,6 +60,46 @@ func (c attentionCase) queries(t testing.TB, q []float32) (*kt.Buffer, []float64
 	}
 	bytes, values := kt.EncodeValues(t, dtype.Q8A, q)
 	return kt.NewBytes(bytes, 4), values
+}
+
+// rounds reports whether the kernel rounds what it multiplies here.
+func (c attentionCase) rounds(a *attention) bool {
+	return c.bf16 && cpu.Active() == string(tile.AVX512BF16) && (a.dk|a.dv)%16 == 0
+}
+
+// tolerance is what the kernel's results may be off where exactly that is allowed without rounding. What is known before is
+// rounded in the operands (see round); weights are not, each of which is off by up to 2^-9 of itself.
+func (c attentionCase) tolerance(a *attention, exact float64) kt.Tolerance {
+	if !c.rounds(a) {
+		return kt.Tolerance{Abs: exact}
+	}
+	most := 0.0
+	for _, v := range a.vv {
+		if !math.IsNaN(v) {
+			most = max(most, math.Abs(v))
+		}
+	}
+	return kt.Tolerance{Abs: exact + 2*most/512}
+}
+
+// round brings a's operands to what the kernel multiplies.
+func (c attentionCase) round(a *attention) {
+	if !c.rounds(a) {
+		return
+	}
+	a.vv = toBF16(a.vv, 1)
+	if c.cache != dtype.Q8_0 { // scores are of bytes there
+		a.kv, a.qv = toBF16(a.kv, 1), toBF16(a.qv, float32(float64(a.scale)*math.Log2E))
+	}
+}
+
+// toBF16 rounds what is as much larger.
+func toBF16(x []float64, by float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(dtype.BF16ToF32(dtype.F32ToBF16(float32(v)*by))) / float64(by)
+	}
+	return y
 }
 
 // keys returns matrices of [ctx, d] keys as the kernel reads them.
@@ -139,6 +188,7 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 	size := rows * a.heads * a.dv * 4
 	q, qv := c.queries(t, a.q)
 	a.qv = qv
+	c.round(a)
 	k, v := c.keys(a.k, a.ctx, a.dk), kt.NewBytes(a.v, 4)
 	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 	run := func(dst *kt.Buffer, r0, r1, h0, h1 int) {
@@ -150,7 +200,7 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 	whole.Check(t, "attention")
 	// Scores are sums of up to 96 products and up to 50 large; their rounding errors, of
 	// some 2^-24 times that, are relative errors of the weights.
-	kt.Compare(t, "attention", whole.Floats(), a.want(), kt.Tolerance{Abs: 1e-5})
+	kt.Compare(t, "attention", whole.Floats(), a.want(), c.tolerance(a, 1e-5))
 	for _, b := range kt.Boxes(kt.Rand(t), rows, a.kvHeads, 1) {
 		run(cut, b[0], b[1], b[2], b[3])
 		one, head := kt.NewBuffer(size, 0), a.heads/a.kvHeads*a.dv*4
@@ -198,6 +248,7 @@ func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int) {
 	}
 	q, qv := c.queries(t, a.q)
 	a.qv = qv
+	c.round(a)
 	k, v := c.keys(a.k, a.ctx, d), kt.NewBytes(a.v, 4)
 	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 	run := func(r0, r1 int, dst *kt.Buffer) {
@@ -207,7 +258,7 @@ func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int) {
 	whole, single := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
 	run(0, rows, whole)
 	// Scores reach 200: an error of 2^-24 of that is a relative one of the weights.
-	kt.Compare(t, "a prompt", whole.Floats(), a.want(), kt.Tolerance{Abs: 5e-5})
+	kt.Compare(t, "a prompt", whole.Floats(), a.want(), c.tolerance(a, 5e-5))
 	for r := range rows {
 		run(r, r+1, single)
 	}
@@ -228,7 +279,7 @@ func TestAttentionPoison(t *testing.T) {
 		for _, poison := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			keys := append([]float32(nil), x...)
 			keys[bad*d+5] = float32(poison)
-			c := attentionCase{dtype.Q8_0, true, cpu.AttentionR16Q8_0}
+			c := attentionCase{dtype.Q8_0, true, cpu.AttentionR16Q8_0, false}
 			q, _ := c.queries(t, x)
 			k, v, dst := kt.NewBuffer(32*d/32*34, 0), kt.NewBuffer(ctx*d/32*34, 0), kt.NewBuffer(ctx*d*4, 0)
 			cpu.StateWriteR16Q8_0(k.Pointer(), kt.NewFloats(keys, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, 0, ctx, 0, 1)

@@ -98,7 +98,7 @@ func TestStateWrite(t *testing.T) {
 		} {
 			row := c.d.Bytes(d)
 			old, _ := kt.Encode(t, rng, c.d, seqs*heads*ctx*d) // is overwritten, as after going back
-			stored := func(plain []byte) *kt.Buffer { return attentionCase{c.d, c.packed, nil}.keys(plain, ctx, d) }
+			stored := func(plain []byte) *kt.Buffer { return attentionCase{cache: c.d, packed: c.packed}.keys(plain, ctx, d) }
 			got := stored(old)
 			for range 2 {
 				x := kt.Uniform(rng, rows*heads*d)
@@ -141,7 +141,9 @@ func TestStateWriteOfPrompts(t *testing.T) {
 			x := kt.Uniform(rng, rows*heads*d)
 			x[7*d], x[40*heads*d] = float32(math.Inf(1)), 1e6 // infinite as f16, both
 			old, _ := kt.Encode(t, rng, dtype.F16, seqs*heads*ctx*d)
-			stored := func(plain []byte) *kt.Buffer { return attentionCase{dtype.F16, true, nil}.keys(plain, ctx, d) }
+			stored := func(plain []byte) *kt.Buffer {
+				return attentionCase{cache: dtype.F16, packed: true}.keys(plain, ctx, d)
+			}
 			got := stored(old)
 			plain, _ := kt.EncodeValues(t, dtype.F16, x)
 			for r := range rows {

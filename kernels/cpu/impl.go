@@ -42,9 +42,11 @@ type implementation struct {
 	maxRow     func(x unsafe.Pointer, n int) float32                   // may overlook NaN
 	expSum     func(dst, x unsafe.Pointer, n int, max float32) float32 // dst = exp(x-max)
 
-	attention []*attentionLoops                 // the first that handles a length of rows
-	prefetch  func(p unsafe.Pointer, lines int) // nil if there is none
-	probe     probe
+	attention        []*attentionLoops // the first that handles a length of rows
+	roundedAttention *attentionLoops   // with products of bfloat16, if there are such
+
+	prefetch func(p unsafe.Pointer, lines int) // nil if there is none
+	probe    probe
 }
 
 // implementations is the table of all that this build contains, from the least to the

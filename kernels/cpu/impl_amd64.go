@@ -49,5 +49,6 @@ func bf16Implementation(im implementation, f features) implementation {
 	im.name, im.present = tile.AVX512BF16, func() bool { return f.bf16 }
 	im.probe.bf16, im.probe.bf16Ops = peakDotBF16, 24*32*2
 	im.matmul[formatBF16], im.swiglu[formatBF16] = dotMatMul, dotSwiGLU
+	im.roundedAttention = &dotAttention
 	return im
 }

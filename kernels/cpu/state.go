@@ -43,7 +43,7 @@ func StateWriteF16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0
 //go:noinline
 func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
 	s := spareHalves.Get().(*halfPanel)
-	turn := attentionFor(d, d).keys[cacheF32]
+	turn := attentionFor(d, d, false).keys[cacheF32]
 	for r := r0; r < r1; {
 		p, n := index(pos, r), panelRun(slot, pos, r, r1)
 		for h := h0; h < h1; h++ {

@@ -29,13 +29,14 @@ func generateAttention(g *generator) {
 		for _, heads := range fewHeads {
 			g.panelScores(heads)
 		}
-		g.weigh()
+		g.weigh(weightsF32{g})
 		g.decodeQ8()
 	}
 	g.isa = avx512
 	for _, heads := range fewHeads {
 		g.mix(formatQ8, heads)
 	}
+	g.dotAttention()
 }
 
 // fewHeads is for how many queries there are loops.
@@ -302,13 +303,18 @@ func (g *generator) mix(f format, heads int) {
 		doc, in = append(doc, "So is what lies beside bytes behind v."), append(in, integers("beside")...)
 	}
 	g.function(name, doc, nil, pointers("dst", "s", "v"), in)
+	g.overStrips(f, func(dst, v reg.GPVirtual, n int) { g.mixStrip(f, dst, v, heads, n) })
+}
+
+// overStrips runs body for strips of n vectors of the results and values, and ends the function.
+func (g *generator) overStrips(f format, body func(dst, v reg.GPVirtual, n int)) {
 	dst, v, d := g.arg("dst"), g.arg("v"), g.arg("d")
 	for _, n := range g.stripLens(f) {
 		loop, less := g.label("strip"), g.label("less")
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
 		g.JL(operand.LabelRef(less))
 		g.Label(loop)
-		g.mixStrip(f, dst, v, heads, n)
+		body(dst, v, n)
 		g.ADDQ(operand.U32(uint32(n*g.bytes())), dst)
 		g.ADDQ(operand.U32(uint32(g.vectorAt(f, n))), v)
 		g.SUBQ(operand.U8(uint8(n*g.isa.lanes)), d)
@@ -355,10 +361,7 @@ func (g *generator) loadStrip(f format, row reg.GPVirtual, n int) []reg.VecVirtu
 func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 	s, m, vRow, row := g.arg("s"), g.arg("m"), g.arg("vRow"), g.GP64()
 	g.MOVQ(v, row)
-	asked := []reg.GPVirtual{g.arg("ahead")}
-	if f == formatQ8 {
-		asked = append(asked, g.arg("beside"))
-	}
+	asked := g.askedBeside(f)
 	sums := make([][]reg.VecVirtual, heads)
 	for h := range sums {
 		sums[h] = g.vecs(n)
@@ -367,11 +370,7 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 	loop := g.label("position")
 	g.Label(loop)
 	values := g.loadStrip(f, row, n)
-	for _, distance := range asked {
-		for line := 0; line < g.vectorAt(f, n); line += lineBytes {
-			g.PREFETCHT0(operand.Mem{Base: row, Disp: line, Index: distance, Scale: 1})
-		}
-	}
+	g.askStrip(f, row, asked, n)
 	for h := range sums {
 		weight := g.vec()
 		g.VBROADCASTSS(operand.Mem{Base: s, Disp: 4 * h * chunkLen}, weight)
@@ -383,12 +382,33 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 	g.ADDQ(vRow, row)
 	g.DECQ(m)
 	g.JNZ(operand.LabelRef(loop))
+	g.addStrip(dst, sums)
+}
 
+// askedBeside returns how far behind values that lies which is asked for.
+func (g *generator) askedBeside(f format) []reg.GPVirtual {
+	if f == formatQ8 {
+		return []reg.GPVirtual{g.arg("ahead"), g.arg("beside")}
+	}
+	return []reg.GPVirtual{g.arg("ahead")}
+}
+
+// askStrip asks for what lies at these distances behind n vectors of a row.
+func (g *generator) askStrip(f format, row reg.GPVirtual, distances []reg.GPVirtual, n int) {
+	for _, distance := range distances {
+		for line := 0; line < g.vectorAt(f, n); line += lineBytes {
+			g.PREFETCHT0(operand.Mem{Base: row, Disp: line, Index: distance, Scale: 1})
+		}
+	}
+}
+
+// addStrip adds sums to the results of each head, d elements apart.
+func (g *generator) addStrip(dst reg.GPVirtual, sums [][]reg.VecVirtual) {
 	dRow := g.arg("d")
 	g.SHLQ(operand.U8(2), dRow)
 	to := g.GP64()
 	g.MOVQ(dst, to)
-	at := g.newRows(to, dRow, heads)
+	at := g.newRows(to, dRow, len(sums))
 	for h := range sums {
 		for i, v := range sums[h] {
 			g.VADDPS(at.at(h, i*g.bytes()), v, v)
@@ -399,20 +419,21 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, heads, n int) {
 
 // weigh makes weights of the scores of a chunk: first each row's largest score, then what
 // changes by that for all rows at once, then each row's weights.
-func (g *generator) weigh() {
-	name := "weigh" + g.isa.name
-	g.function(name, []string{
+func (g *generator) weigh(form weightForm) {
+	name := "weigh" + form.name()
+	g.function(name, append([]string{
 		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds",
 		"these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;",
 		"what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.",
-	}, nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
+	}, form.doc()...), nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
 	p := g.newPowers()
+	form.begin()
 	g.overScores(func(s, at reg.GPVirtual, full bool) {
 		g.VMOVSS(g.rowMax(s, full).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
 	})
 	g.shrink(p)
 	g.overScores(func(s, at reg.GPVirtual, full bool) {
-		sum, sums := g.rowPowers(s, at, p, full).AsX(), g.arg("sums")
+		sum, sums := g.rowPowers(s, at, p, form, full).AsX(), g.arg("sums")
 		g.VADDSS(operand.Mem{Base: sums, Index: at, Scale: 4}, sum, sum)
 		g.VMOVSS(sum, operand.Mem{Base: sums, Index: at, Scale: 4})
 	})
@@ -513,47 +534,70 @@ func (g *generator) keepReference(before, most reg.VecVirtual) {
 }
 
 // rowPowers replaces the scores of row number at and returns their sum in the lowest lane.
-func (g *generator) rowPowers(s, at reg.GPVirtual, p *powers, full bool) reg.VecVirtual {
+func (g *generator) rowPowers(s, at reg.GPVirtual, p *powers, form weightForm, full bool) reg.VecVirtual {
 	sum, most := g.vec(), g.vec()
 	g.VBROADCASTSS(operand.Mem{Base: g.arg("largest"), Index: at, Scale: 4}, most)
 	p.begin(most)
 	if full {
-		g.fullPowers(s, p, most, sum)
+		for first := 0; first < chunkLen/g.isa.lanes; first += 4 {
+			v := g.scoreVectors(s, first)
+			p.apply(v, most)
+			form.store(v, s, first, sum)
+		}
 	} else {
 		x := stream{g.GP64(), 4}
 		g.MOVQ(s, x.at)
+		to, streams := form.streams(s, x)
 		g.zero(sum)
-		g.overElements(g.arg("m"), []stream{x}, func(k *mask) { g.addPowers(x, p, most, sum, k) })
+		g.overElements(g.arg("m"), streams, func(k *mask) {
+			v := g.vec()
+			g.load(x.mem(), k, v)
+			p.apply([]reg.VecVirtual{v}, most)
+			form.storeSome(v, to, sum, k)
+		})
 	}
 	return g.reduce(sum, func(a, b, to reg.Register) { g.VADDPS(a, b, to) })
 }
 
-// fullPowers replaces a full row of scores and sets sum to their sum, lane by lane.
-func (g *generator) fullPowers(s reg.GPVirtual, p *powers, most, sum reg.VecVirtual) {
-	for first := 0; first < chunkLen/g.isa.lanes; first += 4 {
-		v := g.scoreVectors(s, first)
-		p.apply(v, most)
-		for i := range v {
-			g.VMOVUPS(v[i], operand.Mem{Base: s, Disp: (first + i) * g.bytes()})
-		}
-		g.VADDPS(v[0], v[1], v[0])
-		g.VADDPS(v[2], v[3], v[2])
-		if first == 0 {
-			g.VADDPS(v[2], v[0], sum)
-		} else {
-			g.VADDPS(v[2], v[0], v[0])
-			g.VADDPS(v[0], sum, sum)
-		}
-	}
+// weightForm is how weights are written over the scores that they come from.
+type weightForm interface {
+	name() string
+	doc() []string
+	begin() // makes constants
+	// streams returns where the weights of scores x go, at the head of row s, and all that moves.
+	streams(s reg.GPVirtual, x stream) (to stream, all []stream)
+	// store writes four vectors of a full row, from number first on, and adds them to sum, lane by
+	// lane, or sets it if first is 0.
+	store(v []reg.VecVirtual, s reg.GPVirtual, first int, sum reg.VecVirtual)
+	storeSome(v reg.VecVirtual, to stream, sum reg.VecVirtual, k *mask) // adds to sum
 }
 
-// addPowers replaces a vector of scores and adds the powers to sum, lane by lane.
-func (g *generator) addPowers(x stream, p *powers, most, sum reg.VecVirtual, k *mask) {
-	v := g.vec()
-	g.load(x.mem(), k, v)
-	p.apply([]reg.VecVirtual{v}, most)
-	g.store(v, k, x.mem())
-	g.addLanes(v, sum, k)
+// weightsF32 is weights in float32.
+type weightsF32 struct{ *generator }
+
+func (w weightsF32) name() string  { return w.isa.name }
+func (w weightsF32) doc() []string { return nil }
+func (w weightsF32) begin()        {}
+
+func (w weightsF32) streams(_ reg.GPVirtual, x stream) (stream, []stream) { return x, []stream{x} }
+
+func (w weightsF32) store(v []reg.VecVirtual, s reg.GPVirtual, first int, sum reg.VecVirtual) {
+	for i := range v {
+		w.VMOVUPS(v[i], operand.Mem{Base: s, Disp: (first + i) * w.generator.bytes()})
+	}
+	w.VADDPS(v[0], v[1], v[0])
+	w.VADDPS(v[2], v[3], v[2])
+	if first == 0 {
+		w.VADDPS(v[2], v[0], sum)
+		return
+	}
+	w.VADDPS(v[2], v[0], v[0])
+	w.VADDPS(v[0], sum, sum)
+}
+
+func (w weightsF32) storeSome(v reg.VecVirtual, to stream, sum reg.VecVirtual, k *mask) {
+	w.generator.store(v, k, to.mem())
+	w.addLanes(v, sum, k)
 }
 
 // powers is 2^x. With AVX-512 the series stands in registers: a row's weights would wait

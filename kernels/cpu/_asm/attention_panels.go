@@ -16,14 +16,20 @@ func (g *generator) panelScores(heads int) {
 		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and the 16 rows of each of n panels of k, all of d elements.", name, heads),
 		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
 	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
-	s, k, n := g.arg("s"), g.arg("k"), g.arg("n")
 	sums := newPanelSums(g, heads, g.panelCounts()[0])
+	g.overPanels(sums, g.panelBlock)
+}
+
+// overPanels runs body for some panels at a time and their scores, until n are done, and ends the function. body moves k
+// behind them.
+func (g *generator) overPanels(sums *panelSums, body func(s, k reg.GPVirtual, sums *panelSums)) {
+	s, k, n := g.arg("s"), g.arg("k"), g.arg("n")
 	for _, panels := range g.panelCounts() {
 		loop, less := g.label("panels"), g.label("less")
 		g.SUBQ(operand.U8(uint8(panels)), n)
 		g.JL(operand.LabelRef(less))
 		g.Label(loop)
-		g.panelBlock(s, k, sums.first(panels))
+		body(s, k, sums.first(panels))
 		g.ADDQ(operand.I32(int32(panels*panelRows*4)), s)
 		g.SUBQ(operand.U8(uint8(panels)), n)
 		g.JGE(operand.LabelRef(loop))

@@ -10,20 +10,33 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// opDotBF16 stands for VDPBF16PS while registers are chosen; encodeUnknown then writes its
-// bytes, as neither avo nor Go's assembler knows the instruction.
-const opDotBF16 = "VDPBF16PS"
+// These stand for instructions while registers are chosen; encodeUnknown then writes their
+// bytes, as neither avo nor Go's assembler knows them.
+const (
+	opDotBF16   = "VDPBF16PS"
+	opPairsBF16 = "VCVTNE2PS2BF16"
+)
+
+// unknown is how they are encoded, all in opcode map 0F38 with W0.
+var unknown = map[string]struct{ prefix, opcode byte }{
+	opDotBF16:   {prefixF3, opcodeDot},
+	opPairsBF16: {prefixF2, opcodePairs},
+}
 
 // The prefixes that a field of two bits stands for (Intel 64 and IA-32 Architectures
 // Software Developer's Manual, volume 2, 2.7, "EVEX").
 const (
 	prefix66 = 1
 	prefixF3 = 2
+	prefixF2 = 3
 )
 
 // opcodeDot is that of VDPBF16PS (with F3: EVEX.512.F3.0F38.W0 52 /r) and of VPDPWSSD
 // (with 66), which Go's assembler knows and a test compares with.
 const opcodeDot = 0x52
+
+// opcodePairs is that of VCVTNE2PS2BF16 (EVEX.512.F2.0F38.W0 72 /r).
+const opcodePairs = 0x72
 
 // dotBF16 adds to each float32 of acc the products of two bfloat16 of u with two of x:
 //
@@ -42,17 +55,30 @@ func (g *generator) dotBF16(x operand.Op, u, acc reg.VecVirtual) {
 	})
 }
 
+// toBF16Words sets to to 32 bfloat16: those of low's float32, then those of high's, rounded to nearest,
+// ties to even; denormals become zero, and a NaN stays one (Intel 64 and IA-32 Architectures Software
+// Developer's Manual, volume 2, VCVTNE2PS2BF16).
+func (g *generator) toBF16Words(low, high, to reg.VecVirtual) {
+	g.Instruction(&ir.Instruction{
+		Opcode:   opPairsBF16,
+		Operands: []operand.Op{low, high, to},
+		Inputs:   []operand.Op{low, high},
+		Outputs:  []operand.Op{to},
+		ISA:      []string{"AVX512_BF16"},
+	})
+}
+
 // encodeUnknown replaces instructions that the assembler does not know by their bytes.
 func encodeUnknown(file *ir.File) error {
 	for _, f := range file.Functions() {
 		var nodes []ir.Node
 		for _, n := range f.Nodes {
 			i, ok := n.(*ir.Instruction)
-			if !ok || i.Opcode != opDotBF16 {
+			if !ok || unknown[i.Opcode].opcode == 0 {
 				nodes = append(nodes, n)
 				continue
 			}
-			code, err := evex512(prefixF3, opcodeDot, i.Operands)
+			code, err := evex512(unknown[i.Opcode].prefix, unknown[i.Opcode].opcode, i.Operands)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", f.Name, i.Opcode, err)
 			}
