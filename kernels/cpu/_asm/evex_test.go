@@ -18,8 +18,8 @@ var zmm = []reg.Physical{
 	reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
 }
 
-// TestEVEX compares with Go's assembler: VPDPWSSD, which it knows, differs from VDPBF16PS in
-// the prefix alone.
+// TestEVEX compares with Go's assembler: VPDPWSSD, which it knows, differs from what it
+// does not know in prefix and opcode alone.
 func TestEVEX(t *testing.T) {
 	var text, want bytes.Buffer
 	text.WriteString("TEXT ·f(SB), 4, $0\n")
@@ -31,16 +31,18 @@ func TestEVEX(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.Write(code[:])
-		other, err := evex512(prefixF3, opcodeDot, ops)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if other[2] != code[2]^prefix66^prefixF3 {
-			t.Errorf("%v: the prefix is not the only difference: % x, % x", ops, code, other)
-		}
-		other[2] = code[2]
-		if other != code {
-			t.Errorf("%v: the prefix is not the only difference", ops)
+		for name, u := range unknown {
+			other, err := evex512(u.prefix, u.opcode, ops)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other[2] != code[2]^prefix66^u.prefix || other[4] != u.opcode {
+				t.Errorf("%s %v: prefix or opcode: % x, % x", name, ops, code, other)
+			}
+			other[2], other[4] = code[2], code[4]
+			if other != code {
+				t.Errorf("%s %v: prefix and opcode are not the only difference", name, ops)
+			}
 		}
 	}
 	text.WriteString("\tRET\n")
