@@ -41,12 +41,12 @@ type copyReview struct {
 	targets *target.List
 	copies  []reviewed
 	of      []int32 // by id of a value: the copy that it is, or a view of, counted from 1; 0 for others
+	first   []int32 // by id of a value: its first copy, later its first that is not needless, counted from 1; 0 if there is none
 
 	// Of copies that may be needless:
-	uses  *ir.UseLists
-	kept  map[*ir.Value]bool // results of the function, and what changes in place, by origin of bytes
-	first []int32            // by id of a value: its first copy that is not needless, counted from 1; 0 if there is none
-	list  []*ir.Node         // of readers; reused
+	uses *ir.UseLists
+	kept map[*ir.Value]bool // results of the function, and what changes in place, by origin of bytes
+	list []*ir.Node         // of readers; reused
 }
 
 // reviewed is a copy.
@@ -75,9 +75,14 @@ func newCopyReview(f *ir.Func, targets *target.List) *copyReview {
 // add notes a copy.
 func (r *copyReview) add(n *ir.Node) {
 	if r.of == nil {
-		r.of = make([]int32, r.f.NumValues())
+		r.of, r.first = make([]int32, r.f.NumValues()), make([]int32, r.f.NumValues())
 	}
-	r.copies = append(r.copies, reviewed{node: n})
+	if n := len(r.copies); n == cap(r.copies) {
+		r.copies = slices.Grow(r.copies, n+1) // twice as many: what append leaves behind is more than that
+	}
+	seen := &r.first[n.Args[0].ID]
+	r.copies = append(r.copies, reviewed{node: n, again: *seen > 0})
+	*seen = int32(len(r.copies))
 	r.of[n.Result().ID] = int32(len(r.copies))
 }
 
@@ -107,24 +112,11 @@ func ownBytes(n *ir.Node, v *ir.Value) bool {
 		n.Is(ir.Alias) && n.Args[n.Op.Info().AliasArg] == v
 }
 
-// suspects reports whether some copy may be needless, and notes which of them copy again.
-func (r *copyReview) suspects() bool {
-	if len(r.copies) == 0 {
-		return false
-	}
-	r.first = make([]int32, r.f.NumValues())
-	any := false
-	for i := range r.copies {
-		c := &r.copies[i]
-		seen := &r.first[c.node.Args[0].ID]
-		c.again, *seen = *seen > 0, 1
-		any = any || c.suspect()
-	}
-	return any
-}
+// suspects reports whether some copy may be needless.
+func (r *copyReview) suspects() bool { return slices.ContainsFunc(r.copies, reviewed.suspect) }
 
 // suspect reports whether a copy may be needless.
-func (c *reviewed) suspect() bool { return !c.needed && (!c.apart || c.again) }
+func (c reviewed) suspect() bool { return !c.needed && (!c.apart || c.again) }
 
 // prepare finds out what it takes to judge suspects.
 func (r *copyReview) prepare() {
