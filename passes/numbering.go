@@ -5,10 +5,11 @@ import "github.com/ggmlc/ggmlc/ir"
 // numbering gives the values and the nodes of an entry point and of the bodies in it numbers,
 // for tables: ids are dense in one function only.
 type numbering struct {
-	entry  *ir.Func
-	first  map[*ir.Func]numbers // by body: those with id 0
-	values int                  // all numbers of values are below
-	nodes  int                  // likewise
+	entry   *ir.Func
+	first   map[*ir.Func]numbers // by body: those with id 0
+	values  int                  // all numbers of values are below
+	nodes   int                  // likewise
+	working int                  // how many nodes do work
 }
 
 type numbers struct{ value, node int }
@@ -21,6 +22,9 @@ func newNumbering(f *ir.Func) *numbering {
 
 func (x *numbering) addBodies(f *ir.Func) {
 	for _, n := range f.Nodes {
+		if works(n) {
+			x.working++
+		}
 		if n.Op == ir.OpRepeat {
 			x.first[n.Body] = numbers{x.values, x.nodes}
 			x.values += n.Body.NumValues()

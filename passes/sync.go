@@ -96,7 +96,7 @@ type clockwork struct {
 	ended  []int32     // by place: the number of a clock that was kept, see end; 0 for none
 	kept   [][]int32   // clocks, so many in a block
 	many   int32       // how many were kept
-	last   [][2]int32  // by the number of the node and step: its last place, counted from 1
+	last   [][]int32   // by step and the number of the node: its last place, counted from 1
 	waiter []int32     // by the number of the node: its list in waits, counted from 1; 0 for none
 	waits  [][]waitFor // those of a node in the order in which they were found
 	needs  demands     // of what is about to begin
@@ -176,7 +176,9 @@ func newClockwork(targets *target.List, f *ir.Func, twice bool) *clockwork {
 		w.clocks = append(w.clocks, slices.Repeat(clock{none}, len(w.queues)))
 	}
 	w.ended = make([]int32, len(w.layout.places))
-	w.last = make([][2]int32, w.layout.numbers.nodes)
+	for range 1 + boolInt(twice) {
+		w.last = append(w.last, make([]int32, w.layout.numbers.nodes))
+	}
 	w.waiter = make([]int32, w.layout.numbers.nodes)
 	w.needs.places = w.layout.places
 	return w
@@ -287,7 +289,7 @@ func (w *clockwork) pass(wait waitFor, at int32) {
 // recorded returns what is known once the last record of an event, of the node with a number, in a step has
 // happened: where its queue has no events, that the queue is empty.
 func (w *clockwork) recorded(node int32, step int32) clock {
-	at := w.last[node][step] - 1
+	at := w.last[step][node] - 1
 	if at == none {
 		return nil
 	}
@@ -303,7 +305,7 @@ func (w *clockwork) submit(at int32) {
 	w.queues[p.queue].last = at
 	w.clocks[p.queue][p.queue] = at
 	w.ended[at] = w.keep(w.clocks[p.queue])
-	w.last[p.id][p.step] = at + 1
+	w.last[p.step][p.id] = at + 1
 }
 
 // keep keeps a clock as c is now, and returns its number.

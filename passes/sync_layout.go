@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -56,7 +55,9 @@ const (
 // newLayout lays out an entry point.
 func newLayout(f *ir.Func, twice bool) *layout {
 	b := &layoutBuilder{layout: &layout{numbers: newNumbering(f), queues: []string{""}}, index: map[string]int32{"": 0}, mixed: make(map[*ir.Func]bool)}
-	for step := range 1 + boolInt(twice) {
+	steps := 1 + boolInt(twice)
+	b.places = make([]place, 0, steps*b.numbers.working)
+	for step := range steps {
 		b.step, b.mayWait = int32(step), true
 		b.lay(f, nil)
 	}
@@ -76,7 +77,6 @@ type layoutBuilder struct {
 // lay appends the places of the nodes of f. The host may wait after a node with a queue, at
 // the head of a round in which there are such nodes, and behind such a repeat.
 func (b *layoutBuilder) lay(f *ir.Func, in *round) {
-	b.places = slices.Grow(b.places, len(f.Nodes))
 	for _, n := range f.Nodes {
 		b.again = b.again || n.Op == ir.OpCall || n.Submit != nil && (n.Submit.Event != 0 || n.Submit.Waits != nil)
 		switch {

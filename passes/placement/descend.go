@@ -335,7 +335,7 @@ func (d *descent) run(s *Step, first, end int) {
 	if end < s.End {
 		targets = append(targets, d.labels[end])
 	}
-	nodes := d.within[:0]
+	nodes := slices.Grow(d.within[:0], end-first)
 	for n := first; n < end; n++ {
 		nodes = append(nodes, int32(n))
 	}
