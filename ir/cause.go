@@ -31,8 +31,13 @@ func (c Cause) clone() Cause {
 // stay. Operands that are not in c cost no list that has to outlive the call.
 func (n *Node) Cause(c Cause, operands ...string) {
 	room := &n.Func.causes
+	head := room.head(causeKey{c.Pass, c.Rule, c.Before, c.After, len(c.Operands) + len(operands)})
+	if head.operands == 0 {
+		n.causes = room.plain(n.causes, head)
+		return
+	}
 	l := room.link(n.causes)
-	l.head = room.head(causeHead{c.Pass, c.Rule, c.Before, c.After, len(c.Operands) + len(operands)})
+	l.head = head
 	free := true
 	for _, list := range [2][]string{c.Operands, operands} {
 		for _, o := range list {
@@ -115,6 +120,15 @@ type causeLink struct {
 
 // causeHead is what very many causes share.
 type causeHead struct {
+	causeKey
+
+	// Of a cause without operands: links of it behind others without, which whoever has the same
+	// causes shares. Those made last stand here.
+	plain [8]atomic.Pointer[causeLink]
+	made  atomic.Uint32 // how many such links were
+}
+
+type causeKey struct {
 	pass, rule, before, after string
 	operands                  int // how many
 }
@@ -146,7 +160,7 @@ func (l *causeLink) cause() (c Cause, before *causeLink) {
 type causeRoom struct {
 	block atomic.Pointer[causeBlock]
 	grow  sync.Mutex
-	heads *[headSlots]atomic.Pointer[causeHead] // those that were asked for last; set with the first block
+	heads atomic.Pointer[knownHeads]
 }
 
 // causeBlock is links, of which so many were handed out, or asked for in vain.
@@ -182,29 +196,50 @@ func (r *causeRoom) another(last *causeBlock) {
 		return
 	}
 	size := minBlock
-	if last == nil {
-		r.heads = new([headSlots]atomic.Pointer[causeHead])
-	} else {
+	if last != nil {
 		size = min(2*len(last.links), maxCauseBlock)
 	}
 	r.block.Store(&causeBlock{links: make([]causeLink, size)})
 }
 
-// head returns h, or one that is equal; the room has handed out a link before.
-func (r *causeRoom) head(h causeHead) *causeHead {
-	slot := &r.heads[h.slot()]
-	if known := slot.Load(); known != nil && *known == h {
-		return known
+// plain returns a link of a cause without operands behind before; nobody changes it.
+func (r *causeRoom) plain(before *causeLink, h *causeHead) *causeLink {
+	for i := range h.plain {
+		if l := h.plain[i].Load(); l != nil && l.before == before {
+			return l
+		}
 	}
-	made := h // else each h would be made for what may come to it here
-	slot.Store(&made)
-	return &made
+	l := r.link(before)
+	l.head = h
+	if before == nil || before.head != nil && before.head.operands == 0 { // else hardly anybody else has the same
+		h.plain[int(h.made.Add(1))%len(h.plain)].Store(l)
+	}
+	return l
 }
 
-// slot returns where h is remembered. It looks only at what costs little.
-func (h *causeHead) slot() uint32 {
-	x := uint32(h.operands)
-	for _, s := range [...]string{h.rule, h.before, h.after} {
+// knownHeads are the heads that were asked for last.
+type knownHeads [headSlots]atomic.Pointer[causeHead]
+
+// head returns the head with that key, or one that is equal.
+func (r *causeRoom) head(k causeKey) *causeHead {
+	heads := r.heads.Load()
+	if heads == nil {
+		r.heads.CompareAndSwap(nil, new(knownHeads))
+		heads = r.heads.Load()
+	}
+	slot := &heads[k.slot()]
+	if known := slot.Load(); known != nil && known.causeKey == k {
+		return known
+	}
+	made := &causeHead{causeKey: k}
+	slot.Store(made)
+	return made
+}
+
+// slot returns where a head is remembered. It looks only at what costs little.
+func (k *causeKey) slot() uint32 {
+	x := uint32(k.operands)
+	for _, s := range [...]string{k.rule, k.before, k.after} {
 		x = x*31 + uint32(len(s))
 		if s != "" {
 			x = x*31 + uint32(s[len(s)-1])

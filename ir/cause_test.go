@@ -77,3 +77,22 @@ func TestCausesOfManyNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestCausesWithoutOperandsAreShared gives nodes the same causes: up to the first operand they keep
+// the same links.
+func TestCausesWithoutOperandsAreShared(t *testing.T) {
+	f := new(Module).AddFunc("f")
+	a, b := f.NewNode(OpNeg, nil, nil, ""), f.NewNode(OpNeg, nil, nil, "")
+	for _, rule := range []string{"r", "s"} {
+		a.Cause(Cause{Rule: rule})
+		b.Cause(Cause{Rule: rule})
+		if a.causes != b.causes {
+			t.Errorf("%s has links of its own", rule)
+		}
+	}
+	a.Cause(Cause{Rule: "t"}, "x")
+	b.Cause(Cause{Rule: "t"}, "y")
+	if c, _ := a.LastCause(); a.causes == b.causes || !c.Equal(Cause{Rule: "t", Operands: []string{"x"}}) {
+		t.Errorf("the cause of a is %v", c)
+	}
+}
