@@ -10,21 +10,24 @@ import (
 // timeline is an entry point with the bodies of its repeats laid out once, in their
 // places: see docs/plan.md, "Time".
 type timeline struct {
-	steps []step
-	loops map[*ir.Func]*loop // by body
+	steps   []step
+	loops   map[*ir.Func]*loop // by body
+	inOrder []*loop            // these, outer ones first
 
 	// shared makes one of the ticks between which workers may run into each other: those
 	// at the end and the beginning of a loop without a barrier at its head.
 	shared []int
 	merged bool // there are several such ticks anywhere
 
-	begins, ends []int // the first and the last position of each tick
+	pos          []int32 // by the number of a node: its step
+	begins, ends []int   // the first and the last position of each tick
 
 	origins  *origins
 	events   []event // those of each origin in one piece
 	from, to []int32 // by the origin's number: its events; between two pieces there may be room for some
 	spans    []span  // that events have; few are different
 
+	foreign  []*ir.Value // leaves of a foreign graph
 	touches  touches
 	spanRoom store[span] // what touches finds, of one step
 }
@@ -46,6 +49,7 @@ type loop struct {
 
 func newTimeline(f *ir.Func, o *origins) *timeline {
 	t := &timeline{loops: make(map[*ir.Func]*loop), origins: o}
+	t.from, t.to, t.pos = make([]int32, len(o.list)), make([]int32, len(o.list)), make([]int32, o.numbers.nodes)
 	t.touches = touches{axes: new(axisMemo).of, spans: &t.spanRoom}
 	t.lay(f, 0, nil)
 	ticks := 0
@@ -71,7 +75,9 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 			tick += n.Epoch - epoch
 			epoch = n.Epoch
 		}
+		t.pos[t.origins.numbers.node(n)] = int32(len(t.steps))
 		t.steps = append(t.steps, step{n, tick, in})
+		t.expect(n)
 		if n.Op != ir.OpRepeat {
 			continue
 		}
@@ -79,7 +85,7 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 			tick++
 		}
 		l := &loop{node: n, outer: in, first: len(t.steps), firstTick: tick}
-		t.loops[n.Body] = l
+		t.loops[n.Body], t.inOrder = l, append(t.inOrder, l)
 		tick = t.lay(n.Body, tick, l)
 		l.last, l.lastTick = len(t.steps)-1, tick
 	}
@@ -91,8 +97,8 @@ func (t *timeline) shareTicks(n int) {
 	for i := range t.shared {
 		t.shared[i] = i
 	}
-	for _, s := range t.steps {
-		if l := t.loops[s.node.Body]; l != nil && !s.node.Body.HeadBarrier {
+	for _, l := range t.inOrder {
+		if !l.node.Body.HeadBarrier {
 			from, to := t.shared[l.lastTick], t.shared[l.firstTick]
 			t.merged = t.merged || from != to
 			for i, x := range t.shared {

@@ -33,15 +33,18 @@ func (t *timeline) makeEvents(needed []event) {
 	}
 }
 
-// makeRoom gives each origin room for its events.
-func (t *timeline) makeRoom(needed []event) {
-	t.from, t.to = make([]int32, len(t.origins.list)), make([]int32, len(t.origins.list))
-	for i := range t.steps {
-		if n := t.steps[i].node; touchesBytes(n) {
-			t.count(n.Args)
-			t.count(n.Results)
-		}
+// expect counts the events that there may be of a node, by origin.
+func (t *timeline) expect(n *ir.Node) {
+	if touchesBytes(n) {
+		t.count(n.Args)
+		t.count(n.Results)
+	} else if n.Op == ir.OpForeign && n.Is(ir.Leaf) {
+		t.foreign = append(t.foreign, n.Result())
 	}
+}
+
+// makeRoom gives each origin room for its events, which were counted.
+func (t *timeline) makeRoom(needed []event) {
 	for i := range needed {
 		t.to[needed[i].origin]++
 	}
@@ -141,22 +144,20 @@ func (t *timeline) needed(f *ir.Func, ticks int) []event {
 	need := func(v *ir.Value, pos, tick int) {
 		list = append(list, event{origin: t.origins.get(v), pos: int32(pos), tick: int32(tick), arg: -1, needed: true})
 	}
-	for _, s := range t.steps {
-		if l := t.loops[s.node.Body]; l != nil {
-			for _, r := range l.node.Body.Results {
-				need(r, l.last, l.lastTick)
+	for _, l := range t.inOrder {
+		for _, r := range l.node.Body.Results {
+			need(r, l.last, l.lastTick)
+		}
+	}
+	for _, l := range t.inOrder {
+		if l.outer == nil {
+			for i := range t.steps[l.first : l.last+1] {
+				t.needOuter(&t.steps[l.first+i], need)
 			}
 		}
 	}
-	for i := range t.steps {
-		if s := &t.steps[i]; s.loop != nil {
-			t.needOuter(s, need)
-		}
-	}
-	for i := range t.steps {
-		if n := t.steps[i].node; n.Op == ir.OpForeign && n.Is(ir.Leaf) {
-			need(n.Result(), 0, 0)
-		}
+	for _, v := range t.foreign {
+		need(v, 0, 0)
 	}
 	for _, r := range f.Results {
 		need(r, len(t.steps), ticks-1)

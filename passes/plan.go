@@ -145,9 +145,9 @@ func (p *planner) layQueues() {
 
 // sayCarried says why the carried values of repeats are where they are.
 func (p *planner) sayCarried() {
-	for _, s := range p.time.steps {
-		if s.node.Op == ir.OpRepeat && len(s.node.Results) > 0 {
-			p.c.Cause(s.node, "plan.carried", s.node.Result().String())
+	for _, l := range p.time.inOrder {
+		if len(l.node.Results) > 0 {
+			p.c.Cause(l.node, "plan.carried", l.node.Result().String())
 		}
 	}
 }
@@ -272,7 +272,7 @@ func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class 
 // measure makes the tenants of all groups, as far as queues do not matter, and places, with the bytes
 // of each, for their values.
 func (p *planner) measure(groups []tenants) {
-	p.places = make([]ir.Place, p.values)
+	p.places = p.arenas.places.cut(p.values)
 	at := 0
 	for b := range p.bufs.all {
 		if !b.isPlaced() {
@@ -445,16 +445,12 @@ func qualified(f *ir.Func, v *ir.Value) string {
 // placeBodies gives the parameters of bodies that stand for values of the function around
 // them the place of those, outer bodies first.
 func (p *planner) placeBodies() {
-	for _, s := range p.time.steps {
-		if s.node.Op != ir.OpRepeat {
-			continue
-		}
-		for _, v := range s.node.Body.Params {
+	for _, l := range p.time.inOrder {
+		for _, v := range l.node.Body.Params {
 			kind, i := paramKind(v)
 			if kind == paramInvariant || kind == paramTable {
-				place := *p.arenas.placeOf(s.node.Args[i])
-				place.Bytes = v.Type.MaxBytes()
-				v.Place = &place
+				v.Place = p.arenas.places.put(*p.arenas.placeOf(l.node.Args[i]))
+				v.Place.Bytes = v.Type.MaxBytes()
 			}
 		}
 	}

@@ -29,6 +29,7 @@ type arenas struct {
 	list []ir.Arena
 
 	spaces map[string]target.Space // that were asked for
+	places store[ir.Place]         // of all that has one
 }
 
 func (a *arenas) index(key arenaKey) int {
@@ -100,33 +101,13 @@ func (a *arenas) finish() {
 		moved[from] = to
 		a.m.Plan.Arenas = append(a.m.Plan.Arenas, a.list[from])
 	}
-	a.eachPlace(func(p *ir.Place) { p.Arena = moved[p.Arena] })
+	for _, list := range a.places.blocks {
+		for i := range list {
+			list[i].Arena = moved[list[i].Arena]
+		}
+	}
 	for i, arena := range a.m.Plan.Arenas {
 		a.c.Count("bytes."+arena.Space+"."+arena.Class.String(), a.m.Plan.Arenas[i].Bytes())
-	}
-}
-
-func (a *arenas) eachPlace(do func(*ir.Place)) {
-	visit := func(p *ir.Place) {
-		if p != nil {
-			do(p)
-		}
-	}
-	for _, w := range a.m.Weights {
-		visit(w.Place)
-	}
-	for _, s := range a.m.States {
-		visit(s.Place)
-	}
-	for _, f := range a.m.AllFuncs() {
-		for _, v := range f.Params {
-			visit(v.Place)
-		}
-		for _, n := range f.Nodes {
-			for _, v := range n.Results {
-				visit(v.Place)
-			}
-		}
 	}
 }
 

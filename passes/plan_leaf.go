@@ -11,13 +11,12 @@ import (
 // tables of a repeat hold is laid out round by round: all entries 0, all entries 1, and so
 // on, so that the entries of each table lie at a constant distance.
 type leafPlacer struct {
-	a      *arenas
-	done   map[**ir.Place]bool // by where the place of a weight, a state or a constant stands
-	open   []leaf              // that must not be torn apart: one round
-	seen   []bool              // by the number of an origin: its bytes have their place, or need none here
-	needs  []leafNeed          // scratch of flush
-	places store[ir.Place]
-	errs   []error
+	a     *arenas
+	done  map[**ir.Place]bool // by where the place of a weight, a state or a constant stands
+	open  []leaf              // that must not be torn apart: one round
+	seen  []bool              // by the number of an origin: its bytes have their place, or need none here
+	needs []leafNeed          // scratch of flush
+	errs  []error
 }
 
 // leaf is a weight, a state or a constant that needs a place.
@@ -140,7 +139,7 @@ func (p *leafPlacer) flush() {
 	}
 	for _, l := range p.open {
 		need := p.need(p.key(l))
-		*l.place = p.places.put(p.a.append(need.key, l.typ.MaxBytes(), need.bytes))
+		*l.place = p.a.places.put(p.a.append(need.key, l.typ.MaxBytes(), need.bytes))
 		need.bytes = 0
 	}
 	p.open = p.open[:0]

@@ -16,7 +16,6 @@ import (
 type horizon struct {
 	w    *clockwork
 	time *timeline
-	pos  []int32 // on the timeline, by the number of the node
 
 	last    []int32     // by buffer: the last one in touches, counted from 1
 	touches []touchedAt // by queues
@@ -31,10 +30,6 @@ type touchedAt struct{ place, before int32 }
 // to so many arenas.
 func newHorizon(p *planner, arenas int) *horizon {
 	h := &horizon{w: p.clocks, time: p.time, last: make([]int32, len(p.bufs.list)), users: make([][][]int32, arenas)}
-	h.pos = make([]int32, h.w.layout.numbers.nodes)
-	for i, s := range p.time.steps {
-		h.pos[h.w.layout.numbers.node(s.node)] = int32(i)
-	}
 	for i := range h.users {
 		h.users[i] = make([][]int32, len(h.w.queues))
 	}
@@ -132,7 +127,7 @@ func (h *horizon) until(live interval, at int32, list []int32) interval {
 		return live
 	}
 	last := list[knows-1]
-	live = live.with(int(h.pos[h.w.layout.places[last].id]))
+	live = live.with(int(h.time.pos[h.w.layout.places[last].id]))
 	for r := h.w.layout.places[at].in; r != nil; r = r.outer {
 		if r.next != nil && uses(list, r.next.from, min(r.next.to, last+1)) {
 			live = h.whole(live, r)
