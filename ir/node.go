@@ -81,8 +81,8 @@ type Partition struct {
 	Mode PartMode
 
 	// Tail, with PartSplit, leaves some units to whoever is done early: worker p computes
-	// tile.Head of its indices, then units of tile.Tail that nobody has begun. Nodes that
-	// follow each other with equal partitions are computed together, unit by unit. Between
+	// tile.Head of its indices, then pieces of tile.Tail that nobody has begun. Nodes that
+	// follow each other with equal partitions are computed together, piece by piece. Between
 	// two barriers only one such run may stand.
 	Tail bool
 

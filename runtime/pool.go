@@ -83,7 +83,7 @@ type pool struct {
 	fault   fault
 	pending atomic.Int32 // workers other than 0 still in it
 	_       [60]byte
-	taken   atomic.Int32 // units of the tail that are begun since the last barrier
+	taken   atomic.Int32 // pieces of the tail that are begun since the last barrier
 	_       [60]byte
 	join    word // counts the steps that all have left
 	closed  bool

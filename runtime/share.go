@@ -3,7 +3,7 @@ package runtime
 import "github.com/ggmlc/ggmlc/kernels/cpu/tile"
 
 // Share is a worker's way through n things that are divided with a tail: a range of its
-// own, then units that nobody has begun yet. Emitted code makes one and calls Next until it
+// own, then pieces of the tail that nobody has begun yet. Emitted code makes one and calls Next until it
 // returns false; between two Shares all workers meet at a barrier.
 type Share struct {
 	Lo, Hi int // the range to compute now

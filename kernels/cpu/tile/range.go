@@ -26,7 +26,7 @@ func tail(units, parts int) int {
 }
 
 // Head returns the part's range without its tail: what part computes of n things with a
-// tail before it takes units that nobody has begun.
+// tail before it takes pieces of that.
 func Head(n, granule, part, parts int) (lo, hi int) {
 	units := (n + granule - 1) / granule
 	lo = min(n, units*part/parts*granule)
@@ -34,15 +34,18 @@ func Head(n, granule, part, parts int) (lo, hi int) {
 	return lo, hi
 }
 
-// Tail returns unit k of those that belong to no part, of n things with a tail; ok is false
-// where there are no more. Heads and tails together are all things, each once. Units of all
-// parts' tails take turns, so that they run out together.
+// Tail returns piece k of the units that belong to no part, of n things with a tail; ok is
+// false where there are no more. Heads and tails together are all things, each once. Pieces
+// of all parts' tails take turns, so that they run out together.
+//
+// The pieces of a part are half of its tail, half of what is left, and so on down to one unit: few of
+// them make a worker begin anew, and nobody waits for longer than a unit takes.
 func Tail(n, granule, k, parts int) (lo, hi int, ok bool) {
 	units := (n + granule - 1) / granule
-	each := tail(units, parts)
-	if k >= each*parts {
+	each, piece := tail(units, parts), k/parts
+	if each>>piece == 0 {
 		return 0, 0, false
 	}
-	unit := units*(k%parts+1)/parts - each + k/parts
-	return min(n, unit*granule), min(n, (unit+1)*granule), true
+	end := units * (k%parts + 1) / parts
+	return min(n, (end-each>>piece)*granule), min(n, (end-each>>(piece+1))*granule), true
 }

@@ -1,6 +1,9 @@
 package tile
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestTail demands that heads and tails together are everything, each index once.
 func TestTail(t *testing.T) {
@@ -43,5 +46,37 @@ func covers(t *testing.T, n, granule, parts int) {
 	}
 	if all := (n + granule - 1) / granule; parts > 1 && all >= 8*parts && units == 0 {
 		t.Errorf("n %d, granule %d, parts %d: no unit is left to take", n, granule, parts)
+	}
+}
+
+// TestTailHalves demands that the pieces of each part are halves of what is left, so that there
+// are few of them, and that the last one is a unit.
+func TestTailHalves(t *testing.T) {
+	for _, c := range []struct {
+		n, granule, parts int
+		want              []int // units of the pieces of each part
+	}{
+		{2048, 16, 2, []int{8, 4, 2, 1, 1}},
+		{8192, 32, 2, []int{16, 8, 4, 2, 1, 1}},
+		{160, 1, 8, []int{3, 1, 1}},
+		{16, 1, 4, []int{1}},
+		{2048, 16, 1, nil},
+		{7, 1, 2, nil},
+	} {
+		var got []int
+		for k := 0; ; k++ {
+			lo, hi, ok := Tail(c.n, c.granule, k, c.parts)
+			if !ok {
+				break
+			}
+			if k%c.parts == 0 {
+				got = append(got, (hi-lo)/c.granule)
+			} else if last := got[len(got)-1]; hi-lo != last*c.granule {
+				t.Errorf("%+v: piece %d has %d indices, that of part 0 has %d units", c, k, hi-lo, last)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: pieces of %v units", c, got)
+		}
 	}
 }
