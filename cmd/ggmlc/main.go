@@ -11,12 +11,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 func main() {
-	passes.RelaxCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -22,7 +22,6 @@ type Figures struct {
 // Measure makes a graph and runs all passes on it, each followed by the verifier, without
 // the planner's search.
 func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
-	defer passes.RelaxCollector()() // as ggmlc does, before it has a module
 	m, err := s.Module()
 	if err != nil {
 		return Figures{}, err

@@ -20,7 +20,6 @@ func BenchmarkProof(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer passes.RelaxCollector()()
 	o := passes.Options{Rules: "cost", Debug: []passes.Setting{{Pass: "plan", Flag: "greedy", Value: "true"}}}
 	if _, err := passes.Run(b.Context(), m, passes.RunOptions{Targets: targets, Options: o}); err != nil {
 		b.Fatal(err)
