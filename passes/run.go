@@ -16,6 +16,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/spell"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -343,11 +344,15 @@ func (r *runner) keep() *ir.Module {
 func (r *runner) call(c *Context, p *Pass) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
+			stack := string(debug.Stack())
+			if there, ok := x.(*abreast.Panic); ok {
+				x, stack = there.Value, there.Stack
+			}
 			cause, ok := x.(error)
 			if !ok {
 				cause = fmt.Errorf("%v", x)
 			}
-			err = &InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: string(debug.Stack())}
+			err = &InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: stack}
 		}
 	}()
 	start, allocs := time.Now(), allocations()

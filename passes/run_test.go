@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -113,6 +114,21 @@ func TestResume(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicAbreast lets a pass panic in one of two things that it does at once.
+func TestPanicAbreast(t *testing.T) {
+	withPass(t, Pass{Name: "fall", Doc: "panic", Run: func(*Context, *ir.Module) error {
+		abreast.Do(func() {}, loseLeg)
+		return nil
+	}})
+	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"fall"}})
+	var bug *InternalError
+	if !errors.As(err, &bug) || bug.Err.Error() != "a leg is missing" || !strings.Contains(bug.Stack, "passes.loseLeg(") {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func loseLeg() { panic("a leg is missing") }
 
 func TestPanicLeavesReproducer(t *testing.T) {
 	withPass(t, Pass{Name: "fall", Doc: "panic", Run: func(_ *Context, m *ir.Module) error {

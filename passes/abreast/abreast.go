@@ -1,10 +1,13 @@
 // Package abreast does things at once that do not depend on each other: none of them writes what
 // another one reads. Results are those of doing one after the other, for any number of processors,
-// and so are panics: the caller has that of the lowest number, once all that began is over.
+// and so are panics: the caller has that of the lowest number, as a [*Panic], once all that began is
+// over.
 package abreast
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -40,9 +43,19 @@ type crew[T any] struct {
 	next  atomic.Int64
 
 	mu       sync.Mutex
-	first    int // the lowest number whose call panicked
-	panicked any // with this; nil for none
+	first    int    // the lowest number whose call panicked
+	panicked *Panic // with this; nil for none
 }
+
+// Panic is what the caller panics with for a call that did: the caller's own stack does not show where
+// that was.
+type Panic struct {
+	Value any    // what the call panicked with
+	Stack string // there
+}
+
+// Error says what it was and where, for whom nobody recovers.
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
 // work is what one worker does: it ends when all numbers are taken, or with a panic.
 func (c *crew[T]) work() {
@@ -62,9 +75,13 @@ func (c *crew[T]) work() {
 
 // note keeps what call i panicked with, if no lower one did.
 func (c *crew[T]) note(i int, x any) {
+	p, ok := x.(*Panic) // of what the call did at once itself
+	if !ok {
+		p = &Panic{x, string(debug.Stack())}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.panicked == nil || i < c.first {
-		c.first, c.panicked = i, x
+		c.first, c.panicked = i, p
 	}
 }

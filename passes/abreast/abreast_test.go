@@ -3,6 +3,7 @@ package abreast_test
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/passes/abreast"
@@ -33,21 +34,25 @@ func TestEach(t *testing.T) {
 	})
 }
 
-// TestEachPanics wants the panic that comes first when one call comes after the other.
+// TestEachPanics wants the panic that comes first when one call comes after the other, and the stack of
+// that, though it was within another Each.
 func TestEachPanics(t *testing.T) {
 	withProcs(t, func(t *testing.T, procs int) {
 		defer func() {
-			if x := recover(); x != 3 {
-				t.Errorf("%d processors: the panic is %v, want 3", procs, x)
+			p, ok := recover().(*abreast.Panic)
+			if !ok || p.Value != 3 || !strings.Contains(p.Stack, "abreast_test.fall(") {
+				t.Errorf("%d processors: the panic is %v, want 3 in fall", procs, p)
 			}
 		}()
 		abreast.Each(20, func() int { return 0 }, func(_, i int) {
 			if i%4 == 3 {
-				panic(i)
+				abreast.Do(func() {}, func() { fall(i) })
 			}
 		})
 	})
 }
+
+func fall(i int) { panic(i) }
 
 // TestDoPanics lets either of two jobs, or both, panic: the caller has the first one's, when what
 // began is over.
@@ -78,7 +83,11 @@ func TestDoPanics(t *testing.T) {
 					if want == nil {
 						want = tt.second
 					}
-					if got := recover(); got != want {
+					var got any
+					if p, ok := recover().(*abreast.Panic); ok {
+						got = p.Value
+					}
+					if got != want {
 						t.Errorf("%d processors: panicked with %v, want %v", procs, got, want)
 					}
 					if over != began {

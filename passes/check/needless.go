@@ -78,7 +78,7 @@ func (r *copyReview) add(n *ir.Node) {
 		r.of, r.first = make([]int32, r.f.NumValues()), make([]int32, r.f.NumValues())
 	}
 	if n := len(r.copies); n == cap(r.copies) {
-		r.copies = slices.Grow(r.copies, n+1) // twice as many: what append leaves behind is more than that
+		r.copies = slices.Grow(r.copies, n+1) // twice as many: append adds a quarter at a time, and leaves more behind
 	}
 	seen := &r.first[n.Args[0].ID]
 	r.copies = append(r.copies, reviewed{node: n, again: *seen > 0})

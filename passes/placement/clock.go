@@ -111,7 +111,7 @@ func (c *clock) ready(v, t int32) float64 {
 	}
 	by, at := c.copy(v, t, c.g.outOf[from], c.g.copySeconds(v, from, to))
 	if n := len(c.made); n == cap(c.made) {
-		c.made = slices.Grow(c.made, n+1) // twice as many: what append leaves behind is more than that
+		c.made = slices.Grow(c.made, n+1) // twice as many: append adds a quarter at a time, and leaves more behind
 	}
 	c.made = append(c.made, copied{v, to, c.heads[v], by, at})
 	c.heads[v] = int32(len(c.made))
