@@ -59,8 +59,13 @@ func removeDead(c *Context, m *ir.Module) error {
 	if err := c.Change(); err != nil {
 		return err
 	}
+	gaps := false
 	for i, f := range funcs {
 		f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !live[i][n.ID] })
+		gaps = m.Props&ir.PropSplit != 0 && closeGaps(f) || gaps // who edits a dump may leave a whole split dead
+	}
+	if gaps {
+		numberBodies(m)
 	}
 	keep := m.Weights[:0:0]
 	for i, w := range m.Weights {
