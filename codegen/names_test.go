@@ -2,7 +2,10 @@ package codegen
 
 import (
 	"go/token"
+	"slices"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
 )
 
 func TestStepName(t *testing.T) {
@@ -50,6 +53,20 @@ func TestNamerGivesDifferentNames(t *testing.T) {
 	for _, c := range [][2]string{{"main", "main2"}, {"f", "f"}, {"f", "f2"}, {"f2", "f22"}, {"f", "f3"}} {
 		if got := n.pick(c[0]); got != c[1] {
 			t.Errorf("pick(%q) = %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+// TestOutputNames has results without names, and two of one: call would write one file over the other.
+func TestOutputNames(t *testing.T) {
+	for _, c := range [][2][]string{
+		{{"y"}, {"y"}},
+		{{"", ""}, {"out0", "out1"}},
+		{{"out1", "", "y", "y"}, {"out1", "out1_", "y", "y_"}},
+	} {
+		f := &ir.Func{ResultNames: c[0]}
+		if got := outputNames(f); !slices.Equal(got, c[1]) {
+			t.Errorf("outputNames(%q) = %q, want %q", c[0], got, c[1])
 		}
 	}
 }

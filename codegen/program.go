@@ -3,6 +3,7 @@ package codegen
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -160,7 +161,7 @@ func (g *generator) funcTable() (jen.Code, error) {
 		if err != nil {
 			return nil, err
 		}
-		outputs, err := g.tensors(f, f.Results, f.ResultNames)
+		outputs, err := g.tensors(f, f.Results, outputNames(f))
 		if err != nil {
 			return nil, err
 		}
@@ -207,6 +208,22 @@ func (g *generator) reachTable(f *ir.Func) jen.Code {
 		return nil
 	}
 	return jen.Index().Qual(g.runtimePath(), "Reach").Values(rows...)
+}
+
+// outputNames returns the names under which callers see f's results, each another one, as files are named after them: a
+// text need not name any.
+func outputNames(f *ir.Func) []string {
+	names, taken := slices.Clone(f.ResultNames), make(map[string]bool)
+	for i := range names {
+		if names[i] == "" {
+			names[i] = fmt.Sprintf("out%d", i)
+		}
+		for taken[names[i]] {
+			names[i] += "_"
+		}
+		taken[names[i]] = true
+	}
+	return names
 }
 
 func paramNames(f *ir.Func) []string {
