@@ -75,6 +75,7 @@ func (cut *contextCutter) node(e *edit, n *ir.Node) {
 	kvHeads, positions, _ := cacheOf(n)
 	attr := segmentsOf(cut.c.Target(n), n, ir.Sym(cut.symbol(n.Func.Module, positions)))
 	segments := e.add(n, ir.OpAttentionSegments, attr, n.Result().Name+".segments", n.Args...)
+	segments.CausedAs(n) // they have its attributes
 	before := n.Op.String()
 	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, []*ir.Value{segments.Result()}
 	units := fmt.Sprintf("%d key heads in up to %d segments", kvHeads, attr.Segments.Upper())
