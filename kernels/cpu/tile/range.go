@@ -39,7 +39,8 @@ func Head(n, granule, part, parts int) (lo, hi int) {
 // of all parts' tails take turns, so that they run out together.
 //
 // The pieces of a part are half of its tail, half of what is left, and so on down to one unit: few of
-// them make a worker begin anew, and nobody waits for longer than a unit takes.
+// them make a worker begin anew, and nobody waits for longer than a unit takes, unless a worker is
+// less than half as fast as the others.
 func Tail(n, granule, k, parts int) (lo, hi int, ok bool) {
 	units := (n + granule - 1) / granule
 	each, piece := tail(units, parts), k/parts
