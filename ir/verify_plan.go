@@ -133,10 +133,14 @@ func (v *verifier) partitioned(n *Node) {
 	if !n.Part.N.Equal(shape[n.Part.Axis]) {
 		v.fail("partition", "%v elements of axis %d are divided, it has %v", n.Part.N, n.Part.Axis, shape[n.Part.Axis])
 	}
-	if n.Part.Granule <= 0 {
-		v.fail("partition", "the granule %d is not positive", n.Part.Granule)
+	if n.Part.Granule <= 0 || n.Part.Granule > maxGranule {
+		v.fail("partition", "the granule %d is outside 1 to %d", n.Part.Granule, maxGranule)
 	}
 }
+
+// maxGranule is more elements than any memory holds. Programs add the granule to the length of an axis:
+// if that overflowed, nobody would own anything.
+const maxGranule int64 = 1 << 48
 
 // epoch checks that epochs follow the order, and that each but the first has a node at its
 // beginning.

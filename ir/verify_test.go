@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -82,6 +83,10 @@ func TestVerifyNoticesDamage(t *testing.T) {
 			m.Props |= PropPartitioned
 			f.Nodes[y].Part = Partition{Mode: PartSplit, Axis: 1, N: Const(3), Granule: 1}
 		}, "@f %y: partition: 3 elements of axis 1"},
+		{"granule", func(m *Module, f *Func) {
+			m.Props |= PropPartitioned
+			f.Nodes[y].Part = Partition{Mode: PartSplit, Axis: 0, N: f.Nodes[y].Results[0].Type.Shape[0], Granule: math.MaxInt64}
+		}, "@f %y: partition: the granule 9223372036854775807 is outside 1 to 281474976710656"},
 		{"address", func(m *Module, f *Func) { m.Props |= PropPlaced; m.Plan = &Plan{} }, "@f %y: placed: has no address"},
 		{"arena", func(m *Module, f *Func) {
 			m.Props |= PropPlaced
