@@ -145,6 +145,8 @@ func attentionCases(yield func(Case) bool) {
 			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "bf16", Args: args(f32(3, 4, 32), kv(dtype.F16, 2, 2, 40, 32).layout(dtype.R16), kv(dtype.F16, 2, 2, 40, 16),
 			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: &AttentionAttr{Scale: 0.25, BF16: true}},
+		Case{Name: "bf16 of rows", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16), // no kernel rounds there
+			slot0(Const(3)), positions(Const(3)), full(24)), Attr: &AttentionAttr{Scale: 0.25, BF16: true}},
 		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},
 	)
