@@ -13,19 +13,24 @@ import (
 func (b *block) query(i, at int, scale float32) {
 	row := b.queryBytes()
 	to := unsafe.Add(pointer(b.queries), i*row)
-	switch n, from := b.shared*b.dk, floatAt(b.q, at*b.dk); {
-	case b.bytes():
-	case b.loops.round():
+	if b.bytes() {
+		b.queryBlocks(to, unsafe.Add(b.q, at*row), scale)
+		return
+	}
+	n, from := b.shared*b.dk, floatAt(b.q, at*b.dk)
+	if b.loops.round() {
 		active.scale(pointer(b.plain), from, n, scale, 0)
 		active.f32ToBF16(to, pointer(b.plain), n)
 		return
-	default:
-		active.scale(to, from, n, scale, 0)
-		return
 	}
+	active.scale(to, from, n, scale, 0)
+}
+
+// queryBlocks brings the shared heads of a token in q8a.
+func (b *block) queryBlocks(to, from unsafe.Pointer, scale float32) {
 	n := b.shared * b.dk / blockLen
 	blocks := unsafe.Slice((*q8aBlock)(to), n)
-	copy(blocks, unsafe.Slice((*q8aBlock)(unsafe.Add(b.q, at*row)), n))
+	copy(blocks, unsafe.Slice((*q8aBlock)(from), n))
 	for i := range blocks {
 		blocks[i].d *= scale
 	}
