@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -71,7 +72,10 @@ func replace(old, new string) func(string) string {
 // dumpAfter returns the text of the graph after a pass.
 func dumpAfter(t *testing.T, pass string) string {
 	t.Helper()
-	m, err := compileText(t, spread, driver.CompileOptions{To: pass, Passes: passes.Options{Pins: pins(t, "^[ab]$=fake:0", "^c$=cpu")}})
+	o := driver.CompileOptions{To: pass, Passes: passes.Options{Pins: []passes.Pin{
+		{Match: regexp.MustCompile("^[ab]$"), Backend: "fake:0"}, {Match: regexp.MustCompile("^c$"), Backend: "cpu"},
+	}}}
+	m, err := compileText(t, spread, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,17 +98,4 @@ func compileText(t *testing.T, text string, o driver.CompileOptions) (*ir.Module
 	}
 	_, err = driver.Compile(t.Context(), md, o)
 	return md.Module, err
-}
-
-func pins(t *testing.T, texts ...string) []passes.Pin {
-	t.Helper()
-	var list []passes.Pin
-	for _, text := range texts {
-		p, err := passes.ParsePin(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, p)
-	}
-	return list
 }
