@@ -138,13 +138,8 @@ func (g *generator) dotScores(heads int) {
 
 // dotBlock computes the scores of some panels, and moves k behind them.
 func (g *generator) dotBlock(p pairing, s, k reg.GPVirtual, sums *panelSums) {
-	heads, panels := len(sums.v), len(sums.v[0])
-	d, qRow, panelBytes := g.arg("d"), g.arg("d"), g.arg("d")
-	g.SHLQ(operand.U8(1), qRow)
-	g.SHLQ(operand.U8(5), panelBytes)
-	q, at, far := g.newRows(g.arg("q"), qRow, heads), g.newRows(k, panelBytes, panels), g.arg("ahead")
-	g.ADDQ(k, far)
-	asked := g.newRows(far, panelBytes, panels)
+	panels, r := len(sums.v[0]), g.newPanelWalk(k, sums, 1)
+	q, at, asked := r.q, r.at, r.asked
 	sums.clear()
 	loop := g.label("elements")
 	g.Label(loop)
@@ -160,16 +155,14 @@ func (g *generator) dotBlock(p pairing, s, k reg.GPVirtual, sums *panelSums) {
 			g.dotBF16(two, x, sums.v[h][i][0])
 		}
 	}
-	for _, r := range []rows{at, asked} {
-		g.advance(r, lineBytes)
+	for _, x := range []rows{at, asked} {
+		g.advance(x, lineBytes)
 	}
 	g.advance(q, pairBytes)
-	g.SUBQ(operand.U8(2), d)
+	g.SUBQ(operand.U8(2), r.d)
 	g.JNZ(operand.LabelRef(loop))
 	sums.store(s)
-	for range panels - 1 { // k is behind its panel
-		g.ADDQ(panelBytes, k)
-	}
+	g.follow(r, k, panels)
 }
 
 // dotMix is mix with weights of bfloat16, two positions at a time.

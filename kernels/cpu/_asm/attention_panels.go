@@ -47,15 +47,35 @@ func (g *generator) panelCounts() []int {
 	return []int{1}
 }
 
-// panelBlock computes the scores of some panels, and moves k behind them.
-func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
+// panelWalk is the rows of queries, the panels of keys and what is asked for ahead of those, along
+// which scores of some panels go, element by element.
+type panelWalk struct {
+	q, at, asked  rows
+	d, panelBytes reg.GPVirtual
+}
+
+// newPanelWalk begins at k, with elements of queries of 1 << shift bytes.
+func (g *generator) newPanelWalk(k reg.GPVirtual, sums *panelSums, shift uint8) panelWalk {
 	heads, panels := len(sums.v), len(sums.v[0])
 	d, qRow, panelBytes := g.arg("d"), g.arg("d"), g.arg("d")
-	g.SHLQ(operand.U8(2), qRow)
+	g.SHLQ(operand.U8(shift), qRow)
 	g.SHLQ(operand.U8(5), panelBytes)
 	q, at, far := g.newRows(g.arg("q"), qRow, heads), g.newRows(k, panelBytes, panels), g.arg("ahead")
 	g.ADDQ(k, far)
-	asked := g.newRows(far, panelBytes, panels)
+	return panelWalk{q, at, g.newRows(far, panelBytes, panels), d, panelBytes}
+}
+
+// follow moves k, which is behind its own panel, behind all of them.
+func (g *generator) follow(r panelWalk, k reg.GPVirtual, panels int) {
+	for range panels - 1 {
+		g.ADDQ(r.panelBytes, k)
+	}
+}
+
+// panelBlock computes the scores of some panels, and moves k behind them.
+func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
+	panels, r := len(sums.v[0]), g.newPanelWalk(k, sums, 2)
+	q, at, asked, d := r.q, r.at, r.asked, r.d
 	sums.clear()
 	loop, last, done := g.label("elements"), g.label("last"), g.label("done")
 	g.SUBQ(operand.U8(2), d)
@@ -67,8 +87,8 @@ func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
 	for e := range 2 {
 		sums.add(q, at, e)
 	}
-	for _, r := range []rows{at, asked} {
-		g.advance(r, 2*halfColumnBytes)
+	for _, x := range []rows{at, asked} {
+		g.advance(x, 2*halfColumnBytes)
 	}
 	g.advance(q, 2*4)
 	g.SUBQ(operand.U8(2), d)
@@ -80,12 +100,7 @@ func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
 	g.advance(at, halfColumnBytes)
 	g.Label(done)
 	sums.store(s)
-	// k is behind its panel.
-	if panels > 1 {
-		for range panels - 1 {
-			g.ADDQ(panelBytes, k)
-		}
-	}
+	g.follow(r, k, panels)
 }
 
 // halfColumnBytes is one element of each row of a panel of f16.
