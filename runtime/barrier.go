@@ -6,14 +6,21 @@ import (
 	"time"
 )
 
-// spinPolls is how often a waiter looks at the word before it parks. A poll takes 10 to
-// 50 ns (one PAUSE), so this is about 50 µs: longer than the usual difference between
-// two workers' shares of an epoch, and about what a park and its wake-up cost together,
-// which is where waiting longer stops to pay.
-const spinPolls = 2500
+// calmSpin and spinTime are how long a worker looks at a word before it parks: longer than the
+// usual difference between two workers' shares of an epoch, and than choosing and printing a
+// token take. Parking and waking take 100 to 220 µs in a virtual machine, and who waits for one
+// that is being woken would park meanwhile and had to be woken in turn, epoch after epoch. So
+// workers that have their processors to themselves wait longer than that. Beside a busy process
+// it would cost a tenth of generation: the system soon gives a processor that is left to a
+// worker that has to share the other one. Who has nothing to do burns no more than this once.
+const (
+	calmSpin = 300 * time.Microsecond
+	spinTime = 100 * time.Microsecond
+)
 
-// quickPolls are those before a wait is long enough to look at the clock, about 1 µs.
-const quickPolls = 50
+// clockPolls is how often the word is looked at between two looks at the clock: 0.5 to 2 µs,
+// as a PAUSE takes 10 to 40 ns.
+const clockPolls = 50
 
 // word is what workers wait on: they spin for a while, then park until it changes.
 //
@@ -39,27 +46,38 @@ func (d *word) set(v uint32, workers []*Worker) {
 	}
 }
 
-// await returns the word's value once it is no longer old.
-func (d *word) await(w *Worker, old uint32, polls int) uint32 {
-	for range min(polls, quickPolls) {
-		if v := d.value.Load(); v != old {
+// await returns the word's value once it is no longer old. It spins for a while, if at all,
+// before it parks.
+func (d *word) await(w *Worker, old uint32, spin time.Duration) uint32 {
+	if spin > 0 {
+		if v, changed := d.poll(old); changed {
 			return v
 		}
-		pause()
 	}
 	begin := time.Since(processStart)
-	v := d.awaitLong(w, old, polls)
+	v := d.awaitLong(w, old, begin+spin)
 	w.waited += time.Since(processStart) - begin
 	return v
 }
 
-// awaitLong is await for a wait that has lasted long enough to be measured.
-func (d *word) awaitLong(w *Worker, old uint32, polls int) uint32 {
-	for range polls {
-		if v := d.value.Load(); v != old {
-			return v
+// poll looks at the word for a time that is too short to be measured.
+func (d *word) poll(old uint32) (v uint32, changed bool) {
+	for range clockPolls {
+		if v = d.value.Load(); v != old {
+			return v, true
 		}
 		pause()
+	}
+	return v, false
+}
+
+// awaitLong is await for a wait that has lasted long enough to be measured. It parks at the time
+// given, since processStart.
+func (d *word) awaitLong(w *Worker, old uint32, parkAt time.Duration) uint32 {
+	for time.Since(processStart) < parkAt {
+		if v, changed := d.poll(old); changed {
+			return v
+		}
 	}
 	for {
 		if v, changed := d.park(w, old); changed {
@@ -101,7 +119,7 @@ func (b *barrier) reset() {
 
 // wait returns false when the barrier is poisoned, and otherwise true once all have
 // arrived.
-func (b *barrier) wait(w *Worker, polls int) bool {
+func (b *barrier) wait(w *Worker, spin time.Duration) bool {
 	old := w.phase
 	w.phase++
 	if b.arrived.Add(1) == int32(w.Parts) {
@@ -110,7 +128,7 @@ func (b *barrier) wait(w *Worker, polls int) bool {
 		b.phase.set(w.phase, w.pool.workers)
 		return true
 	}
-	return b.phase.await(w, old, polls) != poisoned
+	return b.phase.await(w, old, spin) != poisoned
 }
 
 // poison makes all who wait, or will, leave. Only a worker that has not arrived may call

@@ -40,7 +40,7 @@
 // # Goroutines
 //
 // A Model has at most GOMAXPROCS workers. Worker 0 is the goroutine that asked for the
-// step; the others spin for some 50 µs after a step and then park, using no processor.
+// step; the others spin for some 300 µs after a step and then park, using no processor.
 // A short step runs on worker 0 alone while that is measured to be faster (pace.go).
 // Steps of all sessions of a model run one after another, in the order of their calls; a
 // caller that waits leaves the queue when its context ends. A Session is for one goroutine

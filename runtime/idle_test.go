@@ -31,7 +31,7 @@ func TestIdleSessionsUseNoProcessor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(10 * time.Millisecond) // they spin for 50 µs, or longer where processors are few
+		time.Sleep(10 * time.Millisecond) // they spin for calmSpin, or longer where processors are few
 		before := cpuTime(t)
 		time.Sleep(span)
 		if used := cpuTime(t) - before; used > span/10 {

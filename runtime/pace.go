@@ -84,6 +84,15 @@ func (c *pace) other() int {
 	return c.use
 }
 
+// spin is how long workers of the step look at a word before they park: longer where nothing
+// disturbed the last one.
+func (c *pace) spin() time.Duration {
+	if c.disturbed == 0 && c.use == c.n {
+		return calmSpin
+	}
+	return spinTime
+}
+
 // note learns from the step that ends now. waited is the time of all its workers together at
 // barriers.
 func (c *pace) note(parts int, took, waited, now time.Duration) {

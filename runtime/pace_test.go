@@ -113,6 +113,23 @@ func TestPaceLeavesProcessorsToOthers(t *testing.T) {
 	}
 }
 
+// TestPaceLetsWorkersSpinWhereNothingDisturbs: a processor that workers hold by looking is one
+// that others do not get.
+func TestPaceLetsWorkersSpinWhereNothingDisturbs(t *testing.T) {
+	var p pace
+	now := time.Duration(0)
+	for _, c := range []struct {
+		name   string
+		others int
+		want   time.Duration
+	}{{"alone", 0, calmSpin}, {"beside a process", 1, spinTime}, {"alone again", 0, calmSpin}} {
+		crowded(&p, 4, 600, &now, shared(4, c.others, 20*time.Millisecond))
+		if got := p.spin(); got != c.want {
+			t.Errorf("%s: workers look for %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // TestPaceForgivesASlowStep has a step now and then that is slow for no reason that lasts.
 func TestPaceForgivesASlowStep(t *testing.T) {
 	var p pace

@@ -36,7 +36,7 @@ func (w *Worker) Barrier() {
 }
 
 func (w *Worker) meet() {
-	if !w.pool.barrier.wait(w, w.pool.polls) {
+	if !w.pool.barrier.wait(w, w.pool.spin) {
 		panic(errLeave)
 	}
 }
@@ -66,7 +66,7 @@ func (p *pool) look(slot uint32) {
 
 // pool runs steps, one at a time, on a fixed set of workers. Worker 0 is whoever asks for
 // a step, so that a step of one part needs no other goroutine; the others wait spinning
-// for some 50 µs after a step, then park.
+// for a while after a step (calmSpin), then park.
 type pool struct {
 	workers []*Worker
 	started int // workers that have a goroutine, the caller's included
@@ -79,7 +79,7 @@ type pool struct {
 	args    *Args
 	done    <-chan struct{} // of the context
 	stop    [2]bool         // what Stop answers at its even and its odd calls
-	polls   int             // before parking, in this step
+	spin    time.Duration   // before parking, in this step
 	fault   fault
 	pending atomic.Int32 // workers other than 0 still in it
 	_       [60]byte
@@ -103,14 +103,15 @@ func newPool(n int, scratch int64) *pool {
 // work is the life of a worker other than 0.
 func (w *Worker) work() {
 	debug.SetPanicOnFault(true)
-	for {
-		w.start.await(w, w.steps, spinPolls)
+	for spin := spinTime; ; {
+		w.start.await(w, w.steps, spin)
 		w.steps++
 		if w.pool.closed {
 			return
 		}
 		w.waited = 0 // between steps does not count
 		w.pool.part(w)
+		spin = w.pool.spin // the next step changes it, once all have left this one
 		w.pool.finish()
 	}
 }
@@ -131,7 +132,7 @@ func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args, c *pace) er
 	defer p.queue.leave()
 
 	if n := p.parts(f); n == 1 || c == nil {
-		p.prepare(n, ctx, f, a)
+		p.prepare(n, ctx, f, a, spinTime)
 		p.dispatch()
 	} else {
 		p.paced(n, ctx, f, a, c)
@@ -149,7 +150,7 @@ func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args, c *pace) er
 func (p *pool) paced(n int, ctx context.Context, f *Func, a *Args, c *pace) {
 	begin := time.Since(processStart)
 	parts := c.parts(n, begin)
-	p.prepare(parts, ctx, f, a)
+	p.prepare(parts, ctx, f, a, c.spin())
 	p.dispatch()
 	end := time.Since(processStart)
 	c.note(parts, end-begin, p.waited(), end)
@@ -179,15 +180,15 @@ func (p *pool) parts(f *Func) int {
 	return n
 }
 
-// prepare describes the step before any other worker can see it.
-func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args) {
+// prepare describes the step before any other worker can see it. Who waits in it parks after spin.
+func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin time.Duration) {
 	a.Scratch = p.scratch.base()
 	p.fn, p.args, p.done = f.Run, a, ctx.Done()
 	p.stop = [2]bool{}
 	p.fault.reset()
-	p.polls = spinPolls
+	p.spin = spin
 	if parts > numCPU {
-		p.polls = 0 // a spinning worker would hold the processor that the last one needs
+		p.spin = 0 // a spinning worker would hold the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {
 		w.Parts, w.phase, w.stops = parts, 0, 0
@@ -219,7 +220,7 @@ func (p *pool) dispatch() {
 		p.join.value.Store(w0.steps)
 		return
 	}
-	p.join.await(w0, old, p.polls)
+	p.join.await(w0, old, p.spin)
 }
 
 // partOfCaller is part on a goroutine that is not ours, whose setting it restores.

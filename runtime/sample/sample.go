@@ -120,14 +120,17 @@ func (s *Sampler) Next(logits []float32) (int32, error) {
 
 // argmax returns the index of the largest value, the first among equals.
 func argmax(v []float32) (int32, error) {
-	best, at, nan := float32(math.Inf(-1)), -1, false
+	best, at := float32(math.Inf(-1)), -1
 	for i, x := range v {
-		if x > best {
-			best, at = x, i
+		if x <= best { // one comparison for nearly all of them; not true of NaN
+			continue
 		}
-		nan = nan || x != x
+		best, at = x, i
+		if x != x {
+			break
+		}
 	}
-	if nan || at < 0 || best > math.MaxFloat32 {
+	if at < 0 || !(best <= math.MaxFloat32) {
 		return 0, ErrNumerics
 	}
 	return int32(at), nil
