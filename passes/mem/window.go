@@ -165,9 +165,10 @@ func (x *leases) meets(i int, l *lease) bool {
 // taken appends the bytes of the placed buffers that live at the same time as buffer i to list, in
 // order of their addresses, and returns how many buffers these are, all that live long counted.
 func (x *leases) taken(i int, list []byteRange) (_ []byteRange, looks int) {
-	looks = x.findShort(i) + len(x.long)
+	s := x.spell(i)
+	looks = x.findShort(i, s) + len(x.long)
 	short, long := x.found, x.long
-	if s := x.spell(i); s.first == s.last {
+	if s.first == s.last {
 		long = x.longIn(s.first)
 	}
 	for k := range long {
@@ -184,19 +185,18 @@ func (x *leases) taken(i int, list []byteRange) (_ []byteRange, looks int) {
 	return append(list, short...), looks
 }
 
-// findShort finds the bytes of those that do not live long and meet buffer i, in order, and
-// returns how many these are. Two that meet share the window in which the later one starts: there
+// findShort finds the bytes of those that do not live long and meet buffer i, of that spell, in order,
+// and returns how many these are. Two that meet share the window in which the later one starts: there
 // they are counted.
-func (x *leases) findShort(i int) (count int) {
+func (x *leases) findShort(i int, s spell) (count int) {
 	x.found, x.runs = x.found[:0], x.runs[:0]
-	s := x.spell(i)
-	x.findIn(i, s.first)
+	x.findIn(i, s.first, s.first)
 	if s.first < s.last {
-		x.findIn(i, s.last)
+		x.findIn(i, s.last, s.first)
 	}
 	if x.gaps {
 		for at := s.first + 1; at < s.last; at++ {
-			x.findIn(i, at)
+			x.findIn(i, at, s.first)
 		}
 	}
 	count = len(x.found)
@@ -235,10 +235,9 @@ func (x *leases) addRun(r ranges) {
 	x.runs = append(x.runs, len(x.found))
 }
 
-// findIn finds those of a window of buffer i that meet it.
-func (x *leases) findIn(i int, at int32) {
-	first, short := x.spell(i).first, x.windows[at].short
-	live := x.lives[i]
+// findIn finds those of a window of buffer i, which has a first one, that meet it.
+func (x *leases) findIn(i int, at, first int32) {
+	live, short := x.lives[i], x.windows[at].short
 	for k := range short {
 		l := &short[k]
 		if l.life.meets(live) && (at == first || at == l.first) && (!x.gaps || x.p.Buffers[i].meets(&x.p.Buffers[l.buffer])) {
