@@ -10,7 +10,19 @@ type origins struct {
 	list    []*ir.Value // the origins
 	kinds   []originKind
 	slots   bool // of some origin there are several instances
+	used    *usedOrigins
 }
+
+// usedOrigins are the origins of all operands and results, node after node: whoever has this table
+// need not look at the values, which lie all over memory.
+type usedOrigins struct {
+	list []int32  // none for an operand that is absent
+	of   []usedBy // by the number of a node
+}
+
+// usedBy says where in the list a node's operands begin, where those end that it reads, where its
+// results begin, and where they end.
+type usedBy struct{ from, read, results, to int32 }
 
 // originKind is what an origin is.
 type originKind uint8
@@ -24,8 +36,17 @@ const (
 	privateOrigin            // every worker has it for itself
 )
 
-func newOrigins(f *ir.Func) *origins {
-	o := &origins{numbers: newNumbering(f)}
+// newOrigins numbers the origins of an entry point.
+func newOrigins(f *ir.Func) *origins { return (&origins{numbers: newNumbering(f)}).numbered(f) }
+
+// newUsedOrigins numbers them and lists those that nodes use.
+func newUsedOrigins(f *ir.Func) *origins {
+	numbers := newNumbering(f)
+	used := &usedOrigins{list: make([]int32, 0, numbers.used), of: make([]usedBy, numbers.nodes)}
+	return (&origins{numbers: numbers, used: used}).numbered(f)
+}
+
+func (o *origins) numbered(f *ir.Func) *origins {
 	o.of = make([]int32, o.numbers.values)
 	o.list, o.kinds = make([]*ir.Value, 0, o.numbers.values), make([]originKind, 0, o.numbers.values)
 	o.number(f)
@@ -45,7 +66,46 @@ func (o *origins) number(f *ir.Func) {
 		for _, v := range n.Results {
 			o.note(v, kindOfResult(n))
 		}
+		if o.used != nil {
+			o.use(n)
+		}
 	}
+}
+
+// use lists what n uses.
+func (o *origins) use(n *ir.Node) {
+	u := o.used
+	from := int32(len(u.list))
+	for _, v := range n.Args {
+		id := none
+		if v != nil {
+			id = o.get(v)
+		}
+		u.list = append(u.list, id)
+	}
+	results := int32(len(u.list))
+	for _, v := range n.Results {
+		u.list = append(u.list, o.get(v))
+	}
+	u.of[o.numbers.node(n)] = usedBy{from, from + int32(len(n.Sources())), results, int32(len(u.list))}
+}
+
+// operands returns the origins of the operands of the node with a number.
+func (u *usedOrigins) operands(node int32) []int32 {
+	by := &u.of[node]
+	return u.list[by.from:by.results]
+}
+
+// read returns those of the operands that are [ir.Node.Sources].
+func (u *usedOrigins) read(node int32) []int32 {
+	by := &u.of[node]
+	return u.list[by.from:by.read]
+}
+
+// results returns the origins of the results of the node with a number.
+func (u *usedOrigins) results(node int32) []int32 {
+	by := &u.of[node]
+	return u.list[by.results:by.to]
 }
 
 func (o *origins) note(v *ir.Value, kind originKind) {

@@ -63,7 +63,7 @@ func (x *explainer) history(f *ir.Func) *history {
 }
 
 func newHistory(f *ir.Func) *history {
-	h := &history{entry: f, time: newTimeline(f, newOrigins(f)), stays: make(map[*ir.Value]*stay)}
+	h := &history{entry: f, time: newTimeline(f, newUsedOrigins(f)), stays: make(map[*ir.Value]*stay)}
 	h.add(f)
 	slices.SortStableFunc(h.list, func(a, b *stay) int { return cmp.Compare(a.steps.first, b.steps.first) })
 	return h

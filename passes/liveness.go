@@ -75,9 +75,10 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 			tick += n.Epoch - epoch
 			epoch = n.Epoch
 		}
-		t.pos[t.origins.numbers.node(n)] = int32(len(t.steps))
+		at := int32(t.origins.numbers.node(n))
+		t.pos[at] = int32(len(t.steps))
 		t.steps = append(t.steps, step{n, tick, in})
-		t.expect(n)
+		t.expect(n, at)
 		if n.Op != ir.OpRepeat {
 			continue
 		}

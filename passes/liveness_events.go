@@ -33,11 +33,11 @@ func (t *timeline) makeEvents(needed []event) {
 	}
 }
 
-// expect counts the events that there may be of a node, by origin.
-func (t *timeline) expect(n *ir.Node) {
+// expect counts the events that there may be of a node with a number, by origin.
+func (t *timeline) expect(n *ir.Node, at int32) {
 	if touchesBytes(n) {
-		t.count(n.Args)
-		t.count(n.Results)
+		t.count(t.origins.used.operands(at))
+		t.count(t.origins.used.results(at))
 	} else if n.Op == ir.OpForeign && n.Is(ir.Leaf) {
 		t.foreign = append(t.foreign, n.Result())
 	}
@@ -56,17 +56,17 @@ func (t *timeline) makeRoom(needed []event) {
 	t.events = make([]event, sum)
 }
 
-// count counts accesses to values.
-func (t *timeline) count(list []*ir.Value) {
-	for _, v := range list {
-		if v == nil {
-			continue
-		}
-		if o := t.origins.get(v); t.origins.kinds[o] != fixedOrigin {
+// count counts accesses to origins.
+func (t *timeline) count(list []int32) {
+	for _, o := range list {
+		if t.isNoted(o) {
 			t.to[o]++
 		}
 	}
 }
+
+// isNoted reports whether accesses to an origin are events: there is one, and something writes it.
+func (t *timeline) isNoted(o int32) bool { return o != none && t.origins.kinds[o] != fixedOrigin }
 
 // touchesBytes reports whether the accesses of n are events: those of a repeat are those of its body.
 func touchesBytes(n *ir.Node) bool { return works(n) && n.Op != ir.OpRepeat }
@@ -92,19 +92,16 @@ func (t *timeline) note(pos int) {
 		return
 	}
 	t.spanRoom.reset()
-	ax := t.touches.chosenAxis(n)
-	for i, v := range n.Args {
-		if v == nil || isUnread(ax, i) {
-			continue
-		}
-		if o := t.origins.get(v); t.origins.kinds[o] != fixedOrigin {
+	at, ax := int32(t.origins.numbers.node(n)), t.touches.chosenAxis(n)
+	for i, o := range t.origins.used.operands(at) {
+		if t.isNoted(o) && !isUnread(ax, i) {
 			a := access{node: n, arg: i}
 			t.touches.read(&a, n.Part.Mode, ax)
 			t.put(t.event(pos, o, &a))
 		}
 	}
-	for i, v := range n.Results {
-		if o := t.origins.get(v); t.origins.kinds[o] != fixedOrigin {
+	for i, o := range t.origins.used.results(at) {
+		if t.isNoted(o) {
 			a := access{node: n, arg: -1, write: true}
 			t.touches.write(&a, i, n.Part.Mode, ax)
 			t.put(t.event(pos, o, &a))

@@ -10,6 +10,7 @@ type numbering struct {
 	values  int                  // all numbers of values are below
 	nodes   int                  // likewise
 	working int                  // how many nodes do work
+	used    int                  // how many operands and results nodes have
 }
 
 type numbers struct{ value, node int }
@@ -25,6 +26,7 @@ func (x *numbering) addBodies(f *ir.Func) {
 		if works(n) {
 			x.working++
 		}
+		x.used += len(n.Args) + len(n.Results)
 		if n.Op == ir.OpRepeat {
 			x.first[n.Body] = numbers{x.values, x.nodes}
 			x.values += n.Body.NumValues()

@@ -63,6 +63,7 @@ func plan(c *Context, m *ir.Module) error {
 	}, func() {
 		for _, p := range planners {
 			p.classify()
+			p.layQueues()
 		}
 		broken = c.Change()
 	})
@@ -76,10 +77,7 @@ func plan(c *Context, m *ir.Module) error {
 	leaves := sync.OnceValue(func() error { return a.placeLeaves(all) })
 	for i, p := range planners {
 		p.sayCarried()
-		abreast.Do(p.reuse, func() {
-			p.layQueues()
-			_ = leaves() // beside the first one's
-		})
+		abreast.Do(p.reuse, func() { _ = leaves() }) // beside the first one's
 		var figures ir.FuncPlan
 		errs = append(errs, p.place(func() { figures = p.figures() }))
 		m.Plan.Funcs = append(m.Plan.Funcs, figures)
@@ -114,7 +112,7 @@ type planner struct {
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
-	p := &planner{c: c, f: f, arenas: a, origins: newOrigins(f)}
+	p := &planner{c: c, f: f, arenas: a, origins: newUsedOrigins(f)}
 	for _, r := range f.Results {
 		o := p.origins.get(r)
 		kind := &p.origins.kinds[o]
@@ -139,7 +137,7 @@ func (p *planner) classify() {
 // layQueues lays out what queues do, as far as it does not depend on who shares bytes.
 func (p *planner) layQueues() {
 	if hasQueues(p.f) {
-		p.clocks = newClockwork(p.c.Targets, p.f, false)
+		p.clocks = newClockwork(p.c.Targets, p.f, p.origins.numbers, false)
 	}
 }
 

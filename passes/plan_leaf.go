@@ -59,22 +59,23 @@ func (a *arenas) placeLeaves(all []*origins) error {
 // visit places what nodes of f read, in order; leaves themselves are only names.
 func (p *leafPlacer) visit(f *ir.Func, o *origins) {
 	for _, n := range f.Nodes {
+		operands := o.used.operands(int32(o.numbers.node(n)))
 		if n.Op != ir.OpRepeat {
-			for _, v := range n.Args {
-				p.value(v, o)
+			for _, id := range operands {
+				p.origin(id, o)
 				p.flush()
 			}
 			continue
 		}
 		attr := n.Attr.(*ir.RepeatAttr)
 		fixed := attr.Carried + attr.Invariant
-		for _, v := range n.Args[:fixed] {
-			p.value(v, o)
+		for _, id := range operands[:fixed] {
+			p.origin(id, o)
 			p.flush()
 		}
 		for round := range int(attr.Count) {
-			for at := fixed + round; at < len(n.Args); at += int(attr.Count) {
-				p.value(n.Args[at], o)
+			for at := fixed + round; at < len(operands); at += int(attr.Count) {
+				p.origin(operands[at], o)
 			}
 			p.flush()
 		}
@@ -82,12 +83,11 @@ func (p *leafPlacer) visit(f *ir.Func, o *origins) {
 	}
 }
 
-// value puts what v names, if that is a leaf, among those to be placed.
-func (p *leafPlacer) value(v *ir.Value, o *origins) {
-	if v == nil {
+// origin puts an origin, if that is a leaf, among those to be placed.
+func (p *leafPlacer) origin(i int32, o *origins) {
+	if i == none {
 		return
 	}
-	i := o.get(v)
 	if kind := o.kinds[i]; p.seen[i] || kind != fixedOrigin && kind != stateOrigin {
 		return
 	}

@@ -54,17 +54,14 @@ func newBufferBytes(h *horizon, bufs *buffers) *bufferBytes {
 }
 
 func (b *bufferBytes) touch(at int32, needs *demands) {
-	n := b.h.w.layout.places[at].node
-	for _, v := range n.Sources() {
-		if v == nil {
-			continue
-		}
-		if o := b.bufs.origins.get(v); b.bufs.origins.kinds[o] != fixedOrigin { // nobody would wait
+	node, origins := b.h.w.layout.places[at].id, b.bufs.origins
+	for _, o := range origins.used.read(node) {
+		if o != none && origins.kinds[o] != fixedOrigin { // nobody would wait
 			b.record(at, o).read(at, needs)
 		}
 	}
-	for _, v := range n.Results {
-		h := b.record(at, b.bufs.origins.get(v))
+	for _, o := range origins.used.results(node) {
+		h := b.record(at, o)
 		h.overwrite(at, needs)
 		h.written, h.reads = at, h.reads[:0]
 	}

@@ -51,7 +51,7 @@ func synchronize(c *Context, m *ir.Module) error {
 		if !hasQueues(f) {
 			continue
 		}
-		w := newClockwork(c.Targets, f, m.Plan.Pipeline > 1)
+		w := newClockwork(c.Targets, f, newNumbering(f), m.Plan.Pipeline > 1)
 		w.touched = newPlacedBytes(m, w.layout)
 		w.walk()
 		if err := c.Change(); err != nil {
@@ -169,8 +169,8 @@ type toucher interface {
 	touch(at int32, needs *demands)
 }
 
-func newClockwork(targets *target.List, f *ir.Func, twice bool) *clockwork {
-	w := &clockwork{targets: targets, layout: newLayout(f, twice)}
+func newClockwork(targets *target.List, f *ir.Func, numbers *numbering, twice bool) *clockwork {
+	w := &clockwork{targets: targets, layout: newLayout(f, numbers, twice)}
 	w.number()
 	for range w.queues {
 		w.clocks = append(w.clocks, slices.Repeat(clock{none}, len(w.queues)))

@@ -52,9 +52,9 @@ const (
 	laterRound
 )
 
-// newLayout lays out an entry point.
-func newLayout(f *ir.Func, twice bool) *layout {
-	b := &layoutBuilder{layout: &layout{numbers: newNumbering(f), queues: []string{""}}, index: map[string]int32{"": 0}, mixed: make(map[*ir.Func]bool)}
+// newLayout lays out an entry point, whose numbers are given.
+func newLayout(f *ir.Func, numbers *numbering, twice bool) *layout {
+	b := &layoutBuilder{layout: &layout{numbers: numbers, queues: []string{""}}, index: map[string]int32{"": 0}, mixed: make(map[*ir.Func]bool)}
 	steps := 1 + boolInt(twice)
 	b.places = make([]place, 0, steps*b.numbers.working)
 	for step := range steps {
