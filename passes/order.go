@@ -62,6 +62,9 @@ func order(c *Context, m *ir.Module) error {
 		})
 		f.Nodes = g.withNames(o.overlap(now))
 	}
+	for _, f := range m.Funcs { // many walks follow, and this order is the last
+		gather(f)
+	}
 	return nil
 }
 
