@@ -84,6 +84,9 @@ func (a *arenas) bound(key arenaKey, f *ir.Func, bytes int64, setters []string) 
 // finish puts the arenas into the plan, ordered by space, in the order of the targets, and
 // class.
 func (a *arenas) finish() {
+	if len(a.keys) == 0 {
+		return // nothing has a place
+	}
 	spaces := a.c.Targets.Spaces()
 	rank := func(key arenaKey) int {
 		return slices.IndexFunc(spaces, func(s target.Space) bool { return s.Name == key.space })
