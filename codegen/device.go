@@ -170,7 +170,7 @@ func (l *layout) checkNodes() error {
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			errs = append(errs, l.checkInstances(f, n), checkReach(f, n))
+			errs = append(errs, l.checkInstances(f, n), checkReach(f, n), checkForeign(f, n))
 			if isCopy(n) {
 				errs = append(errs, checkBox(f, n))
 				continue
@@ -195,6 +195,14 @@ func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
 	}
 	return fmt.Errorf("@%s: %v has slots=%d, but the plan has pipeline=%d: compile it again from the pass before pipeline",
 		f.Name, n, n.Submit.Slots, max(l.m.Plan.Pipeline, 1))
+}
+
+// checkForeign reports a node whose meaning only another program knows, even a leaf: nobody would write it.
+func checkForeign(f *ir.Func, n *ir.Node) error {
+	if n.Op != ir.OpForeign {
+		return nil
+	}
+	return fmt.Errorf("@%s: %v: what foreign %q does is not known here: the module can be planned (ggmlc dump), not built", f.Name, n, n.Attr.(*ir.ForeignAttr).Op)
 }
 
 // checkBox reports a copy that no queue does.

@@ -126,3 +126,13 @@ func TestInstancesOfOtherSteps(t *testing.T) {
 		}
 	}
 }
+
+// Of foreign nodes nobody knows what they do, nor who writes those that are leaves.
+func TestForeignIsNotBuilt(t *testing.T) {
+	m := reluOn(t, "cpu", "")
+	m.Funcs[0].Nodes[0].Op, m.Funcs[0].Nodes[0].Attr = ir.OpForeign, &ir.ForeignAttr{Op: "NONE", Leaf: true}
+	var unfit *TargetError
+	if err := CheckTargets(m, nil); !errors.As(err, &unfit) || !strings.Contains(err.Error(), `what foreign "NONE" does is not known`) {
+		t.Errorf("error %v", err)
+	}
+}
