@@ -36,6 +36,7 @@ var assignPass = Pass{
 	Required: true,
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropAssigned,
+	Breaks:   fromSplit,
 	Rules:    assignRuleDocs(),
 	Flags:    assignFlags{Offload: true, Copies: 1},
 }
@@ -228,8 +229,8 @@ func (a *assigner) place() {
 			for _, r := range n.Results {
 				if s := r.Source(); s != nil {
 					r.Type.Space = s.Type.Space
-				} else if !isLeafOp(n) {
-					r.Type.Space = resultSpace(a.c.Targets, n)
+				} else if !isLeafOp(n) { // foreign leaves, which the caller writes, may have no backend
+					r.Type.Space = cmp.Or(resultSpace(a.c.Targets, n), home)
 				}
 			}
 		}

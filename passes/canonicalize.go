@@ -18,11 +18,12 @@ import (
 //
 // Cost: a few walks, O(nodes) each.
 var canonicalizePass = Pass{
-	Name:  "canonicalize",
-	Doc:   "one spelling for views and the order of operands",
-	Run:   canonicalize,
-	Needs: ir.PropShaped,
-	Rules: rulesOf(canonicalRewrites),
+	Name:   "canonicalize",
+	Doc:    "one spelling for views and the order of operands",
+	Run:    canonicalize,
+	Needs:  ir.PropShaped,
+	Breaks: fromPacked,
+	Rules:  rulesOf(canonicalRewrites),
 }
 
 func canonicalize(c *Context, m *ir.Module) error {

@@ -27,8 +27,9 @@ var checkPass = Pass{
 	Run:      runCheck,
 	Looks:    true,
 	Required: true,
-	Needs:    ir.PropPlaced,
-	Gives:    ir.PropChecked,
+	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked | ir.PropSplit | ir.PropCopied | ir.PropOrdered |
+		ir.PropPartitioned | ir.PropQueued | ir.PropPlaced | ir.PropSynced,
+	Gives: ir.PropChecked,
 	Rules: []Rule{
 		{ruleNeedless, "the plan could do without this copy: whoever reads it could address what is copied, or an earlier copy"},
 	},
@@ -72,7 +73,7 @@ func needlessCopies(c *Context, m *ir.Module, needless []check.NeedlessCopy) err
 	if err != nil {
 		return err
 	}
-	strict := set.elide && c.ran(copyPass.Name) && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
+	strict := set.elide && c.ran(copyPass.Name) && c.ran(elideCopyPass.Name) && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
 	var errs []error
 	c.Unchanged()
 	for _, n := range needless {
@@ -95,7 +96,7 @@ func needlessCopies(c *Context, m *ir.Module, needless []check.NeedlessCopy) err
 	return nil
 }
 
-// reachable reports what nodes cannot address, where the rules that were chosen allow that:
+// reachable reports what nodes cannot address, and copies that nobody can make, where the rules that were chosen allow that:
 // then it is not a bug of ours, but theirs.
 func reachable(c *Context, m *ir.Module) error {
 	set, err := ruleSetOf(c.Options)
@@ -111,5 +112,23 @@ func reachable(c *Context, m *ir.Module) error {
 		errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, where %s %v lies: pin it to another target, or choose other rules",
 			u.Node.Func.Name, u.Node, set.name, u.Node.Backend, v.Type.Space, what, v)})
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, copiesRun(c, m, set)...)...)
+}
+
+// copiesRun reports copies within a space, which only the rules of 2024 want, for targets that
+// have no kernel to make them.
+func copiesRun(c *Context, m *ir.Module, set *ruleSet) []error {
+	var errs []error
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if !isSplitInput(n) || isTransfer(n) {
+				continue
+			}
+			if t := c.Target(n); t != nil && !t.Reads(n) {
+				errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s copies %v within %s for %s, which has no kernel for that: add copy to its ops, or choose other rules",
+					f.Name, n, set.name, n.Args[0], n.Result().Type.Space, t.Name)})
+			}
+		}
+	}
+	return errs
 }

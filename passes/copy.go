@@ -32,6 +32,7 @@ var copyPass = Pass{
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropPacked | ir.PropSplit,
 	Gives:    ir.PropCopied,
+	Breaks:   fromCopied,
 	Rules: []Rule{
 		{ruleCopyIn, "the operand lies in another space"},
 		{ruleCopyLate, "what is copied is computed in the same split: it is copied there, not at the head"},

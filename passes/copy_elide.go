@@ -27,10 +27,11 @@ import (
 // function goes only where an earlier one can be that result: the caller gets bytes that
 // nothing else is given.
 var elideCopyPass = Pass{
-	Name:  "elide-copy",
-	Doc:   "remove copies that a shared space or another copy makes needless",
-	Run:   elideCopies,
-	Needs: ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
+	Name:   "elide-copy",
+	Doc:    "remove copies that a shared space or another copy makes needless",
+	Run:    elideCopies,
+	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
+	Breaks: fromQueued,
 	Rules: []Rule{
 		{ruleShared, "the backend reads the operand where it lies"},
 		{ruleAgain, "an earlier split copied it into the same space, or another that the backend addresses"},

@@ -23,11 +23,12 @@ import (
 // first one stays. Most nodes differ from all others in op and operands already, so that no key
 // is made of the rest.
 var csePass = Pass{
-	Name:  "cse",
-	Doc:   "merge nodes that compute the same",
-	Run:   mergeEqual,
-	Needs: ir.PropShaped,
-	Rules: []Rule{{"cse.equal", "another node computed the same before"}},
+	Name:   "cse",
+	Doc:    "merge nodes that compute the same",
+	Run:    mergeEqual,
+	Needs:  ir.PropShaped,
+	Breaks: fromQueued,
+	Rules:  []Rule{{"cse.equal", "another node computed the same before"}},
 }
 
 func mergeEqual(c *Context, m *ir.Module) error {

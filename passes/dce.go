@@ -17,11 +17,12 @@ import (
 //
 // Cost: one walk backwards, O(nodes + operands).
 var dcePass = Pass{
-	Name:  "dce",
-	Doc:   "remove nodes and weights that nothing needs",
-	Run:   removeDead,
-	Looks: true,
-	Needs: ir.PropShaped,
+	Name:   "dce",
+	Doc:    "remove nodes and weights that nothing needs",
+	Run:    removeDead,
+	Looks:  true,
+	Needs:  ir.PropShaped,
+	Breaks: fromPartitioned,
 }
 
 func removeDead(c *Context, m *ir.Module) error {

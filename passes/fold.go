@@ -21,12 +21,13 @@ import (
 // The value is that of ir/eval, rounded to the result's dtype. Weights are no constants
 // here: no decision depends on their values.
 var foldPass = Pass{
-	Name:  "fold",
-	Doc:   "compute what constants alone decide",
-	Run:   fold,
-	Needs: ir.PropShaped,
-	Rules: []Rule{{ruleFold, "all operands are constants, and the result is small"}},
-	Flags: foldFlags{Limit: 4096},
+	Name:   "fold",
+	Doc:    "compute what constants alone decide",
+	Run:    fold,
+	Needs:  ir.PropShaped,
+	Breaks: fromSplit,
+	Rules:  []Rule{{ruleFold, "all operands are constants, and the result is small"}},
+	Flags:  foldFlags{Limit: 4096},
 }
 
 const ruleFold = "fold.constant"

@@ -20,11 +20,12 @@ import (
 // A pattern is a tree of ops below its root (fuse_rules.go); what it takes over must have
 // no other reader. Products that share an operand are no tree: they are grouped by it.
 var fusePass = Pass{
-	Name:  "fuse",
-	Doc:   "join nodes that some target runs as one",
-	Run:   fuse,
-	Needs: ir.PropShaped,
-	Rules: append(rulesOf(fuseRewrites), Rule{ruleQKV, "products of one operand become one product with the weights one after the other, then slices"}),
+	Name:   "fuse",
+	Doc:    "join nodes that some target runs as one",
+	Run:    fuse,
+	Needs:  ir.PropShaped,
+	Breaks: fromAssigned,
+	Rules:  append(rulesOf(fuseRewrites), Rule{ruleQKV, "products of one operand become one product with the weights one after the other, then slices"}),
 }
 
 func fuse(c *Context, m *ir.Module) error {

@@ -19,10 +19,11 @@ import (
 //
 // Cost: some walks, O(nodes).
 var fuseLatePass = Pass{
-	Name:  "fuse-late",
-	Doc:   "join norms and swiglu with the quantize and cast nodes that pack made, let attention round before them, and cut it into segments",
-	Run:   fuseLate,
-	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked,
+	Name:   "fuse-late",
+	Doc:    "join norms and swiglu with the quantize and cast nodes that pack made, let attention round before them, and cut it into segments",
+	Run:    fuseLate,
+	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropPacked,
+	Breaks: fromSplit,
 	Rules: append(rulesOf(lateRewrites),
 		Rule{ruleAttentionBF16, "the result of attention is only read to be rounded, to bytes or to bf16: it may round to bf16 what it multiplies"},
 		Rule{ruleSegments, "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),

@@ -24,10 +24,11 @@ import (
 // the time of the call, which are no values of the caller: such calls stay. A strided
 // result is copied, as a call or round would make it dense.
 var inlinePass = Pass{
-	Name:  "inline",
-	Doc:   "write the nodes of called and repeated functions in place of the calls",
-	Run:   inline,
-	Needs: ir.PropShaped,
+	Name:   "inline",
+	Doc:    "write the nodes of called and repeated functions in place of the calls",
+	Run:    inline,
+	Needs:  ir.PropShaped,
+	Breaks: fromSplit,
 	Rules: []Rule{
 		{ruleInline, "the nodes come from a function that was called here"},
 		{ruleUnroll, "the nodes are those of one round of a repeat"},

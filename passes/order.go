@@ -34,6 +34,7 @@ var orderPass = Pass{
 	Required: true,
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropOrdered,
+	Breaks:   fromPartitioned,
 	Rules: []Rule{
 		{"order.peak", "the node runs earlier than before, so that fewer bytes are live at once"},
 		{ruleOverlap, "the copy is submitted earlier, so that it runs beside other work"},

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -32,6 +33,7 @@ var packPass = Pass{
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned,
 	Gives:    ir.PropPacked,
+	Breaks:   fromPacked,
 	Rules: []Rule{
 		{ruleBF16, "a weight of f16 becomes bf16, rounded: --allow-bf16 allows it, and all its products are faster so"},
 		{ruleLayout, "the layout that the kernels of all readers read"},
@@ -59,11 +61,13 @@ func pack(c *Context, m *ir.Module) error {
 	roundWeights(c, m)
 	second := layOutWeights(c, m)
 	layOutStates(c, m)
+	var errs []error
 	for _, f := range m.AllFuncs() {
 		p := &packer{c: c, e: newEdit(c, f), made: make(map[madeKey]*ir.Value), second: second}
 		p.run(f)
+		errs = append(errs, p.errs...)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // packer rebuilds one function.
@@ -72,6 +76,7 @@ type packer struct {
 	e      *edit
 	made   map[madeKey]*ir.Value
 	second *secondForms
+	errs   []error
 }
 
 // madeKey names a form of a value that nodes of a backend share.
@@ -102,7 +107,8 @@ func (p *packer) operands(n *ir.Node) {
 	}
 	row, why := t.Kernel(n)
 	if row == nil {
-		panic(fmt.Sprintf("passes: internal error: %v was assigned to a target that cannot run it: %s", n, why))
+		p.errs = append(p.errs, p.misplaced(n, t, why))
+		return
 	}
 	changed := false
 	for i, a := range n.Args {
@@ -116,6 +122,16 @@ func (p *packer) operands(n *ir.Node) {
 	if changed && !t.Reads(n) { // what was not changed the row reads: it fits, and holds all operands
 		panic(fmt.Sprintf("passes: internal error: %v: %s does not read what pack made for it", n, t.Name))
 	}
+}
+
+// misplaced returns the error for a node that its target does not run. It comes from a text, whose backends
+// assign keeps, or from an order of passes without unfuse.
+func (p *packer) misplaced(n *ir.Node, t *target.Descriptor, why string) error {
+	if lowererOf(n) != nil && !p.c.ran(unfusePass.Name) {
+		return fmt.Errorf("@%s %v: %s: pass %s, which has to run before %s, takes it apart", n.Func.Name, n, why, unfusePass.Name, p.c.pass.Name)
+	}
+	return fmt.Errorf("@%s %v: it is on %s, which does not run it: %s: put it on another target, or compile it again from before pass assign",
+		n.Func.Name, n, t.Name, why)
 }
 
 // alike gives the second matrix of a matmul_swiglu the layout of the first. A backend that

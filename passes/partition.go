@@ -37,6 +37,7 @@ var partitionPass = Pass{
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropOrdered,
 	Gives:    ir.PropPartitioned,
+	Breaks:   fromPartitioned,
 	Rules: []Rule{
 		{"part.split", "workers divide an axis of the result, in the kernel's granules"},
 		{"part.own", "workers divide it so that each goes on with what it has computed itself: no barrier is needed"},

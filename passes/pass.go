@@ -24,7 +24,8 @@ type Pass struct {
 	// Required passes cannot be disabled.
 	Required bool
 
-	// Needs holds before the pass. Afterwards Gives holds and Breaks no longer does.
+	// Needs holds before the pass, and nothing of Breaks: what later passes have decided would no
+	// longer hold, or the pass would not see it. Afterwards Gives holds.
 	Needs, Gives, Breaks ir.Props
 
 	// Rules are those that the pass names in causes and that can be disabled one by one.
@@ -34,6 +35,20 @@ type Pass struct {
 	// by --debug PASS/NAME=VALUE; nil for none. A pass reads them with [Flags].
 	Flags any
 }
+
+// What passes break: a property, and all that passes give which decide on what has it.
+const (
+	fromSynced      = ir.PropSynced | ir.PropChecked
+	fromPlaced      = ir.PropPlaced | fromSynced
+	fromPartitioned = ir.PropPartitioned | fromPlaced
+	fromOrdered     = ir.PropOrdered | fromPartitioned
+	fromRolled      = ir.PropRolled | fromOrdered
+	fromQueued      = ir.PropQueued | fromRolled
+	fromCopied      = ir.PropCopied | fromQueued
+	fromSplit       = ir.PropSplit | fromCopied
+	fromPacked      = ir.PropPacked | fromSplit
+	fromAssigned    = ir.PropAssigned | fromPacked
+)
 
 // Rule is a reason for which a pass decides something.
 type Rule struct {

@@ -28,6 +28,7 @@ var pipelinePass = Pass{
 	Required: true,
 	Needs:    ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Gives:    ir.PropQueued,
+	Breaks:   fromRolled,
 	Rules: []Rule{
 		{ruleQueueSource, "a copy runs on the queue of the target that has its source: no one has to wait for the value first"},
 		{ruleQueueIn, "a copy out of the host's memory runs on the target's queue for copies, beside its other work"},

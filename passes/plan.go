@@ -35,6 +35,7 @@ var planPass = Pass{
 	Required: true,
 	Needs:    ir.PropPartitioned,
 	Gives:    ir.PropPlaced,
+	Breaks:   fromSynced,
 	Rules: []Rule{
 		{"plan.inplace", "the result takes the bytes of an operand that nothing reads any more"},
 		{"plan.carried", "a carried value stays in one place through all rounds"},

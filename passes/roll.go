@@ -28,12 +28,13 @@ import (
 //
 // Cost: O(nodes * length of a group) for each repeat made.
 var rollPass = Pass{
-	Name:  "roll",
-	Doc:   "make repeats of equal layers",
-	Run:   roll,
-	Looks: true,
-	Needs: ir.PropShaped,
-	Gives: ir.PropRolled,
+	Name:   "roll",
+	Doc:    "make repeats of equal layers",
+	Run:    roll,
+	Looks:  true,
+	Needs:  ir.PropShaped,
+	Gives:  ir.PropRolled,
+	Breaks: fromOrdered,
 	Rules: []Rule{
 		{"roll.repeat", "groups of equal nodes follow each other"},
 		{"roll.init", "a carried value starts with bytes that others need: it starts with a copy"},

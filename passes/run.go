@@ -243,11 +243,8 @@ func (r *runner) run(ctx context.Context) error {
 
 // pass runs one pass and all that belongs to it.
 func (r *runner) pass(ctx context.Context, p *Pass) error {
-	if missing := p.Needs &^ r.m.Props; missing != 0 {
-		if r.m.Props == 0 {
-			return fmt.Errorf("pass %s needs a module that is %v; this one has no line \"props\" that says what it is: add props imported", p.Name, missing)
-		}
-		return fmt.Errorf("pass %s needs a module that is %v; this one, after %s, is not: run the passes before it first", p.Name, missing, cmp.Or(r.m.Last, "no pass"))
+	if err := inTurn(p, r.m); err != nil {
+		return err
 	}
 	c, err := r.context(ctx, p)
 	if err != nil {
@@ -267,7 +264,7 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if err != nil {
 		return r.failed(p, before, err)
 	}
-	props := r.m.Props&^p.Breaks | p.Gives
+	props := r.m.Props | p.Gives
 	r.verified = r.verified && c.same && (props^r.m.Props)&ir.VerifiedProps == 0 && r.debug.Check != "all"
 	r.m.Props, r.m.Last = props, p.Name
 	c.stats.Figures = r.figures
@@ -276,6 +273,28 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 		r.begin(ctx, p, c.stats, before)
 	}
 	return r.report(p, c)
+}
+
+// inTurn reports why it is not the pass's turn: passes before it have not run, or passes behind
+// it have.
+func inTurn(p *Pass, m *ir.Module) error {
+	last := cmp.Or(m.Last, "no pass")
+	switch missing := p.Needs &^ m.Props; {
+	case missing != 0 && m.Props == 0:
+		return fmt.Errorf("pass %s needs a module that is %v; this one has no line \"props\" that says what it is: add props imported", p.Name, missing)
+	case missing != 0:
+		return fmt.Errorf("pass %s needs a module that is %v; this one, after %s, is not: run the passes before it first", p.Name, missing, last)
+	case p.Breaks&m.Props != 0:
+		return fmt.Errorf("pass %s would undo what pass %s has decided; this module, after %s, is %v already: start from a dump after an earlier pass",
+			p.Name, giver(p.Breaks&m.Props), last, p.Breaks&m.Props)
+	}
+	return nil
+}
+
+// giver returns the first pass that gives any of the properties.
+func giver(props ir.Props) string {
+	i := slices.IndexFunc(pipeline, func(p Pass) bool { return p.Gives&props != 0 })
+	return pipeline[max(i, 0)].Name
 }
 
 func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {

@@ -67,6 +67,7 @@ func TestRunRange(t *testing.T) {
 		{"disabled", RunOptions{To: "cse", Options: Options{Disable: []string{"fold", "inline"}}}, "shape cse", ""},
 		{"named", RunOptions{Passes: []string{"shape", "dce"}}, "shape dce", ""},
 		{"needs", RunOptions{Passes: []string{"dce"}}, "", "needs a module that is shaped"},
+		{"too late", RunOptions{Passes: []string{"shape", "assign", "fuse"}}, "", "pass fuse would undo what pass assign has decided; this module, after assign, is assigned already"},
 		{"required", RunOptions{Options: Options{Disable: []string{"shape"}}}, "", "it cannot be left out"},
 		{"unknown", RunOptions{To: "melt"}, "", `there is no pass "melt"`},
 		{"unknown rule", RunOptions{Options: Options{Disable: []string{"melt"}}}, "", "no such pass or rule"},

@@ -38,6 +38,7 @@ var splitPass = Pass{
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Gives:    ir.PropSplit,
+	Breaks:   fromCopied,
 	Rules: []Rule{
 		{"s.first", "the function begins here"},
 		{"s.dev", "the backend changes here"},

@@ -33,6 +33,7 @@ var syncPass = Pass{
 	Required: true,
 	Needs:    ir.PropQueued | ir.PropPartitioned | ir.PropPlaced,
 	Gives:    ir.PropSynced,
+	Breaks:   ir.PropChecked,
 	Rules: []Rule{
 		{ruleRAW, "it reads what a node on another queue writes: it waits for that one"},
 		{ruleWAR, "it overwrites what a node on another queue reads: it waits for that one"},

@@ -132,7 +132,7 @@ func checkRules(table []Pass) error {
 }
 
 // checkProps walks the table with the properties that hold. It also finds a pass that may
-// be left out although a later one needs what only it gives.
+// be left out although a later one needs what only it gives, and one that comes too late.
 func checkProps(table []Pass) error {
 	var errs []error
 	have := ir.PropImported
@@ -144,10 +144,13 @@ func checkProps(table []Pass) error {
 		if loose := p.Needs & optional; loose != 0 {
 			errs = append(errs, fmt.Errorf("pass %s needs %v, which comes from a pass that can be disabled", p.Name, loose))
 		}
+		if broken := p.Breaks & have; broken != 0 {
+			errs = append(errs, fmt.Errorf("pass %s breaks %v, which an earlier pass gives", p.Name, broken))
+		}
 		if !p.Required {
 			optional |= p.Gives &^ have
 		}
-		have = have&^p.Breaks | p.Gives
+		have |= p.Gives
 	}
 	return errors.Join(errs...)
 }

@@ -24,7 +24,7 @@ func TestCheckTable(t *testing.T) {
 		{"right", []Pass{a, b}, before, ""},
 		{"order", []Pass{b, a}, before, "a has to precede b: b reads what a makes"},
 		{"missing property", []Pass{b}, nil, "pass b needs shaped, which no earlier pass gives"},
-		{"broken property", []Pass{a, with(a, func(p *Pass) { p.Name, p.Rules, p.Gives, p.Breaks = "x", nil, 0, ir.PropShaped }), b}, nil, "pass b needs shaped"},
+		{"broken property", []Pass{a, with(a, func(p *Pass) { p.Name, p.Rules, p.Gives, p.Breaks = "x", nil, 0, ir.PropShaped }), b}, nil, "pass x breaks shaped, which an earlier pass gives"},
 		{"property of an optional pass", []Pass{a, b, c}, nil, "assigned, which comes from a pass that can be disabled"},
 		{"twice", []Pass{a, with(a, func(p *Pass) { p.Rules = nil })}, nil, "pass a is listed twice"},
 		{"under another name", []Pass{a, a.As("again")}, nil, ""},

@@ -27,6 +27,7 @@ var unfusePass = Pass{
 	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned,
+	Breaks:   fromPacked,
 	Rules:    []Rule{{ruleUnfuse, "the backend that was chosen for the fused op cannot run it"}},
 }
 

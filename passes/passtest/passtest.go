@@ -65,10 +65,7 @@ func Run(t *testing.T, dir string) *Coverage {
 }
 
 func runFile(t *testing.T, g *irtest.Golden, cov *Coverage) {
-	targets, err := target.Parse("targets", "target cpu like=cpu")
-	if g.Has("targets") {
-		targets, err = target.Parse("targets", g.Section("targets"))
-	}
+	targets, err := targetsOf(g.Section("targets"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +88,14 @@ func runFile(t *testing.T, g *irtest.Golden, cov *Coverage) {
 			cov.ExpectNot[r] = append(cov.ExpectNot[r], g.Path())
 		}
 	}
+}
+
+// targetsOf reads a section targets; an empty or absent one is the cpu.
+func targetsOf(section string) (*target.List, error) {
+	if section == "" {
+		section = "target cpu like=cpu"
+	}
+	return target.Parse("targets", section)
 }
 
 // runSuffixes returns "", ".1", ".2" and so on, as far as there are runs.
@@ -119,15 +124,7 @@ type testCase struct {
 
 func readCase(g *irtest.Golden, suffix string) (*testCase, error) {
 	c := &testCase{g: g, suffix: suffix}
-	var errs []error
-	for i, w := range strings.Fields(g.Section("run" + suffix)) {
-		if i == 0 {
-			c.options.Passes = strings.Split(w, ",")
-			continue
-		}
-		key, value, _ := strings.Cut(w, "=")
-		errs = append(errs, c.option(key, value))
-	}
+	errs := []error{c.read(g.Section("run" + suffix))}
 	for _, line := range g.Lines("rules" + suffix) {
 		errs = append(errs, c.rule(strings.Fields(line)))
 	}
@@ -135,6 +132,20 @@ func readCase(g *irtest.Golden, suffix string) (*testCase, error) {
 		errs = append(errs, fmt.Errorf("run%s is compared with nothing", suffix))
 	}
 	return c, errors.Join(errs...)
+}
+
+// read reads a run section.
+func (c *testCase) read(section string) error {
+	var errs []error
+	for i, w := range strings.Fields(section) {
+		if i == 0 {
+			c.options.Passes = strings.Split(w, ",")
+			continue
+		}
+		key, value, _ := strings.Cut(w, "=")
+		errs = append(errs, c.option(key, value))
+	}
+	return errors.Join(errs...)
 }
 
 func (c *testCase) option(key, value string) (err error) {
