@@ -47,8 +47,8 @@ func (v *verifier) event(s *Submission, recorded *events) {
 	if s.Event == 0 {
 		return
 	}
-	if s.Event < 0 {
-		v.fail("event", "the event %d is not positive", s.Event)
+	if s.Event < 0 || s.Event > recorded.most {
+		v.fail("event", "the event %d is outside 1 to %d: number events from 1 on", s.Event, recorded.most)
 	}
 	if s.Queue == "" {
 		v.fail("event", "event %d is recorded by a node that runs on no queue", s.Event)
@@ -59,36 +59,31 @@ func (v *verifier) event(s *Submission, recorded *events) {
 	recorded.add(s.Event)
 }
 
-// events is a set of events. Those that sync makes are numbered from 1 on; what a module that
-// was read calls events may be any number.
+// events is a set of events, of which sync numbers those of an entry point from 1 on. A text from which
+// nodes were taken may have gaps; but programs have a place for each number up to the largest.
 type events struct {
-	low    []bool // by number
-	others map[int]bool
+	low  []bool // by number, up to the largest within bounds
+	most int    // the largest that there may be
 }
 
-// newEvents returns an empty set, with room for events that are numbered without many gaps.
+// newEvents returns an empty set, with room for the events of the nodes.
 func newEvents(submitted []*Node) events {
-	most := 0
+	const gaps = 64 // in small functions
+	e, last := events{most: 4*len(submitted) + gaps}, 0
 	for _, n := range submitted {
-		if n.Submit.Event > most && n.Submit.Event <= 4*len(submitted) {
-			most = n.Submit.Event
+		if n.Submit.Event <= e.most {
+			last = max(last, n.Submit.Event)
 		}
 	}
-	return events{low: make([]bool, most+1), others: make(map[int]bool)}
+	e.low = make([]bool, last+1)
+	return e
 }
 
-func (e *events) has(event int) bool {
-	if event >= 0 && event < len(e.low) {
-		return e.low[event]
-	}
-	return e.others[event]
-}
+func (e *events) has(event int) bool { return event >= 0 && event < len(e.low) && e.low[event] }
 
 func (e *events) add(event int) {
 	if event >= 0 && event < len(e.low) {
 		e.low[event] = true
-	} else {
-		e.others[event] = true
 	}
 }
 

@@ -93,6 +93,7 @@ func TestVerifyNoticesDamage(t *testing.T) {
 			m.Plan, f.Nodes[y].Results[0].Place = &Plan{}, &Place{Arena: 5}
 		}, "@f %y: placed: arena 5 of 0"},
 		{"event", func(m *Module, f *Func) { f.Nodes[y].Submitted().Waits = []Wait{{Event: 7}} }, "@f %y: event: it waits for event 7"},
+		{"event number", func(m *Module, f *Func) { f.Nodes[y].Submitted().Event = math.MaxInt32 }, "@f %y: event: the event 2147483647 is outside 1 to 68: number events from 1 on"},
 		{"call", func(m *Module, f *Func) { f.Append(f.NewNode(OpCall, &CallAttr{Func: "f"}, nil, "")) }, "@f: call: @f calls itself"},
 	}
 	for _, tt := range tests {
