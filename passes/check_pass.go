@@ -119,15 +119,10 @@ func reachable(c *Context, m *ir.Module) error {
 // have no kernel to make them.
 func copiesRun(c *Context, m *ir.Module, set *ruleSet) []error {
 	var errs []error
-	for _, f := range m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if !isSplitInput(n) || isTransfer(n) {
-				continue
-			}
-			if t := c.Target(n); t != nil && !t.Reads(n) {
-				errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s copies %v within %s for %s, which has no kernel for that: add copy to its ops, or choose other rules",
-					f.Name, n, set.name, n.Args[0], n.Result().Type.Space, t.Name)})
-			}
+	for _, n := range check.Unread(m, c.Targets) {
+		if isSplitInput(n) {
+			errs = append(errs, &RulesError{fmt.Sprintf("@%s %v: --rules %s copies %v within %s for %s, which has no kernel for that: add copy to its ops, or choose other rules",
+				n.Func.Name, n, set.name, n.Args[0], n.Result().Type.Space, n.Backend)})
 		}
 	}
 	return errs

@@ -48,7 +48,8 @@ func TestRefuted(t *testing.T) {
 		text  bool
 	}{
 		{ir.PropImported, []string{check.RuleKernel}, false},
-		{split, []string{check.RuleKernel}, true},
+		{split, []string{check.RuleKernel}, false},
+		{queued, []string{check.RuleKernel, check.RuleQueue}, false},
 		{split, []string{check.RuleReach}, false},
 		{split, []string{check.RuleKernel, check.RuleReach}, false},
 		{queued, []string{check.RuleQueue, check.RuleReach}, true},

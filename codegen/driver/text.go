@@ -21,7 +21,7 @@ func checkText(m *ir.Module, o CompileOptions) error {
 	if err := checkPlaces(m, o.Targets); err != nil {
 		return err
 	}
-	return errors.Join(checkResults(m, o.Targets), checkSplits(m))
+	return errors.Join(checkResults(m, o.Targets), checkFormats(m, o.Targets), checkSplits(m))
 }
 
 // checkPlaces reports backends and spaces that a text names and the targets do not have.
@@ -73,6 +73,20 @@ func checkResults(m *ir.Module, targets *target.List) error {
 	return errors.Join(errs...)
 }
 
+// checkFormats reports nodes of a module that is packed whose backend has no kernel for operands in
+// these formats. So what lacks a kernel later is not the text's fault.
+func checkFormats(m *ir.Module, targets *target.List) error {
+	if m.Props&ir.PropPacked == 0 {
+		return nil
+	}
+	var errs []error
+	for _, n := range check.Unread(m, targets) {
+		errs = append(errs, fmt.Errorf("@%s %v: %s has no kernel for %v that reads these operands as they are: compile it again from before pass pack",
+			n.Func.Name, n, n.Backend, n.Op))
+	}
+	return errors.Join(errs...)
+}
+
 // checkSplits reports nodes that stand behind those of a later split, in modules whose copies
 // are not made yet. Of nodes that work the verifier does.
 func checkSplits(m *ir.Module) error {
@@ -100,11 +114,11 @@ func distrust(m *ir.Module) {
 	}
 }
 
-// decided says from which property on a text has decided what a claim of check is about.
+// decided says from which property on a text has decided what a claim of check is about. Kernels are
+// looked for in the text itself.
 var decided = map[string]ir.Props{
-	check.RuleKernel: ir.PropPacked,
-	check.RuleReach:  ir.PropCopied,
-	check.RuleQueue:  ir.PropQueued,
+	check.RuleReach: ir.PropCopied,
+	check.RuleQueue: ir.PropQueued,
 }
 
 // refuted returns the error of a run. What does not hold and was read from a text, which was

@@ -44,6 +44,8 @@ func TestEditedTexts(t *testing.T) {
 		{"a weight's split", "split", replace(`@"fake:0" split=0 ; assign/assign.place`, `@"fake:0" split=7 ; assign/assign.place`),
 			"is of split 0, and stands behind a node of split 7"},
 		{"no pass", "split", replace("after split\n", ""), `no line "after" names the pass that ran last`},
+		{"a cast without a kernel", "pack", castTwice,
+			"@f %e: cpu has no kernel for cast that reads these operands as they are: compile it again from before pass pack"},
 		{"a copy less", "copy", replace("= copy %", "= neg %"), "the plan in the text does not hold"},
 		{"another queue", "pipeline", replace(`queue="fake:0"`, `queue="fake:7"`), "the plan in the text does not hold"},
 	} {
@@ -63,6 +65,12 @@ func TestEditedTexts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// castTwice makes f16 of bf16, for which there is no kernel.
+func castTwice(text string) string {
+	return regexp.MustCompile(`(?m)^  %c = exp %b : f32\[n,4\](.*)$`).ReplaceAllString(text,
+		"  %h = cast %b {to=bf16} : bf16[n,4]$1\n  %e = cast %h {to=f16} : f16[n,4]$1\n  %c = cast %e {to=f32} : f32[n,4]$1")
 }
 
 func replace(old, new string) func(string) string {

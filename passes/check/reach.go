@@ -18,7 +18,7 @@ func (c *checker) reach(n *ir.Node) {
 	for _, u := range unreached(n, d) {
 		c.report("", u.violation(d))
 	}
-	if !transfers(n) && !d.Reads(n) {
+	if unread(n, d) {
 		c.fail(RuleKernel, n, "%s has no kernel for %v that reads these operands as they are", d.Name, n.Op)
 	}
 	c.reachScratch(n, d.Workers)

@@ -43,6 +43,22 @@ func unreached(n *ir.Node, d *target.Descriptor) []Unreached {
 	return found
 }
 
+// Unread returns the working nodes of m whose backend has no kernel that reads their operands as they
+// are, function by function, in order. Moving bytes between spaces needs none.
+func Unread(m *ir.Module, targets *target.List) []*ir.Node {
+	var found []*ir.Node
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if d := targets.Get(n.Backend); works(n) && n.Op != ir.OpRepeat && d != nil && unread(n, d) {
+				found = append(found, n)
+			}
+		}
+	}
+	return found
+}
+
+func unread(n *ir.Node, d *target.Descriptor) bool { return !transfers(n) && !d.Reads(n) }
+
 // violation says what cannot be addressed.
 func (u Unreached) violation(d *target.Descriptor) *Violation {
 	v, what, missing := u.Node.Result(), "its result", ""
