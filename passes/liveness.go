@@ -25,11 +25,10 @@ type timeline struct {
 	origins  *origins
 	events   []event // those of each origin in one piece
 	from, to []int32 // by the origin's number: its events; between two pieces there may be room for some
+	mid      []int32 // likewise: how many there may be in the first half of the steps, then where those of the others begin
 	spans    []span  // that events have; few are different
 
-	foreign  []*ir.Value // leaves of a foreign graph
-	touches  touches
-	spanRoom store[span] // what touches finds, of one step
+	foreign []*ir.Value // leaves of a foreign graph
 }
 
 // step is a node at its place.
@@ -50,7 +49,6 @@ type loop struct {
 func newTimeline(f *ir.Func, o *origins) *timeline {
 	t := &timeline{loops: make(map[*ir.Func]*loop), origins: o}
 	t.from, t.to, t.pos = make([]int32, len(o.list)), make([]int32, len(o.list)), make([]int32, o.numbers.nodes)
-	t.touches = touches{axes: new(axisMemo).of, spans: &t.spanRoom}
 	t.lay(f, 0, nil)
 	ticks := 0
 	for _, s := range t.steps {
@@ -65,6 +63,9 @@ func newTimeline(f *ir.Func, o *origins) *timeline {
 // end returns the last position: behind the last step.
 func (t *timeline) end() int { return len(t.steps) }
 
+// half returns where the second half of the steps begins.
+func (t *timeline) half() int { return t.origins.numbers.all / 2 }
+
 // lay appends the steps of f, the first of which has at least the given tick, and returns
 // the tick of the last one.
 func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
@@ -74,6 +75,9 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 		if n.Epoch > epoch {
 			tick += n.Epoch - epoch
 			epoch = n.Epoch
+		}
+		if len(t.steps) == t.half() {
+			t.mid = slices.Clone(t.to)
 		}
 		at := int32(t.origins.numbers.node(n))
 		t.pos[at] = int32(len(t.steps))

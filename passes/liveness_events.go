@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/abreast"
 )
 
 // event is an access at its place, or a read at the end of a loop or of the function that only says
@@ -19,14 +20,16 @@ type event struct {
 	needed    bool // no node reads
 }
 
-// makeEvents finds the events of all steps. Needed are those without a node.
+// makeEvents finds the events of all steps, those of the first half and of the others side by side.
+// Needed are those without a node.
 func (t *timeline) makeEvents(needed []event) {
 	t.makeRoom(needed)
-	for pos := range t.steps {
-		t.note(pos)
-	}
+	first, second := newNoter(t, t.to), newNoter(t, slices.Clone(t.mid))
+	abreast.Do(func() { first.notes(0, t.half()) }, func() { second.notes(t.half(), len(t.steps)) })
+	t.join(first, second)
+	last := &noter{t: t, to: t.to}
 	for i := range needed {
-		t.put(needed[i])
+		last.put(needed[i])
 	}
 	for i := range needed { // all others come in order
 		slices.SortStableFunc(t.of(needed[i].origin), compareEvents)
@@ -48,12 +51,33 @@ func (t *timeline) makeRoom(needed []event) {
 	for i := range needed {
 		t.to[needed[i].origin]++
 	}
+	if t.mid == nil { // there are no steps
+		t.mid = make([]int32, len(t.to))
+	}
 	sum := int32(0)
 	for o, many := range t.to {
-		t.from[o], t.to[o] = sum, sum
+		t.from[o], t.to[o], t.mid[o] = sum, sum, sum+t.mid[o]
 		sum += many
 	}
 	t.events = make([]event, sum)
+}
+
+// join joins what was found in both halves: of each origin the events of the second one move up to
+// those of the first one, and the spans of both are one list.
+func (t *timeline) join(first, second *noter) {
+	t.spans = append(first.spans, second.spans...)
+	for o, from := range t.mid {
+		later := t.events[from:second.to[o]]
+		for i := range later {
+			if later[i].span > 0 {
+				later[i].span += int32(len(first.spans))
+			}
+		}
+		if t.to[o] < from {
+			copy(t.events[t.to[o]:], later)
+		}
+		t.to[o] += int32(len(later))
+	}
 }
 
 // count counts accesses to origins.
@@ -71,13 +95,6 @@ func (t *timeline) isNoted(o int32) bool { return o != none && t.origins.kinds[o
 // touchesBytes reports whether the accesses of n are events: those of a repeat are those of its body.
 func touchesBytes(n *ir.Node) bool { return works(n) && n.Op != ir.OpRepeat }
 
-// put adds an event to those of its origin.
-func (t *timeline) put(e event) {
-	at := &t.to[e.origin]
-	t.events[*at] = e
-	*at++
-}
-
 // of returns the events of an origin, by its number, in order. The list is shared and must not be
 // changed.
 func (t *timeline) of(origin int32) []event {
@@ -85,35 +102,65 @@ func (t *timeline) of(origin int32) []event {
 	return t.events[from:to:to]
 }
 
+// noter finds the events of some of the steps of a timeline.
+type noter struct {
+	t       *timeline
+	touches touches
+	room    store[span] // what touches finds, of one step
+	to      []int32     // by the origin's number: where its next event goes
+	spans   []span      // that events have
+}
+
+func newNoter(t *timeline, to []int32) *noter {
+	x := &noter{t: t, to: to}
+	x.touches = touches{axes: new(axisMemo).of, spans: &x.room}
+	return x
+}
+
+// notes adds the events of the steps from one on, up to another one.
+func (x *noter) notes(from, to int) {
+	for pos := from; pos < to; pos++ {
+		x.note(pos)
+	}
+}
+
+// put adds an event to those of its origin.
+func (x *noter) put(e event) {
+	at := &x.to[e.origin]
+	x.t.events[*at] = e
+	*at++
+}
+
 // note adds the events of a step: what is private is touched as well.
-func (t *timeline) note(pos int) {
+func (x *noter) note(pos int) {
+	t := x.t
 	n := t.steps[pos].node
 	if !touchesBytes(n) {
 		return
 	}
-	t.spanRoom.reset()
-	at, ax := int32(t.origins.numbers.node(n)), t.touches.chosenAxis(n)
+	x.room.reset()
+	at, ax := int32(t.origins.numbers.node(n)), x.touches.chosenAxis(n)
 	for i, o := range t.origins.used.operands(at) {
 		if t.isNoted(o) && !isUnread(ax, i) {
 			a := access{node: n, arg: i}
-			t.touches.read(&a, n.Part.Mode, ax)
-			t.put(t.event(pos, o, &a))
+			x.touches.read(&a, n.Part.Mode, ax)
+			x.put(x.event(pos, o, &a))
 		}
 	}
 	for i, o := range t.origins.used.results(at) {
 		if t.isNoted(o) {
 			a := access{node: n, arg: -1, write: true}
-			t.touches.write(&a, i, n.Part.Mode, ax)
-			t.put(t.event(pos, o, &a))
+			x.touches.write(&a, i, n.Part.Mode, ax)
+			x.put(x.event(pos, o, &a))
 		}
 	}
 }
 
 // event returns an access, at a step, to an origin.
-func (t *timeline) event(pos int, origin int32, a *access) event {
-	e := event{pos: int32(pos), tick: int32(t.steps[pos].tick), origin: origin, arg: int32(a.arg), by: a.by, write: a.write}
+func (x *noter) event(pos int, origin int32, a *access) event {
+	e := event{pos: int32(pos), tick: int32(x.t.steps[pos].tick), origin: origin, arg: int32(a.arg), by: a.by, write: a.write}
 	if a.span != nil {
-		e.span = t.keep(a.span)
+		e.span = x.keep(a.span)
 	}
 	return e
 }
@@ -121,15 +168,15 @@ func (t *timeline) event(pos int, origin int32, a *access) event {
 // spansAsked is how many spans are compared with one to be kept: mostly it is one of the last ones.
 const spansAsked = 8
 
-// keep returns the number of a span among those of the timeline.
-func (t *timeline) keep(s *span) int32 {
-	for i := len(t.spans); i > max(0, len(t.spans)-spansAsked); i-- {
-		if t.spans[i-1].equal(s) {
+// keep returns the number of a span among those that were found.
+func (x *noter) keep(s *span) int32 {
+	for i := len(x.spans); i > max(0, len(x.spans)-spansAsked); i-- {
+		if x.spans[i-1].equal(s) {
 			return int32(i)
 		}
 	}
-	t.spans = append(t.spans, *s)
-	return int32(len(t.spans))
+	x.spans = append(x.spans, *s)
+	return int32(len(x.spans))
 }
 
 // needed returns the events that no node is responsible for. At the end of loops, what a body reads

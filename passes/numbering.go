@@ -9,7 +9,8 @@ type numbering struct {
 	first   map[*ir.Func]numbers // by body: those with id 0
 	values  int                  // all numbers of values are below
 	nodes   int                  // likewise
-	working int                  // how many nodes do work
+	all     int                  // how many nodes there are
+	working int                  // how many of them do work
 	used    int                  // how many operands and results nodes have
 }
 
@@ -26,6 +27,7 @@ func (x *numbering) addBodies(f *ir.Func) {
 		if works(n) {
 			x.working++
 		}
+		x.all++
 		x.used += len(n.Args) + len(n.Results)
 		if n.Op == ir.OpRepeat {
 			x.first[n.Body] = numbers{x.values, x.nodes}
