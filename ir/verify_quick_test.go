@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -195,7 +196,7 @@ func (d *damager) decision() string {
 	case 5:
 		return "backend " + text(d, &n.Backend)
 	case 6:
-		return "waits " + list(d, &n.Submitted().Waits, Wait{Event: d.IntN(3)}, Wait{Event: 1}, Wait{Event: 1 << 40})
+		return "waits " + list(d, &n.Submitted().Waits, Wait{Event: d.IntN(3)}, Wait{Event: 1}, Wait{Event: math.MaxInt32})
 	case 7:
 		return "event " + number(d, &n.Submitted().Event)
 	default:
