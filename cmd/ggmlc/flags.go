@@ -67,7 +67,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
 	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 where products are faster so (it loses 3 bits of each)")
-	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them, and keep them in OUTPUT.target")
+	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text, explain nowhere")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
 	fs.StringArrayVar(&f.debug, "debug", nil, "`PASS/FLAG=VALUE`, or help for a list")
