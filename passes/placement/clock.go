@@ -99,17 +99,18 @@ func (c *clock) node(i int32) {
 
 // ready returns when target t can read v, and copies it first where that is needed.
 func (c *clock) ready(v, t int32) float64 {
-	from := c.g.spaceOf(c.labels, v)
+	f := &c.g.facts[v]
+	from := c.g.lies(c.labels, f)
 	if c.g.reaches(t, from) {
-		return c.after(v, t)
+		return c.after(f.maker, t)
 	}
-	to := int32(c.g.Targets[t].Home)
+	to := c.g.homes[t]
 	for k := c.heads[v]; k > 0; k = c.made[k-1].next {
 		if m := &c.made[k-1]; m.space == to {
 			return c.wait(m.by, m.ready, t)
 		}
 	}
-	by, at := c.copy(v, t, c.g.outOf[from], c.g.copySeconds(v, from, to))
+	by, at := c.copy(f.maker, t, c.g.outOf[from], c.g.copySeconds(v, from, to))
 	if n := len(c.made); n == cap(c.made) {
 		c.made = slices.Grow(c.made, n+1) // twice as many: append adds a quarter at a time, and leaves more behind
 	}
@@ -118,14 +119,14 @@ func (c *clock) ready(v, t int32) float64 {
 	return c.wait(by, at, t)
 }
 
-// copy returns when a copy for t that takes secs has been made, and by whom: by the target
-// that has the source, if by names one, else by t, else by the host.
-func (c *clock) copy(v, t, by int32, secs float64) (int32, float64) {
+// copy returns when a copy for t of what node m makes has been made, which takes secs, and by whom: by
+// the target that has the source, if by names one, else by t, else by the host.
+func (c *clock) copy(m, t, by int32, secs float64) (int32, float64) {
 	onHost := by < 0
 	if onHost {
 		by = t
 	}
-	start := c.after(v, by)
+	start := c.after(m, by)
 	switch queues := c.g.Targets[by].Queues; {
 	case queues == 0:
 		c.host = max(c.host, start) + secs
@@ -138,9 +139,8 @@ func (c *clock) copy(v, t, by int32, secs float64) (int32, float64) {
 	return by, c.queue[by]
 }
 
-// after returns when t can begin to use v where it lies.
-func (c *clock) after(v, t int32) float64 {
-	m := c.g.Values[v].Maker
+// after returns when t can begin to use what node m makes where it lies; -1 is there from the beginning.
+func (c *clock) after(m, t int32) float64 {
 	if m < 0 {
 		return 0
 	}

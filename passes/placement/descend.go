@@ -54,13 +54,13 @@ func (r *grouper) users(out *group, x int32) {
 // where that costs least.
 func (s *state) move(gr group, t int32) {
 	for _, n := range gr.nodes {
-		if slices.Contains(s.g.labelsOf(n), t) {
+		if s.g.mayBe(n, t) {
 			s.set(n, t)
 		}
 	}
 	home := int32(s.g.Targets[t].Home)
 	for _, x := range gr.leaves {
-		if slices.Contains(s.g.labelsOf(x), home) {
+		if s.g.mayBe(x, home) {
 			s.set(x, home)
 		} else {
 			s.settle(x)
@@ -77,7 +77,7 @@ func (s *state) settle(x int32) {
 	cost, over, best := s.cost, s.over, s.labels[x]
 	for i, n := range s.g.usersOf(x) {
 		to := int32(s.g.Targets[s.labels[n]].Home)
-		if i == maxGroup || slices.Contains(tried, to) || !slices.Contains(s.g.labelsOf(x), to) {
+		if i == maxGroup || slices.Contains(tried, to) || !s.g.mayBe(x, to) {
 			continue
 		}
 		tried = append(tried, to)
@@ -163,7 +163,7 @@ func (d *descent) hopeless(t int32, nodes []int32) bool {
 		if !d.g.alone[x] {
 			return false
 		}
-		if before := d.labels[x]; before != t && slices.Contains(d.g.labelsOf(x), t) {
+		if before := d.labels[x]; before != t && d.g.mayBe(x, t) {
 			more += d.own(x, before, t) - d.keepBond(x)
 			moved++
 		}
@@ -219,7 +219,7 @@ func (d *descent) pairs() {
 // moveAll puts nodes on a target, as far as they run there, and settles what they read.
 func (s *state) moveAll(t int32, nodes ...int32) {
 	for _, n := range nodes {
-		if slices.Contains(s.g.labelsOf(n), t) {
+		if s.g.mayBe(n, t) {
 			s.set(n, t)
 		}
 	}
@@ -247,13 +247,13 @@ func (d *descent) promising(x int32) []int32 {
 		return d.buffer
 	}
 	add := func(t int32) {
-		if len(d.buffer) < 2*fewTargets && !slices.Contains(d.buffer, t) && slices.Contains(d.g.labelsOf(x), t) {
+		if len(d.buffer) < 2*fewTargets && !slices.Contains(d.buffer, t) && d.g.mayBe(x, t) {
 			d.buffer = append(d.buffer, t)
 		}
 	}
 	add(d.g.fastest(x))
 	for _, v := range d.g.Nodes[x].Reads {
-		if o := d.g.Values[v].Owner; o >= 0 && !d.g.isLeaf(o) {
+		if o := d.g.facts[v].owner; o >= 0 && !d.g.isLeaf(o) {
 			add(d.labels[o])
 		}
 	}
@@ -265,17 +265,6 @@ func (d *descent) promising(x int32) []int32 {
 		}
 	}
 	return d.buffer
-}
-
-// fastest returns the target on which node x takes least time by itself.
-func (g *graph) fastest(x int32) int32 {
-	best := g.labelsOf(x)[0]
-	for _, t := range g.labelsOf(x) {
-		if g.Nodes[x].Seconds[t] < g.Nodes[x].Seconds[best] {
-			best = t
-		}
-	}
-	return best
 }
 
 func (d *descent) leaves() {

@@ -18,6 +18,9 @@ type Move struct {
 type Mover struct {
 	d descent
 	p *Problem // with its limits
+
+	moves []Move // that were returned last
+	node  []int32
 }
 
 // NewMover returns the mover of an assignment of a problem.
@@ -26,7 +29,7 @@ func NewMover(p *Problem, labels []int32) *Mover {
 	free.Limits = slices.Repeat([]int64{-1}, len(p.Limits))
 	free.Room, free.CopyRoom = free.Limits, free.Limits
 	g := newGraph(&free)
-	return &Mover{descent{state: newState(g, labels), groups: newGrouper(g)}, p}
+	return &Mover{d: descent{state: newState(g, labels), groups: newGrouper(g)}, p: p}
 }
 
 // Mover is NewMover for the problem.
@@ -35,14 +38,15 @@ func (prep *Prepared) Mover(labels []int32) *Mover {
 	if most(g.Limits) >= 0 || !g.roomy || g.Stay {
 		return NewMover(g.Problem, labels)
 	}
-	return &Mover{descent{state: newState(g, labels), groups: newGrouper(g)}, g.Problem}
+	return &Mover{d: descent{state: newState(g, labels), groups: newGrouper(g)}, p: g.Problem}
 }
 
 // Moves returns the moves of a node to the targets that run it, and that are promising where
-// there are many: those of its neighbours, and the fastest.
+// there are many: those of its neighbours, and the fastest. The list holds until the next call.
 func (m *Mover) Moves(node int) []Move {
 	x := int32(node)
-	var moves []Move
+	moves := m.moves[:0]
+	m.node = append(m.node[:0], x)
 	for _, t := range m.d.promising(x) {
 		if t == m.d.labels[x] {
 			continue
@@ -50,13 +54,15 @@ func (m *Mover) Moves(node int) []Move {
 		if m.d.g.Nodes[x].Writes >= 0 {
 			moves = append(moves, m.move(m.d.groups.around(x), t))
 		} else {
-			moves = append(moves, m.move(group{nodes: []int32{x}}, t))
+			moves = append(moves, m.move(group{nodes: m.node}, t))
 		}
 	}
+	m.moves = moves
 	return moves
 }
 
-// LeafMoves returns the moves of a leaf, with all that reads it, to other spaces.
+// LeafMoves returns the moves of a leaf, with all that reads it, to other spaces. The list holds until
+// the next call.
 func (m *Mover) LeafMoves(leaf int) []Move {
 	x := int32(len(m.d.g.Nodes) + leaf)
 	users := m.d.g.usersOf(x)
@@ -64,12 +70,13 @@ func (m *Mover) LeafMoves(leaf int) []Move {
 		return nil
 	}
 	gr := m.d.groups.around(users...)
-	var moves []Move
+	moves := m.moves[:0]
 	for _, t := range m.d.promising(users[0]) {
-		if home := int32(m.d.g.Targets[t].Home); home != m.d.labels[x] && slices.Contains(m.d.g.labelsOf(x), home) {
+		if home := int32(m.d.g.Targets[t].Home); home != m.d.labels[x] && m.d.g.mayBe(x, home) {
 			moves = append(moves, m.move(gr, t))
 		}
 	}
+	m.moves = moves
 	return moves
 }
 

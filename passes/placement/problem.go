@@ -106,13 +106,16 @@ type graph struct {
 	users   lists     // nodes that read values of a leaf, each once, by leaf
 	lists   [][]int32 // different lists of labels
 	list    []int32   // by variable: which of them it may have
+	may     []bool    // by list and label: the label is in it
+	labels  int       // how many labels there are
+	fast    []int32   // by list of nodes: the target of least time
 	alone   []bool    // by node: no leaf that it reads has a choice of spaces
 	outOf   []int32   // by space: the target whose queue copies out of it; -1 is memory of the host
 	sync    bool      // no target has a queue
 	roomy   bool      // whatever is made in a space, or copied there, has room
 
 	homes []int32 // by target
-	reach []bool  // by target and space: see reaches
+	reach []bool  // by space and target: see reaches
 
 	facts   []valueFacts // by value
 	crowded []int32      // values that many nodes read
@@ -123,7 +126,11 @@ func newGraph(p *Problem) *graph {
 	g.roomy = most(p.Room) < 0 && most(p.CopyRoom) < 0
 	for t := range p.Targets {
 		g.homes = append(g.homes, int32(p.Targets[t].Home))
-		g.reach = append(g.reach, p.Targets[t].Addresses[:g.spaces]...)
+	}
+	for space := range g.spaces {
+		for t := range p.Targets {
+			g.reach = append(g.reach, p.Targets[t].Addresses[space])
+		}
 	}
 	g.readers = newLists(len(p.Values), func(yield func(key, item int32)) {
 		for i := range p.Nodes {
@@ -216,12 +223,15 @@ func (g *graph) usersOf(x int32) []int32 { return g.users.at(x - int32(len(g.Nod
 // share one, and leaves that may lie where the one before may.
 func (g *graph) findLabels() {
 	g.list = make([]int32, g.variables())
+	g.labels = max(len(g.Targets), g.spaces)
 	known := make(map[*float64]int32)
 	for i := range g.Nodes {
 		secs := g.Nodes[i].Seconds
 		k, ok := known[&secs[0]]
 		if !ok {
-			k = g.addList(able(secs))
+			labels := able(secs)
+			k = g.addList(labels)
+			g.fast = append(g.fast, fastest(secs, labels))
 			known[&secs[0]] = k
 		}
 		g.list[i] = k
@@ -240,6 +250,10 @@ func (g *graph) findLabels() {
 // addList adds a list of labels and returns its number.
 func (g *graph) addList(labels []int32) int32 {
 	g.lists = append(g.lists, labels)
+	g.may = append(g.may, make([]bool, g.labels)...)
+	for _, label := range labels {
+		g.may[(len(g.lists)-1)*g.labels+int(label)] = true
+	}
 	return int32(len(g.lists)) - 1
 }
 
@@ -276,6 +290,25 @@ func (g *graph) appendSpaces(list []int32, l *Leaf) []int32 {
 // labelsOf returns what variable x may be.
 func (g *graph) labelsOf(x int32) []int32 { return g.lists[g.list[x]] }
 
+// mayBe reports whether variable x may have a label.
+func (g *graph) mayBe(x, label int32) bool {
+	return uint(label) < uint(g.labels) && g.may[int(g.list[x])*g.labels+int(label)]
+}
+
+// fastest returns the target on which node x takes least time by itself.
+func (g *graph) fastest(x int32) int32 { return g.fast[g.list[x]] }
+
+// fastest returns the label of least time, the first of several; -1 where there is none.
+func fastest(seconds []float64, labels []int32) int32 {
+	best := int32(-1)
+	for _, t := range labels {
+		if best < 0 || seconds[t] < seconds[best] {
+			best = t
+		}
+	}
+	return best
+}
+
 // most returns the largest of some limits; -1 where there is none.
 func most(limits []int64) int64 {
 	n := int64(-1)
@@ -285,11 +318,15 @@ func most(limits []int64) int64 {
 	return n
 }
 
-// valueFacts is what the cost of a value's copies is found with.
+// valueFacts is what the cost of a value's copies is found with. It is asked for far more often than
+// all else: what it takes lies side by side.
 type valueFacts struct {
-	weight  float64 // of its step
-	crowd   int32   // its index in crowded; -1 where few nodes read it
-	written bool    // some node changes it
+	weight     float64 // of its step
+	owner      int32   // as the value has it; -1 less the space for one without
+	maker      int32   // as the value has it
+	first, end int32   // its readers, in readers.items
+	crowd      int32   // its index in crowded; -1 where few nodes read it
+	written    bool    // some node changes it
 }
 
 // manyReaders is from how many readers on those of a value are counted by target, so that
@@ -299,8 +336,16 @@ const manyReaders = 8
 func (g *graph) findFacts() {
 	g.facts = make([]valueFacts, len(g.Values))
 	for i := range g.facts {
-		v := int32(i)
-		g.facts[i] = valueFacts{g.Steps[g.Values[i].Step].Weight, -1, len(g.writers.at(v)) > 0}
+		v, val := int32(i), &g.Values[i]
+		g.facts[i] = valueFacts{
+			weight: g.Steps[val.Step].Weight,
+			owner:  val.Owner, maker: val.Maker,
+			first: g.readers.start[i], end: g.readers.start[i+1],
+			crowd: -1, written: len(g.writers.at(v)) > 0,
+		}
+		if val.Owner < 0 {
+			g.facts[i].owner = -1 - val.Space
+		}
 		if len(g.readers.at(v)) > manyReaders {
 			g.facts[i].crowd = int32(len(g.crowded))
 			g.crowded = append(g.crowded, v)
@@ -330,11 +375,15 @@ func (g *graph) home(x, label int32) int32 {
 
 // spaceOf returns where value v lies.
 func (g *graph) spaceOf(labels []int32, v int32) int32 {
-	o := g.Values[v].Owner
-	if o < 0 {
-		return g.Values[v].Space
+	return g.lies(labels, &g.facts[v])
+}
+
+// lies is spaceOf for a value of which the facts are at hand.
+func (g *graph) lies(labels []int32, f *valueFacts) int32 {
+	if f.owner < 0 {
+		return -1 - f.owner
 	}
-	return g.home(o, labels[o])
+	return g.home(f.owner, labels[f.owner])
 }
 
 // copySeconds is the time of one copy of v.
@@ -378,4 +427,9 @@ func (g *graph) seconds(i, t int32) float64 {
 }
 
 // reaches reports whether target t addresses a space.
-func (g *graph) reaches(t, space int32) bool { return g.reach[int(t)*g.spaces+int(space)] }
+func (g *graph) reaches(t, space int32) bool { return g.reachers(space)[t] }
+
+// reachers says of each target whether it addresses a space.
+func (g *graph) reachers(space int32) []bool {
+	return g.reach[int(space)*len(g.Targets):][:len(g.Targets)]
+}

@@ -111,7 +111,7 @@ type found struct {
 func (g *graph) able(labels []int32) (able []int32, same bool) {
 	able, same = labels, true
 	for x, label := range labels {
-		if slices.Contains(g.labelsOf(int32(x)), label) {
+		if g.mayBe(int32(x), label) {
 			continue
 		}
 		if same {
@@ -142,9 +142,16 @@ func (c *clock) judge(labels []int32) found {
 // legal reports whether all nodes address what they write, and there is room for what they
 // make.
 func (g *graph) legal(labels []int32) bool {
+	for _, i := range g.writers.items {
+		if !g.reaches(labels[i], g.spaceOf(labels, g.Nodes[i].Writes)) {
+			return false
+		}
+	}
+	if g.roomy {
+		return true
+	}
 	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		if g.misfits(int32(i), labels[i]) > 0 || n.Writes >= 0 && !g.reaches(labels[i], g.spaceOf(labels, n.Writes)) {
+		if g.misfits(int32(i), labels[i]) > 0 {
 			return false
 		}
 	}

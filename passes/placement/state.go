@@ -88,19 +88,20 @@ func (g *graph) excess(space int32, bytes int64) int64 {
 // valueCost is the weighted time of the copies of v: one for each space from which a
 // reader cannot reach it.
 func (s *state) valueCost(v int32) float64 {
-	from := s.g.spaceOf(s.labels, v)
 	val := &s.g.facts[v]
+	from := s.g.lies(s.labels, val)
+	reaches := s.g.reachers(from)
 	s.stamp++
 	var sum float64
 	if val.crowd >= 0 {
 		for t, n := range s.crowds[val.crowd] {
-			if n > 0 && !s.g.reaches(int32(t), from) {
+			if n > 0 && !reaches[t] {
 				sum += s.newCopy(v, from, int32(t))
 			}
 		}
 	} else {
-		for _, n := range s.g.readers.at(v) {
-			if t := s.labels[n]; !s.g.reaches(t, from) {
+		for _, n := range s.g.readers.items[val.first:val.end] {
+			if t := s.labels[n]; !reaches[t] {
 				sum += s.newCopy(v, from, t)
 			}
 		}
@@ -108,7 +109,7 @@ func (s *state) valueCost(v int32) float64 {
 	sum *= val.weight
 	if val.written {
 		for _, n := range s.g.writers.at(v) {
-			if !s.g.reaches(s.labels[n], from) {
+			if !reaches[s.labels[n]] {
 				sum += broken
 			}
 		}

@@ -18,14 +18,15 @@ type tree struct {
 	g      *graph
 	price  []float64 // by space: seconds for each byte of a leaf there
 	joints []joint
-	joined []int32   // the members of joints
-	of     lists     // joints, by variable
-	first  []int32   // by variable: its first cost
-	cost   []float64 // by variable and position in its labels: of all that hangs below
-	up     []int32   // by variable: joint to its parent; -1 at a root
-	order  []int32   // parents first
-	whole  bool      // nothing was left out: the result is the optimum
-	tables map[crossingKey][]float64
+	joined []int32     // the members of joints
+	of     lists       // joints, by variable
+	first  []int32     // by variable: its first cost
+	cost   []float64   // by variable and position in its labels: of all that hangs below
+	up     []int32     // by variable: joint to its parent; -1 at a root
+	order  []int32     // parents first
+	whole  bool        // nothing was left out: the result is the optimum
+	tables [][]float64 // of different joints of two; see crossings
+	room   []float64   // for one that is not kept
 }
 
 // crossingKey is what the table of a joint depends on; see crossings.
@@ -43,6 +44,7 @@ type joint struct {
 	share      float64 // of the copy
 	value      int32
 	first, end int32 // of its members
+	table      int32 // in tables, of a joint of two; -1 is none
 }
 
 // members returns the variables that a joint joins.
@@ -59,8 +61,9 @@ const maxSpaces = 4
 
 // newTree returns the tree of a problem.
 func newTree(g *graph) *tree {
-	t := &tree{g: g, up: make([]int32, g.variables()), whole: true, tables: make(map[crossingKey][]float64)}
+	t := &tree{g: g, up: make([]int32, g.variables()), whole: true}
 	t.join()
+	t.tabulate()
 	t.of = newLists(g.variables(), func(yield func(key, item int32)) {
 		for i := range t.joints {
 			for _, x := range t.members(&t.joints[i]) {
@@ -102,7 +105,7 @@ func (t *tree) join() {
 
 // add adds the joint of the members from one on.
 func (t *tree) add(v int32, first int, share float64) {
-	t.joints = append(t.joints, joint{share, v, int32(first), int32(len(t.joined))})
+	t.joints = append(t.joints, joint{share, v, int32(first), int32(len(t.joined)), -1})
 }
 
 // small reports whether a joint with so many readers is looked at as a whole.
@@ -256,25 +259,55 @@ func (t *tree) addPair(j *joint, x int32, sums []float64) {
 	}
 }
 
-// crossings returns what it costs the reader of a joint of two that the value lies in a space, by space and
-// target of the reader. Most values are as large as many others: they share a table.
-func (t *tree) crossings(j *joint) []float64 {
+// tabulate makes the tables of joints of two, as many as are kept. Most values are as large as many
+// others, and mostly as the one before: their joints share a table.
+func (t *tree) tabulate() {
+	known := make(map[crossingKey]int32)
+	var last crossingKey
+	number := int32(-1) // of last
+	for i := range t.joints {
+		j := &t.joints[i]
+		if j.end-j.first != 2 {
+			continue
+		}
+		if key := t.keyOf(j); number < 0 || key != last {
+			k, ok := known[key]
+			if !ok {
+				if (len(t.tables)+1)*t.g.spaces*len(t.g.Targets) > maxTables {
+					continue
+				}
+				k = int32(len(t.tables))
+				known[key] = k
+				t.tables = append(t.tables, t.appendCrossings(nil, j))
+			}
+			last, number = key, k
+		}
+		j.table = number
+	}
+}
+
+func (t *tree) keyOf(j *joint) crossingKey {
 	v, reader := j.value, t.joined[j.first+1]
 	val := &t.g.Values[v]
-	key := crossingKey{val.Bytes, j.share * t.g.Steps[val.Step].Weight, t.g.Nodes[reader].Writes == v, t.g.leafOf(v) >= 0}
-	if c := t.tables[key]; c != nil {
-		return c
+	return crossingKey{val.Bytes, j.share * t.g.Steps[val.Step].Weight, t.g.Nodes[reader].Writes == v, t.g.leafOf(v) >= 0}
+}
+
+// crossings returns what it costs the reader of a joint of two that the value lies in a space, by space and
+// target of the reader. It holds until the next call.
+func (t *tree) crossings(j *joint) []float64 {
+	if j.table >= 0 {
+		return t.tables[j.table]
 	}
-	c := make([]float64, 0, t.g.spaces*len(t.g.Targets))
+	t.room = t.appendCrossings(t.room[:0], j)
+	return t.room
+}
+
+func (t *tree) appendCrossings(c []float64, j *joint) []float64 {
 	for from := range int32(t.g.spaces) {
 		for target := range int32(len(t.g.Targets)) {
-			c = append(c, t.crossing(v, from, reader, target, j.share))
+			c = append(c, t.crossing(j.value, from, t.joined[j.first+1], target, j.share))
 		}
 	}
-	if len(t.tables)*len(c) >= maxTables {
-		clear(t.tables)
-	}
-	t.tables[key] = c
 	return c
 }
 
@@ -332,12 +365,12 @@ func (t *tree) pair(j *joint, x, label int32, labels []int32) float64 {
 	if x == reader {
 		other = owner
 	}
+	c, targets := t.crossings(j), int32(len(t.g.Targets))
 	best, cost := t.cheapest(other, func(l int32) float64 {
-		from, target := t.g.home(owner, label), l
 		if x == reader {
-			from, target = t.g.home(owner, l), label
+			return c[t.g.home(owner, l)*targets+label]
 		}
-		return t.crossing(j.value, from, reader, target, j.share)
+		return c[t.g.home(owner, label)*targets+l]
 	})
 	if labels != nil {
 		labels[other] = best
