@@ -14,6 +14,7 @@ type costProblem struct {
 	targets []*target.Descriptor
 	spaces  []target.Space
 	index   map[string]int // of spaces, by name
+	home    int32          // the space where the last target's results go
 
 	placement.Problem
 	nodes  []*ir.Node         // of variables; nil for what reads the results of a function
@@ -43,6 +44,7 @@ func newCostProblem(a *assigner) *costProblem {
 	for i, s := range p.spaces {
 		p.index[s.Name] = i
 	}
+	p.home = int32(p.index[a.c.Targets.Last().Home()])
 	p.limit(spaceLimits(a.c, p.spaces))
 	p.describeTargets()
 	p.kinds = newNodeKinds(a.c)
@@ -213,7 +215,7 @@ func (p *costProblem) value(v *ir.Value, step int) int32 {
 	if i := p.values[base.ID]; i >= 0 {
 		return i
 	}
-	val := placement.Value{Step: int32(step), Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: int32(p.index[p.a.c.Targets.Last().Home()])}
+	val := placement.Value{Step: int32(step), Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: p.home}
 	if m := makerOf(base); m != nil {
 		val.Maker = p.at[m.ID]
 	}

@@ -80,7 +80,7 @@ func (p *costProblem) placeLeaves(labels []int32, said []string) {
 	home := int32(p.Targets[len(p.Targets)-1].Home)
 	for i := range p.Leaves {
 		space := home
-		if s, ok := p.index[saidOf(said, i)]; ok {
+		if s, ok := p.spaceSaid(said, i); ok {
 			space = int32(s)
 		} else if n := p.firstUser[i]; n >= 0 {
 			space = int32(p.Targets[labels[n]].Home)
@@ -114,11 +114,13 @@ func (p *costProblem) firstUsers() []int32 {
 	return first
 }
 
-func saidOf(said []string, i int) string {
-	if said == nil {
-		return ""
+// spaceSaid returns the space where leaf i is said to lie, if anything is said.
+func (p *costProblem) spaceSaid(said []string, i int) (space int, ok bool) {
+	if said == nil || said[i] == "" {
+		return 0, false
 	}
-	return said[i]
+	space, ok = p.index[said[i]]
+	return space, ok
 }
 
 // byRules returns what a trial of other rules has decided; nil where these leave nodes open.

@@ -29,19 +29,19 @@ type leafTable struct {
 func leavesOf(m *ir.Module) *leafTable {
 	t := &leafTable{funcs: m.AllFuncs(), ids: make(map[*ir.Func][]int32)}
 	t.list = make([]namedLeaf, 0, len(m.Weights)+len(m.States))
-	weights, states := make(map[string]int32, len(m.Weights)), make(map[string]int32, len(m.States))
 	for _, w := range m.Weights {
-		weights[w.Name] = t.add(namedLeaf{key: memberKey{ir.OpWeight, w.Name}, declared: &w.Type})
+		t.add(namedLeaf{key: memberKey{ir.OpWeight, w.Name}, declared: &w.Type})
 	}
 	for _, s := range m.States {
-		states[s.Name] = t.add(namedLeaf{key: memberKey{ir.OpState, s.Name}, declared: &s.Type})
+		t.add(namedLeaf{key: memberKey{ir.OpState, s.Name}, declared: &s.Type})
 	}
+	weights, states := t.declared(0, len(m.Weights)), t.declared(len(m.Weights), len(t.list))
 	number := func(n *ir.Node) int32 {
 		switch attr := n.Attr.(type) {
 		case *ir.WeightAttr:
-			return t.named(weights, memberKey{n.Op, attr.Name})
+			return weights.number(n.Op, attr.Name)
 		case *ir.StateAttr:
-			return t.named(states, memberKey{n.Op, attr.Name})
+			return states.number(n.Op, attr.Name)
 		}
 		return t.add(namedLeaf{key: memberKey{n.Op, "@" + n.Func.Name + " " + n.Result().Name}})
 	}
@@ -66,14 +66,40 @@ func (t *leafTable) add(l namedLeaf) int32 {
 	return int32(len(t.list)) - 1
 }
 
-// named returns the number of the leaf of that name, which is added if the module does not
+// leafNames finds leaves of one op by their names. Most nodes name the leaf that is declared behind that
+// of the node before: that is looked at first, and the names that are known are put into a table only
+// when it is another one.
+type leafNames struct {
+	t           *leafTable
+	first, next int32
+	end         int32            // of what is declared, from first on
+	known       map[string]int32 // nil until somebody asks
+}
+
+// declared returns the names of the leaves in a range, which the module declares.
+func (t *leafTable) declared(first, end int) *leafNames {
+	return &leafNames{t: t, first: int32(first), next: int32(first), end: int32(end)}
+}
+
+// number returns the number of the leaf of that name, which is added if the module does not
 // declare it.
-func (t *leafTable) named(known map[string]int32, key memberKey) int32 {
-	i, ok := known[key.name]
-	if !ok {
-		i = t.add(namedLeaf{key: key})
-		known[key.name] = i
+func (l *leafNames) number(op ir.Op, name string) int32 {
+	if i := l.next; i < l.end && l.t.list[i].key.name == name {
+		l.next++
+		return i
 	}
+	if l.known == nil {
+		l.known = make(map[string]int32, l.end-l.first)
+		for i := l.first; i < l.end; i++ {
+			l.known[l.t.list[i].key.name] = i
+		}
+	}
+	i, ok := l.known[name]
+	if !ok {
+		i = l.t.add(namedLeaf{key: memberKey{op, name}})
+		l.known[name] = i
+	}
+	l.next = i + 1
 	return i
 }
 
