@@ -21,13 +21,17 @@ var canonicalizePass = Pass{
 	Name:   "canonicalize",
 	Doc:    "one spelling for views and the order of operands",
 	Run:    canonicalize,
+	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromPacked,
 	Rules:  rulesOf(canonicalRewrites),
 }
 
 func canonicalize(c *Context, m *ir.Module) error {
-	_, err := applyRewrites(c, m, canonicalRewrites)
+	same, err := applyRewrites(c, m, canonicalRewrites)
+	if same {
+		c.Unchanged()
+	}
 	return err
 }
 

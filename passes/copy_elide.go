@@ -30,6 +30,7 @@ var elideCopyPass = Pass{
 	Name:   "elide-copy",
 	Doc:    "remove copies that a shared space or another copy makes needless",
 	Run:    elideCopies,
+	Looks:  true,
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Breaks: fromQueued,
 	Rules: []Rule{
@@ -50,6 +51,13 @@ func elideCopies(c *Context, m *ir.Module) error {
 	if err != nil || !set.elide {
 		return err
 	}
+	if !slices.ContainsFunc(m.AllFuncs(), func(f *ir.Func) bool { return anyElidable(c, f) }) {
+		c.Unchanged()
+		return nil
+	}
+	if err := c.Change(); err != nil {
+		return err
+	}
 	keep := c.Options.apart
 	var over map[string]int64
 	if keep == nil {
@@ -61,6 +69,31 @@ func elideCopies(c *Context, m *ir.Module) error {
 		c.Unchanged()
 	}
 	return nil
+}
+
+// anyElidable reports whether there may be something to do in f: with memories of their own there
+// mostly is nothing, which is found out while the module is being verified.
+func anyElidable(c *Context, f *ir.Func) bool {
+	made := make(map[copyKey]bool, numCopies(f))
+	last, splits := -1, 0
+	for _, n := range f.Nodes {
+		if n.Body != nil || n.Is(ir.View) && n.Result().Type.Space != n.Args[0].Type.Space {
+			return true // numbers of bodies' splits, or spaces, may have to follow
+		}
+		if works(n) && (splits == 0 || n.Split != last) {
+			last, splits = n.Split, splits+1
+		}
+		if !isTransfer(n) {
+			continue
+		}
+		v, space, t := n.Args[0], n.Result().Type.Space, c.Target(n)
+		again := made[copyKey{v, space}] || slices.ContainsFunc(t.Spaces, func(s string) bool { return made[copyKey{v, s}] })
+		if again || n.Op == ir.OpCopyExperts || t.Addresses(v.Type.Space) {
+			return true
+		}
+		made[copyKey{v, space}] = true
+	}
+	return last != splits-1 // else closeGaps closes some
 }
 
 // elideAll removes the copies of all functions but those to keep, and returns, function by

@@ -154,6 +154,13 @@ func (e *edit) done() {
 	e.f.Nodes = e.out
 }
 
+// leave is done for a walk that kept all nodes as they were: the function has not been touched.
+func (e *edit) leave() {
+	if s := e.scratch; s != nil {
+		s.nodes, s.instead, s.pos = e.out, e.instead, e.pos
+	}
+}
+
 // position returns where in the new order v is defined; parameters come before all nodes.
 func (e *edit) position(v *ir.Value) int {
 	if v.Def == nil {

@@ -24,6 +24,7 @@ var foldPass = Pass{
 	Name:   "fold",
 	Doc:    "compute what constants alone decide",
 	Run:    fold,
+	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromSplit,
 	Rules:  []Rule{{ruleFold, "all operands are constants, and the result is small"}},
@@ -46,6 +47,11 @@ func fold(c *Context, m *ir.Module) error {
 		for _, n := range f.Nodes {
 			if !foldable(n, limit) || !c.Allow(ruleFold, n) {
 				continue
+			}
+			if !folded {
+				if err := c.Change(); err != nil {
+					return err
+				}
 			}
 			if err := foldNode(c, n); err != nil {
 				return fmt.Errorf("@%s %v: %w", f.Name, n, err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // fusePass joins nodes that some target says it can run as one.
@@ -23,16 +24,23 @@ var fusePass = Pass{
 	Name:   "fuse",
 	Doc:    "join nodes that some target runs as one",
 	Run:    fuse,
+	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromAssigned,
 	Rules:  append(rulesOf(fuseRewrites), Rule{ruleQKV, "products of one operand become one product with the weights one after the other, then slices"}),
 }
 
 func fuse(c *Context, m *ir.Module) error {
-	if _, err := applyRewrites(c, m, fuseRewrites); err != nil {
+	same, err := applyRewrites(c, m, fuseRewrites)
+	switch {
+	case err != nil:
 		return err
+	case wantsMerged(c) && c.Enabled(ruleQKV):
+		return mergeProducts(c, m)
+	case same:
+		c.Unchanged()
 	}
-	return mergeProducts(c, m)
+	return nil
 }
 
 // someTargetRuns reports whether a target would run op with these operands in place of
@@ -49,15 +57,15 @@ func someTargetRuns(c *Context, n *ir.Node, op ir.Op, attr any, args ...*ir.Valu
 
 const ruleQKV = "fuse.qkv"
 
-// mergeProducts makes one product of several that read the same operand, if a target asks
-// for it.
+// wantsMerged reports whether a target asks for one product instead of several.
+func wantsMerged(c *Context) bool {
+	return slices.ContainsFunc(c.Targets.All(), func(t *target.Descriptor) bool { return t.MergeMatMul })
+}
+
+// mergeProducts makes one product of several that read the same operand.
 func mergeProducts(c *Context, m *ir.Module) error {
-	wanted := false
-	for _, t := range c.Targets.All() {
-		wanted = wanted || t.MergeMatMul
-	}
-	if !wanted || !c.Enabled(ruleQKV) {
-		return nil
+	if err := c.Change(); err != nil {
+		return err
 	}
 	weights := make(map[string]string) // of joined weights, by their parts
 	for _, f := range m.AllFuncs() {

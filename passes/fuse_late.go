@@ -22,6 +22,7 @@ var fuseLatePass = Pass{
 	Name:   "fuse-late",
 	Doc:    "join norms and swiglu with the quantize and cast nodes that pack made, let attention round before them, and cut it into segments",
 	Run:    fuseLate,
+	Looks:  true,
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Breaks: fromSplit,
 	Rules: append(rulesOf(lateRewrites),
@@ -31,8 +32,15 @@ var fuseLatePass = Pass{
 
 func fuseLate(c *Context, m *ir.Module) error {
 	same, err := applyRewrites(c, m, lateRewrites)
-	same = !roundAttentions(c, m) && same
-	if !cutContexts(c, m) && same {
+	if err != nil {
+		return err
+	}
+	rounded, err := roundAttentions(c, m)
+	if err != nil {
+		return err
+	}
+	cut, err := cutContexts(c, m)
+	if same && !rounded && !cut {
 		c.Unchanged()
 	}
 	return err

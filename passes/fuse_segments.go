@@ -26,15 +26,17 @@ const fewTokens = 8
 const segmentsPay = 4
 
 // cutContexts cuts attentions where that pays, and reports whether it has cut any.
-func cutContexts(c *Context, m *ir.Module) bool {
+func cutContexts(c *Context, m *ir.Module) (changed bool, err error) {
 	if !c.Enabled(ruleSegments) {
-		return false
+		return false, nil
 	}
 	cut := &contextCutter{c: c, reach: make(map[int64]*ir.Symbol)}
 	for _, f := range m.Funcs { // a repeat's body does not say whose positions it has
-		cut.inFunc(f)
+		if err := cut.inFunc(f); err != nil {
+			return false, err
+		}
 	}
-	return len(cut.reach) > 0
+	return len(cut.reach) > 0, nil
 }
 
 // contextCutter cuts the attentions of one module.
@@ -43,10 +45,13 @@ type contextCutter struct {
 	reach map[int64]*ir.Symbol // the positions looked at, by how many a state has
 }
 
-func (cut *contextCutter) inFunc(f *ir.Func) {
+func (cut *contextCutter) inFunc(f *ir.Func) error {
 	long := cut.attentions(f)
 	if len(long) == 0 {
-		return
+		return nil
+	}
+	if err := cut.c.Change(); err != nil {
+		return err
 	}
 	e := newEdit(cut.c, f)
 	for _, n := range f.Nodes {
@@ -58,6 +63,7 @@ func (cut *contextCutter) inFunc(f *ir.Func) {
 		e.keep(n)
 	}
 	e.done()
+	return nil
 }
 
 // attentions returns those of f that are to be cut, in order.

@@ -27,6 +27,7 @@ var inlinePass = Pass{
 	Name:   "inline",
 	Doc:    "write the nodes of called and repeated functions in place of the calls",
 	Run:    inline,
+	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromSplit,
 	Rules: []Rule{
@@ -45,6 +46,13 @@ const (
 const maxInlined = 1 << 20
 
 func inline(c *Context, m *ir.Module) error {
+	if !slices.ContainsFunc(m.AllFuncs(), runsFunctions) {
+		c.Unchanged()
+		return nil
+	}
+	if err := c.Change(); err != nil {
+		return err
+	}
 	in := &inliner{c: c, done: make(map[*ir.Func]bool), open: make(map[*ir.Func]bool)}
 	for _, f := range m.AllFuncs() {
 		if err := in.function(f); err != nil {
@@ -56,6 +64,9 @@ func inline(c *Context, m *ir.Module) error {
 	}
 	return nil
 }
+
+// runsFunctions reports whether nodes of f run functions.
+func runsFunctions(f *ir.Func) bool { return slices.ContainsFunc(f.Nodes, runsFunction) }
 
 // inliner handles callees before their callers.
 type inliner struct {

@@ -40,8 +40,8 @@ const maxRounds = 16
 
 // applyRewrites applies the rewrites to every function until none matches. In a walk, a
 // node is rewritten until no rule matches there; the first match in the order of the table
-// wins; same says that none did at all. A module that comes back to a form it had before is an
-// error that names the rules.
+// wins; same says that none did at all, and until one does nothing is changed, nor Context.Change
+// called. A module that comes back to a form it had before is an error that names the rules.
 func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err error) {
 	byOp := indexRewrites(rewrites)
 	same = true
@@ -49,7 +49,10 @@ func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err
 		var seen []uint64 // forms since the second walk that changed something: most functions have one
 		uses := countUses(c, f)
 		for round := 0; ; round++ {
-			fired := rewriteFunc(c, f, byOp, uses)
+			fired, err := rewriteFunc(c, f, byOp, uses)
+			if err != nil {
+				return false, err
+			}
 			if len(fired) == 0 {
 				break
 			}
@@ -115,17 +118,24 @@ func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
 
 // rewriteFunc walks over f once and returns the names of the rules that fired. It keeps uses up to
 // date.
-func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []string) {
+func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []string, err error) {
 	e := newEdit(c, f)
 	m := &Match{e: e, uses: uses}
 	for _, n := range f.Nodes {
 		e.update(n)
 		replaced := false
 		for round := 0; round < maxRounds && !replaced; round++ {
-			rule := rewriteNode(c, m, n, byOp[n.Op])
-			if rule == "" {
+			r := findRewrite(c, m, n, byOp[n.Op])
+			if r == nil {
 				break
 			}
+			if len(fired) == 0 {
+				if err := c.Change(); err != nil {
+					return nil, err
+				}
+			}
+			rule := r.Name
+			r.apply(c, m)
 			replaced = m.replaced
 			if !slices.Contains(fired, rule) {
 				fired = append(fired, rule)
@@ -135,15 +145,19 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useC
 			e.keep(n)
 		}
 	}
-	e.done()
-	return fired
+	if len(fired) == 0 {
+		e.leave()
+	} else {
+		e.done()
+	}
+	return fired, nil
 }
 
-// rewriteNode applies the first rewrite that matches at n and returns the name of its rule;
-// empty for none. The match is m, which stands for others afterwards.
-func rewriteNode(c *Context, m *Match, n *ir.Node, rewrites []*Rewrite) (rule string) {
+// findRewrite returns the first rewrite that matches at n, where it may be applied; nil for none. The
+// match is m, which stands for others afterwards.
+func findRewrite(c *Context, m *Match, n *ir.Node, rewrites []*Rewrite) *Rewrite {
 	if len(rewrites) == 0 {
-		return ""
+		return nil
 	}
 	able := n.Result() != nil && m.uses.live(n)
 	for _, r := range rewrites {
@@ -154,19 +168,25 @@ func rewriteNode(c *Context, m *Match, n *ir.Node, rewrites []*Rewrite) (rule st
 		if !able || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
 			continue
 		}
-		before := n.Op.String()
-		r.Build(m)
-		c.Count(r.Name, 1)
-		if !m.replaced {
-			after := n.Op.String()
-			if after == before { // what became of the node is said by the rule
-				before, after = "", ""
-			}
-			c.CauseChange(n, r.Name, before, after, names(m.gone)...)
-		}
-		return r.Name
+		return r
 	}
-	return ""
+	return nil
+}
+
+// apply rewrites what m has found.
+func (r *Rewrite) apply(c *Context, m *Match) {
+	n := m.Root
+	before := n.Op.String()
+	r.Build(m)
+	c.Count(r.Name, 1)
+	if m.replaced {
+		return
+	}
+	after := n.Op.String()
+	if after == before { // what became of the node is said by the rule
+		before, after = "", ""
+	}
+	c.CauseChange(n, r.Name, before, after, names(m.gone)...)
 }
 
 // names returns what messages call the nodes, in order.

@@ -29,7 +29,9 @@ func @f(%x: f32[2,4]) -> (f32[2,4], f32[2,4]) {
 	f := m.Funcs[0]
 	c := &Context{pass: &canonicalizePass, stats: &PassStats{}, fuel: newFuel(-1), debug: &allFlags{}}
 	uses := countUses(c, f)
-	rewriteFunc(c, f, indexRewrites(canonicalRewrites), uses)
+	if _, err := rewriteFunc(c, f, indexRewrites(canonicalRewrites), uses); err != nil {
+		t.Fatal(err)
+	}
 	if applied := c.stats.Counters; len(applied) == 0 || applied[0].Value < 2 {
 		t.Fatalf("only %v applied", applied)
 	}
