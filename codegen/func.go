@@ -284,7 +284,7 @@ func rangeSuffix(i int) string {
 // owned returns the variables that hold the worker's range of n elements in granules.
 func (e *funcEmitter) owned(n ir.Dim, granule int64) (lo, hi string) {
 	if e.tailOf != nil {
-		return shareVar + ".Lo", shareVar + ".Hi"
+		return e.shared(shareVar+".Lo", granule), e.shared(shareVar+".Hi", granule)
 	}
 	i := slices.IndexFunc(e.ranges, func(o ownership) bool { return o.granule == granule && o.n.Equal(n) })
 	if i < 0 {
@@ -292,6 +292,19 @@ func (e *funcEmitter) owned(n ir.Dim, granule int64) (lo, hi string) {
 		e.ranges = append(e.ranges, ownership{n, granule})
 	}
 	return rangeVar(i, 0), rangeVar(i, 1)
+}
+
+// shared returns a border of the share of a run with a tail, which counts elements of its first
+// node, for a node of the run with units of so many elements (ir.Partition.SameUnits).
+func (e *funcEmitter) shared(border string, granule int64) string {
+	first := e.tailOf.Part.Granule
+	switch {
+	case granule > first:
+		return fmt.Sprintf("(%s*%d)", border, granule/first)
+	case granule < first: // nothing is left: a border lies between two units, or at the end
+		return fmt.Sprintf("(%s/%d)", border, first/granule)
+	}
+	return border
 }
 
 // box is the part of a result that a worker computes, as code: rows [r0,r1) and columns

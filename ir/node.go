@@ -82,7 +82,7 @@ type Partition struct {
 
 	// Tail, with PartSplit, leaves some units to whoever is done early: worker p computes
 	// tile.Head of its indices, then pieces of tile.Tail that nobody has begun. Nodes that
-	// follow each other with equal partitions are computed together, piece by piece. Between
+	// follow each other with the same units (SameUnits) are computed together, piece by piece. Between
 	// two barriers only one such run may stand.
 	Tail bool
 
@@ -97,6 +97,23 @@ func (p Partition) Equal(q Partition) bool {
 		return p.Mode == q.Mode
 	}
 	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule && p.Tail == q.Tail
+}
+
+// SameUnits reports whether p and q, both with PartSplit, have equally many units for all sizes,
+// so that whoever has unit u of one has unit u of the other: N is as many times the other's as
+// Granule is, a whole number. They may be of different axes.
+func (p Partition) SameUnits(q Partition) bool {
+	switch {
+	case p.Granule == q.Granule:
+		return p.N.Equal(q.N)
+	case p.Granule > q.Granule:
+		p, q = q, p
+	}
+	if p.Granule < 1 || q.Granule%p.Granule != 0 {
+		return false
+	}
+	n, ok := q.N.divExact(q.Granule / p.Granule) // a product might overflow
+	return ok && n.Equal(p.N)
 }
 
 // Submitted returns the node's submission, which is made if there is none, to be changed.

@@ -13,8 +13,13 @@ import (
 const tailLimit = 100
 
 // minTailUnits is how many units each worker has to have: with fewer, one more or less is
-// as long as what the tail is to balance.
-const minTailUnits = 8
+// as long as what the tail is to balance. Units that take no longer than so many barriers, predicted for one
+// worker alone, are shorter than that in any case; of minShortUnits a tail has one.
+const (
+	minTailUnits  = 8
+	minShortUnits = 4
+	shortUnit     = 100
+)
 
 // rereadShare is how much of a unit's time may go into reading again what all units read.
 const rereadShare = 1.0 / 16
@@ -22,10 +27,10 @@ const rereadShare = 1.0 / 16
 // giveTails leaves the last units of long nodes to whoever is done early. Two workers on two
 // processors are hardly ever equally fast: they share memory, and the machine with others.
 //
-// In each epoch the longest run of divided nodes with equal partitions gets a tail, if
+// In each epoch the longest run of divided nodes with the same units gets a tail, if
 // nothing else in the epoch touches by units what it touches: whoever takes a unit is not
-// known, so only a barrier separates the run from others. An epoch that goes on in another
-// round or behind the loop is left alone.
+// known, so only a barrier separates the run from others. The run comes last, so that its tail
+// balances all of the epoch. An epoch that goes on in another round or behind the loop is left alone.
 func (p *partitioner) giveTails(f *ir.Func, closed bool) {
 	if !p.c.Enabled("part.tail") {
 		return
@@ -38,7 +43,7 @@ func (p *partitioner) giveTails(f *ir.Func, closed bool) {
 		}
 		ends := end < len(work) || closed
 		if (first > 0 || f.Owner == nil || f.HeadBarrier) && ends {
-			p.tailIn(work[first:end])
+			p.tailIn(f, work[first:end])
 		}
 		for i, n := range work[first:end] {
 			if n.Body != nil {
@@ -62,7 +67,7 @@ func working(f *ir.Func) []*ir.Node {
 }
 
 // tailIn gives the longest run of an epoch's nodes a tail, if it may have one.
-func (p *partitioner) tailIn(epoch []*ir.Node) {
+func (p *partitioner) tailIn(f *ir.Func, epoch []*ir.Node) {
 	var best []*ir.Node
 	longest := 0.0
 	for first := 0; first < len(epoch); {
@@ -70,7 +75,7 @@ func (p *partitioner) tailIn(epoch []*ir.Node) {
 			return // its first or last epoch may be a part of this one
 		}
 		end := first + 1
-		for end < len(epoch) && epoch[end].Part.Equal(epoch[first].Part) && epoch[end].Backend == epoch[first].Backend {
+		for end < len(epoch) && sameUnits(epoch[end], epoch[first]) && epoch[end].Backend == epoch[first].Backend {
 			end++
 		}
 		if t := p.runSeconds(epoch[first:end]); t > longest {
@@ -80,12 +85,45 @@ func (p *partitioner) tailIn(epoch []*ir.Node) {
 	}
 	if len(best) > 0 && p.mayHaveTail(best, epoch) && p.c.Allow("part.tail", best[0]) {
 		granule := tailGranule(best, hint(p.c, p.c.Target(best[0])))
+		times := granule / best[0].Part.Granule
 		for _, n := range best {
-			n.Part.Tail, n.Part.Granule = true, granule
+			n.Part.Tail, n.Part.Granule = true, times*n.Part.Granule
 			p.c.Cause(n, "part.tail")
 		}
 		p.c.Count("tails", 1)
+		moveLast(f, best, epoch)
 	}
+}
+
+// sameUnits reports whether two nodes are divided, into the same units.
+func sameUnits(a, b *ir.Node) bool {
+	return a.Part.Mode == ir.PartSplit && b.Part.Mode == ir.PartSplit && a.Part.SameUnits(b.Part)
+}
+
+// moveLast puts a run, and views of what it makes, behind all else in its epoch, which reads
+// nothing of it and writes nothing that it reads: it may have a tail. It stays where splits would
+// mix.
+func moveLast(f *ir.Func, run, epoch []*ir.Node) {
+	end := epoch[len(epoch)-1]
+	if run[len(run)-1] == end { // as most do
+		return
+	}
+	first := slices.Index(f.Nodes, run[0])
+	span := f.Nodes[first : slices.Index(f.Nodes, end)+1]
+	if slices.ContainsFunc(span, func(n *ir.Node) bool { return n.Split != end.Split }) {
+		return
+	}
+	var last []*ir.Node
+	moved := make(map[*ir.Node]bool)
+	rest := slices.DeleteFunc(slices.Clone(span), func(n *ir.Node) bool {
+		moves := slices.Contains(run, n) || n.Is(ir.View) && n.Args[0].Def != nil && moved[n.Args[0].Def]
+		if moves {
+			moved[n] = true
+			last = append(last, n)
+		}
+		return moves
+	})
+	copy(span, append(rest, last...))
 }
 
 // tileColumns is the columns of the widest tile of a product of several rows: units of half
@@ -121,7 +159,8 @@ func (p *partitioner) runSeconds(run []*ir.Node) float64 {
 	if n.Part.Mode != ir.PartSplit || d == nil || !d.Workers {
 		return 0
 	}
-	if n.Part.N.CeilDiv(n.Part.Granule).Upper() < int64(minTailUnits*hint(p.c, d)) {
+	units, workers := n.Part.N.CeilDiv(n.Part.Granule).Upper(), int64(hint(p.c, d))
+	if units < minShortUnits*workers {
 		return 0
 	}
 	sum := 0.0
@@ -131,7 +170,7 @@ func (p *partitioner) runSeconds(run []*ir.Node) float64 {
 		}
 		sum += nodeSeconds(d, n, 1)
 	}
-	if sum < tailLimit*d.Rates.Barrier {
+	if sum < tailLimit*d.Rates.Barrier || units < minTailUnits*workers && sum > float64(units)*shortUnit*d.Rates.Barrier {
 		return 0
 	}
 	return sum

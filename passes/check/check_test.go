@@ -132,6 +132,12 @@ func TestMessages(t *testing.T) {
 		}, nil},
 		{"one has a tail", func(f *ir.Func) { f.Nodes[1].Part.Tail = true },
 			[]string{"hazard: @f: %a of @f and %b: host activations [0x0,0x400): reads what another worker writes"}},
+		{"tails of other units", func(f *ir.Func) {
+			for _, n := range f.Nodes {
+				n.Part.Tail = true
+			}
+			f.Nodes[2].Part.Granule *= 2
+		}, []string{"partition: @f: %y: it has a tail, and so has another run of nodes since the last barrier"}},
 		{"two runs with tails", func(f *ir.Func) {
 			f.Nodes[0].Part.Tail, f.Nodes[2].Part.Tail = true, true
 			f.Nodes[1].Args[0], f.Nodes[2].Args[0] = f.Params[0], f.Params[0]

@@ -57,15 +57,15 @@ func (r *regions) barrier() {
 	r.run = run{nodes: r.run.nodes[:0]}
 }
 
-// tails claims: the nodes with a tail between two barriers follow each other, are divided
-// alike, and none comes twice: so they are one run, which deals out its units once.
+// tails claims: the nodes with a tail between two barriers follow each other, have the
+// same units, and none comes twice: so they are one run, which deals out its units once.
 func (r *regions) tails(st *step) {
 	n, now := st.node, &r.run
 	if !st.tail {
 		now.closed = len(now.nodes) > 0
 		return
 	}
-	if now.closed || slices.Contains(now.nodes, n) || len(now.nodes) > 0 && !now.nodes[0].Part.Equal(n.Part) {
+	if now.closed || slices.Contains(now.nodes, n) || len(now.nodes) > 0 && !now.nodes[0].Part.SameUnits(n.Part) {
 		r.s.c.report(fmt.Sprintf("tail %p", n), &Violation{
 			Rule: RulePartition, Func: st.frame.String(), Nodes: []string{n.String()},
 			What: "it has a tail, and so has another run of nodes since the last barrier",

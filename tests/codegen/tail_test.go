@@ -26,24 +26,44 @@ func @tails(%x: f32[1,1024]) -> (y: f32[1,1024]) {
 }
 `
 
+// headTails is a product by columns and what rotates its heads: of 64 columns and of one.
+const headTails = `source m "none" 0
+weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
+func @tails(%x: f32[1,1024], %r: f32[1,32,2]) -> (y: f32[1,64,64]) {
+  %up = weight "up"
+  %u = matmul %x, %up
+  %h = reshape %u {shape=[1,64,64]}
+  %y = rope %h, %r
+  return %y
+}
+`
+
 // TestTails runs nodes with tails: whoever computes a unit, the bits are the same.
 func TestTails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}
-	m := parsedTails(t)
-	call := &irtest.Call{Module: parsedTails(t), Func: "tails", Env: &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor)}}
+	t.Run("equal partitions", func(t *testing.T) { runTails(t, tails, 3) })
+	t.Run("the same units", func(t *testing.T) { runTails(t, headTails, 2) })
+}
+
+// runTails runs the function of a text, of which so many nodes have a tail.
+func runTails(t *testing.T, text string, want int) {
+	m := parsedTails(t, text)
+	call := &irtest.Call{Module: parsedTails(t, text), Func: "tails", Env: &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor)}}
 	rng, src := rand.New(rand.NewPCG(7, 7)), make(tensors)
 	for _, w := range m.Weights {
 		call.Env.Weights[w.Name] = random(t, rng, w.Type, 0)
 		src[w.Name] = tensor{w.Type, call.Env.Weights[w.Name]}
 	}
-	call.Env.Inputs["x"] = random(t, rng, m.Funcs[0].Params[0].Type, 0)
+	for _, p := range m.Funcs[0].Params {
+		call.Env.Inputs[p.Name] = random(t, rng, p.Type, 0)
+	}
 	if err := compile(m); err != nil {
 		t.Fatal(err)
 	}
-	if count := countTails(m.Funcs[0]); count != 3 {
-		t.Fatalf("%d nodes have a tail, not 3", count)
+	if count := countTails(m.Funcs[0]); count != want {
+		t.Fatalf("%d nodes have a tail, not %d", count, want)
 	}
 	t.Setenv("GOMAXPROCS", "7")
 	dir := t.TempDir()
@@ -60,9 +80,9 @@ func TestTails(t *testing.T) {
 	}
 }
 
-func parsedTails(t *testing.T) *ir.Module {
+func parsedTails(t *testing.T, text string) *ir.Module {
 	t.Helper()
-	m, err := ir.Parse("tails.ggir", []byte(tails))
+	m, err := ir.Parse("tails.ggir", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
