@@ -18,7 +18,7 @@ const tailLimit = 100
 const (
 	minTailUnits  = 8
 	minShortUnits = 4
-	shortUnit     = 100
+	shortUnit     = 32
 )
 
 // rereadShare is how much of a unit's time may go into reading again what all units read.
