@@ -102,7 +102,8 @@ func sameUnits(a, b *ir.Node) bool {
 
 // moveLast puts a run, and views of what it makes, behind all else in its epoch, which reads
 // nothing of it and writes nothing that it reads: it may have a tail. It stays where splits would
-// mix.
+// mix, and before what worker 0 submits to a queue: no node of the host follows that in its epoch
+// (walker.meet).
 func moveLast(f *ir.Func, run, epoch []*ir.Node) {
 	end := epoch[len(epoch)-1]
 	if run[len(run)-1] == end { // as most do
@@ -110,7 +111,7 @@ func moveLast(f *ir.Func, run, epoch []*ir.Node) {
 	}
 	first := slices.Index(f.Nodes, run[0])
 	span := f.Nodes[first : slices.Index(f.Nodes, end)+1]
-	if slices.ContainsFunc(span, func(n *ir.Node) bool { return n.Split != end.Split }) {
+	if slices.ContainsFunc(span, func(n *ir.Node) bool { return n.Split != end.Split || n.Queue() != "" }) {
 		return
 	}
 	var last []*ir.Node
