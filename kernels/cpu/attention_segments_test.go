@@ -87,7 +87,7 @@ func (a *attention) testSegments(t *testing.T, c segmentCase) {
 	rows, group, at := len(a.pos), a.heads/a.kvHeads, a.buffers(t, c.attentionCase)
 	whole := kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 	a.whole(c.run, at, whole, 0, rows)
-	kt.Compare(t, "attention", whole.Floats(), a.want(), c.tolerance(a, 5e-5))
+	c.compare(t, "attention", whole.Floats(), a, 5e-5)
 
 	seen := 0
 	for _, p := range a.pos {
@@ -134,7 +134,7 @@ func TestAttentionOfPromptsOverSegments(t *testing.T) {
 				b := a.buffers(t, c.attentionCase)
 				whole, single := kt.NewBuffer(rows*a.heads*a.dv*4, 0), kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 				a.whole(c.run, b, whole, 0, rows)
-				kt.Compare(t, "a prompt", whole.Floats(), a.want(), c.tolerance(a, 5e-5))
+				c.compare(t, "a prompt", whole.Floats(), a, 5e-5)
 				for r := range rows {
 					a.whole(c.run, b, single, r, r+1)
 				}

@@ -68,19 +68,24 @@ func (c attentionCase) rounds(a *attention) bool {
 	return c.bf16 && cpu.Active() == string(tile.AVX512BF16) && (a.dk|a.dv)%16 == 0
 }
 
-// tolerance is what the kernel's results may be off where exactly that is allowed without rounding. What is known before is
-// rounded in the operands (see round); weights are not, each of which is off by up to 2^-9 of itself.
-func (c attentionCase) tolerance(a *attention, exact float64) kt.Tolerance {
-	if !c.rounds(a) {
-		return kt.Tolerance{Abs: exact}
+// compare demands the definition's results, but for what is allowed without rounding, and for what rounded weights do.
+// What else is rounded is known before (see round). A weight is off by up to 2^-8 of itself, and results are divided by the
+// sum of rounded weights, so each moves a result by its part of the way from there to its value: equal values stay what they are.
+func (c attentionCase) compare(t *testing.T, what string, got []float32, a *attention, exact float64) {
+	t.Helper()
+	want, spread := a.want()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))
 	}
-	most := 0.0
-	for _, v := range a.vv {
-		if !math.IsNaN(v) {
-			most = max(most, math.Abs(v))
+	for i, g := range got {
+		tol := kt.Tolerance{Abs: exact}
+		if c.rounds(a) {
+			tol.Abs += spread[i] / 255
+		}
+		if !tol.Near(g, want[i]) {
+			t.Fatalf("%s: element %d of %d is %v, want %v (tolerance %v)", what, i, len(got), g, want[i], tol)
 		}
 	}
-	return kt.Tolerance{Abs: exact + 2*most/512}
 }
 
 // round brings a's operands to what the kernel multiplies.
@@ -138,36 +143,50 @@ func newAttention(t *testing.T, cache dtype.DType, heads, kvHeads, dk, dv int) *
 	return a
 }
 
-// want is the definition: softmax over all positions, in float64.
-func (a *attention) want() []float64 {
-	out := make([]float64, len(a.pos)*a.heads*a.dv)
+// want is the definition: softmax over all positions, in float64. spread is how far values lie from the result, on weighted average.
+func (a *attention) want() (out, spread []float64) {
+	out, spread = make([]float64, len(a.pos)*a.heads*a.dv), make([]float64, len(a.pos)*a.heads*a.dv)
 	for r := range a.pos {
 		for h := range a.heads {
-			a.head(out[(r*a.heads+h)*a.dv:][:a.dv], r, h)
+			at := (r*a.heads + h) * a.dv
+			a.head(out[at:][:a.dv], spread[at:][:a.dv], r, h)
 		}
 	}
-	return out
+	return out, spread
 }
 
-func (a *attention) head(out []float64, r, h int) {
+func (a *attention) head(out, spread []float64, r, h int) {
 	cache := (int(a.slot[r])*a.kvHeads + h/(a.heads/a.kvHeads)) * a.ctx
-	n := int(a.pos[r]) + 1
-	scores, most, sum := make([]float64, n), math.Inf(-1), 0.0
-	for p := range scores {
-		for i, x := range a.qv[(r*a.heads+h)*a.dk:][:a.dk] {
-			scores[p] += float64(a.scale) * x * a.kv[(cache+p)*a.dk+i]
-		}
-		most = max(most, scores[p])
-	}
-	for p := range scores {
-		scores[p] = math.Exp(scores[p] - most)
-		sum += scores[p]
-	}
-	for p := range scores {
+	weights := a.weights(r, h, cache)
+	for p, w := range weights {
 		for i := range out {
-			out[i] += scores[p] / sum * a.vv[(cache+p)*a.dv+i]
+			out[i] += w * a.vv[(cache+p)*a.dv+i]
 		}
 	}
+	for p, w := range weights {
+		for i := range out {
+			spread[i] += w * math.Abs(a.vv[(cache+p)*a.dv+i]-out[i])
+		}
+	}
+}
+
+// weights are those of the positions that row r sees, of a head with keys from row cache on.
+func (a *attention) weights(r, h, cache int) []float64 {
+	w, most, sum := make([]float64, int(a.pos[r])+1), math.Inf(-1), 0.0
+	for p := range w {
+		for i, x := range a.qv[(r*a.heads+h)*a.dk:][:a.dk] {
+			w[p] += float64(a.scale) * x * a.kv[(cache+p)*a.dk+i]
+		}
+		most = max(most, w[p])
+	}
+	for p := range w {
+		w[p] = math.Exp(w[p] - most)
+		sum += w[p]
+	}
+	for p := range w {
+		w[p] /= sum
+	}
+	return w
 }
 
 func TestAttention(t *testing.T) {
@@ -201,7 +220,7 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 	whole.Check(t, "attention")
 	// Scores are sums of up to 96 products and up to 50 large; their rounding errors, of
 	// some 2^-24 times that, are relative errors of the weights.
-	kt.Compare(t, "attention", whole.Floats(), a.want(), c.tolerance(a, 1e-5))
+	c.compare(t, "attention", whole.Floats(), a, 1e-5)
 	for _, b := range kt.Boxes(kt.Rand(t), rows, a.kvHeads, 1) {
 		run(cut, b[0], b[1], b[2], b[3])
 		one, head := kt.NewBuffer(size, 0), a.heads/a.kvHeads*a.dv*4
@@ -259,11 +278,30 @@ func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int) {
 	whole, single := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
 	run(0, rows, whole)
 	// Scores reach 200: an error of 2^-24 of that is a relative one of the weights.
-	kt.Compare(t, "a prompt", whole.Floats(), a.want(), c.tolerance(a, 5e-5))
+	c.compare(t, "a prompt", whole.Floats(), a, 5e-5)
 	for r := range rows {
 		run(r, r+1, single)
 	}
 	kt.Same(t, "token by token", single, whole)
+}
+
+// TestAttentionOfEqualValues: the average of equal values is that value, however weights are rounded.
+func TestAttentionOfEqualValues(t *testing.T) {
+	kt.ForEach(t, func(t *testing.T) {
+		for _, c := range attentionCases {
+			t.Run(c.String(), func(t *testing.T) {
+				a := newAttention(t, c.cache, 6, 2, 64, 64)
+				for i := range int32(40) { // a block of queries; those before it are computed one by one
+					a.slot, a.pos = append(a.slot, 1), append(a.pos, 101+i)
+				}
+				a.q = slices.Repeat(a.q, 7)[:len(a.pos)*a.heads*a.dk]
+				a.v, a.vv = kt.EncodeValues(t, c.cache, slices.Repeat(kt.Uniform(kt.Rand(t), a.dv), len(a.vv)/a.dv))
+				b, dst := a.buffers(t, c), kt.NewBuffer(len(a.pos)*a.heads*a.dv*4, 0)
+				a.whole(c.run, b, dst, 0, len(a.pos))
+				c.compare(t, "attention", dst.Floats(), a, 1e-5)
+			})
+		}
+	})
 }
 
 // TestAttentionPoison writes a key that cannot be kept: who sees it gets NaN, who does not sees nothing of it, though
@@ -407,7 +445,8 @@ func TestAttentionRounding(t *testing.T) {
 	_, queries := attentionCase{}.queries(t, a.q)
 	result := func(q, k []float64) []float64 {
 		a.qv, a.kv = q, k
-		return a.want()
+		out, _ := a.want()
+		return out
 	}
 	want := result(queries, exact)
 	byKeys := relative(result(queries, rounded), want)
