@@ -88,7 +88,8 @@ func (e *funcEmitter) mark(id jen.Code) {
 // waiting is the note that a worker is about to wait for the others: the first of the names.
 func waiting() jen.Code { return jen.Id("w").Dot("Mark").Call(jen.Lit(0)) }
 
-// barriers emits the barrier that separates n's epoch from the one before.
+// barriers emits the barrier that separates n's epoch from the one before. n does work: what does none may come
+// before the epoch that it belongs to, where a loop over a tail is still open.
 func (e *funcEmitter) barriers(n *ir.Node) {
 	if n.Epoch == e.epoch {
 		return
@@ -98,6 +99,9 @@ func (e *funcEmitter) barriers(n *ir.Node) {
 }
 
 func (e *funcEmitter) barrier() {
+	if e.tailOf != nil {
+		panic(fmt.Sprintf("codegen: internal error: %v: a barrier in its tail, where workers come as often as they get units", e.tailOf))
+	}
 	e.endDrive()
 	e.mark(jen.Lit(0))
 	e.stmts = append(e.stmts, jen.Id("w").Dot("Barrier").Call())
@@ -106,14 +110,15 @@ func (e *funcEmitter) barrier() {
 // node emits one node: nothing for leaves and views, a loop for a repeat, a submission for
 // what a device runs, else a call.
 func (e *funcEmitter) node(n *ir.Node) {
-	leaf := n.Is(ir.Leaf) || n.Is(ir.View)
+	if n.Is(ir.Leaf) || n.Is(ir.View) {
+		return
+	}
 	queue, _ := e.g.layout.queueOf(n)
-	if !leaf && queue < 0 {
+	if queue < 0 {
 		e.awaits(n)
 	}
 	e.barriers(n)
 	switch {
-	case leaf:
 	case n.Op == ir.OpRepeat:
 		e.endDrive()
 		e.repeat(n)
