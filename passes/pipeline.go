@@ -129,8 +129,9 @@ func ruleUnless(plain bool, rule string) string {
 	return rule
 }
 
-// deviceOf returns the first target with a queue that addresses a space which nobody
-// without a queue does: its nodes make what lies there. Nil for the host's memory.
+// deviceOf returns the first target with a queue whose results go into a space, or, where there
+// is none, that addresses it. Nil for the host's memory: that is what a target without a queue
+// addresses.
 func deviceOf(l *target.List, space string) *target.Descriptor {
 	var first *target.Descriptor
 	for _, d := range l.All() {
@@ -138,7 +139,7 @@ func deviceOf(l *target.List, space string) *target.Descriptor {
 		case !d.Addresses(space):
 		case d.Queues == 0:
 			return nil
-		case first == nil:
+		case first == nil, first.Home() != space && d.Home() == space:
 			first = d
 		}
 	}
