@@ -131,10 +131,11 @@ func (p *leafPlacer) flush() {
 	}
 	p.needs = p.needs[:0]
 	for _, l := range p.open {
-		key, bytes := p.key(l), l.typ.MaxBytes()
-		p.need(key).bytes += p.a.room(key, bytes)
-		if limit := p.a.limit(key.space); limit > 0 && bytes > limit {
-			p.errs = append(p.errs, tooLarge(fmt.Sprintf("%s of %s: %q", l.class, key.space, l.name), bytes, limit))
+		key := p.key(l)
+		room := p.a.room(key, l.typ.MaxBytes())
+		p.need(key).bytes += room
+		if limit := p.a.limit(key.space); limit > 0 && room > limit {
+			p.errs = append(p.errs, tooLarge(fmt.Sprintf("%s of %s: %q", l.class, key.space, l.name), room, limit))
 		}
 	}
 	for _, l := range p.open {
