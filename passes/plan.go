@@ -85,6 +85,7 @@ func plan(c *Context, m *ir.Module) error {
 		planners[i] = nil // its tables are large
 	}
 	if err := errors.Join(leaves(), errors.Join(errs...)); err != nil {
+		m.Plan = nil // it has no arenas: there is nothing to explain
 		return err
 	}
 	a.finish()
