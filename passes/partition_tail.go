@@ -35,15 +35,16 @@ func (p *partitioner) giveTails(f *ir.Func, closed bool) {
 	if !p.c.Enabled("part.tail") {
 		return
 	}
-	work := working(f)
+	work, from := working(f), 0
 	for first := 0; first < len(work); {
+		from += slices.Index(f.Nodes[from:], work[first])
 		end := first + 1
 		for end < len(work) && work[end].Epoch == work[first].Epoch {
 			end++
 		}
 		ends := end < len(work) || closed
 		if (first > 0 || f.Owner == nil || f.HeadBarrier) && ends {
-			p.tailIn(f, work[first:end])
+			p.tailIn(f.Nodes[from:], work[first:end])
 		}
 		for i, n := range work[first:end] {
 			if n.Body != nil {
@@ -66,8 +67,9 @@ func working(f *ir.Func) []*ir.Node {
 	return list
 }
 
-// tailIn gives the longest run of an epoch's nodes a tail, if it may have one.
-func (p *partitioner) tailIn(f *ir.Func, epoch []*ir.Node) {
+// tailIn gives the longest run of an epoch's nodes a tail, if it may have one. nodes are those of the
+// function, from the first one of the epoch on.
+func (p *partitioner) tailIn(nodes, epoch []*ir.Node) {
 	var best []*ir.Node
 	longest := 0.0
 	for first := 0; first < len(epoch); {
@@ -91,7 +93,7 @@ func (p *partitioner) tailIn(f *ir.Func, epoch []*ir.Node) {
 			p.c.Cause(n, "part.tail")
 		}
 		p.c.Count("tails", 1)
-		moveLast(f, best, epoch)
+		moveLast(nodes, best, epoch)
 	}
 }
 
@@ -104,13 +106,13 @@ func sameUnits(a, b *ir.Node) bool {
 // nothing of it and writes nothing that it reads: it may have a tail. It stays where splits would
 // mix, and before what worker 0 submits to a queue: no node of the host follows that in its epoch
 // (walker.meet).
-func moveLast(f *ir.Func, run, epoch []*ir.Node) {
+func moveLast(nodes, run, epoch []*ir.Node) {
 	end := epoch[len(epoch)-1]
 	if run[len(run)-1] == end { // as most do
 		return
 	}
-	first := slices.Index(f.Nodes, run[0])
-	span := f.Nodes[first : slices.Index(f.Nodes, end)+1]
+	nodes = nodes[slices.Index(nodes, run[0]):]
+	span := nodes[:slices.Index(nodes, end)+1]
 	if slices.ContainsFunc(span, func(n *ir.Node) bool { return n.Split != end.Split || n.Queue() != "" }) {
 		return
 	}
