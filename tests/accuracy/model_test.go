@@ -26,10 +26,11 @@ type shape struct {
 	ropeBase             float32
 	ctx, batch           int
 	tokens               int           // that are run; 0: 40
+	layers               int           // 0: 2
 	only                 []dtype.DType // formats that it is made in, with a cache in f16; nil: all, with all
 }
 
-// shapes vary what graphs, tiles and partitions depend on. All have two layers: the least
+// shapes vary what graphs, tiles and partitions depend on. Most have two layers: the least
 // that is rolled. Where weights may be quantized there are some 512 tokens, as in the models
 // of peers.md: the range of logits, which errors are a share of, grows with their number.
 var shapes = []shape{
@@ -43,8 +44,8 @@ var shapes = []shape{
 	// More positions than attention takes in a step (128), more heads than it reads the cache for by itself (8).
 	{name: "long", embd: 96, ff: 160, vocab: 509, heads: 12, kvHeads: 1, head: 32, ctx: 150, batch: 32, tokens: 150},
 	// Large enough for tails, which workers share as they come: of the products of queries as well, with the rotation
-	// of their heads. 9 heads of 256 once made workers wait for each other inside of such a tail, for ever.
-	{name: "tails", embd: 2048, ff: 1024, vocab: 512, heads: 9, kvHeads: 3, head: 256, ctx: 40, batch: 8, tokens: 20,
+	// of their heads. 9 heads of 256 in one layer once made workers wait for each other inside of a tail, for ever.
+	{name: "tails", embd: 2048, ff: 1024, vocab: 512, heads: 9, kvHeads: 3, head: 256, ctx: 64, batch: 32, tokens: 32, layers: 1,
 		only: []dtype.DType{dtype.Q4_0, dtype.F16}},
 	// No block divides these: float formats only.
 	{name: "odd", embd: 72, ff: 100, vocab: 35, heads: 9, kvHeads: 3, head: 8, ctx: 37, batch: 8},
@@ -128,7 +129,13 @@ func (r *random) headSize() int {
 	return r.embd / r.heads
 }
 
-const layers = 2
+// depth is the number of layers.
+func (r *random) depth() int {
+	if r.layers != 0 {
+		return r.layers
+	}
+	return 2
+}
 
 // write makes the file in dir.
 func (r *random) write(t *testing.T, dir string, index int) {
@@ -141,7 +148,7 @@ func (r *random) write(t *testing.T, dir string, index int) {
 	if r.factors {
 		r.vector(t, w, rng, "rope_freqs.weight", max(r.rotated, r.headSize()*btoi(r.rotated == 0))/2, 1.5)
 	}
-	for i := range layers {
+	for i := range r.depth() {
 		r.layer(t, w, rng, fmt.Sprintf("blk.%d.", i))
 	}
 	r.vector(t, w, rng, "output_norm.weight", r.embd, 1)
@@ -168,7 +175,7 @@ func btoi(b bool) int {
 func (r *random) keys(w *gguf.Writer) {
 	set := func(key string, v any) { w.Set("llama."+key, v) }
 	w.Set("general.architecture", "llama")
-	set("block_count", uint32(layers))
+	set("block_count", uint32(r.depth()))
 	set("embedding_length", uint32(r.embd))
 	set("feed_forward_length", uint32(r.ff))
 	set("context_length", uint32(r.ctx))
