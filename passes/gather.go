@@ -35,9 +35,6 @@ type gathering struct {
 	operands []int32     // of the nodes, then what f returns: ids
 }
 
-// absent stands for the id of an operand that a node does without.
-const absent = -1
-
 // newGathering takes note of what will have to be linked again.
 func newGathering(f *ir.Func) *gathering {
 	results, operands := 0, len(f.Results)
@@ -55,7 +52,7 @@ func newGathering(f *ir.Func) *gathering {
 
 func (g *gathering) note(operands []*ir.Value) {
 	for _, v := range operands {
-		id := int32(absent)
+		id := none
 		if v != nil {
 			id = int32(v.ID)
 		}
@@ -86,7 +83,7 @@ func (g *gathering) link() {
 // relink puts values in the place of those that were noted next.
 func (g *gathering) relink(operands, values []*ir.Value) {
 	for i, id := range g.operands[:len(operands)] {
-		if id != absent {
+		if id != none {
 			operands[i] = values[id]
 		}
 	}

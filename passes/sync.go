@@ -113,7 +113,7 @@ type queue struct {
 	last   int32 // the last place that was submitted; none
 }
 
-// none is the place of no node.
+// none is the place of no node, and the id of an operand that a node does without.
 const none = int32(-1)
 
 // clock says for each queue the last place whose node has ended; those before it have too.

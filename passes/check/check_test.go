@@ -230,103 +230,106 @@ func (s *scene) finish(t *testing.T, results ...*ir.Value) *ir.Module {
 	return m
 }
 
-// TestScenes are plans that differ little from good ones.
+// scenes are plans that differ little from good ones, or are good.
+var scenes = []struct {
+	name  string
+	build func(s *scene) (results []*ir.Value)
+	want  string // part of the message; empty for a good plan
+}{
+	{"slice of an inner axis", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 2, 64)
+		a := s.at("a", s.Neg(x), 1, 0, 1, 1)
+		return []*ir.Value{s.at("y", s.Neg(s.Slice(a, 2, ir.Const(16), ir.Const(32))), 0, 4096, 1, 1)}
+	}, ""},
+	{"units of the same size, shifted by a view", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 2, 64)
+		a := s.at("a", s.Neg(x), 1, 0, 2, 16)
+		part := s.Slice(s.Reshape(a, s.tokens, ir.Const(128)), 1, ir.Const(16), ir.Const(64))
+		return []*ir.Value{s.at("y", s.Neg(part), 0, 4096, 1, 16)}
+	}, "hazard: @f: %a of @f and %y: host activations"},
+	{"units of the same size, at another address", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 64)
+		a := s.at("a", s.Neg(x), 1, 0, 1, 16)
+		y := s.at("y", s.Neg(a), 0, 4096, 1, 16)
+		c := s.at("c", s.Neg(x), 1, 64, 1, 16)
+		return []*ir.Value{y, s.at("z", s.Neg(c), 0, 8192, 1, 16)}
+	}, "hazard: @f: %y of @f and %c: host activations [0x40,0x440): writes what another worker reads"},
+	{"the same units, whole periods away", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 64)
+		a := s.at("a", s.Neg(x), 1, 0, 1, 16)
+		y := s.at("y", s.Neg(a), 0, 4096, 1, 16)
+		c := s.at("c", s.Neg(x), 1, 256, 1, 16)
+		return []*ir.Value{y, s.at("z", s.Neg(c), 0, 8192, 1, 16)}
+	}, ""},
+	{"over the rows before those that are read", func(s *scene) []*ir.Value {
+		s.tokens = ir.Const(4)
+		x := s.input("x", 0, 64)
+		a := s.at("a", s.Neg(x), 1, 0, 1, 16)
+		b := s.at("b", s.Neg(s.Slice(a, 0, ir.Const(1), ir.Const(3))), 1, 0, 1, 16)
+		return []*ir.Value{s.at("y", s.Neg(b), 0, 4096, 1, 16)}
+	}, "overlap: @f: %b and %a: host activations [0x0,0x300): writes %b over its own operand"},
+	{"weights that nobody reads", func(s *scene) []*ir.Value {
+		for i := range 2 {
+			s.b.Weight(fmt.Sprint(i), ir.Type{DType: dtype.F32, Shape: ir.Dims(64), Space: target.Host}, nil)
+			s.b.Module().Weights[i].Place = &ir.Place{Arena: 2, Offset: int64(i) * 128, Bytes: 256}
+		}
+		return []*ir.Value{s.at("y", s.Neg(s.input("x", 0, 64)), 0, 4096, 1, 16)}
+	}, "overlap: @: weight 0 and weight 1: host weights [0x80,0x180): share bytes for ever"},
+	{"two results in one place", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 64)
+		return []*ir.Value{s.at("y", s.Neg(x), 0, 4096, 1, 16), s.at("z", s.Neg(x), 0, 4096, 1, 16)}
+	}, "overlap: @f: %z and %y: host io [0x1000,0x1400): writes %z over %y of @f, which is still needed"},
+	{"two inputs in one place", func(s *scene) []*ir.Value {
+		x, z := s.input("x", 0, 64), s.input("z", 64, 64)
+		return []*ir.Value{s.at("y", s.Add(x, z), 0, 4096, 1, 16)}
+	}, "overlap: @f: %x and %z: host io [0x40,0x400): both are there before the call"},
+	{"one writes, all read", func(s *scene) []*ir.Value {
+		s.b.Weight("w", ir.Type{DType: dtype.F32, Shape: ir.Dims(32, 64), Space: target.Host}, nil)
+		s.b.Module().Weights[0].Place = &ir.Place{Arena: 2, Bytes: 32 * 64 * 4}
+		a := s.one("a", s.Neg(s.input("x", 0, 64)), 1, 0)
+		return []*ir.Value{s.at("y", s.MatMul(a, s.Weight("w")), 0, 4096, 1, 1)}
+	}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another worker writes, and no barrier stands between them (its result by worker 0, %a by every worker)"},
+	{"over two values", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 64)
+		a, b := s.at("a", s.Neg(x), 1, 0, 1, 16), s.at("b", s.Neg(x), 1, 1024, 1, 16)
+		s.epoch = 1
+		y, z := s.one("y", s.Exp(a), 0, 4096), s.at("z", s.Exp(b), 0, 8192, 1, 16)
+		c := s.one("c", s.Concat(1, x, x), 1, 0)
+		s.epoch = 2
+		return []*ir.Value{y, z, s.at("r", s.Exp(c), 0, 1<<13+1<<12, 1, 16)}
+	}, "hazard: @f: %z of @f and %c: host activations"},
+	{"the next version of an input", func(s *scene) []*ir.Value {
+		s.tokens = ir.Const(1)
+		x := s.input("x", 0, 2, 4, 16)
+		row := s.input("row", 1024, 2, 16)
+		ints := s.Param("ints", ir.Type{DType: dtype.I32, Shape: ir.Dims(1), Space: target.Host})
+		ints.Place = &ir.Place{Offset: 2048, Bytes: 4}
+		next := s.StateWrite(x, row, ints, ints)
+		s.one("next", next, 0, 0)
+		next.Place = nil
+		return []*ir.Value{s.one("y", s.Neg(next), 0, 4096)}
+	}, "overlap: @f: %next and %x: host io [0x0,0x200): writes %next among the io"},
+	{"over what the next round reads", func(s *scene) []*ir.Value {
+		x := s.input("x", 0, 64)
+		first, fixed := s.one("first", s.Neg(x), 1, 0), s.one("fixed", s.Exp(x), 1, 1024)
+		y := s.Repeat(9, []*ir.Value{first}, []*ir.Value{fixed}, nil, func(f *ir.FuncBuilder, carried, invariant, _ []*ir.Value) []*ir.Value {
+			in := &scene{FuncBuilder: f, b: s.b, tokens: s.tokens}
+			next := in.one("next", f.Add(carried[0], invariant[0]), 1, 0)
+			in.one("late", f.Exp(next), 1, 1024)
+			return []*ir.Value{next}
+		})
+		s.one("last", y[0], 1, 0)
+		return []*ir.Value{s.one("y", s.Exp(y[0]), 0, 4096)}
+	}, "reads: @f/f.body[1]: %next and %late: host activations [0x400,0x800): reads %a1, and finds %late of @f/f.body[0]"},
+	{"a copy of another shape", func(s *scene) []*ir.Value {
+		s.after = func(y *ir.Value) { y.Type.Shape = []ir.Dim{s.tokens, ir.Const(32)} }
+		return []*ir.Value{s.at("y", s.Copy(s.input("x", 0, 64)), 0, 4096, 1, 16)}
+	}, "copy: @f: %y: copies f32[tokens,64] @host into f32[tokens,32] @host"},
+}
+
+// TestScenes proves each of the scenes, or finds what is wrong with it.
 func TestScenes(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		build func(s *scene) (results []*ir.Value)
-		want  string // part of the message; empty for a good plan
-	}{
-		{"slice of an inner axis", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 2, 64)
-			a := s.at("a", s.Neg(x), 1, 0, 1, 1)
-			return []*ir.Value{s.at("y", s.Neg(s.Slice(a, 2, ir.Const(16), ir.Const(32))), 0, 4096, 1, 1)}
-		}, ""},
-		{"units of the same size, shifted by a view", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 2, 64)
-			a := s.at("a", s.Neg(x), 1, 0, 2, 16)
-			part := s.Slice(s.Reshape(a, s.tokens, ir.Const(128)), 1, ir.Const(16), ir.Const(64))
-			return []*ir.Value{s.at("y", s.Neg(part), 0, 4096, 1, 16)}
-		}, "hazard: @f: %a of @f and %y: host activations"},
-		{"units of the same size, at another address", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 64)
-			a := s.at("a", s.Neg(x), 1, 0, 1, 16)
-			y := s.at("y", s.Neg(a), 0, 4096, 1, 16)
-			c := s.at("c", s.Neg(x), 1, 64, 1, 16)
-			return []*ir.Value{y, s.at("z", s.Neg(c), 0, 8192, 1, 16)}
-		}, "hazard: @f: %y of @f and %c: host activations [0x40,0x440): writes what another worker reads"},
-		{"the same units, whole periods away", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 64)
-			a := s.at("a", s.Neg(x), 1, 0, 1, 16)
-			y := s.at("y", s.Neg(a), 0, 4096, 1, 16)
-			c := s.at("c", s.Neg(x), 1, 256, 1, 16)
-			return []*ir.Value{y, s.at("z", s.Neg(c), 0, 8192, 1, 16)}
-		}, ""},
-		{"over the rows before those that are read", func(s *scene) []*ir.Value {
-			s.tokens = ir.Const(4)
-			x := s.input("x", 0, 64)
-			a := s.at("a", s.Neg(x), 1, 0, 1, 16)
-			b := s.at("b", s.Neg(s.Slice(a, 0, ir.Const(1), ir.Const(3))), 1, 0, 1, 16)
-			return []*ir.Value{s.at("y", s.Neg(b), 0, 4096, 1, 16)}
-		}, "overlap: @f: %b and %a: host activations [0x0,0x300): writes %b over its own operand"},
-		{"weights that nobody reads", func(s *scene) []*ir.Value {
-			for i := range 2 {
-				s.b.Weight(fmt.Sprint(i), ir.Type{DType: dtype.F32, Shape: ir.Dims(64), Space: target.Host}, nil)
-				s.b.Module().Weights[i].Place = &ir.Place{Arena: 2, Offset: int64(i) * 128, Bytes: 256}
-			}
-			return []*ir.Value{s.at("y", s.Neg(s.input("x", 0, 64)), 0, 4096, 1, 16)}
-		}, "overlap: @: weight 0 and weight 1: host weights [0x80,0x180): share bytes for ever"},
-		{"two results in one place", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 64)
-			return []*ir.Value{s.at("y", s.Neg(x), 0, 4096, 1, 16), s.at("z", s.Neg(x), 0, 4096, 1, 16)}
-		}, "overlap: @f: %z and %y: host io [0x1000,0x1400): writes %z over %y of @f, which is still needed"},
-		{"two inputs in one place", func(s *scene) []*ir.Value {
-			x, z := s.input("x", 0, 64), s.input("z", 64, 64)
-			return []*ir.Value{s.at("y", s.Add(x, z), 0, 4096, 1, 16)}
-		}, "overlap: @f: %x and %z: host io [0x40,0x400): both are there before the call"},
-		{"one writes, all read", func(s *scene) []*ir.Value {
-			s.b.Weight("w", ir.Type{DType: dtype.F32, Shape: ir.Dims(32, 64), Space: target.Host}, nil)
-			s.b.Module().Weights[0].Place = &ir.Place{Arena: 2, Bytes: 32 * 64 * 4}
-			a := s.one("a", s.Neg(s.input("x", 0, 64)), 1, 0)
-			return []*ir.Value{s.at("y", s.MatMul(a, s.Weight("w")), 0, 4096, 1, 1)}
-		}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another worker writes, and no barrier stands between them (its result by worker 0, %a by every worker)"},
-		{"over two values", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 64)
-			a, b := s.at("a", s.Neg(x), 1, 0, 1, 16), s.at("b", s.Neg(x), 1, 1024, 1, 16)
-			s.epoch = 1
-			y, z := s.one("y", s.Exp(a), 0, 4096), s.at("z", s.Exp(b), 0, 8192, 1, 16)
-			c := s.one("c", s.Concat(1, x, x), 1, 0)
-			s.epoch = 2
-			return []*ir.Value{y, z, s.at("r", s.Exp(c), 0, 1<<13+1<<12, 1, 16)}
-		}, "hazard: @f: %z of @f and %c: host activations"},
-		{"the next version of an input", func(s *scene) []*ir.Value {
-			s.tokens = ir.Const(1)
-			x := s.input("x", 0, 2, 4, 16)
-			row := s.input("row", 1024, 2, 16)
-			ints := s.Param("ints", ir.Type{DType: dtype.I32, Shape: ir.Dims(1), Space: target.Host})
-			ints.Place = &ir.Place{Offset: 2048, Bytes: 4}
-			next := s.StateWrite(x, row, ints, ints)
-			s.one("next", next, 0, 0)
-			next.Place = nil
-			return []*ir.Value{s.one("y", s.Neg(next), 0, 4096)}
-		}, "overlap: @f: %next and %x: host io [0x0,0x200): writes %next among the io"},
-		{"over what the next round reads", func(s *scene) []*ir.Value {
-			x := s.input("x", 0, 64)
-			first, fixed := s.one("first", s.Neg(x), 1, 0), s.one("fixed", s.Exp(x), 1, 1024)
-			y := s.Repeat(9, []*ir.Value{first}, []*ir.Value{fixed}, nil, func(f *ir.FuncBuilder, carried, invariant, _ []*ir.Value) []*ir.Value {
-				in := &scene{FuncBuilder: f, b: s.b, tokens: s.tokens}
-				next := in.one("next", f.Add(carried[0], invariant[0]), 1, 0)
-				in.one("late", f.Exp(next), 1, 1024)
-				return []*ir.Value{next}
-			})
-			s.one("last", y[0], 1, 0)
-			return []*ir.Value{s.one("y", s.Exp(y[0]), 0, 4096)}
-		}, "reads: @f/f.body[1]: %next and %late: host activations [0x400,0x800): reads %a1, and finds %late of @f/f.body[0]"},
-		{"a copy of another shape", func(s *scene) []*ir.Value {
-			s.after = func(y *ir.Value) { y.Type.Shape = []ir.Dim{s.tokens, ir.Const(32)} }
-			return []*ir.Value{s.at("y", s.Copy(s.input("x", 0, 64)), 0, 4096, 1, 16)}
-		}, "copy: @f: %y: copies f32[tokens,64] @host into f32[tokens,32] @host"},
-	} {
+	for _, tc := range scenes {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newScene()
 			results := tc.build(s)
