@@ -3,6 +3,7 @@ package arch
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -172,8 +173,8 @@ func TestOptionFaults(t *testing.T) {
 		want string
 	}{
 		{"cache of blocks that do not fill heads", Options{KV: dtype.Q8_0}, "--kv q8_0: heads of 16 elements cannot be kept in its blocks of 32: choose another"},
-		{"context whose cache would wrap", Options{Context: 1 << 40}, "--ctx 1099511627776"},
-		{"batch beyond all reason", Options{Batch: 1 << 40}, "--batch 1099511627776"},
+		{"context whose cache would wrap", Options{Context: math.MaxInt}, "--ctx " + strconv.Itoa(math.MaxInt)},
+		{"batch beyond all reason", Options{Batch: math.MaxInt}, "--batch " + strconv.Itoa(math.MaxInt)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Build(tiny().file(t), c.o)
