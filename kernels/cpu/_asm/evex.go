@@ -74,13 +74,17 @@ func encodeUnknown(file *ir.File) error {
 		var nodes []ir.Node
 		for _, n := range f.Nodes {
 			i, ok := n.(*ir.Instruction)
-			if !ok || unknown[i.Opcode].opcode == 0 {
+			if !ok {
 				nodes = append(nodes, n)
 				continue
 			}
-			code, err := evex512(unknown[i.Opcode].prefix, unknown[i.Opcode].opcode, i.Operands)
+			code, err := encode(i)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", f.Name, i.Opcode, err)
+			}
+			if code == nil {
+				nodes = append(nodes, n)
+				continue
 			}
 			nodes = append(nodes, bytesOf(i, code)...)
 		}
@@ -89,18 +93,39 @@ func encodeUnknown(file *ir.File) error {
 	return nil
 }
 
-// bytesOf returns the directives that write the six bytes of an instruction, with what they
-// mean as a comment.
-func bytesOf(i *ir.Instruction, code [6]byte) []ir.Node {
+// encode returns the bytes of an instruction that the assembler does not know; nil if it does.
+func encode(i *ir.Instruction) ([]byte, error) {
+	if u, ok := unknown[i.Opcode]; ok {
+		code, err := evex512(u.prefix, u.opcode, i.Operands)
+		return code[:], err
+	}
+	return nil, nil
+}
+
+// bytesOf returns the directives that write the bytes of an instruction, with what they mean as a
+// comment.
+func bytesOf(i *ir.Instruction, code []byte) []ir.Node {
 	var text []string
 	for _, op := range i.Operands {
 		text = append(text, op.Asm())
 	}
-	return []ir.Node{
-		ir.NewComment(i.Opcode + " " + strings.Join(text, ", ")),
-		&ir.Instruction{Opcode: "LONG", Operands: []operand.Op{operand.U32(binary.LittleEndian.Uint32(code[:4]))}},
-		&ir.Instruction{Opcode: "WORD", Operands: []operand.Op{operand.U16(binary.LittleEndian.Uint16(code[4:]))}},
+	nodes := []ir.Node{ir.NewComment(strings.TrimSpace(i.Opcode + " " + strings.Join(text, ", ")))}
+	for len(code) > 0 {
+		directive := &ir.Instruction{}
+		switch {
+		case len(code) >= 4:
+			directive.Opcode, directive.Operands = "LONG", []operand.Op{operand.U32(binary.LittleEndian.Uint32(code))}
+			code = code[4:]
+		case len(code) >= 2:
+			directive.Opcode, directive.Operands = "WORD", []operand.Op{operand.U16(binary.LittleEndian.Uint16(code))}
+			code = code[2:]
+		default:
+			directive.Opcode, directive.Operands = "BYTE", []operand.Op{operand.U8(code[0])}
+			code = nil
+		}
+		nodes = append(nodes, directive)
 	}
+	return nodes
 }
 
 // evex512 encodes an instruction of three 512-bit registers in opcode map 0F38 with W0:

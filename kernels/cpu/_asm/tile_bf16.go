@@ -116,10 +116,18 @@ func (g *generator) bf16Pair(t *tile, s sums, w, x rows, upper reg.VecVirtual, i
 		}, g.dotBF16)
 		return
 	}
-	for _, half := range []func(operand.Mem, reg.VecVirtual, bool) reg.VecVirtual{g.oddHalf, g.evenHalf} {
-		g.products(s, func(p, v int) reg.VecVirtual { return half(line(p, v), upper, false) },
-			func(r int) reg.VecVirtual { return half(pair(r), upper, true) }, g.multiplyAdd)
+	g.bf16Halves(s, s, w, x, upper, i)
+}
+
+// bf16Halves adds the products of odd k of pair i to odd, then those of even k to even.
+func (g *generator) bf16Halves(odd, even sums, w, x rows, upper reg.VecVirtual, i int) {
+	type half func(m operand.Mem, upper reg.VecVirtual, broadcast bool) reg.VecVirtual
+	add := func(s sums, of half) {
+		g.products(s, func(p, v int) reg.VecVirtual { return of(w.at(p, i*lineBytes+v*g.bytes()), upper, false) },
+			func(r int) reg.VecVirtual { return of(x.at(r, i*pairBytes), upper, true) }, g.multiplyAdd)
 	}
+	add(odd, g.oddHalf)
+	add(even, g.evenHalf)
 }
 
 // bf16Last adds the products of the last k of an odd number. It reads not a byte behind it.
