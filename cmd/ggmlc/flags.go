@@ -65,7 +65,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
-	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16")
+	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16,amx")
 	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 where products are faster so (it loses 3 bits of each)")
 	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text, explain nowhere")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
@@ -137,7 +137,7 @@ func (f *compileFlags) checkValues() error {
 }
 
 // cpuNames are the implementations of kernels that --cpu may name.
-var cpuNames = []string{"generic", "avx2", "avx512", "avx512vnni", "avx512bf16"}
+var cpuNames = []string{"generic", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx"}
 
 func (f *compileFlags) checkCPU() error {
 	for _, name := range f.cpu {

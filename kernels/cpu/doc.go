@@ -25,5 +25,6 @@
 //     preempted.
 //
 // Reductions run in an order that depends on the length only. NaN and infinities
-// propagate as in IEEE arithmetic, denormals are not flushed.
+// propagate as in IEEE arithmetic; denormals are not flushed, but by some processors' products of
+// bf16.
 package cpu

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
@@ -19,10 +20,15 @@ type rowUnary func(dst, x unsafe.Pointer, n int)
 // entries put in.
 type implementation struct {
 	name    tile.Feature
-	present func() bool // whether this processor has the instructions
+	base    tile.Feature // the lesser one
+	present func() bool  // whether this processor has the instructions
+	slow    bool         // here others are faster: chosen by name only
 
 	matmul [numFormats]tileSet // y = x·wᵀ (+ res)
 	swiglu [numFormats]tileSet // y = silu(x·gateᵀ) * (x·upᵀ)
+
+	// deepMatMul and deepSwiGLU are used instead where k is a multiple of deepLen; nil if there are none.
+	deepMatMul, deepSwiGLU [numFormats]tileSet
 
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary
@@ -53,14 +59,25 @@ type implementation struct {
 // most demanding. It is filled here and by nothing else.
 var implementations = builtin()
 
+// tilesOf returns the implementation, im or a lesser one, whose tiles im uses for weights of dtype w where nothing
+// takes many of k at once.
+func (im *implementation) tilesOf(w dtype.DType) tile.Feature {
+	name := im.name
+	for tile.Find(name, w) == nil {
+		i := slices.IndexFunc(implementations, func(o implementation) bool { return o.name == name })
+		name = implementations[i].base
+	}
+	return name
+}
+
 // active is the implementation that all kernels use.
 var active = best()
 
-// best returns the last implementation whose instructions are present.
+// best returns the last implementation whose instructions are present and not slow.
 func best() *implementation {
 	chosen := &implementations[0]
 	for i := range implementations {
-		if implementations[i].present() {
+		if im := &implementations[i]; im.present() && !im.slow {
 			chosen = &implementations[i]
 		}
 	}
@@ -86,16 +103,20 @@ func Active() string { return string(active.name) }
 func Best() string { return string(best().name) }
 
 // SelectAmong selects the most demanding of the named implementations that this processor
-// can run, and reports whether there is one; no names leave things as they are. Like Select
-// it is for tests and for a program's start.
+// can run, one that is slow here only if there is no other, and reports whether there is one; no names
+// leave things as they are. Like Select it is for tests and for a program's start.
 func SelectAmong(names []string) bool {
-	for i := len(implementations) - 1; i >= 0 && len(names) > 0; i-- {
-		if im := &implementations[i]; im.present() && slices.Contains(names, string(im.name)) {
-			active = im
-			return true
+	var chosen *implementation
+	for i := range implementations {
+		im := &implementations[i]
+		if slices.Contains(names, string(im.name)) && im.present() && (chosen == nil || !im.slow) {
+			chosen = im
 		}
 	}
-	return len(names) == 0
+	if chosen != nil {
+		active = chosen
+	}
+	return chosen != nil || len(names) == 0
 }
 
 // Select makes all kernels use the named implementation. It must not be called while a

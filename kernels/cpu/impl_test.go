@@ -30,7 +30,7 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 // entry returns the table's last entry for weight whose feature im includes.
 func entry(t *testing.T, weight dtype.DType, im tile.Feature) tile.Tile {
 	t.Helper()
-	rank := map[tile.Feature]int{tile.Generic: 0, tile.AVX2: 1, tile.AVX512: 2, tile.AVX512VNNI: 3, tile.AVX512BF16: 4}
+	rank := map[tile.Feature]int{tile.Generic: 0, tile.AVX2: 1, tile.AVX512: 2, tile.AVX512VNNI: 3, tile.AVX512BF16: 4, tile.AMX: 3}
 	var found tile.Tile
 	for _, e := range tile.Table {
 		if e.Weight == weight && rank[e.Feature] <= rank[im] {
@@ -47,6 +47,13 @@ func TestTileSetsAreComplete(t *testing.T) {
 		for f := range numFormats {
 			checkTileSet(t, im.matmul[f])
 			checkTileSet(t, im.swiglu[f])
+			if deep := im.deepMatMul[f]; deep != nil {
+				checkTileSet(t, deep)
+				checkTileSet(t, im.deepSwiGLU[f])
+				if rows := im.deepSwiGLU[f][0].tiles[0].rows; rows > mostTileRows {
+					t.Errorf("%s: tiles with two weights have %d rows, for which unrounded has no room", im.name, rows)
+				}
+			}
 			if len(im.swiglu[f]) != 1 || im.swiglu[f][0].panels != 1 {
 				t.Errorf("%s: tiles with two weights have more than one panel", im.name)
 			}

@@ -54,6 +54,26 @@ type tileGroup struct {
 	tiles   []rowTile // most rows first, the last with one row
 }
 
+// deepLen is what k is a multiple of where tiles take many of k at once.
+const deepLen = 32
+
+// products returns the tiles for a format and length of rows, never looking at how many rows there
+// are: an element is the same sum wherever it is computed.
+func (im *implementation) products(f format, k int) tileSet {
+	if s := im.deepMatMul[f]; s != nil && k%deepLen == 0 {
+		return s
+	}
+	return im.matmul[f]
+}
+
+// gated is products for two weights.
+func (im *implementation) gated(f format, k int) tileSet {
+	if s := im.deepSwiGLU[f]; s != nil && k%deepLen == 0 {
+		return s
+	}
+	return im.swiglu[f]
+}
+
 type rowTile struct {
 	rows int
 	run  tileFunc
@@ -98,7 +118,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 		matvec(f, dst, x, w, res, n, k, r0, c0, c1)
 		return
 	}
-	set, sh := active.matmul[f], &formatShape[f]
+	set, sh := active.products(f, k), &formatShape[f]
 	blocks := k / sh.blockLen
 	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
 	for c := c0; c < c1; {
@@ -126,7 +146,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 // many equal parts as the tile has panels, and each tile takes one panel of each part. Panels
 // side by side are slower by up to a third, and a single place by up to a tenth (Zen 5).
 func matvec(f format, dst, x, w, res unsafe.Pointer, n, k, r, c0, c1 int) {
-	set, sh := active.matmul[f], &formatShape[f]
+	set, sh := active.products(f, k), &formatShape[f]
 	blocks := k / sh.blockLen
 	panelBytes := blocks * sh.panelBytes
 	x = unsafe.Add(x, r*blocks*sh.xBytes)
@@ -155,7 +175,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c
 	if r0 >= r1 {
 		return
 	}
-	g, sh := active.swiglu[f].pick(r1-r0, 1), &formatShape[f]
+	g, sh := active.gated(f, k).pick(r1-r0, 1), &formatShape[f]
 	blocks := k / sh.blockLen
 	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
 	if round != nil {
@@ -182,7 +202,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c
 }
 
 // mostTileRows is how many rows a tile of swiglu has at most.
-const mostTileRows = 12
+const mostTileRows = 32
 
 // unrounded is the result of a tile of one panel that is to be bf16.
 type unrounded [mostTileRows * panelRows]float32

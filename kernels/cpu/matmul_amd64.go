@@ -108,3 +108,14 @@ var dotMatMul = tileSet{
 var dotSwiGLU = tileSet{
 	{panels: 1, tiles: []rowTile{{12, swigluBF16DOTr12}, {8, swigluBF16DOTr8}, {4, swigluBF16DOTr4}, {2, swigluBF16DOTr2}, {1, swigluBF16DOTr1}}},
 }
+
+// amxMatMul and amxSwiGLU are the tiles of bfloat16 in tile registers, for k a multiple of deepLen.
+var amxMatMul = tileSet{
+	{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16AMXr1p4}}},
+	{panels: 2, tiles: []rowTile{{32, tileBF16AMXr32p2}, {16, tileBF16AMXr16p2}, {8, tileBF16AMXr8p2}, {4, tileBF16AMXr4p2}, {2, tileBF16AMXr2p2}, {1, tileBF16AMXr1p2}}},
+	{panels: 1, tiles: []rowTile{{32, tileBF16AMXr32p1}, {16, tileBF16AMXr16p1}, {8, tileBF16AMXr8p1}, {4, tileBF16AMXr4p1}, {2, tileBF16AMXr2p1}, {1, tileBF16AMXr1p1}}},
+}
+
+var amxSwiGLU = tileSet{
+	{panels: 1, tiles: []rowTile{{32, swigluBF16AMXr32}, {16, swigluBF16AMXr16}, {8, swigluBF16AMXr8}, {4, swigluBF16AMXr4}, {2, swigluBF16AMXr2}, {1, swigluBF16AMXr1}}},
+}

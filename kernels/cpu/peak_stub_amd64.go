@@ -35,3 +35,8 @@ func peakDotVNNI(n int)
 //
 //go:noescape
 func peakDotBF16(n int)
+
+// peakTileBF16 does n times 4 TDPBF16PS of full tile registers.
+//
+//go:noescape
+func peakTileBF16(n int)

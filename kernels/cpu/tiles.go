@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"slices"
-
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
@@ -18,17 +16,14 @@ var formats = map[dtype.DType]format{
 // not be called while a kernel runs.
 func Choose(c tile.Choice) {
 	f, ok := formats[c.Weight]
-	first := slices.IndexFunc(implementations, func(im implementation) bool { return im.name == c.Feature })
-	if !ok || first < 0 {
+	if !ok {
 		return
 	}
 	all := builtin() // with all tiles, which an earlier choice leaves out
-	for i := first; i < len(implementations); i++ {
-		im := &implementations[i]
-		if i > first && tile.Find(im.name, c.Weight) != nil {
-			return // from here on the tiles are others
+	for i := range implementations {
+		if im := &implementations[i]; im.tilesOf(c.Weight) == c.Feature {
+			im.matmul[f] = all[i].matmul[f].choose(c.N/panelRows, c.V/panelRows)
 		}
-		im.matmul[f] = all[i].matmul[f].choose(c.N/panelRows, c.V/panelRows)
 	}
 }
 

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
@@ -69,11 +70,21 @@ func TestSelectAmong(t *testing.T) {
 			t.Error(err)
 		}
 	}(Active())
-	all := Available()
+	all, want := Available(), ""
 	for i, name := range all {
-		if !SelectAmong(all[:i+1]) || Active() != name {
+		slow := slices.ContainsFunc(implementations, func(im implementation) bool { return string(im.name) == name && im.slow })
+		if !slow {
+			want = name
+		}
+		if !SelectAmong(all[:i+1]) || Active() != want {
 			t.Errorf("of %v, %s is selected", all[:i+1], Active())
 		}
+		if !SelectAmong([]string{name}) || Active() != name {
+			t.Errorf("of %s alone, %s is selected", name, Active())
+		}
+	}
+	if Best() != want {
+		t.Errorf("%s is the best, among all %s is selected", Best(), want)
 	}
 	if before := Active(); SelectAmong([]string{"sse2"}) || Active() != before || !SelectAmong(nil) || Active() != before {
 		t.Errorf("unknown names, or none, select %s", Active())

@@ -99,6 +99,9 @@ func encode(i *ir.Instruction) ([]byte, error) {
 		code, err := evex512(u.prefix, u.opcode, i.Operands)
 		return code[:], err
 	}
+	if op, ok := amxOps[i.Opcode]; ok {
+		return encodeAMX(op, i.Operands)
+	}
 	return nil, nil
 }
 

@@ -27,6 +27,7 @@ var families = []struct {
 	{"matmul_f32", floatTiles(formatF32)},
 	{"matmul_f16", floatTiles(formatF16)},
 	{"matmul_bf16", bf16Tiles},
+	{"matmul_amx", amxTiles},
 	{"matmul_q8_0", intTiles(formatQ8)},
 	{"matmul_q4_0", intTiles(formatQ4)},
 	{"vector", generateVectors},

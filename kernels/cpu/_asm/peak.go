@@ -17,6 +17,7 @@ func generatePeak(g *generator) {
 	g.isa = avx512
 	g.peakDot()
 	g.peakDotBF16()
+	g.peakTile()
 }
 
 // peakLoop repeats body n times.
@@ -67,6 +68,25 @@ func (g *generator) peakDotBF16() {
 			g.dotBF16(one, one, a)
 		}
 	})
+}
+
+// peakTile is for products of tile registers: four sums of two tiles by two.
+func (g *generator) peakTile() {
+	g.function("peakTileBF16", []string{"peakTileBF16 does n times 4 TDPBF16PS of full tile registers."}, nil, integers("n"))
+	sizes := make([]tileSize, 8)
+	for i := range sizes {
+		sizes[i] = tileSize{tileRows, tileLine}
+	}
+	g.configureTiles(sizes)
+	n, loop := g.arg("n"), g.label("loop")
+	g.Label(loop)
+	for i := range tmm(4) {
+		g.multiplyBF16(i, 4+i%2, 6+i/2)
+	}
+	g.DECQ(n)
+	g.JNZ(operand.LabelRef(loop))
+	g.releaseTiles()
+	g.ret()
 }
 
 func (g *generator) peakRead() {

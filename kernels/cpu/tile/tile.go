@@ -10,13 +10,14 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 type Feature string
 
 // The implementations' features, from the least to the most demanding. Each one's set
-// includes the one before it.
+// includes the one before it, but that AMX does without AVX512BF16.
 const (
 	Generic    Feature = "generic"    // nothing: pure Go
 	AVX2       Feature = "avx2"       // AVX2, FMA and F16C
 	AVX512     Feature = "avx512"     // AVX-512 F, BW, DQ and VL as well
 	AVX512VNNI Feature = "avx512vnni" // AVX-512 VNNI as well
 	AVX512BF16 Feature = "avx512bf16" // AVX-512 BF16 as well
+	AMX        Feature = "amx"        // tile registers with bfloat16: AMX-TILE and AMX-BF16
 )
 
 // Tile is one register tile of y[t, n] = Σk x[t, k]·w[n, k].
