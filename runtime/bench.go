@@ -122,7 +122,7 @@ func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, n int, m
 		}
 	}
 	sums := make([]tally, len(at))
-	reads := make([][2]time.Duration, len(at))
+	reads := make([][numPatterns]time.Duration, len(at))
 	turns := 0.0
 	for done := 0; done < n; done, turns = sums[0].tokens, turns+1 {
 		most, limit := n-done, readEvery
@@ -138,7 +138,7 @@ func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, n int, m
 		}
 	}
 	for i := range sums {
-		sums[i].gbs = turns * machine.bytes() / min(reads[i][0], reads[i][1]).Seconds() / 1e9
+		sums[i].gbs = turns * machine.bytes() / slices.Min(reads[i][:]).Seconds() / 1e9
 	}
 	return sums, nil
 }

@@ -61,7 +61,7 @@ func (p *peak) cached(ctx context.Context) (float64, error) {
 	const times = 200
 	d, err := p.best(ctx, func(*Worker) {
 		for range times {
-			p.probes.read(p.buffer.base(), 128, 512, cacheBytes/512)
+			p.probes.read(p.buffer.base(), 128, 512, 0, cacheBytes/512)
 		}
 	})
 	return times * cacheBytes / d.Seconds(), err

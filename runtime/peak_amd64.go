@@ -17,10 +17,10 @@ func maddAVX512(n int)
 func maddAVX2(n int)
 
 //go:noescape
-func readAVX512(p unsafe.Pointer, stride, step, n int)
+func readAVX512(p unsafe.Pointer, stride, step, ahead, n int)
 
 //go:noescape
-func readAVX2(p unsafe.Pointer, stride, step, n int)
+func readAVX2(p unsafe.Pointer, stride, step, ahead, n int)
 
 // probesHere chooses by what the processor has, not by the kernels in use: the peak is
 // the machine's. The kernels' own probes are used where they have one.

@@ -108,52 +108,90 @@ loop:
 	VZEROUPPER
 	RET
 
-// func readAVX512(p unsafe.Pointer, stride, step, n int)
-// n times 128 bytes at p, p+stride, p+2*stride and p+3*stride; p advances by step.
-TEXT ·readAVX512(SB), NOSPLIT, $0-32
+// func readAVX512(p unsafe.Pointer, stride, step, ahead, n int)
+// n times 128 bytes at p, p+stride, p+2*stride and p+3*stride; p advances by step. Where ahead is not 0, what
+// lies so many bytes behind is asked for.
+TEXT ·readAVX512(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), SI
 	MOVQ stride+8(FP), DX
 	MOVQ step+16(FP), BX
-	MOVQ n+24(FP), CX
+	MOVQ ahead+24(FP), R10
+	MOVQ n+32(FP), CX
+	LEAQ (SI)(DX*1), R9
 	LEAQ (SI)(DX*2), DI
 	LEAQ (DI)(DX*1), R8
+	TESTQ R10, R10
+	JNZ  ask
 
 loop:
 	VMOVDQU64 (SI), Z0
 	VMOVDQU64 64(SI), Z1
-	VMOVDQU64 (SI)(DX*1), Z2
-	VMOVDQU64 64(SI)(DX*1), Z3
+	VMOVDQU64 (R9), Z2
+	VMOVDQU64 64(R9), Z3
 	VMOVDQU64 (DI), Z4
 	VMOVDQU64 64(DI), Z5
 	VMOVDQU64 (R8), Z6
 	VMOVDQU64 64(R8), Z7
 	ADDQ BX, SI
+	ADDQ BX, R9
 	ADDQ BX, DI
 	ADDQ BX, R8
 	DECQ CX
 	JNZ  loop
+	JMP  done
+
+ask:
+	PREFETCHT0 (SI)(R10*1)
+	PREFETCHT0 64(SI)(R10*1)
+	PREFETCHT0 (R9)(R10*1)
+	PREFETCHT0 64(R9)(R10*1)
+	PREFETCHT0 (DI)(R10*1)
+	PREFETCHT0 64(DI)(R10*1)
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	VMOVDQU64 (SI), Z0
+	VMOVDQU64 64(SI), Z1
+	VMOVDQU64 (R9), Z2
+	VMOVDQU64 64(R9), Z3
+	VMOVDQU64 (DI), Z4
+	VMOVDQU64 64(DI), Z5
+	VMOVDQU64 (R8), Z6
+	VMOVDQU64 64(R8), Z7
+	ADDQ BX, SI
+	ADDQ BX, R9
+	ADDQ BX, DI
+	ADDQ BX, R8
+	DECQ CX
+	JNZ  ask
+
+done:
 	VZEROUPPER
 	RET
 
-// func readAVX2(p unsafe.Pointer, stride, step, n int)
-// n times 128 bytes at p, p+stride, p+2*stride and p+3*stride; p advances by step.
-TEXT ·readAVX2(SB), NOSPLIT, $0-32
+// func readAVX2(p unsafe.Pointer, stride, step, ahead, n int)
+// n times 128 bytes at p, p+stride, p+2*stride and p+3*stride; p advances by step. Where ahead is not 0, what
+// lies so many bytes behind is asked for.
+TEXT ·readAVX2(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), SI
 	MOVQ stride+8(FP), DX
 	MOVQ step+16(FP), BX
-	MOVQ n+24(FP), CX
+	MOVQ ahead+24(FP), R10
+	MOVQ n+32(FP), CX
+	LEAQ (SI)(DX*1), R9
 	LEAQ (SI)(DX*2), DI
 	LEAQ (DI)(DX*1), R8
+	TESTQ R10, R10
+	JNZ  ask
 
 loop:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
 	VMOVDQU 64(SI), Y2
 	VMOVDQU 96(SI), Y3
-	VMOVDQU (SI)(DX*1), Y4
-	VMOVDQU 32(SI)(DX*1), Y5
-	VMOVDQU 64(SI)(DX*1), Y6
-	VMOVDQU 96(SI)(DX*1), Y7
+	VMOVDQU (R9), Y4
+	VMOVDQU 32(R9), Y5
+	VMOVDQU 64(R9), Y6
+	VMOVDQU 96(R9), Y7
 	VMOVDQU (DI), Y0
 	VMOVDQU 32(DI), Y1
 	VMOVDQU 64(DI), Y2
@@ -163,9 +201,45 @@ loop:
 	VMOVDQU 64(R8), Y6
 	VMOVDQU 96(R8), Y7
 	ADDQ BX, SI
+	ADDQ BX, R9
 	ADDQ BX, DI
 	ADDQ BX, R8
 	DECQ CX
 	JNZ  loop
+	JMP  done
+
+ask:
+	PREFETCHT0 (SI)(R10*1)
+	PREFETCHT0 64(SI)(R10*1)
+	PREFETCHT0 (R9)(R10*1)
+	PREFETCHT0 64(R9)(R10*1)
+	PREFETCHT0 (DI)(R10*1)
+	PREFETCHT0 64(DI)(R10*1)
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VMOVDQU 64(SI), Y2
+	VMOVDQU 96(SI), Y3
+	VMOVDQU (R9), Y4
+	VMOVDQU 32(R9), Y5
+	VMOVDQU 64(R9), Y6
+	VMOVDQU 96(R9), Y7
+	VMOVDQU (DI), Y0
+	VMOVDQU 32(DI), Y1
+	VMOVDQU 64(DI), Y2
+	VMOVDQU 96(DI), Y3
+	VMOVDQU (R8), Y4
+	VMOVDQU 32(R8), Y5
+	VMOVDQU 64(R8), Y6
+	VMOVDQU 96(R8), Y7
+	ADDQ BX, SI
+	ADDQ BX, R9
+	ADDQ BX, DI
+	ADDQ BX, R8
+	DECQ CX
+	JNZ  ask
+
+done:
 	VZEROUPPER
 	RET
