@@ -529,15 +529,18 @@ TEXT ·mixF32AVX2x4(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x10, DX
 	JL   less17
 
 strip16:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00002000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -548,46 +551,47 @@ strip16:
 	VXORPS Y7, Y7, Y7
 
 position18:
-	VMOVUPS      (R8), Y8
-	VMOVUPS      32(R8), Y9
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y10
+	VMOVUPS      (R10), Y8
+	VMOVUPS      32(R10), Y9
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS 512(BX), Y10
+	VBROADCASTSS 512(DI), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS 1024(BX), Y10
+	VBROADCASTSS 1024(DI), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS 1536(BX), Y10
+	VBROADCASTSS 1536(DI), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position18
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       32(SI), Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	VADDPS       (SI)(BX*1), Y2, Y2
-	VMOVUPS      Y2, (SI)(BX*1)
-	VADDPS       32(SI)(BX*1), Y3, Y3
-	VMOVUPS      Y3, 32(SI)(BX*1)
-	VADDPS       (SI)(BX*2), Y4, Y4
-	VMOVUPS      Y4, (SI)(BX*2)
-	VADDPS       32(SI)(BX*2), Y5, Y5
-	VMOVUPS      Y5, 32(SI)(BX*2)
-	VADDPS       (DI), Y6, Y6
-	VMOVUPS      Y6, (DI)
-	VADDPS       32(DI), Y7, Y7
-	VMOVUPS      Y7, 32(DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       32(DI), Y1, Y1
+	VMOVUPS      Y1, 32(DI)
+	VADDPS       (DI)(SI*1), Y2, Y2
+	VMOVUPS      Y2, (DI)(SI*1)
+	VADDPS       32(DI)(SI*1), Y3, Y3
+	VMOVUPS      Y3, 32(DI)(SI*1)
+	VADDPS       (DI)(SI*2), Y4, Y4
+	VMOVUPS      Y4, (DI)(SI*2)
+	VADDPS       32(DI)(SI*2), Y5, Y5
+	VMOVUPS      Y5, 32(DI)(SI*2)
+	VADDPS       (R8), Y6, Y6
+	VMOVUPS      Y6, (R8)
+	VADDPS       32(R8), Y7, Y7
+	VMOVUPS      Y7, 32(R8)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -599,44 +603,46 @@ less17:
 	JL   less20
 
 strip19:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position21:
-	VMOVUPS      (R8), Y4
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y5
+	VMOVUPS      (R10), Y4
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS 512(BX), Y5
+	VBROADCASTSS 512(DI), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	VBROADCASTSS 1024(BX), Y5
+	VBROADCASTSS 1024(DI), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS 1536(BX), Y5
+	VBROADCASTSS 1536(DI), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position21
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       (SI)(BX*1), Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*1)
-	VADDPS       (SI)(BX*2), Y2, Y2
-	VMOVUPS      Y2, (SI)(BX*2)
-	VADDPS       (DI), Y3, Y3
-	VMOVUPS      Y3, (DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       (DI)(SI*1), Y1, Y1
+	VMOVUPS      Y1, (DI)(SI*1)
+	VADDPS       (DI)(SI*2), Y2, Y2
+	VMOVUPS      Y2, (DI)(SI*2)
+	VADDPS       (R8), Y3, Y3
+	VMOVUPS      Y3, (R8)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x08, DX
@@ -877,45 +883,49 @@ TEXT ·mixF32AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x10, DX
 	JL   less28
 
 strip27:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00002000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position29:
-	VMOVUPS      (R8), Y4
-	VMOVUPS      32(R8), Y5
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y6
+	VMOVUPS      (R10), Y4
+	VMOVUPS      32(R10), Y5
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 512(BX), Y6
+	VBROADCASTSS 512(DI), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position29
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       32(SI), Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	VADDPS       (SI)(BX*1), Y2, Y2
-	VMOVUPS      Y2, (SI)(BX*1)
-	VADDPS       32(SI)(BX*1), Y3, Y3
-	VMOVUPS      Y3, 32(SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       32(DI), Y1, Y1
+	VMOVUPS      Y1, 32(DI)
+	VADDPS       (DI)(SI*1), Y2, Y2
+	VMOVUPS      Y2, (DI)(SI*1)
+	VADDPS       32(DI)(SI*1), Y3, Y3
+	VMOVUPS      Y3, 32(DI)(SI*1)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -927,32 +937,34 @@ less28:
 	JL   less31
 
 strip30:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position32:
-	VMOVUPS      (R8), Y2
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y3
+	VMOVUPS      (R10), Y2
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS 512(BX), Y3
+	VBROADCASTSS 512(DI), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position32
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       (SI)(BX*1), Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       (DI)(SI*1), Y1, Y1
+	VMOVUPS      Y1, (DI)(SI*1)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x08, DX
@@ -1157,36 +1169,40 @@ TEXT ·mixF32AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x10, DX
 	JL   less39
 
 strip38:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00002000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position40:
-	VMOVUPS      (R8), Y2
-	VMOVUPS      32(R8), Y3
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y4
+	VMOVUPS      (R10), Y2
+	VMOVUPS      32(R10), Y3
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position40
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VMOVUPS      Y0, (BX)
-	VADDPS       32(BX), Y1, Y1
-	VMOVUPS      Y1, 32(BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VADDPS       32(SI), Y1, Y1
+	VMOVUPS      Y1, 32(SI)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -1198,27 +1214,29 @@ less39:
 	JL   less42
 
 strip41:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 
 position43:
-	VMOVUPS      (R8), Y1
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y2
+	VMOVUPS      (R10), Y1
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position43
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VMOVUPS      Y0, (BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x08, DX
@@ -1754,15 +1772,18 @@ TEXT ·mixF16AVX2x4(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x10, DX
 	JL   less60
 
 strip59:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1773,46 +1794,47 @@ strip59:
 	VXORPS Y7, Y7, Y7
 
 position61:
-	VCVTPH2PS    (R8), Y8
-	VCVTPH2PS    16(R8), Y9
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y10
+	VCVTPH2PS    (R10), Y8
+	VCVTPH2PS    16(R10), Y9
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS 512(BX), Y10
+	VBROADCASTSS 512(DI), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS 1024(BX), Y10
+	VBROADCASTSS 1024(DI), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS 1536(BX), Y10
+	VBROADCASTSS 1536(DI), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position61
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       32(SI), Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	VADDPS       (SI)(BX*1), Y2, Y2
-	VMOVUPS      Y2, (SI)(BX*1)
-	VADDPS       32(SI)(BX*1), Y3, Y3
-	VMOVUPS      Y3, 32(SI)(BX*1)
-	VADDPS       (SI)(BX*2), Y4, Y4
-	VMOVUPS      Y4, (SI)(BX*2)
-	VADDPS       32(SI)(BX*2), Y5, Y5
-	VMOVUPS      Y5, 32(SI)(BX*2)
-	VADDPS       (DI), Y6, Y6
-	VMOVUPS      Y6, (DI)
-	VADDPS       32(DI), Y7, Y7
-	VMOVUPS      Y7, 32(DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       32(DI), Y1, Y1
+	VMOVUPS      Y1, 32(DI)
+	VADDPS       (DI)(SI*1), Y2, Y2
+	VMOVUPS      Y2, (DI)(SI*1)
+	VADDPS       32(DI)(SI*1), Y3, Y3
+	VMOVUPS      Y3, 32(DI)(SI*1)
+	VADDPS       (DI)(SI*2), Y4, Y4
+	VMOVUPS      Y4, (DI)(SI*2)
+	VADDPS       32(DI)(SI*2), Y5, Y5
+	VMOVUPS      Y5, 32(DI)(SI*2)
+	VADDPS       (R8), Y6, Y6
+	VMOVUPS      Y6, (R8)
+	VADDPS       32(R8), Y7, Y7
+	VMOVUPS      Y7, 32(R8)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
@@ -1824,44 +1846,46 @@ less60:
 	JL   less63
 
 strip62:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00000800, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position64:
-	VCVTPH2PS    (R8), Y4
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y5
+	VCVTPH2PS    (R10), Y4
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000010, SI
+	VBROADCASTSS (DI), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS 512(BX), Y5
+	VBROADCASTSS 512(DI), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	VBROADCASTSS 1024(BX), Y5
+	VBROADCASTSS 1024(DI), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS 1536(BX), Y5
+	VBROADCASTSS 1536(DI), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position64
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       (SI)(BX*1), Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*1)
-	VADDPS       (SI)(BX*2), Y2, Y2
-	VMOVUPS      Y2, (SI)(BX*2)
-	VADDPS       (DI), Y3, Y3
-	VMOVUPS      Y3, (DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       (DI)(SI*1), Y1, Y1
+	VMOVUPS      Y1, (DI)(SI*1)
+	VADDPS       (DI)(SI*2), Y2, Y2
+	VMOVUPS      Y2, (DI)(SI*2)
+	VADDPS       (R8), Y3, Y3
+	VMOVUPS      Y3, (R8)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000010, CX
 	SUBQ         $0x08, DX
@@ -2102,45 +2126,49 @@ TEXT ·mixF16AVX2x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x10, DX
 	JL   less71
 
 strip70:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 position72:
-	VCVTPH2PS    (R8), Y4
-	VCVTPH2PS    16(R8), Y5
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y6
+	VCVTPH2PS    (R10), Y4
+	VCVTPH2PS    16(R10), Y5
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 512(BX), Y6
+	VBROADCASTSS 512(DI), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position72
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       32(SI), Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	VADDPS       (SI)(BX*1), Y2, Y2
-	VMOVUPS      Y2, (SI)(BX*1)
-	VADDPS       32(SI)(BX*1), Y3, Y3
-	VMOVUPS      Y3, 32(SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       32(DI), Y1, Y1
+	VMOVUPS      Y1, 32(DI)
+	VADDPS       (DI)(SI*1), Y2, Y2
+	VMOVUPS      Y2, (DI)(SI*1)
+	VADDPS       32(DI)(SI*1), Y3, Y3
+	VMOVUPS      Y3, 32(DI)(SI*1)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
@@ -2152,32 +2180,34 @@ less71:
 	JL   less74
 
 strip73:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00000800, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position75:
-	VCVTPH2PS    (R8), Y2
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y3
+	VCVTPH2PS    (R10), Y2
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000010, SI
+	VBROADCASTSS (DI), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS 512(BX), Y3
+	VBROADCASTSS 512(DI), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position75
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Y0, Y0
-	VMOVUPS      Y0, (SI)
-	VADDPS       (SI)(BX*1), Y1, Y1
-	VMOVUPS      Y1, (SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VADDPS       (DI)(SI*1), Y1, Y1
+	VMOVUPS      Y1, (DI)(SI*1)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000010, CX
 	SUBQ         $0x08, DX
@@ -2382,36 +2412,40 @@ TEXT ·mixF16AVX2x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x10, DX
 	JL   less82
 
 strip81:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 position83:
-	VCVTPH2PS    (R8), Y2
-	VCVTPH2PS    16(R8), Y3
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y4
+	VCVTPH2PS    (R10), Y2
+	VCVTPH2PS    16(R10), Y3
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position83
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VMOVUPS      Y0, (BX)
-	VADDPS       32(BX), Y1, Y1
-	VMOVUPS      Y1, 32(BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
+	VADDPS       32(SI), Y1, Y1
+	VMOVUPS      Y1, 32(SI)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
@@ -2423,27 +2457,29 @@ less82:
 	JL   less85
 
 strip84:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00000800, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 
 position86:
-	VCVTPH2PS    (R8), Y1
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Y2
+	VCVTPH2PS    (R10), Y1
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000010, SI
+	VBROADCASTSS (DI), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position86
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VMOVUPS      Y0, (BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Y0, Y0
+	VMOVUPS      Y0, (SI)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000010, CX
 	SUBQ         $0x08, DX
@@ -2460,20 +2496,14 @@ TEXT ·panelScoresF16AVX2x4(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ k+16(FP), CX
 	MOVQ n+24(FP), DX
+	MOVQ d+32(FP), BX
+	MOVQ ahead+40(FP), SI
+	SHLQ $0x05, BX
+	ADDQ CX, SI
 	SUBQ $0x01, DX
 	JL   less88
 
 panels87:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2482,61 +2512,68 @@ panels87:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	MOVQ   q+8(FP), R10
+	LEAQ   (R10)(R8*2), R11
+	ADDQ   R8, R11
+	SUBQ   $0x02, DI
 	JL     last90
 
 elements89:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Y8
 	VCVTPH2PS    16(CX), Y9
-	VBROADCASTSS (DI), Y10
+	VBROADCASTSS (R10), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (DI)(SI*1), Y10
+	VBROADCASTSS (R10)(R8*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (DI)(SI*2), Y10
+	VBROADCASTSS (R10)(R8*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R8), Y10
+	VBROADCASTSS (R11), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	VCVTPH2PS    32(CX), Y8
 	VCVTPH2PS    48(CX), Y9
-	VBROADCASTSS 4(DI), Y10
+	VBROADCASTSS 4(R10), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS 4(DI)(SI*1), Y10
+	VBROADCASTSS 4(R10)(R8*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS 4(DI)(SI*2), Y10
+	VBROADCASTSS 4(R10)(R8*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS 4(R8), Y10
+	VBROADCASTSS 4(R11), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+64, CX
 	ADDQ         $+64, R9
-	ADDQ         $+8, DI
-	ADDQ         $+8, R8
-	SUBQ         $0x02, BX
+	ADDQ         $+8, R10
+	ADDQ         $+8, R11
+	SUBQ         $0x02, DI
 	JGE          elements89
 
 last90:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done91
 	VCVTPH2PS    (CX), Y8
 	VCVTPH2PS    16(CX), Y9
-	VBROADCASTSS (DI), Y10
+	VBROADCASTSS (R10), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (DI)(SI*1), Y10
+	VBROADCASTSS (R10)(R8*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (DI)(SI*2), Y10
+	VBROADCASTSS (R10)(R8*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R8), Y10
+	VBROADCASTSS (R11), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $+32, CX
@@ -2550,6 +2587,7 @@ done91:
 	VMOVUPS Y5, 1056(AX)
 	VMOVUPS Y6, 1536(AX)
 	VMOVUPS Y7, 1568(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels87
@@ -2565,58 +2603,59 @@ TEXT ·panelScoresF16AVX2x2(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ k+16(FP), CX
 	MOVQ n+24(FP), DX
+	MOVQ d+32(FP), BX
+	MOVQ ahead+40(FP), SI
+	SHLQ $0x05, BX
+	ADDQ CX, SI
 	SUBQ $0x01, DX
 	JL   less93
 
 panels92:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), DI
-	MOVQ   ahead+40(FP), R8
-	ADDQ   CX, R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	MOVQ   q+8(FP), R10
+	SUBQ   $0x02, DI
 	JL     last95
 
 elements94:
-	PREFETCHT0   (R8)
+	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Y4
 	VCVTPH2PS    16(CX), Y5
-	VBROADCASTSS (DI), Y6
+	VBROADCASTSS (R10), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (DI)(SI*1), Y6
+	VBROADCASTSS (R10)(R8*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	VCVTPH2PS    32(CX), Y4
 	VCVTPH2PS    48(CX), Y5
-	VBROADCASTSS 4(DI), Y6
+	VBROADCASTSS 4(R10), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 4(DI)(SI*1), Y6
+	VBROADCASTSS 4(R10)(R8*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $+64, CX
-	ADDQ         $+64, R8
-	ADDQ         $+8, DI
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R9
+	ADDQ         $+8, R10
+	SUBQ         $0x02, DI
 	JGE          elements94
 
 last95:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done96
 	VCVTPH2PS    (CX), Y4
 	VCVTPH2PS    16(CX), Y5
-	VBROADCASTSS (DI), Y6
+	VBROADCASTSS (R10), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (DI)(SI*1), Y6
+	VBROADCASTSS (R10)(R8*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 	ADDQ         $+32, CX
@@ -2626,6 +2665,7 @@ done96:
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 512(AX)
 	VMOVUPS Y3, 544(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels92
@@ -2641,47 +2681,48 @@ TEXT ·panelScoresF16AVX2x1(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ k+16(FP), CX
 	MOVQ n+24(FP), DX
+	MOVQ d+32(FP), BX
+	MOVQ ahead+40(FP), SI
+	SHLQ $0x05, BX
+	ADDQ CX, SI
 	SUBQ $0x01, DX
 	JL   less98
 
 panels97:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	MOVQ   ahead+40(FP), DI
-	ADDQ   CX, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R8
+	MOVQ   q+8(FP), R9
+	SUBQ   $0x02, DI
 	JL     last100
 
 elements99:
-	PREFETCHT0   (DI)
+	PREFETCHT0   (R8)
 	VCVTPH2PS    (CX), Y2
 	VCVTPH2PS    16(CX), Y3
-	VBROADCASTSS (SI), Y4
+	VBROADCASTSS (R9), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	VCVTPH2PS    32(CX), Y2
 	VCVTPH2PS    48(CX), Y3
-	VBROADCASTSS 4(SI), Y4
+	VBROADCASTSS 4(R9), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+64, CX
-	ADDQ         $+64, DI
-	ADDQ         $+8, SI
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R8
+	ADDQ         $+8, R9
+	SUBQ         $0x02, DI
 	JGE          elements99
 
 last100:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done101
 	VCVTPH2PS    (CX), Y2
 	VCVTPH2PS    16(CX), Y3
-	VBROADCASTSS (SI), Y4
+	VBROADCASTSS (R9), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         $+32, CX
@@ -2689,6 +2730,7 @@ last100:
 done101:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels97
@@ -4392,15 +4434,18 @@ TEXT ·mixF32AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x40, DX
 	JL   less135
 
 strip134:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00008000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4419,75 +4464,76 @@ strip134:
 	VPXORD Z15, Z15, Z15
 
 position136:
-	VMOVUPS      (R8), Z16
-	VMOVUPS      64(R8), Z17
-	VMOVUPS      128(R8), Z18
-	VMOVUPS      192(R8), Z19
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	PREFETCHT0   128(R8)(R9*1)
-	PREFETCHT0   192(R8)(R9*1)
-	VBROADCASTSS (BX), Z20
+	VMOVUPS      (R10), Z16
+	VMOVUPS      64(R10), Z17
+	VMOVUPS      128(R10), Z18
+	VMOVUPS      192(R10), Z19
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	PREFETCHT0   16384(SI)
+	PREFETCHT0   16448(SI)
+	ADDQ         $0x00000080, SI
+	VBROADCASTSS (DI), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS 512(BX), Z20
+	VBROADCASTSS 512(DI), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS 1024(BX), Z20
+	VBROADCASTSS 1024(DI), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS 1536(BX), Z20
+	VBROADCASTSS 1536(DI), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position136
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	VADDPS       (SI)(BX*1), Z4, Z4
-	VMOVUPS      Z4, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z5, Z5
-	VMOVUPS      Z5, 64(SI)(BX*1)
-	VADDPS       128(SI)(BX*1), Z6, Z6
-	VMOVUPS      Z6, 128(SI)(BX*1)
-	VADDPS       192(SI)(BX*1), Z7, Z7
-	VMOVUPS      Z7, 192(SI)(BX*1)
-	VADDPS       (SI)(BX*2), Z8, Z8
-	VMOVUPS      Z8, (SI)(BX*2)
-	VADDPS       64(SI)(BX*2), Z9, Z9
-	VMOVUPS      Z9, 64(SI)(BX*2)
-	VADDPS       128(SI)(BX*2), Z10, Z10
-	VMOVUPS      Z10, 128(SI)(BX*2)
-	VADDPS       192(SI)(BX*2), Z11, Z11
-	VMOVUPS      Z11, 192(SI)(BX*2)
-	VADDPS       (DI), Z12, Z12
-	VMOVUPS      Z12, (DI)
-	VADDPS       64(DI), Z13, Z13
-	VMOVUPS      Z13, 64(DI)
-	VADDPS       128(DI), Z14, Z14
-	VMOVUPS      Z14, 128(DI)
-	VADDPS       192(DI), Z15, Z15
-	VMOVUPS      Z15, 192(DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Z0, Z0
+	VMOVUPS      Z0, (DI)
+	VADDPS       64(DI), Z1, Z1
+	VMOVUPS      Z1, 64(DI)
+	VADDPS       128(DI), Z2, Z2
+	VMOVUPS      Z2, 128(DI)
+	VADDPS       192(DI), Z3, Z3
+	VMOVUPS      Z3, 192(DI)
+	VADDPS       (DI)(SI*1), Z4, Z4
+	VMOVUPS      Z4, (DI)(SI*1)
+	VADDPS       64(DI)(SI*1), Z5, Z5
+	VMOVUPS      Z5, 64(DI)(SI*1)
+	VADDPS       128(DI)(SI*1), Z6, Z6
+	VMOVUPS      Z6, 128(DI)(SI*1)
+	VADDPS       192(DI)(SI*1), Z7, Z7
+	VMOVUPS      Z7, 192(DI)(SI*1)
+	VADDPS       (DI)(SI*2), Z8, Z8
+	VMOVUPS      Z8, (DI)(SI*2)
+	VADDPS       64(DI)(SI*2), Z9, Z9
+	VMOVUPS      Z9, 64(DI)(SI*2)
+	VADDPS       128(DI)(SI*2), Z10, Z10
+	VMOVUPS      Z10, 128(DI)(SI*2)
+	VADDPS       192(DI)(SI*2), Z11, Z11
+	VMOVUPS      Z11, 192(DI)(SI*2)
+	VADDPS       (R8), Z12, Z12
+	VMOVUPS      Z12, (R8)
+	VADDPS       64(R8), Z13, Z13
+	VMOVUPS      Z13, 64(R8)
+	VADDPS       128(R8), Z14, Z14
+	VMOVUPS      Z14, 128(R8)
+	VADDPS       192(R8), Z15, Z15
+	VMOVUPS      Z15, 192(R8)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
@@ -4499,44 +4545,46 @@ less135:
 	JL   less138
 
 strip137:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00002000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
 position139:
-	VMOVUPS      (R8), Z0
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Z1
+	VMOVUPS      (R10), Z0
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Z1
 	VFMADD231PS  Z1, Z0, Z21
-	VBROADCASTSS 512(BX), Z1
+	VBROADCASTSS 512(DI), Z1
 	VFMADD231PS  Z1, Z0, Z22
-	VBROADCASTSS 1024(BX), Z1
+	VBROADCASTSS 1024(DI), Z1
 	VFMADD231PS  Z1, Z0, Z23
-	VBROADCASTSS 1536(BX), Z1
+	VBROADCASTSS 1536(DI), Z1
 	VFMADD231PS  Z1, Z0, Z24
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position139
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Z21, Z21
-	VMOVUPS      Z21, (SI)
-	VADDPS       (SI)(BX*1), Z22, Z22
-	VMOVUPS      Z22, (SI)(BX*1)
-	VADDPS       (SI)(BX*2), Z23, Z23
-	VMOVUPS      Z23, (SI)(BX*2)
-	VADDPS       (DI), Z24, Z24
-	VMOVUPS      Z24, (DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Z21, Z21
+	VMOVUPS      Z21, (DI)
+	VADDPS       (DI)(SI*1), Z22, Z22
+	VMOVUPS      Z22, (DI)(SI*1)
+	VADDPS       (DI)(SI*2), Z23, Z23
+	VMOVUPS      Z23, (DI)(SI*2)
+	VADDPS       (R8), Z24, Z24
+	VMOVUPS      Z24, (R8)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -5217,15 +5265,18 @@ TEXT ·mixF32AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x40, DX
 	JL   less146
 
 strip145:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00008000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5236,47 +5287,48 @@ strip145:
 	VPXORD Z7, Z7, Z7
 
 position147:
-	VMOVUPS      (R8), Z8
-	VMOVUPS      64(R8), Z9
-	VMOVUPS      128(R8), Z10
-	VMOVUPS      192(R8), Z11
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	PREFETCHT0   128(R8)(R9*1)
-	PREFETCHT0   192(R8)(R9*1)
-	VBROADCASTSS (BX), Z12
+	VMOVUPS      (R10), Z8
+	VMOVUPS      64(R10), Z9
+	VMOVUPS      128(R10), Z10
+	VMOVUPS      192(R10), Z11
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	PREFETCHT0   16384(SI)
+	PREFETCHT0   16448(SI)
+	ADDQ         $0x00000080, SI
+	VBROADCASTSS (DI), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 512(BX), Z12
+	VBROADCASTSS 512(DI), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position147
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	VADDPS       (SI)(BX*1), Z4, Z4
-	VMOVUPS      Z4, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z5, Z5
-	VMOVUPS      Z5, 64(SI)(BX*1)
-	VADDPS       128(SI)(BX*1), Z6, Z6
-	VMOVUPS      Z6, 128(SI)(BX*1)
-	VADDPS       192(SI)(BX*1), Z7, Z7
-	VMOVUPS      Z7, 192(SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Z0, Z0
+	VMOVUPS      Z0, (DI)
+	VADDPS       64(DI), Z1, Z1
+	VMOVUPS      Z1, 64(DI)
+	VADDPS       128(DI), Z2, Z2
+	VMOVUPS      Z2, 128(DI)
+	VADDPS       192(DI), Z3, Z3
+	VMOVUPS      Z3, 192(DI)
+	VADDPS       (DI)(SI*1), Z4, Z4
+	VMOVUPS      Z4, (DI)(SI*1)
+	VADDPS       64(DI)(SI*1), Z5, Z5
+	VMOVUPS      Z5, 64(DI)(SI*1)
+	VADDPS       128(DI)(SI*1), Z6, Z6
+	VMOVUPS      Z6, 128(DI)(SI*1)
+	VADDPS       192(DI)(SI*1), Z7, Z7
+	VMOVUPS      Z7, 192(DI)(SI*1)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
@@ -5288,32 +5340,34 @@ less146:
 	JL   less149
 
 strip148:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00002000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
 position150:
-	VMOVUPS      (R8), Z0
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Z1
+	VMOVUPS      (R10), Z0
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Z1
 	VFMADD231PS  Z1, Z0, Z13
-	VBROADCASTSS 512(BX), Z1
+	VBROADCASTSS 512(DI), Z1
 	VFMADD231PS  Z1, Z0, Z14
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position150
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Z13, Z13
-	VMOVUPS      Z13, (SI)
-	VADDPS       (SI)(BX*1), Z14, Z14
-	VMOVUPS      Z14, (SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Z13, Z13
+	VMOVUPS      Z13, (DI)
+	VADDPS       (DI)(SI*1), Z14, Z14
+	VMOVUPS      Z14, (DI)(SI*1)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -5922,49 +5976,53 @@ TEXT ·mixF32AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x40, DX
 	JL   less157
 
 strip156:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00008000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 position158:
-	VMOVUPS      (R8), Z4
-	VMOVUPS      64(R8), Z5
-	VMOVUPS      128(R8), Z6
-	VMOVUPS      192(R8), Z7
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	PREFETCHT0   128(R8)(R9*1)
-	PREFETCHT0   192(R8)(R9*1)
-	VBROADCASTSS (BX), Z8
+	VMOVUPS      (R10), Z4
+	VMOVUPS      64(R10), Z5
+	VMOVUPS      128(R10), Z6
+	VMOVUPS      192(R10), Z7
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	PREFETCHT0   16384(SI)
+	PREFETCHT0   16448(SI)
+	ADDQ         $0x00000080, SI
+	VBROADCASTSS (DI), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position158
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VMOVUPS      Z0, (BX)
-	VADDPS       64(BX), Z1, Z1
-	VMOVUPS      Z1, 64(BX)
-	VADDPS       128(BX), Z2, Z2
-	VMOVUPS      Z2, 128(BX)
-	VADDPS       192(BX), Z3, Z3
-	VMOVUPS      Z3, 192(BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VADDPS       64(SI), Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VADDPS       128(SI), Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VADDPS       192(SI), Z3, Z3
+	VMOVUPS      Z3, 192(SI)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
 	SUBQ         $0x40, DX
@@ -5976,27 +6034,29 @@ less157:
 	JL   less160
 
 strip159:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00002000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z9, Z9, Z9
 
 position161:
-	VMOVUPS      (R8), Z0
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Z1
+	VMOVUPS      (R10), Z0
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Z1
 	VFMADD231PS  Z1, Z0, Z9
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position161
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Z9, Z9
-	VMOVUPS      Z9, (BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Z9, Z9
+	VMOVUPS      Z9, (SI)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -7183,15 +7243,18 @@ TEXT ·mixF16AVX512x4(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x40, DX
 	JL   less178
 
 strip177:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00004000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7210,73 +7273,74 @@ strip177:
 	VPXORD Z15, Z15, Z15
 
 position179:
-	VCVTPH2PS    (R8), Z16
-	VCVTPH2PS    32(R8), Z17
-	VCVTPH2PS    64(R8), Z18
-	VCVTPH2PS    96(R8), Z19
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	VBROADCASTSS (BX), Z20
+	VCVTPH2PS    (R10), Z16
+	VCVTPH2PS    32(R10), Z17
+	VCVTPH2PS    64(R10), Z18
+	VCVTPH2PS    96(R10), Z19
+	PREFETCHT0   (SI)
+	PREFETCHT0   8192(SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS 512(BX), Z20
+	VBROADCASTSS 512(DI), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS 1024(BX), Z20
+	VBROADCASTSS 1024(DI), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS 1536(BX), Z20
+	VBROADCASTSS 1536(DI), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position179
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	VADDPS       (SI)(BX*1), Z4, Z4
-	VMOVUPS      Z4, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z5, Z5
-	VMOVUPS      Z5, 64(SI)(BX*1)
-	VADDPS       128(SI)(BX*1), Z6, Z6
-	VMOVUPS      Z6, 128(SI)(BX*1)
-	VADDPS       192(SI)(BX*1), Z7, Z7
-	VMOVUPS      Z7, 192(SI)(BX*1)
-	VADDPS       (SI)(BX*2), Z8, Z8
-	VMOVUPS      Z8, (SI)(BX*2)
-	VADDPS       64(SI)(BX*2), Z9, Z9
-	VMOVUPS      Z9, 64(SI)(BX*2)
-	VADDPS       128(SI)(BX*2), Z10, Z10
-	VMOVUPS      Z10, 128(SI)(BX*2)
-	VADDPS       192(SI)(BX*2), Z11, Z11
-	VMOVUPS      Z11, 192(SI)(BX*2)
-	VADDPS       (DI), Z12, Z12
-	VMOVUPS      Z12, (DI)
-	VADDPS       64(DI), Z13, Z13
-	VMOVUPS      Z13, 64(DI)
-	VADDPS       128(DI), Z14, Z14
-	VMOVUPS      Z14, 128(DI)
-	VADDPS       192(DI), Z15, Z15
-	VMOVUPS      Z15, 192(DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Z0, Z0
+	VMOVUPS      Z0, (DI)
+	VADDPS       64(DI), Z1, Z1
+	VMOVUPS      Z1, 64(DI)
+	VADDPS       128(DI), Z2, Z2
+	VMOVUPS      Z2, 128(DI)
+	VADDPS       192(DI), Z3, Z3
+	VMOVUPS      Z3, 192(DI)
+	VADDPS       (DI)(SI*1), Z4, Z4
+	VMOVUPS      Z4, (DI)(SI*1)
+	VADDPS       64(DI)(SI*1), Z5, Z5
+	VMOVUPS      Z5, 64(DI)(SI*1)
+	VADDPS       128(DI)(SI*1), Z6, Z6
+	VMOVUPS      Z6, 128(DI)(SI*1)
+	VADDPS       192(DI)(SI*1), Z7, Z7
+	VMOVUPS      Z7, 192(DI)(SI*1)
+	VADDPS       (DI)(SI*2), Z8, Z8
+	VMOVUPS      Z8, (DI)(SI*2)
+	VADDPS       64(DI)(SI*2), Z9, Z9
+	VMOVUPS      Z9, 64(DI)(SI*2)
+	VADDPS       128(DI)(SI*2), Z10, Z10
+	VMOVUPS      Z10, 128(DI)(SI*2)
+	VADDPS       192(DI)(SI*2), Z11, Z11
+	VMOVUPS      Z11, 192(DI)(SI*2)
+	VADDPS       (R8), Z12, Z12
+	VMOVUPS      Z12, (R8)
+	VADDPS       64(R8), Z13, Z13
+	VMOVUPS      Z13, 64(R8)
+	VADDPS       128(R8), Z14, Z14
+	VMOVUPS      Z14, 128(R8)
+	VADDPS       192(R8), Z15, Z15
+	VMOVUPS      Z15, 192(R8)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
@@ -7288,44 +7352,46 @@ less178:
 	JL   less181
 
 strip180:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 
 position182:
-	VCVTPH2PS    (R8), Z0
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Z1
+	VCVTPH2PS    (R10), Z0
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Z1
 	VFMADD231PS  Z1, Z0, Z21
-	VBROADCASTSS 512(BX), Z1
+	VBROADCASTSS 512(DI), Z1
 	VFMADD231PS  Z1, Z0, Z22
-	VBROADCASTSS 1024(BX), Z1
+	VBROADCASTSS 1024(DI), Z1
 	VFMADD231PS  Z1, Z0, Z23
-	VBROADCASTSS 1536(BX), Z1
+	VBROADCASTSS 1536(DI), Z1
 	VFMADD231PS  Z1, Z0, Z24
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position182
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Z21, Z21
-	VMOVUPS      Z21, (SI)
-	VADDPS       (SI)(BX*1), Z22, Z22
-	VMOVUPS      Z22, (SI)(BX*1)
-	VADDPS       (SI)(BX*2), Z23, Z23
-	VMOVUPS      Z23, (SI)(BX*2)
-	VADDPS       (DI), Z24, Z24
-	VMOVUPS      Z24, (DI)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	LEAQ         (DI)(SI*2), R8
+	ADDQ         SI, R8
+	VADDPS       (DI), Z21, Z21
+	VMOVUPS      Z21, (DI)
+	VADDPS       (DI)(SI*1), Z22, Z22
+	VMOVUPS      Z22, (DI)(SI*1)
+	VADDPS       (DI)(SI*2), Z23, Z23
+	VMOVUPS      Z23, (DI)(SI*2)
+	VADDPS       (R8), Z24, Z24
+	VMOVUPS      Z24, (R8)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
@@ -8006,15 +8072,18 @@ TEXT ·mixF16AVX512x2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x40, DX
 	JL   less189
 
 strip188:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00004000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8025,45 +8094,46 @@ strip188:
 	VPXORD Z7, Z7, Z7
 
 position190:
-	VCVTPH2PS    (R8), Z8
-	VCVTPH2PS    32(R8), Z9
-	VCVTPH2PS    64(R8), Z10
-	VCVTPH2PS    96(R8), Z11
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	VBROADCASTSS (BX), Z12
+	VCVTPH2PS    (R10), Z8
+	VCVTPH2PS    32(R10), Z9
+	VCVTPH2PS    64(R10), Z10
+	VCVTPH2PS    96(R10), Z11
+	PREFETCHT0   (SI)
+	PREFETCHT0   8192(SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 512(BX), Z12
+	VBROADCASTSS 512(DI), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position190
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	VADDPS       (SI)(BX*1), Z4, Z4
-	VMOVUPS      Z4, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z5, Z5
-	VMOVUPS      Z5, 64(SI)(BX*1)
-	VADDPS       128(SI)(BX*1), Z6, Z6
-	VMOVUPS      Z6, 128(SI)(BX*1)
-	VADDPS       192(SI)(BX*1), Z7, Z7
-	VMOVUPS      Z7, 192(SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Z0, Z0
+	VMOVUPS      Z0, (DI)
+	VADDPS       64(DI), Z1, Z1
+	VMOVUPS      Z1, 64(DI)
+	VADDPS       128(DI), Z2, Z2
+	VMOVUPS      Z2, 128(DI)
+	VADDPS       192(DI), Z3, Z3
+	VMOVUPS      Z3, 192(DI)
+	VADDPS       (DI)(SI*1), Z4, Z4
+	VMOVUPS      Z4, (DI)(SI*1)
+	VADDPS       64(DI)(SI*1), Z5, Z5
+	VMOVUPS      Z5, 64(DI)(SI*1)
+	VADDPS       128(DI)(SI*1), Z6, Z6
+	VMOVUPS      Z6, 128(DI)(SI*1)
+	VADDPS       192(DI)(SI*1), Z7, Z7
+	VMOVUPS      Z7, 192(DI)(SI*1)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
@@ -8075,32 +8145,34 @@ less189:
 	JL   less192
 
 strip191:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 
 position193:
-	VCVTPH2PS    (R8), Z0
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Z1
+	VCVTPH2PS    (R10), Z0
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Z1
 	VFMADD231PS  Z1, Z0, Z13
-	VBROADCASTSS 512(BX), Z1
+	VBROADCASTSS 512(DI), Z1
 	VFMADD231PS  Z1, Z0, Z14
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position193
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Z13, Z13
-	VMOVUPS      Z13, (SI)
-	VADDPS       (SI)(BX*1), Z14, Z14
-	VMOVUPS      Z14, (SI)(BX*1)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, DI
+	VADDPS       (DI), Z13, Z13
+	VMOVUPS      Z13, (DI)
+	VADDPS       (DI)(SI*1), Z14, Z14
+	VMOVUPS      Z14, (DI)(SI*1)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
@@ -8709,47 +8781,51 @@ TEXT ·mixF16AVX512x1(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	ADDQ CX, BX
 	SUBQ $0x40, DX
 	JL   less200
 
 strip199:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00004000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 position201:
-	VCVTPH2PS    (R8), Z4
-	VCVTPH2PS    32(R8), Z5
-	VCVTPH2PS    64(R8), Z6
-	VCVTPH2PS    96(R8), Z7
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	VBROADCASTSS (BX), Z8
+	VCVTPH2PS    (R10), Z4
+	VCVTPH2PS    32(R10), Z5
+	VCVTPH2PS    64(R10), Z6
+	VCVTPH2PS    96(R10), Z7
+	PREFETCHT0   (SI)
+	PREFETCHT0   8192(SI)
+	ADDQ         $0x00000040, SI
+	VBROADCASTSS (DI), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position201
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VMOVUPS      Z0, (BX)
-	VADDPS       64(BX), Z1, Z1
-	VMOVUPS      Z1, 64(BX)
-	VADDPS       128(BX), Z2, Z2
-	VMOVUPS      Z2, 128(BX)
-	VADDPS       192(BX), Z3, Z3
-	VMOVUPS      Z3, 192(BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Z0, Z0
+	VMOVUPS      Z0, (SI)
+	VADDPS       64(SI), Z1, Z1
+	VMOVUPS      Z1, 64(SI)
+	VADDPS       128(SI), Z2, Z2
+	VMOVUPS      Z2, 128(SI)
+	VADDPS       192(SI), Z3, Z3
+	VMOVUPS      Z3, 192(SI)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x40, DX
@@ -8761,27 +8837,29 @@ less200:
 	JL   less203
 
 strip202:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
+	MOVQ   BX, SI
+	ADDQ   $0x00001000, BX
+	MOVQ   s+8(FP), DI
+	MOVQ   m+24(FP), R8
+	MOVQ   vRow+40(FP), R9
+	MOVQ   CX, R10
 	VPXORD Z9, Z9, Z9
 
 position204:
-	VCVTPH2PS    (R8), Z0
-	PREFETCHT0   (R8)(R9*1)
-	VBROADCASTSS (BX), Z1
+	VCVTPH2PS    (R10), Z0
+	PREFETCHT0   (SI)
+	ADDQ         $0x00000020, SI
+	VBROADCASTSS (DI), Z1
 	VFMADD231PS  Z1, Z0, Z9
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, DI
+	ADDQ         R9, R10
+	DECQ         R8
 	JNZ          position204
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Z9, Z9
-	VMOVUPS      Z9, (BX)
+	MOVQ         d+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         AX, SI
+	VADDPS       (SI), Z9, Z9
+	VMOVUPS      Z9, (SI)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x10, DX
@@ -8798,24 +8876,14 @@ TEXT ·panelScoresF16AVX512x4(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ k+16(FP), CX
 	MOVQ n+24(FP), DX
+	MOVQ d+32(FP), BX
+	MOVQ ahead+40(FP), SI
+	SHLQ $0x05, BX
+	ADDQ CX, SI
 	SUBQ $0x04, DX
 	JL   less206
 
 panels205:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	LEAQ   (CX)(DI*2), R10
-	ADDQ   DI, R10
-	MOVQ   ahead+40(FP), R11
-	ADDQ   CX, R11
-	LEAQ   (R11)(DI*2), R12
-	ADDQ   DI, R12
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -8832,100 +8900,112 @@ panels205:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	LEAQ   (R11)(R8*2), R12
+	ADDQ   R8, R12
+	LEAQ   (CX)(BX*2), R13
+	ADDQ   BX, R13
+	LEAQ   (R9)(R10*2), R14
+	ADDQ   R10, R14
+	SUBQ   $0x02, DI
 	JL     last208
 
 elements207:
-	PREFETCHT0   (R11)
-	PREFETCHT0   (R11)(DI*1)
-	PREFETCHT0   (R11)(DI*2)
-	PREFETCHT0   (R12)
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(R10*1)
+	PREFETCHT0   (R9)(R10*2)
+	PREFETCHT0   (R14)
 	VCVTPH2PS    (CX), Z16
-	VCVTPH2PS    (CX)(DI*1), Z17
-	VCVTPH2PS    (CX)(DI*2), Z18
-	VCVTPH2PS    (R10), Z19
-	VBROADCASTSS (R8), Z20
+	VCVTPH2PS    (CX)(BX*1), Z17
+	VCVTPH2PS    (CX)(BX*2), Z18
+	VCVTPH2PS    (R13), Z19
+	VBROADCASTSS (R11), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS (R8)(SI*1), Z20
+	VBROADCASTSS (R11)(R8*1), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS (R8)(SI*2), Z20
+	VBROADCASTSS (R11)(R8*2), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS (R9), Z20
+	VBROADCASTSS (R12), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
 	VCVTPH2PS    32(CX), Z16
-	VCVTPH2PS    32(CX)(DI*1), Z17
-	VCVTPH2PS    32(CX)(DI*2), Z18
-	VCVTPH2PS    32(R10), Z19
-	VBROADCASTSS 4(R8), Z20
+	VCVTPH2PS    32(CX)(BX*1), Z17
+	VCVTPH2PS    32(CX)(BX*2), Z18
+	VCVTPH2PS    32(R13), Z19
+	VBROADCASTSS 4(R11), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS 4(R8)(SI*1), Z20
+	VBROADCASTSS 4(R11)(R8*1), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS 4(R8)(SI*2), Z20
+	VBROADCASTSS 4(R11)(R8*2), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS 4(R9), Z20
+	VBROADCASTSS 4(R12), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $+64, CX
-	ADDQ         $+64, R10
-	ADDQ         $+64, R11
-	ADDQ         $+64, R12
-	ADDQ         $+8, R8
-	ADDQ         $+8, R9
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R13
+	ADDQ         $+64, R9
+	ADDQ         $+64, R14
+	ADDQ         $+8, R11
+	ADDQ         $+8, R12
+	SUBQ         $0x02, DI
 	JGE          elements207
 
 last208:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done209
 	VCVTPH2PS    (CX), Z16
-	VCVTPH2PS    (CX)(DI*1), Z17
-	VCVTPH2PS    (CX)(DI*2), Z18
-	VCVTPH2PS    (R10), Z19
-	VBROADCASTSS (R8), Z20
+	VCVTPH2PS    (CX)(BX*1), Z17
+	VCVTPH2PS    (CX)(BX*2), Z18
+	VCVTPH2PS    (R13), Z19
+	VBROADCASTSS (R11), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS (R8)(SI*1), Z20
+	VBROADCASTSS (R11)(R8*1), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS (R8)(SI*2), Z20
+	VBROADCASTSS (R11)(R8*2), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS (R9), Z20
+	VBROADCASTSS (R12), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
 	ADDQ         $+32, CX
-	ADDQ         $+32, R10
+	ADDQ         $+32, R13
 
 done209:
 	VMOVUPS Z0, (AX)
@@ -8944,9 +9024,10 @@ done209:
 	VMOVUPS Z13, 1600(AX)
 	VMOVUPS Z14, 1664(AX)
 	VMOVUPS Z15, 1728(AX)
-	ADDQ    DI, CX
-	ADDQ    DI, CX
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
+	ADDQ    BX, CX
+	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
 	JGE     panels205
@@ -8957,16 +9038,6 @@ less206:
 	JL   less211
 
 panels210:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	MOVQ   ahead+40(FP), R10
-	ADDQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -8975,62 +9046,70 @@ panels210:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	LEAQ   (R11)(R8*2), R12
+	ADDQ   R8, R12
+	SUBQ   $0x02, DI
 	JL     last213
 
 elements212:
-	PREFETCHT0   (R10)
-	PREFETCHT0   (R10)(DI*1)
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z2
-	VCVTPH2PS    (CX)(DI*1), Z3
-	VBROADCASTSS (R8), Z6
+	VCVTPH2PS    (CX)(BX*1), Z3
+	VBROADCASTSS (R11), Z6
 	VFMADD231PS  Z6, Z2, Z0
 	VFMADD231PS  Z6, Z3, Z1
-	VBROADCASTSS (R8)(SI*1), Z6
+	VBROADCASTSS (R11)(R8*1), Z6
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
-	VBROADCASTSS (R8)(SI*2), Z6
+	VBROADCASTSS (R11)(R8*2), Z6
 	VFMADD231PS  Z6, Z2, Z8
 	VFMADD231PS  Z6, Z3, Z9
-	VBROADCASTSS (R9), Z6
+	VBROADCASTSS (R12), Z6
 	VFMADD231PS  Z6, Z2, Z12
 	VFMADD231PS  Z6, Z3, Z13
 	VCVTPH2PS    32(CX), Z2
-	VCVTPH2PS    32(CX)(DI*1), Z3
-	VBROADCASTSS 4(R8), Z6
+	VCVTPH2PS    32(CX)(BX*1), Z3
+	VBROADCASTSS 4(R11), Z6
 	VFMADD231PS  Z6, Z2, Z0
 	VFMADD231PS  Z6, Z3, Z1
-	VBROADCASTSS 4(R8)(SI*1), Z6
+	VBROADCASTSS 4(R11)(R8*1), Z6
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
-	VBROADCASTSS 4(R8)(SI*2), Z6
+	VBROADCASTSS 4(R11)(R8*2), Z6
 	VFMADD231PS  Z6, Z2, Z8
 	VFMADD231PS  Z6, Z3, Z9
-	VBROADCASTSS 4(R9), Z6
+	VBROADCASTSS 4(R12), Z6
 	VFMADD231PS  Z6, Z2, Z12
 	VFMADD231PS  Z6, Z3, Z13
 	ADDQ         $+64, CX
-	ADDQ         $+64, R10
-	ADDQ         $+8, R8
-	ADDQ         $+8, R9
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R9
+	ADDQ         $+8, R11
+	ADDQ         $+8, R12
+	SUBQ         $0x02, DI
 	JGE          elements212
 
 last213:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done214
 	VCVTPH2PS    (CX), Z2
-	VCVTPH2PS    (CX)(DI*1), Z3
-	VBROADCASTSS (R8), Z6
+	VCVTPH2PS    (CX)(BX*1), Z3
+	VBROADCASTSS (R11), Z6
 	VFMADD231PS  Z6, Z2, Z0
 	VFMADD231PS  Z6, Z3, Z1
-	VBROADCASTSS (R8)(SI*1), Z6
+	VBROADCASTSS (R11)(R8*1), Z6
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
-	VBROADCASTSS (R8)(SI*2), Z6
+	VBROADCASTSS (R11)(R8*2), Z6
 	VFMADD231PS  Z6, Z2, Z8
 	VFMADD231PS  Z6, Z3, Z9
-	VBROADCASTSS (R9), Z6
+	VBROADCASTSS (R12), Z6
 	VFMADD231PS  Z6, Z2, Z12
 	VFMADD231PS  Z6, Z3, Z13
 	ADDQ         $+32, CX
@@ -9044,7 +9123,8 @@ done214:
 	VMOVUPS Z9, 1088(AX)
 	VMOVUPS Z12, 1536(AX)
 	VMOVUPS Z13, 1600(AX)
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
 	JGE     panels210
@@ -9055,61 +9135,58 @@ less211:
 	JL   less216
 
 panels215:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z8, Z8, Z8
 	VPXORD Z12, Z12, Z12
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	MOVQ   q+8(FP), R10
+	LEAQ   (R10)(R8*2), R11
+	ADDQ   R8, R11
+	SUBQ   $0x02, DI
 	JL     last218
 
 elements217:
 	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
-	VBROADCASTSS (DI), Z2
+	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS (DI)(SI*1), Z2
+	VBROADCASTSS (R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
-	VBROADCASTSS (DI)(SI*2), Z2
+	VBROADCASTSS (R10)(R8*2), Z2
 	VFMADD231PS  Z2, Z1, Z8
-	VBROADCASTSS (R8), Z2
+	VBROADCASTSS (R11), Z2
 	VFMADD231PS  Z2, Z1, Z12
 	VCVTPH2PS    32(CX), Z1
-	VBROADCASTSS 4(DI), Z2
+	VBROADCASTSS 4(R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS 4(DI)(SI*1), Z2
+	VBROADCASTSS 4(R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
-	VBROADCASTSS 4(DI)(SI*2), Z2
+	VBROADCASTSS 4(R10)(R8*2), Z2
 	VFMADD231PS  Z2, Z1, Z8
-	VBROADCASTSS 4(R8), Z2
+	VBROADCASTSS 4(R11), Z2
 	VFMADD231PS  Z2, Z1, Z12
 	ADDQ         $+64, CX
 	ADDQ         $+64, R9
-	ADDQ         $+8, DI
-	ADDQ         $+8, R8
-	SUBQ         $0x02, BX
+	ADDQ         $+8, R10
+	ADDQ         $+8, R11
+	SUBQ         $0x02, DI
 	JGE          elements217
 
 last218:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done219
 	VCVTPH2PS    (CX), Z1
-	VBROADCASTSS (DI), Z2
+	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS (DI)(SI*1), Z2
+	VBROADCASTSS (R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
-	VBROADCASTSS (DI)(SI*2), Z2
+	VBROADCASTSS (R10)(R8*2), Z2
 	VFMADD231PS  Z2, Z1, Z8
-	VBROADCASTSS (R8), Z2
+	VBROADCASTSS (R11), Z2
 	VFMADD231PS  Z2, Z1, Z12
 	ADDQ         $+32, CX
 
@@ -9118,6 +9195,7 @@ done219:
 	VMOVUPS Z4, 512(AX)
 	VMOVUPS Z8, 1024(AX)
 	VMOVUPS Z12, 1536(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels215
@@ -9133,22 +9211,14 @@ TEXT ·panelScoresF16AVX512x2(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ k+16(FP), CX
 	MOVQ n+24(FP), DX
+	MOVQ d+32(FP), BX
+	MOVQ ahead+40(FP), SI
+	SHLQ $0x05, BX
+	ADDQ CX, SI
 	SUBQ $0x04, DX
 	JL   less221
 
 panels220:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	MOVQ   ahead+40(FP), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9157,69 +9227,79 @@ panels220:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	LEAQ   (CX)(BX*2), R12
+	ADDQ   BX, R12
+	LEAQ   (R9)(R10*2), R13
+	ADDQ   R10, R13
+	SUBQ   $0x02, DI
 	JL     last223
 
 elements222:
-	PREFETCHT0   (R10)
-	PREFETCHT0   (R10)(DI*1)
-	PREFETCHT0   (R10)(DI*2)
-	PREFETCHT0   (R11)
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(R10*1)
+	PREFETCHT0   (R9)(R10*2)
+	PREFETCHT0   (R13)
 	VCVTPH2PS    (CX), Z8
-	VCVTPH2PS    (CX)(DI*1), Z9
-	VCVTPH2PS    (CX)(DI*2), Z10
-	VCVTPH2PS    (R9), Z11
-	VBROADCASTSS (R8), Z12
+	VCVTPH2PS    (CX)(BX*1), Z9
+	VCVTPH2PS    (CX)(BX*2), Z10
+	VCVTPH2PS    (R12), Z11
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R8)(SI*1), Z12
+	VBROADCASTSS (R11)(R8*1), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
 	VCVTPH2PS    32(CX), Z8
-	VCVTPH2PS    32(CX)(DI*1), Z9
-	VCVTPH2PS    32(CX)(DI*2), Z10
-	VCVTPH2PS    32(R9), Z11
-	VBROADCASTSS 4(R8), Z12
+	VCVTPH2PS    32(CX)(BX*1), Z9
+	VCVTPH2PS    32(CX)(BX*2), Z10
+	VCVTPH2PS    32(R12), Z11
+	VBROADCASTSS 4(R11), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 4(R8)(SI*1), Z12
+	VBROADCASTSS 4(R11)(R8*1), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
 	ADDQ         $+64, CX
+	ADDQ         $+64, R12
 	ADDQ         $+64, R9
-	ADDQ         $+64, R10
-	ADDQ         $+64, R11
-	ADDQ         $+8, R8
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R13
+	ADDQ         $+8, R11
+	SUBQ         $0x02, DI
 	JGE          elements222
 
 last223:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done224
 	VCVTPH2PS    (CX), Z8
-	VCVTPH2PS    (CX)(DI*1), Z9
-	VCVTPH2PS    (CX)(DI*2), Z10
-	VCVTPH2PS    (R9), Z11
-	VBROADCASTSS (R8), Z12
+	VCVTPH2PS    (CX)(BX*1), Z9
+	VCVTPH2PS    (CX)(BX*2), Z10
+	VCVTPH2PS    (R12), Z11
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R8)(SI*1), Z12
+	VBROADCASTSS (R11)(R8*1), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
 	ADDQ         $+32, CX
-	ADDQ         $+32, R9
+	ADDQ         $+32, R12
 
 done224:
 	VMOVUPS Z0, (AX)
@@ -9230,9 +9310,10 @@ done224:
 	VMOVUPS Z5, 576(AX)
 	VMOVUPS Z6, 640(AX)
 	VMOVUPS Z7, 704(AX)
-	ADDQ    DI, CX
-	ADDQ    DI, CX
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
+	ADDQ    BX, CX
+	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
 	JGE     panels220
@@ -9243,55 +9324,53 @@ less221:
 	JL   less226
 
 panels225:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	SUBQ   $0x02, DI
 	JL     last228
 
 elements227:
 	PREFETCHT0   (R9)
-	PREFETCHT0   (R9)(DI*1)
+	PREFETCHT0   (R9)(R10*1)
 	VCVTPH2PS    (CX), Z2
-	VCVTPH2PS    (CX)(DI*1), Z3
-	VBROADCASTSS (R8), Z6
+	VCVTPH2PS    (CX)(BX*1), Z3
+	VBROADCASTSS (R11), Z6
 	VFMADD231PS  Z6, Z2, Z0
 	VFMADD231PS  Z6, Z3, Z1
-	VBROADCASTSS (R8)(SI*1), Z6
+	VBROADCASTSS (R11)(R8*1), Z6
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
 	VCVTPH2PS    32(CX), Z2
-	VCVTPH2PS    32(CX)(DI*1), Z3
-	VBROADCASTSS 4(R8), Z6
+	VCVTPH2PS    32(CX)(BX*1), Z3
+	VBROADCASTSS 4(R11), Z6
 	VFMADD231PS  Z6, Z2, Z0
 	VFMADD231PS  Z6, Z3, Z1
-	VBROADCASTSS 4(R8)(SI*1), Z6
+	VBROADCASTSS 4(R11)(R8*1), Z6
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
 	ADDQ         $+64, CX
 	ADDQ         $+64, R9
-	ADDQ         $+8, R8
-	SUBQ         $0x02, BX
+	ADDQ         $+8, R11
+	SUBQ         $0x02, DI
 	JGE          elements227
 
 last228:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done229
 	VCVTPH2PS    (CX), Z2
-	VCVTPH2PS    (CX)(DI*1), Z3
-	VBROADCASTSS (R8), Z6
+	VCVTPH2PS    (CX)(BX*1), Z3
+	VBROADCASTSS (R11), Z6
 	VFMADD231PS  Z6, Z2, Z0
 	VFMADD231PS  Z6, Z3, Z1
-	VBROADCASTSS (R8)(SI*1), Z6
+	VBROADCASTSS (R11)(R8*1), Z6
 	VFMADD231PS  Z6, Z2, Z4
 	VFMADD231PS  Z6, Z3, Z5
 	ADDQ         $+32, CX
@@ -9301,7 +9380,8 @@ done229:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z4, 512(AX)
 	VMOVUPS Z5, 576(AX)
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
 	JGE     panels225
@@ -9312,50 +9392,48 @@ less226:
 	JL   less231
 
 panels230:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), DI
-	MOVQ   ahead+40(FP), R8
-	ADDQ   CX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R9
+	MOVQ   q+8(FP), R10
+	SUBQ   $0x02, DI
 	JL     last233
 
 elements232:
-	PREFETCHT0   (R8)
+	PREFETCHT0   (R9)
 	VCVTPH2PS    (CX), Z1
-	VBROADCASTSS (DI), Z2
+	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS (DI)(SI*1), Z2
+	VBROADCASTSS (R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
 	VCVTPH2PS    32(CX), Z1
-	VBROADCASTSS 4(DI), Z2
+	VBROADCASTSS 4(R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS 4(DI)(SI*1), Z2
+	VBROADCASTSS 4(R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
 	ADDQ         $+64, CX
-	ADDQ         $+64, R8
-	ADDQ         $+8, DI
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R9
+	ADDQ         $+8, R10
+	SUBQ         $0x02, DI
 	JGE          elements232
 
 last233:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done234
 	VCVTPH2PS    (CX), Z1
-	VBROADCASTSS (DI), Z2
+	VBROADCASTSS (R10), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	VBROADCASTSS (DI)(SI*1), Z2
+	VBROADCASTSS (R10)(R8*1), Z2
 	VFMADD231PS  Z2, Z1, Z4
 	ADDQ         $+32, CX
 
 done234:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels230
@@ -9371,83 +9449,86 @@ TEXT ·panelScoresF16AVX512x1(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ k+16(FP), CX
 	MOVQ n+24(FP), DX
+	MOVQ d+32(FP), BX
+	MOVQ ahead+40(FP), SI
+	SHLQ $0x05, BX
+	ADDQ CX, SI
 	SUBQ $0x04, DX
 	JL   less236
 
 panels235:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	LEAQ   (CX)(DI*2), R8
-	ADDQ   DI, R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R8
+	LEAQ   (BX)(BX*1), R9
+	MOVQ   q+8(FP), R10
+	LEAQ   (CX)(BX*2), R11
+	ADDQ   BX, R11
+	LEAQ   (R8)(R9*2), R12
+	ADDQ   R9, R12
+	SUBQ   $0x02, DI
 	JL     last238
 
 elements237:
-	PREFETCHT0   (R9)
-	PREFETCHT0   (R9)(DI*1)
-	PREFETCHT0   (R9)(DI*2)
-	PREFETCHT0   (R10)
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(R9*1)
+	PREFETCHT0   (R8)(R9*2)
+	PREFETCHT0   (R12)
 	VCVTPH2PS    (CX), Z4
-	VCVTPH2PS    (CX)(DI*1), Z5
-	VCVTPH2PS    (CX)(DI*2), Z6
-	VCVTPH2PS    (R8), Z7
-	VBROADCASTSS (SI), Z8
+	VCVTPH2PS    (CX)(BX*1), Z5
+	VCVTPH2PS    (CX)(BX*2), Z6
+	VCVTPH2PS    (R11), Z7
+	VBROADCASTSS (R10), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
 	VCVTPH2PS    32(CX), Z4
-	VCVTPH2PS    32(CX)(DI*1), Z5
-	VCVTPH2PS    32(CX)(DI*2), Z6
-	VCVTPH2PS    32(R8), Z7
-	VBROADCASTSS 4(SI), Z8
+	VCVTPH2PS    32(CX)(BX*1), Z5
+	VCVTPH2PS    32(CX)(BX*2), Z6
+	VCVTPH2PS    32(R11), Z7
+	VBROADCASTSS 4(R10), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
 	ADDQ         $+64, CX
+	ADDQ         $+64, R11
 	ADDQ         $+64, R8
-	ADDQ         $+64, R9
-	ADDQ         $+64, R10
-	ADDQ         $+8, SI
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R12
+	ADDQ         $+8, R10
+	SUBQ         $0x02, DI
 	JGE          elements237
 
 last238:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done239
 	VCVTPH2PS    (CX), Z4
-	VCVTPH2PS    (CX)(DI*1), Z5
-	VCVTPH2PS    (CX)(DI*2), Z6
-	VCVTPH2PS    (R8), Z7
-	VBROADCASTSS (SI), Z8
+	VCVTPH2PS    (CX)(BX*1), Z5
+	VCVTPH2PS    (CX)(BX*2), Z6
+	VCVTPH2PS    (R11), Z7
+	VBROADCASTSS (R10), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
 	ADDQ         $+32, CX
-	ADDQ         $+32, R8
+	ADDQ         $+32, R11
 
 done239:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
-	ADDQ    DI, CX
-	ADDQ    DI, CX
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
+	ADDQ    BX, CX
+	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
 	JGE     panels235
@@ -9458,44 +9539,42 @@ less236:
 	JL   less241
 
 panels240:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	MOVQ   ahead+40(FP), R8
-	ADDQ   CX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R8
+	LEAQ   (BX)(BX*1), R9
+	MOVQ   q+8(FP), R10
+	SUBQ   $0x02, DI
 	JL     last243
 
 elements242:
 	PREFETCHT0   (R8)
-	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R8)(R9*1)
 	VCVTPH2PS    (CX), Z2
-	VCVTPH2PS    (CX)(DI*1), Z3
-	VBROADCASTSS (SI), Z4
+	VCVTPH2PS    (CX)(BX*1), Z3
+	VBROADCASTSS (R10), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
 	VCVTPH2PS    32(CX), Z2
-	VCVTPH2PS    32(CX)(DI*1), Z3
-	VBROADCASTSS 4(SI), Z4
+	VCVTPH2PS    32(CX)(BX*1), Z3
+	VBROADCASTSS 4(R10), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         $+64, CX
 	ADDQ         $+64, R8
-	ADDQ         $+8, SI
-	SUBQ         $0x02, BX
+	ADDQ         $+8, R10
+	SUBQ         $0x02, DI
 	JGE          elements242
 
 last243:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done244
 	VCVTPH2PS    (CX), Z2
-	VCVTPH2PS    (CX)(DI*1), Z3
-	VBROADCASTSS (SI), Z4
+	VCVTPH2PS    (CX)(BX*1), Z3
+	VBROADCASTSS (R10), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         $+32, CX
@@ -9503,7 +9582,8 @@ last243:
 done244:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
 	JGE     panels240
@@ -9514,42 +9594,40 @@ less241:
 	JL   less246
 
 panels245:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x02, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	MOVQ   ahead+40(FP), DI
-	ADDQ   CX, DI
 	VPXORD Z0, Z0, Z0
-	SUBQ   $0x02, BX
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   SI, R8
+	MOVQ   q+8(FP), R9
+	SUBQ   $0x02, DI
 	JL     last248
 
 elements247:
-	PREFETCHT0   (DI)
+	PREFETCHT0   (R8)
 	VCVTPH2PS    (CX), Z1
-	VBROADCASTSS (SI), Z2
+	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	VCVTPH2PS    32(CX), Z1
-	VBROADCASTSS 4(SI), Z2
+	VBROADCASTSS 4(R9), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         $+64, CX
-	ADDQ         $+64, DI
-	ADDQ         $+8, SI
-	SUBQ         $0x02, BX
+	ADDQ         $+64, R8
+	ADDQ         $+8, R9
+	SUBQ         $0x02, DI
 	JGE          elements247
 
 last248:
-	ADDQ         $0x02, BX
+	ADDQ         $0x02, DI
 	JZ           done249
 	VCVTPH2PS    (CX), Z1
-	VBROADCASTSS (SI), Z2
+	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         $+32, CX
 
 done249:
 	VMOVUPS Z0, (AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels245
@@ -9967,16 +10045,22 @@ TEXT ·mixQ8AVX512x4(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	MOVQ beside+56(FP), SI
+	ADDQ CX, BX
+	ADDQ CX, SI
 	SUBQ $0x40, DX
 	JL   less270
 
 strip269:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
-	MOVQ   beside+56(FP), R10
+	MOVQ   BX, DI
+	ADDQ   $0x00002200, BX
+	MOVQ   SI, R8
+	ADDQ   $0x00002200, SI
+	MOVQ   s+8(FP), R9
+	MOVQ   m+24(FP), R10
+	MOVQ   vRow+40(FP), R11
+	MOVQ   CX, R12
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -9995,87 +10079,89 @@ strip269:
 	VPXORD Z15, Z15, Z15
 
 position271:
-	VPBROADCASTW (R8), Y18
+	VPBROADCASTW (R12), Y18
 	VCVTPH2PS    Y18, Z18
-	VPMOVSXBD    2(R8), Z16
+	VPMOVSXBD    2(R12), Z16
 	VCVTDQ2PS    Z16, Z16
 	VMULPS       Z18, Z16, Z16
-	VPMOVSXBD    18(R8), Z17
+	VPMOVSXBD    18(R12), Z17
 	VCVTDQ2PS    Z17, Z17
 	VMULPS       Z18, Z17, Z17
-	VPBROADCASTW 34(R8), Y20
+	VPBROADCASTW 34(R12), Y20
 	VCVTPH2PS    Y20, Z20
-	VPMOVSXBD    36(R8), Z18
+	VPMOVSXBD    36(R12), Z18
 	VCVTDQ2PS    Z18, Z18
 	VMULPS       Z20, Z18, Z18
-	VPMOVSXBD    52(R8), Z19
+	VPMOVSXBD    52(R12), Z19
 	VCVTDQ2PS    Z19, Z19
 	VMULPS       Z20, Z19, Z19
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	PREFETCHT0   (R8)(R10*1)
-	PREFETCHT0   64(R8)(R10*1)
-	VBROADCASTSS (BX), Z20
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z20
 	VFMADD231PS  Z20, Z16, Z0
 	VFMADD231PS  Z20, Z17, Z1
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS 512(BX), Z20
+	VBROADCASTSS 512(R9), Z20
 	VFMADD231PS  Z20, Z16, Z4
 	VFMADD231PS  Z20, Z17, Z5
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS 1024(BX), Z20
+	VBROADCASTSS 1024(R9), Z20
 	VFMADD231PS  Z20, Z16, Z8
 	VFMADD231PS  Z20, Z17, Z9
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS 1536(BX), Z20
+	VBROADCASTSS 1536(R9), Z20
 	VFMADD231PS  Z20, Z16, Z12
 	VFMADD231PS  Z20, Z17, Z13
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R10
 	JNZ          position271
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	VADDPS       (SI)(BX*1), Z4, Z4
-	VMOVUPS      Z4, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z5, Z5
-	VMOVUPS      Z5, 64(SI)(BX*1)
-	VADDPS       128(SI)(BX*1), Z6, Z6
-	VMOVUPS      Z6, 128(SI)(BX*1)
-	VADDPS       192(SI)(BX*1), Z7, Z7
-	VMOVUPS      Z7, 192(SI)(BX*1)
-	VADDPS       (SI)(BX*2), Z8, Z8
-	VMOVUPS      Z8, (SI)(BX*2)
-	VADDPS       64(SI)(BX*2), Z9, Z9
-	VMOVUPS      Z9, 64(SI)(BX*2)
-	VADDPS       128(SI)(BX*2), Z10, Z10
-	VMOVUPS      Z10, 128(SI)(BX*2)
-	VADDPS       192(SI)(BX*2), Z11, Z11
-	VMOVUPS      Z11, 192(SI)(BX*2)
-	VADDPS       (DI), Z12, Z12
-	VMOVUPS      Z12, (DI)
-	VADDPS       64(DI), Z13, Z13
-	VMOVUPS      Z13, 64(DI)
-	VADDPS       128(DI), Z14, Z14
-	VMOVUPS      Z14, 128(DI)
-	VADDPS       192(DI), Z15, Z15
-	VMOVUPS      Z15, 192(DI)
+	MOVQ         d+32(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         AX, R8
+	LEAQ         (R8)(DI*2), R9
+	ADDQ         DI, R9
+	VADDPS       (R8), Z0, Z0
+	VMOVUPS      Z0, (R8)
+	VADDPS       64(R8), Z1, Z1
+	VMOVUPS      Z1, 64(R8)
+	VADDPS       128(R8), Z2, Z2
+	VMOVUPS      Z2, 128(R8)
+	VADDPS       192(R8), Z3, Z3
+	VMOVUPS      Z3, 192(R8)
+	VADDPS       (R8)(DI*1), Z4, Z4
+	VMOVUPS      Z4, (R8)(DI*1)
+	VADDPS       64(R8)(DI*1), Z5, Z5
+	VMOVUPS      Z5, 64(R8)(DI*1)
+	VADDPS       128(R8)(DI*1), Z6, Z6
+	VMOVUPS      Z6, 128(R8)(DI*1)
+	VADDPS       192(R8)(DI*1), Z7, Z7
+	VMOVUPS      Z7, 192(R8)(DI*1)
+	VADDPS       (R8)(DI*2), Z8, Z8
+	VMOVUPS      Z8, (R8)(DI*2)
+	VADDPS       64(R8)(DI*2), Z9, Z9
+	VMOVUPS      Z9, 64(R8)(DI*2)
+	VADDPS       128(R8)(DI*2), Z10, Z10
+	VMOVUPS      Z10, 128(R8)(DI*2)
+	VADDPS       192(R8)(DI*2), Z11, Z11
+	VMOVUPS      Z11, 192(R8)(DI*2)
+	VADDPS       (R9), Z12, Z12
+	VMOVUPS      Z12, (R9)
+	VADDPS       64(R9), Z13, Z13
+	VMOVUPS      Z13, 64(R9)
+	VADDPS       128(R9), Z14, Z14
+	VMOVUPS      Z14, 128(R9)
+	VADDPS       192(R9), Z15, Z15
+	VMOVUPS      Z15, 192(R9)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000044, CX
 	SUBQ         $0x40, DX
@@ -10087,12 +10173,14 @@ less270:
 	JL   less273
 
 strip272:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
-	MOVQ   beside+56(FP), R10
+	MOVQ   BX, DI
+	ADDQ   $0x00001100, BX
+	MOVQ   SI, R8
+	ADDQ   $0x00001100, SI
+	MOVQ   s+8(FP), R9
+	MOVQ   m+24(FP), R10
+	MOVQ   vRow+40(FP), R11
+	MOVQ   CX, R12
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
@@ -10103,53 +10191,55 @@ strip272:
 	VPXORD Z28, Z28, Z28
 
 position274:
-	VPBROADCASTW (R8), Y2
+	VPBROADCASTW (R12), Y2
 	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R8), Z0
+	VPMOVSXBD    2(R12), Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R8), Z1
+	VPMOVSXBD    18(R12), Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   (R8)(R10*1)
-	VBROADCASTSS (BX), Z2
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z0, Z21
 	VFMADD231PS  Z2, Z1, Z22
-	VBROADCASTSS 512(BX), Z2
+	VBROADCASTSS 512(R9), Z2
 	VFMADD231PS  Z2, Z0, Z23
 	VFMADD231PS  Z2, Z1, Z24
-	VBROADCASTSS 1024(BX), Z2
+	VBROADCASTSS 1024(R9), Z2
 	VFMADD231PS  Z2, Z0, Z25
 	VFMADD231PS  Z2, Z1, Z26
-	VBROADCASTSS 1536(BX), Z2
+	VBROADCASTSS 1536(R9), Z2
 	VFMADD231PS  Z2, Z0, Z27
 	VFMADD231PS  Z2, Z1, Z28
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R10
 	JNZ          position274
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	LEAQ         (SI)(BX*2), DI
-	ADDQ         BX, DI
-	VADDPS       (SI), Z21, Z21
-	VMOVUPS      Z21, (SI)
-	VADDPS       64(SI), Z22, Z22
-	VMOVUPS      Z22, 64(SI)
-	VADDPS       (SI)(BX*1), Z23, Z23
-	VMOVUPS      Z23, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z24, Z24
-	VMOVUPS      Z24, 64(SI)(BX*1)
-	VADDPS       (SI)(BX*2), Z25, Z25
-	VMOVUPS      Z25, (SI)(BX*2)
-	VADDPS       64(SI)(BX*2), Z26, Z26
-	VMOVUPS      Z26, 64(SI)(BX*2)
-	VADDPS       (DI), Z27, Z27
-	VMOVUPS      Z27, (DI)
-	VADDPS       64(DI), Z28, Z28
-	VMOVUPS      Z28, 64(DI)
+	MOVQ         d+32(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         AX, R8
+	LEAQ         (R8)(DI*2), R9
+	ADDQ         DI, R9
+	VADDPS       (R8), Z21, Z21
+	VMOVUPS      Z21, (R8)
+	VADDPS       64(R8), Z22, Z22
+	VMOVUPS      Z22, 64(R8)
+	VADDPS       (R8)(DI*1), Z23, Z23
+	VMOVUPS      Z23, (R8)(DI*1)
+	VADDPS       64(R8)(DI*1), Z24, Z24
+	VMOVUPS      Z24, 64(R8)(DI*1)
+	VADDPS       (R8)(DI*2), Z25, Z25
+	VMOVUPS      Z25, (R8)(DI*2)
+	VADDPS       64(R8)(DI*2), Z26, Z26
+	VMOVUPS      Z26, 64(R8)(DI*2)
+	VADDPS       (R9), Z27, Z27
+	VMOVUPS      Z27, (R9)
+	VADDPS       64(R9), Z28, Z28
+	VMOVUPS      Z28, 64(R9)
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000022, CX
 	SUBQ         $0x20, DX
@@ -10166,16 +10256,22 @@ TEXT ·mixQ8AVX512x2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	MOVQ beside+56(FP), SI
+	ADDQ CX, BX
+	ADDQ CX, SI
 	SUBQ $0x40, DX
 	JL   less276
 
 strip275:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
-	MOVQ   beside+56(FP), R10
+	MOVQ   BX, DI
+	ADDQ   $0x00002200, BX
+	MOVQ   SI, R8
+	ADDQ   $0x00002200, SI
+	MOVQ   s+8(FP), R9
+	MOVQ   m+24(FP), R10
+	MOVQ   vRow+40(FP), R11
+	MOVQ   CX, R12
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10186,59 +10282,61 @@ strip275:
 	VPXORD Z7, Z7, Z7
 
 position277:
-	VPBROADCASTW (R8), Y10
+	VPBROADCASTW (R12), Y10
 	VCVTPH2PS    Y10, Z10
-	VPMOVSXBD    2(R8), Z8
+	VPMOVSXBD    2(R12), Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VPMOVSXBD    18(R8), Z9
+	VPMOVSXBD    18(R12), Z9
 	VCVTDQ2PS    Z9, Z9
 	VMULPS       Z10, Z9, Z9
-	VPBROADCASTW 34(R8), Y12
+	VPBROADCASTW 34(R12), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    36(R8), Z10
+	VPMOVSXBD    36(R12), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    52(R8), Z11
+	VPMOVSXBD    52(R12), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	PREFETCHT0   (R8)(R10*1)
-	PREFETCHT0   64(R8)(R10*1)
-	VBROADCASTSS (BX), Z12
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z12
 	VFMADD231PS  Z12, Z8, Z0
 	VFMADD231PS  Z12, Z9, Z1
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS 512(BX), Z12
+	VBROADCASTSS 512(R9), Z12
 	VFMADD231PS  Z12, Z8, Z4
 	VFMADD231PS  Z12, Z9, Z5
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R10
 	JNZ          position277
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Z0, Z0
-	VMOVUPS      Z0, (SI)
-	VADDPS       64(SI), Z1, Z1
-	VMOVUPS      Z1, 64(SI)
-	VADDPS       128(SI), Z2, Z2
-	VMOVUPS      Z2, 128(SI)
-	VADDPS       192(SI), Z3, Z3
-	VMOVUPS      Z3, 192(SI)
-	VADDPS       (SI)(BX*1), Z4, Z4
-	VMOVUPS      Z4, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z5, Z5
-	VMOVUPS      Z5, 64(SI)(BX*1)
-	VADDPS       128(SI)(BX*1), Z6, Z6
-	VMOVUPS      Z6, 128(SI)(BX*1)
-	VADDPS       192(SI)(BX*1), Z7, Z7
-	VMOVUPS      Z7, 192(SI)(BX*1)
+	MOVQ         d+32(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         AX, R8
+	VADDPS       (R8), Z0, Z0
+	VMOVUPS      Z0, (R8)
+	VADDPS       64(R8), Z1, Z1
+	VMOVUPS      Z1, 64(R8)
+	VADDPS       128(R8), Z2, Z2
+	VMOVUPS      Z2, 128(R8)
+	VADDPS       192(R8), Z3, Z3
+	VMOVUPS      Z3, 192(R8)
+	VADDPS       (R8)(DI*1), Z4, Z4
+	VMOVUPS      Z4, (R8)(DI*1)
+	VADDPS       64(R8)(DI*1), Z5, Z5
+	VMOVUPS      Z5, 64(R8)(DI*1)
+	VADDPS       128(R8)(DI*1), Z6, Z6
+	VMOVUPS      Z6, 128(R8)(DI*1)
+	VADDPS       192(R8)(DI*1), Z7, Z7
+	VMOVUPS      Z7, 192(R8)(DI*1)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000044, CX
 	SUBQ         $0x40, DX
@@ -10250,49 +10348,53 @@ less276:
 	JL   less279
 
 strip278:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
-	MOVQ   beside+56(FP), R10
+	MOVQ   BX, DI
+	ADDQ   $0x00001100, BX
+	MOVQ   SI, R8
+	ADDQ   $0x00001100, SI
+	MOVQ   s+8(FP), R9
+	MOVQ   m+24(FP), R10
+	MOVQ   vRow+40(FP), R11
+	MOVQ   CX, R12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 
 position280:
-	VPBROADCASTW (R8), Y2
+	VPBROADCASTW (R12), Y2
 	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R8), Z0
+	VPMOVSXBD    2(R12), Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R8), Z1
+	VPMOVSXBD    18(R12), Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   (R8)(R10*1)
-	VBROADCASTSS (BX), Z2
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z0, Z13
 	VFMADD231PS  Z2, Z1, Z14
-	VBROADCASTSS 512(BX), Z2
+	VBROADCASTSS 512(R9), Z2
 	VFMADD231PS  Z2, Z0, Z15
 	VFMADD231PS  Z2, Z1, Z16
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R10
 	JNZ          position280
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, SI
-	VADDPS       (SI), Z13, Z13
-	VMOVUPS      Z13, (SI)
-	VADDPS       64(SI), Z14, Z14
-	VMOVUPS      Z14, 64(SI)
-	VADDPS       (SI)(BX*1), Z15, Z15
-	VMOVUPS      Z15, (SI)(BX*1)
-	VADDPS       64(SI)(BX*1), Z16, Z16
-	VMOVUPS      Z16, 64(SI)(BX*1)
+	MOVQ         d+32(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         AX, R8
+	VADDPS       (R8), Z13, Z13
+	VMOVUPS      Z13, (R8)
+	VADDPS       64(R8), Z14, Z14
+	VMOVUPS      Z14, 64(R8)
+	VADDPS       (R8)(DI*1), Z15, Z15
+	VMOVUPS      Z15, (R8)(DI*1)
+	VADDPS       64(R8)(DI*1), Z16, Z16
+	VMOVUPS      Z16, 64(R8)(DI*1)
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000022, CX
 	SUBQ         $0x20, DX
@@ -10309,62 +10411,70 @@ TEXT ·mixQ8AVX512x1(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ v+16(FP), CX
 	MOVQ d+32(FP), DX
+	MOVQ ahead+48(FP), BX
+	MOVQ beside+56(FP), SI
+	ADDQ CX, BX
+	ADDQ CX, SI
 	SUBQ $0x40, DX
 	JL   less282
 
 strip281:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
-	MOVQ   beside+56(FP), R10
+	MOVQ   BX, DI
+	ADDQ   $0x00002200, BX
+	MOVQ   SI, R8
+	ADDQ   $0x00002200, SI
+	MOVQ   s+8(FP), R9
+	MOVQ   m+24(FP), R10
+	MOVQ   vRow+40(FP), R11
+	MOVQ   CX, R12
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 position283:
-	VPBROADCASTW (R8), Y6
+	VPBROADCASTW (R12), Y6
 	VCVTPH2PS    Y6, Z6
-	VPMOVSXBD    2(R8), Z4
+	VPMOVSXBD    2(R12), Z4
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z6, Z4, Z4
-	VPMOVSXBD    18(R8), Z5
+	VPMOVSXBD    18(R12), Z5
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z6, Z5, Z5
-	VPBROADCASTW 34(R8), Y8
+	VPBROADCASTW 34(R12), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    36(R8), Z6
+	VPMOVSXBD    36(R12), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    52(R8), Z7
+	VPMOVSXBD    52(R12), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   64(R8)(R9*1)
-	PREFETCHT0   (R8)(R10*1)
-	PREFETCHT0   64(R8)(R10*1)
-	VBROADCASTSS (BX), Z8
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z8
 	VFMADD231PS  Z8, Z4, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R10
 	JNZ          position283
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VMOVUPS      Z0, (BX)
-	VADDPS       64(BX), Z1, Z1
-	VMOVUPS      Z1, 64(BX)
-	VADDPS       128(BX), Z2, Z2
-	VMOVUPS      Z2, 128(BX)
-	VADDPS       192(BX), Z3, Z3
-	VMOVUPS      Z3, 192(BX)
+	MOVQ         d+32(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         AX, DI
+	VADDPS       (DI), Z0, Z0
+	VMOVUPS      Z0, (DI)
+	VADDPS       64(DI), Z1, Z1
+	VMOVUPS      Z1, 64(DI)
+	VADDPS       128(DI), Z2, Z2
+	VMOVUPS      Z2, 128(DI)
+	VADDPS       192(DI), Z3, Z3
+	VMOVUPS      Z3, 192(DI)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000044, CX
 	SUBQ         $0x40, DX
@@ -10376,40 +10486,44 @@ less282:
 	JL   less285
 
 strip284:
-	MOVQ   s+8(FP), BX
-	MOVQ   m+24(FP), SI
-	MOVQ   vRow+40(FP), DI
-	MOVQ   CX, R8
-	MOVQ   ahead+48(FP), R9
-	MOVQ   beside+56(FP), R10
+	MOVQ   BX, DI
+	ADDQ   $0x00001100, BX
+	MOVQ   SI, R8
+	ADDQ   $0x00001100, SI
+	MOVQ   s+8(FP), R9
+	MOVQ   m+24(FP), R10
+	MOVQ   vRow+40(FP), R11
+	MOVQ   CX, R12
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 
 position286:
-	VPBROADCASTW (R8), Y2
+	VPBROADCASTW (R12), Y2
 	VCVTPH2PS    Y2, Z2
-	VPMOVSXBD    2(R8), Z0
+	VPMOVSXBD    2(R12), Z0
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z2, Z0, Z0
-	VPMOVSXBD    18(R8), Z1
+	VPMOVSXBD    18(R12), Z1
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z2, Z1, Z1
-	PREFETCHT0   (R8)(R9*1)
-	PREFETCHT0   (R8)(R10*1)
-	VBROADCASTSS (BX), Z2
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	VBROADCASTSS (R9), Z2
 	VFMADD231PS  Z2, Z0, Z9
 	VFMADD231PS  Z2, Z1, Z10
-	ADDQ         $0x04, BX
-	ADDQ         DI, R8
-	DECQ         SI
+	ADDQ         $0x04, R9
+	ADDQ         R11, R12
+	DECQ         R10
 	JNZ          position286
-	MOVQ         d+32(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         AX, BX
-	VADDPS       (BX), Z9, Z9
-	VMOVUPS      Z9, (BX)
-	VADDPS       64(BX), Z10, Z10
-	VMOVUPS      Z10, 64(BX)
+	MOVQ         d+32(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         AX, DI
+	VADDPS       (DI), Z9, Z9
+	VMOVUPS      Z9, (DI)
+	VADDPS       64(DI), Z10, Z10
+	VMOVUPS      Z10, 64(DI)
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000022, CX
 	SUBQ         $0x20, DX
@@ -10571,24 +10685,14 @@ TEXT ·panelScoresDOTx4(SB), NOSPLIT, $0-48
 	MOVQ    s+0(FP), AX
 	MOVQ    k+16(FP), CX
 	MOVQ    n+24(FP), DX
+	MOVQ    d+32(FP), BX
+	MOVQ    ahead+40(FP), SI
+	SHLQ    $0x05, BX
+	ADDQ    CX, SI
 	SUBQ    $0x04, DX
 	JL      less297
 
 panels296:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	LEAQ   (CX)(DI*2), R10
-	ADDQ   DI, R10
-	MOVQ   ahead+40(FP), R11
-	ADDQ   CX, R11
-	LEAQ   (R11)(DI*2), R12
-	ADDQ   DI, R12
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10605,9 +10709,21 @@ panels296:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	LEAQ   (R11)(R8*2), R12
+	ADDQ   R8, R12
+	LEAQ   (CX)(BX*2), R13
+	ADDQ   BX, R13
+	LEAQ   (R9)(R10*2), R14
+	ADDQ   R10, R14
 
 elements298:
-	PREFETCHT0 (R11)
+	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z17
 	VCVTPH2PS  32(CX), Z18
 
@@ -10615,31 +10731,31 @@ elements298:
 	LONG       $0x406fa262
 	WORD       $0xc972
 	VPERMW     Z17, Z16, Z17
-	PREFETCHT0 (R11)(DI*1)
-	VCVTPH2PS  (CX)(DI*1), Z18
-	VCVTPH2PS  32(CX)(DI*1), Z19
+	PREFETCHT0 (R9)(R10*1)
+	VCVTPH2PS  (CX)(BX*1), Z18
+	VCVTPH2PS  32(CX)(BX*1), Z19
 
 	// VCVTNE2PS2BF16 Z18, Z19, Z18
 	LONG       $0x4067a262
 	WORD       $0xd272
 	VPERMW     Z18, Z16, Z18
-	PREFETCHT0 (R11)(DI*2)
-	VCVTPH2PS  (CX)(DI*2), Z19
-	VCVTPH2PS  32(CX)(DI*2), Z20
+	PREFETCHT0 (R9)(R10*2)
+	VCVTPH2PS  (CX)(BX*2), Z19
+	VCVTPH2PS  32(CX)(BX*2), Z20
 
 	// VCVTNE2PS2BF16 Z19, Z20, Z19
 	LONG       $0x405fa262
 	WORD       $0xdb72
 	VPERMW     Z19, Z16, Z19
-	PREFETCHT0 (R12)
-	VCVTPH2PS  (R10), Z20
-	VCVTPH2PS  32(R10), Z21
+	PREFETCHT0 (R14)
+	VCVTPH2PS  (R13), Z20
+	VCVTPH2PS  32(R13), Z21
 
 	// VCVTNE2PS2BF16 Z20, Z21, Z20
 	LONG         $0x4057a262
 	WORD         $0xe472
 	VPERMW       Z20, Z16, Z20
-	VPBROADCASTD (R8), Z21
+	VPBROADCASTD (R11), Z21
 
 	// VDPBF16PS Z21, Z17, Z0
 	LONG $0x4076b262
@@ -10656,7 +10772,7 @@ elements298:
 	// VDPBF16PS Z21, Z20, Z3
 	LONG         $0x405eb262
 	WORD         $0xdd52
-	VPBROADCASTD (R8)(SI*1), Z21
+	VPBROADCASTD (R11)(R8*1), Z21
 
 	// VDPBF16PS Z21, Z17, Z4
 	LONG $0x4076b262
@@ -10673,7 +10789,7 @@ elements298:
 	// VDPBF16PS Z21, Z20, Z7
 	LONG         $0x405eb262
 	WORD         $0xfd52
-	VPBROADCASTD (R8)(SI*2), Z21
+	VPBROADCASTD (R11)(R8*2), Z21
 
 	// VDPBF16PS Z21, Z17, Z8
 	LONG $0x40763262
@@ -10690,7 +10806,7 @@ elements298:
 	// VDPBF16PS Z21, Z20, Z11
 	LONG         $0x405e3262
 	WORD         $0xdd52
-	VPBROADCASTD (R9), Z21
+	VPBROADCASTD (R12), Z21
 
 	// VDPBF16PS Z21, Z17, Z12
 	LONG $0x40763262
@@ -10708,12 +10824,12 @@ elements298:
 	LONG    $0x405e3262
 	WORD    $0xfd52
 	ADDQ    $+64, CX
-	ADDQ    $+64, R10
-	ADDQ    $+64, R11
-	ADDQ    $+64, R12
-	ADDQ    $+4, R8
-	ADDQ    $+4, R9
-	SUBQ    $0x02, BX
+	ADDQ    $+64, R13
+	ADDQ    $+64, R9
+	ADDQ    $+64, R14
+	ADDQ    $+4, R11
+	ADDQ    $+4, R12
+	SUBQ    $0x02, DI
 	JNZ     elements298
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -10731,9 +10847,10 @@ elements298:
 	VMOVUPS Z13, 1600(AX)
 	VMOVUPS Z14, 1664(AX)
 	VMOVUPS Z15, 1728(AX)
-	ADDQ    DI, CX
-	ADDQ    DI, CX
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
+	ADDQ    BX, CX
+	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
 	JGE     panels296
@@ -10744,16 +10861,6 @@ less297:
 	JL   less300
 
 panels299:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	LEAQ   (R8)(SI*2), R9
-	ADDQ   SI, R9
-	MOVQ   ahead+40(FP), R10
-	ADDQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
@@ -10762,9 +10869,17 @@ panels299:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	LEAQ   (R11)(R8*2), R12
+	ADDQ   R8, R12
 
 elements301:
-	PREFETCHT0 (R10)
+	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z2
 	VCVTPH2PS  32(CX), Z3
 
@@ -10772,15 +10887,15 @@ elements301:
 	LONG       $0x4867f262
 	WORD       $0xd272
 	VPERMW     Z2, Z16, Z2
-	PREFETCHT0 (R10)(DI*1)
-	VCVTPH2PS  (CX)(DI*1), Z3
-	VCVTPH2PS  32(CX)(DI*1), Z6
+	PREFETCHT0 (R9)(R10*1)
+	VCVTPH2PS  (CX)(BX*1), Z3
+	VCVTPH2PS  32(CX)(BX*1), Z6
 
 	// VCVTNE2PS2BF16 Z3, Z6, Z3
 	LONG         $0x484ff262
 	WORD         $0xdb72
 	VPERMW       Z3, Z16, Z3
-	VPBROADCASTD (R8), Z6
+	VPBROADCASTD (R11), Z6
 
 	// VDPBF16PS Z6, Z2, Z0
 	LONG $0x486ef262
@@ -10789,7 +10904,7 @@ elements301:
 	// VDPBF16PS Z6, Z3, Z1
 	LONG         $0x4866f262
 	WORD         $0xce52
-	VPBROADCASTD (R8)(SI*1), Z6
+	VPBROADCASTD (R11)(R8*1), Z6
 
 	// VDPBF16PS Z6, Z2, Z4
 	LONG $0x486ef262
@@ -10798,7 +10913,7 @@ elements301:
 	// VDPBF16PS Z6, Z3, Z5
 	LONG         $0x4866f262
 	WORD         $0xee52
-	VPBROADCASTD (R8)(SI*2), Z6
+	VPBROADCASTD (R11)(R8*2), Z6
 
 	// VDPBF16PS Z6, Z2, Z8
 	LONG $0x486e7262
@@ -10807,7 +10922,7 @@ elements301:
 	// VDPBF16PS Z6, Z3, Z9
 	LONG         $0x48667262
 	WORD         $0xce52
-	VPBROADCASTD (R9), Z6
+	VPBROADCASTD (R12), Z6
 
 	// VDPBF16PS Z6, Z2, Z12
 	LONG $0x486e7262
@@ -10817,10 +10932,10 @@ elements301:
 	LONG    $0x48667262
 	WORD    $0xee52
 	ADDQ    $+64, CX
-	ADDQ    $+64, R10
-	ADDQ    $+4, R8
-	ADDQ    $+4, R9
-	SUBQ    $0x02, BX
+	ADDQ    $+64, R9
+	ADDQ    $+4, R11
+	ADDQ    $+4, R12
+	SUBQ    $0x02, DI
 	JNZ     elements301
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -10830,7 +10945,8 @@ elements301:
 	VMOVUPS Z9, 1088(AX)
 	VMOVUPS Z12, 1536(AX)
 	VMOVUPS Z13, 1600(AX)
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
 	JGE     panels299
@@ -10841,20 +10957,17 @@ less300:
 	JL   less303
 
 panels302:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), DI
-	LEAQ   (DI)(SI*2), R8
-	ADDQ   SI, R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z8, Z8, Z8
 	VPXORD Z12, Z12, Z12
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R9
+	MOVQ   q+8(FP), R10
+	LEAQ   (R10)(R8*2), R11
+	ADDQ   R8, R11
 
 elements304:
 	PREFETCHT0 (R9)
@@ -10865,36 +10978,37 @@ elements304:
 	LONG         $0x486ff262
 	WORD         $0xc972
 	VPERMW       Z1, Z16, Z1
-	VPBROADCASTD (DI), Z2
+	VPBROADCASTD (R10), Z2
 
 	// VDPBF16PS Z2, Z1, Z0
 	LONG         $0x4876f262
 	WORD         $0xc252
-	VPBROADCASTD (DI)(SI*1), Z2
+	VPBROADCASTD (R10)(R8*1), Z2
 
 	// VDPBF16PS Z2, Z1, Z4
 	LONG         $0x4876f262
 	WORD         $0xe252
-	VPBROADCASTD (DI)(SI*2), Z2
+	VPBROADCASTD (R10)(R8*2), Z2
 
 	// VDPBF16PS Z2, Z1, Z8
 	LONG         $0x48767262
 	WORD         $0xc252
-	VPBROADCASTD (R8), Z2
+	VPBROADCASTD (R11), Z2
 
 	// VDPBF16PS Z2, Z1, Z12
 	LONG    $0x48767262
 	WORD    $0xe252
 	ADDQ    $+64, CX
 	ADDQ    $+64, R9
-	ADDQ    $+4, DI
-	ADDQ    $+4, R8
-	SUBQ    $0x02, BX
+	ADDQ    $+4, R10
+	ADDQ    $+4, R11
+	SUBQ    $0x02, DI
 	JNZ     elements304
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
 	VMOVUPS Z8, 1024(AX)
 	VMOVUPS Z12, 1536(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels302
@@ -10912,13 +11026,17 @@ TEXT ·mixF16DOTx4(SB), NOSPLIT, $0-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    v+16(FP), CX
 	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	ADDQ    CX, BX
 	SUBQ    $0x40, DX
 	JL      less306
 
 strip305:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, SI
+	ADDQ    $0x00004000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
@@ -10935,25 +11053,26 @@ strip305:
 	VMOVAPS Z1, Z15
 	VMOVAPS Z1, Z16
 	VMOVAPS Z1, Z17
-	MOVQ    ahead+48(FP), R8
-	MOVQ    m+24(FP), R9
-	SUBQ    $0x02, R9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
 	JL      rest308
 
 pairs307:
-	VCVTPH2PS  (DI), Z18
-	VCVTPH2PS  32(DI), Z19
-	VCVTPH2PS  64(DI), Z20
-	VCVTPH2PS  96(DI), Z21
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	LEAQ       (DI)(SI*1), R10
-	VCVTPH2PS  (R10), Z22
-	VCVTPH2PS  32(R10), Z23
-	VCVTPH2PS  64(R10), Z24
-	VCVTPH2PS  96(R10), Z25
-	PREFETCHT0 (R10)(R8*1)
-	PREFETCHT0 64(R10)(R8*1)
+	VCVTPH2PS  (R9), Z18
+	VCVTPH2PS  32(R9), Z19
+	VCVTPH2PS  64(R9), Z20
+	VCVTPH2PS  96(R9), Z21
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
+	LEAQ       (R9)(R8*1), R11
+	VCVTPH2PS  (R11), Z22
+	VCVTPH2PS  32(R11), Z23
+	VCVTPH2PS  64(R11), Z24
+	VCVTPH2PS  96(R11), Z25
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
 
 	// VCVTNE2PS2BF16 Z18, Z22, Z18
 	LONG   $0x404fa262
@@ -10974,7 +11093,7 @@ pairs307:
 	LONG         $0x4037a262
 	WORD         $0xed72
 	VPERMW       Z21, Z0, Z21
-	VPBROADCASTD (BX), Z22
+	VPBROADCASTD (DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z2
 	LONG $0x406eb262
@@ -10991,7 +11110,7 @@ pairs307:
 	// VDPBF16PS Z22, Z21, Z5
 	LONG         $0x4056b262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z22
+	VPBROADCASTD 512(DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z6
 	LONG $0x406eb262
@@ -11008,7 +11127,7 @@ pairs307:
 	// VDPBF16PS Z22, Z21, Z9
 	LONG         $0x40563262
 	WORD         $0xce52
-	VPBROADCASTD 1024(BX), Z22
+	VPBROADCASTD 1024(DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z10
 	LONG $0x406e3262
@@ -11025,7 +11144,7 @@ pairs307:
 	// VDPBF16PS Z22, Z21, Z13
 	LONG         $0x40563262
 	WORD         $0xee52
-	VPBROADCASTD 1536(BX), Z22
+	VPBROADCASTD 1536(DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z14
 	LONG $0x406e3262
@@ -11042,20 +11161,21 @@ pairs307:
 	// VDPBF16PS Z22, Z21, Z17
 	LONG $0x4056a262
 	WORD $0xce52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R9
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
 	JGE  pairs307
 
 rest308:
-	ADDQ       $0x02, R9
+	ADDQ       $0x02, R10
 	JZ         done309
-	VCVTPH2PS  (DI), Z18
-	VCVTPH2PS  32(DI), Z19
-	VCVTPH2PS  64(DI), Z20
-	VCVTPH2PS  96(DI), Z21
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
+	VCVTPH2PS  (R9), Z18
+	VCVTPH2PS  32(R9), Z19
+	VCVTPH2PS  64(R9), Z20
+	VCVTPH2PS  96(R9), Z21
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
 
 	// VCVTNE2PS2BF16 Z18, Z1, Z18
 	LONG   $0x4877a262
@@ -11076,7 +11196,7 @@ rest308:
 	LONG         $0x4877a262
 	WORD         $0xed72
 	VPERMW       Z21, Z0, Z21
-	VPBROADCASTD (BX), Z22
+	VPBROADCASTD (DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z2
 	LONG $0x406eb262
@@ -11093,7 +11213,7 @@ rest308:
 	// VDPBF16PS Z22, Z21, Z5
 	LONG         $0x4056b262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z22
+	VPBROADCASTD 512(DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z6
 	LONG $0x406eb262
@@ -11110,7 +11230,7 @@ rest308:
 	// VDPBF16PS Z22, Z21, Z9
 	LONG         $0x40563262
 	WORD         $0xce52
-	VPBROADCASTD 1024(BX), Z22
+	VPBROADCASTD 1024(DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z10
 	LONG $0x406e3262
@@ -11127,7 +11247,7 @@ rest308:
 	// VDPBF16PS Z22, Z21, Z13
 	LONG         $0x40563262
 	WORD         $0xee52
-	VPBROADCASTD 1536(BX), Z22
+	VPBROADCASTD 1536(DI), Z22
 
 	// VDPBF16PS Z22, Z18, Z14
 	LONG $0x406e3262
@@ -11146,43 +11266,43 @@ rest308:
 	WORD $0xce52
 
 done309:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	LEAQ    (SI)(BX*2), DI
-	ADDQ    BX, DI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  64(SI), Z3, Z3
-	VMOVUPS Z3, 64(SI)
-	VADDPS  128(SI), Z4, Z4
-	VMOVUPS Z4, 128(SI)
-	VADDPS  192(SI), Z5, Z5
-	VMOVUPS Z5, 192(SI)
-	VADDPS  (SI)(BX*1), Z6, Z6
-	VMOVUPS Z6, (SI)(BX*1)
-	VADDPS  64(SI)(BX*1), Z7, Z7
-	VMOVUPS Z7, 64(SI)(BX*1)
-	VADDPS  128(SI)(BX*1), Z8, Z8
-	VMOVUPS Z8, 128(SI)(BX*1)
-	VADDPS  192(SI)(BX*1), Z9, Z9
-	VMOVUPS Z9, 192(SI)(BX*1)
-	VADDPS  (SI)(BX*2), Z10, Z10
-	VMOVUPS Z10, (SI)(BX*2)
-	VADDPS  64(SI)(BX*2), Z11, Z11
-	VMOVUPS Z11, 64(SI)(BX*2)
-	VADDPS  128(SI)(BX*2), Z12, Z12
-	VMOVUPS Z12, 128(SI)(BX*2)
-	VADDPS  192(SI)(BX*2), Z13, Z13
-	VMOVUPS Z13, 192(SI)(BX*2)
-	VADDPS  (DI), Z14, Z14
-	VMOVUPS Z14, (DI)
-	VADDPS  64(DI), Z15, Z15
-	VMOVUPS Z15, 64(DI)
-	VADDPS  128(DI), Z16, Z16
-	VMOVUPS Z16, 128(DI)
-	VADDPS  192(DI), Z17, Z17
-	VMOVUPS Z17, 192(DI)
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  64(DI), Z3, Z3
+	VMOVUPS Z3, 64(DI)
+	VADDPS  128(DI), Z4, Z4
+	VMOVUPS Z4, 128(DI)
+	VADDPS  192(DI), Z5, Z5
+	VMOVUPS Z5, 192(DI)
+	VADDPS  (DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z8, Z8
+	VMOVUPS Z8, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z9, Z9
+	VMOVUPS Z9, 192(DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z10, Z10
+	VMOVUPS Z10, (DI)(SI*2)
+	VADDPS  64(DI)(SI*2), Z11, Z11
+	VMOVUPS Z11, 64(DI)(SI*2)
+	VADDPS  128(DI)(SI*2), Z12, Z12
+	VMOVUPS Z12, 128(DI)(SI*2)
+	VADDPS  192(DI)(SI*2), Z13, Z13
+	VMOVUPS Z13, 192(DI)(SI*2)
+	VADDPS  (R8), Z14, Z14
+	VMOVUPS Z14, (R8)
+	VADDPS  64(R8), Z15, Z15
+	VMOVUPS Z15, 64(R8)
+	VADDPS  128(R8), Z16, Z16
+	VMOVUPS Z16, 128(R8)
+	VADDPS  192(R8), Z17, Z17
+	VMOVUPS Z17, 192(R8)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
@@ -11194,99 +11314,103 @@ less306:
 	JL   less311
 
 strip310:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
 	VMOVAPS Z1, Z5
-	MOVQ    ahead+48(FP), R8
-	MOVQ    m+24(FP), R9
-	SUBQ    $0x02, R9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
 	JL      rest313
 
 pairs312:
-	VCVTPH2PS  (DI), Z6
-	PREFETCHT0 (DI)(R8*1)
-	LEAQ       (DI)(SI*1), R10
-	VCVTPH2PS  (R10), Z7
-	PREFETCHT0 (R10)(R8*1)
+	VCVTPH2PS  (R9), Z6
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
+	LEAQ       (R9)(R8*1), R11
+	VCVTPH2PS  (R11), Z7
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
 
 	// VCVTNE2PS2BF16 Z6, Z7, Z6
 	LONG         $0x4847f262
 	WORD         $0xf672
 	VPERMW       Z6, Z0, Z6
-	VPBROADCASTD (BX), Z7
+	VPBROADCASTD (DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z2
 	LONG         $0x484ef262
 	WORD         $0xd752
-	VPBROADCASTD 512(BX), Z7
+	VPBROADCASTD 512(DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z3
 	LONG         $0x484ef262
 	WORD         $0xdf52
-	VPBROADCASTD 1024(BX), Z7
+	VPBROADCASTD 1024(DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z4
 	LONG         $0x484ef262
 	WORD         $0xe752
-	VPBROADCASTD 1536(BX), Z7
+	VPBROADCASTD 1536(DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z5
 	LONG $0x484ef262
 	WORD $0xef52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R9
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
 	JGE  pairs312
 
 rest313:
-	ADDQ       $0x02, R9
+	ADDQ       $0x02, R10
 	JZ         done314
-	VCVTPH2PS  (DI), Z6
-	PREFETCHT0 (DI)(R8*1)
+	VCVTPH2PS  (R9), Z6
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
 
 	// VCVTNE2PS2BF16 Z6, Z1, Z6
 	LONG         $0x4877f262
 	WORD         $0xf672
 	VPERMW       Z6, Z0, Z6
-	VPBROADCASTD (BX), Z7
+	VPBROADCASTD (DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z2
 	LONG         $0x484ef262
 	WORD         $0xd752
-	VPBROADCASTD 512(BX), Z7
+	VPBROADCASTD 512(DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z3
 	LONG         $0x484ef262
 	WORD         $0xdf52
-	VPBROADCASTD 1024(BX), Z7
+	VPBROADCASTD 1024(DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z4
 	LONG         $0x484ef262
 	WORD         $0xe752
-	VPBROADCASTD 1536(BX), Z7
+	VPBROADCASTD 1536(DI), Z7
 
 	// VDPBF16PS Z7, Z6, Z5
 	LONG $0x484ef262
 	WORD $0xef52
 
 done314:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	LEAQ    (SI)(BX*2), DI
-	ADDQ    BX, DI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  (SI)(BX*1), Z3, Z3
-	VMOVUPS Z3, (SI)(BX*1)
-	VADDPS  (SI)(BX*2), Z4, Z4
-	VMOVUPS Z4, (SI)(BX*2)
-	VADDPS  (DI), Z5, Z5
-	VMOVUPS Z5, (DI)
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	LEAQ    (DI)(SI*2), R8
+	ADDQ    SI, R8
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  (DI)(SI*1), Z3, Z3
+	VMOVUPS Z3, (DI)(SI*1)
+	VADDPS  (DI)(SI*2), Z4, Z4
+	VMOVUPS Z4, (DI)(SI*2)
+	VADDPS  (R8), Z5, Z5
+	VMOVUPS Z5, (R8)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
@@ -11305,13 +11429,21 @@ TEXT ·mixQ8DOTx4(SB), NOSPLIT, $0-64
 	MOVQ    dst+0(FP), AX
 	MOVQ    v+16(FP), CX
 	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	MOVQ    beside+56(FP), SI
+	ADDQ    CX, BX
+	ADDQ    CX, SI
 	SUBQ    $0x40, DX
 	JL      less316
 
 strip315:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, DI
+	ADDQ    $0x00002200, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00002200, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    vRow+40(FP), R10
+	MOVQ    CX, R11
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
@@ -11328,54 +11460,56 @@ strip315:
 	VMOVAPS Z1, Z15
 	VMOVAPS Z1, Z16
 	VMOVAPS Z1, Z17
-	MOVQ    ahead+48(FP), R8
-	MOVQ    beside+56(FP), R9
-	MOVQ    m+24(FP), R10
-	SUBQ    $0x02, R10
+	MOVQ    m+24(FP), R12
+	SUBQ    $0x02, R12
 	JL      rest318
 
 pairs317:
-	VPBROADCASTW (DI), Y20
+	VPBROADCASTW (R11), Y20
 	VCVTPH2PS    Y20, Z20
-	VPMOVSXBD    2(DI), Z18
+	VPMOVSXBD    2(R11), Z18
 	VCVTDQ2PS    Z18, Z18
 	VMULPS       Z20, Z18, Z18
-	VPMOVSXBD    18(DI), Z19
+	VPMOVSXBD    18(R11), Z19
 	VCVTDQ2PS    Z19, Z19
 	VMULPS       Z20, Z19, Z19
-	VPBROADCASTW 34(DI), Y22
+	VPBROADCASTW 34(R11), Y22
 	VCVTPH2PS    Y22, Z22
-	VPMOVSXBD    36(DI), Z20
+	VPMOVSXBD    36(R11), Z20
 	VCVTDQ2PS    Z20, Z20
 	VMULPS       Z22, Z20, Z20
-	VPMOVSXBD    52(DI), Z21
+	VPMOVSXBD    52(R11), Z21
 	VCVTDQ2PS    Z21, Z21
 	VMULPS       Z22, Z21, Z21
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   64(DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	PREFETCHT0   64(DI)(R9*1)
-	LEAQ         (DI)(SI*1), R11
-	VPBROADCASTW (R11), Y24
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	LEAQ         (R11)(R10*1), R13
+	VPBROADCASTW (R13), Y24
 	VCVTPH2PS    Y24, Z24
-	VPMOVSXBD    2(R11), Z22
+	VPMOVSXBD    2(R13), Z22
 	VCVTDQ2PS    Z22, Z22
 	VMULPS       Z24, Z22, Z22
-	VPMOVSXBD    18(R11), Z23
+	VPMOVSXBD    18(R13), Z23
 	VCVTDQ2PS    Z23, Z23
 	VMULPS       Z24, Z23, Z23
-	VPBROADCASTW 34(R11), Y26
+	VPBROADCASTW 34(R13), Y26
 	VCVTPH2PS    Y26, Z26
-	VPMOVSXBD    36(R11), Z24
+	VPMOVSXBD    36(R13), Z24
 	VCVTDQ2PS    Z24, Z24
 	VMULPS       Z26, Z24, Z24
-	VPMOVSXBD    52(R11), Z25
+	VPMOVSXBD    52(R13), Z25
 	VCVTDQ2PS    Z25, Z25
 	VMULPS       Z26, Z25, Z25
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   64(R11)(R8*1)
-	PREFETCHT0   (R11)(R9*1)
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z18, Z22, Z18
 	LONG   $0x404fa262
@@ -11396,7 +11530,7 @@ pairs317:
 	LONG         $0x4037a262
 	WORD         $0xed72
 	VPERMW       Z21, Z0, Z21
-	VPBROADCASTD (BX), Z22
+	VPBROADCASTD (R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z2
 	LONG $0x406eb262
@@ -11413,7 +11547,7 @@ pairs317:
 	// VDPBF16PS Z22, Z21, Z5
 	LONG         $0x4056b262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z22
+	VPBROADCASTD 512(R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z6
 	LONG $0x406eb262
@@ -11430,7 +11564,7 @@ pairs317:
 	// VDPBF16PS Z22, Z21, Z9
 	LONG         $0x40563262
 	WORD         $0xce52
-	VPBROADCASTD 1024(BX), Z22
+	VPBROADCASTD 1024(R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z10
 	LONG $0x406e3262
@@ -11447,7 +11581,7 @@ pairs317:
 	// VDPBF16PS Z22, Z21, Z13
 	LONG         $0x40563262
 	WORD         $0xee52
-	VPBROADCASTD 1536(BX), Z22
+	VPBROADCASTD 1536(R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z14
 	LONG $0x406e3262
@@ -11464,34 +11598,36 @@ pairs317:
 	// VDPBF16PS Z22, Z21, Z17
 	LONG $0x4056a262
 	WORD $0xce52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R10
+	ADDQ $0x04, R9
+	LEAQ (R11)(R10*2), R11
+	SUBQ $0x02, R12
 	JGE  pairs317
 
 rest318:
-	ADDQ         $0x02, R10
+	ADDQ         $0x02, R12
 	JZ           done319
-	VPBROADCASTW (DI), Y20
+	VPBROADCASTW (R11), Y20
 	VCVTPH2PS    Y20, Z20
-	VPMOVSXBD    2(DI), Z18
+	VPMOVSXBD    2(R11), Z18
 	VCVTDQ2PS    Z18, Z18
 	VMULPS       Z20, Z18, Z18
-	VPMOVSXBD    18(DI), Z19
+	VPMOVSXBD    18(R11), Z19
 	VCVTDQ2PS    Z19, Z19
 	VMULPS       Z20, Z19, Z19
-	VPBROADCASTW 34(DI), Y22
+	VPBROADCASTW 34(R11), Y22
 	VCVTPH2PS    Y22, Z22
-	VPMOVSXBD    36(DI), Z20
+	VPMOVSXBD    36(R11), Z20
 	VCVTDQ2PS    Z20, Z20
 	VMULPS       Z22, Z20, Z20
-	VPMOVSXBD    52(DI), Z21
+	VPMOVSXBD    52(R11), Z21
 	VCVTDQ2PS    Z21, Z21
 	VMULPS       Z22, Z21, Z21
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   64(DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	PREFETCHT0   64(DI)(R9*1)
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z18, Z1, Z18
 	LONG   $0x4877a262
@@ -11512,7 +11648,7 @@ rest318:
 	LONG         $0x4877a262
 	WORD         $0xed72
 	VPERMW       Z21, Z0, Z21
-	VPBROADCASTD (BX), Z22
+	VPBROADCASTD (R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z2
 	LONG $0x406eb262
@@ -11529,7 +11665,7 @@ rest318:
 	// VDPBF16PS Z22, Z21, Z5
 	LONG         $0x4056b262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z22
+	VPBROADCASTD 512(R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z6
 	LONG $0x406eb262
@@ -11546,7 +11682,7 @@ rest318:
 	// VDPBF16PS Z22, Z21, Z9
 	LONG         $0x40563262
 	WORD         $0xce52
-	VPBROADCASTD 1024(BX), Z22
+	VPBROADCASTD 1024(R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z10
 	LONG $0x406e3262
@@ -11563,7 +11699,7 @@ rest318:
 	// VDPBF16PS Z22, Z21, Z13
 	LONG         $0x40563262
 	WORD         $0xee52
-	VPBROADCASTD 1536(BX), Z22
+	VPBROADCASTD 1536(R9), Z22
 
 	// VDPBF16PS Z22, Z18, Z14
 	LONG $0x406e3262
@@ -11582,43 +11718,43 @@ rest318:
 	WORD $0xce52
 
 done319:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	LEAQ    (SI)(BX*2), DI
-	ADDQ    BX, DI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  64(SI), Z3, Z3
-	VMOVUPS Z3, 64(SI)
-	VADDPS  128(SI), Z4, Z4
-	VMOVUPS Z4, 128(SI)
-	VADDPS  192(SI), Z5, Z5
-	VMOVUPS Z5, 192(SI)
-	VADDPS  (SI)(BX*1), Z6, Z6
-	VMOVUPS Z6, (SI)(BX*1)
-	VADDPS  64(SI)(BX*1), Z7, Z7
-	VMOVUPS Z7, 64(SI)(BX*1)
-	VADDPS  128(SI)(BX*1), Z8, Z8
-	VMOVUPS Z8, 128(SI)(BX*1)
-	VADDPS  192(SI)(BX*1), Z9, Z9
-	VMOVUPS Z9, 192(SI)(BX*1)
-	VADDPS  (SI)(BX*2), Z10, Z10
-	VMOVUPS Z10, (SI)(BX*2)
-	VADDPS  64(SI)(BX*2), Z11, Z11
-	VMOVUPS Z11, 64(SI)(BX*2)
-	VADDPS  128(SI)(BX*2), Z12, Z12
-	VMOVUPS Z12, 128(SI)(BX*2)
-	VADDPS  192(SI)(BX*2), Z13, Z13
-	VMOVUPS Z13, 192(SI)(BX*2)
-	VADDPS  (DI), Z14, Z14
-	VMOVUPS Z14, (DI)
-	VADDPS  64(DI), Z15, Z15
-	VMOVUPS Z15, 64(DI)
-	VADDPS  128(DI), Z16, Z16
-	VMOVUPS Z16, 128(DI)
-	VADDPS  192(DI), Z17, Z17
-	VMOVUPS Z17, 192(DI)
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	LEAQ    (R8)(DI*2), R9
+	ADDQ    DI, R9
+	VADDPS  (R8), Z2, Z2
+	VMOVUPS Z2, (R8)
+	VADDPS  64(R8), Z3, Z3
+	VMOVUPS Z3, 64(R8)
+	VADDPS  128(R8), Z4, Z4
+	VMOVUPS Z4, 128(R8)
+	VADDPS  192(R8), Z5, Z5
+	VMOVUPS Z5, 192(R8)
+	VADDPS  (R8)(DI*1), Z6, Z6
+	VMOVUPS Z6, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z7, Z7
+	VMOVUPS Z7, 64(R8)(DI*1)
+	VADDPS  128(R8)(DI*1), Z8, Z8
+	VMOVUPS Z8, 128(R8)(DI*1)
+	VADDPS  192(R8)(DI*1), Z9, Z9
+	VMOVUPS Z9, 192(R8)(DI*1)
+	VADDPS  (R8)(DI*2), Z10, Z10
+	VMOVUPS Z10, (R8)(DI*2)
+	VADDPS  64(R8)(DI*2), Z11, Z11
+	VMOVUPS Z11, 64(R8)(DI*2)
+	VADDPS  128(R8)(DI*2), Z12, Z12
+	VMOVUPS Z12, 128(R8)(DI*2)
+	VADDPS  192(R8)(DI*2), Z13, Z13
+	VMOVUPS Z13, 192(R8)(DI*2)
+	VADDPS  (R9), Z14, Z14
+	VMOVUPS Z14, (R9)
+	VADDPS  64(R9), Z15, Z15
+	VMOVUPS Z15, 64(R9)
+	VADDPS  128(R9), Z16, Z16
+	VMOVUPS Z16, 128(R9)
+	VADDPS  192(R9), Z17, Z17
+	VMOVUPS Z17, 192(R9)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
@@ -11630,9 +11766,13 @@ less316:
 	JL   less321
 
 strip320:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, DI
+	ADDQ    $0x00001100, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00001100, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    vRow+40(FP), R10
+	MOVQ    CX, R11
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
@@ -11641,34 +11781,36 @@ strip320:
 	VMOVAPS Z1, Z7
 	VMOVAPS Z1, Z8
 	VMOVAPS Z1, Z9
-	MOVQ    ahead+48(FP), R8
-	MOVQ    beside+56(FP), R9
-	MOVQ    m+24(FP), R10
-	SUBQ    $0x02, R10
+	MOVQ    m+24(FP), R12
+	SUBQ    $0x02, R12
 	JL      rest323
 
 pairs322:
-	VPBROADCASTW (DI), Y12
+	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    2(DI), Z10
+	VPMOVSXBD    2(R11), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    18(DI), Z11
+	VPMOVSXBD    18(R11), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	LEAQ         (DI)(SI*1), R11
-	VPBROADCASTW (R11), Y14
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	LEAQ         (R11)(R10*1), R13
+	VPBROADCASTW (R13), Y14
 	VCVTPH2PS    Y14, Z14
-	VPMOVSXBD    2(R11), Z12
+	VPMOVSXBD    2(R13), Z12
 	VCVTDQ2PS    Z12, Z12
 	VMULPS       Z14, Z12, Z12
-	VPMOVSXBD    18(R11), Z13
+	VPMOVSXBD    18(R13), Z13
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z14, Z13, Z13
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z10, Z12, Z10
 	LONG   $0x481f5262
@@ -11679,7 +11821,7 @@ pairs322:
 	LONG         $0x48175262
 	WORD         $0xdb72
 	VPERMW       Z11, Z0, Z11
-	VPBROADCASTD (BX), Z12
+	VPBROADCASTD (R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z2
 	LONG $0x482ed262
@@ -11688,7 +11830,7 @@ pairs322:
 	// VDPBF16PS Z12, Z11, Z3
 	LONG         $0x4826d262
 	WORD         $0xdc52
-	VPBROADCASTD 512(BX), Z12
+	VPBROADCASTD 512(R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z4
 	LONG $0x482ed262
@@ -11697,7 +11839,7 @@ pairs322:
 	// VDPBF16PS Z12, Z11, Z5
 	LONG         $0x4826d262
 	WORD         $0xec52
-	VPBROADCASTD 1024(BX), Z12
+	VPBROADCASTD 1024(R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z6
 	LONG $0x482ed262
@@ -11706,7 +11848,7 @@ pairs322:
 	// VDPBF16PS Z12, Z11, Z7
 	LONG         $0x4826d262
 	WORD         $0xfc52
-	VPBROADCASTD 1536(BX), Z12
+	VPBROADCASTD 1536(R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z8
 	LONG $0x482e5262
@@ -11715,24 +11857,26 @@ pairs322:
 	// VDPBF16PS Z12, Z11, Z9
 	LONG $0x48265262
 	WORD $0xcc52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R10
+	ADDQ $0x04, R9
+	LEAQ (R11)(R10*2), R11
+	SUBQ $0x02, R12
 	JGE  pairs322
 
 rest323:
-	ADDQ         $0x02, R10
+	ADDQ         $0x02, R12
 	JZ           done324
-	VPBROADCASTW (DI), Y12
+	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    2(DI), Z10
+	VPMOVSXBD    2(R11), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    18(DI), Z11
+	VPMOVSXBD    18(R11), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z10, Z1, Z10
 	LONG   $0x48775262
@@ -11743,7 +11887,7 @@ rest323:
 	LONG         $0x48775262
 	WORD         $0xdb72
 	VPERMW       Z11, Z0, Z11
-	VPBROADCASTD (BX), Z12
+	VPBROADCASTD (R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z2
 	LONG $0x482ed262
@@ -11752,7 +11896,7 @@ rest323:
 	// VDPBF16PS Z12, Z11, Z3
 	LONG         $0x4826d262
 	WORD         $0xdc52
-	VPBROADCASTD 512(BX), Z12
+	VPBROADCASTD 512(R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z4
 	LONG $0x482ed262
@@ -11761,7 +11905,7 @@ rest323:
 	// VDPBF16PS Z12, Z11, Z5
 	LONG         $0x4826d262
 	WORD         $0xec52
-	VPBROADCASTD 1024(BX), Z12
+	VPBROADCASTD 1024(R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z6
 	LONG $0x482ed262
@@ -11770,7 +11914,7 @@ rest323:
 	// VDPBF16PS Z12, Z11, Z7
 	LONG         $0x4826d262
 	WORD         $0xfc52
-	VPBROADCASTD 1536(BX), Z12
+	VPBROADCASTD 1536(R9), Z12
 
 	// VDPBF16PS Z12, Z10, Z8
 	LONG $0x482e5262
@@ -11781,27 +11925,27 @@ rest323:
 	WORD $0xcc52
 
 done324:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	LEAQ    (SI)(BX*2), DI
-	ADDQ    BX, DI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  64(SI), Z3, Z3
-	VMOVUPS Z3, 64(SI)
-	VADDPS  (SI)(BX*1), Z4, Z4
-	VMOVUPS Z4, (SI)(BX*1)
-	VADDPS  64(SI)(BX*1), Z5, Z5
-	VMOVUPS Z5, 64(SI)(BX*1)
-	VADDPS  (SI)(BX*2), Z6, Z6
-	VMOVUPS Z6, (SI)(BX*2)
-	VADDPS  64(SI)(BX*2), Z7, Z7
-	VMOVUPS Z7, 64(SI)(BX*2)
-	VADDPS  (DI), Z8, Z8
-	VMOVUPS Z8, (DI)
-	VADDPS  64(DI), Z9, Z9
-	VMOVUPS Z9, 64(DI)
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	LEAQ    (R8)(DI*2), R9
+	ADDQ    DI, R9
+	VADDPS  (R8), Z2, Z2
+	VMOVUPS Z2, (R8)
+	VADDPS  64(R8), Z3, Z3
+	VMOVUPS Z3, 64(R8)
+	VADDPS  (R8)(DI*1), Z4, Z4
+	VMOVUPS Z4, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z5, Z5
+	VMOVUPS Z5, 64(R8)(DI*1)
+	VADDPS  (R8)(DI*2), Z6, Z6
+	VMOVUPS Z6, (R8)(DI*2)
+	VADDPS  64(R8)(DI*2), Z7, Z7
+	VMOVUPS Z7, 64(R8)(DI*2)
+	VADDPS  (R9), Z8, Z8
+	VMOVUPS Z8, (R9)
+	VADDPS  64(R9), Z9, Z9
+	VMOVUPS Z9, 64(R9)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
@@ -11820,22 +11964,14 @@ TEXT ·panelScoresDOTx2(SB), NOSPLIT, $0-48
 	MOVQ    s+0(FP), AX
 	MOVQ    k+16(FP), CX
 	MOVQ    n+24(FP), DX
+	MOVQ    d+32(FP), BX
+	MOVQ    ahead+40(FP), SI
+	SHLQ    $0x05, BX
+	ADDQ    CX, SI
 	SUBQ    $0x04, DX
 	JL      less326
 
 panels325:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	LEAQ   (CX)(DI*2), R9
-	ADDQ   DI, R9
-	MOVQ   ahead+40(FP), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(DI*2), R11
-	ADDQ   DI, R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -11844,9 +11980,19 @@ panels325:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
+	LEAQ   (CX)(BX*2), R12
+	ADDQ   BX, R12
+	LEAQ   (R9)(R10*2), R13
+	ADDQ   R10, R13
 
 elements327:
-	PREFETCHT0 (R10)
+	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z9
 	VCVTPH2PS  32(CX), Z10
 
@@ -11854,31 +12000,31 @@ elements327:
 	LONG       $0x482f5262
 	WORD       $0xc972
 	VPERMW     Z9, Z8, Z9
-	PREFETCHT0 (R10)(DI*1)
-	VCVTPH2PS  (CX)(DI*1), Z10
-	VCVTPH2PS  32(CX)(DI*1), Z11
+	PREFETCHT0 (R9)(R10*1)
+	VCVTPH2PS  (CX)(BX*1), Z10
+	VCVTPH2PS  32(CX)(BX*1), Z11
 
 	// VCVTNE2PS2BF16 Z10, Z11, Z10
 	LONG       $0x48275262
 	WORD       $0xd272
 	VPERMW     Z10, Z8, Z10
-	PREFETCHT0 (R10)(DI*2)
-	VCVTPH2PS  (CX)(DI*2), Z11
-	VCVTPH2PS  32(CX)(DI*2), Z12
+	PREFETCHT0 (R9)(R10*2)
+	VCVTPH2PS  (CX)(BX*2), Z11
+	VCVTPH2PS  32(CX)(BX*2), Z12
 
 	// VCVTNE2PS2BF16 Z11, Z12, Z11
 	LONG       $0x481f5262
 	WORD       $0xdb72
 	VPERMW     Z11, Z8, Z11
-	PREFETCHT0 (R11)
-	VCVTPH2PS  (R9), Z12
-	VCVTPH2PS  32(R9), Z13
+	PREFETCHT0 (R13)
+	VCVTPH2PS  (R12), Z12
+	VCVTPH2PS  32(R12), Z13
 
 	// VCVTNE2PS2BF16 Z12, Z13, Z12
 	LONG         $0x48175262
 	WORD         $0xe472
 	VPERMW       Z12, Z8, Z12
-	VPBROADCASTD (R8), Z13
+	VPBROADCASTD (R11), Z13
 
 	// VDPBF16PS Z13, Z9, Z0
 	LONG $0x4836d262
@@ -11895,7 +12041,7 @@ elements327:
 	// VDPBF16PS Z13, Z12, Z3
 	LONG         $0x481ed262
 	WORD         $0xdd52
-	VPBROADCASTD (R8)(SI*1), Z13
+	VPBROADCASTD (R11)(R8*1), Z13
 
 	// VDPBF16PS Z13, Z9, Z4
 	LONG $0x4836d262
@@ -11913,11 +12059,11 @@ elements327:
 	LONG    $0x481ed262
 	WORD    $0xfd52
 	ADDQ    $+64, CX
+	ADDQ    $+64, R12
 	ADDQ    $+64, R9
-	ADDQ    $+64, R10
-	ADDQ    $+64, R11
-	ADDQ    $+4, R8
-	SUBQ    $0x02, BX
+	ADDQ    $+64, R13
+	ADDQ    $+4, R11
+	SUBQ    $0x02, DI
 	JNZ     elements327
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -11927,9 +12073,10 @@ elements327:
 	VMOVUPS Z5, 576(AX)
 	VMOVUPS Z6, 640(AX)
 	VMOVUPS Z7, 704(AX)
-	ADDQ    DI, CX
-	ADDQ    DI, CX
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
+	ADDQ    BX, CX
+	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
 	JGE     panels325
@@ -11940,18 +12087,16 @@ less326:
 	JL   less329
 
 panels328:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R9
+	LEAQ   (BX)(BX*1), R10
+	MOVQ   q+8(FP), R11
 
 elements330:
 	PREFETCHT0 (R9)
@@ -11962,15 +12107,15 @@ elements330:
 	LONG       $0x4867f262
 	WORD       $0xd272
 	VPERMW     Z2, Z8, Z2
-	PREFETCHT0 (R9)(DI*1)
-	VCVTPH2PS  (CX)(DI*1), Z3
-	VCVTPH2PS  32(CX)(DI*1), Z6
+	PREFETCHT0 (R9)(R10*1)
+	VCVTPH2PS  (CX)(BX*1), Z3
+	VCVTPH2PS  32(CX)(BX*1), Z6
 
 	// VCVTNE2PS2BF16 Z3, Z6, Z3
 	LONG         $0x484ff262
 	WORD         $0xdb72
 	VPERMW       Z3, Z8, Z3
-	VPBROADCASTD (R8), Z6
+	VPBROADCASTD (R11), Z6
 
 	// VDPBF16PS Z6, Z2, Z0
 	LONG $0x486ef262
@@ -11979,7 +12124,7 @@ elements330:
 	// VDPBF16PS Z6, Z3, Z1
 	LONG         $0x4866f262
 	WORD         $0xce52
-	VPBROADCASTD (R8)(SI*1), Z6
+	VPBROADCASTD (R11)(R8*1), Z6
 
 	// VDPBF16PS Z6, Z2, Z4
 	LONG $0x486ef262
@@ -11990,14 +12135,15 @@ elements330:
 	WORD    $0xee52
 	ADDQ    $+64, CX
 	ADDQ    $+64, R9
-	ADDQ    $+4, R8
-	SUBQ    $0x02, BX
+	ADDQ    $+4, R11
+	SUBQ    $0x02, DI
 	JNZ     elements330
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z4, 512(AX)
 	VMOVUPS Z5, 576(AX)
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
 	JGE     panels328
@@ -12008,19 +12154,16 @@ less329:
 	JL   less332
 
 panels331:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), DI
-	MOVQ   ahead+40(FP), R8
-	ADDQ   CX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R9
+	MOVQ   q+8(FP), R10
 
 elements333:
-	PREFETCHT0 (R8)
+	PREFETCHT0 (R9)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
 
@@ -12028,23 +12171,24 @@ elements333:
 	LONG         $0x486ff262
 	WORD         $0xc972
 	VPERMW       Z1, Z8, Z1
-	VPBROADCASTD (DI), Z2
+	VPBROADCASTD (R10), Z2
 
 	// VDPBF16PS Z2, Z1, Z0
 	LONG         $0x4876f262
 	WORD         $0xc252
-	VPBROADCASTD (DI)(SI*1), Z2
+	VPBROADCASTD (R10)(R8*1), Z2
 
 	// VDPBF16PS Z2, Z1, Z4
 	LONG    $0x4876f262
 	WORD    $0xe252
 	ADDQ    $+64, CX
-	ADDQ    $+64, R8
-	ADDQ    $+4, DI
-	SUBQ    $0x02, BX
+	ADDQ    $+64, R9
+	ADDQ    $+4, R10
+	SUBQ    $0x02, DI
 	JNZ     elements333
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z4, 512(AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels331
@@ -12062,13 +12206,17 @@ TEXT ·mixF16DOTx2(SB), NOSPLIT, $0-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    v+16(FP), CX
 	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	ADDQ    CX, BX
 	SUBQ    $0x40, DX
 	JL      less335
 
 strip334:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, SI
+	ADDQ    $0x00004000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
@@ -12077,25 +12225,26 @@ strip334:
 	VMOVAPS Z1, Z7
 	VMOVAPS Z1, Z8
 	VMOVAPS Z1, Z9
-	MOVQ    ahead+48(FP), R8
-	MOVQ    m+24(FP), R9
-	SUBQ    $0x02, R9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
 	JL      rest337
 
 pairs336:
-	VCVTPH2PS  (DI), Z10
-	VCVTPH2PS  32(DI), Z11
-	VCVTPH2PS  64(DI), Z12
-	VCVTPH2PS  96(DI), Z13
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	LEAQ       (DI)(SI*1), R10
-	VCVTPH2PS  (R10), Z14
-	VCVTPH2PS  32(R10), Z15
-	VCVTPH2PS  64(R10), Z16
-	VCVTPH2PS  96(R10), Z17
-	PREFETCHT0 (R10)(R8*1)
-	PREFETCHT0 64(R10)(R8*1)
+	VCVTPH2PS  (R9), Z10
+	VCVTPH2PS  32(R9), Z11
+	VCVTPH2PS  64(R9), Z12
+	VCVTPH2PS  96(R9), Z13
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
+	LEAQ       (R9)(R8*1), R11
+	VCVTPH2PS  (R11), Z14
+	VCVTPH2PS  32(R11), Z15
+	VCVTPH2PS  64(R11), Z16
+	VCVTPH2PS  96(R11), Z17
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
 
 	// VCVTNE2PS2BF16 Z10, Z14, Z10
 	LONG   $0x480f5262
@@ -12116,7 +12265,7 @@ pairs336:
 	LONG         $0x40775262
 	WORD         $0xed72
 	VPERMW       Z13, Z0, Z13
-	VPBROADCASTD (BX), Z14
+	VPBROADCASTD (DI), Z14
 
 	// VDPBF16PS Z14, Z10, Z2
 	LONG $0x482ed262
@@ -12133,7 +12282,7 @@ pairs336:
 	// VDPBF16PS Z14, Z13, Z5
 	LONG         $0x4816d262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z14
+	VPBROADCASTD 512(DI), Z14
 
 	// VDPBF16PS Z14, Z10, Z6
 	LONG $0x482ed262
@@ -12150,20 +12299,21 @@ pairs336:
 	// VDPBF16PS Z14, Z13, Z9
 	LONG $0x48165262
 	WORD $0xce52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R9
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
 	JGE  pairs336
 
 rest337:
-	ADDQ       $0x02, R9
+	ADDQ       $0x02, R10
 	JZ         done338
-	VCVTPH2PS  (DI), Z10
-	VCVTPH2PS  32(DI), Z11
-	VCVTPH2PS  64(DI), Z12
-	VCVTPH2PS  96(DI), Z13
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
+	VCVTPH2PS  (R9), Z10
+	VCVTPH2PS  32(R9), Z11
+	VCVTPH2PS  64(R9), Z12
+	VCVTPH2PS  96(R9), Z13
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
 
 	// VCVTNE2PS2BF16 Z10, Z1, Z10
 	LONG   $0x48775262
@@ -12184,7 +12334,7 @@ rest337:
 	LONG         $0x48775262
 	WORD         $0xed72
 	VPERMW       Z13, Z0, Z13
-	VPBROADCASTD (BX), Z14
+	VPBROADCASTD (DI), Z14
 
 	// VDPBF16PS Z14, Z10, Z2
 	LONG $0x482ed262
@@ -12201,7 +12351,7 @@ rest337:
 	// VDPBF16PS Z14, Z13, Z5
 	LONG         $0x4816d262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z14
+	VPBROADCASTD 512(DI), Z14
 
 	// VDPBF16PS Z14, Z10, Z6
 	LONG $0x482ed262
@@ -12220,25 +12370,25 @@ rest337:
 	WORD $0xce52
 
 done338:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  64(SI), Z3, Z3
-	VMOVUPS Z3, 64(SI)
-	VADDPS  128(SI), Z4, Z4
-	VMOVUPS Z4, 128(SI)
-	VADDPS  192(SI), Z5, Z5
-	VMOVUPS Z5, 192(SI)
-	VADDPS  (SI)(BX*1), Z6, Z6
-	VMOVUPS Z6, (SI)(BX*1)
-	VADDPS  64(SI)(BX*1), Z7, Z7
-	VMOVUPS Z7, 64(SI)(BX*1)
-	VADDPS  128(SI)(BX*1), Z8, Z8
-	VMOVUPS Z8, 128(SI)(BX*1)
-	VADDPS  192(SI)(BX*1), Z9, Z9
-	VMOVUPS Z9, 192(SI)(BX*1)
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  64(DI), Z3, Z3
+	VMOVUPS Z3, 64(DI)
+	VADDPS  128(DI), Z4, Z4
+	VMOVUPS Z4, 128(DI)
+	VADDPS  192(DI), Z5, Z5
+	VMOVUPS Z5, 192(DI)
+	VADDPS  (DI)(SI*1), Z6, Z6
+	VMOVUPS Z6, (DI)(SI*1)
+	VADDPS  64(DI)(SI*1), Z7, Z7
+	VMOVUPS Z7, 64(DI)(SI*1)
+	VADDPS  128(DI)(SI*1), Z8, Z8
+	VMOVUPS Z8, 128(DI)(SI*1)
+	VADDPS  192(DI)(SI*1), Z9, Z9
+	VMOVUPS Z9, 192(DI)(SI*1)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
@@ -12250,71 +12400,75 @@ less335:
 	JL   less340
 
 strip339:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
-	MOVQ    ahead+48(FP), R8
-	MOVQ    m+24(FP), R9
-	SUBQ    $0x02, R9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
 	JL      rest342
 
 pairs341:
-	VCVTPH2PS  (DI), Z4
-	PREFETCHT0 (DI)(R8*1)
-	LEAQ       (DI)(SI*1), R10
-	VCVTPH2PS  (R10), Z5
-	PREFETCHT0 (R10)(R8*1)
+	VCVTPH2PS  (R9), Z4
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
+	LEAQ       (R9)(R8*1), R11
+	VCVTPH2PS  (R11), Z5
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
 
 	// VCVTNE2PS2BF16 Z4, Z5, Z4
 	LONG         $0x4857f262
 	WORD         $0xe472
 	VPERMW       Z4, Z0, Z4
-	VPBROADCASTD (BX), Z5
+	VPBROADCASTD (DI), Z5
 
 	// VDPBF16PS Z5, Z4, Z2
 	LONG         $0x485ef262
 	WORD         $0xd552
-	VPBROADCASTD 512(BX), Z5
+	VPBROADCASTD 512(DI), Z5
 
 	// VDPBF16PS Z5, Z4, Z3
 	LONG $0x485ef262
 	WORD $0xdd52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R9
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
 	JGE  pairs341
 
 rest342:
-	ADDQ       $0x02, R9
+	ADDQ       $0x02, R10
 	JZ         done343
-	VCVTPH2PS  (DI), Z4
-	PREFETCHT0 (DI)(R8*1)
+	VCVTPH2PS  (R9), Z4
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
 
 	// VCVTNE2PS2BF16 Z4, Z1, Z4
 	LONG         $0x4877f262
 	WORD         $0xe472
 	VPERMW       Z4, Z0, Z4
-	VPBROADCASTD (BX), Z5
+	VPBROADCASTD (DI), Z5
 
 	// VDPBF16PS Z5, Z4, Z2
 	LONG         $0x485ef262
 	WORD         $0xd552
-	VPBROADCASTD 512(BX), Z5
+	VPBROADCASTD 512(DI), Z5
 
 	// VDPBF16PS Z5, Z4, Z3
 	LONG $0x485ef262
 	WORD $0xdd52
 
 done343:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  (SI)(BX*1), Z3, Z3
-	VMOVUPS Z3, (SI)(BX*1)
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  (DI)(SI*1), Z3, Z3
+	VMOVUPS Z3, (DI)(SI*1)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
@@ -12333,13 +12487,21 @@ TEXT ·mixQ8DOTx2(SB), NOSPLIT, $0-64
 	MOVQ    dst+0(FP), AX
 	MOVQ    v+16(FP), CX
 	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	MOVQ    beside+56(FP), SI
+	ADDQ    CX, BX
+	ADDQ    CX, SI
 	SUBQ    $0x40, DX
 	JL      less345
 
 strip344:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, DI
+	ADDQ    $0x00002200, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00002200, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    vRow+40(FP), R10
+	MOVQ    CX, R11
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
@@ -12348,54 +12510,56 @@ strip344:
 	VMOVAPS Z1, Z7
 	VMOVAPS Z1, Z8
 	VMOVAPS Z1, Z9
-	MOVQ    ahead+48(FP), R8
-	MOVQ    beside+56(FP), R9
-	MOVQ    m+24(FP), R10
-	SUBQ    $0x02, R10
+	MOVQ    m+24(FP), R12
+	SUBQ    $0x02, R12
 	JL      rest347
 
 pairs346:
-	VPBROADCASTW (DI), Y12
+	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    2(DI), Z10
+	VPMOVSXBD    2(R11), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    18(DI), Z11
+	VPMOVSXBD    18(R11), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	VPBROADCASTW 34(DI), Y14
+	VPBROADCASTW 34(R11), Y14
 	VCVTPH2PS    Y14, Z14
-	VPMOVSXBD    36(DI), Z12
+	VPMOVSXBD    36(R11), Z12
 	VCVTDQ2PS    Z12, Z12
 	VMULPS       Z14, Z12, Z12
-	VPMOVSXBD    52(DI), Z13
+	VPMOVSXBD    52(R11), Z13
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z14, Z13, Z13
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   64(DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	PREFETCHT0   64(DI)(R9*1)
-	LEAQ         (DI)(SI*1), R11
-	VPBROADCASTW (R11), Y16
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	LEAQ         (R11)(R10*1), R13
+	VPBROADCASTW (R13), Y16
 	VCVTPH2PS    Y16, Z16
-	VPMOVSXBD    2(R11), Z14
+	VPMOVSXBD    2(R13), Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z16, Z14, Z14
-	VPMOVSXBD    18(R11), Z15
+	VPMOVSXBD    18(R13), Z15
 	VCVTDQ2PS    Z15, Z15
 	VMULPS       Z16, Z15, Z15
-	VPBROADCASTW 34(R11), Y18
+	VPBROADCASTW 34(R13), Y18
 	VCVTPH2PS    Y18, Z18
-	VPMOVSXBD    36(R11), Z16
+	VPMOVSXBD    36(R13), Z16
 	VCVTDQ2PS    Z16, Z16
 	VMULPS       Z18, Z16, Z16
-	VPMOVSXBD    52(R11), Z17
+	VPMOVSXBD    52(R13), Z17
 	VCVTDQ2PS    Z17, Z17
 	VMULPS       Z18, Z17, Z17
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   64(R11)(R8*1)
-	PREFETCHT0   (R11)(R9*1)
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z10, Z14, Z10
 	LONG   $0x480f5262
@@ -12416,7 +12580,7 @@ pairs346:
 	LONG         $0x40775262
 	WORD         $0xed72
 	VPERMW       Z13, Z0, Z13
-	VPBROADCASTD (BX), Z14
+	VPBROADCASTD (R9), Z14
 
 	// VDPBF16PS Z14, Z10, Z2
 	LONG $0x482ed262
@@ -12433,7 +12597,7 @@ pairs346:
 	// VDPBF16PS Z14, Z13, Z5
 	LONG         $0x4816d262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z14
+	VPBROADCASTD 512(R9), Z14
 
 	// VDPBF16PS Z14, Z10, Z6
 	LONG $0x482ed262
@@ -12450,34 +12614,36 @@ pairs346:
 	// VDPBF16PS Z14, Z13, Z9
 	LONG $0x48165262
 	WORD $0xce52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R10
+	ADDQ $0x04, R9
+	LEAQ (R11)(R10*2), R11
+	SUBQ $0x02, R12
 	JGE  pairs346
 
 rest347:
-	ADDQ         $0x02, R10
+	ADDQ         $0x02, R12
 	JZ           done348
-	VPBROADCASTW (DI), Y12
+	VPBROADCASTW (R11), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    2(DI), Z10
+	VPMOVSXBD    2(R11), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    18(DI), Z11
+	VPMOVSXBD    18(R11), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	VPBROADCASTW 34(DI), Y14
+	VPBROADCASTW 34(R11), Y14
 	VCVTPH2PS    Y14, Z14
-	VPMOVSXBD    36(DI), Z12
+	VPMOVSXBD    36(R11), Z12
 	VCVTDQ2PS    Z12, Z12
 	VMULPS       Z14, Z12, Z12
-	VPMOVSXBD    52(DI), Z13
+	VPMOVSXBD    52(R11), Z13
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z14, Z13, Z13
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   64(DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	PREFETCHT0   64(DI)(R9*1)
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z10, Z1, Z10
 	LONG   $0x48775262
@@ -12498,7 +12664,7 @@ rest347:
 	LONG         $0x48775262
 	WORD         $0xed72
 	VPERMW       Z13, Z0, Z13
-	VPBROADCASTD (BX), Z14
+	VPBROADCASTD (R9), Z14
 
 	// VDPBF16PS Z14, Z10, Z2
 	LONG $0x482ed262
@@ -12515,7 +12681,7 @@ rest347:
 	// VDPBF16PS Z14, Z13, Z5
 	LONG         $0x4816d262
 	WORD         $0xee52
-	VPBROADCASTD 512(BX), Z14
+	VPBROADCASTD 512(R9), Z14
 
 	// VDPBF16PS Z14, Z10, Z6
 	LONG $0x482ed262
@@ -12534,25 +12700,25 @@ rest347:
 	WORD $0xce52
 
 done348:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  64(SI), Z3, Z3
-	VMOVUPS Z3, 64(SI)
-	VADDPS  128(SI), Z4, Z4
-	VMOVUPS Z4, 128(SI)
-	VADDPS  192(SI), Z5, Z5
-	VMOVUPS Z5, 192(SI)
-	VADDPS  (SI)(BX*1), Z6, Z6
-	VMOVUPS Z6, (SI)(BX*1)
-	VADDPS  64(SI)(BX*1), Z7, Z7
-	VMOVUPS Z7, 64(SI)(BX*1)
-	VADDPS  128(SI)(BX*1), Z8, Z8
-	VMOVUPS Z8, 128(SI)(BX*1)
-	VADDPS  192(SI)(BX*1), Z9, Z9
-	VMOVUPS Z9, 192(SI)(BX*1)
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	VADDPS  (R8), Z2, Z2
+	VMOVUPS Z2, (R8)
+	VADDPS  64(R8), Z3, Z3
+	VMOVUPS Z3, 64(R8)
+	VADDPS  128(R8), Z4, Z4
+	VMOVUPS Z4, 128(R8)
+	VADDPS  192(R8), Z5, Z5
+	VMOVUPS Z5, 192(R8)
+	VADDPS  (R8)(DI*1), Z6, Z6
+	VMOVUPS Z6, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z7, Z7
+	VMOVUPS Z7, 64(R8)(DI*1)
+	VADDPS  128(R8)(DI*1), Z8, Z8
+	VMOVUPS Z8, 128(R8)(DI*1)
+	VADDPS  192(R8)(DI*1), Z9, Z9
+	VMOVUPS Z9, 192(R8)(DI*1)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
@@ -12564,41 +12730,47 @@ less345:
 	JL   less350
 
 strip349:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, DI
+	ADDQ    $0x00001100, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00001100, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    vRow+40(FP), R10
+	MOVQ    CX, R11
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
 	VMOVAPS Z1, Z5
-	MOVQ    ahead+48(FP), R8
-	MOVQ    beside+56(FP), R9
-	MOVQ    m+24(FP), R10
-	SUBQ    $0x02, R10
+	MOVQ    m+24(FP), R12
+	SUBQ    $0x02, R12
 	JL      rest352
 
 pairs351:
-	VPBROADCASTW (DI), Y8
+	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    2(DI), Z6
+	VPMOVSXBD    2(R11), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    18(DI), Z7
+	VPMOVSXBD    18(R11), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	LEAQ         (DI)(SI*1), R11
-	VPBROADCASTW (R11), Y10
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	LEAQ         (R11)(R10*1), R13
+	VPBROADCASTW (R13), Y10
 	VCVTPH2PS    Y10, Z10
-	VPMOVSXBD    2(R11), Z8
+	VPMOVSXBD    2(R13), Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VPMOVSXBD    18(R11), Z9
+	VPMOVSXBD    18(R13), Z9
 	VCVTDQ2PS    Z9, Z9
 	VMULPS       Z10, Z9, Z9
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z6, Z8, Z6
 	LONG   $0x483ff262
@@ -12609,7 +12781,7 @@ pairs351:
 	LONG         $0x4837f262
 	WORD         $0xff72
 	VPERMW       Z7, Z0, Z7
-	VPBROADCASTD (BX), Z8
+	VPBROADCASTD (R9), Z8
 
 	// VDPBF16PS Z8, Z6, Z2
 	LONG $0x484ed262
@@ -12618,7 +12790,7 @@ pairs351:
 	// VDPBF16PS Z8, Z7, Z3
 	LONG         $0x4846d262
 	WORD         $0xd852
-	VPBROADCASTD 512(BX), Z8
+	VPBROADCASTD 512(R9), Z8
 
 	// VDPBF16PS Z8, Z6, Z4
 	LONG $0x484ed262
@@ -12627,24 +12799,26 @@ pairs351:
 	// VDPBF16PS Z8, Z7, Z5
 	LONG $0x4846d262
 	WORD $0xe852
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R10
+	ADDQ $0x04, R9
+	LEAQ (R11)(R10*2), R11
+	SUBQ $0x02, R12
 	JGE  pairs351
 
 rest352:
-	ADDQ         $0x02, R10
+	ADDQ         $0x02, R12
 	JZ           done353
-	VPBROADCASTW (DI), Y8
+	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    2(DI), Z6
+	VPMOVSXBD    2(R11), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    18(DI), Z7
+	VPMOVSXBD    18(R11), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z6, Z1, Z6
 	LONG   $0x4877f262
@@ -12655,7 +12829,7 @@ rest352:
 	LONG         $0x4877f262
 	WORD         $0xff72
 	VPERMW       Z7, Z0, Z7
-	VPBROADCASTD (BX), Z8
+	VPBROADCASTD (R9), Z8
 
 	// VDPBF16PS Z8, Z6, Z2
 	LONG $0x484ed262
@@ -12664,7 +12838,7 @@ rest352:
 	// VDPBF16PS Z8, Z7, Z3
 	LONG         $0x4846d262
 	WORD         $0xd852
-	VPBROADCASTD 512(BX), Z8
+	VPBROADCASTD 512(R9), Z8
 
 	// VDPBF16PS Z8, Z6, Z4
 	LONG $0x484ed262
@@ -12675,17 +12849,17 @@ rest352:
 	WORD $0xe852
 
 done353:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, SI
-	VADDPS  (SI), Z2, Z2
-	VMOVUPS Z2, (SI)
-	VADDPS  64(SI), Z3, Z3
-	VMOVUPS Z3, 64(SI)
-	VADDPS  (SI)(BX*1), Z4, Z4
-	VMOVUPS Z4, (SI)(BX*1)
-	VADDPS  64(SI)(BX*1), Z5, Z5
-	VMOVUPS Z5, 64(SI)(BX*1)
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	VADDPS  (R8), Z2, Z2
+	VMOVUPS Z2, (R8)
+	VADDPS  64(R8), Z3, Z3
+	VMOVUPS Z3, 64(R8)
+	VADDPS  (R8)(DI*1), Z4, Z4
+	VMOVUPS Z4, (R8)(DI*1)
+	VADDPS  64(R8)(DI*1), Z5, Z5
+	VMOVUPS Z5, 64(R8)(DI*1)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX
@@ -12704,29 +12878,31 @@ TEXT ·panelScoresDOTx1(SB), NOSPLIT, $0-48
 	MOVQ    s+0(FP), AX
 	MOVQ    k+16(FP), CX
 	MOVQ    n+24(FP), DX
+	MOVQ    d+32(FP), BX
+	MOVQ    ahead+40(FP), SI
+	SHLQ    $0x05, BX
+	ADDQ    CX, SI
 	SUBQ    $0x04, DX
 	JL      less355
 
 panels354:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	LEAQ   (CX)(DI*2), R8
-	ADDQ   DI, R8
-	MOVQ   ahead+40(FP), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(DI*2), R10
-	ADDQ   DI, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R8
+	LEAQ   (BX)(BX*1), R9
+	MOVQ   q+8(FP), R10
+	LEAQ   (CX)(BX*2), R11
+	ADDQ   BX, R11
+	LEAQ   (R8)(R9*2), R12
+	ADDQ   R9, R12
 
 elements356:
-	PREFETCHT0 (R9)
+	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z5
 	VCVTPH2PS  32(CX), Z6
 
@@ -12734,31 +12910,31 @@ elements356:
 	LONG       $0x484ff262
 	WORD       $0xed72
 	VPERMW     Z5, Z4, Z5
-	PREFETCHT0 (R9)(DI*1)
-	VCVTPH2PS  (CX)(DI*1), Z6
-	VCVTPH2PS  32(CX)(DI*1), Z7
+	PREFETCHT0 (R8)(R9*1)
+	VCVTPH2PS  (CX)(BX*1), Z6
+	VCVTPH2PS  32(CX)(BX*1), Z7
 
 	// VCVTNE2PS2BF16 Z6, Z7, Z6
 	LONG       $0x4847f262
 	WORD       $0xf672
 	VPERMW     Z6, Z4, Z6
-	PREFETCHT0 (R9)(DI*2)
-	VCVTPH2PS  (CX)(DI*2), Z7
-	VCVTPH2PS  32(CX)(DI*2), Z8
+	PREFETCHT0 (R8)(R9*2)
+	VCVTPH2PS  (CX)(BX*2), Z7
+	VCVTPH2PS  32(CX)(BX*2), Z8
 
 	// VCVTNE2PS2BF16 Z7, Z8, Z7
 	LONG       $0x483ff262
 	WORD       $0xff72
 	VPERMW     Z7, Z4, Z7
-	PREFETCHT0 (R10)
-	VCVTPH2PS  (R8), Z8
-	VCVTPH2PS  32(R8), Z9
+	PREFETCHT0 (R12)
+	VCVTPH2PS  (R11), Z8
+	VCVTPH2PS  32(R11), Z9
 
 	// VCVTNE2PS2BF16 Z8, Z9, Z8
 	LONG         $0x48375262
 	WORD         $0xc072
 	VPERMW       Z8, Z4, Z8
-	VPBROADCASTD (SI), Z9
+	VPBROADCASTD (R10), Z9
 
 	// VDPBF16PS Z9, Z5, Z0
 	LONG $0x4856d262
@@ -12776,19 +12952,20 @@ elements356:
 	LONG    $0x483ed262
 	WORD    $0xd952
 	ADDQ    $+64, CX
+	ADDQ    $+64, R11
 	ADDQ    $+64, R8
-	ADDQ    $+64, R9
-	ADDQ    $+64, R10
-	ADDQ    $+4, SI
-	SUBQ    $0x02, BX
+	ADDQ    $+64, R12
+	ADDQ    $+4, R10
+	SUBQ    $0x02, DI
 	JNZ     elements356
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
-	ADDQ    DI, CX
-	ADDQ    DI, CX
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
+	ADDQ    BX, CX
+	ADDQ    BX, CX
 	ADDQ    $+256, AX
 	SUBQ    $0x04, DX
 	JGE     panels354
@@ -12799,16 +12976,14 @@ less355:
 	JL   less358
 
 panels357:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	MOVQ   ahead+40(FP), R8
-	ADDQ   CX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R8
+	LEAQ   (BX)(BX*1), R9
+	MOVQ   q+8(FP), R10
 
 elements359:
 	PREFETCHT0 (R8)
@@ -12819,15 +12994,15 @@ elements359:
 	LONG       $0x4867f262
 	WORD       $0xd272
 	VPERMW     Z2, Z4, Z2
-	PREFETCHT0 (R8)(DI*1)
-	VCVTPH2PS  (CX)(DI*1), Z3
-	VCVTPH2PS  32(CX)(DI*1), Z5
+	PREFETCHT0 (R8)(R9*1)
+	VCVTPH2PS  (CX)(BX*1), Z3
+	VCVTPH2PS  32(CX)(BX*1), Z5
 
 	// VCVTNE2PS2BF16 Z3, Z5, Z3
 	LONG         $0x4857f262
 	WORD         $0xdb72
 	VPERMW       Z3, Z4, Z3
-	VPBROADCASTD (SI), Z5
+	VPBROADCASTD (R10), Z5
 
 	// VDPBF16PS Z5, Z2, Z0
 	LONG $0x486ef262
@@ -12838,12 +13013,13 @@ elements359:
 	WORD    $0xcd52
 	ADDQ    $+64, CX
 	ADDQ    $+64, R8
-	ADDQ    $+4, SI
-	SUBQ    $0x02, BX
+	ADDQ    $+4, R10
+	SUBQ    $0x02, DI
 	JNZ     elements359
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
-	ADDQ    DI, CX
+	ADDQ    BX, SI
+	ADDQ    BX, CX
 	ADDQ    $+128, AX
 	SUBQ    $0x02, DX
 	JGE     panels357
@@ -12854,18 +13030,15 @@ less358:
 	JL   less361
 
 panels360:
-	MOVQ   d+32(FP), BX
-	MOVQ   d+32(FP), SI
-	MOVQ   d+32(FP), DI
-	SHLQ   $0x01, SI
-	SHLQ   $0x05, DI
-	MOVQ   q+8(FP), SI
-	MOVQ   ahead+40(FP), DI
-	ADDQ   CX, DI
 	VPXORD Z0, Z0, Z0
+	MOVQ   d+32(FP), DI
+	MOVQ   d+32(FP), R8
+	SHLQ   $0x01, R8
+	MOVQ   SI, R8
+	MOVQ   q+8(FP), R9
 
 elements362:
-	PREFETCHT0 (DI)
+	PREFETCHT0 (R8)
 	VCVTPH2PS  (CX), Z1
 	VCVTPH2PS  32(CX), Z2
 
@@ -12873,17 +13046,18 @@ elements362:
 	LONG         $0x486ff262
 	WORD         $0xc972
 	VPERMW       Z1, Z4, Z1
-	VPBROADCASTD (SI), Z2
+	VPBROADCASTD (R9), Z2
 
 	// VDPBF16PS Z2, Z1, Z0
 	LONG    $0x4876f262
 	WORD    $0xc252
 	ADDQ    $+64, CX
-	ADDQ    $+64, DI
-	ADDQ    $+4, SI
-	SUBQ    $0x02, BX
+	ADDQ    $+64, R8
+	ADDQ    $+4, R9
+	SUBQ    $0x02, DI
 	JNZ     elements362
 	VMOVUPS Z0, (AX)
+	ADDQ    BX, SI
 	ADDQ    $+64, AX
 	SUBQ    $0x01, DX
 	JGE     panels360
@@ -12901,36 +13075,41 @@ TEXT ·mixF16DOTx1(SB), NOSPLIT, $0-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    v+16(FP), CX
 	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	ADDQ    CX, BX
 	SUBQ    $0x40, DX
 	JL      less364
 
 strip363:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, SI
+	ADDQ    $0x00004000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
 	VMOVAPS Z1, Z5
-	MOVQ    ahead+48(FP), R8
-	MOVQ    m+24(FP), R9
-	SUBQ    $0x02, R9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
 	JL      rest366
 
 pairs365:
-	VCVTPH2PS  (DI), Z6
-	VCVTPH2PS  32(DI), Z7
-	VCVTPH2PS  64(DI), Z8
-	VCVTPH2PS  96(DI), Z9
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
-	LEAQ       (DI)(SI*1), R10
-	VCVTPH2PS  (R10), Z10
-	VCVTPH2PS  32(R10), Z11
-	VCVTPH2PS  64(R10), Z12
-	VCVTPH2PS  96(R10), Z13
-	PREFETCHT0 (R10)(R8*1)
-	PREFETCHT0 64(R10)(R8*1)
+	VCVTPH2PS  (R9), Z6
+	VCVTPH2PS  32(R9), Z7
+	VCVTPH2PS  64(R9), Z8
+	VCVTPH2PS  96(R9), Z9
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
+	LEAQ       (R9)(R8*1), R11
+	VCVTPH2PS  (R11), Z10
+	VCVTPH2PS  32(R11), Z11
+	VCVTPH2PS  64(R11), Z12
+	VCVTPH2PS  96(R11), Z13
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
 
 	// VCVTNE2PS2BF16 Z6, Z10, Z6
 	LONG   $0x482ff262
@@ -12951,7 +13130,7 @@ pairs365:
 	LONG         $0x48175262
 	WORD         $0xc972
 	VPERMW       Z9, Z0, Z9
-	VPBROADCASTD (BX), Z10
+	VPBROADCASTD (DI), Z10
 
 	// VDPBF16PS Z10, Z6, Z2
 	LONG $0x484ed262
@@ -12968,20 +13147,21 @@ pairs365:
 	// VDPBF16PS Z10, Z9, Z5
 	LONG $0x4836d262
 	WORD $0xea52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R9
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
 	JGE  pairs365
 
 rest366:
-	ADDQ       $0x02, R9
+	ADDQ       $0x02, R10
 	JZ         done367
-	VCVTPH2PS  (DI), Z6
-	VCVTPH2PS  32(DI), Z7
-	VCVTPH2PS  64(DI), Z8
-	VCVTPH2PS  96(DI), Z9
-	PREFETCHT0 (DI)(R8*1)
-	PREFETCHT0 64(DI)(R8*1)
+	VCVTPH2PS  (R9), Z6
+	VCVTPH2PS  32(R9), Z7
+	VCVTPH2PS  64(R9), Z8
+	VCVTPH2PS  96(R9), Z9
+	PREFETCHT0 (SI)
+	PREFETCHT0 8192(SI)
+	ADDQ       $0x00000040, SI
 
 	// VCVTNE2PS2BF16 Z6, Z1, Z6
 	LONG   $0x4877f262
@@ -13002,7 +13182,7 @@ rest366:
 	LONG         $0x48775262
 	WORD         $0xc972
 	VPERMW       Z9, Z0, Z9
-	VPBROADCASTD (BX), Z10
+	VPBROADCASTD (DI), Z10
 
 	// VDPBF16PS Z10, Z6, Z2
 	LONG $0x484ed262
@@ -13021,17 +13201,17 @@ rest366:
 	WORD $0xea52
 
 done367:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, BX
-	VADDPS  (BX), Z2, Z2
-	VMOVUPS Z2, (BX)
-	VADDPS  64(BX), Z3, Z3
-	VMOVUPS Z3, 64(BX)
-	VADDPS  128(BX), Z4, Z4
-	VMOVUPS Z4, 128(BX)
-	VADDPS  192(BX), Z5, Z5
-	VMOVUPS Z5, 192(BX)
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z2, Z2
+	VMOVUPS Z2, (SI)
+	VADDPS  64(SI), Z3, Z3
+	VMOVUPS Z3, 64(SI)
+	VADDPS  128(SI), Z4, Z4
+	VMOVUPS Z4, 128(SI)
+	VADDPS  192(SI), Z5, Z5
+	VMOVUPS Z5, 192(SI)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x40, DX
@@ -13043,58 +13223,62 @@ less364:
 	JL   less369
 
 strip368:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, SI
+	ADDQ    $0x00001000, BX
+	MOVQ    s+8(FP), DI
+	MOVQ    vRow+40(FP), R8
+	MOVQ    CX, R9
 	VMOVAPS Z1, Z2
-	MOVQ    ahead+48(FP), R8
-	MOVQ    m+24(FP), R9
-	SUBQ    $0x02, R9
+	MOVQ    m+24(FP), R10
+	SUBQ    $0x02, R10
 	JL      rest371
 
 pairs370:
-	VCVTPH2PS  (DI), Z3
-	PREFETCHT0 (DI)(R8*1)
-	LEAQ       (DI)(SI*1), R10
-	VCVTPH2PS  (R10), Z4
-	PREFETCHT0 (R10)(R8*1)
+	VCVTPH2PS  (R9), Z3
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
+	LEAQ       (R9)(R8*1), R11
+	VCVTPH2PS  (R11), Z4
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
 
 	// VCVTNE2PS2BF16 Z3, Z4, Z3
 	LONG         $0x485ff262
 	WORD         $0xdb72
 	VPERMW       Z3, Z0, Z3
-	VPBROADCASTD (BX), Z4
+	VPBROADCASTD (DI), Z4
 
 	// VDPBF16PS Z4, Z3, Z2
 	LONG $0x4866f262
 	WORD $0xd452
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R9
+	ADDQ $0x04, DI
+	LEAQ (R9)(R8*2), R9
+	SUBQ $0x02, R10
 	JGE  pairs370
 
 rest371:
-	ADDQ       $0x02, R9
+	ADDQ       $0x02, R10
 	JZ         done372
-	VCVTPH2PS  (DI), Z3
-	PREFETCHT0 (DI)(R8*1)
+	VCVTPH2PS  (R9), Z3
+	PREFETCHT0 (SI)
+	ADDQ       $0x00000020, SI
 
 	// VCVTNE2PS2BF16 Z3, Z1, Z3
 	LONG         $0x4877f262
 	WORD         $0xdb72
 	VPERMW       Z3, Z0, Z3
-	VPBROADCASTD (BX), Z4
+	VPBROADCASTD (DI), Z4
 
 	// VDPBF16PS Z4, Z3, Z2
 	LONG $0x4866f262
 	WORD $0xd452
 
 done372:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, BX
-	VADDPS  (BX), Z2, Z2
-	VMOVUPS Z2, (BX)
+	MOVQ    d+32(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    AX, SI
+	VADDPS  (SI), Z2, Z2
+	VMOVUPS Z2, (SI)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x10, DX
@@ -13113,65 +13297,75 @@ TEXT ·mixQ8DOTx1(SB), NOSPLIT, $0-64
 	MOVQ    dst+0(FP), AX
 	MOVQ    v+16(FP), CX
 	MOVQ    d+32(FP), DX
+	MOVQ    ahead+48(FP), BX
+	MOVQ    beside+56(FP), SI
+	ADDQ    CX, BX
+	ADDQ    CX, SI
 	SUBQ    $0x40, DX
 	JL      less374
 
 strip373:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, DI
+	ADDQ    $0x00002200, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00002200, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    vRow+40(FP), R10
+	MOVQ    CX, R11
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z1, Z4
 	VMOVAPS Z1, Z5
-	MOVQ    ahead+48(FP), R8
-	MOVQ    beside+56(FP), R9
-	MOVQ    m+24(FP), R10
-	SUBQ    $0x02, R10
+	MOVQ    m+24(FP), R12
+	SUBQ    $0x02, R12
 	JL      rest376
 
 pairs375:
-	VPBROADCASTW (DI), Y8
+	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    2(DI), Z6
+	VPMOVSXBD    2(R11), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    18(DI), Z7
+	VPMOVSXBD    18(R11), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VPBROADCASTW 34(DI), Y10
+	VPBROADCASTW 34(R11), Y10
 	VCVTPH2PS    Y10, Z10
-	VPMOVSXBD    36(DI), Z8
+	VPMOVSXBD    36(R11), Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VPMOVSXBD    52(DI), Z9
+	VPMOVSXBD    52(R11), Z9
 	VCVTDQ2PS    Z9, Z9
 	VMULPS       Z10, Z9, Z9
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   64(DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	PREFETCHT0   64(DI)(R9*1)
-	LEAQ         (DI)(SI*1), R11
-	VPBROADCASTW (R11), Y12
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
+	LEAQ         (R11)(R10*1), R13
+	VPBROADCASTW (R13), Y12
 	VCVTPH2PS    Y12, Z12
-	VPMOVSXBD    2(R11), Z10
+	VPMOVSXBD    2(R13), Z10
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z12, Z10, Z10
-	VPMOVSXBD    18(R11), Z11
+	VPMOVSXBD    18(R13), Z11
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z12, Z11, Z11
-	VPBROADCASTW 34(R11), Y14
+	VPBROADCASTW 34(R13), Y14
 	VCVTPH2PS    Y14, Z14
-	VPMOVSXBD    36(R11), Z12
+	VPMOVSXBD    36(R13), Z12
 	VCVTDQ2PS    Z12, Z12
 	VMULPS       Z14, Z12, Z12
-	VPMOVSXBD    52(R11), Z13
+	VPMOVSXBD    52(R13), Z13
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z14, Z13, Z13
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   64(R11)(R8*1)
-	PREFETCHT0   (R11)(R9*1)
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z6, Z10, Z6
 	LONG   $0x482ff262
@@ -13192,7 +13386,7 @@ pairs375:
 	LONG         $0x48175262
 	WORD         $0xc972
 	VPERMW       Z9, Z0, Z9
-	VPBROADCASTD (BX), Z10
+	VPBROADCASTD (R9), Z10
 
 	// VDPBF16PS Z10, Z6, Z2
 	LONG $0x484ed262
@@ -13209,34 +13403,36 @@ pairs375:
 	// VDPBF16PS Z10, Z9, Z5
 	LONG $0x4836d262
 	WORD $0xea52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R10
+	ADDQ $0x04, R9
+	LEAQ (R11)(R10*2), R11
+	SUBQ $0x02, R12
 	JGE  pairs375
 
 rest376:
-	ADDQ         $0x02, R10
+	ADDQ         $0x02, R12
 	JZ           done377
-	VPBROADCASTW (DI), Y8
+	VPBROADCASTW (R11), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    2(DI), Z6
+	VPMOVSXBD    2(R11), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    18(DI), Z7
+	VPMOVSXBD    18(R11), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	VPBROADCASTW 34(DI), Y10
+	VPBROADCASTW 34(R11), Y10
 	VCVTPH2PS    Y10, Z10
-	VPMOVSXBD    36(DI), Z8
+	VPMOVSXBD    36(R11), Z8
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z10, Z8, Z8
-	VPMOVSXBD    52(DI), Z9
+	VPMOVSXBD    52(R11), Z9
 	VCVTDQ2PS    Z9, Z9
 	VMULPS       Z10, Z9, Z9
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   64(DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	PREFETCHT0   64(DI)(R9*1)
+	PREFETCHT0   (DI)
+	PREFETCHT0   4352(DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	PREFETCHT0   4352(R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z6, Z1, Z6
 	LONG   $0x4877f262
@@ -13257,7 +13453,7 @@ rest376:
 	LONG         $0x48775262
 	WORD         $0xc972
 	VPERMW       Z9, Z0, Z9
-	VPBROADCASTD (BX), Z10
+	VPBROADCASTD (R9), Z10
 
 	// VDPBF16PS Z10, Z6, Z2
 	LONG $0x484ed262
@@ -13276,17 +13472,17 @@ rest376:
 	WORD $0xea52
 
 done377:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, BX
-	VADDPS  (BX), Z2, Z2
-	VMOVUPS Z2, (BX)
-	VADDPS  64(BX), Z3, Z3
-	VMOVUPS Z3, 64(BX)
-	VADDPS  128(BX), Z4, Z4
-	VMOVUPS Z4, 128(BX)
-	VADDPS  192(BX), Z5, Z5
-	VMOVUPS Z5, 192(BX)
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  64(DI), Z3, Z3
+	VMOVUPS Z3, 64(DI)
+	VADDPS  128(DI), Z4, Z4
+	VMOVUPS Z4, 128(DI)
+	VADDPS  192(DI), Z5, Z5
+	VMOVUPS Z5, 192(DI)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000044, CX
 	SUBQ    $0x40, DX
@@ -13298,39 +13494,45 @@ less374:
 	JL   less379
 
 strip378:
-	MOVQ    s+8(FP), BX
-	MOVQ    vRow+40(FP), SI
-	MOVQ    CX, DI
+	MOVQ    BX, DI
+	ADDQ    $0x00001100, BX
+	MOVQ    SI, R8
+	ADDQ    $0x00001100, SI
+	MOVQ    s+8(FP), R9
+	MOVQ    vRow+40(FP), R10
+	MOVQ    CX, R11
 	VMOVAPS Z1, Z2
 	VMOVAPS Z1, Z3
-	MOVQ    ahead+48(FP), R8
-	MOVQ    beside+56(FP), R9
-	MOVQ    m+24(FP), R10
-	SUBQ    $0x02, R10
+	MOVQ    m+24(FP), R12
+	SUBQ    $0x02, R12
 	JL      rest381
 
 pairs380:
-	VPBROADCASTW (DI), Y6
+	VPBROADCASTW (R11), Y6
 	VCVTPH2PS    Y6, Z6
-	VPMOVSXBD    2(DI), Z4
+	VPMOVSXBD    2(R11), Z4
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z6, Z4, Z4
-	VPMOVSXBD    18(DI), Z5
+	VPMOVSXBD    18(R11), Z5
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z6, Z5, Z5
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
-	LEAQ         (DI)(SI*1), R11
-	VPBROADCASTW (R11), Y8
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
+	LEAQ         (R11)(R10*1), R13
+	VPBROADCASTW (R13), Y8
 	VCVTPH2PS    Y8, Z8
-	VPMOVSXBD    2(R11), Z6
+	VPMOVSXBD    2(R13), Z6
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z8, Z6, Z6
-	VPMOVSXBD    18(R11), Z7
+	VPMOVSXBD    18(R13), Z7
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z8, Z7, Z7
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z4, Z6, Z4
 	LONG   $0x484ff262
@@ -13341,7 +13543,7 @@ pairs380:
 	LONG         $0x4847f262
 	WORD         $0xed72
 	VPERMW       Z5, Z0, Z5
-	VPBROADCASTD (BX), Z6
+	VPBROADCASTD (R9), Z6
 
 	// VDPBF16PS Z6, Z4, Z2
 	LONG $0x485ef262
@@ -13350,24 +13552,26 @@ pairs380:
 	// VDPBF16PS Z6, Z5, Z3
 	LONG $0x4856f262
 	WORD $0xde52
-	ADDQ $0x04, BX
-	LEAQ (DI)(SI*2), DI
-	SUBQ $0x02, R10
+	ADDQ $0x04, R9
+	LEAQ (R11)(R10*2), R11
+	SUBQ $0x02, R12
 	JGE  pairs380
 
 rest381:
-	ADDQ         $0x02, R10
+	ADDQ         $0x02, R12
 	JZ           done382
-	VPBROADCASTW (DI), Y6
+	VPBROADCASTW (R11), Y6
 	VCVTPH2PS    Y6, Z6
-	VPMOVSXBD    2(DI), Z4
+	VPMOVSXBD    2(R11), Z4
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z6, Z4, Z4
-	VPMOVSXBD    18(DI), Z5
+	VPMOVSXBD    18(R11), Z5
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z6, Z5, Z5
-	PREFETCHT0   (DI)(R8*1)
-	PREFETCHT0   (DI)(R9*1)
+	PREFETCHT0   (DI)
+	ADDQ         $0x00000022, DI
+	PREFETCHT0   (R8)
+	ADDQ         $0x00000022, R8
 
 	// VCVTNE2PS2BF16 Z4, Z1, Z4
 	LONG   $0x4877f262
@@ -13378,7 +13582,7 @@ rest381:
 	LONG         $0x4877f262
 	WORD         $0xed72
 	VPERMW       Z5, Z0, Z5
-	VPBROADCASTD (BX), Z6
+	VPBROADCASTD (R9), Z6
 
 	// VDPBF16PS Z6, Z4, Z2
 	LONG $0x485ef262
@@ -13389,13 +13593,13 @@ rest381:
 	WORD $0xde52
 
 done382:
-	MOVQ    d+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    AX, BX
-	VADDPS  (BX), Z2, Z2
-	VMOVUPS Z2, (BX)
-	VADDPS  64(BX), Z3, Z3
-	VMOVUPS Z3, 64(BX)
+	MOVQ    d+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, DI
+	VADDPS  (DI), Z2, Z2
+	VMOVUPS Z2, (DI)
+	VADDPS  64(DI), Z3, Z3
+	VMOVUPS Z3, 64(DI)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000022, CX
 	SUBQ    $0x20, DX

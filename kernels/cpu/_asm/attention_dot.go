@@ -133,17 +133,15 @@ func (g *generator) dotScores(heads int) {
 	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
 	sums := newPanelSums(g, heads, g.panelCounts()[0])
 	p := g.newPairing()
-	g.overPanels(sums, func(s, k reg.GPVirtual, part *panelSums) { g.dotBlock(p, s, k, part) })
+	g.overPanels(sums, 1, func(r panelWalk, part *panelSums) { g.dotBlock(p, r, part) })
 }
 
-// dotBlock computes the scores of some panels, and moves k behind them.
-func (g *generator) dotBlock(p pairing, s, k reg.GPVirtual, sums *panelSums) {
-	panels, r := len(sums.v[0]), g.newPanelWalk(k, sums, 1)
+// dotBlock computes the scores of some panels.
+func (g *generator) dotBlock(p pairing, r panelWalk, sums *panelSums) {
 	q, at, asked := r.q, r.at, r.asked
-	sums.clear()
 	loop := g.label("elements")
 	g.Label(loop)
-	keys := make([]reg.VecVirtual, panels)
+	keys := make([]reg.VecVirtual, len(sums.v[0]))
 	for i := range keys {
 		g.PREFETCHT0(asked.at(i, 0))
 		keys[i] = p.halves(at.at(i, 0), at.at(i, halfColumnBytes))
@@ -161,8 +159,6 @@ func (g *generator) dotBlock(p pairing, s, k reg.GPVirtual, sums *panelSums) {
 	g.advance(q, pairBytes)
 	g.SUBQ(operand.U8(2), r.d)
 	g.JNZ(operand.LabelRef(loop))
-	sums.store(s)
-	g.follow(r, k, panels)
 }
 
 // dotMix is mix with weights of bfloat16, two positions at a time.
@@ -177,11 +173,11 @@ func (g *generator) dotMix(f format, heads int) {
 	}
 	g.function(name, doc, nil, pointers("dst", "s", "v"), in)
 	p := g.newPairing()
-	g.overStrips(f, func(dst, v reg.GPVirtual, n int) { g.dotStrip(p, f, dst, v, heads, n) })
+	g.overStrips(f, func(dst, v reg.GPVirtual, a asked, n int) { g.dotStrip(p, f, dst, v, a, heads, n) })
 }
 
 // dotStrip computes n vectors of each result.
-func (g *generator) dotStrip(p pairing, f format, dst, v reg.GPVirtual, heads, n int) {
+func (g *generator) dotStrip(p pairing, f format, dst, v reg.GPVirtual, a asked, heads, n int) {
 	s, vRow, row := g.arg("s"), g.arg("vRow"), g.GP64()
 	g.MOVQ(v, row)
 	sums := make([][]reg.VecVirtual, heads)
@@ -191,9 +187,8 @@ func (g *generator) dotStrip(p pairing, f format, dst, v reg.GPVirtual, heads, n
 			g.VMOVAPS(p.none, sum)
 		}
 	}
-	asked := g.askedBeside(f)
 	g.overPairs(g.arg("m"), func(single bool) {
-		values := g.pairStrip(p, f, row, vRow, asked, n, single)
+		values := g.pairStrip(p, f, row, vRow, a, n, single)
 		for h := range sums {
 			two := g.vec()
 			g.VPBROADCASTD(operand.Mem{Base: s, Disp: 4 * h * chunkLen}, two)
@@ -209,14 +204,14 @@ func (g *generator) dotStrip(p pairing, f format, dst, v reg.GPVirtual, heads, n
 }
 
 // pairStrip loads n vectors of pairs of two rows, or of one and zeros, and asks for what is read next.
-func (g *generator) pairStrip(p pairing, f format, row, vRow reg.GPVirtual, asked []reg.GPVirtual, n int, single bool) []reg.VecVirtual {
+func (g *generator) pairStrip(p pairing, f format, row, vRow reg.GPVirtual, a asked, n int, single bool) []reg.VecVirtual {
 	even, odd := g.loadStrip(f, row, n), slices.Repeat([]reg.VecVirtual{p.none}, n)
-	g.askStrip(f, row, asked, n)
+	g.askNext(a)
 	if !single {
 		next := g.GP64()
 		g.LEAQ(operand.Mem{Base: row, Index: vRow, Scale: 1}, next)
 		odd = g.loadStrip(f, next, n)
-		g.askStrip(f, next, asked, n)
+		g.askNext(a)
 	}
 	for i := range even {
 		even[i] = p.join(even[i], odd[i])

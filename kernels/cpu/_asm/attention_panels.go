@@ -17,19 +17,29 @@ func (g *generator) panelScores(heads int) {
 		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
 	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
 	sums := newPanelSums(g, heads, g.panelCounts()[0])
-	g.overPanels(sums, g.panelBlock)
+	g.overPanels(sums, 2, g.panelBlock)
 }
 
-// overPanels runs body for some panels at a time and their scores, until n are done, and ends the function. body moves k
-// behind them.
-func (g *generator) overPanels(sums *panelSums, body func(s, k reg.GPVirtual, sums *panelSums)) {
+// overPanels runs body for some panels at a time, stores the scores that it adds up, until n panels are done, and ends the
+// function. Elements of queries have 1 << shift bytes. body moves along the first panel, once.
+func (g *generator) overPanels(sums *panelSums, shift uint8, body func(r panelWalk, sums *panelSums)) {
 	s, k, n := g.arg("s"), g.arg("k"), g.arg("n")
+	panelBytes, far := g.arg("d"), g.arg("ahead")
+	g.SHLQ(operand.U8(5), panelBytes)
+	g.ADDQ(k, far)
 	for _, panels := range g.panelCounts() {
 		loop, less := g.label("panels"), g.label("less")
 		g.SUBQ(operand.U8(uint8(panels)), n)
 		g.JL(operand.LabelRef(less))
 		g.Label(loop)
-		body(s, k, sums.first(panels))
+		part := sums.first(panels)
+		part.clear()
+		body(g.newPanelWalk(k, far, panelBytes, part, shift), part)
+		part.store(s)
+		g.ADDQ(panelBytes, far)
+		for range panels - 1 {
+			g.ADDQ(panelBytes, k)
+		}
 		g.ADDQ(operand.I32(int32(panels*panelRows*4)), s)
 		g.SUBQ(operand.U8(uint8(panels)), n)
 		g.JGE(operand.LabelRef(loop))
@@ -50,38 +60,32 @@ func (g *generator) panelCounts() []int {
 // panelWalk is the rows of queries, the panels of keys and what is asked for ahead of those, along
 // which scores of some panels go, element by element.
 type panelWalk struct {
-	q, at, asked  rows
-	d, panelBytes reg.GPVirtual
+	q, at, asked rows
+	d            reg.GPVirtual
 }
 
-// newPanelWalk begins at k, with elements of queries of 1 << shift bytes.
-func (g *generator) newPanelWalk(k reg.GPVirtual, sums *panelSums, shift uint8) panelWalk {
+// newPanelWalk begins at k. What it asks for from far on is each second panel, and the others when the next panels are worked on:
+// places a page apart, for heads of 64 elements and more (see asked).
+func (g *generator) newPanelWalk(k, far, panelBytes reg.GPVirtual, sums *panelSums, shift uint8) panelWalk {
 	heads, panels := len(sums.v), len(sums.v[0])
-	d, qRow, panelBytes := g.arg("d"), g.arg("d"), g.arg("d")
+	d, qRow, from, second := g.arg("d"), g.arg("d"), g.GP64(), panelBytes
 	g.SHLQ(operand.U8(shift), qRow)
-	g.SHLQ(operand.U8(5), panelBytes)
-	q, at, far := g.newRows(g.arg("q"), qRow, heads), g.newRows(k, panelBytes, panels), g.arg("ahead")
-	g.ADDQ(k, far)
-	return panelWalk{q, at, g.newRows(far, panelBytes, panels), d, panelBytes}
-}
-
-// follow moves k, which is behind its own panel, behind all of them.
-func (g *generator) follow(r panelWalk, k reg.GPVirtual, panels int) {
-	for range panels - 1 {
-		g.ADDQ(r.panelBytes, k)
+	g.MOVQ(far, from)
+	if panels > 1 {
+		second = g.GP64()
+		g.LEAQ(operand.Mem{Base: panelBytes, Index: panelBytes, Scale: 1}, second)
 	}
+	return panelWalk{g.newRows(g.arg("q"), qRow, heads), g.newRows(k, panelBytes, panels), g.newRows(from, second, panels), d}
 }
 
-// panelBlock computes the scores of some panels, and moves k behind them.
-func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
-	panels, r := len(sums.v[0]), g.newPanelWalk(k, sums, 2)
+// panelBlock computes the scores of some panels.
+func (g *generator) panelBlock(r panelWalk, sums *panelSums) {
 	q, at, asked, d := r.q, r.at, r.asked, r.d
-	sums.clear()
 	loop, last, done := g.label("elements"), g.label("last"), g.label("done")
 	g.SUBQ(operand.U8(2), d)
 	g.JL(operand.LabelRef(last))
 	g.Label(loop)
-	for p := range panels {
+	for p := range sums.v[0] {
 		g.PREFETCHT0(asked.at(p, 0)) // a line is two elements
 	}
 	for e := range 2 {
@@ -99,8 +103,6 @@ func (g *generator) panelBlock(s, k reg.GPVirtual, sums *panelSums) {
 	sums.add(q, at, 0)
 	g.advance(at, halfColumnBytes)
 	g.Label(done)
-	sums.store(s)
-	g.follow(r, k, panels)
 }
 
 // halfColumnBytes is one element of each row of a panel of f16.
