@@ -24,6 +24,10 @@ type implementation struct {
 	present func() bool  // whether this processor has the instructions
 	slow    bool         // here others are faster: chosen by name only
 
+	// fewPlaces, if not 0, is in how many places at once one row reads quantized weights, where swiglu reads each weight
+	// in one: as it was measured on Zen 5, where nobody has tried more. Otherwise four and two.
+	fewPlaces int
+
 	matmul [numFormats]tileSet // y = x·wᵀ (+ res)
 	swiglu [numFormats]tileSet // y = silu(x·gateᵀ) * (x·upᵀ)
 
@@ -57,7 +61,27 @@ type implementation struct {
 
 // implementations is the table of all that this build contains, from the least to the
 // most demanding. It is filled here and by nothing else.
-var implementations = builtin()
+var implementations = usual(builtin())
+
+// byteFormats are the formats of weights that are bytes or less.
+var byteFormats = []format{formatQ8, formatQ4}
+
+// usual leaves of all tiles those that are used where nobody chooses.
+func usual(all []implementation) []implementation {
+	for i := range all {
+		im := &all[i]
+		if im.fewPlaces == 0 {
+			continue
+		}
+		for _, f := range byteFormats {
+			im.matmul[f] = im.matmul[f].places(im.fewPlaces)
+		}
+		for f := range numFormats {
+			im.swiglu[f], im.deepSwiGLU[f] = im.swiglu[f].places(1), im.deepSwiGLU[f].places(1)
+		}
+	}
+	return all
+}
 
 // tilesOf returns the implementation, im or a lesser one, whose tiles im uses for weights of dtype w where nothing
 // takes many of k at once.

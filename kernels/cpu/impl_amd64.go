@@ -4,14 +4,21 @@ package cpu
 
 import "github.com/ggmlc/ggmlc/kernels/cpu/tile"
 
-// builtin lists the implementations of this build.
+// builtin lists the implementations of this build, with all tiles.
 func builtin() []implementation {
 	f := detect()
 	generic := genericImplementation()
 	wide := avx2Implementation(generic, f)
 	wider := avx512Implementation(wide, f)
 	bytes := vnniImplementation(wider, f)
-	return []implementation{generic, wide, wider, bytes, bf16Implementation(bytes, f), amxImplementation(bytes, f)}
+	all := []implementation{generic, wide, wider, bytes, bf16Implementation(bytes, f), amxImplementation(bytes, f)}
+	if !f.intel {
+		for i := range all {
+			all[i].fewPlaces = 2
+		}
+		all[1].fewPlaces, all[2].fewPlaces = 1, 1 // both have the products of avx2
+	}
+	return all
 }
 
 // avx2Implementation adds what is written for 256 bits.
@@ -38,7 +45,7 @@ func avx512Implementation(im implementation, f features) implementation {
 func vnniImplementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVX512VNNI, func() bool { return f.vnni }
 	im.probe.int8, im.probe.int8Ops = peakDotVNNI, 12*64*2
-	for _, f := range []format{formatQ8, formatQ4} {
+	for _, f := range byteFormats {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}
 	return im

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -20,7 +21,11 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 				t.Errorf("%v on %s: %d rows and steps of %d, the table says %+v", weight, im.name, m, k, want)
 			}
 			got := tile.Choice{Feature: want.Feature, Weight: weight, N: wide.panels * panelRows, V: single.panels * panelRows}
-			if taken := tile.Choices(want.Feature, weight)[0]; got != taken {
+			taken := tile.Choices(want.Feature, weight)[0]
+			if im.fewPlaces > 0 && slices.Contains(byteFormats, f) {
+				taken.V = min(taken.V, im.fewPlaces*panelRows)
+			}
+			if got != taken {
 				t.Errorf("on %s: tiles %v, the cost model takes %v", im.name, got, taken)
 			}
 		}
@@ -50,14 +55,14 @@ func TestTileSetsAreComplete(t *testing.T) {
 			if deep := im.deepMatMul[f]; deep != nil {
 				checkTileSet(t, deep)
 				checkTileSet(t, im.deepSwiGLU[f])
-				if rows := im.deepSwiGLU[f][0].tiles[0].rows; rows > mostTileRows {
+				if rows := im.deepSwiGLU[f].pick(1<<10, 1).tiles[0].rows; rows > mostTileRows {
 					t.Errorf("%s: tiles with two weights have %d rows, for which unrounded has no room", im.name, rows)
 				}
 			}
-			if len(im.swiglu[f]) != 1 || im.swiglu[f][0].panels != 1 {
-				t.Errorf("%s: tiles with two weights have more than one panel", im.name)
+			if im.fewPlaces > 0 && len(im.swiglu[f]) != 1 {
+				t.Errorf("%s: tiles with two weights have more than one panel of each", im.name)
 			}
-			if rows := im.swiglu[f][0].tiles[0].rows; rows > mostTileRows {
+			if rows := im.swiglu[f].pick(1<<10, 1).tiles[0].rows; rows > mostTileRows {
 				t.Errorf("%s: tiles with two weights have %d rows, for which unrounded has no room", im.name, rows)
 			}
 		}
@@ -80,6 +85,30 @@ func checkTileSet(t *testing.T, s tileSet) {
 		}
 		if rows != 1 {
 			t.Errorf("a group of %d panels has no tile of one row", g.panels)
+		}
+	}
+}
+
+// TestFewPlaces: where few places are asked for, one row takes no tiles with more, and all rows find a tile.
+func TestFewPlaces(t *testing.T) {
+	all := builtin()
+	for i := range all {
+		all[i].fewPlaces = 1 + i%2
+	}
+	all = usual(all)
+	for i := range all {
+		im := &all[i]
+		for f := range numFormats {
+			checkTileSet(t, im.matmul[f])
+			checkTileSet(t, im.swiglu[f])
+			if n := im.swiglu[f].pick(1, 1<<10).panels; n != 1 {
+				t.Errorf("%s: one row takes %d panels of each of two weights", im.name, n)
+			}
+		}
+		for _, f := range byteFormats {
+			if n := im.matmul[f].pick(1, 1<<10).panels; n > im.fewPlaces {
+				t.Errorf("%s: one row takes %d panels of quantized weights", im.name, n)
+			}
 		}
 	}
 }

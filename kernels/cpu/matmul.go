@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -39,7 +40,7 @@ var formatShape = [numFormats]struct{ blockLen, xBytes, panelBytes int }{
 // w, and their columns dstStride bytes apart in dst and res.
 //
 // In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
-// the tile has one panel.
+// the tile has one panel, or, for one row, several of each weight.
 type tileFunc func(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr)
 
 // tileSet is what an implementation has for one format. Whatever the tile, an element of
@@ -79,6 +80,11 @@ type rowTile struct {
 	run  tileFunc
 }
 
+// places returns the set without groups that read in more than most places, for one row alone.
+func (s tileSet) places(most int) tileSet {
+	return slices.DeleteFunc(slices.Clone(s), func(g tileGroup) bool { return g.maxRows == 1 && g.panels > most })
+}
+
 // pick returns the first group for rows rows whose panels do not exceed those left.
 func (s tileSet) pick(rows, panels int) *tileGroup {
 	for i := range s {
@@ -115,7 +121,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 		return
 	}
 	if r1-r0 == 1 {
-		matvec(f, dst, x, w, res, n, k, r0, c0, c1)
+		matvec(active.products(f, k), f, dst, x, w, nil, res, n, k, r0, c0, c1, nil)
 		return
 	}
 	set, sh := active.products(f, k), &formatShape[f]
@@ -141,12 +147,13 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 	}
 }
 
-// matvec is matmul for row r alone. It runs at the speed of memory, which is largest where
-// weights are read in several places at once that lie far apart: the columns are cut into as
+// matvec is matmul, or with up matmulSwiGLU, for row r alone. It runs at the speed of memory, which is
+// largest where weights are read in several places at once that lie far apart: the columns are cut into as
 // many equal parts as the tile has panels, and each tile takes one panel of each part. Panels
-// side by side are slower by up to a third, and a single place by up to a tenth (Zen 5).
-func matvec(f format, dst, x, w, res unsafe.Pointer, n, k, r, c0, c1 int) {
-	set, sh := active.products(f, k), &formatShape[f]
+// side by side are slower by up to a third, and a single place by up to a tenth (Zen 5) or a quarter
+// (Sapphire Rapids, where two are slower than four by an eighth).
+func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, n, k, r, c0, c1 int, round *unrounded) {
+	sh := &formatShape[f]
 	blocks := k / sh.blockLen
 	panelBytes := blocks * sh.panelBytes
 	x = unsafe.Add(x, r*blocks*sh.xBytes)
@@ -155,13 +162,22 @@ func matvec(f format, dst, x, w, res unsafe.Pointer, n, k, r, c0, c1 int) {
 		g := set.pick(1, left)
 		run, part := g.pick(1).run, left/g.panels
 		for range part {
-			at := (r*n + c) * f32Bytes
-			aux := res
-			if aux != nil {
-				aux = unsafe.Add(res, at)
-			}
+			result, panel := r*n+c, c/panelRows*panelBytes
 			cols := min(c1-c-(g.panels-1)*part*panelRows, panelRows)
-			run(unsafe.Add(dst, at), x, unsafe.Add(w, c/panelRows*panelBytes), aux, 0, part*panelRows*f32Bytes, blocks, part*panelBytes, cols, 0)
+			to, apart, aux := floatAt(dst, result), part*panelRows, res
+			switch {
+			case up != nil:
+				aux = unsafe.Add(up, panel)
+			case res != nil:
+				aux = floatAt(res, result)
+			}
+			if round != nil {
+				to, apart = unsafe.Pointer(round), panelRows
+			}
+			run(to, x, unsafe.Add(w, panel), aux, 0, apart*f32Bytes, blocks, part*panelBytes, cols, 0)
+			if round != nil {
+				round.writePanels(halfAt(dst, result), part*panelRows, g.panels, cols)
+			}
 			c += panelRows
 		}
 		c += (g.panels - 1) * part * panelRows
@@ -173,6 +189,10 @@ func matvec(f format, dst, x, w, res unsafe.Pointer, n, k, r, c0, c1 int) {
 // would take from the second-level cache a line in each row, all of them in a few of its sets.
 func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c1 int, round *unrounded) {
 	if r0 >= r1 {
+		return
+	}
+	if r1-r0 == 1 {
+		matvec(active.gated(f, k), f, dst, x, gate, up, nil, n, k, r0, c0, c1, round)
 		return
 	}
 	g, sh := active.gated(f, k).pick(r1-r0, 1), &formatShape[f]
@@ -209,6 +229,18 @@ type unrounded [mostTileRows * panelRows]float32
 
 // spareUnrounded holds them between calls: functions of tables take no pointer to the stack.
 var spareUnrounded = sync.Pool{New: func() any { return new(unrounded) }}
+
+// writePanels rounds what a tile of one row has of panels panels, the last with cols columns, to dst, where
+// they begin apart elements apart.
+func (u *unrounded) writePanels(dst unsafe.Pointer, apart, panels, cols int) {
+	for p := range panels {
+		n := panelRows
+		if p == panels-1 {
+			n = cols
+		}
+		active.f32ToBF16(halfAt(dst, p*apart), unsafe.Pointer(&u[p*panelRows]), n)
+	}
+}
 
 // write rounds rows rows of cols columns to dst, where rows have n elements.
 func (u *unrounded) write(dst unsafe.Pointer, n, rows, cols int) {

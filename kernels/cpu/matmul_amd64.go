@@ -25,27 +25,36 @@ var avx2MatMul = [numFormats]tileSet{
 		{panels: 1, tiles: []rowTile{{4, tileBF16AVX2r4p1}, {2, tileBF16AVX2r2p1}, {1, tileBF16AVX2r1p1}}},
 	},
 	formatQ8: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{4, tileQ8AVX2r4p1}, {2, tileQ8AVX2r2p1}, {1, tileQ8AVX2r1p1}}},
 	},
 	formatQ4: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p4}}},
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{4, tileQ4AVX2r4p1}, {2, tileQ4AVX2r2p1}, {1, tileQ4AVX2r1p1}}},
 	},
 }
 
 var avx2SwiGLU = [numFormats]tileSet{
 	formatF32: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluF32AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, swigluF32AVX2r2}, {1, swigluF32AVX2r1}}},
 	},
 	formatF16: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluF16AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, swigluF16AVX2r2}, {1, swigluF16AVX2r1}}},
 	},
 	formatBF16: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluBF16AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, swigluBF16AVX2r2}, {1, swigluBF16AVX2r1}}},
 	},
 	formatQ8: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, swigluQ8AVX2r2}, {1, swigluQ8AVX2r1}}},
 	},
 	formatQ4: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4AVX2r1p2}}},
 		{panels: 1, tiles: []rowTile{{2, swigluQ4AVX2r2}, {1, swigluQ4AVX2r1}}},
 	},
 }
@@ -67,12 +76,14 @@ var avx512MatMul = [numFormats]tileSet{
 		{panels: 1, tiles: []rowTile{{8, tileBF16AVX512r8p1}, {4, tileBF16AVX512r4p1}, {2, tileBF16AVX512r2p1}, {1, tileBF16AVX512r1p1}}},
 	},
 	formatQ8: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p2}}},
 		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ8VNNIr1p1}}},
 		{panels: 2, tiles: []rowTile{{6, tileQ8VNNIr6p2}, {4, tileQ8VNNIr4p2}, {2, tileQ8VNNIr2p2}, {1, tileQ8VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{8, tileQ8VNNIr8p1}, {4, tileQ8VNNIr4p1}, {2, tileQ8VNNIr2p1}, {1, tileQ8VNNIr1p1}}},
 	},
 	formatQ4: {
+		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p2}}},
 		{panels: 1, maxRows: 1, tiles: []rowTile{{1, tileQ4VNNIr1p1}}},
 		{panels: 2, tiles: []rowTile{{6, tileQ4VNNIr6p2}, {4, tileQ4VNNIr4p2}, {2, tileQ4VNNIr2p2}, {1, tileQ4VNNIr1p2}}},
@@ -82,18 +93,23 @@ var avx512MatMul = [numFormats]tileSet{
 
 var avx512SwiGLU = [numFormats]tileSet{
 	formatF32: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluF32AVX512r1p2}}},
 		{panels: 1, tiles: []rowTile{{8, swigluF32AVX512r8}, {4, swigluF32AVX512r4}, {2, swigluF32AVX512r2}, {1, swigluF32AVX512r1}}},
 	},
 	formatF16: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluF16AVX512r1p2}}},
 		{panels: 1, tiles: []rowTile{{8, swigluF16AVX512r8}, {4, swigluF16AVX512r4}, {2, swigluF16AVX512r2}, {1, swigluF16AVX512r1}}},
 	},
 	formatBF16: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluBF16AVX512r1p2}}},
 		{panels: 1, tiles: []rowTile{{8, swigluBF16AVX512r8}, {4, swigluBF16AVX512r4}, {2, swigluBF16AVX512r2}, {1, swigluBF16AVX512r1}}},
 	},
 	formatQ8: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{6, swigluQ8VNNIr6}, {4, swigluQ8VNNIr4}, {2, swigluQ8VNNIr2}, {1, swigluQ8VNNIr1}}},
 	},
 	formatQ4: {
+		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ4VNNIr1p2}}},
 		{panels: 1, tiles: []rowTile{{6, swigluQ4VNNIr6}, {4, swigluQ4VNNIr4}, {2, swigluQ4VNNIr2}, {1, swigluQ4VNNIr1}}},
 	},
 }
@@ -106,6 +122,7 @@ var dotMatMul = tileSet{
 }
 
 var dotSwiGLU = tileSet{
+	{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluBF16DOTr1p2}}},
 	{panels: 1, tiles: []rowTile{{12, swigluBF16DOTr12}, {8, swigluBF16DOTr8}, {4, swigluBF16DOTr4}, {2, swigluBF16DOTr2}, {1, swigluBF16DOTr1}}},
 }
 
@@ -117,5 +134,6 @@ var amxMatMul = tileSet{
 }
 
 var amxSwiGLU = tileSet{
+	{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluBF16AMXr1p2}}},
 	{panels: 1, tiles: []rowTile{{32, swigluBF16AMXr32}, {16, swigluBF16AMXr16}, {8, swigluBF16AMXr8}, {4, swigluBF16AMXr4}, {2, swigluBF16AMXr2}, {1, swigluBF16AMXr1}}},
 }

@@ -100,3 +100,8 @@ func tileBF16AMXr1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res
 //
 //go:noescape
 func swigluBF16AMXr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluBF16AMXr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluBF16AMXr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

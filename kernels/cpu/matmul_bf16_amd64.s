@@ -2287,6 +2287,7 @@ last15:
 	WORD $0xfa52
 
 done16:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z24
 	VMOVUPS      expMost<>+0(SB), Z26
 	VMINPS       Z24, Z26, Z24
@@ -2551,7 +2552,6 @@ done16:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z22, Z22
 	VMULPS       Z23, Z22, Z22
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -5607,6 +5607,7 @@ last74:
 	WORD $0xfa52
 
 done75:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z16
 	VMOVUPS      expMost<>+0(SB), Z18
 	VMINPS       Z16, Z18, Z16
@@ -5783,7 +5784,6 @@ done75:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z14, Z14
 	VMULPS       Z15, Z14, Z14
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -6090,6 +6090,7 @@ last79:
 	WORD $0xfa52
 
 done80:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -6178,7 +6179,6 @@ done80:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -6359,6 +6359,7 @@ last84:
 	WORD $0xde52
 
 done85:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -6403,7 +6404,6 @@ done85:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	MOVQ         cols+64(FP), DX
 	MOVQ         $0x00000001, BX
@@ -6525,6 +6525,7 @@ last89:
 	WORD $0xca52
 
 done90:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -6547,7 +6548,6 @@ done90:
 	VADDPS       one<>+0(SB), Z2, Z2
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), AX
 	MOVQ         cols+64(FP), CX
 	MOVQ         $0x00000001, DX
@@ -6555,6 +6555,246 @@ done90:
 	DECQ         DX
 	KMOVW        DX, K1
 	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func swigluBF16DOTr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512_BF16, BMI2, MMX+
+TEXT ·swigluBF16DOTr1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   up+24(FP), CX
+	SUBQ   AX, CX
+	MOVQ   panelBytes+56(FP), DX
+	ADDQ   AX, DX
+	MOVQ   x+8(FP), BX
+	MOVQ   blocks+48(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SUBQ   $0x08, SI
+	JL     rest93
+
+loop92:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
+	PREFETCHT0   2176(AX)(CX*1)
+	PREFETCHT0   2240(AX)(CX*1)
+	PREFETCHT0   2048(DX)
+	PREFETCHT0   2112(DX)
+	PREFETCHT0   2176(DX)
+	PREFETCHT0   2240(DX)
+	PREFETCHT0   2048(DX)(CX*1)
+	PREFETCHT0   2112(DX)(CX*1)
+	PREFETCHT0   2176(DX)(CX*1)
+	PREFETCHT0   2240(DX)(CX*1)
+	VPBROADCASTD (BX), Z4
+	VMOVUPS      (AX), Z5
+
+	// VDPBF16PS Z4, Z5, Z0
+	LONG    $0x4856f262
+	WORD    $0xc452
+	VMOVUPS (AX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z1
+	LONG    $0x4856f262
+	WORD    $0xcc52
+	VMOVUPS (DX), Z5
+
+	// VDPBF16PS Z4, Z5, Z2
+	LONG    $0x4856f262
+	WORD    $0xd452
+	VMOVUPS (DX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z3
+	LONG         $0x4856f262
+	WORD         $0xdc52
+	VPBROADCASTD 4(BX), Z4
+	VMOVUPS      64(AX), Z5
+
+	// VDPBF16PS Z4, Z5, Z0
+	LONG    $0x4856f262
+	WORD    $0xc452
+	VMOVUPS 64(AX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z1
+	LONG    $0x4856f262
+	WORD    $0xcc52
+	VMOVUPS 64(DX), Z5
+
+	// VDPBF16PS Z4, Z5, Z2
+	LONG    $0x4856f262
+	WORD    $0xd452
+	VMOVUPS 64(DX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z3
+	LONG         $0x4856f262
+	WORD         $0xdc52
+	VPBROADCASTD 8(BX), Z4
+	VMOVUPS      128(AX), Z5
+
+	// VDPBF16PS Z4, Z5, Z0
+	LONG    $0x4856f262
+	WORD    $0xc452
+	VMOVUPS 128(AX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z1
+	LONG    $0x4856f262
+	WORD    $0xcc52
+	VMOVUPS 128(DX), Z5
+
+	// VDPBF16PS Z4, Z5, Z2
+	LONG    $0x4856f262
+	WORD    $0xd452
+	VMOVUPS 128(DX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z3
+	LONG         $0x4856f262
+	WORD         $0xdc52
+	VPBROADCASTD 12(BX), Z4
+	VMOVUPS      192(AX), Z5
+
+	// VDPBF16PS Z4, Z5, Z0
+	LONG    $0x4856f262
+	WORD    $0xc452
+	VMOVUPS 192(AX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z1
+	LONG    $0x4856f262
+	WORD    $0xcc52
+	VMOVUPS 192(DX), Z5
+
+	// VDPBF16PS Z4, Z5, Z2
+	LONG    $0x4856f262
+	WORD    $0xd452
+	VMOVUPS 192(DX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z3
+	LONG $0x4856f262
+	WORD $0xdc52
+	ADDQ $+256, AX
+	ADDQ $+256, DX
+	ADDQ $+16, BX
+	SUBQ $0x08, SI
+	JGE  loop92
+
+rest93:
+	ADDQ $0x06, SI
+	JL   last94
+
+single96:
+	VPBROADCASTD (BX), Z4
+	VMOVUPS      (AX), Z5
+
+	// VDPBF16PS Z4, Z5, Z0
+	LONG    $0x4856f262
+	WORD    $0xc452
+	VMOVUPS (AX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z1
+	LONG    $0x4856f262
+	WORD    $0xcc52
+	VMOVUPS (DX), Z5
+
+	// VDPBF16PS Z4, Z5, Z2
+	LONG    $0x4856f262
+	WORD    $0xd452
+	VMOVUPS (DX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z3
+	LONG $0x4856f262
+	WORD $0xdc52
+	ADDQ $+64, AX
+	ADDQ $+64, DX
+	ADDQ $+4, BX
+	SUBQ $0x02, SI
+	JGE  single96
+
+last94:
+	ADDQ         $0x02, SI
+	JZ           done95
+	MOVWLZX      (BX), BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Z4
+	VPMOVZXWD    (AX), Z5
+
+	// VDPBF16PS Z4, Z5, Z0
+	LONG      $0x4856f262
+	WORD      $0xc452
+	VPMOVZXWD (AX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z1
+	LONG      $0x4856f262
+	WORD      $0xcc52
+	VPMOVZXWD (DX), Z5
+
+	// VDPBF16PS Z4, Z5, Z2
+	LONG      $0x4856f262
+	WORD      $0xd452
+	VPMOVZXWD (DX)(CX*1), Z5
+
+	// VDPBF16PS Z4, Z5, Z3
+	LONG $0x4856f262
+	WORD $0xdc52
+
+done95:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -6589,9 +6829,9 @@ TEXT ·tileBF16AVX512r8p2(SB), NOSPLIT, $0-80
 	VPXORD  Z15, Z15, Z15
 	VMOVUPS upperHalf<>+0(SB), Z16
 	SUBQ    $0x08, R8
-	JL      rest93
+	JL      rest98
 
-loop92:
+loop97:
 	PREFETCHT1  (R9)
 	PREFETCHT1  64(R9)
 	ADDQ        $+128, R9
@@ -6808,13 +7048,13 @@ loop92:
 	ADDQ        $+16, SI
 	ADDQ        $+16, DI
 	SUBQ        $0x08, R8
-	JGE         loop92
+	JGE         loop97
 
-rest93:
+rest98:
 	ADDQ $0x06, R8
-	JL   last94
+	JL   last99
 
-single96:
+single101:
 	VPANDD      (AX), Z16, Z17
 	VPANDD      (AX)(CX*1), Z16, Z18
 	VPANDD.BCST (DX), Z16, Z19
@@ -6872,11 +7112,11 @@ single96:
 	ADDQ        $+4, SI
 	ADDQ        $+4, DI
 	SUBQ        $0x02, R8
-	JGE         single96
+	JGE         single101
 
-last94:
+last99:
 	ADDQ         $0x02, R8
-	JZ           done95
+	JZ           done100
 	VPMOVZXWD    (AX), Z16
 	VPSLLD       $0x10, Z16, Z16
 	VPMOVZXWD    (AX)(CX*1), Z17
@@ -6930,7 +7170,7 @@ last94:
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
 
-done95:
+done100:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	LEAQ      (CX)(AX*2), DX
@@ -6944,7 +7184,7 @@ done95:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual97
+	JZ        noResidual102
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -6982,7 +7222,7 @@ done95:
 	VMOVUPS.Z 64(R8)(AX*1), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
-noResidual97:
+noResidual102:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, 64(CX)
 	VMOVUPS Z2, (CX)(AX*1)
@@ -7041,9 +7281,9 @@ TEXT ·tileBF16AVX512r4p2(SB), NOSPLIT, $0-80
 	VPXORD  Z7, Z7, Z7
 	VMOVUPS upperHalf<>+0(SB), Z8
 	SUBQ    $0x08, DI
-	JL      rest99
+	JL      rest104
 
-loop98:
+loop103:
 	PREFETCHT1  (R8)
 	PREFETCHT1  64(R8)
 	ADDQ        $+128, R8
@@ -7163,13 +7403,13 @@ loop98:
 	ADDQ        $+16, DX
 	ADDQ        $+16, SI
 	SUBQ        $0x08, DI
-	JGE         loop98
+	JGE         loop103
 
-rest99:
+rest104:
 	ADDQ $0x06, DI
-	JL   last100
+	JL   last105
 
-single102:
+single107:
 	VPANDD      (AX), Z8, Z9
 	VPANDD      (AX)(CX*1), Z8, Z10
 	VPANDD.BCST (DX), Z8, Z11
@@ -7202,11 +7442,11 @@ single102:
 	ADDQ        $+4, DX
 	ADDQ        $+4, SI
 	SUBQ        $0x02, DI
-	JGE         single102
+	JGE         single107
 
-last100:
+last105:
 	ADDQ         $0x02, DI
-	JZ           done101
+	JZ           done106
 	VPMOVZXWD    (AX), Z8
 	VPSLLD       $0x10, Z8, Z8
 	VPMOVZXWD    (AX)(CX*1), Z9
@@ -7236,7 +7476,7 @@ last100:
 	VFMADD231PS  Z10, Z8, Z6
 	VFMADD231PS  Z10, Z9, Z7
 
-done101:
+done106:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	LEAQ      (CX)(AX*2), DX
@@ -7248,7 +7488,7 @@ done101:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual103
+	JZ        noResidual108
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS   (BX), Z8
@@ -7268,7 +7508,7 @@ done101:
 	VMOVUPS.Z 64(SI), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual103:
+noResidual108:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, 64(CX)
 	VMOVUPS Z2, (CX)(AX*1)
@@ -7295,9 +7535,9 @@ TEXT ·tileBF16AVX512r2p2(SB), NOSPLIT, $0-80
 	VPXORD  Z3, Z3, Z3
 	VMOVUPS upperHalf<>+0(SB), Z4
 	SUBQ    $0x08, SI
-	JL      rest105
+	JL      rest110
 
-loop104:
+loop109:
 	PREFETCHT1  (DI)
 	PREFETCHT1  64(DI)
 	ADDQ        $+128, DI
@@ -7368,13 +7608,13 @@ loop104:
 	ADDQ        $+256, AX
 	ADDQ        $+16, DX
 	SUBQ        $0x08, SI
-	JGE         loop104
+	JGE         loop109
 
-rest105:
+rest110:
 	ADDQ $0x06, SI
-	JL   last106
+	JL   last111
 
-single108:
+single113:
 	VPANDD      (AX), Z4, Z5
 	VPANDD      (AX)(CX*1), Z4, Z6
 	VPANDD.BCST (DX), Z4, Z7
@@ -7394,11 +7634,11 @@ single108:
 	ADDQ        $+64, AX
 	ADDQ        $+4, DX
 	SUBQ        $0x02, SI
-	JGE         single108
+	JGE         single113
 
-last106:
+last111:
 	ADDQ         $0x02, SI
-	JZ           done107
+	JZ           done112
 	VPMOVZXWD    (AX), Z4
 	VPSLLD       $0x10, Z4, Z4
 	VPMOVZXWD    (AX)(CX*1), Z5
@@ -7416,7 +7656,7 @@ last106:
 	VFMADD231PS  Z6, Z4, Z2
 	VFMADD231PS  Z6, Z5, Z3
 
-done107:
+done112:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -7426,7 +7666,7 @@ done107:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual109
+	JZ        noResidual114
 	VMOVUPS   (DX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z4
@@ -7436,7 +7676,7 @@ done107:
 	VMOVUPS.Z 64(DX)(AX*1), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual109:
+noResidual114:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, 64(CX)
 	VMOVUPS Z2, (CX)(AX*1)
@@ -7455,9 +7695,9 @@ TEXT ·tileBF16AVX512r1p2(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS upperHalf<>+0(SB), Z2
 	SUBQ    $0x08, BX
-	JL      rest111
+	JL      rest116
 
-loop110:
+loop115:
 	PREFETCHT0  2048(AX)
 	PREFETCHT0  2112(AX)
 	PREFETCHT0  2176(AX)
@@ -7509,13 +7749,13 @@ loop110:
 	ADDQ        $+256, AX
 	ADDQ        $+16, DX
 	SUBQ        $0x08, BX
-	JGE         loop110
+	JGE         loop115
 
-rest111:
+rest116:
 	ADDQ $0x06, BX
-	JL   last112
+	JL   last117
 
-single114:
+single119:
 	VPANDD.BCST (DX), Z2, Z3
 	VPANDD      (AX), Z2, Z4
 	VFMADD231PS Z3, Z4, Z0
@@ -7529,11 +7769,11 @@ single114:
 	ADDQ        $+64, AX
 	ADDQ        $+4, DX
 	SUBQ        $0x02, BX
-	JGE         single114
+	JGE         single119
 
-last112:
+last117:
 	ADDQ         $0x02, BX
-	JZ           done113
+	JZ           done118
 	MOVWLZX      (DX), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Z2
@@ -7545,7 +7785,7 @@ last112:
 	VPSLLD       $0x10, Z3, Z3
 	VFMADD231PS  Z2, Z3, Z1
 
-done113:
+done118:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -7555,13 +7795,13 @@ done113:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual115
+	JZ        noResidual120
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual115:
+noResidual120:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -7589,9 +7829,9 @@ TEXT ·tileBF16AVX512r8p1(SB), NOSPLIT, $0-80
 	VPXORD  Z7, Z7, Z7
 	VMOVUPS upperHalf<>+0(SB), Z8
 	SUBQ    $0x08, DI
-	JL      rest117
+	JL      rest122
 
-loop116:
+loop121:
 	PREFETCHT1  (R8)
 	ADDQ        $+64, R8
 	VPANDD      (AX), Z8, Z9
@@ -7735,13 +7975,13 @@ loop116:
 	ADDQ        $+16, BX
 	ADDQ        $+16, SI
 	SUBQ        $0x08, DI
-	JGE         loop116
+	JGE         loop121
 
-rest117:
+rest122:
 	ADDQ $0x06, DI
-	JL   last118
+	JL   last123
 
-single120:
+single125:
 	VPANDD      (AX), Z8, Z9
 	VPANDD.BCST (CX), Z8, Z10
 	VFMADD231PS Z10, Z9, Z0
@@ -7781,11 +8021,11 @@ single120:
 	ADDQ        $+4, BX
 	ADDQ        $+4, SI
 	SUBQ        $0x02, DI
-	JGE         single120
+	JGE         single125
 
-last118:
+last123:
 	ADDQ         $0x02, DI
-	JZ           done119
+	JZ           done124
 	VPMOVZXWD    (AX), Z8
 	VPSLLD       $0x10, Z8, Z8
 	MOVWLZX      (CX), AX
@@ -7829,7 +8069,7 @@ last118:
 	VPSLLD       $0x10, Z9, Z9
 	VFMADD231PS  Z9, Z8, Z7
 
-done119:
+done124:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	LEAQ      (CX)(AX*2), DX
@@ -7843,7 +8083,7 @@ done119:
 	KMOVW     DI, K1
 	MOVQ      res+24(FP), SI
 	TESTQ     SI, SI
-	JZ        noResidual121
+	JZ        noResidual126
 	LEAQ      (SI)(AX*2), DI
 	ADDQ      AX, DI
 	LEAQ      (DI)(AX*2), R8
@@ -7865,7 +8105,7 @@ done119:
 	VMOVUPS.Z (R8)(AX*1), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-noResidual121:
+noResidual126:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -7893,9 +8133,9 @@ TEXT ·tileBF16AVX512r4p1(SB), NOSPLIT, $0-80
 	VPXORD  Z3, Z3, Z3
 	VMOVUPS upperHalf<>+0(SB), Z4
 	SUBQ    $0x08, SI
-	JL      rest123
+	JL      rest128
 
-loop122:
+loop127:
 	PREFETCHT1  (DI)
 	ADDQ        $+64, DI
 	VPANDD      (AX), Z4, Z5
@@ -7974,13 +8214,13 @@ loop122:
 	ADDQ        $+16, CX
 	ADDQ        $+16, BX
 	SUBQ        $0x08, SI
-	JGE         loop122
+	JGE         loop127
 
-rest123:
+rest128:
 	ADDQ $0x06, SI
-	JL   last124
+	JL   last129
 
-single126:
+single131:
 	VPANDD      (AX), Z4, Z5
 	VPANDD.BCST (CX), Z4, Z6
 	VFMADD231PS Z6, Z5, Z0
@@ -8003,11 +8243,11 @@ single126:
 	ADDQ        $+4, CX
 	ADDQ        $+4, BX
 	SUBQ        $0x02, SI
-	JGE         single126
+	JGE         single131
 
-last124:
+last129:
 	ADDQ         $0x02, SI
-	JZ           done125
+	JZ           done130
 	VPMOVZXWD    (AX), Z4
 	VPSLLD       $0x10, Z4, Z4
 	MOVWLZX      (CX), AX
@@ -8031,7 +8271,7 @@ last124:
 	VPSLLD       $0x10, Z5, Z5
 	VFMADD231PS  Z5, Z4, Z3
 
-done125:
+done130:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	LEAQ      (CX)(AX*2), DX
@@ -8043,7 +8283,7 @@ done125:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual127
+	JZ        noResidual132
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS.Z (BX), K1, Z4
@@ -8055,7 +8295,7 @@ done125:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual127:
+noResidual132:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VMOVUPS Z2, K1, (CX)(AX*2)
@@ -8075,9 +8315,9 @@ TEXT ·tileBF16AVX512r2p1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS upperHalf<>+0(SB), Z2
 	SUBQ    $0x08, BX
-	JL      rest129
+	JL      rest134
 
-loop128:
+loop133:
 	PREFETCHT1  (SI)
 	ADDQ        $+64, SI
 	VPANDD      (AX), Z2, Z3
@@ -8123,13 +8363,13 @@ loop128:
 	ADDQ        $+256, AX
 	ADDQ        $+16, CX
 	SUBQ        $0x08, BX
-	JGE         loop128
+	JGE         loop133
 
-rest129:
+rest134:
 	ADDQ $0x06, BX
-	JL   last130
+	JL   last135
 
-single132:
+single137:
 	VPANDD      (AX), Z2, Z3
 	VPANDD.BCST (CX), Z2, Z4
 	VFMADD231PS Z4, Z3, Z0
@@ -8143,11 +8383,11 @@ single132:
 	ADDQ        $+64, AX
 	ADDQ        $+4, CX
 	SUBQ        $0x02, BX
-	JGE         single132
+	JGE         single137
 
-last130:
+last135:
 	ADDQ         $0x02, BX
-	JZ           done131
+	JZ           done136
 	VPMOVZXWD    (AX), Z2
 	VPSLLD       $0x10, Z2, Z2
 	MOVWLZX      (CX), AX
@@ -8161,7 +8401,7 @@ last130:
 	VPSLLD       $0x10, Z3, Z3
 	VFMADD231PS  Z3, Z2, Z1
 
-done131:
+done136:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	MOVQ      cols+64(FP), DX
@@ -8171,13 +8411,13 @@ done131:
 	KMOVW     BX, K1
 	MOVQ      res+24(FP), DX
 	TESTQ     DX, DX
-	JZ        noResidual133
+	JZ        noResidual138
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z (DX)(AX*1), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-noResidual133:
+noResidual138:
 	VMOVUPS Z0, K1, (CX)
 	VMOVUPS Z1, K1, (CX)(AX*1)
 	VZEROUPPER
@@ -8192,9 +8432,9 @@ TEXT ·tileBF16AVX512r1p1(SB), NOSPLIT, $0-80
 	VPXORD  Z0, Z0, Z0
 	VMOVUPS upperHalf<>+0(SB), Z1
 	SUBQ    $0x08, DX
-	JL      rest135
+	JL      rest140
 
-loop134:
+loop139:
 	PREFETCHT0  2048(AX)
 	PREFETCHT0  2112(AX)
 	PREFETCHT0  2176(AX)
@@ -8226,13 +8466,13 @@ loop134:
 	ADDQ        $+256, AX
 	ADDQ        $+16, CX
 	SUBQ        $0x08, DX
-	JGE         loop134
+	JGE         loop139
 
-rest135:
+rest140:
 	ADDQ $0x06, DX
-	JL   last136
+	JL   last141
 
-single138:
+single143:
 	VPANDD.BCST (CX), Z1, Z2
 	VPANDD      (AX), Z1, Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -8242,11 +8482,11 @@ single138:
 	ADDQ        $+64, AX
 	ADDQ        $+4, CX
 	SUBQ        $0x02, DX
-	JGE         single138
+	JGE         single143
 
-last136:
+last141:
 	ADDQ         $0x02, DX
-	JZ           done137
+	JZ           done142
 	MOVWLZX      (CX), CX
 	VMOVD        CX, X1
 	VPBROADCASTD X1, Z1
@@ -8255,7 +8495,7 @@ last136:
 	VPSLLD       $0x10, Z2, Z2
 	VFMADD231PS  Z1, Z2, Z0
 
-done137:
+done142:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), AX
 	MOVQ      cols+64(FP), CX
@@ -8265,11 +8505,11 @@ done137:
 	KMOVW     DX, K1
 	MOVQ      res+24(FP), CX
 	TESTQ     CX, CX
-	JZ        noResidual139
+	JZ        noResidual144
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-noResidual139:
+noResidual144:
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
@@ -8289,9 +8529,9 @@ TEXT ·tileBF16AVX512r1p4(SB), NOSPLIT, $0-80
 	VPXORD  Z3, Z3, Z3
 	VMOVUPS upperHalf<>+0(SB), Z4
 	SUBQ    $0x08, SI
-	JL      rest141
+	JL      rest146
 
-loop140:
+loop145:
 	PREFETCHT0  2048(AX)
 	PREFETCHT0  2112(AX)
 	PREFETCHT0  2176(AX)
@@ -8384,13 +8624,13 @@ loop140:
 	ADDQ        $+256, DX
 	ADDQ        $+16, BX
 	SUBQ        $0x08, SI
-	JGE         loop140
+	JGE         loop145
 
-rest141:
+rest146:
 	ADDQ $0x06, SI
-	JL   last142
+	JL   last147
 
-single144:
+single149:
 	VPANDD.BCST (BX), Z4, Z5
 	VPANDD      (AX), Z4, Z6
 	VFMADD231PS Z5, Z6, Z0
@@ -8413,11 +8653,11 @@ single144:
 	ADDQ        $+64, DX
 	ADDQ        $+4, BX
 	SUBQ        $0x02, SI
-	JGE         single144
+	JGE         single149
 
-last142:
+last147:
 	ADDQ         $0x02, SI
-	JZ           done143
+	JZ           done148
 	MOVWLZX      (BX), BX
 	VMOVD        BX, X4
 	VPBROADCASTD X4, Z4
@@ -8435,7 +8675,7 @@ last142:
 	VPSLLD       $0x10, Z5, Z5
 	VFMADD231PS  Z4, Z5, Z3
 
-done143:
+done148:
 	MOVQ      dstStride+40(FP), AX
 	MOVQ      dst+0(FP), CX
 	LEAQ      (CX)(AX*2), DX
@@ -8447,7 +8687,7 @@ done143:
 	KMOVW     SI, K1
 	MOVQ      res+24(FP), BX
 	TESTQ     BX, BX
-	JZ        noResidual145
+	JZ        noResidual150
 	LEAQ      (BX)(AX*2), SI
 	ADDQ      AX, SI
 	VMOVUPS   (BX), Z4
@@ -8459,7 +8699,7 @@ done143:
 	VMOVUPS.Z (SI), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-noResidual145:
+noResidual150:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, (CX)(AX*1)
 	VMOVUPS Z2, (CX)(AX*2)
@@ -8499,9 +8739,9 @@ TEXT ·swigluBF16AVX512r8(SB), NOSPLIT, $0-80
 	VPXORD  Z15, Z15, Z15
 	VMOVUPS upperHalf<>+0(SB), Z16
 	SUBQ    $0x08, R8
-	JL      rest147
+	JL      rest152
 
-loop146:
+loop151:
 	PREFETCHT1  (R9)
 	PREFETCHT1  (R9)(CX*1)
 	ADDQ        $+64, R9
@@ -8718,13 +8958,13 @@ loop146:
 	ADDQ        $+16, SI
 	ADDQ        $+16, DI
 	SUBQ        $0x08, R8
-	JGE         loop146
+	JGE         loop151
 
-rest147:
+rest152:
 	ADDQ $0x06, R8
-	JL   last148
+	JL   last153
 
-single150:
+single155:
 	VPANDD      (AX), Z16, Z17
 	VPANDD      (AX)(CX*1), Z16, Z18
 	VPANDD.BCST (DX), Z16, Z19
@@ -8782,11 +9022,11 @@ single150:
 	ADDQ        $+4, SI
 	ADDQ        $+4, DI
 	SUBQ        $0x02, R8
-	JGE         single150
+	JGE         single155
 
-last148:
+last153:
 	ADDQ         $0x02, R8
-	JZ           done149
+	JZ           done154
 	VPMOVZXWD    (AX), Z16
 	VPSLLD       $0x10, Z16, Z16
 	VPMOVZXWD    (AX)(CX*1), Z17
@@ -8840,7 +9080,8 @@ last148:
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
 
-done149:
+done154:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z16
 	VMOVUPS      expMost<>+0(SB), Z18
 	VMINPS       Z16, Z18, Z16
@@ -9017,7 +9258,6 @@ done149:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z14, Z14
 	VMULPS       Z15, Z14, Z14
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -9061,9 +9301,9 @@ TEXT ·swigluBF16AVX512r4(SB), NOSPLIT, $0-80
 	VPXORD  Z7, Z7, Z7
 	VMOVUPS upperHalf<>+0(SB), Z8
 	SUBQ    $0x08, DI
-	JL      rest152
+	JL      rest157
 
-loop151:
+loop156:
 	PREFETCHT1  (R8)
 	PREFETCHT1  (R8)(CX*1)
 	ADDQ        $+64, R8
@@ -9183,13 +9423,13 @@ loop151:
 	ADDQ        $+16, DX
 	ADDQ        $+16, SI
 	SUBQ        $0x08, DI
-	JGE         loop151
+	JGE         loop156
 
-rest152:
+rest157:
 	ADDQ $0x06, DI
-	JL   last153
+	JL   last158
 
-single155:
+single160:
 	VPANDD      (AX), Z8, Z9
 	VPANDD      (AX)(CX*1), Z8, Z10
 	VPANDD.BCST (DX), Z8, Z11
@@ -9222,11 +9462,11 @@ single155:
 	ADDQ        $+4, DX
 	ADDQ        $+4, SI
 	SUBQ        $0x02, DI
-	JGE         single155
+	JGE         single160
 
-last153:
+last158:
 	ADDQ         $0x02, DI
-	JZ           done154
+	JZ           done159
 	VPMOVZXWD    (AX), Z8
 	VPSLLD       $0x10, Z8, Z8
 	VPMOVZXWD    (AX)(CX*1), Z9
@@ -9256,7 +9496,8 @@ last153:
 	VFMADD231PS  Z10, Z8, Z6
 	VFMADD231PS  Z10, Z9, Z7
 
-done154:
+done159:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -9345,7 +9586,6 @@ done154:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -9377,9 +9617,9 @@ TEXT ·swigluBF16AVX512r2(SB), NOSPLIT, $0-80
 	VPXORD  Z3, Z3, Z3
 	VMOVUPS upperHalf<>+0(SB), Z4
 	SUBQ    $0x08, SI
-	JL      rest157
+	JL      rest162
 
-loop156:
+loop161:
 	PREFETCHT1  (DI)
 	PREFETCHT1  (DI)(CX*1)
 	ADDQ        $+64, DI
@@ -9450,13 +9690,13 @@ loop156:
 	ADDQ        $+256, AX
 	ADDQ        $+16, DX
 	SUBQ        $0x08, SI
-	JGE         loop156
+	JGE         loop161
 
-rest157:
+rest162:
 	ADDQ $0x06, SI
-	JL   last158
+	JL   last163
 
-single160:
+single165:
 	VPANDD      (AX), Z4, Z5
 	VPANDD      (AX)(CX*1), Z4, Z6
 	VPANDD.BCST (DX), Z4, Z7
@@ -9476,11 +9716,11 @@ single160:
 	ADDQ        $+64, AX
 	ADDQ        $+4, DX
 	SUBQ        $0x02, SI
-	JGE         single160
+	JGE         single165
 
-last158:
+last163:
 	ADDQ         $0x02, SI
-	JZ           done159
+	JZ           done164
 	VPMOVZXWD    (AX), Z4
 	VPSLLD       $0x10, Z4, Z4
 	VPMOVZXWD    (AX)(CX*1), Z5
@@ -9498,7 +9738,8 @@ last158:
 	VFMADD231PS  Z6, Z4, Z2
 	VFMADD231PS  Z6, Z5, Z3
 
-done159:
+done164:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -9543,7 +9784,6 @@ done159:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	MOVQ         cols+64(FP), DX
 	MOVQ         $0x00000001, BX
@@ -9567,9 +9807,9 @@ TEXT ·swigluBF16AVX512r1(SB), NOSPLIT, $0-80
 	VPXORD  Z1, Z1, Z1
 	VMOVUPS upperHalf<>+0(SB), Z2
 	SUBQ    $0x08, BX
-	JL      rest162
+	JL      rest167
 
-loop161:
+loop166:
 	PREFETCHT0  2048(AX)
 	PREFETCHT0  2112(AX)
 	PREFETCHT0  2176(AX)
@@ -9621,13 +9861,13 @@ loop161:
 	ADDQ        $+256, AX
 	ADDQ        $+16, DX
 	SUBQ        $0x08, BX
-	JGE         loop161
+	JGE         loop166
 
-rest162:
+rest167:
 	ADDQ $0x06, BX
-	JL   last163
+	JL   last168
 
-single165:
+single170:
 	VPANDD.BCST (DX), Z2, Z3
 	VPANDD      (AX), Z2, Z4
 	VFMADD231PS Z3, Z4, Z0
@@ -9641,11 +9881,11 @@ single165:
 	ADDQ        $+64, AX
 	ADDQ        $+4, DX
 	SUBQ        $0x02, BX
-	JGE         single165
+	JGE         single170
 
-last163:
+last168:
 	ADDQ         $0x02, BX
-	JZ           done164
+	JZ           done169
 	MOVWLZX      (DX), DX
 	VMOVD        DX, X2
 	VPBROADCASTD X2, Z2
@@ -9657,7 +9897,8 @@ last163:
 	VPSLLD       $0x10, Z3, Z3
 	VFMADD231PS  Z2, Z3, Z1
 
-done164:
+done169:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -9680,7 +9921,6 @@ done164:
 	VADDPS       one<>+0(SB), Z2, Z2
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), AX
 	MOVQ         cols+64(FP), CX
 	MOVQ         $0x00000001, DX
@@ -9688,6 +9928,225 @@ done164:
 	DECQ         DX
 	KMOVW        DX, K1
 	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func swigluBF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·swigluBF16AVX512r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	MOVQ    x+8(FP), BX
+	MOVQ    blocks+48(FP), SI
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS upperHalf<>+0(SB), Z4
+	SUBQ    $0x08, SI
+	JL      rest172
+
+loop171:
+	PREFETCHT0  2048(AX)
+	PREFETCHT0  2112(AX)
+	PREFETCHT0  2176(AX)
+	PREFETCHT0  2240(AX)
+	PREFETCHT0  2048(AX)(CX*1)
+	PREFETCHT0  2112(AX)(CX*1)
+	PREFETCHT0  2176(AX)(CX*1)
+	PREFETCHT0  2240(AX)(CX*1)
+	PREFETCHT0  2048(DX)
+	PREFETCHT0  2112(DX)
+	PREFETCHT0  2176(DX)
+	PREFETCHT0  2240(DX)
+	PREFETCHT0  2048(DX)(CX*1)
+	PREFETCHT0  2112(DX)(CX*1)
+	PREFETCHT0  2176(DX)(CX*1)
+	PREFETCHT0  2240(DX)(CX*1)
+	VPANDD.BCST (BX), Z4, Z5
+	VPANDD      (AX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPANDD      (AX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPANDD      (DX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPANDD      (DX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPSLLD.BCST $0x10, (BX), Z5
+	VPSLLD      $0x10, (AX), Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPSLLD      $0x10, (AX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPSLLD      $0x10, (DX), Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPSLLD      $0x10, (DX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPANDD.BCST 4(BX), Z4, Z5
+	VPANDD      64(AX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPANDD      64(AX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPANDD      64(DX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPANDD      64(DX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPSLLD.BCST $0x10, 4(BX), Z5
+	VPSLLD      $0x10, 64(AX), Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPSLLD      $0x10, 64(AX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPSLLD      $0x10, 64(DX), Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPSLLD      $0x10, 64(DX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPANDD.BCST 8(BX), Z4, Z5
+	VPANDD      128(AX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPANDD      128(AX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPANDD      128(DX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPANDD      128(DX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPSLLD.BCST $0x10, 8(BX), Z5
+	VPSLLD      $0x10, 128(AX), Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPSLLD      $0x10, 128(AX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPSLLD      $0x10, 128(DX), Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPSLLD      $0x10, 128(DX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPANDD.BCST 12(BX), Z4, Z5
+	VPANDD      192(AX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPANDD      192(AX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPANDD      192(DX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPANDD      192(DX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPSLLD.BCST $0x10, 12(BX), Z5
+	VPSLLD      $0x10, 192(AX), Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPSLLD      $0x10, 192(AX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPSLLD      $0x10, 192(DX), Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPSLLD      $0x10, 192(DX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z3
+	ADDQ        $+256, AX
+	ADDQ        $+256, DX
+	ADDQ        $+16, BX
+	SUBQ        $0x08, SI
+	JGE         loop171
+
+rest172:
+	ADDQ $0x06, SI
+	JL   last173
+
+single175:
+	VPANDD.BCST (BX), Z4, Z5
+	VPANDD      (AX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPANDD      (AX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPANDD      (DX), Z4, Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPANDD      (DX)(CX*1), Z4, Z6
+	VFMADD231PS Z5, Z6, Z3
+	VPSLLD.BCST $0x10, (BX), Z5
+	VPSLLD      $0x10, (AX), Z6
+	VFMADD231PS Z5, Z6, Z0
+	VPSLLD      $0x10, (AX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z1
+	VPSLLD      $0x10, (DX), Z6
+	VFMADD231PS Z5, Z6, Z2
+	VPSLLD      $0x10, (DX)(CX*1), Z6
+	VFMADD231PS Z5, Z6, Z3
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+4, BX
+	SUBQ        $0x02, SI
+	JGE         single175
+
+last173:
+	ADDQ         $0x02, SI
+	JZ           done174
+	MOVWLZX      (BX), BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Z4
+	VPSLLD       $0x10, Z4, Z4
+	VPMOVZXWD    (AX), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VPMOVZXWD    (AX)(CX*1), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VPMOVZXWD    (DX), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VPMOVZXWD    (DX)(CX*1), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z4, Z5, Z3
+
+done174:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -9711,9 +10170,9 @@ TEXT ·tileBF16AVX2r4p1(SB), NOSPLIT, $0-80
 	VXORPS  Y7, Y7, Y7
 	VMOVUPS upperHalf<>+0(SB), Y8
 	SUBQ    $0x08, SI
-	JL      rest167
+	JL      rest177
 
-loop166:
+loop176:
 	PREFETCHT1   (DI)
 	ADDQ         $+64, DI
 	VPAND        (AX), Y8, Y9
@@ -9872,13 +10331,13 @@ loop166:
 	ADDQ         $+16, CX
 	ADDQ         $+16, BX
 	SUBQ         $0x08, SI
-	JGE          loop166
+	JGE          loop176
 
-rest167:
+rest177:
 	ADDQ $0x06, SI
-	JL   last168
+	JL   last178
 
-single170:
+single180:
 	VPAND        (AX), Y8, Y9
 	VPAND        32(AX), Y8, Y10
 	VPBROADCASTD (CX), Y11
@@ -9921,11 +10380,11 @@ single170:
 	ADDQ         $+4, CX
 	ADDQ         $+4, BX
 	SUBQ         $0x02, SI
-	JGE          single170
+	JGE          single180
 
-last168:
+last178:
 	ADDQ         $0x02, SI
-	JZ           done169
+	JZ           done179
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VPMOVZXWD    16(AX), Y9
@@ -9955,7 +10414,7 @@ last168:
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
 
-done169:
+done179:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
@@ -9970,7 +10429,7 @@ done169:
 	VMOVUPS    (SI)(BX*4), Y9
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual171
+	JZ         noResidual181
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS (BX), Y8, Y10
@@ -9990,7 +10449,7 @@ done169:
 	VMASKMOVPS 32(SI), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-noResidual171:
+noResidual181:
 	VMASKMOVPS Y0, Y8, (CX)
 	VMASKMOVPS Y1, Y9, 32(CX)
 	VMASKMOVPS Y2, Y8, (CX)(AX*1)
@@ -10050,9 +10509,9 @@ TEXT ·tileBF16AVX2r2p1(SB), NOSPLIT, $0-80
 	VXORPS  Y3, Y3, Y3
 	VMOVUPS upperHalf<>+0(SB), Y4
 	SUBQ    $0x08, BX
-	JL      rest173
+	JL      rest183
 
-loop172:
+loop182:
 	PREFETCHT1   (SI)
 	ADDQ         $+64, SI
 	VPAND        (AX), Y4, Y5
@@ -10146,13 +10605,13 @@ loop172:
 	ADDQ         $+256, AX
 	ADDQ         $+16, CX
 	SUBQ         $0x08, BX
-	JGE          loop172
+	JGE          loop182
 
-rest173:
+rest183:
 	ADDQ $0x06, BX
-	JL   last174
+	JL   last184
 
-single176:
+single186:
 	VPAND        (AX), Y4, Y5
 	VPAND        32(AX), Y4, Y6
 	VPBROADCASTD (CX), Y7
@@ -10178,11 +10637,11 @@ single176:
 	ADDQ         $+64, AX
 	ADDQ         $+4, CX
 	SUBQ         $0x02, BX
-	JGE          single176
+	JGE          single186
 
-last174:
+last184:
 	ADDQ         $0x02, BX
-	JZ           done175
+	JZ           done185
 	VPMOVZXWD    (AX), Y4
 	VPSLLD       $0x10, Y4, Y4
 	VPMOVZXWD    16(AX), Y5
@@ -10200,7 +10659,7 @@ last174:
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
 
-done175:
+done185:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -10213,7 +10672,7 @@ done175:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual177
+	JZ         noResidual187
 	VMASKMOVPS (DX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
 	VMASKMOVPS 32(DX), Y5, Y6
@@ -10223,7 +10682,7 @@ done175:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual177:
+noResidual187:
 	VMASKMOVPS Y0, Y4, (CX)
 	VMASKMOVPS Y1, Y5, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -10241,9 +10700,9 @@ TEXT ·tileBF16AVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS  Y1, Y1, Y1
 	VMOVUPS upperHalf<>+0(SB), Y2
 	SUBQ    $0x08, DX
-	JL      rest179
+	JL      rest189
 
-loop178:
+loop188:
 	PREFETCHT0   2048(AX)
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
@@ -10307,13 +10766,13 @@ loop178:
 	ADDQ         $+256, AX
 	ADDQ         $+16, CX
 	SUBQ         $0x08, DX
-	JGE          loop178
+	JGE          loop188
 
-rest179:
+rest189:
 	ADDQ $0x06, DX
-	JL   last180
+	JL   last190
 
-single182:
+single192:
 	VPBROADCASTD (CX), Y3
 	VPAND        Y3, Y2, Y3
 	VPAND        (AX), Y2, Y4
@@ -10331,11 +10790,11 @@ single182:
 	ADDQ         $+64, AX
 	ADDQ         $+4, CX
 	SUBQ         $0x02, DX
-	JGE          single182
+	JGE          single192
 
-last180:
+last190:
 	ADDQ         $0x02, DX
-	JZ           done181
+	JZ           done191
 	MOVWLZX      (CX), CX
 	VMOVD        CX, X2
 	VPBROADCASTD X2, Y2
@@ -10347,7 +10806,7 @@ last180:
 	VPSLLD       $0x10, Y3, Y3
 	VFMADD231PS  Y2, Y3, Y1
 
-done181:
+done191:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -10360,13 +10819,13 @@ done181:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual183
+	JZ         noResidual193
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual183:
+noResidual193:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -10391,9 +10850,9 @@ TEXT ·tileBF16AVX2r1p4(SB), NOSPLIT, $0-80
 	VXORPS  Y7, Y7, Y7
 	VMOVUPS upperHalf<>+0(SB), Y8
 	SUBQ    $0x08, SI
-	JL      rest185
+	JL      rest195
 
-loop184:
+loop194:
 	PREFETCHT0   2048(AX)
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
@@ -10590,13 +11049,13 @@ loop184:
 	ADDQ         $+256, DX
 	ADDQ         $+16, BX
 	SUBQ         $0x08, SI
-	JGE          loop184
+	JGE          loop194
 
-rest185:
+rest195:
 	ADDQ $0x06, SI
-	JL   last186
+	JL   last196
 
-single188:
+single198:
 	VPBROADCASTD (BX), Y9
 	VPAND        Y9, Y8, Y9
 	VPAND        (AX), Y8, Y10
@@ -10645,11 +11104,11 @@ single188:
 	ADDQ         $+64, DX
 	ADDQ         $+4, BX
 	SUBQ         $0x02, SI
-	JGE          single188
+	JGE          single198
 
-last186:
+last196:
 	ADDQ         $0x02, SI
-	JZ           done187
+	JZ           done197
 	MOVWLZX      (BX), BX
 	VMOVD        BX, X8
 	VPBROADCASTD X8, Y8
@@ -10679,7 +11138,7 @@ last186:
 	VPSLLD       $0x10, Y9, Y9
 	VFMADD231PS  Y8, Y9, Y7
 
-done187:
+done197:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
@@ -10694,7 +11153,7 @@ done187:
 	VMOVUPS    (SI)(BX*4), Y9
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual189
+	JZ         noResidual199
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMOVUPS    (BX), Y10
@@ -10714,7 +11173,7 @@ done187:
 	VMASKMOVPS 32(SI), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-noResidual189:
+noResidual199:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMOVUPS    Y2, (CX)(AX*1)
@@ -10739,9 +11198,9 @@ TEXT ·tileBF16AVX2r1p2(SB), NOSPLIT, $0-80
 	VXORPS  Y3, Y3, Y3
 	VMOVUPS upperHalf<>+0(SB), Y4
 	SUBQ    $0x08, BX
-	JL      rest191
+	JL      rest201
 
-loop190:
+loop200:
 	PREFETCHT0   2048(AX)
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
@@ -10849,13 +11308,13 @@ loop190:
 	ADDQ         $+256, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x08, BX
-	JGE          loop190
+	JGE          loop200
 
-rest191:
+rest201:
 	ADDQ $0x06, BX
-	JL   last192
+	JL   last202
 
-single194:
+single204:
 	VPBROADCASTD (DX), Y5
 	VPAND        Y5, Y4, Y5
 	VPAND        (AX), Y4, Y6
@@ -10883,11 +11342,11 @@ single194:
 	ADDQ         $+64, AX
 	ADDQ         $+4, DX
 	SUBQ         $0x02, BX
-	JGE          single194
+	JGE          single204
 
-last192:
+last202:
 	ADDQ         $0x02, BX
-	JZ           done193
+	JZ           done203
 	MOVWLZX      (DX), DX
 	VMOVD        DX, X4
 	VPBROADCASTD X4, Y4
@@ -10905,7 +11364,7 @@ last192:
 	VPSLLD       $0x10, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y3
 
-done193:
+done203:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -10918,7 +11377,7 @@ done193:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual195
+	JZ         noResidual205
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(DX), Y6
@@ -10928,7 +11387,7 @@ done193:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual195:
+noResidual205:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -10956,9 +11415,9 @@ TEXT ·swigluBF16AVX2r2(SB), NOSPLIT, $0-80
 	VXORPS  Y7, Y7, Y7
 	VMOVUPS upperHalf<>+0(SB), Y8
 	SUBQ    $0x08, SI
-	JL      rest197
+	JL      rest207
 
-loop196:
+loop206:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(CX*1)
 	ADDQ         $+64, DI
@@ -11109,13 +11568,13 @@ loop196:
 	ADDQ         $+256, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x08, SI
-	JGE          loop196
+	JGE          loop206
 
-rest197:
+rest207:
 	ADDQ $0x06, SI
-	JL   last198
+	JL   last208
 
-single200:
+single210:
 	VPAND        (AX), Y8, Y9
 	VPAND        32(AX), Y8, Y10
 	VPAND        (AX)(CX*1), Y8, Y11
@@ -11155,11 +11614,11 @@ single200:
 	ADDQ         $+64, AX
 	ADDQ         $+4, DX
 	SUBQ         $0x02, SI
-	JGE          single200
+	JGE          single210
 
-last198:
+last208:
 	ADDQ         $0x02, SI
-	JZ           done199
+	JZ           done209
 	VPMOVZXWD    (AX), Y8
 	VPSLLD       $0x10, Y8, Y8
 	VPMOVZXWD    16(AX), Y9
@@ -11185,7 +11644,8 @@ last198:
 	VFMADD231PS  Y12, Y10, Y6
 	VFMADD231PS  Y12, Y11, Y7
 
-done199:
+done209:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y8
 	VMOVUPS      expMost<>+0(SB), Y10
 	VMINPS       Y8, Y10, Y8
@@ -11306,7 +11766,6 @@ done199:
 	VADDPS       one<>+0(SB), Y2, Y2
 	VDIVPS       Y2, Y5, Y5
 	VMULPS       Y7, Y5, Y5
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	MOVQ         cols+64(FP), DX
 	LEAQ         lanes<>+64(SB), BX
@@ -11337,9 +11796,9 @@ TEXT ·swigluBF16AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS  Y3, Y3, Y3
 	VMOVUPS upperHalf<>+0(SB), Y4
 	SUBQ    $0x08, BX
-	JL      rest202
+	JL      rest212
 
-loop201:
+loop211:
 	PREFETCHT0   2048(AX)
 	PREFETCHT0   2112(AX)
 	PREFETCHT0   2176(AX)
@@ -11447,13 +11906,13 @@ loop201:
 	ADDQ         $+256, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x08, BX
-	JGE          loop201
+	JGE          loop211
 
-rest202:
+rest212:
 	ADDQ $0x06, BX
-	JL   last203
+	JL   last213
 
-single205:
+single215:
 	VPBROADCASTD (DX), Y5
 	VPAND        Y5, Y4, Y5
 	VPAND        (AX), Y4, Y6
@@ -11481,11 +11940,11 @@ single205:
 	ADDQ         $+64, AX
 	ADDQ         $+4, DX
 	SUBQ         $0x02, BX
-	JGE          single205
+	JGE          single215
 
-last203:
+last213:
 	ADDQ         $0x02, BX
-	JZ           done204
+	JZ           done214
 	MOVWLZX      (DX), DX
 	VMOVD        DX, X4
 	VPBROADCASTD X4, Y4
@@ -11503,7 +11962,8 @@ last203:
 	VPSLLD       $0x10, Y5, Y5
 	VFMADD231PS  Y4, Y5, Y3
 
-done204:
+done214:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
@@ -11564,7 +12024,6 @@ done204:
 	VADDPS       one<>+0(SB), Y2, Y2
 	VDIVPS       Y2, Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), AX
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+64(SB), DX
@@ -11576,5 +12035,451 @@ done204:
 	VMOVUPS      (DX)(CX*4), Y3
 	VMASKMOVPS   Y0, Y2, (AX)
 	VMASKMOVPS   Y1, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·swigluBF16AVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	MOVQ    x+8(FP), BX
+	MOVQ    blocks+48(FP), SI
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VMOVUPS upperHalf<>+0(SB), Y8
+	SUBQ    $0x08, SI
+	JL      rest217
+
+loop216:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   2048(AX)(CX*1)
+	PREFETCHT0   2112(AX)(CX*1)
+	PREFETCHT0   2176(AX)(CX*1)
+	PREFETCHT0   2240(AX)(CX*1)
+	PREFETCHT0   2048(DX)
+	PREFETCHT0   2112(DX)
+	PREFETCHT0   2176(DX)
+	PREFETCHT0   2240(DX)
+	PREFETCHT0   2048(DX)(CX*1)
+	PREFETCHT0   2112(DX)(CX*1)
+	PREFETCHT0   2176(DX)(CX*1)
+	PREFETCHT0   2240(DX)(CX*1)
+	VPBROADCASTD (BX), Y9
+	VPAND        Y9, Y8, Y9
+	VPAND        (AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VPAND        32(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VPAND        (AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VPAND        32(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VPAND        (DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VPAND        32(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        (DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VPAND        32(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD (BX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VMOVDQU      (AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVDQU      32(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVDQU      (AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVDQU      32(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVDQU      (DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVDQU      32(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVDQU      (DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVDQU      32(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD 4(BX), Y9
+	VPAND        Y9, Y8, Y9
+	VPAND        64(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VPAND        96(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VPAND        64(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VPAND        96(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VPAND        64(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VPAND        96(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        64(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VPAND        96(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD 4(BX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VMOVDQU      64(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVDQU      96(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVDQU      64(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVDQU      96(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVDQU      64(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVDQU      96(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVDQU      64(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVDQU      96(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD 8(BX), Y9
+	VPAND        Y9, Y8, Y9
+	VPAND        128(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VPAND        160(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VPAND        128(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VPAND        160(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VPAND        128(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VPAND        160(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        128(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VPAND        160(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD 8(BX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VMOVDQU      128(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVDQU      160(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVDQU      128(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVDQU      160(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVDQU      128(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVDQU      160(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVDQU      128(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVDQU      160(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD 12(BX), Y9
+	VPAND        Y9, Y8, Y9
+	VPAND        192(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VPAND        224(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VPAND        192(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VPAND        224(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VPAND        192(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VPAND        224(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        192(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VPAND        224(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD 12(BX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VMOVDQU      192(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVDQU      224(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVDQU      192(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVDQU      224(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVDQU      192(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVDQU      224(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVDQU      192(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVDQU      224(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $+256, AX
+	ADDQ         $+256, DX
+	ADDQ         $+16, BX
+	SUBQ         $0x08, SI
+	JGE          loop216
+
+rest217:
+	ADDQ $0x06, SI
+	JL   last218
+
+single220:
+	VPBROADCASTD (BX), Y9
+	VPAND        Y9, Y8, Y9
+	VPAND        (AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VPAND        32(AX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VPAND        (AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VPAND        32(AX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VPAND        (DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VPAND        32(DX), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        (DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VPAND        32(DX)(CX*1), Y8, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VPBROADCASTD (BX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VMOVDQU      (AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y0
+	VMOVDQU      32(AX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVDQU      (AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVDQU      32(AX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVDQU      (DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVDQU      32(DX), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVDQU      (DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVDQU      32(DX)(CX*1), Y10
+	VPSLLD       $0x10, Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $+64, AX
+	ADDQ         $+64, DX
+	ADDQ         $+4, BX
+	SUBQ         $0x02, SI
+	JGE          single220
+
+last218:
+	ADDQ         $0x02, SI
+	JZ           done219
+	MOVWLZX      (BX), BX
+	VMOVD        BX, X8
+	VPBROADCASTD X8, Y8
+	VPSLLD       $0x10, Y8, Y8
+	VPMOVZXWD    (AX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VPMOVZXWD    16(AX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VPMOVZXWD    (AX)(CX*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VPMOVZXWD    16(AX)(CX*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VPMOVZXWD    (DX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VPMOVZXWD    16(DX), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VPMOVZXWD    (DX)(CX*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VPMOVZXWD    16(DX)(CX*1), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y8, Y9, Y7
+
+done219:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Y0, Y8
+	VMOVUPS      expMost<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMOVUPS      expLeast<>+0(SB), Y10
+	VMAXPS       Y8, Y10, Y8
+	VMULPS       log2e<>+0(SB), Y8, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VFNMADD231PS ln2High<>+0(SB), Y9, Y8
+	VFNMADD231PS ln2Low<>+0(SB), Y9, Y8
+	VMOVUPS      expC7<>+0(SB), Y10
+	VFMADD213PS  expC6<>+0(SB), Y8, Y10
+	VFMADD213PS  expC5<>+0(SB), Y8, Y10
+	VFMADD213PS  expC4<>+0(SB), Y8, Y10
+	VFMADD213PS  expC3<>+0(SB), Y8, Y10
+	VFMADD213PS  expC2<>+0(SB), Y8, Y10
+	VFMADD213PS  expC1<>+0(SB), Y8, Y10
+	VFMADD213PS  expC0<>+0(SB), Y8, Y10
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y8
+	VPSUBD       Y8, Y9, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       one<>+0(SB), Y8, Y8
+	VMULPS       Y8, Y10, Y10
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       one<>+0(SB), Y9, Y9
+	VMULPS       Y9, Y10, Y10
+	VMOVAPS      Y10, Y8
+	VADDPS       one<>+0(SB), Y8, Y8
+	VDIVPS       Y8, Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       sign<>+0(SB), Y1, Y2
+	VMOVUPS      expMost<>+0(SB), Y9
+	VMINPS       Y2, Y9, Y2
+	VMOVUPS      expLeast<>+0(SB), Y9
+	VMAXPS       Y2, Y9, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VFNMADD231PS ln2High<>+0(SB), Y8, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y8, Y2
+	VMOVUPS      expC7<>+0(SB), Y9
+	VFMADD213PS  expC6<>+0(SB), Y2, Y9
+	VFMADD213PS  expC5<>+0(SB), Y2, Y9
+	VFMADD213PS  expC4<>+0(SB), Y2, Y9
+	VFMADD213PS  expC3<>+0(SB), Y2, Y9
+	VFMADD213PS  expC2<>+0(SB), Y2, Y9
+	VFMADD213PS  expC1<>+0(SB), Y2, Y9
+	VFMADD213PS  expC0<>+0(SB), Y2, Y9
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y2
+	VPSUBD       Y2, Y8, Y8
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y9, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       one<>+0(SB), Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VMOVAPS      Y9, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       sign<>+0(SB), Y4, Y2
+	VMOVUPS      expMost<>+0(SB), Y8
+	VMINPS       Y2, Y8, Y2
+	VMOVUPS      expLeast<>+0(SB), Y8
+	VMAXPS       Y2, Y8, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
+	VMOVUPS      expC7<>+0(SB), Y8
+	VFMADD213PS  expC6<>+0(SB), Y2, Y8
+	VFMADD213PS  expC5<>+0(SB), Y2, Y8
+	VFMADD213PS  expC4<>+0(SB), Y2, Y8
+	VFMADD213PS  expC3<>+0(SB), Y2, Y8
+	VFMADD213PS  expC2<>+0(SB), Y2, Y8
+	VFMADD213PS  expC1<>+0(SB), Y2, Y8
+	VFMADD213PS  expC0<>+0(SB), Y2, Y8
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y8, Y8
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y8, Y8
+	VMOVAPS      Y8, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VXORPS       sign<>+0(SB), Y5, Y2
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y2, Y6, Y2
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y2, Y6, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y2, Y6
+	VFMADD213PS  expC5<>+0(SB), Y2, Y6
+	VFMADD213PS  expC4<>+0(SB), Y2, Y6
+	VFMADD213PS  expC3<>+0(SB), Y2, Y6
+	VFMADD213PS  expC2<>+0(SB), Y2, Y6
+	VFMADD213PS  expC1<>+0(SB), Y2, Y6
+	VFMADD213PS  expC0<>+0(SB), Y2, Y6
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VMOVAPS      Y6, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	LEAQ         lanes<>+64(SB), BX
+	MOVQ         DX, SI
+	NEGQ         SI
+	VMOVUPS      (BX)(SI*4), Y2
+	LEAQ         lanes<>+96(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y3
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VMASKMOVPS   Y4, Y2, (CX)(AX*1)
+	VMASKMOVPS   Y5, Y3, 32(CX)(AX*1)
 	VZEROUPPER
 	RET

@@ -86,6 +86,11 @@ func swigluBF16DOTr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up 
 //go:noescape
 func swigluBF16DOTr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// swigluBF16DOTr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluBF16DOTr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileBF16AVX512r8p2 computes 8 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -151,6 +156,11 @@ func swigluBF16AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func swigluBF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// swigluBF16AVX512r1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluBF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileBF16AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -185,3 +195,8 @@ func swigluBF16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up
 //
 //go:noescape
 func swigluBF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluBF16AVX2r1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

@@ -1324,6 +1324,7 @@ single49:
 	JNZ          single49
 
 done48:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z16
 	VMOVUPS      expMost<>+0(SB), Z18
 	VMINPS       Z16, Z18, Z16
@@ -1500,7 +1501,6 @@ done48:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z14, Z14
 	VMULPS       Z15, Z14, Z14
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -1907,6 +1907,7 @@ single53:
 	JNZ          single53
 
 done52:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -1995,7 +1996,6 @@ done52:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -2088,6 +2088,7 @@ single57:
 	JNZ          single57
 
 done56:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -2132,7 +2133,6 @@ done56:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	MOVQ         cols+64(FP), DX
 	MOVQ         $0x00000001, BX
@@ -2199,6 +2199,7 @@ single61:
 	JNZ          single61
 
 done60:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -2221,7 +2222,6 @@ done60:
 	VADDPS       one<>+0(SB), Z2, Z2
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), AX
 	MOVQ         cols+64(FP), CX
 	MOVQ         $0x00000001, DX
@@ -2229,6 +2229,143 @@ done60:
 	DECQ         DX
 	KMOVW        DX, K1
 	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func swigluF32AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·swigluF32AVX512r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   up+24(FP), CX
+	SUBQ   AX, CX
+	MOVQ   panelBytes+56(FP), DX
+	ADDQ   AX, DX
+	MOVQ   x+8(FP), BX
+	MOVQ   blocks+48(FP), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	SUBQ   $0x04, SI
+	JL     rest63
+
+loop62:
+	VBROADCASTSS (BX), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      (AX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      (DX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      (DX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VBROADCASTSS 4(BX), Z4
+	VMOVUPS      64(AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      64(AX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      64(DX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      64(DX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VBROADCASTSS 8(BX), Z4
+	VMOVUPS      128(AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      128(AX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      128(DX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      128(DX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	VBROADCASTSS 12(BX), Z4
+	VMOVUPS      192(AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      192(AX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      192(DX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      192(DX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $+256, AX
+	ADDQ         $+256, DX
+	ADDQ         $+16, BX
+	SUBQ         $0x04, SI
+	JGE          loop62
+
+rest63:
+	ADDQ $0x04, SI
+	JZ   done64
+
+single65:
+	VBROADCASTSS (BX), Z4
+	VMOVUPS      (AX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS      (AX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VMOVUPS      (DX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      (DX)(CX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $+64, AX
+	ADDQ         $+64, DX
+	ADDQ         $+4, BX
+	DECQ         SI
+	JNZ          single65
+
+done64:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -2251,9 +2388,9 @@ TEXT ·tileF32AVX2r4p1(SB), NOSPLIT, $0-80
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x04, SI
-	JL     rest63
+	JL     rest67
 
-loop62:
+loop66:
 	PREFETCHT1   (DI)
 	ADDQ         $+64, DI
 	VMOVUPS      (AX), Y8
@@ -2316,13 +2453,13 @@ loop62:
 	ADDQ         $+16, CX
 	ADDQ         $+16, BX
 	SUBQ         $0x04, SI
-	JGE          loop62
+	JGE          loop66
 
-rest63:
+rest67:
 	ADDQ $0x04, SI
-	JZ   done64
+	JZ   done68
 
-single65:
+single69:
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VBROADCASTSS (CX), Y10
@@ -2341,9 +2478,9 @@ single65:
 	ADDQ         $+4, CX
 	ADDQ         $+4, BX
 	DECQ         SI
-	JNZ          single65
+	JNZ          single69
 
-done64:
+done68:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
@@ -2358,7 +2495,7 @@ done64:
 	VMOVUPS    (SI)(BX*4), Y9
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual66
+	JZ         noResidual70
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS (BX), Y8, Y10
@@ -2378,7 +2515,7 @@ done64:
 	VMASKMOVPS 32(SI), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-noResidual66:
+noResidual70:
 	VMASKMOVPS Y0, Y8, (CX)
 	VMASKMOVPS Y1, Y9, 32(CX)
 	VMASKMOVPS Y2, Y8, (CX)(AX*1)
@@ -2437,9 +2574,9 @@ TEXT ·tileF32AVX2r2p1(SB), NOSPLIT, $0-80
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	SUBQ   $0x04, BX
-	JL     rest68
+	JL     rest72
 
-loop67:
+loop71:
 	PREFETCHT1   (SI)
 	ADDQ         $+64, SI
 	VMOVUPS      (AX), Y4
@@ -2477,13 +2614,13 @@ loop67:
 	ADDQ         $+256, AX
 	ADDQ         $+16, CX
 	SUBQ         $0x04, BX
-	JGE          loop67
+	JGE          loop71
 
-rest68:
+rest72:
 	ADDQ $0x04, BX
-	JZ   done69
+	JZ   done73
 
-single70:
+single74:
 	VMOVUPS      (AX), Y4
 	VMOVUPS      32(AX), Y5
 	VBROADCASTSS (CX), Y6
@@ -2495,9 +2632,9 @@ single70:
 	ADDQ         $+64, AX
 	ADDQ         $+4, CX
 	DECQ         BX
-	JNZ          single70
+	JNZ          single74
 
-done69:
+done73:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -2510,7 +2647,7 @@ done69:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual71
+	JZ         noResidual75
 	VMASKMOVPS (DX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
 	VMASKMOVPS 32(DX), Y5, Y6
@@ -2520,7 +2657,7 @@ done69:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual71:
+noResidual75:
 	VMASKMOVPS Y0, Y4, (CX)
 	VMASKMOVPS Y1, Y5, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -2537,9 +2674,9 @@ TEXT ·tileF32AVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	SUBQ   $0x04, DX
-	JL     rest73
+	JL     rest77
 
-loop72:
+loop76:
 	VBROADCASTSS (CX), Y2
 	VMOVUPS      (AX), Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -2563,13 +2700,13 @@ loop72:
 	ADDQ         $+256, AX
 	ADDQ         $+16, CX
 	SUBQ         $0x04, DX
-	JGE          loop72
+	JGE          loop76
 
-rest73:
+rest77:
 	ADDQ $0x04, DX
-	JZ   done74
+	JZ   done78
 
-single75:
+single79:
 	VBROADCASTSS (CX), Y2
 	VMOVUPS      (AX), Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -2578,9 +2715,9 @@ single75:
 	ADDQ         $+64, AX
 	ADDQ         $+4, CX
 	DECQ         DX
-	JNZ          single75
+	JNZ          single79
 
-done74:
+done78:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), AX
 	MOVQ       cols+64(FP), CX
@@ -2593,13 +2730,13 @@ done74:
 	VMOVUPS    (DX)(CX*4), Y3
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual76
+	JZ         noResidual80
 	VMASKMOVPS (CX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
 	VMASKMOVPS 32(CX), Y3, Y4
 	VADDPS     Y4, Y1, Y1
 
-noResidual76:
+noResidual80:
 	VMASKMOVPS Y0, Y2, (AX)
 	VMASKMOVPS Y1, Y3, 32(AX)
 	VZEROUPPER
@@ -2623,9 +2760,9 @@ TEXT ·tileF32AVX2r1p4(SB), NOSPLIT, $0-80
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x04, SI
-	JL     rest78
+	JL     rest82
 
-loop77:
+loop81:
 	VBROADCASTSS (BX), Y8
 	VMOVUPS      (AX), Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -2698,13 +2835,13 @@ loop77:
 	ADDQ         $+256, DX
 	ADDQ         $+16, BX
 	SUBQ         $0x04, SI
-	JGE          loop77
+	JGE          loop81
 
-rest78:
+rest82:
 	ADDQ $0x04, SI
-	JZ   done79
+	JZ   done83
 
-single80:
+single84:
 	VBROADCASTSS (BX), Y8
 	VMOVUPS      (AX), Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -2726,9 +2863,9 @@ single80:
 	ADDQ         $+64, DX
 	ADDQ         $+4, BX
 	DECQ         SI
-	JNZ          single80
+	JNZ          single84
 
-done79:
+done83:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
@@ -2743,7 +2880,7 @@ done79:
 	VMOVUPS    (SI)(BX*4), Y9
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual81
+	JZ         noResidual85
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMOVUPS    (BX), Y10
@@ -2763,7 +2900,7 @@ done79:
 	VMASKMOVPS 32(SI), Y9, Y10
 	VADDPS     Y10, Y7, Y7
 
-noResidual81:
+noResidual85:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMOVUPS    Y2, (CX)(AX*1)
@@ -2787,9 +2924,9 @@ TEXT ·tileF32AVX2r1p2(SB), NOSPLIT, $0-80
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	SUBQ   $0x04, BX
-	JL     rest83
+	JL     rest87
 
-loop82:
+loop86:
 	VBROADCASTSS (DX), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -2829,13 +2966,13 @@ loop82:
 	ADDQ         $+256, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, BX
-	JGE          loop82
+	JGE          loop86
 
-rest83:
+rest87:
 	ADDQ $0x04, BX
-	JZ   done84
+	JZ   done88
 
-single85:
+single89:
 	VBROADCASTSS (DX), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -2848,9 +2985,9 @@ single85:
 	ADDQ         $+64, AX
 	ADDQ         $+4, DX
 	DECQ         BX
-	JNZ          single85
+	JNZ          single89
 
-done84:
+done88:
 	MOVQ       dstStride+40(FP), AX
 	MOVQ       dst+0(FP), CX
 	MOVQ       cols+64(FP), DX
@@ -2863,7 +3000,7 @@ done84:
 	VMOVUPS    (BX)(DX*4), Y5
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual86
+	JZ         noResidual90
 	VMOVUPS    (DX), Y6
 	VADDPS     Y6, Y0, Y0
 	VMOVUPS    32(DX), Y6
@@ -2873,7 +3010,7 @@ done84:
 	VMASKMOVPS 32(DX)(AX*1), Y5, Y6
 	VADDPS     Y6, Y3, Y3
 
-noResidual86:
+noResidual90:
 	VMOVUPS    Y0, (CX)
 	VMOVUPS    Y1, 32(CX)
 	VMASKMOVPS Y2, Y4, (CX)(AX*1)
@@ -2900,9 +3037,9 @@ TEXT ·swigluF32AVX2r2(SB), NOSPLIT, $0-80
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	SUBQ   $0x04, SI
-	JL     rest88
+	JL     rest92
 
-loop87:
+loop91:
 	PREFETCHT1   (DI)
 	PREFETCHT1   (DI)(CX*1)
 	ADDQ         $+64, DI
@@ -2965,13 +3102,13 @@ loop87:
 	ADDQ         $+256, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, SI
-	JGE          loop87
+	JGE          loop91
 
-rest88:
+rest92:
 	ADDQ $0x04, SI
-	JZ   done89
+	JZ   done93
 
-single90:
+single94:
 	VMOVUPS      (AX), Y8
 	VMOVUPS      32(AX), Y9
 	VMOVUPS      (AX)(CX*1), Y10
@@ -2989,9 +3126,10 @@ single90:
 	ADDQ         $+64, AX
 	ADDQ         $+4, DX
 	DECQ         SI
-	JNZ          single90
+	JNZ          single94
 
-done89:
+done93:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y8
 	VMOVUPS      expMost<>+0(SB), Y10
 	VMINPS       Y8, Y10, Y8
@@ -3112,7 +3250,6 @@ done89:
 	VADDPS       one<>+0(SB), Y2, Y2
 	VDIVPS       Y2, Y5, Y5
 	VMULPS       Y7, Y5, Y5
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	MOVQ         cols+64(FP), DX
 	LEAQ         lanes<>+64(SB), BX
@@ -3142,9 +3279,9 @@ TEXT ·swigluF32AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	SUBQ   $0x04, BX
-	JL     rest92
+	JL     rest96
 
-loop91:
+loop95:
 	VBROADCASTSS (DX), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -3184,13 +3321,13 @@ loop91:
 	ADDQ         $+256, AX
 	ADDQ         $+16, DX
 	SUBQ         $0x04, BX
-	JGE          loop91
+	JGE          loop95
 
-rest92:
+rest96:
 	ADDQ $0x04, BX
-	JZ   done93
+	JZ   done97
 
-single94:
+single98:
 	VBROADCASTSS (DX), Y4
 	VMOVUPS      (AX), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -3203,9 +3340,10 @@ single94:
 	ADDQ         $+64, AX
 	ADDQ         $+4, DX
 	DECQ         BX
-	JNZ          single94
+	JNZ          single98
 
-done93:
+done97:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
@@ -3266,7 +3404,6 @@ done93:
 	VADDPS       one<>+0(SB), Y2, Y2
 	VDIVPS       Y2, Y1, Y1
 	VMULPS       Y3, Y1, Y1
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), AX
 	MOVQ         cols+64(FP), CX
 	LEAQ         lanes<>+64(SB), DX
@@ -3278,5 +3415,267 @@ done93:
 	VMOVUPS      (DX)(CX*4), Y3
 	VMASKMOVPS   Y0, Y2, (AX)
 	VMASKMOVPS   Y1, Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluF32AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·swigluF32AVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   w+16(FP), AX
+	MOVQ   up+24(FP), CX
+	SUBQ   AX, CX
+	MOVQ   panelBytes+56(FP), DX
+	ADDQ   AX, DX
+	MOVQ   x+8(FP), BX
+	MOVQ   blocks+48(FP), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x04, SI
+	JL     rest100
+
+loop99:
+	VBROADCASTSS (BX), Y8
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      32(AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      (AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      32(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      (DX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      32(DX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      (DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      32(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	VBROADCASTSS 4(BX), Y8
+	VMOVUPS      64(AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      96(AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      64(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      96(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      64(DX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      96(DX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      64(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      96(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	VBROADCASTSS 8(BX), Y8
+	VMOVUPS      128(AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      160(AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      128(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      160(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      128(DX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      160(DX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      128(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      160(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	VBROADCASTSS 12(BX), Y8
+	VMOVUPS      192(AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      224(AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      192(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      224(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      192(DX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      224(DX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      192(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      224(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         $+256, AX
+	ADDQ         $+256, DX
+	ADDQ         $+16, BX
+	SUBQ         $0x04, SI
+	JGE          loop99
+
+rest100:
+	ADDQ $0x04, SI
+	JZ   done101
+
+single102:
+	VBROADCASTSS (BX), Y8
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y9, Y0
+	VMOVUPS      32(AX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VMOVUPS      (AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      32(AX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VMOVUPS      (DX), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VMOVUPS      32(DX), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VMOVUPS      (DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VMOVUPS      32(DX)(CX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         $+64, AX
+	ADDQ         $+64, DX
+	ADDQ         $+4, BX
+	DECQ         SI
+	JNZ          single102
+
+done101:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Y0, Y8
+	VMOVUPS      expMost<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMOVUPS      expLeast<>+0(SB), Y10
+	VMAXPS       Y8, Y10, Y8
+	VMULPS       log2e<>+0(SB), Y8, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VFNMADD231PS ln2High<>+0(SB), Y9, Y8
+	VFNMADD231PS ln2Low<>+0(SB), Y9, Y8
+	VMOVUPS      expC7<>+0(SB), Y10
+	VFMADD213PS  expC6<>+0(SB), Y8, Y10
+	VFMADD213PS  expC5<>+0(SB), Y8, Y10
+	VFMADD213PS  expC4<>+0(SB), Y8, Y10
+	VFMADD213PS  expC3<>+0(SB), Y8, Y10
+	VFMADD213PS  expC2<>+0(SB), Y8, Y10
+	VFMADD213PS  expC1<>+0(SB), Y8, Y10
+	VFMADD213PS  expC0<>+0(SB), Y8, Y10
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y8
+	VPSUBD       Y8, Y9, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       one<>+0(SB), Y8, Y8
+	VMULPS       Y8, Y10, Y10
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       one<>+0(SB), Y9, Y9
+	VMULPS       Y9, Y10, Y10
+	VMOVAPS      Y10, Y8
+	VADDPS       one<>+0(SB), Y8, Y8
+	VDIVPS       Y8, Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       sign<>+0(SB), Y1, Y2
+	VMOVUPS      expMost<>+0(SB), Y9
+	VMINPS       Y2, Y9, Y2
+	VMOVUPS      expLeast<>+0(SB), Y9
+	VMAXPS       Y2, Y9, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VFNMADD231PS ln2High<>+0(SB), Y8, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y8, Y2
+	VMOVUPS      expC7<>+0(SB), Y9
+	VFMADD213PS  expC6<>+0(SB), Y2, Y9
+	VFMADD213PS  expC5<>+0(SB), Y2, Y9
+	VFMADD213PS  expC4<>+0(SB), Y2, Y9
+	VFMADD213PS  expC3<>+0(SB), Y2, Y9
+	VFMADD213PS  expC2<>+0(SB), Y2, Y9
+	VFMADD213PS  expC1<>+0(SB), Y2, Y9
+	VFMADD213PS  expC0<>+0(SB), Y2, Y9
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y2
+	VPSUBD       Y2, Y8, Y8
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y9, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       one<>+0(SB), Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VMOVAPS      Y9, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VXORPS       sign<>+0(SB), Y4, Y2
+	VMOVUPS      expMost<>+0(SB), Y8
+	VMINPS       Y2, Y8, Y2
+	VMOVUPS      expLeast<>+0(SB), Y8
+	VMAXPS       Y2, Y8, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
+	VMOVUPS      expC7<>+0(SB), Y8
+	VFMADD213PS  expC6<>+0(SB), Y2, Y8
+	VFMADD213PS  expC5<>+0(SB), Y2, Y8
+	VFMADD213PS  expC4<>+0(SB), Y2, Y8
+	VFMADD213PS  expC3<>+0(SB), Y2, Y8
+	VFMADD213PS  expC2<>+0(SB), Y2, Y8
+	VFMADD213PS  expC1<>+0(SB), Y2, Y8
+	VFMADD213PS  expC0<>+0(SB), Y2, Y8
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y8, Y8
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y8, Y8
+	VMOVAPS      Y8, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VXORPS       sign<>+0(SB), Y5, Y2
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y2, Y6, Y2
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y2, Y6, Y2
+	VMULPS       log2e<>+0(SB), Y2, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VFNMADD231PS ln2High<>+0(SB), Y3, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y3, Y2
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y2, Y6
+	VFMADD213PS  expC5<>+0(SB), Y2, Y6
+	VFMADD213PS  expC4<>+0(SB), Y2, Y6
+	VFMADD213PS  expC3<>+0(SB), Y2, Y6
+	VFMADD213PS  expC2<>+0(SB), Y2, Y6
+	VFMADD213PS  expC1<>+0(SB), Y2, Y6
+	VFMADD213PS  expC0<>+0(SB), Y2, Y6
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y6, Y6
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       one<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y6
+	VMOVAPS      Y6, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	LEAQ         lanes<>+64(SB), BX
+	MOVQ         DX, SI
+	NEGQ         SI
+	VMOVUPS      (BX)(SI*4), Y2
+	LEAQ         lanes<>+96(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y3
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VMASKMOVPS   Y4, Y2, (CX)(AX*1)
+	VMASKMOVPS   Y5, Y3, 32(CX)(AX*1)
 	VZEROUPPER
 	RET

@@ -71,6 +71,11 @@ func swigluF32AVX512r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, u
 //go:noescape
 func swigluF32AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// swigluF32AVX512r1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluF32AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileF32AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -105,3 +110,8 @@ func swigluF32AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up 
 //
 //go:noescape
 func swigluF32AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluF32AVX2r1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluF32AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

@@ -66,6 +66,16 @@ func swigluQ4VNNIr2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up u
 //go:noescape
 func swigluQ4VNNIr1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ4VNNIr1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4VNNIr1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluQ4VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // tileQ4AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -81,6 +91,16 @@ func tileQ4AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res 
 //go:noescape
 func tileQ4AVX2r1p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
+// tileQ4AVX2r1p4 computes 1 rows of x times 4 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// tileQ4AVX2r1p2 computes 1 rows of x times 2 panels of w, plus res if not nil. See tileFunc.
+//
+//go:noescape
+func tileQ4AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
 // swigluQ4AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
@@ -90,3 +110,8 @@ func swigluQ4AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up u
 //
 //go:noescape
 func swigluQ4AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// swigluQ4AVX2r1p2 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and two panels each. See tileFunc.
+//
+//go:noescape
+func swigluQ4AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)

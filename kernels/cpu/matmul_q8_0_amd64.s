@@ -1478,6 +1478,7 @@ loop25:
 	JNZ          loop25
 
 done26:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z12
 	VMOVUPS      expMost<>+0(SB), Z14
 	VMINPS       Z12, Z14, Z12
@@ -1610,7 +1611,6 @@ done26:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z10, Z10
 	VMULPS       Z11, Z10, Z10
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -2083,6 +2083,7 @@ loop27:
 	JNZ          loop27
 
 done28:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z8
 	VMOVUPS      expMost<>+0(SB), Z10
 	VMINPS       Z8, Z10, Z8
@@ -2171,7 +2172,6 @@ done28:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z6, Z6
 	VMULPS       Z7, Z6, Z6
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	LEAQ         (CX)(AX*2), DX
 	ADDQ         AX, DX
@@ -2301,6 +2301,7 @@ loop29:
 	JNZ          loop29
 
 done30:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z4
 	VMOVUPS      expMost<>+0(SB), Z6
 	VMINPS       Z4, Z6, Z4
@@ -2345,7 +2346,6 @@ done30:
 	VADDPS       one<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z2
 	VMULPS       Z3, Z2, Z2
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), CX
 	MOVQ         cols+64(FP), DX
 	MOVQ         $0x00000001, BX
@@ -2424,6 +2424,7 @@ loop31:
 	JNZ           loop31
 
 done32:
+	MOVQ         dstStride+40(FP), AX
 	VXORPS       sign<>+0(SB), Z0, Z2
 	VMOVUPS      expMost<>+0(SB), Z4
 	VMINPS       Z2, Z4, Z2
@@ -2446,7 +2447,6 @@ done32:
 	VADDPS       one<>+0(SB), Z2, Z2
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
-	MOVQ         dstStride+40(FP), AX
 	MOVQ         dst+0(FP), AX
 	MOVQ         cols+64(FP), CX
 	MOVQ         $0x00000001, DX
@@ -2454,6 +2454,400 @@ done32:
 	DECQ         DX
 	KMOVW        DX, K1
 	VMOVUPS      Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tileQ8VNNIr1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·tileQ8VNNIr1p4(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    panelBytes+56(FP), CX
+	LEAQ    (AX)(CX*2), DX
+	ADDQ    CX, DX
+	MOVQ    x+8(FP), BX
+	MOVQ    blocks+48(FP), SI
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS start<>+0(SB), Z4
+	TESTQ   SI, SI
+	JZ      done34
+
+loop33:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
+	VMOVUPS       (AX), Z5
+	VMOVUPS       64(AX), Z6
+	VMOVUPS       128(AX), Z7
+	VMOVUPS       192(AX), Z8
+	VMOVUPS       256(AX), Z9
+	VMOVUPS       320(AX), Z10
+	VMOVUPS       384(AX), Z11
+	VMOVUPS       448(AX), Z12
+	VCVTPH2PS     512(AX), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z15, Z15, Z15
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z15
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z15
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z15
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z15
+	VPADDD        Z15, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z0
+	PREFETCHT0    4096(AX)(CX*1)
+	PREFETCHT0    4160(AX)(CX*1)
+	PREFETCHT0    4224(AX)(CX*1)
+	PREFETCHT0    4288(AX)(CX*1)
+	PREFETCHT0    4352(AX)(CX*1)
+	PREFETCHT0    4416(AX)(CX*1)
+	PREFETCHT0    4480(AX)(CX*1)
+	PREFETCHT0    4544(AX)(CX*1)
+	PREFETCHT0    4608(AX)(CX*1)
+	VMOVUPS       (AX)(CX*1), Z5
+	VMOVUPS       64(AX)(CX*1), Z6
+	VMOVUPS       128(AX)(CX*1), Z7
+	VMOVUPS       192(AX)(CX*1), Z8
+	VMOVUPS       256(AX)(CX*1), Z9
+	VMOVUPS       320(AX)(CX*1), Z10
+	VMOVUPS       384(AX)(CX*1), Z11
+	VMOVUPS       448(AX)(CX*1), Z12
+	VCVTPH2PS     512(AX)(CX*1), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z16, Z16, Z16
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z16
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z16
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z16
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z16
+	VPADDD        Z16, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z1
+	PREFETCHT0    4096(AX)(CX*2)
+	PREFETCHT0    4160(AX)(CX*2)
+	PREFETCHT0    4224(AX)(CX*2)
+	PREFETCHT0    4288(AX)(CX*2)
+	PREFETCHT0    4352(AX)(CX*2)
+	PREFETCHT0    4416(AX)(CX*2)
+	PREFETCHT0    4480(AX)(CX*2)
+	PREFETCHT0    4544(AX)(CX*2)
+	PREFETCHT0    4608(AX)(CX*2)
+	VMOVUPS       (AX)(CX*2), Z5
+	VMOVUPS       64(AX)(CX*2), Z6
+	VMOVUPS       128(AX)(CX*2), Z7
+	VMOVUPS       192(AX)(CX*2), Z8
+	VMOVUPS       256(AX)(CX*2), Z9
+	VMOVUPS       320(AX)(CX*2), Z10
+	VMOVUPS       384(AX)(CX*2), Z11
+	VMOVUPS       448(AX)(CX*2), Z12
+	VCVTPH2PS     512(AX)(CX*2), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z17, Z17, Z17
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z17
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z17
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z17
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z17
+	VPADDD        Z17, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z2
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
+	PREFETCHT0    4352(DX)
+	PREFETCHT0    4416(DX)
+	PREFETCHT0    4480(DX)
+	PREFETCHT0    4544(DX)
+	PREFETCHT0    4608(DX)
+	VMOVUPS       (DX), Z5
+	VMOVUPS       64(DX), Z6
+	VMOVUPS       128(DX), Z7
+	VMOVUPS       192(DX), Z8
+	VMOVUPS       256(DX), Z9
+	VMOVUPS       320(DX), Z10
+	VMOVUPS       384(DX), Z11
+	VMOVUPS       448(DX), Z12
+	VCVTPH2PS     512(DX), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z18, Z18, Z18
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z18
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z18
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z18
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z18
+	VPADDD        Z18, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z3
+	ADDQ          $+544, AX
+	ADDQ          $+544, DX
+	ADDQ          $+44, BX
+	DECQ          SI
+	JNZ           loop33
+
+done34:
+	MOVQ      dstStride+40(FP), AX
+	MOVQ      dst+0(FP), CX
+	LEAQ      (CX)(AX*2), DX
+	ADDQ      AX, DX
+	MOVQ      cols+64(FP), BX
+	MOVQ      $0x00000001, SI
+	SHLXQ     BX, SI, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	MOVQ      res+24(FP), BX
+	TESTQ     BX, BX
+	JZ        noResidual35
+	LEAQ      (BX)(AX*2), SI
+	ADDQ      AX, SI
+	VMOVUPS   (BX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   (BX)(AX*1), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   (BX)(AX*2), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noResidual35:
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, (CX)(AX*1)
+	VMOVUPS Z2, (CX)(AX*2)
+	VMOVUPS Z3, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func swigluQ8VNNIr1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VNNI, BMI2, MMX+
+TEXT ·swigluQ8VNNIr1p2(SB), NOSPLIT, $0-80
+	MOVQ    w+16(FP), AX
+	MOVQ    up+24(FP), CX
+	SUBQ    AX, CX
+	MOVQ    panelBytes+56(FP), DX
+	ADDQ    AX, DX
+	MOVQ    x+8(FP), BX
+	MOVQ    blocks+48(FP), SI
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VMOVUPS start<>+0(SB), Z4
+	TESTQ   SI, SI
+	JZ      done37
+
+loop36:
+	PREFETCHT0    4096(AX)
+	PREFETCHT0    4160(AX)
+	PREFETCHT0    4224(AX)
+	PREFETCHT0    4288(AX)
+	PREFETCHT0    4352(AX)
+	PREFETCHT0    4416(AX)
+	PREFETCHT0    4480(AX)
+	PREFETCHT0    4544(AX)
+	PREFETCHT0    4608(AX)
+	VMOVUPS       (AX), Z5
+	VMOVUPS       64(AX), Z6
+	VMOVUPS       128(AX), Z7
+	VMOVUPS       192(AX), Z8
+	VMOVUPS       256(AX), Z9
+	VMOVUPS       320(AX), Z10
+	VMOVUPS       384(AX), Z11
+	VMOVUPS       448(AX), Z12
+	VCVTPH2PS     512(AX), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z15, Z15, Z15
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z15
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z15
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z15
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z15
+	VPADDD        Z15, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z0
+	PREFETCHT0    4096(AX)(CX*1)
+	PREFETCHT0    4160(AX)(CX*1)
+	PREFETCHT0    4224(AX)(CX*1)
+	PREFETCHT0    4288(AX)(CX*1)
+	PREFETCHT0    4352(AX)(CX*1)
+	PREFETCHT0    4416(AX)(CX*1)
+	PREFETCHT0    4480(AX)(CX*1)
+	PREFETCHT0    4544(AX)(CX*1)
+	PREFETCHT0    4608(AX)(CX*1)
+	VMOVUPS       (AX)(CX*1), Z5
+	VMOVUPS       64(AX)(CX*1), Z6
+	VMOVUPS       128(AX)(CX*1), Z7
+	VMOVUPS       192(AX)(CX*1), Z8
+	VMOVUPS       256(AX)(CX*1), Z9
+	VMOVUPS       320(AX)(CX*1), Z10
+	VMOVUPS       384(AX)(CX*1), Z11
+	VMOVUPS       448(AX)(CX*1), Z12
+	VCVTPH2PS     512(AX)(CX*1), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z16, Z16, Z16
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z16
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z16
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z16
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z16
+	VPADDD        Z16, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z1
+	PREFETCHT0    4096(DX)
+	PREFETCHT0    4160(DX)
+	PREFETCHT0    4224(DX)
+	PREFETCHT0    4288(DX)
+	PREFETCHT0    4352(DX)
+	PREFETCHT0    4416(DX)
+	PREFETCHT0    4480(DX)
+	PREFETCHT0    4544(DX)
+	PREFETCHT0    4608(DX)
+	VMOVUPS       (DX), Z5
+	VMOVUPS       64(DX), Z6
+	VMOVUPS       128(DX), Z7
+	VMOVUPS       192(DX), Z8
+	VMOVUPS       256(DX), Z9
+	VMOVUPS       320(DX), Z10
+	VMOVUPS       384(DX), Z11
+	VMOVUPS       448(DX), Z12
+	VCVTPH2PS     512(DX), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z17, Z17, Z17
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z17
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z17
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z17
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z17
+	VPADDD        Z17, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z2
+	PREFETCHT0    4096(DX)(CX*1)
+	PREFETCHT0    4160(DX)(CX*1)
+	PREFETCHT0    4224(DX)(CX*1)
+	PREFETCHT0    4288(DX)(CX*1)
+	PREFETCHT0    4352(DX)(CX*1)
+	PREFETCHT0    4416(DX)(CX*1)
+	PREFETCHT0    4480(DX)(CX*1)
+	PREFETCHT0    4544(DX)(CX*1)
+	PREFETCHT0    4608(DX)(CX*1)
+	VMOVUPS       (DX)(CX*1), Z5
+	VMOVUPS       64(DX)(CX*1), Z6
+	VMOVUPS       128(DX)(CX*1), Z7
+	VMOVUPS       192(DX)(CX*1), Z8
+	VMOVUPS       256(DX)(CX*1), Z9
+	VMOVUPS       320(DX)(CX*1), Z10
+	VMOVUPS       384(DX)(CX*1), Z11
+	VMOVUPS       448(DX)(CX*1), Z12
+	VCVTPH2PS     512(DX)(CX*1), Z13
+	VBROADCASTSS  40(BX), Z14
+	VPXORD        Z18, Z18, Z18
+	VPDPBUSD.BCST (BX), Z5, Z14
+	VPDPBUSD.BCST 4(BX), Z6, Z18
+	VPDPBUSD.BCST 8(BX), Z7, Z14
+	VPDPBUSD.BCST 12(BX), Z8, Z18
+	VPDPBUSD.BCST 16(BX), Z9, Z14
+	VPDPBUSD.BCST 20(BX), Z10, Z18
+	VPDPBUSD.BCST 24(BX), Z11, Z14
+	VPDPBUSD.BCST 28(BX), Z12, Z18
+	VPADDD        Z18, Z14, Z14
+	VSUBPS        Z4, Z14, Z14
+	VMULPS.BCST   32(BX), Z13, Z5
+	VFMADD231PS   Z5, Z14, Z3
+	ADDQ          $+544, AX
+	ADDQ          $+544, DX
+	ADDQ          $+44, BX
+	DECQ          SI
+	JNZ           loop36
+
+done37:
+	MOVQ         dstStride+40(FP), AX
+	VXORPS       sign<>+0(SB), Z0, Z4
+	VMOVUPS      expMost<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      expLeast<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMULPS       log2e<>+0(SB), Z4, Z5
+	VRNDSCALEPS  $0x00, Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z4
+	VMOVUPS      expC7<>+0(SB), Z6
+	VFMADD213PS  expC6<>+0(SB), Z4, Z6
+	VFMADD213PS  expC5<>+0(SB), Z4, Z6
+	VFMADD213PS  expC4<>+0(SB), Z4, Z6
+	VFMADD213PS  expC3<>+0(SB), Z4, Z6
+	VFMADD213PS  expC2<>+0(SB), Z4, Z6
+	VFMADD213PS  expC1<>+0(SB), Z4, Z6
+	VFMADD213PS  expC0<>+0(SB), Z4, Z6
+	VSCALEFPS    Z5, Z6, Z6
+	VMOVAPS      Z6, Z4
+	VADDPS       one<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VXORPS       sign<>+0(SB), Z2, Z1
+	VMOVUPS      expMost<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      expLeast<>+0(SB), Z5
+	VMAXPS       Z1, Z5, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z4
+	VRNDSCALEPS  $0x00, Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z1
+	VMOVUPS      expC7<>+0(SB), Z5
+	VFMADD213PS  expC6<>+0(SB), Z1, Z5
+	VFMADD213PS  expC5<>+0(SB), Z1, Z5
+	VFMADD213PS  expC4<>+0(SB), Z1, Z5
+	VFMADD213PS  expC3<>+0(SB), Z1, Z5
+	VFMADD213PS  expC2<>+0(SB), Z1, Z5
+	VFMADD213PS  expC1<>+0(SB), Z1, Z5
+	VFMADD213PS  expC0<>+0(SB), Z1, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVAPS      Z5, Z1
+	VADDPS       one<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	MOVQ         $0x00000001, BX
+	SHLXQ        DX, BX, BX
+	DECQ         BX
+	KMOVW        BX, K1
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      Z2, K1, (CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -2473,9 +2867,9 @@ TEXT ·tileQ8AVX2r4p1(SB), NOSPLIT, $0-80
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done34
+	JZ     done39
 
-loop33:
+loop38:
 	PREFETCHT1   (R8)
 	PREFETCHT1   64(R8)
 	PREFETCHT1   128(R8)
@@ -2685,19 +3079,19 @@ loop33:
 	ADDQ         $+44, DX
 	ADDQ         $+44, SI
 	DECQ         DI
-	JNZ          loop33
+	JNZ          loop38
 
-done34:
-	MOVQ       cols+64(FP), CX
-	LEAQ       lanes<>+64(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y4
+done39:
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
 	ADDQ       AX, DX
+	MOVQ       cols+64(FP), BX
+	LEAQ       lanes<>+64(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y4
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual35
+	JZ         noResidual40
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS (BX), Y4, Y5
@@ -2709,7 +3103,7 @@ done34:
 	VMASKMOVPS (SI), Y4, Y5
 	VADDPS     Y5, Y3, Y3
 
-noResidual35:
+noResidual40:
 	VMASKMOVPS Y0, Y4, (CX)
 	VMASKMOVPS Y1, Y4, (CX)(AX*1)
 	VMASKMOVPS Y2, Y4, (CX)(AX*2)
@@ -2725,9 +3119,9 @@ noResidual35:
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	TESTQ      DI, DI
-	JZ         done37
+	JZ         done42
 
-loop36:
+loop41:
 	VMOVDQU      32(CX), Y7
 	VPXOR        flip<>+0(SB), Y7, Y7
 	VPABSB       Y7, Y8
@@ -2933,19 +3327,19 @@ loop36:
 	ADDQ         $+44, DX
 	ADDQ         $+44, SI
 	DECQ         DI
-	JNZ          loop36
+	JNZ          loop41
 
-done37:
-	MOVQ       cols+64(FP), CX
-	LEAQ       lanes<>+96(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y4
+done42:
 	MOVQ       dst+0(FP), CX
 	LEAQ       (CX)(AX*2), DX
 	ADDQ       AX, DX
+	MOVQ       cols+64(FP), BX
+	LEAQ       lanes<>+96(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y4
 	MOVQ       res+24(FP), BX
 	TESTQ      BX, BX
-	JZ         noResidual38
+	JZ         noResidual43
 	LEAQ       (BX)(AX*2), SI
 	ADDQ       AX, SI
 	VMASKMOVPS 32(BX), Y4, Y5
@@ -2957,7 +3351,7 @@ done37:
 	VMASKMOVPS 32(SI), Y4, Y5
 	VADDPS     Y5, Y3, Y3
 
-noResidual38:
+noResidual43:
 	VMASKMOVPS Y0, Y4, 32(CX)
 	VMASKMOVPS Y1, Y4, 32(CX)(AX*1)
 	VMASKMOVPS Y2, Y4, 32(CX)(AX*2)
@@ -3047,9 +3441,9 @@ TEXT ·tileQ8AVX2r2p1(SB), NOSPLIT, $0-80
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  SI, SI
-	JZ     done40
+	JZ     done45
 
-loop39:
+loop44:
 	PREFETCHT1   (DI)
 	PREFETCHT1   64(DI)
 	PREFETCHT1   128(DI)
@@ -3170,23 +3564,23 @@ loop39:
 	ADDQ         $+544, CX
 	ADDQ         $+44, DX
 	DECQ         SI
-	JNZ          loop39
+	JNZ          loop44
 
-done40:
-	MOVQ       cols+64(FP), CX
-	LEAQ       lanes<>+64(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y2
+done45:
 	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y2
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual41
+	JZ         noResidual46
 	VMASKMOVPS (DX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 	VMASKMOVPS (DX)(AX*1), Y2, Y3
 	VADDPS     Y3, Y1, Y1
 
-noResidual41:
+noResidual46:
 	VMASKMOVPS Y0, Y2, (CX)
 	VMASKMOVPS Y1, Y2, (CX)(AX*1)
 	MOVQ       w+16(FP), CX
@@ -3196,9 +3590,9 @@ noResidual41:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	TESTQ      SI, SI
-	JZ         done43
+	JZ         done48
 
-loop42:
+loop47:
 	VMOVDQU      32(CX), Y3
 	VPXOR        flip<>+0(SB), Y3, Y3
 	VPABSB       Y3, Y4
@@ -3315,23 +3709,23 @@ loop42:
 	ADDQ         $+544, CX
 	ADDQ         $+44, DX
 	DECQ         SI
-	JNZ          loop42
+	JNZ          loop47
 
-done43:
-	MOVQ       cols+64(FP), CX
-	LEAQ       lanes<>+96(SB), DX
-	NEGQ       CX
-	VMOVUPS    (DX)(CX*4), Y2
+done48:
 	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y2
 	MOVQ       res+24(FP), DX
 	TESTQ      DX, DX
-	JZ         noResidual44
+	JZ         noResidual49
 	VMASKMOVPS 32(DX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 	VMASKMOVPS 32(DX)(AX*1), Y2, Y3
 	VADDPS     Y3, Y1, Y1
 
-noResidual44:
+noResidual49:
 	VMASKMOVPS Y0, Y2, 32(CX)
 	VMASKMOVPS Y1, Y2, 32(CX)(AX*1)
 	VZEROUPPER
@@ -3347,9 +3741,9 @@ TEXT ·tileQ8AVX2r1p1(SB), NOSPLIT, $0-80
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  DX, DX
-	JZ     done46
+	JZ     done51
 
-loop45:
+loop50:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -3500,35 +3894,1058 @@ loop45:
 	ADDQ         $+544, AX
 	ADDQ         $+44, CX
 	DECQ         DX
-	JNZ          loop45
+	JNZ          loop50
 
-done46:
-	MOVQ       cols+64(FP), AX
-	LEAQ       lanes<>+64(SB), CX
-	NEGQ       AX
-	VMOVUPS    (CX)(AX*4), Y2
+done51:
 	MOVQ       dst+0(FP), AX
+	MOVQ       cols+64(FP), CX
+	LEAQ       lanes<>+64(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y2
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual47
+	JZ         noResidual52
 	VMASKMOVPS (CX), Y2, Y3
 	VADDPS     Y3, Y0, Y0
 
-noResidual47:
+noResidual52:
 	VMASKMOVPS Y0, Y2, (AX)
-	MOVQ       cols+64(FP), AX
-	LEAQ       lanes<>+96(SB), CX
-	NEGQ       AX
-	VMOVUPS    (CX)(AX*4), Y0
 	MOVQ       dst+0(FP), AX
+	MOVQ       cols+64(FP), CX
+	LEAQ       lanes<>+96(SB), DX
+	NEGQ       CX
+	VMOVUPS    (DX)(CX*4), Y0
 	MOVQ       res+24(FP), CX
 	TESTQ      CX, CX
-	JZ         noResidual48
+	JZ         noResidual53
 	VMASKMOVPS 32(CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-noResidual48:
+noResidual53:
 	VMASKMOVPS Y1, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tileQ8AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ8AVX2r1p4(SB), NOSPLIT, $0-80
+	MOVQ   dstStride+40(FP), AX
+	MOVQ   w+16(FP), CX
+	MOVQ   panelBytes+56(FP), DX
+	LEAQ   (CX)(DX*2), BX
+	ADDQ   DX, BX
+	MOVQ   x+8(FP), SI
+	MOVQ   blocks+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	TESTQ  DI, DI
+	JZ     done55
+
+loop54:
+	PREFETCHT0   8192(CX)
+	PREFETCHT0   8256(CX)
+	PREFETCHT0   8320(CX)
+	PREFETCHT0   8384(CX)
+	PREFETCHT0   8448(CX)
+	PREFETCHT0   8512(CX)
+	PREFETCHT0   8576(CX)
+	PREFETCHT0   8640(CX)
+	PREFETCHT0   8704(CX)
+	VMOVDQU      (CX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(CX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VMOVDQU      32(CX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(CX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y4
+	PREFETCHT0   8192(CX)(DX*1)
+	PREFETCHT0   8256(CX)(DX*1)
+	PREFETCHT0   8320(CX)(DX*1)
+	PREFETCHT0   8384(CX)(DX*1)
+	PREFETCHT0   8448(CX)(DX*1)
+	PREFETCHT0   8512(CX)(DX*1)
+	PREFETCHT0   8576(CX)(DX*1)
+	PREFETCHT0   8640(CX)(DX*1)
+	PREFETCHT0   8704(CX)(DX*1)
+	VMOVDQU      (CX)(DX*1), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(CX)(DX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VMOVDQU      32(CX)(DX*1), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(CX)(DX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y5
+	PREFETCHT0   8192(CX)(DX*2)
+	PREFETCHT0   8256(CX)(DX*2)
+	PREFETCHT0   8320(CX)(DX*2)
+	PREFETCHT0   8384(CX)(DX*2)
+	PREFETCHT0   8448(CX)(DX*2)
+	PREFETCHT0   8512(CX)(DX*2)
+	PREFETCHT0   8576(CX)(DX*2)
+	PREFETCHT0   8640(CX)(DX*2)
+	PREFETCHT0   8704(CX)(DX*2)
+	VMOVDQU      (CX)(DX*2), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(CX)(DX*2), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VMOVDQU      32(CX)(DX*2), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(CX)(DX*2), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(CX)(DX*2), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y6
+	PREFETCHT0   8192(BX)
+	PREFETCHT0   8256(BX)
+	PREFETCHT0   8320(BX)
+	PREFETCHT0   8384(BX)
+	PREFETCHT0   8448(BX)
+	PREFETCHT0   8512(BX)
+	PREFETCHT0   8576(BX)
+	PREFETCHT0   8640(BX)
+	PREFETCHT0   8704(BX)
+	VMOVDQU      (BX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(BX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VMOVDQU      32(BX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(BX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y7
+	ADDQ         $+544, CX
+	ADDQ         $+544, BX
+	ADDQ         $+44, SI
+	DECQ         DI
+	JNZ          loop54
+
+done55:
+	MOVQ       dst+0(FP), CX
+	LEAQ       (CX)(AX*2), DX
+	ADDQ       AX, DX
+	MOVQ       cols+64(FP), BX
+	LEAQ       lanes<>+64(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y8
+	MOVQ       res+24(FP), BX
+	TESTQ      BX, BX
+	JZ         noResidual56
+	LEAQ       (BX)(AX*2), SI
+	ADDQ       AX, SI
+	VMOVUPS    (BX), Y9
+	VADDPS     Y9, Y0, Y0
+	VMOVUPS    (BX)(AX*1), Y9
+	VADDPS     Y9, Y1, Y1
+	VMOVUPS    (BX)(AX*2), Y9
+	VADDPS     Y9, Y2, Y2
+	VMASKMOVPS (SI), Y8, Y9
+	VADDPS     Y9, Y3, Y3
+
+noResidual56:
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, (CX)(AX*1)
+	VMOVUPS    Y2, (CX)(AX*2)
+	VMASKMOVPS Y3, Y8, (DX)
+	MOVQ       dst+0(FP), CX
+	LEAQ       (CX)(AX*2), DX
+	ADDQ       AX, DX
+	MOVQ       cols+64(FP), BX
+	LEAQ       lanes<>+96(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y0
+	MOVQ       res+24(FP), BX
+	TESTQ      BX, BX
+	JZ         noResidual57
+	LEAQ       (BX)(AX*2), SI
+	ADDQ       AX, SI
+	VMOVUPS    32(BX), Y1
+	VADDPS     Y1, Y4, Y4
+	VMOVUPS    32(BX)(AX*1), Y1
+	VADDPS     Y1, Y5, Y5
+	VMOVUPS    32(BX)(AX*2), Y1
+	VADDPS     Y1, Y6, Y6
+	VMASKMOVPS 32(SI), Y0, Y1
+	VADDPS     Y1, Y7, Y7
+
+noResidual57:
+	VMOVUPS    Y4, 32(CX)
+	VMOVUPS    Y5, 32(CX)(AX*1)
+	VMOVUPS    Y6, 32(CX)(AX*2)
+	VMASKMOVPS Y7, Y0, 32(DX)
+	VZEROUPPER
+	RET
+
+// func tileQ8AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·tileQ8AVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   dstStride+40(FP), AX
+	MOVQ   w+16(FP), CX
+	MOVQ   panelBytes+56(FP), DX
+	MOVQ   x+8(FP), BX
+	MOVQ   blocks+48(FP), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ  SI, SI
+	JZ     done59
+
+loop58:
+	PREFETCHT0   8192(CX)
+	PREFETCHT0   8256(CX)
+	PREFETCHT0   8320(CX)
+	PREFETCHT0   8384(CX)
+	PREFETCHT0   8448(CX)
+	PREFETCHT0   8512(CX)
+	PREFETCHT0   8576(CX)
+	PREFETCHT0   8640(CX)
+	PREFETCHT0   8704(CX)
+	VMOVDQU      (CX), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (BX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      64(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      128(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      192(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      256(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      320(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      384(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      448(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    512(CX), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(BX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VMOVDQU      32(CX), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (BX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      96(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      160(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      224(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      288(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      352(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      416(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      480(CX), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    528(CX), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(BX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y2
+	PREFETCHT0   8192(CX)(DX*1)
+	PREFETCHT0   8256(CX)(DX*1)
+	PREFETCHT0   8320(CX)(DX*1)
+	PREFETCHT0   8384(CX)(DX*1)
+	PREFETCHT0   8448(CX)(DX*1)
+	PREFETCHT0   8512(CX)(DX*1)
+	PREFETCHT0   8576(CX)(DX*1)
+	PREFETCHT0   8640(CX)(DX*1)
+	PREFETCHT0   8704(CX)(DX*1)
+	VMOVDQU      (CX)(DX*1), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (BX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      64(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      128(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      192(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      256(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      320(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      384(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      448(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    512(CX)(DX*1), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(BX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VMOVDQU      32(CX)(DX*1), Y4
+	VPXOR        flip<>+0(SB), Y4, Y4
+	VPABSB       Y4, Y5
+	VPBROADCASTD (BX), Y6
+	VPSIGNB      Y4, Y6, Y6
+	VPMADDUBSW   Y6, Y5, Y6
+	VPMADDWD     ones16<>+0(SB), Y6, Y6
+	VMOVDQA      Y6, Y4
+	VMOVDQU      96(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 4(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      160(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 8(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      224(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 12(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      288(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 16(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      352(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 20(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      416(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 24(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMOVDQU      480(CX)(DX*1), Y5
+	VPXOR        flip<>+0(SB), Y5, Y5
+	VPABSB       Y5, Y6
+	VPBROADCASTD 28(BX), Y7
+	VPSIGNB      Y5, Y7, Y7
+	VPMADDUBSW   Y7, Y6, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VCVTPH2PS    528(CX)(DX*1), Y5
+	VCVTDQ2PS    Y4, Y4
+	VBROADCASTSS 32(BX), Y6
+	VMULPS       Y5, Y6, Y6
+	VFMADD231PS  Y6, Y4, Y3
+	ADDQ         $+544, CX
+	ADDQ         $+44, BX
+	DECQ         SI
+	JNZ          loop58
+
+done59:
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y4
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual60
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y0, Y0
+	VMASKMOVPS (DX)(AX*1), Y4, Y5
+	VADDPS     Y5, Y1, Y1
+
+noResidual60:
+	VMOVUPS    Y0, (CX)
+	VMASKMOVPS Y1, Y4, (CX)(AX*1)
+	MOVQ       dst+0(FP), CX
+	MOVQ       cols+64(FP), DX
+	LEAQ       lanes<>+96(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	MOVQ       res+24(FP), DX
+	TESTQ      DX, DX
+	JZ         noResidual61
+	VMOVUPS    32(DX), Y1
+	VADDPS     Y1, Y2, Y2
+	VMASKMOVPS 32(DX)(AX*1), Y0, Y1
+	VADDPS     Y1, Y3, Y3
+
+noResidual61:
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -3548,9 +4965,9 @@ TEXT ·swigluQ8AVX2r2(SB), NOSPLIT, $0-80
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  DI, DI
-	JZ     done50
+	JZ     done63
 
-loop49:
+loop62:
 	PREFETCHT1   (R8)
 	PREFETCHT1   (R8)(DX*1)
 	PREFETCHT1   64(R8)
@@ -3787,76 +5204,76 @@ loop49:
 	ADDQ         $+544, CX
 	ADDQ         $+44, BX
 	DECQ         DI
-	JNZ          loop49
+	JNZ          loop62
 
-done50:
-	MOVQ         cols+64(FP), CX
-	LEAQ         lanes<>+64(SB), DX
-	NEGQ         CX
-	VMOVUPS      (DX)(CX*4), Y4
-	MOVQ         dst+0(FP), CX
-	VXORPS       sign<>+0(SB), Y0, Y5
-	VMOVUPS      expMost<>+0(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMOVUPS      expLeast<>+0(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMULPS       log2e<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS ln2High<>+0(SB), Y6, Y5
-	VFNMADD231PS ln2Low<>+0(SB), Y6, Y5
-	VMOVUPS      expC7<>+0(SB), Y7
-	VFMADD213PS  expC6<>+0(SB), Y5, Y7
-	VFMADD213PS  expC5<>+0(SB), Y5, Y7
-	VFMADD213PS  expC4<>+0(SB), Y5, Y7
-	VFMADD213PS  expC3<>+0(SB), Y5, Y7
-	VFMADD213PS  expC2<>+0(SB), Y5, Y7
-	VFMADD213PS  expC1<>+0(SB), Y5, Y7
-	VFMADD213PS  expC0<>+0(SB), Y5, Y7
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y5
-	VPSUBD       Y5, Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       one<>+0(SB), Y5, Y5
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       one<>+0(SB), Y6, Y6
-	VMULPS       Y6, Y7, Y7
-	VMOVAPS      Y7, Y5
-	VADDPS       one<>+0(SB), Y5, Y5
-	VDIVPS       Y5, Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       sign<>+0(SB), Y2, Y1
+done63:
+	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
-	VMINPS       Y1, Y6, Y1
+	VMINPS       Y4, Y6, Y4
 	VMOVUPS      expLeast<>+0(SB), Y6
-	VMAXPS       Y1, Y6, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y5
+	VMAXPS       Y4, Y6, Y4
+	VMULPS       log2e<>+0(SB), Y4, Y5
 	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS ln2High<>+0(SB), Y5, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y5, Y1
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y4
 	VMOVUPS      expC7<>+0(SB), Y6
-	VFMADD213PS  expC6<>+0(SB), Y1, Y6
-	VFMADD213PS  expC5<>+0(SB), Y1, Y6
-	VFMADD213PS  expC4<>+0(SB), Y1, Y6
-	VFMADD213PS  expC3<>+0(SB), Y1, Y6
-	VFMADD213PS  expC2<>+0(SB), Y1, Y6
-	VFMADD213PS  expC1<>+0(SB), Y1, Y6
-	VFMADD213PS  expC0<>+0(SB), Y1, Y6
+	VFMADD213PS  expC6<>+0(SB), Y4, Y6
+	VFMADD213PS  expC5<>+0(SB), Y4, Y6
+	VFMADD213PS  expC4<>+0(SB), Y4, Y6
+	VFMADD213PS  expC3<>+0(SB), Y4, Y6
+	VFMADD213PS  expC2<>+0(SB), Y4, Y6
+	VFMADD213PS  expC1<>+0(SB), Y4, Y6
+	VFMADD213PS  expC0<>+0(SB), Y4, Y6
 	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y1
-	VPSUBD       Y1, Y5, Y5
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y6, Y6
+	VPSRAD       $0x01, Y5, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       one<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y6
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       one<>+0(SB), Y5, Y5
 	VMULPS       Y5, Y6, Y6
-	VMOVAPS      Y6, Y1
+	VMOVAPS      Y6, Y4
+	VADDPS       one<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       sign<>+0(SB), Y2, Y1
+	VMOVUPS      expMost<>+0(SB), Y5
+	VMINPS       Y1, Y5, Y1
+	VMOVUPS      expLeast<>+0(SB), Y5
+	VMAXPS       Y1, Y5, Y1
+	VMULPS       log2e<>+0(SB), Y1, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y1
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y1
+	VMOVUPS      expC7<>+0(SB), Y5
+	VFMADD213PS  expC6<>+0(SB), Y1, Y5
+	VFMADD213PS  expC5<>+0(SB), Y1, Y5
+	VFMADD213PS  expC4<>+0(SB), Y1, Y5
+	VFMADD213PS  expC3<>+0(SB), Y1, Y5
+	VFMADD213PS  expC2<>+0(SB), Y1, Y5
+	VFMADD213PS  expC1<>+0(SB), Y1, Y5
+	VFMADD213PS  expC0<>+0(SB), Y1, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y1
+	VPSUBD       Y1, Y4, Y4
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       one<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VMOVAPS      Y5, Y1
 	VADDPS       one<>+0(SB), Y1, Y1
 	VDIVPS       Y1, Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VMASKMOVPS   Y0, Y4, (CX)
-	VMASKMOVPS   Y2, Y4, (CX)(AX*1)
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	LEAQ         lanes<>+64(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y1
+	VMASKMOVPS   Y0, Y1, (CX)
+	VMASKMOVPS   Y2, Y1, (CX)(AX*1)
 	MOVQ         w+16(FP), CX
 	MOVQ         up+24(FP), DX
 	SUBQ         CX, DX
@@ -3868,9 +5285,9 @@ done50:
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	TESTQ        DI, DI
-	JZ           done52
+	JZ           done65
 
-loop51:
+loop64:
 	VMOVDQU      32(CX), Y5
 	VPXOR        flip<>+0(SB), Y5, Y5
 	VPABSB       Y5, Y6
@@ -4100,76 +5517,76 @@ loop51:
 	ADDQ         $+544, CX
 	ADDQ         $+44, BX
 	DECQ         DI
-	JNZ          loop51
+	JNZ          loop64
 
-done52:
-	MOVQ         cols+64(FP), CX
-	LEAQ         lanes<>+96(SB), DX
-	NEGQ         CX
-	VMOVUPS      (DX)(CX*4), Y4
-	MOVQ         dst+0(FP), CX
-	VXORPS       sign<>+0(SB), Y0, Y5
-	VMOVUPS      expMost<>+0(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMOVUPS      expLeast<>+0(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMULPS       log2e<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS ln2High<>+0(SB), Y6, Y5
-	VFNMADD231PS ln2Low<>+0(SB), Y6, Y5
-	VMOVUPS      expC7<>+0(SB), Y7
-	VFMADD213PS  expC6<>+0(SB), Y5, Y7
-	VFMADD213PS  expC5<>+0(SB), Y5, Y7
-	VFMADD213PS  expC4<>+0(SB), Y5, Y7
-	VFMADD213PS  expC3<>+0(SB), Y5, Y7
-	VFMADD213PS  expC2<>+0(SB), Y5, Y7
-	VFMADD213PS  expC1<>+0(SB), Y5, Y7
-	VFMADD213PS  expC0<>+0(SB), Y5, Y7
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y5
-	VPSUBD       Y5, Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       one<>+0(SB), Y5, Y5
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       one<>+0(SB), Y6, Y6
-	VMULPS       Y6, Y7, Y7
-	VMOVAPS      Y7, Y5
-	VADDPS       one<>+0(SB), Y5, Y5
-	VDIVPS       Y5, Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VXORPS       sign<>+0(SB), Y2, Y1
+done65:
+	VXORPS       sign<>+0(SB), Y0, Y4
 	VMOVUPS      expMost<>+0(SB), Y6
-	VMINPS       Y1, Y6, Y1
+	VMINPS       Y4, Y6, Y4
 	VMOVUPS      expLeast<>+0(SB), Y6
-	VMAXPS       Y1, Y6, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y5
+	VMAXPS       Y4, Y6, Y4
+	VMULPS       log2e<>+0(SB), Y4, Y5
 	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS ln2High<>+0(SB), Y5, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y5, Y1
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y4
 	VMOVUPS      expC7<>+0(SB), Y6
-	VFMADD213PS  expC6<>+0(SB), Y1, Y6
-	VFMADD213PS  expC5<>+0(SB), Y1, Y6
-	VFMADD213PS  expC4<>+0(SB), Y1, Y6
-	VFMADD213PS  expC3<>+0(SB), Y1, Y6
-	VFMADD213PS  expC2<>+0(SB), Y1, Y6
-	VFMADD213PS  expC1<>+0(SB), Y1, Y6
-	VFMADD213PS  expC0<>+0(SB), Y1, Y6
+	VFMADD213PS  expC6<>+0(SB), Y4, Y6
+	VFMADD213PS  expC5<>+0(SB), Y4, Y6
+	VFMADD213PS  expC4<>+0(SB), Y4, Y6
+	VFMADD213PS  expC3<>+0(SB), Y4, Y6
+	VFMADD213PS  expC2<>+0(SB), Y4, Y6
+	VFMADD213PS  expC1<>+0(SB), Y4, Y6
+	VFMADD213PS  expC0<>+0(SB), Y4, Y6
 	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y1
-	VPSUBD       Y1, Y5, Y5
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y6, Y6
+	VPSRAD       $0x01, Y5, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       one<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y6
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       one<>+0(SB), Y5, Y5
 	VMULPS       Y5, Y6, Y6
-	VMOVAPS      Y6, Y1
+	VMOVAPS      Y6, Y4
+	VADDPS       one<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       sign<>+0(SB), Y2, Y1
+	VMOVUPS      expMost<>+0(SB), Y5
+	VMINPS       Y1, Y5, Y1
+	VMOVUPS      expLeast<>+0(SB), Y5
+	VMAXPS       Y1, Y5, Y1
+	VMULPS       log2e<>+0(SB), Y1, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y1
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y1
+	VMOVUPS      expC7<>+0(SB), Y5
+	VFMADD213PS  expC6<>+0(SB), Y1, Y5
+	VFMADD213PS  expC5<>+0(SB), Y1, Y5
+	VFMADD213PS  expC4<>+0(SB), Y1, Y5
+	VFMADD213PS  expC3<>+0(SB), Y1, Y5
+	VFMADD213PS  expC2<>+0(SB), Y1, Y5
+	VFMADD213PS  expC1<>+0(SB), Y1, Y5
+	VFMADD213PS  expC0<>+0(SB), Y1, Y5
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y1
+	VPSUBD       Y1, Y4, Y4
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       one<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VMOVAPS      Y5, Y1
 	VADDPS       one<>+0(SB), Y1, Y1
 	VDIVPS       Y1, Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VMASKMOVPS   Y0, Y4, 32(CX)
-	VMASKMOVPS   Y2, Y4, 32(CX)(AX*1)
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	LEAQ         lanes<>+96(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y1
+	VMASKMOVPS   Y0, Y1, 32(CX)
+	VMASKMOVPS   Y2, Y1, 32(CX)(AX*1)
 	VZEROUPPER
 	RET
 
@@ -4187,9 +5604,9 @@ TEXT ·swigluQ8AVX2r1(SB), NOSPLIT, $0-80
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  BX, BX
-	JZ     done54
+	JZ     done67
 
-loop53:
+loop66:
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -4487,80 +5904,835 @@ loop53:
 	ADDQ         $+544, AX
 	ADDQ         $+44, DX
 	DECQ         BX
-	JNZ          loop53
+	JNZ          loop66
 
-done54:
-	MOVQ         cols+64(FP), AX
-	LEAQ         lanes<>+64(SB), CX
-	NEGQ         AX
-	VMOVUPS      (CX)(AX*4), Y4
-	MOVQ         dst+0(FP), AX
-	VXORPS       sign<>+0(SB), Y0, Y5
-	VMOVUPS      expMost<>+0(SB), Y7
-	VMINPS       Y5, Y7, Y5
-	VMOVUPS      expLeast<>+0(SB), Y7
-	VMAXPS       Y5, Y7, Y5
-	VMULPS       log2e<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS ln2High<>+0(SB), Y6, Y5
-	VFNMADD231PS ln2Low<>+0(SB), Y6, Y5
-	VMOVUPS      expC7<>+0(SB), Y7
-	VFMADD213PS  expC6<>+0(SB), Y5, Y7
-	VFMADD213PS  expC5<>+0(SB), Y5, Y7
-	VFMADD213PS  expC4<>+0(SB), Y5, Y7
-	VFMADD213PS  expC3<>+0(SB), Y5, Y7
-	VFMADD213PS  expC2<>+0(SB), Y5, Y7
-	VFMADD213PS  expC1<>+0(SB), Y5, Y7
-	VFMADD213PS  expC0<>+0(SB), Y5, Y7
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y5
-	VPSUBD       Y5, Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       one<>+0(SB), Y5, Y5
-	VMULPS       Y5, Y7, Y7
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       one<>+0(SB), Y6, Y6
-	VMULPS       Y6, Y7, Y7
-	VMOVAPS      Y7, Y5
-	VADDPS       one<>+0(SB), Y5, Y5
-	VDIVPS       Y5, Y0, Y0
-	VMULPS       Y1, Y0, Y0
-	VMASKMOVPS   Y0, Y4, (AX)
-	MOVQ         cols+64(FP), AX
-	LEAQ         lanes<>+96(SB), CX
-	NEGQ         AX
-	VMOVUPS      (CX)(AX*4), Y0
-	MOVQ         dst+0(FP), AX
-	VXORPS       sign<>+0(SB), Y2, Y1
-	VMOVUPS      expMost<>+0(SB), Y5
-	VMINPS       Y1, Y5, Y1
-	VMOVUPS      expLeast<>+0(SB), Y5
-	VMAXPS       Y1, Y5, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y4, Y1
-	VMOVUPS      expC7<>+0(SB), Y5
-	VFMADD213PS  expC6<>+0(SB), Y1, Y5
-	VFMADD213PS  expC5<>+0(SB), Y1, Y5
-	VFMADD213PS  expC4<>+0(SB), Y1, Y5
-	VFMADD213PS  expC3<>+0(SB), Y1, Y5
-	VFMADD213PS  expC2<>+0(SB), Y1, Y5
-	VFMADD213PS  expC1<>+0(SB), Y1, Y5
-	VFMADD213PS  expC0<>+0(SB), Y1, Y5
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y1
-	VPSUBD       Y1, Y4, Y4
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       one<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y5, Y5
+done67:
+	VXORPS       sign<>+0(SB), Y0, Y4
+	VMOVUPS      expMost<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      expLeast<>+0(SB), Y6
+	VMAXPS       Y4, Y6, Y4
+	VMULPS       log2e<>+0(SB), Y4, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y4
+	VMOVUPS      expC7<>+0(SB), Y6
+	VFMADD213PS  expC6<>+0(SB), Y4, Y6
+	VFMADD213PS  expC5<>+0(SB), Y4, Y6
+	VFMADD213PS  expC4<>+0(SB), Y4, Y6
+	VFMADD213PS  expC3<>+0(SB), Y4, Y6
+	VFMADD213PS  expC2<>+0(SB), Y4, Y6
+	VFMADD213PS  expC1<>+0(SB), Y4, Y6
+	VFMADD213PS  expC0<>+0(SB), Y4, Y6
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y4
+	VPSUBD       Y4, Y5, Y5
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       one<>+0(SB), Y4, Y4
-	VMULPS       Y4, Y5, Y5
-	VMOVAPS      Y5, Y1
+	VMULPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       one<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VMOVAPS      Y6, Y4
+	VADDPS       one<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	LEAQ         lanes<>+64(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y1
+	VMASKMOVPS   Y0, Y1, (AX)
+	VXORPS       sign<>+0(SB), Y2, Y0
+	VMOVUPS      expMost<>+0(SB), Y4
+	VMINPS       Y0, Y4, Y0
+	VMOVUPS      expLeast<>+0(SB), Y4
+	VMAXPS       Y0, Y4, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS ln2High<>+0(SB), Y1, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y1, Y0
+	VMOVUPS      expC7<>+0(SB), Y4
+	VFMADD213PS  expC6<>+0(SB), Y0, Y4
+	VFMADD213PS  expC5<>+0(SB), Y0, Y4
+	VFMADD213PS  expC4<>+0(SB), Y0, Y4
+	VFMADD213PS  expC3<>+0(SB), Y0, Y4
+	VFMADD213PS  expC2<>+0(SB), Y0, Y4
+	VFMADD213PS  expC1<>+0(SB), Y0, Y4
+	VFMADD213PS  expC0<>+0(SB), Y0, Y4
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y4, Y4
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y4, Y4
+	VMOVAPS      Y4, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	MOVQ         dst+0(FP), AX
+	MOVQ         cols+64(FP), CX
+	LEAQ         lanes<>+96(SB), DX
+	NEGQ         CX
+	VMOVUPS      (DX)(CX*4), Y0
+	VMASKMOVPS   Y2, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func swigluQ8AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·swigluQ8AVX2r1p2(SB), NOSPLIT, $0-80
+	MOVQ   dstStride+40(FP), AX
+	MOVQ   w+16(FP), CX
+	MOVQ   up+24(FP), DX
+	SUBQ   CX, DX
+	MOVQ   panelBytes+56(FP), BX
+	ADDQ   CX, BX
+	MOVQ   x+8(FP), SI
+	MOVQ   blocks+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	TESTQ  DI, DI
+	JZ     done69
+
+loop68:
+	PREFETCHT0   8192(CX)
+	PREFETCHT0   8256(CX)
+	PREFETCHT0   8320(CX)
+	PREFETCHT0   8384(CX)
+	PREFETCHT0   8448(CX)
+	PREFETCHT0   8512(CX)
+	PREFETCHT0   8576(CX)
+	PREFETCHT0   8640(CX)
+	PREFETCHT0   8704(CX)
+	VMOVDQU      (CX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(CX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VMOVDQU      32(CX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(CX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(CX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y4
+	PREFETCHT0   8192(CX)(DX*1)
+	PREFETCHT0   8256(CX)(DX*1)
+	PREFETCHT0   8320(CX)(DX*1)
+	PREFETCHT0   8384(CX)(DX*1)
+	PREFETCHT0   8448(CX)(DX*1)
+	PREFETCHT0   8512(CX)(DX*1)
+	PREFETCHT0   8576(CX)(DX*1)
+	PREFETCHT0   8640(CX)(DX*1)
+	PREFETCHT0   8704(CX)(DX*1)
+	VMOVDQU      (CX)(DX*1), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(CX)(DX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VMOVDQU      32(CX)(DX*1), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(CX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(CX)(DX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y5
+	PREFETCHT0   8192(BX)
+	PREFETCHT0   8256(BX)
+	PREFETCHT0   8320(BX)
+	PREFETCHT0   8384(BX)
+	PREFETCHT0   8448(BX)
+	PREFETCHT0   8512(BX)
+	PREFETCHT0   8576(BX)
+	PREFETCHT0   8640(BX)
+	PREFETCHT0   8704(BX)
+	VMOVDQU      (BX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(BX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VMOVDQU      32(BX), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(BX), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(BX), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y6
+	PREFETCHT0   8192(BX)(DX*1)
+	PREFETCHT0   8256(BX)(DX*1)
+	PREFETCHT0   8320(BX)(DX*1)
+	PREFETCHT0   8384(BX)(DX*1)
+	PREFETCHT0   8448(BX)(DX*1)
+	PREFETCHT0   8512(BX)(DX*1)
+	PREFETCHT0   8576(BX)(DX*1)
+	PREFETCHT0   8640(BX)(DX*1)
+	PREFETCHT0   8704(BX)(DX*1)
+	VMOVDQU      (BX)(DX*1), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      64(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      128(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      192(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      256(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      320(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      384(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      448(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    512(BX)(DX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VMOVDQU      32(BX)(DX*1), Y8
+	VPXOR        flip<>+0(SB), Y8, Y8
+	VPABSB       Y8, Y9
+	VPBROADCASTD (SI), Y10
+	VPSIGNB      Y8, Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     ones16<>+0(SB), Y10, Y10
+	VMOVDQA      Y10, Y8
+	VMOVDQU      96(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 4(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      160(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 8(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      224(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 12(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      288(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 16(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      352(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 20(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      416(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 24(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VMOVDQU      480(BX)(DX*1), Y9
+	VPXOR        flip<>+0(SB), Y9, Y9
+	VPABSB       Y9, Y10
+	VPBROADCASTD 28(SI), Y11
+	VPSIGNB      Y9, Y11, Y11
+	VPMADDUBSW   Y11, Y10, Y11
+	VPMADDWD     ones16<>+0(SB), Y11, Y11
+	VPADDD       Y11, Y8, Y8
+	VCVTPH2PS    528(BX)(DX*1), Y9
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS 32(SI), Y10
+	VMULPS       Y9, Y10, Y10
+	VFMADD231PS  Y10, Y8, Y7
+	ADDQ         $+544, CX
+	ADDQ         $+544, BX
+	ADDQ         $+44, SI
+	DECQ         DI
+	JNZ          loop68
+
+done69:
+	VXORPS       sign<>+0(SB), Y0, Y8
+	VMOVUPS      expMost<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMOVUPS      expLeast<>+0(SB), Y10
+	VMAXPS       Y8, Y10, Y8
+	VMULPS       log2e<>+0(SB), Y8, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VFNMADD231PS ln2High<>+0(SB), Y9, Y8
+	VFNMADD231PS ln2Low<>+0(SB), Y9, Y8
+	VMOVUPS      expC7<>+0(SB), Y10
+	VFMADD213PS  expC6<>+0(SB), Y8, Y10
+	VFMADD213PS  expC5<>+0(SB), Y8, Y10
+	VFMADD213PS  expC4<>+0(SB), Y8, Y10
+	VFMADD213PS  expC3<>+0(SB), Y8, Y10
+	VFMADD213PS  expC2<>+0(SB), Y8, Y10
+	VFMADD213PS  expC1<>+0(SB), Y8, Y10
+	VFMADD213PS  expC0<>+0(SB), Y8, Y10
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y8
+	VPSUBD       Y8, Y9, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       one<>+0(SB), Y8, Y8
+	VMULPS       Y8, Y10, Y10
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       one<>+0(SB), Y9, Y9
+	VMULPS       Y9, Y10, Y10
+	VMOVAPS      Y10, Y8
+	VADDPS       one<>+0(SB), Y8, Y8
+	VDIVPS       Y8, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VXORPS       sign<>+0(SB), Y2, Y1
+	VMOVUPS      expMost<>+0(SB), Y9
+	VMINPS       Y1, Y9, Y1
+	VMOVUPS      expLeast<>+0(SB), Y9
+	VMAXPS       Y1, Y9, Y1
+	VMULPS       log2e<>+0(SB), Y1, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VFNMADD231PS ln2High<>+0(SB), Y8, Y1
+	VFNMADD231PS ln2Low<>+0(SB), Y8, Y1
+	VMOVUPS      expC7<>+0(SB), Y9
+	VFMADD213PS  expC6<>+0(SB), Y1, Y9
+	VFMADD213PS  expC5<>+0(SB), Y1, Y9
+	VFMADD213PS  expC4<>+0(SB), Y1, Y9
+	VFMADD213PS  expC3<>+0(SB), Y1, Y9
+	VFMADD213PS  expC2<>+0(SB), Y1, Y9
+	VFMADD213PS  expC1<>+0(SB), Y1, Y9
+	VFMADD213PS  expC0<>+0(SB), Y1, Y9
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y1
+	VPSUBD       Y1, Y8, Y8
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y9, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VPADDD       one<>+0(SB), Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VMOVAPS      Y9, Y1
 	VADDPS       one<>+0(SB), Y1, Y1
 	VDIVPS       Y1, Y2, Y2
 	VMULPS       Y3, Y2, Y2
-	VMASKMOVPS   Y2, Y0, 32(AX)
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	LEAQ         lanes<>+64(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y1
+	VMOVUPS      Y0, (CX)
+	VMASKMOVPS   Y2, Y1, (CX)(AX*1)
+	VXORPS       sign<>+0(SB), Y4, Y0
+	VMOVUPS      expMost<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      expLeast<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS ln2High<>+0(SB), Y1, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y1, Y0
+	VMOVUPS      expC7<>+0(SB), Y2
+	VFMADD213PS  expC6<>+0(SB), Y0, Y2
+	VFMADD213PS  expC5<>+0(SB), Y0, Y2
+	VFMADD213PS  expC4<>+0(SB), Y0, Y2
+	VFMADD213PS  expC3<>+0(SB), Y0, Y2
+	VFMADD213PS  expC2<>+0(SB), Y0, Y2
+	VFMADD213PS  expC1<>+0(SB), Y0, Y2
+	VFMADD213PS  expC0<>+0(SB), Y0, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVAPS      Y2, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VXORPS       sign<>+0(SB), Y6, Y0
+	VMOVUPS      expMost<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      expLeast<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS ln2High<>+0(SB), Y1, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y1, Y0
+	VMOVUPS      expC7<>+0(SB), Y2
+	VFMADD213PS  expC6<>+0(SB), Y0, Y2
+	VFMADD213PS  expC5<>+0(SB), Y0, Y2
+	VFMADD213PS  expC4<>+0(SB), Y0, Y2
+	VFMADD213PS  expC3<>+0(SB), Y0, Y2
+	VFMADD213PS  expC2<>+0(SB), Y0, Y2
+	VFMADD213PS  expC1<>+0(SB), Y0, Y2
+	VFMADD213PS  expC0<>+0(SB), Y0, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPADDD       one<>+0(SB), Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       one<>+0(SB), Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVAPS      Y2, Y0
+	VADDPS       one<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y6, Y6
+	VMULPS       Y7, Y6, Y6
+	MOVQ         dst+0(FP), CX
+	MOVQ         cols+64(FP), DX
+	LEAQ         lanes<>+96(SB), BX
+	NEGQ         DX
+	VMOVUPS      (BX)(DX*4), Y0
+	VMOVUPS      Y4, 32(CX)
+	VMASKMOVPS   Y6, Y0, 32(CX)(AX*1)
 	VZEROUPPER
 	RET

@@ -237,11 +237,12 @@ func (g *generator) zero(vs ...reg.VecVirtual) {
 type rows struct {
 	bases  []reg.GPVirtual
 	stride reg.GPVirtual
+	pairs  bool // things lie in pairs, whose second is stride behind the first, with a base each
 }
 
 // newRows makes addresses of n things from base on, stride bytes apart. base is used up.
 func (g *generator) newRows(base, stride reg.GPVirtual, n int) rows {
-	r := rows{[]reg.GPVirtual{base}, stride}
+	r := rows{bases: []reg.GPVirtual{base}, stride: stride}
 	for i := 3; i < n; i += 3 {
 		next, last := g.GP64(), r.bases[len(r.bases)-1]
 		g.LEAQ(operand.Mem{Base: last, Index: stride, Scale: 2}, next)
@@ -253,9 +254,13 @@ func (g *generator) newRows(base, stride reg.GPVirtual, n int) rows {
 
 // at is the memory disp bytes into thing i.
 func (r rows) at(i, disp int) operand.Mem {
-	m := operand.Mem{Base: r.bases[i/3], Disp: disp}
-	if i%3 > 0 {
-		m.Index, m.Scale = r.stride, uint8(i%3)
+	each := 3
+	if r.pairs {
+		each = 2
+	}
+	m := operand.Mem{Base: r.bases[i/each], Disp: disp}
+	if i%each > 0 {
+		m.Index, m.Scale = r.stride, uint8(i%each)
 	}
 	return m
 }

@@ -26,8 +26,8 @@ const (
 	q8aStart8 = 40 // with one of 128
 )
 
-// tile is a function that computes rows rows of x times panels panels of w. With swiglu it
-// has two panels, one of wGate and one of wUp, and writes one.
+// tile is a function that computes rows rows of x times panels panels of w. With swiglu half of
+// them are of wGate and half of wUp, in turn, and it writes half as many.
 type tile struct {
 	format       format
 	isa          isa
@@ -36,8 +36,11 @@ type tile struct {
 	swiglu       bool
 }
 
-// name is such as tileF32AVX512r8p2 or swigluQ4VNNIr8.
+// name is such as tileF32AVX512r8p2, swigluQ4VNNIr8 or, with two panels each, swigluQ4VNNIr1p2.
 func (t *tile) name() string {
+	if t.swiglu && t.results() > 1 {
+		return fmt.Sprintf("swiglu%s%sr%dp%d", t.format, t.level, t.rows, t.results())
+	}
 	if t.swiglu {
 		return fmt.Sprintf("swiglu%s%sr%d", t.format, t.level, t.rows)
 	}
@@ -49,20 +52,28 @@ func (g *generator) begin(t *tile) {
 	g.isa = t.isa
 	aux, doc := "res", fmt.Sprintf("computes %d rows of x times %d panels of w, plus res if not nil.", t.rows, t.panels)
 	if t.swiglu {
-		aux, doc = "up", fmt.Sprintf("computes silu(x·wᵀ) * (x·upᵀ) for %d rows of x and one panel each.", t.rows)
+		aux, doc = "up", fmt.Sprintf("computes silu(x·wᵀ) * (x·upᵀ) for %d rows of x and %s each.", t.rows, [...]string{1: "one panel", 2: "two panels"}[t.results()])
 	}
 	g.function(t.name(), []string{t.name() + " " + doc + " See tileFunc."}, nil,
 		pointers("dst", "x", "w", aux), integers("xStride", "dstStride", "blocks", "panelBytes", "cols"), addresses("next"))
 }
 
-// panelRows returns the addresses of the tile's panels.
+// panelAddresses returns the addresses of the tile's panels.
 func (g *generator) panelAddresses(t *tile) rows {
 	w := g.arg("w")
 	stride := reg.GPVirtual(nil)
 	if t.swiglu {
 		stride = g.arg("up")
 		g.SUBQ(w, stride)
-	} else if t.panels > 1 {
+		pairs := rows{[]reg.GPVirtual{w}, stride, true}
+		for i := 1; i < t.results(); i++ {
+			next := g.arg("panelBytes")
+			g.ADDQ(pairs.bases[i-1], next)
+			pairs.bases = append(pairs.bases, next)
+		}
+		return pairs
+	}
+	if t.panels > 1 {
 		stride = g.arg("panelBytes")
 	}
 	return g.newRows(w, stride, t.panels)
@@ -128,30 +139,38 @@ func (g *generator) newSums(t *tile) sums {
 
 // finish writes the accumulators and ends the function.
 func (g *generator) finish(t *tile, s sums) {
-	if t.swiglu {
-		for _, row := range s {
-			for v := range row[0] {
-				g.silu(row[0][v])
-				g.VMULPS(row[1][v], row[0][v], row[0][v])
-			}
-		}
-	}
-	stride := g.arg("dstStride")
-	dst := g.newRows(g.arg("dst"), stride, t.lines())
-	last := g.lastPanel(t)
-	if !t.swiglu {
-		g.addResidual(t, s, stride, last)
-	}
-	g.each(t, s, last, func(v reg.VecVirtual, r, disp int, k *mask) { g.store(v, k, dst.at(r, disp)) })
+	g.write(t, s, g.arg("dstStride"), 0)
 	g.ret()
 }
 
-// lastPanel returns the masks of the last panel's vectors.
-func (g *generator) lastPanel(t *tile) []mask {
+// write writes accumulators that begin at column first of their panels.
+func (g *generator) write(t *tile, s sums, stride reg.GPVirtual, first int) {
+	if t.swiglu {
+		for r, row := range s {
+			s[r] = nil
+			for p := 0; p < len(row); p += 2 {
+				for v := range row[p] {
+					g.silu(row[p][v])
+					g.VMULPS(row[p+1][v], row[p][v], row[p][v])
+				}
+				s[r] = append(s[r], row[p])
+			}
+		}
+	}
+	dst := g.newRows(g.arg("dst"), stride, t.lines())
+	last := g.lastPanel(first, len(s[0][0]))
+	if !t.swiglu {
+		g.addResidual(t, s, stride, first, last)
+	}
+	g.each(t, s, first, last, func(v reg.VecVirtual, r, disp int, k *mask) { g.store(v, k, dst.at(r, disp)) })
+}
+
+// lastPanel returns the masks of n vectors of the last panel, from column first on.
+func (g *generator) lastPanel(first, n int) []mask {
 	cols := g.arg("cols")
-	var m []mask
-	for first := 0; first < panelRows; first += t.isa.lanes {
-		m = append(m, g.firstLanesFrom(cols, first))
+	m := make([]mask, n)
+	for i := range m {
+		m[i] = g.firstLanesFrom(cols, first+i*g.isa.lanes)
 	}
 	return m
 }
@@ -168,14 +187,14 @@ func (t *tile) lines() int {
 // results is how many panels the result has.
 func (t *tile) results() int {
 	if t.swiglu {
-		return 1
+		return t.panels / 2
 	}
 	return t.panels
 }
 
 // each calls f for each vector that is written, with its line, its distance in bytes from
 // the line's start and its mask.
-func (g *generator) each(t *tile, s sums, last []mask, f func(v reg.VecVirtual, line, disp int, k *mask)) {
+func (g *generator) each(t *tile, s sums, first int, last []mask, f func(v reg.VecVirtual, line, disp int, k *mask)) {
 	for r := range s {
 		for p := range t.results() {
 			line, column := r, p*panelRows
@@ -187,19 +206,19 @@ func (g *generator) each(t *tile, s sums, last []mask, f func(v reg.VecVirtual, 
 				if p < t.results()-1 {
 					k = nil
 				}
-				f(v, line, (column+i*t.isa.lanes)*4, k)
+				f(v, line, (column+first+i*t.isa.lanes)*4, k)
 			}
 		}
 	}
 }
 
 // addResidual adds res to the sums, if there is one.
-func (g *generator) addResidual(t *tile, s sums, stride reg.GPVirtual, last []mask) {
+func (g *generator) addResidual(t *tile, s sums, stride reg.GPVirtual, first int, last []mask) {
 	res, none := g.arg("res"), g.label("noResidual")
 	g.TESTQ(res, res)
 	g.JZ(operand.LabelRef(none))
 	at := g.newRows(res, stride, t.lines())
-	g.each(t, s, last, func(v reg.VecVirtual, r, disp int, k *mask) {
+	g.each(t, s, first, last, func(v reg.VecVirtual, r, disp int, k *mask) {
 		old := g.vec()
 		g.load(at.at(r, disp), k, old)
 		g.VADDPS(old, v, v)

@@ -23,7 +23,7 @@ func amxTiles(g *generator) {
 		g.amxTile(&tile{rows: rows, panels: 1})
 		g.amxTile(&tile{rows: rows, panels: 2, swiglu: true})
 	}
-	for _, t := range []tile{{panels: 4}, {panels: 2}, {panels: 1}, {panels: 2, swiglu: true}} {
+	for _, t := range []tile{{panels: 4}, {panels: 2}, {panels: 1}, {panels: 2, swiglu: true}, {panels: 4, swiglu: true}} {
 		g.amxRow(&t)
 	}
 }
@@ -185,7 +185,7 @@ func (b *amxBlock) finish() {
 		}
 	}
 	b.releaseTiles()
-	last := b.lastPanel(b.tile)
+	last := b.lastPanel(0, 1)
 	if b.swiglu {
 		b.writeRows(at, last, false)
 		b.ret()

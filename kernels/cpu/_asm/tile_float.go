@@ -13,11 +13,13 @@ var (
 		{rows: 1, panels: 4},
 		{rows: 8, panels: 2, swiglu: true}, {rows: 4, panels: 2, swiglu: true},
 		{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+		{rows: 1, panels: 4, swiglu: true},
 	}
 	avx2FloatTiles = []tile{
 		{rows: 4, panels: 1}, {rows: 2, panels: 1}, {rows: 1, panels: 1},
 		{rows: 1, panels: 4}, {rows: 1, panels: 2},
 		{rows: 2, panels: 2, swiglu: true}, {rows: 1, panels: 2, swiglu: true},
+		{rows: 1, panels: 4, swiglu: true},
 	}
 )
 

@@ -62,8 +62,7 @@ func (p Prediction) String() string {
 // Predict returns what the cost model says of a choice, for operands in the first-level cache;
 // ok is false where the tiles are no assembly.
 //
-// What limits a product of one row of x with a large matrix is memory, which is read in as many
-// places as the tile has panels: there, the tile that asks for the most is the best one as well.
+// What limits a product of one row of x with a large matrix is memory, so Bytes says only that a tile is not what is waited for.
 func Predict(c Choice) (p Prediction, ok bool) {
 	p.Choice = c
 	for i := range loops {
@@ -83,8 +82,8 @@ func Predict(c Choice) (p Prediction, ok bool) {
 }
 
 // best returns what the cost model takes of choices: for several rows of x the tile with the most
-// multiply-adds a cycle, for one row the one that works on the most bytes of w a cycle. Of what
-// is no assembly, it is the first one.
+// multiply-adds a cycle, for one row the one with the most panels, as it reads memory in as many places
+// at once. Of what is no assembly, it is the first one.
 func best(all []Choice) Choice {
 	most := Prediction{Choice: all[0]}
 	for _, c := range all {
@@ -95,9 +94,7 @@ func best(all []Choice) Choice {
 		if p.MultiplyAdds > most.MultiplyAdds {
 			most.N, most.MultiplyAdds = p.N, p.MultiplyAdds
 		}
-		if p.Bytes > most.Bytes {
-			most.V, most.Bytes = p.V, p.Bytes
-		}
+		most.V = max(most.V, p.V)
 	}
 	return most.Choice
 }

@@ -18,8 +18,8 @@ func TestDefaults(t *testing.T) {
 		{AVX512, dtype.F32, 32, 64},
 		{AVX512, dtype.F16, 32, 64},
 		{AVX512BF16, dtype.BF16, 32, 64},
-		{AVX512VNNI, dtype.Q8_0, 32, 32},
-		{AVX512VNNI, dtype.Q4_0, 32, 32},
+		{AVX512VNNI, dtype.Q8_0, 32, 64},
+		{AVX512VNNI, dtype.Q4_0, 32, 64},
 		{Generic, dtype.Q4_0, 16, 16},
 	} {
 		if got, want := Choices(tt.feature, tt.weight)[0], (Choice{tt.feature, tt.weight, tt.n, tt.v}); got != want {
