@@ -186,18 +186,15 @@ func round(to *float64, v float64) {
 // entry returns the choices of tiles that this machine has for a dtype, the default first.
 func (r *Result) entry(w dtype.DType) []tile.Choice { return choices(r.Kernels, w) }
 
-// choices returns those of the most demanding feature of an implementation that has tiles
-// of its own for the dtype.
-func choices(kernels string, w dtype.DType) (all []tile.Choice) {
-	for _, name := range cpu.Available() {
-		if own := tile.Choices(tile.Feature(name), w); own != nil {
-			all = own
-		}
-		if name == kernels {
-			break
-		}
+// choices returns those of an implementation for a dtype, first what this processor uses where nobody
+// chooses; nil if there is nothing to choose.
+func choices(kernels string, w dtype.DType) []tile.Choice {
+	usual, ok := cpu.Usual(kernels, w)
+	if !ok {
+		return nil
 	}
-	return all
+	all := slices.DeleteFunc(tile.Choices(usual.Feature, w), func(c tile.Choice) bool { return c == usual })
+	return append([]tile.Choice{usual}, all...)
 }
 
 // pays is how much faster than the default a tile has to be: less is noise.

@@ -22,7 +22,7 @@ type implementation struct {
 	name    tile.Feature
 	base    tile.Feature // the lesser one
 	present func() bool  // whether this processor has the instructions
-	slow    bool         // here others are faster: chosen by name only
+	slow    bool         // here the lesser one is faster
 
 	// fewPlaces, if not 0, is in how many places at once one row reads quantized weights, where swiglu reads each weight
 	// in one: as it was measured on Zen 5, where nobody has tried more. Otherwise four and two.
@@ -97,12 +97,15 @@ func (im *implementation) tilesOf(w dtype.DType) tile.Feature {
 // active is the implementation that all kernels use.
 var active = best()
 
+// pays reports whether this implementation is faster here than a lesser one.
+func (im *implementation) pays(than *implementation) bool { return !im.slow || than.name != im.base }
+
 // best returns the last implementation whose instructions are present and not slow.
 func best() *implementation {
 	chosen := &implementations[0]
 	for i := range implementations {
-		if im := &implementations[i]; im.present() && !im.slow {
-			chosen = &implementations[i]
+		if im := &implementations[i]; im.present() && im.pays(chosen) {
+			chosen = im
 		}
 	}
 	return chosen
@@ -127,13 +130,13 @@ func Active() string { return string(active.name) }
 func Best() string { return string(best().name) }
 
 // SelectAmong selects the most demanding of the named implementations that this processor
-// can run, one that is slow here only if there is no other, and reports whether there is one; no names
+// can run, one that is slow here only without the lesser one, and reports whether there is one; no names
 // leave things as they are. Like Select it is for tests and for a program's start.
 func SelectAmong(names []string) bool {
 	var chosen *implementation
 	for i := range implementations {
 		im := &implementations[i]
-		if slices.Contains(names, string(im.name)) && im.present() && (chosen == nil || !im.slow) {
+		if slices.Contains(names, string(im.name)) && im.present() && (chosen == nil || im.pays(chosen)) {
 			chosen = im
 		}
 	}

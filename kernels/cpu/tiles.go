@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
@@ -21,18 +23,39 @@ func Choose(c tile.Choice) {
 	}
 	all := builtin() // with all tiles, which an earlier choice leaves out
 	for i := range implementations {
-		if im := &implementations[i]; im.tilesOf(c.Weight) == c.Feature {
-			im.matmul[f] = all[i].matmul[f].choose(c.N/panelRows, c.V/panelRows)
+		im := &implementations[i]
+		if im.tilesOf(c.Weight) != c.Feature {
+			continue
+		}
+		if set := all[i].matmul[f].choose(c.N/panelRows, c.V/panelRows); set != nil {
+			im.matmul[f] = set
 		}
 	}
 }
 
+// Usual returns the tiles that products of weights of dtype w use with the named implementation where nobody chooses, on
+// this processor; false where there are no such products. (Where k is a multiple of 32, products of bf16 in tile registers do not ask.)
+func Usual(kernels string, w dtype.DType) (tile.Choice, bool) {
+	f, ok := formats[w]
+	all := usual(builtin())
+	i := slices.IndexFunc(all, func(im implementation) bool { return string(im.name) == kernels })
+	if !ok || i < 0 {
+		return tile.Choice{}, false
+	}
+	const enough = 1 << 10
+	set := all[i].matmul[f]
+	return tile.Choice{
+		Feature: all[i].tilesOf(w), Weight: w,
+		N: set.pick(enough, enough).panels * panelRows, V: set.pick(1, enough).panels * panelRows,
+	}, true
+}
+
 // choose returns the set with groups of many panels for several rows and of single panels
-// for one row first; the set itself where it has no such groups.
+// for one row first; nil where it has no such groups.
 func (s tileSet) choose(many, single int) tileSet {
 	wide, one := s.widest(many), s.widest(single)
 	if wide == nil || one == nil {
-		return s
+		return nil
 	}
 	set := tileSet{{panels: single, maxRows: 1, tiles: one[len(one)-1:]}, {panels: many, tiles: wide}}
 	if many != 1 {

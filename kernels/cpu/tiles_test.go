@@ -50,6 +50,27 @@ func tilesOf(im *implementation, f format) (many, single int) {
 	return im.matmul[f].pick(enough, enough).panels, im.matmul[f].pick(1, enough).panels
 }
 
+// TestUsual: what is said to be used without a choice is what products use.
+func TestUsual(t *testing.T) {
+	restoreTiles(t)
+	for i := range implementations {
+		im := &implementations[i]
+		for weight, f := range formats {
+			many, single := tilesOf(im, f)
+			c, ok := Usual(string(im.name), weight)
+			if want := (tile.Choice{Feature: im.tilesOf(weight), Weight: weight, N: many * panelRows, V: single * panelRows}); !ok || c != want {
+				t.Errorf("%s: %v, want %v", im.name, c, want)
+			}
+			if !slices.Contains(tile.Choices(c.Feature, weight), c) {
+				t.Errorf("%s: %v cannot be chosen", im.name, c)
+			}
+		}
+	}
+	if c, ok := Usual("sse2", 0); ok {
+		t.Errorf("of an unknown implementation, %v", c)
+	}
+}
+
 // TestChooseUnknown: programs carry choices for processors that this build is not for.
 func TestChooseUnknown(t *testing.T) {
 	restoreTiles(t)
@@ -81,6 +102,11 @@ func TestSelectAmong(t *testing.T) {
 		}
 		if !SelectAmong([]string{name}) || Active() != name {
 			t.Errorf("of %s alone, %s is selected", name, Active())
+		}
+	}
+	for _, names := range [][]string{{"generic", "avx512bf16"}, {"avx2", "avx512bf16"}} {
+		if slices.Contains(all, "avx512bf16") && (!SelectAmong(names) || Active() != "avx512bf16") {
+			t.Errorf("of %v, %s is selected: slow is said of the lesser one alone", names, Active())
 		}
 	}
 	if Best() != want {
