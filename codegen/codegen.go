@@ -18,6 +18,7 @@ import (
 	"github.com/dave/jennifer/jen"
 	"golang.org/x/tools/imports"
 
+	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -71,8 +72,42 @@ type SourceFile struct {
 }
 
 // Emit returns the Go package for a module that has been placed and checked. Its weights
-// are made by PackWeights; Emit adds their hash, not their bytes.
+// are made by PackWeights; Emit adds their hash, not their bytes. What was written is read
+// back and compared with the plan: a *readback.Error is a bug of this package.
 func Emit(m *ir.Module, o Options) (*Package, error) {
+	p, err := write(m, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := readback.Check(m, orCPU(o.Targets), p.sources(), o.facts(m)); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// sources returns the files of a package for who reads them back.
+func (p *Package) sources() []readback.File {
+	files := make([]readback.File, len(p.Files))
+	for i, f := range p.Files {
+		files[i] = readback.File(f)
+	}
+	return files
+}
+
+// facts returns what the options say that the program has to state.
+func (o *Options) facts(m *ir.Module) readback.Facts {
+	f := readback.Facts{
+		Package: o.Package, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer != nil,
+		WeightsSize: WeightsBytes(m), WeightsHash: hex.EncodeToString(o.WeightsHash[:]), Embedded: o.Weights == Embed,
+	}
+	if o.Weights == File {
+		f.External = o.WeightsFile
+	}
+	return f
+}
+
+// write returns the package as it is written.
+func write(m *ir.Module, o Options) (*Package, error) {
 	if m.Props&(ir.PropPlaced|ir.PropChecked) != ir.PropPlaced|ir.PropChecked {
 		return nil, errors.New("codegen: the module has no checked plan: run all passes first")
 	}

@@ -7,19 +7,25 @@ import (
 	"runtime/debug"
 
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// emitSafely is codegen.Emit; a panic, which is a bug of ours, becomes an error that says how
-// to see it again.
+// emitSafely is codegen.Emit. A panic and a program that differs from its plan, which are bugs
+// of ours, become errors that say how to see them again.
 func emitSafely(m *ir.Module, o codegen.Options) (p *codegen.Package, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = emitterBug(m, x, string(debug.Stack()))
 		}
 	}()
-	return codegen.Emit(m, o)
+	p, err = codegen.Emit(m, o)
+	var differs *readback.Error
+	if errors.As(err, &differs) {
+		return nil, emitterBug(m, err, "")
+	}
+	return p, err
 }
 
 // emitterBug returns the error for a panic. The module is kept in a file that shows it.

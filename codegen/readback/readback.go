@@ -1,0 +1,148 @@
+// Package readback proves that emitted Go does what the plan says.
+//
+// Package passes/check proves the plan; package codegen writes it down as Go. This package
+// reads that Go back and compares. It shares no code with codegen: it parses the text, runs
+// it symbolically, and demands, event by event, what the plan demands. What it finds is a
+// bug of the emitter, so a program that disagrees with its plan is never built.
+//
+//   - syntax: the files hold only declarations that an emitted package has (syntax.go)
+//   - run: a step function becomes a sequence of events: kernel calls with their arguments,
+//     barriers, submissions, waits, records, loops (run.go, expr.go, value.go)
+//   - steps: the plan, walked by itself, demands these events (steps.go, gap.go); a kernel's
+//     arguments are those of its node (kernels.go), its ranges are what the partition gives a
+//     worker (ranges.go), its pointers are where the plan places values (places.go)
+//   - tables: arenas, symbols, functions, devices, the language model (tables.go, roles.go)
+//   - face: what a package exports hands its arguments to the right function (face.go)
+//
+// Numbers are symbolic: sizes are the module's symbols; the worker, the borders of its
+// range, the instance of a step and the index of a loop are symbols of this package. Two
+// numbers agree if they are equal as polynomials (ir.Dim), so they agree for all sizes and
+// all numbers of workers. Rounds of a repeat are run one by one, so strides and tables of
+// offsets are compared by what they come to.
+//
+// What is left to trust: the kernels compute what their comments say (their own tests), and
+// the runtime does what its comments say.
+package readback
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// File is one file of an emitted package.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Facts are what a program has to state besides what follows from its module. They come
+// from the caller, not from the emitter.
+type Facts struct {
+	Package string // name of the Go package; main is a program
+	Name    string // of the model
+	PlanID  string
+	CPU     []string // the implementations that the program is limited to
+	Profile bool     // each call is preceded by a mark
+
+	WeightsSize int64
+	WeightsHash string // SHA-256 in lower-case hex
+	Embedded    bool   // the weights are part of the program
+	External    string // the default file of weights that are beside the program; "" for none
+
+	Tokenizer bool // the program carries a vocabulary
+}
+
+// maxFindings bounds how many differences an error names.
+const maxFindings = 20
+
+// Error is all differences that were found between a program and its plan.
+type Error struct {
+	Findings []error
+	More     int // that are not listed
+}
+
+// Error returns the differences, a line for each.
+func (e *Error) Error() string {
+	text := "the emitted program differs from its plan:\n" + errors.Join(e.Findings...).Error()
+	if e.More > 0 {
+		text += fmt.Sprintf("\nand %d more", e.More)
+	}
+	return text
+}
+
+// Unwrap returns the differences.
+func (e *Error) Unwrap() []error { return e.Findings }
+
+// Check compares an emitted package with the plan of m, which has to be checked. The error
+// is an *Error; nil means that every event and every table is the plan's.
+func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error {
+	c := &checker{m: m, targets: targets, facts: facts}
+	c.recovering("the package", func() {
+		p := c.parse(files)
+		if c.failed() {
+			return // what is missing would be reported once more for each use
+		}
+		c.number()
+		c.full = c.tabled()
+		c.tables(p)
+		for _, f := range m.Funcs {
+			c.recovering("@"+f.Name, func() { c.steps(p, f) })
+		}
+		c.unused(p)
+	})
+	if c.failed() {
+		return &Error{c.findings, c.more}
+	}
+	return nil
+}
+
+// checker collects differences.
+type checker struct {
+	m       *ir.Module
+	targets *target.List
+	facts   Facts
+
+	devices []device // in the order of the runtime's tables
+	queues  []queue
+	chunks  []chunk
+	events  map[*ir.Func]map[int]int // queues that record the events of entry points
+	full    map[int64]bool           // numbers of rounds of repeats with tables: see rounds
+
+	findings []error
+	more     int
+}
+
+func (c *checker) failed() bool { return len(c.findings) > 0 }
+
+// report adds a difference.
+func (c *checker) report(format string, args ...any) {
+	if len(c.findings) == maxFindings {
+		c.more++
+		return
+	}
+	c.findings = append(c.findings, fmt.Errorf(format, args...))
+}
+
+// stop ends the reading of a function whose further events would all differ.
+type stop struct{ err error }
+
+// fail reports a difference and ends the reading of the function.
+func fail(format string, args ...any) { panic(stop{fmt.Errorf(format, args...)}) }
+
+// recovering runs do, which may fail. Code that arithmetic of dimensions refuses, such as a
+// division by nothing, is a difference too.
+func (c *checker) recovering(what string, do func()) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case stop:
+			c.report("%s: %w", what, x.err)
+		default:
+			c.report("%s: %v", what, x)
+		}
+	}()
+	do()
+}

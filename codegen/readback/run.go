@@ -1,0 +1,394 @@
+package readback
+
+import (
+	"go/ast"
+	"go/token"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// event is what a step function does that others can see.
+type event struct {
+	kind  eventKind
+	first bool // worker 0 alone does it
+	pos   token.Pos
+
+	what string  // the kernel, or the method of the queues
+	args []value // of that; of a mark its number
+
+	times *ir.Dim    // of a kernel that is called in a loop over index: how often
+	share *shareLoop // around a kernel; nil for none
+	on    *command   // of a kernel that a device runs; nil for the host
+	count int64      // of rounds
+}
+
+type eventKind uint8
+
+const (
+	kernelEvent  eventKind = iota
+	queueEvent             // of worker 0: a wait, a record, a transfer
+	barrierEvent           // all workers meet
+	stopEvent              // all leave if the caller has cancelled the step
+	markEvent              // for the profile
+	roundsEvent            // a loop over a body begins
+)
+
+// shareLoop is a loop over the pieces that a worker takes of n.
+type shareLoop struct {
+	n       ir.Dim
+	granule int64
+}
+
+// command is a submission of kernels to a queue.
+type command struct {
+	queue int64
+	round ir.Dim
+	label value
+}
+
+// maxEvents bounds what one entry point comes to: the bound of check's steps, and what stands
+// between them.
+const maxEvents = 1 << 24
+
+// runner runs a step function for all workers at once: what only worker 0 does is marked.
+type runner struct {
+	c *checker
+	p *program
+
+	events []event
+	depth  int
+	first  bool // inside of `if w.Part == 0`
+	share  *shareLoop
+	times  *ir.Dim
+	on     *command
+}
+
+// run returns the events of a step function.
+func (c *checker) run(p *program, id string) []event {
+	x := &runner{c: c, p: p}
+	x.function(id, []value{obj(objWorker), obj(objArgs)})
+	return x.events
+}
+
+func (x *runner) emit(e event, n ast.Node) {
+	if len(x.events) == maxEvents {
+		fail("the step has more than %d events", maxEvents)
+	}
+	e.first, e.pos = x.first, n.Pos()
+	x.events = append(x.events, e)
+}
+
+// maxDepth is the deepest call of a step function by another: parts follow each other.
+const maxDepth = 1 << 16
+
+// function runs a function of the package with these arguments.
+func (x *runner) function(id string, args []value) {
+	d := x.p.funcs[id]
+	if d == nil || x.depth == maxDepth {
+		fail("there is no function %s, or it calls itself", id)
+	}
+	x.p.used[id] = true
+	x.depth++
+	s := x.parameters(d, args)
+	x.block(s, d.Body.List)
+	x.depth--
+}
+
+// parameterTypes are the types of the parameters that functions have, by what is handed
+// over.
+func parameterType(v value) string {
+	switch {
+	case v.isObject(objWorker):
+		return "*runtime.Worker"
+	case v.isObject(objArgs):
+		return "*runtime.Args"
+	case v.isObject(objEnv):
+		return "*fake.Env"
+	case v.kind == number:
+		return "int"
+	}
+	return "?"
+}
+
+// parameters returns the scope in which a function's body begins.
+func (x *runner) parameters(d *ast.FuncDecl, args []value) scope {
+	s, i := make(scope), 0
+	for _, field := range d.Type.Params.List {
+		for _, id := range field.Names {
+			if i == len(args) || typeText(field.Type) != parameterType(args[i]) {
+				fail("%s: %s is called with other arguments than it takes", x.p.at(d.Pos()), d.Name.Name)
+			}
+			s[id.Name] = args[i]
+			i++
+		}
+	}
+	if i != len(args) || d.Type.Results != nil {
+		fail("%s: %s is called with other arguments than it takes", x.p.at(d.Pos()), d.Name.Name)
+	}
+	return s
+}
+
+func (x *runner) block(s scope, list []ast.Stmt) {
+	for _, st := range list {
+		x.statement(s, st)
+	}
+}
+
+func (x *runner) statement(s scope, st ast.Stmt) {
+	switch st := st.(type) {
+	case *ast.AssignStmt:
+		x.assign(s, st)
+	case *ast.ExprStmt:
+		if e, ok := st.X.(*ast.CallExpr); ok {
+			x.call(s, e)
+			return
+		}
+		x.unknown(st, "statement")
+	case *ast.IfStmt:
+		x.ifStmt(s, st)
+	case *ast.RangeStmt:
+		x.rangeStmt(s, st)
+	case *ast.ForStmt:
+		x.shareStmt(s, st)
+	default:
+		x.unknown(st, "statement")
+	}
+}
+
+// assign declares variables; none is ever given another value.
+func (x *runner) assign(s scope, st *ast.AssignStmt) {
+	if st.Tok != token.DEFINE {
+		x.unknown(st, "assignment")
+	}
+	var vals []value
+	if lo, hi, ok := x.borders(s, st.Rhs[0]); ok && len(st.Rhs) == 1 {
+		vals = []value{num(lo), num(hi)}
+	} else {
+		for _, e := range st.Rhs {
+			vals = append(vals, x.eval(s, e))
+		}
+	}
+	if len(vals) != len(st.Lhs) {
+		x.unknown(st, "assignment")
+	}
+	for i, l := range st.Lhs {
+		id, ok := l.(*ast.Ident)
+		if _, again := s[id.Name]; !ok || again {
+			x.unknown(st, "assignment")
+		}
+		s[id.Name] = vals[i]
+	}
+}
+
+// borders returns the results of tile.Range(n, granule, w.Part, w.Parts).
+func (x *runner) borders(s scope, e ast.Expr) (lo, hi ir.Dim, ok bool) {
+	fn, isCall := e.(*ast.CallExpr)
+	if !isCall || len(fn.Args) != 4 {
+		return lo, hi, false
+	}
+	if _, named := fn.Fun.(*ast.SelectorExpr); !named || x.callee(s, fn) != "tile.Range" {
+		return lo, hi, false
+	}
+	n, granule := x.eval(s, fn.Args[0]), x.eval(s, fn.Args[1])
+	mine, all := x.eval(s, fn.Args[2]), x.eval(s, fn.Args[3])
+	g, known := granule.n.IsConst()
+	if n.kind != number || granule.kind != number || !known || !mine.n.Equal(part) || !all.n.Equal(parts) {
+		x.unknown(e, "range")
+	}
+	lo, hi = borders(n.n, g)
+	return lo, hi, true
+}
+
+// call runs a call that stands as a statement.
+func (x *runner) call(s scope, e *ast.CallExpr) {
+	fn := x.callee(s, e)
+	args := make([]value, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = x.eval(s, a)
+	}
+	switch pkg, id := cut(fn); {
+	case pkg == "":
+		x.function(id, args)
+	case pkg == "cpu":
+		x.emit(event{kind: kernelEvent, what: id, args: args, times: x.times, share: x.share, on: x.on}, e)
+	case fn == objWorker+".Barrier" && len(args) == 0:
+		x.emit(event{kind: barrierEvent}, e)
+	case fn == objWorker+".Mark" && len(args) == 1:
+		x.emit(event{kind: markEvent, args: args}, e)
+	case fn == objQueues+".Run":
+		x.submit(e, args)
+	case pkg == objQueues:
+		x.emit(event{kind: queueEvent, what: id, args: args}, e)
+	default:
+		x.unknown(e, "call of "+fn)
+	}
+}
+
+// submit runs q.Run(queue, &command, round): the kernels of a command.
+func (x *runner) submit(e *ast.CallExpr, args []value) {
+	if len(args) != 3 || args[0].kind != number || args[1].kind != name || !args[1].addr || args[2].kind != number || x.on != nil {
+		x.unknown(e, "submission")
+	}
+	queue, _ := args[0].n.IsConst()
+	c := x.variable(args[1].text)
+	kernel := c.fields["Kernel"]
+	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || kernel.text != "fake.Kernel" || len(kernel.list) != 1 || kernel.list[0].kind != name {
+		x.unknown(e, "command")
+	}
+	x.on = &command{queue: queue, round: args[2].n, label: c.fields["Label"]}
+	x.function(kernel.list[0].text, []value{obj(objEnv), args[2]})
+	x.on = nil
+}
+
+// ifStmt runs what worker 0 does alone, or the question whether to stop.
+func (x *runner) ifStmt(s scope, st *ast.IfStmt) {
+	if st.Init != nil || st.Else != nil {
+		x.unknown(st, "condition")
+	}
+	if cond, ok := st.Cond.(*ast.CallExpr); ok && x.callee(s, cond) == objWorker+".Stop" && len(cond.Args) == 0 && onlyReturns(st.Body) {
+		x.emit(event{kind: stopEvent}, st)
+		return
+	}
+	cond, ok := st.Cond.(*ast.BinaryExpr)
+	if !ok || cond.Op != token.EQL || x.first {
+		x.unknown(st, "condition")
+	}
+	if a, b := x.eval(s, cond.X), x.eval(s, cond.Y); a.kind != number || !a.n.Equal(part) || b.kind != number || !b.n.Is(0) {
+		x.unknown(st, "condition")
+	}
+	x.first = true
+	x.block(inner(s), st.Body.List)
+	x.first = false
+}
+
+func onlyReturns(b *ast.BlockStmt) bool {
+	if len(b.List) != 1 {
+		return false
+	}
+	r, ok := b.List[0].(*ast.ReturnStmt)
+	return ok && len(r.Results) == 0
+}
+
+// inner returns a scope inside of s.
+func inner(s scope) scope {
+	in := make(scope, len(s)+4)
+	for id, v := range s {
+		in[id] = v
+	}
+	return in
+}
+
+// rangeStmt runs a loop over the rounds of a repeat, one after the other, or over the calls
+// of one kernel.
+func (x *runner) rangeStmt(s scope, st *ast.RangeStmt) {
+	id, ok := st.Key.(*ast.Ident)
+	n := x.eval(s, st.X)
+	if !ok || st.Value != nil || st.Tok != token.DEFINE || n.kind != number {
+		x.unknown(st, "loop")
+	}
+	in := inner(s)
+	if x.oneKernel(s, st.Body) {
+		if x.times != nil {
+			x.unknown(st, "loop")
+		}
+		in[id.Name], x.times = num(index), &n.n
+		x.block(in, st.Body.List)
+		x.times = nil
+		return
+	}
+	count, known := n.n.IsConst()
+	if !known || x.first || x.share != nil {
+		x.unknown(st, "loop")
+	}
+	x.emit(event{kind: roundsEvent, count: count}, st)
+	for _, l := range rounds(count, x.c.full[count]) {
+		round := inner(in)
+		round[id.Name] = constant(l)
+		x.block(round, st.Body.List)
+	}
+}
+
+// oneKernel reports whether a block is the call of one kernel.
+func (x *runner) oneKernel(s scope, b *ast.BlockStmt) bool {
+	if len(b.List) != 1 {
+		return false
+	}
+	st, ok := b.List[0].(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	e, ok := st.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	pkg, _ := cut(x.callee(s, e))
+	return pkg == "cpu"
+}
+
+// rounds returns the rounds of a repeat that are run: all where each has weights of its own,
+// else the first, which stand for the others, and the last.
+func rounds(count int64, all bool) []int64 {
+	const some = 3
+	list := []int64{0, 1, 2}
+	switch {
+	case all || count <= some:
+		list = list[:0]
+		for l := range count {
+			list = append(list, l)
+		}
+	default:
+		list = append(list, count-1)
+	}
+	return list
+}
+
+// tabled returns the numbers of rounds of the repeats that have tables.
+func (c *checker) tabled() map[int64]bool {
+	counts := make(map[int64]bool)
+	for _, f := range c.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if a, ok := n.Attr.(*ir.RepeatAttr); ok {
+				tables, _ := a.Tables(len(n.Args))
+				counts[a.Count] = counts[a.Count] || tables > 0
+			}
+		}
+	}
+	return counts
+}
+
+// shareStmt runs a loop over the pieces of a share: for u := w.Share(n, granule); u.Next(); {…}.
+func (x *runner) shareStmt(s scope, st *ast.ForStmt) {
+	init, ok := st.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || st.Post != nil || x.share != nil || x.first || x.times != nil {
+		x.unknown(st, "loop")
+	}
+	u, isIdent := init.Lhs[0].(*ast.Ident)
+	from, isCall := init.Rhs[0].(*ast.CallExpr)
+	if !isIdent || !isCall || x.callee(s, from) != objWorker+".Share" || len(from.Args) != 2 {
+		x.unknown(st, "loop")
+	}
+	n, granule := x.eval(s, from.Args[0]), x.eval(s, from.Args[1])
+	g, known := granule.n.IsConst()
+	if n.kind != number || granule.kind != number || !known {
+		x.unknown(st, "loop")
+	}
+	in := inner(s)
+	in[u.Name] = value{kind: object, text: objShare, n: n.n}
+	next, ok := st.Cond.(*ast.CallExpr)
+	if !ok || x.callee(in, next) != objShare+".Next" || len(next.Args) != 0 {
+		x.unknown(st, "loop")
+	}
+	x.share = &shareLoop{n.n, g}
+	x.block(in, st.Body.List)
+	x.share = nil
+}
+
+// cut returns the package or object before the dot and what is named behind it.
+func cut(id string) (of, what string) {
+	for i := range id {
+		if id[i] == '.' {
+			return id[:i], id[i+1:]
+		}
+	}
+	return "", id
+}

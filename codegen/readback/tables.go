@@ -1,0 +1,344 @@
+package readback
+
+import (
+	"fmt"
+	"go/ast"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// Names of a package's files and of the variables that hold them.
+var embedded = map[string]string{
+	"planText": "plan.txt", "planJSON": "plan.json", "weights": "weights.bin", "tokenizer": "tokenizer.bin",
+}
+
+// tables compares what the program states about itself with the module.
+func (c *checker) tables(p *program) {
+	x := &runner{c: c, p: p}
+	c.recovering("the program's table", func() {
+		p.used["program"] = true
+		got := x.variable("program")
+		if got.text != "runtime.Program" {
+			fail("the variable program is %v", got)
+		}
+		for _, wrong := range c.wantProgram().compare("program", got) {
+			c.report("%s", wrong)
+		}
+		c.layout(got.fields["Devices"])
+	})
+	for id, file := range p.embeds {
+		if embedded[id] != file {
+			c.report("the variable %s holds the file %s", id, file)
+		}
+	}
+	if c.facts.Package == "main" {
+		c.main(p)
+	} else {
+		c.face(p)
+	}
+}
+
+// main demands that the program is run.
+func (c *checker) main(p *program) {
+	p.used["main"] = true
+	d := p.funcs["main"]
+	if d == nil || len(d.Body.List) != 1 || d.Type.Params.NumFields() != 0 || text1(d.Body.List[0]) != "runtime.Main(&program)" {
+		c.report("main does not run the program")
+	}
+}
+
+// text1 returns a statement as source, of the few forms that are short.
+func text1(s ast.Stmt) string {
+	e, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return ""
+	}
+	return source(e.X)
+}
+
+func (c *checker) wantProgram() record {
+	var funcs, symbols, names list
+	for _, f := range c.m.Funcs {
+		funcs = append(funcs, c.wantFunc(f))
+	}
+	for _, s := range c.m.Symbols {
+		symbols = append(symbols, record{"Name": s.Name, "Min": s.Min, "Max": s.Max})
+	}
+	for _, n := range c.facts.CPU {
+		names = append(names, n)
+	}
+	want := record{
+		"Name": c.facts.Name, "Compiler": anything{}, "PlanID": c.facts.PlanID, "Weights": c.wantWeights(),
+		"StateBytes":      c.hostBytes(ir.ClassState),
+		"ActivationBytes": c.hostBytes(ir.ClassActivations),
+		"IOBytes":         c.hostBytes(ir.ClassIO),
+		"ScratchBytes":    c.hostBytes(ir.ClassScratch),
+		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(0),
+		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "Devices": anything{},
+		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
+	}
+	if c.facts.Tokenizer {
+		want["Tokenizer"] = declared("tokenizer")
+	}
+	return want
+}
+
+// blobAlign is the alignment in bytes of the parts of the weights.
+const blobAlign = 64
+
+// blob returns where the chunks of weights begin in the bytes that the program has of them,
+// and how many these are: the host's first, as its code counts from the beginning.
+func (c *checker) blob() (starts map[chunk]int64, size int64) {
+	starts = make(map[chunk]int64)
+	for _, host := range []bool{true, false} {
+		for _, k := range c.chunks {
+			a := &c.m.Plan.Arenas[k.arena]
+			if a.Class == ir.ClassWeights && (a.Space == target.Host) == host {
+				size = (size + blobAlign - 1) / blobAlign * blobAlign
+				starts[k] = size
+				size += a.Chunks[k.index]
+			}
+		}
+	}
+	return starts, size
+}
+
+func (c *checker) wantWeights() record {
+	_, size := c.blob()
+	if size != c.facts.WeightsSize {
+		c.report("the weights have %d bytes, the plan's arenas %d", c.facts.WeightsSize, size)
+	}
+	want := record{"Size": size, "SHA256": "", "Embedded": declared(""), "External": ""}
+	if size > 0 {
+		want["SHA256"] = c.facts.WeightsHash
+		want["External"] = c.facts.External
+		if c.facts.Embedded {
+			want["Embedded"] = declared("weights")
+		}
+	}
+	return want
+}
+
+// wantTiles are the choices of kernels that targets ask for.
+func (c *checker) wantTiles() list {
+	var want list
+	for _, t := range c.targets.All() {
+		if t.Kind != "cpu" {
+			continue
+		}
+		for _, choice := range t.Tiles {
+			want = append(want, record{"Feature": string(choice.Feature), "Weight": declared("dtype." + formats[choice.Weight]), "N": int64(choice.N), "V": int64(choice.V)})
+		}
+	}
+	return want
+}
+
+func (c *checker) funcPlan(f *ir.Func) *ir.FuncPlan {
+	for i := range c.m.Plan.Funcs {
+		if c.m.Plan.Funcs[i].Func == f.Name {
+			return &c.m.Plan.Funcs[i]
+		}
+	}
+	fail("the plan has no function @%s", f.Name)
+	return nil
+}
+
+func (c *checker) wantFunc(f *ir.Func) record {
+	plan := c.funcPlan(f)
+	var inputs, outputs list
+	for _, v := range f.Params {
+		t := c.wantTensor(v)
+		t["Name"], t["Below"] = v.Name, below(f, v)
+		inputs = append(inputs, t)
+	}
+	taken := make(map[string]bool)
+	for i, v := range f.Results {
+		t := c.wantTensor(v)
+		t["Name"] = anything{}
+		if id := f.ResultNames[i]; id != "" && !taken[id] {
+			t["Name"] = id
+		}
+		taken[f.ResultNames[i]] = true
+		outputs = append(outputs, t)
+	}
+	return record{
+		"Name": f.Name, "Inputs": inputs, "Outputs": outputs, "Run": anything{}, // steps looks at it
+		"Nodes": plan.Nodes, "Barriers": plan.Barriers, "MaxParts": plan.MaxParts,
+		"Attends": c.wantAttends(f), "Reaches": c.wantReaches(f),
+	}
+}
+
+// wantTensor is where a caller finds an input or result, and how large it is.
+func (c *checker) wantTensor(v *ir.Value) record {
+	var dims list
+	for _, d := range v.Type.Shape {
+		sym, scale, offset, ok := d.Linear()
+		if !ok {
+			fail("%v: the size %s follows from no symbol", v, readable(d))
+		}
+		want := record{"Sym": int64(0), "Scale": int64(0), "Const": offset}
+		if sym != nil {
+			want["Sym"], want["Scale"] = c.symbolIndex(sym), scale
+		}
+		dims = append(dims, want)
+	}
+	skip := ir.Const(0)
+	for s := v.Source(); s != nil; v, s = s, s.Source() {
+		if a, ok := v.Def.Attr.(*ir.SliceAttr); ok {
+			skip = skip.Add(skipped(v.Def, a))
+		}
+	}
+	at := v.Place
+	if at == nil || !skip.Is(0) {
+		fail("%v is not where callers look", v)
+	}
+	return record{"Type": declared("dtype." + goNames[v.Type.DType]), "Dims": dims, "Offset": at.Offset, "Below": int64(0)}
+}
+
+// goNames are the Go names of the dtypes that callers have arrays of.
+var goNames = map[dtype.DType]string{
+	dtype.F32: "F32", dtype.F16: "F16", dtype.BF16: "BF16", dtype.F64: "F64",
+	dtype.I8: "I8", dtype.I32: "I32", dtype.I64: "I64", dtype.U8: "U8", dtype.Bool: "Bool",
+}
+
+func (c *checker) symbolIndex(s *ir.Symbol) int64 {
+	for i, t := range c.m.Symbols {
+		if s == t {
+			return int64(i)
+		}
+	}
+	fail("the symbol %s is not the module's", s.Name)
+	return 0
+}
+
+// stepFunction returns the Go function that the program's table names for an entry point.
+func (c *checker) stepFunction(p *program, f *ir.Func) string {
+	x := &runner{c: c, p: p}
+	funcs := x.variable("program").fields["Funcs"].list
+	for i, g := range c.m.Funcs {
+		if g == f && i < len(funcs) {
+			if run := funcs[i].fields["Run"]; run.kind == name && !run.addr {
+				return run.text
+			}
+		}
+	}
+	fail("the program's table names no function that runs it")
+	return ""
+}
+
+// marks returns what the marks of the program's profile are called.
+func (c *checker) marks(p *program) []string {
+	x := &runner{c: c, p: p}
+	profile := x.variable("program").fields["Profile"]
+	if !c.facts.Profile {
+		if profile.kind != invalid {
+			fail("the program has a profile that nobody asked for")
+		}
+		return nil
+	}
+	if profile.kind != call || profile.text != "runtime.NewProfile" {
+		fail("the program has no profile")
+	}
+	var names []string
+	for _, v := range profile.list {
+		names = append(names, v.text)
+	}
+	return names
+}
+
+// layout compares the tables of devices, queues and memory.
+func (c *checker) layout(got value) {
+	if len(c.devices) == 0 {
+		if got.kind != invalid {
+			c.report("program.Devices is %v, and the plan has none", got)
+		}
+		return
+	}
+	if got.kind != call || got.text != "runtime.NewDevices" || len(got.list) != 1 {
+		c.report("program.Devices is %v", got)
+		return
+	}
+	starts, _ := c.blob()
+	var devices, queues, memory list
+	for i := range c.devices {
+		d := &c.devices[i]
+		var names, numbers list
+		for _, q := range d.queues {
+			names = append(names, c.queues[q].name)
+		}
+		for k := range c.chunks {
+			if c.sees(d, k) {
+				numbers = append(numbers, int64(k))
+			}
+		}
+		devices = append(devices, record{"Name": d.Name, "Loader": declared("&simulated"), "Queues": names, "Memory": numbers})
+	}
+	for _, q := range c.queues {
+		queues = append(queues, record{"Device": int64(q.device), "Local": int64(q.local)})
+	}
+	for _, k := range c.chunks {
+		a := &c.m.Plan.Arenas[k.arena]
+		memory = append(memory, record{
+			"Space": a.Space, "Class": declared("runtime." + classes[a.Class]), "Device": int64(k.device),
+			"Bytes": a.Chunks[k.index], "Offset": starts[k],
+		})
+	}
+	want := record{"Pipeline": int64(max(c.m.Plan.Pipeline, 1)), "Devices": devices, "Queues": queues, "Memory": memory, "Events": c.numEvents()}
+	for _, wrong := range want.compare("program.Devices", got.list[0]) {
+		c.report("%s", wrong)
+	}
+}
+
+// classes are the runtime's names of lifetime classes.
+var classes = map[ir.Class]string{
+	ir.ClassWeights: "Weights", ir.ClassState: "State", ir.ClassIO: "IO",
+	ir.ClassActivations: "Activations", ir.ClassScratch: "Scratch",
+}
+
+// numEvents is one more than the largest number of an event.
+func (c *checker) numEvents() int64 {
+	last := 0
+	for _, f := range c.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Submit != nil {
+				last = max(last, n.Submit.Event)
+				for _, w := range n.Submit.Waits {
+					last = max(last, w.Event)
+				}
+			}
+		}
+	}
+	return int64(last) + 1
+}
+
+// source returns an expression as text, of the forms that main and the exported face have.
+func source(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.BasicLit:
+		return e.Value
+	case *ast.SelectorExpr:
+		return source(e.X) + "." + e.Sel.Name
+	case *ast.UnaryExpr:
+		return e.Op.String() + source(e.X)
+	case *ast.CompositeLit:
+		return typeText(e.Type) + "{" + sources(e.Elts) + "}"
+	case *ast.CallExpr:
+		return source(e.Fun) + "(" + sources(e.Args) + ")"
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func sources(list []ast.Expr) string {
+	text := ""
+	for i, e := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += source(e)
+	}
+	return text
+}
