@@ -91,6 +91,9 @@ func (b *Builder) State(name string, t Type) {
 	b.m.States = append(b.m.States, &State{Name: name, Type: t})
 }
 
+// Language says how the module generates tokens; Finish checks it.
+func (b *Builder) Language(lm LanguageModel) { b.m.LM = &lm }
+
 // Meta sets a metadata key.
 func (b *Builder) Meta(key, value string) { b.m.SetMeta(key, value) }
 

@@ -34,6 +34,7 @@ func (c *comparer) module(a, b *Module) {
 	c.same(a.Last == b.Last, "last pass", a.Last, b.Last)
 	c.same(slices.Equal(a.Headers, b.Headers), "headers", a.Headers, b.Headers)
 	c.same(slices.Equal(a.Meta, b.Meta), "metadata", a.Meta, b.Meta)
+	c.language(a.LM, b.LM)
 	pairs(c, "symbols", a.Symbols, b.Symbols, func(s, t *Symbol) { c.same(*s == *t, "symbol", *s, *t) })
 	pairs(c, "sources", a.Sources, b.Sources, func(s, t *Source) { c.same(*s == *t, "source", *s, *t) })
 	pairs(c, "weights", a.Weights, b.Weights, c.weight)
@@ -126,6 +127,12 @@ func (c *comparer) node(a, b *Node) {
 func attrText(n *Node) string {
 	positional, braces := AttrText(n)
 	return positional + braces
+}
+
+func (c *comparer) language(a, b *LanguageModel) {
+	if c.same((a == nil) == (b == nil), "language model", a != nil, b != nil) && a != nil {
+		c.same(*a == *b, "language model", *a, *b)
+	}
 }
 
 func (c *comparer) plan(a, b *Plan) {

@@ -14,8 +14,11 @@ type Module struct {
 	States  []*State
 	Funcs   []*Func // entry points; bodies hang on the nodes that hold them
 
-	// Meta holds what later stages need and no pass looks at: keys such as
-	// "lm.vocab" with text values, in the order of insertion.
+	// LM says how the module generates tokens; nil for a module that is no language model.
+	LM *LanguageModel
+
+	// Meta holds notes that no pass looks at: keys such as "lm.arch" with text values, in
+	// the order of insertion.
 	Meta []Meta
 
 	// Props are the properties that hold; Last is the pass that ran last ("import" at

@@ -21,8 +21,10 @@ const FormatVersion = 1
 //	head    = "module" TEXT | "after" TEXT | "props" NAME { "," NAME }
 //	        | "source" NAME TEXT SIZE [ HASH ]
 //	        | "symbol" NAME MIN MAX
+//	        | "language" "prefill=" entry "decode=" entry [ "tokenizer=" SOURCE ]
 //	        | "meta" TEXT TEXT
 //	        | "target" REST | "option" REST | "header" TEXT TEXT
+//	entry   = "@"NAME "(" { ROLE "=" value "," } "logits=" N ")" // ROLE is tokens, pos, slot or lengths; N counts results from 0
 //	weight  = "weight" TEXT ":" type [ "@" SPACE ] [ "=" expr ] [ "at" place ]
 //	expr    = NAME "[" TEXT "]" | "concat" "(" expr { "," expr } ")"
 //	        | "quantize" "(" expr "," NAME ")" | "pack" "(" expr "," NAME ")"
@@ -61,6 +63,7 @@ func Parse(name string, text []byte) (*Module, error) {
 		p.errorf("there is no text: a module begins with ggir %d", FormatVersion)
 	}
 	p.module()
+	p.resolveLanguage()
 	if p.failed() {
 		return nil, p.err()
 	}
@@ -86,6 +89,7 @@ type parser struct {
 	full    bool // the text has the line "ggir 1"
 	weights map[string]bool
 	states  map[string]bool
+	roles   []roleText // of the line language, whose functions may follow it
 	f       *Func
 	values  map[string]*Value // of f
 }

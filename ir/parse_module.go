@@ -11,12 +11,13 @@ var statements map[string]func(*parser)
 
 func init() {
 	statements = map[string]func(*parser){
-		"ggir":   (*parser).version,
-		"module": func(p *parser) { p.m.Name = p.str("the module's name in quotes") },
-		"after":  func(p *parser) { p.m.Last = p.word("the name of a pass") },
-		"props":  (*parser).props,
-		"source": (*parser).source,
-		"symbol": (*parser).symbol,
+		"ggir":     (*parser).version,
+		"module":   func(p *parser) { p.m.Name = p.str("the module's name in quotes") },
+		"after":    func(p *parser) { p.m.Last = p.word("the name of a pass") },
+		"props":    (*parser).props,
+		"source":   (*parser).source,
+		"symbol":   (*parser).symbol,
+		"language": (*parser).language,
 		"meta": func(p *parser) {
 			key := p.str("a key in quotes")
 			p.m.Meta = append(p.m.Meta, Meta{key, p.str("a value in quotes")})
@@ -48,7 +49,7 @@ func (p *parser) module() {
 		switch {
 		case p.bad:
 		case keyword.kind != tokWord || read == nil:
-			p.errorf("unexpected %s: a line here begins with one of module, after, props, source, symbol, meta, target, option, header, weight, state, func, plan", keyword)
+			p.errorf("unexpected %s: a line here begins with one of module, after, props, source, symbol, language, meta, target, option, header, weight, state, func, plan", keyword)
 		case keyword.text == "target" || keyword.text == "option":
 			read(p) // needs the position behind the keyword
 		default:

@@ -143,6 +143,9 @@ func (p *printer) head(m *Module) {
 	for _, s := range m.Symbols {
 		p.linef("symbol %s %d %d", s.Name, s.Min, s.Max)
 	}
+	if m.LM != nil {
+		p.linef("%s", m.LM.text(m))
+	}
 	for _, kv := range m.Meta {
 		p.linef("meta %s %s", quote(kv.Key), quote(kv.Value))
 	}

@@ -45,7 +45,7 @@ func (e *VerifyError) Error() string {
 // Always: names are unique, links lead back, values are defined once and before they are
 // read, operands and attributes are those of the op, types can be, dimensions mention
 // declared symbols only, no old version is read after the next one is written, nothing
-// calls itself. With shaped: types are what the rules infer. With assigned, split,
+// calls itself, and the functions of a language model are what the runtime takes them for. With shaped: types are what the rules infer. With assigned, split,
 // partitioned, placed: see the functions in verify_plan.go.
 func Verify(m *Module) error { return new(Verifier).Verify(m) }
 
@@ -65,8 +65,9 @@ func violations(m *Module) []Violation {
 			v.inferred(n)
 		}
 	}
-	if len(v.found) == 0 {
-		v.plan() // relies on all of the above
+	if len(v.found) == 0 { // both rely on all of the above
+		v.language()
+		v.plan()
 	}
 	return v.found
 }

@@ -51,7 +51,7 @@ func (r *Verifier) right(m *Module) (right bool) {
 		q.share = usualShare
 	}
 	r.funcs = q.next
-	right = q.members() && q.allWeights(&r.weights) && q.plan() && q.entries()
+	right = q.members() && q.allWeights(&r.weights) && q.plan() && q.entries() && q.language()
 	r.submitted = q.submitted
 	return right
 }
@@ -169,6 +169,12 @@ func (q *quick) entries() bool {
 	if calls {
 		v.recursion()
 	}
+	return q.ok()
+}
+
+// language checks how the module generates tokens.
+func (q *quick) language() bool {
+	q.verifier.language()
 	return q.ok()
 }
 

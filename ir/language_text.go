@@ -1,0 +1,134 @@
+package ir
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The line of the text form that says how a module generates tokens.
+
+// text returns the language model of m as the text form shows it.
+func (lm *LanguageModel) text(m *Module) string {
+	text := "language"
+	for _, e := range lm.entries() {
+		text += " " + e.name + "=" + e.entry.text(m.Func(e.entry.Func))
+	}
+	if lm.Tokenizer != "" {
+		text += " tokenizer=" + quoteWord(lm.Tokenizer)
+	}
+	return text
+}
+
+// text returns the entry as the text form shows it; f is its function, or nil.
+func (e *LanguageEntry) text(f *Func) string {
+	var roles []string
+	for role, at := range e.inputs() {
+		if *at == -1 {
+			continue
+		}
+		name := "_"
+		if f != nil && *at >= 0 && *at < len(f.Params) {
+			name = valueName(f.Params[*at])
+		}
+		roles = append(roles, inputRoles[role]+"="+name)
+	}
+	if e.Logits != -1 {
+		roles = append(roles, fmt.Sprintf("%s=%d", logitsRole, e.Logits))
+	}
+	return "@" + quoteName(e.Func) + "(" + strings.Join(roles, ", ") + ")"
+}
+
+// roleText is a role in the text: that of a parameter, or the function of an entry.
+type roleText struct {
+	at    token
+	entry *LanguageEntry
+	index *int   // what the name of the parameter is resolved to; nil for the function
+	param string // its name
+}
+
+// language reads the line that says how the module generates tokens.
+func (p *parser) language() {
+	if p.m.LM != nil {
+		p.errorf("there is a language model already: a module has one line language")
+		return
+	}
+	lm := &LanguageModel{Prefill: NewLanguageEntry(""), Decode: NewLanguageEntry("")}
+	p.m.LM = lm
+	once := p.once()
+	p.keys(map[string]func(){
+		"prefill":   func() { once("prefill"); p.languageEntry(&lm.Prefill) },
+		"decode":    func() { once("decode"); p.languageEntry(&lm.Decode) },
+		"tokenizer": func() { once("tokenizer"); lm.Tokenizer = p.word("the name of a source") },
+	})
+	for _, e := range lm.entries() {
+		if !p.bad && e.entry.Func == "" {
+			p.errorf("%s where %s=@FUNCTION(…) is expected: a language model has an entry point for each of prefill and decode", p.tok, e.name)
+		}
+	}
+}
+
+// once returns a function that reports keys that occur twice.
+func (p *parser) once() func(key string) {
+	seen := make(map[string]bool)
+	return func(key string) {
+		if seen[key] {
+			p.errorf("%s is given twice", key)
+		}
+		seen[key] = true
+	}
+}
+
+// languageEntry reads an entry point and the roles of its parameters.
+func (p *parser) languageEntry(e *LanguageEntry) {
+	at := p.tok
+	e.Func = p.take(tokAt, "@ and the name of an entry point")
+	p.roles = append(p.roles, roleText{at: at, entry: e})
+	p.expect("(")
+	once := p.once()
+	p.list(func() {
+		role := p.tok
+		name := p.ident("a role")
+		once(name)
+		p.expect("=")
+		p.languageRole(e, role, name)
+	})
+	p.expect(")")
+}
+
+// languageRole reads what has a role.
+func (p *parser) languageRole(e *LanguageEntry, at token, name string) {
+	if name == logitsRole {
+		e.Logits = p.natural()
+		return
+	}
+	role := indexOf(inputRoles[:], name)
+	if role < 0 {
+		p.errorAt(at, "unknown role %s: the known ones are %s, %s", at, strings.Join(inputRoles[:], ", "), logitsRole)
+		return
+	}
+	param := p.tok
+	p.roles = append(p.roles, roleText{at: param, entry: e, index: e.inputs()[role], param: p.take(tokValue, "a parameter")})
+}
+
+// resolveLanguage finds the parameters that the line language names, once all functions are read.
+func (p *parser) resolveLanguage() {
+	if p.failed() {
+		return // functions may be missing
+	}
+	for _, r := range p.roles {
+		p.bad = false
+		f := p.m.Func(r.entry.Func)
+		switch {
+		case f == nil && r.index == nil:
+			p.errorAt(r.at, "there is no function %s: name an entry point of the module", r.at)
+		case f == nil, r.index == nil:
+		default:
+			if v := f.Param(r.param); v != nil {
+				*r.index = v.Index
+				continue
+			}
+			p.errorAt(r.at, "@%s has no parameter %s: it has %s", quoteName(f.Name), r.at, valueNames(f.Params))
+		}
+	}
+	p.bad = false
+}
