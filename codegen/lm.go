@@ -1,8 +1,6 @@
 package codegen
 
 import (
-	"strconv"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -10,33 +8,33 @@ import (
 )
 
 // languageModel emits how sessions drive a module that generates tokens; nil for other
-// modules. A frontend marks such a module with the metadata lm.vocab, lm.context and
-// lm.batch; its functions are prefill and decode.
+// modules.
 func (g *generator) languageModel() jen.Code {
-	prefill, decode := g.funcIndex("prefill"), g.funcIndex("decode")
-	vocab := g.m.GetMeta("lm.vocab")
-	if prefill < 0 || decode < 0 || vocab == "" {
+	lm := g.m.LM
+	if lm == nil {
 		return nil
 	}
-	tokens := -1
-	if s := g.m.Symbol("tokens"); s != nil {
-		tokens = g.symbolIndex(s)
-	}
-	w := workOf(g.m.Funcs[prefill])
+	w := workOf(g.m.Func(lm.Prefill.Func))
 	d := jen.Dict{
-		jen.Id("Prefill"): jen.Lit(prefill), jen.Id("Decode"): jen.Lit(decode),
-		jen.Id("Tokens"): jen.Lit("tokens"), jen.Id("Pos"): jen.Lit("pos"), jen.Id("Slot"): jen.Lit("slot"),
-		jen.Id("Lengths"): jen.Lit("lengths"), jen.Id("Logits"): jen.Lit("logits"),
-		jen.Id("TokensSym"): jen.Lit(tokens), jen.Id("SeqsSym"): jen.Lit(-1), jen.Id("KVSym"): jen.Lit(-1),
-		jen.Id("Vocab"):              jen.Lit(atoi(vocab)),
-		jen.Id("Context"):            jen.Lit(atoi(g.m.GetMeta("lm.context"))),
-		jen.Id("Batch"):              jen.Lit(atoi(g.m.GetMeta("lm.batch"))),
+		jen.Id("Prefill"):            g.languageEntry(&lm.Prefill),
+		jen.Id("Decode"):             g.languageEntry(&lm.Decode),
+		jen.Id("Vocab"):              jen.Lit(int(g.m.Vocab())),
+		jen.Id("Context"):            jen.Lit(int(g.m.Context())),
+		jen.Id("Batch"):              jen.Lit(int(g.m.Batch())),
 		jen.Id("PrefillOpsPerToken"): jen.Lit(w.opsPerToken),
 		jen.Id("PrefillOpsPerStep"):  jen.Lit(w.opsPerStep),
-		jen.Id("DecodeBytes"):        jen.Lit(workOf(g.m.Funcs[decode]).weightBytes),
+		jen.Id("DecodeBytes"):        jen.Lit(workOf(g.m.Func(lm.Decode.Func)).weightBytes),
 		jen.Id("Peak"):               jen.Lit(w.peak),
 	}
 	return jen.Op("&").Qual(g.runtimePath(), "LanguageModel").Values(d)
+}
+
+// languageEntry emits the indexes of an entry point and of its inputs and outputs.
+func (g *generator) languageEntry(e *ir.LanguageEntry) jen.Code {
+	return jen.Qual(g.runtimePath(), "Entry").Values(jen.Dict{
+		jen.Id("Func"): jen.Lit(g.funcIndex(e.Func)), jen.Id("Tokens"): jen.Lit(e.Tokens), jen.Id("Pos"): jen.Lit(e.Pos),
+		jen.Id("Slot"): jen.Lit(e.Slot), jen.Id("Lengths"): jen.Lit(e.Lengths), jen.Id("Logits"): jen.Lit(e.Logits),
+	})
 }
 
 func (g *generator) funcIndex(name string) int {
@@ -46,13 +44,6 @@ func (g *generator) funcIndex(name string) int {
 		}
 	}
 	return -1
-}
-
-// atoi reads a number that a frontend wrote; what is no number counts as 0, which the
-// runtime refuses.
-func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
 }
 
 // work is what the matrix products of one call cost at least.

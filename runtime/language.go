@@ -1,22 +1,100 @@
 package runtime
 
-import "context"
+import (
+	"context"
 
-// driver is a function of a language model with its tensors looked up once, so that a
-// step does no search by name.
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// driver is an entry of a language model with its tensors.
 type driver struct {
 	fn                         int
+	symbol                     int     // of the number of tokens; -1 where that is 1
 	tokens, pos, slot, lengths *Tensor // nil where the function has no such input
 	logits                     *Tensor
 }
 
-func newDriver(p *Program, fn int) *driver {
-	lm, f := p.LM, &p.Funcs[fn]
-	d := &driver{fn, f.Input(lm.Tokens), f.Input(lm.Pos), f.Input(lm.Slot), f.Input(lm.Lengths), f.Output(lm.Logits)}
-	if d.tokens == nil || d.logits == nil {
-		p.broken("%s lacks its input %q or output %q", f.Name, lm.Tokens, lm.Logits)
+func newDriver(p *Program, e *Entry) *driver {
+	f := &p.Funcs[e.Func]
+	input := func(i int) *Tensor {
+		if i < 0 {
+			return nil
+		}
+		return &f.Inputs[i]
 	}
-	return d
+	tokens := &f.Inputs[e.Tokens]
+	symbol := -1
+	if d := tokens.Dims[0]; d.Scale != 0 {
+		symbol = d.Sym
+	}
+	return &driver{e.Func, symbol, tokens, input(e.Pos), input(e.Slot), input(e.Lengths), &f.Outputs[e.Logits]}
+}
+
+// checkLanguage panics when the tables of a language model contradict each other.
+func (p *Program) checkLanguage() {
+	lm := p.LM
+	if lm.Vocab < 1 || lm.Context < 1 || lm.Batch < 1 {
+		p.broken("LM has vocabulary %d, context %d, batch %d", lm.Vocab, lm.Context, lm.Batch)
+	}
+	if batch := p.checkEntry(&lm.Prefill); batch != lm.Batch {
+		p.broken("LM has batch %d, its prefill takes %d tokens", lm.Batch, batch)
+	}
+	p.checkEntry(&lm.Decode)
+}
+
+// checkEntry panics when an entry is none that chunks can drive. It returns how many tokens a
+// step takes at most.
+func (p *Program) checkEntry(e *Entry) (batch int) {
+	if uint(e.Func) >= uint(len(p.Funcs)) {
+		p.broken("LM refers to function %d of %d", e.Func, len(p.Funcs))
+	}
+	f := &p.Funcs[e.Func]
+	taken := make([]bool, len(f.Inputs))
+	for _, i := range []int{e.Tokens, e.Pos, e.Slot, e.Lengths} {
+		if i == -1 && i != e.Tokens {
+			continue
+		}
+		if uint(i) >= uint(len(f.Inputs)) || taken[i] {
+			p.broken("%s: input %d of %d has a role, or two", f.Name, i, len(f.Inputs))
+		}
+		taken[i] = true
+	}
+	p.checkRows(f, e)
+	p.checkInputs(f, e)
+	return f.Inputs[e.Tokens].Dims[0].max(p)
+}
+
+// checkInputs panics unless the inputs have the shapes that place writes, and may hold what it
+// writes there.
+func (p *Program) checkInputs(f *Func, e *Entry) {
+	n := f.Inputs[e.Tokens].Dims
+	if len(n) != 1 || n[0] != (Dim{Const: 1}) && (n[0].Scale != 1 || n[0].Const != 0 || p.Symbols[n[0].Sym].Min > 1) {
+		p.broken("%s: no step can take any number of tokens", f.Name)
+	}
+	must := func(i int, d Dim, most int) {
+		if i < 0 {
+			return
+		}
+		t := &f.Inputs[i]
+		if t.Type != dtype.I32 || len(t.Dims) != 1 || t.Dims[0] != d || t.Below != 0 && t.Below <= most {
+			p.broken("%s: %s cannot hold up to %d", f.Name, t.Name, most)
+		}
+	}
+	must(e.Tokens, n[0], p.LM.Vocab-1)
+	must(e.Pos, n[0], p.LM.Context-1)
+	must(e.Slot, n[0], 0)
+	must(e.Lengths, Dim{Const: 1}, p.LM.Context)
+}
+
+// checkRows panics unless the logits are rows of the vocabulary's length.
+func (p *Program) checkRows(f *Func, e *Entry) {
+	if uint(e.Logits) >= uint(len(f.Outputs)) {
+		p.broken("%s: LM refers to output %d of %d", f.Name, e.Logits, len(f.Outputs))
+	}
+	t := &f.Outputs[e.Logits]
+	if t.Type != dtype.F32 || len(t.Dims) == 0 || t.Dims[len(t.Dims)-1] != (Dim{Const: p.LM.Vocab}) {
+		p.broken("%s: %s is no row of %d logits", f.Name, t.Name, p.LM.Vocab)
+	}
 }
 
 // Prefill appends tokens to the sequence and returns the logits after the last one: one
@@ -115,10 +193,10 @@ func (s *Session) widen(n int) {
 
 // place writes the sizes and the inputs of a chunk.
 func (s *Session) place(d *driver, tokens []int32) {
-	lm, n := s.model.program.LM, len(tokens)
-	s.setSize(lm.TokensSym, n)
-	s.setSize(lm.SeqsSym, 1)
-	s.setSize(lm.KVSym, s.length+n)
+	n := len(tokens)
+	if d.symbol >= 0 {
+		s.args.Dims[d.symbol] = n
+	}
 	copy(s.Ints(d.tokens), tokens)
 	if d.pos != nil {
 		for i := range s.Ints(d.pos)[:n] {
@@ -132,10 +210,4 @@ func (s *Session) place(d *driver, tokens []int32) {
 		s.Ints(d.lengths)[0] = int32(s.length + n)
 	}
 	s.reach(&s.model.program.Funcs[d.fn])
-}
-
-func (s *Session) setSize(symbol, n int) {
-	if symbol >= 0 {
-		s.args.Dims[symbol] = n
-	}
 }

@@ -143,7 +143,7 @@ func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 		}
 		text = c.appendRatio(text, i, "generation behind %d", depths[0].size)
 	}
-	step := &b.program.Funcs[lm.Decode]
+	step := &b.program.Funcs[lm.Decode.Func]
 	return fmt.Appendf(text, "decode step: %d nodes, %d barriers, %.1f MB of weights%s\n", step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))
 }
 

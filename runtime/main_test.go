@@ -318,8 +318,8 @@ func TestBenchTakesTurns(t *testing.T) {
 func TestBenchPrompts(t *testing.T) {
 	p := toyProgram()
 	var steps []string
-	inner := p.Funcs[p.LM.Prefill].Run
-	p.Funcs[p.LM.Prefill].Run = func(w *Worker, a *Args) {
+	inner := p.Funcs[p.LM.Prefill.Func].Run
+	p.Funcs[p.LM.Prefill.Func].Run = func(w *Worker, a *Args) {
 		steps = append(steps, fmt.Sprint(a.Dims[1]-a.Dims[0], "+", a.Dims[0]))
 		inner(w, a)
 	}

@@ -69,9 +69,12 @@ func Open(p *Program, o Options) (*Model, error) {
 		if m.vocab, err = token.Load(p.Tokenizer); err != nil {
 			return nil, errors.Join(fmt.Errorf("tokenizer: %w", err), w.close())
 		}
+		if p.LM != nil && m.vocab.Size() != p.LM.Vocab {
+			p.broken("the tokenizer has %d ids, LM %d", m.vocab.Size(), p.LM.Vocab)
+		}
 	}
 	if lm := p.LM; lm != nil {
-		m.prefill, m.decode = newDriver(p, lm.Prefill), newDriver(p, lm.Decode)
+		m.prefill, m.decode = newDriver(p, &lm.Prefill), newDriver(p, &lm.Decode)
 	}
 	if p.Devices != nil {
 		if m.devices, err = p.Devices.open(m); err != nil {

@@ -44,7 +44,7 @@ type Program struct {
 	Symbols    []Symbol // in the order of Args.Dims
 	Funcs      []Func
 
-	LM        *LanguageModel // nil unless prefill and decode have the usual form
+	LM        *LanguageModel // nil where the module generates no tokens
 	Tokenizer string         // tables of runtime/token in serial form; "" when there is none
 
 	// Devices are the backends besides the processor; nil where there are none.
@@ -118,19 +118,9 @@ type Dim struct {
 	Sym, Scale, Const int
 }
 
-// LanguageModel tells sessions how to drive a module that generates tokens. Tensors are
-// named as in Func.Inputs and Outputs; a name that is "" or that a function does not have
-// is not set. Symbol indexes are -1 where the program has no such symbol.
+// LanguageModel tells sessions how to drive a module that generates tokens.
 type LanguageModel struct {
-	Prefill, Decode int // indexes of Program.Funcs; they may be equal
-
-	Tokens  string // i32 [tokens]: ids
-	Pos     string // i32 [tokens]: position of each token in its sequence
-	Slot    string // i32 [tokens]: sequence of each token, 0 for now
-	Lengths string // i32 [seqs]: tokens in each sequence after the step
-	Logits  string // output f32 [..., vocab]; of several rows the last one counts
-
-	TokensSym, SeqsSym, KVSym int // Args.Dims indexes: tokens of the step, sequences, lengths after it
+	Prefill, Decode Entry
 
 	Vocab, Context, Batch int // ids are below Vocab; at most Context positions, Batch tokens a step
 
@@ -139,6 +129,18 @@ type LanguageModel struct {
 	PrefillOpsPerToken, PrefillOpsPerStep float64
 	DecodeBytes                           float64 // of weights read per generated token
 	Peak                                  string  // "int8", "bf16" or "f32": the arithmetic to compare with
+}
+
+// Entry is a function of a language model: indexes of its Inputs, which are -1 where it has no
+// such input, and of its Outputs.
+type Entry struct {
+	Func int // index of Program.Funcs
+
+	Tokens  int // i32 [n]: the ids; n is 1 or a symbol
+	Pos     int // i32 [n]: position of each token in its sequence
+	Slot    int // i32 [n]: sequence of each token, 0 for now
+	Lengths int // i32 [1]: tokens in the sequence after the step
+	Logits  int // output f32 [..., vocab]; of several rows the last one counts
 }
 
 // Args are the bases that emitted code adds constant offsets to, and the sizes of this
@@ -151,24 +153,6 @@ type Args struct {
 	Scratch unsafe.Pointer // part p has Program.ScratchBytes at Scratch + p*ScratchBytes
 	Dims    [MaxSymbols]int
 	Queues  *Queues // those of the program's devices, for worker 0; nil where there are none
-}
-
-// below is Tensor.Below; what a language model's inputs select follows from its sizes.
-func (p *Program) below(t *Tensor) int {
-	lm := p.LM
-	switch {
-	case t.Below > 0 || lm == nil:
-		return t.Below
-	case t.Name == lm.Tokens:
-		return lm.Vocab
-	case t.Name == lm.Pos:
-		return lm.Context
-	case t.Name == lm.Slot:
-		return 1
-	case t.Name == lm.Lengths:
-		return lm.Context + 1
-	}
-	return 0
 }
 
 // eval returns the extent for the given symbol values.
@@ -243,13 +227,8 @@ func (p *Program) check() {
 			}
 		}
 	}
-	if lm := p.LM; lm != nil {
-		if max(lm.Prefill, lm.Decode) >= len(p.Funcs) || max(lm.TokensSym, lm.SeqsSym, lm.KVSym) >= len(p.Symbols) {
-			p.broken("LM refers to functions or symbols that do not exist")
-		}
-		if lm.Vocab < 1 || lm.Context < 1 || lm.Batch < 1 {
-			p.broken("LM has vocabulary %d, context %d, batch %d", lm.Vocab, lm.Context, lm.Batch)
-		}
+	if p.LM != nil {
+		p.checkLanguage()
 	}
 }
 

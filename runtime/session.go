@@ -109,13 +109,12 @@ func (s *Session) Run(ctx context.Context, fn int) error {
 func (s *Session) checkIndexes(f *Func) error {
 	for i := range f.Inputs {
 		t := &f.Inputs[i]
-		below := s.model.program.below(t)
-		if below == 0 || t.Type != dtype.I32 {
+		if t.Below == 0 || t.Type != dtype.I32 {
 			continue
 		}
 		for j, v := range s.Ints(t) {
-			if v < 0 || int(v) >= below {
-				return inputError("%s: element %d is %d: it selects one of %d", t.Name, j, v, below)
+			if v < 0 || int(v) >= t.Below {
+				return inputError("%s: element %d is %d: it selects one of %d", t.Name, j, v, t.Below)
 			}
 		}
 	}

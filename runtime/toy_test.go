@@ -44,10 +44,11 @@ func toyProgram() *Program {
 	tokens := []Dim{{Sym: 0, Scale: 1}}
 	step := Func{
 		Inputs: []Tensor{
-			{Name: "tokens", Type: dtype.I32, Dims: tokens, Offset: toyTokens},
-			{Name: "pos", Type: dtype.I32, Dims: tokens, Offset: toyPos},
+			{Name: "tokens", Type: dtype.I32, Dims: tokens, Offset: toyTokens, Below: toyVocab},
+			{Name: "pos", Type: dtype.I32, Dims: tokens, Offset: toyPos, Below: toyContext},
 		},
 		Outputs: []Tensor{{Name: "logits", Type: dtype.F32, Dims: []Dim{{Const: 1}, {Const: toyVocab}}, Offset: toyLogits}},
+		Reaches: []Reach{{Sym: 1, Pos: 1}},
 		Run:     toyStep, Nodes: 3 * toyLayers, Barriers: 1 + toyLayers,
 	}
 	prefill, decode := step, step
@@ -59,8 +60,9 @@ func toyProgram() *Program {
 		Symbols: []Symbol{{"tokens", 1, toyBatch}, {"kv", 1, toyContext}},
 		Funcs:   []Func{prefill, decode},
 		LM: &LanguageModel{
-			Prefill: 0, Decode: 1, Tokens: "tokens", Pos: "pos", Slot: "slot", Logits: "logits",
-			TokensSym: 0, SeqsSym: -1, KVSym: 1, Vocab: toyVocab, Context: toyContext, Batch: toyBatch,
+			Prefill: Entry{Func: 0, Tokens: 0, Pos: 1, Slot: -1, Lengths: -1, Logits: 0},
+			Decode:  Entry{Func: 1, Tokens: 0, Pos: 1, Slot: -1, Lengths: -1, Logits: 0},
+			Vocab:   toyVocab, Context: toyContext, Batch: toyBatch,
 			PrefillOpsPerToken: 100, DecodeBytes: toyVocab, Peak: "f32",
 		},
 		PlanText: "split 0 @cpu\n", PlanJSON: `{"splits":1}`,

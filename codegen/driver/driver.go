@@ -9,12 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
-	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
@@ -183,9 +180,4 @@ func writeMetafile(md *Model, o OutputOptions, planID string, b *blob) error {
 		return err
 	}
 	return codegen.WriteFile(o.Metafile, data)
-}
-
-func vocabSize(m *ir.Module) int {
-	n, _ := strconv.Atoi(strings.TrimSpace(m.GetMeta("lm.vocab")))
-	return n
 }

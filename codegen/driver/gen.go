@@ -18,6 +18,7 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/frontend/tokenizer"
 	"github.com/ggmlc/ggmlc/ir"
 )
 
@@ -265,12 +266,29 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("its vocabulary is damaged: %w", err)
 		}
+		if err := fitsVocab(m, string(tables)); err != nil {
+			return nil, 0, fmt.Errorf("its vocabulary is damaged: %w", err)
+		}
 		md.Tokenizer = tables
 	}
 	m.Meta = slices.DeleteFunc(m.Meta, func(kv ir.Meta) bool {
 		return slices.Contains([]string{metaVocabulary, metaWeightsHash, metaWeights, metaPackage}, kv.Key)
 	})
 	return w, codegen.Where(where), nil
+}
+
+// fitsVocab checks that the tables of a tokenizer have as many ids as the module has logits.
+func fitsVocab(m *ir.Module, tables string) error {
+	ids, err := tokenizer.Size(tables)
+	switch {
+	case err != nil:
+		return err
+	case m.LM == nil || m.LM.Tokenizer == "":
+		return errors.New("the module has no language model with a tokenizer")
+	case int64(ids) != m.Vocab():
+		return fmt.Errorf("it has %d ids, and the module %d logits", ids, m.Vocab())
+	}
+	return nil
 }
 
 // comparePackage returns the difference between a folder and what it should hold.

@@ -35,9 +35,6 @@ type Model struct {
 	targets  *target.List          // those of the last Compile
 }
 
-// metaTokenizer is the metadata key that names the source of the vocabulary.
-const metaTokenizer = "lm.tokenizer"
-
 // ggufMagic is what a GGUF file begins with.
 const ggufMagic = "GGUF"
 
@@ -111,8 +108,8 @@ func (md *Model) loadGGUF(ctx context.Context, path string, o LoadOptions) error
 	}
 	m.Last = "import"
 	md.Module, md.imported = m, true
-	if tokenizer.Present(f) {
-		m.SetMeta(metaTokenizer, arch.SourceName)
+	if m.LM != nil && tokenizer.Present(f) {
+		m.LM.Tokenizer = arch.SourceName
 	}
 	return md.loadTokenizer()
 }
@@ -166,7 +163,21 @@ func ReadText(path string) (*ir.Module, error) {
 	if err := ir.Verify(m); err != nil {
 		return nil, &TextError{path, fmt.Errorf("%s: %w", path, err)}
 	}
+	if err := oldLanguage(m); err != nil {
+		return nil, &TextError{path, fmt.Errorf("%s: %w", path, err)}
+	}
 	return m, nil
+}
+
+// oldLanguage refuses a language model of a text that was written before there was a line
+// language: without it the program would generate nothing, and nobody would know why.
+func oldLanguage(m *ir.Module) error {
+	const key = "lm.vocab"
+	if m.LM != nil || m.GetMeta(key) == "" {
+		return nil
+	}
+	return fmt.Errorf("meta %q: notes do not make a language model any more: dump the model again, or write a line such as "+
+		"language prefill=@prefill(tokens=%%tokens, pos=%%pos, slot=%%slot, lengths=%%lengths, logits=0) decode=@decode(…); without the meta line it is a module without one", key)
 }
 
 // moduleLine is what every text of a module has, and hardly another text.
@@ -224,13 +235,14 @@ func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) er
 	return nil
 }
 
+// loadTokenizer reads the vocabulary of a language model. It has to have an entry for each of
+// the logits, no more and no less.
 func (md *Model) loadTokenizer() error {
-	src := md.Module.GetMeta(metaTokenizer)
-	f := md.files[src]
-	if src == "" || f == nil {
+	m := md.Module
+	if m.LM == nil || md.files[m.LM.Tokenizer] == nil {
 		return nil
 	}
-	table, err := tokenizer.Read(f, vocabSize(md.Module))
+	table, err := tokenizer.Read(md.files[m.LM.Tokenizer], int(m.Vocab()))
 	if err != nil {
 		return err
 	}

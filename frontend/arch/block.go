@@ -21,6 +21,11 @@ func stepInputs(f *ir.FuncBuilder, n ir.Dim) step {
 	}
 }
 
+// entry returns the roles of the inputs, in a function whose result of that index is the logits.
+func (s step) entry(name string, logits int) ir.LanguageEntry {
+	return ir.LanguageEntry{Func: name, Tokens: s.tokens.Index, Pos: s.pos.Index, Slot: s.slot.Index, Lengths: s.lengths.Index, Logits: logits}
+}
+
 // splitHeads views [n, heads*size] as [n, heads, size].
 func splitHeads(f *ir.FuncBuilder, x *ir.Value, heads, size int64) *ir.Value {
 	return f.Reshape(x, x.Type.Shape[0], ir.Const(heads), ir.Const(size))

@@ -48,17 +48,16 @@ func buildLlama(m *model) (*ir.Module, error) {
 	}
 
 	tokens := b.Symbol("tokens", 1, p.batch)
-	m.llamaFunc(b, p, "prefill", tokens)
-	m.llamaFunc(b, p, "decode", ir.Const(1))
+	b.Language(ir.LanguageModel{
+		Prefill: m.llamaFunc(b, p, "prefill", tokens),
+		Decode:  m.llamaFunc(b, p, "decode", ir.Const(1)),
+	})
 	mod, err := b.Finish()
 	if err != nil {
 		return nil, err
 	}
 	mod.SetMeta("lm.arch", m.arch)
-	mod.SetMeta("lm.vocab", strconv.FormatInt(p.vocab, 10))
-	mod.SetMeta("lm.context", strconv.FormatInt(p.context, 10))
 	mod.SetMeta("lm.trained", strconv.FormatInt(p.trained, 10))
-	mod.SetMeta("lm.batch", strconv.FormatInt(p.batch, 10))
 	return mod, nil
 }
 
@@ -287,7 +286,7 @@ func (m *model) ropeFactors(half int64) ([]float64, error) {
 
 // llamaFunc adds the function that takes n tokens and returns the logits that follow the
 // last of them.
-func (m *model) llamaFunc(b *ir.Builder, p llamaParams, name string, n ir.Dim) {
+func (m *model) llamaFunc(b *ir.Builder, p llamaParams, name string, n ir.Dim) ir.LanguageEntry {
 	f := b.Func(name)
 	in := stepInputs(f, n)
 	table := f.RopeTable(in.pos, f.Weight(freqsName), 1)
@@ -306,6 +305,7 @@ func (m *model) llamaFunc(b *ir.Builder, p llamaParams, name string, n ir.Dim) {
 	last := f.Slice(x, 0, n.Sub(ir.Const(1)), ir.Const(1))
 	last = f.RMSNorm(last, f.Weight("output_norm.weight"), float32(p.eps))
 	f.Return("logits", f.MatMul(last, f.Weight(out)))
+	return in.entry(name, 0)
 }
 
 // llamaAttention is x + wo·attention(rope(wq·h), rope(wk·h), wv·h) with h = norm(x).

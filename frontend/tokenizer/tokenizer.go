@@ -65,6 +65,15 @@ func Read(src Source, rows int) (*token.Table, error) {
 	return nil, src.KeyError(keyModel, "tokenizer %q is not supported yet: use a model with %s", model, supported())
 }
 
+// Size returns the number of ids of encoded tables.
+func Size(tables string) (int, error) {
+	v, err := token.Load(tables)
+	if err != nil {
+		return 0, err
+	}
+	return v.Size(), nil
+}
+
 // supported lists the names in models.
 func supported() string {
 	s := ""

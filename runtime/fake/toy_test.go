@@ -67,8 +67,9 @@ func (o *toy) program() *runtime.Program {
 		Name: "toy", IOBytes: ioBytes,
 		Symbols: []runtime.Symbol{{Name: "tokens", Min: 1, Max: toyBatch}},
 		Funcs:   []runtime.Func{prefill, decode},
-		LM: &runtime.LanguageModel{Prefill: 0, Decode: 1, Tokens: "tokens", Logits: "logits",
-			TokensSym: 0, SeqsSym: -1, KVSym: -1, Vocab: toyVocab, Context: toyContext, Batch: toyBatch, Peak: "f32"},
+		LM: &runtime.LanguageModel{
+			Prefill: runtime.Entry{Func: 0, Pos: -1, Slot: -1, Lengths: -1}, Decode: runtime.Entry{Func: 1, Pos: -1, Slot: -1, Lengths: -1},
+			Vocab: toyVocab, Context: toyContext, Batch: toyBatch, Peak: "f32"},
 		Devices: runtime.NewDevices(runtime.Layout{
 			Pipeline: o.pipeline, Events: hashed + 1,
 			Devices: []runtime.DeviceInfo{
