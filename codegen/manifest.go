@@ -18,6 +18,7 @@ type Manifest struct {
 	PlanID   string        `json:"plan_id,omitempty"`
 	Weights  *ManifestBlob `json:"weights,omitempty"`
 	Pipeline int           `json:"pipeline"` // steps that may be under way at once
+	Threads  int           `json:"threads"`  // most threads that the program runs: the plan is proved for 1 to so many
 
 	Backends  []ManifestBackend `json:"backends"`
 	Arenas    []ManifestArea    `json:"arenas"`
@@ -67,7 +68,7 @@ type ManifestSplit struct {
 
 // NewManifest describes the plan of a placed module for these targets; nil is the CPU alone.
 func NewManifest(m *ir.Module, targets *target.List) *Manifest {
-	mf := &Manifest{Version: 1, Model: m.Name, Pipeline: 1, Functions: []ManifestFunc{}, Arenas: []ManifestArea{}}
+	mf := &Manifest{Version: 1, Model: m.Name, Pipeline: 1, Threads: m.Plan.Workers(), Functions: []ManifestFunc{}, Arenas: []ManifestArea{}}
 	used := usedBackends(m)
 	for _, t := range orCPU(targets).All() {
 		if used[t.Name] {
@@ -157,6 +158,9 @@ func planText(m *ir.Module, mf *Manifest) string {
 	}
 	if mf.Pipeline > 1 {
 		fmt.Fprintf(&b, "%d steps under way at once\n", mf.Pipeline)
+	}
+	if mf.Threads < ir.MaxThreads {
+		fmt.Fprintf(&b, "for %s\n", threads(int64(mf.Threads)))
 	}
 	for i := range m.Plan.Arenas {
 		a := &m.Plan.Arenas[i]

@@ -74,6 +74,7 @@ func (g *generator) programFields() (jen.Dict, error) {
 		jen.Id("ActivationBytes"): jen.Lit(int(arenaBytes(g.m, ir.ClassActivations))),
 		jen.Id("IOBytes"):         jen.Lit(int(arenaBytes(g.m, ir.ClassIO))),
 		jen.Id("ScratchBytes"):    jen.Lit(int(g.scratchBytes())),
+		jen.Id("MaxThreads"):      jen.Lit(g.m.Plan.Workers()),
 		jen.Id("Symbols"):         g.symbolTable(),
 		jen.Id("PlanText"):        jen.Id("planText"),
 		jen.Id("PlanJSON"):        jen.Id("planJSON"),

@@ -187,6 +187,7 @@ func (p *Plan) clone() *Plan {
 	}
 	return &Plan{
 		Pipeline: p.Pipeline,
+		Threads:  p.Threads,
 		Cut:      p.Cut,
 		Arenas: cloneEach(p.Arenas, func(a Arena) Arena {
 			a.Chunks, a.Setters = slices.Clone(a.Chunks), slices.Clone(a.Setters)

@@ -141,6 +141,7 @@ func (c *comparer) plan(a, b *Plan) {
 	}
 	pairs(c, "arenas", a.Arenas, b.Arenas, func(a, b Arena) { c.same(a.equal(&b), "arena", a.String(), b.String()) })
 	c.same(a.Pipeline == b.Pipeline, "pipeline", a.Pipeline, b.Pipeline)
+	c.same(a.Threads == b.Threads, "threads", a.Threads, b.Threads)
 	c.same(a.Cut == b.Cut, "cut", a.Cut, b.Cut)
 	pairs(c, "planned functions", a.Funcs, b.Funcs, func(a, b FuncPlan) {
 		c.same(a.Func == b.Func && a.Barriers == b.Barriers && a.Nodes == b.Nodes && a.MaxParts == b.MaxParts,

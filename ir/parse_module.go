@@ -236,6 +236,7 @@ func (p *parser) plan() {
 	p.m.Plan = &Plan{}
 	p.keys(map[string]func(){
 		"pipeline": func() { p.m.Plan.Pipeline = p.natural() },
+		"threads":  func() { p.m.Plan.Threads = p.natural() },
 		"cut":      p.cut,
 	})
 	p.block(map[string]func(){"arena": p.arena, "func": p.funcPlan})

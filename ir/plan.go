@@ -9,10 +9,25 @@ type Plan struct {
 	// instance of the arenas of inputs and outputs.
 	Pipeline int
 
+	// Threads is the most workers that the plan is for: it is proved for 1 to so many, and the
+	// program never runs more. 0 is MaxThreads.
+	Threads int
+
 	// Cut says that the clock ended the search for addresses: another run may find other ones.
 	Cut bool
 
 	Funcs []FuncPlan // one per entry point, in the order of Module.Funcs
+}
+
+// MaxThreads is the most workers that a plan may be for: what the runtime has at most.
+const MaxThreads = 64
+
+// Workers returns the most workers that the plan is for.
+func (p *Plan) Workers() int {
+	if p.Threads == 0 {
+		return MaxThreads
+	}
+	return p.Threads
 }
 
 // Class is the lifetime class of an arena.

@@ -524,6 +524,9 @@ func (p *printer) plan(plan *Plan) {
 	if plan.Pipeline > 1 {
 		head += fmt.Sprintf(" pipeline=%d", plan.Pipeline)
 	}
+	if plan.Threads != 0 {
+		head += fmt.Sprintf(" threads=%d", plan.Threads)
+	}
 	if plan.Cut {
 		head += " cut=clock"
 	}

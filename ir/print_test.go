@@ -200,12 +200,12 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestCutPlans: a plan that the clock has cut says so, and still says so when it is read
-// back, cloned and compared.
+// TestCutPlans: a plan that the clock has cut says so, and for how many workers it is, and still
+// says so when it is read back, cloned and compared.
 func TestCutPlans(t *testing.T) {
 	m := mustParse(t, "plan {\n}\n")
-	m.Plan.Cut, m.Plan.Pipeline = true, 2
-	if text := m.String(); !strings.Contains(text, "plan pipeline=2 cut=clock {") {
+	m.Plan.Cut, m.Plan.Pipeline, m.Plan.Threads = true, 2, 3
+	if text := m.String(); !strings.Contains(text, "plan pipeline=2 threads=3 cut=clock {") {
 		t.Errorf("got %s", text)
 	}
 	back := mustParse(t, m.String())
@@ -215,6 +215,10 @@ func TestCutPlans(t *testing.T) {
 	m.Plan.Cut = false
 	if same, _ := Equal(m, back.Clone()); same {
 		t.Error("a plan that was cut equals one that was not")
+	}
+	m.Plan.Cut, m.Plan.Threads = true, 0
+	if same, diff := Equal(m, back.Clone()); same || !strings.Contains(diff, "threads") || m.Plan.Workers() != MaxThreads || back.Plan.Workers() != 3 {
+		t.Errorf("a plan for 3 workers equals one for all: %q", diff)
 	}
 	if _, err := Parse("t", []byte("plan cut=moon {\n}\n")); err == nil {
 		t.Error("the moon cuts plans")

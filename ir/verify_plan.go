@@ -194,6 +194,9 @@ func (v *verifier) statesPlaced() {
 }
 
 func (v *verifier) arenas() {
+	n := v.m.Plan.Threads
+	v.node = "plan"
+	v.must(0 <= n && n <= MaxThreads, "plan", "threads=%d: a program has at most %d workers", n, MaxThreads)
 	for i := range v.m.Plan.Arenas {
 		a := &v.m.Plan.Arenas[i]
 		v.node = a

@@ -171,6 +171,7 @@ func TestEqualNamesTheDifference(t *testing.T) {
 		{func(m *Module) { m.Funcs[0].Nodes[3].Attr.(*ReshapeAttr).Shape = nil }, "{shape=[4*n]} is not {shape=[]}"},
 		{func(m *Module) { m.Funcs[0].Nodes[4].Body.Nodes[0].Op = OpAdd }, "@f: %r: @b: %y: op: matmul is not add"},
 		{func(m *Module) { m.Plan = &Plan{} }, "plan: false is not true"},
+		{func(m *Module) { m.LM = &LanguageModel{} }, "language model: false is not true"},
 	}
 	for _, tt := range tests {
 		m, n := mustParse(t, verifyText), mustParse(t, verifyText)

@@ -71,7 +71,7 @@ func plan(c *Context, m *ir.Module) error {
 	if broken != nil {
 		return broken
 	}
-	m.Plan = &ir.Plan{}
+	m.Plan = &ir.Plan{Threads: planThreads(c)}
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
@@ -465,6 +465,18 @@ func (p *planner) figures() ir.FuncPlan {
 		Nodes:    nodesRun(p.f),
 		MaxParts: maxParts(p.c, p.f),
 	}
+}
+
+// planThreads returns the most workers that the plan is for, 0 where that is the usual bound.
+func planThreads(c *Context) int {
+	n := c.Targets.MaxWorkers()
+	if c.Options.Threads > 0 {
+		n = min(n, c.Options.Threads)
+	}
+	if n == ir.MaxThreads {
+		return 0
+	}
+	return n
 }
 
 // nodesRun returns how many nodes with work a call of f runs.

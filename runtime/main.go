@@ -165,6 +165,14 @@ func (c *cli) modelFlags() {
 	}
 }
 
+// threadsText is a number of threads in a sentence.
+func threadsText(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
+}
+
 // open opens the model and a session. The returned function closes the model, and writes
 // the trace if one was asked for.
 func (c *cli) open() (*Session, func() error, error) {
@@ -176,8 +184,8 @@ func (c *cli) open() (*Session, func() error, error) {
 		return nil, nil, err
 	}
 	if n := m.Threads(); n < c.options.Threads {
-		fmt.Fprintf(c.err, "%s: --threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %d threads\n",
-			c.name, c.options.Threads, n, goruntime.GOMAXPROCS(0), c.program.maxThreads())
+		fmt.Fprintf(c.err, "%s: --threads %d: cut to %d: there are %d processors (GOMAXPROCS), and the plan is for at most %s\n",
+			c.name, c.options.Threads, n, goruntime.GOMAXPROCS(0), threadsText(c.program.maxThreads()))
 	}
 	s, err := m.NewSession()
 	if err != nil {

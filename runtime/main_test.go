@@ -203,6 +203,25 @@ func TestThreadsAreCutAndReported(t *testing.T) {
 	}
 }
 
+// TestThreadsOfThePlan: no more workers run than the plan is proved for, by default as well.
+func TestThreadsOfThePlan(t *testing.T) {
+	procs(t, 4)
+	for most := 1; most <= 3; most++ {
+		p := hello(t)
+		p.MaxThreads = most
+		status, out, errs := invoke(p, "--prompt", "a", "--threads", "8")
+		said := fmt.Sprintf("--threads 8: cut to %d: there are 4 processors (GOMAXPROCS), and the plan is for at most %s\n", most, threadsText(most))
+		if status != 0 || out != "héc" || !strings.Contains(errs, said) || !strings.Contains(errs, fmt.Sprintf("; threads %d\n", most)) {
+			t.Errorf("status %d, %q, %q", status, out, errs)
+		}
+		for _, wanted := range []int{0, most, most + 1, MaxThreads} {
+			if m, _ := openProgram(t, p, Options{Threads: wanted}); m.Threads() > most || wanted > 0 && m.Threads() != most {
+				t.Errorf("a plan for %d workers, %d wanted: %d run", most, wanted, m.Threads())
+			}
+		}
+	}
+}
+
 // TestThreadsZero is the default, said aloud.
 func TestThreadsZero(t *testing.T) {
 	procs(t, 2)

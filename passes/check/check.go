@@ -209,9 +209,17 @@ func (c *checker) look() {
 // static checks what needs no execution.
 func (c *checker) static() {
 	c.arenas()
+	c.workers()
 	c.both(c.leaves, c.functions)
 	for _, f := range c.m.Funcs {
 		c.events(f)
+	}
+}
+
+// workers claims: the plan is for no more workers than the targets allow.
+func (c *checker) workers() {
+	if n, most := c.m.Plan.Workers(), c.targets.MaxWorkers(); n > most {
+		c.report("", &Violation{Rule: RulePartition, What: fmt.Sprintf("the plan is for up to %d workers, and the targets allow %d: it needs threads=%d", n, most, most)})
 	}
 }
 

@@ -92,6 +92,28 @@ func hand(t testing.TB) (*ir.Module, *target.List) {
 	return m, parseTargets(t, onlyCPU)
 }
 
+// TestWorkers: owners that differ are compared for every number of workers that the plan is for,
+// whatever the targets allow, and the plan may not be for more than these.
+func TestWorkers(t *testing.T) {
+	for _, tc := range []struct {
+		plan, target int
+		want         string // part of the message; empty for a plan that is good
+	}{
+		{1, 1, ""}, {1, 64, ""}, {2, 2, ""}, {2, 64, ""},
+		{3, 3, "hazard"}, {3, 64, "hazard"}, {64, 64, "hazard"}, {0, 64, "hazard"},
+		{0, 1, "the plan is for up to 64 workers, and the targets allow 1"}, {2, 1, "the plan is for up to 2 workers, and the targets allow 1"},
+	} {
+		m, _ := hand(t)
+		m.Funcs[0].Nodes[2].Part.Granule = 32 // 2 units where 4 were: others' with 3 workers
+		m.Plan.Threads = tc.plan
+		targets := parseTargets(t, fmt.Sprintf("target cpu like=cpu threads=%d", tc.target))
+		err := check.Check(t.Context(), m, targets)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("a plan for %d workers, a target for %d: error %v, want %q", tc.plan, tc.target, err, tc.want)
+		}
+	}
+}
+
 func TestMessages(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -14,7 +14,7 @@ type regions struct {
 	touched []*cover // by chunk: the group of accesses, counted over all regions
 	first   int32    // number of the region's first group
 	groups  []group  // from first on
-	cap     int      // most workers that are tried where owners are compared by trying
+	cap     int      // most workers that the program runs; all numbers to it are tried where owners are compared by trying
 	run     run      // of nodes with a tail in the region
 }
 
@@ -43,11 +43,7 @@ type access struct {
 }
 
 func newRegions(s *sim) *regions {
-	r := &regions{s: s, touched: s.layout.covers(), first: 1, cap: 1}
-	for _, d := range s.c.targets.All() {
-		r.cap = max(r.cap, d.Threads)
-	}
-	return r
+	return &regions{s: s, touched: s.layout.covers(), first: 1, cap: s.c.m.Plan.Workers()}
 }
 
 // barrier begins a region.

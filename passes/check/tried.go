@@ -13,7 +13,7 @@ const (
 )
 
 // tried claims what agree does, for owners that are described differently: it tries every
-// number of workers that the targets allow and every size, and looks at every piece of the
+// number of workers that the plan is for, which the program never exceeds, and every size, and looks at every piece of the
 // bytes that both touch. More sizes or pieces than it can try are no proof.
 func (r *regions) tried(a, b *access) bool {
 	if a.own.by != byUnit || b.own.by != byUnit || a.own.tail || b.own.tail {

@@ -13,7 +13,7 @@ import (
 const defaultAlign = 64
 
 // maxThreads is the bound of the symbol threads (DESIGN.md, "Workers").
-const maxThreads = 64
+const maxThreads = ir.MaxThreads
 
 // Formats that the CPU's kernels read.
 var (

@@ -38,6 +38,18 @@ func (l *List) Get(name string) *Descriptor { return l.byName[name] }
 // Last returns the target that has to run what no other does.
 func (l *List) Last() *Descriptor { return l.targets[len(l.targets)-1] }
 
+// MaxWorkers returns the most workers that a program for these targets may have: they share one
+// worker pool, so the smallest bound of those whose nodes workers share counts.
+func (l *List) MaxWorkers() int {
+	n := maxThreads
+	for _, d := range l.targets {
+		if d.Workers {
+			n = min(n, max(d.Threads, 1))
+		}
+	}
+	return n
+}
+
 // Names returns the names of the targets, in order, for messages.
 func (l *List) Names() string {
 	names := make([]string, len(l.targets))
