@@ -44,6 +44,7 @@ const FormatVersion = 1
 //	        | "at" place { "," place }                         // one for each result
 //	part    = "one" | "each" | "split" "(" AXIS "," dim "," GRANULE ")"
 //	cause   = [ PASS "/" ] RULE { WORD | value | "@"NAME | TEXT } [ "was" TEXT ] [ "now" TEXT ]
+//	plan    = "plan" { "pipeline=" N | "threads=" N | "cut=clock" } "{" … "}"
 //	body    = "body" …                                         // as func
 //
 //	type    = DTYPE [ "." LAYOUT ] "[" [ dims ] [ "strides" dims ] "]"

@@ -25,7 +25,7 @@
 //
 // Whatever cannot be proved is an error. Sizes are the symbols' upper bounds where bytes
 // are compared (a value's bytes at any size are a prefix of those), and symbolic where
-// owners are: a proof holds for all sizes and all numbers of workers.
+// owners are: a proof holds for all sizes and all numbers of workers up to ir.Plan.Workers.
 package check
 
 import (
