@@ -43,8 +43,8 @@ func (c *checker) face(p *program) {
 		}
 		c.recovering(id, func() { called[c.method(p, d)] = true })
 	}
-	if c.m.Func("prefill") != nil && p.methods["Session.Prefill"] != nil && len(called) == 0 {
-		return // a language model
+	if c.m.LM != nil && p.methods["Session.Prefill"] != nil && len(called) == 0 {
+		return
 	}
 	for i, f := range c.m.Funcs {
 		if !called[i] {

@@ -27,6 +27,7 @@ func (c *checker) tables(p *program) {
 			c.report("%s", wrong)
 		}
 		c.layout(got.fields["Devices"])
+		c.language(got.fields["LM"])
 	})
 	for id, file := range p.embeds {
 		if embedded[id] != file {
@@ -75,8 +76,8 @@ func (c *checker) wantProgram() record {
 		"ActivationBytes": c.hostBytes(ir.ClassActivations),
 		"IOBytes":         c.hostBytes(ir.ClassIO),
 		"ScratchBytes":    c.hostBytes(ir.ClassScratch),
-		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(0),
-		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "Devices": anything{},
+		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()),
+		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
 	}
 	if c.facts.Tokenizer {

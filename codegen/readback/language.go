@@ -1,0 +1,59 @@
+package readback
+
+import "github.com/ggmlc/ggmlc/ir"
+
+// language compares how the runtime drives a language model with the types of its entries.
+func (c *checker) language(got value) {
+	lm := c.m.LM
+	if lm == nil {
+		if got.kind != invalid {
+			c.report("program.LM is %v, and the module is no language model", got)
+		}
+		return
+	}
+	prefill := c.m.Func(lm.Prefill.Func)
+	vocab, _ := prefill.Results[lm.Prefill.Logits].Type.Inner().IsConst()
+	want := record{
+		"Prefill": c.wantEntry(&lm.Prefill), "Decode": c.wantEntry(&lm.Decode),
+		"Vocab": vocab, "Context": c.context(), "Batch": prefill.Params[lm.Prefill.Tokens].Type.Shape[0].Upper(),
+		// What bench compares speeds with.
+		"PrefillOpsPerToken": anything{}, "PrefillOpsPerStep": anything{}, "DecodeBytes": anything{}, "Peak": anything{},
+	}
+	if !got.addr {
+		c.report("program.LM is %v", got)
+		return
+	}
+	for _, wrong := range want.compare("program.LM", got) {
+		c.report("%s", wrong)
+	}
+}
+
+func (c *checker) wantEntry(e *ir.LanguageEntry) record {
+	number := int64(-1)
+	for i, f := range c.m.Funcs {
+		if f.Name == e.Func {
+			number = int64(i)
+		}
+	}
+	return record{
+		"Func": number, "Tokens": int64(e.Tokens), "Pos": int64(e.Pos),
+		"Slot": int64(e.Slot), "Lengths": int64(e.Lengths), "Logits": int64(e.Logits),
+	}
+}
+
+// context returns how many positions there are room for: what the smallest state has that an
+// entry writes.
+func (c *checker) context() int64 {
+	var least int64
+	for _, e := range []*ir.LanguageEntry{&c.m.LM.Prefill, &c.m.LM.Decode} {
+		visit(c.m.Func(e.Func), func(n *ir.Node) {
+			if n.Op != ir.OpStateWrite {
+				return
+			}
+			if room := n.Args[0].Type.Shape[2].Upper(); least == 0 || room < least {
+				least = room
+			}
+		})
+	}
+	return least
+}
