@@ -156,6 +156,7 @@ func (c *cli) help(cmd command) error {
 func (c *cli) modelFlags() {
 	c.flags.number(&c.options.Threads, "threads", "N", "workers (0, the default: one per core)", 0)
 	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
+	c.flags.on(&c.options.Verify, "verify", "hash the weights before they are used, also above 64 MiB")
 	if c.program.Profile != nil {
 		c.flags.text(&c.profile, "profile", "FILE", "write a trace of all steps (for ui.perfetto.dev)")
 	}
@@ -241,16 +242,14 @@ func (c *cli) plan() func(context.Context) error {
 func (c *cli) verify() func(context.Context) error {
 	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
 	return func(context.Context) error {
-		c.options.Threads = 1
-		s, closeModel, err := c.open()
+		w, err := openWeights(c.program, Options{Weights: c.options.Weights, Verify: true})
 		if err != nil {
 			return err
 		}
-		w := &c.program.Weights
-		if err := errors.Join(s.Model().Verify(), closeModel()); err != nil {
+		if err := w.close(); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.out, "ok: %d bytes of weights, sha256 %s\n", w.Size, w.SHA256)
+		_, err = fmt.Fprintf(c.out, "ok: %d bytes of weights, sha256 %s\n", c.program.Weights.Size, c.program.Weights.SHA256)
 		return err
 	}
 }

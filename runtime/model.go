@@ -22,6 +22,10 @@ type Options struct {
 	// program's data, at the end of the executable, or in Program.Weights.External.
 	Weights string
 
+	// Verify makes Open compute the SHA-256 of weights of any size, which reads all of them.
+	// Without it, only weights of at most 64 MiB are hashed: larger ones are used unread.
+	Verify bool
+
 	// Steady makes every step run on all workers that its function allows, even where one
 	// alone has been measured to be faster. For tests.
 	Steady bool
@@ -50,8 +54,11 @@ type Model struct {
 	devices opened       // nil without devices
 }
 
-// Open checks and maps the weights and starts the workers. The error is a *WeightsError
-// or matches ErrInput.
+// Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are
+// hashed, and one that differs from the compiled one in a single byte is refused. Of larger
+// weights only the length, the plan and the recorded hash are compared, unless
+// Options.Verify is set: a changed byte in them gives wrong results and no error. The error is
+// a *WeightsError or matches ErrInput.
 func Open(p *Program, o Options) (*Model, error) {
 	p.check()
 	if o.Threads < 0 {
@@ -60,7 +67,7 @@ func Open(p *Program, o Options) (*Model, error) {
 	if err := p.selectKernels(); err != nil {
 		return nil, err
 	}
-	w, err := openWeights(p, o.Weights)
+	w, err := openWeights(p, o)
 	if err != nil {
 		return nil, err
 	}

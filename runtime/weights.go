@@ -21,18 +21,52 @@ type weights struct {
 	mapped bool   // file is mapped: its pages can go away while we run
 }
 
-// openWeights finds, checks and maps the weights of p. file is Options.Weights.
-func openWeights(p *Program, file string) (weights, error) {
+// verifiedBytes is the most bytes of weights that Open hashes unasked. Embedded weights are
+// no larger (codegen/driver.embedLimit).
+const verifiedBytes = 64 << 20
+
+// openWeights finds, checks and maps the weights of p, and compares their hash where they
+// are small or the options ask for it.
+func openWeights(p *Program, o Options) (weights, error) {
+	if len(p.Weights.Embedded) > 0 && o.Weights == "" {
+		return copyWeights(p)
+	}
+	w, err := findWeights(p, o.Weights)
+	if err != nil || p.Weights.Size > verifiedBytes && !o.Verify {
+		return w, err
+	}
+	if err := w.verify(p.Weights.SHA256); err != nil {
+		_ = w.close() // the first error says more
+		return weights{}, err
+	}
+	return w, nil
+}
+
+// copyWeights copies embedded weights to aligned memory and compares their hash.
+func copyWeights(p *Program) (weights, error) {
+	const piece = 64 << 10 // bytes that are still in a cache when they are hashed
+	w := weights{bytes: newArena(p.Weights.Size).bytes}
+	h := sha256.New()
+	for at := 0; at < len(w.bytes); at += piece {
+		part := w.bytes[at:min(at+piece, len(w.bytes))]
+		copy(part, p.Weights.Embedded[at:])
+		h.Write(part)
+	}
+	if err := compareHash(h.Sum(nil), p.Weights.SHA256); err != nil {
+		exe, _ := executable() // without it the error names "weights"
+		return weights{}, &WeightsError{File: exe, Why: err.Error()}
+	}
+	return w, nil
+}
+
+// findWeights maps weights that are not embedded. file is Options.Weights.
+func findWeights(p *Program, file string) (weights, error) {
 	info := &p.Weights
 	switch {
 	case info.Size == 0:
 		return weights{}, nil
 	case file != "":
 		return mapWeights(p, file)
-	case len(info.Embedded) > 0:
-		a := newArena(info.Size)
-		copy(a.bytes, info.Embedded)
-		return weights{bytes: a.bytes}, nil
 	case info.External != "":
 		return mapWeights(p, besideExecutable(info.External))
 	}
@@ -115,13 +149,24 @@ func (w *weights) close() error {
 // verify computes the hash of the weights and compares it with the one compiled in. A
 // page that cannot be read is an error like any other.
 func (w *weights) verify(want string) error {
+	if len(w.bytes) == 0 {
+		return nil
+	}
 	return w.readable(func() error {
 		sum := sha256.Sum256(w.bytes)
-		if got := hex.EncodeToString(sum[:]); got != want {
-			return &WeightsError{File: w.file, Why: fmt.Sprintf("the weights have the SHA-256 %s, this program was compiled with %s: restore the file or build again", got, want)}
+		if err := compareHash(sum[:], want); err != nil {
+			return &WeightsError{File: w.file, Why: err.Error()}
 		}
 		return nil
 	})
+}
+
+// compareHash compares a SHA-256 with one in hex.
+func compareHash(sum []byte, want string) error {
+	if got := hex.EncodeToString(sum); got != want {
+		return fmt.Errorf("the weights have the SHA-256 %s, this program was compiled with %s: restore the file or build again", got, want)
+	}
+	return nil
 }
 
 // readable calls a function that reads the weights, and returns a page that is gone as an

@@ -118,14 +118,108 @@ func weightsOfSize(p *Program, n int64) []byte {
 	return AppendTrailer(make([]byte, n), Trailer{Length: n, PlanID: p.PlanID})
 }
 
-func TestVerifySeesAChangedByte(t *testing.T) {
-	p := external(toyProgram())
-	b := weightsFile(p, 0)
+// large makes the toy's weights larger than what Open hashes unasked. The file has a hole
+// where the program reads nothing.
+func large(t *testing.T, flip byte) (p *Program, file string) {
+	t.Helper()
+	p = external(toyProgram())
+	p.Weights.Size = verifiedBytes + 1
+	hash := sha256.New()
+	hash.Write(toyWeights())
+	zeros := make([]byte, 1<<20)
+	for left := p.Weights.Size - toyVocab; left > 0; left -= int64(len(zeros)) {
+		hash.Write(zeros[:min(left, int64(len(zeros)))])
+	}
+	sum := [32]byte(hash.Sum(nil))
+	p.Weights.SHA256 = hexOf(sum[:])
+	head := toyWeights()
+	head[7] ^= flip
+	file = write(t, head)
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tail := AppendTrailer(nil, Trailer{Length: p.Weights.Size, PlanID: p.PlanID, SHA256: sum})
+	if _, err := f.WriteAt(tail, p.Weights.Size); err != nil {
+		t.Fatal(err)
+	}
+	return p, file
+}
+
+// TestChangedByteInLargeWeights: such weights are used as they are unless Verify is set.
+func TestChangedByteInLargeWeights(t *testing.T) {
+	p, file := large(t, 1)
+	m, _ := openProgram(t, p, Options{Weights: file, Threads: 1})
+	isChanged(t, file, m.Verify())
+	_, err := Open(p, Options{Weights: file, Verify: true})
+	isChanged(t, file, err)
+
+	p, file = large(t, 0)
+	openProgram(t, p, Options{Weights: file, Verify: true})
+}
+
+// TestChangedByteInSmallWeights: Open refuses it, asked or not.
+func TestChangedByteInSmallWeights(t *testing.T) {
+	exe, _ := os.Executable()
+	embedded := toyProgram()
+	b := []byte(embedded.Weights.Embedded)
 	b[7] ^= 1
-	file := write(t, b)
-	m, _ := openProgram(t, p, Options{Weights: file})
-	if err := m.Verify(); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), file) {
-		t.Error(err)
+	embedded.Weights.Embedded = string(b)
+	_, err := Open(embedded, Options{})
+	isChanged(t, exe, err)
+
+	p := external(toyProgram())
+	for _, offset := range []int{0, WeightsBoundary} {
+		b := weightsFile(p, offset)
+		b[offset+7] ^= 1
+		file := write(t, b)
+		_, err := Open(p, Options{Weights: file})
+		isChanged(t, file, err)
+		_, err = Open(p, Options{Weights: file, Verify: true})
+		isChanged(t, file, err)
+	}
+}
+
+// isChanged demands the error about weights that do not hash right.
+func isChanged(t *testing.T, file string, err error) {
+	t.Helper()
+	var we *WeightsError
+	if !errors.As(err, &we) || we.File != file || !strings.Contains(err.Error(), "SHA-256") || !strings.Contains(err.Error(), "restore the file or build again") {
+		t.Errorf("%v: want an error about the SHA-256 of %s", err, file)
+	}
+}
+
+// TestVerifyFlag: commands that open the model hash large weights when asked.
+func TestVerifyFlag(t *testing.T) {
+	p, file := large(t, 1)
+	status, _, errs := invoke(p, "--tokens", "1", "-n", "1", "--weights", file)
+	if status != 0 {
+		t.Errorf("without --verify: status %d, %s", status, errs)
+	}
+	for _, command := range []string{"--tokens 1 -n 1 --verify", "bench -p 1 -n 1 -r 1 --verify", "verify"} {
+		status, _, errs := invoke(p, append(strings.Fields(command), "--weights", file)...)
+		if status != 1 || !strings.Contains(errs, file+": the weights have the SHA-256") {
+			t.Errorf("%s: status %d, %s", command, status, errs)
+		}
+	}
+	p, file = large(t, 0)
+	if status, _, errs := invoke(p, "--tokens", "1", "-n", "1", "--verify", "--weights", file); status != 0 {
+		t.Errorf("right weights: status %d, %s", status, errs)
+	}
+}
+
+// BenchmarkOpen shows what hashing adds to the start: 60 MiB of embedded weights.
+func BenchmarkOpen(b *testing.B) {
+	p := toyProgram()
+	blob := bytes.Repeat([]byte{1}, 60<<20)
+	sum := sha256.Sum256(blob)
+	p.Weights = WeightsInfo{Size: int64(len(blob)), SHA256: hexOf(sum[:]), Embedded: string(blob)}
+	b.SetBytes(p.Weights.Size)
+	for b.Loop() {
+		if _, err := openWeights(p, Options{}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
