@@ -10,6 +10,11 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
+// openDoc is the comment of a generated package's Open.
+const openDoc = `Open checks the weights and starts the workers. Close ends them. Weights of at most
+64 MiB are hashed; larger ones are hashed if Options.Verify is set, and without it a changed byte in
+them gives wrong results and no error.`
+
 // emitAPI writes the exported face of a generated package: Open, sessions, and a method
 // for each function. A module that generates tokens gets the methods of the runtime's
 // sessions instead of raw functions.
@@ -25,7 +30,7 @@ func (g *generator) emitAPI() error {
 	f.Comment("Model is the model with its weights and its workers. It may be used from several")
 	f.Comment("goroutines: the steps of its sessions queue for the workers.")
 	f.Type().Id("Model").Struct(jen.Id("m").Op("*").Qual(g.runtimePath(), "Model"))
-	f.Comment("Open checks the weights and starts the workers. Close ends them.")
+	comment(f, openDoc)
 	f.Func().Id("Open").Params(jen.Id("o").Id("Options")).Params(jen.Op("*").Id("Model"), jen.Error()).Block(
 		ifErr(jen.List(jen.Id("m"), jen.Err()).Op(":=").Qual(g.runtimePath(), "Open").Call(jen.Op("&").Id("program"), jen.Id("o"))),
 		jen.Return(jen.Op("&").Id("Model").Values(jen.Id("m")), jen.Nil()),

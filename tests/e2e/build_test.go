@@ -124,8 +124,10 @@ func TestWeightsBeside(t *testing.T) {
 	data := readFile(t, weights)
 	data[len(data)/2] ^= 1
 	writeFile(t, damaged, data)
-	if out, err := exec.Command(exe, "verify", "--weights", damaged).CombinedOutput(); err == nil {
-		t.Errorf("verify does not notice a changed byte: %s", out)
+	for _, args := range [][]string{{"verify"}, {"--tokens", "1", "-n", "1"}} {
+		if out, err := exec.Command(exe, append(args, "--weights", damaged)...).CombinedOutput(); err == nil {
+			t.Errorf("%v does not notice a changed byte: %s", args, out)
+		}
 	}
 	command{args: []string{exe, "verify", "--weights", weights}}.run(t)
 }

@@ -48,9 +48,15 @@ func TestAppendedWeights(t *testing.T) {
 	data[len(data)/2] ^= 1
 	wrong := filepath.Join(dir, "wrong")
 	writeProgram(t, wrong, data)
-	if out, err := exec.Command(wrong, "verify").CombinedOutput(); err == nil {
-		t.Errorf("verify does not notice a changed byte: %s", out)
+	for _, args := range [][]string{{"verify"}, append(generate, "--verify")} {
+		if out, err := exec.Command(wrong, args...).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("SHA-256")) {
+			t.Errorf("%v does not notice a changed byte: %s", args, tail(out))
+		}
 	}
+	if out, err := exec.Command(wrong, generate...).CombinedOutput(); err != nil {
+		t.Errorf("weights of this size are read unasked: %v, %s", err, tail(out))
+	}
+	tokens(appended, "--verify")
 }
 
 // writeProgram writes an executable file.

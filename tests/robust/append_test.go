@@ -111,10 +111,12 @@ func TestAppendedWeights(t *testing.T) {
 			run(t, exe, args[0], args[1], "--weights", program, "-n", "2").want(t, statusDone)
 		})
 	}
-	t.Run("verify notices", func(t *testing.T) {
+	t.Run("a changed byte", func(t *testing.T) {
 		exe := copyOf(t, program)
 		damage(t, exe, int64(len(whole)-5000), whole[len(whole)-5000]^1)
-		run(t, exe, "verify").want(t, statusModel, exe, "SHA-256")
+		for _, args := range [][]string{{"verify"}, args, append(args, "--verify")} {
+			run(t, exe, args...).want(t, statusModel, exe, "SHA-256")
+		}
 	})
 	t.Run("of another program", func(t *testing.T) {
 		other, weights := beside(t)

@@ -1,7 +1,10 @@
 package robust
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"os"
 	"os/exec"
@@ -43,12 +46,33 @@ func TestWeightsFile(t *testing.T) {
 			run(t, program, "--tokens", "1", "-n", "2", "--weights", file).want(t, statusModel, file, c.say)
 		})
 	}
-	t.Run("verify", func(t *testing.T) {
+	t.Run("a changed byte", func(t *testing.T) {
 		file := copyOf(t, weights)
 		run(t, program, "verify", "--weights", file).want(t, statusDone)
+		run(t, program, "--tokens", "1", "-n", "2", "--verify", "--weights", file).want(t, statusDone)
 		damage(t, file, 100, whole[100]^1)
-		run(t, program, "verify", "--weights", file).want(t, statusModel, file, "SHA-256")
+		for _, args := range [][]string{{"verify"}, {"--tokens", "1", "-n", "2"}, {"--tokens", "1", "-n", "2", "--verify"}, {"bench"}} {
+			run(t, program, append(args, "--weights", file)...).want(t, statusModel, file, "SHA-256", "restore the file or build again")
+		}
 	})
+}
+
+// TestEmbeddedWeights changes a byte of the weights inside an executable.
+func TestEmbeddedWeights(t *testing.T) {
+	_, weights := beside(t)
+	exe := filepath.Join(t.TempDir(), "embedded")
+	run(t, ggmlc(t), "build", filepath.Join(folder, "tiny.gguf"), "-o", exe, "--kv", "f32").want(t, statusDone)
+	args := []string{"--tokens", "1,2", "-n", "5"}
+	run(t, exe, args...).want(t, statusDone)
+	program, blob := bytesOf(t, exe), bytesOf(t, weights)
+	at := bytes.Index(program, blob[:len(blob)-128]) // without the trailer
+	if at < 0 {
+		t.Fatal("the executable does not hold the weights as they are in the weights file")
+	}
+	damage(t, exe, int64(at+5000), program[at+5000]^1)
+	run(t, exe, args...).want(t, statusModel, exe, "SHA-256", "restore the file or build again")
+	run(t, exe, "verify").want(t, statusModel, exe, "SHA-256")
+	run(t, exe, "version").want(t, statusDone)
 }
 
 // TestWeightsThatAreNoFile names things that are no regular files.
@@ -69,7 +93,7 @@ func TestWeightsThatAreNoFile(t *testing.T) {
 
 // TestWeightsThatAreNoNumbers puts NaN and infinities behind the compiler's back.
 func TestWeightsThatAreNoNumbers(t *testing.T) {
-	program, weights := beside(t)
+	whole, weights := beside(t)
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 		file := copyOf(t, weights)
 		for at := int64(0); at < 64*1024; at += 4096 {
@@ -77,10 +101,38 @@ func TestWeightsThatAreNoNumbers(t *testing.T) {
 			binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
 			damage(t, file, at, b[:]...)
 		}
+		program := trusting(t, whole, file)
 		for _, temp := range []string{"0", "0.9"} {
 			run(t, program, "--tokens", "1,2,3", "-n", "40", "--temp", temp, "--ignore-eos", "--weights", file).want(t, statusModel, "NaN")
 		}
 	}
+}
+
+// trusting returns a copy of a program that takes the weights of a file for its own,
+// which it refuses otherwise: the hash is changed in both.
+func trusting(t *testing.T, program, weights string) string {
+	t.Helper()
+	blob := bytesOf(t, weights)
+	end := len(blob) - 32 // where the trailer has the hash
+	was, sum := blob[end:], sha256.Sum256(blob[:len(blob)-128])
+	exe := bytesOf(t, program)
+	at := bytes.Index(exe, hex.AppendEncode(nil, was))
+	if at < 0 {
+		t.Fatal("the program does not hold the hash of its weights")
+	}
+	damage(t, weights, int64(end), sum[:]...)
+	to := copyOf(t, program)
+	damage(t, to, int64(at), hex.AppendEncode(nil, sum[:])...)
+	return to
+}
+
+func bytesOf(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // TestWeightsThatGoWhileRunning cuts the mapped file in the middle of a generation.
