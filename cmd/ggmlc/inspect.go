@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
+	"github.com/ggmlc/ggmlc/ir/plain"
 )
 
 func inspectCommand() *cobra.Command {
@@ -48,26 +51,24 @@ func inspect(w io.Writer, path string, asJSON bool, limit int) error {
 	if asJSON {
 		return inspectJSON(w, f, limit)
 	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %d keys, %d tensors\n", path, f.Version(), f.Size(), len(f.Keys()), len(f.Tensors()))
-	for i := range f.Keys() {
-		k := &f.Keys()[i]
-		fmt.Fprintf(out, "  %-44s %s\n", k.Name, f.Format(k, limit))
-	}
-	for i := range f.Tensors() {
-		t := &f.Tensors()[i]
-		fmt.Fprintf(out, "  %-44s %-6v %-18s %12d bytes at %#x\n", t.Name, t.Type, fmt.Sprint(t.Shape), t.Size, t.Offset)
-	}
-	return out.Flush()
+	return inspectLines(w, f, limit)
 }
 
-// inspected is the JSON form of a GGUF file's contents.
-type inspected struct {
-	File    string            `json:"file"`
-	Version int               `json:"version"`
-	Bytes   int64             `json:"bytes"`
-	Keys    []inspectedKey    `json:"keys"`
-	Tensors []inspectedTensor `json:"tensors"`
+// inspectLines prints a line for each key and tensor. Names are printed so that each stays
+// on its line and nothing in it is a command to a terminal.
+func inspectLines(w io.Writer, f *gguf.File, limit int) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %d keys, %d tensors\n", plain.Name(f.Name()), f.Version(), f.Size(), f.NumKeys(), f.NumTensors())
+	for k, err := range f.Keys() {
+		if err != nil {
+			return errors.Join(out.Flush(), err)
+		}
+		fmt.Fprintf(out, "  %-44s %s\n", plain.Name(k.Name), f.Format(k, limit))
+	}
+	for t := range f.Tensors() {
+		fmt.Fprintf(out, "  %-44s %-6v %-18s %12d bytes at %#x\n", plain.Name(t.Name), t.Type, fmt.Sprint(t.Shape), t.Size, t.Offset)
+	}
+	return out.Flush()
 }
 
 type inspectedKey struct {
@@ -84,23 +85,68 @@ type inspectedTensor struct {
 	Bytes  int64  `json:"bytes"`
 }
 
+// inspectJSON prints a GGUF file's contents as one JSON object. Keys and tensors are written
+// one by one, as the whole object would take many times the file's size.
 func inspectJSON(w io.Writer, f *gguf.File, limit int) error {
-	doc := inspected{File: f.Name(), Version: f.Version(), Bytes: f.Size(), Keys: []inspectedKey{}, Tensors: []inspectedTensor{}}
-	for i := range f.Keys() {
-		k := &f.Keys()[i]
-		doc.Keys = append(doc.Keys, inspectedKey{k.Name, k.Type.String(), f.Format(k, limit)})
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "{\n  \"file\": %s,\n  \"version\": %d,\n  \"bytes\": %d,\n", element(f.Name(), ""), f.Version(), f.Size())
+	keys := listWriter{out: out}
+	keys.begin("keys")
+	for k, err := range f.Keys() {
+		if err != nil {
+			return errors.Join(out.Flush(), err)
+		}
+		keys.add(inspectedKey{k.Name, k.Type.String(), f.Format(k, limit)})
 	}
-	for i := range f.Tensors() {
-		t := &f.Tensors()[i]
-		doc.Tensors = append(doc.Tensors, inspectedTensor{t.Name, t.Type.String(), t.Shape, t.Offset, t.Size})
+	keys.end(",")
+	tensors := listWriter{out: out}
+	tensors.begin("tensors")
+	for t := range f.Tensors() {
+		tensors.add(inspectedTensor{t.Name, t.Type.String(), t.Shape, t.Offset, t.Size})
 	}
-	return writeDocument(w, doc)
+	tensors.end("")
+	out.WriteString("}\n")
+	return out.Flush()
+}
+
+// listWriter writes a member that is a list, indented as writeDocument does.
+type listWriter struct {
+	out   *bufio.Writer
+	count int
+}
+
+func (l *listWriter) begin(name string) { fmt.Fprintf(l.out, "  %q: [", name) }
+
+func (l *listWriter) add(v any) {
+	if l.count > 0 {
+		l.out.WriteByte(',')
+	}
+	l.count++
+	l.out.WriteString("\n    ")
+	l.out.Write(element(v, "    "))
+}
+
+func (l *listWriter) end(after string) {
+	if l.count > 0 {
+		l.out.WriteString("\n  ")
+	}
+	l.out.WriteString("]" + after + "\n")
+}
+
+// element returns the JSON of what cannot fail.
+func element(v any, indent string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent(indent, "  ")
+	if err := e.Encode(v); err != nil {
+		panic(err) // strings and numbers only
+	}
+	return plain.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 func writeDocument(w io.Writer, doc any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	_, err := w.Write(append(element(doc, ""), '\n'))
+	return err
 }
 
 // inspectedModule is the JSON form of what a .ggir text declares.
@@ -150,9 +196,9 @@ func inspectText(w io.Writer, path string, asJSON bool) error {
 
 func (doc *inspectedModule) write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", doc.File, doc.Module, doc.After, len(doc.Weights), len(doc.States))
+	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", plain.Name(doc.File), doc.Module, plain.Name(doc.After), len(doc.Weights), len(doc.States))
 	for _, f := range doc.Functions {
-		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", f.Name, f.Nodes, f.Inputs, f.Outputs)
+		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", plain.Name(f.Name), f.Nodes, f.Inputs, f.Outputs)
 	}
 	for _, l := range doc.Weights {
 		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, l.Type)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -142,7 +143,7 @@ func readModel(path string) (*Model, error) {
 
 // check refuses shapes that write never wrote and that the forward pass could
 // not run, before any memory is taken for them.
-func (m *Model) check(tensors []gguf.Tensor) error {
+func (m *Model) check(tensors iter.Seq[*gguf.Tensor]) error {
 	c := m.Config
 	for _, n := range []int{c.Dim, c.Layers, c.Heads, c.KVHeads, c.FF, c.Context} {
 		if n < 1 || n > 1<<14 {
@@ -153,8 +154,8 @@ func (m *Model) check(tensors []gguf.Tensor) error {
 		return errors.New("head counts or vocabulary do not fit: not a model of this tool")
 	}
 	elements := 0
-	for i := range tensors {
-		elements += tensors[i].Elems()
+	for t := range tensors {
+		elements += t.Elems()
 	}
 	if elements != c.size() {
 		return fmt.Errorf("%d elements in the tensors, %d by the metadata: not a model of this tool", elements, c.size())

@@ -4,7 +4,6 @@
 package arch
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,7 +55,7 @@ func Build(f *gguf.File, o Options) (*ir.Module, error) {
 	}
 	build, ok := builders[name]
 	if !ok {
-		return nil, f.KeyError("general.architecture", "architecture %q is not supported: ggmlc compiles %s", name, strings.Join(Names(), ", "))
+		return nil, f.KeyError("general.architecture", "architecture %s is not supported: ggmlc compiles %s", gguf.Quote(name), strings.Join(Names(), ", "))
 	}
 	m := &model{file: f, arch: name, o: o.withDefaults(), used: make(map[string]bool)}
 	return build(m)
@@ -78,22 +77,18 @@ type model struct {
 	file *gguf.File
 	arch string
 	o    Options
-	errs []error
+	errs gguf.Faults
 	used map[string]bool // tensors that the graph reads
 }
 
-func (m *model) fail(err error) {
-	if err != nil {
-		m.errs = append(m.errs, err)
-	}
-}
+func (m *model) fail(err error) { m.errs.Add(err) }
 
 // failOption collects a fault of an option.
 func (m *model) failOption(format string, args ...any) {
 	m.fail(&OptionError{fmt.Errorf(format, args...)})
 }
 
-func (m *model) err() error { return errors.Join(m.errs...) }
+func (m *model) err() error { return m.errs.Err(m.file.FileError) }
 
 // key returns the full name of an architecture's key.
 func (m *model) key(name string) string { return m.arch + "." + name }
@@ -118,6 +113,9 @@ func (m *model) intOrEqualList(key string) (int64, error) {
 	k, ok := m.file.Key(key)
 	if !ok || k.Type != gguf.Array {
 		return m.file.Int(key)
+	}
+	if k.Count > maxLayers { // before it is read
+		return 0, m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers)
 	}
 	list, err := m.file.Ints(key)
 	if err != nil {
@@ -196,8 +194,7 @@ func sameShape(got []int, want []int64) bool {
 // leftover reports tensors that the graph does not read: computing without them would
 // give another model's results.
 func (m *model) leftover(harmless func(name string) bool) {
-	for i := range m.file.Tensors() {
-		t := &m.file.Tensors()[i]
+	for t := range m.file.Tensors() {
 		if !m.used[t.Name] && !harmless(t.Name) {
 			m.fail(m.file.TensorError(t.Name, "%s has no such tensor: the file is of a variant that is not supported", m.arch))
 		}

@@ -47,7 +47,7 @@ var faults = []struct {
 	{"key/value heads do not divide", func(s *spec) { s.set("attention.head_count_kv", uint32(3)) }, []string{"4 heads cannot share 3"}},
 
 	{"width unlike the tensors", func(s *spec) { s.set("embedding_length", uint32(128)) },
-		[]string{`tensor "token_embd.weight"`, "shape [48 64] does not match [48 128]", `tensor "blk.1.ffn_down.weight"`}},
+		[]string{`tensor "token_embd.weight"`, "shape [48 64] does not match [48 128]", `tensor "blk.0.ffn_down.weight"`, "and 11 more errors"}},
 	{"width 0", func(s *spec) { s.set("embedding_length", uint32(0)) }, []string{`key "llama.embedding_length"`, "0 is outside"}},
 	{"width 2^32-1", func(s *spec) { s.set("embedding_length", uint32(math.MaxUint32)) }, []string{`key "llama.embedding_length"`, "4294967295 is outside"}},
 	{"width 2^63", func(s *spec) { s.set("embedding_length", uint64(1<<63)) }, []string{`key "llama.embedding_length"`, "9223372036854775808"}},

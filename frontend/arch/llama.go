@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -73,7 +74,7 @@ func (m *model) llamaParams() llamaParams {
 	p.eps = m.positive("attention.layer_norm_rms_epsilon")
 	p.ropeBase = m.positiveOr("rope.freq_base", 10000)
 	p.vocab = m.vocabSize()
-	if len(m.errs) == 0 { // else they would be computed from numbers that are not there
+	if !m.errs.Any() { // else they would be computed from numbers that are not there
 		m.headSizes(&p)
 	}
 	m.refuseVariants()
@@ -148,7 +149,7 @@ func (m *model) ropeScale() float64 {
 	case "linear":
 		return m.positiveOr("rope.scaling.factor", 1)
 	}
-	m.fail(m.file.KeyError(key, "rope scaling %q is not supported yet: none and linear are", kind))
+	m.fail(m.file.KeyError(key, "rope scaling %s is not supported yet: none and linear are", gguf.Quote(kind)))
 	return 1
 }
 

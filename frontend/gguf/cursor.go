@@ -17,7 +17,7 @@ type cursor struct {
 	r    io.ReaderAt
 	size int64  // of the file; nothing beyond it is asked for
 	buf  []byte // what has been read and not yet consumed
-	mem  []byte // what buf is a part of
+	mem  []byte // what fill reads into
 	off  int64  // of buf[0] in the file
 	err  error
 }
@@ -58,11 +58,11 @@ func (c *cursor) fill(n int) bool {
 	if len(c.buf) >= n {
 		return true
 	}
-	if c.mem == nil {
-		c.mem = make([]byte, cursorBuf)
+	if len(c.mem) < n {
+		c.mem = make([]byte, max(n, int(min(cursorBuf, c.left()))))
 	}
 	keep := copy(c.mem, c.buf)
-	want := int(min(uint64(cursorBuf), c.left()))
+	want := int(min(uint64(len(c.mem)), c.left()))
 	got, err := readFull(c.r, c.mem[keep:want], c.off+int64(keep))
 	c.buf = c.mem[:keep+got]
 	if err != nil && len(c.buf) < n {

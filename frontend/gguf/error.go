@@ -3,6 +3,8 @@ package gguf
 import (
 	"errors"
 	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir/plain"
 )
 
 // Error is a fault of a file: where it is, what is wrong and what to do about it.
@@ -13,12 +15,14 @@ type Error struct {
 	Err    error
 }
 
-// Error formats as `model.gguf: tensor "x" (at 0x1a2b40): what is wrong: what to do`.
+// Error formats as `model.gguf: tensor "x" (at 0x1a2b40): what is wrong: what to do`. A text
+// that is too long is cut in the middle.
 func (e *Error) Error() string {
+	text := plain.Cut(e.Err.Error(), maxErrorBytes)
 	if e.Noun == "" {
-		return fmt.Sprintf("%s: %v", e.File, e.Err)
+		return fmt.Sprintf("%s: %s", e.File, text)
 	}
-	return fmt.Sprintf("%s: %s (at 0x%x): %v", e.File, e.Noun, e.Offset, e.Err)
+	return fmt.Sprintf("%s: %s (at 0x%x): %s", e.File, e.Noun, e.Offset, text)
 }
 
 // Unwrap returns the cause.
@@ -30,29 +34,64 @@ var ErrMissing = errors.New("missing")
 // errChanged says that a read which was checked against the file's size came back short.
 var errChanged = errors.New("the file became shorter while it was read: leave it alone until the command is done")
 
-// maxErrors bounds how many faults of one file are listed: a reader of the list learns
-// nothing from the twentieth, and a bad file could have a million.
-const maxErrors = 10
+// What a report may be: a reader of it learns nothing from the twentieth fault, and a bad
+// file could have a million, with names of 64 KiB.
+const (
+	maxErrors     = 10   // of one file
+	maxReport     = 3800 // bytes of all of them; a line with the count of the rest may follow
+	maxErrorBytes = 1000 // of one, without the file's name
+)
 
-// faults collects errors about one file.
-type faults struct {
-	errs []error
-	more int
+// maxName is how many bytes of a name or text from a file an error shows.
+const maxName = 200
+
+// Quote quotes a name or text from a file for an error message. Long ones are cut.
+func Quote(s string) string { return plain.Quote(s, maxName) }
+
+// Faults collects what is wrong with a file: the first faults, and the number of all others.
+// The zero value has none.
+type Faults struct {
+	errs  []error
+	bytes int // of their texts
+	more  int
 }
 
-// add keeps err, or counts it when there are enough already.
-func (f *faults) add(err error) {
-	if len(f.errs) == maxErrors {
+// Add keeps err, if it is one, or counts it when there are enough already.
+func (f *Faults) Add(err error) {
+	if err == nil {
+		return
+	}
+	if f.more > 0 || len(f.errs) == maxErrors {
 		f.more++
 		return
 	}
-	f.errs = append(f.errs, err)
+	n := len(err.Error()) + 1
+	if len(f.errs) > 0 && f.bytes+n > maxReport {
+		f.more++
+		return
+	}
+	f.errs, f.bytes = append(f.errs, err), f.bytes+n
 }
 
-// join returns all errors as one, nil if there are none.
-func (f *faults) join() error {
+// Any reports whether there are faults.
+func (f *Faults) Any() bool { return len(f.errs) > 0 }
+
+// Err returns all faults as one error, nil if there are none. In place of those that were
+// not kept stands what rest returns for a text such as "and 7 more errors".
+func (f *Faults) Err(rest func(text string) error) error {
 	if f.more > 0 {
-		return errors.Join(append(f.errs, fmt.Errorf("and %d more errors", f.more))...)
+		return errors.Join(append(f.errs, rest(fmt.Sprintf("and %d more errors", f.more)))...)
 	}
 	return errors.Join(f.errs...)
+}
+
+// FileError makes an error about the file as a whole.
+func (f *File) FileError(text string) error { return f.fault("", 0, errors.New(text)) }
+
+// changed is the error of reading again what could be read before.
+func changed(err error) error {
+	if err == nil || errors.Is(err, errChanged) {
+		return errChanged
+	}
+	return fmt.Errorf("%w (%w)", errChanged, err)
 }

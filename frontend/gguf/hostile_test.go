@@ -209,7 +209,7 @@ func TestManyErrors(t *testing.T) {
 		b = b.tensor(fmt.Sprint("t", i), 99, 0, 1)
 	}
 	_, err := read(b)
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != maxErrors+1 || lines[maxErrors] != "and 990 more errors" {
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != maxErrors+1 || lines[maxErrors] != "m.gguf: and 990 more errors" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 }
@@ -231,7 +231,7 @@ func TestLarge(t *testing.T) {
 	if s, err := f.Strings("s"); len(s) != strs || err != nil {
 		t.Errorf("%d strings, %v", len(s), err)
 	}
-	if len(f.Keys()) != keys+1 || len(f.Tensors()) != tensors {
-		t.Errorf("%d keys, %d tensors", len(f.Keys()), len(f.Tensors()))
+	if f.NumKeys() != keys+1 || f.NumTensors() != tensors {
+		t.Errorf("%d keys, %d tensors", f.NumKeys(), f.NumTensors())
 	}
 }

@@ -2,6 +2,8 @@ package gguf
 
 import (
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"math/bits"
 	"strings"
@@ -23,8 +25,10 @@ type Key struct {
 	Elem   ValueType // of the elements, where Type is Array
 	Count  int       // of elements, where Type is Array
 
-	value int64 // offset of the value: the scalar, the string's bytes or the first element
-	bytes int64 // of the value there
+	value int64       // offset of the value: the scalar, the string's bytes or the first element
+	bytes int64       // of the value there
+	r     io.ReaderAt // of the file
+	err   error       // what happened when the entry was read a second time
 }
 
 // typeName describes the type of the value, such as "array of 12 strings".
@@ -35,45 +39,87 @@ func (k *Key) typeName() string {
 	return "a " + k.Type.String()
 }
 
-// Keys returns the metadata in the order of the file. The caller must not change it.
-func (f *File) Keys() []Key { return f.keys }
+// NumKeys returns how many keys there are.
+func (f *File) NumKeys() int { return f.keyCount }
+
+// Keys yields the metadata in the order of the file, which it reads again. A file that has
+// changed meanwhile ends it with an error. A key's value may be asked for until the next key.
+func (f *File) Keys() iter.Seq2[*Key, error] {
+	return func(yield func(*Key, error) bool) {
+		c := newCursor(f.r, f.size, headerBytes)
+		values := newWindow(f.r, f.size)
+		for range f.keyCount {
+			k := &Key{Offset: c.off, r: values}
+			k.readName(c)
+			k.readValue(c)
+			if c.err != nil {
+				yield(nil, f.fault("key", k.Offset, changed(c.err)))
+				return
+			}
+			if !yield(k, nil) {
+				return
+			}
+		}
+	}
+}
 
 // Key looks a key up.
 func (f *File) Key(name string) (*Key, bool) {
-	i, ok := f.keyIndex[name]
+	off, ok := f.findKey(name)
 	if !ok {
 		return nil, false
 	}
-	return &f.keys[i], true
+	c := newCursor(f.r, f.size, off)
+	k := &Key{Offset: off, r: f.r}
+	k.readName(c)
+	k.readValue(c)
+	if c.err != nil || k.Name != name {
+		k.err = changed(c.err)
+	}
+	k.Name = name
+	return k, true
+}
+
+// findKey returns the offset of a key's entry.
+func (f *File) findKey(name string) (int64, bool) {
+	var buf []byte
+	return f.keyNames.find(name, func(off int64) bool {
+		if buf == nil {
+			buf = make([]byte, 8+len(name))
+		}
+		_, err := readFull(f.r, buf, off)
+		return err == nil && le.Uint64(buf) == uint64(len(name)) && string(buf[8:]) == name
+	})
 }
 
 // Has reports whether the file has a key.
 func (f *File) Has(name string) bool {
-	_, ok := f.keyIndex[name]
+	_, ok := f.findKey(name)
 	return ok
 }
 
 // KeyError makes an error about a key's value: the file and the key's place, then the text,
 // which says what is wrong and what to do. The key may be absent.
 func (f *File) KeyError(name, format string, args ...any) error {
-	if k, ok := f.Key(name); ok {
-		return f.keyError(k, format, args...)
+	if off, ok := f.findKey(name); ok {
+		return f.fault("key "+Quote(name), off, fmt.Errorf(format, args...))
 	}
-	return &Error{File: f.name, Err: fmt.Errorf("key %q: %w", name, fmt.Errorf(format, args...))}
+	return &Error{File: f.name, Err: fmt.Errorf("key %s: %w", Quote(name), fmt.Errorf(format, args...))}
 }
 
 // keyError makes an error about a key.
 func (f *File) keyError(k *Key, format string, args ...any) error {
-	return f.fault(fmt.Sprintf("key %q", k.Name), k.Offset, fmt.Errorf(format, args...))
+	return f.fault("key "+Quote(k.Name), k.Offset, fmt.Errorf(format, args...))
 }
 
-// readKeys reads the metadata and leaves the cursor behind it.
+// readKeys reads the metadata and leaves the cursor at its end.
 func (f *File) readKeys(c *cursor, n uint64) error {
 	if n > c.left()/minKeyBytes {
 		return f.fault("header", 16, fmt.Errorf("counts %d keys, more than %d bytes can hold: %s", n, c.left(), damaged))
 	}
+	var k Key
 	for i := range n {
-		k := Key{Offset: c.off}
+		k = Key{Offset: c.off}
 		k.readName(c)
 		if err := f.checkName(c, &k); err != nil {
 			return f.fault(fmt.Sprintf("key %d of %d", i+1, n), k.Offset, err)
@@ -82,8 +128,8 @@ func (f *File) readKeys(c *cursor, n uint64) error {
 		if c.err != nil {
 			return f.keyError(&k, "%w", c.err)
 		}
-		f.keyIndex[k.Name] = len(f.keys)
-		f.keys = append(f.keys, k)
+		f.keyNames.add(k.Name, k.Offset)
+		f.keyCount++
 	}
 	return nil
 }
@@ -98,8 +144,8 @@ func (f *File) checkName(c *cursor, k *Key) error {
 	if err := checkText("name", k.Name); err != nil {
 		return fmt.Errorf("%w: %s", err, damaged)
 	}
-	if first, ok := f.Key(k.Name); ok {
-		return fmt.Errorf("%q is there a second time, after 0x%x: %s", k.Name, first.Offset, damaged)
+	if first, ok := f.findKey(k.Name); ok {
+		return fmt.Errorf("%s is there a second time, after 0x%x: %s", Quote(k.Name), first, damaged)
 	}
 	return nil
 }
@@ -111,9 +157,9 @@ func checkText(what, s string) error {
 	case s == "":
 		return fmt.Errorf("the %s is empty", what)
 	case strings.IndexByte(s, 0) >= 0:
-		return fmt.Errorf("the %s %q has a NUL byte", what, s)
+		return fmt.Errorf("the %s %s has a NUL byte", what, Quote(s))
 	case !utf8.ValidString(s):
-		return fmt.Errorf("the %s %q is not UTF-8", what, s)
+		return fmt.Errorf("the %s %s is not UTF-8", what, Quote(s))
 	}
 	return nil
 }

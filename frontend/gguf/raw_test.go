@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"reflect"
 	"testing"
 )
 
@@ -76,8 +77,7 @@ func mustRead(t testing.TB, b []byte) *File {
 func checkInvariants(f *File) error {
 	type span struct{ from, to int64 }
 	var spans []span
-	for i := range f.tensors {
-		t := &f.tensors[i]
+	for t := range f.Tensors() {
 		if t.Offset < f.data || t.Size <= 0 || t.Offset > f.size || t.Size > f.size-t.Offset {
 			return fmt.Errorf("%+v is not inside %d bytes", t, f.size)
 		}
@@ -92,7 +92,7 @@ func checkInvariants(f *File) error {
 		if len(spans) < 100 { // the test's own square, kept small
 			spans = append(spans, span{t.Offset, t.Offset + t.Size})
 		}
-		if got, ok := f.Tensor(t.Name); !ok || got != t {
+		if got, ok := f.Tensor(t.Name); !ok || !reflect.DeepEqual(got, t) {
 			return fmt.Errorf("%q is not found", t.Name)
 		}
 	}
@@ -102,14 +102,13 @@ func checkInvariants(f *File) error {
 // readAll reads every value and the ends of every tensor, by which an accepted file must
 // not cause anything worse than an error.
 func readAll(f *File) error {
-	var all faults
-	note := func(err error) {
+	var all Faults
+	note := all.Add
+	for k, err := range f.Keys() {
 		if err != nil {
-			all.add(err)
+			note(err)
+			break
 		}
-	}
-	for i := range f.keys {
-		k := &f.keys[i]
 		f.Format(k, 5)
 		for _, err := range valueErrors(f, k.Name) {
 			if err == nil {
@@ -122,12 +121,11 @@ func readAll(f *File) error {
 		note(fmt.Errorf("no accessor reads %+v", k))
 	found:
 	}
-	for i := range f.tensors {
-		t := &f.tensors[i]
+	for t := range f.Tensors() {
 		note(f.ReadTensor(t, 0, make([]byte, 1)))
 		note(f.ReadTensor(t, t.Size-1, make([]byte, 1)))
 	}
-	return all.join()
+	return all.Err(f.FileError)
 }
 
 // valueErrors tries all accessors on a key.
@@ -155,3 +153,9 @@ func (s shrinking) ReadAt(p []byte, off int64) (int, error) {
 }
 
 var _ io.ReaderAt = shrinking{}
+
+// tensorOf returns a tensor that is there.
+func tensorOf(f *File, name string) *Tensor {
+	t, _ := f.Tensor(name)
+	return t
+}

@@ -24,11 +24,15 @@ type File struct {
 	alignment uint64
 	data      int64 // offset of the tensor data
 
-	keys     []Key
-	keyIndex map[string]int
+	// Keys and tensors are found by what the file says of them; none is held as a value of
+	// its own, so that a file of short ones takes little more memory than its size.
+	keyCount int
+	keyNames *names
 
-	tensors     []Tensor
-	tensorIndex map[string]int
+	tensorCount int
+	tensorNames *names
+	table       []byte // the tensor table, as in the file
+	tableAt     int64  // its offset there
 
 	closer io.Closer
 	opened os.FileInfo // nil if not opened here
@@ -90,7 +94,7 @@ func describeMode(m os.FileMode) string {
 func Read(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{
 		name: name, r: r, size: size, alignment: defaultAlignment,
-		keyIndex: map[string]int{}, tensorIndex: map[string]int{},
+		keyNames: newNames(size), tensorNames: newNames(size),
 	}
 	c := newCursor(r, size, 0)
 	tensors, keys, err := f.readHeader(c)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/plain"
 )
 
 func TestSmall(t *testing.T) {
@@ -182,7 +183,7 @@ func TestShrinking(t *testing.T) {
 			t.Errorf("%d bytes left: %v", n, err)
 		}
 	}
-	tableEnd := int(f.tensors[1].Entry) + 8 + len("two") + 4 + 8 + 4 + 8
+	tableEnd := int(tensorOf(f, "two").Entry) + 8 + len("two") + 4 + 8 + 4 + 8
 	for cut := range data {
 		n = cut
 		if _, err := Read(shrinking{data, &n}, int64(len(data)), "m.gguf"); err == nil && cut < tableEnd {
@@ -191,16 +192,22 @@ func TestShrinking(t *testing.T) {
 	}
 }
 
-// TestChanged: the lengths of strings are checked again when they are read.
+// TestChanged: the lengths of strings are checked again when they are read. One that still
+// fits is not noticed here, but by Unchanged.
 func TestChanged(t *testing.T) {
 	data := small()
 	f := mustRead(t, data)
 	k, _ := f.Key("s")
-	for _, v := range []uint64{1 << 63, 100, 12} {
+	for _, v := range []uint64{1 << 63, uint64(len(data)), 12} {
 		le.PutUint64(data[k.value:], v)
 		if _, err := f.Strings("s"); !errors.Is(err, errChanged) {
 			t.Errorf("length %d: %v", v, err)
 		}
+	}
+	le.PutUint64(data[k.value:], 1)
+	copy(data[k.Offset+8:], "t")
+	if _, err := f.Strings("s"); err == nil {
+		t.Error("a key that has another name now is found")
 	}
 }
 
@@ -237,7 +244,7 @@ func TestOpen(t *testing.T) {
 	if err := f.Unchanged(); err == nil || !strings.Contains(err.Error(), "changed while it was read") {
 		t.Error(err)
 	}
-	if err := f.ReadTensor(&f.tensors[0], 0, make([]byte, 4)); !errors.Is(err, errChanged) {
+	if err := f.ReadTensor(tensorOf(f, "one"), 0, make([]byte, 4)); !errors.Is(err, errChanged) {
 		t.Error(err)
 	}
 }
@@ -273,8 +280,8 @@ func TestReal(t *testing.T) {
 	}
 	defer f.Close()
 	x, ok := f.Tensor("token_embd.weight")
-	if !ok || !reflect.DeepEqual(x.Shape, []int{512, 64}) || len(f.Tensors()) != 39 || len(f.Keys()) != 19 {
-		t.Errorf("%+v, %d tensors, %d keys", x, len(f.Tensors()), len(f.Keys()))
+	if !ok || !reflect.DeepEqual(x.Shape, []int{512, 64}) || f.NumTensors() != 39 || f.NumKeys() != 19 {
+		t.Errorf("%+v, %d tensors, %d keys", x, f.NumTensors(), f.NumKeys())
 	}
 	if err := errors.Join(checkInvariants(f), readAll(f)); err != nil {
 		t.Error(err)
@@ -293,8 +300,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := read(data)
 		if err != nil {
-			if !strings.Contains(err.Error(), "m.gguf: ") {
-				t.Errorf("the error names no file: %v", err)
+			if text := err.Error(); !strings.Contains(text, "m.gguf: ") || len(text) > 4096 || plain.Text(text) != text {
+				t.Errorf("the error names no file, is too long, or not plain text: %q", text)
 			}
 			return
 		}

@@ -3,6 +3,7 @@ package gguf
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -45,16 +46,60 @@ func (t *Tensor) RowBytes() int {
 // Rows returns the number of innermost rows.
 func (t *Tensor) Rows() int { return t.Elems() / t.Shape[len(t.Shape)-1] }
 
-// Tensors returns the tensor table in the order of the file. The caller must not change it.
-func (f *File) Tensors() []Tensor { return f.tensors }
+// NumTensors returns how many tensors there are.
+func (f *File) NumTensors() int { return f.tensorCount }
+
+// Tensors yields the tensor table in the order of the file.
+func (f *File) Tensors() iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) {
+		for t, bad := range f.entries(f.tensorCount) {
+			if bad == nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// entries yields the first n entries of the table, each with what is wrong with it.
+func (f *File) entries(n int) iter.Seq2[*Tensor, error] {
+	return func(yield func(*Tensor, error) bool) {
+		c := f.tableCursor(f.tableAt)
+		for range n {
+			t := &Tensor{Entry: c.off}
+			bad := t.read(c)
+			t.Offset += f.data
+			if c.err != nil || !yield(t, bad) {
+				return
+			}
+		}
+	}
+}
+
+// tableCursor starts at an entry of the table, which is in memory.
+func (f *File) tableCursor(entry int64) *cursor {
+	return &cursor{r: f.r, size: f.size, off: entry, buf: f.table[entry-f.tableAt:]}
+}
 
 // Tensor looks a tensor up.
 func (f *File) Tensor(name string) (*Tensor, bool) {
-	i, ok := f.tensorIndex[name]
+	off, ok := f.findTensor(name)
 	if !ok {
 		return nil, false
 	}
-	return &f.tensors[i], true
+	t := &Tensor{Entry: off}
+	if bad := t.read(f.tableCursor(off)); bad != nil {
+		return nil, false // of a file that is refused
+	}
+	t.Offset += f.data
+	return t, true
+}
+
+// findTensor returns the offset of a tensor's entry.
+func (f *File) findTensor(name string) (int64, bool) {
+	return f.tensorNames.find(name, func(off int64) bool {
+		b := f.table[off-f.tableAt:]
+		return len(b) >= 8+len(name) && le.Uint64(b) == uint64(len(name)) && string(b[8:8+len(name)]) == name
+	})
 }
 
 // DType returns the dtype of a tensor, or an error that names tensor and type.
@@ -69,10 +114,10 @@ func (f *File) DType(t *Tensor) (dtype.DType, error) {
 // TensorError makes an error about a tensor: the file and the place of the tensor's entry,
 // then the text, which says what is wrong and what to do. The tensor may be absent.
 func (f *File) TensorError(name, format string, args ...any) error {
-	if t, ok := f.Tensor(name); ok {
-		return f.fault(fmt.Sprintf("tensor %q", name), t.Entry, fmt.Errorf(format, args...))
+	if off, ok := f.findTensor(name); ok {
+		return f.fault("tensor "+Quote(name), off, fmt.Errorf(format, args...))
 	}
-	return &Error{File: f.name, Err: fmt.Errorf("tensor %q: %w", name, fmt.Errorf(format, args...))}
+	return &Error{File: f.name, Err: fmt.Errorf("tensor %s: %w", Quote(name), fmt.Errorf(format, args...))}
 }
 
 // ReadTensor fills buf with the tensor's bytes from offset off on, 0 being its first byte.
@@ -92,29 +137,63 @@ func (f *File) readTensors(c *cursor, n uint64) error {
 	if n > c.left()/minTensorBytes {
 		return f.fault("header", 8, fmt.Errorf("counts %d tensors, more than %d bytes can hold: %s", n, c.left(), damaged))
 	}
-	var all faults
+	if err := f.loadTable(c, n); err != nil {
+		return err
+	}
+	var all Faults
 	for i := range n {
 		t := Tensor{Entry: c.off}
 		bad := t.read(c)
 		if c.err != nil { // nothing after it can be told
-			all.add(f.fault(entryNoun(&t, i, n), t.Entry, c.err))
-			return all.join()
+			all.Add(f.fault(entryNoun(&t, i, n), t.Entry, c.err))
+			return all.Err(f.FileError)
 		}
 		if bad == nil {
 			bad = f.checkDuplicate(&t)
 		}
 		if bad != nil {
-			all.add(f.fault(entryNoun(&t, i, n), t.Entry, bad))
+			all.Add(f.fault(entryNoun(&t, i, n), t.Entry, bad))
 			continue
 		}
-		f.tensorIndex[t.Name] = len(f.tensors)
-		f.tensors = append(f.tensors, t)
+		f.tensorNames.add(t.Name, t.Entry)
 	}
-	if err := f.checkCount(c, n); err != nil {
-		all.add(err)
+	if c.off != f.tableAt+int64(len(f.table)) {
+		return f.fault("", 0, errChanged)
 	}
+	all.Add(f.checkCount(c, n))
+	f.tensorCount = int(n)
 	f.placeTensors(c.off, &all)
-	return all.join()
+	return all.Err(f.FileError)
+}
+
+// loadTable reads the table of n tensors into memory and moves the cursor to it. Of a table
+// that cannot be read to its end it takes what there is.
+func (f *File) loadTable(c *cursor, n uint64) error {
+	f.tableAt = c.off
+	end := newCursor(f.r, f.size, c.off)
+	end.buf = c.buf
+	for range n {
+		if !end.skipTensor() {
+			break
+		}
+	}
+	f.table = make([]byte, end.off-f.tableAt)
+	if _, err := readFull(f.r, f.table, f.tableAt); err != nil {
+		return f.fault("tensor table", f.tableAt, err)
+	}
+	*c = *f.tableCursor(f.tableAt)
+	return nil
+}
+
+// skipTensor passes over an entry of the table, if there is one that could be read.
+func (c *cursor) skipTensor() bool {
+	at := c.off
+	c.skip(c.u64("the table"), "the table")
+	c.skip(8*uint64(min(c.u32("the table"), maxDims))+4+8, "the table")
+	if c.err != nil {
+		c.off = at
+	}
+	return c.err == nil
 }
 
 // entryNoun names an entry of the table, by its name if it could be read.
@@ -122,7 +201,7 @@ func entryNoun(t *Tensor, i, n uint64) string {
 	if t.Name == "" {
 		return fmt.Sprintf("tensor %d of %d", i+1, n)
 	}
-	return fmt.Sprintf("tensor %q", t.Name)
+	return "tensor " + Quote(t.Name)
 }
 
 // read reads an entry. Where the table goes on behind it, what is wrong is returned; where
@@ -188,8 +267,8 @@ func (t *Tensor) setShape(dims []uint64) error {
 
 // checkDuplicate refuses a name that is there already.
 func (f *File) checkDuplicate(t *Tensor) error {
-	if first, ok := f.Tensor(t.Name); ok {
-		return fmt.Errorf("a tensor of this name is already there, after 0x%x: %s", first.Entry, damaged)
+	if first, ok := f.findTensor(t.Name); ok {
+		return fmt.Errorf("a tensor of this name is already there, after 0x%x: %s", first, damaged)
 	}
 	return nil
 }
@@ -202,7 +281,7 @@ func (f *File) checkCount(c *cursor, n uint64) error {
 	if bad := t.read(peek); bad != nil || peek.err != nil || !printable(t.Name) || uint64(t.Offset)%f.alignment != 0 {
 		return nil
 	}
-	return f.fault("header", 8, fmt.Errorf("counts %d tensors, but one named %q follows at 0x%x: %s", n, t.Name, c.off, damaged))
+	return f.fault("header", 8, fmt.Errorf("counts %d tensors, but one named %s follows at 0x%x: %s", n, Quote(t.Name), c.off, damaged))
 }
 
 // printable reports whether a name looks like one that somebody chose.
@@ -218,54 +297,57 @@ func printable(name string) bool {
 // placeTensors turns offsets into places in the file, the table ending at end, and checks
 // that each lies inside the file and none overlaps another. Gaps, any order and bytes after
 // the last tensor are odd but harmless.
-func (f *File) placeTensors(end int64, all *faults) {
+func (f *File) placeTensors(end int64, all *Faults) {
 	hole := -uint64(end) & (f.alignment - 1)
 	if hole > uint64(f.size-end) {
-		// The data would begin behind the end: right only for a file that has none.
+		// The data would begin after the end: right only for a file that has none.
 		f.data = f.size
-		if len(f.tensors) > 0 {
-			all.add(f.fault("tensor data", end, fmt.Errorf("the file ends at 0x%x, before the data begins: the download may be incomplete", f.size)))
+		if f.tensorNames.used > 0 {
+			all.Add(f.fault("tensor data", end, fmt.Errorf("the file ends at 0x%x, before the data begins: the download may be incomplete", f.size)))
 		}
 		return
 	}
 	f.data = end + int64(hole)
-	for i := range f.tensors {
-		t := &f.tensors[i]
-		if err := f.checkPlace(t); err != nil {
-			all.add(f.TensorError(t.Name, "%w", err))
+	for t, bad := range f.entries(f.tensorCount) {
+		if bad == nil {
+			all.Add(f.checkPlace(t))
 		}
-		t.Offset += f.data
 	}
-	if len(all.errs) == 0 {
+	if !all.Any() {
 		f.checkOverlap(all)
 	}
 }
 
-// checkPlace checks a tensor's offset, which is still relative to the data.
+// checkPlace checks where a tensor is.
 func (f *File) checkPlace(t *Tensor) error {
-	room := f.size - f.data
+	room, off := f.size-f.data, t.Offset-f.data
 	switch {
-	case uint64(t.Offset)%f.alignment != 0:
-		return fmt.Errorf("its offset %d is no multiple of the alignment %d: %s", t.Offset, f.alignment, damaged)
-	case t.Offset > room || t.Size > room-t.Offset:
-		return fmt.Errorf("its %d bytes at offset %d go beyond the %d bytes of data in the file: the download may be incomplete", t.Size, t.Offset, room)
+	case uint64(off)%f.alignment != 0:
+		return f.TensorError(t.Name, "its offset %d is no multiple of the alignment %d: %s", off, f.alignment, damaged)
+	case off > room || t.Size > room-off:
+		return f.TensorError(t.Name, "its %d bytes at offset %d go beyond the %d bytes of data in the file: the download may be incomplete", t.Size, off, room)
 	}
 	return nil
 }
 
+// span is where a tensor's data is, and its entry in the table.
+type span struct{ from, size, entry int64 }
+
 // checkOverlap compares each tensor with its predecessor in the file.
-func (f *File) checkOverlap(all *faults) {
-	order := make([]*Tensor, len(f.tensors))
-	for i := range order {
-		order[i] = &f.tensors[i]
+func (f *File) checkOverlap(all *Faults) {
+	order := make([]span, 0, f.tensorCount)
+	for t := range f.Tensors() {
+		order = append(order, span{t.Offset, t.Size, t.Entry})
 	}
-	slices.SortStableFunc(order, func(a, b *Tensor) int { return cmp.Compare(a.Offset, b.Offset) })
-	for i, t := range order {
-		if i == 0 {
-			continue
-		}
-		if p := order[i-1]; p.Offset+p.Size > t.Offset {
-			all.add(f.TensorError(t.Name, "its data at 0x%x overlaps that of %q, which ends at 0x%x: %s", t.Offset, p.Name, p.Offset+p.Size, damaged))
+	slices.SortFunc(order, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.entry, b.entry))
+	})
+	for i, s := range order[min(1, len(order)):] {
+		if p := order[i]; p.from+p.size > s.from {
+			all.Add(f.TensorError(f.nameAt(s.entry), "its data at 0x%x overlaps that of %s, which ends at 0x%x: %s", s.from, Quote(f.nameAt(p.entry)), p.from+p.size, damaged))
 		}
 	}
 }
+
+// nameAt returns the name of the tensor with an entry that was checked.
+func (f *File) nameAt(entry int64) string { return f.tableCursor(entry).str(maxTensorName, "the name") }

@@ -1,8 +1,10 @@
 package gguf
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Uint returns a value of any integer type that is not negative.
@@ -81,112 +83,96 @@ func (f *File) Strings(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.valueBytes(k)
-	if err != nil {
-		return nil, err
-	}
-	all, pos := string(b), 0
+	var all strings.Builder // grown once, so that what it returns stays where it is
+	size := k.bytes - 8*int64(k.Count)
+	all.Grow(int(size))
 	list := make([]string, k.Count)
+	c := newCursor(k.r, f.size, k.value)
 	for i := range list {
 		// The lengths were checked before, but not these bytes: the file may have changed.
-		if len(all)-pos < 8 || le.Uint64(b[pos:]) > uint64(len(all)-pos-8) {
-			return nil, f.keyError(k, "%w", errChanged)
+		n := c.u64("a string")
+		if start := all.Len(); n <= uint64(size-int64(start)) {
+			c.text(&all, int64(n))
+			list[i] = all.String()[start:]
+		} else {
+			c.fail(errChanged)
 		}
-		n := int(le.Uint64(b[pos:]))
-		list[i] = all[pos+8 : pos+8+n]
-		pos += 8 + n
+		if c.err != nil {
+			return nil, f.keyError(k, "%w", changed(c.err))
+		}
 	}
 	return list, nil
+}
+
+// text appends n bytes to b.
+func (c *cursor) text(b *strings.Builder, n int64) {
+	for n > 0 && c.err == nil {
+		part := c.next(int(min(n, cursorBuf)), "a string")
+		b.Write(part)
+		n -= int64(len(part))
+	}
 }
 
 // Ints returns an array of any integer type whose elements fit an int64.
 func (f *File) Ints(name string) ([]int64, error) {
-	k, err := f.array(name, "an array of integers", ValueType.isInt)
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.valueBytes(k)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]int64, k.Count)
-	for i := range list {
-		list[i] = intAt(k.Elem, b[i*k.Elem.size():])
-		if list[i] < 0 && k.Elem == Uint64 {
-			return nil, f.keyError(k, "element %d is %d: at most %d is supported", i, uint64(list[i]), int64(math.MaxInt64))
+	return elements(f, name, "an array of integers", ValueType.isInt, func(k *Key, b []byte) (int64, error) {
+		x := intAt(k.Elem, b)
+		if x < 0 && k.Elem == Uint64 {
+			return 0, fmt.Errorf("is %d: at most %d is supported", uint64(x), int64(math.MaxInt64))
 		}
-	}
-	return list, nil
+		return x, nil
+	})
 }
 
 // Floats returns an array of f32 or f64.
 func (f *File) Floats(name string) ([]float64, error) {
-	k, err := f.array(name, "an array of floats", func(e ValueType) bool { return e == Float32 || e == Float64 })
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.valueBytes(k)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]float64, k.Count)
-	for i := range list {
-		list[i] = floatAt(k.Elem, b[i*k.Elem.size():])
-	}
-	return list, nil
+	is := func(e ValueType) bool { return e == Float32 || e == Float64 }
+	return elements(f, name, "an array of floats", is, func(k *Key, b []byte) (float64, error) { return floatAt(k.Elem, b), nil })
 }
 
 // Int32s returns an array of i32, or of u32 whose elements fit. Other widths are refused:
 // where a format says i32, readers of other programs would take them for something else.
 func (f *File) Int32s(name string) ([]int32, error) {
-	k, err := f.array(name, "an array of i32", func(e ValueType) bool { return e == Int32 || e == Uint32 })
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.valueBytes(k)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]int32, k.Count)
-	for i := range list {
-		list[i] = int32(le.Uint32(b[4*i:]))
-		if list[i] < 0 && k.Elem == Uint32 {
-			return nil, f.keyError(k, "element %d is %d: at most %d is supported", i, uint32(list[i]), math.MaxInt32)
+	is := func(e ValueType) bool { return e == Int32 || e == Uint32 }
+	return elements(f, name, "an array of i32", is, func(k *Key, b []byte) (int32, error) {
+		x := int32(le.Uint32(b))
+		if x < 0 && k.Elem == Uint32 {
+			return 0, fmt.Errorf("is %d: at most %d is supported", uint32(x), math.MaxInt32)
 		}
-	}
-	return list, nil
+		return x, nil
+	})
 }
 
 // Float32s returns an array of f32.
 func (f *File) Float32s(name string) ([]float32, error) {
-	k, err := f.array(name, "an array of f32", func(e ValueType) bool { return e == Float32 })
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.valueBytes(k)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]float32, k.Count)
-	for i := range list {
-		list[i] = math.Float32frombits(le.Uint32(b[4*i:]))
-	}
-	return list, nil
+	is := func(e ValueType) bool { return e == Float32 }
+	return elements(f, name, "an array of f32", is, func(_ *Key, b []byte) (float32, error) {
+		return math.Float32frombits(le.Uint32(b)), nil
+	})
 }
 
 // Bools returns an array of bools.
 func (f *File) Bools(name string) ([]bool, error) {
-	k, err := f.array(name, "an array of bools", func(e ValueType) bool { return e == Bool })
+	is := func(e ValueType) bool { return e == Bool }
+	return elements(f, name, "an array of bools", is, func(_ *Key, b []byte) (bool, error) { return b[0] != 0, nil })
+}
+
+// elements reads an array of values of a fixed size, piece by piece.
+func elements[T any](f *File, name, want string, is func(ValueType) bool, read func(*Key, []byte) (T, error)) ([]T, error) {
+	k, err := f.array(name, want, is)
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.valueBytes(k)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]bool, k.Count)
+	list := make([]T, k.Count)
+	c := newCursor(k.r, f.size, k.value)
 	for i := range list {
-		list[i] = b[i] != 0
+		b := c.next(k.Elem.size(), "an element")
+		if c.err != nil {
+			return nil, f.keyError(k, "%w", changed(c.err))
+		}
+		if list[i], err = read(k, b); err != nil {
+			return nil, f.keyError(k, "element %d %w", i, err)
+		}
 	}
 	return list, nil
 }
@@ -198,42 +184,53 @@ const maxFormat = 1000
 // first elements and bytes, at most limit of them and never more than 1000.
 func (f *File) Format(k *Key, limit int) string {
 	limit = max(0, min(limit, maxFormat))
+	var b strings.Builder
+	c := &cursor{r: k.r, size: f.size, off: k.value, mem: make([]byte, min(cursorBuf, k.bytes, 4*maxFormat))}
 	switch {
 	case k.Type == String:
-		s, err := f.String(k.Name)
-		return orError(quote(s, limit), err)
-	case k.Type != Array:
-		b, err := f.valueBytes(k)
-		if err != nil {
-			return err.Error()
-		}
-		return formatScalar(k.Type, b)
+		formatString(&b, c, uint64(k.bytes), limit)
+	case k.Type == Array:
+		k.formatArray(&b, c, limit)
 	default:
-		return f.formatArray(k, limit)
+		k.formatScalar(&b, c, k.Type)
 	}
+	return orError(b.String(), cmp.Or(k.err, c.err))
 }
 
 // formatArray prints the first elements of an array between brackets.
-func (f *File) formatArray(k *Key, limit int) string {
-	c := newCursor(f.r, f.size, k.value)
-	s := "["
+func (k *Key) formatArray(b *strings.Builder, c *cursor, limit int) {
+	b.WriteByte('[')
 	for i := range min(k.Count, limit) {
 		if i > 0 {
-			s += " "
+			b.WriteByte(' ')
 		}
 		if k.Elem == String {
-			n := min(c.u64("a string"), c.left())
-			head := c.next(int(min(n, uint64(4*limit))), "a string")
-			c.skip(n-uint64(len(head)), "a string")
-			s += quote(string(head), limit)
-		} else if b := c.next(k.Elem.size(), "an element"); b != nil {
-			s += formatScalar(k.Elem, b)
+			formatString(b, c, c.u64("a string"), limit)
+		} else {
+			k.formatScalar(b, c, k.Elem)
 		}
 	}
 	if k.Count > limit {
-		s += fmt.Sprintf(" … %d in all", k.Count)
+		fmt.Fprintf(b, " … %d in all", k.Count)
 	}
-	return orError(s+"]", c.err)
+	b.WriteByte(']')
+}
+
+// formatString prints the first bytes of a string of n bytes, and passes over the rest.
+func formatString(b *strings.Builder, c *cursor, n uint64, limit int) {
+	head := c.next(int(min(n, uint64(limit))), "a string")
+	fmt.Fprintf(b, "%q", head)
+	if rest := n - uint64(len(head)); rest > 0 {
+		b.WriteString("…")
+		c.skip(rest, "a string")
+	}
+}
+
+// formatScalar prints one value of fixed size.
+func (k *Key) formatScalar(b *strings.Builder, c *cursor, t ValueType) {
+	if v := c.next(t.size(), "a value"); v != nil {
+		b.WriteString(formatScalar(t, v))
+	}
 }
 
 // orError returns s, or the error in its place.
@@ -244,15 +241,7 @@ func orError(s string, err error) string {
 	return s
 }
 
-// quote quotes at most limit bytes of s.
-func quote(s string, limit int) string {
-	if len(s) > limit {
-		return fmt.Sprintf("%q…", s[:limit])
-	}
-	return fmt.Sprintf("%q", s)
-}
-
-// formatScalar prints one value of fixed size.
+// formatScalar returns one value of fixed size as text.
 func formatScalar(t ValueType, b []byte) string {
 	switch t {
 	case Bool:
@@ -274,6 +263,9 @@ func (f *File) lookup(name, want string, ok func(*Key) bool) (*Key, error) {
 	if !found {
 		return nil, f.KeyError(name, "is %w: convert the model again with a current converter", ErrMissing)
 	}
+	if k.err != nil {
+		return nil, f.keyError(k, "%w", k.err)
+	}
 	if !ok(k) {
 		return nil, f.keyError(k, "is %s, where %s is needed: convert the model again", k.typeName(), want)
 	}
@@ -288,7 +280,7 @@ func (f *File) array(name, want string, ok func(ValueType) bool) (*Key, error) {
 // valueBytes reads a value.
 func (f *File) valueBytes(k *Key) ([]byte, error) {
 	b := make([]byte, k.bytes)
-	if _, err := readFull(f.r, b, k.value); err != nil {
+	if _, err := readFull(k.r, b, k.value); err != nil {
 		return nil, f.keyError(k, "%w", err)
 	}
 	return b, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
@@ -123,7 +124,7 @@ func (r *reader) checkTokens(t *token.Table) {
 		case len(s) > token.MaxTokenBytes:
 			r.fail(keyTokens, "token %d is %d bytes long, more than the %d that are supported: the file may be damaged", id, len(s), token.MaxTokenBytes)
 		case !utf8.ValidString(s):
-			r.fail(keyTokens, "token %d, %q, is not UTF-8: convert the model again", id, s)
+			r.fail(keyTokens, "token %d, %s, is not UTF-8: convert the model again", id, gguf.Quote(s))
 		}
 		if t.Scores[id] != t.Scores[id] {
 			r.fail(keyScores, "the score of token %d is NaN: convert the model again", id)

@@ -3,9 +3,9 @@
 package tokenizer
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
@@ -62,7 +62,7 @@ func Read(src Source, rows int) (*token.Table, error) {
 			return m.read(&reader{src: src, rows: rows})
 		}
 	}
-	return nil, src.KeyError(keyModel, "tokenizer %q is not supported yet: use a model with %s", model, supported())
+	return nil, src.KeyError(keyModel, "tokenizer %s is not supported yet: use a model with %s", gguf.Quote(model), supported())
 }
 
 // Size returns the number of ids of encoded tables.
@@ -90,33 +90,18 @@ func supported() string {
 type reader struct {
 	src  Source
 	rows int
-	errs []error
-	more int
+	errs gguf.Faults
 }
-
-// maxErrors bounds how many faults are listed.
-const maxErrors = 10
 
 // fail records an error about a key.
 func (r *reader) fail(key, format string, args ...any) { r.add(r.src.KeyError(key, format, args...)) }
 
 // add records an error, if it is one.
-func (r *reader) add(err error) {
-	switch {
-	case err == nil:
-	case len(r.errs) == maxErrors:
-		r.more++
-	default:
-		r.errs = append(r.errs, err)
-	}
-}
+func (r *reader) add(err error) { r.errs.Add(err) }
 
 // join returns all errors as one, nil if there are none.
 func (r *reader) join() error {
-	if r.more > 0 {
-		return errors.Join(append(r.errs, fmt.Errorf("and %d more errors in the vocabulary", r.more))...)
-	}
-	return errors.Join(r.errs...)
+	return r.errs.Err(func(text string) error { return r.src.KeyError(keyTokens, "%s in the vocabulary", text) })
 }
 
 // bool reads a flag that may be absent.
