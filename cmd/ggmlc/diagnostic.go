@@ -16,6 +16,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/plain"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/mem"
 )
@@ -92,18 +93,70 @@ func exitStatus(err error) int { return kindOf(err).status }
 
 // report prints what went wrong to w: a line for each fault, or an object for each.
 func report(w io.Writer, err error, asJSON bool) {
-	for _, d := range diagnose("", err) {
+	ds := diagnose("", err)
+	if bounded(kindOf(err)) {
+		ds = bound(ds)
+	}
+	for _, d := range ds {
 		d.print(w, asJSON)
 	}
 }
 
+// Limits of a report about a file that somebody else may have made, in bytes.
+const (
+	maxReport = 4000
+	maxLine   = 1200 // longer lines lose their middle
+)
+
+// bounded reports whether faults of this kind follow from an input, which could have a
+// million of them. What Go, a difference or a bug says is printed as it is.
+func bounded(k kind) bool {
+	return k.status == exitUsage || k.status == exitModel && k.code != "go-build" && k.code != "stale"
+}
+
+// bound shortens a report to its first faults and the number of the rest.
+func bound(ds []diagnostic) []diagnostic {
+	room := maxReport - len("ggmlc: and 2147483647 more errors\n")
+	for i := range ds {
+		d := &ds[i]
+		kept, more := firstLines(plain.Text(d.Message), room-len("ggmlc: "))
+		if kept == "" {
+			rest := diagnostic{Code: d.Code, File: d.File, Message: fmt.Sprintf("and %d more errors", len(ds)-i)}
+			return append(ds[:i:i], rest)
+		}
+		d.Message, d.Noun = kept, plain.Cut(d.Noun, maxLine)
+		if more > 0 {
+			d.Message += fmt.Sprintf("\nand %d more lines", more)
+		}
+		room -= len("ggmlc: ") + len(d.Message) + 1
+	}
+	return ds
+}
+
+// firstLines returns those first lines of a text that have room, and the number of others.
+func firstLines(text string, room int) (kept string, more int) {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = plain.Cut(line, maxLine)
+		left := len(lines) - i
+		if room -= len(line) + 1; room < len("and 2147483647 more lines") && left > 1 || room < 0 {
+			return kept, left
+		}
+		if i > 0 {
+			kept += "\n"
+		}
+		kept += line
+	}
+	return kept, 0
+}
+
 func (d diagnostic) print(w io.Writer, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(w, "ggmlc: %s\n", d.Message)
+		fmt.Fprintf(w, "ggmlc: %s\n", plain.Text(d.Message))
 		return
 	}
 	line, _ := json.Marshal(d) // strings only: cannot fail
-	fmt.Fprintf(w, "%s\n", line)
+	fmt.Fprintf(w, "%s\n", plain.JSON(line))
 }
 
 // notice prints what is no fault.

@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/arch"
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
 
@@ -77,5 +80,58 @@ func TestJoinedErrorsAreTakenApart(t *testing.T) {
 				t.Errorf("got\n%swant\n%s", b.String(), c.want)
 			}
 		})
+	}
+}
+
+// TestReportsAreShort: however many faults an input has, and however long they are, a report
+// has 4 KiB, says how many faults it leaves out, and holds nothing that a terminal obeys.
+func TestReportsAreShort(t *testing.T) {
+	many := func(n int, text string) error {
+		var errs []error
+		for i := range n {
+			errs = append(errs, fmt.Errorf("fault %d: %s: what to do", i, text))
+		}
+		return errors.Join(errs...)
+	}
+	violations := &ir.VerifyError{}
+	for range 10_000 {
+		violations.Violations = append(violations.Violations, ir.Violation{Func: "f\x1b[2J", Rule: "r", Text: "wrong"})
+	}
+	long := strings.Repeat("\x1b\u202e", 50_000)
+	for _, c := range []struct {
+		name string
+		err  error
+		want []string
+	}{
+		{"many faults", many(10_000, "wrong"), []string{"fault 0: ", "fault 50: ", " more errors\n"}},
+		{"one long fault", many(1, long), []string{"fault 0: ", ": what to do\n"}},
+		{"many long faults", many(30, long), []string{"fault 0: ", "fault 1: ", " more errors\n"}},
+		{"a long text", fmt.Errorf("x.ggir: %w", &driver.TextError{File: "x.ggir", Err: many(20, long)}), []string{"x.ggir: ", "fault 0: ", " more errors\n"}},
+		{"violations", violations, []string{"wrong", " more lines\n"}},
+		{"wrong usage", usagef("unknown flag %s: see ggmlc --help", long), []string{"unknown flag", ": see ggmlc --help\n"}},
+	} {
+		for _, asJSON := range []bool{false, true} {
+			var b bytes.Buffer
+			report(&b, c.err, asJSON)
+			text := b.String()
+			if !asJSON && len(text) > 4096 || strings.ContainsAny(text, "\x1b\u202e") {
+				t.Errorf("%s: %d bytes:\n%.2000s", c.name, len(text), text)
+			}
+			for _, w := range c.want {
+				if !asJSON && !strings.Contains(text, w) {
+					t.Errorf("%s: no %q in\n%s", c.name, w, text)
+				}
+			}
+			for line := range strings.Lines(text) {
+				if asJSON && !json.Valid([]byte(line)) {
+					t.Errorf("%s: no JSON: %s", c.name, line)
+				}
+			}
+		}
+	}
+	var b bytes.Buffer
+	report(&b, &codegen.BuildError{Err: errors.New("exit status 1"), Output: strings.Repeat("line\n", 5000)}, false)
+	if n := strings.Count(b.String(), "line\n"); n != 5000 {
+		t.Errorf("%d lines of the Go command's 5000", n)
 	}
 }
