@@ -229,3 +229,35 @@ func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestErrorBytes: however many faults a model has, and however long the texts in it are, the
+// error has at most 4 KiB, and a terminal prints it as it is.
+func TestErrorBytes(t *testing.T) {
+	long := strings.Repeat("\x1b\u202e\xff", 100_000)
+	for _, c := range []struct {
+		name string
+		edit func(*spec)
+		want string
+	}{
+		{"architecture", func(s *spec) { s.set("general.architecture", long) }, "is not supported: ggmlc compiles llama"},
+		{"rope scaling", func(s *spec) { s.set("rope.scaling.type", long) }, "is not supported yet: none and linear are"},
+		{"tensors that are left over", func(s *spec) {
+			for i := range 20_000 {
+				s.add(strings.Repeat("\x1b", 50)+strconv.Itoa(i), gguf.TensorF32, 1)
+			}
+		}, "tiny.gguf: and 19990 more errors"},
+		{"layers that are missing", func(s *spec) { s.set("block_count", uint32(maxLayers)) }, " more errors"},
+		{"a list for a million layers", func(s *spec) { s.set("attention.head_count", make([]uint8, 1e6)) }, "a list of 1000000 values"},
+	} {
+		s := tiny()
+		c.edit(s)
+		_, err := Build(s.file(t), Options{})
+		if err == nil {
+			t.Errorf("%s: accepted", c.name)
+			continue
+		}
+		if text := err.Error(); len(text) > 4096 || strings.ContainsAny(text, "\x1b\u202e\xff") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d bytes without %q:\n%q", c.name, len(text), c.want, text)
+		}
+	}
+}

@@ -3,43 +3,11 @@ package gguf
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/ggmlc/ggmlc/tests/heaptest"
 )
-
-// peakLive returns by how many bytes the live heap grew, at most, while do ran: what
-// garbage collections found to be in use, of which there is one for every few percent of
-// growth.
-func peakLive(do func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	before, peak := liveHeap(), int64(0)
-	stop, done := make(chan bool), make(chan bool)
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(50 * time.Microsecond):
-				peak = max(peak, liveHeap())
-			}
-		}
-	}()
-	do()
-	close(stop)
-	<-done
-	return max(peak, liveHeap()) - before
-}
-
-func liveHeap() int64 {
-	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(s)
-	return int64(s[0].Value.Uint64())
-}
 
 // shortName returns a name of three bytes, another one for each i below 2,000,000.
 func shortName(i int) string {
@@ -86,13 +54,12 @@ func TestMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var f *File
 			var kept any
-			peak := peakLive(func() {
+			peak := heaptest.PeakLive(func() {
 				f = mustRead(t, c.data)
 				var err error
 				if kept, err = c.use(f); err != nil {
 					t.Error(err)
 				}
-				runtime.GC() // what is kept counts, too
 			})
 			runtime.KeepAlive(f)
 			runtime.KeepAlive(kept)

@@ -52,7 +52,7 @@ func (r *reader) readSPM() (*token.Table, error) {
 		return nil, err
 	}
 	// What is left for Encode to find, such as equal texts, is a fault of the tokens.
-	if _, err := t.Encode(); err != nil {
+	if err := t.Check(); err != nil {
 		return nil, r.src.KeyError(keyTokens, "%w: convert the model again", err)
 	}
 	return t, nil

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/runtime/token"
+	"github.com/ggmlc/ggmlc/tests/heaptest"
 )
 
 // keys are the metadata of a file to be made; nil removes a key.
@@ -221,4 +223,57 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestErrorBytes: however bad a vocabulary is, the error has at most 4 KiB, and a terminal
+// prints it as it is.
+func TestErrorBytes(t *testing.T) {
+	long := strings.Repeat("\x1b\u202e\xff", 20_000)
+	tokens, types, scores := make([]string, 20_000), make([]int32, 20_000), make([]float32, 20_000)
+	for i := range tokens {
+		tokens[i], types[i], scores[i] = "\x1b"+strings.Repeat("\xff", i%300), 1, float32(math.NaN())
+	}
+	for name, k := range map[string]keys{
+		"model":            {keyModel: long},
+		"a long token":     {keyTokens: []string{long}, keyTypes: []int32{1}, keyScores: []float32{1}},
+		"a long byte":      {keyTokens: []string{long}, keyTypes: []int32{6}, keyScores: []float32{1}},
+		"many bad tokens":  {keyTokens: tokens, keyTypes: types, keyScores: scores},
+		"many equal ones":  {keyTokens: slices.Repeat([]string{"\x1b"}, 20_000), keyTypes: types, keyScores: make([]float32, 20_000)},
+		"many other types": {keyTypes: make([]string, 20_000), keyScores: long},
+	} {
+		_, err := Read(open(t, change(k)), 0)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		if text := err.Error(); len(text) > 4096 || strings.ContainsAny(text, "\x1b\u202e\xff") {
+			t.Errorf("%s: %d bytes: %.3000q", name, len(text), text)
+		}
+	}
+}
+
+// TestMemory: reading a vocabulary takes at most three times the file's size.
+func TestMemory(t *testing.T) {
+	const n = 200_000
+	tokens, types := make([]string, n), make([]int32, n)
+	for i := range tokens {
+		tokens[i], types[i] = string([]byte{byte(1 + i%100), byte(1 + i/100%100), byte(1 + i/10_000)}), 1
+	}
+	b := encodeKeys(t, change(keys{keyTokens: tokens, keyTypes: types, keyScores: make([]float32, n)}))
+	var table *token.Table
+	peak := heaptest.PeakLive(func() {
+		f, err := gguf.Read(bytes.NewReader(b), int64(len(b)), "m.gguf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table, err = Read(f, 0); err != nil {
+			t.Fatal(err)
+		}
+	})
+	runtime.KeepAlive(table)
+	if times := float64(peak) / float64(len(b)); times > 3 {
+		t.Errorf("%d bytes of memory for a file of %d: %.1f times", peak, len(b), times)
+	} else {
+		t.Logf("%.2f times the file's %d bytes", times, len(b))
+	}
 }

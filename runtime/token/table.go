@@ -80,7 +80,9 @@ func (t *Table) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := binary.LittleEndian.AppendUint32([]byte(tableMagic), algorithm)
+	n := len(t.Tokens)
+	b := make([]byte, 0, 2048+(4+4+1)*n+4*len(slots)+t.textBytes())
+	b = binary.LittleEndian.AppendUint32(append(b, tableMagic...), algorithm)
 	b = appendInts(b, int32(len(t.Tokens)), t.flags(), t.BOS, t.EOS, t.UNK, int32(seed), int32(len(slots)), int32(t.textBytes()))
 	end := int32(0)
 	for _, s := range t.Tokens {
@@ -98,6 +100,15 @@ func (t *Table) Encode() ([]byte, error) {
 		b = append(b, s...)
 	}
 	return b, nil
+}
+
+// Check reports what Encode would find wrong, without encoding.
+func (t *Table) Check() error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	_, _, err := t.hashTable()
+	return err
 }
 
 // appendInts appends numbers of 32 bits.
