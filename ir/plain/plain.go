@@ -83,6 +83,10 @@ func JSON(b []byte) []byte {
 	var out []byte
 	from := 0
 	for at := 0; at < len(b); {
+		if ' ' <= b[at] && b[at] <= '~' {
+			at++
+			continue
+		}
 		r, n := utf8.DecodeRune(b[at:])
 		if r == '\n' || visible(r, n) {
 			at += n

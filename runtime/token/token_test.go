@@ -253,6 +253,10 @@ func TestTableErrors(t *testing.T) {
 		if _, err := table.Encode(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
+		_, encoding := table.Encode()
+		if err := table.Check(); err == nil || encoding == nil || err.Error() != encoding.Error() {
+			t.Errorf("Check says %v, Encode %v", err, encoding)
+		}
 	}
 }
 
