@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"os"
 	"path/filepath"
@@ -28,9 +29,10 @@ func grid() *Program {
 	const maxCols = 5
 	rows, cols := Dim{Sym: 0, Scale: 1}, Dim{Sym: 1, Scale: 1}
 	weights := raw([]float32{10, 20, 30})
+	sum := sha256.Sum256(weights)
 	return &Program{
 		Name: "grid", PlanID: "1", IOBytes: gridIO,
-		Weights: WeightsInfo{Size: 12, Embedded: string(weights)},
+		Weights: WeightsInfo{Size: 12, SHA256: hexOf(sum[:]), Embedded: string(weights)},
 		Symbols: []Symbol{{"rows", 1, 4}, {"cols", 1, maxCols}},
 		Funcs: []Func{{
 			Name: "add",

@@ -203,6 +203,11 @@ func TestVerifyFlag(t *testing.T) {
 			t.Errorf("%s: status %d, %s", command, status, errs)
 		}
 	}
+	for _, command := range []string{"-h", "bench -h", "call -h"} {
+		if _, out, _ := invoke(p, strings.Fields(command)...); !strings.Contains(out, "--verify") {
+			t.Errorf("%s does not name --verify:\n%s", command, out)
+		}
+	}
 	p, file = large(t, 0)
 	if status, _, errs := invoke(p, "--tokens", "1", "-n", "1", "--verify", "--weights", file); status != 0 {
 		t.Errorf("right weights: status %d, %s", status, errs)
