@@ -20,31 +20,29 @@ them gives wrong results and no error.`
 // sessions instead of raw functions.
 func (g *generator) emitAPI() error {
 	f := g.newFile("")
-	for _, line := range g.packageDoc() {
-		f.PackageComment(line)
-	}
+	packageComment(f, g.packageDoc()...)
 	g.api = f
 
-	f.Comment("Options say how the model is opened; the zero Options are good.")
+	comment(f, "Options say how the model is opened; the zero Options are good.")
 	f.Type().Id("Options").Op("=").Qual(g.runtimePath(), "Options")
-	f.Comment("Model is the model with its weights and its workers. It may be used from several")
-	f.Comment("goroutines: the steps of its sessions queue for the workers.")
+	comment(f, "Model is the model with its weights and its workers. It may be used from several",
+		"goroutines: the steps of its sessions queue for the workers.")
 	f.Type().Id("Model").Struct(jen.Id("m").Op("*").Qual(g.runtimePath(), "Model"))
 	comment(f, openDoc)
 	f.Func().Id("Open").Params(jen.Id("o").Id("Options")).Params(jen.Op("*").Id("Model"), jen.Error()).Block(
 		ifErr(jen.List(jen.Id("m"), jen.Err()).Op(":=").Qual(g.runtimePath(), "Open").Call(jen.Op("&").Id("program"), jen.Id("o"))),
 		jen.Return(jen.Op("&").Id("Model").Values(jen.Id("m")), jen.Nil()),
 	)
-	f.Comment("Close waits for the step in progress and gives back the workers and the weights.")
+	comment(f, "Close waits for the step in progress and gives back the workers and the weights.")
 	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Close").Params().Error().Block(
 		jen.Return(jen.Id("m").Dot("m").Dot("Close").Call()))
-	f.Comment("Threads returns how many workers the model has.")
+	comment(f, "Threads returns how many workers the model has.")
 	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Threads").Params().Int().Block(
 		jen.Return(jen.Id("m").Dot("m").Dot("Threads").Call()))
-	f.Comment("Session is one conversation, or one user of a plain graph. It is for one goroutine at a")
-	f.Comment("time, holds memory and no other resources, and needs no Close.")
+	comment(f, "Session is one conversation, or one user of a plain graph. It is for one goroutine at a",
+		"time, holds memory and no other resources, and needs no Close.")
 	f.Type().Id("Session").Struct(jen.Id("s").Op("*").Qual(g.runtimePath(), "Session"))
-	f.Comment("NewSession returns a session with an empty state.")
+	comment(f, "NewSession returns a session with an empty state.")
 	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("NewSession").Params().Params(jen.Op("*").Id("Session"), jen.Error()).Block(
 		ifErr(jen.List(jen.Id("s"), jen.Err()).Op(":=").Id("m").Dot("m").Dot("NewSession").Call()),
 		jen.Return(jen.Op("&").Id("Session").Values(jen.Id("s")), jen.Nil()),
@@ -90,9 +88,9 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 	ctx := jen.Id("ctx").Qual("context", "Context")
 	logits := []jen.Code{jen.Index().Float32(), jen.Error()}
 	rt := g.runtimePath()
-	f.Comment("GenerateOptions say how tokens are chosen and when to stop.")
+	comment(f, "GenerateOptions say how tokens are chosen and when to stop.")
 	f.Type().Id("GenerateOptions").Op("=").Qual(rt, "GenerateOptions")
-	f.Comment("Token is a generated token and its text.")
+	comment(f, "Token is a generated token and its text.")
 	f.Type().Id("Token").Op("=").Qual(rt, "Token")
 	methods := []forward{
 		{"Generate", "Generate appends the prompt and yields tokens as they are made, until the end of the text, the limit or an error. Breaking out of the loop stops it.",
@@ -114,7 +112,7 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 }
 
 func (g *generator) emitReset(f *jen.File) {
-	f.Comment("Reset forgets everything, as if the session were new.")
+	comment(f, "Reset forgets everything, as if the session were new.")
 	f.Func().Params(jen.Id("s").Op("*").Id("Session")).Id("Reset").Params().Block(jen.Id("s").Dot("s").Dot("Reset").Call())
 }
 
@@ -144,9 +142,9 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 	if err != nil {
 		return err
 	}
-	f.Commentf("%sInputs are the inputs of %s, dense and row by row.", name, name)
+	comment(f, fmt.Sprintf("%sInputs are the inputs of %s, dense and row by row.", name, name))
 	f.Type().Id(name + "Inputs").Struct(in...)
-	f.Commentf("%sOutputs are the results of %s, dense and row by row; they are the caller's.", name, name)
+	comment(f, fmt.Sprintf("%sOutputs are the results of %s, dense and row by row; they are the caller's.", name, name))
 	f.Type().Id(name + "Outputs").Struct(out...)
 	doc := fmt.Sprintf("%s runs @%s once. Symbolic sizes follow from the lengths of the inputs.", name, fn.Name)
 	if fn.Doc != "" {
@@ -167,19 +165,14 @@ func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
 // arrays returns the fields of a struct of arrays, and the expressions that hand them to
 // the runtime.
 func (g *generator) arrays(fn *ir.Func, vs []*ir.Value, names []string, of, op string) (fields, args []jen.Code, err error) {
-	seen := make(map[string]bool)
+	ids := fieldNames(names)
 	for i, v := range vs {
 		elem, ok := goElem[v.Type.DType]
 		if !ok {
 			return nil, nil, fmt.Errorf("@%s: %s: callers have no type for %v: cast it first", fn.Name, names[i], v.Type.DType)
 		}
-		id := exportedName(names[i])
-		for seen[id] {
-			id += "_"
-		}
-		seen[id] = true
-		fields = append(fields, jen.Id(id).Index().Id(elem).Comment(shapeText(v)))
-		args = append(args, jen.Op(op).Id(of).Dot(id))
+		fields = append(fields, trailingComment(jen.Id(ids[i]).Index().Id(elem), shapeText(v)))
+		args = append(args, jen.Op(op).Id(of).Dot(ids[i]))
 	}
 	return fields, args, nil
 }

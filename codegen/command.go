@@ -195,7 +195,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		}
 		k.stmts = append(k.stmts, jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...))
 	}
-	g.steps.Commentf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name)
+	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
 	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(
 		jen.Id("Label").Op(":").Add(g.label(f, c.split, "")),
 		jen.Id("Kernel").Op(":").Qual(g.fakePath(), "Kernel").Call(jen.Id(kernels)))

@@ -297,7 +297,7 @@ func (g *generator) emitDevices() jen.Code {
 		return nil
 	}
 	rt := g.runtimePath()
-	g.program.Comment("simulated opens all simulated backends.")
+	comment(g.program, "simulated opens all simulated backends.")
 	g.program.Var().Id("simulated").Qual(g.fakePath(), "Loader")
 	return jen.Qual(rt, "NewDevices").Call(jen.Qual(rt, "Layout").Values(jen.Dict{
 		jen.Id("Pipeline"): jen.Lit(max(g.m.Plan.Pipeline, 1)),

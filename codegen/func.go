@@ -225,7 +225,7 @@ func (e *funcEmitter) flush(name string) {
 		params = append(params, jen.Id("l").Int())
 	}
 	body := slices.Concat(e.prologue(), e.stmts)
-	e.g.steps.Comment(e.g.stepDoc(e.f, name, e.parts))
+	comment(e.g.steps, e.g.stepDoc(e.f, name, e.parts))
 	e.g.steps.Func().Id(name).Params(params...).Block(body...)
 	e.g.steps.Line()
 

@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"fmt"
+	"go/doc"
 	"go/token"
 	"slices"
 	"strconv"
@@ -10,8 +12,28 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// reserved are the identifiers that step functions use themselves.
-var reserved = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", "slot", "cpu", "fake", "tile", "runtime", "unsafe", "math", "min", "max", "int"}
+// locals are the identifiers that step functions declare themselves.
+var locals = []string{"w", "a", "l", "m", "s", "io", "x", "t", "e", "i", "q", shareVar, "slot"}
+
+// packages are the names of the packages that emitted files import.
+var packages = []string{"context", "cpu", "dtype", "embed", "fake", "iter", "math", "runtime", "tile", "unsafe"}
+
+// isReserved reports whether an identifier has a meaning in emitted code already: as a keyword
+// or predeclared by Go, as a package, or in step functions.
+func isReserved(id string) bool {
+	return token.IsKeyword(id) || doc.IsPredeclared(id) || slices.Contains(locals, id) || slices.Contains(packages, id) || rangeLike(id)
+}
+
+// CheckPackageName returns an error for what cannot be the name of a Go package.
+func CheckPackageName(name string) error {
+	switch {
+	case !token.IsIdentifier(name), name == "_":
+		return fmt.Errorf("%q: not a Go package name: choose one of letters and digits, such as story", name)
+	case name == "documentation":
+		return fmt.Errorf("%q: the Go command leaves out the files of packages of this name: choose another one", name)
+	}
+	return nil
+}
 
 // namer gives names that differ: a name that is taken gets a number.
 type namer map[string]bool
@@ -46,17 +68,19 @@ func newNames(m *ir.Module) names {
 		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
-	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer", "profile", "nodeNames", "embed", "dtype")
-	methods, locals := make(namer), make(namer)
+	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer")
+	methods, sizes := make(namer), make(namer)
 	for _, f := range m.Funcs {
 		ns.steps[f] = ns.top.pick(stepName(f.Name))
 		ns.methods[f] = methods.pick(exportedName(f.Name))
 	}
 	for name := range ns.top { // a symbol's variable must not hide what its function calls
-		locals.take(name)
+		sizes.take(name)
 	}
 	for _, s := range m.Symbols {
-		ns.symbols[s] = &ir.Symbol{Name: locals.pick(goSymbol(s.Name)), Min: s.Min, Max: s.Max}
+		name := sizes.pick(goSymbol(s.Name))
+		ns.symbols[s] = &ir.Symbol{Name: name, Min: s.Min, Max: s.Max}
+		ns.top.take(name) // nor what is named later
 	}
 	return ns
 }
@@ -64,7 +88,7 @@ func newNames(m *ir.Module) names {
 // goSymbol returns the variable that holds a symbol's size in step functions.
 func goSymbol(name string) string {
 	id := identifier(name)
-	if slices.Contains(reserved, id) || token.IsKeyword(id) || rangeLike(id) || strings.HasPrefix(id, "mem") {
+	if isReserved(id) || strings.HasPrefix(id, "mem") {
 		return id + "Size"
 	}
 	return id
@@ -81,7 +105,7 @@ func stepName(name string) string {
 	if r := id[0]; r >= 'A' && r <= 'Z' {
 		id = strings.ToLower(id[:1]) + id[1:]
 	}
-	if slices.Contains(reserved, id) || token.IsKeyword(id) || rangeLike(id) {
+	if isReserved(id) {
 		return id + "Step"
 	}
 	return id
@@ -119,4 +143,41 @@ func identifier(name string) string {
 
 func isIdent(r rune) bool {
 	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// outputNames returns the names under which callers see f's results. They differ, as files
+// are named after them; a text need not name any.
+func outputNames(f *ir.Func) []string {
+	names, taken := slices.Clone(f.ResultNames), make(map[string]bool)
+	for i := range names {
+		if names[i] == "" {
+			names[i] = fmt.Sprintf("out%d", i)
+		}
+		for taken[names[i]] {
+			names[i] += "_"
+		}
+		taken[names[i]] = true
+	}
+	return names
+}
+
+func paramNames(f *ir.Func) []string {
+	names := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// fieldNames returns the fields of a struct for inputs or outputs of these names.
+func fieldNames(names []string) []string {
+	fields, taken := make([]string, len(names)), make(map[string]bool)
+	for i, name := range names {
+		id := exportedName(name)
+		for taken[id] {
+			id += "_"
+		}
+		fields[i], taken[id] = id, true
+	}
+	return fields
 }

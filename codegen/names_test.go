@@ -21,6 +21,8 @@ func TestStepName(t *testing.T) {
 		"ünicode":     "_nicode",
 		"_":           "v_",
 		"a0":          "a0Step",
+		"nil":         "nilStep",
+		"context":     "contextStep",
 		"name space ": "name_space_",
 	} {
 		if got := stepName(name); got != want || !token.IsIdentifier(got) {
@@ -40,7 +42,7 @@ func TestExportedName(t *testing.T) {
 }
 
 func TestGoSymbol(t *testing.T) {
-	for name, want := range map[string]string{"tokens": "tokens", "w": "wSize", "type": "typeSize", "b1": "b1Size", "min": "minSize", "k v": "k_v"} {
+	for name, want := range map[string]string{"tokens": "tokens", "w": "wSize", "type": "typeSize", "b1": "b1Size", "min": "minSize", "k v": "k_v", "u": "uSize", "len": "lenSize", "mem0": "mem0Size"} {
 		if got := goSymbol(name); got != want {
 			t.Errorf("goSymbol(%q) = %q, want %q", name, got, want)
 		}

@@ -3,7 +3,6 @@ package codegen
 import (
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -35,7 +34,7 @@ func (g *generator) emitProgram() error {
 	if err != nil {
 		return err
 	}
-	f.Comment("program is what the runtime knows about the compiled model.")
+	comment(f, "program is what the runtime knows about the compiled model.")
 	f.Var().Id("program").Op("=").Qual(g.runtimePath(), "Program").Values(fields)
 	if g.o.Package == "main" {
 		f.Func().Id("main").Params().Block(jen.Qual(g.runtimePath(), "Main").Call(jen.Op("&").Id("program")))
@@ -51,15 +50,15 @@ func (g *generator) handshake(f *jen.File) {
 		return jen.Const().Id("_").Op("=").Qual(g.runtimePath(), "EnforceVersion").Call(jen.Add(x).Op("-").Add(y))
 	}
 	gen := jen.Lit(Generation)
-	f.Comment("If a line below does not compile, this code and the module " + ModulePath + " in go.mod")
-	f.Comment("are of different generations: run go generate again, or go get the version that made this code.")
+	comment(f, "If a line below does not compile, this code and the module "+ModulePath+
+		" in go.mod are of different generations: run go generate again, or go get the version that made this code.")
 	f.Add(enforce(gen, jen.Qual(g.runtimePath(), "MinVersion")))
 	f.Add(enforce(jen.Qual(g.runtimePath(), "MaxVersion"), gen))
 	f.Line()
 }
 
 func (g *generator) embed(f *jen.File, name, file string) {
-	f.Comment("//go:embed " + file)
+	embedDirective(f, file)
 	f.Var().Id(name).String()
 	f.Line()
 }
@@ -209,30 +208,6 @@ func (g *generator) reachTable(f *ir.Func) jen.Code {
 		return nil
 	}
 	return jen.Index().Qual(g.runtimePath(), "Reach").Values(rows...)
-}
-
-// outputNames returns the names under which callers see f's results, each another one, as files are named after them: a
-// text need not name any.
-func outputNames(f *ir.Func) []string {
-	names, taken := slices.Clone(f.ResultNames), make(map[string]bool)
-	for i := range names {
-		if names[i] == "" {
-			names[i] = fmt.Sprintf("out%d", i)
-		}
-		for taken[names[i]] {
-			names[i] += "_"
-		}
-		taken[names[i]] = true
-	}
-	return names
-}
-
-func paramNames(f *ir.Func) []string {
-	names := make([]string, len(f.Params))
-	for i, p := range f.Params {
-		names[i] = p.Name
-	}
-	return names
 }
 
 // tensors emits the table of a function's inputs or outputs. Their dimensions must be

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/token"
 	"os"
 	"path/filepath"
 
@@ -43,8 +42,10 @@ the weights.`,
 			if pkg == "" && !check { // the package that is checked says its name
 				pkg = defaultPackage(out)
 			}
-			if (pkg != "" || !check) && !token.IsIdentifier(pkg) {
-				return usagef("--package %q: not a Go package name", pkg)
+			if pkg != "" || !check {
+				if err := codegen.CheckPackageName(pkg); err != nil {
+					return usagef("--package %w", err)
+				}
 			}
 			if check && weights != "" {
 				return usagef("--weights %s: the package says where its weights are: leave it out with --check", weights)

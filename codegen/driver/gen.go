@@ -261,6 +261,9 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 	if o.Package = cmp.Or(o.Package, m.GetMeta(metaPackage)); o.Package == "" {
 		return nil, 0, errors.New("it does not say the package's name")
 	}
+	if err := codegen.CheckPackageName(o.Package); err != nil {
+		return nil, 0, fmt.Errorf("its package is called %w", err)
+	}
 	if v := m.GetMeta(metaVocabulary); v != "" {
 		tables, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {

@@ -1,0 +1,72 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/ggmlc/ggmlc/runtime/printable"
+)
+
+// This file alone writes comments. Text of a module is untrusted: a newline in a comment would
+// end it, and the words after it would be code. jennifer writes a text that begins with // as
+// it is, and a text of several lines between /* and */.
+
+// commentWidth is the length of comment lines in emitted code.
+const commentWidth = 88
+
+// comment writes a comment: each paragraph begins a line, and long lines are broken between
+// words.
+func comment(f *jen.File, paragraphs ...string) {
+	for _, p := range paragraphs {
+		for _, line := range wrap(p) {
+			f.Comment(commentLine(line))
+		}
+	}
+}
+
+// headerComment writes a line at the head of a file.
+func headerComment(f *jen.File, line string) { f.HeaderComment(commentLine(line)) }
+
+// packageComment writes lines of a package's documentation.
+func packageComment(f *jen.File, lines ...string) {
+	for _, line := range lines {
+		f.PackageComment(commentLine(line))
+	}
+}
+
+// trailingComment writes a comment at the end of a statement's line.
+func trailingComment(s *jen.Statement, text string) *jen.Statement {
+	return s.Comment(commentLine(text))
+}
+
+// embedDirective makes the variable that follows the content of a file of the package.
+func embedDirective(f *jen.File, file string) { f.Comment("//go:embed " + file) }
+
+// wrap breaks a text between words into lines of commentWidth.
+func wrap(text string) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > commentWidth {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// commentLine returns a text as one line of a comment. The blank after the slashes keeps it
+// from being a directive such as //go:linkname. A line that begins with +build is a build
+// constraint all the same, to gofmt even below the package clause.
+func commentLine(text string) string {
+	text = strings.TrimSpace(printable.Line(text))
+	if strings.HasPrefix(text, "+") {
+		text = `\` + text
+	}
+	return strings.TrimSpace("// " + text)
+}
