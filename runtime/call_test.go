@@ -123,6 +123,41 @@ func TestCallCommand(t *testing.T) {
 	}
 }
 
+// TestCallStaysInItsFolder has names that a text can give and that are paths, or hold an =.
+func TestCallStaysInItsFolder(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, make([]byte, 24)})
+	writeNPY(t, dir, "y.npy", Array{dtype.I32, []int{2}, make([]byte, 8)})
+	p := grid()
+	f := &p.Funcs[0]
+	f.Inputs[0].Name, f.Inputs[1].Name = "x=1", "x"
+	out := f.Outputs[0]
+	f.Outputs = nil
+	for _, name := range []string{"../../out", "/out", `..\out`, "\x1b[2J"} {
+		out.Name = name
+		f.Outputs = append(f.Outputs, out)
+	}
+	status, _, errs := invoke(p, "call", "add", "x="+at("y.npy"), "x=1="+at("x.npy"), "-o", at("a/b/c"))
+	if status != 0 || strings.Contains(errs, "\x1b") || !strings.Contains(errs, `output "../../out" is in `+at("a/b/c/_.._.._out.npy")) {
+		t.Fatalf("status %d, %q", status, errs)
+	}
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if !d.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	want := []string{"a/b/c/_.._.._out.npy", "a/b/c/_.._out.npy", "a/b/c/_[2J.npy", "a/b/c/_out.npy", "x.npy", "y.npy"}
+	slices.Sort(files)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(files, want) {
+		t.Errorf("%q, want %q (%v)", files, want, err)
+	}
+}
+
 func TestCallCommandErrors(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // call runs one function on .npy files.
@@ -56,7 +57,7 @@ func inputFiles(f *Func, args []string) ([]string, error) {
 	files := make([]string, len(f.Inputs))
 	var errs []error
 	for _, arg := range args {
-		name, file, ok := strings.Cut(arg, "=")
+		name, file, ok := cutInput(f, arg)
 		at := f.Input(name)
 		switch {
 		case !ok || file == "":
@@ -77,6 +78,19 @@ func inputFiles(f *Func, args []string) ([]string, error) {
 		}
 	}
 	return files, errors.Join(errs...)
+}
+
+// cutInput returns the parts of name=file. The name may hold an = itself where an input has
+// one: of several inputs that fit, the one with the longest name is meant.
+func cutInput(f *Func, arg string) (name, file string, ok bool) {
+	name, file, ok = strings.Cut(arg, "=")
+	for i := range f.Inputs {
+		long := f.Inputs[i].Name
+		if rest, is := strings.CutPrefix(arg, long+"="); is && len(long) > len(name) {
+			name, file = long, rest
+		}
+	}
+	return name, file, ok
 }
 
 // readArrays reads the inputs with the types that the function takes.
@@ -130,21 +144,26 @@ func (c *cli) callOn(ctx context.Context, s *Session, f *Func, arrays []Array, d
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	for i := range f.Outputs {
-		if err := s.writeOutput(&f.Outputs[i], dir); err != nil {
+	for i, file := range fileNames(f.Outputs) {
+		t := &f.Outputs[i]
+		path := filepath.Join(dir, file)
+		if file != t.Name+".npy" {
+			fmt.Fprintf(c.err, "%s: output %q is in %s, as its name is not one for a file, or that of two\n", c.name, t.Name, path)
+		}
+		if err := s.writeOutput(t, path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) writeOutput(t *Tensor, dir string) error {
+func (s *Session) writeOutput(t *Tensor, path string) error {
 	a := Array{Type: t.Type, Data: make([]byte, t.Type.Bytes(t.elems(&s.args.Dims)))}
 	for _, d := range t.Dims {
 		a.Shape = append(a.Shape, d.eval(&s.args.Dims))
 	}
 	s.load(t, a.Data)
-	w, err := os.Create(filepath.Join(dir, t.Name+".npy"))
+	w, err := os.Create(path)
 	if err != nil {
 		return err
 	}
@@ -187,7 +206,7 @@ func (c *cli) signatures() string {
 	var b strings.Builder
 	for i := range c.program.Funcs {
 		f := &c.program.Funcs[i]
-		fmt.Fprintf(&b, "  %s\n    in  %s\n    out %s\n", f.Name, c.program.signature(f.Inputs), c.program.signature(f.Outputs))
+		fmt.Fprintf(&b, "  %s\n    in  %s\n    out %s\n", printable.Line(f.Name), c.program.signature(f.Inputs), c.program.signature(f.Outputs))
 	}
 	return b.String()
 }
@@ -195,7 +214,7 @@ func (c *cli) signatures() string {
 func signature(ts []Tensor) string {
 	names := make([]string, len(ts))
 	for i := range ts {
-		names[i] = ts[i].Name
+		names[i] = printable.Line(ts[i].Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -203,7 +222,7 @@ func signature(ts []Tensor) string {
 func (p *Program) signature(ts []Tensor) string {
 	all := make([]string, len(ts))
 	for i := range ts {
-		all[i] = ts[i].Name + ": " + ts[i].Type.String() + " " + p.shape(&ts[i])
+		all[i] = printable.Line(ts[i].Name) + ": " + ts[i].Type.String() + " " + p.shape(&ts[i])
 	}
 	return strings.Join(all, "; ")
 }

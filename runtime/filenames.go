@@ -1,0 +1,80 @@
+package runtime
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxFileName is the longest name of a file that is made of a tensor's, in bytes without the
+// extension: file systems take 255.
+const maxFileName = 200
+
+// fileNames returns a file name for each tensor, NAME.npy for most. A text may name tensors
+// anything: the file of ../../x has to be in the same folder as all others. No two names
+// are equal, on systems that ignore case either.
+func fileNames(ts []Tensor) []string {
+	names, taken := make([]string, len(ts)), make(map[string]bool)
+	take := func(i int, name string) bool {
+		if taken[strings.ToLower(name)] {
+			return false
+		}
+		names[i], taken[strings.ToLower(name)] = name, true
+		return true
+	}
+	for i := range ts { // these keep their names whatever the others are called
+		if name := ts[i].Name; harmless(name) == name {
+			take(i, name)
+		}
+	}
+	for i := range ts {
+		base := harmless(ts[i].Name)
+		for n := 2; names[i] == "" && !take(i, base); n++ {
+			base = harmless(ts[i].Name) + "_" + strconv.Itoa(n)
+		}
+	}
+	for i := range names {
+		names[i] += ".npy"
+	}
+	return names
+}
+
+// harmless returns a name that is one of a file in any folder, on all systems: without
+// separators, characters that do not print or that Windows refuses, and not the name of a
+// device there.
+func harmless(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !strconv.IsPrint(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if len(name) > maxFileName {
+		cut := maxFileName
+		for !utf8.RuneStart(name[cut]) {
+			cut--
+		}
+		name = name[:cut]
+	}
+	if name == "" || name[0] == '.' || name[0] == ' ' || isDevice(name) {
+		name = "_" + name
+	}
+	return name
+}
+
+// devices are names that Windows has in every folder, with any extension.
+var devices = []string{"AUX", "CON", "CONIN$", "CONOUT$", "NUL", "PRN"}
+
+func isDevice(name string) bool {
+	name, _, _ = strings.Cut(name, ".")
+	name = strings.ToUpper(strings.TrimRight(name, " "))
+	if slices.Contains(devices, name) {
+		return true
+	}
+	port, isCOM := strings.CutPrefix(name, "COM")
+	if !isCOM {
+		port, _ = strings.CutPrefix(name, "LPT")
+	}
+	return port != name && utf8.RuneCountInString(port) == 1 && strings.Contains("0123456789¹²³", port)
+}
