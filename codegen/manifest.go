@@ -7,6 +7,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // Manifest is the plan as data for users' tools: what `--metafile` writes and the emitted
@@ -143,47 +144,61 @@ func (mf *Manifest) JSON() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codegen: internal error: %w", err)
 	}
-	return append(b, '\n'), nil
+	return append(printable.JSON(b), '\n'), nil
 }
 
-// planText is what the emitted program's `plan` prints.
+// planText is what the emitted program's `plan` prints: a line for each thing, whatever its
+// name holds.
 func planText(m *ir.Module, mf *Manifest) string {
-	var b strings.Builder
+	var lines []string
 	for _, t := range mf.Backends {
-		fmt.Fprintf(&b, "backend %s: kind %s, memory %s", t.Name, t.Kind, strings.Join(t.Spaces, " "))
+		line := fmt.Sprintf("backend %s: kind %s, memory %s", t.Name, t.Kind, strings.Join(t.Spaces, " "))
 		if len(t.Queues) > 0 {
-			fmt.Fprintf(&b, ", queue %s", strings.Join(t.Queues, " "))
+			line += ", queue " + strings.Join(t.Queues, " ")
 		}
-		b.WriteByte('\n')
+		lines = append(lines, line)
 	}
 	if mf.Pipeline > 1 {
-		fmt.Fprintf(&b, "%d steps under way at once\n", mf.Pipeline)
+		lines = append(lines, fmt.Sprintf("%d steps under way at once", mf.Pipeline))
 	}
 	if mf.Threads < ir.MaxThreads {
 		fmt.Fprintf(&b, "for %s\n", threads(int64(mf.Threads)))
 	}
 	for i := range m.Plan.Arenas {
-		a := &m.Plan.Arenas[i]
-		fmt.Fprintf(&b, "arena %s %s: %d bytes%s, lower bound %d", a.Space, a.Class, a.Bytes(), ir.RoundedBytes(a.Bytes()), a.Bound)
-		if len(a.Setters) > 0 {
-			fmt.Fprintf(&b, ", set in %s by %s", a.BoundFunc, strings.Join(a.Setters[:min(6, len(a.Setters))], " "))
-		}
-		b.WriteByte('\n')
+		lines = append(lines, arenaLine(&m.Plan.Arenas[i]))
 	}
 	for _, f := range mf.Functions {
-		fmt.Fprintf(&b, "function %s: %d nodes, %d barriers", f.Name, f.Nodes, f.Barriers)
-		if f.MaxParts > 0 {
-			fmt.Fprintf(&b, ", work for %s", threads(f.MaxParts))
-		}
-		b.WriteByte('\n')
-		for i, s := range f.Splits {
-			fmt.Fprintf(&b, "  split %d on %s", i, s.Backend)
-			if len(s.Inputs) > 0 {
-				fmt.Fprintf(&b, ", copies in %s", strings.Join(s.Inputs, " "))
-			}
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "  %d copies a call\n", f.Kernels[transfer])
+		lines = append(lines, functionLines(f)...)
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(printable.Line(line) + "\n")
 	}
 	return b.String()
+}
+
+// arenaLine says how large an arena is, and what sets its lower bound.
+func arenaLine(a *ir.Arena) string {
+	line := fmt.Sprintf("arena %s %s: %d bytes%s, lower bound %d", a.Space, a.Class, a.Bytes(), ir.RoundedBytes(a.Bytes()), a.Bound)
+	if len(a.Setters) > 0 {
+		line += fmt.Sprintf(", set in %s by %s", a.BoundFunc, strings.Join(a.Setters[:min(6, len(a.Setters))], " "))
+	}
+	return line
+}
+
+// functionLines are the lines of an entry point and its splits.
+func functionLines(f ManifestFunc) []string {
+	line := fmt.Sprintf("function %s: %d nodes, %d barriers", f.Name, f.Nodes, f.Barriers)
+	if f.MaxParts > 0 {
+		line += ", work for " + threads(f.MaxParts)
+	}
+	lines := []string{line}
+	for i, s := range f.Splits {
+		split := fmt.Sprintf("  split %d on %s", i, s.Backend)
+		if len(s.Inputs) > 0 {
+			split += ", copies in " + strings.Join(s.Inputs, " ")
+		}
+		lines = append(lines, split)
+	}
+	return append(lines, fmt.Sprintf("  %d copies a call", f.Kernels[transfer]))
 }

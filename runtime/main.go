@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // Exit statuses, those of ggmlc.
@@ -68,13 +69,13 @@ type cli struct {
 
 // run is Main without the process: it returns the exit status.
 func run(ctx context.Context, p *Program, args []string, out, errs io.Writer) (status int) {
-	c := &cli{program: p, name: p.Name, out: out, err: errs}
+	c := &cli{program: p, name: printable.Line(p.Name), out: out, err: errs}
 	if len(args) > 0 {
 		c.name, args = filepath.Base(args[0]), args[1:]
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			fmt.Fprintf(errs, "%s: internal error: %v: please report it with this text\n%s", c.name, v, debug.Stack())
+			fmt.Fprintf(errs, "%s: internal error: %s: please report it with this text\n%s", c.name, printable.Text(fmt.Sprint(v)), debug.Stack())
 			status = exitBug
 		}
 	}()
@@ -119,7 +120,8 @@ func (c *cli) exit(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintf(c.err, "%s: %s\n", c.name, strings.ReplaceAll(err.Error(), "\n", "\n"+c.name+": "))
+	text := printable.Text(err.Error()) // with names and paths of any origin
+	fmt.Fprintf(c.err, "%s: %s\n", c.name, strings.ReplaceAll(text, "\n", "\n"+c.name+": "))
 	var usage usageError
 	var fault *FaultError
 	switch {
@@ -137,7 +139,7 @@ func (c *cli) help(cmd command) error {
 	if cmd.name != "" {
 		fmt.Fprintf(&b, "%s %s %s: %s\n", c.name, cmd.name, cmd.args, cmd.doc)
 	} else {
-		fmt.Fprintf(&b, "%s: %s, compiled by %s\n\n", c.name, c.program.Name, c.program.Compiler)
+		fmt.Fprintf(&b, "%s: %s, compiled by %s\n\n", c.name, printable.Line(c.program.Name), printable.Line(c.program.Compiler))
 		for _, cmd := range commands() {
 			if cmd.show == nil || cmd.show(c.program) {
 				fmt.Fprintf(&b, "  %s %-36s %s\n", c.name, strings.TrimSpace(cmd.name+" "+cmd.args), cmd.doc)
@@ -259,8 +261,8 @@ func (c *cli) version() func(context.Context) error {
 		if err := c.program.selectKernels(); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(c.out, "%s\ncompiler %s\nplan %s\nruntime %d to %d, %s %s/%s, %s kernels\n", c.program.Name, c.program.Compiler,
-			c.program.PlanID, MinVersion, MaxVersion, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH, cpu.Active())
+		_, err := fmt.Fprintf(c.out, "%s\ncompiler %s\nplan %s\nruntime %d to %d, %s %s/%s, %s kernels\n", printable.Line(c.program.Name), printable.Line(c.program.Compiler),
+			printable.Line(c.program.PlanID), MinVersion, MaxVersion, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH, cpu.Active())
 		return err
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/kernels/cpu"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // benchCommand measures prompts and generation, and between them the machine.
@@ -131,7 +132,7 @@ func (b *benchCommand) report(m *Model) error {
 // benchText is a line for each contender between lines about the program.
 func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 	lm := b.program.LM
-	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n", b.program.Name, cpu.Active(), m.Threads(), b.depths[0], b.repeats)
+	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n", printable.Line(b.program.Name), cpu.Active(), m.Threads(), b.depths[0], b.repeats)
 	for i, c := range prompts {
 		text = fmt.Appendf(text, "prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)", c.size, c.rate, c.share, c.limit, lm.Peak)
 		text = c.appendRatio(text, i, "%d tokens", prompts[0].size)

@@ -431,3 +431,25 @@ func TestExitOfErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesDoNotReachTheTerminal prints names that would clear the screen, and checks what is
+// left of them.
+func TestNamesDoNotReachTheTerminal(t *testing.T) {
+	const evil = "a\x1b[2J\u202e\nb"
+	p := hello(t)
+	p.Name, p.Compiler = evil, evil
+	for i := range p.Funcs {
+		p.Funcs[i].Name += evil
+		p.Funcs[i].Outputs[0].Name += evil
+	}
+	p.LM = nil
+	for _, args := range []string{"--help", "version", "call --help", "call", "call x -o d", "call decode" + evil + " -o d", "--prompt x", "bench"} {
+		_, out, errs := invoke(p, strings.Split(args, " ")...)
+		if text := out + errs; strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, `a\x1b[2J\u202e`) {
+			t.Errorf("%s prints %q", args, text)
+		}
+	}
+	if _, out, _ := invoke(p, "call", "--help"); !strings.Contains(out, `  decodea\x1b[2J\u202e\nb`+"\n") {
+		t.Errorf("a name is not one line: %q", out)
+	}
+}

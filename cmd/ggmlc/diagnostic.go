@@ -19,6 +19,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/plain"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/mem"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // Exit statuses; see DESIGN.md, "Command line".
@@ -152,11 +153,11 @@ func firstLines(text string, room int) (kept string, more int) {
 
 func (d diagnostic) print(w io.Writer, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(w, "ggmlc: %s\n", plain.Text(d.Message))
+		fmt.Fprintf(w, "ggmlc: %s\n", printable.Text(d.Message)) // with names and paths of any origin
 		return
 	}
 	line, _ := json.Marshal(d) // strings only: cannot fail
-	fmt.Fprintf(w, "%s\n", plain.JSON(line))
+	fmt.Fprintf(w, "%s\n", printable.JSON(line))
 }
 
 // notice prints what is no fault.

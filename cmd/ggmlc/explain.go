@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 type explainFlags struct {
@@ -72,14 +75,24 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 		return usageError{err}
 	}
 	doc.Notes = append(doc.Notes, notes...)
-	write := doc.WriteText
-	if f.json {
-		write = doc.WriteJSON
-	}
-	if err := write(cmd.OutOrStdout()); err != nil || planErr == nil {
+	if err := f.write(cmd.OutOrStdout(), doc); err != nil || planErr == nil {
 		return err
 	}
 	return fmt.Errorf("%s: %w", model, planErr)
+}
+
+// write prints an explanation, in which the names are those of the model.
+func (f *explainFlags) write(w io.Writer, doc *passes.Explanations) error {
+	var b bytes.Buffer
+	write, escape := doc.WriteText, func(text []byte) []byte { return []byte(printable.Text(string(text))) }
+	if f.json {
+		write, escape = doc.WriteJSON, printable.JSON
+	}
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(escape(b.Bytes()))
+	return err
 }
 
 // refusal returns notes that say why a plan is refused which can be explained all the same:

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 func genCommand() *cobra.Command {
@@ -105,7 +107,8 @@ func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, model stri
 	if diff == "" {
 		return nil
 	}
-	fmt.Fprint(cmd.OutOrStdout(), diff)
+	diff = strings.ReplaceAll(diff, "\u00a0", " ") // which go-cmp indents with at times
+	fmt.Fprint(cmd.OutOrStdout(), printable.Text(diff))
 	return &staleError{o.Out}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // formats are the values of --format.
@@ -124,9 +126,14 @@ func renderJSON(w io.Writer, m *ir.Module, function string) error {
 	for _, f := range shown(m, function) {
 		doc.Funcs = append(doc.Funcs, jsonOf(f))
 	}
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	if err := e.Encode(doc); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(b.Bytes()))
+	return err
 }
 
 func jsonOf(f *ir.Func) jsonFunc {
@@ -211,7 +218,7 @@ func renderDOT(w io.Writer, m *ir.Module, function string) error {
 		for i, r := range f.Results {
 			g.SetLine(g.NewLine(at[r], add(f.ResultNames[i], "ellipse")))
 		}
-		text, err := dot.MarshalMulti(g, f.Name, "", "  ")
+		text, err := dot.MarshalMulti(g, printable.Line(f.Name), "", "  ")
 		if err != nil {
 			return err
 		}
