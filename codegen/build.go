@@ -206,24 +206,6 @@ func (e *BuildError) Error() string {
 
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// buildEnv is the environment of the Go command: the caller's, with everything fixed that
-// could change the result or reach the network.
-func buildEnv(o BuildOptions) []string {
-	cgo := "0"
-	if o.Race {
-		cgo = "1"
-	}
-	fixed := []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOEXPERIMENT=", "GOFIPS140=off", "GODEBUG=",
-		"CGO_ENABLED=" + cgo, "GOAMD64=v1", "GOARM64=v8.0"}
-	if o.GOOS != "" {
-		fixed = append(fixed, "GOOS="+o.GOOS)
-	}
-	if o.GOARCH != "" {
-		fixed = append(fixed, "GOARCH="+o.GOARCH)
-	}
-	return append(os.Environ(), fixed...)
-}
-
 // appendWeights puts the weights behind the executable, at a boundary, then the trailer.
 func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
 	out, err := os.OpenFile(exe, os.O_RDWR, 0)
