@@ -162,7 +162,7 @@ func planText(m *ir.Module, mf *Manifest) string {
 		lines = append(lines, fmt.Sprintf("%d steps under way at once", mf.Pipeline))
 	}
 	if mf.Threads < ir.MaxThreads {
-		fmt.Fprintf(&b, "for %s\n", threads(int64(mf.Threads)))
+		lines = append(lines, "for "+threads(int64(mf.Threads)))
 	}
 	for i := range m.Plan.Arenas {
 		lines = append(lines, arenaLine(&m.Plan.Arenas[i]))
