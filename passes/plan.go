@@ -443,14 +443,14 @@ func qualified(f *ir.Func, v *ir.Value) string {
 }
 
 // placeBodies gives the parameters of bodies that stand for values of the function around
-// them the place of those, outer bodies first.
+// them the place of those, outer bodies first. The reserved bytes are part of a place: they say
+// how far apart the instances are.
 func (p *planner) placeBodies() {
 	for _, l := range p.time.inOrder {
 		for _, v := range l.node.Body.Params {
 			kind, i := paramKind(v)
 			if kind == paramInvariant || kind == paramTable {
 				v.Place = p.arenas.places.put(*p.arenas.placeOf(l.node.Args[i]))
-				v.Place.Bytes = v.Type.MaxBytes()
 			}
 		}
 	}

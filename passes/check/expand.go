@@ -364,7 +364,7 @@ func (x *expander) standsAt(v *ir.Value, fr *frame, o int32, fixed bool) {
 		return
 	}
 	got := &x.t.objects[o]
-	x.sameSlots(v, fr, got)
+	x.sameInstances(v, fr, got)
 	if at == nil || !fixed || sameStart(*at, got.place) {
 		return
 	}
@@ -372,16 +372,6 @@ func (x *expander) standsAt(v *ir.Value, fr *frame, o int32, fixed bool) {
 		Rule: RuleAddress, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
 		What: fmt.Sprintf("%v is %v by its definition, and lies at %s", v, got.val, x.c.inRange(*at)),
 	})
-}
-
-// sameSlots claims: a value has as many instances as what it stands for.
-func (x *expander) sameSlots(v *ir.Value, fr *frame, got *object) {
-	if want, slots := int64(v.Slots()), got.slots(); want != slots {
-		x.c.report(fmt.Sprintf("slots %p %p", v, got.val), &Violation{
-			Rule: RuleQueue, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
-			What: fmt.Sprintf("%v has %d instances, and is %v by its definition, which has %d", v, want, got.val, slots),
-		})
-	}
 }
 
 // lastReads notes for every object the last step that reads it. Inputs are the caller's

@@ -40,7 +40,7 @@ func mutants(m *ir.Module, targets *target.List) []mutant {
 				g.submission(fi, ni, n)
 			}
 			for ri, r := range n.Results {
-				g.place(fmt.Sprintf("@%s %v", f.Name, r), r.Place, func(m *ir.Module) *ir.Place { return m.AllFuncs()[fi].Nodes[ni].Results[ri].Place })
+				g.place(fmt.Sprintf("@%s %v", f.Name, r), r, func(m *ir.Module) *ir.Place { return m.AllFuncs()[fi].Nodes[ni].Results[ri].Place })
 			}
 		}
 		for pi, p := range f.Params {
@@ -158,8 +158,10 @@ func (g *mutator) readable(n *ir.Node) bool {
 	})
 }
 
-// place moves a value: off its alignment, out of its chunk, to where others are.
-func (g *mutator) place(what string, p *ir.Place, of func(m *ir.Module) *ir.Place) {
+// place moves a value: off its alignment, out of its chunk, to where others are. It also gives it
+// too few bytes, and more than it needs.
+func (g *mutator) place(what string, v *ir.Value, of func(m *ir.Module) *ir.Place) {
+	p := v.Place
 	if p == nil {
 		return
 	}
@@ -174,8 +176,11 @@ func (g *mutator) place(what string, p *ir.Place, of func(m *ir.Module) *ir.Plac
 	at.Offset += arena.Chunks[p.Chunk]
 	to("outside", true, at)
 	at = *p
-	at.Bytes--
+	at.Bytes = v.MaxBytes() - 1
 	to("short", true, at)
+	at = *p
+	at.Bytes += max(arena.Align, 1)
+	to("long", false, at)
 	for i := range g.m.Plan.Arenas {
 		if b := &g.m.Plan.Arenas[i]; b.Class != arena.Class && (b.Class == ir.ClassScratch || arena.Class == ir.ClassScratch || b.Class <= ir.ClassState || arena.Class <= ir.ClassState) {
 			to("class", true, ir.Place{Arena: i, Offset: 0, Bytes: p.Bytes})
@@ -212,7 +217,7 @@ func (g *mutator) offsets(p *ir.Place) []int64 {
 
 // param moves parameters.
 func (g *mutator) param(fi int, f *ir.Func, pi int, p *ir.Value) {
-	g.place(fmt.Sprintf("@%s %v", f.Name, p), p.Place, func(m *ir.Module) *ir.Place { return m.AllFuncs()[fi].Params[pi].Place })
+	g.place(fmt.Sprintf("@%s %v", f.Name, p), p, func(m *ir.Module) *ir.Place { return m.AllFuncs()[fi].Params[pi].Place })
 }
 
 // leaves puts weights and states onto each other.

@@ -47,6 +47,42 @@ func (o *object) slots() int64 {
 	return o.several.slots
 }
 
+// sameInstances claims: a value has as many instances as what it stands for, the same distance apart.
+func (x *expander) sameInstances(v *ir.Value, fr *frame, got *object) {
+	bad := func(what, format string, args ...any) {
+		x.c.report(fmt.Sprintf("%s %p %p", what, v, got.val), &Violation{
+			Rule: RuleQueue, Func: fr.String(), Nodes: []string{v.String(), got.val.String()}, Range: x.c.inRange(got.place),
+			What: fmt.Sprintf(format, args...),
+		})
+	}
+	want, in := int64(v.Slots()), got.instances()
+	if want != in.slots {
+		bad("slots", "%v has %d instances, and is %v by its definition, which has %d", v, want, got.val, in.slots)
+		return
+	}
+	at := ownPlace(v)
+	if in.slots == 1 || at == nil {
+		return
+	}
+	if apart := x.c.m.Plan.Arenas[at.Arena].Stride(at); apart != in.stride {
+		bad("stride", "the instances of %v are %d bytes apart, and those of %v, which it is by its definition, %d", v, apart, got.val, in.stride)
+	}
+}
+
+// ownPlace returns the place of v, and where v is a parameter of a body without one, that of the
+// operand that the first iteration finds there.
+func ownPlace(v *ir.Value) *ir.Place {
+	if v.Place != nil || !v.IsParam() || v.Func.Owner == nil {
+		return v.Place
+	}
+	n := v.Func.Owner
+	a, i := n.Attr.(*ir.RepeatAttr), v.Index
+	if fixed := a.Carried + a.Invariant; i >= fixed {
+		i = fixed + (i-fixed)*int(a.Count)
+	}
+	return ownPlace(n.Args[i].Root())
+}
+
 // underWay returns how many calls may be under way at once.
 func (c *checker) underWay() int { return max(c.m.Plan.Pipeline, 1) }
 

@@ -108,6 +108,16 @@ plan {
 }
 `
 
+// fixedInLoop is loop with an operand that every iteration reads, of which there are two instances.
+var fixedInLoop = edit(loop, "  %last = repeat %first {count=4, carried=1, invariant=0}",
+	"  %same = copy %x : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 slots=2 at 0:0x800+576\n"+
+		"  %last = repeat %first, %same {count=4, carried=1, invariant=1}",
+	"@f.body(%h: f32[2,64] @d0 at 0:0x0+512)", "@f.body(%h: f32[2,64] @d0 at 0:0x0+512, %s: f32[2,64] @d0 at 0:0x800+576)",
+	"%a = silu %h", "%a = add %h, %s",
+	"plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]")
+
+const addTargets = "target gpu0 space=d0,host queues=1 events=true ops=silu,add\ntarget gpu1 space=d1,host queues=1 events=true ops=silu,neg\ntarget cpu like=cpu\n"
+
 // edit replaces texts, in pairs; each has to be there.
 func edit(text string, pairs ...string) string {
 	for i := 0; i < len(pairs); i += 2 {
@@ -190,6 +200,11 @@ func TestQueues(t *testing.T) {
 		{"loop, two steps, waiting for the last round", loop, chainTargets, []string{"plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"}, ""},
 		{"over what the round before reads", loop, chainTargets, []string{" wait=[2]", ""},
 			"race: @f/f.body[1]: %late of @f/f.body[0] (gpu1) and %over of @f/f.body[1] (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads, and no event orders them"},
+		{"instances that a loop reads", fixedInLoop, addTargets, nil, ""},
+		{"instances that are nearer in a loop", fixedInLoop, addTargets, []string{"@d0 at 0:0x800+576)", "@d0 at 0:0x800+512)"},
+			"queue: @f/f.body[0]: %s and %same: d0 activations [0x800,0xa40): the instances of %s are 512 bytes apart, and those of %same, which it is by its definition, 576"},
+		{"instances that are farther in a loop", fixedInLoop, addTargets, []string{"@d0 at 0:0x800+576)", "@d0 at 0:0x800+577)"},
+			"the instances of %s are 640 bytes apart, and those of %same, which it is by its definition, 576"},
 		{"the round does not wait", loop, chainTargets, []string{" wait=[3]", ""}, "race: @f/f.body[0]: %next of @f/f.body[0] (gpu1) and %go of @f/f.body[0] (gpu0)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -232,7 +247,8 @@ func randomTargets(r *rand.Rand) string {
 				ops += "," + op
 			}
 		}
-		fmt.Fprintf(&text, "target g%d space=%s queues=%d events=%v ops=%s\n", i, space, r.IntN(3), r.IntN(3) > 0, ops)
+		extra, align := []int{0, 1, 64}[r.IntN(3)], []int{64, 256}[r.IntN(2)]
+		fmt.Fprintf(&text, "target g%d space=%s queues=%d events=%v extra=%d align=%d ops=%s\n", i, space, r.IntN(3), r.IntN(3) > 0, extra, align, ops)
 	}
 	return text.String() + "target cpu space=host workers=true threads=64 ops=*\n"
 }

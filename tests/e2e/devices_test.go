@@ -178,6 +178,31 @@ func TestMachines(t *testing.T) {
 	}
 }
 
+// TestInstances gives the device bytes to spare after each tensor, which have to keep the instances
+// of a value the same distance apart inside a loop as outside.
+func TestInstances(t *testing.T) {
+	refs := aidreamsReferences(t)
+	for i, tc := range []struct {
+		extra, align, batch, pipeline int
+	}{
+		{64, 64, 2, 2},
+		{1, 64, 16, 2},
+		{100, 256, 3, 3},
+		{4096, 64, 128, 4},
+		{63, 4096, 1, 2},
+	} {
+		t.Run(fmt.Sprintf("extra %d, align %d, batch %d, pipeline %d", tc.extra, tc.align, tc.batch, tc.pipeline), func(t *testing.T) {
+			if i > 0 {
+				needtest.Slow(t, "e2e")
+			}
+			text := fmt.Sprintf("target fake:0 like=fake space=fake:0 extra=%d align=%d\ntarget cpu like=cpu\n", tc.extra, tc.align)
+			m := machine{"extra bytes", text, []string{"--rules", "ggml-2026"}}
+			exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(tc.pipeline), "--batch", fmt.Sprint(tc.batch))
+			executable(exe).tellsAll(t, refs)
+		})
+	}
+}
+
 // TestPipelines runs 1 to 4 steps at a time.
 func TestPipelines(t *testing.T) {
 	needtest.Slow(t, "e2e")
