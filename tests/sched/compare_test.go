@@ -130,6 +130,15 @@ func TestOverlaps(t *testing.T) {
 		{"a result takes an operand of another type", true, func(c *Case) {
 			c.Expect.At[4], c.Tensors[4].Op, c.Tensors[3].Type = &[2]int64{1, 0}, "ADD", "i32"
 		}},
+		{"a result takes a copy of one row that was far from the next", false, func(c *Case) {
+			c.Expect.At[4], c.Tensors[4].Op = &[2]int64{1, 0}, "ADD"
+			c.Tensors[3].NE, c.Tensors[3].NB = [4]int64{16, 1, 1, 1}, [4]int64{4, 512, 512, 512}
+			c.Tensors[4].NE, c.Tensors[4].NB = [4]int64{16, 1, 1, 1}, [4]int64{4, 64, 64, 64}
+		}},
+		{"a result takes a copy of two rows that are apart", true, func(c *Case) {
+			c.Expect.At[4], c.Tensors[4].Op = &[2]int64{1, 0}, "ADD"
+			c.Tensors[3].NB = [4]int64{4, 512, 1024, 1024}
+		}},
 		{"a result takes an operand through a view", true, func(c *Case) {
 			view := c.Tensors[3]
 			view.Op, view.Src, view.ViewOf = "RESHAPE", []*int{num(3)}, num(3)

@@ -60,10 +60,21 @@ func (c *Case) clash(lives []life, i, j int) bool {
 // copy of it. A source that is a view is not taken.
 func (c *Case) mayTake(t, x *Tensor, i int) bool {
 	direct := i >= len(c.Tensors) || slices.ContainsFunc(t.Src, func(s *int) bool { return s != nil && *s == i })
-	return direct && slices.Contains(takers, t.Op) && x.Type == t.Type && x.NE == t.NE && x.NB == t.NB
+	return direct && slices.Contains(takers, t.Op) && x.Type == t.Type && x.NE == t.NE && x.strides() == t.strides()
 }
 
-// dense reports whether elements lie one behind the other, row by row.
+// strides returns those of the tensor. A dimension of one element has none: 0.
+func (t *Tensor) strides() [4]int64 {
+	nb := t.NB
+	for i, n := range t.NE {
+		if n == 1 {
+			nb[i] = 0
+		}
+	}
+	return nb
+}
+
+// dense reports whether elements are stored one after the other, row by row, as passes/check sees it.
 func (t *Tensor) dense() bool {
 	typ, err := t.typ()
 	return err == nil && typ.Dense()
