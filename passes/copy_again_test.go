@@ -55,7 +55,7 @@ func tryApart(t *testing.T, seed uint64, limits map[string]int64, disable ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets, err := target.Parse("targets", fmt.Sprintf("target d0 space=dev0 ops=add,neg queues=%d events=true\ntarget d1 space=dev1 ops=exp,max queues=%d\ntarget cpu like=cpu ops=*", r.IntN(3), r.IntN(2)))
+	targets, err := target.Parse("targets", fmt.Sprintf("target d0 space=dev0 ops=add,neg queues=%d events=true\ntarget d1 space=dev1 ops=exp,max queues=%d\ntarget cpu space=host workers=true threads=64 ops=*", r.IntN(3), r.IntN(2)))
 	if err != nil {
 		t.Fatal(err)
 	}

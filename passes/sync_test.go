@@ -28,7 +28,7 @@ func randomTargets(t *testing.T, r *rand.Rand) *target.List {
 	}{{"gpu0", "dev0", 1 + r.IntN(2)}, {"gpu1", "dev1", r.IntN(3)}, {"npu", "host", r.IntN(2)}} {
 		fmt.Fprintf(&b, "target %s space=%s ops=* queues=%d events=%v\n", d.name, d.space, d.queues, d.queues > 0 && r.IntN(3) > 0)
 	}
-	list, err := target.Parse("targets", b.String()+"target cpu like=cpu ops=*")
+	list, err := target.Parse("targets", b.String()+"target cpu space=host workers=true threads=64 ops=*")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 
 // The field ops is a list, separated by commas, of
 //
-//	*              every op, with operands of any format
+//	*              every op, with operands of any format; after like= what that target runs, as it
+//	               runs it
 //	NAME           one op: with operands of any format, or, where the target of like= runs
 //	               it, from those of that target
 //	NAME(F,...)    one op with at most as many operands, in these formats
@@ -38,11 +39,7 @@ func setOps(d *Descriptor, value string) error {
 
 func (d *Descriptor) addItem(item string) error {
 	if item == "*" {
-		for op := range ir.Ops {
-			if computes(op) {
-				d.Rows = append(d.Rows, Row{Op: op})
-			}
-		}
+		d.addAll()
 		return nil
 	}
 	name, minus := strings.CutPrefix(item, "-")
@@ -72,6 +69,19 @@ func (d *Descriptor) addItem(item string) error {
 	}
 	d.Rows = append(d.Rows, row)
 	return nil
+}
+
+// addAll adds every op; those of like= where there is one.
+func (d *Descriptor) addAll() {
+	if d.Like != "" {
+		d.Rows = slices.Clone(Builtin(d.Like).Rows)
+		return
+	}
+	for op := range ir.Ops {
+		if computes(op) {
+			d.Rows = append(d.Rows, Row{Op: op})
+		}
+	}
 }
 
 // parseFormats reads what stands behind the bracket that the name of an op opens; nil for
@@ -239,17 +249,19 @@ func (r Row) String() string {
 	return name + "(" + joined(r.Args, ",") + ")"
 }
 
-// lessText prints the ops that d lacks and from has; empty if there are none, or if the
-// others are not run from the same formats, or are fewer than those.
+// lessText prints the ops that d lacks and from, which d is like, has; empty if there are none, or if
+// the others are not run from the same formats, or are fewer than those.
 func lessText(d, from *Descriptor) string {
 	var missing []string
-	rest := slices.DeleteFunc(slices.Clone(from.Rows), func(r Row) bool { return !d.Has(r.Op) })
 	for op := range ir.Ops {
-		if from.Has(op) && !d.Has(op) {
+		switch has := d.Has(op); {
+		case has && !d.asLike(op):
+			return ""
+		case !has && from.Has(op):
 			missing = append(missing, "-"+op.String())
 		}
 	}
-	if 2*len(missing) > len(from.Rows) || !slices.EqualFunc(d.Rows, rest, func(a, b Row) bool { return a.String() == b.String() }) {
+	if 2*len(missing) > len(from.Rows) {
 		return ""
 	}
 	return strings.Join(missing, ",")
@@ -265,11 +277,9 @@ func opsText(d *Descriptor) string {
 	}
 	open := make(map[ir.Op]bool)
 	closed := make(map[ir.Op]bool)
-	likely := false // a name alone would mean the rows of like=
 	for _, r := range d.Rows {
 		if r.Args == nil && r.Name == "" {
 			open[r.Op] = true
-			likely = likely || d.likeRows(r.Op) != nil
 		} else {
 			closed[r.Op] = true
 		}
@@ -285,7 +295,7 @@ func opsText(d *Descriptor) string {
 			missing = append(missing, "-"+op.String())
 		}
 	}
-	if likely || 2*len(open) >= total {
+	if d.Like == "" && 2*len(open) >= total { // after like= the asterisk is another list
 		items = append([]string{"*"}, missing...)
 		open = nil
 	}

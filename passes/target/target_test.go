@@ -273,7 +273,9 @@ func TestOnlySomeOps(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"npu like=fake space=host ops=add,matmul", "npu like=fake space=host ops=add,matmul"},
 		{"npu like=fake space=host ops=matmul,foreign.X,rope(f32,f32)", "npu like=fake space=host ops=matmul,foreign.X,rope"},
-		{"npu like=fake space=host ops=*,add,-rope", "npu like=fake space=host ops=*,-rope,add"},
+		{"npu like=fake space=host ops=*,add,-rope", "npu like=fake space=host ops=-rope"},
+		{"npu like=fake space=host ops=*,-attention", "npu like=fake space=host ops=-attention"},
+		{"npu like=fake space=host ops=*", "npu like=fake space=host"},
 	} {
 		d, err := ParseDescriptor(tt.text)
 		if err != nil {

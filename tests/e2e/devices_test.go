@@ -45,7 +45,7 @@ var machines = []machine{
 	{"no queues",
 		"target fake:0 like=fake space=fake:0 queues=0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n", twoDevices.flags},
 	{"few ops",
-		"target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm" + fast + "\ntarget fake:1 like=fake space=fake:1 ops=-attention,-matmul_swiglu" + fast + "\ntarget cpu like=cpu\n", nil},
+		"target fake:0 like=fake space=fake:0 ops=-rope,-rms_norm" + fast + "\ntarget fake:1 like=fake space=fake:1 ops=*,-attention,-matmul_swiglu" + fast + "\ntarget cpu like=cpu\n", nil},
 	{"shared memory",
 		"target npu like=fake space=host\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
 		[]string{"--pin", "blk.[0-1].attn.*=npu", "--pin", "blk.3.*=fake:1"}},
