@@ -48,15 +48,9 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 	if err := f.check(); err != nil {
 		return err
 	}
-	todo := []string{}
-	for name := range strings.SplitSeq(names, ",") {
-		if name == "" {
-			continue
-		}
-		if err := checkPass(name); err != nil {
-			return err
-		}
-		todo = append(todo, name)
+	todo, err := passList(names)
+	if err != nil {
+		return err
 	}
 	if err := noClash(f.inputs(path), f.outputs()); err != nil {
 		return err
@@ -77,4 +71,22 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.write(cmd.OutOrStdout(), m)
+}
+
+// passList returns the passes of a list separated by commas; an empty list has none.
+func passList(names string) ([]string, error) {
+	list := []string{}
+	if names == "" {
+		return list, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			return nil, usagef("--passes %s: there is a comma with no pass beside it", names)
+		}
+		if err := checkPass(name); err != nil {
+			return nil, err
+		}
+		list = append(list, name)
+	}
+	return list, nil
 }
