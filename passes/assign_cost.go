@@ -61,7 +61,10 @@ func (a *assigner) problem() (p *costProblem, errs []error) {
 			p = nil
 			return
 		}
-		if errs = p.tooLarge(); len(errs) == 0 && !p.limited() {
+		if errs = p.tooLarge(); len(errs) == 0 {
+			errs = p.unfit()
+		}
+		if len(errs) == 0 && !p.limited() {
 			p.prepared = placement.Prepare(a.c.Ctx, &p.Problem)
 		}
 	}, func() { tried = a.tryRules(&ggml2024, &ggml2026) })

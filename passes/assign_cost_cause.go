@@ -130,6 +130,8 @@ func (p *costProblem) moveText(m placement.Move) string {
 		fmt.Fprintf(&b, " for %d nodes", m.Nodes)
 	}
 	switch {
+	case m.Copies > 0 && m.Bytes < 0:
+		fmt.Fprintf(&b, ", %s more, %s less", counted(m.Copies), shortSize(int64(-m.Bytes)))
 	case m.Copies == 1:
 		b.WriteString(", 1 copy of " + shortSize(int64(m.Bytes)))
 	case m.Copies > 1:
@@ -143,6 +145,14 @@ func (p *costProblem) moveText(m placement.Move) string {
 		fmt.Fprintf(&b, ", %s too much", shortSize(m.Over))
 	}
 	return b.String()
+}
+
+// counted is a number of copies in words.
+func counted(copies int) string {
+	if copies == 1 {
+		return "1 copy"
+	}
+	return fmt.Sprintf("%d copies", copies)
 }
 
 // explainLeaf gives the nodes that name a leaf a cause: what it would mean if it lay

@@ -56,7 +56,9 @@ func (p *costProblem) tooLarge() []error {
 		ok := false
 		for s, may := range p.Leaves[i].Spaces {
 			ok = ok || may && (p.limits[s] < 0 || p.Leaves[i].Bytes <= p.limits[s])
-			most = max(most, p.largest(s))
+			if n := p.largest(s); n < p.Leaves[i].Bytes { // other reasons exclude a space that holds it
+				most = max(most, n)
+			}
 		}
 		if !ok {
 			errs = append(errs, &BudgetError{
@@ -471,13 +473,16 @@ func (p *costProblem) impossible(labels []int32) []error {
 				seen[owner] = true
 				continue
 			}
+			if !p.pinned(p.Values[p.Nodes[i].Writes].Owner) {
+				continue // another labelling of what is not said could run it
+			}
 			errs = append(errs, fmt.Errorf("@%s %v: it writes %v, which lies in %s, and %s, which is to run it, does not address that: pin all nodes that write it to targets of one memory",
 				n.Func.Name, n, writtenBy(n), p.spaces[space].Name, t.Name))
 		}
 	}
 	for s, bytes := range written {
-		if bytes > 0 {
-			errs = append(errs, &BudgetError{Name: p.limitName(s), Need: bytes + p.leafBytes(labels)[s], Limit: p.limits[s], Own: p.limits[s] == p.spaces[s].Memory,
+		if need := bytes + p.leafBytes(labels)[s]; bytes > 0 && need > p.limits[s] {
+			errs = append(errs, &BudgetError{Name: p.limitName(s), Need: need, Limit: p.limits[s], Own: p.limits[s] == p.spaces[s].Memory,
 				Advice: "what nodes write in place lies where they run, and there is no room for all of it: lower --ctx, allow more, or pin the nodes that write it elsewhere"})
 		}
 	}
@@ -506,6 +511,12 @@ func (p *costProblem) outOfReach(i int, labels []int32) (space int, out bool) {
 // whyNot says in some words why nothing runs as the labels say.
 func (p *costProblem) whyNot(labels []int32) string {
 	for i, n := range p.nodes {
+		if n == nil {
+			continue
+		}
+		if p.Nodes[i].Seconds[labels[i]] == placement.Never {
+			return "cannot: " + p.notRun(n, p.targets[labels[i]])
+		}
 		if space, out := p.outOfReach(i, labels); out {
 			return fmt.Sprintf("cannot: %v writes what lies in %s", n, p.spaces[space].Name)
 		}
@@ -513,39 +524,55 @@ func (p *costProblem) whyNot(labels []int32) string {
 	return "does not fit"
 }
 
-// largestValue names the largest value, and the most that a target which can make it has room for.
+// pinned reports whether a node that writes the bytes of a variable has its backend from elsewhere.
+func (p *costProblem) pinned(owner int32) bool {
+	for i := range p.Nodes {
+		if v := p.Nodes[i].Writes; p.given[i] && v >= 0 && p.Values[v].Owner == owner {
+			return true
+		}
+	}
+	return false
+}
+
+// notRun says why a target may not run a node.
+func (p *costProblem) notRun(n *ir.Node, t *target.Descriptor) string {
+	if ok, why := t.Supports(n); !ok {
+		return why
+	}
+	return fmt.Sprintf("%v may not run on %s", n, t.Name)
+}
+
+// largestValue names the value that lacks most where a target can make it that has most room.
 func (p *costProblem) largestValue() error {
-	var largest *ir.Node
-	var need int64
-	for _, n := range p.nodes {
+	e := &BudgetError{Name: "all of it together", Own: len(p.a.c.Options.MaxMemory) == 0,
+		Advice: "no assignment was found in which every node has memory for its values: lower --ctx or --batch, or allow more"}
+	for i, n := range p.nodes {
 		if n == nil || n.Result() == nil {
 			continue
 		}
-		if b := n.Result().Type.MaxBytes(); b > need {
-			largest, need = n, b
+		need, limit := n.Result().Type.MaxBytes(), p.mostRoom(i)
+		if limit >= 0 && need-limit > e.Need-e.Limit {
+			e.Name, e.Need, e.Limit = fmt.Sprintf("@%s %v", n.Func.Name, n), need, limit
+			e.Advice = "no target that runs the node has memory for its result: lower --ctx or --batch, or allow more"
 		}
 	}
-	advice := "no target that runs the nodes has memory for the largest values: lower --ctx or --batch, or allow more"
-	if largest == nil {
-		return &BudgetError{Name: "a value", Own: true, Advice: advice}
-	}
-	limit := int64(0)
-	for _, t := range p.targets {
-		if ok, _ := t.Supports(largest); ok {
-			limit = max(limit, p.roomOf(t))
-		}
-	}
-	return &BudgetError{Name: fmt.Sprintf("@%s %v", largest.Func.Name, largest), Need: need, Limit: limit, Own: len(p.a.c.Options.MaxMemory) == 0, Advice: advice}
+	return e
 }
 
-// roomOf returns the most bytes that a value of the target may have; 0 where any fits.
-func (p *costProblem) roomOf(t *target.Descriptor) int64 {
-	for s := range p.spaces {
-		if p.spaces[s].Name == t.Home() {
-			return max(0, p.largest(s))
+// mostRoom returns the most bytes that there are for a value where node i may run; -1 where any fits.
+func (p *costProblem) mostRoom(i int) int64 {
+	var most int64
+	for t, seconds := range p.Nodes[i].Seconds {
+		if seconds == placement.Never {
+			continue
 		}
+		n := p.largest(p.Targets[t].Home)
+		if n < 0 {
+			return -1
+		}
+		most = max(most, n)
 	}
-	return 0
+	return most
 }
 
 // limitName returns the name under which the user knows the limit of a space.

@@ -183,6 +183,43 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// negative is a negative number in a text.
+var negative = regexp.MustCompile(`(^|[ (])-[0-9]`)
+
+// TestRulesLackAnOp: where other rules cannot serve, the text names the op that is missing.
+func TestRulesLackAnOp(t *testing.T) {
+	m := transformer(t, medium)
+	const text = "target gpu space=dev ops=*,-attention flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
+	_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, text), To: "assign"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := m.String(); !strings.Contains(text, `"ggml-2024 cannot: gpu has no kernel for attention"`) {
+		t.Errorf("no cause names the op:\n%.2000s", text)
+	}
+}
+
+// TestAllocationsNotLimits: where the largest allocation is what is too small, the text says so, and no
+// number of bytes in it is negative, whatever the limits of memory are.
+func TestAllocationsNotLimits(t *testing.T) {
+	const text = "target gpu space=dev ops=* maxalloc=1MiB memory=1GiB flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
+	for _, pin := range []string{`^blk\.0\.`, "ffn_up"} {
+		for _, limits := range []map[string]int64{nil, {"cpu": 1 << 30}, {"gpu": 900 << 20}, {"cpu": 40 << 20}} {
+			_, err := passes.Run(context.Background(), transformer(t, medium), passes.RunOptions{
+				Targets: targets(t, text),
+				Options: passes.Options{MaxMemory: limits, Pins: []passes.Pin{{Match: regexp.MustCompile(pin), Backend: "gpu"}}},
+			})
+			var budget *passes.BudgetError
+			switch {
+			case !errors.As(err, &budget) || negative.MatchString(err.Error()):
+				t.Errorf("pin %s, limits %v: %v", pin, limits, err)
+			case !strings.Contains(err.Error(), "the largest allocation is 1048576 bytes"):
+				t.Errorf("pin %s, limits %v: no word of the largest allocation in: %v", pin, limits, err)
+			}
+		}
+	}
+}
+
 // TestValueBeyondLimit pins a value to a target that has memory for it, but may not use that:
 // it takes what the value is made of as well.
 func TestValueBeyondLimit(t *testing.T) {

@@ -127,6 +127,9 @@ type BudgetError struct {
 
 // Error names the arenas that need most.
 func (e *BudgetError) Error() string {
+	if e.Need <= e.Limit { // no figure says what is missing
+		return e.Name + ": " + cmp.Or(e.Advice, e.help())
+	}
 	by := "--max-memory allows"
 	if e.Own {
 		by = "there is"
