@@ -23,6 +23,7 @@ type Options struct {
 	Threads   int              // bound of the number of workers; 0 is the target's
 	Pipeline  int              // steps that may be under way at once; 0 is 1
 	AllowBF16 bool             // weights of f16 may be rounded to bf16 where products are faster so
+	CPU       []string         // the processor's implementations that the program is limited to; empty is all
 	PlanSteps int              // budget of the planner's search; 0 is its default
 	PlanTime  time.Duration    // cuts the search by the clock; 0 is never
 	Seed      uint64           // of Context.Rand

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 const ruleBF16 = "pack.bf16"
@@ -13,8 +14,12 @@ const ruleBF16 = "pack.bf16"
 // of matrices in products whose backend multiplies bf16 by bf16, which processors do at
 // twice the rate of f32. It loses three bits of each weight's mantissa. A gather may read
 // such a matrix too; whatever else does keeps it as it is.
+//
+// Processors without such instructions widen both operands of a product of bf16, and only the weights
+// of one of f16: there the weights of f16 are faster. A program that is limited to such processors
+// keeps them.
 func roundWeights(c *Context, m *ir.Module) {
-	if !c.Options.AllowBF16 || !c.Enabled(ruleBF16) {
+	if !c.Options.AllowBF16 || !c.Enabled(ruleBF16) || !multipliesBF16(c.Options.CPU) {
 		return
 	}
 	r := findRoundable(c, m)
@@ -36,6 +41,12 @@ func roundWeights(c *Context, m *ir.Module) {
 			}
 		}
 	}
+}
+
+// multipliesBF16 reports whether one of the implementations, of which no one means all, has
+// instructions that multiply bf16.
+func multipliesBF16(implementations []string) bool {
+	return len(implementations) == 0 || slices.ContainsFunc(implementations, func(name string) bool { return slices.Contains(target.BF16CPUs(), name) })
 }
 
 func weightName(leaf *ir.Node) string { return leaf.Attr.(*ir.WeightAttr).Name }

@@ -66,7 +66,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
 	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16,amx")
-	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 where products are faster so (it loses 3 bits of each)")
+	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 where products are faster so: on avx512bf16 and amx, which --cpu must not exclude (it loses 3 bits of each)")
 	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text, explain nowhere")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
@@ -213,7 +213,7 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 }
 
 func (f *compileFlags) passOptions() (passes.Options, error) {
-	o := passes.Options{AllowBF16: f.allowBF16, Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
+	o := passes.Options{AllowBF16: f.allowBF16, CPU: f.cpu, Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
 	var err error
 	if o.Pins, err = f.parsePins(); err != nil {
 		return o, err

@@ -165,6 +165,8 @@ func (c *testCase) option(key, value string) (err error) {
 		o.Debug, err = append(o.Debug, settings...), debugErr
 	case "allow-bf16":
 		o.AllowBF16, err = strconv.ParseBool(value)
+	case "cpu":
+		o.CPU = strings.Split(value, ",")
 	case "pipeline":
 		o.Pipeline, err = strconv.Atoi(value)
 	case "memory":

@@ -35,6 +35,10 @@ var (
 	strided  = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 )
 
+// BF16CPUs returns the implementations of the processor's kernels, as --cpu names them, that multiply
+// bf16 by instructions for it.
+func BF16CPUs() []string { return []string{string(tile.AVX512BF16), string(tile.AMX)} }
+
 // CPU returns the descriptor of the processor that the program runs on. Its kernels stand
 // in kernels/cpu; a test there and in codegen demands one for each row.
 func CPU() *Descriptor {
