@@ -19,6 +19,7 @@ var (
 	ruleCost  = Rule{"assign.cost", "elsewhere the step is predicted to take longer, by the time and copies given"}
 	ruleWhole = Rule{"assign.whole", "by itself it would take less elsewhere, but no assignment with it there was found that is shorter as a whole: in all steps, with what overlaps, and with the memory that plans need"}
 	ruleFull  = Rule{"assign.memory", "the step would be shorter with it elsewhere, where there is no room for it"}
+	ruleFlow  = Rule{"assign.flow", "elsewhere the next step, of those under way at once, would wait there until this one has gone through"}
 	ruleHere  = Rule{"assign.place", "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
 )
 

@@ -24,7 +24,11 @@ func (p *costProblem) explain(r *placement.Result) {
 			step = s
 			p.a.c.Cause(n, ruleStep.Name, p.figures(r, step)...)
 		}
-		p.explainNode(n, p.kind[i], r.Labels[i], mover.Moves(i))
+		rule, texts := p.whyThere(mover.Moves(i))
+		if _, moved := slices.BinarySearch(r.Moved, int32(i)); moved {
+			rule = ruleFlow
+		}
+		p.explainNode(n, p.kind[i], r.Labels[i], rule, texts)
 	}
 	for i := range p.leaves {
 		if l := &p.leaves[i]; p.said[i] == "" && len(l.nodes) > 0 {
@@ -84,19 +88,23 @@ func (p *costProblem) movesText(moves []placement.Move) (texts []string, full bo
 	return texts, full
 }
 
-func (p *costProblem) explainNode(n *ir.Node, k *nodeKind, label int32, moves []placement.Move) {
+// whyThere returns the rule by which a node is where it is, and what its best moves would mean.
+func (p *costProblem) whyThere(moves []placement.Move) (Rule, []string) {
 	texts, full := p.movesText(moves)
-	rule := ruleCost.Name
 	switch {
 	case full:
-		rule = ruleFull.Name
+		return ruleFull, texts
 	case len(moves) == 0:
-		rule = ruleOnly.Name
+		return ruleOnly, texts
 	case moves[0].Seconds < 0:
-		rule = ruleWhole.Name
+		return ruleWhole, texts
 	}
+	return ruleCost, texts
+}
+
+func (p *costProblem) explainNode(n *ir.Node, k *nodeKind, label int32, rule Rule, texts []string) {
 	texts = append(texts, k.reasons()...)
-	p.a.c.CauseChange(n, rule, "", p.targets[label].Name, texts...)
+	p.a.c.CauseChange(n, rule.Name, "", p.targets[label].Name, texts...)
 	p.a.c.Count(p.targets[label].Name, 1)
 }
 

@@ -45,6 +45,7 @@ func newCostProblem(a *assigner) *costProblem {
 		p.index[s.Name] = i
 	}
 	p.home = int32(p.index[a.c.Targets.Last().Home()])
+	p.UnderWay = a.c.Options.Pipeline
 	p.limit(spaceLimits(a.c, p.spaces))
 	p.describeTargets()
 	p.kinds = newNodeKinds(a.c)
@@ -191,7 +192,7 @@ func (p *costProblem) addResults(f *ir.Func, step int) {
 	}
 	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
 	seconds[len(seconds)-1] = 0
-	p.add(nil, nil, placement.Node{Step: int32(step), Seconds: seconds, Reads: reads, Writes: -1})
+	p.add(nil, nil, placement.Node{Step: int32(step), Seconds: seconds, Reads: reads, Writes: -1, Caller: true})
 }
 
 // add adds a variable and what it stands for.

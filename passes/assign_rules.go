@@ -68,7 +68,7 @@ var costRules = ruleSet{
 	assign: []assignRule{
 		bodyRule,
 		piecesRule,
-		{Rule: ruleCost, also: []Rule{ruleOnly, ruleFull, ruleWhole, ruleHere, ruleStep}, apply: applyCost},
+		{Rule: ruleCost, also: []Rule{ruleOnly, ruleFull, ruleWhole, ruleFlow, ruleHere, ruleStep}, apply: applyCost},
 		// Where there is one target, or one that does not say what work costs it:
 		{Rule: Rule{"assign.state", "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
 		{Rule: Rule{"assign.first", "the first target in the list that runs it"}, apply: applyFirst},

@@ -20,6 +20,7 @@ type Problem struct {
 	Room     []int64  // by space: bytes that a value may have which is made there; negative is no limit
 	CopyRoom []int64  // by space: bytes that a value may have which is copied there; negative is no limit
 	Stay     bool     // leaves are not copied into spaces that have limits
+	UnderWay int      // how many steps may be under way at once; 0 and 1 are one
 	Links    [][]Link // by space from, space to
 	Steps    []Step
 	Nodes    []Node // those of a step follow each other, in order
@@ -50,6 +51,7 @@ type Node struct {
 	Reads   []int32   // values, each once
 	Writes  int32     // a value, also read, whose bytes it changes: it has to address them; -1 is none
 	Step    int32
+	Caller  bool // it is what the caller does with results: the next step does not wait for it
 }
 
 // Leaf is memory that outlives a step and lies in one space.

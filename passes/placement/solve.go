@@ -26,6 +26,7 @@ type Result struct {
 	Proved  bool      // the assignment is the best: all others were looked at, or the bound says so
 	Starts  []float64 // what the given starts take; Never where one does not fit or cannot run
 	Over    []int64   // by space: bytes beyond its limit; all 0 unless nothing was found that fits
+	Moved   []int32   // nodes that are where they are for the sake of steps under way at once, though the step takes longer so
 	Work    int       // changes that were tried
 }
 
@@ -67,6 +68,7 @@ func (prep *Prepared) Solve(ctx context.Context, starts [][]int32, o Options) *R
 	if !r.Proved {
 		s.complete(r)
 	}
+	s.straighten(r)
 	s.figures(r)
 	return r
 }

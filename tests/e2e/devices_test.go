@@ -124,6 +124,44 @@ func TestOneStepAtATime(t *testing.T) {
 	stepsOverlap(t, exe, false)
 }
 
+// TestStepsUnderWay pins layers to three devices: with three steps under way each is to have one, so the
+// table of angles, which all read, is made by the first.
+func TestStepsUnderWay(t *testing.T) {
+	needtest.Slow(t, "e2e")
+	m := machine{"three devices",
+		"target d0 like=fake space=d0\ntarget d1 like=fake space=d1\ntarget d2 like=fake space=d2\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.[01].*=d0", "--pin", "blk.2.*=d1", "--pin", "(blk.3|output).*=d2"}}
+	for _, rules := range []string{"cost", "ggml-2026"} {
+		exe := m.mustBuildOn(t, "--pipeline", "3", "--rules", rules)
+		executable(exe).tells(t, aidreamsReferences(t)[0])
+		if got := mostUnderWay(timelineOf(t, exe)); got != 3 {
+			t.Errorf("%s: at most %d steps are under way at once, want 3", rules, got)
+		}
+	}
+}
+
+// mostUnderWay returns the most steps that have begun and not ended at one time.
+func mostUnderWay(spans []span) int {
+	begin, end := make(map[int]float64), make(map[int]float64)
+	for _, s := range spans {
+		if at, known := begin[s.Args.Step]; s.Phase == "X" && (!known || s.TS < at) {
+			begin[s.Args.Step] = s.TS
+		}
+		end[s.Args.Step] = max(end[s.Args.Step], s.TS+s.Dur)
+	}
+	most := 0
+	for _, at := range begin {
+		now := 0
+		for step := range begin {
+			if begin[step] <= at && at < end[step] {
+				now++
+			}
+		}
+		most = max(most, now)
+	}
+	return most
+}
+
 // span is what one queue did of one step, in microseconds.
 type span struct {
 	Phase   string `json:"ph"`
@@ -131,9 +169,8 @@ type span struct {
 	Args    struct{ Step int }
 }
 
-// stepsOverlap runs a prompt of several steps and looks in the timeline whether something of
-// a step begins before the one before it has ended.
-func stepsOverlap(t *testing.T, exe string, want bool) {
+// timelineOf runs a prompt of several steps and returns what each queue did.
+func timelineOf(t *testing.T, exe string) []span {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "timeline.json")
 	prompt := strings.TrimSuffix(strings.Repeat("5,", 64), ",")
@@ -142,6 +179,14 @@ func stepsOverlap(t *testing.T, exe string, want bool) {
 	if err := json.Unmarshal(readFile(t, file), &spans); err != nil {
 		t.Fatal(err)
 	}
+	return spans
+}
+
+// stepsOverlap runs a prompt of several steps and looks in the timeline whether something of
+// a step begins before the one before it has ended.
+func stepsOverlap(t *testing.T, exe string, want bool) {
+	t.Helper()
+	spans := timelineOf(t, exe)
 	end := make(map[int]float64)
 	for _, s := range spans {
 		end[s.Args.Step] = max(end[s.Args.Step], s.TS+s.Dur)
