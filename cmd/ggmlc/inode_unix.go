@@ -3,14 +3,23 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"syscall"
 )
 
-// inode identifies a file within its file system.
-func inode(info fs.FileInfo) uint64 {
+// inode identifies a file: its file system, and its number there.
+func inode(info fs.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
+		return fmt.Sprint(st.Dev, " ", st.Ino)
 	}
-	return 0
+	return ""
+}
+
+// owner returns the user that a file belongs to, if that is known.
+func owner(info fs.FileInfo) (id int, known bool) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid), true
+	}
+	return 0, false
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,16 +18,23 @@ import (
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
+// runFlags are the flags of run.
+type runFlags struct {
+	buildFlags
+	cacheLimit string
+}
+
 func runCommand() *cobra.Command {
-	var f buildFlags
+	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [compile flags] [model] [program flags]",
 		Short: "compile a model into the user's cache and run it; without a model, the demo",
 		Long: `run compiles a model, keeps the executable in the user's cache, and runs it. What stands
 behind the model goes to the program. Without a model, behind --, it runs the demo model
-that ggmlc carries.`,
+that ggmlc carries. ggmlc cache shows what is kept.`,
 		Example: `  ggmlc run -- --prompt "One day" -n 64
   ggmlc run model.gguf --prompt "One day" --temp 0.8
   ggmlc run --ctx 2048 model.gguf bench`,
@@ -46,6 +54,7 @@ that ggmlc carries.`,
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: programs that were not used for longest go when it has more")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -65,73 +74,58 @@ func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []strin
 
 // cached returns the executable for a model and these flags, compiling it where the
 // user's cache does not hold it.
-func (f *buildFlags) cached(ctx context.Context, cmd *cobra.Command, model string) (string, error) {
-	base, err := os.UserCacheDir()
+func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string) (string, error) {
+	limit, err := target.ParseSize(f.cacheLimit)
 	if err != nil {
-		return "", fmt.Errorf("no cache folder: %w: set HOME, or use ggmlc build", err)
+		return "", usagef("--cache-limit: %w", err)
 	}
-	dir := filepath.Join(base, "ggmlc", "run")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", fmt.Errorf("the cache folder cannot be made: %w: use ggmlc build", err)
+	c, err := userCache()
+	if err != nil {
+		return "", err
 	}
+	if err := c.make(); err != nil {
+		return "", err
+	}
+	note := "the demo model"
 	if model == "" {
-		if model, err = demoFile(dir); err != nil {
+		if model, err = demoFile(c.dir); err != nil {
 			return "", err
 		}
+	} else if note, err = filepath.Abs(model); err != nil {
+		return "", err
 	}
 	key, err := f.cacheKey(model)
 	if err != nil {
 		return "", err
 	}
-	f.out = filepath.Join(dir, key, defaultOut(model))
+	dir := filepath.Join(c.dir, key)
+	f.out = filepath.Join(dir, defaultOut(model))
 	if _, err := os.Stat(f.out); err == nil {
 		now := time.Now()
-		return f.out, ignoreErr(os.Chtimes(filepath.Dir(f.out), now, now))
+		return f.out, ignoreErr(os.Chtimes(dir, now, now))
 	}
-	if err := os.MkdirAll(filepath.Dir(f.out), 0o777); err != nil {
+	if err := f.compileInto(ctx, cmd, model, note); err != nil {
 		return "", err
+	}
+	c.evict(limit, dir)
+	return f.out, nil
+}
+
+// compileInto compiles a model into a folder of the cache, with a note of what it was.
+func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, note string) error {
+	dir := filepath.Dir(f.out)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 	if err := f.build(ctx, cmd, model); err != nil {
-		os.Remove(filepath.Dir(f.out)) // if it is empty, that is
-		return "", err
+		os.Remove(dir) // if it is empty, that is
+		return err
 	}
-	evict(dir)
-	return f.out, nil
+	return codegen.WriteFile(filepath.Join(dir, modelNote), []byte(note))
 }
 
 // ignoreErr is for touching a cache entry: an entry that cannot be touched still works.
 func ignoreErr(error) error { return nil }
-
-// maxCached is how many executables the cache keeps: the ones used last.
-const maxCached = 8
-
-// evict removes the executables that were not used for longest.
-func evict(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	type entry struct {
-		path string
-		used time.Time
-	}
-	var dirs []entry
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.IsDir() {
-			dirs = append(dirs, entry{filepath.Join(dir, e.Name()), info.ModTime()})
-		}
-	}
-	for len(dirs) > maxCached {
-		oldest := 0
-		for i := range dirs {
-			if dirs[i].used.Before(dirs[oldest].used) {
-				oldest = i
-			}
-		}
-		os.RemoveAll(dirs[oldest].path)
-		dirs = append(dirs[:oldest], dirs[oldest+1:]...)
-	}
-}
 
 // demoFile puts the demo model where the compiler can read it.
 func demoFile(dir string) (string, error) {
@@ -146,8 +140,10 @@ func demoFile(dir string) (string, error) {
 // headerBytes is how much of a model's beginning is part of the key.
 const headerBytes = 64 << 10
 
-// cacheKey identifies what would be compiled: the file by size, times, inode and its
-// beginning, the flags, and this ggmlc.
+// cacheKey identifies what would be compiled: each file by size, times and inode, the model
+// by its beginning as well, the flags, and this ggmlc. The time of the last change is one that
+// programs cannot set: a file that was written in place has another one, even if it has its
+// old size and modification time.
 func (f *buildFlags) cacheKey(model string) (string, error) {
 	info, err := os.Stat(model)
 	if err != nil {
@@ -164,13 +160,13 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 	_ = f.readTargets() // what is wrong with it is said when it is parsed
 	h := sha256.New()
 	abs, _ := filepath.Abs(model)
-	fmt.Fprintf(h, "%s\n%s\n%d %d %v\n%+v\n", selfID(), abs, info.Size(), info.ModTime().UnixNano(), inode(info), f.compileFlags)
+	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n", selfID(), abs, fileID(info), f.compileFlags)
 	if _, err := io.CopyN(h, file, headerBytes); err != nil && err != io.EOF {
 		return "", err
 	}
 	for _, path := range f.textSources(model) {
 		if info, err := os.Stat(path); err == nil { // what is missing is said when it is opened
-			fmt.Fprintf(h, "%s\n%d %d %v\n", path, info.Size(), info.ModTime().UnixNano(), inode(info))
+			fmt.Fprintf(h, "%s\n%s\n", path, fileID(info))
 		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
@@ -206,7 +202,12 @@ func selfID() string {
 	if err != nil {
 		return version()
 	}
-	return fmt.Sprint(version(), info.Size(), info.ModTime().UnixNano())
+	return version() + " " + fileID(info)
+}
+
+// fileID returns what is another for another file, and after a file was changed.
+func fileID(info fs.FileInfo) string {
+	return fmt.Sprintf("%d %d %d %s", info.Size(), info.ModTime().UnixNano(), changeTime(info), inode(info))
 }
 
 // programStatus is the exit status of a program that was run and failed.

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/runtime/printable"
+)
+
+// defaultCacheLimit is how much run keeps if --cache-limit does not say: programs hold their
+// weights, so that one may have several GiB.
+const defaultCacheLimit = "16GiB"
+
+// cache is where run keeps executables: a folder for each, whose modification time is that of
+// its last use.
+type cache struct{ dir string }
+
+// modelNote is the file of an entry that holds the path of its model.
+const modelNote = "model.txt"
+
+// userCache returns the cache of this user, which need not be there.
+func userCache() (cache, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return cache{}, fmt.Errorf("no cache folder: %w: set HOME, or use ggmlc build", err)
+	}
+	return cache{filepath.Join(base, "ggmlc", "run")}, nil
+}
+
+// folders are the cache and the folder that holds it, outermost first.
+func (c cache) folders() []string { return []string{filepath.Dir(c.dir), c.dir} }
+
+// make makes the folders where they are missing. What is in them is run: so they have to be
+// this user's, and nobody else's.
+func (c cache) make() error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("the cache folder cannot be made: %w: use ggmlc build", err)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	for _, dir := range c.folders() {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses folders of other users, and those into which others may write. Those that are
+// not there are fine.
+func (c cache) check() error {
+	for _, dir := range c.folders() {
+		info, err := ownedFolder(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, known := owner(info); known && info.Mode().Perm()&0o022 != 0 {
+			return &codegen.FileError{File: dir, Err: errors.New("others may write into this folder of the cache, and so change what run starts: ggmlc cache clean removes it")}
+		}
+	}
+	return nil
+}
+
+// ownedFolder returns what is known of a folder, and an error if it, or the link to it, is not
+// this user's.
+func ownedFolder(dir string) (fs.FileInfo, error) {
+	link, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range []fs.FileInfo{link, info} {
+		if id, known := owner(i); known && id != os.Geteuid() {
+			return nil, &codegen.FileError{File: dir, Err: errors.New("this folder of the cache belongs to another user: set XDG_CACHE_HOME or HOME to a folder of your own, or use ggmlc build")}
+		}
+	}
+	return info, nil
+}
+
+// cached is one executable of the cache.
+type cached struct {
+	dir   string
+	model string // empty: not known
+	bytes int64
+	used  time.Time
+}
+
+// entries returns what is in the cache, the one used last first.
+func (c cache) entries() ([]cached, error) {
+	dirs, err := os.ReadDir(c.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []cached
+	for _, d := range dirs {
+		info, err := d.Info()
+		if err != nil || !d.IsDir() { // it was just removed, or is the demo model
+			continue
+		}
+		e := cached{dir: filepath.Join(c.dir, d.Name()), used: info.ModTime()}
+		e.bytes = folderBytes(e.dir)
+		note, _ := os.ReadFile(filepath.Join(e.dir, modelNote)) // of older entries there is none
+		e.model = string(note)
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b cached) int { return cmp.Or(b.used.Compare(a.used), cmp.Compare(a.dir, b.dir)) })
+	return all, nil
+}
+
+// folderBytes returns the size of all files in a folder; of what vanishes meanwhile 0.
+func folderBytes(dir string) int64 {
+	var sum int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// evict removes the executables that were not used for longest, until the others have at most
+// that many bytes. The one at dir stays: it is about to run.
+func (c cache) evict(limit int64, dir string) {
+	all, err := c.entries()
+	if err != nil {
+		return
+	}
+	sum := int64(0)
+	for _, e := range all {
+		sum += e.bytes
+	}
+	for _, e := range slices.Backward(all) {
+		if sum > limit && e.dir != dir && os.RemoveAll(e.dir) == nil {
+			sum -= e.bytes
+		}
+	}
+}
+
+// clean removes the cache with its folders. A link to a folder stays.
+func (c cache) clean() error {
+	outer := filepath.Dir(c.dir)
+	for _, dir := range c.folders() {
+		if _, err := ownedFolder(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if info, err := os.Lstat(outer); err == nil && info.IsDir() {
+		return os.RemoveAll(outer)
+	}
+	return os.RemoveAll(c.dir)
+}
+
+func cacheCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "show what ggmlc run keeps; cache clean removes it",
+		Long: `cache lists the programs that ggmlc run has compiled, the one used last first: size, last use,
+model. run removes those that were not used for longest when all have more than --cache-limit.`,
+		Example: `  ggmlc cache
+  ggmlc cache clean`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := userCache()
+			if err != nil {
+				return err
+			}
+			if err := c.check(); err != nil {
+				return err
+			}
+			all, err := c.entries()
+			if err != nil {
+				return err
+			}
+			return c.list(cmd.OutOrStdout(), all)
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "clean",
+		Short: "remove all that ggmlc run keeps",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := userCache()
+			if err != nil {
+				return err
+			}
+			all, _ := c.entries() // what cannot be read is said by clean
+			if err := c.clean(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", total(all))
+			return err
+		},
+	})
+	return cmd
+}
+
+// list prints the entries, then their sum.
+func (c cache) list(w io.Writer, all []cached) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	if len(all) > 0 {
+		fmt.Fprintln(tw, "SIZE\tLAST USE\tMODEL")
+	}
+	for _, e := range all {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", sizeText(e.bytes), e.used.Format("2006-01-02 15:04:05"), printable.Line(cmp.Or(e.model, "not known")))
+	}
+	fmt.Fprintf(tw, "%s in %s\n", total(all), printable.Line(c.dir))
+	return tw.Flush()
+}
+
+func total(all []cached) string {
+	sum := int64(0)
+	for _, e := range all {
+		sum += e.bytes
+	}
+	if len(all) == 1 {
+		return "1 program, " + sizeText(sum)
+	}
+	return fmt.Sprintf("%d programs, %s", len(all), sizeText(sum))
+}
+
+// sizeText returns a number of bytes as people read it.
+func sizeText(n int64) string {
+	return cmp.Or(strings.Trim(ir.RoundedBytes(n), " ()"), fmt.Sprintf("%d bytes", n))
+}
