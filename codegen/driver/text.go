@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -131,6 +132,9 @@ func refuted(err error, came ir.Props) error {
 	var wrong *check.Error
 	ours := func(v *check.Violation) bool { return came&decided[v.Rule] == 0 }
 	if came&ir.PropPartitioned != 0 || errors.As(err, &wrong) && !slices.ContainsFunc(wrong.Violations, ours) {
+		if bug.Repro != "" {
+			os.Remove(bug.Repro) // the text itself shows it
+		}
 		return fmt.Errorf("the plan in the text does not hold: compile it again from an earlier pass: %w", bug.Err)
 	}
 	return err

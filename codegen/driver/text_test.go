@@ -55,13 +55,17 @@ func TestEditedTexts(t *testing.T) {
 			if edited == text && tt.name != "no edit" {
 				t.Fatalf("nothing to edit in\n%s", text)
 			}
-			_, err := compileText(t, edited, driver.CompileOptions{})
+			repro := t.TempDir()
+			_, err := compileText(t, edited, driver.CompileOptions{Repro: repro})
 			var bug *passes.InternalError
 			switch {
 			case errors.As(err, &bug):
 				t.Fatalf("a bug of ours: %v\n%s", err, edited)
 			case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("the error is %v, want %q\n%s", err, tt.want, edited)
+			}
+			if left, _ := os.ReadDir(repro); len(left) > 0 {
+				t.Errorf("%s is left", left[0].Name())
 			}
 		})
 	}
