@@ -40,8 +40,11 @@ func (c *cli) callArguments(dir string) (*Func, []string, error) {
 	if len(c.rest) == 0 {
 		return nil, nil, usagef("call which function? There are:\n%s", c.signatures())
 	}
-	if dir == "" {
+	switch dir {
+	case "":
 		return nil, nil, usagef("-o DIR is missing: where shall the outputs go?")
+	case "-":
+		return nil, nil, usagef("-o -: the outputs are files of their own: name a folder, with ./- for one that is called so")
 	}
 	i := c.program.Func(c.rest[0])
 	if i < 0 {

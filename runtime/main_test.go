@@ -148,6 +148,7 @@ func TestUsageErrors(t *testing.T) {
 		{hello(t), "call", "call which function? There are:"},
 		{hello(t), "call nothing -o d", `no function "nothing": there are:`},
 		{hello(t), "call decode", "-o DIR is missing"},
+		{hello(t), "call decode -o -", "-o -: the outputs are files of their own"},
 		{hello(t), "call decode -o d x=y tokens", `decode has no input "x": it takes tokens, pos`},
 		{hello(t), "call decode -o d x=y tokens", `"tokens": inputs are given as name=file.npy`},
 		{hello(t), "call decode -o d", "input pos of decode is missing"},

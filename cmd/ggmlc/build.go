@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -35,6 +36,9 @@ func buildCommand() *cobra.Command {
 			}
 			model, err := modelArg(cmd, args)
 			if err != nil {
+				return err
+			}
+			if err := errors.Join(isFile("-o", f.out), isFile("--metafile", f.metafile), isFile("--weights", f.weights)); err != nil {
 				return err
 			}
 			f.goos, f.goarch = os.Getenv("GOOS"), os.Getenv("GOARCH")

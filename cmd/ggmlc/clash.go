@@ -22,7 +22,7 @@ func outputs(paths ...namedPath) []namedPath {
 func noClash(inputs, outputs []namedPath) error {
 	for i, out := range outputs {
 		for _, in := range inputs {
-			if in.path != "" && samePath(in.path, out.path) {
+			if exists(in.path) && samePath(in.path, out.path) { // what is missing is said when it is opened
 				return usagef("%s %s: this is %s, which would be overwritten: choose another path", out.name, out.path, in.name)
 			}
 		}
@@ -33,6 +33,12 @@ func noClash(inputs, outputs []namedPath) error {
 		}
 	}
 	return nil
+}
+
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return path != "" && err == nil
 }
 
 // samePath reports whether two paths name one file, which need not exist.

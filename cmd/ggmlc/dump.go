@@ -54,7 +54,7 @@ func dumpCommand() *cobra.Command {
 	fs.BoolVar(&f.all, "all", false, "a file for every pass, and index.tsv, into the folder of -o")
 	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
-	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all (default: standard output)")
+	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all (default, or -: standard output)")
 	complete(cmd, "after", append([]string{imported}, passNames()...)...)
 	complete(cmd, "before", passNames()...)
 	complete(cmd, "format", formats...)
@@ -62,6 +62,7 @@ func dumpCommand() *cobra.Command {
 }
 
 func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) error {
+	f.out = orStdout(f.out)
 	if err := f.check(); err != nil {
 		return err
 	}

@@ -290,6 +290,30 @@ func modelArg(cmd *cobra.Command, args []string) (string, error) {
 	return args[0], nil
 }
 
+// nameGiven refuses an empty name of a file, such as a script's variable that is not set.
+func nameGiven(path string) error {
+	if path == "" {
+		return usagef("the name of the input is empty: give a file")
+	}
+	return nil
+}
+
+// orStdout returns the path of -o; none, which is standard output, for a dash.
+func orStdout(path string) string {
+	if path == "-" {
+		return ""
+	}
+	return path
+}
+
+// isFile refuses a dash as an output that cannot go to standard output.
+func isFile(flag, path string) error {
+	if path == "-" {
+		return usagef("%s -: this cannot be written to standard output: name it, with ./- for one that is called so", flag)
+	}
+	return nil
+}
+
 // defaultOut is the model's file name without its ending.
 func defaultOut(model string) string {
 	base := filepath.Base(model)

@@ -41,6 +41,9 @@ the weights.`,
 			if out == "" {
 				return usagef("gen writes a folder: name it with -o")
 			}
+			if err := errors.Join(isFile("-o", out), isFile("--weights", weights)); err != nil {
+				return err
+			}
 			if pkg == "" && !check { // the package that is checked says its name
 				pkg = defaultPackage(out)
 			}

@@ -29,6 +29,9 @@ var recorded = []string{
 // open loads a model and returns with it how to compile it: by the flags, or by the head
 // of a dump, which flags must not contradict.
 func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string) (*driver.Model, driver.CompileOptions, error) {
+	if err := nameGiven(path); err != nil {
+		return nil, driver.CompileOptions{}, err
+	}
 	lo, err := f.load(cmd)
 	if err != nil {
 		return nil, driver.CompileOptions{}, err

@@ -38,13 +38,17 @@ is refused.`,
 	fs.StringVar(&f.function, "func", "", "print only this function")
 	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
-	fs.StringVarP(&f.out, "output", "o", "", "file (default: standard output)")
+	fs.StringVarP(&f.out, "output", "o", "", "file (default, or -: standard output)")
 	complete(cmd, "passes", passNames()...)
 	complete(cmd, "format", formats...)
 	return cmd
 }
 
 func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names string) error {
+	f.out = orStdout(f.out)
+	if err := nameGiven(path); err != nil {
+		return err
+	}
 	if err := f.check(); err != nil {
 		return err
 	}

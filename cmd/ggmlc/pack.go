@@ -63,7 +63,7 @@ Techniques that --disable switches off:
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.capacity, "capacity", "", "bytes that all buffers have to fit into, such as 1048576 or 1MiB (default: as few as can be found)")
-	fs.StringVarP(&f.out, "output", "o", "", "file for the solution (default: standard output)")
+	fs.StringVarP(&f.out, "output", "o", "", "file for the solution (default, or -: standard output)")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "search for as long as this, by the clock (results are then not reproducible)")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`TECHNIQUE` that is switched off")
 	fs.BoolVar(&f.json, "json", false, "what was found, and diagnostics, as one JSON object a line")
@@ -87,6 +87,10 @@ func techniqueHelp(names, docs []string) string {
 
 // pack solves the problem of one file.
 func (f *packFlags) pack(ctx context.Context, stdout, stderr io.Writer, path string) error {
+	f.out = orStdout(f.out)
+	if err := nameGiven(path); err != nil {
+		return err
+	}
 	opts, err := f.options()
 	if err != nil {
 		return err

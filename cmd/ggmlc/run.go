@@ -65,6 +65,9 @@ func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []strin
 	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 		return "", args, nil
 	}
+	if err := nameGiven(args[0]); err != nil {
+		return "", nil, err
+	}
 	model, rest = args[0], args[1:]
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
