@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +27,7 @@ import (
 type runFlags struct {
 	buildFlags
 	cacheLimit string
+	verify     bool
 }
 
 func runCommand() *cobra.Command {
@@ -50,11 +53,15 @@ that ggmlc carries. ggmlc cache shows what is kept.`,
 			if err != nil {
 				return err
 			}
+			if f.verify {
+				rest = withVerify(rest)
+			}
 			return runProgram(cmd, exe, rest)
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: programs that were not used for longest go when it has more")
+	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: its weights are hashed before they are used, also above 64 MiB")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -73,6 +80,16 @@ func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []strin
 		rest = rest[1:]
 	}
 	return model, rest, nil
+}
+
+// withVerify adds --verify to a program's arguments, after the command if they begin with
+// one.
+func withVerify(args []string) []string {
+	at := 0
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		at = 1
+	}
+	return slices.Insert(slices.Clone(args), at, "--verify")
 }
 
 // cached returns the executable for a model and these flags, compiling it where the
