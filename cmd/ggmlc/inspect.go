@@ -201,10 +201,10 @@ func (doc *inspectedModule) write(w io.Writer) error {
 		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", plain.Name(f.Name), f.Nodes, f.Inputs, f.Outputs)
 	}
 	for _, l := range doc.Weights {
-		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, l.Type)
+		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, plain.Name(l.Type))
 	}
 	for _, l := range doc.States {
-		fmt.Fprintf(out, "  state  %-36q %s\n", l.Name, l.Type)
+		fmt.Fprintf(out, "  state  %-36q %s\n", l.Name, plain.Name(l.Type))
 	}
 	return out.Flush()
 }

@@ -93,7 +93,7 @@ func checkInspect(t *testing.T, path, key, value, tensor string, limit int) bool
 // checkInspectText prints a module whose names are all alike.
 func checkInspectText(t *testing.T, name string) {
 	t.Helper()
-	doc := inspectedModule{name, name, name, []inspectedFunction{{Name: name}}, []inspectedLeaf{{name, "f32[1]"}}, []inspectedLeaf{{name, "f32[1]"}}}
+	doc := inspectedModule{name, name, name, []inspectedFunction{{Name: name}}, []inspectedLeaf{{name, name}}, []inspectedLeaf{{name, name}}}
 	var text, asJSON bytes.Buffer
 	if err := doc.write(&text); err != nil {
 		t.Fatal(err)
