@@ -122,6 +122,7 @@ func TestNothingIsNoModule(t *testing.T) {
 // FuzzParse checks that what can be read is printed as a text that reads the same, and
 // that nothing panics, the verifier included.
 func FuzzParse(f *testing.F) {
+	f.Add(speaker)
 	f.Add(fullText)
 	for op := range Ops {
 		for _, c := range casesOf(op) {

@@ -19,6 +19,9 @@ func TestThreadLimit(t *testing.T) {
 	dir := t.TempDir()
 	dump, edited := filepath.Join(dir, "plan.ggir"), filepath.Join(dir, "edited.ggir")
 	for n := 1; n <= 3; n++ {
+		if testing.Short() && n == 2 {
+			continue
+		}
 		limit := fmt.Sprintf("threads=%d", n)
 		ggmlc(t, "dump", "--after", "check", "--targets", "cpu:"+limit, "--kv", "f32", "-o", dump, aidreams(t))
 		runsAtMost(t, build(t, dump), n, refs[n])
