@@ -1,0 +1,331 @@
+package ir
+
+import (
+	"slices"
+	"strings"
+)
+
+// How the functions of a language model use what the runtime sets.
+
+// languageUse checks how the entries use their parameters, and that they share their states.
+func (v *verifier) languageUse(lm *LanguageModel) {
+	context, vocab := v.m.Context(), v.m.Vocab()
+	if !v.must(context > 0, ruleLanguage, "@%s writes no state, so that a step would know nothing of those before it: write keys and values with state_write", quoteName(lm.Prefill.Func)) {
+		return
+	}
+	var written [2][]string
+	for i, e := range lm.entries() {
+		written[i] = v.roleUse(e.entry, context, vocab)
+	}
+	v.f, v.node = nil, languageLine
+	v.must(slices.Equal(written[0], written[1]), ruleLanguage, "@%s writes the states %s, and @%s writes %s: let both write the same",
+		quoteName(lm.Prefill.Func), quotedList(written[0]), quoteName(lm.Decode.Func), quotedList(written[1]))
+}
+
+// roleUse checks the nodes of an entry, of bodies and of what it calls. It returns the names of
+// the states that they write, in order.
+func (v *verifier) roleUse(e *LanguageEntry, context, vocab int64) []string {
+	f := v.m.Func(e.Func)
+	u := roleUse{verifier: v, e: e, context: context, vocab: vocab,
+		origins: make(map[*Value]origin), sizes: make(map[*Symbol]bool), written: make(map[string]bool), said: make(map[int]bool)}
+	f.Params[e.Tokens].Type.Inner().Symbols(func(s *Symbol) { u.sizes[s] = true })
+	for i, p := range f.Params {
+		u.origins[p] = origin{param: i + 1}
+	}
+	u.walk(f, 0)
+	var names []string
+	for _, s := range v.m.States {
+		if u.written[s.Name] {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// roleUse walks over an entry in the order of execution.
+type roleUse struct {
+	*verifier
+	e              *LanguageEntry
+	context, vocab int64
+	origins        map[*Value]origin // of values that have one
+	sizes          map[*Symbol]bool  // symbols that the runtime sets
+	written        map[string]bool   // states
+	said           map[int]bool      // roles that a node reads from elsewhere: the others do so too
+	visited        int               // nodes, those of callees as often as they are called
+}
+
+// origin is where the elements of a value come from, unchanged.
+type origin struct {
+	param  int      // 1 + the index of a parameter of the entry; 0 for none
+	states []string // names of the states whose bytes the value may have
+	fresh  bool     // a state_write has made this version of them
+}
+
+// maxRoleNodes bounds the nodes that are walked over, which calls within calls could multiply.
+const maxRoleNodes = 1 << 24
+
+// walk visits the nodes of f, whose parameters' origins are known.
+func (u *roleUse) walk(f *Func, depth int) {
+	if depth > maxCallDepth || u.visited > maxRoleNodes {
+		u.fail(ruleLanguage, "functions call each other too often to see which parameters they read: call fewer")
+		return
+	}
+	for _, n := range f.Nodes {
+		u.f, u.node = f, n
+		u.visited++
+		u.reads(n)
+		u.flow(n, depth)
+		u.f, u.node = f, n
+		u.sized(n)
+	}
+}
+
+// reads checks the operands of a node that stand for sequences, positions, lengths or ids.
+func (u *roleUse) reads(n *Node) {
+	switch n.Op {
+	case OpStateWrite:
+		u.hasRole(n, 2, roleSlot)
+		u.hasRole(n, 3, rolePos)
+		u.cache(n, 0)
+		for _, name := range u.origins[n.Arg(0)].states {
+			u.written[name] = true
+		}
+	case OpAttention, OpAttentionSegments:
+		u.hasRole(n, 3, roleSlot)
+		u.hasRole(n, 4, rolePos)
+		u.hasRole(n, 5, roleLengths)
+		u.kept(n, 1)
+		u.kept(n, 2)
+		u.reaches(n)
+	case OpGather:
+		u.selects(n, 1, 0, 0)
+	case OpTake:
+		u.selects(n, 1, 0, 1)
+	case OpExpertsMatMul:
+		u.selects(n, 2, 1, 0)
+	case OpCopyExperts:
+		u.selects(n, 1, 0, 0)
+	case OpState, OpCopy, OpRepeat, OpCall, OpReshape:
+	default:
+		u.wholeStates(n)
+	}
+}
+
+// hasRole checks that operand i is the parameter that has a role.
+func (u *roleUse) hasRole(n *Node, i, role int) {
+	index := *u.e.inputs()[role]
+	if u.said[role] || index >= 0 && u.origins[n.Arg(i)].param == index+1 {
+		return
+	}
+	u.said[role] = true
+	if index < 0 {
+		u.fail(ruleLanguage, "%v reads the %s of the step from %v, and no parameter of @%s has the role %s: give it to one",
+			n.Op, inputRoles[role], n.Arg(i), quoteName(u.e.Func), inputRoles[role])
+		return
+	}
+	u.fail(ruleLanguage, "%v reads the %s of the step from %v, and the parameter with the role %s is %v of @%s: give the role to what is read",
+		n.Op, inputRoles[role], n.Arg(i), inputRoles[role], u.m.Func(u.e.Func).Params[index], quoteName(u.e.Func))
+}
+
+// cache checks that operand i has as many positions as all others, and the sequence that there is.
+func (u *roleUse) cache(n *Node, i int) {
+	positions, ok := extent(n.Arg(i), 2)
+	u.must(ok && positions == u.context, ruleLanguage, "%v has not the %d positions that the first state of @%s has: let all have as many",
+		n.Arg(i), u.context, quoteName(u.m.LM.Prefill.Func))
+	sequences, ok := extent(n.Arg(i), 0)
+	u.must(ok && sequences >= 1, ruleLanguage, "%v has no room for a sequence", n.Arg(i))
+}
+
+// kept checks that operand i of an attention is what a state_write has made of a state: the
+// runtime does not clear states between sequences.
+func (u *roleUse) kept(n *Node, i int) {
+	u.cache(n, i)
+	if o := u.origins[n.Arg(i)]; len(o.states) > 0 {
+		u.must(o.fresh, ruleLanguage, "%v reads %v before the step has written its positions: let it read what state_write yields", n.Op, n.Arg(i))
+	}
+}
+
+// reaches notes the symbols that count the segments of an attention, which the runtime sets to
+// the positions that are looked at.
+func (u *roleUse) reaches(n *Node) {
+	a, ok := n.Attr.(*AttentionSegmentsAttr)
+	if !ok {
+		return
+	}
+	a.Segments.Symbols(func(s *Symbol) {
+		if u.sizes[s] {
+			return
+		}
+		u.sizes[s] = true
+		u.must(s.Min <= 1 && s.Max >= u.context, ruleLanguage, "the segments of %v are counted by %s, which is %d to %d: let it be 1 to %d, as there are so many positions",
+			n.Op, s.Name, s.Min, s.Max, u.context)
+	})
+}
+
+// selects checks that the rows among which operand i selects suffice for what the runtime
+// writes there; they are an axis of another operand, counted from the end if fromEnd is 1.
+func (u *roleUse) selects(n *Node, i, table, fromEnd int) {
+	o := u.origins[n.Arg(i)]
+	t := n.Arg(table)
+	if o.param == 0 || t == nil || len(t.Type.Shape) == 0 {
+		return
+	}
+	rows, _ := t.Type.Shape[fromEnd*(len(t.Type.Shape)-1)].Bounds()
+	role, most := u.most(o.param - 1)
+	u.must(rows >= most, ruleLanguage, "%v selects one of %d rows by %s, which are 0 to %d: let there be %d rows", n.Op, rows, role, most-1, most)
+	if role == inputRoles[roleTokens] {
+		u.vocabulary(t)
+	}
+}
+
+// most returns the role of a parameter, and how many values from 0 on the runtime writes there.
+func (u *roleUse) most(param int) (role string, values int64) {
+	switch param {
+	case u.e.Tokens:
+		return inputRoles[roleTokens], u.vocab
+	case u.e.Pos:
+		return inputRoles[rolePos], u.context
+	case u.e.Slot:
+		return inputRoles[roleSlot], 1
+	}
+	return inputRoles[roleLengths], u.context + 1
+}
+
+// vocabulary checks that the rows that ids select come from the source of the tokenizer.
+func (u *roleUse) vocabulary(table *Value) {
+	w := table.Root()
+	lm := u.m.LM
+	if lm.Tokenizer == "" || w == nil || w.Def == nil || w.Def.Op != OpWeight {
+		return
+	}
+	weight := u.m.Weight(attrOf[WeightAttr](w.Def).Name)
+	if weight == nil {
+		return
+	}
+	sources := weight.Expr.sources(nil)
+	u.must(len(sources) == 0 || slices.Contains(sources, lm.Tokenizer), ruleLanguage, "the rows of %v come from source %s, and the tokenizer is that of source %s: name the same source",
+		table, strings.Join(sources, ", "), quoteWord(lm.Tokenizer))
+}
+
+// sources appends the names of the sources in an expression.
+func (e *Expr) sources(names []string) []string {
+	if e == nil {
+		return names
+	}
+	if e.Op == ExprTensor && !slices.Contains(names, e.Source) {
+		names = append(names, e.Source)
+	}
+	for _, a := range e.Args {
+		names = a.sources(names)
+	}
+	return names
+}
+
+// wholeStates checks that a node that is no attention reads no state: the runtime does not clear
+// what other sequences have left there.
+func (u *roleUse) wholeStates(n *Node) {
+	for _, a := range n.Args {
+		if a != nil && len(u.origins[a].states) > 0 {
+			u.fail(ruleLanguage, "%v reads the state %s, of which the runtime clears no old positions: read it with attention", n.Op, quote(u.origins[a].states[0]))
+		}
+	}
+}
+
+// sized checks that the runtime knows every size of the node's results.
+func (u *roleUse) sized(n *Node) {
+	for _, r := range n.Results {
+		if r != nil {
+			u.knownSizes(r.Type.Shape)
+		}
+	}
+	u.knownSizes(attrDims(n.Attr))
+}
+
+func (u *roleUse) knownSizes(dims []Dim) {
+	for _, d := range dims {
+		if _, ok := d.IsConst(); ok {
+			continue
+		}
+		d.Symbols(func(s *Symbol) {
+			if !u.sizes[s] {
+				u.sizes[s] = true // once is enough
+				u.fail(ruleLanguage, "its size %v depends on %s, which is neither the number of tokens nor that of positions: a step of a language model knows no other", d, s.Name)
+			}
+		})
+	}
+}
+
+// flow notes the origins of the results of n, after a walk over its body or what it calls.
+func (u *roleUse) flow(n *Node, depth int) {
+	switch n.Op {
+	case OpState:
+		u.set(n, 0, origin{states: []string{attrOf[StateAttr](n).Name}})
+	case OpReshape, OpCopy:
+		u.set(n, 0, u.origins[n.Arg(0)])
+	case OpStateWrite:
+		o := u.origins[n.Arg(0)]
+		u.set(n, 0, origin{states: o.states, fresh: true})
+	case OpRepeat:
+		u.repeat(n, depth)
+	case OpCall:
+		u.call(n, depth)
+	}
+}
+
+func (u *roleUse) set(n *Node, result int, o origin) {
+	if result < len(n.Results) && (o.param != 0 || len(o.states) > 0) {
+		u.origins[n.Results[result]] = o
+	}
+}
+
+// repeat walks over the body of a repeat. What is carried keeps its origin as a parameter if each
+// iteration hands it on as it is; a state stays the same state.
+func (u *roleUse) repeat(n *Node, depth int) {
+	a, ok := n.Attr.(*RepeatAttr)
+	if !ok || n.Body == nil || len(n.Body.Results) != a.Carried || len(n.Body.Params) < a.Carried+a.Invariant {
+		return // said where types are checked
+	}
+	body := n.Body
+	for i, arg := range n.Args {
+		p := repeatParam(a, i)
+		if p >= len(body.Params) || arg == nil {
+			return
+		}
+		o := u.origins[arg]
+		if p >= a.Carried+a.Invariant || p < a.Carried && body.Results[i] != body.Params[i] {
+			o.param = 0
+		}
+		if before, ok := u.origins[body.Params[p]]; ok { // of a table
+			o.states = slices.Concat(before.states, o.states)
+			o.fresh = o.fresh && before.fresh
+		}
+		u.origins[body.Params[p]] = o
+	}
+	u.walk(body, depth)
+	for i, r := range body.Results {
+		u.set(n, i, u.origins[r])
+	}
+}
+
+// call walks over the function that n calls.
+func (u *roleUse) call(n *Node, depth int) {
+	f := u.m.Func(attrOf[CallAttr](n).Func)
+	if f == nil || len(f.Params) != len(n.Args) {
+		return
+	}
+	outer := u.origins
+	u.origins = make(map[*Value]origin)
+	for i, p := range f.Params {
+		if o, ok := outer[n.Args[i]]; ok {
+			u.origins[p] = o
+		}
+	}
+	u.walk(f, depth+1)
+	inner := u.origins
+	u.origins = outer
+	for i, r := range f.Results {
+		if o, ok := inner[r]; ok {
+			u.set(n, i, o)
+		}
+	}
+}
