@@ -5,6 +5,7 @@
 //	accuracy   random models of all shapes and formats, not only a sample (4 minutes)
 //	data       the files of ../shared/data
 //	e2e        the end-to-end tests that take more than a few seconds
+//	fuzz       programs built at random, and run (half a minute)
 //	generate   tools from the module proxy, with which generated files are made again
 //	qemu       user-mode emulators of other processors
 //	race       a C compiler, which Go's race detector wants

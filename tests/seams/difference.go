@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// roundingBound is how far logits may be apart, as a share of the largest, where queries are rounded to
+// bytes by one kernel of attention, and not by another. Random models show up to 0.02.
+const roundingBound = 0.06
+
+// token is a line of a program's output.
+type token struct {
+	ID     int
+	Logits []float64
+}
+
+// tokens reads the output of a program; nil where it is none of a language model.
+func tokens(text string) []token {
+	var ts []token
+	for line := range strings.Lines(text) {
+		var t token
+		if json.Unmarshal([]byte(line), &t) != nil || t.Logits == nil {
+			return nil
+		}
+		ts = append(ts, t)
+	}
+	return ts
+}
+
+// near reports whether logits are within the bound up to the first token that differs, from which on
+// they are those of different texts.
+func near(want, got string) bool {
+	a, b := tokens(want), tokens(got)
+	if a == nil || len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !(distance(a[i].Logits, b[i].Logits) < roundingBound) {
+			return false
+		}
+		if a[i].ID != b[i].ID {
+			break
+		}
+	}
+	return true
+}
+
+// difference says how results differ: in tokens, and by how much of the largest logit before that.
+func difference(want, got string) string {
+	a, b := tokens(want), tokens(got)
+	if a == nil || len(a) != len(b) {
+		return fmt.Sprintf("%d tokens, not %d", len(b), len(a))
+	}
+	for i := range a {
+		if x := distance(a[i].Logits, b[i].Logits); a[i].ID != b[i].ID || x > 0 {
+			return fmt.Sprintf("logits of token %d by %.2g of the largest", i, x)
+		}
+	}
+	return "in text alone"
+}
+
+// distance is the largest difference as a share of the largest number; NaN where there is one.
+func distance(x, y []float64) float64 {
+	if len(x) != len(y) {
+		return math.NaN()
+	}
+	most, size := 0.0, 0.0
+	for i := range x {
+		most, size = max(most, math.Abs(x[i]-y[i])), max(size, math.Abs(x[i]))
+	}
+	return most / size
+}

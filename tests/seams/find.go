@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// find is something wrong.
+type find struct {
+	class     string   // what, in a few words
+	want, got string   // expected, and what came
+	flags     []string // of the program's run; nil where ggmlc is at fault
+}
+
+// found writes a find to a folder of its own.
+func (f *fuzzer) found(t *try, x find) {
+	f.tally.found(t, x)
+	dir := filepath.Join(f.out, fmt.Sprintf("%d-%s", t.seed, t.kind))
+	if err := t.write(dir, x); err != nil {
+		log.Printf("try %d: %v", t.seed, err)
+	}
+	log.Printf("try %d: %s, %s: %s: see %s", t.seed, t.kind, t.subject.name, x.class, dir)
+}
+
+// write copies the files of the try and says what was done with them.
+func (t *try) write(dir string, x find) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, os.DirFS(t.dir)); err != nil && !os.IsExist(err) {
+		return err
+	}
+	if t.subject.path != "" && (t.subject.graph != nil || strings.HasPrefix(t.subject.name, "random")) {
+		from := t.subject.path
+		if t.subject.graph != nil {
+			from = filepath.Dir(from)
+			if err := os.CopyFS(filepath.Join(dir, "graph"), os.DirFS(from)); err != nil && !os.IsExist(err) {
+				return err
+			}
+		} else if data, err := os.ReadFile(from); err == nil {
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(from)), data, 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	for name, text := range map[string]string{"want": x.want, "got": x.got} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "README.md"), []byte(t.readme(dir, x)), 0o666)
+}
+
+func (t *try) readme(dir string, x find) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Try %d: %s\n\n", t.seed, x.class)
+	fmt.Fprintf(&b, "Subject %s, kind %s. Again: `go run ./tests/seams -try %d`\n\n", t.subject.name, t.kind, t.seed)
+	local := func(words []string) string {
+		for i, w := range words {
+			words[i] = quote(strings.ReplaceAll(w, t.dir+"/", ""))
+		}
+		return strings.Join(words, " ")
+	}
+	fmt.Fprintf(&b, "    ggmlc build -o program %s\n", local(t.command()))
+	if x.flags != nil {
+		fmt.Fprintf(&b, "    GOMAXPROCS=8 ./program %s\n", local(x.flags))
+	}
+	if t.level != "" {
+		fmt.Fprintf(&b, "\nThe dump after %s of `%s %s`, edited; it may change what is computed: %t\n\n```diff\n%s```\n",
+			t.level, t.subject.path, strings.Join(append(t.numeric, t.planned...), " "), t.meaning, diff(dir))
+	}
+	fmt.Fprintf(&b, "\n```\n%s```\n\nWant:\n\n```\n%s\n```\n\nGot:\n\n```\n%s\n```\n", t.machine.text(), clip(x.want), clip(x.got))
+	return b.String()
+}
+
+func quote(word string) string {
+	if strings.ContainsAny(word, " *?|()[]\\$\"'^") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
+
+// diff returns what an edit has changed.
+func diff(dir string) string {
+	cmd := exec.Command("diff", "-U0", "plain.ggir", "edited.ggir")
+	cmd.Dir = dir
+	out, _ := cmd.Output() // status 1 says that there are differences
+	return string(out)
+}
+
+// clip shortens lines and text for people.
+func clip(text string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i == 40 {
+			b.WriteString("…")
+			break
+		}
+		if len(line) > 400 {
+			line = line[:400] + "…"
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// reference is what the program for the processor alone computes, by call.
+type reference struct {
+	done    chan struct{}
+	refused string // ggmlc's words, where it makes no such program
+	results []result
+}
+
+// reference returns the results to compare with, which are made once for all tries of a subject
+// with the same settings.
+func (f *fuzzer) reference(ctx context.Context, t *try) (*reference, error) {
+	key := t.subject.name + " " + strings.Join(t.numeric, " ")
+	f.mu.Lock()
+	r, known := f.references[key]
+	if !known {
+		r = &reference{done: make(chan struct{})}
+		f.references[key] = r
+	}
+	f.mu.Unlock()
+	if known {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+		}
+		return r, nil
+	}
+	defer close(r.done)
+	return r, r.make(ctx, f, t)
+}
+
+func (r *reference) make(ctx context.Context, f *fuzzer, t *try) error {
+	dir, err := os.MkdirTemp(f.dir, "reference-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p := program{exe: filepath.Join(dir, "program")}
+	args := slices.Concat([]string{"build", "-o", p.exe}, t.numeric, []string{t.subject.path})
+	if o := execute(ctx, linkLimit, dir, f.env(), f.ggmlc, args...); o.status != 0 {
+		r.refused = fmt.Sprintf("status %d: %s", o.status, o.stderr)
+		return nil
+	}
+	for i, c := range t.subject.calls {
+		r.results = append(r.results, p.call(ctx, c, filepath.Join(dir, fmt.Sprint(i)), "--threads", "1"))
+	}
+	return nil
+}
+
+// judge runs the program of one try and says what is wrong with what comes.
+type judge struct {
+	f     *fuzzer
+	t     *try
+	p     program
+	ref   *reference
+	dir   string
+	first []*result // of each call; of edits that may change what is computed
+	runs  int
+	finds int
+}
+
+// all makes all calls in all ways. After a find it stops, as one says enough.
+func (j *judge) all(ctx context.Context) {
+	j.first = make([]*result, len(j.t.subject.calls))
+	for _, v := range variants(newDraw(j.t.seed, 3)) {
+		for i, c := range j.t.subject.calls {
+			if v.threads > 1 && c.name == "too long" {
+				continue
+			}
+			flags := v.flags(j.p)
+			r := j.p.call(ctx, c, j.dir, flags...)
+			if ctx.Err() != nil {
+				return
+			}
+			j.runs++
+			j.f.tally.run()
+			if fd := j.wrong(i, r); fd != nil {
+				fd.flags = slices.Concat(c.args, flags)
+				j.finds++
+				j.f.found(j.t, *fd)
+				return
+			}
+		}
+	}
+}
+
+// wrong returns what is wrong with the result of call i; nil where nothing is. It is compared with
+// what the processor computes, unless an edit may have changed that, and with what the program itself
+// computed first.
+func (j *judge) wrong(i int, r result) *find {
+	if broken := r.broken(); broken != "" {
+		return &find{class: "program " + broken, want: "what the processor computes, or status 1 or 2", got: r.stderr + r.stdout}
+	}
+	if !j.t.meaning && j.ref.refused == "" {
+		if x := j.compare(&j.ref.results[i], &r, j.t.exact()); x != nil {
+			return x
+		}
+	}
+	if j.first[i] == nil {
+		j.first[i] = &r
+		return nil
+	}
+	x := j.compare(j.first[i], &r, true)
+	if x != nil {
+		x.class += ", and differs from run to run"
+	}
+	return x
+}
+
+// compare returns what is wrong with a result where another one is wanted. An edited program may refuse.
+func (j *judge) compare(want, r *result, exact bool) *find {
+	switch {
+	case r.status == 0 && want.status == 0:
+		if r.data == want.data || !exact && near(want.data, r.data) {
+			return nil
+		}
+		return &find{class: "wrong result: " + difference(want.data, r.data), want: want.data, got: r.data}
+	case r.status == want.status:
+		return nil
+	case r.status != 0:
+		if j.t.level != "" && strings.HasPrefix(want.data, r.data) {
+			return nil
+		}
+		return &find{class: "program refuses", want: want.data, got: fmt.Sprintf("status %d: %s", r.status, r.stderr)}
+	}
+	return &find{class: "program takes what the other refuses", want: want.stderr, got: r.data}
+}

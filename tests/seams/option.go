@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// numeric draws the options that decide what is computed: the program for the processor alone
+// is made with the same ones.
+func (s *subject) numeric(d draw) []string {
+	if s.graph != nil {
+		return nil
+	}
+	var args []string
+	if len(s.kvs) > 0 && d.oneIn(2) {
+		args = append(args, "--kv", pick(d, s.kvs...))
+	}
+	if d.oneIn(4) {
+		args = append(args, "--ctx", pick(d, "40", "48", "63"))
+	}
+	if s.quantizes && d.oneIn(4) {
+		args = append(args, "--quantize", pick(d, "Q8_0", "Q4_0"))
+	}
+	if d.oneIn(8) {
+		args = append(args, "--cpu", pick(d, "generic", "avx2"))
+	}
+	for _, rule := range s.roundedBy(args) {
+		if !d.oneIn(6) {
+			args = append(args, "--disable", rule)
+		}
+	}
+	return args
+}
+
+// roundedBy returns the rules under which the backends of nodes decide where numbers are rounded: keys of
+// q8_0 are laid out for the kernels that read them, of which one rounds queries too; attention rounds to
+// bf16 where what reads its result rounds that anyway, on the same backend.
+func (s *subject) roundedBy(numeric []string) []string {
+	var rules []string
+	if slices.Contains(numeric, "q8_0") {
+		rules = append(rules, "pack.state")
+	}
+	if s.rounds || slices.Contains(numeric, "--quantize") {
+		rules = append(rules, "late.attention-bf16")
+	}
+	return rules
+}
+
+// exact reports whether all bits of the results have to be those of the program for the processor alone.
+func (t *try) exact() bool {
+	for _, rule := range t.subject.roundedBy(t.numeric) {
+		if !slices.Contains(t.numeric, rule) {
+			return false
+		}
+	}
+	return true
+}
+
+// planned draws options that decide how, not what.
+func (s *subject) planned(d draw, m *machine) []string {
+	var args []string
+	if s.graph == nil && !d.oneIn(4) {
+		args = append(args, "--batch", pick(d, "1", "2", "3", "4", "5", "7", "8", "16", "29"))
+	}
+	if d.oneIn(2) {
+		args = append(args, "--rules", pick(d, "ggml-2024", "ggml-2026", "ggml-2026", "cost"))
+	}
+	if d.oneIn(2) {
+		args = append(args, "--pipeline", pick(d, "2", "2", "3", "4"))
+	}
+	for _, pattern := range s.pins(d) {
+		args = append(args, "--pin", pattern+"="+pick(d, m.names...))
+	}
+	if d.oneIn(8) {
+		args = append(args, "--deny", pick(d, m.names...))
+	}
+	if d.oneIn(8) {
+		args = append(args, "--max-memory", pick(d, append(m.names, m.spaces...)...)+"="+pick(d, "100kB", "300kB", "600kB", "1MB", "3MB"))
+	}
+	for d.oneIn(5) {
+		args = append(args, "--disable", pick(d, disabled...))
+	}
+	if d.oneIn(16) {
+		args = append(args, "--debug", "check=all")
+	}
+	return args
+}
+
+// disabled are passes and rules that may be switched off, and change no bit of a result.
+var disabled = []string{"inline", "fold", "cse", "dce", "canonicalize", "fuse", "dce-fuse", "dce-late", "elide-copy", "dce-copy", "roll",
+	"fuse.swiglu", "fuse.gate-up", "fuse.residual", "fuse.qkv", "late.norm", "late.segments", "canon.order", "pack.cost"}
+
+// pins draws expressions that match nodes or weights, none twice.
+func (s *subject) pins(d draw) []string {
+	var pins []string
+	seen := make(map[string]bool)
+	for n := pick(d, 0, 0, 1, 1, 2, 3, 4); n > 0; n-- {
+		if p := s.pin(d); !seen[p] {
+			pins, seen[p] = append(pins, p), true
+		}
+	}
+	return pins
+}
+
+func (s *subject) pin(d draw) string {
+	if s.graph != nil {
+		return pick(d, `^v\d*`+strconv.Itoa(d.IntN(10))+`$`, `v`+strconv.Itoa(1+d.IntN(30)), `^w\d+$`, `^v[1-3]\d$`, `.*`)
+	}
+	layer := strconv.Itoa(d.IntN(s.layers))
+	part := pick(d, "attn", "ffn", "attn_q", "attn_k", "ffn_down", "ffn_gate", "attn_output", "attn_norm", "ffn_up", "keys", "values", "")
+	return pick(d,
+		`blk\.`+layer+`\.`, `blk\.`+layer+`\..*`+part, `blk\..*`+part, `blk`, `blk\.[024]\.`, `blk\.[13]\.`, `output`, `output_norm`, `token_embd`, `rope`,
+		fmt.Sprintf(`^v%d$`, 1+d.IntN(30*s.layers)), fmt.Sprintf(`^v\d*%d$`, d.IntN(10)), `.*`, `^v\d$`, part+".")
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ggmlc/ggmlc/codegen"
+)
+
+// Limits of time: a hundred times what is usual on a machine with two cores.
+const (
+	compileLimit = 60 * time.Second
+	linkLimit    = 300 * time.Second
+	runLimit     = 30 * time.Second
+)
+
+// outcome is what became of a process.
+type outcome struct {
+	status         int
+	late           bool // it had to be ended
+	stdout, stderr string
+}
+
+// execute runs a command in a folder.
+func execute(ctx context.Context, limit time.Duration, dir string, env []string, name string, args ...string) outcome {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	o := outcome{stdout: stdout.String(), stderr: stderr.String(), late: errors.Is(ctx.Err(), context.DeadlineExceeded)}
+	if err != nil {
+		o.status = -1
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			o.status = exit.ExitCode()
+		} else {
+			o.stderr += err.Error()
+		}
+	}
+	return o
+}
+
+// broken says what is wrong with an outcome whatever was asked for; "" where nothing is.
+func (o outcome) broken() string {
+	switch {
+	case o.late:
+		return "does not end"
+	case o.status < 0 || o.status > 3:
+		return fmt.Sprintf("ends with status %d", o.status)
+	case strings.Contains(o.stderr, "goroutine ") || strings.Contains(o.stderr, "internal error") || strings.Contains(o.stderr, "bug of ggmlc"):
+		return "reports a bug"
+	}
+	return ""
+}
+
+// workshop is a folder in which emitted packages become one executable, as each link takes as
+// long as all the rest of a try.
+type workshop struct {
+	dir      string
+	packages []string
+	exe      string
+}
+
+// newWorkshop prepares a folder whose module reads the runtime's sources at sources.
+func newWorkshop(dir, sources string) (*workshop, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	mod := "module program\n\ngo 1.26\n\nrequire " + codegen.ModulePath + " v0.0.0\n\nreplace " + codegen.ModulePath + " => " + sources + "\n"
+	return &workshop{dir: dir, exe: filepath.Join(dir, "program")}, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666)
+}
+
+// add takes the package of that name, which ggmlc has written to the folder of that name.
+func (w *workshop) add(name string) error {
+	w.packages = append(w.packages, name)
+	text := "package " + name + "\n\nimport \"" + codegen.ModulePath + "/runtime\"\n\n" +
+		"// Main is the command line of the program.\nfunc Main() { runtime.Main(&program) }\n"
+	return os.WriteFile(filepath.Join(w.dir, name, "seams_main.go"), []byte(text), 0o666)
+}
+
+// remove takes a package out again.
+func (w *workshop) remove(name string) {
+	w.packages = slices.DeleteFunc(w.packages, func(p string) bool { return p == name })
+}
+
+// link makes the executable; its first argument is the name of a package.
+func (w *workshop) link(ctx context.Context) outcome {
+	var b strings.Builder
+	b.WriteString("package main\n\nimport (\n\t\"os\"\n\n")
+	for _, p := range w.packages {
+		fmt.Fprintf(&b, "\t%q\n", "program/"+p)
+	}
+	b.WriteString(")\n\nfunc main() {\n\tos.Args = os.Args[1:]\n\tswitch os.Args[0] {\n")
+	for _, p := range w.packages {
+		fmt.Fprintf(&b, "\tcase %q:\n\t\t%s.Main()\n", p, p)
+	}
+	b.WriteString("\t}\n}\n")
+	if err := os.WriteFile(filepath.Join(w.dir, "main.go"), []byte(b.String()), 0o666); err != nil {
+		return outcome{status: -1, stderr: err.Error()}
+	}
+	env := []string{"GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
+	return execute(ctx, linkLimit, w.dir, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", w.exe, ".")
+}

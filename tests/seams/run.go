@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// program is an executable with the arguments that stand first.
+type program struct {
+	exe     string
+	first   []string
+	devices bool // it takes --fake-seed
+}
+
+// environment lets a program have more workers than this machine has processors.
+var environment = []string{"GOMAXPROCS=8"}
+
+// result is what a run of a program computed.
+type result struct {
+	outcome
+	data string // tokens with their logits, or the arrays
+}
+
+// call runs the program; dir is a folder that is not there yet, for arrays.
+func (p program) call(ctx context.Context, c call, dir string, flags ...string) result {
+	args := slices.Concat(p.first, c.args, flags)
+	if c.arrays {
+		args = append(args, "-o", dir)
+	}
+	r := result{outcome: execute(ctx, runLimit, "", environment, p.exe, args...)}
+	if !c.arrays {
+		r.data = withoutSummary(r.stdout)
+		return r
+	}
+	defer os.RemoveAll(dir)
+	r.data = readFolder(dir)
+	return r
+}
+
+// withoutSummary drops the line that holds times.
+func withoutSummary(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, `{"summary"`) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// readFolder returns names and contents of a folder's files.
+func readFolder(dir string) string {
+	var b strings.Builder
+	entries, _ := os.ReadDir(dir) // none where the program has failed
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		fmt.Fprintf(&b, "%s %v %x\n", e.Name(), err, data)
+	}
+	return b.String()
+}
+
+// variant is a way to run a program that must not change what it computes.
+type variant struct {
+	threads int
+	seed    int    // of the delays of devices
+	delay   string // the longest
+}
+
+// variants are those of every program. The first also makes the calls that take long or fail.
+func variants(d draw) []variant {
+	var vs []variant
+	for _, threads := range []int{1, 2, 3, 8} {
+		vs = append(vs, variant{threads, d.IntN(1000), pick(d, "0s", "20us", "100us", "300us")})
+	}
+	return vs
+}
+
+func (v variant) flags(p program) []string {
+	flags := []string{"--threads", strconv.Itoa(v.threads)}
+	if p.devices {
+		flags = append(flags, "--fake-seed", strconv.Itoa(v.seed), "--fake-delay", v.delay)
+	}
+	return flags
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// try is one program to be.
+type try struct {
+	seed    uint64
+	kind    string
+	dir     string // of its files
+	subject *subject
+	machine *machine
+	numeric []string // options that decide what is computed
+	planned []string // options that decide how
+	level   string   // the pass after which the dump was edited; "" where none was
+	meaning bool     // the edit may have changed what is computed
+
+	input string   // what ggmlc compiles
+	args  []string // with which options
+}
+
+// kinds are those of tries: a model or graph on a random machine, and the same with an edit.
+var kinds = []string{"machine", "edit", "graph", "graph-edit"}
+
+// drawn is how often each kind is drawn.
+var drawn = []string{"machine", "machine", "machine", "machine", "edit", "edit", "edit", "edit", "edit", "graph", "graph", "graph-edit"}
+
+// draw decides everything about the try of a seed but its edit.
+func (f *fuzzer) draw(seed uint64) (*try, error) {
+	d := newDraw(seed, 1)
+	t := &try{seed: seed, kind: pick(d, drawn...), dir: filepath.Join(f.dir, fmt.Sprintf("try%d", seed))}
+	if f.kinds != "" {
+		t.kind = pick(d, strings.Split(f.kinds, ",")...)
+	}
+	if !slices.Contains(kinds, t.kind) {
+		return nil, fmt.Errorf("-kinds %s: there are %s", t.kind, strings.Join(kinds, ", "))
+	}
+	var err error
+	if t.subject, err = f.subjects.choose(d, strings.HasPrefix(t.kind, "graph")); err != nil {
+		return nil, err
+	}
+	t.machine = randomMachine(d)
+	t.numeric, t.planned = t.subject.numeric(d), t.subject.planned(d, t.machine)
+	if strings.HasSuffix(t.kind, "edit") {
+		t.level = pick(d, f.passes...)
+	}
+	if err := os.MkdirAll(t.dir, 0o777); err != nil {
+		return nil, err
+	}
+	targets := filepath.Join(t.dir, "machine.targets")
+	t.input = t.subject.path
+	t.args = slices.Concat(t.numeric, []string{"--target-file", targets}, t.planned)
+	return t, os.WriteFile(targets, []byte(t.machine.text()), 0o666)
+}
+
+// edit dumps the module after a pass and changes the text. It returns false, and what came of it, where
+// ggmlc makes no dump.
+func (f *fuzzer) edit(ctx context.Context, t *try) (outcome, bool, error) {
+	plain, edited := filepath.Join(t.dir, "plain.ggir"), filepath.Join(t.dir, "edited.ggir")
+	args := slices.Concat([]string{"dump", t.input, "--after", t.level, "-o", plain}, t.args)
+	if t.level == "import" {
+		args = slices.Concat([]string{"dump", t.input, "--before", f.passes[1], "-o", plain}, t.args)
+	}
+	o := execute(ctx, compileLimit, t.dir, f.env(), f.ggmlc, args...)
+	if o.status != 0 {
+		return o, false, nil
+	}
+	text, err := os.ReadFile(plain)
+	if err != nil {
+		return o, false, err
+	}
+	changed, meaning := editText(newDraw(t.seed, 2), string(text), t.subject.graph != nil)
+	t.input, t.args, t.meaning = edited, nil, meaning
+	return o, true, os.WriteFile(edited, []byte(changed), 0o666)
+}
+
+// command returns the options and the input of the try as words of a command line.
+func (t *try) command() []string { return append(slices.Clone(t.args), t.input) }
