@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -16,15 +18,45 @@ type find struct {
 	flags     []string // of the program's run; nil where ggmlc is at fault
 }
 
-// found writes a find to a folder of its own.
-func (f *fuzzer) found(t *try, x find) {
-	f.tally.found(t, x)
+// alike is how many finds that look alike are made smaller and written.
+const alike = 4
+
+// found writes a find to a folder of its own, unless there are enough that look like it.
+func (f *fuzzer) found(ctx context.Context, t *try, x find) {
+	if f.tally.found(t, x) > alike {
+		return
+	}
+	t, x = f.reduce(ctx, t, x)
 	dir := filepath.Join(f.out, fmt.Sprintf("%d-%s", t.seed, t.kind))
-	if err := t.write(dir, x); err != nil {
+	err := os.WriteFile(filepath.Join(t.dir, "machine.targets"), []byte(t.machine.text()), 0o666)
+	if err == nil {
+		err = t.write(dir, x)
+	}
+	if err != nil {
 		log.Printf("try %d: %v", t.seed, err)
 	}
 	log.Printf("try %d: %s, %s: %s: see %s", t.seed, t.kind, t.subject.name, x.class, dir)
 }
+
+// looks returns what finds of one cause have in common: the class without figures, and the first words of
+// what came, where that is an error.
+func (x find) looks() string {
+	line, _, _ := strings.Cut(x.got, "\n")
+	if strings.HasPrefix(x.class, "ggmlc") {
+		_, rest, _ := strings.Cut(x.got, "\n")
+		line, _, _ = strings.Cut(rest, "\n")
+		line = pathName.ReplaceAllString(line, "")
+	}
+	if strings.HasPrefix(line, "{") || strings.Contains(line, ".npy") {
+		line = ""
+	}
+	return x.kind() + " " + figures.ReplaceAllString(line, "N")
+}
+
+var (
+	figures  = regexp.MustCompile(`[0-9]+`)
+	pathName = regexp.MustCompile(`/[^ :]*`)
+)
 
 // write copies the files of the try and says what was done with them.
 func (t *try) write(dir string, x find) error {

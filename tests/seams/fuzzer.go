@@ -175,7 +175,7 @@ func (f *fuzzer) refused(ctx context.Context, t *try, command string, o outcome)
 		log.Printf("try %d: %s %s: status %d\n%s", t.seed, t.kind, t.subject.name, o.status, o.stderr)
 	}
 	if wrong := o.broken(); wrong != "" {
-		f.found(t, find{class: "ggmlc " + wrong, want: "a program, or status 1, 2 or 3", got: "ggmlc " + command + ":\n" + o.stderr})
+		f.found(ctx, t, *compileFind(wrong, command, o))
 		return
 	}
 	f.tally.refused(t, o.status)
@@ -202,7 +202,7 @@ func (f *fuzzer) link(ctx context.Context, w *workshop, built map[string]*try) e
 		if bad == "" {
 			return fmt.Errorf("go build: %s", o.stderr)
 		}
-		f.found(built[bad], find{class: "does not compile", want: "Go that compiles", got: o.stderr})
+		f.found(ctx, built[bad], find{class: "does not compile", want: "Go that compiles", got: o.stderr})
 		w.remove(bad)
 	}
 	return nil
@@ -221,9 +221,10 @@ func (f *fuzzer) runAll(ctx context.Context, w *workshop, name string, t *try) e
 	p := program{exe: w.exe, first: []string{name}, devices: strings.Contains(string(source), "Devices:")}
 	f.tally.built(t)
 	j := &judge{f: f, t: t, p: p, ref: ref, dir: filepath.Join(w.dir, name+".out")}
-	j.all(ctx)
-	if f.verbose {
-		log.Printf("try %d: %s %s: %d runs, %d finds", t.seed, t.kind, t.subject.name, j.runs, j.finds)
+	if x := j.all(ctx); x != nil {
+		f.found(ctx, t, *x)
+	} else if f.verbose {
+		log.Printf("try %d: %s %s: good", t.seed, t.kind, t.subject.name)
 	}
 	return nil
 }

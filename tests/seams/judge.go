@@ -63,13 +63,11 @@ type judge struct {
 	p     program
 	ref   *reference
 	dir   string
-	first []*result // of each call; of edits that may change what is computed
-	runs  int
-	finds int
+	first []*result // of each call
 }
 
-// all makes all calls in all ways. After a find it stops, as one says enough.
-func (j *judge) all(ctx context.Context) {
+// all makes all calls in all ways and returns the first find; nil where there is none.
+func (j *judge) all(ctx context.Context) *find {
 	j.first = make([]*result, len(j.t.subject.calls))
 	for _, v := range variants(newDraw(j.t.seed, 3)) {
 		for i, c := range j.t.subject.calls {
@@ -79,18 +77,16 @@ func (j *judge) all(ctx context.Context) {
 			flags := v.flags(j.p)
 			r := j.p.call(ctx, c, j.dir, flags...)
 			if ctx.Err() != nil {
-				return
+				return nil
 			}
-			j.runs++
 			j.f.tally.run()
-			if fd := j.wrong(i, r); fd != nil {
-				fd.flags = slices.Concat(c.args, flags)
-				j.finds++
-				j.f.found(j.t, *fd)
-				return
+			if x := j.wrong(i, r); x != nil {
+				x.flags = slices.Concat(c.args, flags)
+				return x
 			}
 		}
 	}
+	return nil
 }
 
 // wrong returns what is wrong with the result of call i; nil where nothing is. It is compared with
@@ -101,7 +97,7 @@ func (j *judge) wrong(i int, r result) *find {
 		return &find{class: "program " + broken, want: "what the processor computes, or status 1 or 2", got: r.stderr + r.stdout}
 	}
 	if !j.t.meaning && j.ref.refused == "" {
-		if x := j.compare(&j.ref.results[i], &r, j.t.exact()); x != nil {
+		if x := j.compare(&j.ref.results[i], &r, j.t.bound()); x != nil {
 			return x
 		}
 	}
@@ -109,18 +105,19 @@ func (j *judge) wrong(i int, r result) *find {
 		j.first[i] = &r
 		return nil
 	}
-	x := j.compare(j.first[i], &r, true)
+	x := j.compare(j.first[i], &r, 0)
 	if x != nil {
 		x.class += ", and differs from run to run"
 	}
 	return x
 }
 
-// compare returns what is wrong with a result where another one is wanted. An edited program may refuse.
-func (j *judge) compare(want, r *result, exact bool) *find {
+// compare returns what is wrong with a result where another one is wanted, or one within a bound. An edited
+// program may refuse.
+func (j *judge) compare(want, r *result, bound float64) *find {
 	switch {
 	case r.status == 0 && want.status == 0:
-		if r.data == want.data || !exact && near(want.data, r.data) {
+		if r.data == want.data || near(want.data, r.data, bound) {
 			return nil
 		}
 		return &find{class: "wrong result: " + difference(want.data, r.data), want: want.data, got: r.data}

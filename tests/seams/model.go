@@ -59,6 +59,7 @@ func randomModel(n uint64, path string) (*subject, error) {
 	if m.head%32 == 0 {
 		s.kvs = append(s.kvs, "q8_0")
 	}
+	s.oddHeads = m.head%16 != 0
 	s.rounds = m.stored != dtype.F32 && m.stored != dtype.F16
 	s.quantizes = m.embd%32 == 0 && m.stored.BlockElems() == 1
 	return s, m.w.WriteFile(path)

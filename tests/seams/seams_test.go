@@ -93,7 +93,7 @@ func TestNear(t *testing.T) {
 		{`{"id":1,"logits":[1,-4]}` + "\n", false},
 		{"", false},
 	} {
-		if got := near(want, c.got); got != c.want {
+		if got := near(want, c.got, 0.05); got != c.want {
 			t.Errorf("near(%s) = %t, want %t", c.got, got, c.want)
 		}
 	}

@@ -21,6 +21,7 @@ type subject struct {
 	layers    int
 	kvs       []string // that --kv may be
 	quantizes bool     // blocks divide its rows, so that --quantize changes something
+	oddHeads  bool     // vectors do not divide its heads
 	rounds    bool     // products round their other operand, to bytes or to bf16
 }
 

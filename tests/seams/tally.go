@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ type tally struct {
 	byKind map[string]*counts
 	runs   int
 	finds  []string
+	looks  map[string]int // finds by what they look like
 }
 
 // counts are those of one kind of try.
@@ -25,7 +27,9 @@ type counts struct {
 	finds   int
 }
 
-func newTally() *tally { return &tally{began: time.Now(), byKind: make(map[string]*counts)} }
+func newTally() *tally {
+	return &tally{began: time.Now(), byKind: make(map[string]*counts), looks: make(map[string]int)}
+}
 
 // of returns the counts of a try's kind; t.mu is held.
 func (t *tally) of(x *try) *counts {
@@ -53,11 +57,16 @@ func (t *tally) run() {
 	t.runs++
 }
 
-func (t *tally) found(x *try, f find) {
+// found counts a find and returns how many there were that look like it. Those of machines and of edits
+// are not alike.
+func (t *tally) found(x *try, f find) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of(x).finds++
 	t.finds = append(t.finds, fmt.Sprintf("%d %s %s: %s", x.seed, x.kind, x.subject.name, f.class))
+	look := x.kind + ": " + f.looks()
+	t.looks[look]++
+	return t.looks[look]
 }
 
 // String returns the table.
@@ -82,9 +91,8 @@ func (t *tally) String() string {
 	fmt.Fprintf(w, "all\t%d\t%d\t%d\t%d\t%d\t\n", all.refused[1], all.refused[2], all.refused[3], all.built, all.finds)
 	w.Flush()
 	fmt.Fprintf(&b, "%d runs in %v\n", t.runs, time.Since(t.began).Round(time.Second))
-	slices.Sort(t.finds)
-	for _, f := range t.finds {
-		fmt.Fprintln(&b, f)
+	for _, look := range slices.Sorted(maps.Keys(t.looks)) {
+		fmt.Fprintf(&b, "%6d %s\n", t.looks[look], look)
 	}
 	return b.String()
 }
