@@ -13,11 +13,13 @@ type editor struct {
 	lines   []string
 	graph   bool // the functions' names and those of their operands are what callers say
 	meaning bool // what is computed may have been changed
+	without []string
 }
 
-// editText makes one to three changes and reports whether one may concern what is computed.
-func editText(d draw, text string, graph bool) (edited string, meaning bool) {
-	e := &editor{draw: d, graph: graph, lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
+// editText makes one to three changes and reports whether one may concern what is computed. Kinds of lines and
+// "rename" are left out where without lists them.
+func editText(d draw, text string, graph bool, without string) (edited string, meaning bool) {
+	e := &editor{draw: d, graph: graph, without: strings.Split(without, ","), lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
 	for range pick(d, 1, 1, 1, 1, 2, 2, 3) {
 		edits[d.IntN(len(edits))](e)
 	}
@@ -50,7 +52,7 @@ func (e *editor) line(want func(kind string) bool) int {
 	var kinds []string
 	for i, l := range e.lines {
 		k := kindOf(l)
-		if k == "" || k == "}" || !want(k) {
+		if k == "" || k == "}" || !want(k) || slices.Contains(e.without, k) {
 			continue
 		}
 		if byKind[k] == nil {
@@ -301,6 +303,9 @@ var named = regexp.MustCompile(`%"[^"]*"|%[\w.]+|@[\w.]+|"[^"]+"`)
 
 // rename gives a value, function, weight, state, symbol or space another name wherever it is named.
 func (e *editor) rename() {
+	if slices.Contains(e.without, "rename") {
+		return
+	}
 	old, _ := e.name()
 	bare := strings.Trim(strings.TrimLeft(old, "%@"), `"`)
 	if bare == "" {
@@ -335,7 +340,7 @@ func (e *editor) rename() {
 // renameOnce does so in one place.
 func (e *editor) renameOnce() {
 	old, i := e.name()
-	if old == "" {
+	if old == "" || slices.Contains(e.without, "rename") {
 		return
 	}
 	e.change(e.lines[i], strings.Index(e.lines[i], old))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -27,6 +28,17 @@ func randomMachine(d draw) *machine {
 	m.spaces = append(m.spaces, "host")
 	m.lines = append(m.lines, processor(d))
 	return m
+}
+
+// leaveOut removes fields, named in a list with commas.
+func (m *machine) leaveOut(fields string) {
+	if fields == "" {
+		return
+	}
+	field := regexp.MustCompile(" (" + strings.ReplaceAll(fields, ",", "|") + `)=\S+`)
+	for i, line := range m.lines {
+		m.lines[i] = field.ReplaceAllString(line, "")
+	}
 }
 
 // device draws a simulated device, whose own memory would be called space.

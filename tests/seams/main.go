@@ -23,6 +23,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "finds", "folder for what is found")
 	flag.StringVar(&o.ggmlc, "ggmlc", "", "the compiler (default: built from this repository)")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of tries, separated by commas (default: all)")
+	flag.StringVar(&o.without, "without", "", "what is not drawn, separated by commas, so that a find that is known does not hide others: fields of targets, meta, rename")
 	flag.IntVar(&o.workers, "j", 2, "tries at a time")
 	flag.IntVar(&o.group, "group", 12, "programs that are linked together")
 	flag.BoolVar(&o.verbose, "v", false, "print each try")
@@ -50,6 +51,7 @@ type options struct {
 	out            string
 	ggmlc          string
 	kinds          string
+	without        string
 	workers, group int
 	verbose        bool
 }

@@ -40,8 +40,8 @@ func TestDrawRepeats(t *testing.T) {
 	}
 	text := "ggir 1\nmeta \"lm.batch\" \"4\"\nfunc @f(%x: f32[4] @host at 1:0x0+16) -> (y: f32[4]) epochs=2 {\n  %y = neg %x : f32[4] in host @cpu split=0 part=split(0, 4, 1) epoch=1 at 2:0x40+16\n  return %y\n}\n"
 	for seed := range uint64(2000) {
-		a, meaning := editText(newDraw(seed, 2), text, false)
-		b, again := editText(newDraw(seed, 2), text, false)
+		a, meaning := editText(newDraw(seed, 2), text, false, "")
+		b, again := editText(newDraw(seed, 2), text, false, "")
 		if a != b || meaning != again {
 			t.Fatalf("seed %d edits to\n%s and\n%s", seed, a, b)
 		}

@@ -46,6 +46,7 @@ func (f *fuzzer) draw(seed uint64) (*try, error) {
 		return nil, err
 	}
 	t.machine = randomMachine(d)
+	t.machine.leaveOut(f.without)
 	t.numeric, t.planned = t.subject.numeric(d), t.subject.planned(d, t.machine)
 	if strings.HasSuffix(t.kind, "edit") {
 		t.level = pick(d, f.passes...)
@@ -75,7 +76,7 @@ func (f *fuzzer) edit(ctx context.Context, t *try) (outcome, bool, error) {
 	if err != nil {
 		return o, false, err
 	}
-	changed, meaning := editText(newDraw(t.seed, 2), string(text), t.subject.graph != nil)
+	changed, meaning := editText(newDraw(t.seed, 2), string(text), t.subject.graph != nil, f.without)
 	t.input, t.args, t.meaning = edited, nil, meaning
 	return o, true, os.WriteFile(edited, []byte(changed), 0o666)
 }
