@@ -3,18 +3,23 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
-// token is a line of a program's output.
+// token is a line of a program's output, or an array that it wrote.
 type token struct {
 	ID     int
 	Logits []float64
 }
 
-// tokens reads the output of a program; nil where it is none of a language model.
+// tokens reads the output of a program; nil where it is none.
 func tokens(text string) []token {
+	if !strings.HasPrefix(text, "{") {
+		return arraysOf(text)
+	}
 	var ts []token
 	for line := range strings.Lines(text) {
 		var t token
@@ -22,6 +27,19 @@ func tokens(text string) []token {
 			return nil
 		}
 		ts = append(ts, t)
+	}
+	return ts
+}
+
+// arraysOf returns the results of a graph by name.
+func arraysOf(text string) []token {
+	arrays, err := readArrays(text)
+	if err != nil {
+		return nil
+	}
+	var ts []token
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		ts = append(ts, token{Logits: arrays[name].Flat()})
 	}
 	return ts
 }
@@ -44,15 +62,15 @@ func near(want, got string, bound float64) bool {
 	return true
 }
 
-// difference says how results differ: in tokens, and by how much of the largest logit before that.
+// difference says how results differ: where first, and by how much of the largest number there.
 func difference(want, got string) string {
 	a, b := tokens(want), tokens(got)
 	if a == nil || len(a) != len(b) {
-		return fmt.Sprintf("%d tokens, not %d", len(b), len(a))
+		return fmt.Sprintf("%d tokens or arrays, not %d", len(b), len(a))
 	}
 	for i := range a {
-		if x := distance(a[i].Logits, b[i].Logits); a[i].ID != b[i].ID || x > 0 {
-			return fmt.Sprintf("logits of token %d by %.2g of the largest", i, x)
+		if x := distance(a[i].Logits, b[i].Logits); a[i].ID != b[i].ID || x != 0 {
+			return fmt.Sprintf("number %d of %d by %.2g of the largest", i, len(a), x)
 		}
 	}
 	return "in text alone"
@@ -66,6 +84,9 @@ func distance(x, y []float64) float64 {
 	most, size := 0.0, 0.0
 	for i := range x {
 		most, size = max(most, math.Abs(x[i]-y[i])), max(size, math.Abs(x[i]))
+	}
+	if most == 0 {
+		return 0
 	}
 	return most / size
 }

@@ -66,18 +66,8 @@ func (t *try) write(dir string, x find) error {
 	if err := os.CopyFS(dir, os.DirFS(t.dir)); err != nil && !os.IsExist(err) {
 		return err
 	}
-	if t.subject.path != "" && (t.subject.graph != nil || strings.HasPrefix(t.subject.name, "random")) {
-		from := t.subject.path
-		if t.subject.graph != nil {
-			from = filepath.Dir(from)
-			if err := os.CopyFS(filepath.Join(dir, "graph"), os.DirFS(from)); err != nil && !os.IsExist(err) {
-				return err
-			}
-		} else if data, err := os.ReadFile(from); err == nil {
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(from)), data, 0o666); err != nil {
-				return err
-			}
-		}
+	if err := t.subject.copyTo(dir); err != nil && !os.IsExist(err) {
+		return err
 	}
 	for name, text := range map[string]string{"want": x.want, "got": x.got} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -87,17 +77,41 @@ func (t *try) write(dir string, x find) error {
 	return os.WriteFile(filepath.Join(dir, "README.md"), []byte(t.readme(dir, x)), 0o666)
 }
 
+// copyTo copies the model, or the folder of the graph.
+func (s *subject) copyTo(dir string) error {
+	if s.graph != nil {
+		return os.CopyFS(filepath.Join(dir, "graph"), os.DirFS(filepath.Dir(s.path)))
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, filepath.Base(s.path)), data, 0o666)
+}
+
 func (t *try) readme(dir string, x find) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Try %d: %s\n\n", t.seed, x.class)
 	fmt.Fprintf(&b, "Subject %s, kind %s. Again: `go run ./tests/seams -try %d`\n\n", t.subject.name, t.kind, t.seed)
 	local := func(words []string) string {
 		for i, w := range words {
-			words[i] = quote(strings.ReplaceAll(w, t.dir+"/", ""))
+			w = strings.ReplaceAll(w, t.dir+"/", "")
+			if t.subject.graph != nil {
+				w = strings.ReplaceAll(w, filepath.Dir(t.subject.path)+"/", "graph/")
+			} else {
+				w = strings.ReplaceAll(w, filepath.Dir(t.subject.path)+"/", "")
+			}
+			words[i] = quote(w)
 		}
 		return strings.Join(words, " ")
 	}
-	fmt.Fprintf(&b, "    ggmlc build -o program %s\n", local(t.command()))
+	words := t.command()
+	if t.level != "" && t.subject.graph != nil {
+		words = append([]string{"--source", "m=graph/random.gguf"}, words...)
+	} else if t.level != "" {
+		words = append([]string{"--source", "m=" + filepath.Base(t.subject.path)}, words...)
+	}
+	fmt.Fprintf(&b, "    ggmlc build -o program %s\n", local(words))
 	if x.flags != nil {
 		fmt.Fprintf(&b, "    GOMAXPROCS=8 ./program %s\n", local(x.flags))
 	}

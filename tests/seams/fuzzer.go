@@ -127,6 +127,7 @@ func (f *fuzzer) makeGroup(ctx context.Context) (more bool, err error) {
 		if err := f.runAll(ctx, w, name, built[name]); err != nil {
 			return false, err
 		}
+		f.forget(built[name])
 		if !f.verbose {
 			os.RemoveAll(built[name].dir)
 		}
@@ -220,6 +221,10 @@ func (f *fuzzer) runAll(ctx context.Context, w *workshop, name string, t *try) e
 	}
 	p := program{exe: w.exe, first: []string{name}, devices: strings.Contains(string(source), "Devices:")}
 	f.tally.built(t)
+	if ref.wrong != nil {
+		f.found(ctx, t, *ref.wrong)
+		return nil
+	}
 	j := &judge{f: f, t: t, p: p, ref: ref, dir: filepath.Join(w.dir, name+".out")}
 	if x := j.all(ctx); x != nil {
 		f.found(ctx, t, *x)

@@ -14,12 +14,13 @@ type reference struct {
 	done    chan struct{}
 	refused string // ggmlc's words, where it makes no such program
 	results []result
+	wrong   *find // with them: they are not what ir/eval computes
 }
 
 // reference returns the results to compare with, which are made once for all tries of a subject
 // with the same settings.
 func (f *fuzzer) reference(ctx context.Context, t *try) (*reference, error) {
-	key := t.subject.name + " " + strings.Join(t.numeric, " ")
+	key := t.key()
 	f.mu.Lock()
 	r, known := f.references[key]
 	if !known {
@@ -38,6 +39,19 @@ func (f *fuzzer) reference(ctx context.Context, t *try) (*reference, error) {
 	return r, r.make(ctx, f, t)
 }
 
+// key names what a try is compared with.
+func (t *try) key() string { return t.subject.name + " " + strings.Join(t.numeric, " ") }
+
+// forget drops what is hardly needed again: there are a million graphs.
+func (f *fuzzer) forget(t *try) {
+	if t.subject.graph != nil {
+		f.mu.Lock()
+		delete(f.references, t.key())
+		f.mu.Unlock()
+		os.RemoveAll(filepath.Dir(t.subject.path))
+	}
+}
+
 func (r *reference) make(ctx context.Context, f *fuzzer, t *try) error {
 	dir, err := os.MkdirTemp(f.dir, "reference-")
 	if err != nil {
@@ -53,7 +67,11 @@ func (r *reference) make(ctx context.Context, f *fuzzer, t *try) error {
 	for i, c := range t.subject.calls {
 		r.results = append(r.results, p.call(ctx, c, filepath.Join(dir, fmt.Sprint(i)), "--threads", "1"))
 	}
-	return nil
+	if t.subject.graph == nil || ctx.Err() != nil {
+		return nil
+	}
+	r.wrong, err = t.subject.defined(ctx, r.results)
+	return err
 }
 
 // judge runs the program of one try and says what is wrong with what comes.

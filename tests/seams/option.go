@@ -9,14 +9,11 @@ import (
 // numeric draws the options that decide what is computed: the program for the processor alone
 // is made with the same ones.
 func (s *subject) numeric(d draw) []string {
-	if s.graph != nil {
-		return nil
-	}
 	var args []string
 	if len(s.kvs) > 0 && d.oneIn(2) {
 		args = append(args, "--kv", pick(d, s.kvs...))
 	}
-	if d.oneIn(4) {
+	if s.graph == nil && d.oneIn(4) {
 		args = append(args, "--ctx", pick(d, "40", "48", "63"))
 	}
 	if s.quantizes && d.oneIn(4) {
@@ -47,6 +44,8 @@ type rounding struct {
 func (s *subject) roundedBy(numeric []string) []rounding {
 	var rules []rounding
 	switch {
+	case s.graph != nil: // states and weights of all formats
+		return []rounding{{"pack.state", 0.2}, {"late.attention-bf16", 0.2}}
 	case slices.Contains(numeric, "q8_0"):
 		rules = append(rules, rounding{"pack.state", 0.06})
 	case s.oddHeads && !slices.Contains(numeric, "f32"):
