@@ -19,7 +19,7 @@ func (m *machine) text() string { return strings.Join(m.lines, "\n") + "\n" }
 // randomMachine draws up to three devices and the processor. Memories are shared at times.
 func randomMachine(d draw) *machine {
 	m := &machine{}
-	for i := range pick(d, 0, 1, 1, 1, 2, 2, 2, 3) {
+	for i := range pick(d, 0, 1, 1, 2, 2, 2, 3) {
 		name := pick(d, fmt.Sprintf("d%d", i), fmt.Sprintf("fake:%d", i))
 		m.names = append(m.names, name)
 		m.lines = append(m.lines, m.device(d, name, fmt.Sprintf("m%d", i)))
@@ -52,8 +52,8 @@ func (m *machine) device(d draw, name, space string) string {
 			fmt.Fprintf(&b, " %s=%s", name, pick(d, values...))
 		}
 	}
-	field(2, "queues", "0", "1", "2")
-	field(3, "events", "true", "false")
+	field(1, "queues", "0", "0", "1", "1", "2")
+	field(2, "events", "true", "false")
 	field(4, "extra", "1", "4", "64", "100", "512", "4096")
 	field(5, "align", "1", "4", "32", "128", "256", "4096")
 	field(6, "maxalloc", "20kB", "31KiB", "70kB", "140kB", "1MiB")
@@ -76,7 +76,7 @@ func (m *machine) memory(d draw, own string) string {
 	space := own
 	if len(m.spaces) > 0 && d.oneIn(4) {
 		space = pick(d, m.spaces...)
-	} else if d.oneIn(5) {
+	} else if d.oneIn(4) {
 		space = "host"
 	}
 	m.spaces = append(m.spaces, space)
