@@ -29,7 +29,7 @@ func editText(d draw, text string, graph bool, without string) (edited string, m
 // edits are the changes, as often as they stand here.
 var edits = []func(*editor){
 	(*editor).number, (*editor).number, (*editor).number, (*editor).number,
-	(*editor).swapWords, (*editor).dropAttr, (*editor).dropAttr, (*editor).takeAttr, (*editor).takeAttr, (*editor).swapAttr,
+	(*editor).value, (*editor).value, (*editor).value, (*editor).value, (*editor).swapWords, (*editor).dropAttr, (*editor).dropAttr, (*editor).takeAttr, (*editor).takeAttr, (*editor).swapAttr,
 	(*editor).removeLine, (*editor).doubleLine, (*editor).swapLines, (*editor).moveLine,
 	(*editor).rename, (*editor).rename, (*editor).renameOnce, (*editor).meta,
 }
@@ -211,6 +211,36 @@ func (e *editor) withAttrs() (line int, at []int) {
 		}
 	}
 	return -1, nil
+}
+
+// value changes a number in what is said under a key such as part or wait; each key that there is has the same
+// chance.
+func (e *editor) value() {
+	type place struct{ line, from, to int }
+	byKey := make(map[string][]place)
+	var keys []string
+	for i, line := range e.lines {
+		if slices.Contains(e.without, kindOf(line)) {
+			continue
+		}
+		for _, m := range attrs.FindAllStringIndex(line, -1) {
+			word := line[m[0]:m[1]]
+			if !numbers.MatchString(word) || m[0] < decided(line) && !placed(line, m[0]) {
+				continue
+			}
+			if byKey[attrKey(word)] == nil {
+				keys = append(keys, attrKey(word))
+			}
+			byKey[attrKey(word)] = append(byKey[attrKey(word)], place{i, m[0], m[1]})
+		}
+	}
+	if keys == nil {
+		return
+	}
+	p := pick(e.draw, byKey[pick(e.draw, keys...)]...)
+	line := e.lines[p.line]
+	n := pick(e.draw, numbers.FindAllStringIndex(line[p.from:p.to], -1)...)
+	e.lines[p.line] = line[:p.from+n[0]] + e.otherNumber(line[p.from+n[0]:p.from+n[1]]) + line[p.from+n[1]:]
 }
 
 // dropAttr removes a word such as wait=[1] or queue="d0".

@@ -106,7 +106,7 @@ func processor(d draw) string {
 			fmt.Fprintf(&b, " %s=%s", name, pick(d, values...))
 		}
 	}
-	field(3, "threads", "1", "2", "3", "5", "8", "64")
+	field(2, "threads", "1", "1", "2", "3", "5", "8", "64")
 	field(4, "hint", "1", "2", "4", "16", "64")
 	field(12, "align", "1", "4", "16", "128", "4096")
 	field(8, "extra", "1", "64", "100", "4096")

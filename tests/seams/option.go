@@ -13,13 +13,13 @@ func (s *subject) numeric(d draw) []string {
 	if len(s.kvs) > 0 && d.oneIn(2) {
 		args = append(args, "--kv", pick(d, s.kvs...))
 	}
-	if s.graph == nil && d.oneIn(4) {
-		args = append(args, "--ctx", pick(d, "40", "48", "63"))
+	if s.graph == nil && d.oneIn(6) {
+		args = append(args, "--ctx", pick(d, "40", "63"))
 	}
 	if s.quantizes && d.oneIn(4) {
 		args = append(args, "--quantize", pick(d, "Q8_0", "Q4_0"))
 	}
-	if d.oneIn(8) {
+	if d.oneIn(16) {
 		args = append(args, "--cpu", pick(d, "generic", "avx2"))
 	}
 	for _, r := range s.roundedBy(args) {

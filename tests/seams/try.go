@@ -50,6 +50,9 @@ func (f *fuzzer) draw(seed uint64) (*try, error) {
 	t.numeric, t.planned = t.subject.numeric(d), t.subject.planned(d, t.machine)
 	if strings.HasSuffix(t.kind, "edit") {
 		t.level = pick(d, f.passes...)
+		if d.oneIn(2) { // when all is decided
+			t.level = pick(d, f.passes[len(f.passes)*2/3:]...)
+		}
 	}
 	if err := os.MkdirAll(t.dir, 0o777); err != nil {
 		return nil, err
