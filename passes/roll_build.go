@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // roller turns a repetition into a repeat.
@@ -39,18 +40,21 @@ func (r *repetition) build(c *Context, name string) *ir.Node {
 // copies reports whether the backends of what is carried, and of operands that are a part of
 // a value, can copy: a repeat may need a copy of each.
 func (r *repetition) copies(c *Context) bool {
-	can := func(backend string) bool {
-		d := c.Targets.Get(backend)
-		return d != nil && d.Has(ir.OpCopy)
-	}
 	for _, v := range r.carried {
-		if !can(copiesOn(c, v.init)) || !can(copiesOn(c, r.group(0)[v.node].Results[v.result])) {
+		if !copyable(c, v.init) || !copyable(c, r.group(0)[v.node].Results[v.result]) {
 			return false
 		}
 	}
 	return !slices.ContainsFunc(r.fixed, func(v *ir.Value) bool {
-		return !sameBytes(v.Root(), v) && !can(copiesOn(c, v))
+		return !sameBytes(v.Root(), v) && !copyable(c, v)
 	})
+}
+
+// copyable reports whether the backend that copyNode chooses has a kernel that copies v: kernels
+// copy no panels, which come to a device by transfers.
+func copyable(c *Context, v *ir.Value) bool {
+	d := c.Targets.Get(copiesOn(c, v))
+	return d != nil && d.Has(ir.OpCopy) && v.Type.Layout == dtype.Plain
 }
 
 // operands adds the body's parameters and returns what the repeat passes for them.
