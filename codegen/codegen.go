@@ -20,6 +20,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // ModulePath is the module whose packages emitted code imports.
@@ -257,7 +258,11 @@ func (g *generator) tableName(offsets []int64) string {
 	return name
 }
 
-func (g *generator) scratchBytes() int64 { return arenaBytes(g.m, ir.ClassScratch) }
+// scratchBytes returns the bytes from one worker's scratch to the next: the runtime wants
+// whole cache lines, which a target's own alignment need not be.
+func (g *generator) scratchBytes() int64 {
+	return (arenaBytes(g.m, ir.ClassScratch) + runtime.Align - 1) / runtime.Align * runtime.Align
+}
 
 // arenaBytes returns the bytes of the host's arenas of a class.
 func arenaBytes(m *ir.Module, class ir.Class) int64 {

@@ -112,9 +112,15 @@ func (c *checker) pointerTo(p *place, on *device) (value, error) {
 	}
 	v := value{kind: pointer, base: base{class: fields[a.Class]}, n: p.offset}
 	if a.Class == ir.ClassScratch {
-		v.n = v.n.Add(part.Mul(ir.Const(c.hostBytes(ir.ClassScratch))))
+		v.n = v.n.Add(part.Mul(ir.Const(c.scratchBytes())))
 	}
 	return v, nil
+}
+
+// scratchBytes returns how far the scratch of two workers is apart: whole cache lines.
+func (c *checker) scratchBytes() int64 {
+	const line = 64
+	return (c.hostBytes(ir.ClassScratch) + line - 1) / line * line
 }
 
 // hostBytes returns the bytes that the program allocates for a class of the host's memory.

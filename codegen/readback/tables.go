@@ -75,7 +75,7 @@ func (c *checker) wantProgram() record {
 		"StateBytes":      c.hostBytes(ir.ClassState),
 		"ActivationBytes": c.hostBytes(ir.ClassActivations),
 		"IOBytes":         c.hostBytes(ir.ClassIO),
-		"ScratchBytes":    c.hostBytes(ir.ClassScratch),
+		"ScratchBytes":    c.scratchBytes(),
 		"CPU":             names, "Tiles": c.wantTiles(), "MaxThreads": int64(c.m.Plan.Workers()),
 		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
