@@ -24,9 +24,7 @@ func (e *funcEmitter) device(n *ir.Node) {
 	if c := e.open; c != nil && (c.queue != queue || c.split != n.Split || c.waits != waits || n.Submit != nil && len(n.Submit.Waits) > 0 || len(c.nodes) == maxCalls) {
 		e.closeCommand()
 	}
-	if waits {
-		e.waitsOf(n, -1)
-	} else {
+	if n.Queue() != "" { // else the host has waited: see awaits
 		e.waitsOf(n, queue)
 	}
 	if isCopy(n) {
@@ -113,16 +111,12 @@ func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 	}
 }
 
-// awaits emits what the host waits for before n, which its workers run: worker 0 waits, and a
-// barrier keeps the others back: that before n, that at the head of the rounds of the repeat
-// n, or that of the rounds that begin with n, before which repeat has emitted the wait.
+// awaits emits what the host waits for before n: worker 0 waits, and a barrier keeps the others
+// back, which the plan has before n, at the head of the rounds of the repeat n, or at that of the
+// rounds that begin with n, before which repeat has emitted the wait.
 func (e *funcEmitter) awaits(n *ir.Node) {
-	if n.Submit == nil || len(n.Submit.Waits) == 0 || awaitedAtHead(e.f) == n {
-		return
-	}
-	e.waitsOf(n, -1)
-	if n.Epoch == e.epoch && !(n.Op == ir.OpRepeat && n.Body.HeadBarrier) {
-		e.barrier()
+	if awaitedAtHead(e.f) != n {
+		e.waitsOf(n, -1)
 	}
 }
 

@@ -113,19 +113,15 @@ func (e *funcEmitter) node(n *ir.Node) {
 	if n.Is(ir.Leaf) || n.Is(ir.View) {
 		return
 	}
-	if n.Op == ir.OpRepeat {
-		e.awaits(n)
-		e.barriers(n)
-		e.endDrive()
-		e.repeat(n)
-		return
-	}
-	queue, _ := e.g.layout.queueOf(n)
-	if queue < 0 {
+	if n.Queue() == "" {
 		e.awaits(n)
 	}
 	e.barriers(n)
+	queue, _ := e.g.layout.queueOf(n)
 	switch {
+	case n.Op == ir.OpRepeat:
+		e.endDrive()
+		e.repeat(n)
 	case queue >= 0:
 		e.device(n)
 	default:
