@@ -19,6 +19,10 @@ type Plan struct {
 	Funcs []FuncPlan // one per entry point, in the order of Module.Funcs
 }
 
+// MaxPipeline is the most steps that may be under way: each has buffers of its own, and no
+// queue is so far ahead.
+const MaxPipeline = 64
+
 // MaxThreads is the most workers that a plan may be for: what the runtime has at most.
 const MaxThreads = 64
 

@@ -18,6 +18,7 @@ func (v *verifier) plan() {
 // decided checks what was decided about each node of f.
 func (v *verifier) decided(f *Func) {
 	v.f, v.node = f, nil
+	v.params()
 	v.epochs()
 	at := progress{split: -1}
 	for _, n := range f.Nodes {
@@ -63,6 +64,18 @@ func (v *verifier) epochs() {
 
 // works reports whether a node does work on a backend: views and leaves do none.
 func works(n *Node) bool { return n.Traits()&(View|Leaf) == 0 }
+
+// params checks that the parameters of the current function are in some space.
+func (v *verifier) params() {
+	if v.m.Props&PropAssigned == 0 {
+		return
+	}
+	for _, p := range v.f.Params {
+		v.node = p
+		v.must(p.Type.Space != "", "assigned", "%v is in no space: write @host after its type", p)
+	}
+	v.node = nil
+}
 
 func (v *verifier) assigned(n *Node) {
 	v.must(!works(n) || n.Backend != "", "assigned", "%v has no backend", n.Op)
@@ -194,8 +207,9 @@ func (v *verifier) statesPlaced() {
 }
 
 func (v *verifier) arenas() {
-	n := v.m.Plan.Threads
+	n, steps := v.m.Plan.Threads, v.m.Plan.Pipeline
 	v.node = "plan"
+	v.must(0 <= steps && steps <= MaxPipeline, "plan", "pipeline=%d: at most %d steps may be under way", steps, MaxPipeline)
 	v.must(0 <= n && n <= MaxThreads, "plan", "threads=%d: a program has at most %d workers", n, MaxThreads)
 	for i := range v.m.Plan.Arenas {
 		a := &v.m.Plan.Arenas[i]

@@ -77,6 +77,8 @@ func TestVerifyNoticesDamage(t *testing.T) {
 		{"function name", func(m *Module, f *Func) { m.Funcs[1].Name = "f" }, `function "f": names: the name is taken`},
 		{"no plan", func(m *Module, f *Func) { m.Props |= PropPlaced }, "placed: there is no plan"},
 		{"backend", func(m *Module, f *Func) { m.Props |= PropAssigned }, "@f %y: assigned: matmul has no backend"},
+		{"space of a parameter", func(m *Module, f *Func) { m.Props |= PropAssigned }, "assigned: %x is in no space"},
+		{"steps under way", func(m *Module, f *Func) { m.Props |= PropPlaced; m.Plan = &Plan{Pipeline: 65} }, "plan: plan: pipeline=65: at most 64 steps"},
 		{"split", func(m *Module, f *Func) { m.Props |= PropSplit }, "@f %y: split: matmul belongs to no split"},
 		{"epoch", func(m *Module, f *Func) { m.Props |= PropPartitioned; f.Nodes[y].Epoch = 3 }, "@f %y: epoch: epoch 3 is outside"},
 		{"division", func(m *Module, f *Func) {

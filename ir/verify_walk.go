@@ -79,6 +79,7 @@ func (w *walk) begin(owner *Node) {
 	v := w.verifier
 	v.f, v.node = w.f, nil
 	v.links(owner)
+	v.params()
 	v.epochs()
 	v.resultNames()
 	if len(v.found) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -128,6 +129,8 @@ func (f *compileFlags) checkValues() error {
 		return usagef("--plan-time %v: a time is not negative", f.planTime)
 	case f.pipeline < 1:
 		return usagef("--pipeline %d: at least one step is under way", f.pipeline)
+	case f.pipeline > ir.MaxPipeline:
+		return usagef("--pipeline %d: at most %d steps may be under way, each with buffers of its own", f.pipeline, ir.MaxPipeline)
 	case !slices.Contains(passes.RuleSets(), f.rules):
 		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(passes.RuleSets(), ", "))
 	case f.stats != "" && !slices.Contains(passes.StatsFormats, f.stats):
