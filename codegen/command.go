@@ -115,9 +115,11 @@ func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 // back, which the plan has before n, at the head of the rounds of the repeat n, or at that of the
 // rounds that begin with n, before which repeat has emitted the wait.
 func (e *funcEmitter) awaits(n *ir.Node) {
-	if awaitedAtHead(e.f) != n {
-		e.waitsOf(n, -1)
+	if n.Submit == nil || len(n.Submit.Waits) == 0 || awaitedAtHead(e.f) == n {
+		return
 	}
+	e.closeCommand() // what was submitted before the wait stays before it
+	e.waitsOf(n, -1)
 }
 
 // headWaits returns what worker 0 waits for at the head of each round of a body.

@@ -118,12 +118,31 @@ func share(n ir.Dim, granule int64) (lo, hi ir.Dim) {
 	return border("share", n, granule)
 }
 
-// border returns borders between granules: whole numbers of them where n is.
+// border returns borders between granules. Each is a whole number of granules or n itself, so
+// it is a multiple of whatever divides both.
 func border(what string, n ir.Dim, granule int64) (lo, hi ir.Dim) {
 	of := fmt.Sprintf("%s(%v by %d)", what, n, granule)
-	lo, hi = symbol(of+".lo", n.Upper()), symbol(of+".hi", n.Upper())
-	if granule > 0 && n.DivisibleBy(granule) {
-		lo, hi = lo.Mul(ir.Const(granule)), hi.Mul(ir.Const(granule))
+	unit := ir.Const(divisor(n, granule))
+	return symbol(of+".lo", n.Upper()).Mul(unit), symbol(of+".hi", n.Upper()).Mul(unit)
+}
+
+// divisor returns the largest divisor of granule that is seen to divide n for all sizes.
+func divisor(n ir.Dim, granule int64) int64 {
+	_, scale, offset, linear := n.Linear()
+	switch {
+	case granule < 1:
+		return 1
+	case n.DivisibleBy(granule):
+		return granule
+	case linear:
+		return gcd(granule, gcd(scale, offset))
 	}
-	return lo, hi
+	return 1
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, -a)
 }
