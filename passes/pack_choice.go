@@ -43,8 +43,8 @@ func (s *wishes) openReaders(c *Context) [][]layoutReader {
 	for _, f := range funcs {
 		for _, n := range f.Nodes {
 			for i, a := range n.Args {
-				if !isLeaf(a, ir.OpWeight) || !s.of[s.number(a.Def)].open {
-					continue
+				if a == nil || a.Def == nil || a.Def.Op != ir.OpWeight || !s.of[s.number(a.Def)].open {
+					continue // tables of repeats are no leaves
 				}
 				if r, ok := newLayoutReader(c, n, i, weights[f]); ok {
 					k := s.number(a.Def)
