@@ -88,23 +88,36 @@ func checkFormats(m *ir.Module, targets *target.List) error {
 	return errors.Join(errs...)
 }
 
-// checkSplits reports nodes that stand behind those of a later split, in modules whose copies
-// are not made yet. Of nodes that work the verifier does.
+// checkSplits reports nodes that are in a later split than the nodes after them. Of nodes that
+// work the verifier does. Once there are copies, views and leaves may be in earlier splits.
 func checkSplits(m *ir.Module) error {
-	if m.Props&ir.PropSplit == 0 || m.Props&ir.PropCopied != 0 {
+	if m.Props&ir.PropSplit == 0 {
 		return nil
 	}
 	var errs []error
 	for _, f := range m.AllFuncs() {
-		last := 0
-		for _, n := range f.Nodes {
-			if n.Split < last {
-				errs = append(errs, fmt.Errorf("@%s %v: is of split %d, and stands behind a node of split %d", f.Name, n, n.Split, last))
+		next, first := lastSplit(f), m.Props&ir.PropCopied == 0
+		for _, n := range slices.Backward(f.Nodes) {
+			if n.Split > next {
+				errs = append(errs, fmt.Errorf("@%s %v: is of split %d, and a node of split %d follows", f.Name, n, n.Split, next))
 			}
-			last = max(last, n.Split)
+			if first || !n.Is(ir.View) && !n.Is(ir.Leaf) {
+				next = min(next, n.Split)
+			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// lastSplit returns the largest number of a split in which a node of f works.
+func lastSplit(f *ir.Func) int {
+	last := 0
+	for _, n := range f.Nodes {
+		if !n.Is(ir.View) && !n.Is(ir.Leaf) {
+			last = max(last, n.Split)
+		}
+	}
+	return last
 }
 
 // distrust takes from a text the claim that its plan was proved: check runs on every
