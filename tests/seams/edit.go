@@ -23,7 +23,8 @@ func editText(d draw, text string, graph bool, without string) (edited string, m
 	for range pick(d, 1, 1, 1, 1, 2, 2, 3) {
 		edits[d.IntN(len(edits))](e)
 	}
-	return strings.Join(e.lines, "\n") + "\n", e.meaning
+	edited = strings.Join(e.lines, "\n") + "\n"
+	return edited, e.meaning || tokenizer.MatchString(text) && !tokenizer.MatchString(edited)
 }
 
 // edits are the changes, as often as they stand here.
@@ -135,6 +136,7 @@ func placed(line string, at int) bool {
 }
 
 var (
+	tokenizer = regexp.MustCompile(`(?m)^language .* tokenizer=`) // without it a program tells ids and no text
 	placement = regexp.MustCompile(` @("[^"]*"|[\w:.]+)| at \d+:0x[0-9a-f]+\+\d+| epochs=\d+`)
 	numbers   = regexp.MustCompile(`-?\b(0x[0-9a-f]+|\d+)\b`)
 	words     = regexp.MustCompile(`%"[^"]*"|[%@]?[\w.]+|"[^"]*"`)
