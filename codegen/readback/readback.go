@@ -41,11 +41,12 @@ type File struct {
 // Facts are what a program has to state besides what follows from its module. They come
 // from the caller, not from the emitter.
 type Facts struct {
-	Package string // name of the Go package; main is a program
-	Name    string // of the model
-	PlanID  string
-	CPU     []string // the implementations that the program is limited to
-	Profile bool     // each call is preceded by a mark
+	Package  string // name of the Go package; main is a program
+	Compiler string // what emitted it, for `version`
+	Name     string // of the model
+	PlanID   string
+	CPU      []string // the implementations that the program is limited to
+	Profile  bool     // each call is preceded by a mark
 
 	WeightsSize int64
 	WeightsHash string // SHA-256 in lower-case hex

@@ -71,7 +71,7 @@ func (c *checker) wantProgram() record {
 		names = append(names, n)
 	}
 	want := record{
-		"Name": c.facts.Name, "Compiler": anything{}, "PlanID": c.facts.PlanID, "Weights": c.wantWeights(),
+		"Name": c.facts.Name, "Compiler": c.facts.Compiler, "PlanID": c.facts.PlanID, "Weights": c.wantWeights(),
 		"StateBytes":      c.hostBytes(ir.ClassState),
 		"ActivationBytes": c.hostBytes(ir.ClassActivations),
 		"IOBytes":         c.hostBytes(ir.ClassIO),
