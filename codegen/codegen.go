@@ -97,7 +97,7 @@ func (p *Package) sources() []readback.File {
 // facts returns what the options say that the program has to state.
 func (o *Options) facts(m *ir.Module) readback.Facts {
 	f := readback.Facts{
-		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer != nil,
+		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer,
 		WeightsSize: WeightsBytes(m), WeightsHash: hex.EncodeToString(o.WeightsHash[:]), Embedded: o.Weights == Embed,
 	}
 	if o.Weights == File {

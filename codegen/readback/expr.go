@@ -3,6 +3,7 @@ package readback
 import (
 	"go/ast"
 	"go/token"
+	"math"
 	"math/big"
 	"strconv"
 
@@ -178,8 +179,8 @@ func (x *runner) unary(s scope, e *ast.UnaryExpr) value {
 	return value{}
 }
 
-// binary returns the result of arithmetic. Extents are not negative, so Go's division is
-// that of dimensions.
+// binary returns the result of arithmetic. Go's division is that of dimensions where nothing
+// is negative.
 func (x *runner) binary(s scope, e *ast.BinaryExpr) value {
 	a, b := x.eval(s, e.X), x.eval(s, e.Y)
 	if a.kind == number && b.kind == number {
@@ -191,6 +192,10 @@ func (x *runner) binary(s scope, e *ast.BinaryExpr) value {
 		case token.MUL:
 			return num(a.n.Mul(b.n))
 		case token.QUO:
+			over, _ := a.n.Bounds()
+			if by, _ := b.n.Bounds(); over < 0 || by < 1 {
+				fail("%s: Go divides %s by %s with another result, as one may be negative or zero", x.p.at(e.Pos()), readable(a.n), readable(b.n))
+			}
 			return num(a.n.FloorDiv(b.n))
 		}
 	}
@@ -296,9 +301,15 @@ func typeText(e ast.Expr) string {
 	return "?"
 }
 
-// float32Of returns the number that a value stands for where a float32 is wanted.
+// float32Of returns the number that a value stands for where a float32 is wanted. Literals
+// have no negative zero.
 func float32Of(v value) (float32, bool) {
 	switch v.kind {
+	case call:
+		if v.text == "math.Float32frombits" && len(v.list) == 1 {
+			bits, ok := v.list[0].n.IsConst()
+			return math.Float32frombits(uint32(bits)), ok && bits >= 0 && bits <= math.MaxUint32
+		}
 	case number:
 		n, ok := v.n.IsConst()
 		return float32(n), ok

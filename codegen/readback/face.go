@@ -3,101 +3,143 @@ package readback
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// forwards are what the methods of an exported face consist of, but for those that call a
-// function of the module. Open, Close and NewSession have nothing that depends on the
-// module, and the Go compiler checks their types.
-var forwards = map[string]string{
-	"Session.Generate": "s.s.Generate(ctx, prompt, o)",
-	"Session.Prefill":  "s.s.Prefill(ctx, tokens)",
-	"Session.Decode":   "s.s.Decode(ctx, token)",
-	"Session.Len":      "s.s.Len()",
-	"Session.Truncate": "s.s.Truncate(n)",
-	"Session.Reset":    "s.s.Reset()",
-	"Model.Close":      "m.m.Close()",
-	"Model.Threads":    "m.m.Threads()",
-	"Model.NewSession": "",
+// anyFace is what the exported face of each package declares.
+const anyFace = `package p
+type Options = runtime.Options
+type Model struct{ m *runtime.Model }
+type Session struct{ s *runtime.Session }
+func Open(o Options) (*Model, error) {
+	m, err := runtime.Open(&program, o)
+	if err != nil { return nil, err }
+	return &Model{m}, nil
 }
+func (m *Model) Close() error { return m.m.Close() }
+func (m *Model) Threads() int { return m.m.Threads() }
+func (m *Model) NewSession() (*Session, error) {
+	s, err := m.m.NewSession()
+	if err != nil { return nil, err }
+	return &Session{s}, nil
+}
+`
 
-// face compares the exported face of a package with the functions of the module.
+// languageFace is what sessions of a language model have besides.
+const languageFace = `
+type GenerateOptions = runtime.GenerateOptions
+type Token = runtime.Token
+func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
+	return s.s.Generate(ctx, prompt, o)
+}
+func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) { return s.s.Prefill(ctx, tokens) }
+func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) { return s.s.Decode(ctx, token) }
+func (s *Session) Len() int { return s.s.Len() }
+func (s *Session) Truncate(n int) error { return s.s.Truncate(n) }
+func (s *Session) Reset() { s.s.Reset() }
+`
+
+// callFace is the method that runs a function of the module, and its types.
+const callFace = `
+type %[1]sInputs struct { %[3]s }
+type %[1]sOutputs struct { %[4]s }
+func (s *Session) %[1]s(ctx context.Context, in %[1]sInputs) (out %[1]sOutputs, err error) {
+	err = s.s.Call(ctx, %[2]d, []any{%[5]s}, []any{%[6]s})
+	return out, err
+}
+`
+
+// face compares the exported face of a package with the one that follows from the module:
+// declaration by declaration, but for comments.
 func (c *checker) face(p *program) {
 	p.used["Open"] = true
-	if d := p.funcs["Open"]; d == nil || !strings.Contains(calls(d), "runtime.Open(&program, o)") {
-		c.report("Open does not open the program")
+	text := anyFace
+	if c.m.LM != nil {
+		text += languageFace
+	} else {
+		for i, f := range c.m.Funcs {
+			text += c.callFace(p, i, f)
+		}
 	}
-	called := make(map[int]bool)
+	want, err := declarations(text)
+	if err != nil {
+		fail("%v\n%s", err, text)
+	}
+	got := make(map[string]ast.Node)
+	for id, s := range p.types {
+		got[id] = s
+	}
+	for id, d := range p.methods {
+		got[id] = d
+	}
+	if d := p.funcs["Open"]; d != nil {
+		got["Open"] = d
+	}
+	for _, id := range slices.Sorted(maps.Keys(got)) {
+		if want[id] == nil || !sameCode(reflect.ValueOf(got[id]), reflect.ValueOf(want[id])) {
+			c.report("%s: %s is not what the package exports", p.at(got[id].Pos()), id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		if got[id] == nil {
+			c.report("the package does not export %s", id)
+		}
+	}
+}
+
+// callFace returns what the package has to declare for the i-th function. The names are the
+// emitter's: they have to be spelled like those of the module.
+func (c *checker) callFace(p *program, i int, f *ir.Func) string {
+	id := c.methodOf(p, i)
+	if !spells(strings.TrimRight(id, "0123456789"), strings.TrimRight(f.Name, "0123456789")) {
+		fail("the method %s runs @%s", id, f.Name)
+	}
+	var params []string
+	for _, v := range f.Params {
+		params = append(params, v.Name)
+	}
+	in, inFields := c.fields(p, id+"Inputs", f.Params, params)
+	out, outFields := c.fields(p, id+"Outputs", f.Results, resultNames(f))
+	return fmt.Sprintf(callFace, id, i, inFields, outFields, prefixed("in.", in), prefixed("&out.", out))
+}
+
+// methodOf returns the name of the method that calls the i-th function.
+func (c *checker) methodOf(p *program, i int) string {
+	call := fmt.Sprintf("s.s.Call(ctx, %d,", i)
 	for _, id := range slices.Sorted(maps.Keys(p.methods)) {
-		d := p.methods[id]
-		if want, known := forwards[id]; known && calls(d) != "" && !strings.Contains(calls(d), "s.s.Call(") {
-			if want != "" && calls(d) != want {
-				c.report("%s: %s is %s, not %s", p.at(d.Pos()), id, calls(d), want)
+		for _, st := range p.methods[id].Body.List {
+			a, ok := st.(*ast.AssignStmt)
+			if ok && len(a.Rhs) == 1 && strings.HasPrefix(source(a.Rhs[0]), call) {
+				return p.methods[id].Name.Name
 			}
-			continue
-		}
-		c.recovering(id, func() { called[c.method(p, d)] = true })
-	}
-	if c.m.LM != nil && p.methods["Session.Prefill"] != nil && len(called) == 0 {
-		return
-	}
-	for i, f := range c.m.Funcs {
-		if !called[i] {
-			c.report("no method runs @%s", f.Name)
 		}
 	}
+	fail("no method runs @%s", c.m.Funcs[i].Name)
+	return ""
 }
 
-// calls returns the outermost calls of a function's statements, one after the other.
-func calls(d *ast.FuncDecl) string {
-	var list []string
-	for _, st := range d.Body.List {
-		var e ast.Expr
-		switch st := st.(type) {
-		case *ast.ExprStmt:
-			e = st.X
-		case *ast.ReturnStmt:
-			if len(st.Results) == 1 {
-				e = st.Results[0]
+// spells reports whether an exported name is made of the letters and digits of another name.
+// An X comes before what begins with none that can be upper case; underlines tell apart.
+func spells(id, name string) bool {
+	letters := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+				return unicode.ToLower(r)
 			}
-		case *ast.AssignStmt:
-			if len(st.Rhs) == 1 {
-				e = st.Rhs[0]
-			}
-		}
-		if call, ok := e.(*ast.CallExpr); ok {
-			list = append(list, source(call))
-		}
+			return -1
+		}, s)
 	}
-	return strings.Join(list, "; ")
-}
-
-// method compares a method that calls a function of the module, whose number it returns:
-// each input is a field of the method's inputs, in the order of the parameters, each result
-// one of its outputs.
-func (c *checker) method(p *program, d *ast.FuncDecl) int {
-	id := d.Name.Name
-	for i, f := range c.m.Funcs {
-		in, err := c.fields(p, id+"Inputs", f.Params)
-		if err != nil {
-			continue
-		}
-		out, err := c.fields(p, id+"Outputs", f.Results)
-		if err != nil {
-			continue
-		}
-		want := fmt.Sprintf("s.s.Call(ctx, %d, []any{%s}, []any{%s})", i, prefixed("in.", in), prefixed("&out.", out))
-		if calls(d) == want {
-			return i
-		}
-	}
-	fail("%s: it calls no function with all of its inputs and outputs, in their order: %s", p.at(d.Pos()), calls(d))
-	return 0
+	got, want := letters(id), letters(name)
+	return got == want || got == "x"+want
 }
 
 func prefixed(prefix string, names []string) string {
@@ -113,21 +155,91 @@ var elems = map[dtype.DType]string{
 	dtype.U8: "uint8", dtype.I8: "int8", dtype.F16: "uint16", dtype.BF16: "uint16", dtype.Bool: "bool",
 }
 
-// fields returns the names of a struct's fields, which have to be arrays of the values'
-// elements.
-func (c *checker) fields(p *program, id string, vs []*ir.Value) ([]string, error) {
-	s, ok := p.types[id].(*ast.StructType)
-	if !ok || s.Fields.NumFields() != len(vs) {
-		return nil, fmt.Errorf("%s has not %d fields", id, len(vs))
+// fields returns the names that the fields of a struct have, and what they have to be: arrays
+// of the values' elements, named like the values.
+func (c *checker) fields(p *program, id string, vs []*ir.Value, names []string) (ids []string, code string) {
+	var s *ast.StructType
+	if spec := p.types[id]; spec != nil {
+		s, _ = spec.Type.(*ast.StructType)
 	}
-	var names []string
+	if s == nil || s.Fields.NumFields() != len(vs) {
+		fail("the type %s has not %d fields", id, len(vs))
+	}
 	for _, field := range s.Fields.List {
 		for _, n := range field.Names {
-			if want := "[]" + elems[vs[len(names)].Type.DType]; typeText(field.Type) != want {
-				return nil, fmt.Errorf("%s.%s is %s, not %s", id, n.Name, typeText(field.Type), want)
+			i := len(ids)
+			if !spells(n.Name, names[i]) {
+				fail("%s: the field %s is for %q", p.at(n.Pos()), n.Name, names[i])
 			}
-			names = append(names, n.Name)
+			ids = append(ids, n.Name)
+			code += n.Name + " []" + elems[vs[i].Type.DType] + "\n"
 		}
 	}
-	return names, nil
+	return ids, code
+}
+
+// declarations returns the declarations of a text by name: types, functions, methods as
+// Session.Decode.
+func declarations(text string) (map[string]ast.Node, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	list := make(map[string]ast.Node)
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			id := d.Name.Name
+			if d.Recv != nil {
+				id = receiver(d) + "." + id
+			}
+			list[id] = d
+		case *ast.GenDecl:
+			s := d.Specs[0].(*ast.TypeSpec)
+			list[s.Name.Name] = s
+		}
+	}
+	return list, nil
+}
+
+// sameCode reports whether two syntax trees are equal, whatever their comments are and
+// wherever they are.
+func sameCode(a, b reflect.Value) bool {
+	if a.Kind() != b.Kind() || a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		return sameCode(a.Elem(), b.Elem())
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !sameCode(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		for i := range a.NumField() {
+			switch a.Field(i).Interface().(type) {
+			case *ast.CommentGroup:
+				continue
+			case token.Pos:
+				if id := a.Type().Field(i).Name; id != "Assign" && id != "Ellipsis" || a.Field(i).IsZero() == b.Field(i).IsZero() {
+					continue // but for = of an alias and for … there is no more than a place
+				}
+				return false
+			}
+			if !sameCode(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Interface() == b.Interface()
 }

@@ -16,6 +16,7 @@ type gap struct {
 	own   []string     // what has to be waited for before the node is submitted
 	empty map[int]bool // queues that have to be empty: of these the host's
 	later map[int]bool // and these before the submission
+	spare map[int]int  // how often each queue may be waited for
 
 	barriers, heads int
 	unmet           []string // what the host had not waited for at the last barrier
@@ -25,7 +26,7 @@ type gap struct {
 // of check: the host waits, then all workers meet, then the node begins. A queue that the
 // host runs without queues of its own is empty before workers meet.
 func (w *walker) gap(n *ir.Node, queue int, waits bool) {
-	g := &gap{w: w, node: n, empty: make(map[int]bool), later: make(map[int]bool)}
+	g := w.newGap(n)
 	g.demand(queue)
 	for ; w.at < len(w.events) && g.takes(&w.events[w.at]); w.at++ {
 	}
@@ -35,10 +36,29 @@ func (w *walker) gap(n *ir.Node, queue int, waits bool) {
 			w.fail(n, "the host does not wait until queue %d is empty", q)
 		}
 	}
-	if w.c.facts.Profile && queue < 0 {
-		w.marked(fmt.Sprintf("%s %s %s", n.Func.Name, n.Op, n))
+	switch {
+	case w.c.facts.Profile && queue < 0:
+		var share *shareLoop
+		if w.at < len(w.events) {
+			share = w.events[w.at].share
+		}
+		w.marked(fmt.Sprintf("%s %s %s", n.Func.Name, n.Op, n), share)
+	case w.afterMark():
+		w.fail(n, "a mark before what a device does")
 	}
 }
+
+// newGap returns the gap before a node. Each queue that is busy may be waited for once.
+func (w *walker) newGap(n *ir.Node) *gap {
+	g := &gap{w: w, node: n, empty: make(map[int]bool), later: make(map[int]bool), spare: make(map[int]int)}
+	for q := range w.busy {
+		g.spare[q]++
+	}
+	return g
+}
+
+// afterMark reports whether the event before is a mark.
+func (w *walker) afterMark() bool { return w.at > 0 && w.events[w.at-1].kind == markEvent }
 
 // demand notes the events that have to have happened.
 func (g *gap) demand(queue int) {
@@ -71,6 +91,7 @@ func (g *gap) demandOf(e ir.Wait, list *[]string, empty map[int]bool, queue int)
 	switch {
 	case !g.w.c.hasEvents(recorder):
 		empty[recorder] = true
+		g.spare[recorder]++
 	case queue < 0 || !g.w.c.hasEvents(queue):
 		*list = append(*list, fmt.Sprintf("Await%s(%d)", prev, e.Event))
 	default:
@@ -81,6 +102,9 @@ func (g *gap) demandOf(e ir.Wait, list *[]string, empty map[int]bool, queue int)
 // takes reports whether an event is one that may happen between two nodes.
 func (g *gap) takes(e *event) bool {
 	w := g.w
+	if w.afterMark() && e.kind != barrierEvent && e.kind != kernelEvent {
+		w.fail(g.node, "a mark, and then %s", e)
+	}
 	switch e.kind {
 	case barrierEvent:
 		if e.first {
@@ -116,7 +140,7 @@ func (g *gap) barrier() {
 	w.barriers++
 	w.region = nil
 	if w.c.facts.Profile {
-		w.marked("barrier")
+		w.marked("barrier", nil)
 	}
 	g.unmet = slices.Clone(g.host)
 	for q := range g.empty {
@@ -127,21 +151,22 @@ func (g *gap) barrier() {
 	}
 }
 
-// waiting reports whether an event is a wait, which has to be one that is due. A queue may
-// be waited for at any time.
+// waiting reports whether an event is a wait, which has to be one that is due. A queue is
+// waited for as often as there are reasons.
 func (g *gap) waiting(e *event) bool {
 	w := g.w
 	switch e.what {
 	case "Finish":
 		if len(e.args) == 1 && e.first {
-			if q, ok := e.args[0].n.IsConst(); ok && q >= 0 && q < int64(len(w.c.queues)) {
+			if q, ok := e.args[0].n.IsConst(); ok && g.spare[int(q)] > 0 {
+				g.spare[int(q)]--
 				delete(g.empty, int(q))
 				delete(g.later, int(q))
 				delete(w.busy, int(q))
 				return true
 			}
 		}
-		w.fail(g.node, "%s of a queue that there is not, or by all workers", e)
+		w.fail(g.node, "%s for no reason, or by all workers", e)
 	case "Wait", "WaitPrev", "Await", "AwaitPrev":
 	default:
 		return false
@@ -163,23 +188,21 @@ func (g *gap) close() {
 	switch {
 	case len(g.host)+len(g.own)+len(g.empty)+len(g.later) > 0:
 		w.fail(g.node, "no wait: %v %v, nor until a queue is empty: %d", g.host, g.own, len(g.empty)+len(g.later))
-	case w.barrier && g.barriers == 0:
-		w.fail(g.node, "no barrier before it")
-	case !w.barrier && g.barriers > 0:
-		w.fail(g.node, "a barrier before it that the plan does not have")
-	case w.barrier && len(g.unmet) > 0:
+	case g.barriers != w.due:
+		w.fail(g.node, "%d barriers before it, not %d", g.barriers, w.due)
+	case w.due > 0 && len(g.unmet) > 0:
 		w.fail(g.node, "the host waits after the barrier: %v", g.unmet)
 	case g.heads != w.heads:
 		w.fail(g.node, "the workers ask %d times whether to stop, not %d", g.heads, w.heads)
 	case len(w.loops) > 0:
 		w.fail(g.node, "no loop of %d rounds", w.loops[0])
 	}
-	w.barrier, w.heads, w.waits, w.loops = false, 0, nil, nil
+	w.due, w.heads, w.waits, w.loops = 0, 0, nil, nil
 }
 
 // gapEnd demands that nothing is left to be done.
 func (w *walker) gapEnd() {
-	g := &gap{w: w, empty: make(map[int]bool), later: make(map[int]bool)}
+	g := w.newGap(nil)
 	g.demand(-1)
 	for ; w.at < len(w.events) && g.takes(&w.events[w.at]); w.at++ {
 	}
@@ -191,19 +214,20 @@ func (w *walker) gapEnd() {
 		w.fail(nil, "the host does not wait until queue %d is empty", q)
 	}
 	if w.c.facts.Profile {
-		w.marked("end")
+		w.marked("end", nil)
 	}
 }
 
-// marked demands that the event before is a mark of that name.
-func (w *walker) marked(want string) {
-	if w.at == 0 || w.events[w.at-1].kind != markEvent {
+// marked demands that the event before is a mark of that name, in the same loop over shares.
+func (w *walker) marked(want string, share *shareLoop) {
+	if !w.afterMark() || w.events[w.at-1].share != share {
 		fail("no mark of %s before %s", want, w.p.at(w.events[min(w.at, len(w.events)-1)].pos))
 	}
 	m := w.events[w.at-1].args[0]
 	got := m.String()
 	if i, ok := m.n.IsConst(); m.kind == number && ok && i >= 0 && i < int64(len(w.marks)) {
 		got = w.marks[i]
+		w.c.marked[int(i)] = true
 	} else if m.kind == name && m.text == "runtime.MarkEnd" {
 		got = "end"
 	}

@@ -2,6 +2,7 @@ package readback
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -85,7 +86,7 @@ func (a *arguments) dim(param string, want ir.Dim) {
 func (a *arguments) float(param string, want float32) {
 	got := a.take(param)
 	f, ok := float32Of(got)
-	if !ok || f != want {
+	if !ok || math.Float32bits(f) != math.Float32bits(want) {
 		a.differ("%s is %v, not %v", param, got, want)
 	}
 }

@@ -134,6 +134,9 @@ func (g *mutator) text(n ast.Node) string { return g.src[g.at(n.Pos()):g.at(n.En
 // add adds a mutant that puts texts in the place of nodes.
 func (g *mutator) add(op string, edits ...edit) {
 	line := 1 + strings.Count(g.src[:edits[0].from], "\n")
+	if !slices.ContainsFunc(edits, func(e edit) bool { return string(g.s.files[e.file].Data[e.from:e.to]) != e.text }) {
+		return
+	}
 	what := fmt.Sprintf("%s:%d", g.s.files[edits[0].file].Name, line)
 	for _, e := range edits {
 		what += fmt.Sprintf(": %.60q becomes %.60q", g.s.files[e.file].Data[e.from:e.to], e.text)

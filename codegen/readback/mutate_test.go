@@ -81,3 +81,37 @@ func TestX(t *testing.T) {
 		}
 	}
 }
+
+func TestY(t *testing.T) {
+	c := newCompiles(t)
+	subs := goldens(t)
+	for i := range texts {
+		subs = append(subs, textSubject(t, i))
+	}
+	left := make(map[string]int)
+	ex := make(map[string]string)
+	for _, s := range subs {
+		if err := c.refuses(s.files); err != nil {
+			t.Fatal(s.name, err)
+		}
+		for i, mu := range mutants(t, s) {
+			if i%3 != 0 {
+				continue
+			}
+			files, ok := mu.apply(s.files)
+			if !ok || s.check(files) != nil {
+				continue
+			}
+			if c.refuses(files) != nil {
+				continue
+			}
+			left[mu.op]++
+			if left[mu.op] < 4 {
+				ex[mu.op] += "\n      " + s.name + ": " + mu.what
+			}
+		}
+	}
+	for op, n := range left {
+		t.Log(op, n, ex[op])
+	}
+}

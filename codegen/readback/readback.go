@@ -53,7 +53,7 @@ type Facts struct {
 	Embedded    bool   // the weights are part of the program
 	External    string // the default file of weights that are beside the program; "" for none
 
-	Tokenizer bool // the program carries a vocabulary
+	Tokenizer []byte // the vocabulary that the program carries; nil for none
 }
 
 // maxFindings bounds how many differences an error names.
@@ -80,7 +80,7 @@ func (e *Error) Unwrap() []error { return e.Findings }
 // Check compares an emitted package with the plan of m, which has to be checked. The error
 // is an *Error; nil means that every event and every table is the plan's.
 func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error {
-	c := &checker{m: m, targets: targets, facts: facts}
+	c := &checker{m: m, targets: targets, facts: facts, marked: make(map[int]bool)}
 	c.recovering("the package", func() {
 		p := c.parse(files)
 		if c.failed() {
@@ -91,6 +91,9 @@ func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error 
 		c.tables(p)
 		for _, f := range m.Funcs {
 			c.recovering("@"+f.Name, func() { c.steps(p, f) })
+		}
+		if c.facts.Profile && !c.failed() {
+			c.noted(p)
 		}
 		c.unused(p)
 	})
@@ -111,6 +114,7 @@ type checker struct {
 	chunks  []chunk
 	events  map[*ir.Func]map[int]int // queues that record the events of entry points
 	full    map[int64]bool           // numbers of rounds of repeats with tables: see rounds
+	marked  map[int]bool             // marks of the profile, by number
 
 	findings []error
 	more     int

@@ -3,6 +3,7 @@ package readback
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -61,11 +62,15 @@ type runner struct {
 	share  *shareLoop
 	times  *ir.Dim
 	on     *command
+
+	last   bool // the statement is the last one of its function
+	leaves bool // where the function returns, the step ends
+	head   bool // directly inside of a loop over rounds
 }
 
 // run returns the events of a step function.
 func (c *checker) run(p *program, id string) []event {
-	x := &runner{c: c, p: p}
+	x := &runner{c: c, p: p, last: true, leaves: true}
 	x.function(id, []value{obj(objWorker), obj(objArgs)})
 	return x.events
 }
@@ -73,6 +78,9 @@ func (c *checker) run(p *program, id string) []event {
 func (x *runner) emit(e event, n ast.Node) {
 	if len(x.events) == maxEvents {
 		fail("the step has more than %d events", maxEvents)
+	}
+	if x.share != nil && e.kind != kernelEvent && e.kind != markEvent {
+		fail("%s: %s inside of a loop over shares, which workers go through as often as they get some", x.p.at(n.Pos()), &e)
 	}
 	e.first, e.pos = x.first, n.Pos()
 	x.events = append(x.events, e)
@@ -89,8 +97,13 @@ func (x *runner) function(id string, args []value) {
 	}
 	x.p.used[id] = true
 	x.depth++
-	s := x.parameters(d, args)
-	x.block(s, d.Body.List)
+	s, leaves := x.parameters(d, args), x.leaves
+	x.leaves = leaves && x.last
+	for i, st := range d.Body.List {
+		x.last, x.head = i == len(d.Body.List)-1, false
+		x.statement(s, st)
+	}
+	x.leaves = leaves
 	x.depth--
 }
 
@@ -128,11 +141,21 @@ func (x *runner) parameters(d *ast.FuncDecl, args []value) scope {
 	return s
 }
 
-func (x *runner) block(s scope, list []ast.Stmt) {
-	for _, st := range list {
+// block runs the statements of a loop or of a condition.
+func (x *runner) block(s scope, b *ast.BlockStmt, of kindOfBlock) {
+	for _, st := range b.List {
+		x.last, x.head = false, of == roundsBlock
 		x.statement(s, st)
 	}
+	x.head = false
 }
+
+type kindOfBlock uint8
+
+const (
+	plainBlock  kindOfBlock = iota
+	roundsBlock             // of a loop over rounds
+)
 
 func (x *runner) statement(s scope, st ast.Stmt) {
 	switch st := st.(type) {
@@ -214,7 +237,7 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 	case fn == objWorker+".Barrier" && len(args) == 0:
 		x.emit(event{kind: barrierEvent}, e)
 	case fn == objWorker+".Mark" && len(args) == 1:
-		x.emit(event{kind: markEvent, args: args}, e)
+		x.emit(event{kind: markEvent, args: args, share: x.share}, e)
 	case fn == objQueues+".Run":
 		x.submit(e, args)
 	case pkg == objQueues:
@@ -229,7 +252,10 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 	if len(args) != 3 || args[0].kind != number || args[1].kind != name || !args[1].addr || args[2].kind != number || x.on != nil {
 		x.unknown(e, "submission")
 	}
-	queue, _ := args[0].n.IsConst()
+	queue, known := args[0].n.IsConst()
+	if !known {
+		x.unknown(e, "submission")
+	}
 	c := x.variable(args[1].text)
 	kernel := c.fields["Kernel"]
 	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || kernel.text != "fake.Kernel" || len(kernel.list) != 1 || kernel.list[0].kind != name {
@@ -246,6 +272,9 @@ func (x *runner) ifStmt(s scope, st *ast.IfStmt) {
 		x.unknown(st, "condition")
 	}
 	if cond, ok := st.Cond.(*ast.CallExpr); ok && x.callee(s, cond) == objWorker+".Stop" && len(cond.Args) == 0 && onlyReturns(st.Body) {
+		if !x.head || !x.leaves {
+			fail("%s: what is left where the step is to stop is not the step", x.p.at(st.Pos()))
+		}
 		x.emit(event{kind: stopEvent}, st)
 		return
 	}
@@ -257,7 +286,7 @@ func (x *runner) ifStmt(s scope, st *ast.IfStmt) {
 		x.unknown(st, "condition")
 	}
 	x.first = true
-	x.block(inner(s), st.Body.List)
+	x.block(inner(s), st.Body, plainBlock)
 	x.first = false
 }
 
@@ -292,7 +321,7 @@ func (x *runner) rangeStmt(s scope, st *ast.RangeStmt) {
 			x.unknown(st, "loop")
 		}
 		in[id.Name], x.times = num(index), &n.n
-		x.block(in, st.Body.List)
+		x.block(in, st.Body, plainBlock)
 		x.times = nil
 		return
 	}
@@ -304,7 +333,7 @@ func (x *runner) rangeStmt(s scope, st *ast.RangeStmt) {
 	for _, l := range rounds(count, x.c.full[count]) {
 		round := inner(in)
 		round[id.Name] = constant(l)
-		x.block(round, st.Body.List)
+		x.block(round, st.Body, roundsBlock)
 	}
 }
 
@@ -379,8 +408,12 @@ func (x *runner) shareStmt(s scope, st *ast.ForStmt) {
 		x.unknown(st, "loop")
 	}
 	x.share = &shareLoop{n.n, g}
-	x.block(in, st.Body.List)
+	before := len(x.events)
+	x.block(in, st.Body, plainBlock)
 	x.share = nil
+	if !slices.ContainsFunc(x.events[before:], func(e event) bool { return e.kind == kernelEvent }) {
+		fail("%s: a loop over shares that computes nothing takes them from others", x.p.at(st.Pos()))
+	}
 }
 
 // cut returns the package or object before the dot and what is named behind it.

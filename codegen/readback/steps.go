@@ -17,10 +17,10 @@ type walker struct {
 	at     int
 
 	// What has to happen before the next node that does work.
-	barrier bool
-	heads   int       // heads of rounds at which the workers ask whether to stop
-	waits   []ir.Wait // of the host, of repeats that begin there
-	loops   []int64   // numbers of rounds of repeats that begin there
+	due   int       // barriers
+	heads int       // heads of rounds at which the workers ask whether to stop
+	waits []ir.Wait // of the host, of repeats that begin there
+	loops []int64   // numbers of rounds of repeats that begin there
 
 	busy     map[int]bool // queues that the host has to wait for before anything but the next node on them
 	region   *shareLoop   // the loop over shares between the last barrier and the next
@@ -65,7 +65,8 @@ func (w *walker) walk(fr *frame) {
 // enter demands a barrier where an epoch begins.
 func (w *walker) enter(n *ir.Node, epoch *int) {
 	if n.Epoch > *epoch {
-		*epoch, w.barrier = n.Epoch, true
+		*epoch = n.Epoch
+		w.due++
 	}
 }
 
@@ -96,7 +97,7 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 			}
 		}
 		if n.Body.HeadBarrier {
-			w.barrier = true
+			w.due++
 			w.heads++
 		}
 		w.walk(in)

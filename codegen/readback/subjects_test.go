@@ -77,7 +77,7 @@ func emit(ctx context.Context, name string, m *ir.Module, tokenizer []byte, s se
 		return nil, err
 	}
 	sub := &subject{name: name, m: m, targets: targets, facts: readback.Facts{
-		Package: e.Package, Compiler: e.Compiler, Name: e.Name, PlanID: e.PlanID, CPU: e.CPU, Profile: e.Profile, Tokenizer: tokenizer != nil,
+		Package: e.Package, Compiler: e.Compiler, Name: e.Name, PlanID: e.PlanID, CPU: e.CPU, Profile: e.Profile, Tokenizer: tokenizer,
 		WeightsSize: codegen.WeightsBytes(m), WeightsHash: fmt.Sprintf("%x", e.WeightsHash), Embedded: e.Weights == codegen.Embed,
 	}}
 	if e.Weights == codegen.File {

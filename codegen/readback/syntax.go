@@ -1,9 +1,11 @@
 package readback
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"slices"
 	"strconv"
@@ -28,8 +30,10 @@ type program struct {
 	embeds map[string]string        // variable to file
 
 	methods map[string]*ast.FuncDecl // of the exported face, by receiver and name: Session.Decode
-	types   map[string]ast.Expr
+	types   map[string]*ast.TypeSpec
 	used    map[string]bool // functions and variables that something refers to
+
+	handshake []string // what its constants demand of the runtime's version
 
 	imported map[string]bool // names of packages
 	values   map[string]value
@@ -40,9 +44,10 @@ type program struct {
 func (c *checker) parse(files []File) *program {
 	p := &program{
 		set: token.NewFileSet(), funcs: make(map[string]*ast.FuncDecl), vars: make(map[string]ast.Expr), embeds: make(map[string]string),
-		methods: make(map[string]*ast.FuncDecl), types: make(map[string]ast.Expr), used: make(map[string]bool),
+		methods: make(map[string]*ast.FuncDecl), types: make(map[string]*ast.TypeSpec), used: make(map[string]bool),
 		imported: make(map[string]bool), values: make(map[string]value),
 	}
+	c.names(files)
 	for _, f := range files {
 		if path.Ext(f.Name) != ".go" {
 			continue
@@ -54,7 +59,49 @@ func (c *checker) parse(files []File) *program {
 		}
 		c.file(p, f.Name, file)
 	}
+	c.handshakes(p)
 	return p
+}
+
+// names reports files that the package lacks, and others: the Go command looks at more than
+// Go files, and leaves some out by their name.
+func (c *checker) names(files []File) {
+	want := []string{"program.go", "steps.go", "plan.txt", "plan.json"}
+	if c.facts.Package != "main" {
+		want = append(want, "model.go")
+	}
+	if c.facts.Tokenizer != nil {
+		want = append(want, "tokenizer.bin")
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Name)
+		if f.Name == "tokenizer.bin" && !bytes.Equal(f.Data, c.facts.Tokenizer) {
+			c.report("%s holds another vocabulary", f.Name)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		c.report("the package consists of the files %q, not %q", got, want)
+	}
+}
+
+// handshakes demands the constants that do not compile beside a runtime of another
+// generation.
+func (c *checker) handshakes(p *program) {
+	want := []string{"runtime.EnforceVersion(1 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 1)"}
+	if slices.Sort(p.handshake); !slices.Equal(p.handshake, want) {
+		c.report("the constants are %q, not %q", p.handshake, want)
+	}
+}
+
+// named reports a declaration that gives another meaning to a name of the language's own:
+// everything here is read as if these names meant what they always mean.
+func (c *checker) named(p *program, id *ast.Ident) {
+	if types.Universe.Lookup(id.Name) != nil {
+		c.report("%s: a declaration of %s, which is a name of the language", p.at(id.Pos()), id.Name)
+	}
 }
 
 // file collects the declarations of one file.
@@ -91,7 +138,7 @@ func (c *checker) directives(p *program, f *ast.File) {
 				continue // spec looks at it
 			}
 			directive := strings.HasPrefix(text, "//") && len(text) > 2 && text[2] >= 'a' && text[2] <= 'z' && strings.Contains(text, ":")
-			if directive || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "// +build") || strings.HasPrefix(text, "//line ") || strings.HasPrefix(text, "//export ") {
+			if directive || strings.HasPrefix(text, "/*") || strings.HasPrefix(strings.TrimLeft(text, "/ \t"), "+build") || strings.HasPrefix(text, "//line ") || strings.HasPrefix(text, "//export ") {
 				c.report("%s: the comment %.40q is no comment of the emitter's", p.at(line.Pos()), text)
 			}
 		}
@@ -104,7 +151,9 @@ func (c *checker) funcDecl(p *program, d *ast.FuncDecl) {
 		return
 	}
 	to, id := p.funcs, d.Name.Name
-	if d.Recv != nil {
+	if d.Recv == nil {
+		c.named(p, d.Name)
+	} else {
 		to, id = p.methods, receiver(d)+"."+d.Name.Name
 	}
 	if to[id] != nil || id == "init" {
@@ -130,10 +179,14 @@ func (c *checker) spec(p *program, d *ast.GenDecl, s ast.Spec) {
 	case *ast.ImportSpec:
 		c.importSpec(p, s)
 	case *ast.TypeSpec:
-		p.types[s.Name.Name] = s.Type
+		c.named(p, s.Name)
+		if p.types[s.Name.Name] != nil {
+			c.report("%s: type %s is declared twice", p.at(s.Pos()), s.Name.Name)
+		}
+		p.types[s.Name.Name] = s
 	case *ast.ValueSpec:
 		if d.Tok == token.CONST {
-			c.handshake(p, s)
+			c.constant(p, s)
 			return
 		}
 		c.variable(p, d, s)
@@ -157,6 +210,7 @@ func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
 		return
 	}
 	id := s.Names[0].Name
+	c.named(p, s.Names[0])
 	if _, twice := p.vars[id]; twice {
 		c.report("%s: %s is declared twice", p.at(s.Pos()), id)
 	}
@@ -169,10 +223,18 @@ func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
 			p.embeds[id] = strings.TrimPrefix(d.Doc.List[i].Text, "//go:embed ")
 		}
 	}
-	if typ, ok := s.Type.(*ast.Ident); len(s.Values) == 0 && !(ok && typ.Name == "string") && !isLoader(s.Type) {
-		c.report("%s: %s has neither a value nor a file", p.at(s.Pos()), id)
+	switch file, given := embedded[id], len(s.Values) == 1; {
+	case file != "" && (given || p.embeds[id] != file || typeText(s.Type) != "string"):
+		c.report("%s: %s does not hold the file %s", p.at(s.Pos()), id, file)
+	case id == simulated && (given || !isLoader(s.Type)):
+		c.report("%s: %s is not the loader as it is", p.at(s.Pos()), id)
+	case file == "" && id != simulated && (!given || s.Type != nil || p.embeds[id] != ""):
+		c.report("%s: %s has no value, or a type or a file", p.at(s.Pos()), id)
 	}
 }
+
+// simulated is the variable that opens simulated devices.
+const simulated = "simulated"
 
 // isLoader reports whether a type is that of the loader of simulated devices, whose zero
 // value is used.
@@ -181,17 +243,14 @@ func isLoader(t ast.Expr) bool {
 	return ok && isIdent(sel.X, "fake") && sel.Sel.Name == "Loader"
 }
 
-// handshake reports constants but those of the handshake with the runtime, which the Go
-// compiler evaluates.
-func (c *checker) handshake(p *program, s *ast.ValueSpec) {
-	if len(s.Names) == 1 && s.Names[0].Name == "_" && len(s.Values) == 1 {
-		if fn, ok := s.Values[0].(*ast.CallExpr); ok {
-			if sel, ok := fn.Fun.(*ast.SelectorExpr); ok && isIdent(sel.X, "runtime") && sel.Sel.Name == "EnforceVersion" {
-				return
-			}
-		}
+// constant collects a constant: emitted code has only those of the handshake with the
+// runtime.
+func (c *checker) constant(p *program, s *ast.ValueSpec) {
+	if len(s.Names) != 1 || s.Names[0].Name != "_" || s.Type != nil || len(s.Values) != 1 {
+		c.report("%s: a constant that is not of the handshake", p.at(s.Pos()))
+		return
 	}
-	c.report("%s: a constant that is not of the handshake", p.at(s.Pos()))
+	p.handshake = append(p.handshake, source(s.Values[0]))
 }
 
 func isIdent(e ast.Expr, name string) bool {

@@ -3,6 +3,7 @@ package readback
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -29,11 +30,6 @@ func (c *checker) tables(p *program) {
 		c.layout(got.fields["Devices"])
 		c.language(got.fields["LM"])
 	})
-	for id, file := range p.embeds {
-		if embedded[id] != file {
-			c.report("the variable %s holds the file %s", id, file)
-		}
-	}
 	if c.facts.Package == "main" {
 		c.main(p)
 	} else {
@@ -47,6 +43,12 @@ func (c *checker) main(p *program) {
 	d := p.funcs["main"]
 	if d == nil || len(d.Body.List) != 1 || d.Type.Params.NumFields() != 0 || text1(d.Body.List[0]) != "runtime.Main(&program)" {
 		c.report("main does not run the program")
+	}
+	for id, d := range p.methods {
+		c.report("%s: the method %s, and a program has none", p.at(d.Pos()), id)
+	}
+	for id, s := range p.types {
+		c.report("%s: the type %s, and a program has none", p.at(s.Pos()), id)
 	}
 }
 
@@ -80,7 +82,7 @@ func (c *checker) wantProgram() record {
 		"Symbols": symbols, "Funcs": funcs, "LM": anything{}, "Tokenizer": declared(""), "Devices": anything{}, // compared by themselves
 		"PlanText": declared("planText"), "PlanJSON": declared("planJSON"), "Profile": anything{},
 	}
-	if c.facts.Tokenizer {
+	if c.facts.Tokenizer != nil {
 		want["Tokenizer"] = declared("tokenizer")
 	}
 	return want
@@ -154,14 +156,10 @@ func (c *checker) wantFunc(f *ir.Func) record {
 		t["Name"], t["Below"] = v.Name, below(f, v)
 		inputs = append(inputs, t)
 	}
-	taken := make(map[string]bool)
+	names := resultNames(f)
 	for i, v := range f.Results {
 		t := c.wantTensor(v)
-		t["Name"] = anything{}
-		if id := f.ResultNames[i]; id != "" && !taken[id] {
-			t["Name"] = id
-		}
-		taken[f.ResultNames[i]] = true
+		t["Name"] = names[i]
 		outputs = append(outputs, t)
 	}
 	return record{
@@ -169,6 +167,22 @@ func (c *checker) wantFunc(f *ir.Func) record {
 		"Nodes": plan.Nodes, "Barriers": plan.Barriers, "MaxParts": plan.MaxParts,
 		"Attends": c.wantAttends(f), "Reaches": c.wantReaches(f),
 	}
+}
+
+// resultNames returns what callers call the results of a function: by their names, or by
+// their numbers, each another one.
+func resultNames(f *ir.Func) []string {
+	var names []string
+	for i, id := range f.ResultNames {
+		if id == "" {
+			id = fmt.Sprintf("out%d", i)
+		}
+		for slices.Contains(names, id) {
+			id += "_"
+		}
+		names = append(names, id)
+	}
+	return names
 }
 
 // wantTensor is where a caller finds an input or result, and how large it is.
@@ -192,10 +206,16 @@ func (c *checker) wantTensor(v *ir.Value) record {
 		}
 	}
 	at := v.Place
-	if at == nil || !skip.Is(0) {
+	if at == nil || !skip.Is(0) || !c.callersSee(at) {
 		fail("%v is not where callers look", v)
 	}
 	return record{"Type": declared("dtype." + goNames[v.Type.DType]), "Dims": dims, "Offset": at.Offset, "Below": int64(0)}
+}
+
+// callersSee reports whether a place is in the host's memory for inputs and results.
+func (c *checker) callersSee(at *ir.Place) bool {
+	a := &c.m.Plan.Arenas[at.Arena]
+	return a.Class == ir.ClassIO && a.Space == target.Host && at.Chunk == 0
 }
 
 // goNames are the Go names of the dtypes that callers have arrays of.
@@ -244,9 +264,22 @@ func (c *checker) marks(p *program) []string {
 	}
 	var names []string
 	for _, v := range profile.list {
+		if v.kind != text {
+			fail("a mark of the profile is called %v", v)
+		}
 		names = append(names, v.text)
 	}
 	return names
+}
+
+// noted demands that each name of the profile is that of a mark. The first is that of
+// barriers, of which there may be none.
+func (c *checker) noted(p *program) {
+	for i, id := range c.marks(p) {
+		if i == 0 && id != "barrier" || i > 0 && !c.marked[i] {
+			c.report("the profile names %q, and nothing marks that", id)
+		}
+	}
 }
 
 // layout compares the tables of devices, queues and memory.
@@ -274,7 +307,7 @@ func (c *checker) layout(got value) {
 				numbers = append(numbers, int64(k))
 			}
 		}
-		devices = append(devices, record{"Name": d.Name, "Loader": declared("&simulated"), "Queues": names, "Memory": numbers})
+		devices = append(devices, record{"Name": d.Name, "Loader": declared("&" + simulated), "Queues": names, "Memory": numbers})
 	}
 	for _, q := range c.queues {
 		queues = append(queues, record{"Device": int64(q.device), "Local": int64(q.local)})
@@ -325,6 +358,8 @@ func source(e ast.Expr) string {
 		return source(e.X) + "." + e.Sel.Name
 	case *ast.UnaryExpr:
 		return e.Op.String() + source(e.X)
+	case *ast.BinaryExpr:
+		return source(e.X) + " " + e.Op.String() + " " + source(e.Y)
 	case *ast.CompositeLit:
 		return typeText(e.Type) + "{" + sources(e.Elts) + "}"
 	case *ast.CallExpr:
