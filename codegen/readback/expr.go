@@ -184,6 +184,7 @@ func (x *runner) unary(s scope, e *ast.UnaryExpr) value {
 func (x *runner) binary(s scope, e *ast.BinaryExpr) value {
 	a, b := x.eval(s, e.X), x.eval(s, e.Y)
 	if a.kind == number && b.kind == number {
+		x.fits(a.n, e.Op, b.n, e)
 		switch e.Op {
 		case token.ADD:
 			return num(a.n.Add(b.n))
@@ -201,6 +202,28 @@ func (x *runner) binary(s scope, e *ast.BinaryExpr) value {
 	}
 	x.unknown(e, "operation")
 	return value{}
+}
+
+// fits fails at constants that come to more than an int64. Go's constants have no bounds where
+// a float32 is wanted, and those of dimensions wrap around.
+func (x *runner) fits(a ir.Dim, op token.Token, b ir.Dim, e ast.Expr) {
+	n, isConst := a.IsConst()
+	m, areConst := b.IsConst()
+	if !isConst || !areConst {
+		return
+	}
+	v := big.NewInt(n)
+	switch op {
+	case token.ADD:
+		v.Add(v, big.NewInt(m))
+	case token.SUB:
+		v.Sub(v, big.NewInt(m))
+	case token.MUL:
+		v.Mul(v, big.NewInt(m))
+	}
+	if !v.IsInt64() {
+		x.unknown(e, "overflow")
+	}
 }
 
 // callExpr returns the result of a function of the language, of unsafe or of math, or of a

@@ -210,6 +210,9 @@ func (g *mutator) binary(e *ast.BinaryExpr) {
 
 // elements drops, doubles and exchanges what is in a literal.
 func (g *mutator) elements(e *ast.CompositeLit) {
+	if slices.ContainsFunc(e.Elts, unread) {
+		return
+	}
 	for i, el := range e.Elts {
 		g.add("drop element", edit{g.file, g.at(el.Pos()), g.afterComma(el), ""})
 		g.add("double element", g.after(el, ", "+g.text(el)))

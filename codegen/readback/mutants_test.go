@@ -176,6 +176,8 @@ func (g *mutator) inside(d ast.Decl) {
 		switch n := n.(type) {
 		case *ast.ImportSpec, *ast.CommentGroup:
 			return false
+		case *ast.KeyValueExpr:
+			return !unread(n)
 		case *ast.BlockStmt:
 			g.block(n)
 		case ast.Expr:
@@ -186,6 +188,17 @@ func (g *mutator) inside(d ast.Decl) {
 	if g.fn != nil {
 		g.parameters()
 	}
+}
+
+// unread reports whether an element is of the part of the program that readback leaves to the
+// types of the module's language model.
+func unread(e ast.Expr) bool {
+	pair, ok := e.(*ast.KeyValueExpr)
+	if !ok {
+		return false
+	}
+	id, ok := pair.Key.(*ast.Ident)
+	return ok && id.Name == "LM"
 }
 
 // localsOf returns the names of a function's parameters and variables.
