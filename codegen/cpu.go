@@ -325,10 +325,10 @@ func castArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), rowLen, b.r0, b.r1, b.c0, b.c1}
 }
 
-// float returns a float32 literal that keeps the bits.
+// float returns a float32 constant that keeps the bits. Go has no literal for negative zero.
 func float(f float32) jen.Code {
 	switch {
-	case math.IsInf(float64(f), 0) || f != f:
+	case math.IsInf(float64(f), 0) || f != f || f == 0 && math.Signbit(float64(f)):
 		return jen.Qual("math", "Float32frombits").Call(jen.Lit(int(math.Float32bits(f))))
 	default:
 		return jen.Id(fmt.Sprint(f))

@@ -57,8 +57,8 @@ type runner struct {
 	p *program
 
 	events []event
-	depth  int
-	first  bool // inside of `if w.Part == 0`
+	active map[string]bool // functions that are being run
+	first  bool            // inside of `if w.Part == 0`
 	share  *shareLoop
 	times  *ir.Dim
 	on     *command
@@ -70,7 +70,7 @@ type runner struct {
 
 // run returns the events of a step function.
 func (c *checker) run(p *program, id string) []event {
-	x := &runner{c: c, p: p, last: true, leaves: true}
+	x := &runner{c: c, p: p, active: make(map[string]bool), last: true, leaves: true}
 	x.function(id, []value{obj(objWorker), obj(objArgs)})
 	return x.events
 }
@@ -86,17 +86,14 @@ func (x *runner) emit(e event, n ast.Node) {
 	x.events = append(x.events, e)
 }
 
-// maxDepth is the deepest call of a step function by another: parts follow each other.
-const maxDepth = 1 << 16
-
 // function runs a function of the package with these arguments.
 func (x *runner) function(id string, args []value) {
 	d := x.p.funcs[id]
-	if d == nil || x.depth == maxDepth {
+	if d == nil || x.active[id] {
 		fail("there is no function %s, or it calls itself", id)
 	}
 	x.p.used[id] = true
-	x.depth++
+	x.active[id] = true
 	s, leaves := x.parameters(d, args), x.leaves
 	x.leaves = leaves && x.last
 	for i, st := range d.Body.List {
@@ -104,7 +101,7 @@ func (x *runner) function(id string, args []value) {
 		x.statement(s, st)
 	}
 	x.leaves = leaves
-	x.depth--
+	x.active[id] = false
 }
 
 // parameterTypes are the types of the parameters that functions have, by what is handed

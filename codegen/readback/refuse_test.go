@@ -1,0 +1,215 @@
+package readback_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/codegen/readback"
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// refusals are texts that are put in the place of others of an emitted package, with a part of
+// the difference that is reported.
+type refusals []struct{ name, old, text, want string }
+
+// TestRefusals puts what emitted code does not have into the files of two packages: a loop over
+// rounds on the processor, and a machine with two devices.
+func TestRefusals(t *testing.T) {
+	rounds, devices := goldenNamed(t, "repeat tiny"), goldenNamed(t, "devices ")
+	for _, tc := range []struct {
+		s    *subject
+		list refusals
+	}{{rounds, syntaxRefusals}, {rounds, stepRefusals}, {rounds, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals}} {
+		for _, r := range tc.list {
+			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
+		}
+	}
+}
+
+func goldenNamed(t *testing.T, name string) *subject {
+	t.Helper()
+	for _, s := range goldens(t) {
+		if s.name == name {
+			return s
+		}
+	}
+	t.Fatalf("no golden %s", name)
+	return nil
+}
+
+func indexOfText(t *testing.T, name string) int {
+	t.Helper()
+	for i, tc := range texts {
+		if tc.name == name {
+			return i
+		}
+	}
+	t.Fatalf("no text %s", name)
+	return 0
+}
+
+// refuses demands a difference that has a text where one text is put in the place of another.
+func (s *subject) refuses(t *testing.T, old, text, want string) {
+	t.Helper()
+	files := make([]readback.File, len(s.files))
+	found := false
+	for i, f := range s.files {
+		files[i] = f
+		if strings.HasSuffix(f.Name, ".go") && strings.Contains(string(f.Data), old) && !found {
+			found = true
+			files[i].Data = []byte(strings.Replace(string(f.Data), old, text, 1))
+		}
+	}
+	if !found {
+		t.Fatalf("no file has %q", old)
+	}
+	if err := s.check(files); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v\nnot %q", err, want)
+	}
+}
+
+var syntaxRefusals = refusals{
+	{"no Go", "func layers(", "funk layers(", "expected declaration"},
+	{"another package", "package tiny", "package other", "package other, not tiny"},
+	{"a comment with an end", "// layers runs", "/* layers */ // runs", "is no comment of the emitter's"},
+	{"a directive", "// layers runs", "//go:linkname layers main.main\n// layers runs", "is no comment of the emitter's"},
+	{"an export", "// layers runs", "//export layers\n// layers runs", "is no comment of the emitter's"},
+	{"an old build tag", "// layers runs", "//+build ignore\n// layers runs", "is no comment of the emitter's"},
+	{"a line directive", "// layers runs", "//line x.go:1\n// layers runs", "is no comment of the emitter's"},
+	{"no body", "// layers runs", "func f()\n// layers runs", "f has no body"},
+	{"type parameters", "// layers runs", "func f[T any]() {}\n// layers runs", "has type parameters"},
+	{"init", "// layers runs", "func init() {}\n// layers runs", "runs by itself"},
+	{"twice", "// layers runs", "func layers() {}\n// layers runs", "function layers is declared twice"},
+	{"a builtin", "// layers runs", "func min(a, b int) int { return a }\n// layers runs", "a declaration of min, which is a name of the language"},
+	{"a type of the language", "// layers runs", "type int int8\n// layers runs", "a declaration of int, which is a name of the language"},
+	{"truth", "// layers runs", "var true = false\n// layers runs", "a declaration of true, which is a name of the language"},
+	{"a type twice", "// layers runs", "type t struct{}\ntype t int\n// layers runs", "type t is declared twice"},
+	{"an import", `"unsafe"`, `"os"`, `import of "os", which emitted code does not need`},
+	{"an import under another name", `"unsafe"`, `cpu "unsafe"`, "or under another name"},
+	{"an import into the file", `"unsafe"`, `. "unsafe"`, "or under another name"},
+	{"two variables", "// layers runs", "var x, y = 1, 2\n// layers runs", "a declaration of 2 variables"},
+	{"a variable twice", "// layers runs", "var x = 1\nvar x = 2\n// layers runs", "x is declared twice"},
+	{"a variable without a value", "// layers runs", "var x string\n// layers runs", "x has no value"},
+	{"a variable with a type", "// layers runs", "var x int8 = 1\n// layers runs", "or a type"},
+	{"a constant", "// layers runs", "const x = 1\n// layers runs", "a constant that is not of the handshake"},
+	{"no handshake", "const _ = runtime.EnforceVersion(1 - runtime.MinVersion)", "", "the constants are"},
+	{"a weaker handshake", "EnforceVersion(1 - runtime.MinVersion)", "EnforceVersion(1 - 0*runtime.MinVersion)", "the constants are"},
+	{"another file", "//go:embed plan.txt", "//go:embed plan.json", "planText does not hold the file plan.txt"},
+	{"no file", "//go:embed plan.txt\n", "", "planText does not hold the file plan.txt"},
+	{"a value, no file", "//go:embed plan.txt\nvar planText string", `var planText = "x"`, "planText does not hold the file plan.txt"},
+	{"a function that nothing runs", "// layers runs", "func f() {}\n// layers runs", "nothing runs f"},
+	{"a variable that nothing uses", "// layers runs", "var x = 1\n// layers runs", "nothing uses the variable x"},
+}
+
+var stepRefusals = refusals{
+	{"another function", "layersRound(w, a, l)", "other(w, a, l)", "there is no function other"},
+	{"itself", "cpu.RMSNorm", "layersRound(w, a, l)\ncpu.RMSNorm", "or it calls itself"},
+	{"other arguments", "layersRound(w, a, l)", "layersRound(w, a)", "is called with other arguments"},
+	{"more arguments", "layersRound(w, a, l)", "layersRound(w, a, l, l)", "is called with other arguments"},
+	{"arguments of other types", "layersRound(w, a, l)", "layersRound(a, w, l)", "is called with other arguments"},
+	{"later", "layersRound(w, a, l)", "defer layersRound(w, a, l)", "an statement that emitted code does not have"},
+	{"beside", "layersRound(w, a, l)", "go layersRound(w, a, l)", "an statement that emitted code does not have"},
+	{"an assignment", "layersRound(w, a, l)", "l = 0\nlayersRound(w, a, l)", "an assignment that emitted code does not have"},
+	{"an operation and an assignment", "layersRound(w, a, l)", "l += 1\nlayersRound(w, a, l)", "an assignment that emitted code does not have"},
+	{"one more", "layersRound(w, a, l)", "l++\nlayersRound(w, a, l)", "an statement that emitted code does not have"},
+	{"a variable that hides", "layersRound(w, a, l)", "l := 0\nlayersRound(w, a, l)", "an assignment that emitted code does not have"},
+	{"a package that is hidden", "cpu.RMSNorm", "cpu := a\ncpu.RMSNorm", "an call of args.RMSNorm"},
+	{"a condition", "layersRound(w, a, l)", "if l == 3 {\nlayersRound(w, a, l)\n}", "an condition that emitted code does not have"},
+	{"a condition with another case", "layersRound(w, a, l)", "if w.Part == 0 {\nlayersRound(w, a, l)\n} else {\n}", "an condition that emitted code does not have"},
+	{"a condition with a variable", "layersRound(w, a, l)", "if x := 0; w.Part == x {\nlayersRound(w, a, l)\n}", "an condition that emitted code does not have"},
+	{"no rounds", "for l := range 12", "for l := range 0", "a loop of 0 rounds, the plan has [12]"},
+	{"fewer rounds", "for l := range 12", "for l := range 11", "a loop of 11 rounds, the plan has [12]"},
+	{"other rounds", "for l := range 12", "for l := 1; l < 13; l++", "an loop that emitted code does not have"},
+	{"no index", "for l := range 12", "for range 12", "an loop that emitted code does not have"},
+	{"a loop around", "layersRound(w, a, l)", "for range 1 {\nlayersRound(w, a, l)\n}", "an loop that emitted code does not have"},
+	{"no stop", "if w.Stop() {\n\t\t\treturn\n\t\t}", "", "the workers ask 0 times whether to stop, not 1"},
+	{"a stop that does not leave", "if w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n}", "an condition that emitted code does not have"},
+	{"a stop before the barrier", "w.Barrier()\n\t\tif w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n\t\t\treturn\n\t\t}\nw.Barrier()", "no barrier stands before"},
+	{"a return", "layersRound(w, a, l)", "layersRound(w, a, l)\nreturn", "an statement that emitted code does not have"},
+	{"another divider", "w.Part, w.Parts)", "w.Parts, w.Part)", "an range that emitted code does not have"},
+	{"a granule that is no constant", ", w.Part, w.Parts)", "*w.Parts, w.Part, w.Parts)", "an range that emitted code does not have"},
+	{"a field", "a.IO", "a.Other", "an field that emitted code does not have"},
+	{"an element that there is not", "l*0x100000", "a.Dims[7]", "has no element 7"},
+	{"a negative element", "l*0x100000", "a.Dims[-1]", "an index that emitted code does not have"},
+	{"a literal", "l*0x100000", "'x'", "is none that emitted code has"},
+	{"too large a number", "l*0x100000", "0x10000000000000000", "is none that emitted code has"},
+	{"an operation", "l*0x100000", "l<<20", "an operation that emitted code does not have"},
+	{"a sum that does not fit", "l*0x100000", "(0x7fffffffffffffff+1)", "an overflow that emitted code does not have"},
+	{"a division of what may be negative", "l*0x100000", "(0-w.Part)/2", "Go divides -w.Part by 2 with another result"},
+	{"a division by what may be zero", "l*0x100000", "8/w.Part", "Go divides 8 by w.Part with another result"},
+	{"a function", "l*0x100000", "len(planText)", "an call of len that emitted code does not have"},
+	{"a conversion", "l*0x100000", "int(l)", "an call of int that emitted code does not have"},
+	{"a function literal", "l*0x100000", "func() int { return 0 }()", "an call that emitted code does not have"},
+	{"what is not declared", "l*0x100000", "other", "other is not declared"},
+	{"a print", "layersRound(w, a, l)", "println(l)\nlayersRound(w, a, l)", "there is no function println"},
+	{"a stop that leaves a round", "cpu.RMSNorm", "w.Barrier()\nif w.Stop() {\nreturn\n}\ncpu.RMSNorm", "what is left where the step is to stop is not the step"},
+}
+
+var faceRefusals = refusals{
+	{"a method", "// Close waits", "func (s *Session) Other() {}\n// Close waits", "Session.Other is not what the package exports"},
+	{"a method on a value", "// Close waits", "func (s Session) Other() {}\n// Close waits", "is not what the package exports"},
+	{"a type", "// Close waits", "type Other struct{}\n// Close waits", "Other is not what the package exports"},
+	{"a new type for an old one", "type Options = ", "type Options ", "Options is not what the package exports"},
+	{"another input", "in.X", "in.Y", "Session.Layers is not what the package exports"},
+	{"another function", "s.s.Call(ctx, 0,", "s.s.Call(ctx, 1,", "no method runs @layers"},
+	{"a method less", "func (m *Model) Threads() int {\n\treturn m.m.Threads()\n}", "", "does not export Model.Threads"},
+	{"an input that is lost", "err = s.s.Call", "in = LayersInputs{}\nerr = s.s.Call", "Session.Layers is not what the package exports"},
+	{"an error that is lost", "return out, err", "return out, nil", "Session.Layers is not what the package exports"},
+	{"another element", "X []float32", "X []int32", "LayersInputs is not what the package exports"},
+	{"another name", "LayersInputs struct {\n\tX ", "LayersInputs struct {\n\tZ ", "the field Z is for"},
+	{"options that are lost", "runtime.Open(&program, o)", "runtime.Open(&program, Options{})", "Open is not what the package exports"},
+}
+
+var deviceRefusals = refusals{
+	{"another loader", "var simulated fake.Loader", "var simulated = fake.Loader{}", "simulated is not the loader as it is"},
+	{"a queue that is no number", "q.Run(0, ", "q.Run(rows, ", "an submission that emitted code does not have"},
+	{"a command that is copied", "&fSplit0", "fSplit0", "an submission that emitted code does not have"},
+	{"no kernel", "fake.Kernel(fSplit0Kernels)", "nil", "an command that emitted code does not have"},
+	{"another queue", "q.Record(0, 1)", "q.Record(1, 1)", "where Record(0, 1) is due"},
+	{"a wait for nothing", "q.Await(1)", "q.Await(1)\nq.Await(1)", "Await(1), which is not due"},
+	{"a wait for no reason", "q.Await(1)", "q.Await(1)\nq.Finish(0)", "Finish(0) for no reason"},
+	{"no wait", "q.Await(1)", "", "no wait: [Await(1)]"},
+	{"a wait by all", "if w.Part == 0 {\n\t\tq := a.Queues\n\t\tq.Copy(1,", "{\n\t\tq := a.Queues\n\t\tq.Copy(1,", "an statement that emitted code does not have"},
+	{"two marks", "w.Mark(0)", "w.Mark(0)\nw.Mark(0)", "a mark, and then a mark"},
+	{"a name that nothing marks", "NewProfile(", "NewProfile(\"barrier\", ", "a mark of"},
+	{"a method", "// f runs", "type T int\nfunc (t *T) M() {}\n// f runs", "the method T.M, and a program has none"},
+}
+
+var tailRefusals = refusals{
+	{"a barrier in a tail", "u.Next(); {", "u.Next(); {\nw.Barrier()", "a barrier inside of a loop over shares"},
+	{"a loop that takes and computes nothing", "for u := w.Share", "for u := w.Share(64, 16); u.Next(); {\n}\nfor u := w.Share", "a loop over shares that computes nothing"},
+	{"another condition", "u.Next(); {", "u.Lo < 3; {", "an loop that emitted code does not have"},
+	{"a granule that is no constant", "for u := w.Share(4096, 16)", "for u := w.Share(4096, w.Parts)", "an loop that emitted code does not have"},
+	{"what comes after each round", "u.Next(); {", "u.Next(); w.Barrier() {", "an loop that emitted code does not have"},
+}
+
+// TestFiles refuses packages that lack a file, or have others.
+func TestFiles(t *testing.T) {
+	s := goldenNamed(t, "mlp tiny")
+	for name, files := range map[string][]readback.File{
+		"one less":           s.files[1:],
+		"one more":           append(s.files[:len(s.files):len(s.files)], readback.File{Name: "more.s"}),
+		"one twice":          append(s.files[:len(s.files):len(s.files)], s.files[0]),
+		"a vocabulary":       append(s.files[:len(s.files):len(s.files)], readback.File{Name: "tokenizer.bin"}),
+		"another name":       append([]readback.File{{Name: "program_test.go", Data: s.files[0].Data}}, s.files[1:]...),
+		"weights of its own": append(s.files[:len(s.files):len(s.files)], readback.File{Name: "weights.bin"}),
+	} {
+		if err := s.check(files); err == nil || !strings.Contains(err.Error(), "the package consists of the files") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestConstants reads numbers back that Go has no literal for.
+func TestConstants(t *testing.T) {
+	for _, number := range []string{"inf", "-inf", "nan", "-0", "1e-45", "3.4028235e38", "16777217"} {
+		m, err := ir.Parse("x.ggir", []byte("func @f(%x: f32[4]) -> (y: f32[4]) {\n  %y = scale %x {scale="+number+", bias=0.1}\n  return %y\n}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", number, err)
+			continue
+		}
+		if _, err := emit(t.Context(), number, m, nil, setting{}); err != nil {
+			t.Errorf("%s: %v", number, err)
+		}
+	}
+}
