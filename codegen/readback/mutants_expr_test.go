@@ -210,10 +210,10 @@ func (g *mutator) binary(e *ast.BinaryExpr) {
 
 // elements drops, doubles and exchanges what is in a literal.
 func (g *mutator) elements(e *ast.CompositeLit) {
-	if slices.ContainsFunc(e.Elts, unread) {
-		return
-	}
 	for i, el := range e.Elts {
+		if unread(el) || i > 0 && unread(e.Elts[i-1]) {
+			continue
+		}
 		g.add("drop element", edit{g.file, g.at(el.Pos()), g.afterComma(el), ""})
 		g.add("double element", g.after(el, ", "+g.text(el)))
 		if i == 0 {

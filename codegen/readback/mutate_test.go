@@ -158,7 +158,7 @@ func (k *trial) judge() {
 		k.scores[mu.op][escaped]--
 		k.scores[mu.op][is]++
 		if is == escaped {
-			k.t.Errorf("not noticed, and the program does something else: %s: %s", mu.op, mu.what)
+			k.t.Errorf("not noticed, and the program does something else: %s: %s: %s", mu.op, mu.what, k.oracle.difference(p.id, p.of))
 		}
 	}
 	if *allMutants {

@@ -2,6 +2,7 @@ package readback_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/readback"
@@ -214,7 +216,7 @@ var broken = regexp.MustCompile(`(?m)^(?:# program/|package program/|)(p[0-9]+)[
 
 // run compiles and runs all packages, and returns those that do something else than the one
 // that they have to be like. What the compiler refuses is marked.
-func (o *oracle) run() (differ map[string]bool) {
+func (o *oracle) run() map[string]bool {
 	for {
 		o.main()
 		out, err := o.goCommand("build", "-gcflags=-e", "-o", "all", ".")
@@ -233,25 +235,42 @@ func (o *oracle) run() (differ map[string]bool) {
 			o.t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	out, err := exec.Command(filepath.Join(o.dir, "all")).Output()
-	if err != nil {
-		o.t.Fatalf("%v\n%s", err, out)
-	}
-	sums := make(map[string]string)
-	for line := range strings.Lines(string(out)) {
-		id, sum, _ := strings.Cut(strings.TrimSpace(line), " ")
-		sums[id] = sum
-	}
-	differ = make(map[string]bool)
+	sums, differ := make(map[string]string), make(map[string]bool)
 	for _, p := range o.packages {
+		if p.refuse == "" {
+			sums[p.id] = o.notes(p.id)
+		}
 		switch {
-		case p.of == "" && sums[p.id] == "":
-			o.t.Fatalf("%s did not run: %s", p.id, p.refuse)
+		case p.of == "" && len(sums[p.id]) != len("0123456789abcdef\n"):
+			o.t.Fatalf("%s did not run: %s%s", p.id, p.refuse, sums[p.id])
 		case p.of != "" && p.refuse == "" && sums[p.id] != sums[p.of]:
 			differ[p.id] = true
 		}
 	}
 	return differ
+}
+
+// notes runs a package in a process of its own, and returns what it prints, or how it ends.
+func (o *oracle) notes(id string, more ...string) string {
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, filepath.Join(o.dir, "all"), append([]string{id}, more...)...).Output()
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// difference returns the first notes that differ of two packages.
+func (o *oracle) difference(id, of string) string {
+	a, b := strings.Split(o.notes(id, "text"), "\n"), strings.Split(o.notes(of, "text"), "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("%.300s, where it was %.300s", a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d notes, where there were %d", len(a), len(b))
 }
 
 // main writes the list of packages that can be compiled.
