@@ -21,7 +21,6 @@ var layers = []struct {
 	{".", nil, nil},
 	{"ir/dtype", nil, nil},
 	{"ir", []string{"ir/dtype"}, nil},
-	{"ir/plain", nil, nil},
 	{"ir/spell", nil, nil},
 	{"ir/gen", []string{"ir"}, nil},
 	{"ir/eval", []string{"ir", "ir/dtype"}, nil},
@@ -41,9 +40,9 @@ var layers = []struct {
 	{"runtime/printable", nil, nil},
 	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample", "runtime/printable"}, nil},
 	{"runtime/fake", []string{"runtime"}, nil},
-	{"frontend/gguf", []string{"ir/dtype", "ir/plain"}, nil},
-	{"frontend/tokenizer", []string{"frontend/gguf", "ir/plain", "runtime/token"}, nil},
-	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "ir/plain"}, nil},
+	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
+	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
+	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype"}, nil},
 	// The trailer of weights is written by codegen and read by runtime: its format stands in
 	// one place, so codegen may import runtime.
 	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},

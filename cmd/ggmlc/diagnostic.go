@@ -16,7 +16,6 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/ir/plain"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/mem"
 	"github.com/ggmlc/ggmlc/runtime/printable"
@@ -120,12 +119,12 @@ func bound(ds []diagnostic) []diagnostic {
 	room := maxReport - len("ggmlc: and 2147483647 more errors\n")
 	for i := range ds {
 		d := &ds[i]
-		kept, more := firstLines(plain.Text(d.Message), room-len("ggmlc: "))
+		kept, more := firstLines(printable.Text(d.Message), room-len("ggmlc: "))
 		if kept == "" {
 			rest := diagnostic{Code: d.Code, File: d.File, Message: fmt.Sprintf("and %d more errors", len(ds)-i)}
 			return append(ds[:i:i], rest)
 		}
-		d.Message, d.Noun = kept, plain.Cut(d.Noun, maxLine)
+		d.Message, d.Noun = kept, printable.Cut(d.Noun, maxLine)
 		if more > 0 {
 			d.Message += fmt.Sprintf("\nand %d more lines", more)
 		}
@@ -138,7 +137,7 @@ func bound(ds []diagnostic) []diagnostic {
 func firstLines(text string, room int) (kept string, more int) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		line = plain.Cut(line, maxLine)
+		line = printable.Cut(line, maxLine)
 		left := len(lines) - i
 		if room -= len(line) + 1; room < len("and 2147483647 more lines") && left > 1 || room < 0 {
 			return kept, left

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 func inspectCommand() *cobra.Command {
@@ -58,15 +58,15 @@ func inspect(w io.Writer, path string, asJSON bool, limit int) error {
 // on its line and nothing in it is a command to a terminal.
 func inspectLines(w io.Writer, f *gguf.File, limit int) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %d keys, %d tensors\n", plain.Name(f.Name()), f.Version(), f.Size(), f.NumKeys(), f.NumTensors())
+	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %d keys, %d tensors\n", printable.Name(f.Name()), f.Version(), f.Size(), f.NumKeys(), f.NumTensors())
 	for k, err := range f.Keys() {
 		if err != nil {
 			return errors.Join(out.Flush(), err)
 		}
-		fmt.Fprintf(out, "  %-44s %s\n", plain.Name(k.Name), f.Format(k, limit))
+		fmt.Fprintf(out, "  %-44s %s\n", printable.Name(k.Name), f.Format(k, limit))
 	}
 	for t := range f.Tensors() {
-		fmt.Fprintf(out, "  %-44s %-6v %-18s %12d bytes at %#x\n", plain.Name(t.Name), t.Type, fmt.Sprint(t.Shape), t.Size, t.Offset)
+		fmt.Fprintf(out, "  %-44s %-6v %-18s %12d bytes at %#x\n", printable.Name(t.Name), t.Type, fmt.Sprint(t.Shape), t.Size, t.Offset)
 	}
 	return out.Flush()
 }
@@ -141,7 +141,7 @@ func element(v any, indent string) []byte {
 	if err := e.Encode(v); err != nil {
 		panic(err) // strings and numbers only
 	}
-	return plain.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return printable.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 func writeDocument(w io.Writer, doc any) error {
@@ -196,15 +196,15 @@ func inspectText(w io.Writer, path string, asJSON bool) error {
 
 func (doc *inspectedModule) write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", plain.Name(doc.File), doc.Module, plain.Name(doc.After), len(doc.Weights), len(doc.States))
+	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", printable.Name(doc.File), doc.Module, printable.Name(doc.After), len(doc.Weights), len(doc.States))
 	for _, f := range doc.Functions {
-		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", plain.Name(f.Name), f.Nodes, f.Inputs, f.Outputs)
+		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", printable.Name(f.Name), f.Nodes, f.Inputs, f.Outputs)
 	}
 	for _, l := range doc.Weights {
-		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, plain.Name(l.Type))
+		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, printable.Name(l.Type))
 	}
 	for _, l := range doc.States {
-		fmt.Fprintf(out, "  state  %-36q %s\n", l.Name, plain.Name(l.Type))
+		fmt.Fprintf(out, "  state  %-36q %s\n", l.Name, printable.Name(l.Type))
 	}
 	return out.Flush()
 }

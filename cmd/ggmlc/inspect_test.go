@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // hostileNames are names and texts that a terminal would obey or show as something else.
@@ -111,7 +111,7 @@ func checkInspectText(t *testing.T, name string) {
 // checkLines demands lines that a terminal prints as they are; 0 lines stands for any number.
 func checkLines(t *testing.T, text string, lines int) {
 	t.Helper()
-	if plain.Text(text) != text || strings.Contains(text, "\t") || !utf8.ValidString(text) {
+	if printable.Text(text) != text || strings.Contains(text, "\t") || !utf8.ValidString(text) {
 		t.Errorf("a terminal would not print this as it is: %q", text)
 	}
 	if n := strings.Count(text, "\n"); lines > 0 && n != lines {

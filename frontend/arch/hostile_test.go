@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 var nan, inf = float32(math.NaN()), float32(math.Inf(1))
@@ -257,7 +257,7 @@ func TestErrorBytes(t *testing.T) {
 			t.Errorf("%s: accepted", c.name)
 			continue
 		}
-		if text := err.Error(); len(text) > 4096 || plain.Text(text) != text || !strings.Contains(text, c.want) {
+		if text := err.Error(); len(text) > 4096 || printable.Text(text) != text || !strings.Contains(text, c.want) {
 			t.Errorf("%s: %d bytes without %q:\n%q", c.name, len(text), c.want, text)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // Error is a fault of a file: where it is, what is wrong and what to do about it.
@@ -18,7 +18,7 @@ type Error struct {
 // Error formats as `model.gguf: tensor "x" (at 0x1a2b40): what is wrong: what to do`. A text
 // that is too long is cut in the middle.
 func (e *Error) Error() string {
-	text := plain.Cut(e.Err.Error(), maxErrorBytes)
+	text := printable.Cut(e.Err.Error(), maxErrorBytes)
 	if e.Noun == "" {
 		return fmt.Sprintf("%s: %s", e.File, text)
 	}
@@ -46,7 +46,7 @@ const (
 const maxName = 200
 
 // Quote quotes a name or text from a file for an error message. Long ones are cut.
-func Quote(s string) string { return plain.Quote(s, maxName) }
+func Quote(s string) string { return printable.Quote(s, maxName) }
 
 // Faults collects what is wrong with a file: the first faults, and the number of all others.
 // The zero value has none.

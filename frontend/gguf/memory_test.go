@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 	"github.com/ggmlc/ggmlc/tests/heaptest"
 )
 
@@ -107,7 +107,7 @@ func TestErrorBytes(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 			continue
 		}
-		if text := err.Error(); len(text) > 4096 || plain.Text(text) != text {
+		if text := err.Error(); len(text) > 4096 || printable.Text(text) != text {
 			t.Errorf("%s: %d bytes: %q", name, len(text), text)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 func TestSmall(t *testing.T) {
@@ -300,7 +300,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := read(data)
 		if err != nil {
-			if text := err.Error(); !strings.Contains(text, "m.gguf: ") || len(text) > 4096 || plain.Text(text) != text {
+			if text := err.Error(); !strings.Contains(text, "m.gguf: ") || len(text) > 4096 || printable.Text(text) != text {
 				t.Errorf("the error names no file, is too long, or not plain text: %q", text)
 			}
 			return

@@ -278,14 +278,14 @@ func (f *File) checkDuplicate(t *Tensor) error {
 func (f *File) checkCount(c *cursor, n uint64) error {
 	peek := newCursor(f.r, f.size, c.off)
 	t := Tensor{Entry: c.off}
-	if bad := t.read(peek); bad != nil || peek.err != nil || !printable(t.Name) || uint64(t.Offset)%f.alignment != 0 {
+	if bad := t.read(peek); bad != nil || peek.err != nil || !plausible(t.Name) || uint64(t.Offset)%f.alignment != 0 {
 		return nil
 	}
 	return f.fault("header", 8, fmt.Errorf("counts %d tensors, but one named %s follows at 0x%x: %s", n, Quote(t.Name), c.off, damaged))
 }
 
-// printable reports whether a name looks like one that somebody chose.
-func printable(name string) bool {
+// plausible reports whether a name looks like one that somebody chose.
+func plausible(name string) bool {
 	for _, r := range name {
 		if r < ' ' || r == utf8.RuneError {
 			return false

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/frontend/gguf"
-	"github.com/ggmlc/ggmlc/ir/plain"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 	"github.com/ggmlc/ggmlc/runtime/token"
 	"github.com/ggmlc/ggmlc/tests/heaptest"
 )
@@ -247,7 +247,7 @@ func TestErrorBytes(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 			continue
 		}
-		if text := err.Error(); len(text) > 4096 || plain.Text(text) != text {
+		if text := err.Error(); len(text) > 4096 || printable.Text(text) != text {
 			t.Errorf("%s: %d bytes: %.3000q", name, len(text), text)
 		}
 	}

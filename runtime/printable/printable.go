@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// ellipsis marks where a text was cut.
+const ellipsis = "…"
+
 // Line returns s as one line: every rune that does not print is written as Go's escape of it,
 // such as \n or \x1b. Text that prints is returned as it is.
 func Line(s string) string { return escaped(s, "") }
@@ -15,13 +18,79 @@ func Line(s string) string { return escaped(s, "") }
 // Text returns s like [Line], with its newlines and tabs as they are.
 func Text(s string) string { return escaped(s, "\n\t") }
 
+// Name returns s if it prints, else quoted as in Go. An empty s and one that begins with a
+// quote are quoted too, so that no two names look the same.
+func Name(s string) string {
+	if s == "" || s[0] == '"' || Line(s) != s {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// Quote quotes s as in Go. Of a result longer than most bytes it returns the beginning, with
+// a mark after the closing quote; most is at least 8.
+func Quote(s string, most int) string {
+	if len(s) <= most-2 {
+		if q := strconv.Quote(s); len(q) <= most {
+			return q
+		}
+	}
+	head := s[:min(len(s), most)] // escaping makes nothing shorter
+	room := most - len(`""`+ellipsis)
+	b := []byte{'"'}
+	for len(head) > 0 {
+		_, size := utf8.DecodeRuneInString(head)
+		q := escape(head[:size])
+		if len(b)-1+len(q) > room {
+			break
+		}
+		b, head = append(b, q...), head[size:]
+	}
+	return string(b) + `"` + ellipsis
+}
+
+// Cut returns s in at most about most bytes. Of a longer s it returns the beginning and the
+// end: messages report at the beginning what is wrong and at the end what to do.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	head, tail := most/2, len(s)-most/2
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + " " + ellipsis + " " + s[tail:]
+}
+
+// JSON returns a document in which the runes of strings that do not print are written as
+// JSON's escapes. It holds the same values: outside strings there are no such runes but
+// newlines and tabs, which stay.
+func JSON(doc []byte) []byte {
+	var out []byte
+	done := 0 // bytes of doc that out holds
+	for at := 0; at < len(doc); {
+		r, size := utf8.DecodeRune(doc[at:])
+		if r != '\n' && r != '\t' && !prints(r, size) {
+			out = appendEscape(append(out, doc[done:at]...), r)
+			done = at + size
+		}
+		at += size
+	}
+	if done == 0 {
+		return doc
+	}
+	return append(out, doc[done:]...)
+}
+
 func escaped(s, kept string) string {
 	var b strings.Builder
 	done := 0 // bytes of s that b holds
 	for at := 0; at < len(s); {
 		r, size := utf8.DecodeRuneInString(s[at:])
-		invalid := r == utf8.RuneError && size == 1
-		if invalid || !strconv.IsPrint(r) && !strings.ContainsRune(kept, r) {
+		if !prints(r, size) && !strings.ContainsRune(kept, r) {
 			b.WriteString(s[done:at])
 			b.WriteString(escape(s[at : at+size]))
 			done = at + size
@@ -35,31 +104,24 @@ func escaped(s, kept string) string {
 	return b.String()
 }
 
+// prints reports whether a rune of size bytes prints as itself. A byte that is not UTF-8
+// does not.
+func prints(r rune, size int) bool {
+	return strconv.IsPrint(r) && (r != utf8.RuneError || size > 1)
+}
+
 // escape returns one rune, or a byte that is no part of one, as strconv.Quote writes it.
 func escape(r string) string {
 	q := strconv.Quote(r)
 	return q[1 : len(q)-1]
 }
 
-// JSON returns a document in which the runes of strings that do not print are written as
-// JSON's escapes. It holds the same values: outside strings there are no such runes but
-// newlines and tabs, which stay.
-func JSON(doc []byte) []byte {
-	var out []byte
-	for at := 0; at < len(doc); {
-		r, size := utf8.DecodeRune(doc[at:])
-		switch {
-		case r == '\n', r == '\t', strconv.IsPrint(r):
-			out = append(out, doc[at:at+size]...)
-		case r > 0xffff:
-			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
-			out = appendUnit(appendUnit(out, high), low)
-		default:
-			out = appendUnit(out, r)
-		}
-		at += size
+// appendEscape appends a rune as JSON's escapes of its UTF-16 code units.
+func appendEscape(b []byte, r rune) []byte {
+	if r > 0xffff {
+		return appendUnit(appendUnit(b, (r-0x10000)>>10+0xd800), (r-0x10000)&0x3ff+0xdc00)
 	}
-	return out
+	return appendUnit(b, r)
 }
 
 // appendUnit appends the escape of a UTF-16 code unit.
