@@ -159,9 +159,10 @@ func (d diagnostic) print(w io.Writer, asJSON bool) {
 	fmt.Fprintf(w, "%s\n", printable.JSON(line))
 }
 
-// notice prints what is no fault.
+// notice prints what is no fault, on one line.
 func notice(w io.Writer, asJSON bool, code, format string, args ...any) {
-	diagnostic{Level: "note", Code: code, Message: fmt.Sprintf(format, args...)}.print(w, asJSON)
+	text := printable.Line(fmt.Sprintf(format, args...))
+	diagnostic{Level: "note", Code: code, Message: text}.print(w, asJSON)
 }
 
 // maxPinned is how many of the nodes that a pin matched are named.
@@ -197,7 +198,7 @@ func diagnose(prefix string, err error) []diagnostic {
 	}
 	if inner := errors.Unwrap(err); inner != nil && several(inner) {
 		if front, ok := strings.CutSuffix(err.Error(), inner.Error()); ok {
-			return inherit(err, diagnose(prefix+front, inner))
+			return inherit(err, diagnose(prefix+printable.Line(front), inner))
 		}
 	}
 	return []diagnostic{newDiagnostic(prefix, err)}
@@ -257,9 +258,9 @@ func continued(ds []diagnostic) []diagnostic {
 }
 
 func newDiagnostic(prefix string, err error) diagnostic {
-	d := diagnostic{Code: kindOf(err).code, Message: prefix + err.Error()}
-	if strings.HasPrefix(err.Error(), " ") { // goes on with the one before
-		d.Message = err.Error()
+	d := diagnostic{Code: kindOf(err).code, Message: prefix + textOf(err)}
+	if strings.HasPrefix(err.Error(), " ") { // continues the one before
+		d.Message = textOf(err)
 	}
 	if d.Code == "interrupted" {
 		d.Message = "interrupted"
@@ -279,6 +280,21 @@ func newDiagnostic(prefix string, err error) diagnostic {
 		d.File = path.Path
 	}
 	return d
+}
+
+// textOf returns the text of an error that is not taken apart. Its newlines are parts of names
+// and paths, and are escaped, unless errors like it have several lines.
+func textOf(err error) string {
+	if several(err) || hasLines(err) {
+		return err.Error()
+	}
+	return printable.Line(err.Error())
+}
+
+// hasLines reports whether the text of an error has several lines by itself.
+func hasLines(err error) bool {
+	k := kindOf(err)
+	return k.status == exitBug || k.code == "go-build" || k.code == "stale" || k.code == "denied" || isA[*ir.VerifyError](err)
 }
 
 // nounOf returns the key or tensor that an error is about. One that the file lacks has no

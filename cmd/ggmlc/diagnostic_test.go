@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/arch"
+	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
@@ -53,6 +55,43 @@ func TestBugsSayHowToRepeatThem(t *testing.T) {
 	want := "ggmlc: m.gguf: internal error: pass plan, module m: a hole\nreproduce with: ggmlc opt --passes plan /tmp/ggmlc-plan.ggir\n"
 	if b.String() != want {
 		t.Errorf("got  %swant %s", b.String(), want)
+	}
+}
+
+// TestNamesStayOnTheirLine: a newline in a name or a path splits no fault, except in texts
+// that have several lines anyway.
+func TestNamesStayOnTheirLine(t *testing.T) {
+	path := &fs.PathError{Op: "open", Path: "a\nb", Err: syscall.ENOENT}
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"a path", path, "ggmlc: open a\\nb: no such file or directory\n"},
+		{"of a wrong file", &gguf.Error{File: "a\nb.gguf", Err: errors.New("is empty")}, "ggmlc: a\\nb.gguf: is empty\n"},
+		{"in front of several", fmt.Errorf("a\nb: %w", errors.Join(errors.New("one"), path)), "ggmlc: a\\nb: one\nggmlc: a\\nb: open a\\nb: no such file or directory\n"},
+		{"of a budget", &passes.BudgetError{Name: "c\nc", Advice: "less"}, "ggmlc: c\\nc: less\n"},
+		{"of a flag", usagef("--source a\nb=x: no"), "ggmlc: --source a\\nb=x: no\n"},
+		{"a list of reasons", errors.Join(errors.New("one"), errors.New("  because of a\nb")), "ggmlc: one\n  because of a\\nb\n"},
+		{"reasons in one error", &driver.DeniedError{Backend: "cpu", Nodes: []string{"a", "b"}}, "ggmlc: deny cpu: 2 nodes need it: choose other targets, or allow it\n  a\n  b\n"},
+		{"what Go prints", &codegen.BuildError{Err: errors.New("no"), Output: "one\ntwo"}, "ggmlc: go build failed: no\none\ntwo\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b bytes.Buffer
+			report(&b, c.err, false)
+			if b.String() != c.want {
+				t.Errorf("got\n%swant\n%s", b.String(), c.want)
+			}
+		})
+	}
+}
+
+// TestNoticeIsOneLine: a note names files and pins, too.
+func TestNoticeIsOneLine(t *testing.T) {
+	var b bytes.Buffer
+	notice(&b, false, "pin", "pin %s puts it on cpu", "a\nb")
+	if want := "ggmlc: pin a\\nb puts it on cpu\n"; b.String() != want {
+		t.Errorf("got %swant %s", b.String(), want)
 	}
 }
 

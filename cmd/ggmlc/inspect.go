@@ -28,6 +28,9 @@ func inspectCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := nameGiven(path); err != nil {
+				return err
+			}
 			return inspect(cmd.OutOrStdout(), path, asJSON, limit)
 		},
 	}
