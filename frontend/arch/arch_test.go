@@ -165,3 +165,25 @@ func TestNames(t *testing.T) {
 		t.Errorf("Names() = %v", got)
 	}
 }
+
+// TestModuleName: a module has the model's name, of a long one the runes that fit.
+func TestModuleName(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"tiny", "tiny"},
+		{"", "llama"},
+		{strings.Repeat("x", 200), strings.Repeat("x", 200)},
+		{strings.Repeat("x", 201), strings.Repeat("x", 200)},
+		{"x" + strings.Repeat("ä", 1<<20), "x" + strings.Repeat("ä", 99)},
+		{strings.Repeat("x", 197) + "😀", strings.Repeat("x", 197)},
+	} {
+		s := tiny()
+		s.set("general.name", c.name)
+		m, err := Build(s.file(t), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Name != c.want {
+			t.Errorf("the name %.20q of %d bytes became %q, want %q", c.name, len(c.name), m.Name, c.want)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package arch
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -47,10 +50,24 @@ func swiGLUBlock(f *ir.FuncBuilder, layer int64, eps float64, x *ir.Value) *ir.V
 	return f.Add(x, f.MatMul(f.Mul(g, u), weight("ffn_down.weight")))
 }
 
-// moduleName is the model's name in the file, or its architecture.
+// maxModuleName is how many bytes a module's name has at most.
+const maxModuleName = 200
+
+// moduleName is the beginning of the model's name in the file, or its architecture.
 func moduleName(m *model) string {
 	if name, err := m.file.String("general.name"); err == nil && name != "" {
-		return name
+		return beginning(name, maxModuleName)
 	}
 	return m.arch
+}
+
+// beginning returns the whole runes of s that fit into most bytes.
+func beginning(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return strings.Clone(s[:most]) // not to keep all of s
 }
