@@ -75,7 +75,7 @@ func (f *compileFlags) noteMeasured(cmd *cobra.Command, m *ir.Module, l *target.
 		return
 	}
 	note := func(format string, args ...any) {
-		notice(cmd.ErrOrStderr(), f.json, "measured", "--target-file "+f.targetFile+": "+format, args...)
+		notice(cmd.ErrOrStderr(), f.json, "measured", "--target-file %s: %s", f.targetFile, fmt.Sprintf(format, args...))
 	}
 	for _, d := range l.All() {
 		if why := f.otherMachine(d); why != "" {
