@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // maxFileName is the longest name of a file that is made of a tensor's, in bytes without the
@@ -50,13 +52,7 @@ func harmless(name string) string {
 		}
 		return r
 	}, name)
-	if len(name) > maxFileName {
-		cut := maxFileName
-		for !utf8.RuneStart(name[cut]) {
-			cut--
-		}
-		name = name[:cut]
-	}
+	name = printable.Head(name, maxFileName)
 	if name == "" || name[0] == '.' || name[0] == ' ' || isDevice(name) {
 		name = "_" + name
 	}

@@ -42,7 +42,7 @@ var layers = []struct {
 	{"runtime/fake", []string{"runtime"}, nil},
 	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
 	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
-	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype"}, nil},
+	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},
 	// The trailer of weights is written by codegen and read by runtime: its format stands in
 	// one place, so codegen may import runtime.
 	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},

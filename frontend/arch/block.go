@@ -2,10 +2,10 @@ package arch
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
 // step are the inputs of prefill and decode: for each token its id, its position in its
@@ -56,18 +56,7 @@ const maxModuleName = 200
 // moduleName is the beginning of the model's name in the file, or its architecture.
 func moduleName(m *model) string {
 	if name, err := m.file.String("general.name"); err == nil && name != "" {
-		return beginning(name, maxModuleName)
+		return strings.Clone(printable.Head(name, maxModuleName)) // not to keep all of it
 	}
 	return m.arch
-}
-
-// beginning returns the whole runes of s that fit into most bytes.
-func beginning(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return strings.Clone(s[:most]) // not to keep all of s
 }

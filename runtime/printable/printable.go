@@ -55,14 +55,22 @@ func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	head, tail := most/2, len(s)-most/2
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
-	}
+	tail := len(s) - most/2
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
-	return s[:head] + " " + ellipsis + " " + s[tail:]
+	return Head(s, most/2) + " " + ellipsis + " " + s[tail:]
+}
+
+// Head returns those whole runes at the beginning of s that fit into most bytes.
+func Head(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
 }
 
 // JSON returns a document in which the runes of strings that do not print are written as

@@ -73,6 +73,25 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestHead(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"abc", 3, "abc"},
+		{"abc", 2, "ab"},
+		{"aä", 2, "a"},
+		{"aä", 3, "aä"},
+		{"a😀b", 4, "a"},
+		{"😀", 0, ""},
+	} {
+		if got := Head(c.in, c.most); got != c.want {
+			t.Errorf("Head(%q, %d) = %q, want %q", c.in, c.most, got, c.want)
+		}
+	}
+}
+
 // TestJSON has a document of every rune below U+1000 and some above: its value must stay.
 func TestJSON(t *testing.T) {
 	var b strings.Builder
@@ -113,6 +132,9 @@ func FuzzPrintable(f *testing.F) {
 		checkJSON(t, s)
 		if c := Cut(s, most); len(c) > most+len("  …") {
 			t.Errorf("%d bytes of at most %d", len(c), most)
+		}
+		if h := Head(s, most); len(h) > most || !strings.HasPrefix(s, h) || utf8.ValidString(s) && !utf8.ValidString(h) {
+			t.Errorf("%q is no beginning of %q", h, s)
 		}
 	})
 }
