@@ -148,17 +148,13 @@ func isIdent(r rune) bool {
 // outputNames returns the names under which callers see f's results. They differ, as files
 // are named after them; a text need not name any.
 func outputNames(f *ir.Func) []string {
-	names, taken := slices.Clone(f.ResultNames), make(map[string]bool)
+	names := slices.Clone(f.ResultNames)
 	for i := range names {
 		if names[i] == "" {
 			names[i] = fmt.Sprintf("out%d", i)
 		}
-		for taken[names[i]] {
-			names[i] += "_"
-		}
-		taken[names[i]] = true
 	}
-	return names
+	return distinct(names)
 }
 
 func paramNames(f *ir.Func) []string {
@@ -171,13 +167,21 @@ func paramNames(f *ir.Func) []string {
 
 // fieldNames returns the fields of a struct for inputs or outputs of these names.
 func fieldNames(names []string) []string {
-	fields, taken := make([]string, len(names)), make(map[string]bool)
+	fields := make([]string, len(names))
 	for i, name := range names {
-		id := exportedName(name)
-		for taken[id] {
-			id += "_"
-		}
-		fields[i], taken[id] = id, true
+		fields[i] = exportedName(name)
 	}
-	return fields
+	return distinct(fields)
+}
+
+// distinct appends underscores to names, in place, that are equal to an earlier one.
+func distinct(names []string) []string {
+	taken := make(map[string]bool)
+	for i := range names {
+		for taken[names[i]] {
+			names[i] += "_"
+		}
+		taken[names[i]] = true
+	}
+	return names
 }
