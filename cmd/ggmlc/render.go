@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -126,14 +124,7 @@ func renderJSON(w io.Writer, m *ir.Module, function string) error {
 	for _, f := range shown(m, function) {
 		doc.Funcs = append(doc.Funcs, jsonOf(f))
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		return err
-	}
-	_, err := w.Write(printable.JSON(b.Bytes()))
-	return err
+	return writeDocument(w, doc)
 }
 
 func jsonOf(f *ir.Func) jsonFunc {
