@@ -87,10 +87,7 @@ func TestAppendedWeights(t *testing.T) {
 	args := []string{"--tokens", "1,2", "-n", "5"}
 	run(t, program, args...).want(t, statusDone)
 	run(t, program, "verify").want(t, statusDone)
-	whole, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := bytesOf(t, program)
 	for _, c := range []struct {
 		name string
 		size int

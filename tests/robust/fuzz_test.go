@@ -97,11 +97,7 @@ func least(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "least.gguf")
 	tiny(t, path, shrink)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return bytesOf(t, path)
 }
 
 // shrink makes all sizes of the tiny model the least that they may be.

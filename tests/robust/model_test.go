@@ -160,10 +160,7 @@ var (
 // copyOf returns the path of a copy of a file that a test may damage.
 func copyOf(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := bytesOf(t, path)
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
 	if err := os.WriteFile(to, data, 0o755); err != nil {
 		t.Fatal(err)

@@ -15,10 +15,7 @@ import (
 // TestWeightsFile gives a program weights files that are not its own, or not whole.
 func TestWeightsFile(t *testing.T) {
 	program, weights := beside(t)
-	whole, err := os.ReadFile(weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := bytesOf(t, weights)
 	flipped := append([]byte(nil), whole...)
 	flipped[len(flipped)-128+40] ^= 1 // in the plan id
 	hash := append([]byte(nil), whole...)
@@ -126,7 +123,7 @@ func trusting(t *testing.T, program, weights string) string {
 	return to
 }
 
-func bytesOf(t *testing.T, path string) []byte {
+func bytesOf(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
