@@ -11,7 +11,7 @@
 //   - steps: the plan, walked by itself, demands these events (steps.go, gap.go); a kernel's
 //     arguments are those of its node (kernels.go), its ranges are what the partition gives a
 //     worker (ranges.go), its pointers are where the plan places values (places.go)
-//   - tables: arenas, symbols, functions, devices, the language model (tables.go, roles.go)
+//   - tables: arenas, symbols, functions, devices, the language model (tables.go, inputs.go, language.go)
 //   - face: what a package exports hands its arguments to the right function (face.go)
 //
 // Numbers are symbolic: sizes are the module's symbols; the worker, the borders of its

@@ -59,10 +59,9 @@ const (
 	objShare  = "share"
 )
 
-func num(d ir.Dim) value       { return value{kind: number, n: d} }
-func constant(n int64) value   { return num(ir.Const(n)) }
-func obj(which string) value   { return value{kind: object, text: which} }
-func (v value) is(k kind) bool { return v.kind == k }
+func num(d ir.Dim) value     { return value{kind: number, n: d} }
+func constant(n int64) value { return num(ir.Const(n)) }
+func obj(which string) value { return value{kind: object, text: which} }
 
 // isObject reports whether v is that object of the runtime's.
 func (v value) isObject(which string) bool { return v.kind == object && v.text == which }
