@@ -1,17 +1,58 @@
 package readback_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // TestRandom reads the packages of random modules on random machines back: none may differ
 // from its plan. Seeds 7 and 27 have nodes on a backend without queues that wait for one with
 // queues, whose wait came after the barrier; seed 14 has a wait of the host that was emitted
 // before a command that comes first.
 func TestRandom(t *testing.T) {
-	count := 40
+	count := 20
 	if testing.Short() {
 		count = 8
 	}
 	if got := len(randoms(t, count)); got != count {
 		t.Errorf("%d modules, not %d", got, count)
 	}
+}
+
+// TestOddModules reads packages of modules with names that mean something in Go or in emitted
+// code, with sizes of zero, ranks from 0 to 4, and more rounds than are read.
+func TestOddModules(t *testing.T) {
+	compiler := newCompiles(t)
+	for i, text := range []string{
+		"func @f(%x: f32[], %y: f32[0], %z: f32[3,0,4], %u: f32[2,1,3,1]) -> (x: f32[], y: f32[0], z: f32[3,0,4], u: f32[2,1,3,1]) {\n" +
+			"  %a = exp %x\n  %b = exp %y\n  %c = exp %z\n  %d = exp %u\n  return %a, %b, %c, %d\n}\n",
+		"symbol n 0 40\nsymbol w 1 2\nsymbol x.y 1 2\nsymbol x_y 1 2\nsymbol len 1 3\nsymbol a0 0 3\nsymbol mem0 0 3\nsymbol cpu 1 2\n" +
+			"func @len(%x: f32[n,64], %y: f32[x.y,w], %z: f32[x_y,len], %u: f32[a0,mem0,cpu]) -> (y: f32[n,64], z: f32[x.y,w], a: f32[x_y,len], u: f32[a0,mem0,cpu]) {\n" +
+			"  %a = softmax %x\n  %b = exp %y\n  %c = exp %z\n  %d = softmax %u\n  return %a, %b, %c, %d\n}\n",
+		oneFunction("string") + oneFunction("nil") + oneFunction("true") + oneFunction("error") + oneFunction("min") + oneFunction("init") + oneFunction("main") +
+			oneFunction("program") + oneFunction("Close") + oneFunction("decode") + oneFunction("a0") + oneFunction("f-1") + oneFunction("f_1") + oneFunction("F_1"),
+		rounds(1200),
+	} {
+		for _, s := range []setting{{}, {pkg: "odd"}, {profile: true}, {targets: twoFakes, pins: ".*=fake:1", pipeline: 3}, {targets: sharing, pins: ".*=d0"}} {
+			t.Run(fmt.Sprint(i, s), func(t *testing.T) {
+				m, err := ir.Parse("odd.ggir", []byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sub, err := emit(t.Context(), "odd", m, nil, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := compiler.refuses(sub.files); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func oneFunction(name string) string {
+	return fmt.Sprintf("func @%s(%%x: f32[2]) -> (y: f32[2]) {\n  %%y = exp %%x\n  return %%y\n}\n", name)
 }

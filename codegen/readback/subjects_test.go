@@ -157,8 +157,8 @@ var texts = []struct {
 	{"tails profile", tails, setting{profile: true, pkg: "tails"}},
 	{"units of tails", headTails, setting{}},
 	{"segments", segments, setting{pkg: "segments"}},
-	{"rounds", rounds(), setting{}},
-	{"rounds on a fake", rounds(), setting{targets: twoFakes, pins: ".*=fake:1", pipeline: 2}},
+	{"rounds", rounds(40), setting{}},
+	{"rounds on a fake", rounds(40), setting{targets: twoFakes, pins: ".*=fake:1", pipeline: 2}},
 	{"odd", odd, setting{pkg: "odd"}},
 	{"odd on a fake", odd, setting{targets: twoFakes, pins: ".*=fake:0", profile: true}},
 }
@@ -241,10 +241,9 @@ func @prompt(%q: f32[tokens,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %
 
 // rounds is rolled into a repeat without weights of its own, of more rounds than are read one
 // by one.
-func rounds() string {
+func rounds(count int) string {
 	var b strings.Builder
 	b.WriteString("symbol n 1 40\nfunc @f(%x0: f32[n,64]) -> (y: f32[n,64]) {\n")
-	const count = 40
 	for i := range count {
 		fmt.Fprintf(&b, "  %%s%d = softmax %%x%d\n  %%x%d = add %%s%d, %%x%d\n", i, i, i+1, i, i)
 	}
