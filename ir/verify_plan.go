@@ -55,11 +55,17 @@ func (v *verifier) follows(n *Node, at *progress) {
 	}
 }
 
-// epochs checks that the current function has not more of them than its nodes can have.
+// epochs checks that the current function has not more of them than its nodes: barriers are
+// counted by them.
 func (v *verifier) epochs() {
-	if v.m.Props&PropPartitioned != 0 {
-		v.must(v.f.Epochs <= len(v.f.Nodes)+1, "epoch", "%d epochs for %d nodes", v.f.Epochs, len(v.f.Nodes))
+	if v.m.Props&PropPartitioned == 0 {
+		return
 	}
+	last := 0
+	for _, n := range v.f.Nodes {
+		last = max(last, n.Epoch)
+	}
+	v.must(v.f.Epochs <= last+1, "epoch", "%d epochs, and the last node is of epoch %d, counted from 0", v.f.Epochs, last)
 }
 
 // works reports whether a node does work on a backend: views and leaves do none.

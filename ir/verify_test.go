@@ -72,7 +72,7 @@ func TestVerifyNoticesDamage(t *testing.T) {
 		{"empty name", func(m *Module, f *Func) { m.States[0].Name = "" }, `state "": names: the name is empty`},
 		{"source", func(m *Module, f *Func) { m.Sources = nil }, `weight "w": source: source m is not declared`},
 		{"symbol name", func(m *Module, f *Func) { m.Symbols[0].Name = "max" }, `symbol "max": names: a symbol cannot`},
-		{"epochs", func(m *Module, f *Func) { m.Props |= PropPartitioned; f.Epochs = 1 << 30 }, "@f: epoch: 1073741824 epochs for 5 nodes"},
+		{"epochs", func(m *Module, f *Func) { m.Props |= PropPartitioned; f.Epochs = 1 << 30 }, "@f: epoch: 1073741824 epochs, and the last node is of epoch 0"},
 		{"symbol bounds", func(m *Module, f *Func) { m.Symbols[0].Min = 9 }, `symbol "n": symbols: bounds 9 to 8`},
 		{"function name", func(m *Module, f *Func) { m.Funcs[1].Name = "f" }, `function "f": names: the name is taken`},
 		{"no plan", func(m *Module, f *Func) { m.Props |= PropPlaced }, "placed: there is no plan"},

@@ -47,11 +47,28 @@ func (d *Dumper) After(s Step, m *ir.Module) error {
 	d.lines = append(d.lines, fmt.Sprintf("%d\t%s\t%t\t%.2f\t%d\t%d\t%d\t%d\t%d\n", s.Number, s.Pass, s.Changed,
 		milliseconds(s.Stats.Time), fig.Nodes, fig.Splits, fig.Copies, fig.BytesCopied, fig.ArenaBytes))
 	name := fmt.Sprintf("%02d-%s.ggir", s.Number, s.Pass)
-	return os.WriteFile(filepath.Join(d.dir, name), []byte(d.Text(m)), 0o666)
+	return d.write(name, d.Text(m))
 }
 
 // Close writes index.tsv.
 func (d *Dumper) Close() error {
 	text := indexHead + strings.Join(d.lines, "")
-	return os.WriteFile(filepath.Join(d.dir, "index.tsv"), []byte(text), 0o666)
+	return d.write("index.tsv", text)
+}
+
+// write writes a file of the folder, which appears under its name when it is complete.
+func (d *Dumper) write(name, text string) error {
+	f, err := os.CreateTemp(d.dir, ".*-"+name)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(d.dir, name))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

@@ -127,7 +127,7 @@ func TestLongChain(t *testing.T) {
 func chainText(nodes int) string {
 	var b strings.Builder
 	b.WriteString("ggir 1\nmodule \"chain\"\nafter \"elide-copy\"\nprops imported,shaped,assigned,packed,split,copied\n")
-	b.WriteString("func @f(%x: f32[64,64]) -> (y: f32[64,64]) {\n")
+	b.WriteString("func @f(%x: f32[64,64] @host) -> (y: f32[64,64]) {\n")
 	from := "x"
 	for i := range nodes {
 		fmt.Fprintf(&b, "  %%v%d = silu %%%s : f32[64,64] in host @gpu split=0\n", i, from)

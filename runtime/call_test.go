@@ -158,6 +158,26 @@ func TestCallStaysInItsFolder(t *testing.T) {
 	}
 }
 
+// TestCallReplacesLinks: a result takes the place of a link and leaves alone what that names.
+func TestCallReplacesLinks(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, make([]byte, 24)})
+	writeNPY(t, dir, "y.npy", Array{dtype.I32, []int{2}, make([]byte, 8)})
+	if err := errors.Join(os.WriteFile(at("other"), []byte("kept"), 0o666), os.Mkdir(at("o"), 0o777), os.Symlink("../other", at("o/out.npy"))); err != nil {
+		t.Skip("skip: ", err)
+	}
+	status, _, errs := invoke(grid(), "call", "add", "x="+at("x.npy"), "y="+at("y.npy"), "-o", at("o"))
+	kept, err := os.ReadFile(at("other"))
+	info, err2 := os.Lstat(at("o/out.npy"))
+	if status != 0 || err != nil || err2 != nil || string(kept) != "kept" || !info.Mode().IsRegular() {
+		t.Errorf("status %d, %s: the other file holds %q (%v, %v)", status, errs, kept, err, err2)
+	}
+	if files, _ := os.ReadDir(at("o")); len(files) != 1 {
+		t.Errorf("%v is left", files)
+	}
+}
+
 func TestCallCommandErrors(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -188,6 +208,10 @@ func TestCallCommandErrors(t *testing.T) {
 		if status != c.status || !strings.Contains(errs, c.want) {
 			t.Errorf("%s %s: status %d, %s, want %q", c.x, c.y, status, errs, c.want)
 		}
+	}
+	status, _, errs := invoke(grid(), "call", "add", "x="+at("x.npy"), "x="+at("wide.npy"), "y="+at("y.npy"), "-o", dir)
+	if status != 2 || !strings.Contains(errs, "input x of add is given twice") {
+		t.Errorf("twice: status %d, %s", status, errs)
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,11 +70,11 @@ func inputFiles(f *Func, args []string) ([]string, error) {
 		case at == nil:
 			errs = append(errs, usagef("%s has no input %q: it takes %s", f.Name, name, signature(f.Inputs)))
 		default:
-			for i := range f.Inputs {
-				if f.Inputs[i].Name == name {
-					files[i] = file
-				}
+			i := slices.IndexFunc(f.Inputs, func(t Tensor) bool { return t.Name == name })
+			if files[i] != "" {
+				errs = append(errs, usagef("input %s of %s is given twice: as %s and as %s", name, f.Name, files[i], file))
 			}
+			files[i] = file
 		}
 	}
 	for i, file := range files {
@@ -166,11 +168,23 @@ func (s *Session) writeOutput(t *Tensor, path string) error {
 		a.Shape = append(a.Shape, d.eval(&s.args.Dims))
 	}
 	s.load(t, a.Data)
-	w, err := os.Create(path)
+	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, a) })
+}
+
+// writeWhole writes a file that appears under its name when it is complete.
+func writeWhole(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".ggmlc-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: cannot be written: %w", path, err)
 	}
-	return errors.Join(WriteNPY(w, a), w.Close())
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 // sizeByShapes sets the symbols that the inputs' shapes decide and checks all shapes.

@@ -100,7 +100,7 @@ func (c *checker) face(p *program) {
 // emitter's: they have to be spelled like those of the module.
 func (c *checker) callFace(p *program, i int, f *ir.Func) string {
 	id := c.methodOf(p, i)
-	if !spells(strings.TrimRight(id, "0123456789"), strings.TrimRight(f.Name, "0123456789")) {
+	if !spells(id, f.Name) {
 		fail("the method %s runs @%s", id, f.Name)
 	}
 	var params []string
@@ -128,7 +128,8 @@ func (c *checker) methodOf(p *program, i int) string {
 }
 
 // spells reports whether an exported name is made of the letters and digits of another name.
-// An X comes before what begins with none that can be upper case; underlines tell apart.
+// An X comes before what begins with none that can be upper case; a number after it, or an
+// underline, tells two apart.
 func spells(id, name string) bool {
 	letters := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -139,7 +140,12 @@ func spells(id, name string) bool {
 		}, s)
 	}
 	got, want := letters(id), letters(name)
-	return got == want || got == "x"+want
+	for _, spelled := range []string{want, "x" + want} {
+		if number, ok := strings.CutPrefix(got, spelled); ok && strings.Trim(number, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
 }
 
 func prefixed(prefix string, names []string) string {
