@@ -99,6 +99,9 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.rest = rest; cmd.args == "" || cmd.name == "" {
+		if len(rest) > 0 && c.find(rest[0]) != nil {
+			return usagef("%s comes after flags: write the command first, then its flags", rest[0])
+		}
 		if len(rest) > 0 {
 			return usagef("unexpected argument %q: %s -h says what there is", rest[0], c.name)
 		}

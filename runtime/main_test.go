@@ -145,6 +145,7 @@ func TestUsageErrors(t *testing.T) {
 		{toyProgram(), "bench -p 16,0", "-p 16,0: write whole numbers, at least 1, with commas between them"},
 		{toyProgram(), "bench -p 16,", "-p 16,: write whole numbers"},
 		{hello(t), "plan x", `unexpected argument "x"`},
+		{hello(t), "--threads 1 verify", "verify comes after flags: write the command first"},
 		{hello(t), "call", "call which function? There are:"},
 		{hello(t), "call nothing -o d", `no function "nothing": there are:`},
 		{hello(t), "call decode", "-o DIR is missing"},

@@ -93,13 +93,13 @@ func parseTrailer(b []byte) (Trailer, error) {
 // matches checks that the weights described by t are those that p was compiled with.
 func (t Trailer) matches(p *Program) error {
 	if t.PlanID != p.PlanID {
-		return fmt.Errorf("its weights were packed for plan %.16s, this program has plan %.16s: use the file that was made together with it", t.PlanID, p.PlanID)
+		return fmt.Errorf("its weights were packed for plan %s, this program has plan %s: use the file that was made together with it", t.PlanID, p.PlanID)
 	}
 	if t.Length != p.Weights.Size {
 		return fmt.Errorf("it has %d bytes of weights, this program needs %d: use the file that was made together with it", t.Length, p.Weights.Size)
 	}
 	if got := hex.EncodeToString(t.SHA256[:]); got != p.Weights.SHA256 {
-		return fmt.Errorf("its weights have the hash %.16s…, this program was compiled with %.16s…: use the file that was made together with it", got, p.Weights.SHA256)
+		return fmt.Errorf("its weights have the hash %s, this program was compiled with %s: use the file that was made together with it", got, p.Weights.SHA256)
 	}
 	return nil
 }

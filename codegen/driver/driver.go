@@ -165,7 +165,7 @@ func (b *blob) keep(path, planID string) error {
 	if err := os.Chmod(b.path, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(b.path, path)
+	return os.Rename(b.path, filepath.Clean(path)) // in the folder of the temporary file
 }
 
 func writeMetafile(md *Model, o OutputOptions, planID string, b *blob) error {
