@@ -133,6 +133,9 @@ var goElem = map[dtype.DType]string{
 // emitCall writes the typed method of one function, with a struct for its inputs and one
 // for its outputs. The sizes of symbols follow from the lengths of the inputs.
 func (g *generator) emitCall(f *jen.File, index int, fn *ir.Func) error {
+	if err := checkLengths(fn); err != nil {
+		return err
+	}
 	name := g.methods[fn]
 	in, inArgs, err := g.arrays(fn, fn.Params, paramNames(fn), "in", "")
 	if err != nil {

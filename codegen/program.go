@@ -157,6 +157,9 @@ func (g *generator) symbolTable() jen.Code {
 func (g *generator) funcTable() (jen.Code, error) {
 	var rows []jen.Code
 	for _, f := range g.m.Funcs {
+		if err := g.checkSizes(f); err != nil {
+			return nil, err
+		}
 		inputs, err := g.tensors(f, f.Params, paramNames(f))
 		if err != nil {
 			return nil, err

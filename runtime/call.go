@@ -12,8 +12,8 @@ import (
 // dense and row by row; out a pointer to a slice for each output, which is set to a new
 // one. The element types are float32, float64, int8, int32, int64, uint8 and bool after
 // the tensor's dtype, and uint16 for the bits of f16 and bf16. Sizes of symbols follow
-// from the lengths of the inputs; what does not is as SetDim left it. This is what typed
-// methods of generated packages are made of; it allocates the outputs only.
+// from the lengths of the inputs, which have to tell them all. This is what typed methods of
+// generated packages are made of; it allocates the outputs only.
 func (s *Session) Call(ctx context.Context, fn int, in, out []any) error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
@@ -171,6 +171,11 @@ func (s *Session) sizeByLengths(f *Func, arrays [][]byte) error {
 	}
 	for i := range f.Inputs {
 		t := &f.Inputs[i]
+		for _, d := range t.Dims {
+			if d.Scale != 0 && !known[d.Sym] {
+				return inputError("%s has %d elements, which does not tell how large %s is", t.Name, len(arrays[i])/t.Type.BlockBytes(), s.model.program.Symbols[d.Sym].Name)
+			}
+		}
 		if want, got := t.elems(&s.args.Dims), len(arrays[i])/t.Type.BlockBytes(); want != got {
 			return inputError("%s has %d elements, %s needs %d (%s)", t.Name, got, f.Name, want, s.sizes())
 		}
