@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,7 +29,8 @@ const defaultCacheLimit = "16GiB"
 // its last use.
 type cache struct{ dir string }
 
-// modelNote is the file of an entry that holds the path of its model.
+// modelNote is the file of an entry that holds the program's size in bytes and the path of its
+// model, a line each.
 const modelNote = "model.txt"
 
 // userCache returns the cache of this user, which need not be there.
@@ -119,12 +121,20 @@ func (c cache) entries() ([]cached, error) {
 		}
 		e := cached{dir: filepath.Join(c.dir, d.Name()), used: info.ModTime()}
 		e.bytes = folderBytes(e.dir)
-		note, _ := os.ReadFile(filepath.Join(e.dir, modelNote)) // of older entries there is none
-		e.model = string(note)
+		_, e.model = readNote(e.dir)
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b cached) int { return cmp.Or(b.used.Compare(a.used), cmp.Compare(a.dir, b.dir)) })
 	return all, nil
+}
+
+// readNote returns the note of an entry: the size that its program has and its model; 0 and
+// nothing where the entry was not completed.
+func readNote(dir string) (size int64, model string) {
+	note, _ := os.ReadFile(filepath.Join(dir, modelNote))
+	first, model, _ := strings.Cut(string(note), "\n")
+	size, _ = strconv.ParseInt(first, 10, 64)
+	return size, model
 }
 
 // folderBytes returns the size of all files in a folder; of what vanishes meanwhile 0.

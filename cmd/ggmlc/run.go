@@ -120,7 +120,8 @@ func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string)
 	}
 	dir := filepath.Join(c.dir, key)
 	f.out = filepath.Join(dir, defaultOut(model))
-	if _, err := os.Stat(f.out); err == nil {
+	size, _ := readNote(dir)
+	if info, err := os.Stat(f.out); err == nil && info.Size() == size { // a crash of the system may cut it
 		now := time.Now()
 		return f.out, ignoreErr(os.Chtimes(dir, now, now))
 	}
@@ -141,7 +142,11 @@ func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, n
 		os.Remove(dir) // if it is empty, that is
 		return err
 	}
-	return codegen.WriteFile(filepath.Join(dir, modelNote), []byte(note))
+	info, err := os.Stat(f.out)
+	if err != nil {
+		return err
+	}
+	return codegen.WriteFile(filepath.Join(dir, modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), note))
 }
 
 // ignoreErr is for touching a cache entry: an entry that cannot be touched still works.
