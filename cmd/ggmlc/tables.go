@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"text/tabwriter"
 
@@ -43,7 +44,7 @@ func targetsCommand() *cobra.Command {
 		Short: "list the built-in backends as the text that --target-file reads",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w := cmd.OutOrStdout()
+			w := bufio.NewWriter(cmd.OutOrStdout()) // keeps the first error
 			for _, d := range target.Builtins() {
 				fmt.Fprintf(w, "# %s\ntarget %s\n", d.Doc, d)
 			}
@@ -51,7 +52,7 @@ func targetsCommand() *cobra.Command {
 			for _, f := range target.Fields() {
 				fmt.Fprintf(w, "#   %-14s %s\n", f.Name, f.Doc)
 			}
-			return nil
+			return w.Flush()
 		},
 	}
 }
@@ -62,11 +63,12 @@ func opsCommand() *cobra.Command {
 		Short: "list the ops: operands and meaning",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := bufio.NewWriter(cmd.OutOrStdout())
 			for op := range ir.Ops {
 				info := op.Info()
-				fmt.Fprintf(cmd.OutOrStdout(), "%s(%s)\n    %s\n", info.Name, argNames(info), info.Doc)
+				fmt.Fprintf(w, "%s(%s)\n    %s\n", info.Name, argNames(info), info.Doc)
 			}
-			return nil
+			return w.Flush()
 		},
 	}
 }
