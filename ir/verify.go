@@ -10,7 +10,7 @@ import (
 type Violation struct {
 	Func string // name of the function; empty for the module's members
 	Node string // node, value or member, as the text form names it
-	Rule string // what is broken: links, names, ssa, operands, attributes, type, symbols, shape, alias, …
+	Rule string // what is broken: links, names, ssa, operands, attributes, type, symbols, shape, alias, index, …
 	Text string
 }
 
@@ -45,8 +45,9 @@ func (e *VerifyError) Error() string {
 // Always: names are unique, links lead back, values are defined once and before they are
 // read, operands and attributes are those of the op, types can be, dimensions mention
 // declared symbols only, no old version is read after the next one is written, nothing
-// calls itself, and the functions of a language model are what the runtime takes them for. With shaped: types are what the rules infer. With assigned, split,
-// partitioned, placed: see the functions in verify_plan.go.
+// calls itself, the functions of a language model are what the runtime takes them for, and
+// integers that select rows are inputs or within bounds. With shaped: types are what the
+// rules infer. With assigned, split, partitioned, placed: see the functions in verify_plan.go.
 func Verify(m *Module) error { return new(Verifier).Verify(m) }
 
 // violations returns whatever is wrong with m, in order.
@@ -67,6 +68,7 @@ func violations(m *Module) []Violation {
 	}
 	if len(v.found) == 0 { // both rely on all of the above
 		v.language()
+		v.indexes(v.selecting)
 		v.plan()
 	}
 	return v.found
@@ -82,6 +84,8 @@ type verifier struct {
 	sound   []*Node          // the types of their results remain to be looked at
 	calls   bool             // some node does
 	found   []Violation
+
+	selecting []*Node // nodes that select rows by an operand
 
 	nextWeight int // index behind the weight that was looked up last
 }
@@ -343,6 +347,9 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 	}
 	if _, ok := n.Attr.(*CallAttr); ok {
 		v.calls = true
+	}
+	if selects(n) {
+		v.selecting = append(v.selecting, n)
 	}
 	before := len(v.found)
 	v.must(!slices.Contains(n.Results, nil), "links", "a result is nil")

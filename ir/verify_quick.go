@@ -22,6 +22,7 @@ type Verifier struct {
 	share int // how many nodes are looked at in one go; 0 is usual
 
 	submitted []*Node // of an entry point that was looked at: room for those of the next one
+	selecting []*Node // of the last module: room for those of the next one
 }
 
 // usualShare is how many nodes or weights are worth the change to another goroutine.
@@ -46,13 +47,13 @@ func (r *Verifier) right(m *Module) (right bool) {
 			right = false
 		}
 	}()
-	q := &quick{verifier: newVerifier(m), share: r.share, funcs: r.funcs, next: make(map[*Func]*known, len(r.funcs)), submitted: r.submitted[:0]}
+	q := &quick{verifier: newVerifier(m), share: r.share, funcs: r.funcs, next: make(map[*Func]*known, len(r.funcs)), submitted: r.submitted[:0], selecting: r.selecting[:0]}
 	if q.share == 0 {
 		q.share = usualShare
 	}
 	r.funcs = q.next
-	right = q.members() && q.allWeights(&r.weights) && q.plan() && q.entries() && q.language()
-	r.submitted = q.submitted
+	right = q.members() && q.allWeights(&r.weights) && q.plan() && q.entries() && q.language() && q.indexes()
+	r.submitted, r.selecting = q.submitted, q.selecting
 	return right
 }
 
@@ -65,6 +66,7 @@ type quick struct {
 
 	funcs, next map[*Func]*known // what is known of functions, and will be the next time
 	submitted   []*Node          // none: room for those of an entry point
+	selecting   []*Node          // nodes that select rows, of all entry points so far
 }
 
 // ok reports whether nothing was found so far.
@@ -154,7 +156,7 @@ func (q *quick) plan() bool {
 func (q *quick) entries() bool {
 	v, calls := q.verifier, false
 	for i, f := range v.m.Funcs {
-		e := &entry{quick: q, submitted: q.submitted}
+		e := &entry{quick: q, submitted: q.submitted, selecting: q.selecting}
 		if v.m.Props&PropPlaced != 0 {
 			e.plan = &v.m.Plan.Funcs[i]
 		}
@@ -163,12 +165,18 @@ func (q *quick) entries() bool {
 			return false
 		}
 		e.together(f)
-		q.submitted = e.submitted[:0]
+		q.submitted, q.selecting = e.submitted[:0], e.selecting
 		calls = calls || e.calls
 	}
-	if calls {
+	if v.calls = calls; calls {
 		v.recursion()
 	}
+	return q.ok()
+}
+
+// indexes checks what selects rows.
+func (q *quick) indexes() bool {
+	q.verifier.indexes(q.selecting)
 	return q.ok()
 }
 

@@ -7,6 +7,7 @@ type entry struct {
 
 	// What nodes leave to be looked at together.
 	submitted     []*Node
+	selecting     []*Node
 	writes, calls bool // some node does
 }
 
@@ -60,6 +61,7 @@ type piece struct {
 	later     []laterRead // operands that nobody has defined so far
 	bodies    []*Node     // that have one
 	submitted []*Node
+	selecting []*Node // that select rows by an operand
 
 	writes, calls bool // some node does
 
@@ -218,6 +220,9 @@ func (p *piece) note(v *verifier, n *Node) {
 	if _, ok := n.Attr.(*CallAttr); ok {
 		p.calls = true
 	}
+	if selects(n) {
+		p.selecting = append(p.selecting, n)
+	}
 }
 
 // follow checks that splits and epochs follow those of the nodes before in the piece.
@@ -251,6 +256,7 @@ func (w *walk) join() {
 		w.follow(p, &at)
 		renamed = append(renamed, p.renamed)
 		w.submitted = append(w.submitted, p.submitted...)
+		w.selecting = append(w.selecting, p.selecting...)
 		w.writes, w.calls = w.writes || p.writes, w.calls || p.calls
 	}
 	v.node = "return"
