@@ -156,7 +156,7 @@ func (f *FuncBuilder) MatMulSwiGLU(x *Value, wgate *Value, wup *Value, to dtype.
 }
 
 // RMSNorm appends rms_norm(x[…,n] f32, w[n] f32) {eps}: y = x / √(mean(x²) + eps) * w
-// over the innermost dimension. Result f32 of the shape of x, dense.
+// over the innermost dimension; n >= 1. Result f32 of the shape of x, dense.
 func (f *FuncBuilder) RMSNorm(x *Value, w *Value, eps float32) *Value {
 	return f.Op(OpRMSNorm, &NormAttr{Eps: eps}, x, w)
 }
@@ -170,13 +170,13 @@ func (f *FuncBuilder) RMSNormQuantize(x *Value, w *Value, eps float32, to dtype.
 
 // LayerNorm appends layer_norm(x[…,n] f32, w[n] f32, b[n] f32, optional) {eps}: y = (x -
 // mean(x)) / √(variance(x) + eps) * w + b over the innermost dimension; the variance
-// divides by n. Result f32 of the shape of x, dense.
+// divides by n; n >= 1. Result f32 of the shape of x, dense.
 func (f *FuncBuilder) LayerNorm(x *Value, w *Value, b *Value, eps float32) *Value {
 	return f.Op(OpLayerNorm, &NormAttr{Eps: eps}, x, w, b)
 }
 
 // Softmax appends softmax(x[…,n] f32): y = e^(x-max(x)) / Σ e^(x-max(x)) over the
-// innermost dimension. Result f32 of the shape of x, dense.
+// innermost dimension; n >= 1. Result f32 of the shape of x, dense.
 func (f *FuncBuilder) Softmax(x *Value) *Value {
 	return f.Op(OpSoftmax, nil, x)
 }
@@ -188,13 +188,13 @@ func (f *FuncBuilder) ReduceSum(x *Value) *Value {
 }
 
 // ReduceMean appends reduce_mean(x[…,n] f32): y = Σ x / n over the innermost dimension,
-// which stays with extent 1. Result f32[…,1], dense.
+// which stays with extent 1. n >= 1. Result f32[…,1], dense.
 func (f *FuncBuilder) ReduceMean(x *Value) *Value {
 	return f.Op(OpReduceMean, nil, x)
 }
 
 // ReduceMax appends reduce_max(x[…,n] f32): y = max x; NaN where one is NaN over the
-// innermost dimension, which stays with extent 1. Result f32[…,1], dense.
+// innermost dimension, which stays with extent 1. n >= 1. Result f32[…,1], dense.
 func (f *FuncBuilder) ReduceMax(x *Value) *Value {
 	return f.Op(OpReduceMax, nil, x)
 }

@@ -9,7 +9,7 @@ type NormAttr struct {
 
 var rmsNormInfo = OpInfo{
 	Name:    "rms_norm",
-	Doc:     "rms_norm(x[…,n] f32, w[n] f32) {eps}: y = x / √(mean(x²) + eps) * w over the innermost dimension. Result f32 of the shape of x, dense.",
+	Doc:     "rms_norm(x[…,n] f32, w[n] f32) {eps}: y = x / √(mean(x²) + eps) * w over the innermost dimension; n >= 1. Result f32 of the shape of x, dense.",
 	Args:    []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}},
 	Attr:    NormAttr{},
 	Traits:  Pure | Reduces,
@@ -30,7 +30,7 @@ func inferNorm(n *Node) (Type, error) {
 	if x.Rank() < 1 {
 		return Type{}, argErr(n, 0, "must have rank 1 or more")
 	}
-	err := firstErr(needRank(n, -1, 1, 1))
+	err := firstErr(needRank(n, -1, 1, 1), needElements(n))
 	for i := 1; err == nil && i < len(n.Args); i++ {
 		err = needDim(n, i, 0, x.Inner(), "the rows of x")
 	}
@@ -95,7 +95,7 @@ func rmsNormQuantizeCases(yield func(Case) bool) {
 var layerNormInfo = OpInfo{
 	Name: "layer_norm",
 	Doc: "layer_norm(x[…,n] f32, w[n] f32, b[n] f32, optional) {eps}: y = (x - mean(x)) / √(variance(x) + eps) * w + b over the innermost dimension; " +
-		"the variance divides by n. Result f32 of the shape of x, dense.",
+		"the variance divides by n; n >= 1. Result f32 of the shape of x, dense.",
 	Args:    []Arg{{Name: "x", Kinds: Float}, {Name: "w", Kinds: Float}, {Name: "b", Kinds: Float, Optional: true}},
 	Attr:    NormAttr{},
 	Traits:  Pure | Reduces,

@@ -1,19 +1,19 @@
 package ir
 
 var (
-	reduceSumInfo  = reduction("reduce_sum", "y = Σ x")
-	reduceMeanInfo = reduction("reduce_mean", "y = Σ x / n")
-	reduceMaxInfo  = reduction("reduce_max", "y = max x; NaN where one is NaN")
+	reduceSumInfo  = reduction("reduce_sum", "y = Σ x", "", needRow)
+	reduceMeanInfo = reduction("reduce_mean", "y = Σ x / n", "n >= 1. ", needFullRow)
+	reduceMaxInfo  = reduction("reduce_max", "y = max x; NaN where one is NaN", "n >= 1. ", needFullRow)
 )
 
-func reduction(name, formula string) OpInfo {
+func reduction(name, formula, limit string, need func(n *Node) error) OpInfo {
 	return OpInfo{
 		Name:   name,
-		Doc:    name + "(x[…,n] f32): " + formula + " over the innermost dimension, which stays with extent 1. Result f32[…,1], dense.",
+		Doc:    name + "(x[…,n] f32): " + formula + " over the innermost dimension, which stays with extent 1. " + limit + "Result f32[…,1], dense.",
 		Args:   []Arg{{Name: "x", Kinds: Float}},
 		Traits: Pure | Reduces,
 		Infer: func(n *Node) (Type, error) {
-			if err := needRow(n); err != nil {
+			if err := need(n); err != nil {
 				return Type{}, err
 			}
 			return denseF32(replaceInner(n.Args[0].Type.Shape, Const(1))), nil

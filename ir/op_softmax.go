@@ -4,12 +4,12 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 
 var softmaxInfo = OpInfo{
 	Name:    "softmax",
-	Doc:     "softmax(x[…,n] f32): y = e^(x-max(x)) / Σ e^(x-max(x)) over the innermost dimension. Result f32 of the shape of x, dense.",
+	Doc:     "softmax(x[…,n] f32): y = e^(x-max(x)) / Σ e^(x-max(x)) over the innermost dimension; n >= 1. Result f32 of the shape of x, dense.",
 	Args:    []Arg{{Name: "x", Kinds: Float}},
 	Traits:  Pure | Reduces,
 	InPlace: []int{0},
 	Infer: func(n *Node) (Type, error) {
-		if err := needRow(n); err != nil {
+		if err := needFullRow(n); err != nil {
 			return Type{}, err
 		}
 		return denseF32(n.Args[0].Type.Shape), nil
@@ -26,6 +26,22 @@ func needRow(n *Node) error {
 		return argErr(n, 0, "must have rank 1 or more")
 	}
 	return needDType(n, dtype.F32)
+}
+
+// needFullRow is needRow for what a row without elements has no value of, such as a largest
+// element or a mean.
+func needFullRow(n *Node) error { return firstErr(needRow(n), needElements(n)) }
+
+// needElements checks that rows of operand 0 have an element for all sizes.
+func needElements(n *Node) error {
+	x := n.Args[0].Type
+	if x.Rank() < 1 {
+		return nil // needRow reports it
+	}
+	if lo, _ := x.Inner().Bounds(); lo < 1 {
+		return argErr(n, 0, "its rows may have no element: let there be at least 1 for all sizes")
+	}
+	return nil
 }
 
 // unaryCases1 are the cases of ops over the innermost dimension of one operand.

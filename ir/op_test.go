@@ -220,6 +220,13 @@ func TestShapeErrors(t *testing.T) {
 		{"%x: f32[]", "softmax %x", "rank 1 or more"},
 		{"%x: f32[]", "reduce_sum %x", "rank 1 or more"},
 		{"%x: f16[4]", "reduce_max %x", "must be f32"},
+		{"%x: f32[3,0]", "softmax %x", "its rows may have no element: let there be at least 1"},
+		{"%x: f32[3,tokens-1]", "softmax %x", "its rows may have no element"},
+		{"%x: f32[3,tokens-1]", "reduce_max %x", "its rows may have no element"},
+		{"%x: f32[3,tokens-1]", "reduce_mean %x", "its rows may have no element"},
+		{"%x: f32[3,tokens-1], %w: f32[tokens-1]", "rms_norm %x, %w {eps=0}", "its rows may have no element"},
+		{"%x: f32[3,32*tokens-32], %w: f32[32*tokens-32]", "rms_norm_quantize %x, %w {eps=0}", "its rows may have no element"},
+		{"%x: f32[3,tokens-1], %w: f32[tokens-1]", "layer_norm %x, %w {eps=0}", "its rows may have no element"},
 
 		{"%t: f32[4,4], %i: i64[2]", "gather %t, %i", "must be i32"},
 		{"%t: f32[4], %i: i32[2]", "gather %t, %i", "must have rank 2"},
