@@ -85,7 +85,8 @@ type verifier struct {
 	calls   bool             // some node does
 	found   []Violation
 
-	selecting []*Node // nodes that select rows by an operand
+	selecting []*Node           // nodes that select rows by an operand
+	same      map[*Value]*Value // parameters of a body, by others that have their bytes
 
 	nextWeight int // index behind the weight that was looked up last
 }

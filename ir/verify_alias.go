@@ -17,7 +17,9 @@ func (v *verifier) aliases(f *Func) versions {
 		}
 		v.overwrite(w, n)
 		if n.Body != nil {
-			v.overwriteInside(w, n, v.aliases(n.Body))
+			inner := v.aliases(n.Body)
+			v.f, v.node = f, n
+			v.overwriteInside(w, n, inner)
 		}
 	}
 	v.f, v.node = f, "return"
@@ -50,6 +52,9 @@ func (v *verifier) version(val *Value) any {
 		}
 		val = val.Def.Args[0]
 	}
+	if same := v.same[val]; same != nil {
+		return same
+	}
 	if val.Def != nil && val.Def.Op == OpState {
 		if a, ok := val.Def.Attr.(*StateAttr); ok {
 			return stateVersion{a.Name}
@@ -81,6 +86,9 @@ func (v *verifier) overwriteInside(w versions, n *Node, inner versions) {
 	}
 	if tables, ok := a.Tables(len(n.Args)); !ok || a.Carried+a.Invariant+tables != len(n.Body.Params) {
 		return // said where types are checked
+	}
+	if len(inner) > 0 {
+		v.iterations(n, a, inner)
 	}
 	for i, arg := range n.Args {
 		p := repeatParam(a, i)

@@ -218,7 +218,7 @@ func (t *indexTrace) literal(name, of string, extent Dim, val *Value) {
 	data := attrOf[ConstantAttr](val.Def).Data
 	for i := 0; i+4 <= len(data) && val.Type.DType == dtype.I32; i += 4 {
 		if x := int64(int32(le.LittleEndian.Uint32(data[i:]))); x < 0 || x >= rows {
-			t.fail(ruleIndex, "%s comes from %s, whose element %d is %d, and selects one of %v, which may be %d: name one that there is for all sizes", name, of, i/4, x, extent, rows)
+			t.fail(ruleIndex, "%s comes from %s, whose element %d is %d, and selects one of %v, which is at least %d: let it be 0 or more, and below that", name, of, i/4, x, extent, rows)
 			return
 		}
 	}
