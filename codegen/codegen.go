@@ -119,6 +119,9 @@ func write(m *ir.Module, o Options) (*Package, error) {
 	if g.layout, err = newLayout(m, o.Targets); err != nil {
 		return nil, err
 	}
+	if err := CheckInputs(m); err != nil {
+		return nil, err
+	}
 	for _, f := range m.Funcs {
 		g.emitEntry(f)
 	}

@@ -1,57 +1,143 @@
 package codegen
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// indexBound returns what the elements of an integer input must stay below because they
+// indexBounds returns what the elements of an integer input must stay below because they
 // select rows: of a table, of a state's sequences or of its positions. Kernels trust
-// them, so the runtime checks. It is 0 for values that select nothing.
-func indexBound(v *ir.Value) int64 {
-	var bound int64
+// them, so the runtime checks, with the sizes of the call. There are none for values that
+// select nothing; they are in the order of symbols, scales and constants.
+func (g *generator) indexBounds(v *ir.Value) ([]runtime.Dim, error) {
+	var bounds []runtime.Dim
+	for _, extent := range extentsOf(v) {
+		bound, ok := g.linear(extent)
+		if !ok {
+			return nil, notLinear(v, extent)
+		}
+		bounds = append(bounds, bound)
+	}
+	slices.SortFunc(bounds, func(a, b runtime.Dim) int {
+		return cmp.Or(cmp.Compare(a.Sym, b.Sym), cmp.Compare(a.Scale, b.Scale), cmp.Compare(a.Const, b.Const))
+	})
+	return slices.Compact(bounds), nil
+}
+
+func notLinear(v *ir.Value, extent ir.Dim) error {
+	return fmt.Errorf("@%s: %v selects one of %v, which is not linear in one symbol: give that extent a symbol of its own", v.Func.Name, v, extent)
+}
+
+// extentsOf returns the extents among which elements of v select, wherever they get.
+func extentsOf(v *ir.Value) []ir.Dim {
+	u := &uses{seen: make(map[*ir.Value]bool)}
+	u.visit(v)
+	return u.extents
+}
+
+// uses follows the elements of a value to the nodes that select by them.
+type uses struct {
+	seen    map[*ir.Value]bool
+	extents []ir.Dim
+}
+
+// visit follows v to its readers. What a repeat's body results in is what it gets in the next
+// iteration, and what the repeat results in.
+func (u *uses) visit(v *ir.Value) {
+	if u.seen[v] {
+		return
+	}
+	u.seen[v] = true
 	for _, n := range v.Func.Nodes {
 		for i, a := range n.Args {
 			if a == v {
-				bound = tighter(bound, selected(n, i))
+				u.read(n, i)
 			}
 		}
 	}
-	return bound
+	owner := v.Func.Owner
+	if owner == nil {
+		return
+	}
+	for i, r := range v.Func.Results {
+		if r == v {
+			u.visit(v.Func.Params[i])
+			u.visit(owner.Results[i])
+		}
+	}
 }
 
-// selected returns how many rows operand i of n selects among; 0 where it selects none.
-func selected(n *ir.Node, i int) int64 {
-	extent := func(arg, axis int) int64 { return n.Args[arg].Type.Shape[axis].Upper() }
+// read notes what operand i of n selects among, or goes on with values that have its elements.
+func (u *uses) read(n *ir.Node, i int) {
+	among := func(arg, axis int) { u.extents = append(u.extents, n.Args[arg].Type.Shape[axis]) }
 	switch {
-	case n.Is(ir.View):
-		return indexBound(n.Result())
-	case n.Op == ir.OpRepeat && i < len(n.Body.Params):
-		return indexBound(n.Body.Params[i])
-	case n.Op == ir.OpGather && i == 1:
-		return extent(0, 0)
+	case n.Is(ir.View), n.Op == ir.OpCopy, n.Op == ir.OpConcat:
+		u.visit(n.Result())
+	case n.Op == ir.OpRepeat:
+		u.visit(n.Body.Params[bodyParam(n, i)])
+	case n.Op == ir.OpGather && i == 1, n.Op == ir.OpCopyExperts && i == 1, n.Op == ir.OpStateWrite && i == 2:
+		among(0, 0)
 	case n.Op == ir.OpTake && i == 1:
-		return n.Args[0].Type.Inner().Upper()
-	case n.Op == ir.OpExpertsMatMul && i == 2:
-		return extent(1, 0)
-	case n.Op == ir.OpCopyExperts && i == 1:
-		return extent(0, 0)
-	case n.Op == ir.OpCopy:
-		return indexBound(n.Result()) // the same indices, elsewhere
-	case n.Op == ir.OpStateWrite && i == 2:
-		return extent(0, 0)
+		among(0, n.Args[0].Type.Rank()-1)
+	case n.Op == ir.OpExpertsMatMul && i == 2, isAttention(n) && i == 3:
+		among(1, 0)
 	case n.Op == ir.OpStateWrite && i == 3:
-		return extent(0, 2)
-	case isAttention(n) && i == 3:
-		return extent(1, 0)
+		among(0, 2)
 	case isAttention(n) && i == 4:
-		return extent(1, 2)
-	case isAttention(n) && i == 5:
-		return extent(1, 2) + 1 // a length
+		among(1, 2)
+	case isAttention(n) && i == 5: // a length
+		u.extents = append(u.extents, n.Args[1].Type.Shape[2].Add(ir.Const(1)))
 	}
-	return 0
+}
+
+// bodyParam returns which parameter of its body operand i of a repeat becomes.
+func bodyParam(n *ir.Node, i int) int {
+	a := n.Attr.(*ir.RepeatAttr)
+	if fixed := a.Carried + a.Invariant; i >= fixed {
+		return fixed + (i-fixed)/int(a.Count)
+	}
+	return i
+}
+
+// CheckInputs reports what of a compiled module no program could check: operands of attention
+// that are no inputs, as its kernels rely on positions being below the lengths, and inputs that
+// select among an extent of several symbols.
+func CheckInputs(m *ir.Module) error {
+	var errs []error
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			errs = append(errs, checkAttends(f, n))
+		}
+	}
+	for _, f := range m.Funcs {
+		for _, v := range f.Params {
+			for _, extent := range extentsOf(v) {
+				if _, _, _, ok := extent.Linear(); !ok {
+					errs = append(errs, notLinear(v, extent))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkAttends reports an attention of which the runtime cannot compare positions with lengths.
+func checkAttends(f *ir.Func, n *ir.Node) error {
+	if !isAttention(n) {
+		return nil
+	}
+	for i := 3; i < 6; i++ {
+		if paramOf(n.Args[i]) < 0 {
+			return fmt.Errorf("@%s: %v: its %s, %v, is no input as a whole, so that nothing compares positions with lengths: let it be an input, reshaped or copied at most",
+				f.Name, n, n.Op.Info().Args[i].Name, n.Args[i])
+		}
+	}
+	return nil
 }
 
 // isAttention reports whether n has the operands of an attention.
@@ -71,10 +157,8 @@ func attends(f *ir.Func) []attend {
 		switch {
 		case n.Body != nil:
 			found = attends(n.Body)
-		case isAttention(n):
-			if a := (attend{paramOf(n.Args[3]), paramOf(n.Args[4]), paramOf(n.Args[5])}); min(a.slot, a.pos, a.lengths) >= 0 {
-				found = []attend{a}
-			}
+		case isAttention(n): // CheckInputs has seen that they are inputs
+			found = []attend{{paramOf(n.Args[3]), paramOf(n.Args[4]), paramOf(n.Args[5])}}
 		}
 		for _, a := range found {
 			if !slices.Contains(list, a) {
@@ -174,12 +258,4 @@ func paramOf(v *ir.Value) int {
 			return -1
 		}
 	}
-}
-
-// tighter returns the smaller of two bounds, of which 0 is none.
-func tighter(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }

@@ -1,11 +1,23 @@
 package codegen
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/runtime"
 )
+
+// wantBounds demands bounds of an input of the first function.
+func wantBounds(t *testing.T, m *ir.Module, name string, want ...runtime.Dim) {
+	t.Helper()
+	got, err := (&generator{m: m}).indexBounds(m.Funcs[0].Param(name))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s must be below %+v (%v), want %+v", name, got, err, want)
+	}
+}
 
 // TestAttends finds the inputs of attention behind views and copies, and each triple once.
 func TestAttends(t *testing.T) {
@@ -31,10 +43,8 @@ func @f(%q: f32[1,4,8], %lengths: i32[1], %at: i32[1,1], %slot: i32[1], %other: 
 	if got := attends(m.Funcs[0]); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for name, below := range map[string]int64{"lengths": 33, "at": 32, "slot": 1, "q": 0} {
-		if got := indexBound(m.Funcs[0].Param(name)); got != below {
-			t.Errorf("%s must be below %d, want %d", name, got, below)
-		}
+	for name, below := range map[string][]runtime.Dim{"lengths": {{Const: 33}}, "at": {{Const: 32}}, "slot": {{Const: 1}}, "q": nil} {
+		wantBounds(t, m, name, below...)
 	}
 }
 
@@ -70,7 +80,77 @@ func @f(%q: f32[tokens,4,8], %slot: i32[tokens], %at: i32[tokens,1], %n: i32[1])
 	if got := attends(m.Funcs[0]); !slices.Equal(got, []attend{{1, 2, 3}, {1, 1, 3}}) {
 		t.Errorf("attention reads %v together", got)
 	}
-	if got := indexBound(m.Funcs[0].Param("at")); got != 32 {
-		t.Errorf("positions must be below %d, want 32", got)
+	wantBounds(t, m, "at", runtime.Dim{Const: 32})
+}
+
+// TestIndexBounds follows inputs to all that select by them, through views, copies and the
+// iterations of repeats, and keeps each bound once, with its symbols.
+func TestIndexBounds(t *testing.T) {
+	m, err := ir.Parse("bounds", []byte(`ggir 1
+module "bounds"
+after import
+props imported
+symbol n 1 100
+symbol m 1 50
+state "s" : f32[2,1,16,8]
+func @f(%y: f32[m,8], %i: i32[m], %j: i32[m], %k: i32[2*m], %t: f32[10,8], %u: f32[2*n+1,8], %x: f32[m,n], %w: f32[4,8,8], %only: i32[m], %none: i32[m]) {
+  %part = slice %k {axis=0, start=0, len=m}
+  %both = concat %part, %j {axis=0}
+  %g = gather %u, %both
+  %k2 = reshape %i {shape=[m,1]}
+  %taken = take %x, %k2
+  %c = copy %y
+  %rows = reshape %c {shape=[m,1,8]}
+  %o1 = reshape %only {shape=[m,1]}
+  %e = experts_matmul %rows, %w, %o1
+  %copied = copy_experts %w, %o1
+  %s = state "s"
+  %w1 = state_write %s, %rows, %only, %only
+  %p, %q, %r = repeat %y, %i, %j, %t {count=4, carried=3, invariant=1}
+  body @b(%a: f32[m,8], %c: i32[m], %d: i32[m], %tt: f32[10,8]) -> (f32[m,8], i32[m], i32[m]) {
+    %g = gather %tt, %c
+    %e = copy %d
+    return %g, %e, %c
+  }
+  %z = gather %t, %r
+  return %z, %g, %taken, %e, %w1, %none
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := runtime.Dim{Sym: 0, Scale: 1}
+	twice := runtime.Dim{Sym: 0, Scale: 2, Const: 1}
+	ten := runtime.Dim{Const: 10}
+	wantBounds(t, m, "i", ten, n)
+	wantBounds(t, m, "j", ten, twice)
+	wantBounds(t, m, "k", twice)
+	wantBounds(t, m, "only", runtime.Dim{Const: 2}, runtime.Dim{Const: 4}, runtime.Dim{Const: 16})
+	wantBounds(t, m, "none")
+	if err := CheckInputs(m); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCheckInputs refuses what no program could check: each operand of an attention that is no
+// input, and rows that follow from two symbols.
+func TestCheckInputs(t *testing.T) {
+	for want, body := range map[string]string{
+		"":                              "%y = attention %x, %s, %s, %i, %i, %len {scale=1}",
+		"@f: %y: its slot, %c,":         "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %c, %i, %len {scale=1}",
+		"@f: %y: its pos, %c,":          "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %i, %c, %len {scale=1}",
+		"@f: %y: its lengths, %c,":      "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %i, %i, %c {scale=1}",
+		"@f: %y: its pos, %p,":          "%p = slice %two {axis=0, start=0, len=1}\n %y = attention %x, %s, %s, %i, %p, %len {scale=1}",
+		"@f: %sums: its lengths, %p,":   "%p = slice %two {axis=0, start=1, len=1}\n %sums = attention_segments %x, %s, %s, %i, %i, %p {scale=1, len=8, segments=1}",
+		"@b: %y: its slot, %i,":         "%z, %r = repeat %x, %i, %len, %s {count=2, carried=2, invariant=2}\n body @b(%x: f32[1,1,8], %i: i32[1], %len: i32[1], %s: f32[1,1,16,8]) -> (f32[1,1,8], i32[1]) {\n %y = attention %x, %s, %s, %i, %i, %len {scale=1}\n return %y, %len\n }",
+		"@f: %i selects one of m*n, wh": "%r = reshape %wide {shape=[m*n,8]}\n %y = gather %r, %i",
+	} {
+		m, err := ir.Parse("t", []byte("symbol n 1 9\nsymbol m 1 9\nstate \"s\" : f32[1,1,16,8]\nfunc @f(%x: f32[1,1,8], %i: i32[1], %len: i32[1], %two: i32[2], %wide: f32[n,m,8]) {\n %s = state \"s\"\n "+body+"\n return %x\n}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckInputs(m); want == "" && err != nil || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

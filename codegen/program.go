@@ -8,6 +8,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime"
 )
 
 // emitProgram writes the description of the program: the variable that the runtime reads,
@@ -160,11 +161,11 @@ func (g *generator) funcTable() (jen.Code, error) {
 		if err := g.checkSizes(f); err != nil {
 			return nil, err
 		}
-		inputs, err := g.tensors(f, f.Params, paramNames(f))
+		inputs, err := g.inputs(f)
 		if err != nil {
 			return nil, err
 		}
-		outputs, err := g.tensors(f, f.Results, outputNames(f))
+		outputs, err := g.outputs(f)
 		if err != nil {
 			return nil, err
 		}
@@ -213,48 +214,83 @@ func (g *generator) reachTable(f *ir.Func) jen.Code {
 	return jen.Index().Qual(g.runtimePath(), "Reach").Values(rows...)
 }
 
-// tensors emits the table of a function's inputs or outputs. Their dimensions must be
-// linear in one symbol each: callers size arrays by them.
-func (g *generator) tensors(f *ir.Func, vs []*ir.Value, names []string) (jen.Code, error) {
-	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+// inputs emits the table of a function's inputs, with the bounds of those that select rows.
+func (g *generator) inputs(f *ir.Func) (jen.Code, error) {
 	var rows []jen.Code
-	for i, v := range vs {
-		var dims []jen.Code
-		for _, d := range v.Type.Shape {
-			c, err := g.linear(d)
-			if err != nil {
-				return nil, fmt.Errorf("@%s: %v: %w", f.Name, v, err)
-			}
-			dims = append(dims, c)
+	for i, name := range paramNames(f) {
+		fields, err := g.tensor(f, f.Params[i], name)
+		if err != nil {
+			return nil, err
 		}
-		fields := jen.Dict{
-			jen.Id("Name"):   jen.Lit(names[i]),
-			jen.Id("Type"):   jen.Qual(g.dtypePath(), dtypeNames[v.Type.DType]),
-			jen.Id("Dims"):   jen.Index().Qual(g.runtimePath(), "Dim").Values(dims...),
-			jen.Id("Offset"): jen.Lit(int(e.addrOf(v).offset)),
+		bounds, err := g.indexBounds(f.Params[i])
+		if err != nil {
+			return nil, err
 		}
-		if below := indexBound(v); below > 0 {
-			fields[jen.Id("Below")] = jen.Lit(int(below))
+		if len(bounds) > 0 {
+			fields[jen.Id("Below")] = g.dimList(bounds)
 		}
 		rows = append(rows, jen.Values(fields))
 	}
 	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
 }
 
-func (g *generator) linear(d ir.Dim) (jen.Code, error) {
+// outputs emits the table of a function's outputs.
+func (g *generator) outputs(f *ir.Func) (jen.Code, error) {
+	var rows []jen.Code
+	for i, name := range outputNames(f) {
+		fields, err := g.tensor(f, f.Results[i], name)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, jen.Values(fields))
+	}
+	return jen.Index().Qual(g.runtimePath(), "Tensor").Values(rows...), nil
+}
+
+// tensor returns the fields of an input or output. Its dimensions must be linear in one symbol
+// each: callers size arrays by them.
+func (g *generator) tensor(f *ir.Func, v *ir.Value, name string) (jen.Dict, error) {
+	dims := make([]runtime.Dim, 0, len(v.Type.Shape))
+	for _, d := range v.Type.Shape {
+		linear, ok := g.linear(d)
+		if !ok {
+			return nil, fmt.Errorf("@%s: %v: dimension %v of an input or output is not linear in one symbol: give it a symbol of its own", f.Name, v, d)
+		}
+		dims = append(dims, linear)
+	}
+	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+	return jen.Dict{
+		jen.Id("Name"):   jen.Lit(name),
+		jen.Id("Type"):   jen.Qual(g.dtypePath(), dtypeNames[v.Type.DType]),
+		jen.Id("Dims"):   g.dimList(dims),
+		jen.Id("Offset"): jen.Lit(int(e.addrOf(v).offset)),
+	}, nil
+}
+
+// linear returns d as the runtime has it; ok is false where it is not linear in one symbol.
+func (g *generator) linear(d ir.Dim) (linear runtime.Dim, ok bool) {
 	sym, scale, offset, ok := d.Linear()
-	if !ok {
-		return nil, fmt.Errorf("dimension %v of an input or output is not linear in one symbol: give it a symbol of its own", d)
+	if sym == nil {
+		return runtime.Dim{Const: int(offset)}, ok
 	}
-	fields := jen.Dict{}
-	if sym != nil {
-		fields[jen.Id("Sym")] = jen.Lit(g.symbolIndex(sym))
-		fields[jen.Id("Scale")] = jen.Lit(int(scale))
+	return runtime.Dim{Sym: g.symbolIndex(sym), Scale: int(scale), Const: int(offset)}, ok
+}
+
+// dimList emits dimensions; fields that are 0 are left out, but for those of symbols.
+func (g *generator) dimList(dims []runtime.Dim) jen.Code {
+	var list []jen.Code
+	for _, d := range dims {
+		fields := jen.Dict{}
+		if d.Scale != 0 {
+			fields[jen.Id("Sym")] = jen.Lit(d.Sym)
+			fields[jen.Id("Scale")] = jen.Lit(d.Scale)
+		}
+		if d.Const != 0 {
+			fields[jen.Id("Const")] = jen.Lit(d.Const)
+		}
+		list = append(list, jen.Values(fields))
 	}
-	if offset != 0 {
-		fields[jen.Id("Const")] = jen.Lit(int(offset))
-	}
-	return jen.Values(fields), nil
+	return jen.Index().Qual(g.runtimePath(), "Dim").Values(list...)
 }
 
 func (g *generator) symbolIndex(sym *ir.Symbol) int {

@@ -38,7 +38,7 @@ func grid() *Program {
 			Name: "add",
 			Inputs: []Tensor{
 				{Name: "x", Type: dtype.F32, Dims: []Dim{rows, cols}, Offset: gridX},
-				{Name: "y", Type: dtype.I32, Dims: []Dim{rows}, Offset: gridY, Below: 3},
+				{Name: "y", Type: dtype.I32, Dims: []Dim{rows}, Offset: gridY, Below: []Dim{{Const: 3}}},
 			},
 			Outputs: []Tensor{{Name: "out", Type: dtype.F32, Dims: []Dim{rows, cols}, Offset: gridOut}},
 			Run: func(w *Worker, a *Args) {
@@ -219,7 +219,7 @@ func TestCallCommandErrors(t *testing.T) {
 func TestCallChecksPositions(t *testing.T) {
 	tokens, seqs := Dim{Sym: 0, Scale: 1}, Dim{Const: 2}
 	i32 := func(name string, d Dim, at int64, below int) Tensor {
-		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{d}, Offset: at, Below: below}
+		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{d}, Offset: at, Below: []Dim{{Const: below}}}
 	}
 	ran := 0
 	_, s := openProgram(t, &Program{
@@ -258,7 +258,7 @@ func TestCallChecksPositions(t *testing.T) {
 func TestCallReaches(t *testing.T) {
 	tokens := Dim{Sym: 0, Scale: 1}
 	i32 := func(name string, at int64) Tensor {
-		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{tokens}, Offset: at, Below: 100}
+		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{tokens}, Offset: at, Below: []Dim{{Const: 100}}}
 	}
 	sizes := make([]int, 3)
 	_, s := openProgram(t, &Program{
@@ -284,6 +284,51 @@ func TestCallReaches(t *testing.T) {
 				t.Errorf("positions %v and %v: sizes %v, want %v", c.pos, c.late, sizes, c.want)
 				break
 			}
+		}
+	}
+}
+
+// Rows that are selected from are as many as the call has: each bound of an input counts.
+func TestCallChecksSizes(t *testing.T) {
+	n, kv := Dim{Sym: 0, Scale: 1}, Dim{Sym: 1, Scale: 1}
+	i32 := func(name string, at int64, below ...Dim) Tensor {
+		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{{Const: 2}}, Offset: at, Below: below}
+	}
+	ran := 0
+	_, s := openProgram(t, &Program{
+		Name: "selecting", PlanID: "1", IOBytes: 0x140, Symbols: []Symbol{{"n", 0, 20}, {"kv", 1, 100}},
+		Funcs: []Func{{
+			Name: "f",
+			Inputs: []Tensor{
+				{Name: "table", Type: dtype.U8, Dims: []Dim{n}, Offset: 0x80},
+				i32("both", 0, n, Dim{Sym: 0, Scale: 2, Const: -4}, Dim{Const: 6}), i32("pos", 0x40), i32("seen", 0x100, kv),
+			},
+			Reaches: []Reach{{Sym: 1, Pos: 2}},
+			Run:     func(*Worker, *Args) { ran++ },
+		}},
+	}, Options{Threads: 1})
+	for _, c := range []struct {
+		rows            int
+		both, pos, seen []int32
+		want            string
+	}{
+		{3, []int32{0, 1}, []int32{0, 0}, []int32{0, 0}, ""},
+		{3, []int32{0, 2}, []int32{0, 0}, []int32{0, 0}, "both: element 1 is 2: it selects one of 2"},
+		{4, []int32{4, 0}, []int32{0, 0}, []int32{0, 0}, "both: element 0 is 4: it selects one of 4"},
+		{20, []int32{0, 6}, []int32{0, 0}, []int32{0, 0}, "both: element 1 is 6: it selects one of 6"},
+		{20, []int32{5, 0}, []int32{0, 0}, []int32{0, 0}, ""},
+		{20, []int32{5, -1}, []int32{0, 0}, []int32{0, 0}, "both: element 1 is -1"},
+		{0, []int32{0, 0}, []int32{0, 0}, []int32{0, 0}, "both: element 0 is 0: it selects one of 0"},
+		{3, []int32{0, 0}, []int32{0, 7}, []int32{7, 0}, ""},
+		{3, []int32{0, 0}, []int32{0, 6}, []int32{7, 0}, "seen: element 0 is 7: it selects one of 7"},
+	} {
+		ran = 0
+		err := s.Call(context.Background(), 0, []any{make([]uint8, c.rows), c.both, c.pos, c.seen}, nil)
+		if c.want == "" && (err != nil || ran != 1) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if c.want != "" && (!errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) || ran != 0) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

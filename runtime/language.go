@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -76,7 +77,8 @@ func (p *Program) checkInputs(f *Func, e *Entry) {
 			return
 		}
 		t := &f.Inputs[i]
-		if t.Type != dtype.I32 || len(t.Dims) != 1 || t.Dims[0] != d || t.Below != 0 && t.Below <= most {
+		few := func(rows Dim) bool { return rows.min(p) <= most }
+		if t.Type != dtype.I32 || len(t.Dims) != 1 || t.Dims[0] != d || slices.ContainsFunc(t.Below, few) {
 			p.broken("%s: %s cannot hold up to %d", f.Name, t.Name, most)
 		}
 	}

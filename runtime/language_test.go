@@ -38,7 +38,9 @@ func TestLanguageTables(t *testing.T) {
 		{"twice the tokens", func(p *Program) { p.Funcs[0].Inputs[0].Dims = []Dim{{Sym: 0, Scale: 2}} }, "no step can take any number of tokens"},
 		{"other positions than tokens", func(p *Program) { p.Funcs[1].Inputs[1].Dims = []Dim{{Const: 1}} }, "decode: pos cannot hold"},
 		{"ids of eight bytes", func(p *Program) { p.Funcs[1].Inputs[0].Type = dtype.I64 }, "decode: tokens cannot hold"},
-		{"few rows", func(p *Program) { p.Funcs[1].Inputs[0].Below = toyVocab - 1 }, "decode: tokens cannot hold up to 31"},
+		{"few rows", func(p *Program) { p.Funcs[1].Inputs[0].Below = []Dim{{Const: toyVocab - 1}} }, "decode: tokens cannot hold up to 31"},
+		{"rows of a symbol", func(p *Program) { p.Funcs[0].Inputs[0].Below = []Dim{{Const: toyVocab}, {Scale: toyVocab - 1}} }, "prefill: tokens cannot hold up to 31"},
+		{"enough rows of a symbol", func(p *Program) { p.Funcs[0].Inputs[0].Below = []Dim{{Const: toyVocab}, {Scale: toyVocab}} }, ""},
 		{"logits of two bytes", func(p *Program) { p.Funcs[0].Outputs[0].Type = dtype.F16 }, "prefill: logits is no row"},
 		{"another tokenizer", func(p *Program) { p.Tokenizer = toyTokenizer(t); widen(p, toyVocab+1) }, "the tokenizer has 32 ids, LM 33"},
 	} {
@@ -67,7 +69,7 @@ func TestLanguageTables(t *testing.T) {
 func widen(p *Program, vocab int) {
 	p.LM.Vocab, p.IOBytes = vocab, 2*p.IOBytes
 	for i := range p.Funcs {
-		p.Funcs[i].Inputs[0].Below = vocab
+		p.Funcs[i].Inputs[0].Below = []Dim{{Const: vocab}}
 		p.Funcs[i].Outputs[0].Dims = []Dim{{Const: 1}, {Const: vocab}}
 	}
 }

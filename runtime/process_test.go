@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	p := toyProgram()
 	p.LM.Context = 1 << 30 // the steps below do not touch the state
 	for i := range p.Funcs {
-		p.Funcs[i].Inputs[p.LM.Decode.Pos].Below = p.LM.Context
+		p.Funcs[i].Inputs[p.LM.Decode.Pos].Below = []Dim{{Const: p.LM.Context}}
 	}
 	p.Symbols[1].Max = 1 << 30
 	for i := range p.Funcs {

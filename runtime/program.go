@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -110,7 +111,11 @@ type Tensor struct {
 	Type   dtype.DType
 	Dims   []Dim // outermost first; none for a scalar
 	Offset int64 // bytes from the beginning of the IO arena
-	Below  int   // an i32 input that selects rows must hold 0 to Below-1; 0: it may hold anything
+
+	// Below is what each element of an i32 input that selects rows has to be less than, and
+	// at least 0: several extents where it selects several times, none where it may hold
+	// anything.
+	Below []Dim
 }
 
 // Dim is an extent: Scale*Args.Dims[Sym] + Const. A constant has Scale 0.
@@ -170,6 +175,15 @@ func (d Dim) max(p *Program) int {
 	}
 	s := p.Symbols[d.Sym]
 	return max(d.Scale*s.Min+d.Const, d.Scale*s.Max+d.Const)
+}
+
+// min returns the extent at the symbol's lower bound (the upper one for a negative scale).
+func (d Dim) min(p *Program) int {
+	if d.Scale == 0 {
+		return d.Const
+	}
+	s := p.Symbols[d.Sym]
+	return min(d.Scale*s.Min+d.Const, d.Scale*s.Max+d.Const)
 }
 
 // Func returns the index of the function with that name, or -1.
@@ -238,7 +252,7 @@ func (p *Program) checkTensors(f *Func, ts []Tensor) {
 		if !t.Type.Valid() {
 			p.broken("%s: %s has no dtype", f.Name, t.Name)
 		}
-		for _, d := range t.Dims {
+		for _, d := range slices.Concat(t.Dims, t.Below) {
 			if d.Scale != 0 && uint(d.Sym) >= uint(len(p.Symbols)) {
 				p.broken("%s: %s has a dimension over symbol %d", f.Name, t.Name, d.Sym)
 			}

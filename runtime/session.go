@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
 // Session is one conversation, or one user of a plain graph: its state (the KV cache),
@@ -105,16 +103,15 @@ func (s *Session) Run(ctx context.Context, fn int) error {
 	return s.run(ctx, fn)
 }
 
-// checkIndexes refuses inputs that select rows which do not exist: kernels trust them.
+// checkIndexes refuses inputs that select rows which do not exist with the present sizes:
+// kernels trust them. Sizes that follow from positions are set first, as rows may be as many.
 func (s *Session) checkIndexes(f *Func) error {
+	s.reach(f)
 	for i := range f.Inputs {
 		t := &f.Inputs[i]
-		if t.Below == 0 || t.Type != dtype.I32 {
-			continue
-		}
-		for j, v := range s.Ints(t) {
-			if v < 0 || int(v) >= t.Below {
-				return inputError("%s: element %d is %d: it selects one of %d", t.Name, j, v, t.Below)
+		for _, d := range t.Below {
+			if err := s.checkBelow(t, d.eval(&s.args.Dims)); err != nil {
+				return err
 			}
 		}
 	}
@@ -123,7 +120,16 @@ func (s *Session) checkIndexes(f *Func) error {
 			return err
 		}
 	}
-	s.reach(f)
+	return nil
+}
+
+// checkBelow refuses elements of an i32 input that select none of so many rows.
+func (s *Session) checkBelow(t *Tensor, rows int) error {
+	for i, v := range s.Ints(t) {
+		if v < 0 || int(v) >= rows {
+			return inputError("%s: element %d is %d: it selects one of %d", t.Name, i, v, rows)
+		}
+	}
 	return nil
 }
 

@@ -44,8 +44,8 @@ func toyProgram() *Program {
 	tokens := []Dim{{Sym: 0, Scale: 1}}
 	step := Func{
 		Inputs: []Tensor{
-			{Name: "tokens", Type: dtype.I32, Dims: tokens, Offset: toyTokens, Below: toyVocab},
-			{Name: "pos", Type: dtype.I32, Dims: tokens, Offset: toyPos, Below: toyContext},
+			{Name: "tokens", Type: dtype.I32, Dims: tokens, Offset: toyTokens, Below: []Dim{{Const: toyVocab}}},
+			{Name: "pos", Type: dtype.I32, Dims: tokens, Offset: toyPos, Below: []Dim{{Const: toyContext}}},
 		},
 		Outputs: []Tensor{{Name: "logits", Type: dtype.F32, Dims: []Dim{{Const: 1}, {Const: toyVocab}}, Offset: toyLogits}},
 		Reaches: []Reach{{Sym: 1, Pos: 1}},

@@ -109,6 +109,9 @@ func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b
 	if err := codegen.CheckTargets(md.Module, md.targets); err != nil {
 		return nil, &OptionError{err}
 	}
+	if err := codegen.CheckInputs(md.Module); err != nil {
+		return nil, md.blame(err)
+	}
 	if o.WeightsFile != "" {
 		dir = filepath.Dir(o.WeightsFile)
 	}

@@ -12,38 +12,135 @@ import (
 // selection is an operand whose elements have to be below a bound.
 type selection struct {
 	arg   int
-	below int64
+	below ir.Dim
 }
 
 // selections returns the operands of a node that select something.
 func selections(n *ir.Node) []selection {
-	extent := func(arg, axis int) int64 { return n.Args[arg].Type.Shape[axis].Upper() }
+	extent := func(arg, axis int) ir.Dim { return n.Args[arg].Type.Shape[axis] }
 	switch n.Op {
 	case ir.OpGather, ir.OpCopyExperts:
 		return []selection{{1, extent(0, 0)}}
 	case ir.OpTake:
-		return []selection{{1, n.Args[0].Type.Inner().Upper()}}
+		return []selection{{1, n.Args[0].Type.Inner()}}
 	case ir.OpExpertsMatMul:
 		return []selection{{2, extent(1, 0)}}
 	case ir.OpStateWrite:
 		return []selection{{2, extent(0, 0)}, {3, extent(0, 2)}}
 	case ir.OpAttention, ir.OpAttentionSegments:
-		return []selection{{3, extent(1, 0)}, {4, extent(1, 2)}, {5, extent(1, 2) + 1}}
+		return []selection{{3, extent(1, 0)}, {4, extent(1, 2)}, {5, extent(1, 2).Add(ir.Const(1))}}
 	}
 	return nil
 }
 
-// below returns what the elements of an input of an entry point have to be below; 0 for any.
-func below(f *ir.Func, input *ir.Value) int64 {
-	var bound int64
+// bound is an extent of a tensor, as the runtime has it.
+type bound struct{ symbol, scale, offset int64 }
+
+// before compares bounds by their symbols, scales and offsets in turn.
+func (b bound) before(c bound) bool {
+	switch {
+	case b.symbol != c.symbol:
+		return b.symbol < c.symbol
+	case b.scale != c.scale:
+		return b.scale < c.scale
+	}
+	return b.offset < c.offset
+}
+
+// wantBelow returns what the elements of each input of an entry point have to be below: extents
+// in order, each once.
+func (c *checker) wantBelow(f *ir.Func) map[*ir.Value]list {
+	bounds := make(map[*ir.Value][]bound)
 	visit(f, func(n *ir.Node) {
 		for _, s := range selections(n) {
-			if from := origin(n.Args[s.arg], true); from == input && (bound == 0 || s.below < bound) {
-				bound = s.below
+			for input := range origins(n.Args[s.arg]) {
+				bounds[input] = insert(bounds[input], c.boundOf(s.below))
 			}
 		}
 	})
-	return bound
+	want := make(map[*ir.Value]list)
+	for input, sorted := range bounds {
+		for _, b := range sorted {
+			want[input] = append(want[input], record{"Sym": b.symbol, "Scale": b.scale, "Const": b.offset})
+		}
+	}
+	return want
+}
+
+func (c *checker) boundOf(d ir.Dim) bound {
+	sym, scale, offset, ok := d.Linear()
+	switch {
+	case !ok:
+		fail("%s rows are selected from, which follows from no symbol", readable(d))
+	case sym == nil:
+		return bound{offset: offset}
+	}
+	return bound{c.symbolIndex(sym), scale, offset}
+}
+
+// insert puts b at its place in a sorted list, unless it is there.
+func insert(sorted []bound, b bound) []bound {
+	at := 0
+	for at < len(sorted) && sorted[at].before(b) {
+		at++
+	}
+	if at < len(sorted) && sorted[at] == b {
+		return sorted
+	}
+	return slices.Insert(sorted, at, b)
+}
+
+// origins returns the parameters of an entry point whose elements a value may have: some of
+// them, in any order, in any iteration. What the program computes by itself has to be within
+// bounds, which Verify says.
+func origins(v *ir.Value) map[*ir.Value]bool {
+	params, met := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
+	for open := []*ir.Value{v}; len(open) > 0; {
+		last := open[len(open)-1]
+		open = open[:len(open)-1]
+		if met[last] {
+			continue
+		}
+		met[last] = true
+		if last.Def == nil && last.Func.Owner == nil {
+			params[last] = true
+		}
+		open = append(open, givers(last)...)
+	}
+	return params
+}
+
+// givers returns the values whose elements v has, or has in one of the iterations.
+func givers(v *ir.Value) []*ir.Value {
+	n := v.Def
+	switch {
+	case n == nil && v.Func.Owner == nil:
+		return nil
+	case n == nil:
+		return entries(v)
+	case n.Is(ir.View), n.Op == ir.OpCopy:
+		return n.Args[:1]
+	case n.Op == ir.OpConcat:
+		return n.Args
+	case n.Op == ir.OpRepeat:
+		return []*ir.Value{n.Body.Results[v.Index]}
+	}
+	return nil
+}
+
+// entries returns what a parameter of a body is in the iterations of its repeat.
+func entries(v *ir.Value) []*ir.Value {
+	n := v.Func.Owner
+	a := n.Attr.(*ir.RepeatAttr)
+	switch fixed := a.Carried + a.Invariant; {
+	case v.Index < a.Carried:
+		return []*ir.Value{n.Args[v.Index], n.Body.Results[v.Index]}
+	case v.Index < fixed:
+		return []*ir.Value{n.Args[v.Index]}
+	default:
+		table := fixed + (v.Index-fixed)*int(a.Count)
+		return n.Args[table : table+int(a.Count)]
+	}
 }
 
 // visit calls yield for the nodes of f and of the bodies in it.
@@ -56,31 +153,31 @@ func visit(f *ir.Func, yield func(n *ir.Node)) {
 	}
 }
 
-// origin returns the parameter of an entry point whose elements a value has: all of them in
-// their order, or, with some, possibly a part or in another order. It is nil for none.
-func origin(v *ir.Value, some bool) *ir.Value {
+// origin returns the parameter of an entry point that a value is, in another shape or memory
+// at most. It is nil for none.
+func origin(v *ir.Value) *ir.Value {
 	for v != nil {
 		n := v.Def
 		switch {
-		case n != nil && (n.Op == ir.OpCopy || n.Op == ir.OpReshape || some && n.Is(ir.View)):
+		case n != nil && (n.Op == ir.OpCopy || n.Op == ir.OpReshape):
 			v = n.Args[0]
 		case n != nil:
 			return nil
 		case v.Func.Owner == nil:
 			return v
 		default:
-			v = passed(v, some)
+			v = invariant(v)
 		}
 	}
 	return nil
 }
 
-// passed returns the operand of a repeat that a parameter of its body begins with; nil where
-// rounds differ.
-func passed(v *ir.Value, some bool) *ir.Value {
+// invariant returns the operand of a repeat that a parameter of its body is in all iterations;
+// nil where they differ.
+func invariant(v *ir.Value) *ir.Value {
 	n := v.Func.Owner
 	a, ok := n.Attr.(*ir.RepeatAttr)
-	if !ok || v.Index >= a.Carried+a.Invariant || v.Index < a.Carried && !some {
+	if !ok || v.Index >= a.Carried+a.Invariant || v.Index < a.Carried {
 		return nil
 	}
 	return n.Args[v.Index]
@@ -98,9 +195,12 @@ func (c *checker) wantAttends(f *ir.Func) list {
 		}
 		var at [3]int64
 		for i := range at {
-			at[i] = indexOf(f, origin(n.Args[3+i], false))
+			at[i] = indexOf(f, origin(n.Args[3+i]))
 		}
-		if min(at[0], at[1], at[2]) < 0 || slices.Contains(seen, at) {
+		if min(at[0], at[1], at[2]) < 0 {
+			fail("%v: nothing compares its positions with lengths, as not all of them are inputs", n)
+		}
+		if slices.Contains(seen, at) {
 			return
 		}
 		seen = append(seen, at)
@@ -125,7 +225,7 @@ func (c *checker) wantReaches(f *ir.Func) list {
 		if !ok {
 			return
 		}
-		pos := indexOf(f, origin(n.Args[4], false))
+		pos := indexOf(f, origin(n.Args[4]))
 		a.Segments.Symbols(func(s *ir.Symbol) {
 			r := [2]int64{c.symbolIndex(s), pos}
 			if given[s] || pos < 0 || slices.Contains(seen, r) {

@@ -151,9 +151,10 @@ func (c *checker) funcPlan(f *ir.Func) *ir.FuncPlan {
 func (c *checker) wantFunc(f *ir.Func) record {
 	plan := c.funcPlan(f)
 	var inputs, outputs list
+	bounds := c.wantBelow(f)
 	for _, v := range f.Params {
 		t := c.wantTensor(v)
-		t["Name"], t["Below"] = v.Name, below(f, v)
+		t["Name"], t["Below"] = v.Name, bounds[v]
 		inputs = append(inputs, t)
 	}
 	names := resultNames(f)
@@ -209,7 +210,7 @@ func (c *checker) wantTensor(v *ir.Value) record {
 	if at == nil || !skip.Is(0) || !c.callersSee(at) {
 		fail("%v is not where callers look", v)
 	}
-	return record{"Type": declared("dtype." + goNames[v.Type.DType]), "Dims": dims, "Offset": at.Offset, "Below": int64(0)}
+	return record{"Type": declared("dtype." + goNames[v.Type.DType]), "Dims": dims, "Offset": at.Offset, "Below": list(nil)}
 }
 
 // callersSee reports whether a place is in the host's memory for inputs and results.

@@ -66,6 +66,9 @@ func pipeline(ctx context.Context, path string) (imported bool, err error) {
 	if err := codegen.CheckTargets(md.Module, targets); err != nil {
 		return imported, err
 	}
+	if err := codegen.CheckInputs(md.Module); err != nil {
+		return imported, err
+	}
 	var hash [32]byte
 	if !strings.HasSuffix(path, ".ggir") {
 		if hash, err = codegen.PackWeights(ctx, md.Module, md, io.Discard, nil); err != nil {
