@@ -68,9 +68,19 @@ func unfuse(c *Context, m *ir.Module) error {
 			l.e.keep(n)
 		}
 		l.e.done()
+		followSpaces(f)
 		errs = append(errs, l.errs...)
 	}
 	return errors.Join(errs...)
+}
+
+// followSpaces puts views into the space of what they view, which may have moved.
+func followSpaces(f *ir.Func) {
+	for _, n := range f.Nodes {
+		if n.Is(ir.View) {
+			n.Result().Type.Space = n.Args[0].Type.Space
+		}
+	}
 }
 
 // somethingToLower reports whether some target does not run a fused node that it was given.
