@@ -29,7 +29,7 @@ func TestOddModules(t *testing.T) {
 		"func @f(%x: f32[], %y: f32[0], %z: f32[3,0,4], %u: f32[2,1,3,1]) -> (x: f32[], y: f32[0], z: f32[3,0,4], u: f32[2,1,3,1]) {\n" +
 			"  %a = exp %x\n  %b = exp %y\n  %c = exp %z\n  %d = exp %u\n  return %a, %b, %c, %d\n}\n",
 		"symbol n 0 40\nsymbol w 1 2\nsymbol x.y 1 2\nsymbol x_y 1 2\nsymbol len 1 3\nsymbol a0 0 3\nsymbol mem0 0 3\nsymbol cpu 1 2\n" +
-			"func @len(%x: f32[n,64], %y: f32[x.y,w], %z: f32[x_y,len], %u: f32[a0,mem0,cpu]) -> (y: f32[n,64], z: f32[x.y,w], a: f32[x_y,len], u: f32[a0,mem0,cpu]) {\n" +
+			"func @len(%x: f32[n,64], %y: f32[x.y,w], %z: f32[x_y,len], %u: f32[a0,mem0,cpu], %sw: i32[w], %sl: i32[len], %sm: i32[mem0], %sc: i32[cpu]) -> (y: f32[n,64], z: f32[x.y,w], a: f32[x_y,len], u: f32[a0,mem0,cpu]) {\n" +
 			"  %a = softmax %x\n  %b = exp %y\n  %c = exp %z\n  %d = softmax %u\n  return %a, %b, %c, %d\n}\n",
 		oneFunction("string") + oneFunction("nil") + oneFunction("true") + oneFunction("error") + oneFunction("min") + oneFunction("init") + oneFunction("main") +
 			oneFunction("program") + oneFunction("Close") + oneFunction("decode") + oneFunction("a0") + oneFunction("f-1") + oneFunction("f_1") + oneFunction("F_1"),
