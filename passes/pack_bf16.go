@@ -16,8 +16,8 @@ const ruleBF16 = "pack.bf16"
 // such a matrix too; whatever else does keeps it as it is.
 //
 // Processors without such instructions widen both operands of a product of bf16, and only the weights
-// of one of f16: rounding gains nothing there, and loses on some. A program that is limited to such
-// processors keeps its weights.
+// of one of f16: rounding gains little there. A program that is limited to such processors keeps its
+// weights.
 func roundWeights(c *Context, m *ir.Module) {
 	if !c.Options.AllowBF16 || !c.Enabled(ruleBF16) || !multipliesBF16(c.Options.CPU) {
 		return

@@ -10,9 +10,9 @@
 // The constitution, which emitted code and the plan's proof rely on:
 //   - A kernel allocates nothing, starts nothing, waits for nothing and keeps no state;
 //     the one global is the choice of implementation, made once before main. Attention,
-//     writes of states and swiglu whose result is bf16 take their scratch from pools, which
-//     allocate when they are empty: at first, and at the latest two garbage collections after
-//     they were last used.
+//     writes of states, swiglu whose result is bf16 and, on AVX2, products of several rows of bf16
+//     take their scratch from pools, which allocate when they are empty: at first, and at the
+//     latest two garbage collections after they were last used.
 //   - It reads and writes only the bytes that its comment names. Pointers, offsets and
 //     index operands are trusted: passes/check proves the first two, the runtime checks
 //     the last. Pointers need the alignment of their element type, no more.

@@ -34,6 +34,10 @@ type implementation struct {
 	// deepMatMul and deepSwiGLU are used instead where k is a multiple of deepLen; nil if there are none.
 	deepMatMul, deepSwiGLU [numFormats]tileSet
 
+	// widened is used for several rows of x instead, with one weight and with two; nil if there is none.
+	// There are such tiles of bf16 only.
+	widened [numFormats][]widenedTile
+
 	binary [numBinary]rowBinary
 	unary  [numUnary]rowUnary
 	scale  func(dst, x unsafe.Pointer, n int, scale, bias float32)

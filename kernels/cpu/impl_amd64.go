@@ -25,6 +25,7 @@ func builtin() []implementation {
 func avx2Implementation(im implementation, f features) implementation {
 	im.base, im.name, im.present = im.name, tile.AVX2, func() bool { return f.avx2 }
 	im.matmul, im.swiglu = avx2MatMul, avx2SwiGLU
+	im.widened[formatBF16] = avx2Widened
 	im.prefetch = prefetchLines
 	im.vectorsAVX2()
 	return im
@@ -38,6 +39,7 @@ func avx512Implementation(im implementation, f features) implementation {
 	for _, f := range []format{formatF32, formatF16, formatBF16} {
 		im.matmul[f], im.swiglu[f] = avx512MatMul[f], avx512SwiGLU[f]
 	}
+	im.widened[formatBF16] = nil
 	return im
 }
 

@@ -17,7 +17,11 @@ func TestTilesAreThoseOfTable(t *testing.T) {
 			want := entry(t, weight, im.name)
 			const many = 1 << 10
 			wide, single := im.matmul[f].pick(many, many), im.matmul[f].pick(1, many)
-			if m, k := wide.tiles[0].rows, formatShape[f].blockLen; m != want.M0 || k != want.K0 {
+			most := wide.tiles[0].rows
+			if tiles := im.widened[f]; tiles != nil {
+				most = tiles[0].rows
+			}
+			if m, k := most, formatShape[f].blockLen; m != want.M0 || k != want.K0 {
 				t.Errorf("%v on %s: %d rows and steps of %d, the table says %+v", weight, im.name, m, k, want)
 			}
 			got := tile.Choice{Feature: want.Feature, Weight: weight, N: wide.panels * panelRows, V: single.panels * panelRows}
@@ -64,6 +68,29 @@ func TestTileSetsAreComplete(t *testing.T) {
 			}
 			if rows := im.swiglu[f].pick(1<<10, 1).tiles[0].rows; rows > mostTileRows {
 				t.Errorf("%s: tiles with two weights have %d rows, for which unrounded has no room", im.name, rows)
+			}
+		}
+	}
+}
+
+// TestWidenedTilesFit checks that tiles, which may have more rows than are left, stay inside of a part.
+func TestWidenedTilesFit(t *testing.T) {
+	for i := range implementations {
+		for _, tiles := range implementations[i].widened {
+			if tiles == nil {
+				continue
+			}
+			b := widenedBox{widenedProduct: widenedProduct{tiles: tiles}}
+			for rows := 1; rows <= widenedRows; rows++ {
+				for r := 0; r < rows; {
+					tl := b.tile(rows - r)
+					if tl.rows > rows-r+1 {
+						t.Errorf("%d rows left take a tile of %d", rows-r, tl.rows)
+					}
+					if r += tl.rows; r > widenedRows {
+						t.Errorf("%d rows: tiles have %d", rows, r)
+					}
+				}
 			}
 		}
 	}

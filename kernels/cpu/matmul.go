@@ -124,6 +124,11 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 		matvec(active.products(f, k), f, dst, x, w, nil, res, n, k, r0, c0, c1, nil)
 		return
 	}
+	if tiles := active.widened[f]; tiles != nil {
+		p := widenedProduct{tiles: tiles, dst: dst, x: x, w: w, res: res, n: n, k: k, r1: r1, c1: c1}
+		p.run(r0, c0)
+		return
+	}
 	set, sh := active.products(f, k), &formatShape[f]
 	blocks := k / sh.blockLen
 	xStride, dstStride, panelBytes := blocks*sh.xBytes, n*f32Bytes, blocks*sh.panelBytes
@@ -193,6 +198,11 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c
 	}
 	if r1-r0 == 1 {
 		matvec(active.gated(f, k), f, dst, x, gate, up, nil, n, k, r0, c0, c1, round)
+		return
+	}
+	if tiles := active.widened[f]; tiles != nil {
+		p := widenedProduct{tiles: tiles, dst: dst, x: x, w: gate, up: up, n: n, k: k, r1: r1, c1: c1, roundsDst: round != nil}
+		p.run(r0, c0)
 		return
 	}
 	g, sh := active.gated(f, k).pick(r1-r0, 1), &formatShape[f]

@@ -22,7 +22,7 @@ var avx2MatMul = [numFormats]tileSet{
 	formatBF16: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX2r1p4}}},
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, tileBF16AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{4, tileBF16AVX2r4p1}, {2, tileBF16AVX2r2p1}, {1, tileBF16AVX2r1p1}}},
+		{panels: 1, tiles: []rowTile{{1, tileBF16AVX2r1p1}}},
 	},
 	formatQ8: {
 		{panels: 4, maxRows: 1, tiles: []rowTile{{1, tileQ8AVX2r1p4}}},
@@ -36,6 +36,9 @@ var avx2MatMul = [numFormats]tileSet{
 	},
 }
 
+// avx2Widened is the tiles of bfloat16 for several rows of x.
+var avx2Widened = []widenedTile{{6, widenedBF16AVX2r6p1}, {4, widenedBF16AVX2r4p1}, {2, widenedBF16AVX2r2p1}}
+
 var avx2SwiGLU = [numFormats]tileSet{
 	formatF32: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluF32AVX2r1p2}}},
@@ -47,7 +50,7 @@ var avx2SwiGLU = [numFormats]tileSet{
 	},
 	formatBF16: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluBF16AVX2r1p2}}},
-		{panels: 1, tiles: []rowTile{{2, swigluBF16AVX2r2}, {1, swigluBF16AVX2r1}}},
+		{panels: 1, tiles: []rowTile{{1, swigluBF16AVX2r1}}},
 	},
 	formatQ8: {
 		{panels: 2, maxRows: 1, tiles: []rowTile{{1, swigluQ8AVX2r1p2}}},

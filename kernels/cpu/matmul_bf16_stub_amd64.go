@@ -161,16 +161,6 @@ func swigluBF16AVX512r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, 
 //go:noescape
 func swigluBF16AVX512r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// tileBF16AVX2r4p1 computes 4 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileBF16AVX2r4p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
-// tileBF16AVX2r2p1 computes 2 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
-//
-//go:noescape
-func tileBF16AVX2r2p1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // tileBF16AVX2r1p1 computes 1 rows of x times 1 panels of w, plus res if not nil. See tileFunc.
 //
 //go:noescape
@@ -186,11 +176,6 @@ func tileBF16AVX2r1p4(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, re
 //go:noescape
 func tileBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, res unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
 
-// swigluBF16AVX2r2 computes silu(x·wᵀ) * (x·upᵀ) for 2 rows of x and one panel each. See tileFunc.
-//
-//go:noescape
-func swigluBF16AVX2r2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
-
 // swigluBF16AVX2r1 computes silu(x·wᵀ) * (x·upᵀ) for 1 rows of x and one panel each. See tileFunc.
 //
 //go:noescape
@@ -200,3 +185,18 @@ func swigluBF16AVX2r1(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up
 //
 //go:noescape
 func swigluBF16AVX2r1p2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, up unsafe.Pointer, xStride int, dstStride int, blocks int, panelBytes int, cols int, next uintptr)
+
+// widenedBF16AVX2r6p1 adds the products of 6 rows of x with a panel of w to sums. See widenedFunc.
+//
+//go:noescape
+func widenedBF16AVX2r6p1(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, sumStride int, xStride int, blocks int, next uintptr)
+
+// widenedBF16AVX2r4p1 adds the products of 4 rows of x with a panel of w to sums. See widenedFunc.
+//
+//go:noescape
+func widenedBF16AVX2r4p1(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, sumStride int, xStride int, blocks int, next uintptr)
+
+// widenedBF16AVX2r2p1 adds the products of 2 rows of x with a panel of w to sums. See widenedFunc.
+//
+//go:noescape
+func widenedBF16AVX2r2p1(sums unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, sumStride int, xStride int, blocks int, next uintptr)

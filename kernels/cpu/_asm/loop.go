@@ -28,7 +28,7 @@ type loop struct {
 }
 
 // tileName matches the tiles of products; see tile.name.
-var tileName = regexp.MustCompile(`^tile(F32|F16|BF16|Q8|Q4)(AVX2|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
+var tileName = regexp.MustCompile(`^(?:tile|widened)(F32|F16|BF16|Q8|Q4)(AVX2|AVX512|VNNI|DOT)r([0-9]+)p([0-9]+)$`)
 
 var (
 	weightNames  = map[string]string{"F32": "F32", "F16": "F16", "BF16": "BF16", "Q8": "Q8_0", "Q4": "Q4_0"}

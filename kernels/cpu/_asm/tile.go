@@ -34,15 +34,20 @@ type tile struct {
 	level        string // suffix of the name
 	rows, panels int
 	swiglu       bool
+	widened      bool // see widenedTile
 }
 
-// name is such as tileF32AVX512r8p2, swigluQ4VNNIr8 or, with two panels each, swigluQ4VNNIr1p2.
+// name is such as tileF32AVX512r8p2, swigluQ4VNNIr8 or, with two panels each, swigluQ4VNNIr1p2, or
+// widenedBF16AVX2r6p1.
 func (t *tile) name() string {
 	if t.swiglu && t.results() > 1 {
 		return fmt.Sprintf("swiglu%s%sr%dp%d", t.format, t.level, t.rows, t.results())
 	}
 	if t.swiglu {
 		return fmt.Sprintf("swiglu%s%sr%d", t.format, t.level, t.rows)
+	}
+	if t.widened {
+		return fmt.Sprintf("widened%s%sr%dp%d", t.format, t.level, t.rows, t.panels)
 	}
 	return fmt.Sprintf("tile%s%sr%dp%d", t.format, t.level, t.rows, t.panels)
 }
@@ -90,8 +95,12 @@ func (g *generator) xAddresses(t *tile) rows {
 }
 
 // asks is how many tiles ask for as many bytes as one reads of its panels: askTiles of
-// package cpu.
-const asks = 4
+// package cpu. Tiles whose x is widened read short parts of panels, for which few rows have few
+// tiles: widenedAsks of package cpu.
+const (
+	asks        = 4
+	widenedAsks = 2
+)
 
 // newAsk returns the address that the tile asks memory for while it computes; nil for one row,
 // which leaves no time for it.
@@ -111,7 +120,11 @@ func (g *generator) ask(t *tile, next reg.GPVirtual, w rows, bytes int) {
 	if !t.swiglu {
 		bytes *= t.panels
 	}
-	bytes /= asks
+	if t.widened {
+		bytes /= widenedAsks
+	} else {
+		bytes /= asks
+	}
 	for at := 0; at < bytes; at += lineBytes {
 		g.PREFETCHT1(operand.Mem{Base: next, Disp: at})
 		if t.swiglu {

@@ -41,6 +41,33 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// TestBF16IsAsFastAsF16 demands that products of several rows of bf16 begin as many multiply-adds a cycle as those of
+// f16 on AVX2, in as many instructions: a program for all processors has bf16 weights for the sake of those that
+// multiply bf16. One row waits for memory with either format.
+func TestBF16IsAsFastAsF16(t *testing.T) {
+	halves, pairs := Choices(AVX2, dtype.F16)[0], Choices(AVX2, dtype.BF16)[0]
+	of16, _ := Predict(halves)
+	ofBF16, _ := Predict(pairs)
+	if ofBF16.MultiplyAdds < of16.MultiplyAdds {
+		t.Errorf("%v, %v", ofBF16, of16)
+	}
+	if i, j := instructions(pairs), instructions(halves); i > j {
+		t.Errorf("%v: %.2f instructions for a row and a k, %v has %.2f", pairs, i, halves, j)
+	}
+}
+
+// instructions returns the instructions for one row of x, one panel and one k of the largest tile that a choice takes
+// for several rows.
+func instructions(c Choice) float64 {
+	var largest loop
+	for _, l := range loops {
+		if l.feature == c.Feature && l.weight == c.Weight && l.panels == c.N/rows16 && l.rows > largest.rows {
+			largest = l
+		}
+	}
+	return float64(largest.instructions) / float64(largest.rows*largest.panels*largest.depth)
+}
+
 // TestCycles gives the model loops that need much of one thing.
 func TestCycles(t *testing.T) {
 	for _, tt := range []struct {
