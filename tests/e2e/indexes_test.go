@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
+// indexText is a module with a function for each kind of input that selects rows.
+var indexText = `ggir 1
+module "indexes"
+after import
+props imported
+symbol n 1 100
+state "k" : f32[2,1,16,32]
+weight "w" : f32[2,4,32] = literal "` + strings.Repeat("0000803f", 2*4*32) + `"
+func @gather(%t: f32[n,8], %i: i32[2]) -> (y: f32[2,8]) {
+  %y = gather %t, %i : f32[2,8]
+  return %y
+}
+func @take(%x: f32[2,n], %i: i32[2,3]) -> (y: f32[2,3]) {
+  %y = take %x, %i : f32[2,3]
+  return %y
+}
+func @experts(%x: f32[1,1,32], %i: i32[1,1]) -> (y: f32[1,1,4]) {
+  %w = weight "w" : f32[2,4,32]
+  %y = experts_matmul %x, %w, %i : f32[1,1,4]
+  return %y
+}
+func @write(%x: f32[1,1,32], %slot: i32[1], %pos: i32[1]) -> (y: f32[1,1,32]) {
+  %k = state "k" : f32[2,1,16,32]
+  %k1 = state_write %k, %x, %slot, %pos : f32[2,1,16,32]
+  %y = exp %x : f32[1,1,32]
+  return %y
+}
+func @attend(%q: f32[1,1,32], %slot: i32[1], %pos: i32[1], %len: i32[2]) -> (y: f32[1,1,32]) {
+  %k = state "k" : f32[2,1,16,32]
+  %y = attention %q, %k, %k, %slot, %pos, %len {scale=0.25} : f32[1,1,32]
+  return %y
+}
+func @swap(%y: f32[1,8], %i: i32[1], %j: i32[1], %t: f32[10,8]) -> (z: f32[1,8]) {
+  %y1 = copy %y : f32[1,8]
+  %i1 = copy %i : i32[1]
+  %j1 = copy %j : i32[1]
+  %z, %q, %r = repeat %y1, %i1, %j1, %t {count=4, carried=3, invariant=1} : f32[1,8], i32[1], i32[1]
+  body @b(%a: f32[1,8], %c: i32[1], %d: i32[1], %u: f32[10,8]) -> (f32[1,8], i32[1], i32[1]) {
+    %g = gather %u, %c : f32[1,8]
+    %s = add %a, %g : f32[1,8]
+    %tc = copy %c : i32[1]
+    %td = copy %d : i32[1]
+    %c1 = copy %td : i32[1]
+    %d1 = copy %tc : i32[1]
+    return %s, %c1, %d1
+  }
+  return %z
+}
+`
+
+// TestIndexesAreChecked calls a program with rows that exist and with rows that do not, of each
+// kind. Those of a symbolic extent and of a carried value were read where other arrays are.
+func TestIndexesAreChecked(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "indexes.ggir")
+	writeFile(t, text, []byte(indexText))
+	exe := build(t, text, "--disable", "inline")
+	f32 := func(shape ...int) array { return array{dtype.F32, shape, nil} }
+	ints := func(data ...int32) array { return array{dtype.I32, []int{len(data)}, data} }
+	rows, row, table := f32(1, 1, 32), f32(1, 8), f32(10, 8)
+	for _, c := range []struct {
+		fn   string
+		in   map[string]array
+		want string // empty for success
+	}{
+		{"gather", map[string]array{"t": f32(3, 8), "i": ints(2, 0)}, ""},
+		{"gather", map[string]array{"t": f32(3, 8), "i": ints(2, 3)}, "i: element 1 is 3: it selects one of 3"},
+		{"gather", map[string]array{"t": f32(100, 8), "i": ints(99, -1)}, "i: element 1 is -1: it selects one of 100"},
+		{"take", map[string]array{"x": f32(2, 4), "i": {dtype.I32, []int{2, 3}, []int32{0, 1, 2, 3, 3, 3}}}, ""},
+		{"take", map[string]array{"x": f32(2, 1), "i": {dtype.I32, []int{2, 3}, []int32{0, 0, 0, 0, 1, 0}}}, "i: element 4 is 1: it selects one of 1"},
+		{"experts", map[string]array{"x": rows, "i": {dtype.I32, []int{1, 1}, []int32{1}}}, ""},
+		{"experts", map[string]array{"x": rows, "i": {dtype.I32, []int{1, 1}, []int32{2}}}, "i: element 0 is 2: it selects one of 2"},
+		{"write", map[string]array{"x": rows, "slot": ints(1), "pos": ints(15)}, ""},
+		{"write", map[string]array{"x": rows, "slot": ints(2), "pos": ints(0)}, "slot: element 0 is 2: it selects one of 2"},
+		{"write", map[string]array{"x": rows, "slot": ints(0), "pos": ints(16)}, "pos: element 0 is 16: it selects one of 16"},
+		{"attend", map[string]array{"q": rows, "slot": ints(1), "pos": ints(15), "len": ints(0, 16)}, ""},
+		{"attend", map[string]array{"q": rows, "slot": ints(2), "pos": ints(0), "len": ints(1, 1)}, "slot: element 0 is 2: it selects one of 2"},
+		{"attend", map[string]array{"q": rows, "slot": ints(0), "pos": ints(16), "len": ints(16, 16)}, "pos: element 0 is 16: it selects one of 16"},
+		{"attend", map[string]array{"q": rows, "slot": ints(0), "pos": ints(0), "len": ints(17, 1)}, "len: element 0 is 17: it selects one of 17"},
+		{"attend", map[string]array{"q": rows, "slot": ints(1), "pos": ints(1), "len": ints(16, 1)}, "pos: element 0 is 1: it has to be below the length of sequence 1"},
+		{"swap", map[string]array{"y": row, "i": ints(9), "j": ints(0), "t": table}, ""},
+		{"swap", map[string]array{"y": row, "i": ints(10), "j": ints(0), "t": table}, "i: element 0 is 10: it selects one of 10"},
+		{"swap", map[string]array{"y": row, "i": ints(0), "j": ints(2000000000), "t": table}, "j: element 0 is 2000000000: it selects one of 10"},
+	} {
+		args := []string{"call", c.fn, "-o", filepath.Join(dir, "out")}
+		for name, a := range c.in {
+			path := filepath.Join(dir, name+".npy")
+			writeFile(t, path, a.npy(t))
+			args = append(args, name+"="+path)
+		}
+		cmd := exec.CommandContext(t.Context(), exe, args...)
+		out, err := cmd.CombinedOutput()
+		status := cmd.ProcessState.ExitCode()
+		if c.want == "" && err != nil || c.want != "" && (status != 2 || !strings.Contains(string(out), "bad input: "+c.want)) {
+			t.Errorf("%s %v: status %d, want %q:\n%s", c.fn, c.in, status, c.want, out)
+		}
+	}
+}
+
+// array is an argument of a call: zeros, or integers.
+type array struct {
+	dtype dtype.DType
+	shape []int
+	ints  []int32
+}
+
+func (a array) npy(t *testing.T) []byte {
+	t.Helper()
+	elems := 1
+	for _, n := range a.shape {
+		elems *= n
+	}
+	data := make([]byte, 0, 4*elems)
+	for _, x := range a.ints {
+		data = binary.LittleEndian.AppendUint32(data, uint32(x))
+	}
+	var b bytes.Buffer
+	if err := runtime.WriteNPY(&b, runtime.Array{Type: a.dtype, Shape: a.shape, Data: data[:4*elems]}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
