@@ -1,6 +1,9 @@
 package runtime
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // poisonByte fills arenas in tests: four of it are a NaN as f32 and two of it as f16, so
 // that a read before the first write shows in the results.
@@ -21,6 +24,23 @@ func newArena(n int64) arena {
 	raw := make([]byte, n+Align-1)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % Align
 	return arena{raw[skip : int64(skip)+n : int64(skip)+n]}
+}
+
+// allocateArena is newArena with an error where the system does not give as much. purpose names what
+// the memory is for.
+func allocateArena(n int64, purpose string) (arena, error) {
+	if err := roomFor(n); err != nil {
+		return arena{}, fmt.Errorf("%s of memory for %s: %w: end other programs, raise the limit of this one (ulimit -v), or compile for smaller sizes (--ctx, --batch)", gib(n), purpose, err)
+	}
+	return newArena(n), nil
+}
+
+// gib prints bytes as GiB, and few as MiB.
+func gib(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.3g MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.4g GiB", float64(n)/(1<<30))
 }
 
 // base is what emitted code adds its offsets to; nil for an empty arena.

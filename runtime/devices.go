@@ -202,7 +202,10 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 	d := &deviceSession{session: s, blocks: make([]*Block, n)}
 	d.Queues = Queues{set: o, events: make([]point, l.Events), ends: make([]Event, len(l.Queues)), drains: make([]finish, len(l.Queues))}
 	stride := alignUp(s.model.program.IOBytes)
-	d.all = newArena(stride * int64(n))
+	var err error
+	if d.all, err = allocateArena(stride*int64(n), inputsAndOutputs); err != nil {
+		return nil, err
+	}
 	memory, err := o.allocate(s)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,8 @@ type Session struct {
 }
 
 // NewSession allocates the arenas of a session, zeroed. The system gives their memory as
-// it is touched, so that a long context costs only what is used of it (see widen).
+// it is touched, so that a long context costs only what is used of it (see widen). Sizes
+// that it would never give are an error.
 func (m *Model) NewSession() (*Session, error) {
 	if m.pool.queue.isClosed() {
 		return nil, ErrClosed
@@ -36,7 +37,13 @@ func (m *Model) NewSession() (*Session, error) {
 	s := &Session{
 		model: m, ticket: newTicket(),
 		pending: make([]int32, 0, 1),
-		state:   newArena(p.StateBytes), active: newArena(p.ActivationBytes),
+	}
+	var err error
+	if s.state, err = allocateArena(p.StateBytes, "the session's state"); err != nil {
+		return nil, err
+	}
+	if s.active, err = allocateArena(p.ActivationBytes, "activations"); err != nil {
+		return nil, err
 	}
 	s.args = Args{Arena: s.active.base(), Weights: m.weights.base(), State: s.state.base()}
 	for i, sym := range p.Symbols {
@@ -48,13 +55,18 @@ func (m *Model) NewSession() (*Session, error) {
 	return s, nil
 }
 
+// inputsAndOutputs is what errors call the memory for them.
+const inputsAndOutputs = "inputs and outputs"
+
 // allocateIO allocates the inputs and outputs, and what the session has on devices.
 func (s *Session) allocateIO() (err error) {
 	if s.model.devices != nil {
 		s.device, err = s.model.devices.session(s)
 		return err
 	}
-	s.io = newArena(s.model.program.IOBytes)
+	if s.io, err = allocateArena(s.model.program.IOBytes, inputsAndOutputs); err != nil {
+		return err
+	}
 	s.args.IO = s.io.base()
 	return nil
 }
