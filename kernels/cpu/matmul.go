@@ -169,15 +169,15 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, n, k, r, c
 		for range part {
 			result, panel := r*n+c, c/panelRows*panelBytes
 			cols := min(c1-c-(g.panels-1)*part*panelRows, panelRows)
-			to, apart, aux := floatAt(dst, result), part*panelRows, res
+			to, apart, aux := unsafe.Pointer(round), panelRows, res
+			if round == nil { // else dst is of bf16, and half as long
+				to, apart = floatAt(dst, result), part*panelRows
+			}
 			switch {
 			case up != nil:
 				aux = unsafe.Add(up, panel)
 			case res != nil:
 				aux = floatAt(res, result)
-			}
-			if round != nil {
-				to, apart = unsafe.Pointer(round), panelRows
 			}
 			run(to, x, unsafe.Add(w, panel), aux, 0, apart*f32Bytes, blocks, part*panelBytes, cols, 0)
 			if round != nil {
