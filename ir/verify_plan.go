@@ -63,7 +63,9 @@ func (v *verifier) epochs() {
 	}
 	last := 0
 	for _, n := range v.f.Nodes {
-		last = max(last, n.Epoch)
+		if works(n) {
+			last = max(last, n.Epoch)
+		}
 	}
 	v.must(v.f.Epochs <= last+1, "epoch", "%d epochs, and the last node is of epoch %d, counted from 0", v.f.Epochs, last)
 }
