@@ -19,11 +19,19 @@ func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		s    *subject
 		list refusals
-	}{{rounds, syntaxRefusals}, {rounds, stepRefusals}, {rounds, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals}} {
+	}{{rounds, syntaxRefusals}, {rounds, stepRefusals}, {rounds, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
+		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}} {
 		for _, r := range tc.list {
 			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
 		}
 	}
+}
+
+// selectionRefusals are bounds of inputs that let rows be selected which do not exist.
+var selectionRefusals = refusals{
+	{"no bound", "Below: []runtime.Dim{{Const: 2}},", "", "Below has 0 elements, not 1"},
+	{"one bound of three", "Below: []runtime.Dim{{Const: 10}, {Const: 16}, {", "Below: []runtime.Dim{{Const: 10}, {", "Below has 2 elements, not 3"},
+	{"a larger bound", "Below: []runtime.Dim{{Const: 10}", "Below: []runtime.Dim{{Const: 11}", "Below[0].Const is 11, not 10"},
 }
 
 func goldenNamed(t *testing.T, name string) *subject {

@@ -145,6 +145,31 @@ func kvOf(name string) dtype.DType {
 	return dtype.F32
 }
 
+// selections has inputs that select among rows of symbols, several times and in part.
+const selections = `ggir 1
+module "selections"
+after import
+props imported
+symbol n 1 100
+symbol m 1 50
+state "s" : f32[2,1,16,8]
+func @f(%y: f32[m,8], %i: i32[m], %j: i32[m], %k: i32[2*m], %t: f32[10,8], %u: f32[2*n+1,8], %x: f32[m,n], %slot: i32[m], %none: i32[m]) -> (z: f32[m,8], g: f32[m,8], h: f32[m,8], taken: f32[m,1], i: i32[m], none: i32[m]) {
+  %part = slice %k {axis=0, start=0, len=m}
+  %own = copy %part
+  %g = gather %u, %own
+  %h = gather %u, %j
+  %column = reshape %i {shape=[m,1]}
+  %taken = take %x, %column
+  %s = state "s"
+  %rows = reshape %y {shape=[m,1,8]}
+  %w = state_write %s, %rows, %slot, %i
+  %z = gather %t, %i
+  %ci = copy %i
+  %cn = copy %none
+  return %z, %g, %h, %taken, %ci, %cn
+}
+`
+
 // texts are modules whose code has what the llama's does not.
 var texts = []struct {
 	name, text string
@@ -153,6 +178,7 @@ var texts = []struct {
 	{"experts", experts, setting{pkg: "experts"}},
 	{"experts profile", experts, setting{profile: true}},
 	{"picked", picked, setting{targets: "fake:linkdelay=1e-12,cpu", pins: "y=fake", pipeline: 2}},
+	{"selections", selections, setting{pkg: "selections"}},
 	{"tails", tails, setting{}},
 	{"tails profile", tails, setting{profile: true, pkg: "tails"}},
 	{"units of tails", headTails, setting{}},
