@@ -119,7 +119,7 @@ func notOurs(dir string, p *codegen.Package) error {
 		if filepath.Ext(path) != ".go" {
 			continue
 		}
-		data, err := os.ReadFile(path)
+		data, err := readRegular(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:
@@ -129,6 +129,18 @@ func notOurs(dir string, p *codegen.Package) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// readRegular returns what a file holds. A pipe or device, which may have no end, is refused.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &codegen.FileError{File: path, Err: errors.New("not a regular file: remove it, or choose another folder")}
+	}
+	return os.ReadFile(path)
 }
 
 // leftovers returns the names of generated Go files in a folder that the package has not.
@@ -298,7 +310,7 @@ func fitsVocab(m *ir.Module, tables string) error {
 func comparePackage(dir string, p *codegen.Package) (string, error) {
 	var b strings.Builder
 	for _, f := range p.Files {
-		have, err := os.ReadFile(filepath.Join(dir, f.Name))
+		have, err := readRegular(filepath.Join(dir, f.Name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
