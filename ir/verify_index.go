@@ -9,11 +9,11 @@ import (
 // ruleIndex is the rule that violations of selections name.
 const ruleIndex = "index"
 
-// Selection is an operand whose elements select rows: each has to be at least 0 and below
-// Extent. Kernels trust them.
-type Selection struct {
-	Arg    int
-	Extent Dim
+// selection is an operand whose elements select rows: each has to be at least 0 and below
+// extent. Kernels trust them.
+type selection struct {
+	arg    int
+	extent Dim
 }
 
 // selectors are the operands that select, by op: the operand and the axis of another one that
@@ -33,7 +33,7 @@ func selects(n *Node) bool { return n.Op < NumOps && selectors[n.Op] != nil }
 
 // appendSelections appends the operands of n that select rows. What has another rank than the
 // op wants is left out.
-func appendSelections(list []Selection, n *Node) []Selection {
+func appendSelections(list []selection, n *Node) []selection {
 	for _, s := range selectors[n.Op] {
 		index, from := n.Arg(s.arg), n.Arg(s.from)
 		if index == nil || from == nil {
@@ -44,7 +44,7 @@ func appendSelections(list []Selection, n *Node) []Selection {
 			axis += from.Type.Rank()
 		}
 		if axis >= 0 && axis < from.Type.Rank() {
-			list = append(list, Selection{s.arg, from.Type.Shape[axis].Add(Const(int64(s.more)))})
+			list = append(list, selection{s.arg, from.Type.Shape[axis].Add(Const(int64(s.more)))})
 		}
 	}
 	return list
@@ -54,13 +54,13 @@ func appendSelections(list []Selection, n *Node) []Selection {
 // select come from inputs, which the runtime checks, from constants or from top_k.
 func (v *verifier) indexes(selecting []*Node) {
 	t := &indexTrace{verifier: v}
-	var list []Selection
+	var list []selection
 	for _, n := range selecting {
 		list = appendSelections(list[:0], n)
 		for _, s := range list {
-			clear(t.seen)
+			t.seen = nil
 			v.f, v.node = n.Func, n
-			t.follow(n, s, n.Args[s.Arg])
+			t.follow(n, s, n.Args[s.arg])
 		}
 	}
 	v.f, v.node = nil, nil
@@ -75,7 +75,7 @@ type indexTrace struct {
 }
 
 // follow checks all origins of a value that is operand s of n.
-func (t *indexTrace) follow(n *Node, s Selection, val *Value) {
+func (t *indexTrace) follow(n *Node, s selection, val *Value) {
 	val = t.end(val)
 	if t.seen[val] {
 		return
@@ -85,10 +85,12 @@ func (t *indexTrace) follow(n *Node, s Selection, val *Value) {
 		t.origin(n, s, val)
 		return
 	}
-	if t.seen == nil {
-		t.seen = make(map[*Value]bool)
+	if len(sources) > 0 {
+		if t.seen == nil {
+			t.seen = make(map[*Value]bool)
+		}
+		t.seen[val] = true
 	}
-	t.seen[val] = len(sources) > 0
 	for _, from := range sources {
 		if from != nil {
 			t.follow(n, s, from)
@@ -194,21 +196,21 @@ func (t *indexTrace) callsOf(f *Func) []*Node {
 }
 
 // origin checks what val, which is no input, may hold against the extent that it selects from.
-func (t *indexTrace) origin(n *Node, s Selection, val *Value) {
-	name := n.Op.Info().Args[s.Arg].Name
+func (t *indexTrace) origin(n *Node, s selection, val *Value) {
+	name := n.Op.Info().Args[s.arg].Name
 	of := val.String()
 	if val.Func != n.Func {
 		of += " of @" + quoteName(val.Func.Name)
 	}
 	switch def := val.Def; {
 	case def != nil && def.Op == OpConstant:
-		t.literal(name, of, s.Extent, val)
+		t.literal(name, of, s.extent, val)
 	case def != nil && def.Op == OpTopK && def.Arg(0) != nil && def.Args[0].Type.Rank() > 0:
 		inner := def.Args[0].Type.Inner()
-		rest, _ := s.Extent.Sub(inner).Bounds()
-		t.must(rest >= 0, ruleIndex, "%s comes from %s, which chooses among %v elements, and selects one of %v: let top_k choose among no more than there are", name, of, inner, s.Extent)
+		rest, _ := s.extent.Sub(inner).Bounds()
+		t.must(rest >= 0, ruleIndex, "%s comes from %s, which chooses among %v elements, and selects one of %v: let top_k choose among no more than there are", name, of, inner, s.extent)
 	default:
-		t.fail(ruleIndex, "%s comes from %s, whose elements may be any, and selects one of %v: let it be an input, a constant or what top_k yields", name, of, s.Extent)
+		t.fail(ruleIndex, "%s comes from %s, whose elements may be any, and selects one of %v: let it be an input, a constant or what top_k yields", name, of, s.extent)
 	}
 }
 
