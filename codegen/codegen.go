@@ -28,7 +28,7 @@ const ModulePath = "github.com/ggmlc/ggmlc"
 
 // Generation is the version of the contract between emitted code and the runtime; see
 // runtime.EnforceVersion.
-const Generation = 1
+const Generation = 2
 
 // Where says where an emitted program finds its weights.
 type Where uint8

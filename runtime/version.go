@@ -4,8 +4,8 @@ package runtime
 // the version it was generated for; a program compiles only if MinVersion <= that <=
 // MaxVersion. A change that old emitted code cannot survive raises both.
 const (
-	MinVersion = 1
-	MaxVersion = 1
+	MinVersion = 2
+	MaxVersion = 2
 )
 
 // EnforceVersion makes a version mismatch a compile error. Emitted code says
