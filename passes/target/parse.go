@@ -175,7 +175,7 @@ var fields = []Field{
 	{"alignin", "bytes, for spaces where it is not align: SPACE:BYTES,...", setAligns, alignsText},
 	sizeField("maxalloc", "bytes of the largest allocation, such as 1GiB", func(d *Descriptor) *int64 { return &d.MaxAlloc }),
 	sizeField("memory", "bytes of its first space, such as 8GiB; 0 is no limit", func(d *Descriptor) *int64 { return &d.Memory }),
-	sizeField("extra", "bytes that each tensor in its spaces needs behind its own", func(d *Descriptor) *int64 { return &d.Extra }),
+	extraField(),
 	intField("maxinputs", "copied inputs of one split", func(d *Descriptor) *int { return &d.MaxInputs }),
 	{"opaque", "spaces of it in which only its own kernels read", setOpaque, func(d *Descriptor) string { return strings.Join(d.Opaque, ",") }},
 	{"offload", "ops that it takes though their weights lie with the last target: NAME or NAME@AXIS", setOffload, offloadText},
@@ -327,6 +327,24 @@ func alignField() Field {
 			return err
 		}
 		return checkAlign(d.Align)
+	}
+	return f
+}
+
+// maxExtra bounds what kernels may touch after a tensor: each has so much memory of its own.
+const maxExtra = 16 << 20
+
+func extraField() Field {
+	f := sizeField("extra", "bytes that each tensor in its spaces needs after its own, at most 16MiB", func(d *Descriptor) *int64 { return &d.Extra })
+	set := f.set
+	f.set = func(d *Descriptor, v string) error {
+		if err := set(d, v); err != nil {
+			return err
+		}
+		if d.Extra > maxExtra {
+			return fmt.Errorf("%s: at most 16MiB: each tensor gets so much more", v)
+		}
+		return nil
 	}
 	return f
 }

@@ -150,6 +150,7 @@ target gpu24 space=a memory=0.1
 target gpu25 space=a events=maybe
 target gpu26 space=a hint=-1
 target gpu27 space=a launch=soon
+target gpu28 space=a extra=2147483648
 `)
 	if err == nil {
 		t.Fatal("no error")
@@ -186,6 +187,7 @@ target gpu27 space=a launch=soon
 		`t.txt:29:22: events: "maybe": write true or false`,
 		`t.txt:30:22: hint: "-1" is not a whole number`,
 		`t.txt:31:22: launch: soon is not a rate`,
+		`t.txt:32:22: extra: 2147483648: at most 16MiB`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no error %q in:\n%v", want, err)
