@@ -212,7 +212,7 @@ func (o *oracle) add(id, of string, pkg string, files []readback.File) {
 }
 
 // broken finds the packages that the Go command complains about.
-var broken = regexp.MustCompile(`(?m)^(?:# program/|package program/|)(p[0-9]+)[/\s:]`)
+var broken = regexp.MustCompile(`(?m)^(?:# program/|(?:[^:\s]+:\d+:\d+: )?package program/|)(p[0-9]+)[/\s:]`)
 
 // run compiles and runs all packages, and returns those that do something else than the one
 // that they have to be like. What the compiler refuses is marked.
