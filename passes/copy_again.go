@@ -104,9 +104,11 @@ func (l *liveBytes) survey(s *apartSearch, merges []mergedCopy) {
 	begin := make([]int, l.f.NumValues())
 	for at, n := range l.f.Nodes {
 		for _, a := range n.Args {
-			if a != nil {
-				root := origin(a).ID
-				uses[root] = append(uses[root], at)
+			if a == nil {
+				continue
+			}
+			if root := origin(a); root.Func == l.f { // what a body is given, the repeat uses
+				uses[root.ID] = append(uses[root.ID], at)
 			}
 		}
 		for _, v := range n.Results {
@@ -114,8 +116,9 @@ func (l *liveBytes) survey(s *apartSearch, merges []mergedCopy) {
 		}
 	}
 	for _, v := range l.f.Results {
-		root := origin(v).ID
-		uses[root] = append(uses[root], len(l.f.Nodes)-1)
+		if root := origin(v); root.Func == l.f {
+			uses[root.ID] = append(uses[root.ID], len(l.f.Nodes)-1)
+		}
 	}
 	l.eachWithBytes(func(v *ir.Value) {
 		if change := l.change[v.Type.Space]; change != nil {
