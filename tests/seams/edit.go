@@ -27,7 +27,8 @@ func editText(d draw, text string, graph bool, without string) (edited string, m
 	if gigabytes.MatchString(edited) { // a simulated device fills them with NaN at every step
 		return text, false
 	}
-	return edited, e.meaning || tokenizer.MatchString(text) && !tokenizer.MatchString(edited)
+	renamed := graph && !slices.Equal(functions.FindAllString(text, -1), functions.FindAllString(edited, -1))
+	return edited, e.meaning || renamed || tokenizer.MatchString(text) && !tokenizer.MatchString(edited)
 }
 
 // edits are the changes, as often as they stand here.
@@ -139,6 +140,7 @@ func placed(line string, at int) bool {
 }
 
 var (
+	functions = regexp.MustCompile(`(?m)^func @[^(]*`)
 	gigabytes = regexp.MustCompile(`chunks=\[[^\]]*\d{10}`)
 	tokenizer = regexp.MustCompile(`(?m)^language .* tokenizer=`) // without it a program tells ids and no text
 	placement = regexp.MustCompile(` @("[^"]*"|[\w:.]+)| at \d+:0x[0-9a-f]+\+\d+| epochs=\d+`)
