@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/ggmlc/ggmlc/codegen"
+	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -134,7 +136,23 @@ func packWeights(ctx context.Context, md *Model, dir string, o OutputOptions) (b
 		return b, md.blame(err)
 	}
 	b.size = total
+	if err := md.checkWeights(ctx, f); err != nil {
+		return b, err
+	}
 	return b, md.Unchanged()
+}
+
+// checkWeights reads packed weights back: see package readback.
+func (md *Model) checkWeights(ctx context.Context, packed io.ReaderAt) error {
+	err := readback.CheckWeights(ctx, md.Module, func(source, tensor string) (readback.Rows, error) { return md.Tensor(source, tensor) }, packed)
+	var differs *readback.Error
+	if errors.As(err, &differs) {
+		return emitterBug(md.Module, err, "")
+	}
+	if err != nil {
+		return md.blame(err)
+	}
+	return nil
 }
 
 // blame adds the model's path to an error about a weight, where no file is named yet.

@@ -46,12 +46,17 @@ func (c *checker) number() {
 		}
 		c.devices = append(c.devices, d)
 	}
+	c.countChunks()
+	c.recorders()
+}
+
+// countChunks numbers the chunks of all arenas.
+func (c *checker) countChunks() {
 	for i := range c.m.Plan.Arenas {
 		for k := range c.m.Plan.Arenas[i].Chunks {
 			c.chunks = append(c.chunks, chunk{i, k, c.owner(c.m.Plan.Arenas[i].Space)})
 		}
 	}
-	c.recorders()
 }
 
 // holds reports whether the plan has an arena in memory of a target's own.

@@ -1,0 +1,223 @@
+package readback
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+)
+
+// Rows are the rows of a tensor of a source, along its innermost dimension.
+type Rows interface {
+	DType() dtype.DType
+	Shape() (rows, cols int64)
+
+	// ReadRows fills dst with n rows from first on, in the bytes of DType, without gaps.
+	ReadRows(ctx context.Context, dst []byte, first, n int64) error
+}
+
+// Sources returns the rows of a tensor, by the names of its source and of itself.
+type Sources func(source, tensor string) (Rows, error)
+
+// CheckWeights compares the packed weights of a placed module with their sources: each weight
+// and constant has to be where the plan places it. Of each matrix it looks at the first rows,
+// those in the middle and the last ones, as many as a panel has. A difference is an *Error;
+// other errors are those of sources and of the context.
+func CheckWeights(ctx context.Context, m *ir.Module, src Sources, packed io.ReaderAt) error {
+	c := &checker{m: m}
+	c.countChunks()
+	starts, _ := c.blob()
+	w := &weightReader{ctx: ctx, c: c, src: src, packed: packed, starts: starts}
+	for _, weight := range m.Weights {
+		if err := w.weight(weight); err != nil {
+			return fmt.Errorf("weight %q: %w", weight.Name, err)
+		}
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if a, ok := n.Attr.(*ir.ConstantAttr); ok {
+				w.bytes(fmt.Sprintf("@%s: %v", f.Name, n), n.Result().Place, 0, a.Data)
+			}
+		}
+	}
+	if c.failed() {
+		return &Error{c.findings, c.more}
+	}
+	return nil
+}
+
+// weightReader reads packed weights back.
+type weightReader struct {
+	ctx    context.Context
+	c      *checker
+	src    Sources
+	packed io.ReaderAt
+	starts map[chunk]int64 // where the chunks of the arenas begin
+}
+
+// weight compares the first panel, the middle one and the last one of each matrix of a weight
+// with its rows.
+func (w *weightReader) weight(weight *ir.Weight) error {
+	t := weight.Type
+	cols, _ := t.Inner().IsConst()
+	rows, err := w.rows(weight.Expr, cols)
+	if err != nil || weight.Place == nil {
+		return err
+	}
+	all, _ := t.Rows().IsConst()
+	matrix := all // rows of one matrix of a list, each of which begins with a panel of its own
+	if t.Layout != dtype.Plain {
+		matrix, _ = t.Shape[t.Rank()-2].IsConst()
+	}
+	for from := int64(0); from < all; from += max(matrix, 1) {
+		last := (matrix - 1) / dtype.PanelRows
+		for _, panel := range []int64{0, last / 2, last} {
+			first := panel * dtype.PanelRows
+			if err := w.panel(weight, rows, from, first, min(dtype.PanelRows, matrix-first)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// panel compares count rows, from first on, of the matrix that begins at row from.
+func (w *weightReader) panel(weight *ir.Weight, rows rowsOf, from, first, count int64) error {
+	t := weight.Type
+	cols, _ := t.Inner().IsConst()
+	want, err := rows(from+first, count)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("weight %q: rows [%d,%d)", weight.Name, from+first, from+first+count)
+	if t.Layout == dtype.Plain {
+		w.bytes(what, weight.Place, (from+first)*int64(t.DType.RowBytes(int(cols))), want)
+		return nil
+	}
+	matrix, _ := t.Shape[t.Rank()-2].IsConst()
+	skip := from / max(matrix, 1) * dtype.PackedBytes(t.DType, t.Layout, matrix, cols)
+	skip += dtype.PackedBytes(t.DType, t.Layout, first, cols)
+	panel := make([]byte, tile.PanelBytes(t.DType, int(cols)))
+	if !w.read(what, weight.Place, skip, panel) {
+		return nil
+	}
+	got := make([]byte, len(want))
+	tile.UnpackPanel(t.DType, got, panel, int(count), int(cols))
+	if !bytes.Equal(got, want) {
+		w.c.report("%s are not packed where the plan has them", what)
+	}
+	return nil
+}
+
+// bytes compares bytes at a distance from a place.
+func (w *weightReader) bytes(what string, at *ir.Place, skip int64, want []byte) {
+	got := make([]byte, len(want))
+	if w.read(what, at, skip, got) && !bytes.Equal(got, want) {
+		w.c.report("%s are not where the plan has them", what)
+	}
+}
+
+// read reads packed bytes at a distance from a place.
+func (w *weightReader) read(what string, at *ir.Place, skip int64, dst []byte) bool {
+	start, known := int64(0), false
+	if at != nil {
+		if number := w.c.memory(&place{arena: at.Arena, chunk: at.Chunk}); number >= 0 {
+			start, known = w.starts[w.c.chunks[number]]
+		}
+	}
+	if !known {
+		w.c.report("%s are in no arena of weights", what)
+		return false
+	}
+	if _, err := w.packed.ReadAt(dst, start+at.Offset+skip); err != nil {
+		w.c.report("%s: %w", what, err)
+		return false
+	}
+	return true
+}
+
+// rowsOf returns count rows of a matrix from first on, in the bytes of its dtype.
+type rowsOf func(first, count int64) ([]byte, error)
+
+// rows returns the rows that an expression makes, before they are packed. Literals do not state
+// how long their rows are.
+func (w *weightReader) rows(e *ir.Expr, cols int64) (rowsOf, error) {
+	rows, _, _, err := w.eval(e, cols)
+	return rows, err
+}
+
+// eval returns the rows of an expression, their number and their dtype.
+func (w *weightReader) eval(e *ir.Expr, cols int64) (rows rowsOf, count int64, dt dtype.DType, err error) {
+	switch e.Op {
+	case ir.ExprPack:
+		return w.eval(e.Args[0], cols)
+	case ir.ExprLiteral:
+		size := int64(dtype.F32.RowBytes(int(cols)))
+		return func(first, n int64) ([]byte, error) { return e.Data[first*size : (first+n)*size], nil }, int64(len(e.Data)) / size, dtype.F32, nil
+	case ir.ExprTensor:
+		t, err := w.src(e.Source, e.Tensor)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		count, k := t.Shape()
+		return func(first, n int64) ([]byte, error) {
+			b := make([]byte, n*int64(t.DType().RowBytes(int(k))))
+			return b, t.ReadRows(w.ctx, b, first, n)
+		}, count, t.DType(), nil
+	case ir.ExprQuantize:
+		return w.quantized(e, cols)
+	case ir.ExprConcat:
+		return w.joined(e, cols)
+	}
+	return nil, 0, 0, fmt.Errorf("an expression of kind %d cannot be read back", e.Op)
+}
+
+// quantized returns rows in another dtype.
+func (w *weightReader) quantized(e *ir.Expr, cols int64) (rows rowsOf, count int64, to dtype.DType, err error) {
+	from, count, dt, err := w.eval(e.Args[0], cols)
+	if err == nil {
+		to, err = dtype.Parse(e.To)
+	}
+	return func(first, n int64) ([]byte, error) {
+		plain, err := from(first, n)
+		if err != nil {
+			return nil, err
+		}
+		floats := make([]float32, n*cols)
+		if err := dtype.DecodeFloat32(dt, floats, plain); err != nil {
+			return nil, err
+		}
+		b := make([]byte, n*int64(to.RowBytes(int(cols))))
+		return b, dtype.Encode(to, b, floats)
+	}, count, to, err
+}
+
+// joined returns the rows of several matrices, one after the other.
+func (w *weightReader) joined(e *ir.Expr, cols int64) (rows rowsOf, count int64, dt dtype.DType, err error) {
+	var one []func() ([]byte, error) // each returns one row
+	for _, a := range e.Args {
+		part, n, d, err := w.eval(a, cols)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		dt = d
+		for r := range n {
+			one = append(one, func() ([]byte, error) { return part(r, 1) })
+		}
+	}
+	return func(first, n int64) ([]byte, error) {
+		var b []byte
+		for _, row := range one[first : first+n] {
+			r, err := row()
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, r...)
+		}
+		return b, nil
+	}, int64(len(one)), dt, nil
+}
