@@ -49,7 +49,8 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 	}
 	p.count(r)
 	a.change()
-	abreast.Do(func() { p.explain(r) }, func() { p.apply(a, r.Labels) })
+	p.explain(r) // asks of the graph what apply changes
+	p.apply(a, r.Labels)
 }
 
 // problem returns what cost is to decide, while the rules of ggml's schedulers are tried beside. It
