@@ -61,16 +61,16 @@ func blobPieces(m *ir.Module, src Sources) func(yield func(piece) bool) {
 	return func(yield func(piece) bool) {
 		at := int64(0)
 		for _, p := range blobParts(m) {
-			for _, w := range placedWeights(m, p) {
-				if gap := p.offset + w.Place.Offset - at; gap > 0 && !yield(zeros(gap)) {
+			for _, l := range placedLeaves(m, p) {
+				if gap := p.offset + l.place.Offset - at; gap > 0 && !yield(zeros(gap)) {
 					return
 				}
-				for _, piece := range weightPieces(w, src) {
+				for _, piece := range l.pieces(src) {
 					if !yield(piece) {
 						return
 					}
 				}
-				at = p.offset + w.Place.Offset + w.Type.MaxBytes()
+				at = p.offset + l.place.Offset + l.bytes
 			}
 		}
 		if gap := WeightsBytes(m) - at; gap > 0 {
@@ -79,14 +79,32 @@ func blobPieces(m *ir.Module, src Sources) func(yield func(piece) bool) {
 	}
 }
 
-// placedWeights returns the weights that lie in a part, in the order of addresses.
-func placedWeights(m *ir.Module, p blobPart) []*ir.Weight {
-	var ws []*ir.Weight
-	for _, w := range m.Weights {
-		if w.Place != nil && w.Place.Arena == p.arena && w.Place.Chunk == p.chunk {
-			ws = append(ws, w)
+// blobLeaf is a weight or a constant, which have places in arenas of weights.
+type blobLeaf struct {
+	place  *ir.Place
+	bytes  int64
+	pieces func(Sources) []piece
+}
+
+// placedLeaves returns the weights and constants of a part, in the order of addresses.
+func placedLeaves(m *ir.Module, p blobPart) []blobLeaf {
+	var leaves []blobLeaf
+	add := func(l blobLeaf) {
+		if l.place != nil && l.place.Arena == p.arena && l.place.Chunk == p.chunk {
+			leaves = append(leaves, l)
 		}
 	}
-	slices.SortFunc(ws, func(a, b *ir.Weight) int { return cmp.Compare(a.Place.Offset, b.Place.Offset) })
-	return ws
+	for _, w := range m.Weights {
+		add(blobLeaf{w.Place, w.Type.MaxBytes(), func(src Sources) []piece { return weightPieces(w, src) }})
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpConstant {
+				data := n.Attr.(*ir.ConstantAttr).Data
+				add(blobLeaf{n.Result().Place, int64(len(data)), func(Sources) []piece { return []piece{literal(data)} }})
+			}
+		}
+	}
+	slices.SortFunc(leaves, func(a, b blobLeaf) int { return cmp.Compare(a.place.Offset, b.place.Offset) })
+	return leaves
 }

@@ -131,6 +131,10 @@ func zeros(n int64) piece {
 	return func(context.Context) ([]byte, error) { return make([]byte, n), nil }
 }
 
+func literal(data []byte) piece {
+	return func(context.Context) ([]byte, error) { return data, nil }
+}
+
 // weightPieces cuts the making of one weight into pieces of about chunkBytes.
 func weightPieces(w *ir.Weight, src Sources) []piece {
 	fail := func(err error) []piece {

@@ -2,6 +2,7 @@ package irtest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -235,6 +236,18 @@ func (g *generator) weight(d dtype.DType, shape ...int64) *ir.Value {
 	return g.f.Weight(name)
 }
 
+// vector returns n f32 values that every call reads: a weight or a constant.
+func (g *generator) vector(n int64) *ir.Value {
+	if g.even() {
+		return g.weight(dtype.F32, n)
+	}
+	var data []byte
+	for _, x := range g.numbers(dtype.F32, []int64{n}).Data {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(x)))
+	}
+	return g.f.Constant(ir.Type{DType: dtype.F32, Shape: ir.Dims(n)}, data)
+}
+
 func (g *generator) usedWeight(t ir.Type) string {
 	var names []string
 	for _, w := range g.b.Module().Weights {
@@ -294,7 +307,7 @@ func (g *generator) binary() {
 	b := g.pickWidth(width(a))
 	switch g.rng.IntN(4) {
 	case 0:
-		b = g.weight(dtype.F32, width(a)) // repeated over rows
+		b = g.vector(width(a)) // repeated over rows
 	case 1:
 		b = f.ReduceMean(b) // repeated within a row
 	}
@@ -315,13 +328,13 @@ func (g *generator) norm() {
 	n := width(x)
 	switch g.rng.IntN(4) {
 	case 0:
-		g.add(f.LayerNorm(x, g.weight(dtype.F32, n), nil, 1e-5))
+		g.add(f.LayerNorm(x, g.vector(n), nil, 1e-5))
 	case 1:
-		g.add(f.LayerNorm(x, g.weight(dtype.F32, n), g.weight(dtype.F32, n), 1e-5))
+		g.add(f.LayerNorm(x, g.vector(n), g.vector(n), 1e-5))
 	case 2:
 		g.add(f.Softmax(x))
 	case 3:
-		g.add(f.RMSNorm(x, g.weight(dtype.F32, n), 1e-5))
+		g.add(f.RMSNorm(x, g.vector(n), 1e-5))
 	}
 }
 
@@ -532,7 +545,7 @@ func (g *generator) repeat() {
 	for range count {
 		norms, matrices = append(norms, g.weight(dtype.F32, n)), append(matrices, g.weight(d, n, n))
 	}
-	results := g.f.Repeat(count, []*ir.Value{x}, []*ir.Value{g.weight(dtype.F32, n)}, [][]*ir.Value{norms, matrices},
+	results := g.f.Repeat(count, []*ir.Value{x}, []*ir.Value{g.vector(n)}, [][]*ir.Value{norms, matrices},
 		func(f *ir.FuncBuilder, carried, invariant, tables []*ir.Value) []*ir.Value {
 			h := f.MatMul(f.RMSNorm(carried[0], tables[0], 1e-5), tables[1], carried[0])
 			return []*ir.Value{f.Add(h, f.Tanh(invariant[0]))}
