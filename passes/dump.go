@@ -14,6 +14,7 @@ import (
 // index.tsv with a line for each.
 type Dumper struct {
 	dir   string
+	write func(path string, data []byte) error
 	lines []string
 
 	// Text prints a module; Module.String unless another is set.
@@ -24,8 +25,9 @@ type Dumper struct {
 const indexHead = "number\tpass\tchanged\tms\tnodes\tsplits\tcopies\tbytes copied\tarena bytes\n"
 
 // NewDumper returns a dumper into the folder, which it makes where it is missing. Dumps of
-// an earlier run in it are removed, so that what lies there is of one run.
-func NewDumper(dir string) (*Dumper, error) {
+// an earlier run in it are removed, so that what is there is of one run. Write is what writes
+// a file; it appears under its name when it is complete.
+func NewDumper(dir string, write func(path string, data []byte) error) (*Dumper, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("%s: cannot be made: %w: choose another folder", dir, errors.Unwrap(err))
 	}
@@ -33,7 +35,7 @@ func NewDumper(dir string) (*Dumper, error) {
 	for _, path := range old {
 		err = errors.Join(err, os.Remove(path))
 	}
-	return &Dumper{dir: dir, Text: (*ir.Module).String}, err
+	return &Dumper{dir: dir, write: write, Text: (*ir.Module).String}, err
 }
 
 // Import writes the module as the frontend made it, as number 00.
@@ -47,28 +49,11 @@ func (d *Dumper) After(s Step, m *ir.Module) error {
 	d.lines = append(d.lines, fmt.Sprintf("%d\t%s\t%t\t%.2f\t%d\t%d\t%d\t%d\t%d\n", s.Number, s.Pass, s.Changed,
 		milliseconds(s.Stats.Time), fig.Nodes, fig.Splits, fig.Copies, fig.BytesCopied, fig.ArenaBytes))
 	name := fmt.Sprintf("%02d-%s.ggir", s.Number, s.Pass)
-	return d.write(name, d.Text(m))
+	return d.write(filepath.Join(d.dir, name), []byte(d.Text(m)))
 }
 
 // Close writes index.tsv.
 func (d *Dumper) Close() error {
 	text := indexHead + strings.Join(d.lines, "")
-	return d.write("index.tsv", text)
-}
-
-// write writes a file of the folder, which appears under its name when it is complete.
-func (d *Dumper) write(name, text string) error {
-	f, err := os.CreateTemp(d.dir, ".*-"+name)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(d.dir, name))
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return d.write(filepath.Join(d.dir, "index.tsv"), []byte(text))
 }

@@ -229,7 +229,7 @@ func TestDumper(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "07-old.ggir"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewDumper(dir)
+	d, err := NewDumper(dir, func(path string, data []byte) error { return os.WriteFile(path, data, 0o666) })
 	if err != nil {
 		t.Fatal(err)
 	}

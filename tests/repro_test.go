@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -79,7 +80,7 @@ func compileAndBuild(t *testing.T, model, dumps, exe string) error {
 		return err
 	}
 	defer md.Close()
-	d, err := passes.NewDumper(dumps)
+	d, err := passes.NewDumper(dumps, codegen.WriteFile)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (f *dumpFlags) outputs() []namedPath {
 }
 
 func (f *dumpFlags) dumpAll(ctx context.Context, md *driver.Model, co driver.CompileOptions) error {
-	d, err := passes.NewDumper(f.out)
+	d, err := passes.NewDumper(f.out, codegen.WriteFile)
 	if err != nil {
 		return err
 	}
