@@ -306,29 +306,17 @@ func boolField(name, doc string, p func(*Descriptor) *bool) Field {
 
 func queuesField() Field {
 	f := intField("queues", "0: works while the host waits; 1: a queue; 2: another one for copies into it", func(d *Descriptor) *int { return &d.Queues })
-	set := f.set
-	f.set = func(d *Descriptor, v string) error {
-		if err := set(d, v); err != nil {
-			return err
-		}
+	return f.checked(func(d *Descriptor) error {
 		if d.Queues > 2 {
 			return fmt.Errorf("%d queues: a target has 0, 1 or 2", d.Queues)
 		}
 		return nil
-	}
-	return f
+	})
 }
 
 func alignField() Field {
 	f := sizeField("align", "bytes, a power of two; of every offset in its spaces", func(d *Descriptor) *int64 { return &d.Align })
-	set := f.set
-	f.set = func(d *Descriptor, v string) error {
-		if err := set(d, v); err != nil {
-			return err
-		}
-		return checkAlign(d.Align)
-	}
-	return f
+	return f.checked(func(d *Descriptor) error { return checkAlign(d.Align) })
 }
 
 // maxExtra bounds what kernels may touch after a tensor: each has so much memory of its own.
@@ -336,15 +324,22 @@ const maxExtra = 16 << 20
 
 func extraField() Field {
 	f := sizeField("extra", "bytes that each tensor in its spaces needs after its own, at most 16MiB", func(d *Descriptor) *int64 { return &d.Extra })
+	return f.checked(func(d *Descriptor) error {
+		if d.Extra > maxExtra {
+			return fmt.Errorf("%d: at most 16MiB: each tensor gets so much more", d.Extra)
+		}
+		return nil
+	})
+}
+
+// checked refuses values that are set and do not hold.
+func (f Field) checked(holds func(*Descriptor) error) Field {
 	set := f.set
 	f.set = func(d *Descriptor, v string) error {
 		if err := set(d, v); err != nil {
 			return err
 		}
-		if d.Extra > maxExtra {
-			return fmt.Errorf("%s: at most 16MiB: each tensor gets so much more", v)
-		}
-		return nil
+		return holds(d)
 	}
 	return f
 }
