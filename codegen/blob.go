@@ -88,20 +88,18 @@ type blobLeaf struct {
 
 // placedLeaves returns the weights and constants of a part, in the order of addresses.
 func placedLeaves(m *ir.Module, p blobPart) []blobLeaf {
+	here := func(at *ir.Place) bool { return at != nil && at.Arena == p.arena && at.Chunk == p.chunk }
 	var leaves []blobLeaf
-	add := func(l blobLeaf) {
-		if l.place != nil && l.place.Arena == p.arena && l.place.Chunk == p.chunk {
-			leaves = append(leaves, l)
-		}
-	}
 	for _, w := range m.Weights {
-		add(blobLeaf{w.Place, w.Type.MaxBytes(), func(src Sources) []piece { return weightPieces(w, src) }})
+		if here(w.Place) {
+			leaves = append(leaves, blobLeaf{w.Place, w.Type.MaxBytes(), func(src Sources) []piece { return weightPieces(w, src) }})
+		}
 	}
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if n.Op == ir.OpConstant {
+			if n.Op == ir.OpConstant && here(n.Result().Place) {
 				data := n.Attr.(*ir.ConstantAttr).Data
-				add(blobLeaf{n.Result().Place, int64(len(data)), func(Sources) []piece { return []piece{literal(data)} }})
+				leaves = append(leaves, blobLeaf{n.Result().Place, int64(len(data)), func(Sources) []piece { return []piece{literal(data)} }})
 			}
 		}
 	}

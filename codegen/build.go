@@ -182,10 +182,7 @@ func goBuild(ctx context.Context, dir, out string, o BuildOptions) error {
 	}
 	cmd := exec.CommandContext(ctx, goCmd, append(args, ".")...)
 	cmd.Dir = dir
-	cmd.Env = buildEnv(o)
-	if os.Getenv("GOTMPDIR") == "" { // so that nothing is left of a build that is ended
-		cmd.Env = append(cmd.Env, "GOTMPDIR="+dir)
-	}
+	cmd.Env = buildEnv(o, dir)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {

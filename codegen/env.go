@@ -26,12 +26,17 @@ var compilers = []string{"AR", "CC", "CXX", "FC", "GCCGO", "PKG_CONFIG"}
 
 // buildEnv is the environment of the Go command: of the caller's settings it has those of the
 // system, and of Go's none that could change the result, run a program or reach the network.
-func buildEnv(o BuildOptions) []string {
+// What the Go command makes on its way is in dir, which is removed even after a build that was
+// ended, unless the caller names another folder.
+func buildEnv(o BuildOptions, dir string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !passesOn(strings.ToUpper(name), o)
 	})
 	env = append(env, fixedEnv...)
+	if os.Getenv("GOTMPDIR") == "" {
+		env = append(env, "GOTMPDIR="+dir)
+	}
 	if o.Race {
 		env = append(env, "CGO_ENABLED=1")
 	} else {

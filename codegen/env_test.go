@@ -131,7 +131,7 @@ func TestBuildEnv(t *testing.T) {
 	for name, value := range map[string]string{"GOFLAGS": "", "GOEXPERIMENT": "x", "gocacheprog": "x", "CC": "x", "CGO_LDFLAGS": "x", "GOCACHE": "/kept", "GOOS": "plan9", "LANG": "kept"} {
 		t.Setenv(name, value)
 	}
-	env := buildEnv(BuildOptions{GOOS: "linux", GOARCH: "arm64"})
+	env := buildEnv(BuildOptions{GOOS: "linux", GOARCH: "arm64"}, "/x")
 	for _, want := range []string{"GOENV=off", "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOCACHE=/kept", "LANG=kept", "GOARCH=arm64"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing", want)
@@ -146,7 +146,7 @@ func TestBuildEnv(t *testing.T) {
 	if systems[len(systems)-1] != "GOOS=linux" { // of several the last counts
 		t.Errorf("the system is %q", systems)
 	}
-	if race := buildEnv(BuildOptions{Race: true}); !slices.Contains(race, "CC=x") || !slices.Contains(race, "CGO_ENABLED=1") {
+	if race := buildEnv(BuildOptions{Race: true}, "/x"); !slices.Contains(race, "CC=x") || !slices.Contains(race, "CGO_ENABLED=1") {
 		t.Error("the race detector is built without the caller's C compiler")
 	}
 }

@@ -28,30 +28,27 @@ func (g *generator) checkSizes(f *ir.Func) error {
 	return nil
 }
 
-// usedSymbols returns the symbols in the types of the values of f and of the bodies in it.
+// usedSymbols returns the symbols in the types of the values of f and of the bodies in it, each once.
 func usedSymbols(f *ir.Func) []*ir.Symbol {
 	var used []*ir.Symbol
-	add := func(v *ir.Value) {
-		for _, d := range v.Type.Shape {
-			d.Symbols(func(s *ir.Symbol) {
-				if !slices.Contains(used, s) {
-					used = append(used, s)
-				}
-			})
+	add := func(s *ir.Symbol) {
+		if !slices.Contains(used, s) {
+			used = append(used, s)
 		}
 	}
-	for _, p := range f.Params {
-		add(p)
+	addShapes := func(vs []*ir.Value) {
+		for _, v := range vs {
+			for _, d := range v.Type.Shape {
+				d.Symbols(add)
+			}
+		}
 	}
+	addShapes(f.Params)
 	for _, n := range f.Nodes {
-		for _, r := range n.Results {
-			add(r)
-		}
+		addShapes(n.Results)
 		if n.Body != nil {
 			for _, s := range usedSymbols(n.Body) {
-				if !slices.Contains(used, s) {
-					used = append(used, s)
-				}
+				add(s)
 			}
 		}
 	}
