@@ -164,8 +164,11 @@ func TestCallReplacesLinks(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, make([]byte, 24)})
 	writeNPY(t, dir, "y.npy", Array{dtype.I32, []int{2}, make([]byte, 8)})
-	if err := errors.Join(os.WriteFile(at("other"), []byte("kept"), 0o666), os.Mkdir(at("o"), 0o777), os.Symlink("../other", at("o/out.npy"))); err != nil {
-		t.Skip("skip: ", err)
+	if err := errors.Join(os.WriteFile(at("other"), []byte("kept"), 0o666), os.Mkdir(at("o"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../other", at("o/out.npy")); err != nil {
+		t.Skip("skip: ", err) // systems without links, and those that ask for a right
 	}
 	status, _, errs := invoke(grid(), "call", "add", "x="+at("x.npy"), "y="+at("y.npy"), "-o", at("o"))
 	kept, err := os.ReadFile(at("other"))

@@ -35,6 +35,7 @@ var targetLists = map[string]string{
 // rounded to 1/127 of the largest of 32, by each product again.
 var (
 	sameNumbers = ir.Tolerance{NMSE: 1e-18, Why: "float64 sums in another order"}
+	folded      = ir.Tolerance{NMSE: 1e-12, Why: "constants that are computed ahead are rounded to float32"}
 	rounded     = ir.Tolerance{NMSE: 0.2, Why: "activations are rounded to 8 bits before each product with quantized weights (to bf16 with weights of bf16), and random programs cancel what is left"}
 )
 
@@ -100,7 +101,10 @@ func preserves(seed uint64, targets *target.List, o passes.Options) error {
 }
 
 func toleranceOf(pass string) ir.Tolerance {
-	if pass == "pack" {
+	switch pass {
+	case "fold":
+		return folded
+	case "pack":
 		return rounded
 	}
 	return sameNumbers
