@@ -20,8 +20,8 @@ type frame struct {
 	places []*place // by value id; nil where nothing has defined the value yet
 }
 
-func newFrame(f *ir.Func, round int64) *frame {
-	return &frame{f: f, round: ir.Const(round), places: make([]*place, f.NumValues())}
+func newFrame(f *ir.Func, round ir.Dim) *frame {
+	return &frame{f: f, round: round, places: make([]*place, f.NumValues())}
 }
 
 // of returns where a value of the frame's function is.

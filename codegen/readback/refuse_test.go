@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 		s    *subject
 		list refusals
 	}{{rounds, syntaxRefusals}, {rounds, stepRefusals}, {rounds, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
-		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}} {
+		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "rounds")), betweenRefusals}} {
 		for _, r := range tc.list {
 			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
 		}
@@ -32,6 +32,13 @@ var selectionRefusals = refusals{
 	{"no bound", "Below: []runtime.Dim{{Const: 2}},", "", "Below has 0 elements, not 1"},
 	{"one bound of three", "Below: []runtime.Dim{{Const: 10}, {Const: 16}, {", "Below: []runtime.Dim{{Const: 10}, {", "Below has 2 elements, not 3"},
 	{"a larger bound", "Below: []runtime.Dim{{Const: 10}", "Below: []runtime.Dim{{Const: 11}", "Below[0].Const is 11, not 10"},
+}
+
+// betweenRefusals have another address in rounds between the first ones and the last, in the last one, in all.
+var betweenRefusals = refusals{
+	{"rounds between", "unsafe.Add(x, 0x0), unsafe.Add(io, 0x2800), 64", "unsafe.Add(x, l/3*(39-l)*64), unsafe.Add(io, 0x2800), 64", "dst is"},
+	{"the last round", "unsafe.Add(x, 0x0), unsafe.Add(io, 0x2800), 64", "unsafe.Add(x, l/39*64), unsafe.Add(io, 0x2800), 64", "dst is"},
+	{"each round", "unsafe.Add(x, 0x0), unsafe.Add(io, 0x2800), 64", "unsafe.Add(x, l*64), unsafe.Add(io, 0x2800), 64", "dst is"},
 }
 
 func goldenNamed(t *testing.T, name string) *subject {

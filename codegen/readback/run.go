@@ -3,7 +3,6 @@ package readback
 import (
 	"go/ast"
 	"go/token"
-	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 )
@@ -34,12 +33,6 @@ const (
 	roundsEvent            // a loop over a body begins
 )
 
-// shareLoop is a loop over the pieces that a worker takes of n.
-type shareLoop struct {
-	n       ir.Dim
-	granule int64
-}
-
 // command is a submission of kernels to a queue.
 type command struct {
 	queue int64
@@ -63,6 +56,7 @@ type runner struct {
 	times  *ir.Dim
 	on     *command
 
+	depth  int  // of loops over rounds
 	last   bool // the statement is the last one of its function
 	leaves bool // where the function returns, the step ends
 	head   bool // directly inside of a loop over rounds
@@ -104,8 +98,7 @@ func (x *runner) function(id string, args []value) {
 	x.active[id] = false
 }
 
-// parameterTypes are the types of the parameters that functions have, by what is handed
-// over.
+// parameterType returns the type of the parameter that takes a value.
 func parameterType(v value) string {
 	switch {
 	case v.isObject(objWorker):
@@ -193,7 +186,10 @@ func (x *runner) assign(s scope, st *ast.AssignStmt) {
 	}
 	for i, l := range st.Lhs {
 		id, ok := l.(*ast.Ident)
-		if _, again := s[id.Name]; !ok || again {
+		if !ok {
+			x.unknown(st, "assignment")
+		}
+		if _, again := s[id.Name]; again {
 			x.unknown(st, "assignment")
 		}
 		s[id.Name] = vals[i]
@@ -302,115 +298,6 @@ func inner(s scope) scope {
 		in[id] = v
 	}
 	return in
-}
-
-// rangeStmt runs a loop over the rounds of a repeat, one after the other, or over the calls
-// of one kernel.
-func (x *runner) rangeStmt(s scope, st *ast.RangeStmt) {
-	id, ok := st.Key.(*ast.Ident)
-	n := x.eval(s, st.X)
-	if !ok || st.Value != nil || st.Tok != token.DEFINE || n.kind != number {
-		x.unknown(st, "loop")
-	}
-	in := inner(s)
-	if x.oneKernel(s, st.Body) {
-		if x.times != nil {
-			x.unknown(st, "loop")
-		}
-		in[id.Name], x.times = num(index), &n.n
-		x.block(in, st.Body, plainBlock)
-		x.times = nil
-		return
-	}
-	count, known := n.n.IsConst()
-	if !known || x.first || x.share != nil {
-		x.unknown(st, "loop")
-	}
-	x.emit(event{kind: roundsEvent, count: count}, st)
-	for _, l := range rounds(count, x.c.full[count]) {
-		round := inner(in)
-		round[id.Name] = constant(l)
-		x.block(round, st.Body, roundsBlock)
-	}
-}
-
-// oneKernel reports whether a block is the call of one kernel.
-func (x *runner) oneKernel(s scope, b *ast.BlockStmt) bool {
-	if len(b.List) != 1 {
-		return false
-	}
-	st, ok := b.List[0].(*ast.ExprStmt)
-	if !ok {
-		return false
-	}
-	e, ok := st.X.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	pkg, _ := cut(x.callee(s, e))
-	return pkg == "cpu"
-}
-
-// rounds returns the rounds of a repeat that are run: all where each has weights of its own,
-// else the first, which stand for the others, and the last.
-func rounds(count int64, all bool) []int64 {
-	const some = 3
-	list := []int64{0, 1, 2}
-	switch {
-	case all || count <= some:
-		list = list[:0]
-		for l := range count {
-			list = append(list, l)
-		}
-	default:
-		list = append(list, count-1)
-	}
-	return list
-}
-
-// tabled returns the numbers of rounds of the repeats that have tables.
-func (c *checker) tabled() map[int64]bool {
-	counts := make(map[int64]bool)
-	for _, f := range c.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			if a, ok := n.Attr.(*ir.RepeatAttr); ok {
-				tables, _ := a.Tables(len(n.Args))
-				counts[a.Count] = counts[a.Count] || tables > 0
-			}
-		}
-	}
-	return counts
-}
-
-// shareStmt runs a loop over the pieces of a share: for u := w.Share(n, granule); u.Next(); {…}.
-func (x *runner) shareStmt(s scope, st *ast.ForStmt) {
-	init, ok := st.Init.(*ast.AssignStmt)
-	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || st.Post != nil || x.share != nil || x.first || x.times != nil {
-		x.unknown(st, "loop")
-	}
-	u, isIdent := init.Lhs[0].(*ast.Ident)
-	from, isCall := init.Rhs[0].(*ast.CallExpr)
-	if !isIdent || !isCall || x.callee(s, from) != objWorker+".Share" || len(from.Args) != 2 {
-		x.unknown(st, "loop")
-	}
-	n, granule := x.eval(s, from.Args[0]), x.eval(s, from.Args[1])
-	g, known := granule.n.IsConst()
-	if n.kind != number || granule.kind != number || !known {
-		x.unknown(st, "loop")
-	}
-	in := inner(s)
-	in[u.Name] = value{kind: object, text: objShare, n: n.n}
-	next, ok := st.Cond.(*ast.CallExpr)
-	if !ok || x.callee(in, next) != objShare+".Next" || len(next.Args) != 0 {
-		x.unknown(st, "loop")
-	}
-	x.share = &shareLoop{n.n, g}
-	before := len(x.events)
-	x.block(in, st.Body, plainBlock)
-	x.share = nil
-	if !slices.ContainsFunc(x.events[before:], func(e event) bool { return e.kind == kernelEvent }) {
-		fail("%s: a loop over shares that computes nothing takes them from others", x.p.at(st.Pos()))
-	}
 }
 
 // cut returns the package or object before the dot and what is named behind it.

@@ -21,6 +21,7 @@ type walker struct {
 	heads int       // heads of rounds at which the workers ask whether to stop
 	waits []ir.Wait // of the host, of repeats that begin there
 	loops []int64   // numbers of rounds of repeats that begin there
+	depth int       // of the repeats around it
 
 	busy     map[int]bool // queues that the host has to wait for before anything but the next node on them
 	region   *shareLoop   // the loop over shares between the last barrier and the next
@@ -33,7 +34,7 @@ type walker struct {
 func (c *checker) steps(p *program, f *ir.Func) {
 	id := c.stepFunction(p, f)
 	w := &walker{c: c, p: p, entry: f, events: c.run(p, id), busy: make(map[int]bool), marks: c.marks(p)}
-	top := newFrame(f, 0)
+	top := newFrame(f, ir.Const(0))
 	for _, v := range f.Params {
 		top.places[v.ID] = c.placed(v.Place, nil)
 	}
@@ -82,9 +83,10 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 	for i := range carried {
 		carried[i] = fr.of(n.Args[i])
 	}
-	run := rounds(attr.Count, w.c.full[attr.Count])
+	run := rounds(attr.Count, w.depth, w.c.full[attr.Count])
+	w.depth++
 	w.skipped = w.skipped || int64(len(run)) < attr.Count
-	for _, round := range run {
+	for k, round := range run {
 		in := newFrame(n.Body, round)
 		for i, p := range n.Body.Params {
 			switch {
@@ -93,7 +95,7 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 			case i < fixed:
 				in.places[p.ID] = fr.of(n.Args[i])
 			default:
-				in.places[p.ID] = fr.of(n.Args[fixed+(i-fixed)*int(attr.Count)+int(round)])
+				in.places[p.ID] = fr.of(n.Args[fixed+(i-fixed)*int(attr.Count)+k])
 			}
 		}
 		if n.Body.HeadBarrier {
@@ -105,6 +107,7 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 			carried[i] = in.of(n.Body.Results[i])
 		}
 	}
+	w.depth--
 	for i, r := range n.Results {
 		fr.places[r.ID] = carried[i]
 	}
