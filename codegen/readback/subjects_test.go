@@ -175,95 +175,20 @@ var texts = []struct {
 	name, text string
 	setting
 }{
-	{"experts", experts, setting{pkg: "experts"}},
-	{"experts profile", experts, setting{profile: true}},
-	{"picked", picked, setting{targets: "fake:linkdelay=1e-12,cpu", pins: "y=fake", pipeline: 2}},
+	{"experts", irtest.Experts, setting{pkg: "experts"}},
+	{"experts profile", irtest.Experts, setting{profile: true}},
+	{"picked", irtest.FarExperts, setting{targets: "fake:linkdelay=1e-12,cpu", pins: "y=fake", pipeline: 2}},
 	{"selections", selections, setting{pkg: "selections"}},
-	{"tails", tails, setting{}},
-	{"tails profile", tails, setting{profile: true, pkg: "tails"}},
-	{"units of tails", headTails, setting{}},
-	{"segments", segments, setting{pkg: "segments"}},
+	{"tails", irtest.Tails, setting{}},
+	{"tails profile", irtest.Tails, setting{profile: true, pkg: "tails"}},
+	{"units of tails", irtest.HeadTails, setting{}},
+	{"moved tails", irtest.MovedTails, setting{}},
+	{"segments", irtest.LongAttention, setting{pkg: "segments"}},
 	{"rounds", rounds(40), setting{}},
 	{"rounds on a fake", rounds(40), setting{targets: twoFakes, pins: ".*=fake:1", pipeline: 2}},
 	{"odd", odd, setting{pkg: "odd"}},
 	{"odd on a fake", odd, setting{targets: twoFakes, pins: ".*=fake:0", profile: true}},
 }
-
-const experts = `source m "none" 0
-symbol tokens 1 9
-weight "router" : f32[6,64] = m["router"]
-weight "gate" : q8_0[6,96,64] = m["gate"]
-weight "up" : q8_0[6,96,64] = m["up"]
-weight "down" : q4_0[6,40,96] = m["down"]
-weight "f16" : f16.r16[6,40,64] = pack(m["f16"], r16)
-func @moe(%x: f32[tokens,64]) -> (y: f32[tokens,40]) {
-  %router = weight "router"
-  %logits = matmul %x, %router
-  %idx = top_k %logits {k=2}
-  %chosen = take %logits, %idx
-  %p = softmax %chosen
-  %rows = reshape %x {shape=[tokens,1,64]}
-  %gate = weight "gate"
-  %up = weight "up"
-  %down = weight "down"
-  %g = experts_matmul %rows, %gate, %idx
-  %u = experts_matmul %rows, %up, %idx
-  %h = swiglu %g, %u
-  %d = experts_matmul %h, %down, %idx
-  %y = experts_sum %d, %p
-  return %y
-}
-func @copied(%x: f32[3,2,64], %idx: i32[3,2]) -> (y: f32[3,2,40]) {
-  %w = weight "f16"
-  %c = copy_experts %w, %idx
-  %y = experts_matmul %x, %c, %idx
-  return %y
-}
-`
-
-const picked = `source m "none" 0
-weight "f16" : f16.r16[6,40,64] @host = pack(m["f16"], r16)
-func @far(%x: f32[1,1,64], %idx: i32[1,2]) -> (y: f32[1,2,40]) {
-  %w = weight "f16"
-  %y = experts_matmul %x, %w, %idx
-  return %y
-}
-`
-
-const tails = `source m "none" 0
-weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
-weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)
-func @tails(%x: f32[1,1024]) -> (y: f32[1,1024]) {
-  %up = weight "up"
-  %down = weight "down"
-  %u = matmul %x, %up
-  %h = silu %u
-  %y = matmul %h, %down
-  return %y
-}
-`
-
-const headTails = `source m "none" 0
-weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
-func @tails(%x: f32[1,1024], %r: f32[1,32,2]) -> (y: f32[1,64,64]) {
-  %up = weight "up"
-  %u = matmul %x, %up
-  %h = reshape %u {shape=[1,64,64]}
-  %y = rope %h, %r
-  return %y
-}
-`
-
-const segments = `symbol tokens 1 8
-func @one(%q: f32[1,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %slot: i32[1], %pos: i32[1], %n: i32[1]) -> (y: f32[1,4,64]) {
-  %y = attention %q, %k, %v, %slot, %pos, %n {scale=0.125}
-  return %y
-}
-func @prompt(%q: f32[tokens,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %slot: i32[tokens], %pos: i32[tokens], %n: i32[1]) -> (y: f32[tokens,4,64]) {
-  %y = attention %q, %k, %v, %slot, %pos, %n {scale=0.125}
-  return %y
-}
-`
 
 // rounds is rolled into a repeat without weights of its own, of more rounds than are read one
 // by one.

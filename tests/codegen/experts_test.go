@@ -12,40 +12,6 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// experts is the feed-forward block of a mixture of experts, with quantized matrices, and a
-// product that reads a copy of the chosen experts.
-const experts = `source m "none" 0
-symbol tokens 1 9
-weight "router" : f32[6,64] = m["router"]
-weight "gate" : q8_0[6,96,64] = m["gate"]
-weight "up" : q8_0[6,96,64] = m["up"]
-weight "down" : q4_0[6,40,96] = m["down"]
-weight "f16" : f16.r16[6,40,64] = pack(m["f16"], r16)
-func @moe(%x: f32[tokens,64]) -> (y: f32[tokens,40]) {
-  %router = weight "router"
-  %logits = matmul %x, %router
-  %idx = top_k %logits {k=2}
-  %chosen = take %logits, %idx
-  %p = softmax %chosen
-  %rows = reshape %x {shape=[tokens,1,64]}
-  %gate = weight "gate"
-  %up = weight "up"
-  %down = weight "down"
-  %g = experts_matmul %rows, %gate, %idx
-  %u = experts_matmul %rows, %up, %idx
-  %h = swiglu %g, %u
-  %d = experts_matmul %h, %down, %idx
-  %y = experts_sum %d, %p
-  return %y
-}
-func @copied(%x: f32[3,2,64], %idx: i32[3,2]) -> (y: f32[3,2,40]) {
-  %w = weight "f16"
-  %c = copy_experts %w, %idx
-  %y = experts_matmul %x, %c, %idx
-  return %y
-}
-`
-
 // TestExperts runs mixtures of experts in an emitted program and compares with ir/eval.
 func TestExperts(t *testing.T) {
 	if testing.Short() {
@@ -83,15 +49,7 @@ func TestExpertsFarAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}
-	const text = `source m "none" 0
-weight "f16" : f16.r16[6,40,64] @host = pack(m["f16"], r16)
-func @far(%x: f32[1,1,64], %idx: i32[1,2]) -> (y: f32[1,2,40]) {
-  %w = weight "f16"
-  %y = experts_matmul %x, %w, %idx
-  return %y
-}
-`
-	m, err := ir.Parse("far.ggir", []byte(text))
+	m, err := ir.Parse("far.ggir", []byte(irtest.FarExperts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +89,7 @@ func pinOf(t *testing.T, text string) passes.Pin {
 
 func parsed(t *testing.T) *ir.Module {
 	t.Helper()
-	m, err := ir.Parse("experts.ggir", []byte(experts))
+	m, err := ir.Parse("experts.ggir", []byte(irtest.Experts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,23 +13,6 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// longAttention has attention over a context of five segments: of one token and of three, which
-// are cut, and of a prompt, which is not.
-const longAttention = `symbol tokens 1 8
-func @one(%q: f32[1,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %slot: i32[1], %pos: i32[1], %n: i32[1]) -> (y: f32[1,4,64]) {
-  %y = attention %q, %k, %v, %slot, %pos, %n {scale=0.125}
-  return %y
-}
-func @three(%q: f32[3,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %slot: i32[3], %pos: i32[3], %n: i32[1]) -> (y: f32[3,4,64]) {
-  %y = attention %q, %k, %v, %slot, %pos, %n {scale=0.125}
-  return %y
-}
-func @prompt(%q: f32[tokens,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %slot: i32[tokens], %pos: i32[tokens], %n: i32[1]) -> (y: f32[tokens,4,64]) {
-  %y = attention %q, %k, %v, %slot, %pos, %n {scale=0.125}
-  return %y
-}
-`
-
 // TestSegments runs attention over a long context by an emitted program: whether it is cut or
 // not, and whoever computes which segment, the bits are the same, those that a token has in a
 // prompt, and near what eval says. The sizes follow from the positions that the caller gives.
@@ -81,7 +64,7 @@ func TestSegments(t *testing.T) {
 
 func parsedLong(t *testing.T) *ir.Module {
 	t.Helper()
-	m, err := ir.Parse("long.ggir", []byte(longAttention))
+	m, err := ir.Parse("long.ggir", []byte(irtest.LongAttention))
 	if err != nil {
 		t.Fatal(err)
 	}

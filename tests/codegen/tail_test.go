@@ -11,58 +11,14 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// tails is products that are long enough to have a tail, two of them in epochs that follow
-// each other, the first one's with a node that is computed unit by unit with it.
-const tails = `source m "none" 0
-weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
-weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)
-func @tails(%x: f32[1,1024]) -> (y: f32[1,1024]) {
-  %up = weight "up"
-  %down = weight "down"
-  %u = matmul %x, %up
-  %h = silu %u
-  %y = matmul %h, %down
-  return %y
-}
-`
-
-// headTails is a product by columns and what rotates its heads: of 64 columns and of one.
-const headTails = `source m "none" 0
-weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
-func @tails(%x: f32[1,1024], %r: f32[1,32,2]) -> (y: f32[1,64,64]) {
-  %up = weight "up"
-  %u = matmul %x, %up
-  %h = reshape %u {shape=[1,64,64]}
-  %y = rope %h, %r
-  return %y
-}
-`
-
-// movedTails is a product that comes behind another one of its epoch, as it has a tail: then that one's weight
-// comes right behind the tail of the epoch before.
-const movedTails = `source m "none" 0
-weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
-weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)
-weight "few" : f32.r16[64,4096] = pack(m["few"], r16)
-func @tails(%x: f32[1,1024]) -> (y: f32[1,1024], z: f32[1,64]) {
-  %up = weight "up"
-  %u = matmul %x, %up
-  %down = weight "down"
-  %y = matmul %u, %down
-  %few = weight "few"
-  %z = matmul %u, %few
-  return %y, %z
-}
-`
-
 // TestTails runs nodes with tails: whoever computes a unit, the bits are the same.
 func TestTails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}
-	t.Run("equal partitions", func(t *testing.T) { runTails(t, tails, 3) })
-	t.Run("the same units", func(t *testing.T) { runTails(t, headTails, 2) })
-	t.Run("behind the rest of the epoch", func(t *testing.T) { runTails(t, movedTails, 2) })
+	t.Run("equal partitions", func(t *testing.T) { runTails(t, irtest.Tails, 3) })
+	t.Run("the same units", func(t *testing.T) { runTails(t, irtest.HeadTails, 2) })
+	t.Run("behind the rest of the epoch", func(t *testing.T) { runTails(t, irtest.MovedTails, 2) })
 }
 
 // runTails runs the function of a text, of which so many nodes have a tail.
