@@ -39,7 +39,7 @@ type iterations struct {
 	pairs map[[2]int]bool // parameters that may have the same bytes, or not; see right
 }
 
-// iterationVersion stands for bytes that an iteration has made.
+// iterationVersion is the version of bytes that an iteration has made.
 type iterationVersion struct {
 	val       *Value
 	iteration int64

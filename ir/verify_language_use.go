@@ -80,7 +80,7 @@ func (u *roleUse) walk(f *Func, depth int) {
 	}
 }
 
-// reads checks the operands of a node that stand for sequences, positions, lengths or ids.
+// reads checks the operands of a node that are sequences, positions, lengths or ids.
 func (u *roleUse) reads(n *Node) {
 	switch n.Op {
 	case OpStateWrite:

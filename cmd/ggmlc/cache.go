@@ -46,7 +46,7 @@ func userCache() (cache, error) {
 func (c cache) folders() []string { return []string{filepath.Dir(c.dir), c.dir} }
 
 // make makes the folders where they are missing. What is in them is run: so they have to be
-// this user's, and nobody else's.
+// this user's, and no other's.
 func (c cache) make() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("the cache folder cannot be made: %w: use ggmlc build", err)

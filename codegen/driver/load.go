@@ -170,7 +170,7 @@ func ReadText(path string) (*ir.Module, error) {
 }
 
 // oldLanguage refuses a language model of a text that was written before there was a line
-// language: without it the program would generate nothing, and nobody would know why.
+// language: without it the program would generate nothing, for no visible reason.
 func oldLanguage(m *ir.Module) error {
 	const key = "lm.vocab"
 	if m.LM != nil || m.GetMeta(key) == "" {

@@ -324,7 +324,7 @@ func typeText(e ast.Expr) string {
 	return "?"
 }
 
-// float32Of returns the number that a value stands for where a float32 is wanted. Literals
+// float32Of returns the number that a value is where a float32 is wanted. Literals
 // have no negative zero.
 func float32Of(v value) (float32, bool) {
 	switch v.kind {

@@ -114,7 +114,7 @@ func (g *gap) takes(e *event) bool {
 	case stopEvent:
 		g.heads++
 		if w.at == 0 || w.events[w.at-1].kind != barrierEvent || e.first {
-			w.fail(g.node, "the workers ask whether to stop, and no barrier stands before")
+			w.fail(g.node, "the workers ask whether to stop, and there is no barrier before it")
 		}
 	case roundsEvent:
 		if len(w.loops) == 0 || w.loops[0] != e.count {

@@ -123,7 +123,7 @@ func (g *mutator) ident(e *ast.Ident) {
 	}
 }
 
-// Names that may stand for each other after a dot.
+// Names that may replace each other after a dot.
 var alike = [][]string{
 	{"Weights", "State", "IO", "Arena", "Scratch"}, {"Part", "Parts"}, {"Lo", "Hi"},
 	{"Wait", "WaitPrev", "Record"}, {"Await", "AwaitPrev", "Finish"},

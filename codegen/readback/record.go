@@ -15,7 +15,7 @@ type (
 	declared string // such as dtype.F32; with & where its address is taken
 )
 
-// anything is compared by nobody, as nothing that a step computes depends on it.
+// anything is not compared, as nothing that a step computes depends on it.
 type anything struct{}
 
 // compare returns how a composite differs from the record. A field that is absent is zero.

@@ -139,7 +139,7 @@ var stepRefusals = refusals{
 	{"a loop around", "layersRound(w, a, l)", "for range 1 {\nlayersRound(w, a, l)\n}", "an loop that emitted code does not have"},
 	{"no stop", "if w.Stop() {\n\t\t\treturn\n\t\t}", "", "the workers ask 0 times whether to stop, not 1"},
 	{"a stop that does not leave", "if w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n}", "an condition that emitted code does not have"},
-	{"a stop before the barrier", "w.Barrier()\n\t\tif w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n\t\t\treturn\n\t\t}\nw.Barrier()", "no barrier stands before"},
+	{"a stop before the barrier", "w.Barrier()\n\t\tif w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n\t\t\treturn\n\t\t}\nw.Barrier()", "there is no barrier before it"},
 	{"a return", "layersRound(w, a, l)", "layersRound(w, a, l)\nreturn", "an statement that emitted code does not have"},
 	{"another divider", "w.Part, w.Parts)", "w.Parts, w.Part)", "an range that emitted code does not have"},
 	{"a granule that is no constant", ", w.Part, w.Parts)", "*w.Parts, w.Part, w.Parts)", "an range that emitted code does not have"},

@@ -40,7 +40,7 @@ type command struct {
 	label value
 }
 
-// maxEvents bounds what one entry point comes to: the bound of check's steps, and what stands
+// maxEvents bounds what one entry point comes to: the bound of check's steps, and what comes
 // between them.
 const maxEvents = 1 << 24
 
@@ -215,7 +215,7 @@ func (x *runner) borders(s scope, e ast.Expr) (lo, hi ir.Dim, ok bool) {
 	return lo, hi, true
 }
 
-// call runs a call that stands as a statement.
+// call runs a call statement.
 func (x *runner) call(s scope, e *ast.CallExpr) {
 	fn := x.callee(s, e)
 	args := make([]value, len(e.Args))
@@ -300,7 +300,7 @@ func inner(s scope) scope {
 	return in
 }
 
-// cut returns the package or object before the dot and what is named behind it.
+// cut returns the package or object before the dot and the name after it.
 func cut(id string) (of, what string) {
 	for i := range id {
 		if id[i] == '.' {

@@ -113,7 +113,7 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 	}
 }
 
-// node demands what stands before a node, its call or transfer, and its record.
+// node demands what comes before a node, its call or transfer, and its record.
 func (w *walker) node(fr *frame, n *ir.Node) {
 	queue, waits := w.c.where(n)
 	w.gap(n, queue, waits)

@@ -256,7 +256,7 @@ func (c *checker) marks(p *program) []string {
 	profile := x.variable("program").fields["Profile"]
 	if !c.facts.Profile {
 		if profile.kind != invalid {
-			fail("the program has a profile that nobody asked for")
+			fail("the program has a profile, and none is wanted")
 		}
 		return nil
 	}

@@ -73,8 +73,8 @@ func @tails(%x: f32[1,1024], %r: f32[1,32,2]) -> (y: f32[1,64,64]) {
 }
 `
 
-// MovedTails is a product that comes behind another one of its epoch, as it has a tail: then that one's weight
-// comes right behind the tail of the epoch before.
+// MovedTails is a product that is moved after another one of its epoch, as it has a tail: then that one's weight
+// comes right after the tail of the epoch before.
 const MovedTails = `source m "none" 0
 weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
 weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)

@@ -121,7 +121,7 @@ func (b *widenedBox) next(p, k, depth int) uintptr {
 	return uintptr(col*b.k+k*panelRows) * halfBytes
 }
 
-// add runs the tiles of a panel's part w. The first of them ask memory for what lies at next.
+// add runs the tiles of a panel's part w. The first of them ask memory for what is at next.
 func (b *widenedBox) add(sums *[widenedRows][widenedColumns]float32, p int, w unsafe.Pointer, depth int, next uintptr) {
 	const sumStride, xStride = int(unsafe.Sizeof(sums[0])), int(unsafe.Sizeof(b.part.x[0]))
 	for r := 0; r < b.rows; {

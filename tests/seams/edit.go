@@ -31,7 +31,7 @@ func editText(d draw, text string, graph bool, without string) (edited string, m
 	return edited, e.meaning || renamed || tokenizer.MatchString(text) && !tokenizer.MatchString(edited)
 }
 
-// edits are the changes, as often as they stand here.
+// edits are the changes, as often as they are listed.
 var edits = []func(*editor){
 	(*editor).number, (*editor).number, (*editor).number, (*editor).number,
 	(*editor).value, (*editor).value, (*editor).value, (*editor).value, (*editor).swapWords, (*editor).dropAttr, (*editor).dropAttr, (*editor).takeAttr, (*editor).takeAttr, (*editor).swapAttr,
@@ -149,7 +149,7 @@ var (
 	attrs     = regexp.MustCompile(` (in|at) ("[^"]*"|[\w:.+]+)| @("[^"]*"|[\w:.]+)| [a-z]+=(\[[^]]*\]|split\([^)]*\)|"[^"]*"|[\w:.+]+)`)
 )
 
-// number replaces a number by one that is near, far, or stands elsewhere.
+// number replaces a number by one that is near, far, or from elsewhere in the text.
 func (e *editor) number() {
 	i := e.line(anyKind)
 	if i < 0 {
@@ -393,7 +393,7 @@ func (e *editor) renameOnce() {
 	e.lines[i] = strings.Replace(e.lines[i], old, sigil+`"`+fresh+`"`, 1)
 }
 
-// name draws a name and a line in which it stands.
+// name draws a name and a line in which it occurs.
 func (e *editor) name() (string, int) {
 	for range 20 {
 		i := e.line(anyKind)

@@ -55,7 +55,7 @@ func (f *fuzzer) prepare() error {
 	return codegen.WriteSources(f.sources)
 }
 
-// env keeps what ggmlc leaves behind inside the fuzzer's folder.
+// env keeps what ggmlc leaves inside the fuzzer's folder.
 func (f *fuzzer) env() []string { return []string{"TMPDIR=" + f.dir} }
 
 // loop lets workers make groups of tries.

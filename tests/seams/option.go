@@ -31,7 +31,7 @@ func (s *subject) numeric(d draw) []string {
 }
 
 // rounding is a rule under which the backends of nodes decide where numbers are rounded, or in which order
-// they are summed, and how far logits may then be apart, as a share of the largest.
+// they are summed, and by how much logits may then differ, as a share of the largest.
 type rounding struct {
 	rule  string
 	bound float64

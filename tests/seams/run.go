@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// program is an executable with the arguments that stand first.
+// program is an executable with its first arguments.
 type program struct {
 	exe     string
 	first   []string
