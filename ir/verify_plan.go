@@ -330,9 +330,30 @@ func (v *verifier) numPlans() bool {
 	return v.must(plans == funcs, "plan", "%d plans for %d functions", plans, funcs)
 }
 
-// planOf checks that the plan is that of the current function.
+// planOf checks that the plan is that of the current function, with the figures of it.
 func (v *verifier) planOf(plan *FuncPlan) {
 	v.must(plan.Func == v.f.Name, "plan", "the plan is of @%s", plan.Func)
+	nodes, barriers := runs(v.f)
+	v.must(plan.Nodes == nodes, "plan", "nodes=%d, and a call runs %d", plan.Nodes, nodes)
+	v.must(plan.Barriers == barriers, "plan", "barriers=%d, and a call runs %d", plan.Barriers, barriers)
+}
+
+// runs returns how many nodes that work and how many barriers a call of f runs, those in bodies
+// once for each iteration.
+func runs(f *Func) (nodes, barriers int64) {
+	barriers = max(int64(f.Epochs)-1, 0)
+	if f.HeadBarrier {
+		barriers++
+	}
+	for _, n := range f.Nodes {
+		if a, ok := n.Attr.(*RepeatAttr); ok && n.Body != nil {
+			inNodes, inBarriers := runs(n.Body)
+			nodes, barriers = nodes+a.Count*inNodes, barriers+a.Count*inBarriers
+		} else if works(n) {
+			nodes++
+		}
+	}
+	return nodes, barriers
 }
 
 // planned checks that the plan of an entry point has the split of one of its nodes.

@@ -254,7 +254,7 @@ func (d *damager) member() string {
 func (d *damager) plan() string {
 	p := d.m.Plan
 	a, f := &p.Arenas[d.IntN(len(p.Arenas))], &p.Funcs[d.IntN(len(p.Funcs))]
-	switch d.IntN(9) {
+	switch d.IntN(11) {
 	case 0:
 		return "align " + number(d, &a.Align)
 	case 1:
@@ -271,6 +271,10 @@ func (d *damager) plan() string {
 		return "plans " + list(d, &p.Funcs, FuncPlan{Func: "f"})
 	case 7:
 		return "class of an arena " + number(d, &a.Class)
+	case 8:
+		return "nodes of a plan " + number(d, &f.Nodes)
+	case 9:
+		return "barriers of a plan " + number(d, &f.Barriers)
 	default:
 		return "place " + d.place(one(d, []**Place{&d.v.Place, &one(d, d.m.Weights).Place, &one(d, d.m.States).Place}))
 	}

@@ -198,6 +198,10 @@ func (o *oracle) add(id, of string, pkg string, files []readback.File) {
 	o.packages = append(o.packages, oraclePackage{id: id, of: of, pkg: pkg})
 	o.write(id+"/weights.bin", "weights")
 	for _, f := range files {
+		if f.Name != filepath.Base(f.Name) { // the folder of a package holds no such file
+			o.packages[len(o.packages)-1].refuse = f.Name
+			return
+		}
 		data := f.Data
 		if pkg == "main" && filepath.Ext(f.Name) == ".go" { // else nothing can import it
 			data = regexp.MustCompile(`(?m)^package main$`).ReplaceAll(data, []byte("package emitted"))

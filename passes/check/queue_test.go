@@ -32,7 +32,7 @@ plan {
   arena dev activations align=64 chunks=[4096] bound=0
   arena host io align=64 chunks=[4096] bound=0
   arena host activations align=64 chunks=[4096] bound=0
-  func "f" {
+  func "f" barriers=2 nodes=6 {
     split @cpu
     split @gpu inputs=["a"]
     split @cpu inputs=["c"]
@@ -62,7 +62,7 @@ plan pipeline=2 {
   arena d0 activations align=64 chunks=[4096] bound=0
   arena d1 activations align=64 chunks=[4096] bound=0
   arena host io align=64 chunks=[4096] bound=0
-  func "f" {
+  func "f" nodes=6 {
     split @gpu0 inputs=["x"]
     split @gpu1 inputs=["a"]
   }
@@ -98,7 +98,7 @@ plan {
   arena d0 activations align=64 chunks=[4096] bound=0
   arena d1 activations align=64 chunks=[4096] bound=0
   arena host io align=64 chunks=[4096] bound=0
-  func "f" {
+  func "f" nodes=26 {
     split @gpu0 inputs=["x"]
     split @gpu1 inputs=["a"]
     split @gpu0
@@ -114,7 +114,7 @@ var fixedInLoop = edit(loop, "  %last = repeat %first {count=4, carried=1, invar
 		"  %last = repeat %first, %same {count=4, carried=1, invariant=1}",
 	"@f.body(%h: f32[2,64] @d0 at 0:0x0+512)", "@f.body(%h: f32[2,64] @d0 at 0:0x0+512, %s: f32[2,64] @d0 at 0:0x800+576)",
 	"%a = silu %h", "%a = add %h, %s",
-	"plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]")
+	"plan {", "plan pipeline=2 {", "nodes=26", "nodes=27", "wait=[2]", "wait=[2] waitprev=[2]")
 
 const addTargets = "target gpu0 space=d0,host queues=1 events=true ops=silu,add\ntarget gpu1 space=d1,host queues=1 events=true ops=silu,neg\ntarget cpu like=cpu\n"
 
