@@ -86,7 +86,8 @@ type blobLeaf struct {
 	pieces func(Sources) []piece
 }
 
-// placedLeaves returns the weights and constants of a part, in the order of addresses.
+// placedLeaves returns the weights and constants of a part that have bytes, in the order of
+// addresses.
 func placedLeaves(m *ir.Module, p blobPart) []blobLeaf {
 	here := func(at *ir.Place) bool { return at != nil && at.Arena == p.arena && at.Chunk == p.chunk }
 	var leaves []blobLeaf
@@ -103,6 +104,7 @@ func placedLeaves(m *ir.Module, p blobPart) []blobLeaf {
 			}
 		}
 	}
+	leaves = slices.DeleteFunc(leaves, func(l blobLeaf) bool { return l.bytes == 0 }) // whose addresses others may have
 	slices.SortFunc(leaves, func(a, b blobLeaf) int { return cmp.Compare(a.place.Offset, b.place.Offset) })
 	return leaves
 }

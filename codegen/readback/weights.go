@@ -30,7 +30,7 @@ type Sources func(source, tensor string) (Rows, error)
 func CheckWeights(ctx context.Context, m *ir.Module, src Sources, packed io.ReaderAt) error {
 	c := &checker{m: m}
 	c.countChunks()
-	starts, _ := c.blob()
+	starts, size := c.blob()
 	w := &weightReader{ctx: ctx, c: c, src: src, packed: packed, starts: starts}
 	for _, weight := range m.Weights {
 		if err := w.weight(weight); err != nil {
@@ -43,6 +43,9 @@ func CheckWeights(ctx context.Context, m *ir.Module, src Sources, packed io.Read
 				w.bytes(fmt.Sprintf("@%s: %v", f.Name, n), n.Result().Place, 0, a.Data)
 			}
 		}
+	}
+	if n, _ := packed.ReadAt(make([]byte, 1), size); n > 0 {
+		c.report("the weights have more than the %d bytes of the plan's arenas", size)
 	}
 	if c.failed() {
 		return &Error{c.findings, c.more}
