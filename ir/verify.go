@@ -395,7 +395,7 @@ func (v *verifier) operands(n *Node) {
 	if err := checkAttr(n); err != nil {
 		v.fail("attributes", "%v: %v", n.Op, err)
 	} else {
-		v.dims(attrDims(n.Attr))
+		v.dims(AttrDims(n.Attr))
 	}
 }
 
@@ -439,8 +439,8 @@ func (v *verifier) sameType(n *Node, inferred, declared Type) {
 	}
 }
 
-// attrDims returns the dimensions in an attribute struct.
-func attrDims(attr any) []Dim {
+// AttrDims returns the dimensions in an attribute struct.
+func AttrDims(attr any) []Dim {
 	switch a := attr.(type) {
 	case *ReshapeAttr:
 		return a.Shape

@@ -238,7 +238,7 @@ func (u *roleUse) sized(n *Node) {
 			u.knownSizes(r.Type.Shape)
 		}
 	}
-	u.knownSizes(attrDims(n.Attr))
+	u.knownSizes(AttrDims(n.Attr))
 }
 
 func (u *roleUse) knownSizes(dims []Dim) {

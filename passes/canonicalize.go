@@ -51,8 +51,8 @@ var canonicalRewrites = slices.Concat(
 		{
 			Rule:    Rule{"canon.slice", "a slice of a slice of one axis is one slice"},
 			Pattern: Pattern{Op: ir.OpSlice, Args: []Pattern{{Op: ir.OpSlice, Args: []Pattern{anyValue("x")}, Bind: "inner"}}},
-			Where:   sameAxis,
-			Build:   composeSlices,
+			Where:   areOneSlice,
+			Build:   func(m *Match) { m.Become(ir.OpSlice, oneSlice(m), m.Value("x")) },
 		},
 		{
 			Rule:    Rule{"canon.unit", "a permutation that moves only dimensions of extent 1 is a reshape"},
@@ -109,14 +109,20 @@ func composePermutes(m *Match) {
 	m.Become(ir.OpPermute, &ir.PermuteAttr{Perm: perm}, m.Value("x"))
 }
 
-func sameAxis(_ *Context, m *Match) bool {
-	return m.Root.Attr.(*ir.SliceAttr).Axis == m.Value("inner").Def.Attr.(*ir.SliceAttr).Axis
+// areOneSlice reports whether a slice of the inner one's operand has the type of the outer one:
+// strides of slices with an extent of 0 or 1 may differ.
+func areOneSlice(_ *Context, m *Match) bool {
+	outer, inner := m.Root.Attr.(*ir.SliceAttr), m.Value("inner").Def.Attr.(*ir.SliceAttr)
+	if outer.Axis != inner.Axis {
+		return false
+	}
+	types, err := ir.Infer(&ir.Node{Op: ir.OpSlice, Attr: oneSlice(m), Args: []*ir.Value{m.Value("x")}})
+	return err == nil && types[0].SameData(m.Root.Result().Type)
 }
 
-func composeSlices(m *Match) {
-	outer := m.Root.Attr.(*ir.SliceAttr)
-	inner := m.Value("inner").Def.Attr.(*ir.SliceAttr)
-	m.Become(ir.OpSlice, &ir.SliceAttr{Axis: outer.Axis, Start: inner.Start.Add(outer.Start), Len: outer.Len}, m.Value("x"))
+func oneSlice(m *Match) *ir.SliceAttr {
+	outer, inner := m.Root.Attr.(*ir.SliceAttr), m.Value("inner").Def.Attr.(*ir.SliceAttr)
+	return &ir.SliceAttr{Axis: outer.Axis, Start: inner.Start.Add(outer.Start), Len: outer.Len}
 }
 
 // movesNoByte reports whether the dimensions that are not 1 keep their order, in a dense

@@ -3,6 +3,7 @@ package passes
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -65,51 +66,73 @@ func fold(c *Context, m *ir.Module) error {
 	return nil
 }
 
-// foldable reports whether n reads constants only and makes a plain value of a dtype that
-// holds what eval computes.
+// foldable reports whether n reads constants only and makes a plain, dense value of a dtype that
+// holds what eval computes. A strided view is left alone, as the types of its views follow from
+// its strides; what reads it is folded.
 func foldable(n *ir.Node, limit int64) bool {
-	if !n.Is(ir.Pure) || n.Is(ir.Leaf) || n.Body != nil || len(n.Args) == 0 || len(n.Results) != 1 {
+	if !n.Is(ir.Pure) || n.Is(ir.Leaf) || !decided(n) {
 		return false
-	}
-	for _, a := range n.Args {
-		if a != nil && (a.Def == nil || a.Def.Op != ir.OpConstant) {
-			return false
-		}
 	}
 	t := n.Result().Type
 	bytes, known := t.Bytes().IsConst()
-	return known && bytes <= limit && t.Layout == dtype.Plain && t.Space == "" && !t.DType.IsQuantized()
+	return known && bytes <= limit && t.Layout == dtype.Plain && t.Dense() && t.Space == "" && !t.DType.IsQuantized()
+}
+
+// decided reports whether constants alone decide the result of n.
+func decided(n *ir.Node) bool {
+	hasSize := func(d ir.Dim) bool { _, known := d.IsConst(); return !known }
+	if n.Body != nil || len(n.Args) == 0 || len(n.Results) != 1 || slices.ContainsFunc(ir.AttrDims(n.Attr), hasSize) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && !isConstant(a) })
+}
+
+// isConstant reports whether v is a constant or a strided view of one.
+func isConstant(v *ir.Value) bool {
+	return v.Def != nil && (v.Def.Op == ir.OpConstant || v.Def.Is(ir.View) && !v.Type.Dense() && decided(v.Def))
 }
 
 // foldNode turns n into a constant.
 func foldNode(c *Context, n *ir.Node) error {
-	args := make([]eval.Tensor, len(n.Args))
-	for i, a := range n.Args {
-		if a == nil {
-			continue
-		}
-		t, err := constantTensor(a)
-		if err != nil {
-			return err
-		}
-		args[i] = t
-	}
-	results, err := eval.Node(c.Ctx, n, args, nil)
+	result, err := valueOf(c, n)
 	if err != nil {
 		return err
 	}
-	data, exact := encode(n.Result().Type.DType, results[0].Flat())
+	data, exact := encode(n.Result().Type.DType, result.Flat())
 	if !exact {
 		return nil
 	}
 	c.CauseChange(n, ruleFold, n.Op.String(), ir.OpConstant.String(), valueNames(n.Args)...)
 	c.Count("nodes", 1)
 	n.Op, n.Attr, n.Args = ir.OpConstant, &ir.ConstantAttr{Data: data}, nil
-	n.Result().Type.Strides = nil
 	return nil
 }
 
-func constantTensor(v *ir.Value) (eval.Tensor, error) {
+// valueOf computes the result of a node that constants decide.
+func valueOf(c *Context, n *ir.Node) (eval.Tensor, error) {
+	args := make([]eval.Tensor, len(n.Args))
+	for i, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		t, err := constantTensor(c, a)
+		if err != nil {
+			return eval.Tensor{}, err
+		}
+		args[i] = t
+	}
+	results, err := eval.Node(c.Ctx, n, args, nil)
+	if err != nil {
+		return eval.Tensor{}, err
+	}
+	return results[0], nil
+}
+
+// constantTensor returns the elements of a constant or of a strided view of one.
+func constantTensor(c *Context, v *ir.Value) (eval.Tensor, error) {
+	if v.Def.Op != ir.OpConstant {
+		return valueOf(c, v.Def)
+	}
 	shape := make([]int, len(v.Type.Shape))
 	for i, d := range v.Type.Shape {
 		n, _ := d.IsConst()

@@ -49,6 +49,9 @@ type planFlags struct {
 }
 
 func plan(c *Context, m *ir.Module) error {
+	if n := c.Options.Pipeline; n > ir.MaxPipeline {
+		return fmt.Errorf("%d steps under way: at most %d may be, each with buffers of its own: lower --pipeline", n, ir.MaxPipeline)
+	}
 	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
 	var broken error
 	var errs []error

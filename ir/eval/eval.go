@@ -199,7 +199,10 @@ func (r *run) dims(ds []ir.Dim) ([]int, error) {
 			if !ok && missing == nil {
 				missing = fmt.Errorf("the size of symbol %s is unknown: no input's shape tells it, give it in Sizes", s.Name)
 			}
-			return max(n, 1) // a divisor may be unknown too
+			if !ok {
+				return 1 // which a divisor may be
+			}
+			return n
 		})
 		if missing != nil {
 			return nil, missing

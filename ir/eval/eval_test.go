@@ -311,6 +311,15 @@ func TestSizesFromEnv(t *testing.T) {
 	}
 }
 
+// TestSizesOfZero runs a function on arrays without elements.
+func TestSizesOfZero(t *testing.T) {
+	m := parse(t, "symbol n 0 4\nfunc @f(%x: f32[n,3]) {\n  %y = softmax %x\n  return %y\n}\n")
+	got, err := eval.Run(t.Context(), m, "f", &eval.Env{Inputs: in{"x": eval.New(0, 3)}})
+	if err != nil || !slices.Equal(got[0].Shape, []int{0, 3}) {
+		t.Errorf("got %v, error %v", got, err)
+	}
+}
+
 func TestRunStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
