@@ -226,7 +226,12 @@ func (p *packer) results(f *ir.Func) {
 			continue
 		}
 		n := f.NewNode(ir.OpCopy, nil, []*ir.Value{r}, r.Name+".out", r.Type.WithShape(r.Type.Shape...))
-		n.Backend = p.c.Targets.Last().Name
+		last := p.c.Targets.Last()
+		if row, why := last.Kernel(n); row == nil {
+			p.errs = append(p.errs, fmt.Errorf("@%s: result %s needs bytes of its own, and nothing copies it: %s: return a value that a node computes", f.Name, f.ResultNames[i], why))
+			continue
+		}
+		n.Backend = last.Name
 		n.Result().Type.Space = resultSpace(p.c.Targets, n)
 		p.e.append(n)
 		p.c.Cause(n, ruleResult, r.String())

@@ -144,10 +144,16 @@ func (d *Descriptor) canMake(v *ir.Value, f *Format) obstacle {
 		return noLayout
 	case !readsLayout && !isWeight(v) && !d.packs(v.Type.DType):
 		return noPacking
-	case !f.Strides.Hold(v.Type) && !d.Has(ir.OpCopy):
+	case !f.Strides.Hold(v.Type) && !d.copies(v):
 		return noCopy
 	}
 	return noObstacle
+}
+
+// copies reports whether a kernel of the backend makes v dense.
+func (d *Descriptor) copies(v *ir.Value) bool {
+	row, _ := d.Kernel(&ir.Node{Op: ir.OpCopy, Args: []*ir.Value{v}})
+	return row != nil
 }
 
 // isWeight reports whether v is a weight itself: views of weights are packed at run time.
