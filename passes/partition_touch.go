@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/check"
 )
 
 // This file says which bytes a unit of a node's work touches, so that two accesses can be
@@ -108,8 +109,12 @@ func (s span) multiple() int64 {
 }
 
 // trace returns what indices of an axis of v cover in v's origin; ok is false where the
-// views between them do not keep the indices together.
+// views between them do not keep the indices together, or where pass check cannot prove that
+// they do: with extents that are symbols it knows periods only by constant multiples.
 func trace(v *ir.Value, axis int) (s span, ok bool) {
+	if !check.Provable(v, axis) {
+		return s, false
+	}
 	inner := innerElems(v.Type, axis)
 	s = span{period: v.Type.Shape[axis].Mul(inner), stride: inner, num: 1, den: 1}
 	for next := source(v); next != nil; next = source(v) {

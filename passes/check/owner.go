@@ -181,6 +181,15 @@ func unitsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	}
 	step := strideOf(t, axis)
 	period := mul(t.Shape[axis], step)
+	if !repeats(t, offset, axis, period, step) {
+		return owner{}
+	}
+	return inBytes(t.DType, owner{by: byUnit, period: period, width: mul(step, ir.Const(granule))})
+}
+
+// repeats claims: every axis of a plain type but the one given either jumps over whole periods
+// of that one or stays within one step of it, for a value that begins at an offset.
+func repeats(t ir.Type, offset ir.Dim, axis int, period, step ir.Dim) bool {
 	inner := rest(offset, period)
 	for i := range t.Shape {
 		if i == axis || t.Shape[i].Is(1) {
@@ -192,10 +201,19 @@ func unitsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 		}
 		inner = inner.Add(mul(t.Shape[i].Sub(ir.Const(1)), s))
 	}
-	if lo, _ := step.Sub(inner).Bounds(); lo < 1 {
-		return owner{}
+	lo, _ := step.Sub(inner).Bounds()
+	return lo >= 1
+}
+
+// Provable reports whether the proof knows for all sizes to which index of an axis each element
+// of v belongs. Where it does not, only a barrier separates workers that divide the axis.
+func Provable(v *ir.Value, axis int) bool {
+	t := v.Type
+	if t.Layout != dtype.Plain {
+		return true // whole panels: only the granule matters
 	}
-	return inBytes(t.DType, owner{by: byUnit, period: period, width: mul(step, ir.Const(granule))})
+	step := strideOf(t, axis)
+	return repeats(t, viewOffset(v), axis, mul(t.Shape[axis], step), step)
 }
 
 // inBytes turns numbers of elements into bytes; units that cut blocks have no owner.
