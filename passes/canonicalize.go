@@ -82,10 +82,14 @@ func noopRewrites(ops ...ir.Op) []Rewrite {
 }
 
 // changesNothing reports whether the root's result is its operand. A parameter or leaf is
-// not made a result of the function, where its bytes would have to be copied.
+// not made a result of the function, where its bytes would have to be copied. Neither is one of the
+// two taken for the other where only one is overwritten.
 func changesNothing(_ *Context, m *Match) bool {
 	x, y := m.Value("x"), m.Root.Result()
 	if !x.Type.Equal(y.Type) || slices.Contains(y.Func.Results, y) && (x.IsParam() || x.Def.Is(ir.Leaf)) {
+		return false
+	}
+	if !m.Root.Is(ir.View) && (m.overwrittenLater(x) || m.overwrittenLater(y)) {
 		return false
 	}
 	switch attr := m.Root.Attr.(type) {

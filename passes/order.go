@@ -277,13 +277,21 @@ func (g *dataflow) after(i int, others []int) {
 	}
 }
 
-// overwrites returns the versions after which n writes others into the same bytes: the
-// aliased operand's, those of what a repeat carries, and of any state a body may write.
+// overwrites returns the versions after which n writes others into the same bytes.
 func overwrites(n *ir.Node) []any {
-	if n.Op != ir.OpRepeat && !n.Is(ir.Alias) && !n.Is(ir.WritesState) {
+	var keys []any
+	for _, a := range overwritten(n) {
+		keys = append(keys, versionKey(behindViews(a)))
+	}
+	return keys
+}
+
+// overwritten returns the operands whose bytes n may overwrite: the aliased one, those that a
+// repeat carries, and any state that a body may write.
+func overwritten(n *ir.Node) (operands []*ir.Value) {
+	if !mayOverwrite(n) {
 		return nil
 	}
-	var keys []any
 	attr, isRepeat := n.Attr.(*ir.RepeatAttr)
 	for i, a := range n.Args {
 		switch {
@@ -291,10 +299,15 @@ func overwrites(n *ir.Node) []any {
 		case n.Is(ir.Alias) && i == n.Op.Info().AliasArg,
 			isRepeat && i < attr.Carried,
 			n.Is(ir.WritesState) && isLeaf(a, ir.OpState):
-			keys = append(keys, versionKey(behindViews(a)))
+			operands = append(operands, a)
 		}
 	}
-	return keys
+	return operands
+}
+
+// mayOverwrite reports whether n can overwrite bytes of operands at all.
+func mayOverwrite(n *ir.Node) bool {
+	return n.Op == ir.OpRepeat || n.Is(ir.Alias) || n.Is(ir.WritesState)
 }
 
 // versionKey returns what is the same for all nodes that name the same version.

@@ -27,6 +27,9 @@ type Match struct {
 	uses  *useCounts
 	gone  []*ir.Node // nodes that the root takes over
 
+	written []*ir.Node // nodes before the root that overwrite bytes, in order
+	writers []*ir.Node // those of the whole function; see overwrittenLater
+
 	replaced bool
 }
 

@@ -143,6 +143,7 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useC
 		}
 		if !replaced {
 			e.keep(n)
+			m.passed(n)
 		}
 	}
 	if len(fired) == 0 {
@@ -165,7 +166,7 @@ func findRewrite(c *Context, m *Match, n *ir.Node, rewrites []*Rewrite) *Rewrite
 			c.Count("tried."+r.Name, 1)
 		}
 		m.reset(n)
-		if !able || !m.findArgs(&r.Pattern, n) || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
+		if !able || !m.findArgs(&r.Pattern, n) || !m.current() || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
 			continue
 		}
 		return r
