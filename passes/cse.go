@@ -2,6 +2,7 @@ package passes
 
 import (
 	"hash/maphash"
+	"slices"
 	"strconv"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -11,7 +12,7 @@ import (
 // csePass merges nodes that compute the same.
 //
 // Before: types are known. After: no two pure nodes of a function have the same op,
-// attributes and operands.
+// attributes and operands, but for those whose results are overwritten.
 //
 // Not earlier: folding makes constants that turn out equal. Not later: fuse joins a node
 // with its only reader, and two equal readers look like two.
@@ -77,6 +78,7 @@ type knownNodes struct {
 	like    []likeNode           // by loose key, which are not quite as many; a power of two
 	first   map[nodeKey]*ir.Node // of loose keys that several nodes have
 	instead []int32              // by value id: 1 + that of the one that is merged with; 0 for none
+	written map[*ir.Value]bool   // what some node overwrites: it is not always what was computed
 }
 
 // likeNode is the only node so far with a loose key.
@@ -93,14 +95,28 @@ func newKnownNodes(f *ir.Func) *knownNodes {
 	for size < len(f.Nodes)*3/2 {
 		size *= 2
 	}
-	return &knownNodes{f, make([]likeNode, size), make(map[nodeKey]*ir.Node), make([]int32, f.NumValues())}
+	return &knownNodes{f, make([]likeNode, size), make(map[nodeKey]*ir.Node), make([]int32, f.NumValues()), writtenIn(f)}
+}
+
+// writtenIn returns the values of f that some node overwrites, leaves aside: all that name a state name
+// the same bytes anyway.
+func writtenIn(f *ir.Func) map[*ir.Value]bool {
+	written := make(map[*ir.Value]bool)
+	for _, n := range f.Nodes {
+		for _, a := range overwritten(n) {
+			if v := behindViews(a); v.Def != nil && !v.Def.Is(ir.Leaf) {
+				written[v] = true
+			}
+		}
+	}
+	return written
 }
 
 // equals returns the nodes that may be left out, in order. Operands count as what they will have been
 // merged with.
 func (k *knownNodes) equals(c *Context) (list []equalNodes) {
 	for i, n := range k.f.Nodes {
-		if !mergeable(n) {
+		if !mergeable(n) || k.overwritten(n) {
 			continue
 		}
 		if first := k.equal(c, n, i); first != nil {
@@ -111,6 +127,11 @@ func (k *knownNodes) equals(c *Context) (list []equalNodes) {
 		}
 	}
 	return list
+}
+
+// overwritten reports whether some node overwrites a result of n.
+func (k *knownNodes) overwritten(n *ir.Node) bool {
+	return len(k.written) != 0 && slices.ContainsFunc(n.Results, func(r *ir.Value) bool { return k.written[r] })
 }
 
 // equal returns a node before n, which is number i, that computes the same, if n may be left out for it;
