@@ -22,7 +22,8 @@ import (
 //
 // Called functions stay entry points. A callee that touches a state sees the versions of
 // the time of the call, which are no values of the caller: such calls stay. A strided
-// result is copied, as a call or round would make it dense.
+// result is copied, as a call or round would make it dense, and so is an operand that is a result
+// where the caller overwrites the operand later.
 var inlinePass = Pass{
 	Name:   "inline",
 	Doc:    "write the nodes of called and repeated functions in place of the calls",
@@ -176,11 +177,20 @@ func (in *inliner) write(e *edit, n *ir.Node, callee *ir.Func, args []*ir.Value,
 	results := make([]*ir.Value, len(callee.Results))
 	for i, r := range callee.Results {
 		results[i] = stand[r]
-		if !target.IsDense(r.Type) {
+		if !target.IsDense(r.Type) || behindViews(r).IsParam() && in.overwritten(e, n, results[i]) {
 			results[i] = e.add(n, ir.OpCopy, nil, r.Name+".dense", results[i]).Result()
 		}
 	}
 	return results
+}
+
+// overwritten reports whether the caller overwrites the bytes of v, which n returns as it got them, by
+// another name than the result: that is the version before then. What is written to the result is
+// written to v.
+func (in *inliner) overwritten(e *edit, n *ir.Node, v *ir.Value) bool {
+	at := slices.Index(e.f.Nodes, n)
+	later := slices.DeleteFunc(slices.Clone(e.f.Nodes[at+1:]), func(n *ir.Node) bool { return !mayOverwrite(n) })
+	return e.overwrites(later, v)
 }
 
 // copyNode makes the node n of another function anew in f, with the values that stand for
