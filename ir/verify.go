@@ -44,10 +44,11 @@ func (e *VerifyError) Error() string {
 //
 // Always: names are unique, links lead back, values are defined once and before they are
 // read, operands and attributes are those of the op, types can be, dimensions mention
-// declared symbols only, no old version is read after the next one is written, nothing
-// calls itself, the functions of a language model are what the runtime takes them for, and
-// integers that select rows are inputs or within bounds. With shaped: types are what the
-// rules infer. With assigned, split, partitioned, placed: see the functions in verify_plan.go.
+// declared symbols only, no old version is read after the next one is written, no body
+// names a state that its function overwrites, nothing calls itself, the functions of a
+// language model are what the runtime takes them for, and integers that select rows are
+// inputs or within bounds. With shaped: types are what the rules infer. With assigned,
+// split, partitioned, placed: see the functions in verify_plan.go.
 func Verify(m *Module) error { return new(Verifier).Verify(m) }
 
 // violations returns whatever is wrong with m, in order.
@@ -55,7 +56,10 @@ func violations(m *Module) []Violation {
 	v := newVerifier(m)
 	v.members()
 	for _, f := range m.Funcs {
-		v.function(f, nil)
+		before := len(v.found)
+		if s := v.function(f, nil); len(v.found) == before {
+			v.namedInBodies(f, s.written)
+		}
 	}
 	if v.calls {
 		v.recursion()

@@ -77,8 +77,8 @@ func (v *verifier) overwrite(w versions, n *Node) {
 	w[v.version(old)] = n
 }
 
-// overwriteInside records the operands of a repeat whose bytes its body overwrites. An
-// invariant must not be among them: the next round reads it again.
+// overwriteInside records the operands of a repeat whose bytes its body overwrites, and the states that
+// it names itself and overwrites. An invariant must not be among them: the next round reads it again.
 func (v *verifier) overwriteInside(w versions, n *Node, inner versions) {
 	a, ok := n.Attr.(*RepeatAttr)
 	if !ok {
@@ -89,6 +89,11 @@ func (v *verifier) overwriteInside(w versions, n *Node, inner versions) {
 	}
 	if len(inner) > 0 {
 		v.iterations(n, a, inner)
+	}
+	for gone := range inner {
+		if state, named := gone.(stateVersion); named {
+			w[state] = n
+		}
 	}
 	for i, arg := range n.Args {
 		p := repeatParam(a, i)

@@ -2,6 +2,26 @@ package ir
 
 import "slices"
 
+// namedInBodies checks that no body in f names a state that f overwrites, itself or in a body: w has what
+// it overwrites. Such a state is an operand of the repeat, which says what version each iteration reads.
+func (v *verifier) namedInBodies(f *Func, w versions) {
+	for _, n := range f.Nodes {
+		if n.Body == nil {
+			continue
+		}
+		for _, leaf := range n.Body.Nodes {
+			a, ok := leaf.Attr.(*StateAttr)
+			if !ok {
+				continue
+			}
+			v.f, v.node = n.Body, leaf
+			by := w[stateVersion{a.Name}]
+			v.must(by == nil, "alias", "the body names state %q, which %v overwrites: let the state be an operand of the repeat, carried if the body overwrites it", a.Name, by)
+		}
+		v.namedInBodies(n.Body, w)
+	}
+}
+
 // iterations checks that no iteration of a repeat reads, through whatever parameter, bytes that
 // an iteration before has overwritten, or that it has overwritten itself. inner is what the body
 // overwrites.

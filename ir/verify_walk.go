@@ -19,7 +19,7 @@ func (e *entry) together(f *Func) {
 	}
 	v.queues(e.submitted)
 	if e.writes {
-		v.aliases(f)
+		v.namedInBodies(f, v.aliases(f))
 	}
 }
 
