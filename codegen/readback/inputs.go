@@ -1,6 +1,7 @@
 package readback
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -36,15 +37,9 @@ func selections(n *ir.Node) []selection {
 // bound is an extent of a tensor, as the runtime has it.
 type bound struct{ symbol, scale, offset int64 }
 
-// before compares bounds by their symbols, scales and offsets in turn.
-func (b bound) before(c bound) bool {
-	switch {
-	case b.symbol != c.symbol:
-		return b.symbol < c.symbol
-	case b.scale != c.scale:
-		return b.scale < c.scale
-	}
-	return b.offset < c.offset
+// compare orders bounds by their symbols, scales and offsets in turn.
+func (b bound) compare(c bound) int {
+	return cmp.Or(cmp.Compare(b.symbol, c.symbol), cmp.Compare(b.scale, c.scale), cmp.Compare(b.offset, c.offset))
 }
 
 // wantBelow returns what the elements of each input of an entry point have to be below: extents
@@ -80,11 +75,8 @@ func (c *checker) boundOf(d ir.Dim) bound {
 
 // insert puts b at its place in a sorted list, unless it is there.
 func insert(sorted []bound, b bound) []bound {
-	at := 0
-	for at < len(sorted) && sorted[at].before(b) {
-		at++
-	}
-	if at < len(sorted) && sorted[at] == b {
+	at, there := slices.BinarySearchFunc(sorted, b, bound.compare)
+	if there {
 		return sorted
 	}
 	return slices.Insert(sorted, at, b)

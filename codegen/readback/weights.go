@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -65,22 +66,25 @@ type weightReader struct {
 // weight compares the first panel, the middle one and the last one of each matrix of a weight
 // with its rows.
 func (w *weightReader) weight(weight *ir.Weight) error {
+	if weight.Place == nil {
+		return nil // nothing reads it
+	}
 	t := weight.Type
 	cols, _ := t.Inner().IsConst()
-	rows, err := w.rows(weight.Expr, cols)
-	if err != nil || weight.Place == nil {
+	made, err := w.eval(weight.Expr, cols)
+	if err != nil {
 		return err
 	}
 	all, _ := t.Rows().IsConst()
-	matrix := all // rows of one matrix of a list, each of which begins with a panel of its own
+	each := all // rows of one matrix of a list, which begins with a panel of its own
 	if t.Layout != dtype.Plain {
-		matrix, _ = t.Shape[t.Rank()-2].IsConst()
+		each, _ = t.Shape[t.Rank()-2].IsConst()
 	}
-	for from := int64(0); from < all; from += max(matrix, 1) {
-		last := (matrix - 1) / dtype.PanelRows
-		for _, panel := range []int64{0, last / 2, last} {
+	for from := int64(0); from < all; from += max(each, 1) {
+		last := (each - 1) / dtype.PanelRows
+		for _, panel := range slices.Compact([]int64{0, last / 2, last}) {
 			first := panel * dtype.PanelRows
-			if err := w.panel(weight, rows, from, first, min(dtype.PanelRows, matrix-first)); err != nil {
+			if err := w.panel(weight, made.rows, from, first, min(dtype.PanelRows, each-first)); err != nil {
 				return err
 			}
 		}
@@ -101,8 +105,8 @@ func (w *weightReader) panel(weight *ir.Weight, rows rowsOf, from, first, count 
 		w.bytes(what, weight.Place, (from+first)*int64(t.DType.RowBytes(int(cols))), want)
 		return nil
 	}
-	matrix, _ := t.Shape[t.Rank()-2].IsConst()
-	skip := from / max(matrix, 1) * dtype.PackedBytes(t.DType, t.Layout, matrix, cols)
+	each, _ := t.Shape[t.Rank()-2].IsConst()
+	skip := from / max(each, 1) * dtype.PackedBytes(t.DType, t.Layout, each, cols)
 	skip += dtype.PackedBytes(t.DType, t.Layout, first, cols)
 	panel := make([]byte, tile.PanelBytes(t.DType, int(cols)))
 	if !w.read(what, weight.Place, skip, panel) {
@@ -146,81 +150,99 @@ func (w *weightReader) read(what string, at *ir.Place, skip int64, dst []byte) b
 // rowsOf returns count rows of a matrix from first on, in the bytes of its dtype.
 type rowsOf func(first, count int64) ([]byte, error)
 
-// rows returns the rows that an expression makes, before they are packed. Literals do not state
-// how long their rows are.
-func (w *weightReader) rows(e *ir.Expr, cols int64) (rowsOf, error) {
-	rows, _, _, err := w.eval(e, cols)
-	return rows, err
+// unpacked is what an expression makes, before it is packed.
+type unpacked struct {
+	rows  rowsOf
+	count int64
+	dtype dtype.DType
 }
 
-// eval returns the rows of an expression, their number and their dtype.
-func (w *weightReader) eval(e *ir.Expr, cols int64) (rows rowsOf, count int64, dt dtype.DType, err error) {
+// eval returns the matrix of an expression. Literals do not state how long their rows are.
+func (w *weightReader) eval(e *ir.Expr, cols int64) (unpacked, error) {
 	switch e.Op {
 	case ir.ExprPack:
 		return w.eval(e.Args[0], cols)
 	case ir.ExprLiteral:
 		size := int64(dtype.F32.RowBytes(int(cols)))
-		return func(first, n int64) ([]byte, error) { return e.Data[first*size : (first+n)*size], nil }, int64(len(e.Data)) / size, dtype.F32, nil
+		rows := func(first, n int64) ([]byte, error) { return e.Data[first*size : (first+n)*size], nil }
+		return unpacked{rows, int64(len(e.Data)) / size, dtype.F32}, nil
 	case ir.ExprTensor:
-		t, err := w.src(e.Source, e.Tensor)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		count, k := t.Shape()
-		return func(first, n int64) ([]byte, error) {
-			b := make([]byte, n*int64(t.DType().RowBytes(int(k))))
-			return b, t.ReadRows(w.ctx, b, first, n)
-		}, count, t.DType(), nil
+		return w.tensor(e)
 	case ir.ExprQuantize:
 		return w.quantized(e, cols)
 	case ir.ExprConcat:
 		return w.joined(e, cols)
 	}
-	return nil, 0, 0, fmt.Errorf("an expression of kind %d cannot be read back", e.Op)
+	return unpacked{}, fmt.Errorf("an expression of kind %d cannot be read back", e.Op)
 }
 
-// quantized returns rows in another dtype.
-func (w *weightReader) quantized(e *ir.Expr, cols int64) (rows rowsOf, count int64, to dtype.DType, err error) {
-	from, count, dt, err := w.eval(e.Args[0], cols)
-	if err == nil {
-		to, err = dtype.Parse(e.To)
+// tensor returns a tensor of a source.
+func (w *weightReader) tensor(e *ir.Expr) (unpacked, error) {
+	t, err := w.src(e.Source, e.Tensor)
+	if err != nil {
+		return unpacked{}, err
 	}
-	return func(first, n int64) ([]byte, error) {
-		plain, err := from(first, n)
+	count, k := t.Shape()
+	size := int64(t.DType().RowBytes(int(k)))
+	rows := func(first, n int64) ([]byte, error) {
+		b := make([]byte, n*size)
+		return b, t.ReadRows(w.ctx, b, first, n)
+	}
+	return unpacked{rows, count, t.DType()}, nil
+}
+
+// quantized returns a matrix in another dtype.
+func (w *weightReader) quantized(e *ir.Expr, cols int64) (unpacked, error) {
+	from, err := w.eval(e.Args[0], cols)
+	if err != nil {
+		return unpacked{}, err
+	}
+	to, err := dtype.Parse(e.To)
+	if err != nil {
+		return unpacked{}, err
+	}
+	rows := func(first, n int64) ([]byte, error) {
+		plain, err := from.rows(first, n)
 		if err != nil {
 			return nil, err
 		}
 		floats := make([]float32, n*cols)
-		if err := dtype.DecodeFloat32(dt, floats, plain); err != nil {
+		if err := dtype.DecodeFloat32(from.dtype, floats, plain); err != nil {
 			return nil, err
 		}
 		b := make([]byte, n*int64(to.RowBytes(int(cols))))
 		return b, dtype.Encode(to, b, floats)
-	}, count, to, err
+	}
+	return unpacked{rows, from.count, to}, nil
 }
 
-// joined returns the rows of several matrices, one after the other.
-func (w *weightReader) joined(e *ir.Expr, cols int64) (rows rowsOf, count int64, dt dtype.DType, err error) {
-	var one []func() ([]byte, error) // each returns one row
+// joined returns the rows of several matrices, one matrix after the other.
+func (w *weightReader) joined(e *ir.Expr, cols int64) (unpacked, error) {
+	var parts []unpacked
+	var all unpacked
 	for _, a := range e.Args {
-		part, n, d, err := w.eval(a, cols)
+		part, err := w.eval(a, cols)
 		if err != nil {
-			return nil, 0, 0, err
+			return unpacked{}, err
 		}
-		dt = d
-		for r := range n {
-			one = append(one, func() ([]byte, error) { return part(r, 1) })
-		}
+		parts = append(parts, part)
+		all.count, all.dtype = all.count+part.count, part.dtype
 	}
-	return func(first, n int64) ([]byte, error) {
+	all.rows = func(first, n int64) ([]byte, error) {
 		var b []byte
-		for _, row := range one[first : first+n] {
-			r, err := row()
-			if err != nil {
-				return nil, err
+		begin := int64(0) // of a part, among all rows
+		for _, part := range parts {
+			lo, hi := max(first, begin), min(first+n, begin+part.count)
+			if lo < hi {
+				rows, err := part.rows(lo-begin, hi-lo)
+				if err != nil {
+					return nil, err
+				}
+				b = append(b, rows...)
 			}
-			b = append(b, r...)
+			begin += part.count
 		}
 		return b, nil
-	}, int64(len(one)), dt, nil
+	}
+	return all, nil
 }
