@@ -10,6 +10,16 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
+// parsed returns the module of a text.
+func parsed(t *testing.T, text string) *ir.Module {
+	t.Helper()
+	m, err := ir.Parse("test.ggir", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // wantBounds demands bounds of an input of the first function.
 func wantBounds(t *testing.T, m *ir.Module, name string, want ...runtime.Dim) {
 	t.Helper()
@@ -21,7 +31,7 @@ func wantBounds(t *testing.T, m *ir.Module, name string, want ...runtime.Dim) {
 
 // TestAttends finds the inputs of attention behind views and copies, and each triple once.
 func TestAttends(t *testing.T) {
-	m, err := ir.Parse("attends", []byte(`ggir 1
+	m := parsed(t, `ggir 1
 module "attends"
 after import
 props imported
@@ -35,10 +45,7 @@ func @f(%q: f32[1,4,8], %lengths: i32[1], %at: i32[1,1], %slot: i32[1], %other: 
   %c = attention %b, %k, %k, %other, %pos, %lengths {scale=0.25} : f32[1,4,8]
   return %c
 }
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	want := []attend{{slot: 3, pos: 2, lengths: 1}, {slot: 4, pos: 2, lengths: 1}}
 	if got := attends(m.Funcs[0]); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -50,7 +57,7 @@ func @f(%q: f32[1,4,8], %lengths: i32[1], %at: i32[1,1], %slot: i32[1], %other: 
 
 // TestReaches finds the symbols whose sizes are those of what is looked at: not those of inputs.
 func TestReaches(t *testing.T) {
-	m, err := ir.Parse("reaches", []byte(`ggir 1
+	m := parsed(t, `ggir 1
 module "reaches"
 after import
 props imported
@@ -69,10 +76,7 @@ func @f(%q: f32[tokens,4,8], %slot: i32[tokens], %at: i32[tokens,1], %n: i32[1])
   %y = attention_combine %e {kv_heads=2}
   return %y
 }
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	want := []reach{{m.Symbol("kv"), 2}, {m.Symbol("far"), 1}}
 	if got := reaches(m.Funcs[0]); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -86,7 +90,7 @@ func @f(%q: f32[tokens,4,8], %slot: i32[tokens], %at: i32[tokens,1], %n: i32[1])
 // TestIndexBounds follows inputs to all that select by them, through views, copies and the
 // iterations of repeats, and keeps each bound once, with its symbols.
 func TestIndexBounds(t *testing.T) {
-	m, err := ir.Parse("bounds", []byte(`ggir 1
+	m := parsed(t, `ggir 1
 module "bounds"
 after import
 props imported
@@ -115,10 +119,7 @@ func @f(%y: f32[m,8], %i: i32[m], %j: i32[m], %k: i32[2*m], %t: f32[10,8], %u: f
   %z = gather %t, %r
   return %z, %g, %taken, %e, %w1, %none
 }
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	n := runtime.Dim{Sym: 0, Scale: 1}
 	twice := runtime.Dim{Sym: 0, Scale: 2, Const: 1}
 	ten := runtime.Dim{Const: 10}

@@ -18,7 +18,7 @@ func TestTails(t *testing.T) {
 	}
 	t.Run("equal partitions", func(t *testing.T) { runTails(t, irtest.Tails, 3) })
 	t.Run("the same units", func(t *testing.T) { runTails(t, irtest.HeadTails, 2) })
-	t.Run("behind the rest of the epoch", func(t *testing.T) { runTails(t, irtest.MovedTails, 2) })
+	t.Run("after the rest of the epoch", func(t *testing.T) { runTails(t, irtest.MovedTails, 2) })
 }
 
 // runTails runs the function of a text, of which so many nodes have a tail.
