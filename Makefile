@@ -43,7 +43,7 @@ bench: ## kernels, each beside the machine's limits
 stat: ## sizes of files and functions, comment share, tests per line
 	go run ./tests/stat
 
-replay: ## what changed in the demo's dumps and in what is emitted for it since BASE
+replay: ## what changed in the demo's dumps and in what is emitted for it, on several backends, since BASE
 	.ci/replay $(BASE)
 
 ci: ## what a change has to pass
