@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -32,7 +31,6 @@ var assignPass = Pass{
 	Name:     "assign",
 	Doc:      "choose a backend for every node",
 	Run:      assign,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropAssigned,
@@ -48,20 +46,19 @@ type assignFlags struct {
 
 // assigner is what rules work on.
 type assigner struct {
-	c       *Context
-	m       *ir.Module
-	funcs   []*ir.Func // all
-	leaves  *leafTable
-	sheets  []sheet  // by function; see fill
-	spaces  []string // by leaf: where it lies; empty where that is open
-	number  map[*ir.Func]int
-	in      *ir.Func // whose nodes are asked for
-	at      *sheet   // of it
-	errs    []error
-	touch   map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
-	of      *ruleSet              // that a trial tries
-	quiet   bool                  // a trial: nothing is counted, no cause is given
-	changed bool                  // the module, or it may be from now on
+	c      *Context
+	m      *ir.Module
+	funcs  []*ir.Func // all
+	leaves *leafTable
+	sheets []sheet  // by function; see fill
+	spaces []string // by leaf: where it lies; empty where that is open
+	number map[*ir.Func]int
+	in     *ir.Func // whose nodes are asked for
+	at     *sheet   // of it
+	errs   []error
+	touch  map[string][]*ir.Node // nodes that read or write a version of a state, by name; nil until they are asked for
+	of     *ruleSet              // that a trial tries
+	quiet  bool                  // a trial: nothing is counted, no cause is given
 }
 
 func newAssigner(c *Context, m *ir.Module) *assigner {
@@ -76,16 +73,12 @@ func assign(c *Context, m *ir.Module) error {
 	}
 	a := newAssigner(c, m)
 	a.fill()
-	if set != &costRules {
-		a.change() // ggml's rules write as they go
-	}
 	a.run(set.pin)
 	a.run(set.assign...)
 	a.refuseRest()
 	if err := errors.Join(a.errs...); err != nil {
 		return err
 	}
-	a.change()
 	a.place()
 	return nil
 }
@@ -240,29 +233,16 @@ func (a *assigner) place() {
 // leafSpaces puts weights, states and constants where their first reader keeps its bytes,
 // unless the module says where they are.
 func (a *assigner) leafSpaces() {
-	nodes := 0
+	first := make([]*target.Descriptor, len(a.leaves.list))
 	for _, f := range a.funcs {
-		nodes += len(f.Nodes)
-	}
-	early, late := make([]*target.Descriptor, len(a.leaves.list)), make([]*target.Descriptor, len(a.leaves.list))
-	abreast.Do(func() { a.firstReaders(early, 0, nodes/2) }, func() { a.firstReaders(late, nodes/2, nodes) })
-	for i := range a.leaves.list {
-		a.leaves.list[i].settle(cmp.Or(early[i], late[i], a.c.Targets.Last()).Home())
-	}
-}
-
-// firstReaders finds the target of each leaf's first reader, among the nodes of all functions from one
-// position to another.
-func (a *assigner) firstReaders(first []*target.Descriptor, from, to int) {
-	leaves := *a.leaves
-	for _, f := range a.funcs {
-		all := len(f.Nodes)
-		for _, n := range f.Nodes[min(max(from, 0), all):min(max(to, 0), all)] {
+		for _, n := range f.Nodes {
 			if t := a.c.Target(n); t != nil {
-				leaves.noteReader(n, t, first)
+				a.leaves.noteReader(n, t, first)
 			}
 		}
-		from, to = from-all, to-all
+	}
+	for i := range a.leaves.list {
+		a.leaves.list[i].settle(cmp.Or(first[i], a.c.Targets.Last()).Home())
 	}
 }
 
@@ -297,13 +277,4 @@ func backendOfValue(l *target.List, v *ir.Value) *target.Descriptor {
 		return backendOfValue(l, v.Source())
 	}
 	return l.Best(v.Type.Space, nil)
-}
-
-func firstOf(names ...string) string {
-	for _, n := range names {
-		if n != "" {
-			return n
-		}
-	}
-	return ""
 }

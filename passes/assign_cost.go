@@ -2,9 +2,9 @@ package passes
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
@@ -48,7 +48,6 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 		}
 	}
 	p.count(r)
-	a.change()
 	p.explain(r) // asks of the graph what apply changes
 	p.apply(a, r.Labels)
 }
@@ -57,23 +56,18 @@ func applyCost(a *assigner, _ string, f *ir.Func) {
 // is nil if there is nothing, or nothing that can be decided: what runs nowhere is reported when all
 // rules were tried.
 func (a *assigner) problem() (p *costProblem, errs []error) {
-	var tried []*assigner
-	abreast.Do(func() {
-		if p = newCostProblem(a); p.lacking || len(p.Nodes) == 0 {
-			p = nil
-			return
-		}
-		if errs = p.tooLarge(); len(errs) == 0 {
-			errs = p.unfit()
-		}
-		if len(errs) == 0 && !p.limited() {
-			p.prepared = placement.Prepare(a.c.Ctx, &p.Problem)
-		}
-	}, func() { tried = a.tryRules(&ggml2024, &ggml2026) })
-	if p != nil {
-		p.tried = tried
+	p = newCostProblem(a)
+	if p.lacking || len(p.Nodes) == 0 {
+		return nil, nil
 	}
-	return p, errs
+	if errs := slices.Concat(p.tooLarge(), p.unfit()); len(errs) > 0 {
+		return nil, errs
+	}
+	if !p.limited() {
+		p.prepared = placement.Prepare(a.c.Ctx, &p.Problem)
+	}
+	p.tried = a.tryRules(&ggml2024, &ggml2026)
+	return p, nil
 }
 
 // choice reports whether there is something to decide by cost: several targets, all of which

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -194,7 +195,7 @@ func (l *namedLeaf) space() string {
 // put writes where a leaf lies, where that is open.
 func (l *namedLeaf) put(space string) {
 	for t := range l.types {
-		t.Space = firstOf(t.Space, space)
+		t.Space = cmp.Or(t.Space, space)
 	}
 }
 

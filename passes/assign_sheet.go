@@ -166,22 +166,10 @@ func (a *assigner) targetAt(choice int32) *target.Descriptor {
 	return a.c.Targets.All()[choice]
 }
 
-// change says once that from now on the module is written.
-func (a *assigner) change() {
-	if a.changed {
-		return
-	}
-	a.changed = true
-	if err := a.c.Change(); err != nil {
-		a.errs = append(a.errs, err)
-	}
-}
-
 // choose writes what is decided for a node.
 func (a *assigner) choose(n *ir.Node, t *target.Descriptor) {
 	a.sheet(n.Func).chosen[n.ID] = int32(slices.Index(a.c.Targets.All(), t))
 	if !a.quiet {
-		a.change()
 		n.Backend = t.Name
 	}
 }

@@ -21,18 +21,13 @@ var canonicalizePass = Pass{
 	Name:   "canonicalize",
 	Doc:    "one spelling for views and the order of operands",
 	Run:    canonicalize,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromPacked,
 	Rules:  rulesOf(canonicalRewrites),
 }
 
 func canonicalize(c *Context, m *ir.Module) error {
-	same, err := applyRewrites(c, m, canonicalRewrites)
-	if same {
-		c.Unchanged()
-	}
-	return err
+	return applyRewrites(c, m, canonicalRewrites)
 }
 
 var canonicalRewrites = slices.Concat(

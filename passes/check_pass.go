@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
@@ -25,7 +24,6 @@ var checkPass = Pass{
 	Name:     "check",
 	Doc:      "prove the plan without the planner's code",
 	Run:      runCheck,
-	Looks:    true,
 	Required: true,
 	Needs: ir.PropShaped | ir.PropAssigned | ir.PropPacked | ir.PropSplit | ir.PropCopied | ir.PropOrdered |
 		ir.PropPartitioned | ir.PropQueued | ir.PropPlaced | ir.PropSynced,
@@ -41,7 +39,7 @@ func runCheck(c *Context, m *ir.Module) error {
 	if err := reachable(c, m); err != nil {
 		return err
 	}
-	needless, err := proved(c, m)
+	err := check.Check(c.Ctx, m, c.Targets)
 	var wrong *check.Error
 	if errors.As(err, &wrong) {
 		return &InternalError{Pass: c.pass.Name, Module: m.Name, Err: wrong}
@@ -49,20 +47,7 @@ func runCheck(c *Context, m *ir.Module) error {
 	if err != nil {
 		return err
 	}
-	return needlessCopies(c, m, needless)
-}
-
-// proved proves the plan and returns the copies that it could do without.
-func proved(c *Context, m *ir.Module) (needless []check.NeedlessCopy, err error) {
-	var broken any
-	abreast.Do(func() { err = check.Check(c.Ctx, m, c.Targets) }, func() {
-		defer func() { broken = recover() }() // where the plan is wrong, that is what matters
-		needless = check.Needless(m, c.Targets)
-	})
-	if err == nil && broken != nil {
-		panic(broken)
-	}
-	return needless, err
+	return needlessCopies(c, m, check.Needless(m, c.Targets))
 }
 
 // needlessCopies notes the copies that the plan could do without. The rules cost leave none
@@ -75,7 +60,6 @@ func needlessCopies(c *Context, m *ir.Module, needless []check.NeedlessCopy) err
 	}
 	strict := set.elide && c.ran(copyPass.Name) && c.ran(elideCopyPass.Name) && len(c.Options.Disable) == 0 && c.debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s Setting) bool { return s.Pass == "copy" })
 	var errs []error
-	c.Unchanged()
 	for _, n := range needless {
 		if n.Lost && (!strict || staysApart(n.Node)) {
 			continue
@@ -83,9 +67,6 @@ func needlessCopies(c *Context, m *ir.Module, needless []check.NeedlessCopy) err
 		if strict && isSplitInput(n.Node) && !staysApart(n.Node) {
 			errs = append(errs, &check.Violation{Rule: check.RuleCopy, Func: n.Node.Func.Name, Nodes: []string{n.Node.String()}, What: "is needless: " + n.Why})
 			continue
-		}
-		if err := c.Change(); err != nil {
-			return err
 		}
 		c.Cause(n.Node, ruleNeedless, n.Node.Args[0].String())
 		c.Count("needless", 1)

@@ -85,7 +85,7 @@ func (s *apartSearch) survey() bool {
 	quiet := *s.c
 	quiet.stats, quiet.fuel = &PassStats{}, newFuel(-1)
 	found := false
-	merges, _ := elideAll(&quiet, m, nil, nil)
+	merges := elideAll(&quiet, m, nil, nil)
 	for i, f := range m.AllFuncs() {
 		l := &liveBytes{f: f, change: make(map[string][]int64), regions: make(map[string][]useRegion)}
 		for space := range s.limits {

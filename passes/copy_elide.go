@@ -30,7 +30,6 @@ var elideCopyPass = Pass{
 	Name:   "elide-copy",
 	Doc:    "remove copies that a shared space or another copy makes needless",
 	Run:    elideCopies,
-	Looks:  true,
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Breaks: fromQueued,
 	Rules: []Rule{
@@ -51,13 +50,6 @@ func elideCopies(c *Context, m *ir.Module) error {
 	if err != nil || !set.elide {
 		return err
 	}
-	if !slices.ContainsFunc(m.AllFuncs(), func(f *ir.Func) bool { return anyElidable(c, f) }) {
-		c.Unchanged()
-		return nil
-	}
-	if err := c.Change(); err != nil {
-		return err
-	}
 	keep := c.Options.apart
 	var over map[string]int64
 	if keep == nil {
@@ -65,43 +57,14 @@ func elideCopies(c *Context, m *ir.Module) error {
 			return err
 		}
 	}
-	if merges, same := elideAll(c, m, keep, over); same && len(merges) == len(m.Funcs) { // else bodies were numbered
-		c.Unchanged()
-	}
+	elideAll(c, m, keep, over)
 	return nil
-}
-
-// anyElidable reports whether there may be something to do in f: with memories of their own there
-// mostly is nothing, which is found out while the module is being verified.
-func anyElidable(c *Context, f *ir.Func) bool {
-	made := make(map[copyKey]bool, numCopies(f))
-	last, splits := -1, 0
-	for _, n := range f.Nodes {
-		if n.Body != nil || n.Is(ir.View) && n.Result().Type.Space != n.Args[0].Type.Space {
-			return true // numbers of bodies' splits, or spaces, may have to follow
-		}
-		if works(n) && (splits == 0 || n.Split != last) {
-			last, splits = n.Split, splits+1
-		}
-		if !isTransfer(n) {
-			continue
-		}
-		v, space, t := n.Args[0], n.Result().Type.Space, c.Target(n)
-		again := made[copyKey{v, space}] || slices.ContainsFunc(t.Spaces, func(s string) bool { return made[copyKey{v, s}] })
-		if again || n.Op == ir.OpCopyExperts || t.Addresses(v.Type.Space) {
-			return true
-		}
-		made[copyKey{v, space}] = true
-	}
-	return last != splits-1 // else closeGaps closes some
 }
 
 // elideAll removes the copies of all functions but those to keep, and returns, function by
 // function, those that were merged with earlier ones. over is by how many bytes spaces would
-// exceed their limits without those to keep, for the causes. Same says that nothing was changed, but
-// for the numbers of bodies' splits.
-func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (merges [][]mergedCopy, same bool) {
-	same = true
+// exceed their limits without those to keep, for the causes.
+func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (merges [][]mergedCopy) {
 	for i, f := range m.AllFuncs() {
 		s := newElider(c, f)
 		s.over = over
@@ -110,11 +73,11 @@ func elideAll(c *Context, m *ir.Module, keep copySet, over map[string]int64) (me
 			s.node(n)
 		}
 		s.e.done()
-		same = !closeGaps(f) && !s.changed && same
+		closeGaps(f)
 		merges = append(merges, s.merges)
 	}
 	numberBodies(m)
-	return merges, same
+	return merges
 }
 
 // closeGaps numbers splits without those of which all nodes are gone, and reports whether there are
@@ -166,7 +129,6 @@ type elider struct {
 	e       *edit
 	at      nodeAt // the node that is looked at
 	apart   bool   // it begins a region of use
-	changed bool   // something
 	over    map[string]int64
 	merges  []mergedCopy
 	uses    *ir.UseLists
@@ -221,7 +183,6 @@ func (s *elider) node(n *ir.Node) {
 	case s.apart && s.earlier(n) != nil && s.c.Allow(ruleApart, n):
 		s.c.Cause(n, ruleApart, s.earlier(n).String(), key.space, tooMuch(s.over[key.space]))
 		s.c.Count(ruleApart, 1)
-		s.changed = true
 		s.made[key] = n.Result()
 		s.e.keep(n)
 	case s.earlier(n) != nil && s.c.Allow(ruleAgain, n):
@@ -287,7 +248,6 @@ func (s *elider) spare(n *ir.Node) bool {
 }
 
 func (s *elider) remove(n *ir.Node, by *ir.Value, rule string) {
-	s.changed = true
 	s.c.Count("elided", 1)
 	s.c.Count(rule, 1)
 	s.e.replace(n.Result(), by)
@@ -298,7 +258,6 @@ func (s *elider) remove(n *ir.Node, by *ir.Value, rule string) {
 func (s *elider) followView(n *ir.Node) {
 	if n.Is(ir.View) && n.Result().Type.Space != n.Args[0].Type.Space {
 		n.Result().Type.Space = n.Args[0].Type.Space
-		s.changed = true
 	}
 }
 

@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"hash/maphash"
 	"slices"
 	"strconv"
 
@@ -27,29 +26,16 @@ var csePass = Pass{
 	Name:   "cse",
 	Doc:    "merge nodes that compute the same",
 	Run:    mergeEqual,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromQueued,
 	Rules:  []Rule{{"cse.equal", "another node computed the same before"}},
 }
 
 func mergeEqual(c *Context, m *ir.Module) error {
-	merged := false
 	for _, f := range m.AllFuncs() {
-		list := newKnownNodes(f).equals(c)
-		if len(list) == 0 {
-			continue
+		if list := newKnownNodes(f).equals(c); len(list) > 0 {
+			mergeAll(c, f, list)
 		}
-		if !merged {
-			if err := c.Change(); err != nil {
-				return err
-			}
-		}
-		merged = true
-		mergeAll(c, f, list)
-	}
-	if !merged {
-		c.Unchanged()
 	}
 	return nil
 }
@@ -75,27 +61,13 @@ func mergeAll(c *Context, f *ir.Func, list []equalNodes) {
 // knownNodes finds the first of the nodes of a function that compute the same.
 type knownNodes struct {
 	f       *ir.Func
-	like    []likeNode           // by loose key, which are not quite as many; a power of two
-	first   map[nodeKey]*ir.Node // of loose keys that several nodes have
-	instead []int32              // by value id: 1 + that of the one that is merged with; 0 for none
-	written map[*ir.Value]bool   // what some node overwrites: it is not always what was computed
+	first   map[nodeKey]*ir.Node
+	instead []int32            // by value id: 1 + that of the one that is merged with; 0 for none
+	written map[*ir.Value]bool // what some node overwrites: it is not always what was computed
 }
-
-// likeNode is the only node so far with a loose key.
-type likeNode struct {
-	key  uint32 // as much of it as decides
-	node int32  // 1 + its number in the order; 0 for none, several for more
-}
-
-// several stands for the number of nodes that are more than one.
-const several = -1
 
 func newKnownNodes(f *ir.Func) *knownNodes {
-	size := 64
-	for size < len(f.Nodes)*3/2 {
-		size *= 2
-	}
-	return &knownNodes{f, make([]likeNode, size), make(map[nodeKey]*ir.Node), make([]int32, f.NumValues()), writtenIn(f)}
+	return &knownNodes{f, make(map[nodeKey]*ir.Node), make([]int32, f.NumValues()), writtenIn(f)}
 }
 
 // writtenIn returns the values of f that some node overwrites, leaves aside: all that name a state name
@@ -115,11 +87,11 @@ func writtenIn(f *ir.Func) map[*ir.Value]bool {
 // equals returns the nodes that may be left out, in order. Operands count as what they will have been
 // merged with.
 func (k *knownNodes) equals(c *Context) (list []equalNodes) {
-	for i, n := range k.f.Nodes {
+	for _, n := range k.f.Nodes {
 		if !mergeable(n) || k.overwritten(n) {
 			continue
 		}
-		if first := k.equal(c, n, i); first != nil {
+		if first := k.equal(c, n); first != nil {
 			list = append(list, equalNodes{n, first})
 			for j, r := range n.Results {
 				k.instead[r.ID] = int32(first.Results[j].ID + 1)
@@ -134,38 +106,14 @@ func (k *knownNodes) overwritten(n *ir.Node) bool {
 	return len(k.written) != 0 && slices.ContainsFunc(n.Results, func(r *ir.Value) bool { return k.written[r] })
 }
 
-// equal returns a node before n, which is number i, that computes the same, if n may be left out for it;
-// nil for none.
-func (k *knownNodes) equal(c *Context, n *ir.Node, i int) *ir.Node {
-	at := k.likeOf(k.looseKey(n))
-	switch {
-	case at.node == 0:
-		at.node = int32(i + 1)
-		return nil
-	case at.node != several:
-		only := k.f.Nodes[at.node-1]
-		k.first[k.keyOf(only)], at.node = only, several
-	}
+// equal returns a node before n that computes the same, if n may be left out for it; nil for none.
+func (k *knownNodes) equal(c *Context, n *ir.Node) *ir.Node {
 	key := k.keyOf(n)
 	if other := k.first[key]; other != nil && c.Allow("cse.equal", n) {
 		return other
 	}
 	k.first[key] = n
 	return nil
-}
-
-// likeOf returns the place for a loose key. Two keys may have one: exact keys are made then.
-func (k *knownNodes) likeOf(loose uint64) *likeNode {
-	key, mask := uint32(loose>>32), uint64(len(k.like)-1)
-	for i := loose; ; i++ {
-		at := &k.like[i&mask]
-		if at.node == 0 {
-			at.key = key
-		}
-		if at.key == key {
-			return at
-		}
-	}
 }
 
 // id returns the id of operand i as it will be; -1 where there is none.
@@ -178,25 +126,6 @@ func (k *knownNodes) id(n *ir.Node, i int) int {
 		return int(other - 1)
 	}
 	return v.ID
-}
-
-var nameSeed = maphash.MakeSeed()
-
-// looseKey returns a number that is the same for two nodes that compute the same, and seldom for
-// others: of op and operands, and the names of weights and states. It is cheap to make.
-func (k *knownNodes) looseKey(n *ir.Node) uint64 {
-	a, b := k.id(n, 0), k.id(n, 1)
-	if n.Is(ir.Commutative) {
-		a, b = min(a, b), max(a, b)
-	}
-	key := mix(uint64(n.Op), uint64(a)<<32^uint64(b))
-	switch attr := n.Attr.(type) {
-	case *ir.WeightAttr:
-		key ^= maphash.String(nameSeed, attr.Name)
-	case *ir.StateAttr:
-		key ^= maphash.String(nameSeed, attr.Name)
-	}
-	return key
 }
 
 // mergeable reports whether n may be left out where an equal node stands before it. Of a foreign

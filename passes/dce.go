@@ -20,7 +20,6 @@ var dcePass = Pass{
 	Name:   "dce",
 	Doc:    "remove nodes and weights that nothing needs",
 	Run:    removeDead,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromPartitioned,
 }
@@ -54,11 +53,7 @@ func removeDead(c *Context, m *ir.Module) error {
 	c.Count("nodes", int64(removed))
 	c.Count("weights", int64(weights))
 	if removed+weights == 0 {
-		c.Unchanged()
 		return nil
-	}
-	if err := c.Change(); err != nil {
-		return err
 	}
 	gaps := false
 	for i, f := range funcs {

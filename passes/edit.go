@@ -15,7 +15,6 @@ import (
 type edit struct {
 	f       *ir.Func
 	targets *target.List
-	scratch *scratch
 	out     []*ir.Node
 	instead []*ir.Value // of values, by id; nil for those that stay. Empty as long as all do
 	pos     []int32     // of nodes in out, by id
@@ -23,23 +22,10 @@ type edit struct {
 }
 
 func newEdit(c *Context, f *ir.Func) *edit {
-	e := &edit{f: f, targets: c.Targets, scratch: c.scratch}
-	if s := c.scratch; s != nil {
-		e.out, e.instead, e.pos = s.nodes[:0], s.instead[:0], s.pos[:0]
-		s.nodes, s.instead, s.pos = nil, nil, nil // there may be several edits at once
-	}
-	e.out = slices.Grow(e.out, len(f.Nodes)+8)
+	e := &edit{f: f, targets: c.Targets}
+	e.out = make([]*ir.Node, 0, len(f.Nodes)+8)
 	e.pos = withIDs(e.pos, f.NumNodes())
 	return e
-}
-
-// scratch is memory that walks over functions leave to those that follow, be it in other passes:
-// the system has to find it only once.
-type scratch struct {
-	nodes   []*ir.Node // of an order that another one has replaced
-	instead []*ir.Value
-	pos     []int32
-	uses    useCounts
 }
 
 // withIDs returns table with zero elements for ids below n, besides those that it has.
@@ -148,17 +134,7 @@ func (e *edit) done() {
 	for i, r := range e.f.Results {
 		e.f.Results[i] = e.now(r)
 	}
-	if s := e.scratch; s != nil {
-		s.nodes, s.instead, s.pos = e.f.Nodes, e.instead, e.pos
-	}
 	e.f.Nodes = e.out
-}
-
-// leave is done for a walk that kept all nodes as they were: the function has not been touched.
-func (e *edit) leave() {
-	if s := e.scratch; s != nil {
-		s.nodes, s.instead, s.pos = e.out, e.instead, e.pos
-	}
 }
 
 // position returns where in the new order v is defined; parameters come before all nodes.

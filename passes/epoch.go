@@ -7,82 +7,25 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// region is what lies between two barriers: accesses by buffer, and who owns what.
+// region is what runs between two barriers: its accesses, by buffer, and the nodes that are divided.
 type region struct {
 	p     *partitioner
-	uses  []use
-	of    []useList  // by the number of the buffer
-	nodes []*ir.Node // that are divided, in order
-
-	// Where the classes and spans of the region are kept, and those of the region before: the first
-	// node of a region was tried at the end of the one before.
-	classes, oldClasses classes
-	spans, oldSpans     store[span]
+	uses  map[int32][]*access // by the number of the buffer, in order
+	nodes []*ir.Node          // those that are divided, in order
 }
 
-// use is an access in a region. Those of a buffer are a list, in order.
-type use struct {
-	access
-	buffer int32
-	next   int32 // place of the next one, counted from 1; 0 is the end
-}
-
-// useList is the places of the first and last use of a buffer, counted from 1.
-type useList struct{ first, last int32 }
-
-func newRegion(p *partitioner) *region { return &region{p: p} }
-
-// reserve sees to it that the region knows all buffers. Few regions are open at once, and far more there
-// are in all: one that is done leaves its table to others.
-func (r *region) reserve() {
-	if r.of != nil {
-		return
-	}
-	if n := len(r.p.tables); n > 0 {
-		r.of, r.p.tables = r.p.tables[n-1], r.p.tables[:n-1]
-		return
-	}
-	r.of = make([]useList, len(r.p.bufs.list))
-}
-
-// done says that the region is of no use any more.
-func (r *region) done() {
-	if r.of != nil {
-		r.forget()
-		r.p.tables, r.of = append(r.p.tables, r.of), nil
-	}
-}
-
-// forget takes out the uses.
-func (r *region) forget() {
-	for i := range r.uses {
-		r.of[r.uses[i].buffer] = useList{}
-	}
-	r.uses = r.uses[:0]
-}
+func newRegion(p *partitioner) *region { return &region{p: p, uses: make(map[int32][]*access)} }
 
 // clear makes the region an empty one.
 func (r *region) clear() {
-	r.forget()
+	clear(r.uses)
 	r.nodes = r.nodes[:0]
-	r.classes, r.oldClasses = r.oldClasses, r.classes
-	r.spans, r.oldSpans = r.oldSpans, r.spans
-	r.classes.reset()
-	r.spans.reset()
 }
 
 func (r *region) add(list []access) {
-	r.reserve()
-	for i := range list {
-		id := r.p.bufs.get(list[i].value)
-		r.uses = append(r.uses, use{access: list[i], buffer: id})
-		at, of := int32(len(r.uses)), &r.of[id]
-		if of.last > 0 {
-			r.uses[of.last-1].next = at
-		} else {
-			of.first = at
-		}
-		of.last = at
+	for _, a := range list {
+		id := r.p.bufs.get(a.value)
+		r.uses[id] = append(r.uses[id], &a)
 	}
 }
 
@@ -91,22 +34,12 @@ func (r *region) add(list []access) {
 func (r *region) clashes(list []access, yield func(before, now *access) bool) {
 	for i := range list {
 		now := &list[i]
-		for at := r.first(now.value); at > 0; {
-			before := &r.uses[at-1]
-			if (before.write || now.write) && !yield(&before.access, now) {
+		for _, before := range r.uses[r.p.bufs.get(now.value)] {
+			if (before.write || now.write) && !yield(before, now) {
 				return
 			}
-			at = before.next
 		}
 	}
-}
-
-// first returns the place of the first use of an origin's buffer; 0 if there is none.
-func (r *region) first(o *ir.Value) int32 {
-	if r.of == nil {
-		return 0
-	}
-	return r.of[r.p.bufs.get(o)].first
 }
 
 // conflict returns the first pair of accesses with different owners.
@@ -120,8 +53,7 @@ func (r *region) conflict(list []access) (pair clash, found bool) {
 	return pair, found
 }
 
-// clash is two accesses that concern the same buffer, one of them writing. It stands for as long as
-// its region: whoever adds to that or clears it has no use for it any more.
+// clash is two accesses that concern the same buffer, one of them writing.
 type clash struct{ before, now *access }
 
 // trial is a node divided in a region where that is not decided yet.
@@ -135,9 +67,7 @@ type trial struct {
 
 // try returns a trial of a node whose class by itself is own.
 func (r *region) try(own *class) *trial {
-	t := &r.p.trials.cut(1)[0]
-	*t = trial{region: r, own: own, class: own, joins: t.joins[:0]}
-	return t
+	return &trial{region: r, own: own, class: own}
 }
 
 // apart returns the trial in which the node is divided as its kernel wants it.
@@ -149,7 +79,7 @@ func (t *trial) joined() bool { return t.clash.before != nil }
 // join tries to divide n along ax so that every worker touches only what it owns already.
 // Where that is not possible, against is a pair of accesses that stands against it.
 func (r *region) join(n *ir.Node, ax *ir.Axis, list []access) (t *trial, against clash, ok bool) {
-	t, ok = r.try(r.classes.alone(n, ax)), true
+	t, ok = r.try(aloneClass(n, ax)), true
 	r.clashes(list, func(before, now *access) bool {
 		if !t.link(before, now) {
 			against, ok = clash{before, now}, false
@@ -172,20 +102,19 @@ func (t *trial) link(before, now *access) bool {
 	}
 	// granule*num/den*stride is the same on both sides.
 	by := strides.times(rat{before.span.num, before.span.den}).times(rat{now.span.den, now.span.num})
-	other, s := t.region.p.known(before.node).class, &t.region.classes
+	other := t.region.p.known(before.node).class
 	if !slices.Contains(t.joins, other) {
 		if len(other.members)+len(t.class.members) > maxMembers {
 			return false
 		}
 		t.joins = append(t.joins, other)
-		theirs := s.need(other, before.node, before.span.multiple())
-		own := s.need(t.class, now.node, now.span.multiple())
-		t.class, _ = s.join(theirs, before.node, own, now.node, by)
+		theirs := other.need(before.node, before.span.multiple())
+		own := t.class.need(now.node, now.span.multiple())
+		t.class, _ = joinClasses(theirs, before.node, own, now.node, by)
 		return true
 	}
-	t.class = s.need(t.class, before.node, before.span.multiple())
-	t.class = s.need(t.class, now.node, now.span.multiple())
-	_, ok = s.join(t.class, before.node, t.class, now.node, by)
+	t.class = t.class.need(before.node, before.span.multiple()).need(now.node, now.span.multiple())
+	_, ok = joinClasses(t.class, before.node, t.class, now.node, by)
 	return ok
 }
 
@@ -273,7 +202,6 @@ func beginsWithHost(f *ir.Func) bool {
 // one, that conflict. Entries of a table are other bytes in every round.
 func (w *walker) backEdge(e edges) (clash, bool) {
 	end := newRegion(w.p)
-	defer end.done()
 	for _, a := range e.tail {
 		if kind, _ := paramKind(a.value); kind != paramTable {
 			end.add([]access{a})
@@ -355,9 +283,6 @@ func ownResults(c *Context, f *ir.Func) error {
 		if o.Def != nil && !o.Def.Is(ir.Leaf) && !taken[o] && sameBytes(o, r) {
 			taken[o] = true
 			continue
-		}
-		if err := c.Change(); err != nil {
-			return err
 		}
 		n := copyNode(c, f, r)
 		n.Split = splitAtEnd(f, n.Backend)

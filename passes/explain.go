@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ type WhyCause struct {
 // left out. Cost: O(nodes + operands), and for one node the values of its entry point.
 func Explain(m *ir.Module, o ExplainOptions) (*Explanations, error) {
 	x := newExplainer(m, o)
-	doc := &Explanations{Version: explainVersion, Module: firstOf(m.Name, "the module"), After: m.Last, Rules: x.rules(), Query: o.Node}
+	doc := &Explanations{Version: explainVersion, Module: cmp.Or(m.Name, "the module"), After: m.Last, Rules: x.rules(), Query: o.Node}
 	for _, t := range o.Targets.All() {
 		doc.Targets = append(doc.Targets, t.Name)
 	}

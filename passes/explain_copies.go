@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -61,7 +62,7 @@ func (x *explainer) copyBound(f *ir.Func) int64 {
 		default:
 			for _, a := range n.Sources() {
 				if a != nil && !t.Addresses(uncopied(a).Type.Space) {
-					b.note(a, firstOf(addressed(t.Addresses, a.Type.Space), t.Home()))
+					b.note(a, cmp.Or(addressed(t.Addresses, a.Type.Space), t.Home()))
 				}
 			}
 		}

@@ -25,7 +25,6 @@ var foldPass = Pass{
 	Name:   "fold",
 	Doc:    "compute what constants alone decide",
 	Run:    fold,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromSplit,
 	Rules:  []Rule{{ruleFold, "all operands are constants, and the result is small"}},
@@ -43,25 +42,15 @@ const maxConstant = 4096
 
 func fold(c *Context, m *ir.Module) error {
 	limit := min(Flags[foldFlags](c).Limit, maxConstant)
-	folded := false
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if !foldable(n, limit) || !c.Allow(ruleFold, n) {
 				continue
 			}
-			if !folded {
-				if err := c.Change(); err != nil {
-					return err
-				}
-			}
 			if err := foldNode(c, n); err != nil {
 				return fmt.Errorf("@%s %v: %w", f.Name, n, err)
 			}
-			folded = true
 		}
-	}
-	if !folded {
-		c.Unchanged()
 	}
 	return nil
 }

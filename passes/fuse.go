@@ -24,21 +24,17 @@ var fusePass = Pass{
 	Name:   "fuse",
 	Doc:    "join nodes that some target runs as one",
 	Run:    fuse,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromAssigned,
 	Rules:  append(rulesOf(fuseRewrites), Rule{ruleQKV, "products of one operand become one product with the weights one after the other, then slices"}),
 }
 
 func fuse(c *Context, m *ir.Module) error {
-	same, err := applyRewrites(c, m, fuseRewrites)
-	switch {
-	case err != nil:
+	if err := applyRewrites(c, m, fuseRewrites); err != nil {
 		return err
-	case wantsMerged(c) && c.Enabled(ruleQKV):
-		return mergeProducts(c, m)
-	case same:
-		c.Unchanged()
+	}
+	if wantsMerged(c) && c.Enabled(ruleQKV) {
+		mergeProducts(c, m)
 	}
 	return nil
 }
@@ -63,15 +59,11 @@ func wantsMerged(c *Context) bool {
 }
 
 // mergeProducts makes one product of several that read the same operand.
-func mergeProducts(c *Context, m *ir.Module) error {
-	if err := c.Change(); err != nil {
-		return err
-	}
+func mergeProducts(c *Context, m *ir.Module) {
 	weights := make(map[string]string) // of joined weights, by their parts
 	for _, f := range m.AllFuncs() {
 		mergeInFunc(c, f, weights)
 	}
-	return nil
 }
 
 // mergeInFunc finds the groups, then rebuilds the function: the first product of a group

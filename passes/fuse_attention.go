@@ -10,26 +10,21 @@ import (
 
 const ruleAttentionBF16 = "late.attention-bf16"
 
-// roundAttentions allows attentions to round where that does no harm, and reports whether it has allowed any.
-func roundAttentions(c *Context, m *ir.Module) (changed bool, err error) {
+// roundAttentions allows attentions to round where their readers round anyway.
+func roundAttentions(c *Context, m *ir.Module) {
 	if !c.Enabled(ruleAttentionBF16) {
-		return false, nil
+		return
 	}
 	for _, f := range m.AllFuncs() {
 		for _, r := range roundedAttentions(f) {
 			if c.Allow(ruleAttentionBF16, r.attention) {
-				if err := c.Change(); err != nil {
-					return false, err
-				}
 				a := r.attention.Attr.(*ir.AttentionAttr)
 				r.attention.Attr = &ir.AttentionAttr{Scale: a.Scale, BF16: true}
 				c.Cause(r.attention, ruleAttentionBF16, r.reader.String())
 				c.Count(ruleAttentionBF16, 1)
-				changed = true
 			}
 		}
 	}
-	return changed, nil
 }
 
 // roundedAttention is an attention whose result is only read to be rounded, and who does so first.

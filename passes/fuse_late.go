@@ -22,7 +22,6 @@ var fuseLatePass = Pass{
 	Name:   "fuse-late",
 	Doc:    "join norms and swiglu with the quantize and cast nodes that pack made, let attention round before them, and cut it into segments",
 	Run:    fuseLate,
-	Looks:  true,
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Breaks: fromSplit,
 	Rules: append(rulesOf(lateRewrites),
@@ -31,19 +30,12 @@ var fuseLatePass = Pass{
 }
 
 func fuseLate(c *Context, m *ir.Module) error {
-	same, err := applyRewrites(c, m, lateRewrites)
-	if err != nil {
+	if err := applyRewrites(c, m, lateRewrites); err != nil {
 		return err
 	}
-	rounded, err := roundAttentions(c, m)
-	if err != nil {
-		return err
-	}
-	cut, err := cutContexts(c, m)
-	if same && !rounded && !cut {
-		c.Unchanged()
-	}
-	return err
+	roundAttentions(c, m)
+	cutContexts(c, m)
+	return nil
 }
 
 var lateRewrites = []Rewrite{

@@ -25,18 +25,15 @@ const fewTokens = 8
 // segments cost one or two barriers, and contexts are hardly ever full.
 const segmentsPay = 4
 
-// cutContexts cuts attentions where that pays, and reports whether it has cut any.
-func cutContexts(c *Context, m *ir.Module) (changed bool, err error) {
+// cutContexts cuts attentions where that pays.
+func cutContexts(c *Context, m *ir.Module) {
 	if !c.Enabled(ruleSegments) {
-		return false, nil
+		return
 	}
 	cut := &contextCutter{c: c, reach: make(map[int64]*ir.Symbol)}
 	for _, f := range m.Funcs { // a repeat's body does not say whose positions it has
-		if err := cut.inFunc(f); err != nil {
-			return false, err
-		}
+		cut.inFunc(f)
 	}
-	return len(cut.reach) > 0, nil
 }
 
 // contextCutter cuts the attentions of one module.
@@ -45,13 +42,10 @@ type contextCutter struct {
 	reach map[int64]*ir.Symbol // the positions looked at, by how many a state has
 }
 
-func (cut *contextCutter) inFunc(f *ir.Func) error {
+func (cut *contextCutter) inFunc(f *ir.Func) {
 	long := cut.attentions(f)
 	if len(long) == 0 {
-		return nil
-	}
-	if err := cut.c.Change(); err != nil {
-		return err
+		return
 	}
 	e := newEdit(cut.c, f)
 	for _, n := range f.Nodes {
@@ -63,7 +57,6 @@ func (cut *contextCutter) inFunc(f *ir.Func) error {
 		e.keep(n)
 	}
 	e.done()
-	return nil
 }
 
 // attentions returns those of f that are to be cut, in order.

@@ -28,7 +28,6 @@ var inlinePass = Pass{
 	Name:   "inline",
 	Doc:    "write the nodes of called and repeated functions in place of the calls",
 	Run:    inline,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Breaks: fromSplit,
 	Rules: []Rule{
@@ -48,20 +47,13 @@ const maxInlined = 1 << 20
 
 func inline(c *Context, m *ir.Module) error {
 	if !slices.ContainsFunc(m.AllFuncs(), runsFunctions) {
-		c.Unchanged()
 		return nil
-	}
-	if err := c.Change(); err != nil {
-		return err
 	}
 	in := &inliner{c: c, done: make(map[*ir.Func]bool), open: make(map[*ir.Func]bool)}
 	for _, f := range m.AllFuncs() {
 		if err := in.function(f); err != nil {
 			return err
 		}
-	}
-	if !in.written {
-		c.Unchanged()
 	}
 	return nil
 }
@@ -73,7 +65,6 @@ func runsFunctions(f *ir.Func) bool { return slices.ContainsFunc(f.Nodes, runsFu
 type inliner struct {
 	c          *Context
 	done, open map[*ir.Func]bool
-	written    bool // something was written in the place of a call
 }
 
 func (in *inliner) function(f *ir.Func) error {
@@ -121,7 +112,6 @@ func (in *inliner) node(e *edit, n *ir.Node) error {
 		e.replace(r, results[i])
 	}
 	in.c.Count(rule, 1)
-	in.written = true
 	return nil
 }
 

@@ -186,7 +186,7 @@ func (p *planner) appended(x, y *buffer) *chain {
 	}
 	c := x.chain
 	if c == nil {
-		c = p.chains.put(chain{events: p.time.of(x.id), upTo: x})
+		c = &chain{events: p.time.of(x.id), upTo: x}
 	}
 	c.users = p.usersOf(append(c.users[:0], users...), last)
 	return c
@@ -196,7 +196,7 @@ func (p *planner) appended(x, y *buffer) *chain {
 func (p *planner) merged(x, y *buffer) *chain {
 	a, b := p.time.eventsOf(x), p.time.eventsOf(y)
 	all := mergeEvents(make([]event, 0, len(a)+len(b)), a, b)
-	return p.chains.put(chain{events: all, users: p.usersOf(nil, lastTick(all))})
+	return &chain{events: all, users: p.usersOf(nil, lastTick(all))}
 }
 
 // sameShape reports whether the operand names all bytes of its origin and element i of

@@ -25,7 +25,6 @@ type timeline struct {
 	origins  *origins
 	events   []event // those of each origin in one piece
 	from, to []int32 // by the origin's number: its events; between two pieces there may be room for some
-	mid      []int32 // likewise: how many there may be in the first half of the steps, then where those of the others begin
 	spans    []span  // that events have; few are different
 
 	foreign []*ir.Value // leaves of a foreign graph
@@ -63,9 +62,6 @@ func newTimeline(f *ir.Func, o *origins) *timeline {
 // end returns the last position: behind the last step.
 func (t *timeline) end() int { return len(t.steps) }
 
-// half returns where the second half of the steps begins.
-func (t *timeline) half() int { return t.origins.numbers.all / 2 }
-
 // lay appends the steps of f, the first of which has at least the given tick, and returns
 // the tick of the last one.
 func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
@@ -75,9 +71,6 @@ func (t *timeline) lay(f *ir.Func, tick int, in *loop) int {
 		if n.Epoch > epoch {
 			tick += n.Epoch - epoch
 			epoch = n.Epoch
-		}
-		if len(t.steps) == t.half() {
-			t.mid = slices.Clone(t.to)
 		}
 		at := int32(t.origins.numbers.node(n))
 		t.pos[at] = int32(len(t.steps))

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 )
 
 // event is an access at its place, or a read at the end of a loop or of the function that only says
@@ -20,16 +19,15 @@ type event struct {
 	needed    bool // no node reads
 }
 
-// makeEvents finds the events of all steps, those of the first half and of the others side by side.
-// Needed are those without a node.
+// makeEvents finds the events of all steps, and adds those without a node, which are given.
 func (t *timeline) makeEvents(needed []event) {
 	t.makeRoom(needed)
-	first, second := newNoter(t, t.to), newNoter(t, slices.Clone(t.mid))
-	abreast.Do(func() { first.notes(0, t.half()) }, func() { second.notes(t.half(), len(t.steps)) })
-	t.join(first, second)
-	last := &noter{t: t, to: t.to}
+	x := &noter{t: t, touches: touches{axes: new(axisMemo).of}}
+	for pos := range t.steps {
+		x.note(pos)
+	}
 	for i := range needed {
-		last.put(needed[i])
+		t.put(needed[i])
 	}
 	for i := range needed { // all others come in order
 		slices.SortStableFunc(t.of(needed[i].origin), compareEvents)
@@ -51,33 +49,12 @@ func (t *timeline) makeRoom(needed []event) {
 	for i := range needed {
 		t.to[needed[i].origin]++
 	}
-	if t.mid == nil { // there are no steps
-		t.mid = make([]int32, len(t.to))
-	}
 	sum := int32(0)
 	for o, many := range t.to {
-		t.from[o], t.to[o], t.mid[o] = sum, sum, sum+t.mid[o]
+		t.from[o], t.to[o] = sum, sum
 		sum += many
 	}
 	t.events = make([]event, sum)
-}
-
-// join joins what was found in both halves: of each origin the events of the second one move up to
-// those of the first one, and the spans of both are one list.
-func (t *timeline) join(first, second *noter) {
-	t.spans = append(first.spans, second.spans...)
-	for o, from := range t.mid {
-		later := t.events[from:second.to[o]]
-		for i := range later {
-			if later[i].span > 0 {
-				later[i].span += int32(len(first.spans))
-			}
-		}
-		if t.to[o] < from {
-			copy(t.events[t.to[o]:], later)
-		}
-		t.to[o] += int32(len(later))
-	}
 }
 
 // count counts accesses to origins.
@@ -102,33 +79,16 @@ func (t *timeline) of(origin int32) []event {
 	return t.events[from:to:to]
 }
 
-// noter finds the events of some of the steps of a timeline.
+// put adds an event to those of its origin.
+func (t *timeline) put(e event) {
+	t.events[t.to[e.origin]] = e
+	t.to[e.origin]++
+}
+
+// noter finds the events of the steps of a timeline.
 type noter struct {
 	t       *timeline
 	touches touches
-	room    store[span] // what touches finds, of one step
-	to      []int32     // by the origin's number: where its next event goes
-	spans   []span      // that events have
-}
-
-func newNoter(t *timeline, to []int32) *noter {
-	x := &noter{t: t, to: to}
-	x.touches = touches{axes: new(axisMemo).of, spans: &x.room}
-	return x
-}
-
-// notes adds the events of the steps from one on, up to another one.
-func (x *noter) notes(from, to int) {
-	for pos := from; pos < to; pos++ {
-		x.note(pos)
-	}
-}
-
-// put adds an event to those of its origin.
-func (x *noter) put(e event) {
-	at := &x.to[e.origin]
-	x.t.events[*at] = e
-	*at++
 }
 
 // note adds the events of a step: what is private is touched as well.
@@ -138,20 +98,19 @@ func (x *noter) note(pos int) {
 	if !touchesBytes(n) {
 		return
 	}
-	x.room.reset()
 	at, ax := int32(t.origins.numbers.node(n)), x.touches.chosenAxis(n)
 	for i, o := range t.origins.used.operands(at) {
 		if t.isNoted(o) && !isUnread(ax, i) {
 			a := access{node: n, arg: i}
 			x.touches.read(&a, n.Part.Mode, ax)
-			x.put(x.event(pos, o, &a))
+			t.put(x.event(pos, o, &a))
 		}
 	}
 	for i, o := range t.origins.used.results(at) {
 		if t.isNoted(o) {
 			a := access{node: n, arg: -1, write: true}
 			x.touches.write(&a, i, n.Part.Mode, ax)
-			x.put(x.event(pos, o, &a))
+			t.put(x.event(pos, o, &a))
 		}
 	}
 }
@@ -160,7 +119,7 @@ func (x *noter) note(pos int) {
 func (x *noter) event(pos int, origin int32, a *access) event {
 	e := event{pos: int32(pos), tick: int32(x.t.steps[pos].tick), origin: origin, arg: int32(a.arg), by: a.by, write: a.write}
 	if a.span != nil {
-		e.span = x.keep(a.span)
+		e.span = x.t.keep(a.span)
 	}
 	return e
 }
@@ -169,14 +128,14 @@ func (x *noter) event(pos int, origin int32, a *access) event {
 const spansAsked = 8
 
 // keep returns the number of a span among those that were found.
-func (x *noter) keep(s *span) int32 {
-	for i := len(x.spans); i > max(0, len(x.spans)-spansAsked); i-- {
-		if x.spans[i-1].equal(s) {
+func (t *timeline) keep(s *span) int32 {
+	for i := len(t.spans); i > max(0, len(t.spans)-spansAsked); i-- {
+		if t.spans[i-1].equal(s) {
 			return int32(i)
 		}
 	}
-	x.spans = append(x.spans, *s)
-	return int32(len(x.spans))
+	t.spans = append(t.spans, *s)
+	return int32(len(t.spans))
 }
 
 // needed returns the events that no node is responsible for. At the end of loops, what a body reads

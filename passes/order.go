@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -30,7 +29,6 @@ var orderPass = Pass{
 	Name:     "order",
 	Doc:      "order nodes for fewer live bytes",
 	Run:      order,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped,
 	Gives:    ir.PropOrdered,
@@ -52,19 +50,12 @@ func order(c *Context, m *ir.Module) error {
 		if better {
 			now = list
 		}
-		if err := c.Change(); err != nil {
-			return err
-		}
 		o := newOverlapper(g, c)
-		abreast.Do(func() { o.survey(now) }, func() { // which looks at no causes
-			if better {
-				g.sayBetter(c, now)
-			}
-		})
+		o.survey(now)
+		if better {
+			g.sayBetter(c, now)
+		}
 		f.Nodes = g.withNames(o.overlap(now))
-	}
-	for _, f := range m.Funcs { // many walks follow, and this order is the last
-		gather(f)
 	}
 	return nil
 }
@@ -110,7 +101,8 @@ func newDataflow(targets *target.List, f *ir.Func) *dataflow {
 			args, results = args+len(n.Args), results+len(n.Results)
 		}
 	}
-	abreast.Do(func() { g.follow(args) }, func() { g.note(args, results) })
+	g.follow(args)
+	g.note(args, results)
 	return g
 }
 
@@ -417,8 +409,8 @@ func (g *dataflow) peaks(order []int) []int64 {
 
 // better returns an order with a lower peak, if there is one that may be taken.
 func (g *dataflow) better(c *Context, now []int) (list []int, ok bool) {
-	var before, after []int64
-	abreast.Do(func() { list, after = g.schedule() }, func() { before = g.peaks(now) })
+	before := g.peaks(now)
+	list, after := g.schedule()
 	c.Count("peak.before", sum(before))
 	if !allLower(after, before) {
 		c.Count("peak.after", sum(before))

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -34,7 +33,6 @@ var partitionPass = Pass{
 	Name:     "partition",
 	Doc:      "divide nodes among workers and place barriers",
 	Run:      partition,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropOrdered,
 	Gives:    ir.PropPartitioned,
@@ -65,9 +63,6 @@ func partition(c *Context, m *ir.Module) error {
 			return err
 		}
 		p := newPartitioner(c, f)
-		if err := c.Change(); err != nil {
-			return err
-		}
 		p.walk(f)
 		p.giveTails(f, true)
 		c.Count("barriers", barriers(f))
@@ -163,18 +158,16 @@ func sameBytes(o, v *ir.Value) bool {
 type partitioner struct {
 	c       *Context
 	numbers *numbering
-	bufs    *origins    // those that have to share bytes are one
-	tables  [][]useList // of regions that are done
-	marks   []mark      // by number of the value
-	index   []int32     // by number of the node: where in shared it is, counted from 1
+	bufs    *origins // those that have to share bytes are one
+	marks   []mark   // by number of the value
+	index   []int32  // by number of the node: where in shared it is, counted from 1
 	shared  []sharing
 	kinds   kindMemo[kindFacts]
 	private int64 // how many origins are
 
 	touches  touches
-	accesses []access     // of a node; reused
-	run      *region      // accesses of the run of nodes that is to get a tail
-	trials   store[trial] // of the node that is placed
+	accesses []access // of a node; reused
+	run      *region  // accesses of the run of nodes that is to get a tail
 }
 
 // sharing is what is known of a node that workers may share.
@@ -252,10 +245,9 @@ func newPartitioner(c *Context, f *ir.Func) *partitioner {
 		skip: func(v *ir.Value) bool { return p.has(v, markPrivate|markFixed) },
 		axes: func(n *ir.Node) []ir.Axis { return p.known(n).axes },
 	}
-	abreast.Do(func() { p.lookAhead(f) }, func() {
-		p.bufs = newOrigins(f)
-		p.bufs.joinCarried(f)
-	})
+	p.lookAhead(f)
+	p.bufs = newOrigins(f)
+	p.bufs.joinCarried(f)
 	p.run = newRegion(p)
 	return p
 }
@@ -333,8 +325,7 @@ func (p *partitioner) noteWhole(d *target.Descriptor, n *ir.Node) {
 
 // walk partitions f and the bodies in it.
 func (p *partitioner) walk(f *ir.Func) {
-	w := &walker{p: p, open: newRegion(p), touches: p.touches}
-	w.touches.spans = &w.open.spans
+	w := &walker{p: p, open: newRegion(p)}
 	if f.Owner == nil && p.c.Options.Pipeline > 1 {
 		w.behind = lastQueued(f) // of the step before
 	}
@@ -349,7 +340,6 @@ func (p *partitioner) walk(f *ir.Func) {
 		n.Epoch = w.epoch
 	}
 	w.open.close(p.c)
-	w.open.done()
 	f.Epochs = w.epoch + 1
 }
 
@@ -361,7 +351,6 @@ type walker struct {
 
 	options  []choice // of the node that is placed
 	accesses []access // of its options
-	touches  touches  // makes them
 
 	// behind is the last node that runs on a queue, until one of the host follows: there the
 	// host may wait, and what worker 0 has waited for the others know by a barrier.
@@ -433,7 +422,6 @@ func (w *walker) place(n *ir.Node) {
 		w.meet(n)
 	}
 	w.options, w.accesses = w.options[:0], w.accesses[:0]
-	w.p.trials.reset()
 	d := w.p.c.Target(n)
 	alone := aloneOn(d, n)
 	if alone {
@@ -524,7 +512,7 @@ func (w *walker) undivided(n *ir.Node, rule string, mode ir.PartMode) *choice {
 // touched returns the accesses of n, which are kept until the next node is placed.
 func (w *walker) touched(n *ir.Node, mode ir.PartMode, ax *ir.Axis) []access {
 	from := len(w.accesses)
-	w.accesses = w.touches.append(w.accesses, n, mode, ax)
+	w.accesses = w.p.touches.append(w.accesses, n, mode, ax)
 	return slices.Clip(w.accesses[from:])
 }
 

@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/ggmlc/ggmlc/ir"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
 
 // rat is a positive rational number. It is reduced where it comes from a function.
 type rat struct{ num, den int64 }
@@ -67,26 +71,14 @@ func ownGranule(n *ir.Node, ax *ir.Axis) int64 {
 	return base
 }
 
-// classes is where classes are kept, until all of them are dropped at once.
-type classes struct {
-	sets    store[class]
-	members store[member]
+// aloneClass returns the class of a node by itself.
+func aloneClass(n *ir.Node, ax *ir.Axis) *class {
+	return classOf([]member{{n, ax, ownGranule(n, ax), rat{1, 1}}})
 }
 
-func (s *classes) reset() {
-	s.sets.reset()
-	s.members.reset()
-}
-
-// alone returns the class of a node alone.
-func (s *classes) alone(n *ir.Node, ax *ir.Axis) *class {
-	members := s.members.cut(1)
-	members[0] = member{n, ax, ownGranule(n, ax), rat{1, 1}}
-	return s.of(members)
-}
-
-func (s *classes) of(members []member) *class {
-	c := s.sets.put(class{members: members})
+// classOf returns the class of these members.
+func classOf(members []member) *class {
+	c := &class{members: members}
 	for i := range members {
 		m := &members[i]
 		need := m.ratio.inverse().times(rat{m.base, 1})
@@ -118,35 +110,33 @@ func (c *class) units() int64 {
 	return n.CeilDiv(c.scale.times(m.ratio).num).Upper()
 }
 
-// need returns the class c with the granule of one member a multiple of base.
-func (s *classes) need(c *class, n *ir.Node, base int64) *class {
+// need returns c with the granule of one member a multiple of base.
+func (c *class) need(n *ir.Node, base int64) *class {
 	if c.granule(n)%base == 0 {
 		return c
 	}
-	members := s.members.cut(len(c.members))
-	copy(members, c.members)
+	members := slices.Clone(c.members)
 	for i := range members {
 		if members[i].node == n {
 			members[i].base = lcm(members[i].base, base)
 		}
 	}
-	return s.of(members)
+	return classOf(members)
 }
 
-// join returns the class of all members of c and d, where the granule of b, in d, is by times
+// joinClasses returns the class of all members of c and d, where the granule of b, in d, is by times
 // that of a, in c. They may be the same class; then ok says whether it already is so.
-func (s *classes) join(c *class, a *ir.Node, d *class, b *ir.Node, by rat) (joined *class, ok bool) {
+func joinClasses(c *class, a *ir.Node, d *class, b *ir.Node, by rat) (joined *class, ok bool) {
 	want := c.member(a).ratio.times(by)
 	have := d.member(b).ratio
 	if c == d {
 		return c, want == have
 	}
 	change := want.times(have.inverse())
-	members := s.members.cut(len(c.members) + len(d.members))
-	copy(members, c.members)
-	for i, m := range d.members {
+	members := slices.Clone(c.members)
+	for _, m := range d.members {
 		m.ratio = m.ratio.times(change)
-		members[len(c.members)+i] = m
+		members = append(members, m)
 	}
-	return s.of(members), true
+	return classOf(members), true
 }

@@ -96,23 +96,22 @@ func TestClass(t *testing.T) {
 	v := newViews(ir.Dims(1, 64)...)
 	node := func() *ir.Node { return v.view(ir.OpReshape, &ir.ReshapeAttr{Shape: ir.Dims(1, 64)}, v.x).Def }
 	a, b, c := node(), node(), node()
-	var s classes
-	alone := func(n *ir.Node, granule int64) *class { return s.alone(n, &ir.Axis{Axis: 1, Granule: granule}) }
-	ab, ok := s.join(alone(a, 16), a, alone(b, 3), b, rat{1, 4})
+	alone := func(n *ir.Node, granule int64) *class { return aloneClass(n, &ir.Axis{Axis: 1, Granule: granule}) }
+	ab, ok := joinClasses(alone(a, 16), a, alone(b, 3), b, rat{1, 4})
 	if !ok || ab.granule(a) != 48 || ab.granule(b) != 12 {
 		t.Fatalf("granules %d and %d", ab.granule(a), ab.granule(b))
 	}
-	abc, ok := s.join(ab, b, alone(c, 8), c, rat{1, 3})
+	abc, ok := joinClasses(ab, b, alone(c, 8), c, rat{1, 3})
 	if !ok || abc.granule(a) != 96 || abc.granule(b) != 24 || abc.granule(c) != 8 || abc.units() != 1 {
 		t.Errorf("granules %d, %d, %d", abc.granule(a), abc.granule(b), abc.granule(c))
 	}
-	if _, ok := s.join(abc, a, abc, c, rat{1, 12}); !ok {
+	if _, ok := joinClasses(abc, a, abc, c, rat{1, 12}); !ok {
 		t.Error("the class does not know what it holds already")
 	}
-	if _, ok := s.join(abc, a, abc, c, rat{1, 6}); ok {
+	if _, ok := joinClasses(abc, a, abc, c, rat{1, 6}); ok {
 		t.Error("two ratios of the same two nodes are possible")
 	}
-	if got := s.need(abc, c, 16).granule(a); got != 192 {
+	if got := abc.need(c, 16).granule(a); got != 192 {
 		t.Errorf("granule %d, want 192", got)
 	}
 }

@@ -200,9 +200,8 @@ type access struct {
 
 // touches makes lists of accesses.
 type touches struct {
-	skip  func(origin *ir.Value) bool // what every worker has for itself, and isFixed
-	axes  func(n *ir.Node) []ir.Axis  // what nodeAxes returns, from a table; nil where there is none
-	spans *store[span]                // where they are kept; nil is anywhere
+	skip func(origin *ir.Value) bool // what every worker has for itself, and isFixed
+	axes func(n *ir.Node) []ir.Axis  // what nodeAxes returns, from a table; nil where there is none
 }
 
 // append appends to list what n reads and writes when it is shared as mode says, with ax for
@@ -238,15 +237,6 @@ func isUnread(ax *ir.Axis, arg int) bool {
 // isFixed reports whether nothing writes an origin.
 func isFixed(o *ir.Value) bool { return isLeaf(o, ir.OpWeight, ir.OpConstant) }
 
-// keep returns a place that holds s.
-func (t *touches) keep(s span) *span {
-	if t.spans != nil {
-		return t.spans.put(s)
-	}
-	kept := s
-	return &kept
-}
-
 // read says by whom an operand is read.
 func (t *touches) read(a *access, mode ir.PartMode, ax *ir.Axis) {
 	n, arg := a.node, a.arg
@@ -259,7 +249,7 @@ func (t *touches) read(a *access, mode ir.PartMode, ax *ir.Axis) {
 		whole := n.Result().Type.Shape[ax.Axis].Mul(ir.Const(r.Num)).Equal(n.Args[arg].Type.Shape[r.Axis].Mul(ir.Const(r.Den)))
 		if ok && whole {
 			s.num, s.den = s.num*r.Num, s.den*r.Den
-			a.by, a.span = owners, t.keep(s)
+			a.by, a.span = owners, &s
 		}
 	}
 }
@@ -272,7 +262,7 @@ func (t *touches) write(a *access, result int, mode ir.PartMode, ax *ir.Axis) {
 		a.by = worker0
 	case result == 0 && ax != nil:
 		if s, ok := trace(n.Result(), ax.Axis); ok {
-			a.by, a.span = owners, t.keep(s)
+			a.by, a.span = owners, &s
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -16,10 +15,6 @@ type Pass struct {
 	Name string
 	Doc  string // one line
 	Run  func(*Context, *ir.Module) error
-
-	// Looks says that the pass only reads the module until it calls [Context.Change]: what the
-	// pass before it has left is being verified meanwhile.
-	Looks bool
 
 	// Required passes cannot be disabled.
 	Required bool
@@ -81,13 +76,7 @@ type Context struct {
 	stats *PassStats
 	fuel  *fuel
 	off   map[string]bool // rules that are disabled
-	same  bool            // the pass says that it has changed nothing
 	run   *Stats          // of the passes that ran, this one among them
-
-	scratch *scratch // that the passes of the run share; nil for none
-
-	settle func() error  // waits until the module is verified
-	waited time.Duration // for that
 
 	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
 	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
@@ -112,23 +101,6 @@ func (c *Context) NewCause(rule, before, after string, operands ...string) ir.Ca
 		panic(fmt.Sprintf("passes: internal error: %s uses the rule %q and does not declare it", c.pass.Name, rule))
 	}
 	return ir.Cause{Pass: c.pass.Name, Rule: rule, Operands: operands, Before: before, After: after}
-}
-
-// Unchanged says that the pass leaves the module exactly as it was, causes included: what was
-// verified before it still holds, and is not verified again, unless Change is called later.
-func (c *Context) Unchanged() { c.same = true }
-
-// Change says that from now on the pass changes the module. A pass that Looks calls it before
-// it does, and returns the error if there is one: then the module is not what it claims to be.
-func (c *Context) Change() error {
-	c.same = false
-	if c.settle == nil {
-		return nil // nothing verifies
-	}
-	start := time.Now()
-	err := c.settle()
-	c.waited += time.Since(start)
-	return err
 }
 
 // Count adds n to a counter of the pass; its full name is pass.name.

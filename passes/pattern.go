@@ -127,14 +127,9 @@ type useCounts struct {
 	nodes  []int32 // reads of any result of the node, by id; an effect counts as one
 }
 
-// countUses walks backwards: who reads a value stands behind it. The counts are those of f until
-// those of another function are asked for.
-func countUses(c *Context, f *ir.Func) *useCounts {
-	u := new(useCounts)
-	if c.scratch != nil {
-		u = &c.scratch.uses
-	}
-	u.values, u.nodes = withIDs(u.values[:0], f.NumValues()), withIDs(u.nodes[:0], f.NumNodes())
+// countUses walks backwards: who reads a value stands behind it.
+func countUses(f *ir.Func) *useCounts {
+	u := &useCounts{values: make([]int32, f.NumValues()), nodes: make([]int32, f.NumNodes())}
 	for _, r := range f.Results {
 		u.note(r)
 	}

@@ -3,11 +3,8 @@ package passes
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/mem"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -31,7 +28,6 @@ var planPass = Pass{
 	Name:     "plan",
 	Doc:      "give every value an address",
 	Run:      plan,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropPartitioned,
 	Gives:    ir.PropPlaced,
@@ -53,41 +49,25 @@ func plan(c *Context, m *ir.Module) error {
 		return fmt.Errorf("%d steps under way: at most %d may be, each with buffers of its own: lower --pipeline", n, ir.MaxPipeline)
 	}
 	a := &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
-	var broken error
-	var errs []error
-	planners, all := make([]*planner, len(m.Funcs)), make([]*origins, len(m.Funcs))
-	for i, f := range m.Funcs {
-		planners[i] = newPlanner(c, f, a)
-		all[i] = planners[i].origins
-	}
-	abreast.Do(func() {
-		for _, p := range planners {
-			p.time = newTimeline(p.f, p.origins)
-		}
-	}, func() {
-		for _, p := range planners {
-			p.classify()
-			p.layQueues()
-		}
-		broken = c.Change()
-	})
-	if broken != nil {
-		return broken
+	var planners []*planner
+	var all []*origins
+	for _, f := range m.Funcs {
+		p := newPlanner(c, f, a)
+		planners, all = append(planners, p), append(all, p.origins)
 	}
 	m.Plan = &ir.Plan{Threads: planThreads(c)}
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
-	leaves := sync.OnceValue(func() error { return a.placeLeaves(all) })
-	for i, p := range planners {
+	errs := []error{a.placeLeaves(all)}
+	for _, p := range planners {
+		p.analyze()
 		p.sayCarried()
-		abreast.Do(p.reuse, func() { _ = leaves() }) // beside the first one's
-		var figures ir.FuncPlan
-		errs = append(errs, p.place(func() { figures = p.figures() }))
-		m.Plan.Funcs = append(m.Plan.Funcs, figures)
-		planners[i] = nil // its tables are large
+		p.reuse()
+		errs = append(errs, p.place())
+		m.Plan.Funcs = append(m.Plan.Funcs, p.figures())
 	}
-	if err := errors.Join(leaves(), errors.Join(errs...)); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		m.Plan = nil // it has no arenas: there is nothing to explain
 		return err
 	}
@@ -106,14 +86,12 @@ type planner struct {
 	clocks  *clockwork // nil where there are no queues
 	queues  *horizon   // likewise
 
-	both   []event    // scratch of canFollow
-	users  [][]*event // scratch of noRace, by tick
-	last   []*event   // scratch of lastUsers
-	chains store[chain]
-	taken  int64 // how many results took over bytes
-	moved  bool  // a result lies in another space than that of its backend
-	values int   // that get places
-	places []ir.Place
+	both   []event     // scratch of canFollow
+	users  [][]*event  // scratch of noRace, by tick
+	last   []*event    // scratch of lastUsers
+	taken  int64       // how many results took over bytes
+	moved  bool        // a result lies in another space than that of its backend
+	places []*ir.Place // of values, buffer by buffer
 }
 
 func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
@@ -126,6 +104,13 @@ func newPlanner(c *Context, f *ir.Func, a *arenas) *planner {
 		}
 	}
 	return p
+}
+
+// analyze finds when values live, the buffers and where they belong, and what queues do.
+func (p *planner) analyze() {
+	p.time = newTimeline(p.f, p.origins)
+	p.classify()
+	p.layQueues()
 }
 
 // classify finds the buffers and where they belong.
@@ -199,42 +184,22 @@ type tenant struct {
 	size       int64 // bytes that it takes at the bounds, all instances together
 }
 
-// place packs the buffers of the entry point and writes the addresses. Meanwhile it does also.
-//
-// Arenas are packed side by side, as none of them has to do with another one. The one with most buffers
-// comes first: it often takes longer than all others together.
-func (p *planner) place(also func()) error {
+// place packs the buffers of the entry point, arena by arena, and writes the addresses.
+func (p *planner) place() error {
 	groups := p.sort()
-	abreast.Do(func() {
-		if p.clocks != nil {
-			p.queues = newHorizon(p, len(groups))
-		}
-	}, func() { p.measure(groups) })
-	solved := make([]solution, len(groups))
-	var jobs []func()
-	for _, i := range byCount(groups) {
-		jobs = append(jobs, func() { solved[i] = p.solve(&groups[i]) })
+	if p.clocks != nil {
+		p.queues = newHorizon(p, len(groups))
 	}
-	abreast.Do(slices.Insert(jobs, min(1, len(jobs)), also)...)
+	p.measure(groups)
 	var errs []error
 	for i := range groups {
-		errs = append(errs, p.settle(&groups[i], &solved[i]))
+		errs = append(errs, p.settle(&groups[i], p.solve(&groups[i])))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err // what bodies stand for may have no place
 	}
 	p.placeBodies()
 	return nil
-}
-
-// byCount returns the indices of groups, those of most items first.
-func byCount(groups []tenants) []int {
-	list := make([]int, len(groups))
-	for i := range list {
-		list[i] = i
-	}
-	slices.SortStableFunc(list, func(i, j int) int { return groups[j].count - groups[i].count })
-	return list
 }
 
 // sort tells the buffers that are to be placed their arenas, and returns these, with room for
@@ -258,9 +223,6 @@ func (p *planner) sort() []tenants {
 		}
 		b.arena = int32(before)
 		groups[before].count++
-		for range b.values {
-			p.values++
-		}
 	}
 	for i := range groups {
 		g := &groups[i]
@@ -275,8 +237,6 @@ func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class 
 // measure makes the tenants of all groups, as far as queues do not matter, and places, with the bytes
 // of each, for their values.
 func (p *planner) measure(groups []tenants) {
-	p.places = p.arenas.places.cut(p.values)
-	at := 0
 	for b := range p.bufs.all {
 		if !b.isPlaced() {
 			continue
@@ -285,14 +245,13 @@ func (p *planner) measure(groups []tenants) {
 		if b.slots > 1 { // the next instance begins behind what kernels may touch
 			extra = g.space.Extra
 		}
-		t, bytes := tenant{id: b.id, from: int32(at)}, int64(0)
+		t, bytes := tenant{id: b.id, from: int32(len(p.places))}, int64(0)
 		for v := range b.values {
 			n := v.MaxBytes()
-			v.Place, bytes = &p.places[at], max(bytes, n)
-			v.Place.Bytes = n + extra
-			at++
+			v.Place, bytes = p.arenas.place(ir.Place{Bytes: n + extra}), max(bytes, n)
+			p.places = append(p.places, v.Place)
 		}
-		t.many, t.size = int32(at)-t.from, int64(b.slots)*g.space.Room(bytes)
+		t.many, t.size = int32(len(p.places))-t.from, int64(b.slots)*g.space.Room(bytes)
 		if b.slots == 1 {
 			g.add(t, b.value.Name, p.live(b))
 		} else {
@@ -394,7 +353,7 @@ func (p *planner) solve(g *tenants) (s solution) {
 }
 
 // settle writes the addresses of one arena.
-func (p *planner) settle(g *tenants, s *solution) error {
+func (p *planner) settle(g *tenants, s solution) error {
 	index := p.arenas.index(g.key)
 	if s.err != nil {
 		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, g.key.class, g.key.space, s.err)
@@ -406,9 +365,7 @@ func (p *planner) settle(g *tenants, s *solution) error {
 	for i := range g.first {
 		chunk, offset := s.places.at(i)
 		g.at(i, func(t *tenant) {
-			places := p.places[t.from : t.from+t.many]
-			for v := range places {
-				at := &places[v]
+			for _, at := range p.places[t.from : t.from+t.many] {
 				at.Arena, at.Chunk, at.Offset = index, chunk, offset
 			}
 			offset += t.size
@@ -453,7 +410,7 @@ func (p *planner) placeBodies() {
 		for _, v := range l.node.Body.Params {
 			kind, i := paramKind(v)
 			if kind == paramInvariant || kind == paramTable {
-				v.Place = p.arenas.places.put(*p.arenas.placeOf(l.node.Args[i]))
+				v.Place = p.arenas.place(*p.arenas.placeOf(l.node.Args[i]))
 			}
 		}
 	}

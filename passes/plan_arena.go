@@ -29,7 +29,7 @@ type arenas struct {
 	list []ir.Arena
 
 	spaces map[string]target.Space // that were asked for
-	places store[ir.Place]         // of all that has one
+	places []*ir.Place             // of all that has one: they know their arenas by index
 }
 
 func (a *arenas) index(key arenaKey) int {
@@ -39,6 +39,12 @@ func (a *arenas) index(key arenaKey) int {
 	a.keys = append(a.keys, key)
 	a.list = append(a.list, ir.Arena{Space: key.space, Class: key.class, Align: max(a.space(key.space).Align, 1)})
 	return len(a.keys) - 1
+}
+
+// place returns a new place of the plan.
+func (a *arenas) place(p ir.Place) *ir.Place {
+	a.places = append(a.places, &p)
+	return &p
 }
 
 func (a *arenas) get(key arenaKey) *ir.Arena { return &a.list[a.index(key)] }
@@ -104,10 +110,8 @@ func (a *arenas) finish() {
 		moved[from] = to
 		a.m.Plan.Arenas = append(a.m.Plan.Arenas, a.list[from])
 	}
-	for _, list := range a.places.blocks {
-		for i := range list {
-			list[i].Arena = moved[list[i].Arena]
-		}
+	for _, p := range a.places {
+		p.Arena = moved[p.Arena]
 	}
 	for i, arena := range a.m.Plan.Arenas {
 		a.c.Count("bytes."+arena.Space+"."+arena.Class.String(), a.m.Plan.Arenas[i].Bytes())

@@ -140,7 +140,7 @@ func (p *leafPlacer) flush() {
 	}
 	for _, l := range p.open {
 		need := p.need(p.key(l))
-		*l.place = p.a.places.put(p.a.append(need.key, l.typ.MaxBytes(), need.bytes))
+		*l.place = p.a.place(p.a.append(need.key, l.typ.MaxBytes(), need.bytes))
 		need.bytes = 0
 	}
 	p.open = p.open[:0]

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,34 +41,28 @@ const maxRounds = 16
 
 // applyRewrites applies the rewrites to every function until none matches. In a walk, a
 // node is rewritten until no rule matches there; the first match in the order of the table
-// wins; same says that none did at all, and until one does nothing is changed, nor Context.Change
-// called. A module that comes back to a form it had before is an error that names the rules.
-func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) (same bool, err error) {
+// wins. A module that comes back to a form it had before is an error that names the rules.
+func applyRewrites(c *Context, m *ir.Module, rewrites []Rewrite) error {
 	byOp := indexRewrites(rewrites)
-	same = true
 	for _, f := range m.AllFuncs() {
-		var seen []uint64 // forms since the second walk that changed something: most functions have one
-		uses := countUses(c, f)
+		var seen []string // forms since the second walk that changed something: most functions have one
+		uses := countUses(f)
 		for round := 0; ; round++ {
-			fired, err := rewriteFunc(c, f, byOp, uses)
-			if err != nil {
-				return false, err
-			}
+			fired := rewriteFunc(c, f, byOp, uses)
 			if len(fired) == 0 {
 				break
 			}
-			same = false
 			if round == 0 {
 				continue
 			}
 			form := formOf(f)
 			if round == maxRounds || slices.Contains(seen, form) {
-				return false, cycleError(c, f, fired)
+				return cycleError(c, f, fired)
 			}
 			seen = append(seen, form)
 		}
 	}
-	return same, nil
+	return nil
 }
 
 func cycleError(c *Context, f *ir.Func, fired []string) error {
@@ -76,34 +71,26 @@ func cycleError(c *Context, f *ir.Func, fired []string) error {
 		f.Name, strings.Join(fired, ", "))}
 }
 
-// formOf returns a hash of what is the same for two forms of a function that a rewrite could
-// go round between: the ops and the distances to their operands' definitions.
-func formOf(f *ir.Func) uint64 {
-	var h uint64
+// formOf describes what is the same for two forms of a function between which rewrites could
+// alternate: the ops and the distances to their operands' definitions.
+func formOf(f *ir.Func) string {
+	var form []byte
 	pos := ir.Positions(f)
 	for i, n := range f.Nodes {
-		h = mix(h, uint64(n.Op)<<32|uint64(len(n.Args)))
+		form = binary.AppendUvarint(form, uint64(n.Op))
+		form = binary.AppendUvarint(form, uint64(len(n.Args)))
 		for _, a := range n.Args {
 			switch {
 			case a == nil:
-				h = mix(h, 0)
+				form = append(form, 'n')
 			case a.Def == nil:
-				h = mix(h, uint64(a.Index)<<2|1)
+				form = binary.AppendUvarint(append(form, 'p'), uint64(a.Index))
 			default:
-				h = mix(h, uint64(i-pos[a.Def.ID])<<2|2)
+				form = binary.AppendUvarint(append(form, 'v'), uint64(i-pos[a.Def.ID]))
 			}
 		}
 	}
-	return h
-}
-
-// mix returns a hash of a hash and a number: the finalizer of splitmix64 (Steele, Lea and Flood,
-// "Fast splittable pseudorandom number generators", 2014).
-func mix(h, x uint64) uint64 {
-	h = (h ^ x) + 0x9e3779b97f4a7c15
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
+	return string(form)
 }
 
 // indexRewrites lists the rewrites by the op of their root.
@@ -118,7 +105,7 @@ func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
 
 // rewriteFunc walks over f once and returns the names of the rules that fired. It keeps uses up to
 // date.
-func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []string, err error) {
+func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []string) {
 	e := newEdit(c, f)
 	m := &Match{e: e, uses: uses}
 	for _, n := range f.Nodes {
@@ -128,11 +115,6 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useC
 			r := findRewrite(c, m, n, byOp[n.Op])
 			if r == nil {
 				break
-			}
-			if len(fired) == 0 {
-				if err := c.Change(); err != nil {
-					return nil, err
-				}
 			}
 			rule := r.Name
 			r.apply(c, m)
@@ -146,12 +128,10 @@ func rewriteFunc(c *Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useC
 			m.passed(n)
 		}
 	}
-	if len(fired) == 0 {
-		e.leave()
-	} else {
+	if len(fired) > 0 {
 		e.done()
 	}
-	return fired, nil
+	return fired
 }
 
 // findRewrite returns the first rewrite that matches at n, where it may be applied; nil for none. The

@@ -31,7 +31,6 @@ var rollPass = Pass{
 	Name:   "roll",
 	Doc:    "make repeats of equal layers",
 	Run:    roll,
-	Looks:  true,
 	Needs:  ir.PropShaped,
 	Gives:  ir.PropRolled,
 	Breaks: fromOrdered,
@@ -52,7 +51,6 @@ type rollFlags struct {
 const maxRepeats = 16
 
 func roll(c *Context, m *ir.Module) error {
-	c.Unchanged()
 	for _, f := range m.Funcs {
 		if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Op == ir.OpForeign }) {
 			continue // their order says what they read
@@ -61,9 +59,6 @@ func roll(c *Context, m *ir.Module) error {
 			r := findRepeat(f)
 			if r == nil || r.saved() < int(Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow("roll.repeat", r.group(0)[0]) {
 				break
-			}
-			if err := c.Change(); err != nil {
-				return err
 			}
 			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))
 			c.Cause(n, "roll.repeat", fmt.Sprintf("%d nodes", r.period))

@@ -1,11 +1,9 @@
 package passes
 
 import (
-	"hash/maphash"
-	"math/bits"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 )
 
 // sequence is a function's nodes without the leaves, with a number for each that is the
@@ -44,9 +42,8 @@ const (
 
 func newSequence(f *ir.Func) *sequence {
 	s := &sequence{f: f, states: make(map[*ir.Value][]int)}
-	var ofStates []stateRead
-	abreast.Do(s.nameLeaves, func() { ofStates = s.numberNodes() })
-	for _, r := range ofStates {
+	s.nameLeaves()
+	for _, r := range s.numberNodes() {
 		l := s.leaf(r.state)
 		s.states[l] = append(s.states[l], r.at)
 	}
@@ -56,28 +53,25 @@ func newSequence(f *ir.Func) *sequence {
 // nameLeaves finds the first leaf that names the same bytes as each.
 func (s *sequence) nameLeaves() {
 	s.leaves = make([]*ir.Value, s.f.NumValues())
-	var leaves []*ir.Value
+	named := make(map[leafName][]*ir.Value) // first leaves, which differ in their types
 	for _, n := range s.f.Nodes {
-		if n.Is(ir.Leaf) {
-			leaves = append(leaves, n.Result())
+		if !n.Is(ir.Leaf) {
+			continue
 		}
-	}
-	table := make([]*ir.Value, 1<<bits.Len(uint(2*len(leaves)))) // the first leaves, at the hashes of their names or behind
-	for _, v := range leaves {
-		at := maphash.String(nameSeed, leafText(v.Def)) % uint64(len(table))
-		for table[at] != nil && !sameLeaf(table[at], v) {
-			at = (at + 1) % uint64(len(table))
+		v, name := n.Result(), leafName{n.Op, leafText(n)}
+		i := slices.IndexFunc(named[name], func(w *ir.Value) bool { return v.Type.Equal(w.Type) })
+		if i < 0 {
+			i = len(named[name])
+			named[name] = append(named[name], v)
 		}
-		if table[at] == nil {
-			table[at] = v
-		}
-		s.leaves[v.ID] = table[at]
+		s.leaves[v.ID] = named[name][i]
 	}
 }
 
-// sameLeaf reports whether two leaves name the same bytes.
-func sameLeaf(v, w *ir.Value) bool {
-	return v.Def.Op == w.Def.Op && leafText(v.Def) == leafText(w.Def) && v.Type.Equal(w.Type)
+// leafName is what a leaf names.
+type leafName struct {
+	op   ir.Op
+	text string // see leafText
 }
 
 // numberOf returns the number of a text, which is added to those that have one if it is new.

@@ -11,12 +11,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/spell"
-	"github.com/ggmlc/ggmlc/passes/abreast"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -82,13 +80,7 @@ func Run(ctx context.Context, m *ir.Module, o RunOptions) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	err = r.run(ctx)
-	if broken := r.settle(); broken != nil {
-		err = broken
-	}
-	return r.stats, err
+	return r.stats, r.run(ctx)
 }
 
 // runner is the state of one Run.
@@ -101,15 +93,7 @@ type runner struct {
 	debug    *allFlags
 	fuel     *fuel
 	rulesOff map[string]bool
-	verifier ir.Verifier
-	scratch  scratch
 	text     string // of m, after the last pass; only kept where it is compared
-
-	verified bool       // the module has been since it was changed, or is being
-	figures  Figures    // then
-	pending  *verifying // behind the last pass; nil when it has ended
-	settling sync.Mutex
-	broken   error // what it found
 }
 
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
@@ -250,28 +234,17 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	if err != nil {
 		return err
 	}
-	if !p.Looks {
-		if err := r.settle(); err != nil {
-			return err
-		}
-	}
 	before := r.keep() // from here on all depends on the seed alone
 	r.permute(c)
-	err = r.look(c, p)
-	if broken := r.settle(); broken != nil {
-		return broken // no pass can be held to anything on such a module
-	}
-	if err != nil {
+	if err := r.call(c, p); err != nil {
 		return r.failed(p, before, err)
 	}
-	props := r.m.Props | p.Gives
-	r.verified = r.verified && c.same && (props^r.m.Props)&ir.VerifiedProps == 0 && r.debug.Check != "all"
-	r.m.Props, r.m.Last = props, p.Name
-	c.stats.Figures = r.figures
-	if !r.verified {
-		r.verified = true
-		r.begin(ctx, p, c.stats, before)
+	r.m.Props |= p.Gives
+	r.m.Last = p.Name
+	if err := ir.Verify(r.m); err != nil {
+		return r.failed(p, before, &InternalError{Pass: p.Name, Module: r.m.Name, Err: err})
 	}
+	c.stats.Figures = Measure(r.m)
 	return r.report(p, c)
 }
 
@@ -304,9 +277,6 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(p.Name))
-	if r.pending != nil {
-		ctx = r.pending.ctx
-	}
 	return &Context{
 		Ctx:     ctx,
 		Options: &r.o.Options,
@@ -319,8 +289,6 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		run:     r.stats,
 		fuel:    r.fuel,
 		off:     r.rulesOff,
-		scratch: &r.scratch,
-		settle:  r.settle,
 
 		rehearse: func(m *ir.Module, apart copySet) error { return r.rehearse(ctx, m, apart) },
 	}, nil
@@ -348,11 +316,6 @@ func (r *runner) permute(c *Context) {
 // keep returns the module as it is, for a reproducer. Passes change modules in place, so
 // there has to be a copy.
 func (r *runner) keep() *ir.Module {
-	defer func() {
-		if x := recover(); x != nil && r.settle() == nil { // else the module is broken, and that is said soon
-			panic(x)
-		}
-	}()
 	if r.o.ReproDir == "" {
 		return nil
 	}
@@ -363,20 +326,16 @@ func (r *runner) keep() *ir.Module {
 func (r *runner) call(c *Context, p *Pass) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			stack := string(debug.Stack())
-			if there, ok := x.(*abreast.Panic); ok {
-				x, stack = there.Value, there.Stack
-			}
 			cause, ok := x.(error)
 			if !ok {
 				cause = fmt.Errorf("%v", x)
 			}
-			err = &InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: stack}
+			err = &InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: string(debug.Stack())}
 		}
 	}()
 	start, allocs := time.Now(), allocations()
 	err = p.Run(c, r.m)
-	c.stats.Time, c.stats.Allocs = time.Since(start)-c.waited, allocations()-allocs
+	c.stats.Time, c.stats.Allocs = time.Since(start), allocations()-allocs
 	return err
 }
 
@@ -410,15 +369,8 @@ func writeRepro(dir, pass string, m *ir.Module) (string, error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// report tells who has asked for it what the pass did. Where texts are compared anyway, a pass
-// is held to what it says. Nobody is told before the module has been verified.
+// report calls the functions of the options after the pass.
 func (r *runner) report(p *Pass, c *Context) error {
-	if r.o.Each == nil && r.o.After == nil && r.debug.Check != "all" {
-		return nil
-	}
-	if err := r.settle(); err != nil {
-		return err
-	}
 	if r.o.Each != nil {
 		r.o.Each(p.Name, r.m)
 	}
@@ -434,9 +386,6 @@ func (r *runner) report(p *Pass, c *Context) error {
 		Figures: c.stats.Figures,
 	}
 	r.text = text
-	if c.same && step.Changed && r.debug.Check != "all" { // there nodes were shuffled before the pass
-		return &InternalError{Pass: p.Name, Module: r.m.Name, Err: errors.New("it says that it has changed nothing, and has")}
-	}
 	return r.o.After(step, r.m)
 }
 

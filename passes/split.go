@@ -34,7 +34,6 @@ var splitPass = Pass{
 	Name:     "split",
 	Doc:      "cut the order into runs on one backend",
 	Run:      split,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Gives:    ir.PropSplit,
@@ -61,9 +60,6 @@ func split(c *Context, m *ir.Module) error {
 	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
 		last := lastReads(c, f, set)
-		if err := c.Change(); err != nil {
-			return err
-		}
 		s := &splitter{c: c, set: set, lastRead: last, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: copyTable[int]{heads: noneOf(f.NumValues())}}
 		for _, n := range f.Nodes {
 			s.node(n)

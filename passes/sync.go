@@ -29,7 +29,6 @@ var syncPass = Pass{
 	Name:     "sync",
 	Doc:      "order queues by events",
 	Run:      synchronize,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropQueued | ir.PropPartitioned | ir.PropPlaced,
 	Gives:    ir.PropSynced,
@@ -55,9 +54,6 @@ func synchronize(c *Context, m *ir.Module) error {
 		w := newClockwork(c.Targets, f, newNumbering(f), m.Plan.Pipeline > 1)
 		w.touched = newPlacedBytes(m, w.layout)
 		w.walk()
-		if err := c.Change(); err != nil {
-			return err
-		}
 		if w.layout.again {
 			forget(f)
 		}

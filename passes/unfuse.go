@@ -24,7 +24,6 @@ var unfusePass = Pass{
 	Name:     "unfuse",
 	Doc:      "lower fused ops that the chosen backend cannot run",
 	Run:      unfuse,
-	Looks:    true,
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned,
 	Breaks:   fromPacked,
@@ -53,11 +52,7 @@ func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
 
 func unfuse(c *Context, m *ir.Module) error {
 	if !somethingToLower(c, m) {
-		c.Unchanged()
 		return nil
-	}
-	if err := c.Change(); err != nil {
-		return err
 	}
 	var errs []error
 	for _, f := range m.AllFuncs() {
