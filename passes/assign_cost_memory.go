@@ -326,7 +326,7 @@ func (p *costProblem) rehearse(labels []int32, apart copySet) (need []int64, sec
 	again.place()
 	m.Props |= p.a.c.pass.Gives
 	m.Last = p.a.c.pass.Name
-	if err := p.a.c.rehearse(m, apart); err != nil {
+	if err := p.a.c.tryPlan(m, apart); err != nil {
 		return nil, 0, err
 	}
 	p.a.c.Count("rehearsals", 1)

@@ -236,7 +236,7 @@ func (s *apartSearch) peak(space string) (most int64) {
 // over returns by how many bytes the plan with some cuts exceeds limits.
 func (s *apartSearch) over(cuts copySet) (map[string]int64, error) {
 	m := s.m.Clone()
-	if err := s.c.rehearse(m, cuts); err != nil {
+	if err := s.c.tryPlan(m, cuts); err != nil {
 		return nil, err
 	}
 	s.c.Count("rehearsals", 1)

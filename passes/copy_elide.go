@@ -42,15 +42,19 @@ var elideCopyPass = Pass{
 const (
 	ruleShared = "c.shared"
 	ruleAgain  = "c.again"
-	ruleApart  = "c.apart"
 )
+
+const ruleApart = "c.apart"
 
 func elideCopies(c *Context, m *ir.Module) error {
 	set, err := ruleSetOf(c.Options)
 	if err != nil || !set.elide {
 		return err
 	}
-	keep := c.Options.apart
+	var keep copySet
+	if c.dry != nil {
+		keep = c.dry.keep
+	}
 	var over map[string]int64
 	if keep == nil {
 		if keep, over, err = copiesApart(c, m); err != nil {

@@ -14,14 +14,14 @@ func (w *copier) wholeCopies(f *ir.Func) {
 	if !w.c.Enabled(ruleCopyWhole) || cut == nil && !copies {
 		return
 	}
-	shown, order := make(map[copyKey][]*ir.Value), []copyKey{}
+	shown, keys := make(map[copyKey][]*ir.Value), []copyKey{}
 	note := func(a *ir.Value, space string) {
 		key := copyKey{behindViews(a), space}
 		if cut == nil || !cut[key.v.ID] {
 			return // all of it is shown wherever it is
 		}
 		if shown[key] == nil {
-			order = append(order, key)
+			keys = append(keys, key)
 		}
 		shown[key] = addValue(shown[key], copyBase(a))
 	}
@@ -45,7 +45,7 @@ func (w *copier) wholeCopies(f *ir.Func) {
 			note(r, last.Home()) // the copy that a slice is read of can be the caller's
 		}
 	}
-	for _, key := range order {
+	for _, key := range keys {
 		if key.v.Type.Dense() && w.wholeIsLess(key, shown[key]) {
 			w.wholes[key] = true
 		}

@@ -22,7 +22,7 @@ type event struct {
 // makeEvents finds the events of all steps, and adds those without a node, which are given.
 func (t *timeline) makeEvents(needed []event) {
 	t.makeRoom(needed)
-	x := &noter{t: t, touches: touches{axes: new(axisMemo).of}}
+	x := &noter{t: t}
 	for pos := range t.steps {
 		x.note(pos)
 	}

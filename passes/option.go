@@ -29,9 +29,6 @@ type Options struct {
 	Seed      uint64           // of Context.Rand
 	Disable   []string         // passes and rules that are off
 	Debug     []Setting        // see ParseDebug
-
-	rehearsal bool    // limits of memory are not looked at by plan: how much is needed is the question
-	apart     copySet // of a rehearsal: copies that elide-copy leaves; nil lets it find out itself
 }
 
 // Pin puts nodes on a backend. The expression is matched with the name of the node's first
@@ -88,7 +85,7 @@ func ParseDebug(text string) ([]Setting, error) {
 			value = "true"
 		}
 		s := Setting{pass, flag, value}
-		if err := s.check(); err != nil {
+		if err := checkSetting(s); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -97,7 +94,7 @@ func ParseDebug(text string) ([]Setting, error) {
 	return settings, errors.Join(errs...)
 }
 
-func (s Setting) check() error {
+func checkSetting(s Setting) error {
 	flags := flagsOf(s.Pass)
 	if flags == nil && s.Pass != "all" && Find(s.Pass) == nil {
 		return fmt.Errorf("debug %s/%s: there is no pass %s:%s ggmlc passes lists them", s.Pass, s.Flag, s.Pass, nearPass(s.Pass))
@@ -195,8 +192,8 @@ func (o *Options) fill(flags any, pass string) (any, error) {
 	return flags, errors.Join(errs...)
 }
 
-// disabled sorts Disable into passes and rules.
-func (o *Options) disabled() (passes, rules map[string]bool, err error) {
+// disabled sorts o.Disable into passes and rules.
+func disabled(o *Options) (passes, rules map[string]bool, err error) {
 	passes, rules = make(map[string]bool), make(map[string]bool)
 	var errs []error
 	for _, name := range o.Disable {

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"container/heap"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -74,16 +75,15 @@ type dataflow struct {
 	work  []*ir.Node // all but leaves and views
 	index []int32    // in work, by node id; none for leaves and views
 	split []int32    // by index: the node's
-	flows []entry    // for the node with an index, one that runs before
-	preds lists      // by index: what runs before; some more than once
+	preds [][]int32  // by index: what runs before; some more than once
 	named []bool     // by index: it reads a leaf or a view
 
-	makes lists   // by index: ids of the values with bytes of their own that it defines
-	reads lists   // by index: ids of the values whose bytes it reads
-	takes lists   // by index: of these, those that its result may take the bytes of
-	uses  []int32 // by value id: number of readers, results of the function counted
-	bytes []int64 // by value id: what those that are made take in their space
-	space []int32 // by value id, likewise: in spaces
+	makes [][]int32 // by index: ids of the values with bytes of their own that it defines
+	reads [][]int32 // by index: ids of the values whose bytes it reads
+	takes [][]int32 // by index: of these, those that its result may take the bytes of
+	uses  []int32   // by value id: number of readers, results of the function counted
+	bytes []int64   // by value id: what those that are made take in their space
+	space []int32   // by value id, likewise: in spaces
 
 	targets *target.List
 	spaces  []target.Space
@@ -92,25 +92,23 @@ type dataflow struct {
 func newDataflow(targets *target.List, f *ir.Func) *dataflow {
 	g := &dataflow{f: f, targets: targets, index: make([]int32, f.NumNodes())}
 	g.work, g.split = make([]*ir.Node, 0, len(f.Nodes)), make([]int32, 0, len(f.Nodes))
-	args, results := 0, 0
 	for _, n := range f.Nodes {
 		g.index[n.ID] = none
 		if works(n) {
 			g.index[n.ID] = int32(len(g.work))
 			g.work, g.split = append(g.work, n), append(g.split, int32(n.Split))
-			args, results = args+len(n.Args), results+len(n.Results)
 		}
 	}
-	g.follow(args)
-	g.note(args, results)
+	g.follow()
+	g.note()
 	return g
 }
 
 // follow finds what has to run before what, and what results take.
-func (g *dataflow) follow(args int) {
+func (g *dataflow) follow() {
 	values := g.f.NumValues()
 	g.bytes, g.space = make([]int64, values), make([]int32, values)
-	g.flows, g.named = make([]entry, 0, args), make([]bool, len(g.work))
+	g.preds, g.named = make([][]int32, len(g.work)), make([]bool, len(g.work))
 	for i, n := range g.work {
 		for _, a := range n.Args {
 			if a == nil || a.Def == nil {
@@ -124,7 +122,7 @@ func (g *dataflow) follow(args int) {
 				}
 			}
 			if before != none {
-				g.flows = append(g.flows, entry{int32(i), before})
+				g.preds[i] = append(g.preds[i], before)
 			}
 		}
 		for _, r := range n.Results {
@@ -136,36 +134,32 @@ func (g *dataflow) follow(args int) {
 	g.keepVersions()
 	g.keepForeign()
 	g.keepCarried()
-	g.preds = listsOf(len(g.work), g.flows)
 }
 
 // note notes whose bytes nodes make, read and may take.
-func (g *dataflow) note(args, results int) {
+func (g *dataflow) note() {
 	g.uses = make([]int32, g.f.NumValues())
-	g.makes, g.reads, g.takes = newLists(len(g.work), results), newLists(len(g.work), args), newLists(len(g.work), results)
-	for _, n := range g.work {
+	g.makes, g.reads, g.takes = make([][]int32, len(g.work)), make([][]int32, len(g.work)), make([][]int32, len(g.work))
+	for i, n := range g.work {
 		for _, a := range n.Args {
 			if a == nil {
 				continue
 			}
-			if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(g.reads.open(), int32(r.ID)) {
-				g.reads.add(r.ID)
+			if r := a.Root(); r.Def != nil && !r.Def.Is(ir.Leaf) && !slices.Contains(g.reads[i], int32(r.ID)) {
+				g.reads[i] = append(g.reads[i], int32(r.ID))
 				g.uses[r.ID]++
 			}
 		}
 		for _, r := range n.Results {
 			if r.Source() == nil {
-				g.makes.add(r.ID)
+				g.makes[i] = append(g.makes[i], int32(r.ID))
 			}
 		}
 		for _, arg := range n.InPlace() {
-			if a := n.Arg(arg); a != nil && slices.Contains(g.reads.open(), int32(a.Root().ID)) && mayTake(n, a) {
-				g.takes.add(a.Root().ID)
+			if a := n.Arg(arg); a != nil && slices.Contains(g.reads[i], int32(a.Root().ID)) && mayTake(n, a) {
+				g.takes[i] = append(g.takes[i], int32(a.Root().ID))
 			}
 		}
-		g.makes.done()
-		g.reads.done()
-		g.takes.done()
 	}
 	for _, r := range g.f.Results {
 		g.uses[r.Root().ID]++
@@ -264,7 +258,7 @@ func writesInPlace(n *ir.Node) bool {
 func (g *dataflow) after(i int, others []int) {
 	for _, j := range others {
 		if j < i {
-			g.flows = append(g.flows, entry{int32(i), int32(j)})
+			g.preds[i] = append(g.preds[i], int32(j))
 		}
 	}
 }
@@ -346,12 +340,12 @@ func (g *dataflow) memory() *memory {
 // growth returns what running node i adds to the live bytes once it is done.
 func (m *memory) growth(i int) int64 {
 	var sum int64
-	for _, v := range m.g.makes.of(i) {
+	for _, v := range m.g.makes[i] {
 		if m.left[v] > 0 {
 			sum += m.g.bytes[v]
 		}
 	}
-	for _, v := range m.g.reads.of(i) {
+	for _, v := range m.g.reads[i] {
 		if m.left[v] == 1 {
 			sum -= m.g.bytes[v]
 		}
@@ -366,15 +360,15 @@ func (m *memory) run(i int) {
 	if taken >= 0 {
 		m.add(taken, -m.g.bytes[taken])
 	}
-	for _, v := range m.g.makes.of(i) {
+	for _, v := range m.g.makes[i] {
 		m.add(v, m.g.bytes[v])
 	}
-	for _, v := range m.g.makes.of(i) {
+	for _, v := range m.g.makes[i] {
 		if m.left[v] == 0 {
 			m.add(v, -m.g.bytes[v])
 		}
 	}
-	for _, v := range m.g.reads.of(i) {
+	for _, v := range m.g.reads[i] {
 		if m.left[v]--; m.left[v] == 0 && v != taken {
 			m.add(v, -m.g.bytes[v])
 		}
@@ -383,7 +377,7 @@ func (m *memory) run(i int) {
 
 // taken returns the value whose bytes the result of node i takes; -1 for none.
 func (m *memory) taken(i int) int32 {
-	for _, v := range m.g.takes.of(i) {
+	for _, v := range m.g.takes[i] {
 		if m.left[v] == 1 {
 			return v
 		}
@@ -459,7 +453,7 @@ func (g *dataflow) schedule() (_ []int, peaks []int64) {
 	s := newScheduler(g)
 	list := make([]int, 0, len(g.work))
 	for len(s.ready) > 0 {
-		c := s.ready.pop()
+		c := heap.Pop(&s.ready).(candidate)
 		if i := int(c.node); !s.ran[i] { // else there was a better entry of it
 			s.run(i)
 			list = append(list, i)
@@ -486,39 +480,17 @@ func (a candidate) before(b candidate) bool {
 	return a.node < b.node
 }
 
-// candidates is a heap: none comes before the one at half its place, counted from 1.
+// candidates is a heap; see container/heap.
 type candidates []candidate
 
-func (c *candidates) push(x candidate) {
-	*c = append(*c, x)
-	h := *c
-	at := len(h) - 1
-	for ; at > 0 && x.before(h[(at-1)/2]); at = (at - 1) / 2 {
-		h[at] = h[(at-1)/2]
-	}
-	h[at] = x
-}
-
-// pop removes and returns the first.
-func (c *candidates) pop() candidate {
-	h := *c
-	first, x := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	*c = h
-	at := 0
-	for child := 1; child < len(h); child = 2*at + 1 {
-		if child+1 < len(h) && h[child+1].before(h[child]) {
-			child++
-		}
-		if !h[child].before(x) {
-			break
-		}
-		h[at], at = h[child], child
-	}
-	if len(h) > 0 {
-		h[at] = x
-	}
-	return first
+func (c candidates) Len() int           { return len(c) }
+func (c candidates) Less(i, j int) bool { return c[i].before(c[j]) }
+func (c candidates) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
+func (c *candidates) Push(x any)        { *c = append(*c, x.(candidate)) }
+func (c *candidates) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
 }
 
 // scheduler is the state of a list schedule. What a node adds to the live bytes becomes
@@ -526,45 +498,49 @@ func (c *candidates) pop() candidate {
 type scheduler struct {
 	g       *dataflow
 	m       *memory
-	waits   []int32 // by index: predecessors to come
-	after   lists   // by index: those it is a predecessor of
-	readers lists   // by value id: who reads it
+	waits   []int32   // by index: predecessors to come
+	after   [][]int32 // by index: those it is a predecessor of
+	readers [][]int32 // by value id: who reads it
 	ran     []bool
 	ready   candidates
 }
 
 func newScheduler(g *dataflow) *scheduler {
 	n := len(g.work)
-	s := &scheduler{g: g, m: g.memory(), waits: make([]int32, n), after: g.preds.holders(n), readers: g.reads.holders(len(g.uses)), ran: make([]bool, n)}
-	roots := 0
+	s := &scheduler{g: g, m: g.memory(), waits: make([]int32, n), after: holders(g.preds, n), readers: holders(g.reads, len(g.uses)), ran: make([]bool, n)}
 	for i := range n {
-		if s.waits[i] = int32(len(g.preds.of(i))); s.waits[i] == 0 {
-			roots++
-		}
-	}
-	s.ready = make(candidates, 0, roots)
-	for i := range n {
-		if s.waits[i] == 0 {
+		if s.waits[i] = int32(len(g.preds[i])); s.waits[i] == 0 {
 			s.enter(i)
 		}
 	}
 	return s
 }
 
+// holders returns for each of count numbers which lists hold it, in order, as often as they do.
+func holders(lists [][]int32, count int) [][]int32 {
+	of := make([][]int32, count)
+	for i, list := range lists {
+		for _, x := range list {
+			of[x] = append(of[x], int32(i))
+		}
+	}
+	return of
+}
+
 // enter puts a node that can run into the heap.
 func (s *scheduler) enter(i int) {
-	s.ready.push(candidate{int32(i), s.g.split[i], s.m.growth(i)})
+	heap.Push(&s.ready, candidate{int32(i), s.g.split[i], s.m.growth(i)})
 }
 
 func (s *scheduler) run(i int) {
 	s.m.run(i)
 	s.ran[i] = true
-	for _, v := range s.g.reads.of(i) {
+	for _, v := range s.g.reads[i] {
 		if s.m.left[v] == 1 {
 			s.lastReader(v)
 		}
 	}
-	for _, j := range s.after.of(i) {
+	for _, j := range s.after[i] {
 		if s.waits[j]--; s.waits[j] == 0 {
 			s.enter(int(j))
 		}
@@ -573,7 +549,7 @@ func (s *scheduler) run(i int) {
 
 // lastReader enters the only node again that is still to read v, if it can run.
 func (s *scheduler) lastReader(v int32) {
-	for _, j := range s.readers.of(int(v)) {
+	for _, j := range s.readers[int(v)] {
 		if !s.ran[j] && s.waits[j] == 0 {
 			s.enter(int(j))
 		}

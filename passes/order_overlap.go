@@ -99,7 +99,7 @@ type spaceLoad struct {
 
 // survey notes the splits of f, if some copy can be moved at all.
 func (o *overlapper) survey(now []int) {
-	if !o.c.Enabled(ruleOverlap) || o.c.Options.rehearsal { // of a plan that the user limits, perhaps
+	if !o.c.Enabled(ruleOverlap) || o.c.dry != nil { // of a plan that the user limits, perhaps
 		return
 	}
 	o.transfers = make([]bool, len(now))
@@ -165,7 +165,7 @@ func (o *overlapper) earliest(i int) (split int, ok bool) {
 		return 0, false // a split of copies alone stays what it is
 	}
 	ready := -1 // the last split in which something runs that the copy comes after
-	for _, p := range o.preds.of(i) {
+	for _, p := range o.preds[i] {
 		ready = max(ready, o.work[p].Split)
 	}
 	if ready >= n.Split {
@@ -257,7 +257,7 @@ func (o *overlapper) loads(now []int) {
 			split := o.work[i].Split
 			load.most[split] = max(load.most[split], load.now)
 		}
-		for _, v := range o.reads.of(i) {
+		for _, v := range o.reads[i] {
 			if left[v]--; left[v] == 0 {
 				o.add(values[v], -values[v].Type.MaxBytes())
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -69,3 +70,6 @@ func dataflowOf(t *testing.T, targets *target.List, hosts int, takes []int) *dat
 	}
 	return newDataflow(targets, m.Funcs[0])
 }
+
+// rowsOf is the type of n rows.
+func rowsOf(n int64) ir.Type { return ir.Type{DType: dtype.F32, Shape: ir.Dims(n, 64)} }

@@ -158,12 +158,10 @@ func sameBytes(o, v *ir.Value) bool {
 type partitioner struct {
 	c       *Context
 	numbers *numbering
-	bufs    *origins // those that have to share bytes are one
-	marks   []mark   // by number of the value
-	index   []int32  // by number of the node: where in shared it is, counted from 1
-	shared  []sharing
-	kinds   kindMemo[kindFacts]
-	private int64 // how many origins are
+	bufs    *origins   // those that have to share bytes are one
+	marks   []mark     // by number of the value
+	shared  []*sharing // by number of the node
+	private int64      // how many origins are
 
 	touches  touches
 	accesses []access // of a node; reused
@@ -173,46 +171,21 @@ type partitioner struct {
 // sharing is what is known of a node that workers may share.
 type sharing struct {
 	target *target.Descriptor
-	kindFacts
-	class *class // in the open region
-}
-
-// kindFacts is what is known of all nodes of a kind, but for the weight of the effort.
-type kindFacts struct {
 	axes   []ir.Axis // as nodeAxes returns them
 	effort effort
+	class  *class // in the open region
 }
 
 // known returns what is known of n, which is not for worker 0 alone.
 func (p *partitioner) known(n *ir.Node) *sharing {
-	return &p.shared[p.index[p.numbers.node(n)]-1]
-}
-
-// unqueued returns how many nodes of f, and of the bodies in it, work and have no queue.
-func unqueued(f *ir.Func) int {
-	sum := 0
-	for _, n := range f.Nodes {
-		switch {
-		case n.Body != nil:
-			sum += unqueued(n.Body)
-		case works(n) && n.Queue() == "":
-			sum++
-		}
-	}
-	return sum
+	return p.shared[p.numbers.node(n)]
 }
 
 // note begins what is known of n.
 func (p *partitioner) note(d *target.Descriptor, n *ir.Node) *sharing {
-	kind, known := p.kinds.find(n)
-	if !known {
-		*kind = kindFacts{nodeAxes(n), effortOf(n)}
-	}
-	s := sharing{target: d, kindFacts: *kind}
-	s.effort.weight = weightOf(n)
-	p.shared = append(p.shared, s)
-	p.index[p.numbers.node(n)] = int32(len(p.shared))
-	return &p.shared[len(p.shared)-1]
+	s := &sharing{target: d, axes: nodeAxes(n), effort: effortOf(n)}
+	p.shared[p.numbers.node(n)] = s
+	return s
 }
 
 // workOf is workOf for a node that workers may share.
@@ -239,8 +212,7 @@ func (p *partitioner) mark(v *ir.Value, k mark) { p.marks[p.numbers.value(v)] |=
 
 func newPartitioner(c *Context, f *ir.Func) *partitioner {
 	p := &partitioner{c: c, numbers: newNumbering(f)}
-	p.marks, p.index = make([]mark, p.numbers.values), make([]int32, p.numbers.nodes)
-	p.shared = make([]sharing, 0, unqueued(f))
+	p.marks, p.shared = make([]mark, p.numbers.values), make([]*sharing, p.numbers.nodes)
 	p.touches = touches{
 		skip: func(v *ir.Value) bool { return p.has(v, markPrivate|markFixed) },
 		axes: func(n *ir.Node) []ir.Axis { return p.known(n).axes },
@@ -393,11 +365,8 @@ func (p clash) hazard() string {
 	return "part.war"
 }
 
-// alone reports whether worker 0 deals with n by itself: it submits n to a queue, or waits
-// while a device runs it or moves bytes that workers cannot address.
-func (c *Context) alone(n *ir.Node) bool { return aloneOn(c.Target(n), n) }
-
-// aloneOn is alone for a node that runs on d.
+// aloneOn reports whether worker 0 deals with n, which runs on d, by itself: it submits n to a queue, or
+// waits while a device runs it or moves bytes that workers cannot address.
 func aloneOn(d *target.Descriptor, n *ir.Node) bool {
 	return n.Queue() != "" || !d.Workers || isTransfer(n) && !d.Addresses(n.Args[0].Type.Space)
 }

@@ -185,14 +185,6 @@ type stepClock struct {
 	rates   target.Rates
 	barrier []float64                     // seconds of one, by the number of workers less 1
 	changed map[string]*target.Descriptor // targets with these rates, by name
-	known   kindMemo[kindTimes]
-}
-
-// kindTimes is how long nodes of a kind take, by the mode of their partition.
-type kindTimes [ir.PartSplit + 1]struct {
-	part    ir.Partition
-	weight  dtype.DType // that they read
-	seconds []float64   // by the number of workers less 1
 }
 
 // newStepClock returns the clock for up to so many workers.
@@ -222,7 +214,7 @@ func (s *stepClock) seconds(f *ir.Func) []float64 {
 			for k, t := range s.seconds(n.Body) {
 				sums[k] += float64(rounds(n)) * t
 			}
-		} else if d := s.c.Target(n); d != nil && !s.c.alone(n) {
+		} else if d := s.c.Target(n); d != nil && !aloneOn(s.c.Target(n), n) {
 			s.add(sums, s.with(d), n, i > 0 && n.Epoch > f.Nodes[i-1].Epoch)
 		}
 	}
@@ -236,30 +228,13 @@ func (s *stepClock) seconds(f *ir.Func) []float64 {
 
 // add adds the time of a node, and that of a barrier before it if there is one.
 func (s *stepClock) add(sums []float64, d *target.Descriptor, n *ir.Node, barrier bool) {
-	for k, t := range s.times(d, n) {
-		sums[k] += t
+	w, units := nodeWork(d, n)
+	for k := range sums {
+		sums[k] += w.seconds(units, k+1)
 		if barrier {
 			sums[k] += s.barrier[k]
 		}
 	}
-}
-
-// times returns how long a node takes, by the number of workers less 1, until it is called again.
-func (s *stepClock) times(d *target.Descriptor, n *ir.Node) []float64 {
-	kind, known := s.known.find(n)
-	if !known {
-		*kind = kindTimes{}
-	}
-	t, weight := &kind[n.Part.Mode], weightOf(n)
-	if t.seconds != nil && t.weight == weight && t.part.Equal(n.Part) {
-		return t.seconds
-	}
-	t.part, t.weight, t.seconds = n.Part, weight, make([]float64, len(s.barrier))
-	w, units := nodeWork(d, n)
-	for k := range t.seconds {
-		t.seconds[k] = w.seconds(units, k+1)
-	}
-	return t.seconds
 }
 
 // barrierSeconds is what a barrier of so many workers takes in a running step: each

@@ -78,9 +78,17 @@ type Context struct {
 	off   map[string]bool // rules that are disabled
 	run   *Stats          // of the passes that ran, this one among them
 
-	// rehearse runs the passes behind the last one that ran on m, a copy of the module, up to
-	// plan, to learn what memory they need: limits are for the real run. See Options.apart.
-	rehearse func(m *ir.Module, apart copySet) error
+	// dry is set in a dry run, which is to tell how much memory a plan needs.
+	dry *dryRun
+
+	// tryPlan makes a dry run of the passes after the last one that ran, up to plan, on m, a copy of
+	// the module. elide-copy leaves the copies to keep; where that is nil, it finds out itself.
+	tryPlan func(m *ir.Module, keep copySet) error
+}
+
+// dryRun is what passes have to know of a dry run: plan does not look at limits of memory.
+type dryRun struct {
+	keep copySet // copies that elide-copy leaves; nil lets it find out itself
 }
 
 // Cause appends to the node's causes that this pass applied the rule, and which values,

@@ -39,8 +39,9 @@ var pipelinePass = Pass{
 const (
 	ruleQueueSource = "q.source"
 	ruleQueueIn     = "q.in"
-	ruleSlots       = "q.slots"
 )
+
+const ruleSlots = "q.slots"
 
 // inQueue ends the name of a target's second queue, which copies into its spaces.
 const inQueue = ".in"

@@ -359,9 +359,9 @@ func (p *planner) settle(g *tenants, s solution) error {
 		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, g.key.class, g.key.space, s.err)
 	}
 	p.c.Count("steps", s.stats.Steps)
-	p.c.Count("cut-by-clock", boolInt64(s.stats.Cancelled))
+	p.c.Count("cut-by-clock", int64(boolInt(s.stats.Cancelled)))
 	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || s.stats.Cancelled
-	p.c.Count("above-bound", boolInt64(s.places.height > s.stats.Bound))
+	p.c.Count("above-bound", int64(boolInt(s.places.height > s.stats.Bound)))
 	for i := range g.first {
 		chunk, offset := s.places.at(i)
 		g.at(i, func(t *tenant) {
@@ -452,5 +452,3 @@ func nodesRun(f *ir.Func) int64 {
 	}
 	return sum
 }
-
-func boolInt64(b bool) int64 { return int64(boolInt(b)) }

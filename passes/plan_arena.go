@@ -169,7 +169,7 @@ func (e *BudgetError) help() string {
 // checkBudgets compares the arenas of each space with the limits of the options, which
 // name spaces or backends, and with what the targets have.
 func (a *arenas) checkBudgets() error {
-	if a.c.Options.rehearsal {
+	if a.c.dry != nil {
 		return nil
 	}
 	var errs []error

@@ -37,6 +37,8 @@ type RunOptions struct {
 	// and compared for it.
 	Each func(pass string, m *ir.Module)
 
+	dry *dryRun // nil for a real run
+
 	// ReproDir is the folder where the module is written that made a pass panic or break
 	// the module; empty for none.
 	ReproDir string
@@ -99,7 +101,7 @@ type runner struct {
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 	targets, deniedErr := o.Targets.Without(o.Options.Deny)
 	all, debugErr := o.Options.allFlags()
-	off, rulesOff, disableErr := o.Options.disabled()
+	off, rulesOff, disableErr := disabled(&o.Options)
 	todo, rangeErr := selectPasses(m, &o, off)
 	if err := errors.Join(deniedErr, debugErr, disableErr, rangeErr, checkPins(&o.Options, targets)); err != nil {
 		return nil, err
@@ -290,14 +292,14 @@ func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
 		fuel:    r.fuel,
 		off:     r.rulesOff,
 
-		rehearse: func(m *ir.Module, apart copySet) error { return r.rehearse(ctx, m, apart) },
+		dry:     r.o.dry,
+		tryPlan: func(m *ir.Module, keep copySet) error { return r.tryPlan(ctx, m, keep) },
 	}, nil
 }
 
-// rehearse is Context.rehearse.
-func (r *runner) rehearse(ctx context.Context, m *ir.Module, apart copySet) error {
-	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: planPass.Name}
-	o.Options.rehearsal, o.Options.apart = true, apart
+// tryPlan is Context.tryPlan.
+func (r *runner) tryPlan(ctx context.Context, m *ir.Module, keep copySet) error {
+	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: planPass.Name, dry: &dryRun{keep: keep}}
 	_, err := Run(ctx, m, o)
 	return err
 }

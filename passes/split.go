@@ -60,7 +60,7 @@ func split(c *Context, m *ir.Module) error {
 	limits := make(map[int]int)
 	for _, f := range m.AllFuncs() {
 		last := lastReads(c, f, set)
-		s := &splitter{c: c, set: set, lastRead: last, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: copyTable[int]{heads: noneOf(f.NumValues())}}
+		s := &splitter{c: c, set: set, lastRead: last, cutWeights: Flags[splitFlags](c).CutWeights, limits: limits, number: -1, have: make(map[copiedFor]int)}
 		for _, n := range f.Nodes {
 			s.node(n)
 		}
@@ -68,6 +68,12 @@ func split(c *Context, m *ir.Module) error {
 	}
 	numberBodies(m)
 	return nil
+}
+
+// copiedFor is a value and a target for which it is copied.
+type copiedFor struct {
+	v  *ir.Value
+	on *target.Descriptor
 }
 
 // numberBodies gives the splits of bodies numbers that no other split of their entry point has.
@@ -88,13 +94,13 @@ type splitter struct {
 	cutWeights bool        // as ruleSet.cutAtWeights, but only before weights that are not copied yet
 	limits     map[int]int // of splits that were taken past theirs, by number; see ruleSet.grows
 
-	lastRead *copyTable[*ir.Node] // of weights that are copied, under rules that weigh costs; nil under others
-	stale    *ir.Value            // the first weight that the open split has copied and nothing reads any more
-	wasted   float64              // seconds that copying all such weights of the open split takes, without delays
+	lastRead map[copiedFor]*ir.Node // of weights that are copied, under rules that weigh costs; nil under others
+	stale    *ir.Value              // the first weight that the open split has copied and nothing reads any more
+	wasted   float64                // seconds that copying all such weights of the open split takes, without delays
 
 	on     *target.Descriptor // backend of the open split; nil before the first
 	inputs int                // of the open split
-	have   copyTable[int]     // the splits that copied what needs no further copy: earlier ones too, where ruleSet.copyOnce
+	have   map[copiedFor]int  // the splits that copied what needs no further copy: earlier ones too, where ruleSet.copyOnce
 	news   []*ir.Value        // see newInputs
 }
 
@@ -114,7 +120,7 @@ func (s *splitter) node(n *ir.Node) {
 		}
 	}
 	for _, v := range news {
-		*s.have.add(v, t) = s.number
+		s.have[copiedFor{v, t}] = s.number
 	}
 	s.inputs += len(news)
 	if limit := s.maxInputs(); s.set.grows && limit > 0 && s.inputs > limit {
@@ -135,11 +141,10 @@ func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
 			continue
 		}
 		base := copyBase(a)
-		last := s.lastRead.at(base, t)
-		if last == nil || *last != n {
+		if s.lastRead[copiedFor{base, t}] != n {
 			continue
 		}
-		*last = nil // n may read it twice
+		delete(s.lastRead, copiedFor{base, t}) // n may read it twice
 		if s.stale == nil {
 			s.stale = base
 		}
@@ -174,8 +179,8 @@ func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
 
 // has reports whether v needs no further copy for a target.
 func (s *splitter) has(v *ir.Value, t *target.Descriptor) bool {
-	split := s.have.at(v, t)
-	return split != nil && (s.set.copyOnce || *split == s.number)
+	split, known := s.have[copiedFor{v, t}]
+	return known && (s.set.copyOnce || split == s.number)
 }
 
 // copied returns what is copied for a reader of v.
@@ -231,11 +236,11 @@ func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *i
 
 // lastReads returns the last reader of each weight that has to be copied for a backend, under
 // rules that weigh costs.
-func lastReads(c *Context, f *ir.Func, set *ruleSet) *copyTable[*ir.Node] {
+func lastReads(c *Context, f *ir.Func, set *ruleSet) map[copiedFor]*ir.Node {
 	if !set.elide {
 		return nil
 	}
-	last := &copyTable[*ir.Node]{heads: noneOf(f.NumValues())}
+	last := make(map[copiedFor]*ir.Node)
 	for _, n := range f.Nodes {
 		t := c.Target(n)
 		if t == nil || !works(n) {
@@ -246,7 +251,7 @@ func lastReads(c *Context, f *ir.Func, set *ruleSet) *copyTable[*ir.Node] {
 				continue
 			}
 			if base := copyBase(a); base.IsWeight() && set.crosses(c, t, a) {
-				*last.add(base, t) = n
+				last[copiedFor{base, t}] = n
 			}
 		}
 	}
