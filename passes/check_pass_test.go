@@ -18,7 +18,7 @@ func TestCheckPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := parsed(t, smallLlama.text())
+	m := parse(t, smallLlama.text())
 	run := func(passes ...string) error {
 		_, err := Run(context.Background(), m, RunOptions{Targets: list, Passes: passes})
 		return err

@@ -135,16 +135,6 @@ func (l llama) quantize(work func(name, op, typ string), x string, n int) string
 	return x + ".q"
 }
 
-// parsed returns the module of a text, and fails the test where there is none.
-func parsed(t *testing.T, text string) *ir.Module {
-	t.Helper()
-	m, err := ir.Parse("test.ggir", []byte(text))
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return m
-}
-
 // planned runs the passes from roll to plan.
 func planned(t *testing.T, m *ir.Module, o Options, targets string) *Stats {
 	t.Helper()

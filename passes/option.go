@@ -77,14 +77,14 @@ func ParseDebug(text string) ([]Setting, error) {
 			continue
 		}
 		path, value, given := strings.Cut(item, "=")
-		pass, flag, slash := strings.Cut(path, "/")
+		name, flag, slash := strings.Cut(path, "/")
 		if !slash {
-			pass, flag = "all", path
+			name, flag = "all", path
 		}
 		if !given {
 			value = "true"
 		}
-		s := Setting{pass, flag, value}
+		s := Setting{name, flag, value}
 		if err := checkSetting(s); err != nil {
 			errs = append(errs, err)
 			continue
@@ -107,12 +107,12 @@ func checkSetting(s Setting) error {
 
 // flagsOf returns a pointer to a fresh copy of the pass's flags with their defaults; nil
 // where it has none.
-func flagsOf(pass string) any {
-	if pass == "all" {
+func flagsOf(name string) any {
+	if name == "all" {
 		all := defaultAllFlags
 		return &all
 	}
-	p := Find(pass)
+	p := Find(name)
 	if p == nil || p.Flags == nil {
 		return nil
 	}

@@ -42,7 +42,11 @@ func newViews(shape ...ir.Dim) *views {
 
 func (v *views) view(op ir.Op, attr any, of *ir.Value) *ir.Value {
 	n := v.f.NewNode(op, attr, []*ir.Value{of}, "")
-	n.Results = []*ir.Value{v.f.NewValue("", inferred(n)[0])}
+	types, err := ir.InferInto(nil, n)
+	if err != nil {
+		panic(err)
+	}
+	n.Results = []*ir.Value{v.f.NewValue("", types[0])}
 	n.Results[0].Def = n
 	return v.f.Append(n).Result()
 }

@@ -3,6 +3,7 @@ package passes
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 
@@ -89,6 +90,30 @@ type Context struct {
 // dryRun is what passes have to know of a dry run: plan does not look at limits of memory.
 type dryRun struct {
 	keep copySet // copies that elide-copy leaves; nil lets it find out itself
+}
+
+// newContext returns the context of a pass that runs by itself: with its flags, without a limit on fuel,
+// with statistics of its own.
+func newContext(ctx context.Context, p *Pass, l *target.List, o *Options) (*Context, error) {
+	flags, err := o.flags(p)
+	if err != nil {
+		return nil, err
+	}
+	h := fnv.New64a()
+	h.Write([]byte(p.Name))
+	run := new(Stats)
+	return &Context{
+		Ctx:     ctx,
+		Options: o,
+		Targets: l,
+		Rand:    rand.New(rand.NewPCG(o.Seed, h.Sum64())),
+		pass:    p,
+		flags:   flags,
+		debug:   &allFlags{Fuel: -1},
+		stats:   run.add(p.Name),
+		run:     run,
+		fuel:    newFuel(-1),
+	}, nil
 }
 
 // Cause appends to the node's causes that this pass applied the rule, and which values,

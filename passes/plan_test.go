@@ -93,7 +93,7 @@ func TestLlama(t *testing.T) {
 		{"prefill", prefill, 4*9 + 2, 9, 272384, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := parsed(t, tt.llama.text())
+			m := parse(t, tt.llama.text())
 			planned(t, m, Options{}, cpuTarget)
 			f := m.Funcs[0]
 			body := bodyOf(f)
@@ -135,7 +135,7 @@ func TestBarriersAreNeeded(t *testing.T) {
 	for _, tokens := range []string{"1", "tokens"} {
 		l := smallLlama
 		l.tokens, l.layers = tokens, 2
-		m := parsed(t, l.text())
+		m := parse(t, l.text())
 		planned(t, m, Options{}, cpuTarget)
 		for i, f := range m.AllFuncs() {
 			for epoch := 1; epoch < f.Epochs; epoch++ {
@@ -174,7 +174,7 @@ func mustRace(t *testing.T, m *ir.Module, what string) {
 // TestEntriesShareArenas: decode and prefill have the same states, weights and activation
 // arena, and tables at constant strides.
 func TestEntriesShareArenas(t *testing.T) {
-	m := parsed(t, smallLlama.text())
+	m := parse(t, smallLlama.text())
 	planned(t, m, Options{}, cpuTarget)
 	one := arenaBytes(m)
 	both := smallLlama.text()
@@ -182,7 +182,7 @@ func TestEntriesShareArenas(t *testing.T) {
 	l := smallLlama
 	l.tokens = "tokens"
 	l.entry(&b, "prefill")
-	m = parsed(t, both+b.String())
+	m = parse(t, both+b.String())
 	planned(t, m, Options{}, cpuTarget)
 	two := arenaBytes(m)
 	for _, c := range []ir.Class{ir.ClassWeights, ir.ClassState} {
@@ -225,7 +225,7 @@ func constantStrides(t *testing.T, m *ir.Module, n *ir.Node) {
 
 // TestBudget: more memory than is allowed is an error of its own kind.
 func TestBudget(t *testing.T) {
-	m := parsed(t, smallLlama.text())
+	m := parse(t, smallLlama.text())
 	list, err := target.Parse("targets", cpuTarget)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // randomModel makes a module with one entry point of random nodes on the cpu, part of
@@ -30,7 +29,7 @@ func newRandomModel(seed uint64) *randomModel {
 		g.tokens = ir.Const(1 + g.r.Int64N(3))
 	}
 	g.f = g.m.AddFunc("f")
-	ints := ir.Type{DType: dtype.I32, Shape: []ir.Dim{g.tokens}, Space: target.Host}
+	ints := ir.Type{DType: dtype.I32, Shape: []ir.Dim{g.tokens}, Space: "host"}
 	g.pos, g.slot = g.f.AddParam("pos", ints), g.f.AddParam("slot", ints)
 	g.length = g.f.AddParam("length", ints.WithShape(ir.Const(1)))
 	x := g.f.AddParam("x", g.act(64))
@@ -46,7 +45,7 @@ func newRandomModel(seed uint64) *randomModel {
 }
 
 func (g *randomModel) act(inner ...int64) ir.Type {
-	return ir.Type{DType: dtype.F32, Shape: append([]ir.Dim{g.tokens}, ir.Dims(inner...)...), Space: target.Host}
+	return ir.Type{DType: dtype.F32, Shape: append([]ir.Dim{g.tokens}, ir.Dims(inner...)...), Space: "host"}
 }
 
 // layers appends equal layers: what a layer is follows from a seed.
@@ -165,7 +164,7 @@ func (g *randomModel) attention(x *ir.Value) *ir.Value {
 func (g *randomModel) cached(x *ir.Value, heads int64) *ir.Value {
 	g.leaves++
 	name := fmt.Sprintf("s.%d", g.leaves)
-	t := ir.Type{DType: dtype.F16, Shape: ir.Dims(1, heads, 6, 16), Space: target.Host}
+	t := ir.Type{DType: dtype.F16, Shape: ir.Dims(1, heads, 6, 16), Space: "host"}
 	g.m.States = append(g.m.States, &ir.State{Name: name, Type: t})
 	n := g.f.Append(g.f.NewNode(ir.OpState, &ir.StateAttr{Name: name}, nil, name, t))
 	row := g.shaped(g.matmul(x, heads*16, nil), heads, 16)
@@ -183,16 +182,19 @@ func (g *randomModel) matmul(x *ir.Value, rows int64, residual *ir.Value) *ir.Va
 func (g *randomModel) weight(d dtype.DType, l dtype.Layout, shape ...int64) *ir.Value {
 	g.leaves++
 	name := fmt.Sprintf("w.%d", g.leaves)
-	t := ir.Type{DType: d, Layout: l, Shape: ir.Dims(shape...), Space: target.Host}
+	t := ir.Type{DType: d, Layout: l, Shape: ir.Dims(shape...), Space: "host"}
 	g.m.Weights = append(g.m.Weights, &ir.Weight{Name: name, Type: t})
 	return g.f.Append(g.f.NewNode(ir.OpWeight, &ir.WeightAttr{Name: name}, nil, name, t)).Result()
 }
 
 func (g *randomModel) node(op ir.Op, attr any, args ...*ir.Value) *ir.Value {
 	n := g.f.NewNode(op, attr, args, "")
-	types := inferred(n)
+	types, err := ir.InferInto(nil, n)
+	if err != nil {
+		panic(err) // the model is of ops that fit
+	}
 	for i, t := range types {
-		t.Space = target.Host
+		t.Space = "host"
 		v := g.f.NewValue("", t)
 		v.Def, v.Index = n, i
 		n.Results = append(n.Results, v)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -272,29 +270,16 @@ func giver(props ir.Props) string {
 	return pipeline[max(i, 0)].Name
 }
 
+// context returns what the pass may use. Passes of one run share statistics, flags for all, and fuel.
 func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
-	flags, err := r.o.Options.flags(p)
+	c, err := newContext(ctx, p, r.targets, &r.o.Options)
 	if err != nil {
 		return nil, err
 	}
-	h := fnv.New64a()
-	h.Write([]byte(p.Name))
-	return &Context{
-		Ctx:     ctx,
-		Options: &r.o.Options,
-		Targets: r.targets,
-		Rand:    rand.New(rand.NewPCG(r.o.Options.Seed, h.Sum64())),
-		pass:    p,
-		flags:   flags,
-		debug:   r.debug,
-		stats:   r.stats.add(p.Name),
-		run:     r.stats,
-		fuel:    r.fuel,
-		off:     r.rulesOff,
-
-		dry:     r.o.dry,
-		tryPlan: func(m *ir.Module, keep copySet) error { return r.tryPlan(ctx, m, keep) },
-	}, nil
+	c.debug, c.fuel, c.off, c.dry = r.debug, r.fuel, r.rulesOff, r.o.dry
+	c.stats, c.run = r.stats.add(p.Name), r.stats
+	c.tryPlan = func(m *ir.Module, keep copySet) error { return r.tryPlan(ctx, m, keep) }
+	return c, nil
 }
 
 // tryPlan is Context.tryPlan.

@@ -328,6 +328,6 @@ func isSplitInput(n *ir.Node) bool {
 
 // splitCause returns the cause for which a split begins at n, if one does.
 func splitCause(n *ir.Node) ir.Cause {
-	c, _ := n.FirstCause(func(pass, rule string) bool { return pass == "split" || rule == ruleCopyOut })
+	c, _ := n.FirstCause(func(by, rule string) bool { return by == "split" || rule == ruleCopyOut })
 	return c
 }

@@ -48,7 +48,7 @@ type Figures struct {
 func Measure(m *ir.Module) Figures {
 	var fig Figures
 	for _, f := range m.Funcs {
-		fig.Splits += fig.add(f) + 1
+		fig.Splits += addFigures(&fig, f) + 1
 	}
 	if m.Plan != nil {
 		for i := range m.Plan.Arenas {
@@ -58,9 +58,9 @@ func Measure(m *ir.Module) Figures {
 	return fig
 }
 
-// add counts what f and the bodies in it have, and returns the last number of a split there;
+// addFigures counts what f and the bodies in it have, and returns the last number of a split there;
 // -1 for none.
-func (fig *Figures) add(f *ir.Func) (last int) {
+func addFigures(fig *Figures, f *ir.Func) (last int) {
 	last = -1
 	fig.Nodes += len(f.Nodes)
 	for _, n := range f.Nodes {
@@ -70,7 +70,7 @@ func (fig *Figures) add(f *ir.Func) (last int) {
 			fig.BytesCopied += transferred(n)
 		}
 		if n.Body != nil {
-			last = max(last, fig.add(n.Body))
+			last = max(last, addFigures(fig, n.Body))
 		}
 	}
 	return last

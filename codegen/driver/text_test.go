@@ -82,9 +82,9 @@ func replace(old, new string) func(string) string {
 }
 
 // dumpAfter returns the text of the graph after a pass.
-func dumpAfter(t *testing.T, pass string) string {
+func dumpAfter(t *testing.T, last string) string {
 	t.Helper()
-	o := driver.CompileOptions{To: pass, Passes: passes.Options{Pins: []passes.Pin{
+	o := driver.CompileOptions{To: last, Passes: passes.Options{Pins: []passes.Pin{
 		{Match: regexp.MustCompile("^[ab]$"), Backend: "fake:0"}, {Match: regexp.MustCompile("^c$"), Backend: "cpu"},
 	}}}
 	m, err := compileText(t, spread, o)
