@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes"
@@ -47,7 +50,7 @@ func TestMemoryDecidesLayers(t *testing.T) {
 	for _, limit := range []int64{400 << 20, 150 << 20, 80 << 20, 20 << 20, 0} {
 		m := transformer(t, medium)
 		stats, err := passes.Run(context.Background(), m, passes.RunOptions{
-			Targets: targets(t, machine), Options: passes.Options{MaxMemory: map[string]int64{"gpu": limit}},
+			Targets: targets(t, machine), Options: pass.Options{MaxMemory: map[string]int64{"gpu": limit}},
 		})
 		if err != nil {
 			t.Fatalf("limit %d: %v", limit, err)
@@ -82,7 +85,7 @@ func TestExpertsLeaveFirst(t *testing.T) {
 	mixture := medium
 	mixture.Experts, mixture.Chosen, mixture.FF = 16, 2, 512
 	m := transformer(t, mixture)
-	o := passes.RunOptions{Targets: targets(t, machine), To: "assign", Options: passes.Options{MaxMemory: map[string]int64{"gpu": 200 << 20}}}
+	o := passes.RunOptions{Targets: targets(t, machine), To: "assign", Options: pass.Options{MaxMemory: map[string]int64{"gpu": 200 << 20}}}
 	if _, err := passes.Run(context.Background(), m, o); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,7 @@ func TestSharedMemoryNeedsNoCopies(t *testing.T) {
 	if stats.Counter("assign.npu") == 0 || stats.Counter("assign.cpu") == 0 {
 		t.Error("the work is not shared")
 	}
-	if fig := passes.Measure(m); fig.Copies != 0 {
+	if fig := flow.Measure(m); fig.Copies != 0 {
 		t.Errorf("%d copies between targets of one memory", fig.Copies)
 	}
 }
@@ -169,8 +172,8 @@ func TestBudgets(t *testing.T) {
 		{"what the targets have", strings.Replace(machine, "like=cpu", "like=cpu memory=30MiB", 1), map[string]int64{"gpu": 50 << 20}, []string{"more than there is"}},
 	} {
 		m := transformer(t, medium)
-		_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, tt.targets), Options: passes.Options{MaxMemory: tt.limits}})
-		var budget *passes.BudgetError
+		_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, tt.targets), Options: pass.Options{MaxMemory: tt.limits}})
+		var budget *pass.BudgetError
 		if !errors.As(err, &budget) {
 			t.Errorf("%s: %v is no budget error", tt.name, err)
 			continue
@@ -207,9 +210,9 @@ func TestAllocationsNotLimits(t *testing.T) {
 		for _, limits := range []map[string]int64{nil, {"cpu": 1 << 30}, {"gpu": 900 << 20}, {"cpu": 40 << 20}} {
 			_, err := passes.Run(context.Background(), transformer(t, medium), passes.RunOptions{
 				Targets: targets(t, text),
-				Options: passes.Options{MaxMemory: limits, Pins: []passes.Pin{{Match: regexp.MustCompile(pin), Backend: "gpu"}}},
+				Options: pass.Options{MaxMemory: limits, Pins: []pass.Pin{{Match: regexp.MustCompile(pin), Backend: "gpu"}}},
 			})
-			var budget *passes.BudgetError
+			var budget *pass.BudgetError
 			switch {
 			case !errors.As(err, &budget) || negative.MatchString(err.Error()):
 				t.Errorf("pin %s, limits %v: %v", pin, limits, err)
@@ -229,9 +232,9 @@ func TestValueBeyondLimit(t *testing.T) {
 	}
 	_, err = passes.Run(context.Background(), m, passes.RunOptions{
 		Targets: targets(t, strings.Replace(machine, "space=dev", "space=dev memory=1GiB", 1)),
-		Options: passes.Options{MaxMemory: map[string]int64{"gpu": 16 << 10}, Pins: []passes.Pin{{Match: regexp.MustCompile("y"), Backend: "gpu"}}},
+		Options: pass.Options{MaxMemory: map[string]int64{"gpu": 16 << 10}, Pins: []pass.Pin{{Match: regexp.MustCompile("y"), Backend: "gpu"}}},
 	})
-	var budget *passes.BudgetError
+	var budget *pass.BudgetError
 	if !errors.As(err, &budget) || budget.Need != 64<<10 || budget.Limit != 16<<10 || budget.Own {
 		t.Errorf("%+v: %v", budget, err)
 	}
@@ -240,7 +243,7 @@ func TestValueBeyondLimit(t *testing.T) {
 // TestWhatWouldFitFits takes the advice of errors.
 func TestWhatWouldFitFits(t *testing.T) {
 	for _, limits := range []map[string]int64{{"gpu": 50 << 20, "cpu": 50 << 20}, {"gpu": 150 << 20, "host": 80 << 20}, {"gpu": 120 << 20, "host": 110 << 20}} {
-		o := passes.RunOptions{Targets: targets(t, machine), Options: passes.Options{MaxMemory: limits}}
+		o := passes.RunOptions{Targets: targets(t, machine), Options: pass.Options{MaxMemory: limits}}
 		_, err := passes.Run(context.Background(), transformer(t, medium), o)
 		many, ok := errors.Unwrap(err).(interface{ Unwrap() []error })
 		if !ok {
@@ -249,7 +252,7 @@ func TestWhatWouldFitFits(t *testing.T) {
 		}
 		allowed := maps.Clone(limits)
 		for _, e := range many.Unwrap() {
-			var budget *passes.BudgetError
+			var budget *pass.BudgetError
 			if errors.As(e, &budget) {
 				allowed[budget.Name] = budget.Need
 			}
@@ -331,7 +334,7 @@ func TestStepsUnderWayTakeRoom(t *testing.T) {
 	} {
 		for steps, want := range map[int]string{1: tt.one, 4: tt.many} {
 			m := productOf(t, tt.rows)
-			_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, tt.targets), Options: passes.Options{MaxMemory: tt.limits, Pipeline: steps}})
+			_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, tt.targets), Options: pass.Options{MaxMemory: tt.limits, Pipeline: steps}})
 			if err != nil {
 				t.Errorf("%s, %d steps under way: %v", tt.name, steps, err)
 			} else if at := m.Weight("w").Type.Space; at != want {
@@ -346,11 +349,11 @@ func TestStepsUnderWayTakeRoom(t *testing.T) {
 func TestStoresMayBeLeft(t *testing.T) {
 	const small = "target gpu like=fake space=gpu ops=* memory=%dMiB flops=1e12 qops=2e12 bandwidth=2e11 queues=1 events=true launch=5e-6 link=1.2e10 linkdelay=1e-5\n"
 	const store = "target npu like=fake space=npu ops=matmul memory=2GiB flops=5e11 qops=4e12 bandwidth=6e10 queues=1 launch=2e-5 link=2e10 linkdelay=5e-6\n"
-	all := []passes.Pin{{Match: regexp.MustCompile("."), Backend: "gpu"}}
+	all := []pass.Pin{{Match: regexp.MustCompile("."), Backend: "gpu"}}
 	for _, size := range []int{28, 40, 60} {
 		gpu := fmt.Sprintf(small, size)
 		run := func(text string) error {
-			_, err := passes.Run(t.Context(), transformer(t, medium), passes.RunOptions{Targets: targets(t, text), Options: passes.Options{Pins: all}})
+			_, err := passes.Run(t.Context(), transformer(t, medium), passes.RunOptions{Targets: targets(t, text), Options: pass.Options{Pins: all}})
 			return err
 		}
 		alone, beside := run(gpu+"target cpu like=cpu"), run(gpu+store+"target cpu like=cpu")

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // Dumper writes the module after every pass into a folder: NN-pass.ggir for each, and
@@ -40,14 +42,14 @@ func NewDumper(dir string, write func(path string, data []byte) error) (*Dumper,
 
 // Import writes the module as the frontend made it, as number 00.
 func (d *Dumper) Import(m *ir.Module) error {
-	return d.After(Step{Pass: "import", Changed: true, Stats: &PassStats{}, Figures: Measure(m)}, m)
+	return d.After(Step{Pass: "import", Changed: true, Stats: &pass.PassStats{}, Figures: flow.Measure(m)}, m)
 }
 
 // After writes the module after a step; it fits RunOptions.After.
 func (d *Dumper) After(s Step, m *ir.Module) error {
 	fig := s.Figures
 	d.lines = append(d.lines, fmt.Sprintf("%d\t%s\t%t\t%.2f\t%d\t%d\t%d\t%d\t%d\n", s.Number, s.Pass, s.Changed,
-		milliseconds(s.Stats.Time), fig.Nodes, fig.Splits, fig.Copies, fig.BytesCopied, fig.ArenaBytes))
+		pass.Milliseconds(s.Stats.Time), fig.Nodes, fig.Splits, fig.Copies, fig.BytesCopied, fig.ArenaBytes))
 	name := fmt.Sprintf("%02d-%s.ggir", s.Number, s.Pass)
 	return d.write(filepath.Join(d.dir, name), []byte(d.Text(m)))
 }

@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/simplify"
 )
 
 const longDecode = `ggir 1
@@ -24,9 +27,9 @@ func @decode(%q: f32[1,32,64], %k: f32[1,8,64], %v: f32[1,8,64], %slot: i32[1], 
 `
 
 // planLong returns the plan of one attention over a long context.
-func planLong(t *testing.T, o Options) *ir.Module {
+func planLong(t *testing.T, o pass.Options) *ir.Module {
 	t.Helper()
-	m := parse(t, longDecode)
+	m := irtest.Parse(t, longDecode)
 	if _, err := Run(t.Context(), m, RunOptions{Targets: cpuOnly(t), Options: o}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,7 @@ func positionsOf(n *ir.Node, unit, positions int) int {
 // TestSegmentsShareContexts demands that more workers than key heads all have something to do
 // where the context is long, and that none has much more than its part.
 func TestSegmentsShareContexts(t *testing.T) {
-	cut, whole := planLong(t, Options{}), planLong(t, Options{Disable: []string{ruleSegments}})
+	cut, whole := planLong(t, pass.Options{}), planLong(t, pass.Options{Disable: []string{simplify.RuleSegments}})
 	for _, tc := range []struct {
 		pos, workers int
 		most         float64 // that a worker has, of the mean

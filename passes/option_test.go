@@ -3,18 +3,20 @@ package passes
 import (
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 func TestParseDebug(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want []Setting
+		want []pass.Setting
 		err  string
 	}{
 		{"", nil, ""},
-		{"check=all", []Setting{{"all", "check", "all"}}, ""},
-		{"all/fuel=113,fold/limit=8", []Setting{{"all", "fuel", "113"}, {"fold", "limit", "8"}}, ""},
-		{"all/stats", []Setting{{"all", "stats", "true"}}, ""},
+		{"check=all", []pass.Setting{{Pass: "all", Flag: "check", Value: "all"}}, ""},
+		{"all/fuel=113,fold/limit=8", []pass.Setting{{Pass: "all", Flag: "fuel", Value: "113"}, {Pass: "fold", Flag: "limit", Value: "8"}}, ""},
+		{"all/stats", []pass.Setting{{Pass: "all", Flag: "stats", Value: "true"}}, ""},
 		{"all/fuel=x", nil, "a whole number is wanted"},
 		{"fold/size=1", nil, "there is no such flag"},
 		{"melt/limit=1", nil, "there is no pass melt"},
@@ -50,12 +52,12 @@ func TestDebugHelpListsAll(t *testing.T) {
 }
 
 func TestParsePin(t *testing.T) {
-	p, err := ParsePin(`blk\.[0-3]=x=gpu0`)
+	p, err := pass.ParsePin(`blk\.[0-3]=x=gpu0`)
 	if err != nil || p.Backend != "gpu0" || p.String() != `blk\.[0-3]=x=gpu0` {
 		t.Errorf("%v, %v", p, err)
 	}
 	for _, text := range []string{"", "gpu0", "=gpu0", "x=", "(=gpu0"} {
-		if _, err := ParsePin(text); err == nil {
+		if _, err := pass.ParsePin(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
 	}

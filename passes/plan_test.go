@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes/partition"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/plan"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -32,13 +36,13 @@ func TestRandomModels(t *testing.T) {
 		}
 	}()
 	for seed := *firstSeed; seed < *firstSeed+n; seed++ {
-		g := newRandomModel(seed)
-		planned(t, g.m, Options{Debug: []Setting{{"roll", "min", strconv.FormatUint(seed%2*7+1, 10)}}}, cpuTarget)
-		checkPlan(t, g.m, seed)
+		g := irtest.RandomLayers(seed)
+		planned(t, g.M, pass.Options{Debug: []pass.Setting{{Pass: "roll", Flag: "min", Value: strconv.FormatUint(seed%2*7+1, 10)}}}, cpuTarget)
+		checkPlan(t, g.M, seed)
 		if t.Failed() {
-			t.Fatalf("seed %d:\n%s", seed, g.m)
+			t.Fatalf("seed %d:\n%s", seed, g.M)
 		}
-		tally(g.m, seen)
+		tally(g.M, seen)
 	}
 }
 
@@ -74,18 +78,18 @@ func checkPlan(t *testing.T, m *ir.Module, seed uint64) {
 // attention, after each product with the residual, after the feed-forward product) and an
 // arena that no plan can undercut.
 func TestLlama(t *testing.T) {
-	prefill, floats, few := smallLlama, smallLlama, smallLlama
-	prefill.tokens = "tokens"
-	floats.quantized = false
-	few.kvHeads = 1
+	prefill, floats, few := irtest.SmallLlama, irtest.SmallLlama, irtest.SmallLlama
+	prefill.Tokens = "tokens"
+	floats.Quantized = false
+	few.KvHeads = 1
 	for _, tt := range []struct {
 		name                   string
-		llama                  llama
+		llama                  irtest.Llama
 		barriers, body         int64 // per call; per layer
 		activations, scratches int64 // bytes
 	}{
 		// The only barrier outside the layers stands before the last norm.
-		{"decode", smallLlama, 4*4 + 1, 4, 4480, 512},
+		{"decode", irtest.SmallLlama, 4*4 + 1, 4, 4480, 512},
 		{"decode f32", floats, 4*4 + 1, 4, 4096, 1152},
 		// One key head cannot be divided: worker 0 writes it, and then all read it.
 		{"decode, one key head", few, 4*5 + 1, 5, 3776, 1536},
@@ -93,8 +97,8 @@ func TestLlama(t *testing.T) {
 		{"prefill", prefill, 4*9 + 2, 9, 272384, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := parse(t, tt.llama.text())
-			planned(t, m, Options{}, cpuTarget)
+			m := irtest.Parse(t, tt.llama.Text())
+			planned(t, m, pass.Options{}, cpuTarget)
 			f := m.Funcs[0]
 			body := bodyOf(f)
 			if body == nil {
@@ -103,7 +107,7 @@ func TestLlama(t *testing.T) {
 			if got := m.Plan.Funcs[0].Barriers; got != tt.barriers {
 				t.Errorf("%d barriers, want %d:\n%s", got, tt.barriers, m)
 			}
-			if got := barriers(body); got != tt.body {
+			if got := partition.Barriers(body); got != tt.body {
 				t.Errorf("%d barriers a layer, want %d", got, tt.body)
 			}
 			want := map[ir.Class]int64{ir.ClassActivations: tt.activations, ir.ClassScratch: tt.scratches}
@@ -133,10 +137,10 @@ func bodyOf(f *ir.Func) *ir.Func {
 // which also shows that it can.
 func TestBarriersAreNeeded(t *testing.T) {
 	for _, tokens := range []string{"1", "tokens"} {
-		l := smallLlama
-		l.tokens, l.layers = tokens, 2
-		m := parse(t, l.text())
-		planned(t, m, Options{}, cpuTarget)
+		l := irtest.SmallLlama
+		l.Tokens, l.Layers = tokens, 2
+		m := irtest.Parse(t, l.Text())
+		planned(t, m, pass.Options{}, cpuTarget)
 		for i, f := range m.AllFuncs() {
 			for epoch := 1; epoch < f.Epochs; epoch++ {
 				c := m.Clone()
@@ -174,16 +178,16 @@ func mustRace(t *testing.T, m *ir.Module, what string) {
 // TestEntriesShareArenas: decode and prefill have the same states, weights and activation
 // arena, and tables at constant strides.
 func TestEntriesShareArenas(t *testing.T) {
-	m := parse(t, smallLlama.text())
-	planned(t, m, Options{}, cpuTarget)
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
+	planned(t, m, pass.Options{}, cpuTarget)
 	one := arenaBytes(m)
-	both := smallLlama.text()
+	both := irtest.SmallLlama.Text()
 	var b strings.Builder
-	l := smallLlama
-	l.tokens = "tokens"
-	l.entry(&b, "prefill")
-	m = parse(t, both+b.String())
-	planned(t, m, Options{}, cpuTarget)
+	l := irtest.SmallLlama
+	l.Tokens = "tokens"
+	l.Entry(&b, "prefill")
+	m = irtest.Parse(t, both+b.String())
+	planned(t, m, pass.Options{}, cpuTarget)
 	two := arenaBytes(m)
 	for _, c := range []ir.Class{ir.ClassWeights, ir.ClassState} {
 		if one[c] != two[c] {
@@ -210,12 +214,12 @@ func arenaBytes(m *ir.Module) map[ir.Class]int64 {
 func constantStrides(t *testing.T, m *ir.Module, n *ir.Node) {
 	t.Helper()
 	a := n.Attr.(*ir.RepeatAttr)
-	ar := &arenas{m: m}
+	ar := &plan.Arenas{M: m}
 	for at := a.Carried + a.Invariant; at < len(n.Args); at += int(a.Count) {
-		first := ar.placeOf(n.Args[at])
-		stride := ar.placeOf(n.Args[at+1]).Offset - first.Offset
+		first := ar.PlaceOf(n.Args[at])
+		stride := ar.PlaceOf(n.Args[at+1]).Offset - first.Offset
 		for i := range int(a.Count) {
-			p := ar.placeOf(n.Args[at+i])
+			p := ar.PlaceOf(n.Args[at+i])
 			if p.Offset != first.Offset+int64(i)*stride || p.Chunk != first.Chunk {
 				t.Errorf("%v: entry %d of %v lies at %v, not at a stride of %d", n, i, n.Args[at], p, stride)
 			}
@@ -225,17 +229,17 @@ func constantStrides(t *testing.T, m *ir.Module, n *ir.Node) {
 
 // TestBudget: more memory than is allowed is an error of its own kind.
 func TestBudget(t *testing.T) {
-	m := parse(t, smallLlama.text())
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
 	list, err := target.Parse("targets", cpuTarget)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = Run(context.Background(), m, RunOptions{
 		Targets: list,
-		Options: Options{MaxMemory: map[string]int64{"cpu": 1 << 20, "host": 1 << 30}},
+		Options: pass.Options{MaxMemory: map[string]int64{"cpu": 1 << 20, "host": 1 << 30}},
 		Passes:  []string{"roll", "order", "partition", "plan"},
 	})
-	var over *BudgetError
+	var over *pass.BudgetError
 	if !errors.As(err, &over) || over.Name != "cpu" || over.Limit != 1<<20 || over.Need <= over.Limit {
 		t.Errorf("got %v", err)
 	}
@@ -243,9 +247,9 @@ func TestBudget(t *testing.T) {
 
 // BenchmarkBack runs the passes from roll to plan on a model of 32 layers.
 func BenchmarkBack(b *testing.B) {
-	l := smallLlama
-	l.layers = 32
-	m, err := ir.Parse("test.ggir", []byte(l.text()))
+	l := irtest.SmallLlama
+	l.Layers = 32
+	m, err := ir.Parse("test.ggir", []byte(l.Text()))
 	if err != nil {
 		b.Fatal(err)
 	}

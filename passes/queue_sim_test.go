@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/pipeline"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -162,7 +163,7 @@ func (s *queueSim) hostWaits(n *ir.Node) {
 	}
 }
 
-func (s *queueSim) events(queue string) bool { return hasEvents(s.targets, queue) }
+func (s *queueSim) events(queue string) bool { return pipeline.HasEvents(s.targets, queue) }
 
 // recorded returns the task that a wait is for: where the queue has no events, the last one
 // submitted there.

@@ -7,19 +7,24 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/spell"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/plan"
+	"github.com/ggmlc/ggmlc/passes/rewrite"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 // RunOptions say what Run does with a module.
 type RunOptions struct {
 	Targets *target.List
-	Options Options
+	Options pass.Options
 
 	// From is the first pass, empty for the one after the last that ran on the module; To
 	// is the last, empty for the end; Before, if set, is the one before which Run stops.
@@ -35,7 +40,7 @@ type RunOptions struct {
 	// and compared for it.
 	Each func(pass string, m *ir.Module)
 
-	dry *dryRun // nil for a real run
+	dry *pass.DryRun // nil for a real run
 
 	// ReproDir is the folder where the module is written that made a pass panic or break
 	// the module; empty for none.
@@ -47,35 +52,13 @@ type Step struct {
 	Number  int // counted from 1 in the pipeline; 0 is the import
 	Pass    string
 	Changed bool // whether the text of the module is another; only known where After is set
-	Stats   *PassStats
-	Figures Figures
+	Stats   *pass.PassStats
+	Figures pass.Figures
 }
-
-// InternalError is a bug of the compiler: a pass that panicked or left a module that does
-// not hold what it promises.
-type InternalError struct {
-	Pass, Module string
-	Err          error
-	Stack        string // where it panicked; empty where the verifier objected
-	Repro        string // the file that holds the module as it was before; empty for none
-	Flags        string // of the command that runs the pass on it again
-}
-
-// Error says what went wrong and how to see it again.
-func (e *InternalError) Error() string {
-	text := fmt.Sprintf("internal error: pass %s, module %s: %v", e.Pass, e.Module, e.Err)
-	if e.Repro != "" {
-		text += fmt.Sprintf("\nreproduce with: ggmlc opt --passes %s %s%s", e.Pass, e.Flags, e.Repro)
-	}
-	return text
-}
-
-// Unwrap returns what the pass panicked with, if that was an error.
-func (e *InternalError) Unwrap() error { return e.Err }
 
 // Run runs passes on m and returns what they counted. It stops at the first pass that
 // fails; an error that is not an *InternalError is of the module's or the options' making.
-func Run(ctx context.Context, m *ir.Module, o RunOptions) (*Stats, error) {
+func Run(ctx context.Context, m *ir.Module, o RunOptions) (*pass.Stats, error) {
 	r, err := newRunner(m, o)
 	if err != nil {
 		return nil, err
@@ -87,25 +70,25 @@ func Run(ctx context.Context, m *ir.Module, o RunOptions) (*Stats, error) {
 type runner struct {
 	o        RunOptions
 	m        *ir.Module
-	todo     []*Pass
-	stats    *Stats
+	todo     []*pass.Pass
+	stats    *pass.Stats
 	targets  *target.List
-	debug    *allFlags
-	fuel     *fuel
+	debug    *pass.AllFlags
+	fuel     *pass.Fuel
 	rulesOff map[string]bool
 	text     string // of m, after the last pass; only kept where it is compared
 }
 
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 	targets, deniedErr := o.Targets.Without(o.Options.Deny)
-	all, debugErr := o.Options.allFlags()
+	all, debugErr := o.Options.AllFlags()
 	off, rulesOff, disableErr := disabled(&o.Options)
 	todo, rangeErr := selectPasses(m, &o, off)
 	if err := errors.Join(deniedErr, debugErr, disableErr, rangeErr, checkPins(&o.Options, targets)); err != nil {
 		return nil, err
 	}
-	r := &runner{o: o, m: m, todo: todo, stats: &Stats{}, targets: targets, debug: all, rulesOff: rulesOff}
-	r.fuel = newFuel(all.Fuel)
+	r := &runner{o: o, m: m, todo: todo, stats: &pass.Stats{}, targets: targets, debug: all, rulesOff: rulesOff}
+	r.fuel = pass.NewFuel(all.Fuel)
 	if o.After != nil {
 		r.text = m.String()
 	}
@@ -114,9 +97,9 @@ func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 
 // checkPins reports pins to what there is not or what is denied, and those that say of the
 // same nodes something else than another. (Of pins that meet by chance the first wins.)
-func checkPins(o *Options, targets *target.List) error {
+func checkPins(o *pass.Options, targets *target.List) error {
 	var errs []error
-	before := make(map[string]Pin)
+	before := make(map[string]pass.Pin)
 	for _, p := range o.Pins {
 		other, again := before[p.Match.String()]
 		switch {
@@ -133,7 +116,7 @@ func checkPins(o *Options, targets *target.List) error {
 }
 
 // selectPasses returns what the options ask for, without what is disabled.
-func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*Pass, error) {
+func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*pass.Pass, error) {
 	if o.Passes != nil {
 		return namedPasses(o.Passes)
 	}
@@ -142,17 +125,17 @@ func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*Pass, er
 	if err := errors.Join(err, toErr); err != nil {
 		return nil, err
 	}
-	var todo []*Pass
+	var todo []*pass.Pass
 	for i := from; i < to; i++ {
-		if p := &pipeline[i]; !off[p.Name] {
+		if p := &table[i]; !off[p.Name] {
 			todo = append(todo, p)
 		}
 	}
 	return todo, nil
 }
 
-func namedPasses(names []string) ([]*Pass, error) {
-	var todo []*Pass
+func namedPasses(names []string) ([]*pass.Pass, error) {
+	var todo []*pass.Pass
 	var errs []error
 	for _, name := range names {
 		p := Find(name)
@@ -181,7 +164,7 @@ func nearPass(name string) string {
 
 func firstPass(m *ir.Module, from string) (int, error) {
 	if from != "" {
-		i := indexPass(pipeline, from)
+		i := indexPass(table, from)
 		if i < 0 {
 			return 0, UnknownPass(from)
 		}
@@ -190,7 +173,7 @@ func firstPass(m *ir.Module, from string) (int, error) {
 	if m.Last == "" || m.Last == "import" {
 		return 0, nil
 	}
-	i := indexPass(pipeline, m.Last)
+	i := indexPass(table, m.Last)
 	if i < 0 {
 		return 0, fmt.Errorf("module %s was last changed by %q, which is no pass of this version", m.Name, m.Last)
 	}
@@ -204,9 +187,9 @@ func lastPass(o *RunOptions) (int, error) {
 		name, behind = o.Before, 0
 	}
 	if name == "" {
-		return len(pipeline), nil
+		return len(table), nil
 	}
-	i := indexPass(pipeline, name)
+	i := indexPass(table, name)
 	if i < 0 {
 		return 0, UnknownPass(name)
 	}
@@ -226,7 +209,7 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // pass runs one pass and all that belongs to it.
-func (r *runner) pass(ctx context.Context, p *Pass) error {
+func (r *runner) pass(ctx context.Context, p *pass.Pass) error {
 	if err := inTurn(p, r.m); err != nil {
 		return err
 	}
@@ -242,15 +225,15 @@ func (r *runner) pass(ctx context.Context, p *Pass) error {
 	r.m.Props |= p.Gives
 	r.m.Last = p.Name
 	if err := ir.Verify(r.m); err != nil {
-		return r.failed(p, before, &InternalError{Pass: p.Name, Module: r.m.Name, Err: err})
+		return r.failed(p, before, &pass.InternalError{Pass: p.Name, Module: r.m.Name, Err: err})
 	}
-	c.stats.Figures = Measure(r.m)
+	c.Stats.Figures = flow.Measure(r.m)
 	return r.report(p, c)
 }
 
 // inTurn reports why it is not the pass's turn: passes before it have not run, or passes behind
 // it have.
-func inTurn(p *Pass, m *ir.Module) error {
+func inTurn(p *pass.Pass, m *ir.Module) error {
 	last := cmp.Or(m.Last, "no pass")
 	switch missing := p.Needs &^ m.Props; {
 	case missing != 0 && m.Props == 0:
@@ -266,37 +249,37 @@ func inTurn(p *Pass, m *ir.Module) error {
 
 // giver returns the first pass that gives any of the properties.
 func giver(props ir.Props) string {
-	i := slices.IndexFunc(pipeline, func(p Pass) bool { return p.Gives&props != 0 })
-	return pipeline[max(i, 0)].Name
+	i := slices.IndexFunc(table, func(p pass.Pass) bool { return p.Gives&props != 0 })
+	return table[max(i, 0)].Name
 }
 
 // context returns what the pass may use. Passes of one run share statistics, flags for all, and fuel.
-func (r *runner) context(ctx context.Context, p *Pass) (*Context, error) {
-	c, err := newContext(ctx, p, r.targets, &r.o.Options)
+func (r *runner) context(ctx context.Context, p *pass.Pass) (*pass.Context, error) {
+	c, err := pass.NewContext(ctx, p, r.targets, &r.o.Options)
 	if err != nil {
 		return nil, err
 	}
-	c.debug, c.fuel, c.off, c.dry = r.debug, r.fuel, r.rulesOff, r.o.dry
-	c.stats, c.run = r.stats.add(p.Name), r.stats
-	c.tryPlan = func(m *ir.Module, keep copySet) error { return r.tryPlan(ctx, m, keep) }
+	c.Debug, c.Fuel, c.Off, c.Dry = r.debug, r.fuel, r.rulesOff, r.o.dry
+	c.Stats, c.Run = r.stats.Add(p.Name), r.stats
+	c.TryPlan = func(m *ir.Module, keep pass.CopySet) error { return r.tryPlan(ctx, m, keep) }
 	return c, nil
 }
 
 // tryPlan is Context.tryPlan.
-func (r *runner) tryPlan(ctx context.Context, m *ir.Module, keep copySet) error {
-	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: planPass.Name, dry: &dryRun{keep: keep}}
+func (r *runner) tryPlan(ctx context.Context, m *ir.Module, keep pass.CopySet) error {
+	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: plan.Pass.Name, dry: &pass.DryRun{Keep: keep}}
 	_, err := Run(ctx, m, o)
 	return err
 }
 
 // permute shuffles nodes as far as data flow allows, under --debug check=all, while their
 // order means nothing else.
-func (r *runner) permute(c *Context) {
+func (r *runner) permute(c *pass.Context) {
 	if r.debug.Check != "all" || r.m.Props&(ir.PropSplit|ir.PropOrdered) != 0 {
 		return
 	}
 	for _, f := range r.m.AllFuncs() {
-		permute(f, c.Rand)
+		rewrite.Permute(f, c.Rand)
 	}
 }
 
@@ -310,25 +293,25 @@ func (r *runner) keep() *ir.Module {
 }
 
 // call runs the pass; a panic becomes an *InternalError.
-func (r *runner) call(c *Context, p *Pass) (err error) {
+func (r *runner) call(c *pass.Context, p *pass.Pass) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			cause, ok := x.(error)
 			if !ok {
 				cause = fmt.Errorf("%v", x)
 			}
-			err = &InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: string(debug.Stack())}
+			err = &pass.InternalError{Pass: p.Name, Module: r.m.Name, Err: cause, Stack: string(debug.Stack())}
 		}
 	}()
 	start, allocs := time.Now(), allocations()
 	err = p.Run(c, r.m)
-	c.stats.Time, c.stats.Allocs = time.Since(start), allocations()-allocs
+	c.Stats.Time, c.Stats.Allocs = time.Since(start), allocations()-allocs
 	return err
 }
 
 // failed adds what the user needs to an error of a pass.
-func (r *runner) failed(p *Pass, before *ir.Module, err error) error {
-	var bug *InternalError
+func (r *runner) failed(p *pass.Pass, before *ir.Module, err error) error {
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) {
 		return fmt.Errorf("pass %s: %w", p.Name, err)
 	}
@@ -357,7 +340,7 @@ func writeRepro(dir, pass string, m *ir.Module) (string, error) {
 }
 
 // report calls the functions of the options after the pass.
-func (r *runner) report(p *Pass, c *Context) error {
+func (r *runner) report(p *pass.Pass, c *pass.Context) error {
 	if r.o.Each != nil {
 		r.o.Each(p.Name, r.m)
 	}
@@ -366,11 +349,11 @@ func (r *runner) report(p *Pass, c *Context) error {
 	}
 	text := r.m.String()
 	step := Step{
-		Number:  indexPass(pipeline, p.Name) + 1,
+		Number:  indexPass(table, p.Name) + 1,
 		Pass:    p.Name,
 		Changed: body(text) != body(r.text),
-		Stats:   c.stats,
-		Figures: c.stats.Figures,
+		Stats:   c.Stats,
+		Figures: c.Stats.Figures,
 	}
 	r.text = text
 	return r.o.After(step, r.m)
@@ -383,4 +366,14 @@ func body(text string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {
 		return strings.HasPrefix(l, "after ") || strings.HasPrefix(l, "props ")
 	}), "")
+}
+
+// allocations returns how many objects the program has allocated so far.
+func allocations() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
 }

@@ -13,30 +13,11 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/rewrite"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
-
-const smallModule = `ggir 1
-module "small"
-after import
-props imported
-weight "w" : q8_0[16,32]
-func @f(%x: f32[4,32], %r: f32[4,16]) -> (y: f32[4,16]) {
-  %w = weight "w" : q8_0[16,32]
-  %p = matmul %x, %w : f32[4,16]
-  %y = add %p, %r : f32[4,16]
-  return %y
-}
-`
-
-func parse(t *testing.T, text string) *ir.Module {
-	t.Helper()
-	m, err := ir.Parse("test", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 func cpuOnly(t *testing.T) *target.List {
 	t.Helper()
@@ -48,11 +29,11 @@ func cpuOnly(t *testing.T) *target.List {
 }
 
 // withPass puts a pass at the end of the pipeline for the time of a test.
-func withPass(t *testing.T, p Pass) {
+func withPass(t *testing.T, p pass.Pass) {
 	t.Helper()
-	old := pipeline
-	pipeline = append(old[:len(old):len(old)], p)
-	t.Cleanup(func() { pipeline = old })
+	old := table
+	table = append(old[:len(old):len(old)], p)
+	t.Cleanup(func() { table = old })
 }
 
 func TestRunRange(t *testing.T) {
@@ -64,19 +45,19 @@ func TestRunRange(t *testing.T) {
 	}{
 		{"to", RunOptions{To: "cse"}, "shape inline fold cse", ""},
 		{"before", RunOptions{Before: "cse"}, "shape inline fold", ""},
-		{"disabled", RunOptions{To: "cse", Options: Options{Disable: []string{"fold", "inline"}}}, "shape cse", ""},
+		{"disabled", RunOptions{To: "cse", Options: pass.Options{Disable: []string{"fold", "inline"}}}, "shape cse", ""},
 		{"named", RunOptions{Passes: []string{"shape", "dce"}}, "shape dce", ""},
 		{"needs", RunOptions{Passes: []string{"dce"}}, "", "needs a module that is shaped"},
 		{"too late", RunOptions{Passes: []string{"shape", "assign", "fuse"}}, "", "pass fuse would undo what pass assign has decided; this module, after assign, is assigned already"},
-		{"required", RunOptions{Options: Options{Disable: []string{"shape"}}}, "", "it cannot be left out"},
+		{"required", RunOptions{Options: pass.Options{Disable: []string{"shape"}}}, "", "it cannot be left out"},
 		{"unknown", RunOptions{To: "melt"}, "", `there is no pass "melt"`},
-		{"unknown rule", RunOptions{Options: Options{Disable: []string{"melt"}}}, "", "no such pass or rule"},
-		{"unknown target", RunOptions{Options: Options{Deny: []string{"npu"}}}, "", "there is no such target"},
-		{"unknown rules", RunOptions{Options: Options{Rules: "best"}}, "shape", `unknown rules "best"`},
+		{"unknown rule", RunOptions{Options: pass.Options{Disable: []string{"melt"}}}, "", "no such pass or rule"},
+		{"unknown target", RunOptions{Options: pass.Options{Deny: []string{"npu"}}}, "", "there is no such target"},
+		{"unknown rules", RunOptions{Options: pass.Options{Rules: "best"}}, "shape", `unknown rules "best"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Targets = cpuOnly(t)
-			stats, err := Run(context.Background(), parse(t, smallModule), tt.o)
+			stats, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), tt.o)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)
@@ -102,12 +83,12 @@ func TestResume(t *testing.T) {
 	texts := make(map[string]string)
 	keep := func(s Step, m *ir.Module) error { texts[s.Pass] = m.String(); return nil }
 	o := RunOptions{Targets: cpuOnly(t), After: keep}
-	m := parse(t, smallModule)
+	m := irtest.Parse(t, irtest.SmallModule)
 	if _, err := Run(context.Background(), m, o); err != nil {
 		t.Fatal(err)
 	}
 	for pass, text := range texts {
-		again := parse(t, text)
+		again := irtest.Parse(t, text)
 		if _, err := Run(context.Background(), again, RunOptions{Targets: o.Targets}); err != nil {
 			t.Errorf("from the dump after %s: %v", pass, err)
 		} else if again.String() != m.String() {
@@ -117,13 +98,13 @@ func TestResume(t *testing.T) {
 }
 
 func TestPanicLeavesReproducer(t *testing.T) {
-	withPass(t, Pass{Name: "fall", Doc: "panic", Run: func(_ *Context, m *ir.Module) error {
+	withPass(t, pass.Pass{Name: "fall", Doc: "panic", Run: func(_ *pass.Context, m *ir.Module) error {
 		m.Funcs[0].Nodes = nil
 		panic("a leg is missing")
 	}})
 	dir := t.TempDir()
-	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "fall"}, ReproDir: dir})
-	var bug *InternalError
+	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "fall"}, ReproDir: dir})
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "fall" || !strings.Contains(bug.Stack, "run_test.go") {
 		t.Fatalf("error %v", err)
 	}
@@ -134,7 +115,7 @@ func TestPanicLeavesReproducer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := parse(t, string(text)); len(m.Funcs[0].Nodes) != 3 || m.Last != "shape" {
+	if m := irtest.Parse(t, string(text)); len(m.Funcs[0].Nodes) != 3 || m.Last != "shape" {
 		t.Errorf("the reproducer is not the module from before:\n%s", text)
 	}
 }
@@ -142,13 +123,13 @@ func TestPanicLeavesReproducer(t *testing.T) {
 // TestReproducerOfPermutedModule: the module is kept as it was before it was permuted, and
 // the command permutes it again.
 func TestReproducerOfPermutedModule(t *testing.T) {
-	withPass(t, Pass{Name: "fall", Doc: "panic", Run: func(*Context, *ir.Module) error { panic("again") }})
+	withPass(t, pass.Pass{Name: "fall", Doc: "panic", Run: func(*pass.Context, *ir.Module) error { panic("again") }})
 	o := RunOptions{Targets: cpuOnly(t), Passes: []string{"fall"}, ReproDir: t.TempDir(),
-		Options: Options{Debug: []Setting{{Pass: "all", Flag: "check", Value: "all"}}}}
-	m := parse(t, smallModule)
+		Options: pass.Options{Debug: []pass.Setting{{Pass: "all", Flag: "check", Value: "all"}}}}
+	m := irtest.Parse(t, irtest.SmallModule)
 	want := m.String()
 	_, err := Run(context.Background(), m, o)
-	var bug *InternalError
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) || !strings.Contains(err.Error(), "--passes fall --debug check=all "+bug.Repro) {
 		t.Fatalf("error %v", err)
 	}
@@ -158,20 +139,20 @@ func TestReproducerOfPermutedModule(t *testing.T) {
 }
 
 func TestBrokenPromiseIsInternal(t *testing.T) {
-	withPass(t, Pass{Name: "lie", Doc: "promise a split", Run: doNothing, Gives: ir.PropSplit})
-	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "lie"}})
-	var bug *InternalError
+	withPass(t, pass.Pass{Name: "lie", Doc: "promise a split", Run: doNothing, Gives: ir.PropSplit})
+	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "lie"}})
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "lie" {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestUndeclaredRule(t *testing.T) {
-	withPass(t, Pass{Name: "blame", Doc: "name a rule", Run: func(c *Context, m *ir.Module) error {
+	withPass(t, pass.Pass{Name: "blame", Doc: "name a rule", Run: func(c *pass.Context, m *ir.Module) error {
 		c.Cause(m.Funcs[0].Nodes[0], "no.such")
 		return nil
 	}})
-	_, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "blame"}})
+	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "blame"}})
 	if err == nil || !strings.Contains(err.Error(), `rule "no.such" and does not declare it`) {
 		t.Errorf("error %v", err)
 	}
@@ -180,7 +161,7 @@ func TestUndeclaredRule(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := func(Step, *ir.Module) error { cancel(); return nil }
-	stats, err := Run(ctx, parse(t, smallModule), RunOptions{Targets: cpuOnly(t), After: stop})
+	stats, err := Run(ctx, irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), After: stop})
 	if !errors.Is(err, context.Canceled) || len(stats.Passes) != 1 {
 		t.Errorf("error %v after %d passes", err, len(stats.Passes))
 	}
@@ -189,19 +170,19 @@ func TestCancelled(t *testing.T) {
 // TestRulesThatUndoEachOther has one rule that makes an exp of a neg and one that makes it
 // a neg again.
 func TestRulesThatUndoEachOther(t *testing.T) {
-	swap := func(name string, from, to ir.Op) Rewrite {
-		return Rewrite{
-			Rule:    Rule{name, "swaps"},
-			Pattern: Pattern{Op: from, Args: []Pattern{anyValue("x")}},
-			Build:   func(m *Match) { m.Become(to, nil, m.Value("x")) },
+	swap := func(name string, from, to ir.Op) rewrite.Rewrite {
+		return rewrite.Rewrite{
+			Rule:    pass.Rule{Name: name, Doc: "swaps"},
+			Pattern: rewrite.Pattern{Op: from, Args: []rewrite.Pattern{rewrite.AnyValue("x")}},
+			Build:   func(m *rewrite.Match) { m.Become(to, nil, m.Value("x")) },
 		}
 	}
 	there, back := swap("swap.there", ir.OpNeg, ir.OpExp), swap("swap.back", ir.OpExp, ir.OpNeg)
-	rewrites := []Rewrite{there, back}
-	withPass(t, Pass{Name: "swap", Doc: "swap", Rules: rulesOf(rewrites), Run: func(c *Context, m *ir.Module) error {
-		return applyRewrites(c, m, rewrites)
+	rewrites := []rewrite.Rewrite{there, back}
+	withPass(t, pass.Pass{Name: "swap", Doc: "swap", Rules: rewrite.RulesOf(rewrites), Run: func(c *pass.Context, m *ir.Module) error {
+		return rewrite.ApplyRewrites(c, m, rewrites)
 	}})
-	m := parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
+	m := irtest.Parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
 	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "swap"}})
 	if err == nil || !strings.Contains(err.Error(), "rules undo each other: swap.back, swap.there") {
 		t.Errorf("error %v", err)
@@ -217,7 +198,7 @@ func TestDumper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := parse(t, smallModule)
+	m := irtest.Parse(t, irtest.SmallModule)
 	if err := d.Import(m); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +226,7 @@ func TestDumper(t *testing.T) {
 }
 
 func TestStatsFormats(t *testing.T) {
-	stats, err := Run(context.Background(), parse(t, smallModule), RunOptions{Targets: cpuOnly(t), To: "dce-fuse"})
+	stats, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), To: "dce-fuse"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +246,7 @@ func TestStatsFormats(t *testing.T) {
 
 // TestShapeErrors builds what the parser would not accept.
 func TestShapeErrors(t *testing.T) {
-	m := parse(t, smallModule)
+	m := irtest.Parse(t, irtest.SmallModule)
 	n := m.Funcs[0].Nodes
 	n[1].Result().Type.Shape = ir.Dims(4, 15)
 	m.AddSymbol("s", 5, 2)
@@ -286,41 +267,7 @@ func TestLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
 	}
-	linear(t, 8*time.Millisecond, func(times int) map[string]time.Duration { return compileChain(t, 500*times) })
-}
-
-// linear fails if something takes more than ten times as long for four times as much.
-// measure returns the times of one run by what took them; those below floor count as floor.
-// The clock counts other processes as well, so what looks too slow is measured again, and
-// the shortest time of each counts: what is quadratic takes 16 times as long every time.
-func linear(t *testing.T, floor time.Duration, measure func(times int) map[string]time.Duration) {
-	t.Helper()
-	const tries = 6
-	var slow []string
-	short, long := make(map[string]time.Duration), make(map[string]time.Duration)
-	for range tries {
-		shorten(short, measure(1))
-		shorten(long, measure(4))
-		slow = nil
-		for what, d := range long {
-			if d > 10*max(short[what], floor) {
-				slow = append(slow, fmt.Sprintf("%s: %v, and %v for four times as much", what, short[what], d))
-			}
-		}
-		if slow == nil {
-			return
-		}
-	}
-	t.Errorf("in %d runs: %s", tries, strings.Join(slow, "; "))
-}
-
-// shorten lowers the times of best to those of another run.
-func shorten(best, run map[string]time.Duration) {
-	for what, d := range run {
-		if old, ok := best[what]; !ok || d < old {
-			best[what] = d
-		}
-	}
+	irtest.Linear(t, 8*time.Millisecond, func(times int) map[string]time.Duration { return compileChain(t, 500*times) })
 }
 
 // compileChain returns how long each of this half's passes takes on so many layers.
@@ -334,7 +281,7 @@ func compileChain(t *testing.T, layers int) map[string]time.Duration {
 		fmt.Fprintf(&b, "  %%p%d = matmul %%a%d, %%w%d\n  %%x%d = add %%x%d, %%p%d\n", i, i, i, i+1, i, i)
 	}
 	fmt.Fprintf(&b, "  return %%x%d\n}\n", layers)
-	stats, err := Run(context.Background(), parse(t, b.String()), RunOptions{Targets: cpuOnly(t), To: "dce-copy"})
+	stats, err := Run(context.Background(), irtest.Parse(t, b.String()), RunOptions{Targets: cpuOnly(t), To: "dce-copy"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,21 +297,21 @@ func TestContradictoryPins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pin := func(text string) Pin {
-		p, err := ParsePin(text)
+	pin := func(text string) pass.Pin {
+		p, err := pass.ParsePin(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
 	for _, tt := range []struct {
-		o    Options
+		o    pass.Options
 		want string
 	}{
-		{Options{Pins: []Pin{pin("x=cpu"), pin("x=gpu")}}, "pin x=gpu contradicts pin x=cpu"},
-		{Options{Pins: []Pin{pin("x=gpu")}, Deny: []string{"gpu"}}, "pin x=gpu: gpu is denied"},
-		{Options{Pins: []Pin{pin("x=npu")}}, "there is no target npu"},
-		{Options{Pins: []Pin{pin("x=cpu"), pin("x=cpu"), pin(".*=gpu")}}, ""},
+		{pass.Options{Pins: []pass.Pin{pin("x=cpu"), pin("x=gpu")}}, "pin x=gpu contradicts pin x=cpu"},
+		{pass.Options{Pins: []pass.Pin{pin("x=gpu")}, Deny: []string{"gpu"}}, "pin x=gpu: gpu is denied"},
+		{pass.Options{Pins: []pass.Pin{pin("x=npu")}}, "there is no target npu"},
+		{pass.Options{Pins: []pass.Pin{pin("x=cpu"), pin("x=cpu"), pin(".*=gpu")}}, ""},
 	} {
 		_, err := Run(context.Background(), &ir.Module{}, RunOptions{Targets: l, Options: tt.o, Passes: []string{}})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -377,15 +324,15 @@ func TestContradictoryPins(t *testing.T) {
 // later pass runs.
 func TestBrokenModuleStops(t *testing.T) {
 	ran := false
-	old := pipeline
-	defer func() { pipeline = old }()
-	pipeline = slices.Concat(old, []Pass{
-		{Name: "break", Doc: "breaks", Run: func(_ *Context, m *ir.Module) error { m.Funcs[0].Nodes[0].Args = nil; return nil }},
-		{Name: "late", Doc: "runs", Run: func(*Context, *ir.Module) error { ran = true; return nil }},
+	old := table
+	defer func() { table = old }()
+	table = slices.Concat(old, []pass.Pass{
+		{Name: "break", Doc: "breaks", Run: func(_ *pass.Context, m *ir.Module) error { m.Funcs[0].Nodes[0].Args = nil; return nil }},
+		{Name: "late", Doc: "runs", Run: func(*pass.Context, *ir.Module) error { ran = true; return nil }},
 	})
-	m := parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
+	m := irtest.Parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
 	_, err := Run(t.Context(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "break", "late"}, ReproDir: t.TempDir()})
-	var bug *InternalError
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "break" || !strings.Contains(err.Error(), "opt --passes break") {
 		t.Errorf("error %v", err)
 	}

@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes/check"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -49,7 +52,7 @@ func spread(m *ir.Module, targets *target.List, seed uint64) {
 			_, attrs := ir.AttrText(n)
 			fmt.Fprint(h, seed, n.Op, attrs, n.Result().Type.Shape)
 			d := all[h.Sum64()%uint64(len(all))]
-			if h.Sum64()%5 == 0 || slices.ContainsFunc(n.Args, func(v *ir.Value) bool { return v != nil && isLeaf(v, ir.OpState) }) && d.Home() != target.Host {
+			if h.Sum64()%5 == 0 || slices.ContainsFunc(n.Args, func(v *ir.Value) bool { return v != nil && flow.IsLeaf(v, ir.OpState) }) && d.Home() != target.Host {
 				d = targets.Last()
 			}
 			n.Backend = d.Name
@@ -71,14 +74,14 @@ func followSpace(n *ir.Node) {
 func synced(t *testing.T, seed uint64) (*ir.Module, *target.List) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 11))
-	g := newRandomModel(seed)
+	g := irtest.RandomLayers(seed)
 	targets := randomTargets(t, r)
-	spread(g.m, targets, seed)
-	_, err := Run(context.Background(), g.m, RunOptions{Targets: targets, Options: Options{Pipeline: int(seed % 5)}, Passes: queuePasses})
+	spread(g.M, targets, seed)
+	_, err := Run(context.Background(), g.M, RunOptions{Targets: targets, Options: pass.Options{Pipeline: int(seed % 5)}, Passes: queuePasses})
 	if err != nil {
-		t.Fatalf("seed %d: %v\n%s", seed, err, g.m)
+		t.Fatalf("seed %d: %v\n%s", seed, err, g.M)
 	}
-	return g.m, targets
+	return g.M, targets
 }
 
 // TestQueues runs plans for several devices in many interleavings of their queues.

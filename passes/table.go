@@ -6,21 +6,31 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/assign"
+	"github.com/ggmlc/ggmlc/passes/copies"
+	"github.com/ggmlc/ggmlc/passes/order"
+	"github.com/ggmlc/ggmlc/passes/pack"
+	"github.com/ggmlc/ggmlc/passes/partition"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/pipeline"
+	"github.com/ggmlc/ggmlc/passes/plan"
+	"github.com/ggmlc/ggmlc/passes/roll"
+	"github.com/ggmlc/ggmlc/passes/simplify"
 )
 
-// pipeline is filled in init: a table whose functions read it would be an initialization
+// table is filled in init: a table whose functions read it would be an initialization
 // cycle.
-var pipeline []Pass
+var table []pass.Pass
 
 func init() {
-	pipeline = []Pass{
-		shapePass, inlinePass, foldPass, csePass, dcePass, canonicalizePass,
-		fusePass, dcePass.As("dce-fuse"),
-		assignPass, unfusePass, packPass, fuseLatePass, dcePass.As("dce-late"),
-		splitPass, copyPass, elideCopyPass, dcePass.As("dce-copy"),
-		pipelinePass, rollPass, orderPass, partitionPass, planPass, syncPass, checkPass,
+	table = []pass.Pass{
+		simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize,
+		simplify.Fuse, simplify.DCE.As("dce-fuse"),
+		assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"),
+		copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
+		pipeline.Pass, roll.Pass, order.Pass, partition.Pass, plan.Pass, pipeline.Sync, checkPass,
 	}
-	if err := checkTable(pipeline, mustPrecede); err != nil {
+	if err := checkTable(table, mustPrecede); err != nil {
 		panic("passes: internal error: " + err.Error())
 	}
 }
@@ -64,15 +74,15 @@ var mustPrecede = []Constraint{
 }
 
 // Passes returns the pipeline in order; the slice must not be changed.
-func Passes() []Pass { return pipeline }
+func Passes() []pass.Pass { return table }
 
 // Constraints returns which pass has to precede which, with the reasons.
 func Constraints() []Constraint { return mustPrecede }
 
 // Find returns the pass of that name, or nil.
-func Find(name string) *Pass {
-	if i := indexPass(pipeline, name); i >= 0 {
-		return &pipeline[i]
+func Find(name string) *pass.Pass {
+	if i := indexPass(table, name); i >= 0 {
+		return &table[i]
 	}
 	return nil
 }
@@ -80,7 +90,7 @@ func Find(name string) *Pass {
 // RuleDoc returns the pass that declares the rule, and the rule's sentence; empty if none
 // does.
 func RuleDoc(rule string) (pass, doc string) {
-	for _, p := range pipeline {
+	for _, p := range table {
 		for _, r := range p.Rules {
 			if r.Name == rule {
 				return p.Name, r.Doc
@@ -90,16 +100,16 @@ func RuleDoc(rule string) (pass, doc string) {
 	return "", ""
 }
 
-func indexPass(table []Pass, name string) int {
-	return slices.IndexFunc(table, func(p Pass) bool { return p.Name == name })
+func indexPass(table []pass.Pass, name string) int {
+	return slices.IndexFunc(table, func(p pass.Pass) bool { return p.Name == name })
 }
 
 // checkTable reports every contradiction between a table of passes and the constraints.
-func checkTable(table []Pass, constraints []Constraint) error {
+func checkTable(table []pass.Pass, constraints []Constraint) error {
 	return errors.Join(checkNames(table), checkRules(table), checkProps(table), checkOrder(table, constraints))
 }
 
-func checkNames(table []Pass) error {
+func checkNames(table []pass.Pass) error {
 	var errs []error
 	seen := make(map[string]bool)
 	for _, p := range table {
@@ -114,7 +124,7 @@ func checkNames(table []Pass) error {
 	return errors.Join(errs...)
 }
 
-func checkRules(table []Pass) error {
+func checkRules(table []pass.Pass) error {
 	var errs []error
 	owner := make(map[string]string)
 	for _, p := range table {
@@ -133,7 +143,7 @@ func checkRules(table []Pass) error {
 
 // checkProps walks the table with the properties that hold. It also finds a pass that may
 // be left out although a later one needs what only it gives, and one that comes too late.
-func checkProps(table []Pass) error {
+func checkProps(table []pass.Pass) error {
 	var errs []error
 	have := ir.PropImported
 	var optional ir.Props // given by passes that can be disabled
@@ -155,7 +165,7 @@ func checkProps(table []Pass) error {
 	return errors.Join(errs...)
 }
 
-func checkOrder(table []Pass, constraints []Constraint) error {
+func checkOrder(table []pass.Pass, constraints []Constraint) error {
 	var errs []error
 	for _, c := range constraints {
 		before, after := indexPass(table, c.Before), indexPass(table, c.After)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/irtest"
@@ -51,7 +53,7 @@ func TestPassesPreserveMeaning(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {
-				if err := preserves(seed, targets, passes.Options{}); err != nil {
+				if err := preserves(seed, targets, pass.Options{}); err != nil {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
@@ -66,7 +68,7 @@ func TestPassesDoNotDependOnOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(8) {
-		o := passes.Options{Seed: seed, Debug: []passes.Setting{{Pass: "all", Flag: "check", Value: "all"}}}
+		o := pass.Options{Seed: seed, Debug: []pass.Setting{{Pass: "all", Flag: "check", Value: "all"}}}
 		if err := preserves(seed, targets, o); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
@@ -75,7 +77,7 @@ func TestPassesDoNotDependOnOrder(t *testing.T) {
 
 // preserves compiles a random program and compares what it computes after every pass with
 // what it computed before.
-func preserves(seed uint64, targets *target.List, o passes.Options) error {
+func preserves(seed uint64, targets *target.List, o pass.Options) error {
 	p, err := irtest.Random(seed, 12)
 	if err != nil {
 		return err

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/mem"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
@@ -53,9 +54,9 @@ var kinds = []kind{
 	{"usage", exitUsage, isA[usageError]},
 	{"usage", exitUsage, isA[*driver.OptionError]},
 	{"usage", exitUsage, isA[*arch.OptionError]},
-	{"rules", exitUsage, isA[*passes.RulesError]},
-	{"internal", exitBug, isA[*passes.InternalError]},
-	{"memory", exitBudget, isA[*passes.BudgetError]},
+	{"rules", exitUsage, isA[*pass.RulesError]},
+	{"internal", exitBug, isA[*pass.InternalError]},
+	{"memory", exitBudget, isA[*pass.BudgetError]},
 	{"memory", exitBudget, isA[*mem.CapacityError]},
 	{"denied", exitBudget, isA[*driver.DeniedError]},
 	{"stale", exitModel, isA[*staleError]},

@@ -11,17 +11,18 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/frontend/arch"
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 // TestExitStatus covers what scripts cannot bring about.
 func TestExitStatus(t *testing.T) {
-	bug := &passes.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}
+	bug := &pass.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}
 	for _, c := range []struct {
 		name string
 		err  error
@@ -32,8 +33,8 @@ func TestExitStatus(t *testing.T) {
 		{"option", &driver.OptionError{Err: errors.New("no")}, exitUsage, "usage"},
 		{"model and option", fmt.Errorf("m.gguf: %w", &arch.OptionError{Err: errors.New("--kv")}), exitUsage, "usage"},
 		{"bug", fmt.Errorf("m.gguf: %w", bug), exitBug, "internal"},
-		{"bug beside a budget", errors.Join(&passes.BudgetError{Name: "cpu"}, bug), exitBug, "internal"},
-		{"memory", fmt.Errorf("m.gguf: %w", &passes.BudgetError{Name: "cpu"}), exitBudget, "memory"},
+		{"bug beside a budget", errors.Join(&pass.BudgetError{Name: "cpu"}, bug), exitBug, "internal"},
+		{"memory", fmt.Errorf("m.gguf: %w", &pass.BudgetError{Name: "cpu"}), exitBudget, "memory"},
 		{"denied", &driver.DeniedError{Backend: "cpu"}, exitBudget, "denied"},
 		{"interrupt", fmt.Errorf("before pass plan: %w", context.Canceled), exitModel, "interrupted"},
 		{"disk", fmt.Errorf("writing: %w", syscall.ENOSPC), exitModel, "disk-full"},
@@ -51,7 +52,7 @@ func TestExitStatus(t *testing.T) {
 // TestBugsSayHowToRepeatThem is the text of exit status 4.
 func TestBugsSayHowToRepeatThem(t *testing.T) {
 	var b bytes.Buffer
-	report(&b, fmt.Errorf("m.gguf: %w", &passes.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}), false)
+	report(&b, fmt.Errorf("m.gguf: %w", &pass.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}), false)
 	want := "ggmlc: m.gguf: internal error: pass plan, module m: a hole\nreproduce with: ggmlc opt --passes plan /tmp/ggmlc-plan.ggir\n"
 	if b.String() != want {
 		t.Errorf("got  %swant %s", b.String(), want)
@@ -70,7 +71,7 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 		{"a path", path, "ggmlc: open a\\nb: no such file or directory\n"},
 		{"of a wrong file", &gguf.Error{File: "a\nb.gguf", Err: errors.New("is empty")}, "ggmlc: a\\nb.gguf: is empty\n"},
 		{"in front of several", fmt.Errorf("a\nb: %w", errors.Join(errors.New("one"), path)), "ggmlc: a\\nb: one\nggmlc: a\\nb: open a\\nb: no such file or directory\n"},
-		{"of a budget", &passes.BudgetError{Name: "c\nc", Advice: "less"}, "ggmlc: c\\nc: less\n"},
+		{"of a budget", &pass.BudgetError{Name: "c\nc", Advice: "less"}, "ggmlc: c\\nc: less\n"},
 		{"of a flag", usagef("--source a\nb=x: no"), "ggmlc: --source a\\nb=x: no\n"},
 		{"a list of reasons", errors.Join(errors.New("one"), errors.New("  because of a\nb")), "ggmlc: one\n  because of a\\nb\n"},
 		{"reasons in one error", &driver.DeniedError{Backend: "cpu", Nodes: []string{"a", "b"}}, "ggmlc: deny cpu: 2 nodes need it: choose other targets, or allow it\n  a\n  b\n"},

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/ggmlc/ggmlc/passes/explain"
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -70,7 +72,7 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	if planErr != nil && notes == nil {
 		return fmt.Errorf("%s: %w", model, planErr)
 	}
-	doc, err := passes.Explain(md.Module, passes.ExplainOptions{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, MaxMemory: co.Passes.MaxMemory, Node: node})
+	doc, err := explain.Explain(md.Module, explain.Options{Targets: co.Targets, Rules: co.Passes.Rules, Deny: co.Passes.Deny, MaxMemory: co.Passes.MaxMemory, Node: node})
 	if err != nil {
 		return usageError{err}
 	}
@@ -82,7 +84,7 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 }
 
 // write prints an explanation, in which the names are those of the model.
-func (f *explainFlags) write(w io.Writer, doc *passes.Explanations) error {
+func (f *explainFlags) write(w io.Writer, doc *explain.Explanations) error {
 	var b bytes.Buffer
 	write, escape := doc.WriteText, func(text []byte) []byte { return []byte(printable.Text(string(text))) }
 	if f.json {
@@ -100,8 +102,8 @@ func (f *explainFlags) write(w io.Writer, doc *passes.Explanations) error {
 // fails, as every other one does with such a plan. It returns nil if there is no error, or one
 // that leaves nothing to explain.
 func refusal(m *ir.Module, err error) []string {
-	var rules *passes.RulesError
-	var budget *passes.BudgetError
+	var rules *pass.RulesError
+	var budget *pass.BudgetError
 	switch {
 	case errors.As(err, &rules):
 		return []string{"this plan must not run: " + err.Error()}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ggmlc/ggmlc/passes/assign"
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
@@ -82,7 +85,7 @@ func (f *compileFlags) completions(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = completeModel
 	for flag, words := range map[string][]string{
 		"targets": targetNames(), "deny": targetNames(), "rules": {"cost", "ggml-2024", "ggml-2026"},
-		"kv": {"f16", "f32", "q8_0"}, "quantize": {"Q8_0", "Q4_0"}, "stats": passes.StatsFormats,
+		"kv": {"f16", "f32", "q8_0"}, "quantize": {"Q8_0", "Q4_0"}, "stats": pass.StatsFormats,
 		"cpu": cpuNames, "disable": passNames(),
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
@@ -131,10 +134,10 @@ func (f *compileFlags) checkValues() error {
 		return usagef("--pipeline %d: at least one step is under way", f.pipeline)
 	case f.pipeline > ir.MaxPipeline:
 		return usagef("--pipeline %d: at most %d steps may be under way, each with buffers of its own", f.pipeline, ir.MaxPipeline)
-	case !slices.Contains(passes.RuleSets(), f.rules):
-		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(passes.RuleSets(), ", "))
-	case f.stats != "" && !slices.Contains(passes.StatsFormats, f.stats):
-		return usagef("--stats %s: choose one of %s", f.stats, strings.Join(passes.StatsFormats, ", "))
+	case !slices.Contains(assign.RuleSets(), f.rules):
+		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(assign.RuleSets(), ", "))
+	case f.stats != "" && !slices.Contains(pass.StatsFormats, f.stats):
+		return usagef("--stats %s: choose one of %s", f.stats, strings.Join(pass.StatsFormats, ", "))
 	}
 	return nil
 }
@@ -215,8 +218,8 @@ func (f *compileFlags) compile() (driver.CompileOptions, error) {
 	return o, err
 }
 
-func (f *compileFlags) passOptions() (passes.Options, error) {
-	o := passes.Options{AllowBF16: f.allowBF16, CPU: f.cpu, Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
+func (f *compileFlags) passOptions() (pass.Options, error) {
+	o := pass.Options{AllowBF16: f.allowBF16, CPU: f.cpu, Rules: f.rules, Deny: f.deny, Pipeline: f.pipeline, PlanTime: f.planTime, Disable: f.disable}
 	var err error
 	if o.Pins, err = f.parsePins(); err != nil {
 		return o, err
@@ -251,11 +254,11 @@ func (f *compileFlags) passOptions() (passes.Options, error) {
 }
 
 // parsePins reads the pins and refuses those that no node could follow.
-func (f *compileFlags) parsePins() ([]passes.Pin, error) {
-	var pins []passes.Pin
+func (f *compileFlags) parsePins() ([]pass.Pin, error) {
+	var pins []pass.Pin
 	backends := make(map[string]string)
 	for _, text := range f.pins {
-		pin, err := passes.ParsePin(text)
+		pin, err := pass.ParsePin(text)
 		if err != nil {
 			return nil, usageError{err}
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -108,7 +110,7 @@ func (f *compileFlags) withHead(ctx context.Context, cmd *cobra.Command, path st
 	}
 	co.Pinned = func(matches []driver.PinMatch) { notePins(cmd.ErrOrStderr(), f.json, matches) }
 	if f.stats != "" {
-		co.Done = func(s *passes.Stats) error { return s.Write(cmd.ErrOrStderr(), f.stats) }
+		co.Done = func(s *pass.Stats) error { return s.Write(cmd.ErrOrStderr(), f.stats) }
 	}
 	if err != nil || written {
 		return co, err

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 )
@@ -29,7 +31,7 @@ func writeLegend(w io.Writer, m *ir.Module, o ir.PrintOptions) error {
 
 // shownRules returns the rules that a printed module names, in the order of the passes.
 // Those of another version of ggmlc are left out: nobody knows what they say.
-func shownRules(m *ir.Module, o ir.PrintOptions) []passes.Rule {
+func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 	named := make(map[string]bool)
 	for _, f := range m.AllFuncs() {
 		if o.Funcs != nil && !slices.Contains(o.Funcs, entryName(f)) {
@@ -41,7 +43,7 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []passes.Rule {
 			}
 		}
 	}
-	var rules []passes.Rule
+	var rules []pass.Rule
 	for _, p := range passes.Passes() {
 		for _, r := range p.Rules {
 			if named[r.Name] {

@@ -6,10 +6,11 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/readback"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 // emitSafely is codegen.Emit. A panic and a program that differs from its plan, which are bugs
@@ -36,10 +37,10 @@ func emitterBug(m *ir.Module, x any, stack string) error {
 	}
 	f, err := os.CreateTemp("", "ggmlc-emit-*.ggir")
 	if err != nil {
-		return errors.Join(&passes.InternalError{Pass: "emit", Module: m.Name, Err: cause, Stack: stack}, err)
+		return errors.Join(&pass.InternalError{Pass: "emit", Module: m.Name, Err: cause, Stack: stack}, err)
 	}
 	_, err = f.WriteString(m.String())
 	err = errors.Join(err, f.Close())
 	cause = fmt.Errorf("%w\nreproduce with: ggmlc build -o FILE %s", cause, f.Name())
-	return errors.Join(&passes.InternalError{Pass: "emit", Module: m.Name, Err: cause, Stack: stack}, err)
+	return errors.Join(&pass.InternalError{Pass: "emit", Module: m.Name, Err: cause, Stack: stack}, err)
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
@@ -25,7 +26,7 @@ func TestEmitterBug(t *testing.T) {
 	}
 	m.Props, m.Plan = ^ir.Props(0), &ir.Plan{} // a lie
 	_, err = emitSafely(m, codegen.Options{Package: "main", Name: "broken"})
-	var bug *passes.InternalError
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) {
 		t.Fatalf("got %v", err)
 	}
@@ -60,8 +61,8 @@ func TestRefuted(t *testing.T) {
 		for _, rule := range tt.rules {
 			wrong.Violations = append(wrong.Violations, &check.Violation{Rule: rule})
 		}
-		var bug *passes.InternalError
-		err := refuted(&passes.InternalError{Pass: "check", Err: wrong}, tt.came)
+		var bug *pass.InternalError
+		err := refuted(&pass.InternalError{Pass: "check", Err: wrong}, tt.came)
 		if ours := errors.As(err, &bug); ours == tt.text {
 			t.Errorf("%v in a text that is %v: a bug of ours: %v", tt.rules, tt.came, ours)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -15,9 +17,9 @@ import (
 // CompileOptions say how a module is planned.
 type CompileOptions struct {
 	Targets *target.List
-	Passes  passes.Options
+	Passes  pass.Options
 	After   func(passes.Step, *ir.Module) error // called after each pass
-	Done    func(*passes.Stats) error           // called after the last pass
+	Done    func(*pass.Stats) error             // called after the last pass
 	Pinned  func([]PinMatch)                    // called when pins have put nodes on backends
 	Repro   string                              // folder for modules that break a pass
 
@@ -36,7 +38,7 @@ func (e *OptionError) Unwrap() error { return e.Err }
 func optionf(format string, args ...any) error { return &OptionError{fmt.Errorf(format, args...)} }
 
 // Compile runs the passes that have not yet run on the model's module.
-func Compile(ctx context.Context, md *Model, o CompileOptions) (*passes.Stats, error) {
+func Compile(ctx context.Context, md *Model, o CompileOptions) (*pass.Stats, error) {
 	if err := checkOptions(ctx, o); err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func checkRange(md *Model, o CompileOptions) error {
 		return nil
 	}
 	index := func(name string) int {
-		return slices.IndexFunc(passes.Passes(), func(p passes.Pass) bool { return p.Name == name })
+		return slices.IndexFunc(passes.Passes(), func(p pass.Pass) bool { return p.Name == name })
 	}
 	last := index(md.Module.Last)
 	if i := index(o.To); i >= 0 && i < last || o.Before != "" && index(o.Before) <= last {

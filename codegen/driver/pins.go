@@ -4,20 +4,21 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 // PinMatch is what a pin has put on its backend.
 type PinMatch struct {
-	Pin   passes.Pin
+	Pin   pass.Pin
 	Nodes []string // with their functions, in order: "@decode %v9"
 }
 
 // pinWatch looks at a module just after the pass that applies pins: later passes join nodes
 // and keep the causes of one of them.
 type pinWatch struct {
-	pins    []passes.Pin
+	pins    []pass.Pin
 	matches []PinMatch // of all pins, once assign has run
 }
 

@@ -7,8 +7,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/check"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -138,7 +139,7 @@ var decided = map[string]ir.Props{
 // refuted returns the error of a run. What does not hold and was read from a text, which was
 // as far as came says, is the text's fault, not ours.
 func refuted(err error, came ir.Props) error {
-	var bug *passes.InternalError
+	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "check" {
 		return err
 	}

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -57,7 +58,7 @@ func TestEditedTexts(t *testing.T) {
 			}
 			repro := t.TempDir()
 			_, err := compileText(t, edited, driver.CompileOptions{Repro: repro})
-			var bug *passes.InternalError
+			var bug *pass.InternalError
 			switch {
 			case errors.As(err, &bug):
 				t.Fatalf("a bug of ours: %v\n%s", err, edited)
@@ -84,7 +85,7 @@ func replace(old, new string) func(string) string {
 // dumpAfter returns the text of the graph after a pass.
 func dumpAfter(t *testing.T, last string) string {
 	t.Helper()
-	o := driver.CompileOptions{To: last, Passes: passes.Options{Pins: []passes.Pin{
+	o := driver.CompileOptions{To: last, Passes: pass.Options{Pins: []pass.Pin{
 		{Match: regexp.MustCompile("^[ab]$"), Backend: "fake:0"}, {Match: regexp.MustCompile("^c$"), Backend: "cpu"},
 	}}}
 	m, err := compileText(t, spread, o)

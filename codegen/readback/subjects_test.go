@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/codegen/readback"
@@ -54,9 +56,9 @@ func emit(ctx context.Context, name string, m *ir.Module, tokenizer []byte, s se
 	if err != nil {
 		return nil, err
 	}
-	o := passes.Options{Pipeline: s.pipeline, Rules: s.rules, Disable: s.disable}
+	o := pass.Options{Pipeline: s.pipeline, Rules: s.rules, Disable: s.disable}
 	for _, text := range strings.Fields(s.pins) {
-		pin, err := passes.ParsePin(text)
+		pin, err := pass.ParsePin(text)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/passtest"
@@ -88,7 +90,7 @@ func (l layout) row() (string, error) {
 		return "", err
 	}
 	stats, err := passes.Run(context.Background(), m, passes.RunOptions{
-		Targets: list, Options: passes.Options{MaxMemory: l.limits}, To: "assign",
+		Targets: list, Options: pass.Options{MaxMemory: l.limits}, To: "assign",
 	})
 	if err != nil {
 		return "", err
@@ -106,7 +108,7 @@ func (l layout) row() (string, error) {
 }
 
 // micros returns a counter of assign in microseconds.
-func micros(s *passes.Stats, name string) string {
+func micros(s *pass.Stats, name string) string {
 	n := s.Counter("assign." + name + "-ns")
 	if n < 0 {
 		return "-"

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/cmd/ggmlc/demo"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -27,7 +28,7 @@ const model = "../../cmd/ggmlc/demo/" + demo.Name
 var pinTexts = []string{`blk\.[01]\.=gpu`, `blk\.[23]\..*(attn_[qkv]|ffn_down)\.weight=npu`}
 
 // compile plans the model for the machine.
-func compile(t *testing.T, o passes.Options) *driver.Model {
+func compile(t *testing.T, o pass.Options) *driver.Model {
 	t.Helper()
 	text, err := os.ReadFile(machineFile)
 	if err != nil {
@@ -59,11 +60,11 @@ func backends(md *driver.Model) map[string]int {
 	return count
 }
 
-func pins(t *testing.T) []passes.Pin {
+func pins(t *testing.T) []pass.Pin {
 	t.Helper()
-	var list []passes.Pin
+	var list []pass.Pin
 	for _, text := range pinTexts {
-		p, err := passes.ParsePin(text)
+		p, err := pass.ParsePin(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +77,7 @@ func pins(t *testing.T) []passes.Pin {
 // left out: they put nodes on the neural processor that it does not run.
 func TestPinsSpread(t *testing.T) {
 	for _, rules := range []string{"cost", "ggml-2026"} {
-		count := backends(compile(t, passes.Options{Rules: rules, Pins: pins(t)}))
+		count := backends(compile(t, pass.Options{Rules: rules, Pins: pins(t)}))
 		for _, name := range []string{"gpu", "npu", "cpu"} {
 			if count[name] == 0 {
 				t.Errorf("--rules %s: nothing runs on %s: %v", rules, name, count)
@@ -119,7 +120,7 @@ func TestTokens(t *testing.T) {
 	if err := json.Unmarshal(data, &references); err != nil {
 		t.Fatal(err)
 	}
-	md := compile(t, passes.Options{Pins: pins(t), Pipeline: 2})
+	md := compile(t, pass.Options{Pins: pins(t), Pipeline: 2})
 	exe := filepath.Join(t.TempDir(), "story.exe") // the ending that Windows wants
 	if err := driver.Build(t.Context(), md, driver.OutputOptions{Compiler: "ggmlc", Out: exe}); err != nil {
 		t.Fatal(err)

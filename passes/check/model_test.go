@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/passes"
@@ -134,12 +136,12 @@ var errRefused = errors.New("refused")
 
 // planned runs all passes up to check, which the caller does.
 func planned(m *ir.Module, targets *target.List, disable ...string) error {
-	return plannedWith(m, targets, passes.Options{Disable: disable})
+	return plannedWith(m, targets, pass.Options{Disable: disable})
 }
 
-func plannedWith(m *ir.Module, targets *target.List, o passes.Options) error {
+func plannedWith(m *ir.Module, targets *target.List, o pass.Options) error {
 	_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets, Before: "check", Options: o})
-	var bug *passes.InternalError
+	var bug *pass.InternalError
 	if err != nil && !errors.As(err, &bug) {
 		return fmt.Errorf("%w: %v", errRefused, err)
 	}

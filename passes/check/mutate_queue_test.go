@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
 )
 
 // TestQueueMutants changes plans with queues. Of a change that the checker lets pass, the
@@ -37,7 +38,7 @@ func TestQueueMutants(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d layers, %d steps", tc.layers, tc.steps), func(t *testing.T) {
 			m, targets := smallLlama(t, tc.layers, dtype.F32), parseTargets(t, tc.targets)
-			if err := plannedWith(m, targets, passes.Options{Pipeline: tc.steps}); err != nil {
+			if err := plannedWith(m, targets, pass.Options{Pipeline: tc.steps}); err != nil {
 				t.Fatal(err)
 			}
 			kinds.try(t, m, targets, tc.every)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/irtest"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -265,7 +266,7 @@ func randomPlan(seed uint64) (*ir.Module, *target.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	options := passes.Options{Rules: []string{"cost", "ggml-2026"}[r.IntN(2)], Pipeline: 1 + r.IntN(4)}
+	options := pass.Options{Rules: []string{"cost", "ggml-2026"}[r.IntN(2)], Pipeline: 1 + r.IntN(4)}
 	if r.IntN(2) == 0 {
 		options.Disable = []string{"roll"}
 	}

@@ -28,6 +28,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes"
@@ -154,7 +156,7 @@ func (c *testCase) option(key, value string) (err error) {
 	case "rules":
 		o.Rules = value
 	case "pin":
-		p, pinErr := passes.ParsePin(value)
+		p, pinErr := pass.ParsePin(value)
 		o.Pins, err = append(o.Pins, p), pinErr
 	case "deny":
 		o.Deny = strings.Split(value, ",")
@@ -274,7 +276,7 @@ func (c *testCase) compareErrors(t *testing.T, err error) {
 }
 
 // firedRules returns the rules that are named in causes or were counted.
-func firedRules(m *ir.Module, stats *passes.Stats) map[string]bool {
+func firedRules(m *ir.Module, stats *pass.Stats) map[string]bool {
 	fired := make(map[string]bool)
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {

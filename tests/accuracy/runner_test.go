@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -69,7 +70,7 @@ func (r *random) compile(dir, name string) (compiled, error) {
 	if err != nil {
 		return c, err
 	}
-	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: passes.Options{AllowBF16: r.bf16}}); err != nil {
+	if _, err := driver.Compile(ctx, md, driver.CompileOptions{Targets: targets, Passes: pass.Options{AllowBF16: r.bf16}}); err != nil {
 		return c, err
 	}
 	return c, emit(ctx, md, dir, name)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
@@ -88,7 +90,7 @@ func TestConstants(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := imported.Clone()
-			if err := compileWith(m, passes.RunOptions{Targets: targets, Options: passes.Options{Pins: []passes.Pin{pinOf(t, machine.pin)}}}); err != nil {
+			if err := compileWith(m, passes.RunOptions{Targets: targets, Options: pass.Options{Pins: []pass.Pin{pinOf(t, machine.pin)}}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := countOps(m, ir.OpConstant); slices.Max(got) == 0 {

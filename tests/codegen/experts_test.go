@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/eval"
 	"github.com/ggmlc/ggmlc/ir/irtest"
@@ -58,7 +60,7 @@ func TestExpertsFarAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := passes.RunOptions{Targets: targets, Options: passes.Options{Pipeline: 2, Pins: []passes.Pin{pinOf(t, "y=fake")}}}
+	o := passes.RunOptions{Targets: targets, Options: pass.Options{Pipeline: 2, Pins: []pass.Pin{pinOf(t, "y=fake")}}}
 	if err := compileWith(m, o); err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +80,9 @@ func TestExpertsFarAway(t *testing.T) {
 	}
 }
 
-func pinOf(t *testing.T, text string) passes.Pin {
+func pinOf(t *testing.T, text string) pass.Pin {
 	t.Helper()
-	pin, err := passes.ParsePin(text)
+	pin, err := pass.ParsePin(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
@@ -122,7 +124,7 @@ func hostileOptions(t testing.TB) (o passes.RunOptions) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"/a$=first", "/c$=second", "/[bde]$=cpu"} {
-		pin, err := passes.ParsePin(text)
+		pin, err := pass.ParsePin(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -49,7 +51,7 @@ func TestOpsOnDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testOps(t, passes.RunOptions{Targets: targets, Options: passes.Options{Pins: []passes.Pin{pinOf(t, ".*=fake")}}})
+	testOps(t, passes.RunOptions{Targets: targets, Options: pass.Options{Pins: []pass.Pin{pinOf(t, ".*=fake")}}})
 }
 
 func testOps(t *testing.T, o passes.RunOptions) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes"
@@ -60,10 +62,10 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := passes.RunOptions{Targets: targets, Options: passes.Options{
+	o := passes.RunOptions{Targets: targets, Options: pass.Options{
 		Pipeline: 1 + rng.IntN(3), Pins: randomPins(t, p.Module, targets, rng), Disable: placementRounds}}
 	alone, spread := p.Module.Clone(), p.Module.Clone()
-	if err := compileWith(alone, passes.RunOptions{Options: passes.Options{Disable: placementRounds}}); err != nil {
+	if err := compileWith(alone, passes.RunOptions{Options: pass.Options{Disable: placementRounds}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := compileWith(spread, o); err != nil {
@@ -86,8 +88,8 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 
 // randomPins puts runs of nodes on one backend each. Who writes a state has to be where it
 // lies, so that is left to the compiler.
-func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []passes.Pin {
-	var pins []passes.Pin
+func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []pass.Pin {
+	var pins []pass.Pin
 	seen := make(map[string]bool) // or not to be pinned: a pin is for all functions
 	for _, f := range m.Funcs {
 		for _, n := range f.Nodes {

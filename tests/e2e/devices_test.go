@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/assign"
+
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
@@ -205,7 +206,7 @@ func TestMachines(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	refs := aidreamsReferences(t)
 	for _, m := range machines {
-		for i, rules := range passes.RuleSets() {
+		for i, rules := range assign.RuleSets() {
 			t.Run(m.name+"/"+rules, func(t *testing.T) {
 				pipeline := 1 + (len(m.name)+i)%4
 				exe, refusal := m.buildOn(t, "--rules", rules, "--pipeline", fmt.Sprint(pipeline))

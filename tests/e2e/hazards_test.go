@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
@@ -30,9 +31,9 @@ func planFor(t *testing.T, m machine, pipeline int) *driver.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := passes.Options{Rules: "cost", Pipeline: pipeline}
+	o := pass.Options{Rules: "cost", Pipeline: pipeline}
 	for i := 1; i < len(m.flags); i += 2 {
-		pin, err := passes.ParsePin(m.flags[i])
+		pin, err := pass.ParsePin(m.flags[i])
 		if err != nil {
 			t.Fatal(err)
 		}

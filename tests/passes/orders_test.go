@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
@@ -65,7 +67,7 @@ func (d dump) rest() []string {
 // with the proof.
 func (d dump) randomOrder(rng *rand.Rand) []string {
 	table := passes.Passes()
-	next := 1 + slices.IndexFunc(table, func(p passes.Pass) bool { return p.Name == d.after })
+	next := 1 + slices.IndexFunc(table, func(p pass.Pass) bool { return p.Name == d.after })
 	order := some(table[min(next+rng.IntN(2), len(table)):], rng)
 	if rng.IntN(3) == 0 {
 		for range 1 + rng.IntN(4) {
@@ -80,7 +82,7 @@ func (d dump) randomOrder(rng *rand.Rand) []string {
 }
 
 // some returns the names of passes, some left out, some twice.
-func some(list []passes.Pass, rng *rand.Rand) []string {
+func some(list []pass.Pass, rng *rand.Rand) []string {
 	names := []string{}
 	often := 4 << rng.IntN(4)
 	for _, p := range list {
@@ -140,7 +142,7 @@ func allDumps(t *testing.T) []dump {
 
 // isBug reports whether an error says that the compiler is wrong.
 func isBug(err error) bool {
-	var bug *passes.InternalError
+	var bug *pass.InternalError
 	return errors.As(err, &bug) || err != nil && strings.Contains(err.Error(), "internal error")
 }
 

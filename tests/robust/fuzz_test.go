@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
@@ -31,7 +33,7 @@ func compile(t *testing.T, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), slow)
 	defer cancel()
 	imported, err := pipeline(ctx, path)
-	var internal *passes.InternalError
+	var internal *pass.InternalError
 	switch {
 	case errors.As(err, &internal) && !imported && internal.Stack == "":
 		// A dump says more than can be verified: who edits one may break its promises.
@@ -56,7 +58,7 @@ func pipeline(ctx context.Context, path string) (imported bool, err error) {
 	if err != nil {
 		return imported, err
 	}
-	o := passes.Options{Pipeline: 1}
+	o := pass.Options{Pipeline: 1}
 	if slices.Contains(md.Module.GetHeaders("option"), "pipeline=2") {
 		o.Pipeline = 2
 	}
@@ -146,15 +148,15 @@ func FuzzText(f *testing.F) {
 // on devices with queues and several steps under way.
 func dumps(t testing.TB) []string {
 	t.Helper()
-	return append(dumpsOn(t, "cpu", passes.Options{}),
-		dumpsOn(t, "fake:0,fake:1:queues=2,cpu", passes.Options{Pipeline: 2, Pins: pins(t, "blk=fake:0", "output=fake:1")})...)
+	return append(dumpsOn(t, "cpu", pass.Options{}),
+		dumpsOn(t, "fake:0,fake:1:queues=2,cpu", pass.Options{Pipeline: 2, Pins: pins(t, "blk=fake:0", "output=fake:1")})...)
 }
 
-func pins(t testing.TB, texts ...string) []passes.Pin {
+func pins(t testing.TB, texts ...string) []pass.Pin {
 	t.Helper()
-	var list []passes.Pin
+	var list []pass.Pin
 	for _, text := range texts {
-		p, err := passes.ParsePin(text)
+		p, err := pass.ParsePin(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +165,7 @@ func pins(t testing.TB, texts ...string) []passes.Pin {
 	return list
 }
 
-func dumpsOn(t testing.TB, on string, o passes.Options) []string {
+func dumpsOn(t testing.TB, on string, o pass.Options) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "least.gguf")
 	tiny(t, path, shrink)

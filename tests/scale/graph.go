@@ -11,9 +11,10 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -114,12 +115,12 @@ func (g *grower) fan() {
 }
 
 // pins put what fan makes on two backends.
-func (s Shape) pins() (pins []passes.Pin, err error) {
+func (s Shape) pins() (pins []pass.Pin, err error) {
 	if s.Fan == 0 {
 		return nil, nil
 	}
 	for _, text := range []string{"^part[0-9]+$=cpu", "^sum[0-9]+$=gpu0"} {
-		p, err := passes.ParsePin(text)
+		p, err := pass.ParsePin(text)
 		if err != nil {
 			return nil, err
 		}

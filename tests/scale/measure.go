@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/passes"
 )
 
@@ -16,12 +18,12 @@ type Figures struct {
 	Nodes     int           // at the end, leaves and views included
 	Splits    int
 	Inputs    int // of the split that has most
-	Stats     *passes.Stats
+	Stats     *pass.Stats
 }
 
 // Measure makes a graph and runs all passes on it, each followed by the verifier, without
 // the planner's search.
-func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
+func Measure(ctx context.Context, s Shape, o pass.Options) (Figures, error) {
 	m, err := s.Module()
 	if err != nil {
 		return Figures{}, err
@@ -33,7 +35,7 @@ func Measure(ctx context.Context, s Shape, o passes.Options) (Figures, error) {
 	if o.Pins, err = s.pins(); err != nil {
 		return Figures{}, err
 	}
-	o.Debug = append(o.Debug, passes.Setting{Pass: "plan", Flag: "greedy", Value: "true"})
+	o.Debug = append(o.Debug, pass.Setting{Pass: "plan", Flag: "greedy", Value: "true"})
 	runtime.GC()
 	cpu, wall := processTime(), time.Now()
 	stats, err := passes.Run(ctx, m, passes.RunOptions{Targets: targets, Options: o})

@@ -3,6 +3,9 @@ package scale
 import (
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/check"
@@ -20,7 +23,7 @@ func BenchmarkProof(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := passes.Options{Rules: "cost", Debug: []passes.Setting{{Pass: "plan", Flag: "greedy", Value: "true"}}}
+	o := pass.Options{Rules: "cost", Debug: []pass.Setting{{Pass: "plan", Flag: "greedy", Value: "true"}}}
 	if _, err := passes.Run(b.Context(), m, passes.RunOptions{Targets: targets, Options: o}); err != nil {
 		b.Fatal(err)
 	}
@@ -49,7 +52,7 @@ func BenchmarkProof(b *testing.B) {
 	})
 	b.Run("figures", func(b *testing.B) {
 		for b.Loop() {
-			passes.Measure(m)
+			flow.Measure(m)
 		}
 	})
 }

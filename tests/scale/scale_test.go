@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // rules are those whose assignment is measured.
@@ -22,7 +22,7 @@ func BenchmarkPasses(b *testing.B) {
 		for _, nodes := range []int{1_000, 10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/%d", set, nodes), func(b *testing.B) {
 				measure := func() Figures {
-					fig, err := Measure(b.Context(), Shape{Nodes: nodes, Backends: 8, Run: 20}, passes.Options{Rules: set})
+					fig, err := Measure(b.Context(), Shape{Nodes: nodes, Backends: 8, Run: 20}, pass.Options{Rules: set})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -60,7 +60,7 @@ func TestNearLinear(t *testing.T) {
 	const small, times = 2_500, 8
 	measure := func(nodes int) (best Figures) {
 		for i := range 2 { // the better of two: others work on the machine too
-			fig, err := Measure(t.Context(), Shape{Nodes: nodes, Backends: 8, Run: 20}, passes.Options{Rules: "ggml-2026"})
+			fig, err := Measure(t.Context(), Shape{Nodes: nodes, Backends: 8, Run: 20}, pass.Options{Rules: "ggml-2026"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestManyOfEach(t *testing.T) {
 			if testing.Short() {
 				t.Skip("takes a second")
 			}
-			fig, err := Measure(t.Context(), tt.shape, passes.Options{Rules: tt.rules, Disable: []string{"roll"}})
+			fig, err := Measure(t.Context(), tt.shape, pass.Options{Rules: tt.rules, Disable: []string{"roll"}})
 			if err != nil {
 				t.Fatal(err)
 			}

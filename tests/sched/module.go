@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ggmlc/ggmlc/passes/assign"
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/check"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -19,7 +21,7 @@ import (
 type Graph struct {
 	Module  *ir.Module
 	Targets *target.List
-	Options passes.Options
+	Options pass.Options
 	Cases   []*Case
 	Values  [][]*ir.Value // of each case, by tensor
 
@@ -115,14 +117,14 @@ func (b *Backend) formats() []target.Format {
 	return slices.Repeat([]target.Format{f}, maxSources)
 }
 
-func (c *Case) options() passes.Options {
+func (c *Case) options() pass.Options {
 	rules := c.Rules
-	for _, set := range passes.RuleSets() {
+	for _, set := range assign.RuleSets() {
 		if strings.HasPrefix(c.Rules, set+"-") {
 			rules = set
 		}
 	}
-	return passes.Options{Rules: rules, Debug: []passes.Setting{
+	return pass.Options{Rules: rules, Debug: []pass.Setting{
 		{Pass: "assign", Flag: "copies", Value: strconv.Itoa(c.Copies)},
 		{Pass: "copy", Flag: "copies", Value: strconv.Itoa(c.Copies)},
 		{Pass: "assign", Flag: "offload", Value: strconv.FormatBool(c.OpOffload)},
@@ -143,7 +145,7 @@ func (g *Graph) pins() error {
 		if len(names) == 0 {
 			continue
 		}
-		pin, err := passes.ParsePin("^(" + strings.Join(names, "|") + ")$=" + b.Name)
+		pin, err := pass.ParsePin("^(" + strings.Join(names, "|") + ")$=" + b.Name)
 		if err != nil {
 			return err
 		}

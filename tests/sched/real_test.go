@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/passes/assign"
+	"github.com/ggmlc/ggmlc/passes/pass"
+
 	"github.com/ggmlc/ggmlc/codegen/driver"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
@@ -21,10 +23,10 @@ func TestRealModel(t *testing.T) {
 		{"one in host memory", "target gpu space=dev0 ops=*\ntarget npu space=host ops=matmul,add,quantize,copy\ntarget cpu like=cpu", "", ""},
 		{"few ops", "target gpu space=dev0 ops=matmul,matmul_swiglu,rms_norm,add,copy\ntarget npu space=host ops=matmul,add\ntarget cpu like=cpu", "", "ggml-2024"},
 	} {
-		for _, rules := range passes.RuleSets() {
+		for _, rules := range assign.RuleSets() {
 			t.Run(tt.name+"/"+rules, func(t *testing.T) {
 				splits, err := plan(t, path, rules, tt.targets, tt.pin)
-				var wrong *passes.RulesError
+				var wrong *pass.RulesError
 				switch {
 				case rules == tt.noRules && !errors.As(err, &wrong):
 					t.Errorf("the rules put nodes where they do not run, and the error is %v", err)
@@ -50,13 +52,13 @@ func plan(t *testing.T, path, rules, targets, pin string) (splits int, err error
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := driver.CompileOptions{Targets: list, Passes: passes.Options{Rules: rules}}
+	o := driver.CompileOptions{Targets: list, Passes: pass.Options{Rules: rules}}
 	if pin != "" {
-		p, err := passes.ParsePin(pin)
+		p, err := pass.ParsePin(pin)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Passes.Pins = []passes.Pin{p}
+		o.Passes.Pins = []pass.Pin{p}
 	}
 	if _, err := driver.Compile(t.Context(), md, o); err != nil {
 		return 0, err

@@ -1,0 +1,27 @@
+package assign
+
+import (
+	"testing"
+
+	"github.com/ggmlc/ggmlc/passes/placement"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// TestMoveText: no text has a negative number of bytes.
+func TestMoveText(t *testing.T) {
+	p := &costProblem{targets: []*target.Descriptor{{Name: "gpu"}}}
+	for _, tt := range []struct {
+		move placement.Move
+		want string
+	}{
+		{placement.Move{Seconds: 1, Copies: 1, Bytes: 2048}, "gpu +1s, 1 copy of 2KiB"},
+		{placement.Move{Seconds: 1, Copies: 2, Bytes: 2048, Over: 1024}, "gpu +1s, 2 copies of 2KiB, 1KiB too much"},
+		{placement.Move{Seconds: 1, Copies: 1, Bytes: -131072, Over: 1024}, "gpu +1s, 1 copy more, 128KiB less, 1KiB too much"},
+		{placement.Move{Seconds: 1, Copies: 3, Bytes: -131072}, "gpu +1s, 3 copies more, 128KiB less"},
+		{placement.Move{Seconds: 1, Copies: -2, Bytes: -131072}, "gpu +1s, 2 copies less"},
+	} {
+		if got := p.moveText(tt.move); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.move, got, tt.want)
+		}
+	}
+}

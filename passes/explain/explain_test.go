@@ -1,0 +1,323 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// explained is what a person and a program read about a module.
+func explained(t *testing.T, m *ir.Module, o Options) (string, *Explanations) {
+	t.Helper()
+	doc, err := Explain(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, js bytes.Buffer
+	if err := errors.Join(doc.WriteText(&text), doc.WriteJSON(&js)); err != nil {
+		t.Fatal(err)
+	}
+	back := &Explanations{}
+	if err := json.Unmarshal(js.Bytes(), back); err != nil || back.Version != explainVersion {
+		t.Fatalf("version %d, %v", back.Version, err)
+	}
+	return text.String(), back
+}
+
+func wantAll(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, want := range parts {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+func runPasses(t *testing.T, m *ir.Module, targets *target.List, o pass.Options, to string) {
+	t.Helper()
+	if _, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets, Options: o, To: to}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestExplain asks about a dump that was read back.
+func TestExplain(t *testing.T) {
+	m := irtest.Parse(t, irtest.SmallModule)
+	runPasses(t, m, cpuOnly(t), pass.Options{}, "assign")
+	o := Options{Targets: cpuOnly(t), Node: "%y"}
+	text, doc := explained(t, irtest.Parse(t, m.String()), o)
+	wantAll(t, text, "in @f", "runs on cpu", "assign.first", "fuse: what is added to a product is added by the product (fuse.residual): %p; it was add and is matmul")
+	if len(doc.Nodes) != 1 || len(doc.Nodes[0].Causes) != 2 {
+		t.Errorf("%+v", doc.Nodes)
+	}
+	if _, err := Explain(m, Options{Targets: cpuOnly(t), Node: "nobody"}); err == nil {
+		t.Error("a node that is not there was explained")
+	}
+}
+
+// TestExplainShowsTheBound asks what assign knew of a step where it had a choice, and where not.
+func TestExplainShowsTheBound(t *testing.T) {
+	for _, to := range []string{"assign", "plan"} {
+		m := irtest.Parse(t, irtest.SmallModule)
+		runPasses(t, m, twoSpaces(t), pass.Options{}, to)
+		o := Options{Targets: twoSpaces(t)}
+		text, doc := explained(t, irtest.Parse(t, m.String()), o)
+		wantAll(t, text, "as assign predicts it: step ", "cpu x")
+		if e := doc.Summary.Entries[0]; len(e.Assigned) < 2 || e.Assigned[1] != "proved best" && !strings.Contains(e.Assigned[1], "above the bound") {
+			t.Errorf("after %s: %q", to, e.Assigned)
+		}
+	}
+	m := irtest.Parse(t, irtest.SmallModule)
+	runPasses(t, m, cpuOnly(t), pass.Options{}, "assign")
+	if text, _ := explained(t, m, Options{Targets: cpuOnly(t)}); strings.Contains(text, "as assign predicts it") {
+		t.Errorf("there was nothing to predict:\n%s", text)
+	}
+}
+
+// twoSpaces has a backend that lacks softmax and one that runs everything.
+func twoSpaces(t *testing.T) *target.List {
+	t.Helper()
+	l, err := target.Parse("t", `target gpu space=dev ops=*,-softmax flops=1e12 bandwidth=1e11 workerbw=1e11 launch=1e-6 link=1e10 linkdelay=1e-6
+target cpu like=cpu
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+const crossing = `
+weight "w" : f32[16,8]
+func @f(%x: f32[4,8]) -> (y: f32[4,16]) {
+  %w = weight "w" : f32[16,8]
+  %p = matmul %x, %w
+  %s = softmax %p
+  %y = relu %s
+  return %y
+}
+`
+
+// TestExplainRefusals: a node says who could not run it, and what moving it elsewhere means.
+func TestExplainRefusals(t *testing.T) {
+	m := irtest.Parse(t, crossing)
+	runPasses(t, m, twoSpaces(t), pass.Options{Rules: "ggml-2026"}, "")
+	o := Options{Targets: twoSpaces(t), Rules: "ggml-2026", Node: "s"}
+	text, doc := explained(t, m, o)
+	wantAll(t, text, "runs on cpu", "refused: gpu has no kernel for softmax", "%p.cpu = %p from dev to host for cpu, 256 B")
+	n := doc.Nodes[0]
+	if len(n.Tried) != 2 || n.Tried[0].Verdict != verdictRefused || n.Tried[1].Verdict != verdictChosen {
+		t.Errorf("tried %+v", n.Tried)
+	}
+	o.Node = "p"
+	_, doc = explained(t, m, o)
+	// On the CPU it reads x where it is, and softmax reads its result there.
+	want := Move{Added: 0, Removed: 2, RemovedBytes: 128 + 256, WeightBytes: 512}
+	got := *doc.Nodes[0].Tried[1].Moving
+	if got.Seconds >= 0 {
+		t.Errorf("moving saves copies and takes %g s", got.Seconds)
+	}
+	if got.Seconds = 0; got != want {
+		t.Errorf("moving %+v, want %+v", got, want)
+	}
+	o.Deny = []string{"cpu"}
+	_, doc = explained(t, m, o)
+	if a := doc.Nodes[0].Tried[1]; a.Verdict != verdictDenied {
+		t.Errorf("the denied backend was %+v", a)
+	}
+}
+
+// TestExplainCopies: the bound counts each value once per space, and copies beyond it are
+// named.
+func TestExplainCopies(t *testing.T) {
+	m := irtest.Parse(t, crossing)
+	runPasses(t, m, twoSpaces(t), pass.Options{Rules: "ggml-2026"}, "elide-copy")
+	_, doc := explained(t, m, Options{Targets: twoSpaces(t), Rules: "ggml-2026"})
+	c := doc.Summary.Entries[0].Copies
+	if c.Count != 4 || c.Bytes != c.Bound || len(c.Needless) != 0 {
+		t.Errorf("copies %+v", c)
+	}
+	// A second copy of a value into the same space.
+	f := m.Funcs[0]
+	for i, n := range f.Nodes {
+		if flow.IsTransfer(n) {
+			again := f.NewNode(ir.OpCopy, nil, n.Args, "again", n.Result().Type)
+			again.Backend, again.Split = n.Backend, n.Split
+			f.InsertBefore(f.Nodes[i+1], again)
+			break
+		}
+	}
+	_, doc = explained(t, m, Options{Targets: twoSpaces(t)})
+	worse := doc.Summary.Entries[0].Copies
+	if worse.Bound != c.Bound || worse.Bytes <= c.Bytes || len(worse.Needless) != 1 || worse.Needless[0].Node != "%again" {
+		t.Errorf("with a second copy: %+v", worse)
+	}
+}
+
+// TestExplainBytes: who has a value's bytes before and after, and why it lies there.
+func TestExplainBytes(t *testing.T) {
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
+	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
+	o := Options{Targets: cpuOnly(t)}
+	h := newHistory(m.Funcs[0])
+	for _, s := range h.list {
+		before, after := h.neighbours(s)
+		for _, list := range [][]Tenant{before, after} {
+			for _, other := range list {
+				if other.Offset >= s.at.Offset+s.at.Bytes || s.at.Offset >= other.Offset+other.Bytes {
+					t.Errorf("%v at %v: neighbour %+v has none of its bytes", s.v, s.at, other)
+				}
+			}
+		}
+	}
+	reused := false
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			o.Node = "@" + f.Name + " " + n.String()
+			for _, p := range placesIn(t, m, o) {
+				if p.Why == "" || strings.Contains(p.Why, "where the search") {
+					t.Errorf("%s: no reason for its place: %q", o.Node, p.Why)
+				}
+				reused = reused || len(p.Before) > 0
+			}
+		}
+	}
+	if !reused {
+		t.Error("no value has bytes that another one had")
+	}
+}
+
+// placesIn returns where the results of what is asked for lie.
+func placesIn(t *testing.T, m *ir.Module, o Options) []*PlaceReport {
+	_, doc := explained(t, m, o)
+	var list []*PlaceReport
+	for _, r := range doc.Nodes {
+		for _, v := range r.Results {
+			if v.Place != nil {
+				list = append(list, v.Place)
+			}
+		}
+	}
+	return list
+}
+
+// TestExplainRounds: weights and positions of later rounds are found in the body of the
+// repeat that they became.
+func TestExplainRounds(t *testing.T) {
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
+	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
+	_, doc := explained(t, m, Options{Targets: cpuOnly(t), Node: "blk.2.ffn_up"})
+	if len(doc.Members) != 1 || len(doc.Members[0].Readers) == 0 {
+		t.Fatalf("%+v", doc.Members)
+	}
+	if r := doc.Members[0].Readers[0]; r.Round == nil || *r.Round != 2 || r.Func == "decode" {
+		t.Errorf("reader %+v", r)
+	}
+	_, doc = explained(t, m, Options{Targets: cpuOnly(t), Node: "k.1"})
+	writes := 0
+	for _, r := range doc.Members[0].Readers {
+		writes += flow.BoolInt(r.Writes)
+	}
+	if writes != 1 || len(doc.Members[0].Readers) != 2 {
+		t.Errorf("readers of a state %+v", doc.Members[0].Readers)
+	}
+}
+
+// TestExplainNames: a value is found by its name, that of its body, or of its entry point.
+func TestExplainNames(t *testing.T) {
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
+	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
+	body := m.AllFuncs()[1]
+	v := body.Nodes[len(body.Nodes)-1].Result()
+	for _, query := range []string{v.Name, v.String(), body.Name + "." + v.Name, "decode." + v.Name, "@decode " + v.String(), "@" + body.Name + " " + v.String()} {
+		_, doc := explained(t, m, Options{Targets: cpuOnly(t), Node: query})
+		if len(doc.Nodes) != 1 || doc.Nodes[0].Func != body.Name {
+			t.Errorf("%s: %d nodes", query, len(doc.Nodes))
+		}
+	}
+	if _, err := Explain(m, Options{Targets: cpuOnly(t), Node: "@prefill " + v.String()}); err == nil {
+		t.Error("a value of another function was found")
+	}
+	for query, want := range map[string]string{
+		"decode":              "decode is a function",
+		"blk.0.ffn_gaet":      "did you mean blk.0.ffn_gate",
+		"decod." + v.Name:     "did you mean decode." + v.Name + "?",
+		"nothing of the kind": "ggmlc dump shows their names",
+	} {
+		if _, err := Explain(m, Options{Targets: cpuOnly(t), Node: query}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", query, err, want)
+		}
+	}
+}
+
+// TestExplainMerged: what passes have joined to something else is found there.
+func TestExplainMerged(t *testing.T) {
+	m := irtest.Parse(t, irtest.SmallModule)
+	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
+	text, _ := explained(t, m, Options{Targets: cpuOnly(t), Node: "p"})
+	wantAll(t, text, "note: p is no node of its own any more: see @f %y (fuse.residual:")
+}
+
+// TestExplainIsLinear: a summary of four times as many nodes over 8 backends takes about
+// four times as long.
+func TestExplainIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	irtest.Linear(t, 20*time.Millisecond, func(times int) map[string]time.Duration {
+		return map[string]time.Duration{"explain": explainChain(t, 1000*times)}
+	})
+}
+
+// explainChain returns how long the summary of a chain takes whose layers lie on 8 backends
+// in turn.
+func explainChain(t *testing.T, layers int) time.Duration {
+	var targets strings.Builder
+	for i := range 7 {
+		fmt.Fprintf(&targets, "target g%d space=d%d ops=* flops=1e12 bandwidth=1e11 workerbw=1e11 link=1e10 linkdelay=1e-6\n", i, i)
+	}
+	l, err := target.Parse("t", targets.String()+"target cpu like=cpu\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("func @f(%x0: f32[4,32], %z: f32[4,32]) -> f32[4,32] {\n")
+	for i := range layers {
+		fmt.Fprintf(&b, "  %%a%d = mul %%x%d, %%z\n  %%x%d = add %%a%d, %%z\n", i, i, i+1, i)
+	}
+	fmt.Fprintf(&b, "  return %%x%d\n}\n", layers)
+	var pins []pass.Pin
+	for i := range 8 {
+		p, err := pass.ParsePin(fmt.Sprintf("[ax][0-9]*%d$=%s", i, l.All()[i].Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pins = append(pins, p)
+	}
+	m := irtest.Parse(t, b.String())
+	runPasses(t, m, l, pass.Options{Rules: "ggml-2026", Pins: pins}, "dce-copy")
+	start := time.Now()
+	explained(t, m, Options{Targets: l, Rules: "ggml-2026"})
+	return time.Since(start)
+}
+
+// cpuOnly is the list of the processor alone.
+func cpuOnly(t *testing.T) *target.List {
+	t.Helper()
+	l, err := target.Select("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

@@ -1,0 +1,232 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/spell"
+	"github.com/ggmlc/ggmlc/passes"
+)
+
+// spot is a node that a question names. Round is the round of the repeat around it that is
+// meant, -1 for all.
+type spot struct {
+	n     *ir.Node
+	round int64
+}
+
+// found is what a question names.
+type found struct {
+	nodes   []spot
+	params  []*ir.Value
+	members []leafMember
+	notes   []string
+}
+
+func (f *found) empty() bool { return len(f.nodes)+len(f.params)+len(f.members) == 0 }
+
+// find looks a name up: as a value, weight, state or tensor, then as a position in the
+// model file, then as the beginning of positions, and at last as what a pass has merged
+// into something else.
+func (x *explainer) find(query string) *found {
+	fn, name := splitQuery(query)
+	f := &found{}
+	x.findValues(f, fn, name)
+	x.findMembers(f, name)
+	if f.empty() {
+		x.findPositions(f, func(pos string) bool { return pos == name })
+	}
+	if f.empty() {
+		x.findPositions(f, func(pos string) bool { return strings.HasPrefix(pos, name+".") })
+	}
+	if f.empty() {
+		x.findMerged(f, name)
+	}
+	return f
+}
+
+// notFound says that nothing has the name, and which name is near.
+func (x *explainer) notFound(query string) error {
+	fn, name := splitQuery(query)
+	if fn == "" && x.m.Func(name) != nil {
+		return fmt.Errorf("%s is a function, not a node: without a name, explain sums it up", name)
+	}
+	return fmt.Errorf("module %s has no node, weight or position %q:%s ggmlc dump shows their names", x.m.Name, query, spell.Hint(name, x.names()))
+}
+
+// names returns the names that find knows, in order, some more than once.
+func (x *explainer) names() []string {
+	var names []string
+	for _, f := range x.m.AllFuncs() {
+		for _, p := range f.Params {
+			names = append(names, p.Name)
+		}
+		for _, n := range f.Nodes {
+			names = append(names, n.Pos)
+			for _, r := range n.Results {
+				names = append(names, r.Name, entryOf(f).Name+"."+r.Name)
+			}
+		}
+		for _, later := range tablePositions(f) {
+			names = append(names, later...)
+		}
+	}
+	for _, w := range x.m.Weights {
+		names = append(names, w.Name)
+	}
+	for _, s := range x.m.States {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// splitQuery takes a question such as "@decode %v11" apart; the function may be missing.
+func splitQuery(query string) (fn, name string) {
+	if rest, ok := strings.CutPrefix(query, "@"); ok {
+		if before, after, both := strings.Cut(rest, " "); both {
+			fn, query = before, after
+		}
+	}
+	return fn, strings.Trim(strings.TrimPrefix(strings.TrimSpace(query), "%"), `"`)
+}
+
+// findValues looks for results and parameters. Leaves are members. The name of an entry
+// point stands for the bodies in it as well.
+func (x *explainer) findValues(f *found, fn, name string) {
+	for _, g := range x.m.AllFuncs() {
+		entry := entryOf(g).Name
+		if fn != "" && fn != g.Name && fn != entry {
+			continue
+		}
+		local, inEntry := strings.TrimPrefix(name, g.Name+"."), strings.TrimPrefix(name, entry+".")
+		named := func(v *ir.Value) bool { return v.Name == name || v.Name == local || v.Name == inEntry }
+		for _, p := range g.Params {
+			if named(p) {
+				f.params = append(f.params, p)
+			}
+		}
+		for _, n := range g.Nodes {
+			if slices.ContainsFunc(n.Results, named) {
+				x.addNode(f, n, -1)
+			}
+		}
+	}
+}
+
+// addNode adds a node, or the member that a leaf names.
+func (x *explainer) addNode(f *found, n *ir.Node, round int64) {
+	if l, ok := x.leaf(n); ok {
+		x.addMember(f, l)
+		return
+	}
+	f.nodes = append(f.nodes, spot{n, round})
+}
+
+func (x *explainer) addMember(f *found, l leafMember) {
+	if !slices.ContainsFunc(f.members, func(m leafMember) bool { return m == l }) {
+		f.members = append(f.members, l)
+	}
+}
+
+// findMembers looks for weights by their name or by a tensor that they are made of, and for
+// states.
+func (x *explainer) findMembers(f *found, name string) {
+	for _, w := range x.m.Weights {
+		if w.Name == name || madeOf(w.Expr, name) {
+			x.addMember(f, leafMember{weight: w})
+		}
+	}
+	if s := x.m.State(name); s != nil {
+		x.addMember(f, leafMember{state: s})
+	}
+}
+
+// madeOf reports whether the tensor occurs in an expression.
+func madeOf(e *ir.Expr, tensor string) bool {
+	if e == nil {
+		return false
+	}
+	return e.Op == ir.ExprTensor && e.Tensor == tensor ||
+		slices.ContainsFunc(e.Args, func(a *ir.Expr) bool { return madeOf(a, tensor) })
+}
+
+// findPositions looks for nodes by where in the model file they come from. The nodes of a
+// body have the position of its first round; those of the other rounds are read off the
+// tables of weights and states.
+func (x *explainer) findPositions(f *found, match func(pos string) bool) {
+	for _, g := range x.m.AllFuncs() {
+		rounds := tablePositions(g)
+		for _, n := range g.Nodes {
+			if n.Pos == "" {
+				continue
+			}
+			later, isTable := rounds[n.Pos]
+			switch {
+			case match(n.Pos) && !isTable:
+				x.addNode(f, n, -1)
+			case match(n.Pos):
+				x.addNode(f, n, 0)
+			}
+			for i, pos := range later {
+				if pos != n.Pos && match(pos) {
+					x.addNode(f, n, int64(i))
+				}
+			}
+		}
+	}
+}
+
+// tablePositions returns for each position of the first round of a body those of all
+// rounds.
+func tablePositions(f *ir.Func) map[string][]string {
+	all := make(map[string][]string)
+	if f.Owner == nil || f.Owner.Op != ir.OpRepeat {
+		return all
+	}
+	a := f.Owner.Attr.(*ir.RepeatAttr)
+	tables := f.Owner.Args[a.Carried+a.Invariant:]
+	for len(tables) > 0 {
+		entries := tables[:a.Count]
+		tables = tables[a.Count:]
+		if first := posOf(entries[0]); first != "" && all[first] == nil {
+			for _, e := range entries {
+				all[first] = append(all[first], posOf(e))
+			}
+		}
+	}
+	return all
+}
+
+func posOf(v *ir.Value) string {
+	if v.Def == nil {
+		return ""
+	}
+	return v.Def.Pos
+}
+
+// findMerged looks for what is no node of its own any more: the causes of those that took
+// its place name it.
+func (x *explainer) findMerged(f *found, name string) {
+	for _, g := range x.m.AllFuncs() {
+		for _, n := range g.Nodes {
+			if c := causeNaming(n, name); c != nil {
+				x.addNode(f, n, -1)
+				_, doc := passes.RuleDoc(c.Rule)
+				f.notes = append(f.notes, fmt.Sprintf("%s is no node of its own any more: see @%s %v (%s: %s)", name, g.Name, n, c.Rule, doc))
+			}
+		}
+	}
+}
+
+// causeNaming returns the first cause, of a pass that removes nodes, that names the value.
+func causeNaming(n *ir.Node, name string) *ir.Cause {
+	for _, c := range n.Causes() {
+		if byPass("fold", "cse", "canonicalize", "fuse", "fuse-late", "elide-copy")(c) && slices.Contains(c.Operands, "%"+name) {
+			return &c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
+)
+
+// NodeReport is all that the module says about a node, or about a parameter, which has no
+// op and no backend.
+type NodeReport struct {
+	Func  string `json:"func"`
+	Times int64  `json:"times"`           // executions in a call of the entry point
+	Round *int64 `json:"round,omitempty"` // of the repeat around it, where one was asked for
+	Node  string `json:"node"`
+	Op    string `json:"op,omitempty"`
+	Text  string `json:"text"`
+	Pos   string `json:"pos,omitempty"` // where in the model file it comes from
+
+	Backend  string     `json:"backend,omitempty"`
+	Assigned []WhyCause `json:"assigned,omitempty"` // why there
+	Tried    []Attempt  `json:"tried,omitempty"`
+
+	Split     int        `json:"split"` // -1 before the split pass
+	SplitWhy  []WhyCause `json:"split_causes,omitempty"`
+	Epoch     int        `json:"epoch"`
+	Partition string     `json:"partition,omitempty"`
+	PartWhy   []WhyCause `json:"partition_causes,omitempty"`
+
+	Queue string `json:"queue,omitempty"`
+	Slots int    `json:"slots,omitempty"`
+	Waits []int  `json:"waits,omitempty"`
+	Event int    `json:"event,omitempty"`
+
+	Cost         *CostReport  `json:"cost,omitempty"`
+	Reads        []CopyReport `json:"copies_read,omitempty"`
+	CopiedBy     []CopyReport `json:"copies_caused,omitempty"`
+	Operands     []Operand    `json:"operands,omitempty"`
+	Results      []Operand    `json:"results"`
+	Causes       []WhyCause   `json:"causes,omitempty"` // all, in the order in which they were given
+	isTransfer   bool
+	partitionDoc string
+}
+
+// Operand is a value that a node reads or makes: what its bytes are, why they are laid out
+// so, and where they lie.
+type Operand struct {
+	Value  string       `json:"value"`
+	Type   string       `json:"type"`
+	Space  string       `json:"space,omitempty"`
+	Layout string       `json:"layout"` // plain, or the packed form; strided for views with gaps
+	Bytes  int64        `json:"bytes"`
+	Of     string       `json:"of,omitempty"` // whose bytes it names, where it is a view
+	Why    []WhyCause   `json:"causes,omitempty"`
+	Place  *PlaceReport `json:"place,omitempty"` // of results
+}
+
+// node returns the report of a node.
+func (x *explainer) node(at spot) *NodeReport {
+	n := at.n
+	r := &NodeReport{Func: n.Func.Name, Times: runsOf(n.Func), Node: n.String(), Op: n.Op.String(), Text: textOf(n), Pos: n.Pos,
+		Backend: n.Backend, Split: n.Split, Epoch: n.Epoch, isTransfer: flow.IsTransfer(n)}
+	if at.round >= 0 {
+		r.Round = &at.round
+		r.Pos = x.posInRound(n, at.round)
+	}
+	r.Assigned = why(n, byPass("assign", "unfuse"))
+	r.Tried = x.attempts(n)
+	r.SplitWhy = x.splitWhy(n)
+	r.PartWhy = why(n, byPass("partition", "roll", "order"))
+	r.Partition, r.partitionDoc = n.Part.Mode.String(), partitionText(n)
+	r.submission(n)
+	if flow.DoesWork(n) && !flow.RunsFunction(n) {
+		r.Cost = x.cost(n)
+	}
+	r.Reads, r.CopiedBy = x.copiesOf(n)
+	r.values(x, n)
+	r.Causes = why(n, func(ir.Cause) bool { return true })
+	return r
+}
+
+// posInRound returns where a node of a body comes from in a round.
+func (x *explainer) posInRound(n *ir.Node, round int64) string {
+	if all := tablePositions(n.Func)[n.Pos]; int(round) < len(all) {
+		return all[round]
+	}
+	return n.Pos
+}
+
+func (r *NodeReport) submission(n *ir.Node) {
+	s := n.Submit
+	if s == nil {
+		return
+	}
+	r.Queue, r.Slots, r.Event = s.Queue, s.Slots, s.Event
+	for _, w := range s.Waits {
+		r.Waits = append(r.Waits, w.Event)
+	}
+}
+
+func (r *NodeReport) values(x *explainer, n *ir.Node) {
+	for i, a := range n.Args {
+		if a != nil && (n.Op != ir.OpRepeat || i < 4) {
+			r.Operands = append(r.Operands, x.operand(a))
+		}
+	}
+	for _, v := range n.Results {
+		o := x.operand(v)
+		o.Place = x.place(v)
+		r.Results = append(r.Results, o)
+	}
+}
+
+// param returns the report of a parameter.
+func (x *explainer) param(v *ir.Value) *NodeReport {
+	r := &NodeReport{Func: v.Func.Name, Times: runsOf(v.Func), Node: v.String(), Split: -1, Text: v.String() + ": " + paramText(v)}
+	o := x.operand(v)
+	o.Place = x.place(v)
+	r.Results = []Operand{o}
+	for _, reader := range x.readers(v) {
+		if flow.IsTransfer(reader) {
+			r.CopiedBy = append(r.CopiedBy, x.copyReport(reader))
+		}
+	}
+	return r
+}
+
+func paramText(v *ir.Value) string {
+	kind, i := flow.ParamKind(v)
+	switch kind {
+	case flow.ParamEntry:
+		return "an input of @" + v.Func.Name + ", which the caller writes"
+	case flow.ParamCarried:
+		return fmt.Sprintf("carried from round to round; the first one gets %v", v.Func.Owner.Args[i])
+	case flow.ParamTable:
+		a := v.Func.Owner.Attr.(*ir.RepeatAttr)
+		return fmt.Sprintf("in each round the next of %v to %v", v.Func.Owner.Args[i], v.Func.Owner.Args[i+int(a.Count)-1])
+	}
+	return fmt.Sprintf("%v in every round", v.Func.Owner.Args[i])
+}
+
+func (x *explainer) operand(v *ir.Value) Operand {
+	o := Operand{Value: v.String(), Type: v.Type.String(), Space: v.Type.Space, Layout: v.Type.Layout.String(), Bytes: v.Type.MaxBytes()}
+	if v.Type.Strides != nil {
+		o.Layout = "strided"
+	}
+	if s := flow.Origin(v); s != v && s.Name != v.Name {
+		o.Of = s.String()
+	}
+	o.Why = x.layoutWhy(v)
+	return o
+}
+
+// layoutWhy returns the causes for which v's bytes are as they are: those of the node that
+// packs, quantizes or copies; of a weight or state also why it lies where it lies, which was
+// decided where the module names it first.
+func (x *explainer) layoutWhy(v *ir.Value) []WhyCause {
+	if l := leafOf(v.Root()); l != nil {
+		if m, ok := x.leaf(l); ok {
+			l = x.named[m][0]
+		}
+		return why(l, byPass("assign", "pack", "fuse-late"))
+	}
+	if n := outer(v).Def; n != nil {
+		return why(n, byPass("pack", "fuse-late"))
+	}
+	return nil
+}
+
+// splitWhy returns the causes for which the split of n begins, at whichever node it does:
+// that of a body may have begun before the repeat.
+func (x *explainer) splitWhy(n *ir.Node) []WhyCause {
+	for at := n; at != nil; at = at.Func.Owner {
+		if list := x.begins[splitKey{at.Func, at.Split}]; len(list) > 0 {
+			return list
+		}
+	}
+	if flow.IsTransfer(n) { // a split of nothing but copies
+		return why(n, byPass("copy", "elide-copy"))
+	}
+	return nil
+}
+
+// textOf returns a node as the text form shows it, without types.
+func textOf(n *ir.Node) string {
+	positional, braces := ir.AttrText(n)
+	text := n.Op.String()
+	if len(n.Results) > 0 {
+		text = valueList(n.Results) + " = " + text
+	}
+	for _, part := range []string{positional, valueList(n.Args), braces} {
+		if part != "" {
+			text += " " + part
+		}
+	}
+	return text
+}
+
+// maxListedValues is how many operands a line shows.
+const maxListedValues = 8
+
+func valueList(vs []*ir.Value) string {
+	names := make([]string, 0, len(vs))
+	for i, v := range vs {
+		if i == maxListedValues {
+			names = append(names, fmt.Sprintf("… (%d more)", len(vs)-i))
+			break
+		}
+		if v == nil {
+			names = append(names, "-")
+			continue
+		}
+		names = append(names, v.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// partitionText says in words who computes what.
+func partitionText(n *ir.Node) string {
+	switch n.Part.Mode {
+	case ir.PartOne:
+		return "one worker computes it"
+	case ir.PartEach:
+		return "every worker computes all of it for itself"
+	case ir.PartSplit:
+		return fmt.Sprintf("workers divide axis %d (%v long) in units of %d", n.Part.Axis, n.Part.N, n.Part.Granule)
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package explain
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/pack"
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// RoundedSummary is the weights that a pass converted with a loss, because the user allowed
+// it.
+type RoundedSummary struct {
+	Weights []string `json:"weights"` // names, in the module's order
+	Bytes   int64    `json:"bytes"`   // that they take now
+	From    string   `json:"from"`    // dtypes
+	To      string   `json:"to"`
+}
+
+// rounded returns what --allow-bf16 did; nil where it did nothing.
+func (x *explainer) rounded() *RoundedSummary {
+	causes := make(map[string]ir.Cause)
+	for _, f := range x.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if c := ruleOf(n, pack.RuleBF16); n.Op == ir.OpWeight && c != nil {
+				causes[pack.WeightName(n)] = *c
+			}
+		}
+	}
+	var s *RoundedSummary
+	for _, w := range x.m.Weights {
+		if c, ok := causes[w.Name]; ok {
+			if s == nil {
+				s = &RoundedSummary{From: c.Before, To: c.After}
+			}
+			s.Weights, s.Bytes = append(s.Weights, w.Name), s.Bytes+w.Type.MaxBytes()
+		}
+	}
+	return s
+}
+
+// roundedWeights says which weights are not what the model file has.
+func (t *explainText) roundedWeights(s *RoundedSummary) {
+	const shown = 3
+	t.line(0, "%s rounded from %s to %s, as --allow-bf16 allows: %s", plural(int64(len(s.Weights)), "weight", "weights"), s.From, s.To, pass.BytesText(s.Bytes))
+	for _, name := range s.Weights[:min(shown, len(s.Weights))] {
+		t.line(1, "%s", name)
+	}
+	if len(s.Weights) > shown {
+		t.line(1, "… (--json lists all)")
+	}
+}

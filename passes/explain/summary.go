@@ -1,0 +1,285 @@
+package explain
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/assign"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/partition"
+	"github.com/ggmlc/ggmlc/passes/plan"
+)
+
+// Summary is what a person should know about a compiled module.
+type Summary struct {
+	Entries []*EntrySummary `json:"entries"`
+	Arenas  []ArenaSummary  `json:"arenas,omitempty"`
+	Dearest []Decision      `json:"dearest,omitempty"`
+	Rounded *RoundedSummary `json:"rounded,omitempty"`
+}
+
+// EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
+type EntrySummary struct {
+	Func     string         `json:"func"`
+	Nodes    int64          `json:"nodes"`              // with work, that run
+	Seconds  float64        `json:"seconds,omitempty"`  // of all nodes and barriers, one after the other
+	Assigned []string       `json:"assigned,omitempty"` // what assign predicted, as the operands of assign.step; where it had a choice
+	Backends []BackendShare `json:"backends,omitempty"`
+	Splits   []SplitReport  `json:"splits,omitempty"`
+	Copies   *CopySummary   `json:"copies,omitempty"`
+
+	Barriers       *int64  `json:"barriers,omitempty"`        // that run
+	BarrierSeconds float64 `json:"barrier_seconds,omitempty"` // part of Seconds
+}
+
+// BackendShare is what one target does in a call.
+type BackendShare struct {
+	Target  string  `json:"target"`
+	Nodes   int64   `json:"nodes"`
+	FLOPs   int64   `json:"flops"`
+	Bytes   int64   `json:"bytes"` // read and written
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// SplitReport is a run of nodes on one backend.
+type SplitReport struct {
+	Number  int        `json:"number"`
+	Func    string     `json:"func"`
+	Times   int64      `json:"times"` // per call
+	Backend string     `json:"backend"`
+	First   string     `json:"first"`  // node
+	Nodes   int        `json:"nodes"`  // with work; those of bodies once
+	Inputs  []string   `json:"inputs"` // values that are copied for it
+	Bytes   int64      `json:"input_bytes"`
+	Causes  []WhyCause `json:"causes"`
+}
+
+// CopySummary compares the copies of a call with what no plan with these backends can do
+// without: each value once per space that reads it.
+type CopySummary struct {
+	Count    int64          `json:"count"`
+	Bytes    int64          `json:"bytes"`
+	Bound    int64          `json:"bound_bytes"`
+	Seconds  float64        `json:"seconds,omitempty"`
+	Apart    int64          `json:"apart,omitempty"` // of them are made again, as a limit leaves no room to keep an earlier one
+	Needless []NeedlessCopy `json:"needless,omitempty"`
+}
+
+// NeedlessCopy is a copy that the plan could do without.
+type NeedlessCopy struct {
+	CopyReport
+	Because string `json:"because"`
+}
+
+// ArenaSummary is an arena beside its lower bound.
+type ArenaSummary struct {
+	Space     string   `json:"space"`
+	Class     string   `json:"class"`
+	Bytes     int64    `json:"bytes"`
+	Chunks    int      `json:"chunks"`
+	Bound     int64    `json:"bound_bytes"`
+	BoundFunc string   `json:"bound_func,omitempty"`
+	Setters   []Setter `json:"setters,omitempty"` // live together when the bound is reached
+}
+
+// Setter is a value that is live when an arena's lower bound is reached.
+type Setter struct {
+	Value string `json:"value"`
+	Bytes int64  `json:"bytes"`
+}
+
+func (x *explainer) summary() *Summary {
+	s := &Summary{Arenas: x.arenas(), Rounded: x.rounded()}
+	for _, f := range x.m.Funcs {
+		s.Entries = append(s.Entries, x.entry(f))
+	}
+	s.Dearest = x.dearest()
+	return s
+}
+
+// funcsOf returns an entry point and the bodies in it.
+func funcsOf(f *ir.Func) []*ir.Func {
+	list := []*ir.Func{f}
+	for _, n := range f.Nodes {
+		if n.Body != nil {
+			list = append(list, funcsOf(n.Body)...)
+		}
+	}
+	return list
+}
+
+// eachWork calls yield for the nodes of an entry point that do work, bodies included, with
+// how often each runs.
+func eachWork(f *ir.Func, yield func(n *ir.Node, times int64)) {
+	for _, g := range funcsOf(f) {
+		times := runsOf(g)
+		for _, n := range g.Nodes {
+			if flow.DoesWork(n) && !flow.RunsFunction(n) {
+				yield(n, times)
+			}
+		}
+	}
+}
+
+func (x *explainer) entry(f *ir.Func) *EntrySummary {
+	e := &EntrySummary{Func: f.Name, Assigned: assignedStep(f)}
+	shares := make(map[string]*BackendShare)
+	eachWork(f, func(n *ir.Node, times int64) {
+		e.Nodes += times
+		if n.Backend == "" {
+			return
+		}
+		if shares[n.Backend] == nil {
+			shares[n.Backend] = &BackendShare{Target: n.Backend}
+		}
+		shares[n.Backend].add(x.cost(n))
+	})
+	for _, t := range x.o.Targets.All() {
+		if s := shares[t.Name]; s != nil {
+			e.Backends = append(e.Backends, *s)
+			e.Seconds += s.Seconds
+		}
+	}
+	if x.m.Props&ir.PropSplit != 0 {
+		e.Splits = x.splits(f)
+	}
+	if x.m.Props&ir.PropCopied != 0 {
+		e.Copies = x.copies(f)
+	}
+	if x.m.Props&ir.PropPartitioned != 0 {
+		n := partition.Barriers(f)
+		e.Barriers = &n
+		barriers, _ := x.barrierDecision(f)
+		e.BarrierSeconds = barriers.Seconds
+		e.Seconds += e.BarrierSeconds
+	}
+	return e
+}
+
+// assignedStep returns what assign noted of the step of an entry point: its time, how far that
+// is above the bound, and what other assignments take. The note stands at the first node that
+// was decided, which other passes may have put into a body.
+func assignedStep(f *ir.Func) []string {
+	for _, g := range funcsOf(f) {
+		for _, n := range g.Nodes {
+			for _, c := range n.Causes() {
+				if c.Rule == assign.RuleStep.Name {
+					return c.Operands
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *BackendShare) add(c *CostReport) {
+	s.Nodes += c.Times
+	s.FLOPs += c.FLOPs * c.Times
+	s.Bytes += (c.Read + c.Written) * c.Times
+	s.Seconds += c.Step
+}
+
+// splits returns the splits of an entry point, then those of the bodies in it. A body that
+// is all of one split belongs to that around its repeat.
+func (x *explainer) splits(f *ir.Func) []SplitReport {
+	var list []SplitReport
+	index := make(map[splitKey]int)
+	around := splitsAround(f)
+	eachWork(f, func(n *ir.Node, times int64) {
+		key := splitKey{n.Func, n.Split}
+		if n.Split < 0 {
+			return
+		}
+		if outer, ok := around[n.Func]; ok {
+			key = outer
+		}
+		i, open := index[key]
+		if !open {
+			i = len(list)
+			index[key] = i
+			list = append(list, SplitReport{Number: n.Split, Func: n.Func.Name, Times: times, Backend: n.Backend, First: n.String(), Causes: x.splitWhy(n)})
+		}
+		list[i].add(n, times)
+	})
+	return list
+}
+
+// splitsAround returns the splits that bodies belong to which are all of one split.
+func splitsAround(f *ir.Func) map[*ir.Func]splitKey {
+	around := make(map[*ir.Func]splitKey)
+	for _, g := range funcsOf(f) { // outer bodies first
+		if g.Owner == nil || !oneSplit(g) {
+			continue
+		}
+		key := splitKey{g.Owner.Func, g.Owner.Split}
+		if outer, ok := around[g.Owner.Func]; ok {
+			key = outer
+		}
+		around[g] = key
+	}
+	return around
+}
+
+// oneSplit reports whether all that works in a body is of one split.
+func oneSplit(f *ir.Func) bool {
+	split := -1
+	for _, g := range funcsOf(f) {
+		for _, n := range g.Nodes {
+			if !flow.DoesWork(n) || flow.RunsFunction(n) {
+				continue
+			}
+			if split >= 0 && n.Split != split {
+				return false
+			}
+			split = n.Split
+		}
+	}
+	return true
+}
+
+// add counts a node that runs so often in a call.
+func (s *SplitReport) add(n *ir.Node, times int64) {
+	s.Times = min(s.Times, times)
+	if !flow.IsTransfer(n) && !flow.IsSplitInput(n) {
+		s.Nodes++
+		return
+	}
+	s.Inputs = append(s.Inputs, n.Args[0].String())
+	s.Bytes += movedBytes(n)
+}
+
+// arenas returns the arenas with the sizes of the values that set their bounds.
+func (x *explainer) arenas() []ArenaSummary {
+	if x.m.Plan == nil {
+		return nil
+	}
+	sizes := x.sizes()
+	var list []ArenaSummary
+	for i := range x.m.Plan.Arenas {
+		a := &x.m.Plan.Arenas[i]
+		s := ArenaSummary{Space: a.Space, Class: a.Class.String(), Bytes: a.Bytes(), Chunks: len(a.Chunks), Bound: a.Bound, BoundFunc: a.BoundFunc}
+		for _, name := range a.Setters {
+			s.Setters = append(s.Setters, Setter{name, sizes[setterKey{a.BoundFunc, name}]})
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// setterKey names a value as plan does; see qualified.
+type setterKey struct{ entry, name string }
+
+func (x *explainer) sizes() map[setterKey]int64 {
+	sizes := make(map[setterKey]int64)
+	for _, f := range x.m.AllFuncs() {
+		entry := entryOf(f)
+		note := func(v *ir.Value) { sizes[setterKey{entry.Name, plan.Qualified(entry, v)}] = v.Type.MaxBytes() }
+		for _, p := range f.Params {
+			note(p)
+		}
+		for _, n := range f.Nodes {
+			for _, r := range n.Results {
+				note(r)
+			}
+		}
+	}
+	return sizes
+}

@@ -1,0 +1,194 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// summary writes a summary in paragraphs: what each entry point takes, where memory goes,
+// what decides the time.
+func (t *explainText) summary(s *Summary) {
+	for _, e := range s.Entries {
+		t.entry(e)
+	}
+	if len(s.Arenas) > 0 {
+		t.line(0, "memory")
+	}
+	for _, a := range s.Arenas {
+		t.arena(a)
+	}
+	if s.Rounded != nil {
+		t.roundedWeights(s.Rounded)
+	}
+	if len(s.Dearest) > 0 {
+		t.line(0, "the dearest decisions, by their share of the predicted time of their function, and what would change them one by one")
+	}
+	for i, d := range s.Dearest {
+		t.decision(i+1, d)
+	}
+}
+
+func (t *explainText) entry(e *EntrySummary) {
+	t.line(0, "@%s: %s run%s", e.Func, plural(e.Nodes, "node", "nodes"), predicted(e))
+	if len(e.Assigned) > 0 {
+		t.line(1, "as assign predicts it: %s", strings.Join(e.Assigned, ", "))
+	}
+	for _, b := range e.Backends {
+		t.line(1, "%-10s %s, %s, %s moved%s", b.Target, plural(b.Nodes, "node", "nodes"), flopsText(b.FLOPs), pass.BytesText(b.Bytes), inSeconds(b.Seconds))
+	}
+	t.splits(e.Splits)
+	if c := e.Copies; c != nil && len(e.Backends) > 0 && c.Count+c.Bound > 0 {
+		t.copySummary(c)
+	}
+	if e.Barriers != nil {
+		t.line(1, "%s%s", plural(*e.Barriers, "barrier", "barriers"), inSeconds(e.BarrierSeconds))
+	}
+}
+
+// predicted is the time of all that the lines below list, one after the other: what the
+// shares of decisions refer to. Devices with queues work meanwhile, so a step may take less.
+func predicted(e *EntrySummary) string {
+	if e.Seconds == 0 {
+		return ""
+	}
+	return ", " + pass.SecondsText(e.Seconds) + " if one after the other"
+}
+
+// maxSplitLines is how many splits a summary lists; of more it says how many there are for
+// each cause.
+const maxSplitLines = 12
+
+func (t *explainText) splits(list []SplitReport) {
+	if len(list) == 0 {
+		return
+	}
+	var runs int64
+	for _, s := range list {
+		runs += s.Times
+	}
+	t.line(1, "%s", plural(runs, "split", "splits"))
+	// In plan order: those of a body stand where its repeat does.
+	shown := slices.SortedStableFunc(slices.Values(list), func(a, b SplitReport) int { return cmp.Compare(a.Number, b.Number) })
+	shown = shown[:min(len(list), maxSplitLines)]
+	if len(shown) < len(list) {
+		t.splitCauses(list)
+	}
+	for _, s := range shown {
+		t.split(s)
+	}
+	if len(shown) < len(list) {
+		t.line(2, "… (--json lists all)")
+	}
+}
+
+func (t *explainText) splitCauses(list []SplitReport) {
+	count := make(map[string]int64)
+	var order []WhyCause
+	for _, s := range list {
+		for _, c := range s.Causes {
+			if count[c.Rule] == 0 {
+				order = append(order, c)
+			}
+			count[c.Rule] += s.Times
+		}
+	}
+	for _, c := range order {
+		t.line(2, "%d because %s (%s)", count[c.Rule], c.Text, c.Rule)
+	}
+}
+
+func (t *explainText) split(s SplitReport) {
+	id := fmt.Sprint(s.Number)
+	if s.Times > 1 {
+		id += "[l]"
+	}
+	text := fmt.Sprintf("%s on %s: %s from %s", id, s.Backend, plural(int64(s.Nodes), "node", "nodes"), s.First)
+	if s.Times > 1 {
+		text += fmt.Sprintf(", %d times", s.Times)
+	}
+	if len(s.Inputs) > 0 {
+		text += fmt.Sprintf("; copies in %s (%s)", firstFew(s.Inputs), pass.BytesText(s.Bytes))
+	}
+	if len(s.Causes) == 0 {
+		text += "; the backend stays: here a repeat's rounds begin or end"
+	}
+	for _, c := range s.Causes {
+		text += "; " + c.Text + " (" + c.Rule + ")"
+		if c.Rule == "s.wgt" || c.Rule == "s.max" {
+			text += ": " + strings.Join(c.Operands, ", ")
+		}
+	}
+	t.line(2, "%s", text)
+}
+
+func firstFew(names []string) string {
+	if len(names) > maxSamples {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxSamples], ", "), len(names)-maxSamples)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (t *explainText) copySummary(c *CopySummary) {
+	t.line(1, "%s, %s a call%s; lower bound %s (each value once per space that reads it)", plural(c.Count, "copy", "copies"), pass.BytesText(c.Bytes), inSeconds(c.Seconds), pass.BytesText(c.Bound))
+	if c.Apart > 0 {
+		t.line(2, "%s (c.apart): a limit of memory leaves no room to keep an earlier one", plural(c.Apart, "is made again", "are made again"))
+	}
+	if len(c.Needless) > 0 {
+		t.line(2, "%s that the plan could do without", plural(int64(len(c.Needless)), "copy", "copies"))
+	}
+	for i, n := range c.Needless {
+		if i == maxSamples {
+			t.line(3, "… (--json lists all)")
+			break
+		}
+		t.line(3, "%s = %s to %s, %s: %s", n.Node, n.Value, n.To, pass.BytesText(n.Bytes), n.Because)
+	}
+}
+
+func (t *explainText) arena(a ArenaSummary) {
+	text := fmt.Sprintf("%-8s %-11s %s", a.Space, a.Class, pass.BytesText(a.Bytes))
+	if a.Chunks > 1 {
+		text += fmt.Sprintf(" in %d chunks", a.Chunks)
+	}
+	switch {
+	case a.Bytes == a.Bound:
+		text += ", which is the lower bound"
+	case a.Bound > 0:
+		text += fmt.Sprintf(", %s above the lower bound of %s", pass.BytesText(a.Bytes-a.Bound), pass.BytesText(a.Bound))
+	}
+	t.line(1, "%s", text)
+	if len(a.Setters) > 0 {
+		t.line(2, "set in @%s by what is live at once: %s", a.BoundFunc, setterText(a.Setters))
+	}
+}
+
+// maxSetters is how many of the values that set a bound a line names.
+const maxSetters = 6
+
+func setterText(list []Setter) string {
+	var parts []string
+	for i, s := range list {
+		if i == maxSetters {
+			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%%%s %s", s.Value, pass.BytesText(s.Bytes)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *explainText) decision(i int, d Decision) {
+	nodes := ""
+	if len(d.Nodes) > 0 {
+		nodes = " (such as " + strings.Join(d.Nodes, ", ") + ")"
+	}
+	t.line(1, "%d. @%s: %s%s%s, %.0f%% of it", i, d.Func, d.What, nodes, inSeconds(d.Seconds), 100*d.Share)
+	t.line(2, "because %s", d.Because)
+	for _, c := range d.Change {
+		t.line(2, "otherwise: %s", c)
+	}
+}

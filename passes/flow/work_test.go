@@ -1,0 +1,18 @@
+package flow
+
+import (
+	"testing"
+)
+
+// TestParallel: the worker that has most units sets the pace.
+func TestParallel(t *testing.T) {
+	for _, tt := range []struct {
+		units   int64
+		workers int
+		want    float64
+	}{{8, 8, 8}, {9, 8, 4.5}, {4, 8, 4}, {1, 8, 1}, {100, 1, 1}, {0, 4, 1}} {
+		if got := parallel(tt.units, tt.workers); got != tt.want {
+			t.Errorf("%d units by %d workers: %v, want %v", tt.units, tt.workers, got, tt.want)
+		}
+	}
+}

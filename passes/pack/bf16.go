@@ -1,0 +1,148 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+const RuleBF16 = "pack.bf16"
+
+// roundWeights makes bf16 of weights of f16, rounded, where --allow-bf16 says that it may:
+// of matrices in products whose backend multiplies bf16 by bf16, which processors do at
+// twice the rate of f32. It loses three bits of each weight's mantissa. A gather may read
+// such a matrix too; whatever else does keeps it as it is.
+//
+// Processors without such instructions widen both operands of a product of bf16, and only the weights
+// of one of f16: rounding gains little there. A program that is limited to such processors keeps its
+// weights.
+func roundWeights(c *pass.Context, m *ir.Module) {
+	if !c.Options.AllowBF16 || !c.Enabled(RuleBF16) || !multipliesBF16(c.Options.CPU) {
+		return
+	}
+	r := findRoundable(c, m)
+	for _, w := range m.Weights {
+		if r.all[w.Name] {
+			w.Type.DType = dtype.BF16
+			if w.Expr != nil {
+				w.Expr = ir.Quantize(w.Expr, dtype.BF16.String())
+			}
+			c.Count("bf16-weights", 1)
+			c.Count("bf16-bytes", w.Type.MaxBytes())
+		}
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpWeight && r.all[WeightName(n)] {
+				n.Result().Type.DType = dtype.BF16
+				c.CauseChange(n, RuleBF16, dtype.F16.String(), dtype.BF16.String(), "--allow-bf16")
+			}
+		}
+	}
+}
+
+// multipliesBF16 reports whether one of the implementations, of which no one means all, has
+// instructions that multiply bf16.
+func multipliesBF16(implementations []string) bool {
+	return len(implementations) == 0 || slices.ContainsFunc(implementations, func(name string) bool { return slices.Contains(target.BF16CPUs(), name) })
+}
+
+func WeightName(leaf *ir.Node) string { return leaf.Attr.(*ir.WeightAttr).Name }
+
+// roundable is the names of weights that can be rounded, and the matrices that a node
+// reads together, which are rounded together or not at all.
+type roundable struct {
+	all      map[string]bool
+	together [][]string
+}
+
+func findRoundable(c *pass.Context, m *ir.Module) *roundable {
+	r := &roundable{all: make(map[string]bool)}
+	refused := make(map[string]bool)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			r.reader(c, n, refused)
+		}
+		for _, v := range f.Results {
+			if isF16Weight(v) {
+				refused[WeightName(v.Def)] = true
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, names := range r.together {
+			some := slices.ContainsFunc(names, func(name string) bool { return refused[name] })
+			for _, name := range names {
+				changed = changed || some && !refused[name]
+				refused[name] = refused[name] || some
+			}
+		}
+	}
+	for name := range refused {
+		if refused[name] {
+			delete(r.all, name)
+		}
+	}
+	return r
+}
+
+// reader notes the weights that n reads: products ask for bf16, gathers do not mind it,
+// everything else refuses.
+func (r *roundable) reader(c *pass.Context, n *ir.Node, refused map[string]bool) {
+	var names []string
+	for _, v := range n.Args {
+		if isF16Weight(v) {
+			names = append(names, WeightName(v.Def))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	r.together = append(r.together, names)
+	for _, name := range names {
+		switch {
+		case !readsBF16(c, n):
+			refused[name] = true
+		case n.Op != ir.OpGather:
+			r.all[name] = true
+		}
+	}
+}
+
+// isF16Weight reports whether v is a weight of f16 in its plain form.
+func isF16Weight(v *ir.Value) bool {
+	return v != nil && v.Def != nil && v.Def.Op == ir.OpWeight && v.Type.DType == dtype.F16 && v.Type.Layout == dtype.Plain
+}
+
+// readsBF16 reports whether n would run where it is with its weights in bf16, and multiply
+// them with activations of bf16 if it is a product.
+func readsBF16(c *pass.Context, n *ir.Node) bool {
+	t := c.Target(n)
+	if t == nil {
+		return false
+	}
+	switch n.Op {
+	case ir.OpGather:
+	case ir.OpMatMul, ir.OpMatMulSwiGLU, ir.OpExpertsMatMul:
+		if t.ActFormat(n.Op, dtype.BF16) != dtype.BF16 {
+			return false
+		}
+	default:
+		return false
+	}
+	trial := *n
+	trial.Args = slices.Clone(n.Args)
+	for i, v := range n.Args {
+		if isF16Weight(v) {
+			rounded := *v
+			rounded.Type.DType = dtype.BF16
+			trial.Args[i] = &rounded
+		}
+	}
+	row, _ := t.Kernel(&trial)
+	return row != nil
+}

@@ -1,0 +1,162 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// layoutChoice is what was compared for a weight, and what was taken.
+type layoutChoice struct {
+	options []layoutOption
+	taken   int
+}
+
+// chooseLayouts compares the layouts of those weights that have several. It notes which readers
+// get a second form.
+func (s *wishes) chooseLayouts(c *pass.Context, second *secondForms) {
+	if !c.Enabled(rulePackCost) || !slices.ContainsFunc(s.of, func(w wish) bool { return w.open }) {
+		return
+	}
+	for i, readers := range s.openReaders(c) {
+		w := s.m.Weights[i]
+		if !s.of[i].canChoose(w.Type) || len(readers) == 0 {
+			continue
+		}
+		s.of[i].decide(c, w, readers)
+		s.of[i].split(c, readers, second)
+	}
+}
+
+// canChoose reports whether the compiler lays the weight out as it likes.
+func (w *wish) canChoose(t ir.Type) bool {
+	return w.open && !w.fixed && t.Layout == dtype.Plain && len(w.layouts) > 0
+}
+
+// openReaders returns the readers of each open weight, by its number.
+func (s *wishes) openReaders(c *pass.Context) [][]layoutReader {
+	readers := make([][]layoutReader, len(s.of))
+	funcs := s.m.AllFuncs()
+	weights := flow.StepWeights(funcs)
+	for _, f := range funcs {
+		for _, n := range f.Nodes {
+			for i, a := range n.Args {
+				if a == nil || a.Def == nil || a.Def.Op != ir.OpWeight || !s.of[s.number(a.Def)].open {
+					continue // tables of repeats are no leaves
+				}
+				if r, ok := newLayoutReader(c, n, i, weights[f]); ok {
+					k := s.number(a.Def)
+					readers[k] = append(readers[k], r)
+				}
+			}
+		}
+	}
+	return readers
+}
+
+// newLayoutReader returns n as a reader of operand i; ok is false where it does not ask for a layout.
+func newLayoutReader(c *pass.Context, n *ir.Node, i int, weight float64) (r layoutReader, ok bool) {
+	t := c.Target(n)
+	if t == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
+		return r, false
+	}
+	layouts := t.Layouts(n.Op, i, n.Args[i].Type.DType)
+	return layoutReader{n, layouts, weight}, len(layouts) > 0
+}
+
+// decide compares the layouts that serve all readers, and two forms where one reader would rather
+// have another.
+func (w *wish) decide(c *pass.Context, weight *ir.Weight, readers []layoutReader) {
+	var options []layoutOption
+	for _, l := range w.layouts {
+		one := []dtype.Layout{l}
+		if l.Holds(weight.Type.DType) && !slices.ContainsFunc(readers, func(r layoutReader) bool { return !r.reads(one) }) {
+			options = append(options, newOption(c, readers, l))
+		}
+	}
+	if len(options) == 0 {
+		return // no layout serves all: some reader gets a form of its own anyway
+	}
+	for _, l := range otherLayouts(readers, w.layouts) {
+		o := newOption(c, readers, options[0].layouts[0], l)
+		o.extra = layoutBytes(weight.Type, l)
+		options = append(options, o)
+	}
+	if len(options) < 2 {
+		return
+	}
+	w.choice = &layoutChoice{options, cheapest(options)}
+	w.layouts = options[w.choice.taken].layouts[:1]
+}
+
+// otherLayouts returns the layouts that some readers read and that are not in the list.
+func otherLayouts(readers []layoutReader, known []dtype.Layout) (others []dtype.Layout) {
+	for _, r := range readers {
+		for _, l := range r.layouts {
+			if !slices.Contains(known, l) && !slices.Contains(others, l) {
+				others = append(others, l)
+			}
+		}
+	}
+	return others
+}
+
+// layoutBytes returns the bytes of a weight of type t in a layout.
+func layoutBytes(t ir.Type, l dtype.Layout) int64 {
+	t.Layout = l
+	return t.MaxBytes()
+}
+
+// split notes the readers that get the second form, if two were taken.
+func (w *wish) split(c *pass.Context, readers []layoutReader, second *secondForms) {
+	if w.choice == nil {
+		return
+	}
+	taken := w.choice.options[w.choice.taken].layouts
+	if len(taken) < 2 {
+		return
+	}
+	for i := range readers {
+		if l, _, _ := readers[i].best(c, taken); l != taken[0] {
+			second.wanted[readers[i].n] = l
+		}
+	}
+}
+
+// wants returns the layout of the second form of a weight that n shall read as operand i; ok is
+// false where it reads the first.
+func (s *secondForms) wants(n *ir.Node, i int) (l dtype.Layout, ok bool) {
+	l, ok = s.wanted[n]
+	return l, ok && i == target.LayoutOperand(n.Op)
+}
+
+// compare compares the packed layout of the state of that name with rows, by what its readers take.
+func (u *stateUse) compare(c *pass.Context, state string, weights map[*ir.Func]float64) {
+	if !c.Enabled(rulePackCost) {
+		return
+	}
+	var readers []layoutReader
+	for _, n := range u.nodes {
+		i := target.LayoutOperand(n.Op)
+		if i < 0 {
+			continue
+		}
+		if name, ok := stateOf(n.Args[i]); !ok || name != state {
+			continue
+		}
+		if r, ok := newLayoutReader(c, n, i, weights[n.Func]); ok && r.reads([]dtype.Layout{dtype.Plain}) {
+			readers = append(readers, r)
+		}
+	}
+	if len(readers) > 0 {
+		options := []layoutOption{newOption(c, readers, u.layout), newOption(c, readers, dtype.Plain)}
+		u.choice = &layoutChoice{options, cheapest(options)}
+	}
+}
+
+// pays reports whether the packed layout is the one to take.
+func (u *stateUse) pays() bool { return u.choice == nil || u.choice.taken == 0 }

@@ -1,0 +1,165 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+const ruleState = "pack.state"
+
+// layOutStates gives a state the packed layout that a kernel which reads it asks for: keys of attention, which are then
+// multiplied where they lie, unless rows cost less. All that read or write the state have to do so in this layout, and on one backend, so that
+// it is never copied; a view, call or result leaves it as it is.
+func layOutStates(c *pass.Context, m *ir.Module) {
+	if len(m.States) == 0 || !c.Enabled(ruleState) {
+		return
+	}
+	uses := make(map[string]*stateUse, len(m.States))
+	for _, f := range m.AllFuncs() {
+		collectStateUses(c, f, uses)
+	}
+	weights := flow.StepWeights(m.AllFuncs())
+	for _, s := range m.States {
+		u := uses[s.Name]
+		if u == nil || u.layout == dtype.Plain || s.Type.Layout != dtype.Plain || !u.servesAll(c, s.Name) {
+			continue
+		}
+		if u.compare(c, s.Name, weights); !u.pays() {
+			continue
+		}
+		s.Type.Layout = u.layout
+		c.Count("states", 1)
+		c.Count("state-bytes", s.Type.MaxBytes())
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			followState(c, m, n, uses)
+		}
+	}
+}
+
+// stateUse is what touches a state.
+type stateUse struct {
+	nodes  []*ir.Node
+	layout dtype.Layout // that the first kernel asks for which asks for a packed one
+	fixed  bool         // something reads it as it is
+	choice *layoutChoice
+}
+
+// stateOf returns the name of the state whose bytes v names.
+func stateOf(v *ir.Value) (name string, ok bool) {
+	if v == nil {
+		return "", false
+	}
+	r := v.Root()
+	if r.Def == nil || r.Def.Op != ir.OpState {
+		return "", false
+	}
+	return r.Def.Attr.(*ir.StateAttr).Name, true
+}
+
+// collectStateUses notes what the nodes and results of f do with states.
+func collectStateUses(c *pass.Context, f *ir.Func, uses map[string]*stateUse) {
+	use := func(v *ir.Value) *stateUse {
+		name, ok := stateOf(v)
+		if ok && uses[name] == nil {
+			uses[name] = new(stateUse)
+		}
+		return uses[name] // nil where v is no state
+	}
+	for _, n := range f.Nodes {
+		for i, v := range n.Args {
+			if u := use(v); u != nil {
+				u.add(c, n, i)
+			}
+		}
+	}
+	for _, v := range f.Results {
+		if u := use(v); u != nil {
+			u.fixed = true
+		}
+	}
+}
+
+// add notes that n reads the state as operand i.
+func (u *stateUse) add(c *pass.Context, n *ir.Node, i int) {
+	t := c.Target(n)
+	if t == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
+		u.fixed = true
+		return
+	}
+	if k := len(u.nodes); k == 0 || u.nodes[k-1] != n {
+		u.nodes = append(u.nodes, n)
+	}
+	if l := t.WeightLayout(n.Op, i, n.Args[i].Type.DType); u.layout == dtype.Plain {
+		u.layout = l
+	}
+}
+
+// servesAll reports whether all that touches the state of that name runs on one backend, with kernels for the layout.
+func (u *stateUse) servesAll(c *pass.Context, name string) bool {
+	if u.fixed {
+		return false
+	}
+	for _, n := range u.nodes {
+		if n.Backend != u.nodes[0].Backend || !runsWith(c, n, name, u.layout) {
+			return false
+		}
+	}
+	return true
+}
+
+// runsWith reports whether n has a kernel where its operands that name the state are in the layout.
+func runsWith(c *pass.Context, n *ir.Node, state string, l dtype.Layout) bool {
+	trial := *n
+	trial.Args = slices.Clone(n.Args)
+	for i, v := range n.Args {
+		if name, ok := stateOf(v); ok && name == state {
+			packed := *v
+			packed.Type.Layout = l
+			trial.Args[i] = &packed
+		}
+	}
+	row, _ := c.Target(n).Kernel(&trial)
+	return row != nil
+}
+
+// followState gives the versions of a state its layout.
+func followState(c *pass.Context, m *ir.Module, n *ir.Node, uses map[string]*stateUse) {
+	for _, r := range n.Results {
+		name, ok := stateOf(r)
+		if !ok {
+			continue
+		}
+		if u := uses[name]; u != nil && u.choice != nil && n.Op == ir.OpState {
+			c.Cause(n, rulePackCost, optionTexts(u.choice.options)...)
+		}
+		if m.State(name).Type.Layout == r.Type.Layout {
+			continue
+		}
+		if n.Op == ir.OpState {
+			c.CauseChange(n, ruleState, r.Type.Layout.String(), m.State(name).Type.Layout.String(), opsOf(uses[name].nodes)...)
+		}
+		r.Type.Layout = m.State(name).Type.Layout
+	}
+}
+
+// opsOf returns the names of the nodes' ops, each once.
+func opsOf(nodes []*ir.Node) []string {
+	var names []string
+	for _, n := range nodes {
+		names = appendNew(names, n.Op.String())
+	}
+	return names
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

@@ -1,0 +1,102 @@
+package passes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/passes/check"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// TestCheckPass checks that a plan which cannot be proved is reported as our bug.
+func TestCheckPass(t *testing.T) {
+	list, err := target.Parse("targets", cpuTarget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
+	run := func(passes ...string) error {
+		_, err := Run(context.Background(), m, RunOptions{Targets: list, Passes: passes})
+		return err
+	}
+	if err := run("pipeline", "roll", "order", "partition", "plan", "sync", "check"); err != nil || m.Props&ir.PropChecked == 0 {
+		t.Fatalf("the plan as it is: %v, %v", m.Props, err)
+	}
+	for _, f := range m.AllFuncs() {
+		f.HeadBarrier = false
+	}
+	m.Last, m.Props = "sync", m.Props&^ir.PropChecked
+	err = run("check")
+	var bug *pass.InternalError
+	var wrong *check.Error
+	if !errors.As(err, &bug) || !errors.As(err, &wrong) || wrong.Violations[0].Rule != check.RuleHazard {
+		t.Errorf("without barriers at the heads of rounds: %v", err)
+	}
+	if m.Props&ir.PropChecked != 0 {
+		t.Error("the plan counts as proved")
+	}
+}
+
+// TestNeedlessCopies has the pass that removes them leave them: under the rules cost, what is left
+// behind it is a bug. Where that pass does not run, it is what the user wants.
+func TestNeedlessCopies(t *testing.T) {
+	const text = `func @f(%x: f32[4,32]) -> f32[4,32] {
+  %s = sqrt %x
+  %e = exp %s
+  return %e
+}
+`
+	list, err := target.Parse("targets", "target npu space=npu,host ops=exp\ntarget cpu like=cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		passes  string
+		disable []string
+		left    bool // elide-copy misses what it should remove
+		noted   bool
+	}{
+		{"all passes", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, false, false},
+		{"elide-copy misses one", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, true, false},
+		{"an order without elide-copy", "shape,assign,pack,split,copy,pipeline,order,partition,plan,sync,check", nil, false, true},
+		{"as the user says", "shape,assign,pack,split,copy,pipeline,order,partition,plan,sync,check", []string{"elide-copy"}, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			npu, err := pass.ParsePin("^e$=npu")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.left {
+				withoutWork(t, "elide-copy")
+			}
+			stats, err := Run(t.Context(), irtest.Parse(t, text), RunOptions{
+				Targets: list, Passes: strings.Split(tt.passes, ","), Options: pass.Options{Disable: tt.disable, Pins: []pass.Pin{npu}},
+			})
+			var bug *pass.InternalError
+			switch {
+			case tt.left && (!errors.As(err, &bug) || !strings.Contains(err.Error(), "needless: whoever reads it can address host")):
+				t.Errorf("a needless copy is not noticed: %v", err)
+			case !tt.left && err != nil:
+				t.Error(err)
+			case !tt.left && (stats.Counter("check.needless") > 0) != tt.noted:
+				t.Errorf("%d needless copies are noted", stats.Counter("check.needless"))
+			}
+		})
+	}
+}
+
+// withoutWork makes a pass do nothing during the test.
+func withoutWork(t *testing.T, pass string) {
+	t.Helper()
+	old := table
+	table = slices.Clone(old)
+	table[indexPass(table, pass)].Run = doNothing
+	t.Cleanup(func() { table = old })
+}

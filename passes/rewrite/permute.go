@@ -1,0 +1,72 @@
+package rewrite
+
+import (
+	"math/rand/v2"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Permute puts the nodes of f into another order that data flow allows, drawn from r: a
+// pass whose result depends on more than that has a bug. What reads a version of a state
+// stays before what writes the next one.
+func Permute(f *ir.Func, r *rand.Rand) {
+	after, waits := dependences(f)
+	var ready, order []*ir.Node
+	for _, n := range f.Nodes {
+		if waits[n.ID] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	for len(ready) > 0 {
+		i := r.IntN(len(ready))
+		n := ready[i]
+		ready[i] = ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		order = append(order, n)
+		for _, next := range after[n.ID] {
+			if waits[next.ID]--; waits[next.ID] == 0 {
+				ready = append(ready, next)
+			}
+		}
+	}
+	f.Nodes = order
+}
+
+// dependences returns, by node id, the nodes that have to come later than each, and how
+// many have to come before it.
+func dependences(f *ir.Func) (after [][]*ir.Node, waits []int) {
+	after, waits = make([][]*ir.Node, f.NumNodes()), make([]int, f.NumNodes())
+	edge := func(before, n *ir.Node) {
+		after[before.ID] = append(after[before.ID], n)
+		waits[n.ID]++
+	}
+	readers := make([][]*ir.Node, f.NumValues()) // of the bytes, by the id of the root's version
+	for _, n := range f.Nodes {
+		for i, a := range n.Args {
+			if a == nil {
+				continue
+			}
+			if a.Def != nil {
+				edge(a.Def, n)
+			}
+			v := version(a)
+			if n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
+				for _, reader := range readers[v.ID] {
+					if reader != n {
+						edge(reader, n)
+					}
+				}
+			}
+			readers[v.ID] = append(readers[v.ID], n)
+		}
+	}
+	return after, waits
+}
+
+// version returns the value whose bytes v shows, up to the last write.
+func version(v *ir.Value) *ir.Value {
+	for v.Def != nil && v.Def.Is(ir.View) {
+		v = v.Def.Args[0]
+	}
+	return v
+}

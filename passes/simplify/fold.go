@@ -1,0 +1,156 @@
+package simplify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/eval"
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// Fold computes nodes whose operands are constants.
+//
+// Before: types are known. After: no pure node reads constants only, unless its result is
+// larger than the limit or its size is not known.
+//
+// Not earlier: folding needs final shapes. Not later: cse merges equal constants.
+//
+// Cost: one walk and the work of the folded nodes, which the limit on results bounds.
+//
+// The value is that of ir/eval, rounded to the result's dtype. Weights are no constants
+// here: no decision depends on their values.
+var Fold = pass.Pass{
+	Name:   "fold",
+	Doc:    "compute what constants alone decide",
+	Run:    fold,
+	Needs:  ir.PropShaped,
+	Breaks: pass.FromSplit,
+	Rules:  []pass.Rule{{Name: ruleFold, Doc: "all operands are constants, and the result is small"}},
+	Flags:  foldFlags{Limit: 4096},
+}
+
+const ruleFold = "fold.constant"
+
+type foldFlags struct {
+	Limit int64 `debug:"limit,bytes of the largest constant that folding makes, at most 4096"`
+}
+
+// maxConstant is the size in bytes up to which a constant stands in the text of a module.
+const maxConstant = 4096
+
+func fold(c *pass.Context, m *ir.Module) error {
+	limit := min(pass.Flags[foldFlags](c).Limit, maxConstant)
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if !foldable(n, limit) || !c.Allow(ruleFold, n) {
+				continue
+			}
+			if err := foldNode(c, n); err != nil {
+				return fmt.Errorf("@%s %v: %w", f.Name, n, err)
+			}
+		}
+	}
+	return nil
+}
+
+// foldable reports whether n reads constants only and makes a plain, dense value of a dtype that
+// holds what eval computes. A strided view is left alone, as the types of its views follow from
+// its strides; what reads it is folded.
+func foldable(n *ir.Node, limit int64) bool {
+	if !n.Is(ir.Pure) || n.Is(ir.Leaf) || !decided(n) {
+		return false
+	}
+	t := n.Result().Type
+	bytes, known := t.Bytes().IsConst()
+	return known && bytes <= limit && t.Layout == dtype.Plain && t.Dense() && t.Space == "" && !t.DType.IsQuantized()
+}
+
+// decided reports whether constants alone decide the result of n.
+func decided(n *ir.Node) bool {
+	hasSize := func(d ir.Dim) bool { _, known := d.IsConst(); return !known }
+	if n.Body != nil || len(n.Args) == 0 || len(n.Results) != 1 || slices.ContainsFunc(ir.AttrDims(n.Attr), hasSize) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && !isConstant(a) })
+}
+
+// isConstant reports whether v is a constant or a strided view of one.
+func isConstant(v *ir.Value) bool {
+	return v.Def != nil && (v.Def.Op == ir.OpConstant || v.Def.Is(ir.View) && !v.Type.Dense() && decided(v.Def))
+}
+
+// foldNode turns n into a constant.
+func foldNode(c *pass.Context, n *ir.Node) error {
+	result, err := valueOf(c, n)
+	if err != nil {
+		return err
+	}
+	data, exact := encode(n.Result().Type.DType, result.Flat())
+	if !exact {
+		return nil
+	}
+	c.CauseChange(n, ruleFold, n.Op.String(), ir.OpConstant.String(), valueNames(n.Args)...)
+	c.Count("nodes", 1)
+	n.Op, n.Attr, n.Args = ir.OpConstant, &ir.ConstantAttr{Data: data}, nil
+	return nil
+}
+
+// valueOf computes the result of a node that constants decide.
+func valueOf(c *pass.Context, n *ir.Node) (eval.Tensor, error) {
+	args := make([]eval.Tensor, len(n.Args))
+	for i, a := range n.Args {
+		if a == nil {
+			continue
+		}
+		t, err := constantTensor(c, a)
+		if err != nil {
+			return eval.Tensor{}, err
+		}
+		args[i] = t
+	}
+	results, err := eval.Node(c.Ctx, n, args, nil)
+	if err != nil {
+		return eval.Tensor{}, err
+	}
+	return results[0], nil
+}
+
+// constantTensor returns the elements of a constant or of a strided view of one.
+func constantTensor(c *pass.Context, v *ir.Value) (eval.Tensor, error) {
+	if v.Def.Op != ir.OpConstant {
+		return valueOf(c, v.Def)
+	}
+	shape := make([]int, len(v.Type.Shape))
+	for i, d := range v.Type.Shape {
+		n, _ := d.IsConst()
+		shape[i] = int(n)
+	}
+	return eval.Decode(v.Type.DType, v.Def.Attr.(*ir.ConstantAttr).Data, shape...)
+}
+
+// encode returns the bytes of the values in a dtype. The codec takes float32, so integers
+// that it does not hold are not exact: such a node is left alone.
+func encode(d dtype.DType, values []float64) (data []byte, exact bool) {
+	src := make([]float32, len(values))
+	for i, x := range values {
+		src[i] = float32(x)
+		if (d.IsInt() || d == dtype.F64) && float64(src[i]) != x && !math.IsNaN(x) {
+			return nil, false
+		}
+	}
+	data = make([]byte, d.Bytes(len(values)))
+	return data, dtype.Encode(d, data, src) == nil
+}
+
+func valueNames(vs []*ir.Value) []string {
+	var list []string
+	for _, v := range vs {
+		if v != nil {
+			list = append(list, v.String())
+		}
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+package simplify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/rewrite"
+)
+
+// Unfuse takes fused ops apart that their backend cannot run.
+//
+// Before: every node has a backend. After: every fused op is run by its backend; the
+// pieces of those that were not are on the same backend, where it runs them, else on the
+// next one in the list that does.
+//
+// Not earlier: only assign knows who must run the op. Not later: pack makes the formats of
+// the ops that will run.
+//
+// Cost: one walk, O(nodes * targets).
+var Unfuse = pass.Pass{
+	Name:     "unfuse",
+	Doc:      "lower fused ops that the chosen backend cannot run",
+	Run:      unfuse,
+	Required: true,
+	Needs:    ir.PropShaped | ir.PropAssigned,
+	Breaks:   pass.FromPacked,
+	Rules:    []pass.Rule{{Name: ruleUnfuse, Doc: "the backend that was chosen for the fused op cannot run it"}},
+}
+
+const ruleUnfuse = "unfuse.lower"
+
+// LowererOf returns the function that writes a fused op as simpler ones: it emits all
+// pieces but the last and turns the node into that. It is nil for an op that is not fused.
+func LowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
+	switch n.Op {
+	case ir.OpMatMul:
+		if rewrite.Present(n) == 3 {
+			return lowerResidual
+		}
+	case ir.OpMatMulSwiGLU:
+		return lowerMatMulSwiGLU
+	case ir.OpSwiGLU:
+		return lowerSwiGLU
+	case ir.OpRMSNormQuantize:
+		return lowerRMSNormQuantize
+	}
+	return nil
+}
+
+func unfuse(c *pass.Context, m *ir.Module) error {
+	if !somethingToLower(c, m) {
+		return nil
+	}
+	var errs []error
+	for _, f := range m.AllFuncs() {
+		l := &lowering{c: c, e: rewrite.NewEdit(c, f)}
+		for _, n := range f.Nodes {
+			l.e.Update(n)
+			l.node(n)
+			l.e.Keep(n)
+		}
+		l.e.Done()
+		followSpaces(f)
+		errs = append(errs, l.errs...)
+	}
+	return errors.Join(errs...)
+}
+
+// followSpaces puts views into the space of what they view, which may have moved.
+func followSpaces(f *ir.Func) {
+	for _, n := range f.Nodes {
+		if n.Is(ir.View) {
+			n.Result().Type.Space = n.Args[0].Type.Space
+		}
+	}
+}
+
+// somethingToLower reports whether some target does not run a fused node that it was given.
+func somethingToLower(c *pass.Context, m *ir.Module) bool {
+	l := &lowering{c: c}
+	return slices.ContainsFunc(m.AllFuncs(), func(f *ir.Func) bool {
+		return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return LowererOf(n) != nil && !l.runs(n) })
+	})
+}
+
+// lowering takes the fused nodes of one function apart.
+type lowering struct {
+	c    *pass.Context
+	e    *rewrite.Edit
+	errs []error
+}
+
+// node lowers n until its backend runs it; the last piece may be fused itself.
+func (l *lowering) node(n *ir.Node) {
+	for lower := LowererOf(n); lower != nil && !l.runs(n); lower = LowererOf(n) {
+		before := n.Op.String()
+		lower(l, n)
+		l.c.CauseChange(n, ruleUnfuse, before, n.Op.String(), n.Backend)
+		l.c.Count("nodes", 1)
+		l.move(n)
+	}
+}
+
+func (l *lowering) runs(n *ir.Node) bool {
+	t := l.c.Target(n)
+	if t == nil {
+		return true
+	}
+	ok, _ := t.Supports(n)
+	return ok
+}
+
+// move gives a piece that its backend cannot run to the first one that can, unless it can
+// be taken apart further.
+func (l *lowering) move(n *ir.Node) {
+	if l.runs(n) {
+		return
+	}
+	t, refusals := pass.FirstSupporting(l.c, n)
+	switch {
+	case t != nil:
+		n.Backend = t.Name
+		n.Result().Type.Space = rewrite.ResultSpace(l.c.Targets, n)
+	case LowererOf(n) == nil:
+		l.errs = append(l.errs, fmt.Errorf("@%s %v: no target runs %v, a piece of a fused op: %s",
+			l.e.F.Name, n, n.Op, strings.Join(refusals, "; ")))
+	}
+}
+
+// emit adds a piece before n, on the same backend where that runs it.
+func (l *lowering) emit(n *ir.Node, op ir.Op, attr any, suffix string, args ...*ir.Value) *ir.Value {
+	piece := l.e.Add(n, op, attr, n.Result().Name+suffix, args...)
+	piece.CausedAs(n)
+	l.c.CauseChange(piece, ruleUnfuse, n.Op.String(), op.String(), n.String(), n.Backend)
+	l.c.Count("nodes", 1)
+	l.move(piece)
+	return piece.Result()
+}
+
+// become turns n into its last piece.
+func become(n *ir.Node, op ir.Op, args ...*ir.Value) { n.Op, n.Attr, n.Args = op, nil, args }
+
+func lowerResidual(l *lowering, n *ir.Node) {
+	become(n, ir.OpAdd, l.emit(n, ir.OpMatMul, n.Attr, ".product", n.Args[0], n.Args[1]), n.Args[2])
+}
+
+func lowerMatMulSwiGLU(l *lowering, n *ir.Node) {
+	to := n.Attr.(*ir.MatMulSwiGLUAttr).To
+	if to == dtype.F32 {
+		gate, up := l.gateUp(n)
+		become(n, ir.OpSwiGLU, gate, up)
+		return
+	}
+	become(n, ir.OpCast, l.swiGLU(n))
+	n.Attr = &ir.CastAttr{To: to}
+}
+
+// gateUp emits the two products of n.
+func (l *lowering) gateUp(n *ir.Node) (gate, up *ir.Value) {
+	return l.emit(n, ir.OpMatMul, nil, ".gate", n.Args[0], n.Args[1]), l.emit(n, ir.OpMatMul, nil, ".up", n.Args[0], n.Args[2])
+}
+
+// swiGLU emits what n rounds, in as few pieces as n's backend runs.
+func (l *lowering) swiGLU(n *ir.Node) *ir.Value {
+	const suffix = ".f32"
+	plain := *n
+	plain.Attr = swiGLUTo(dtype.F32)
+	if l.runs(&plain) {
+		return l.emit(n, ir.OpMatMulSwiGLU, plain.Attr, suffix, n.Args...)
+	}
+	gate, up := l.gateUp(n)
+	plain.Op, plain.Attr, plain.Args = ir.OpSwiGLU, nil, []*ir.Value{gate, up}
+	if l.runs(&plain) {
+		return l.emit(n, ir.OpSwiGLU, nil, suffix, gate, up)
+	}
+	return l.emit(n, ir.OpMul, nil, suffix, l.emit(n, ir.OpSiLU, nil, ".silu", gate), up)
+}
+
+func lowerSwiGLU(l *lowering, n *ir.Node) {
+	become(n, ir.OpMul, l.emit(n, ir.OpSiLU, nil, ".silu", n.Args[0]), n.Args[1])
+}
+
+func lowerRMSNormQuantize(l *lowering, n *ir.Node) {
+	a := n.Attr.(*ir.NormQuantizeAttr)
+	norm := l.emit(n, ir.OpRMSNorm, &ir.NormAttr{Eps: a.Eps}, ".norm", n.Args...)
+	if a.To == dtype.Q8A {
+		become(n, ir.OpQuantize, norm)
+		return
+	}
+	become(n, ir.OpCast, norm)
+	n.Attr = &ir.CastAttr{To: a.To}
+}
