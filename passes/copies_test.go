@@ -99,7 +99,7 @@ func TestApart(t *testing.T) {
 			t.Errorf("seed %d: %d bytes of %d", seed, got, limit)
 		}
 		again := tight.stats.Counter("elide-copy.c.apart")
-		if without := tryApart(t, seed, limits, pass.RuleApart); (without.err == nil) != (again == 0) {
+		if without := tryApart(t, seed, limits, string(pass.RuleCopyApart)); (without.err == nil) != (again == 0) {
 			t.Errorf("seed %d: %d copies twice, and without them %v", seed, again, without.err)
 		}
 		if again > 0 {

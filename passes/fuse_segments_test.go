@@ -7,7 +7,6 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 	"github.com/ggmlc/ggmlc/passes/pass"
-	"github.com/ggmlc/ggmlc/passes/simplify"
 )
 
 const longDecode = `ggir 1
@@ -74,7 +73,7 @@ func positionsOf(n *ir.Node, unit, positions int) int {
 // TestSegmentsShareContexts demands that more workers than key heads all have something to do
 // where the context is long, and that none has much more than its part.
 func TestSegmentsShareContexts(t *testing.T) {
-	cut, whole := planLong(t, pass.Options{}), planLong(t, pass.Options{Disable: []string{simplify.RuleSegments}})
+	cut, whole := planLong(t, pass.Options{}), planLong(t, pass.Options{Disable: []string{string(pass.RuleFuseLateSegments)}})
 	for _, tc := range []struct {
 		pos, workers int
 		most         float64 // that a worker has, of the mean

@@ -64,8 +64,8 @@ func flagsOf(name string) any {
 }
 
 // disabled sorts o.Disable into passes and rules.
-func disabled(o *pass.Options) (passes, rules map[string]bool, err error) {
-	passes, rules = make(map[string]bool), make(map[string]bool)
+func disabled(o *pass.Options) (passes map[string]bool, rules map[pass.RuleName]bool, err error) {
+	passes, rules = make(map[string]bool), make(map[pass.RuleName]bool)
 	var errs []error
 	for _, name := range o.Disable {
 		p := Find(name)
@@ -76,7 +76,7 @@ func disabled(o *pass.Options) (passes, rules map[string]bool, err error) {
 		case p != nil:
 			passes[name] = true
 		case isRule != "":
-			rules[name] = true
+			rules[pass.RuleName(name)] = true
 		default:
 			errs = append(errs, fmt.Errorf("disable %s: there is no such pass or rule:%s ggmlc passes lists them", name, nearRule(name)))
 		}
@@ -90,7 +90,7 @@ func nearRule(name string) string {
 	for _, p := range Passes() {
 		names = append(names, p.Name)
 		for _, r := range p.Rules {
-			names = append(names, r.Name)
+			names = append(names, string(r.Name))
 		}
 	}
 	return spell.Hint(name, names)

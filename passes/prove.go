@@ -33,11 +33,9 @@ var checkPass = pass.Pass{
 		ir.PropPartitioned | ir.PropQueued | ir.PropPlaced | ir.PropSynced,
 	Gives: ir.PropChecked,
 	Rules: []pass.Rule{
-		{Name: ruleNeedless, Doc: "the plan could do without this copy: whoever reads it could address what is copied, or an earlier copy"},
+		{Name: pass.RuleCheckNeedless, Doc: "the plan could do without this copy: whoever reads it could address what is copied, or an earlier copy"},
 	},
 }
-
-const ruleNeedless = "check.needless"
 
 func runCheck(c *pass.Context, m *ir.Module) error {
 	if err := reachable(c, m); err != nil {
@@ -72,7 +70,7 @@ func needlessCopies(c *pass.Context, m *ir.Module, needless []check.NeedlessCopy
 			errs = append(errs, &check.Violation{Rule: check.RuleCopy, Func: n.Node.Func.Name, Nodes: []string{n.Node.String()}, What: "is needless: " + n.Why})
 			continue
 		}
-		c.Cause(n.Node, ruleNeedless, n.Node.Args[0].String())
+		c.Cause(n.Node, pass.RuleCheckNeedless, n.Node.Args[0].String())
 		c.Count("needless", 1)
 	}
 	if len(errs) > 0 {

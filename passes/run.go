@@ -75,7 +75,7 @@ type runner struct {
 	targets  *target.List
 	debug    *pass.AllFlags
 	fuel     *pass.Fuel
-	rulesOff map[string]bool
+	rulesOff map[pass.RuleName]bool
 	text     string // of m, after the last pass; only kept where it is compared
 }
 

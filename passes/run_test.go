@@ -172,7 +172,7 @@ func TestCancelled(t *testing.T) {
 func TestRulesThatUndoEachOther(t *testing.T) {
 	swap := func(name string, from, to ir.Op) rewrite.Rewrite {
 		return rewrite.Rewrite{
-			Rule:    pass.Rule{Name: name, Doc: "swaps"},
+			Rule:    pass.Rule{Name: pass.RuleName(name), Doc: "swaps"},
 			Pattern: rewrite.Pattern{Op: from, Args: []rewrite.Pattern{rewrite.AnyValue("x")}},
 			Build:   func(m *rewrite.Match) { m.Become(to, nil, m.Value("x")) },
 		}

@@ -92,7 +92,7 @@ func Find(name string) *pass.Pass {
 func RuleDoc(rule string) (pass, doc string) {
 	for _, p := range table {
 		for _, r := range p.Rules {
-			if r.Name == rule {
+			if string(r.Name) == rule {
 				return p.Name, r.Doc
 			}
 		}
@@ -126,7 +126,7 @@ func checkNames(table []pass.Pass) error {
 
 func checkRules(table []pass.Pass) error {
 	var errs []error
-	owner := make(map[string]string)
+	owner := make(map[pass.RuleName]string)
 	for _, p := range table {
 		for _, r := range p.Rules {
 			if other, taken := owner[r.Name]; taken {

@@ -46,7 +46,7 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 	var rules []pass.Rule
 	for _, p := range passes.Passes() {
 		for _, r := range p.Rules {
-			if named[r.Name] {
+			if named[string(r.Name)] {
 				rules = append(rules, r)
 			}
 		}

@@ -99,7 +99,7 @@ func (a *assigner) run(rules ...assignRule) {
 }
 
 // put gives the node its backend and says why.
-func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands ...string) {
+func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule pass.RuleName, operands ...string) {
 	before := n.Backend
 	a.choose(n, t)
 	if a.quiet {
@@ -110,7 +110,7 @@ func (a *assigner) put(n *ir.Node, t *target.Descriptor, rule string, operands .
 }
 
 // putBy is put because of a node or value, whose name a trial need not write.
-func (a *assigner) putBy(n *ir.Node, t *target.Descriptor, rule string, of fmt.Stringer) {
+func (a *assigner) putBy(n *ir.Node, t *target.Descriptor, rule pass.RuleName, of fmt.Stringer) {
 	if a.quiet {
 		a.choose(n, t)
 		return

@@ -16,17 +16,17 @@ import (
 
 // Rules of cost that come from its problem.
 var (
-	RuleStep  = pass.Rule{Name: "assign.step", Doc: "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
-	ruleOnly  = pass.Rule{Name: "assign.only", Doc: "no other target runs it"}
-	ruleCost  = pass.Rule{Name: "assign.cost", Doc: "elsewhere the step is predicted to take longer, by the time and copies given"}
-	ruleWhole = pass.Rule{Name: "assign.whole", Doc: "by itself it would take less elsewhere, but no assignment with it there was found that is shorter as a whole: in all steps, with what overlaps, and with the memory that plans need"}
-	ruleFull  = pass.Rule{Name: "assign.memory", Doc: "the step would be shorter with it elsewhere, where there is no room for it"}
-	ruleFlow  = pass.Rule{Name: "assign.flow", Doc: "elsewhere the next step, of those under way at once, would wait there until this one has gone through"}
-	ruleHere  = pass.Rule{Name: "assign.place", Doc: "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
+	RuleStep  = pass.Rule{Name: pass.RuleAssignStep, Doc: "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
+	ruleOnly  = pass.Rule{Name: pass.RuleAssignOnly, Doc: "no other target runs it"}
+	ruleCost  = pass.Rule{Name: pass.RuleAssignCost, Doc: "elsewhere the step is predicted to take longer, by the time and copies given"}
+	ruleWhole = pass.Rule{Name: pass.RuleAssignWhole, Doc: "by itself it would take less elsewhere, but no assignment with it there was found that is shorter as a whole: in all steps, with what overlaps, and with the memory that plans need"}
+	ruleFull  = pass.Rule{Name: pass.RuleAssignMemory, Doc: "the step would be shorter with it elsewhere, where there is no room for it"}
+	ruleFlow  = pass.Rule{Name: pass.RuleAssignFlow, Doc: "elsewhere the next step, of those under way at once, would wait there until this one has gone through"}
+	ruleHere  = pass.Rule{Name: pass.RuleAssignPlace, Doc: "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
 )
 
 // applyCost decides all functions together, when the rules come to the first.
-func applyCost(a *assigner, _ string, f *ir.Func) {
+func applyCost(a *assigner, _ pass.RuleName, f *ir.Func) {
 	if f != a.funcs[0] || !a.choice() {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // pinTensors is the user's word on any node. A weight or state that nobody placed goes to
 // the backend's memory.
-func pinTensors(a *assigner, rule string, f *ir.Func) {
+func pinTensors(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for _, n := range f.Nodes {
 		for _, p := range a.c.Options.Pins {
 			if !a.isOpen(n) || !p.Matches(n) {
@@ -28,7 +28,7 @@ func pinTensors(a *assigner, rule string, f *ir.Func) {
 
 // loadLeaves places the weights and states of which the module does not say where they
 // lie, as ggml's loaders do before its scheduler runs.
-func loadLeaves(a *assigner, rule string, f *ir.Func) {
+func loadLeaves(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for i, id := range a.at.ids {
 		k := &a.at.facts[id]
 		if !k.has(isMember) || a.spaces[k.leaf] != "" {
@@ -84,7 +84,7 @@ func (a *assigner) backendOf(v *ir.Value) *target.Descriptor {
 }
 
 // applyInputs gives the inputs of the graph to the last target.
-func applyInputs(a *assigner, rule string, f *ir.Func) {
+func applyInputs(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.undecided(f, takesIn) {
 		a.put(n, a.c.Targets.Last(), rule)
 	}
@@ -110,8 +110,8 @@ func firstWeight(n *ir.Node) *ir.Value {
 // sweep gives each open node that works the backend of the nearest node before it (after
 // it with up), if may allows that. With skipLast, a node on the last target ends the run,
 // and its backend is not spread.
-func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(*assigner, string, *ir.Func) {
-	return func(a *assigner, rule string, f *ir.Func) {
+func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(*assigner, pass.RuleName, *ir.Func) {
+	return func(a *assigner, rule pass.RuleName, f *ir.Func) {
 		last := int32(len(a.c.Targets.All())) - 1
 		run, from := unknownTarget, 0
 		for i := range f.Nodes {
@@ -134,7 +134,7 @@ func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(
 
 // applyViewed gives an open view or in-place result the backend of what it views, and
 // reports whether the node is decided then.
-func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
+func (a *assigner) applyViewed(n *ir.Node, rule pass.RuleName) bool {
 	if !a.isOpen(n) {
 		return true
 	}
@@ -150,7 +150,7 @@ func (a *assigner) applyViewed(n *ir.Node, rule string) bool {
 
 // rest decides what the sweeps did not reach, in one walk: views take the backend of what
 // they view, open sources that of what they view or of their first reader.
-func (a *assigner) rest(n *ir.Node, viewed, reader string) {
+func (a *assigner) rest(n *ir.Node, viewed, reader pass.RuleName) {
 	a.applyViewed(n, viewed)
 	for _, v := range n.Sources() {
 		if v == nil || v.Def == nil || !a.isOpen(v.Def) {
@@ -167,7 +167,7 @@ func (a *assigner) rest(n *ir.Node, viewed, reader string) {
 
 // applyCopied notes which graph inputs are the current one of their own several copies:
 // those that a working node reads, where there are several copies of each input.
-func applyCopied(a *assigner, rule string, f *ir.Func) {
+func applyCopied(a *assigner, rule pass.RuleName, f *ir.Func) {
 	copies := pass.Flags[assignFlags](a.c).Copies
 	if copies < 2 || a.quiet {
 		return
@@ -189,7 +189,7 @@ func applyCopied(a *assigner, rule string, f *ir.Func) {
 
 // refuseUnsupported reports the nodes that the rules gave to a target which does not run
 // them: those of ggml's scheduler do not always ask. Foreign nodes nobody runs.
-func refuseUnsupported(a *assigner, _ string, f *ir.Func) {
+func refuseUnsupported(a *assigner, _ pass.RuleName, f *ir.Func) {
 	for _, n := range f.Nodes {
 		t := a.c.Target(n)
 		if t == nil || !flow.DoesWork(n) || n.Op == ir.OpForeign || flow.RunsFunction(n) {

@@ -15,14 +15,14 @@ var ggml2024 = RuleSet{
 		bodyRule,
 		{Rule: ruleLoad, apply: loadLeaves},
 		{Rule: ruleDst, apply: dst2024},
-		{Rule: pass.Rule{Name: "1.vsrc", Doc: "it is a view of a tensor that lies in a space already: the first target in the list that addresses it"}, apply: viewOfPlaced},
+		{Rule: pass.Rule{Name: pass.RuleGGMLViewSrc1, Doc: "it is a view of a tensor that lies in a space already: the first target in the list that addresses it"}, apply: viewOfPlaced},
 		{Rule: ruleInp, apply: applyInputs},
 		{Rule: ruleOff, apply: offload2024},
 		{Rule: ruleWgt, apply: weight2024},
-		{Rule: pass.Rule{Name: "2.2", Doc: "the nearest decided node before it has this target, which is not the last"}, apply: sweep(false, true, always)},
-		{Rule: pass.Rule{Name: "2.1", Doc: "the nearest decided node after it has this target, which is not the last"}, apply: sweep(true, true, always)},
-		{Rule: pass.Rule{Name: "2.4", Doc: "the nearest decided node before it has this target"}, apply: sweep(false, false, always)},
-		{Rule: pass.Rule{Name: "2.3", Doc: "the nearest decided node after it has this target"}, apply: sweep(true, false, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML22, Doc: "the nearest decided node before it has this target, which is not the last"}, apply: sweep(false, true, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML21, Doc: "the nearest decided node after it has this target, which is not the last"}, apply: sweep(true, true, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML24, Doc: "the nearest decided node before it has this target"}, apply: sweep(false, false, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML23, Doc: "the nearest decided node after it has this target"}, apply: sweep(true, false, always)},
 		{Rule: ruleVsrc3, also: []pass.Rule{ruleCur3}, apply: rest2024},
 		{Rule: ruleCpy, apply: applyCopied},
 		{apply: refuseUnsupported},
@@ -36,27 +36,27 @@ var ggml2024 = RuleSet{
 
 // Rules that both versions have under one name. What they add in 2026 stands in their docs.
 var (
-	ruleUsr  = pass.Rule{Name: "usr", Doc: "the user put it there"}
-	ruleLoad = pass.Rule{Name: "0.load", Doc: "nobody said where it lies: in the memory of the first target in the list that runs all of its readers, as ggml's loader has it"}
-	ruleDst  = pass.Rule{Name: "1.dst", Doc: "it lies in a space already, or in 2026 views such a tensor: the first target in the list that addresses the space and, in 2026, runs it"}
-	ruleInp  = pass.Rule{Name: "1.inp", Doc: "it is an input of the graph: the last target"}
-	ruleOff  = pass.Rule{Name: "1.off", Doc: "its first weight lies with the last target, and one earlier in the list offers to take the op"}
-	ruleWgt  = pass.Rule{Name: "1.wgt", Doc: "it goes where its first weight lies: to the first target in the list that addresses the weight and, in 2026, runs the node"}
-	ruleCpy  = pass.Rule{Name: "4.cpy", Doc: "there are several copies of this input of the graph, and it serves as the current one"}
+	ruleUsr  = pass.Rule{Name: pass.RuleGGMLUsr, Doc: "the user put it there"}
+	ruleLoad = pass.Rule{Name: pass.RuleGGMLLoad, Doc: "nobody said where it lies: in the memory of the first target in the list that runs all of its readers, as ggml's loader has it"}
+	ruleDst  = pass.Rule{Name: pass.RuleGGMLDst, Doc: "it lies in a space already, or in 2026 views such a tensor: the first target in the list that addresses the space and, in 2026, runs it"}
+	ruleInp  = pass.Rule{Name: pass.RuleGGMLInp, Doc: "it is an input of the graph: the last target"}
+	ruleOff  = pass.Rule{Name: pass.RuleGGMLOff, Doc: "its first weight lies with the last target, and one earlier in the list offers to take the op"}
+	ruleWgt  = pass.Rule{Name: pass.RuleGGMLWgt, Doc: "it goes where its first weight lies: to the first target in the list that addresses the weight and, in 2026, runs the node"}
+	ruleCpy  = pass.Rule{Name: pass.RuleGGMLCpy, Doc: "there are several copies of this input of the graph, and it serves as the current one"}
 
-	ruleVsrc3 = pass.Rule{Name: "3.vsrc", Doc: "it views a tensor of this target"}
-	ruleCur3  = pass.Rule{Name: "3.cur", Doc: "its first reader has this target"}
+	ruleVsrc3 = pass.Rule{Name: pass.RuleGGMLViewSrc3, Doc: "it views a tensor of this target"}
+	ruleCur3  = pass.Rule{Name: pass.RuleGGMLCur3, Doc: "its first reader has this target"}
 )
 
 func always(*target.Descriptor, *ir.Node) bool { return true }
 
-func dst2024(a *assigner, rule string, f *ir.Func) {
+func dst2024(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.undecided(f, isMember) {
 		a.putBest(n, nil, rule)
 	}
 }
 
-func viewOfPlaced(a *assigner, rule string, f *ir.Func) {
+func viewOfPlaced(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.undecided(f, hasSource) {
 		a.putBest(n, nil, rule)
 	}
@@ -64,7 +64,7 @@ func viewOfPlaced(a *assigner, rule string, f *ir.Func) {
 
 // putBest gives n, where its result lies in a space already, to the best target that addresses
 // that and runs on; a nil on is run by all.
-func (a *assigner) putBest(n, on *ir.Node, rule string) {
+func (a *assigner) putBest(n, on *ir.Node, rule pass.RuleName) {
 	space := a.spaceAt(a.at.facts[n.ID].leaf)
 	if space == "" {
 		return
@@ -91,7 +91,7 @@ func (a *assigner) weighed(f *ir.Func) func(yield func(n *ir.Node, space string)
 }
 
 // putByWeight is put because of the first weight of a node.
-func (a *assigner) putByWeight(n *ir.Node, t *target.Descriptor, rule string) {
+func (a *assigner) putByWeight(n *ir.Node, t *target.Descriptor, rule pass.RuleName) {
 	if a.quiet {
 		a.choose(n, t)
 		return
@@ -99,7 +99,7 @@ func (a *assigner) putByWeight(n *ir.Node, t *target.Descriptor, rule string) {
 	a.put(n, t, rule, firstWeight(n).String())
 }
 
-func weight2024(a *assigner, rule string, f *ir.Func) {
+func weight2024(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n, space := range a.weighed(f) {
 		if t := a.c.Targets.Best(space, nil); t != nil {
 			a.putByWeight(n, t, rule)
@@ -107,7 +107,7 @@ func weight2024(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
-func offload2024(a *assigner, rule string, f *ir.Func) {
+func offload2024(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n, space := range a.weighed(f) {
 		if a.c.Targets.Best(space, nil) == a.c.Targets.Last() {
 			a.offload(n, rule, always)
@@ -117,7 +117,7 @@ func offload2024(a *assigner, rule string, f *ir.Func) {
 
 // offload gives n to the best target before the last that offers to take it, if may allows
 // that.
-func (a *assigner) offload(n *ir.Node, rule string, may func(*target.Descriptor, *ir.Node) bool) {
+func (a *assigner) offload(n *ir.Node, rule pass.RuleName, may func(*target.Descriptor, *ir.Node) bool) {
 	for _, t := range a.c.Targets.All() {
 		if t == a.c.Targets.Last() {
 			return
@@ -129,7 +129,7 @@ func (a *assigner) offload(n *ir.Node, rule string, may func(*target.Descriptor,
 	}
 }
 
-func rest2024(a *assigner, _ string, f *ir.Func) {
+func rest2024(a *assigner, _ pass.RuleName, f *ir.Func) {
 	for i, id := range a.at.ids {
 		if !a.at.facts[id].has(isGiven) {
 			a.rest(f.Nodes[i], ruleVsrc3.Name, ruleCur3.Name)

@@ -22,8 +22,8 @@ var ggml2026 = RuleSet{
 		{Rule: ruleSup, apply: sweep(true, true, supports)},
 		{Rule: ruleSup, apply: sweep(false, false, supports)},
 		{Rule: ruleSup, apply: sweep(true, false, supports)},
-		{Rule: pass.Rule{Name: "3.best", Doc: "no rule before reached it: the target that runs it and can address most of its sources"}, apply: applyMost},
-		{Rule: pass.Rule{Name: "3.upg", Doc: "a target earlier in the list has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
+		{Rule: pass.Rule{Name: pass.RuleGGMLBest, Doc: "no rule before reached it: the target that runs it and can address most of its sources"}, apply: applyMost},
+		{Rule: pass.Rule{Name: pass.RuleGGMLUpg, Doc: "a target earlier in the list has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
 		{Rule: ruleVsrc4, also: []pass.Rule{ruleCur4}, apply: rest2026},
 		piecesRule,
 		{Rule: ruleCpy, apply: applyCopied},
@@ -38,9 +38,9 @@ var ggml2026 = RuleSet{
 }
 
 var (
-	ruleSup   = pass.Rule{Name: "2.sup", Doc: "the nearest decided node has this target, which runs it too; or it is a view that nothing else reached, on the first target in the list"}
-	ruleVsrc4 = pass.Rule{Name: "4.vsrc", Doc: "it views a tensor of this target, and the rules of 2026 found nothing else"}
-	ruleCur4  = pass.Rule{Name: "4.cur", Doc: "its first reader has this target, and the rules of 2026 found nothing else"}
+	ruleSup   = pass.Rule{Name: pass.RuleGGMLSup, Doc: "the nearest decided node has this target, which runs it too; or it is a view that nothing else reached, on the first target in the list"}
+	ruleVsrc4 = pass.Rule{Name: pass.RuleGGMLViewSrc4, Doc: "it views a tensor of this target, and the rules of 2026 found nothing else"}
+	ruleCur4  = pass.Rule{Name: pass.RuleGGMLCur4, Doc: "its first reader has this target, and the rules of 2026 found nothing else"}
 )
 
 func supports(t *target.Descriptor, n *ir.Node) bool {
@@ -48,7 +48,7 @@ func supports(t *target.Descriptor, n *ir.Node) bool {
 	return ok
 }
 
-func dst2026(a *assigner, rule string, f *ir.Func) {
+func dst2026(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.where(f, func(k *nodeFacts) bool { return k.leaf >= 0 }) {
 		a.putBest(n, n, rule)
 	}
@@ -67,7 +67,7 @@ func weighs(n *ir.Node) bool {
 	return true
 }
 
-func weight2026(a *assigner, rule string, f *ir.Func) {
+func weight2026(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n, space := range a.weighed(f) {
 		if !weighs(n) {
 			continue
@@ -78,7 +78,7 @@ func weight2026(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
-func offload2026(a *assigner, rule string, f *ir.Func) {
+func offload2026(a *assigner, rule pass.RuleName, f *ir.Func) {
 	if !pass.Flags[assignFlags](a.c).Offload {
 		return
 	}
@@ -90,7 +90,7 @@ func offload2026(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
-func applyMost(a *assigner, rule string, f *ir.Func) {
+func applyMost(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.open(f) {
 		var best *target.Descriptor
 		most := -1
@@ -141,7 +141,7 @@ func (a *assigner) believed(v *ir.Value) string {
 	return t.Home()
 }
 
-func upgrade(a *assigner, rule string, f *ir.Func) {
+func upgrade(a *assigner, rule pass.RuleName, f *ir.Func) {
 	above := a.aboveInMemory()
 	for i, id := range a.at.ids {
 		choice, k := a.at.chosen[id], &a.at.facts[id]
@@ -175,7 +175,7 @@ func (a *assigner) aboveInMemory() [][]*target.Descriptor {
 	return above
 }
 
-func rest2026(a *assigner, _ string, f *ir.Func) {
+func rest2026(a *assigner, _ pass.RuleName, f *ir.Func) {
 	for i, id := range a.at.ids {
 		n := f.Nodes[i]
 		if a.at.facts[id].has(isGiven) {

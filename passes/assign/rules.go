@@ -16,7 +16,7 @@ import (
 type assignRule struct {
 	pass.Rule
 	also  []pass.Rule // that the same walk applies
-	apply func(a *assigner, rule string, f *ir.Func)
+	apply func(a *assigner, rule pass.RuleName, f *ir.Func)
 }
 
 // RuleSet is what --rules selects: the rules of assign, in order, and the limits of split,
@@ -58,24 +58,24 @@ type RuleSet struct {
 // Rules that several sets have.
 var (
 	bodyRule = assignRule{
-		Rule:  pass.Rule{Name: "assign.body", Doc: "a node that holds or calls a function belongs to the target that drives the step, the last"},
+		Rule:  pass.Rule{Name: pass.RuleAssignBody, Doc: "a node that holds or calls a function belongs to the target that drives the step, the last"},
 		apply: applyBodies,
 	}
-	piecesRule = assignRule{Rule: pass.Rule{Name: "assign.pieces", Doc: "no target runs the fused op, but its pieces"}, apply: applyPieces}
+	piecesRule = assignRule{Rule: pass.Rule{Name: pass.RuleAssignPieces, Doc: "no target runs the fused op, but its pieces"}, apply: applyPieces}
 )
 
 // CostRules is the default set.
 var CostRules = RuleSet{
 	Name: "cost",
-	pin:  assignRule{Rule: pass.Rule{Name: "assign.pin", Doc: "the user put the node there"}, apply: applyPins},
+	pin:  assignRule{Rule: pass.Rule{Name: pass.RuleAssignPin, Doc: "the user put the node there"}, apply: applyPins},
 	assign: []assignRule{
 		bodyRule,
 		piecesRule,
 		{Rule: ruleCost, also: []pass.Rule{ruleOnly, ruleFull, ruleWhole, ruleFlow, ruleHere, RuleStep}, apply: applyCost},
 		// Where there is one target, or one that does not say what work costs it:
-		{Rule: pass.Rule{Name: "assign.state", Doc: "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
-		{Rule: pass.Rule{Name: "assign.first", Doc: "the first target in the list that runs it"}, apply: applyFirst},
-		{Rule: pass.Rule{Name: "assign.fallback", Doc: "the targets before it do not run it"}, apply: applyFallback},
+		{Rule: pass.Rule{Name: pass.RuleAssignState, Doc: "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
+		{Rule: pass.Rule{Name: pass.RuleAssignFirst, Doc: "the first target in the list that runs it"}, apply: applyFirst},
+		{Rule: pass.Rule{Name: pass.RuleAssignFallback, Doc: "the targets before it do not run it"}, apply: applyFallback},
 	},
 	Crosses: func(_ *pass.Context, t *target.Descriptor, v *ir.Value) bool { return !t.Addresses(v.Type.Space) },
 	Elide:   true,
@@ -128,7 +128,7 @@ func assignRuleDocs() []pass.Rule {
 
 // applyPins gives nodes the backends that the user names. A backend that cannot run its
 // node is an error: the user's word is not taken lightly either way.
-func applyPins(a *assigner, rule string, f *ir.Func) {
+func applyPins(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.open(f) {
 		for _, p := range a.c.Options.Pins {
 			if !p.Matches(n) && !p.MatchesWeight(n) {
@@ -144,7 +144,7 @@ func applyPins(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
-func applyBodies(a *assigner, rule string, f *ir.Func) {
+func applyBodies(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.undecided(f, doesWork|holdsFunc) {
 		a.put(n, a.c.Targets.Last(), rule)
 	}
@@ -152,7 +152,7 @@ func applyBodies(a *assigner, rule string, f *ir.Func) {
 
 // applyStates gives the nodes of each state to the first target that addresses the state's
 // space and runs all of them.
-func applyStates(a *assigner, rule string, f *ir.Func) {
+func applyStates(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.open(f) {
 		for _, name := range statesOf(n) {
 			if t := a.stateTarget(name); t != nil && a.isOpen(n) {
@@ -188,7 +188,7 @@ func (a *assigner) runsAll(t *target.Descriptor, nodes []*ir.Node) bool {
 	return true
 }
 
-func applyFirst(a *assigner, rule string, f *ir.Func) {
+func applyFirst(a *assigner, rule pass.RuleName, f *ir.Func) {
 	first := a.c.Targets.All()[0]
 	for n := range a.open(f) {
 		if ok, _ := first.Supports(n); ok {
@@ -197,7 +197,7 @@ func applyFirst(a *assigner, rule string, f *ir.Func) {
 	}
 }
 
-func applyFallback(a *assigner, rule string, f *ir.Func) {
+func applyFallback(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.open(f) {
 		if t, refusals := pass.FirstSupporting(a.c, n); t != nil {
 			a.put(n, t, rule, refusals...)
@@ -207,7 +207,7 @@ func applyFallback(a *assigner, rule string, f *ir.Func) {
 
 // applyPieces gives fused ops that nobody runs (fuse makes none, but a module may come
 // with them) to the last target; unfuse takes them apart.
-func applyPieces(a *assigner, rule string, f *ir.Func) {
+func applyPieces(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for n := range a.undecided(f, doesWork|canLower) {
 		if t, _ := pass.FirstSupporting(a.c, n); t == nil {
 			a.put(n, a.c.Targets.Last(), rule)

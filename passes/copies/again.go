@@ -26,7 +26,7 @@ func copiesApart(c *pass.Context, m *ir.Module) (keep pass.CopySet, over map[str
 			s.limits[spaces[i].Name] = limit
 		}
 	}
-	if len(s.limits) == 0 || !c.Enabled(pass.RuleApart) || !s.survey() {
+	if len(s.limits) == 0 || !c.Enabled(pass.RuleCopyApart) || !s.survey() {
 		return nil, nil, nil
 	}
 	return s.find()

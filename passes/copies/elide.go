@@ -37,16 +37,11 @@ var ElideCopy = pass.Pass{
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Breaks: pass.FromQueued,
 	Rules: []pass.Rule{
-		{Name: ruleShared, Doc: "the backend reads the operand where it lies"},
-		{Name: ruleAgain, Doc: "an earlier split copied it into the same space, or another that the backend addresses"},
-		{Name: pass.RuleApart, Doc: "an earlier split copied it as well, but to keep its bytes until now takes more memory than the limit of the space allows"},
+		{Name: pass.RuleCopyShared, Doc: "the backend reads the operand where it lies"},
+		{Name: pass.RuleCopyAgain, Doc: "an earlier split copied it into the same space, or another that the backend addresses"},
+		{Name: pass.RuleCopyApart, Doc: "an earlier split copied it as well, but to keep its bytes until now takes more memory than the limit of the space allows"},
 	},
 }
-
-const (
-	ruleShared = "c.shared"
-	ruleAgain  = "c.again"
-)
 
 func elideCopies(c *pass.Context, m *ir.Module) error {
 	set, err := assign.RuleSetOf(c.Options)
@@ -99,7 +94,10 @@ type expertsMade struct {
 }
 
 // removal is why a copy went away.
-type removal struct{ rule, copied string }
+type removal struct {
+	rule   pass.RuleName
+	copied string
+}
 
 // mergedCopy is a copy that went away because an earlier one serves as well.
 type mergedCopy struct {
@@ -161,22 +159,22 @@ func (s *elider) node(n *ir.Node) {
 	from, key := n.Args[0], CopyKey{n.Args[0], n.Result().Type.Space}
 	t := s.c.Target(n)
 	switch {
-	case t.Addresses(from.Type.Space) && s.reached(n.Result(), from.Type.Space) && (flow.IsSplitInput(n) || from.Type.Dense()) && s.c.Allow(ruleShared, n):
+	case t.Addresses(from.Type.Space) && s.reached(n.Result(), from.Type.Space) && (flow.IsSplitInput(n) || from.Type.Dense()) && s.c.Allow(pass.RuleCopyShared, n):
 		// The model's own copy of a strided value stays: its readers may need dense bytes.
-		s.remove(n, from, ruleShared)
-	case s.apart && s.earlier(n) != nil && s.c.Allow(pass.RuleApart, n):
-		s.c.Cause(n, pass.RuleApart, s.earlier(n).String(), key.Space, tooMuch(s.over[key.Space]))
-		s.c.Count(pass.RuleApart, 1)
+		s.remove(n, from, pass.RuleCopyShared)
+	case s.apart && s.earlier(n) != nil && s.c.Allow(pass.RuleCopyApart, n):
+		s.c.Cause(n, pass.RuleCopyApart, s.earlier(n).String(), key.Space, tooMuch(s.over[key.Space]))
+		s.c.Count(string(pass.RuleCopyApart), 1)
 		s.made[key] = n.Result()
 		s.e.Keep(n)
-	case s.earlier(n) != nil && s.c.Allow(ruleAgain, n):
+	case s.earlier(n) != nil && s.c.Allow(pass.RuleCopyAgain, n):
 		by := s.earlier(n)
 		if slices.Contains(n.Func.Results, n.Result()) {
 			s.given[by] = true
 		} else {
 			s.merges = append(s.merges, mergedCopy{s.at, by, len(s.e.Out)})
 		}
-		s.remove(n, by, ruleAgain)
+		s.remove(n, by, pass.RuleCopyAgain)
 	default:
 		s.made[key] = n.Result()
 		s.e.Keep(n)
@@ -216,8 +214,8 @@ func (s *elider) chosen(n *ir.Node) {
 	if by == nil {
 		by = s.experts[key]
 	}
-	if by != nil && s.c.Allow(ruleAgain, n) {
-		s.remove(n, by, ruleAgain)
+	if by != nil && s.c.Allow(pass.RuleCopyAgain, n) {
+		s.remove(n, by, pass.RuleCopyAgain)
 		return
 	}
 	s.experts[key] = n.Result()
@@ -231,9 +229,9 @@ func (s *elider) spare(n *ir.Node) bool {
 	return made != nil && !slices.Contains(n.Func.Results, made) && !s.given[made]
 }
 
-func (s *elider) remove(n *ir.Node, by *ir.Value, rule string) {
+func (s *elider) remove(n *ir.Node, by *ir.Value, rule pass.RuleName) {
 	s.c.Count("elided", 1)
-	s.c.Count(rule, 1)
+	s.c.Count(string(rule), 1)
 	s.e.Replace(n.Result(), by)
 	s.removed[n.Result()] = removal{rule, n.Args[0].String()}
 }

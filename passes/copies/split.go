@@ -42,11 +42,11 @@ var Split = pass.Pass{
 	Gives:    ir.PropSplit,
 	Breaks:   pass.FromCopied,
 	Rules: []pass.Rule{
-		{Name: "s.first", Doc: "the function begins here"},
-		{Name: "s.dev", Doc: "the backend changes here"},
-		{Name: "s.wgt", Doc: "a weight of another backend would stay copied"},
-		{Name: "s.idx", Doc: "which experts are to be copied is known only here"},
-		{Name: "s.max", Doc: "the split before has as many inputs as are allowed"},
+		{Name: pass.RuleSplitFirst, Doc: "the function begins here"},
+		{Name: pass.RuleSplitDev, Doc: "the backend changes here"},
+		{Name: pass.RuleSplitWgt, Doc: "a weight of another backend would stay copied"},
+		{Name: pass.RuleSplitIdx, Doc: "which experts are to be copied is known only here"},
+		{Name: pass.RuleSplitMax, Doc: "the split before has as many inputs as are allowed"},
 	},
 	Flags: splitFlags{},
 }
@@ -178,22 +178,22 @@ func (s *splitter) has(v *ir.Value, t *target.Descriptor) bool {
 }
 
 // cut returns the rule by which a split begins at n, and what the rule looked at.
-func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule string, operands []string) {
+func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule pass.RuleName, operands []string) {
 	switch {
 	case s.on == nil:
-		return "s.first", nil
+		return pass.RuleSplitFirst, nil
 	case t.Name != s.on.Name:
-		return "s.dev", []string{s.on.Name}
+		return pass.RuleSplitDev, []string{s.on.Name}
 	case s.choosesHere(n, t):
-		return "s.idx", []string{n.Args[2].String()}
+		return pass.RuleSplitIdx, []string{n.Args[2].String()}
 	case s.inputs == 0:
 		return "", nil
 	}
 	if w := s.weight(n, t, news); w != nil {
-		return "s.wgt", []string{w.String()}
+		return pass.RuleSplitWgt, []string{w.String()}
 	}
 	if limit := s.maxInputs(); limit > 0 && s.full(limit, len(news)) {
-		return "s.max", []string{strconv.Itoa(limit)}
+		return pass.RuleSplitMax, []string{strconv.Itoa(limit)}
 	}
 	return "", nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/plan"
 )
 
@@ -205,8 +206,8 @@ func (x *explainer) place(v *ir.Value) *PlaceReport {
 // packings are pushed down, so that a value lies at the bottom or on top of another.
 func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) string {
 	switch {
-	case o.Def != nil && ruleOf(o.Def, "plan.inplace") != nil:
-		c := ruleOf(o.Def, "plan.inplace")
+	case o.Def != nil && ruleOf(o.Def, pass.RulePlanInplace) != nil:
+		c := ruleOf(o.Def, pass.RulePlanInplace)
 		return fmt.Sprintf("in the bytes of %s, which nothing reads any more (plan.inplace)", c.Operands[0])
 	case x.isCarried(o):
 		return "a carried value stays in one place through all rounds (plan.carried)"
@@ -224,8 +225,8 @@ func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) 
 }
 
 // ruleOf returns the cause of n under a rule, or nil.
-func ruleOf(n *ir.Node, rule string) *ir.Cause {
-	if c, ok := n.FirstCause(func(_, of string) bool { return of == rule }); ok {
+func ruleOf(n *ir.Node, rule pass.RuleName) *ir.Cause {
+	if c, ok := n.FirstCause(func(_, of string) bool { return of == string(rule) }); ok {
 		return &c
 	}
 	return nil

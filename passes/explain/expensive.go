@@ -11,6 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/partition"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -326,10 +327,10 @@ func (x *explainer) sharedSeconds(f *ir.Func, t *target.Descriptor, barriers int
 // countBarriers counts the barriers that stand because of n, which runs so often, by rule.
 func countBarriers(count map[string]int64, n *ir.Node, times int64) {
 	for _, c := range n.Causes() {
-		switch c.Rule {
-		case "part.raw", "part.war", "part.waw":
+		switch pass.RuleName(c.Rule) {
+		case pass.RulePartitionRAW, pass.RulePartitionWAR, pass.RulePartitionWAW:
 			count[c.Rule] += times
-		case "part.head":
+		case pass.RulePartitionHead:
 			count[c.Rule] += times * flow.Iterations(n)
 		}
 	}

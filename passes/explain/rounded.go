@@ -20,7 +20,7 @@ func (x *explainer) rounded() *RoundedSummary {
 	causes := make(map[string]ir.Cause)
 	for _, f := range x.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if c := ruleOf(n, pack.RuleBF16); n.Op == ir.OpWeight && c != nil {
+			if c := ruleOf(n, pass.RulePackBF16); n.Op == ir.OpWeight && c != nil {
 				causes[pack.WeightName(n)] = *c
 			}
 		}

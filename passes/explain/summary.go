@@ -2,9 +2,9 @@ package explain
 
 import (
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes/assign"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/partition"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/plan"
 )
 
@@ -161,7 +161,7 @@ func assignedStep(f *ir.Func) []string {
 	for _, g := range funcsOf(f) {
 		for _, n := range g.Nodes {
 			for _, c := range n.Causes() {
-				if c.Rule == assign.RuleStep.Name {
+				if c.Rule == string(pass.RuleAssignStep) {
 					return c.Operands
 				}
 			}

@@ -118,7 +118,7 @@ func (t *explainText) split(s SplitReport) {
 	}
 	for _, c := range s.Causes {
 		text += "; " + c.Text + " (" + c.Rule + ")"
-		if c.Rule == "s.wgt" || c.Rule == "s.max" {
+		if c.Rule == string(pass.RuleSplitWgt) || c.Rule == string(pass.RuleSplitMax) {
 			text += ": " + strings.Join(c.Operands, ", ")
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ggmlc/ggmlc/passes/assign"
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
@@ -93,7 +92,7 @@ func (t *explainText) node(n *NodeReport) {
 func (t *explainText) assigned(list []WhyCause) {
 	for _, c := range list {
 		word := "because"
-		if c.Rule == assign.RuleStep.Name {
+		if c.Rule == string(pass.RuleAssignStep) {
 			word = "of the step:"
 		}
 		t.line(2, "%s %s", word, c.String())

@@ -23,7 +23,7 @@ func ApartSeconds(c *pass.Context, m *ir.Module) (sum float64) {
 
 // StaysApart reports whether a limit of memory keeps n, a copy, apart from an earlier one.
 func StaysApart(n *ir.Node) bool {
-	return n.HasCause(pass.RuleApart)
+	return n.HasCause(string(pass.RuleCopyApart))
 }
 
 // TargetOf returns the first target that prefers the space; nil if there is none.

@@ -183,11 +183,11 @@ func noteSplit(splits []ir.Split, n *ir.Node) []ir.Split {
 // IsSplitInput reports whether n is a copy that the copy pass has made. Under the rules of
 // 2024 it may be one within a space.
 func IsSplitInput(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && n.HasCause(pass.RuleCopyIn)
+	return n.Op == ir.OpCopy && n.HasCause(string(pass.RuleCopyIn))
 }
 
 // splitCause returns the cause for which a split begins at n, if one does.
 func splitCause(n *ir.Node) ir.Cause {
-	c, _ := n.FirstCause(func(by, rule string) bool { return by == "split" || rule == pass.RuleCopyOut })
+	c, _ := n.FirstCause(func(by, rule string) bool { return by == "split" || rule == string(pass.RuleCopyOut) })
 	return c
 }

@@ -38,8 +38,8 @@ var Pass = pass.Pass{
 	Gives:    ir.PropOrdered,
 	Breaks:   pass.FromPartitioned,
 	Rules: []pass.Rule{
-		{Name: "order.peak", Doc: "the node runs earlier than before, so that fewer bytes are live at once"},
-		{Name: ruleOverlap, Doc: "the copy is submitted earlier, so that it runs beside other work"},
+		{Name: pass.RuleOrderPeak, Doc: "the node runs earlier than before, so that fewer bytes are live at once"},
+		{Name: pass.RuleOrderOverlap, Doc: "the copy is submitted earlier, so that it runs beside other work"},
 	},
 }
 
@@ -48,7 +48,7 @@ func order(c *pass.Context, m *ir.Module) error {
 		g := newDataflow(c.Targets, f)
 		now := identity(len(g.work))
 		list, better := now, false
-		if c.Enabled("order.peak") {
+		if c.Enabled(pass.RuleOrderPeak) {
 			list, better = g.better(c, now)
 		}
 		if better {
@@ -365,7 +365,7 @@ func (g *dataflow) better(c *pass.Context, now []int) (list []int, ok bool) {
 		return nil, false
 	}
 	for at, i := range list {
-		if at < i && !c.Allow("order.peak", g.work[i]) {
+		if at < i && !c.Allow(pass.RuleOrderPeak, g.work[i]) {
 			return nil, false
 		}
 	}
@@ -397,7 +397,7 @@ func sum(list []int64) int64 {
 func (g *dataflow) sayBetter(c *pass.Context, order []int) {
 	for at, i := range order {
 		if at < i {
-			c.Cause(g.work[i], "order.peak")
+			c.Cause(g.work[i], pass.RuleOrderPeak)
 		}
 	}
 }

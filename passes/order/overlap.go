@@ -9,8 +9,6 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-const ruleOverlap = "order.overlap"
-
 // overlap moves copies that run on another queue than the work of their backend forward, so
 // that they run beside it: to the head of their split and, where what they copy is there early
 // enough, to that of an earlier split of the same backend, behind the copies that this split
@@ -34,7 +32,7 @@ func (o *overlapper) overlap(now []int) []int {
 		if !o.transfers[i] {
 			continue
 		}
-		if split, ok := o.earliest(i); ok && o.c.Allow(ruleOverlap, o.work[i]) {
+		if split, ok := o.earliest(i); ok && o.c.Allow(pass.RuleOrderOverlap, o.work[i]) {
 			if split == o.work[i].Split && at < o.first[split] {
 				continue // it is at the head already
 			}
@@ -102,7 +100,7 @@ type spaceLoad struct {
 
 // survey notes the splits of f, if some copy can be moved at all.
 func (o *overlapper) survey(now []int) {
-	if !o.c.Enabled(ruleOverlap) || o.c.Dry != nil { // of a plan that the user limits, perhaps
+	if !o.c.Enabled(pass.RuleOrderOverlap) || o.c.Dry != nil { // of a plan that the user limits, perhaps
 		return
 	}
 	o.transfers = make([]bool, len(now))
@@ -227,7 +225,7 @@ func (o *overlapper) move(i, split int) {
 		v.Def.Split = min(v.Def.Split, split)
 	}
 	n.Split = split
-	o.c.Cause(n, ruleOverlap)
+	o.c.Cause(n, pass.RuleOrderOverlap)
 	o.c.Count("overlap", 1)
 }
 

@@ -9,8 +9,6 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-const RuleBF16 = "pack.bf16"
-
 // roundWeights makes bf16 of weights of f16, rounded, where --allow-bf16 says that it may:
 // of matrices in products whose backend multiplies bf16 by bf16, which processors do at
 // twice the rate of f32. It loses three bits of each weight's mantissa. A gather may read
@@ -20,7 +18,7 @@ const RuleBF16 = "pack.bf16"
 // of one of f16: rounding gains little there. A program that is limited to such processors keeps its
 // weights.
 func roundWeights(c *pass.Context, m *ir.Module) {
-	if !c.Options.AllowBF16 || !c.Enabled(RuleBF16) || !multipliesBF16(c.Options.CPU) {
+	if !c.Options.AllowBF16 || !c.Enabled(pass.RulePackBF16) || !multipliesBF16(c.Options.CPU) {
 		return
 	}
 	r := findRoundable(c, m)
@@ -38,7 +36,7 @@ func roundWeights(c *pass.Context, m *ir.Module) {
 		for _, n := range f.Nodes {
 			if n.Op == ir.OpWeight && r.all[WeightName(n)] {
 				n.Result().Type.DType = dtype.BF16
-				c.CauseChange(n, RuleBF16, dtype.F16.String(), dtype.BF16.String(), "--allow-bf16")
+				c.CauseChange(n, pass.RulePackBF16, dtype.F16.String(), dtype.BF16.String(), "--allow-bf16")
 			}
 		}
 	}

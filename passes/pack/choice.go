@@ -19,7 +19,7 @@ type layoutChoice struct {
 // chooseLayouts compares the layouts of those weights that have several. It notes which readers
 // get a second form.
 func (s *wishes) chooseLayouts(c *pass.Context, second *secondForms) {
-	if !c.Enabled(rulePackCost) || !slices.ContainsFunc(s.of, func(w wish) bool { return w.open }) {
+	if !c.Enabled(pass.RulePackCost) || !slices.ContainsFunc(s.of, func(w wish) bool { return w.open }) {
 		return
 	}
 	for i, readers := range s.openReaders(c) {
@@ -136,7 +136,7 @@ func (s *secondForms) wants(n *ir.Node, i int) (l dtype.Layout, ok bool) {
 
 // compare compares the packed layout of the state of that name with rows, by what its readers take.
 func (u *stateUse) compare(c *pass.Context, state string, weights map[*ir.Func]float64) {
-	if !c.Enabled(rulePackCost) {
+	if !c.Enabled(pass.RulePackCost) {
 		return
 	}
 	var readers []layoutReader

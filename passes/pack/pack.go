@@ -41,27 +41,17 @@ var Pass = pass.Pass{
 	Gives:    ir.PropPacked,
 	Breaks:   pass.FromPacked,
 	Rules: []pass.Rule{
-		{Name: RuleBF16, Doc: "a weight of f16 becomes bf16, rounded: --allow-bf16 allows it, and all its products are faster so"},
-		{Name: ruleLayout, Doc: "the layout that the kernels of all readers read"},
-		{Name: rulePackCost, Doc: "kernels read several layouts: what each costs for an item of a step, of which the cheapest is taken if it pays; a second form is made on measurements alone"},
-		{Name: ruleState, Doc: "the layout that the kernels of all that read and write the state have: keys are multiplied where they lie"},
-		{Name: ruleSecond, Doc: "no layout serves all readers of the weight, or none serves them well: this one gets a form of its own"},
-		{Name: ruleAct, Doc: "the kernel reads quantized activations, or such of bf16; all its readers on the backend share them"},
-		{Name: ruleDense, Doc: "the kernel does not read strided operands"},
-		{Name: ruleLayNode, Doc: "what is laid out is not a weight: it is done in every step"},
-		{Name: ruleResult, Doc: "a result of a function has dense bytes of its own"},
+		{Name: pass.RulePackBF16, Doc: "a weight of f16 becomes bf16, rounded: --allow-bf16 allows it, and all its products are faster so"},
+		{Name: pass.RulePackLayout, Doc: "the layout that the kernels of all readers read"},
+		{Name: pass.RulePackCost, Doc: "kernels read several layouts: what each costs for an item of a step, of which the cheapest is taken if it pays; a second form is made on measurements alone"},
+		{Name: pass.RulePackState, Doc: "the layout that the kernels of all that read and write the state have: keys are multiplied where they lie"},
+		{Name: pass.RulePackSecond, Doc: "no layout serves all readers of the weight, or none serves them well: this one gets a form of its own"},
+		{Name: pass.RulePackAct, Doc: "the kernel reads quantized activations, or such of bf16; all its readers on the backend share them"},
+		{Name: pass.RulePackDense, Doc: "the kernel does not read strided operands"},
+		{Name: pass.RulePackNode, Doc: "what is laid out is not a weight: it is done in every step"},
+		{Name: pass.RulePackResult, Doc: "a result of a function has dense bytes of its own"},
 	},
 }
-
-const (
-	ruleLayout   = "pack.layout"
-	rulePackCost = "pack.cost"
-	ruleSecond   = "pack.second"
-	ruleAct      = "pack.act"
-	ruleDense    = "pack.dense"
-	ruleLayNode  = "pack.node"
-	ruleResult   = "pack.result"
-)
 
 func pack(c *pass.Context, m *ir.Module) error {
 	roundWeights(c, m)
@@ -164,19 +154,19 @@ func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
 	switch {
 	case dt == v.Type.DType:
 	case dt == dtype.Q8A:
-		return p.make(n, v, ir.OpQuantize, nil, ruleAct, ".q")
+		return p.make(n, v, ir.OpQuantize, nil, pass.RulePackAct, ".q")
 	default:
-		return p.make(n, v, ir.OpCast, &ir.CastAttr{To: dt}, ruleAct, "."+dt.String())
+		return p.make(n, v, ir.OpCast, &ir.CastAttr{To: dt}, pass.RulePackAct, "."+dt.String())
 	}
 	if layout != v.Type.Layout {
-		return p.make(n, v, ir.OpPack, &ir.PackAttr{To: layout}, ruleLayNode, "."+layout.String())
+		return p.make(n, v, ir.OpPack, &ir.PackAttr{To: layout}, pass.RulePackNode, "."+layout.String())
 	}
-	return p.make(n, v, ir.OpCopy, nil, ruleDense, ".dense")
+	return p.make(n, v, ir.OpCopy, nil, pass.RulePackDense, ".dense")
 }
 
 // make returns the result of a node that turns v into another form for n: the one that a
 // reader on the same backend had made, or a new one.
-func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule, suffix string) *ir.Value {
+func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule pass.RuleName, suffix string) *ir.Value {
 	key := madeKey{v: v, backend: n.Backend, op: op}
 	switch a := attr.(type) {
 	case *ir.PackAttr:
@@ -189,7 +179,7 @@ func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule, suffix 
 	}
 	made := p.add(n, op, attr, v.Name+suffix, v)
 	p.c.Cause(made, rule, v.String(), n.String())
-	p.c.Count(rule, 1)
+	p.c.Count(string(rule), 1)
 	p.made[key] = made.Result()
 	return made.Result()
 }
@@ -216,7 +206,7 @@ func (p *packer) secondForm(n *ir.Node, v *ir.Value, layout dtype.Layout) *ir.Va
 	w := p.second.get(p.c, v.Def.Attr.(*ir.WeightAttr).Name, layout)
 	leaf := p.e.Add(nil, ir.OpWeight, &ir.WeightAttr{Name: w.Name}, w.Name)
 	leaf.Result().Type.Space = w.Type.Space
-	p.c.Cause(leaf, ruleSecond, v.String(), n.String())
+	p.c.Cause(leaf, pass.RulePackSecond, v.String(), n.String())
 	p.made[key] = leaf.Result()
 	return leaf.Result()
 }
@@ -240,7 +230,7 @@ func (p *packer) results(f *ir.Func) {
 		n.Backend = last.Name
 		n.Result().Type.Space = rewrite.ResultSpace(p.c.Targets, n)
 		p.e.Append(n)
-		p.c.Cause(n, ruleResult, r.String())
+		p.c.Cause(n, pass.RulePackResult, r.String())
 		f.Results[i] = n.Result()
 	}
 }

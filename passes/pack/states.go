@@ -9,13 +9,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-const ruleState = "pack.state"
-
 // layOutStates gives a state the packed layout that a kernel which reads it asks for: keys of attention, which are then
 // multiplied where they lie, unless rows cost less. All that read or write the state have to do so in this layout, and on one backend, so that
 // it is never copied; a view, call or result leaves it as it is.
 func layOutStates(c *pass.Context, m *ir.Module) {
-	if len(m.States) == 0 || !c.Enabled(ruleState) {
+	if len(m.States) == 0 || !c.Enabled(pass.RulePackState) {
 		return
 	}
 	uses := make(map[string]*stateUse, len(m.States))
@@ -136,13 +134,13 @@ func followState(c *pass.Context, m *ir.Module, n *ir.Node, uses map[string]*sta
 			continue
 		}
 		if u := uses[name]; u != nil && u.choice != nil && n.Op == ir.OpState {
-			c.Cause(n, rulePackCost, optionTexts(u.choice.options)...)
+			c.Cause(n, pass.RulePackCost, optionTexts(u.choice.options)...)
 		}
 		if m.State(name).Type.Layout == r.Type.Layout {
 			continue
 		}
 		if n.Op == ir.OpState {
-			c.CauseChange(n, ruleState, r.Type.Layout.String(), m.State(name).Type.Layout.String(), opsOf(uses[name].nodes)...)
+			c.CauseChange(n, pass.RulePackState, r.Type.Layout.String(), m.State(name).Type.Layout.String(), opsOf(uses[name].nodes)...)
 		}
 		r.Type.Layout = m.State(name).Type.Layout
 	}

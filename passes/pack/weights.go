@@ -176,12 +176,12 @@ func (s *wishes) follow(c *pass.Context, n *ir.Node) {
 	i, r := s.number(n), n.Result()
 	w := s.m.Weights[i]
 	if choice := s.of[i].choice; choice != nil {
-		c.Cause(n, rulePackCost, optionTexts(choice.options)...)
+		c.Cause(n, pass.RulePackCost, optionTexts(choice.options)...)
 	}
 	if w.Type.Layout == r.Type.Layout {
 		return
 	}
-	c.CauseChange(n, ruleLayout, r.Type.Layout.String(), w.Type.Layout.String(), s.of[i].readers...)
+	c.CauseChange(n, pass.RulePackLayout, r.Type.Layout.String(), w.Type.Layout.String(), s.of[i].readers...)
 	r.Type.Layout = w.Type.Layout
 }
 

@@ -135,7 +135,7 @@ func (r *region) close(c *pass.Context) {
 		cl := r.p.known(n).class
 		n.Part.Granule = cl.granule(n)
 		if len(cl.members) == 1 {
-			c.Cause(n, "part.split")
+			c.Cause(n, pass.RulePartitionSplit)
 			continue
 		}
 		other := cl.members[0].node
@@ -143,7 +143,7 @@ func (r *region) close(c *pass.Context) {
 			other = cl.members[1].node
 		}
 		own := ownGranule(n, cl.member(n).axis)
-		c.CauseChange(n, "part.own", strconv.FormatInt(own, 10), strconv.FormatInt(n.Part.Granule, 10), other.String())
+		c.CauseChange(n, pass.RulePartitionOwn, strconv.FormatInt(own, 10), strconv.FormatInt(n.Part.Granule, 10), other.String())
 		c.Count("owned", 1)
 	}
 }
@@ -156,11 +156,11 @@ func (w *walker) repeat(n *ir.Node) {
 	e := w.p.edges(n.Body)
 	if edge, found := w.backEdge(e); found {
 		n.Body.HeadBarrier = true
-		w.p.c.Cause(n, "part.head", edge.now.Value.String(), edge.before.Node.String())
+		w.p.c.Cause(n, pass.RulePartitionHead, edge.now.Value.String(), edge.before.Node.String())
 		w.cut()
 	} else if queued != nil && beginsWithHost(n.Body) {
 		n.Body.HeadBarrier = true
-		w.p.c.Cause(n, "part.wait", queued.String())
+		w.p.c.Cause(n, pass.RulePartitionWait, queued.String())
 		w.cut()
 	} else if queued == nil && w.behind != nil {
 		w.meet(n)
@@ -290,7 +290,7 @@ func ownResults(c *pass.Context, f *ir.Func) error {
 		n := rewrite.CopyNode(c, f, r)
 		n.Split = flow.SplitAtEnd(f, n.Backend)
 		f.Append(n)
-		c.Cause(n, "part.result", r.String())
+		c.Cause(n, pass.RulePartitionResult, r.String())
 		f.Results[i] = n.Result()
 	}
 	return nil

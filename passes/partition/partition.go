@@ -41,17 +41,17 @@ var Pass = pass.Pass{
 	Gives:    ir.PropPartitioned,
 	Breaks:   pass.FromPartitioned,
 	Rules: []pass.Rule{
-		{Name: "part.split", Doc: "workers divide an axis of the result, in the kernel's granules"},
-		{Name: "part.own", Doc: "workers divide it so that each goes on with what it has computed itself: no barrier is needed"},
-		{Name: "part.tail", Doc: "the last units are left to whoever is done early: nothing else in the epoch has to know who computes them"},
-		{Name: "part.each", Doc: "every worker computes it for itself: that is cheaper than waiting for another one"},
-		{Name: "part.one", Doc: "no axis of the result can be divided"},
-		{Name: "part.raw", Doc: "a barrier stands before it: it reads what another worker writes"},
-		{Name: "part.war", Doc: "a barrier stands before it: it overwrites what another worker reads"},
-		{Name: "part.waw", Doc: "a barrier stands before it: it overwrites what another worker writes"},
-		{Name: "part.head", Doc: "each round begins with a barrier, as it uses what another worker used at the end of the round before"},
-		{Name: "part.wait", Doc: "a barrier stands before it: there worker 0 may wait for what devices do meanwhile"},
-		{Name: "part.result", Doc: "a result that names other bytes is copied, so that the caller finds it in one piece"},
+		{Name: pass.RulePartitionSplit, Doc: "workers divide an axis of the result, in the kernel's granules"},
+		{Name: pass.RulePartitionOwn, Doc: "workers divide it so that each goes on with what it has computed itself: no barrier is needed"},
+		{Name: pass.RulePartitionTail, Doc: "the last units are left to whoever is done early: nothing else in the epoch has to know who computes them"},
+		{Name: pass.RulePartitionEach, Doc: "every worker computes it for itself: that is cheaper than waiting for another one"},
+		{Name: pass.RulePartitionOne, Doc: "no axis of the result can be divided"},
+		{Name: pass.RulePartitionRAW, Doc: "a barrier stands before it: it reads what another worker writes"},
+		{Name: pass.RulePartitionWAR, Doc: "a barrier stands before it: it overwrites what another worker reads"},
+		{Name: pass.RulePartitionWAW, Doc: "a barrier stands before it: it overwrites what another worker writes"},
+		{Name: pass.RulePartitionHead, Doc: "each round begins with a barrier, as it uses what another worker used at the end of the round before"},
+		{Name: pass.RulePartitionWait, Doc: "a barrier stands before it: there worker 0 may wait for what devices do meanwhile"},
+		{Name: pass.RulePartitionResult, Doc: "a result that names other bytes is copied, so that the caller finds it in one piece"},
 	},
 }
 
@@ -348,24 +348,24 @@ func (w *walker) meet(n *ir.Node) {
 	}
 	w.cut()
 	w.epoch++
-	w.p.c.Cause(n, "part.wait", w.behind.String())
+	w.p.c.Cause(n, pass.RulePartitionWait, w.behind.String())
 	w.behind = nil
 }
 
 // hazard returns the rule by which a barrier stands between two accesses.
-func (p clash) hazard() string {
+func (p clash) hazard() pass.RuleName {
 	switch {
 	case p.before.Write && p.now.Write:
-		return "part.waw"
+		return pass.RulePartitionWAW
 	case p.before.Write:
-		return "part.raw"
+		return pass.RulePartitionRAW
 	}
-	return "part.war"
+	return pass.RulePartitionWAR
 }
 
 // choice is one way to share a node.
 type choice struct {
-	rule    string
+	rule    pass.RuleName
 	mode    ir.PartMode
 	ax      *ir.Axis
 	list    []flow.Access
@@ -386,13 +386,13 @@ func (w *walker) place(n *ir.Node) {
 	d := w.p.c.Target(n)
 	alone := aloneOn(d, n)
 	if alone {
-		w.undivided(n, "part.one", ir.PartOne)
+		w.undivided(n, pass.RulePartitionOne, ir.PartOne)
 	} else {
 		w.choose(n, d)
 	}
 	best := w.cheapest()
-	if best.rule != "part.one" && !w.p.c.Allow(best.rule, n) {
-		best = w.undivided(n, "part.one", ir.PartOne)
+	if best.rule != pass.RulePartitionOne && !w.p.c.Allow(best.rule, n) {
+		best = w.undivided(n, pass.RulePartitionOne, ir.PartOne)
 	}
 	w.take(n, best)
 	if best.mode != ir.PartSplit && !alone {
@@ -423,39 +423,39 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 	for i := range axes {
 		w.divided(n, d, &axes[i], later)
 	}
-	if w.p.c.Enabled("part.each") && w.canEach(n) {
+	if w.p.c.Enabled(pass.RulePartitionEach) && w.canEach(n) {
 		whole := w.p.workOf(n, nil)
 		if seconds := whole.Seconds(1, 1); seconds <= eachLimit {
-			ch := w.undivided(n, "part.each", ir.PartEach)
+			ch := w.undivided(n, pass.RulePartitionEach, ir.PartEach)
 			if ch.cost = seconds; ch.barrier {
 				ch.cost += d.Rates.Barrier
 			}
 		}
 	}
 	if len(w.options) == 0 {
-		w.undivided(n, "part.one", ir.PartOne)
+		w.undivided(n, pass.RulePartitionOne, ir.PartOne)
 	}
 }
 
 // divided adds the options that divide n along ax: within the open epoch where that is
 // possible, and behind a barrier. Later is what is lost behind n, in seconds.
 func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later float64) {
-	split := choice{rule: "part.split", mode: ir.PartSplit, ax: ax, list: w.touched(n, ir.PartSplit, ax)}
+	split := choice{rule: pass.RulePartitionSplit, mode: ir.PartSplit, ax: ax, list: w.touched(n, ir.PartSplit, ax)}
 	t, against, ok := w.open.join(n, ax, split.list)
 	switch {
-	case ok && !t.joined() && w.p.c.Enabled("part.split"):
+	case ok && !t.joined() && w.p.c.Enabled(pass.RulePartitionSplit):
 		split.trial, split.cost = t, w.seconds(t)+later
 		w.options = append(w.options, split)
 		return
-	case ok && t.joined() && w.p.c.Enabled("part.own"):
+	case ok && t.joined() && w.p.c.Enabled(pass.RulePartitionOwn):
 		own := split
-		own.rule, own.trial, own.cost = "part.own", t, w.seconds(t)+later
+		own.rule, own.trial, own.cost = pass.RulePartitionOwn, t, w.seconds(t)+later
 		w.options = append(w.options, own)
 	}
 	if ok {
 		against = t.clash
 	}
-	if w.p.c.Enabled("part.split") && against.before != nil {
+	if w.p.c.Enabled(pass.RulePartitionSplit) && against.before != nil {
 		split.trial, split.clash, split.barrier = t.apart(), against, true
 		split.cost = w.seconds(split.trial) + d.Rates.Barrier + later
 		w.options = append(w.options, split)
@@ -463,7 +463,7 @@ func (w *walker) divided(n *ir.Node, d *target.Descriptor, ax *ir.Axis, later fl
 }
 
 // undivided adds and returns the option that one worker or each computes all of n.
-func (w *walker) undivided(n *ir.Node, rule string, mode ir.PartMode) *choice {
+func (w *walker) undivided(n *ir.Node, rule pass.RuleName, mode ir.PartMode) *choice {
 	ch := choice{rule: rule, mode: mode, list: w.touched(n, mode, nil)}
 	ch.clash, ch.barrier = w.open.conflict(ch.list)
 	w.options = append(w.options, ch)

@@ -16,7 +16,7 @@ type Fuel struct {
 
 func NewFuel(n int64) *Fuel { return &Fuel{left: n, limited: n >= 0} }
 
-func (f *Fuel) take(pass, rule string, n *ir.Node) bool {
+func (f *Fuel) take(pass string, rule RuleName, n *ir.Node) bool {
 	if !f.limited {
 		return true
 	}
@@ -24,7 +24,7 @@ func (f *Fuel) take(pass, rule string, n *ir.Node) bool {
 		return false
 	}
 	f.left--
-	f.Last = pass + " " + rule
+	f.Last = pass + " " + string(rule)
 	if n != nil {
 		f.Last += " " + n.String()
 	}

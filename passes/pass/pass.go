@@ -75,8 +75,8 @@ const (
 
 // Rule is a reason for which a pass decides something.
 type Rule struct {
-	Name string // stage.word, unique in the pipeline
-	Doc  string // one sentence
+	Name RuleName // unique in the pipeline
+	Doc  string   // one sentence
 }
 
 // As returns the same pass under another name, to run again. It declares no rules.
@@ -87,7 +87,7 @@ func (p Pass) As(name string) Pass {
 }
 
 // Declares reports whether the pass declares the rule.
-func (p *Pass) Declares(rule string) bool {
+func (p *Pass) Declares(rule RuleName) bool {
 	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Name == rule })
 }
 
@@ -103,8 +103,8 @@ type Context struct {
 	Debug *AllFlags
 	Stats *PassStats
 	Fuel  *Fuel
-	Off   map[string]bool // rules that are disabled
-	Run   *Stats          // of the passes that ran, this one among them
+	Off   map[RuleName]bool // rules that are disabled
+	Run   *Stats            // of the passes that ran, this one among them
 
 	// dry is set in a dry run, which is to tell how much memory a plan needs.
 	Dry *DryRun
@@ -145,22 +145,22 @@ func NewContext(ctx context.Context, p *Pass, l *target.List, o *Options) (*Cont
 
 // Cause appends to the node's causes that this pass applied the rule, and which values,
 // nodes or backends the rule looked at.
-func (c *Context) Cause(n *ir.Node, rule string, operands ...string) {
+func (c *Context) Cause(n *ir.Node, rule RuleName, operands ...string) {
 	c.CauseChange(n, rule, "", "", operands...)
 }
 
 // CauseChange is Cause with what was there before and what is there now.
-func (c *Context) CauseChange(n *ir.Node, rule, before, after string, operands ...string) {
+func (c *Context) CauseChange(n *ir.Node, rule RuleName, before, after string, operands ...string) {
 	n.Cause(c.NewCause(rule, before, after), operands...)
 }
 
 // NewCause returns a cause for what is not a node, such as a split. An undeclared rule is
 // an error of the pass.
-func (c *Context) NewCause(rule, before, after string, operands ...string) ir.Cause {
+func (c *Context) NewCause(rule RuleName, before, after string, operands ...string) ir.Cause {
 	if !c.Pass.Declares(rule) {
 		panic(fmt.Sprintf("passes: internal error: %s uses the rule %q and does not declare it", c.Pass.Name, rule))
 	}
-	return ir.Cause{Pass: c.Pass.Name, Rule: rule, Operands: operands, Before: before, After: after}
+	return ir.Cause{Pass: c.Pass.Name, Rule: string(rule), Operands: operands, Before: before, After: after}
 }
 
 // Count adds n to a counter of the pass; its full name is pass.name.
@@ -174,12 +174,12 @@ func (c *Context) Ran(name string) bool {
 // Allow reports whether the rule may be applied to the node: it is not disabled, and there
 // is fuel left. A pass asks once for each application, just before it makes a change that
 // it may as well leave out.
-func (c *Context) Allow(rule string, n *ir.Node) bool {
+func (c *Context) Allow(rule RuleName, n *ir.Node) bool {
 	return !c.Off[rule] && c.Fuel.take(c.Pass.Name, rule, n)
 }
 
 // Enabled reports whether the rule is not disabled; it takes no fuel.
-func (c *Context) Enabled(rule string) bool { return !c.Off[rule] }
+func (c *Context) Enabled(rule RuleName) bool { return !c.Off[rule] }
 
 // Target returns the target that runs the node; nil before assign.
 func (c *Context) Target(n *ir.Node) *target.Descriptor { return c.Targets.Get(n.Backend) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // placedBytes knows which bytes were touched last by whom, by their addresses.
@@ -131,7 +132,7 @@ type Record struct {
 // Read notes a read, and finds the write before it.
 func (h *Record) Read(at int32, needs *Demands) {
 	if h.Written != flow.None {
-		needs.follow(h.Written, ruleRAW, at)
+		needs.follow(h.Written, pass.RuleSyncRAW, at)
 	}
 	q := needs.places[at].Queue
 	if q == 0 {
@@ -149,10 +150,10 @@ func (h *Record) Read(at int32, needs *Demands) {
 // Overwrite finds what was done to the bytes since the write before.
 func (h *Record) Overwrite(at int32, needs *Demands) {
 	if h.Written != flow.None {
-		needs.follow(h.Written, ruleWAW, at)
+		needs.follow(h.Written, pass.RuleSyncWAW, at)
 	}
 	for _, r := range h.Reads {
-		needs.follow(r, ruleWAR, at)
+		needs.follow(r, pass.RuleSyncWAR, at)
 	}
 }
 

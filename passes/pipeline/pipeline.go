@@ -33,13 +33,11 @@ var Pass = pass.Pass{
 	Gives:    ir.PropQueued,
 	Breaks:   pass.FromRolled,
 	Rules: []pass.Rule{
-		{Name: rewrite.RuleQueueSource, Doc: "a copy runs on the queue of the target that has its source: no one has to wait for the value first"},
-		{Name: rewrite.RuleQueueIn, Doc: "a copy out of the host's memory runs on the target's queue for copies, beside its other work"},
-		{Name: ruleSlots, Doc: "each step that may be under way has an instance of what is copied into a device"},
+		{Name: pass.RulePipelineSource, Doc: "a copy runs on the queue of the target that has its source: no one has to wait for the value first"},
+		{Name: pass.RulePipelineIn, Doc: "a copy out of the host's memory runs on the target's queue for copies, beside its other work"},
+		{Name: pass.RulePipelineSlots, Doc: "each step that may be under way has an instance of what is copied into a device"},
 	},
 }
-
-const ruleSlots = "q.slots"
 
 func chooseQueues(c *pass.Context, m *ir.Module) error {
 	if err := oneName(c.Targets); err != nil {
@@ -53,7 +51,7 @@ func chooseQueues(c *pass.Context, m *ir.Module) error {
 			if slots := c.Options.Pipeline; slots > 1 && isBuffered(c, n) && !fixed[n.Result()] {
 				errs = append(errs, instancesFit(n, slots))
 				n.Submitted().Slots = slots
-				c.Cause(n, ruleSlots)
+				c.Cause(n, pass.RulePipelineSlots)
 				c.Count("slots", int64(slots))
 			}
 		}

@@ -36,17 +36,11 @@ var Sync = pass.Pass{
 	Gives:    ir.PropSynced,
 	Breaks:   ir.PropChecked,
 	Rules: []pass.Rule{
-		{Name: ruleRAW, Doc: "it reads what a node on another queue writes: it waits for that one"},
-		{Name: ruleWAR, Doc: "it overwrites what a node on another queue reads: it waits for that one"},
-		{Name: ruleWAW, Doc: "it overwrites what a node on another queue writes: it waits for that one"},
+		{Name: pass.RuleSyncRAW, Doc: "it reads what a node on another queue writes: it waits for that one"},
+		{Name: pass.RuleSyncWAR, Doc: "it overwrites what a node on another queue reads: it waits for that one"},
+		{Name: pass.RuleSyncWAW, Doc: "it overwrites what a node on another queue writes: it waits for that one"},
 	},
 }
-
-const (
-	ruleRAW = "q.raw"
-	ruleWAR = "q.war"
-	ruleWAW = "q.waw"
-)
 
 func synchronize(c *pass.Context, m *ir.Module) error {
 	for _, f := range m.Funcs {
@@ -130,7 +124,7 @@ type waitFor struct {
 // demand is a place that has to have ended before another one begins, and why.
 type demand struct {
 	at   int32
-	rule string
+	rule pass.RuleName
 	by   *ir.Node
 }
 
@@ -141,7 +135,7 @@ type Demands struct {
 }
 
 // follow adds that the place at has to follow another one.
-func (d *Demands) follow(before int32, rule string, at int32) {
+func (d *Demands) follow(before int32, rule pass.RuleName, at int32) {
 	p, q := &d.places[at], d.places[before].Queue
 	if q == 0 || q == p.Queue {
 		return // the host submits in order, and a queue works in order

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // reuse lets results take the bytes of operands, where the op can and nothing else
@@ -36,7 +37,7 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 		return false
 	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, operand):
 		return false
-	case !p.canFollow(n, from, to) || !p.c.Allow("plan.inplace", n):
+	case !p.canFollow(n, from, to) || !p.c.Allow(pass.RulePlanInplace, n):
 		return false
 	}
 	if p.space(from) != p.space(to) {
@@ -44,7 +45,7 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 		p.moved = true
 	}
 	p.join(n, from, to)
-	p.c.Cause(n, "plan.inplace", operand.String())
+	p.c.Cause(n, pass.RulePlanInplace, operand.String())
 	return true
 }
 

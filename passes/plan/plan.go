@@ -38,8 +38,8 @@ var Pass = pass.Pass{
 	Gives:    ir.PropPlaced,
 	Breaks:   pass.FromSynced,
 	Rules: []pass.Rule{
-		{Name: "plan.inplace", Doc: "the result takes the bytes of an operand that nothing reads any more"},
-		{Name: "plan.carried", Doc: "a carried value stays in one place through all rounds"},
+		{Name: pass.RulePlanInplace, Doc: "the result takes the bytes of an operand that nothing reads any more"},
+		{Name: pass.RulePlanCarried, Doc: "a carried value stays in one place through all rounds"},
 	},
 	Flags: planFlags{},
 }
@@ -140,7 +140,7 @@ func (p *planner) layQueues() {
 func (p *planner) sayCarried() {
 	for _, l := range p.time.inOrder {
 		if len(l.node.Results) > 0 {
-			p.c.Cause(l.node, "plan.carried", l.node.Result().String())
+			p.c.Cause(l.node, pass.RulePlanCarried, l.node.Result().String())
 		}
 	}
 }

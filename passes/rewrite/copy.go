@@ -28,11 +28,6 @@ func CopiesOn(c *pass.Context, v *ir.Value) string {
 	return c.Targets.Last().Name
 }
 
-const (
-	RuleQueueSource = "q.source"
-	RuleQueueIn     = "q.in"
-)
-
 // InQueue ends the name of a target's second queue, which copies into its spaces.
 const InQueue = ".in"
 
@@ -51,17 +46,17 @@ func SetQueue(c *pass.Context, n *ir.Node) {
 
 // QueueOf returns the queue of a node, empty for one that the host runs or waits for, and
 // the rule by which it is another one than the first of the node's backend.
-func QueueOf(l *target.List, n *ir.Node) (queue, rule string) {
+func QueueOf(l *target.List, n *ir.Node) (queue string, rule pass.RuleName) {
 	d := l.Get(n.Backend)
 	if d == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
 		return "", ""
 	}
 	if flow.IsTransfer(n) {
 		if from := deviceOf(l, n.Args[0].Type.Space); from != nil {
-			return from.Name, ruleUnless(from == d, RuleQueueSource)
+			return from.Name, ruleUnless(from == d, pass.RulePipelineSource)
 		}
 		if d.Queues > 1 {
-			return d.Name + InQueue, RuleQueueIn
+			return d.Name + InQueue, pass.RulePipelineIn
 		}
 	}
 	if d.Queues > 0 {
@@ -70,7 +65,7 @@ func QueueOf(l *target.List, n *ir.Node) (queue, rule string) {
 	return "", ""
 }
 
-func ruleUnless(plain bool, rule string) string {
+func ruleUnless(plain bool, rule pass.RuleName) pass.RuleName {
 	if plain {
 		return ""
 	}

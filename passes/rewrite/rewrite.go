@@ -68,10 +68,14 @@ func ApplyRewrites(c *pass.Context, m *ir.Module, rewrites []Rewrite) error {
 	return nil
 }
 
-func cycleError(c *pass.Context, f *ir.Func, fired []string) error {
-	slices.Sort(fired)
+func cycleError(c *pass.Context, f *ir.Func, fired []pass.RuleName) error {
+	names := make([]string, len(fired))
+	for i, rule := range fired {
+		names[i] = string(rule)
+	}
+	slices.Sort(names)
 	return &pass.InternalError{Pass: c.Pass.Name, Module: f.Module.Name, Err: fmt.Errorf("@%s: rules undo each other: %s",
-		f.Name, strings.Join(fired, ", "))}
+		f.Name, strings.Join(names, ", "))}
 }
 
 // formOf describes what is the same for two forms of a function between which rewrites could
@@ -108,7 +112,7 @@ func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
 
 // rewriteFunc walks over f once and returns the names of the rules that fired. It keeps uses up to
 // date.
-func rewriteFunc(c *pass.Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []string) {
+func rewriteFunc(c *pass.Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []pass.RuleName) {
 	e := NewEdit(c, f)
 	m := &Match{E: e, uses: uses}
 	for _, n := range f.Nodes {
@@ -146,7 +150,7 @@ func findRewrite(c *pass.Context, m *Match, n *ir.Node, rewrites []*Rewrite) *Re
 	able := n.Result() != nil && m.uses.live(n)
 	for _, r := range rewrites {
 		if c.Debug.Stats {
-			c.Count("tried."+r.Name, 1)
+			c.Count("tried."+string(r.Name), 1)
 		}
 		m.reset(n)
 		if !able || !m.findArgs(&r.Pattern, n) || !m.current() || r.Where != nil && !r.Where(c, m) || !c.Allow(r.Name, n) {
@@ -162,7 +166,7 @@ func (r *Rewrite) apply(c *pass.Context, m *Match) {
 	n := m.Root
 	before := n.Op.String()
 	r.Build(m)
-	c.Count(r.Name, 1)
+	c.Count(string(r.Name), 1)
 	if m.replaced {
 		return
 	}

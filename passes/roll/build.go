@@ -101,7 +101,7 @@ func (b *roller) fresh(c carried) *ir.Value {
 	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.one(v) && b.onlyStarts(v) {
 		return v
 	}
-	return b.copied(v, "roll.init")
+	return b.copied(v, pass.RuleRollInit)
 }
 
 // one reports whether v has one instance, as what is carried must. Where its backend cannot
@@ -145,11 +145,11 @@ func (b *roller) whole(v *ir.Value) *ir.Value {
 	if flow.SameBytes(v.Root(), v) {
 		return v
 	}
-	return b.copied(v, "roll.init")
+	return b.copied(v, pass.RuleRollInit)
 }
 
 // copied returns a copy of v, made before the repeat.
-func (b *roller) copied(v *ir.Value, rule string) *ir.Value {
+func (b *roller) copied(v *ir.Value, rule pass.RuleName) *ir.Value {
 	n := rewrite.CopyNode(b.c, b.f, v)
 	n.Split = flow.NoSplit
 	b.c.Cause(n, rule, v.String())
@@ -225,7 +225,7 @@ func (b *roller) next(i int, c carried) *ir.Value {
 	}
 	n := rewrite.CopyNode(b.c, b.body, v)
 	n.Split = flow.SplitAtEnd(b.body, n.Backend)
-	b.c.Cause(n, "roll.next", v.String())
+	b.c.Cause(n, pass.RuleRollNext, v.String())
 	return b.body.Append(n).Result()
 }
 

@@ -37,9 +37,9 @@ var Pass = pass.Pass{
 	Gives:  ir.PropRolled,
 	Breaks: pass.FromOrdered,
 	Rules: []pass.Rule{
-		{Name: "roll.repeat", Doc: "groups of equal nodes follow each other"},
-		{Name: "roll.init", Doc: "a carried value starts with bytes that others need: it starts with a copy"},
-		{Name: "roll.next", Doc: "a carried value is needed while its next one is made: that is copied at the end"},
+		{Name: pass.RuleRollRepeat, Doc: "groups of equal nodes follow each other"},
+		{Name: pass.RuleRollInit, Doc: "a carried value starts with bytes that others need: it starts with a copy"},
+		{Name: pass.RuleRollNext, Doc: "a carried value is needed while its next one is made: that is copied at the end"},
 	},
 	Flags: rollFlags{Min: 8},
 }
@@ -59,11 +59,11 @@ func roll(c *pass.Context, m *ir.Module) error {
 		}
 		for range maxRepeats {
 			r := findRepeat(f)
-			if r == nil || r.saved() < int(pass.Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow("roll.repeat", r.group(0)[0]) {
+			if r == nil || r.saved() < int(pass.Flags[rollFlags](c).Min) || !r.copies(c) || !c.Allow(pass.RuleRollRepeat, r.group(0)[0]) {
 				break
 			}
 			n := r.build(c, fmt.Sprintf("%s.loop%d", f.Name, loops(f)))
-			c.Cause(n, "roll.repeat", fmt.Sprintf("%d nodes", r.period))
+			c.Cause(n, pass.RuleRollRepeat, fmt.Sprintf("%d nodes", r.period))
 			c.Count("repeats", 1)
 			c.Count("nodes", int64(r.count-1)*int64(r.period))
 		}

@@ -36,23 +36,23 @@ var canonicalRewrites = slices.Concat(
 	noopRewrites(ir.OpReshape, ir.OpPermute, ir.OpSlice, ir.OpCast, ir.OpScale),
 	[]rewrite.Rewrite{
 		{
-			Rule:    pass.Rule{Name: "canon.reshape", Doc: "a reshape of a reshape is one reshape"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizeReshape, Doc: "a reshape of a reshape is one reshape"},
 			Pattern: rewrite.Pattern{Op: ir.OpReshape, Args: []rewrite.Pattern{{Op: ir.OpReshape, Args: []rewrite.Pattern{rewrite.AnyValue("x")}}}},
 			Build:   func(m *rewrite.Match) { m.Become(ir.OpReshape, m.Root.Attr, m.Value("x")) },
 		},
 		{
-			Rule:    pass.Rule{Name: "canon.permute", Doc: "a permutation of a permutation is one permutation"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizePermute, Doc: "a permutation of a permutation is one permutation"},
 			Pattern: rewrite.Pattern{Op: ir.OpPermute, Args: []rewrite.Pattern{{Op: ir.OpPermute, Args: []rewrite.Pattern{rewrite.AnyValue("x")}, Bind: "inner"}}},
 			Build:   composePermutes,
 		},
 		{
-			Rule:    pass.Rule{Name: "canon.slice", Doc: "a slice of a slice of one axis is one slice"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizeSlice, Doc: "a slice of a slice of one axis is one slice"},
 			Pattern: rewrite.Pattern{Op: ir.OpSlice, Args: []rewrite.Pattern{{Op: ir.OpSlice, Args: []rewrite.Pattern{rewrite.AnyValue("x")}, Bind: "inner"}}},
 			Where:   areOneSlice,
 			Build:   func(m *rewrite.Match) { m.Become(ir.OpSlice, oneSlice(m), m.Value("x")) },
 		},
 		{
-			Rule:    pass.Rule{Name: "canon.unit", Doc: "a permutation that moves only dimensions of extent 1 is a reshape"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizeUnit, Doc: "a permutation that moves only dimensions of extent 1 is a reshape"},
 			Pattern: rewrite.Pattern{Op: ir.OpPermute, Args: []rewrite.Pattern{rewrite.AnyValue("x")}},
 			Where:   movesNoByte,
 			Build: func(m *rewrite.Match) {
@@ -69,7 +69,7 @@ func noopRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	var rs []rewrite.Rewrite
 	for _, op := range ops {
 		rs = append(rs, rewrite.Rewrite{
-			Rule:    pass.Rule{Name: "canon.noop", Doc: "a view, cast or scale that changes nothing is its operand"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizeNoop, Doc: "a view, cast or scale that changes nothing is its operand"},
 			Pattern: rewrite.Pattern{Op: op, Args: []rewrite.Pattern{rewrite.AnyValue("x")}},
 			Where:   changesNothing,
 			Build:   func(m *rewrite.Match) { m.Replace(m.Value("x")) },
@@ -148,7 +148,7 @@ func orderRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	var rs []rewrite.Rewrite
 	for _, op := range ops {
 		rs = append(rs, rewrite.Rewrite{
-			Rule:    pass.Rule{Name: "canon.order", Doc: "operands of commutative ops stand in one order: what was just computed first, weights last"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizeOrder, Doc: "operands of commutative ops stand in one order: what was just computed first, weights last"},
 			Pattern: rewrite.Pattern{Op: op, Args: []rewrite.Pattern{rewrite.AnyValue("a"), rewrite.AnyValue("b")}},
 			Where:   wrongOrder,
 			Build:   func(m *rewrite.Match) { m.Become(m.Root.Op, m.Root.Attr, m.Value("b"), m.Value("a")) },

@@ -28,11 +28,9 @@ var Fold = pass.Pass{
 	Run:    fold,
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromSplit,
-	Rules:  []pass.Rule{{Name: ruleFold, Doc: "all operands are constants, and the result is small"}},
+	Rules:  []pass.Rule{{Name: pass.RuleFoldConstant, Doc: "all operands are constants, and the result is small"}},
 	Flags:  foldFlags{Limit: 4096},
 }
-
-const ruleFold = "fold.constant"
 
 type foldFlags struct {
 	Limit int64 `debug:"limit,bytes of the largest constant that folding makes, at most 4096"`
@@ -45,7 +43,7 @@ func fold(c *pass.Context, m *ir.Module) error {
 	limit := min(pass.Flags[foldFlags](c).Limit, maxConstant)
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if !foldable(n, limit) || !c.Allow(ruleFold, n) {
+			if !foldable(n, limit) || !c.Allow(pass.RuleFoldConstant, n) {
 				continue
 			}
 			if err := foldNode(c, n); err != nil {
@@ -92,7 +90,7 @@ func foldNode(c *pass.Context, n *ir.Node) error {
 	if !exact {
 		return nil
 	}
-	c.CauseChange(n, ruleFold, n.Op.String(), ir.OpConstant.String(), valueNames(n.Args)...)
+	c.CauseChange(n, pass.RuleFoldConstant, n.Op.String(), ir.OpConstant.String(), valueNames(n.Args)...)
 	c.Count("nodes", 1)
 	n.Op, n.Attr, n.Args = ir.OpConstant, &ir.ConstantAttr{Data: data}, nil
 	return nil

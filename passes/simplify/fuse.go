@@ -28,14 +28,14 @@ var Fuse = pass.Pass{
 	Run:    fuse,
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromAssigned,
-	Rules:  append(rewrite.RulesOf(fuseRewrites), pass.Rule{Name: ruleQKV, Doc: "products of one operand become one product with the weights one after the other, then slices"}),
+	Rules:  append(rewrite.RulesOf(fuseRewrites), pass.Rule{Name: pass.RuleFuseQKV, Doc: "products of one operand become one product with the weights one after the other, then slices"}),
 }
 
 func fuse(c *pass.Context, m *ir.Module) error {
 	if err := rewrite.ApplyRewrites(c, m, fuseRewrites); err != nil {
 		return err
 	}
-	if wantsMerged(c) && c.Enabled(ruleQKV) {
+	if wantsMerged(c) && c.Enabled(pass.RuleFuseQKV) {
 		mergeProducts(c, m)
 	}
 	return nil
@@ -52,8 +52,6 @@ func someTargetRuns(c *pass.Context, n *ir.Node, op ir.Op, attr any, args ...*ir
 	}
 	return false
 }
-
-const ruleQKV = "fuse.qkv"
 
 // wantsMerged reports whether a target asks for one product instead of several.
 func wantsMerged(c *pass.Context) bool {
@@ -78,7 +76,7 @@ func mergeInFunc(c *pass.Context, f *ir.Func, weights map[string]string) {
 	merged := make(map[*ir.Node][]*ir.Node, len(groups)) // by the first of the group
 	member := make(map[*ir.Node]bool)
 	for _, g := range groups {
-		if !c.Allow(ruleQKV, g[0]) {
+		if !c.Allow(pass.RuleFuseQKV, g[0]) {
 			continue
 		}
 		merged[g[0]] = g
@@ -179,8 +177,8 @@ func mergeGroup(c *pass.Context, e *rewrite.Edit, group []*ir.Node, weights map[
 	w := joinWeights(e.F.Module, parts, weights)
 	leaf := e.Add(first, ir.OpWeight, &ir.WeightAttr{Name: w.Name}, w.Name)
 	whole := e.Add(first, ir.OpMatMul, first.Attr, first.Result().Name+".all", e.Now(first.Args[0]), leaf.Result())
-	c.Cause(whole, ruleQKV, rewrite.Names(group)...)
-	c.Count(ruleQKV, 1)
+	c.Cause(whole, pass.RuleFuseQKV, rewrite.Names(group)...)
+	c.Count(string(pass.RuleFuseQKV), 1)
 	last := whole.Result().Type.Rank() - 1
 	start := ir.Const(0)
 	for _, n := range group {

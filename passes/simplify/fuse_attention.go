@@ -9,20 +9,18 @@ import (
 // This file lets attention multiply bf16, which processors do at twice the rate of f32, where its result is rounded
 // anyway as soon as it is there. docs/kernels.md has the reasons, the alternatives and what it costs.
 
-const ruleAttentionBF16 = "late.attention-bf16"
-
 // roundAttentions allows attentions to round where their readers round anyway.
 func roundAttentions(c *pass.Context, m *ir.Module) {
-	if !c.Enabled(ruleAttentionBF16) {
+	if !c.Enabled(pass.RuleFuseLateAttentionBF16) {
 		return
 	}
 	for _, f := range m.AllFuncs() {
 		for _, r := range roundedAttentions(f) {
-			if c.Allow(ruleAttentionBF16, r.attention) {
+			if c.Allow(pass.RuleFuseLateAttentionBF16, r.attention) {
 				a := r.attention.Attr.(*ir.AttentionAttr)
 				r.attention.Attr = &ir.AttentionAttr{Scale: a.Scale, BF16: true}
-				c.Cause(r.attention, ruleAttentionBF16, r.reader.String())
-				c.Count(ruleAttentionBF16, 1)
+				c.Cause(r.attention, pass.RuleFuseLateAttentionBF16, r.reader.String())
+				c.Count(string(pass.RuleFuseLateAttentionBF16), 1)
 			}
 		}
 	}

@@ -27,8 +27,8 @@ var FuseLate = pass.Pass{
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Breaks: pass.FromSplit,
 	Rules: append(rewrite.RulesOf(lateRewrites),
-		pass.Rule{Name: ruleAttentionBF16, Doc: "the result of attention is only read to be rounded, to bytes or to bf16: it may round to bf16 what it multiplies"},
-		pass.Rule{Name: RuleSegments, Doc: "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),
+		pass.Rule{Name: pass.RuleFuseLateAttentionBF16, Doc: "the result of attention is only read to be rounded, to bytes or to bf16: it may round to bf16 what it multiplies"},
+		pass.Rule{Name: pass.RuleFuseLateSegments, Doc: "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),
 }
 
 func fuseLate(c *pass.Context, m *ir.Module) error {
@@ -41,13 +41,13 @@ func fuseLate(c *pass.Context, m *ir.Module) error {
 }
 
 var lateRewrites = []rewrite.Rewrite{
-	lateNorm("late.norm", "a norm that is only read to be quantized writes quantized values", ir.OpQuantize),
-	lateNorm("late.norm-bf16", "a norm that is only read to be rounded to bf16 writes bf16", ir.OpCast),
+	lateNorm(pass.RuleFuseLateNorm, "a norm that is only read to be quantized writes quantized values", ir.OpQuantize),
+	lateNorm(pass.RuleFuseLateNormBF16, "a norm that is only read to be rounded to bf16 writes bf16", ir.OpCast),
 	lateSwiGLU,
 }
 
 // lateNorm joins a norm with the node of op that reads it.
-func lateNorm(name, doc string, op ir.Op) rewrite.Rewrite {
+func lateNorm(name pass.RuleName, doc string, op ir.Op) rewrite.Rewrite {
 	return rewrite.Rewrite{
 		Rule: pass.Rule{Name: name, Doc: doc},
 		Pattern: rewrite.Pattern{Op: op, Args: []rewrite.Pattern{
@@ -70,7 +70,7 @@ func lateNorm(name, doc string, op ir.Op) rewrite.Rewrite {
 
 // lateSwiGLU joins the products of swiglu with the cast that reads the result.
 var lateSwiGLU = rewrite.Rewrite{
-	Rule: pass.Rule{Name: "late.swiglu-bf16", Doc: "swiglu of products that is only read to be rounded to bf16 writes bf16"},
+	Rule: pass.Rule{Name: pass.RuleFuseLateSwigluBF16, Doc: "swiglu of products that is only read to be rounded to bf16 writes bf16"},
 	Pattern: rewrite.Pattern{Op: ir.OpCast, Args: []rewrite.Pattern{
 		{Op: ir.OpMatMulSwiGLU, Args: []rewrite.Pattern{rewrite.AnyValue("x"), rewrite.AnyValue("gate"), rewrite.AnyValue("up")}, Bind: "swiglu", Once: true},
 	}},

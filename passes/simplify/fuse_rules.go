@@ -10,7 +10,7 @@ import (
 // fuseRewrites are the patterns of fuse; the first that matches wins.
 var fuseRewrites = []rewrite.Rewrite{
 	{
-		Rule: pass.Rule{Name: "fuse.swiglu", Doc: "silu of a gate, times a value, is swiglu"},
+		Rule: pass.Rule{Name: pass.RuleFuseSwiglu, Doc: "silu of a gate, times a value, is swiglu"},
 		Pattern: rewrite.Pattern{Op: ir.OpMul, Args: []rewrite.Pattern{
 			{Op: ir.OpSiLU, Args: []rewrite.Pattern{rewrite.AnyValue("gate")}, Once: true},
 			rewrite.AnyValue("up"),
@@ -22,7 +22,7 @@ var fuseRewrites = []rewrite.Rewrite{
 		Build: func(m *rewrite.Match) { m.Become(ir.OpSwiGLU, nil, m.Value("gate"), m.Value("up")) },
 	},
 	{
-		Rule: pass.Rule{Name: "fuse.gate-up", Doc: "swiglu of two products of one value is one op that reads the value once"},
+		Rule: pass.Rule{Name: pass.RuleFuseGateUp, Doc: "swiglu of two products of one value is one op that reads the value once"},
 		Pattern: rewrite.Pattern{Op: ir.OpSwiGLU, Args: []rewrite.Pattern{
 			{Op: ir.OpMatMul, Len: 2, Args: []rewrite.Pattern{rewrite.AnyValue("x"), rewrite.AnyValue("gate")}, Once: true},
 			{Op: ir.OpMatMul, Len: 2, Args: []rewrite.Pattern{rewrite.AnyValue("x2"), rewrite.AnyValue("up")}, Once: true},
@@ -37,7 +37,7 @@ var fuseRewrites = []rewrite.Rewrite{
 		},
 	},
 	{
-		Rule: pass.Rule{Name: "fuse.residual", Doc: "what is added to a product is added by the product"},
+		Rule: pass.Rule{Name: pass.RuleFuseResidual, Doc: "what is added to a product is added by the product"},
 		Pattern: rewrite.Pattern{Op: ir.OpAdd, Args: []rewrite.Pattern{
 			{Op: ir.OpMatMul, Len: 2, Args: []rewrite.Pattern{rewrite.AnyValue("x"), rewrite.AnyValue("w")}, Bind: "product", Once: true},
 			rewrite.AnyValue("r"),

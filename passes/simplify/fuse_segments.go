@@ -18,8 +18,6 @@ import (
 //
 // docs/kernels.md has the reasons and the alternatives.
 
-const RuleSegments = "late.segments"
-
 // fewTokens is how many tokens few queries are of at most: prompts have enough of them to be
 // shared in other ways, and their sums would take much memory.
 const fewTokens = 8
@@ -30,7 +28,7 @@ const segmentsPay = 4
 
 // cutContexts cuts attentions where that pays.
 func cutContexts(c *pass.Context, m *ir.Module) {
-	if !c.Enabled(RuleSegments) {
+	if !c.Enabled(pass.RuleFuseLateSegments) {
 		return
 	}
 	cut := &contextCutter{c: c, reach: make(map[int64]*ir.Symbol)}
@@ -65,7 +63,7 @@ func (cut *contextCutter) inFunc(f *ir.Func) {
 // attentions returns those of f that are to be cut, in order.
 func (cut *contextCutter) attentions(f *ir.Func) (list []*ir.Node) {
 	for _, n := range f.Nodes {
-		if n.Op == ir.OpAttention && cut.may(n) && cut.pays(n) && cut.c.Allow(RuleSegments, n) {
+		if n.Op == ir.OpAttention && cut.may(n) && cut.pays(n) && cut.c.Allow(pass.RuleFuseLateSegments, n) {
 			list = append(list, n)
 		}
 	}
@@ -81,9 +79,9 @@ func (cut *contextCutter) node(e *rewrite.Edit, n *ir.Node) {
 	before := n.Op.String()
 	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, []*ir.Value{segments.Result()}
 	units := fmt.Sprintf("%d key heads in up to %d segments", kvHeads, attr.Segments.Upper())
-	cut.c.CauseChange(segments, RuleSegments, before, segments.Op.String(), units)
-	cut.c.CauseChange(n, RuleSegments, before, n.Op.String(), segments.String())
-	cut.c.Count(RuleSegments, 1)
+	cut.c.CauseChange(segments, pass.RuleFuseLateSegments, before, segments.Op.String(), units)
+	cut.c.CauseChange(n, pass.RuleFuseLateSegments, before, n.Op.String(), segments.String())
+	cut.c.Count(string(pass.RuleFuseLateSegments), 1)
 }
 
 // symbol returns the symbol of the positions looked at in states of so many.

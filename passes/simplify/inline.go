@@ -34,15 +34,10 @@ var Inline = pass.Pass{
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromSplit,
 	Rules: []pass.Rule{
-		{Name: ruleInline, Doc: "the nodes come from a function that was called here"},
-		{Name: ruleUnroll, Doc: "the nodes are those of one round of a repeat"},
+		{Name: pass.RuleInlineCall, Doc: "the nodes come from a function that was called here"},
+		{Name: pass.RuleInlineRepeat, Doc: "the nodes are those of one round of a repeat"},
 	},
 }
-
-const (
-	ruleInline = "inline.call"
-	ruleUnroll = "inline.repeat"
-)
 
 // maxInlined is the number of nodes that a function may grow to: a hundred times the
 // largest models' graphs, and far below what would make the compiler run out of memory.
@@ -114,18 +109,18 @@ func (in *inliner) node(e *rewrite.Edit, n *ir.Node) error {
 	for i, r := range n.Results {
 		e.Replace(r, results[i])
 	}
-	in.c.Count(rule, 1)
+	in.c.Count(string(rule), 1)
 	return nil
 }
 
 // calleeOf returns the function that n runs, how often, and the rule for it; nil where it
 // runs none.
-func calleeOf(n *ir.Node) (f *ir.Func, rounds int64, rule string) {
+func calleeOf(n *ir.Node) (f *ir.Func, rounds int64, rule pass.RuleName) {
 	switch attr := n.Attr.(type) {
 	case *ir.CallAttr:
-		return n.Func.Module.Func(attr.Func), 1, ruleInline
+		return n.Func.Module.Func(attr.Func), 1, pass.RuleInlineCall
 	case *ir.RepeatAttr:
-		return n.Body, attr.Count, ruleUnroll
+		return n.Body, attr.Count, pass.RuleInlineRepeat
 	}
 	return nil, 0, ""
 }
@@ -157,7 +152,7 @@ func touchesState(f *ir.Func) bool {
 }
 
 // write writes the callee's nodes in place of n and returns what stands for its results.
-func (in *inliner) write(e *rewrite.Edit, n *ir.Node, callee *ir.Func, args []*ir.Value, rule string) []*ir.Value {
+func (in *inliner) write(e *rewrite.Edit, n *ir.Node, callee *ir.Func, args []*ir.Value, rule pass.RuleName) []*ir.Value {
 	stand := make(map[*ir.Value]*ir.Value) // what stands in the caller for the callee's values
 	for i, p := range callee.Params {
 		stand[p] = args[i]

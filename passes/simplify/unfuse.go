@@ -29,10 +29,8 @@ var Unfuse = pass.Pass{
 	Required: true,
 	Needs:    ir.PropShaped | ir.PropAssigned,
 	Breaks:   pass.FromPacked,
-	Rules:    []pass.Rule{{Name: ruleUnfuse, Doc: "the backend that was chosen for the fused op cannot run it"}},
+	Rules:    []pass.Rule{{Name: pass.RuleUnfuseLower, Doc: "the backend that was chosen for the fused op cannot run it"}},
 }
-
-const ruleUnfuse = "unfuse.lower"
 
 // LowererOf returns the function that writes a fused op as simpler ones: it emits all
 // pieces but the last and turns the node into that. It is nil for an op that is not fused.
@@ -100,7 +98,7 @@ func (l *lowering) node(n *ir.Node) {
 	for lower := LowererOf(n); lower != nil && !l.runs(n); lower = LowererOf(n) {
 		before := n.Op.String()
 		lower(l, n)
-		l.c.CauseChange(n, ruleUnfuse, before, n.Op.String(), n.Backend)
+		l.c.CauseChange(n, pass.RuleUnfuseLower, before, n.Op.String(), n.Backend)
 		l.c.Count("nodes", 1)
 		l.move(n)
 	}
@@ -136,7 +134,7 @@ func (l *lowering) move(n *ir.Node) {
 func (l *lowering) emit(n *ir.Node, op ir.Op, attr any, suffix string, args ...*ir.Value) *ir.Value {
 	piece := l.e.Add(n, op, attr, n.Result().Name+suffix, args...)
 	piece.CausedAs(n)
-	l.c.CauseChange(piece, ruleUnfuse, n.Op.String(), op.String(), n.String(), n.Backend)
+	l.c.CauseChange(piece, pass.RuleUnfuseLower, n.Op.String(), op.String(), n.String(), n.Backend)
 	l.c.Count("nodes", 1)
 	l.move(piece)
 	return piece.Result()

@@ -15,10 +15,10 @@ func TestPasses(t *testing.T) {
 	}
 	for _, p := range passes.Passes() {
 		for _, r := range p.Rules {
-			if len(cov.Expect[r.Name]) == 0 {
+			if len(cov.Expect[string(r.Name)]) == 0 {
 				t.Errorf("pass %s, rule %s: no test expects it", p.Name, r.Name)
 			}
-			if len(cov.ExpectNot[r.Name]) == 0 {
+			if len(cov.ExpectNot[string(r.Name)]) == 0 {
 				t.Errorf("pass %s, rule %s: no test shows a near miss (expect-not)", p.Name, r.Name)
 			}
 		}
