@@ -79,7 +79,7 @@ func TestApart(t *testing.T) {
 		if free.err != nil {
 			t.Fatalf("seed %d: %v", seed, free.err)
 		}
-		if n := free.stats.Counter("elide-copy.c.apart"); n > 0 {
+		if n := free.stats.Counter("elide-copy.copy.apart"); n > 0 {
 			t.Errorf("seed %d: %d copies twice without a limit", seed, n)
 		}
 		limit := flow.SpaceBytes(free.m.Plan)["dev0"] * int64(30+seed%10) / 40
@@ -98,7 +98,7 @@ func TestApart(t *testing.T) {
 		if got := flow.SpaceBytes(tight.m.Plan)["dev0"]; got > limit {
 			t.Errorf("seed %d: %d bytes of %d", seed, got, limit)
 		}
-		again := tight.stats.Counter("elide-copy.c.apart")
+		again := tight.stats.Counter("elide-copy.copy.apart")
 		if without := tryApart(t, seed, limits, string(pass.RuleCopyApart)); (without.err == nil) != (again == 0) {
 			t.Errorf("seed %d: %d copies twice, and without them %v", seed, again, without.err)
 		}

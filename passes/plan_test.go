@@ -29,7 +29,7 @@ func TestRandomModels(t *testing.T) {
 	}
 	seen := make(map[string]int)
 	defer func() {
-		for _, want := range []string{"roll.repeat", "roll.init", "roll.next", "part.own", "part.each", "part.one", "part.raw", "part.head", "plan.inplace", "rounds without a barrier"} {
+		for _, want := range []string{"roll.repeat", "roll.init", "roll.next", "partition.own", "partition.replicated", "partition.one", "partition.raw", "partition.head", "plan.inplace", "rounds without a barrier"} {
 			if seen[want] == 0 {
 				t.Errorf("no random model shows %s: the test has lost its point", want)
 			}

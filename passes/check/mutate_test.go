@@ -341,7 +341,7 @@ func TestMutants(t *testing.T) {
 		{"gpu", 1, dtype.F32, withGPU, nil, 1},
 		{"barriers for nothing", 3, dtype.F32, eagerOnes, nil, 2},
 		{"loop without tables", 0, dtype.F32, onlyCPU, nil, 1},
-		{"segments", 2, dtype.F32, segmented, []string{"part.each"}, 3},
+		{"segments", 2, dtype.F32, segmented, []string{"partition.replicated"}, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, targets := tableless(t), parseTargets(t, tc.targets)

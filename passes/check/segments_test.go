@@ -11,7 +11,7 @@ import (
 // segments that workers share, sums between them and their combination, and barriers there.
 func TestSegmentsAreMutated(t *testing.T) {
 	m := smallLlama(t, 2, dtype.F32)
-	if err := planned(m, parseTargets(t, segmented), "part.each"); err != nil {
+	if err := planned(m, parseTargets(t, segmented), "partition.replicated"); err != nil {
 		t.Fatal(err)
 	}
 	var cut, combined *ir.Node

@@ -22,10 +22,10 @@ import (
 //
 // Cost: one walk, O(nodes + operands).
 //
-// A new split begins when the backend changes (s.dev), when a weight of another backend
-// would stay copied for longer than needed (s.wgt), before experts are copied that were
-// chosen in the open split (s.idx), or when the split has as many inputs as the backend or
-// the rules allow (s.max). There is no limit on the number of splits.
+// A new split begins when the backend changes (split.dev), when a weight of another backend
+// would stay copied for longer than needed (split.wgt), before experts are copied that were
+// chosen in the open split (split.idx), or when the split has as many inputs as the backend or
+// the rules allow (split.max). There is no limit on the number of splits.
 //
 // Copies stand at the head of a split. So a weight that is copied for the split's first
 // node would be live beside all other weights of the split, long after its last reader. Under

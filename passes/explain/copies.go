@@ -38,7 +38,7 @@ func (x *explainer) needless(n *ir.Node, made map[copies.CopyKey]*ir.Node) strin
 	switch {
 	case t != nil && t.Addresses(from.Type.Space):
 		return fmt.Sprintf("%s can address %s", t.Name, from.Type.Space)
-	case made[key] != nil && !flow.StaysApart(n): // what c.apart keeps, the limits ask for
+	case made[key] != nil && !flow.StaysApart(n): // what copy.apart keeps, the limits ask for
 		return fmt.Sprintf("%v is a copy of the same bytes in the same space", made[key])
 	}
 	made[key] = n

@@ -40,7 +40,7 @@ func @f(%z: f32[64,128], %y: f32[64,128]) -> (f32[64,128], f32[64,128]) {
 		if err != nil {
 			t.Fatalf("link=%s: %v", link, err)
 		}
-		if n := stats.Counter("elide-copy.c.apart"); n != 1 {
+		if n := stats.Counter("elide-copy.copy.apart"); n != 1 {
 			t.Errorf("link=%s: %d copies twice", link, n)
 		}
 		if _, doc := explained(t, m, Options{Targets: targets}); len(doc.Summary.Entries[0].Copies.Needless) > 0 {

@@ -135,7 +135,7 @@ func firstFew(names []string) string {
 func (t *explainText) copySummary(c *CopySummary) {
 	t.line(1, "%s, %s a call%s; lower bound %s (each value once per space that reads it)", plural(c.Count, "copy", "copies"), pass.BytesText(c.Bytes), inSeconds(c.Seconds), pass.BytesText(c.Bound))
 	if c.Apart > 0 {
-		t.line(2, "%s (c.apart): a limit of memory leaves no room to keep an earlier one", plural(c.Apart, "is made again", "are made again"))
+		t.line(2, "%s (copy.apart): a limit of memory leaves no room to keep an earlier one", plural(c.Apart, "is made again", "are made again"))
 	}
 	if len(c.Needless) > 0 {
 		t.line(2, "%s that the plan could do without", plural(int64(len(c.Needless)), "copy", "copies"))

@@ -43,8 +43,8 @@ var Pass = pass.Pass{
 	Rules: []pass.Rule{
 		{Name: pass.RulePartitionSplit, Doc: "workers divide an axis of the result, in the kernel's granules"},
 		{Name: pass.RulePartitionOwn, Doc: "workers divide it so that each goes on with what it has computed itself: no barrier is needed"},
-		{Name: pass.RulePartitionTail, Doc: "the last units are left to whoever is done early: nothing else in the epoch has to know who computes them"},
-		{Name: pass.RulePartitionEach, Doc: "every worker computes it for itself: that is cheaper than waiting for another one"},
+		{Name: pass.RulePartitionDynamic, Doc: "the last units are left to whoever is done early: nothing else in the epoch has to know who computes them"},
+		{Name: pass.RulePartitionReplicated, Doc: "every worker computes it for itself: that is cheaper than waiting for another one"},
 		{Name: pass.RulePartitionOne, Doc: "no axis of the result can be divided"},
 		{Name: pass.RulePartitionRAW, Doc: "a barrier stands before it: it reads what another worker writes"},
 		{Name: pass.RulePartitionWAR, Doc: "a barrier stands before it: it overwrites what another worker reads"},
@@ -423,10 +423,10 @@ func (w *walker) choose(n *ir.Node, d *target.Descriptor) {
 	for i := range axes {
 		w.divided(n, d, &axes[i], later)
 	}
-	if w.p.c.Enabled(pass.RulePartitionEach) && w.canEach(n) {
+	if w.p.c.Enabled(pass.RulePartitionReplicated) && w.canEach(n) {
 		whole := w.p.workOf(n, nil)
 		if seconds := whole.Seconds(1, 1); seconds <= eachLimit {
-			ch := w.undivided(n, pass.RulePartitionEach, ir.PartEach)
+			ch := w.undivided(n, pass.RulePartitionReplicated, ir.PartEach)
 			if ch.cost = seconds; ch.barrier {
 				ch.cost += d.Rates.Barrier
 			}

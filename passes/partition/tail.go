@@ -34,7 +34,7 @@ const rereadShare = 1.0 / 16
 // known, so only a barrier separates the run from others. The run comes last, so that its tail
 // balances all of the epoch. An epoch that goes on in another round or behind the loop is left alone.
 func (p *partitioner) giveTails(f *ir.Func, closed bool) {
-	if !p.c.Enabled(pass.RulePartitionTail) {
+	if !p.c.Enabled(pass.RulePartitionDynamic) {
 		return
 	}
 	work, from := working(f), 0
@@ -87,12 +87,12 @@ func (p *partitioner) tailIn(nodes, epoch []*ir.Node) {
 		}
 		first = end
 	}
-	if len(best) > 0 && p.mayHaveTail(best, epoch) && p.c.Allow(pass.RulePartitionTail, best[0]) {
+	if len(best) > 0 && p.mayHaveTail(best, epoch) && p.c.Allow(pass.RulePartitionDynamic, best[0]) {
 		granule := tailGranule(best, pass.AssumedWorkers(p.c, p.c.Target(best[0])))
 		times := granule / best[0].Part.Granule
 		for _, n := range best {
 			n.Part.Tail, n.Part.Granule = true, times*n.Part.Granule
-			p.c.Cause(n, pass.RulePartitionTail)
+			p.c.Cause(n, pass.RulePartitionDynamic)
 		}
 		p.c.Count("tails", 1)
 		moveLast(nodes, best, epoch)

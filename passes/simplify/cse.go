@@ -31,7 +31,7 @@ var CSE = pass.Pass{
 	Run:    mergeEqual,
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromQueued,
-	Rules:  []pass.Rule{{Name: pass.RuleCseEqual, Doc: "another node computed the same before"}},
+	Rules:  []pass.Rule{{Name: pass.RuleCSEEqual, Doc: "another node computed the same before"}},
 }
 
 func mergeEqual(c *pass.Context, m *ir.Module) error {
@@ -112,7 +112,7 @@ func (k *knownNodes) overwritten(n *ir.Node) bool {
 // equal returns a node before n that computes the same, if n may be left out for it; nil for none.
 func (k *knownNodes) equal(c *pass.Context, n *ir.Node) *ir.Node {
 	key := k.keyOf(n)
-	if other := k.first[key]; other != nil && c.Allow(pass.RuleCseEqual, n) {
+	if other := k.first[key]; other != nil && c.Allow(pass.RuleCSEEqual, n) {
 		return other
 	}
 	k.first[key] = n
@@ -141,7 +141,7 @@ func merge(c *pass.Context, e *rewrite.Edit, n, into *ir.Node) {
 	for i, r := range n.Results {
 		e.Replace(r, into.Results[i])
 	}
-	c.Cause(into, pass.RuleCseEqual, n.String())
+	c.Cause(into, pass.RuleCSEEqual, n.String())
 	c.Count("merged", 1)
 }
 

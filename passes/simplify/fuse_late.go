@@ -70,7 +70,7 @@ func lateNorm(name pass.RuleName, doc string, op ir.Op) rewrite.Rewrite {
 
 // lateSwiGLU joins the products of swiglu with the cast that reads the result.
 var lateSwiGLU = rewrite.Rewrite{
-	Rule: pass.Rule{Name: pass.RuleFuseLateSwigluBF16, Doc: "swiglu of products that is only read to be rounded to bf16 writes bf16"},
+	Rule: pass.Rule{Name: pass.RuleFuseLateSwiGLUBF16, Doc: "swiglu of products that is only read to be rounded to bf16 writes bf16"},
 	Pattern: rewrite.Pattern{Op: ir.OpCast, Args: []rewrite.Pattern{
 		{Op: ir.OpMatMulSwiGLU, Args: []rewrite.Pattern{rewrite.AnyValue("x"), rewrite.AnyValue("gate"), rewrite.AnyValue("up")}, Bind: "swiglu", Once: true},
 	}},

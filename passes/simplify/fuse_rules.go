@@ -10,7 +10,7 @@ import (
 // fuseRewrites are the patterns of fuse; the first that matches wins.
 var fuseRewrites = []rewrite.Rewrite{
 	{
-		Rule: pass.Rule{Name: pass.RuleFuseSwiglu, Doc: "silu of a gate, times a value, is swiglu"},
+		Rule: pass.Rule{Name: pass.RuleFuseSwiGLU, Doc: "silu of a gate, times a value, is swiglu"},
 		Pattern: rewrite.Pattern{Op: ir.OpMul, Args: []rewrite.Pattern{
 			{Op: ir.OpSiLU, Args: []rewrite.Pattern{rewrite.AnyValue("gate")}, Once: true},
 			rewrite.AnyValue("up"),

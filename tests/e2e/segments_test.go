@@ -26,7 +26,7 @@ func TestSegments(t *testing.T) {
 		t.Fatal("no attention is cut")
 	}
 	cut := build(t, dump)
-	whole := build(t, model, slices.Concat(longContext, []string{"--disable", "late.segments"})...)
+	whole := build(t, model, slices.Concat(longContext, []string{"--disable", "fuse-late.segments"})...)
 	type run struct {
 		name  string
 		words []string

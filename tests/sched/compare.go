@@ -243,7 +243,7 @@ func (r *reading) splits() {
 // places it shows ggml's order and not that of the module, where values are defined before
 // they are read: views, which do no work, stand where the case has them, though the module
 // has those that are copied before their copies; and a copy of what is computed in the same
-// split (c.late) stands at the head, where ggml makes it, and too early.
+// split (copy.late) stands at the head, where ggml makes it, and too early.
 func (r *reading) order() {
 	views := r.views()
 	split := -1
@@ -268,7 +268,7 @@ func (r *reading) order() {
 }
 
 func isLate(n *ir.Node) bool {
-	return n.HasCause("c.late")
+	return n.HasCause("copy.late")
 }
 
 // views returns the views of the case in its order.

@@ -45,14 +45,14 @@ func (s *subject) roundedBy(numeric []string) []rounding {
 	var rules []rounding
 	switch {
 	case s.graph != nil: // states and weights of all formats
-		return []rounding{{"pack.state", 0.2}, {"late.attention-bf16", 0.2}}
+		return []rounding{{"pack.state", 0.2}, {"fuse-late.attention-bf16", 0.2}}
 	case slices.Contains(numeric, "q8_0"):
 		rules = append(rules, rounding{"pack.state", 0.06})
 	case s.oddHeads && !slices.Contains(numeric, "f32"):
 		rules = append(rules, rounding{"pack.state", 0.002})
 	}
 	if s.rounds || slices.Contains(numeric, "--quantize") {
-		rules = append(rules, rounding{"late.attention-bf16", 0.06})
+		rules = append(rules, rounding{"fuse-late.attention-bf16", 0.06})
 	}
 	return rules
 }
@@ -104,7 +104,7 @@ func (s *subject) planned(d draw, m *machine) []string {
 
 // disabled are passes and rules that may be switched off, and change no bit of a result.
 var disabled = []string{"inline", "fold", "cse", "dce", "canonicalize", "fuse", "dce-fuse", "dce-late", "elide-copy", "dce-copy", "roll",
-	"fuse.swiglu", "fuse.gate-up", "fuse.residual", "fuse.qkv", "late.norm", "late.segments", "canon.order", "pack.cost"}
+	"fuse.swiglu", "fuse.gate-up", "fuse.residual", "fuse.qkv", "fuse-late.norm", "fuse-late.segments", "canonicalize.order", "pack.cost"}
 
 // pins draws expressions that match nodes or weights, none twice.
 func (s *subject) pins(d draw) []string {
