@@ -1,120 +1,120 @@
 package ir
 
-// versions are the bytes that nodes have overwritten so far: who did, by what stands for the
-// version that is gone, see version.
-type versions map[any]*Node
+// Checks that no node reads bytes after a later version was written there.
+//
+// A view names the bytes of its operand. The result of an Alias op is the next version of its
+// operand, at the same bytes. In
+//
+//	%s  = state "k"
+//	%v  = slice %s {axis=2, start=0, len=4}
+//	%s1 = state_write %s, %x, %slot, %pos
+//	%y  = matmul %q, %v                      // error: reads the bytes of %s1
+//
+// the version of %s and %v is gone after the state_write. A versionWalk visits nodes in order
+// of execution, keeps the set of versions that are gone and checks each operand against it.
 
-// aliases checks f and the bodies in it, of which all else holds, and returns what f has
-// overwritten at its end.
-func (v *verifier) aliases(f *Func) versions {
-	w := make(versions)
+// versions checks all functions.
+func (v *verifier) versions() {
+	for _, f := range v.m.Funcs {
+		before := len(v.found)
+		w := v.walkVersions(f, nil)
+		if len(v.found) == before {
+			v.namedInBodies(f, w.gone)
+		}
+	}
+	v.f, v.node = nil, nil
+}
+
+// version identifies bytes between two writes. It is a *Value, at which the chain of views ends,
+// a stateVersion or an iterationVersion.
+type version any
+
+// stateVersion is the version of a state when the call starts: all nodes that name the state read it.
+type stateVersion struct{ name string }
+
+// overwritten maps each version that is gone to the node that has overwritten its bytes.
+type overwritten map[version]*Node
+
+// versionWalk visits the nodes of a function in order of execution.
+type versionWalk struct {
+	*verifier
+	of   map[*Value]version // versions of values; those that are absent are their own version
+	gone overwritten
+}
+
+// walkVersions checks f and the bodies in it. A parameter that is a key of same has the bytes of
+// the value there.
+func (v *verifier) walkVersions(f *Func, same map[*Value]*Value) *versionWalk {
+	w := &versionWalk{verifier: v, of: make(map[*Value]version), gone: make(overwritten)}
+	for p, q := range same {
+		w.of[p] = q
+	}
 	for _, n := range f.Nodes {
 		v.f, v.node = f, n
 		for _, a := range n.Args {
 			if a != nil {
-				v.current(w, n, a)
+				w.read(n, a)
 			}
 		}
-		v.overwrite(w, n)
+		w.define(n)
+		w.write(n)
 		if n.Body != nil {
-			inner := v.aliases(n.Body)
+			inner := v.walkVersions(n.Body, nil)
 			v.f, v.node = f, n
-			v.overwriteInside(w, n, inner)
+			w.writeInside(n, inner)
 		}
 	}
 	v.f, v.node = f, "return"
 	for _, r := range f.Results {
-		v.current(w, nil, r)
+		w.read(nil, r)
 	}
 	return w
 }
 
-// current checks that nobody has overwritten what a node reads, which is nil for results.
-func (v *verifier) current(w versions, reader *Node, val *Value) {
-	if len(w) == 0 {
-		return
-	}
-	if by := w[v.version(val)]; by != nil && by != reader {
-		v.fail("alias", "%v is read after %v has overwritten its bytes", val, by)
-	}
-}
-
-// stateVersion stands for the version that a state has when the call starts: all nodes
-// that name the state read the same.
-type stateVersion struct{ name string }
-
-// version returns what stands for the bytes of val in one version: the value that its
-// chain of views ends at, if it ends.
-func (v *verifier) version(val *Value) any {
-	for range v.f.NumNodes() {
-		if val.Def == nil || val.Index != 0 || !val.Def.Is(View) || len(val.Def.Args) == 0 || val.Def.Args[0] == nil {
-			break
-		}
-		val = val.Def.Args[0]
-	}
-	if same := v.same[val]; same != nil {
-		return same
-	}
-	if val.Def != nil && val.Def.Op == OpState {
-		if a, ok := val.Def.Attr.(*StateAttr); ok {
-			return stateVersion{a.Name}
-		}
+// version returns the version of a value.
+func (w *versionWalk) version(val *Value) version {
+	if at, ok := w.of[val]; ok {
+		return at
 	}
 	return val
 }
 
-// overwrite records that n writes the next version of an operand.
-func (v *verifier) overwrite(w versions, n *Node) {
+// read checks that no node other than the reader has overwritten a value. The reader is nil for a
+// function's result.
+func (w *versionWalk) read(reader *Node, val *Value) {
+	if by := w.gone[w.version(val)]; by != nil && by != reader {
+		w.fail("alias", "%v is read after %v has overwritten its bytes", val, by)
+	}
+}
+
+// define sets the version of a view or state.
+func (w *versionWalk) define(n *Node) {
+	r := n.Result()
+	if r == nil {
+		return
+	}
+	if a, ok := n.Attr.(*StateAttr); ok && n.Op == OpState {
+		w.of[r] = stateVersion{a.Name}
+	}
+	if source := r.Source(); source != nil && n.Is(View) {
+		w.of[r] = w.version(source)
+	}
+}
+
+// write records the version that n overwrites, if it is an Alias op.
+func (w *versionWalk) write(n *Node) {
 	info := n.Op.Info()
-	if info.Traits&Alias == 0 {
-		return
-	}
-	old := n.Arg(info.AliasArg)
-	if old == nil {
-		return
-	}
-	v.must(!v.isWeight(old), "alias", "%v is a weight and cannot be written", old)
-	w[v.version(old)] = n
-}
-
-// overwriteInside records the operands of a repeat whose bytes its body overwrites, and the states that
-// it names itself and overwrites. An invariant must not be among them: the next round reads it again.
-func (v *verifier) overwriteInside(w versions, n *Node, inner versions) {
-	a, ok := n.Attr.(*RepeatAttr)
-	if !ok {
-		return
-	}
-	if tables, ok := a.Tables(len(n.Args)); !ok || a.Carried+a.Invariant+tables != len(n.Body.Params) {
-		return // said where types are checked
-	}
-	if len(inner) > 0 {
-		v.iterations(n, a, inner)
-	}
-	for gone := range inner {
-		if state, named := gone.(stateVersion); named {
-			w[state] = n
-		}
-	}
-	for i, arg := range n.Args {
-		p := repeatParam(a, i)
-		if arg == nil || inner[n.Body.Params[p]] == nil {
-			continue
-		}
-		invariant := p >= a.Carried && p < a.Carried+a.Invariant
-		v.must(!invariant, "alias", "the body overwrites the invariant %v, which the next round reads", arg)
-		v.must(!v.isWeight(arg), "alias", "%v is a weight and cannot be written", arg)
-		w[v.version(arg)] = n
+	if old := n.Arg(info.AliasArg); old != nil && info.Traits&Alias != 0 {
+		w.overwrite(n, old)
 	}
 }
 
-// isWeight is Value.IsWeight for a value that may have its own bytes as its source.
-func (v *verifier) isWeight(val *Value) bool {
-	for range v.f.NumNodes() {
-		source := val.Source()
-		if source == nil {
-			return val.IsWeight()
-		}
-		val = source
+// overwrite records that n overwrites the bytes of a value, which must not be a weight.
+func (w *versionWalk) overwrite(n *Node, old *Value) {
+	at := w.version(old)
+	if owner, ok := at.(*Value); ok && owner.Def != nil {
+		constant := owner.Def.Op == OpWeight || owner.Def.Op == OpConstant
+		w.must(!constant, "alias", "%v is a weight and cannot be written", old)
 	}
-	return false
+	w.gone[at] = n
 }

@@ -31,9 +31,10 @@ var selectors = [NumOps][]struct{ arg, from, axis, more int }{
 // selects reports whether operands of n select rows.
 func selects(n *Node) bool { return n.Op < NumOps && selectors[n.Op] != nil }
 
-// appendSelections appends the operands of n that select rows. What has another rank than the
-// op wants is left out.
-func appendSelections(list []selection, n *Node) []selection {
+// selections returns the operands of n that select rows. Operands without the axis that the op
+// expects are left out.
+func selections(n *Node) []selection {
+	var list []selection
 	for _, s := range selectors[n.Op] {
 		index, from := n.Arg(s.arg), n.Arg(s.from)
 		if index == nil || from == nil {
@@ -52,13 +53,11 @@ func appendSelections(list []selection, n *Node) []selection {
 
 // indexes checks that the rows which nodes select exist, for all sizes: the elements that
 // select come from inputs, which the runtime checks, from constants or from top_k.
-func (v *verifier) indexes(selecting []*Node) {
-	t := &indexTrace{verifier: v}
-	var list []selection
-	for _, n := range selecting {
-		list = appendSelections(list[:0], n)
-		for _, s := range list {
-			t.seen = nil
+func (v *verifier) indexes() {
+	t := &indexTrace{verifier: v, ends: make(map[*Value]*Value)}
+	for _, n := range v.selecting {
+		for _, s := range selections(n) {
+			t.seen = make(map[*Value]bool)
 			v.f, v.node = n.Func, n
 			t.follow(n, s, n.Args[s.arg])
 		}
@@ -86,9 +85,6 @@ func (t *indexTrace) follow(n *Node, s selection, val *Value) {
 		return
 	}
 	if len(sources) > 0 {
-		if t.seen == nil {
-			t.seen = make(map[*Value]bool)
-		}
 		t.seen[val] = true
 	}
 	for _, from := range sources {
@@ -108,9 +104,6 @@ func (t *indexTrace) end(val *Value) *Value {
 		at = end
 	}
 	for end := at; val != end && t.ends[val] == nil; val = hands(val) {
-		if t.ends == nil {
-			t.ends = make(map[*Value]*Value)
-		}
 		t.ends[val] = end
 	}
 	return at

@@ -41,7 +41,7 @@ func TestVerifyNoticesDamage(t *testing.T) {
 	}{
 		{"operand of another function", func(m *Module, f *Func) { f.Nodes[y].Args[0] = f.Nodes[r].Body.Params[0] }, "@f %y: ssa: %x belongs to another function"},
 		{"order", func(m *Module, f *Func) { f.Nodes[w], f.Nodes[y] = f.Nodes[y], f.Nodes[w] }, "@f %y: ssa: %w is not defined before it is read"},
-		{"node twice", func(m *Module, f *Func) { f.Append(f.Nodes[y]) }, "@f %y: links: the node stands twice"},
+		{"node twice", func(m *Module, f *Func) { f.Append(f.Nodes[y]) }, "@f %y: links: the node is twice in the order"},
 		{"value twice", func(m *Module, f *Func) {
 			f.Append(f.NewNode(OpNeg, nil, f.Params[:1], "")).Results = f.Nodes[y].Results
 		}, "does not lead back"},
@@ -101,50 +101,16 @@ func TestVerifyNoticesDamage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
 			m := mustParse(t, verifyText)
-			var again Verifier
-			if err := errors.Join(Verify(m), again.Verify(m), again.Verify(m)); err != nil {
+			if err := Verify(m); err != nil {
 				t.Fatal(err)
 			}
 			tt.damage(m, m.Funcs[0])
 			err := Verify(m)
-			if got := again.Verify(m); fmt.Sprint(got) != fmt.Sprint(err) {
-				t.Errorf("a verifier that knows the module says %v\nanother one %v", got, err)
-			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v\nwant %s", err, tt.want)
 			}
 			_ = m.String() // what is broken must still be printed
 		})
-	}
-}
-
-// TestVerifierKnowsNames renames, takes away and brings back values.
-func TestVerifierKnowsNames(t *testing.T) {
-	m := mustParse(t, "func @f(%a: f32[4]) -> () {\n  %b = neg %a\n  %c = neg %a\n  return\n}")
-	f := m.Funcs[0]
-	a, b, c := f.Params[0], f.Nodes[0].Results[0], f.Nodes[1].Results[0]
-	all := f.Nodes
-	var v Verifier
-	for i, step := range []struct {
-		change func()
-		taken  bool
-	}{
-		{func() {}, false},
-		{func() { a.Name, b.Name = "b", "a" }, false},
-		{func() { c.Name = "a" }, true},
-		{func() { c.Name = "c" }, false},
-		{func() { f.Nodes = all[:1] }, false},
-		{func() { a.Name = "c" }, false},
-		{func() { f.Nodes = all }, true},
-		{func() { a.Name = "d" }, false},
-		{func() { a.Name, b.Name = "e", "e" }, true},
-		{func() { b.Name = "f" }, false},
-		{func() { f.Append(f.NewNode(OpNeg, nil, []*Value{a}, "g", a.Type)).Results[0].Name = "c" }, true},
-	} {
-		step.change()
-		if err := v.Verify(m); (err != nil) != step.taken || fmt.Sprint(err) != fmt.Sprint(Verify(m)) {
-			t.Errorf("step %d: got %v, want %v", i, err, Verify(m))
-		}
 	}
 }
 
@@ -203,30 +169,6 @@ func TestNodesThatComputeTheSame(t *testing.T) {
 	for _, pair := range [][2]*Node{{n[0], n[2]}, {n[3], n[4]}, {n[0], n[3]}} {
 		if SameNode(pair[0], pair[1]) || HashNode(pair[0]) == HashNode(pair[1]) {
 			t.Errorf("%v and %v do not compute the same", pair[0], pair[1])
-		}
-	}
-}
-
-// TestVerifierKnowsWeights renames, adds and takes away weights.
-func TestVerifierKnowsWeights(t *testing.T) {
-	m := mustParse(t, "weight \"a\" : f32[4]\nweight \"b\" : f32[4]\nfunc @f() -> () {\n  return\n}")
-	all := m.Weights
-	var v Verifier
-	for i, step := range []struct {
-		change func()
-		taken  bool
-	}{
-		{func() {}, false},
-		{func() { all[0].Name, all[1].Name = "b", "a" }, false},
-		{func() { all[1].Name = "b" }, true},
-		{func() { m.Weights = all[1:] }, false},
-		{func() { m.Weights = all }, true},
-		{func() { all[1].Name = "c" }, false},
-		{func() { all[1].Name = "" }, true},
-	} {
-		step.change()
-		if err := v.Verify(m); (err != nil) != step.taken {
-			t.Errorf("step %d: got %v", i, err)
 		}
 	}
 }
