@@ -41,20 +41,21 @@ func (e *VerifyError) Error() string {
 // Verify checks the invariants that the properties of m promise and that can be checked without
 // targets. It returns nil, or a *VerifyError with the violations. Its time is linear in the nodes.
 //
-// The checks run in three stages:
+// The checks run in stages:
 //
 //  1. Names are unique, links lead back, values are defined once and before they are read,
-//     operands and attributes are those of the op, types are possible, dimensions mention
-//     declared symbols only, and no function calls itself.
-//  2. If the module is shaped: the declared types are those that the shape rules infer.
-//  3. No old version of a value is read after the next one is written, no body names a state that
-//     its function overwrites, the functions of a language model have the form that the runtime
-//     expects, and integers that select rows are inputs or within bounds. If the module is
-//     assigned, split, partitioned or placed: the decisions are complete and consistent, see
-//     verify_plan.go.
+//     operands and attributes are those of the op, types are possible, and dimensions mention
+//     declared symbols only.
+//  2. No function calls itself.
+//  3. If the module is shaped: the declared types are those that the shape rules infer.
+//  4. No old version of a value is read after the next one is written, and no body names a state
+//     that its function overwrites.
+//  5. The functions of a language model have the form that the runtime expects.
+//  6. Integers that select rows are inputs or within bounds.
+//  7. If the module is assigned, split, partitioned or placed: the decisions are complete and
+//     consistent, see verify_plan.go.
 //
-// The checks of the third stage follow operands from node to node and rely on the stages before:
-// they run only if these have found nothing.
+// Each stage relies on the stages before and runs only if these have found nothing.
 func Verify(m *Module) error {
 	if found := violations(m); len(found) > 0 {
 		return &VerifyError{found}
@@ -69,16 +70,7 @@ func violations(m *Module) []Violation {
 	for _, f := range m.Funcs {
 		v.function(f, nil)
 	}
-	if v.calls {
-		v.recursion()
-	}
-	if m.Props&PropShaped != 0 {
-		for _, n := range v.sound {
-			v.f, v.node = n.Func, n
-			v.inferred(n)
-		}
-	}
-	for _, stage := range []func(){v.versions, v.language, v.indexes, v.plan} {
+	for _, stage := range []func(){v.recursion, v.types, v.versions, v.language, v.indexes, v.plan} {
 		if len(v.found) == 0 {
 			stage()
 		}
@@ -95,11 +87,6 @@ type verifier struct {
 	symbols map[*Symbol]bool // of the module
 	sources map[string]bool  // names of the module's sources
 	found   []Violation
-
-	// Collected by function for the later stages.
-	sound     []*Node // nodes without a violation: the types of their results can be inferred
-	selecting []*Node // nodes that select rows by an operand
-	calls     bool    // there are calls
 }
 
 func newVerifier(m *Module) *verifier {

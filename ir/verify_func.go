@@ -66,13 +66,6 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 	if !v.must(n.Op > OpInvalid && n.Op < NumOps, "op", "%d is no operation", n.Op) {
 		return
 	}
-	if _, ok := n.Attr.(*CallAttr); ok {
-		v.calls = true
-	}
-	if selects(n) {
-		v.selecting = append(v.selecting, n)
-	}
-	before := len(v.found)
 	v.must(!slices.Contains(n.Results, nil), "links", "a result is nil")
 	for _, a := range n.Args {
 		if a != nil {
@@ -80,9 +73,6 @@ func (v *verifier) checkNode(s *scope, n *Node) {
 		}
 	}
 	v.operands(n)
-	if len(v.found) == before && n.Func == v.f {
-		v.sound = append(v.sound, n)
-	}
 	for i, r := range n.Results {
 		v.define(s, r, n, i)
 	}
@@ -134,10 +124,30 @@ func (v *verifier) operands(n *Node) {
 
 // body checks that n has a body exactly if its op has one, and the body itself.
 func (v *verifier) body(n *Node) {
-	ok := v.must((n.Body != nil) == n.Is(HasBody), "op", "%v with a body, or without: %v", n.Op, n.Body != nil)
-	if ok && n.Body != nil && v.must(!slices.Contains(v.open, n.Body), "links", "the body holds itself") {
+	switch {
+	case n.Body == nil && n.Is(HasBody):
+		v.fail("op", "%v has no body", n.Op)
+	case n.Body != nil && !n.Is(HasBody):
+		v.fail("op", "%v has a body, and the op has none", n.Op)
+	case n.Body != nil && slices.Contains(v.open, n.Body):
+		v.fail("links", "the body holds itself")
+	case n.Body != nil:
 		v.function(n.Body, n)
 	}
+}
+
+// types compares all types with those that the shape rules infer, if the module is shaped.
+func (v *verifier) types() {
+	if v.m.Props&PropShaped == 0 {
+		return
+	}
+	for _, f := range v.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			v.f, v.node = f, n
+			v.inferred(n)
+		}
+	}
+	v.f, v.node = nil, nil
 }
 
 // inferred compares the types of a node's results with those that its shape rule infers.

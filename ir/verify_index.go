@@ -28,9 +28,6 @@ var selectors = [NumOps][]struct{ arg, from, axis, more int }{
 	OpAttentionSegments: {{arg: 3, from: 1, axis: 0}, {arg: 4, from: 1, axis: 2}, {arg: 5, from: 1, axis: 2, more: 1}},
 }
 
-// selects reports whether operands of n select rows.
-func selects(n *Node) bool { return n.Op < NumOps && selectors[n.Op] != nil }
-
 // selections returns the operands of n that select rows. Operands without the axis that the op
 // expects are left out.
 func selections(n *Node) []selection {
@@ -55,11 +52,13 @@ func selections(n *Node) []selection {
 // select come from inputs, which the runtime checks, from constants or from top_k.
 func (v *verifier) indexes() {
 	t := &indexTrace{verifier: v, ends: make(map[*Value]*Value)}
-	for _, n := range v.selecting {
-		for _, s := range selections(n) {
-			t.seen = make(map[*Value]bool)
-			v.f, v.node = n.Func, n
-			t.follow(n, s, n.Args[s.arg])
+	for _, f := range v.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			v.f, v.node = f, n
+			for _, s := range selections(n) {
+				t.seen = make(map[*Value]bool)
+				t.follow(n, s, n.Args[s.arg])
+			}
 		}
 	}
 	v.f, v.node = nil, nil
@@ -175,7 +174,7 @@ func resultAt(f *Func, i int) ([]*Value, bool) {
 
 // callsOf returns the calls of an entry point.
 func (t *indexTrace) callsOf(f *Func) []*Node {
-	if t.calls == nil && t.verifier.calls {
+	if t.calls == nil {
 		t.calls = make(map[string][]*Node)
 		for _, g := range t.m.AllFuncs() {
 			for _, n := range g.Nodes {
