@@ -1,6 +1,9 @@
 package ir
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Clone returns a deep copy of m that shares nothing with it: symbols, values and nodes
 // are new, ids and names stay.
@@ -95,16 +98,11 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 		ResultNames: slices.Clone(f.ResultNames),
 		nextValue:   f.nextValue, nextNode: f.nextNode,
 	}
-	if f.names != nil {
-		g.names = make(map[string]int, len(f.names))
-		for name, n := range f.names {
-			g.names[name] = n
-		}
-	}
+	g.names = maps.Clone(f.names)
 	values := make(map[*Value]*Value, f.nextValue)
 	value := func(v *Value) *Value { return values[v] }
 	add := func(v *Value, def *Node) *Value {
-		w := g.values.next()
+		w := g.valueSlab.next()
 		*w = Value{ID: v.ID, Name: v.Name, Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
 		values[v] = w
 		return w
@@ -113,9 +111,7 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 	// Results first: a pass may be in the midst of reordering.
 	g.Nodes = cloneEach(f.Nodes, func(n *Node) *Node {
 		m := c.node(n, g)
-		for _, v := range n.Results {
-			m.Results = append(m.Results, add(v, m))
-		}
+		m.Results = cloneEach(n.Results, func(v *Value) *Value { return add(v, m) })
 		return m
 	})
 	for i, n := range f.Nodes {
@@ -127,11 +123,11 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 
 // node copies a node but for operands and results.
 func (c *cloner) node(n *Node, f *Func) *Node {
-	m := f.allocNode(len(n.Results))
-	room := m.Results
+	m := f.nodeSlab.next()
 	*m = *n
-	m.Func, m.Results = f, room
+	m.Func = f
 	m.Attr = CloneAttr(n.Op, n.Attr)
+	m.CausedAs(n)
 	c.attrDims(m.Attr)
 	m.Part.N = c.dim(n.Part.N)
 	m.Submit = n.Submit.clone()
@@ -195,7 +191,7 @@ func (p *Plan) clone() *Plan {
 		}),
 		Funcs: cloneEach(p.Funcs, func(f FuncPlan) FuncPlan {
 			f.Splits = cloneEach(f.Splits, func(s Split) Split {
-				s.Inputs, s.Cause = slices.Clone(s.Inputs), s.Cause.clone()
+				s.Inputs, s.Cause.Operands = slices.Clone(s.Inputs), slices.Clone(s.Cause.Operands)
 				return s
 			})
 			return f

@@ -31,15 +31,14 @@ type Func struct {
 	nextValue, nextNode int
 	names               map[string]int // how often a base name was used
 
-	nodeSlots slab[nodeSlot]
-	values    slab[Value]
-	causes    causeRoom
+	nodeSlab  slab[Node]
+	valueSlab slab[Value]
 }
 
 // NewValue returns a new value of f that nothing defines yet. The name is made unique by
 // a suffix .1, .2, … where it is taken; an empty name becomes a number.
 func (f *Func) NewValue(name string, t Type) *Value {
-	v := f.values.next()
+	v := f.valueSlab.next()
 	v.ID, v.Type, v.Func = f.nextValue, t, f
 	f.nextValue++
 	v.Name = f.uniqueName(name, v.ID)
@@ -77,8 +76,8 @@ func (f *Func) resultName(i int) string {
 // NewNode returns a new node of f with one result for each type; it is not yet in the
 // order. Name is the name of the first result, further ones get suffixes.
 func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Type) *Node {
-	n := f.allocNode(len(types))
-	n.ID, n.Op, n.Attr, n.Args, n.Split = f.nextNode, op, attr, args, -1
+	n := f.nodeSlab.next()
+	*n = Node{ID: f.nextNode, Op: op, Func: f, Args: args, Attr: attr, Split: -1}
 	f.nextNode++
 	for i, t := range types {
 		r := f.NewValue(name, t)

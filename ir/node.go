@@ -34,7 +34,7 @@ type Node struct {
 	// Pos names where in the model file the node comes from: a tensor or layer.
 	Pos string
 
-	causes *causeLink // that was appended last; see Causes
+	causes []Cause
 }
 
 // Submission says when a node runs that has a queue, and what waits for it; see

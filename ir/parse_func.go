@@ -194,8 +194,8 @@ func (p *parser) node() {
 		p.expect("=")
 	}
 	p.operation(&l)
-	n := p.f.allocNode(len(l.names))
-	n.Op, n.Attr, n.Args, n.Split = l.op, l.attr, l.args, -1
+	n := p.f.nodeSlab.next()
+	*n = Node{Op: l.op, Func: p.f, Args: l.args, Attr: l.attr, Split: -1}
 	places := p.tail(n)
 	for !p.bad && p.at(";") {
 		n.Cause(p.cause())

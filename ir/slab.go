@@ -1,44 +1,22 @@
 package ir
 
-// slab hands out elements that lie one after the other in memory, in the order in which walks
-// over a function meet them: a walk over a hundred thousand nodes takes half as long then. The
-// zero value is ready.
+// slab allocates elements in blocks, so that those that follow each other in a function also do in memory:
+// walks over a large function then wait less for memory. The zero value is ready.
+//
+// An element keeps its whole block alive. Therefore blocks are small at first, and never large.
 type slab[T any] struct {
 	free []T
 	size int // of the last block
 }
 
-// A block is twice as long as the one before, so that small functions hold little that they do
-// not need, up to maxBlock: what is alive keeps its whole block alive.
-const (
-	minBlock = 4
-	maxBlock = 128
-)
-
 // next returns a new element.
 func (s *slab[T]) next() *T {
+	const first, most = 4, 128
 	if len(s.free) == 0 {
-		s.size = min(max(2*s.size, minBlock), maxBlock)
+		s.size = min(max(2*s.size, first), most)
 		s.free = make([]T, s.size)
 	}
 	e := &s.free[0]
 	s.free = s.free[1:]
 	return e
-}
-
-// nodeSlot is a node and room for its result: most have one.
-type nodeSlot struct {
-	node   Node
-	result [1]*Value
-}
-
-// allocNode returns a new node of f that has room for its results.
-func (f *Func) allocNode(results int) *Node {
-	slot := f.nodeSlots.next()
-	n := &slot.node
-	n.Func = f
-	if n.Results = slot.result[:0:1]; results > 1 {
-		n.Results = make([]*Value, 0, results)
-	}
-	return n
 }
