@@ -304,3 +304,16 @@ func floatText(f float32) string {
 	}
 	return strconv.FormatFloat(float64(f), 'g', -1, 32)
 }
+
+// AttrDims returns the dimensions in an attribute struct.
+func AttrDims(attr any) []Dim {
+	switch a := attr.(type) {
+	case *ReshapeAttr:
+		return a.Shape
+	case *SliceAttr:
+		return []Dim{a.Start, a.Len}
+	case *AttentionSegmentsAttr:
+		return []Dim{a.Segments}
+	}
+	return nil
+}

@@ -1,11 +1,7 @@
 package ir
 
 import (
-	"fmt"
-	"math"
-	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -265,79 +261,6 @@ func pick(first bool, a, b Dim) Dim {
 	return b
 }
 
-// Eval returns the value of d where size gives each symbol's value.
-func (d Dim) Eval(size func(*Symbol) int64) int64 {
-	if d.sum == nil {
-		return d.n
-	}
-	var value int64
-	for _, t := range *d.sum {
-		v := t.coef
-		for _, a := range t.atoms {
-			v *= a.eval(size)
-		}
-		value += v
-	}
-	return value
-}
-
-func (a atom) eval(size func(*Symbol) int64) int64 {
-	switch a.op {
-	case dimSym:
-		return size(a.sym)
-	case dimFloorDiv:
-		return floorDiv(a.a.Eval(size), a.b.Eval(size))
-	case dimMin:
-		return min(a.a.Eval(size), a.b.Eval(size))
-	default:
-		return max(a.a.Eval(size), a.b.Eval(size))
-	}
-}
-
-// Upper returns the largest value of d within the symbols' bounds (an upper estimate
-// where symbols occur more than once).
-func (d Dim) Upper() int64 { _, hi := d.Bounds(); return hi }
-
-// Bounds returns an interval that holds every value of d, by interval arithmetic that
-// saturates at the limits of int64.
-func (d Dim) Bounds() (lo, hi int64) {
-	if d.sum == nil {
-		return d.n, d.n
-	}
-	return d.sum.bounds()
-}
-
-func (ts sum) bounds() (lo, hi int64) {
-	for _, t := range ts {
-		tLo, tHi := t.coef, t.coef
-		for _, a := range t.atoms {
-			aLo, aHi := a.bounds()
-			p := [4]int64{satMul(tLo, aLo), satMul(tLo, aHi), satMul(tHi, aLo), satMul(tHi, aHi)}
-			tLo, tHi = slices.Min(p[:]), slices.Max(p[:])
-		}
-		lo, hi = satAdd(lo, tLo), satAdd(hi, tHi)
-	}
-	return lo, hi
-}
-
-func (a atom) bounds() (lo, hi int64) {
-	if a.op == dimSym {
-		return a.sym.Min, a.sym.Max
-	}
-	aLo, aHi := a.a.Bounds()
-	bLo, bHi := a.b.Bounds()
-	switch a.op {
-	case dimFloorDiv:
-		bLo, bHi = max(bLo, 1), max(bHi, 1)
-		q := [4]int64{floorDiv(aLo, bLo), floorDiv(aLo, bHi), floorDiv(aHi, bLo), floorDiv(aHi, bHi)}
-		return slices.Min(q[:]), slices.Max(q[:])
-	case dimMin:
-		return min(aLo, bLo), min(aHi, bHi)
-	default:
-		return max(aLo, bLo), max(aHi, bHi)
-	}
-}
-
 // Subst returns d with every symbol replaced by what with gives for it.
 func (d Dim) Subst(with func(*Symbol) Dim) Dim {
 	if d.sum == nil {
@@ -402,60 +325,6 @@ func (d Dim) Linear() (sym *Symbol, scale, offset int64, ok bool) {
 	return sym, scale, offset, true
 }
 
-// String returns the text form, such as 32, tokens, 64*tokens+1, (tokens+31)/32.
-func (d Dim) String() string {
-	if d.sum == nil {
-		return strconv.FormatInt(d.n, 10)
-	}
-	var b strings.Builder
-	for i, t := range slices.Backward(*d.sum) { // the constant sorts first, and reads better last
-		if t.coef >= 0 && i != len(*d.sum)-1 {
-			b.WriteByte('+')
-		}
-		b.WriteString(t.String())
-	}
-	return b.String()
-}
-
-func (t term) String() string {
-	switch {
-	case t.key == "":
-		return strconv.FormatInt(t.coef, 10)
-	case t.coef == 1:
-		return t.key
-	}
-	factors := t.key
-	if len(t.atoms) == 1 && t.atoms[0].op == dimFloorDiv {
-		factors = "(" + t.key + ")" // 2*(a/b) is not 2*a/b
-	}
-	if t.coef == -1 {
-		return "-" + factors
-	}
-	return fmt.Sprintf("%d*%s", t.coef, factors)
-}
-
-// factorText puts brackets around d where it stands beside an operator that binds closer.
-func factorText(d Dim) string {
-	ts := d.terms()
-	switch {
-	case d.sum == nil && d.n >= 0,
-		len(ts) == 1 && ts[0].coef == 1 && len(ts[0].atoms) == 1 && ts[0].atoms[0].op != dimFloorDiv:
-		return d.String()
-	}
-	return "(" + d.String() + ")"
-}
-
-func atomsKey(atoms []atom) string {
-	texts := make([]string, len(atoms))
-	for i, a := range atoms {
-		texts[i] = a.text
-		if a.op == dimFloorDiv && len(atoms) > 1 {
-			texts[i] = "(" + a.text + ")"
-		}
-	}
-	return strings.Join(texts, "*")
-}
-
 // normal sorts terms, joins those with equal atoms and drops what cancels out.
 func normal(ts sum) Dim {
 	slices.SortStableFunc(ts, func(a, b term) int { return strings.Compare(a.key, b.key) })
@@ -468,45 +337,4 @@ func normal(ts sum) Dim {
 		out = append(out, t)
 	}
 	return slices.DeleteFunc(out, func(t term) bool { return t.coef == 0 }).dim()
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
-}
-
-func satAdd(a, b int64) int64 {
-	s := a + b
-	if (a > 0) == (b > 0) && (s > 0) != (a > 0) && a != 0 && b != 0 {
-		if a > 0 {
-			return math.MaxInt64
-		}
-		return math.MinInt64
-	}
-	return s
-}
-
-func satMul(a, b int64) int64 {
-	neg := (a < 0) != (b < 0)
-	hi, lo := bits.Mul64(abs64(a), abs64(b))
-	switch {
-	case hi != 0 || lo > math.MaxInt64:
-		if neg {
-			return math.MinInt64
-		}
-		return math.MaxInt64
-	case neg:
-		return -int64(lo)
-	}
-	return int64(lo)
-}
-
-func abs64(a int64) uint64 {
-	if a < 0 {
-		return uint64(-a)
-	}
-	return uint64(a)
 }

@@ -177,19 +177,6 @@ func (v *verifier) sameType(n *Node, inferred, declared Type) {
 	}
 }
 
-// AttrDims returns the dimensions in an attribute struct.
-func AttrDims(attr any) []Dim {
-	switch a := attr.(type) {
-	case *ReshapeAttr:
-		return a.Shape
-	case *SliceAttr:
-		return []Dim{a.Start, a.Len}
-	case *AttentionSegmentsAttr:
-		return []Dim{a.Segments}
-	}
-	return nil
-}
-
 // recursion checks that no function calls itself, directly or through others.
 func (v *verifier) recursion() {
 	const visiting, done = 1, 2

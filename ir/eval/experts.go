@@ -26,22 +26,6 @@ func topK(c *call) (Tensor, error) {
 	return y, nil
 }
 
-func take(c *call) (Tensor, error) {
-	x, idx := c.args[0].Tensor, c.args[1].Tensor
-	from, at, y := x.Flat(), idx.Flat(), New(idx.Shape...)
-	for r := range y.rows() {
-		row, in, out := x.row(from, r), idx.row(at, r), y.row(y.Data, r)
-		for i := range out {
-			j, err := index(in, i, len(row), "idx")
-			if err != nil {
-				return Tensor{}, err
-			}
-			out[i] = row[j]
-		}
-	}
-	return y, nil
-}
-
 func expertsMatMul(c *call) (Tensor, error) {
 	x, w, idx := c.args[0].Tensor, c.args[1].Tensor, c.args[2].Flat()
 	choices := c.args[2].Shape[1]

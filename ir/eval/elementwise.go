@@ -1,0 +1,43 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+func unary(f func(float64) float64) evalFunc {
+	return one(func(c *call) (Tensor, error) { return c.args[0].mapped(f), nil })
+}
+
+func binary(f func(a, b float64) float64) evalFunc {
+	return one(func(c *call) (Tensor, error) { return zip(c.args[0].Tensor, c.args[1].Tensor, f) })
+}
+
+// zip is f of each element of a and of b, repeated to the shape of a.
+func zip(a, b Tensor, f func(a, b float64) float64) (Tensor, error) {
+	b, err := b.Broadcast(a.Shape...)
+	if err != nil {
+		return Tensor{}, err
+	}
+	x, y := a.Flat(), b.Flat()
+	out := make([]float64, len(x))
+	for i := range out {
+		out[i] = f(x[i], y[i])
+	}
+	return Of(out, a.Shape...), nil
+}
+
+func sigmoid(x float64) float64   { return 1 / (1 + math.Exp(-x)) }
+func silu(x float64) float64      { return x / (1 + math.Exp(-x)) }
+func swiglu(g, u float64) float64 { return silu(g) * u }
+
+// gelu is the tanh form.
+func gelu(x float64) float64 {
+	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
+
+func scale(c *call) (Tensor, error) {
+	a := attr[ir.ScaleAttr](c)
+	return c.args[0].mapped(func(x float64) float64 { return float64(a.Scale)*x + float64(a.Bias) }), nil
+}

@@ -1,0 +1,33 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+func callFunc(c *call) ([]value, error) {
+	return c.call(c.module.Func(attr[ir.CallAttr](c).Func), c.args, c.depth+1)
+}
+
+// repeat runs the body with the carried values of the round before and the round's
+// entries of the tables.
+func repeat(c *call) ([]value, error) {
+	a := attr[ir.RepeatAttr](c)
+	fixed, count := a.Carried+a.Invariant, int(a.Count)
+	args := slices.Clone(c.args[:fixed])
+	tables := c.args[fixed:]
+	for i := range count {
+		round := slices.Clone(args)
+		for t := i; t < len(tables); t += count {
+			round = append(round, tables[t])
+		}
+		carried, err := c.call(c.node.Body, round, c.depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("round %d: %w", i, err)
+		}
+		copy(args, carried)
+	}
+	return args[:a.Carried], nil
+}
