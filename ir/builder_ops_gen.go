@@ -254,8 +254,8 @@ func (f *FuncBuilder) RopeTable(pos *Value, freqs *Value, scale float32) *Value 
 // head are h pairs (a, b), each turned by its angle: (a*cos - b*sin, a*sin + b*cos); the
 // pairs are (2i, 2i+1), with neox (i, i+h). The other elements stay. Result f32[T,H,D],
 // dense. The rotation is that of Su et al. 2021, RoFormer.
-func (f *FuncBuilder) Rope(x *Value, table *Value, neox bool) *Value {
-	return f.Op(OpRope, &RopeAttr{NeoX: neox}, x, table)
+func (f *FuncBuilder) Rope(x *Value, table *Value, attr RopeAttr) *Value {
+	return f.Op(OpRope, &attr, x, table)
 }
 
 // Attention appends attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T]
@@ -266,8 +266,8 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, neox bool) *Value {
 // q8_0 then. That and k of f16 may be in layout r16, the positions of each head as the
 // rows of a matrix. With bf16, a kernel may round to bf16 what it multiplies: q, k,
 // softmax and v. Result f32[T,H,Dv], dense.
-func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, bf16 bool) *Value {
-	return f.Op(OpAttention, &AttentionAttr{Scale: scale, BF16: bf16}, q, k, v, slot, pos, lengths)
+func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionAttr) *Value {
+	return f.Op(OpAttention, &attr, q, k, v, slot, pos, lengths)
 }
 
 // AttentionSegments appends attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D],
@@ -278,8 +278,8 @@ func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *
 // (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m
 // is near the largest z(p); where there are none, zeros with m = -Inf. len > 0. bf16 is
 // that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.
-func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, scale float32, length int64, segments Dim, bf16 bool) *Value {
-	return f.Op(OpAttentionSegments, &AttentionSegmentsAttr{Scale: scale, Len: length, Segments: segments, BF16: bf16}, q, k, v, slot, pos, lengths)
+func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionSegmentsAttr) *Value {
+	return f.Op(OpAttentionSegments, &attr, q, k, v, slot, pos, lengths)
 }
 
 // AttentionCombine appends attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}:

@@ -40,13 +40,17 @@ func checkMethod(t *testing.T, method reflect.Method, op Op, c Case) {
 	}
 }
 
-// call calls a generated method: operands, then attributes, a variadic operand last.
+// call calls a generated method: operands, then attributes or their struct, a variadic operand last.
 func call(f *FuncBuilder, method reflect.Method, op Op, c Case, args []*Value) *Value {
 	in := []reflect.Value{reflect.ValueOf(f)}
 	var attrs []reflect.Value
 	if c.Attr != nil {
-		for _, field := range reflect.ValueOf(c.Attr).Elem().Fields() {
+		attr := reflect.ValueOf(c.Attr).Elem()
+		for _, field := range attr.Fields() {
 			attrs = append(attrs, field)
+		}
+		if method.Type.In(method.Type.NumIn()-1) == attr.Type() {
+			attrs = []reflect.Value{attr}
 		}
 	}
 	specs := op.Info().Args

@@ -226,39 +226,41 @@ func (d Dim) DivisibleBy(n int64) bool {
 }
 
 // Min returns the smaller of d and e.
-func (d Dim) Min(e Dim) Dim { return d.extreme(e, dimMin, "min") }
+func (d Dim) Min(e Dim) Dim {
+	if smaller, _, ok := sorted(d, e); ok {
+		return smaller
+	}
+	return extremeOf(d, e, dimMin, "min")
+}
 
 // Max returns the larger of d and e.
-func (d Dim) Max(e Dim) Dim { return d.extreme(e, dimMax, "max") }
+func (d Dim) Max(e Dim) Dim {
+	if _, larger, ok := sorted(d, e); ok {
+		return larger
+	}
+	return extremeOf(d, e, dimMax, "max")
+}
 
-func (d Dim) extreme(e Dim, op dimOp, name string) Dim {
-	// Where the bounds decide, the answer is one of the two.
+// sorted returns d and e in order of size; ok is false if the bounds do not decide it.
+func sorted(d, e Dim) (smaller, larger Dim, ok bool) {
 	dLo, dHi := d.Bounds()
 	eLo, eHi := e.Bounds()
 	switch {
-	case d.Equal(e):
-		return d
-	case dHi <= eLo:
-		return pick(op == dimMin, d, e)
+	case d.Equal(e), dHi <= eLo:
+		return d, e, true
 	case eHi <= dLo:
-		return pick(op == dimMin, e, d)
+		return e, d, true
 	}
+	return Dim{}, Dim{}, false
+}
+
+// extremeOf returns the symbolic minimum or maximum. Its operands are sorted by their text, so that equal
+// ones have the same text.
+func extremeOf(d, e Dim, op dimOp, name string) Dim {
 	if e.String() < d.String() {
 		d, e = e, d
 	}
-	return extremeOf(d, e, op, name)
-}
-
-// extremeOf returns the extreme as it is, apart from extreme as floorDivOf is.
-func extremeOf(d, e Dim, op dimOp, name string) Dim {
 	return atomDim(atom{op: op, a: &d, b: &e, text: name + "(" + d.String() + ", " + e.String() + ")"})
-}
-
-func pick(first bool, a, b Dim) Dim {
-	if first {
-		return a
-	}
-	return b
 }
 
 // Subst returns d with every symbol replaced by what with gives for it.

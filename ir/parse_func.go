@@ -262,8 +262,8 @@ func (p *parser) tail(n *Node) (places []*Place) {
 		"queue":    func() { n.Submitted().Queue = p.word("a queue") },
 		"slots":    func() { n.Submitted().Slots = p.natural() },
 		"event":    func() { n.Submitted().Event = p.natural() },
-		"wait":     func() { p.waits(n.Submitted(), false) },
-		"waitprev": func() { p.waits(n.Submitted(), true) },
+		"wait":     func() { p.waits(n.Submitted(), Wait{}) },
+		"waitprev": func() { p.waits(n.Submitted(), Wait{Prev: true}) },
 	}
 	for !p.lineFailed() {
 		switch {
@@ -287,10 +287,11 @@ func (p *parser) tail(n *Node) (places []*Place) {
 	return places
 }
 
-// waits appends the events of a list.
-func (p *parser) waits(s *Submission, prev bool) {
+// waits reads a list of events and appends w for each of them.
+func (p *parser) waits(s *Submission, w Wait) {
 	for _, e := range p.sizes() {
-		s.Waits = append(s.Waits, Wait{Event: int(e), Prev: prev})
+		w.Event = int(e)
+		s.Waits = append(s.Waits, w)
 	}
 }
 

@@ -237,8 +237,11 @@ func (p *parser) dimFactor() Dim {
 	}
 	at := p.tok
 	name := p.ident("a dimension")
-	if (name == "min" || name == "max") && p.at("(") {
-		return p.extreme(name == "min")
+	switch {
+	case name == "min" && p.at("("):
+		return p.extreme(Dim.Min)
+	case name == "max" && p.at("("):
+		return p.extreme(Dim.Max)
 	}
 	if p.bad {
 		return Dim{}
@@ -264,16 +267,14 @@ func (p *parser) negative() Dim {
 	return d
 }
 
-func (p *parser) extreme(smaller bool) Dim {
+// extreme reads two dimensions in brackets and returns what of makes of them.
+func (p *parser) extreme(of func(a, b Dim) Dim) Dim {
 	p.expect("(")
 	a := p.dim()
 	p.expect(",")
 	b := p.dim()
 	p.expect(")")
-	if smaller {
-		return p.bounded(a.Min(b))
-	}
-	return p.bounded(a.Max(b))
+	return p.bounded(of(a, b))
 }
 
 // product multiplies, unless that alone takes too long.

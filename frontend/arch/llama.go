@@ -313,11 +313,12 @@ func (m *model) llamaFunc(b *ir.Builder, p llamaParams, name string, n ir.Dim) i
 func llamaAttention(f *ir.FuncBuilder, p llamaParams, layer int64, in step, table, x *ir.Value) *ir.Value {
 	weight := func(name string) *ir.Value { return f.Weight(layerName(layer, name)) }
 	h := f.RMSNorm(x, weight("attn_norm.weight"), float32(p.eps))
-	q := f.Rope(splitHeads(f, f.MatMul(h, weight("attn_q.weight")), p.heads, p.headK), table, false)
-	k := f.Rope(splitHeads(f, f.MatMul(h, weight("attn_k.weight")), p.kvHeads, p.headK), table, false)
+	q := f.Rope(splitHeads(f, f.MatMul(h, weight("attn_q.weight")), p.heads, p.headK), table, ir.RopeAttr{})
+	k := f.Rope(splitHeads(f, f.MatMul(h, weight("attn_k.weight")), p.kvHeads, p.headK), table, ir.RopeAttr{})
 	v := splitHeads(f, f.MatMul(h, weight("attn_v.weight")), p.kvHeads, p.headV)
 	keys := f.StateWrite(f.State(layerName(layer, "keys")), k, in.slot, in.pos)
 	values := f.StateWrite(f.State(layerName(layer, "values")), v, in.slot, in.pos)
-	a := f.Attention(q, keys, values, in.slot, in.pos, in.lengths, float32(1/math.Sqrt(float64(p.headK))), false)
+	a := f.Attention(q, keys, values, in.slot, in.pos, in.lengths,
+		ir.AttentionAttr{Scale: float32(1 / math.Sqrt(float64(p.headK)))})
 	return f.Add(x, f.MatMul(joinHeads(f, a), weight("attn_output.weight")))
 }

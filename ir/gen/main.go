@@ -81,7 +81,7 @@ func method(b *bytes.Buffer, name string, info *ir.OpInfo) {
 	params, variadic := operands(info)
 	attr := "nil"
 	if info.Attr != nil {
-		fields, literal := attributes(info, variadic == "")
+		fields, literal := attributes(info, variadic)
 		params, attr = append(params, fields...), literal
 	}
 	if variadic != "" {
@@ -136,10 +136,14 @@ func passed(info *ir.OpInfo) string {
 	return text
 }
 
-// attributes returns the parameters for the attributes, and the struct made of them. The
-// last one may be variadic if it is a list.
-func attributes(info *ir.OpInfo, lastVariadic bool) (params []string, literal string) {
+// attributes returns the parameters for the attributes, and a pointer to the struct made of them: one
+// parameter for each attribute, or the struct if an attribute is a bool, which a call could not name
+// otherwise. A list at the end is variadic unless an operand is, which is named variadicArg then.
+func attributes(info *ir.OpInfo, variadicArg string) (params []string, pointer string) {
 	t := reflect.TypeOf(info.Attr)
+	if slices.ContainsFunc(reflect.VisibleFields(t), func(sf reflect.StructField) bool { return sf.Type.Kind() == reflect.Bool }) {
+		return []string{"attr " + t.Name()}, "&attr"
+	}
 	var fields []string
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -148,7 +152,7 @@ func attributes(info *ir.OpInfo, lastVariadic bool) (params []string, literal st
 			name = other
 		}
 		typ := strings.ReplaceAll(sf.Type.String(), "ir.", "")
-		if lastVariadic && i == t.NumField()-1 && sf.Type.Kind() == reflect.Slice {
+		if variadicArg == "" && i == t.NumField()-1 && sf.Type.Kind() == reflect.Slice {
 			typ = "..." + strings.TrimPrefix(typ, "[]")
 		}
 		params = append(params, name+" "+typ)

@@ -217,17 +217,18 @@ func (g *generator) attend() {
 		return f.Reshape(f.MatMul(x, g.matrix(heads*headSize, width(x))), g.rows, ir.Const(heads), ir.Const(headSize))
 	}
 	table := f.RopeTable(g.pos, f.Abs(g.weight(dtype.F32, headSize/2)), 1)
-	neox := g.even()
-	q, k := f.Rope(project(2), table, neox), f.Rope(project(kv), table, neox)
+	pairs := ir.RopeAttr{NeoX: g.even()}
+	q, k := f.Rope(project(2), table, pairs), f.Rope(project(kv), table, pairs)
 
 	d := choose(g, dtype.F32, dtype.F16, dtype.Q8_0)
 	keys := g.write(fmt.Sprintf("k.%v.%d", d, kv), d, kv, k)
 	values := g.write(fmt.Sprintf("v.%v.%d", d, kv), d, kv, project(kv))
 	y, scale := (*ir.Value)(nil), 1/float32(math.Sqrt(headSize))
 	if g.even() {
-		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, scale, false)
+		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, ir.AttentionAttr{Scale: scale})
 	} else { // of two segments nothing is in the second
-		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths, scale, segmentLen, ir.Const(2), false)
+		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths,
+			ir.AttentionSegmentsAttr{Scale: scale, Len: segmentLen, Segments: ir.Const(2)})
 		y = f.AttentionCombine(sums, kv)
 	}
 	g.add(f.Reshape(y, g.rows, ir.Const(2*headSize)))
