@@ -14,13 +14,19 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Attribute structs are printed, read, compared and cloned through their fields' tags:
+// Attribute structs are printed, read, compared and cloned by the tags of their fields:
 //
 //	attr:"name[,positional][,ref][,default=VALUE]"
 //
-// A positional attribute stands after the op's name, without its own; with ref it is
-// written @name instead of "name". A field that has a default is left out where it has
-// that value; an empty default is the zero value.
+// A positional attribute follows the op's name and has no name of its own in the text. With ref it is
+// written @name instead of "name". A field with a default is omitted if it has that value; an empty
+// default is the zero value. For example,
+//
+//	type RopeAttr struct {
+//		NeoX bool `attr:"neox,default=false"`
+//	}
+//
+// is printed as {neox=true}, or not at all.
 
 // attrField is one field of an attribute struct.
 type attrField struct {
@@ -38,13 +44,13 @@ type attrCodec struct {
 	print func(v reflect.Value) string
 	parse func(p *parser, v reflect.Value)
 	equal func(a, b reflect.Value) bool
-	clone func(v reflect.Value) reflect.Value // nil: values hold no pointers
+	clone func(v reflect.Value) reflect.Value // nil if values hold no pointers
 }
 
 // attrFields are the fields of each op's attribute struct.
 var attrFields [NumOps][]attrField
 
-// attrOf returns the attributes of a node whose op has a struct T.
+// attrOf returns the attributes of a node whose op has the attribute struct T.
 func attrOf[T any](n *Node) *T { return n.Attr.(*T) }
 
 // compileAttrs fills attrFields from the op table.
@@ -95,7 +101,7 @@ func (f *attrField) option(text string, t reflect.Type) {
 	}
 }
 
-// NewAttr returns a new attribute struct for op, with defaults set; nil where op has none.
+// NewAttr returns a new attribute struct for op with the defaults set; nil if the op has none.
 func NewAttr(op Op) any {
 	a := op.Info().Attr
 	if a == nil {
@@ -161,8 +167,8 @@ func CloneAttr(op Op, a any) any {
 	return c.Interface()
 }
 
-// AttrText returns the attributes of a node as the text form shows them: what stands
-// after the op's name, and what stands in braces after the operands.
+// AttrText returns the attributes of a node in the text form: the positional one, which follows the
+// op's name, and those in braces, which follow the operands.
 func AttrText(n *Node) (positional, braces string) {
 	if n.Attr == nil {
 		return "", ""
@@ -264,7 +270,7 @@ var attrCodecs = map[reflect.Type]*attrCodec{
 		(*parser).hexBytes, bytes.Equal), bytes.Clone),
 }
 
-// codecOf makes a codec from functions on T.
+// codecOf returns a codec for values of type T.
 func codecOf[T any](print func(T) string, parse func(*parser) T, equal func(a, b T) bool) *attrCodec {
 	of := func(v reflect.Value) T { return v.Interface().(T) }
 	return &attrCodec{
@@ -289,10 +295,10 @@ func intsText(ns []int) string {
 	return "[" + strings.Join(texts, ",") + "]"
 }
 
-// quietNaN is the NaN that is written nan; others show their bits.
+// quietNaN is the NaN that is written as nan. Others are written with their bits.
 const quietNaN = 0x7fc00000
 
-// floatText returns the shortest text that is read back to the same bits.
+// floatText returns the shortest text that is parsed to the same bits.
 func floatText(f float32) string {
 	switch bits := math.Float32bits(f); {
 	case bits == quietNaN:

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Builder makes a module. Errors are kept: the first one is returned by Finish, and what
-// is built after it has no effect, so that builders read as straight code.
+// Builder builds a module. It keeps the first error, which Finish returns, and ignores all calls after
+// it. Code that builds a module therefore needs no error handling.
 type Builder struct {
 	m     *Module
 	err   error
 	taken map[leafKey]bool // names of weights and states
 }
 
-// FuncBuilder appends nodes to a function. For each op there is a method that returns the
-// node's result, typed by the op's rule; after an error it returns a value that further
-// methods take without complaint.
+// FuncBuilder appends nodes to a function. It has a method for each op, which returns the node's result
+// with the type that the shape rule infers. After an error the methods return a placeholder that other
+// methods accept.
 type FuncBuilder struct {
 	b      *Builder
 	f      *Func
@@ -25,7 +25,7 @@ type FuncBuilder struct {
 	leaves map[leafKey]*Value
 }
 
-// leafKey names a weight or state that has a node already.
+// leafKey identifies a weight or state that already has a node.
 type leafKey struct {
 	op   Op
 	name string
@@ -36,7 +36,7 @@ func NewBuilder(name string) *Builder {
 	return &Builder{m: &Module{Name: name, Last: "import"}, taken: make(map[leafKey]bool)}
 }
 
-// Module returns the module as far as it is built, for what has no method here.
+// Module returns the module as built so far.
 func (b *Builder) Module() *Module { return b.m }
 
 // Fail records an error, unless there is one already.
@@ -62,12 +62,12 @@ func (b *Builder) Symbol(name string, lo, hi int64) Dim {
 	return Sym(b.m.AddSymbol(name, lo, hi))
 }
 
-// Source declares a file that weights come from; see [Source] for the meaning of all.
+// Source declares a file that weights come from; see [Source] for the arguments.
 func (b *Builder) Source(name, path string, size int64, sha256 string) {
 	b.m.Sources = append(b.m.Sources, &Source{Name: name, Path: path, Size: size, SHA256: sha256})
 }
 
-// Weight declares a weight. The expression may be nil in modules for tests.
+// Weight declares a weight. The expression may be nil in tests.
 func (b *Builder) Weight(name string, t Type, e *Expr) {
 	if err := CheckType(t); err != nil {
 		b.Fail(fmt.Errorf("weight %q: %w", name, err))
@@ -91,7 +91,7 @@ func (b *Builder) State(name string, t Type) {
 	b.m.States = append(b.m.States, &State{Name: name, Type: t})
 }
 
-// Language says how the module generates tokens; Finish checks it.
+// Language declares how the module generates tokens. Finish checks it.
 func (b *Builder) Language(lm LanguageModel) { b.m.LM = &lm }
 
 // Meta sets a metadata key.
@@ -112,8 +112,8 @@ func (b *Builder) builderOf(f *Func) *FuncBuilder {
 	return &FuncBuilder{b: b, f: f, bad: bad, leaves: make(map[leafKey]*Value)}
 }
 
-// Finish returns the module, with properties imported and shaped, after it is verified;
-// or the first error.
+// Finish verifies the module and returns it with the properties imported and shaped, or the first
+// error.
 func (b *Builder) Finish() (*Module, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -125,14 +125,14 @@ func (b *Builder) Finish() (*Module, error) {
 	return b.m, nil
 }
 
-// Func returns the function as far as it is built.
+// Func returns the function as built so far.
 func (f *FuncBuilder) Func() *Func { return f.f }
 
-// Doc sets the text that stands at the function in generated code.
+// Doc sets the comment of the function in generated code.
 func (f *FuncBuilder) Doc(text string) { f.f.Doc = text }
 
-// At sets the position in the model file that following nodes get, such as "blk.0"; it
-// ends at the next call.
+// At sets the position in the model file of the nodes that follow, such as "blk.0", until the next call
+// of At.
 func (f *FuncBuilder) At(pos string) { f.pos = pos }
 
 // Param appends a parameter.
@@ -146,7 +146,7 @@ func (f *FuncBuilder) Param(name string, t Type) *Value {
 	return f.f.AddParam(name, t)
 }
 
-// Return declares the next result of the function, under the name that callers see.
+// Return declares the next result of the function. Callers see it under the name.
 func (f *FuncBuilder) Return(name string, v *Value) {
 	if v == nil {
 		f.fail(fmt.Errorf("result %q is absent", name))
@@ -155,7 +155,7 @@ func (f *FuncBuilder) Return(name string, v *Value) {
 	f.f.AddResult(name, v)
 }
 
-// Named gives a value a name for dumps and returns it; a suffix makes the name unique.
+// Named names a value in dumps and returns it. A suffix makes the name unique.
 func (f *FuncBuilder) Named(name string, v *Value) *Value {
 	if v != nil && v != f.bad && !v.IsParam() {
 		f.f.Rename(v, name)
@@ -163,13 +163,13 @@ func (f *FuncBuilder) Named(name string, v *Value) *Value {
 	return v
 }
 
-// Weight returns the weight of that name; it has one node in each function.
+// Weight returns the weight of that name. A function has at most one node for it.
 func (f *FuncBuilder) Weight(name string) *Value {
 	return f.leaf(OpWeight, name, &WeightAttr{Name: name})
 }
 
-// State returns the state of that name as it is when the call starts; it has one node in
-// each function.
+// State returns the state of that name as it is when the call starts. A function has at most one node
+// for it.
 func (f *FuncBuilder) State(name string) *Value {
 	return f.leaf(OpState, name, &StateAttr{Name: name})
 }
@@ -194,14 +194,14 @@ func (f *FuncBuilder) Foreign(attr ForeignAttr, args []*Value, types ...Type) []
 	return f.declared(OpForeign, &attr, args, types...)
 }
 
-// Call appends a call of another function of the module, which must be complete.
+// Call appends a call of another function of the module, which must already be complete.
 func (f *FuncBuilder) Call(name string, args ...*Value) []*Value {
 	return f.append(&Node{Op: OpCall, Attr: &CallAttr{Func: name}, Args: args})
 }
 
-// Repeat appends a repeat; see [RepeatAttr] for its operands. Body is called once, to
-// build the function that is repeated: it gets a parameter for each carried value,
-// invariant and table, and returns the carried values of the next round.
+// Repeat appends a repeat; see [RepeatAttr] for its operands. It calls body once to build the repeated
+// function. The arguments of body are its parameters for the carried values, invariants and tables;
+// body returns the carried values of the next iteration.
 func (f *FuncBuilder) Repeat(count int64, carried, invariant []*Value, tables [][]*Value,
 	body func(f *FuncBuilder, carried, invariant, tables []*Value) []*Value) []*Value {
 	attr := &RepeatAttr{Count: count, Carried: len(carried), Invariant: len(invariant)}
@@ -226,7 +226,7 @@ func (f *FuncBuilder) Repeat(count int64, carried, invariant []*Value, tables []
 	return f.append(&Node{Op: OpRepeat, Attr: attr, Args: args, Body: g.f})
 }
 
-// bodyParam appends the parameter that takes a in a body.
+// bodyParam appends the parameter of a body for the operand a.
 func (f *FuncBuilder) bodyParam(name string, a *Value) *Value {
 	if a == nil || a.Type.Shape == nil && !a.Type.DType.Valid() {
 		return f.bad
@@ -237,12 +237,12 @@ func (f *FuncBuilder) bodyParam(name string, a *Value) *Value {
 // Op appends a node with one result and returns it.
 func (f *FuncBuilder) Op(op Op, attr any, args ...*Value) *Value {
 	for len(args) > 0 && args[len(args)-1] == nil {
-		args = args[:len(args)-1] // absent optional operands at the end need no mark
+		args = args[:len(args)-1] // trailing optional operands that are absent are omitted
 	}
 	return f.append(&Node{Op: op, Attr: attr, Args: args})[0]
 }
 
-// append infers the types of n and puts it into the function.
+// append infers the result types of n and appends it to the function.
 func (f *FuncBuilder) append(n *Node) []*Value {
 	n.Func = f.f
 	if f.b.err != nil || slices.Contains(n.Args, f.bad) {
@@ -255,7 +255,7 @@ func (f *FuncBuilder) append(n *Node) []*Value {
 	return f.define(n, types)
 }
 
-// resultsOf guesses how many results n would have had.
+// resultsOf returns how many results n would probably have, for the placeholders after an error.
 func (f *FuncBuilder) resultsOf(n *Node) int {
 	switch a := n.Attr.(type) {
 	case *RepeatAttr:
@@ -268,7 +268,7 @@ func (f *FuncBuilder) resultsOf(n *Node) int {
 	return 1
 }
 
-// define puts n with results of these types into the function.
+// define appends n to the function with results of these types.
 func (f *FuncBuilder) define(n *Node, types []Type) []*Value {
 	m := f.f.NewNode(n.Op, n.Attr, n.Args, "", types...)
 	m.Pos, m.Body = f.pos, n.Body
@@ -279,7 +279,7 @@ func (f *FuncBuilder) define(n *Node, types []Type) []*Value {
 	return m.Results
 }
 
-// declared appends a node whose types are given instead of inferred.
+// declared appends a node whose result types are given, not inferred.
 func (f *FuncBuilder) declared(op Op, attr any, args []*Value, types ...Type) []*Value {
 	for _, t := range types {
 		if err := CheckType(t); err != nil {
@@ -295,7 +295,7 @@ func (f *FuncBuilder) declared(op Op, attr any, args []*Value, types ...Type) []
 	return f.define(&Node{Op: op, Attr: attr, Args: args}, types)
 }
 
-// fail records an error with its place; nil is no error of its own.
+// fail records an error with its position, unless err is nil.
 func (f *FuncBuilder) fail(err error) *Value {
 	if err != nil {
 		at := ""

@@ -2,8 +2,8 @@ package ir
 
 import "fmt"
 
-// RoundedBytes returns a number of bytes as people read it, such as " (1.5 MiB)": to stand behind
-// the exact one. It is empty where the exact one is short.
+// RoundedBytes returns a number of bytes for people, such as " (1.5 MiB)", to follow the exact number
+// in a message. It is empty if the exact number is short.
 func RoundedBytes(n int64) string {
 	x, unit := float64(n), ""
 	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {

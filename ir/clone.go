@@ -27,7 +27,7 @@ func (m *Module) Clone() *Module {
 	return n
 }
 
-// cloner knows what stands for what in the copy.
+// cloner maps the symbols of a module to those of its copy.
 type cloner struct {
 	m       *Module
 	symbols map[*Symbol]*Symbol
@@ -58,7 +58,7 @@ func (c *cloner) typ(t Type) Type {
 	return t
 }
 
-// dim rebuilds a dimension that has symbols over those of the copy.
+// dim returns d over the symbols of the copy.
 func (c *cloner) dim(d Dim) Dim {
 	if _, ok := d.IsConst(); ok {
 		return d
@@ -71,7 +71,7 @@ func (c *cloner) dim(d Dim) Dim {
 	})
 }
 
-// rename returns d with symbols in place of others that have the same names and bounds.
+// rename returns d with its symbols replaced by others with the same names and bounds.
 func (d Dim) rename(to func(*Symbol) *Symbol) Dim {
 	if d.sum == nil {
 		return d
@@ -108,7 +108,7 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 		return w
 	}
 	g.Params = cloneEach(f.Params, func(v *Value) *Value { return add(v, nil) })
-	// Results first: a pass may be in the midst of reordering.
+	// Define all results first: during a pass, nodes may be out of order.
 	g.Nodes = cloneEach(f.Nodes, func(n *Node) *Node {
 		m := c.node(n, g)
 		m.Results = cloneEach(n.Results, func(v *Value) *Value { return add(v, m) })
@@ -121,7 +121,7 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 	return g
 }
 
-// node copies a node but for operands and results.
+// node copies a node without its operands and results.
 func (c *cloner) node(n *Node, f *Func) *Node {
 	m := f.nodeSlab.next()
 	*m = *n
@@ -137,7 +137,7 @@ func (c *cloner) node(n *Node, f *Func) *Node {
 	return m
 }
 
-// attrDims puts the copy's symbols into attributes that hold dimensions.
+// attrDims replaces the symbols in the dimensions of attributes by those of the copy.
 func (c *cloner) attrDims(attr any) {
 	switch a := attr.(type) {
 	case *ReshapeAttr:

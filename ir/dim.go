@@ -5,39 +5,42 @@ import (
 	"strings"
 )
 
-// Symbol is a named dimension whose actual size is known only when the program runs,
-// with the bounds for which memory is planned. Min is at least 0 and at most Max.
+// Symbol is a named dimension whose size is known only when the program runs. Memory is planned for its
+// bounds. Min is at least 0 and at most Max.
 type Symbol struct {
 	Name     string
 	Min, Max int64
 }
 
-// Dim is an extent in elements: a constant or an expression over symbols. An expression is
-// kept as a polynomial with sorted terms, so that two dimensions that are equal by the rules
-// of arithmetic print alike and compare equal. A Dim is immutable; the zero Dim is 0.
+// Dim is an extent in elements: a constant, or an expression over symbols. It is immutable; the zero
+// Dim is 0.
 //
-// Nearly all extents are constants: they take no memory of their own, and what is asked of
-// them is answered without a look elsewhere.
+// An expression is kept as a polynomial with sorted terms. Dimensions that are equal by the rules of
+// arithmetic therefore have the same text and compare as equal: with a symbol n, both 2*(n+3)-n and n+6
+// are the terms 6 and 1*n. Floor divisions, minima and maxima do not distribute over sums; they are
+// atoms of the polynomial, identified by their text: in 2*(n/3)+1, the term 2*(n/3) has the atom n/3.
+//
+// Most extents are constants. They need no allocation.
 type Dim struct {
-	_ [0]func() // == would compare pointers: see Equal
+	_ [0]func() // forbids ==, which would compare pointers; use Equal
 
-	n   int64 // the constant; 0 where there is a sum
+	n   int64 // the constant; 0 if sum is set
 	sum *sum  // nil for a constant
 }
 
-// sum is a polynomial that is no constant: terms sorted by key, no zero coefficients. The
-// constant term has the key "".
+// sum is a polynomial that is not constant. Its terms are sorted by key and have no zero coefficients.
+// The constant term has the key "".
 type sum []term
 
-// term is coef times the product of its atoms, which are sorted by their text.
+// term is coef times the product of its atoms, which are sorted by text.
 type term struct {
 	coef  int64
 	atoms []atom
 	key   string
 }
 
-// atom is what a polynomial cannot look into: a symbol, or one of the operations that do
-// not distribute over sums.
+// atom is an indivisible factor of a term: a symbol, or an operation that does not distribute over
+// sums.
 type atom struct {
 	sym  *Symbol
 	op   dimOp
@@ -79,8 +82,7 @@ func (d Dim) numTerms() int {
 	return 0
 }
 
-// dim returns the dimension that has these terms, which are those of a sum, of a constant or
-// none.
+// dim returns the terms as a dimension, a constant if they are one.
 func (ts sum) dim() Dim {
 	switch {
 	case len(ts) == 0:
@@ -88,7 +90,7 @@ func (ts sum) dim() Dim {
 	case len(ts) == 1 && ts[0].key == "":
 		return Const(ts[0].coef)
 	}
-	kept := ts // of what is kept only here, memory is taken only here
+	kept := ts // so that ts escapes to the heap only here
 	return Dim{sum: &kept}
 }
 
@@ -152,7 +154,7 @@ func (d Dim) Mul(e Dim) Dim {
 	return normal(multiplied(d.terms(), e.terms()))
 }
 
-// multiplied returns the products of each term with each, not yet in order.
+// multiplied returns the products of each term of ts with each of us, unsorted.
 func multiplied(ts, us sum) sum {
 	out := make(sum, 0, len(ts)*len(us))
 	for _, a := range ts {
@@ -165,8 +167,8 @@ func multiplied(ts, us sum) sum {
 	return out
 }
 
-// FloorDiv returns d/e rounded towards minus infinity; e must be positive.
-// A division that leaves no rest for any size is carried out.
+// FloorDiv returns d/e rounded towards minus infinity; e must be positive. A division without remainder
+// for all sizes is simplified.
 func (d Dim) FloorDiv(e Dim) Dim {
 	n, ok := e.IsConst()
 	if ok && n <= 0 {
@@ -184,8 +186,8 @@ func (d Dim) FloorDiv(e Dim) Dim {
 	return floorDivOf(d, e)
 }
 
-// floorDivOf returns d/e as it is. It is apart from FloorDiv, so that only what is kept goes to
-// the heap.
+// floorDivOf returns the symbolic quotient of d and e. It is a function of its own so that d and e
+// escape to the heap only here.
 func floorDivOf(d, e Dim) Dim {
 	return atomDim(atom{op: dimFloorDiv, a: &d, b: &e, text: factorText(d) + "/" + factorText(e)})
 }
@@ -198,8 +200,8 @@ func (d Dim) CeilDiv(n int64) Dim {
 	return d.Add(Const(n - 1)).FloorDiv(Const(n))
 }
 
-// divExact divides every coefficient by n, if all of them allow it.
-func (d Dim) divExact(n int64) (Dim, bool) {
+// divExact divides each coefficient by n; ok is false if one is not a multiple of n.
+func (d Dim) divExact(n int64) (q Dim, ok bool) {
 	if n == 0 {
 		return Dim{}, false
 	}
@@ -216,8 +218,8 @@ func (d Dim) divExact(n int64) (Dim, bool) {
 	return ts.dim(), true
 }
 
-// DivisibleBy reports whether d is a multiple of n for every size, as far as its
-// coefficients show.
+// DivisibleBy reports whether all coefficients of d are multiples of n, so that d is one for every
+// size.
 func (d Dim) DivisibleBy(n int64) bool {
 	if d.sum == nil || n == 0 {
 		return n != 0 && d.n%n == 0
@@ -263,7 +265,7 @@ func extremeOf(d, e Dim, op dimOp, name string) Dim {
 	return atomDim(atom{op: op, a: &d, b: &e, text: name + "(" + d.String() + ", " + e.String() + ")"})
 }
 
-// Subst returns d with every symbol replaced by what with gives for it.
+// Subst returns d with every symbol s replaced by with(s).
 func (d Dim) Subst(with func(*Symbol) Dim) Dim {
 	if d.sum == nil {
 		return d
@@ -292,7 +294,7 @@ func (a atom) subst(with func(*Symbol) Dim) Dim {
 	}
 }
 
-// Symbols calls yield for every symbol in d, in the order of the text.
+// Symbols calls yield for each symbol in d, in the order of the text. A symbol may occur several times.
 func (d Dim) Symbols(yield func(*Symbol)) {
 	if d.sum == nil {
 		return
@@ -327,7 +329,8 @@ func (d Dim) Linear() (sym *Symbol, scale, offset int64, ok bool) {
 	return sym, scale, offset, true
 }
 
-// normal sorts terms, joins those with equal atoms and drops what cancels out.
+// normal returns the sum of terms as a Dim: sorted, with equal products added up and zero terms
+// dropped.
 func normal(ts sum) Dim {
 	slices.SortStableFunc(ts, func(a, b term) int { return strings.Compare(a.key, b.key) })
 	out := ts[:0]

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Eval returns the value of d where size gives each symbol's value.
+// Eval returns the value of d if size gives the value of each symbol.
 func (d Dim) Eval(size func(*Symbol) int64) int64 {
 	if d.sum == nil {
 		return d.n
@@ -35,12 +35,13 @@ func (a atom) eval(size func(*Symbol) int64) int64 {
 	}
 }
 
-// Upper returns the largest value of d within the symbols' bounds (an upper estimate
-// where symbols occur more than once).
+// Upper returns an upper bound of d within the bounds of its symbols. It is exact if each symbol occurs
+// once.
 func (d Dim) Upper() int64 { _, hi := d.Bounds(); return hi }
 
-// Bounds returns an interval that holds every value of d, by interval arithmetic that
-// saturates at the limits of int64.
+// Bounds returns an interval that contains every value of d, by interval arithmetic that saturates at
+// the limits of int64. In the difference n-n/2 with n in [0,8], the two n are independent for it: the
+// result is [-4,8].
 func (d Dim) Bounds() (lo, hi int64) {
 	if d.sum == nil {
 		return d.n, d.n

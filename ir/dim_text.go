@@ -13,7 +13,7 @@ func (d Dim) String() string {
 		return strconv.FormatInt(d.n, 10)
 	}
 	var b strings.Builder
-	for i, t := range slices.Backward(*d.sum) { // the constant sorts first, and reads better last
+	for i, t := range slices.Backward(*d.sum) { // the constant term sorts first and is printed last
 		if t.coef >= 0 && i != len(*d.sum)-1 {
 			b.WriteByte('+')
 		}
@@ -39,7 +39,8 @@ func (t term) String() string {
 	return fmt.Sprintf("%d*%s", t.coef, factors)
 }
 
-// factorText puts brackets around d where it stands beside an operator that binds closer.
+// factorText returns d as a factor, in brackets unless it is a positive number, a symbol, a minimum or
+// a maximum.
 func factorText(d Dim) string {
 	ts := d.terms()
 	switch {

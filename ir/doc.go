@@ -1,22 +1,21 @@
-// Package ir is the typed intermediate representation of a model: what passes decide
-// about and what emitters read.
+// Package ir is the typed intermediate representation of a model. Passes record their decisions in it,
+// and code is generated from it.
 //
-// A [Module] holds weights, persistent states and functions that share them. A [Func]
-// holds nodes in execution order. A [Node] applies an [Op] to values and defines its
-// results; a [Value] is defined once (SSA) and has a [Type]: dtype, layout, shape,
-// strides, memory space. Extents are [Dim]s: constants or expressions over bounded
-// symbols; memory is planned for the bounds, programs run with the actual sizes.
+// A [Module] has weights, persistent states and functions that share them. A [Func] has nodes in
+// execution order. A [Node] applies an [Op] to values and defines its results. A [Value] is defined
+// once (SSA) and has a [Type]: dtype, layout, shape, strides and memory space. Extents are [Dim]s:
+// constants, or expressions over bounded symbols. Memory is planned for the bounds; programs run with
+// the actual sizes.
 //
-// Weights, states and constants enter a function as nodes (weight, state, constant), so
-// that every operand is a value. A view (reshape, permute, slice) names the bytes of its
-// operand. A node whose op has an alias operand (state_write) yields the next version of
-// that operand's bytes; reads name a version, so order is data flow only.
+// Weights, states and constants enter a function as nodes (weight, state, constant), so that every
+// operand is a value. A view (reshape, permute, slice) names the bytes of its operand. A node whose op
+// has an alias operand (state_write) yields the next version of that operand's bytes. Reads name a
+// version, so that data flow alone determines the order.
 //
-// A module carries the properties that passes have established ([Props]); [Verify]
-// checks all that the properties promise. The text form (.ggir) of any module, at any
-// level, prints and parses without loss; the grammar stands at [Parse].
+// A module carries the properties that passes have established ([Props]); [Verify] checks what they
+// promise. The text form (.ggir) of a module is printed and parsed without loss at any stage; see
+// [Parse] for its grammar.
 //
-// Frontends build modules with a [Builder]; afterwards only passes change them, one at a
-// time. Nothing in this package is safe for use from several goroutines while it is
-// changed.
+// Frontends build modules with a [Builder]. Afterwards passes change them, one at a time. Nothing in
+// this package may be used by several goroutines while it is changed.
 package ir

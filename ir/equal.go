@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// Equal reports whether two modules are the same in everything but ids; diff explains the
-// first difference, and is empty where there is none.
+// Equal reports whether two modules are the same in everything but ids; diff describes the first
+// difference and is empty if there is none.
 func Equal(a, b *Module) (equal bool, diff string) {
 	var c comparer
 	c.module(a, b)
 	return c.diff == "", c.diff
 }
 
-// comparer keeps the first difference.
+// comparer compares modules and keeps the first difference.
 type comparer struct {
 	diff string
-	at   string // where the comparison is: function and node
+	at   string // the current function and node
 }
 
-// same records a difference in what, unless ok. It returns whether no difference has been
-// found so far.
+// same records a difference in what unless ok. It returns whether no difference has been found so far.
 func (c *comparer) same(ok bool, what string, a, b any) bool {
 	if !ok && c.diff == "" {
 		c.diff = fmt.Sprintf("%s%s: %v is not %v", c.at, what, a, b)
@@ -89,14 +88,14 @@ func (c *comparer) fn(a, b *Func) {
 	pairs(c, "results", a.Results, b.Results, c.use)
 }
 
-// value compares what defines a value.
+// value compares the definitions of two values.
 func (c *comparer) value(a, b *Value) {
 	c.same(a.Name == b.Name, "value", a, b)
 	c.same(a.Type.Equal(b.Type), "type of "+a.String(), a.Type, b.Type)
 	c.place(a.String(), a.Place, b.Place)
 }
 
-// use compares which value is named: names are unique within a function.
+// use compares two operands by name: names are unique within a function.
 func (c *comparer) use(a, b *Value) {
 	equal := a == b || a != nil && b != nil && a.Name == b.Name
 	c.same(equal, "operand", valueName(a), valueName(b))

@@ -15,7 +15,7 @@ type Func struct {
 	Nodes   []*Node // in execution order
 	Results []*Value
 
-	// ResultNames are the names under which callers see the results; as many as Results.
+	// ResultNames are the names of the results for callers; there are as many as Results.
 	ResultNames []string
 
 	// Owner is the node that holds this function as its body; nil for an entry point.
@@ -24,19 +24,19 @@ type Func struct {
 	// Epochs is the number of epochs, set by partition. Epochs-1 barriers separate them.
 	Epochs int
 
-	// HeadBarrier, of a repeat's body, says that every round begins with a barrier, the
-	// first one included; set by partition.
+	// HeadBarrier, in the body of a repeat, means that each iteration, including the first, begins with
+	// a barrier; set by partition.
 	HeadBarrier bool
 
 	nextValue, nextNode int
-	names               map[string]int // how often a base name was used
+	names               map[string]int // taken names, with the last suffix of each
 
 	nodeSlab  slab[Node]
 	valueSlab slab[Value]
 }
 
-// NewValue returns a new value of f that nothing defines yet. The name is made unique by
-// a suffix .1, .2, … where it is taken; an empty name becomes a number.
+// NewValue returns a new value of f without a definition. A suffix .1, .2, … makes the name unique if
+// it is taken; an empty name becomes a number.
 func (f *Func) NewValue(name string, t Type) *Value {
 	v := f.valueSlab.next()
 	v.ID, v.Type, v.Func = f.nextValue, t, f
@@ -53,19 +53,19 @@ func (f *Func) AddParam(name string, t Type) *Value {
 	return v
 }
 
-// AddResult declares v as the next result, visible to callers as name.
+// AddResult declares v as the next result, under the name for callers.
 func (f *Func) AddResult(name string, v *Value) {
 	f.Results = append(f.Results, v)
 	f.ResultNames = append(f.ResultNames, name)
 }
 
-// Rename gives v another name, made unique as by NewValue.
+// Rename renames v. The name is made unique as in NewValue.
 func (f *Func) Rename(v *Value, name string) {
 	delete(f.names, v.Name)
 	v.Name = f.uniqueName(name, v.ID)
 }
 
-// resultName returns the name of result i; empty where it has none.
+// resultName returns the name of result i; empty if it has none.
 func (f *Func) resultName(i int) string {
 	if i >= len(f.ResultNames) {
 		return ""
@@ -73,8 +73,8 @@ func (f *Func) resultName(i int) string {
 	return f.ResultNames[i]
 }
 
-// NewNode returns a new node of f with one result for each type; it is not yet in the
-// order. Name is the name of the first result, further ones get suffixes.
+// NewNode returns a new node of f with one result for each type. The caller has to put it into the
+// order. The first result gets the name, further ones get it with suffixes.
 func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Type) *Node {
 	n := f.nodeSlab.next()
 	*n = Node{ID: f.nextNode, Op: op, Func: f, Args: args, Attr: attr, Split: -1}
@@ -87,13 +87,13 @@ func (f *Func) NewNode(op Op, attr any, args []*Value, name string, types ...Typ
 	return n
 }
 
-// Append puts n at the end of the order and returns it.
+// Append appends n to the order and returns it.
 func (f *Func) Append(n *Node) *Node {
 	f.Nodes = append(f.Nodes, n)
 	return n
 }
 
-// InsertBefore puts n into the order before at; at the end where at is nil.
+// InsertBefore inserts n into the order before at, or at the end if at is nil.
 func (f *Func) InsertBefore(at, n *Node) {
 	i := len(f.Nodes)
 	if at != nil {

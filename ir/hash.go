@@ -6,8 +6,8 @@ import (
 	"hash/maphash"
 )
 
-// Hash returns the SHA-256, in hexadecimal, of all that the text form of m shows: modules
-// that Equal calls equal have the same, in every run.
+// Hash returns the SHA-256 of the text form of m in hexadecimal. Modules that Equal reports as equal
+// have the same hash in every run.
 func Hash(m *Module) string {
 	sum := sha256.Sum256([]byte(m.String()))
 	return hex.EncodeToString(sum[:])
@@ -15,9 +15,9 @@ func Hash(m *Module) string {
 
 var nodeSeed = maphash.MakeSeed()
 
-// HashNode returns a hash of what a node computes: op, attributes and operands, but not
-// names, position or decisions of passes. Nodes of a function that SameNode calls the
-// same have equal hashes, in one run of the program.
+// HashNode returns a hash of the op, attributes and operands of a node, without names, position and
+// decisions of passes. Nodes of a function for which SameNode is true have equal hashes within one run
+// of the program.
 func HashNode(n *Node) uint64 {
 	var h maphash.Hash
 	h.SetSeed(nodeSeed)
@@ -33,8 +33,8 @@ func HashNode(n *Node) uint64 {
 	return h.Sum64()
 }
 
-// SameNode reports whether two nodes of a function compute the same: same op, attributes,
-// operands and result types. Nodes with bodies never do.
+// SameNode reports whether two nodes of a function compute the same: they have the same op, attributes,
+// operands and result types, and no body.
 func SameNode(a, b *Node) bool {
 	if a.Op != b.Op || a.Body != nil || b.Body != nil || !EqualAttr(a.Op, a.Attr, b.Attr) ||
 		len(a.Args) != len(b.Args) || len(a.Results) != len(b.Results) {

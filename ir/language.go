@@ -1,18 +1,18 @@
 package ir
 
-// LanguageModel says which entry points of a module generate tokens, and what of them the
-// runtime sets and reads. It names nothing that follows from shapes: the vocabulary, the
-// context and the batch are computed by the methods. Verify checks it against the functions.
+// LanguageModel names the entry points of a module that generate tokens, and the parameters and results
+// that the runtime sets and reads. Vocabulary, context and batch follow from shapes: methods compute
+// them. Verify checks it against the functions.
 type LanguageModel struct {
 	Prefill LanguageEntry // takes several tokens of a prompt
 	Decode  LanguageEntry // takes one token
 
-	// Tokenizer is the name of the source whose vocabulary the program carries; empty for none.
+	// Tokenizer is the name of the source whose vocabulary the program contains; empty for none.
 	Tokenizer string
 }
 
-// LanguageEntry is an entry point of a language model. Tokens, Pos, Slot and Lengths are
-// indexes of its parameters, and -1 where it has none; Logits is the index of a result.
+// LanguageEntry is an entry point of a language model. Tokens, Pos, Slot and Lengths are indexes of its
+// parameters, -1 if it has none; Logits is the index of a result.
 type LanguageEntry struct {
 	Func string // name of the entry point
 
@@ -47,7 +47,7 @@ func (e *LanguageEntry) inputs() [len(inputRoles)]*int {
 	return [...]*int{&e.Tokens, &e.Pos, &e.Slot, &e.Lengths}
 }
 
-// entries returns the entries under their names in the text form.
+// entries returns the entries with their names in the text form.
 func (lm *LanguageModel) entries() [2]struct {
 	name  string
 	entry *LanguageEntry
@@ -67,27 +67,27 @@ func (lm *LanguageModel) clone() *LanguageModel {
 	return &c
 }
 
-// Vocab returns the number of ids of the language model of a verified module: the extent of
-// a row of the logits.
+// Vocab returns the number of token ids: the extent of a row of logits. The module must be a verified
+// language model.
 func (m *Module) Vocab() int64 {
 	e := &m.LM.Prefill
 	n, _ := m.Func(e.Func).Results[e.Logits].Type.Inner().IsConst()
 	return n
 }
 
-// Batch returns how many tokens one step of the language model of a verified module takes
-// at most: the upper bound of the tokens of prefill.
+// Batch returns the largest number of tokens that a step takes: the upper bound of the tokens of
+// prefill. The module must be a verified language model.
 func (m *Module) Batch() int64 {
 	e := &m.LM.Prefill
 	return m.Func(e.Func).Params[e.Tokens].Type.Shape[0].Upper()
 }
 
-// Context returns how many positions a sequence of the language model of a verified module
-// has: as many as the states that its entries write.
+// Context returns the number of positions of a sequence: that of the states that its entries write. The
+// module must be a verified language model.
 func (m *Module) Context() int64 { return statePositions(m, m.Func(m.LM.Prefill.Func), 0) }
 
-// statePositions returns the positions of the first state that f, its bodies and what it calls
-// write; 0 where they write none.
+// statePositions returns the number of positions of the first state that f, its bodies and its callees
+// write; 0 if they write none.
 func statePositions(m *Module, f *Func, depth int) int64 {
 	if f == nil || depth > maxCallDepth {
 		return 0
@@ -109,7 +109,7 @@ func statePositions(m *Module, f *Func, depth int) int64 {
 	return 0
 }
 
-// extent returns the constant extent of an axis; false where there is none.
+// extent returns the extent of an axis; ok is false if it is not constant.
 func extent(v *Value, axis int) (int64, bool) {
 	if v == nil || axis >= len(v.Type.Shape) {
 		return 0, false

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The line of the text form that says how a module generates tokens.
+// The line "language" of the text form, which declares how the module generates tokens.
 
-// text returns the language model of m as the text form shows it.
+// text returns the language model of m in the text form.
 func (lm *LanguageModel) text(m *Module) string {
 	text := "language"
 	for _, e := range lm.entries() {
@@ -19,7 +19,7 @@ func (lm *LanguageModel) text(m *Module) string {
 	return text
 }
 
-// text returns the entry as the text form shows it; f is its function, or nil.
+// text returns the entry in the text form; f is its function, or nil.
 func (e *LanguageEntry) text(f *Func) string {
 	var roles []string
 	for role, at := range e.inputs() {
@@ -38,15 +38,16 @@ func (e *LanguageEntry) text(f *Func) string {
 	return "@" + quoteName(e.Func) + "(" + strings.Join(roles, ", ") + ")"
 }
 
-// roleText is a role in the text: that of a parameter, or the function of an entry.
+// roleText is a role as read: that of a parameter, or the function of an entry. It is resolved once all
+// functions have been read.
 type roleText struct {
 	at    token
 	entry *LanguageEntry
-	index *int   // what the name of the parameter is resolved to; nil for the function
-	param string // its name
+	index *int   // set to the index of the parameter; nil for the function
+	param string // the name of the parameter
 }
 
-// language reads the line that says how the module generates tokens.
+// language reads the line language.
 func (p *parser) language() {
 	if p.m.LM != nil {
 		p.errorf("there is a language model already: a module has one line language")
@@ -67,7 +68,7 @@ func (p *parser) language() {
 	}
 }
 
-// once returns a function that reports keys that occur twice.
+// once returns a function that reports a key that occurs twice.
 func (p *parser) once() func(key string) {
 	seen := make(map[string]bool)
 	return func(key string) {
@@ -95,7 +96,7 @@ func (p *parser) languageEntry(e *LanguageEntry) {
 	p.expect(")")
 }
 
-// languageRole reads what has a role.
+// languageRole reads the parameter or result of a role.
 func (p *parser) languageRole(e *LanguageEntry, at token, name string) {
 	if name == logitsRole {
 		e.Logits = p.natural()
@@ -110,10 +111,11 @@ func (p *parser) languageRole(e *LanguageEntry, at token, name string) {
 	p.roles = append(p.roles, roleText{at: param, entry: e, index: e.inputs()[role], param: p.take(tokValue, "a parameter")})
 }
 
-// resolveLanguage finds the parameters that the line language names, once all functions are read.
+// resolveLanguage finds the parameters that the line language names, after all functions have been
+// read.
 func (p *parser) resolveLanguage() {
 	if p.failed() {
-		return // functions may be missing
+		return // a function may be missing because of the errors
 	}
 	for _, r := range p.roles {
 		p.bad = false

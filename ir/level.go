@@ -2,8 +2,8 @@ package ir
 
 import "strings"
 
-// Props is a set of properties that hold for a module. A pass needs some, gives some and
-// may break some.
+// Props is a set of properties that hold for a module. A pass requires some, establishes some and may
+// invalidate some.
 type Props uint32
 
 const (
@@ -19,27 +19,27 @@ const (
 	PropPacked
 	// PropSplit: every node has a split; splits are numbered in order, each on one backend.
 	PropSplit
-	// PropCopied: every operand lies in a space that its node's backend can address.
+	// PropCopied: every operand is in a space that its node's backend can address.
 	PropCopied
-	// PropRolled: repeats have been looked for; repeat nodes may be present.
+	// PropRolled: passes have looked for repeats; there may be repeat nodes.
 	PropRolled
 	// PropOrdered: the order of nodes is final.
 	PropOrdered
 	// PropPartitioned: every CPU node has a partition and an epoch.
 	PropPartitioned
-	// PropQueued: every node has a queue or belongs to the host's thread; what has several
-	// instances is decided.
+	// PropQueued: every node has a queue or is run by the host's thread; the number of instances of
+	// values is decided.
 	PropQueued
 	// PropPlaced: every value that owns bytes has an address.
 	PropPlaced
-	// PropSynced: events order whatever of different queues touches the same bytes.
+	// PropSynced: events order nodes of different queues that access the same bytes.
 	PropSynced
 	// PropChecked: the plan has been proved.
 	PropChecked
 )
 
-// VerifiedProps are those that [Verify] looks into; the others are claims of passes that nothing
-// but the passes' own tests, or the proof of the plan, holds them to.
+// VerifiedProps are the properties that [Verify] checks. The others are checked by the tests of the
+// passes that establish them, and by the proof of the plan.
 const VerifiedProps = PropShaped | PropAssigned | PropSplit | PropPartitioned | PropPlaced
 
 var propNames = []string{
@@ -58,7 +58,7 @@ func (p Props) String() string {
 	return strings.Join(names, ",")
 }
 
-// ParseProps returns the set whose String is text; ok is false for an unknown name.
+// ParseProps parses the result of Props.String; ok is false if a name is unknown.
 func ParseProps(text string) (p Props, ok bool) {
 	if text == "" {
 		return 0, true

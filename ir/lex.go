@@ -17,18 +17,17 @@ const (
 	tokAt              // @name
 	tokString          // "…" with Go's escapes
 	tokPunct           // one of ( ) [ ] { } , : = + - * / ; or ->
-	tokBad             // what is none of these; text is the error
+	tokBad             // none of these; text is the error
 )
 
-// token is a piece of text: for names and strings without sign and quotes.
+// token is a piece of the text. The text of names and strings is without sign and quotes.
 type token struct {
 	kind       tokKind
 	text       string
 	start, end int // in the source
 }
 
-// lexer cuts a text into tokens. Blanks and comments (// to the end of the line) separate
-// them.
+// lexer splits a text into tokens, which blanks and comments (// to the end of the line) separate.
 type lexer struct {
 	src string
 	pos int
@@ -58,7 +57,7 @@ func (l *lexer) skipBlank() {
 	}
 }
 
-// skipLine goes to the end of the line, before the newline.
+// skipLine advances to the newline at the end of the line.
 func (l *lexer) skipLine() {
 	if n := strings.IndexByte(l.src[l.pos:], '\n'); n >= 0 {
 		l.pos += n
@@ -94,7 +93,7 @@ func (l *lexer) scan() token {
 	return token{kind: tokBad, text: fmt.Sprintf("unexpected character %q", c)}
 }
 
-// name scans what follows % or @: a name, in quotes where it has other characters.
+// name scans a name after % or @. Names with other characters than isNameByte are in quotes.
 func (l *lexer) name(kind tokKind) token {
 	sign := l.src[l.pos]
 	l.pos++
@@ -127,7 +126,7 @@ func (l *lexer) quoted(kind tokKind) token {
 	return token{kind: tokBad, text: "quoted text has no end on its line"}
 }
 
-// number scans a word that begins with a digit. In 1e-05 the sign belongs to it.
+// number scans a word that begins with a digit. The sign in 1e-05 is part of it.
 func (l *lexer) number() token {
 	start := l.pos
 	l.take(isWordByte)
@@ -141,7 +140,7 @@ func (l *lexer) number() token {
 	return token{kind: tokWord, text: text}
 }
 
-// isMantissa reports whether text is a decimal number up to and with the e of its exponent.
+// isMantissa reports whether text is a decimal number up to and including the e of its exponent.
 func isMantissa(text string) bool {
 	digits, ok := strings.CutSuffix(text, "e")
 	return ok && strings.Trim(digits, "0123456789.") == ""
@@ -161,16 +160,17 @@ func isWordByte(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '.'
 }
 
-// isNameByte is for names after % and @, where no arithmetic can follow.
+// isNameByte reports whether c may be in a name after % or @ without quotes. The minus may, as no
+// arithmetic follows such a name.
 func isNameByte(c byte) bool { return isWordByte(c) || c == '-' }
 
 // quote returns s in quotes, in printable ASCII.
 func quote(s string) string { return strconv.QuoteToASCII(s) }
 
-// quoteName returns a name as it stands after % or @.
+// quoteName returns a name as it follows % or @.
 func quoteName(s string) string { return quoteUnless(s, isNameByte) }
 
-// quoteWord returns s as a word, in quotes where it is none.
+// quoteWord returns s as a word, in quotes if it is not one.
 func quoteWord(s string) string { return quoteUnless(s, isWordByte) }
 
 func quoteUnless(s string, ok func(byte) bool) string {

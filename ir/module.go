@@ -12,22 +12,21 @@ type Module struct {
 	Sources []*Source
 	Weights []*Weight
 	States  []*State
-	Funcs   []*Func // entry points; bodies hang on the nodes that hold them
+	Funcs   []*Func // entry points; a body is stored at its node
 
-	// LM says how the module generates tokens; nil for a module that is no language model.
+	// LM declares how the module generates tokens; nil if it is not a language model.
 	LM *LanguageModel
 
-	// Meta holds notes that no pass looks at: keys such as "lm.arch" with text values, in
-	// the order of insertion.
+	// Meta has notes that passes ignore: keys such as "lm.arch" with text values, in order of
+	// insertion.
 	Meta []Meta
 
-	// Props are the properties that hold; Last is the pass that ran last ("import" at
-	// first).
+	// Props are the properties that hold. Last is the pass that ran last, at first "import".
 	Props Props
 	Last  string
 
-	// Header lines of the dump that are not the IR's business (targets, options), kept
-	// as they are; see Header.
+	// Headers are lines of the text form's head that have no meaning here (targets, options). They are
+	// kept unchanged.
 	Headers []Header
 
 	// Plan is the finished plan; nil before the plan pass has run.
@@ -39,20 +38,20 @@ type Module struct {
 // Meta is one entry of Module.Meta.
 type Meta struct{ Key, Value string }
 
-// Header is one line of a dump's head: a keyword and the rest of the line, such as
-// {"target", "cpu threads=64"} or {"option", "ctx=4096"}.
+// Header is one line of the text form's head: a keyword and the rest of the line, such as {"target",
+// "cpu threads=64"} or {"option", "ctx=4096"}.
 type Header struct{ Key, Text string }
 
 // Weight is a constant of the module whose bytes come from its sources.
 type Weight struct {
 	Name  string
 	Type  Type
-	Expr  *Expr  // how its bytes are made; nil in modules written for tests
+	Expr  *Expr  // how its bytes are made; may be nil in tests
 	Place *Place // in the weights arena; set by plan
 }
 
-// State is memory that outlives a call, one instance per session, such as a KV cache.
-// It is zero at first.
+// State is memory that outlives a call, such as a KV cache. Each session has its own instance, which is
+// zero at first.
 type State struct {
 	Name  string
 	Type  Type
@@ -76,11 +75,11 @@ func (m *Module) Weight(name string) *Weight {
 	return at(m.Weights, m.weightAt(name, -1))
 }
 
-// WeightIndex returns the index of the weight of that name, or -1 for none. Likely is where it may
-// be, such as behind the one that was asked for last: there it is found without a search.
+// WeightIndex returns the index of the weight of that name, or -1 if there is none. Likely is an index
+// that is tried before the search.
 func (m *Module) WeightIndex(name string, likely int) int { return m.weightAt(name, likely) }
 
-// weightAt returns the index of the weight of that name, which may be at likely; -1 for none.
+// weightAt is WeightIndex; likely may be -1.
 func (m *Module) weightAt(name string, likely int) int {
 	if likely >= 0 && likely < len(m.Weights) && m.Weights[likely].Name == name {
 		return likely
@@ -108,8 +107,8 @@ func (m *Module) AddFunc(name string) *Func {
 // NewBody returns a function that is not an entry point: the body of a node.
 func (m *Module) NewBody(name string) *Func { return &Func{Name: name, Module: m} }
 
-// AllFuncs returns every function, bodies included: an entry point, then the bodies of
-// its nodes in order, and so on.
+// AllFuncs returns all functions: each entry point, followed by the bodies of its nodes in order, each
+// followed by the bodies in it.
 func (m *Module) AllFuncs() []*Func {
 	var all []*Func
 	var visit func(f *Func)
@@ -167,7 +166,7 @@ func find[T any](s []*T, ok func(*T) bool) *T {
 	return at(s, slices.IndexFunc(s, ok))
 }
 
-// at returns element i, nil where that is -1.
+// at returns element i; nil if i is -1.
 func at[T any](s []*T, i int) *T {
 	if i < 0 {
 		return nil

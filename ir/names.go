@@ -2,24 +2,24 @@ package ir
 
 import "sync/atomic"
 
-// names finds members of a list by name, where there are many. The list may grow, and
-// members keep their names.
+// names is an index of a list of members by name, for long lists. Members may be appended to the list,
+// and must not be renamed.
 type names struct {
 	index atomic.Pointer[map[string]int]
 }
 
-// fewNames is how many members are looked through without an index.
+// fewNames is the number of members that are searched without an index.
 const fewNames = 16
 
-// indexNamed returns the index of the member of that name, or -1. It may be called by several
-// goroutines while nobody changes the list.
+// indexNamed returns the index of the member of that name, or -1. Several goroutines may call it while
+// the list does not change.
 func indexNamed[T any](x *names, list []*T, name string, nameOf func(*T) string) int {
 	if index := x.index.Load(); index != nil {
 		if i, ok := (*index)[name]; ok && i < len(list) && nameOf(list[i]) == name {
 			return i
 		}
 	}
-	// What was added lately stands at the end.
+	// Search members that were added after the index was built. They are at the end.
 	for i := len(list) - 1; i >= 0; i-- {
 		if nameOf(list[i]) != name {
 			continue

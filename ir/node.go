@@ -2,9 +2,8 @@ package ir
 
 import "slices"
 
-// Node applies an op to operands and defines results. What walks over a function read of each
-// node stands first, what only messages and dumps need last: there are so many nodes that
-// what is not in a cache counts.
+// Node applies an op to operands and defines results. The fields that most walks read are first, so
+// that they share cache lines.
 type Node struct {
 	ID   int // dense within the function
 	Op   Op
@@ -12,61 +11,61 @@ type Node struct {
 
 	Args    []*Value
 	Results []*Value
-	Body    *Func // of ops that hold a function: call, repeat
+	Body    *Func // of ops with HasBody
 
 	// Split is the number of the node's split, counted from 0 in each top-level
 	// function, bodies included; -1 before the split pass.
 	Split int
 
-	// Epoch says when CPU workers run the node, Part how they share it; set by partition.
+	// Epoch is the epoch in which CPU workers run the node, Part how they divide its work; set by
+	// partition.
 	Epoch int
 	Part  Partition
 
-	// Backend is the name of the target that runs the node; set by assign.
+	// Backend is the name of the backend that runs the node; set by assign.
 	Backend string
 
-	// Submit says how the node reaches a backend with queues; nil where the host runs it, or
-	// waits while its backend does, and nothing is to be waited for. See Submitted.
+	// Submit is how the node is submitted to a backend with queues. It is nil if the host runs the
+	// node, or waits for it, and no event is involved. See Submitted.
 	Submit *Submission
 
-	Attr any // pointer to the op's attribute struct; nil where the op has none
+	Attr any // pointer to the op's attribute struct; nil if the op has none
 
-	// Pos names where in the model file the node comes from: a tensor or layer.
+	// Pos is the part of the model file that the node comes from: a tensor or layer.
 	Pos string
 
 	causes []Cause
 }
 
-// Submission says when a node runs that has a queue, and what waits for it; see
-// docs/queues.md.
+// Submission is the queue of a node and the events that it waits for and records; see docs/queues.md.
 type Submission struct {
-	// Queue names the queue; empty for a node that the host runs. Slots is how many instances
-	// the node's results have, of which steps use one after the other; 0 and 1 are one. Both
-	// are set by pipeline.
+	// Queue is the name of the queue; empty for a node that the host runs. Slots is the number of
+	// instances of the node's results, which consecutive steps use in turn; 0 means 1. Both are set by
+	// pipeline.
 	Queue string
 	Slots int
 
-	// Waits are events that have to have happened before the node begins, and Event, if it is
-	// not 0, is recorded when it has ended. Events are numbered from 1 in each entry point,
-	// its bodies included. Set by sync.
+	// Waits are the events that must have happened before the node begins. Event, unless it is 0, is
+	// recorded when the node has ended. Events are numbered from 1 in each entry point, including its
+	// bodies. Set by sync.
 	Waits []Wait
 	Event int
 }
 
-// Wait names an event that a node waits for: as it was recorded last in this step, or, with
-// Prev, in the step before. What was never recorded is not waited for.
+// Wait is an event that a node waits for: its last record in this step or, with Prev, in the step
+// before. A node does not wait for an event that was never recorded.
 type Wait struct {
 	Event int
 	Prev  bool
 }
 
-// PartMode says how the workers of a CPU backend share a node's work.
+// PartMode is how the workers of a CPU backend divide a node's work.
 type PartMode uint8
 
 const (
 	PartNone  PartMode = iota // not decided, or nothing to do (views, weights)
-	PartOne                   // worker 0 computes all of it
-	PartEach                  // every worker computes all of it, into scratch of its own
+	PartOne                   // worker 0 computes it
+	PartEach                  // replicated: every worker computes it in its own scratch memory
 	PartSplit                 // the result's axis is divided; each worker computes its part
 )
 
@@ -74,16 +73,16 @@ var partModeNames = [...]string{"none", "one", "each", "split"}
 
 func (m PartMode) String() string { return partModeNames[m] }
 
-// Partition says who computes what. With PartSplit, worker p of n computes the indices
-// tile.Range(N, Granule, p, n) of axis Axis of the first result. N and Granule count
-// elements of that axis.
+// Partition is how a node's work is divided. With PartSplit, worker p of n computes the indices
+// tile.Range(N, Granule, p, n) of axis Axis of the first result. N and Granule are numbers of elements
+// of that axis; a granule is the smallest unit that is not divided.
 type Partition struct {
 	Mode PartMode
 
-	// Tail, with PartSplit, leaves some units to whoever is done early: worker p computes
-	// tile.Head of its indices, then pieces of tile.Tail that nobody has begun. Nodes that
-	// follow each other with the same units (SameUnits) are computed together, piece by piece. Between
-	// two barriers only one such run may stand.
+	// Tail, with PartSplit, makes a share of the granules dynamic: worker p computes tile.Head of its
+	// indices, then takes pieces of tile.Tail that no worker has begun. Consecutive nodes with the same
+	// units (SameUnits) are computed together, piece by piece. There is at most one such run of nodes
+	// between two barriers.
 	Tail bool
 
 	Axis    int
@@ -91,7 +90,8 @@ type Partition struct {
 	Granule int64
 }
 
-// Equal reports whether p and q divide work alike; all but Mode counts only with PartSplit.
+// Equal reports whether p and q divide work alike. Fields other than Mode are compared only with
+// PartSplit.
 func (p Partition) Equal(q Partition) bool {
 	if p.Mode != PartSplit || q.Mode != PartSplit {
 		return p.Mode == q.Mode
@@ -99,9 +99,10 @@ func (p Partition) Equal(q Partition) bool {
 	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule && p.Tail == q.Tail
 }
 
-// SameUnits reports whether p and q, both with PartSplit, have equally many units for all sizes,
-// so that whoever has unit u of one has unit u of the other: N is as many times the other's as
-// Granule is, a whole number. They may be of different axes.
+// SameUnits reports whether p and q, both with PartSplit, have the same number of granules for all
+// sizes, so that the owner of granule u of one owns granule u of the other. The axes may differ: 2048
+// columns in granules of 64 and 32 heads in granules of 1 are 32 granules each. The ratio of the
+// lengths must be that of the granules, and a whole number.
 func (p Partition) SameUnits(q Partition) bool {
 	switch {
 	case p.Granule == q.Granule:
@@ -116,7 +117,7 @@ func (p Partition) SameUnits(q Partition) bool {
 	return ok && n.Equal(p.N)
 }
 
-// Submitted returns the node's submission, which is made if there is none, to be changed.
+// Submitted returns the node's submission for changes. It allocates one if there is none.
 func (n *Node) Submitted() *Submission {
 	if n.Submit == nil {
 		n.Submit = new(Submission)
@@ -124,7 +125,7 @@ func (n *Node) Submitted() *Submission {
 	return n.Submit
 }
 
-// Queue returns the queue that the node is submitted to; empty for the host's thread.
+// Queue returns the queue of the node; empty if the host's thread runs it.
 func (n *Node) Queue() string {
 	if n.Submit == nil {
 		return ""
@@ -132,7 +133,7 @@ func (n *Node) Queue() string {
 	return n.Submit.Queue
 }
 
-// Result returns the first result; nil for a node that has none.
+// Result returns the first result; nil if there is none.
 func (n *Node) Result() *Value {
 	if len(n.Results) == 0 {
 		return nil
@@ -140,7 +141,7 @@ func (n *Node) Result() *Value {
 	return n.Results[0]
 }
 
-// Arg returns operand i, or nil where an optional one is absent.
+// Arg returns operand i; nil if it is absent.
 func (n *Node) Arg(i int) *Value {
 	if i >= len(n.Args) {
 		return nil
@@ -148,8 +149,7 @@ func (n *Node) Arg(i int) *Value {
 	return n.Args[i]
 }
 
-// foreign returns the attributes of a foreign node; nil for others. The op is asked first: it
-// stands at the head of the node, where a walk has been anyway.
+// foreign returns the attributes of a foreign node; nil for other nodes.
 func (n *Node) foreign() *ForeignAttr {
 	if n.Op != OpForeign {
 		return nil
@@ -158,8 +158,8 @@ func (n *Node) foreign() *ForeignAttr {
 	return a
 }
 
-// Traits returns the traits of the node: those of its op, and for a foreign node View and
-// Leaf as its attributes say.
+// Traits returns the traits of the node: those of its op and, for a foreign node, View and Leaf if its
+// attributes have them.
 func (n *Node) Traits() Traits {
 	t := n.Op.Info().Traits
 	if a := n.foreign(); a != nil {
@@ -176,8 +176,8 @@ func (n *Node) Is(t Traits) bool {
 	return n.Op.Info().Traits&t == t
 }
 
-// Sources returns the operands that the node reads: all, but for the one of a foreign node
-// that only says whose bytes the result has.
+// Sources returns the operands that the node reads: all but the operand of a foreign node that only
+// determines the result's bytes.
 func (n *Node) Sources() []*Value {
 	if a := n.foreign(); a != nil {
 		return n.Args[:a.sources(len(n.Args))]
@@ -185,9 +185,9 @@ func (n *Node) Sources() []*Value {
 	return n.Args
 }
 
-// InPlace returns the operands whose bytes the first result may take over: each of its
-// elements is written only after the element of the operand at the same place was read.
-// Foreign nodes take over no views.
+// InPlace returns the operands whose bytes the first result may take over: each of its elements is
+// written only after the operand's element at the same place has been read. A foreign node takes over
+// no views.
 func (n *Node) InPlace() []int {
 	a := n.foreign()
 	if a == nil {
@@ -197,7 +197,7 @@ func (n *Node) InPlace() []int {
 	return slices.DeleteFunc(slices.Clone(a.Takes), isView)
 }
 
-// SourcePos returns the position that operand i has where the node comes from.
+// SourcePos returns the position of operand i in the node's origin.
 func (n *Node) SourcePos(i int) int {
 	if a := n.foreign(); a != nil && len(a.Srcs) > 0 {
 		return a.Srcs[i]
@@ -205,7 +205,7 @@ func (n *Node) SourcePos(i int) int {
 	return i
 }
 
-// String returns the node as messages name it: its first result, or its op.
+// String returns the name of the node in messages: its first result, or its op.
 func (n *Node) String() string {
 	if r := n.Result(); r != nil {
 		return r.String()

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Op is an operation. The table of all ops is opTable; the meaning of each stands in the
-// file of its family (op_matmul.go and so on).
+// Op is an operation. opTable describes all of them. The meaning of an op is defined in the file of its
+// family (op_matmul.go and so on).
 type Op uint8
 
 const (
@@ -67,7 +67,7 @@ const (
 	OpTake
 	OpExpertsMatMul
 	OpExpertsSum
-	OpCopyExperts // into another space, those that are named
+	OpCopyExperts // of the named experts, into another space
 
 	// Position and attention.
 	OpRopeTable
@@ -80,7 +80,7 @@ const (
 	OpStateWrite
 
 	// Moving and converting bytes.
-	OpCopy     // into another space, or dense
+	OpCopy     // into another space, or into dense order
 	OpCast     // to another float dtype
 	OpQuantize // to the activation format
 	OpPack     // into the layout of a tile
@@ -96,7 +96,7 @@ const (
 	NumOps
 )
 
-// Traits are facts about an op that passes ask for.
+// Traits are properties of an op that passes use.
 type Traits uint32
 
 const (
@@ -105,45 +105,45 @@ const (
 	Alias                          // the result is the next version of operand AliasArg's bytes
 	Elementwise                    // each result element depends on the operands' same elements
 	Commutative                    // operands 0 and 1 may be swapped
-	Reduces                        // sums over an axis: the order of sums matters
+	Reduces                        // sums over an axis, so that the order of additions matters
 	ReadsState
 	WritesState
 	Leaf    // weight, state, constant: no work
 	HasBody // holds a function
 )
 
-// OpInfo is all that this project knows about an op, apart from how each backend runs it.
+// OpInfo describes an op, except for how backends run it.
 type OpInfo struct {
 	Name   string
-	Doc    string // formula, shapes, units; where it is defined
+	Doc    string // formula, shapes, units, source of the definition
 	Args   []Arg
 	Attr   any // zero value of the attribute struct (not a pointer), or nil
 	Traits Traits
 
-	// InPlace lists operands whose bytes the first result may take if nothing reads them
-	// later and their type is that of the result.
+	// InPlace lists the operands whose bytes the first result may take over if no later node reads them
+	// and their type is that of the result.
 	InPlace []int
 
-	// AliasArg is the operand whose next version the result is; see Alias.
+	// AliasArg is the operand of which the result is the next version; see Alias.
 	AliasArg int
 
-	// Infer returns the type of the result from operands and attributes. An op that may have
-	// another number of results has InferAll instead.
+	// Infer returns the type of the result from operands and attributes. An op with another number of
+	// results has InferAll instead.
 	Infer    func(*Node) (Type, error)
 	InferAll func(*Node) ([]Type, error)
 
 	// Cost returns the work of one execution, symbolic in the sizes.
 	Cost func(*Node) Cost
 
-	// Axes returns the axes of result 0 along which workers may divide the node's work,
-	// best first, each with what a worker reads of every operand. Nil, or an empty list,
-	// means that one worker computes all of it.
+	// Axes returns the axes of result 0 along which workers may divide the node's work, best first,
+	// with the parts of the operands that a worker reads. If it is nil or returns none, one worker
+	// computes the node.
 	Axes func(*Node) []Axis
 
 	// Cases yields calls for conformance tests, benchmarks and fuzzing.
 	Cases func(yield func(Case) bool)
 
-	// Tol says how far a backend may be from ir/eval.
+	// Tol is the largest difference that a backend may have from ir/eval.
 	Tol Tolerance
 }
 
@@ -155,7 +155,7 @@ type Arg struct {
 	Variadic bool  // the last operand may occur any number of times
 }
 
-// Kinds is a set of kinds of dtype.
+// Kinds is a set of dtype kinds.
 type Kinds uint8
 
 const (
@@ -185,13 +185,13 @@ func KindOf(d dtype.DType) Kinds {
 // Axis is one way to divide a node's work.
 type Axis struct {
 	Axis    int   // of result 0
-	Granule int64 // the range borders are multiples of it, in elements of the axis
+	Granule int64 // in elements of the axis; ranges begin at multiples of it
 
-	// Reads says, for each operand, what computing the range [lo,hi) reads of it.
+	// Reads are the parts of the operands, in order, that computing the range [lo,hi) reads.
 	Reads []Read
 }
 
-// Read says which part of an operand is read for a range of the result's axis.
+// Read is the part of an operand that is read for a range of the result's axis.
 type Read struct {
 	Kind ReadKind
 	Axis int // ReadRange: the operand's axis
@@ -205,7 +205,7 @@ type ReadKind uint8
 
 const (
 	ReadAll   ReadKind = iota // any part may be read
-	ReadParts                 // any part may be read, but all ranges together read about as much as there is
+	ReadParts                 // any part may be read, but all ranges together read about the whole operand once
 	ReadRange                 // only the matching range of one axis
 	ReadNone                  // nothing is read (absent operand, or only its shape)
 )
@@ -234,7 +234,7 @@ type CaseArg struct {
 	Lo, Hi float64 // bounds of the values, for integers half open
 }
 
-// Fill says what random values an operand of a Case gets.
+// Fill is the distribution of an operand's values in a Case.
 type Fill uint8
 
 const (
@@ -251,7 +251,7 @@ type Tolerance struct {
 	Why    string
 }
 
-// Info returns the op's entry in the table; for what is no op, that of OpInvalid.
+// Info returns the op's entry in the table; that of OpInvalid if op is not an op.
 func (op Op) Info() *OpInfo {
 	if op >= NumOps {
 		op = OpInvalid
@@ -277,8 +277,7 @@ func Ops(yield func(Op) bool) {
 	}
 }
 
-// opTable is filled in init: its functions lead back to it, which Go does not allow of
-// an initialized variable.
+// opTable is filled in init, as its functions refer to it, which Go does not allow in an initializer.
 var (
 	opTable  [NumOps]OpInfo
 	opByName = make(map[string]Op, NumOps)
@@ -357,4 +356,4 @@ func init() {
 	compileAttrs()
 }
 
-func inferInvalid(*Node) (Type, error) { return Type{}, fmt.Errorf("is no operation") }
+func inferInvalid(*Node) (Type, error) { return Type{}, fmt.Errorf("is not an operation") }

@@ -1,25 +1,25 @@
 package ir
 
-// Value is a tensor: a parameter of a function or one result of a node. It is defined
-// once. What is asked of operands most often fills the first 64 bytes: a line of the cache.
+// Value is a tensor: a parameter of a function or a result of a node. It has one definition. The fields
+// that most walks read are first, so that they share a cache line.
 type Value struct {
 	// ID is dense within the function and stable while the function is not compacted.
 	ID int
 
 	Func *Func
 
-	// Def is the node that defines the value, nil for a parameter. Index is the position
-	// among its results, or among the function's parameters.
+	// Def is the node that defines the value; nil for a parameter. Index is the position among its
+	// results, or among the function's parameters.
 	Def   *Node
 	Index int
 
 	Type Type
 
-	// Name is unique within the function; it is what the text form shows after %.
+	// Name is unique within the function. The text form shows it after %.
 	Name string
 
-	// Place is where the value's bytes lie once the plan is made; nil for views and for
-	// values that alias an operand, which lie where the value behind them lies.
+	// Place is the address of the value's bytes, set by plan. It is nil for views and for values that
+	// alias an operand: their bytes are those of Root.
 	Place *Place
 }
 
@@ -34,9 +34,8 @@ type Place struct {
 // IsParam reports whether v is a parameter of its function.
 func (v *Value) IsParam() bool { return v.Def == nil }
 
-// Source returns the operand whose bytes v names or takes over by definition: that of a
-// view, or the aliased operand of an in-place op such as state_write. It returns nil
-// where v has bytes of its own.
+// Source returns the operand whose bytes v names or takes over by definition: that of a view, or the
+// aliased operand of an op such as state_write. It returns nil if v has its own bytes.
 func (v *Value) Source() *Value {
 	if v.Def == nil || v.Index != 0 {
 		return nil
@@ -54,8 +53,8 @@ func (v *Value) Source() *Value {
 	return nil
 }
 
-// Root returns the value that owns the bytes of v: v itself, or what its chain of views
-// and aliases ends at.
+// Root returns the value that owns the bytes of v: the end of its chain of views and aliases, which may
+// be v.
 func (v *Value) Root() *Value {
 	for s := v.Source(); s != nil; s = v.Source() {
 		v = s
@@ -63,8 +62,8 @@ func (v *Value) Root() *Value {
 	return v
 }
 
-// MaxBytes returns the bytes from the first to the last of v, at the symbols' upper bounds.
-// It is what its type needs, but for foreign values, which may say otherwise.
+// MaxBytes returns the bytes from the first to the last of v at the upper bounds of the symbols.
+// Foreign values may have more than their type needs.
 func (v *Value) MaxBytes() int64 {
 	if v.Def != nil {
 		if a := v.Def.foreign(); a != nil && a.Bytes > 0 {
@@ -74,10 +73,9 @@ func (v *Value) MaxBytes() int64 {
 	return v.Type.MaxBytes()
 }
 
-// Slots returns how many instances of v's bytes there are, at least 1; they follow each
-// other in its arena, each aligned. Step s uses instance s mod Slots. The parameters of a
-// repeat's body, and its results, have the bytes and so the instances of what they stand
-// for.
+// Slots returns the number of instances of v's bytes, at least 1. They follow each other in the arena,
+// each aligned; step s uses instance s mod Slots. Parameters and results of a repeat's body have the
+// bytes, and so the instances, of the operands and results of the repeat.
 func (v *Value) Slots() int {
 	r := v.Root()
 	if from := r.passed(); from != nil {
@@ -89,8 +87,8 @@ func (v *Value) Slots() int {
 	return 1
 }
 
-// passed returns the operand of a repeat whose bytes a parameter of the body has in the
-// first round, or a result of the repeat after the last one; nil for other values.
+// passed returns the operand of a repeat whose bytes v has: as a parameter of the body in the first
+// iteration, or as a result of the repeat after the last one. It returns nil for other values.
 func (v *Value) passed() *Value {
 	at, i := v.Def, v.Index
 	if v.IsParam() {
@@ -106,7 +104,7 @@ func (v *Value) passed() *Value {
 	return at.Arg(i)
 }
 
-// IsWeight reports whether v is, or is a view of, a weight or constant.
+// IsWeight reports whether v is a weight or constant, or a view of one.
 func (v *Value) IsWeight() bool {
 	r := v.Root()
 	return r.Def != nil && (r.Def.Op == OpWeight || r.Def.Op == OpConstant)
