@@ -207,8 +207,8 @@ func (f *FuncBuilder) Gather(table *Value, idx *Value) *Value {
 }
 
 // TopK appends top_k(x[…,n] f32) {k}: the indices of the k largest elements of each row,
-// the largest first, of equal ones the lower index first; NaN is below all numbers. 1 <= k
-// <= n. Result i32[…,k], dense.
+// the largest first; of equal elements the lower index comes first; NaN is below all
+// numbers. 1 <= k <= n. Result i32[…,k], dense.
 func (f *FuncBuilder) TopK(x *Value, k int) *Value {
 	return f.Op(OpTopK, &TopKAttr{K: k}, x)
 }
@@ -234,11 +234,11 @@ func (f *FuncBuilder) ExpertsSum(y *Value, p *Value) *Value {
 	return f.Op(OpExpertsSum, nil, y, p)
 }
 
-// CopyExperts appends copy_experts(w[E,…], idx[…] i32): bytes of the size of w, where
-// the result's type says, of which only the matrices w[e] that idx names are written; the
-// others are undefined, and only an experts_matmul with the same indices may read the
-// result. w is dense. Between spaces idx lies where w lies, as whoever moves w has to know
-// it.
+// CopyExperts appends copy_experts(w[E,…], idx[…] i32): new bytes of the size of w in
+// the space of the result's type, of which only the matrices w[e] that idx names are
+// written; the others are undefined, and only an experts_matmul with the same indices may
+// read the result. w is dense. In a copy between spaces, idx is in the space of w, as the
+// copy needs it there.
 func (f *FuncBuilder) CopyExperts(w *Value, idx *Value) *Value {
 	return f.Op(OpCopyExperts, nil, w, idx)
 }
@@ -259,13 +259,13 @@ func (f *FuncBuilder) Rope(x *Value, table *Value, attr RopeAttr) *Value {
 }
 
 // Attention appends attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T]
-// i32, pos[T] i32, lengths[S] i32) {scale, bf16}: token t looks at positions p in
-// 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head
-// g = h/(H/KVH); y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k
-// and v are f32, f16 or q8_0. Where q is q8a, the scores are products of integers: k is
-// q8_0 then. That and k of f16 may be in layout r16, the positions of each head as the
-// rows of a matrix. With bf16, a kernel may round to bf16 what it multiplies: q, k,
-// softmax and v. Result f32[T,H,Dv], dense.
+// i32, pos[T] i32, lengths[S] i32) {scale, bf16}: token t reads the positions p in
+// 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; query head h reads key
+// head g = h/(H/KVH); y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) *
+// v[slot[t],g,p]. k and v are f32, f16 or q8_0. If q is q8a, the scores are products of
+// integers and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of
+// each head as the rows of a matrix. With bf16, a kernel may round the factors of products
+// to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.
 func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionAttr) *Value {
 	return f.Op(OpAttention, &attr, q, k, v, slot, pos, lengths)
 }
@@ -274,19 +274,19 @@ func (f *FuncBuilder) Attention(q *Value, k *Value, v *Value, slot *Value, pos *
 // v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments, bf16}:
 // the sums of attention over the positions of each segment, for each key head g: row
 // y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale
-// * q[t,h]·k[slot[t],g,p]. Of the positions p that token t may look at in [s*len,
-// (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m
-// is near the largest z(p); where there are none, zeros with m = -Inf. len > 0. bf16 is
-// that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.
+// * q[t,h]·k[slot[t],g,p]. Over the positions p in [s*len, (s+1)*len) that token t reads,
+// it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the
+// largest z(p); without such positions it has zeros and m = -Inf. len > 0. bf16 is that of
+// attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.
 func (f *FuncBuilder) AttentionSegments(q *Value, k *Value, v *Value, slot *Value, pos *Value, lengths *Value, attr AttentionSegmentsAttr) *Value {
 	return f.Op(OpAttentionSegments, &attr, q, k, v, slot, pos, lengths)
 }
 
 // AttentionCombine appends attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}:
-// adds up, segment by segment, what attention_segments has made: y[t,g*G+i] = Σs
-// 2^(m(s)-M) * a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv
-// elements, then m(s) and b(s), and M is the largest m(s). Zeros where all b(s) are 0.
-// Result f32[T,KVH*G,Dv], dense.
+// adds the sums of attention_segments over the segments: y[t,g*G+i] = Σs 2^(m(s)-M) *
+// a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv elements, then m(s)
+// and b(s), and M is the largest m(s). It is zero if all b(s) are 0. Result
+// f32[T,KVH*G,Dv], dense.
 func (f *FuncBuilder) AttentionCombine(x *Value, kv_heads int64) *Value {
 	return f.Op(OpAttentionCombine, &AttentionCombineAttr{KVHeads: kv_heads}, x)
 }
@@ -300,8 +300,8 @@ func (f *FuncBuilder) StateWrite(state *Value, x *Value, slot *Value, pos *Value
 	return f.Op(OpStateWrite, nil, state, x, slot, pos)
 }
 
-// Copy appends copy(x): the same elements, dense, in bytes of their own, where the
-// result's type says; x may be a strided view or lie in another space.
+// Copy appends copy(x): the same elements, dense, in new bytes in the space of the
+// result's type; x may be a strided view or in another space.
 func (f *FuncBuilder) Copy(x *Value) *Value {
 	return f.Op(OpCopy, nil, x)
 }
@@ -319,14 +319,14 @@ func (f *FuncBuilder) Quantize(x *Value) *Value {
 	return f.Op(OpQuantize, nil, x)
 }
 
-// Pack appends pack(x[N,K]) {to}: the same elements in the layout of a tile; rows that are
-// missing in the last panel are zero. x is plain and dense.
+// Pack appends pack(x[N,K]) {to}: the same elements in the layout of a tile; the last
+// panel is padded with rows of zeros. x is plain and dense.
 func (f *FuncBuilder) Pack(x *Value, to dtype.Layout) *Value {
 	return f.Op(OpPack, &PackAttr{To: to}, x)
 }
 
 // Concat appends concat(x…) {axis}: the operands joined along an axis; they have the
-// same dtype and, but for that axis, the same shape. Result dense, in bytes of its own.
+// same dtype and, except for that axis, the same shape. Result dense, in new bytes.
 func (f *FuncBuilder) Concat(axis int, x ...*Value) *Value {
 	return f.Op(OpConcat, &ConcatAttr{Axis: axis}, x...)
 }

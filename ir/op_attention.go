@@ -2,8 +2,8 @@ package ir
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// AttentionAttr holds the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round to bf16 what they
-// multiply: queries, keys, weights of positions and values.
+// AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
+// the factors of products to bf16: queries, keys, weights of positions and values.
 type AttentionAttr struct {
 	Scale float32 `attr:"scale"`
 	BF16  bool    `attr:"bf16,default=false"`
@@ -12,10 +12,10 @@ type AttentionAttr struct {
 var attentionInfo = OpInfo{
 	Name: "attention",
 	Doc: "attention(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, bf16}: " +
-		"token t looks at positions p in 0..pos[t] of sequence slot[t], those below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
+		"token t reads the positions p in 0..pos[t] of sequence slot[t] that are below lengths[slot[t]]; query head h reads key head g = h/(H/KVH); " +
 		"y[t,h] = Σp softmaxp(scale * q[t,h]·k[slot[t],g,p]) * v[slot[t],g,p]. k and v are f32, f16 or q8_0. " +
-		"Where q is q8a, the scores are products of integers: k is q8_0 then. That and k of f16 may be in layout r16, the positions of each head as the rows of a matrix. " +
-		"With bf16, a kernel may round to bf16 what it multiplies: q, k, softmax and v. Result f32[T,H,Dv], dense.",
+		"If q is q8a, the scores are products of integers and k is q8_0. k of q8_0 or f16 may be in layout r16, with the positions of each head as the rows of a matrix. " +
+		"With bf16, a kernel may round the factors of products to bf16: q, k, softmax and v. Result f32[T,H,Dv], dense.",
 	Args: []Arg{
 		{Name: "q", Kinds: Float | ActFmt},
 		{Name: "k", Kinds: Float | Quant},
@@ -30,7 +30,7 @@ var attentionInfo = OpInfo{
 	Cost:   attentionCost,
 	Axes:   attentionAxes,
 	Cases:  attentionCases,
-	Tol:    Tolerance{NMSE: 1e-9, MaxAbs: 1e-4, Why: "f32 sums over positions of f32 exponentials; with bf16, what is multiplied may be off by 2^-8 of itself as well"},
+	Tol:    Tolerance{NMSE: 1e-9, MaxAbs: 1e-4, Why: "f32 sums over positions of f32 exponentials; with bf16, factors also have a relative error of up to 2^-8"},
 }
 
 func inferAttention(n *Node) (Type, error) {
@@ -64,7 +64,7 @@ func checkAttention(n *Node) error {
 	return nil
 }
 
-// headCounts returns the constant numbers of query heads and of key heads.
+// headCounts returns the numbers of query heads and of key heads; ok is false if they are not constant.
 func headCounts(n *Node) (heads, kvHeads int64, ok bool) {
 	heads, ok1 := n.Args[0].Type.Shape[1].IsConst()
 	kvHeads, ok2 := n.Args[1].Type.Shape[1].IsConst()
@@ -99,20 +99,20 @@ func needQuery(n *Node) error {
 	return argErr(n, 0, "must be f32 or q8a")
 }
 
-// attentionCost is that of full contexts: the actual lengths are no symbol.
+// attentionCost is the cost of full contexts, as no symbol has the actual lengths.
 func attentionCost(n *Node) Cost {
 	c := moved(n)
 	c.FLOPs = attentionFLOPs(n, n.Args[1].Type.Shape[2])
 	return c
 }
 
-// attentionFLOPs is the arithmetic of looking at so many positions.
+// attentionFLOPs is the arithmetic of reading that many positions.
 func attentionFLOPs(n *Node, positions Dim) Dim {
 	q, v := n.Args[0].Type.Shape, n.Args[2].Type.Shape
 	return product(q[0], q[1], positions).Mul(q[2].Add(v[3]).Mul(Const(2)).Add(Const(flopsFunc)))
 }
 
-// attentionAxes divides by heads first, in whole groups that share a key head.
+// attentionAxes divides by heads first, in groups of those that share a key head.
 func attentionAxes(n *Node) []Axis {
 	heads, kvHeads, _ := headCounts(n)
 	all, rows := Read{Kind: ReadAll}, sameRange(0)
@@ -145,7 +145,7 @@ func attentionCases(yield func(Case) bool) {
 			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: attr},
 		Case{Name: "bf16", Args: args(f32(3, 4, 32), kv(dtype.F16, 2, 2, 40, 32).layout(dtype.R16), kv(dtype.F16, 2, 2, 40, 16),
 			between(dtype.I32, 0, 2, Const(3)), between(dtype.I32, 0, 40, Const(3)), between(dtype.I32, 40, 41, Const(2))), Attr: &AttentionAttr{Scale: 0.25, BF16: true}},
-		Case{Name: "bf16 of rows", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16), // no kernel rounds there
+		Case{Name: "bf16 of rows", Args: args(f32(3, 4, 16), kv(dtype.F16, 1, 2, 24, 16), kv(dtype.F16, 1, 2, 24, 16), // kernels do not round here
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: &AttentionAttr{Scale: 0.25, BF16: true}},
 		Case{Name: "view", Args: args(f32(3, 4, 16).view(), kv(dtype.F32, 1, 2, 24, 16), kv(dtype.F32, 1, 2, 24, 16),
 			slot0(Const(3)), positions(Const(3)), full(24)), Attr: attr},

@@ -2,17 +2,18 @@ package ir
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// Attention in two steps, so that workers can share a long context where queries are few:
+// Attention in two steps, so that several workers can share a long context when there are few queries:
 //
 //	%parts = attention_segments %q, %k, %v, %slot, %pos, %lengths {…}
 //	%y     = attention_combine %parts {kv_heads=…}
 //
-// is attention. What the first step leaves for each head and segment of the context is what
-// flash decoding calls a split (https://pytorch.org/blog/flash-decoding/): sums that are
-// relative to a largest score of their own.
+// is attention. The context is cut into segments of consecutive positions. For each head and segment
+// the first step computes a partial softmax: the values weighted by 2^(z-m), the largest score m, and
+// the sum of the weights. The second step scales the parts of the segments to a common m and adds them.
+// Flash decoding calls a segment a split (https://pytorch.org/blog/flash-decoding/).
 
-// AttentionSegmentsAttr holds the factor of the scores and whether products may round, as AttentionAttr, and how the context is cut:
-// segment s is positions [s*Len, (s+1)*Len), for s in 0..Segments-1.
+// AttentionSegmentsAttr has Scale and BF16 as in AttentionAttr. Segment s is the positions [s*Len,
+// (s+1)*Len), for s in 0..Segments-1.
 type AttentionSegmentsAttr struct {
 	Scale    float32 `attr:"scale"`
 	Len      int64   `attr:"len"`
@@ -20,15 +21,16 @@ type AttentionSegmentsAttr struct {
 	BF16     bool    `attr:"bf16,default=false"`
 }
 
-// segmentTail is what stands behind the weighted values in a row of sums.
+// segmentTail is the number of elements after the weighted values in a row of sums: the largest score
+// and the sum of weights.
 const segmentTail = 2
 
 var attentionSegmentsInfo = OpInfo{
 	Name: "attention_segments",
 	Doc: "attention_segments(q[T,H,D] f32 or q8a, k[S,KVH,C,D], v[S,KVH,C,Dv], slot[T] i32, pos[T] i32, lengths[S] i32) {scale, len, segments, bf16}: " +
 		"the sums of attention over the positions of each segment, for each key head g: row y[g*segments+s,t,i] is of query head h = g*(H/KVH)+i, with score z(p) = log2(e) * scale * q[t,h]·k[slot[t],g,p]. " +
-		"Of the positions p that token t may look at in [s*len, (s+1)*len) it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
-		"where there are none, zeros with m = -Inf. len > 0. bf16 is that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
+		"Over the positions p in [s*len, (s+1)*len) that token t reads, it has Σp 2^(z(p)-m) * v[slot[t],g,p], then m, then Σp 2^(z(p)-m), where m is near the largest z(p); " +
+		"without such positions it has zeros and m = -Inf. len > 0. bf16 is that of attention. Result f32[KVH*segments,T,H/KVH,Dv+2], dense.",
 	Args:   attentionInfo.Args,
 	Attr:   AttentionSegmentsAttr{},
 	Traits: Pure | Reduces | ReadsState,
@@ -55,7 +57,7 @@ func inferAttentionSegments(n *Node) (Type, error) {
 	return denseF32([]Dim{Const(kvHeads).Mul(a.Segments), q[0], Const(heads / kvHeads), v[3].Add(Const(segmentTail))}), nil
 }
 
-// attentionSegmentsCost is that of the segments that there are.
+// attentionSegmentsCost is the cost of all segments.
 func attentionSegmentsCost(n *Node) Cost {
 	a := attrOf[AttentionSegmentsAttr](n)
 	q, k, v := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
@@ -68,8 +70,8 @@ func attentionSegmentsCost(n *Node) Cost {
 	return c
 }
 
-// attentionSegmentsCases have the length of the CPU's segments. Within 128 positions its
-// kernels find the largest score before they sum.
+// attentionSegmentsCases use the segment length of the CPU kernels, which find the largest score in 128
+// positions before they sum.
 func attentionSegmentsCases(yield func(Case) bool) {
 	t := Sym(symTokens)
 	attr := func(segments Dim) *AttentionSegmentsAttr {
@@ -93,16 +95,16 @@ func attentionSegmentsCases(yield func(Case) bool) {
 	)
 }
 
-// AttentionCombineAttr is the number of key heads whose segments are added up.
+// AttentionCombineAttr is the number of key heads whose segments are added.
 type AttentionCombineAttr struct {
 	KVHeads int64 `attr:"kv_heads"`
 }
 
 var attentionCombineInfo = OpInfo{
 	Name: "attention_combine",
-	Doc: "attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}: adds up, segment by segment, what attention_segments has made: " +
+	Doc: "attention_combine(x[KVH*segments,T,G,Dv+2] f32) {kv_heads}: adds the sums of attention_segments over the segments: " +
 		"y[t,g*G+i] = Σs 2^(m(s)-M) * a(s) / Σs 2^(m(s)-M) * b(s), where x[g*segments+s,t,i] is a(s), Dv elements, then m(s) and b(s), and M is the largest m(s). " +
-		"Zeros where all b(s) are 0. Result f32[T,KVH*G,Dv], dense.",
+		"It is zero if all b(s) are 0. Result f32[T,KVH*G,Dv], dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float}},
 	Attr:   AttentionCombineAttr{},
 	Traits: Pure | Reduces,
@@ -132,7 +134,7 @@ func inferAttentionCombine(n *Node) (Type, error) {
 	return denseF32([]Dim{x[1], Const(kvHeads).Mul(x[2]), values}), nil
 }
 
-// attentionCombineAxes divides by heads first; whose sums those are lies anywhere in x.
+// attentionCombineAxes divides by heads first. The sums of a head are scattered over x.
 func attentionCombineAxes(n *Node) []Axis {
 	y := n.Result().Type.Shape
 	axes := []Axis{{Axis: 1, Granule: 1, Reads: []Read{{Kind: ReadParts}}}}

@@ -2,12 +2,12 @@ package ir
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// What the Cases of the op files are written with.
+// Helpers for the Cases of the op files.
 
-// symTokens is the symbol of cases with a symbolic number of rows.
+// symTokens is the symbol for a variable number of rows.
 var symTokens = &Symbol{Name: "tokens", Min: 1, Max: 16}
 
-// sizes gives the symbol of cases its value.
+// sizes returns the value of the symbol in a case.
 func sizes(tokens int64) map[string]int64 { return map[string]int64{"tokens": tokens} }
 
 func each(yield func(Case) bool, cases ...Case) {
@@ -35,7 +35,7 @@ func weight(d dtype.DType, shape ...int64) CaseArg {
 	return a
 }
 
-// state is a state that starts with zeros.
+// state is a state of zeros.
 func state(d dtype.DType, shape ...int64) CaseArg {
 	a := operand(d, Dims(shape...)...)
 	a.State, a.Fill = true, FillZero
@@ -72,7 +72,7 @@ func (a CaseArg) layout(l dtype.Layout) CaseArg {
 	return a
 }
 
-// Tolerances of more than one family.
+// Tolerances of several families.
 var (
 	exact   = Tolerance{Why: "moves or selects bytes: nothing is rounded"}
 	rounded = Tolerance{NMSE: 1e-13, MaxAbs: 1e-6, Why: "one or two roundings to f32 (2^-24 each)"}

@@ -23,7 +23,7 @@ type ConcatAttr struct {
 
 var copyInfo = OpInfo{
 	Name:    "copy",
-	Doc:     "copy(x): the same elements, dense, in bytes of their own, where the result's type says; x may be a strided view or lie in another space.",
+	Doc:     "copy(x): the same elements, dense, in new bytes in the space of the result's type; x may be a strided view or in another space.",
 	Args:    []Arg{{Name: "x", Kinds: AnyKind}},
 	Traits:  Pure,
 	InPlace: []int{0},
@@ -45,7 +45,7 @@ var copyInfo = OpInfo{
 	Tol: exact,
 }
 
-// copyAxes divides plain values as elementwise ops are divided, packed ones not.
+// copyAxes divides plain values like elementwise ops. Packed values are not divided.
 func copyAxes(n *Node) []Axis {
 	if n.Args[0].Type.Layout != dtype.Plain {
 		return nil
@@ -111,7 +111,7 @@ func quantizeCases(yield func(Case) bool) {
 
 var packInfo = OpInfo{
 	Name:   "pack",
-	Doc:    "pack(x[N,K]) {to}: the same elements in the layout of a tile; rows that are missing in the last panel are zero. x is plain and dense.",
+	Doc:    "pack(x[N,K]) {to}: the same elements in the layout of a tile; the last panel is padded with rows of zeros. x is plain and dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float | Quant}},
 	Attr:   PackAttr{},
 	Traits: Pure,
@@ -146,7 +146,7 @@ func inferPack(n *Node) (Type, error) {
 
 var concatInfo = OpInfo{
 	Name:   "concat",
-	Doc:    "concat(x…) {axis}: the operands joined along an axis; they have the same dtype and, but for that axis, the same shape. Result dense, in bytes of its own.",
+	Doc:    "concat(x…) {axis}: the operands joined along an axis; they have the same dtype and, except for that axis, the same shape. Result dense, in new bytes.",
 	Args:   []Arg{{Name: "x", Kinds: AnyKind, Variadic: true}},
 	Attr:   ConcatAttr{},
 	Traits: Pure,
@@ -176,7 +176,7 @@ func inferConcat(n *Node) (Type, error) {
 	return checked(Type{DType: x.DType, Shape: shape})
 }
 
-// concatAxes divides along every axis but the one that is joined.
+// concatAxes divides along every axis except the joined one.
 func concatAxes(n *Node) []Axis {
 	joined := attrOf[ConcatAttr](n).Axis
 	return slices.DeleteFunc(elementwiseAxes(n), func(a Axis) bool { return a.Axis == joined })

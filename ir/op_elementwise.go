@@ -8,8 +8,8 @@ type ScaleAttr struct {
 	Bias  float32 `attr:"bias,default=0"`
 }
 
-// Work per element in FLOPs; what a transcendental function takes is about the length of
-// its polynomial and does not depend on the backend here.
+// Work per element in FLOPs. That of a transcendental function is about the length of its polynomial,
+// for all backends.
 const (
 	flopsArith = 1
 	flopsFunc  = 12
@@ -41,7 +41,7 @@ var scaleInfo = func() OpInfo {
 	return info
 }()
 
-// unary is an op on one f32 tensor; cases take x from [lo,8).
+// unary returns an op on one f32 tensor; cases take x from [lo,8).
 func unary(name, formula string, flops int64, tol Tolerance, lo float64) OpInfo {
 	return OpInfo{
 		Name:    name,
@@ -93,8 +93,8 @@ var swigluInfo = func() OpInfo {
 	return info
 }()
 
-// binary is an op on two f32 tensors, the second repeated to the first's shape; cases
-// take b from [lo,8).
+// binary returns an op on two f32 tensors, the second broadcast to the shape of the first; cases take b
+// from [lo,8).
 func binary(name, formula string, traits Traits, flops int64, tol Tolerance, lo float64) OpInfo {
 	return OpInfo{
 		Name: name,

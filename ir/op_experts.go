@@ -2,8 +2,8 @@ package ir
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// Ops of a mixture of experts: a router scores E experts for each of T tokens, C of them
-// are chosen, and only their matrices are used. With softmax, swiglu and mul a block is
+// Ops of a mixture of experts. For each of T tokens a router scores E experts, of which C are chosen;
+// only their matrices are used. With softmax, swiglu and mul a block is
 //
 //	%idx = top_k %logits {k=C}           which experts, i32[T,C]
 //	%p   = softmax (take %logits, %idx)  how much of each, f32[T,C]
@@ -11,8 +11,8 @@ import "github.com/ggmlc/ggmlc/ir/dtype"
 //	%y   = experts_matmul %h, %down, %idx
 //	%z   = experts_sum %y, %p
 //
-// experts_matmul is the product that ggml calls mul_mat_id (ggml/include/ggml.h), with
-// dimensions the other way round.
+// experts_matmul is the product that ggml calls mul_mat_id (ggml/include/ggml.h), with dimensions in
+// reverse order.
 
 // TopKAttr is the number of elements to choose.
 type TopKAttr struct {
@@ -21,7 +21,7 @@ type TopKAttr struct {
 
 var topKInfo = OpInfo{
 	Name: "top_k",
-	Doc: "top_k(x[…,n] f32) {k}: the indices of the k largest elements of each row, the largest first, of equal ones the lower index first; " +
+	Doc: "top_k(x[…,n] f32) {k}: the indices of the k largest elements of each row, the largest first; of equal elements the lower index comes first; " +
 		"NaN is below all numbers. 1 <= k <= n. Result i32[…,k], dense.",
 	Args:   []Arg{{Name: "x", Kinds: Float}},
 	Attr:   TopKAttr{},
@@ -90,7 +90,7 @@ func inferTake(n *Node) (Type, error) {
 	return denseF32(idx.Shape), nil
 }
 
-// takeAxes divides by rows, which both operands have alike.
+// takeAxes divides by rows, which are the same in both operands.
 func takeAxes(n *Node) []Axis {
 	axes := rowAxes(n)
 	for i := range axes {
@@ -141,7 +141,7 @@ func ExpertBytes(w Type) Dim {
 	return w.Bytes()
 }
 
-// expertsMatMulCost counts an expert once, and no more of them than idx can name.
+// expertsMatMulCost counts each expert once, and at most as many as idx has elements.
 func expertsMatMulCost(n *Node) Cost {
 	x, w, idx, y := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type, n.Result().Type
 	return Cost{
@@ -151,10 +151,10 @@ func expertsMatMulCost(n *Node) Cost {
 	}
 }
 
-// chosenBytes returns the bytes of the experts of w that idx names, at most.
+// chosenBytes returns the largest number of bytes of the experts that idx names.
 func chosenBytes(w, idx Type) Dim { return ExpertBytes(w).Mul(w.Shape[0].Min(idx.Elems())) }
 
-// expertsMatMulAxes divides by rows of the matrices first, as matmul does, then by tokens.
+// expertsMatMulAxes divides by rows of the matrices first, like matmul, then by tokens.
 func expertsMatMulAxes(n *Node) []Axis {
 	all := Read{Kind: ReadAll}
 	axes := []Axis{{Axis: 2, Granule: panelRows(n.Args[1].Type), Reads: []Read{all, sameRange(1), all}}}
@@ -225,8 +225,8 @@ func inferExpertsSum(n *Node) (Type, error) {
 
 var copyExpertsInfo = OpInfo{
 	Name: "copy_experts",
-	Doc: "copy_experts(w[E,…], idx[…] i32): bytes of the size of w, where the result's type says, of which only the matrices w[e] that idx names are written; " +
-		"the others are undefined, and only an experts_matmul with the same indices may read the result. w is dense. Between spaces idx lies where w lies, as whoever moves w has to know it.",
+	Doc: "copy_experts(w[E,…], idx[…] i32): new bytes of the size of w in the space of the result's type, of which only the matrices w[e] that idx names are written; " +
+		"the others are undefined, and only an experts_matmul with the same indices may read the result. w is dense. In a copy between spaces, idx is in the space of w, as the copy needs it there.",
 	Args:   []Arg{{Name: "w", Kinds: Float | Quant}, {Name: "idx", Kinds: Int}},
 	Traits: Pure,
 	Infer:  inferCopyExperts,
@@ -238,7 +238,7 @@ var copyExpertsInfo = OpInfo{
 		return []Axis{{Axis: 0, Granule: 1, Reads: []Read{sameRange(0), {Kind: ReadAll}}}}
 	},
 	Cases: func(yield func(Case) bool) {
-		idx := func(n Dim) CaseArg { return between(dtype.I32, 0, 2, n) } // all experts, so that no byte is undefined
+		idx := func(n Dim) CaseArg { return between(dtype.I32, 0, 2, n) } // all experts are named, so that no byte is undefined
 		each(yield,
 			Case{Name: "f32", Args: args(weight(dtype.F32, 2, 3, 8), idx(Const(20)))},
 			Case{Name: "symbolic", Args: args(weight(dtype.Q8_0, 2, 16, 32), idx(Sym(symTokens))), Sizes: sizes(16)},

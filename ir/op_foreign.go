@@ -8,25 +8,24 @@ import (
 
 // ForeignAttr describes a node of unknown origin.
 type ForeignAttr struct {
-	Op     string `attr:"op,positional"` // the name it has where it comes from, such as MUL_MAT
+	Op     string `attr:"op,positional"` // its name in the origin, such as MUL_MAT
 	Source string `attr:"source,default="`
 
-	// Srcs are the source positions of the operands, where these are not their numbers.
+	// Srcs are the source positions of the operands, if they are not consecutive from 0.
 	Srcs []int `attr:"srcs,default="`
 
-	// View and InPlace say that the result has the bytes of the last operand, which then is
-	// no source: a view only names them and does no work, an in-place op writes them.
+	// View and InPlace: the result has the bytes of the last operand, which is not a source then. A
+	// view only names them and does no work; an in-place op writes them.
 	View    bool `attr:"view,default=false"`
 	InPlace bool `attr:"inplace,default=false"`
 
-	// Offset is where a view begins, in bytes behind the operand that it names. Bytes is the
-	// extent of the result, from its first byte to its last; 0 is that of its type laid out
-	// densely.
+	// Offset is the first byte of a view in the operand that it names. Bytes is the extent of the
+	// result from its first byte to its last; 0 is that of its type in dense order.
 	Offset int64 `attr:"offset,default=0"`
 	Bytes  int64 `attr:"bytes,default=0"`
 
-	// Takes are the operands whose bytes the result may take over, if they are no views, as
-	// OpInfo.InPlace says of other ops.
+	// Takes are the operands whose bytes the result may take over if they are not views, like
+	// OpInfo.InPlace of other ops.
 	Takes []int `attr:"takes,default="`
 
 	Leaf  bool `attr:"leaf,default=false"`  // it does no work and has no operands
@@ -63,7 +62,7 @@ func (n *Node) foreignSource(a *ForeignAttr) *Value {
 var foreignInfo = OpInfo{
 	Name: "foreign",
 	Doc: "foreign OP (args…) {srcs, view, inplace, offset, bytes, takes, leaf, input}: a node of unknown meaning, such as one of a scheduler's trace. Its type is as declared. srcs are the operands' " +
-		"source positions. A view names the bytes of the last operand, from an offset on; an in-place op writes them: that operand is no source. bytes is the extent, where it is not that of dense rows; " +
+		"source positions. A view names the bytes of the last operand from an offset on; an in-place op writes them. That operand is not a source. bytes is the extent, if it is not that of dense rows; " +
 		"takes are the operands whose bytes the result may take over. A leaf has no operands; the caller writes those that are inputs.",
 	Args:   []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:   ForeignAttr{},
@@ -107,7 +106,7 @@ func (a *ForeignAttr) check(args int) error {
 	return nil
 }
 
-// checkBytes reports an extent or an offset that leaves the bytes it is in.
+// checkBytes reports an extent or offset outside the bytes of the operand.
 func (a *ForeignAttr) checkBytes(n *Node) error {
 	switch from := n.foreignSource(a); {
 	case a.Offset < 0 || a.Bytes < 0:

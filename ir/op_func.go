@@ -11,22 +11,27 @@ type CallAttr struct {
 	Func string `attr:"func,positional,ref"`
 }
 
-// RepeatAttr describes a repeat: its body runs Count times.
+// RepeatAttr describes a repeat, whose body runs Count times. Its operands are, in this order:
 //
-// The operands are Carried values (what the body's parameters start with; the body's
-// results are their next values and, at last, the node's results), then Invariant values
-// (the same in every round), then tables of Count values each, table after table: in
-// round i the body's parameter is the table's entry i. The body's parameters stand in
-// that order, one for each carried value, invariant and table. Tables hold weights and
-// states.
+//   - Carried values, of which the body's parameters have the values in iteration 0. The body's results
+//     are their values in the next iteration, and the node's results after the last one.
+//   - Invariants, which are the same in every iteration.
+//   - Tables of Count weights or states, one after the other. Iteration i reads entry i.
+//
+// The body has a parameter for each carried value, invariant and table, in the same order. In
+//
+//	%y = repeat %x, %w, %n0, %n1, %k0, %k1 {count=2, carried=1, invariant=1}
+//	body @layer(%h, %w, %norm, %keys) { … return %next }
+//
+// the body runs with (%x, %w, %n0, %k0) and then with (%next, %w, %n1, %k1); %y is the second %next.
 type RepeatAttr struct {
 	Count     int64 `attr:"count"`
 	Carried   int   `attr:"carried"`
 	Invariant int   `attr:"invariant"`
 }
 
-// Tables returns the number of tables of a repeat with that many operands; ok is false
-// where they do not come out even.
+// Tables returns the number of tables of a repeat with that many operands; ok is false if the number
+// does not match the attributes.
 func (a *RepeatAttr) Tables(args int) (tables int, ok bool) {
 	rest := args - a.Carried - a.Invariant
 	if a.Count < 1 || a.Carried < 0 || a.Invariant < 0 || rest < 0 || int64(rest)%a.Count != 0 {
@@ -37,7 +42,7 @@ func (a *RepeatAttr) Tables(args int) (tables int, ok bool) {
 
 var callInfo = OpInfo{
 	Name:     "call",
-	Doc:      "call @f (args…): the results of another function of the module; nothing calls itself.",
+	Doc:      "call @f (args…): the results of another function of the module; recursion is not allowed.",
 	Args:     []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:     CallAttr{},
 	Traits:   ReadsState | WritesState,
@@ -82,8 +87,8 @@ func resultTypes(f *Func) []Type {
 	return types
 }
 
-// maxCallDepth bounds the cost of functions that call functions; what calls itself is
-// refused by Verify, but costs may be asked before.
+// maxCallDepth bounds the cost of calls within calls. Verify rejects recursion, but costs may be
+// computed before.
 const maxCallDepth = 16
 
 func funcCost(f *Func, depth int) Cost {
@@ -106,8 +111,8 @@ func funcCost(f *Func, depth int) Cost {
 
 var repeatInfo = OpInfo{
 	Name: "repeat",
-	Doc: "repeat(carried…, invariant…, tables…) {count, carried, invariant} { body }: the body runs count times; its results are the carried values of the next round " +
-		"and at last the node's results. Each table has count entries, weights or states, of which round i gets entry i.",
+	Doc: "repeat(carried…, invariant…, tables…) {count, carried, invariant} { body }: the body runs count times; its results are the carried values of the next iteration " +
+		"and, after the last one, the node's results. Each table has count entries, weights or states, of which iteration i gets entry i.",
 	Args:     []Arg{{Name: "args", Kinds: AnyKind, Variadic: true, Optional: true}},
 	Attr:     RepeatAttr{},
 	Traits:   ReadsState | WritesState | HasBody,
@@ -155,7 +160,7 @@ func inferRepeat(n *Node) ([]Type, error) {
 	return types, nil
 }
 
-// repeatParam returns which parameter of the body operand i goes to.
+// repeatParam returns the index of the body's parameter for operand i.
 func repeatParam(a *RepeatAttr, i int) int {
 	fixed := a.Carried + a.Invariant
 	if i < fixed {

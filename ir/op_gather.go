@@ -23,7 +23,7 @@ func inferGather(n *Node) (Type, error) {
 	return denseF32([]Dim{idx.Shape[0], table.Shape[1]}), nil
 }
 
-// gatherCost counts only the rows that are taken.
+// gatherCost counts only the rows that are read.
 func gatherCost(n *Node) Cost {
 	table, idx, y := n.Args[0].Type, n.Args[1].Type, n.Result().Type
 	rows := Type{DType: table.DType, Shape: y.Shape}

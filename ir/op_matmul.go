@@ -53,12 +53,12 @@ func productShape(n *Node, i int) ([]Dim, error) {
 	return replaceInner(x.Shape, w.Shape[0]), nil
 }
 
-// activation reports whether products read activations of dtype d. bf16 is for matrices of
-// bf16: processors multiply two of these at twice the rate of f32.
+// activation reports whether products read activations of dtype d. Activations in bf16 are for matrices
+// in bf16: processors multiply two bf16 at twice the rate of f32.
 func activation(d dtype.DType) bool { return d == dtype.F32 || d == dtype.BF16 || d == dtype.Q8A }
 
-// replaceInner returns a shape with another innermost extent; the shape itself if that is none:
-// the verifier infers each shape again after each pass.
+// replaceInner returns the shape with another innermost extent. It returns the shape itself if the
+// extent is the same.
 func replaceInner(shape []Dim, inner Dim) []Dim {
 	if shape[len(shape)-1].Equal(inner) {
 		return shape
@@ -80,8 +80,8 @@ func product(ds ...Dim) Dim {
 	return p
 }
 
-// matMulAxes divides by rows of the weights first: then each worker reads its part of
-// them, which is most of the bytes; by rows of x second.
+// matMulAxes divides by rows of the weights first: then each worker reads only its part of them, which
+// are most of the bytes. It divides by rows of x second.
 func matMulAxes(n *Node) []Axis {
 	return productAxes(n, 1)
 }
@@ -110,7 +110,7 @@ func productAxes(n *Node, weights int) []Axis {
 	return []Axis{byCol, byRow}
 }
 
-// panelRows returns how many rows of a matrix lie interleaved.
+// panelRows returns the number of rows that a panel of the matrix interleaves, 1 for plain ones.
 func panelRows(t Type) int64 {
 	if t.Layout == dtype.Plain {
 		return 1
@@ -138,7 +138,7 @@ func matMulCases(yield func(Case) bool) {
 	)
 }
 
-// MatMulSwiGLUAttr is the dtype of the result: f32, or bf16 where the matrices are bf16.
+// MatMulSwiGLUAttr has the dtype of the result: f32, or bf16 if the matrices are bf16.
 type MatMulSwiGLUAttr struct {
 	To dtype.DType `attr:"to,default=f32"`
 }

@@ -2,7 +2,7 @@ package ir
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// NormAttr holds the number added to the mean square (or variance) under the root.
+// NormAttr has the number that is added to the mean square, or variance, under the root.
 type NormAttr struct {
 	Eps float32 `attr:"eps"`
 }
@@ -21,7 +21,7 @@ var rmsNormInfo = OpInfo{
 	Tol:     summed,
 }
 
-// inferNorm serves all norms: operands from 1 on are factors or terms of a row.
+// inferNorm is the shape rule of all norms: operands from 1 on are factors or terms of a row.
 func inferNorm(n *Node) (Type, error) {
 	x := n.Args[0].Type
 	if err := needDType(n, dtype.F32, dtype.F32, dtype.F32); err != nil {

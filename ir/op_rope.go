@@ -7,8 +7,8 @@ type RopeTableAttr struct {
 	Scale float32 `attr:"scale,default=1"`
 }
 
-// RopeAttr says which elements of a head are rotated together: neighbours (2i, 2i+1), or,
-// with NeoX, (i, i+half).
+// RopeAttr determines which elements of a head are rotated together: neighbours (2i, 2i+1) or, with
+// NeoX, (i, i+half).
 type RopeAttr struct {
 	NeoX bool `attr:"neox,default=false"`
 }
@@ -42,7 +42,7 @@ var ropeTableInfo = OpInfo{
 	Tol: rounded,
 }
 
-// byRows divides along axis 0 alone, where it has more than one row.
+// byRows divides along axis 0, if it has more than one row.
 func byRows(n *Node, reads []Read) []Axis {
 	if n.Result().Type.Shape[0].Is(1) {
 		return nil

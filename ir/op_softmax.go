@@ -28,11 +28,11 @@ func needRow(n *Node) error {
 	return needDType(n, dtype.F32)
 }
 
-// needFullRow is needRow for what a row without elements has no value of, such as a largest
-// element or a mean.
+// needFullRow is needRow for ops that are undefined for empty rows, such as the largest element or the
+// mean.
 func needFullRow(n *Node) error { return firstErr(needRow(n), needElements(n)) }
 
-// needElements checks that rows of operand 0 have an element for all sizes.
+// needElements checks that rows of operand 0 are not empty for any size.
 func needElements(n *Node) error {
 	x := n.Args[0].Type
 	if x.Rank() < 1 {

@@ -39,7 +39,7 @@ func inferStateWrite(n *Node) (Type, error) {
 	return s, nil
 }
 
-// stateWriteCost counts only the rows that are written.
+// stateWriteCost counts only the written rows.
 func stateWriteCost(n *Node) Cost {
 	x := n.Args[1].Type
 	rows := Type{DType: n.Args[0].Type.DType, Shape: x.Shape}

@@ -59,7 +59,7 @@ func inferReshape(n *Node) (Type, error) {
 	return checked(withStrides(to, shape, strides))
 }
 
-// checked returns t if it is a type that can be.
+// checked returns t, or an error if it is not a possible type.
 func checked(t Type) (Type, error) {
 	if err := CheckType(t); err != nil {
 		return Type{}, err

@@ -2,7 +2,7 @@ package ir
 
 import "slices"
 
-// Cost and division of work that families share.
+// Cost and division of work of several families.
 
 // noWork is the cost of views and leaves.
 func noWork(*Node) Cost { return Cost{} }
@@ -21,7 +21,7 @@ func moved(n *Node) Cost {
 	return c
 }
 
-// perElement is the cost of an op that does so much for each element of its result.
+// perElement returns the cost function of an op with that work for each element of its result.
 func perElement(flops int64) func(*Node) Cost {
 	return func(n *Node) Cost {
 		c := moved(n)
@@ -30,16 +30,16 @@ func perElement(flops int64) func(*Node) Cost {
 	}
 }
 
-// vectorElems is the granule along an innermost dimension of f32: a cache line, and the
-// widest vector. Workers then never write to the same line, and what a vector computes
-// does not depend on where a range begins.
+// vectorElems is the granule along an innermost dimension of f32: a cache line and the widest vector.
+// No two workers write to the same cache line then, and the result of a vector does not depend on where
+// a range begins.
 const vectorElems = 16
 
 // sameRange reads the operand's range [lo,hi) of an axis for the result's range [lo,hi).
 func sameRange(axis int) Read { return Read{Kind: ReadRange, Axis: axis, Num: 1, Den: 1} }
 
-// elementwiseAxes divides along any axis that has more than one element, the innermost
-// first. Operands are aligned at the innermost dimension.
+// elementwiseAxes divides along each axis with more than one element, the innermost first. Operands are
+// aligned at the innermost dimension.
 func elementwiseAxes(n *Node) []Axis {
 	y := n.Result().Type
 	axes := make([]Axis, 0, len(y.Shape))
@@ -62,8 +62,7 @@ func elementwiseAxes(n *Node) []Axis {
 	return axes
 }
 
-// alignedRead reads the same range of the axis, or all where the operand is repeated
-// along it.
+// alignedRead reads the same range of the axis, or all of an operand that is repeated along it.
 func alignedRead(t Type, axis int) Read {
 	if axis < 0 || t.Shape[axis].Is(1) {
 		return Read{Kind: ReadAll}
@@ -71,7 +70,7 @@ func alignedRead(t Type, axis int) Read {
 	return sameRange(axis)
 }
 
-// innerGranule is a multiple of every block of result and operands.
+// innerGranule is a multiple of the block lengths of the result and the operands.
 func innerGranule(n *Node) int64 {
 	granule := max(vectorElems, int64(n.Result().Type.DType.BlockElems()))
 	for _, a := range n.Args {
@@ -80,8 +79,8 @@ func innerGranule(n *Node) int64 {
 	return granule
 }
 
-// rowAxes divides along the axes but the innermost, the outermost first; operands other
-// than the first belong to a row and are read whole.
+// rowAxes divides along all axes except the innermost, the outermost first. Operands other than the
+// first are read whole.
 func rowAxes(n *Node) []Axis {
 	y := n.Result().Type
 	var axes []Axis

@@ -9,13 +9,12 @@ import (
 // FormatVersion is the version of the text form that Print writes and Parse reads.
 const FormatVersion = 1
 
-// Parse reads the text form of a module; name stands for the text in errors, which are
-// joined and located as name:line:column. It accepts any bytes without panicking; that a
-// module is well formed beyond its syntax and types is for Verify to say.
+// Parse parses the text form of a module. Errors are joined and located as name:line:column. It
+// accepts any bytes without panicking. It checks syntax and types; Verify checks the other invariants.
 //
-// A text is a sequence of lines; blanks separate words, // begins a comment. Names after
-// % and @ consist of letters, digits and _ . - and stand in quotes otherwise, as in
-// %"a b". Texts in quotes have Go's escapes.
+// A text is a sequence of lines. Blanks separate words; // begins a comment. Names after % and @
+// consist of letters, digits and _ . - and are in quotes otherwise, as in %"a b". Texts in quotes
+// have Go's escapes.
 //
 //	module  = [ "ggir" "1" ] { head | weight | state | func | plan }
 //	head    = "module" TEXT | "after" TEXT | "props" NAME { "," NAME }
@@ -52,12 +51,12 @@ const FormatVersion = 1
 //	          numbers and symbols
 //	place   = ARENA [ "." CHUNK ] ":" HEXOFFSET "+" BYTES | "-"
 //
-// After the type of a parameter, weight, state or leaf node, @name is the space; on any
-// other node it is the backend, and the space of a result is written "in SPACE".
+// After the type of a parameter, weight, state or leaf node, @name is the space. On any other node it
+// is the backend, and the space of a result is written "in SPACE".
 //
-// What can be derived may be left out: result types that the op's rule infers; and in a
-// text without the line "ggir 1", as tests write it, the declarations of weights and
-// states whose nodes carry a type, and "props", which is then "imported".
+// Result types that the op's shape rule infers may be omitted. In a text without the line "ggir 1", as
+// in tests, these may be omitted too: the declarations of weights and states whose nodes have a type,
+// and "props", which is "imported" then.
 func Parse(name string, text []byte) (*Module, error) {
 	p := newParser(name, text)
 	if p.blank() {
@@ -74,23 +73,23 @@ func Parse(name string, text []byte) (*Module, error) {
 // maxErrors is the number of errors after which reading stops.
 const maxErrors = 20
 
-// parser reads statements line by line: an error skips the rest of its line.
+// parser parses statements line by line. An error skips the rest of its line.
 type parser struct {
 	file string
 	lex  lexer
 	tok  token
 	last int  // where the token before tok ends
-	bad  bool // the line has an error; what follows in it is skipped
+	bad  bool // the line has an error; the rest of it is skipped
 	errs []error
 
 	depth  int // of brackets in dimensions and expressions
-	bodies int // that the current line stands in
+	bodies int // around the current line
 
 	m       *Module
 	full    bool // the text has the line "ggir 1"
 	weights map[string]bool
 	states  map[string]bool
-	roles   []roleText // of the line language, whose functions may follow it
+	roles   []roleText // of the line language; its functions may follow it
 	f       *Func
 	values  map[string]*Value // of f
 }
@@ -105,8 +104,7 @@ func newParser(file string, text []byte) *parser {
 	return p
 }
 
-// blank reports whether nothing but blanks, comments and line ends follows; it skips the
-// line ends.
+// blank skips newlines and reports whether the text ends after them.
 func (p *parser) blank() bool {
 	for p.tok.kind == tokNewline {
 		p.next()
@@ -129,7 +127,7 @@ func (p *parser) next() {
 // errorf records an error at the current token.
 func (p *parser) errorf(format string, args ...any) { p.errorAt(p.tok, format, args...) }
 
-// errorAt records an error, unless the line has one already: it would follow from that.
+// errorAt records an error unless the line already has one, as it would be a consequence.
 func (p *parser) errorAt(t token, format string, args ...any) {
 	if p.bad {
 		return
@@ -141,10 +139,10 @@ func (p *parser) errorAt(t token, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s:%d:%d: %s", p.file, line, col, fmt.Sprintf(format, args...)))
 }
 
-// stop reports whether there is no use in reading on.
+// stop reports whether parsing has to stop: at the end of the text or after too many errors.
 func (p *parser) stop() bool { return p.tok.kind == tokEOF || len(p.errs) >= maxErrors }
 
-// endLine ends a statement: the line must end here, or is skipped after an error.
+// endLine ends a statement. The line must end here; after an error the rest is skipped.
 func (p *parser) endLine() {
 	if !p.bad && p.tok.kind != tokNewline && p.tok.kind != tokEOF {
 		p.errorf("unexpected %s", p.tok)
@@ -159,7 +157,7 @@ func (p *parser) endLine() {
 	}
 }
 
-// String returns a token as errors show it.
+// String returns the token as errors show it.
 func (t token) String() string {
 	switch t.kind {
 	case tokEOF:
@@ -211,7 +209,7 @@ func (p *parser) take(kind tokKind, what string) string {
 func (p *parser) str(what string) string   { return p.take(tokString, what) }
 func (p *parser) ident(what string) string { return p.take(tokWord, what) }
 
-// word is a word, or a text in quotes in its place.
+// word returns a word or a text in quotes.
 func (p *parser) word(what string) string {
 	if p.tok.kind == tokString {
 		return p.str(what)
@@ -219,14 +217,14 @@ func (p *parser) word(what string) string {
 	return p.ident(what)
 }
 
-// list reads items with commas between them.
+// list parses items separated by commas.
 func (p *parser) list(item func()) {
 	for item(); !p.bad && p.accept(","); {
 		item()
 	}
 }
 
-// nested runs read one level deeper, which hostile texts must not do without end.
+// nested calls read one level deeper, up to a limit that protects the stack.
 func (p *parser) nested(limit int, read func()) {
 	if p.depth >= limit {
 		p.errorf("nested more than %d deep", limit)

@@ -2,12 +2,12 @@ package ir
 
 import "strings"
 
-// Reading of functions and nodes.
+// Parsing of functions and nodes.
 
-// maxBodyDepth bounds bodies in bodies.
+// maxBodyDepth bounds the nesting of bodies.
 const maxBodyDepth = 8
 
-// entry reads a function of the module, after its keyword.
+// entry parses an entry point after its keyword.
 func (p *parser) entry() {
 	at := p.tok
 	f := p.function()
@@ -20,7 +20,7 @@ func (p *parser) entry() {
 	p.m.Funcs = append(p.m.Funcs, f)
 }
 
-// function reads a function from its name to the closing brace; nil if its head is wrong.
+// function parses a function from its name to the closing brace; nil if its head is wrong.
 func (p *parser) function() *Func {
 	outer, outerValues := p.f, p.values
 	defer func() { p.f, p.values = outer, outerValues }()
@@ -50,8 +50,8 @@ func (p *parser) function() *Func {
 	return f
 }
 
-// skipBody goes on behind the lines of a function whose head is wrong, up to the line
-// that is only a closing brace: they would be taken for lines at the top level.
+// skipBody skips a function whose head is wrong, up to the line that is only a closing brace, so that
+// its lines are not parsed as top-level ones.
 func (p *parser) skipBody() {
 	if i := strings.Index(p.lex.src[p.tok.start:], "\n}"); i >= 0 {
 		p.lex.pos = p.tok.start + i + 2
@@ -86,7 +86,7 @@ func (p *parser) params() {
 	p.expect(")")
 }
 
-// free reports whether no value of the function has that name yet.
+// free reports whether the name may be given to a value of the function.
 func (p *parser) free(at token, name string) bool {
 	if p.values[name] != nil {
 		p.errorAt(at, "%%%s is defined twice", name)
@@ -99,14 +99,14 @@ func (p *parser) free(at token, name string) bool {
 	return true
 }
 
-// result is a result as the head of a function declares it.
+// result is a result as declared in the head of a function.
 type result struct {
 	name string
 	typ  Type
 	at   token
 }
 
-// resultTypes reads the results in the head of a function; nil where it has none.
+// resultTypes parses the results in the head of a function; nil if it has none.
 func (p *parser) resultTypes() []result {
 	rs := []result{}
 	if !p.accept("->") {
@@ -133,7 +133,7 @@ func (p *parser) resultTypes() []result {
 	return rs
 }
 
-// returns reads the return line and compares it with what the head declares.
+// returns parses the return line and compares it with the head.
 func (p *parser) returns(declared []result) {
 	at := p.tok
 	p.expect("return")
@@ -159,7 +159,7 @@ func (p *parser) returns(declared []result) {
 	}
 }
 
-// value reads a value that is defined already.
+// value parses the name of a value that is already defined.
 func (p *parser) value() *Value {
 	at := p.tok
 	name := p.take(tokValue, "a value")
@@ -173,17 +173,17 @@ func (p *parser) value() *Value {
 	return v
 }
 
-// line is a node as read, before it is made.
+// line is a parsed node before it is created.
 type line struct {
 	at    token
 	names []token
 	op    Op
 	attr  any
 	args  []*Value
-	types []Type // nil where they are to be inferred
+	types []Type // nil if they are to be inferred
 }
 
-// node reads a node and the body that may follow it.
+// node parses a node and the body that may follow it.
 func (p *parser) node() {
 	l := line{at: p.tok}
 	if p.tok.kind == tokValue {
@@ -212,7 +212,7 @@ func (p *parser) node() {
 	p.define(&l, n, places)
 }
 
-// operation reads op, attributes, operands and types.
+// operation parses op, attributes, operands and types.
 func (p *parser) operation(l *line) {
 	at := p.tok
 	name := p.ident("an operation")
@@ -239,7 +239,7 @@ func (p *parser) operation(l *line) {
 	}
 }
 
-// resultType reads the type of a node's result with its space.
+// resultType parses the type of a node's result with its space.
 func (p *parser) resultType(op Op) Type {
 	if op.Info().Traits&Leaf != 0 {
 		return p.spacedType()
@@ -251,7 +251,7 @@ func (p *parser) resultType(op Op) Type {
 	return t
 }
 
-// tail reads what passes have decided about a node.
+// tail parses the decisions of passes about a node.
 func (p *parser) tail(n *Node) (places []*Place) {
 	read := map[string]func(){
 		"backend":  func() { n.Backend = p.word("a backend") },
@@ -287,7 +287,7 @@ func (p *parser) tail(n *Node) (places []*Place) {
 	return places
 }
 
-// waits reads a list of events and appends w for each of them.
+// waits parses a list of events and appends w for each of them.
 func (p *parser) waits(s *Submission, w Wait) {
 	for _, e := range p.sizes() {
 		w.Event = int(e)
@@ -320,7 +320,7 @@ func (p *parser) partition() Partition {
 	return part
 }
 
-// cause reads one cause with the semicolon before it.
+// cause parses a cause with the semicolon before it.
 func (p *parser) cause() Cause {
 	var c Cause
 	p.expect(";")
@@ -351,7 +351,7 @@ func (p *parser) causeOperand() string {
 	return p.hyphened()
 }
 
-// hyphened reads a text in quotes, or words joined by - without blanks, such as norm-scale.
+// hyphened parses a text in quotes, or words joined by - without blanks, such as norm-scale.
 func (p *parser) hyphened() string {
 	if p.tok.kind == tokString {
 		return p.str("a name")
@@ -368,7 +368,7 @@ func (p *parser) hyphened() string {
 	return text
 }
 
-// body reads the body that must follow on its own line.
+// body parses the body that must follow on its own line.
 func (p *parser) body() *Func {
 	p.endLine()
 	if !p.accept("body") {
@@ -384,7 +384,7 @@ func (p *parser) body() *Func {
 	return p.function()
 }
 
-// define makes the node's results and puts it into the function.
+// define creates the node's results and appends it to the function.
 func (p *parser) define(l *line, n *Node, places []*Place) {
 	if p.bad {
 		return
@@ -411,7 +411,7 @@ func (p *parser) define(l *line, n *Node, places []*Place) {
 	f.Append(n)
 }
 
-// types returns the declared types of the results, or those that the op's rule gives.
+// types returns the declared types of the results or, without any, the inferred ones.
 func (p *parser) types(l *line, n *Node) []Type {
 	if l.types == nil {
 		types, err := Infer(n)
@@ -426,7 +426,7 @@ func (p *parser) types(l *line, n *Node) []Type {
 	return l.types
 }
 
-// declareLeaf declares a weight or state where its first node stands.
+// declareLeaf declares a weight or state at its first node.
 func (p *parser) declareLeaf(l *line, t Type) {
 	switch a := l.attr.(type) {
 	case *WeightAttr:

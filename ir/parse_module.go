@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Reading of what stands outside functions.
+// Parsing of everything outside functions.
 
-// statements are the lines at the top level, by keyword.
+// statements are the functions that parse the top-level lines, by keyword.
 var statements map[string]func(*parser)
 
 func init() {
@@ -39,7 +39,7 @@ func init() {
 	}
 }
 
-// rawHeaders are the headers whose text stands as it is after the keyword.
+// rawHeaders are the headers whose text follows the keyword without quotes.
 var rawHeaders = []string{"target", "option"}
 
 func (p *parser) module() {
@@ -51,7 +51,7 @@ func (p *parser) module() {
 		case keyword.kind != tokWord || read == nil:
 			p.errorf("unexpected %s: a line here begins with one of module, after, props, source, symbol, language, meta, target, option, header, weight, state, func, plan", keyword)
 		case keyword.text == "target" || keyword.text == "option":
-			read(p) // needs the position behind the keyword
+			read(p) // needs the position after the keyword
 		default:
 			p.next()
 			read(p)
@@ -113,7 +113,7 @@ func (p *parser) symbol() {
 	}
 }
 
-// rawHeader takes the rest of the line as it is.
+// rawHeader returns the rest of the line unchanged.
 func (p *parser) rawHeader() {
 	key, from := p.tok.text, p.tok.end
 	p.lex.pos = from
@@ -169,7 +169,7 @@ func (p *parser) declareState(at token, s *State) {
 	p.m.States = append(p.m.States, s)
 }
 
-// spacedType reads a type and, after @, its space.
+// spacedType parses a type and, after @, its space.
 func (p *parser) spacedType() Type {
 	t := p.typ()
 	if !p.bad && p.tok.kind == tokAt {
@@ -228,7 +228,7 @@ func (p *parser) exprCall(at token) *Expr {
 	return e
 }
 
-// plan reads the section that holds the finished plan.
+// plan parses the section of the finished plan.
 func (p *parser) plan() {
 	if p.m.Plan != nil {
 		p.errorf("there is a plan already")
@@ -249,7 +249,7 @@ func (p *parser) cut() {
 	p.m.Plan.Cut = true
 }
 
-// block reads lines in braces, each beginning with one of the keywords.
+// block parses lines in braces, each of which begins with one of the keywords.
 func (p *parser) block(lines map[string]func()) {
 	p.expect("{")
 	p.endLine()
@@ -286,7 +286,7 @@ func (p *parser) arena() {
 	p.m.Plan.Arenas = append(p.m.Plan.Arenas, a)
 }
 
-// keys reads name=value pairs to the end of the line or a punctuation mark.
+// keys parses name=value pairs to the end of the line or a punctuation mark.
 func (p *parser) keys(read map[string]func()) {
 	for !p.lineFailed() && p.tok.kind == tokWord {
 		at := p.tok

@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Reading of numbers, dimensions, types and places.
+// Parsing of numbers, dimensions, types and places.
 
 func (p *parser) boolean() bool {
 	switch {
@@ -34,7 +34,7 @@ func (p *parser) integer() int64 {
 	return n
 }
 
-// natural is a whole number that is not negative and fits an int.
+// natural parses a whole number that is not negative and fits an int32.
 func (p *parser) natural() int {
 	at := p.tok
 	n := p.integer()
@@ -45,7 +45,7 @@ func (p *parser) natural() int {
 	return int(n)
 }
 
-// size is a number of bytes or elements.
+// size parses a number of bytes or elements.
 func (p *parser) size() int64 {
 	at := p.tok
 	n := p.integer()
@@ -73,7 +73,7 @@ func (p *parser) float() float32 {
 	return float32(f)
 }
 
-// nan reads the bits of a NaN that is not the usual one.
+// nan parses the bits after nan, or returns the quiet NaN if there are none.
 func (p *parser) nan() float32 {
 	bits := uint64(quietNaN)
 	if p.accept("(") {
@@ -129,7 +129,7 @@ func (p *parser) layout() dtype.Layout {
 	return l
 }
 
-// typ reads a type without its space and checks that it can be.
+// typ parses and checks a type without its space.
 func (p *parser) typ() Type {
 	at := p.tok
 	name, layout, packed := strings.Cut(p.ident("a type"), ".")
@@ -176,14 +176,13 @@ func (p *parser) dimList() []Dim {
 	return ds
 }
 
-// maxDimDepth bounds brackets in a dimension, maxDimText the text of one: products of
-// sums grow fast.
+// maxDimDepth bounds the brackets in a dimension, maxDimText its text: products of sums grow fast.
 const (
 	maxDimDepth = 16
 	maxDimText  = 1024
 )
 
-// dim reads a dimension: terms with + and - between them.
+// dim parses a dimension: terms with + and - between them.
 func (p *parser) dim() Dim {
 	var d Dim
 	p.nested(maxDimDepth, func() {
@@ -202,7 +201,7 @@ func (p *parser) dim() Dim {
 	return d
 }
 
-// dimTerm reads factors with * and / between them, from left to right.
+// dimTerm parses factors with * and / between them, from left to right.
 func (p *parser) dimTerm() Dim {
 	d := p.dimFactor()
 	for !p.lineFailed() {
@@ -254,8 +253,8 @@ func (p *parser) dimFactor() Dim {
 	return Sym(s)
 }
 
-// negative reads a factor after a minus: a number with its sign, so that the smallest
-// one can be read too, or anything else.
+// negative parses a factor after a minus. A number is parsed with its sign, so that the smallest one is
+// possible.
 func (p *parser) negative() Dim {
 	rest := p.lex
 	if t := rest.next(); t.kind == tokWord && isDigit(t.text[0]) {
@@ -267,7 +266,7 @@ func (p *parser) negative() Dim {
 	return d
 }
 
-// extreme reads two dimensions in brackets and returns what of makes of them.
+// extreme parses two dimensions in brackets and returns their minimum or maximum, which of computes.
 func (p *parser) extreme(of func(a, b Dim) Dim) Dim {
 	p.expect("(")
 	a := p.dim()
@@ -277,7 +276,7 @@ func (p *parser) extreme(of func(a, b Dim) Dim) Dim {
 	return p.bounded(of(a, b))
 }
 
-// product multiplies, unless that alone takes too long.
+// product returns d*e, or an error if the product would be too long.
 func (p *parser) product(d, e Dim) Dim {
 	if d.numTerms()*e.numTerms() > maxDimText {
 		p.errorf("the dimension is too long")
@@ -286,7 +285,7 @@ func (p *parser) product(d, e Dim) Dim {
 	return p.bounded(d.Mul(e))
 }
 
-// bounded refuses dimensions that have grown beyond all use.
+// bounded returns d, or an error if it is too long.
 func (p *parser) bounded(d Dim) Dim {
 	size := 0
 	for _, t := range d.terms() {
@@ -299,7 +298,7 @@ func (p *parser) bounded(d Dim) Dim {
 	return d
 }
 
-// place reads an address; nil for "-".
+// place parses an address; nil for "-".
 func (p *parser) place() *Place {
 	if p.accept("-") {
 		return nil

@@ -1,32 +1,32 @@
 package ir
 
-// Plan is the finished plan of a module as data: what the text form prints after the
-// functions and the emitter reads.
+// Plan is the finished plan of a module. The text form prints it after the functions; code is generated
+// from it.
 type Plan struct {
 	Arenas []Arena
 
-	// Pipeline is how many steps may be under way at once; 0 and 1 are one. Each has an
+	// Pipeline is the number of steps that may be in progress at once; 0 means 1. Each has its own
 	// instance of the arenas of inputs and outputs.
 	Pipeline int
 
-	// Threads is the most workers that the plan is for: it is proved for 1 to so many, and the
-	// program never runs more. 0 is MaxThreads.
+	// Threads is the largest number of workers for which the plan is valid: it is proved for all
+	// numbers from 1 to Threads, and the program never runs more. 0 means MaxThreads.
 	Threads int
 
-	// Cut says that the clock ended the search for addresses: another run may find other ones.
+	// Cut means that the search for addresses ran out of time: another run may find others.
 	Cut bool
 
 	Funcs []FuncPlan // one per entry point, in the order of Module.Funcs
 }
 
-// MaxPipeline is the most steps that may be under way: each has buffers of its own, and no
-// queue is so far ahead.
+// MaxPipeline is the largest number of steps in progress. Each has its own buffers, and queues are
+// never further ahead.
 const MaxPipeline = 64
 
-// MaxThreads is the most workers that a plan may be for: what the runtime has at most.
+// MaxThreads is the largest number of workers of a plan and of the runtime.
 const MaxThreads = 64
 
-// Workers returns the most workers that the plan is for.
+// Workers returns the largest number of workers for which the plan is valid.
 func (p *Plan) Workers() int {
 	if p.Threads == 0 {
 		return MaxThreads
@@ -59,12 +59,11 @@ func ParseClass(name string) (Class, bool) {
 type Arena struct {
 	Space  string
 	Class  Class
-	Align  int64   // bytes; of every offset
-	Chunks []int64 // bytes of each chunk; one unless the space has a largest allocation
+	Align  int64   // of every offset, in bytes
+	Chunks []int64 // bytes of each chunk; one unless the space limits the size of an allocation
 
-	// Bound is the largest sum of bytes that are live at once, in any function: no plan
-	// needs less. Setters are the values that are live at that time, largest first, and
-	// BoundFunc the function in which it is reached.
+	// Bound is the largest sum of bytes that are live at the same time in any function: no plan needs
+	// less. Setters are the values that are live then, largest first, and BoundFunc is the function.
 	Bound     int64
 	BoundFunc string
 	Setters   []string
@@ -85,19 +84,18 @@ func (a *Arena) Stride(p *Place) int64 {
 	return (p.Bytes + align - 1) / align * align
 }
 
-// FuncPlan holds what the plan knows of an entry point besides what stands at nodes and
-// values.
+// FuncPlan is the part of the plan for an entry point that is not stored at nodes and values.
 type FuncPlan struct {
 	Func     string
 	Splits   []Split
-	Barriers int64 // run per call, those in repeats counted as often as they run
-	Nodes    int64 // that run per call, counted likewise
-	MaxParts int64 // more workers than this do not pay; 0 is no limit
+	Barriers int64 // per call; those in a body count once for each iteration
+	Nodes    int64 // per call, counted like barriers
+	MaxParts int64 // more workers do not make it faster; 0 is no limit
 }
 
 // Split is a maximal run of nodes on one backend.
 type Split struct {
 	Backend string
-	Inputs  []string // values that are copied in before it starts, by name
+	Inputs  []string // names of the values that are copied before it starts
 	Cause   Cause
 }

@@ -18,9 +18,9 @@ func (m *Module) String() string {
 	return p.b.String()
 }
 
-// Print writes the text form of m. With ShowAll and all functions it is lossless. Anything
-// narrower is headed "partial", unless Bare; without types it is the short form of
-// goldens, in which functions have no parameters and leaf nodes do not appear.
+// Print writes the text form of m. With ShowAll and all functions it is lossless. A narrower text
+// begins with "partial", unless Bare is set. Without types it is the short form of goldens: functions
+// have no parameters, and leaf nodes are omitted.
 func Print(w io.Writer, m *Module, opts PrintOptions) error {
 	p := printer{show: opts.Show}
 	p.module(m, opts)
@@ -98,7 +98,7 @@ func (p *printer) header(h Header) {
 	p.linef("header %s %s", quote(h.Key), quote(h.Text))
 }
 
-// isRaw reports whether text can stand on a line as it is.
+// isRaw reports whether text needs no quotes on a header line.
 func isRaw(text string) bool {
 	return utf8.ValidString(text) && text == strings.TrimSpace(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
@@ -124,7 +124,7 @@ func (p *printer) members(m *Module) {
 	}
 }
 
-// place returns " at …" for a value's address, if it has one that is to be shown.
+// place returns " at …" for an address if it has to be shown.
 func (p *printer) place(pl *Place) string {
 	if pl == nil || !p.has(ShowPlace) {
 		return ""
@@ -132,8 +132,8 @@ func (p *printer) place(pl *Place) string {
 	return " at " + pl.String()
 }
 
-// String returns the place as the text form shows it: arena, offset and bytes, as in
-// 2:0x40+256; the chunk stands behind the arena where it is not the first, as in 2.1.
+// String returns the place in the text form: arena, offset and bytes, as in 2:0x40+256. A chunk other
+// than the first follows the arena, as in 2.1:0x40+256.
 func (p *Place) String() string {
 	if p == nil {
 		return "-"
@@ -145,7 +145,7 @@ func (p *Place) String() string {
 	return fmt.Sprintf("%d%s:0x%x+%d", p.Arena, chunk, p.Offset, p.Bytes)
 }
 
-// String returns the expression as the text form shows it.
+// String returns the expression in the text form.
 func (e *Expr) String() string {
 	switch e.Op {
 	case ExprTensor:
@@ -197,7 +197,7 @@ func (p *printer) params(f *Func) string {
 	return strings.Join(texts, ", ")
 }
 
-// results returns " -> …", without names where there is one result that has none.
+// results returns " -> …", without names if there is one result without a name.
 func results(f *Func) string {
 	texts := make([]string, len(f.Results))
 	for i, v := range f.Results {
@@ -230,7 +230,7 @@ func (p *printer) funcKeys(f *Func) string {
 	return text
 }
 
-// valueName returns a value as the text form names it; _ for none.
+// valueName returns a value in the text form; _ for nil.
 func valueName(v *Value) string {
 	if v == nil {
 		return "_"

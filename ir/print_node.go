@@ -17,7 +17,7 @@ func (p *printer) node(n *Node) {
 	}
 	if tail := p.tail(n) + p.causes(n); tail != "" {
 		if !p.has(ShowTypes) {
-			text += "  " // the columns of goldens stand apart
+			text += "  " // two spaces separate the columns of goldens
 		}
 		text += tail
 	}
@@ -27,8 +27,8 @@ func (p *printer) node(n *Node) {
 	}
 }
 
-// isLeafOp reports whether a node is a weight, state or constant: what it is and where it
-// lies stands in its type. A foreign leaf is printed like other nodes.
+// isLeafOp reports whether a node is a weight, state or constant. The text form shows the space in its
+// type. Foreign leaves are printed like other nodes.
 func isLeafOp(n *Node) bool { return n.Op.Info().Traits&Leaf != 0 }
 
 // nodeText returns results, op, operands and attributes.
@@ -64,7 +64,7 @@ func nodeTypes(n *Node) string {
 	return " : " + strings.Join(texts, ", ")
 }
 
-// tail returns what passes have decided about a node.
+// tail returns the decisions of passes about a node.
 func (p *printer) tail(n *Node) string {
 	var b strings.Builder
 	if p.has(ShowBackend) && n.Backend != "" {
@@ -95,7 +95,7 @@ func (p *printer) tail(n *Node) string {
 	return b.String()
 }
 
-// queueText returns where a node is submitted and what it waits for.
+// queueText returns the submission of a node.
 func queueText(n *Node) string {
 	s := n.Submit
 	if s == nil {
@@ -115,7 +115,7 @@ func queueText(n *Node) string {
 	return b.String()
 }
 
-// waitText returns the events of this step, then those of the step before.
+// waitText returns the events of this step, then those of the previous step.
 func waitText(waits []Wait) string {
 	var texts [2][]string
 	for _, w := range waits {
@@ -175,8 +175,7 @@ func (p *printer) causes(n *Node) string {
 	return text
 }
 
-// String returns the cause as the text form shows it, such as
-// assign/1.wgt %w was "cpu" now "gpu0".
+// String returns the cause in the text form, such as assign/1.wgt %w was "cpu" now "gpu0".
 func (c Cause) String() string {
 	text := causeWord(c.Rule)
 	if c.Pass != "" {
@@ -194,7 +193,7 @@ func (c Cause) String() string {
 	return text
 }
 
-// causeWord returns s as words joined by hyphens, in quotes where it is none.
+// causeWord returns s unchanged if it is words joined by hyphens, else in quotes.
 func causeWord(s string) string {
 	for part := range strings.SplitSeq(s, "-") {
 		if part == "" || quoteWord(part) != part {
@@ -207,8 +206,8 @@ func causeWord(s string) string {
 	return s
 }
 
-// causeOperand returns an operand as a name or as words. What a value's String gave is in
-// quotes already, where it needs some.
+// causeOperand returns an operand as a name or as words. Names are those that Value.String returns,
+// which may have quotes already.
 func causeOperand(s string) string {
 	if len(s) > 1 && (s[0] == '%' || s[0] == '@') {
 		if name, err := strconv.Unquote(s[1:]); err == nil && quote(name) == s[1:] {

@@ -31,7 +31,7 @@ func (p *printer) plan(plan *Plan) {
 	p.linef("}")
 }
 
-// String returns the arena as the text form shows it.
+// String returns the arena in the text form.
 func (a *Arena) String() string {
 	chunks := make([]string, len(a.Chunks))
 	for i, c := range a.Chunks {
@@ -41,7 +41,7 @@ func (a *Arena) String() string {
 		a.Align, strings.Join(chunks, ","), a.Bound, quote(a.BoundFunc), quotedList(a.Setters))
 }
 
-// String returns the split as the text form shows it.
+// String returns the split in the text form.
 func (s Split) String() string {
 	text := "split @" + quoteName(s.Backend)
 	if len(s.Inputs) > 0 {

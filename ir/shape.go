@@ -109,15 +109,14 @@ func (k Kinds) String() string {
 	return strings.Join(names, " or ")
 }
 
-// argErr is an error about an operand of n.
+// argErr returns an error about operand i of n.
 func argErr(n *Node, i int, format string, args ...any) error {
 	specs := n.Op.Info().Args
 	name := specs[min(i, len(specs)-1)].Name
 	return fmt.Errorf("operand %s %s: %s", name, n.Args[i].Type, fmt.Sprintf(format, args...))
 }
 
-// needDType checks the exact dtypes of operands, one for each; Invalid stands for any,
-// and absent operands are skipped.
+// needDType checks the dtypes of operands in order. Invalid means any; absent operands are skipped.
 func needDType(n *Node, want ...dtype.DType) error {
 	for i, d := range want {
 		if a := n.Arg(i); a != nil && d != dtype.Invalid && a.Type.DType != d {
@@ -127,7 +126,7 @@ func needDType(n *Node, want ...dtype.DType) error {
 	return nil
 }
 
-// needRank checks the ranks of operands; -1 stands for any.
+// needRank checks the ranks of operands in order; -1 means any.
 func needRank(n *Node, want ...int) error {
 	for i, r := range want {
 		if a := n.Arg(i); a != nil && r >= 0 && a.Type.Rank() != r {
@@ -137,7 +136,7 @@ func needRank(n *Node, want ...int) error {
 	return nil
 }
 
-// needPlain checks that all operands from number i on are in plain layout.
+// needPlain checks that the operands from i on are in plain layout.
 func needPlain(n *Node, i int) error {
 	for ; i < len(n.Args); i++ {
 		if err := needPlainArg(n, i); err != nil {
@@ -155,7 +154,7 @@ func needPlainArg(n *Node, i int) error {
 	return nil
 }
 
-// needDim checks one extent of an operand.
+// needDim checks an extent of an operand.
 func needDim(n *Node, i, axis int, want Dim, why string) error {
 	a := n.Arg(i)
 	if a == nil || a.Type.Shape[axis].Equal(want) {
@@ -173,8 +172,8 @@ func firstErr(errs ...error) error {
 	return errs[i]
 }
 
-// broadcastsTo reports whether from can be repeated along dimensions to make up to:
-// aligned at the innermost dimension, each extent is equal or 1.
+// broadcastsTo reports whether a value of shape from can be broadcast to shape to: the dimensions are
+// aligned at the innermost one, and each extent is equal or 1.
 func broadcastsTo(from, to []Dim) bool {
 	lead := len(to) - len(from)
 	if lead < 0 {
@@ -188,9 +187,8 @@ func broadcastsTo(from, to []Dim) bool {
 	return true
 }
 
-// withStrides returns t with the shape and strides; strides that a dense value of that
-// shape would have become nil. Where an extent is 1 its stride means nothing and counts
-// as the dense one.
+// withStrides returns t with the shape and strides, which become nil if they are those of a dense
+// value. The stride of an extent of 1 is irrelevant and is set to the dense one.
 func withStrides(t Type, shape, strides []Dim) Type {
 	t.Shape, t.Strides = shape, nil
 	strides = slices.Clone(strides)
@@ -206,12 +204,15 @@ func withStrides(t Type, shape, strides []Dim) Type {
 	return t
 }
 
-// errStrided says that a reshape cannot be a view.
+// errStrided is the error of a reshape that cannot be a view.
 var errStrided = errors.New("the operand's strides do not allow the shape without moving bytes: copy it first")
 
-// reshapeStrides returns the strides that a value with the old shape and strides has
-// when seen in another shape: both are cut into groups of dimensions with equal products,
-// and within a group the old dimensions must follow each other without gaps.
+// reshapeStrides returns the strides of a view that has the elements of a value in another shape. It
+// divides both shapes into groups of dimensions with equal products. Within a group the old dimensions
+// must have no gaps between them, and the new ones get their elements in order. For shape [4,6,5] with
+// strides [60,10,1] and the new shape [24,5] the groups are [4,6] and [24] with step 10, and [5] and
+// [5] with step 1: the result is [10,1]. The new shape [4,30] has the group [6,5], whose rows are 10
+// apart: that needs a copy.
 func reshapeStrides(shape, strides, to []Dim) ([]Dim, error) {
 	out := make([]Dim, len(to))
 	for i, j := 0, 0; i < len(shape) || j < len(to); {
@@ -232,8 +233,8 @@ func reshapeStrides(shape, strides, to []Dim) ([]Dim, error) {
 	return out, nil
 }
 
-// matchGroups returns the ends of the shortest runs of a from i and of b from j that have
-// equal products.
+// matchGroups returns the ends of the shortest ranges of a from i and of b from j with equal products;
+// ok is false if there are none.
 func matchGroups(a, b []Dim, i, j int) (iEnd, jEnd int, ok bool) {
 	pa, pb := Const(1), Const(1)
 	for i < len(a) || j < len(b) {
@@ -252,8 +253,8 @@ func matchGroups(a, b []Dim, i, j int) (iEnd, jEnd int, ok bool) {
 	return i, j, false
 }
 
-// gapless reports whether dimensions [i,j) follow each other without gaps; those of
-// extent 1 do not count.
+// gapless reports whether dimensions [i,j) have no gaps between them. Dimensions of extent 1 are
+// ignored.
 func gapless(shape, strides []Dim, i, j int) bool {
 	for j--; j > i; j-- {
 		if !shape[j-1].Is(1) && !strides[j-1].Equal(strides[j].Mul(shape[j])) {

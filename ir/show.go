@@ -9,18 +9,18 @@ import (
 type Show uint32
 
 const (
-	ShowHead      Show = 1 << iota // what stands outside functions: headers, weights, states, plan
+	ShowHead      Show = 1 << iota // everything outside functions: headers, weights, states, plan
 	ShowTypes                      // parameters, result types, leaf nodes
 	ShowBackend                    // the backend of each node
 	ShowSplit                      // the split of each node
 	ShowPartition                  // partition and epoch
 	ShowQueue                      // queue, slots and events
 	ShowPlace                      // addresses
-	ShowPos                        // where nodes come from
+	ShowPos                        // origins of nodes in the model file
 	ShowCause                      // the last cause of each node, without its pass
 	ShowCauses                     // all causes
 
-	// ShowAll is the lossless form, which Parse reads back.
+	// ShowAll is the lossless form, which Parse accepts.
 	ShowAll = ShowCauses<<1 - 1
 )
 
@@ -54,14 +54,14 @@ func ParseShow(text string) (Show, error) {
 	return s, nil
 }
 
-// PrintOptions say what Print shows. The zero value shows nothing but the nodes.
+// PrintOptions select what Print shows. The zero value shows only nodes.
 type PrintOptions struct {
 	Show  Show
 	Funcs []string // only these entry points; nil means all
 
-	// Bare leaves out the head that marks a narrowed text as partial: for goldens.
+	// Bare omits the head that marks a narrowed text as partial, for goldens.
 	Bare bool
 }
 
-// full reports whether nothing is left out.
+// full reports whether the text is complete.
 func (o PrintOptions) full() bool { return o.Show == ShowAll && o.Funcs == nil }

@@ -1,7 +1,7 @@
 package ir
 
-// Source is a file that weights, constants or the tokenizer come from. Dumps name it
-// relative to themselves; `--source NAME=PATH` puts another path in its place.
+// Source is a file with the data of weights, constants or the tokenizer. Dumps have its path relative
+// to themselves; `--source NAME=PATH` replaces it.
 type Source struct {
 	Name   string // in weight expressions: m["blk.0.attn_q.weight"]
 	Path   string
@@ -9,15 +9,15 @@ type Source struct {
 	SHA256 string // hex; of the whole file for small ones, see frontend
 }
 
-// Expr says how the bytes of a weight are made from sources. Exactly one form is set:
-// a tensor of a source, or an operation on other expressions.
+// Expr is how the bytes of a weight are made from sources: a tensor of a source, or an operation on
+// other expressions.
 type Expr struct {
 	Op     ExprOp
 	Source string // ExprTensor: name of the source
 	Tensor string // ExprTensor: name of the tensor in it
 	Args   []*Expr
 	To     string // ExprQuantize: name of the dtype; ExprPack: name of the layout
-	Data   []byte // ExprLiteral: the bytes themselves, at most 4 KiB
+	Data   []byte // ExprLiteral: at most 4 KiB
 	File   string // ExprFile: name of a file beside the dump, named by its SHA-256
 }
 
@@ -25,10 +25,10 @@ type Expr struct {
 type ExprOp uint8
 
 const (
-	ExprTensor   ExprOp = iota // m["name"]: the tensor's bytes as the source has them
+	ExprTensor   ExprOp = iota // m["name"]: the tensor's bytes in the source
 	ExprConcat                 // concat(a, b, …): along the outermost dimension
 	ExprQuantize               // quantize(a, q8_0): converted to another dtype
-	ExprPack                   // pack(a, r16): laid out for a tile
+	ExprPack                   // pack(a, r16): in the layout of a tile
 	ExprLiteral                // literal "hex"
 	ExprFile                   // file "name"
 )
@@ -38,7 +38,7 @@ func Tensor(source, tensor string) *Expr {
 	return &Expr{Op: ExprTensor, Source: source, Tensor: tensor}
 }
 
-// Pack returns the expression for e laid out as layout.
+// Pack returns the expression for e in a layout.
 func Pack(e *Expr, layout string) *Expr {
 	return &Expr{Op: ExprPack, Args: []*Expr{e}, To: layout}
 }
@@ -51,7 +51,7 @@ func Quantize(e *Expr, dtype string) *Expr {
 // Concat returns the expression for es joined along the outermost dimension.
 func Concat(es ...*Expr) *Expr { return &Expr{Op: ExprConcat, Args: es} }
 
-// Equal reports whether e and f make the same bytes by the same steps.
+// Equal reports whether e and f have the same operations on the same tensors.
 func (e *Expr) Equal(f *Expr) bool {
 	if e == nil || f == nil {
 		return e == f

@@ -9,19 +9,19 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Type says what the bytes of a value are.
+// Type describes the bytes of a value.
 type Type struct {
 	DType  dtype.DType
 	Layout dtype.Layout // plain, or the packed form of a tile
 
-	// Shape is outermost dimension first. A scalar has rank 0.
+	// Shape has the outermost dimension first. A scalar has rank 0.
 	Shape []Dim
 
-	// Strides, in elements, belong to views; nil means dense, row by row. The innermost
+	// Strides are in elements, for views. Nil means dense: row by row without gaps. The innermost
 	// dimension of a block format is always dense.
 	Strides []Dim
 
-	// Space is the memory space where the bytes lie; empty before assign.
+	// Space is the memory space of the bytes; empty before assign.
 	Space string
 }
 
@@ -48,7 +48,7 @@ func (t Type) Inner() Dim {
 	return t.Shape[len(t.Shape)-1]
 }
 
-// Rows returns the product of all dimensions but the innermost.
+// Rows returns the product of all dimensions except the innermost.
 func (t Type) Rows() Dim {
 	n := Const(1)
 	for _, d := range t.Shape[:max(0, len(t.Shape)-1)] {
@@ -66,8 +66,7 @@ func (t Type) Bytes() Dim {
 	return t.Rows().Mul(t.Inner().CeilDiv(int64(t.DType.BlockElems()))).Mul(Const(int64(t.DType.BlockBytes())))
 }
 
-// panels returns the number of panels of a packed value: each of its matrices begins with
-// a panel of its own.
+// panels returns the number of panels of a packed value. Each of its matrices begins with a new panel.
 func (t Type) panels() Dim {
 	n := t.Shape[len(t.Shape)-2].CeilDiv(dtype.PanelRows)
 	for _, d := range t.Shape[:len(t.Shape)-2] {
@@ -84,7 +83,7 @@ func (t Type) MaxBytes() int64 {
 	return t.Bytes().Upper()
 }
 
-// constBytes is Bytes for what most types are: plain, with constant extents.
+// constBytes is Bytes for plain types with constant extents, which most are; ok is false for others.
 func (t Type) constBytes() (int64, bool) {
 	if t.Layout != dtype.Plain {
 		return 0, false
@@ -112,7 +111,7 @@ func (t Type) DenseStrides() []Dim {
 	return s
 }
 
-// StrideDims returns the strides in elements, those of a dense value where none are set.
+// StrideDims returns the strides in elements, also of a dense value.
 func (t Type) StrideDims() []Dim {
 	if t.Strides != nil {
 		return t.Strides
@@ -120,29 +119,29 @@ func (t Type) StrideDims() []Dim {
 	return t.DenseStrides()
 }
 
-// WithShape returns t with another shape, dense.
+// WithShape returns the dense type with another shape.
 func (t Type) WithShape(shape ...Dim) Type {
 	t.Shape, t.Strides = shape, nil
 	return t
 }
 
-// WithDType returns t with another dtype, plain and dense.
+// WithDType returns the plain, dense type with another dtype.
 func (t Type) WithDType(d dtype.DType) Type {
 	t.DType, t.Layout, t.Strides = d, dtype.Plain, nil
 	return t
 }
 
-// Equal reports whether t and u agree in everything, the space included.
+// Equal reports whether t and u are the same, including the space.
 func (t Type) Equal(u Type) bool { return t.SameData(u) && t.Space == u.Space }
 
-// SameData reports whether t and u agree in everything but the space.
+// SameData reports whether t and u are the same except for the space.
 func (t Type) SameData(u Type) bool {
 	return t.DType == u.DType && t.Layout == u.Layout && EqualDims(t.Shape, u.Shape) &&
 		EqualDims(t.Strides, u.Strides)
 }
 
-// EqualDims reports whether two lists of dimensions are equal for all sizes. Most that are compared
-// are one list: types are copied with their shapes.
+// EqualDims reports whether two lists of dimensions are equal for all sizes. Types often share the
+// slice of their shape, which is compared first.
 func EqualDims(a, b []Dim) bool {
 	if len(a) != len(b) {
 		return false
@@ -150,8 +149,8 @@ func EqualDims(a, b []Dim) bool {
 	return len(a) == 0 || &a[0] == &b[0] || slices.EqualFunc(a, b, Dim.Equal)
 }
 
-// maxElems bounds the elements of a value at its symbols' bounds, so that no size in
-// bytes overflows; it is far above any memory.
+// maxElems bounds the elements of a value at the upper bounds of its symbols. It is far above any
+// memory, and keeps sizes in bytes from overflowing.
 const maxElems = 1 << 44
 
 // maxTerms bounds the terms of the number of elements: products of sums grow fast.
@@ -160,9 +159,9 @@ const maxTerms = 64
 // maxRank bounds the number of dimensions.
 const maxRank = 16
 
-// CheckType reports what keeps t from being the type of a value: no dtype, an extent that
-// can be negative, a size beyond all bounds, rows that are no whole number of blocks, or a
-// layout that the dtype does not have.
+// CheckType returns an error if t cannot be the type of a value: it has no dtype, an extent that can be
+// negative, a size beyond all bounds, rows that are not whole blocks, or a layout that the dtype does
+// not have.
 func CheckType(t Type) error {
 	switch {
 	case !t.DType.Valid():
@@ -222,8 +221,8 @@ func blocksStay(t Type, block int64) bool {
 	return t.Strides[last].Is(1)
 }
 
-// String returns the type as the text form shows it, such as f32[tokens,64],
-// q4_0.r16[64,64], f32[4,32 strides 1,4]; the space, if any, follows as @host.
+// String returns the type in the text form, such as f32[tokens,64], q4_0.r16[64,64], or f32[4,32
+// strides 1,4], followed by the space, if any, as @host.
 func (t Type) String() string {
 	var b strings.Builder
 	b.WriteString(t.data())
@@ -233,7 +232,7 @@ func (t Type) String() string {
 	return b.String()
 }
 
-// data returns the text of everything but the space.
+// data returns the text of the type without the space.
 func (t Type) data() string {
 	var b strings.Builder
 	b.WriteString(t.DType.String())
@@ -256,5 +255,5 @@ func joinDims(ds []Dim) string {
 	return strings.Join(texts, ",")
 }
 
-// dimsText returns dimensions as the text form shows lists of them: [tokens,64].
+// dimsText returns a list of dimensions in the text form: [tokens,64].
 func dimsText(ds []Dim) string { return "[" + joinDims(ds) + "]" }

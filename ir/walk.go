@@ -1,13 +1,13 @@
 package ir
 
-// UseLists says which nodes read the values of a function, as it was when they were counted.
+// UseLists are the readers of each value of a function, as of the call of Uses.
 type UseLists struct {
 	ends  []int32 // of each value's readers in the list, by id; those of the value before are in front
 	users []*Node
 }
 
-// Of returns the nodes that read v, in order; a node that reads it twice is listed once. Results of
-// the function are not uses.
+// Of returns the nodes that read v, in order. A node that reads it twice is listed once. The results of
+// the function are not included.
 func (u *UseLists) Of(v *Value) []*Node {
 	if v.ID >= len(u.ends) {
 		return nil
@@ -19,10 +19,10 @@ func (u *UseLists) Of(v *Value) []*Node {
 	return u.users[start:end:end]
 }
 
-// Uses returns who reads the values of f.
+// Uses returns the readers of all values of f.
 func Uses(f *Func) *UseLists { return UsesAmong(f, nil) }
 
-// UsesAmong is Uses for some values alone, by id; nil is all.
+// UsesAmong is Uses for the values whose ids are set in among; nil means all.
 func UsesAmong(f *Func, among []bool) *UseLists {
 	type read struct{ value, reader int32 }
 	reads := make([]read, 0, numArgs(f))
@@ -49,7 +49,7 @@ func UsesAmong(f *Func, among []bool) *UseLists {
 	return &UseLists{at, users}
 }
 
-// numArgs returns how many operands the nodes of f have, absent ones included.
+// numArgs returns the number of operands of the nodes of f, including absent ones.
 func numArgs(f *Func) (sum int) {
 	for _, n := range f.Nodes {
 		sum += len(n.Args)
@@ -57,7 +57,7 @@ func numArgs(f *Func) (sum int) {
 	return sum
 }
 
-// Replace makes every reader of old in its function read new, results included.
+// Replace replaces old by new in all nodes and results of its function.
 func Replace(old, new *Value) {
 	f := old.Func
 	for _, n := range f.Nodes {
@@ -74,7 +74,7 @@ func Replace(old, new *Value) {
 	}
 }
 
-// Positions returns each node's index in the order, by node id; -1 for ids not in it.
+// Positions returns the index in the order of each node, by id; -1 for an id that is not in the order.
 func Positions(f *Func) []int {
 	pos := make([]int, f.NumNodes())
 	for i := range pos {
