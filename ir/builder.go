@@ -57,7 +57,7 @@ func (b *Builder) Symbol(name string, lo, hi int64) Dim {
 	case b.m.Symbol(name) != nil:
 		b.Fail(fmt.Errorf("symbol %s is declared twice", name))
 	case lo < 0 || lo > hi:
-		b.Fail(fmt.Errorf("symbol %s: bounds %d to %d are none of a size", name, lo, hi))
+		b.Fail(fmt.Errorf("symbol %s: bounds %d to %d are not 0 <= min <= max", name, lo, hi))
 	}
 	return Sym(b.m.AddSymbol(name, lo, hi))
 }

@@ -35,7 +35,7 @@ func TestBuilderKeepsTheFirstError(t *testing.T) {
 		{"state type", func(b *Builder, _ *FuncBuilder, _ *Value) { b.State("w", Type{}) }, "the dtype is missing"},
 		{"symbol twice", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Symbol("n", 0, 1); b.Symbol("n", 0, 1) }, "symbol n is declared twice"},
 		{"symbol name", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Symbol("a-b", 0, 1) }, "cannot be named"},
-		{"symbol bounds", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Symbol("n", 2, 1) }, "none of a size"},
+		{"symbol bounds", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Symbol("n", 2, 1) }, "bounds 2 to 1 are not 0 <= min <= max"},
 		{"function twice", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Func("f") }, "@f is defined twice"},
 		{"parameter twice", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Param("x", f32Type()) }, "parameter x stands twice"},
 		{"parameter type", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Param("y", Type{}) }, "the dtype is missing"},

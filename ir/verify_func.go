@@ -63,7 +63,7 @@ func (v *verifier) nodeLinks(s *scope, n *Node) {
 
 // checkNode checks operands, attributes, results and body of a node.
 func (v *verifier) checkNode(s *scope, n *Node) {
-	if !v.must(n.Op > OpInvalid && n.Op < NumOps, "op", "%d is no operation", n.Op) {
+	if !v.must(n.Op > OpInvalid && n.Op < NumOps, "op", "%d is not an operation", n.Op) {
 		return
 	}
 	v.must(!slices.Contains(n.Results, nil), "links", "a result is nil")

@@ -6,18 +6,18 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// ruleIndex is the rule that violations of selections name.
+// ruleIndex is the rule of violations of selections.
 const ruleIndex = "index"
 
-// selection is an operand whose elements select rows: each has to be at least 0 and below
-// extent. Kernels trust them.
+// selection is an operand whose elements select rows: each must be at least 0 and below extent. Kernels
+// do not check them.
 type selection struct {
 	arg    int
 	extent Dim
 }
 
-// selectors are the operands that select, by op: the operand and the axis of another one that
-// it selects from. A negative axis is counted from the end; more is added to the extent.
+// selectors are the operands that select, by op: operand arg selects along an axis of operand from. A
+// negative axis is counted from the end; more is added to the extent.
 var selectors = [NumOps][]struct{ arg, from, axis, more int }{
 	OpGather:            {{arg: 1, from: 0, axis: 0}},
 	OpTake:              {{arg: 1, from: 0, axis: -1}},
@@ -48,8 +48,16 @@ func selections(n *Node) []selection {
 	return list
 }
 
-// indexes checks that the rows which nodes select exist, for all sizes: the elements that
-// select come from inputs, which the runtime checks, from constants or from top_k.
+// indexes checks for all sizes that the rows which nodes select exist. Elements that select must come
+// from inputs, which the runtime checks, from constants, which are checked here, or from top_k over no
+// more elements than there are rows. In
+//
+//	%k = top_k %scores {k=2}
+//	%i = reshape %k {shape=[2*n]}
+//	%y = gather %table, %i
+//
+// %i is followed through the reshape to top_k, which yields indexes below the row length of %scores.
+// That must be at most the number of rows of %table.
 func (v *verifier) indexes() {
 	t := &indexTrace{verifier: v, ends: make(map[*Value]*Value)}
 	for _, f := range v.m.AllFuncs() {
@@ -64,15 +72,15 @@ func (v *verifier) indexes() {
 	v.f, v.node = nil, nil
 }
 
-// indexTrace follows integers that select rows to where they come from.
+// indexTrace follows operands that select rows to their origins.
 type indexTrace struct {
 	*verifier
-	ends  map[*Value]*Value  // of values that were met: where their chains of views and copies end
-	seen  map[*Value]bool    // values with several sources that were met for one operand
-	calls map[string][]*Node // calls, by the function that is called; nil before it is needed
+	ends  map[*Value]*Value  // of visited values: the ends of their chains of views and copies
+	seen  map[*Value]bool    // visited values with several sources, for one operand
+	calls map[string][]*Node // by callee; nil before the first use
 }
 
-// follow checks all origins of a value that is operand s of n.
+// follow checks all origins of val, which operand s of n gets its elements from.
 func (t *indexTrace) follow(n *Node, s selection, val *Value) {
 	val = t.end(val)
 	if t.seen[val] {
@@ -93,23 +101,24 @@ func (t *indexTrace) follow(n *Node, s selection, val *Value) {
 	}
 }
 
-// end returns the value at the end of a chain of views, copies and invariants of repeats.
+// end returns the end of a chain of views, copies and invariants of repeats. It remembers the ends, so
+// that many chains with common parts take linear time.
 func (t *indexTrace) end(val *Value) *Value {
 	at := val
-	for from := hands(at); from != nil && t.ends[at] == nil; from = hands(at) {
+	for from := passedOn(at); from != nil && t.ends[at] == nil; from = passedOn(at) {
 		at = from
 	}
 	if end := t.ends[at]; end != nil {
 		at = end
 	}
-	for end := at; val != end && t.ends[val] == nil; val = hands(val) {
+	for end := at; val != end && t.ends[val] == nil; val = passedOn(val) {
 		t.ends[val] = end
 	}
 	return at
 }
 
-// hands returns the only value whose elements val has, or nil.
-func hands(val *Value) *Value {
+// passedOn returns the single value whose elements val has, or nil.
+func passedOn(val *Value) *Value {
 	n := val.Def
 	switch {
 	case n != nil && (n.Op == OpCopy || n.Op.Info().Traits&View != 0):
@@ -124,8 +133,9 @@ func hands(val *Value) *Value {
 	return nil
 }
 
-// sources returns the values of which val may have the elements; ok is false where they are
-// its own. An input of an entry point has those of all calls.
+// sources returns the values that the elements of val may come from; ok is false if val is their
+// origin. The sources of a parameter of an entry point are the arguments of its calls; without calls it
+// is an input.
 func (t *indexTrace) sources(val *Value) (from []*Value, ok bool) {
 	n := val.Def
 	switch {
@@ -146,7 +156,7 @@ func (t *indexTrace) sources(val *Value) (from []*Value, ok bool) {
 	return nil, false
 }
 
-// passedTo returns what a parameter of a repeat's body has, over all iterations.
+// passedTo returns the sources of a parameter of a repeat's body over all iterations.
 func passedTo(n *Node, param int) (from []*Value, ok bool) {
 	a, ok := n.Attr.(*RepeatAttr)
 	if !ok {
@@ -164,7 +174,7 @@ func passedTo(n *Node, param int) (from []*Value, ok bool) {
 	return from, true
 }
 
-// resultAt returns a result of a function, which may lack it.
+// resultAt returns result i of a function, if there is one.
 func resultAt(f *Func, i int) ([]*Value, bool) {
 	if f == nil || i >= len(f.Results) {
 		return nil, false
@@ -187,7 +197,7 @@ func (t *indexTrace) callsOf(f *Func) []*Node {
 	return t.calls[f.Name]
 }
 
-// origin checks what val, which is no input, may hold against the extent that it selects from.
+// origin checks the elements of val, which is not an input, against the extent.
 func (t *indexTrace) origin(n *Node, s selection, val *Value) {
 	name := n.Op.Info().Args[s.arg].Name
 	of := val.String()
@@ -202,7 +212,7 @@ func (t *indexTrace) origin(n *Node, s selection, val *Value) {
 		rest, _ := s.extent.Sub(inner).Bounds()
 		t.must(rest >= 0, ruleIndex, "%s comes from %s, which chooses among %v elements, and selects one of %v: let top_k choose among no more than there are", name, of, inner, s.extent)
 	default:
-		t.fail(ruleIndex, "%s comes from %s, whose elements may be any, and selects one of %v: let it be an input, a constant or what top_k yields", name, of, s.extent)
+		t.fail(ruleIndex, "%s comes from %s, whose elements may be any, and selects one of %v: use an input, a constant or a result of top_k", name, of, s.extent)
 	}
 }
 

@@ -6,15 +6,14 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// ruleLanguage is the rule that violations of a language model name.
+// ruleLanguage is the rule of violations of a language model.
 const ruleLanguage = "language"
 
-// languageLine is what violations name that concern no function.
+// languageLine is the place of violations that concern no function.
 const languageLine = "the line language"
 
-// language checks that the entries of a language model are what the runtime takes them for: it
-// writes their parameters and reads their logits without looking at the graph. The rest of the
-// module has to be sound.
+// language checks that the entries of a language model have the form that the runtime expects: it
+// writes their parameters and reads their logits without a look at the graph.
 func (v *verifier) language() {
 	lm := v.m.LM
 	if lm == nil {
@@ -34,7 +33,7 @@ func (v *verifier) language() {
 	v.f, v.node = nil, nil
 }
 
-// languageEntry checks the roles of one entry against the types of the function.
+// languageEntry checks the roles of an entry against the types of the function.
 func (v *verifier) languageEntry(name string, e *LanguageEntry) {
 	f := v.m.Func(e.Func)
 	if !v.must(f != nil, ruleLanguage, "%s is @%s, which the module does not have: name an entry point", name, quoteName(e.Func)) {
@@ -46,7 +45,7 @@ func (v *verifier) languageEntry(name string, e *LanguageEntry) {
 	v.f, v.node = nil, languageLine
 }
 
-// languageParams checks that each parameter has one role, and the type of that.
+// languageParams checks that each parameter has one role, and its type.
 func (v *verifier) languageParams(f *Func, e *LanguageEntry) {
 	taken := make([]string, len(f.Params))
 	for role, at := range e.inputs() {
@@ -91,14 +90,14 @@ func (v *verifier) languageParam(role int, e *LanguageEntry, f *Func) {
 	}
 }
 
-// stepSymbol returns the symbol that an extent is, if a step may have any number of tokens from 1
-// to its bound.
+// stepSymbol returns the symbol of an extent that may have any value from 1 to a bound; ok is false for
+// other extents.
 func stepSymbol(n Dim) (*Symbol, bool) {
 	s, scale, offset, ok := n.Linear()
 	return s, ok && s != nil && scale == 1 && offset == 0 && s.Min == 1
 }
 
-// languageLogits checks the result that has the logits.
+// languageLogits checks the result with the logits.
 func (v *verifier) languageLogits(f *Func, e *LanguageEntry) {
 	v.node = languageLine
 	if !v.must(e.Logits >= 0 && e.Logits < len(f.Results), ruleLanguage, "%s is result %d of %d: name a result by its number, from 0", logitsRole, e.Logits, len(f.Results)) {
@@ -119,7 +118,7 @@ func (v *verifier) languageLogits(f *Func, e *LanguageEntry) {
 	}
 }
 
-// sameVocab checks what both entries have in common, and the name of the tokenizer's source.
+// sameVocab checks that both entries have the same vocabulary, and the source of the tokenizer.
 func (v *verifier) sameVocab(lm *LanguageModel) {
 	row := func(e *LanguageEntry) Dim { return v.m.Func(e.Func).Results[e.Logits].Type.Inner() }
 	v.must(row(&lm.Prefill).Equal(row(&lm.Decode)), ruleLanguage, "@%s has %v logits and @%s has %v: let both have one for each id of the vocabulary",

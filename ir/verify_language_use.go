@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// How the functions of a language model use what the runtime sets.
+// Checks of how the functions of a language model use the parameters that the runtime sets.
 
-// languageUse checks how the entries use their parameters, and that they share their states.
+// languageUse checks how the entries use their parameters, and that they write the same states.
 func (v *verifier) languageUse(lm *LanguageModel) {
 	context, vocab := v.m.Context(), v.m.Vocab()
 	if !v.must(context > 0, ruleLanguage, "@%s writes no state, so that a step would know nothing of those before it: write keys and values with state_write", quoteName(lm.Prefill.Func)) {
@@ -22,12 +22,12 @@ func (v *verifier) languageUse(lm *LanguageModel) {
 		quoteName(lm.Prefill.Func), quotedList(written[0]), quoteName(lm.Decode.Func), quotedList(written[1]))
 }
 
-// roleUse checks the nodes of an entry, of bodies and of what it calls. It returns the names of
-// the states that they write, in order.
+// roleUse checks the nodes of an entry, its bodies and callees. It returns the names of the states that
+// they write, in order.
 func (v *verifier) roleUse(e *LanguageEntry, context, vocab int64) []string {
 	f := v.m.Func(e.Func)
 	u := roleUse{verifier: v, e: e, context: context, vocab: vocab,
-		origins: make(map[*Value]origin), sizes: make(map[*Symbol]bool), written: make(map[string]bool), said: make(map[int]bool)}
+		origins: make(map[*Value]origin), sizes: make(map[*Symbol]bool), written: make(map[string]bool), reported: make(map[int]bool)}
 	f.Params[e.Tokens].Type.Inner().Symbols(func(s *Symbol) { u.sizes[s] = true })
 	for i, p := range f.Params {
 		u.origins[p] = origin{param: i + 1}
@@ -42,32 +42,33 @@ func (v *verifier) roleUse(e *LanguageEntry, context, vocab int64) []string {
 	return names
 }
 
-// roleUse walks over an entry in the order of execution.
+// roleUse visits the nodes of an entry in the order of execution, and those of bodies and callees in
+// place of the nodes that run them.
 type roleUse struct {
 	*verifier
 	e              *LanguageEntry
 	context, vocab int64
-	origins        map[*Value]origin // of values that have one
+	origins        map[*Value]origin // of values with one
 	sizes          map[*Symbol]bool  // symbols that the runtime sets
 	written        map[string]bool   // states
-	said           map[int]bool      // roles that a node reads from elsewhere: the others do so too
-	visited        int               // nodes, those of callees as often as they are called
+	reported       map[int]bool      // roles with a violation, of which one is enough
+	visited        int               // nodes; those of callees count for each call
 }
 
-// origin is where the elements of a value come from, unchanged.
+// origin is the origin of the unchanged elements of a value.
 type origin struct {
 	param  int      // 1 + the index of a parameter of the entry; 0 for none
 	states []string // names of the states whose bytes the value may have
 	fresh  bool     // a state_write has made this version of them
 }
 
-// maxRoleNodes bounds the nodes that are walked over, which calls within calls could multiply.
+// maxRoleNodes bounds the visited nodes: calls within calls could multiply them.
 const maxRoleNodes = 1 << 24
 
-// walk visits the nodes of f, whose parameters' origins are known.
+// walk visits the nodes of f. The origins of its parameters are known.
 func (u *roleUse) walk(f *Func, depth int) {
 	if depth > maxCallDepth || u.visited > maxRoleNodes {
-		u.fail(ruleLanguage, "functions call each other too often to see which parameters they read: call fewer")
+		u.fail(ruleLanguage, "functions call each other too often to check which parameters they read: use fewer calls")
 		return
 	}
 	for _, n := range f.Nodes {
@@ -80,7 +81,8 @@ func (u *roleUse) walk(f *Func, depth int) {
 	}
 }
 
-// reads checks the operands of a node that are sequences, positions, lengths or ids.
+// reads checks the operands of a node that are sequences, positions, lengths or ids, and those that are
+// states.
 func (u *roleUse) reads(n *Node) {
 	switch n.Op {
 	case OpStateWrite:
@@ -111,13 +113,13 @@ func (u *roleUse) reads(n *Node) {
 	}
 }
 
-// hasRole checks that operand i is the parameter that has a role.
+// hasRole checks that operand i is the parameter with a role.
 func (u *roleUse) hasRole(n *Node, i, role int) {
 	index := *u.e.inputs()[role]
-	if u.said[role] || index >= 0 && u.origins[n.Arg(i)].param == index+1 {
+	if u.reported[role] || index >= 0 && u.origins[n.Arg(i)].param == index+1 {
 		return
 	}
-	u.said[role] = true
+	u.reported[role] = true
 	if index < 0 {
 		u.fail(ruleLanguage, "%v reads the %s of the step from %v, and no parameter of @%s has the role %s: give it to one",
 			n.Op, inputRoles[role], n.Arg(i), quoteName(u.e.Func), inputRoles[role])
@@ -127,7 +129,7 @@ func (u *roleUse) hasRole(n *Node, i, role int) {
 		n.Op, inputRoles[role], n.Arg(i), inputRoles[role], u.m.Func(u.e.Func).Params[index], quoteName(u.e.Func))
 }
 
-// cache checks that operand i has as many positions as all others, and the sequence that there is.
+// cache checks that state operand i has as many positions as the others, and a sequence.
 func (u *roleUse) cache(n *Node, i int) {
 	positions, ok := extent(n.Arg(i), 2)
 	u.must(ok && positions == u.context, ruleLanguage, "%v has not the %d positions that the first state of @%s has: let all have as many",
@@ -136,8 +138,8 @@ func (u *roleUse) cache(n *Node, i int) {
 	u.must(ok && sequences >= 1, ruleLanguage, "%v has no room for a sequence", n.Arg(i))
 }
 
-// kept checks that operand i of an attention is what a state_write has made of a state: the
-// runtime does not clear states between sequences.
+// kept checks that operand i of an attention is a state after a state_write: the runtime does not clear
+// states between sequences.
 func (u *roleUse) kept(n *Node, i int) {
 	u.cache(n, i)
 	if o := u.origins[n.Arg(i)]; len(o.states) > 0 {
@@ -145,8 +147,8 @@ func (u *roleUse) kept(n *Node, i int) {
 	}
 }
 
-// reaches notes the symbols that count the segments of an attention, which the runtime sets to
-// the positions that are looked at.
+// reaches records the symbols in the number of segments of an attention. The runtime sets them to cover
+// the positions in use.
 func (u *roleUse) reaches(n *Node) {
 	a, ok := n.Attr.(*AttentionSegmentsAttr)
 	if !ok {
@@ -162,8 +164,8 @@ func (u *roleUse) reaches(n *Node) {
 	})
 }
 
-// selects checks that the rows among which operand i selects suffice for what the runtime
-// writes there; they are an axis of another operand, counted from the end if fromEnd is 1.
+// selects checks that the rows among which operand i selects suffice for the values that the runtime
+// writes. The rows are axis 0 of operand table, or the last axis if fromEnd is 1.
 func (u *roleUse) selects(n *Node, i, table, fromEnd int) {
 	o := u.origins[n.Arg(i)]
 	t := n.Arg(table)
@@ -178,7 +180,8 @@ func (u *roleUse) selects(n *Node, i, table, fromEnd int) {
 	}
 }
 
-// most returns the role of a parameter, and how many values from 0 on the runtime writes there.
+// most returns the role of a parameter, and the number of values from 0 on that the runtime may write
+// there.
 func (u *roleUse) most(param int) (role string, values int64) {
 	switch param {
 	case u.e.Tokens:
@@ -221,8 +224,8 @@ func (e *Expr) sources(names []string) []string {
 	return names
 }
 
-// wholeStates checks that a node that is no attention reads no state: the runtime does not clear
-// what other sequences have left there.
+// wholeStates checks that a node other than attention reads no state: states have old positions of
+// other sequences.
 func (u *roleUse) wholeStates(n *Node) {
 	for _, a := range n.Args {
 		if a != nil && len(u.origins[a].states) > 0 {
@@ -248,14 +251,14 @@ func (u *roleUse) knownSizes(dims []Dim) {
 		}
 		d.Symbols(func(s *Symbol) {
 			if !u.sizes[s] {
-				u.sizes[s] = true // once is enough
+				u.sizes[s] = true // one violation is enough
 				u.fail(ruleLanguage, "its size %v depends on %s, which is neither the number of tokens nor that of positions: a step of a language model knows no other", d, s.Name)
 			}
 		})
 	}
 }
 
-// flow notes the origins of the results of n, after a walk over its body or what it calls.
+// flow records the origins of the results of n, after a walk over its body or callee.
 func (u *roleUse) flow(n *Node, depth int) {
 	switch n.Op {
 	case OpState:
@@ -278,12 +281,12 @@ func (u *roleUse) set(n *Node, result int, o origin) {
 	}
 }
 
-// repeat walks over the body of a repeat. What is carried keeps its origin as a parameter if each
-// iteration hands it on as it is; a state stays the same state.
+// repeat walks over the body of a repeat once. A carried value keeps its origin as a parameter if each
+// iteration returns it unchanged. A state remains the same state.
 func (u *roleUse) repeat(n *Node, depth int) {
 	a, ok := n.Attr.(*RepeatAttr)
 	if !ok || n.Body == nil || len(n.Body.Results) != a.Carried || len(n.Body.Params) < a.Carried+a.Invariant {
-		return // said where types are checked
+		return // reported where types are inferred
 	}
 	body := n.Body
 	for i, arg := range n.Args {
@@ -307,7 +310,7 @@ func (u *roleUse) repeat(n *Node, depth int) {
 	}
 }
 
-// call walks over the function that n calls.
+// call walks over the callee of n.
 func (u *roleUse) call(n *Node, depth int) {
 	f := u.m.Func(attrOf[CallAttr](n).Func)
 	if f == nil || len(f.Params) != len(n.Args) {

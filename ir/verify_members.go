@@ -8,7 +8,7 @@ func (v *verifier) members() {
 	for _, s := range v.m.Symbols {
 		name(s.Name, s)
 		v.must(isSymbolName(s.Name), "names", "a symbol cannot have that name")
-		v.must(0 <= s.Min && s.Min <= s.Max, "symbols", "bounds %d to %d are none of a size", s.Min, s.Max)
+		v.must(0 <= s.Min && s.Min <= s.Max, "symbols", "bounds %d to %d are not 0 <= min <= max", s.Min, s.Max)
 	}
 	name = v.unique()
 	for _, s := range v.m.Sources {

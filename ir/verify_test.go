@@ -55,7 +55,7 @@ func TestVerifyNoticesDamage(t *testing.T) {
 		{"module", func(m *Module, f *Func) { f.Module = &Module{} }, "@f: links: the function belongs to another module"},
 		{"no body", func(m *Module, f *Func) { f.Nodes[r].Body = nil }, "@f %r: op: repeat has no body"},
 		{"a body too many", func(m *Module, f *Func) { f.Nodes[y].Body = f.Nodes[r].Body }, "@f %y: op: matmul has a body"},
-		{"op", func(m *Module, f *Func) { f.Nodes[y].Op = NumOps }, fmt.Sprintf("@f %%y: op: %d is no operation", NumOps)},
+		{"op", func(m *Module, f *Func) { f.Nodes[y].Op = NumOps }, fmt.Sprintf("@f %%y: op: %d is not an operation", NumOps)},
 		{"attributes", func(m *Module, f *Func) { f.Nodes[v].Attr = nil }, "@f %v: attributes: reshape: needs attributes"},
 		{"symbol in attributes", func(m *Module, f *Func) {
 			f.Nodes[v].Attr.(*ReshapeAttr).Shape[0] = Sym(&Symbol{"n", 1, 8}).Mul(Const(4))

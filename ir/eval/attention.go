@@ -6,7 +6,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// attention is zero where a token may look at no position at all.
+// attention is zero for a token that reads no position.
 func attention(c *call) (Tensor, error) {
 	q, v := c.args[0].Tensor, c.args[2].Tensor
 	scale := float64(attr[ir.AttentionAttr](c).Scale)
@@ -17,14 +17,14 @@ func attention(c *call) (Tensor, error) {
 	return y, err
 }
 
-// query is a head of a token, with the positions that it looks at.
+// query is a head of a token with the positions that it reads.
 type query struct {
 	q    []float64
 	seen int
 	at   func(p int) (key, value []float64)
 }
 
-// eachQuery calls visit for each token and head of an attention's operands.
+// eachQuery calls visit for each token and head of the operands of an attention.
 func eachQuery(c *call, visit func(t, h int, x query)) error {
 	q, k, v := c.args[0].Tensor, c.args[1].Tensor, c.args[2].Tensor
 	slots, positions, lengths := c.args[3].Flat(), c.args[4].Flat(), c.args[5].Flat()
@@ -41,7 +41,7 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 		}
 		seen := max(0, min(pos+1, int(lengths[slot])))
 		for h := range q.Shape[1] {
-			// Rows of the caches are positions of one head of one slot, one after another.
+			// The rows of a cache are the positions of each head of each slot, in this order.
 			first := (slot*k.Shape[1] + h/group) * k.Shape[2]
 			visit(t, h, query{q.row(queries, t*q.Shape[1]+h), seen,
 				func(p int) (key, value []float64) { return k.row(keys, first+p), v.row(values, first+p) }})
@@ -50,7 +50,7 @@ func eachQuery(c *call, visit func(t, h int, x query)) error {
 	return nil
 }
 
-// attentionSegments has the largest score of a segment as what its sums are relative to.
+// attentionSegments computes the sums of each segment relative to its largest score.
 func attentionSegments(c *call) (Tensor, error) {
 	a := attr[ir.AttentionSegmentsAttr](c)
 	shape, err := c.dims(c.node.Result().Type.Shape)
@@ -70,7 +70,7 @@ func attentionSegments(c *call) (Tensor, error) {
 	return y, err
 }
 
-// sumSegment writes a row of sums over so many positions from first on.
+// sumSegment writes the row of sums over the seen positions from first on.
 func sumSegment(row []float64, x query, scale float64, first, seen int) {
 	out, tail := row[:len(row)-2], row[len(row)-2:]
 	scores, largest := make([]float64, seen), math.Inf(-1)
@@ -106,7 +106,7 @@ func attentionCombine(c *call) (Tensor, error) {
 	return y, nil
 }
 
-// combineRows adds rows of sums up and divides by the sum of weights.
+// combineRows adds the rows of sums and divides by the sum of weights.
 func combineRows(out []float64, rows [][]float64) {
 	d, largest, sum := len(out), math.Inf(-1), 0.0
 	for _, r := range rows {
@@ -129,8 +129,8 @@ func combineRows(out []float64, rows [][]float64) {
 	}
 }
 
-// attend adds the values of the seen positions to out, weighted by the softmax of the
-// scaled products of their keys with q.
+// attend adds to out the values of the seen positions, weighted by the softmax of the scaled products
+// of their keys with q.
 func attend(out, q []float64, scale float64, seen int, at func(p int) (key, value []float64)) {
 	weights := make([]float64, seen)
 	for p := range weights {

@@ -34,13 +34,13 @@ func bind(f *ir.Func, env *Env) (map[string]int64, error) {
 			b.errorf("symbol %s is %d: it must be in [%d,%d]", s.Name, n, s.Min, s.Max)
 		}
 	}
-	slices.SortFunc(b.errs, func(x, y error) int { // names came from a map
+	slices.SortFunc(b.errs, func(x, y error) int { // the names of inputs come from a map
 		return strings.Compare(x.Error(), y.Error())
 	})
 	return b.sizes, errors.Join(b.errs...)
 }
 
-// binder collects sizes of symbols and what is wrong.
+// binder collects the sizes of symbols, and errors.
 type binder struct {
 	sizes map[string]int64
 	errs  []error
@@ -63,8 +63,8 @@ func (b *binder) param(p *ir.Value, in Tensor) {
 	}
 }
 
-// solve learns a symbol's size from an extent that is linear in it. Constants and other
-// extents are compared when the function runs.
+// solve computes the size of a symbol from an extent that is linear in it. Constants and other extents
+// are checked when the function runs.
 func (b *binder) solve(p *ir.Value, d ir.Dim, n int64) {
 	sym, scale, offset, ok := d.Linear()
 	if !ok || sym == nil {

@@ -14,7 +14,7 @@ func binary(f func(a, b float64) float64) evalFunc {
 	return one(func(c *call) (Tensor, error) { return zip(c.args[0].Tensor, c.args[1].Tensor, f) })
 }
 
-// zip is f of each element of a and of b, repeated to the shape of a.
+// zip applies f to each element of a and of b, which is broadcast to the shape of a.
 func zip(a, b Tensor, f func(a, b float64) float64) (Tensor, error) {
 	b, err := b.Broadcast(a.Shape...)
 	if err != nil {
@@ -32,7 +32,7 @@ func sigmoid(x float64) float64   { return 1 / (1 + math.Exp(-x)) }
 func silu(x float64) float64      { return x / (1 + math.Exp(-x)) }
 func swiglu(g, u float64) float64 { return silu(g) * u }
 
-// gelu is the tanh form.
+// gelu is the approximation with tanh.
 func gelu(x float64) float64 {
 	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }

@@ -1,11 +1,11 @@
-// Package eval runs modules in float64, one value at a time and without any haste: it is
-// the definition of what a module computes, with which passes, kernels and emitted
-// programs are compared.
+// Package eval runs modules in float64, one value at a time. It defines what a module computes: the
+// results of passes, kernels and emitted programs are compared with it. It is written for clarity, not
+// for speed.
 //
-// Numbers are rounded only where an op says so: quantize and rms_norm_quantize round as
-// the activation format does, state_write and a cast as their dtype does. Everything else
-// is float64, also where the type is f32. Layouts, spaces, backends, partitions, epochs
-// and addresses do not change what a module means, so modules of every level run.
+// Numbers are rounded only where an op says so: quantize and rms_norm_quantize round like the
+// activation format, state_write and cast like their dtype. Everything else is float64, also if the
+// type is f32. Layouts, spaces, backends, partitions, epochs and addresses do not change what a module
+// means, so that modules of every level run.
 package eval
 
 import (
@@ -17,25 +17,24 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Env is what surrounds a call: its inputs, and what the module keeps.
+// Env is the environment of a call: its inputs and the data of the module.
 type Env struct {
-	// Inputs by name of the parameter. Integers are whole numbers.
+	// Inputs are keyed by the name of the parameter. Integers are whole numbers.
 	Inputs map[string]Tensor
 
-	// Weights by name, decoded, in plain row order whatever their layout: see [Decode].
-	// How a weight is made from sources is not looked at.
+	// Weights are keyed by name. They are decoded and in plain row order, whatever their layout: see
+	// [Decode]. The expressions of weights are not evaluated.
 	Weights map[string]Tensor
 
-	// States by name. Those that are absent are zero; Run stores their next versions here
-	// if it succeeds.
+	// States are keyed by name. Absent ones are zero. If Run succeeds it stores the next versions here.
 	States map[string]Tensor
 
-	// Sizes of symbols that the shapes of inputs do not tell.
+	// Sizes are the sizes of symbols that the shapes of inputs do not determine.
 	Sizes map[string]int64
 }
 
-// Run calls an entry point of m and returns its results, in their order. All that is
-// wrong with the inputs is reported at once; an error inside names function and node.
+// Run calls an entry point of m and returns its results in order. It reports all errors in the inputs;
+// an error during the call names the function and the node.
 func Run(ctx context.Context, m *ir.Module, fn string, env *Env) ([]Tensor, error) {
 	f := m.Func(fn)
 	if f == nil {
@@ -61,8 +60,8 @@ func Run(ctx context.Context, m *ir.Module, fn string, env *Env) ([]Tensor, erro
 	return tensors(results), nil
 }
 
-// Node computes one node from its operands, absent ones being zero Tensors. The node may
-// not be a leaf nor touch a state; sizes gives the symbols that its types mention.
+// Node computes a node from its operands; absent operands are zero Tensors. The node must not be a leaf
+// or access a state. sizes has the symbols in its types.
 func Node(ctx context.Context, n *ir.Node, args []Tensor, sizes map[string]int64) ([]Tensor, error) {
 	values := make([]value, len(args))
 	for i, a := range args {
@@ -81,14 +80,14 @@ func tensors(values []value) []Tensor {
 	return out
 }
 
-// value is a tensor and, where its bytes are a state's, the name of that state. Then its
-// Data is all of the state, as views share it.
+// value is a tensor. If its bytes are those of a state, state is its name and Data is the whole state,
+// as views share it.
 type value struct {
 	Tensor
 	state string
 }
 
-// run is what all functions of one Run share.
+// run is the state of one Run, for all its functions.
 type run struct {
 	ctx    context.Context
 	module *ir.Module
@@ -105,7 +104,7 @@ type frame struct {
 	values []value           // by id
 }
 
-// maxDepth bounds calls, in case a module that was not verified calls itself.
+// maxDepth bounds calls in a module that was not verified and may be recursive.
 const maxDepth = 64
 
 // call runs a function or a body.
@@ -128,7 +127,7 @@ func (r *run) call(f *ir.Func, args []value, depth int) ([]value, error) {
 	return fr.gather(f.Results), nil
 }
 
-// gather returns the values of vs; the zero value for nil.
+// gather returns the values of vs, the zero value for nil.
 func (fr *frame) gather(vs []*ir.Value) []value {
 	out := make([]value, len(vs))
 	for i, v := range vs {
@@ -154,8 +153,8 @@ func (fr *frame) step(n *ir.Node) error {
 	return nil
 }
 
-// apply computes a node's results and checks their shapes. Types are inferred first, so
-// that the functions of the ops need not check what the shape rules say.
+// apply computes the results of a node and checks their shapes. It infers their types first, so that
+// the functions of the ops can rely on the shape rules.
 func (fr *frame) apply(n *ir.Node, args []value) ([]value, error) {
 	if _, err := ir.Infer(n); err != nil {
 		return nil, err
@@ -198,7 +197,7 @@ func (r *run) dims(ds []ir.Dim) ([]int, error) {
 				missing = fmt.Errorf("the size of symbol %s is unknown: no input's shape tells it, give it in Sizes", s.Name)
 			}
 			if !ok {
-				return 1 // which a divisor may be
+				return 1 // not 0, as it may be a divisor
 			}
 			return n
 		})

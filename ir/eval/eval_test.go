@@ -282,7 +282,7 @@ func TestErrors(t *testing.T) {
 		{"no number", "func @f(%x: f32[32]) {\n  %y = quantize %x\n  return %y\n}\n", "f", &eval.Env{Inputs: in{"x": filled(32, math.NaN())}},
 			"@f: %y: quantize: element 0 is NaN: cannot be quantized"},
 		{"foreign", "func @f(%x: f32[1]) {\n  %y = foreign \"MUL_MAT\" %x : f32[1]\n  return %y\n}\n", "f", &eval.Env{Inputs: in{"x": vec(1)}},
-			"@f: %y: foreign: MUL_MAT: nobody knows what it computes"},
+			"@f: %y: foreign: MUL_MAT: its meaning is unknown"},
 		{"position", cacheText, "f", &eval.Env{Inputs: cacheInputs(1, 4, 4, 1)}, "@f: %n: state_write: pos[0] is 4: it must be in [0,4)"},
 	}
 	for _, tt := range tests {

@@ -56,8 +56,8 @@ func expertsSum(c *call) (Tensor, error) {
 	return z, nil
 }
 
-// copyExperts leaves NaN where the op leaves bytes undefined, so that whoever reads them
-// gives himself away.
+// copyExperts writes NaN to bytes that the op leaves undefined, so that a node that reads them shows
+// it.
 func copyExperts(c *call) (Tensor, error) {
 	w, idx := c.args[0].Tensor, c.args[1].Flat()
 	from, y := w.Flat(), New(w.Shape...)

@@ -11,7 +11,7 @@ func callFunc(c *call) ([]value, error) {
 	return c.call(c.module.Func(attr[ir.CallAttr](c).Func), c.args, c.depth+1)
 }
 
-// repeat runs the body with the carried values of the round before and the round's
+// repeat runs the body once for each iteration, with the carried values of the one before and its
 // entries of the tables.
 func repeat(c *call) ([]value, error) {
 	a := attr[ir.RepeatAttr](c)
@@ -19,13 +19,13 @@ func repeat(c *call) ([]value, error) {
 	args := slices.Clone(c.args[:fixed])
 	tables := c.args[fixed:]
 	for i := range count {
-		round := slices.Clone(args)
+		iteration := slices.Clone(args)
 		for t := i; t < len(tables); t += count {
-			round = append(round, tables[t])
+			iteration = append(iteration, tables[t])
 		}
-		carried, err := c.call(c.node.Body, round, c.depth+1)
+		carried, err := c.call(c.node.Body, iteration, c.depth+1)
 		if err != nil {
-			return nil, fmt.Errorf("round %d: %w", i, err)
+			return nil, fmt.Errorf("iteration %d: %w", i, err)
 		}
 		copy(args, carried)
 	}

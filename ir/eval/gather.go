@@ -17,7 +17,7 @@ func gather(c *call) (Tensor, error) {
 	return y, nil
 }
 
-// index returns element i of an operand of indices below n.
+// index returns element i of an operand with indices below n, or an error.
 func index(idx []float64, i, n int, name string) (int, error) {
 	x := int(idx[i])
 	if x < 0 || x >= n {

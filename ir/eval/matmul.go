@@ -22,7 +22,7 @@ func matMulSwiGLU(c *call) (Tensor, error) {
 	return y, err
 }
 
-// product is x[…,K] times w[N,K], row by row.
+// product returns x[…,K] times w[N,K], row by row.
 func product(x, w Tensor) Tensor {
 	xs, ws := x.Flat(), w.Flat()
 	y := New(replaceInner(x.Shape, w.Shape[0])...)

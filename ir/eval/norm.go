@@ -23,7 +23,7 @@ func rmsNorm(c *call) (Tensor, error) {
 	return normRows(c, float64(attr[ir.NormAttr](c).Eps)), nil
 }
 
-// normRows is operand 0 over the root of its mean square, times operand 1.
+// normRows returns operand 0 divided by the root of its mean square, times operand 1.
 func normRows(c *call, eps float64) Tensor {
 	w := c.args[1].Flat()
 	return byRow(c.args[0].Tensor, func(row []float64) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// call is one execution of a node. Operands and attributes keep the op's shape rule.
+// call is one execution of a node. Operands and attributes conform to the op's shape rule.
 type call struct {
 	*frame
 	node *ir.Node
@@ -17,8 +17,8 @@ type call struct {
 // evalFunc computes the results of a node.
 type evalFunc func(c *call) ([]value, error)
 
-// table has the meaning of every op. It is filled in init, as the functions of call and
-// repeat lead back to it.
+// table has the function of every op. It is filled in init, as the functions of call and repeat refer
+// to it.
 var table [ir.NumOps]evalFunc
 
 func init() {
@@ -97,13 +97,13 @@ func init() {
 // attr returns the attributes of a call.
 func attr[T any](c *call) *T { return c.node.Attr.(*T) }
 
-func invalid(*call) ([]value, error) { return nil, fmt.Errorf("is no operation") }
+func invalid(*call) ([]value, error) { return nil, fmt.Errorf("is not an operation") }
 
 func foreign(c *call) ([]value, error) {
-	return nil, fmt.Errorf("%s: nobody knows what it computes", attr[ir.ForeignAttr](c).Op)
+	return nil, fmt.Errorf("%s: its meaning is unknown", attr[ir.ForeignAttr](c).Op)
 }
 
-// one is an op with one result that has bytes of its own.
+// one returns the function of an op with one result in new bytes.
 func one(f func(c *call) (Tensor, error)) evalFunc {
 	return func(c *call) ([]value, error) {
 		t, err := f(c)
@@ -111,7 +111,7 @@ func one(f func(c *call) (Tensor, error)) evalFunc {
 	}
 }
 
-// view is an op whose result names bytes of operand 0.
+// view returns the function of an op whose result names bytes of operand 0.
 func view(f func(c *call) (Tensor, error)) evalFunc {
 	return func(c *call) ([]value, error) {
 		t, err := f(c)
@@ -119,7 +119,7 @@ func view(f func(c *call) (Tensor, error)) evalFunc {
 	}
 }
 
-// byRow is f of each row of the innermost dimension, which f replaces in place.
+// byRow returns a copy of t after f has changed each row of its innermost dimension in place.
 func byRow(t Tensor, f func(row []float64)) Tensor {
 	out := Of(append([]float64(nil), t.Flat()...), t.Shape...)
 	for i := range out.rows() {

@@ -17,8 +17,8 @@ func Decode(d dtype.DType, data []byte, shape ...int) (Tensor, error) {
 	return t, nil
 }
 
-// Round returns t as it is after being stored as d and read again. Only dtypes that round
-// change it; f64 does not.
+// Round returns t after it is stored as d and read again. It changes only values that d does not
+// represent exactly.
 func Round(d dtype.DType, t Tensor) (Tensor, error) {
 	if d == dtype.F64 {
 		return t.Dense(), nil

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// state is the version that was current when the function began, dense and from the start
-// of its Data, so that views of it can find the whole.
+// state returns the version at the start of the function. It is dense and begins at the start of its
+// Data, so that a view gives access to the whole state.
 func state(c *call) ([]value, error) {
 	name := attr[ir.StateAttr](c).Name
 	s, ok := c.before[name]
@@ -21,8 +21,8 @@ func state(c *call) ([]value, error) {
 	return []value{{Of(s.Flat(), s.Shape...), name}}, nil
 }
 
-// stateWrite makes a new version and leaves the old one to those that still name it: a
-// read of it after the write would be a hazard, which this shows as a difference.
+// stateWrite returns a new version and keeps the old one for nodes that still read it. In a program
+// they would read the new one, so that the results differ.
 func stateWrite(c *call) ([]value, error) {
 	next, d := c.args[0], c.node.Args[0].Type.DType
 	x, err := Round(d, c.args[1].Tensor)
@@ -36,7 +36,7 @@ func stateWrite(c *call) ([]value, error) {
 	return []value{next}, c.keep(next)
 }
 
-// writeRows stores x[t,h] as row [slot[t],h,pos[t]] of a cache.
+// writeRows stores x[t,h] at row [slot[t],h,pos[t]] of a cache.
 func writeRows(cache, x Tensor, slots, positions []float64) error {
 	for t := range x.Shape[0] {
 		slot, err := index(slots, t, cache.Shape[0], "slot")
@@ -56,7 +56,7 @@ func writeRows(cache, x Tensor, slots, positions []float64) error {
 	return nil
 }
 
-// keep makes the bytes behind v the latest version of its state, if it has one.
+// keep makes v the latest version of its state, if it belongs to one.
 func (r *run) keep(v value) error {
 	if v.state == "" {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Tensor is a strided array of float64, outermost dimension first. Views share Data, so a
-// Tensor that was given to this package, or comes from it, must not be written to.
+// Tensor is a strided array of float64, outermost dimension first. Views share Data; a Tensor that this
+// package has received or returned must not be modified.
 type Tensor struct {
 	Shape   []int
 	Strides []int // in elements; as many as Shape
@@ -17,8 +17,8 @@ type Tensor struct {
 // New returns a dense tensor of zeros.
 func New(shape ...int) Tensor { return Of(make([]float64, size(shape)), shape...) }
 
-// Of returns the dense tensor that holds data, which has one element for each index of
-// the shape, in row order. It shares data.
+// Of returns the dense tensor with the elements of data in row order. It shares data, whose length must
+// match the shape.
 func Of(data []float64, shape ...int) Tensor {
 	if len(data) != size(shape) {
 		panic(fmt.Sprintf("eval: internal error: %d elements for shape %v", len(data), shape))
@@ -58,7 +58,7 @@ func (t Tensor) Inner() int {
 	return t.Shape[len(t.Shape)-1]
 }
 
-// At returns the element at an index, which has one number for each dimension.
+// At returns the element at an index with one number for each dimension.
 func (t Tensor) At(index ...int) float64 { return t.Data[t.at(index)] }
 
 func (t Tensor) at(index []int) int {
@@ -75,8 +75,8 @@ func (t Tensor) at(index []int) int {
 	return p
 }
 
-// IsDense reports whether the elements follow each other in row order. Strides of
-// dimensions of extent 1 do not count.
+// IsDense reports whether the elements are consecutive in row order. Strides of dimensions of extent 1
+// are ignored.
 func (t Tensor) IsDense() bool {
 	n := 1
 	for i, d := range slices.Backward(t.Shape) {
@@ -88,7 +88,7 @@ func (t Tensor) IsDense() bool {
 	return true
 }
 
-// Flat returns the elements in row order: the tensor's own where it is dense, else a copy.
+// Flat returns the elements in row order: those of the tensor if it is dense, else a copy.
 func (t Tensor) Flat() []float64 {
 	if t.IsDense() {
 		return t.Data[t.Offset : t.Offset+t.Len()]
@@ -98,7 +98,7 @@ func (t Tensor) Flat() []float64 {
 	return out
 }
 
-// each calls visit with the place in Data of every element, in row order.
+// each calls visit with the position in Data of every element, in row order.
 func (t Tensor) each(visit func(at int)) {
 	var walk func(dim, at int)
 	walk = func(dim, at int) {
@@ -117,8 +117,7 @@ func (t Tensor) each(visit func(at int)) {
 // Dense returns t, copied if it is not dense.
 func (t Tensor) Dense() Tensor { return Of(t.Flat(), t.Shape...) }
 
-// row returns row i of a tensor seen as rows of its innermost dimension, in data that Flat
-// returned.
+// row returns row i of the innermost dimension; flat is the result of t.Flat.
 func (t Tensor) row(flat []float64, i int) []float64 {
 	n := t.Inner()
 	return flat[i*n : (i+1)*n]
@@ -132,7 +131,7 @@ func (t Tensor) rows() int {
 	return size(t.Shape[:len(t.Shape)-1])
 }
 
-// Reshape returns t in another shape with as many elements; a view where t is dense.
+// Reshape returns t in another shape with the same number of elements. It is a view if t is dense.
 func (t Tensor) Reshape(shape ...int) (Tensor, error) {
 	if size(shape) != t.Len() {
 		return Tensor{}, fmt.Errorf("shape %v has %d elements, %v has %d", shape, size(shape), t.Shape, t.Len())
@@ -176,8 +175,8 @@ func (t Tensor) Slice(axis, start, n int) (Tensor, error) {
 	return v, nil
 }
 
-// Broadcast returns the view that repeats t to a shape: dimensions are aligned at the
-// innermost one, and an extent that differs must be 1.
+// Broadcast returns the view that repeats t to a shape. Dimensions are aligned at the innermost one; an
+// extent that differs must be 1.
 func (t Tensor) Broadcast(shape ...int) (Tensor, error) {
 	lead := len(shape) - len(t.Shape)
 	if lead < 0 {
@@ -195,7 +194,7 @@ func (t Tensor) Broadcast(shape ...int) (Tensor, error) {
 	return v, nil
 }
 
-// mapped returns the dense tensor of f of each element.
+// mapped returns the dense tensor with f applied to each element.
 func (t Tensor) mapped(f func(float64) float64) Tensor {
 	flat := t.Flat()
 	out := make([]float64, len(flat))
