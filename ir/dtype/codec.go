@@ -7,15 +7,15 @@ import (
 	"math"
 )
 
-// codec converts one block; the slices have exactly the block's elements and bytes.
+// codec converts one block. The slices have exactly its elements and bytes.
 type codec struct {
 	decode func(dst []float64, src []byte)
 	encode func(dst []byte, src []float32) error
 }
 
-// Decode converts len(dst) elements of type d to float64: exactly, but for integers
-// beyond 2^53, which are rounded. dst must hold a whole number of blocks (rows may be
-// converted one after another) and src exactly their bytes.
+// Decode converts len(dst) elements of type d to float64. The result is exact, except for integers
+// beyond 2^53, which are rounded. dst must have a whole number of blocks and src exactly their bytes.
+// Rows may be converted one after another.
 func Decode(d DType, dst []float64, src []byte) error {
 	if err := checkLengths(d, len(dst), len(src)); err != nil {
 		return err
@@ -28,8 +28,8 @@ func Decode(d DType, dst []float64, src []byte) error {
 	return nil
 }
 
-// DecodeFloat32 is Decode, rounded to float32. That rounding changes only F64, Q8A and
-// integers beyond 2^24.
+// DecodeFloat32 is Decode with results rounded to float32, which changes only F64, Q8A and integers
+// beyond 2^24.
 func DecodeFloat32(d DType, dst []float32, src []byte) error {
 	if err := checkLengths(d, len(dst), len(src)); err != nil {
 		return err
@@ -46,11 +46,11 @@ func DecodeFloat32(d DType, dst []float32, src []byte) error {
 	return nil
 }
 
-// Encode converts src to type d, under the same rules for lengths as Decode. Floats are
-// rounded to nearest, ties to even. Integer types take only values that they can hold
-// exactly. Quantized types do what their format's reference quantizer does, and refuse
-// what it leaves undefined: NaN, infinities, and blocks whose scale is no finite float16.
-// The error names the first element concerned, counted from the start of src.
+// Encode converts src to type d. The lengths must match as for Decode. Floats are rounded to nearest,
+// ties to even. Integer types accept only values that they represent exactly. Quantized types use the
+// algorithm of their format's reference quantizer. They reject values for which it is undefined: NaN,
+// infinities, and blocks whose scale is not a finite float16. The error names the first such element,
+// counted from the start of src.
 func Encode(d DType, dst []byte, src []float32) error {
 	if err := checkLengths(d, len(src), len(dst)); err != nil {
 		return err
@@ -83,7 +83,7 @@ func checkLengths(d DType, n, bytes int) error {
 	return nil
 }
 
-// elementError says which element cannot be converted and why.
+// elementError is an error about an element.
 type elementError struct {
 	index int
 	value float32

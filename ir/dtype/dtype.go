@@ -1,18 +1,18 @@
 // Package dtype describes element types: their names, sizes and exact meaning.
 //
-// A dtype stores elements in blocks. Plain types (f32, i8, …) have blocks of one
-// element; quantized types pack 32 elements together with what they share, so a row
-// of such a type is always a whole number of blocks.
+// A dtype stores elements in blocks. Plain types (f32, i8, …) have blocks of one element. Quantized
+// types store 32 or 256 elements together with their common scale, so that a row of such a type is
+// always a whole number of blocks.
 //
-// Every multi-byte field is little-endian, as in GGUF, whatever the machine is.
-// The reference codecs (Decode, Encode) are the definition that kernels, packers and
-// importers are compared with; they are written to be read, not to be fast.
+// Every multi-byte field is little-endian, as in GGUF, on all machines. The reference codecs (Decode,
+// Encode) define the formats: kernels, packers and importers are compared with them. They are written
+// for clarity, not for speed.
 package dtype
 
 import "fmt"
 
-// DType is the type of the elements of a tensor. The zero value is Invalid, so that
-// a type that was never set is noticed.
+// DType is the type of the elements of a tensor. The zero value is Invalid, so that a missing type is
+// detected.
 type DType uint8
 
 // The dtypes. The order is not part of any file format.
@@ -46,7 +46,7 @@ const (
 	Quant
 )
 
-// info is all that the table knows about a dtype.
+// info describes a dtype.
 type info struct {
 	name       string
 	kind       Kind
@@ -55,8 +55,8 @@ type info struct {
 	codec      codec
 }
 
-// table is keyed by DType. Block sizes of the quantized formats are those of ggml's
-// block_q8_0 and block_q4_0 (ggml-common.h); Q8A is this project's own.
+// table is keyed by DType. Block sizes of the quantized formats are those of ggml's block_q8_0 and
+// block_q4_0 (ggml-common.h). Q8A is this project's own.
 var table = [NumDTypes]info{
 	F32:  {"f32", Float, 1, 4, codecF32},
 	F16:  {"f16", Float, 1, 2, codecF16},
@@ -94,7 +94,7 @@ func Parse(name string) (DType, error) {
 	return Invalid, fmt.Errorf("unknown dtype %q: the known ones are %s", name, names())
 }
 
-// names lists all dtypes for an error message.
+// names returns all names, for an error message.
 func names() string {
 	s := ""
 	for d := range NumDTypes {
@@ -105,7 +105,7 @@ func names() string {
 	return s[len(", "):]
 }
 
-// Kind tells floats, integers and quantized blocks apart.
+// Kind returns the kind of d: float, integer or quantized.
 func (d DType) Kind() Kind { return d.info().kind }
 
 // IsQuantized reports whether elements share a scale with their block.
@@ -123,8 +123,8 @@ func (d DType) BlockElems() int { return d.info().blockElems }
 // BlockBytes returns the number of bytes of a block.
 func (d DType) BlockBytes() int { return d.info().blockBytes }
 
-// RowBytes returns the bytes of a row of n elements, packed without gaps. n must be a
-// multiple of BlockElems: whoever reads n from a file checks that first.
+// RowBytes returns the bytes of a row of n elements without gaps. n must be a multiple of BlockElems,
+// which callers that read n from a file have to check.
 func (d DType) RowBytes(n int) int {
 	t := d.info()
 	if n < 0 || n%t.blockElems != 0 {
@@ -133,11 +133,11 @@ func (d DType) RowBytes(n int) int {
 	return n / t.blockElems * t.blockBytes
 }
 
-// Bytes returns the bytes of n elements stored without gaps. The rows that make up n
-// must be whole numbers of blocks each, hence so is n.
+// Bytes returns the bytes of n elements stored without gaps. n is a number of rows, each a whole number
+// of blocks.
 func (d DType) Bytes(n int) int { return d.RowBytes(n) }
 
-// info returns the table's entry; a dtype outside the table is a broken invariant.
+// info returns the entry of the table. A dtype outside the table is an internal error.
 func (d DType) info() *info {
 	if !d.Valid() {
 		panic(fmt.Sprintf("dtype: internal error: %v", d))

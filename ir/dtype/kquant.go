@@ -12,11 +12,10 @@ const superLen = 256
 //	192  [16]int8    scales, one for 16 elements each
 //	208  f16         d, the scale of the scales
 //
-// The block is two halves of 128 elements, each with 64 bytes of ql, 32 of qh and 8
-// scales. In a half, element 32*k+l (k 0 to 3, l 0 to 31) has as low bits the nibble k/2
-// (low, high) of ql[32*(k%2)+l] and as upper bits the bit pair k of qh[l]; it is
-// d * scales[2*k+l/16] * (bits-32). There is no quantizer here: files bring the format,
-// ggmlc does not make it.
+// The block is two halves of 128 elements, each with 64 bytes of ql, 32 of qh and 8 scales. In a half,
+// element 32*k+l (k 0 to 3, l 0 to 31) has the low bits from nibble k/2 (low, high) of ql[32*(k%2)+l]
+// and the upper bits from bit pair k of qh[l]. Its value is d * scales[2*k+l/16] * (bits-32). There is
+// no quantizer: ggmlc only reads the format.
 var codecQ6_K = codec{
 	decode: func(dst []float64, src []byte) {
 		d := float64(F16ToF32(le.Uint16(src[208:])))
@@ -35,8 +34,7 @@ var codecQ6_K = codec{
 	},
 }
 
-// ScaleOffset returns where in a block of d the f16 is by which the whole block is
-// scaled; -1 for formats without one.
+// ScaleOffset returns the offset of the f16 scale in a block of d; -1 if the format has none.
 func (d DType) ScaleOffset() int {
 	switch d {
 	case Q8_0, Q4_0:

@@ -2,16 +2,16 @@ package dtype
 
 import "fmt"
 
-// Layout says how the elements of a matrix [n, k] lie in memory. The zero value is Plain.
+// Layout is the order of the elements of a matrix [n, k] in memory. The zero value is Plain.
 type Layout uint8
 
 // The layouts.
 const (
 	// Plain is row-major rows of blocks without gaps, as a GGUF file stores them.
 	Plain Layout = iota
-	// R16 is panels of PanelRows rows, interleaved along k, so that a vector register
-	// holds one value of each of a panel's rows and no sum crosses lanes. The last panel
-	// is padded with zeros. Package kernels/cpu/tile describes the bytes.
+	// R16 is panels of PanelRows rows, interleaved along k: a vector register holds one value of each
+	// of the panel's rows, and no sum crosses lanes. The last panel is padded with zeros. Package
+	// kernels/cpu/tile describes the bytes.
 	R16
 
 	// NumLayouts is the length of a table keyed by Layout.
@@ -23,9 +23,9 @@ const PanelRows = 16
 
 var layoutNames = [NumLayouts]string{Plain: "plain", R16: "r16"}
 
-// panelBlockBytes is the size of one block of k of a panel of R16, for the dtypes that
-// have that layout. The block lengths are those of the dtype. Quantized blocks of a panel
-// are as long as 16 plain ones: nothing is padded but the last panel.
+// panelBlockBytes is the size of one block of k of a panel of R16, for the dtypes with that layout. The
+// block lengths are those of the dtype. Quantized blocks of a panel have the size of 16 plain ones:
+// only the last panel is padded.
 var panelBlockBytes = [NumDTypes]int{
 	F32:  PanelRows * 4,
 	F16:  PanelRows * 2,
@@ -57,8 +57,8 @@ func (l Layout) Holds(d DType) bool {
 	return d.Valid() && (l == Plain || l == R16 && panelBlockBytes[d] != 0)
 }
 
-// PanelBlockBytes returns the bytes that PanelRows rows take for BlockElems elements of k
-// in layout R16, or 0 if d has no such layout.
+// PanelBlockBytes returns the bytes of PanelRows rows of BlockElems elements of k in layout R16, or 0
+// if d does not have the layout.
 func (d DType) PanelBlockBytes() int {
 	if !d.Valid() {
 		return 0
@@ -66,8 +66,8 @@ func (d DType) PanelBlockBytes() int {
 	return panelBlockBytes[d]
 }
 
-// PackedBytes returns the bytes of an [n, k] matrix of d in layout l. k must be a whole
-// number of blocks and l must hold d: whoever chooses layouts checks that first.
+// PackedBytes returns the bytes of an [n, k] matrix of d in layout l. k must be a whole number of
+// blocks, and d must have the layout, which callers have to check.
 func PackedBytes(d DType, l Layout, n, k int64) int64 {
 	t := d.info()
 	if n < 0 || k < 0 || k%int64(t.blockElems) != 0 || !l.Holds(d) {

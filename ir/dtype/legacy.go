@@ -70,8 +70,8 @@ var codecQ4_0 = codec{
 	},
 }
 
-// q8aStart is 1.5·2^23: between 2^23 and 2^24 the last bit of a float32 counts ones, so
-// that adding a whole number to its bits adds it to its value.
+// q8aStart is 1.5·2^23. Between 2^23 and 2^24 the last bit of a float32 has the value 1, so that adding
+// an integer to its bits adds it to its value.
 const q8aStart = 3 << 22
 
 // codecQ8A is this project's format for quantized activations, 44 bytes:
@@ -81,11 +81,11 @@ const q8aStart = 3 << 22
 //	36  f32       1.5·2^23 - 8·sum of the 32 q
 //	40  f32       1.5·2^23 - 128·sum of the 32 q
 //
-// Element i is d*q[i], with d and q made as for Q8_0, but d keeps its 32 bits: nobody
-// stores activations, so the rounding would buy nothing. The last two are what a kernel
-// adds integer products to where weights are stored with an offset of 8 or 128: the bits
-// are then those of a float32, whose value is 1.5·2^23 above the sum of the products with
-// weights without offset.
+// Element i is d*q[i], with d and q as for Q8_0, except that d keeps its 32 bits: activations are not
+// stored in files, so that rounding would save nothing. The last two fields are for weights that are
+// stored with an offset of 8 or 128. A kernel adds the integer products to the bits of the field. The
+// result has the bits of a float32 whose value is 1.5·2^23 above the sum of the products with the
+// weights without the offset.
 var codecQ8A = codec{
 	decode: func(dst []float64, src []byte) {
 		d := float64(math.Float32frombits(le.Uint32(src[blockLen:])))
@@ -145,9 +145,9 @@ func quantize8(dst []byte, src []float32, d float32) (sum int32) {
 	return sum
 }
 
-// inverse returns 1/d, or 0 where there is none: for 0, and for a d so small that 1/d is
-// infinite. There the reference computes 0*Inf; such a d is stored as 0 in a float16 and
-// stands for no value that a float32 product could keep.
+// inverse returns 1/d, or 0 if that is not finite: for 0, and for very small d. There the reference
+// computes 0*Inf; such a d is stored as 0 in a float16, and its block has values that no float32
+// product represents.
 func inverse(d float32) float32 {
 	if id := 1 / d; d != 0 && id-id == 0 {
 		return id
@@ -155,9 +155,9 @@ func inverse(d float32) float32 {
 	return 0
 }
 
-// nibble rounds x*id, in [-8, 8], to the nibble that stands for it. The conversion keeps
-// product and sum apart: fused into one operation they would differ from the reference.
+// nibble rounds x*id, in [-8, 8], to its nibble. The conversion keeps product and sum separate: a fused
+// operation would have another result than the reference.
 func nibble(x, id float32) byte { return min(15, byte(float32(x*id)+8.5)) }
 
-// abs32 is the magnitude of x.
+// abs32 returns the magnitude of x.
 func abs32(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }

@@ -1,5 +1,5 @@
-// Command gen writes the builder's method for each op, from the op table and the names of
-// the constants in op.go. It runs in the folder of package ir, by go generate.
+// Command gen writes the builder's method for each op from the op table and the names of the constants
+// in op.go. go generate runs it in the folder of package ir.
 package main
 
 import (
@@ -32,10 +32,10 @@ func main() {
 	}
 }
 
-// byHand are the ops whose methods need more than the table says.
+// byHand are the ops whose methods are written by hand.
 var byHand = []ir.Op{ir.OpWeight, ir.OpState, ir.OpConstant, ir.OpCall, ir.OpRepeat, ir.OpForeign}
 
-// generate returns the file. The names of the methods are those of the constants in opFile.
+// generate returns the file. Methods are named after the constants in opFile.
 func generate(opFile string) ([]byte, error) {
 	names, err := constants(opFile)
 	if err != nil {
@@ -51,7 +51,7 @@ func generate(opFile string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// constants returns the names of the Op constants without Op, in order.
+// constants returns the names of the Op constants without the prefix Op, in order.
 func constants(opFile string) ([]string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), opFile, nil, 0)
 	if err != nil {
@@ -71,11 +71,11 @@ func constants(opFile string) ([]string, error) {
 	return names, nil
 }
 
-// goNames are the names of parameters whose attributes' names mean something in Go.
+// goNames are names of parameters for attributes whose names are reserved or shadow a builtin.
 var goNames = map[string]string{"len": "length", "func": "fn"}
 
-// method writes the method for one op: operands, then attributes; a variadic operand
-// stands last. An optional operand that nothing follows can be left out.
+// method writes the method for an op. Its parameters are the operands and then the attributes, with a
+// variadic operand last. An optional operand may be omitted if it is the last parameter.
 func method(b *bytes.Buffer, name string, info *ir.OpInfo) {
 	comment(b, name+" appends "+info.Doc)
 	params, variadic := operands(info)
@@ -91,7 +91,7 @@ func method(b *bytes.Buffer, name string, info *ir.OpInfo) {
 	fmt.Fprintf(b, "\treturn f.Op(Op%s, %s%s)\n}\n", name, attr, passed(info))
 }
 
-// comment writes text as a comment with lines of moderate length.
+// comment writes text as a comment, with line breaks.
 func comment(b *bytes.Buffer, text string) {
 	line := "//"
 	b.WriteByte('\n')
@@ -119,7 +119,7 @@ func isVariadic(info *ir.OpInfo, a ir.Arg) bool {
 	return a.Variadic || a.Optional && info.Attr == nil && a == info.Args[len(info.Args)-1]
 }
 
-// passed returns the operands as the last arguments of Op.
+// passed returns the operands as the last arguments of the call of Op.
 func passed(info *ir.OpInfo) string {
 	names := make([]string, len(info.Args))
 	for i, a := range info.Args {
@@ -130,15 +130,16 @@ func passed(info *ir.OpInfo) string {
 	switch {
 	case last.Variadic:
 		return text + "..."
-	case isVariadic(info, last): // Go takes either single arguments or a slice
+	case isVariadic(info, last): // variadic arguments are either single ones or a slice
 		return ", append([]*Value{" + strings.Join(names[:len(names)-1], ", ") + "}, " + last.Name + "...)..."
 	}
 	return text
 }
 
-// attributes returns the parameters for the attributes, and a pointer to the struct made of them: one
-// parameter for each attribute, or the struct if an attribute is a bool, which a call could not name
-// otherwise. A list at the end is variadic unless an operand is, which is named variadicArg then.
+// attributes returns the parameters for the attributes and a pointer to their struct. There is a
+// parameter for each attribute; if an attribute is a bool, the struct is the parameter, so that calls
+// name the attribute. A list at the end is variadic unless an operand is: variadicArg is the name of
+// that operand.
 func attributes(info *ir.OpInfo, variadicArg string) (params []string, pointer string) {
 	t := reflect.TypeOf(info.Attr)
 	if slices.ContainsFunc(reflect.VisibleFields(t), func(sf reflect.StructField) bool { return sf.Type.Kind() == reflect.Bool }) {

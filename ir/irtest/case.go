@@ -10,18 +10,17 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-// Call is a module with all that is needed to call one of its functions.
+// Call is a module with the inputs for a call of one of its functions.
 type Call struct {
 	Module *ir.Module
 	Func   string
 	Env    *eval.Env
 }
 
-// Case returns the module that applies op once, as one of its sample cases says, in a
-// function @case with result y, and operands for it. Operands that are weights or states
-// are such, named after the operand; others are parameters, and those that the case wants
-// as views are slices of parameters that are wider by a block on both sides. Equal seeds
-// give equal operands.
+// Case returns a module with the function @case, which applies op to one of its sample cases and has
+// the result y, and operands for it. Operands that are weights or states are named after the operand;
+// others are parameters. An operand that the case wants as a view is a slice of a parameter that has
+// one more block on both sides. Equal seeds give equal operands.
 func Case(op ir.Op, c ir.Case, seed uint64) (*Call, error) {
 	b := &caseBuilder{
 		module: &ir.Module{Name: "case", Props: ir.PropImported, Last: "import"},
@@ -53,7 +52,7 @@ func newEnv() *eval.Env {
 	}
 }
 
-// argName names operand i; variadic ones are numbered.
+// argName returns the name of operand i. Variadic operands are numbered.
 func argName(op ir.Op, i int) string {
 	specs := op.Info().Args
 	if last := len(specs) - 1; i >= last && specs[last].Variadic {
@@ -62,8 +61,7 @@ func argName(op ir.Op, i int) string {
 	return specs[i].Name
 }
 
-// Emit appends a node to f, with the types that its shape rule infers, and returns its
-// first result.
+// Emit appends a node with inferred types to f and returns its first result.
 func Emit(f *ir.Func, op ir.Op, attr any, args []*ir.Value, name string) (*ir.Value, error) {
 	types, err := ir.Infer(&ir.Node{Op: op, Attr: attr, Args: args, Func: f})
 	if err != nil {
@@ -72,7 +70,7 @@ func Emit(f *ir.Func, op ir.Op, attr any, args []*ir.Value, name string) (*ir.Va
 	return f.Append(f.NewNode(op, attr, args, name, types...)).Result(), nil
 }
 
-// caseBuilder makes the operands of a case.
+// caseBuilder builds the operands of a case.
 type caseBuilder struct {
 	module *ir.Module
 	fn     *ir.Func
@@ -132,7 +130,7 @@ func (b *caseBuilder) declareSymbols(t ir.Type) {
 	}
 }
 
-// fill makes the values of an operand, rounded to its dtype.
+// fill returns the values of an operand, rounded to its dtype.
 func (b *caseBuilder) fill(a ir.CaseArg) (eval.Tensor, error) {
 	shape := make([]int, a.Type.Rank())
 	for i, d := range a.Type.Shape {
@@ -165,9 +163,9 @@ func draw(rng *rand.Rand, a ir.CaseArg, i int) float64 {
 	return x
 }
 
-// Weights returns the tensors of m's weights, made as their expressions say from the
-// tensors of sources. A weight without an expression is the tensor of its own name.
-// Packing does not change a tensor here; literals and files are not read.
+// Weights returns the tensors of m's weights, computed by their expressions from the tensors of
+// sources. A weight without an expression is the tensor of its own name. Packing does not change a
+// tensor; literals and files are not supported.
 func Weights(m *ir.Module, tensors map[string]eval.Tensor) (map[string]eval.Tensor, error) {
 	out := make(map[string]eval.Tensor, len(m.Weights))
 	for _, w := range m.Weights {

@@ -9,15 +9,15 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-// Difference measures how far numbers are from the wanted ones.
+// Difference is the difference between numbers and the expected ones.
 type Difference struct {
-	NMSE   float64 // sum of squared differences over the sum of squares of what is wanted
-	MaxAbs float64 // largest difference, over the largest magnitude of what is wanted
+	NMSE   float64 // sum of squared differences over the sum of squares of the expected numbers
+	MaxAbs float64 // largest difference over the largest expected magnitude
 	At     int     // index of that largest difference
 }
 
-// Measure compares equally long slices. NaN where NaN is wanted, and the same infinity, are no
-// difference; a NaN or an infinity elsewhere is an infinite one.
+// Measure compares slices of equal length. NaN is equal to NaN, and an infinity to the same one.
+// Otherwise NaN and infinities are an infinite difference.
 func Measure(got, want []float64) Difference {
 	var d Difference
 	var errors, squares, largest float64
@@ -46,7 +46,7 @@ func difference(got, want float64) float64 {
 	return math.Abs(got - want)
 }
 
-// ratio is a/b; no difference from nothing but zeros is 0, any is infinite.
+// ratio returns a/b; 0 if both are 0, and infinity if only b is.
 func ratio(a, b float64) float64 {
 	if a == 0 {
 		return 0
@@ -54,8 +54,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Compare returns an error if got differs from want by more than the tolerance or in
-// shape. It names the worst element.
+// Compare returns an error if got differs from want in shape, or by more than the tolerance. The error
+// names the largest difference.
 func Compare(got, want eval.Tensor, tol ir.Tolerance) error {
 	if !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("shape %v, want %v", got.Shape, want.Shape)

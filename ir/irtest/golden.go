@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files that differ, and show how")
 
-// Golden is one txtar file under test. Its comment begins with a sentence that says what
-// the file shows.
+// Golden is a txtar file under test. Its comment begins with a sentence that describes what the file
+// shows.
 type Golden struct {
 	t       *testing.T
 	path    string
@@ -25,10 +25,10 @@ type Golden struct {
 	changed bool
 }
 
-// RunGoldens runs a subtest for each .txtar file in a folder. Sections names the sections
-// that files may have, as patterns of path.Match ("want*"). A file without a comment, a
-// section that is unknown, doubled, or that the test did not look at, and a file in the
-// folder that is no .txtar file fail the test.
+// RunGoldens runs a subtest for each .txtar file in a folder. Sections are the names of the sections
+// that files may have, as patterns of path.Match ("want*"). These fail the test: a file without a
+// comment, an unknown or duplicate section, a section that the test did not use, and a file that is not
+// a .txtar file.
 func RunGoldens(t *testing.T, dir string, sections []string, run func(t *testing.T, g *Golden)) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,10 +87,10 @@ func (g *Golden) checkSections(allowed []string) {
 // Path returns the file's path.
 func (g *Golden) Path() string { return g.path }
 
-// Has reports whether the file has a section, without counting that as a look at it.
+// Has reports whether the file has a section. It does not count as use of the section.
 func (g *Golden) Has(name string) bool { return g.find(name) != nil }
 
-// Section returns the text of a section; empty where it is absent.
+// Section returns the text of a section; empty if there is none.
 func (g *Golden) Section(name string) string {
 	g.used[name] = true
 	if f := g.find(name); f != nil {
@@ -119,8 +119,8 @@ func (g *Golden) find(name string) *txtar.File {
 	return nil
 }
 
-// Want compares got with a section, exactly, but for a missing newline at the end. With
-// -update the section takes got.
+// Want compares got with a section, except for a missing newline at the end. With -update it replaces
+// the section by got.
 func (g *Golden) Want(name, got string) {
 	g.t.Helper()
 	if got != "" && !strings.HasSuffix(got, "\n") {
@@ -149,7 +149,7 @@ func (g *Golden) set(name, text string) {
 	g.archive.Files = append(g.archive.Files, txtar.File{Name: name, Data: []byte(text)})
 }
 
-// finish complains about sections without effect and writes what changed.
+// finish reports unused sections and writes the changes.
 func (g *Golden) finish() {
 	g.t.Helper()
 	for _, f := range g.archive.Files {

@@ -1,6 +1,6 @@
 package irtest
 
-// Modules whose programs have what random ones rarely do: they are run, and read back.
+// Modules with properties that random ones rarely have. Their programs are run and read back.
 
 // Experts is the feed-forward block of a mixture of experts, with quantized matrices, and a
 // product that reads a copy of the chosen experts.
@@ -36,7 +36,7 @@ func @copied(%x: f32[3,2,64], %idx: i32[3,2]) -> (y: f32[3,2,40]) {
 }
 `
 
-// FarExperts is a product with matrices in the host's memory, of which some are chosen.
+// FarExperts is a product with matrices in the host's memory, of which only the chosen ones are copied.
 const FarExperts = `source m "none" 0
 weight "f16" : f16.r16[6,40,64] @host = pack(m["f16"], r16)
 func @far(%x: f32[1,1,64], %idx: i32[1,2]) -> (y: f32[1,2,40]) {
@@ -46,8 +46,8 @@ func @far(%x: f32[1,1,64], %idx: i32[1,2]) -> (y: f32[1,2,40]) {
 }
 `
 
-// Tails is products that are long enough to have a tail, two of them in epochs that follow
-// each other, the first one's with a node that is computed unit by unit with it.
+// Tails is products that are long enough for a dynamic share. Two of them are in consecutive epochs,
+// the first with a node that is computed with it granule by granule.
 const Tails = `source m "none" 0
 weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
 weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)
@@ -61,7 +61,8 @@ func @tails(%x: f32[1,1024]) -> (y: f32[1,1024]) {
 }
 `
 
-// HeadTails is a product by columns and what rotates its heads: of 64 columns and of one.
+// HeadTails is a product by columns and a rotation of its heads, one with 64 columns and one with a
+// single one.
 const HeadTails = `source m "none" 0
 weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
 func @tails(%x: f32[1,1024], %r: f32[1,32,2]) -> (y: f32[1,64,64]) {
@@ -73,8 +74,8 @@ func @tails(%x: f32[1,1024], %r: f32[1,32,2]) -> (y: f32[1,64,64]) {
 }
 `
 
-// MovedTails is a product that is moved after another one of its epoch, as it has a tail: then that one's weight
-// comes right after the tail of the epoch before.
+// MovedTails is a product that is moved after another one of its epoch because it has a dynamic share.
+// The other one's weight then immediately follows the dynamic share of the previous epoch.
 const MovedTails = `source m "none" 0
 weight "up" : f32.r16[4096,1024] = pack(m["up"], r16)
 weight "down" : f32.r16[1024,4096] = pack(m["down"], r16)
@@ -90,8 +91,8 @@ func @tails(%x: f32[1,1024]) -> (y: f32[1,1024], z: f32[1,64]) {
 }
 `
 
-// LongAttention has attention over a context of five segments: of one token and of three, which
-// are cut, and of a prompt, which is not.
+// LongAttention has attention over a context of five segments: for one token and for three, which use
+// segments, and for a prompt, which does not.
 const LongAttention = `symbol tokens 1 8
 func @one(%q: f32[1,4,64], %k: f16[1,2,2100,64], %v: f16[1,2,2100,64], %slot: i32[1], %pos: i32[1], %n: i32[1]) -> (y: f32[1,4,64]) {
   %y = attention %q, %k, %v, %slot, %pos, %n {scale=0.125}

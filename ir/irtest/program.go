@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-// Program is a random module with the tensors that its weights come from and a sequence
-// of calls that builds on the states of those before.
+// Program is a random module with the tensors of its weights and a sequence of calls, each of which
+// uses the states that the previous ones have written.
 type Program struct {
 	Module  *ir.Module
 	Tensors map[string]eval.Tensor // of the source, by name
@@ -23,8 +23,8 @@ type ProgramCall struct {
 	Inputs map[string]eval.Tensor
 }
 
-// Run makes the calls on m, which is the program's module or what passes made of it, and
-// returns the results of each.
+// Run calls m, which is the program's module or the result of passes on it, and returns the results of
+// each call.
 func (p *Program) Run(ctx context.Context, m *ir.Module) ([][]eval.Tensor, error) {
 	weights, err := Weights(m, p.Tensors)
 	if err != nil {
@@ -43,7 +43,7 @@ func (p *Program) Run(ctx context.Context, m *ir.Module) ([][]eval.Tensor, error
 	return all, nil
 }
 
-// SameResults compares what Run returned for a program with what it returned before.
+// SameResults compares results of Run with the expected ones.
 func (p *Program) SameResults(got, want [][]eval.Tensor, tol ir.Tolerance) error {
 	for i, c := range p.Calls {
 		if len(got[i]) != len(want[i]) {
@@ -58,18 +58,17 @@ func (p *Program) SameResults(got, want [][]eval.Tensor, tol ir.Tolerance) error
 	return nil
 }
 
-// Bounds of random programs: a state holds more tokens than all calls together write.
+// Bounds of random programs. A state has more positions than all calls write.
 const (
 	maxTokens  = 6
 	stateSlots = 32
 	vocabulary = 24
 )
 
-// Random returns a well-typed module with several functions that share weights and
-// states: @prefill over a symbolic number of tokens, @decode over one, and @inner, which
-// @prefill may call. Each is a chain of so many random moves. Numbers stay moderate
-// whatever the moves are. Equal arguments give equal programs. An error is a bug, of this
-// package or of the ops' shape rules.
+// Random returns a well-typed module with several functions that share weights and states: @prefill
+// over a symbolic number of tokens, @decode over one, and @inner, which @prefill may call. Each is a
+// chain of that many random moves. Numbers stay moderate for all sequences of moves. Equal arguments
+// give equal programs. An error is a bug of this package or of the shape rules.
 func Random(seed uint64, moves int) (*Program, error) {
 	p := &Program{Tensors: make(map[string]eval.Tensor)}
 	b := ir.NewBuilder(fmt.Sprintf("random%d", seed))
@@ -93,7 +92,7 @@ func Random(seed uint64, moves int) (*Program, error) {
 	return p, nil
 }
 
-// addCalls adds two prefills of different lengths, two decodes, and inner by itself.
+// addCalls adds two calls of @prefill with different lengths, two of @decode, and one of @inner.
 func (p *Program) addCalls(rng *rand.Rand) {
 	pos := 0
 	for _, c := range []struct {
@@ -111,7 +110,7 @@ func (p *Program) addCalls(rng *rand.Rand) {
 	}
 }
 
-// inputFor fills a parameter by its name; positions continue at pos.
+// inputFor returns an input for a parameter, which depends on its name. Positions continue at pos.
 func inputFor(rng *rand.Rand, v *ir.Value, tokens, pos int) eval.Tensor {
 	shape := make([]int, v.Type.Rank())
 	for i, d := range v.Type.Shape {

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-// generator appends random moves to one function. A move takes values from the pool and
-// adds what it makes: f32 values [rows, n], n a multiple of 32, some of them views.
+// generator appends random moves to a function. A move takes values from the pool and adds its results:
+// f32 values [rows, n], where n is a multiple of 32, some of them views.
 type generator struct {
 	rng      *rand.Rand
 	p        *Program
@@ -28,7 +28,7 @@ type generator struct {
 	states                  map[string]*ir.Value // latest versions
 }
 
-// widths are the innermost extents of pool values.
+// widths are the innermost extents of values in the pool.
 var widths = []int64{32, 64, 96}
 
 func (g *generator) function(name string, moves int) {
@@ -56,7 +56,7 @@ func (g *generator) function(name string, moves int) {
 
 func (g *generator) add(v *ir.Value) { g.pool = append(g.pool, v) }
 
-// pick returns a value of the pool, later ones more often.
+// pick returns a value of the pool. Later ones are more likely.
 func (g *generator) pick() *ir.Value {
 	n := len(g.pool)
 	return g.pool[max(g.rng.IntN(n), g.rng.IntN(n))]
@@ -86,8 +86,8 @@ func choose[T any](g *generator, from ...T) T { return from[g.rng.IntN(len(from)
 
 func (g *generator) even() bool { return g.rng.IntN(2) == 0 }
 
-// weight returns a weight of that type, sometimes one that is used already. Its numbers
-// are such that a product with it has about the magnitude of the other factor.
+// weight returns a weight of that type, sometimes a used one. Its numbers are scaled so that a product
+// with it has about the magnitude of the other factor.
 func (g *generator) weight(d dtype.DType, shape ...int64) *ir.Value {
 	t := ir.Type{DType: d, Shape: ir.Dims(shape...)}
 	if w := g.usedWeight(t); w != "" && g.even() {
@@ -143,7 +143,7 @@ func (g *generator) numbers(d dtype.DType, shape []int64) eval.Tensor {
 	return rounded
 }
 
-// dense returns a value of the pool that is no view.
+// dense returns a value of the pool that is not a view.
 func (g *generator) dense() *ir.Value {
 	if v := g.pick(); v.Type.Dense() {
 		return v

@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// moves are what a function consists of, as often as they stand here.
+// moves are the moves that a function consists of. A move is as likely as it is frequent here.
 var moves = []func(g *generator){
 	(*generator).unary, (*generator).unary, (*generator).guarded, (*generator).binary, (*generator).binary,
 	(*generator).norm, (*generator).norm, (*generator).matMul, (*generator).matMul, (*generator).feedForward,
@@ -24,7 +24,7 @@ func (g *generator) unary() {
 	g.add(choose(g, f.Neg, f.Abs, f.ReLU, f.SiLU, f.GELU, f.Tanh, f.Sigmoid)(x))
 }
 
-// guarded adds ops that need operands of moderate size or sign.
+// guarded adds ops whose operands need a moderate size or a sign.
 func (g *generator) guarded() {
 	f, x := g.f, g.pick()
 	switch g.rng.IntN(5) {
@@ -46,9 +46,9 @@ func (g *generator) binary() {
 	b := g.pickWidth(width(a))
 	switch g.rng.IntN(4) {
 	case 0:
-		b = g.vector(width(a)) // repeated over rows
+		b = g.vector(width(a)) // broadcast over rows
 	case 1:
-		b = f.ReduceMean(b) // repeated within a row
+		b = f.ReduceMean(b) // broadcast within a row
 	}
 	switch g.rng.IntN(4) {
 	case 0:
@@ -95,7 +95,7 @@ func (g *generator) matMul() {
 	g.add(g.f.MatMul(x, w))
 }
 
-// feedForward is the block of that name in a transformer, in fused and plain spelling.
+// feedForward adds the feed-forward block of a transformer, with fused or plain ops.
 func (g *generator) feedForward() {
 	f, x, hidden := g.f, g.pick(), choose(g, widths...)
 	n := width(x)
@@ -116,7 +116,7 @@ func (g *generator) feedForward() {
 		h = f.SwiGLU(f.MatMul(h, gate), f.MatMul(h, up))
 	}
 	down := g.matrix
-	if h.Type.DType == dtype.BF16 { // which products with other weights do not read
+	if h.Type.DType == dtype.BF16 { // products with other weights do not read bf16
 		down = func(rows, cols int64) *ir.Value { return g.weight(dtype.BF16, rows, cols) }
 	}
 	g.add(f.Add(x, f.MatMul(h, down(n, hidden))))
@@ -130,7 +130,7 @@ func (g *generator) roundedTo(d dtype.DType) dtype.DType {
 	return dtype.F32
 }
 
-// heads works on a permuted view and comes back to rows.
+// heads adds ops on a permuted view and a permutation back to rows.
 func (g *generator) heads() {
 	f, x := g.f, g.dense()
 	n := width(x)
@@ -171,7 +171,7 @@ func (g *generator) reduce() {
 	g.extra = append(g.extra, choose(g, f.ReduceSum, f.ReduceMean, f.ReduceMax)(g.pick()))
 }
 
-// twins computes one thing twice.
+// twins computes the same value twice.
 func (g *generator) twins() {
 	x := g.pick()
 	g.add(g.f.Add(g.f.SiLU(x), g.f.SiLU(x)))
@@ -185,8 +185,8 @@ func (g *generator) gather() {
 	g.add(g.f.Gather(g.weight(d, vocabulary, n), g.ids))
 }
 
-// experts is a mixture of experts, two of four for each token. Which ones follows from the
-// token's id: scores that are computed could be so close that rounding changes the choice.
+// experts adds a mixture of experts, two of four for each token. The token's id determines which:
+// computed scores could be so close that rounding changes the choice.
 func (g *generator) experts() {
 	if !g.hasState {
 		return
@@ -201,13 +201,13 @@ func (g *generator) experts() {
 	g.add(f.ExpertsSum(f.ExpertsMatMul(h, g.weight(d, count, n, hidden), idx), share))
 }
 
-// headSize is that of attention: a whole block of every dtype that a state can have.
+// headSize is a whole block of every dtype that a state can have.
 const headSize = 32
 
-// segmentLen is the length of segments that the CPU's kernels know.
+// segmentLen is the length of segments in the CPU kernels.
 const segmentLen = 512
 
-// attend is an attention block with rotated queries and keys and states of its own dtype.
+// attend adds an attention block with rotated queries and keys and its own states.
 func (g *generator) attend() {
 	if !g.hasState {
 		return
@@ -226,7 +226,7 @@ func (g *generator) attend() {
 	y, scale := (*ir.Value)(nil), 1/float32(math.Sqrt(headSize))
 	if g.even() {
 		y = f.Attention(q, keys, values, g.slot, g.pos, g.lengths, ir.AttentionAttr{Scale: scale})
-	} else { // of two segments nothing is in the second
+	} else { // the second of two segments is empty
 		sums := f.AttentionSegments(q, keys, values, g.slot, g.pos, g.lengths,
 			ir.AttentionSegmentsAttr{Scale: scale, Len: segmentLen, Segments: ir.Const(2)})
 		y = f.AttentionCombine(sums, kv)
@@ -234,8 +234,7 @@ func (g *generator) attend() {
 	g.add(f.Reshape(y, g.rows, ir.Const(2*headSize)))
 }
 
-// write stores x in the state of that name, which the functions share, and returns the
-// new version.
+// write writes x to the state of that name, which the functions share, and returns the new version.
 func (g *generator) write(name string, d dtype.DType, heads int64, x *ir.Value) *ir.Value {
 	if g.b.Module().State(name) == nil {
 		g.b.State(name, ir.Type{DType: d, Shape: ir.Dims(1, heads, stateSlots, headSize)})
@@ -268,7 +267,7 @@ func (g *generator) call() {
 	}
 }
 
-// repeat runs a small block with weights from tables, a carried and an invariant value.
+// repeat adds a repeat of a small block with tables of weights, a carried value and an invariant.
 func (g *generator) repeat() {
 	x, count := g.dense(), choose[int64](g, 2, 3)
 	n := width(x)

@@ -1,14 +1,14 @@
-// Package spell guesses which name was meant where a name is not known.
+// Package spell suggests the name that was probably meant by an unknown one.
 package spell
 
 import "strings"
 
-// longest is the length, in bytes, of the longest name that is compared: the work grows
-// with the product of two lengths, and names may come from a file.
+// longest is the length in bytes of the longest name that is compared. The work grows with the product
+// of two lengths, and names may come from a file.
 const longest = 128
 
-// Hint returns " did you mean NAME?", to stand behind the colon of a message, with the
-// known name that is nearest to word; empty where none is near.
+// Hint returns " did you mean NAME?" with the known name that is nearest to word; empty if none is
+// near. It follows the colon of a message.
 func Hint(word string, known []string) string {
 	if name := Near(word, known); name != "" {
 		return " did you mean " + name + "?"
@@ -16,10 +16,9 @@ func Hint(word string, known []string) string {
 	return ""
 }
 
-// Near returns the known name that differs from word by the fewest edits, the first of
-// several; empty if all differ by more than a third of word's letters, and by more than one. An edit
-// puts in, leaves out or changes one byte, or swaps two neighbours; small and large letters
-// are alike.
+// Near returns the known name that differs from word by the fewest edits, or the first of several;
+// empty if all differ by more than one edit and by more than a third of word's letters. An edit
+// inserts, deletes or changes a byte, or swaps two neighbours. Case is ignored.
 func Near(word string, known []string) string {
 	if word == "" || len(word) > longest {
 		return ""
@@ -29,7 +28,7 @@ func Near(word string, known []string) string {
 		if len(name) > longest || abs(len(name)-len(word)) >= fewest {
 			continue
 		}
-		// What has nothing in common with a name is not a slip in it.
+		// A name without a common letter is not a typing error.
 		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < fewest && d < max(len(word), len(name)) {
 			best, fewest = name, d
 		}
@@ -37,8 +36,8 @@ func Near(word string, known []string) string {
 	return best
 }
 
-// distance counts the edits between two words, none of which edits a byte twice (optimal
-// string alignment). Three rows of the table of all prefixes are kept.
+// distance returns the number of edits between two words, none of which edits a byte twice (optimal
+// string alignment). It keeps three rows of the table of the distances of all prefixes.
 func distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range above {
