@@ -246,7 +246,7 @@ func (p *parser) parseAttr(op Op, attr any, seen map[string]bool) {
 		p.errorAt(at, "%v has no attribute %s", op, name)
 		return
 	case seen[name]:
-		p.errorAt(at, "attribute %s stands twice", name)
+		p.errorAt(at, "attribute %s occurs twice", name)
 		return
 	}
 	seen[name] = true

@@ -141,7 +141,7 @@ func (f *FuncBuilder) Param(name string, t Type) *Value {
 		return f.fail(fmt.Errorf("parameter %s: %w", name, err))
 	}
 	if slices.ContainsFunc(f.f.Params, func(p *Value) bool { return p.Name == name }) {
-		return f.fail(fmt.Errorf("parameter %s stands twice", name))
+		return f.fail(fmt.Errorf("parameter %s occurs twice", name))
 	}
 	return f.f.AddParam(name, t)
 }
@@ -214,7 +214,7 @@ func (f *FuncBuilder) Repeat(count int64, carried, invariant []*Value, tables []
 	}
 	for i, table := range tables {
 		if int64(len(table)) != count {
-			return f.fails(len(carried), fmt.Errorf("repeat: table %d has %d entries for %d rounds", i, len(table), count))
+			return f.fails(len(carried), fmt.Errorf("repeat: table %d has %d entries for %d iterations", i, len(table), count))
 		}
 		args = append(args, table...)
 		params = append(params, g.bodyParam(fmt.Sprintf("t%d", i), table[0]))

@@ -37,7 +37,7 @@ func TestBuilderKeepsTheFirstError(t *testing.T) {
 		{"symbol name", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Symbol("a-b", 0, 1) }, "cannot be named"},
 		{"symbol bounds", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Symbol("n", 2, 1) }, "bounds 2 to 1 are not 0 <= min <= max"},
 		{"function twice", func(b *Builder, _ *FuncBuilder, _ *Value) { b.Func("f") }, "@f is defined twice"},
-		{"parameter twice", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Param("x", f32Type()) }, "parameter x stands twice"},
+		{"parameter twice", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Param("x", f32Type()) }, "parameter x occurs twice"},
 		{"parameter type", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Param("y", Type{}) }, "the dtype is missing"},
 		{"no weight", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Weight("w") }, `no weight "w"`},
 		{"no operand", func(_ *Builder, f *FuncBuilder, _ *Value) { f.ReLU(nil) }, "operand x is missing"},
@@ -52,7 +52,7 @@ func TestBuilderKeepsTheFirstError(t *testing.T) {
 		{"call", func(_ *Builder, f *FuncBuilder, x *Value) { f.Call("g", x) }, "no function @g"},
 		{"tables", func(_ *Builder, f *FuncBuilder, x *Value) {
 			f.Repeat(2, []*Value{x}, nil, [][]*Value{{x}}, nil)
-		}, "table 0 has 1 entries for 2 rounds"},
+		}, "table 0 has 1 entries for 2 iterations"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {

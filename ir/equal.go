@@ -81,7 +81,7 @@ func (c *comparer) fn(a, b *Func) {
 	c.at += "@" + a.Name + ": "
 	c.same(a.Doc == b.Doc, "doc", a.Doc, b.Doc)
 	c.same(a.Epochs == b.Epochs, "epochs", a.Epochs, b.Epochs)
-	c.same(a.HeadBarrier == b.HeadBarrier, "barrier at the head of rounds", a.HeadBarrier, b.HeadBarrier)
+	c.same(a.HeadBarrier == b.HeadBarrier, "barrier at the head of iterations", a.HeadBarrier, b.HeadBarrier)
 	c.same(slices.Equal(a.ResultNames, b.ResultNames), "names of results", a.ResultNames, b.ResultNames)
 	pairs(c, "parameters", a.Params, b.Params, c.value)
 	pairs(c, "nodes", a.Nodes, b.Nodes, c.node)

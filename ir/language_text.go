@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -102,7 +103,7 @@ func (p *parser) languageRole(e *LanguageEntry, at token, name string) {
 		e.Logits = p.natural()
 		return
 	}
-	role := indexOf(inputRoles[:], name)
+	role := slices.Index(inputRoles[:], name)
 	if role < 0 {
 		p.errorAt(at, "unknown role %s: the known ones are %s, %s", at, strings.Join(inputRoles[:], ", "), logitsRole)
 		return

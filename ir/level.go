@@ -1,6 +1,9 @@
 package ir
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Props is a set of properties that hold for a module. A pass requires some, establishes some and may
 // invalidate some.
@@ -64,20 +67,11 @@ func ParseProps(text string) (p Props, ok bool) {
 		return 0, true
 	}
 	for name := range strings.SplitSeq(text, ",") {
-		i := indexOf(propNames, name)
+		i := slices.Index(propNames, name)
 		if i < 0 {
 			return 0, false
 		}
 		p |= 1 << i
 	}
 	return p, true
-}
-
-func indexOf(names []string, name string) int {
-	for i, n := range names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
 }

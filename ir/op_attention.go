@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // AttentionAttr has the factor of the scores, usually 1/sqrt(head size). With BF16, kernels may round
 // the factors of products to bf16: queries, keys, weights of positions and values.
@@ -43,14 +47,14 @@ func inferAttention(n *Node) (Type, error) {
 
 // checkAttention checks the operands of an attention.
 func checkAttention(n *Node) error {
-	err := firstErr(
+	err := cmp.Or(
 		needDType(n, dtype.Invalid, dtype.Invalid, dtype.Invalid, dtype.I32, dtype.I32, dtype.I32),
 		needRank(n, 3, 4, 4, 1, 1, 1), needCache(n, 1), needCache(n, 2), needQuery(n), needCacheLayout(n, 1), needPlain(n, 2))
 	if err != nil {
 		return err
 	}
 	q, k := n.Args[0].Type.Shape, n.Args[1].Type.Shape
-	err = firstErr(
+	err = cmp.Or(
 		needDim(n, 1, 3, q[2], "the heads of q"),
 		needDim(n, 2, 0, k[0], "the sequences of k"), needDim(n, 2, 1, k[1], "the heads of k"), needDim(n, 2, 2, k[2], "the positions of k"),
 		needDim(n, 3, 0, q[0], "the tokens of q"), needDim(n, 4, 0, q[0], "the tokens of q"),

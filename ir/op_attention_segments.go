@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // Attention in two steps, so that several workers can share a long context when there are few queries:
 //
@@ -120,7 +124,7 @@ var attentionCombineInfo = OpInfo{
 }
 
 func inferAttentionCombine(n *Node) (Type, error) {
-	if err := firstErr(needDType(n, dtype.F32), needRank(n, 4), needPlain(n, 0)); err != nil {
+	if err := cmp.Or(needDType(n, dtype.F32), needRank(n, 4), needPlain(n, 0)); err != nil {
 		return Type{}, err
 	}
 	x, kvHeads := n.Args[0].Type.Shape, attrOf[AttentionCombineAttr](n).KVHeads

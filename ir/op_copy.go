@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
@@ -134,7 +135,7 @@ var packInfo = OpInfo{
 }
 
 func inferPack(n *Node) (Type, error) {
-	if err := firstErr(needPlain(n, 0), needRank(n, 2)); err != nil {
+	if err := cmp.Or(needPlain(n, 0), needRank(n, 2)); err != nil {
 		return Type{}, err
 	}
 	x, to := n.Args[0].Type, attrOf[PackAttr](n).To
@@ -159,7 +160,7 @@ var concatInfo = OpInfo{
 
 func inferConcat(n *Node) (Type, error) {
 	x, axis := n.Args[0].Type, attrOf[ConcatAttr](n).Axis
-	if err := firstErr(checkAxis(axis, x.Rank()), needPlain(n, 0)); err != nil {
+	if err := cmp.Or(checkAxis(axis, x.Rank()), needPlain(n, 0)); err != nil {
 		return Type{}, err
 	}
 	shape := slices.Clone(x.Shape)

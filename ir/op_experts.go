@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // Ops of a mixture of experts. For each of T tokens a router scores E experts, of which C are chosen;
 // only their matrices are used. With softmax, swiglu and mul a block is
@@ -80,7 +84,7 @@ var takeInfo = OpInfo{
 }
 
 func inferTake(n *Node) (Type, error) {
-	if err := firstErr(needRow(n), needDType(n, dtype.F32, dtype.I32)); err != nil {
+	if err := cmp.Or(needRow(n), needDType(n, dtype.F32, dtype.I32)); err != nil {
 		return Type{}, err
 	}
 	x, idx := n.Args[0].Type, n.Args[1].Type
@@ -117,7 +121,7 @@ var expertsMatMulInfo = OpInfo{
 }
 
 func inferExpertsMatMul(n *Node) (Type, error) {
-	if err := firstErr(needRank(n, 3, 3, 2), needDType(n, dtype.Invalid, dtype.Invalid, dtype.I32)); err != nil {
+	if err := cmp.Or(needRank(n, 3, 3, 2), needDType(n, dtype.Invalid, dtype.Invalid, dtype.I32)); err != nil {
 		return Type{}, err
 	}
 	x, w, idx := n.Args[0].Type, n.Args[1].Type, n.Args[2].Type
@@ -213,7 +217,7 @@ var expertsSumInfo = OpInfo{
 }
 
 func inferExpertsSum(n *Node) (Type, error) {
-	if err := firstErr(needRank(n, 3, 2), needDType(n, dtype.F32, dtype.F32)); err != nil {
+	if err := cmp.Or(needRank(n, 3, 2), needDType(n, dtype.F32, dtype.F32)); err != nil {
 		return Type{}, err
 	}
 	y, p := n.Args[0].Type, n.Args[1].Type

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,7 +73,7 @@ var foreignInfo = OpInfo{
 			return nil, errors.New("needs a declared type")
 		}
 		a := attrOf[ForeignAttr](n)
-		if err := firstErr(a.check(len(n.Args)), a.checkBytes(n)); err != nil {
+		if err := cmp.Or(a.check(len(n.Args)), a.checkBytes(n)); err != nil {
 			return nil, err
 		}
 		types := make([]Type, len(n.Results))

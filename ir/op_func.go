@@ -137,7 +137,7 @@ func inferRepeat(n *Node) ([]Type, error) {
 		return nil, fmt.Errorf("the body must have %s, not %d", count(want, "parameter"), len(body.Params))
 	}
 	if len(body.Results) != a.Carried {
-		return nil, fmt.Errorf("the body must have %s, as carried says, not %d", count(a.Carried, "result"), len(body.Results))
+		return nil, fmt.Errorf("the body must have %s, the number of carried values, not %d", count(a.Carried, "result"), len(body.Results))
 	}
 	for i, arg := range n.Args {
 		p := body.Params[repeatParam(a, i)]

@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 var gatherInfo = OpInfo{
 	Name: "gather",
@@ -16,7 +20,7 @@ var gatherInfo = OpInfo{
 }
 
 func inferGather(n *Node) (Type, error) {
-	if err := firstErr(needDType(n, dtype.Invalid, dtype.I32), needRank(n, 2, 1)); err != nil {
+	if err := cmp.Or(needDType(n, dtype.Invalid, dtype.I32), needRank(n, 2, 1)); err != nil {
 		return Type{}, err
 	}
 	table, idx := n.Args[0].Type, n.Args[1].Type

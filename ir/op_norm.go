@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // NormAttr has the number that is added to the mean square, or variance, under the root.
 type NormAttr struct {
@@ -30,7 +34,7 @@ func inferNorm(n *Node) (Type, error) {
 	if x.Rank() < 1 {
 		return Type{}, argErr(n, 0, "must have rank 1 or more")
 	}
-	err := firstErr(needRank(n, -1, 1, 1), needElements(n))
+	err := cmp.Or(needRank(n, -1, 1, 1), needElements(n))
 	for i := 1; err == nil && i < len(n.Args); i++ {
 		err = needDim(n, i, 0, x.Inner(), "the rows of x")
 	}

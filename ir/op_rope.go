@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 // RopeTableAttr multiplies cosines and sines (the attention factor of YaRN; 1 otherwise).
 type RopeTableAttr struct {
@@ -21,7 +25,7 @@ var ropeTableInfo = OpInfo{
 	Attr:   RopeTableAttr{},
 	Traits: Pure,
 	Infer: func(n *Node) (Type, error) {
-		if err := firstErr(needDType(n, dtype.I32, dtype.F32), needRank(n, 1, 1)); err != nil {
+		if err := cmp.Or(needDType(n, dtype.I32, dtype.F32), needRank(n, 1, 1)); err != nil {
 			return Type{}, err
 		}
 		return denseF32([]Dim{n.Args[0].Type.Shape[0], n.Args[1].Type.Shape[0], Const(2)}), nil
@@ -73,11 +77,11 @@ var ropeInfo = OpInfo{
 }
 
 func inferRope(n *Node) (Type, error) {
-	if err := firstErr(needDType(n, dtype.F32, dtype.F32), needRank(n, 3, 3)); err != nil {
+	if err := cmp.Or(needDType(n, dtype.F32, dtype.F32), needRank(n, 3, 3)); err != nil {
 		return Type{}, err
 	}
 	x, table := n.Args[0].Type, n.Args[1].Type
-	err := firstErr(
+	err := cmp.Or(
 		needDim(n, 1, 0, x.Shape[0], "the tokens of x"),
 		needDim(n, 1, 2, Const(2), "cosine and sine"))
 	if err != nil {

@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 var softmaxInfo = OpInfo{
 	Name:    "softmax",
@@ -30,7 +34,7 @@ func needRow(n *Node) error {
 
 // needFullRow is needRow for ops that are undefined for empty rows, such as the largest element or the
 // mean.
-func needFullRow(n *Node) error { return firstErr(needRow(n), needElements(n)) }
+func needFullRow(n *Node) error { return cmp.Or(needRow(n), needElements(n)) }
 
 // needElements checks that rows of operand 0 are not empty for any size.
 func needElements(n *Node) error {

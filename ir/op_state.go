@@ -1,6 +1,10 @@
 package ir
 
-import "github.com/ggmlc/ggmlc/ir/dtype"
+import (
+	"cmp"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
 
 var stateWriteInfo = OpInfo{
 	Name: "state_write",
@@ -23,14 +27,14 @@ var stateWriteInfo = OpInfo{
 }
 
 func inferStateWrite(n *Node) (Type, error) {
-	err := firstErr(
+	err := cmp.Or(
 		needDType(n, dtype.Invalid, dtype.F32, dtype.I32, dtype.I32),
 		needRank(n, 4, 3, 1, 1), needCache(n, 0), needCacheLayout(n, 0), needPlain(n, 1))
 	if err != nil {
 		return Type{}, err
 	}
 	s, x := n.Args[0].Type, n.Args[1].Type.Shape
-	err = firstErr(
+	err = cmp.Or(
 		needDim(n, 1, 1, s.Shape[1], "the heads of the state"), needDim(n, 1, 2, s.Shape[3], "the rows of the state"),
 		needDim(n, 2, 0, x[0], "the tokens of x"), needDim(n, 3, 0, x[0], "the tokens of x"))
 	if err != nil {

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -136,7 +137,7 @@ var sliceInfo = OpInfo{
 
 func inferSlice(n *Node) (Type, error) {
 	x, a := n.Args[0].Type, attrOf[SliceAttr](n)
-	if err := firstErr(needPlain(n, 0), checkAxis(a.Axis, x.Rank())); err != nil {
+	if err := cmp.Or(needPlain(n, 0), checkAxis(a.Axis, x.Rank())); err != nil {
 		return Type{}, err
 	}
 	extent := x.Shape[a.Axis]

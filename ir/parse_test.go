@@ -57,7 +57,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"func @f(%x: f32[1]) -> () {\n  %y = relu %x split=-1\n  return\n}", "outside 0 to"},
 		{"func @f(%x: f32[1]) -> () {\n  %y = relu %x part=some\n  return\n}", "split is expected"},
 		{"func @f(%x: f32[1]) -> () {\n  %y = relu %x ; a-\n  return\n}", "cannot end in -"},
-		{"func @f(%x: f32[1]) -> () {\n  %y = scale %x {scale=1, scale=2}\n  return\n}", "stands twice"},
+		{"func @f(%x: f32[1]) -> () {\n  %y = scale %x {scale=1, scale=2}\n  return\n}", "occurs twice"},
 		{"func @f(%x: f32[1]) -> () {\n  %y = scale %x {scale=1e99}\n  return\n}", "no number in the range"},
 		{"func @f(%x: f32[1]) -> () {\n  %y = scale %x {scale=nan(1)}\n  return\n}", "not the bits of a NaN"},
 		{"func @f(%x: f32[1,1,1]) -> () {\n  %y = rope %x, %x {neox=2}\n  return\n}", "true or false"},

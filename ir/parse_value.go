@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -316,7 +317,7 @@ func (p *parser) place() *Place {
 	pl.Arena, errs[0] = strconv.Atoi(arena)
 	pl.Chunk, errs[1] = strconv.Atoi(chunk)
 	pl.Offset, errs[2] = strconv.ParseInt(offset, 0, 64)
-	if firstErr(errs[:]...) != nil {
+	if cmp.Or(errs[:]...) != nil {
 		p.errorAt(at, "a place is ARENA:OFFSET+BYTES or ARENA.CHUNK:OFFSET+BYTES")
 	}
 	return pl

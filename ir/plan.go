@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Plan is the finished plan of a module. The text form prints it after the functions; code is generated
 // from it.
 type Plan struct {
@@ -51,7 +53,7 @@ func (c Class) String() string { return classNames[c] }
 
 // ParseClass returns the class of that name.
 func ParseClass(name string) (Class, bool) {
-	i := indexOf(classNames[:], name)
+	i := slices.Index(classNames[:], name)
 	return Class(max(i, 0)), i >= 0
 }
 

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,43 +10,32 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Infer returns the types of n's results: what the op's shape rule makes of operands and
-// attributes. Number, presence and kinds of the operands are checked first, so the rules
+// Infer returns the types of n's results, which the op's shape rule derives from operands and
+// attributes. Number, presence and kinds of the operands are checked first, so that the rules
 // in the op table need not.
 //
-// A result that names or takes over an operand's bytes lies in that operand's space, a
-// weight or state where it is declared; the space of any other result is empty: assign
-// decides it.
-func Infer(n *Node) ([]Type, error) { return InferInto(nil, n) }
-
-// InferInto is Infer for callers that ask for many nodes: the types may lie in room, whose
-// elements are overwritten.
-func InferInto(room []Type, n *Node) ([]Type, error) {
-	if err := checkArgs(n); err != nil {
-		return nil, fmt.Errorf("%v: %w", n.Op, err)
+// A result that names or takes over an operand's bytes is in that operand's space, a weight or state
+// in the declared one. The space of any other result is empty, as assign decides it.
+func Infer(n *Node) ([]Type, error) {
+	err := cmp.Or(checkArgs(n), checkAttr(n))
+	var types []Type
+	if err == nil {
+		types, err = inferTypes(n)
 	}
-	if err := checkAttr(n); err != nil {
-		return nil, fmt.Errorf("%v: %w", n.Op, err)
-	}
-	types, err := appendTypes(room[:0], n)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
 	}
 	return types, nil
 }
 
-// appendTypes appends to types what the op's rule infers, or returns others; operands and
-// attributes have been checked.
-func appendTypes(types []Type, n *Node) ([]Type, error) {
+// inferTypes calls the shape rule of n's op. Operands and attributes have been checked.
+func inferTypes(n *Node) ([]Type, error) {
 	info := n.Op.Info()
 	if info.Infer == nil {
 		return info.InferAll(n)
 	}
 	t, err := info.Infer(n)
-	if err != nil {
-		return nil, err
-	}
-	return append(types, t), nil
+	return []Type{t}, err
 }
 
 // checkArgs checks the operands against the op's list of them.
@@ -161,15 +151,6 @@ func needDim(n *Node, i, axis int, want Dim, why string) error {
 		return nil
 	}
 	return argErr(n, i, "dimension %d must be %v, as %s", axis, want, why)
-}
-
-// firstErr returns the first error that is not nil.
-func firstErr(errs ...error) error {
-	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
-	if i < 0 {
-		return nil
-	}
-	return errs[i]
 }
 
 // broadcastsTo reports whether a value of shape from can be broadcast to shape to: the dimensions are

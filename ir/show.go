@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,7 +46,7 @@ func ParseShow(text string) (Show, error) {
 	}
 	var s Show
 	for name := range strings.SplitSeq(text, ",") {
-		i := indexOf(showNames, name)
+		i := slices.Index(showNames, name)
 		if i < 0 {
 			return 0, fmt.Errorf("unknown column %q: the known ones are all, %s", name, strings.Join(showNames, ", "))
 		}

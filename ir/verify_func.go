@@ -152,7 +152,7 @@ func (v *verifier) types() {
 
 // inferred compares the types of a node's results with those that its shape rule infers.
 func (v *verifier) inferred(n *Node) {
-	types, err := appendTypes(nil, n)
+	types, err := inferTypes(n)
 	if err != nil {
 		v.fail("shape", "%v: %v", n.Op, err)
 		return

@@ -1,22 +1,19 @@
 package ir
 
+import "slices"
+
 // UseLists are the readers of each value of a function, as of the call of Uses.
 type UseLists struct {
-	ends  []int32 // of each value's readers in the list, by id; those of the value before are in front
-	users []*Node
+	readers [][]*Node // by value id
 }
 
 // Of returns the nodes that read v, in order. A node that reads it twice is listed once. The results of
 // the function are not included.
 func (u *UseLists) Of(v *Value) []*Node {
-	if v.ID >= len(u.ends) {
+	if v.ID >= len(u.readers) {
 		return nil
 	}
-	start, end := int32(0), u.ends[v.ID]
-	if v.ID > 0 {
-		start = u.ends[v.ID-1]
-	}
-	return u.users[start:end:end]
+	return slices.Clip(u.readers[v.ID])
 }
 
 // Uses returns the readers of all values of f.
@@ -24,37 +21,18 @@ func Uses(f *Func) *UseLists { return UsesAmong(f, nil) }
 
 // UsesAmong is Uses for the values whose ids are set in among; nil means all.
 func UsesAmong(f *Func, among []bool) *UseLists {
-	type read struct{ value, reader int32 }
-	reads := make([]read, 0, numArgs(f))
-	last := make([]int32, f.NumValues()) // that read a value, counted from 1
-	at := make([]int32, f.NumValues())   // where the lists begin: first their lengths
-	for pos, n := range f.Nodes {        // once: operands lie all over memory
+	readers := make([][]*Node, f.NumValues())
+	for _, n := range f.Nodes {
 		for _, a := range n.Args {
-			if a != nil && (among == nil || among[a.ID]) && last[a.ID] != int32(pos+1) {
-				last[a.ID] = int32(pos + 1)
-				at[a.ID]++
-				reads = append(reads, read{int32(a.ID), int32(pos)})
+			if a == nil || among != nil && !among[a.ID] {
+				continue
+			}
+			if list := readers[a.ID]; len(list) == 0 || list[len(list)-1] != n {
+				readers[a.ID] = append(list, n)
 			}
 		}
 	}
-	sum := int32(0)
-	for i, n := range at {
-		at[i], sum = sum, sum+n
-	}
-	users := make([]*Node, sum)
-	for _, r := range reads {
-		users[at[r.value]] = f.Nodes[r.reader]
-		at[r.value]++ // at last the list's end
-	}
-	return &UseLists{at, users}
-}
-
-// numArgs returns the number of operands of the nodes of f, including absent ones.
-func numArgs(f *Func) (sum int) {
-	for _, n := range f.Nodes {
-		sum += len(n.Args)
-	}
-	return sum
+	return &UseLists{readers}
 }
 
 // Replace replaces old by new in all nodes and results of its function.

@@ -210,7 +210,7 @@ func weightTensor(e *ir.Expr, tensors map[string]eval.Tensor) (eval.Tensor, erro
 		}
 		return eval.Round(d, args[0])
 	}
-	return eval.Tensor{}, fmt.Errorf("its bytes lie in the module or beside it, which tests of meaning do not read")
+	return eval.Tensor{}, fmt.Errorf("it is a literal or a file, which is not supported here")
 }
 
 // stack joins tensors along the outermost dimension.

@@ -189,7 +189,7 @@ func (g *randomModel) weight(d dtype.DType, l dtype.Layout, shape ...int64) *ir.
 
 func (g *randomModel) node(op ir.Op, attr any, args ...*ir.Value) *ir.Value {
 	n := g.f.NewNode(op, attr, args, "")
-	types, err := ir.InferInto(nil, n)
+	types, err := ir.Infer(n)
 	if err != nil {
 		panic(err) // the model is of ops that fit
 	}

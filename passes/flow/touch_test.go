@@ -21,7 +21,7 @@ func NewViews(shape ...ir.Dim) *views {
 
 func (v *views) View(op ir.Op, attr any, of *ir.Value) *ir.Value {
 	n := v.f.NewNode(op, attr, []*ir.Value{of}, "")
-	types, err := ir.InferInto(nil, n)
+	types, err := ir.Infer(n)
 	if err != nil {
 		panic(err)
 	}

@@ -19,7 +19,6 @@ type Edit struct {
 	Out     []*ir.Node
 	instead []*ir.Value // of values, by id; nil for those that stay. Empty as long as all do
 	pos     []int32     // of nodes in out, by id
-	types   []ir.Type   // of the node that was added last
 }
 
 func NewEdit(c *pass.Context, f *ir.Func) *Edit {
@@ -91,8 +90,7 @@ func (e *Edit) Add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 	if op.Info().Traits&(ir.View|ir.Leaf) != 0 {
 		n.Backend = ""
 	}
-	e.types = inferredInto(e.types, n)
-	for i, t := range e.types {
+	for i, t := range Inferred(n) {
 		t.Space = ResultSpace(e.targets, n)
 		r := e.F.NewValue(name, t)
 		r.Def, r.Index = n, i

@@ -50,13 +50,12 @@ func checkSymbols(m *ir.Module) error {
 func inferFunc(f *ir.Func) error {
 	var errs []error
 	bad := make(map[*ir.Value]bool)
-	room := make([]ir.Type, 1)
 	for _, n := range f.Nodes {
 		if len(bad) > 0 && anyBad(n, bad) {
 			markBad(n, bad)
 			continue
 		}
-		if err := inferNode(n, room); err != nil {
+		if err := inferNode(n); err != nil {
 			errs = append(errs, fmt.Errorf("@%s %v: %w", f.Name, n, err))
 			markBad(n, bad)
 		}
@@ -79,9 +78,9 @@ func markBad(n *ir.Node, bad map[*ir.Value]bool) {
 	}
 }
 
-// inferNode gives the results of n their types; room is for them on the way.
-func inferNode(n *ir.Node, room []ir.Type) error {
-	types, err := ir.InferInto(room, n)
+// inferNode gives the results of n their types.
+func inferNode(n *ir.Node) error {
+	types, err := ir.Infer(n)
 	if err != nil {
 		return err
 	}
