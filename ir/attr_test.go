@@ -19,7 +19,7 @@ func TestFloatsKeepTheirBits(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestDefaultAttributesAreOmitted(t *testing.T) {
 	if a := NewAttr(OpRopeTable).(*RopeTableAttr); a.Scale != 1 {
 		t.Errorf("scale %v", a.Scale)
 	}
@@ -36,7 +36,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestEqualAttr(t *testing.T) {
+func TestEqualAttrComparesByValue(t *testing.T) {
 	nan := float32(math.NaN())
 	tests := []struct {
 		op   Op
@@ -71,7 +71,7 @@ func TestCloneAttrIsDeep(t *testing.T) {
 	}
 }
 
-func TestCheckAttr(t *testing.T) {
+func TestCheckAttrRejectsAttributesOfOtherOps(t *testing.T) {
 	for _, n := range []*Node{
 		{Op: OpScale}, {Op: OpScale, Attr: ScaleAttr{}}, {Op: OpScale, Attr: (*ScaleAttr)(nil)},
 		{Op: OpScale, Attr: &NormAttr{}}, {Op: OpAdd, Attr: &NormAttr{}},

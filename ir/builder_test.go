@@ -105,8 +105,8 @@ func TestLeavesHaveOneNode(t *testing.T) {
 	}
 }
 
-// TestSizes makes growth of what there are thousands of a decision.
-func TestSizes(t *testing.T) {
+// TestNodesAndValuesStaySmall makes growth of what there are thousands of a decision.
+func TestNodesAndValuesStaySmall(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("sizes are those of 64 bits")
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDimText(t *testing.T) {
+func TestEqualDimsHaveTheSameText(t *testing.T) {
 	s, u := &Symbol{"s", 1, 100}, &Symbol{"u", 0, 50}
 	a, b := Sym(s), Sym(u)
 	tests := []struct {
@@ -42,9 +42,9 @@ func TestDimText(t *testing.T) {
 	}
 }
 
-// TestDimArithmetic compares random expressions, with bounds, substitution and text, with
+// TestDimArithmeticAgreesWithIntegers compares random expressions, with bounds, substitution and text, with
 // plain arithmetic on numbers.
-func TestDimArithmetic(t *testing.T) {
+func TestDimArithmeticAgreesWithIntegers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	syms := []*Symbol{{"a", 1, 9}, {"b", 0, 5}, {"c", 3, 3}}
 	p := newParser("t", nil)
@@ -106,7 +106,7 @@ func randomDim(rng *rand.Rand, syms []*Symbol, values map[*Symbol]int64, depth i
 	return a.FloorDiv(Const(n)), floorDiv(x, n)
 }
 
-func TestDimLinear(t *testing.T) {
+func TestLinearFindsSymbolScaleAndOffset(t *testing.T) {
 	s, u := &Symbol{"s", 1, 100}, &Symbol{"u", 1, 100}
 	if sym, scale, offset, ok := Sym(s).Mul(Const(3)).Sub(Const(2)).Linear(); sym != s || scale != 3 || offset != -2 || !ok {
 		t.Errorf("got %v %d %d %v", sym, scale, offset, ok)

@@ -56,7 +56,7 @@ func @step(%len: i32[1], %s: i32[1], %p: i32[1], %a: f32[1,1,8]) -> f32[1,1,8] {
 }
 `
 
-func TestLanguageModel(t *testing.T) {
+func TestLanguageModelIsPrintedAndParsed(t *testing.T) {
 	m := mustParse(t, speaker)
 	if err := Verify(m); err != nil {
 		t.Fatal(err)
@@ -89,8 +89,8 @@ func TestLanguageModel(t *testing.T) {
 	}
 }
 
-// TestLanguageSyntax: what the line gets wrong by itself is said where it is.
-func TestLanguageSyntax(t *testing.T) {
+// TestLanguageSyntaxErrorsAreLocated: what the line gets wrong by itself is said where it is.
+func TestLanguageSyntaxErrorsAreLocated(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"prefill=@prefill(tokens=%ids", "prefill=@prefill(tokens=%idz", "speaker:9:34: @prefill has no parameter %idz: it has %n, %ids, %pos, %slot"},
 		{"decode=@decode", "decode=@nosuch", "speaker:9:91: there is no function @nosuch: name an entry point of the module"},
@@ -114,8 +114,8 @@ func TestLanguageSyntax(t *testing.T) {
 	}
 }
 
-// TestLanguageViolations: what contradicts the functions is said with function and parameter.
-func TestLanguageViolations(t *testing.T) {
+// TestLanguageViolationsNameFunctionAndParameter: what contradicts the functions is said with function and parameter.
+func TestLanguageViolationsNameFunctionAndParameter(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		old, new []string // pairs of what is replaced everywhere

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMetadataAndHeaders(t *testing.T) {
+func TestMetadataAndHeadersKeepTheirOrder(t *testing.T) {
 	b := NewBuilder("m")
 	b.Meta("a", "1")
 	b.Meta("b", "2")
@@ -37,7 +37,7 @@ func TestNamesAreMadeUnique(t *testing.T) {
 	}
 }
 
-func TestWalks(t *testing.T) {
+func TestWalksFindReadersAndPositions(t *testing.T) {
 	m := mustParse(t, `func @f(%x: f32[4], %y: f32[4]) -> f32[4] {
   %a = add %x, %x
   %b = mul %a, %y
@@ -70,7 +70,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-func TestProps(t *testing.T) {
+func TestPropsAreParsed(t *testing.T) {
 	p := PropImported | PropPlaced
 	if got, ok := ParseProps(p.String()); got != p || !ok {
 		t.Errorf("got %v", got)
@@ -83,7 +83,7 @@ func TestProps(t *testing.T) {
 	}
 }
 
-func TestShowNames(t *testing.T) {
+func TestShowNamesAreParsed(t *testing.T) {
 	for _, s := range []Show{ShowAll, ShowBackend | ShowCause} {
 		if got, err := ParseShow(s.String()); got != s || err != nil {
 			t.Errorf("%v is read as %v (%v)", s, got, err)
@@ -97,7 +97,7 @@ func TestShowNames(t *testing.T) {
 	}
 }
 
-func TestTypeSizes(t *testing.T) {
+func TestTypesHaveTheirSizes(t *testing.T) {
 	n := &Symbol{"n", 1, 40}
 	p := newParser("t", nil)
 	p.m.Symbols = []*Symbol{n}

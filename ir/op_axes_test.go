@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestAxes shows along which axes workers may divide a node, best first, with what they
+// TestAxesReadTheMatchingRanges shows along which axes workers may divide a node, best first, with what they
 // read of each operand: a range of an axis, all, or nothing.
-func TestAxes(t *testing.T) {
+func TestAxesReadTheMatchingRanges(t *testing.T) {
 	tests := []struct{ params, node, want string }{
 		{"%x: f32[8,64], %w: f32[48,64]", "matmul %x, %w", "1/1: all 0; 0/1: 0 all"},
 		{"%x: f32[8,64], %w: f32.r16[48,64], %r: f32[8,48]", "matmul %x, %w, %r", "1/16: all 0 1; 0/1: 0 all 0"},

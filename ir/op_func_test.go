@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-func TestForeignNodes(t *testing.T) {
+func TestForeignNodesHaveTheTraitsOfTheirAttributes(t *testing.T) {
 	const text = `
 func @f(%x: f32[4]) -> f32[4] {
   %in = foreign "NONE" {leaf=true, input=true} : f32[4] in host @cpu
@@ -50,7 +50,7 @@ func @f(%x: f32[4]) -> f32[4] {
 	}
 }
 
-func TestForeignAttributesFit(t *testing.T) {
+func TestForeignAttributesThatContradictAreErrors(t *testing.T) {
 	for _, tt := range []struct {
 		attr ForeignAttr
 		args int

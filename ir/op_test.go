@@ -98,7 +98,7 @@ func moduleOf(t *testing.T, op Op, c Case) *Module {
 	return m
 }
 
-func TestCases(t *testing.T) {
+func TestCasesArePrintedAndHaveCostAndAxes(t *testing.T) {
 	for op := range Ops {
 		for _, c := range casesOf(op) {
 			m := moduleOf(t, op, c)
@@ -159,8 +159,8 @@ func checkAxes(t *testing.T, n *Node) {
 	}
 }
 
-// TestShapeErrors has a line for every refusal of the shape rules.
-func TestShapeErrors(t *testing.T) {
+// TestShapeErrorsNameTheOperand has a line for every refusal of the shape rules.
+func TestShapeErrorsNameTheOperand(t *testing.T) {
 	tests := []struct{ params, node, want string }{
 		{"%x: f32[4]", `weight "w"`, `no weight "w"`},
 		{"%x: f32[4]", `state "w"`, `no state "w"`},
@@ -298,7 +298,7 @@ func attentionParams(q, d, cache string) string {
 	return "%q: f32[" + q + "], %k: " + d + "[" + cache + "], %v: " + d + "[" + cache + "], %s: i32[4], %p: i32[4], %l: i32[1]"
 }
 
-func TestInferredTypes(t *testing.T) {
+func TestTypesAreInferred(t *testing.T) {
 	tests := []struct{ params, node, want string }{
 		{attentionParams("4,4,16", "f16", "1,2,24,16"), "attention_segments %q, %k, %v, %s, %p, %l {scale=1, len=8, segments=tokens/8}", "f32[2*(tokens/8),4,2,18]"},
 		{"%x: f32[6*tokens,4,2,18]", "attention_combine %x {kv_heads=3}", "f32[4,6,16]"},
@@ -353,7 +353,7 @@ func TestCallsAndRepeatsCheckTheirBodies(t *testing.T) {
 	}
 }
 
-func TestCostOfBodies(t *testing.T) {
+func TestCostOfBodiesCountsIterations(t *testing.T) {
 	m := mustParse(t, `func @g(%a: f32[4]) -> f32[4] {
   %n = neg %a
   return %n

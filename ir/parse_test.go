@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSyntaxErrors(t *testing.T) {
+func TestSyntaxErrorsAreLocated(t *testing.T) {
 	deep := strings.Repeat("(", 100)
 	tests := []struct{ text, want string }{
 		{"ggir 2", "t:1:6: the text form has version 2"},
@@ -111,7 +111,7 @@ func TestWithoutFullHeadPropsAreImported(t *testing.T) {
 	}
 }
 
-func TestNothingIsNoModule(t *testing.T) {
+func TestEmptyTextIsAnError(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "// only a comment\n"} {
 		if _, err := Parse("t", []byte(text)); err == nil || !strings.Contains(err.Error(), "there is no text") {
 			t.Errorf("%q: got %v", text, err)

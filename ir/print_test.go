@@ -119,7 +119,7 @@ func checkNothingShared(t *testing.T, m, want *Module) {
 	}
 }
 
-func TestShortForm(t *testing.T) {
+func TestShortFormDeclaresWeights(t *testing.T) {
 	m := mustParse(t, `func @f(%x: f32[4,32] @host) -> f32[4,16] {
   %w = weight "w" : q8_0[16,32] @dev0
   %y = matmul %x, %w @gpu0 ; assign/9.old ; assign/1.wgt %w now "gpu0"
@@ -162,7 +162,7 @@ func TestNarrowedTextIsMarkedAndRefused(t *testing.T) {
 	}
 }
 
-func TestColumns(t *testing.T) {
+func TestColumnsShowOnlyTheirPart(t *testing.T) {
 	m := mustParse(t, fullText)
 	tests := []struct {
 		show Show
@@ -185,7 +185,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-func TestExpressions(t *testing.T) {
+func TestExpressionsArePrintedAndParsed(t *testing.T) {
 	e := Pack(Quantize(Concat(Tensor("m", "a"), Tensor("m", "b")), "q8_0"), "r16")
 	if got, want := e.String(), `pack(quantize(concat(m["a"], m["b"]), q8_0), r16)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -200,9 +200,9 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestCutPlans: a plan that the clock has cut says so, and for how many workers it is, and still
+// TestCutPlansStayMarked: a plan that the clock has cut says so, and for how many workers it is, and still
 // says so when it is read back, cloned and compared.
-func TestCutPlans(t *testing.T) {
+func TestCutPlansStayMarked(t *testing.T) {
 	m := mustParse(t, "plan {\n}\n")
 	m.Plan.Cut, m.Plan.Pipeline, m.Plan.Threads = true, 2, 3
 	if text := m.String(); !strings.Contains(text, "plan pipeline=2 threads=3 cut=clock {") {
@@ -225,9 +225,9 @@ func TestCutPlans(t *testing.T) {
 	}
 }
 
-// TestCauseOperands: names are in quotes where they need some, once, whether a cause has them
+// TestCauseOperandsAreQuotedWhereNeeded: names are in quotes where they need some, once, whether a cause has them
 // from Value.String or from a text that was read.
-func TestCauseOperands(t *testing.T) {
+func TestCauseOperandsAreQuotedWhereNeeded(t *testing.T) {
 	for operand, want := range map[string]string{
 		"%v1":              "%v1",
 		"%v1.gpu:0":        `%"v1.gpu:0"`,

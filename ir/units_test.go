@@ -2,7 +2,7 @@ package ir
 
 import "testing"
 
-func TestSameUnits(t *testing.T) {
+func TestSameUnitsNeedEqualCountsForAllSizes(t *testing.T) {
 	n := Sym(&Symbol{Name: "n", Min: 1, Max: 100})
 	part := func(n Dim, granule int64) Partition { return Partition{Mode: PartSplit, N: n, Granule: granule} }
 	for _, tt := range []struct {

@@ -16,8 +16,8 @@ state "s" : i32[2]
 state "k" : f32[1,1,128,32]
 `
 
-// TestVerifyIndexes says of integers that select rows whether they are within bounds.
-func TestVerifyIndexes(t *testing.T) {
+// TestIndexesMustBeWithinBounds says of integers that select rows whether they are within bounds.
+func TestIndexesMustBeWithinBounds(t *testing.T) {
 	const params = "%x: f32[n,50], %small: f32[n,10], %t: f32[10,8], %own: f32[n,8], %i: i32[n], %j: i32[n]"
 	for _, c := range []struct{ name, body, want string }{
 		{"an input", "%g = gather %t, %i", ""},
@@ -82,8 +82,8 @@ func TestVerifyIndexes(t *testing.T) {
 	}
 }
 
-// TestVerifyIndexesOnce follows long and wide chains of values in linear time.
-func TestVerifyIndexesOnce(t *testing.T) {
+// TestIndexesAreFollowedInLinearTime follows long and wide chains of values in linear time.
+func TestIndexesAreFollowedInLinearTime(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(indexHead + "func @f(%t: f32[10,8], %i0: i32[1], %c0: i32[1]) {\n")
 	const long = 20000

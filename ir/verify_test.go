@@ -31,8 +31,8 @@ func @g() -> () {
 }
 `
 
-// TestVerifyNoticesDamage breaks a good module in one place at a time.
-func TestVerifyNoticesDamage(t *testing.T) {
+// TestVerifyFindsDamage breaks a good module in one place at a time.
+func TestVerifyFindsDamage(t *testing.T) {
 	const w, y, v, r = 0, 2, 3, 4 // nodes of @f
 	tests := []struct {
 		name   string
@@ -153,7 +153,7 @@ func TestEqualNamesTheDifference(t *testing.T) {
 	}
 }
 
-func TestNodesThatComputeTheSame(t *testing.T) {
+func TestSameNodesHaveTheSameHash(t *testing.T) {
 	m := mustParse(t, `func @f(%x: f32[4], %y: f32[4]) -> () {
   %a = add %x, %y
   %b = add %x, %y pos="b"
@@ -173,9 +173,9 @@ func TestNodesThatComputeTheSame(t *testing.T) {
 	}
 }
 
-// TestVerifiedProps: of a module that holds nothing but its form, only the properties that the
+// TestVerifiedPropsAreThoseThatVerifyChecks: of a module that holds nothing but its form, only the properties that the
 // verifier looks into are missed.
-func TestVerifiedProps(t *testing.T) {
+func TestVerifiedPropsAreThoseThatVerifyChecks(t *testing.T) {
 	b := NewBuilder("m")
 	f := b.Func("f")
 	f.Return("y", f.Neg(f.Param("x", f32Type(Const(4)))))

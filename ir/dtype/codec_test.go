@@ -25,9 +25,9 @@ func patch(n int, fill byte, at map[int]byte) []byte {
 	return b
 }
 
-// TestQuantize has blocks worked out by hand. 0x3c00 is 1 as binary16, 0x2008 is the
+// TestEncodeQuantizesLikeGGML has blocks worked out by hand. 0x3c00 is 1 as binary16, 0x2008 is the
 // binary16 next to 1/127 (1/127 = 1.00787 * 2^-7; 1.00787*1024 = 1032.06: 0x408, exponent 8).
-func TestQuantize(t *testing.T) {
+func TestEncodeQuantizesLikeGGML(t *testing.T) {
 	tiny := math.Float32frombits(1) // the smallest: 1/d would be infinite
 	tests := []struct {
 		name string
@@ -73,7 +73,7 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
-func TestDecodeQuantized(t *testing.T) {
+func TestDecodeMultipliesByTheScale(t *testing.T) {
 	tests := []struct {
 		d    DType
 		src  []byte
@@ -98,8 +98,8 @@ func TestDecodeQuantized(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: values that every type here holds exactly come back, several blocks in a row.
-func TestRoundTrip(t *testing.T) {
+// TestExactValuesSurviveEncodeAndDecode: values that every type here holds exactly come back, several blocks in a row.
+func TestExactValuesSurviveEncodeAndDecode(t *testing.T) {
 	src := make([]float32, 3*blockLen)
 	for i := range src {
 		src[i] = float32(i & 1)
@@ -132,7 +132,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestIntegers(t *testing.T) {
+func TestEncodeRejectsInexactIntegers(t *testing.T) {
 	tests := []struct {
 		d    DType
 		x    float32
@@ -162,7 +162,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-func TestCodecErrors(t *testing.T) {
+func TestCodecErrorsNameTheElement(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	two := func(at map[int]float32) []float32 { return append(block(nil), block(at)...) }
 	tests := []struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSizes(t *testing.T) {
+func TestDTypesHaveTheirSizesAndKinds(t *testing.T) {
 	tests := []struct {
 		d          DType
 		name       string
@@ -49,7 +49,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestParseUnknown(t *testing.T) {
+func TestParseListsKnownNames(t *testing.T) {
 	for _, name := range []string{"", "F32", "q4_K", "dtype(0)", "f32 "} {
 		_, err := Parse(name)
 		if err == nil || !strings.Contains(err.Error(), "the known ones are f32, f16, ") {
@@ -58,7 +58,7 @@ func TestParseUnknown(t *testing.T) {
 	}
 }
 
-func TestInvalid(t *testing.T) {
+func TestInvalidDTypesAndSizesPanic(t *testing.T) {
 	for _, d := range []DType{Invalid, NumDTypes, 255} {
 		if d.Valid() || !strings.HasPrefix(d.String(), "dtype(") {
 			t.Errorf("%v is valid", d)

@@ -23,8 +23,8 @@ func half(h uint16) float64 {
 
 func isNaN16(h uint16) bool { return h&0x7fff > 0x7c00 }
 
-// TestF16All compares all binary16 values with the definition, there and back.
-func TestF16All(t *testing.T) {
+// TestF16ConvertsAllValuesBothWays compares all binary16 values with the definition, there and back.
+func TestF16ConvertsAllValuesBothWays(t *testing.T) {
 	for i := range 1 << 16 {
 		h := uint16(i)
 		f := F16ToF32(h)
@@ -44,8 +44,8 @@ func TestF16All(t *testing.T) {
 	}
 }
 
-// TestF16Rounding tries, between any two neighbours, their middle and what lies next to it.
-func TestF16Rounding(t *testing.T) {
+// TestF16RoundsToNearestEven tries, between any two neighbours, their middle and what lies next to it.
+func TestF16RoundsToNearestEven(t *testing.T) {
 	for h := uint16(0); h < 0x7c00; h++ {
 		upper := half(h + 1)
 		if h+1 == 0x7c00 {
@@ -72,7 +72,7 @@ func TestF16Rounding(t *testing.T) {
 	}
 }
 
-func TestF16Extremes(t *testing.T) {
+func TestF16OverflowsToInfinityAndKeepsNaN(t *testing.T) {
 	inf := float32(math.Inf(1))
 	tests := []struct {
 		f    float32
@@ -90,8 +90,8 @@ func TestF16Extremes(t *testing.T) {
 	}
 }
 
-// TestBF16All checks all values there and back, and the rounding between neighbours.
-func TestBF16All(t *testing.T) {
+// TestBF16ConvertsAllValuesAndRoundsToNearestEven checks all values there and back, and the rounding between neighbours.
+func TestBF16ConvertsAllValuesAndRoundsToNearestEven(t *testing.T) {
 	for i := range 1 << 16 {
 		h := uint16(i)
 		f := BF16ToF32(h)

@@ -2,9 +2,9 @@ package dtype
 
 import "testing"
 
-// TestQ6K decodes a block made by hand: one element in each place where another shift or
+// TestQ6KDecodesAsDefined decodes a block made by hand: one element in each place where another shift or
 // another scale applies.
-func TestQ6K(t *testing.T) {
+func TestQ6KDecodesAsDefined(t *testing.T) {
 	var b [210]byte
 	le.PutUint16(b[208:], F32ToF16(0.5))
 	for i := range 16 {

@@ -2,7 +2,7 @@ package dtype
 
 import "testing"
 
-func TestPackedBytes(t *testing.T) {
+func TestPackedBytesCountWholePanels(t *testing.T) {
 	for _, c := range []struct {
 		d    DType
 		l    Layout
@@ -28,7 +28,7 @@ func TestPackedBytes(t *testing.T) {
 	}
 }
 
-func TestPackedBytesRefuses(t *testing.T) {
+func TestPackedBytesPanicsWithoutTheLayoutOrWholeBlocks(t *testing.T) {
 	for _, c := range []struct {
 		d    DType
 		l    Layout
@@ -49,7 +49,7 @@ func TestPackedBytesRefuses(t *testing.T) {
 	}
 }
 
-func TestLayoutNames(t *testing.T) {
+func TestLayoutNamesAreParsed(t *testing.T) {
 	for l := range NumLayouts {
 		got, err := ParseLayout(l.String())
 		if err != nil || got != l {

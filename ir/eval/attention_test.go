@@ -19,10 +19,10 @@ func @f(%q: f32[T,6,4], %k: f32[2,3,20,4], %v: f32[2,3,20,5], %slot: i32[T], %po
 }
 `
 
-// TestAttentionSegments demands that attention in two steps is attention, for tokens that see
+// TestAttentionSegmentsCombineToAttention demands that attention in two steps is attention, for tokens that see
 // nothing, a part, one and several segments of a sequence, and that the sums of segments have
 // the rows that the doc says.
-func TestAttentionSegments(t *testing.T) {
+func TestAttentionSegmentsCombineToAttention(t *testing.T) {
 	m := parse(t, segmentsText)
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func(shape ...int) eval.Tensor {

@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// TestCasesRun evaluates every sample case of every op.
-func TestCasesRun(t *testing.T) {
+// TestCasesOfAllOpsRun evaluates every sample case of every op.
+func TestCasesOfAllOpsRun(t *testing.T) {
 	for op := range ir.Ops {
 		info := op.Info()
 		if info.Cases == nil {

@@ -35,8 +35,8 @@ func near(got, want []float64) bool {
 	})
 }
 
-// TestOps compares each op with numbers worked out by hand.
-func TestOps(t *testing.T) {
+// TestOpsComputeTheirFormulas compares each op with numbers worked out by hand.
+func TestOpsComputeTheirFormulas(t *testing.T) {
 	e := math.Exp
 	silu := func(x float64) float64 { return x / (1 + e(-x)) }
 	r := 1 / math.Sqrt(12.5+0.5) // of the row 3 4 with eps 0.5
@@ -120,8 +120,8 @@ func params(inputs in) string {
 	return strings.Join(out, ", ")
 }
 
-// TestRopePairs turns by a quarter, so that (a, b) becomes (-b, a).
-func TestRopePairs(t *testing.T) {
+// TestRopeRotatesNeighboursOrHalves turns by a quarter, so that (a, b) becomes (-b, a).
+func TestRopeRotatesNeighboursOrHalves(t *testing.T) {
 	x := []float64{1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60} // two heads of six, four of them turned
 	for _, tt := range []struct {
 		neox string
@@ -223,7 +223,7 @@ func @f(%x: f32[T], %i: f32[1]) {
 }
 `
 
-func TestRepeatAndCall(t *testing.T) {
+func TestRepeatAndCallRunTheirFunctions(t *testing.T) {
 	m := parse(t, repeatText)
 	env := &eval.Env{
 		Inputs:  in{"x": vec(1, 2), "i": vec(10)},
@@ -238,8 +238,8 @@ func TestRepeatAndCall(t *testing.T) {
 	}
 }
 
-// TestQuantizedFormats checks that activations are rounded as their format rounds.
-func TestQuantizedFormats(t *testing.T) {
+// TestQuantizedFormatsRound checks that activations are rounded as their format rounds.
+func TestQuantizedFormatsRound(t *testing.T) {
 	x := eval.New(1, 32)
 	x.Data[0], x.Data[1], x.Data[2] = 127, 1.5, -2.4
 	m := parse(t, "func @f(%x: f32[1,32]) {\n  %y = quantize %x\n  return %y\n}\n")
@@ -252,7 +252,7 @@ func TestQuantizedFormats(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsNameFunctionAndNode(t *testing.T) {
 	const f = "symbol n 1 4\nsymbol k 1 4\nfunc @f(%x: f32[n,2], %i: i32[n]) {\n  %y = gather %x, %i\n  return %y\n}\n"
 	good := in{"x": mat(2, 1, 2, 3, 4), "i": vec(0, 1)}
 	with := func(name string, x eval.Tensor) in {
@@ -303,7 +303,7 @@ func filled(n int, x float64) eval.Tensor {
 	return t
 }
 
-func TestSizesFromEnv(t *testing.T) {
+func TestSizesComeFromEnvIfNoShapeHasThem(t *testing.T) {
 	m := parse(t, "symbol k 1 4\nfunc @f(%x: f32[4]) {\n  %y = slice %x {axis=0, start=k-1, len=1}\n  return %y\n}\n")
 	got, err := eval.Run(t.Context(), m, "f", &eval.Env{Inputs: in{"x": vec(1, 2, 3, 4)}, Sizes: map[string]int64{"k": 3}})
 	if err != nil || !near(got[0].Flat(), []float64{3}) {
@@ -311,8 +311,8 @@ func TestSizesFromEnv(t *testing.T) {
 	}
 }
 
-// TestSizesOfZero runs a function on arrays without elements.
-func TestSizesOfZero(t *testing.T) {
+// TestSizesMayBeZero runs a function on arrays without elements.
+func TestSizesMayBeZero(t *testing.T) {
 	m := parse(t, "symbol n 0 4\nfunc @f(%x: f32[n,3]) {\n  %y = softmax %x\n  return %y\n}\n")
 	got, err := eval.Run(t.Context(), m, "f", &eval.Env{Inputs: in{"x": eval.New(0, 3)}})
 	if err != nil || !slices.Equal(got[0].Shape, []int{0, 3}) {
@@ -329,7 +329,7 @@ func TestRunStopsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestNode(t *testing.T) {
+func TestNodeComputesOneNode(t *testing.T) {
 	m := parse(t, "func @f(%x: f32[2]) {\n  %y = neg %x\n  return %y\n}\n")
 	got, err := eval.Node(t.Context(), m.Funcs[0].Nodes[0], []eval.Tensor{vec(1, 2)}, nil)
 	if err != nil || !near(got[0].Flat(), []float64{-1, -2}) {
@@ -337,8 +337,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestRandomPrograms runs what the text form says of random programs.
-func TestRandomPrograms(t *testing.T) {
+// TestRandomProgramsAgreeWithTheirText runs what the text form says of random programs.
+func TestRandomProgramsAgreeWithTheirText(t *testing.T) {
 	for seed := range uint64(10) {
 		p, err := irtest.Random(seed, 20)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-// TestExperts computes a small block by hand: two of three experts, a matrix of one row.
-func TestExperts(t *testing.T) {
+// TestExpertsComputeTheChosenProducts computes a small block by hand: two of three experts, a matrix of one row.
+func TestExpertsComputeTheChosenProducts(t *testing.T) {
 	m, err := ir.Parse("t", []byte(`weight "w" : f32[3,1,2]
 func @f(%x: f32[2,2], %logits: f32[2,3]) -> (idx: i32[2,2], y: f32[2,2,1], z: f32[2,1], c: f32[2,2,1], all: f32[3,1,2]) {
   %idx = top_k %logits {k=2}
@@ -46,7 +46,7 @@ func @f(%x: f32[2,2], %logits: f32[2,3]) -> (idx: i32[2,2], y: f32[2,2,1], z: f3
 	}
 }
 
-func TestExpertsOutOfRange(t *testing.T) {
+func TestExpertsOutOfRangeAreErrors(t *testing.T) {
 	for _, node := range []string{"take %x, %idx", "experts_matmul %r, %w, %idx", "copy_experts %w, %idx"} {
 		m, err := ir.Parse("t", []byte("weight \"w\" : f32[3,1,2]\nfunc @f(%x: f32[1,2], %idx: i32[1,1]) -> () {\n"+
 			"  %w = weight \"w\"\n  %r = reshape %x {shape=[1,1,2]}\n  %y = "+node+"\n  return\n}\n"))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTensorViews(t *testing.T) {
+func TestTensorViewsShareData(t *testing.T) {
 	x := Of([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 2, 3, 2)
 	must := func(v Tensor, err error) Tensor {
 		t.Helper()
@@ -42,7 +42,7 @@ func TestTensorViews(t *testing.T) {
 	}
 }
 
-func TestTensorErrors(t *testing.T) {
+func TestTensorViewsOutsideAreErrors(t *testing.T) {
 	x := New(2, 3)
 	for name, f := range map[string]func() (Tensor, error){
 		"reshape":        func() (Tensor, error) { return x.Reshape(5) },

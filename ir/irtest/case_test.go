@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-func TestCaseOperands(t *testing.T) {
+func TestCaseOperandsAreFilledAsTheCaseWants(t *testing.T) {
 	n := &ir.Symbol{Name: "n", Min: 1, Max: 9}
 	row := func(d dtype.DType, dims ...ir.Dim) ir.CaseArg {
 		return ir.CaseArg{Type: ir.Type{DType: d, Shape: dims}}
@@ -41,7 +41,7 @@ func TestCaseOperands(t *testing.T) {
 	}
 }
 
-func TestWeights(t *testing.T) {
+func TestWeightsFollowTheirExpressions(t *testing.T) {
 	a, b := eval.Of([]float64{1, 2}, 1, 2), eval.Of([]float64{3, 4.001}, 1, 2)
 	m := &ir.Module{Weights: []*ir.Weight{
 		{Name: "a"},

@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/eval"
 )
 
-func TestMeasure(t *testing.T) {
+func TestMeasureFindsTheLargestDifference(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	tests := []struct {
 		name      string
@@ -34,7 +34,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) {
+func TestCompareNamesTheWorstElement(t *testing.T) {
 	want := eval.Of([]float64{1, 2, 2}, 3)
 	tests := []struct {
 		name string

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// TestGoldenChild is no test of its own: TestGoldens runs it in a process of its own, as
+// TestGoldenChild is no test of its own: TestGoldensFailOrUpdate runs it in a process of its own, as
 // it is meant to fail there, on the folder that the environment names.
 func TestGoldenChild(t *testing.T) {
 	dir := os.Getenv("GGMLC_GOLDEN_DIR")
 	if dir == "" {
-		t.Skip("skip: runs within TestGoldens")
+		t.Skip("skip: runs within TestGoldensFailOrUpdate")
 	}
 	RunGoldens(t, dir, []string{"in", "want*"}, func(t *testing.T, g *Golden) {
 		g.Want("want", strings.ToUpper(strings.Join(g.Lines("in"), ",")))
 	})
 }
 
-func TestGoldens(t *testing.T) {
+func TestGoldensFailOrUpdate(t *testing.T) {
 	const good = "Letters become large.\n-- in --\na\n# no line\nb\n-- want --\nA,B\n"
 	tests := []struct {
 		name, file, text string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNear(t *testing.T) {
+func TestNearFindsTypingErrors(t *testing.T) {
 	passes := []string{"assign", "split", "copy", "elide-copy", "plan", "check"}
 	for _, test := range []struct{ word, want string }{
 		{"asign", "assign"},
@@ -37,7 +37,7 @@ func TestNearTakesTheFirstOfEquals(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
+func TestDistanceCountsEdits(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want int
@@ -54,7 +54,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func TestHint(t *testing.T) {
+func TestHintIsEmptyWithoutANearName(t *testing.T) {
 	if got, want := Hint("asign", []string{"assign"}), " did you mean assign?"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

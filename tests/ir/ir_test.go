@@ -10,12 +10,12 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// TestText reads in.ggir of each file in testdata. The file has one more section:
+// TestTextsAreReadVerifiedAndPrinted reads in.ggir of each file in testdata. The file has one more section:
 //
 //	err    what Parse, or else Verify, complains about, one violation a line, all of them
 //	want   the lossless text of the module; absent where that is in.ggir itself
 //	narrow the text with only the columns that the line in section show names
-func TestText(t *testing.T) {
+func TestTextsAreReadVerifiedAndPrinted(t *testing.T) {
 	irtest.RunGoldens(t, "testdata", []string{"in.ggir", "err", "want", "show", "narrow"}, func(t *testing.T, g *irtest.Golden) {
 		m, err := ir.Parse("in.ggir", []byte(g.Section("in.ggir")))
 		if err == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// TestRandomModules checks that random modules are printed, read, compared and cloned
+// TestRandomModulesSurvivePrintingAndCloning checks that random modules are printed, read, compared and cloned
 // without loss, and verified without complaint.
-func TestRandomModules(t *testing.T) {
+func TestRandomModulesSurvivePrintingAndCloning(t *testing.T) {
 	seeds, moves := uint64(60), 30
 	if testing.Short() {
 		seeds = 10
