@@ -102,11 +102,8 @@ func (e *Edit) Add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 
 // Inferred returns the types of the results of a node that a pass made; that they cannot
 // be inferred is a bug of the pass.
-func Inferred(n *ir.Node) []ir.Type { return inferredInto(nil, n) }
-
-// inferredInto is inferred; the types may lie in room, whose elements are overwritten.
-func inferredInto(room []ir.Type, n *ir.Node) []ir.Type {
-	types, err := ir.InferInto(room, n)
+func Inferred(n *ir.Node) []ir.Type {
+	types, err := ir.Infer(n)
 	if err != nil {
 		panic(fmt.Errorf("passes: internal error: a new node %v %v: %w", n.Op, n.Args, err))
 	}
