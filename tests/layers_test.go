@@ -27,7 +27,7 @@ var layers = []struct {
 	{"ir/irtest", []string{"ir", "ir/dtype", "ir/eval"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
 	{"passes/mem", []string{"passes/abreast"}, nil},
 	{"passes/abreast", nil, nil},
-	{"passes/placement", []string{"passes/abreast"}, nil},
+	{"passes/placement", nil, nil},
 	{"kernels/cpu/tile", []string{"ir/dtype"}, nil},
 	{"kernels/cpu", []string{"ir/dtype", "kernels/cpu/tile"}, nil},
 	{"kernels/kerneltest", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile"}, nil},

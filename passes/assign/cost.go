@@ -65,9 +65,6 @@ func (a *assigner) problem() (p *costProblem, errs []error) {
 	if errs := slices.Concat(p.tooLarge(), p.unfit()); len(errs) > 0 {
 		return nil, errs
 	}
-	if !p.limited() {
-		p.prepared = placement.Prepare(a.c.Ctx, &p.Problem)
-	}
 	p.tried = a.tryRules(&ggml2024, &ggml2026)
 	return p, nil
 }

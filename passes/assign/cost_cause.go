@@ -15,7 +15,7 @@ import (
 // explain gives every node that was decided a cause: which other targets run it and what
 // moving it there would mean, and why the rest do not.
 func (p *costProblem) explain(r *placement.Result) {
-	mover := p.mover(r.Labels)
+	mover := placement.NewMover(&p.Problem, r.Labels)
 	step := -1
 	for i, n := range p.nodes {
 		if p.given[i] {
@@ -36,14 +36,6 @@ func (p *costProblem) explain(r *placement.Result) {
 			p.explainLeaf(l, r.Labels[len(p.Nodes)+i], mover.LeafMoves(i))
 		}
 	}
-}
-
-// mover returns the mover of the labels.
-func (p *costProblem) mover(labels []int32) *placement.Mover {
-	if p.prepared != nil {
-		return p.prepared.Mover(labels)
-	}
-	return placement.NewMover(&p.Problem, labels)
 }
 
 // figures says what is predicted for a step, and in all.

@@ -93,8 +93,8 @@ const fitWork = 200_000
 // known before: there may be a better assignment that copies none.
 func (p *costProblem) solve() *placement.Result {
 	starts := p.starts()
-	if p.prepared != nil {
-		return p.prepared.Solve(p.a.c.Ctx, starts, placement.Options{})
+	if !p.limited() {
+		return placement.Solve(p.a.c.Ctx, &p.Problem, starts, placement.Options{})
 	}
 	best, first := p.fit(starts)
 	if !best.Fits() || p.streams(best.Labels) {

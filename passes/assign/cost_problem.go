@@ -33,12 +33,11 @@ type costProblem struct {
 	tried       []*assigner // what the rules of ggml's schedulers decide
 	startNames  []string
 	startLabels [][]int32
-	firstUser   []int32             // by leaf; see firstUsers
-	values      []int32             // of the function that is added, by id of what is copied; -1 is none yet
-	at          []int32             // variables of the function that is added, by id of the node; -1 is none
-	reads       []int32             // room for Node.Reads
-	lacking     bool                // some node runs nowhere
-	prepared    *placement.Prepared // where there are no limits
+	firstUser   []int32 // by leaf; see firstUsers
+	values      []int32 // of the function that is added, by id of what is copied; -1 is none yet
+	at          []int32 // variables of the function that is added, by id of the node; -1 is none
+	reads       []int32 // room for Node.Reads
+	lacking     bool    // some node runs nowhere
 }
 
 func newCostProblem(a *assigner) *costProblem {

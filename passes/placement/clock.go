@@ -1,44 +1,57 @@
 package placement
 
-import "slices"
-
-// clock predicts the time of a step: it walks over the nodes in order, as the host that
-// submits them does.
+// clock predicts the time of a step by simulating its queues: it walks over the nodes in the order in which the host
+// submits them and notes when each is done.
 //
-// As docs/queues.md has it: targets without a queue run their nodes while the host waits.
-// The others run theirs in the order of submission, each as soon as what it reads is there.
-// A copy runs on the queue of the target whose memory the source is in. From memory of the
-// host it runs on the queue of the target that reads it, or, where that has two, beside its
-// other work and as soon as the source is there, as pass order puts such copies first.
-// Without events, only the host waits, until the queue of whoever made the value is empty.
+// The rules are those of docs/queues.md:
+//
+//   - A target without a queue runs a node while the host waits.
+//   - A target with a queue runs its nodes in the order of submission, each as soon as what it reads is there.
+//   - A copy out of the memory of a device runs on the queue of that device. A copy out of the memory of the host runs
+//     on the queue of the reader. If the reader has two queues, such a copy runs on the second one and does not wait
+//     for the host, because the pass order submits these copies first.
+//   - A value is copied once into each space.
+//   - A reader waits for the event of what it reads. If one of the two targets has no events, the host waits instead,
+//     until the queue of the maker is empty.
+//
+// Example: node 0 runs on a GPU with a queue and takes 3 s. Node 1 runs on the CPU and takes 2 s. Node 2 runs on the
+// CPU, reads the result of node 0 and takes 1 s. The copy to the CPU takes 0.5 s.
+//
+//	            GPU queue    host
+//	node 0      0 to 3       submits it at 0
+//	node 1                   0 to 2
+//	copy        3 to 3.5
+//	node 2                   3.5 to 4.5
+//
+// The step takes 4.5 s. The sum of all times is 6.5 s.
 type clock struct {
-	g      *graph
-	labels []int32
+	g *graph
 
-	host  float64
-	queue []float64 // by target: when its queue is empty
-	link  []float64 // by target: when its queue of copies is
-	done  []float64 // by node
-	heads []int32   // by value: first of its copies, index in made plus one
-	made  []copied
+	// The state of one walk.
+	labels []int32
+	host   float64                  // when the host is free
+	queue  []float64                // by target: when its queue is empty
+	link   []float64                // by target: when its queue of copies is empty
+	done   []float64                // by node: when it is done
+	copies map[destination]finished // copies that were made
 }
 
-// copied is a copy of a value in a space.
-type copied struct {
-	value int32
-	space int32
-	next  int32
-	by    int32 // target whose queue made it; -1 is the host
-	ready float64
+// destination identifies a copy.
+type destination struct{ value, space int32 }
+
+// finished is when a result is there, and which target's queue makes it; -1 is the host.
+type finished struct {
+	by int32
+	at float64
 }
 
 func newClock(g *graph) *clock {
 	return &clock{
-		g:     g,
-		queue: make([]float64, len(g.Targets)),
-		link:  make([]float64, len(g.Targets)),
-		done:  make([]float64, len(g.Nodes)),
-		heads: make([]int32, len(g.Values)),
+		g:      g,
+		queue:  make([]float64, len(g.Targets)),
+		link:   make([]float64, len(g.Targets)),
+		done:   make([]float64, len(g.Nodes)),
+		copies: make(map[destination]finished),
 	}
 }
 
@@ -51,29 +64,22 @@ func (c *clock) total(labels []int32) float64 {
 	return sum
 }
 
-// step returns the time of one step.
+// step returns the time of one step, without its weight.
 func (c *clock) step(labels []int32, i int) float64 {
 	s := &c.g.Steps[i]
-	return c.part(labels, s.First, s.End)
+	return c.walk(labels, s.First, s.End)
 }
 
-// part returns when the nodes of a range are done, which begins where a step does.
-func (c *clock) part(labels []int32, first, end int) float64 {
+// walk returns the time of the first nodes of a step: those from first to end, where first is the first of the step.
+func (c *clock) walk(labels []int32, first, end int) float64 {
 	c.labels = labels
 	c.host = 0
 	clear(c.queue)
 	clear(c.link)
-	for i := range c.made {
-		c.heads[c.made[i].value] = 0
-	}
-	c.made = c.made[:0]
+	clear(c.copies)
 	for i := first; i < end; i++ {
-		c.node(int32(i))
+		c.run(int32(i))
 	}
-	return c.end()
-}
-
-func (c *clock) end() float64 {
 	t := c.host
 	for i := range c.queue {
 		t = max(t, c.queue[i], c.link[i])
@@ -81,82 +87,77 @@ func (c *clock) end() float64 {
 	return t
 }
 
-func (c *clock) node(i int32) {
+// run runs node i.
+func (c *clock) run(i int32) {
 	n := &c.g.Nodes[i]
 	t := c.labels[i]
-	var start float64
+	var ready float64
 	for _, v := range n.Reads {
-		start = max(start, c.ready(v, t))
+		ready = max(ready, c.read(v, t))
 	}
 	if c.g.Targets[t].Queues == 0 {
-		c.host = max(c.host, start) + n.Seconds[t]
+		c.host = max(c.host, ready) + n.Seconds[t]
 		c.done[i] = c.host
 		return
 	}
-	c.queue[t] = max(c.queue[t], c.host, start) + n.Seconds[t]
+	c.queue[t] = max(c.queue[t], c.host, ready) + n.Seconds[t]
 	c.done[i] = c.queue[t]
 }
 
-// ready returns when target t can read v, and copies it first where that is needed.
-func (c *clock) ready(v, t int32) float64 {
-	f := &c.g.facts[v]
-	from := c.g.lies(c.labels, f)
-	if c.g.reaches(t, from) {
-		return c.after(f.maker, t)
+// read returns when target t can read value v. It makes a copy if t needs one that is not there yet.
+func (c *clock) read(v, t int32) float64 {
+	if c.g.reaches(t, c.g.spaceOf(c.labels, v)) {
+		return c.wait(c.made(v), t)
 	}
-	to := c.g.homes[t]
-	for k := c.heads[v]; k > 0; k = c.made[k-1].next {
-		if m := &c.made[k-1]; m.space == to {
-			return c.wait(m.by, m.ready, t)
-		}
+	to := destination{v, c.g.home(t)}
+	f, ok := c.copies[to]
+	if !ok {
+		f = c.copy(v, t)
+		c.copies[to] = f
 	}
-	by, at := c.copy(f.maker, t, c.g.outOf[from], c.g.copySeconds(v, from, to))
-	if n := len(c.made); n == cap(c.made) {
-		c.made = slices.Grow(c.made, n+1) // twice as many: append adds a quarter at a time, and leaves more behind
-	}
-	c.made = append(c.made, copied{v, to, c.heads[v], by, at})
-	c.heads[v] = int32(len(c.made))
-	return c.wait(by, at, t)
+	return c.wait(f, t)
 }
 
-// copy returns when a copy for t of what node m makes has been made, which takes secs, and by whom: by
-// the target that has the source, if by names one, else by t, else by the host.
-func (c *clock) copy(m, t, by int32, secs float64) (int32, float64) {
-	onHost := by < 0
-	if onHost {
+// made returns when value v itself is there.
+func (c *clock) made(v int32) finished {
+	maker := c.g.Values[v].Maker
+	if maker < 0 {
+		return finished{-1, 0}
+	}
+	return finished{c.labels[maker], c.done[maker]}
+}
+
+// copy copies value v into the home of target t.
+func (c *clock) copy(v, t int32) finished {
+	from := c.g.spaceOf(c.labels, v)
+	seconds := c.g.copySeconds(v, from, c.g.home(t))
+	by := c.g.copier[from]
+	if by < 0 {
 		by = t
 	}
-	start := c.after(m, by)
+	ready := c.wait(c.made(v), by)
 	switch queues := c.g.Targets[by].Queues; {
 	case queues == 0:
-		c.host = max(c.host, start) + secs
-		return -1, c.host
-	case onHost && queues > 1:
-		c.link[by] = max(c.link[by], start) + secs
-		return by, c.link[by]
+		c.host = max(c.host, ready) + seconds
+		return finished{-1, c.host}
+	case queues > 1 && c.g.copier[from] < 0:
+		c.link[by] = max(c.link[by], ready) + seconds
+		return finished{by, c.link[by]}
 	}
-	c.queue[by] = max(c.queue[by], c.host, start) + secs
-	return by, c.queue[by]
+	c.queue[by] = max(c.queue[by], c.host, ready) + seconds
+	return finished{by, c.queue[by]}
 }
 
-// after returns when t can begin to use what node m makes where it lies; -1 is there from the beginning.
-func (c *clock) after(m, t int32) float64 {
-	if m < 0 {
-		return 0
+// wait returns when target t can use a result. If the result comes from a queue, and events cannot say when it is
+// there, the host waits until that queue is empty.
+func (c *clock) wait(f finished, t int32) float64 {
+	if f.by < 0 || f.by == t || c.g.Targets[f.by].Queues == 0 {
+		return f.at
 	}
-	return c.wait(c.labels[m], c.done[m], t)
-}
-
-// wait returns when t can use what a target has made, which is done at a time. Without
-// events the host waits.
-func (c *clock) wait(by int32, done float64, t int32) float64 {
-	if by < 0 || by == t || c.g.Targets[by].Queues == 0 {
-		return done
+	maker, reader := &c.g.Targets[f.by], &c.g.Targets[t]
+	if maker.Events && (reader.Events || reader.Queues == 0) {
+		return f.at
 	}
-	a, b := &c.g.Targets[by], &c.g.Targets[t]
-	if a.Events && (b.Events || b.Queues == 0) {
-		return done
-	}
-	c.host = max(c.host, c.queue[by])
+	c.host = max(c.host, c.queue[f.by])
 	return c.host
 }

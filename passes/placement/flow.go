@@ -2,73 +2,75 @@ package placement
 
 import "slices"
 
-// This file lets steps that are under way at once overlap. A queue runs steps one after the other. If a
-// target makes something early in a step that another one needs, and later works on what that one has
-// made, the other one waits in the next step until this step has gone through both. So work that costs
-// little is moved to where its result is read.
-
-// flow is what targets wait for within the steps of an assignment.
+// flow describes which targets wait for each other within the steps of an assignment.
+//
+// It matters in a pipeline, where several steps overlap. A queue runs steps one after the other. If target A makes
+// something early in a step that target B needs, and later works on what B has made, then B waits in the next step
+// until A has gone through all of this step. So the two targets never work at the same time.
+//
+// Example: node 0 makes a mask, which nodes 1 and 2 read. Node 2 also reads the result of node 1.
+//
+//	node 0 on B, node 1 on A, node 2 on B:    A waits for B (the mask), B waits for A
+//	node 0 on A, node 1 on A, node 2 on B:    only B waits for A
+//
+// With the second assignment, A starts node 0 of the next step while B still runs node 2. It is worth some time of
+// the single step if node 0 is slower on A.
 type flow struct {
 	g      *graph
 	labels []int32
-	counts [][]int  // by step; by target that makes a value and target that reads it: how many are brought over
-	reach  [][]bool // likewise: the second waits for the first, perhaps through others
-	knots  int      // pairs of targets that wait for each other
-	cross  int      // values that are brought from one to the other of such pairs
+	counts [][]int  // by step, by pair: number of reads on the second target of what the first one makes
+	waits  [][]bool // by step, by pair: the second target waits for the first, perhaps through other targets
+	mutual int      // number of pairs that wait for each other, in all steps
+	cross  int      // number of reads that cross between the targets of such pairs
 }
 
 // Limits of straighten.
 const (
-	flowTargets = 32         // of a problem; it does nothing where there are more
-	flowWork    = 20_000_000 // nodes that are looked at in all: what takes about 0.2 s
-	flowTries   = 64         // candidates in a round
+	flowTargets = 32         // targets of a problem
+	flowWork    = 20_000_000 // nodes that all tried moves may look at
+	flowTries   = 64         // candidates for one move
 	flowGroup   = 16         // nodes that move together
-	flowLoss    = 1.1        // how many times as long a step may take
+	flowLoss    = 1.1        // relative time that a step may take
 )
 
-// straighten changes an assignment so that fewer targets wait for each other in a step.
-func (s *solver) straighten(r *Result) {
-	if s.g.UnderWay < 2 || !r.Fits() || len(s.g.Targets) > flowTargets {
-		return
+// straighten returns a solution in which fewer pairs of targets wait for each other, and whether there is one. Its
+// steps take at most flowLoss times as long.
+func (s *solver) straighten(from solution) (straight solution, changed bool) {
+	if s.g.UnderWay < 2 || !from.fits() || len(s.g.Targets) > flowTargets {
+		return from, false
 	}
-	first := newFlow(s.g, r.Labels)
+	first := newFlow(s.g, from.labels)
 	best := first
 	tries := flowWork / max(len(s.g.Nodes), 1)
 	for next := best; next != nil && s.ctx.Err() == nil; {
 		best = next
-		next = s.straighter(best, r.Seconds*flowLoss, &tries)
+		next, tries = s.straighter(best, from.time*flowLoss, tries)
 	}
-	if best.knots == first.knots {
-		return
+	if best.mutual == first.mutual {
+		return from, false
 	}
-	for i := range s.g.Nodes {
-		if best.labels[i] != r.Labels[i] {
-			r.Moved = append(r.Moved, int32(i))
-		}
-	}
-	r.Proved = false
-	r.Labels, r.Seconds = best.labels, s.clock.total(best.labels)
+	return s.judge(best.labels), true
 }
 
-// straighter returns what one move makes of a flow, if there is one that makes it better and steps
-// no longer than so many seconds; nil for none. It counts tries down.
-func (s *solver) straighter(f *flow, seconds float64, tries *int) *flow {
+// straighter returns a better flow after one move, or nil if there is none or no tries are left. Steps take at most
+// limit seconds. It also returns how many tries are left.
+func (s *solver) straighter(f *flow, limit float64, tries int) (*flow, int) {
 	for _, c := range f.candidates() {
-		for _, group := range f.groups(c) {
-			if *tries--; *tries < 0 {
-				return nil
+		for _, nodes := range f.groups(c) {
+			if tries == 0 {
+				return nil, 0
 			}
-			labels := f.moved(group, c.to)
-			next := newFlow(f.g, labels)
+			tries--
+			next := newFlow(f.g, f.moved(nodes, c.to))
 			if !next.better(f) {
 				continue
 			}
-			if got := s.clock.judge(labels); got.time <= seconds && got.over == 0 {
-				return next
+			if judged := s.judge(next.labels); judged.time <= limit && judged.over == 0 {
+				return next, tries
 			}
 		}
 	}
-	return nil
+	return nil, tries
 }
 
 func newFlow(g *graph, labels []int32) *flow {
@@ -77,94 +79,98 @@ func newFlow(g *graph, labels []int32) *flow {
 		f.counts = append(f.counts, make([]int, len(g.Targets)*len(g.Targets)))
 	}
 	for i := range g.Nodes {
-		if g.Nodes[i].Caller {
-			continue // no step waits for what the caller does with a result
+		n := &g.Nodes[i]
+		if n.Caller {
+			continue // no step waits for the caller
 		}
-		for _, v := range g.Nodes[i].Reads {
-			if from, to := f.giver(v, labels[i]), labels[i]; from >= 0 && from != to {
-				f.counts[g.Nodes[i].Step][f.at(from, to)]++
+		for _, v := range n.Reads {
+			if from, to := f.source(v, labels[i]), labels[i]; from >= 0 && from != to {
+				f.counts[n.Step][f.pair(from, to)]++
 			}
 		}
 	}
-	for _, counts := range f.counts {
-		f.reach = append(f.reach, f.closure(counts))
+	for step, counts := range f.counts {
+		f.waits = append(f.waits, f.closure(counts))
+		f.countMutual(int32(step))
 	}
-	f.count()
 	return f
 }
 
-// at returns the index of a pair of targets.
-func (f *flow) at(from, to int32) int { return int(from)*len(f.g.Targets) + int(to) }
+// pair returns the index of a pair of targets.
+func (f *flow) pair(from, to int32) int { return int(from)*len(f.g.Targets) + int(to) }
 
-// giver returns the target whose queue target t waits for to read v; -1 for none.
-func (f *flow) giver(v, t int32) int32 {
-	facts := &f.g.facts[v]
-	if facts.maker >= 0 {
-		return f.labels[facts.maker]
+// source returns the target whose queue target t waits for to read value v; -1 for none. That is the target that makes
+// v or, for a value that exists before the step, the target that copies it.
+func (f *flow) source(v, t int32) int32 {
+	if maker := f.g.Values[v].Maker; maker >= 0 {
+		return f.labels[maker]
 	}
-	if space := f.g.lies(f.labels, facts); !f.g.reaches(t, space) {
-		return f.g.outOf[space]
+	if space := f.g.spaceOf(f.labels, v); !f.g.reaches(t, space) {
+		return f.g.copier[space]
 	}
 	return -1
 }
 
-// closure returns which targets wait for which.
+// closure returns the transitive closure of the pairs that have a count.
 func (f *flow) closure(counts []int) []bool {
 	n := int32(len(f.g.Targets))
-	reach := make([]bool, len(counts))
+	waits := make([]bool, len(counts))
 	for i, c := range counts {
-		reach[i] = c > 0
+		waits[i] = c > 0
 	}
 	for by := range n {
 		for from := range n {
-			if !reach[f.at(from, by)] {
+			if !waits[f.pair(from, by)] {
 				continue
 			}
 			for to := range n {
-				reach[f.at(from, to)] = reach[f.at(from, to)] || reach[f.at(by, to)]
-			}
-		}
-	}
-	return reach
-}
-
-// count counts the pairs that wait for each other.
-func (f *flow) count() {
-	n := int32(len(f.g.Targets))
-	for step, counts := range f.counts {
-		for from := range n {
-			for to := range n {
-				if from != to && f.knotted(int32(step), from, to) {
-					f.knots++
-					f.cross += counts[f.at(from, to)]
+				if waits[f.pair(by, to)] {
+					waits[f.pair(from, to)] = true
 				}
 			}
 		}
 	}
+	return waits
 }
 
-// knotted reports whether two targets wait for each other in a step.
-func (f *flow) knotted(step, a, b int32) bool {
-	reach := f.reach[step]
-	return reach[f.at(a, b)] && reach[f.at(b, a)]
+// countMutual adds the pairs of a step that wait for each other.
+func (f *flow) countMutual(step int32) {
+	n := int32(len(f.g.Targets))
+	for from := range n {
+		for to := range n {
+			if from != to && f.areMutual(step, from, to) {
+				f.mutual++
+				f.cross += f.counts[step][f.pair(from, to)]
+			}
+		}
+	}
 }
 
-// better reports whether fewer targets wait for each other than in another flow, or for less.
+// areMutual reports whether two targets wait for each other in a step.
+func (f *flow) areMutual(step, a, b int32) bool {
+	waits := f.waits[step]
+	return waits[f.pair(a, b)] && waits[f.pair(b, a)]
+}
+
+// better reports whether fewer targets wait for each other than in another flow, or for fewer values.
 func (f *flow) better(than *flow) bool {
-	return f.knots < than.knots || f.knots == than.knots && f.cross < than.cross
+	return f.mutual < than.mutual || f.mutual == than.mutual && f.cross < than.cross
 }
 
-// candidate is a node whose result a target reads that it waits for as well.
+// candidate is a node to move to the target that reads its result, as these two targets wait for each other.
 type candidate struct{ node, to int32 }
 
-// candidates returns some.
+// candidates returns the first flowTries candidates.
 func (f *flow) candidates() []candidate {
 	var list []candidate
 	for i := range f.g.Nodes {
 		n := &f.g.Nodes[i]
+		if n.Caller {
+			continue
+		}
 		for _, v := range n.Reads {
-			c := candidate{f.g.facts[v].maker, f.labels[i]}
-			if c.node < 0 || n.Caller || f.labels[c.node] == c.to || !f.knotted(n.Step, f.labels[c.node], c.to) {
+			c := candidate{f.g.Values[v].Maker, f.labels[i]}
+			if c.node < 0 || f.labels[c.node] == c.to || !f.areMutual(n.Step, f.labels[c.node], c.to) {
 				continue
 			}
 			if !slices.Contains(list, c) {
@@ -178,19 +184,18 @@ func (f *flow) candidates() []candidate {
 	return list
 }
 
-// groups returns what may move together for a candidate: the node alone, and with what it is made of at
-// the same target.
+// groups returns the groups of nodes that may move for a candidate: the node alone, and the node with all nodes on its
+// target that its result is computed from.
 func (f *flow) groups(c candidate) [][]int32 {
 	var groups [][]int32
-	alone := []int32{c.node}
-	if f.mayMove(alone, c.to) {
+	if alone := []int32{c.node}; f.mayMove(alone, c.to) {
 		groups = append(groups, alone)
 	}
-	all := alone
+	all := []int32{c.node}
 	for k := 0; k < len(all) && len(all) <= flowGroup; k++ {
 		for _, v := range f.g.Nodes[all[k]].Reads {
-			if m := f.g.facts[v].maker; m >= 0 && f.labels[m] == f.labels[c.node] && !slices.Contains(all, m) {
-				all = append(all[:len(all):len(all)], m)
+			if m := f.g.Values[v].Maker; m >= 0 && f.labels[m] == f.labels[c.node] && !slices.Contains(all, m) {
+				all = append(all, m)
 			}
 		}
 	}
@@ -200,19 +205,20 @@ func (f *flow) groups(c candidate) [][]int32 {
 	return groups
 }
 
-// mayMove reports whether nodes may run on a target: a node that changes bytes stays where they are.
+// mayMove reports whether nodes may move to a target. A node that changes a value stays where it is.
 func (f *flow) mayMove(nodes []int32, to int32) bool {
-	return !slices.ContainsFunc(nodes, func(x int32) bool { return f.g.Nodes[x].Writes >= 0 || !f.g.mayBe(x, to) })
+	return !slices.ContainsFunc(nodes, func(x int32) bool { return f.g.Nodes[x].Writes >= 0 || !f.g.allows(x, to) })
 }
 
-// moved returns the labels with nodes, and the leaves that they read, at a target.
+// moved returns the labels with some nodes on target to. The leaves that they read move to its home if it does not
+// address their space.
 func (f *flow) moved(nodes []int32, to int32) []int32 {
 	labels := slices.Clone(f.labels)
-	home := f.g.homes[to]
+	home := f.g.home(to)
 	for _, x := range nodes {
 		labels[x] = to
 		for _, v := range f.g.Nodes[x].Reads {
-			if leaf := f.g.leafOf(v); leaf >= 0 && !f.g.reaches(to, labels[leaf]) && f.g.mayBe(leaf, home) {
+			if leaf := f.g.leafOf(v); leaf >= 0 && !f.g.reaches(to, labels[leaf]) && f.g.allows(leaf, home) {
 				labels[leaf] = home
 			}
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// stages is a problem of two devices and a host. Node 0 makes what nodes 1 and 2 read; node 1 runs on the
-// first device, node 2, which also reads what node 1 makes, on the second. Node 0 is fastest there, as is
-// what reads the result.
+// stages returns a problem of two devices and a host. Nodes 1 and 2 read the result of node 0. Node 1 runs on the first
+// device. Node 2 also reads the result of node 1 and runs on the second device, on which node 0 takes 1 s. Node 0 takes
+// slow seconds on the first device.
 func stages(underWay int, slow float64) *Problem {
 	link := []Link{{}, {}, {}}
 	p := &Problem{
@@ -34,9 +34,9 @@ func stages(underWay int, slow float64) *Problem {
 	return p
 }
 
-// TestStepsUnderWayFlow: what is made early belongs where it is read first, if several steps are under
-// way and that costs little.
-func TestStepsUnderWayFlow(t *testing.T) {
+// TestPipelinedStepsDoNotWaitForEachOther expects that a node that two devices need moves to the first of them, if
+// steps overlap and the step does not get much longer.
+func TestPipelinedStepsDoNotWaitForEachOther(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		underWay int
@@ -46,12 +46,13 @@ func TestStepsUnderWayFlow(t *testing.T) {
 	}{
 		{"one step", 1, 5, 1, nil},
 		{"two steps", 2, 5, 0, []int32{0}},
-		{"it costs much", 2, 30, 1, nil},
-		{"it is best there", 2, 0.5, 0, nil},
+		{"two steps, and node 0 is slow there", 2, 30, 1, nil},
+		{"two steps, and node 0 is fast there", 2, 0.5, 0, nil},
 	} {
 		r := Solve(context.Background(), stages(tt.underWay, tt.slow), nil, Options{})
 		if r.Labels[0] != tt.want || !slices.Equal(r.Moved, tt.moved) {
-			t.Errorf("%s: node 0 runs on target %d, want %d; moved are %v, want %v", tt.name, r.Labels[0], tt.want, r.Moved, tt.moved)
+			t.Errorf("%s: node 0 runs on target %d and %v moved, want target %d and %v",
+				tt.name, r.Labels[0], r.Moved, tt.want, tt.moved)
 		}
 		if len(r.Moved) > 0 && (r.Proved || r.Seconds <= 101) {
 			t.Errorf("%s: %v s, proved best: %v", tt.name, r.Seconds, r.Proved)

@@ -3,52 +3,62 @@ package placement
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
-	"slices"
 	"testing"
 )
 
-// TestDescentsCountInTurn compares descents that go on side by side with the same, one after the
-// other, of problems in which a single move may take more work than all that is allowed.
-func TestDescentsCountInTurn(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 11))
-		g := newGraph(random(r, world{nodes: 80, leaves: 1 + int(seed%20), targets: 3, shared: true, queues: seed%2 == 0, steps: 2}))
-		bases := make([][]int32, fewImproved)
-		for i := range bases {
-			for x := range int32(g.variables()) {
-				bases[i] = append(bases[i], g.labelsOf(x)[r.IntN(len(g.labelsOf(x)))])
-			}
+// randomSolutions returns a solver of a random problem, and judged random assignments.
+func randomSolutions(seed uint64, n int) (s *solver, found []solution) {
+	r := rand.New(rand.NewPCG(seed, 11))
+	w := world{nodes: 80, leaves: 1 + int(seed%20), targets: 3, shared: true, queues: seed%2 == 0, steps: 2}
+	g := newGraph(random(r, w))
+	s = &solver{context.Background(), g, newClock(g)}
+	for range n {
+		var labels []int32
+		for _, allowed := range g.allowed {
+			labels = append(labels, allowed[r.IntN(len(allowed))])
 		}
-		work := 10 << (seed % 12)
-		s, want := ready(g, bases, work), ready(g, bases, work)
-		s.descents(slices.Clone(s.found))
-		want.oneByOne(slices.Clone(want.found))
-		if s.done != want.done || !slices.EqualFunc(s.found, want.found, func(a, b found) bool { return a.time == b.time && slices.Equal(a.labels, b.labels) }) {
-			t.Errorf("seed %d: %v s after %d changes, one by one %v s after %d", seed, s.found[0].time, s.done, want.found[0].time, want.done)
+		found = append(found, s.judge(labels))
+	}
+	return s, found
+}
+
+// TestDescentsLeaveWorkForTheNext expects that a descent uses at most half of the work that is left, but for one move
+// more, and that the result is not worse than what the descents started from.
+func TestDescentsLeaveWorkForTheNext(t *testing.T) {
+	const oneMove = 8 * maxGroup // labels that a move of a group changes at most, with all that is tried and undone
+	for seed := range uint64(60) {
+		s, found := randomSolutions(seed, fewImproved)
+		limit := 10 << (seed % 12)
+		first := found[0]
+		for _, f := range found {
+			first = better(first, f)
+		}
+		best, work := s.improve(found, 0, limit)
+		if compare(best, first) > 0 {
+			t.Errorf("seed %d: the best takes %v s and is %d bytes over, before %v s and %d",
+				seed, best.time, best.over, first.time, first.over)
+		}
+		if work == 0 || work > limit-limit>>(fewImproved)+fewImproved*oneMove {
+			t.Errorf("seed %d: %d labels were changed, and the limit is %d", seed, work, limit)
+		}
+		if _, again := s.g.descend(s.ctx, first.labels, limit/2); again > limit/2+oneMove {
+			t.Errorf("seed %d: one descent changed %d labels, and the limit is %d", seed, again, limit/2)
 		}
 	}
 }
 
-// ready returns a solver that knows some assignments.
-func ready(g *graph, bases [][]int32, work int) *solver {
-	s := &solver{ctx: context.Background(), g: g, clock: newClock(g), work: work}
-	s.begin(bases, nil)
-	slices.SortStableFunc(s.found, compare)
-	return s
-}
-
-// oneByOne is what descents does.
-func (s *solver) oneByOne(bases []found) {
-	for _, f := range bases {
-		if s.proved(s.found[0]) || s.work-s.done < 2 {
-			return
-		}
-		d := newDescent(newState(s.g, f.labels), newGrouper(s.g), (s.work-s.done)/2, func() bool { return false })
-		d.descend()
-		s.done += d.work
-		s.add(d.labels)
-		slices.SortStableFunc(s.found, compare)
+// TestNoDescentAfterTheOptimum expects no work if a bound proves that the best is optimal, and if the context has
+// ended.
+func TestNoDescentAfterTheOptimum(t *testing.T) {
+	s, found := randomSolutions(2, 4)
+	best, _ := s.improve(found, 0, defaultWork)
+	if _, work := s.improve(append(found, best), best.time, defaultWork); work != 0 {
+		t.Errorf("%d labels were changed, and the best is optimal", work)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	s.ctx = ctx
+	if _, work := s.improve(found, 0, defaultWork); work != 0 {
+		t.Errorf("%d labels were changed, and the context has ended", work)
 	}
 }

@@ -4,30 +4,28 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
-
-	"github.com/ggmlc/ggmlc/passes/abreast"
 )
 
 // Options bound the search. The zero value is the default.
 type Options struct {
-	Work int // changes of labels that moves may try; 0 is the default
+	Work int // labels that moves may change; 0 is the default
 }
 
-// defaultWork is how many changes are tried: what takes about 0.2 s.
+// defaultWork is the number of labels that moves may change by default. A bound on work instead of time makes the
+// result the same on every machine.
 const defaultWork = 1_000_000
 
-// Result is an assignment with what is known of it.
+// Result is an assignment and what is known about it.
 type Result struct {
 	Labels  []int32
-	Seconds float64   // predicted, weighted, of all steps
-	Steps   []float64 // of each step, without its weight
+	Seconds float64   // predicted time of all steps, weighted
+	Steps   []float64 // by step: its predicted time, without its weight
 	Bound   float64   // no assignment takes less
-	Proved  bool      // the assignment is the best: all others were looked at, or the bound says so
-	Starts  []float64 // what the given starts take; Never where one does not fit or cannot run
-	Over    []int64   // by space: bytes beyond its limit; all 0 unless nothing was found that fits
-	Moved   []int32   // nodes that are where they are for the sake of steps under way at once, though the step takes longer so
-	Work    int       // changes that were tried
+	Proved  bool      // no assignment is better
+	Starts  []float64 // by start: its predicted time; Never if it does not fit or cannot run
+	Over    []int64   // by space: bytes beyond its limit; all 0 if the assignment fits
+	Moved   []int32   // nodes that moved for the sake of pipelined steps, although a single step takes longer for it
+	Work    int       // labels that moves have changed
 }
 
 // Fits reports whether the assignment keeps all limits and can run.
@@ -35,257 +33,194 @@ func (r *Result) Fits() bool {
 	return r.Seconds < broken && !slices.ContainsFunc(r.Over, func(n int64) bool { return n > 0 })
 }
 
-// Solve returns the best assignment that it finds, and never a worse one than a start that
-// fits. Every variable needs at least one label. When ctx ends, so does the search: the result
-// is what was found until then.
+// Solve returns the best assignment that it finds. It is never worse than a start that fits. Every variable needs at
+// least one label that it may have. If ctx ends, Solve returns the best assignment that it has found until then.
+//
+// The search has these steps:
+//
+//  1. The candidates are the starts and the optima of trees within the problem (tree.go, price.go).
+//  2. If candidates do not fit, leaves are moved out of full spaces (evict.go).
+//  3. Moves improve the best candidates: first by the sum of all times (descend.go), then by the clock (polish.go).
+//  4. Lower bounds show how far the result may be from the best, or that it is the best (bound.go, relax.go).
+//  5. A small problem for which they do not is searched completely (exact.go).
+//  6. If steps are pipelined, nodes move so that fewer targets wait for each other (flow.go).
 func Solve(ctx context.Context, p *Problem, starts [][]int32, o Options) *Result {
-	return Prepare(ctx, p).Solve(ctx, starts, o)
-}
+	g := newGraph(p)
+	s := &solver{ctx, g, newClock(g)}
+	r := &Result{}
 
-// Prepared is a problem with what is found out about it without a start.
-type Prepared struct {
-	g     *graph
-	trees [][]int32 // the best assignments of trees that are a part of the problem
-	bound float64
-}
-
-// Prepare does what does not need starts, so that it can be done while others look for them.
-// The problem must not change between this and Prepared.Solve.
-func Prepare(ctx context.Context, p *Problem) *Prepared {
-	prep := &Prepared{g: newGraph(p)}
-	prep.findTrees(ctx)
-	return prep
-}
-
-// Solve is the function Solve for the problem.
-func (prep *Prepared) Solve(ctx context.Context, starts [][]int32, o Options) *Result {
-	s := prep.solver(ctx, starts, cmp.Or(o.Work, defaultWork))
-	s.fit()
-	s.improve()
-	s.relax()
-	r := s.result()
-	r.Over = s.g.overs(r.Labels)
-	if !r.Proved {
-		s.complete(r)
+	var found []solution
+	found, r.Starts = s.judgeStarts(starts)
+	trees, treeBound := g.solveTrees(ctx)
+	for _, labels := range trees {
+		found = append(found, s.judge(labels))
 	}
-	s.straighten(r)
-	s.figures(r)
+
+	fitting, work := s.fit(found)
+	found = append(found, fitting...)
+
+	r.Bound = g.chainBound()
+	if g.sync { // the bound of trees is one of the sum of all times
+		r.Bound = max(r.Bound, treeBound)
+	}
+	best, more := s.improve(found, r.Bound, cmp.Or(o.Work, defaultWork)-work)
+	best = better(best, s.polish(best))
+	r.Work = work + more
+
+	if s.canRelax() && best.time < broken && !best.isOptimal(r.Bound) {
+		r.Bound = max(r.Bound, g.relaxedBound(ctx, best.time))
+	}
+	r.Proved = best.isOptimal(r.Bound)
+	if !r.Proved {
+		best, r.Proved = s.complete(best)
+		if r.Proved {
+			r.Bound = best.time
+		}
+	}
+
+	if straight, changed := s.straighten(best); changed {
+		r.Moved = differences(best.labels[:len(p.Nodes)], straight.labels)
+		r.Proved = false
+		best = straight
+	}
+	r.Labels, r.Seconds, r.Over = best.labels, best.time, g.overs(best.labels)
+	for i := range p.Steps {
+		r.Steps = append(r.Steps, s.clock.step(best.labels, i))
+	}
 	return r
 }
 
-// complete searches a small problem completely.
-func (s *solver) complete(r *Result) {
-	time := r.Seconds
-	if !r.Fits() {
-		time = Never
+// differences returns the nodes whose labels are not the same.
+func differences(a, b []int32) []int32 {
+	var list []int32
+	for x := range a {
+		if a[x] != b[x] {
+			list = append(list, int32(x))
+		}
 	}
-	labels, best, all := s.g.search(r.Labels, time)
-	if best >= broken {
-		return
-	}
-	r.Labels, r.Seconds, r.Over = labels, best, s.g.overs(labels)
-	if all {
-		r.Proved, r.Bound = true, best
-	}
+	return list
 }
 
-// solver is the state of one Solve.
+// solver has what the steps of the search share.
 type solver struct {
-	ctx    context.Context
-	g      *graph
-	clock  *clock
-	groups func() *grouper // of whoever works alone; mostly nobody needs it
-	work   int             // that may be done
-	done   int
-	found  []found
-	starts []float64
-	bound  float64
+	ctx   context.Context
+	g     *graph
+	clock *clock
 }
 
-// found is an assignment that may be the answer.
-type found struct {
+// solution is an assignment that is judged.
+type solution struct {
 	labels []int32
-	over   int64
-	time   float64 // Never where a node writes where it cannot
+	over   int64   // bytes of leaves beyond the limits, in all spaces together
+	time   float64 // weighted, of all steps; Never if the assignment is not legal
 }
 
-// able returns the labels, changed where they cannot be, and whether they are the same.
-func (g *graph) able(labels []int32) (able []int32, same bool) {
-	able, same = labels, true
-	for x, label := range labels {
-		if g.mayBe(int32(x), label) {
-			continue
-		}
-		if same {
-			able, same = slices.Clone(labels), false
-		}
-		if able[x] = g.labelsOf(int32(x))[0]; !g.isLeaf(int32(x)) {
-			able[x] = g.fastest(int32(x))
-		}
-	}
-	return able, same
-}
-
-// add notes an assignment, which nobody changes any more.
-func (s *solver) add(labels []int32) { s.found = append(s.found, s.clock.judge(labels)) }
-
-// judge finds out what there is to know of an assignment.
-func (c *clock) judge(labels []int32) found {
-	f := found{labels: labels, time: c.total(labels)}
-	if f.time >= broken || !c.g.legal(labels) {
+// judge finds out how good an assignment is.
+func (s *solver) judge(labels []int32) solution {
+	f := solution{labels: labels, time: s.clock.total(labels)}
+	if f.time >= broken || !s.g.legal(labels) {
 		f.time = Never
 	}
-	for _, n := range c.g.overs(labels) {
+	for _, n := range s.g.overs(labels) {
 		f.over += n
 	}
 	return f
 }
 
-// legal reports whether all nodes address what they write, and there is room for what they
-// make.
-func (g *graph) legal(labels []int32) bool {
-	for _, i := range g.writers.items {
-		if !g.reaches(labels[i], g.spaceOf(labels, g.Nodes[i].Writes)) {
-			return false
-		}
-	}
-	if g.roomy {
-		return true
-	}
-	for i := range g.Nodes {
-		if g.misfits(int32(i), labels[i]) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// overs returns by how many bytes an assignment exceeds the limit of each space.
-func (g *graph) overs(labels []int32) []int64 {
-	used := make([]int64, g.spaces)
-	for i := range g.Leaves {
-		used[labels[len(g.Nodes)+i]] += g.Leaves[i].Bytes
-	}
-	for space := range used {
-		used[space] = g.excess(int32(space), used[space])
-	}
-	return used
-}
-
-// maxTreeWork bounds the pairs of labels that the tree looks at: what takes about 0.3 s.
-const maxTreeWork = 60_000_000
-
-// solver returns a solver that knows the starts and the trees.
-func (prep *Prepared) solver(ctx context.Context, starts [][]int32, work int) *solver {
-	g := prep.g
-	s := &solver{ctx: ctx, g: g, clock: newClock(g), groups: sync.OnceValue(func() *grouper { return newGrouper(g) }), work: work, bound: prep.bound}
-	s.begin(starts, prep.trees)
-	return s
-}
-
-// begin notes the starts, changed where they have labels that cannot be, and the time of those
-// that can be as they are and fit; then what trees found.
-func (s *solver) begin(starts, trees [][]int32) {
-	s.starts = make([]float64, len(starts))
-	s.found = make([]found, len(starts)+len(trees))
-	own := make(chan *clock, 1)
-	own <- s.clock
-	clocks := func() *clock {
-		select {
-		case c := <-own: // one worker takes that of the solver
-			return c
-		default:
-			return newClock(s.g)
-		}
-	}
-	abreast.Each(len(s.found), clocks, func(c *clock, i int) {
-		if i >= len(starts) {
-			s.found[i] = c.judge(trees[i-len(starts)])
-			return
-		}
-		labels, same := s.g.able(starts[i])
-		s.found[i], s.starts[i] = c.judge(labels), Never
-		if same && s.found[i].over == 0 {
-			s.starts[i] = s.found[i].time
-		}
-	})
-}
-
-// findTrees finds a bound, and assignments that are the best where copies are left out.
-func (prep *Prepared) findTrees(ctx context.Context) {
-	g := prep.g
-	prep.bound = g.bound()
-	once := g.variables() * len(g.Targets) * len(g.Targets)
-	if once > maxTreeWork {
-		return
-	}
-	labels, bound := g.priced(ctx, newTree(g), min(priceRounds, maxTreeWork/max(once, 1)))
-	prep.trees = labels
-	if g.sync {
-		prep.bound = max(prep.bound, bound)
-	}
-}
-
-// compare puts what fits before what does not, then the shorter before the longer.
-func compare(a, b found) int {
+// compare orders solutions: those with less excess first, then those that take less time.
+func compare(a, b solution) int {
 	return cmp.Or(cmp.Compare(a.over, b.over), cmp.Compare(a.time, b.time))
 }
 
-// fewBases is from how many assignments leaves are moved out where they do not fit.
+// better returns the better one of two solutions, the first one if they are equally good.
+func better(a, b solution) solution {
+	if compare(b, a) < 0 {
+		return b
+	}
+	return a
+}
+
+// fits reports whether the assignment keeps all limits and can run.
+func (f solution) fits() bool { return f.over == 0 && f.time < broken }
+
+// isOptimal reports whether a lower bound proves that no solution is better.
+func (f solution) isOptimal(bound float64) bool { return f.over == 0 && !shorter(bound, f.time) }
+
+// judgeStarts judges the given assignments, with labels repaired that are not allowed, and returns the times of those
+// that are valid as they are given; Never for the others.
+func (s *solver) judgeStarts(starts [][]int32) (found []solution, times []float64) {
+	times = make([]float64, len(starts))
+	for i, start := range starts {
+		labels, changed := s.g.repair(start)
+		f := s.judge(labels)
+		found = append(found, f)
+		times[i] = f.time
+		if changed || f.over > 0 {
+			times[i] = Never
+		}
+	}
+	return found, times
+}
+
+// fewBases is the number of solutions that fit tries to make fit.
 const fewBases = 3
 
-// fit adds assignments that fit where the best ones do not.
-func (s *solver) fit() {
-	bases := slices.Clone(s.found)
-	slices.SortStableFunc(bases, func(a, b found) int { return cmp.Compare(a.time, b.time) })
-	tried := 0
-	for _, b := range bases {
-		if b.over == 0 || tried == fewBases || s.ctx.Err() != nil {
-			continue
+// fit moves leaves out of full spaces in those of the fastest solutions that do not fit. It returns what it gets, and
+// the work.
+func (s *solver) fit(found []solution) (fitting []solution, work int) {
+	bases := slices.DeleteFunc(slices.Clone(found), func(f solution) bool { return f.over == 0 })
+	slices.SortStableFunc(bases, func(a, b solution) int { return cmp.Compare(a.time, b.time) })
+	for _, b := range bases[:min(fewBases, len(bases))] {
+		if s.ctx.Err() != nil {
+			break
 		}
-		tried++
-		for by := range evictions {
+		for _, by := range evictions {
 			st := newState(s.g, b.labels)
-			st.evict(s.groups(), by)
-			s.done += st.work
-			s.add(st.labels)
+			st.evict(by)
+			work += st.work
+			fitting = append(fitting, s.judge(st.labels))
 		}
 	}
+	return fitting, work
 }
 
-// relaxRounds is how many rounds the relaxation has, at most, and maxRelaxWork bounds the
-// labels that it looks at. Fewer than fewRounds find too little.
-const (
-	relaxRounds  = 200
-	fewRounds    = 10
-	maxRelaxWork = 20_000_000
-)
+// fewImproved is the number of solutions that are improved by moves.
+const fewImproved = 4
 
-// relax raises the bound where work overlaps or memory has limits.
-func (s *solver) relax() {
-	best := s.found[0]
-	limited := slices.ContainsFunc(s.g.Limits, func(n int64) bool { return n >= 0 })
-	if best.time >= broken || s.proved(best) || s.g.sync && !limited {
-		return
+// improve improves the best solutions by moves, and returns the best of all and the work. It ends when a lower bound
+// proves that the best is optimal, or when the work reaches the limit. Each descent may use half of the work that is
+// left, so that one that does not end leaves work for the next.
+func (s *solver) improve(found []solution, bound float64, limit int) (best solution, work int) {
+	slices.SortStableFunc(found, compare)
+	found = slices.CompactFunc(found, func(a, b solution) bool { return slices.Equal(a.labels, b.labels) })
+	best = found[0]
+	for _, f := range found[:min(fewImproved, len(found))] {
+		half := (limit - work) / 2
+		if half <= 0 || best.isOptimal(bound) || s.ctx.Err() != nil {
+			break
+		}
+		labels, used := s.g.descend(s.ctx, f.labels, half)
+		work += used
+		best = better(best, s.judge(labels))
 	}
-	once := s.g.variables() * len(s.g.Targets) * s.g.spaces
-	if rounds := min(relaxRounds, maxRelaxWork/max(once, 1)); rounds >= fewRounds {
-		s.bound = max(s.bound, newRelaxation(s.g).bound(s.ctx, best.time, rounds))
-	}
+	return best, work
 }
 
-func (s *solver) result() *Result {
-	best := s.found[0]
-	return &Result{
-		Labels: best.labels, Seconds: best.time, Bound: s.bound, Proved: s.proved(best),
-		Starts: s.starts, Work: s.done,
-	}
+// canRelax reports whether the relaxation may know more than the other bounds: steps overlap, or memory has limits.
+func (s *solver) canRelax() bool {
+	return !s.g.sync || slices.ContainsFunc(s.g.Limits, func(n int64) bool { return n >= 0 })
 }
 
-// figures fills in what follows from the labels.
-func (s *solver) figures(r *Result) {
-	r.Over = s.g.overs(r.Labels)
-	for i := range s.g.Steps {
-		r.Steps = append(r.Steps, s.clock.step(r.Labels, i))
+// complete searches a small problem completely. It returns the best solution that it knows, and whether it is proved to
+// be that.
+func (s *solver) complete(best solution) (found solution, proved bool) {
+	time := best.time
+	if !best.fits() {
+		time = Never
 	}
+	labels, time, proved := s.g.searchAll(best.labels, time)
+	if time >= broken {
+		return best, false
+	}
+	return solution{labels: labels, time: time}, proved
 }

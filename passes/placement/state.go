@@ -2,72 +2,56 @@ package placement
 
 import "slices"
 
-// state is an assignment with its cost, kept up to date while labels change. The cost is
-// the weighted sum of all nodes and copies, as if nothing overlapped: what the clock
-// predicts is never more, and the same where no target has a queue.
+// state is an assignment with its cost, which set keeps up to date.
+//
+// The cost is the weighted sum of the times of all nodes and copies, as if nothing overlapped. A change of one label
+// changes a few terms of this sum: the time of the node, and the copies of the values that it reads and makes.
+// The clock never predicts a longer time than the cost, and predicts the same where no target has a queue.
+//
+// Example: node 0 makes value a, which nodes 1 and 2 read. All run on target 0. A copy of a to target 1 takes 2 s.
+//
+//	set(1, 1)    one copy of a for node 1:    cost + 2 s + the difference in the time of node 1
+//	set(2, 1)    node 2 reads the same copy:  cost + the difference in the time of node 2
+//	set(0, 1)    a is made where it is read:  cost - 2 s + the difference in the time of node 0
 type state struct {
 	g      *graph
 	labels []int32
 	cost   float64
 	used   []int64 // by space: bytes of leaves
-	over   int64   // bytes beyond the limits, of all spaces together
+	over   int64   // bytes of leaves beyond the limits, in all spaces together
+	work   int     // number of labels that were changed, undone changes included
 	log    []change
-	work   int // calls of set
-
-	crowds [][]int32 // by index in graph.crowded: readers by target
-	seen   []int     // by space: stamp of the last sum that counted it
-	stamp  int
-
-	version int    // of labels; undo goes back to that of its mark
-	newest  int    // version that there was
-	bonds   []bond // by node
+	counts [][]int32 // by value with many readers, by target: how many of its readers run there; nil for other values
 }
 
-// bond is what touched gave for a node, with labels of a version.
-type bond struct {
-	cost    float64
-	version int
-}
-
-// change is what set did, to be undone.
+// change records a call of set: the variable and the label that it had before.
 type change struct{ x, label int32 }
 
+// manyReaders is the number of readers above which state counts the readers of a value by target. The cost of such
+// a value then takes time in proportion to the number of targets instead of readers.
+const manyReaders = 8
+
+// newState returns the state of a copy of an assignment.
 func newState(g *graph, labels []int32) *state {
-	s := &state{
-		g:    g,
-		used: make([]int64, g.spaces), seen: make([]int, g.spaces), crowds: make([][]int32, len(g.crowded)),
-		bonds: make([]bond, len(g.Nodes)),
+	s := &state{g: g, labels: slices.Clone(labels), used: g.used(labels), counts: make([][]int32, len(g.Values))}
+	for v, readers := range g.readers {
+		if len(readers) <= manyReaders {
+			continue
+		}
+		s.counts[v] = make([]int32, len(g.Targets))
+		for _, n := range readers {
+			s.counts[v][labels[n]]++
+		}
 	}
-	for i := range s.crowds {
-		s.crowds[i] = make([]int32, len(g.Targets))
-	}
-	s.begin(labels)
+	s.recount()
 	return s
 }
 
-// begin makes the state that of an assignment, of which nothing was tried. Who has the labels of
-// the one before may keep them.
-func (s *state) begin(labels []int32) {
-	s.labels, s.log, s.work, s.version, s.newest = slices.Clone(labels), s.log[:0], 0, 1, 1
-	clear(s.bonds)
-	clear(s.used)
-	for i, v := range s.g.crowded {
-		clear(s.crowds[i])
-		for _, n := range s.g.readers.at(v) {
-			s.crowds[i][s.labels[n]]++
-		}
-	}
-	for i := range s.g.Leaves {
-		s.used[s.labels[len(s.g.Nodes)+i]] += s.g.Leaves[i].Bytes
-	}
-	s.recount()
-}
-
-// recount sums the cost up anew, without the rounding errors of many changes.
+// recount computes cost and over from the labels, without the rounding errors of earlier changes.
 func (s *state) recount() {
 	s.cost, s.over = 0, 0
-	for i := range s.g.Nodes {
-		s.cost += s.g.seconds(int32(i), s.labels[i]) + s.g.misfits(int32(i), s.labels[i])
+	for i, t := range s.labels[:len(s.g.Nodes)] {
+		s.cost += s.nodeCost(int32(i), t)
 	}
 	for v := range s.g.Values {
 		s.cost += s.valueCost(int32(v))
@@ -77,82 +61,85 @@ func (s *state) recount() {
 	}
 }
 
-// excess returns by how much bytes are beyond the limit of a space.
-func (g *graph) excess(space int32, bytes int64) int64 {
-	if limit := g.Limits[space]; limit >= 0 {
-		return max(0, bytes-limit)
-	}
-	return 0
-}
+// nodeCost returns what node x costs on target t, without copies.
+func (s *state) nodeCost(x, t int32) float64 { return s.g.seconds(x, t) + s.g.misfits(x, t) }
 
-// valueCost is the weighted time of the copies of v: one for each space from which a
-// reader cannot reach it.
+// valueCost returns the weighted time of all copies of value v, and broken for each node that changes v without
+// addressing it.
 func (s *state) valueCost(v int32) float64 {
-	val := &s.g.facts[v]
-	from := s.g.lies(s.labels, val)
-	reaches := s.g.reachers(from)
-	s.stamp++
+	from := s.g.spaceOf(s.labels, v)
+	var buffer [manyReaders]int32
 	var sum float64
-	if val.crowd >= 0 {
-		for t, n := range s.crowds[val.crowd] {
-			if n > 0 && !reaches[t] {
-				sum += s.newCopy(v, from, int32(t))
-			}
-		}
-	} else {
-		for _, n := range s.g.readers.items[val.first:val.end] {
-			if t := s.labels[n]; !reaches[t] {
-				sum += s.newCopy(v, from, t)
-			}
-		}
+	for _, to := range s.appendCopies(buffer[:0], v) {
+		sum += s.g.copySeconds(v, from, to)
 	}
-	sum *= val.weight
-	if val.written {
-		for _, n := range s.g.writers.at(v) {
-			if !reaches[s.labels[n]] {
-				sum += broken
-			}
+	sum *= s.g.weightOf(v)
+	for _, n := range s.g.writers[v] {
+		if !s.g.reaches(s.labels[n], from) {
+			sum += broken
 		}
 	}
 	return sum
 }
 
-// newCopy is the time of the copy that a reader on t needs, once for each space.
-func (s *state) newCopy(v, from, t int32) float64 {
-	to := s.g.homes[t]
-	if s.seen[to] == s.stamp {
-		return 0
+// appendCopies appends to list the spaces into which value v is copied, each once: the homes of those targets that read
+// v and do not address its space.
+func (s *state) appendCopies(list []int32, v int32) []int32 {
+	from := s.g.spaceOf(s.labels, v)
+	if counts := s.counts[v]; counts != nil {
+		for t, n := range counts {
+			if n > 0 {
+				list = s.appendCopy(list, from, int32(t))
+			}
+		}
+		return list
 	}
-	s.seen[to] = s.stamp
-	return s.g.copySeconds(v, from, to)
+	for _, n := range s.g.readers[v] {
+		list = s.appendCopy(list, from, s.labels[n])
+	}
+	return list
+}
+
+// appendCopy appends the space of the copy that a reader on target t needs of a value in space from, unless it needs
+// none or list has it.
+func (s *state) appendCopy(list []int32, from, t int32) []int32 {
+	if s.g.reaches(t, from) || slices.Contains(list, s.g.home(t)) {
+		return list
+	}
+	return append(list, s.g.home(t))
+}
+
+// copiesCost returns the cost of the copies that depend on the label of x: those of what x reads and of what it owns.
+func (s *state) copiesCost(x int32) float64 {
+	var sum float64
+	if !s.g.isLeaf(x) {
+		for _, v := range s.g.Nodes[x].Reads {
+			sum += s.valueCost(v)
+		}
+	}
+	for _, v := range s.g.owned[x] {
+		sum += s.valueCost(v)
+	}
+	return sum
 }
 
 // set gives variable x another label.
 func (s *state) set(x, label int32) {
-	if s.labels[x] != label {
-		s.log = append(s.log, change{x, s.labels[x]})
-		s.change(x, label)
+	before := s.labels[x]
+	if before == label {
+		return
 	}
-}
-
-func (s *state) change(x, label int32) {
 	s.work++
-	s.cost -= s.bond(x)
-	if before := s.labels[x]; !s.g.isLeaf(x) {
-		s.cost += s.own(x, before, label)
+	s.log = append(s.log, change{x, before})
+	s.cost -= s.copiesCost(x)
+	if !s.g.isLeaf(x) {
+		s.cost += s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
 	}
 	s.relabel(x, label)
-	s.newest++
-	s.version = s.newest
-	s.cost += s.touched(x)
+	s.cost += s.copiesCost(x)
 }
 
-// own is what node x costs more by itself with another label.
-func (s *state) own(x, before, label int32) float64 {
-	return s.g.seconds(x, label) - s.g.seconds(x, before) + s.g.misfits(x, label) - s.g.misfits(x, before)
-}
-
-// relabel gives x a label, and leaves the cost as it is.
+// relabel changes the label of x and all fields that follow from labels, except the cost.
 func (s *state) relabel(x, label int32) {
 	before := s.labels[x]
 	s.labels[x] = label
@@ -163,75 +150,56 @@ func (s *state) relabel(x, label int32) {
 		return
 	}
 	for _, v := range s.g.Nodes[x].Reads {
-		if crowd := s.g.facts[v].crowd; crowd >= 0 {
-			s.crowds[crowd][before]--
-			s.crowds[crowd][label]++
+		if counts := s.counts[v]; counts != nil {
+			counts[before]--
+			counts[label]++
 		}
 	}
 }
 
-// touched is the cost of the copies that the label of x has to do with.
-func (s *state) touched(x int32) float64 {
-	var sum float64
-	if !s.g.isLeaf(x) {
-		for _, v := range s.g.Nodes[x].Reads {
-			sum += s.valueCost(v)
-		}
-	}
-	for _, v := range s.g.owned.at(x) {
-		sum += s.valueCost(v)
-	}
-	return sum
-}
-
-// bond is touched, which is not summed again if it was kept.
-func (s *state) bond(x int32) float64 {
-	if !s.g.isLeaf(x) && s.bonds[x].version == s.version {
-		return s.bonds[x].cost
-	}
-	return s.touched(x)
-}
-
-// keepBond is bond for a node that will be asked for again before labels change: several moves
-// of it are tried, and taken back.
-func (s *state) keepBond(x int32) float64 {
-	b := &s.bonds[x]
-	if b.version != s.version {
-		b.cost, b.version = s.touched(x), s.version
-	}
-	return b.cost
-}
-
+// use adds a number of bytes, negative to free them, to what leaves take in a space.
 func (s *state) use(space int32, bytes int64) {
 	s.over -= s.g.excess(space, s.used[space])
 	s.used[space] += bytes
 	s.over += s.g.excess(space, s.used[space])
 }
 
-// point is a state to which undo goes back.
-type point struct {
-	changes, version int
-	cost             float64
+// isOver reports whether the space that stores leaf x holds more than its limit.
+func (s *state) isOver(x int32) bool {
+	space := s.labels[x]
+	return s.g.excess(space, s.used[space]) > 0
 }
 
-func (s *state) mark() point { return point{len(s.log), s.version, s.cost} }
+// mark is a point in the history of a state to which undo returns.
+type mark struct {
+	changes int
+	cost    float64
+}
 
-// undo takes back what was changed since mark. What that costs is known: the copies around
-// what changed are not summed again.
-func (s *state) undo(to point) {
+func (s *state) mark() mark { return mark{len(s.log), s.cost} }
+
+// undo takes back all changes since a mark. It restores the cost of the mark exactly, without rounding errors.
+func (s *state) undo(to mark) {
 	for _, c := range slices.Backward(s.log[to.changes:]) {
 		s.work++
 		s.relabel(c.x, c.label)
 	}
 	s.log = s.log[:to.changes]
-	s.cost, s.version = to.cost, to.version
+	s.cost = to.cost
 }
 
-// worth is the smallest gain, as a part of the cost, for which a move is kept: less may be
-// a rounding error.
-const worth = 1e-9
+// try makes a change and undoes it unless it makes the state better. It reports whether the change was kept.
+func (s *state) try(change func()) bool {
+	cost, over, mark := s.cost, s.over, s.mark()
+	change()
+	if s.better(cost, over) {
+		return true
+	}
+	s.undo(mark)
+	return false
+}
 
-// better reports whether the assignment is better than one with that cost and excess.
+// better reports whether the state is better than one with this cost and excess. Less excess comes first.
 func (s *state) better(cost float64, over int64) bool {
 	if s.over != over {
 		return s.over < over
@@ -239,5 +207,8 @@ func (s *state) better(cost float64, over int64) bool {
 	return shorter(s.cost, cost)
 }
 
-// shorter reports whether a time is less than another one, by more than rounding.
-func shorter(a, b float64) bool { return a < b*(1-worth) }
+// rounding is the relative difference of two times below which they are considered equal.
+const rounding = 1e-9
+
+// shorter reports whether time a is less than time b by more than rounding errors.
+func shorter(a, b float64) bool { return a < b*(1-rounding) }
