@@ -271,19 +271,30 @@ func (g *graph) excess(space int32, bytes int64) int64 {
 }
 
 // repair returns labels with each label that a variable must not have replaced, and whether it had to replace any.
-// A node moves to its fastest target, a leaf to the first space that it allows.
 func (g *graph) repair(labels []int32) (repaired []int32, changed bool) {
 	repaired = slices.Clone(labels)
 	for i := range repaired {
-		switch x := int32(i); {
-		case g.allows(x, repaired[x]):
-			continue
-		case g.isLeaf(x):
-			repaired[x] = g.allowed[x][0]
-		default:
-			repaired[x] = g.fastest[x]
+		if x := int32(i); !g.allows(x, repaired[x]) {
+			repaired[x] = g.fallback(x)
+			changed = true
 		}
-		changed = true
 	}
 	return repaired, changed
+}
+
+// fallback returns a label for a variable: the fastest target of a node, the first allowed space of a leaf.
+func (g *graph) fallback(x int32) int32 {
+	if g.isLeaf(x) {
+		return g.allowed[x][0]
+	}
+	return g.fastest[x]
+}
+
+// fallbackLabels returns the assignment of the fallback of each variable.
+func (g *graph) fallbackLabels() []int32 {
+	labels := make([]int32, g.variables())
+	for i := range labels {
+		labels[i] = g.fallback(int32(i))
+	}
+	return labels
 }

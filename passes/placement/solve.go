@@ -38,7 +38,8 @@ func (r *Result) Fits() bool {
 //
 // The search has these steps:
 //
-//  1. The candidates are the starts and the optima of trees within the problem (tree.go, price.go).
+//  1. The candidates are the starts and the optima of trees within the problem (tree.go, price.go). If there are
+//     none, the candidate has each node on its fastest target.
 //  2. If candidates do not fit, leaves are moved out of full spaces (evict.go).
 //  3. Moves improve the best candidates: first by the sum of all times (descend.go), then by the clock (polish.go).
 //  4. Lower bounds show how far the result may be from the best, or that it is the best (bound.go, relax.go).
@@ -54,6 +55,9 @@ func Solve(ctx context.Context, p *Problem, starts [][]int32, o Options) *Result
 	trees, treeBound := g.solveTrees(ctx)
 	for _, labels := range trees {
 		found = append(found, s.judge(labels))
+	}
+	if len(found) == 0 {
+		found = append(found, s.judge(g.fallbackLabels()))
 	}
 
 	fitting, work := s.fit(found)

@@ -343,3 +343,12 @@ func TestSolveStopsWhenTheContextEnds(t *testing.T) {
 		before = r.Work
 	}
 }
+
+// TestProblemWithoutStartsIsSolved gives no start for a problem that is too large for trees.
+func TestProblemWithoutStartsIsSolved(t *testing.T) {
+	p := random(rand.New(rand.NewPCG(1, 12)), world{nodes: maxTreeWork/(100*100) + 1, targets: 100})
+	got := Solve(context.Background(), p, nil, Options{Work: 1})
+	if !got.Fits() || len(got.Labels) != len(p.Nodes) {
+		t.Errorf("%d labels, fits %v; want %d that fit", len(got.Labels), got.Fits(), len(p.Nodes))
+	}
+}
