@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// SpaceAlign is the alignment of a space, in bytes.
+// SpaceAlign is the alignment of offsets in a space, in bytes.
 type SpaceAlign struct {
 	Space string
 	Bytes int64
 }
 
-// AlignIn returns the alignment that the backend needs in one of its spaces, in bytes.
+// AlignIn returns the alignment of offsets that the backend needs in one of its spaces, in bytes.
 func (d *Descriptor) AlignIn(space string) int64 {
 	if i := slices.IndexFunc(d.Aligns, func(a SpaceAlign) bool { return a.Space == space }); i >= 0 {
 		return d.Aligns[i].Bytes
@@ -40,6 +40,7 @@ func setAligns(d *Descriptor, value string) error {
 	return nil
 }
 
+// alignsText returns the text that setAligns reads.
 func alignsText(d *Descriptor) string {
 	items := make([]string, len(d.Aligns))
 	for i, a := range d.Aligns {

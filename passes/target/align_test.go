@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-func TestAlignIn(t *testing.T) {
-	l, err := Parse("t", "target gpu space=dev,host align=256 alignin=host:32 ops=*\ntarget cpu space=host align=64 ops=*")
+func TestAlignmentDiffersBySpace(t *testing.T) {
+	l, err := Parse("t", "target gpu space=dev,host align=256 alignin=host:32 ops=*\n"+
+		"target cpu space=host align=64 ops=*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +23,8 @@ func TestAlignIn(t *testing.T) {
 		t.Errorf("%v reads as %v: %v", gpu, again, err)
 	}
 	for _, bad := range []string{"host", ":64", "host:x", "host:0"} {
-		if _, err := ParseDescriptor("gpu space=dev,host alignin=" + bad); err == nil || !strings.Contains(err.Error(), "alignin") {
+		_, err := ParseDescriptor("gpu space=dev,host alignin=" + bad)
+		if err == nil || !strings.Contains(err.Error(), "alignin") {
 			t.Errorf("alignin=%s: %v", bad, err)
 		}
 	}

@@ -8,14 +8,20 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/cpu/tile"
 )
 
-// defaultAlign is the alignment of offsets in bytes: a cache line, and a vector register
-// of AVX-512.
+// defaultAlign is the alignment of offsets in bytes: the size of a cache line and of a vector register of AVX-512.
 const defaultAlign = 64
 
-// maxThreads is the bound of the symbol threads (DESIGN.md, "Workers").
+// maxThreads is the upper bound of the symbol threads.
 const maxThreads = ir.MaxThreads
 
-// Formats that the CPU's kernels read.
+var (
+	weightTypes = []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}
+	scalarTypes = []dtype.DType{
+		dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool,
+	}
+)
+
+// Formats that the kernels of the CPU read.
 var (
 	f32     = Plain(dtype.F32)
 	i32     = Plain(dtype.I32)
@@ -25,22 +31,21 @@ var (
 	qkeys   = Packed(dtype.R16, dtype.Q8_0)
 	hcache  = Plain(dtype.F16)
 	hkeys   = Packed(dtype.R16, dtype.F16)
-	table   = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
+	table   = Format{DTypes: weightTypes, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
 	bf16    = Plain(dtype.BF16)
 	panels  = Packed(dtype.R16, dtype.F32, dtype.F16)
 	bpanels = Packed(dtype.R16, dtype.BF16)
 	qpanels = Packed(dtype.R16, dtype.Q8_0, dtype.Q4_0)
-	// matrices are copied as bytes: any layout will do.
-	matrices = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0}, Layouts: []dtype.Layout{dtype.Plain, dtype.R16}}
-	strided  = Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.F64, dtype.I8, dtype.I32, dtype.I64, dtype.U8, dtype.Bool}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	// matrices are copied as bytes, so the layout does not matter.
+	matrices = table
+	strided  = Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 )
 
-// BF16CPUs returns the implementations of the processor's kernels, as --cpu names them, that multiply
-// bf16 by instructions for it.
+// BF16CPUs returns the implementations of the CPU's kernels, as --cpu names them, that use instructions for bf16.
 func BF16CPUs() []string { return []string{string(tile.AVX512BF16), string(tile.AMX)} }
 
-// CPU returns the descriptor of the processor that the program runs on. Its kernels stand
-// in kernels/cpu; a test there and in codegen demands one for each row.
+// CPU returns the descriptor of the processor that the program runs on. Its kernels are in package kernels/cpu; tests
+// there and in codegen check that each row has one.
 func CPU() *Descriptor {
 	return &Descriptor{
 		Name:    "cpu",
@@ -58,15 +63,14 @@ func CPU() *Descriptor {
 	}
 }
 
-// cpuRates are rounded figures of one core with AVX2 near 3 GHz: they only say which
-// work is too small to share. The barrier is DESIGN.md's 0.15 µs for spinning workers,
-// doubled for the uneven arrival that it waits out.
+// cpuRates are rounded figures of cores with AVX2 near 3 GHz. They are good enough to decide which work is too small to
+// share. The barrier is 0.15 µs for spinning workers, doubled because workers arrive at different times.
 var cpuRates = Rates{
 	FLOPs:     4e10,
 	QuantOps:  1e11,
 	Bandwidth: 4e10,
 	WorkerBW:  1.2e10,
-	Cache:     2 << 20, // the second-level cache of server processors since 2022
+	Cache:     2 << 20, // second-level cache of server processors since 2022
 	CacheBW:   1e11,
 	Barrier:   3e-7,
 	Launch:    2e-8,
@@ -74,7 +78,7 @@ var cpuRates = Rates{
 	LinkDelay: 1e-6,
 }
 
-// cpuRows is the table of kernels: op, then the formats of its operands.
+// cpuRows returns the table of the CPU's kernels: an op, then the formats of its operands.
 func cpuRows() []Row {
 	rows := []Row{
 		row(ir.OpMatMul, q8a, qpanels, f32),
@@ -133,7 +137,7 @@ func cpuRows() []Row {
 
 func row(op ir.Op, args ...Format) Row { return Row{Op: op, Args: args} }
 
-// oneDType demands that operands 1 and 2 have one dtype.
+// oneDType checks that operands 1 and 2 have the same dtype.
 func oneDType(n *ir.Node) string {
 	if a, b := n.Args[1].Type.DType, n.Args[2].Type.DType; a != b {
 		return fmt.Sprintf("mixes %v and %v, and the kernel reads one dtype", a, b)
@@ -141,15 +145,16 @@ func oneDType(n *ir.Node) string {
 	return ""
 }
 
-// tileSegments demands segments of the length that the kernels know, of caches of one dtype.
+// tileSegments checks that segments have the length of the kernels, and that both caches have the same dtype.
 func tileSegments(n *ir.Node) string {
 	if a := n.Attr.(*ir.AttentionSegmentsAttr); a.Len != tile.SegmentLen {
-		return fmt.Sprintf("cuts into segments of %d positions, and the kernel knows those of %d", a.Len, tile.SegmentLen)
+		return fmt.Sprintf("cuts into segments of %d positions, and the kernel knows those of %d",
+			a.Len, tile.SegmentLen)
 	}
 	return oneDType(n)
 }
 
-// same demands operands of one shape.
+// same checks that both operands have the same shape.
 func same(n *ir.Node) string {
 	if a, b := n.Args[0].Type, n.Args[1].Type; !ir.EqualDims(a.Shape, b.Shape) {
 		return "repeats operand 1, and the kernel reads operands of one shape"
@@ -157,7 +162,7 @@ func same(n *ir.Node) string {
 	return ""
 }
 
-// sameOrRow demands operands of one shape, or one row as the second.
+// sameOrRow checks that both operands have the same shape, or that the second is one row of the first.
 func sameOrRow(n *ir.Node) string {
 	if same(n) == "" {
 		return ""
@@ -169,9 +174,10 @@ func sameOrRow(n *ir.Node) string {
 	return ""
 }
 
-// boxRank is the rank of the box that the kernel of copy moves.
+// boxRank is the largest rank of a tensor that the kernel of copy reads.
 const boxRank = 4
 
+// copyBox checks the rank of the operand of a copy.
 func copyBox(n *ir.Node) string {
 	if r := n.Args[0].Type.Rank(); r > boxRank {
 		return fmt.Sprintf("has an operand of rank %d, and the kernel moves at most %d", r, boxRank)
@@ -179,7 +185,7 @@ func copyBox(n *ir.Node) string {
 	return ""
 }
 
-// castPair demands that one of the two dtypes is f32.
+// castPair checks that a cast converts f32 to f16 or bf16, or the other way round.
 func castPair(n *ir.Node) string {
 	from, to := n.Args[0].Type.DType, n.Attr.(*ir.CastAttr).To
 	if from == to || from != dtype.F32 && to != dtype.F32 || !Plain(dtype.F32, dtype.F16, dtype.BF16).hasDType(to) {

@@ -1,8 +1,7 @@
 package target
 
-// Fake returns the descriptor of the simulated backend: host code that runs what the CPU
-// runs, from the same formats, with memory and a queue of its own (runtime/fake). Several
-// are told apart by a number: see New.
+// Fake returns the descriptor of the simulated device of package runtime/fake. It has the kernels of the CPU, and
+// memory and a queue of its own. A number distinguishes several of them: see New.
 func Fake() *Descriptor {
 	return &Descriptor{
 		Name:    "fake",
@@ -20,10 +19,9 @@ func Fake() *Descriptor {
 	}
 }
 
-// fakeRates make plans for a device that nobody has: one that calculates five times as fast
-// as the CPU's 8 workers, behind a link like PCIe 3.0 with 16 lanes (16e9 bytes per second
-// in PCI-SIG's specification, of which drivers reach about 12e9). A node takes as long to
-// start as a kernel of a GPU.
+// fakeRates are those of an invented device. Its arithmetic is five times as fast as 8 workers of the CPU. Its link is
+// that of PCIe 3.0 with 16 lanes, for which the specification has 16e9 bytes per second and drivers reach about 12e9.
+// Starting a node takes as long as starting a kernel of a GPU.
 var fakeRates = Rates{
 	FLOPs:     1.6e12,
 	QuantOps:  4e12,

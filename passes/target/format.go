@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Anything is the format of a kernel that reads whatever it is given.
+// Anything is the format of an operand of which the kernel reads any dtype, layout and strides.
 var Anything = Format{Strides: AnyStrides}
 
 // Plain returns the format of dense plain tensors of the dtypes.
@@ -35,7 +35,7 @@ func (f Format) HasLayout(l dtype.Layout) bool {
 	return f.Layouts == nil || slices.Contains(f.Layouts, l)
 }
 
-// layout returns the layout that pack gives to a tensor of dtype d.
+// layout returns the layout that pack gives to a tensor of dtype d: the first layout of the format that d can have.
 func (f Format) layout(d dtype.DType) dtype.Layout {
 	if f.HasLayout(dtype.Plain) && len(f.Layouts) == 0 {
 		return dtype.Plain
@@ -48,7 +48,7 @@ func (f Format) layout(d dtype.DType) dtype.Layout {
 	return dtype.Plain
 }
 
-// Hold reports whether a tensor of type t has strides that are allowed.
+// Hold reports whether the strides of a tensor of type t are in the set.
 func (s Strides) Hold(t ir.Type) bool {
 	switch {
 	case s == AnyStrides || IsDense(t):
@@ -59,13 +59,16 @@ func (s Strides) Hold(t ir.Type) bool {
 	return false
 }
 
-// IsDense reports whether the elements of t follow each other without gaps, in row order.
-// The stride of a dimension of extent 1 does not matter.
+// IsDense reports whether the elements of t follow each other without gaps, in the order of rows. The stride of a
+// dimension of extent 1 does not matter.
+//
+// Example: shape [4 8] is dense with strides [8 1]. With strides [16 1] its rows are dense and equally far from each
+// other, so it has row strides. With strides [1 4] it is the transpose of a dense tensor and neither.
 func IsDense(t ir.Type) bool {
 	return t.Strides == nil || followsFrom(t, len(t.Shape), ir.Const(1))
 }
 
-// followsFrom reports whether the outermost n dimensions are dense over inner elements.
+// followsFrom reports whether the outermost n dimensions are dense if one step of the last of them is inner elements.
 func followsFrom(t ir.Type, n int, inner ir.Dim) bool {
 	for i := n - 1; i >= 0; i-- {
 		if t.Shape[i].Is(1) {
@@ -79,7 +82,7 @@ func followsFrom(t ir.Type, n int, inner ir.Dim) bool {
 	return true
 }
 
-// hasRowStride reports whether the rows of t are dense and equally far apart.
+// hasRowStride reports whether the rows of t are dense and the distance from each to the next is the same.
 func hasRowStride(t ir.Type) bool {
 	last := len(t.Shape) - 1
 	if !t.Strides[last].Is(1) && !t.Shape[last].Is(1) {
@@ -93,19 +96,19 @@ func hasRowStride(t ir.Type) bool {
 	return true
 }
 
-// obstacle is why pack cannot bring a value into a format.
+// obstacle is the reason why pack cannot convert a value to a format.
 type obstacle uint8
 
 const (
-	noObstacle obstacle = iota
-	otherDType
-	otherLayout
-	noLayout
-	noPacking
-	noCopy
+	noObstacle  obstacle = iota
+	otherDType           // the kernel does not read the dtype
+	otherLayout          // the kernel reads neither the dtype nor the layout
+	noLayout             // the layout cannot be made from the value's
+	noPacking            // it is not a weight, and the backend has no kernel that makes the layout
+	noCopy               // it is strided, and the backend has no kernel that makes it dense
 )
 
-// of says what the obstacle is with v.
+// of returns the obstacle as a text that follows the name of v.
 func (o obstacle) of(v *ir.Value) string {
 	layout := plainIfWeight(v)
 	switch o {
@@ -121,8 +124,8 @@ func (o obstacle) of(v *ir.Value) string {
 	return "is strided, and it cannot make it dense"
 }
 
-// plainIfWeight returns the layout from which v can be laid out: whatever form other readers of
-// a weight were given, it can be laid out anew.
+// plainIfWeight returns the layout that pack starts from. A weight can be laid out again from its plain bytes, whatever
+// layout other readers of it got.
 func plainIfWeight(v *ir.Value) dtype.Layout {
 	if isWeight(v) {
 		return dtype.Plain
@@ -130,9 +133,9 @@ func plainIfWeight(v *ir.Value) dtype.Layout {
 	return v.Type.Layout
 }
 
-// canMake returns why pack cannot bring v into the format; noObstacle if it can. It can
-// quantize f32 values or round them to bf16, lay out plain ones and make strided ones dense, as far as the
-// backend has kernels for that; what it does to weights needs no kernel.
+// canMake returns why pack cannot convert v to the format; noObstacle if it can. The pass can quantize f32 values or
+// round them to bf16, lay out plain values, and make strided values dense, if the backend has kernels for that.
+// Weights are converted by the compiler, which needs no kernel.
 func (d *Descriptor) canMake(v *ir.Value, f *Format) obstacle {
 	readsDType, readsLayout := f.hasDType(v.Type.DType), f.HasLayout(plainIfWeight(v))
 	switch {
@@ -150,17 +153,17 @@ func (d *Descriptor) canMake(v *ir.Value, f *Format) obstacle {
 	return noObstacle
 }
 
-// copies reports whether a kernel of the backend makes v dense.
+// copies reports whether the backend has a kernel that makes v dense.
 func (d *Descriptor) copies(v *ir.Value) bool {
 	row, _ := d.Kernel(&ir.Node{Op: ir.OpCopy, Args: []*ir.Value{v}})
 	return row != nil
 }
 
-// isWeight reports whether v is a weight itself: views of weights are packed at run time.
+// isWeight reports whether v is a weight itself. A view of a weight is not: it is packed at run time.
 func isWeight(v *ir.Value) bool { return v.Def != nil && v.Def.Op == ir.OpWeight }
 
-// canConvert reports whether pack can make one of the format's dtypes from v: activations
-// that are f32 become q8a, or bf16 where the kernel reads nothing else.
+// canConvert reports whether pack can make one of the format's dtypes from v. It makes q8a from f32, and bf16 from f32
+// activations for a kernel that reads only bf16.
 func (d *Descriptor) canConvert(v *ir.Value, f *Format) bool {
 	switch {
 	case v.Type.DType != dtype.F32:
@@ -171,12 +174,12 @@ func (d *Descriptor) canConvert(v *ir.Value, f *Format) bool {
 	return f.onlyBF16() && !isWeight(v) && d.Has(ir.OpCast)
 }
 
-// onlyBF16 reports whether the format is that of plain bf16 and of nothing else.
+// onlyBF16 reports whether plain bf16 is all that the format holds.
 func (f Format) onlyBF16() bool {
 	return len(f.DTypes) == 1 && f.DTypes[0] == dtype.BF16 && f.HasLayout(dtype.Plain)
 }
 
-// packs reports whether a kernel lays out tensors of dtype dt.
+// packs reports whether the backend has a kernel that lays out tensors of dtype dt.
 func (d *Descriptor) packs(dt dtype.DType) bool {
 	for i := range d.Rows {
 		if r := &d.Rows[i]; r.Op == ir.OpPack && (r.Args == nil || r.Args[0].hasDType(dt)) {
@@ -186,14 +189,14 @@ func (d *Descriptor) packs(dt dtype.DType) bool {
 	return false
 }
 
-// canLayOut reports whether v can be laid out: a matrix, or, by the compiler, a list of them that is a weight.
+// canLayOut reports whether v can get a layout of the format: it is a matrix, or a weight that is a list of matrices.
 func canLayOut(v *ir.Value, f *Format) bool {
 	rank := v.Type.Rank()
-	return plainIfWeight(v) == dtype.Plain && (rank == 2 || rank == 3 && isWeight(v)) && f.layout(v.Type.DType) != dtype.Plain
+	isMatrix := rank == 2 || rank == 3 && isWeight(v)
+	return isMatrix && plainIfWeight(v) == dtype.Plain && f.layout(v.Type.DType) != dtype.Plain
 }
 
-// Want returns the dtype and layout that pack gives to v for a kernel that reads f: its
-// own where the kernel reads them.
+// Want returns the dtype and the layout that pack gives to v for a kernel that reads f. It keeps what the kernel reads.
 func (f Format) Want(v *ir.Value) (dtype.DType, dtype.Layout) {
 	t := v.Type
 	dt, layout := t.DType, t.Layout

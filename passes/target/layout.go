@@ -11,31 +11,38 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// LayoutUse is how a node reads an operand for which kernels may have several layouts: what
-// decides how long that takes in each of them.
+// LayoutUse describes how a node reads an operand that kernels read in several layouts. Uses that are equal take the
+// same time in the same layout.
+//
+// Example: a gather of one row from a q8_0 table of 32000 rows of 2048 elements is gather:q8_0:32000x2048:1. Measured
+// times for it are
+//
+//	gather:q8_0:32000x2048:1:plain:2e-07
+//	gather:q8_0:32000x2048:1:r16:2.5e-06
+//
+// in seconds on one worker, so pack leaves the table plain.
 type LayoutUse struct {
 	Op    ir.Op
 	DType dtype.DType // of the operand
-	Shape string      // of the operand, upper bounds joined by x, such as 32000x2048
-	Rows  int64       // upper bound of the rows that read it: indices of a gather, queries of an attention
+	Shape string      // of the operand: upper bounds joined by x
+	Rows  int64       // upper bound of the number of rows that read it: indices of a gather, queries of an attention
 }
 
-// LayoutTime is what one run of a use takes on one worker with the operand in a layout, as
-// ggmlc build --tune measured it.
+// LayoutTime is a time that ggmlc build --tune has measured.
 type LayoutTime struct {
 	LayoutUse
-	Layout  dtype.Layout
-	Seconds float64
+	Layout  dtype.Layout // of the operand
+	Seconds float64      // of one run on one worker
 }
 
-// layoutOperands are the ops whose kernels read an operand in several layouts: which operand
-// that is, and the rank that it has.
+// layoutOperands are the ops whose kernels read an operand in several layouts, with the index and the rank of this
+// operand.
 var layoutOperands = map[ir.Op]struct{ operand, rank int }{
 	ir.OpGather:    {0, 2},
 	ir.OpAttention: {1, 4},
 }
 
-// LayoutOperand returns which operand of the op may lie in several layouts; -1 is none.
+// LayoutOperand returns the index of the operand that the op's kernels read in several layouts; -1 is none.
 func LayoutOperand(op ir.Op) int {
 	if o, ok := layoutOperands[op]; ok {
 		return o.operand
@@ -43,8 +50,7 @@ func LayoutOperand(op ir.Op) int {
 	return -1
 }
 
-// LayoutUseOf returns how n reads its operand that may lie in several layouts; ok is false
-// where n has none.
+// LayoutUseOf returns how n reads its operand that may have several layouts; ok is false if n has no such operand.
 func LayoutUseOf(n *ir.Node) (u LayoutUse, ok bool) {
 	o, ok := layoutOperands[n.Op]
 	if !ok {
@@ -54,7 +60,7 @@ func LayoutUseOf(n *ir.Node) (u LayoutUse, ok bool) {
 	return LayoutUse{n.Op, t.DType, shapeText(t.Shape), useRows(n)}, true
 }
 
-// useRows returns the upper bound of the rows that read the operand.
+// useRows returns LayoutUse.Rows of n.
 func useRows(n *ir.Node) int64 {
 	if n.Op == ir.OpGather {
 		return n.Args[1].Type.Shape[0].Upper()
@@ -63,6 +69,7 @@ func useRows(n *ir.Node) int64 {
 	return q[0].Mul(q[1]).Upper()
 }
 
+// shapeText returns LayoutUse.Shape of a shape.
 func shapeText(shape []ir.Dim) string {
 	sizes := make([]string, len(shape))
 	for i, d := range shape {
@@ -71,8 +78,8 @@ func shapeText(shape []ir.Dim) string {
 	return strings.Join(sizes, "x")
 }
 
-// Layouts returns the layouts in which some kernel of the op reads operand arg of dtype dt,
-// those of earlier rows first; nil where the kernels ask for none.
+// Layouts returns the layouts in which kernels of the op read operand arg if its dtype is dt, those of earlier rows
+// first. It returns nil if no kernel asks for a layout.
 func (d *Descriptor) Layouts(op ir.Op, arg int, dt dtype.DType) []dtype.Layout {
 	var all []dtype.Layout
 	for i := range d.Rows {
@@ -89,7 +96,7 @@ func (d *Descriptor) Layouts(op ir.Op, arg int, dt dtype.DType) []dtype.Layout {
 	return all
 }
 
-// LayoutSeconds returns what was measured of a use in a layout; ok is false where nothing was.
+// LayoutSeconds returns the measured time of a use in a layout; ok is false if there is none.
 func (d *Descriptor) LayoutSeconds(u LayoutUse, l dtype.Layout) (seconds float64, ok bool) {
 	for _, t := range d.LayoutTimes {
 		if t.LayoutUse == u && t.Layout == l {
@@ -99,17 +106,17 @@ func (d *Descriptor) LayoutSeconds(u LayoutUse, l dtype.Layout) (seconds float64
 	return 0, false
 }
 
-// String returns the use as it stands in a target file: OP:DTYPE:SHAPE:ROWS.
+// String returns the use as in a target file: OP:DTYPE:SHAPE:ROWS.
 func (u LayoutUse) String() string {
 	return fmt.Sprintf("%v:%v:%s:%d", u.Op, u.DType, u.Shape, u.Rows)
 }
 
-// String returns the form that a target file has: OP:DTYPE:SHAPE:ROWS:LAYOUT:SECONDS.
+// String returns the time as in a target file: OP:DTYPE:SHAPE:ROWS:LAYOUT:SECONDS.
 func (t LayoutTime) String() string {
 	return fmt.Sprintf("%v:%v:%s", t.LayoutUse, t.Layout, strconv.FormatFloat(t.Seconds, 'g', -1, 64))
 }
 
-// setLayoutTimes reads what was measured of layouts, each use in each layout once.
+// setLayoutTimes reads a list of measured times, at most one for each use in each layout.
 func setLayoutTimes(d *Descriptor, value string) error {
 	d.LayoutTimes = nil
 	seen := make(map[LayoutTime]bool)
@@ -128,7 +135,7 @@ func setLayoutTimes(d *Descriptor, value string) error {
 	return nil
 }
 
-// parseLayoutTime reads what LayoutTime.String gives.
+// parseLayoutTime reads the text that LayoutTime.String returns.
 func parseLayoutTime(text string) (t LayoutTime, err error) {
 	part := strings.Split(text, ":")
 	if len(part) != 6 {
@@ -156,12 +163,12 @@ func parseLayoutTime(text string) (t LayoutTime, err error) {
 	}
 	t.Seconds, err = strconv.ParseFloat(part[5], 64)
 	if err != nil || !(t.Seconds > 0) || math.IsInf(t.Seconds, 0) {
-		return t, fmt.Errorf("%s is no time: write seconds, more than 0, such as 2e-7", part[5])
+		return t, fmt.Errorf("%s is not a time: write seconds, more than 0, such as 2e-7", part[5])
 	}
 	return t, nil
 }
 
-// parseShape reads a shape of a rank as shapeText writes it.
+// parseShape reads a shape of a rank in the form of shapeText.
 func parseShape(text string, rank int) (string, error) {
 	sizes := strings.Split(text, "x")
 	if len(sizes) != rank {
@@ -177,7 +184,7 @@ func parseShape(text string, rank int) (string, error) {
 	return strings.Join(sizes, "x"), nil
 }
 
-// parseSize reads a whole number from 1 on.
+// parseSize reads a whole number that is at least 1.
 func parseSize(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || n == 0 {
@@ -186,6 +193,7 @@ func parseSize(text string) (int64, error) {
 	return int64(n), nil
 }
 
+// layoutTimesText returns the text that setLayoutTimes reads.
 func layoutTimesText(d *Descriptor) string {
 	texts := make([]string, len(d.LayoutTimes))
 	for i, t := range d.LayoutTimes {
@@ -194,11 +202,11 @@ func layoutTimesText(d *Descriptor) string {
 	return strings.Join(texts, ",")
 }
 
-// setMeasured reads where the figures come from: GOOS/GOARCH/KERNELS.
+// setMeasured reads the machine on which figures were measured: GOOS/GOARCH/KERNELS.
 func setMeasured(d *Descriptor, value string) error {
 	part := strings.Split(value, "/")
 	if len(part) != 3 || slices.Contains(part, "") {
-		return fmt.Errorf("%q names no machine: write GOOS/GOARCH/KERNELS, such as linux/amd64/avx2", value)
+		return fmt.Errorf("%q is not a machine: write GOOS/GOARCH/KERNELS, such as linux/amd64/avx2", value)
 	}
 	for _, p := range part {
 		if err := checkName("machine", p); err != nil {

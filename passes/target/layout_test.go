@@ -8,8 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestLayoutTimes reads measurements and writes them as they were.
-func TestLayoutTimes(t *testing.T) {
+func TestLayoutTimesPrintAsTheyAreRead(t *testing.T) {
 	const text = "cpu like=cpu layouts=gather:q8_0:32000x2048:1:plain:2e-07,gather:q8_0:32000x2048:1:r16:2.5e-06,attention:q8_0:1x8x4096x64:32:r16:0.00012 measured=linux/amd64/avx512vnni"
 	d, err := ParseDescriptor(text)
 	if err != nil {
@@ -28,8 +27,8 @@ func TestLayoutTimes(t *testing.T) {
 	}
 }
 
-// TestWrongLayoutTimes demands an error that says what is wrong.
-func TestWrongLayoutTimes(t *testing.T) {
+// TestWrongLayoutTimesAreRefused expects an error that names the mistake.
+func TestWrongLayoutTimesAreRefused(t *testing.T) {
 	for _, c := range []struct{ field, want string }{
 		{"layouts=gather:q8_0:64x64:1:plain", "write OP:DTYPE:SHAPE:ROWS:LAYOUT:SECONDS"},
 		{"layouts=add:f32:64x64:1:plain:1", `kernels of "add" do not differ`},
@@ -42,15 +41,15 @@ func TestWrongLayoutTimes(t *testing.T) {
 		{"layouts=gather:f32:64x64:0:plain:1", "rows"},
 		{"layouts=gather:f32:64x64:1:r17:1", `unknown layout "r17"`},
 		{"layouts=gather:i32:64x64:1:r16:1", "i32 has no layout r16"},
-		{"layouts=gather:f32:64x64:1:plain:-1e-9", "-1e-9 is no time"},
-		{"layouts=gather:f32:64x64:1:plain:0", "0 is no time"},
-		{"layouts=gather:f32:64x64:1:plain:NaN", "NaN is no time"},
-		{"layouts=gather:f32:64x64:1:plain:Inf", "Inf is no time"},
+		{"layouts=gather:f32:64x64:1:plain:-1e-9", "-1e-9 is not a time"},
+		{"layouts=gather:f32:64x64:1:plain:0", "0 is not a time"},
+		{"layouts=gather:f32:64x64:1:plain:NaN", "NaN is not a time"},
+		{"layouts=gather:f32:64x64:1:plain:Inf", "Inf is not a time"},
 		{"layouts=gather:f32:64x64:1:plain:1,gather:f32:64x064:1:plain:2", "measured twice"},
 		{"layouts=gather:f32:64x64:1:plain:1,", "write OP"},
 		{"measured=linux", "GOOS/GOARCH/KERNELS"},
 		{"measured=linux//avx2", "GOOS/GOARCH/KERNELS"},
-		{"measured=linux/amd64/a,b", "is no name of a machine"},
+		{"measured=linux/amd64/a,b", "is not a name for a machine"},
 	} {
 		if _, err := ParseDescriptor("cpu like=cpu " + c.field); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.field, err, c.want)
@@ -58,8 +57,8 @@ func TestWrongLayoutTimes(t *testing.T) {
 	}
 }
 
-// TestLayouts looks at what the processor's kernels read.
-func TestLayouts(t *testing.T) {
+// TestLayoutsAreThoseOfTheRows checks the layouts that the CPU's kernels read.
+func TestLayoutsAreThoseOfTheRows(t *testing.T) {
 	d := CPU()
 	for _, c := range []struct {
 		op   ir.Op

@@ -9,18 +9,21 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Offload is an op that a backend takes off the last target, where the op's weights lie:
-// it is worth it to copy them where they serve many rows.
+// Offload is an op that a backend takes from the last target although its weights are stored there. To copy the weights
+// is worth the time if they are used for many rows.
+//
+// Example: with offload=matmul offloadrows=32, a product with a result of 512 rows by 4096 runs on the backend, and one
+// with a result of 1 row by 4096 does not.
 type Offload struct {
 	Op   ir.Op
 	Name string // of a foreign op; empty is any
 	Axis int    // of the result, counted from the innermost, whose extent is the number of rows
 }
 
-// rowsAxis is the axis that Offload has unless it says otherwise.
+// rowsAxis is the default of Offload.Axis.
 const rowsAxis = 1
 
-// Offers reports whether the backend offers to take the node off the last target.
+// Offers reports whether the backend takes the node from the last target.
 func (d *Descriptor) Offers(n *ir.Node) bool {
 	return slices.ContainsFunc(d.Offload, func(o Offload) bool {
 		row := Row{Op: o.Op, Name: o.Name}
@@ -28,7 +31,7 @@ func (d *Descriptor) Offers(n *ir.Node) bool {
 	})
 }
 
-// rows returns the extent of an axis of the result at the symbols' bounds.
+// rows returns the upper bound of the extent of an axis of the node's result.
 func rows(n *ir.Node, axis int) int64 {
 	shape := n.Result().Type.Shape
 	if axis >= len(shape) {
@@ -37,16 +40,15 @@ func rows(n *ir.Node, axis int) int64 {
 	return shape[len(shape)-1-axis].Upper()
 }
 
-// HostReads reports whether the processor reads bytes of the space as they are: the last
-// target addresses it, and it is opaque to nobody.
+// HostReads reports whether the processor can read the bytes of the space: the last target addresses it, and no target
+// lists it as opaque.
 func (l *List) HostReads(space string) bool {
 	return l.Last().Addresses(space) && !slices.ContainsFunc(l.targets, func(d *Descriptor) bool {
 		return slices.Contains(d.Opaque, space)
 	})
 }
 
-// Best returns the first target that addresses the space and runs the node, or nil. A nil
-// node is run by all.
+// Best returns the first target that addresses the space and runs the node, or nil. Every target runs a nil node.
 func (l *List) Best(space string, n *ir.Node) *Descriptor {
 	for _, d := range l.targets {
 		if !d.Addresses(space) {
@@ -62,10 +64,10 @@ func (l *List) Best(space string, n *ir.Node) *Descriptor {
 	return nil
 }
 
-// opName returns the name of the node's op for messages.
+// opName returns the name of the node's op.
 func opName(n *ir.Node) string { return listed(n.Op, foreignName(n)) }
 
-// listed returns an op as lists of ops have it.
+// listed returns the name of an op in the field ops; foreign is the name of a foreign op, or empty.
 func listed(op ir.Op, foreign string) string {
 	if foreign == "" {
 		return op.String()
@@ -73,6 +75,7 @@ func listed(op ir.Op, foreign string) string {
 	return foreignPrefix + foreign
 }
 
+// setOffload reads a list of NAME or NAME@AXIS.
 func setOffload(d *Descriptor, value string) error {
 	d.Offload = nil
 	for item := range strings.SplitSeq(value, ",") {
@@ -85,7 +88,7 @@ func setOffload(d *Descriptor, value string) error {
 		if given {
 			a, err := strconv.ParseUint(axis, 10, 4)
 			if err != nil {
-				return fmt.Errorf("%s: %q is no axis", item, axis)
+				return fmt.Errorf("%s: %q is not an axis", item, axis)
 			}
 			o.Axis = int(a)
 		}
@@ -94,6 +97,7 @@ func setOffload(d *Descriptor, value string) error {
 	return nil
 }
 
+// offloadText returns the text that setOffload reads.
 func offloadText(d *Descriptor) string {
 	items := make([]string, len(d.Offload))
 	for i, o := range d.Offload {

@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// foreign returns a node of a foreign op with operands of the types and a result of shape.
+// foreign returns a node of a foreign op with operands of these types and a result of this shape.
 func foreign(op string, shape []int64, types ...ir.Type) *ir.Node {
 	n := node(ir.OpForeign, types...)
 	n.Attr = &ir.ForeignAttr{Op: op}
@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) *List {
 	return l
 }
 
-func TestOffers(t *testing.T) {
+func TestOffersDependOnOpAndRows(t *testing.T) {
 	gpu := parse(t, "target gpu space=dev ops=* offload=foreign.MUL_MAT,foreign.MUL_MAT_ID@2 offloadrows=8").Last()
 	for _, tt := range []struct {
 		op    string
@@ -46,7 +46,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-func TestForeignRows(t *testing.T) {
+func TestForeignOpsAreSupportedByNameAndFormat(t *testing.T) {
 	npu := parse(t, "target npu space=host ops=foreign.ADD(f32,f32),foreign.MUL").Last()
 	f32, f16 := typ(dtype.F32, 4), typ(dtype.F16, 4)
 	for _, tt := range []struct {
@@ -70,8 +70,13 @@ func TestForeignRows(t *testing.T) {
 	}
 }
 
-func TestBestAndHostReads(t *testing.T) {
-	l := parse(t, "target gpu space=dev ops=foreign.ADD\ntarget npu space=host ops=foreign.MUL\ntarget cpu space=host,packed opaque=packed ops=*")
+// three is a text of three targets, of which the last has a space that is opaque.
+const three = `target gpu space=dev ops=foreign.ADD
+target npu space=host ops=foreign.MUL
+target cpu space=host,packed opaque=packed ops=*`
+
+func TestBestIsTheFirstTargetThatRunsTheNode(t *testing.T) {
+	l := parse(t, three)
 	for _, tt := range []struct {
 		space, op, want string
 	}{
@@ -92,6 +97,10 @@ func TestBestAndHostReads(t *testing.T) {
 			t.Errorf("Best(%s, %s) = %q, want %q", tt.space, tt.op, got, tt.want)
 		}
 	}
+}
+
+func TestHostReadsItsSpacesThatAreNotOpaque(t *testing.T) {
+	l := parse(t, three)
 	for space, want := range map[string]bool{"host": true, "packed": false, "dev": false} {
 		if l.HostReads(space) != want {
 			t.Errorf("HostReads(%s) = %v", space, !want)

@@ -11,20 +11,26 @@ import (
 	"github.com/ggmlc/ggmlc/ir/spell"
 )
 
-// The field ops is a list, separated by commas, of
+// The field ops is a list of items, separated by commas:
 //
-//	*              every op, with operands of any format; after like= what that target runs, as it
-//	               runs it
-//	NAME           one op: with operands of any format, or, where the target of like= runs
-//	               it, from those of that target
-//	NAME(F,...)    one op with at most as many operands, in these formats
-//	-NAME          not this op; as the first item: what the target of like= runs, without it
-//	foreign.NAME   as NAME: a foreign op of that name only; foreign is all of them
+//	*              every op, with any operands; with like=, every op of that target, with its kernels
+//	NAME           one op, with any operands; with like=, an op of that target with its kernels
+//	NAME(F,...)    one op, with at most this many operands, in these formats
+//	-NAME          not this op; if it is the first item, the list begins with all ops of the target of like=
+//	foreign        all foreign ops
+//	foreign.NAME   the foreign op of this name
 //
-// where a format F is * (anything) or dtypes separated by |, then a dot and layouts
-// separated by + unless plain is meant, then /rows or /any where strided operands are
-// read: f32, q8_0|q4_0.r16, f32|f16/any.
+// A format F is * for any operand. Otherwise it is dtypes separated by |, or * for any dtype. A dot and layouts
+// separated by + follow if the layout is not plain, or * for any layout. At the end, /rows or /any allow strided
+// operands.
+//
+// Examples:
+//
+//	*,-rope                       every op except rope
+//	matmul(f32,q8_0|q4_0.r16)     products of f32 activations with q8_0 or q4_0 weights in layout r16
+//	add(f32/rows,f32|f16/any)     sums of f32 with rows at equal distances, and f32 or f16 with any strides
 
+// setOps reads the field ops.
 func setOps(d *Descriptor, value string) error {
 	if !strings.HasPrefix(value, "-") {
 		d.Rows = nil
@@ -37,6 +43,7 @@ func setOps(d *Descriptor, value string) error {
 	return nil
 }
 
+// addItem adds or removes the rows of one item of the field ops.
 func (d *Descriptor) addItem(item string) error {
 	if item == "*" {
 		d.addAll()
@@ -51,7 +58,7 @@ func (d *Descriptor) addItem(item string) error {
 	if minus && foreign != "" {
 		return fmt.Errorf("%s: foreign ops are listed by name, or all of them are run", item)
 	}
-	// A row with formats takes the place of one that takes anything.
+	// A row with formats replaces the row that accepts any operands.
 	d.Rows = slices.DeleteFunc(d.Rows, func(r Row) bool {
 		return r.Op == op && r.Name == foreign && (minus || r.Args == nil)
 	})
@@ -71,7 +78,7 @@ func (d *Descriptor) addItem(item string) error {
 	return nil
 }
 
-// addAll adds every op; those of like= where there is one.
+// addAll adds the rows of the item *.
 func (d *Descriptor) addAll() {
 	if d.Like != "" {
 		d.Rows = slices.Clone(Builtin(d.Like).Rows)
@@ -84,8 +91,8 @@ func (d *Descriptor) addAll() {
 	}
 }
 
-// parseFormats reads what stands behind the bracket that the name of an op opens; nil for
-// nothing.
+// parseFormats reads the text after an opening bracket: formats and the closing bracket. It returns nil for an empty
+// text.
 func parseFormats(text string) ([]Format, error) {
 	if text == "" {
 		return nil, nil
@@ -105,7 +112,7 @@ func parseFormats(text string) ([]Format, error) {
 	return formats, nil
 }
 
-// likeRows returns the rows of an op that the target of like= has; nil if there are none.
+// likeRows returns the rows of an op in the target of like=; nil if there are none.
 func (d *Descriptor) likeRows(op ir.Op) []Row {
 	if d.Like == "" {
 		return nil
@@ -119,7 +126,7 @@ func (d *Descriptor) likeRows(op ir.Op) []Row {
 	return rows
 }
 
-// asLike reports whether the rows of an op are those of the target of like=.
+// asLike reports whether the rows of an op are the same as in the target of like=.
 func (d *Descriptor) asLike(op ir.Op) bool {
 	var rows []Row
 	for _, r := range d.Rows {
@@ -131,10 +138,10 @@ func (d *Descriptor) asLike(op ir.Op) bool {
 	return like != nil && slices.EqualFunc(rows, like, func(a, b Row) bool { return a.String() == b.String() })
 }
 
-// foreignPrefix stands before the names of foreign ops.
+// foreignPrefix is the prefix of the names of foreign ops.
 const foreignPrefix = "foreign."
 
-// parseOp reads the name of an op that targets list, and that of a foreign op after it.
+// parseOp reads the name of an op, or foreign and the name of a foreign op.
 func parseOp(name string) (op ir.Op, foreign string, err error) {
 	if foreign, ok := strings.CutPrefix(name, foreignPrefix); ok && foreign != "" {
 		return ir.OpForeign, foreign, nil
@@ -146,7 +153,7 @@ func parseOp(name string) (op ir.Op, foreign string, err error) {
 	return op, "", nil
 }
 
-// opNames returns the names of the ops that targets list.
+// opNames returns the names of the ops that targets can list.
 func opNames() []string {
 	var names []string
 	for op := range ir.Ops {
@@ -157,7 +164,7 @@ func opNames() []string {
 	return names
 }
 
-// splitOutside splits at sep outside of brackets.
+// splitOutside splits a text at each sep that is not in brackets.
 func splitOutside(s string, sep byte) []string {
 	var parts []string
 	depth, start := 0, 0
@@ -175,6 +182,7 @@ func splitOutside(s string, sep byte) []string {
 	return append(parts, s[start:])
 }
 
+// parseFormat reads a format in the form that Format.String returns.
 func parseFormat(text string) (Format, error) {
 	if text == "*" {
 		return Anything, nil
@@ -212,9 +220,10 @@ func parseFormat(text string) (Format, error) {
 	return f, nil
 }
 
+// strideNames are the texts after the slash of a format.
 var strideNames = [...]string{Dense: "", RowStrides: "rows", AnyStrides: "any"}
 
-// String returns the format as the text form has it.
+// String returns the format as in the field ops.
 func (f Format) String() string {
 	if f.DTypes == nil && f.Layouts == nil && f.Strides == AnyStrides {
 		return "*"
@@ -229,6 +238,7 @@ func (f Format) String() string {
 	return text
 }
 
+// joined returns the items separated by sep; * for nil.
 func joined[T fmt.Stringer](items []T, sep string) string {
 	if items == nil {
 		return "*"
@@ -240,7 +250,7 @@ func joined[T fmt.Stringer](items []T, sep string) string {
 	return strings.Join(names, sep)
 }
 
-// String returns the row as the text form has it.
+// String returns the row as in the field ops.
 func (r Row) String() string {
 	name := listed(r.Op, r.Name)
 	if r.Args == nil {
@@ -249,8 +259,8 @@ func (r Row) String() string {
 	return name + "(" + joined(r.Args, ",") + ")"
 }
 
-// lessText prints the ops that d lacks and from, which d is like, has; empty if there are none, or if
-// the others are not run from the same formats, or are fewer than those.
+// lessText returns the ops that the target of like=, from, has and d lacks, as items -NAME. It returns an empty text if
+// there are none, if d has other rows for some op, or if the list of the ops that d has is shorter.
 func lessText(d, from *Descriptor) string {
 	var missing []string
 	for op := range ir.Ops {
@@ -267,8 +277,8 @@ func lessText(d, from *Descriptor) string {
 	return strings.Join(missing, ",")
 }
 
-// opsText prints the rows; where at least half of all ops run with any operands, as * and
-// the missing ones.
+// opsText returns the text that setOps reads. If at least half of all ops run with any operands, it is * and the
+// missing ops.
 func opsText(d *Descriptor) string {
 	if d.Like != "" {
 		if less := lessText(d, Builtin(d.Like)); less != "" {
@@ -295,15 +305,15 @@ func opsText(d *Descriptor) string {
 			missing = append(missing, "-"+op.String())
 		}
 	}
-	if d.Like == "" && 2*len(open) >= total { // after like= the asterisk is another list
+	if d.Like == "" && 2*len(open) >= total { // with like=, * means other rows
 		items = append([]string{"*"}, missing...)
 		open = nil
 	}
 	return strings.Join(append(items, d.rowTexts(open)...), ",")
 }
 
-// rowTexts prints the rows that say which operands they read, and those of open; of an op
-// that is run as like= does, its name.
+// rowTexts returns the items for rows: those with formats, those of foreign ops, and those of the ops in open. An op
+// with the same rows as in the target of like= is its name.
 func (d *Descriptor) rowTexts(open map[ir.Op]bool) []string {
 	var items []string
 	done := make(map[ir.Op]bool)
@@ -319,3 +329,6 @@ func (d *Descriptor) rowTexts(open map[ir.Op]bool) []string {
 	}
 	return items
 }
+
+// computes reports whether targets list an op: it is neither a leaf nor a view.
+func computes(op ir.Op) bool { return op.Info().Traits&(ir.Leaf|ir.View) == 0 }

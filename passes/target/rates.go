@@ -2,29 +2,37 @@ package target
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
 
-// Rates are the figures of the cost model. They order alternatives; nothing that is
-// emitted depends on them being right.
+// Rates are the figures of the cost model. They decide between alternatives that are all correct. 0 means that a rate
+// is not known. Work for which no rate is known takes no time.
+//
+// A worker here is the whole device if the backend has no workers.
 type Rates struct {
-	FLOPs     float64 // per second and worker, on float weights; a multiply-add counts as two
-	QuantOps  float64 // the same on quantized weights
-	Bandwidth float64 // bytes per second, of all workers together
-	WorkerBW  float64 // bytes per second that one worker reaches
-	Cache     int64   // bytes of weights that stay in a worker's cache from step to step
-	CacheBW   float64 // bytes per second that one worker reads from there
+	FLOPs     float64 // operations per second of one worker on float weights; a multiply-add is two operations
+	QuantOps  float64 // operations per second of one worker on quantized weights; 0 is as FLOPs
+	Bandwidth float64 // bytes per second that all workers together read from memory
+	WorkerBW  float64 // bytes per second that one worker reads from memory
+	Cache     int64   // bytes of weights that stay in the cache of one worker from step to step
+	CacheBW   float64 // bytes per second that one worker reads from its cache
 	Barrier   float64 // seconds that one barrier takes
 	Launch    float64 // seconds that starting one node takes
-	Link      float64 // bytes per second of copies into its preferred space from elsewhere
-	LinkOut   float64 // bytes per second of copies out of it; 0 is as Link
-	LinkDelay float64 // seconds that one such copy takes at least, either way
+	Link      float64 // bytes per second of copies from other spaces into its home
+	LinkOut   float64 // bytes per second of copies out of its home; 0 is as Link
+	LinkDelay float64 // seconds that the smallest such copy takes, in either direction
 }
 
-// Known reports whether the figures say what work costs: arithmetic or memory has a rate.
+// Known reports whether the cost of work is known: there is a rate of arithmetic or of memory.
 func (r Rates) Known() bool { return r.FLOPs > 0 || r.QuantOps > 0 || r.Bandwidth > 0 }
 
-// Seconds predicts how long a node takes that does flops operations on weights of dtype w
-// (dtype.F32 for nodes without weights) and moves bytes bytes, shared by workers workers:
-// the larger of arithmetic and memory time, and the start. Where QuantOps is not known, FLOPs
-// counts; where one of the bandwidths is not, the other one.
+// Seconds predicts the time of a node that does a number of operations on weights of dtype w, moves a number of bytes,
+// and is shared by a number of workers: the time to start it, and the larger of its arithmetic and memory times. w is
+// dtype.F32 for a node without weights. If only one of the two bandwidths is known, it is the only limit.
+//
+// Example: with FLOPs 4e10, Bandwidth 4e10, WorkerBW 1.2e10 and Launch 2e-8, a node of 8e6 operations that reads 4e6
+// bytes takes
+//
+//	1 worker     arithmetic 8e6/4e10 = 200 µs; memory 4e6/1.2e10 = 333 µs: 333 µs
+//	4 workers    arithmetic 50 µs; memory 4e6/min(4e10, 4.8e10) = 100 µs: 100 µs
+//	8 workers    arithmetic 25 µs; memory 100 µs, because the bandwidth is shared: 100 µs
 func (d *Descriptor) Seconds(flops, bytes float64, w dtype.DType, workers int) float64 {
 	r := d.Rates
 	rate := r.FLOPs
@@ -37,9 +45,8 @@ func (d *Descriptor) Seconds(flops, bytes float64, w dtype.DType, workers int) f
 	return r.Launch + max(arithmetic, memory)
 }
 
-// TransferSeconds predicts how long it takes to bring bytes bytes from the preferred space
-// of from into that of d: the slower of the two links counts, and the longer of the delays.
-// A nil from is memory that has no limit of its own.
+// TransferSeconds predicts the time of a copy from the home of another backend into the home of d. It uses the slower
+// of the two links and the longer of the two delays. A nil from is memory whose link is not a limit.
 func (d *Descriptor) TransferSeconds(from *Descriptor, bytes float64) float64 {
 	rate, delay := d.Rates.Link, d.Rates.LinkDelay
 	if from != nil {
@@ -49,6 +56,7 @@ func (d *Descriptor) TransferSeconds(from *Descriptor, bytes float64) float64 {
 	return delay + over(bytes, rate)
 }
 
+// out returns the rate of copies out of the home.
 func (r Rates) out() float64 {
 	if r.LinkOut > 0 {
 		return r.LinkOut
@@ -56,7 +64,7 @@ func (r Rates) out() float64 {
 	return r.Link
 }
 
-// slower returns the smaller of two rates, of which 0 is not known.
+// slower returns the smaller of two rates, or the other one if one is 0.
 func slower(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return max(a, b)
@@ -64,10 +72,10 @@ func slower(a, b float64) float64 {
 	return min(a, b)
 }
 
-// over is a/b, and 0 for a rate that is not known.
-func over(a, b float64) float64 {
-	if b <= 0 {
+// over returns the time of an amount of work at a rate; 0 if the rate is 0.
+func over(amount, rate float64) float64 {
+	if rate <= 0 {
 		return 0
 	}
-	return a / b
+	return amount / rate
 }

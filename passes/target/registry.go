@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// List is the targets of a compilation in order of priority.
+// List is the targets of a compilation, highest priority first.
 type List struct {
 	targets []*Descriptor
 	byName  map[string]*Descriptor
 }
 
-// NewList returns the list of the targets, highest priority first. Names have to differ.
+// NewList returns the list of the targets. Their names have to differ.
 func NewList(ds ...*Descriptor) (*List, error) {
 	if len(ds) == 0 {
 		return nil, fmt.Errorf("no targets: name at least one, such as cpu")
@@ -29,17 +29,17 @@ func NewList(ds ...*Descriptor) (*List, error) {
 	return l, nil
 }
 
-// All returns the targets in order; the slice must not be changed.
+// All returns the targets in order. The caller must not change the slice.
 func (l *List) All() []*Descriptor { return l.targets }
 
 // Get returns the target of that name, or nil.
 func (l *List) Get(name string) *Descriptor { return l.byName[name] }
 
-// Last returns the target that has to run what no other does.
+// Last returns the last target, which has to run everything that no other one runs.
 func (l *List) Last() *Descriptor { return l.targets[len(l.targets)-1] }
 
-// MaxWorkers returns the most workers that a program for these targets may have: they share one
-// worker pool, so the smallest bound of those whose nodes workers share counts.
+// MaxWorkers returns the largest number of workers that a program for these targets may have. All targets with workers
+// share one worker pool, so this is the smallest of their bounds.
 func (l *List) MaxWorkers() int {
 	n := maxThreads
 	for _, d := range l.targets {
@@ -50,7 +50,7 @@ func (l *List) MaxWorkers() int {
 	return n
 }
 
-// Names returns the names of the targets, in order, for messages.
+// Names returns the names of the targets in order, separated by commas.
 func (l *List) Names() string {
 	names := make([]string, len(l.targets))
 	for i, d := range l.targets {
@@ -59,9 +59,8 @@ func (l *List) Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Without returns the list without the named targets, which have to be in it. A denied
-// last target stays: it drives the step, and its memory is where inputs come from; that
-// nothing runs on it is the business of assign.
+// Without returns the list without the named targets, which have to be in it. The last target stays in the list even if
+// it is named, because it drives the step and its memory has the inputs. The pass assign keeps nodes off it.
 func (l *List) Without(names []string) (*List, error) {
 	denied := make(map[string]bool)
 	for _, name := range names {
@@ -79,11 +78,11 @@ func (l *List) Without(names []string) (*List, error) {
 	return NewList(keep...)
 }
 
-// builtins makes the built-in descriptors in order of priority, anew for every call, so
-// that a caller may change what it gets.
+// builtins are the functions that make the built-in descriptors, in order of priority. Each call makes a new
+// descriptor, which the caller may change.
 var builtins = []func() *Descriptor{Fake, CPU}
 
-// Builtins returns the built-in descriptors, those that may stand last in a list last.
+// Builtins returns the built-in descriptors. The last one can be the last target of a list.
 func Builtins() []*Descriptor {
 	ds := make([]*Descriptor, len(builtins))
 	for i, b := range builtins {
@@ -92,7 +91,7 @@ func Builtins() []*Descriptor {
 	return ds
 }
 
-// Builtin returns the built-in descriptor of that name, without parameters, or nil.
+// Builtin returns the built-in descriptor of that name, or nil.
 func Builtin(name string) *Descriptor {
 	for _, d := range Builtins() {
 		if d.Name == name {
@@ -102,8 +101,7 @@ func Builtin(name string) *Descriptor {
 	return nil
 }
 
-// Select returns the list of targets that names asks for, separated by commas, each as New
-// reads it.
+// Select returns the list of the targets that names has, separated by commas, each in the form that New reads.
 func Select(names string) (*List, error) {
 	var ds []*Descriptor
 	var errs []error
@@ -121,14 +119,15 @@ func Select(names string) (*List, error) {
 	return NewList(ds...)
 }
 
-// New returns the built-in target that text asks for: NAME[:INSTANCE][:FIELD=VALUE]...,
-// such as cpu:threads=8, fake:0 or fake:1:queues=2. An instance is a number; each has the
-// name with the number, and a space of that name. Fields are those of the text form.
+// New returns a built-in target with changed fields. text is NAME[:INSTANCE][:FIELD=VALUE]..., such as cpu:threads=8,
+// fake:0 or fake:1:queues=2. An instance is a number that distinguishes several targets of the same kind: it becomes
+// part of the target's name and of the name of its space. Fields are those of the text form.
 func New(text string) (*Descriptor, error) {
 	name, rest, more := strings.Cut(text, ":")
 	d := Builtin(name)
 	if d == nil {
-		return nil, fmt.Errorf("unknown target %q: the built-in ones are %s; others are described in a --target-file", text, builtinNames())
+		return nil, fmt.Errorf("unknown target %q: the built-in ones are %s; others are described in a --target-file",
+			text, builtinNames())
 	}
 	if !more {
 		return d, nil
@@ -144,7 +143,7 @@ func New(text string) (*Descriptor, error) {
 	return d, nil
 }
 
-// parameter applies the part of a target's name that stands behind colon i.
+// parameter applies the part after a colon of the text that New reads; i counts these parts from 0.
 func (d *Descriptor) parameter(i int, word string) error {
 	key, value, isField := strings.Cut(word, "=")
 	if isField {
@@ -154,7 +153,8 @@ func (d *Descriptor) parameter(i int, word string) error {
 		return setField(d, key, value)
 	}
 	if _, err := strconv.ParseUint(word, 10, 31); err != nil || i > 0 {
-		return fmt.Errorf("%q is no parameter: write %s:NUMBER for one of several, or %s:FIELD=VALUE; ggmlc targets lists the fields", word, d.kindName(), d.kindName())
+		return fmt.Errorf("%q is not a parameter: write %s:NUMBER for one of several, or %s:FIELD=VALUE; "+
+			"ggmlc targets lists the fields", word, d.kindName(), d.kindName())
 	}
 	if d.Home() == Host {
 		return fmt.Errorf("there is one %s: leave the number %s out", d.Name, word)
@@ -166,12 +166,13 @@ func (d *Descriptor) parameter(i int, word string) error {
 	return nil
 }
 
-// kindName returns the name without an instance's number.
+// kindName returns the name without the number of an instance.
 func (d *Descriptor) kindName() string {
 	name, _, _ := strings.Cut(d.Name, ":")
 	return name
 }
 
+// builtinNames returns the names of the built-in targets, separated by commas.
 func builtinNames() string {
 	var names []string
 	for _, d := range Builtins() {

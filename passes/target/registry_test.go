@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-func TestSelectWithParameters(t *testing.T) {
+func TestSelectAppliesParameters(t *testing.T) {
 	l, err := Select("fake:0:queues=2, fake:1:memory=2GiB:events=false,cpu:threads=8")
 	if err != nil {
 		t.Fatal(err)
@@ -34,21 +34,21 @@ func TestSelectWithParameters(t *testing.T) {
 	}
 }
 
-func TestSelectRefuses(t *testing.T) {
+func TestSelectRefusesWrongParameters(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"tpu", `unknown target "tpu": the built-in ones are fake, cpu`},
 		{"cpu:0", "there is one cpu"},
-		{"cpu:fast", `"fast" is no parameter`},
-		{"fake:0:1", `"1" is no parameter`},
+		{"cpu:fast", `"fast" is not a parameter`},
+		{"fake:0:1", `"1" is not a parameter`},
 		{"fake:speed=3", `unknown field "speed": ggmlc targets lists them`},
 		{"fake:queues=many", "queues: "},
 		{"fake:kind=cpu", "kind is decided by the name"},
 		{"fake:0,fake:0", "listed twice"},
-		{"cpu:threads=0", "threads: 0 is not a number of workers: write 1 to 64"},
-		{"fake:x", `"x" is no parameter: write fake:NUMBER for one of several, or fake:FIELD=VALUE; ggmlc targets lists the fields`},
+		{"cpu:threads=0", "threads: 0 is not a number of threads: write 1 to 64"},
+		{"fake:x", `"x" is not a parameter: write fake:NUMBER for one of several, or fake:FIELD=VALUE; ggmlc targets lists the fields`},
 		{"fake:quues=1", `did you mean queues?`},
-		{"cpu:queues=2", "queues: nodes of cpu are shared by the program's workers"},
-		{"cpu:threads=65", "threads: 65 is not a number of workers: write 1 to 64"},
+		{"cpu:queues=2", "queues: nodes of cpu are shared by the program's threads"},
+		{"cpu:threads=65", "threads: 65 is not a number of threads: write 1 to 64"},
 		{"cpu:threads=x,tpu", `unknown target "tpu"`},
 	} {
 		_, err := Select(tt.text)
@@ -58,8 +58,9 @@ func TestSelectRefuses(t *testing.T) {
 	}
 }
 
-func TestSpaceLimits(t *testing.T) {
-	l, err := Parse("t", "target gpu space=dev,host memory=1GiB extra=100\ntarget npu space=host extra=8\ntarget cpu like=cpu memory=4GiB")
+func TestSpacesHaveTheLimitsOfTheirTargets(t *testing.T) {
+	l, err := Parse("t", "target gpu space=dev,host memory=1GiB extra=100\n"+
+		"target npu space=host extra=8\ntarget cpu like=cpu memory=4GiB")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +69,11 @@ func TestSpaceLimits(t *testing.T) {
 		t.Errorf("dev %+v, host %+v", dev, host)
 	}
 	if got := dev.Room(1); got != 128 {
-		t.Errorf("a byte takes %d bytes with 100 behind it, aligned to 64", got)
+		t.Errorf("a byte takes %d bytes with 100 after it, aligned to 64, want 128", got)
 	}
 }
 
-func TestTransferSeconds(t *testing.T) {
+func TestTransfersTakeTheSlowerLink(t *testing.T) {
 	gpu := &Descriptor{Rates: Rates{Link: 4e9, LinkOut: 2e9, LinkDelay: 1e-3}}
 	host := &Descriptor{Rates: Rates{Link: 1e10, LinkDelay: 1e-6}}
 	for _, tt := range []struct {
@@ -90,7 +91,7 @@ func TestTransferSeconds(t *testing.T) {
 	}
 }
 
-func TestRefusal(t *testing.T) {
+func TestRefusalNamesTheOpAndTheOperand(t *testing.T) {
 	gpu, err := ParseDescriptor("gpu0 space=dev ops=matmul(f32,f32),add(f32,f32)")
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// node returns a node of op whose operands have the types; a type of rank 2 whose dtype
-// is one of weights is a weight.
+// node returns a node with operands of these types. Operands after the first one are weights if they have rank 2,
+// except those of add.
 func node(op ir.Op, types ...ir.Type) *ir.Node {
 	m := &ir.Module{}
 	f := m.AddFunc("f")
@@ -27,7 +27,7 @@ func node(op ir.Op, types ...ir.Type) *ir.Node {
 
 func typ(d dtype.DType, dims ...int64) ir.Type { return ir.Type{DType: d, Shape: ir.Dims(dims...)} }
 
-func TestCPUSupports(t *testing.T) {
+func TestCPUSupportsWhatPackCanConvert(t *testing.T) {
 	strided := typ(dtype.F32, 4, 32)
 	strided.Strides = ir.Dims(1, 4)
 	packed := typ(dtype.Q8_0, 16, 32)
@@ -60,7 +60,7 @@ func TestCPUSupports(t *testing.T) {
 	}
 }
 
-func TestCPUReads(t *testing.T) {
+func TestCPUReadsOnlyConvertedOperands(t *testing.T) {
 	packed := typ(dtype.Q8_0, 16, 32)
 	packed.Layout = dtype.R16
 	if n := node(ir.OpMatMul, typ(dtype.F32, 4, 32), packed); CPU().Reads(n) {
@@ -71,7 +71,7 @@ func TestCPUReads(t *testing.T) {
 	}
 }
 
-func TestCPUFormats(t *testing.T) {
+func TestCPUFormatsFollowTheWeight(t *testing.T) {
 	cpu := CPU()
 	for _, tt := range []struct {
 		weight dtype.DType
@@ -94,7 +94,7 @@ func TestCPUFormats(t *testing.T) {
 	}
 }
 
-func TestIsDense(t *testing.T) {
+func TestStridesAreDenseOrOfRowsOrNeither(t *testing.T) {
 	for _, tt := range []struct {
 		shape, strides []int64
 		dense, rows    bool
@@ -118,7 +118,7 @@ func TestIsDense(t *testing.T) {
 	}
 }
 
-func TestParseErrors(t *testing.T) {
+func TestParseReportsEveryWrongLine(t *testing.T) {
 	_, err := Parse("t.txt", `
 # devices
 target gpu0 space=dev0 opps=*
@@ -168,21 +168,21 @@ target gpu28 space=a extra=2147483648
 		`t.txt:12:13: space: "a,,b" holds an empty name`,
 		`t.txt:13:8: the name of the target is missing`,
 		`t.txt:14:22: ops: -foreign.ADD: foreign ops are listed by name`,
-		`t.txt:15:22: offload: matmul@x: "x" is no axis`,
+		`t.txt:15:22: offload: matmul@x: "x" is not an axis`,
 		`t.txt:16:22: offload: unknown op "matmull"`,
 		`t.txt:17:22: opaque: "," holds an empty name`,
 		`t.txt:18:22: queues: 3 queues: a target has 0, 1 or 2`,
 		`t.txt:3:24: unknown field "opps": did you mean ops?`,
 		`t.txt:5:21: ops: unknown op "matmull": did you mean matmul?`,
-		`t.txt:19:22: align: 3 is no alignment: write a power of two from 1 to 1GiB, such as 64`,
+		`t.txt:19:22: align: 3 is not an alignment: write a power of two from 1 to 1GiB, such as 64`,
 		`t.txt:20:22: link: Inf is not a rate`,
-		`t.txt:21:23: queues: nodes of gpu17 are shared by the program's workers`,
+		`t.txt:21:23: queues: nodes of gpu17 are shared by the program's threads`,
 		`t.txt:22:14: space: a is listed twice`,
 		`t.txt:23:22: opaque: gpu19 does not address b: it has a`,
 		`t.txt:24:22: alignin: gpu20 does not address b: it has a`,
-		`t.txt:25:22: alignin: a:48: 48 is no alignment`,
-		`t.txt:26:8: "gpu,22" is no name of a target`,
-		`t.txt:27:14: space: "a\"b" is no name of a memory space`,
+		`t.txt:25:22: alignin: a:48: 48 is not an alignment`,
+		`t.txt:26:8: "gpu,22" is not a name for a target`,
+		`t.txt:27:14: space: "a\"b" is not a name for a memory space`,
 		`t.txt:28:22: memory: "0.1" is not a size`,
 		`t.txt:29:22: events: "maybe": write true or false`,
 		`t.txt:30:22: hint: "-1" is not a whole number`,
@@ -195,7 +195,7 @@ target gpu28 space=a extra=2147483648
 	}
 }
 
-func TestDescriptorText(t *testing.T) {
+func TestDescriptorsPrintAsTheyAreRead(t *testing.T) {
 	for _, text := range []string{
 		"cpu like=cpu",
 		"cpu like=cpu threads=3 hint=2",
@@ -227,7 +227,7 @@ func TestDescriptorText(t *testing.T) {
 	}
 }
 
-func TestOpsField(t *testing.T) {
+func TestOpsFieldDecidesWhatIsSupported(t *testing.T) {
 	d, err := ParseDescriptor("npu space=host ops=*,-rope,matmul(f32,*)")
 	if err != nil {
 		t.Fatal(err)
@@ -247,8 +247,8 @@ func TestOpsField(t *testing.T) {
 	}
 }
 
-// A built-in target without some ops runs the others from its own formats, checks included.
-func TestFewerOps(t *testing.T) {
+// TestRemovedOpsLeaveTheOtherKernels expects that the rows of the other ops keep their formats and checks.
+func TestRemovedOpsLeaveTheOtherKernels(t *testing.T) {
 	d, err := ParseDescriptor("npu like=fake ops=-rope,-add")
 	if err != nil {
 		t.Fatal(err)
@@ -270,8 +270,8 @@ func TestFewerOps(t *testing.T) {
 	}
 }
 
-// A built-in target with only some ops runs these from its own formats, checks included.
-func TestOnlySomeOps(t *testing.T) {
+// TestListedOpsHaveTheKernelsOfLike expects that listed ops have the formats and checks of the target of like=.
+func TestListedOpsHaveTheKernelsOfLike(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"npu like=fake space=host ops=add,matmul", "npu like=fake space=host ops=add,matmul"},
 		{"npu like=fake space=host ops=matmul,foreign.X,rope(f32,f32)", "npu like=fake space=host ops=matmul,foreign.X,rope"},
@@ -303,7 +303,7 @@ func TestOnlySomeOps(t *testing.T) {
 	}
 }
 
-func TestLists(t *testing.T) {
+func TestDeniedLastTargetStaysInTheList(t *testing.T) {
 	l, err := Parse("t", "target a space=d,host align=256 maxalloc=64\ntarget b space=d maxalloc=32\ntarget cpu like=cpu")
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-func TestSeconds(t *testing.T) {
+func TestSecondsAreTheLargerOfArithmeticAndMemory(t *testing.T) {
 	d := CPU()
 	alone, shared := d.Seconds(1e9, 1e3, dtype.F32, 1), d.Seconds(1e9, 1e3, dtype.F32, 2)
 	if shared >= alone {
@@ -338,7 +338,7 @@ func TestSeconds(t *testing.T) {
 	if q := d.Seconds(1e9, 1e3, dtype.Q4_0, 1); q >= alone {
 		t.Errorf("quantized weights need %v s, float ones %v s", q, alone)
 	}
-	// What is not known is no reason to be free.
+	// If one rate of a pair is not known, the other one counts.
 	dev := &Descriptor{Rates: Rates{FLOPs: 1e12, Bandwidth: 1e11}}
 	if got := dev.Seconds(1e12, 0, dtype.Q4_0, 1); got != 1 {
 		t.Errorf("1e12 operations on quantized weights take %v s without qops, want 1", got)
@@ -346,14 +346,13 @@ func TestSeconds(t *testing.T) {
 	if got := dev.Seconds(0, 1e11, dtype.F32, 1); got != 1 {
 		t.Errorf("1e11 bytes take %v s without workerbw, want 1", got)
 	}
-	// Memory bounds what more workers gain.
+	// More workers do not help if memory is the limit.
 	if a, b := d.Seconds(0, 1e9, dtype.F32, 8), d.Seconds(0, 1e9, dtype.F32, 64); a != b {
 		t.Errorf("64 workers read in %v s what 8 read in %v s", b, a)
 	}
 }
 
-// FuzzParse reads any text: no panic, and what is accepted prints to a text that means the
-// same.
+// FuzzParse expects that Parse does not panic, and that what it accepts prints as a text with the same meaning.
 func FuzzParse(f *testing.F) {
 	f.Add("target cpu like=cpu threads=4\n# comment\ntarget gpu space=dev,host ops=*,-rope,matmul(q8a,q8_0|q4_0.r16/rows,*) maxalloc=1.5GiB flops=1e12")
 	f.Add("target x space=a ops=matmul(")
@@ -374,4 +373,28 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestExampleOfThePackage checks the times in the package's comment.
+func TestExampleOfThePackage(t *testing.T) {
+	l, err := Parse("t", `target gpu space=vram ops=*,-rope memory=8GiB queues=2 flops=20e12 bandwidth=500e9 launch=5e-6 link=20e9
+target cpu like=cpu`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpu := l.Get("gpu")
+	for _, tt := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"product", gpu.Seconds(2e9, 100e6, dtype.F32, 1), 205e-6},
+		{"copy", gpu.TransferSeconds(l.Last(), 1e6), 101e-6},
+	} {
+		if d := tt.got - tt.want; d > 1e-12 || d < -1e-12 {
+			t.Errorf("the %s takes %v s, want %v", tt.what, tt.got, tt.want)
+		}
+	}
+	if gpu.Has(ir.OpRope) || gpu.Home() != "vram" {
+		t.Errorf("the card is %v", gpu)
+	}
 }

@@ -6,35 +6,36 @@ import (
 	"strings"
 )
 
-// maxAlign bounds alignments, in bytes: more than a page of any size is a slip, and offsets
-// that are multiples of it would leave the range of numbers.
+// maxAlign is the largest alignment, in bytes. A larger one is a mistake, as pages are smaller, and sums of multiples
+// of it could overflow.
 const maxAlign = 1 << 30
 
-// checkAlign refuses what is no alignment: planners round up by masks.
+// checkAlign returns an error unless bytes is a power of two that can be an alignment. Planners round up with masks.
 func checkAlign(bytes int64) error {
 	if bytes < 1 || bytes > maxAlign || bytes&(bytes-1) != 0 {
-		return fmt.Errorf("%d is no alignment: write a power of two from 1 to 1GiB, such as %d", bytes, defaultAlign)
+		return fmt.Errorf("%d is not an alignment: write a power of two from 1 to 1GiB, such as %d", bytes, defaultAlign)
 	}
 	return nil
 }
 
-// checkName refuses names that other texts could not hold: lists have commas, flags an
-// equals sign, and dumps blanks and signs of their own. noun says of what it is the name.
+// checkName returns an error for a name with characters that separate other texts: commas in lists, equals signs in
+// flags, blanks and punctuation in dumps. noun is what the name is for.
 func checkName(noun, name string) error {
 	odd := func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._:-", r))
+		letter, digit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z', '0' <= r && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("._:-", r)
 	}
 	if name == "" || strings.ContainsFunc(name, odd) {
-		return fmt.Errorf("%q is no name of a %s: write letters, digits, and . _ : -", name, noun)
+		return fmt.Errorf("%q is not a name for a %s: write letters, digits, and . _ : -", name, noun)
 	}
 	return nil
 }
 
-// contradiction returns what fields say that cannot hold together, and the field that says
-// it; no error if they fit.
+// contradiction returns an error if the values of several fields cannot hold together, and the field to report it at.
 func (d *Descriptor) contradiction() (field string, err error) {
 	if d.Workers && d.Queues > 0 {
-		return "queues", fmt.Errorf("nodes of %s are shared by the program's workers, who have no queue: leave queues out, or write workers=false", d.Name)
+		return "queues", fmt.Errorf("nodes of %s are shared by the program's threads, which have no queue: "+
+			"leave queues out, or write workers=false", d.Name)
 	}
 	for i, space := range d.Spaces {
 		if slices.Contains(d.Spaces[:i], space) {
