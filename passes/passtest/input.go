@@ -11,14 +11,14 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// Input is what one run of a file starts from.
+// Input is the input of one run of a file.
 type Input struct {
-	Name    string            // the file's path, and the run's section
+	Name    string            // path of the file, and name of the section
 	Module  string            // the text of the module
 	Options passes.RunOptions // targets, passes and options
 }
 
-// Inputs returns the inputs of all runs in the folders below dir, in the order of their names.
+// Inputs returns the inputs of all runs of the files in the folders below dir, in the order of the paths of the files.
 func Inputs(t testing.TB, dir string) []Input {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.txtar"))
@@ -40,6 +40,7 @@ func Inputs(t testing.TB, dir string) []Input {
 	return inputs
 }
 
+// inputsOf returns the inputs of the runs of one file.
 func inputsOf(path string, archive *txtar.Archive) ([]Input, error) {
 	sections := make(map[string]string)
 	for _, f := range archive.Files {

@@ -1,20 +1,43 @@
 // Package passtest runs tests of passes that are txtar files.
 //
-// A file begins with a sentence that says what it shows. Its sections are
+// A file begins with a sentence that describes what it shows. Its sections are
 //
-//	targets     descriptors as target.Parse reads them; the cpu if absent
-//	in.ggir     the module
-//	run         passes, separated by commas, then options: key=value
-//	want        what ir.Print shows of the module afterwards
-//	err         or the errors: a line for each, NODE: SUBSTRING
+//	targets     the targets as target.Parse reads them; the cpu if the section is absent
+//	in.ggir     the module before the passes
+//	run         the passes, separated by commas, then options key=value
+//	want        the module after the passes, as ir.Print prints it
+//	err         instead of want: the errors, each on a line NODE: SUBSTRING
 //	rules       lines "expect RULE ..." and "expect-not RULE ..."
 //
-// Several runs are sections run.1, run.2, …, with want.1, err.1, rules.1 and so on; each
-// starts from the module as it is in the file. The options of a run are rules, pin, deny,
-// disable, debug, threads, pipeline (each as on the command line; pin and disable may occur again)
-// and show: the columns that ir.Print shows, separated by commas.
+// A file with several runs has the sections run, run.1, run.2 and so on, with want.1, err.1, rules.1 and so on. Each
+// run starts with the module of the file. The option show of a run is a list of the columns that ir.Print prints. All
+// other options are those of the command line: rules, pin, deny, disable, debug, allow-bf16, cpu, pipeline, memory
+// and threads; pin, disable, debug and memory may occur several times.
 //
-// With -update, want sections are rewritten; irtest.RunGoldens says what else is checked.
+// With -update, the sections want are rewritten. See irtest.RunGoldens for what else is checked.
+//
+// # Example
+//
+//	A pin that matches a weight's name puts the nodes on the backend that read the weight.
+//
+//	-- targets --
+//	target gpu space=dev0 ops=matmul,add
+//	target cpu like=cpu
+//	-- in.ggir --
+//	func @f(%x: f32[1,32]) -> f32[1,32] {
+//	  %w = weight "blk.0.attn_q.weight" : f32[32,32]
+//	  %a = matmul %x, %w
+//	  %c = add %a, %a
+//	  return %c
+//	}
+//	-- run --
+//	shape,assign pin=attn_q=cpu show=backend,cause
+//	-- want --
+//	func @f
+//	  %a = matmul %x, %w   @cpu ; assign.pin "attn_q=cpu"
+//	  %c = add %a, %a   @gpu ; assign.first
+//	-- rules --
+//	expect assign.pin
 package passtest
 
 import (
@@ -36,15 +59,17 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Coverage says which rules the tests of a folder expect, and which they expect not to
-// fire, each with the files.
+// Coverage is the rules that test files expect to fire, and the rules that they expect not to fire, each with the
+// paths of these files.
 type Coverage struct{ Expect, ExpectNot map[string][]string }
 
-// sections are the names that sections may have.
-var sections = []string{"targets", "in.ggir", "run", "run.*", "want", "want.*", "err", "err.*", "rules", "rules.*"}
+// sections are the patterns of the names of sections.
+var sections = []string{
+	"targets", "in.ggir", "run", "run.*", "want", "want.*", "err", "err.*", "rules", "rules.*",
+}
 
-// Run runs the .txtar files in the folders below dir as subtests, and returns which rules
-// they speak of. Each folder is named after the pass that its files are about.
+// Run runs the .txtar files in the folders below dir as subtests, and returns the rules that they name. Each folder
+// has the name of the pass that its files test.
 func Run(t *testing.T, dir string) *Coverage {
 	t.Helper()
 	cov := &Coverage{Expect: make(map[string][]string), ExpectNot: make(map[string][]string)}
@@ -60,12 +85,15 @@ func Run(t *testing.T, dir string) *Coverage {
 			t.Errorf("%s: no pass has this name", filepath.Join(dir, e.Name()))
 		}
 		t.Run(e.Name(), func(t *testing.T) {
-			irtest.RunGoldens(t, filepath.Join(dir, e.Name()), sections, func(t *testing.T, g *irtest.Golden) { runFile(t, g, cov) })
+			irtest.RunGoldens(t, filepath.Join(dir, e.Name()), sections, func(t *testing.T, g *irtest.Golden) {
+				runFile(t, g, cov)
+			})
 		})
 	}
 	return cov
 }
 
+// runFile runs all runs of a file and adds its rules to cov.
 func runFile(t *testing.T, g *irtest.Golden, cov *Coverage) {
 	targets, err := targetsOf(g.Section("targets"))
 	if err != nil {
@@ -92,7 +120,7 @@ func runFile(t *testing.T, g *irtest.Golden, cov *Coverage) {
 	}
 }
 
-// targetsOf reads a section targets; an empty or absent one is the cpu.
+// targetsOf reads the section targets. If it is empty or absent, the only target is the cpu.
 func targetsOf(section string) (*target.List, error) {
 	if section == "" {
 		section = "target cpu like=cpu"
@@ -100,7 +128,7 @@ func targetsOf(section string) (*target.List, error) {
 	return target.Parse("targets", section)
 }
 
-// runSuffixes returns "", ".1", ".2" and so on, as far as there are runs.
+// runSuffixes returns the suffixes of the runs of a file: "", ".1", ".2" and so on.
 func runSuffixes(g *irtest.Golden) []string {
 	var suffixes []string
 	for i := 0; ; i++ {
@@ -115,15 +143,16 @@ func runSuffixes(g *irtest.Golden) []string {
 	}
 }
 
-// testCase is one run section and what belongs to it.
+// testCase is one run of a file.
 type testCase struct {
 	g                 *irtest.Golden
-	suffix            string
+	suffix            string // of its sections
 	options           passes.RunOptions
-	show              ir.Show
-	expect, expectNot []string
+	show              ir.Show  // columns to print
+	expect, expectNot []string // rules
 }
 
+// readCase reads the sections run and rules with a suffix.
 func readCase(g *irtest.Golden, suffix string) (*testCase, error) {
 	c := &testCase{g: g, suffix: suffix}
 	errs := []error{c.read(g.Section("run" + suffix))}
@@ -136,7 +165,7 @@ func readCase(g *irtest.Golden, suffix string) (*testCase, error) {
 	return c, errors.Join(errs...)
 }
 
-// read reads a run section.
+// read reads a section run.
 func (c *testCase) read(section string) error {
 	var errs []error
 	for i, w := range strings.Fields(section) {
@@ -150,6 +179,7 @@ func (c *testCase) read(section string) error {
 	return errors.Join(errs...)
 }
 
+// option sets an option of a run.
 func (c *testCase) option(key, value string) (err error) {
 	o := &c.options.Options
 	switch key {
@@ -183,7 +213,7 @@ func (c *testCase) option(key, value string) (err error) {
 	return err
 }
 
-// memory reads BACKEND=SIZE.
+// memory sets the memory of a backend from BACKEND=SIZE.
 func (c *testCase) memory(value string) error {
 	name, size, _ := strings.Cut(value, "=")
 	n, err := target.ParseSize(size)
@@ -195,7 +225,7 @@ func (c *testCase) memory(value string) error {
 	return err
 }
 
-// rule reads a line of a rules section.
+// rule reads the words of a line of a section rules.
 func (c *testCase) rule(words []string) error {
 	for _, r := range words[1:] {
 		if pass, _ := passes.RuleDoc(r); pass == "" {
@@ -213,6 +243,7 @@ func (c *testCase) rule(words []string) error {
 	return nil
 }
 
+// run runs the passes and compares the results with the sections err, rules and want.
 func (c *testCase) run(t *testing.T, module []byte) {
 	t.Helper()
 	m, err := ir.Parse("in.ggir", module)
@@ -244,8 +275,8 @@ func (c *testCase) run(t *testing.T, module []byte) {
 	}
 }
 
-// compareErrors demands that every wanted line is met by an error and every error by a
-// line.
+// compareErrors compares an error of a run with the section err. Each line of the section has to match an error, and
+// each error a line.
 func (c *testCase) compareErrors(t *testing.T, err error) {
 	t.Helper()
 	section := "err" + c.suffix
@@ -258,24 +289,26 @@ func (c *testCase) compareErrors(t *testing.T, err error) {
 		return
 	}
 	got := strings.Split(strings.TrimSpace(err.Error()), "\n")
-	used := make([]bool, len(got))
+	matched := make([]bool, len(got))
 	for _, line := range c.g.Lines(section) {
 		node, text, _ := strings.Cut(line, ": ")
-		i := slices.IndexFunc(got, func(g string) bool { return strings.Contains(g, node) && strings.Contains(g, text) })
+		i := slices.IndexFunc(got, func(g string) bool {
+			return strings.Contains(g, node) && strings.Contains(g, text)
+		})
 		if i < 0 {
-			t.Errorf("%s: no error meets %q in:\n%v", section, line, err)
+			t.Errorf("%s: no error matches %q in:\n%v", section, line, err)
 			continue
 		}
-		used[i] = true
+		matched[i] = true
 	}
 	for i, g := range got {
-		if !used[i] {
-			t.Errorf("%s: nothing expects the error %q", section, g)
+		if !matched[i] {
+			t.Errorf("%s: no line matches the error %q", section, g)
 		}
 	}
 }
 
-// firedRules returns the rules that are named in causes or were counted.
+// firedRules returns the rules that are in causes of nodes or have a counter that is not 0.
 func firedRules(m *ir.Module, stats *pass.Stats) map[string]bool {
 	fired := make(map[string]bool)
 	for _, f := range m.AllFuncs() {

@@ -7,16 +7,23 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Transformer describes a model of the llama family for tests and tables: the entry points
-// decode, for one token, and prefill, for up to Batch. It has shapes and no weights' bytes.
+// Transformer describes a model of the llama family for tests and tables. It has the entry points decode, for one
+// token, and prefill, for up to Batch tokens. The module has the shapes of weights, without their bytes.
 type Transformer struct {
-	Layers, Heads, KVHeads, Head int
-	FF, Vocab, Ctx, Batch        int
-	Experts, Chosen              int    // of a mixture; no experts is a dense model
-	Weights                      string // dtype of the matrices, such as q8_0
+	Layers  int
+	Heads   int    // of queries
+	KVHeads int    // of keys and values
+	Head    int    // elements of a head
+	FF      int    // width of the feed-forward network
+	Vocab   int    // tokens
+	Ctx     int    // positions of the caches
+	Batch   int    // tokens of a prefill
+	Experts int    // of a mixture of experts; 0 makes a dense model
+	Chosen  int    // experts for each token
+	Weights string // dtype of the matrices, such as q8_0
 }
 
-// Module returns the model as it is imported.
+// Module returns the model as a module at the level imported.
 func (c Transformer) Module() (*ir.Module, error) {
 	return ir.Parse("transformer.ggir", []byte(c.Text()))
 }
@@ -31,18 +38,23 @@ func (c Transformer) Text() string {
 	return w.b.String()
 }
 
+// transformerText writes the text of a model.
 type transformerText struct {
 	Transformer
 	b      strings.Builder
-	tokens string
+	tokens string // dimension of the tokens of the entry point that is written
 }
 
 func (w *transformerText) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
+// width returns the number of elements of the residual stream.
 func (w *transformerText) width() int { return w.Heads * w.Head }
 
-// layerWeights returns name and type of the weights of a layer, in the order of use.
-func (w *transformerText) layerWeights() [][2]string {
+// member is a weight of the module.
+type member struct{ name, typ string }
+
+// layerWeights returns the names and types of the weights of a layer, in the order of use.
+func (w *transformerText) layerWeights() []member {
 	n, kv := w.width(), w.KVHeads*w.Head
 	norm := fmt.Sprintf("f32[%d]", n)
 	matrix := func(dims ...int) string {
@@ -52,37 +64,46 @@ func (w *transformerText) layerWeights() [][2]string {
 		}
 		return w.Weights + "[" + strings.Join(texts, ",") + "]"
 	}
-	list := [][2]string{
+	attention := []member{
 		{"attn_norm", norm}, {"attn_q", matrix(n, n)}, {"attn_k", matrix(kv, n)}, {"attn_v", matrix(kv, n)},
 		{"attn_output", matrix(n, n)}, {"ffn_norm", norm},
 	}
 	if w.Experts == 0 {
-		return append(list, [2]string{"ffn_gate", matrix(w.FF, n)}, [2]string{"ffn_up", matrix(w.FF, n)}, [2]string{"ffn_down", matrix(n, w.FF)})
+		return append(attention, []member{
+			{"ffn_gate", matrix(w.FF, n)}, {"ffn_up", matrix(w.FF, n)}, {"ffn_down", matrix(n, w.FF)},
+		}...)
 	}
-	return append(list, [2]string{"ffn_router", fmt.Sprintf("f32[%d,%d]", w.Experts, n)}, [2]string{"ffn_gate_exps", matrix(w.Experts, w.FF, n)},
-		[2]string{"ffn_up_exps", matrix(w.Experts, w.FF, n)}, [2]string{"ffn_down_exps", matrix(w.Experts, n, w.FF)})
+	return append(attention, []member{
+		{"ffn_router", fmt.Sprintf("f32[%d,%d]", w.Experts, n)},
+		{"ffn_gate_exps", matrix(w.Experts, w.FF, n)},
+		{"ffn_up_exps", matrix(w.Experts, w.FF, n)},
+		{"ffn_down_exps", matrix(w.Experts, n, w.FF)},
+	}...)
 }
 
+// cache returns the type of a cache of keys or values.
 func (w *transformerText) cache() string {
 	return fmt.Sprintf("f16[1,%d,%d,%d]", w.KVHeads, w.Ctx, w.Head)
 }
 
-// shared are the weights that belong to no layer.
-func (w *transformerText) shared() [][2]string {
+// shared returns the names and types of the weights outside of layers.
+func (w *transformerText) shared() []member {
 	n := w.width()
-	return [][2]string{
-		{"token_embd", fmt.Sprintf("%s[%d,%d]", w.Weights, w.Vocab, n)}, {"rope_freqs", fmt.Sprintf("f32[%d]", w.Head/2)},
-		{"output_norm", fmt.Sprintf("f32[%d]", n)}, {"output", fmt.Sprintf("%s[%d,%d]", w.Weights, w.Vocab, n)},
+	table := fmt.Sprintf("%s[%d,%d]", w.Weights, w.Vocab, n)
+	return []member{
+		{"token_embd", table}, {"rope_freqs", fmt.Sprintf("f32[%d]", w.Head/2)},
+		{"output_norm", fmt.Sprintf("f32[%d]", n)}, {"output", table},
 	}
 }
 
+// members writes the weights and states of the module.
 func (w *transformerText) members() {
 	for _, x := range w.shared() {
-		w.line("weight %q : %s", x[0], x[1])
+		w.line("weight %q : %s", x.name, x.typ)
 	}
 	for i := range w.Layers {
 		for _, x := range w.layerWeights() {
-			w.line("weight \"blk.%d.%s\" : %s", i, x[0], x[1])
+			w.line("weight \"blk.%d.%s\" : %s", i, x.name, x.typ)
 		}
 	}
 	for i := range w.Layers {
@@ -90,25 +111,27 @@ func (w *transformerText) members() {
 	}
 }
 
+// entry writes an entry point for a number of tokens: 1 or a symbol.
 func (w *transformerText) entry(name, tokens string) {
 	w.tokens = tokens
 	ints := "i32[" + tokens + "]"
-	w.line("func @%s(%%token: %s, %%pos: %s, %%slot: %s, %%length: i32[1]) -> (logits: f32[%s,%d]) {", name, ints, ints, ints, tokens, w.Vocab)
+	w.line("func @%s(%%token: %s, %%pos: %s, %%slot: %s, %%length: i32[1]) -> (logits: f32[%s,%d]) {",
+		name, ints, ints, ints, tokens, w.Vocab)
 	for _, x := range w.shared() {
-		w.line("%%%s = weight %q : %s", x[0], x[0], x[1])
+		w.line("%%%s = weight %q : %s", x.name, x.name, x.typ)
 	}
 	w.line("%%x0 = gather %%token_embd, %%token\n%%rope = rope_table %%pos, %%rope_freqs")
 	for i := range w.Layers {
 		w.layer(i)
 	}
-	w.line("%%last = rms_norm %%x%d, %%output_norm {eps=1e-05}\n%%logits = matmul %%last, %%output\nreturn %%logits\n}", w.Layers)
+	w.line("%%last = rms_norm %%x%d, %%output_norm {eps=1e-05}", w.Layers)
+	w.line("%%logits = matmul %%last, %%output\nreturn %%logits\n}")
 }
 
-// layer writes a layer. In its text # stands for the layer's number, T for the number of
-// tokens.
+// layer writes layer i. See numbered for the words that are replaced in its text.
 func (w *transformerText) layer(i int) {
 	for _, x := range w.layerWeights() {
-		w.numbered(i, "%"+x[0]+"# = weight \"blk.#."+x[0]+"\" : "+x[1])
+		w.numbered(i, "%"+x.name+"# = weight \"blk.#."+x.name+"\" : "+x.typ)
 	}
 	w.numbered(i, `%ks# = state "k.#" : CACHE
 %vs# = state "v.#" : CACHE
@@ -149,7 +172,12 @@ func (w *transformerText) layer(i int) {
 	w.numbered(i, fmt.Sprintf("%%x%d = add %%d#, %%y#", i+1))
 }
 
+// numbered writes a text of layer i. It replaces # by i, T by the number of tokens, and words in capital letters by
+// sizes of the model.
 func (w *transformerText) numbered(i int, text string) {
-	w.line("%s", strings.NewReplacer("#", fmt.Sprint(i), "CACHE", w.cache(), "CHOSEN", fmt.Sprint(w.Chosen), "[T,", "["+w.tokens+",",
-		"HEADS", fmt.Sprint(w.Heads), "HEAD", fmt.Sprint(w.Head), "KV", fmt.Sprint(w.KVHeads), "WIDTH", fmt.Sprint(w.width())).Replace(text))
+	words := strings.NewReplacer(
+		"#", fmt.Sprint(i), "[T,", "["+w.tokens+",", "CACHE", w.cache(), "CHOSEN", fmt.Sprint(w.Chosen),
+		"HEADS", fmt.Sprint(w.Heads), "HEAD", fmt.Sprint(w.Head), "KV", fmt.Sprint(w.KVHeads),
+		"WIDTH", fmt.Sprint(w.width()))
+	w.line("%s", words.Replace(text))
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// small is a transformer that compiles fast.
-var small = Transformer{Layers: 3, Heads: 4, KVHeads: 2, Head: 32, FF: 256, Vocab: 512, Ctx: 128, Batch: 32, Weights: "q8_0"}
+// small is a transformer that compiles in a short time.
+var small = Transformer{
+	Layers: 3, Heads: 4, KVHeads: 2, Head: 32, FF: 256, Vocab: 512, Ctx: 128, Batch: 32, Weights: "q8_0",
+}
 
 func TestTransformersCompile(t *testing.T) {
 	mixture := small
