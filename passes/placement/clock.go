@@ -87,21 +87,20 @@ func (c *clock) walk(labels []int32, first, end int) float64 {
 	return t
 }
 
-// run runs node i.
-func (c *clock) run(i int32) {
-	n := &c.g.Nodes[i]
-	t := c.labels[i]
+// run runs node n.
+func (c *clock) run(n int32) {
+	t, seconds := c.labels[n], c.g.Nodes[n].Seconds
 	var ready float64
-	for _, v := range n.Reads {
+	for _, v := range c.g.Nodes[n].Reads {
 		ready = max(ready, c.read(v, t))
 	}
 	if c.g.Targets[t].Queues == 0 {
-		c.host = max(c.host, ready) + n.Seconds[t]
-		c.done[i] = c.host
+		c.host = max(c.host, ready) + seconds[t]
+		c.done[n] = c.host
 		return
 	}
-	c.queue[t] = max(c.queue[t], c.host, ready) + n.Seconds[t]
-	c.done[i] = c.queue[t]
+	c.queue[t] = max(c.queue[t], c.host, ready) + seconds[t]
+	c.done[n] = c.queue[t]
 }
 
 // read returns when target t can read value v. It makes a copy if t needs one that is not there yet.
@@ -112,7 +111,7 @@ func (c *clock) read(v, t int32) float64 {
 	to := destination{v, c.g.home(t)}
 	f, ok := c.copies[to]
 	if !ok {
-		f = c.copy(v, t)
+		f = c.makeCopy(v, t)
 		c.copies[to] = f
 	}
 	return c.wait(f, t)
@@ -127,8 +126,8 @@ func (c *clock) made(v int32) finished {
 	return finished{c.labels[maker], c.done[maker]}
 }
 
-// copy copies value v into the home of target t.
-func (c *clock) copy(v, t int32) finished {
+// makeCopy copies value v into the home of target t.
+func (c *clock) makeCopy(v, t int32) finished {
 	from := c.g.spaceOf(c.labels, v)
 	seconds := c.g.copySeconds(v, from, c.g.home(t))
 	by := c.g.copier[from]

@@ -149,7 +149,7 @@ func (e *exact) visitNode(k int, x int32, before float64) {
 // leastStep returns a lower bound of the time of a step in which nodes up to x are decided and take the time now. If
 // nothing overlaps, all other nodes follow one after the other.
 func (e *exact) leastStep(s *Step, x int32, now float64) float64 {
-	if e.g.sync {
+	if e.g.serial {
 		return now + e.least.all[x]
 	}
 	for n := s.First; n <= int(x); n++ {

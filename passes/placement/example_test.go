@@ -205,8 +205,8 @@ func TestExampleOfGroups(t *testing.T) {
 	for range 6 {
 		p.addNode(1, 1)
 	}
-	p.addLeaf(1, 0, 5) // state k
-	p.addLeaf(1, 4, 5) // state v
+	p.addLeaf(1, 0, 5) // k
+	p.addLeaf(1, 4, 5) // v
 	gr := newGraph(p).around(0)
 	if !slices.Equal(gr.nodes, []int32{0, 5, 4}) || !slices.Equal(gr.leaves, []int32{6, 7}) {
 		t.Errorf("the group has nodes %v and leaves %v, want [0 5 4] and [6 7]", gr.nodes, gr.leaves)

@@ -6,6 +6,9 @@ import (
 )
 
 // graph is a problem with the tables that the search derives from it. It does not change during the search.
+//
+// Nodes, variables, values, targets and spaces are all numbers of type int32. In this package, n is a node, x is a
+// variable (which a node is too), v is a value, t is a target, and from, to and space are spaces.
 type graph struct {
 	*Problem
 	spaces  int
@@ -16,12 +19,12 @@ type graph struct {
 	owned   [][]int32 // by variable: values whose Owner it is
 	users   [][]int32 // by leaf: nodes that read a value of it, ascending
 	copier  []int32   // by space: target whose queue makes copies out of it; -1 if the reader or the host makes them
-	sync    bool      // no target has a queue: nothing overlaps
+	serial  bool      // no target has a queue, so nothing overlaps
 }
 
 func newGraph(p *Problem) *graph {
 	g := &graph{Problem: p, spaces: len(p.Limits)}
-	g.sync = !slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Queues > 0 })
+	g.serial = !slices.ContainsFunc(p.Targets, func(t Target) bool { return t.Queues > 0 })
 	g.indexValues()
 	g.allowLabels()
 	g.findCopiers()
@@ -186,17 +189,17 @@ func (g *graph) spaceOf(labels []int32, v int32) int32 {
 // reaches reports whether target t addresses a space.
 func (g *graph) reaches(t, space int32) bool { return g.Targets[t].Addresses[space] }
 
-// weightOf returns how many times the copies of value v count.
+// weightOf returns the weight of the step of value v, with which copies of v count.
 func (g *graph) weightOf(v int32) float64 { return g.Steps[g.Values[v].Step].Weight }
 
-// seconds returns the weighted time of node i on target t.
-func (g *graph) seconds(i, t int32) float64 {
-	n := &g.Nodes[i]
-	return g.Steps[n.Step].Weight * n.Seconds[t]
+// seconds returns the weighted time of node n on target t.
+func (g *graph) seconds(n, t int32) float64 {
+	node := &g.Nodes[n]
+	return g.Steps[node.Step].Weight * node.Seconds[t]
 }
 
-// leastSeconds returns the time of node i on its fastest target.
-func (g *graph) leastSeconds(i int) float64 { return g.Nodes[i].Seconds[g.fastest[i]] }
+// leastSeconds returns the time of node n on its fastest target, without the weight of its step.
+func (g *graph) leastSeconds(n int) float64 { return g.Nodes[n].Seconds[g.fastest[n]] }
 
 // copySeconds returns the time of one copy of value v, or at least broken if the copy is not allowed.
 func (g *graph) copySeconds(v, from, to int32) float64 {
@@ -217,16 +220,16 @@ func (g *graph) tooLarge(v int32, limit int64) float64 {
 	return 0
 }
 
-// misfits returns broken for each result of node x that is too large for the home of target t.
-func (g *graph) misfits(x, t int32) float64 {
+// misfits returns broken for each result of node n that is too large for the home of target t.
+func (g *graph) misfits(n, t int32) float64 {
 	var sum float64
-	for _, v := range g.owned[x] {
-		sum += g.tooLarge(v, g.Room[g.Targets[t].Home])
+	for _, v := range g.owned[n] {
+		sum += g.tooLarge(v, g.Room[g.home(t)])
 	}
 	return sum
 }
 
-// legal reports whether an assignment violates no constraint that broken stands for.
+// legal reports whether an assignment can run: all nodes are legal.
 func (g *graph) legal(labels []int32) bool {
 	for i := range g.Nodes {
 		if !g.legalNode(labels, int32(i)) {
@@ -236,12 +239,13 @@ func (g *graph) legal(labels []int32) bool {
 	return true
 }
 
-// legalNode reports whether the target of node x addresses the value that x changes, and has room for its results.
-func (g *graph) legalNode(labels []int32, x int32) bool {
-	if v := g.Nodes[x].Writes; v >= 0 && !g.reaches(labels[x], g.spaceOf(labels, v)) {
+// legalNode reports whether the target of node n addresses the value that n changes, and its home has room for the
+// results.
+func (g *graph) legalNode(labels []int32, n int32) bool {
+	if v := g.Nodes[n].Writes; v >= 0 && !g.reaches(labels[n], g.spaceOf(labels, v)) {
 		return false
 	}
-	return g.misfits(x, labels[x]) == 0
+	return g.misfits(n, labels[n]) == 0
 }
 
 // used returns by space the bytes of the leaves that an assignment stores there.

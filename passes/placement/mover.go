@@ -7,7 +7,7 @@ import "slices"
 type Move struct {
 	Target  int
 	Nodes   int     // number of nodes that move
-	Seconds float64 // difference as if nothing overlapped: of a single node in one step, of several weighted in all steps
+	Seconds float64 // difference as if nothing overlapped: one step of a single node, all steps (weighted) of several
 	Copies  int     // difference in the number of copies in that step
 	Bytes   float64 // difference in the bytes that these copies move
 	Over    int64   // bytes for which there is no room; 0 if the move can be made

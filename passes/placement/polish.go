@@ -27,7 +27,7 @@ type polisher struct {
 // polish improves an assignment by moves of single nodes, pairs and groups, as long as the clock predicts that one
 // helps.
 func (s *solver) polish(best solution) solution {
-	if s.g.sync || best.over > 0 || polishWork/max(len(s.g.Nodes), 1) < fewPolished {
+	if s.g.serial || best.over > 0 || polishWork/max(len(s.g.Nodes), 1) < fewPolished {
 		return best
 	}
 	p := &polisher{ctx: s.ctx, clock: s.clock, state: newState(s.g, best.labels), time: best.time}

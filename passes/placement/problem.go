@@ -49,7 +49,7 @@ type Problem struct {
 type Target struct {
 	Home      int    // space that holds its results
 	Addresses []bool // by space: its kernels can read and write there
-	Queues    int    // 0: the host waits for each node; 1: nodes run in order; 2: copies into Home run in parallel to them
+	Queues    int    // 0: the host waits for each node; 1: nodes run on a queue; 2: copies into Home run on another one
 	Events    bool   // other targets can wait for a part of its queue, not only for the end
 }
 
@@ -59,7 +59,7 @@ type Link struct{ Delay, PerByte float64 } // seconds, seconds per byte
 // Step is one call of a function of the program. Its time counts Weight times in the sum that Solve minimizes.
 type Step struct {
 	Weight     float64
-	First, End int // range of its nodes
+	First, End int // its nodes are First to End-1
 }
 
 // Node is a piece of work that runs on one target.
@@ -78,10 +78,18 @@ type Leaf struct {
 }
 
 // Value is the unit of copying. A target that cannot address the space of a value reads a copy of the whole value.
+//
+// The owner of a value decides its space, the maker its time. They differ for a value whose bytes are not new:
+//
+//	value                                   Owner       Maker
+//	a result of a node                      the node    the node
+//	a weight, a state before it changes     the leaf    -1
+//	a state after a node has changed it     the leaf    the node
+//	an input of the step                    -1          -1
 type Value struct {
 	Step  int32
-	Owner int32   // variable that decides its space: the node that makes it, or the leaf that it is part of; -1 is none
-	Maker int32   // node that computes it; -1 for values that exist before the step
+	Owner int32   // variable: a node, whose target's home is the space, or a leaf; -1 is none
+	Maker int32   // node that computes it; -1 if it exists before the step
 	Space int32   // its space if it has no owner
 	Bytes float64 // that a copy moves
 }

@@ -3,6 +3,7 @@ package placement
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // relaxation is a lower bound for steps in which work overlaps and for memory with limits.
@@ -131,14 +132,9 @@ func (g *graph) longestChains() []bool {
 	return on
 }
 
-// follows reports whether node i reads a result of node m.
-func (g *graph) follows(i, m int32) bool {
-	for _, v := range g.Nodes[i].Reads {
-		if g.Values[v].Maker == m {
-			return true
-		}
-	}
-	return false
+// follows reports whether node n reads a result of node m.
+func (g *graph) follows(n, m int32) bool {
+	return slices.ContainsFunc(g.Nodes[n].Reads, func(v int32) bool { return g.Values[v].Maker == m })
 }
 
 // firstMultipliers returns equal weights for all resources, and prices at which full spaces cost a part of the time.
@@ -234,41 +230,41 @@ func (r *relaxation) cheapestSpace(m *multipliers, k int) (cost float64, space i
 	return cost, space
 }
 
-// cheapest returns the least cost of node i if its primary leaf is in a space, and its target then.
-func (r *relaxation) cheapest(m *multipliers, i, space int32) (cost float64, t int32) {
+// cheapest returns the least cost of node n if its primary leaf is in a space, and its target then.
+func (r *relaxation) cheapest(m *multipliers, n, space int32) (cost float64, t int32) {
 	cost, t = math.Inf(1), -1
-	for _, on := range r.g.allowed[i] {
-		if c := r.cost(m, i, on, space); c < cost || t < 0 {
+	for _, on := range r.g.allowed[n] {
+		if c := r.cost(m, n, on, space); c < cost || t < 0 {
 			cost, t = c, on
 		}
 	}
 	return cost, t
 }
 
-// cost returns the cost of node i on target t: its seconds on each resource times the weight of the resource.
-func (r *relaxation) cost(m *multipliers, i, t, space int32) float64 {
-	n := &r.g.Nodes[i]
-	w := m.weight[n.Step]
+// cost returns the cost of node n on target t: its seconds on each resource times the weight of the resource.
+func (r *relaxation) cost(m *multipliers, n, t, space int32) float64 {
+	node := &r.g.Nodes[n]
+	w := m.weight[node.Step]
 	share := w[r.queueOf(t)]
-	if r.chain[i] {
+	if r.chain[n] {
 		share += w[onChain]
 	}
-	sum := share * n.Seconds[t]
-	if by, seconds := r.copy(i, t, space); seconds > 0 {
+	sum := share * node.Seconds[t]
+	if by, seconds := r.copyShare(n, t, space); seconds > 0 {
 		sum += w[by] * seconds
 	}
-	return sum * r.g.Steps[n.Step].Weight
+	return sum * r.g.Steps[node.Step].Weight
 }
 
-// copy returns the share of node i on target t in the copy of its primary value from a space, and the resource that
-// makes it. All readers of a value bear the same share.
-func (r *relaxation) copy(i, t, space int32) (resource int, seconds float64) {
+// copyShare returns the time that node n on target t bears for the copy of its primary value from a space, and the
+// resource that makes the copy. All readers of a value bear the same share.
+func (r *relaxation) copyShare(n, t, space int32) (resource int, seconds float64) {
 	if space < 0 || r.g.reaches(t, space) {
 		return 0, 0
 	}
-	v := r.primary[i]
+	v := r.primary[n]
 	seconds = r.g.copySeconds(v, space, r.g.home(t)) / float64(len(r.g.readers[v]))
-	if r.g.Nodes[i].Writes == v {
+	if r.g.Nodes[n].Writes == v {
 		seconds += broken
 	}
 	switch by := r.g.copier[space]; {
@@ -280,15 +276,15 @@ func (r *relaxation) copy(i, t, space int32) (resource int, seconds float64) {
 	return r.queueOf(t), seconds
 }
 
-// addNode adds what node i on target t uses.
-func (r *relaxation) addNode(u *usage, i, t, space int32) {
-	n := &r.g.Nodes[i]
-	busy := u.busy[n.Step]
-	busy[r.queueOf(t)] += n.Seconds[t]
-	if r.chain[i] {
-		busy[onChain] += n.Seconds[t]
+// addNode adds what node n on target t uses.
+func (r *relaxation) addNode(u *usage, n, t, space int32) {
+	node := &r.g.Nodes[n]
+	busy := u.busy[node.Step]
+	busy[r.queueOf(t)] += node.Seconds[t]
+	if r.chain[n] {
+		busy[onChain] += node.Seconds[t]
 	}
-	if by, seconds := r.copy(i, t, space); seconds > 0 {
+	if by, seconds := r.copyShare(n, t, space); seconds > 0 {
 		busy[by] += seconds
 	}
 }

@@ -30,7 +30,7 @@ type Result struct {
 
 // Fits reports whether the assignment keeps all limits and can run.
 func (r *Result) Fits() bool {
-	return r.Seconds < broken && !slices.ContainsFunc(r.Over, func(n int64) bool { return n > 0 })
+	return r.Seconds < Never && !slices.ContainsFunc(r.Over, func(n int64) bool { return n > 0 })
 }
 
 // Solve returns the best assignment that it finds. It is never worse than a start that fits. Every variable needs at
@@ -60,24 +60,21 @@ func Solve(ctx context.Context, p *Problem, starts [][]int32, o Options) *Result
 		found = append(found, s.judge(g.fallbackLabels()))
 	}
 
-	fitting, work := s.fit(found)
+	fitting, work := s.makeFit(found)
 	found = append(found, fitting...)
 
 	r.Bound = g.chainBound()
-	if g.sync { // the bound of trees is one of the sum of all times
+	if g.serial { // the bound of trees is a bound of the sum of all times
 		r.Bound = max(r.Bound, treeBound)
 	}
 	best, more := s.improve(found, r.Bound, cmp.Or(o.Work, defaultWork)-work)
 	best = better(best, s.polish(best))
 	r.Work = work + more
 
-	if s.canRelax() && best.time < broken && !best.isOptimal(r.Bound) {
-		r.Bound = max(r.Bound, g.relaxedBound(ctx, best.time))
-	}
+	r.Bound = max(r.Bound, s.relax(best, r.Bound))
 	r.Proved = best.isOptimal(r.Bound)
 	if !r.Proved {
-		best, r.Proved = s.complete(best)
-		if r.Proved {
+		if best, r.Proved = s.searchAll(best); r.Proved {
 			r.Bound = best.time
 		}
 	}
@@ -112,14 +109,14 @@ type solver struct {
 	clock *clock
 }
 
-// solution is an assignment that is judged.
+// solution is an assignment and how good it is.
 type solution struct {
 	labels []int32
 	over   int64   // bytes of leaves beyond the limits, in all spaces together
-	time   float64 // weighted, of all steps; Never if the assignment is not legal
+	time   float64 // weighted, of all steps; Never if the assignment is not legal or makes a copy that is not allowed
 }
 
-// judge finds out how good an assignment is.
+// judge returns the solution that an assignment is.
 func (s *solver) judge(labels []int32) solution {
 	f := solution{labels: labels, time: s.clock.total(labels)}
 	if f.time >= broken || !s.g.legal(labels) {
@@ -145,7 +142,7 @@ func better(a, b solution) solution {
 }
 
 // fits reports whether the assignment keeps all limits and can run.
-func (f solution) fits() bool { return f.over == 0 && f.time < broken }
+func (f solution) fits() bool { return f.over == 0 && f.time < Never }
 
 // isOptimal reports whether a lower bound proves that no solution is better.
 func (f solution) isOptimal(bound float64) bool { return f.over == 0 && !shorter(bound, f.time) }
@@ -166,12 +163,12 @@ func (s *solver) judgeStarts(starts [][]int32) (found []solution, times []float6
 	return found, times
 }
 
-// fewBases is the number of solutions that fit tries to make fit.
+// fewBases is the number of solutions from which makeFit starts.
 const fewBases = 3
 
-// fit moves leaves out of full spaces in those of the fastest solutions that do not fit. It returns what it gets, and
-// the work.
-func (s *solver) fit(found []solution) (fitting []solution, work int) {
+// makeFit moves leaves out of full spaces, in all orders of eviction, in the fastest of the solutions that do not
+// fit. It returns the solutions that it makes, and the work.
+func (s *solver) makeFit(found []solution) (fitting []solution, work int) {
 	bases := slices.DeleteFunc(slices.Clone(found), func(f solution) bool { return f.over == 0 })
 	slices.SortStableFunc(bases, func(a, b solution) int { return cmp.Compare(a.time, b.time) })
 	for _, b := range bases[:min(fewBases, len(bases))] {
@@ -210,14 +207,19 @@ func (s *solver) improve(found []solution, bound float64, limit int) (best solut
 	return best, work
 }
 
-// canRelax reports whether the relaxation may know more than the other bounds: steps overlap, or memory has limits.
-func (s *solver) canRelax() bool {
-	return !s.g.sync || slices.ContainsFunc(s.g.Limits, func(n int64) bool { return n >= 0 })
+// relax returns the bound of a relaxation, or 0 if it would be of no use: the best solution is optimal or not legal,
+// or the other bounds are as good because nothing overlaps and memory has no limits.
+func (s *solver) relax(best solution, bound float64) float64 {
+	limited := slices.ContainsFunc(s.g.Limits, func(n int64) bool { return n >= 0 })
+	if s.g.serial && !limited || best.time == Never || best.isOptimal(bound) {
+		return 0
+	}
+	return s.g.relaxedBound(s.ctx, best.time)
 }
 
-// complete searches a small problem completely. It returns the best solution that it knows, and whether it is proved to
-// be that.
-func (s *solver) complete(best solution) (found solution, proved bool) {
+// searchAll searches a small problem completely. It returns the best solution that it finds or the given one, and
+// whether it is proved to be the best of all.
+func (s *solver) searchAll(best solution) (found solution, proved bool) {
 	time := best.time
 	if !best.fits() {
 		time = Never

@@ -141,7 +141,7 @@ func moves(g *graph) float64 {
 	for _, labels := range trees {
 		found = append(found, s.judge(labels))
 	}
-	fitting, work := s.fit(found)
+	fitting, work := s.makeFit(found)
 	best, _ := s.improve(append(found, fitting...), g.chainBound(), defaultWork-work)
 	return better(best, s.polish(best)).time
 }
@@ -272,7 +272,7 @@ func TestStateKeepsItsCostUpToDate(t *testing.T) {
 			t.Fatalf("seed %d: cost %v, over %d; summed up %v, %d", seed, cost, over, s.cost, s.over)
 		}
 		if g.legal(s.labels) && !near(newClock(g).total(s.labels), s.cost) {
-			t.Errorf("seed %d: the clock says %v, the sum %v", seed, newClock(g).total(s.labels), s.cost)
+			t.Errorf("seed %d: %v s by the clock, and the sum is %v", seed, newClock(g).total(s.labels), s.cost)
 		}
 		if s.undo(mark); !slices.Equal(s.labels, labels) {
 			t.Fatalf("seed %d: not all was undone", seed)

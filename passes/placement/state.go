@@ -61,8 +61,8 @@ func (s *state) recount() {
 	}
 }
 
-// nodeCost returns what node x costs on target t, without copies.
-func (s *state) nodeCost(x, t int32) float64 { return s.g.seconds(x, t) + s.g.misfits(x, t) }
+// nodeCost returns the cost of node n on target t, without copies.
+func (s *state) nodeCost(n, t int32) float64 { return s.g.seconds(n, t) + s.g.misfits(n, t) }
 
 // valueCost returns the weighted time of all copies of value v, and broken for each node that changes v without
 // addressing it.
@@ -170,16 +170,17 @@ func (s *state) isOver(x int32) bool {
 	return s.g.excess(space, s.used[space]) > 0
 }
 
-// mark is a point in the history of a state to which undo returns.
-type mark struct {
+// point is a point in the history of a state.
+type point struct {
 	changes int
 	cost    float64
 }
 
-func (s *state) mark() mark { return mark{len(s.log), s.cost} }
+// mark returns the present point, for undo.
+func (s *state) mark() point { return point{len(s.log), s.cost} }
 
-// undo takes back all changes since a mark. It restores the cost of the mark exactly, without rounding errors.
-func (s *state) undo(to mark) {
+// undo undoes all changes since a point. It restores the cost exactly, without rounding errors.
+func (s *state) undo(to point) {
 	for _, c := range slices.Backward(s.log[to.changes:]) {
 		s.work++
 		s.relabel(c.x, c.label)

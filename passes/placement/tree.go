@@ -22,8 +22,8 @@ import (
 //	joints:  w joins leaf w, node 0;  a joins node 0, node 1;  b joins node 1, node 2
 //	tree:    leaf w — node 0 — node 1 — node 2; the root is node 0
 //
-// The cost of a label of a variable includes everything below the variable. It is found from the leaves of the tree
-// to its root:
+// The cost of a label of a variable includes everything below the variable. It is found from the bottom of the tree to
+// the root:
 //
 //	node 2:  GPU 1, CPU 2
 //	node 1:  CPU 1 + min(copy b 2 + GPU 1, CPU 2) = 3
@@ -34,11 +34,11 @@ import (
 // So the optimum is 6 s with node 0 on the GPU. Then labels are chosen from the root down: w in space 1, node 1 on the
 // CPU, node 2 on the CPU.
 type tree struct {
-	g      *graph
-	joints []joint
-	of     [][]int32 // by variable: its joints
-	up     []int32   // by variable: the joint that leads to its parent; -1 at a root
-	order  []int32   // variables, parents first
+	g        *graph
+	joints   []joint
+	jointsOf [][]int32 // by variable: the joints of which it is a member
+	up       []int32   // by variable: the joint that leads to its parent; -1 at a root
+	order    []int32   // variables, parents first
 }
 
 // joint is a value that joins variables.
@@ -53,10 +53,10 @@ type joint struct {
 const maxSpaces = 4
 
 func newTree(g *graph) *tree {
-	t := &tree{g: g, joints: g.chooseJoints(), of: make([][]int32, g.variables())}
+	t := &tree{g: g, joints: g.chooseJoints(), jointsOf: make([][]int32, g.variables())}
 	for i := range t.joints {
 		for _, x := range t.joints[i].members {
-			t.of[x] = append(t.of[x], int32(i))
+			t.jointsOf[x] = append(t.jointsOf[x], int32(i))
 		}
 	}
 	t.chooseRoots()
@@ -119,7 +119,7 @@ func (t *tree) chooseRoots() {
 		next := len(t.order)
 		t.order = append(t.order, int32(root))
 		for ; next < len(t.order); next++ {
-			for _, j := range t.of[t.order[next]] {
+			for _, j := range t.jointsOf[t.order[next]] {
 				for _, x := range t.joints[j].members {
 					if t.up[x] == open {
 						t.up[x] = j
@@ -151,7 +151,7 @@ func (t *tree) solve(price []float64) (labels []int32, cost float64) {
 			labels[x] = label
 			cost += least
 		}
-		for _, j := range t.of[x] {
+		for _, j := range t.jointsOf[x] {
 			if j != t.up[x] {
 				c.assign(&t.joints[j], x, labels)
 			}
@@ -169,7 +169,7 @@ func (c *treeCosts) costsOf(x int32, price []float64) []float64 {
 		} else {
 			costs[i] = c.ownCost(x, label)
 		}
-		for _, j := range c.of[x] {
+		for _, j := range c.jointsOf[x] {
 			if j != c.up[x] {
 				costs[i] += c.jointCost(&c.joints[j], x, label)
 			}
@@ -178,25 +178,25 @@ func (c *treeCosts) costsOf(x int32, price []float64) []float64 {
 	return costs
 }
 
-// ownCost returns the cost of node x on target t by itself: its time, and its share of the copies of values that have
+// ownCost returns the cost of node n on target t by itself: its time, and its share of the copies of values that have
 // no owner.
-func (c *treeCosts) ownCost(x, t int32) float64 {
-	cost := c.g.seconds(x, t) + c.g.misfits(x, t)
-	for _, v := range c.g.Nodes[x].Reads {
+func (c *treeCosts) ownCost(n, t int32) float64 {
+	cost := c.g.seconds(n, t) + c.g.misfits(n, t)
+	for _, v := range c.g.Nodes[n].Reads {
 		if val := &c.g.Values[v]; val.Owner < 0 {
-			cost += c.readCost(v, val.Space, x, t, 1/float64(len(c.g.readers[v])))
+			cost += c.readCost(v, val.Space, n, t, 1/float64(len(c.g.readers[v])))
 		}
 	}
 	return cost
 }
 
-// readCost returns what it costs node x on target t to read value v, which is in space from, if it bears a share of the
-// copy.
-func (c *treeCosts) readCost(v, from, x, t int32, share float64) float64 {
+// readCost returns what it costs node n on target t to read value v, which is in space from, if n bears this share of
+// the cost of a copy.
+func (c *treeCosts) readCost(v, from, n, t int32, share float64) float64 {
 	switch {
 	case c.g.reaches(t, from):
 		return 0
-	case c.g.Nodes[x].Writes == v:
+	case c.g.Nodes[n].Writes == v:
 		return broken
 	}
 	return share * c.g.weightOf(v) * c.g.copySeconds(v, from, c.g.home(t))

@@ -9,10 +9,10 @@ type group struct{ nodes, leaves []int32 }
 const maxGroup = 256
 
 // around returns the group of some nodes: the nodes, the leaves that they read, all nodes that read these leaves, and
-// so on. A move of a state so moves all nodes that write it, in every step.
+// so on. If one node that changes a leaf moves, all other nodes that change it so move too, in every step.
 //
-// Example: node 0 writes state k, and node 5 reads it together with state v, which node 4 writes. around(0) finds
-// k, then node 5, then v, then node 4: the group has nodes 0, 5, 4 and leaves k, v.
+// Example: node 0 changes leaf k. Node 5 reads leaves k and v, and node 4 changes v. around(0) finds k, then node 5,
+// then v, then node 4: the group has nodes 0, 5, 4 and leaves k, v.
 func (g *graph) around(nodes ...int32) group {
 	seen := make(map[int32]bool)
 	var out group
