@@ -48,8 +48,8 @@ func (e *VerifyError) Error() string {
 //     declared symbols only.
 //  2. No function calls itself.
 //  3. If the module is shaped: the declared types are those that the shape rules infer.
-//  4. No old version of a value is read after the next one is written, and no body names a state
-//     that its function overwrites.
+//  4. No old version of a value is read after the next one is written, be it in a body or by a
+//     callee, and no body names a state that its function overwrites.
 //  5. The functions of a language model have the form that the runtime expects.
 //  6. Integers that select rows are inputs or within bounds.
 //  7. If the module is assigned, split, partitioned or placed: the decisions are complete and

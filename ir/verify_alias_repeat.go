@@ -106,7 +106,7 @@ type iterations struct {
 	now         []version // its version in the current iteration
 
 	overwrote map[version]int64 // the versions that are gone, with the iteration that has overwritten them
-	pairs     map[[2]int]bool   // results of sharable
+	pairs     map[[2]int]bool   // results of pairSharable
 }
 
 // iterationVersion is a version that an iteration has written.
@@ -180,7 +180,7 @@ func (it *iterations) readsTwiceWell(i int64) (ok bool) {
 			first[at] = p
 			continue
 		}
-		if (it.overwritten[p] || it.overwritten[q]) && !it.sharable(q, p) {
+		if (it.overwritten[p] || it.overwritten[q]) && !it.pairSharable(q, p) {
 			it.fail("alias", "iteration %d reads %v as %v and as %v after it has overwritten its bytes: let it be one parameter", i, it.operand(p, i), it.n.Body.Params[q], it.n.Body.Params[p])
 			return false
 		}
@@ -188,15 +188,11 @@ func (it *iterations) readsTwiceWell(i int64) (ok bool) {
 	return true
 }
 
-// sharable reports whether parameters p and q may have the same bytes: the body then reads only what
-// it has not overwritten.
-func (it *iterations) sharable(p, q int) bool {
+// pairSharable is sharable for parameters of the body, with remembered results.
+func (it *iterations) pairSharable(p, q int) bool {
 	ok, known := it.pairs[[2]int{p, q}]
 	if !known {
-		params := it.n.Body.Params
-		v := &verifier{m: it.m}
-		v.walkVersions(it.n.Body, map[*Value]*Value{params[q]: params[p]})
-		ok = len(v.found) == 0
+		ok = it.sharable(it.n.Body, p, q)
 		it.pairs[[2]int{p, q}] = ok
 	}
 	return ok
