@@ -89,7 +89,7 @@ func TestLanguageModelIsPrintedAndParsed(t *testing.T) {
 	}
 }
 
-// TestLanguageSyntaxErrorsAreLocated: what the line gets wrong by itself is said where it is.
+// TestLanguageSyntaxErrorsAreLocated has errors in the line language itself.
 func TestLanguageSyntaxErrorsAreLocated(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"prefill=@prefill(tokens=%ids", "prefill=@prefill(tokens=%idz", "speaker:9:34: @prefill has no parameter %idz: it has %n, %ids, %pos, %slot"},
@@ -114,7 +114,7 @@ func TestLanguageSyntaxErrorsAreLocated(t *testing.T) {
 	}
 }
 
-// TestLanguageViolationsNameFunctionAndParameter: what contradicts the functions is said with function and parameter.
+// TestLanguageViolationsNameFunctionAndParameter has lines that contradict the functions.
 func TestLanguageViolationsNameFunctionAndParameter(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -23,7 +23,8 @@ const FormatVersion = 1
 //	        | "language" "prefill=" entry "decode=" entry [ "tokenizer=" SOURCE ]
 //	        | "meta" TEXT TEXT
 //	        | "target" REST | "option" REST | "header" TEXT TEXT
-//	entry   = "@"NAME "(" { ROLE "=" value "," } "logits=" N ")" // ROLE is tokens, pos, slot or lengths; N counts results from 0
+//	entry   = "@"NAME "(" { ROLE "=" value "," } "logits=" N ")" // N counts results from 0
+//	ROLE    = "tokens" | "pos" | "slot" | "lengths"
 //	weight  = "weight" TEXT ":" type [ "@" SPACE ] [ "=" expr ] [ "at" place ]
 //	expr    = NAME "[" TEXT "]" | "concat" "(" expr { "," expr } ")"
 //	        | "quantize" "(" expr "," NAME ")" | "pack" "(" expr "," NAME ")"

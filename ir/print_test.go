@@ -196,12 +196,12 @@ func TestExpressionsArePrintedAndParsed(t *testing.T) {
 	}
 	c.Args[0].Args[0].Args[1].Tensor = "c"
 	if e.Equal(c) {
-		t.Error("a change far inside goes unseen, or the clone shares it")
+		t.Error("a change of an inner expression is not noticed, or the clone shares it")
 	}
 }
 
-// TestCutPlansStayMarked: a plan that the clock has cut says so, and for how many workers it is, and still
-// says so when it is read back, cloned and compared.
+// TestCutPlansStayMarked parses, clones and compares a plan whose search ran out of time, and its
+// number of workers.
 func TestCutPlansStayMarked(t *testing.T) {
 	m := mustParse(t, "plan {\n}\n")
 	m.Plan.Cut, m.Plan.Pipeline, m.Plan.Threads = true, 2, 3
@@ -221,12 +221,12 @@ func TestCutPlansStayMarked(t *testing.T) {
 		t.Errorf("a plan for 3 workers equals one for all: %q", diff)
 	}
 	if _, err := Parse("t", []byte("plan cut=moon {\n}\n")); err == nil {
-		t.Error("the moon cuts plans")
+		t.Error("cut=moon is accepted")
 	}
 }
 
-// TestCauseOperandsAreQuotedWhereNeeded: names are in quotes where they need some, once, whether a cause has them
-// from Value.String or from a text that was read.
+// TestCauseOperandsAreQuotedWhereNeeded uses operands from Value.String and from parsed texts: names
+// are quoted once, if necessary.
 func TestCauseOperandsAreQuotedWhereNeeded(t *testing.T) {
 	for operand, want := range map[string]string{
 		"%v1":              "%v1",

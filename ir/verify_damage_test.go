@@ -72,7 +72,7 @@ func (d *damager) value(f *Func) *Value {
 	return f.Params[0]
 }
 
-// damage changes something and says what.
+// damage makes a random change and returns its description.
 func (d *damager) damage() string {
 	funcs := d.m.AllFuncs()
 	d.f, d.g = one(d, funcs), one(d, funcs)

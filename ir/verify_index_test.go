@@ -16,7 +16,7 @@ state "s" : i32[2]
 state "k" : f32[1,1,128,32]
 `
 
-// TestIndexesMustBeWithinBounds says of integers that select rows whether they are within bounds.
+// TestIndexesMustBeWithinBounds has integers that select rows, from all kinds of origins.
 func TestIndexesMustBeWithinBounds(t *testing.T) {
 	const params = "%x: f32[n,50], %small: f32[n,10], %t: f32[10,8], %own: f32[n,8], %i: i32[n], %j: i32[n]"
 	for _, c := range []struct{ name, body, want string }{

@@ -28,7 +28,7 @@ func parse(t *testing.T, text string) *ir.Module {
 	return m
 }
 
-// near says whether two slices agree but for rounding in float64.
+// near reports whether two slices are equal up to rounding in float64.
 func near(got, want []float64) bool {
 	return slices.EqualFunc(got, want, func(g, w float64) bool {
 		return g == w || math.Abs(g-w) <= 1e-12*max(1, math.Abs(w))

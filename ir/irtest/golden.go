@@ -65,7 +65,7 @@ func openGolden(t *testing.T, file string) *Golden {
 func (g *Golden) checkSections(allowed []string) {
 	g.t.Helper()
 	if strings.TrimSpace(string(g.archive.Comment)) == "" {
-		g.t.Errorf("%s: does not begin with a sentence that says what it shows", g.path)
+		g.t.Errorf("%s: does not begin with a sentence that describes what it shows", g.path)
 	}
 	seen := make(map[string]bool)
 	for _, f := range g.archive.Files {
