@@ -55,20 +55,43 @@ func skipDir(err error) error {
 	return filepath.SkipDir
 }
 
-var link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+var (
+	link     = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
 
+// Links lead to files, and to headings where they name one.
 func TestLinksResolve(t *testing.T) {
 	root := needtest.Root(t)
-	for page, text := range pagesOf(t, root) {
+	pages := pagesOf(t, root)
+	for page, text := range pages {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(page), m[1])); err != nil {
+			target := page
+			if m[1] != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(page), m[1]))
+			}
+			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
 				t.Errorf("%s: the link to %s is dead", page, m[1])
+			} else if m[2] != "" && !hasHeading(pages[target], m[2]) {
+				t.Errorf("%s: %s has no heading for the link to %s", page, target, m[2])
 			}
 		}
 	}
+}
+
+// hasHeading reports whether a page has a heading with that anchor, as GitHub makes them.
+func hasHeading(text, anchor string) bool {
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		id := strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+		if "#"+id == anchor {
+			return true
+		}
+	}
+	return false
 }
 
 // referringPages are those whose code spans are checked: names and files in them exist.
