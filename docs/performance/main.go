@@ -1,13 +1,13 @@
 // Command performance measures programs that ggmlc makes, beside llama-bench of other
 // projects and this machine's limits, and writes docs/performance.md from what it found.
 //
-//	go run . [flags]     measure what results.json lacks, then write the page and its pictures
+//	go run . [flags]     measure what results.json lacks, then write the page and its picture
 //	go run . -page       write them again from results.json
 //
-// Everything runs in turns, as what changes on the machine should change for all alike: in each
-// round, the programs of a row generate one after the other, some times, then run prompts; ratios are taken
-// within such a turn. What one program compares, such as depths, takes turns of 50 ms within it. What is
-// measured is saved at once; a run that was interrupted goes on where it was.
+// Everything runs in turns, so that a change of the machine's speed meets all programs alike. In each
+// round the programs of a row generate one after the other, several times, and then run prompts; ratios
+// are taken within such a turn. Figures that one program compares, such as depths, take turns of 50 ms
+// within it. Results are saved at once; an interrupted run continues where it was.
 package main
 
 import (
@@ -40,7 +40,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.llama, "llama", "", "llama.cpp's llama-bench; none: its columns stay empty")
 	f.StringVar(&o.source, "source", filepath.Join("..", ".."), "`folder` of the checkout that is measured")
 	f.StringVar(&o.work, "work", filepath.Join(os.TempDir(), "ggmlc-performance"), "`folder` for programs that are built (some 10 GB)")
-	f.StringVar(&o.docs, "docs", "..", "`folder` of performance.md; the pictures and results.json lie in its folder performance")
+	f.StringVar(&o.docs, "docs", "..", "`folder` of performance.md; the picture and results.json are in its folder performance")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds")
 	f.IntVar(&o.turns, "turns", 3, "turns of generation in each round; prompts, which are steadier, take one")
 	f.IntVar(&o.threads, "threads", 2, "threads of the 1.1 B models")

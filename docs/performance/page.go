@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// The page's generated part stands between these lines; what is around it is written by hand.
+// The page's generated part is between these lines; the text around it is written by hand.
 const (
 	beginMark = "<!-- Written by docs/performance from results.json: do not edit. -->"
 	endMark   = "<!-- End of what docs/performance writes. -->"
 )
 
-// writePage writes the generated part of docs/performance.md, and the pictures.
+// writePage writes the generated part of docs/performance.md, and the picture.
 func writePage(docs string, r *results) error {
 	path := filepath.Join(docs, "performance.md")
 	old, err := os.ReadFile(path)
@@ -27,10 +27,10 @@ func writePage(docs string, r *results) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return errors.Join(os.WriteFile(path, []byte(text), 0o666), drawAll(filepath.Join(docs, "performance"), r))
+	return errors.Join(os.WriteFile(path, []byte(text), 0o666), drawPage(filepath.Join(docs, "performance"), r))
 }
 
-// insert replaces what stands between the marks; a page without marks gets them at its end.
+// insert replaces the text between the marks; a page without marks gets them at its end.
 func insert(page, generated string) (string, error) {
 	generated = beginMark + "\n\n" + generated + "\n" + endMark
 	before, rest, found := strings.Cut(page, beginMark)
@@ -58,7 +58,7 @@ func pageOf(r *results) string {
 	return b.String()
 }
 
-// conditions says what was measured, on what, and what else went on.
+// conditions states what was measured, where, and how much else ran.
 func conditions(r *results) string {
 	var b strings.Builder
 	rounds, turns := r.last()
@@ -85,8 +85,8 @@ func conditions(r *results) string {
 	return b.String()
 }
 
-// arithmetics are the peaks that rows are measured against; those on other numbers of threads
-// than most count for none.
+// arithmetics are the peaks that rows are compared with. Rows on another number of threads than
+// most count for none of them.
 var arithmetics = []struct {
 	name       string
 	measuredBy func(*row) bool
@@ -161,7 +161,7 @@ func shares(r *results, w *row, figure string) []float64 {
 	return r.values(w.name, ours, shareOf(figure))
 }
 
-// goalTable is what the CPU issue asks for beside what is.
+// goalTable compares goals with results.
 func goalTable(r *results) string {
 	var b strings.Builder
 	b.WriteString("\n### Goals\n\n| | goal | measured | |\n|---|---|---|---|\n")
@@ -184,7 +184,7 @@ func figureName(figure string) string {
 	return figure
 }
 
-// text says what a goal asks.
+// text is the goal as the table shows it.
 func (g *goal) text() string {
 	if g.least == 0 {
 		return fmt.Sprintf("at most %s", number(g.most))
@@ -204,7 +204,7 @@ func (g *goal) verdict(s spread) string {
 	return "**not met**"
 }
 
-// barrierLine compares what workers wait for in a token.
+// barrierLine compares the number of barriers of a token.
 func barrierLine(r *results) string {
 	steps := r.values("Q4_0", ours, figSteps)
 	if len(steps) == 0 {
@@ -218,12 +218,12 @@ func barrierLine(r *results) string {
 		}
 	}
 	if len(nodes) > 0 {
-		text += "; ggml's executor has one behind each node of its graph: " + strings.Join(nodes, ", ")
+		text += "; ggml's executor has one after each node of its graph: " + strings.Join(nodes, ", ")
 	}
 	return text + ".\n"
 }
 
-// profileTable says where the time goes: kinds of op from one percent on.
+// profileTable lists the kinds of op that take at least one percent of the time.
 func profileTable(r *results) string {
 	if len(r.Profiles) == 0 {
 		return ""
@@ -238,11 +238,10 @@ func profileTable(r *results) string {
 			}
 		}
 	}
-	b.WriteString("\n![time per kind of op](performance/ops.svg)\n")
 	return b.String()
 }
 
-// kinds are the parts of a profile worth a word, the largest first.
+// kinds are the parts of a profile from one percent on, the largest first.
 func kinds(profile []slice, fn string) (list []string) {
 	for _, s := range profile {
 		if s.Func == fn && s.Share >= 0.01 {

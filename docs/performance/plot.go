@@ -3,10 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"image/color"
-	"math"
 	"path/filepath"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -16,8 +13,8 @@ import (
 	_ "gonum.org/v1/plot/vg/vgsvg" // the format of the pictures
 )
 
-// drawAll draws the page's pictures into a folder.
-func drawAll(dir string, r *results) error {
+// drawPage draws the page's picture into a folder.
+func drawPage(dir string, r *results) error {
 	if len(r.Runs) == 0 {
 		return errors.New("nothing was measured yet")
 	}
@@ -25,13 +22,7 @@ func drawAll(dir string, r *results) error {
 	if err != nil {
 		return err
 	}
-	ops, err := opTimes(r)
-	if err != nil {
-		return err
-	}
-	return errors.Join(
-		roof.Save(20*vg.Centimeter, 13*vg.Centimeter, filepath.Join(dir, "roofline.svg")),
-		ops.Save(20*vg.Centimeter, 11*vg.Centimeter, filepath.Join(dir, "ops.svg")))
+	return roof.Save(20*vg.Centimeter, 13*vg.Centimeter, filepath.Join(dir, "roofline.svg"))
 }
 
 // roofline draws operations per second over operations per byte of weights: the machine's
@@ -119,100 +110,4 @@ func gigaPerToken(r *results, w *row) float64 {
 	}
 	gigabytes := share * spreadOf(r.values(w.name, ours, figRead)).median / rate
 	return 2 * gigabytes / w.bytesPerWeight
-}
-
-// opTimes draws shares of time by kind of op, a bar for each function of each profile.
-func opTimes(r *results) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "Where the time goes: shares of all threads' time"
-	p.X.Min, p.X.Max = 0, 1.45 // room for the legend
-	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.25, Label: "25 %"}, {Value: 0.5, Label: "50 %"}, {Value: 0.75, Label: "75 %"}, {Value: 1, Label: "100 %"}}
-	p.Legend.Top = true
-	bars, names := barsOf(r)
-	if len(bars) == 0 {
-		return p, nil
-	}
-	var below *plotter.BarChart
-	for i, kind := range drawnKinds(bars) {
-		values := make(plotter.Values, len(bars))
-		for j, shares := range bars {
-			values[j] = shares[kind]
-		}
-		chart, err := plotter.NewBarChart(values, vg.Points(20))
-		if err != nil {
-			return nil, err
-		}
-		chart.Horizontal, chart.Color, chart.LineStyle.Width = true, kindColor(i), 0
-		if below != nil {
-			chart.StackOn(below)
-		}
-		below = chart
-		p.Add(chart)
-		p.Legend.Add(kind, chart)
-	}
-	p.NominalY(names...)
-	return p, nil
-}
-
-// barsOf returns the shares by kind of each bar, from the lowest on; kinds below one percent
-// are "other".
-func barsOf(r *results) (bars []map[string]float64, names []string) {
-	for _, w := range slices.Backward(rows) {
-		for _, fn := range []string{"decode", "prefill"} {
-			shares := make(map[string]float64)
-			for _, s := range r.Profiles[w.name] {
-				switch {
-				case s.Func != fn:
-				case s.Share < 0.01:
-					shares["other"] += s.Share
-				default:
-					shares[s.Kind] += s.Share
-				}
-			}
-			if len(shares) > 0 {
-				bars, names = append(bars, shares), append(names, w.name+" "+fn)
-			}
-		}
-	}
-	return bars, names
-}
-
-// drawnKinds are the kinds of all bars: products first, then by name, waits and the rest last.
-func drawnKinds(bars []map[string]float64) (kinds []string) {
-	seen := make(map[string]bool)
-	for _, shares := range bars {
-		for kind := range shares {
-			seen[kind] = true
-		}
-	}
-	first, last := []string{"matmul", "matmul_swiglu", "attention"}, []string{"other", "wait"}
-	for _, kind := range first {
-		if seen[kind] {
-			kinds = append(kinds, kind)
-		}
-	}
-	var middle []string
-	for kind := range seen {
-		if !slices.Contains(first, kind) && !slices.Contains(last, kind) {
-			middle = append(middle, kind)
-		}
-	}
-	slices.Sort(middle)
-	kinds = append(kinds, middle...)
-	for _, kind := range last {
-		if seen[kind] {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
-}
-
-// kindColor is one of a row of colors that are easy to tell apart: hues a golden angle apart.
-func kindColor(i int) color.Color {
-	hue := math.Mod(210+float64(i)*137.5, 360)
-	f := func(n float64) uint8 { // HSL with saturation 0.55 and lightness 0.55
-		k := math.Mod(n+hue/30, 12)
-		return uint8(255 * (0.55 - 0.2475*max(-1, min(k-3, 9-k, 1))))
-	}
-	return color.RGBA{f(0), f(8), f(4), 255}
 }
