@@ -37,7 +37,7 @@ type Node struct {
 	causes []Cause
 }
 
-// Submission is the queue of a node and the events that it waits for and records; see docs/queues.md.
+// Submission is the queue of a node and the events that it waits for and records; see docs/explanation/queues.md.
 type Submission struct {
 	// Queue is the name of the queue; empty for a node that the host runs. Slots is the number of
 	// instances of the node's results, which consecutive steps use in turn; 0 means 1. Both are set by

@@ -57,7 +57,7 @@ var layouts = []layout{
 
 const layoutsHead = `# Where ten layouts put their nodes
 
-What the rules ` + "`cost`" + ` decide (docs/assign.md says how) beside what other ways to assign come to, all as the cost model
+What the rules ` + "`cost`" + ` decide (docs/explanation/assignment.md says how) beside what other ways to assign come to, all as the cost model
 predicts it: microseconds for each token, of decode and of prefill together. Nothing here is measured: the figures of
 the devices are those of classes of hardware, and the models have 4 layers. A dash is an assignment that does not fit
 into the memory or cannot run. "Alone" puts all on one device that it runs, "first" each node on the first that runs it.

@@ -26,7 +26,7 @@ func TestLayoutsAreCurrent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten layouts take seconds")
 	}
-	page, err := os.ReadFile("../layouts.md")
+	page, err := os.ReadFile("../reference/layouts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestLayoutsAreCurrent(t *testing.T) {
 		}
 		const drift = 0.1
 		if old := said[l.name]; old == nil || math.Abs(figure(old[columnCost])-cost) > drift*cost {
-			t.Errorf("%s: docs/layouts.md says otherwise: go generate ./docs/tables\n%s", l.name, row)
+			t.Errorf("%s: docs/reference/layouts.md says otherwise: go generate ./docs/tables\n%s", l.name, row)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Command tables writes docs/passes.md, docs/ops.md and docs/layouts.md from the tables that
+// Command tables writes docs/reference/passes.md, docs/reference/ops.md and docs/reference/layouts.md from the tables that
 // they describe and from plans of made-up machines.
 // Its test fails where a page is not what the tables say.
 package main
@@ -14,7 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-//go:generate go run . ..
+//go:generate go run . ../reference
 
 func main() {
 	if len(os.Args) != 2 {

@@ -10,11 +10,11 @@ import (
 
 func TestPagesAreCurrent(t *testing.T) {
 	for name, want := range pages() {
-		got, err := os.ReadFile(filepath.Join("..", name))
+		got, err := os.ReadFile(filepath.Join("..", "reference", name))
 		if err != nil {
 			t.Error(err)
 		} else if diff := cmp.Diff(string(got), want); diff != "" {
-			t.Errorf("docs/%s is not what the tables say: go generate ./docs/tables\n%s", name, diff)
+			t.Errorf("docs/reference/%s is not what the tables say: go generate ./docs/tables\n%s", name, diff)
 		}
 	}
 }

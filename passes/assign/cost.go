@@ -12,7 +12,7 @@ import (
 
 // This file and its neighbours assign_cost_*.go are the rules cost where there is a choice:
 // they make a problem of the module that package placement solves, and write what it decides
-// back with the reasons. docs/assign.md describes both.
+// back with the reasons. docs/explanation/assignment.md describes both.
 
 // Rules of cost that come from its problem.
 var (

@@ -1,7 +1,7 @@
 // Package check proves a finished plan without trusting anything that made it.
 //
 // It knows what ops do (the op table of package ir), what backends can do (package
-// passes/target) and what a plan says (docs/plan.md): an order, a partition and an epoch
+// passes/target) and what a plan says (docs/explanation/plan.md): an order, a partition and an epoch
 // for each node, a place for each value. It shares no code with the passes that decide: it lays out
 // repeats by itself, runs the result as a sequence of reads and writes of byte ranges, and
 // compares.

@@ -15,7 +15,7 @@ type queue struct {
 	copiesIn bool
 }
 
-// mainQueue returns the name of a target's first queue, as docs/queues.md says; empty if it
+// mainQueue returns the name of a target's first queue, as docs/explanation/queues.md says; empty if it
 // has none.
 func mainQueue(d *target.Descriptor) string {
 	if d.Queues > 0 {

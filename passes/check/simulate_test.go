@@ -10,7 +10,7 @@ import (
 
 // This file says what a plan with queues means, by running it: workers, queues and several
 // steps under way, one action after the other in an order that is drawn at random among
-// what docs/queues.md allows. Memory holds in each cell which version of which value it
+// what docs/explanation/queues.md allows. Memory holds in each cell which version of which value it
 // is, and every read says which version it has to find. See schedule_test.go for the
 // drawing.
 

@@ -8,7 +8,7 @@ import (
 )
 
 // This file says which bytes a unit of a node's work touches, so that two accesses can be
-// compared: see docs/plan.md, "Who owns what".
+// compared: see docs/explanation/plan.md, "Who owns what".
 
 // Source returns the value whose bytes v names: that of a view or alias, and for an
 // invariant parameter of a repeat's body what the repeat passes for it. Nil where v has

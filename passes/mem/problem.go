@@ -4,7 +4,7 @@
 // [Solve] runs greedy orders first, then two bounded searches in turns, and returns the
 // best packing it found beside [Bound], the height that no packing can go below. It is
 // deterministic: effort is counted in steps of the searches, not in seconds.
-// docs/memory.md has the story and the figures.
+// docs/explanation/memory.md has the story and the figures.
 package mem
 
 import (

@@ -29,7 +29,7 @@ import (
 // epoch's nodes are enlarged for that while it costs less than a barrier. Otherwise a
 // barrier stands before it. Placing each barrier as late as possible gives the fewest for
 // the partition chosen. Behind the walk the longest nodes of an epoch may get a tail and come
-// last in it. docs/plan.md has the algebra and the alternatives.
+// last in it. docs/explanation/plan.md has the algebra and the alternatives.
 //
 // Cost: O(nodes * accesses of an epoch).
 var Pass = pass.Pass{

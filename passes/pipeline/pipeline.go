@@ -23,7 +23,7 @@ import (
 // queues are, and where the host waits decides on epochs. Events come last, in sync, as
 // they follow from addresses.
 //
-// Cost: one walk, O(nodes + operands). docs/queues.md has the model.
+// Cost: one walk, O(nodes + operands). docs/explanation/queues.md has the model.
 var Pass = pass.Pass{
 	Name:     "pipeline",
 	Doc:      "choose queues, and what exists once for each step under way",

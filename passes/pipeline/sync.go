@@ -26,7 +26,7 @@ import (
 // that another one implies are left out. Events are recorded only where they are waited
 // for.
 //
-// Cost: O(nodes * (queues + log of the ranges)). docs/queues.md has the model.
+// Cost: O(nodes * (queues + log of the ranges)). docs/explanation/queues.md has the model.
 var Sync = pass.Pass{
 	Name:     "sync",
 	Doc:      "order queues by events",

@@ -3,7 +3,7 @@ package placement
 // clock predicts the time of a step by simulating its queues: it walks over the nodes in the order in which the host
 // submits them and notes when each is done.
 //
-// The rules are those of docs/queues.md:
+// The rules are those of docs/explanation/queues.md:
 //
 //   - A target without a queue runs a node while the host waits.
 //   - A target with a queue runs its nodes in the order of submission, each as soon as what it reads is there.

@@ -23,7 +23,7 @@
 //	GPU     CPU     CPU     1    1 + 2 (copy a) + 1 + 2 = 6
 //	GPU     CPU     GPU     1    1 + 2 (copy a) + 1 + 2 (copy b) + 1 = 7
 //
-// [Solve] returns the third one. docs/assign.md describes how it finds it, and why so.
+// [Solve] returns the third one. docs/explanation/assignment.md describes how it finds it, and why so.
 package placement
 
 import "math"

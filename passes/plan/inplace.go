@@ -10,7 +10,7 @@ import (
 )
 
 // reuse lets results take the bytes of operands, where the op can and nothing else
-// changes: see docs/plan.md, "Buffers and in-place".
+// changes: see docs/explanation/plan.md, "Buffers and in-place".
 func (p *planner) reuse() {
 	for _, s := range p.time.Steps {
 		for _, arg := range s.Node.InPlace() {

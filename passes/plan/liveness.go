@@ -9,7 +9,7 @@ import (
 )
 
 // Timeline is an entry point with the bodies of its repeats laid out once, in their
-// places: see docs/plan.md, "Time".
+// places: see docs/explanation/plan.md, "Time".
 type Timeline struct {
 	Steps   []step
 	loops   map[*ir.Func]*loop // by body
@@ -255,7 +255,7 @@ func (t *Timeline) ticks(b *buffer) Interval {
 			live = live.With(int(list[i].Tick))
 		}
 	}
-	// Rounds that run into each other: see docs/plan.md.
+	// Rounds that run into each other: see docs/explanation/plan.md.
 	for again := true; again; {
 		again = false
 		for _, l := range t.loops {

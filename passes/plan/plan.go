@@ -24,7 +24,7 @@ import (
 //
 // Bytes that may be shared in time are one buffer; results take the bytes of operands
 // where nothing can tell the difference. Buffers are packed per arena: greedily, then by a
-// search up to the lower bound or the budget of steps (package mem). docs/plan.md says why
+// search up to the lower bound or the budget of steps (package mem). docs/explanation/plan.md says why
 // this is right in the presence of threads and loops.
 //
 // Cost: O(nodes + uses of buffers) without loops, O(nodes * uses of a buffer) with them, and

@@ -7,7 +7,7 @@ import (
 )
 
 // This file lets attention multiply bf16, which processors do at twice the rate of f32, where its result is rounded
-// anyway as soon as it is there. docs/kernels.md has the reasons, the alternatives and what it costs.
+// anyway as soon as it is there. docs/explanation/kernels.md has the reasons, the alternatives and what it costs.
 
 // roundAttentions allows attentions to round where their readers round anyway.
 func roundAttentions(c *pass.Context, m *ir.Module) {

@@ -16,7 +16,7 @@ import (
 // which adds the sums of a head's segments up in order. Both ways have the same bits.
 // How many segments there are is a symbol, that of the positions looked at.
 //
-// docs/kernels.md has the reasons and the alternatives.
+// docs/explanation/kernels.md has the reasons and the alternatives.
 
 // fewTokens is how many tokens few queries are of at most: prompts have enough of them to be
 // shared in other ways, and their sums would take much memory.

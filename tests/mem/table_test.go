@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/mem"
 )
 
-var table = flag.Bool("table", false, "measure what each technique is worth, and print the table of docs/memory.md")
+var table = flag.Bool("table", false, "measure what each technique is worth, and print the table of docs/measurements/planner.md")
 
 // tableSteps is the budget of each cell: what takes longer counts as unsolved.
 const tableSteps = 1 << 18

@@ -4,7 +4,7 @@
 //	go run ./tests/seams -for 1h -seed 1 -out DIR
 //
 // A try is drawn from one number, its seed. Its subject is a model, or a random graph of
-// ir/irtest. It is compiled for a random machine (several targets with fields of docs/targets.md),
+// ir/irtest. It is compiled for a random machine (several targets with fields of docs/reference/targets.md),
 // with random pins, rules and limits. Of some tries the dump after a random pass is edited, and
 // what came of that is compiled: numbers, words and lines are changed, removed, doubled and
 // swapped, names are changed everywhere or in one place.
