@@ -52,7 +52,7 @@ func othersShare(busy, own, wall time.Duration) float64 {
 	return max(0, float64(busy-own)/float64(wall)/float64(runtime.NumCPU()))
 }
 
-// machineName says in one line what this machine is.
+// machineName describes this machine in one line.
 func machineName() string {
 	cpu := cpuInfo()
 	parts := []string{fmt.Sprintf("%s (family %s, model %s)", orUnknown(cpu["model name"]), orUnknown(cpu["cpu family"]), orUnknown(cpu["model"])),

@@ -34,7 +34,7 @@ type options struct {
 func parse(args []string) (*options, error) {
 	o := new(options)
 	f := flag.NewFlagSet("performance", flag.ContinueOnError)
-	f.StringVar(&o.models, "models", "", "`folder` with r1b-f16.gguf, r1b-bf16.gguf, r1b-Q4_0.gguf and r1b-Q8_0.gguf (../shared/peers.md says how they are made); rows of files that are not there are left out")
+	f.StringVar(&o.models, "models", "", "`folder` with r1b-f16.gguf, r1b-bf16.gguf, r1b-Q4_0.gguf and r1b-Q8_0.gguf (../shared/peers.md describes how they are made); rows of files that are not there are left out")
 	f.StringVar(&o.small, "small", "../../../shared/data/aidreams260K.gguf", "the small model's `file`")
 	f.StringVar(&o.ik, "ik", "", "ik_llama.cpp's llama-bench; none: its columns stay empty")
 	f.StringVar(&o.llama, "llama", "", "llama.cpp's llama-bench; none: its columns stay empty")
@@ -53,7 +53,7 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: -h says what there is", f.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: -h lists the flags", f.Arg(0))
 	}
 	if o.rounds < 1 || o.turns < 1 || o.threads < 1 {
 		return nil, fmt.Errorf("-rounds %d -turns %d -threads %d: at least 1 of each", o.rounds, o.turns, o.threads)
@@ -65,7 +65,7 @@ func main() {
 	log.SetFlags(log.Ltime)
 	o, err := parse(os.Args[1:])
 	if err != nil {
-		os.Exit(2) // said by package flag, but for our own
+		os.Exit(2) // package flag has reported it
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -75,9 +75,13 @@ func main() {
 }
 
 func run(ctx context.Context, o *options) error {
-	r, err := openResults(filepath.Join(o.docs, "performance", "results.json"), o.fresh)
-	if err != nil {
-		return err
+	path := filepath.Join(o.docs, "performance", "results.json")
+	r := newResults(path)
+	if !o.fresh {
+		var err error
+		if r, err = readResults(path); err != nil {
+			return err
+		}
 	}
 	if !o.page {
 		only, err := regexp.Compile(o.rows)

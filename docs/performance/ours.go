@@ -114,9 +114,9 @@ func (s *session) long(ctx context.Context, w *row, m *measured) error {
 		return err
 	}
 	for i, d := range b.Depths {
-		m.Figures[behind(d.Depth)] = d.Rate
+		m.Figures[atDepth(d.Depth)] = d.Rate
 		if i > 0 {
-			m.Figures[ratioOf(behind(d.Depth), behind(shallow))] = d.Ratio
+			m.Figures[ratioOf(atDepth(d.Depth), atDepth(shallow))] = d.Ratio
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 // TestPageIsCurrent checks that the page and its picture are what results.json gives.
 func TestPageIsCurrent(t *testing.T) {
-	r, err := openResults("results.json", false)
+	r, err := readResults("results.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func script(t *testing.T, path, text string) {
 	}
 }
 
-// TestGroups has a row beside the one whose peers it shares, wherever that stands, unless that is
+// TestGroups has a row next to the one whose peers it shares, wherever that is, unless that is
 // not measured.
 func TestGroups(t *testing.T) {
 	a, b, likeA, likeC := &row{name: "a"}, &row{name: "b"}, &row{name: "a2", peersOf: "a"}, &row{name: "c2", peersOf: "c"}
@@ -223,7 +223,7 @@ esac
 		if err := s.group(context.Background(), []*row{w}, 1); err != nil {
 			t.Fatal(err)
 		}
-		again, err := openResults(r.path, false)
+		again, err := readResults(r.path)
 		if err != nil {
 			t.Fatal(err)
 		}

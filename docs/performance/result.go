@@ -41,11 +41,14 @@ type slice struct {
 	Micro float64 `json:"us_per_token"`
 }
 
-// openResults reads what an earlier run has measured.
-func openResults(path string, fresh bool) (*results, error) {
-	r := &results{path: path}
+// newResults returns results without figures, to be saved at path.
+func newResults(path string) *results { return &results{path: path} }
+
+// readResults reads the figures of an earlier run; a file that does not exist has none.
+func readResults(path string) (*results, error) {
+	r := newResults(path)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || fresh {
+	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
 	if err != nil {

@@ -13,8 +13,8 @@ type row struct {
 	generate int
 	repeats  int // within a process, of which the median counts
 
-	// long compares a prompt of longPrompt tokens with one of usualPrompt, and generation behind deep
-	// positions with that behind shallow ones; the prompt of peers as well,
+	// long compares a prompt of longPrompt tokens with one of usualPrompt, and generation after deep
+	// positions with that after shallow ones; the prompt of peers as well,
 	// where peersLong says so, in one round, as theirs take a minute.
 	long, peersLong bool
 
@@ -66,14 +66,14 @@ const (
 	figOther = "other_cpu"     // share of all processors that others used, at most, during the run
 	figStart = "start_ms"      // to the first token, less the prompt at its usual rate
 	figFirst = "first_ms"      // to the first token of a prompt of the row's first length
-	figNodes = "graph_nodes"   // of a peer's graph: it has a barrier behind each
+	figNodes = "graph_nodes"   // of a peer's graph: it has a barrier after each
 	figSteps = "step_barriers" // of one token of ours
 )
 
 // Names of figures, those of llama-bench.
-func prompt(tokens int) string    { return fmt.Sprintf("pp%d", tokens) }
-func generated(tokens int) string { return fmt.Sprintf("tg%d", tokens) }
-func behind(positions int) string { return fmt.Sprintf("tg at %d", positions) }
+func prompt(tokens int) string     { return fmt.Sprintf("pp%d", tokens) }
+func generated(tokens int) string  { return fmt.Sprintf("tg%d", tokens) }
+func atDepth(positions int) string { return fmt.Sprintf("tg at %d", positions) }
 
 // disturbed names a figure that was measured beside a busy process.
 func disturbed(figure string) string { return figure + " beside a busy process" }

@@ -57,10 +57,11 @@ var layouts = []layout{
 
 const layoutsHead = `# Where ten layouts put their nodes
 
-What the rules ` + "`cost`" + ` decide (docs/explanation/assignment.md says how) beside what other ways to assign come to, all as the cost model
-predicts it: microseconds for each token, of decode and of prefill together. Nothing here is measured: the figures of
-the devices are those of classes of hardware, and the models have 4 layers. A dash is an assignment that does not fit
-into the memory or cannot run. "Alone" puts all on one device that it runs, "first" each node on the first that runs it.
+The time of a token, of decode and prefill together, in microseconds, for ten combinations of a model and a machine.
+Column "cost" is the [assignment](../explanation/assignment.md) that ggmlc chooses; the others are alternatives: "alone"
+puts all nodes that a device runs on it, "first" each node on the first device that runs it. All times are predictions
+of the cost model: the figures of the devices are those of classes of hardware, and the models have 4 layers. A dash is
+an assignment that does not fit into the memory or cannot run.
 
 | layout | alone | cpu | first | ggml-2024 | ggml-2026 | cost | bound | nodes, MiB of weights and states |
 |---|---|---|---|---|---|---|---|---|
@@ -117,7 +118,7 @@ func micros(s *pass.Stats, name string) string {
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Log10(max(us, 1)))), us)
 }
 
-// shares says how many nodes each target has, and how many MiB lie in its memory.
+// shares returns how many nodes each target has, and how many MiB its memory holds.
 func shares(m *ir.Module, list *target.List) string {
 	nodes, bytes := make(map[string]int), make(map[string]int64)
 	for _, f := range m.Funcs {

@@ -20,7 +20,7 @@ const (
 )
 
 // TestLayoutsAreCurrent plans every layout. No other way to assign is predicted to be
-// better, and what the page says of cost is what comes out, but for what other passes change
+// better, and the page has the time of cost as computed now, except changes that other passes make
 // in a plan's memory.
 func TestLayoutsAreCurrent(t *testing.T) {
 	if testing.Short() {
@@ -30,10 +30,10 @@ func TestLayoutsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := make(map[string][]string)
+	shown := make(map[string][]string)
 	for line := range strings.Lines(string(page)) {
 		if cells := strings.Split(line, " | "); len(cells) > columnBound {
-			said[strings.TrimPrefix(cells[0], "| ")] = cells
+			shown[strings.TrimPrefix(cells[0], "| ")] = cells
 		}
 	}
 	for _, l := range layouts {
@@ -55,8 +55,8 @@ func TestLayoutsAreCurrent(t *testing.T) {
 			t.Errorf("%s: the bound is above cost: %s", l.name, row)
 		}
 		const drift = 0.1
-		if old := said[l.name]; old == nil || math.Abs(figure(old[columnCost])-cost) > drift*cost {
-			t.Errorf("%s: docs/reference/layouts.md says otherwise: go generate ./docs/tables\n%s", l.name, row)
+		if old := shown[l.name]; old == nil || math.Abs(figure(old[columnCost])-cost) > drift*cost {
+			t.Errorf("%s: docs/reference/layouts.md differs: go generate ./docs/tables\n%s", l.name, row)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func TestPagesAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		} else if diff := cmp.Diff(string(got), want); diff != "" {
-			t.Errorf("docs/reference/%s is not what the tables say: go generate ./docs/tables\n%s", name, diff)
+			t.Errorf("docs/reference/%s differs from the tables: go generate ./docs/tables\n%s", name, diff)
 		}
 	}
 }
