@@ -126,6 +126,31 @@ func TestNamesInPagesExist(t *testing.T) {
 	}
 }
 
+// Declarations that pages of docs name exist. Files are not checked there: a how-to names some that its
+// reader is going to write, and measurements keep the names of their day.
+func TestDeclarationsInPagesExist(t *testing.T) {
+	root := needtest.Root(t)
+	names := &declarations{root: root, packages: make(map[string]map[string]bool)}
+	checked := 0
+	for page, text := range pagesOf(t, root) {
+		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/measurements/") {
+			continue
+		}
+		for _, m := range codeSpan.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+			if name := goName.FindStringSubmatch(m[1]); name == nil || !names.isPackage(name[1]) {
+				continue
+			}
+			if _, err := names.resolve(m[1]); err != nil {
+				t.Errorf("%s: `%s`: %v", page, m[1], err)
+			}
+			checked++
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d names were recognized", checked)
+	}
+}
+
 // declarations looks up names of Go packages; packages are read when they are asked for.
 type declarations struct {
 	root     string
