@@ -4,7 +4,7 @@
 T    ?= 30s
 BASE ?= main
 
-.PHONY: test check update generate fuzz race hammer cover bench stat replay ci
+.PHONY: test check update generate fuzz race hammer cover bench stat words replay ci
 
 test: ## everything that needs nothing
 	go test ./...
@@ -42,6 +42,9 @@ bench: ## kernels, each beside the machine's limits
 
 stat: ## sizes of files and functions, comment share, tests per line
 	go run ./tests/stat
+
+words: ## how often comments use the words that STYLE.md replaces, beside Go's compiler
+	go run ./tests/stat -words -beside $$(go env GOROOT)/src/cmd/compile
 
 replay: ## what changed in the demo's dumps and in what is emitted for it, on several backends, since BASE
 	.ci/replay $(BASE)
