@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// poisonByte fills arenas in tests: four of it are a NaN as f32 and two of it as f16, so
-// that a read before the first write shows in the results.
+// poisonByte fills arenas in tests. Four of these bytes are a NaN as f32, and two are a NaN as f16, so a read before
+// the first write shows in the results.
 const poisonByte = 0xff
 
-// arena is one allocation, aligned to Align. It is never moved or grown: emitted code
-// holds pointers into it. Fresh memory comes from the operating system page by page as
-// it is touched, so that the bound costs address space and not memory.
+// arena is one allocation, aligned to Align. It is never moved or grown, since emitted code holds pointers into it.
+// The operating system provides fresh memory page by page as it is touched: an arena sized for the upper bounds costs
+// address space, not memory.
 type arena struct {
 	bytes []byte
 }
@@ -26,8 +26,8 @@ func newArena(n int64) arena {
 	return arena{raw[skip : int64(skip)+n : int64(skip)+n]}
 }
 
-// allocateArena is newArena with an error where the system does not give as much. purpose names what
-// the memory is for.
+// allocateArena is newArena, but returns an error if the system does not provide the memory. purpose names its use in
+// the error.
 func allocateArena(n int64, purpose string) (arena, error) {
 	if err := roomFor(n); err != nil {
 		return arena{}, fmt.Errorf("%s of memory for %s: %w: end other programs, raise the limit of this one (ulimit -v), or compile for smaller sizes (--ctx, --batch)", gib(n), purpose, err)
@@ -35,7 +35,7 @@ func allocateArena(n int64, purpose string) (arena, error) {
 	return newArena(n), nil
 }
 
-// gib prints bytes as GiB, and few as MiB.
+// gib formats a number of bytes in GiB, or in MiB if it is small.
 func gib(n int64) string {
 	if n < 1<<30 {
 		return fmt.Sprintf("%.3g MiB", float64(n)/(1<<20))
@@ -43,7 +43,7 @@ func gib(n int64) string {
 	return fmt.Sprintf("%.4g GiB", float64(n)/(1<<30))
 }
 
-// base is what emitted code adds its offsets to; nil for an empty arena.
+// base returns the address to which emitted code adds its offsets, or nil for an empty arena.
 func (a arena) base() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(a.bytes)) }
 
 func (a arena) zero() { clear(a.bytes) }

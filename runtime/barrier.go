@@ -6,36 +6,38 @@ import (
 	"time"
 )
 
-// calmSpin and spinTime are how long a worker looks at a word before it parks: longer than the
-// usual difference between two workers' shares of an epoch, and than choosing and printing a
-// token take. Parking and waking take 100 to 220 µs in a virtual machine, and who waits for one
-// that is being woken would park meanwhile and had to be woken in turn, epoch after epoch. So
-// workers that have their processors to themselves wait longer than that. Beside a busy process
-// it would cost a tenth of generation: the system soon gives a processor that is left to a
-// worker that has to share the other one. Who has nothing to do burns no more than this once.
+// calmSpin and spinTime are how long a worker polls a word before it parks. Both exceed the usual difference between
+// two workers' shares of an epoch, and the time to choose and print a token.
+//
+// Parking and waking take 100 to 220 µs in a virtual machine. Workers that wait for one that is being woken would
+// park too, and would have to be woken in turn, epoch after epoch. Workers that have their processors to themselves
+// therefore use the longer time.
+//
+// Workers that share a processor with a busy process use the shorter one: the system soon gives a processor on which
+// a worker has parked to the worker that shares its own. A worker without work burns at most this time once.
 const (
 	calmSpin = 300 * time.Microsecond
 	spinTime = 100 * time.Microsecond
 )
 
-// clockPolls is how often the word is looked at between two looks at the clock: 0.5 to 2 µs,
-// as a PAUSE takes 10 to 40 ns.
+// clockPolls is how often the word is polled between two reads of the clock: 0.5 to 2 µs, as a PAUSE takes 10 to 40
+// ns.
 const clockPolls = 50
 
-// word is what workers wait on: they spin for a while, then park until it changes.
+// word is a value that workers wait on: they spin for a while, then park until it changes.
 //
-// A worker that parks first sets its bit in asleep and then looks at the word once more;
-// whoever changes the word does that first and then looks at asleep. One of the two sees
-// the other (Go's atomics are sequentially consistent), so no wake-up is lost. Taking
-// the bit is taking the duty to send, or not to receive, one token.
+// A worker that parks first sets its bit in asleep and then polls the word once more. A goroutine that changes the
+// word first stores it and then reads asleep. As Go's atomics are sequentially consistent, at least one of the two
+// sees the other's write, so no wake-up is lost. Clearing a bit of asleep obliges the setter to send one token; a
+// worker that clears its own bit will not receive one.
 type word struct {
 	value  atomic.Uint32
-	_      [60]byte      // the sleepers' word would slow down those who poll
+	_      [60]byte      // keeps asleep in a cache line of its own, away from pollers
 	asleep atomic.Uint64 // bit i: worker i is parked here or about to be
 	_      [56]byte
 }
 
-// set changes the word and wakes those who sleep on it.
+// set changes the word and wakes the workers that are parked on it.
 func (d *word) set(v uint32, workers []*Worker) {
 	d.value.Store(v)
 	if d.asleep.Load() == 0 {
@@ -46,8 +48,8 @@ func (d *word) set(v uint32, workers []*Worker) {
 	}
 }
 
-// await returns the word's value once it is no longer old. It spins for a while, if at all,
-// before it parks.
+// await returns the word's value once it differs from old. It polls for the time spin, which may be 0, before it
+// parks.
 func (d *word) await(w *Worker, old uint32, spin time.Duration) uint32 {
 	if spin > 0 {
 		if v, changed := d.poll(old); changed {
@@ -60,7 +62,7 @@ func (d *word) await(w *Worker, old uint32, spin time.Duration) uint32 {
 	return v
 }
 
-// poll looks at the word for a time that is too short to be measured.
+// poll polls the word for a time that is too short to be worth measuring.
 func (d *word) poll(old uint32) (v uint32, changed bool) {
 	for range clockPolls {
 		if v = d.value.Load(); v != old {
@@ -71,8 +73,7 @@ func (d *word) poll(old uint32) (v uint32, changed bool) {
 	return v, false
 }
 
-// awaitLong is await for a wait that has lasted long enough to be measured. It parks at the time
-// given, since processStart.
+// awaitLong continues await after poll: it measures the wait, and parks at the time parkAt (since processStart).
 func (d *word) awaitLong(w *Worker, old uint32, parkAt time.Duration) uint32 {
 	for time.Since(processStart) < parkAt {
 		if v, changed := d.poll(old); changed {
@@ -86,7 +87,7 @@ func (d *word) awaitLong(w *Worker, old uint32, parkAt time.Duration) uint32 {
 	}
 }
 
-// park sleeps until somebody sets the word, unless it has changed already.
+// park sleeps until the word is set, unless it has changed already.
 func (d *word) park(w *Worker, old uint32) (uint32, bool) {
 	bit := uint64(1) << w.Part
 	d.asleep.Or(bit)
@@ -101,29 +102,28 @@ func (d *word) park(w *Worker, old uint32) (uint32, bool) {
 	return v, v != old
 }
 
-// barrier is where the workers of a step meet. Its phase counts up from 0 in every step.
+// barrier is a barrier for the workers of a step. Its phase counts up from 0 in each step.
 type barrier struct {
 	arrived atomic.Int32
 	_       [60]byte
 	phase   word
 }
 
-// poisoned is a phase that no count reaches: somebody will never arrive.
+// poisoned is a phase that no count reaches. It means that some worker will never arrive.
 const poisoned = 1 << 31
 
-// reset makes the barrier ready for a step; nobody may be in it.
+// reset prepares the barrier for a step. No worker may be in it.
 func (b *barrier) reset() {
 	b.arrived.Store(0)
 	b.phase.value.Store(0)
 }
 
-// wait returns false when the barrier is poisoned, and otherwise true once all have
-// arrived.
+// wait returns true once all workers have arrived, or false if the barrier is poisoned.
 func (b *barrier) wait(w *Worker, spin time.Duration) bool {
 	old := w.phase
 	w.phase++
 	if b.arrived.Add(1) == int32(w.Parts) {
-		b.arrived.Store(0) // nobody arrives again before the phase changes
+		b.arrived.Store(0) // no worker arrives again before the phase changes
 		w.pool.taken.Store(0)
 		b.phase.set(w.phase, w.pool.workers)
 		return true
@@ -131,6 +131,6 @@ func (b *barrier) wait(w *Worker, spin time.Duration) bool {
 	return b.phase.await(w, old, spin) != poisoned
 }
 
-// poison makes all who wait, or will, leave. Only a worker that has not arrived may call
-// it, so that it never races with a last arrival.
+// poison makes all workers that wait, now or later, leave. Only a worker that has not arrived may call it; it
+// therefore never races with the last arrival.
 func (b *barrier) poison(workers []*Worker) { b.phase.set(poisoned, workers) }

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Machines that are shared, or whose memory is, change their speed by a third within seconds.
-// So whatever bench compares takes short turns: generation behind each depth some 50 ms, prompts
-// of each length one step of the program, and reading memory between them.
+// A machine that is shared, or whose memory is, changes its speed by a third within seconds. Everything that bench
+// compares therefore takes short turns: generation at each depth for 50 ms, prompts of each length for one step, and
+// reads of memory between them.
 
-// tally adds up the turns of one length of prompt or of one depth.
+// tally sums up the turns of one prompt length or of one depth.
 type tally struct {
 	tokens int
 	took   time.Duration
-	gbs    float64 // 10^9 bytes/s that were read in turns with the tokens
+	gbs    float64 // 10^9 bytes/s read in the same turns
 }
 
-// rate is in tokens/s.
+// rate returns tokens/s.
 func (s *tally) rate() float64 { return rate(s.tokens, s.took) }
 
-// warmTokens is what is generated before anything counts, at most: it touches all weights.
+// warmTokens is the most tokens that are generated before measuring. They touch all weights.
 const warmTokens = 8
 
-// measure interleaves everything, so that what disturbs the machine disturbs all alike. A first
-// round that does not count, of the first length and depth and of few tokens, touches all pages.
+// measure interleaves everything, so that a disturbance of the machine affects all contenders alike. A first repeat,
+// with the first length and depth and few tokens, touches all pages and is not counted.
 func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	prompts, depths, err := b.sessions(ctx, s)
 	if err != nil {
@@ -45,8 +45,8 @@ func (b *benchCommand) measure(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// sessions are one for each length of prompt and for each depth, filled: turns leave what others
-// have in progress alone. The first of both are one.
+// sessions returns a filled session for each prompt length and each depth, so that the turns of one do not change the
+// sequence of another. The first length and the first depth share the session first.
 func (b *benchCommand) sessions(ctx context.Context, first *Session) (prompts, depths []*Session, err error) {
 	if err := b.fill(ctx, first, b.depths[0]); err != nil {
 		return nil, nil, err
@@ -65,7 +65,7 @@ func (b *benchCommand) sessions(ctx context.Context, first *Session) (prompts, d
 	return prompts, depths, nil
 }
 
-// another appends a session that is filled.
+// another appends a new session that is filled to the given depth.
 func (b *benchCommand) another(ctx context.Context, list []*Session, depth int) ([]*Session, error) {
 	s, err := list[0].Model().NewSession()
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *benchCommand) another(ctx context.Context, list []*Session, depth int) 
 	return append(list, s), b.fill(ctx, s, depth)
 }
 
-// fill runs a prompt of the depth.
+// fill runs a prompt of depth tokens.
 func (b *benchCommand) fill(ctx context.Context, s *Session, depth int) error {
 	if depth == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (b *benchCommand) fill(ctx context.Context, s *Session, depth int) error {
 	return err
 }
 
-// tokens returns the first n tokens of any sequence here.
+// tokens returns the first n tokens that every sequence of the benchmark begins with.
 func (b *benchCommand) tokens(n int) []int32 {
 	tokens := make([]int32, n)
 	for i := range tokens {
@@ -92,7 +92,7 @@ func (b *benchCommand) tokens(n int) []int32 {
 	return tokens
 }
 
-// benchToken is an arbitrary id that depends on nothing but its position.
+// benchToken returns an arbitrary token id that depends on nothing but its position.
 func benchToken(i, vocab int) int32 { return int32((i*7919 + 1) % vocab) }
 
 // repeat measures everything once, with n generated tokens.
@@ -107,14 +107,14 @@ func (b *benchCommand) repeat(ctx context.Context, prompts, depths []*Session, n
 	return r, err
 }
 
-// readEvery is how long generation goes on between two reads of memory: shorter than memory
-// keeps its speed where other machines share it, and long beside what such a read costs the
-// tokens behind it, whose activations it drives out of caches.
+// readEvery is how long generation runs between two reads of memory. It is shorter than the time for which shared
+// memory keeps its speed, and much longer than the delay of the next token, whose activations the read evicts from
+// the caches.
 const readEvery = 50 * time.Millisecond
 
-// generateOnce decodes n tokens behind each depth, as many tokens in a turn as the first depth's session does
-// in readEvery. The tokens are given: choosing them is no part of the model. After each turn it
-// only reads memory, which is what the rate is compared with: the machine at the same time.
+// generateOnce decodes n tokens at each depth. A turn has as many tokens as the session of the first depth decodes in
+// readEvery. The tokens are given, as choosing them is no part of the model. A read of memory follows each turn: the
+// rate is compared with what the machine reached at the same time.
 func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, n int, machine *peak) ([]tally, error) {
 	for i, s := range at {
 		if err := s.Truncate(b.depths[i]); err != nil {
@@ -143,7 +143,7 @@ func (b *benchCommand) generateOnce(ctx context.Context, at []*Session, n int, m
 	return sums, nil
 }
 
-// decode is a turn: at most so many tokens, none begun after the limit. It returns how many.
+// decode runs one turn of at most most tokens, none of which begins after limit, and returns how many it ran.
 func (b *benchCommand) decode(ctx context.Context, s *Session, sum *tally, most int, limit time.Duration) (ran int, err error) {
 	begin := time.Now()
 	for ; ran < most && (ran == 0 || time.Since(begin) < limit); ran++ {
@@ -156,14 +156,14 @@ func (b *benchCommand) decode(ctx context.Context, s *Session, sum *tally, most 
 	return ran, nil
 }
 
-// promptOnce runs a prompt of each length behind the first depth. Of several, each runs one step in
-// a turn, and shorter ones begin again until the longest is done; each is run once at least.
+// promptOnce runs a prompt of each length, starting at the first depth. Of several prompts, each runs one step in a
+// turn. Shorter prompts start again until the longest is done; each runs at least once.
 func (b *benchCommand) promptOnce(ctx context.Context, at []*Session) ([]tally, error) {
 	sums, left := make([]tally, len(at)), make([]int, len(at))
 	longest := slices.Max(b.prompts[:len(at)])
 	tokens, step := b.tokens(longest), b.program.LM.Batch
 	if len(at) == 1 {
-		step = longest // several steps may be under way
+		step = longest // several steps may be in flight
 	}
 	for over, busy := false, true; busy; {
 		busy = false
@@ -190,7 +190,7 @@ func (b *benchCommand) promptOnce(ctx context.Context, at []*Session) ([]tally, 
 	return sums, nil
 }
 
-// prefill is a turn.
+// prefill runs one turn and adds it to sum.
 func (sum *tally) prefill(ctx context.Context, s *Session, tokens []int32) error {
 	begin := time.Now()
 	_, err := s.Prefill(ctx, tokens)

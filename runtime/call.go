@@ -8,12 +8,14 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Call runs function fn (an index of Program.Funcs) once. in holds a slice for each input,
-// dense and row by row; out a pointer to a slice for each output, which is set to a new
-// one. The element types are float32, float64, int8, int32, int64, uint8 and bool after
-// the tensor's dtype, and uint16 for the bits of f16 and bf16. Sizes of symbols follow
-// from the lengths of the inputs, which have to tell them all. This is what typed methods of
-// generated packages are made of; it allocates the outputs only.
+// Call runs function fn (an index of Program.Funcs) once.
+//
+// in holds a slice for each input, dense and in row-major order. out holds a pointer to a slice for each output,
+// which Call sets to a new slice. Element types are float32, float64, int8, int32, int64, uint8 and bool according to
+// the tensor's dtype, and uint16 for the bits of f16 and bf16. The sizes of symbols follow from the lengths of the
+// inputs, which have to determine all of them.
+//
+// The typed methods of generated packages call it. It allocates nothing but the outputs.
 func (s *Session) Call(ctx context.Context, fn int, in, out []any) error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
@@ -71,7 +73,7 @@ func inputArrays(f *Func, in, out []any) ([][]byte, error) {
 	return arrays, nil
 }
 
-// bytesOf returns the memory of a slice whose element type stands for d.
+// bytesOf returns the memory of a slice whose element type represents d.
 func bytesOf(v any, d dtype.DType) ([]byte, bool) {
 	switch v := v.(type) {
 	case []float32:
@@ -145,14 +147,14 @@ func renew[T any](p *[]T, n int) []byte {
 	return raw(*p)
 }
 
-// raw is the memory of a slice.
+// raw returns the memory of a slice.
 func raw[T any](v []T) []byte {
 	var t T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(t)))
 }
 
-// sizeByLengths sets the symbols that the inputs' lengths decide, then checks all lengths.
-// A tensor decides a symbol if that is its only one that no earlier tensor has decided.
+// sizeByLengths sets the symbols that the inputs' lengths determine, then checks all lengths. A tensor determines a
+// symbol if all its other symbols are known.
 func (s *Session) sizeByLengths(f *Func, arrays [][]byte) error {
 	var known [MaxSymbols]bool
 	for progress := true; progress; {
@@ -223,12 +225,12 @@ func (s *Session) sizes() string {
 	return text[2:]
 }
 
-// store copies a dense array to where t lies, load copies it back.
+// store copies a dense array into the arena.
 func (s *Session) store(t *Tensor, dense []byte) { s.walk(t, dense, false) }
 func (s *Session) load(t *Tensor, dense []byte)  { s.walk(t, dense, true) }
 
-// walk copies between the arena and an array. Both are dense in the actual sizes, which is
-// how emitted code computes its strides.
+// walk calls copy for the bytes of t in the arena and those of a dense array. Both are dense in the actual sizes, as
+// emitted code computes its strides from them.
 func (s *Session) walk(t *Tensor, dense []byte, out bool) {
 	placed := s.io.bytes[t.Offset : t.Offset+int64(t.extent(s.model.program))]
 	copyEither(placed[:len(dense)], dense, out)

@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// usualThreads is how many workers a pool has if nobody says: one per physical core that
-// this process may use, of the fast ones where there are slow ones too, and no more than a
-// cgroup gives it time for. A second worker on the same core brings nothing: kernels keep
-// the vector units of a core, or its path to memory, busy by themselves. procs is GOMAXPROCS;
-// who sets that above the number of processors gets it.
+// usualThreads returns the number of workers of a pool for which the caller gives none: one per physical core that
+// this process may use, without slow cores where there are fast ones, and no more than its cgroup has processor time
+// for. A second worker on the same core gains nothing, as one kernel alone keeps the vector units of the core, or its
+// path to memory, busy. procs is GOMAXPROCS; a value above the number of processors is taken as it is.
 func usualThreads(procs int) int {
 	if procs > goruntime.NumCPU() || goruntime.GOOS != "linux" {
 		return procs
@@ -23,10 +22,10 @@ func usualThreads(procs int) int {
 	return max(1, min(procs, m.cores(), m.quota()))
 }
 
-// machine reads what Linux tells about processors, in files below root.
+// machine reads what Linux reports about processors, in files below root.
 type machine struct{ root fs.FS }
 
-// unlimited is what is not known or has no limit.
+// unlimited is used for a number that is unknown or has no limit.
 const unlimited = math.MaxInt
 
 // line returns the first line of a file, "" if there is none.
@@ -39,10 +38,10 @@ func (m machine) line(name string) string {
 	return strings.TrimSpace(first)
 }
 
-// cores counts the cores among the processors of this process's affinity mask (proc(5),
-// Cpus_allowed_list): processors with the same siblings are one (Linux,
-// Documentation/admin-guide/cputopology.rst). Cores of less than half the largest capacity
-// (Documentation/ABI, cpu_capacity: Arm's) would make the others wait.
+// cores counts the cores among the processors of this process's affinity mask (proc(5), Cpus_allowed_list).
+// Processors with the same siblings are one core (Linux, Documentation/admin-guide/cputopology.rst). Cores of less
+// than half the largest capacity (Documentation/ABI, cpu_capacity, reported on Arm) do not count: the others would
+// wait for them.
 func (m machine) cores() int {
 	fastest, capacities := 0, make(map[string]int) // by the core's siblings
 	for _, cpu := range m.allowed() {
@@ -51,7 +50,7 @@ func (m machine) cores() int {
 		if core == "" {
 			return unlimited
 		}
-		capacities[core], _ = strconv.Atoi(m.line(dir + "/cpu_capacity")) // 0: not told, as on x86
+		capacities[core], _ = strconv.Atoi(m.line(dir + "/cpu_capacity")) // 0: not reported, as on x86
 		fastest = max(fastest, capacities[core])
 	}
 	count := 0
@@ -80,7 +79,7 @@ func (m machine) allowed() []int {
 	return nil
 }
 
-// parseList reads numbers and ranges, such as 0-3,8; nil if it is something else.
+// parseList reads numbers and ranges, such as 0-3,8. It returns nil for any other text.
 func parseList(text string) (list []int) {
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, isRange := strings.Cut(part, "-")
@@ -99,10 +98,10 @@ func parseList(text string) (list []int) {
 	return list
 }
 
-// quota is how many processors' time the cgroups of this process have, rounded up: their own
-// limit or that of one above, in version 2 (Documentation/admin-guide/cgroup-v2.rst, cpu.max)
-// or 1 (Documentation/scheduler/sched-bwc.rst). GOMAXPROCS follows cgroups too, but is never
-// below 2 for them, and of half a processor's time two workers make less than one.
+// quota returns the number of processors whose time the cgroups of this process have, rounded up. It is the least of
+// their own limits and those of their parents, in version 2 (Documentation/admin-guide/cgroup-v2.rst, cpu.max) or 1
+// (Documentation/scheduler/sched-bwc.rst). GOMAXPROCS follows cgroups too, but is never set below 2 by them; with
+// half a processor's time, two workers are slower than one.
 func (m machine) quota() int {
 	groups, err := fs.ReadFile(m.root, "proc/self/cgroup")
 	if err != nil {
@@ -124,7 +123,7 @@ func (m machine) quota() int {
 	return least
 }
 
-// limit is the limit of one cgroup under the given controllers, "" in version 2.
+// limit returns the limit of one cgroup under the given controllers, which are "" in version 2.
 func (m machine) limit(controllers, dir string) int {
 	if controllers == "" {
 		quota, period, _ := strings.Cut(m.line("sys/fs/cgroup"+path.Join("/", dir, "cpu.max")), " ")
@@ -139,7 +138,7 @@ func (m machine) limit(controllers, dir string) int {
 	return unlimited
 }
 
-// processors is quota/period rounded up; what is no limit is written "max" or -1.
+// processors returns quota/period rounded up. An absent limit is written "max" or -1.
 func processors(quota, period string) int {
 	q, err1 := strconv.Atoi(quota)
 	p, err2 := strconv.Atoi(period)

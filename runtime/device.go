@@ -6,43 +6,42 @@ import (
 	"unsafe"
 )
 
-// Device is a backend with memory and queues of its own, as its loader opens it. What a
-// program asks of it is all here; how a kernel looks is between the compiler's emitter for
-// the device's kind and its loader.
+// Device is a backend with memory and queues of its own, opened by its Loader. It is everything that a program asks
+// of a backend. The form of kernels is a matter between the compiler's emitter for a kind of device and the Loader of
+// that kind.
 //
-// Work on one queue runs in the order of submission, later than it, beside the host and
-// beside other queues. Submitting allocates nothing and does not wait for the work. After
-// Supervisor.Failed a device skips kernels and copies, but still works off waits and
-// records, so that nobody hangs.
+// Work on one queue runs in the order of submission. It runs asynchronously, concurrently with the host and with
+// other queues. Submitting allocates nothing and does not wait for the work. After Supervisor.Failed a device skips
+// kernels and copies, but still processes waits and records, so that nothing blocks forever.
 type Device interface {
-	// Alloc returns that many bytes, aligned to Align, for a class of values. What they hold
-	// is undefined. They are given back when nothing refers to the memory any more.
+	// Alloc returns memory of the given size for a class of values, aligned to Align. Its contents are undefined. It
+	// is freed once nothing refers to it.
 	Alloc(class Class, bytes int64) (Memory, error)
 
-	// Load writes data to the beginning of m, and Clear zeros m. Both return when it is done,
-	// and are called while nothing uses m.
+	// Load writes data to the beginning of m. Clear zeros m. Both return when that is done, and are called only while
+	// nothing uses m.
 	Load(m Memory, data []byte) error
 	Clear(m Memory) error
 
-	// Bind prepares the commands of the device to run with a block, which stays as it is but
-	// for its sizes and its step. What it returns is found in Block.Bound.
+	// Bind prepares the commands of the device to run with a block, of which only sizes and step change later. Its
+	// result is stored in Block.Bound.
 	Bind(b *Block) (any, error)
 
-	// Run submits a command and Copy a transfer to a queue of the device, counted from 0. Both
-	// see the block as it is when they run: the caller leaves it alone until then.
+	// Run submits a command, Copy a transfer, to a queue of the device (numbered from 0). Both read the block when
+	// they run: the caller does not change it before.
 	Run(queue int, c *Command, b *Block, round int)
 	Copy(queue int, t Transfer, b *Block)
 
-	// Record signals n to e when all that was submitted to the queue before has ended; Wait
-	// lets what is submitted to the queue after it begin when e has reached n.
+	// Record signals n to e once all work submitted to the queue earlier has ended. Wait delays the work that is
+	// submitted to the queue later until e has reached n.
 	Record(queue int, e *Event, n uint64)
 	Wait(queue int, e *Event, n uint64)
 
-	// Close ends the queues once they are empty. Later submissions do nothing but signal.
+	// Close ends the queues once they are empty. Later submissions only signal.
 	Close() error
 }
 
-// Memory is an allocation of a device, known to the loader of its kind, or HostMemory.
+// Memory is an allocation of a device, of a type that its Loader knows, or HostMemory.
 type Memory interface {
 	Bytes() int64
 }
@@ -56,10 +55,10 @@ type HostMemory struct {
 // Bytes returns the size of the memory.
 func (m HostMemory) Bytes() int64 { return m.Size }
 
-// Class is what an arena holds, and so how long.
+// Class is the kind of values that an arena holds. It determines how long they live.
 type Class uint8
 
-// The classes, with those of the compiler in the same order.
+// The classes, in the same order as in the compiler.
 const (
 	Weights     Class = iota // as long as the model
 	State                    // as long as a session
@@ -68,32 +67,30 @@ const (
 	Scratch                  // within a step, for one worker
 )
 
-// Block is what the commands of one step see. A session has one for each step that may be
-// under way.
+// Block is the state that the commands of one step read. A session has one for each step that may be in flight.
 type Block struct {
 	Dims   [MaxSymbols]int // the sizes of this step
-	Slot   int             // which instance of what exists once per step under way
+	Slot   int             // the instance of values that exist once per step in flight
 	Step   uint64          // of the session, counted from 1
-	Memory []Memory        // by the numbers of Layout.Memory
-	Bound  []any           // by device: what its Bind has returned
+	Memory []Memory        // indexed by the numbers of Layout.Memory
+	Bound  []any           // indexed by device: the result of its Bind
 }
 
 // Command is a run of kernels of one split.
 type Command struct {
 	Label
-	Kernel any // what the loader takes
+	Kernel any // of a type that the loader knows
 }
 
-// Label says what a queue does, as plans write it, for errors and timelines.
+// Label names the work of a queue as plans do, for errors and timelines.
 type Label struct {
 	Func   string // the entry point
 	Split  int
 	What   string // the node, of a transfer
-	Rounds bool   // it stands in a repeat
+	Rounds bool   // it is in a repeat
 }
 
-// At returns the label with the round of the repeat around it, such as
-// "@decode split 3[l=5]: %a = copy %b".
+// At returns the label with the iteration of the repeat around it, such as "@decode split 3[l=5]: %a = copy %b".
 func (l *Label) At(round int) string {
 	b := append(make([]byte, 0, 64), '@')
 	b = append(b, l.Func...)
@@ -110,19 +107,19 @@ func (l *Label) At(round int) string {
 // Transfer copies a box of elements between two memories. In the destination it is dense.
 type Transfer struct {
 	Dst, Src Span
-	Elem     int    // bytes of an element
-	Shape    [4]int // elements, outermost dimension first; lower ranks put 1 in front
+	Elem     int    // bytes per element
+	Shape    [4]int // elements, outermost dimension first; lower ranks have leading ones
 	Stride   [4]int // bytes, in the source
 	Label    *Label
 	Round    int // of the repeat around it
 
-	// Where Picks is not 0, the elements are dense in the source too, and only those are copied
-	// whose number is one of so many i32, which lie at Index; the others stay as they are.
+	// If Picks is not 0, the elements are dense in the source too. Only the elements whose numbers are among the
+	// Picks i32 values at Index are copied; the others keep their contents.
 	Index Span
 	Picks int
 }
 
-// Span is where a transfer begins.
+// Span is the first byte of a transfer's source or destination.
 type Span struct {
 	Memory int // a number of Layout.Memory
 	Offset int // bytes
@@ -133,7 +130,7 @@ func (t *Transfer) Len() int {
 	return t.Elem * t.Shape[0] * t.Shape[1] * t.Shape[2] * t.Shape[3]
 }
 
-// Reach returns the bytes from the first that t reads to behind the last.
+// Reach returns the number of bytes from the first one that t reads to the last, inclusive.
 func (t *Transfer) Reach() int {
 	if t.Len() == 0 {
 		return 0
@@ -145,7 +142,7 @@ func (t *Transfer) Reach() int {
 	return end
 }
 
-// Dense reports whether the elements that t reads lie side by side.
+// Dense reports whether the elements that t reads are contiguous.
 func (t *Transfer) Dense() bool {
 	next := t.Elem
 	for i := len(t.Shape) - 1; i >= 0; i-- {
@@ -157,20 +154,20 @@ func (t *Transfer) Dense() bool {
 	return true
 }
 
-// Supervisor is what the devices of a model share.
+// Supervisor is shared by the devices of a model.
 type Supervisor struct {
-	Timeline *Timeline // nil where nobody wants one
+	Timeline *Timeline // nil unless one is wanted
 	fault    atomic.Pointer[FaultError]
 }
 
-// Fail says that a command could not be done. The first such error is returned by the steps
-// that are under way and by all later ones: what a device holds then is unknown.
+// Fail reports that a command has failed. The steps in flight and all later steps return the first such error, since
+// the contents of the device are unknown from then on.
 func (s *Supervisor) Fail(e *FaultError) { s.fault.CompareAndSwap(nil, e) }
 
 // Failed reports whether any device has failed.
 func (s *Supervisor) Failed() bool { return s.fault.Load() != nil }
 
-// err returns the failure, the caller's to change, or nil.
+// err returns a copy of the failure, which the caller may change, or nil.
 func (s *Supervisor) err() error {
 	if e := s.fault.Load(); e != nil {
 		own := *e

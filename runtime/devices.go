@@ -6,30 +6,28 @@ import (
 	"io"
 )
 
-// Devices is what a program with other backends than the processor has in
-// Program.Devices: NewDevices makes it. Other programs do not mention NewDevices, so the
-// linker leaves all of it out.
+// Devices is the value of Program.Devices in a program that has backends besides the CPU, made by NewDevices. Other
+// programs do not refer to NewDevices, so the linker leaves its code out.
 type Devices interface {
 	flags(f *flags)
 	pipeline() int
 	open(m *Model) (opened, error)
 }
 
-// opened are the devices of a model.
+// opened is the set of open devices of a model.
 type opened interface {
 	session(s *Session) (stepper, error)
 	close() error
 }
 
-// stepper is the part of a session that knows of devices.
+// stepper is the part of a session that drives devices.
 type stepper interface {
-	// begin makes room for a step. With overlap it gets the next instance of inputs and
-	// outputs, and earlier steps may go on; else it gets that of the step before, and all
-	// steps have ended.
+	// begin prepares the next step. With overlap, the step gets the next instance of inputs and outputs, and earlier
+	// steps may still run. Without, it reuses the instance of the step before, after all steps have ended.
 	begin(overlap bool)
 
-	// submit comes before the function of the step runs, and fixes the sizes; submitted comes
-	// after it, whether it failed or not.
+	// submit is called before the function of the step runs, and fixes the sizes. submitted is called after it, even
+	// if it failed.
 	submit()
 	submitted()
 
@@ -37,9 +35,9 @@ type stepper interface {
 	clear()        // zeros the state
 }
 
-// Layout is what a compiled module needs of devices.
+// Layout describes what a compiled module needs of devices.
 type Layout struct {
-	Pipeline int // steps that may be under way at once, at least 1
+	Pipeline int // steps that may be in flight at once, at least 1
 	Devices  []DeviceInfo
 	Queues   []QueueInfo
 	Memory   []Chunk // host memory included
@@ -50,11 +48,11 @@ type Layout struct {
 type DeviceInfo struct {
 	Name   string // of the target
 	Loader Loader
-	Queues []string // names, in the device's own numbers
-	Memory []int    // the numbers of Layout.Memory that its commands see
+	Queues []string // names, indexed by the device's own numbers
+	Memory []int    // the numbers of Layout.Memory that its commands use
 }
 
-// QueueInfo says whose queue a number is.
+// QueueInfo maps the number of a queue to its device.
 type QueueInfo struct {
 	Device int // index of Layout.Devices
 	Local  int // number of the queue there
@@ -66,12 +64,12 @@ type Chunk struct {
 	Class  Class
 	Device int   // index of Layout.Devices whose loader allocates it; -1 is host memory
 	Bytes  int64 // at the bounds of all symbols
-	Offset int64 // of Weights: where the chunk begins in the weights
+	Offset int64 // for Weights: where the chunk begins in the weights
 }
 
 // Loader opens the devices of one kind.
 type Loader interface {
-	// Open returns device d, the one of that index in Block.Bound.
+	// Open returns device d, whose index in Block.Bound is index.
 	Open(d *DeviceInfo, index int, s *Supervisor) (Device, error)
 }
 
@@ -85,7 +83,7 @@ func NewDevices(l Layout) Devices { return &l }
 
 func (l *Layout) pipeline() int { return max(l.Pipeline, 1) }
 
-// flags adds the flags of the loaders, each kind's once.
+// flags adds the flags of all loaders, once per kind of loader.
 func (l *Layout) flags(f *flags) {
 	for i := range l.Devices {
 		if c, ok := l.Devices[i].Loader.(Configurable); ok && f.find(firstFlag(c)) == nil {
@@ -104,18 +102,18 @@ func firstFlag(c Configurable) (first string) {
 	return first
 }
 
-// openDevices are the devices of one model, with its weights in their memory.
+// openDevices is the set of devices of one model, with the weights in their memories.
 type openDevices struct {
 	layout  *Layout
 	model   *Model
 	devices []Device
-	queues  []deviceQueue // by number
-	weights []Memory      // by number of Layout.Memory; nil where that is no weights
+	queues  []deviceQueue // indexed by number
+	weights []Memory      // indexed by number of Layout.Memory; nil for chunks that are not weights
 	Supervisor
 	out io.Writer // for the timeline
 }
 
-// deviceQueue is a queue as Device counts it.
+// deviceQueue is a queue with its number on its device.
 type deviceQueue struct {
 	device Device
 	local  int
@@ -142,7 +140,7 @@ func (l *Layout) open(m *Model) (opened, error) {
 	return o, nil
 }
 
-// loadWeights puts the weights of each device into its memory.
+// loadWeights copies the weights of each device into its memory.
 func (o *openDevices) loadWeights() error {
 	for i := range o.layout.Memory {
 		c := &o.layout.Memory[i]
@@ -187,13 +185,13 @@ func (o *openDevices) closeDevices() error {
 	return errors.Join(errs...)
 }
 
-// deviceSession is what a session has on the devices.
+// deviceSession is the part of a session that is on the devices.
 type deviceSession struct {
 	Queues
 	session *Session
-	all     arena    // inputs and outputs of all steps under way
-	blocks  []*Block // by instance
-	step    uint64   // the last that was submitted
+	all     arena    // inputs and outputs of all steps in flight
+	blocks  []*Block // indexed by instance
+	step    uint64   // the last one submitted
 }
 
 func (o *openDevices) session(s *Session) (stepper, error) {
@@ -223,8 +221,8 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 
 func alignUp(n int64) int64 { return (n + Align - 1) / Align * Align }
 
-// allocate returns the memory of a session, by the numbers of Layout.Memory; inputs and
-// outputs are left out.
+// allocate returns the memory of a session, indexed by the numbers of Layout.Memory, except that of inputs and
+// outputs.
 func (o *openDevices) allocate(s *Session) ([]Memory, error) {
 	memory := make([]Memory, len(o.layout.Memory))
 	copy(memory, o.weights)
@@ -293,13 +291,13 @@ func (d *deviceSession) begin(overlap bool) {
 	d.use(next)
 }
 
-// Idler is a Device that wants to know when nothing of a session's is under way.
+// Idler is a Device that wants to be told when no step of a session is in flight.
 type Idler interface {
 	Idle(b *Block)
 }
 
-// idle tells the devices that no step is under way. Where one asks for that, activations
-// are poisoned on the host, too.
+// idle tells the devices that no step is in flight. If any device asks for poison, activations on the host are
+// poisoned too.
 func (d *deviceSession) idle() {
 	poison := false
 	for _, dev := range d.set.devices {

@@ -1,57 +1,49 @@
-// Package runtime is what emitted programs and generated packages link: arenas, workers,
-// weights, sessions, generation and the emitted program's command line. It imports the
-// standard library, runtime/token, runtime/sample, ir/dtype and (for the machine's name
-// and peak) kernels/cpu, so that a build needs nothing else. It never walks a graph: the plan is the code of Func.Run, and nothing here
-// depends on which ops it calls.
+// Package runtime is linked by emitted programs and generated packages. It contains arenas, workers, weights,
+// sessions, generation and the command line of emitted programs. It imports the standard library, runtime/token,
+// runtime/sample, runtime/printable, ir/dtype and kernels/cpu only, so that a build needs nothing else. It never
+// walks a graph: the plan is the code of Func.Run, and nothing here depends on the ops that it calls.
 //
 // # The contract with emitted code
 //
-// Emitted code declares one Program, whose tables describe functions, sizes and weights.
-// An executable's main calls Main(&program); a package calls Open, then NewSession.
+// Emitted code declares one Program, whose tables describe functions, sizes and weights. An executable's main calls
+// Main(&program); a package calls Open, then NewSession.
 //
-// One step is one call of Func.Run by each of the workers of the step, with the same Args
-// and a Worker each. Emitted code
+// One step is one call of Func.Run by each worker of the step, with the same Args and a Worker each. Emitted code
 //
-//   - divides work by w.Part and w.Parts alone, which stay the same during a step but may
-//     differ from one step to the next (pace.go);
-//   - calls w.Barrier as often on every worker: that is the only order between them. At
-//     the end of a step no barrier is needed: the pool waits for all;
-//   - may call w.Stop, as often on every worker and with a Barrier between two calls, and
-//     returns when it answers true. Once per layer, right after a barrier, is the custom;
-//   - reads sizes from a.Dims, inputs at a.IO, weights at a.Weights; writes activations at
-//     a.Arena, its own scratch at a.Scratch + w.Part*ScratchBytes, state at a.State,
-//     outputs at a.IO. All bases are aligned to Align bytes, weights included;
-//   - keeps none of these pointers after it returns, starts no goroutine, and allocates
-//     nothing.
+//   - divides work by w.Part and w.Parts alone, which are constant during a step but may differ between steps
+//     (pace.go);
+//   - calls w.Barrier equally often on every worker. Barriers are the only order between workers. The end of a step
+//     needs none, as the pool waits for all workers;
+//   - may call w.Stop, equally often on every worker and with a Barrier between two calls, and returns when the
+//     answer is true. It usually does so once per layer, right after a barrier;
+//   - reads sizes from a.Dims, inputs at a.IO and weights at a.Weights. It writes activations at a.Arena, its own
+//     scratch at a.Scratch + w.Part*ScratchBytes, state at a.State and outputs at a.IO. All bases, including that of
+//     the weights, are aligned to Align bytes;
+//   - keeps none of these pointers after it returns, starts no goroutine, and allocates nothing.
 //
-// Activations and scratch hold anything when a step begins (Options.Poison fills the
-// former with NaN). State is zero in a new session. Weights are read-only memory.
+// The contents of activations and scratch are undefined when a step begins (Options.Poison fills activations with
+// NaN). State is zero in a new session. Weights are read-only memory.
 //
 // # Devices
 //
-// A Program with Devices has backends besides the processor, each behind a Device that its
-// loader opens. Worker 0 submits to a.Queues what they do, in the order of the plan, and
-// nobody else does; what it submits may run until the end of the step is waited for,
-// which the runtime does before it hands out results or begins a step that needs the room.
-// A Prefill of several chunks has up to Layout.Pipeline steps under way: each has its own
-// Block and its own instance of the IO arena. Once a device has failed, all steps of the
-// model return its *FaultError.
+// A Program with Devices has backends besides the CPU. Each is a Device, opened by its Loader. Only worker 0 submits
+// their work to a.Queues, in the order of the plan. The work may run until the end of the step is awaited. The
+// runtime awaits it before it returns results, and before it begins a step that needs the same memory. During a
+// Prefill of several chunks, up to Layout.Pipeline steps are in flight; each has its own Block and its own instance
+// of the IO arena. Once a device has failed, all steps of the model return its *FaultError.
 //
 // # Goroutines
 //
-// A Model has at most GOMAXPROCS workers. Worker 0 is the goroutine that asked for the
-// step; the others spin for some 300 µs after a step and then park, using no processor.
-// A short step runs on worker 0 alone while that is measured to be faster (pace.go).
-// Steps of all sessions of a model run one after another, in the order of their calls; a
-// caller that waits leaves the queue when its context ends. A Session is for one goroutine
-// at a time.
+// A Model has at most GOMAXPROCS workers. Worker 0 is the goroutine that called the step. After a step the other
+// workers spin for some 300 µs and then park, using no processor. A short step runs on worker 0 alone if that is
+// measured to be faster (pace.go). Steps of all sessions of a model run one after another, in the order of the calls.
+// A waiting caller leaves the queue when its context ends. A Session is for one goroutine at a time.
 //
 // # Errors
 //
-// What a caller, a file or a machine can cause is an error, one that errors.Is and
-// errors.As can tell apart (errors.go). After a failed or cancelled Prefill or Decode a
-// session has the length that it had before and may be used again. A worker that panics,
-// or touches a page of the weights that is gone, makes the step return a *FaultError: its
-// barrier is poisoned and all workers leave. Only a Program that contradicts itself
-// panics, in Open.
+// Failures that a caller, a file or a machine can cause are errors, which errors.Is and errors.As can distinguish
+// (errors.go). After a failed or cancelled Prefill or Decode, a session has its previous length and may be used
+// again. If a worker panics, or touches a page of the weights that is gone, the step returns a *FaultError: its
+// barrier is poisoned and all workers leave. The only panic that reaches a caller is that of Open for a Program whose
+// tables contradict themselves.
 package runtime

@@ -2,6 +2,6 @@
 
 package runtime
 
-// Weights and arrays are read as they are stored, which is little-endian: a processor of the
-// other kind would compute with other numbers, so programs for one do not compile.
+// Weights and arrays are used as they are stored, in little-endian order. On a big-endian processor they would be
+// other numbers, so programs for one do not compile.
 const _ = weightsAndArraysAreLittleEndianAndThisProcessorIsNot

@@ -9,15 +9,15 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/sample"
 )
 
-// Errors that a service can test with errors.Is. Steps that fail leave the session as it
-// was before them, so that the caller may go on or repeat them.
+// Errors that a service can test with errors.Is. A step that fails leaves the session as it was before the step, so
+// that the caller may continue or repeat it.
 var (
 	// ErrContextFull means that a step would pass the context bound. The error is a
 	// *ContextError.
 	ErrContextFull = errors.New("the context is full")
 
-	// ErrCancelled means that the caller's context ended before or during a step. The
-	// error also matches context.Canceled or context.DeadlineExceeded, whichever it was.
+	// ErrCancelled means that the caller's context ended before or during a step. The error also matches
+	// context.Canceled or context.DeadlineExceeded, according to the cause.
 	ErrCancelled = errors.New("cancelled")
 
 	// ErrClosed means that the model was closed.
@@ -35,15 +35,15 @@ var (
 	// the program was compiled for.
 	ErrInput = errors.New("bad input")
 
-	// ErrFault means that a step was given up because a worker could not go on: a page of
-	// the weights file that is gone, or a bug. The error is a *FaultError.
+	// ErrFault means that a step was abandoned because a worker failed: a page of the weights file is gone, or there
+	// is a bug. The error is a *FaultError.
 	ErrFault = errors.New("the step was given up")
 
 	// ErrNumerics means that a step produced NaN where a number is needed.
 	ErrNumerics = sample.ErrNumerics
 )
 
-// ContextError says by how much a context is too small.
+// ContextError reports by how much a context is too small.
 type ContextError struct {
 	Used, Wanted, Limit int // positions taken, asked for in addition, and the bound
 }
@@ -56,7 +56,7 @@ func (e *ContextError) Error() string {
 // Is makes errors.Is(err, ErrContextFull) true.
 func (e *ContextError) Is(target error) bool { return target == ErrContextFull }
 
-// CancelError is what a step returns whose context ended.
+// CancelError is the error of a step whose context ended.
 type CancelError struct {
 	Cause error // context.Cause of the context
 	err   error // its Err
@@ -74,7 +74,7 @@ func (e *CancelError) Is(target error) bool { return target == ErrCancelled || t
 // Unwrap returns the cause.
 func (e *CancelError) Unwrap() error { return e.Cause }
 
-// WeightsError says what is wrong with the weights of a program.
+// WeightsError reports what is wrong with the weights of a program.
 type WeightsError struct {
 	File string // "" when the executable could not be found
 	Why  string // what is wrong and what to do
@@ -98,16 +98,16 @@ func (e *WeightsError) Is(target error) bool { return target == ErrWeights }
 // Unwrap returns the system's error.
 func (e *WeightsError) Unwrap() error { return e.Err }
 
-// FaultError says why the workers left a step.
+// FaultError reports why the workers abandoned a step.
 type FaultError struct {
 	Func    string // the function that was running
 	Part    int    // the worker that failed first
 	Addr    uintptr
-	Weights string // the weights file, when Addr lies in its mapping
-	Value   any    // what the worker panicked with
+	Weights string // the weights file, if Addr is in its mapping
+	Value   any    // the value of the worker's panic
 
-	// Of a device's failure: the backend, and what it was doing, as plans name it. A model
-	// whose device has failed returns the error from now on: open it again.
+	// For a device's failure: the backend and the failed command, named as in plans. The model returns this error
+	// from now on and has to be opened again.
 	Device, Command string
 }
 

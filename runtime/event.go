@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// Event counts up: who records it says to how much, and who waits, from how much on. One
-// queue records it, so it never counts down. The zero Event is ready.
+// Event is a counter on which queues and goroutines wait. Signal raises it to a given count, Await waits for a given
+// count. Only one queue records an event, so it never counts down. The zero Event is ready for use.
 type Event struct {
 	reached atomic.Uint64
 	mu      sync.Mutex
-	changed sync.Cond // with mu; set by the first that sleeps
+	changed sync.Cond // with mu; set by the first goroutine that waits
 }
 
-// Signal says that the event has reached n.
+// Signal raises the event to n.
 func (e *Event) Signal(n uint64) {
 	e.mu.Lock()
 	e.reached.Store(n)

@@ -8,8 +8,8 @@ import (
 // errLeave unwinds a worker out of emitted code because another one has failed.
 var errLeave = errors.New("leave the step")
 
-// fault is the first failure of a step. A page of a mapped file that is gone raises a
-// signal, which debug.SetPanicOnFault makes a panic of the worker that touched it.
+// fault is the first failure of a step. Access to a page of a mapped file that is gone raises a signal, which
+// debug.SetPanicOnFault turns into a panic of the worker.
 type fault struct {
 	failed atomic.Bool
 	part   int
@@ -28,13 +28,12 @@ func (p *pool) leave(w *Worker) {
 		return
 	}
 	if p.fault.failed.CompareAndSwap(false, true) {
-		p.fault.part, p.fault.value = w.Part, v // read after all have left
+		p.fault.part, p.fault.value = w.Part, v // read after all workers have left
 	}
 	p.barrier.poison(p.workers)
 }
 
-// err describes the failure. Addr is set when the value tells one, as the runtime's
-// errors for memory faults do.
+// err describes the failure. It sets Addr if the panic's value has one, as Go's errors for memory faults do.
 func (f *fault) err(fn string) error {
 	e := &FaultError{Func: fn, Part: f.part, Value: f.value}
 	if at, ok := f.value.(interface{ Addr() uintptr }); ok {

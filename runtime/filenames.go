@@ -9,13 +9,13 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// maxFileName is the longest name of a file that is made of a tensor's, in bytes without the
-// extension: file systems take 255.
+// maxFileName is the longest file name that is derived from a tensor's name, in bytes without the extension. File
+// systems allow 255.
 const maxFileName = 200
 
-// fileNames returns a file name for each tensor, NAME.npy for most. A text may name tensors
-// anything: the file of ../../x has to be in the same folder as all others. No two names
-// are equal, on systems that ignore case either.
+// fileNames returns a file name for each tensor, which is NAME.npy for most. Names of tensors are arbitrary text:
+// even the file of a tensor named ../../x has to be in the same folder as all others. No two names are equal, not
+// even if case is ignored.
 func fileNames(ts []Tensor) []string {
 	names, taken := make([]string, len(ts)), make(map[string]bool)
 	take := func(i int, name string) bool {
@@ -25,7 +25,7 @@ func fileNames(ts []Tensor) []string {
 		names[i], taken[strings.ToLower(name)] = name, true
 		return true
 	}
-	for i := range ts { // these keep their names whatever the others are called
+	for i := range ts { // harmless names are kept, however the others are called
 		if name := ts[i].Name; harmless(name) == name {
 			take(i, name)
 		}
@@ -42,9 +42,8 @@ func fileNames(ts []Tensor) []string {
 	return names
 }
 
-// harmless returns a name that is one of a file in any folder, on all systems: without
-// separators, characters that do not print or that Windows refuses, and not the name of a
-// device there.
+// harmless turns a tensor's name into one that a file may have in any folder on any system: without separators,
+// characters that do not print or that Windows refuses, and not the name of a Windows device.
 func harmless(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !strconv.IsPrint(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -59,7 +58,7 @@ func harmless(name string) string {
 	return name
 }
 
-// devices are names that Windows has in every folder, with any extension.
+// devices are the names of devices that exist in every folder on Windows, with any extension.
 var devices = []string{"AUX", "CON", "CONIN$", "CONOUT$", "NUL", "PRN"}
 
 func isDevice(name string) bool {

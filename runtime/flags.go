@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// flags are those of one command. Package flag would do, but for its messages, for
-// positional arguments between flags, and for the start-up time of its global state.
+// flags is the set of flags of one command. Package flag is not used because of its messages, the start-up time of
+// its global state, and because it allows no positional arguments between flags.
 type flags struct{ list []flag }
 
 type flag struct {
 	name  string
-	value string // what the help calls its argument; "" for a switch
+	value string // name of the argument in the help text; "" for a switch
 	help  string
 	set   func(string) error
 }
@@ -25,7 +25,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 func (u usageError) Unwrap() error { return u.error }
 
-// errHelp is what parse returns for -h and --help.
+// errHelp is the error of parse for -h and --help.
 var errHelp = errors.New("help wanted")
 
 func (f *flags) add(name, value, help string, set func(string) error) {
@@ -40,7 +40,7 @@ func (f *flags) on(to *bool, name, help string) {
 	f.add(name, "", help, func(string) error { *to = true; return nil })
 }
 
-// number takes integers from least on.
+// number adds a flag for an integer that is at least least.
 func (f *flags) number(to *int, name, value, help string, least int) {
 	f.add(name, value, help, func(s string) (err error) {
 		*to, err = wholeNumber(s, least)
@@ -48,7 +48,7 @@ func (f *flags) number(to *int, name, value, help string, least int) {
 	})
 }
 
-// numbers takes integers from least on, with commas between them.
+// numbers adds a flag for a comma-separated list of integers that are at least least.
 func (f *flags) numbers(to *[]int, name, value, help string, least int) {
 	f.add(name, value, help, func(s string) error {
 		var list []int
@@ -93,8 +93,8 @@ func (f *flags) float(to *float32, name, value, help string) {
 	})
 }
 
-// parse sets flags, written --name value or --name=value (one dash does too), and returns
-// what is none. After "--" nothing is a flag.
+// parse sets the flags in args, written --name value or --name=value, or with one dash, and returns the other
+// arguments. No argument after "--" is a flag.
 func (f *flags) parse(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]

@@ -9,30 +9,29 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// GenerateOptions say how tokens are chosen and when to stop. The zero options are greedy
-// and go on until the vocabulary's end of generation.
+// GenerateOptions control how tokens are chosen and when generation stops. The zero options are greedy and stop at
+// the vocabulary's end of generation.
 type GenerateOptions struct {
 	Sampling  sample.Options
-	MaxTokens int  // 0: no limit but the context, whose end is an error
-	IgnoreEOG bool // go on after an end-of-generation token
+	MaxTokens int  // 0: limited by the context alone; reaching its end is an error
+	IgnoreEOG bool // continue after an end-of-generation token
 }
 
 // Token is one generated token.
 type Token struct {
 	ID   int32
-	Text string // whole UTF-8 characters: bytes wait for the token that completes theirs
-	End  bool   // an end-of-generation token, the last one unless IgnoreEOG
+	Text string // whole UTF-8 characters; bytes of an incomplete one are held back for the next token
+	End  bool   // an end-of-generation token, which is the last token unless IgnoreEOG is set
 
-	// Logits are those from which the token was chosen, before the repetition penalty.
-	// They are valid until the next token is asked for.
+	// Logits are the logits from which the token was chosen, before the repetition penalty. They are valid until the
+	// next token is requested.
 	Logits []float32
 }
 
-// Generate appends a text to the sequence and yields tokens as they are made. The
-// beginning-of-text token is added to an empty sequence where the vocabulary says so;
-// control tokens written in the text are not recognised. An error is the last pair. Break
-// the loop, or cancel the context, to stop. A following Generate goes on where this one
-// stopped.
+// Generate appends a text to the sequence and yields tokens as they are generated. It adds the beginning-of-text
+// token to an empty sequence if the vocabulary wants it. Control tokens written in the text are not recognised. An
+// error is yielded as the last pair. Break the loop, or cancel the context, to stop; the next Generate continues the
+// same sequence.
 func (s *Session) Generate(ctx context.Context, prompt string, o GenerateOptions) iter.Seq2[Token, error] {
 	vocab := s.model.vocab
 	if vocab == nil {
@@ -69,14 +68,14 @@ func (s *Session) encode(prompt string) []int32 {
 	return s.model.vocab.Encode(nil, prompt, token.Options{Specials: first})
 }
 
-// generation is a run of tokens. Next allocates nothing.
+// generation is one call of Generate. next allocates nothing.
 type generation struct {
 	s       *Session
 	o       GenerateOptions
 	sampler *sample.Sampler
-	decoder *token.Decoder // nil without a tokenizer
+	decoder *token.Decoder // nil without tokenizer
 	made    int
-	done    bool // no token follows
+	done    bool // no token follows the last one
 
 	// The last token.
 	id     int32
@@ -117,7 +116,7 @@ func (g *generation) start(ctx context.Context, prompt []int32) (err error) {
 	return nil
 }
 
-// next makes one token; it must not be called when done.
+// next generates one token. It must not be called once done is set.
 func (g *generation) next(ctx context.Context) (err error) {
 	if g.made > 0 {
 		if g.logits, err = g.s.Decode(ctx, g.id); err != nil {
@@ -137,8 +136,7 @@ func (g *generation) next(ctx context.Context) (err error) {
 	return nil
 }
 
-// decode sets the text that the token completes. A character whose bytes do not come
-// before the last token shows as U+FFFD.
+// decode sets the text that the token completes. A character that is incomplete after the last token becomes U+FFFD.
 func (g *generation) decode() {
 	g.text = g.text[:0]
 	if g.decoder == nil {

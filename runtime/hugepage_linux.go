@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// adviseHuge asks for huge pages for memory that has not been touched yet: 2 MiB with one fault
-// and one entry of the TLB (Linux, Documentation/admin-guide/mm/transhuge.rst). Failing changes nothing
-// but speed.
+// adviseHuge asks for huge pages for memory that has not been touched yet: 2 MiB then take one page fault and one TLB
+// entry (Linux, Documentation/admin-guide/mm/transhuge.rst). A failure only costs speed.
 func adviseHuge(b []byte) {
 	page := os.Getpagesize()
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(page-1))

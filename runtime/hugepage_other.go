@@ -2,5 +2,5 @@
 
 package runtime
 
-// adviseHuge would ask for huge pages, which these systems choose by themselves or not at all.
+// adviseHuge does nothing: these systems choose huge pages by themselves, or have none.
 func adviseHuge([]byte) {}

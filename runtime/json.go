@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendJSONString appends s in quotes. encoding/json would bring reflection and half a
-// megabyte into every program for what these few lines do. Bytes that are not UTF-8
-// become U+FFFD, as there.
+// appendJSONString appends s in quotes. encoding/json would add reflection and half a megabyte to every program.
+// Bytes that are not UTF-8 become U+FFFD, as in encoding/json.
 func appendJSONString[T string | []byte](b []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
@@ -31,8 +30,8 @@ func appendJSONString[T string | []byte](b []byte, s T) []byte {
 	return append(b, '"')
 }
 
-// appendJSONFloat appends v so that it parses to the same bits; infinities and NaN, for
-// which JSON has no form, become null.
+// appendJSONFloat appends v so that it parses to the same bits. Infinities and NaN have no form in JSON and become
+// null.
 func appendJSONFloat(b []byte, v float64, bits int) []byte {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return append(b, "null"...)

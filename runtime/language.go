@@ -43,8 +43,7 @@ func (p *Program) checkLanguage() {
 	p.checkEntry(&lm.Decode)
 }
 
-// checkEntry panics when an entry is none that chunks can drive. It returns how many tokens a
-// step takes at most.
+// checkEntry panics when an entry has a shape that chunks cannot drive. It returns the most tokens of one step.
 func (p *Program) checkEntry(e *Entry) (batch int) {
 	if uint(e.Func) >= uint(len(p.Funcs)) {
 		p.broken("LM refers to function %d of %d", e.Func, len(p.Funcs))
@@ -65,8 +64,7 @@ func (p *Program) checkEntry(e *Entry) (batch int) {
 	return f.Inputs[e.Tokens].Dims[0].max(p)
 }
 
-// checkInputs panics unless the inputs have the shapes that place writes, and may hold what it
-// writes there.
+// checkInputs panics unless the inputs have the shapes, and allow the values, that place writes.
 func (p *Program) checkInputs(f *Func, e *Entry) {
 	n := f.Inputs[e.Tokens].Dims
 	if len(n) != 1 || n[0] != (Dim{Const: 1}) && (n[0].Scale != 1 || n[0].Const != 0 || p.Symbols[n[0].Sym].Min > 1) {
@@ -99,10 +97,9 @@ func (p *Program) checkRows(f *Func, e *Entry) {
 	}
 }
 
-// Prefill appends tokens to the sequence and returns the logits after the last one: one
-// per id of the vocabulary, valid until the session's next step. It runs in chunks of the
-// program's batch. On an error the session is as it was before the call; a prompt that
-// does not fit is refused with a *ContextError before anything runs.
+// Prefill appends tokens to the sequence and returns the logits after the last one: one per id of the vocabulary,
+// valid until the session's next step. It runs in chunks of the program's batch. After an error the session is as it
+// was before the call. A prompt that does not fit is refused with a *ContextError before any step runs.
 func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := s.lock(len(tokens)); err != nil {
 		return nil, err
@@ -114,8 +111,7 @@ func (s *Session) Prefill(ctx context.Context, tokens []int32) ([]float32, error
 	return s.chunks(ctx, s.model.prefill, tokens, s.model.program.LM.Batch)
 }
 
-// Decode appends one token and returns the logits after it, as Prefill does. It allocates
-// nothing.
+// Decode appends one token and returns the logits after it, as Prefill does. It allocates nothing.
 func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	if err := s.lock(1); err != nil {
 		return nil, err
@@ -128,7 +124,7 @@ func (s *Session) Decode(ctx context.Context, token int32) ([]float32, error) {
 	return s.chunks(ctx, s.model.decode, one[:], 1)
 }
 
-// lock takes the session for a call that appends n positions.
+// lock reserves the session for a call that appends n positions.
 func (s *Session) lock(n int) error {
 	lm := s.model.program.LM
 	if lm == nil {
@@ -150,7 +146,7 @@ func (s *Session) lock(n int) error {
 	return err
 }
 
-// checkTokens refuses ids that would read outside of the embedding.
+// checkTokens refuses ids outside of the embedding.
 func (s *Session) checkTokens(tokens []int32) error {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= s.model.program.LM.Vocab {
@@ -160,8 +156,8 @@ func (s *Session) checkTokens(tokens []int32) error {
 	return nil
 }
 
-// chunks runs tokens at the end of the sequence, so many a step, and returns the logits
-// after the last one. On devices several steps may be under way at once.
+// chunks runs tokens at the end of the sequence, at most batch in one step, and returns the logits after the last
+// one. With devices, several steps may be in flight at once.
 func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch int) ([]float32, error) {
 	s.widen(len(tokens))
 	was := s.length
@@ -183,9 +179,9 @@ func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch i
 	return logits[len(logits)-vocab:], nil
 }
 
-// widen asks for huge pages for the state when n more positions fill a quarter of the context.
-// Attention reads all of it in each step; at position 4000 of 4096 of a 1.1 B llama in Q4_0 generation is 1.03
-// times as fast. Asked for at once, a short sequence would take some MiB for each tensor of the state.
+// widen requests huge pages for the state once n more positions fill a quarter of the context. Attention reads all
+// filled positions in each step, so it gains from fewer TLB misses in long sequences. Requested earlier, huge pages
+// would cost short sequences some MiB of memory per tensor of the state.
 func (s *Session) widen(n int) {
 	if !s.wide && s.length+n > s.model.program.LM.Context/4 {
 		s.wide = true

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// Machine is what this machine reaches with so many workers, measured: figures for a cost
-// model.
+// Machine holds measured limits of this machine with a given number of workers, for a cost model.
 type Machine struct {
 	Workers          int
-	F32, Int8        float64 // multiplies and adds a second of one worker
-	Read, ReadOne    float64 // bytes a second from memory: by all workers, by one alone
-	ReadCache        float64 // bytes a second that one worker reads of what lies in its own cache
-	Barrier, Handoff float64 // seconds: of a barrier at which all arrive together, of an empty step
+	F32, Int8        float64 // multiplies and adds per second of one worker
+	Read, ReadOne    float64 // bytes per second from memory: by all workers, by one alone
+	ReadCache        float64 // bytes per second that one worker reads from its own cache
+	Barrier, Handoff float64 // seconds: of a barrier at which all workers arrive together, of an empty step
 }
 
-// cacheBytes is what the cache probe reads again and again: it fits into any second-level
-// cache of a processor with vector instructions, and into no first-level one.
+// cacheBytes is the size of the data that the cache probe reads repeatedly. It fits into the second-level cache, but
+// not into the first-level cache, of every processor with vector instructions.
 const cacheBytes = 192 << 10
 
-// MeasureMachine measures with workers of its own. It takes less than a second for each of
-// a few figures.
+// MeasureMachine measures the machine with a worker pool of its own. It takes less than a second for each of several
+// measurements.
 func MeasureMachine(ctx context.Context, workers int) (Machine, error) {
 	m := Machine{Workers: workers}
 	one, all := newPool(1, 0), newPool(workers, 0)
@@ -39,7 +38,7 @@ func MeasureMachine(ctx context.Context, workers int) (Machine, error) {
 		{&m.Read, together.gbs, 1e9},
 		{&m.ReadCache, alone.cached, 1},
 	}
-	for range 2 { // all in turn: other load passes
+	for range 2 { // interleaved, as other load may pass
 		for _, r := range rates {
 			v, err := r.measure(ctx)
 			if err != nil {
@@ -56,7 +55,7 @@ func MeasureMachine(ctx context.Context, workers int) (Machine, error) {
 	return m, err
 }
 
-// cached returns the bytes a second of reading cacheBytes again and again.
+// cached returns the bytes per second of reading cacheBytes repeatedly.
 func (p *peak) cached(ctx context.Context) (float64, error) {
 	const times = 200
 	d, err := p.best(ctx, func(*Worker) {
@@ -67,11 +66,11 @@ func (p *peak) cached(ctx context.Context) (float64, error) {
 	return times * cacheBytes / d.Seconds(), err
 }
 
-// A barrier takes a fraction of a microsecond, and thousands of times that where the system
-// runs something else meanwhile. So what counts is the shortest of very many short runs.
+// shortRuns is the number of runs of which the shortest counts. A barrier takes a fraction of a microsecond, or
+// thousands of times that if the system runs something else meanwhile.
 const shortRuns = 1000
 
-// barrier returns the seconds of a barrier.
+// barrier returns the duration of a barrier in seconds.
 func (p *peak) barrier(ctx context.Context) (float64, error) {
 	const times = 8
 	shortest := math.Inf(1)
@@ -89,7 +88,7 @@ func (p *peak) barrier(ctx context.Context) (float64, error) {
 	return shortest, nil
 }
 
-// handoff returns the seconds of a step in which nothing is done.
+// handoff returns the duration of an empty step in seconds.
 func (p *peak) handoff(ctx context.Context) (float64, error) {
 	const times = 4
 	empty := Func{Name: "empty", Run: func(*Worker, *Args) {}}

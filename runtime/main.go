@@ -19,28 +19,28 @@ import (
 // Exit statuses, those of ggmlc.
 const (
 	exitDone   = 0
-	exitFailed = 1 // the model, its weights or the surroundings are wrong, or it was interrupted
+	exitFailed = 1 // the model, its weights or the environment are wrong, or the program was interrupted
 	exitUsage  = 2
 	exitBug    = 4
 )
 
-// Main is the command line of an emitted program. It does not return.
+// Main runs the command line of an emitted program. It does not return.
 func Main(p *Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	os.Exit(run(ctx, p, os.Args, os.Stdout, os.Stderr))
 }
 
-// command is one thing that an emitted program can do.
+// command is one command of an emitted program.
 type command struct {
 	name string // "" is generation
 	args string
 	doc  string
-	show func(p *Program) bool // nil: always
+	show func(p *Program) bool // nil: the help always lists it
 	bind func(c *cli) func(ctx context.Context) error
 }
 
-// commands are in the order of the help text.
+// commands returns all commands in the order of the help text.
 func commands() []command {
 	language := func(p *Program) bool { return p.LM != nil }
 	return []command{
@@ -53,7 +53,7 @@ func commands() []command {
 	}
 }
 
-// cli is one use of the command line.
+// cli is one invocation of the command line.
 type cli struct {
 	program  *Program
 	name     string
@@ -123,7 +123,7 @@ func (c *cli) exit(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	text := printable.Text(err.Error()) // with names and paths of any origin
+	text := printable.Text(err.Error()) // it may contain arbitrary names and paths
 	fmt.Fprintf(c.err, "%s: %s\n", c.name, strings.ReplaceAll(text, "\n", "\n"+c.name+": "))
 	var usage usageError
 	var fault *FaultError
@@ -136,7 +136,7 @@ func (c *cli) exit(err error) int {
 	return exitFailed
 }
 
-// help prints what a command takes; that of generation lists all commands.
+// help prints the usage of a command. That of generation lists all commands.
 func (c *cli) help(cmd command) error {
 	var b strings.Builder
 	if cmd.name != "" {
@@ -157,7 +157,7 @@ func (c *cli) help(cmd command) error {
 	return err
 }
 
-// modelFlags are those of every command that opens the model.
+// modelFlags adds the flags of all commands that open the model.
 func (c *cli) modelFlags() {
 	c.flags.number(&c.options.Threads, "threads", "N", "workers (0, the default: one per core)", 0)
 	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
@@ -179,8 +179,8 @@ func threadsText(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// open opens the model and a session. The returned function closes the model, and writes
-// the trace if one was asked for.
+// open opens the model and a session. The returned function closes the model, and writes the trace if the command
+// line asks for one.
 func (c *cli) open() (*Session, func() error, error) {
 	if c.timeline != "" {
 		c.options.Timeline = &lateFile{name: c.timeline}
@@ -203,7 +203,7 @@ func (c *cli) open() (*Session, func() error, error) {
 	return s, func() error { return errors.Join(c.writeProfile(m), m.Close()) }, nil
 }
 
-// lateFile is a file that is made when something is written to it.
+// lateFile is a file that is created by the first write.
 type lateFile struct {
 	name string
 	file *os.File

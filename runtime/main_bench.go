@@ -11,17 +11,17 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// benchCommand measures prompts and generation, and between them the machine.
+// benchCommand measures prompts and generation, and the limits of the machine in between.
 type benchCommand struct {
 	*cli
 	prompts    []int // lengths, which take turns
-	depths     []int // positions that are filled before what is generated, which take turns; prompts stand behind the first
+	depths     []int // positions that are filled before generation, which take turns; prompts use the first
 	n, repeats int
 
 	repeated []benchRepeat
 }
 
-// benchRepeat is what was measured beside each other.
+// benchRepeat holds what was measured in one repeat.
 type benchRepeat struct {
 	prompts, depths []tally // as in benchCommand
 	gops            float64 // 10^9 operations/s
@@ -60,10 +60,10 @@ func (b *benchCommand) run(ctx context.Context) error {
 	return errors.Join(b.report(s.Model()), closeModel())
 }
 
-// figures are the median and the extremes over repeats.
+// figures holds the median and the extremes over all repeats.
 type figures struct{ median, least, most float64 }
 
-// over collects a figure of all repeats.
+// over returns the figures of one measurement over all repeats.
 func (b *benchCommand) over(figure func(r *benchRepeat) float64) figures {
 	var v []float64
 	for i := range b.repeated {
@@ -73,16 +73,16 @@ func (b *benchCommand) over(figure func(r *benchRepeat) float64) figures {
 	return figures{(v[(len(v)-1)/2] + v[len(v)/2]) / 2, v[0], v[len(v)-1]}
 }
 
-// contender is what was measured of one length of prompt, or of generation behind one depth.
+// contender is the result of one prompt length, or of generation at one depth.
 type contender struct {
 	size  int     // tokens of the prompt, or depth
 	rate  float64 // tokens/s
-	limit float64 // of the machine, in 10^9 operations/s for prompts, in 10^9 bytes/s for generation
+	limit float64 // of the machine: 10^9 operations/s for prompts, 10^9 bytes/s for generation
 	share float64 // of the limit
-	ratio figures // of its rate to the first contender's in the same repeat
+	ratio figures // its rate relative to that of the first contender, per repeat
 }
 
-// promptRates are the lengths of prompts.
+// promptRates returns the results of all prompt lengths.
 func (b *benchCommand) promptRates() []contender {
 	list := make([]contender, len(b.prompts))
 	for i, p := range b.prompts {
@@ -100,7 +100,7 @@ func (b *benchCommand) promptRates() []contender {
 	return list
 }
 
-// depthRates are the depths behind which tokens were generated.
+// depthRates returns the results of all depths.
 func (b *benchCommand) depthRates() []contender {
 	list := make([]contender, len(b.depths))
 	for i, d := range b.depths {
@@ -129,7 +129,7 @@ func (b *benchCommand) report(m *Model) error {
 	return err
 }
 
-// benchText is a line for each contender between lines about the program.
+// benchText formats one line per contender, between lines about the program.
 func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 	lm := b.program.LM
 	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n", printable.Line(b.program.Name), cpu.Active(), m.Threads(), b.depths[0], b.repeats)
@@ -156,18 +156,18 @@ func (c *contender) appendRatio(text []byte, i int, of string, first int) []byte
 	return append(text, '\n')
 }
 
-// benchJSON has the first length's and depth's figures as members of their own, and lists where
+// benchJSON formats the results of the first length and depth as members of their own, and lists of all of them if
 // there are several.
 func benchJSON(prompts, depths []contender) []byte {
 	line := appendFields([]byte("{"), field{"prefill_tok_s", prompts[0].rate}, field{"decode_tok_s", depths[0].rate},
 		field{"prefill_share", prompts[0].share}, field{"decode_share", depths[0].share}, field{"peak_gop_s", prompts[0].limit}, field{"read_gb_s", depths[0].limit})
-	line = append(line[:1], line[2:]...) // the first comma
+	line = append(line[:1], line[2:]...) // without the first comma
 	line = appendContenders(line, "prompts", "tokens", prompts)
 	line = appendContenders(line, "depths", "depth", depths)
 	return append(line, '}', '\n')
 }
 
-// appendContenders appends a list, unless there was but one.
+// appendContenders appends a list of at least two contenders, and nothing for a shorter one.
 func appendContenders(line []byte, name, size string, list []contender) []byte {
 	if len(list) == 1 {
 		return line
@@ -183,8 +183,8 @@ func appendContenders(line []byte, name, size string, list []contender) []byte {
 	return append(line, ']')
 }
 
-// cacheNote warns where decode's share compares with the wrong thing: the probe reads
-// memory, and weights of this size stay in a processor's cache.
+// cacheNote returns a warning if decode's share is misleading: the probe reads memory, but weights of this size stay
+// in a processor's cache.
 func cacheNote(weights float64) string {
 	const cache = 32e6 // bytes; the last-level cache of common processors
 	if weights > cache {

@@ -37,7 +37,7 @@ func (c *cli) call() func(context.Context) error {
 	}
 }
 
-// callArguments finds the function and the file of each of its inputs.
+// callArguments returns the function and the file of each of its inputs.
 func (c *cli) callArguments(dir string) (*Func, []string, error) {
 	if len(c.rest) == 0 {
 		return nil, nil, usagef("call which function? There are:\n%s", c.signatures())
@@ -85,8 +85,8 @@ func inputFiles(f *Func, args []string) ([]string, error) {
 	return files, errors.Join(errs...)
 }
 
-// cutInput returns the parts of name=file. The name may hold an = itself where an input has
-// one: of several inputs that fit, the one with the longest name is meant.
+// cutInput splits name=file. An input's name may contain an = itself. If the names of several inputs match, the
+// longest is chosen.
 func cutInput(f *Func, arg string) (name, file string, ok bool) {
 	name, file, ok = strings.Cut(arg, "=")
 	for i := range f.Inputs {
@@ -98,7 +98,7 @@ func cutInput(f *Func, arg string) (name, file string, ok bool) {
 	return name, file, ok
 }
 
-// readArrays reads the inputs with the types that the function takes.
+// readArrays reads the inputs and checks their types.
 func readArrays(f *Func, files []string) ([]Array, error) {
 	arrays := make([]Array, len(files))
 	var errs []error
@@ -112,7 +112,7 @@ func readArrays(f *Func, files []string) ([]Array, error) {
 	return arrays, errors.Join(errs...)
 }
 
-// arrayLimit bounds the elements of an input file; no arena is that large.
+// arrayLimit is the most elements of an input file. No arena is that large.
 const arrayLimit = 1 << 40
 
 func readArray(file string, want dtype.DType) (Array, error) {
@@ -171,7 +171,7 @@ func (s *Session) writeOutput(t *Tensor, path string) error {
 	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, a) })
 }
 
-// writeWhole writes a file that appears under its name when it is complete.
+// writeWhole writes a file that appears under its name only once it is complete.
 func writeWhole(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".ggmlc-*")
 	if err != nil {
@@ -187,7 +187,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// sizeByShapes sets the symbols that the inputs' shapes decide and checks all shapes.
+// sizeByShapes sets the symbols that the inputs' shapes determine and checks all shapes.
 func (s *Session) sizeByShapes(f *Func, arrays []Array) error {
 	for i, a := range arrays {
 		t := &f.Inputs[i]

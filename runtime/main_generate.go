@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// defaultTokens is -n where it is not given.
+// defaultTokens is the default of -n.
 const defaultTokens = 256
 
-// generateCommand is generation from the command line.
+// generateCommand is the command that generates text.
 type generateCommand struct {
 	*cli
 	prompt, tokens     string
@@ -94,7 +94,7 @@ func (g *generateCommand) promptOf(s *Session) (prompt []int32, err error) {
 		return nil, err
 	}
 	g.promptTokens, g.o.MaxTokens = len(prompt), g.n
-	if g.n == 0 { // the last token is not run, so it needs no room
+	if g.n == 0 { // the last token is not run, so it needs no position
 		g.o.MaxTokens = max(1, min(defaultTokens, g.program.LM.Context-len(prompt)+1))
 	}
 	if !g.seeded {
@@ -115,8 +115,8 @@ func parseTokens(list string) ([]int32, error) {
 	return ids, nil
 }
 
-// stream runs the generation and prints each token as it is made. The summary comes once
-// the prompt has been taken in, also after an error or an interrupt.
+// stream generates and prints tokens one by one. It prints the summary if the prompt has been processed, even after
+// an error or an interrupt.
 func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32) error {
 	gen, err := newGeneration(s, g.o)
 	if err != nil {
@@ -135,7 +135,7 @@ func (g *generateCommand) stream(ctx context.Context, s *Session, prompt []int32
 		if gen.made > 1 {
 			g.decode += time.Since(begin)
 		} else {
-			g.prefill += time.Since(begin) // no step, only the choice of the first token
+			g.prefill += time.Since(begin) // no step ran: only the first token was chosen
 		}
 		err = g.print(gen)
 	}
@@ -178,7 +178,7 @@ func (g *generateCommand) appendToken(b []byte, gen *generation) []byte {
 	return append(b, '}', '\n')
 }
 
-// summary says how much was made and how fast: as the last JSON line, or to standard error.
+// summary prints the number of tokens and the speed, as the last JSON line or to standard error.
 func (g *generateCommand) summary(gen *generation) error {
 	prefill, decode := rate(g.promptTokens, g.prefill), rate(gen.made-1, g.decode)
 	load := float64(g.load.Microseconds()) / 1000
@@ -203,7 +203,7 @@ func (g *generateCommand) summary(gen *generation) error {
 	return nil
 }
 
-// rate is tokens per second, 0 where there is nothing to measure.
+// rate returns tokens per second, or 0 if nothing was measured.
 func rate(tokens int, d time.Duration) float64 {
 	if tokens <= 0 || d <= 0 {
 		return 0

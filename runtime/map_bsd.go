@@ -2,5 +2,5 @@
 
 package runtime
 
-// adviseWeights would ask for reading ahead, which these systems do by themselves.
+// adviseWeights does nothing: these systems read ahead by themselves.
 func adviseWeights([]byte) {}

@@ -16,7 +16,7 @@ func mapFile(f *os.File, offset, length int64) (b []byte, mapped bool, err error
 
 func unmapFile([]byte) error { return nil }
 
-// readWhole is mapFile for systems that cannot map, and for address spaces too small.
+// readWhole implements mapFile on systems that cannot map files.
 func readWhole(f io.ReaderAt, offset, length int64) ([]byte, error) {
 	if int64(int(length)) != length {
 		return nil, fmt.Errorf("%d bytes do not fit into this machine's address space", length)

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// mapFile maps part of a file read-only. The pages are those of the system's cache: no
-// copy, shared by all processes that run this model. offset is a multiple of
-// WeightsBoundary, hence of every page size.
+// mapFile maps part of a file read-only. The pages are those of the system's page cache: they are not copied, and are
+// shared by all processes that run this model. offset is a multiple of WeightsBoundary, and so of every page size.
 func mapFile(f *os.File, offset, length int64) (b []byte, mapped bool, err error) {
 	if int64(int(length)) != length {
 		return nil, false, syscall.ENOMEM

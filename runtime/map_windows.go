@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// mapFile maps part of a file read-only, through the calls that package syscall has.
-// The view keeps the mapping and the file alive, so both handles may be closed.
+// mapFile maps part of a file read-only with the calls that package syscall provides. The view keeps the mapping and
+// the file alive, so both handles may be closed.
 func mapFile(f *os.File, offset, length int64) (b []byte, mapped bool, err error) {
 	if int64(int(length)) != length {
 		return nil, false, syscall.ENOMEM
@@ -21,7 +21,7 @@ func mapFile(f *os.File, offset, length int64) (b []byte, mapped bool, err error
 	if err != nil {
 		return nil, false, os.NewSyscallError("MapViewOfFile", err)
 	}
-	// The address is the system's and not Go's, which vet cannot know: hence the detour.
+	// The indirection is for vet, which cannot know that the address is not one of Go's heap.
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), int(length)), true, nil
 }
 

@@ -12,53 +12,51 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// Options are what a caller may decide when a model is opened. The zero Options are good.
+// Options control how a model is opened. The zero Options are good defaults.
 type Options struct {
-	// Threads is how many workers the pool has: 0 means one per core that the process may
-	// use, and more than GOMAXPROCS or than the program was planned for is cut. Results do not depend on it.
+	// Threads is the number of workers. 0 means one per core that the process may use. It is limited to GOMAXPROCS
+	// and to the bound for which the program was planned. Results do not depend on it.
 	Threads int
 
-	// Weights is the weights file. "" means where the compiler put them: in the
-	// program's data, at the end of the executable, or in Program.Weights.External.
+	// Weights is the weights file. "" means the place that the compiler chose: the program's data, the end of the
+	// executable, or Program.Weights.External.
 	Weights string
 
-	// Verify makes Open compute the SHA-256 of weights of any size, which reads all of them.
-	// Without it, only weights of at most 64 MiB are hashed: larger ones are used unread.
+	// Verify makes Open compute the SHA-256 of weights of any size, which reads all of them. Without it, only weights
+	// of at most 64 MiB are hashed, and larger ones are not read by Open.
 	Verify bool
 
-	// Steady makes every step run on all workers that its function allows, even where one
-	// alone has been measured to be faster. For tests.
+	// Steady makes every step run on all workers that its function allows, even if a single worker has been measured
+	// to be faster. It is for tests.
 	Steady bool
 
-	// Poison fills activations with NaN before every step, so that a read of bytes that
-	// this step did not write shows. For tests; it costs a pass over the arena.
+	// Poison fills activations with NaN before every step, so that a read of bytes that the step has not written
+	// shows in the results. It is for tests and costs a pass over the arena.
 	Poison bool
 
-	// Timeline, if it is not nil, gets what the queues of the program's devices have done, in
-	// the Trace Event Format (JSON), when the model is closed.
+	// Timeline, if not nil, receives what the queues of the program's devices have done, in the Trace Event Format
+	// (JSON), when the model is closed.
 	Timeline io.Writer
 }
 
-// Model is a compiled program with its weights and its workers, ready to run. It may be
-// used from several goroutines; their steps queue for the one pool, first come, first
-// served. Close gives back the workers and the mapping.
+// Model is a compiled program with its weights and its workers, ready to run. Several goroutines may use it; their
+// steps run one at a time, in the order of the calls. Close releases the workers and the mapping.
 type Model struct {
 	program *Program
 	weights weights
 	pool    *pool
-	paces   []paces // of each function; whoever has the pool's turn may use them
+	paces   []paces // indexed by function; used only by the goroutine whose turn it is in the pool
 	options Options
-	decode  *driver // nil without a language model
+	decode  *driver // nil if the program is no language model
 	prefill *driver
-	vocab   *token.Vocab // nil without a tokenizer
+	vocab   *token.Vocab // nil without tokenizer
 	devices opened       // nil without devices
 }
 
-// Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are
-// hashed, and one that differs from the compiled one in a single byte is refused. Of larger
-// weights only the length, the plan and the recorded hash are compared, unless
-// Options.Verify is set: a changed byte in them gives wrong results and no error. The error is
-// a *WeightsError or matches ErrInput.
+// Open checks and maps the weights and starts the workers. Weights of at most 64 MiB are hashed, and refused if a
+// single byte differs from the compiled ones. Of larger weights only the length, the plan and the recorded hash are
+// compared, unless Options.Verify is set: a changed byte in them causes wrong results and no error. The error is a
+// *WeightsError or matches ErrInput.
 func Open(p *Program, o Options) (*Model, error) {
 	p.check()
 	if o.Threads < 0 {
@@ -92,8 +90,7 @@ func Open(p *Program, o Options) (*Model, error) {
 	return m, nil
 }
 
-// selectKernels chooses the most demanding of the kernels that the program is limited to,
-// and their tiles.
+// selectKernels chooses the most demanding kernels that the program allows and the processor has, and their tiles.
 func (p *Program) selectKernels() error {
 	for _, c := range p.Tiles {
 		cpu.Choose(c)
@@ -105,7 +102,7 @@ func (p *Program) selectKernels() error {
 		strings.Join(p.CPU, ", "), strings.Join(cpu.Available(), ", "))
 }
 
-// threads cuts the wanted number to one worker per processor.
+// threads limits the wanted number of workers to one per processor.
 func threads(p *Program, wanted int) int {
 	limit := min(p.maxThreads(), goruntime.GOMAXPROCS(0))
 	if wanted == 0 {
@@ -114,7 +111,7 @@ func threads(p *Program, wanted int) int {
 	return min(wanted, limit)
 }
 
-// Program returns the emitted description that the model was opened from.
+// Program returns the description from which the model was opened.
 func (m *Model) Program() *Program { return m.program }
 
 // Threads returns the number of workers, which may be less than Options.Threads.
@@ -123,8 +120,7 @@ func (m *Model) Threads() int { return len(m.pool.workers) }
 // Vocab returns the tokenizer, or nil for a program without one.
 func (m *Model) Vocab() *token.Vocab { return m.vocab }
 
-// Verify reads all weights and compares their SHA-256 with the one compiled in. The
-// embedded ones are part of the program; they are compared too.
+// Verify reads all weights, including embedded ones, and compares their SHA-256 with the one compiled in.
 func (m *Model) Verify() error {
 	if m.program.Weights.Size == 0 {
 		return nil
@@ -132,8 +128,8 @@ func (m *Model) Verify() error {
 	return m.weights.verify(m.program.Weights.SHA256)
 }
 
-// Close waits for the step in progress, then ends the workers and unmaps the weights.
-// Steps that wait or come later return ErrClosed; logits already returned stay valid.
+// Close waits for the step in progress, then ends the workers and unmaps the weights. Steps that wait or begin later
+// return ErrClosed. Logits that were returned earlier remain valid.
 func (m *Model) Close() error {
 	if !m.pool.close() {
 		return ErrClosed
@@ -144,7 +140,7 @@ func (m *Model) Close() error {
 	return m.weights.close()
 }
 
-// run does one step for a session.
+// run runs one step of a session.
 func (m *Model) run(ctx context.Context, s *Session, fn int) error {
 	f, c := &m.program.Funcs[fn], m.paces[fn].of(&s.args)
 	if m.options.Steady {
@@ -156,7 +152,7 @@ func (m *Model) run(ctx context.Context, s *Session, fn int) error {
 	return nil
 }
 
-// blame adds to a fault in the mapped weights the file that caused it.
+// blame adds the name of the weights file to a fault in its mapping.
 func (m *Model) blame(err error) error {
 	var fe *FaultError
 	if errors.As(err, &fe) && m.weights.contains(fe.Addr) {

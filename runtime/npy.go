@@ -13,25 +13,23 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Array is a dense array as a .npy file holds it: elements in row-major order,
-// little-endian.
+// Array is a dense array as stored in a .npy file: elements in row-major, little-endian order.
 type Array struct {
 	Type  dtype.DType
 	Shape []int // outermost first; empty for a scalar
 	Data  []byte
 }
 
-// The format of .npy files is numpy/lib/format.py's: the magic, a version, the length of
-// a header, the header (a Python dict literal with the keys descr, fortran_order and
-// shape, padded with spaces), the elements.
+// The format of .npy files is defined by numpy/lib/format.py: the magic, a version, the length of the header, the
+// header (a Python dict literal with the keys descr, fortran_order and shape, padded with spaces), the elements.
 const (
 	npyMagic     = "\x93NUMPY"
-	npyMaxHeader = 64 << 10 // version 1 cannot have more; real ones have about a hundred bytes
-	npyMaxRank   = 32       // numpy's own limit was 32 until version 2
+	npyMaxHeader = 64 << 10 // the most of version 1; headers usually have about a hundred bytes
+	npyMaxRank   = 32       // the limit of numpy before version 2
 )
 
-// npyTypes are the descr that this package reads and writes, without byte order. Numpy
-// has no bfloat16; arrays of it are written as f32, which holds every one of them.
+// npyTypes lists the values of descr that this package reads and writes, without byte order. Numpy has no bfloat16:
+// such arrays are written as f32, which represents each value exactly.
 var npyTypes = []struct {
 	descr string
 	t     dtype.DType
@@ -40,9 +38,8 @@ var npyTypes = []struct {
 	{"i1", dtype.I8}, {"u1", dtype.U8}, {"b1", dtype.Bool},
 }
 
-// ReadNPY reads an array of versions 1 to 3. It refuses big-endian, Fortran-ordered and
-// structured arrays. Memory is bounded by limit, in bytes of elements, and is taken only
-// as the elements come.
+// ReadNPY reads an array of versions 1 to 3. It refuses big-endian, Fortran-ordered and structured arrays. limit
+// bounds the memory for elements in bytes; memory is allocated only as the elements arrive.
 func ReadNPY(r io.Reader, limit int64) (Array, error) {
 	br := bufio.NewReader(r)
 	header, err := npyHeader(br)
@@ -68,7 +65,7 @@ func ReadNPY(r io.Reader, limit int64) (Array, error) {
 	return a, nil
 }
 
-// npyHeader reads up to the end of the header and returns its dict.
+// npyHeader reads the header, including its padding, and returns its dict.
 func npyHeader(br *bufio.Reader) (string, error) {
 	var start [8]byte
 	if _, err := io.ReadFull(br, start[:]); err != nil || string(start[:6]) != npyMagic {
@@ -96,7 +93,7 @@ func npyHeader(br *bufio.Reader) (string, error) {
 	return string(b), nil
 }
 
-// parseNPYHeader reads the dict: its three keys, in any order, each once.
+// parseNPYHeader parses the dict, which has each of three keys once, in any order.
 func parseNPYHeader(header string) (Array, error) {
 	p := &npyParser{rest: strings.TrimSpace(header)}
 	a := Array{}
@@ -121,7 +118,7 @@ func parseNPYHeader(header string) (Array, error) {
 	return a, p.err
 }
 
-// npyParser reads Python literals from the front of rest; the first error stays.
+// npyParser parses Python literals at the front of rest. It keeps the first error.
 type npyParser struct {
 	rest string
 	err  error
@@ -220,7 +217,7 @@ func (p *npyParser) shape() []int {
 			break
 		}
 		p.rest = p.rest[len(digits):]
-		p.word("L") // Python 2 wrote long integers so
+		p.word("L") // the suffix of long integers in Python 2
 		shape = append(shape, n)
 		if !p.accept(',') {
 			p.expect(')')
@@ -230,7 +227,7 @@ func (p *npyParser) shape() []int {
 	return shape
 }
 
-// bytes returns the size of the elements, at most limit.
+// bytes returns the size of the elements, or an error if it exceeds limit.
 func (a *Array) bytes(limit int64) (int64, error) {
 	size := int64(a.Type.BlockBytes())
 	for _, n := range a.Shape {
@@ -278,7 +275,7 @@ func WriteNPY(w io.Writer, a Array) error {
 	return err
 }
 
-// tuple prints a shape as Python does.
+// tuple formats a shape as Python does.
 func tuple(shape []int) string {
 	s := "("
 	for i, n := range shape {
@@ -301,7 +298,7 @@ func widenBF16(a Array) Array {
 	return Array{dtype.F32, a.Shape, wide}
 }
 
-// narrowI64 makes i32 of i64, which is what numpy makes of a list of integers.
+// narrowI64 converts i64 to i32. Numpy makes i64 arrays of lists of integers.
 func narrowI64(a Array) (Array, error) {
 	narrow := make([]byte, 0, len(a.Data)/2)
 	for i := 0; i < len(a.Data); i += 8 {

@@ -5,60 +5,60 @@ import (
 	"time"
 )
 
-// pace decides at run time how many workers do a step. The compiler cannot know what else
-// runs on the machine, and two cases make a step slower with more workers.
+// pace decides at run time how many workers run a step. The compiler cannot know what else runs on the machine, and
+// in two cases more workers make a step slower.
 //
-// A short step: where two workers have two processors for themselves a barrier costs
-// 0.1 µs, where they share one with others it costs 100 µs, and a step of 20 µs with it
-// becomes one of 1 ms. The choice is between all workers and one.
+// A short step: a barrier costs 0.1 µs if two workers have two processors to themselves, and 100 µs if they share one
+// with other processes. A step of 20 µs then takes 1 ms. The choice is between all workers and one.
 //
-// A disturbed step: where others use one of the processors, all workers wait at every
-// barrier for the one that shares it, which the system lets run in turns of some
-// milliseconds; two workers then need twice as long for a token, which is longer than one
-// alone needs, whose reads take most of the bandwidth anyway. Fewer workers are tried, one
-// by one; when that helps, more of them are tried again from time to time.
+// A disturbed step: if another process uses one of the processors, all workers wait at every barrier for the one that
+// shares it, which the system runs in time slices of some milliseconds. Two workers then need twice as long for a
+// token. One worker alone is faster, as its reads use most of the bandwidth anyway. Fewer workers are tried, one less
+// at a time. Once that has helped, more workers are tried again from time to time.
 //
-// It measures, and keeps what is faster. Another number is tried only after a time in
-// which the loss by that trial is a small part. Results do not depend on the number of
-// workers, only time does.
+// pace measures, and keeps the faster number. It limits the time lost by trials to a share of all time, 1/share. For
+// example, steps take 8 ms on the 2 workers in use, and a trial with 1 worker takes 11 ms. While share is 64, the next
+// trial is due 64*8 ms later.
+//
+// Results do not depend on the number of workers; only time does.
 type pace struct {
-	n, use    int           // workers that there are, and that are used
-	took      time.Duration // by a step on use workers, lately; 0: not known
+	n, use    int           // workers of the pool, and workers in use
+	took      time.Duration // recent duration of a step on use workers; 0: unknown
 	short     bool          // one worker would be done within longStep
-	disturbed int           // steps on use workers, one after another, in which much was lost by waiting
-	below     int           // how many fewer than use to try next
-	share     time.Duration // inverse of the share of time that trials may lose now
-	retry     time.Duration // when the next trial may be, since processStart
+	disturbed int           // consecutive steps on use workers that lost much time by waiting
+	below     int           // how many workers fewer than use to try next
+	share     time.Duration // inverse of the share of time that trials may lose at present
+	retry     time.Duration // earliest time of the next trial, since processStart
 }
 
 const (
-	// longStep is where a barrier's cost stops to matter: with that much work, several workers
-	// win whenever there are processors for them, and a trial would be expensive.
+	// longStep is the duration from which on the cost of a barrier does not matter. With that much work, several
+	// workers win whenever there are processors for them, and a trial would be expensive.
 	longStep = time.Millisecond
 
-	// trialShare is the inverse of the share of time that trials may lose in the long run, and
-	// crowdShare that of trials with more workers where fewer were better: others come and go,
-	// and who waits for 64 steps has lost more than by trials. A choice that is new is doubted
-	// sooner: the first trials may lose a quarter, each one that confirms it halves that.
+	// trialShare is the inverse of the share of time that trials may lose in the long run. crowdShare is that of
+	// trials with more workers after fewer have been faster: other processes come and go, and 64 steps with too few
+	// workers lose more than trials do. firstShare applies to a new choice, which is checked sooner: the first trials
+	// may lose a quarter of the time, and each one that confirms the choice halves that.
 	trialShare, crowdShare, firstShare = 64, 16, 4
 
-	// lostShare is the inverse of the part of all workers' time from which on waiting says
-	// that something disturbs them: undisturbed steps lose 3 to 10 %, of two workers of
-	// which one shares its processor half of the time, 25 % or more.
+	// lostShare is the inverse of the share of the workers' total time above which waiting counts as a disturbance.
+	// Undisturbed steps lose 3 to 10 %. Two workers, one of which has its processor half of the time, lose 25 % or
+	// more.
 	lostShare = 5
 
-	// disturbedSteps is how many steps, one after another, have to be disturbed before fewer
-	// workers are tried: some in a row are what any machine has now and then.
+	// disturbedSteps is the number of consecutive disturbed steps after which fewer workers are tried. A few in a row
+	// occur on any machine.
 	disturbedSteps = 6
 )
 
-// paces are those of one function, by the order of magnitude of its first symbol, which
-// is the tokens of the step in a language model.
+// paces holds the choices of one function, by the order of magnitude of its first symbol: in a language model, the
+// number of tokens of the step.
 type paces [16]pace
 
 func (p *paces) of(a *Args) *pace { return &p[min(bits.Len(uint(a.Dims[0])), len(p)-1)] }
 
-// parts is how many of n workers do the step that begins now.
+// parts returns how many of n workers run the step that begins now.
 func (c *pace) parts(n int, now time.Duration) int {
 	if c.n != n {
 		*c = pace{n: n, use: n, below: 1, share: firstShare}
@@ -69,7 +69,7 @@ func (c *pace) parts(n int, now time.Duration) int {
 	return c.other()
 }
 
-// other is the number of workers to try; use where nothing speaks for another one.
+// other returns the number of workers to try, or use if there is no reason to try another number.
 func (c *pace) other() int {
 	switch {
 	case c.short && c.use > 1:
@@ -78,14 +78,13 @@ func (c *pace) other() int {
 		return c.n
 	case c.disturbed >= disturbedSteps && c.use > c.below:
 		return c.use - c.below
-	case c.use < c.n: // what others used may be free again
+	case c.use < c.n: // processors used by other processes may be free again
 		return c.use + 1
 	}
 	return c.use
 }
 
-// spin is how long workers of the step look at a word before they park: longer where nothing
-// disturbed the last one.
+// spin returns how long workers of the step poll a word before they park: longer if the last step was undisturbed.
 func (c *pace) spin() time.Duration {
 	if c.disturbed == 0 && c.use == c.n {
 		return calmSpin
@@ -93,8 +92,7 @@ func (c *pace) spin() time.Duration {
 	return spinTime
 }
 
-// note learns from the step that ends now. waited is the time of all its workers together at
-// barriers.
+// note records the step that ends now. waited is the time that all its workers together waited at barriers.
 func (c *pace) note(parts int, took, waited, now time.Duration) {
 	lost := waited > took*time.Duration(parts)/lostShare
 	if parts == c.use {
@@ -105,8 +103,8 @@ func (c *pace) note(parts int, took, waited, now time.Duration) {
 	c.short = took*time.Duration(parts)-waited < longStep
 }
 
-// noteUsual is note for a step that was no trial. What steps took before others came or went
-// says nothing about what they take now.
+// noteUsual records a step on use workers. When a disturbance begins or ends, durations measured before it do not
+// count any more.
 func (c *pace) noteUsual(took time.Duration, lost bool, now time.Duration) {
 	if lost != (c.disturbed > 0) && !c.short {
 		c.took = 0
@@ -120,8 +118,8 @@ func (c *pace) noteUsual(took time.Duration, lost bool, now time.Duration) {
 	c.took = blend(c.took, took)
 }
 
-// noteTrial takes over the number that was tried, if it was faster. Where fewer workers wait
-// for each other as well, still fewer are tried at once, down to half.
+// noteTrial records a step on another number of workers and adopts that number if it was faster. If fewer workers
+// wait for each other too, still fewer are tried at once, down to half.
 func (c *pace) noteTrial(parts int, took time.Duration, lost bool, now time.Duration) {
 	best := min(c.took, took)
 	switch {
@@ -140,7 +138,7 @@ func (c *pace) noteTrial(parts int, took time.Duration, lost bool, now time.Dura
 	c.retry = now + c.share*max(took-best, best)
 }
 
-// mostShare is what share grows to.
+// mostShare returns the limit up to which share grows.
 func (c *pace) mostShare() time.Duration {
 	if !c.short && c.use < c.n {
 		return crowdShare
@@ -148,7 +146,8 @@ func (c *pace) mostShare() time.Duration {
 	return trialShare
 }
 
-// blend follows the last measurements quickly, since a trial is only one.
+// blend averages a new duration with the previous ones. It follows recent durations quickly, since a trial is a
+// single measurement.
 func blend(old, now time.Duration) time.Duration {
 	if old == 0 {
 		return now

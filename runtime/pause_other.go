@@ -2,5 +2,5 @@
 
 package runtime
 
-// pause would pass some tens of cycles; without an instruction for that it is nothing.
+// pause does nothing: there is no instruction for it here.
 func pause() {}

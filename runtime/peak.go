@@ -7,22 +7,22 @@ import (
 	"unsafe"
 )
 
-// probes are the loops with which this machine's limits are measured.
+// probes holds the loops that measure the limits of this machine.
 type probes struct {
 	f32, int8 arithmetic
-	bf16      arithmetic // no loop where there is no instruction for it: f32 is as fast
-	// read reads 128 bytes each at p and 1, 2 and 3 strides behind it, n times, p
-	// advancing by step. It asks for what lies ahead bytes behind, if that is not 0.
+	bf16      arithmetic // no loop if there is no instruction for it: f32 is as fast
+	// read runs n iterations. Each reads 128 bytes at p and at 1, 2 and 3 strides after it, and then advances p by
+	// step. If ahead is not 0, it prefetches the bytes at that distance.
 	read func(p unsafe.Pointer, stride, step, ahead, n int)
 }
 
-// arithmetic is a loop that does nothing but multiply and add.
+// arithmetic is a loop that only multiplies and adds.
 type arithmetic struct {
 	loop func(n int)
-	ops  float64 // of one round; a multiply and an add are two
+	ops  float64 // per iteration; a multiply and an add are two
 }
 
-// scalarProbes is what Go code reaches without vector instructions.
+// scalarProbes measures Go code without vector instructions.
 var scalarProbes = probes{
 	f32:  arithmetic{scalarF32, 8},
 	int8: arithmetic{scalarInt, 8},
@@ -64,7 +64,7 @@ func scalarRead(p unsafe.Pointer, stride, step, _, n int) {
 //go:noinline
 func keep(float64) {}
 
-// peak measures on the workers of a pool: of a model's for what its steps could reach.
+// peak measures on the workers of a pool. With the pool of a model, it measures what the model's steps could reach.
 type peak struct {
 	pool   *pool
 	probes probes
@@ -72,26 +72,26 @@ type peak struct {
 	buffer arena
 }
 
-// pattern is how memory is read, in bytes; see probes.read.
+// pattern is a way to read memory, in bytes; see probes.read.
 type pattern struct{ stride, step, ahead int }
 
-// readBytes is what a bandwidth probe reads: several times the largest cache.
+// readBytes is the size of the memory that a bandwidth probe reads: several times the largest cache.
 const readBytes = 256 << 20
 
 func newPeak(on *pool) *peak {
 	p := &peak{pool: on, probes: probesHere(), ticket: newTicket(), buffer: newArena(readBytes)}
-	adviseHuge(p.buffer.bytes) // as weights have them: the limit is not to wait for the TLB
+	adviseHuge(p.buffer.bytes) // as for weights, so that the probe does not wait for the TLB
 	p.buffer.poison()          // pages that were never written are one shared page of zeros
 	return p
 }
 
 func (p *peak) threads() int { return len(p.pool.workers) }
 
-// rounds of an arithmetic loop between two looks at the clock: well below a millisecond,
-// since assembly cannot be preempted.
+// peakRounds is the number of iterations of an arithmetic loop between two reads of the clock. They take well below a
+// millisecond, since assembly cannot be preempted.
 const peakRounds = 10000
 
-// gops returns the arithmetic peak in 10^9 operations a second.
+// gops returns the arithmetic peak in 10^9 operations per second.
 func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
 	a := p.probes.f32
 	switch {
@@ -109,18 +109,18 @@ func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
 	return a.ops * peakRounds * calls * float64(p.threads()) / d.Seconds() / 1e9, err
 }
 
-// numPatterns is the number of ways to read among which the fastest counts.
+// numPatterns is the number of ways to read, of which the fastest counts.
 const numPatterns = 3
 
-// patterns are these ways: one stream per worker, four, and four that are asked for ahead, which brings
-// a little more on Sapphire Rapids.
+// patterns returns the ways to read: one stream per worker, four streams, and four streams with prefetching, which is
+// slightly faster on Sapphire Rapids.
 func (p *peak) patterns() [numPatterns]pattern {
-	const ahead = 4096 // as products of quantized weights
+	const ahead = 4096 // as in products of quantized weights
 	apart := p.share() / 4
 	return [...]pattern{{128, 512, 0}, {apart, 128, 0}, {apart, 128, ahead}}
 }
 
-// gbs returns the read bandwidth in 10^9 bytes a second, at its best: of short runs.
+// gbs returns the read bandwidth in 10^9 bytes per second, as the best of several short runs.
 func (p *peak) gbs(ctx context.Context) (float64, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for _, streams := range p.patterns() {
@@ -133,7 +133,7 @@ func (p *peak) gbs(ctx context.Context) (float64, error) {
 	return p.bytes() / shortest.Seconds() / 1e9, nil
 }
 
-// read reads the buffer once in each pattern, a few milliseconds each, and adds what that took.
+// read reads the buffer once in each pattern, which takes a few milliseconds each, and adds the durations to took.
 func (p *peak) read(ctx context.Context, took *[numPatterns]time.Duration) error {
 	for i, streams := range p.patterns() {
 		d, err := p.once(ctx, func(w *Worker) { p.stream(w, streams) })
@@ -145,13 +145,13 @@ func (p *peak) read(ctx context.Context, took *[numPatterns]time.Duration) error
 	return nil
 }
 
-// bytes is how much a pattern reads.
+// bytes returns the number of bytes that a pattern reads.
 func (p *peak) bytes() float64 { return float64(p.share() * p.threads()) }
 
-// share is each worker's part of the buffer, a multiple of what a round reads.
+// share returns the size of each worker's part of the buffer, a multiple of what an iteration reads.
 func (p *peak) share() int { return readBytes / p.threads() &^ 4095 }
 
-// stream reads a worker's part. A call of the probe reads 1 MiB, some 100 µs.
+// stream reads a worker's part. Each call of the probe reads 1 MiB, in some 100 µs.
 func (p *peak) stream(w *Worker, streams pattern) {
 	base := unsafe.Add(p.buffer.base(), w.Part*p.share())
 	for rounds := p.share() / 512; rounds > 0; {
@@ -162,7 +162,7 @@ func (p *peak) stream(w *Worker, streams pattern) {
 	}
 }
 
-// best is the shortest of three runs of f on all workers.
+// best returns the duration of the shortest of three runs of f on all workers.
 func (p *peak) best(ctx context.Context, f func(w *Worker)) (time.Duration, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for range 3 {
@@ -175,7 +175,7 @@ func (p *peak) best(ctx context.Context, f func(w *Worker)) (time.Duration, erro
 	return shortest, nil
 }
 
-// once is what a run of f on all workers takes.
+// once returns the duration of one run of f on all workers.
 func (p *peak) once(ctx context.Context, f func(w *Worker)) (took time.Duration, err error) {
 	step := Func{Name: "peak", Run: func(w *Worker, _ *Args) {
 		w.Barrier()

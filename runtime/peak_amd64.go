@@ -22,8 +22,8 @@ func readAVX512(p unsafe.Pointer, stride, step, ahead, n int)
 //go:noescape
 func readAVX2(p unsafe.Pointer, stride, step, ahead, n int)
 
-// probesHere chooses by what the processor has, not by the kernels in use: the peak is
-// the machine's. The kernels' own probes are used where they have one.
+// probesHere chooses probes by the features of the processor, not by the kernels in use: the peak is that of the
+// machine. It uses the probes of the kernels where they have one.
 func probesHere() probes {
 	has := func(f tile.Feature) bool { return slices.Contains(cpu.Available(), string(f)) }
 	f32, int8, bf16 := cpu.BestProbes()

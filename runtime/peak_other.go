@@ -2,6 +2,6 @@
 
 package runtime
 
-// probesHere has no vector loops for this processor, as the kernels of this build have
-// none: the shares say what of scalar code's peak is reached.
+// probesHere returns scalar loops, as the kernels of this build have no vector loops: shares are relative to the peak
+// of scalar code.
 func probesHere() probes { return scalarProbes }

@@ -9,26 +9,25 @@ import (
 	"time"
 )
 
-// Worker is one of the goroutines that run a step together. Emitted code reads Part and
-// Parts, which do not change during a step, and calls Barrier and Stop.
+// Worker is one of the goroutines that run a step together. Emitted code reads Part and Parts, which are constant
+// during a step, and calls Barrier and Stop.
 type Worker struct {
 	Part, Parts int // this worker does part Part of Parts
 
 	pool  *pool
-	phase uint32 // of the barrier, as this worker has seen it
+	phase uint32 // of the barrier, as last seen by this worker
 	stops uint32 // calls of Stop in this step
 	steps uint32 // started by this worker
 	wake  chan struct{}
 	marks marks
 
-	waited time.Duration // in this step, but for what was too short to measure
+	waited time.Duration // in this step, without waits too short to measure
 	_      [64]byte
-	start  word // counts the steps that this worker was told to run
+	start  word // counts the steps that this worker has been told to run
 }
 
-// Barrier returns once all workers of the step have called it. What they wrote before is
-// visible to all afterwards. It does not return when another worker failed: the step is
-// then given up by unwinding this one.
+// Barrier returns once all workers of the step have called it. What they wrote before is visible to all of them
+// afterwards. It does not return if another worker has failed: it then unwinds this worker to abandon the step.
 func (w *Worker) Barrier() {
 	if w.Parts > 1 {
 		w.meet()
@@ -41,10 +40,9 @@ func (w *Worker) meet() {
 	}
 }
 
-// Stop reports whether the caller of the step has cancelled it; then the emitted
-// function returns. All workers get the same answer, if they call it equally often and
-// at least one Barrier lies between two calls: worker 0 looks at the context for the
-// next call, and the barrier publishes what it saw.
+// Stop reports whether the caller of the step has cancelled it; the emitted function then returns. All workers get
+// the same answer if they call it equally often and with at least one Barrier between two calls: worker 0 reads the
+// context for the next call, and the barrier publishes what it has read.
 func (w *Worker) Stop() bool {
 	p, slot := w.pool, w.stops&1
 	w.stops++
@@ -54,8 +52,8 @@ func (w *Worker) Stop() bool {
 	return p.stop[slot]
 }
 
-// look writes the answer that the next call of Stop gives. It costs a few nanoseconds:
-// receiving from an open channel takes no lock.
+// look stores the answer of the next call of Stop. It costs a few nanoseconds, as receiving from an open channel
+// takes no lock.
 func (p *pool) look(slot uint32) {
 	select {
 	case <-p.done: // nil, hence never, for a context that cannot end
@@ -64,12 +62,11 @@ func (p *pool) look(slot uint32) {
 	}
 }
 
-// pool runs steps, one at a time, on a fixed set of workers. Worker 0 is whoever asks for
-// a step, so that a step of one part needs no other goroutine; the others wait spinning
-// for a while after a step (calmSpin), then park.
+// pool runs steps, one at a time, on a fixed set of workers. Worker 0 is the goroutine that calls run, so that a step
+// of one part needs no other goroutine. The other workers spin for a while after a step (calmSpin), then park.
 type pool struct {
 	workers []*Worker
-	started int // workers that have a goroutine, the caller's included
+	started int // workers that have a goroutine, including the caller
 	scratch arena
 	queue   queue
 
@@ -78,20 +75,19 @@ type pool struct {
 	fn      func(*Worker, *Args)
 	args    *Args
 	done    <-chan struct{} // of the context
-	stop    [2]bool         // what Stop answers at its even and its odd calls
+	stop    [2]bool         // the answers of Stop at its even and its odd calls
 	spin    time.Duration   // before parking, in this step
 	fault   fault
-	pending atomic.Int32 // workers other than 0 still in it
+	pending atomic.Int32 // workers other than 0 that are still in it
 	_       [60]byte
-	taken   atomic.Int32 // pieces of the tail that are begun since the last barrier
+	taken   atomic.Int32 // pieces of the dynamic share begun since the last barrier
 	_       [60]byte
-	join    word // counts the steps that all have left
+	join    word // counts the steps that all workers have left
 	closed  bool
 }
 
-// newPool makes a pool of n workers. scratch is in bytes per worker. Goroutines are
-// started by the first step that needs them: a model too small for several workers never
-// makes the system create threads.
+// newPool returns a pool of n workers with scratch bytes each. Goroutines are started by the first step that needs
+// them: a model too small for several workers never makes the system create threads.
 func newPool(n int, scratch int64) *pool {
 	p := &pool{scratch: newArena(int64(n) * scratch), workers: make([]*Worker, n), started: 1}
 	for i := range p.workers {
@@ -100,7 +96,7 @@ func newPool(n int, scratch int64) *pool {
 	return p
 }
 
-// work is the life of a worker other than 0.
+// work runs the steps of a worker other than 0 until the pool is closed.
 func (w *Worker) work() {
 	debug.SetPanicOnFault(true)
 	for spin := spinTime; ; {
@@ -109,22 +105,22 @@ func (w *Worker) work() {
 		if w.pool.closed {
 			return
 		}
-		w.waited = 0 // between steps does not count
+		w.waited = 0 // time between steps does not count
 		w.pool.part(w)
-		spin = w.pool.spin // the next step changes it, once all have left this one
+		spin = w.pool.spin // the next step changes it only after all have left this one
 		w.pool.finish()
 	}
 }
 
-// finish tells worker 0 when the last of the others has left the step.
+// finish tells worker 0 once the last of the others has left the step.
 func (p *pool) finish() {
 	if p.pending.Add(-1) == 0 {
 		p.join.set(p.workers[0].steps, p.workers)
 	}
 }
 
-// run waits for its turn, then runs one step on as many workers as f allows, or on one
-// where c knows that to be faster. It returns nil only if every worker has done its part.
+// run waits for its turn, then runs one step on as many workers as f allows, or on fewer if c has measured that to be
+// faster. It returns nil only if every worker has completed its part.
 func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args, c *pace) error {
 	if err := p.queue.enter(ctx, t); err != nil {
 		return err
@@ -146,7 +142,7 @@ func (p *pool) run(ctx context.Context, t *ticket, f *Func, a *Args, c *pace) er
 	return nil
 }
 
-// paced runs a step on n workers or on one, and measures it.
+// paced runs a step on at most n workers, as c decides, and records its duration in c.
 func (p *pool) paced(n int, ctx context.Context, f *Func, a *Args, c *pace) {
 	begin := time.Since(processStart)
 	parts := c.parts(n, begin)
@@ -156,7 +152,7 @@ func (p *pool) paced(n int, ctx context.Context, f *Func, a *Args, c *pace) {
 	c.note(parts, end-begin, p.waited(), end)
 }
 
-// waited is how long the workers of the last step have waited for each other, all together.
+// waited returns the total time that the workers of the last step waited for each other.
 func (p *pool) waited() (sum time.Duration) {
 	for _, w := range p.workers[:p.workers[0].Parts] {
 		sum += w.waited
@@ -164,11 +160,10 @@ func (p *pool) waited() (sum time.Duration) {
 	return sum
 }
 
-// stopped reports what the last call of Stop answered: a context that ended after it was
-// too late to stop the step.
+// stopped reports the answer of the last call of Stop. A context that ended later did not stop the step.
 func (p *pool) stopped() bool { return p.stop[(p.workers[0].stops-1)&1] }
 
-// parts is how many workers run f: processors may have become fewer since the start.
+// parts returns how many workers run f. GOMAXPROCS may have become less since the start.
 func (p *pool) parts(f *Func) int {
 	n := len(p.workers)
 	if f.MaxParts > 0 {
@@ -180,7 +175,7 @@ func (p *pool) parts(f *Func) int {
 	return n
 }
 
-// prepare describes the step before any other worker can see it. Who waits in it parks after spin.
+// prepare describes the step before any other worker can see it. Workers that wait in it park after spin.
 func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin time.Duration) {
 	a.Scratch = p.scratch.base()
 	p.fn, p.args, p.done = f.Run, a, ctx.Done()
@@ -188,7 +183,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin ti
 	p.fault.reset()
 	p.spin = spin
 	if parts > numCPU {
-		p.spin = 0 // a spinning worker would hold the processor that the last one needs
+		p.spin = 0 // a spinning worker would occupy the processor that the last one needs
 	}
 	for _, w := range p.workers[:parts] {
 		w.Parts, w.phase, w.stops = parts, 0, 0
@@ -203,7 +198,7 @@ func (p *pool) prepare(parts int, ctx context.Context, f *Func, a *Args, spin ti
 
 var numCPU = goruntime.NumCPU()
 
-// dispatch runs the prepared step: wakes the others, does part 0, waits for the others.
+// dispatch runs the prepared step: it wakes the others, runs part 0 and waits for the others.
 func (p *pool) dispatch() {
 	w0 := p.workers[0]
 	old := w0.steps
@@ -223,7 +218,7 @@ func (p *pool) dispatch() {
 	p.join.await(w0, old, p.spin)
 }
 
-// partOfCaller is part on a goroutine that is not ours, whose setting it restores.
+// partOfCaller is part on the caller's goroutine, whose SetPanicOnFault it restores.
 func (p *pool) partOfCaller(w *Worker) {
 	old := debug.SetPanicOnFault(true)
 	p.part(w)
@@ -236,13 +231,12 @@ func (p *pool) part(w *Worker) {
 	p.fn(w, p.args)
 }
 
-// close waits for the step in progress and ends the workers. It returns false when the
-// pool was closed before.
+// close waits for the step in progress and ends the workers. It returns false if the pool was closed before.
 func (p *pool) close() bool {
 	if !p.queue.close() {
 		return false
 	}
-	defer p.queue.leave() // to those who wait, one after another, to hear that it is closed
+	defer p.queue.leave() // to the waiting callers, each of which learns that it is closed
 	p.closed = true
 	for _, w := range p.workers[1:] {
 		w.start.set(w.steps+1, p.workers)
@@ -250,7 +244,7 @@ func (p *pool) close() bool {
 	return true
 }
 
-// queue lets one step at a time into the pool, first come, first served.
+// queue admits one step at a time to the pool, in the order of arrival.
 type queue struct {
 	mu          sync.Mutex
 	busy        bool
@@ -258,15 +252,15 @@ type queue struct {
 	first, last *ticket
 }
 
-// ticket is a place in the queue; a session has one, so that queueing allocates nothing.
+// ticket is a place in the queue. A session keeps one, so that queueing allocates nothing.
 type ticket struct {
-	turn chan struct{} // holds a token when it is this ticket's turn
+	turn chan struct{} // holds a token once it is this ticket's turn
 	next *ticket
 }
 
 func newTicket() *ticket { return &ticket{turn: make(chan struct{}, 1)} }
 
-// enter returns nil when it is t's turn; then leave must follow.
+// enter returns nil once it is t's turn; leave must follow.
 func (q *queue) enter(ctx context.Context, t *ticket) error {
 	if ctx.Err() != nil {
 		return cancelled(ctx)
@@ -305,7 +299,7 @@ func (q *queue) join(t *ticket) (admitted bool, err error) {
 	return false, nil
 }
 
-// stillOpen hands the turn on when the model was closed while this one waited.
+// stillOpen passes the turn on if the model was closed while this caller waited.
 func (q *queue) stillOpen() error {
 	q.mu.Lock()
 	closed := q.closed
@@ -325,7 +319,7 @@ func (q *queue) abandon(t *ticket) {
 	}
 }
 
-// remove takes t out of the queue; false means that it is not in it any more.
+// remove takes t out of the queue. It returns false if t is not in it any more.
 func (q *queue) remove(t *ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -347,7 +341,7 @@ func (q *queue) remove(t *ticket) bool {
 	return false
 }
 
-// leave gives the turn to the next in the queue.
+// leave passes the turn to the next ticket.
 func (q *queue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -363,8 +357,8 @@ func (q *queue) leave() {
 	t.turn <- struct{}{}
 }
 
-// close refuses all further steps and waits for the one in progress. It has the turn
-// afterwards, if it returns true; false means that the queue was closed before.
+// close refuses all further steps and waits for the one in progress. If it returns true, it has the turn. It returns
+// false if the queue was closed before.
 func (q *queue) close() bool {
 	t := newTicket()
 	first, wait := q.shut(t)
@@ -374,7 +368,7 @@ func (q *queue) close() bool {
 	return first
 }
 
-// shut marks the queue closed and puts t in front of those who will only hear that.
+// shut marks the queue closed and puts t first in it: the others will only learn that it is closed.
 func (q *queue) shut(t *ticket) (first, wait bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,60 +13,59 @@ import (
 // Args.Dims.
 const MaxSymbols = 16
 
-// MaxThreads is the most workers that a model's pool may have. Plans are proved for
-// every thread count up to Program.MaxThreads, which may be less.
+// MaxThreads is the most workers of a model's pool. Plans are proved for every number of threads up to
+// Program.MaxThreads, which may be less.
 const MaxThreads = 64
 
 // Align is the alignment in bytes of every arena and of the weights.
 const Align = 64
 
-// Program is what emitted code declares once, as a variable: everything about a compiled
-// module that is data. The plan itself is the code of Funcs[i].Run.
+// Program contains everything about a compiled module that is data. Emitted code declares one as a variable. The plan
+// itself is the code of Funcs[i].Run.
 type Program struct {
 	Name     string // of the model, for messages; file-name safe
-	Compiler string // the ggmlc that emitted this, for `version`
+	Compiler string // the version of ggmlc that emitted this, for `version`
 	PlanID   string // hash of the plan in hex, at most 64 characters
 
 	Weights WeightsInfo
 
-	// Bytes of the arenas, planned for the upper bounds of all symbols. State,
-	// activations and inputs and outputs exist once per session. ScratchBytes is per
-	// thread and a multiple of Align.
+	// Bytes of the arenas, planned for the upper bounds of all symbols. State, activations, and inputs and outputs
+	// exist once per session. ScratchBytes is per worker and a multiple of Align.
 	StateBytes, ActivationBytes, IOBytes, ScratchBytes int64
 
-	// CPU names the kernels that the program is limited to; empty means whatever is best on
-	// the processor. A processor that has none of them is refused.
+	// CPU names the kernels that the program is limited to; empty means the best that the processor has. A processor
+	// that has none of them is refused.
 	CPU []string
 
-	// Tiles are choices that ggmlc build --tune measured; they change speed and no result.
+	// Tiles are the choices that ggmlc build --tune has measured. They affect speed, not results.
 	Tiles []tile.Choice
 
 	MaxThreads int      // the bound of the symbol "threads"; 0 means MaxThreads
 	Symbols    []Symbol // in the order of Args.Dims
 	Funcs      []Func
 
-	LM        *LanguageModel // nil where the module generates no tokens
+	LM        *LanguageModel // nil if the module generates no tokens
 	Tokenizer string         // tables of runtime/token in serial form; "" when there is none
 
-	// Devices are the backends besides the processor; nil where there are none.
+	// Devices are the backends besides the CPU; nil if there are none.
 	Devices Devices
 
-	// What `plan` prints, as text and as one JSON document.
+	// The output of `plan`, as text and as one JSON document.
 	PlanText, PlanJSON string
 
-	// Profile collects the marks of a program built with --profile; nil in all others,
-	// which therefore do not even link the code.
+	// Profile collects the marks of a program built with --profile. It is nil in all others, so that the linker
+	// leaves its code out.
 	Profile Profile
 }
 
-// WeightsInfo says where the weights lie and what they must be. Exactly one of these
-// holds: Size is 0; Embedded has Size bytes; External names a file that WriteWeights
-// made; or else the weights are appended to the executable.
+// WeightsInfo describes where the weights are stored and how to recognise them. Exactly one of these holds: Size is
+// 0; Embedded has Size bytes; External names a file that WriteWeights made; the weights are appended to the
+// executable.
 type WeightsInfo struct {
 	Size     int64
 	SHA256   string // of the Size bytes, in lower-case hex
 	Embedded string // go:embed gives no alignment: these bytes are copied once at start
-	External string // default file name, looked for beside the executable, then as it is
+	External string // default file name, looked up next to the executable, then as it is
 }
 
 // Symbol is a named dimension with the bounds that memory was planned for.
@@ -80,41 +79,40 @@ type Func struct {
 	Name            string
 	Inputs, Outputs []Tensor
 
-	// Run does one step. Each worker of the step calls it with its own Worker and the
-	// same Args, does its part and calls w.Barrier equally often.
+	// Run runs one step. Each worker of the step calls it with its own Worker and the same Args. It computes that
+	// worker's part and calls w.Barrier equally often on every worker.
 	Run func(w *Worker, a *Args)
 
-	// Attends are the inputs that attention reads together: a position has to be below the
-	// length of its sequence.
+	// Attends lists the inputs that attention reads together: each position has to be below the length of its
+	// sequence.
 	Attends []Attend
 
-	// Reaches are sizes that follow from the positions of the step.
+	// Reaches lists the sizes that follow from the positions of the step.
 	Reaches []Reach
 
 	Nodes, Barriers int // executed in one step, for `plan` and `bench`
-	MaxParts        int // more workers than this do not pay; 0 means no limit
+	MaxParts        int // more workers than this make it no faster; 0 means no limit
 }
 
 // Attend names three i32 inputs by their index: the sequence of each token, its position
 // there, and the length of each sequence after the step.
 type Attend struct{ Slot, Pos, Lengths int }
 
-// Reach says that the size of a symbol, an index of Program.Symbols, is the number of
-// positions that tokens look at: one more than the largest element of an i32 input, by its
-// index. Several of one symbol: the largest counts.
+// Reach declares that the size of a symbol follows from the positions of tokens: it is one more than the largest
+// element of an i32 input. Sym is an index of Program.Symbols, Pos an index of Func.Inputs. If several have the same
+// Sym, the largest size counts.
 type Reach struct{ Sym, Pos int }
 
-// Tensor is an input or output of a function: where it lies in the IO arena and what is
-// there. Elements are dense in the actual sizes of symbols.
+// Tensor describes an input or output of a function: its place in the IO arena, its type and its shape. Elements are
+// dense in the actual sizes of symbols.
 type Tensor struct {
 	Name   string
 	Type   dtype.DType
 	Dims   []Dim // outermost first; none for a scalar
 	Offset int64 // bytes from the beginning of the IO arena
 
-	// Below is what each element of an i32 input that selects rows has to be less than, and
-	// at least 0: several extents where it selects several times, none where it may hold
-	// anything.
+	// Below bounds the elements of an i32 input that selects rows: each is at least 0 and less than every one of
+	// these extents. It is empty for an input that may hold any value.
 	Below []Dim
 }
 
@@ -123,33 +121,32 @@ type Dim struct {
 	Sym, Scale, Const int
 }
 
-// LanguageModel tells sessions how to drive a module that generates tokens.
+// LanguageModel describes how sessions drive a module that generates tokens.
 type LanguageModel struct {
 	Prefill, Decode Entry
 
 	Vocab, Context, Batch int // ids are below Vocab; at most Context positions, Batch tokens a step
 
-	// What one step costs at least, for the shares that `bench` prints. A multiply and an
-	// add count as two operations.
+	// The least cost of one step, for the shares that `bench` prints. A multiply and an add count as two operations.
 	PrefillOpsPerToken, PrefillOpsPerStep float64
 	DecodeBytes                           float64 // of weights read per generated token
 	Peak                                  string  // "int8", "bf16" or "f32": the arithmetic to compare with
 }
 
-// Entry is a function of a language model: indexes of its Inputs, which are -1 where it has no
-// such input, and of its Outputs.
+// Entry describes a function of a language model by the indexes of its Inputs and Outputs. The index of an input that
+// it does not have is -1.
 type Entry struct {
 	Func int // index of Program.Funcs
 
 	Tokens  int // i32 [n]: the ids; n is 1 or a symbol
 	Pos     int // i32 [n]: position of each token in its sequence
-	Slot    int // i32 [n]: sequence of each token, 0 for now
+	Slot    int // i32 [n]: sequence of each token, always 0
 	Lengths int // i32 [1]: tokens in the sequence after the step
-	Logits  int // output f32 [..., vocab]; of several rows the last one counts
+	Logits  int // output f32 [..., vocab]; of several rows the last one is used
 }
 
-// Args are the bases that emitted code adds constant offsets to, and the sizes of this
-// step. Every worker of a step sees the same Args.
+// Args holds the bases to which emitted code adds constant offsets, and the sizes of this step. All workers of a step
+// use the same Args.
 type Args struct {
 	Arena   unsafe.Pointer // activations
 	Weights unsafe.Pointer
@@ -157,7 +154,7 @@ type Args struct {
 	IO      unsafe.Pointer
 	Scratch unsafe.Pointer // part p has Program.ScratchBytes at Scratch + p*ScratchBytes
 	Dims    [MaxSymbols]int
-	Queues  *Queues // those of the program's devices, for worker 0; nil where there are none
+	Queues  *Queues // the queues of the program's devices, for worker 0 only; nil if there are none
 }
 
 // eval returns the extent for the given symbol values.
@@ -211,7 +208,7 @@ func find(ts []Tensor, name string) *Tensor {
 	return nil
 }
 
-// maxThreads is the bound of the symbol "threads".
+// maxThreads returns the upper bound of the symbol "threads".
 func (p *Program) maxThreads() int {
 	if p.MaxThreads <= 0 || p.MaxThreads > MaxThreads {
 		return MaxThreads
@@ -219,8 +216,8 @@ func (p *Program) maxThreads() int {
 	return p.MaxThreads
 }
 
-// check panics when the emitted tables contradict themselves. They come from the
-// compiler, so that is a bug of ours and not of any input.
+// check panics when the emitted tables contradict themselves. As they come from the compiler, that is a bug of the
+// compiler, whatever the input.
 func (p *Program) check() {
 	if len(p.Symbols) > MaxSymbols {
 		p.broken("%d symbols, at most %d", len(p.Symbols), MaxSymbols)
@@ -267,7 +264,7 @@ func (p *Program) broken(format string, args ...any) {
 	panic("runtime: internal error: program " + p.Name + ": " + fmt.Sprintf(format, args...))
 }
 
-// extent returns the bytes that t takes at the bounds of all symbols.
+// extent returns the size of t in bytes at the bounds of all symbols.
 func (t *Tensor) extent(p *Program) int {
 	n := 1
 	for _, d := range t.Dims {

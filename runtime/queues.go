@@ -1,49 +1,48 @@
 package runtime
 
-// Queues are the queues of a program's devices as one session uses them. In a step worker
-// 0, and no other, submits to them; the numbers of queues are those of Layout.Queues, and
-// those of events those of the function's plan.
+// Queues holds the queues of a program's devices as one session uses them. During a step only worker 0 submits to
+// them. Queues are numbered as in Layout.Queues, events as in the plan of the function.
 //
-// An event is waited for as it was recorded last in the same step, or, with the methods
-// that end in Prev, in the step before. What was not recorded then is not waited for.
+// A wait for an event waits for its last record in the same step, or, by the methods whose names end in Prev, in the
+// step before. If there was no such record, it does not wait.
 type Queues struct {
 	set    *openDevices
-	block  *Block   // of the step that is being submitted
+	block  *Block   // of the step being submitted
 	events []point  // by number
-	ends   []Event  // by queue: the last step whose work there has ended
-	drains []finish // by queue: for Finish
+	ends   []Event  // indexed by queue: the last step whose work there has ended
+	drains []finish // indexed by queue: for Finish
 }
 
-// point is an event and how often it was recorded.
+// point is an event with the number of its records.
 type point struct {
 	event Event
 	count uint64 // records submitted so far
-	step  uint64 // of the last one
+	step  uint64 // of the last record
 
-	before     uint64 // count at the end of beforeStep, the step with a record before that
+	before     uint64 // count at the end of beforeStep, the last earlier step with a record
 	beforeStep uint64
 }
 
-// finish is the event that Finish records, and how often it has.
+// finish is the event that Finish records, with the number of its records.
 type finish struct {
 	event Event
 	count uint64
 }
 
-// Run submits command c, with the round of the repeat around it.
+// Run submits command c with the given iteration of the repeat around it.
 func (q *Queues) Run(queue int, c *Command, round int) {
 	at := &q.set.queues[queue]
 	at.device.Run(at.local, c, q.block, round)
 }
 
-// Copy submits a transfer of bytes that lie side by side, from an offset in one memory to
-// one in another, both by their numbers in Layout.Memory.
+// Copy submits a transfer of contiguous bytes from an offset in one memory to an offset in another. Memories are
+// numbered as in Layout.Memory.
 func (q *Queues) Copy(queue int, what *Label, round, dst, dstOffset, src, srcOffset, bytes int) {
 	q.CopyBox(queue, what, round, dst, dstOffset, src, srcOffset, 1, [4]int{1, 1, 1, bytes}, [4]int{0, 0, 0, 1})
 }
 
-// CopyBox submits a transfer of elements of elem bytes that lie stride bytes apart in the
-// source, outermost dimension first, and side by side in the destination.
+// CopyBox submits a transfer of elements of elem bytes that have the given strides in bytes in the source, outermost
+// dimension first, and are dense in the destination.
 func (q *Queues) CopyBox(queue int, what *Label, round, dst, dstOffset, src, srcOffset, elem int, shape, stride [4]int) {
 	at := &q.set.queues[queue]
 	at.device.Copy(at.local, Transfer{
@@ -51,8 +50,8 @@ func (q *Queues) CopyBox(queue int, what *Label, round, dst, dstOffset, src, src
 	}, q.block)
 }
 
-// CopyPicked submits a transfer of those of n elements of elem bytes whose numbers are among
-// the count i32 at an offset in a memory; they keep their places.
+// CopyPicked submits a transfer of some of n elements of elem bytes: those whose numbers are among the count i32
+// values at an offset in a memory. They keep their places.
 func (q *Queues) CopyPicked(queue int, what *Label, round, dst, dstOffset, src, srcOffset, elem, n, index, indexOffset, count int) {
 	if count == 0 {
 		return
@@ -64,19 +63,19 @@ func (q *Queues) CopyPicked(queue int, what *Label, round, dst, dstOffset, src, 
 	}, q.block)
 }
 
-// Record submits a record of the event behind what was submitted to the queue before.
+// Record submits a record of the event, after all work that was submitted to the queue earlier.
 func (q *Queues) Record(queue, event int) {
 	at := &q.set.queues[queue]
 	p := &q.events[event]
 	at.device.Record(at.local, &p.event, p.next(q.block.Step))
 }
 
-// Wait lets what is submitted to the queue from now on begin after the event.
+// Wait delays the work that is submitted to the queue later until the event.
 func (q *Queues) Wait(queue, event int) {
 	q.wait(queue, &q.events[event], q.events[event].inStep(q.block.Step))
 }
 
-// WaitPrev is Wait for the event of the step before.
+// WaitPrev is Wait for the event's record in the step before.
 func (q *Queues) WaitPrev(queue, event int) {
 	q.wait(queue, &q.events[event], q.events[event].inStep(q.block.Step-1))
 }
@@ -94,13 +93,13 @@ func (q *Queues) Await(event int) {
 	p.event.Await(p.inStep(q.block.Step))
 }
 
-// AwaitPrev is Await for the event of the step before.
+// AwaitPrev is Await for the event's record in the step before.
 func (q *Queues) AwaitPrev(event int) {
 	p := &q.events[event]
 	p.event.Await(p.inStep(q.block.Step - 1))
 }
 
-// Finish returns when the queue has done all that was submitted to it.
+// Finish returns when the queue has completed all work that was submitted to it.
 func (q *Queues) Finish(queue int) {
 	at, m := &q.set.queues[queue], &q.drains[queue]
 	m.count++
@@ -108,7 +107,7 @@ func (q *Queues) Finish(queue int) {
 	m.event.Await(m.count)
 }
 
-// next counts a record in that step.
+// next counts a record in the given step.
 func (p *point) next(step uint64) uint64 {
 	if p.step != step {
 		p.before, p.beforeStep = p.count, p.step
@@ -118,8 +117,8 @@ func (p *point) next(step uint64) uint64 {
 	return p.count
 }
 
-// inStep returns the count after the last record of that step, which is the present one or
-// the one before; 0 if there was none.
+// inStep returns the count after the last record of the given step, which is the present one or the one before, or 0
+// if it has no record.
 func (p *point) inStep(step uint64) uint64 {
 	switch {
 	case p.step == step:
@@ -130,5 +129,5 @@ func (p *point) inStep(step uint64) uint64 {
 	return 0
 }
 
-// Slot returns which instance the step uses of what exists once for each step under way.
+// Slot returns the instance that the step uses of values that exist once per step in flight.
 func (q *Queues) Slot() int { return q.block.Slot }

@@ -2,5 +2,5 @@
 
 package runtime
 
-// roomFor would report that the system does not give n bytes: here Go finds out.
+// roomFor reports nothing here: Go finds out whether the system provides the memory.
 func roomFor(int64) error { return nil }

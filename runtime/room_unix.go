@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// heapUnit is what Go's heap grows by, in bytes (runtime/malloc.go, heapArenaBytes): smaller
-// arenas come out of memory that it may have.
+// heapUnit is the number of bytes by which Go's heap grows (runtime/malloc.go, heapArenaBytes). Smaller arenas may
+// come from memory that it already has.
 const heapUnit = 64 << 20
 
-// roomFor reports that the system does not give n bytes. Go ends the process then, so they are
-// asked for and given back before Go is asked. Arenas are Go's memory all the same: callers have
-// slices of them that may outlive the session.
+// roomFor returns an error if the system does not provide n bytes. Go would end the process in that case, so the
+// memory is requested from the system, and released, before Go requests it. Arenas remain Go's memory, because
+// callers hold slices of them that may outlive the session.
 func roomFor(n int64) error {
 	if n < heapUnit {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// Session is one conversation, or one user of a plain graph: its state (the KV cache),
-// its activations, its inputs and outputs. It is for one goroutine at a time; a second
-// one gets ErrBusy. A session holds no system resources: drop it when it is done.
+// Session is one conversation, or one user of a module that is no language model. It has its own state (the KV
+// cache), activations, inputs and outputs. Only one goroutine may use it at a time; a second one gets ErrBusy. A
+// session holds no system resources and need not be closed.
 type Session struct {
 	model  *Model
 	args   Args
@@ -20,15 +20,14 @@ type Session struct {
 	ticket *ticket
 	busy   atomic.Bool
 	length int  // positions of the sequence that are filled
-	wide   bool // the state has been asked huge pages for
+	wide   bool // huge pages have been requested for the state
 
-	// The last token that Generate yielded, which is part of the sequence but was not run.
+	// The last token that Generate yielded. It is part of the sequence but was not run.
 	pending []int32
 }
 
-// NewSession allocates the arenas of a session, zeroed. The system gives their memory as
-// it is touched, so that a long context costs only what is used of it (see widen). Sizes
-// that it would never give are an error.
+// NewSession allocates the arenas of a session, zeroed. The system provides their memory as it is touched, so that a
+// long context costs only what is used of it (see widen). Sizes that the system would never provide are an error.
 func (m *Model) NewSession() (*Session, error) {
 	if m.pool.queue.isClosed() {
 		return nil, ErrClosed
@@ -55,10 +54,10 @@ func (m *Model) NewSession() (*Session, error) {
 	return s, nil
 }
 
-// inputsAndOutputs is what errors call the memory for them.
+// inputsAndOutputs names that memory in errors.
 const inputsAndOutputs = "inputs and outputs"
 
-// allocateIO allocates the inputs and outputs, and what the session has on devices.
+// allocateIO allocates the inputs and outputs, and the session's memory on devices.
 func (s *Session) allocateIO() (err error) {
 	if s.model.devices != nil {
 		s.device, err = s.model.devices.session(s)
@@ -74,12 +73,11 @@ func (s *Session) allocateIO() (err error) {
 // Model returns the model that s is a session of.
 func (s *Session) Model() *Model { return s.model }
 
-// Len returns the number of positions filled: tokens of prompts and generated ones that
-// were given to Decode.
+// Len returns the number of positions filled, by tokens of prompts and by generated ones passed to Decode.
 func (s *Session) Len() int { return s.length }
 
-// Reset forgets the sequence. The state of a language model need not be cleared, since
-// positions are written before they are read; that of any other module is zeroed.
+// Reset forgets the sequence. The state of a language model is not cleared, as its positions are written before they
+// are read. The state of any other module is zeroed.
 func (s *Session) Reset() {
 	s.length, s.pending = 0, s.pending[:0]
 	if s.model.program.LM != nil {
@@ -91,7 +89,7 @@ func (s *Session) Reset() {
 	}
 }
 
-// Truncate forgets all positions from n on, so that a conversation can go on from there.
+// Truncate forgets all positions from n on, so that a conversation can continue from there.
 func (s *Session) Truncate(n int) error {
 	if n < 0 || n > s.length {
 		return inputError("truncate to %d of %d positions", n, s.length)
@@ -100,10 +98,9 @@ func (s *Session) Truncate(n int) error {
 	return nil
 }
 
-// Run does one step of function fn (an index of Program.Funcs) with the sizes of SetDim
-// and the inputs that lie in the IO arena. It allocates nothing. After an error the
-// outputs mean nothing, and of the state only what the step would have written has
-// changed.
+// Run runs one step of function fn (an index of Program.Funcs) with the sizes set by SetDim and the inputs stored in
+// the IO arena. It allocates nothing. After an error the outputs are undefined, and of the state nothing has changed
+// but what the step would have written.
 func (s *Session) Run(ctx context.Context, fn int) error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
@@ -115,8 +112,8 @@ func (s *Session) Run(ctx context.Context, fn int) error {
 	return s.run(ctx, fn)
 }
 
-// checkIndexes refuses inputs that select rows which do not exist with the present sizes:
-// kernels trust them. Sizes that follow from positions are set first, as rows may be as many.
+// checkIndexes refuses inputs that select rows beyond the present sizes, since kernels do not check them. It first
+// sets the sizes that follow from positions, as these may bound rows.
 func (s *Session) checkIndexes(f *Func) error {
 	s.reach(f)
 	for i := range f.Inputs {
@@ -135,7 +132,7 @@ func (s *Session) checkIndexes(f *Func) error {
 	return nil
 }
 
-// checkBelow refuses elements of an i32 input that select none of so many rows.
+// checkBelow refuses elements of an i32 input that are not in [0, rows).
 func (s *Session) checkBelow(t *Tensor, rows int) error {
 	for i, v := range s.Ints(t) {
 		if v < 0 || int(v) >= rows {
@@ -158,8 +155,8 @@ func (s *Session) reach(f *Func) {
 	}
 }
 
-// checkPositions refuses tokens that stand behind the end of their sequence. What they
-// select by is checked.
+// checkPositions refuses tokens whose position is not below the length of their sequence. The elements of the slot
+// input have been checked before.
 func (s *Session) checkPositions(f *Func, a Attend) error {
 	slot, pos, lengths := &f.Inputs[a.Slot], &f.Inputs[a.Pos], &f.Inputs[a.Lengths]
 	slots, all := s.Ints(slot), s.Ints(lengths)
@@ -171,7 +168,7 @@ func (s *Session) checkPositions(f *Func, a Attend) error {
 	return nil
 }
 
-// run does one step and returns when it has ended everywhere.
+// run runs one step and returns when all its work has ended.
 func (s *Session) run(ctx context.Context, fn int) error {
 	s.begin(false)
 	return s.finish(s.submit(ctx, fn))
@@ -188,7 +185,7 @@ func (s *Session) begin(overlap bool) {
 	}
 }
 
-// submit runs a function. What devices do of it may go on after it has returned.
+// submit runs a function. Work on devices may still be in progress when it returns.
 func (s *Session) submit(ctx context.Context, fn int) error {
 	if s.device == nil {
 		return s.model.run(ctx, s, fn)
@@ -198,7 +195,7 @@ func (s *Session) submit(ctx context.Context, fn int) error {
 	return s.model.run(ctx, s, fn)
 }
 
-// finish returns when all steps have ended, with the error that one of them had, or err.
+// finish returns when all steps have ended, with err and the error of any of them.
 func (s *Session) finish(err error) error {
 	if s.device == nil {
 		return err
@@ -206,7 +203,7 @@ func (s *Session) finish(err error) error {
 	return errors.Join(err, s.device.finish())
 }
 
-// SetDim sets the size of a symbol (an index of Program.Symbols) for the steps to come.
+// SetDim sets the size of a symbol (an index of Program.Symbols) for later steps.
 func (s *Session) SetDim(symbol, n int) error {
 	sym := &s.model.program.Symbols[symbol]
 	if n < sym.Min || n > sym.Max {
@@ -219,10 +216,9 @@ func (s *Session) SetDim(symbol, n int) error {
 // Dim returns the present size of a symbol.
 func (s *Session) Dim(symbol int) int { return s.args.Dims[symbol] }
 
-// Floats returns an f32 input or output where it lies in the IO arena, with its present
-// number of elements. It is for tensors that are dense, as all are whose symbolic
-// dimensions are outermost; Store and Load handle the others. Outputs are valid until
-// the next step of the session.
+// Floats returns the present elements of an f32 input or output, in the IO arena itself. It works for tensors whose
+// symbolic dimensions are outermost, which are dense; Store and Load handle the others. Outputs are valid until the
+// next step of the session.
 func (s *Session) Floats(t *Tensor) []float32 {
 	return unsafe.Slice((*float32)(s.at(t)), t.elems(&s.args.Dims))
 }
@@ -234,7 +230,7 @@ func (s *Session) Ints(t *Tensor) []int32 {
 
 func (s *Session) at(t *Tensor) unsafe.Pointer { return unsafe.Add(s.args.IO, t.Offset) }
 
-// elems is the number of elements at the given sizes.
+// elems returns the number of elements at the given sizes.
 func (t *Tensor) elems(dims *[MaxSymbols]int) int {
 	n := 1
 	for _, d := range t.Dims {

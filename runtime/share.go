@@ -2,9 +2,12 @@ package runtime
 
 import "github.com/ggmlc/ggmlc/kernels/cpu/tile"
 
-// Share is a worker's way through n things that are divided with a tail: a range of its
-// own, then pieces of the tail that nobody has begun yet. Emitted code makes one and calls Next until it
-// returns false; between two Shares all workers meet at a barrier.
+// Share iterates over the items that one worker computes of n items with a dynamic share: first a range of its own,
+// then pieces of the dynamic share that no worker has begun yet. Emitted code makes a Share and calls Next until it
+// returns false. All workers pass a barrier between two Shares.
+//
+// For example, of 100 items 80 may be divided statically among 4 workers, 20 each. The other 20 are the dynamic
+// share: each worker that is done with its own 20 takes the next piece of it, so a fast worker computes more of them.
 type Share struct {
 	Lo, Hi int // the range to compute now
 
@@ -13,11 +16,11 @@ type Share struct {
 	begun      bool
 }
 
-// Share returns the worker's share of n things in units of granule.
+// Share returns the worker's share of n items in units of granule.
 func (w *Worker) Share(n, granule int) Share { return Share{w: w, n: n, granule: granule} }
 
-// Next sets Lo and Hi to what the worker has to compute next; they may be equal. It returns
-// false when everything is computed or begun by others.
+// Next sets Lo and Hi to the next range that the worker has to compute, which may be empty. It returns false when all
+// items are computed or begun by other workers.
 func (s *Share) Next() bool {
 	if !s.begun {
 		s.begun = true

@@ -2,5 +2,5 @@ package runtime
 
 import "time"
 
-// processStart is as near to the start of the process as a library can see.
+// processStart is the earliest time that a library can record after the start of the process.
 var processStart = time.Now()

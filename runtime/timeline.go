@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Timeline collects what queues have done, and when.
+// Timeline collects what queues have done, with times.
 type Timeline struct {
 	mu     sync.Mutex
 	queues []string
 	spans  []span
 }
 
-// span is one thing that a queue has done.
+// span is one command or transfer that a queue has done.
 type span struct {
 	queue      int
 	what       *Label
@@ -40,8 +40,7 @@ func (t *Timeline) Queue(name string) int {
 	return len(t.queues) - 1
 }
 
-// Add notes that a queue has worked on something of a step from the time begin to now. A
-// nil Timeline notes nothing.
+// Add records that a queue worked on what, in the given step, from begin until now. A nil Timeline records nothing.
 func (t *Timeline) Add(queue int, what *Label, round int, step uint64, begin time.Time) {
 	if t == nil {
 		return
@@ -54,9 +53,9 @@ func (t *Timeline) Add(queue int, what *Label, round int, step uint64, begin tim
 	}
 }
 
-// write prints the timeline in the Trace Event Format, a JSON array, as chrome://tracing and
-// ui.perfetto.dev read it: a thread for each queue, times in microseconds, and as arguments
-// the step, the split and the round of each span.
+// write prints the timeline in the Trace Event Format, a JSON array that chrome://tracing and ui.perfetto.dev read.
+// Each queue is a thread, times are in microseconds, and the arguments of a span are its step, split and iteration
+// ("round").
 func (t *Timeline) write(out io.Writer) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

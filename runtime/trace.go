@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Profile is what a program built with --profile has in Program.Profile: NewProfile makes
-// one. Other programs do not mention NewProfile, so the linker leaves all of it out.
+// Profile is the type of Program.Profile, made by NewProfile in programs built with --profile. Other programs do not
+// refer to NewProfile, so the linker leaves its code out.
 type Profile interface {
 	// begin prepares the workers to collect marks; write prints and forgets them.
 	begin(workers []*Worker)
 	write(w io.Writer, workers []*Worker) error
 }
 
-// marks are the points that one worker has passed.
+// marks holds the points that one worker has passed.
 type marks []mark
 
 type mark struct {
@@ -26,18 +26,17 @@ type mark struct {
 // maxMarks bounds what one worker collects: 16 MB. Later marks are dropped.
 const maxMarks = 1 << 20
 
-// Mark notes that this worker begins the named thing with that index. Only programs built
-// with --profile call it.
+// Mark records that this worker begins the thing with that id. Only programs built with --profile call it.
 func (w *Worker) Mark(id int) {
 	if len(w.marks) < cap(w.marks) {
 		w.marks = append(w.marks, mark{int32(id), time.Since(processStart)})
 	}
 }
 
-// MarkEnd is the id with which a worker notes that it waits, or has left the step.
+// MarkEnd is the id with which a worker records that it waits, or has left the step.
 const MarkEnd = -1
 
-// NewProfile returns a Profile for marks that index names.
+// NewProfile returns a Profile for marks whose ids are indexes of names.
 func NewProfile(names ...string) Profile { return &profile{names} }
 
 type profile struct{ names []string }
@@ -48,9 +47,8 @@ func (p *profile) begin(workers []*Worker) {
 	}
 }
 
-// write prints the marks in the Trace Event Format (a JSON array of complete events, times
-// in microseconds), as chrome://tracing and ui.perfetto.dev read it. A mark lasts until
-// the same worker's next one.
+// write prints the marks in the Trace Event Format: a JSON array of complete events, with times in microseconds, that
+// chrome://tracing and ui.perfetto.dev read. A mark lasts until the next one of the same worker.
 func (p *profile) write(out io.Writer, workers []*Worker) error {
 	b := bufio.NewWriter(out)
 	b.WriteString("[\n")

@@ -12,8 +12,8 @@ import (
 // TrailerSize is the length in bytes of a Trailer in a file.
 const TrailerSize = 128
 
-// WeightsBoundary is what the offset of appended weights is a multiple of: the largest
-// granularity at which a system maps files (64 KiB, on Windows).
+// WeightsBoundary is the alignment of appended weights in a file: the largest granularity at which a system maps
+// files (64 KiB, on Windows).
 const WeightsBoundary = 64 << 10
 
 // trailerMagic begins a trailer; its last byte is the version of this format.
@@ -37,9 +37,8 @@ type Trailer struct {
 	SHA256         [32]byte
 }
 
-// AppendTrailer appends the trailer's bytes to b. The writer of an executable copies the
-// program, fills with zeros up to a multiple of WeightsBoundary (Offset), writes the
-// weights, then this.
+// AppendTrailer appends the trailer's bytes to b. The writer of an executable copies the program, fills with zeros up
+// to a multiple of WeightsBoundary (Offset), writes the weights, then the trailer.
 func AppendTrailer(b []byte, t Trailer) []byte {
 	if len(t.PlanID) > 64 || t.Offset < 0 || t.Length < 0 {
 		panic("runtime: internal error: a trailer that has no form in a file")

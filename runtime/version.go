@@ -1,14 +1,14 @@
 package runtime
 
-// Versions of the contract between emitted code and this package. Emitted code records
-// the version it was generated for; a program compiles only if MinVersion <= that <=
-// MaxVersion. A change that old emitted code cannot survive raises both.
+// Versions of the contract between emitted code and this package. Emitted code records the version for which it was
+// generated, and compiles only if that version is in [MinVersion, MaxVersion]. A change that breaks old emitted code
+// raises both.
 const (
 	MinVersion = 2
 	MaxVersion = 2
 )
 
-// EnforceVersion makes a version mismatch a compile error. Emitted code says
+// EnforceVersion makes a version mismatch a compile error. Emitted code contains
 //
 //	const (
 //		// The runtime is newer than this file: generate the file again.

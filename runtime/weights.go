@@ -13,20 +13,19 @@ import (
 	"unsafe"
 )
 
-// weights are the bytes that emitted code reads, wherever they come from. They are never
-// written: a mapping is read-only.
+// weights holds the bytes that emitted code reads, from any source. They are never written; a mapping is read-only.
 type weights struct {
 	bytes  []byte
-	file   string // "" when they are part of the program's own data
-	mapped bool   // file is mapped: its pages can go away while we run
+	file   string // "" if they are part of the program's own data
+	mapped bool   // file is mapped: its pages may vanish while the program runs
 }
 
-// verifiedBytes is the most bytes of weights that Open hashes unasked. Embedded weights are
-// no larger (codegen/driver.embedLimit).
+// verifiedBytes is the largest size of weights that Open hashes without Options.Verify. Embedded weights are never
+// larger (codegen/driver.embedLimit).
 const verifiedBytes = 64 << 20
 
-// openWeights finds, checks and maps the weights of p, and compares their hash where they
-// are small or the options ask for it.
+// openWeights finds, checks and maps the weights of p. It compares their hash if they are small or the options ask
+// for it.
 func openWeights(p *Program, o Options) (weights, error) {
 	if len(p.Weights.Embedded) > 0 && o.Weights == "" {
 		return copyWeights(p)
@@ -36,7 +35,7 @@ func openWeights(p *Program, o Options) (weights, error) {
 		return w, err
 	}
 	if err := w.verify(p.Weights.SHA256); err != nil {
-		_ = w.close() // the first error says more
+		_ = w.close() // the first error is more specific
 		return weights{}, err
 	}
 	return w, nil
@@ -53,7 +52,7 @@ func copyWeights(p *Program) (weights, error) {
 		h.Write(part)
 	}
 	if err := compareHash(h.Sum(nil), p.Weights.SHA256); err != nil {
-		exe, _ := executable() // without it the error names "weights"
+		exe, _ := executable() // on failure the error names "weights" instead
 		return weights{}, &WeightsError{File: exe, Why: err.Error()}
 	}
 	return w, nil
@@ -128,7 +127,7 @@ func checkedTrailer(p *Program, f *os.File) (Trailer, error) {
 	return t, t.matches(p)
 }
 
-// base is where emitted code reads from.
+// base returns the address from which emitted code reads.
 func (w *weights) base() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(w.bytes)) }
 
 // contains reports whether a fault at addr was an access to the mapped file.
@@ -146,8 +145,8 @@ func (w *weights) close() error {
 	return unmapFile(b)
 }
 
-// verify computes the hash of the weights and compares it with the one compiled in. A
-// page that cannot be read is an error like any other.
+// verify computes the hash of the weights and compares it with the one compiled in. A page that cannot be read is an
+// error too.
 func (w *weights) verify(want string) error {
 	if len(w.bytes) == 0 {
 		return nil
@@ -169,8 +168,7 @@ func compareHash(sum []byte, want string) error {
 	return nil
 }
 
-// readable calls a function that reads the weights, and returns a page that is gone as an
-// error.
+// readable calls a function that reads the weights, and returns an error if a page is gone.
 func (w *weights) readable(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -181,8 +179,8 @@ func (w *weights) readable(read func() error) (err error) {
 	return read()
 }
 
-// besideExecutable returns name in the folder of the executable if it is there, else as
-// it is, relative to the working folder.
+// besideExecutable returns name in the folder of the executable if such a file exists, and otherwise name itself,
+// relative to the working folder.
 func besideExecutable(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -196,8 +194,8 @@ func besideExecutable(name string) string {
 	return name
 }
 
-// executable returns the path of the running program. os.Executable asks /proc, which an
-// empty root does not have; then argv[0] must do, by the rules of a shell.
+// executable returns the path of the running program. os.Executable reads /proc, which an empty root does not have;
+// argv[0] is then used as a shell would.
 func executable() (string, error) {
 	exe, err := os.Executable()
 	if err == nil {
