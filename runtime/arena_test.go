@@ -12,9 +12,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestMemoryThatThereIsNot demands an error of a session whose memory no system gives: Go would
-// end the process.
-func TestMemoryThatThereIsNot(t *testing.T) {
+// TestImpossibleMemoryIsAnError opens a session that needs more memory than any system provides. Go itself would end
+// the process.
+func TestImpossibleMemoryIsAnError(t *testing.T) {
 	const much = 1 << 48
 	dir := t.TempDir()
 	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{1, 1}, raw([]float32{1})})

@@ -226,20 +226,13 @@ func (s *Session) sizes() string {
 }
 
 // store copies a dense array into the arena.
-func (s *Session) store(t *Tensor, dense []byte) { s.walk(t, dense, false) }
-func (s *Session) load(t *Tensor, dense []byte)  { s.walk(t, dense, true) }
+func (s *Session) store(t *Tensor, dense []byte) { copy(s.bytes(t, len(dense)), dense) }
 
-// walk calls copy for the bytes of t in the arena and those of a dense array. Both are dense in the actual sizes, as
-// emitted code computes its strides from them.
-func (s *Session) walk(t *Tensor, dense []byte, out bool) {
-	placed := s.io.bytes[t.Offset : t.Offset+int64(t.extent(s.model.program))]
-	copyEither(placed[:len(dense)], dense, out)
-}
+// load copies a tensor out of the arena into a dense array.
+func (s *Session) load(t *Tensor, dense []byte) { copy(dense, s.bytes(t, len(dense))) }
 
-func copyEither(placed, dense []byte, out bool) {
-	if out {
-		copy(dense, placed)
-	} else {
-		copy(placed, dense)
-	}
+// bytes returns the first n bytes of t in the arena. Elements are dense in the actual sizes there, as emitted code
+// computes its strides from them.
+func (s *Session) bytes(t *Tensor, n int) []byte {
+	return s.io.bytes[t.Offset : t.Offset+int64(t.extent(s.model.program))][:n]
 }

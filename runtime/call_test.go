@@ -23,8 +23,8 @@ const (
 	gridIO  = 0x400
 )
 
-// grid is a plain graph: out[r,c] = x[r,c] + row[y[r]] for x f32 [rows, cols], where cols
-// is an inner symbol, and y i32 [rows] selects one of 3 weights.
+// grid is a module that is no language model: out[r,c] = x[r,c] + row[y[r]] for x f32 [rows, cols], where cols is an
+// inner symbol, and y i32 [rows], which selects one of 3 weights.
 func grid() *Program {
 	const maxCols = 5
 	rows, cols := Dim{Sym: 0, Scale: 1}, Dim{Sym: 1, Scale: 1}
@@ -54,7 +54,7 @@ func grid() *Program {
 	}
 }
 
-func TestCall(t *testing.T) {
+func TestCallComputesForAnySize(t *testing.T) {
 	_, s := openProgram(t, grid(), Options{})
 	var out []float32
 	err := s.Call(context.Background(), 0, []any{[]float32{1, 2, 3, 4, 5, 6}, []int32{0, 2}}, []any{&out})
@@ -63,7 +63,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestCallErrors(t *testing.T) {
+func TestCallRefusesBadArguments(t *testing.T) {
 	_, s := openProgram(t, grid(), Options{})
 	var out []float32
 	var wrong []int32
@@ -103,7 +103,7 @@ func writeNPY(t *testing.T, dir, name string, a Array) {
 	}
 }
 
-func TestCallCommand(t *testing.T) {
+func TestCallCommandReadsAndWritesArrays(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, raw([]float32{1, 2, 3, 4, 5, 6})})
@@ -123,7 +123,7 @@ func TestCallCommand(t *testing.T) {
 	}
 }
 
-// TestCallStaysInItsFolder has names that a text can give and that are paths, or hold an =.
+// TestCallStaysInItsFolder has names that are valid in a text and are paths, or contain an =.
 func TestCallStaysInItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -158,7 +158,7 @@ func TestCallStaysInItsFolder(t *testing.T) {
 	}
 }
 
-// TestCallReplacesLinks: a result takes the place of a link and leaves alone what that names.
+// TestCallReplacesLinks: a result replaces a link and leaves the link's target unchanged.
 func TestCallReplacesLinks(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -168,7 +168,7 @@ func TestCallReplacesLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("../other", at("o/out.npy")); err != nil {
-		t.Skip("skip: ", err) // systems without links, and those that ask for a right
+		t.Skip("skip: ", err) // systems without links, or on which they need a privilege
 	}
 	status, _, errs := invoke(grid(), "call", "add", "x="+at("x.npy"), "y="+at("y.npy"), "-o", at("o"))
 	kept, err := os.ReadFile(at("other"))
@@ -181,7 +181,7 @@ func TestCallReplacesLinks(t *testing.T) {
 	}
 }
 
-func TestCallCommandErrors(t *testing.T) {
+func TestCallCommandNamesTheFault(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	writeNPY(t, dir, "x.npy", Array{dtype.F32, []int{2, 3}, make([]byte, 24)})
@@ -218,7 +218,7 @@ func TestCallCommandErrors(t *testing.T) {
 	}
 }
 
-// Positions and lengths are right by themselves, and checked together.
+// TestCallChecksPositions: positions and lengths, each valid alone, are checked together.
 func TestCallChecksPositions(t *testing.T) {
 	tokens, seqs := Dim{Sym: 0, Scale: 1}, Dim{Const: 2}
 	i32 := func(name string, d Dim, at int64, below int) Tensor {
@@ -256,9 +256,9 @@ func TestCallChecksPositions(t *testing.T) {
 	}
 }
 
-// Sizes that follow from positions are one more than the largest, of all inputs that have some,
-// in every call anew.
-func TestCallReaches(t *testing.T) {
+// TestCallSetsSizesFromPositions: a size is one more than the largest position of all inputs that determine it, in
+// every call anew.
+func TestCallSetsSizesFromPositions(t *testing.T) {
 	tokens := Dim{Sym: 0, Scale: 1}
 	i32 := func(name string, at int64) Tensor {
 		return Tensor{Name: name, Type: dtype.I32, Dims: []Dim{tokens}, Offset: at, Below: []Dim{{Const: 100}}}
@@ -291,7 +291,7 @@ func TestCallReaches(t *testing.T) {
 	}
 }
 
-// Rows that are selected from are as many as the call has: each bound of an input counts.
+// TestCallChecksSizes selects among as many rows as the call has. Each bound of an input counts.
 func TestCallChecksSizes(t *testing.T) {
 	n, kv := Dim{Sym: 0, Scale: 1}, Dim{Sym: 1, Scale: 1}
 	i32 := func(name string, at int64, below ...Dim) Tensor {

@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// topology makes the files of a machine: for each processor its siblings and its capacity, ""
-// if that is not told.
+// topology returns the files of a machine: for each processor its siblings and its capacity, which is "" if it is not
+// reported.
 func topology(allowed string, cpus ...[2]string) fstest.MapFS {
 	files := fstest.MapFS{"proc/self/status": {Data: []byte("Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t" + allowed + "\n")}}
 	for i, cpu := range cpus {
@@ -21,7 +21,7 @@ func topology(allowed string, cpus ...[2]string) fstest.MapFS {
 	return files
 }
 
-func TestCores(t *testing.T) {
+func TestCoresCountsFastCoresOfTheMask(t *testing.T) {
 	pair, alone := [][2]string{{"0,2"}, {"1,3"}, {"0,2"}, {"1,3"}}, [][2]string{{"0"}, {"1"}, {"2"}, {"3"}}
 	little := [][2]string{{"0", "1024"}, {"1", "1024"}, {"2", "446"}, {"3", "446"}}
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestCores(t *testing.T) {
 	}
 }
 
-func TestParseList(t *testing.T) {
+func TestParseListReadsNumbersAndRanges(t *testing.T) {
 	for text, want := range map[string][]int{"0": {0}, "0-2,5": {0, 1, 2, 5}, "": nil, "0-": nil, "a": nil, "-1": nil, "0-99999999": nil, "3-1": nil} {
 		if got := parseList(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %v, want %v", text, got, want)
@@ -53,7 +53,7 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-func TestQuota(t *testing.T) {
+func TestQuotaIsTheLeastOfAllCgroups(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	for _, c := range []struct {
 		name string
@@ -78,7 +78,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-func TestUsualThreads(t *testing.T) {
+func TestUsualThreadsIsAtMostGOMAXPROCS(t *testing.T) {
 	if got := usualThreads(1); got != 1 {
 		t.Errorf("%d threads on one processor", got)
 	}

@@ -29,7 +29,7 @@ type Device interface {
 
 	// Run submits a command, Copy a transfer, to a queue of the device (numbered from 0). Both read the block when
 	// they run: the caller does not change it before.
-	Run(queue int, c *Command, b *Block, round int)
+	Run(queue int, c *Command, b *Block, iteration int)
 	Copy(queue int, t Transfer, b *Block)
 
 	// Record signals n to e once all work submitted to the queue earlier has ended. Wait delays the work that is
@@ -91,12 +91,12 @@ type Label struct {
 }
 
 // At returns the label with the iteration of the repeat around it, such as "@decode split 3[l=5]: %a = copy %b".
-func (l *Label) At(round int) string {
+func (l *Label) At(iteration int) string {
 	b := append(make([]byte, 0, 64), '@')
 	b = append(b, l.Func...)
 	b = strconv.AppendInt(append(b, " split "...), int64(l.Split), 10)
 	if l.Rounds {
-		b = append(strconv.AppendInt(append(b, "[l="...), int64(round), 10), ']')
+		b = append(strconv.AppendInt(append(b, "[l="...), int64(iteration), 10), ']')
 	}
 	if l.What != "" {
 		b = append(append(b, ": "...), l.What...)
@@ -106,12 +106,12 @@ func (l *Label) At(round int) string {
 
 // Transfer copies a box of elements between two memories. In the destination it is dense.
 type Transfer struct {
-	Dst, Src Span
-	Elem     int    // bytes per element
-	Shape    [4]int // elements, outermost dimension first; lower ranks have leading ones
-	Stride   [4]int // bytes, in the source
-	Label    *Label
-	Round    int // of the repeat around it
+	Dst, Src  Span
+	Elem      int    // bytes per element
+	Shape     [4]int // elements, outermost dimension first; lower ranks have leading ones
+	Stride    [4]int // bytes, in the source
+	Label     *Label
+	Iteration int // of the repeat around it
 
 	// If Picks is not 0, the elements are dense in the source too. Only the elements whose numbers are among the
 	// Picks i32 values at Index are copied; the others keep their contents.

@@ -22,9 +22,9 @@ type opened interface {
 
 // stepper is the part of a session that drives devices.
 type stepper interface {
-	// begin prepares the next step. With overlap, the step gets the next instance of inputs and outputs, and earlier
-	// steps may still run. Without, it reuses the instance of the step before, after all steps have ended.
-	begin(overlap bool)
+	// begin prepares the next step. An overlapping step gets the next instance of inputs and outputs. A step that
+	// runs alone gets the instance of the step before.
+	begin(order stepOrder)
 
 	// submit is called before the function of the step runs, and fixes the sizes. submitted is called after it, even
 	// if it failed.
@@ -199,7 +199,7 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 	n := l.pipeline()
 	d := &deviceSession{session: s, blocks: make([]*Block, n)}
 	d.Queues = Queues{set: o, events: make([]point, l.Events), ends: make([]Event, len(l.Queues)), drains: make([]finish, len(l.Queues))}
-	stride := alignUp(s.model.program.IOBytes)
+	stride := aligned(s.model.program.IOBytes)
 	var err error
 	if d.all, err = allocateArena(stride*int64(n), inputsAndOutputs); err != nil {
 		return nil, err
@@ -219,7 +219,8 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 	return d, nil
 }
 
-func alignUp(n int64) int64 { return (n + Align - 1) / Align * Align }
+// aligned rounds a size up to a multiple of Align.
+func aligned(n int64) int64 { return (n + Align - 1) / Align * Align }
 
 // allocate returns the memory of a session, indexed by the numbers of Layout.Memory, except that of inputs and
 // outputs.
@@ -274,14 +275,14 @@ func (o *openDevices) bind(slot int, memory []Memory, io arena) (*Block, error) 
 // use makes the session read and write the inputs and outputs of a block.
 func (d *deviceSession) use(b *Block) {
 	d.block = b
-	stride := alignUp(d.session.model.program.IOBytes)
+	stride := aligned(d.session.model.program.IOBytes)
 	at := int64(b.Slot) * stride
 	d.session.io = arena{d.all.bytes[at : at+d.session.model.program.IOBytes]}
 	d.session.args.IO = d.session.io.base()
 }
 
-func (d *deviceSession) begin(overlap bool) {
-	if !overlap {
+func (d *deviceSession) begin(order stepOrder) {
+	if order == alone {
 		d.await(d.step)
 		d.idle()
 		return

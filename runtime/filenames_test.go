@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestFileNames(t *testing.T) {
+func TestFileNamesAreHarmlessAndUnique(t *testing.T) {
 	long := strings.Repeat("é", maxFileName)
 	for _, c := range []struct{ names, want []string }{
 		{[]string{"y", "attn.out", "größe", "a-b c"}, []string{"y", "attn.out", "größe", "a-b c"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/sample"
 )
 
-func TestGenerate(t *testing.T) {
+func TestGenerateYieldsTheTextAndStops(t *testing.T) {
 	_, s := openProgram(t, hello(t), Options{})
 	text, ids := "", []int32{}
 	for tok, err := range s.Generate(context.Background(), "a", GenerateOptions{}) {
@@ -28,9 +28,9 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestGenerateGoesOn stops twice, by the limit and by breaking, and goes on: the token that
-// was yielded last must be part of what follows.
-func TestGenerateGoesOn(t *testing.T) {
+// TestGenerateContinuesWhereItStopped stops twice, by the limit and by breaking, and continues. The token that was
+// yielded last must be part of the sequence.
+func TestGenerateContinuesWhereItStopped(t *testing.T) {
 	_, s := openToy(t, 2)
 	ctx := context.Background()
 	all := []int32{4, 5}
@@ -60,7 +60,7 @@ func TestGenerateGoesOn(t *testing.T) {
 	}
 }
 
-func TestGenerateErrors(t *testing.T) {
+func TestGenerateRefusesBadInput(t *testing.T) {
 	ctx := context.Background()
 	_, s := openToy(t, 1)
 	first := func(prompt []int32, o GenerateOptions) error {
@@ -113,7 +113,7 @@ func TestNaNLogitsAreAnError(t *testing.T) {
 	}
 }
 
-// TestNextTokenAllocatesNothing covers all that the command line does per token.
+// TestNextTokenAllocatesNothing covers everything that the command line does per token.
 func TestNextTokenAllocatesNothing(t *testing.T) {
 	_, s := openProgram(t, hello(t), Options{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,7 +140,7 @@ type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
-func TestJSONStrings(t *testing.T) {
+func TestJSONStringsParseBack(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain é 😀": `"plain é 😀"`, "a\"b\\c": `"a\"b\\c"`, "\n\t\r\x00\x7f": `"\n\t\u000d\u0000\u007f"`, "cut \xc3": `"cut ` + "\ufffd" + `"`,
 	} {

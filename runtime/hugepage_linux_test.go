@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// wantsHuge reports whether the kernel has been asked for huge pages for the byte at p ("hg" among
-// VmFlags, Linux, Documentation/filesystems/proc.rst).
+// wantsHuge reports whether huge pages have been requested for the byte at p ("hg" among VmFlags, Linux,
+// Documentation/filesystems/proc.rst).
 func wantsHuge(t *testing.T, p unsafe.Pointer) bool {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/smaps")
@@ -31,8 +31,8 @@ func wantsHuge(t *testing.T, p unsafe.Pointer) bool {
 	return false
 }
 
-// TestWiden looks at the state of a session that becomes longer.
-func TestWiden(t *testing.T) {
+// TestLongSequencesRequestHugePages lets the sequence of a session grow.
+func TestLongSequencesRequestHugePages(t *testing.T) {
 	p := toyProgram()
 	p.StateBytes = 8 << 20
 	_, s := openProgram(t, p, Options{Threads: 1})
@@ -58,8 +58,8 @@ func hugePagesKnown() bool {
 	return err == nil
 }
 
-// TestAdviseHugeSmall advises what has no whole page, or nothing at all.
-func TestAdviseHugeSmall(t *testing.T) {
+// TestHugePagesOfLessThanAPage passes memory without any whole page, and empty memory.
+func TestHugePagesOfLessThanAPage(t *testing.T) {
 	b := make([]byte, 10000)
 	for _, small := range [][]byte{nil, b[:0], b[:1], b[5:100], b[1:8000]} {
 		adviseHuge(small)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// cpuTime is what all threads of this process have used so far.
+// cpuTime returns the time that all threads of this process have used.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -19,8 +19,8 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestIdleSessionsUseNoProcessor checks that workers have parked soon after a step. What the
-// garbage collector and the scheduler do now and then is some milliseconds.
+// TestIdleSessionsUseNoProcessor checks that workers park soon after a step. The garbage collector and the scheduler
+// may use some milliseconds.
 func TestIdleSessionsUseNoProcessor(t *testing.T) {
 	const span = 200 * time.Millisecond
 	procs(t, 3)

@@ -162,9 +162,9 @@ func (s *Session) chunks(ctx context.Context, d *driver, tokens []int32, batch i
 	s.widen(len(tokens))
 	was := s.length
 	var err error
-	for overlap := false; err == nil && len(tokens) > 0; overlap = true {
+	for order := alone; err == nil && len(tokens) > 0; order = overlapping {
 		n := min(len(tokens), batch)
-		s.begin(overlap)
+		s.begin(order)
 		s.place(d, tokens[:n])
 		if err = s.submit(ctx, d.fn); err == nil {
 			s.length += n

@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestLanguageTables: tables of a language model that contradict each other are noticed before
-// anything runs.
-func TestLanguageTables(t *testing.T) {
+// TestContradictoryLanguageModelPanicsInOpen: contradictions in the tables of a language model are found before any
+// step.
+func TestContradictoryLanguageModelPanicsInOpen(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(p *Program)

@@ -24,7 +24,7 @@ func invoke(p *Program, args ...string) (status int, out, errs string) {
 // tokens and an end.
 func hello(t testing.TB) *Program { return script(t, 2, 13, 3, 4, 8, 2) }
 
-func TestTextAsItIsMade(t *testing.T) {
+func TestTextIsPrintedTokenByToken(t *testing.T) {
 	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "1")
 	if status != 0 || out != "héc" {
 		t.Errorf("status %d, output %q", status, out)
@@ -71,11 +71,11 @@ func TestLogitsAreThoseOfTheChoice(t *testing.T) {
 	}
 }
 
-func TestWhereGenerationStops(t *testing.T) {
+func TestGenerationStopsAtEachLimit(t *testing.T) {
 	cases := []struct {
 		name string
 		args []string
-		want string // after the script the toy says z
+		want string // after the script the toy generates z
 	}{
 		{"-n", []string{"--prompt", "a", "-n", "1"}, "h"},
 		{"held bytes come out at the end", []string{"--prompt", "a", "-n", "2"}, "h\ufffd"},
@@ -93,7 +93,7 @@ func TestContextFullIsAnError(t *testing.T) {
 	if status != 1 || !strings.Contains(errs, "toy: the context is full: 64 positions") {
 		t.Errorf("status %d, %s", status, errs)
 	}
-	// 64 positions, 2 of the prompt, and the token that no position is left for.
+	// 64 positions without 2 of the prompt, and the last token, which needs no position.
 	if !strings.Contains(out, `"generated":63`) {
 		t.Errorf("no summary with 63 tokens:\n%s", out[max(0, len(out)-200):])
 	}
@@ -162,7 +162,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestHelpListsCommandsAndFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"-h":         "toy: toy, compiled by ggmlc test\n\n  toy --prompt TEXT",
 		"--help":     "--ignore-eos ",
@@ -177,7 +177,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestPlanVerifyVersion(t *testing.T) {
+func TestPlanVerifyAndVersionPrintWhatWasEmitted(t *testing.T) {
 	p := hello(t)
 	for args, want := range map[string]string{
 		"plan":        "split 0 @cpu\n",
@@ -197,7 +197,7 @@ func TestPlanVerifyVersion(t *testing.T) {
 	}
 }
 
-func TestThreadsAreCutAndReported(t *testing.T) {
+func TestThreadsAreLimitedAndReported(t *testing.T) {
 	procs(t, 2)
 	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "5")
 	if status != 0 || out != "héc" || !strings.Contains(errs, "--threads 5: cut to 2: there are 2 processors (GOMAXPROCS)") {
@@ -205,8 +205,8 @@ func TestThreadsAreCutAndReported(t *testing.T) {
 	}
 }
 
-// TestThreadsOfThePlan: no more workers run than the plan is proved for, by default as well.
-func TestThreadsOfThePlan(t *testing.T) {
+// TestThreadsAreLimitedByThePlan: no more workers run than the plan is proved for, even by default.
+func TestThreadsAreLimitedByThePlan(t *testing.T) {
 	procs(t, 4)
 	for most := 1; most <= 3; most++ {
 		p := hello(t)
@@ -224,8 +224,8 @@ func TestThreadsOfThePlan(t *testing.T) {
 	}
 }
 
-// TestThreadsZero is the default, said aloud.
-func TestThreadsZero(t *testing.T) {
+// TestThreadsZeroIsTheDefault passes the default explicitly.
+func TestThreadsZeroIsTheDefault(t *testing.T) {
 	procs(t, 2)
 	_, _, usual := invoke(hello(t), "--prompt", "a")
 	status, out, errs := invoke(hello(t), "--prompt", "a", "--threads", "0")
@@ -278,7 +278,7 @@ func TestInterruptStopsWithASummary(t *testing.T) {
 	}
 }
 
-func TestBench(t *testing.T) {
+func TestBenchReportsAllRates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: measures the machine")
 	}
@@ -298,7 +298,7 @@ func TestBench(t *testing.T) {
 	t.Log(out)
 }
 
-// TestBenchTakesTurns has lengths and depths of which neither divides the other.
+// TestBenchTakesTurns has lengths and depths that do not divide each other.
 func TestBenchTakesTurns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: measures the machine")
@@ -334,9 +334,9 @@ func TestBenchTakesTurns(t *testing.T) {
 	}
 }
 
-// TestBenchPrompts counts what prompts that take turns are made of: steps of 8 tokens, a shorter
-// prompt again and again, each of them whole, behind the depth.
-func TestBenchPrompts(t *testing.T) {
+// TestBenchPromptsRunWholeAndInTurns records the steps of prompts that take turns: steps of 8 tokens, with the
+// shorter prompt repeated, each of them whole, starting at the depth.
+func TestBenchPromptsRunWholeAndInTurns(t *testing.T) {
 	p := toyProgram()
 	var steps []string
 	inner := p.Funcs[p.LM.Prefill.Func].Run
@@ -367,7 +367,7 @@ func TestBenchPrompts(t *testing.T) {
 		t.Errorf("%d and %d tokens, want 24 and 20", sums[0].tokens, sums[1].tokens)
 	}
 
-	// The longest first is over before another has begun.
+	// The first length is the longest, and is done before the others have begun.
 	b.prompts = []int{8, 3, 8}
 	if at, _, err = b.sessions(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -378,7 +378,7 @@ func TestBenchPrompts(t *testing.T) {
 	}
 }
 
-func TestProfile(t *testing.T) {
+func TestProfileWritesATrace(t *testing.T) {
 	p := hello(t)
 	p.Profile = NewProfile("step")
 	inner := p.Funcs[1].Run
@@ -418,7 +418,7 @@ func TestInternalErrorIsStatus4(t *testing.T) {
 	}
 }
 
-func TestExitOfErrors(t *testing.T) {
+func TestExitStatusFollowsTheError(t *testing.T) {
 	c := &cli{name: "toy", err: new(bytes.Buffer)}
 	for err, want := range map[error]int{
 		usagef("x"):                              exitUsage,
@@ -434,8 +434,7 @@ func TestExitOfErrors(t *testing.T) {
 	}
 }
 
-// TestNamesDoNotReachTheTerminal prints names that would clear the screen, and checks what is
-// left of them.
+// TestNamesDoNotReachTheTerminal prints names that would clear the screen, and checks that they are escaped.
 func TestNamesDoNotReachTheTerminal(t *testing.T) {
 	const evil = "a\x1b[2J\u202e\nb"
 	p := hello(t)

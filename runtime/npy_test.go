@@ -10,14 +10,14 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// npy writes a version 1 file with this header and data.
+// npy returns a version 1 file with this header and data.
 func npy(header, data string) []byte {
 	b := append([]byte(npyMagic), 1, 0)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
 	return append(append(b, header...), data...)
 }
 
-func TestNPYRoundTrip(t *testing.T) {
+func TestNPYWrittenIsReadBack(t *testing.T) {
 	for _, a := range []Array{
 		{dtype.F32, []int{2, 3}, bytes.Repeat([]byte{1, 2, 3, 4}, 6)},
 		{dtype.I32, []int{5}, bytes.Repeat([]byte{9}, 20)},
@@ -43,7 +43,7 @@ func TestNPYRoundTrip(t *testing.T) {
 	}
 }
 
-// TestNPYOfNumpy reads a header as numpy 1.26 wrote it for np.save(f, np.float32([[1],[2]])).
+// TestNPYOfNumpy reads a header that numpy 1.26 wrote for np.save(f, np.float32([[1],[2]])).
 func TestNPYOfNumpy(t *testing.T) {
 	header := "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }" + strings.Repeat(" ", 58) + "\n"
 	a, err := ReadNPY(bytes.NewReader(npy(header, "\x00\x00\x80\x3f\x00\x00\x00\x40")), 8)
@@ -52,7 +52,7 @@ func TestNPYOfNumpy(t *testing.T) {
 	}
 }
 
-func TestNPYErrors(t *testing.T) {
+func TestNPYRefusesOtherFormats(t *testing.T) {
 	const ok = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
 	with := func(old, new string) []byte { return npy(strings.Replace(ok, old, new, 1), "12345678") }
 	cases := map[string]struct {

@@ -92,50 +92,58 @@ func (c *pace) spin() time.Duration {
 	return spinTime
 }
 
+// pacedStep is a measured step.
+type pacedStep struct {
+	parts int // workers
+	took  time.Duration
+	lost  bool          // much time was lost by waiting
+	end   time.Duration // since processStart
+}
+
 // note records the step that ends now. waited is the time that all its workers together waited at barriers.
 func (c *pace) note(parts int, took, waited, now time.Duration) {
-	lost := waited > took*time.Duration(parts)/lostShare
+	s := pacedStep{parts: parts, took: took, lost: waited > took*time.Duration(parts)/lostShare, end: now}
 	if parts == c.use {
-		c.noteUsual(took, lost, now)
+		c.noteUsual(s)
 	} else {
-		c.noteTrial(parts, took, lost, now)
+		c.noteTrial(s)
 	}
 	c.short = took*time.Duration(parts)-waited < longStep
 }
 
 // noteUsual records a step on use workers. When a disturbance begins or ends, durations measured before it do not
 // count any more.
-func (c *pace) noteUsual(took time.Duration, lost bool, now time.Duration) {
-	if lost != (c.disturbed > 0) && !c.short {
+func (c *pace) noteUsual(s pacedStep) {
+	if s.lost != (c.disturbed > 0) && !c.short {
 		c.took = 0
 	}
-	if c.disturbed++; !lost {
+	if c.disturbed++; !s.lost {
 		c.disturbed = 0
 	}
 	if c.disturbed == disturbedSteps {
-		c.retry, c.below = now, 1
+		c.retry, c.below = s.end, 1
 	}
-	c.took = blend(c.took, took)
+	c.took = blend(c.took, s.took)
 }
 
 // noteTrial records a step on another number of workers and adopts that number if it was faster. If fewer workers
 // wait for each other too, still fewer are tried at once, down to half.
-func (c *pace) noteTrial(parts int, took time.Duration, lost bool, now time.Duration) {
-	best := min(c.took, took)
+func (c *pace) noteTrial(s pacedStep) {
+	best := min(c.took, s.took)
 	switch {
-	case took < c.took:
-		c.use, c.took, c.disturbed, c.below, c.share = parts, took, 0, 1, firstShare
-		if lost {
+	case s.took < c.took:
+		c.use, c.took, c.disturbed, c.below, c.share = s.parts, s.took, 0, 1, firstShare
+		if s.lost {
 			c.disturbed = disturbedSteps
 		}
-	case parts < c.use && lost && parts-1 >= max(1, c.use/2):
+	case s.parts < c.use && s.lost && s.parts-1 >= max(1, c.use/2):
 		c.below++
 		return
 	default:
 		c.below, c.share = 1, 2*c.share
 	}
 	c.share = min(c.share, c.mostShare())
-	c.retry = now + c.share*max(took-best, best)
+	c.retry = s.end + c.share*max(s.took-best, best)
 }
 
 // mostShare returns the limit up to which share grows.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// simulate runs steps with the given durations and returns the time of all.
+// simulate runs steps with the given durations and returns their total time.
 func simulate(c *pace, steps int, now *time.Duration, one, many, waited time.Duration) (total time.Duration, ones int) {
 	for range steps {
 		parts, took := c.parts(2, *now), many
@@ -24,7 +24,7 @@ func simulate(c *pace, steps int, now *time.Duration, one, many, waited time.Dur
 	return total, ones
 }
 
-func TestPaceTakesTheFasterWay(t *testing.T) {
+func TestPaceTakesTheFasterNumberOfWorkers(t *testing.T) {
 	const us = time.Microsecond
 	for _, c := range []struct {
 		name              string
@@ -36,7 +36,7 @@ func TestPaceTakesTheFasterWay(t *testing.T) {
 	} {
 		var p pace
 		now := time.Duration(0)
-		simulate(&p, 200, &now, c.one, c.many, c.waited) // learns
+		simulate(&p, 200, &now, c.one, c.many, c.waited) // lets it learn
 		total, _ := simulate(&p, 5000, &now, c.one, c.many, c.waited)
 		if best := 5000 * min(c.one, c.many); total > best+best/16 {
 			t.Errorf("%s: %v for what takes %v", c.name, total, best)
@@ -48,7 +48,7 @@ func TestPaceFollowsTheMachine(t *testing.T) {
 	const us = time.Microsecond
 	var p pace
 	now := time.Duration(0)
-	for i := range 4 { // others come and go
+	for i := range 4 { // other processes come and go
 		many, waited := 11*us, us
 		if i%2 == 1 {
 			many, waited = 1200*us, 1180*us
@@ -69,8 +69,8 @@ func TestPaceLeavesLongStepsAlone(t *testing.T) {
 	}
 }
 
-// crowded simulates steps of long work on n processors, of which others share some: takes
-// gives a step's time and the workers' waiting, by how many there are.
+// crowded simulates long steps on n processors, some of which are shared. takes returns the duration of a step and
+// the workers' waiting time, by the number of workers.
 func crowded(c *pace, n, steps int, now *time.Duration, takes func(parts int) (took, waited time.Duration)) (total time.Duration, parts []int) {
 	parts = make([]int, n+1)
 	for range steps {
@@ -84,9 +84,9 @@ func crowded(c *pace, n, steps int, now *time.Duration, takes func(parts int) (t
 	return total, parts
 }
 
-// shared is a machine on which others use some of n processors: one worker needs work, more
-// divide it, but for what is bound by memory; who has no processor for himself takes twice as
-// long, and the others wait for him.
+// shared is a machine on which other processes use some of n processors. One worker needs the time work. Several
+// divide it, except for the part that is bound by memory. A worker that shares its processor takes twice as long, and
+// the others wait for it.
 func shared(n, others int, work time.Duration) func(parts int) (took, waited time.Duration) {
 	return func(parts int) (time.Duration, time.Duration) {
 		each := (work + 3*work/time.Duration(parts)) / 4
@@ -103,18 +103,17 @@ func TestPaceLeavesProcessorsToOthers(t *testing.T) {
 		now := time.Duration(0)
 		for i, others := range []int{0, 1, 0, min(3, n-1), 1, 0} {
 			takes := shared(n, others, 20*time.Millisecond)
-			crowded(&p, n, 600, &now, takes) // learns
+			crowded(&p, n, 600, &now, takes) // lets it learn
 			total, parts := crowded(&p, n, 2000, &now, takes)
 			best, _ := takes(n - others)
-			if total > 2000*best+2000*best/10 { // one in 16, and what is learnt anew
+			if total > 2000*best+2000*best/10 { // one in 16 for trials, and the time to learn anew
 				t.Errorf("%d processors, phase %d, %d used by others: %v for what takes %v; steps by workers %v", n, i, others, total, 2000*best, parts)
 			}
 		}
 	}
 }
 
-// TestPaceLetsWorkersSpinWhereNothingDisturbs: a processor that workers hold by looking is one
-// that others do not get.
+// TestPaceLetsWorkersSpinWhereNothingDisturbs: a processor on which a worker spins is not available to others.
 func TestPaceLetsWorkersSpinWhereNothingDisturbs(t *testing.T) {
 	var p pace
 	now := time.Duration(0)
@@ -130,7 +129,7 @@ func TestPaceLetsWorkersSpinWhereNothingDisturbs(t *testing.T) {
 	}
 }
 
-// TestPaceForgivesASlowStep has a step now and then that is slow for no reason that lasts.
+// TestPaceForgivesASlowStep has occasional steps that are slow for no lasting reason.
 func TestPaceForgivesASlowStep(t *testing.T) {
 	var p pace
 	now, calls := time.Duration(0), 0

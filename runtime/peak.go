@@ -87,9 +87,9 @@ func newPeak(on *pool) *peak {
 
 func (p *peak) threads() int { return len(p.pool.workers) }
 
-// peakRounds is the number of iterations of an arithmetic loop between two reads of the clock. They take well below a
+// peakIterations is the number of iterations of an arithmetic loop between two reads of the clock. They take well below a
 // millisecond, since assembly cannot be preempted.
-const peakRounds = 10000
+const peakIterations = 10000
 
 // gops returns the arithmetic peak in 10^9 operations per second.
 func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
@@ -103,10 +103,10 @@ func (p *peak) gops(ctx context.Context, kind string) (float64, error) {
 	const calls = 100
 	d, err := p.best(ctx, func(w *Worker) {
 		for range calls {
-			a.loop(peakRounds)
+			a.loop(peakIterations)
 		}
 	})
-	return a.ops * peakRounds * calls * float64(p.threads()) / d.Seconds() / 1e9, err
+	return a.ops * peakIterations * calls * float64(p.threads()) / d.Seconds() / 1e9, err
 }
 
 // numPatterns is the number of ways to read, of which the fastest counts.
@@ -154,11 +154,11 @@ func (p *peak) share() int { return readBytes / p.threads() &^ 4095 }
 // stream reads a worker's part. Each call of the probe reads 1 MiB, in some 100 µs.
 func (p *peak) stream(w *Worker, streams pattern) {
 	base := unsafe.Add(p.buffer.base(), w.Part*p.share())
-	for rounds := p.share() / 512; rounds > 0; {
-		n := min(rounds, 2048)
+	for iterations := p.share() / 512; iterations > 0; {
+		n := min(iterations, 2048)
 		p.probes.read(base, streams.stride, streams.step, streams.ahead, n)
 		base = unsafe.Add(base, n*streams.step)
-		rounds -= n
+		iterations -= n
 	}
 }
 

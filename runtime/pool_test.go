@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// newTestPool makes a pool of n workers whatever GOMAXPROCS is.
+// newTestPool returns a pool of n workers, for any GOMAXPROCS.
 func newTestPool(t testing.TB, n int) *pool {
 	procs(t, max(n, goruntime.GOMAXPROCS(0)))
 	p := newPool(n, Align)
@@ -22,17 +22,17 @@ func newTestPool(t testing.TB, n int) *pool {
 }
 
 func TestBarrierOrdersWritesAndReads(t *testing.T) {
-	const rounds = 300
+	const repeats = 300
 	for _, n := range []int{1, 2, 3, 8} {
 		p := newTestPool(t, n)
-		cells := make([]int, n) // plain memory: the race detector is the judge
+		cells := make([]int, n) // not atomic, so that the race detector checks the order
 		step := &Func{Name: "ring", Run: func(w *Worker, _ *Args) {
-			for r := range rounds {
+			for r := range repeats {
 				cells[w.Part] = r + w.Part
 				w.Barrier()
 				next := (w.Part + 1) % w.Parts
 				if got := cells[next]; got != r+next {
-					panic(fmt.Sprintf("round %d: worker %d sees %d", r, w.Part, got))
+					panic(fmt.Sprintf("run %d: worker %d sees %d", r, w.Part, got))
 				}
 				w.Barrier()
 			}
@@ -43,7 +43,7 @@ func TestBarrierOrdersWritesAndReads(t *testing.T) {
 	}
 }
 
-func TestMaxPartsAndScratch(t *testing.T) {
+func TestMaxPartsLimitsWorkersWithScratchEach(t *testing.T) {
 	p := newTestPool(t, 4)
 	var seen [4]atomic.Int32
 	step := &Func{Run: func(w *Worker, a *Args) {
@@ -141,7 +141,7 @@ func TestLateCancelIsNoError(t *testing.T) {
 	}
 }
 
-func TestDeadlineAndCause(t *testing.T) {
+func TestCancelErrorHasDeadlineAndCause(t *testing.T) {
 	p := newTestPool(t, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)
 	defer cancel()
@@ -157,8 +157,8 @@ func TestDeadlineAndCause(t *testing.T) {
 	}
 }
 
-// TestQueueIsFirstComeFirstServed holds the pool, lets callers queue one after another,
-// cancels one of them, and looks at the order in which the others run.
+// TestQueueIsFirstComeFirstServed holds the pool, lets callers queue one after another, cancels one of them, and
+// checks the order in which the others run.
 func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	p := newTestPool(t, 2)
 	hold, held := make(chan bool), make(chan bool)
@@ -213,7 +213,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	}
 }
 
-func TestCloseTellsThoseWhoWait(t *testing.T) {
+func TestCloseRefusesWaitingCallers(t *testing.T) {
 	p := newTestPool(t, 2)
 	hold, held := make(chan bool), make(chan bool)
 	var wg sync.WaitGroup
@@ -238,7 +238,7 @@ func TestCloseTellsThoseWhoWait(t *testing.T) {
 	wg.Wait()
 }
 
-// TestIdleWorkersPark looks at the workers' goroutines some time after a step.
+// TestIdleWorkersPark inspects the workers' goroutines some time after a step.
 func TestIdleWorkersPark(t *testing.T) {
 	p := newTestPool(t, 3)
 	if err := p.run(context.Background(), newTicket(), &Func{Run: func(w *Worker, _ *Args) { w.Barrier() }}, &Args{}, nil); err != nil {
@@ -249,14 +249,14 @@ func TestIdleWorkersPark(t *testing.T) {
 	}
 }
 
-// TestHammer runs steps of many sessions with cancellations, faults and a changing
-// GOMAXPROCS, on more workers than processors. What is not cancelled must be right.
-func TestHammer(t *testing.T) {
+// TestHammerConcurrentSteps runs steps of many sessions with cancellations, faults and a changing GOMAXPROCS, on more
+// workers than processors. The results of steps that are not cancelled must be right.
+func TestHammerConcurrentSteps(t *testing.T) {
 	procs(t, 8)
 	m, _ := openToy(t, 8)
-	sessions, rounds := 6, 60
+	sessions, repeats := 6, 60
 	if testing.Short() {
-		rounds = 10
+		repeats = 10
 	}
 	stop := make(chan bool)
 	var wg, changer sync.WaitGroup
@@ -271,14 +271,14 @@ func TestHammer(t *testing.T) {
 		}
 	})
 	for i := range sessions {
-		wg.Go(func() { hammerSession(t, m, i, rounds) })
+		wg.Go(func() { hammerSession(t, m, i, repeats) })
 	}
 	wg.Wait()
 	close(stop)
 	changer.Wait()
 }
 
-func hammerSession(t *testing.T, m *Model, seed, rounds int) {
+func hammerSession(t *testing.T, m *Model, seed, repeats int) {
 	s, err := m.NewSession()
 	if err != nil {
 		t.Error(err)
@@ -291,7 +291,7 @@ func hammerSession(t *testing.T, m *Model, seed, rounds int) {
 		}
 		w.Barrier()
 	}}
-	for r := range rounds {
+	for r := range repeats {
 		s.Reset()
 		tokens := prompt(1 + (seed*7+r)%20)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -301,11 +301,11 @@ func hammerSession(t *testing.T, m *Model, seed, rounds int) {
 		got, err := s.Prefill(ctx, tokens)
 		switch {
 		case err == nil && !slices.Equal(got, toyWant(tokens)):
-			t.Errorf("wrong logits in round %d", r)
+			t.Errorf("wrong logits in run %d", r)
 		case err != nil && !errors.Is(err, ErrCancelled):
-			t.Errorf("round %d: %v", r, err)
+			t.Errorf("run %d: %v", r, err)
 		case err != nil && s.Len() != 0:
-			t.Errorf("round %d: %d positions after a cancelled prompt", r, s.Len())
+			t.Errorf("run %d: %d positions after a cancelled prompt", r, s.Len())
 		}
 		cancel()
 		if (seed+r)%4 == 0 {
@@ -316,7 +316,7 @@ func hammerSession(t *testing.T, m *Model, seed, rounds int) {
 	}
 }
 
-// BenchmarkStep is what a step costs apart from its work.
+// BenchmarkStep measures the cost of a step without its work.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{1, 2} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -333,7 +333,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkBarrier is what a barrier costs when all arrive together.
+// BenchmarkBarrier measures the cost of a barrier at which all workers arrive together.
 func BenchmarkBarrier(b *testing.B) {
 	for _, n := range []int{2, 4} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

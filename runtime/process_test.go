@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// asProgram makes this test binary be an emitted program, so that signals, closed pipes
-// and exit statuses are those of a process.
+// asProgram makes this test binary behave as an emitted program, so that signals, closed pipes and exit statuses are
+// those of a process.
 const asProgram = "GGMLC_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -72,8 +72,7 @@ func TestProcessInterrupted(t *testing.T) {
 	}
 }
 
-// TestProcessWhoseReaderLeaves is `program | head -1`: it must end at once, without a
-// word.
+// TestProcessWhoseReaderLeaves is `program | head -1`: it must end at once and silently.
 func TestProcessWhoseReaderLeaves(t *testing.T) {
 	cmd, out, pipe, errs := process(t, "--tokens", "1", "-n", "100000000")
 	if _, err := out.ReadString('\n'); err != nil {
@@ -86,7 +85,7 @@ func TestProcessWhoseReaderLeaves(t *testing.T) {
 	}
 }
 
-func TestProcessStatus(t *testing.T) {
+func TestProcessExitsWithTheStatus(t *testing.T) {
 	cmd, out, _, errs := process(t, "--what")
 	io.Copy(io.Discard, out)
 	cmd.Wait()

@@ -30,35 +30,35 @@ type finish struct {
 }
 
 // Run submits command c with the given iteration of the repeat around it.
-func (q *Queues) Run(queue int, c *Command, round int) {
+func (q *Queues) Run(queue int, c *Command, iteration int) {
 	at := &q.set.queues[queue]
-	at.device.Run(at.local, c, q.block, round)
+	at.device.Run(at.local, c, q.block, iteration)
 }
 
 // Copy submits a transfer of contiguous bytes from an offset in one memory to an offset in another. Memories are
 // numbered as in Layout.Memory.
-func (q *Queues) Copy(queue int, what *Label, round, dst, dstOffset, src, srcOffset, bytes int) {
-	q.CopyBox(queue, what, round, dst, dstOffset, src, srcOffset, 1, [4]int{1, 1, 1, bytes}, [4]int{0, 0, 0, 1})
+func (q *Queues) Copy(queue int, what *Label, iteration, dst, dstOffset, src, srcOffset, bytes int) {
+	q.CopyBox(queue, what, iteration, dst, dstOffset, src, srcOffset, 1, [4]int{1, 1, 1, bytes}, [4]int{0, 0, 0, 1})
 }
 
 // CopyBox submits a transfer of elements of elem bytes that have the given strides in bytes in the source, outermost
 // dimension first, and are dense in the destination.
-func (q *Queues) CopyBox(queue int, what *Label, round, dst, dstOffset, src, srcOffset, elem int, shape, stride [4]int) {
+func (q *Queues) CopyBox(queue int, what *Label, iteration, dst, dstOffset, src, srcOffset, elem int, shape, stride [4]int) {
 	at := &q.set.queues[queue]
 	at.device.Copy(at.local, Transfer{
-		Label: what, Round: round, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: shape, Stride: stride,
+		Label: what, Iteration: iteration, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: shape, Stride: stride,
 	}, q.block)
 }
 
 // CopyPicked submits a transfer of some of n elements of elem bytes: those whose numbers are among the count i32
 // values at an offset in a memory. They keep their places.
-func (q *Queues) CopyPicked(queue int, what *Label, round, dst, dstOffset, src, srcOffset, elem, n, index, indexOffset, count int) {
+func (q *Queues) CopyPicked(queue int, what *Label, iteration, dst, dstOffset, src, srcOffset, elem, n, index, indexOffset, count int) {
 	if count == 0 {
 		return
 	}
 	at := &q.set.queues[queue]
 	at.device.Copy(at.local, Transfer{
-		Label: what, Round: round, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
+		Label: what, Iteration: iteration, Dst: Span{dst, dstOffset}, Src: Span{src, srcOffset}, Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
 		Index: Span{index, indexOffset}, Picks: count,
 	}, q.block)
 }

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// TestPoint asks, after some records in steps, for how many records a wait waits.
-func TestPoint(t *testing.T) {
+// TestPointCountsRecordsOfAStep checks how many records a wait waits for after given records.
+func TestPointCountsRecordsOfAStep(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		records    []uint64 // steps, one for each record
-		step       uint64   // in which is waited
+		step       uint64   // of the wait
 		this, prev uint64
 	}{
 		{"never recorded", nil, 1, 0, 0},
 		{"recorded in this step", []uint64{1}, 1, 1, 0},
-		{"recorded in each of three rounds", []uint64{1, 1, 1}, 1, 3, 0},
+		{"recorded in each of three iterations", []uint64{1, 1, 1}, 1, 3, 0},
 		{"recorded in the step before", []uint64{1, 1}, 2, 0, 2},
 		{"recorded in both", []uint64{1, 2, 2}, 2, 3, 1},
 		{"recorded two steps ago", []uint64{1}, 3, 0, 0},
@@ -35,7 +35,7 @@ func TestPoint(t *testing.T) {
 	}
 }
 
-func TestEvent(t *testing.T) {
+func TestEventWakesWaitersAtTheirCount(t *testing.T) {
 	var e Event
 	e.Await(0)
 	var wg sync.WaitGroup
@@ -61,7 +61,7 @@ func TestEvent(t *testing.T) {
 	wg.Wait()
 }
 
-func TestTransfer(t *testing.T) {
+func TestTransferKnowsItsLengthAndDensity(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		t        Transfer
@@ -80,7 +80,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-func TestLabel(t *testing.T) {
+func TestLabelNamesTheIteration(t *testing.T) {
 	for _, c := range []struct {
 		l    Label
 		want string

@@ -170,17 +170,24 @@ func (s *Session) checkPositions(f *Func, a Attend) error {
 
 // run runs one step and returns when all its work has ended.
 func (s *Session) run(ctx context.Context, fn int) error {
-	s.begin(false)
+	s.begin(alone)
 	return s.finish(s.submit(ctx, fn))
 }
 
-// begin makes room for a step; with overlap, while others are under way. The inputs may be
-// written after it.
-func (s *Session) begin(overlap bool) {
+// stepOrder is whether a step may begin while earlier steps of the session are in flight.
+type stepOrder bool
+
+const (
+	alone       stepOrder = false // after all earlier steps have ended
+	overlapping stepOrder = true
+)
+
+// begin prepares the next step. Its inputs may be written afterwards.
+func (s *Session) begin(order stepOrder) {
 	if s.device != nil {
-		s.device.begin(overlap)
+		s.device.begin(order)
 	}
-	if s.model.options.Poison && !overlap {
+	if s.model.options.Poison && order == alone {
 		s.active.poison()
 	}
 }

@@ -66,7 +66,7 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestSessionErrors(t *testing.T) {
+func TestSessionRefusesBadInput(t *testing.T) {
 	ctx := context.Background()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -104,7 +104,7 @@ func TestSessionErrors(t *testing.T) {
 	}
 }
 
-func TestTruncateAndReset(t *testing.T) {
+func TestTruncateAndResetForgetPositions(t *testing.T) {
 	ctx := context.Background()
 	_, s := openToy(t, 1)
 	s.Prefill(ctx, prompt(10))
@@ -122,7 +122,7 @@ func TestTruncateAndReset(t *testing.T) {
 	}
 }
 
-func TestClosedModel(t *testing.T) {
+func TestClosedModelReturnsErrClosed(t *testing.T) {
 	m, s := openToy(t, 2)
 	if err := m.Close(); err != nil {
 		t.Fatal(err)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// TestShare divides things with a tail again and again: each is computed once, and by the
-// time of the barrier (plain memory: the race detector is the judge).
-func TestShare(t *testing.T) {
-	const rounds, n, granule = 50, 201, 2
+// TestShareComputesEachItemOnce divides items with a dynamic share repeatedly. Each item is computed once, and before
+// the barrier (not atomic, so that the race detector checks the order).
+func TestShareComputesEachItemOnce(t *testing.T) {
+	const repeats, n, granule = 50, 201, 2
 	for _, workers := range []int{1, 2, 3, 8} {
 		p := newTestPool(t, workers)
 		var seen [n]int
 		step := &Func{Run: func(w *Worker, _ *Args) {
-			for range rounds {
+			for range repeats {
 				for s := w.Share(n, granule); s.Next(); {
 					for i := s.Lo; i < s.Hi; i++ {
 						seen[i]++
@@ -23,20 +23,20 @@ func TestShare(t *testing.T) {
 				w.Barrier()
 			}
 		}}
-		for range 2 { // the second step begins with a tail of its own
+		for range 2 { // the second step has a dynamic share of its own
 			if err := p.run(context.Background(), newTicket(), step, &Args{}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, count := range seen {
-			if count != 2*rounds {
-				t.Fatalf("%d workers: %d was computed %d times, not %d", workers, i, count, 2*rounds)
+			if count != 2*repeats {
+				t.Fatalf("%d workers: %d was computed %d times, not %d", workers, i, count, 2*repeats)
 			}
 		}
 	}
 }
 
-// TestShareOfTheSlow has one worker that is late for all its units: others take its tail.
+// TestShareOfTheSlow has one worker that is late for all its units: the others take its dynamic share.
 func TestShareOfTheSlow(t *testing.T) {
 	const n = 64
 	p := newTestPool(t, 2)

@@ -19,7 +19,7 @@ type Timeline struct {
 type span struct {
 	queue      int
 	what       *Label
-	round      int
+	iteration  int
 	step       uint64
 	begin, end time.Duration // since the program's start
 }
@@ -41,11 +41,11 @@ func (t *Timeline) Queue(name string) int {
 }
 
 // Add records that a queue worked on what, in the given step, from begin until now. A nil Timeline records nothing.
-func (t *Timeline) Add(queue int, what *Label, round int, step uint64, begin time.Time) {
+func (t *Timeline) Add(queue int, what *Label, iteration int, step uint64, begin time.Time) {
 	if t == nil {
 		return
 	}
-	s := span{queue, what, round, step, begin.Sub(processStart), time.Since(processStart)}
+	s := span{queue, what, iteration, step, begin.Sub(processStart), time.Since(processStart)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.spans) < maxSpans {
@@ -84,7 +84,7 @@ func (s *span) event(b []byte) []byte {
 	b = append(b, `{"ph":"X","pid":0,"tid":`...)
 	b = strconv.AppendInt(b, int64(s.queue), 10)
 	b = append(b, `,"name":`...)
-	b = appendJSONString(b, s.what.At(s.round))
+	b = appendJSONString(b, s.what.At(s.iteration))
 	b = append(b, `,"ts":`...)
 	b = appendMicros(b, s.begin)
 	b = append(b, `,"dur":`...)
@@ -94,6 +94,6 @@ func (s *span) event(b []byte) []byte {
 	b = append(b, `,"split":`...)
 	b = strconv.AppendInt(b, int64(s.what.Split), 10)
 	b = append(b, `,"round":`...)
-	b = strconv.AppendInt(b, int64(s.round), 10)
+	b = strconv.AppendInt(b, int64(s.iteration), 10)
 	return append(b, "}}"...)
 }

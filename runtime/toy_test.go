@@ -10,10 +10,9 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// The toy is a language model written by hand in the form of emitted code. Its state is
-// one i32 per position, the token that stands there; its logits are a function of all
-// positions so far, computed on several workers with barriers, so that a lost position, a
-// missed barrier or a wrong size changes them.
+// The toy is a language model written by hand in the form of emitted code. Its state is one i32 per position: the
+// token there. Its logits are a function of all positions so far, computed on several workers with barriers, so that
+// a lost position, a missed barrier or a wrong size changes them.
 const (
 	toyVocab   = 32
 	toyContext = 64
@@ -69,7 +68,7 @@ func toyProgram() *Program {
 	}
 }
 
-// share is tile.Range with a granule of 1, which the toy must not import.
+// share is tile.Range with a granule of 1.
 func share(n int, w *Worker) (lo, hi int) { return n * w.Part / w.Parts, n * (w.Part + 1) / w.Parts }
 
 // toyStep writes the tokens into the state, then sums all positions, layer by layer.
@@ -107,7 +106,7 @@ func toyStep(w *Worker, a *Args) {
 	}
 }
 
-// toyLogits is what the model defines, computed without any of the machinery.
+// toyWant returns the logits by the definition of the model, without steps, workers or barriers.
 func toyWant(tokens []int32) []float32 {
 	w := toyWeights()
 	act := make([]float32, toyVocab)
@@ -148,8 +147,8 @@ func toyTokenizer(t testing.TB) string {
 	return string(b)
 }
 
-// script makes a toy whose greedy tokens are the given ones, in turn, whatever the prompt:
-// its logits are highest for the token that the number of positions selects.
+// script returns a toy whose greedy tokens are the given ones, in turn, for any prompt: its logits are highest for
+// the token that the number of positions selects.
 func script(t testing.TB, first int, ids ...int32) *Program {
 	p := toyProgram()
 	p.Tokenizer = toyTokenizer(t)

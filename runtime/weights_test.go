@@ -22,7 +22,7 @@ func external(p *Program) *Program {
 	return p
 }
 
-// weightsFile is a file of the toy's weights behind offset bytes of something else.
+// weightsFile returns a file with the toy's weights after offset other bytes.
 func weightsFile(p *Program, offset int) []byte {
 	b := append(make([]byte, offset), toyWeights()...)
 	return AppendTrailer(b, Trailer{Offset: int64(offset), Length: p.Weights.Size, PlanID: p.PlanID, SHA256: sha256.Sum256(toyWeights())})
@@ -37,7 +37,7 @@ func write(t testing.TB, b []byte) string {
 	return file
 }
 
-func TestMappedWeights(t *testing.T) {
+func TestMappedWeightsGiveTheSameLogits(t *testing.T) {
 	for _, offset := range []int{0, WeightsBoundary, 3 * WeightsBoundary} {
 		p := external(toyProgram())
 		file := write(t, weightsFile(p, offset))
@@ -58,7 +58,7 @@ func TestMappedWeights(t *testing.T) {
 func TestAppendedWeightsAreThoseOfTheExecutable(t *testing.T) {
 	p := external(toyProgram())
 	p.Weights.External = ""
-	_, err := Open(p, Options{}) // this test's own executable carries none
+	_, err := Open(p, Options{}) // this test's own executable carries no weights
 	var we *WeightsError
 	if !errors.As(err, &we) || !strings.Contains(err.Error(), "it does not end with weights") {
 		t.Error(err)
@@ -118,8 +118,8 @@ func weightsOfSize(p *Program, n int64) []byte {
 	return AppendTrailer(make([]byte, n), Trailer{Length: n, PlanID: p.PlanID})
 }
 
-// large makes the toy's weights larger than what Open hashes unasked. The file has a hole
-// where the program reads nothing.
+// large makes the toy's weights larger than what Open hashes by default. The file has a hole that the program does
+// not read.
 func large(t *testing.T, flip byte) (p *Program, file string) {
 	t.Helper()
 	p = external(toyProgram())
@@ -147,7 +147,7 @@ func large(t *testing.T, flip byte) (p *Program, file string) {
 	return p, file
 }
 
-// TestChangedByteInLargeWeights: such weights are used as they are unless Verify is set.
+// TestChangedByteInLargeWeights: such weights are used unchecked unless Verify is set.
 func TestChangedByteInLargeWeights(t *testing.T) {
 	p, file := large(t, 1)
 	m, _ := openProgram(t, p, Options{Weights: file, Threads: 1})
@@ -159,7 +159,7 @@ func TestChangedByteInLargeWeights(t *testing.T) {
 	openProgram(t, p, Options{Weights: file, Verify: true})
 }
 
-// TestChangedByteInSmallWeights: Open refuses it, asked or not.
+// TestChangedByteInSmallWeights: Open refuses such weights with and without Verify.
 func TestChangedByteInSmallWeights(t *testing.T) {
 	exe, _ := os.Executable()
 	embedded := toyProgram()
@@ -181,7 +181,7 @@ func TestChangedByteInSmallWeights(t *testing.T) {
 	}
 }
 
-// isChanged demands the error about weights that do not hash right.
+// isChanged checks for the error about weights with a wrong hash.
 func isChanged(t *testing.T, file string, err error) {
 	t.Helper()
 	var we *WeightsError
@@ -190,8 +190,8 @@ func isChanged(t *testing.T, file string, err error) {
 	}
 }
 
-// TestVerifyFlag: commands that open the model hash large weights when asked.
-func TestVerifyFlag(t *testing.T) {
+// TestVerifyFlagHashesLargeWeights runs all commands that open the model.
+func TestVerifyFlagHashesLargeWeights(t *testing.T) {
 	p, file := large(t, 1)
 	status, _, errs := invoke(p, "--tokens", "1", "-n", "1", "--weights", file)
 	if status != 0 {
@@ -214,7 +214,7 @@ func TestVerifyFlag(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen shows what hashing adds to the start: 60 MiB of embedded weights.
+// BenchmarkOpen measures what hashing adds to the start, for 60 MiB of embedded weights.
 func BenchmarkOpen(b *testing.B) {
 	p := toyProgram()
 	blob := bytes.Repeat([]byte{1}, 60<<20)
@@ -228,8 +228,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// TestPageThatIsGone cuts the weights file while it is mapped: a worker's access then
-// raises a signal, which must end the step and nothing else.
+// TestPageThatIsGone cuts the weights file while it is mapped. A worker's access then raises a signal, which must end
+// the step and nothing else.
 func TestPageThatIsGone(t *testing.T) {
 	if goruntime.GOOS != "linux" {
 		t.Skip("skip: cutting a mapped file is refused or undefined here")

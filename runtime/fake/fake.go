@@ -9,13 +9,13 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// Options say how badly the queues behave. The zero Options let them linger up to 100 µs.
+// Options control the delays of queues. The zero Options delay entries by up to 100 µs.
 type Options struct {
-	Seed  uint64        // of the delays; the same seed does not give the same order, only similar ones
-	Delay time.Duration // the longest; negative is none
+	Seed  uint64        // of the delays; one seed gives similar orders, not equal ones
+	Delay time.Duration // the longest; negative means none
 }
 
-// defaultDelay is longer than what most commands take, so that queues overtake each other.
+// defaultDelay is longer than most commands take, so that queues overtake each other.
 const defaultDelay = 100 * time.Microsecond
 
 // Loader opens simulated devices.
@@ -67,16 +67,16 @@ type device struct {
 	queues     []*queue
 }
 
-// Kernel is what the commands of simulated devices hold: calls of the processor's kernels
-// on the memory of e. round counts those of the repeat around the command.
-type Kernel func(e *Env, round int)
+// Kernel is the type of Command.Kernel for simulated devices. It calls kernels of the CPU on the memory of e.
+// iteration is that of the repeat around the command.
+type Kernel func(e *Env, iteration int)
 
-// Env is what a Kernel sees.
+// Env is the environment of a Kernel.
 type Env struct {
 	*runtime.Block
 
-	// Mem are the addresses of the memory that the device can address, by the numbers of
-	// runtime.Layout.Memory; nil for all other.
+	// Mem holds the addresses of the memory that the device can address, indexed by the numbers of
+	// runtime.Layout.Memory, and nil for all other memory.
 	Mem []unsafe.Pointer
 }
 
@@ -89,7 +89,7 @@ func (d *device) Bind(b *runtime.Block) (any, error) {
 	return e, nil
 }
 
-// Idle implements runtime.Idler: it fills with NaN what no step may read before it writes.
+// Idle implements runtime.Idler. It fills with NaN the memory that a step must write before it reads.
 func (d *device) Idle(b *runtime.Block) {
 	for _, m := range b.Memory {
 		if m, ok := m.(*memory); ok && m.owner == d {
@@ -99,8 +99,8 @@ func (d *device) Idle(b *runtime.Block) {
 }
 
 // Run implements runtime.Device.
-func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, round int) {
-	d.queues[queue].submit(entry{kind: run, command: c, block: b, round: round})
+func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, iteration int) {
+	d.queues[queue].submit(entry{kind: run, command: c, block: b, iteration: iteration})
 }
 
 // Copy implements runtime.Device.

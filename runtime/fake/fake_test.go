@@ -17,8 +17,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/fake"
 )
 
-// wrong runs prompts of many chunks on a fresh model and returns how many gave another
-// token than the definition.
+// wrong runs prompts of many chunks on a new model. It returns how many gave another token than the definition.
 func wrong(t *testing.T, o toy, prompts int) int {
 	t.Helper()
 	m := o.open(t, runtime.Options{Threads: 1})
@@ -36,7 +35,7 @@ func wrong(t *testing.T, o toy, prompts int) int {
 	return bad
 }
 
-func TestSteps(t *testing.T) {
+func TestStepsGiveTheDefinedTokens(t *testing.T) {
 	for pipeline := range 5 {
 		for seed := range uint64(4) {
 			o := toy{pipeline: pipeline, options: fake.Options{Seed: seed}}
@@ -47,15 +46,15 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestHazards leaves out one wait. The devices have to show that, if not at once.
-func TestHazards(t *testing.T) {
+// TestMissingWaitIsFound leaves out one wait. The devices have to show that, within many prompts.
+func TestMissingWaitIsFound(t *testing.T) {
 	if raceDetector {
 		t.Skip("skip: the race detector finds what this test looks for")
 	}
 	for _, c := range []struct {
 		name string
 		drop int
-		only int // steps under way from which on the wait is needed
+		only int // steps in flight from which on the wait is needed
 	}{
 		{"the second device waits for the sum", summed, 1},
 		{"the sum waits until the second device has read the one before", hashed, 2},
@@ -91,8 +90,8 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Sessions have memory of their own and may run at once.
-func TestSessions(t *testing.T) {
+// TestSessionsDoNotShareMemory runs several sessions at once.
+func TestSessionsDoNotShareMemory(t *testing.T) {
 	m := (&toy{pipeline: 2}).open(t, runtime.Options{})
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -108,8 +107,8 @@ func TestSessions(t *testing.T) {
 	wg.Wait()
 }
 
-// What a device does not write is no number.
-func TestPoison(t *testing.T) {
+// TestUnwrittenMemoryIsNaN has a kernel that does not write its result.
+func TestUnwrittenMemoryIsNaN(t *testing.T) {
 	lazy := func(e *fake.Env, _ int) {} // writes no logits
 	s := newSession(t, (&toy{hash: lazy}).open(t, runtime.Options{Threads: 1}))
 	for range 2 {
@@ -125,8 +124,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// A command that fails makes its step and all later ones fail; nothing hangs.
-func TestFaults(t *testing.T) {
+// TestFailedCommandFailsAllLaterSteps also checks that nothing blocks.
+func TestFailedCommandFailsAllLaterSteps(t *testing.T) {
 	if raceDetector {
 		t.Skip("skip: the race detector checks pointers by itself, and gives up at a wrong one")
 	}
@@ -159,8 +158,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A transfer outside of a memory is found.
-func TestTransferOutside(t *testing.T) {
+// TestTransferOutsideOfMemoryFails copies from beyond the end of a memory.
+func TestTransferOutsideOfMemoryFails(t *testing.T) {
 	o := toy{}
 	p := o.program()
 	for i := range p.Funcs {
@@ -180,8 +179,8 @@ func TestTransferOutside(t *testing.T) {
 	}
 }
 
-// Closing waits for what is under way, and later steps hear of it.
-func TestClose(t *testing.T) {
+// TestCloseWaitsForStepsInFlight also checks that later steps return ErrClosed.
+func TestCloseWaitsForStepsInFlight(t *testing.T) {
 	m := (&toy{pipeline: 2, hold: time.Millisecond}).open(t, runtime.Options{Threads: 1})
 	s := newSession(t, m)
 	done := make(chan error)
@@ -201,7 +200,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestCancelledPrefillCanBeRepeated(t *testing.T) {
 	m := (&toy{pipeline: 2, hold: time.Millisecond}).open(t, runtime.Options{Threads: 1})
 	s := newSession(t, m)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
@@ -229,8 +228,8 @@ type traceEvent struct {
 	}
 }
 
-// TestTimeline looks for a command of a step that begins before the step before has ended.
-func TestTimeline(t *testing.T) {
+// TestTimelineShowsOverlappingSteps finds a command of a step that begins before the previous step has ended.
+func TestTimelineShowsOverlappingSteps(t *testing.T) {
 	for _, c := range []struct {
 		pipeline int
 		overlaps bool
@@ -261,7 +260,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// overlaps reports whether something of a step begins before the step before it has ended.
+// overlaps reports whether a span of a step begins before the previous step has ended.
 func overlaps(events []traceEvent) bool {
 	end := make(map[int]float64)
 	for _, e := range events {
@@ -275,8 +274,8 @@ func overlaps(events []traceEvent) bool {
 	return false
 }
 
-// TestBox copies a strided box.
-func TestBox(t *testing.T) {
+// TestCopyBoxCopiesAStridedBox copies columns of a matrix.
+func TestCopyBoxCopiesAStridedBox(t *testing.T) {
 	o := toy{}
 	p := o.program()
 	var label = runtime.Label{What: "box"}
@@ -304,8 +303,8 @@ func TestBox(t *testing.T) {
 	}
 }
 
-// TestPicks copies some elements of three floats each, one of them twice.
-func TestPicks(t *testing.T) {
+// TestCopyPickedCopiesOnlyThePicked picks elements of three floats each, one of them twice.
+func TestCopyPickedCopiesOnlyThePicked(t *testing.T) {
 	o := toy{}
 	p := o.program()
 	var label = runtime.Label{What: "picks"}
@@ -314,7 +313,7 @@ func TestPicks(t *testing.T) {
 		for i := range 12 {
 			*word(a.IO, ioLogits+4*i) = int32(i)
 		}
-		q.Copy(0, &label, 0, memIn, toyTokens, memHost, ioLogits+40, 4) // so that not all is poison
+		q.Copy(0, &label, 0, memIn, toyTokens, memHost, ioLogits+40, 4) // so that not all of it is poison
 		q.CopyPicked(0, &label, 0, memIn, toyTokens, memHost, ioLogits, 12, 4, memHost, ioTokens, 3)
 		q.Copy(0, &label, 0, memHost, ioLogits, memIn, toyTokens, 12*4)
 	}
@@ -333,7 +332,7 @@ func TestPicks(t *testing.T) {
 	}
 }
 
-func TestFlags(t *testing.T) {
+func TestFlagsSetSeedAndDelay(t *testing.T) {
 	l := new(fake.Loader)
 	set := make(map[string]func(string) error)
 	l.Flags(func(name, _, _ string, f func(string) error) { set[name] = f })

@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// poison is what memory is filled with: four of it are a NaN as f32, two of it as f16.
+// poison is the byte that fills memory. Four of these bytes are a NaN as f32, two are a NaN as f16.
 const poison = 0xff
 
 // memory is an allocation of a device.
@@ -42,7 +42,7 @@ func (d *device) Clear(m runtime.Memory) error {
 	return nil
 }
 
-// forget fills the memory with poison unless it has to keep what it holds.
+// forget fills the memory with poison unless its contents have to be kept.
 func (m *memory) forget() {
 	if m.class == runtime.Activations || m.class == runtime.Scratch {
 		m.fill()
@@ -55,8 +55,7 @@ func (m *memory) fill() {
 	}
 }
 
-// octets returns the bytes of a memory that the program's processor can address: all that
-// simulated devices know.
+// octets returns the bytes of a memory. Simulated devices only use memory that the CPU can address.
 func octets(m runtime.Memory) []byte {
 	switch m := m.(type) {
 	case *memory:
@@ -67,7 +66,7 @@ func octets(m runtime.Memory) []byte {
 	panic(fmt.Sprintf("fake: memory of another kind of device: %T", m))
 }
 
-// move does a transfer. What lies outside of the memory panics.
+// move carries out a transfer. It panics if any byte is outside of the memory.
 func move(t *runtime.Transfer, b *runtime.Block) {
 	if t.Len() == 0 {
 		return
@@ -93,7 +92,7 @@ func move(t *runtime.Transfer, b *runtime.Block) {
 
 const i32Bytes = 4
 
-// pick copies the elements that an index names.
+// pick copies the elements whose numbers are in index.
 func pick(t *runtime.Transfer, dst, src, index []byte) {
 	for ; len(index) > 0; index = index[i32Bytes:] {
 		at := t.Elem * int(int32(binary.NativeEndian.Uint32(index)))
@@ -101,7 +100,7 @@ func pick(t *runtime.Transfer, dst, src, index []byte) {
 	}
 }
 
-// line copies n elements that lie stride bytes apart and returns dst behind them.
+// line copies n elements at intervals of stride bytes and returns the rest of dst after them.
 func line(dst, src []byte, elem, n, stride int) []byte {
 	for i := range n {
 		copy(dst[:elem], src[i*stride:])
@@ -110,7 +109,7 @@ func line(dst, src []byte, elem, n, stride int) []byte {
 	return dst
 }
 
-// cut returns n bytes of a memory from where s begins.
+// cut returns the n bytes of a memory that begin at s.
 func cut(b *runtime.Block, s runtime.Span, n int) []byte {
 	all := octets(b.Memory[s.Memory])
 	if s.Offset < 0 || s.Offset+n > len(all) {

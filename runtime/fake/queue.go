@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// kind is what an entry of a queue does.
+// kind is the kind of an entry of a queue.
 type kind uint8
 
 const (
@@ -20,18 +20,18 @@ const (
 	wait
 )
 
-// entry is one thing that a queue does.
+// entry is one command, transfer, record or wait in a queue.
 type entry struct {
-	kind     kind
-	command  *runtime.Command
-	transfer runtime.Transfer
-	block    *runtime.Block
-	round    int
-	event    *runtime.Event
-	count    uint64
+	kind      kind
+	command   *runtime.Command
+	transfer  runtime.Transfer
+	block     *runtime.Block
+	iteration int
+	event     *runtime.Event
+	count     uint64
 }
 
-// queue does what was submitted, in order, on a goroutine of its own.
+// queue processes the submitted entries in order, on a goroutine of its own.
 type queue struct {
 	device *device
 	id     int // in the timeline
@@ -39,14 +39,14 @@ type queue struct {
 
 	mu     sync.Mutex
 	change sync.Cond
-	ring   []entry // those that wait are ring[head], ring[head+1], … modulo its length
+	ring   []entry // waiting entries are ring[head], ring[head+1], … modulo its length
 	head   int
 	size   int
 	closed bool
 	ended  chan struct{}
 }
 
-// ringSize is how many entries a queue holds before it has to grow, a power of two.
+// ringSize is the number of entries that a queue holds before it has to grow, a power of two.
 const ringSize = 64
 
 func newQueue(d *device, id int, m mood) *queue {
@@ -55,7 +55,7 @@ func newQueue(d *device, id int, m mood) *queue {
 	return q
 }
 
-// submit puts an entry at the end; false means that the queue is closed.
+// submit appends an entry. It returns false if the queue is closed.
 func (q *queue) submit(e entry) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +78,7 @@ func (q *queue) grow() {
 	q.ring, q.head = bigger, 0
 }
 
-// next takes the first entry, which it waits for; false means that there will be none.
+// next waits for the first entry and removes it. It returns false if the queue is closed and empty.
 func (q *queue) next(e *entry) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +94,7 @@ func (q *queue) next(e *entry) bool {
 	return true
 }
 
-// work is the life of the queue's goroutine.
+// work processes entries until the queue is closed and empty.
 func (q *queue) work() {
 	debug.SetPanicOnFault(true)
 	defer close(q.ended)
@@ -120,30 +120,30 @@ func (q *queue) do(e *entry) {
 	defer q.failure(e)
 	begin := time.Now()
 	if e.kind == run {
-		e.command.Kernel.(Kernel)(e.block.Bound[q.device.index].(*Env), e.round)
+		e.command.Kernel.(Kernel)(e.block.Bound[q.device.index].(*Env), e.iteration)
 	} else {
 		move(&e.transfer, e.block)
 	}
-	what, round := e.label()
-	q.device.supervisor.Timeline.Add(q.id, what, round, e.block.Step, begin)
+	what, iteration := e.label()
+	q.device.supervisor.Timeline.Add(q.id, what, iteration, e.block.Step, begin)
 }
 
-// label returns what a command or a transfer is, and the round around it.
+// label returns the label of a command or a transfer, and the iteration of the repeat around it.
 func (e *entry) label() (*runtime.Label, int) {
 	if e.kind == run {
-		return &e.command.Label, e.round
+		return &e.command.Label, e.iteration
 	}
-	return e.transfer.Label, e.transfer.Round
+	return e.transfer.Label, e.transfer.Iteration
 }
 
-// failure is deferred: it turns a panic into the failure of the device.
+// failure is deferred. It turns a panic into the failure of the device.
 func (q *queue) failure(e *entry) {
 	v := recover()
 	if v == nil {
 		return
 	}
-	what, round := e.label()
-	err := &runtime.FaultError{Device: q.device.info.Name, Command: what.At(round), Value: v}
+	what, iteration := e.label()
+	err := &runtime.FaultError{Device: q.device.info.Name, Command: what.At(iteration), Value: v}
 	if at, ok := v.(interface{ Addr() uintptr }); ok {
 		err.Addr = at.Addr()
 	}
@@ -159,8 +159,8 @@ func (q *queue) close() {
 	<-q.ended
 }
 
-// mood says how long a queue lingers before it begins something. It stays quick or slow
-// for some entries, so that others get far ahead of it.
+// mood determines the delays of a queue. A queue remains quick or slow for several entries, so that other queues get
+// far ahead of it.
 type mood struct {
 	random *rand.Rand
 	delay  time.Duration
@@ -172,7 +172,7 @@ func newMood(seed uint64, device, queue int, delay time.Duration) mood {
 	return mood{random: rand.New(rand.NewPCG(seed, uint64(device)<<8|uint64(queue))), delay: delay}
 }
 
-// moodLength is the most entries that a mood lasts.
+// moodLength is the largest number of entries between two changes of mood.
 const moodLength = 8
 
 func (m *mood) linger() {

@@ -10,21 +10,20 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/fake"
 )
 
-// The toy is a language model over two devices, written by hand in the form of emitted
-// code. The first device adds tokens up, the second keeps a hash of all the sums, whose
-// remainder is the largest logit: a sum that is lost, early or late changes all that
-// follows.
+// The toy is a language model for two devices, written by hand in the form of emitted code. The first device sums up
+// tokens. The second keeps a hash of all sums, whose remainder determines the largest logit. A sum that is lost,
+// early or late therefore changes all later tokens.
 const (
 	toyVocab   = 64
 	toyBatch   = 4
 	toyContext = 256
 )
 
-// Memory, by number, and offsets there. toySum exists once: the next step may write it only
-// when the second device has read it.
+// Numbers of memories, and offsets in them. toySum exists once: a step may write it only after the second device has
+// read that of the step before.
 const (
 	memSum    = iota // state of the first device
-	memIn            // activations of the first: the tokens of each step under way, then the sum
+	memIn            // activations of the first: the tokens of each step in flight, then the sum
 	memHash          // state of the second
 	memOut           // activations of the second: the sum, then the logits
 	memHost          // inputs and outputs
@@ -39,17 +38,17 @@ const (
 
 // Events.
 const (
-	summed = 1 + iota // the sum is with the second device
+	summed = 1 + iota // the second device has the sum
 	hashed            // the second device has read it
 )
 
-// toy is what a test changes.
+// toy holds the parameters that tests change.
 type toy struct {
 	pipeline int
 	options  fake.Options
-	drop     int           // an event that nobody waits for; 0 is none
-	hash     fake.Kernel   // in place of the second device's
-	hold     time.Duration // by which each hash lasts longer
+	drop     int           // an event whose wait is left out; 0 is none
+	hash     fake.Kernel   // replaces the second device's kernel
+	hold     time.Duration // additional duration of each hash
 }
 
 func (o *toy) program() *runtime.Program {
@@ -133,7 +132,7 @@ func addTokens(e *fake.Env, _ int) {
 	*word(e.Mem[memIn], toySum) = *sum
 }
 
-// hashSum is the second device's.
+// hashSum is the second device's kernel.
 func (o *toy) hashSum(e *fake.Env, _ int) {
 	for begin := time.Now(); time.Since(begin) < o.hold; {
 	}
@@ -147,8 +146,7 @@ func (o *toy) hashSum(e *fake.Env, _ int) {
 
 func nextHash(h, sum int32) int32 { return int32((uint32(h)*31 + uint32(sum)) % toyVocab) }
 
-// toyNext returns the most probable token after a prompt that runs in chunks, as the model
-// is defined.
+// toyNext returns the most probable token after a prompt that runs in chunks, by the definition of the model.
 func toyNext(prompt []int32, chunk int) int32 {
 	var h, sum int32
 	for len(prompt) > 0 {
@@ -170,7 +168,7 @@ func toyPrompt(n int) []int32 {
 	return ids
 }
 
-// best returns the index of the only logit that is 1; -1 if they are no such vector.
+// best returns the index of the only logit that is 1, or -1 for any other vector.
 func best(logits []float32) int32 {
 	at := int32(-1)
 	for i, l := range logits {

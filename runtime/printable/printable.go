@@ -1,5 +1,5 @@
-// Package printable makes text of unknown origin harmless to print: names in a model may hold
-// what moves a terminal's cursor, reverses the direction of writing, or ends a line of source.
+// Package printable makes text of unknown origin safe to print. Names in a model may contain characters that move a
+// terminal's cursor, reverse the direction of writing, or end a line of source.
 package printable
 
 import (
@@ -11,15 +11,15 @@ import (
 // ellipsis marks where a text was cut.
 const ellipsis = "…"
 
-// Line returns s as one line: every rune that does not print is written as Go's escape of it,
-// such as \n or \x1b. Text that prints is returned as it is.
+// Line returns s as one line. Every rune that does not print is replaced by its Go escape, such as \n or \x1b. Text
+// that prints is returned unchanged.
 func Line(s string) string { return escaped(s, "") }
 
-// Text returns s like [Line], with its newlines and tabs as they are.
+// Text is like [Line], but leaves newlines and tabs unchanged.
 func Text(s string) string { return escaped(s, "\n\t") }
 
-// Name returns s if it prints, else quoted as in Go. An empty s and one that begins with a
-// quote are quoted too, so that no two names look the same.
+// Name returns s if it prints, and otherwise s quoted as in Go. It also quotes an empty s, and one that begins with a
+// quote, so that no two names look the same.
 func Name(s string) string {
 	if s == "" || s[0] == '"' || Line(s) != s {
 		return strconv.Quote(s)
@@ -27,8 +27,8 @@ func Name(s string) string {
 	return s
 }
 
-// Quote quotes s as in Go. Of a result longer than most bytes it returns the beginning, with
-// a mark after the closing quote; most is at least 8.
+// Quote quotes s as in Go. If the result is longer than most bytes, it returns the beginning, with a mark after the
+// closing quote. most is at least 8.
 func Quote(s string, most int) string {
 	if len(s) <= most-2 {
 		if q := strconv.Quote(s); len(q) <= most {
@@ -49,8 +49,8 @@ func Quote(s string, most int) string {
 	return string(b) + `"` + ellipsis
 }
 
-// Cut returns s in at most about most bytes. Of a longer s it returns the beginning and the
-// end: messages report at the beginning what is wrong and at the end what to do.
+// Cut shortens s to about most bytes by removing its middle. Messages state what is wrong at the beginning and what
+// to do at the end.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -62,7 +62,7 @@ func Cut(s string, most int) string {
 	return Head(s, most/2) + " " + ellipsis + " " + s[tail:]
 }
 
-// Head returns those whole runes at the beginning of s that fit into most bytes.
+// Head returns the longest beginning of s that has whole runes and at most most bytes.
 func Head(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -73,12 +73,11 @@ func Head(s string, most int) string {
 	return s[:most]
 }
 
-// JSON returns a document in which the runes of strings that do not print are written as
-// JSON's escapes. It holds the same values: outside strings there are no such runes but
-// newlines and tabs, which stay.
+// JSON returns a document whose strings have JSON escapes in place of runes that do not print. Its values are the
+// same: outside of strings, the only such runes are newlines and tabs, which are kept.
 func JSON(doc []byte) []byte {
 	var out []byte
-	done := 0 // bytes of doc that out holds
+	done := 0 // bytes of doc that out contains
 	for at := 0; at < len(doc); {
 		r, size := utf8.DecodeRune(doc[at:])
 		if r != '\n' && r != '\t' && !prints(r, size) {
@@ -95,7 +94,7 @@ func JSON(doc []byte) []byte {
 
 func escaped(s, kept string) string {
 	var b strings.Builder
-	done := 0 // bytes of s that b holds
+	done := 0 // bytes of s that b contains
 	for at := 0; at < len(s); {
 		r, size := utf8.DecodeRuneInString(s[at:])
 		if !prints(r, size) && !strings.ContainsRune(kept, r) {
@@ -112,8 +111,7 @@ func escaped(s, kept string) string {
 	return b.String()
 }
 
-// prints reports whether a rune of size bytes prints as itself. A byte that is not UTF-8
-// does not.
+// prints reports whether a rune of size bytes prints as itself. A byte that is not UTF-8 does not.
 func prints(r rune, size int) bool {
 	return strconv.IsPrint(r) && (r != utf8.RuneError || size > 1)
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestLineTextName(t *testing.T) {
+func TestLineTextAndNameEscapeWhatDoesNotPrint(t *testing.T) {
 	for _, c := range []struct{ in, line, text, name string }{
 		{"", "", "", `""`},
 		{"blk.0.attn_q größe 模型", "blk.0.attn_q größe 模型", "blk.0.attn_q größe 模型", "blk.0.attn_q größe 模型"},
@@ -38,7 +38,7 @@ func TestLineTextName(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
+func TestQuoteIsLimited(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		most int
@@ -57,7 +57,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestCutKeepsBothEnds(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		most int
@@ -73,7 +73,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestHead(t *testing.T) {
+func TestHeadKeepsWholeRunes(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		most int
@@ -92,8 +92,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestJSON has a document of every rune below U+1000 and some above: its value must stay.
-func TestJSON(t *testing.T) {
+// TestJSONKeepsValues encodes every rune below U+1000 and some above.
+func TestJSONKeepsValues(t *testing.T) {
 	var b strings.Builder
 	for r := rune(0); r < 0x1000; r++ {
 		b.WriteRune(r)
@@ -111,15 +111,15 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONInvalid: bytes that are not UTF-8 become what decoders read them as.
-func TestJSONInvalid(t *testing.T) {
+// TestJSONReplacesInvalidUTF8 expects the replacement that decoders use.
+func TestJSONReplacesInvalidUTF8(t *testing.T) {
 	if got := string(JSON([]byte("\"a\xffb\""))); got != `"a\ufffdb"` {
 		t.Errorf("got %q", got)
 	}
 }
 
-// FuzzPrintable: whatever the text is, what is printed is printable and within its limit, and
-// what was quoted or encoded can be read back.
+// FuzzPrintable checks for any text that what is printed is printable and within its limit, and that what is quoted
+// or encoded can be read back.
 func FuzzPrintable(f *testing.F) {
 	for _, s := range []string{"", "a", "\x1b]0;title\a", "\u202e\u2066", "\xff\xc3", "\u009b", "line\nline", `"\"`, "\U000e0041"} {
 		f.Add(s, 20)
@@ -156,14 +156,14 @@ func checkQuoted(t *testing.T, s string, most int) {
 	}
 }
 
-// checkJSON encodes s with Go's encoder and by hand: by hand, bytes that are not UTF-8 stay.
+// checkJSON encodes s both with Go's encoder and by hand, which keeps bytes that are not UTF-8.
 func checkJSON(t *testing.T, s string) {
 	t.Helper()
 	encoded, _ := json.Marshal(s)
 	for _, doc := range [][]byte{encoded, []byte(`"` + s + `"`)} {
 		var got, want string
 		if json.Unmarshal(doc, &want) != nil {
-			continue // s by hand is no JSON
+			continue // encoded by hand, s is not valid JSON
 		}
 		out := JSON(doc)
 		clean(t, string(out), "\n\t")
@@ -173,7 +173,7 @@ func checkJSON(t *testing.T, s string) {
 	}
 }
 
-// clean demands that a terminal prints s as it is; runes in except may be there.
+// clean checks that a terminal prints s as it is. s may contain runes of except.
 func clean(t *testing.T, s, except string) {
 	t.Helper()
 	for i, r := range s {

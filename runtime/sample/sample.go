@@ -1,10 +1,8 @@
-// Package sample chooses the next token from logits. A Sampler allocates everything when
-// it is made and nothing per token, and gives the same tokens for the same options, seed
-// and logits.
+// Package sample chooses the next token from logits. A Sampler allocates all its memory when it is made, and none per
+// token. The same options, seed and logits give the same tokens.
 //
-// The stages and their order are those of llama.cpp's default chain (llama-sampling.cpp):
-// repetition penalty, top-k, top-p, min-p, temperature, draw. Top-p and min-p look at the
-// probabilities before the temperature changes them.
+// The stages and their order are those of llama.cpp's default chain (llama-sampling.cpp): repetition penalty, top-k,
+// top-p, min-p, temperature, draw. Top-p and min-p use the probabilities before the temperature changes them.
 package sample
 
 import (
@@ -14,12 +12,12 @@ import (
 	"math/rand/v2"
 )
 
-// Options say how to choose. The zero Options are greedy: the most probable token.
+// Options control the choice. The zero Options are greedy: they choose the most probable token.
 type Options struct {
 	Temperature   float32 // 0 is greedy; higher is more even
-	TopK          int     // only the K most probable; 0: all
-	TopP          float32 // only the fewest whose probabilities sum to P; 0 or 1: all
-	MinP          float32 // only those at least MinP times as probable as the best; 0: all
+	TopK          int     // keep only the K most probable; 0: all
+	TopP          float32 // keep only the fewest whose probabilities sum to P; 0 or 1: all
+	MinP          float32 // keep only those at least MinP times as probable as the best; 0: all
 	RepeatPenalty float32 // divides the odds of recent tokens; 0 or 1: none
 	RepeatLast    int     // how many tokens are recent; 0: 64
 	Seed          uint64  // of the draws
@@ -28,35 +26,35 @@ type Options struct {
 // defaultRepeatLast is llama.cpp's repeat_last_n.
 const defaultRepeatLast = 64
 
-// ErrNumerics means that the logits hold NaN, or nothing finite to choose.
+// ErrNumerics means that the logits contain NaN, or no finite number.
 var ErrNumerics = errors.New("the logits hold NaN or no finite number: the weights or the state are damaged")
 
 // Check reports every option that is out of range.
 func (o Options) Check() error {
 	var errs []error
-	bad := func(ok bool, format string, args ...any) {
+	demand := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(o.Temperature >= 0 && !math.IsInf(float64(o.Temperature), 0), "temperature %v: it must be 0 (greedy) or more", o.Temperature)
-	bad(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
-	bad(o.TopP >= 0 && o.TopP <= 1, "top-p %v: it must be between 0 and 1", o.TopP)
-	bad(o.MinP >= 0 && o.MinP <= 1, "min-p %v: it must be between 0 and 1", o.MinP)
-	bad(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
-	bad(o.RepeatLast >= 0 && o.RepeatLast <= 1<<20, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
+	demand(o.Temperature >= 0 && !math.IsInf(float64(o.Temperature), 0), "temperature %v: it must be 0 (greedy) or more", o.Temperature)
+	demand(o.TopK >= 0, "top-k %d: it must be 0 (all) or more", o.TopK)
+	demand(o.TopP >= 0 && o.TopP <= 1, "top-p %v: it must be between 0 and 1", o.TopP)
+	demand(o.MinP >= 0 && o.MinP <= 1, "min-p %v: it must be between 0 and 1", o.MinP)
+	demand(o.RepeatPenalty >= 0 && !math.IsInf(float64(o.RepeatPenalty), 0), "repeat penalty %v: it must be a finite number from 0 on (0 and 1 are none)", o.RepeatPenalty)
+	demand(o.RepeatLast >= 0 && o.RepeatLast <= 1<<20, "repeat window %d: it must be between 0 and 2^20", o.RepeatLast)
 	return errors.Join(errs...)
 }
 
-// Sampler chooses the tokens of one sequence. It is for one goroutine.
+// Sampler chooses the tokens of one sequence. Only one goroutine may use it at a time.
 type Sampler struct {
 	o       Options
 	draw    rand.PCG
 	recent  ring
 	work    []float32   // penalised logits
-	top     []candidate // those still in the running
-	weights []float64   // theirs in the draw
-	steps   steps       // where top-p begins to look
+	top     []candidate // remaining candidates
+	weights []float64   // their weights in the draw
+	steps   steps       // for topP
 }
 
 // candidate is a token with its logit.
@@ -89,7 +87,7 @@ func New(o Options, vocab int) (*Sampler, error) {
 	return s, nil
 }
 
-// kept is how many candidates top-k leaves.
+// kept returns the number of candidates that top-k leaves.
 func (s *Sampler) kept(vocab int) int {
 	if s.o.TopK == 0 {
 		return vocab
@@ -97,15 +95,14 @@ func (s *Sampler) kept(vocab int) int {
 	return min(s.o.TopK, vocab)
 }
 
-// Accept notes tokens of the sequence, of the prompt and generated, for the repetition
-// penalty.
+// Accept records tokens of the sequence, both of the prompt and generated ones, for the repetition penalty.
 func (s *Sampler) Accept(ids ...int32) {
 	for _, id := range ids {
 		s.recent.add(id)
 	}
 }
 
-// Next chooses a token; logits are not changed. Among equal ones the lowest id wins.
+// Next chooses a token. It does not change logits. Of equal logits, the lowest id wins.
 func (s *Sampler) Next(logits []float32) (int32, error) {
 	logits = s.penalise(logits)
 	best, err := argmax(logits)
@@ -118,11 +115,11 @@ func (s *Sampler) Next(logits []float32) (int32, error) {
 	return s.pick(logits[best]), nil
 }
 
-// argmax returns the index of the largest value, the first among equals.
+// argmax returns the index of the largest value, and the lowest such index of equal values.
 func argmax(v []float32) (int32, error) {
 	best, at := float32(math.Inf(-1)), -1
 	for i, x := range v {
-		if x <= best { // one comparison for nearly all of them; not true of NaN
+		if x <= best { // a single comparison for most values; false for NaN
 			continue
 		}
 		best, at = x, i
@@ -136,16 +133,15 @@ func argmax(v []float32) (int32, error) {
 	return int32(at), nil
 }
 
-// penalise lowers the logits of recent tokens: positive ones are divided, negative ones
-// multiplied (Keskar et al. 2019, CTRL, section 4.1, as llama.cpp extends it to negative
-// logits).
+// penalise lowers the logits of recent tokens. It divides positive ones and multiplies negative ones (Keskar et al.
+// 2019, CTRL, section 4.1, with llama.cpp's extension to negative logits).
 func (s *Sampler) penalise(logits []float32) []float32 {
 	if s.o.RepeatPenalty == 1 || len(s.recent.ids) == 0 {
 		return logits
 	}
 	copy(s.work, logits)
 	for _, id := range s.recent.ids {
-		if l := logits[id]; l > 0 { // from the original: a token counts once
+		if l := logits[id]; l > 0 { // logits, not s.work: a token that occurs twice counts once
 			s.work[id] = l / s.o.RepeatPenalty
 		} else {
 			s.work[id] = l * s.o.RepeatPenalty
@@ -154,8 +150,8 @@ func (s *Sampler) penalise(logits []float32) []float32 {
 	return s.work
 }
 
-// topK fills s.top: with everything, or with the K best, best first. The K best so far
-// are a heap whose root is the worst of them, so that most tokens cost one comparison.
+// topK sets s.top to all candidates, or to the K best in descending order. The K best so far form a heap whose root
+// is the worst of them, so that most tokens cost one comparison.
 func (s *Sampler) topK(logits []float32) {
 	s.top = s.top[:0]
 	k := s.kept(len(logits))
@@ -176,8 +172,11 @@ func (s *Sampler) topK(logits []float32) {
 	}
 }
 
-// topP keeps the fewest candidates whose probabilities sum to P. Where top-k has not
-// ordered them, a heap gives them in order as far as they are needed.
+// topP keeps the fewest candidates whose probabilities sum to P. If top-k has not ordered them, a heap yields as many
+// of them in order as are needed.
+//
+// For example, with P = 0.9 and the probabilities 0.1 0.6 0.25 0.05, the heap yields 0.6 (sum 0.6), then 0.25 (0.85),
+// then 0.1 (0.95): three candidates are kept, and the fourth is never ordered.
 func (s *Sampler) topP() {
 	if s.o.TopP == 0 || s.o.TopP == 1 {
 		return
@@ -193,7 +192,7 @@ func (s *Sampler) topP() {
 	for rest := s.top; len(rest) > 0 && sum < want; {
 		sum += weight(rest[0].logit, best, 1)
 		last := len(rest) - 1
-		rest[0], rest[last] = rest[last], rest[0] // the best go to the end, in order
+		rest[0], rest[last] = rest[last], rest[0] // the best move to the end, in order
 		rest = rest[:last]
 		sift(rest, 0, better)
 		n = last
@@ -201,20 +200,20 @@ func (s *Sampler) topP() {
 	s.top = s.top[:copy(s.top[:cap(s.top)], s.top[n:])]
 }
 
-// steps is how much probability lies in steps of a stepsPerUnit-th below the best logit, the
-// last one holding all that is further below. With them top-p orders only the candidates
-// that it may need, hundreds or thousands where a vocabulary has 100,000.
+// steps is a histogram of probability by logit: each step is 1/stepsPerUnit wide, counted down from the best logit,
+// and the last step holds all lower logits. It limits the candidates that top-p has to order to hundreds or thousands
+// of a vocabulary of 100,000.
 type steps [256]float64
 
 const stepsPerUnit = 8
 
-// stepOf returns the step of a logit.
+// stepOf returns the step that a logit belongs to.
 func stepOf(logit, best float32) int {
 	return int(min((best-logit)*stepsPerUnit, float32(len(steps{})-1)))
 }
 
-// fill computes the steps of candidates and returns the sum of all probabilities, but for
-// the common factor, in the order of the candidates.
+// fill computes the steps of the candidates. It returns the sum of all probabilities without their common factor,
+// added in the order of the candidates.
 func (s *steps) fill(top []candidate, best float32) float64 {
 	clear(s[:])
 	total := 0.0
@@ -226,10 +225,9 @@ func (s *steps) fill(top []candidate, best float32) float64 {
 	return total
 }
 
-// enough drops candidates that are not needed for a sum of want: those of the steps below
-// the first ones that have it.
+// enough drops candidates that are not needed for a sum of want: those below the first steps that reach it.
 func (s *steps) enough(top []candidate, best float32, want float64) []candidate {
-	const slack = 1 + 1e-9 // sums in another order differ by less than 2^-53 for each term
+	const slack = 1 + 1e-9 // sums in different orders differ by less than 2^-53 per term
 	last, sum := 0, s[0]
 	for last < len(s)-1 && sum < want*slack {
 		last++
@@ -244,7 +242,7 @@ func (s *steps) enough(top []candidate, best float32, want float64) []candidate 
 	return kept
 }
 
-// minP drops what is much less probable than the best.
+// minP drops candidates that are much less probable than the best.
 func (s *Sampler) minP(best float32) {
 	if s.o.MinP == 0 {
 		return
@@ -259,7 +257,7 @@ func (s *Sampler) minP(best float32) {
 	s.top = kept
 }
 
-// pick draws one candidate with its probability at the temperature.
+// pick draws one candidate by the probabilities at the temperature.
 func (s *Sampler) pick(best float32) int32 {
 	total, weights := 0.0, s.weights[:len(s.top)]
 	for i, c := range s.top {
@@ -272,7 +270,7 @@ func (s *Sampler) pick(best float32) int32 {
 		if w == 0 {
 			continue
 		}
-		chosen = s.top[i].id // the last one with a weight, should rounding leave at >= 0
+		chosen = s.top[i].id // the last one with a weight, in case rounding leaves at >= 0
 		if at -= w; at < 0 {
 			break
 		}
@@ -280,7 +278,7 @@ func (s *Sampler) pick(best float32) int32 {
 	return chosen
 }
 
-// weight is the probability of a logit at a temperature, but for the common factor.
+// weight returns the probability of a logit at a temperature, without the common factor.
 func weight(logit, best, temperature float32) float64 {
 	return math.Exp(float64(logit-best) / float64(temperature))
 }

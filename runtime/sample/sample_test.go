@@ -44,7 +44,7 @@ func TestGreedyTakesTheFirstOfEquals(t *testing.T) {
 	}
 }
 
-func TestNothingToChoose(t *testing.T) {
+func TestLogitsWithoutAChoiceAreAnError(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, l := range [][]float32{{1, nan}, {nan, 1}, {-inf, -inf}, {1, inf}, {}} {
 		for _, o := range []Options{{}, {Temperature: 1}, {Temperature: 1, TopK: 1}} {
@@ -55,7 +55,7 @@ func TestNothingToChoose(t *testing.T) {
 	}
 }
 
-// reference computes the candidates by sorting everything, in float64.
+// reference computes the candidates by sorting all of them, in float64.
 func reference(l []float32, o Options) []int32 {
 	ids := make([]int32, len(l))
 	for i := range ids {
@@ -104,8 +104,8 @@ func TestFiltersAgreeWithSorting(t *testing.T) {
 	}
 }
 
-// TestTopPOfTies has more equal logits than fit: of these the lowest ids are kept, and they
-// stand worst first, which the draw depends on.
+// TestTopPOfTies has more equal logits than fit. Those of the lowest ids are kept. They are ordered worst first, on
+// which the draw depends.
 func TestTopPOfTies(t *testing.T) {
 	l := logits(3000, 9)
 	for i := range l {
@@ -149,7 +149,7 @@ func TestDrawsFollowTheProbabilities(t *testing.T) {
 	}
 }
 
-func TestSeedDecides(t *testing.T) {
+func TestSameSeedDrawsTheSame(t *testing.T) {
 	l := logits(100, 1)
 	draw := func(seed uint64) (ids []int32) {
 		s := must(t, Options{Temperature: 1, TopP: 0.9, Seed: seed}, len(l))
@@ -166,7 +166,7 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-func TestRepeatPenalty(t *testing.T) {
+func TestRepeatPenaltyLowersRecentTokens(t *testing.T) {
 	l := []float32{2, 1.9, -1}
 	s := must(t, Options{RepeatPenalty: 1.5, RepeatLast: 2}, len(l))
 	for i, want := range []int32{0, 1, 0, 0} {
@@ -191,7 +191,7 @@ func TestRepeatPenalty(t *testing.T) {
 	}
 }
 
-func TestOptionsCheck(t *testing.T) {
+func TestCheckReportsEachOption(t *testing.T) {
 	nan := float32(math.NaN())
 	err := Options{Temperature: -1, TopK: -1, TopP: 2, MinP: nan, RepeatPenalty: -1, RepeatLast: -1}.Check()
 	for _, want := range []string{"temperature -1", "top-k -1", "top-p 2", "min-p NaN", "repeat penalty -1", "repeat window -1"} {

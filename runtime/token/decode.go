@@ -2,8 +2,8 @@ package token
 
 import "unicode/utf8"
 
-// AppendPiece appends what a token prints: text with real spaces, a byte, nothing for
-// control and unknown tokens. The bytes of one character may be spread over several tokens.
+// AppendPiece appends the text of a token: text with real spaces, a byte, or nothing for control and unknown tokens.
+// The bytes of one character may be spread over several tokens.
 func (v *Vocab) AppendPiece(dst []byte, id int32) []byte {
 	if !v.Valid(id) {
 		return dst
@@ -35,8 +35,8 @@ func appendUnescaped(dst []byte, text string) []byte {
 	return dst
 }
 
-// Decode returns the text of a whole sequence of tokens that Encode made, without the space
-// that Encode put before it. (A generation continues a text, so a Decoder keeps spaces.)
+// Decode returns the text of a whole sequence of tokens made by Encode, without the space that Encode has added at
+// its beginning. (A Decoder keeps such spaces, as generation continues a text.)
 func (v *Vocab) Decode(ids []int32) string {
 	if len(ids) > 0 && ids[0] == v.bos {
 		ids = ids[1:]
@@ -51,8 +51,8 @@ func (v *Vocab) Decode(ids []int32) string {
 	return string(b)
 }
 
-// Decoder turns generated tokens into text as they come. A piece never ends inside a UTF-8
-// sequence: its bytes are held back until the token that completes it.
+// Decoder turns generated tokens into text one by one. A piece never ends inside a UTF-8 sequence: the bytes of an
+// incomplete one are held back until it is complete.
 type Decoder struct {
 	v    *Vocab
 	held []byte // at most utf8.UTFMax-1 between calls
@@ -61,8 +61,8 @@ type Decoder struct {
 // NewDecoder returns a Decoder for a new generation.
 func NewDecoder(v *Vocab) *Decoder { return &Decoder{v: v, held: make([]byte, 0, 256)} }
 
-// Append appends to dst what can be printed after this token; nothing is allocated but what
-// dst needs. Bytes that cannot be part of a UTF-8 sequence are passed on as they are.
+// Append appends to dst the text that is complete after this token. It allocates only to grow dst. Bytes that cannot
+// be part of a UTF-8 sequence are passed on unchanged.
 func (d *Decoder) Append(dst []byte, id int32) []byte {
 	d.held = d.v.AppendPiece(d.held, id)
 	n := len(d.held) - incomplete(d.held)
@@ -71,15 +71,14 @@ func (d *Decoder) Append(dst []byte, id int32) []byte {
 	return dst
 }
 
-// Flush appends what is still held back, the beginning of a character that never came to its
-// end, and makes the Decoder ready for another generation.
+// Flush appends the bytes still held back, an incomplete character, and prepares the Decoder for another generation.
 func (d *Decoder) Flush(dst []byte) []byte {
 	dst = append(dst, d.held...)
 	d.held = d.held[:0]
 	return dst
 }
 
-// incomplete returns how many bytes at the end of b begin a UTF-8 sequence without ending it.
+// incomplete returns the number of bytes at the end of b that begin a UTF-8 sequence without completing it.
 func incomplete(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		tail := b[len(b)-n:]

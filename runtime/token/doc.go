@@ -1,13 +1,12 @@
 // Package token turns text into token ids and back at run time.
 //
-// The compiler writes a vocabulary as one table (Table.Encode), which travels inside the
-// emitted program; Load looks at it where it lies, checks its bounds and copies nothing, so
-// that 32,000 tokens are ready in a fraction of a millisecond. The layout of the table is
-// described at the top of table.go.
+// The compiler writes a vocabulary as one table (Table.Encode), which is part of the emitted program. Load uses the
+// table in place: it checks its bounds and copies nothing, so that 32,000 tokens are ready in a fraction of a
+// millisecond. table.go describes the layout.
 //
-// The algorithm is that of SentencePiece's BPE models as llama.cpp runs it (llama-vocab.cpp,
-// llm_tokenizer_spm): spaces become U+2581, the text is cut into characters, and of all
-// neighbours that make up a token together, those with the highest score are joined first.
-// What is no token in the end is spelled with byte tokens, or with the unknown token where
-// the vocabulary has none.
+// The algorithm is that of SentencePiece's BPE models as llama.cpp implements it (llama-vocab.cpp,
+// llm_tokenizer_spm). Spaces become U+2581 and the text is cut into characters. Then, again and again, the two
+// neighbours are joined that together are the token with the highest score. For example, if the tokens ab (score -1)
+// and bc (-2) exist, abc becomes ab c. A piece that is no token in the end is spelled with byte tokens, or with the
+// unknown token if the vocabulary has none.
 package token

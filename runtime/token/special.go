@@ -7,12 +7,12 @@ import (
 
 // special finds the tokens that are matched as a whole before the text is cut into pieces.
 //
-// llama.cpp searches the text for one of them after the other, longest first
-// (tokenizer_st_partition): time grows with text times tokens. Here the text is read once,
-// and of the places found the longest are taken first, which comes to the same.
+// llama.cpp searches the text for one such token after another, longest first (tokenizer_st_partition), which takes
+// time proportional to text times tokens. Here the text is scanned once, and of the matches the longest are chosen
+// first, with the same result.
 type special struct {
 	first   [256]bool // bytes that some special token begins with
-	lengths []int     // of special tokens, each once, longest first
+	lengths []int     // of special tokens, without duplicates, longest first
 }
 
 // match is a special token in a text.
@@ -25,7 +25,7 @@ type match struct {
 func newSpecial(v *Vocab) special {
 	var s special
 	for id := range int32(v.n) {
-		if !v.matchable(id, true) {
+		if !v.matchable(id, Options{ParseSpecials: true}) {
 			continue
 		}
 		text := v.Text(id)
@@ -41,29 +41,28 @@ func newSpecial(v *Vocab) special {
 	return s
 }
 
-// matchable reports whether a token is matched as a whole. Unknown and control tokens are so
-// only where special tokens are parsed.
-func (v *Vocab) matchable(id int32, parse bool) bool {
+// matchable reports whether a token is matched as a whole.
+func (v *Vocab) matchable(id int32, o Options) bool {
 	switch v.TypeOf(id) {
 	case UserDefined:
 		return true
 	case Control, Unknown:
-		return parse
+		return o.ParseSpecials
 	}
 	return false
 }
 
-// find returns the special tokens of a text in its order; no two overlap.
-func (s *special) find(v *Vocab, text string, parse bool) []match {
-	all := s.all(v, text, parse)
+// find returns the special tokens of a text in the order of the text. No two overlap.
+func (s *special) find(v *Vocab, text string, o Options) []match {
+	all := s.all(v, text, o)
 	if len(all) == 0 {
 		return nil
 	}
 	slices.SortFunc(all, func(a, b match) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.id, b.id), cmp.Compare(a.pos, b.pos))
 	})
-	// Those taken before are at least as long as this one, so they overlap it only if they
-	// cover its first or its last byte.
+	// The matches taken before are at least as long as this one. They overlap it only if they cover its first or its
+	// last byte.
 	taken := make([]bool, len(text))
 	kept := all[:0]
 	for _, m := range all {
@@ -79,8 +78,8 @@ func (s *special) find(v *Vocab, text string, parse bool) []match {
 	return kept
 }
 
-// all returns every place where a special token stands.
-func (s *special) all(v *Vocab, text string, parse bool) []match {
+// all returns all occurrences of special tokens, including overlapping ones.
+func (s *special) all(v *Vocab, text string, o Options) []match {
 	var found []match
 	for pos := range len(text) {
 		if !s.first[text[pos]] {
@@ -90,7 +89,7 @@ func (s *special) all(v *Vocab, text string, parse bool) []match {
 			if n > len(text)-pos {
 				continue
 			}
-			if id := v.Lookup(text[pos : pos+n]); id != None && v.matchable(id, parse) {
+			if id := v.Lookup(text[pos : pos+n]); id != None && v.matchable(id, o) {
 				found = append(found, match{pos, n, id})
 			}
 		}

@@ -6,35 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// space is what stands for a space in tokens: U+2581.
+// space replaces spaces in tokens: U+2581.
 const space = "\u2581"
 
 // Options of Encode.
 type Options struct {
 	// Specials adds the tokens that the vocabulary wants before and after a text.
 	Specials bool
-	// ParseSpecials also matches control tokens that are written out in the text, such as
-	// "</s>". It is for templates; text that comes from users must not be able to do that.
+	// ParseSpecials also matches control tokens that are written out in the text, such as "</s>". It is for
+	// templates. Text from users must not be able to do that.
 	ParseSpecials bool
 }
 
-// Encode appends the tokens of a text to dst. Time and memory grow as n log n with the
-// text's length, whatever it consists of.
+// Encode appends the tokens of a text to dst. Time and memory grow as n log n with the length of any text.
 func (v *Vocab) Encode(dst []int32, text string, o Options) []int32 {
 	if o.Specials && v.flags&flagAddBOS != 0 {
 		dst = append(dst, v.bos)
 	}
 	e := encoder{v: v, out: dst}
-	pos, afterSpecial := 0, true
-	for _, m := range v.special.find(v, text, o.ParseSpecials) {
+	pos := 0
+	for _, m := range v.special.find(v, text, o) {
 		if pos < m.pos {
-			e.fragment(text[pos:m.pos], afterSpecial)
+			e.fragment(text[pos:m.pos])
 		}
 		e.out = append(e.out, m.id)
-		pos, afterSpecial = m.pos+m.n, true
+		pos = m.pos + m.n
 	}
 	if pos < len(text) {
-		e.fragment(text[pos:], afterSpecial)
+		e.fragment(text[pos:])
 	}
 	if o.Specials && v.flags&flagAddEOS != 0 {
 		e.out = append(e.out, v.eos)
@@ -51,30 +50,30 @@ type encoder struct {
 	queue   []pair
 }
 
-// symbol is a piece of the text. Pieces form a list in the order of the text; a piece that
-// was joined to its left neighbour has no bytes.
+// symbol is a piece of the text. Pieces form a list in the order of the text. A piece that was joined to its left
+// neighbour has no bytes.
 type symbol struct {
 	pos, n     int
 	prev, next int // -1 at the ends
 }
 
-// pair is two neighbours that would make up a token. If either has changed since, the pair
-// is out of date, which its size tells.
+// pair is two neighbours that together are a token. It is out of date if either has changed since, which its size
+// shows.
 type pair struct {
 	score float32
 	size  int32
 	left  int
 }
 
-// before reports whether p is joined before q: higher scores first, then what is further left.
+// before reports whether p is joined before q: the higher score first, then the one further left.
 func (p pair) before(q pair) bool {
 	return p.score > q.score || p.score == q.score && p.left < q.left
 }
 
-// fragment encodes text without special tokens. A space is put before the first one, and
-// before each that follows a special token.
-func (e *encoder) fragment(text string, afterSpecial bool) {
-	if afterSpecial && e.v.flags&flagAddSpace != 0 {
+// fragment encodes text without special tokens. A fragment is at the beginning of the whole text or follows a special
+// token. Both get a space in front if the vocabulary wants one.
+func (e *encoder) fragment(text string) {
+	if e.v.flags&flagAddSpace != 0 {
 		text = " " + text
 	}
 	e.text = strings.ReplaceAll(text, " ", space)
@@ -91,9 +90,8 @@ func (e *encoder) fragment(text string, afterSpecial bool) {
 	}
 }
 
-// cut makes a symbol of each character, and of each byte that is not part of one. (There
-// llama.cpp lets a first byte take the following ones with it, even escaped spaces, so that
-// they do not come back as they were.)
+// cut makes a symbol of each character, and of each byte that is not part of a character. (In llama.cpp, an invalid
+// first byte includes the bytes after it, even those of escaped spaces, which are then not restored.)
 func (e *encoder) cut() {
 	e.symbols = slices.Grow(e.symbols[:0], len(e.text))
 	for pos := 0; pos < len(e.text); {
@@ -105,7 +103,7 @@ func (e *encoder) cut() {
 	e.symbols[len(e.symbols)-1].next = -1
 }
 
-// push queues the symbol at left and the one after it, if there is a token for both together.
+// push queues the symbol at left and the one after it if they are a token together.
 func (e *encoder) push(left int) {
 	s := e.symbols[left]
 	if s.next < 0 {
@@ -123,8 +121,8 @@ func (e *encoder) push(left int) {
 	e.up(len(e.queue) - 1)
 }
 
-// textToken returns the token for a piece of text, or None. Tokens that no text may turn
-// into are passed over.
+// textToken returns the token of a piece of text, or None. Control and unknown tokens do not count, as no text may
+// become one.
 func (v *Vocab) textToken(text string) int32 {
 	id := v.Lookup(text)
 	if id == None {
@@ -175,7 +173,7 @@ func (e *encoder) emit(s symbol) {
 	}
 }
 
-// pop takes the first pair out of the queue, which is a heap.
+// pop removes the first pair from the queue, which is a heap.
 func (e *encoder) pop() pair {
 	q := e.queue
 	first := q[0]

@@ -36,31 +36,31 @@ const (
 	eogBit   = 0x80
 )
 
-// None stands for a special token that the vocabulary lacks.
+// None represents a special token that the vocabulary does not have.
 const None int32 = -1
 
-// MaxTokenBytes is the longest text of a token. Real ones have some hundred bytes at most;
-// the bound keeps a damaged vocabulary from making every merge look at megabytes.
+// MaxTokenBytes is the longest text of a token. Real ones have some hundred bytes at most. The bound prevents a
+// damaged vocabulary from making every merge compare megabytes.
 const MaxTokenBytes = 1 << 16
 
-// Type says what a token is for (enum llama_token_type in llama.h).
+// Type is the purpose of a token (enum llama_token_type in llama.h).
 type Type uint8
 
 // The token types.
 const (
 	Undefined   Type = iota // treated as Normal
 	Normal                  // a piece of text
-	Unknown                 // stands for text that has no token; never matched, prints nothing
-	Control                 // matched only where special tokens are asked for; prints nothing
+	Unknown                 // for text that has no token; never matched, prints nothing
+	Control                 // matched only if special tokens are parsed; prints nothing
 	UserDefined             // matched as a whole before everything else
 	Unused
 	Byte // a single byte, written <0xNN>
 	numTypes
 )
 
-// Table is a vocabulary as the compiler knows it.
+// Table is a vocabulary in the form that the compiler builds.
 type Table struct {
-	Tokens []string  // the texts, all different but for empty ones
+	Tokens []string  // the texts, all different except for empty ones
 	Scores []float32 // as many; a higher score is joined first
 	Types  []Type    // as many
 
@@ -70,8 +70,7 @@ type Table struct {
 	AddSpace       bool    // whether a space is put before text
 }
 
-// Encode writes the table. It refuses what Load would, and vocabularies whose texts are not
-// all different.
+// Encode encodes the table. It refuses tables that Load would refuse, and vocabularies with equal texts.
 func (t *Table) Encode() ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ func (t *Table) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// Check reports what Encode would find wrong, without encoding.
+// Check returns the error that Encode would return, without encoding.
 func (t *Table) Check() error {
 	if err := t.check(); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (t *Table) Check() error {
 	return err
 }
 
-// appendInts appends numbers of 32 bits.
+// appendInts appends numbers as 32 bits each.
 func appendInts(b []byte, v ...int32) []byte {
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, uint32(x))
@@ -119,7 +118,7 @@ func appendInts(b []byte, v ...int32) []byte {
 	return b
 }
 
-// check reports all that is wrong with the fields of the table.
+// check reports all faults of the table's fields.
 func (t *Table) check() error {
 	var errs []error
 	n := len(t.Tokens)
@@ -144,7 +143,7 @@ func (t *Table) check() error {
 	return errors.Join(append(errs, t.checkTokens()...)...)
 }
 
-// checkTokens checks the tokens one by one; the first fault of each kind is enough.
+// checkTokens checks the tokens one by one. It reports the first fault of each kind.
 func (t *Table) checkTokens() []error {
 	for id, s := range t.Tokens {
 		switch {
@@ -183,7 +182,7 @@ func (t *Table) flags() int32 {
 	return f
 }
 
-// attributes returns the bytes with types and eogBit.
+// attributes returns the bytes that hold types and eogBit.
 func (t *Table) attributes() []byte {
 	b := make([]byte, len(t.Types))
 	for id, typ := range t.Types {
@@ -197,8 +196,8 @@ func (t *Table) attributes() []byte {
 	return b
 }
 
-// byteTokens returns the token of each byte: <0xNN>, else the token whose text is that byte
-// alone, as llama.cpp's byte_to_token has it.
+// byteTokens returns the token of each byte: <0xNN>, or else the token whose text is only that byte, as llama.cpp's
+// byte_to_token does.
 func (t *Table) byteTokens() []int32 {
 	ids := make([]int32, 256)
 	for i := range ids {
@@ -217,7 +216,7 @@ func (t *Table) byteTokens() []int32 {
 	return ids
 }
 
-// ParseByte returns the byte that a text such as "<0x0A>" stands for.
+// ParseByte returns the byte that a text such as "<0x0A>" represents.
 func ParseByte(s string) (byte, bool) {
 	if len(s) != 6 || s[:3] != "<0x" || s[5] != '>' {
 		return 0, false
@@ -226,7 +225,7 @@ func ParseByte(s string) (byte, bool) {
 	return byte(hi<<4 | lo), hi|lo >= 0
 }
 
-// hexDigit returns the value of a digit, -1 if it is none.
+// hexDigit returns the value of a digit, or -1 for any other character.
 func hexDigit(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
@@ -239,11 +238,11 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// maxProbes is how many slots a search may pass in a table that is to be fast.
+// maxProbes is the most slots that a search may visit.
 const maxProbes = 64
 
-// hashTable fills twice as many slots as there are tokens. If some seed leads to long runs,
-// which happens by chance hardly ever but can be made to, the next one is tried.
+// hashTable builds a hash table with twice as many slots as there are tokens. If a seed leads to long runs of full
+// slots, it tries the next one. That hardly ever happens by chance, but can be provoked.
 func (t *Table) hashTable() (seed uint32, slots []int32, err error) {
 	size := 4
 	for size < 2*len(t.Tokens) {
@@ -260,7 +259,7 @@ func (t *Table) hashTable() (seed uint32, slots []int32, err error) {
 
 var errLongRun = errors.New("the tokens' texts collide in every hash: the vocabulary is not a natural one")
 
-// fillSlots enters all tokens but the empty ones.
+// fillSlots enters all tokens except empty ones.
 func (t *Table) fillSlots(seed uint32, size int) ([]int32, error) {
 	slots := make([]int32, size)
 	for id, s := range t.Tokens {
@@ -281,8 +280,7 @@ func (t *Table) fillSlots(seed uint32, size int) ([]int32, error) {
 	return slots, nil
 }
 
-// hash is FNV-1a of 32 bits, begun with a seed, and with a last mixing because only its low
-// bits are used.
+// hash is FNV-1a of 32 bits with a seed, followed by a mixing step because only the low bits are used.
 func hash(seed uint32, s string) uint32 {
 	h := 2166136261 ^ seed*0x9e3779b9
 	for i := range len(s) {

@@ -16,7 +16,7 @@ const (
 	pieceID             = byteID + 256
 )
 
-// pieces are the tokens behind the bytes, with scores by which the later are joined later.
+// pieces are the tokens after the bytes. Their scores fall, so that later ones are joined later.
 var pieces = []string{
 	space, "a", "b", "c", space + "a", "ab", "bc", "abc", "é", "<", "s", ">", "<s", // normal
 	"<user>", "<use", "xab", "abcd", // user-defined
@@ -64,7 +64,7 @@ func load(t testing.TB, table *Table) *Vocab {
 	return v
 }
 
-func TestEncode(t *testing.T) {
+func TestEncodeGivesTheExpectedTokens(t *testing.T) {
 	bytesOf := func(s string) (ids []int32) {
 		for _, b := range []byte(s) {
 			ids = append(ids, byteID+int32(b))
@@ -119,8 +119,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestFlags: what is put before and after a text follows the table.
-func TestFlags(t *testing.T) {
+// TestFlagsAddSpaceAndSpecials expects before and after a text what the table's flags demand.
+func TestFlagsAddSpaceAndSpecials(t *testing.T) {
 	table := testTable()
 	table.AddSpace, table.AddBOS, table.AddEOS = false, false, true
 	v := load(t, table)
@@ -132,9 +132,9 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestUnknown: without byte tokens a character becomes one unknown token, or the token whose
-// text is the byte.
-func TestUnknown(t *testing.T) {
+// TestCharacterWithoutByteTokensIsUnknown has no byte tokens: a character becomes one unknown token, or the token
+// whose text is the byte.
+func TestCharacterWithoutByteTokensIsUnknown(t *testing.T) {
 	v := load(t, &Table{Tokens: []string{"<unk>", "a", "ab"}, Scores: make([]float32, 3), Types: []Type{Unknown, Normal, Normal}, BOS: None, EOS: None})
 	if got := v.Encode(nil, "é€a", Options{Specials: true}); !slices.Equal(got, []int32{0, 0, 1}) {
 		t.Errorf("%v", got)
@@ -144,9 +144,9 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestTies: of equal scores the left one is joined first. Five are cut aa aa a, of which the
-// last two make the better token.
-func TestTies(t *testing.T) {
+// TestTiesAreJoinedFromTheLeft has equal scores. Five letters are cut aa aa a, of which the last two make the better
+// token.
+func TestTiesAreJoinedFromTheLeft(t *testing.T) {
 	tokens := []string{"a", "aa", "aaa", "aaaa"}
 	v := load(t, &Table{Tokens: tokens, Scores: []float32{0, 1, 0, -1}, Types: []Type{1, 1, 1, 1}, BOS: None, EOS: None, UNK: None})
 	for n, want := range [][]int32{{}, {0}, {1}, {2}, {3}, {1, 2}, {3, 1}, {3, 2}, {3, 3}} {
@@ -156,7 +156,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-func TestPieces(t *testing.T) {
+func TestPiecesPrintSpacesAndBytes(t *testing.T) {
 	v := load(t, testTable())
 	tests := map[int32]string{
 		unkID: "", bosID: "", id("<|ctl|>"): "", id("unused"): "", -1: "", 1 << 30: "",
@@ -169,8 +169,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestDecoder: pieces end between characters, whatever the bytes are.
-func TestDecoder(t *testing.T) {
+// TestDecoderEndsPiecesBetweenCharacters decodes arbitrary bytes.
+func TestDecoderEndsPiecesBetweenCharacters(t *testing.T) {
 	v := load(t, testTable())
 	tests := []struct {
 		bytes string
@@ -200,7 +200,7 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
-func TestDecoderAllocations(t *testing.T) {
+func TestDecoderAllocatesNothing(t *testing.T) {
 	v := load(t, testTable())
 	d, buf := NewDecoder(v), make([]byte, 0, 64)
 	if n := testing.AllocsPerRun(100, func() {
@@ -212,9 +212,9 @@ func TestDecoderAllocations(t *testing.T) {
 	}
 }
 
-func TestLookup(t *testing.T) {
+func TestLookupFindsEveryTextOnce(t *testing.T) {
 	table := testTable()
-	table.Tokens[id("unused")] = "" // an empty text is nobody's
+	table.Tokens[id("unused")] = "" // an empty text belongs to no token
 	v := load(t, table)
 	for i, s := range table.Tokens {
 		want := int32(i)
@@ -230,7 +230,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestTableErrors(t *testing.T) {
+func TestEncodeRefusesBadTables(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Table)
@@ -260,8 +260,8 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
-// TestLoadDamaged changes a table in every way that Load must notice.
-func TestLoadDamaged(t *testing.T) {
+// TestLoadRefusesDamagedTables damages a table in every way that Load must notice.
+func TestLoadRefusesDamagedTables(t *testing.T) {
 	b, err := testTable().Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -294,8 +294,8 @@ func TestLoadDamaged(t *testing.T) {
 	}
 }
 
-// TestCollisions: texts that collide under one seed do not make the table slow.
-func TestCollisions(t *testing.T) {
+// TestCollidingTextsDoNotSlowLookups has texts that collide under one seed.
+func TestCollidingTextsDoNotSlowLookups(t *testing.T) {
 	const size = 1 << 14 // slots for 8192 tokens
 	table := &Table{BOS: None, EOS: None, UNK: None}
 	for i := 0; len(table.Tokens) < 3*maxProbes; i++ {
@@ -312,8 +312,8 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// FuzzEncode: ids exist, the text comes back, a Decoder gives the same as Decode, in pieces
-// that are whole characters wherever the text is UTF-8.
+// FuzzEncode checks that ids exist, that the text comes back, and that a Decoder gives the same as Decode, in pieces
+// that are whole characters if the text is UTF-8.
 func FuzzEncode(f *testing.F) {
 	for _, s := range []string{"", "abc", " a  b", "<user>abcd<s>", "\xff\xe2\x96", "é😀", strings.Repeat("a", 300), "<0x41>", "xabcd"} {
 		f.Add(s)
@@ -333,7 +333,7 @@ func FuzzEncode(f *testing.F) {
 			t.Errorf("%q became %v", text, ids)
 		}
 		if strings.Contains(text, space) || strings.Contains(text, "unused") {
-			return // comes back as a real space, or not at all
+			return // becomes a real space, or is lost
 		}
 		if back := bare.Decode(ids); back != text {
 			t.Errorf("%q became %v, then %q", text, ids, back)
@@ -352,7 +352,7 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// FuzzLoad: whatever Load accepts can be used without a panic.
+// FuzzLoad checks that any table that Load accepts can be used without a panic.
 func FuzzLoad(f *testing.F) {
 	b, err := testTable().Encode()
 	if err != nil {

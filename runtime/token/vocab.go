@@ -22,8 +22,8 @@ type Vocab struct {
 	special       special
 }
 
-// Load makes a vocabulary of a table that Table.Encode wrote. The table is not copied; a
-// string suits because go:embed gives one that lies in read-only memory.
+// Load returns the vocabulary of a table written by Table.Encode. The table is not copied. It is a string because
+// go:embed provides strings in read-only memory.
 func Load(table string) (*Vocab, error) {
 	if len(table) < headerBytes || table[:4] != tableMagic || u32(table, 4) != algorithm {
 		return nil, errors.New("token: not a vocabulary table of this version: compile the model again")
@@ -52,7 +52,7 @@ func Load(table string) (*Vocab, error) {
 	return v, nil
 }
 
-// check returns what would lead a later look-up out of bounds, or to no end.
+// check returns the fault that would lead a later look-up out of bounds or into an endless loop, or "".
 func (v *Vocab) check() string {
 	end := uint32(0)
 	for i := 0; i < len(v.starts); i += 4 {
@@ -81,7 +81,7 @@ func (v *Vocab) check() string {
 	return v.checkSlots()
 }
 
-// checkSlots checks the hash table: a search ends only at an empty slot.
+// checkSlots checks that the hash table has an empty slot, at which searches end, and only valid ids.
 func (v *Vocab) checkSlots() string {
 	if v.mask&(v.mask+1) != 0 || len(v.slots) == 0 {
 		return "hash table of a wrong size"
@@ -102,7 +102,7 @@ func (v *Vocab) checkSlots() string {
 	return ""
 }
 
-// idOrNone reports whether id is a token's or None.
+// idOrNone reports whether id is valid or None.
 func (v *Vocab) idOrNone(id int32) bool { return id == None || v.Valid(id) }
 
 // u32 reads a number at a byte offset.
@@ -114,7 +114,7 @@ func u32(s string, i int) uint32 {
 // Size returns the number of tokens.
 func (v *Vocab) Size() int { return v.n }
 
-// Valid reports whether id is a token's.
+// Valid reports whether id is the id of a token.
 func (v *Vocab) Valid(id int32) bool { return uint32(id) < uint32(v.n) }
 
 // BOS returns the beginning-of-text token, or None.
@@ -126,8 +126,7 @@ func (v *Vocab) EOS() int32 { return v.eos }
 // IsEOG reports whether a generation ends with this token: end of text, turn or message.
 func (v *Vocab) IsEOG(id int32) bool { return v.Valid(id) && v.attrs[id]&eogBit != 0 }
 
-// Text returns a token's text as the vocabulary has it, with U+2581 for spaces. The id must
-// be valid.
+// Text returns a token's text as the vocabulary stores it, with U+2581 for spaces. The id must be valid.
 func (v *Vocab) Text(id int32) string {
 	i := 4 * int(id)
 	return v.texts[u32(v.starts, i):u32(v.starts, i+4)]
@@ -139,7 +138,7 @@ func (v *Vocab) TypeOf(id int32) Type { return Type(v.attrs[id] & typeMask) }
 // score returns a token's score.
 func (v *Vocab) score(id int32) float32 { return math.Float32frombits(u32(v.scores, 4*int(id))) }
 
-// Lookup returns the token with exactly this text, of whatever type, or None.
+// Lookup returns the token of any type with exactly this text, or None.
 func (v *Vocab) Lookup(text string) int32 {
 	for i := hash(v.seed, text) & v.mask; ; i = (i + 1) & v.mask {
 		id := int32(u32(v.slots, 4*int(i))) - 1
@@ -149,7 +148,7 @@ func (v *Vocab) Lookup(text string) int32 {
 	}
 }
 
-// byteToken returns the token that spells a byte: the unknown one where there is no better.
+// byteToken returns the token that spells a byte, or the unknown token if there is none.
 func (v *Vocab) byteToken(b byte) int32 {
 	if id := int32(u32(v.bytes, 4*int(b))); id != None {
 		return id
