@@ -175,7 +175,7 @@ func (s *Session) sizeByLengths(f *Func, arrays [][]byte) error {
 		t := &f.Inputs[i]
 		for _, d := range t.Dims {
 			if d.Scale != 0 && !known[d.Sym] {
-				return inputError("%s has %d elements, which does not tell how large %s is", t.Name, len(arrays[i])/t.Type.BlockBytes(), s.model.program.Symbols[d.Sym].Name)
+				return inputError("%s has %d elements, which does not determine %s", t.Name, len(arrays[i])/t.Type.BlockBytes(), s.model.program.Symbols[d.Sym].Name)
 			}
 		}
 		if want, got := t.elems(&s.args.Dims), len(arrays[i])/t.Type.BlockBytes(); want != got {

@@ -240,7 +240,7 @@ func TestCallChecksPositions(t *testing.T) {
 	}{
 		{[]int32{0, 1, 7}, []int32{0, 0, 1}, []int32{2, 8}, ""},
 		{[]int32{0, 2, 7}, []int32{0, 0, 1}, []int32{2, 8}, "pos: element 1 is 2: it has to be below the length of sequence 0"},
-		{[]int32{0, 1, 7}, []int32{0, 0, 0}, []int32{2, 8}, "pos: element 2 is 7: it has to be below the length of sequence 0, which lengths says"},
+		{[]int32{0, 1, 7}, []int32{0, 0, 0}, []int32{2, 8}, "pos: element 2 is 7: it has to be below the length of sequence 0, given by lengths"},
 		{[]int32{0}, []int32{0}, []int32{0, 0}, "pos: element 0 is 0"},
 		{[]int32{8}, []int32{0}, []int32{8, 0}, "pos: element 0 is 8: it selects one of 8"},
 		{[]int32{0}, []int32{0}, []int32{9, 0}, "lengths: element 0 is 9"},

@@ -103,7 +103,7 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 			return usagef("%s comes after flags: write the command first, then its flags", rest[0])
 		}
 		if len(rest) > 0 {
-			return usagef("unexpected argument %q: %s -h says what there is", rest[0], c.name)
+			return usagef("unexpected argument %q: %s -h lists what there is", rest[0], c.name)
 		}
 	}
 	return do(ctx)
@@ -159,9 +159,9 @@ func (c *cli) help(cmd command) error {
 
 // modelFlags adds the flags of all commands that open the model.
 func (c *cli) modelFlags() {
-	c.flags.number(&c.options.Threads, "threads", "N", "workers (0, the default: one per core)", 0)
-	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
-	c.flags.on(&c.options.Verify, "verify", "hash the weights before they are used, also above 64 MiB")
+	c.flags.number(&c.options.Threads, "threads", "N", "threads (0, the default: one per core)", 0)
+	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, if they are not part of this file")
+	c.flags.on(&c.options.Verify, "verify", "hash the weights first, even if they exceed 64 MiB")
 	if c.program.Profile != nil {
 		c.flags.text(&c.profile, "profile", "FILE", "write a trace of all steps (for ui.perfetto.dev)")
 	}
@@ -245,7 +245,7 @@ func (c *cli) plan() func(context.Context) error {
 }
 
 func (c *cli) verify() func(context.Context) error {
-	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, where they are not part of this file")
+	c.flags.text(&c.options.Weights, "weights", "FILE", "the weights, if they are not part of this file")
 	return func(context.Context) error {
 		w, err := openWeights(c.program, Options{Weights: c.options.Weights, Verify: true})
 		if err != nil {

@@ -31,7 +31,7 @@ func (c *cli) bench() func(context.Context) error {
 	b := &benchCommand{cli: c, prompts: []int{512}, depths: []int{0}, n: 64, repeats: 5}
 	c.flags.numbers(&b.prompts, "p", "N,...", "tokens of the prompt (default: 512, or the context); several take turns", 1)
 	c.flags.number(&b.n, "n", "N", "tokens to generate (default: 64, or the context)", 1)
-	c.flags.numbers(&b.depths, "d", "DEPTH,...", "positions before those that are measured (default: 0); generation behind several takes turns", 0)
+	c.flags.numbers(&b.depths, "d", "DEPTH,...", "positions before those that are measured (default: 0); generation at several depths takes turns", 0)
 	c.flags.number(&b.repeats, "r", "REPEATS", "repeats, of which the median counts (default: 5)", 1)
 	c.flags.on(&c.json, "json", "as one JSON object")
 	c.modelFlags()
@@ -44,7 +44,7 @@ func (b *benchCommand) run(ctx context.Context) error {
 		return usagef("%s is no language model: there is nothing to measure by tokens", b.program.Name)
 	}
 	if deepest := slices.Max(b.depths); deepest >= lm.Context {
-		return usagef("-d %d: nothing can be measured behind that many positions of %d: take fewer", deepest, lm.Context)
+		return usagef("-d %d: nothing can be measured after that many of %d positions: use fewer", deepest, lm.Context)
 	}
 	b.n = min(b.n, lm.Context-slices.Max(b.depths))
 	for i, p := range b.prompts {
@@ -132,7 +132,7 @@ func (b *benchCommand) report(m *Model) error {
 // benchText formats one line per contender, between lines about the program.
 func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 	lm := b.program.LM
-	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, behind %d positions, medians of %d\n", printable.Line(b.program.Name), cpu.Active(), m.Threads(), b.depths[0], b.repeats)
+	text := fmt.Appendf(nil, "%s: %s kernels, %d threads, after %d positions, medians of %d\n", printable.Line(b.program.Name), cpu.Active(), m.Threads(), b.depths[0], b.repeats)
 	for i, c := range prompts {
 		text = fmt.Appendf(text, "prefill %6d tokens %12.1f tok/s  %5.2f of %.0f GOP/s (%s)", c.size, c.rate, c.share, c.limit, lm.Peak)
 		text = c.appendRatio(text, i, "%d tokens", prompts[0].size)
@@ -140,9 +140,9 @@ func (b *benchCommand) benchText(m *Model, prompts, depths []contender) []byte {
 	for i, c := range depths {
 		text = fmt.Appendf(text, "decode  %6d tokens %12.1f tok/s  %5.2f of %.1f GB/s", b.n, c.rate, c.share, c.limit)
 		if i > 0 {
-			text = fmt.Appendf(text, ", behind %d", c.size)
+			text = fmt.Appendf(text, ", after %d", c.size)
 		}
-		text = c.appendRatio(text, i, "generation behind %d", depths[0].size)
+		text = c.appendRatio(text, i, "generation after %d", depths[0].size)
 	}
 	step := &b.program.Funcs[lm.Decode.Func]
 	return fmt.Appendf(text, "decode step: %d nodes, %d barriers, %.1f MB of weights%s\n", step.Nodes, step.Barriers, lm.DecodeBytes/1e6, cacheNote(lm.DecodeBytes))

@@ -18,7 +18,7 @@ import (
 // call runs one function on .npy files.
 func (c *cli) call() func(context.Context) error {
 	dir := ""
-	c.flags.text(&dir, "o", "DIR", "folder for the outputs, a NAME.npy each; made if need be")
+	c.flags.text(&dir, "o", "DIR", "folder for the outputs, a NAME.npy each; created if necessary")
 	c.modelFlags()
 	return func(ctx context.Context) error {
 		f, files, err := c.callArguments(dir)
@@ -44,9 +44,9 @@ func (c *cli) callArguments(dir string) (*Func, []string, error) {
 	}
 	switch dir {
 	case "":
-		return nil, nil, usagef("-o DIR is missing: where shall the outputs go?")
+		return nil, nil, usagef("-o DIR is missing: name the folder for the outputs")
 	case "-":
-		return nil, nil, usagef("-o -: the outputs are files of their own: name a folder, with ./- for one that is called so")
+		return nil, nil, usagef("-o -: the outputs are files of their own: name a folder, or write ./- for a folder with this name")
 	}
 	i := c.program.Func(c.rest[0])
 	if i < 0 {

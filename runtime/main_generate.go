@@ -74,7 +74,7 @@ func (g *generateCommand) check() error {
 	case g.hasPrompt && g.tokens != "":
 		return usagef("--prompt and --tokens: give one of them")
 	case !g.hasPrompt && g.tokens == "":
-		return usagef("nothing to go on from: give --prompt TEXT or --tokens 1,2,3; -h lists the commands")
+		return usagef("nothing to continue from: give --prompt TEXT or --tokens 1,2,3; -h lists the commands")
 	case g.hasPrompt && g.program.Tokenizer == "":
 		return usagef("--prompt: %s has no tokenizer: give --tokens 1,2,3", g.program.Name)
 	case g.withLogits && !g.json:

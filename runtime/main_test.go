@@ -121,7 +121,7 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{hello(t), "", "nothing to go on from: give --prompt TEXT or --tokens"},
+		{hello(t), "", "nothing to continue from: give --prompt TEXT or --tokens"},
 		{hello(t), "--prompt a --tokens 1", "give one of them"},
 		{hello(t), "--foo", "unknown flag --foo: -h lists the flags"},
 		{hello(t), "--prompt", "--prompt needs a value: --prompt TEXT"},
@@ -329,7 +329,7 @@ func TestBenchTakesTurns(t *testing.T) {
 		}
 	}
 	status, out, _ = invoke(toyProgram(), args...)
-	if lines := strings.Split(out, "\n"); status != 0 || len(lines) != 8 || !strings.Contains(lines[2], "of the rate of 5 tokens") || !strings.Contains(lines[5], ", behind 40, ") {
+	if lines := strings.Split(out, "\n"); status != 0 || len(lines) != 8 || !strings.Contains(lines[2], "of the rate of 5 tokens") || !strings.Contains(lines[5], ", after 40, ") {
 		t.Errorf("status %d, text\n%s", status, out)
 	}
 }

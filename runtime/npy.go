@@ -84,7 +84,7 @@ func npyHeader(br *bufio.Reader) (string, error) {
 	}
 	n := binary.LittleEndian.Uint32(length[:])
 	if n > npyMaxHeader {
-		return "", fmt.Errorf("a header of %d bytes: at most %d are sensible", n, npyMaxHeader)
+		return "", fmt.Errorf("a header of %d bytes: at most %d are supported", n, npyMaxHeader)
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(br, b); err != nil {
@@ -103,7 +103,7 @@ func parseNPYHeader(header string) (Array, error) {
 		key := p.text()
 		p.expect(':')
 		if p.err == nil && seen[key] {
-			p.fail("the key %q stands there twice", key)
+			p.fail("the key %q appears twice", key)
 		}
 		seen[key] = true
 		p.member(key, &a)

@@ -162,7 +162,7 @@ func (s *Session) checkPositions(f *Func, a Attend) error {
 	slots, all := s.Ints(slot), s.Ints(lengths)
 	for i, p := range s.Ints(pos) {
 		if at := slots[i]; int(at) >= len(all) || p >= all[at] {
-			return inputError("%s: element %d is %d: it has to be below the length of sequence %d, which %s says", pos.Name, i, p, at, lengths.Name)
+			return inputError("%s: element %d is %d: it has to be below the length of sequence %d, given by %s", pos.Name, i, p, at, lengths.Name)
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func ReadTrailer(r io.ReaderAt, size int64) (Trailer, error) {
 		return Trailer{}, err
 	}
 	if t.Length != size-TrailerSize-t.Offset {
-		return Trailer{}, fmt.Errorf("the weights should lie at %d to %d, right before the last %d bytes of a file of %d: it was cut or appended to",
+		return Trailer{}, fmt.Errorf("the weights should be at %d to %d, right before the last %d bytes of a file of %d: it was cut or appended to",
 			t.Offset, t.Offset+t.Length, TrailerSize, size)
 	}
 	return t, nil
@@ -82,7 +82,7 @@ func parseTrailer(b []byte) (Trailer, error) {
 	offset, length := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
 	const limit = 1 << 62 // so that no sum of two wraps
 	if offset > limit || length > limit || offset%WeightsBoundary != 0 {
-		return Trailer{}, fmt.Errorf("weights at offset %d with length %d cannot be", offset, length)
+		return Trailer{}, fmt.Errorf("weights at offset %d with length %d are impossible", offset, length)
 	}
 	t := Trailer{Offset: int64(offset), Length: int64(length), PlanID: string(bytes.TrimRight(b[32:96], "\x00"))}
 	copy(t.SHA256[:], b[96:])

@@ -36,7 +36,7 @@ func Load(table string) (*Vocab, error) {
 	v.mask = h - 1
 	want := uint64(headerBytes) + 4*(uint64(v.n)+1) + 4*uint64(v.n) + 4*uint64(h) + 4*256 + uint64(v.n) + uint64(texts)
 	if uint64(len(table)) != want {
-		return nil, fmt.Errorf("token: a table of %d bytes says it has %d: compile the model again", len(table), want)
+		return nil, fmt.Errorf("token: a table of %d bytes declares %d: compile the model again", len(table), want)
 	}
 	rest := table[headerBytes:]
 	for _, part := range []struct {
