@@ -1,6 +1,6 @@
-// Package arch builds the graph of a model from what its file says: the architecture's
-// name, its hyperparameters and its tensors. One file per architecture, which reads like
-// the description of the model; what they share stands in block.go.
+// Package arch builds the graph of a model from the contents of its file: the architecture's name, its
+// hyperparameters and its tensors. Each architecture has one file, which reads like the description of the model.
+// block.go holds their common parts.
 package arch
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Options are what the user decides about the graph.
+// Options are the user's choices about the graph.
 type Options struct {
-	Context  int         // positions that a sequence may have; 0: as trained, at most DefaultContext
-	Batch    int         // tokens of a prompt that one call of prefill takes; 0: DefaultBatch
+	Context  int         // positions of a sequence; 0: as trained, at most DefaultContext
+	Batch    int         // tokens of a prompt in one call of prefill; 0: DefaultBatch
 	KV       dtype.DType // of the KV cache: F32, F16 or Q8_0; Invalid: F16
 	Quantize dtype.DType // convert float matrices to this; Invalid: keep them
-	SHA256   string      // of the file, in hex; empty where it does not matter
+	SHA256   string      // of the file, in hex; empty if it is not needed
 }
 
 // Defaults of Options.
@@ -32,12 +32,12 @@ const (
 // SourceName is the name of the model file in weight expressions: m["output.weight"].
 const SourceName = "m"
 
-// builders are the architectures by their general.architecture.
+// builders is indexed by general.architecture.
 var builders = map[string]func(*model) (*ir.Module, error){
 	"llama": buildLlama,
 }
 
-// OptionError says that an option does not fit a model whose file is right.
+// OptionError means that an option does not fit a valid model file.
 type OptionError struct{ Err error }
 
 func (e *OptionError) Error() string { return e.Err.Error() }
@@ -46,8 +46,8 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // Names returns the architectures that Build knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(builders)) }
 
-// Build returns the module of a model file, as imported: functions prefill and decode
-// that share weights and the KV cache. All faults that are found are reported.
+// Build returns the module of a model file, as imported: the functions prefill and decode, which share weights and
+// the KV cache. It reports all faults that it finds.
 func Build(f *gguf.File, o Options) (*ir.Module, error) {
 	name, err := f.String("general.architecture")
 	if err != nil {
@@ -71,8 +71,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// model reads hyperparameters and tensors of a file and collects all faults, so that
-// architectures read as straight code.
+// model reads hyperparameters and tensors of a file and collects all faults, so that the code of an architecture
+// needs no error handling.
 type model struct {
 	file *gguf.File
 	arch string
@@ -93,8 +93,8 @@ func (m *model) err() error { return m.errs.Err(m.file.FileError) }
 // key returns the full name of an architecture's key.
 func (m *model) key(name string) string { return m.arch + "." + name }
 
-// count returns an integer hyperparameter and checks that it is within [lo, hi]. A list
-// with one entry per layer is taken where all entries are equal.
+// count returns an integer hyperparameter and checks that it is within [lo, hi]. It accepts a list with one entry per
+// layer if all entries are equal.
 func (m *model) count(name string, lo, hi int64) int64 {
 	key := m.key(name)
 	n, err := m.intOrEqualList(key)
@@ -114,7 +114,7 @@ func (m *model) intOrEqualList(key string) (int64, error) {
 	if !ok || k.Type != gguf.Array {
 		return m.file.Int(key)
 	}
-	if k.Count > maxLayers { // before it is read
+	if k.Count > maxLayers { // checked before the list is read
 		return 0, m.file.KeyError(key, "a list of %d values, where at most %d layers are possible: the file is damaged", k.Count, maxLayers)
 	}
 	list, err := m.file.Ints(key)
@@ -161,8 +161,8 @@ func (m *model) positiveOr(name string, def float64) float64 {
 	return m.positive(name)
 }
 
-// tensor looks a tensor up, checks its shape, outermost first, and marks it as used. It
-// returns nil after a fault.
+// tensor returns a tensor after checking its shape (outermost dimension first) and marks it as used. It returns nil
+// after a fault.
 func (m *model) tensor(name string, shape ...int64) *gguf.Tensor {
 	t, ok := m.file.Tensor(name)
 	if !ok {
@@ -181,7 +181,7 @@ func (m *model) tensor(name string, shape ...int64) *gguf.Tensor {
 	return t
 }
 
-// has reports whether the file has a tensor, for those that are optional.
+// has reports whether the file has an optional tensor.
 func (m *model) has(name string) bool {
 	_, ok := m.file.Tensor(name)
 	return ok
@@ -191,8 +191,7 @@ func sameShape(got []int, want []int64) bool {
 	return slices.EqualFunc(got, want, func(a int, b int64) bool { return int64(a) == b })
 }
 
-// leftover reports tensors that the graph does not read: computing without them would
-// give another model's results.
+// leftover reports tensors that the graph does not read. Without them the results would be those of another model.
 func (m *model) leftover(harmless func(name string) bool) {
 	for t := range m.file.Tensors() {
 		if !m.used[t.Name] && !harmless(t.Name) {
@@ -201,7 +200,7 @@ func (m *model) leftover(harmless func(name string) bool) {
 	}
 }
 
-// matrix declares the weight of a matrix [rows, cols], converted where the user asked.
+// matrix declares the weight of a matrix [rows, cols], converted if the user has asked for that.
 func (m *model) matrix(b *ir.Builder, name string, rows, cols int64) {
 	t := m.tensor(name, rows, cols)
 	if t == nil {
@@ -219,10 +218,9 @@ func (m *model) matrix(b *ir.Builder, name string, rows, cols int64) {
 	b.Weight(name, ir.Type{DType: dt, Shape: ir.Dims(rows, cols)}, e)
 }
 
-// conversion returns the dtype that matrices of dt are converted to; Invalid for none.
-// There are no kernels for q6_K yet, in which quantizers for other formats leave the
-// output matrix: it becomes q8_0, whose rounding (1/254 of a block's largest element) is
-// below that of the quantized activations it is multiplied with.
+// conversion returns the dtype that matrices of dt are converted to, or Invalid for none. Quantizers for other
+// formats leave the output matrix in q6_K, for which there are no kernels yet. It becomes q8_0, whose rounding (1/254
+// of a block's largest element) is smaller than that of the quantized activations with which it is multiplied.
 func (m *model) conversion(dt dtype.DType) dtype.DType {
 	switch {
 	case dt.IsFloat():
@@ -233,7 +231,7 @@ func (m *model) conversion(dt dtype.DType) dtype.DType {
 	return dtype.Invalid
 }
 
-// vector declares the weight of a vector, which kernels read as f32.
+// vector declares the weight of a vector, converted to f32 for the kernels.
 func (m *model) vector(b *ir.Builder, name string, n int64) {
 	t := m.tensor(name, n)
 	if t == nil {

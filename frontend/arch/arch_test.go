@@ -50,7 +50,7 @@ func oneHeadPerKey(s *spec) {
 	}
 }
 
-// headSizeOfItself has heads of 8 keys and 24 values, neither the width over the heads.
+// headSizeOfItself has heads of 8 keys and 24 values; neither is the width divided by the number of heads.
 func headSizeOfItself(s *spec) {
 	s.set("attention.key_length", uint32(8))
 	s.set("attention.value_length", uint32(24))
@@ -63,7 +63,7 @@ func headSizeOfItself(s *spec) {
 	}
 }
 
-// narrowFeedForward has rows of 80 in ffn_down, which are no whole blocks.
+// narrowFeedForward has rows of 80 in ffn_down, which are not a multiple of the block size.
 func narrowFeedForward(s *spec) {
 	s.set("feed_forward_length", uint32(80))
 	for i := range int64(2) {
@@ -78,10 +78,9 @@ func listsPerLayer(s *spec) {
 	s.set("feed_forward_length", []int64{96, 96})
 }
 
-// TestGraphs compares the graphs of variants with the files of testdata. Only what the
-// variant changes is shown: the function of section func, the lines that section lines
-// selects by how they begin.
-func TestGraphs(t *testing.T) {
+// TestGraphsAreThoseOfTestdata compares the graphs of variants with the files of testdata. They show only what the
+// variant changes: the function of section func, and the lines that begin as section lines demands.
+func TestGraphsAreThoseOfTestdata(t *testing.T) {
 	seen := make(map[string]bool)
 	irtest.RunGoldens(t, "testdata/graph", []string{"func", "lines", "want"}, func(t *testing.T, g *irtest.Golden) {
 		name := strings.TrimSuffix(strings.TrimPrefix(g.Path(), "testdata/graph/"), ".txtar")
@@ -120,8 +119,8 @@ func text(t *testing.T, g *irtest.Golden, m *ir.Module) string {
 	return b.String()
 }
 
-// selected returns the lines that begin with one of the texts, indentation aside; all where
-// there are none.
+// selected returns the lines that begin with one of the texts after their indentation, or all lines if there are no
+// texts.
 func selected(text string, begins []string) string {
 	if len(begins) == 0 {
 		return text
@@ -135,8 +134,8 @@ func selected(text string, begins []string) string {
 	return b.String()
 }
 
-// TestRopeFrequencies checks the folded angles against the formula of the architecture.
-func TestRopeFrequencies(t *testing.T) {
+// TestRopeFrequenciesFollowTheFormula checks the folded angles against the formula of the architecture.
+func TestRopeFrequenciesFollowTheFormula(t *testing.T) {
 	s := tiny()
 	s.set("rope.freq_base", float32(500000))
 	s.set("rope.scaling.type", "linear")
@@ -160,14 +159,14 @@ func TestRopeFrequencies(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNamesListsEveryArchitecture(t *testing.T) {
 	if got := Names(); !slices.Equal(got, []string{"llama"}) {
 		t.Errorf("Names() = %v", got)
 	}
 }
 
-// TestModuleName: a module has the model's name, of a long one the runes that fit.
-func TestModuleName(t *testing.T) {
+// TestModuleIsNamedAfterTheModel: a long name keeps the runes that fit.
+func TestModuleIsNamedAfterTheModel(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"tiny", "tiny"},
 		{"", "llama"},

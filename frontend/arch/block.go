@@ -8,9 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// step are the inputs of prefill and decode: for each token its id, its position in its
-// sequence and the sequence's slot, and for each sequence the tokens that it has after
-// the step.
+// step holds the inputs of prefill and decode: for each token its id, its position in its sequence and the sequence's
+// slot; for each sequence its number of tokens after the step.
 type step struct{ tokens, pos, slot, lengths *ir.Value }
 
 // stepInputs declares the inputs of a function that takes n tokens.
@@ -24,7 +23,7 @@ func stepInputs(f *ir.FuncBuilder, n ir.Dim) step {
 	}
 }
 
-// entry returns the roles of the inputs, in a function whose result of that index is the logits.
+// entry returns the roles of the inputs. logits is the index of the result that holds the logits.
 func (s step) entry(name string, logits int) ir.LanguageEntry {
 	return ir.LanguageEntry{Func: name, Tokens: s.tokens.Index, Pos: s.pos.Index, Slot: s.slot.Index, Lengths: s.lengths.Index, Logits: logits}
 }
@@ -40,8 +39,7 @@ func joinHeads(f *ir.FuncBuilder, x *ir.Value) *ir.Value {
 	return f.Reshape(x, s[0], s[1].Mul(s[2]))
 }
 
-// swiGLUBlock is x + down·(silu(gate·h) * (up·h)) with h = norm(x), for a layer's ffn
-// weights.
+// swiGLUBlock is x + down·(silu(gate·h) * (up·h)) with h = norm(x) and a layer's ffn weights.
 func swiGLUBlock(f *ir.FuncBuilder, layer int64, eps float64, x *ir.Value) *ir.Value {
 	weight := func(name string) *ir.Value { return f.Weight(layerName(layer, name)) }
 	h := f.RMSNorm(x, weight("ffn_norm.weight"), float32(eps))
@@ -50,13 +48,13 @@ func swiGLUBlock(f *ir.FuncBuilder, layer int64, eps float64, x *ir.Value) *ir.V
 	return f.Add(x, f.MatMul(f.Mul(g, u), weight("ffn_down.weight")))
 }
 
-// maxModuleName is how many bytes a module's name has at most.
+// maxModuleName is the most bytes of a module's name.
 const maxModuleName = 200
 
-// moduleName is the beginning of the model's name in the file, or its architecture.
+// moduleName returns the beginning of the model's name in the file, or else its architecture.
 func moduleName(m *model) string {
 	if name, err := m.file.String("general.name"); err == nil && name != "" {
-		return strings.Clone(printable.Head(name, maxModuleName)) // not to keep all of it
+		return strings.Clone(printable.Head(name, maxModuleName)) // a copy, so that the rest is not kept in memory
 	}
 	return m.arch
 }

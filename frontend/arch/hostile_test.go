@@ -15,8 +15,8 @@ import (
 
 var nan, inf = float32(math.NaN()), float32(math.Inf(1))
 
-// faults are files that no model has. Each entry lists what the error must say: the key or
-// tensor, what is wrong and what to do; a line of it for each fault.
+// faults are faulty files. Each entry lists what the error must contain: the key or tensor, what is wrong and what to
+// do, with one line for each fault.
 var faults = []struct {
 	name string
 	edit func(*spec)
@@ -143,7 +143,7 @@ var faults = []struct {
 	}, []string{"block_count", "freq_base", "context_length", "feed_forward_length"}},
 }
 
-func TestFaults(t *testing.T) {
+func TestFaultsAreReportedByName(t *testing.T) {
 	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {
 			s := tiny()
@@ -166,8 +166,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestOptionFaults is about files that are right and options that do not fit them.
-func TestOptionFaults(t *testing.T) {
+// TestOptionsThatDoNotFitAreRefused has valid files with wrong options.
+func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -190,8 +190,8 @@ func TestOptionFaults(t *testing.T) {
 	}
 }
 
-// FuzzBuild reads files that are nearly models. The input is what stands before the tensor
-// data, which are zeros: so inputs are small. What is accepted must verify.
+// FuzzBuild reads files that are nearly models. The fuzzed input is the part before the tensor data, and the data are
+// zeros, so that inputs are small. Accepted models must verify.
 func FuzzBuild(f *testing.F) {
 	f.Add(header(f, tiny()))
 	for _, c := range faults {
@@ -215,12 +215,12 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// header returns what stands before the tensor data.
+// header returns the part of a file before the tensor data.
 func header(t testing.TB, s *spec) []byte {
 	return s.bytes(t)[:s.file(t).DataOffset()]
 }
 
-// zeroTail reads as its bytes with zeros behind them.
+// zeroTail reads as its bytes followed by zeros.
 type zeroTail []byte
 
 func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
@@ -231,9 +231,9 @@ func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestErrorBytes: however many faults a model has, and however long the texts in it are, the
-// error has at most 4 KiB, and a terminal prints it as it is.
-func TestErrorBytes(t *testing.T) {
+// TestErrorsAreShortAndPrintable: for any number of faults and any length of texts, the error has at most 4 KiB, and
+// a terminal prints it as it is.
+func TestErrorsAreShortAndPrintable(t *testing.T) {
 	long := strings.Repeat("\x1b\u202e\xff", 100_000)
 	for _, c := range []struct {
 		name string

@@ -18,15 +18,14 @@ type llamaParams struct {
 	layers, embd, ff, vocab int64
 	heads, kvHeads          int64
 	headK, headV            int64 // size of a head of queries and keys, of values
-	rotated                 int64 // elements of a head that rope turns
+	rotated                 int64 // elements of a head that rope rotates
 	trained, context        int64 // positions
 	batch                   int64 // tokens of a step
 	eps                     float64
 	ropeBase, ropeScale     float64 // frequencies are divided by ropeScale
 }
 
-// Limits that no real model comes near; beyond them a file is damaged, and sizes computed
-// from it could wrap.
+// Limits far above those of real models. Beyond them a file is damaged, and sizes computed from it could overflow.
 const (
 	maxLayers  = 512
 	maxWidth   = 1 << 20
@@ -74,7 +73,7 @@ func (m *model) llamaParams() llamaParams {
 	p.eps = m.positive("attention.layer_norm_rms_epsilon")
 	p.ropeBase = m.positiveOr("rope.freq_base", 10000)
 	p.vocab = m.vocabSize()
-	if !m.errs.Any() { // else they would be computed from numbers that are not there
+	if !m.errs.Any() { // otherwise they would be computed from missing numbers
 		m.headSizes(&p)
 	}
 	m.refuseVariants()
@@ -84,7 +83,7 @@ func (m *model) llamaParams() llamaParams {
 	return p
 }
 
-// vocabSize is the number of rows of the embedding, which the vocabulary must agree with.
+// vocabSize returns the number of rows of the embedding, which must be that of the vocabulary.
 func (m *model) vocabSize() int64 {
 	const name = embdName
 	t, ok := m.file.Tensor(name)
@@ -102,7 +101,7 @@ func (m *model) vocabSize() int64 {
 	return rows
 }
 
-// headSizes reads the sizes of heads and checks how they go together.
+// headSizes reads the sizes of heads and checks that they are consistent.
 func (m *model) headSizes(p *llamaParams) {
 	key := m.key("attention.head_count")
 	if p.heads%p.kvHeads != 0 {
@@ -119,7 +118,7 @@ func (m *model) headSizes(p *llamaParams) {
 	}
 }
 
-// refuseVariants reports what would change the graph and is not built.
+// refuseVariants reports keys that would change the graph in ways that are not implemented.
 func (m *model) refuseVariants() {
 	for _, name := range []string{"expert_count", "expert_used_count", "attention.sliding_window"} {
 		key := m.key(name)
@@ -134,7 +133,7 @@ func (m *model) refuseVariants() {
 	}
 }
 
-// ropeScale returns what the frequencies are divided by.
+// ropeScale returns the divisor of the frequencies.
 func (m *model) ropeScale() float64 {
 	key := m.key("rope.scaling.type")
 	kind := "none"
@@ -153,8 +152,8 @@ func (m *model) ropeScale() float64 {
 	return 1
 }
 
-// context returns the positions of a sequence: what the user asked for, or the trained
-// length within DefaultContext.
+// context returns the number of positions of a sequence: the user's choice, or else the trained length but at most
+// DefaultContext.
 func (m *model) context(trained int64) int64 {
 	switch n := int64(m.o.Context); {
 	case n > maxContext:
@@ -165,8 +164,8 @@ func (m *model) context(trained int64) int64 {
 	return min(trained, DefaultContext)
 }
 
-// batch returns how many tokens of a prompt one step takes: what the user asked for, but
-// no more than a sequence has positions.
+// batch returns the number of prompt tokens in one step: the user's choice or the default, but no more than a
+// sequence has positions.
 func (m *model) batch(context int64) int64 {
 	n := int64(m.o.Batch)
 	if n > maxContext {
@@ -184,12 +183,12 @@ func (m *model) llamaWeights(b *ir.Builder, p llamaParams) {
 		m.llamaLayer(b, p, i)
 	}
 	m.vector(b, "output_norm.weight", p.embd)
-	if m.has(outputName) { // else the output is tied to the embedding
+	if m.has(outputName) { // otherwise the output is tied to the embedding
 		m.matrix(b, outputName, p.vocab, p.embd)
 	}
 }
 
-// Names of weights that are not of a layer.
+// Names of weights that do not belong to a layer.
 const (
 	embdName   = "token_embd.weight"
 	outputName = "output.weight"
@@ -212,7 +211,7 @@ func (m *model) llamaLayer(b *ir.Builder, p llamaParams, i int64) {
 	m.kvState(b, p, layerName(i, "values"), p.headV)
 }
 
-// checkKV reports a cache whose blocks do not fill heads.
+// checkKV reports a cache type whose blocks do not divide a head.
 func (m *model) checkKV(p llamaParams) {
 	for _, size := range []int64{p.headK, p.headV} {
 		if !m.kvFits(size) {
@@ -224,16 +223,15 @@ func (m *model) checkKV(p llamaParams) {
 
 func (m *model) kvFits(size int64) bool { return size%int64(m.o.KV.BlockElems()) == 0 }
 
-// kvState declares one layer's cache of keys or values. What does not fit is reported by
-// checkKV.
+// kvState declares one layer's cache of keys or values. checkKV reports sizes that do not fit.
 func (m *model) kvState(b *ir.Builder, p llamaParams, name string, size int64) {
 	if m.kvFits(size) {
 		b.State(name, ir.Type{DType: m.o.KV, Shape: ir.Dims(1, p.kvHeads, p.context, size)})
 	}
 }
 
-// ropeFreqs declares the angles per position: base^(-2i/rotated), divided by the scale
-// and by the file's factors where it has some (Llama 3.1 stores them as rope_freqs).
+// ropeFreqs declares the angles per position: base^(-2i/rotated), divided by the scale and by the file's factors if
+// it has any (Llama 3.1 stores them as rope_freqs).
 func (m *model) ropeFreqs(b *ir.Builder, p llamaParams) {
 	half := p.rotated / 2
 	factors, err := m.ropeFactors(half)
@@ -254,8 +252,8 @@ func (m *model) ropeFreqs(b *ir.Builder, p llamaParams) {
 	b.Weight(freqsName, ir.Type{DType: dtype.F32, Shape: ir.Dims(half)}, e)
 }
 
-// ropeFactors returns what each frequency is divided by: ones where the file has no factors.
-// After a fault that tensor reports it returns ones, too.
+// ropeFactors returns the divisor of each frequency. The divisors are ones if the file has no factors, or after a
+// fault that tensor reports.
 func (m *model) ropeFactors(half int64) ([]float64, error) {
 	const name = "rope_freqs.weight"
 	factors := slices.Repeat([]float64{1}, int(half))
@@ -285,8 +283,7 @@ func (m *model) ropeFactors(half int64) ([]float64, error) {
 	return factors, nil
 }
 
-// llamaFunc adds the function that takes n tokens and returns the logits that follow the
-// last of them.
+// llamaFunc adds the function that takes n tokens and returns the logits after the last one.
 func (m *model) llamaFunc(b *ir.Builder, p llamaParams, name string, n ir.Dim) ir.LanguageEntry {
 	f := b.Func(name)
 	in := stepInputs(f, n)

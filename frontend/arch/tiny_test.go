@@ -10,8 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
-// spec is a model file that a test makes: keys and tensors in order, to be changed before
-// they are written.
+// spec is a model file made by a test: keys and tensors in order, which may be changed before they are written.
 type spec struct {
 	keys    []key
 	tensors []tensor
@@ -29,8 +28,7 @@ type tensor struct {
 	data  []byte // nil: zeros
 }
 
-// tiny is a valid llama: two layers, width 64, four heads of 16 that share two heads of
-// keys and values.
+// tiny returns a valid llama: two layers, width 64, four heads of 16 that share two heads of keys and values.
 func tiny() *spec {
 	s := &spec{keys: []key{
 		{"general.architecture", "llama"},
@@ -69,7 +67,7 @@ func (s *spec) add(name string, typ gguf.TensorType, shape ...int) {
 	s.tensors = append(s.tensors, tensor{name: name, typ: typ, shape: shape})
 }
 
-// set gives a key a value, of an architecture's key by its short name.
+// set gives a key a value. Keys of the architecture have their short name.
 func (s *spec) set(name string, value any) {
 	for i := range s.keys {
 		if s.keys[i].name == name || s.keys[i].name == "llama."+name {
@@ -89,7 +87,7 @@ func (s *spec) drop(name string) {
 	s.tensors = slices.DeleteFunc(s.tensors, func(t tensor) bool { return t.name == name })
 }
 
-// tensor returns a tensor to be changed.
+// tensor returns a tensor, to be changed.
 func (s *spec) tensor(name string) *tensor {
 	i := slices.IndexFunc(s.tensors, func(t tensor) bool { return t.name == name })
 	return &s.tensors[i]
@@ -135,7 +133,7 @@ func (s *spec) file(t testing.TB) *gguf.File {
 	return f
 }
 
-// floats are the bytes of f32 values.
+// floats returns the bytes of f32 values.
 func floats(values ...float32) []byte {
 	var b []byte
 	for _, v := range values {

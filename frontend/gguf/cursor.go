@@ -8,16 +8,16 @@ import (
 
 var le = binary.LittleEndian
 
-// cursorBuf is the size of a cursor's buffer: one read of this size per so many bytes.
+// cursorBuf is the size of a cursor's buffer, and of one read.
 const cursorBuf = 64 << 10
 
-// cursor reads a file from front to back through a buffer. The first error sticks: what is
-// read after it is zero, and callers look at err where they must decide something.
+// cursor reads a file from front to back through a buffer. It keeps the first error: later reads return zeros, and
+// callers look at err before they decide anything.
 type cursor struct {
 	r    io.ReaderAt
-	size int64  // of the file; nothing beyond it is asked for
-	buf  []byte // what has been read and not yet consumed
-	mem  []byte // what fill reads into
+	size int64  // of the file; nothing beyond it is read
+	buf  []byte // read but not yet consumed
+	mem  []byte // the memory of buf
 	off  int64  // of buf[0] in the file
 	err  error
 }
@@ -27,7 +27,7 @@ func newCursor(r io.ReaderAt, size, off int64) *cursor {
 	return &cursor{r: r, size: size, off: off}
 }
 
-// left returns how many bytes of the file follow.
+// left returns the number of bytes up to the end of the file.
 func (c *cursor) left() uint64 { return uint64(c.size - c.off) }
 
 // fail records the first error.
@@ -37,7 +37,7 @@ func (c *cursor) fail(err error) {
 	}
 }
 
-// need reports whether n more bytes exist, and fails if they do not.
+// need reports whether n more bytes exist. If not, the cursor fails.
 func (c *cursor) need(n uint64, what string) bool {
 	if c.err != nil {
 		return false
@@ -45,7 +45,7 @@ func (c *cursor) need(n uint64, what string) bool {
 	if n <= c.left() {
 		return true
 	}
-	hint := damaged // no download ends that early
+	hint := damaged // no download ends so early
 	if n <= uint64(c.size) {
 		hint = "the download may be incomplete"
 	}
@@ -53,7 +53,7 @@ func (c *cursor) need(n uint64, what string) bool {
 	return false
 }
 
-// fill makes at least n bytes available, n at most cursorBuf and known to exist.
+// fill makes at least n bytes available. n is at most cursorBuf and known to exist.
 func (c *cursor) fill(n int) bool {
 	if len(c.buf) >= n {
 		return true
@@ -72,7 +72,7 @@ func (c *cursor) fill(n int) bool {
 	return true
 }
 
-// readFull reads len(p) bytes at off and tells a file that became shorter from other errors.
+// readFull reads len(p) bytes at off. It distinguishes a file that became shorter from other errors.
 func readFull(r io.ReaderAt, p []byte, off int64) (int, error) {
 	n, err := r.ReadAt(p, off)
 	switch {
@@ -85,8 +85,8 @@ func readFull(r io.ReaderAt, p []byte, off int64) (int, error) {
 	}
 }
 
-// next consumes n bytes, n at most cursorBuf; nil after an error. The bytes are valid until
-// the cursor moves again.
+// next consumes n bytes, at most cursorBuf. It returns nil after an error. The bytes are valid until the cursor moves
+// again.
 func (c *cursor) next(n int, what string) []byte {
 	if !c.need(uint64(n), what) || !c.fill(n) {
 		return nil
@@ -131,7 +131,7 @@ func (c *cursor) str(limit int, what string) string {
 	return string(c.next(int(n), what))
 }
 
-// skip moves on by n bytes without reading them.
+// skip advances by n bytes without reading them.
 func (c *cursor) skip(n uint64, what string) {
 	if !c.need(n, what) {
 		return

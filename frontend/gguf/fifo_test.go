@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestOpenPipe: a pipe that nobody writes to must not block.
-func TestOpenPipe(t *testing.T) {
+// TestOpenRefusesPipes: opening a pipe without a writer must not block.
+func TestOpenRefusesPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skipf("skip: no pipes here: %v", err)

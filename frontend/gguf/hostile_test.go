@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-// badFile is a file that must be refused, with all the texts in its error.
+// badFile is a file that must be refused, with texts that its error must contain.
 type badFile struct {
 	name string
 	data raw
 	want []string
 }
 
-// badFiles are the constructs of hostile.md that concern the container. They also seed the
-// fuzz target.
+// badFiles are the faults that hostile.md lists for the container. They also seed the fuzz target.
 func badFiles() []badFile {
 	var all []badFile
 	for _, group := range [][]badFile{badHeaders(), badKeys(), badArrays(), badShapes(), badPlaces()} {
@@ -46,7 +45,7 @@ func badHeaders() []badFile {
 	}
 }
 
-// patchHeader is a valid file whose header counts differently.
+// patchHeader returns a valid file with wrong counts in its header.
 func patchHeader(tensors, keys int64) raw {
 	b := small()
 	copy(b, header(2+tensors, 6+keys))
@@ -140,7 +139,7 @@ func badPlaces() []badFile {
 	}
 }
 
-func TestHostile(t *testing.T) {
+func TestHostileFilesAreRefused(t *testing.T) {
 	for _, tt := range badFiles() {
 		_, err := read(tt.data)
 		if err == nil {
@@ -155,7 +154,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// oddFiles are valid, though few would write them.
+// oddFiles are unusual but valid.
 func oddFiles() map[string]raw {
 	return map[string]raw{
 		"version 2":       append(raw(magic).u32(2), small()[8:]...),
@@ -174,7 +173,7 @@ func oddFiles() map[string]raw {
 	}
 }
 
-func TestOdd(t *testing.T) {
+func TestOddFilesAreAccepted(t *testing.T) {
 	for name, data := range oddFiles() {
 		f, err := read(data)
 		if err != nil {
@@ -190,8 +189,8 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// TestCut cuts a valid file at each of its bytes.
-func TestCut(t *testing.T) {
+// TestEveryCutIsRefused cuts a valid file at each of its bytes.
+func TestEveryCutIsRefused(t *testing.T) {
 	whole := small()
 	for n := range whole {
 		if _, err := read(whole[:n]); err == nil {
@@ -201,8 +200,8 @@ func TestCut(t *testing.T) {
 	mustRead(t, whole)
 }
 
-// TestManyErrors: a bad file does not get as many messages as it has faults.
-func TestManyErrors(t *testing.T) {
+// TestManyFaultsGiveAShortError: a file with many faults does not get as many messages.
+func TestManyFaultsGiveAShortError(t *testing.T) {
 	const n = 1000
 	b := header(n, 0)
 	for i := range n {
@@ -214,9 +213,9 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
-// TestLarge: files whose reading would take long if it were not linear. A second is a
-// hundred times what they need.
-func TestLarge(t *testing.T) {
+// TestReadingTakesLinearTime has files that would take long if reading were not linear. A second is a hundred times
+// what they need.
+func TestReadingTakesLinearTime(t *testing.T) {
 	const keys, strs, tensors = 100_000, 1_000_000, 20_000
 	b := header(tensors, keys+1)
 	for i := range keys {

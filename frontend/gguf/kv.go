@@ -14,10 +14,10 @@ const (
 	maxKeyBytes = 1<<16 - 1     // "at most 2^16-1 bytes" (gguf.md)
 	minKeyBytes = 8 + 1 + 4 + 1 // name of one byte, type, value of one byte
 	damaged     = "the file may be damaged, or its header counts wrongly"
-	bigStrings  = math.MaxInt / 4 // on 32 bits: more cannot be held in memory
+	bigStrings  = math.MaxInt / 4 // the most elements that 32-bit systems can hold in memory
 )
 
-// Key is an entry of the metadata. The value stays in the file until it is asked for.
+// Key is an entry of the metadata. Its value stays in the file until it is requested.
 type Key struct {
 	Name   string
 	Offset int64     // of the entry in the file
@@ -28,7 +28,7 @@ type Key struct {
 	value int64       // offset of the value: the scalar, the string's bytes or the first element
 	bytes int64       // of the value there
 	r     io.ReaderAt // of the file
-	err   error       // what happened when the entry was read a second time
+	err   error       // of reading the entry a second time
 }
 
 // typeName describes the type of the value, such as "array of 12 strings".
@@ -42,8 +42,8 @@ func (k *Key) typeName() string {
 // NumKeys returns how many keys there are.
 func (f *File) NumKeys() int { return f.keyCount }
 
-// Keys yields the metadata in the order of the file, which it reads again. A file that has
-// changed meanwhile ends it with an error. A key's value may be asked for until the next key.
+// Keys yields the metadata in the order of the file, which it reads again. If the file has changed meanwhile, it ends
+// with an error. The value of a key may be requested until the next key.
 func (f *File) Keys() iter.Seq2[*Key, error] {
 	return func(yield func(*Key, error) bool) {
 		c := newCursor(f.r, f.size, headerBytes)
@@ -98,8 +98,8 @@ func (f *File) Has(name string) bool {
 	return ok
 }
 
-// KeyError makes an error about a key's value: the file and the key's place, then the text,
-// which says what is wrong and what to do. The key may be absent.
+// KeyError returns an error about a key's value: the file and the key's place, followed by the text, which states
+// what is wrong and what to do. The key may be absent.
 func (f *File) KeyError(name, format string, args ...any) error {
 	if off, ok := f.findKey(name); ok {
 		return f.fault("key "+Quote(name), off, fmt.Errorf(format, args...))
@@ -107,7 +107,7 @@ func (f *File) KeyError(name, format string, args ...any) error {
 	return &Error{File: f.name, Err: fmt.Errorf("key %s: %w", Quote(name), fmt.Errorf(format, args...))}
 }
 
-// keyError makes an error about a key.
+// keyError returns an error about a key.
 func (f *File) keyError(k *Key, format string, args ...any) error {
 	return f.fault("key "+Quote(k.Name), k.Offset, fmt.Errorf(format, args...))
 }
@@ -136,7 +136,7 @@ func (f *File) readKeys(c *cursor, n uint64) error {
 
 func (k *Key) readName(c *cursor) { k.Name = c.str(maxKeyBytes, "the key's name") }
 
-// checkName refuses names that could not be told apart or printed.
+// checkName refuses names that are empty, duplicate or not valid text.
 func (f *File) checkName(c *cursor, k *Key) error {
 	if c.err != nil {
 		return c.err
@@ -150,8 +150,8 @@ func (f *File) checkName(c *cursor, k *Key) error {
 	return nil
 }
 
-// checkText checks the name of a key or tensor. C programs end a name at a NUL, so two that
-// differ after one would be the same to them.
+// checkText checks the name of a key or tensor. It refuses NUL, at which C programs end a name: two names that differ
+// only after it would be equal there.
 func checkText(what, s string) error {
 	switch {
 	case s == "":
@@ -164,7 +164,7 @@ func checkText(what, s string) error {
 	return nil
 }
 
-// readValue finds out where the value is and checks what can be wrong with it.
+// readValue locates the value and checks it.
 func (k *Key) readValue(c *cursor) {
 	k.Type = ValueType(c.u32("the value's type"))
 	switch {
@@ -182,7 +182,7 @@ func (k *Key) readValue(c *cursor) {
 	}
 }
 
-// readArray reads an array's type and count, and passes over its elements.
+// readArray reads an array's type and count, and skips its elements.
 func (k *Key) readArray(c *cursor) {
 	k.Elem = ValueType(c.u32("the type of the array's elements"))
 	n := c.u64("the length of the array")
@@ -200,7 +200,7 @@ func (k *Key) readArray(c *cursor) {
 	k.Count = int(n)
 }
 
-// readFixed passes over n values of a fixed size; bool bytes must be 0 or 1.
+// readFixed skips n values of a fixed size. Bytes of bools must be 0 or 1.
 func (k *Key) readFixed(c *cursor, t ValueType, n uint64) {
 	hi, total := bits.Mul64(n, uint64(t.size()))
 	if hi != 0 {
@@ -221,7 +221,7 @@ func (k *Key) readFixed(c *cursor, t ValueType, n uint64) {
 	}
 }
 
-// readStrings passes over n strings.
+// readStrings skips n strings.
 func (k *Key) readStrings(c *cursor, n uint64) {
 	k.value = c.off
 	if n > c.left()/8 { // each has at least its length

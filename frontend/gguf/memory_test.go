@@ -10,14 +10,14 @@ import (
 	"github.com/ggmlc/ggmlc/tests/heaptest"
 )
 
-// shortName returns a name of three bytes, another one for each i below 2,000,000.
+// shortName returns a name of three bytes, a different one for each i below 2,000,000.
 func shortName(i int) string {
 	const first, many = 1, 126
 	return string([]byte{byte(first + i%many), byte(first + i/many%many), byte(first + i/many/many)})
 }
 
-// TestMemory: reading a file takes at most three times its size, whatever it is full of.
-func TestMemory(t *testing.T) {
+// TestReadingTakesAtMostThreeTimesTheFile measures the memory for files full of each kind of entry.
+func TestReadingTakesAtMostThreeTimesTheFile(t *testing.T) {
 	const n = 200_000
 	keys, tensors := header(0, n), header(n, 1).key(alignmentKey, Uint32).u32(1)
 	numbers, words, empty := oneKey("k", Array).u32(uint32(Float32)).u64(n*4), oneKey("k", Array).u32(uint32(String)).u64(n), oneKey("k", Array).u32(uint32(String)).u64(n)
@@ -73,9 +73,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestErrorBytes: no file makes an error longer than 4 KiB, or one that a terminal would not
-// print as it is.
-func TestErrorBytes(t *testing.T) {
+// TestErrorsAreShortAndPrintable: no file causes an error longer than 4 KiB, or one that a terminal does not print as
+// it is.
+func TestErrorsAreShortAndPrintable(t *testing.T) {
 	long := strings.Repeat("\x1b\u202e", 10_000)
 	two := func(b raw) raw { return append(b, b[headerBytes:]...) }
 	many := func(name func(i int) string) raw {

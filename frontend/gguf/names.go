@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// names finds entries of a file by name. It holds one word for each: where the entry is, and
-// above that as many bits of the name's hash as are left. Names stay in the file, so what
-// finds one compares it there. A word for each is a third of the shortest entry.
+// names is a hash table that finds entries of a file by name. It stores one word per entry: the entry's offset, and
+// in the remaining high bits part of the name's hash. The names themselves stay in the file, where find compares
+// them. A word is a third of the shortest entry, so the table is small beside the file.
 type names struct {
 	seed  maphash.Seed
 	shift uint     // bits of an offset
@@ -15,13 +15,13 @@ type names struct {
 	used  int
 }
 
-// newNames returns an empty set for entries of a file of the given size.
+// newNames returns an empty table for the entries of a file of the given size.
 func newNames(size int64) *names {
 	return &names{seed: maphash.MakeSeed(), shift: uint(bits.Len64(uint64(size)))}
 }
 
-// find returns the offset of the entry with a name. is reports whether the entry at an
-// offset has it, and is asked only where the hashes agree.
+// find returns the offset of the entry with a name. It calls is, which reports whether the entry at an offset has the
+// name, only for entries whose hashes agree.
 func (n *names) find(name string, is func(off int64) bool) (off int64, ok bool) {
 	if n.used == 0 {
 		return 0, false
@@ -37,7 +37,7 @@ func (n *names) find(name string, is func(off int64) bool) (off int64, ok bool) 
 	return 0, false
 }
 
-// add adds an entry whose name find does not know.
+// add adds an entry. No entry may have its name already.
 func (n *names) add(name string, off int64) {
 	if 4*(n.used+1) > 3*len(n.words) {
 		n.grow()
@@ -46,7 +46,7 @@ func (n *names) add(name string, off int64) {
 	n.used++
 }
 
-// grow makes the set half as large again: doubling would need more memory while both exist.
+// grow makes the table half as large again. Doubling would need more memory while both tables exist.
 func (n *names) grow() {
 	old := n.words
 	n.words = make([]uint64, 16+len(old)+len(old)/2)
@@ -65,12 +65,12 @@ func (n *names) put(w uint64) {
 	n.words[i] = w
 }
 
-// tag is the part of a word that comes from the hash.
+// tag returns the part of a word that comes from the hash.
 func (n *names) tag(name string) uint64 {
 	return maphash.String(n.seed, name) >> n.shift << n.shift
 }
 
-// home is where the search for a word begins. It depends on the hash's bits alone.
+// home returns the index at which the search for a word begins. It depends only on the bits of the hash.
 func (n *names) home(w uint64) int {
 	hi, _ := bits.Mul64(w>>n.shift<<n.shift, uint64(len(n.words)))
 	return int(hi)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// raw builds files byte by byte, right or wrong.
+// raw builds files byte by byte, valid or not.
 type raw []byte
 
 func (b raw) u8(v ...byte) raw  { return append(b, v...) }
@@ -19,7 +19,7 @@ func (b raw) str(s string) raw  { return b.u64(uint64(len(s))).text(s) }
 func (b raw) zeros(n int) raw   { return append(b, make([]byte, n)...) }
 func (b raw) pad(a int) raw     { return b.zeros(-len(b) & (a - 1)) }
 
-// header is the header of a file of version 3.
+// header returns the header of a file of version 3.
 func header(tensors, keys int64) raw {
 	return raw(magic).u32(3).u64(uint64(tensors)).u64(uint64(keys))
 }
@@ -36,15 +36,15 @@ func (b raw) tensor(name string, typ int32, off uint64, dims ...uint64) raw {
 	return b.u32(uint32(typ)).u64(off)
 }
 
-// oneTensor is a file with one tensor and n bytes of data.
+// oneTensor returns a file with one tensor and n bytes of data.
 func oneTensor(n int, typ int32, off uint64, dims ...uint64) raw {
 	return header(1, 0).tensor("x", typ, off, dims...).pad(32).zeros(n)
 }
 
-// oneKey is a file with one key, whose value follows.
+// oneKey returns a file with one key, whose value follows.
 func oneKey(name string, t ValueType) raw { return header(0, 1).key(name, t) }
 
-// small is a valid file with keys of all kinds and two tensors.
+// small returns a valid file with keys of all kinds and two tensors.
 func small() raw {
 	b := header(2, 6).
 		key("general.architecture", String).str("llama").
@@ -62,7 +62,7 @@ func small() raw {
 // read reads b as a file named m.gguf.
 func read(b []byte) (*File, error) { return Read(bytes.NewReader(b), int64(len(b)), "m.gguf") }
 
-// mustRead fails the test where a valid file is refused.
+// mustRead fails the test if a valid file is refused.
 func mustRead(t testing.TB, b []byte) *File {
 	t.Helper()
 	f, err := read(b)
@@ -72,8 +72,7 @@ func mustRead(t testing.TB, b []byte) *File {
 	return f
 }
 
-// checkInvariants is the oracle: what a reader that accepts a file promises. The sums are
-// written so that they cannot wrap.
+// checkInvariants checks what a reader that accepts a file promises. The sums cannot overflow.
 func checkInvariants(f *File) error {
 	type span struct{ from, to int64 }
 	var spans []span
@@ -89,7 +88,7 @@ func checkInvariants(f *File) error {
 				return fmt.Errorf("%+v overlaps %v", t, s)
 			}
 		}
-		if len(spans) < 100 { // the test's own square, kept small
+		if len(spans) < 100 { // quadratic, so only for few
 			spans = append(spans, span{t.Offset, t.Offset + t.Size})
 		}
 		if got, ok := f.Tensor(t.Name); !ok || !reflect.DeepEqual(got, t) {
@@ -99,8 +98,7 @@ func checkInvariants(f *File) error {
 	return nil
 }
 
-// readAll reads every value and the ends of every tensor, by which an accepted file must
-// not cause anything worse than an error.
+// readAll reads every value and the ends of every tensor. For an accepted file the worst result is an error.
 func readAll(f *File) error {
 	var all Faults
 	note := all.Add
@@ -116,7 +114,7 @@ func readAll(f *File) error {
 			}
 		}
 		if k.Type == Array && k.Elem == Uint64 {
-			continue // an element may be beyond an int64
+			continue // an element may exceed an int64
 		}
 		note(fmt.Errorf("no accessor reads %+v", k))
 	found:
@@ -128,7 +126,7 @@ func readAll(f *File) error {
 	return all.Err(f.FileError)
 }
 
-// valueErrors tries all accessors on a key.
+// valueErrors calls all accessors on a key.
 func valueErrors(f *File, name string) []error {
 	_, e1 := f.Uint(name)
 	_, e2 := f.Int(name)
@@ -154,7 +152,7 @@ func (s shrinking) ReadAt(p []byte, off int64) (int, error) {
 
 var _ io.ReaderAt = shrinking{}
 
-// tensorOf returns a tensor that is there.
+// tensorOf returns a tensor that exists.
 func tensorOf(f *File, name string) *Tensor {
 	t, _ := f.Tensor(name)
 	return t

@@ -24,8 +24,8 @@ type File struct {
 	alignment uint64
 	data      int64 // offset of the tensor data
 
-	// Keys and tensors are found by what the file says of them; none is held as a value of
-	// its own, so that a file of short ones takes little more memory than its size.
+	// Keys and tensors are located by their entries in the file and not held as values, so that a file of many short
+	// entries takes little more memory than its size.
 	keyCount int
 	keyNames *names
 
@@ -35,11 +35,11 @@ type File struct {
 	tableAt     int64  // its offset there
 
 	closer io.Closer
-	opened os.FileInfo // nil if not opened here
+	opened os.FileInfo // nil if the file was not opened here
 }
 
-// Open reads the header, keys and tensor table of a file. Only regular files are read:
-// anything else could block for ever or never end.
+// Open reads the header, keys and tensor table of a file. It refuses files that are not regular: they could block
+// forever or never end.
 func Open(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// openFile reads h and keeps it.
+// openFile reads h and keeps it open.
 func openFile(h *os.File, path string) (*File, error) {
 	info, err := h.Stat()
 	if err != nil {
@@ -74,7 +74,7 @@ func openFile(h *os.File, path string) (*File, error) {
 	return f, nil
 }
 
-// describeMode says what a file is that is not a regular one.
+// describeMode names the kind of a file that is not regular.
 func describeMode(m os.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -88,9 +88,8 @@ func describeMode(m os.FileMode) string {
 	}
 }
 
-// Read reads the header, keys and tensor table of the size bytes behind r. The name stands
-// in errors. All faults of the tensor table are reported; of the rest the first, as nothing
-// after it can be told.
+// Read reads the header, keys and tensor table of a file of size bytes. name is the file's name in errors. Read
+// reports all faults of the tensor table, but only the first fault before it, which makes the rest unreadable.
 func Read(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{
 		name: name, r: r, size: size, alignment: defaultAlignment,
@@ -113,7 +112,7 @@ func Read(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, nil
 }
 
-// Close closes what Open opened.
+// Close closes the file if Open opened it.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -139,8 +138,8 @@ func (f *File) DataOffset() int64 { return f.data }
 // Reader returns all bytes of the file, for hashing.
 func (f *File) Reader() *io.SectionReader { return io.NewSectionReader(f.r, 0, f.size) }
 
-// Unchanged returns an error if the file was written to since Open, as far as size and time
-// of modification tell. Whoever read much of the file calls it last.
+// Unchanged returns an error if the file's size or modification time has changed since Open. A caller that has read
+// much of the file calls it last.
 func (f *File) Unchanged() error {
 	if f.opened == nil {
 		return nil
@@ -200,7 +199,7 @@ func (f *File) readMagic(c *cursor) error {
 	}
 }
 
-// readAlignment takes general.alignment, where it is present.
+// readAlignment sets the alignment from general.alignment if the key is present.
 func (f *File) readAlignment() error {
 	k, ok := f.Key(alignmentKey)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-func TestSmall(t *testing.T) {
+func TestSmallFileIsReadCompletely(t *testing.T) {
 	f := mustRead(t, small())
 	if s, err := f.String("general.architecture"); s != "llama" || err != nil {
 		t.Error(s, err)
@@ -52,8 +52,8 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestWrongType asks for each key in each way that does not fit.
-func TestWrongType(t *testing.T) {
+// TestAccessorsRefuseOtherTypes calls all accessors of other types for each key.
+func TestAccessorsRefuseOtherTypes(t *testing.T) {
 	f := mustRead(t, small())
 	tests := []struct {
 		err  error
@@ -86,8 +86,8 @@ func TestWrongType(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestIntegers reads every integer type at its limits.
-func TestIntegers(t *testing.T) {
+// TestIntegersAreReadAtTheirLimits reads every integer type.
+func TestIntegersAreReadAtTheirLimits(t *testing.T) {
 	tests := []struct {
 		data raw
 		want int64
@@ -123,7 +123,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-func TestUnsupportedType(t *testing.T) {
+func TestUnsupportedTensorTypeIsNamed(t *testing.T) {
 	f := mustRead(t, oneTensor(144, int32(TensorQ4_K), 0, 256))
 	x, _ := f.Tensor("x")
 	_, err := f.DType(x)
@@ -133,7 +133,7 @@ func TestUnsupportedType(t *testing.T) {
 	}
 }
 
-func TestTypeOf(t *testing.T) {
+func TestTypeOfIsTheInverseOfDType(t *testing.T) {
 	for typ, i := range tensorTypes {
 		if !i.dtype.Valid() {
 			continue
@@ -152,7 +152,7 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-func TestFormat(t *testing.T) {
+func TestFormatShortensLongValues(t *testing.T) {
 	f := mustRead(t, small())
 	want := map[string]string{
 		"general.architecture": `"ll"…`, "a": "7", "b": "true", "i": "-1",
@@ -166,8 +166,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestShrinking: a file that gets shorter after it was opened gives errors, wherever it ends.
-func TestShrinking(t *testing.T) {
+// TestShrinkingFileGivesErrors: a file that becomes shorter after it was opened gives errors, at any new length.
+func TestShrinkingFileGivesErrors(t *testing.T) {
 	data := small()
 	n := len(data)
 	f, err := Read(shrinking{data, &n}, int64(n), "m.gguf")
@@ -192,9 +192,9 @@ func TestShrinking(t *testing.T) {
 	}
 }
 
-// TestChanged: the lengths of strings are checked again when they are read. One that still
-// fits is not noticed here, but by Unchanged.
-func TestChanged(t *testing.T) {
+// TestChangedFileIsNoticed: the lengths of strings are checked again when they are read. A changed length that still
+// fits is only noticed by Unchanged.
+func TestChangedFileIsNoticed(t *testing.T) {
 	data := small()
 	f := mustRead(t, data)
 	k, _ := f.Key("s")
@@ -211,7 +211,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-func TestReadTensorBounds(t *testing.T) {
+func TestReadTensorStaysInTheTensor(t *testing.T) {
 	f := mustRead(t, small())
 	x, _ := f.Tensor("one")
 	for _, off := range []int64{-1, 24, 25, 1 << 62} {
@@ -224,7 +224,7 @@ func TestReadTensorBounds(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
+func TestOpenKeepsTheFileUntilClose(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.gguf")
 	if err := os.WriteFile(path, small(), 0o644); err != nil {
@@ -249,7 +249,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestOpenOther(t *testing.T) {
+func TestOpenRefusesOtherKindsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	tests := map[string]string{
 		dir:                          "is a directory: a GGUF file is needed",
@@ -265,8 +265,8 @@ func TestOpenOther(t *testing.T) {
 	}
 }
 
-// TestReal reads the real files, where they are.
-func TestReal(t *testing.T) {
+// TestRealFilesAreRead reads real files if they exist.
+func TestRealFilesAreRead(t *testing.T) {
 	path := filepath.FromSlash("../../../shared/data/aidreams260K.gguf")
 	if _, err := os.Stat(path); err != nil {
 		if strings.Contains(os.Getenv("GGMLC_REQUIRE"), "data") {
@@ -288,7 +288,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever is accepted keeps the reader's promises, and so does every value of it.
+// FuzzRead checks that every accepted file, with all its values, keeps the reader's promises.
 func FuzzRead(f *testing.F) {
 	for _, b := range badFiles() {
 		f.Add([]byte(b.data))

@@ -22,7 +22,7 @@ const (
 type Tensor struct {
 	Name   string
 	Type   TensorType
-	Shape  []int // outermost first, each at least 1: ggml's order turned round
+	Shape  []int // outermost first, the reverse of ggml's order; each at least 1
 	Offset int64 // of the data in the file
 	Size   int64 // of the data in bytes
 	Entry  int64 // offset of the table's entry in the file
@@ -60,7 +60,7 @@ func (f *File) Tensors() iter.Seq[*Tensor] {
 	}
 }
 
-// entries yields the first n entries of the table, each with what is wrong with it.
+// entries yields the first n entries of the table, each with its fault or nil.
 func (f *File) entries(n int) iter.Seq2[*Tensor, error] {
 	return func(yield func(*Tensor, error) bool) {
 		c := f.tableCursor(f.tableAt)
@@ -75,7 +75,7 @@ func (f *File) entries(n int) iter.Seq2[*Tensor, error] {
 	}
 }
 
-// tableCursor starts at an entry of the table, which is in memory.
+// tableCursor returns a cursor at an entry of the table, which is in memory.
 func (f *File) tableCursor(entry int64) *cursor {
 	return &cursor{r: f.r, size: f.size, off: entry, buf: f.table[entry-f.tableAt:]}
 }
@@ -88,7 +88,7 @@ func (f *File) Tensor(name string) (*Tensor, bool) {
 	}
 	t := &Tensor{Entry: off}
 	if bad := t.read(f.tableCursor(off)); bad != nil {
-		return nil, false // of a file that is refused
+		return nil, false // the entry of a file that is refused
 	}
 	t.Offset += f.data
 	return t, true
@@ -111,8 +111,8 @@ func (f *File) DType(t *Tensor) (dtype.DType, error) {
 	return d, nil
 }
 
-// TensorError makes an error about a tensor: the file and the place of the tensor's entry,
-// then the text, which says what is wrong and what to do. The tensor may be absent.
+// TensorError returns an error about a tensor: the file and the place of the tensor's entry, followed by the text,
+// which states what is wrong and what to do. The tensor may be absent.
 func (f *File) TensorError(name, format string, args ...any) error {
 	if off, ok := f.findTensor(name); ok {
 		return f.fault("tensor "+Quote(name), off, fmt.Errorf(format, args...))
@@ -120,8 +120,8 @@ func (f *File) TensorError(name, format string, args ...any) error {
 	return &Error{File: f.name, Err: fmt.Errorf("tensor %s: %w", Quote(name), fmt.Errorf(format, args...))}
 }
 
-// ReadTensor fills buf with the tensor's bytes from offset off on, 0 being its first byte.
-// Reading beyond its end is a caller's mistake and an error, as is a file that got shorter.
+// ReadTensor fills buf with the tensor's bytes from offset off on, relative to its first byte. Reading beyond its end
+// is an error, as is a file that became shorter.
 func (f *File) ReadTensor(t *Tensor, off int64, buf []byte) error {
 	if off < 0 || off > t.Size || int64(len(buf)) > t.Size-off {
 		return f.TensorError(t.Name, "bytes %d to %d were asked for, but it has %d", off, off+int64(len(buf)), t.Size)
@@ -144,7 +144,7 @@ func (f *File) readTensors(c *cursor, n uint64) error {
 	for i := range n {
 		t := Tensor{Entry: c.off}
 		bad := t.read(c)
-		if c.err != nil { // nothing after it can be told
+		if c.err != nil { // the rest of the table is unreadable
 			all.Add(f.fault(entryNoun(&t, i, n), t.Entry, c.err))
 			return all.Err(f.FileError)
 		}
@@ -166,8 +166,8 @@ func (f *File) readTensors(c *cursor, n uint64) error {
 	return all.Err(f.FileError)
 }
 
-// loadTable reads the table of n tensors into memory and moves the cursor to it. Of a table
-// that cannot be read to its end it takes what there is.
+// loadTable reads the table of n tensors into memory and moves the cursor to its beginning. If the table cannot be
+// read to its end, loadTable keeps what it could read.
 func (f *File) loadTable(c *cursor, n uint64) error {
 	f.tableAt = c.off
 	end := newCursor(f.r, f.size, c.off)
@@ -185,7 +185,7 @@ func (f *File) loadTable(c *cursor, n uint64) error {
 	return nil
 }
 
-// skipTensor passes over an entry of the table, if there is one that could be read.
+// skipTensor skips an entry of the table. It reports whether the entry was readable.
 func (c *cursor) skipTensor() bool {
 	at := c.off
 	c.skip(c.u64("the table"), "the table")
@@ -196,7 +196,7 @@ func (c *cursor) skipTensor() bool {
 	return c.err == nil
 }
 
-// entryNoun names an entry of the table, by its name if it could be read.
+// entryNoun names an entry of the table, by its name if that is readable.
 func entryNoun(t *Tensor, i, n uint64) string {
 	if t.Name == "" {
 		return fmt.Sprintf("tensor %d of %d", i+1, n)
@@ -204,8 +204,8 @@ func entryNoun(t *Tensor, i, n uint64) string {
 	return "tensor " + Quote(t.Name)
 }
 
-// read reads an entry. Where the table goes on behind it, what is wrong is returned; where
-// that cannot be told, the cursor fails. Offset is left relative to the data.
+// read reads an entry. It returns a fault after which the next entry is still readable. For other faults the cursor
+// fails. Offset remains relative to the data.
 func (t *Tensor) read(c *cursor) error {
 	t.Name = c.str(maxTensorName, "the tensor's name")
 	n := c.u32("the number of dimensions")
@@ -265,7 +265,7 @@ func (t *Tensor) setShape(dims []uint64) error {
 	return nil
 }
 
-// checkDuplicate refuses a name that is there already.
+// checkDuplicate refuses a name that another tensor has.
 func (f *File) checkDuplicate(t *Tensor) error {
 	if first, ok := f.findTensor(t.Name); ok {
 		return fmt.Errorf("a tensor of this name is already there, after 0x%x: %s", first, damaged)
@@ -273,8 +273,8 @@ func (f *File) checkDuplicate(t *Tensor) error {
 	return nil
 }
 
-// checkCount looks whether another entry stands behind the last one. A header that counts
-// one too few would move the beginning of the data, and every weight would be garbage.
+// checkCount checks that no further entry follows the last one. A header whose count is one too small would move the
+// beginning of the data, and all weights would be garbage.
 func (f *File) checkCount(c *cursor, n uint64) error {
 	peek := newCursor(f.r, f.size, c.off)
 	t := Tensor{Entry: c.off}
@@ -284,7 +284,7 @@ func (f *File) checkCount(c *cursor, n uint64) error {
 	return f.fault("header", 8, fmt.Errorf("counts %d tensors, but one named %s follows at 0x%x: %s", n, Quote(t.Name), c.off, damaged))
 }
 
-// plausible reports whether a name looks like one that somebody chose.
+// plausible reports whether a name looks like a real one.
 func plausible(name string) bool {
 	for _, r := range name {
 		if r < ' ' || r == utf8.RuneError {
@@ -294,13 +294,12 @@ func plausible(name string) bool {
 	return true
 }
 
-// placeTensors turns offsets into places in the file, the table ending at end, and checks
-// that each lies inside the file and none overlaps another. Gaps, any order and bytes after
-// the last tensor are odd but harmless.
+// placeTensors converts offsets to places in the file, given the end of the table, and checks that each tensor is
+// inside the file and none overlaps another. Gaps, any order, and bytes after the last tensor are harmless.
 func (f *File) placeTensors(end int64, all *Faults) {
 	hole := -uint64(end) & (f.alignment - 1)
 	if hole > uint64(f.size-end) {
-		// The data would begin after the end: right only for a file that has none.
+		// The data would begin after the end of the file: valid only for a file without data.
 		f.data = f.size
 		if f.tensorNames.used > 0 {
 			all.Add(f.fault("tensor data", end, fmt.Errorf("the file ends at 0x%x, before the data begins: the download may be incomplete", f.size)))
@@ -318,7 +317,7 @@ func (f *File) placeTensors(end int64, all *Faults) {
 	}
 }
 
-// checkPlace checks where a tensor is.
+// checkPlace checks that a tensor's data is aligned and inside the file.
 func (f *File) checkPlace(t *Tensor) error {
 	room, off := f.size-f.data, t.Offset-f.data
 	switch {
@@ -330,7 +329,7 @@ func (f *File) checkPlace(t *Tensor) error {
 	return nil
 }
 
-// span is where a tensor's data is, and its entry in the table.
+// span is the place of a tensor's data, and of its entry in the table.
 type span struct{ from, size, entry int64 }
 
 // checkOverlap compares each tensor with its predecessor in the file.
@@ -349,5 +348,5 @@ func (f *File) checkOverlap(all *Faults) {
 	}
 }
 
-// nameAt returns the name of the tensor with an entry that was checked.
+// nameAt returns the name of the tensor at a checked entry.
 func (f *File) nameAt(entry int64) string { return f.tableCursor(entry).str(maxTensorName, "the name") }

@@ -27,7 +27,7 @@ const (
 	numValueTypes
 )
 
-// valueTypes is keyed by ValueType; size is 0 where it varies.
+// valueTypes is indexed by ValueType. size is 0 for types of variable size.
 var valueTypes = [numValueTypes]struct {
 	name string
 	size int
@@ -46,7 +46,7 @@ func (t ValueType) String() string {
 	return valueTypes[t].name
 }
 
-// size returns the bytes of a value of fixed size, else 0.
+// size returns the bytes of a value of fixed size, or 0 for other types.
 func (t ValueType) size() int { return valueTypes[t].size }
 
 // isInt reports whether t is an integer type.
@@ -57,7 +57,7 @@ func (t ValueType) isInt() bool {
 // TensorType is the type of a tensor's elements (enum ggml_type in ggml.h).
 type TensorType uint32
 
-// The tensor types that have a dtype, and Q4_K as one that has not.
+// The tensor types that have a dtype, and Q4_K, which has none.
 const (
 	TensorF32  TensorType = 0
 	TensorF16  TensorType = 1
@@ -71,8 +71,8 @@ const (
 	TensorBF16 TensorType = 30
 )
 
-// tensorType describes one of ggml's types. Where elems is 0, ggml once had the type and
-// removed it; where dtype is Invalid, this project cannot compute with it yet.
+// tensorType describes one of ggml's types. If elems is 0, ggml has removed the type. If dtype is Invalid, this
+// project cannot compute with it yet.
 type tensorType struct {
 	name  string
 	elems int // in a block
@@ -80,8 +80,8 @@ type tensorType struct {
 	dtype dtype.DType
 }
 
-// tensorTypes is keyed by TensorType. Names are those of ggml's type_traits (ggml.c), block
-// sizes those of the structs in ggml-common.h. A hole is a number that ggml never used.
+// tensorTypes is indexed by TensorType. Names are those of ggml's type_traits (ggml.c), block sizes those of the
+// structs in ggml-common.h. ggml never used the numbers that are missing.
 var tensorTypes = [...]tensorType{
 	0:  {"f32", 1, 4, dtype.F32},
 	1:  {"f16", 1, 2, dtype.F16},
@@ -126,7 +126,7 @@ var tensorTypes = [...]tensorType{
 	40: {"nvfp4", 64, 36, 0},
 }
 
-// info returns the table's entry, the zero one for a number that is not in it.
+// info returns the table's entry, or the zero entry for a number that is not in the table.
 func (t TensorType) info() tensorType {
 	if uint64(t) < uint64(len(tensorTypes)) {
 		return tensorTypes[t]
@@ -142,13 +142,13 @@ func (t TensorType) String() string {
 	return fmt.Sprintf("type %d", int32(t))
 }
 
-// Block returns the elements and bytes of a block; zeros for a type that cannot be sized.
+// Block returns the elements and bytes of a block, or zeros for a type without a known size.
 func (t TensorType) Block() (elems, bytes int) {
 	i := t.info()
 	return i.elems, i.bytes
 }
 
-// check says why tensors of this type cannot be read, nil if they can.
+// check returns the reason why tensors of this type cannot be read, or nil if they can.
 func (t TensorType) check() error {
 	switch i := t.info(); {
 	case i.name == "":
@@ -159,7 +159,7 @@ func (t TensorType) check() error {
 	return nil
 }
 
-// DType returns the dtype that this project computes with, or an error that says what to do.
+// DType returns the dtype that this project computes with, or an error that states what to do.
 func (t TensorType) DType() (dtype.DType, error) {
 	if err := t.check(); err != nil {
 		return dtype.Invalid, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Uint returns a value of any integer type that is not negative.
+// Uint returns the value of a key of any integer type, which must not be negative.
 func (f *File) Uint(name string) (uint64, error) {
 	k, err := f.lookup(name, "an integer", func(k *Key) bool { return k.Type.isInt() })
 	if err != nil {
@@ -24,7 +24,7 @@ func (f *File) Uint(name string) (uint64, error) {
 	return uint64(v), nil
 }
 
-// Int returns a value of any integer type that fits an int64.
+// Int returns the value of a key of any integer type, which must fit an int64.
 func (f *File) Int(name string) (int64, error) {
 	k, err := f.lookup(name, "an integer", func(k *Key) bool { return k.Type.isInt() })
 	if err != nil {
@@ -77,19 +77,19 @@ func (f *File) String(name string) (string, error) {
 	return string(b), err
 }
 
-// Strings returns an array of strings, which share one allocation; they need not be UTF-8.
+// Strings returns an array of strings, which share one allocation. They need not be UTF-8.
 func (f *File) Strings(name string) ([]string, error) {
 	k, err := f.array(name, "an array of strings", func(e ValueType) bool { return e == String })
 	if err != nil {
 		return nil, err
 	}
-	var all strings.Builder // grown once, so that what it returns stays where it is
+	var all strings.Builder // grown once, so that strings of its text stay valid
 	size := k.bytes - 8*int64(k.Count)
 	all.Grow(int(size))
 	list := make([]string, k.Count)
 	c := newCursor(k.r, f.size, k.value)
 	for i := range list {
-		// The lengths were checked before, but not these bytes: the file may have changed.
+		// The lengths were checked when the file was opened, but it may have changed since.
 		n := c.u64("a string")
 		if start := all.Len(); n <= uint64(size-int64(start)) {
 			c.text(&all, int64(n))
@@ -130,8 +130,8 @@ func (f *File) Floats(name string) ([]float64, error) {
 	return elements(f, name, "an array of floats", is, func(k *Key, b []byte) (float64, error) { return floatAt(k.Elem, b), nil })
 }
 
-// Int32s returns an array of i32, or of u32 whose elements fit. Other widths are refused:
-// where a format says i32, readers of other programs would take them for something else.
+// Int32s returns an array of i32, or of u32 whose elements fit. It refuses other widths: if a format specifies i32,
+// other programs would misread them.
 func (f *File) Int32s(name string) ([]int32, error) {
 	is := func(e ValueType) bool { return e == Int32 || e == Uint32 }
 	return elements(f, name, "an array of i32", is, func(k *Key, b []byte) (int32, error) {
@@ -177,11 +177,11 @@ func elements[T any](f *File, name, want string, is func(ValueType) bool, read f
 	return list, nil
 }
 
-// maxFormat bounds what Format shows of a value.
+// maxFormat is the most elements or bytes of a value that Format shows.
 const maxFormat = 1000
 
-// Format returns a value for people to read: strings quoted, of arrays and strings only the
-// first elements and bytes, at most limit of them and never more than 1000.
+// Format returns a value for people to read. Strings are quoted. Of arrays and strings it shows at most limit
+// elements or bytes, and never more than 1000.
 func (f *File) Format(k *Key, limit int) string {
 	limit = max(0, min(limit, maxFormat))
 	var b strings.Builder
@@ -216,7 +216,7 @@ func (k *Key) formatArray(b *strings.Builder, c *cursor, limit int) {
 	b.WriteByte(']')
 }
 
-// formatString prints the first bytes of a string of n bytes, and passes over the rest.
+// formatString prints the first bytes of a string of n bytes and skips the rest.
 func formatString(b *strings.Builder, c *cursor, n uint64, limit int) {
 	head := c.next(int(min(n, uint64(limit))), "a string")
 	fmt.Fprintf(b, "%q", head)
@@ -233,7 +233,7 @@ func (k *Key) formatScalar(b *strings.Builder, c *cursor, t ValueType) {
 	}
 }
 
-// orError returns s, or the error in its place.
+// orError returns s, or the text of err if it is not nil.
 func orError(s string, err error) string {
 	if err != nil {
 		return err.Error()
@@ -257,7 +257,7 @@ func formatScalar(t ValueType, b []byte) string {
 	}
 }
 
-// lookup finds a key whose type is one that the caller can use.
+// lookup returns a key whose type satisfies ok.
 func (f *File) lookup(name, want string, ok func(*Key) bool) (*Key, error) {
 	k, found := f.Key(name)
 	if !found {
@@ -272,7 +272,7 @@ func (f *File) lookup(name, want string, ok func(*Key) bool) (*Key, error) {
 	return k, nil
 }
 
-// array finds a key that is an array of elements that the caller can use.
+// array returns a key that is an array whose element type satisfies ok.
 func (f *File) array(name, want string, ok func(ValueType) bool) (*Key, error) {
 	return f.lookup(name, want, func(k *Key) bool { return k.Type == Array && ok(k.Elem) })
 }

@@ -2,8 +2,7 @@ package gguf
 
 import "io"
 
-// window reads a file through a buffer, for many small reads that go forward. It is for one
-// goroutine.
+// window reads a file through a buffer. It is for many small reads in ascending order, by one goroutine.
 type window struct {
 	r    io.ReaderAt
 	size int64 // of the file
@@ -30,8 +29,7 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// move fills the buffer from off on. That the file ends before the buffer is full is no
-// error, unless n bytes are not there.
+// move fills the buffer from off on. It is an error if fewer than n bytes remain in the file.
 func (w *window) move(off int64, n int) error {
 	if w.buf == nil {
 		w.buf = make([]byte, 0, cursorBuf)

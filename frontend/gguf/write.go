@@ -13,15 +13,15 @@ import (
 	"slices"
 )
 
-// Writer makes a GGUF file of version 3. Keys and tensors are written in the order in which
-// they were given. Mistakes are reported by WriteTo, so callers read as a list of contents.
+// Writer makes a GGUF file of version 3. Keys and tensors are written in the order in which they are added. WriteTo
+// reports all mistakes, so that callers read as a list of contents.
 type Writer struct {
 	alignment uint64
 	keys      []byte
 	keyNames  map[string]bool
 	tensors   []outTensor
 	names     map[string]bool
-	end       uint64 // offset behind the last tensor
+	end       uint64 // offset after the last tensor
 	errs      []error
 }
 
@@ -36,8 +36,8 @@ func NewWriter() *Writer {
 	return &Writer{alignment: defaultAlignment, keyNames: map[string]bool{}, names: map[string]bool{}}
 }
 
-// Set adds a key. The value is an integer or float type of a stated size, a bool, a string,
-// or a slice of one of these. general.alignment (uint32) must be set before the first tensor.
+// Set adds a key. The value is an integer or float of a sized type, a bool, a string, or a slice of one of these.
+// general.alignment (uint32) must be set before the first tensor.
 func (w *Writer) Set(name string, value any) {
 	v := reflect.ValueOf(value)
 	if err := w.set(name, v); err != nil {
@@ -49,7 +49,7 @@ func (w *Writer) Set(name string, value any) {
 	}
 }
 
-// set encodes a key behind the others.
+// set appends a key.
 func (w *Writer) set(name string, v reflect.Value) error {
 	if err := checkText("name", name); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (w *Writer) set(name string, v reflect.Value) error {
 	return nil
 }
 
-// valueTypeOf returns the value type that stores a Go type, numValueTypes if there is none.
+// valueTypeOf returns the value type that stores a Go type, or numValueTypes if there is none.
 func valueTypeOf(t reflect.Type) ValueType {
 	switch t.Kind() {
 	case reflect.Uint8:
@@ -109,7 +109,7 @@ func valueTypeOf(t reflect.Type) ValueType {
 	return numValueTypes
 }
 
-// checkKind refuses Go types that no value type stands for.
+// checkKind refuses Go types that no value type stores.
 func checkKind(t reflect.Type) error {
 	if valueTypeOf(t) == numValueTypes {
 		return fmt.Errorf("a Go %v cannot be stored: use a type of a stated size", t)
@@ -131,7 +131,7 @@ func appendString(b []byte, s string) []byte {
 	return append(le.AppendUint64(b, uint64(len(s))), s...)
 }
 
-// setAlignment takes the value of general.alignment.
+// setAlignment sets the alignment to the value of general.alignment.
 func (w *Writer) setAlignment(v reflect.Value) {
 	switch {
 	case v.Kind() != reflect.Uint32 || bits.OnesCount64(v.Uint()) != 1:
@@ -143,8 +143,8 @@ func (w *Writer) setAlignment(v reflect.Value) {
 	}
 }
 
-// Tensor adds a tensor of a shape given outermost first. The data function is called once, by
-// WriteTo, and writes exactly the tensor's bytes.
+// Tensor adds a tensor with the given shape, outermost dimension first. WriteTo calls data once, which has to write
+// exactly the tensor's bytes.
 func (w *Writer) Tensor(name string, typ TensorType, shape []int, data func(io.Writer) error) {
 	t := outTensor{Tensor{Name: name, Type: typ, Offset: int64(w.end)}, data}
 	if err := w.check(&t.Tensor, shape); err != nil {
@@ -153,7 +153,7 @@ func (w *Writer) Tensor(name string, typ TensorType, shape []int, data func(io.W
 	}
 	w.names[name] = true
 	w.tensors = append(w.tensors, t)
-	w.end = alignUp(w.end+uint64(t.Size), w.alignment)
+	w.end = roundUp(w.end+uint64(t.Size), w.alignment)
 }
 
 // check applies the reader's rules and sets the tensor's shape and size.
@@ -194,7 +194,7 @@ func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 	return c.n, nil
 }
 
-// head encodes everything that stands before the data.
+// head encodes everything before the data.
 func (w *Writer) head() []byte {
 	b := le.AppendUint32([]byte(magic), 3)
 	b = le.AppendUint64(b, uint64(len(w.tensors)))
@@ -203,7 +203,7 @@ func (w *Writer) head() []byte {
 	for i := range w.tensors {
 		b = w.tensors[i].appendEntry(b)
 	}
-	return append(b, make([]byte, alignUp(uint64(len(b)), w.alignment)-uint64(len(b)))...)
+	return append(b, make([]byte, roundUp(uint64(len(b)), w.alignment)-uint64(len(b)))...)
 }
 
 // appendEntry encodes an entry of the tensor table.
@@ -215,7 +215,7 @@ func (t *outTensor) appendEntry(b []byte) []byte {
 	return le.AppendUint64(le.AppendUint32(b, uint32(t.Type)), uint64(t.Offset))
 }
 
-// writeTensor writes a tensor's bytes and the padding behind them.
+// writeTensor writes a tensor's bytes and the padding after them.
 func (w *Writer) writeTensor(c *counter, t *outTensor, base int64) error {
 	start := c.n
 	if err := t.data(c); err != nil {
@@ -225,14 +225,14 @@ func (w *Writer) writeTensor(c *counter, t *outTensor, base int64) error {
 		return fmt.Errorf("%d bytes were written, not %d", got, t.Size)
 	}
 	end := uint64(c.n - base)
-	_, err := c.Write(make([]byte, alignUp(end, w.alignment)-end))
+	_, err := c.Write(make([]byte, roundUp(end, w.alignment)-end))
 	return err
 }
 
-// alignUp rounds n up to a multiple of a, a power of two.
-func alignUp(n, a uint64) uint64 { return (n + a - 1) &^ (a - 1) }
+// roundUp rounds n up to a multiple of a, a power of two.
+func roundUp(n, a uint64) uint64 { return (n + a - 1) &^ (a - 1) }
 
-// counter counts the bytes that pass.
+// counter counts the bytes written through it.
 type counter struct {
 	w io.Writer
 	n int64
@@ -244,8 +244,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteFile writes to a temporary file in the same folder and renames it, so that path holds
-// the whole file or what it held before.
+// WriteFile writes a temporary file in the same folder and renames it, so that path contains either the whole file or
+// its previous contents.
 func (w *Writer) WriteFile(path string) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: not a regular file: renaming over it would destroy it: choose another name", path)

@@ -19,7 +19,7 @@ func bytesOf(c byte, n int) func(io.Writer) error {
 	}
 }
 
-// everything is a writer with values of all types.
+// everything returns a writer with values of all types.
 func everything() *Writer {
 	w := NewWriter()
 	w.Set("general.alignment", uint32(64))
@@ -40,7 +40,7 @@ var allValues = map[string]any{
 	"f32s": []float32{0.5, -1}, "f64s": []float64{3}, "strings": []string{"", "x"}, "none": []string{},
 }
 
-func TestWriteRead(t *testing.T) {
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "w.gguf")
 	if err := everything().WriteFile(path); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func widened(v any) any {
 	return list
 }
 
-func TestWriteMistakes(t *testing.T) {
+func TestWriterReportsMistakes(t *testing.T) {
 	w := NewWriter()
 	none := bytesOf(0, 0)
 	w.Set("", uint8(1))
@@ -161,8 +161,8 @@ func TestWriteMistakes(t *testing.T) {
 	}
 }
 
-// TestWriteFileFails: a tensor that writes too little, or fails, leaves the old file alone.
-func TestWriteFileFails(t *testing.T) {
+// TestFailedWriteKeepsTheOldFile has a tensor that writes too little, or fails.
+func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "w.gguf")
 	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {

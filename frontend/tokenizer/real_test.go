@@ -45,7 +45,7 @@ func realTable(t testing.TB, name string, rows int) string {
 	return string(b)
 }
 
-// realVocab is realTable, loaded.
+// realVocab loads the table of realTable.
 func realVocab(t testing.TB, name string, rows int) *token.Vocab {
 	t.Helper()
 	v, err := token.Load(realTable(t, name, rows))
@@ -55,7 +55,7 @@ func realVocab(t testing.TB, name string, rows int) *token.Vocab {
 	return v
 }
 
-// texts returns the test texts beside a vocabulary and the ids that they must give.
+// texts returns the test texts for a vocabulary and their expected ids.
 func texts(t testing.TB, name string) (inputs []string, ids [][]int32) {
 	t.Helper()
 	in, err := os.ReadFile(dataFile(t, name+".inp"))
@@ -85,8 +85,8 @@ func texts(t testing.TB, name string) (inputs []string, ids [][]int32) {
 	return inputs, ids
 }
 
-// TestRealVocabs: the ids of llama.cpp for all of its test texts, and the texts back.
-func TestRealVocabs(t *testing.T) {
+// TestRealVocabulariesGiveTheIDsOfLlamaCpp also decodes the ids back to the texts.
+func TestRealVocabulariesGiveTheIDsOfLlamaCpp(t *testing.T) {
 	for _, name := range []string{"vocab/ggml-vocab-llama-spm.gguf", "vocab/ggml-vocab-phi-3.gguf"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			v := realVocab(t, name, 0)
@@ -104,8 +104,8 @@ func TestRealVocabs(t *testing.T) {
 	}
 }
 
-// TestGreedy: prompts to tokens, and generated tokens to text, as llama.cpp has them.
-func TestGreedy(t *testing.T) {
+// TestGreedyGenerationIsThatOfLlamaCpp encodes prompts and decodes generated tokens.
+func TestGreedyGenerationIsThatOfLlamaCpp(t *testing.T) {
 	v := realVocab(t, "aidreams260K.gguf", 512)
 	b, err := os.ReadFile(dataFile(t, "aidreams260K.greedy.json"))
 	if err != nil {
@@ -137,8 +137,8 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestControlText: what users write does not become a control token.
-func TestControlText(t *testing.T) {
+// TestTextDoesNotBecomeControlTokens: text of users does not become a control token.
+func TestTextDoesNotBecomeControlTokens(t *testing.T) {
 	for _, name := range []string{"vocab/ggml-vocab-llama-spm.gguf", "vocab/ggml-vocab-phi-3.gguf"} {
 		v := realVocab(t, name, 0)
 		for id := range int32(v.Size()) {
@@ -159,7 +159,7 @@ func TestControlText(t *testing.T) {
 	}
 }
 
-func TestEndTokens(t *testing.T) {
+func TestEndTokensEndGeneration(t *testing.T) {
 	v := realVocab(t, "vocab/ggml-vocab-phi-3.gguf", 0)
 	for _, text := range []string{"<|endoftext|>", "<|end|>"} {
 		if id := v.Lookup(text); !v.IsEOG(id) {
@@ -171,9 +171,9 @@ func TestEndTokens(t *testing.T) {
 	}
 }
 
-// TestLongTexts: a megabyte of one letter, and much of other things, which a merge that
-// looks at every pair again would not finish.
-func TestLongTexts(t *testing.T) {
+// TestLongTextsAreEncodedQuickly has a megabyte of one letter, and of other texts, on which a merge that examines
+// every pair again would not finish.
+func TestLongTextsAreEncodedQuickly(t *testing.T) {
 	v := realVocab(t, "vocab/ggml-vocab-llama-spm.gguf", 0)
 	for unit, n := range map[string]int{"a": 1 << 20, " ": 1 << 17, "\u0301": 1 << 17, "<s>": 1 << 17, "\xff": 1 << 17, "the ": 1 << 17} {
 		if testing.Short() {

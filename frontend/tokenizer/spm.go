@@ -8,16 +8,15 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// The ids that SentencePiece gives by default, and llama.cpp assumes, where the file has none.
+// The default ids of SentencePiece, which llama.cpp also assumes if the file has none.
 const (
 	defaultUNK = 0
 	defaultBOS = 1
 	defaultEOS = 2
 )
 
-// endTexts are tokens that end a turn or a message in the models that have them. Files made
-// before the keys for them existed name only one of them, as eos (llama-vocab.cpp, where the
-// list is that of special_eog_ids).
+// endTexts are tokens that end a turn or a message in some models. Files made before there were keys for them name
+// only one of them, as eos (llama-vocab.cpp, special_eog_ids).
 var endTexts = []string{
 	"<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>",
 	"<|end_of_text|>", "<EOT>", "_<EOT>", "<end_of_utterance>",
@@ -37,12 +36,14 @@ func (r *reader) readSPM() (*token.Table, error) {
 		BOS:      r.id(keyBOS, defaultBOS, n),
 		EOS:      r.id(keyEOS, defaultEOS, n),
 		UNK:      r.id(keyUNK, defaultUNK, n),
-		AddEOS:   r.bool(keyAddEOS, false),
-		AddSpace: r.bool(keyAddSpace, true),
+		AddSpace: true,
 	}
-	t.AddBOS = r.bool(keyAddBOS, t.BOS != token.None)
+	r.bool(&t.AddEOS, keyAddEOS)
+	r.bool(&t.AddSpace, keyAddSpace)
+	t.AddBOS = t.BOS != token.None
+	r.bool(&t.AddBOS, keyAddBOS)
 	r.checkCount(n)
-	if r.join() == nil { // what follows needs scores and types of the right length
+	if r.join() == nil { // the checks below need scores and types of the right length
 		r.checkAdded(t)
 		r.checkTokens(t)
 		r.checkBytes(t)
@@ -51,7 +52,7 @@ func (r *reader) readSPM() (*token.Table, error) {
 	if err := r.join(); err != nil {
 		return nil, err
 	}
-	// What is left for Encode to find, such as equal texts, is a fault of the tokens.
+	// The remaining faults that Check finds, such as equal texts, are faults of the tokens.
 	if err := t.Check(); err != nil {
 		return nil, r.src.KeyError(keyTokens, "%w: convert the model again", err)
 	}
@@ -68,7 +69,7 @@ func (r *reader) checkCount(n int) {
 	}
 }
 
-// scores reads the scores. A file without any is unusable: every merge would be a tie.
+// scores reads the scores. A file without them is unusable, as every merge would be a tie.
 func (r *reader) scores(n int) []float32 {
 	s, err := r.src.Float32s(keyScores)
 	if err != nil {
@@ -79,7 +80,7 @@ func (r *reader) scores(n int) []float32 {
 	return s
 }
 
-// types reads the token types; without the key all are normal.
+// types reads the token types. If the key is absent, all tokens are normal.
 func (r *reader) types(n int) []token.Type {
 	list := make([]token.Type, n)
 	if !r.src.Has(keyTypes) {
@@ -107,7 +108,7 @@ func (r *reader) types(n int) []token.Type {
 	return list
 }
 
-// checkAdded checks that the tokens that are to be added to texts exist.
+// checkAdded checks that the tokens exist that are added to texts.
 func (r *reader) checkAdded(t *token.Table) {
 	if t.AddBOS && t.BOS == token.None {
 		r.fail(keyAddBOS, "is true, but the vocabulary has no beginning-of-text token: set %s or convert the model again", keyBOS)
@@ -135,8 +136,8 @@ func (r *reader) checkTokens(t *token.Table) {
 	}
 }
 
-// checkBytes checks that every text can be encoded: what has no token is spelled in bytes,
-// or else becomes the unknown token.
+// checkBytes checks that every text can be encoded: a piece without a token is spelled in bytes, or else becomes the
+// unknown token.
 func (r *reader) checkBytes(t *token.Table) {
 	if t.UNK != token.None {
 		return

@@ -1,5 +1,5 @@
-// Package tokenizer reads the vocabulary of a model file into the tables of runtime/token,
-// with which the emitted program tokenizes. It believes none of it.
+// Package tokenizer converts the vocabulary of a model file to the tables of runtime/token, which emitted programs
+// use. It checks everything that it reads.
 package tokenizer
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/token"
 )
 
-// Source is what this package asks of a model file; *gguf.File is one. An accessor's error
-// names file, key and both types where the key is missing or of another type.
+// Source is the part of a model file that this package uses; *gguf.File implements it. If a key is missing or has
+// another type, an accessor's error names file, key and both types.
 type Source interface {
 	Has(key string) bool
 	String(key string) (string, error)
@@ -38,10 +38,10 @@ const (
 	keyAddSpace = "tokenizer.ggml.add_space_prefix"
 )
 
-// Present reports whether a file has a vocabulary at all; a graph need not.
+// Present reports whether a file has a vocabulary. A graph need not have one.
 func Present(src Source) bool { return src.Has(keyModel) || src.Has(keyTokens) }
 
-// models are the tokenizers that can be compiled, by the value of tokenizer.ggml.model.
+// models lists the supported tokenizers by the value of tokenizer.ggml.model.
 var models = []struct {
 	name string
 	read func(*reader) (*token.Table, error)
@@ -49,9 +49,8 @@ var models = []struct {
 	{"llama", (*reader).readSPM},
 }
 
-// Read reads and checks the vocabulary. rows is the number of rows of the token embedding,
-// which must be that of the tokens; 0 stands for a file without an embedding. All faults
-// that can be told are reported.
+// Read reads and checks the vocabulary. rows is the number of rows of the token embedding, which must be the number
+// of tokens; 0 means that the file has no embedding. Read reports all faults that it can find.
 func Read(src Source, rows int) (*token.Table, error) {
 	model, err := src.String(keyModel)
 	if err != nil {
@@ -86,7 +85,7 @@ func supported() string {
 	return s
 }
 
-// reader collects a vocabulary and what is wrong with it.
+// reader collects a vocabulary and its faults.
 type reader struct {
 	src  Source
 	rows int
@@ -96,28 +95,27 @@ type reader struct {
 // fail records an error about a key.
 func (r *reader) fail(key, format string, args ...any) { r.add(r.src.KeyError(key, format, args...)) }
 
-// add records an error, if it is one.
+// add records an error unless it is nil.
 func (r *reader) add(err error) { r.errs.Add(err) }
 
-// join returns all errors as one, nil if there are none.
+// join returns all errors as one, or nil if there are none.
 func (r *reader) join() error {
 	return r.errs.Err(func(text string) error { return r.src.KeyError(keyTokens, "%s in the vocabulary", text) })
 }
 
-// bool reads a flag that may be absent.
-func (r *reader) bool(key string, absent bool) bool {
-	if !r.src.Has(key) {
-		return absent
+// bool sets *to to the value of a key, and leaves it unchanged if the key is absent.
+func (r *reader) bool(to *bool, key string) {
+	if r.src.Has(key) {
+		v, err := r.src.Bool(key)
+		r.add(err)
+		*to = v
 	}
-	v, err := r.src.Bool(key)
-	r.add(err)
-	return v
 }
 
-// noID is how real files write that there is no such token: -1 in 32 bits.
+// noID is the id that real files store for a missing token: -1 in 32 bits.
 const noID = 1<<32 - 1
 
-// id reads the id of a special token, which may be absent; n is the number of tokens.
+// id reads the id of a special token, or returns absent if the key is absent. n is the number of tokens.
 func (r *reader) id(key string, absent int32, n int) int32 {
 	if !r.src.Has(key) {
 		if int(absent) >= n {

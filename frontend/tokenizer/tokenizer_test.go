@@ -16,10 +16,10 @@ import (
 	"github.com/ggmlc/ggmlc/tests/heaptest"
 )
 
-// keys are the metadata of a file to be made; nil removes a key.
+// keys is the metadata of a file. nil removes a key.
 type keys map[string]any
 
-// valid is a small vocabulary: unknown, BOS, EOS, all bytes, three pieces.
+// valid returns a small vocabulary: unknown, BOS, EOS, all bytes, three pieces.
 func valid() keys {
 	tokens, types := []string{"<unk>", "<s>", "</s>"}, []int32{2, 3, 3}
 	for b := range 256 {
@@ -78,8 +78,8 @@ func set[T any](key string, i int, v T) []T {
 	return list
 }
 
-// TestHostile has the vocabulary section of hostile.md, as far as it concerns SPM.
-func TestHostile(t *testing.T) {
+// TestHostileVocabulariesAreRefused has the vocabularies of hostile.md, as far as they concern SPM.
+func TestHostileVocabulariesAreRefused(t *testing.T) {
 	scores, types := valid()[keyScores].([]float32), valid()[keyTypes].([]int32)
 	small := make([]uint8, validTokens)
 	noBytes := keys{keyTokens: []string{"<unk>", "a"}, keyScores: []float32{0, 0}, keyTypes: []int32{1, 1}, keyBOS: nil, keyEOS: nil, keyUNK: uint32(noID)}
@@ -125,7 +125,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func TestRows(t *testing.T) {
+func TestRowsMustBeTheNumberOfTokens(t *testing.T) {
 	f := open(t, valid())
 	if _, err := Read(f, validTokens); err != nil {
 		t.Error(err)
@@ -136,8 +136,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAllErrors: faults in several keys are reported together, but not without end.
-func TestAllErrors(t *testing.T) {
+// TestFaultsAreReportedTogether: faults of several keys are reported together, up to a limit.
+func TestFaultsAreReportedTogether(t *testing.T) {
 	types := valid()[keyTypes].([]int32)
 	for i := range 50 {
 		types[i] = 9
@@ -149,8 +149,8 @@ func TestAllErrors(t *testing.T) {
 	}
 }
 
-// TestOdd: valid though unusual.
-func TestOdd(t *testing.T) {
+// TestOddVocabulariesAreAccepted has valid but unusual ones.
+func TestOddVocabulariesAreAccepted(t *testing.T) {
 	tests := []struct {
 		name  string
 		keys  keys
@@ -186,14 +186,13 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-func TestPresent(t *testing.T) {
+func TestPresentNeedsModelOrTokens(t *testing.T) {
 	if Present(open(t, keys{"general.architecture": "mlp"})) || !Present(open(t, valid())) {
-		t.Error("wrong")
+		t.Error("a file without vocabulary has one, or a file with one has none")
 	}
 }
 
-// FuzzRead: a vocabulary that is accepted can be encoded, loaded and used, and every error
-// names the file.
+// FuzzRead checks that an accepted vocabulary can be encoded, loaded and used, and that every error names the file.
 func FuzzRead(f *testing.F) {
 	for _, with := range []keys{nil, {keyTypes: nil}, {keyAddSpace: false, keyEOT: uint32(260)}, {keyModel: "gpt2"}} {
 		f.Add(encodeKeys(f, change(with)))
@@ -226,9 +225,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestErrorBytes: however bad a vocabulary is, the error has at most 4 KiB, and a terminal
-// prints it as it is.
-func TestErrorBytes(t *testing.T) {
+// TestErrorsAreShortAndPrintable: for any vocabulary the error has at most 4 KiB, and a terminal prints it as it is.
+func TestErrorsAreShortAndPrintable(t *testing.T) {
 	long := strings.Repeat("\x1b\u202e\xff", 20_000)
 	tokens, types, scores := make([]string, 20_000), make([]int32, 20_000), make([]float32, 20_000)
 	for i := range tokens {
@@ -253,8 +251,8 @@ func TestErrorBytes(t *testing.T) {
 	}
 }
 
-// TestMemory: reading a vocabulary takes at most three times the file's size.
-func TestMemory(t *testing.T) {
+// TestReadingTakesAtMostThreeTimesTheFile measures the memory for reading a vocabulary.
+func TestReadingTakesAtMostThreeTimesTheFile(t *testing.T) {
 	const n = 200_000
 	tokens, types := make([]string, n), make([]int32, n)
 	for i := range tokens {
