@@ -13,7 +13,7 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/driver"
 )
 
-// buildFlags are the flags of build besides those of compiling.
+// buildFlags holds the flags of build, including those of compiling.
 type buildFlags struct {
 	compileFlags
 	out, metafile, weights string
@@ -55,7 +55,7 @@ func buildCommand() *cobra.Command {
 	return cmd
 }
 
-// build compiles the model and makes the executable.
+// build compiles the model and writes the executable.
 func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string) error {
 	if f.out == "" {
 		f.out = defaultOut(model)
@@ -63,7 +63,7 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 			f.out += ".exe"
 		}
 	}
-	p := newProgress(cmd.ErrOrStderr(), f.json)
+	p := newProgress(cmd.ErrOrStderr(), f.form())
 	defer p.done()
 	out := outputs(namedPath{"-o", f.out}, namedPath{"--metafile", f.metafile}, namedPath{"--weights", f.weights}, namedPath{"--tune", f.tunedFile(f.out)})
 	md, co, err := f.openFor(ctx, cmd, model, out)

@@ -21,19 +21,17 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// defaultCacheLimit is how much run keeps if --cache-limit does not say: programs hold their
-// weights, so that one may have several GiB.
+// defaultCacheLimit is the default of --cache-limit. Programs contain their weights, so a single one may have several
+// GiB.
 const defaultCacheLimit = "16GiB"
 
-// cache is where run keeps executables: a folder for each, whose modification time is that of
-// its last use.
+// cache is the place where run keeps executables. Each has a folder whose modification time is that of its last use.
 type cache struct{ dir string }
 
-// modelNote is the file of an entry that holds the program's size in bytes and the path of its
-// model, a line each.
+// modelNote is the file of an entry that holds the program's size in bytes and the path of its model, one per line.
 const modelNote = "model.txt"
 
-// userCache returns the cache of this user, which need not be there.
+// userCache returns the cache of this user, which need not exist.
 func userCache() (cache, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -42,11 +40,10 @@ func userCache() (cache, error) {
 	return cache{filepath.Join(base, "ggmlc", "run")}, nil
 }
 
-// folders are the cache and the folder that holds it, outermost first.
+// folders returns the cache and the folder around it, outermost first.
 func (c cache) folders() []string { return []string{filepath.Dir(c.dir), c.dir} }
 
-// make makes the folders where they are missing. What is in them is run: so they have to be
-// this user's, and no other's.
+// make creates the folders unless they exist. As their contents are executed, they have to belong to this user alone.
 func (c cache) make() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("the cache folder cannot be made: %w: use ggmlc build", err)
@@ -62,8 +59,7 @@ func (c cache) make() error {
 	return nil
 }
 
-// check refuses folders of other users, and those into which others may write. Those that are
-// not there are fine.
+// check refuses folders of other users, and folders that others may write to. Missing folders are fine.
 func (c cache) check() error {
 	for _, dir := range c.folders() {
 		info, err := ownedFolder(dir)
@@ -80,8 +76,8 @@ func (c cache) check() error {
 	return nil
 }
 
-// ownedFolder returns what is known of a folder, and an error if it, or the link to it, is not
-// this user's.
+// ownedFolder returns the status of a folder. It is an error if the folder, or the link to it, does not belong to
+// this user.
 func ownedFolder(dir string) (fs.FileInfo, error) {
 	link, err := os.Lstat(dir)
 	if err != nil {
@@ -102,12 +98,12 @@ func ownedFolder(dir string) (fs.FileInfo, error) {
 // cached is one executable of the cache.
 type cached struct {
 	dir   string
-	model string // empty: not known
+	model string // "" if unknown
 	bytes int64
 	used  time.Time
 }
 
-// entries returns what is in the cache, the one used last first.
+// entries returns the contents of the cache, the most recently used entry first.
 func (c cache) entries() ([]cached, error) {
 	dirs, err := os.ReadDir(c.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +124,8 @@ func (c cache) entries() ([]cached, error) {
 	return all, nil
 }
 
-// readNote returns the note of an entry: the size that its program has and its model; 0 and
-// nothing where the entry was not completed.
+// readNote returns the note of an entry: the size of its program, and its model. They are 0 and "" if the entry is
+// incomplete.
 func readNote(dir string) (size int64, model string) {
 	note, _ := os.ReadFile(filepath.Join(dir, modelNote))
 	first, model, _ := strings.Cut(string(note), "\n")
@@ -137,7 +133,7 @@ func readNote(dir string) (size int64, model string) {
 	return size, model
 }
 
-// folderBytes returns the size of all files in a folder; of what vanishes meanwhile 0.
+// folderBytes returns the size of all files in a folder, without those that vanish meanwhile.
 func folderBytes(dir string) int64 {
 	var sum int64
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -152,8 +148,8 @@ func folderBytes(dir string) int64 {
 	return sum
 }
 
-// evict removes the executables that were not used for longest, until the others have at most
-// that many bytes. The one at dir stays: it is about to run.
+// evict removes the least recently used executables until the others have at most limit bytes. It keeps the one in
+// dir, which is about to run.
 func (c cache) evict(limit int64, dir string) {
 	all, err := c.entries()
 	if err != nil {
@@ -170,7 +166,7 @@ func (c cache) evict(limit int64, dir string) {
 	}
 }
 
-// clean removes the cache with its folders. A link to a folder stays.
+// clean removes the cache with its folders, but no link to a folder.
 func (c cache) clean() error {
 	outer := filepath.Dir(c.dir)
 	for _, dir := range c.folders() {
@@ -212,14 +208,14 @@ model. run removes those that were not used for longest when all have more than 
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "clean",
-		Short: "remove all that ggmlc run keeps",
+		Short: "remove everything that ggmlc run keeps",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := userCache()
 			if err != nil {
 				return err
 			}
-			all, _ := c.entries() // what cannot be read is said by clean
+			all, _ := c.entries() // clean reports errors
 			if err := c.clean(); err != nil {
 				return err
 			}
@@ -254,7 +250,7 @@ func total(all []cached) string {
 	return fmt.Sprintf("%d programs, %s", len(all), sizeText(sum))
 }
 
-// sizeText returns a number of bytes as people read it.
+// sizeText formats a number of bytes for people.
 func sizeText(n int64) string {
 	return cmp.Or(strings.Trim(ir.RoundedBytes(n), " ()"), fmt.Sprintf("%d bytes", n))
 }

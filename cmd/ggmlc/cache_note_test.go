@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoteTellsCutPrograms: a program of another size than its note states is built again.
-func TestNoteTellsCutPrograms(t *testing.T) {
+// TestTruncatedProgramIsBuiltAgain: the note records the size of the program.
+func TestTruncatedProgramIsBuiltAgain(t *testing.T) {
 	dir := t.TempDir()
 	if size, model := readNote(dir); size != 0 || model != "" {
 		t.Errorf("no note: %d bytes of %q", size, model)

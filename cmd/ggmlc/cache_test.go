@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// newCache returns a cache in a folder of its own, not made yet.
+// newCache returns a cache in a folder that does not exist yet.
 func newCache(t *testing.T) cache {
 	return cache{filepath.Join(t.TempDir(), "ggmlc", "run")}
 }
 
-// put adds an entry of that many bytes, used so many hours ago.
+// put adds an entry of the given size and time since its last use.
 func (c cache) put(t *testing.T, name string, bytes, hours int) {
 	t.Helper()
 	dir := filepath.Join(c.dir, name)
@@ -66,8 +66,8 @@ func TestCacheEvicts(t *testing.T) {
 	}
 }
 
-// TestCacheIsPrivate has folders as an older ggmlc made them, and as others may have prepared
-// them.
+// TestCacheIsPrivate has folders with the permissions of an older ggmlc, and folders that other users may have
+// prepared.
 func TestCacheIsPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("who owns a folder is not known here")
@@ -110,8 +110,8 @@ func TestCacheIsPrivate(t *testing.T) {
 	}
 }
 
-// TestCacheOfAnotherUser needs to give folders away.
-func TestCacheOfAnotherUser(t *testing.T) {
+// TestCacheOfAnotherUserIsRefused needs the right to change the owner of folders.
+func TestCacheOfAnotherUserIsRefused(t *testing.T) {
 	if os.Getuid() != 0 || runtime.GOOS == "windows" {
 		t.Skip("only root gives folders away")
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The key of a text is another when a file that it takes weights from is another.
-func TestCacheKeySources(t *testing.T) {
+// TestCacheKeyCoversSources: the key of a text changes with every file that it takes weights from.
+func TestCacheKeyCoversSources(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -45,9 +45,9 @@ func TestCacheKeySources(t *testing.T) {
 	}
 }
 
-// A file that is written in place has another key, even where it keeps its size and its
-// modification time: in a model's weights both often stay.
-func TestCacheKeyInPlace(t *testing.T) {
+// TestCacheKeyChangesWithWritesInPlace: a file that is written in place gets another key even if its size and its
+// modification time stay the same, as is common for weights.
+func TestCacheKeyChangesWithWritesInPlace(t *testing.T) {
 	dir := t.TempDir()
 	weights, text := filepath.Join(dir, "w.gguf"), filepath.Join(dir, "x.ggir")
 	then := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -82,7 +82,7 @@ func TestCacheKeyInPlace(t *testing.T) {
 		return ofWeights, ofText
 	}
 	beforeW, beforeT := keys()
-	time.Sleep(20 * time.Millisecond) // the clock of file systems has steps of some milliseconds
+	time.Sleep(20 * time.Millisecond) // clocks of file systems have a resolution of some milliseconds
 	f, err := os.OpenFile(weights, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

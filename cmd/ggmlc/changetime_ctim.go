@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// changeTime returns when a file, or what the system notes of it, was changed last, in
-// nanoseconds.
+// changeTime returns the time of the last change of a file or of its inode, in nanoseconds.
 func changeTime(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ctim.Nano()

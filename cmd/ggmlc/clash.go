@@ -9,11 +9,11 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/driver"
 )
 
-// namedPath is a path with what the user knows it as.
+// namedPath is a path with the name by which the user knows it.
 type namedPath struct{ name, path string }
 
-// outputs are the files that a command was asked to write. Those without a path, and
-// devices, which are written to and not replaced, are left out.
+// outputs returns the files that a command replaces. It leaves out entries without a path, and devices, which are not
+// replaced.
 func outputs(paths ...namedPath) []namedPath {
 	return slices.DeleteFunc(paths, func(p namedPath) bool { return p.path == "" || codegen.Device(p.path) })
 }
@@ -22,7 +22,7 @@ func outputs(paths ...namedPath) []namedPath {
 func noClash(inputs, outputs []namedPath) error {
 	for i, out := range outputs {
 		for _, in := range inputs {
-			if exists(in.path) && samePath(in.path, out.path) { // what is missing is said when it is opened
+			if exists(in.path) && samePath(in.path, out.path) { // opening it reports a missing file
 				return usagef("%s %s: this is %s, which would be overwritten: choose another path", out.name, out.path, in.name)
 			}
 		}
@@ -41,7 +41,7 @@ func exists(path string) bool {
 	return path != "" && err == nil
 }
 
-// samePath reports whether two paths name one file, which need not exist.
+// samePath reports whether two paths name the same file, which need not exist.
 func samePath(a, b string) bool {
 	if resolved(a) == resolved(b) {
 		return true
@@ -54,8 +54,8 @@ func samePath(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// resolved returns the absolute path with the links of the folder followed. The last
-// element stays: replacing a link is not replacing what it points to.
+// resolved returns the absolute path with the links of its folder resolved, but not a link in its last element:
+// replacing a link does not replace its target.
 func resolved(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -68,17 +68,17 @@ func resolved(path string) string {
 	return filepath.Join(dir, filepath.Base(abs))
 }
 
-// inputs are the files that are known before the model is read.
+// inputs returns the files that are known before the model is read.
 func (f *compileFlags) inputs(model string) []namedPath {
 	in := []namedPath{{"the model", model}, {"the target file", f.targetFile}}
-	pairs, _ := parsePairs("--source", f.sources) // what is wrong with them is said by load
+	pairs, _ := parsePairs("--source", f.sources) // load reports errors in them
 	for name, path := range pairs {
 		in = append(in, namedPath{"source " + name, path})
 	}
 	return in
 }
 
-// sourceInputs are the files that a model's weights come from.
+// sourceInputs returns the files that a model's weights come from.
 func sourceInputs(md *driver.Model) []namedPath {
 	var in []namedPath
 	for _, s := range md.Module.Sources {

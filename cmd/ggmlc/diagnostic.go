@@ -24,32 +24,32 @@ import (
 
 // Exit statuses; see DESIGN.md, "Command line".
 const (
-	exitModel  = 1 // the model, the source or the surroundings are wrong, or --check differs
+	exitModel  = 1 // the model, the source or the environment is wrong, or --check differs
 	exitUsage  = 2 // flags, pins, target files
 	exitBudget = 3 // a budget is not met
-	exitBug    = 4 // a bug of ours
+	exitBug    = 4 // a bug of ggmlc
 )
 
 // diagnostic is one fault or note as --json prints it.
 type diagnostic struct {
-	Level   string `json:"level,omitempty"` // note; empty for what makes the command fail
+	Level   string `json:"level,omitempty"` // note; empty for a fault
 	Code    string `json:"code"`            // stable; see kinds
 	Message string `json:"message"`
-	File    string `json:"file,omitempty"` // where it is known
+	File    string `json:"file,omitempty"` // if it is known
 	Noun    string `json:"noun,omitempty"` // the key, tensor or node that is wrong
 }
 
-// kind is a class of errors: its stable code and the exit status that goes with it.
+// kind is a class of errors with its stable code and its exit status.
 type kind struct {
 	code   string
 	status int
 	is     func(error) bool
 }
 
-// unknown is the code of errors that have no class of their own.
+// unknown is the code of errors without a class of their own.
 const unknown = "failed"
 
-// kinds are looked through in order; the first that fits says code and status.
+// kinds is searched in order. The first kind that matches determines code and status.
 var kinds = []kind{
 	{"usage", exitUsage, isA[usageError]},
 	{"usage", exitUsage, isA[*driver.OptionError]},
@@ -88,34 +88,45 @@ func kindOf(err error) kind {
 	panic("unreachable: the last kind takes every error")
 }
 
-// exitStatus maps an error to the exit status of the process. Of several faults the
-// gravest counts: a bug of ours, then wrong usage.
+// exitStatus returns the exit status for an error. Of several faults the most severe counts: a bug of ggmlc first,
+// then wrong usage.
 func exitStatus(err error) int { return kindOf(err).status }
 
-// report prints what went wrong to w: a line for each fault, or an object for each.
-func report(w io.Writer, err error, asJSON bool) {
+// outputForm is the form in which a command prints diagnostics and results.
+type outputForm bool
+
+const (
+	asText outputForm = false // lines for people
+	asJSON outputForm = true
+)
+
+// form returns the form that the command's flags select.
+func (f *compileFlags) form() outputForm { return outputForm(f.json) }
+
+// report writes a line, or an object, for each fault of an error.
+func report(w io.Writer, err error, form outputForm) {
 	ds := diagnose("", err)
 	if bounded(kindOf(err)) {
 		ds = bound(ds)
 	}
 	for _, d := range ds {
-		d.print(w, asJSON)
+		d.print(w, form)
 	}
 }
 
-// Limits of a report about a file that somebody else may have made, in bytes.
+// Limits in bytes of a report about a file of unknown origin.
 const (
 	maxReport = 4000
 	maxLine   = 1200 // longer lines lose their middle
 )
 
-// bounded reports whether faults of this kind follow from an input, which could have a
-// million of them. What Go, a difference or a bug says is printed as it is.
+// bounded reports whether faults of this kind follow from an input, which could cause a million of them. Output of
+// Go, differences and bugs are printed in full.
 func bounded(k kind) bool {
 	return k.status == exitUsage || k.status == exitModel && k.code != "go-build" && k.code != "stale"
 }
 
-// bound shortens a report to its first faults and the number of the rest.
+// bound limits a report to its first faults and the number of the others.
 func bound(ds []diagnostic) []diagnostic {
 	room := maxReport - len("ggmlc: and 2147483647 more errors\n")
 	for i := range ds {
@@ -134,7 +145,7 @@ func bound(ds []diagnostic) []diagnostic {
 	return ds
 }
 
-// firstLines returns those first lines of a text that have room, and the number of others.
+// firstLines returns the first lines of a text that fit into room bytes, and the number of the others.
 func firstLines(text string, room int) (kept string, more int) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -151,26 +162,26 @@ func firstLines(text string, room int) (kept string, more int) {
 	return kept, 0
 }
 
-func (d diagnostic) print(w io.Writer, asJSON bool) {
-	if !asJSON {
-		fmt.Fprintf(w, "ggmlc: %s\n", printable.Text(d.Message)) // with names and paths of any origin
+func (d diagnostic) print(w io.Writer, form outputForm) {
+	if form == asText {
+		fmt.Fprintf(w, "ggmlc: %s\n", printable.Text(d.Message)) // it may contain arbitrary names and paths
 		return
 	}
 	line, _ := json.Marshal(d) // strings only: cannot fail
 	fmt.Fprintf(w, "%s\n", printable.JSON(line))
 }
 
-// notice prints what is no fault, on one line.
-func notice(w io.Writer, asJSON bool, code, format string, args ...any) {
+// notice prints a note on one line.
+func notice(w io.Writer, form outputForm, code, format string, args ...any) {
 	text := printable.Line(fmt.Sprintf(format, args...))
-	diagnostic{Level: "note", Code: code, Message: text}.print(w, asJSON)
+	diagnostic{Level: "note", Code: code, Message: text}.print(w, form)
 }
 
-// maxPinned is how many of the nodes that a pin matched are named.
+// maxPinned is the most nodes that a note about a pin names.
 const maxPinned = 6
 
-// notePins says what each pin has matched.
-func notePins(w io.Writer, asJSON bool, matches []driver.PinMatch) {
+// notePins reports the nodes that each pin has matched.
+func notePins(w io.Writer, form outputForm, matches []driver.PinMatch) {
 	for _, m := range matches {
 		nodes, more, word := m.Nodes, "", "nodes"
 		if len(nodes) == 1 {
@@ -179,13 +190,13 @@ func notePins(w io.Writer, asJSON bool, matches []driver.PinMatch) {
 		if len(nodes) > maxPinned {
 			nodes, more = nodes[:maxPinned], fmt.Sprintf(" and %d more", len(nodes)-maxPinned)
 		}
-		notice(w, asJSON, "pin", "pin %v puts %d %s on %s: %s%s", m.Pin, len(m.Nodes), word, m.Pin.Backend, strings.Join(nodes, ", "), more)
+		notice(w, form, "pin", "pin %v puts %d %s on %s: %s%s", m.Pin, len(m.Nodes), word, m.Pin.Backend, strings.Join(nodes, ", "), more)
 	}
 }
 
-// diagnose takes joined errors apart. What callers put in front of them stands in front of
-// each; prefix is that of the callers so far. Where an option is at fault, the name of a
-// model in front would mislead.
+// diagnose splits joined errors. The prefixes that callers have added to a joined error are added to each of its
+// parts; prefix holds those added so far. The error of an option drops them, since the name of a model before it
+// would mislead.
 func diagnose(prefix string, err error) []diagnostic {
 	if o := optionFault(err); o != nil && (prefix != "" || o != err) {
 		return diagnose("", o)
@@ -205,7 +216,7 @@ func diagnose(prefix string, err error) []diagnostic {
 	return []diagnostic{newDiagnostic(prefix, err)}
 }
 
-// optionFault returns the error of an option that err wraps; nil if it wraps another.
+// optionFault returns the error of an option that err wraps, or nil.
 func optionFault(err error) error {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch err.(type) {
@@ -226,13 +237,13 @@ func several(err error) bool {
 	return false
 }
 
-// joined reports whether the text of err is those of its parts, a line each: what
-// errors.Join makes, and fmt.Errorf with several %w does not.
+// joined reports whether the text of err is the texts of its parts, one per line. This is true of errors.Join, and
+// false for fmt.Errorf with several %w.
 func joined(err error, parts []error) bool {
 	return err.Error() == errors.Join(parts...).Error()
 }
 
-// inherit gives faults that have no class or no file those of the error around them.
+// inherit gives faults without a class or a file those of the error around them.
 func inherit(outer error, ds []diagnostic) []diagnostic {
 	around := newDiagnostic("", outer)
 	for i := range ds {
@@ -244,8 +255,7 @@ func inherit(outer error, ds []diagnostic) []diagnostic {
 	return ds
 }
 
-// continued joins a diagnostic that begins with a blank, as lists of reasons do, to the
-// one before.
+// continued appends a diagnostic that begins with a blank, as in lists of reasons, to the one before.
 func continued(ds []diagnostic) []diagnostic {
 	var out []diagnostic
 	for _, d := range ds {
@@ -283,8 +293,8 @@ func newDiagnostic(prefix string, err error) diagnostic {
 	return d
 }
 
-// textOf returns the text of an error that is not taken apart. Its newlines are parts of names
-// and paths, and are escaped, unless errors like it have several lines.
+// textOf returns the text of an error that is not split. It escapes newlines, which are parts of names and paths,
+// unless errors of this kind have several lines.
 func textOf(err error) string {
 	if several(err) || hasLines(err) {
 		return err.Error()
@@ -292,14 +302,14 @@ func textOf(err error) string {
 	return printable.Line(err.Error())
 }
 
-// hasLines reports whether the text of an error has several lines by itself.
+// hasLines reports whether errors of this kind have several lines.
 func hasLines(err error) bool {
 	k := kindOf(err)
 	return k.status == exitBug || k.code == "go-build" || k.code == "stale" || k.code == "denied" || isA[*ir.VerifyError](err)
 }
 
-// nounOf returns the key or tensor that an error is about. One that the file lacks has no
-// place in it and stands in the text.
+// nounOf returns the key or tensor that an error is about, or "" for one that the file does not have: the text names
+// it.
 func nounOf(err *gguf.Error) string {
 	front, _, ok := strings.Cut(err.Err.Error(), `": `)
 	if err.Noun == "" && ok && (strings.HasPrefix(front, `key "`) || strings.HasPrefix(front, `tensor "`)) {

@@ -20,8 +20,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// TestExitStatus covers what scripts cannot bring about.
-func TestExitStatus(t *testing.T) {
+// TestExitStatusFollowsTheError has errors that scripts cannot cause.
+func TestExitStatusFollowsTheError(t *testing.T) {
 	bug := &pass.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}
 	for _, c := range []struct {
 		name string
@@ -49,18 +49,18 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-// TestBugsSayHowToRepeatThem is the text of exit status 4.
-func TestBugsSayHowToRepeatThem(t *testing.T) {
+// TestBugsTellHowToRepeatThem checks the text of exit status 4.
+func TestBugsTellHowToRepeatThem(t *testing.T) {
 	var b bytes.Buffer
-	report(&b, fmt.Errorf("m.gguf: %w", &pass.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}), false)
+	report(&b, fmt.Errorf("m.gguf: %w", &pass.InternalError{Pass: "plan", Module: "m", Err: errors.New("a hole"), Repro: "/tmp/ggmlc-plan.ggir"}), asText)
 	want := "ggmlc: m.gguf: internal error: pass plan, module m: a hole\nreproduce with: ggmlc opt --passes plan /tmp/ggmlc-plan.ggir\n"
 	if b.String() != want {
 		t.Errorf("got  %swant %s", b.String(), want)
 	}
 }
 
-// TestNamesStayOnTheirLine: a newline in a name or a path splits no fault, except in texts
-// that have several lines anyway.
+// TestNamesStayOnTheirLine: a newline in a name or a path does not split a fault, except in texts that have several
+// lines anyway.
 func TestNamesStayOnTheirLine(t *testing.T) {
 	path := &fs.PathError{Op: "open", Path: "a\nb", Err: syscall.ENOENT}
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
-			report(&b, c.err, false)
+			report(&b, c.err, asText)
 			if b.String() != c.want {
 				t.Errorf("got\n%swant\n%s", b.String(), c.want)
 			}
@@ -87,17 +87,17 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 	}
 }
 
-// TestNoticeIsOneLine: a note names files and pins, too.
+// TestNoticeIsOneLine has notes with names of files and pins.
 func TestNoticeIsOneLine(t *testing.T) {
 	var b bytes.Buffer
-	notice(&b, false, "pin", "pin %s puts it on cpu", "a\nb")
+	notice(&b, asText, "pin", "pin %s puts it on cpu", "a\nb")
 	if want := "ggmlc: pin a\\nb puts it on cpu\n"; b.String() != want {
 		t.Errorf("got %swant %s", b.String(), want)
 	}
 }
 
-// TestJoinedErrorsAreTakenApart shows how prefixes and lists of reasons are kept.
-func TestJoinedErrorsAreTakenApart(t *testing.T) {
+// TestJoinedErrorsAreSplit shows that prefixes and lists of reasons are kept.
+func TestJoinedErrorsAreSplit(t *testing.T) {
 	two := errors.Join(errors.New("one"), errors.New("two"), errors.New("  because of three"))
 	for _, c := range []struct {
 		name string
@@ -115,7 +115,7 @@ func TestJoinedErrorsAreTakenApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
-			report(&b, c.err, false)
+			report(&b, c.err, asText)
 			if b.String() != c.want {
 				t.Errorf("got\n%swant\n%s", b.String(), c.want)
 			}
@@ -123,8 +123,8 @@ func TestJoinedErrorsAreTakenApart(t *testing.T) {
 	}
 }
 
-// TestReportsAreShort: however many faults an input has, and however long they are, a report
-// has 4 KiB, says how many faults it leaves out, and holds nothing that a terminal obeys.
+// TestReportsAreShort: for any number and length of faults, a report has at most 4 KiB, states how many faults it
+// leaves out, and contains nothing that controls a terminal.
 func TestReportsAreShort(t *testing.T) {
 	many := func(n int, text string) error {
 		var errs []error
@@ -150,27 +150,27 @@ func TestReportsAreShort(t *testing.T) {
 		{"violations", violations, []string{"wrong", " more lines\n"}},
 		{"wrong usage", usagef("unknown flag %s: see ggmlc --help", long), []string{"unknown flag", ": see ggmlc --help\n"}},
 	} {
-		for _, asJSON := range []bool{false, true} {
+		for _, form := range []outputForm{asText, asJSON} {
 			var b bytes.Buffer
-			report(&b, c.err, asJSON)
+			report(&b, c.err, form)
 			text := b.String()
-			if !asJSON && len(text) > 4096 || strings.ContainsAny(text, "\x1b\u202e") {
+			if form == asText && len(text) > 4096 || strings.ContainsAny(text, "\x1b\u202e") {
 				t.Errorf("%s: %d bytes:\n%.2000s", c.name, len(text), text)
 			}
 			for _, w := range c.want {
-				if !asJSON && !strings.Contains(text, w) {
+				if form == asText && !strings.Contains(text, w) {
 					t.Errorf("%s: no %q in\n%s", c.name, w, text)
 				}
 			}
 			for line := range strings.Lines(text) {
-				if asJSON && !json.Valid([]byte(line)) {
+				if form == asJSON && !json.Valid([]byte(line)) {
 					t.Errorf("%s: no JSON: %s", c.name, line)
 				}
 			}
 		}
 	}
 	var b bytes.Buffer
-	report(&b, &codegen.BuildError{Err: errors.New("exit status 1"), Output: strings.Repeat("line\n", 5000)}, false)
+	report(&b, &codegen.BuildError{Err: errors.New("exit status 1"), Output: strings.Repeat("line\n", 5000)}, asText)
 	if n := strings.Count(b.String(), "line\n"); n != 5000 {
 		t.Errorf("%d lines of the Go command's 5000", n)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// imported is what --after calls a module on which no pass has run.
+// imported is the value of --after for a module on which no pass has run.
 const imported = "import"
 
 type dumpFlags struct {
@@ -125,14 +125,13 @@ func (f *dumpFlags) check() error {
 	return nil
 }
 
-// outputs are the files that dump or opt would replace. In the folder of --all those are the
-// dumps that lie there.
+// outputs returns the files that dump or opt would replace. For --all these are the dumps in the folder.
 func (f *dumpFlags) outputs() []namedPath {
 	if !f.all {
 		return outputs(namedPath{"-o", f.out})
 	}
 	old, err := filepath.Glob(filepath.Join(f.out, "[0-9][0-9]-*.ggir"))
-	if err != nil { // the folder's name is no pattern
+	if err != nil { // the folder's name is not a valid pattern
 		return nil
 	}
 	var out []namedPath
@@ -160,7 +159,7 @@ func (f *dumpFlags) dumpAll(ctx context.Context, md *driver.Model, co driver.Com
 	return d.Close()
 }
 
-// write prints the module as asked, to the file of -o or to standard output.
+// write prints the module in the chosen format to the file of -o or to standard output.
 func (f *dumpFlags) write(w io.Writer, m *ir.Module) error {
 	var b bytes.Buffer
 	if err := render(&b, m, f.format, f.function, f.show); err != nil {

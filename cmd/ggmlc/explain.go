@@ -26,8 +26,8 @@ func explainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [flags] model [node]",
-		Short: "say why a node is where it is, or what decides the whole plan",
-		Long: `explain compiles a model and says in words what was decided, why, and what it costs.
+		Short: "explain why a node is where it is, or what decides the whole plan",
+		Long: `explain compiles a model and describes in words what was decided, why, and what it costs.
 
 With a node it says where the node runs, what was tried and refused, which copies it causes,
 and who has its bytes before and after. A node is named by its value (v25, or decode.v25), by
@@ -42,7 +42,7 @@ Without one it sums up splits, copies, memory, barriers and the dearest decision
 				return nil
 			}
 			if len(args) < 1 || len(args) > 2 {
-				return usagef("explain wants a model, and perhaps the name of a node: see ggmlc explain --help")
+				return usagef("explain needs a model, and optionally the name of a node: see ggmlc explain --help")
 			}
 			return f.explain(cmd.Context(), cmd, args[0], append(args, "")[1])
 		},
@@ -83,7 +83,7 @@ func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, n
 	return fmt.Errorf("%s: %w", model, planErr)
 }
 
-// write prints an explanation, in which the names are those of the model.
+// write prints an explanation. Its names are those of the model and need not be printable.
 func (f *explainFlags) write(w io.Writer, doc *explain.Explanations) error {
 	var b bytes.Buffer
 	write, escape := doc.WriteText, func(text []byte) []byte { return []byte(printable.Text(string(text))) }
@@ -97,10 +97,9 @@ func (f *explainFlags) write(w io.Writer, doc *explain.Explanations) error {
 	return err
 }
 
-// refusal returns notes that say why a plan is refused which can be explained all the same:
-// one that ggml's rules decide wrongly, or one that needs too much memory. The command still
-// fails, as every other one does with such a plan. It returns nil if there is no error, or one
-// that leaves nothing to explain.
+// refusal returns notes about why a plan is refused that can still be explained: one that ggml's rules decide
+// wrongly, or one that needs too much memory. The command fails nevertheless, as every other one does with such a
+// plan. refusal returns nil if there is no error, or if nothing can be explained.
 func refusal(m *ir.Module, err error) []string {
 	var rules *pass.RulesError
 	var budget *pass.BudgetError

@@ -22,7 +22,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// compileFlags are the flags of all commands that compile.
+// compileFlags holds the flags of all commands that compile.
 type compileFlags struct {
 	targets, targetFile, rules string
 	pins, deny, disable, debug []string
@@ -32,11 +32,11 @@ type compileFlags struct {
 	kv, quantize, stats        string
 	cpu                        []string
 	allowBF16, tune, profile   bool
-	targetText                 string // of targetFile, once it is read: it may be a pipe
-	tuned                      string // what --tune has measured, as a target file
+	targetText                 string // contents of targetFile, read once as it may be a pipe
+	tuned                      string // measurements of --tune, as a target file
 	json                       bool
 
-	plansOnly bool // sources need not be there: nothing is made of their bytes
+	plansOnly bool // sources may be missing, as their bytes are not used
 
 	head *target.List // the backends of a dump that is compiled; nil otherwise
 }
@@ -52,7 +52,7 @@ func (f *compileFlags) register(cmd *cobra.Command) {
 	f.registerPasses(cmd)
 }
 
-// registerPasses adds the flags that say how passes run, without those of reading a model.
+// registerPasses adds the flags that control passes, without those for reading a model.
 func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("targets") && cmd.Flags().Changed("target-file") {
@@ -67,11 +67,11 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.pins, "pin", nil, "`REGEX=backend`: put nodes on a backend whose name, position or weight matches")
 	fs.StringArrayVar(&f.deny, "deny", nil, "`backend` that must not be used: fail with the reasons if it is needed")
 	fs.StringArrayVar(&f.maxMemory, "max-memory", nil, "`BACKEND=SIZE`: fail if a backend or space needs more, such as gpu=7.5GiB")
-	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be under way at once, each with buffers of its own for the inputs of splits")
+	fs.IntVar(&f.pipeline, "pipeline", 1, "steps that may be in flight at once, each with buffers of its own for the inputs of splits")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "cut the memory planner's search by the clock (plans are then not reproducible)")
 	fs.StringSliceVar(&f.cpu, "cpu", nil, "limit the program to these implementations: generic,avx2,avx512,avx512vnni,avx512bf16,amx")
-	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 where products are faster so: on avx512bf16 and amx, which --cpu must not exclude (it loses 3 bits of each)")
-	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text, explain nowhere")
+	fs.BoolVar(&f.allowBF16, "allow-bf16", false, "round f16 weights to bf16 if products are faster: on avx512bf16 and amx, which --cpu must not exclude (each weight loses 3 bits)")
+	fs.BoolVar(&f.tune, "tune", false, "measure rates, tiles and layouts on this machine instead of predicting them; build and gen keep them in OUTPUT.target, dump in the text")
 	fs.BoolVar(&f.profile, "profile", false, "build hooks for the program's --profile")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`PASS_OR_RULE` that is switched off")
 	fs.StringArrayVar(&f.debug, "debug", nil, "`PASS/FLAG=VALUE`, or help for a list")
@@ -80,7 +80,7 @@ func (f *compileFlags) registerPasses(cmd *cobra.Command) {
 	f.completions(cmd)
 }
 
-// completions tells the shell what flags and arguments may be.
+// completions registers completions of flags and arguments for the shell.
 func (f *compileFlags) completions(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = completeModel
 	for flag, words := range map[string][]string{
@@ -97,11 +97,11 @@ func (f *compileFlags) completions(cmd *cobra.Command) {
 // complete offers words for a flag.
 func complete(cmd *cobra.Command, flag string, words ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is not there
+		panic(err) // no such flag
 	}
 }
 
-// completeModel offers models for the one argument.
+// completeModel offers models as the only argument.
 func completeModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -125,15 +125,15 @@ func passNames() []string {
 	return names
 }
 
-// checkValues refuses values that there are not.
+// checkValues refuses unknown values of flags.
 func (f *compileFlags) checkValues() error {
 	switch {
 	case f.planTime < 0:
-		return usagef("--plan-time %v: a time is not negative", f.planTime)
+		return usagef("--plan-time %v: the time must not be negative", f.planTime)
 	case f.pipeline < 1:
-		return usagef("--pipeline %d: at least one step is under way", f.pipeline)
+		return usagef("--pipeline %d: at least one step is in flight", f.pipeline)
 	case f.pipeline > ir.MaxPipeline:
-		return usagef("--pipeline %d: at most %d steps may be under way, each with buffers of its own", f.pipeline, ir.MaxPipeline)
+		return usagef("--pipeline %d: at most %d steps may be in flight, each with buffers of its own", f.pipeline, ir.MaxPipeline)
 	case !slices.Contains(assign.RuleSets(), f.rules):
 		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(assign.RuleSets(), ", "))
 	case f.stats != "" && !slices.Contains(pass.StatsFormats, f.stats):
@@ -142,7 +142,7 @@ func (f *compileFlags) checkValues() error {
 	return nil
 }
 
-// cpuNames are the implementations of kernels that --cpu may name.
+// cpuNames are the implementations of kernels that --cpu accepts.
 var cpuNames = []string{"generic", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx"}
 
 func (f *compileFlags) checkCPU() error {
@@ -253,7 +253,7 @@ func (f *compileFlags) passOptions() (pass.Options, error) {
 	return o, nil
 }
 
-// parsePins reads the pins and refuses those that no node could follow.
+// parsePins parses the pins and refuses those that no node could follow.
 func (f *compileFlags) parsePins() ([]pass.Pin, error) {
 	var pins []pass.Pin
 	backends := make(map[string]string)
@@ -277,7 +277,7 @@ func (f *compileFlags) parsePins() ([]pass.Pin, error) {
 	return pins, nil
 }
 
-// debugHelp handles --debug help; it reports whether that was asked for.
+// debugHelp prints the help of --debug if the flag is "help", and reports whether it is.
 func (f *compileFlags) debugHelp(w io.Writer) bool {
 	for _, d := range f.debug {
 		if d == "help" {
@@ -288,15 +288,15 @@ func (f *compileFlags) debugHelp(w io.Writer) bool {
 	return false
 }
 
-// model returns the one model argument.
+// modelArg returns the only argument, the model.
 func modelArg(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) != 1 {
-		return "", usagef("%s wants one model, a GGUF file or a .ggir text: see ggmlc %s --help", cmd.Name(), cmd.Name())
+		return "", usagef("%s needs one model, a GGUF file or a .ggir text: see ggmlc %s --help", cmd.Name(), cmd.Name())
 	}
 	return args[0], nil
 }
 
-// nameGiven refuses an empty name of a file, such as a script's variable that is not set.
+// nameGiven refuses an empty file name, such as an unset variable of a script.
 func nameGiven(path string) error {
 	if path == "" {
 		return usagef("the name of the input is empty: give a file")
@@ -304,7 +304,7 @@ func nameGiven(path string) error {
 	return nil
 }
 
-// orStdout returns the path of -o; none, which is standard output, for a dash.
+// orStdout returns the path of -o, or "" (standard output) for a dash.
 func orStdout(path string) string {
 	if path == "-" {
 		return ""
@@ -315,12 +315,12 @@ func orStdout(path string) string {
 // isFile refuses a dash as an output that cannot go to standard output.
 func isFile(flag, path string) error {
 	if path == "-" {
-		return usagef("%s -: this cannot be written to standard output: name it, with ./- for one that is called so", flag)
+		return usagef("%s -: this cannot be written to standard output: name a file, or write ./- for a file with this name", flag)
 	}
 	return nil
 }
 
-// defaultOut is the model's file name without its ending.
+// defaultOut returns the model's file name without its extension.
 func defaultOut(model string) string {
 	base := filepath.Base(model)
 	return strings.TrimSuffix(base, filepath.Ext(base))

@@ -32,7 +32,7 @@ the weights.`,
 				return nil
 			}
 			if check && len(args) == 0 {
-				args = []string{filepath.Join(out, driver.ModelText)} // the package holds its model
+				args = []string{filepath.Join(out, driver.ModelText)} // the package contains its model
 			}
 			model, err := modelArg(cmd, args)
 			if err != nil {
@@ -44,7 +44,7 @@ the weights.`,
 			if err := errors.Join(isFile("-o", out), isFile("--weights", weights)); err != nil {
 				return err
 			}
-			if pkg == "" && !check { // the package that is checked says its name
+			if pkg == "" && !check { // a package that is checked has a name already
 				pkg = defaultPackage(out)
 			}
 			if pkg != "" || !check {
@@ -53,10 +53,13 @@ the weights.`,
 				}
 			}
 			if check && weights != "" {
-				return usagef("--weights %s: the package says where its weights are: leave it out with --check", weights)
+				return usagef("--weights %s: the package records where its weights are: leave it out with --check", weights)
 			}
 			o := driver.OutputOptions{Compiler: "ggmlc " + version(), Out: out, Package: pkg, WeightsFile: weights}
-			return f.gen(cmd.Context(), cmd, model, check, o)
+			if check {
+				return f.check(cmd.Context(), cmd, model, o)
+			}
+			return f.gen(cmd.Context(), cmd, model, o)
 		},
 	}
 	f.register(cmd)
@@ -68,13 +71,10 @@ the weights.`,
 	return cmd
 }
 
-func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string, check bool, o driver.OutputOptions) error {
-	p := newProgress(cmd.ErrOrStderr(), f.json)
+func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string, o driver.OutputOptions) error {
+	p := newProgress(cmd.ErrOrStderr(), f.form())
 	defer p.done()
 	o.Progress = p.bytes
-	if check {
-		return f.check(ctx, cmd, model, o)
-	}
 	md, co, err := f.openFor(ctx, cmd, model, outputs(namedPath{"-o", filepath.Join(o.Out, driver.ModelText)},
 		namedPath{"-o", filepath.Join(o.Out, driver.WeightsBlob)}, namedPath{"--weights", o.WeightsFile},
 		namedPath{"--tune", f.tunedFile(filepath.Join(o.Out, "cpu"))}))
@@ -89,9 +89,12 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 	return f.writeTuned(cmd, f.tunedFile(filepath.Join(o.Out, "cpu")))
 }
 
-// check recompiles a package from its own model.ggir. A model that is named is only looked
-// for: a wrong name must not pass.
+// check recompiles a package from its own model.ggir. If the command line names a model, that file only has to exist,
+// so that a wrong name is reported.
 func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, model string, o driver.OutputOptions) error {
+	p := newProgress(cmd.ErrOrStderr(), f.form())
+	defer p.done()
+	o.Progress = p.bytes
 	if _, err := os.Stat(model); err != nil {
 		return &codegen.FileError{File: model, Err: errors.Unwrap(err)}
 	}
@@ -101,7 +104,7 @@ func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, model stri
 		return err
 	}
 	defer md.Close()
-	co.Pinned = nil // what pins match was said when the package was written
+	co.Pinned = nil // matches of pins were reported when the package was written
 	o.CPU, o.Profile = f.cpu, f.profile
 	diff, err := driver.Check(ctx, md, co, o)
 	if err != nil {
@@ -110,12 +113,12 @@ func (f *compileFlags) check(ctx context.Context, cmd *cobra.Command, model stri
 	if diff == "" {
 		return nil
 	}
-	diff = strings.ReplaceAll(diff, "\u00a0", " ") // which go-cmp indents with at times
+	diff = strings.ReplaceAll(diff, "\u00a0", " ") // go-cmp sometimes indents with these
 	fmt.Fprint(cmd.OutOrStdout(), printable.Text(diff))
 	return &staleError{o.Out}
 }
 
-// staleError says that a generated package is not what its model.ggir gives.
+// staleError means that a generated package differs from what its model.ggir gives.
 type staleError struct{ dir string }
 
 func (e *staleError) Error() string {

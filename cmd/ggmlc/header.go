@@ -22,14 +22,14 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// recorded are the flags that decide what passes do. A dump's head holds those that were
-// set, and the backends, so that compiling goes on as it began.
+// recorded lists the flags that affect passes. The head of a dump records those that were set, and the backends, so
+// that compiling continues in the same way.
 var recorded = []string{
 	"rules", "pin", "deny", "max-memory", "pipeline", "plan-time", "ctx", "batch", "kv", "quantize", "cpu", "allow-bf16", "disable", "profile", "debug",
 }
 
-// open loads a model and returns with it how to compile it: by the flags, or by the head
-// of a dump, which flags must not contradict.
+// open loads a model and returns it with the options for compiling it. They come from the flags, or from the head of
+// a dump, which the flags must not contradict.
 func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string) (*driver.Model, driver.CompileOptions, error) {
 	if err := nameGiven(path); err != nil {
 		return nil, driver.CompileOptions{}, err
@@ -38,7 +38,7 @@ func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string
 	if err != nil {
 		return nil, driver.CompileOptions{}, err
 	}
-	// Wrong flags are reported before the file is looked at.
+	// Wrong flags are reported before the file is read.
 	if _, err := f.compile(); err != nil {
 		return nil, driver.CompileOptions{}, err
 	}
@@ -59,7 +59,7 @@ func (f *compileFlags) open(ctx context.Context, cmd *cobra.Command, path string
 	return md, co, nil
 }
 
-// ineffective refuses flags that say something about a model which its file has decided.
+// ineffective refuses flags about a property of the model that its file has fixed.
 func ineffective(cmd *cobra.Command, path string, md *driver.Model, sources map[string]string) error {
 	text := !md.FromGGUF()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
@@ -76,7 +76,7 @@ func ineffective(cmd *cobra.Command, path string, md *driver.Model, sources map[
 	return nil
 }
 
-// openFor is open for a command that writes files, none of which may be an input.
+// openFor is open for a command that writes files. No output may be an input.
 func (f *compileFlags) openFor(ctx context.Context, cmd *cobra.Command, path string, out []namedPath) (*driver.Model, driver.CompileOptions, error) {
 	if err := noClash(f.inputs(path), out); err != nil {
 		return nil, driver.CompileOptions{}, err
@@ -92,12 +92,11 @@ func (f *compileFlags) openFor(ctx context.Context, cmd *cobra.Command, path str
 	return md, co, nil
 }
 
-// withHead joins the flags with what the module's head says, and writes the head of a
-// module that was just imported.
+// withHead combines the flags with the module's head, and writes the head of a module that was just imported.
 func (f *compileFlags) withHead(ctx context.Context, cmd *cobra.Command, path string, m *ir.Module) (driver.CompileOptions, error) {
 	written := len(m.Headers) > 0
 	if written && f.tune {
-		return driver.CompileOptions{}, usagef("--tune: the backends stand in the head of %s: leave it out, or start from the model file", path)
+		return driver.CompileOptions{}, usagef("--tune: the backends are in the head of %s: leave it out, or start from the model file", path)
 	}
 	if written {
 		if err := f.readHead(cmd, path, m); err != nil {
@@ -106,9 +105,9 @@ func (f *compileFlags) withHead(ctx context.Context, cmd *cobra.Command, path st
 	}
 	co, err := f.compile()
 	if err != nil && written {
-		return co, headError(path, err) // what flags say was looked at before
+		return co, headError(path, err) // the values of flags were checked before
 	}
-	co.Pinned = func(matches []driver.PinMatch) { notePins(cmd.ErrOrStderr(), f.json, matches) }
+	co.Pinned = func(matches []driver.PinMatch) { notePins(cmd.ErrOrStderr(), f.form(), matches) }
 	if f.stats != "" {
 		co.Done = func(s *pass.Stats) error { return s.Write(cmd.ErrOrStderr(), f.stats) }
 	}
@@ -140,8 +139,8 @@ func (f *compileFlags) eachRecorded(cmd *cobra.Command, visit func(*pflag.Flag))
 	}
 }
 
-// flagValues returns what a flag was set to; several values where it may be repeated. Of
-// --debug it is the settings that may change a plan.
+// flagValues returns the value of a flag, or several if it may be repeated. Of --debug it returns the settings that
+// may change a plan.
 func flagValues(flag *pflag.Flag) []string {
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
 		if flag.Name == "debug" {
@@ -152,11 +151,11 @@ func flagValues(flag *pflag.Flag) []string {
 	return []string{flag.Value.String()}
 }
 
-// planSettings returns the settings of --debug one by one, without those that only look on.
+// planSettings returns the settings of --debug one by one, without those that only observe.
 func planSettings(texts []string) []string {
 	var plan []string
 	for _, text := range texts {
-		settings, _ := passes.ParseDebug(text) // what is wrong with them is said by compile
+		settings, _ := passes.ParseDebug(text) // compile reports errors in them
 		for _, s := range settings {
 			if s.Pass != "all" || s.Flag != "check" && s.Flag != "stats" {
 				plan = append(plan, s.Pass+"/"+s.Flag+"="+s.Value)
@@ -166,13 +165,13 @@ func planSettings(texts []string) []string {
 	return plan
 }
 
-// readHead sets the flags as the dump's head has them.
+// readHead sets the flags to the values in the dump's head.
 func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) error {
 	options := make(map[string][]string)
 	for _, text := range m.GetHeaders("option") {
 		name, value, _ := strings.Cut(text, "=")
 		if !slices.Contains(recorded, name) {
-			return fmt.Errorf("%s: the head names the option %q, which there is not: dump the model again", path, name)
+			return fmt.Errorf("%s: the head names the option %q, which does not exist: dump the model again", path, name)
 		}
 		options[name] = append(options[name], value)
 	}
@@ -181,7 +180,7 @@ func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) e
 	}
 	for name, values := range options {
 		flag := cmd.Flags().Lookup(name)
-		if flag == nil { // of reading a model, which this command does not do
+		if flag == nil { // a flag for reading models, which this command does not have
 			continue
 		}
 		if flag.Changed && (name != "debug" || len(flagValues(flag)) > 0) {
@@ -196,12 +195,12 @@ func (f *compileFlags) readHead(cmd *cobra.Command, path string, m *ir.Module) e
 	return f.headTargets(cmd, path, m)
 }
 
-// contradictions reports flags that say something else than the head.
+// contradictions reports flags whose values differ from those in the head.
 func (f *compileFlags) contradictions(cmd *cobra.Command, path string, options map[string][]string) error {
 	var err error
 	f.eachRecorded(cmd, func(flag *pflag.Flag) {
 		if flag.Name == "debug" && len(flagValues(flag)) == 0 {
-			return // these only look on
+			return // these only observe
 		}
 		if !slices.Equal(flagValues(flag), options[flag.Name]) && err == nil {
 			err = usagef("--%s %v contradicts the head of %s, which has %v: leave the flag out, or start from the model file",
@@ -211,7 +210,7 @@ func (f *compileFlags) contradictions(cmd *cobra.Command, path string, options m
 	return err
 }
 
-// headTargets takes the backends of the head.
+// headTargets uses the backends of the head.
 func (f *compileFlags) headTargets(cmd *cobra.Command, path string, m *ir.Module) error {
 	lines := m.GetHeaders("target")
 	if len(lines) == 0 {
@@ -227,7 +226,7 @@ func (f *compileFlags) headTargets(cmd *cobra.Command, path string, m *ir.Module
 			return usageError{err}
 		}
 		if targetText(asked) != targetText(list) {
-			return usagef("the backends asked for are not those in the head of %s: leave --targets and --target-file out, or start from the model file", path)
+			return usagef("the selected backends are not those in the head of %s: leave --targets and --target-file out, or start from the model file", path)
 		}
 	}
 	f.head = list
@@ -251,8 +250,8 @@ func parseTargets(lines []string) (*target.List, error) {
 	return target.NewList(ds...)
 }
 
-// headError says that the head of a text is wrong. It is no wrong usage, even where the
-// same on the command line would be: hence nothing is wrapped.
+// headError returns the error for a wrong head of a text. It does not wrap err: an error that is wrong usage on the
+// command line is none in a file.
 func headError(path string, err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	errs := make([]error, len(lines))
@@ -262,8 +261,7 @@ func headError(path string, err error) error {
 	return &driver.TextError{File: path, Err: errors.Join(errs...)}
 }
 
-// blame turns what is wrong with the backends into a fault of the text, where they stand in
-// its head.
+// blame converts an error about the backends to one about the text if they are defined in its head.
 func (f *compileFlags) blame(path string, err error) error {
 	var unfit *codegen.TargetError
 	if f.head != nil && errors.As(err, &unfit) {
@@ -280,7 +278,7 @@ func targetText(l *target.List) string {
 	return b.String()
 }
 
-// targetList returns the backends that the flags ask for.
+// targetList returns the backends that the flags select.
 func (f *compileFlags) targetList() (*target.List, error) {
 	if f.targetFile == "" {
 		return target.Select(f.targets)
@@ -299,8 +297,8 @@ func (f *compileFlags) readTargets() (err error) {
 	return err
 }
 
-// maxTargetFile bounds target files, in bytes: thousands of targets fit, and a model or an
-// endless device that is named by mistake does not.
+// maxTargetFile is the largest size of target files in bytes. Thousands of targets fit; a model or an endless device
+// named by mistake does not.
 const maxTargetFile = 1 << 20
 
 func readTargetFile(path string) (string, error) {

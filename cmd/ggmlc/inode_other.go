@@ -4,8 +4,8 @@ package main
 
 import "io/fs"
 
-// inode is not known here; size, time and beginning of the file have to do.
+// inode returns "": only size, time and beginning of the file identify it on this system.
 func inode(fs.FileInfo) string { return "" }
 
-// owner is not known here.
+// owner reports that the owner is not known on this system.
 func owner(fs.FileInfo) (id int, known bool) { return 0, false }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// inode identifies a file: its file system, and its number there.
+// inode identifies a file by its file system and its number there.
 func inode(info fs.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprint(st.Dev, " ", st.Ino)
@@ -16,7 +16,7 @@ func inode(info fs.FileInfo) string {
 	return ""
 }
 
-// owner returns the user that a file belongs to, if that is known.
+// owner returns the user to whom a file belongs.
 func owner(info fs.FileInfo) (id int, known bool) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid), true

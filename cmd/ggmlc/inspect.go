@@ -17,7 +17,7 @@ import (
 )
 
 func inspectCommand() *cobra.Command {
-	var asJSON bool
+	var useJSON bool
 	var limit int
 	cmd := &cobra.Command{
 		Use:     "inspect model",
@@ -31,34 +31,34 @@ func inspectCommand() *cobra.Command {
 			if err := nameGiven(path); err != nil {
 				return err
 			}
-			return inspect(cmd.OutOrStdout(), path, asJSON, limit)
+			return inspect(cmd.OutOrStdout(), path, outputForm(useJSON), limit)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON document")
+	cmd.Flags().BoolVar(&useJSON, "json", false, "one JSON document")
 	cmd.Flags().IntVar(&limit, "limit", 6, "elements of arrays that are printed")
 	return cmd
 }
 
-func inspect(w io.Writer, path string, asJSON bool, limit int) error {
+func inspect(w io.Writer, path string, form outputForm, limit int) error {
 	if limit < 0 {
 		return usagef("--limit %d: write 0 or more", limit)
 	}
 	if strings.HasSuffix(path, ".ggir") {
-		return inspectText(w, path, asJSON)
+		return inspectText(w, path, form)
 	}
 	f, err := gguf.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if asJSON {
+	if form == asJSON {
 		return inspectJSON(w, f, limit)
 	}
 	return inspectLines(w, f, limit)
 }
 
-// inspectLines prints a line for each key and tensor. Names are printed so that each stays
-// on its line and nothing in it is a command to a terminal.
+// inspectLines prints a line for each key and tensor. It escapes names so that each stays on its line and contains no
+// command to a terminal.
 func inspectLines(w io.Writer, f *gguf.File, limit int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %d keys, %d tensors\n", printable.Name(f.Name()), f.Version(), f.Size(), f.NumKeys(), f.NumTensors())
@@ -88,8 +88,8 @@ type inspectedTensor struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// inspectJSON prints a GGUF file's contents as one JSON object. Keys and tensors are written
-// one by one, as the whole object would take many times the file's size.
+// inspectJSON prints the contents of a GGUF file as one JSON object. It writes keys and tensors one by one, as the
+// whole object would take many times the file's size in memory.
 func inspectJSON(w io.Writer, f *gguf.File, limit int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "{\n  \"file\": %s,\n  \"version\": %d,\n  \"bytes\": %d,\n", element(f.Name(), ""), f.Version(), f.Size())
@@ -112,7 +112,7 @@ func inspectJSON(w io.Writer, f *gguf.File, limit int) error {
 	return out.Flush()
 }
 
-// listWriter writes a member that is a list, indented as writeDocument does.
+// listWriter writes a member that is a list, with the indentation of writeDocument.
 type listWriter struct {
 	out   *bufio.Writer
 	count int
@@ -136,7 +136,7 @@ func (l *listWriter) end(after string) {
 	l.out.WriteString("]" + after + "\n")
 }
 
-// element returns the JSON of what cannot fail.
+// element returns the JSON of a value whose encoding cannot fail.
 func element(v any, indent string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -152,7 +152,7 @@ func writeDocument(w io.Writer, doc any) error {
 	return err
 }
 
-// inspectedModule is the JSON form of what a .ggir text declares.
+// inspectedModule is the JSON form of the declarations of a .ggir text.
 type inspectedModule struct {
 	File      string              `json:"file"`
 	Module    string              `json:"module"`
@@ -176,7 +176,7 @@ type inspectedLeaf struct {
 }
 
 // inspectText summarises a .ggir text.
-func inspectText(w io.Writer, path string, asJSON bool) error {
+func inspectText(w io.Writer, path string, form outputForm) error {
 	m, err := driver.ReadText(path)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func inspectText(w io.Writer, path string, asJSON bool) error {
 	for _, s := range m.States {
 		doc.States = append(doc.States, inspectedLeaf{s.Name, s.Type.String()})
 	}
-	if asJSON {
+	if form == asJSON {
 		return writeDocument(w, doc)
 	}
 	return doc.write(w)

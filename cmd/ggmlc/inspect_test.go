@@ -13,14 +13,14 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
-// hostileNames are names and texts that a terminal would obey or show as something else.
+// hostileNames are names and texts that would control a terminal or mislead its reader.
 var hostileNames = []string{
 	"\x1b[2J\x1b[31mred", "\x1b]0;title\a", "\u009b31m", "line\nline", "\r\rover", "\u202egnp.exe", "\u2066a\u2069", "\x7f\b\b",
 	`"quoted"`, `back\slash`, "\u2028", "\U000e0041", "naïve", "<&>", "\xff\xfe", "\xed\xa0\x80",
 }
 
-// hostileFile is a file with a name for a key, its value and a tensor; ok is false where
-// the format does not allow them.
+// hostileFile writes a file with the given names for a key, its value and a tensor. ok is false if the format does
+// not allow them.
 func hostileFile(path, key, value, tensor string) (f *gguf.File, ok bool) {
 	w := gguf.NewWriter()
 	w.Set(key, value)
@@ -43,13 +43,13 @@ func TestInspectHostileNames(t *testing.T) {
 		checkInspect(t, name, "key", name, "tensor", 3)
 		checkInspectText(t, name)
 	}
-	if made < len(hostileNames)-2 { // the two that are not UTF-8 name nothing
+	if made < len(hostileNames)-2 { // all but the two that are not UTF-8
 		t.Errorf("only %d of the names could be written", made)
 	}
 }
 
-// FuzzInspect: whatever a file holds, inspect prints a line for each key and tensor that a
-// terminal prints as it is, and valid JSON that holds the same names.
+// FuzzInspect checks that for any file inspect prints a line for each key and tensor, which a terminal prints as it
+// is, and valid JSON with the same names.
 func FuzzInspect(f *testing.F) {
 	for _, name := range hostileNames {
 		f.Add("m.gguf", name, name, name, 6)
@@ -61,7 +61,7 @@ func FuzzInspect(f *testing.F) {
 	})
 }
 
-// checkInspect reports whether there is such a file.
+// checkInspect reports whether the format allows such a file.
 func checkInspect(t *testing.T, path, key, value, tensor string, limit int) bool {
 	t.Helper()
 	f, ok := hostileFile(path, key, value, tensor)
@@ -90,7 +90,7 @@ func checkInspect(t *testing.T, path, key, value, tensor string, limit int) bool
 	return true
 }
 
-// checkInspectText prints a module whose names are all alike.
+// checkInspectText prints a module in which everything has the same name.
 func checkInspectText(t *testing.T, name string) {
 	t.Helper()
 	doc := inspectedModule{name, name, name, []inspectedFunction{{Name: name}}, []inspectedLeaf{{name, name}}, []inspectedLeaf{{name, name}}}
@@ -108,7 +108,7 @@ func checkInspectText(t *testing.T, name string) {
 	}
 }
 
-// checkLines demands lines that a terminal prints as they are; 0 lines stands for any number.
+// checkLines checks that a terminal prints the lines as they are, and how many there are unless lines is 0.
 func checkLines(t *testing.T, text string, lines int) {
 	t.Helper()
 	if printable.Text(text) != text || strings.Contains(text, "\t") || !utf8.ValidString(text) {
@@ -119,7 +119,7 @@ func checkLines(t *testing.T, text string, lines int) {
 	}
 }
 
-// TestInspectIsLinear: the file is read in large pieces, not once for each key.
+// TestInspectIsLinear checks that the file is read in large pieces, not once for each key.
 func TestInspectIsLinear(t *testing.T) {
 	w := gguf.NewWriter()
 	for i := range 200_000 {
@@ -144,7 +144,7 @@ func TestInspectIsLinear(t *testing.T) {
 	}
 }
 
-// countingReader counts how often a file is read.
+// countingReader counts the reads of a file.
 type countingReader struct {
 	r io.ReaderAt
 	n int

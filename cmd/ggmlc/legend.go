@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// writeLegend explains, as comments, the rules that the causes of a dump name: a reader
-// needs nothing else to know why a node is where it is. Columns without causes need none.
+// writeLegend explains, as comments, the rules that the causes of a dump name, so that a reader sees why a node is
+// where it is. It writes nothing if no column shows causes.
 func writeLegend(w io.Writer, m *ir.Module, o ir.PrintOptions) error {
 	rules := shownRules(m, o)
 	if len(rules) == 0 {
@@ -29,8 +29,8 @@ func writeLegend(w io.Writer, m *ir.Module, o ir.PrintOptions) error {
 	return nil
 }
 
-// shownRules returns the rules that a printed module names, in the order of the passes.
-// Those of another version of ggmlc are left out: nobody knows what they say.
+// shownRules returns the rules that a printed module names, in the order of the passes. Rules of other versions of
+// ggmlc are left out, as their texts are unknown.
 func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 	named := make(map[string]bool)
 	for _, f := range m.AllFuncs() {
@@ -54,7 +54,7 @@ func shownRules(m *ir.Module, o ir.PrintOptions) []pass.Rule {
 	return rules
 }
 
-// shownCauses returns the causes of n that columns show: all, the last one, or none.
+// shownCauses returns the causes of n that the columns show: all, the last one, or none.
 func shownCauses(n *ir.Node, show ir.Show) []ir.Cause {
 	if show&ir.ShowCauses != 0 {
 		return n.Causes()
@@ -65,7 +65,7 @@ func shownCauses(n *ir.Node, show ir.Show) []ir.Cause {
 	return nil
 }
 
-// entryName returns the name of the entry point that f is, or is a body in.
+// entryName returns the name of the entry point that f is, or whose body it is.
 func entryName(f *ir.Func) string {
 	for f.Owner != nil {
 		f = f.Owner.Func

@@ -15,7 +15,7 @@ import (
 
 func main() {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with everything that it touches as parameters; it returns the exit status.
+// run is main with its environment as parameters. It returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -37,16 +37,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	var status *programStatus
 	if errors.As(err, &status) {
-		return status.code // the program that was run has said what is wrong
+		return status.code // the program has reported its error
 	}
-	report(stderr, err, wantsJSON(cmd))
+	report(stderr, err, formOf(cmd))
 	return exitStatus(err)
 }
 
-// wantsJSON reports whether the command that ran has --json set.
-func wantsJSON(cmd *cobra.Command) bool {
+// formOf returns the form that --json selects for the command that ran.
+func formOf(cmd *cobra.Command) outputForm {
 	f := cmd.Flags().Lookup("json")
-	return f != nil && f.Value.String() == "true"
+	return outputForm(f != nil && f.Value.String() == "true")
 }
 
 // newRoot returns the command with all its subcommands.

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// misusedFlag says what is wrong with a flag and what to do: cobra's texts name functions
-// of Go.
+// misusedFlag describes what is wrong with a flag and what to do. It replaces cobra's texts, which name functions of
+// Go.
 func misusedFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -32,7 +32,7 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// wanted says what a flag's value has to look like.
+// wanted describes valid values of a flag.
 func wanted(err *pflag.InvalidValueError) string {
 	switch err.GetFlag().Value.Type() {
 	case "int":
@@ -45,7 +45,7 @@ func wanted(err *pflag.InvalidValueError) string {
 	return err.Unwrap().Error()
 }
 
-// unknownCommand refuses a command that there is not.
+// unknownCommand returns the error for an unknown command.
 func unknownCommand(root *cobra.Command, name string) error {
 	var names []string
 	for _, c := range root.Commands() {
@@ -54,11 +54,11 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return usagef("there is no command %q:%s see ggmlc --help", name, spell.Hint(name, names))
 }
 
-// helpCommand is cobra's help, which fails where there is nothing to tell.
+// helpCommand is cobra's help, except that it fails for unknown commands.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
-		Short: "say what a command does, and what its flags are",
+		Short: "describe a command and its flags",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
@@ -70,7 +70,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// checkPass refuses the name of a pass that there is not.
+// checkPass refuses an unknown pass.
 func checkPass(name string) error {
 	if passes.Find(name) == nil {
 		return usageError{passes.UnknownPass(name)}
@@ -78,10 +78,10 @@ func checkPass(name string) error {
 	return nil
 }
 
-// positive refuses a size that was given and is none: nobody means the default by 0.
+// positive refuses a size that is given and not positive: 0 does not mean the default.
 func positive(cmd *cobra.Command, name string, value int) error {
 	if cmd.Flags().Changed(name) && value < 1 {
-		return fmt.Errorf("--%s %d: a size is at least 1: leave the flag out for the default", name, value)
+		return fmt.Errorf("--%s %d: it must be at least 1: leave the flag out for the default", name, value)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ is refused.`,
 				return nil
 			}
 			if len(args) != 1 {
-				return usagef("opt wants one .ggir text: see ggmlc opt --help")
+				return usagef("opt needs one .ggir text: see ggmlc opt --help")
 			}
 			return f.opt(cmd.Context(), cmd, args[0], names)
 		},
@@ -77,7 +77,7 @@ func (f *dumpFlags) opt(ctx context.Context, cmd *cobra.Command, path, names str
 	return f.write(cmd.OutOrStdout(), m)
 }
 
-// passList returns the passes of a list separated by commas; an empty list has none.
+// passList returns the passes of a comma-separated list, which may be empty.
 func passList(names string) ([]string, error) {
 	list := []string{}
 	if names == "" {
@@ -85,7 +85,7 @@ func passList(names string) ([]string, error) {
 	}
 	for name := range strings.SplitSeq(names, ",") {
 		if name == "" {
-			return nil, usagef("--passes %s: there is a comma with no pass beside it", names)
+			return nil, usagef("--passes %s: there is a comma without a pass", names)
 		}
 		if err := checkPass(name); err != nil {
 			return nil, err

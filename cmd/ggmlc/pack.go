@@ -20,12 +20,12 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// packSteps is the search's budget where --plan-time sets none. It is larger than that of
-// a compilation: whoever asks for a capacity would rather wait than not get it. Half a
-// minute is usual for a problem of 400 buffers that is not solved.
+// packSteps is the search's budget without --plan-time. It is larger than that of a compilation, since a user who
+// gives a capacity would rather wait than fail. A problem of 400 buffers that is not solved usually takes half a
+// minute.
 const packSteps = 1 << 22
 
-// packFlags are those of ggmlc pack.
+// packFlags holds the flags of pack.
 type packFlags struct {
 	capacity, out string
 	planTime      time.Duration
@@ -56,13 +56,13 @@ Techniques that --disable switches off:
   ggmlc pack problem.csv > lowest.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("pack wants one file of buffers: see ggmlc pack --help")
+				return usagef("pack needs one file of buffers: see ggmlc pack --help")
 			}
 			return f.pack(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.capacity, "capacity", "", "bytes that all buffers have to fit into, such as 1048576 or 1MiB (default: as few as can be found)")
+	fs.StringVar(&f.capacity, "capacity", "", "bytes that all buffers have to fit in, such as 1048576 or 1MiB (default: as few as can be found)")
 	fs.StringVarP(&f.out, "output", "o", "", "file for the solution (default, or -: standard output)")
 	fs.DurationVar(&f.planTime, "plan-time", 0, "search for as long as this, by the clock (results are then not reproducible)")
 	fs.StringArrayVar(&f.disable, "disable", nil, "`TECHNIQUE` that is switched off")
@@ -109,7 +109,7 @@ func (f *packFlags) pack(ctx context.Context, stdout, stderr io.Writer, path str
 	}
 	s, stats, err := f.solve(ctx, p, opts)
 	if ctx.Err() != nil {
-		return ctx.Err() // the user's, not --plan-time's
+		return ctx.Err() // cancelled by the user, not by --plan-time
 	}
 	f.report(stderr, newPackReport(path, p, opts, s, stats))
 	if err != nil {
@@ -126,19 +126,19 @@ func (f *packFlags) pack(ctx context.Context, stdout, stderr io.Writer, path str
 	return err
 }
 
-// options turns the flags into those of the planner.
+// options converts the flags to options of the planner.
 func (f *packFlags) options() (mem.Options, error) {
 	o := mem.Options{MaxSteps: packSteps}
 	if f.capacity != "" {
 		n, err := target.ParseSize(f.capacity)
 		if err != nil || n <= 0 {
-			return o, usagef("--capacity %s: write a number above 0 and perhaps a unit, such as 1048576 or 1MiB", f.capacity)
+			return o, usagef("--capacity %s: write a number above 0 and optionally a unit, such as 1048576 or 1MiB", f.capacity)
 		}
 		o.Capacity = n
 	}
 	switch {
 	case f.planTime < 0:
-		return o, usagef("--plan-time %v: a time is not negative", f.planTime)
+		return o, usagef("--plan-time %v: the time must not be negative", f.planTime)
 	case f.planTime > 0:
 		o.MaxSteps = math.MaxInt64
 	}
@@ -153,7 +153,7 @@ func (f *packFlags) options() (mem.Options, error) {
 }
 
 func readProblem(path string) (mem.Problem, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device may have no end
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device may be endless
 		return mem.Problem{}, &codegen.FileError{File: path, Err: errors.New("not a regular file: give a CSV file")}
 	}
 	r, err := os.Open(path)
@@ -177,7 +177,7 @@ func (f *packFlags) solve(ctx context.Context, p mem.Problem, opts mem.Options) 
 	return mem.Solve(ctx, p, opts)
 }
 
-// packReport is what pack says about a solution, and how --json prints it.
+// packReport is the result of pack, in the form that --json prints.
 type packReport struct {
 	Level       string   `json:"level"`
 	Code        string   `json:"code"`
@@ -191,11 +191,11 @@ type packReport struct {
 	GreedyOrder string   `json:"greedy_order"`
 	Steps       int64    `json:"steps"`
 	Restarts    int64    `json:"restarts"`
-	Proved      bool     `json:"proved"` // that no packing is lower, or none within the capacity
+	Proved      bool     `json:"proved"` // no packing is lower, or none fits the capacity
 	Cut         bool     `json:"cut"`    // --plan-time ended the search
 }
 
-// maxSetters is how many of the buffers that set the bound are named.
+// maxSetters is the most buffers that are named as setting the bound.
 const maxSetters = 8
 
 func newPackReport(path string, p mem.Problem, o mem.Options, s mem.Solution, stats mem.Stats) packReport {
@@ -211,10 +211,10 @@ func newPackReport(path string, p mem.Problem, o mem.Options, s mem.Solution, st
 	return r
 }
 
-// report prints r: a line for people or an object.
+// report prints r as a line for people or as an object.
 func (f *packFlags) report(w io.Writer, r packReport) {
 	if f.json {
-		line, _ := json.Marshal(r) // no value in it can fail
+		line, _ := json.Marshal(r) // its values cannot fail
 		fmt.Fprintf(w, "%s\n", line)
 		return
 	}
@@ -222,7 +222,7 @@ func (f *packFlags) report(w io.Writer, r packReport) {
 		r.File, r.Buffers, r.Need, r.Bound, r.GreedyOrder, r.Greedy, r.Steps, r.verdict())
 }
 
-// verdict says what is known about lower packings.
+// verdict describes what is known about lower packings.
 func (r packReport) verdict() string {
 	switch {
 	case r.Cut:

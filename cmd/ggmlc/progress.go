@@ -12,29 +12,27 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// progress shows on a terminal what the compiler does: a line for each pass, a bar where
-// bytes are counted. It is silent in a pipe.
+// progress shows the compiler's progress on a terminal: a line for each pass, and a bar while bytes are counted. It
+// is silent in a pipe.
 type progress struct {
 	w   io.Writer // nil: silent
 	bar *progressbar.ProgressBar
 
-	// after is called with each pass; nil where nothing is shown, which spares the
-	// comparison of dumps.
+	// after is called after each pass. It is nil if nothing is shown, which avoids comparing dumps.
 	after func(passes.Step, *ir.Module) error
 }
 
-// newProgress shows progress on w if it is a terminal where people read: with --json a
-// program does.
-func newProgress(w io.Writer, asJSON bool) *progress {
+// newProgress shows progress on w if it is a terminal that a person reads, which is not the case with --json.
+func newProgress(w io.Writer, form outputForm) *progress {
 	p := &progress{}
-	if f, ok := w.(*os.File); ok && !asJSON && term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(*os.File); ok && form == asText && term.IsTerminal(int(f.Fd())) {
 		p.w = w
 		p.after = p.pass
 	}
 	return p
 }
 
-// pass prints the line of a finished pass.
+// pass prints the line of a pass that has ended.
 func (p *progress) pass(s passes.Step, _ *ir.Module) error {
 	fig := s.Figures
 	fmt.Fprintf(p.w, "%-14s %6.1f ms  %5d nodes", s.Pass, float64(s.Stats.Time.Microseconds())/1000, fig.Nodes)
@@ -48,14 +46,14 @@ func (p *progress) pass(s passes.Step, _ *ir.Module) error {
 	return nil
 }
 
-// line prints what happens next.
+// line prints the next action.
 func (p *progress) line(what string) {
 	if p.w != nil {
 		fmt.Fprintln(p.w, what)
 	}
 }
 
-// bytes moves the bar.
+// bytes advances the bar.
 func (p *progress) bytes(done, total int64) {
 	if p.w == nil {
 		return

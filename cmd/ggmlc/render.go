@@ -40,7 +40,7 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 	return writeLegend(w, m, o)
 }
 
-// printOptions reads the columns of --show; empty are all.
+// printOptions parses the columns of --show. An empty text selects all.
 func printOptions(show string) (ir.PrintOptions, error) {
 	o := ir.PrintOptions{Show: ir.ShowAll}
 	if show == "" {
@@ -64,7 +64,7 @@ func funcNames(m *ir.Module) string {
 	return s
 }
 
-// shown returns the entry points that were asked for.
+// shown returns the selected entry points.
 func shown(m *ir.Module, function string) []*ir.Func {
 	if function == "" {
 		return m.Funcs
@@ -72,7 +72,7 @@ func shown(m *ir.Module, function string) []*ir.Func {
 	return []*ir.Func{m.Func(function)}
 }
 
-// The JSON form of a module: for tools that look at graphs; it is no input.
+// jsonModule is the JSON form of a module. It is for tools that inspect graphs, and is no input.
 type jsonModule struct {
 	Version int        `json:"version"`
 	Module  string     `json:"module"`
@@ -111,7 +111,7 @@ type jsonCause struct {
 	Operands []string `json:"operands,omitempty"`
 	Before   string   `json:"before,omitempty"`
 	After    string   `json:"after,omitempty"`
-	Text     string   `json:"text,omitempty"` // what the rule says
+	Text     string   `json:"text,omitempty"` // the text of the rule
 }
 
 func jsonCauseOf(c ir.Cause) jsonCause {

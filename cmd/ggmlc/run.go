@@ -23,7 +23,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// runFlags are the flags of run.
+// runFlags holds the flags of run.
 type runFlags struct {
 	buildFlags
 	cacheLimit string
@@ -60,14 +60,13 @@ that ggmlc carries. ggmlc cache shows what is kept.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: programs that were not used for longest go when it has more")
-	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: its weights are hashed before they are used, also above 64 MiB")
+	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: the least recently used programs are removed above it")
+	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: it hashes its weights first, even if they exceed 64 MiB")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
 
-// splitRunArgs returns the model and the program's arguments. The model is empty where
-// the demo is asked for.
+// splitRunArgs returns the model and the program's arguments. The model is empty if the demo is to run.
 func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []string, err error) {
 	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 		return "", args, nil
@@ -82,8 +81,7 @@ func splitRunArgs(cmd *cobra.Command, args []string) (model string, rest []strin
 	return model, rest, nil
 }
 
-// withVerify adds --verify to a program's arguments, after the command if they begin with
-// one.
+// withVerify adds --verify to a program's arguments, after the command if they begin with one.
 func withVerify(args []string) []string {
 	at := 0
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -92,8 +90,8 @@ func withVerify(args []string) []string {
 	return slices.Insert(slices.Clone(args), at, "--verify")
 }
 
-// cached returns the executable for a model and these flags, compiling it where the
-// user's cache does not hold it.
+// cached returns the executable for a model and these flags. It compiles the model unless the user's cache has the
+// executable.
 func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string) (string, error) {
 	limit, err := target.ParseSize(f.cacheLimit)
 	if err != nil {
@@ -121,7 +119,7 @@ func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string)
 	dir := filepath.Join(c.dir, key)
 	f.out = filepath.Join(dir, defaultOut(model))
 	size, _ := readNote(dir)
-	if info, err := os.Stat(f.out); err == nil && info.Size() == size { // a crash of the system may cut it
+	if info, err := os.Stat(f.out); err == nil && info.Size() == size { // it may be shorter after a crash of the system
 		now := time.Now()
 		return f.out, ignoreErr(os.Chtimes(dir, now, now))
 	}
@@ -132,14 +130,14 @@ func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string)
 	return f.out, nil
 }
 
-// compileInto compiles a model into a folder of the cache, with a note of what it was.
+// compileInto compiles a model into a folder of the cache, with a note of its size and model.
 func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, note string) error {
 	dir := filepath.Dir(f.out)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if err := f.build(ctx, cmd, model); err != nil {
-		os.Remove(dir) // if it is empty, that is
+		os.Remove(dir) // succeeds only if it is empty
 		return err
 	}
 	info, err := os.Stat(f.out)
@@ -149,10 +147,10 @@ func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, n
 	return codegen.WriteFile(filepath.Join(dir, modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), note))
 }
 
-// ignoreErr is for touching a cache entry: an entry that cannot be touched still works.
+// ignoreErr ignores the error of touching a cache entry, which works even if it cannot be touched.
 func ignoreErr(error) error { return nil }
 
-// demoFile puts the demo model where the compiler can read it.
+// demoFile writes the demo model to a file that the compiler can read.
 func demoFile(dir string) (string, error) {
 	data := demo.Model()
 	path := filepath.Join(dir, demo.Name)
@@ -162,13 +160,12 @@ func demoFile(dir string) (string, error) {
 	return path, codegen.WriteFile(path, data)
 }
 
-// headerBytes is how much of a model's beginning is part of the key.
+// headerBytes is the size of the beginning of a model that is part of its key.
 const headerBytes = 64 << 10
 
-// cacheKey identifies what would be compiled: each file by size, times and inode, the model
-// by its beginning as well, the flags, and this ggmlc. The time of the last change is one that
-// programs cannot set: a file that was written in place has another one, even if it has its
-// old size and modification time.
+// cacheKey identifies what would be compiled. It covers each input file by size, times and inode, the model also by
+// its beginning, the flags, and this ggmlc. Programs cannot set the time of the last change, so a file that is
+// written in place gets another key even if its size and modification time are restored.
 func (f *buildFlags) cacheKey(model string) (string, error) {
 	info, err := os.Stat(model)
 	if err != nil {
@@ -182,7 +179,7 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	_ = f.readTargets() // what is wrong with it is said when it is parsed
+	_ = f.readTargets() // the parser reports errors in it
 	h := sha256.New()
 	abs, _ := filepath.Abs(model)
 	fmt.Fprintf(h, "%s\n%s\n%s\n%+v\n", selfID(), abs, fileID(info), f.compileFlags)
@@ -190,15 +187,15 @@ func (f *buildFlags) cacheKey(model string) (string, error) {
 		return "", err
 	}
 	for _, path := range f.textSources(model) {
-		if info, err := os.Stat(path); err == nil { // what is missing is said when it is opened
+		if info, err := os.Stat(path); err == nil { // opening it reports a missing file
 			fmt.Fprintf(h, "%s\n%s\n", path, fileID(info))
 		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
 }
 
-// textSources returns the files that a text's weights come from; none for a GGUF file, and
-// for a text that is wrong, which is said when it is compiled.
+// textSources returns the files that a text's weights come from. It returns none for a GGUF file, or for a text with
+// errors, which the compiler reports.
 func (f *buildFlags) textSources(model string) []string {
 	if filepath.Ext(model) != ".ggir" {
 		return nil
@@ -216,8 +213,7 @@ func (f *buildFlags) textSources(model string) []string {
 	return paths
 }
 
-// selfID identifies this ggmlc: its version, and as that says little in a checkout, its
-// own file.
+// selfID identifies this ggmlc by its version and by its own file, as all builds of a checkout have the same version.
 func selfID() string {
 	exe, err := os.Executable()
 	if err != nil {
@@ -230,12 +226,12 @@ func selfID() string {
 	return version() + " " + fileID(info)
 }
 
-// fileID returns what is another for another file, and after a file was changed.
+// fileID returns a text that differs between files, and changes with a file.
 func fileID(info fs.FileInfo) string {
 	return fmt.Sprintf("%d %d %d %s", info.Size(), info.ModTime().UnixNano(), changeTime(info), inode(info))
 }
 
-// programStatus is the exit status of a program that was run and failed.
+// programStatus is the exit status of a program that has run and failed.
 type programStatus struct{ code int }
 
 func (s *programStatus) Error() string {

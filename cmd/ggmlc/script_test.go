@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ggmlc": main})
 }
 
-// TestScripts runs testdata/script. Besides testscript's own commands there are
+// TestScripts runs testdata/script. In addition to testscript's own commands there are
 //
 //	status N ggmlc ARGS…   run and expect the exit status N
 //	tree DIR               print the names below a folder to stdout, for cmp
@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 //	tmpfs DIR OPTIONS      mount a file system on DIR (condition root)
 //	wait-for FILE          until it exists
 //
-// and in each folder stories.gguf, the demo model. What scripts compare is exact; with
-// -update it is rewritten.
+// and in each folder stories.gguf, the demo model. Comparisons of scripts are exact; -update rewrites them.
 func TestScripts(t *testing.T) {
 	shared := &sharedProgram{dir: t.TempDir()}
 	testscript.Run(t, testscript.Params{
@@ -57,8 +56,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setUp gives a script its own folders and the build cache of the user, without which each
-// script would compile the standard library.
+// setUp gives a script its own folders, but the build cache of the user: without it each script would compile the
+// standard library.
 func setUp(env *testscript.Env) error {
 	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -67,7 +66,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
-	env.Setenv("BIN", filepath.SplitList(env.Getenv("PATH"))[0]) // of ggmlc alone
+	env.Setenv("BIN", filepath.SplitList(env.Getenv("PATH"))[0]) // contains ggmlc only
 	env.Setenv("GOOS", "")
 	env.Setenv("GOARCH", "")
 	return os.WriteFile(filepath.Join(env.WorkDir, demo.Name), demo.Model(), 0o666)
@@ -80,7 +79,7 @@ func condition(cond string) (bool, error) {
 	return false, errors.New("unknown condition " + cond)
 }
 
-// mountable reports whether this process may mount file systems; containers often forbid it.
+// mountable reports whether this process may mount file systems. Containers often forbid it.
 var mountable = sync.OnceValue(func() bool {
 	dir, err := os.MkdirTemp("", "mountable")
 	if err != nil {
@@ -112,7 +111,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// tree prints what is in a folder, hidden files included.
+// tree prints the names in a folder, including hidden files.
 func tree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: tree DIR")
@@ -135,7 +134,7 @@ func tree(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// ggufKinds are small files that are no models.
+// ggufKinds are small files for scripts.
 var ggufKinds = map[string]func(*gguf.Writer){
 	"unsupported-type": func(w *gguf.Writer) {
 		w.Set("general.architecture", "llama")
@@ -154,7 +153,7 @@ func zeros(n int) func(io.Writer) error {
 	}
 }
 
-// writeMLP are the weights of the scripts' MLP: w1 [8,4], w2 [3,8].
+// writeMLP adds the weights of the scripts' MLP: w1 [8,4], w2 [3,8].
 func writeMLP(w *gguf.Writer) {
 	for _, m := range []struct {
 		name       string
@@ -176,7 +175,7 @@ func writeGGUF(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o666))
 }
 
-// sharedProgram is the executable of the demo model, built by the first script that asks.
+// sharedProgram is the executable of the demo model, built by the first script that needs it.
 type sharedProgram struct {
 	dir  string
 	once sync.Once
@@ -193,7 +192,7 @@ func (s *sharedProgram) share(ts *testscript.TestScript, neg bool, args []string
 	ts.Setenv(args[0], path)
 }
 
-// tmpfs mounts a file system that ends with the script.
+// tmpfs mounts a file system, which is unmounted at the end of the script.
 func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: tmpfs DIR OPTIONS")

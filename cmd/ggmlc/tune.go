@@ -18,7 +18,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// checkTune refuses --tune where nothing could be measured.
+// checkTune refuses --tune if nothing could be measured.
 func (f *compileFlags) checkTune(l *target.List) error {
 	if !f.tune {
 		return nil
@@ -36,10 +36,10 @@ func (f *compileFlags) checkTune(l *target.List) error {
 
 func isProcessor(d *target.Descriptor) bool { return d.Kind == "cpu" }
 
-// tuneTargets returns the backends with the processor's figures as they are measured for a
-// model. They stand in the dump's head from then on, and in the file that writeTuned writes.
+// tuneTargets returns the backends with figures of the CPU that are measured for a model. They are also recorded in
+// the dump's head, and in the file that writeTuned writes.
 func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *ir.Module, l *target.List) (*target.List, error) {
-	p := newProgress(cmd.ErrOrStderr(), f.json)
+	p := newProgress(cmd.ErrOrStderr(), f.form())
 	defer p.done()
 	r, err := tune.Measure(ctx, m, f.cpu, p.line)
 	if errors.Is(err, tune.ErrKernels) {
@@ -66,16 +66,15 @@ func (f *compileFlags) tuneTargets(ctx context.Context, cmd *cobra.Command, m *i
 	return l, nil
 }
 
-// noteMeasured says which figures of a target file are not this build's: of another machine than the
-// one that the program is for, and of other shapes than the model's. They are taken all the same:
-// the file may be right for the machine that the program will run on, and what is not measured is
-// predicted.
+// noteMeasured reports figures of a target file that were measured on another machine than the program's, or for
+// other shapes than the model's. They are used nevertheless: the file may be right for the machine on which the
+// program will run, and figures that are not measured are predicted.
 func (f *compileFlags) noteMeasured(cmd *cobra.Command, m *ir.Module, l *target.List) {
 	if f.targetFile == "" || f.tune {
 		return
 	}
 	note := func(format string, args ...any) {
-		notice(cmd.ErrOrStderr(), f.json, "measured", "--target-file %s: %s", f.targetFile, fmt.Sprintf(format, args...))
+		notice(cmd.ErrOrStderr(), f.form(), "measured", "--target-file %s: %s", f.targetFile, fmt.Sprintf(format, args...))
 	}
 	for _, d := range l.All() {
 		if why := f.otherMachine(d); why != "" {
@@ -87,8 +86,8 @@ func (f *compileFlags) noteMeasured(cmd *cobra.Command, m *ir.Module, l *target.
 	}
 }
 
-// otherMachine says how the machine that the program is for differs from that on which a target's
-// figures were measured; empty where it does not, as far as can be told from here.
+// otherMachine describes how the machine of the program differs from the one on which a target's figures were
+// measured. It returns "" if no difference is known.
 func (f *compileFlags) otherMachine(d *target.Descriptor) string {
 	if d.Measured == "" {
 		return ""
@@ -104,7 +103,7 @@ func (f *compileFlags) otherMachine(d *target.Descriptor) string {
 	return "here the program runs the kernels " + kernels
 }
 
-// mostUses is how many uses a message names.
+// mostUses is the most uses that a message names.
 const mostUses = 3
 
 func listUses(uses []target.LayoutUse) string {
@@ -118,7 +117,7 @@ func listUses(uses []target.LayoutUse) string {
 	return strings.Join(names, ", ")
 }
 
-// tunedFile is the file that keeps what was measured for an output; empty without --tune.
+// tunedFile returns the file that keeps the measurements for an output, or "" without --tune.
 func (f *compileFlags) tunedFile(out string) string {
 	if !f.tune {
 		return ""
@@ -126,7 +125,7 @@ func (f *compileFlags) tunedFile(out string) string {
 	return out + ".target"
 }
 
-// writeTuned keeps what was measured.
+// writeTuned writes the measurements.
 func (f *compileFlags) writeTuned(cmd *cobra.Command, path string) error {
 	if f.tuned == "" {
 		return nil
@@ -134,6 +133,6 @@ func (f *compileFlags) writeTuned(cmd *cobra.Command, path string) error {
 	if err := codegen.WriteFile(path, []byte(f.tuned)); err != nil {
 		return fmt.Errorf("--tune: %w", err)
 	}
-	notice(cmd.ErrOrStderr(), f.json, "tune", "what was measured stands in %s: later builds take it with --target-file", path)
+	notice(cmd.ErrOrStderr(), f.form(), "tune", "the measurements are in %s: later builds use them with --target-file", path)
 	return nil
 }

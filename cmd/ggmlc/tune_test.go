@@ -8,15 +8,15 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestOtherMachine has figures of here, of other kernels, and of other systems.
-func TestOtherMachine(t *testing.T) {
+// TestOtherMachineIsDescribed has figures of this machine, of other kernels, and of other systems.
+func TestOtherMachineIsDescribed(t *testing.T) {
 	here := "the program is for " + goruntime.GOOS + "/" + goruntime.GOARCH
 	for _, c := range []struct{ goos, goarch, measured, want string }{
 		{"", "", "", ""},
 		{"", "", tune.Machine("generic"), ""},
 		{"", "", tune.Machine("avx512"), "here the program runs the kernels generic"},
 		{"", "", "plan9/mips/avx2", here},
-		{"plan9", "mips", "plan9/mips/avx2", ""}, // which of its kernels, nobody knows here
+		{"plan9", "mips", "plan9/mips/avx2", ""}, // which of its kernels it has is unknown here
 		{"plan9", "mips", tune.Machine("generic"), "the program is for plan9/mips"},
 	} {
 		t.Setenv("GOOS", c.goos)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the release of the module that this command was built from; "devel" in a
-// checkout. It stands in generated packages, which must not change with every commit.
+// version returns the release of the module that this command was built from, or "devel" for a checkout. Generated
+// packages contain it, so it must not change with every commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -19,8 +19,7 @@ func version() string {
 	return release(info)
 }
 
-// exactVersion is version with the commit that the checkout was at, where Go has noted it. It
-// stands in executables.
+// exactVersion returns the version with the commit of the checkout, if Go has recorded it. Executables contain it.
 func exactVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,11 +28,11 @@ func exactVersion() string {
 	return exact(info)
 }
 
-// devel is the version of what is no release.
+// devel is the version of a build that is no release.
 const devel = "devel"
 
-// release returns the version of a build of a release. In a checkout Go makes a version
-// from the commit, with +dirty behind it where files have changed: that is none.
+// release returns the version of a release, or devel for other builds. In a checkout Go derives a version from the
+// commit, with the suffix +dirty if files have changed: that is no release.
 func release(info *debug.BuildInfo) string {
 	v := info.Main.Version
 	commit := setting(info, "vcs.revision")
@@ -44,7 +43,7 @@ func release(info *debug.BuildInfo) string {
 	return v
 }
 
-// exact returns release, for a checkout with its commit, and a + where files have changed.
+// exact returns the release, or for a checkout its commit, with a + if files have changed.
 func exact(info *debug.BuildInfo) string {
 	v, commit := release(info), setting(info, "vcs.revision")
 	if v != devel || commit == "" {
@@ -57,7 +56,7 @@ func exact(info *debug.BuildInfo) string {
 	return v
 }
 
-// short returns a commit as Go abbreviates it in versions.
+// short abbreviates a commit as Go does in versions.
 func short(commit string) string {
 	const digits = 12
 	return commit[:min(digits, len(commit))]

@@ -1,5 +1,5 @@
-// Package demo holds the model that ggmlc shows when it is given none: a llama
-// of 828,544 parameters that tells tiny stories. README.md beside it says how it was made.
+// Package demo contains the model that ggmlc shows if it is given none: a llama of 828,544 parameters that tells tiny
+// stories. The README.md in this folder describes how it was made.
 package demo
 
 import _ "embed"
