@@ -1,4 +1,4 @@
-// Package tests holds what is tested about several packages together.
+// Package tests holds tests of several packages together.
 package tests
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// packing is a backend that runs every op and reads products as the cpu does.
+// packing is a backend that runs every op and has the formats of products of the CPU.
 const packing = "ops=*,matmul(q8a,q8_0|q4_0.r16,f32),matmul(bf16,bf16.r16,f32),matmul(q8a,bf16.r16,f32),matmul(f32|q8a,f32|f16.r16,f32)," +
 	"matmul_swiglu(q8a,q8_0|q4_0.r16,q8_0|q4_0.r16),matmul_swiglu(bf16,bf16.r16,bf16.r16),matmul_swiglu(q8a,bf16.r16,bf16.r16),matmul_swiglu(f32|q8a,f32|f16.r16,f32|f16.r16)," +
 	"exp(f32),silu(f32),rms_norm(f32,f32),quantize(f32) workers=true threads=4"
 
-// targetLists are the worlds in which modules are compiled: one backend that does
-// everything, one that packs, and several in different spaces.
+// targetLists are the machines for which modules are compiled: one backend that runs everything, one that packs, and
+// several in different spaces.
 var targetLists = map[string]string{
 	"one":  "target cpu space=host workers=true threads=4 ops=*",
 	"pack": "target cpu space=host " + packing,
@@ -33,8 +33,8 @@ var targetLists = map[string]string{
 		"target cpu space=host flops=1e8 bandwidth=1e8 link=1e9 " + packing,
 }
 
-// Sums are the same numbers added in another order at most; quantized activations are
-// rounded to 1/127 of the largest of 32, by each product again.
+// Sums have the same terms, possibly in another order. Each product rounds quantized activations to 1/127 of the
+// largest of 32.
 var (
 	sameNumbers = ir.Tolerance{NMSE: 1e-18, Why: "float64 sums in another order"}
 	folded      = ir.Tolerance{NMSE: 1e-12, Why: "constants that are computed ahead are rounded to float32"}
@@ -75,8 +75,7 @@ func TestPassesDoNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// preserves compiles a random program and compares what it computes after every pass with
-// what it computed before.
+// preserves compiles a random program and compares its results after every pass with its results before all passes.
 func preserves(seed uint64, targets *target.List, o pass.Options) error {
 	p, err := irtest.Random(seed, 12)
 	if err != nil {
@@ -112,7 +111,7 @@ func toleranceOf(pass string) ir.Tolerance {
 	return sameNumbers
 }
 
-// roundTrips checks that the text of the module is one of an equal module.
+// roundTrips checks that the module is printed and parsed to an equal module.
 func roundTrips(_ *irtest.Program, m *ir.Module, _ [][]eval.Tensor) error {
 	again, err := ir.Parse("dump", []byte(m.String()))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// pagesOf returns the Markdown files of the repository, by path from its root.
+// pagesOf returns the Markdown files of the repository, by their paths from its root.
 func pagesOf(t *testing.T, root string) map[string]string {
 	pages := make(map[string]string)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -157,8 +157,8 @@ type declarations struct {
 	packages map[string]map[string]bool // by folder, then by Name or Type.Method
 }
 
-// resolve reports whether the text of a code span names a declaration or a file, and an
-// error where it names one that does not exist.
+// resolve reports whether the text of a code span names a declaration or a file. It returns an error if the text
+// names one that does not exist.
 func (d *declarations) resolve(span string) (bool, error) {
 	if m := goName.FindStringSubmatch(span); m != nil && d.isPackage(m[1]) {
 		names, err := d.load(m[1])
@@ -177,7 +177,7 @@ func (d *declarations) resolve(span string) (bool, error) {
 	return err == nil, err
 }
 
-// looksLikePath reports whether the text means a file or folder of the repository.
+// looksLikePath reports whether the text names a file or folder of the repository.
 func looksLikePath(span string) bool {
 	first, _, nested := strings.Cut(span, "/")
 	switch filepath.Ext(span) {
@@ -192,7 +192,7 @@ func (d *declarations) isPackage(dir string) bool {
 	return err == nil && len(files) > 0
 }
 
-// load parses all files of a package, those of other systems and tests included.
+// load parses all files of a package, including tests and files for other systems.
 func (d *declarations) load(dir string) (map[string]bool, error) {
 	if names, ok := d.packages[dir]; ok {
 		return names, nil
@@ -268,7 +268,7 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-func TestResolveNotices(t *testing.T) {
+func TestResolveNoticesMissingNames(t *testing.T) {
 	names := &declarations{root: needtest.Root(t), packages: make(map[string]map[string]bool)}
 	for span, want := range map[string]bool{"tests.declarations.resolve": true, "tests.declarations.root": true, "tests/docs_test.go": true, "Name": false, "go.mod": false} {
 		if got, err := names.resolve(span); got != want || err != nil {
@@ -284,7 +284,7 @@ func TestResolveNotices(t *testing.T) {
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
-// Every command of the README runs, the demo model standing for the reader's.
+// TestReadmeCommandsRun runs every command of the README, with the demo model as the reader's model.
 func TestReadmeCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: compiles several programs")
@@ -313,8 +313,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 	}
 }
 
-// readmeFolder is a folder in which the README's commands make sense: it holds ggmlc and a
-// model.gguf.
+// readmeFolder returns a folder in which the README's commands work: it contains ggmlc and a model.gguf.
 func readmeFolder(t *testing.T) string {
 	root, dir := needtest.Root(t), t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "ggmlc"), "./cmd/ggmlc")
@@ -332,8 +331,8 @@ func readmeFolder(t *testing.T) string {
 	return dir
 }
 
-// commandOf returns the command of a line of a shell block, or none for those that other
-// tests run: all tests, the build of ggmlc, and the downstream module of tests/e2e.
+// commandOf returns the command in a line of a shell block, or "" for commands that other tests run: all tests, the
+// build of ggmlc, and the downstream module of tests/e2e.
 func commandOf(line string) string {
 	command, _, _ := strings.Cut(line, " #")
 	command = strings.TrimSpace(command)
@@ -348,7 +347,8 @@ func commandOf(line string) string {
 
 var dumpBlock = regexp.MustCompile("(?s)`(\\./ggmlc dump [^`]+)`.*?\n```\n(.*?)```")
 
-// The excerpt of a dump is what the command above it prints; a line of … stands for others.
+// TestReadmeDumpIsReal compares the excerpt of a dump with the output of the command above it. A line of … matches
+// any lines.
 func TestReadmeDumpIsReal(t *testing.T) {
 	root := needtest.Root(t)
 	m := dumpBlock.FindStringSubmatch(pagesOf(t, root)["README.md"])
@@ -370,8 +370,8 @@ func TestReadmeDumpIsReal(t *testing.T) {
 
 var requirement = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.]+\.[a-z]+/\S+) v\S+$`)
 
-// Each module that a go.mod requires directly has a line that says what it replaces, and
-// no line is about a module that is gone.
+// TestDependenciesAreExplained: each module that a go.mod requires directly has a line about what it replaces, and no
+// line is about any other module.
 func TestDependenciesAreExplained(t *testing.T) {
 	root := needtest.Root(t)
 	page := pagesOf(t, root)["docs/dependencies.md"]

@@ -8,8 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// What the CPU's descriptor claims to run, codegen can emit, and it emits nothing that the
-// descriptor does not claim.
+// TestWhatTheCPUClaimsIsEmitted: codegen can emit exactly the ops that the CPU's descriptor claims to run.
 func TestWhatTheCPUClaimsIsEmitted(t *testing.T) {
 	cpu, claimed := target.CPU(), 0
 	for op := range ir.Ops {

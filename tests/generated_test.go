@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// Generated files are current: made again in a copy of the tree, all are the same.
+// TestGeneratedFilesAreCurrent generates all files again in a copy of the tree and compares them.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	needtest.Slow(t, "generate")
 	root, again := needtest.Root(t), t.TempDir()
@@ -28,7 +28,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	for _, name := range files {
 		was, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // removed, and not yet committed
+			continue // removed but not yet committed
 		}
 		is, err2 := os.ReadFile(filepath.Join(again, name))
 		if err != nil || err2 != nil || !bytes.Equal(was, is) {

@@ -1,4 +1,4 @@
-// Package tests holds the tests that concern the whole repository.
+// Package tests holds tests of the whole repository.
 package tests
 
 import (
@@ -10,9 +10,9 @@ import (
 
 const module = "github.com/ggmlc/ggmlc"
 
-// layers says who may import whom: "a < b" of STYLE.md, direct imports of non-test files
-// only. A pattern ends in /... where it covers a folder. A package that no line names is
-// an error, so that a new one gets its place here.
+// layers lists which packages may import which others: the lines "a < b" of STYLE.md, for direct imports of non-test
+// files. A pattern that ends in /... covers a folder. A package without a line is an error, so that new packages are
+// added here.
 var layers = []struct {
 	pkg   string
 	may   []string // packages of this module
@@ -57,10 +57,10 @@ var layers = []struct {
 	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
 	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},
-	// The trailer of weights is written by codegen and read by runtime: its format stands in
-	// one place, so codegen may import runtime.
+	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
+	// import runtime.
 	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
-	// What reads emitted code back shares nothing with what writes it, nor with the passes.
+	// The reader of emitted code shares nothing with its writer, nor with the passes.
 	{"codegen/readback", []string{"ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
 	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target"}, []string{"github.com/google/go-cmp"}},
 	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
@@ -73,7 +73,7 @@ var layers = []struct {
 	{"tests/...", []string{"./..."}, []string{"golang.org/x/tools", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}},
 }
 
-func TestLayers(t *testing.T) {
+func TestImportsFollowTheLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, module+"/...").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func allowed(rule int, imp string) bool {
 	return false
 }
 
-func TestCovers(t *testing.T) {
+func TestPatternsCoverTheirFolders(t *testing.T) {
 	for _, c := range []struct {
 		pattern, pkg string
 		want         bool

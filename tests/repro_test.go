@@ -14,11 +14,11 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// compiled is everything that a compilation writes, by file name.
+// compiled holds all files that a compilation writes, by name.
 type compiled map[string][]byte
 
-// The same model gives the same bytes, dumps and executable alike: in another folder, with
-// another number of processors, a second time.
+// TestCompilesAreReproducible: the same model gives the same bytes, of dumps and executable, in another folder, with
+// another number of processors, and in a second run.
 func TestCompilesAreReproducible(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rounds := []int{1, 4, 4}
@@ -44,8 +44,8 @@ func TestCompilesAreReproducible(t *testing.T) {
 	}
 }
 
-// compileDemo compiles the demo model in a folder and returns what was written there. The
-// index of dumps, which has times in it, is left out.
+// compileDemo compiles the demo model in a folder and returns the files written there, except the index of dumps,
+// which contains times.
 func compileDemo(t *testing.T, dir string) compiled {
 	t.Helper()
 	model := filepath.Join(dir, "stories.gguf")

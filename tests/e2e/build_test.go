@@ -11,7 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// Issue 3: the executable of a model of 1 MB has at most 6 MB besides its weights.
+// maxProgramBytes is the largest size of the executable of a model of 1 MB, without its weights (issue 3).
 const maxProgramBytes = 6 << 20
 
 func TestBuildTellsWhatTheReferenceTells(t *testing.T) {
@@ -50,8 +50,8 @@ func checkSize(t *testing.T, exe, model string) {
 	}
 }
 
-// threads checks that every number of threads, more than there are processors included,
-// gives the same bits: the whole output is compared, not ids alone.
+// threads checks that all numbers of threads, even above the number of processors, give the same bits: it compares
+// the whole output, not only ids.
 func threads(t *testing.T, exe string) {
 	ref := aidreamsReferences(t)[0]
 	var first []byte
@@ -79,22 +79,22 @@ func TestDemoTellsWhatItsTrainerTells(t *testing.T) {
 	executable(build(t, demo(t), "--kv", "f32")).tellsAll(t, refs)
 }
 
-// run keeps the executable in the user's cache: the second call compiles nothing.
-func TestRun(t *testing.T) {
+// TestRunCompilesOnce: run keeps the executable in the user's cache, so the second call compiles nothing.
+func TestRunCompilesOnce(t *testing.T) {
 	env := needtest.CacheEnv(t, t.TempDir())
 	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", aidreams(t)}, env: env}
 	refs := aidreamsReferences(t)
 	p.tells(t, refs[0])
-	p.env = append(env, "PATH=") // no Go command any more
+	p.env = append(env, "PATH=") // without the Go command
 	p.tellsAll(t, refs[1:])
 }
 
-func TestRunDemo(t *testing.T) {
+func TestRunWithoutModelRunsTheDemo(t *testing.T) {
 	p := program{words: []string{ggmlcPath, "run", "--kv", "f32", "--"}, env: needtest.CacheEnv(t, t.TempDir())}
 	p.tells(t, demoReferences(t)[0])
 }
 
-// Two builds, from two folders, of the same model in two places.
+// TestBuildsAreIdentical builds the same model in two places, from two folders.
 func TestBuildsAreIdentical(t *testing.T) {
 	var exes [2][]byte
 	for i := range exes {
@@ -108,12 +108,12 @@ func TestBuildsAreIdentical(t *testing.T) {
 	}
 }
 
-func TestPureGo(t *testing.T) {
+func TestPureGoTellsTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	executable(build(t, aidreams(t), "--kv", "f32", "--tags", "purego")).tellsAll(t, aidreamsReferences(t))
 }
 
-func TestWeightsBeside(t *testing.T) {
+func TestWeightsFileBesideTellsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	exe, weights := filepath.Join(dir, "story"), filepath.Join(dir, "story.weights")
 	buildTo(t, exe, nil, aidreams(t), "--kv", "f32", "--weights", weights)
@@ -132,7 +132,7 @@ func TestWeightsBeside(t *testing.T) {
 	command{args: []string{exe, "verify", "--weights", weights}}.run(t)
 }
 
-// A build without network, module cache or build cache: everything travels in ggmlc.
+// TestBuildIsHermetic builds without network, module cache or build cache: ggmlc contains everything.
 func TestBuildIsHermetic(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	dir := t.TempDir()
@@ -142,8 +142,8 @@ func TestBuildIsHermetic(t *testing.T) {
 	executable(filepath.Join(dir, "story")).tells(t, demoReferences(t)[0])
 }
 
-// Go's race detector watches the emitted program, its kernels in Go so that it sees them.
-func TestRace(t *testing.T) {
+// TestProgramHasNoRaces runs the emitted program under Go's race detector, with kernels in Go.
+func TestProgramHasNoRaces(t *testing.T) {
 	needtest.Slow(t, "race")
 	needtest.Tool(t, "race", "gcc")
 	exe := build(t, aidreams(t), "--kv", "f32", "--race", "--tags", "purego")

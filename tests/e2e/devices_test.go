@@ -21,16 +21,15 @@ type machine struct {
 	flags   []string
 }
 
-// twoDevices is the machine of most tests: each device has some layers, and the processor
-// has the attention of one, in the middle of the first device's. The second has the end of
-// a step, so that the first can go on with the next.
+// twoDevices is the machine of most tests. Each device has some layers. The CPU has the attention of one layer in the
+// middle of the first device's. The second device has the end of a step, so that the first can begin the next one.
 var twoDevices = machine{
 	name:    "two devices",
 	targets: "target fake:0 like=fake space=fake:0\ntarget fake:1 like=fake space=fake:1\ntarget cpu like=cpu\n",
 	flags:   []string{"--pin", "blk.1.attn.*=cpu", "--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=fake:1"},
 }
 
-// fast makes devices worth what it costs to reach them, even for a model this small.
+// fast makes devices worth using even for a model this small.
 const fast = " flops=1e15 qops=1e15 bandwidth=1e14 workerbw=1e14 launch=1e-9 link=1e13 linkout=1e13 linkdelay=1e-9"
 
 var machines = []machine{
@@ -54,8 +53,8 @@ var machines = []machine{
 		"target fake:0 like=fake space=fake:0 maxalloc=140kB\ntarget fake:1 like=fake space=fake:1 maxalloc=140kB\ntarget cpu like=cpu\n", twoDevices.flags},
 }
 
-// buildOn compiles the small model for a machine, with a batch so small that prompts take
-// several steps. It returns the executable, and what ggmlc said if it refused.
+// buildOn compiles the small model for a machine, with a batch so small that prompts take several steps. It returns
+// the executable, or the message of ggmlc if it refused.
 func (m machine) buildOn(t *testing.T, flags ...string) (exe, refusal string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +68,7 @@ func (m machine) buildOn(t *testing.T, flags ...string) (exe, refusal string) {
 	return exe, ""
 }
 
-// mustBuildOn is buildOn where the machine has to do.
+// mustBuildOn is buildOn for machines that ggmlc must not refuse.
 func (m machine) mustBuildOn(t *testing.T, flags ...string) string {
 	t.Helper()
 	exe, refusal := m.buildOn(t, flags...)
@@ -79,9 +78,8 @@ func (m machine) mustBuildOn(t *testing.T, flags ...string) string {
 	return exe
 }
 
-// TestDevices runs the model over two devices and the processor, with several steps under
-// way, as their queues are late in several ways.
-func TestDevices(t *testing.T) {
+// TestDevicesTellTheSame runs the model on two devices and the CPU, with several steps in flight and various delays of queues.
+func TestDevicesTellTheSame(t *testing.T) {
 	exe := twoDevices.mustBuildOn(t, "--pipeline", "2")
 	refs := aidreamsReferences(t)
 	for seed := range 2 {
@@ -92,7 +90,7 @@ func TestDevices(t *testing.T) {
 	t.Run("plan", func(t *testing.T) { planNamesDevices(t, exe) })
 }
 
-// planNamesDevices looks at what the program says of its plan.
+// planNamesDevices checks the program's output about its plan.
 func planNamesDevices(t *testing.T, exe string) {
 	text := string(command{args: []string{exe, "plan"}}.run(t))
 	for _, want := range []string{"backend fake:0", "backend fake:1", "backend cpu", "queue fake:0", "2 steps under way", "on fake:1, copies in"} {
@@ -116,18 +114,17 @@ func planNamesDevices(t *testing.T, exe string) {
 	}
 }
 
-// TestOneStepAtATime is TestDevices without overlap, under which no step begins before the
-// one before it has ended.
-func TestOneStepAtATime(t *testing.T) {
+// TestOneStepAtATimeDoesNotOverlap is TestDevicesTellTheSame without overlap: no step begins before the previous one has ended.
+func TestOneStepAtATimeDoesNotOverlap(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	exe := twoDevices.mustBuildOn(t)
 	executable(exe).tells(t, aidreamsReferences(t)[0])
 	stepsOverlap(t, exe, false)
 }
 
-// TestStepsUnderWay pins layers to three devices: with three steps under way each is to have one, so the
-// table of angles, which all read, is made by the first.
-func TestStepsUnderWay(t *testing.T) {
+// TestEachDeviceHasAStepInFlight pins layers to three devices. With three steps in flight each is to have one, so the
+// first device makes the table of angles, which all of them read.
+func TestEachDeviceHasAStepInFlight(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	m := machine{"three devices",
 		"target d0 like=fake space=d0\ntarget d1 like=fake space=d1\ntarget d2 like=fake space=d2\ntarget cpu like=cpu\n",
@@ -135,14 +132,14 @@ func TestStepsUnderWay(t *testing.T) {
 	for _, rules := range []string{"cost", "ggml-2026"} {
 		exe := m.mustBuildOn(t, "--pipeline", "3", "--rules", rules)
 		executable(exe).tells(t, aidreamsReferences(t)[0])
-		if got := mostUnderWay(timelineOf(t, exe)); got != 3 {
+		if got := mostInFlight(timelineOf(t, exe)); got != 3 {
 			t.Errorf("%s: at most %d steps are under way at once, want 3", rules, got)
 		}
 	}
 }
 
-// mostUnderWay returns the most steps that have begun and not ended at one time.
-func mostUnderWay(spans []span) int {
+// mostInFlight returns the largest number of steps in flight at any time.
+func mostInFlight(spans []span) int {
 	begin, end := make(map[int]float64), make(map[int]float64)
 	for _, s := range spans {
 		if at, known := begin[s.Args.Step]; s.Phase == "X" && (!known || s.TS < at) {
@@ -163,14 +160,14 @@ func mostUnderWay(spans []span) int {
 	return most
 }
 
-// span is what one queue did of one step, in microseconds.
+// span is the work of one queue for one step, in microseconds.
 type span struct {
 	Phase   string `json:"ph"`
 	TS, Dur float64
 	Args    struct{ Step int }
 }
 
-// timelineOf runs a prompt of several steps and returns what each queue did.
+// timelineOf runs a prompt of several steps and returns the work of each queue.
 func timelineOf(t *testing.T, exe string) []span {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "timeline.json")
@@ -183,8 +180,8 @@ func timelineOf(t *testing.T, exe string) []span {
 	return spans
 }
 
-// stepsOverlap runs a prompt of several steps and looks in the timeline whether something of
-// a step begins before the one before it has ended.
+// stepsOverlap runs a prompt of several steps and checks in the timeline whether a step begins before the previous
+// one has ended.
 func stepsOverlap(t *testing.T, exe string, want bool) {
 	t.Helper()
 	spans := timelineOf(t, exe)
@@ -200,9 +197,9 @@ func stepsOverlap(t *testing.T, exe string, want bool) {
 	}
 }
 
-// TestMachines runs the model on all machines, with every set of rules and several numbers
-// of steps under way. Rules that cannot serve a machine have to say so.
-func TestMachines(t *testing.T) {
+// TestAllMachinesTellTheSame runs the model on all machines, with every set of rules and several numbers of steps in
+// flight. Rules that cannot serve a machine have to report that.
+func TestAllMachinesTellTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	refs := aidreamsReferences(t)
 	for _, m := range machines {
@@ -224,9 +221,9 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestInstances gives the device bytes to spare after each tensor, which have to keep the instances
-// of a value the same distance apart inside a loop as outside.
-func TestInstances(t *testing.T) {
+// TestInstancesAreEquallySpaced has a device that reserves bytes after each tensor. The distance of the instances of
+// a value has to be the same inside and outside of a loop.
+func TestInstancesAreEquallySpaced(t *testing.T) {
 	refs := aidreamsReferences(t)
 	for i, tc := range []struct {
 		extra, align, batch, pipeline int
@@ -249,8 +246,8 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestPipelines runs 1 to 4 steps at a time.
-func TestPipelines(t *testing.T) {
+// TestAnyNumberOfStepsInFlight has 1 to 4 of them.
+func TestAnyNumberOfStepsInFlightTellsTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	refs := aidreamsReferences(t)
 	for n := 1; n <= 4; n++ {
@@ -261,17 +258,17 @@ func TestPipelines(t *testing.T) {
 	}
 }
 
-// TestMemoryLimits gives the devices less than they would take.
-func TestMemoryLimits(t *testing.T) {
+// TestMemoryLimitsAreKept gives the devices less memory than they would use.
+func TestMemoryLimitsAreKept(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	m := machine{"limits", twoDevices.targets, []string{"--max-memory", "fake:0=400kB", "--max-memory", "fake:1=500kB"}}
 	exe := m.mustBuildOn(t, "--pipeline", "2")
 	executable(exe).tellsAll(t, aidreamsReferences(t))
 }
 
-// TestPartedCopies leaves a device a byte less than it needs with one copy of each value: it
-// gets the table of angles, which the first and the third layer read, twice.
-func TestPartedCopies(t *testing.T) {
+// TestScarceMemorySplitsCopies gives a device a byte less than it needs with one copy of each value. It gets the
+// table of angles, which the first and the third layer read, twice.
+func TestScarceMemorySplitsCopies(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	m := machine{"parted", "target fake:0 like=fake space=vram queues=1\ntarget cpu like=cpu\n", []string{"--pin", `blk\.[024]\..*=fake:0`, "--pin", ".*=cpu"}}
 	targets := filepath.Join(t.TempDir(), "machine.targets")
@@ -301,8 +298,8 @@ func TestPartedCopies(t *testing.T) {
 	executable(m.mustBuildOn(t, less...)).tellsAll(t, aidreamsReferences(t)[:2])
 }
 
-// Go's race detector watches queues and workers, with kernels that it can see.
-func TestDevicesRace(t *testing.T) {
+// TestDevicesHaveNoRaces runs queues and workers under Go's race detector, with kernels in Go.
+func TestDevicesHaveNoRaces(t *testing.T) {
 	needtest.Slow(t, "race")
 	needtest.Tool(t, "race", "gcc")
 	for _, m := range []machine{twoDevices, machines[4], machines[6]} {
@@ -315,8 +312,8 @@ func TestDevicesRace(t *testing.T) {
 	}
 }
 
-// What cannot be emitted is refused with what to do.
-func TestUnknownKind(t *testing.T) {
+// TestUnknownKindIsRefused: the error states what to do.
+func TestUnknownKindIsRefused(t *testing.T) {
 	m := machine{"tpu", "target tpu kind=tpu space=tpu ops=*\ntarget cpu like=cpu\n", nil}
 	_, refusal := m.buildOn(t)
 	if !strings.Contains(refusal, "exit status 2") || !strings.Contains(refusal, "kind cpu and fake, not tpu") {

@@ -9,8 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// Each dump is an input: what is compiled from the text after any pass is, byte for byte,
-// what is compiled from the model, and so tells the same.
+// TestEveryDumpIsAnInput compiles the text after every pass. The result is byte for byte that of the model.
 func TestEveryDumpIsAnInput(t *testing.T) {
 	dir := t.TempDir()
 	dumps := dumpAll(t, dir)

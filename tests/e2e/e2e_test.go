@@ -1,5 +1,5 @@
-// Package e2e holds the tests from a model file to the tokens that a program prints. What
-// takes more than a few seconds runs where GGMLC_REQUIRE names e2e; see package needtest.
+// Package e2e holds tests from a model file to the tokens that a program prints. Tests that take more than a few
+// seconds run if GGMLC_REQUIRE names e2e; see package needtest.
 package e2e
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// ggmlcPath is the ggmlc that all tests run; TestMain builds it.
+// ggmlcPath is the ggmlc that all tests run. TestMain builds it.
 var ggmlcPath string
 
 func TestMain(m *testing.M) {
@@ -43,10 +43,10 @@ type command struct {
 	set  func(*exec.Cmd)
 }
 
-// commandTime is far more than anything here takes, emulated programs included.
+// commandTime is far more than any command takes, even in an emulator.
 const commandTime = 5 * time.Minute
 
-// run runs the command and returns its standard output; a failure ends the test.
+// run runs the command and returns its standard output. A failure ends the test.
 func (c command) run(t testing.TB) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
@@ -64,7 +64,7 @@ func (c command) run(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// tail is the end of what a command printed, where the reason stands.
+// tail returns the end of a command's output, which contains the reason of a failure.
 func tail(b []byte) []byte { return b[max(0, len(b)-4000):] }
 
 // ggmlc runs ggmlc and returns its standard output.
@@ -79,17 +79,17 @@ func build(t testing.TB, model string, flags ...string) string {
 	return buildTo(t, filepath.Join(t.TempDir(), "story"), nil, model, flags...)
 }
 
-// buildTo is build to a given path, with an environment.
+// buildTo compiles a model to an executable at a given path, with an environment.
 func buildTo(t testing.TB, path string, env []string, model string, flags ...string) string {
 	t.Helper()
 	command{args: append([]string{ggmlcPath, "build", model, "-o", path}, flags...), env: env}.run(t)
 	return path
 }
 
-// aidreams is the small trained model whose tokens llama.cpp has recorded.
+// aidreams is the small trained model for which tokens of llama.cpp are recorded.
 func aidreams(t testing.TB) string { return needtest.Data(t, "aidreams260K.gguf") }
 
-// demo is the model that ggmlc carries, as the file beside its source.
+// demo returns the path of the demo model of ggmlc.
 func demo(t testing.TB) string {
 	return filepath.Join(needtest.Root(t), "cmd", "ggmlc", "demo", "stories.gguf")
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// downstream is a module of somebody else: its go.mod, and a program that uses the package
-// that go generate makes. The program speaks as emitted programs do, so that the same
-// comparison serves.
+// downstream is another module: its go.mod, and a program that uses the package made by go generate. The program
+// prints what emitted programs print, so that the same comparison applies.
 var downstream = map[string]string{
 	"go.mod": "module example.com/teller\n\ngo 1.26\n",
 	"story/generate.go": `// Package story tells stories.
@@ -110,13 +109,13 @@ func largest(logits []float32) (id int32) {
 `,
 }
 
-// makeDownstream writes the module, adds the tool as the README says, and generates.
+// makeDownstream writes the module, adds the tool as described in the README, and generates the package.
 func makeDownstream(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "story"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	// The directive is not written out above: go generate would find it in this file.
+	// The directive is assembled here: go generate would find it in this file.
 	fill := strings.NewReplacer("MODEL", aidreams(t), "DIRECTIVE", "//go:"+"generate")
 	for name, text := range downstream {
 		writeFile(t, filepath.Join(dir, name), []byte(fill.Replace(text)))
@@ -133,7 +132,7 @@ func inModule(t *testing.T, dir string, args ...string) []byte {
 	return command{args: args, dir: dir, env: []string{"GOWORK=off"}}.run(t)
 }
 
-func TestDownstreamModule(t *testing.T) {
+func TestDownstreamModuleTellsTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	dir := makeDownstream(t)
 	inModule(t, dir, "go", "vet", "./...")
@@ -151,9 +150,8 @@ func TestDownstreamModule(t *testing.T) {
 	executable(filepath.Join(dir, "teller-purego")).tells(t, refs[1])
 }
 
-// gen --check recompiles without model file and weights; it notices a package that was
-// changed.
-func TestGenCheck(t *testing.T) {
+// TestGenCheckNoticesAChangedPackage recompiles without model file and weights.
+func TestGenCheckNoticesAChangedPackage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "story")
 	ggmlc(t, "gen", demo(t), "-o", dir, "--package", "story")
 	if err := os.Remove(filepath.Join(dir, "weights.bin")); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// planFor compiles the small model for a machine, in this process, so that a test can change
-// the finished plan. Nobody proves it afterwards.
+// planFor compiles the small model for a machine, in this process, so that a test can change the finished plan. The
+// changed plan is not proved.
 func planFor(t *testing.T, m machine, pipeline int) *driver.Model {
 	t.Helper()
 	md, err := driver.Load(t.Context(), aidreams(t), driver.LoadOptions{Batch: 4, KV: dtype.F32})
@@ -67,8 +67,8 @@ func waitsOf(m *ir.Module) []waiting {
 	return list
 }
 
-// tellsWrong builds the plan and reports whether the program ever tells something else than
-// the reference, or fails, in so many runs with other seeds.
+// tellsWrong builds the plan. It reports whether any of several runs with different seeds fails or differs from the
+// reference.
 func tellsWrong(t *testing.T, md *driver.Model, runs int) bool {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "story")
@@ -97,8 +97,8 @@ func tellsWrong(t *testing.T, md *driver.Model, runs int) bool {
 	return false
 }
 
-// TestHazardsShow takes the waits out of a proved plan: the devices have to show it. That
-// they show nothing of the plan as it is says TestDevices.
+// TestHazardsShow removes the waits of a proved plan. The devices have to show that. TestDevicesTellTheSame checks that they
+// show nothing for the unchanged plan.
 func TestHazardsShow(t *testing.T) {
 	md := planFor(t, twoDevices, 2)
 	all := waitsOf(md.Module)
@@ -113,7 +113,7 @@ func TestHazardsShow(t *testing.T) {
 	}
 }
 
-// TestEveryWaitMatters takes out one wait at a time.
+// TestEveryWaitMatters removes one wait at a time.
 func TestEveryWaitMatters(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	for _, m := range []machine{twoDevices, machines[3], machines[5]} {

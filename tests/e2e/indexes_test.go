@@ -62,8 +62,8 @@ func @swap(%y: f32[1,8], %i: i32[1], %j: i32[1], %t: f32[10,8]) -> (z: f32[1,8])
 }
 `
 
-// TestIndexesAreChecked calls a program with rows that exist and with rows that do not, of each
-// kind. Those of a symbolic extent and of a carried value were read where other arrays are.
+// TestIndexesAreChecked calls a program with rows that exist and with rows that do not, for each kind of input.
+// Without checks, rows beyond a symbolic extent or a carried value would be read from other arrays.
 func TestIndexesAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "indexes.ggir")

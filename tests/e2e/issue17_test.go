@@ -5,13 +5,12 @@ import (
 	"testing"
 )
 
-// Machines of this file were found by tests/seams and by hand; each made a program that told
-// another story, or none, while its plan was proved.
+// The machines of this file were found by tests/seams and by hand. Each made a program with wrong output or none,
+// although its plan was proved.
 
-// TestRoundsWaitForQueues runs models whose rounds begin with a backend without queues, in
-// memory of the host, after a layer on a backend with one: the host has to wait before the
-// first round. Programs did not wait, and told other stories.
-func TestRoundsWaitForQueues(t *testing.T) {
+// TestIterationsWaitForQueues runs models whose repeats begin with a backend without queues, in host memory, after a
+// layer on a backend with a queue. The host has to wait before the first iteration.
+func TestIterationsWaitForQueues(t *testing.T) {
 	targets := "target d0 like=fake space=host queues=0 events=false\ntarget d1 like=fake space=va queues=1\ntarget cpu like=cpu\n"
 	down := []string{"--pin", `blk\.1\..*ffn_down=d1`}
 	for _, m := range []machine{
@@ -27,8 +26,8 @@ func TestRoundsWaitForQueues(t *testing.T) {
 	}
 }
 
-// TestWorkersWaitForQueues has a backend without queues wait for an event of another one, in an
-// epoch that the processor's workers share: all have to wait, not worker 0 alone.
+// TestWorkersWaitForQueues has a backend without queues that waits for an event of another backend in an epoch that
+// several CPU workers share. All workers have to wait, not worker 0 alone.
 func TestWorkersWaitForQueues(t *testing.T) {
 	m := machine{
 		"find 4",
@@ -41,8 +40,8 @@ func TestWorkersWaitForQueues(t *testing.T) {
 	}
 }
 
-// TestPanelsAreNotCopied has panels of weights that are copied a layer ahead, which no repeat can
-// carry, as no kernel copies panels.
+// TestPanelsAreNotCopied has panels of weights that would be copied a layer ahead. No repeat can carry them, as no
+// kernel copies panels.
 func TestPanelsAreNotCopied(t *testing.T) {
 	m := machine{
 		"find 3",
@@ -53,8 +52,8 @@ func TestPanelsAreNotCopied(t *testing.T) {
 	executable(exe).tells(t, aidreamsReferences(t)[0])
 }
 
-// TestSmallAlignment has a processor that asks for less alignment than workers' scratch has.
-func TestSmallAlignment(t *testing.T) {
+// TestSmallAlignmentTellsTheSame has a CPU target whose alignment is smaller than that of workers' scratch.
+func TestSmallAlignmentTellsTheSame(t *testing.T) {
 	m := machine{"find 1", "target cpu like=cpu align=16\n", nil}
 	executable(m.mustBuildOn(t), "--threads", "2").tells(t, aidreamsReferences(t)[0])
 }

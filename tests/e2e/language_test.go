@@ -14,16 +14,16 @@ import (
 	"github.com/ggmlc/ggmlc/codegen/driver"
 )
 
-// languageLine is the line of a dump that says how the module generates tokens.
+// languageLine matches the line of a dump about how the module generates tokens.
 var languageLine = regexp.MustCompile(`(?m)^language .*\n`)
 
-// entryText is an entry of the line language: a function, and what has each role.
+// entryText is an entry of the line language: a function, and the value with each role.
 type entryText struct {
 	fn    string
 	roles [][2]string
 }
 
-// asImported is the entry that the frontend writes.
+// asImported returns the entry that the frontend writes.
 func asImported(fn string) entryText {
 	return entryText{fn, [][2]string{{"tokens", "%tokens"}, {"pos", "%pos"}, {"slot", "%slot"}, {"lengths", "%lengths"}, {"logits", "0"}}}
 }
@@ -38,7 +38,7 @@ func (e entryText) String() string {
 	return "@" + e.fn + "(" + strings.Join(roles, ", ") + ")"
 }
 
-// languageText returns the line of two entries; an empty tokenizer is none.
+// languageText returns the line with two entries. An empty tokenizer is left out.
 func languageText(prefill, decode entryText, tokenizer string) string {
 	text := fmt.Sprintf("language prefill=%v decode=%v", prefill, decode)
 	if tokenizer != "" {
@@ -47,8 +47,8 @@ func languageText(prefill, decode entryText, tokenizer string) string {
 	return text + "\n"
 }
 
-// entryEdits returns every way in which one role of an entry can be another one's, be absent, be
-// given twice, change places with another, or name what is not there.
+// entryEdits returns every entry in which one role has another one's value, is absent, appears twice, is exchanged
+// with another, or has a value that does not exist.
 func entryEdits(e entryText) (edits []entryText) {
 	add := func(change func(e *entryText)) {
 		c := e.clone()
@@ -108,8 +108,8 @@ func dumpAt(t *testing.T, dir, level string) string {
 	return string(readFile(t, path))
 }
 
-// TestLanguageLineIsNotBelieved edits the line in every way: each text that contradicts its
-// functions is refused, as the module's fault.
+// TestLanguageLineIsNotBelieved edits the line in every way. Each text that contradicts its functions is refused, as
+// a fault of the module.
 func TestLanguageLineIsNotBelieved(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestLanguageLineIsNotBelieved(t *testing.T) {
 	}
 }
 
-// mustRefuse demands that a build ends with status 1.
+// mustRefuse checks that a build ends with status 1.
 func mustRefuse(t *testing.T, path string) {
 	t.Helper()
 	if status, out := tryBuild(t, path, filepath.Join(t.TempDir(), "story")); status != 1 {
@@ -157,14 +157,14 @@ func tryBuild(t *testing.T, path, exe string, flags ...string) (status int, out 
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// moduleEdit changes a dump besides the roles.
+// moduleEdit changes other parts of a dump than the roles.
 type moduleEdit struct {
 	name   string
 	change func(text string) string
-	may    string // "build", "refuse", or "" for either: whatever is built tells what the reference tells
+	may    string // "build", "refuse", or "" for either: if it is built, its output is that of the reference
 }
 
-// replace returns an edit that replaces all of a pattern.
+// replace returns an edit that replaces all matches of a pattern.
 func replace(pattern, with string) func(string) string {
 	re := regexp.MustCompile(pattern)
 	return func(text string) string { return re.ReplaceAllString(text, with) }
@@ -205,7 +205,7 @@ var moduleEdits = []moduleEdit{
 	{"decode writes less", withoutWrite, "refuse"},
 }
 
-// withoutWrite takes the first state_write out of decode: what read it reads the state as it was.
+// withoutWrite removes the first state_write of decode. Its readers read the state as it was.
 func withoutWrite(text string) string {
 	head, decode, _ := strings.Cut(text, "func @decode")
 	write := regexp.MustCompile(`\n *(%\S+) = state_write (%\S+),[^\n]*`).FindStringSubmatch(decode)
@@ -216,8 +216,8 @@ func withoutWrite(text string) string {
 	return head + "func @decode" + regexp.MustCompile(regexp.QuoteMeta(write[1])+`\b`).ReplaceAllLiteralString(decode, write[2])
 }
 
-// TestEditedModulesTellTheSame edits sizes and names in texts of several levels. What is built
-// tells what the reference tells; all else is refused with status 1.
+// TestEditedModulesTellTheSame edits sizes and names in texts of several levels. If a text is built, the output is
+// that of the reference; all others are refused with status 1.
 func TestEditedModulesTellTheSame(t *testing.T) {
 	refs := aidreamsReferences(t)
 	levels := levels

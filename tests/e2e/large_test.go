@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// randomModel makes a model of more than 64 MiB, above which weights are appended. Its
-// weights are random, its vocabulary is llama's.
+// randomModel makes a model of more than 64 MiB, above which weights are appended. Its weights are random, its
+// vocabulary is that of llama.
 func randomModel(t *testing.T) string {
 	tool := filepath.Join(needtest.Root(t), "..", "shared", "tools", "mkgguf")
 	vocab := needtest.Data(t, "vocab/ggml-vocab-llama-spm.gguf")
@@ -20,7 +20,7 @@ func randomModel(t *testing.T) string {
 	return path
 }
 
-func TestAppendedWeights(t *testing.T) {
+func TestAppendedWeightsTellTheSame(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	model := randomModel(t)
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func TestAppendedWeights(t *testing.T) {
 	}
 	command{args: []string{appended, "verify"}}.run(t)
 
-	// A byte that is missing at the end, and one that is wrong in the middle.
+	// Cut one byte at the end, and change one in the middle.
 	data := readFile(t, appended)
 	short := filepath.Join(dir, "short")
 	writeProgram(t, short, data[:len(data)-1])

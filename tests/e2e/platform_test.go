@@ -13,8 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// Programs for other systems are built here; what they are is read from their heads.
-func TestCrossBuilds(t *testing.T) {
+// TestCrossBuildsAreForTheirSystems builds programs for other systems and checks the headers of their files.
+func TestCrossBuildsAreForTheirSystems(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	for _, c := range []struct {
 		platform string
@@ -39,16 +39,16 @@ func buildFor(t *testing.T, platform, model string, flags ...string) string {
 	return buildTo(t, exe, []string{"GOOS=" + system, "GOARCH=" + arch}, model, flags...)
 }
 
-// The pure-Go kernels on another processor, emulated, give the same tokens.
-func TestArm64(t *testing.T) {
+// TestArm64TellsTheSame runs the pure-Go kernels on an emulated processor.
+func TestArm64TellsTheSame(t *testing.T) {
 	qemu := needQEMU(t, "qemu-aarch64")
 	exe := buildFor(t, "linux/arm64", aidreams(t), "--kv", "f32")
 	program{words: []string{qemu, exe}}.tellsAll(t, aidreamsReferences(t))
 }
 
-// Older processors choose other kernels of the same executable. The emulator knows no
+// TestOlderProcessorsTellTheSame: older processors use other kernels of the same executable. The emulator has no
 // AVX-512; baseline x86-64 has not even AVX.
-func TestOlderProcessors(t *testing.T) {
+func TestOlderProcessorsTellTheSame(t *testing.T) {
 	qemu := needQEMU(t, "qemu-x86_64")
 	if runtime.GOOS != "linux" {
 		t.Skip("skip: user-mode emulation is Linux's")

@@ -15,16 +15,16 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// reference is what another program says about one prompt, taking the largest logit every
-// time, with weights and cache in F32.
+// reference holds the results of another program for one prompt. It always chooses the largest logit, and has weights
+// and cache in F32.
 type reference struct {
 	Prompt string
 	Tokens []int32   // of the prompt
 	Greedy []int32   // generated
-	Logits []float64 // those from which the first generated token comes
+	Logits []float64 // of the first generated token
 }
 
-// logitDistance is how far the first logits may be from the reference's.
+// logitDistance is how far the first logits may be from those of the reference.
 const logitDistance = 1e-3
 
 // readReferences reads a .greedy.json file.
@@ -41,12 +41,12 @@ func readReferences(t testing.TB, path string) []reference {
 	return refs
 }
 
-// aidreamsReferences are llama.cpp's tokens: six prompts, 96 ids each.
+// aidreamsReferences returns llama.cpp's tokens: six prompts with 96 ids each.
 func aidreamsReferences(t testing.TB) []reference {
 	return readReferences(t, needtest.Data(t, "aidreams260K.greedy.json"))
 }
 
-// demoReferences are those of the tool that trained the demo model.
+// demoReferences returns those of the tool that trained the demo model.
 func demoReferences(t testing.TB) []reference {
 	return readReferences(t, filepath.Join(filepath.Dir(demo(t)), "stories.greedy.json"))
 }
@@ -62,11 +62,11 @@ type generated struct {
 	}
 }
 
-// parseTokens reads the output of a program that ran with --json.
+// parseTokens parses the output of a program with --json.
 func parseTokens(out []byte) ([]generated, error) {
 	var lines []generated
 	s := bufio.NewScanner(bytes.NewReader(out))
-	s.Buffer(nil, 1<<24) // a line with logits is long
+	s.Buffer(nil, 1<<24) // lines with logits are long
 	for s.Scan() {
 		var g generated
 		if err := json.Unmarshal(s.Bytes(), &g); err != nil {
@@ -80,8 +80,7 @@ func parseTokens(out []byte) ([]generated, error) {
 	return lines, s.Err()
 }
 
-// program is how to run an emitted program: the words before its own arguments, and what
-// is added to the environment.
+// program is a way to run an emitted program: the words before its own arguments, and additions to the environment.
 type program struct {
 	words []string
 	env   []string
@@ -92,8 +91,8 @@ func executable(path string, flags ...string) program {
 	return program{words: []string{path}, flags: flags}
 }
 
-// tells runs the program on the reference's prompt and compares ids, text and logits. The
-// prompt goes in as text, so that tokenizing is part of the test.
+// tells runs the program on the reference's prompt and compares ids, text and logits. The prompt is passed as text,
+// so that tokenizing is tested too.
 func (p program) tells(t testing.TB, ref reference) {
 	t.Helper()
 	args := slices.Concat(p.words, []string{"--prompt", ref.Prompt, "-n", fmt.Sprint(len(ref.Greedy)), "--json", "--logits", "--ignore-eos"}, p.flags)
@@ -106,7 +105,7 @@ func (p program) tells(t testing.TB, ref reference) {
 	}
 }
 
-// tellsAll is tells for several references.
+// tellsAll calls tells for several references.
 func (p program) tellsAll(t testing.TB, refs []reference) {
 	t.Helper()
 	for _, ref := range refs {
@@ -114,7 +113,7 @@ func (p program) tellsAll(t testing.TB, refs []reference) {
 	}
 }
 
-// compare says how the lines of a program differ from the reference.
+// compare returns how the lines of a program differ from the reference.
 func (ref reference) compare(lines []generated) error {
 	var ids []int32
 	for _, l := range lines {
@@ -143,7 +142,7 @@ func closeLogits(got, want []float64) error {
 	return nil
 }
 
-// The comparison itself has to be able to fail.
+// TestCompareNotices: the comparison itself has to be able to fail.
 func TestCompareNotices(t *testing.T) {
 	ref := reference{Tokens: []int32{1}, Greedy: []int32{5, 6}, Logits: []float64{1, 2}}
 	const good = `{"id":5,"text":"a","logits":[1,2.0005]}

@@ -10,8 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// emptyRoot runs the executable in a root folder that holds nothing else: no /proc, no
-// libraries, no temporary folder.
+// emptyRoot runs the executable in a root folder without any other file: no /proc, no libraries, no temporary folder.
 func emptyRoot(t *testing.T, exe string) {
 	if os.Geteuid() != 0 {
 		needtest.Skip(t, "root", "only root can change the root folder")
@@ -35,7 +34,7 @@ func emptyRoot(t *testing.T, exe string) {
 	}
 }
 
-// withoutNetwork gives a command a network of its own in which there is nothing.
+// withoutNetwork runs a command in an empty network namespace.
 func withoutNetwork(t *testing.T) func(*exec.Cmd) {
 	if os.Geteuid() != 0 {
 		t.Log("not root: the network is only switched off by GOPROXY=off")

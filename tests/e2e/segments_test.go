@@ -12,13 +12,12 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// longContext makes a context of aidreams260K so long that attention of one token is cut.
+// longContext makes the context of aidreams260K so long that the attention of one token is divided into segments.
 var longContext = []string{"--ctx", "8192"}
 
-// TestSegments generates behind prompts that end around the borders of segments: the logits
-// are the same bits whoever computes which segment, whether attention is cut or not, and
-// whether a token comes in a prompt or alone.
-func TestSegments(t *testing.T) {
+// TestLogitsDoNotDependOnSegments generates after prompts that end near the borders of segments. The bits of the logits do not depend on
+// which worker computes a segment, on whether attention is divided, nor on whether a token is part of a prompt.
+func TestLogitsDoNotDependOnSegments(t *testing.T) {
 	model, dir := aidreams(t), t.TempDir()
 	dump := filepath.Join(dir, "cut.ggir")
 	ggmlc(t, slices.Concat([]string{"dump", "--after", "check", "-o", dump}, longContext, []string{model})...)
@@ -41,24 +40,24 @@ func TestSegments(t *testing.T) {
 	for _, prompt := range []int{3, 505, 1019} {
 		const n = 12
 		tokens := storyTokens(prompt)
-		want := logitsBehind(t, []string{cut, "--threads", "1"}, tokens, n)
+		want := logitsAfter(t, []string{cut, "--threads", "1"}, tokens, n)
 		for _, r := range runs {
-			got := logitsBehind(t, r.words, tokens, n)
+			got := logitsAfter(t, r.words, tokens, n)
 			if r.name == "generic" {
-				continue // other kernels round otherwise
+				continue // other kernels round differently
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("a prompt of %d tokens, %s: other logits than with one thread", prompt, r.name)
 			}
 		}
-		last := logitsBehind(t, []string{cut}, append(tokens, idsOf(t, want[:n-1])...), 1)
+		last := logitsAfter(t, []string{cut}, append(tokens, idsOf(t, want[:n-1])...), 1)
 		if last[0] != want[n-1] {
 			t.Errorf("behind %d tokens: the last logits differ when the tokens before are a prompt", prompt+n-1)
 		}
 	}
 }
 
-// storyTokens are n ids below 512, of which aidreams260K has as many.
+// storyTokens returns n ids below 512, the size of the vocabulary of aidreams260K.
 func storyTokens(n int) []int {
 	tokens := make([]int, n)
 	for i := range tokens {
@@ -67,8 +66,8 @@ func storyTokens(n int) []int {
 	return tokens
 }
 
-// logitsBehind returns a line with id and logits for each of n tokens that follow a prompt.
-func logitsBehind(t *testing.T, words []string, tokens []int, n int) []string {
+// logitsAfter returns a line with id and logits for each of n tokens after a prompt.
+func logitsAfter(t *testing.T, words []string, tokens []int, n int) []string {
 	t.Helper()
 	args := slices.Concat(words, []string{"--tokens", strings.Trim(strings.ReplaceAll(fmt.Sprint(tokens), " ", ","), "[]"),
 		"-n", fmt.Sprint(n), "--json", "--logits", "--ignore-eos"})

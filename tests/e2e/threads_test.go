@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestThreadLimit: a program for targets with so many threads runs no more, whatever it is told,
-// and says so. Its plan is proved for each number of workers up to that, and no edit of the text
-// lifts the limit unproved.
-func TestThreadLimit(t *testing.T) {
+// TestThreadLimitCannotBeExceeded: a program for targets with a number of threads never runs more, and reports that.
+// Its plan is proved for each number of workers up to that limit, and no edit of the text raises the limit without
+// proof.
+func TestThreadLimitCannotBeExceeded(t *testing.T) {
 	refs := aidreamsReferences(t)
 	dir := t.TempDir()
 	dump, edited := filepath.Join(dir, "plan.ggir"), filepath.Join(dir, "edited.ggir")
@@ -27,8 +27,8 @@ func TestThreadLimit(t *testing.T) {
 		runsAtMost(t, build(t, dump), n, refs[n])
 
 		text := string(readFile(t, dump))
-		// Two nodes of an epoch have 4 units each. Half as many, twice as large, belong to the same
-		// workers where these are 1 or 2.
+		// Two nodes of an epoch have 4 units each. Half as many units of twice the size belong to the same workers if
+		// there are 1 or 2.
 		larger := strings.ReplaceAll(text, "split(1, 64, 16)", "split(1, 64, 32)")
 		lifted := strings.Replace(larger, "plan "+limit+" {", "plan {", 1)
 		for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestThreadLimit(t *testing.T) {
 	}
 }
 
-// runsAtMost runs a program that is told to run more threads, and compares what it tells.
+// runsAtMost runs a program with a larger --threads and compares its output.
 func runsAtMost(t *testing.T, exe string, n int, ref reference) {
 	t.Helper()
 	executable(exe, "--threads", "8").tells(t, ref)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// PeakLive returns by how many bytes the live heap grew, at most, while do ran: what
-// garbage collections found to be in use. There is one for every few percent of growth. What
-// do leaves in use counts, too. Nothing else of the process may allocate meanwhile.
+// PeakLive returns the largest growth of the live heap while do runs, as measured by garbage collections. One takes
+// place for every few percent of growth. Memory still in use after do counts, too. Nothing else in the process may
+// allocate meanwhile.
 func PeakLive(do func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	runtime.GC()

@@ -1,6 +1,5 @@
-// Package needtest says what tests do when something that they need is not there: they are
-// skipped with a reason, or fail where the environment variable GGMLC_REQUIRE, a list
-// separated by commas or spaces, names the word for it.
+// Package needtest decides about tests whose requirements are missing. They are skipped with a reason, or fail if the
+// environment variable GGMLC_REQUIRE, a list separated by commas or spaces, names the requirement.
 //
 //	accuracy   random models of all shapes and formats, not only a sample (4 minutes)
 //	data       the files of ../shared/data
@@ -8,9 +7,9 @@
 //	fuzz       programs built at random, and run (half a minute)
 //	generate   tools from the module proxy, with which generated files are made again
 //	qemu       user-mode emulators of other processors
-//	race       a C compiler, which Go's race detector wants
+//	race       a C compiler, which Go's race detector needs
 //	root       the rights to change the root folder and to leave the network
-//	taskset    the command that says on which processors another one runs
+//	taskset    the command that restricts another one to some processors
 package needtest
 
 import (
@@ -28,7 +27,7 @@ func Required(word string) bool {
 	return slices.Contains(words, word)
 }
 
-// Skip skips the test, or fails it where the word is required.
+// Skip skips the test, or fails it if the word is required.
 func Skip(t testing.TB, word, format string, args ...any) {
 	t.Helper()
 	if Required(word) {
@@ -45,7 +44,7 @@ func Slow(t testing.TB, word string) {
 	}
 }
 
-// Data returns the path of a file of ../shared/data, beside the repository.
+// Data returns the path of a file of ../shared/data, next to the repository.
 func Data(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(Root(t), "..", "shared", "data", name)
@@ -55,7 +54,7 @@ func Data(t testing.TB, name string) string {
 	return path
 }
 
-// Root returns the folder of the repository: the one above the test's that holds go.mod.
+// Root returns the folder of the repository: the closest one above the test's that contains go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -72,8 +71,8 @@ func Root(t testing.TB) string {
 	return ""
 }
 
-// CacheEnv returns the environment with which a program keeps what it caches in dir, while
-// the Go command, whose cache would follow, keeps its own.
+// CacheEnv returns an environment in which a program keeps its cache in dir, while the Go command, whose cache would
+// follow, keeps its own.
 func CacheEnv(t testing.TB, dir string) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -83,7 +82,7 @@ func CacheEnv(t testing.TB, dir string) []string {
 	return []string{"XDG_CACHE_HOME=" + dir, "GOCACHE=" + strings.TrimSpace(string(out))}
 }
 
-// Tool returns the path of a command, or skips the test for want of the word.
+// Tool returns the path of a command. If it is missing, Tool skips the test or fails it by the word.
 func Tool(t testing.TB, word, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -17,8 +17,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// appended returns a program of the tiny model with its weights behind it, as large models
-// have them. Tests copy what they damage.
+// appended returns a program of the tiny model with appended weights, as large models have them. Tests copy it before
+// they damage it.
 func appended(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -81,8 +81,8 @@ func load(ctx context.Context, path string) (*driver.Model, error) {
 	return md, nil
 }
 
-// TestAppendedWeights damages an executable behind its code.
-func TestAppendedWeights(t *testing.T) {
+// TestDamagedAppendedWeightsAreRefused damages an executable after its code.
+func TestDamagedAppendedWeightsAreRefused(t *testing.T) {
 	program := appended(t)
 	args := []string{"--tokens", "1,2", "-n", "5"}
 	run(t, program, args...).want(t, statusDone)
@@ -122,8 +122,8 @@ func TestAppendedWeights(t *testing.T) {
 	})
 }
 
-// TestAppendedPagesGo cuts a file that is mapped as an executable's weights.
-func TestAppendedPagesGo(t *testing.T) {
+// TestAppendedPagesThatGoAreAnError cuts a file that is mapped as an executable's weights.
+func TestAppendedPagesThatGoAreAnError(t *testing.T) {
 	program := appended(t)
 	file := copyOf(t, program)
 	p := start(t, exec.Command(program, "--tokens", "1", "-n", "4000", "--ignore-eos", "--json", "--logits", "--weights", file))
@@ -134,8 +134,8 @@ func TestAppendedPagesGo(t *testing.T) {
 	p.end().want(t, statusModel, file, "a page of the weights could not be read")
 }
 
-// TestEmptyRoot runs a program where there is nothing but itself.
-func TestEmptyRoot(t *testing.T) {
+// TestEmptyRootSuffices runs a program in a root folder without any other file.
+func TestEmptyRootSuffices(t *testing.T) {
 	if os.Getuid() != 0 {
 		needtest.Skip(t, "root", "only root may change the root folder")
 	}
@@ -153,8 +153,8 @@ func TestEmptyRoot(t *testing.T) {
 	finish(t, cmd).want(t, statusModel, "--weights")
 }
 
-// TestFewProcessors gives two workers half a processor.
-func TestFewProcessors(t *testing.T) {
+// TestFewProcessorsGiveTheSameTokens gives two workers half a processor.
+func TestFewProcessorsGiveTheSameTokens(t *testing.T) {
 	group := "/sys/fs/cgroup/cpu/ggmlc-robust-test"
 	if err := os.Mkdir(group, 0o755); err != nil {
 		t.Skip("skip: a group with a quota cannot be made: ", err)
@@ -174,8 +174,8 @@ func TestFewProcessors(t *testing.T) {
 	}
 }
 
-// TestSourceChanges changes the model's file between reading its header and its weights.
-func TestSourceChanges(t *testing.T) {
+// TestSourceThatChangesIsAnError changes the model's file after its header is read and before its weights are.
+func TestSourceThatChangesIsAnError(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: models are compiled")
 	}

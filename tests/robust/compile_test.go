@@ -16,7 +16,7 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// special returns paths of things that are no regular files, made in dir where need be.
+// special returns paths of things that are not regular files, some of which it makes in dir.
 func special(t *testing.T, dir string) []string {
 	t.Helper()
 	fifo := filepath.Join(dir, "fifo")
@@ -30,8 +30,8 @@ func special(t *testing.T, dir string) []string {
 	return []string{dir, fifo, loop, "/dev/zero", "/dev/null"}
 }
 
-// TestModelsThatAreNone gives every command that reads a model things that are none.
-func TestModelsThatAreNone(t *testing.T) {
+// TestFilesThatAreNoModelsAreRefused gives other files to every command that reads a model.
+func TestFilesThatAreNoModelsAreRefused(t *testing.T) {
 	cc := ggmlc(t)
 	dir := t.TempDir()
 	paths := append(special(t, dir), filepath.Join(dir, "missing"))
@@ -67,8 +67,8 @@ func TestModelsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestModelsThatAreWrong builds changed tiny models: each is an error that names the file.
-func TestModelsThatAreWrong(t *testing.T) {
+// TestWrongModelsAreRefused builds changed tiny models. Each causes an error that names the file.
+func TestWrongModelsAreRefused(t *testing.T) {
 	cc := ggmlc(t)
 	nan := float32(math.NaN())
 	set := func(key string, v any) func(*contents) {
@@ -116,7 +116,7 @@ func manyTensors(c *contents) {
 	}
 }
 
-// q8 stores the output matrix as q8_0 whose last block has a scale of these bits.
+// q8 stores the output matrix as q8_0, with these bits as the scale of its last block.
 func q8(scale uint16) func(*contents) {
 	return func(c *contents) {
 		x := c.tensor("output.weight")
@@ -125,8 +125,8 @@ func q8(scale uint16) func(*contents) {
 	}
 }
 
-// TestNumbersThatQuantizersRefuse has NaN and infinities meet --quantize.
-func TestNumbersThatQuantizersRefuse(t *testing.T) {
+// TestQuantizersRefuseNaNAndInfinity passes NaN and infinities to --quantize.
+func TestQuantizersRefuseNaNAndInfinity(t *testing.T) {
 	cc := ggmlc(t)
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), 3e38} {
 		path := filepath.Join(t.TempDir(), "model.gguf")
@@ -137,8 +137,8 @@ func TestNumbersThatQuantizersRefuse(t *testing.T) {
 	}
 }
 
-// TestOutputsThatCannotBe names outputs that cannot be written.
-func TestOutputsThatCannotBe(t *testing.T) {
+// TestImpossibleOutputsAreRefused names outputs that cannot be written.
+func TestImpossibleOutputsAreRefused(t *testing.T) {
 	cc := ggmlc(t)
 	dir := t.TempDir()
 	model := filepath.Join(dir, "model.gguf")
@@ -150,10 +150,10 @@ func TestOutputsThatCannotBe(t *testing.T) {
 	for _, out := range []string{filepath.Join(dir, "missing", "out"), filepath.Join(model, "out"), "/proc/out", dir} {
 		run(t, cc, "build", model, "-o", out).want(t, statusModel, out)
 		if out == dir {
-			continue // a folder is what these want
+			continue // these need a folder
 		}
 		run(t, cc, "dump", model, "-o", out).want(t, statusModel, out)
-		if !strings.Contains(out, "missing") { // which gen and dump --all make
+		if !strings.Contains(out, "missing") { // gen and dump --all create it
 			run(t, cc, "gen", model, "-o", out, "--package", "p").want(t, statusModel, out)
 			run(t, cc, "dump", model, "--all", "-o", out).want(t, statusModel, out)
 		}
@@ -166,8 +166,8 @@ func TestOutputsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestDiskIsFull writes to file systems too small for the result.
-func TestDiskIsFull(t *testing.T) {
+// TestFullDiskLeavesNoFiles writes to file systems too small for the result.
+func TestFullDiskLeavesNoFiles(t *testing.T) {
 	cc := ggmlc(t)
 	model := filepath.Join(t.TempDir(), "model.gguf")
 	tiny(t, model, nil)
@@ -193,8 +193,8 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
-// TestNoGo takes the Go command away.
-func TestNoGo(t *testing.T) {
+// TestMissingGoIsAnError removes the Go command from PATH.
+func TestMissingGoIsAnError(t *testing.T) {
 	cc := ggmlc(t)
 	model := filepath.Join(t.TempDir(), "model.gguf")
 	tiny(t, model, nil)
@@ -203,8 +203,8 @@ func TestNoGo(t *testing.T) {
 	finish(t, cmd).want(t, statusModel, "Go")
 }
 
-// TestInterruptedBuild leaves nothing behind.
-func TestInterruptedBuild(t *testing.T) {
+// TestInterruptedBuildLeavesNoFiles interrupts builds at many moments.
+func TestInterruptedBuildLeavesNoFiles(t *testing.T) {
 	cc := ggmlc(t)
 	dir := t.TempDir()
 	model := filepath.Join(dir, "model.gguf")
@@ -222,13 +222,13 @@ func TestInterruptedBuild(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFolder writes where nothing may be written.
-func TestReadOnlyFolder(t *testing.T) {
+// TestReadOnlyFolderIsAnError writes to a folder without permission.
+func TestReadOnlyFolderIsAnError(t *testing.T) {
 	cc := ggmlc(t)
 	model := filepath.Join(t.TempDir(), "model.gguf")
 	tiny(t, model, nil)
 	dir := t.TempDir()
-	if os.Getuid() == 0 { // whom modes do not stop
+	if os.Getuid() == 0 { // permissions do not restrict root
 		if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
 			needtest.Skip(t, "root", "a read-only file system cannot be mounted: %v", err)
 		}

@@ -13,11 +13,10 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// wideRows make a tiny model's feed-forward layer 25 MB large, so that its steps are divided
-// among workers.
+// wideRows makes the feed-forward layer of a tiny model 25 MB large, so that its steps are divided among workers.
 const wideRows = 32768
 
-// wide returns a program with enough work for several workers, and the tokens that it makes.
+// wide returns a program with enough work for several workers, and its tokens.
 func wide(t *testing.T) (program string, args []string, want outcome) {
 	t.Helper()
 	cc := ggmlc(t)
@@ -43,8 +42,8 @@ var (
 	wideArgs   = []string{"--tokens", "1,2,3,4,5,6,7,8", "-n", "150", "--ignore-eos"}
 )
 
-// TestBusyProcessor runs beside a process that never leaves one of the processors.
-func TestBusyProcessor(t *testing.T) {
+// TestBusyProcessorGivesTheSameTokens runs a program next to a process that occupies one of the processors.
+func TestBusyProcessorGivesTheSameTokens(t *testing.T) {
 	taskset := needtest.Tool(t, "taskset", "taskset")
 	program, args, want := wide(t)
 	hog := exec.Command(taskset, "-c", "0", "sh", "-c", "while :; do :; done")
@@ -62,8 +61,8 @@ func TestBusyProcessor(t *testing.T) {
 	}
 }
 
-// TestOneProcessor leaves a single processor to all workers.
-func TestOneProcessor(t *testing.T) {
+// TestOneProcessorGivesTheSameTokens runs all workers on a single processor.
+func TestOneProcessorGivesTheSameTokens(t *testing.T) {
 	taskset := needtest.Tool(t, "taskset", "taskset")
 	program, args, want := wide(t)
 	for _, c := range []struct{ threads, procs string }{{"", ""}, {"2", ""}, {"2", "2"}, {"64", "64"}} {
@@ -79,9 +78,9 @@ func TestOneProcessor(t *testing.T) {
 	}
 }
 
-// TestFrozen freezes and thaws a program whose workers are in the middle of steps, for longer
-// than they spin.
-func TestFrozen(t *testing.T) {
+// TestFrozenProgramContinues freezes and thaws a program whose workers are in the middle of steps, for longer than
+// they spin.
+func TestFrozenProgramContinues(t *testing.T) {
 	program, args, want := wide(t)
 	cmd := exec.Command(program, append(args, "--threads", "2")...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
@@ -106,9 +105,9 @@ func TestFrozen(t *testing.T) {
 	sameTokens(t, got, want, "a program that is frozen and thawed")
 }
 
-// TestHalfAProcessor gives a program half a processor's time. It then has one worker if
-// nobody says otherwise, though Go's GOMAXPROCS is 2.
-func TestHalfAProcessor(t *testing.T) {
+// TestHalfAProcessorMakesOneWorker gives a program half a processor's time. It then has one worker by default, though Go's
+// GOMAXPROCS is 2.
+func TestHalfAProcessorMakesOneWorker(t *testing.T) {
 	program, args, want := wide(t)
 	under := quota(t)
 	sameTokens(t, finish(t, under(program, args...)), want, "half a processor")
@@ -120,8 +119,8 @@ func TestHalfAProcessor(t *testing.T) {
 	}
 }
 
-// quota returns how to make a command that runs in a cgroup with half a processor's time, of
-// version 1 or 2, whichever can be made here.
+// quota returns a function that makes a command in a cgroup with half a processor's time, of version 1 or 2,
+// according to the system.
 func quota(t *testing.T) func(program string, args ...string) *exec.Cmd {
 	t.Helper()
 	for _, v := range []struct {
@@ -150,7 +149,7 @@ func quota(t *testing.T) func(program string, args ...string) *exec.Cmd {
 	return nil
 }
 
-// sameTokens checks that a disturbed program ends well and says what it says undisturbed.
+// sameTokens checks that a disturbed program succeeds with the same output as an undisturbed one.
 func sameTokens(t *testing.T, got, want outcome, what string) {
 	t.Helper()
 	got.want(t, statusDone)

@@ -23,11 +23,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// slow is what no input of a fuzz target may take.
+// slow is the time that no input of a fuzz target may take.
 const slow = 20 * time.Second
 
-// compile does all that ggmlc build does but running the Go command. An error is fine; one
-// of ours (exit status 4), a panic and a hang are not.
+// compile runs ggmlc build without the Go command. It may return an error, but an internal one (exit status 4), a
+// panic or a hang is a failure.
 func compile(t *testing.T, path string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), slow)
@@ -36,7 +36,7 @@ func compile(t *testing.T, path string) {
 	var internal *pass.InternalError
 	switch {
 	case errors.As(err, &internal) && !imported && internal.Stack == "":
-		// A dump says more than can be verified: who edits one may break its promises.
+		// Not everything in a dump can be verified: an edit may break its promises.
 	case errors.As(err, &internal):
 		t.Fatalf("a bug of ours: %v\n%s", err, internal.Stack)
 	case ctx.Err() != nil:
@@ -46,7 +46,7 @@ func compile(t *testing.T, path string) {
 	}
 }
 
-// pipeline also reports whether the model was as frontends make it, with no pass run yet.
+// pipeline also reports whether the model is as imported, without any pass run on it.
 func pipeline(ctx context.Context, path string) (imported bool, err error) {
 	md, err := driver.Load(ctx, path, driver.LoadOptions{WithoutWeights: strings.HasSuffix(path, ".ggir")})
 	if err != nil {
@@ -81,7 +81,7 @@ func pipeline(ctx context.Context, path string) (imported bool, err error) {
 	return imported, err
 }
 
-// targetsOf returns the targets that a dump names, as the command has it; else the CPU.
+// targetsOf returns the targets in the head of a dump, or else the CPU, as the command does.
 func targetsOf(m *ir.Module) (*target.List, error) {
 	var ds []*target.Descriptor
 	for _, text := range m.GetHeaders("target") {
@@ -97,7 +97,7 @@ func targetsOf(m *ir.Module) (*target.List, error) {
 	return target.NewList(ds...)
 }
 
-// least is a file of a llama so small that fuzzing finds its header.
+// least returns a file of a llama so small that fuzzing reaches its header.
 func least(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "least.gguf")
@@ -105,7 +105,7 @@ func least(t testing.TB) []byte {
 	return bytesOf(t, path)
 }
 
-// shrink makes all sizes of the tiny model the least that they may be.
+// shrink sets all sizes of the tiny model to their minimum.
 func shrink(c *contents) {
 	const n = 4
 	for name, v := range map[string]uint32{"embedding_length": n, "feed_forward_length": n, "context_length": 8, "attention.head_count": 1, "attention.head_count_kv": 1} {
@@ -144,8 +144,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// dumps returns the text of the least llama after every pass that changes it, on the CPU and
-// on devices with queues and several steps under way.
+// dumps returns the text of the least llama after every pass that changes it, on the CPU and on devices with queues
+// and several steps in flight.
 func dumps(t testing.TB) []string {
 	t.Helper()
 	return append(dumpsOn(t, "cpu", pass.Options{}),
@@ -219,8 +219,8 @@ func TestSeedsCompile(t *testing.T) {
 	}
 }
 
-// FuzzEdits compiles dumps in which words and lines were exchanged: unlike bytes that
-// change, most of these can be parsed.
+// FuzzEdits compiles dumps in which words and lines were exchanged. Unlike dumps with changed bytes, most of them
+// parse.
 func FuzzEdits(f *testing.F) {
 	texts := dumps(f)
 	for i := range texts {
@@ -239,7 +239,7 @@ func FuzzEdits(f *testing.F) {
 	})
 }
 
-// edited returns text with one or two edits, most of them in a line.
+// edited returns text with one or two edits, most of which affect one line.
 func edited(text string, rng *rand.Rand) string {
 	lines := strings.Split(text, "\n")
 	for range 1 + rng.IntN(2) {
@@ -257,13 +257,13 @@ func edited(text string, rng *rand.Rand) string {
 	return strings.Join(lines, "\n")
 }
 
-// editedLine returns line with a word of it replaced by one of the same kind, which other
-// holds or which is a likely mistake.
+// editedLine returns line with one word replaced by another of the same kind, which comes from the line other or is a
+// likely mistake.
 func editedLine(line, other string, rng *rand.Rand) string {
 	numbers := []string{"0", "1", "2", "3", "5", "64", "4096", "1000000007", "4611686018427387904", "9223372036854775807"}
 	names := []string{"tokens", "f32", "f16", "q8_0", "i32", "mul", "add", "silu", "reshape"}
 	words, others := splitWords(line), append(append(splitWords(other), numbers...), names...)
-	for range 20 { // what is between words stays
+	for range 20 { // the text between words is kept
 		i, j := rng.IntN(len(words)), rng.IntN(len(others))
 		if k := kind(words[i]); k != 0 && k == kind(others[j]) && words[i] != others[j] {
 			words[i] = others[j]
@@ -273,7 +273,7 @@ func editedLine(line, other string, rng *rand.Rand) string {
 	return strings.Join(words, "")
 }
 
-// kind tells numbers and names apart; 0 is neither.
+// kind distinguishes numbers and names; 0 is neither.
 func kind(word string) int {
 	r := []rune(word + " ")[0]
 	switch {
@@ -285,7 +285,7 @@ func kind(word string) int {
 	return 0
 }
 
-// splitWords splits a line into words and what is between them; it is never empty.
+// splitWords splits a line into words and the text between them. The result is never empty.
 func splitWords(line string) []string {
 	var words []string
 	for word := line; word != ""; {

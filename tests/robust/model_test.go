@@ -20,8 +20,7 @@ const (
 	trained         = 4096
 )
 
-// tiny writes a llama of one layer whose matrices are F32, after the change to its keys or
-// tensors that edit makes.
+// tiny writes a llama of one layer whose matrices are F32. edit may change its keys or tensors before that.
 func tiny(t testing.TB, path string, edit func(*contents)) {
 	t.Helper()
 	if err := tinyFile(path, edit); err != nil {
@@ -44,7 +43,7 @@ func tinyFile(path string, edit func(*contents)) error {
 	return w.WriteFile(path)
 }
 
-// contents are those of a file that a test may change before it is written.
+// contents are the contents of a file, which a test may change before they are written.
 type contents struct {
 	keys    []key
 	tensors []tensor
@@ -131,8 +130,8 @@ func (c *contents) matrix(name string, rows, cols int) {
 	}})
 }
 
-// beside returns a program of the tiny model whose weights lie in a file beside it, and
-// that file. Both are shared: tests copy what they damage.
+// beside returns a program of the tiny model and the file next to it that contains its weights. Both are shared:
+// tests copy them before they damage them.
 func beside(t *testing.T) (program, weights string) {
 	t.Helper()
 	cc := ggmlc(t)

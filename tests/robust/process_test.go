@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// process is a program that runs while the test does something to it.
+// process is a running program that a test disturbs.
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -37,7 +37,7 @@ func start(t *testing.T, cmd *exec.Cmd) *process {
 	return p
 }
 
-// line reads one line of what the program prints.
+// line reads one line of the program's output.
 func (p *process) line() {
 	p.t.Helper()
 	if _, err := p.out.ReadString('\n'); err != nil {
@@ -46,7 +46,7 @@ func (p *process) line() {
 	}
 }
 
-// end reads the rest and waits.
+// end reads the rest of the output and waits.
 func (p *process) end() outcome {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() { p.cmd.Process.Signal(syscall.SIGQUIT) })
@@ -56,13 +56,13 @@ func (p *process) end() outcome {
 	return outcome{p.cmd.ProcessState.ExitCode(), string(rest), p.errs.String()}
 }
 
-// endless is a generation that does not end by itself soon.
+// endless returns a generation that takes much longer than the test.
 func endless(t *testing.T, more ...string) *exec.Cmd {
 	program, weights := beside(t)
 	return exec.Command(program, append([]string{"--tokens", "1", "-n", "4000", "--ignore-eos", "--json", "--logits", "--weights", weights}, more...)...)
 }
 
-func TestInterrupt(t *testing.T) {
+func TestInterruptEndsWithAStatus(t *testing.T) {
 	for _, threads := range []string{"1", "2"} {
 		p := start(t, endless(t, "--threads", threads))
 		p.line()
@@ -75,7 +75,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func TestReaderLeaves(t *testing.T) {
+func TestProgramEndsWhenItsReaderLeaves(t *testing.T) {
 	cmd := endless(t)
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -97,9 +97,8 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
-// TestStopAndContinue stops a program at many moments, which is what half a processor
-// looks like from inside.
-func TestStopAndContinue(t *testing.T) {
+// TestStoppedProgramContinues stops a program at many moments, which has the effect of half a processor.
+func TestStoppedProgramContinues(t *testing.T) {
 	program, weights := beside(t)
 	args := []string{"--tokens", "1", "-n", "1500", "--ignore-eos", "--threads", "2", "--weights", weights}
 	want := run(t, program, args...)
@@ -123,7 +122,7 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
-func TestThreads(t *testing.T) {
+func TestAnyThreadsFlagGivesTheSameTokens(t *testing.T) {
 	program, weights := beside(t)
 	args := []string{"--tokens", "1,2,3", "-n", "30", "--ignore-eos", "--weights", weights}
 	want := run(t, program, append(args, "--threads", "1")...)
@@ -157,7 +156,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-func TestFullContext(t *testing.T) {
+func TestFullContextIsAnError(t *testing.T) {
 	program, weights := beside(t)
 	long := strings.Repeat("1,", trained) + "1"
 	run(t, program, "--weights", weights, "-n", "1", "--tokens", long).want(t, statusModel, "the context is full", "--ctx")
@@ -168,14 +167,14 @@ func TestFullContext(t *testing.T) {
 	}
 }
 
-func TestTokensOutsideOfVocabulary(t *testing.T) {
+func TestTokensOutsideOfVocabularyAreRefused(t *testing.T) {
 	program, weights := beside(t)
 	for _, tokens := range []string{"70", "-1", "1,2147483647", "4294967296", "", ",", "1,,2", "x", "1.5"} {
 		run(t, program, "--weights", weights, "-n", "1", "--tokens", tokens).want(t, statusUsage)
 	}
 }
 
-func TestSamplingFlags(t *testing.T) {
+func TestSamplingFlagsAreChecked(t *testing.T) {
 	program, weights := beside(t)
 	for _, flags := range [][]string{
 		{"--temp", "-1"}, {"--temp", "NaN"}, {"--temp", "Inf"}, {"--top-p", "-0.1"}, {"--top-p", "NaN"}, {"--min-p", "2"},
@@ -192,8 +191,8 @@ func TestSamplingFlags(t *testing.T) {
 	}
 }
 
-// TestStandardOutputIsFull writes into a device that is always full.
-func TestStandardOutputIsFull(t *testing.T) {
+// TestFullStandardOutputIsAnError writes to a device that is always full.
+func TestFullStandardOutputIsAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("skip: no /dev/full: ", err)
@@ -212,8 +211,8 @@ func TestStandardOutputIsFull(t *testing.T) {
 	}
 }
 
-// TestCall gives arrays that are not what the function takes.
-func TestCall(t *testing.T) {
+// TestCallRefusesWrongArrays gives arrays of other types and shapes than the function's.
+func TestCallRefusesWrongArrays(t *testing.T) {
 	program, weights := beside(t)
 	dir := t.TempDir()
 	good := npy("<i4", "(1,)", 4)
@@ -235,7 +234,7 @@ func TestCall(t *testing.T) {
 		return run(t, program, "call", "decode", arg("tokens", tokens), arg("pos", pos), arg("slot", slot), arg("lengths", lengths), "-o", out, "--weights", weights)
 	}
 	call("good", "good", "good", "one").want(t, statusDone)
-	call("good", "one", "good", "one").want(t, statusUsage) // behind the end of its sequence
+	call("good", "one", "good", "one").want(t, statusUsage) // after the end of its sequence
 	for name := range files {
 		if name == "good" || name == "one" {
 			continue
@@ -252,7 +251,7 @@ func TestCall(t *testing.T) {
 		call("good", "good", "good", bad).want(t, statusUsage)
 	}
 	for _, path := range special(t, t.TempDir()) {
-		if path == "/dev/zero" || !strings.Contains(path, "fifo") { // a FIFO is a fine input
+		if path == "/dev/zero" || !strings.Contains(path, "fifo") { // a FIFO is a valid input
 			run(t, program, "call", "decode", "tokens="+path, arg("pos", "good"), arg("slot", "good"), arg("lengths", "one"), "-o", out, "--weights", weights).want(t, statusModel)
 		}
 	}
@@ -260,7 +259,7 @@ func TestCall(t *testing.T) {
 		"-o", filepath.Join(dir, "good", "x"), "--weights", weights).want(t, statusModel)
 }
 
-// npy is an array file with zeros for data. The format: numpy.lib.format, version 1.0.
+// npy returns an array file of zeros. The format: numpy.lib.format, version 1.0.
 func npy(descr, shape string, bytes int) []byte {
 	head := "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }"
 	for (10+len(head)+1)%64 != 0 {
@@ -271,7 +270,7 @@ func npy(descr, shape string, bytes int) []byte {
 	return append(append(b, head...), make([]byte, bytes)...)
 }
 
-// waitFor waits until something happens.
+// waitFor waits until a condition holds.
 func waitFor(t *testing.T, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !happened(); time.Sleep(time.Millisecond) {

@@ -1,7 +1,6 @@
-// Package robust treats whole programs badly: ggmlc with files and folders that are not
-// what they should be, and the programs it makes with weights that change, processors that
-// are few and signals at any moment. Whatever happens is an error with a message and an
-// exit status; a panic anywhere is a bug.
+// Package robust tests whole programs under bad conditions: ggmlc with wrong files and folders, and its programs with
+// weights that change, few processors, and signals at any moment. Every failure is an error with a message and an
+// exit status. Any panic is a bug.
 package robust
 
 import (
@@ -26,7 +25,7 @@ const (
 	statusInterrupted = 1
 )
 
-// folder holds what tests share: the compiler, and the programs it made.
+// folder holds what the tests share: the compiler and its programs.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -64,17 +63,17 @@ var compiler = sync.OnceValues(func() (string, error) {
 
 // outcome is how a program ended.
 type outcome struct {
-	status         int // -1 when a signal ended it
+	status         int // -1 if a signal ended it
 	stdout, stderr string
 }
 
-// run runs a program to its end, which must come soon.
+// run runs a program to its end, within the time patience.
 func run(t *testing.T, path string, args ...string) outcome {
 	t.Helper()
 	return finish(t, exec.Command(path, args...))
 }
 
-// patience is how long a program may take, with compilations and a busy machine.
+// patience is how long a program may take, including compilations and a busy machine.
 const patience = 60 * time.Second
 
 // finish runs a command to its end.
@@ -102,7 +101,7 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	return o
 }
 
-// want checks an outcome: the status, and words that the message must hold.
+// want checks an outcome: the status, and words that the message must contain.
 func (o outcome) want(t *testing.T, status int, words ...string) {
 	t.Helper()
 	for _, bad := range []string{"panic:", "goroutine ", "internal error", "SIGSEGV", "SIGBUS", "%!"} {
@@ -120,7 +119,7 @@ func (o outcome) want(t *testing.T, status int, words ...string) {
 	}
 }
 
-// tail shortens what may be long.
+// tail shortens a long text.
 func tail(s string) string {
 	const most = 4000
 	if len(s) > most {

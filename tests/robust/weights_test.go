@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestWeightsFile gives a program weights files that are not its own, or not whole.
-func TestWeightsFile(t *testing.T) {
+// TestWrongWeightsFilesAreRefused has weights files of other programs and damaged ones.
+func TestWrongWeightsFilesAreRefused(t *testing.T) {
 	program, weights := beside(t)
 	whole := bytesOf(t, weights)
 	flipped := append([]byte(nil), whole...)
@@ -54,8 +54,8 @@ func TestWeightsFile(t *testing.T) {
 	})
 }
 
-// TestEmbeddedWeights changes a byte of the weights inside an executable.
-func TestEmbeddedWeights(t *testing.T) {
+// TestChangedEmbeddedWeightsAreRefused changes a byte of the weights inside an executable.
+func TestChangedEmbeddedWeightsAreRefused(t *testing.T) {
 	_, weights := beside(t)
 	exe := filepath.Join(t.TempDir(), "embedded")
 	run(t, ggmlc(t), "build", filepath.Join(folder, "tiny.gguf"), "-o", exe, "--kv", "f32").want(t, statusDone)
@@ -72,8 +72,8 @@ func TestEmbeddedWeights(t *testing.T) {
 	run(t, exe, "version").want(t, statusDone)
 }
 
-// TestWeightsThatAreNoFile names things that are no regular files.
-func TestWeightsThatAreNoFile(t *testing.T) {
+// TestWeightsThatAreNoFileAreRefused names things that are not regular files.
+func TestWeightsThatAreNoFileAreRefused(t *testing.T) {
 	program, _ := beside(t)
 	dir := t.TempDir()
 	for _, file := range append(special(t, dir), filepath.Join(dir, "missing"), "") {
@@ -82,14 +82,14 @@ func TestWeightsThatAreNoFile(t *testing.T) {
 		}
 		run(t, program, "--tokens", "1", "-n", "2", "--weights", file).want(t, statusModel, file)
 	}
-	alone := copyOf(t, program) // without its weights beside it
+	alone := copyOf(t, program) // without the weights file next to it
 	cmd := exec.Command(alone, "--tokens", "1")
 	cmd.Dir = filepath.Dir(alone)
 	finish(t, cmd).want(t, statusModel, "tiny.weights", "--weights")
 }
 
-// TestWeightsThatAreNoNumbers puts NaN and infinities behind the compiler's back.
-func TestWeightsThatAreNoNumbers(t *testing.T) {
+// TestWeightsThatAreNoNumbersAreAnError writes NaN and infinities into a weights file after the compilation.
+func TestWeightsThatAreNoNumbersAreAnError(t *testing.T) {
 	whole, weights := beside(t)
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 		file := copyOf(t, weights)
@@ -105,12 +105,11 @@ func TestWeightsThatAreNoNumbers(t *testing.T) {
 	}
 }
 
-// trusting returns a copy of a program that takes the weights of a file for its own,
-// which it refuses otherwise: the hash is changed in both.
+// trusting returns a copy of a program that accepts the weights of a file: the hash is changed in both.
 func trusting(t *testing.T, program, weights string) string {
 	t.Helper()
 	blob := bytesOf(t, weights)
-	end := len(blob) - 32 // where the trailer has the hash
+	end := len(blob) - 32 // place of the hash in the trailer
 	was, sum := blob[end:], sha256.Sum256(blob[:len(blob)-128])
 	exe := bytesOf(t, program)
 	at := bytes.Index(exe, hex.AppendEncode(nil, was))
@@ -132,13 +131,13 @@ func bytesOf(t testing.TB, path string) []byte {
 	return data
 }
 
-// TestWeightsThatGoWhileRunning cuts the mapped file in the middle of a generation.
-func TestWeightsThatGoWhileRunning(t *testing.T) {
+// TestWeightsThatGoWhileRunningAreAnError cuts the mapped file during a generation.
+func TestWeightsThatGoWhileRunningAreAnError(t *testing.T) {
 	program, weights := beside(t)
 	for _, threads := range []string{"1", "2"} {
 		file := copyOf(t, weights)
 		p := start(t, exec.Command(program, "--tokens", "1", "-n", "4000", "--ignore-eos", "--json", "--logits", "--threads", threads, "--weights", file))
-		p.line() // then it blocks, as nobody reads
+		p.line() // then it blocks, as its output is not read
 		if err := os.Truncate(file, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -146,9 +145,9 @@ func TestWeightsThatGoWhileRunning(t *testing.T) {
 	}
 }
 
-// TestWeightsThatChangeOwner replaces the file by another one: the mapping is that of the
-// old file, and goes on.
-func TestWeightsThatAreReplaced(t *testing.T) {
+// TestReplacedWeightsStayMapped replaces the file by another one: the program continues with its mapping of the old
+// file.
+func TestReplacedWeightsStayMapped(t *testing.T) {
 	program, weights := beside(t)
 	file := copyOf(t, weights)
 	p := start(t, exec.Command(program, "--tokens", "1", "-n", "2000", "--ignore-eos", "--weights", file))

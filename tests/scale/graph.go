@@ -1,5 +1,5 @@
-// Package scale measures how passes grow with the graph: 1,000 to 100,000 nodes over 8
-// backends, and graphs that have very many of one thing.
+// Package scale measures how the cost of passes grows with the graph: 1,000 to 100,000 nodes over 8 backends, and
+// graphs that have very many of one thing.
 //
 //	go test ./tests/scale -run '^$' -bench .
 //
@@ -18,15 +18,15 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Shape says what a graph is like.
+// Shape describes a graph.
 type Shape struct {
 	Nodes    int // with work
-	Backends int // the CPU included
+	Backends int // including the CPU
 	Run      int // nodes between changes of the backend, on average; 1 is a chain in which each node changes it
-	Fan      int // values that a run of nodes on a device reads from the host, besides; 0 is none
+	Fan      int // additional values that a run of nodes on a device reads from the host; 0 is none
 }
 
-// Targets returns so many backends: devices with memory of their own, and the CPU.
+// Targets returns the backends: devices with memory of their own, and the CPU.
 func (s Shape) Targets() (*target.List, error) {
 	var b strings.Builder
 	for i := range s.Backends - 1 {
@@ -39,7 +39,7 @@ func (s Shape) Targets() (*target.List, error) {
 // width is the size of rows: small, as nothing is computed.
 const width = 64
 
-// grower makes a graph of blocks whose weights lie with one backend each.
+// grower makes a graph of blocks, each with its weights on one backend.
 type grower struct {
 	r     *rand.Rand
 	b     *ir.Builder
@@ -51,8 +51,8 @@ type grower struct {
 	pool  []recent
 }
 
-// Module returns a graph of that shape: mostly a stream of values, each made of recent
-// ones, with some that are read much later.
+// Module returns a graph of that shape: mostly a stream of values, each computed from recent ones, with some that are
+// read much later.
 func (s Shape) Module() (*ir.Module, error) {
 	g := &grower{r: rand.New(rand.NewPCG(1, 2)), b: ir.NewBuilder("scale"), shape: s}
 	g.f = g.b.Func("f")
@@ -80,7 +80,7 @@ func (s Shape) Module() (*ir.Module, error) {
 
 func rows(n int64) ir.Type { return ir.Type{DType: dtype.F32, Shape: ir.Dims(n, width)} }
 
-// block makes nodes whose weights lie in one space.
+// block adds nodes whose weights are in one space.
 func (g *grower) block() {
 	g.space = target.Host
 	at := g.r.IntN(g.shape.Backends)
@@ -100,7 +100,7 @@ func (g *grower) block() {
 	}
 }
 
-// fan makes a run of nodes on the first device that reads very many values of the host.
+// fan adds a run of nodes on the first device that reads very many values of the host.
 func (g *grower) fan() {
 	parts := make([]*ir.Value, g.shape.Fan)
 	x := g.f.Param("fan", rows(1))
@@ -114,7 +114,7 @@ func (g *grower) fan() {
 	g.keep(sum)
 }
 
-// pins put what fan makes on two backends.
+// pins places the nodes of fan on two backends.
 func (s Shape) pins() (pins []pass.Pin, err error) {
 	if s.Fan == 0 {
 		return nil, nil
@@ -129,8 +129,7 @@ func (s Shape) pins() (pins []pass.Pin, err error) {
 	return pins, nil
 }
 
-// node makes the next node. The first of a run has a weight, so that the rules put it where
-// that is.
+// node adds the next node. The first of a run has a weight, so that the rules place the node on the weight's backend.
 func (g *grower) node() *ir.Value {
 	g.made++
 	switch g.r.IntN(6) {
@@ -153,7 +152,7 @@ func (g *grower) weight(t ir.Type) *ir.Value {
 	return g.f.Weight(name)
 }
 
-// recent is a value that may still be read; used says that it was.
+// recent is a value that may still be read. used reports whether it has been.
 type recent struct {
 	v    *ir.Value
 	used bool
@@ -166,7 +165,7 @@ func (g *grower) pick() *ir.Value {
 	return x.v
 }
 
-// keep makes v a recent value instead of one that was read: nothing is dead.
+// keep makes v a recent value in place of one that has been read, so that no value is dead.
 func (g *grower) keep(v *ir.Value) {
 	const most = 6
 	if len(g.pool) < most {

@@ -11,18 +11,17 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// Figures are what a run of all passes takes.
+// Figures are the time and memory of a run of all passes.
 type Figures struct {
-	Wall, CPU time.Duration // CPU is that of all threads, the collector's included
-	Heap      uint64        // bytes, the most that were live or waiting to be collected after a pass
-	Nodes     int           // at the end, leaves and views included
+	Wall, CPU time.Duration // CPU is that of all threads, including the garbage collector
+	Heap      uint64        // bytes, the largest live or uncollected heap after any pass
+	Nodes     int           // at the end, including leaves and views
 	Splits    int
-	Inputs    int // of the split that has most
+	Inputs    int // of the split with the most
 	Stats     *pass.Stats
 }
 
-// Measure makes a graph and runs all passes on it, each followed by the verifier, without
-// the planner's search.
+// Measure makes a graph and runs all passes on it, each followed by the verifier, without the planner's search.
 func Measure(ctx context.Context, s Shape, o pass.Options) (Figures, error) {
 	m, err := s.Module()
 	if err != nil {
@@ -54,7 +53,7 @@ func Measure(ctx context.Context, s Shape, o pass.Options) (Figures, error) {
 	return fig, nil
 }
 
-// Exponent returns by which power of the number of nodes time grows between two figures.
+// Exponent returns the power of the number of nodes with which time grows between two figures.
 func Exponent(small, large Figures, nodes float64) float64 {
 	return math.Log(large.CPU.Seconds()/small.CPU.Seconds()) / math.Log(nodes)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// rules are those whose assignment is measured.
+// rules are the rules whose assignment is measured.
 var rules = []string{"ggml-2026", "cost"}
 
-// BenchmarkPasses runs all passes with verification, without the planner's search, on
-// graphs of 1,000 to 100,000 nodes over 8 backends. Its figures are medians of runs behind a
-// first one, whose memory the system has to find: that takes first-s.
+// BenchmarkPasses runs all passes with verification, without the planner's search, on graphs of 1,000 to 100,000
+// nodes over 8 backends. Its figures are medians, except first-s: the first run, for which the system has to provide
+// memory.
 func BenchmarkPasses(b *testing.B) {
 	for _, set := range rules {
 		var before *Figures
@@ -49,17 +49,17 @@ func BenchmarkPasses(b *testing.B) {
 	}
 }
 
-// maxExponent is what counts as near linear, with room for n log n and for noise.
+// maxExponent is the largest exponent that counts as near linear, with allowance for n log n and for noise.
 const maxExponent = 1.3
 
-// TestNearLinear runs all passes on graphs of which one is eight times as large as the other.
-func TestNearLinear(t *testing.T) {
+// TestPassesGrowNearlyLinearly runs all passes on two graphs, one of which is eight times as large.
+func TestPassesGrowNearlyLinearly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	const small, times = 2_500, 8
 	measure := func(nodes int) (best Figures) {
-		for i := range 2 { // the better of two: others work on the machine too
+		for i := range 2 { // the better of two, as other processes disturb
 			fig, err := Measure(t.Context(), Shape{Nodes: nodes, Backends: 8, Run: 20}, pass.Options{Rules: "ggml-2026"})
 			if err != nil {
 				t.Fatal(err)
@@ -83,9 +83,8 @@ func TestNearLinear(t *testing.T) {
 
 var all = flag.Bool("all", false, "50,000 splits and 10,000 inputs of a split, which takes longer")
 
-// TestManyOfEach compiles graphs that have more of one thing than ggml's scheduler can deal
-// with: nothing but memory is a limit.
-func TestManyOfEach(t *testing.T) {
+// TestMemoryIsTheOnlyLimit compiles graphs that have more of one thing than ggml's scheduler supports.
+func TestMemoryIsTheOnlyLimit(t *testing.T) {
 	splits, inputs := 5_000, 1_000
 	if *all {
 		splits, inputs = 50_000, 10_000

@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// processTime returns the time since the process began: nothing better is known here.
+// processTime returns the time since the process began, as its CPU time is not available here.
 func processTime() time.Duration { return time.Since(started) }

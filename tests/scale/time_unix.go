@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// processTime returns the time that the process has calculated: what others do on the
-// machine does not count.
+// processTime returns the CPU time of the process, which other processes do not affect.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -13,11 +13,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// decidingPasses are those whose decisions the traces hold.
+// decidingPasses are the passes whose decisions the traces contain.
 var decidingPasses = []string{"assign", "split", "copy", "elide-copy"}
 
-// Run runs the passes that decide, and checks what they decided with the addresses of the
-// traces.
+// Run runs the deciding passes and checks their decisions at the addresses of the traces.
 func (g *Graph) Run(ctx context.Context) error {
 	_, err := passes.Run(ctx, g.Module, passes.RunOptions{Targets: g.Targets, Options: g.Options, Passes: decidingPasses})
 	if err != nil {
@@ -27,14 +26,14 @@ func (g *Graph) Run(ctx context.Context) error {
 	return err
 }
 
-// Items are what is compared, each by itself.
+// Items are the items that are compared separately.
 var Items = []string{"backends", "causes", "splits", "copies", "rewired", "final_leafs", "final_nodes", "unreachable"}
 
 // Outcome holds a line of text for each decision, by item.
 type Outcome map[string][]string
 
-// Differences returns, by item, the first line in which what the passes decided about case
-// i differs from what the trace says.
+// Differences returns, by item, the first line in which the decisions of the passes about case i differ from the
+// trace.
 func (g *Graph) Differences(i int) map[string]string {
 	want, got := g.Cases[i].outcome(), g.outcome(i)
 	diffs := make(map[string]string)
@@ -56,12 +55,12 @@ func line(lines []string, i int) string {
 	return lines[i]
 }
 
-// String names a copy whatever its number.
+// String identifies a copy independently of its number.
 func (c Copy) String() string {
 	return fmt.Sprintf("copy of %d on %s slot %d", c.Of, c.Backend, c.Slot)
 }
 
-// String has all that is compared.
+// String contains everything that is compared.
 func (s Split) String() string {
 	return fmt.Sprintf("%s %d to %d, inputs %v", s.Backend, s.Start, s.End, s.Inputs)
 }
@@ -98,7 +97,7 @@ func (o Outcome) add(item, format string, args ...any) {
 	o[item] = append(o[item], fmt.Sprintf(format, args...))
 }
 
-// sorted sorts what is a set.
+// sorted sorts the items that are sets.
 func (o Outcome) sorted() Outcome {
 	for _, item := range []string{"copies", "rewired", "unreachable"} {
 		slices.Sort(o[item])
@@ -117,13 +116,13 @@ func (c *Case) finalText(entry any) string {
 	return text
 }
 
-// reading is a function after the passes, read in the terms of its case.
+// reading converts a function after the passes to the terms of its case.
 type reading struct {
 	c      *Case
 	f      *ir.Func
 	values []*ir.Value
 	number map[*ir.Node]int // of tensors, by defining node
-	copies [][]*ir.Node     // by split, in order
+	copies [][]*ir.Node     // indexed by split, in order
 	idle   string           // the backend of a split without work
 	o      Outcome
 }
@@ -140,8 +139,8 @@ func (g *Graph) read(i int) *reading {
 	return r
 }
 
-// idle returns the backend that ggml's scheduler gives the only split of a graph of views:
-// as nothing chooses one, that of the first split which it made before, at first the best.
+// idle returns the backend that ggml's scheduler gives the only split of a graph of views. As nothing chooses one,
+// that is the backend of the first split which it made before, and initially the best backend.
 func (g *Graph) idle(i int) string {
 	for _, f := range slices.Backward(g.Module.Funcs[:i]) {
 		for _, n := range f.Nodes {
@@ -153,7 +152,7 @@ func (g *Graph) idle(i int) string {
 	return g.Cases[i].Backends[0].Name
 }
 
-// outcome returns what the passes decided about case i.
+// outcome returns the decisions of the passes about case i.
 func (g *Graph) outcome(i int) Outcome {
 	r := g.read(i)
 	r.assign()
@@ -196,8 +195,7 @@ func (r *reading) assign() {
 	}
 }
 
-// cause returns the last cause of assign, which for 1.wgt goes with the number of the
-// weight's source.
+// cause returns the last cause of assign. For 1.wgt it includes the index of the weight among the sources.
 func (r *reading) cause(n *ir.Node) string {
 	for _, c := range slices.Backward(n.Causes()) {
 		if c.Pass != "assign" {
@@ -211,14 +209,14 @@ func (r *reading) cause(n *ir.Node) string {
 	return ""
 }
 
-// position returns the position of the first source of that name.
+// position returns the index of the first source with that name.
 func (r *reading) position(n *ir.Node, name string) int {
 	return slices.IndexFunc(r.c.Tensors[r.number[n]].Src, func(s *int) bool {
 		return s != nil && r.values[*s].String() == name
 	})
 }
 
-// splits reads where splits begin and end in the order of the case.
+// splits finds the boundaries of splits in the order of the case.
 func (r *reading) splits() {
 	var splits []Split
 	for pos, t := range r.c.Nodes {
@@ -239,11 +237,10 @@ func (r *reading) splits() {
 	}
 }
 
-// order reads the order of what works: for each split the copies, then its nodes. In two
-// places it shows ggml's order and not that of the module, where values are defined before
-// they are read: views, which do no work, stand where the case has them, though the module
-// has those that are copied before their copies; and a copy of what is computed in the same
-// split (copy.late) stands at the head, where ggml makes it, and too early.
+// order reads the order of work: for each split its copies, then its nodes. It differs from the order of the module
+// in two ways, since the module defines values before they are read. Views, which do no work, appear where the case
+// has them, though the module has copied views before their copies. A copy of a value that is computed in the same
+// split (copy.late) appears at the head of the split, where ggml makes it too early.
 func (r *reading) order() {
 	views := r.views()
 	split := -1
@@ -282,7 +279,7 @@ func (r *reading) views() []int {
 	return views
 }
 
-// emitViews notes the first views, as far as they are due, and returns the rest.
+// emitViews emits the first views, as far as they are due, and returns the rest.
 func (r *reading) emitViews(views []int, due func(int) bool) []int {
 	for len(views) > 0 && due(views[0]) {
 		r.o.add("final_nodes", "%d", views[0])
@@ -306,7 +303,7 @@ func (r *reading) copiesOf(split int) []*ir.Node {
 	return r.copies[split]
 }
 
-// heads notes the copies of a split. What a copy reads is kept until then.
+// heads emits the copies of a split. Their sources are kept until then.
 func (r *reading) heads(split int) {
 	for _, n := range r.copiesOf(split) {
 		cp := r.copyOf(n)
@@ -315,13 +312,13 @@ func (r *reading) heads(split int) {
 	}
 }
 
-// copyOf returns the current copy that a node makes.
+// copyOf returns the current copy made by a node.
 func (r *reading) copyOf(n *ir.Node) Copy {
 	return Copy{Of: r.number[n.Args[0].Def], Backend: n.Backend, Slot: r.c.CurrentCopy}
 }
 
-// inputs notes all copies, and the leafs: with several copies, first those of the inputs
-// of the graph, in the order in which they are read, then those of the splits.
+// inputs emits all copies, and the leafs. With several copies, those of the inputs of the graph come first, in the
+// order in which they are read, followed by those of the splits.
 func (r *reading) inputs() {
 	for _, t := range r.graphInputs() {
 		for slot := range r.c.Copies {
@@ -353,7 +350,7 @@ func (r *reading) copyLeaf(cp Copy) {
 	}
 }
 
-// graphInputs returns the inputs that have several copies, in the order of first use.
+// graphInputs returns the inputs with several copies, in the order of first use.
 func (r *reading) graphInputs() []int {
 	var inputs []int
 	for _, t := range r.c.Nodes {

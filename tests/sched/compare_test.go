@@ -10,7 +10,7 @@ import (
 
 func num(i int) *int { return &i }
 
-// smallCase is two products whose weights lie on two backends.
+// smallCase returns a case with two products whose weights are on two backends.
 func smallCase() *Case {
 	dense := func(c Tensor, x, y int64) Tensor {
 		c.Type, c.NE, c.NB, c.Bytes = "f32", [4]int64{x, y, 1, 1}, [4]int64{4, 4 * x, 4 * x * y, 4 * x * y}, 4*x*y
@@ -44,8 +44,7 @@ func smallCase() *Case {
 	}
 }
 
-// TestComparisonSeesEveryItem changes one decision of a trace after the other: exactly its
-// item has to differ.
+// TestComparisonSeesEveryItem changes one decision of a trace at a time. Exactly its item has to differ.
 func TestComparisonSeesEveryItem(t *testing.T) {
 	for _, tt := range []struct {
 		item   string
@@ -83,8 +82,8 @@ func TestComparisonSeesEveryItem(t *testing.T) {
 	}
 }
 
-// TestFindings changes one address of a trace after the other: the proof has to object.
-func TestFindings(t *testing.T) {
+// TestProofObjectsToEveryChangedAddress changes one address of a trace at a time.
+func TestProofObjectsToEveryChangedAddress(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		change     func(*Decisions)
@@ -112,9 +111,9 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestOverlaps changes one address of a trace after the other: what the trace itself says of overlaps
-// has to change with it.
-func TestOverlaps(t *testing.T) {
+// TestOverlapsFollowTheAddresses changes one address of a trace at a time. The overlaps found in the trace have to
+// change with it.
+func TestOverlapsFollowTheAddresses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		want   bool
@@ -160,9 +159,9 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestViewsAlone has graphs of views: no node works, and ggml's only split keeps the backend that
-// the first split had before.
-func TestViewsAlone(t *testing.T) {
+// TestGraphOfViewsKeepsTheFirstBackend has graphs of views: no node does any work, and ggml's only split keeps the
+// backend that the first split had before.
+func TestGraphOfViewsKeepsTheFirstBackend(t *testing.T) {
 	views := func(name, backend string) *Case {
 		c := smallCase()
 		view := c.Tensors[2]

@@ -16,8 +16,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Graph is a module made of the cases of one scheduler: a function for each graph that it
-// was given, in order.
+// Graph is a module made of the cases of one scheduler. It has a function for each graph of that scheduler, in order.
 type Graph struct {
 	Module  *ir.Module
 	Targets *target.List
@@ -28,8 +27,7 @@ type Graph struct {
 	found [][]*check.Violation // of each case, at the addresses of the trace
 }
 
-// Build makes a module of cases that one scheduler was given one after the other; they
-// have the same backends.
+// Build makes a module of successive cases of one scheduler, which have the same backends.
 func Build(cases ...*Case) (*Graph, error) {
 	first := cases[0]
 	targets, err := first.targets()
@@ -44,7 +42,7 @@ func Build(cases ...*Case) (*Graph, error) {
 	if g.Module, err = b.Finish(); err != nil {
 		return nil, err
 	}
-	g.Module.Props |= ir.PropPacked // nobody knows what foreign kernels read
+	g.Module.Props |= ir.PropPacked // the formats that foreign kernels read are unknown
 	g.Options = first.options()
 	return g, g.pins()
 }
@@ -85,9 +83,8 @@ func (c *Case) targets() (*target.List, error) {
 // maxSources is the largest number of sources of a ggml op (GGML_MAX_SRC in ggml.h).
 const maxSources = 10
 
-// rows returns what the backend supports. Every backend supports views, and CPY and
-// SET_ROWS whatever their sources; and the scheduler copies by itself. The scheduler of 2024
-// takes it that all backends run everything.
+// rows returns what the backend supports. Every backend supports views, and CPY and SET_ROWS with any sources; other
+// copies are made by the scheduler. The scheduler of 2024 assumes that all backends run everything.
 func (b *Backend) rows(rules string) []target.Row {
 	rows := []target.Row{{Op: ir.OpCopy}, {Op: ir.OpForeign, Name: "CPY"}, {Op: ir.OpForeign, Name: "SET_ROWS"}}
 	if strings.HasPrefix(rules, "ggml-2024") {
@@ -103,7 +100,7 @@ func (b *Backend) rows(rules string) []target.Row {
 	return rows
 }
 
-// formats returns the formats of sources; nil where all types will do.
+// formats returns the formats of sources, or nil if all types are supported.
 func (b *Backend) formats() []target.Format {
 	if len(b.NotTypes) == 0 {
 		return nil
@@ -131,7 +128,7 @@ func (c *Case) options() pass.Options {
 	}}
 }
 
-// pins makes the user's wishes options, as they would stand on a command line.
+// pins converts the user's choices to options, as on a command line.
 func (g *Graph) pins() error {
 	for _, b := range g.Cases[0].Backends {
 		var names []string
@@ -154,7 +151,7 @@ func (g *Graph) pins() error {
 	return nil
 }
 
-// tensorName returns the name of the value of a tensor: the graph's and the tensor's number.
+// tensorName returns the name of the value of a tensor, made of the graph's and the tensor's number.
 func tensorName(graph, tensor int) string { return fmt.Sprintf("g%d.t%d", graph, tensor) }
 
 // function appends a case as a function and returns its values by tensor.
@@ -213,7 +210,7 @@ func (t *Tensor) typ() (ir.Type, error) {
 	return typ, nil
 }
 
-// attr returns the attributes of a tensor that is no weight and no state.
+// attr returns the attributes of a tensor that is neither weight nor state.
 func (t *Tensor) attr(typ ir.Type) ir.ForeignAttr {
 	a := ir.ForeignAttr{Op: t.Op, Source: "ggml", Input: t.Input, Leaf: t.Op == "NONE", Offset: t.ViewOffset}
 	if t.Bytes != typ.MaxBytes() {
@@ -236,10 +233,10 @@ func (t *Tensor) attr(typ ir.Type) ir.ForeignAttr {
 	return a
 }
 
-// takers are the ops whose result may have the bytes of a source, as ggml's allocator has it.
+// takers are the ops whose result may take the bytes of a source in ggml's allocator.
 var takers = []string{"SCALE", "DIAG_MASK_INF", "ADD", "MUL", "UNARY", "ROPE", "RMS_NORM", "SOFT_MAX"}
 
-// takes returns which of the present sources the tensor may take over.
+// takes returns the indexes of the present sources whose bytes the tensor may take.
 func (t *Tensor) takes() []int {
 	var takes []int
 	if t.ViewOf != nil || !slices.Contains(takers, t.Op) {
@@ -253,7 +250,7 @@ func (t *Tensor) takes() []int {
 	return takes
 }
 
-// args returns the sources that are present, then what the tensor is a view of.
+// args returns the sources that are present, followed by the tensor of which this one is a view.
 func (t *Tensor) args(values []*ir.Value) []*ir.Value {
 	var args []*ir.Value
 	for _, s := range t.Src {

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// This file finds overlaps of live tensors at the addresses of a trace from the trace alone: none
-// of our passes, and nothing of passes/check, has a part in it. What is found is what the README
-// beside the traces names; so it serves for traces that the README does not know.
+// This file finds overlaps of live tensors at the addresses of a trace, from the trace alone. It uses neither our
+// passes nor passes/check. The README next to the traces names the overlaps of its traces; this file also serves for
+// other traces.
 
-// Moments before and after all that a trace does.
+// Moments before and after all actions of a trace.
 const (
 	before = -1
 	behind = math.MaxInt
 )
 
-// life is what the trace says of the bytes of a tensor or of a copy.
+// life describes the bytes of a tensor or of a copy according to the trace.
 type life struct {
 	of          *Tensor
 	at          [2]int64 // buffer and offset
-	first, last int      // where in the final order they are written first, and used last
-	by          *Tensor  // what writes them first, if that is no copy
-	copied      int      // of a copy: the tensor behind what it copies; -1 of others
+	first, last int      // indexes in the final order of the first write and of the last use
+	by          *Tensor  // first writer, unless that is a copy
+	copied      int      // for a copy: the tensor whose bytes it copies; otherwise -1
 }
 
-// overlaps reports whether bytes of two tensors or copies are the same and live together.
+// overlaps reports whether two tensors or copies share bytes while both are live.
 func (c *Case) overlaps() bool {
 	lives := c.lives()
 	for i := range lives {
@@ -39,8 +39,8 @@ func (c *Case) overlaps() bool {
 	return false
 }
 
-// clash reports whether y is written over x, which still is used. A result may take the place of a
-// source, if it is read there for the last time; and a copy of rows without gaps may move them.
+// clash reports whether y overwrites x while x is still used. A result may take the place of a source that is read
+// for the last time. A copy of rows without gaps may move them.
 func (c *Case) clash(lives []life, i, j int) bool {
 	x, y := &lives[i], &lives[j]
 	switch {
@@ -56,14 +56,14 @@ func (c *Case) clash(lives []life, i, j int) bool {
 	return y.by == nil || x.at != y.at || !c.mayTake(y.by, x.of, i)
 }
 
-// mayTake reports whether the result of t may take the bytes of a source: life i, of tensor x or a
-// copy of it. A source that is a view is not taken.
+// mayTake reports whether the result of t may take the bytes of a source: life i, which is tensor x or a copy of it.
+// The bytes of a view are not taken.
 func (c *Case) mayTake(t, x *Tensor, i int) bool {
 	direct := i >= len(c.Tensors) || slices.ContainsFunc(t.Src, func(s *int) bool { return s != nil && *s == i })
 	return direct && slices.Contains(takers, t.Op) && x.Type == t.Type && x.NE == t.NE && x.strides() == t.strides()
 }
 
-// strides returns those of the tensor. A dimension of one element has none: 0.
+// strides returns the strides of the tensor, with 0 for dimensions of one element.
 func (t *Tensor) strides() [4]int64 {
 	nb := t.NB
 	for i, n := range t.NE {
@@ -74,13 +74,13 @@ func (t *Tensor) strides() [4]int64 {
 	return nb
 }
 
-// dense reports whether elements are stored one after the other, row by row, as passes/check sees it.
+// dense reports whether elements are contiguous and in row-major order, as passes/check defines it.
 func (t *Tensor) dense() bool {
 	typ, err := t.typ()
 	return err == nil && typ.Dense()
 }
 
-// root returns the tensor that has the bytes of tensor i.
+// root returns the tensor that owns the bytes of tensor i.
 func (c *Case) root(i int) int {
 	if v := c.Tensors[i].ViewOf; v != nil {
 		return *v
@@ -88,8 +88,8 @@ func (c *Case) root(i int) int {
 	return i
 }
 
-// lives returns what is known of each tensor, and behind those of each copy; without a tensor
-// where nothing is placed or nothing is used.
+// lives returns the life of each tensor, followed by that of each copy. A life has no tensor if its bytes are not
+// placed or not used.
 func (c *Case) lives() []life {
 	e, n := &c.Expect, len(c.Tensors)
 	lives := make([]life, n+len(e.Copies))
@@ -119,7 +119,7 @@ func (c *Case) lives() []life {
 	return lives
 }
 
-// walk notes what the final order uses.
+// walk records the uses of the final order.
 func (c *Case) walk(lives []life) {
 	rewired := make(map[[2]int]int)
 	for _, r := range c.Expect.Rewired {
@@ -164,12 +164,12 @@ func entryNumber(entry any) int {
 	return entry.(int)
 }
 
-// isView reports whether a tensor only names bytes.
+// isView reports whether a tensor has no bytes of its own.
 func (t *Tensor) isView() bool {
 	return slices.Contains([]string{"VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"}, t.Op)
 }
 
-// keep notes what is there before the graph runs, and what is kept behind it.
+// keep records the bytes that exist before the graph runs, and those that are kept after it.
 func (c *Case) keep(lives []life) {
 	for i := range c.Tensors {
 		t, l := &c.Tensors[i], &lives[i]

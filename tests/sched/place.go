@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// checkTraced gives everything the addresses of the traces, and returns what passes/check
-// finds wrong, by case.
+// checkTraced assigns the addresses of the traces to all values, and returns the violations that passes/check finds,
+// by case.
 func (g *Graph) checkTraced(ctx context.Context) ([][]*check.Violation, error) {
 	g.Module.Plan = &ir.Plan{}
 	g.placeLeaves()
@@ -36,19 +36,18 @@ func (g *Graph) checkTraced(ctx context.Context) ([][]*check.Violation, error) {
 	return found, nil
 }
 
-// Found returns what passes/check found wrong with case i at the addresses of its trace.
+// Found returns the violations that passes/check found in case i at the addresses of its trace.
 func (g *Graph) Found(i int) []*check.Violation { return g.found[i] }
 
-// pinned reports whether the user wished for the backend of the node of case i that
-// messages call name.
+// pinned reports whether the user chose the backend of the node of case i that messages call name.
 func (g *Graph) pinned(i int, name string) bool {
 	return slices.ContainsFunc(g.Module.Funcs[i].Nodes, func(n *ir.Node) bool {
 		return n.String() == name && n.HasCause("usr")
 	})
 }
 
-// placeLeaves puts weights and states one behind the other into arenas of their spaces:
-// their addresses are not ggml's to decide.
+// placeLeaves places weights and states one after another in arenas of their spaces. ggml does not decide their
+// addresses.
 func (g *Graph) placeLeaves() {
 	for _, w := range g.Module.Weights {
 		w.Place = g.append(ir.ClassWeights, w.Type)
@@ -72,9 +71,8 @@ func (g *Graph) append(class ir.Class, t ir.Type) *ir.Place {
 	return p
 }
 
-// place gives what ggml's allocator has placed its address, in an arena for each of the
-// case's buffers, and the space that the buffer is in: that allocator may let a result take
-// over bytes in another space than its backend's own.
+// place assigns the addresses of ggml's allocator, in an arena for each of the case's buffers, and the space of the
+// buffer: the allocator may let a result take bytes in another space than that of its backend.
 func (r *reading) place(plan *ir.Plan) {
 	arenas := len(plan.Arenas)
 	for i, b := range r.c.Expect.Buffers {
@@ -110,9 +108,8 @@ func (r *reading) place(plan *ir.Plan) {
 	}
 }
 
-// firstSlot returns where the first of the slots of a copy lies. ggml allocates the slots
-// one after the other, before all else, so that they follow each other as the instances of a
-// value do.
+// firstSlot returns the place of the first slot of a copy. ggml allocates the slots one after another, before
+// everything else, so that they follow each other as the instances of a value do.
 func (r *reading) firstSlot(n *ir.Node) (of int, at [2]int64, ok bool) {
 	want := r.copyOf(n)
 	for _, cp := range r.c.Expect.Copies {
@@ -123,8 +120,8 @@ func (r *reading) firstSlot(n *ir.Node) (of int, at [2]int64, ok bool) {
 	return 0, at, false
 }
 
-// placeInputs says of graph inputs with several copies where the first of these lies: the
-// tensor itself is the current one.
+// placeInputs sets the place of the first copy of graph inputs with several copies. The tensor itself is the current
+// copy.
 func (r *reading) placeInputs(plan *ir.Plan) {
 	if r.c.Copies == 1 {
 		return

@@ -9,11 +9,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// planningPasses are those that decide and those that give addresses. What reads the formats
-// of operands is left out, as nobody knows those of foreign nodes.
+// planningPasses are the passes that decide and those that assign addresses. Passes that read the formats of operands
+// are left out, as those of foreign nodes are unknown.
 var planningPasses = []string{"assign", "split", "copy", "elide-copy", "dce-copy", "pipeline", "roll", "order", "partition", "plan", "sync"}
 
-// Plan runs the passes up to the plan, and returns what passes/check finds wrong with it.
+// Plan runs the passes up to the plan, and returns the violations that passes/check finds.
 func (g *Graph) Plan(ctx context.Context) ([]*check.Violation, error) {
 	_, err := passes.Run(ctx, g.Module, passes.RunOptions{Targets: g.Targets, Options: g.Options, Passes: planningPasses})
 	if err != nil {
@@ -27,7 +27,7 @@ func (g *Graph) Plan(ctx context.Context) ([]*check.Violation, error) {
 	return nil, err
 }
 
-// Bytes returns how many bytes the plan needs in each space, weights and states left out.
+// Bytes returns the bytes that the plan needs in each space, without weights and states.
 func (g *Graph) Bytes() map[string]int64 {
 	bytes := make(map[string]int64)
 	for _, a := range g.Module.Plan.Arenas {
@@ -38,8 +38,7 @@ func (g *Graph) Bytes() map[string]int64 {
 	return bytes
 }
 
-// TracedBytes returns how many bytes ggml's buffers have in each space: of all graphs that
-// one scheduler was given, the largest counts.
+// TracedBytes returns the bytes of ggml's buffers in each space, as the largest of all graphs of the scheduler.
 func (g *Graph) TracedBytes() map[string]int64 {
 	most := make(map[string]int64)
 	for _, c := range g.Cases {

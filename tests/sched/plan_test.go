@@ -8,9 +8,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// TestPlans plans the graphs of the traces. Nothing overlaps, and in no space are more bytes
-// needed than ggml's allocator needed, wherever its own plan is sound.
-func TestPlans(t *testing.T) {
+// TestPlansAreSoundAndNoLargerThanGgmls plans the graphs of the traces. Nothing overlaps, and no space needs more
+// bytes than ggml's allocator, if ggml's own plan is sound.
+func TestPlansAreSoundAndNoLargerThanGgmls(t *testing.T) {
 	files, err := Files(traces(t))
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func (b *beaten) plan(t *testing.T, group []*Case) {
 		}
 	}
 	for _, v := range found {
-		if v.Rule != check.RuleReach && v.Rule != check.RuleKernel { // which assign decides
+		if v.Rule != check.RuleReach && v.Rule != check.RuleKernel { // assign decides these
 			t.Errorf("%s: our plan: %v", name, v)
 		}
 	}
@@ -75,7 +75,7 @@ func (b *beaten) plan(t *testing.T, group []*Case) {
 	}
 }
 
-// sound reports whether ggml's addresses are right.
+// sound reports whether ggml's addresses are valid.
 func (g *Graph) sound() bool {
 	for i := range g.Cases {
 		for _, v := range g.Found(i) {

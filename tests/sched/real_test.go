@@ -13,9 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// TestRealModel plans a model for made-up backends under every set of rules; the plan is
-// proved by the last pass.
-func TestRealModel(t *testing.T) {
+// TestRealModelIsPlannedUnderAllRules plans a model for made-up backends. The last pass proves the plan.
+func TestRealModelIsPlannedUnderAllRules(t *testing.T) {
 	path := needtest.Data(t, "aidreams260K.gguf")
 	for _, tt := range []struct{ name, targets, pin, noRules string }{
 		{"two that run all", "target gpu space=dev0 ops=*\ntarget npu space=dev1 ops=*\ntarget cpu like=cpu", "", ""},
@@ -40,7 +39,7 @@ func TestRealModel(t *testing.T) {
 	}
 }
 
-// plan compiles the model and returns how many splits it has.
+// plan compiles the model and returns the number of its splits.
 func plan(t *testing.T, path, rules, targets, pin string) (splits int, err error) {
 	t.Helper()
 	md, err := driver.Load(t.Context(), path, driver.LoadOptions{Batch: 16})

@@ -15,8 +15,8 @@ import (
 
 var tracesDir = flag.String("traces", "", "folder of traces (*.jsonl.gz); by default ../shared/data/sched beside the repository")
 
-// traces returns the folder of traces. A relative one is looked for in the test's folder,
-// then in the repository's.
+// traces returns the folder of traces. A relative path is resolved in the test's folder first, then in the
+// repository's.
 func traces(t *testing.T) string {
 	dir := *tracesDir
 	if dir == "" {
@@ -31,8 +31,8 @@ func traces(t *testing.T) string {
 	return dir
 }
 
-// TestTraces runs the passes on every trace and compares all that its README calls equal.
-func TestTraces(t *testing.T) {
+// TestDecisionsAreThoseOfTheTraces runs the passes on every trace and compares all items that the README calls equal.
+func TestDecisionsAreThoseOfTheTraces(t *testing.T) {
 	dir := traces(t)
 	files, err := Files(dir)
 	if err != nil {
@@ -46,11 +46,10 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// shortEvery thins the cases out under -short.
+// shortEvery is the interval of the cases that run under -short.
 const shortEvery = 10
 
-// groups returns the cases of a file by the scheduler that was given them, thinned out under
-// -short.
+// groups returns the cases of a file, grouped by scheduler, and only some of them under -short.
 func groups(t *testing.T, path string) [][]*Case {
 	cases, err := Read(path)
 	if err != nil {
@@ -117,11 +116,10 @@ func (c *tally) decisions(t *testing.T, g *Graph, i int) {
 	t.Errorf("%s: %s", g.Cases[i].Name, strings.Join(slices.Sorted(maps.Values(diffs)), "; "))
 }
 
-// findings demands that passes/check finds, at ggml's addresses, overlaps where there are any
-// (overlap.go) and nowhere else; and that these are the ones which the README beside the traces
-// names. What else it finds follows from those, but
-// for what cannot be addressed, which is compared case by case, and for a user's wish that
-// something runs where there is no kernel for it.
+// findings checks that passes/check finds overlaps at ggml's addresses exactly where overlap.go finds them, and that
+// these are the cases that the README next to the traces names. Its other findings follow from overlaps, with two
+// exceptions: values that cannot be addressed, which are compared case by case, and a user's pin to a backend without
+// a kernel.
 func (c *tally) findings(t *testing.T, g *Graph, i int) {
 	name := g.Cases[i].Name
 	by := make(map[string][]*check.Violation)
@@ -162,8 +160,8 @@ func (c *tally) report(t *testing.T) {
 		c.file, c.unreachable, len(c.overlapping), strings.Join(c.overlapping, " "), c.misaligned, c.noKernel)
 }
 
-// overlaps2024 are the cases of the rules of 2024 in which live tensors overlap, as the README beside
-// the traces says; under those of 2026 there are none.
+// overlaps2024 are the cases of the rules of 2024 in which live tensors overlap, according to the README next to the
+// traces. Under those of 2026 there are none.
 var overlaps2024 = []string{
 	"random-gpu-s21", "random-gpu-s51", "random-gpu2-s52", "random-gpu2-s52#1", "random-gpu2-s82", "random-gpu2-s152", "random-gpu2-s242",
 	"random-gpu3npu-s45", "random-gpu3npu-s195", "random-gpu3npu-s325", "random-gpu3npu-s415", "random-gpu3npu-s415#1",

@@ -1,7 +1,6 @@
-// Package sched compares what the passes decide under the rules ggml-2024 and ggml-2026
-// with traces of those versions of ggml's scheduler. The README beside the traces, in
-// ../shared/data/sched, is the specification of their form and of what must be equal. A case
-// becomes a module of foreign nodes that goes through the passes of any model.
+// Package sched compares the decisions of the passes under the rules ggml-2024 and ggml-2026 with traces of those
+// versions of ggml's scheduler. The README next to the traces, in ../shared/data/sched, specifies their form and what
+// must be equal. A case becomes a module of foreign nodes, which runs through the passes of any model.
 //
 //	go test ./tests/sched -v -traces DIR
 //
@@ -20,7 +19,7 @@ import (
 	"slices"
 )
 
-// Case is one graph that a scheduler was given, and what it decided.
+// Case is one graph that was given to a scheduler, with the scheduler's decisions.
 type Case struct {
 	Name  string `json:"name"`
 	Rules string `json:"rules"`
@@ -71,8 +70,8 @@ func (o *Ops) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &o.Names)
 }
 
-// Tensor is a leaf or node of the graph. Dimensions and strides have the fastest first;
-// strides and sizes are in bytes.
+// Tensor is a leaf or node of the graph. Dimensions and strides have the fastest first. Strides and sizes are in
+// bytes.
 type Tensor struct {
 	Name        string   `json:"name"`
 	Op          string   `json:"op"`
@@ -90,8 +89,8 @@ type Tensor struct {
 	Pin         string   `json:"pin"`
 }
 
-// Decisions are those of the scheduler. In FinalLeafs and FinalNodes a number is a tensor;
-// "copy k" and "keep t" are texts.
+// Decisions are the decisions of the scheduler. In FinalLeafs and FinalNodes a number is a tensor; "copy k" and "keep
+// t" are texts.
 type Decisions struct {
 	Assign      [][2]string `json:"assign"`
 	Splits      []Split     `json:"splits"`
@@ -102,10 +101,10 @@ type Decisions struct {
 	Unreachable [][2]int    `json:"unreachable"`
 
 	Buffers []Buffer    `json:"buffers"`
-	At      []*[2]int64 `json:"at"` // of each tensor: buffer and offset; nil for views and what was placed already
+	At      []*[2]int64 `json:"at"` // of each tensor: buffer and offset; nil for views and values placed before
 }
 
-// Buffer is a compute buffer: one for each backend, or for each space where that is given.
+// Buffer is a compute buffer: one for each backend, or one for each space if it has a space.
 type Buffer struct {
 	Backends []string `json:"backends"`
 	Space    string   `json:"space"`
@@ -129,7 +128,7 @@ type Copy struct {
 	At [2]int64 `json:"at"` // buffer and offset
 }
 
-// Read returns the cases of a file of one JSON object a line, compressed by gzip.
+// Read reads the cases of a file, which has one JSON object per line and is compressed by gzip.
 func Read(path string) (cases []*Case, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -156,7 +155,7 @@ func Read(path string) (cases []*Case, err error) {
 	}
 }
 
-// check reports indices that point nowhere.
+// check reports invalid indexes.
 func (c *Case) check() error {
 	valid := func(i int) bool { return i >= 0 && i < len(c.Tensors) }
 	var refs []int

@@ -15,15 +15,15 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// Bounds of what the program of a graph for the processor may be from the definition of its ops in
-// float64, which rounds activations where the passes say so.
+// How far the CPU program of a graph may be from the float64 definition of its ops. It rounds activations where the
+// passes demand that.
 var (
 	floats = ir.Tolerance{NMSE: 1e-6, Why: "sums of up to 96 products in float32, and differences of what is nearly equal"}
 	bytesA = ir.Tolerance{NMSE: 0.02, Why: "a number next to the middle between two bytes, or two of bf16, is rounded to the other one"}
 )
 
-// defined compares what the processor computed of a graph with ir/eval. Each call begins with empty states,
-// as each run of a program does.
+// defined compares the CPU's results of a graph with those of ir/eval. Each call begins with empty states, as each
+// run of a program does.
 func (s *subject) defined(ctx context.Context, got []result) (*find, error) {
 	m := s.graph.Module.Clone()
 	if _, err := passes.Run(ctx, m, passes.RunOptions{Targets: processorAlone()}); err != nil {
@@ -51,7 +51,7 @@ func (s *subject) defined(ctx context.Context, got []result) (*find, error) {
 	return nil, nil
 }
 
-// tolerance is that of modules whose products round their other operand, or of others.
+// tolerance returns the tolerance for a module, which is larger if its products round their other operand.
 func tolerance(m *ir.Module) ir.Tolerance {
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
@@ -65,7 +65,7 @@ func tolerance(m *ir.Module) ir.Tolerance {
 	return floats
 }
 
-// readArrays reads what readFolder wrote.
+// readArrays parses the output of readFolder.
 func readArrays(data string) (map[string]eval.Tensor, error) {
 	arrays := make(map[string]eval.Tensor)
 	for line := range strings.Lines(data) {

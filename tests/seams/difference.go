@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// token is a line of a program's output, or an array that it wrote.
+// token is a line of a program's output, or an array that it has written.
 type token struct {
 	ID     int
 	Logits []float64
 }
 
-// tokens reads the output of a program; nil where it is none.
+// tokens parses the output of a program. It returns nil if the output has another form.
 func tokens(text string) []token {
 	if !strings.HasPrefix(text, "{") {
 		return arraysOf(text)
@@ -44,8 +44,8 @@ func arraysOf(text string) []token {
 	return ts
 }
 
-// near reports whether logits are within the bound up to the first token that differs, from which on
-// they are those of different texts.
+// near reports whether logits are within the bound, up to the first token that differs. From there on they belong to
+// different texts.
 func near(want, got string, bound float64) bool {
 	a, b := tokens(want), tokens(got)
 	if bound == 0 || a == nil || len(a) != len(b) {
@@ -62,7 +62,8 @@ func near(want, got string, bound float64) bool {
 	return true
 }
 
-// difference says how results differ: where first, and by how much of the largest number there.
+// difference describes how results differ: the first place, and the difference as a share of the largest number
+// there.
 func difference(want, got string) string {
 	a, b := tokens(want), tokens(got)
 	if a == nil || len(a) != len(b) {
@@ -76,7 +77,7 @@ func difference(want, got string) string {
 	return "in text alone"
 }
 
-// distance is the largest difference as a share of the largest number; NaN where there is one.
+// distance returns the largest difference as a share of the largest number, or NaN if there is a NaN.
 func distance(x, y []float64) float64 {
 	if len(x) != len(y) {
 		return math.NaN()

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// draw is where the decisions of a try come from.
+// draw is the random source for the decisions of a try.
 type draw struct{ *rand.Rand }
 
-// newDraw returns the decisions that follow from a seed. Streams of one seed are independent.
+// newDraw returns the source for a seed. Streams of one seed are independent.
 func newDraw(seed, stream uint64) draw { return draw{rand.New(rand.NewPCG(seed, stream))} }
 
-// oneIn reports true once in n times.
+// oneIn returns true once in n times on average.
 func (d draw) oneIn(n int) bool { return d.IntN(n) == 0 }
 
 // pick returns one of several.

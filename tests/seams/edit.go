@@ -11,27 +11,32 @@ import (
 type editor struct {
 	draw
 	lines   []string
-	graph   bool // the functions' names and those of their operands are what callers say
-	meaning bool // what is computed may have been changed
+	graph   bool // as in editLimits
+	meaning bool // the edit may have changed what is computed
 	without []string
 }
 
-// editText makes one to three changes and reports whether one may concern what is computed. Kinds of lines and
-// "rename" are left out where without lists them.
-func editText(d draw, text string, graph bool, without string) (edited string, meaning bool) {
-	e := &editor{draw: d, graph: graph, without: strings.Split(without, ","), lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
+// editLimits restricts the edits of a text.
+type editLimits struct {
+	graph   bool   // callers use the names of its functions and their operands
+	without string // comma-separated kinds of lines to leave alone; "rename" leaves out renaming
+}
+
+// editText makes one to three changes. meaning reports whether one of them may affect what is computed.
+func editText(d draw, text string, limits editLimits) (edited string, meaning bool) {
+	e := &editor{draw: d, graph: limits.graph, without: strings.Split(limits.without, ","), lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
 	for range pick(d, 1, 1, 1, 1, 2, 2, 3) {
 		edits[d.IntN(len(edits))](e)
 	}
 	edited = strings.Join(e.lines, "\n") + "\n"
-	if gigabytes.MatchString(edited) { // a simulated device fills them with NaN at every step
+	if gigabytes.MatchString(edited) { // a simulated device fills its memory with NaN in every step
 		return text, false
 	}
-	renamed := graph && !slices.Equal(functions.FindAllString(text, -1), functions.FindAllString(edited, -1))
+	renamed := limits.graph && !slices.Equal(functions.FindAllString(text, -1), functions.FindAllString(edited, -1))
 	return edited, e.meaning || renamed || tokenizer.MatchString(text) && !tokenizer.MatchString(edited)
 }
 
-// edits are the changes, as often as they are listed.
+// edits lists the kinds of changes, each as often as it is to be drawn.
 var edits = []func(*editor){
 	(*editor).number, (*editor).number, (*editor).number, (*editor).number,
 	(*editor).value, (*editor).value, (*editor).value, (*editor).value, (*editor).swapWords, (*editor).dropAttr, (*editor).dropAttr, (*editor).takeAttr, (*editor).takeAttr, (*editor).swapAttr,
@@ -39,7 +44,7 @@ var edits = []func(*editor){
 	(*editor).rename, (*editor).rename, (*editor).renameOnce, (*editor).meta,
 }
 
-// kindOf returns what a line is: the first word of those that have one, else "node".
+// kindOf returns the kind of a line: the first word of a declaration, or else "node".
 func kindOf(line string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
@@ -51,7 +56,7 @@ func kindOf(line string) string {
 	return word
 }
 
-// line draws a line: first of which kind, so that the rare ones have their turn.
+// line draws a line. It draws the kind first, so that lines of rare kinds are drawn too.
 func (e *editor) line(want func(kind string) bool) int {
 	byKind := make(map[string][]int)
 	var kinds []string
@@ -77,7 +82,7 @@ func (e *editor) line(want func(kind string) bool) int {
 
 func anyKind(string) bool { return true }
 
-// decided returns where in a line the part begins that only says what the compiler decided.
+// decided returns the index in a line from which on it only records decisions of the compiler.
 func decided(line string) int {
 	switch kindOf(line) {
 	case "node":
@@ -87,7 +92,7 @@ func decided(line string) int {
 		return afterType(line)
 	case "weight", "state":
 		if i := strings.Index(line, " @"); i >= 0 {
-			if j := strings.Index(line[i:], " = "); j >= 0 { // the bytes' source
+			if j := strings.Index(line[i:], " = "); j >= 0 { // the source of the bytes
 				return len(line)
 			}
 			return i
@@ -102,7 +107,7 @@ func decided(line string) int {
 	return 0
 }
 
-// afterType returns where what follows the types of a node's results begins.
+// afterType returns the index after the types of a node's results.
 func afterType(line string) int {
 	i := strings.Index(line, " : ")
 	if i < 0 {
@@ -122,14 +127,14 @@ func afterType(line string) int {
 	return len(line)
 }
 
-// change notes that bytes of a line from at on are changed.
+// change records that bytes of a line are changed from index at on.
 func (e *editor) change(line string, at int) {
 	if at < decided(line) && !placed(line, at) || e.graph && kindOf(line) == "func" {
 		e.meaning = true
 	}
 }
 
-// placed reports whether byte at of a line of a weight, state or function belongs to its space or address.
+// placed reports whether index at in a line of a weight, state or function belongs to its space or address.
 func placed(line string, at int) bool {
 	for _, m := range placement.FindAllStringIndex(line, -1) {
 		if m[0] <= at && at < m[1] {
@@ -142,14 +147,14 @@ func placed(line string, at int) bool {
 var (
 	functions = regexp.MustCompile(`(?m)^func @[^(]*`)
 	gigabytes = regexp.MustCompile(`chunks=\[[^\]]*\d{10}`)
-	tokenizer = regexp.MustCompile(`(?m)^language .* tokenizer=`) // without it a program tells ids and no text
+	tokenizer = regexp.MustCompile(`(?m)^language .* tokenizer=`) // without it a program prints ids and no text
 	placement = regexp.MustCompile(` @("[^"]*"|[\w:.]+)| at \d+:0x[0-9a-f]+\+\d+| epochs=\d+`)
 	numbers   = regexp.MustCompile(`-?\b(0x[0-9a-f]+|\d+)\b`)
 	words     = regexp.MustCompile(`%"[^"]*"|[%@]?[\w.]+|"[^"]*"`)
 	attrs     = regexp.MustCompile(` (in|at) ("[^"]*"|[\w:.+]+)| @("[^"]*"|[\w:.]+)| [a-z]+=(\[[^]]*\]|split\([^)]*\)|"[^"]*"|[\w:.+]+)`)
 )
 
-// number replaces a number by one that is near, far, or from elsewhere in the text.
+// number replaces a number by one that is near, far, or from another place in the text.
 func (e *editor) number() {
 	i := e.line(anyKind)
 	if i < 0 {
@@ -201,7 +206,7 @@ func (e *editor) swapWords() {
 	e.lines[i] = line[:a[0]] + line[b[0]:b[1]] + line[a[1]:b[0]] + line[a[0]:a[1]] + line[b[1]:]
 }
 
-// withAttrs draws a line that says something the compiler decided, and one of these words.
+// withAttrs draws a line that records decisions of the compiler, and the indexes of their words.
 func (e *editor) withAttrs() (line int, at []int) {
 	for range 20 {
 		i := e.line(func(kind string) bool { return kind != "target" && kind != "option" })
@@ -221,8 +226,7 @@ func (e *editor) withAttrs() (line int, at []int) {
 	return -1, nil
 }
 
-// value changes a number in what is said under a key such as part or wait; each key that there is has the same
-// chance.
+// value changes a number in the value of a key such as part or wait. All keys have the same chance.
 func (e *editor) value() {
 	type place struct{ line, from, to int }
 	byKey := make(map[string][]place)
@@ -258,7 +262,7 @@ func (e *editor) dropAttr() {
 	}
 }
 
-// takeAttr gives a line such a word of another one, in place of its own or besides.
+// takeAttr copies such a word from another line, in place of the line's own word or in addition to it.
 func (e *editor) takeAttr() {
 	from, f := e.withAttrs()
 	to, t := e.withAttrs()
@@ -275,7 +279,7 @@ func (e *editor) takeAttr() {
 	e.lines[to] = line[:t[0]] + word + line[t[0]:]
 }
 
-// attrKey returns what a word is about: the part before its value.
+// attrKey returns the key of a word: the part before its value.
 func attrKey(word string) string {
 	if strings.HasPrefix(word, " @") {
 		return "@"
@@ -283,7 +287,7 @@ func attrKey(word string) string {
 	return word[:strings.IndexAny(word[1:], "= ")+1]
 }
 
-// swapAttr exchanges such words of two lines that are about the same.
+// swapAttr exchanges words with the same key between two lines.
 func (e *editor) swapAttr() {
 	for range 20 {
 		i, a := e.withAttrs()
@@ -333,13 +337,13 @@ func (e *editor) moveLine() {
 	e.lines = slices.Insert(e.lines, to, line)
 }
 
-// names are what things are renamed to: those of others, and words that mean something elsewhere.
+// names are new names: those of other things, and words with a meaning elsewhere.
 var names = []string{"x", "tokens", "pos", "slot", "lengths", "logits", "prefill", "decode", "nil", "string", "error", "any", "context", "main", "init", "_", "0",
 	"a b", "é", "host", "cpu", "blk.0.keys", "v1", "v5", "threads", "kv", "program", "runtime", "len", "float32", "a/b", "a\\\"b", "a\\nb", "*/", "model", "Session", "weights"}
 
 var named = regexp.MustCompile(`%"[^"]*"|%[\w.]+|@[\w.]+|"[^"]+"`)
 
-// rename gives a value, function, weight, state, symbol or space another name wherever it is named.
+// rename renames a value, function, weight, state, symbol or space in all places.
 func (e *editor) rename() {
 	if slices.Contains(e.without, "rename") {
 		return
@@ -375,7 +379,7 @@ func (e *editor) rename() {
 	e.meaning = e.meaning || bare == "r16" || strings.HasPrefix(bare, "blk.") && strings.HasSuffix(bare, ".weight")
 }
 
-// renameOnce does so in one place.
+// renameOnce changes a name in one place.
 func (e *editor) renameOnce() {
 	old, i := e.name()
 	if old == "" || slices.Contains(e.without, "rename") {
@@ -407,7 +411,7 @@ func (e *editor) name() (string, int) {
 	return "", -1
 }
 
-// meta changes a note that the frontend makes.
+// meta changes a note of the frontend.
 func (e *editor) meta() {
 	i := e.line(func(kind string) bool { return kind == "meta" })
 	if i < 0 {

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// find is something wrong.
+// find is a wrong behaviour of ggmlc or of a program.
 type find struct {
-	class     string   // what, in a few words
-	want, got string   // expected, and what came
-	flags     []string // of the program's run; nil where ggmlc is at fault
+	class     string   // its kind, in a few words
+	want, got string   // the expected result and the actual one
+	flags     []string // of the program's run; nil if ggmlc is at fault
 }
 
-// alike is how many finds that look alike are made smaller and written.
+// alike is how many similar finds are reduced and written.
 const alike = 4
 
-// found writes a find to a folder of its own, unless there are enough that look like it.
+// found writes a find to a folder of its own, unless enough similar ones have been written.
 func (f *fuzzer) found(ctx context.Context, t *try, x find) {
 	if f.tally.found(t, x) > alike {
 		return
@@ -38,8 +38,8 @@ func (f *fuzzer) found(ctx context.Context, t *try, x find) {
 	log.Printf("try %d: %s, %s: %s: see %s", t.seed, t.kind, t.subject.name, x.class, dir)
 }
 
-// looks returns what finds of one cause have in common: the class without figures, and the first words of
-// what came, where that is an error.
+// looks returns what finds of one cause have in common: the class without figures, and the first words of the result
+// if that is an error.
 func (x find) looks() string {
 	line, _, _ := strings.Cut(x.got, "\n")
 	if strings.HasPrefix(x.class, "ggmlc") {
@@ -58,7 +58,7 @@ var (
 	pathName = regexp.MustCompile(`/[^ :]*`)
 )
 
-// write copies the files of the try and says what was done with them.
+// write copies the files of the try and writes a README.md about the find.
 func (t *try) write(dir string, x find) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -130,15 +130,15 @@ func quote(word string) string {
 	return word
 }
 
-// diff returns what an edit has changed.
+// diff returns the changes of an edit.
 func diff(dir string) string {
 	cmd := exec.Command("diff", "-U0", "plain.ggir", "edited.ggir")
 	cmd.Dir = dir
-	out, _ := cmd.Output() // status 1 says that there are differences
+	out, _ := cmd.Output() // status 1 means that there are differences
 	return string(out)
 }
 
-// clip shortens lines and text for people.
+// clip shortens a text and its lines for people.
 func clip(text string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {

@@ -15,22 +15,22 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 )
 
-// fuzzer makes tries.
+// fuzzer makes and judges tries.
 type fuzzer struct {
 	options
 	root, dir string
 	subjects  subjects
-	passes    []string // after which there is a dump, the first after the import
-	sources   string   // what programs import
+	passes    []string // after which there is a dump; the first is the import
+	sources   string   // folder of the sources that programs import
 	tally     *tally
 
-	next       atomic.Uint64 // tries that were begun
+	next       atomic.Uint64 // number of tries begun
 	deadline   time.Time
 	mu         sync.Mutex // guards references
 	references map[string]*reference
 }
 
-// prepare asks ggmlc for its passes and lays out what programs import.
+// prepare asks ggmlc for its passes and writes the sources that programs import.
 func (f *fuzzer) prepare() error {
 	f.subjects = subjects{root: f.root, dir: f.dir, made: make(map[string]*subject)}
 	f.sources = filepath.Join(f.dir, "ggmlc-sources")
@@ -55,10 +55,10 @@ func (f *fuzzer) prepare() error {
 	return codegen.WriteSources(f.sources)
 }
 
-// env keeps what ggmlc leaves inside the fuzzer's folder.
+// env keeps temporary files of ggmlc in the fuzzer's folder.
 func (f *fuzzer) env() []string { return []string{"TMPDIR=" + f.dir} }
 
-// loop lets workers make groups of tries.
+// loop runs workers that make groups of tries.
 func (f *fuzzer) loop(ctx context.Context) error {
 	f.deadline = time.Now().Add(f.duration)
 	errs := make(chan error, f.workers)
@@ -82,7 +82,7 @@ func (f *fuzzer) loop(ctx context.Context) error {
 	return first
 }
 
-// begin returns the seed of the next try, unless it is time to end.
+// begin returns the seed of the next try. It returns false if the fuzzer is to end.
 func (f *fuzzer) begin(ctx context.Context) (uint64, bool) {
 	if ctx.Err() != nil || f.tries == 0 && time.Now().After(f.deadline) {
 		return 0, false
@@ -94,7 +94,7 @@ func (f *fuzzer) begin(ctx context.Context) (uint64, bool) {
 	return f.seed + n, true
 }
 
-// makeGroup makes tries until enough of them have a program, links these and runs them.
+// makeGroup makes tries until enough of them have a program, links these programs and runs them.
 func (f *fuzzer) makeGroup(ctx context.Context) (more bool, err error) {
 	dir, err := os.MkdirTemp(f.dir, "group-")
 	if err != nil {
@@ -135,7 +135,7 @@ func (f *fuzzer) makeGroup(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// compile makes the try of a seed. It returns nil where there is nothing to run.
+// compile makes the try of a seed. It returns nil if there is nothing to run.
 func (f *fuzzer) compile(ctx context.Context, w *workshop, seed uint64) (*try, error) {
 	t, err := f.draw(seed)
 	if err != nil {
@@ -167,7 +167,7 @@ func (f *fuzzer) compile(ctx context.Context, w *workshop, seed uint64) (*try, e
 	return t, w.add(name)
 }
 
-// refused counts what ggmlc did not compile.
+// refused counts a try that ggmlc did not compile.
 func (f *fuzzer) refused(ctx context.Context, t *try, command string, o outcome) {
 	if ctx.Err() != nil {
 		return
@@ -182,7 +182,7 @@ func (f *fuzzer) refused(ctx context.Context, t *try, command string, o outcome)
 	f.tally.refused(t, o.status)
 }
 
-// link makes one executable of the group. Packages that do not compile are finds, and are left out.
+// link makes one executable of the group. Packages that do not compile are finds and are left out.
 func (f *fuzzer) link(ctx context.Context, w *workshop, built map[string]*try) error {
 	for len(w.packages) > 0 {
 		o := w.link(ctx)
@@ -209,7 +209,7 @@ func (f *fuzzer) link(ctx context.Context, w *workshop, built map[string]*try) e
 	return nil
 }
 
-// runAll runs the program of a try in all ways and compares.
+// runAll runs the program of a try in all ways and compares the results.
 func (f *fuzzer) runAll(ctx context.Context, w *workshop, name string, t *try) error {
 	ref, err := f.reference(ctx, t)
 	if err != nil || ctx.Err() != nil {

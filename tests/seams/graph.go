@@ -20,11 +20,11 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// graphTries is how many random modules are looked at for one that the processor runs: most have a node for
-// which there is no kernel.
+// graphTries is how many random modules are tried to find one that the CPU runs. Most have a node for which there is
+// no kernel.
 const graphTries = 200
 
-// runnable draws the number of a random module that the processor runs.
+// runnable draws the number of a random module that the CPU runs.
 func runnable(d draw) (uint64, error) {
 	for range graphTries {
 		n := d.Uint64N(randomGraphs)
@@ -39,20 +39,20 @@ func runnable(d draw) (uint64, error) {
 	return 0, fmt.Errorf("none of %d random modules runs on the processor", graphTries)
 }
 
-// processorAlone is the list of targets of programs that others are compared with.
+// processorAlone returns the targets of reference programs.
 func processorAlone() *target.List {
 	l, err := target.Select("cpu")
 	if err != nil {
-		panic(err) // the processor is built in
+		panic(err) // the CPU is built in
 	}
 	return l
 }
 
-// graphMoves is the size of a random module.
+// graphMoves returns the size of a random module.
 func graphMoves(n uint64) int { return int(3 + n%10) }
 
-// randomGraph writes the random module of a number to a folder: the text, the file with its
-// weights, and the arrays of its calls.
+// randomGraph writes the n-th random module to a folder: the text, the file with its weights, and the arrays of its
+// calls.
 func randomGraph(n uint64, dir string) (*subject, error) {
 	p, err := irtest.Random(n, graphMoves(n))
 	if err != nil {
@@ -106,7 +106,7 @@ func writeWeights(p *irtest.Program, path string) error {
 	return w.WriteFile(path)
 }
 
-// writeArray writes the input of a call as programs read it.
+// writeArray writes the input of a call in the format that programs read.
 func writeArray(path string, t dtype.DType, x eval.Tensor) error {
 	var data []byte
 	for _, v := range x.Dense().Flat() {

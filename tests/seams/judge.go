@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// reference is what the program for the processor alone computes, by call.
+// reference holds the results of the program for the CPU alone, by call.
 type reference struct {
 	done    chan struct{}
-	refused string // ggmlc's words, where it makes no such program
+	refused string // ggmlc's message, if it makes no such program
 	results []result
-	wrong   *find // with them: they are not what ir/eval computes
+	wrong   *find // set if the results differ from those of ir/eval
 }
 
-// reference returns the results to compare with, which are made once for all tries of a subject
-// with the same settings.
+// reference returns the results to compare with. They are computed once for all tries of a subject with the same
+// settings.
 func (f *fuzzer) reference(ctx context.Context, t *try) (*reference, error) {
 	key := t.key()
 	f.mu.Lock()
@@ -39,10 +39,10 @@ func (f *fuzzer) reference(ctx context.Context, t *try) (*reference, error) {
 	return r, r.make(ctx, f, t)
 }
 
-// key names what a try is compared with.
+// key identifies the reference of a try.
 func (t *try) key() string { return t.subject.name + " " + strings.Join(t.numeric, " ") }
 
-// forget drops what is hardly needed again: there are a million graphs.
+// forget drops the reference of a graph, which is hardly used again: there are a million graphs.
 func (f *fuzzer) forget(t *try) {
 	if t.subject.graph != nil {
 		f.mu.Lock()
@@ -74,17 +74,17 @@ func (r *reference) make(ctx context.Context, f *fuzzer, t *try) error {
 	return err
 }
 
-// judge runs the program of one try and says what is wrong with what comes.
+// judge runs the program of one try and checks its results.
 type judge struct {
 	f     *fuzzer
 	t     *try
 	p     program
 	ref   *reference
 	dir   string
-	first []*result // of each call
+	first []*result // of each call, the first result
 }
 
-// all makes all calls in all ways and returns the first find; nil where there is none.
+// all makes all calls in all ways. It returns the first find, or nil if there is none.
 func (j *judge) all(ctx context.Context) *find {
 	j.first = make([]*result, len(j.t.subject.calls))
 	for _, v := range variants(newDraw(j.t.seed, 3)) {
@@ -107,9 +107,8 @@ func (j *judge) all(ctx context.Context) *find {
 	return nil
 }
 
-// wrong returns what is wrong with the result of call i; nil where nothing is. It is compared with
-// what the processor computes, unless an edit may have changed that, and with what the program itself
-// computed first.
+// wrong returns a find if the result of call i is wrong, and otherwise nil. It compares the result with that of the
+// CPU, unless an edit may have changed that, and with the first result of the same program.
 func (j *judge) wrong(i int, r result) *find {
 	if broken := r.broken(); broken != "" {
 		return &find{class: "program " + broken, want: "what the processor computes, or status 1 or 2", got: r.stderr + r.stdout}
@@ -130,8 +129,8 @@ func (j *judge) wrong(i int, r result) *find {
 	return x
 }
 
-// compare returns what is wrong with a result where another one is wanted, or one within a bound. An edited
-// program may refuse.
+// compare returns a find if a result differs from the wanted one by more than the bound. An edited program may
+// refuse.
 func (j *judge) compare(want, r *result, bound float64) *find {
 	switch {
 	case r.status == 0 && want.status == 0:

@@ -8,7 +8,7 @@ import (
 
 // machine is a random list of targets in the form of a target file.
 type machine struct {
-	names  []string // of the targets, the processor last
+	names  []string // of the targets; the CPU is last
 	spaces []string // that have a name
 	lines  []string
 }
@@ -16,7 +16,7 @@ type machine struct {
 // text returns the target file.
 func (m *machine) text() string { return strings.Join(m.lines, "\n") + "\n" }
 
-// randomMachine draws up to three devices and the processor. Memories are shared at times.
+// randomMachine draws up to three devices and the CPU, some of which may share a memory.
 func randomMachine(d draw) *machine {
 	m := &machine{}
 	for i := range pick(d, 0, 1, 1, 2, 2, 2, 3) {
@@ -30,7 +30,7 @@ func randomMachine(d draw) *machine {
 	return m
 }
 
-// leaveOut removes fields, named in a list with commas.
+// leaveOut removes the fields of a comma-separated list.
 func (m *machine) leaveOut(fields string) {
 	if fields == "" {
 		return
@@ -41,7 +41,7 @@ func (m *machine) leaveOut(fields string) {
 	}
 }
 
-// device draws a simulated device, whose own memory would be called space.
+// device draws a simulated device. space is the name of its own memory, if it has one.
 func (m *machine) device(d draw, name, space string) string {
 	var b strings.Builder
 	memory := m.memory(d, space)
@@ -65,13 +65,13 @@ func (m *machine) device(d draw, name, space string) string {
 	field(8, "offloadrows", "0", "1", "2", "4")
 	field(8, "opaque", first)
 	field(8, "alignin", first+":128", first+":256", first+":1")
-	if d.oneIn(2) { // worth its while, even for small models
+	if d.oneIn(2) { // fast enough to be used for small models
 		b.WriteString(" flops=1e15 qops=1e15 bandwidth=1e14 workerbw=1e14 launch=1e-9 link=1e13 linkout=1e13 linkdelay=1e-9")
 	}
 	return b.String()
 }
 
-// memory draws the spaces of a device: its own, another's, the processor's, or several.
+// memory draws the spaces of a device: its own, another's, the CPU's, or several.
 func (m *machine) memory(d draw, own string) string {
 	space := own
 	if len(m.spaces) > 0 && d.oneIn(4) {
@@ -86,7 +86,7 @@ func (m *machine) memory(d draw, own string) string {
 	return space
 }
 
-// randomOps leaves some ops out, or names the few that there are.
+// randomOps leaves some ops out, or lists the few that the device has.
 func randomOps(d draw) string {
 	ops := []string{"matmul", "rms_norm", "rope", "rope_table", "attention", "state_write", "gather", "matmul_swiglu",
 		"add", "mul", "silu", "copy", "softmax", "quantize", "rms_norm_quantize", "cast", "swiglu", "attention_segments", "attention_combine"}
@@ -97,7 +97,7 @@ func randomOps(d draw) string {
 	return "-" + strings.Join(left, ",-")
 }
 
-// processor draws the last target.
+// processor draws the last target, the CPU.
 func processor(d draw) string {
 	var b strings.Builder
 	b.WriteString("target cpu like=cpu")

@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// options say how long and where to look.
+// options control how long and where to search.
 type options struct {
 	duration       time.Duration
 	tries          int
@@ -56,7 +56,7 @@ type options struct {
 	verbose        bool
 }
 
-// run makes tries until time or their number is up, or ctx is done.
+// run makes tries until the time or their number is reached, or ctx is done.
 func run(ctx context.Context, o options) (*tally, error) {
 	root, err := repository()
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 type shape struct {
 	embd, ff, vocab, layers int
 	heads, kvHeads, head    int
-	rotated                 int // elements of a head that rope turns
+	rotated                 int // elements of a head that rope rotates
 	context                 int
 	tied, factors           bool
 	stored                  dtype.DType
 }
 
-// randomShape draws sizes that blocks and tiles divide, or do not.
+// randomShape draws sizes, some of which are multiples of blocks and tiles.
 func randomShape(d draw) shape {
 	s := shape{layers: pick(d, 1, 2, 2, 3, 3), vocab: pick(d, 17, 35, 64, 130, 257), context: pick(d, 64, 70, 100, 600),
 		tied: d.oneIn(3), factors: d.oneIn(4), kvHeads: pick(d, 1, 1, 2, 3)}
@@ -36,7 +36,7 @@ func randomShape(d draw) shape {
 	return s
 }
 
-// randomModel writes the random llama of a number to a file.
+// randomModel writes the n-th random llama to a file.
 func randomModel(n uint64, path string) (*subject, error) {
 	d := newDraw(n, 77)
 	m := modelWriter{shape: randomShape(d), d: d, w: gguf.NewWriter()}
@@ -100,7 +100,7 @@ func (m *modelWriter) layer(prefix string) {
 	m.matrix(prefix+"ffn_down.weight", m.embd, m.ff, 0)
 }
 
-// matrix adds numbers of a scale; 0: such that products keep the size of what they multiply.
+// matrix adds random numbers of a scale. A scale of 0 is chosen so that products keep the size of their operand.
 func (m *modelWriter) matrix(name string, rows, cols int, scale float64) {
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(cols))

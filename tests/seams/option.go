@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// numeric draws the options that decide what is computed: the program for the processor alone
-// is made with the same ones.
+// numeric draws the options that determine what is computed. The program for the CPU alone is made with the same
+// ones.
 func (s *subject) numeric(d draw) []string {
 	var args []string
 	if len(s.kvs) > 0 && d.oneIn(2) {
@@ -30,17 +30,17 @@ func (s *subject) numeric(d draw) []string {
 	return args
 }
 
-// rounding is a rule under which the backends of nodes decide where numbers are rounded, or in which order
-// they are summed, and by how much logits may then differ, as a share of the largest.
+// rounding is a rule by which the choice of backends affects where numbers are rounded or in which order they are
+// summed. bound is how far logits may differ then, as a share of the largest.
 type rounding struct {
 	rule  string
 	bound float64
 }
 
-// roundedBy returns the rules that do so under these options. Keys are laid out for the kernels that read them,
-// of which one rounds queries too, where keys are q8_0, and sums in another order, where heads are
-// no multiple of its vectors. Attention rounds to bf16 where what reads its result rounds that
-// anyway, on the same backend. Bounds are three times what random models showed.
+// roundedBy returns the rules that round differently under these options. Keys are packed for the kernels that read
+// them. One of these kernels also rounds queries if keys are q8_0, and sums in another order if heads are no multiple
+// of its vectors. Attention rounds to bf16 if the reader of its result, on the same backend, rounds to that anyway.
+// Bounds are three times the differences of random models.
 func (s *subject) roundedBy(numeric []string) []rounding {
 	var rules []rounding
 	switch {
@@ -57,8 +57,8 @@ func (s *subject) roundedBy(numeric []string) []rounding {
 	return rules
 }
 
-// bound returns how far logits may be from those of the program for the processor alone; 0: all bits have to
-// be the same.
+// bound returns how far logits may be from those of the program for the CPU alone. 0 means that all bits have to be
+// the same.
 func (t *try) bound() float64 {
 	bound := 0.0
 	for _, r := range t.subject.roundedBy(t.numeric) {
@@ -67,12 +67,12 @@ func (t *try) bound() float64 {
 		}
 	}
 	if bound > 0 && (t.subject.rounds || slices.Contains(t.numeric, "--quantize")) {
-		bound = 0.06 // what differs a little may be rounded to another byte
+		bound = 0.06 // slightly different values may be rounded to different bytes
 	}
 	return bound
 }
 
-// planned draws options that decide how, not what.
+// planned draws options that determine how results are computed, not which.
 func (s *subject) planned(d draw, m *machine) []string {
 	var args []string
 	if s.graph == nil && !d.oneIn(4) {
@@ -102,11 +102,11 @@ func (s *subject) planned(d draw, m *machine) []string {
 	return args
 }
 
-// disabled are passes and rules that may be switched off, and change no bit of a result.
+// disabled lists passes and rules that may be disabled without changing any bit of a result.
 var disabled = []string{"inline", "fold", "cse", "dce", "canonicalize", "fuse", "dce-fuse", "dce-late", "elide-copy", "dce-copy", "roll",
 	"fuse.swiglu", "fuse.gate-up", "fuse.residual", "fuse.qkv", "fuse-late.norm", "fuse-late.segments", "canonicalize.order", "pack.cost"}
 
-// pins draws expressions that match nodes or weights, none twice.
+// pins draws expressions that match nodes or weights, none of them twice.
 func (s *subject) pins(d draw) []string {
 	var pins []string
 	seen := make(map[string]bool)

@@ -15,17 +15,17 @@ import (
 	"github.com/ggmlc/ggmlc/codegen"
 )
 
-// Limits of time: a hundred times what is usual on a machine with two cores.
+// Time limits: a hundred times the usual time on a machine with two cores.
 const (
 	compileLimit = 60 * time.Second
 	linkLimit    = 300 * time.Second
 	runLimit     = 30 * time.Second
 )
 
-// outcome is what became of a process.
+// outcome is how a process ended.
 type outcome struct {
 	status         int
-	late           bool // it had to be ended
+	late           bool // it was killed after its time limit
 	stdout, stderr string
 }
 
@@ -52,7 +52,7 @@ func execute(ctx context.Context, limit time.Duration, dir string, env []string,
 	return o
 }
 
-// broken says what is wrong with an outcome whatever was asked for; "" where nothing is.
+// broken describes what is wrong with an outcome for any input; "" means nothing.
 func (o outcome) broken() string {
 	switch {
 	case o.late:
@@ -65,8 +65,8 @@ func (o outcome) broken() string {
 	return ""
 }
 
-// workshop is a folder in which emitted packages become one executable, as each link takes as
-// long as all the rest of a try.
+// workshop is a folder in which emitted packages become one executable, since a link takes as long as all other work
+// of a try.
 type workshop struct {
 	dir      string
 	packages []string
@@ -82,7 +82,7 @@ func newWorkshop(dir, sources string) (*workshop, error) {
 	return &workshop{dir: dir, exe: filepath.Join(dir, "program")}, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666)
 }
 
-// add takes the package of that name, which ggmlc has written to the folder of that name.
+// add adds the package that ggmlc has written to the folder with that name.
 func (w *workshop) add(name string) error {
 	w.packages = append(w.packages, name)
 	text := "package " + name + "\n\nimport \"" + codegen.ModulePath + "/runtime\"\n\n" +
@@ -95,7 +95,7 @@ func (w *workshop) remove(name string) {
 	w.packages = slices.DeleteFunc(w.packages, func(p string) bool { return p == name })
 }
 
-// link makes the executable; its first argument is the name of a package.
+// link makes the executable. Its first argument is the name of a package.
 func (w *workshop) link(ctx context.Context) outcome {
 	var b strings.Builder
 	b.WriteString("package main\n\nimport (\n\t\"os\"\n\n")

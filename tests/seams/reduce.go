@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// reduceLimit is how long a find is made smaller.
+// reduceLimit is how long a find is reduced.
 const reduceLimit = 2 * time.Minute
 
-// reduce leaves out of a try what is not needed for its find: targets, their fields, options. It
-// returns the smaller try and its find. What was edited stays as it is.
+// reduce removes parts of a try that its find does not need: targets, their fields, options. It returns the smaller
+// try and its find. It does not change an edited text.
 func (f *fuzzer) reduce(ctx context.Context, t *try, x find) (*try, find) {
 	ctx, cancel := context.WithTimeout(ctx, reduceLimit)
 	defer cancel()
@@ -31,19 +31,19 @@ func (f *fuzzer) reduce(ctx context.Context, t *try, x find) (*try, find) {
 				continue
 			}
 			t, x, smaller = less[i], *y, true
-			less = t.smaller() // the next thing to leave out has taken this one's place
+			less = t.smaller() // the next part to remove has taken this one's place
 		}
 	}
 	return t, x
 }
 
-// kind is the class of a find without figures.
+// kind returns the class of a find without figures.
 func (x find) kind() string {
 	kind, _, _ := strings.Cut(x.class, ":")
 	return kind
 }
 
-// smaller returns the tries that lack one thing.
+// smaller returns the tries that lack one part each.
 func (t *try) smaller() []*try {
 	var less []*try
 	add := func(machine *machine, numeric, planned []string) {
@@ -75,14 +75,14 @@ func (t *try) smaller() []*try {
 	return less
 }
 
-// without returns the machine without a target.
+// without returns the machine without target i.
 func (m *machine) without(i int) *machine {
 	c := *m
 	c.lines, c.names = slices.Delete(slices.Clone(m.lines), i, i+1), slices.Delete(slices.Clone(m.names), i, i+1)
 	return &c
 }
 
-// again makes a try by itself and returns what is wrong with it; nil where nothing is.
+// again makes a try by itself. It returns its find, or nil if there is none.
 func (f *fuzzer) again(ctx context.Context, t *try) *find {
 	dir, err := os.MkdirTemp(f.dir, "again-")
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *fuzzer) again(ctx context.Context, t *try) *find {
 		return nil
 	}
 	p := program{exe: exe, devices: len(t.machine.lines) > 1}
-	if p.devices { // a target that nothing runs on is left out of the program
+	if p.devices { // a program does not include a target that runs nothing
 		help := execute(ctx, runLimit, dir, nil, exe, "-h")
 		p.devices = strings.Contains(help.stdout, "--fake-seed")
 	}
@@ -113,7 +113,7 @@ func (f *fuzzer) again(ctx context.Context, t *try) *find {
 	return j.all(ctx)
 }
 
-// compileFind is the find that ggmlc is at fault.
+// compileFind returns the find for a fault of ggmlc.
 func compileFind(wrong, command string, o outcome) *find {
 	return &find{class: "ggmlc " + wrong, want: "a program, or status 1, 2 or 3", got: fmt.Sprintf("ggmlc %s:\n%s", command, o.stderr)}
 }

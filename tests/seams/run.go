@@ -14,19 +14,19 @@ import (
 type program struct {
 	exe     string
 	first   []string
-	devices bool // it takes --fake-seed
+	devices bool // it has the flag --fake-seed
 }
 
-// environment lets a program have more workers than this machine has processors.
+// environment allows a program more workers than this machine has processors.
 var environment = []string{"GOMAXPROCS=8"}
 
-// result is what a run of a program computed.
+// result is the result of one run of a program.
 type result struct {
 	outcome
 	data string // tokens with their logits, or the arrays
 }
 
-// call runs the program; dir is a folder that is not there yet, for arrays.
+// call runs the program. dir is a folder for arrays that does not exist yet.
 func (p program) call(ctx context.Context, c call, dir string, flags ...string) result {
 	args := slices.Concat(p.first, c.args, flags)
 	if c.arrays {
@@ -42,7 +42,7 @@ func (p program) call(ctx context.Context, c call, dir string, flags ...string) 
 	return r
 }
 
-// withoutSummary drops the line that holds times.
+// withoutSummary removes the line that contains times.
 func withoutSummary(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -56,7 +56,7 @@ func withoutSummary(text string) string {
 // readFolder returns names and contents of a folder's files.
 func readFolder(dir string) string {
 	var b strings.Builder
-	entries, _ := os.ReadDir(dir) // none where the program has failed
+	entries, _ := os.ReadDir(dir) // none if the program has failed
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		fmt.Fprintf(&b, "%s %v %x\n", e.Name(), err, data)
@@ -64,14 +64,14 @@ func readFolder(dir string) string {
 	return b.String()
 }
 
-// variant is a way to run a program that must not change what it computes.
+// variant is a way to run a program that must not change its results.
 type variant struct {
 	threads int
 	seed    int    // of the delays of devices
 	delay   string // the longest
 }
 
-// variants are those of every program. The first also makes the calls that take long or fail.
+// variants returns the variants of every program. The first one also makes the calls that are slow or fail.
 func variants(d draw) []variant {
 	var vs []variant
 	for _, threads := range []int{1, 2, 3, 8} {

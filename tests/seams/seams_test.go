@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// TestSeams makes the first tries; what they are follows from their seeds alone.
-func TestSeams(t *testing.T) {
+// TestFirstTriesFindNothing makes the first tries, which are determined by their seeds.
+func TestFirstTriesFindNothing(t *testing.T) {
 	needtest.Slow(t, "fuzz")
 	needtest.Data(t, "aidreams260K.gguf")
 	got, err := run(t.Context(), options{seed: 1, tries: 300, workers: 2, group: 12, out: t.TempDir()})
@@ -32,24 +32,24 @@ func TestSeams(t *testing.T) {
 	}
 }
 
-// A try follows from its seed.
-func TestDrawRepeats(t *testing.T) {
+// TestSeedDeterminesTheTry draws the try of a seed twice.
+func TestSeedDeterminesTheTry(t *testing.T) {
 	one, other := randomMachine(newDraw(7, 1)), randomMachine(newDraw(7, 1))
 	if one.text() != other.text() {
 		t.Errorf("seed 7 draws\n%s and\n%s", one.text(), other.text())
 	}
 	text := "ggir 1\nmeta \"lm.batch\" \"4\"\nfunc @f(%x: f32[4] @host at 1:0x0+16) -> (y: f32[4]) epochs=2 {\n  %y = neg %x : f32[4] in host @cpu split=0 part=split(0, 4, 1) epoch=1 at 2:0x40+16\n  return %y\n}\n"
 	for seed := range uint64(2000) {
-		a, meaning := editText(newDraw(seed, 2), text, false, "")
-		b, again := editText(newDraw(seed, 2), text, false, "")
+		a, meaning := editText(newDraw(seed, 2), text, editLimits{})
+		b, again := editText(newDraw(seed, 2), text, editLimits{})
 		if a != b || meaning != again {
 			t.Fatalf("seed %d edits to\n%s and\n%s", seed, a, b)
 		}
 	}
 }
 
-// What an edit may concern is told by where it is.
-func TestMeaning(t *testing.T) {
+// TestPlaceOfAnEditTellsWhatItAffects edits each part of a line.
+func TestPlaceOfAnEditTellsWhatItAffects(t *testing.T) {
 	for _, c := range []struct {
 		line, at string
 		want     bool
@@ -78,8 +78,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// Results are the same in every bit; near ones are told from others.
-func TestNear(t *testing.T) {
+// TestLogitsAreNearUpToTheFirstOtherToken: results are equal only if every bit is, and near within a bound.
+func TestLogitsAreNearUpToTheFirstOtherToken(t *testing.T) {
 	const want = `{"id":1,"logits":[1,-4]}` + "\n" + `{"id":2,"logits":[3,2]}` + "\n"
 	for _, c := range []struct {
 		got  string
@@ -88,7 +88,7 @@ func TestNear(t *testing.T) {
 		{want, true},
 		{`{"id":1,"logits":[1.01,-4]}` + "\n" + `{"id":2,"logits":[3,2.01]}` + "\n", true},
 		{`{"id":1,"logits":[2,-4]}` + "\n" + `{"id":2,"logits":[3,2]}` + "\n", false},
-		{`{"id":1,"logits":[1,-4]}` + "\n" + `{"id":0,"logits":[3.01,2]}` + "\n", true}, // texts part
+		{`{"id":1,"logits":[1,-4]}` + "\n" + `{"id":0,"logits":[3.01,2]}` + "\n", true}, // the texts differ from here on
 		{`{"id":0,"logits":[1,-4]}` + "\n" + `{"id":0,"logits":[9,9]}` + "\n", true},
 		{`{"id":1,"logits":[1,-4]}` + "\n", false},
 		{"", false},

@@ -11,7 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// subject is what a try compiles: a language model in a file, or a graph as text.
+// subject is the input of a try: a language model in a file, or a graph as text.
 type subject struct {
 	name  string
 	path  string
@@ -19,8 +19,8 @@ type subject struct {
 	calls []call
 
 	layers    int
-	kvs       []string // that --kv may be
-	quantizes bool     // blocks divide its rows, so that --quantize changes something
+	kvs       []string // values for --kv
+	quantizes bool     // blocks divide its rows, so that --quantize has an effect
 	oddHeads  bool     // vectors do not divide its heads
 	rounds    bool     // products round their other operand, to bytes or to bf16
 }
@@ -32,22 +32,22 @@ type call struct {
 	arrays bool
 }
 
-// subjects makes what tries compile, each once.
+// subjects makes the subjects of tries, each once.
 type subjects struct {
 	root, dir string
 	mu        sync.Mutex
 	made      map[string]*subject
 }
 
-// Numbers of different random subjects: few models, as each needs programs to compare with.
+// Numbers of different random subjects. There are few models, as each needs a reference program.
 const (
 	randomModels = 24
 	randomGraphs = 1 << 20
 )
 
-// choose draws a subject.
-func (s *subjects) choose(d draw, graph bool) (*subject, error) {
-	if graph {
+// choose draws a subject for a try of one of kinds.
+func (s *subjects) choose(d draw, kind string) (*subject, error) {
+	if strings.HasPrefix(kind, "graph") {
 		n, err := runnable(d)
 		if err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func (s *subjects) choose(d draw, graph bool) (*subject, error) {
 	return s.get(pick(d, "aidreams", "aidreams", "stories", "random"+strconv.Itoa(d.IntN(randomModels)), "random"+strconv.Itoa(d.IntN(randomModels))))
 }
 
-// get returns the subject of that name.
+// get returns the subject with the given name.
 func (s *subjects) get(name string) (*subject, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *subjects) get(name string) (*subject, error) {
 	if err != nil {
 		return nil, fmt.Errorf("subject %s: %w", name, err)
 	}
-	if x.graph == nil { // of graphs there are too many to keep
+	if x.graph == nil { // there are too many graphs to keep
 		s.made[name] = x
 	}
 	return x, nil
@@ -99,8 +99,8 @@ func (s *subjects) make(name string) (*subject, error) {
 	return randomGraph(n, filepath.Join(s.dir, name))
 }
 
-// prompts are the runs of a language model: a short prompt, one that takes several steps, and
-// one for which the context has no room.
+// prompts returns the runs of a language model: a short prompt, one that takes several steps, and one that exceeds
+// the context.
 func prompts(vocab, context int) []call {
 	prompt := func(name string, length, n int) call {
 		d := newDraw(uint64(vocab), uint64(length))

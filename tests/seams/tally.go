@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// tally counts what became of tries.
+// tally counts the outcomes of tries.
 type tally struct {
 	mu     sync.Mutex
 	began  time.Time
 	byKind map[string]*counts
 	runs   int
 	finds  []string
-	looks  map[string]int // finds by what they look like
+	looks  map[string]int // number of similar finds, by what they have in common
 }
 
-// counts are those of one kind of try.
+// counts holds the outcomes of one kind of try.
 type counts struct {
 	refused [4]int // by status
 	built   int
@@ -31,7 +31,7 @@ func newTally() *tally {
 	return &tally{began: time.Now(), byKind: make(map[string]*counts), looks: make(map[string]int)}
 }
 
-// of returns the counts of a try's kind; t.mu is held.
+// of returns the counts of a try's kind. t.mu must be held.
 func (t *tally) of(x *try) *counts {
 	if t.byKind[x.kind] == nil {
 		t.byKind[x.kind] = new(counts)
@@ -57,8 +57,7 @@ func (t *tally) run() {
 	t.runs++
 }
 
-// found counts a find and returns how many there were that look like it. Those of machines and of edits
-// are not alike.
+// found counts a find and returns the number of similar ones. Finds of different kinds of tries are not similar.
 func (t *tally) found(x *try, f find) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// try is one program to be.
+// try is one program to build and run.
 type try struct {
 	seed    uint64
 	kind    string
 	dir     string // of its files
 	subject *subject
 	machine *machine
-	numeric []string // options that decide what is computed
-	planned []string // options that decide how
-	level   string   // the pass after which the dump was edited; "" where none was
+	numeric []string // options that determine what is computed
+	planned []string // options that determine how
+	level   string   // the pass after which the dump was edited; "" without edit
 	meaning bool     // the edit may have changed what is computed
 
-	input string   // what ggmlc compiles
-	args  []string // with which options
+	input string   // the file that ggmlc compiles
+	args  []string // its options
 }
 
-// kinds are those of tries: a model or graph on a random machine, and the same with an edit.
+// kinds are the kinds of tries: a model or graph on a random machine, without and with an edit.
 var kinds = []string{"machine", "edit", "graph", "graph-edit"}
 
-// drawn is how often each kind is drawn.
+// drawn has each kind as often as it is to be drawn.
 var drawn = []string{"machine", "machine", "machine", "machine", "edit", "edit", "edit", "edit", "edit", "graph", "graph", "graph-edit"}
 
-// draw decides everything about the try of a seed but its edit.
+// draw decides everything about the try of a seed except its edit.
 func (f *fuzzer) draw(seed uint64) (*try, error) {
 	d := newDraw(seed, 1)
 	t := &try{seed: seed, kind: pick(d, drawn...), dir: filepath.Join(f.dir, fmt.Sprintf("try%d", seed))}
@@ -42,7 +42,7 @@ func (f *fuzzer) draw(seed uint64) (*try, error) {
 		return nil, fmt.Errorf("-kinds %s: there are %s", t.kind, strings.Join(kinds, ", "))
 	}
 	var err error
-	if t.subject, err = f.subjects.choose(d, strings.HasPrefix(t.kind, "graph")); err != nil {
+	if t.subject, err = f.subjects.choose(d, t.kind); err != nil {
 		return nil, err
 	}
 	t.machine = randomMachine(d)
@@ -50,7 +50,7 @@ func (f *fuzzer) draw(seed uint64) (*try, error) {
 	t.numeric, t.planned = t.subject.numeric(d), t.subject.planned(d, t.machine)
 	if strings.HasSuffix(t.kind, "edit") {
 		t.level = pick(d, f.passes...)
-		if d.oneIn(2) { // when all is decided
+		if d.oneIn(2) { // drawn last, so that earlier draws stay the same
 			t.level = pick(d, f.passes[len(f.passes)*2/3:]...)
 		}
 	}
@@ -63,8 +63,7 @@ func (f *fuzzer) draw(seed uint64) (*try, error) {
 	return t, os.WriteFile(targets, []byte(t.machine.text()), 0o666)
 }
 
-// edit dumps the module after a pass and changes the text. It returns false, and what came of it, where
-// ggmlc makes no dump.
+// edit dumps the module after a pass and edits the text. If ggmlc makes no dump, it returns false and the outcome.
 func (f *fuzzer) edit(ctx context.Context, t *try) (outcome, bool, error) {
 	plain, edited := filepath.Join(t.dir, "plain.ggir"), filepath.Join(t.dir, "edited.ggir")
 	args := slices.Concat([]string{"dump", t.input, "--after", t.level, "-o", plain}, t.args)
@@ -79,7 +78,7 @@ func (f *fuzzer) edit(ctx context.Context, t *try) (outcome, bool, error) {
 	if err != nil {
 		return o, false, err
 	}
-	changed, meaning := editText(newDraw(t.seed, 2), string(text), t.subject.graph != nil, f.without)
+	changed, meaning := editText(newDraw(t.seed, 2), string(text), editLimits{graph: t.subject.graph != nil, without: f.without})
 	t.input, t.args, t.meaning = edited, nil, meaning
 	return o, true, os.WriteFile(edited, []byte(changed), 0o666)
 }
