@@ -87,8 +87,8 @@ func newPeak(on *pool) *peak {
 
 func (p *peak) threads() int { return len(p.pool.workers) }
 
-// peakIterations is the number of iterations of an arithmetic loop between two reads of the clock. They take well below a
-// millisecond, since assembly cannot be preempted.
+// peakIterations is the number of iterations of an arithmetic loop between two reads of the clock. They take well
+// below a millisecond, since assembly cannot be preempted.
 const peakIterations = 10000
 
 // gops returns the arithmetic peak in 10^9 operations per second.

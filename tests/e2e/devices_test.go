@@ -78,7 +78,8 @@ func (m machine) mustBuildOn(t *testing.T, flags ...string) string {
 	return exe
 }
 
-// TestDevicesTellTheSame runs the model on two devices and the CPU, with several steps in flight and various delays of queues.
+// TestDevicesTellTheSame runs the model on two devices and the CPU, with several steps in flight and various delays
+// of queues.
 func TestDevicesTellTheSame(t *testing.T) {
 	exe := twoDevices.mustBuildOn(t, "--pipeline", "2")
 	refs := aidreamsReferences(t)
@@ -114,7 +115,8 @@ func planNamesDevices(t *testing.T, exe string) {
 	}
 }
 
-// TestOneStepAtATimeDoesNotOverlap is TestDevicesTellTheSame without overlap: no step begins before the previous one has ended.
+// TestOneStepAtATimeDoesNotOverlap is TestDevicesTellTheSame without overlap: no step begins before the previous one
+// has ended.
 func TestOneStepAtATimeDoesNotOverlap(t *testing.T) {
 	needtest.Slow(t, "e2e")
 	exe := twoDevices.mustBuildOn(t)

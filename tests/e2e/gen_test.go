@@ -21,7 +21,7 @@ package story
 
 DIRECTIVE go tool ggmlc gen MODEL -o . --package story --kv f32
 `,
-	"main.go": `// Command teller goes on with a prompt.
+	"main.go": `// Command teller continues a prompt.
 package main
 
 import (

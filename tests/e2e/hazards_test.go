@@ -97,8 +97,8 @@ func tellsWrong(t *testing.T, md *driver.Model, runs int) bool {
 	return false
 }
 
-// TestHazardsShow removes the waits of a proved plan. The devices have to show that. TestDevicesTellTheSame checks that they
-// show nothing for the unchanged plan.
+// TestHazardsShow removes the waits of a proved plan. The devices have to show that. TestDevicesTellTheSame checks
+// that they show nothing for the unchanged plan.
 func TestHazardsShow(t *testing.T) {
 	md := planFor(t, twoDevices, 2)
 	all := waitsOf(md.Module)

@@ -15,8 +15,9 @@ import (
 // longContext makes the context of aidreams260K so long that the attention of one token is divided into segments.
 var longContext = []string{"--ctx", "8192"}
 
-// TestLogitsDoNotDependOnSegments generates after prompts that end near the borders of segments. The bits of the logits do not depend on
-// which worker computes a segment, on whether attention is divided, nor on whether a token is part of a prompt.
+// TestLogitsDoNotDependOnSegments generates after prompts that end near the borders of segments. The bits of the
+// logits do not depend on which worker computes a segment, on whether attention is divided, nor on whether a token is
+// part of a prompt.
 func TestLogitsDoNotDependOnSegments(t *testing.T) {
 	model, dir := aidreams(t), t.TempDir()
 	dump := filepath.Join(dir, "cut.ggir")

@@ -105,8 +105,8 @@ func TestFrozenProgramContinues(t *testing.T) {
 	sameTokens(t, got, want, "a program that is frozen and thawed")
 }
 
-// TestHalfAProcessorMakesOneWorker gives a program half a processor's time. It then has one worker by default, though Go's
-// GOMAXPROCS is 2.
+// TestHalfAProcessorMakesOneWorker gives a program half a processor's time. It then has one worker by default, though
+// Go's GOMAXPROCS is 2.
 func TestHalfAProcessorMakesOneWorker(t *testing.T) {
 	program, args, want := wide(t)
 	under := quota(t)
