@@ -294,7 +294,7 @@ func TestScarceMemorySplitsCopies(t *testing.T) {
 		}
 	}
 	less := []string{"--max-memory", fmt.Sprintf("fake:0=%d", limit)}
-	if dump := ggmlc(t, slices.Concat([]string{"dump", "--after", "elide-copy"}, flags, less)...); !strings.Contains(string(dump), "elide-copy/c.apart") {
+	if dump := ggmlc(t, slices.Concat([]string{"dump", "--after", "elide-copy"}, flags, less)...); !strings.Contains(string(dump), "elide-copy/copy.apart") {
 		t.Errorf("with %d bytes on the device, nothing is copied twice", limit)
 	}
 	executable(m.mustBuildOn(t, less...)).tellsAll(t, aidreamsReferences(t)[:2])
