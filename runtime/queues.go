@@ -14,6 +14,14 @@ type Queues struct {
 }
 
 // point is an event with the number of its records.
+//
+// For example, an event is recorded twice in step 4 and once in step 6, and neither in step 5 nor in step 7:
+//
+//	after step 4   count=2 step=4
+//	after step 6   count=3 step=6 before=2 beforeStep=4
+//
+// In step 7, a wait for the same step does not wait, as there is no record in it, and a wait for the step before waits
+// until the event has reached 3. Two steps are enough, since no wait looks further back.
 type point struct {
 	event Event
 	count uint64 // records submitted so far

@@ -197,6 +197,8 @@ func notePins(w io.Writer, form outputForm, matches []driver.PinMatch) {
 // diagnose splits joined errors. The prefixes that callers have added to a joined error are added to each of its
 // parts; prefix holds those added so far. The error of an option drops them, since the name of a model before it
 // would mislead.
+//
+// For example, fmt.Errorf("m.ggir: %w", errors.Join(a, b)) becomes the diagnostics "m.ggir: a" and "m.ggir: b".
 func diagnose(prefix string, err error) []diagnostic {
 	if o := optionFault(err); o != nil && (prefix != "" || o != err) {
 		return diagnose("", o)

@@ -8,6 +8,9 @@ import (
 // names is a hash table that finds entries of a file by name. It stores one word per entry: the entry's offset, and
 // in the remaining high bits part of the name's hash. The names themselves stay in the file, where find compares
 // them. A word is a third of the shortest entry, so the table is small beside the file.
+//
+// For example, offsets in a file of 1,000 bytes need 10 bits. The word of an entry at 300 is its hash with the low 10
+// bits replaced by 300. find compares the name in the file only if the upper 54 bits of a word are those of the hash.
 type names struct {
 	seed  maphash.Seed
 	shift uint     // bits of an offset
