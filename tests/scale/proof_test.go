@@ -11,8 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// BenchmarkProof verifies and checks a module of 100,000 nodes after all passes, as a run of
-// passes.
+// BenchmarkProof verifies and checks a module of 100,000 nodes after all passes, as a run of passes does.
 func BenchmarkProof(b *testing.B) {
 	s := Shape{Nodes: 100_000, Backends: 8, Run: 20}
 	m, err := s.Module()
