@@ -81,7 +81,7 @@ func TestNeedlessCopies(t *testing.T) {
 			})
 			var bug *pass.InternalError
 			switch {
-			case tt.left && (!errors.As(err, &bug) || !strings.Contains(err.Error(), "needless: whoever reads it can address host")):
+			case tt.left && (!errors.As(err, &bug) || !strings.Contains(err.Error(), "needless: all readers can address host")):
 				t.Errorf("a needless copy is not noticed: %v", err)
 			case !tt.left && err != nil:
 				t.Error(err)

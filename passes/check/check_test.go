@@ -134,7 +134,7 @@ func TestMessages(t *testing.T) {
 		{"overwritten", func(f *ir.Func) {
 			n := f.Nodes[2]
 			n.Op, n.Args = ir.OpAdd, []*ir.Value{n.Args[0], f.Nodes[0].Result()}
-		}, []string{"overlap: @f: %b and %a: host activations [0x0,0x400): writes %b over %a of @f, which is still needed",
+		}, []string{"overlap: @f: %b and %a: host activations [0x0,0x400): writes %b over %a of @f, which is read later",
 			"reads: @f: %y and %b: host activations [0x0,0x400): reads %a, and finds %b of @f"}},
 		{"by rows and columns", func(f *ir.Func) {
 			f.Nodes[2].Part = ir.Partition{Mode: ir.PartSplit, Axis: 0, N: f.Results[0].Type.Shape[0], Granule: 1}
@@ -142,9 +142,9 @@ func TestMessages(t *testing.T) {
 		{"by one", func(f *ir.Func) { f.Nodes[1].Part = ir.Partition{Mode: ir.PartOne} },
 			[]string{"%a by worker 0", "%b of @f and %y", "its result by worker 0"}},
 		{"input", func(f *ir.Func) { f.Nodes[2].Result().Place.Offset = 0 },
-			[]string{"overlap: @f: %y and %x: host io [0x0,0x400): writes %y over %x of @f, which is still needed"}},
+			[]string{"overlap: @f: %y and %x: host io [0x0,0x400): writes %y over %x of @f, which is read later"}},
 		{"alignment", func(f *ir.Func) { f.Nodes[0].Result().Place.Offset = 32 },
-			[]string{"align: @f: %a: lies at 0x20, which is no multiple of 64"}},
+			[]string{"align: @f: %a: is at 0x20, which is no multiple of 64"}},
 		{"no result", func(f *ir.Func) { f.Nodes = f.Nodes[:2] },
 			[]string{"reads: @f: %y: nothing defines the result"}},
 		{"all have a tail", func(f *ir.Func) {
@@ -159,15 +159,15 @@ func TestMessages(t *testing.T) {
 				n.Part.Tail = true
 			}
 			f.Nodes[2].Part.Granule *= 2
-		}, []string{"partition: @f: %y: it has a tail, and so has another run of nodes since the last barrier"}},
+		}, []string{"partition: @f: %y: it has a dynamic share, and so has another run of nodes since the last barrier"}},
 		{"two runs with tails", func(f *ir.Func) {
 			f.Nodes[0].Part.Tail, f.Nodes[2].Part.Tail = true, true
 			f.Nodes[1].Args[0], f.Nodes[2].Args[0] = f.Params[0], f.Params[0]
-		}, []string{"partition: @f: %y: it has a tail, and so has another run of nodes since the last barrier"}},
+		}, []string{"partition: @f: %y: it has a dynamic share, and so has another run of nodes since the last barrier"}},
 		{"a tail of what is not divided", func(f *ir.Func) {
 			f.Nodes[2].Part = ir.Partition{Mode: ir.PartOne, Tail: true}
 			f.Nodes[2].Epoch, f.Epochs = 1, 2
-		}, []string{"partition: @f: %y: it is not divided, and has a tail"}},
+		}, []string{"partition: @f: %y: it is not divided, and has a dynamic share"}},
 		{"epochs", func(f *ir.Func) { f.Nodes[0].Epoch = 1 },
 			[]string{"partition: @f: %a: epoch 1 follows epoch 0, of 1"}},
 	} {
@@ -296,11 +296,11 @@ var scenes = []struct {
 			s.b.Module().Weights[i].Place = &ir.Place{Arena: 2, Offset: int64(i) * 128, Bytes: 256}
 		}
 		return []*ir.Value{s.at("y", s.Neg(s.input("x", 0, 64)), 0, 4096, 1, 16)}
-	}, "overlap: @: weight 0 and weight 1: host weights [0x80,0x180): share bytes for ever"},
+	}, "overlap: @: weight 0 and weight 1: host weights [0x80,0x180): share bytes permanently"},
 	{"two results in one place", func(s *scene) []*ir.Value {
 		x := s.input("x", 0, 64)
 		return []*ir.Value{s.at("y", s.Neg(x), 0, 4096, 1, 16), s.at("z", s.Neg(x), 0, 4096, 1, 16)}
-	}, "overlap: @f: %z and %y: host io [0x1000,0x1400): writes %z over %y of @f, which is still needed"},
+	}, "overlap: @f: %z and %y: host io [0x1000,0x1400): writes %z over %y of @f, which is read later"},
 	{"two inputs in one place", func(s *scene) []*ir.Value {
 		x, z := s.input("x", 0, 64), s.input("z", 64, 64)
 		return []*ir.Value{s.at("y", s.Add(x, z), 0, 4096, 1, 16)}
@@ -310,7 +310,7 @@ var scenes = []struct {
 		s.b.Module().Weights[0].Place = &ir.Place{Arena: 2, Bytes: 32 * 64 * 4}
 		a := s.one("a", s.Neg(s.input("x", 0, 64)), 1, 0)
 		return []*ir.Value{s.at("y", s.MatMul(a, s.Weight("w")), 0, 4096, 1, 1)}
-	}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another worker writes, and no barrier stands between them (its result by worker 0, %a by every worker)"},
+	}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another worker writes, and no barrier separates them (its result by worker 0, %a by every worker)"},
 	{"over two values", func(s *scene) []*ir.Value {
 		x := s.input("x", 0, 64)
 		a, b := s.at("a", s.Neg(x), 1, 0, 1, 16), s.at("b", s.Neg(x), 1, 1024, 1, 16)

@@ -2,9 +2,18 @@ package check
 
 import "github.com/ggmlc/ggmlc/ir"
 
-// copies claims: the result of every copy has the elements of its source, in dense bytes; of
-// a copy of experts nobody reads but who reads the experts that were copied; and passing a value to the body of a repeat or back changes neither its type nor its
-// space, as nothing is moved there. What keeps copies from being left out is reach.
+// Claim: the result of every copy has the elements of its source, in dense bytes. A value that is passed to the body of a
+// repeat or back keeps its type and its space, as nothing is moved there. (That no copy is missing is the claim of
+// reach.go.)
+//
+// A copy of experts moves only those that its indices name; the bytes of the others are undefined. So
+//
+//	%e = copy_experts %w, %i         the experts that %i names
+//	%y = experts_matmul %x, %e, %j   those that %j names
+//
+// fails: nothing proves that %j names no others than %i.
+
+// copies checks the claim above for one node.
 func (c *checker) copies(n *ir.Node) {
 	switch n.Op {
 	case ir.OpCopy:
@@ -24,44 +33,44 @@ func (c *checker) copies(n *ir.Node) {
 	}
 }
 
-// copiesExperts claims: a copy of experts has the size of them all, and its indices lie where
-// the experts lie, whoever moves these has them at hand.
+// copiesExperts claims: a copy of experts has room for all of them, and its indices are in the space of the experts,
+// where the copying backend can read them.
 func (c *checker) copiesExperts(n *ir.Node) {
 	from, idx, to := n.Args[0].Type, n.Args[1].Type, n.Result().Type
 	if !from.SameData(to) || !to.Dense() {
 		c.fail(RuleCopy, n, "copies experts %v into %v", from, to)
 	}
 	if spaceName(idx) != spaceName(from) {
-		c.fail(RuleCopy, n, "its indices %v lie in %s, the experts in %s", n.Args[1], spaceName(idx), spaceName(from))
+		c.fail(RuleCopy, n, "its indices %v are in %s, the experts in %s", n.Args[1], spaceName(idx), spaceName(from))
 	}
 }
 
-// readsExperts claims: what a copy of experts leaves undefined is not read. Its readers are
-// experts_matmul with the same indices, or a copy of them: they read no other experts.
+// readsExperts claims: if operand i of n is a copy of experts, n reads only those that are copied: it is experts_matmul
+// with the same indices, or with a copy of them.
 func (c *checker) readsExperts(n *ir.Node, i int, a *ir.Value) {
-	def := behindViews(a).Def
+	def := unviewed(a).Def
 	if def == nil || def.Op != ir.OpCopyExperts {
 		return
 	}
 	switch {
-	case n.Is(ir.View): // its readers are looked at
+	case n.Is(ir.View): // the readers of the view are checked
 	case n.Op != ir.OpExpertsMatMul || i != 1 || a != def.Result():
 		c.fail(RuleCopy, n, "reads %v, of which only some experts are copied", a)
 	case original(n.Args[2]) != original(def.Args[1]):
-		c.fail(RuleCopy, n, "reads the experts that %v names of %v, and those that %v names are copied", n.Args[2], a, def.Args[1])
+		c.fail(RuleCopy, n, "reads the experts of %v that %v names, and those that %v names are copied", a, n.Args[2], def.Args[1])
 	}
 }
 
-// resultsOfExperts claims: no copy of experts leaves its function.
+// resultsOfExperts claims: no copy of experts is a result of its function.
 func (c *checker) resultsOfExperts(f *ir.Func) {
 	for _, r := range f.Results {
-		if def := behindViews(r).Def; def != nil && def.Op == ir.OpCopyExperts {
+		if def := unviewed(r).Def; def != nil && def.Op == ir.OpCopyExperts {
 			c.fail(RuleCopy, def, "is a result of @%s, and only some experts of it are copied", f.Name)
 		}
 	}
 }
 
-// original returns the value that v is a copy of, or another shape.
+// original returns the value that v is a copy or another shape of.
 func original(v *ir.Value) *ir.Value {
 	for v.Def != nil && (v.Def.Op == ir.OpCopy || v.Def.Op == ir.OpReshape) {
 		v = v.Def.Args[0]
@@ -69,14 +78,16 @@ func original(v *ir.Value) *ir.Value {
 	return v
 }
 
-// behindViews returns the value that v is a view of.
-func behindViews(v *ir.Value) *ir.Value {
+// unviewed returns the value that v is a view of.
+func unviewed(v *ir.Value) *ir.Value {
 	for v.Def != nil && v.Def.Is(ir.View) {
 		v = v.Def.Args[0]
 	}
 	return v
 }
 
+// passed claims: the operands of a repeat are passed as the parameters of its body, and the body's results as those of the
+// next iteration and of the repeat, without a change of type, space or beginning.
 func (c *checker) passed(n *ir.Node) {
 	a := n.Attr.(*ir.RepeatAttr)
 	pass := func(from, to *ir.Value) {
@@ -96,12 +107,23 @@ func (c *checker) passed(n *ir.Node) {
 	}
 }
 
-// paramOf returns which parameter of the body operand i of a repeat is for, as
-// ir.RepeatAttr says.
+// paramOf returns the parameter of the body that operand i of a repeat is for, as ir.RepeatAttr defines it. With two
+// carried values, one invariant, two tables and three iterations, operands 0 to 2 are for parameters 0 to 2, operands 3 to
+// 5 for parameter 3, and operands 6 to 8 for parameter 4.
 func paramOf(a *ir.RepeatAttr, i int) int {
 	fixed := a.Carried + a.Invariant
 	if i < fixed {
 		return i
 	}
 	return fixed + (i-fixed)/int(a.Count)
+}
+
+// operandOf returns the operand of a repeat for parameter i of the body in an iteration. That of a carried value is the
+// one of the first iteration.
+func operandOf(n *ir.Node, i int, iteration int64) *ir.Value {
+	a := n.Attr.(*ir.RepeatAttr)
+	if fixed := a.Carried + a.Invariant; i >= fixed {
+		i = fixed + (i-fixed)*int(a.Count) + int(iteration)
+	}
+	return n.Args[i]
 }

@@ -1,198 +1,82 @@
 package check
 
-import "slices"
-
-// cover says for every byte of a chunk which number it carries; 0 at first. It is a tree
-// over the cells between the borders of all ranges that are ever asked for, whose inner
-// nodes hold a number where all below carry it: assigning a range, and reading one that
-// carries one number, take time logarithmic in the cells.
-type cover struct {
-	borders []int64
-	cells   int
-	tree    []int32 // mixed, or what all cells below carry
+// cover holds a value of type T for each cell of a row of cells; the zero value at first.
+//
+// It is a segment tree: a node stands for a range of cells and holds their value where they all have the same. For eight
+// cells, after assign(0, 6, a) and assign(4, 5, b):
+//
+//	[0,8) mixed
+//	├── [0,4) a
+//	└── [4,8) mixed
+//	    ├── [4,6) mixed
+//	    │   ├── [4,5) b
+//	    │   └── [5,6) a
+//	    └── [6,8) -
+//
+// Assigning to a range, and reading a range that has one value, take time logarithmic in the number of cells.
+type cover[T comparable] struct {
+	cells int
+	tree  []coverNode[T] // the children of node i are 2i and 2i+1; the root is node 1
 }
 
-const mixed = -1
-
-// cells is a range of bytes in cells of a chunk.
-type cells struct{ chunk, lo, hi int32 }
-
-// meet reports whether two ranges share bytes.
-func (a cells) meet(b cells) bool { return a.chunk == b.chunk && a.lo < b.hi && b.lo < a.hi }
-
-func newCover(borders []int64) *cover {
-	n := max(len(borders)-1, 1)
-	return &cover{borders: borders, cells: n, tree: make([]int32, 4*n)}
+// coverNode is a range of cells.
+type coverNode[T comparable] struct {
+	value T    // of all cells
+	mixed bool // the cells have several values, which the children hold
 }
 
-// assign makes cells [lo,hi) carry id.
-func (c *cover) assign(lo, hi int32, id int32) {
-	if lo < hi {
-		c.assignBelow(1, 0, c.cells, int(lo), int(hi), id)
+// piece is cells [lo,hi) that hold one value.
+type piece[T comparable] struct {
+	value  T
+	lo, hi int
+}
+
+func newCover[T comparable](cells int) *cover[T] {
+	cells = max(cells, 1)
+	return &cover[T]{cells: cells, tree: make([]coverNode[T], 4*cells)}
+}
+
+// assign gives cells [lo,hi) a value.
+func (c *cover[T]) assign(lo, hi int, value T) { c.assignIn(1, 0, c.cells, lo, hi, value) }
+
+// assignIn gives the value to those of cells [lo,hi) that belong to a node, which stands for cells [from,to).
+func (c *cover[T]) assignIn(node, from, to, lo, hi int, value T) {
+	n := &c.tree[node]
+	switch {
+	case hi <= from || to <= lo:
+		return
+	case lo <= from && to <= hi:
+		*n = coverNode[T]{value: value}
+		return
 	}
+	left, right := &c.tree[2*node], &c.tree[2*node+1]
+	if !n.mixed {
+		*left, *right = *n, *n
+	}
+	mid := (from + to) / 2
+	c.assignIn(2*node, from, mid, lo, hi, value)
+	c.assignIn(2*node+1, mid, to, lo, hi, value)
+	*n = coverNode[T]{value: left.value, mixed: left.mixed || right.mixed || left.value != right.value}
 }
 
-// assignBelow assigns to cells [lo,hi) of those of a node, [from,to). It goes down as long as they
-// lie on one side, and up again to the node.
-func (c *cover) assignBelow(node, from, to, lo, hi int, id int32) {
-	at := node
-	for lo > from || hi < to {
-		if own := c.tree[at]; own == id {
-			break
-		} else if own != mixed {
-			c.tree[2*at], c.tree[2*at+1] = own, own
-		}
+// pieces returns what cells [lo,hi) hold: the longest pieces with one value, in order.
+func (c *cover[T]) pieces(lo, hi int) []piece[T] { return c.piecesIn(nil, 1, 0, c.cells, lo, hi) }
+
+// piecesIn appends to list the pieces of those of cells [lo,hi) that belong to a node, which stands for cells [from,to).
+func (c *cover[T]) piecesIn(list []piece[T], node, from, to, lo, hi int) []piece[T] {
+	n := &c.tree[node]
+	switch {
+	case hi <= from || to <= lo:
+		return list
+	case n.mixed:
 		mid := (from + to) / 2
-		if lo < mid && mid < hi {
-			c.assignBelow(2*at, from, mid, lo, mid, id)
-			c.assignBelow(2*at+1, mid, to, mid, hi, id)
-			c.join(at)
-			break
-		}
-		if hi <= mid {
-			at, to = 2*at, mid
-		} else {
-			at, from = 2*at+1, mid
-		}
+		list = c.piecesIn(list, 2*node, from, mid, lo, hi)
+		return c.piecesIn(list, 2*node+1, mid, to, lo, hi)
 	}
-	if lo <= from && to <= hi {
-		c.tree[at] = id
+	from, to = max(from, lo), min(to, hi)
+	if last := len(list) - 1; last >= 0 && list[last].value == n.value {
+		list[last].hi = to
+		return list
 	}
-	for at != node {
-		at /= 2
-		c.join(at)
-	}
-}
-
-// join makes a node carry what both of its children do.
-func (c *cover) join(at int) {
-	if l := c.tree[2*at]; l == c.tree[2*at+1] {
-		c.tree[at] = l
-	} else {
-		c.tree[at] = mixed
-	}
-}
-
-// visit calls yield for pieces of cells [lo,hi), in order, with what each carries, until
-// yield returns false. Neighbouring pieces may carry the same.
-func (c *cover) visit(lo, hi int32, yield func(id, lo, hi int32) bool) {
-	if lo < hi {
-		c.visitBelow(1, 0, c.cells, int(lo), int(hi), yield)
-	}
-}
-
-func (c *cover) visitBelow(at, from, to, lo, hi int, yield func(id, lo, hi int32) bool) bool {
-	for c.tree[at] == mixed {
-		mid := (from + to) / 2
-		if hi <= mid {
-			at, to = 2*at, mid
-			continue
-		}
-		if lo < mid && !c.visitBelow(2*at, from, mid, lo, hi, yield) {
-			return false
-		}
-		at, from = 2*at+1, mid
-	}
-	return yield(c.tree[at], int32(max(from, lo)), int32(min(to, hi)))
-}
-
-// bytes returns the range of bytes of cells [lo,hi).
-func (c *cover) bytes(lo, hi int32) (from, to int64) { return c.borders[lo], c.borders[hi] }
-
-// layout is the chunks that some calls use, and their borders.
-type layout struct {
-	index   map[chunkKey]int32
-	keys    []chunkKey
-	borders [][]int64
-	last    int32 // the chunk that was asked for last
-}
-
-// chunkKey names a chunk of an arena, and which instance of it.
-type chunkKey struct{ arena, chunk, instance int }
-
-// layOut finds the chunks of all objects in so many calls, and gives each object the cells
-// that it has in the first.
-func layOut(t *trace, calls int) *layout {
-	l := &layout{index: make(map[chunkKey]int32)}
-	l.reserve(t)
-	for i := range t.objects {
-		o := &t.objects[i]
-		for call := range min(calls, o.period()) {
-			l.add(o.key(call), o.offset(call), o.place.Bytes)
-		}
-	}
-	for k, b := range l.borders {
-		slices.Sort(b)
-		l.borders[k] = slices.Compact(b)
-	}
-	for i := range t.objects {
-		l.move(t, int32(i), 0)
-	}
-	return l
-}
-
-// reserve makes room for the borders of objects in the first call: most have none in others.
-func (l *layout) reserve(t *trace) {
-	var counts []int
-	for i := range t.objects {
-		k := l.chunk(t.objects[i].key(0))
-		if int(k) == len(counts) {
-			counts = append(counts, 0)
-		}
-		counts[k] += 2
-	}
-	for k, n := range counts {
-		l.borders[k] = make([]int64, 0, n)
-	}
-}
-
-// chunk returns the number of a chunk, which many ask for in turn.
-func (l *layout) chunk(key chunkKey) int32 {
-	if int(l.last) < len(l.keys) && l.keys[l.last] == key {
-		return l.last
-	}
-	k, known := l.index[key]
-	if !known {
-		k = int32(len(l.keys))
-		l.index[key] = k
-		l.keys, l.borders = append(l.keys, key), append(l.borders, nil)
-	}
-	l.last = k
-	return k
-}
-
-// add makes the ends of a range borders.
-func (l *layout) add(key chunkKey, offset, bytes int64) {
-	k := l.chunk(key)
-	l.borders[k] = append(l.borders[k], offset, offset+bytes)
-}
-
-// move puts an object where a call has it.
-func (l *layout) move(t *trace, id int32, call int) {
-	o := &t.objects[id]
-	o.place.Offset = o.offset(call)
-	k := l.chunk(o.key(call))
-	lo, _ := slices.BinarySearch(l.borders[k], o.place.Offset)
-	t.spots[id].at = cells{k, int32(lo), int32(end(l.borders[k], lo, o.place.Offset+o.place.Bytes))}
-}
-
-// end returns where x is in sorted, at from or behind it: most ranges hold few borders.
-func end(sorted []int64, from int, x int64) int {
-	near := min(from+8, len(sorted))
-	for i := from; i < near; i++ {
-		if sorted[i] >= x {
-			return i
-		}
-	}
-	at, _ := slices.BinarySearch(sorted[near:], x)
-	return near + at
-}
-
-// covers returns one for each chunk.
-func (l *layout) covers() []*cover {
-	cs := make([]*cover, len(l.borders))
-	for k, b := range l.borders {
-		cs[k] = newCover(b)
-	}
-	return cs
+	return append(list, piece[T]{n.value, from, to})
 }

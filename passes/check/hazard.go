@@ -7,213 +7,174 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// regions finds conflicts between workers: within one region, the steps between two
-// barriers, workers may be anywhere.
-type regions struct {
-	s       *sim
-	touched []*cover // by chunk: the group of accesses, counted over all regions
-	first   int32    // number of the region's first group
-	groups  []group  // from first on
-	cap     int      // most workers that the program runs; all numbers to it are tried where owners are compared by trying
-	run     run      // of nodes with a tail in the region
-}
+// Claim: no two workers touch the same bytes between two barriers, one of them writing, whatever the number of workers and
+// the sizes are.
+//
+// Between two barriers, which bound a region, one worker may be at the last step while another one is at the first. In
+//
+//	%a = silu %x    part=split(1, 64, 16) at 0x000+256
+//	%b = neg %a     part=split(1, 64, 16) at 0x100+256     right: same units, same address
+//	%c = exp %b     part=split(1, 64, 32) at 0x200+256     wrong: with 3 workers, unit 0 of 4 is worker 0's, and unit 0 of 2 worker 1's
+//	%d = tanh %x    part=split(1, 64, 16) at 0x120+256     wrong: byte 0x150 is in unit 0 of %d, and in unit 1 of %b
+//
+// the last two steps need a barrier before them.
+//
+// The walk collects the accesses of a region. At its end it sorts them by address, and compares each with those after it
+// that begin before it ends:
+//
+//	[0x000,0x100) write %a by units of 64 of 256 bytes     with the next:  same owner
+//	[0x000,0x100) read %a  by units of 64 of 256 bytes
+//	[0x100,0x200) write %b by units of 64 of 256 bytes     with the next:  same owner; with the one after: other beginning
+//	[0x100,0x200) read %b  by units of 128 of 256 bytes
+//	[0x120,0x220) write %d …
+//
+// Not compared are memory that each worker has for itself (scratch), memory that nothing writes (weights), and moments
+// outside of the call, when all workers wait for the caller.
 
-// run is the nodes that are computed together unit by unit, the tail going to whoever comes
-// first.
-type run struct {
-	nodes  []*ir.Node
-	closed bool // another node came after them
-}
-
-// group is the accesses of a region to a range of bytes. Accesses to other ranges are in
-// the same group where the ranges meet.
-type group struct {
-	into     int32 // the group that took this one over; none
+// region collects the accesses between two barriers.
+type region struct {
+	c        *checker
+	t        *trace
+	workers  int // most workers that the program runs
 	accesses []access
+	dynamic  dynamicRun
 }
 
-// access is what a step does to a value.
+// access is what a step does to an object.
 type access struct {
-	step   int32
-	object int32
-	arg    int16 // the operand; none for a result
-	write  bool
+	st     *step
+	object *object
+	arg    int // the operand; -1 for a result
 	own    *owner
-	at     cells // of the object
 }
 
-func newRegions(s *sim) *regions {
-	return &regions{s: s, touched: s.layout.covers(), first: 1, cap: s.c.m.Plan.Workers()}
-}
+func (a *access) writes() bool { return a.arg < 0 }
 
-// barrier begins a region.
-func (r *regions) barrier() {
-	r.first += int32(len(r.groups))
-	r.groups = r.groups[:0]
-	r.run = run{nodes: r.run.nodes[:0]}
-}
+func newRegion(c *checker, t *trace) *region { return &region{c: c, t: t, workers: c.m.Plan.Workers()} }
 
-// tails claims: the nodes with a tail between two barriers follow each other, have the
-// same units, and none comes twice: so they are one run, which deals out its units once.
-func (r *regions) tails(st *step) {
-	n, now := st.node, &r.run
-	if !st.tail {
-		now.closed = len(now.nodes) > 0
-		return
-	}
-	if now.closed || slices.Contains(now.nodes, n) || len(now.nodes) > 0 && !now.nodes[0].Part.SameUnits(n.Part) {
-		r.s.c.report(fmt.Sprintf("tail %p", n), &Violation{
-			Rule: RulePartition, Func: st.frame.String(), Nodes: []string{n.String()},
-			What: "it has a tail, and so has another run of nodes since the last barrier",
-		})
-	}
-	now.nodes = append(now.nodes, n)
-}
-
-// step claims: no two workers touch the same bytes between two barriers, one of them
-// writing, whatever the number of workers and the sizes are. Two accesses that overlap are
-// either both made by worker 0 or both owned by the same units. Bytes that each worker has
-// for itself, and bytes that nothing ever writes, are left out. So are the moments before
-// the call and behind it, when the caller and the workers wait for each other.
-func (r *regions) step(at int) {
-	st := &r.s.t.steps[at]
+// step adds the accesses of a step. A barrier before it ends the region.
+func (r *region) step(st *step) {
 	if st.barrier {
-		r.barrier()
+		r.end()
 	}
-	r.tails(st)
-	for i, o := range r.s.t.args(st) {
-		if by := st.own.read(i); o != none && by.by != byNone {
-			r.touch(access{step: int32(at), object: o, arg: int16(i), own: by})
-		}
+	r.dynamicShares(st)
+	for i, o := range st.args {
+		r.add(access{st, o, i, &st.own.reads[i]})
 	}
-	for i, o := range r.s.t.results(st) {
-		if o != none {
-			r.touch(access{step: int32(at), object: o, arg: none, write: true, own: st.own.write(i)})
-		}
+	for i, o := range st.results {
+		r.add(access{st, o, -1, &st.own.writes[i]})
 	}
 }
 
-// touch adds an access of an object to the region and compares it with those before.
-func (r *regions) touch(a access) {
-	spot := &r.s.t.spots[a.object]
-	if spot.class == ir.ClassScratch || spot.class == ir.ClassWeights {
+// add adds an access, unless no other worker can conflict with it.
+func (r *region) add(a access) {
+	o := a.object
+	if o == nil || o.at.lo == o.at.hi || a.own.by == byNone || o.class == ir.ClassScratch || o.class == ir.ClassWeights {
 		return
 	}
-	a.at = spot.at
-	g := r.groupOf(a.at)
-	for i := range g.accesses {
-		b := &g.accesses[i]
-		if b.write == a.write && b.at == a.at && (b.own == a.own || b.own.equal(*a.own)) {
-			b.step, b.arg = a.step, a.arg
-			return // whatever meets a met b; the later one is the better example
+	r.accesses = append(r.accesses, a)
+}
+
+// end compares the accesses of the region, and begins the next one.
+func (r *region) end() {
+	list := distinct(r.accesses)
+	for i := range list {
+		for j := i + 1; j < len(list) && list[i].object.at.meets(list[j].object.at); j++ {
+			a, b := &list[i], &list[j]
+			if (a.writes() || b.writes()) && !r.agree(a, b) {
+				r.conflict(a, b)
+			}
 		}
 	}
-	for i := range g.accesses {
-		if b := &g.accesses[i]; (a.write || b.write) && a.at.meet(b.at) && !r.agree(&a, b) {
-			r.conflict(b, &a)
+	r.accesses = r.accesses[:0]
+	r.dynamic = dynamicRun{}
+}
+
+// distinct sorts accesses by address. Of those that repeat each other it keeps the last one: what conflicts with one
+// conflicts with all, and a late write is the better example for a read after it.
+func distinct(list []access) []access {
+	slices.SortStableFunc(list, func(a, b access) int { return compareCells(a.object.at, b.object.at) })
+	out, first := list[:0], 0 // out[first:] are those of the same bytes
+	for _, a := range list {
+		if first < len(out) && out[first].object.at != a.object.at {
+			first = len(out)
+		}
+		if i := slices.IndexFunc(out[first:], a.repeats); i >= 0 {
+			out[first+i] = a
+		} else {
+			out = append(out, a)
 		}
 	}
-	g.accesses = append(g.accesses, a)
+	return out
 }
 
-// groupOf returns the group that holds all accesses of the region to bytes of a range.
-func (r *regions) groupOf(at cells) *group {
-	id, whole := int32(none), true
-	r.touched[at.chunk].visit(at.lo, at.hi, func(found, _, _ int32) bool {
-		if found < r.first {
-			whole = false
-			return true
-		}
-		found = r.root(found)
-		switch {
-		case id == none:
-			id = found
-		case id != found:
-			r.merge(id, found)
-		}
-		return true
-	})
-	if id == none {
-		id = r.newGroup()
-		whole = false
-	}
-	if !whole {
-		r.touched[at.chunk].assign(at.lo, at.hi, id)
-	}
-	return &r.groups[id-r.first]
-}
-
-// newGroup adds a group to the region. It takes the room for accesses of one that an earlier
-// region had.
-func (r *regions) newGroup() int32 {
-	n := len(r.groups)
-	if n < cap(r.groups) {
-		r.groups = r.groups[:n+1]
-		r.groups[n] = group{into: none, accesses: r.groups[n].accesses[:0]}
-	} else {
-		r.groups = append(r.groups, group{into: none})
-	}
-	return r.first + int32(n)
-}
-
-// root returns the group that has taken id over, or id.
-func (r *regions) root(id int32) int32 {
-	for r.groups[id-r.first].into != none {
-		id = r.groups[id-r.first].into
-	}
-	return id
-}
-
-// merge moves the accesses of one group to another.
-func (r *regions) merge(to, from int32) {
-	t, f := &r.groups[to-r.first], &r.groups[from-r.first]
-	t.accesses = append(t.accesses, f.accesses...)
-	f.accesses, f.into = f.accesses[:0], to
-}
-
-// equal reports whether two owners are described alike.
-func (a owner) equal(b owner) bool {
-	return a.by == b.by && (a.by != byUnit || a.same(b))
-}
+// repeats reports whether a does to the same bytes what b does, by the same owner.
+func (a access) repeats(b access) bool { return a.writes() == b.writes() && a.own.equal(*b.own) }
 
 // agree reports whether no two workers meet in two accesses.
-func (r *regions) agree(a, b *access) bool {
+func (r *region) agree(a, b *access) bool {
 	switch {
 	case a.own.by == byFirst && b.own.by == byFirst:
 		return true
-	case a.at.chunk == b.at.chunk && a.at.lo == b.at.lo && a.own.same(*b.own):
+	case a.object.at.lo == b.object.at.lo && a.own.same(*b.own):
 		return true
 	}
 	return r.tried(a, b)
 }
 
+// dynamicRun is the nodes with a dynamic share in a region. Workers take units of the share from one counter, and compute
+// each unit in all nodes of the run.
+type dynamicRun struct {
+	nodes []*ir.Node
+	ended bool // another node came after them
+}
+
+// dynamicShares claims: the nodes with a dynamic share in a region follow each other, have the same units, and no node
+// comes twice. So they are one run.
+func (r *region) dynamicShares(st *step) {
+	n, run := st.node, &r.dynamic
+	if !n.Part.Tail {
+		run.ended = len(run.nodes) > 0
+		return
+	}
+	if run.ended || slices.Contains(run.nodes, n) || len(run.nodes) > 0 && !run.nodes[0].Part.SameUnits(n.Part) {
+		r.c.report(fmt.Sprintf("dynamic %p", n), &Violation{
+			Rule: RulePartition, Func: st.frame.String(), Nodes: []string{n.String()},
+			What: "it has a dynamic share, and so has another run of nodes since the last barrier",
+		})
+	}
+	run.nodes = append(run.nodes, n)
+}
+
 // conflict reports two accesses.
-func (r *regions) conflict(before, now *access) {
-	t := r.s.t
-	first, second := &t.steps[before.step], &t.steps[now.step]
-	r.s.c.report(fmt.Sprintf("hazard %p %p %d %d", first.node, second.node, before.arg, now.arg), &Violation{
+func (r *region) conflict(a, b *access) {
+	if b.st.at < a.st.at {
+		a, b = b, a
+	}
+	first, second := a.st, b.st
+	r.c.report(fmt.Sprintf("hazard %p %p %d %d", first.node, second.node, a.arg, b.arg), &Violation{
 		Rule:  RuleHazard,
 		Func:  second.frame.String(),
 		Nodes: []string{fmt.Sprintf("%v of @%v", first.node, first.frame), second.node.String()},
-		Range: r.s.c.inRange(t.objects[now.object].place),
-		What: fmt.Sprintf("%s what another worker %s, and no barrier stands between them (%s, %s)",
-			verb(now.write), verb(before.write), before.sharing(t), now.sharing(t)),
+		Range: r.c.inRange(b.object.place),
+		What: fmt.Sprintf("%s what another worker %s, and no barrier separates them (%v, %v)",
+			verb(b.writes()), verb(a.writes()), a, b),
 	})
 }
 
-func verb(write bool) string {
-	if write {
+// verb names an access in a message.
+func verb(writes bool) string {
+	if writes {
 		return "writes"
 	}
 	return "reads"
 }
 
-// sharing describes an access and who makes it.
-func (a *access) sharing(t *trace) string {
-	n := t.steps[a.step].node
+// String describes an access and who makes it.
+func (a *access) String() string {
 	text := "its result"
-	if a.arg != none {
-		text = n.Args[a.arg].String()
+	if !a.writes() {
+		text = a.st.node.Args[a.arg].String()
 	}
 	switch a.own.by {
 	case byFirst:

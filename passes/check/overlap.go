@@ -1,106 +1,111 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// writes claims: when a node writes, none of the bytes hold a value that is read later,
-// nor one that the node itself reads, but for an operand whose place its result may take.
-// Weights and inputs are never written; states only by what makes their next version.
-// Afterwards the bytes hold the node's results.
-func (s *sim) writes(at int) {
-	st := &s.t.steps[at]
-	for i, o := range s.t.results(st) {
-		if o == none {
-			continue // reads or addresses say so
+// Claim: when a step writes, in the order of the program, none of the bytes hold an object that is read later, nor one that
+// the step itself reads. The exception is an operand that the op may overwrite element by element (ir.Node.InPlace).
+// Weights and inputs are never written, states only by the ops that make their next version.
+//
+// Each of the last three steps of
+//
+//	%a = silu %x         at 0x000+256
+//	%b = neg %a          at 0x000+256     right: neg reads element i before it writes element i
+//	%c = softmax %b      at 0x040+256     wrong: begins inside of its operand
+//	%d = exp %c          at 0x100+256     wrong if %x is at 0x100, and is an input
+//	%e = add %c, %d      at 0x040+256     wrong if %c is read later
+
+// writes checks the claim above for the results of a step. Afterwards the bytes hold the results.
+func (m *memory) writes(st *step) {
+	for i, o := range st.results {
+		if o == nil {
+			continue // reported as an address, or as an operand that nothing defines
 		}
-		where := s.t.spots[o].at
-		s.permitted(at, o, s.aliased(st, i))
-		s.holders(where, func(old int32, where ir.Place) {
-			switch {
-			case old == o: // a part of it changes
-			case s.t.spots[old].last > int32(at):
-				s.fail(RuleOverlap, at, old, &where, "writes %v over %s, which is still needed", s.t.objects[o].val, s.name(old))
-			case !s.mayTake(st, i, old):
-				s.fail(RuleOverlap, at, old, &where, "writes %v over its own operand", s.t.objects[o].val)
+		m.permitted(st, i)
+		for _, p := range m.holds(o.at) {
+			where := m.place(o.at, p)
+			switch old := p.value; {
+			case old == nil || old == o: // bytes without contents; an object of which a part changes
+			case old.last > st.at:
+				m.fail(RuleOverlap, st, old, m.c.inRange(where), "writes %v over %v, which is read later", o.val, old)
+			case !mayTake(st, i, old):
+				m.fail(RuleOverlap, st, old, m.c.inRange(where), "writes %v over its own operand", o.val)
 			}
-		})
-		if st.fresh || st.node.Results[i].Source() == nil || st.node.Is(ir.Alias) {
-			s.memory[where.chunk].assign(where.lo, where.hi, o+1)
+		}
+		if ownBytes(st.node) || st.node.Results[i].Source() == nil || st.node.Is(ir.Alias) {
+			m.put(o)
 		}
 	}
-	s.apart(at)
+	m.disjoint(st)
 }
 
-// aliased returns the object whose next version result i of a step is, or a part of which
-// it changes; none if it has bytes of its own.
-func (s *sim) aliased(st *step, i int) int32 {
+// permitted claims: result i of a step is in memory that it may change at all.
+func (m *memory) permitted(st *step, i int) {
+	o, source := st.results[i], aliased(st, i)
 	switch {
-	case st.fresh:
-	case i == 0 && st.node.Is(ir.Alias):
-		return s.t.args(st)[st.node.Op.Info().AliasArg]
-	case st.node.Results[i].Source() != nil:
-		return s.t.results(st)[i]
-	}
-	return none
-}
-
-// permitted checks that a step may write an object, where that lies, at all.
-func (s *sim) permitted(at int, o, source int32) {
-	class := s.t.spots[o].class
-	switch {
-	case source == none && class != ir.ClassWeights && class != ir.ClassState:
-	case source != none && class != ir.ClassWeights && s.t.spots[source].kind != input:
+	case source == nil && o.class != ir.ClassWeights && o.class != ir.ClassState:
+	case source != nil && o.class != ir.ClassWeights && source.kind != input:
 	default:
-		w := &s.t.objects[o]
-		s.fail(RuleOverlap, at, source, &w.place, "writes %v among the %v", w.val, class)
+		m.fail(RuleOverlap, st, source, m.c.inRange(o.place), "writes %v among the %v", o.val, o.class)
 	}
 }
 
-// mayTake reports whether result i of a step may be written over the object: no operand
-// is that object, or those that are may be overwritten element by element.
-func (s *sim) mayTake(st *step, i int, old int32) bool {
-	for arg, o := range s.t.args(st) {
-		if o == old && !s.inPlace(st, i, arg) {
+// aliased returns the object whose next version result i of a step is, or of which it changes a part; nil if the result
+// has bytes of its own.
+func aliased(st *step, i int) *object {
+	n := st.node
+	switch {
+	case ownBytes(n):
+	case i == 0 && n.Is(ir.Alias):
+		return st.args[n.Op.Info().AliasArg]
+	case n.Results[i].Source() != nil:
+		return st.results[i]
+	}
+	return nil
+}
+
+// mayTake reports whether result i of a step may be written over an object: the object is no operand, or one that may be
+// overwritten wherever it is an operand.
+func mayTake(st *step, i int, old *object) bool {
+	for arg, o := range st.args {
+		if o == old && !inPlace(st, i, arg) {
 			return false
 		}
 	}
 	return true
 }
 
-// inPlace reports whether the op writes element e of result i only after it has read
-// element e of the operand, and both are the same bytes.
-func (s *sim) inPlace(st *step, i, arg int) bool {
+// inPlace reports whether the step may overwrite an operand with result i. That is so if it writes element e of the result
+// only after it has read element e of the operand, and both are the same bytes.
+func inPlace(st *step, i, arg int) bool {
 	n := st.node
-	if i > 0 {
+	switch {
+	case i > 0:
 		return false
-	}
-	if n.Is(ir.Alias) && arg == n.Op.Info().AliasArg {
+	case n.Is(ir.Alias) && arg == n.Op.Info().AliasArg, movesBytes(n):
 		return true
 	}
 	from, to := n.Args[arg], n.Results[i]
-	if movesBytes(n) {
-		return true
-	}
-	return has(n.InPlace(), arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
-		startsAtRoot(from) && sameStart(s.t.objects[s.t.args(st)[arg]].place, s.t.objects[s.t.results(st)[i]].place)
+	return slices.Contains(n.InPlace(), arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
+		startsAtRoot(from) && sameStart(st.args[arg].place, st.results[i].place)
 }
 
-// movesBytes reports whether a node is a copy by the host, in one thread and within a space,
-// of bytes without gaps: that leaves the right bytes behind even where they overlap those
-// that it reads.
+// movesBytes reports whether a node is a copy of bytes without gaps that worker 0 makes within a space: as Go's copy does,
+// it leaves the right bytes even where they overlap those that it reads.
 func movesBytes(n *ir.Node) bool {
 	return n.Op == ir.OpCopy && !transfers(n) && n.Queue() == "" && n.Part.Mode == ir.PartOne && n.Args[0].Type.Dense()
 }
 
-// apart claims that a step's results do not share bytes.
-func (s *sim) apart(at int) {
-	results := s.t.results(&s.t.steps[at])
-	for i, a := range results {
-		for _, b := range results[i+1:] {
-			if a != none && b != none && overlap(s.t.objects[a].place, s.t.objects[b].place) {
-				s.fail(RuleOverlap, at, b, &s.t.objects[b].place, "writes two results into the same bytes")
+// disjoint claims: the results of a step do not share bytes.
+func (m *memory) disjoint(st *step) {
+	for i, a := range st.results {
+		for _, b := range st.results[i+1:] {
+			if a != nil && b != nil && overlap(a.place, b.place) {
+				m.fail(RuleOverlap, st, b, m.c.inRange(b.place), "writes two results into the same bytes")
 			}
 		}
 	}

@@ -6,121 +6,113 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// sim runs a trace in the order of the program and knows which object every byte holds.
-type sim struct {
+// Claim: when a step runs, in the order of the program, all bytes of each operand hold the version that the operand names.
+// At the end of the call the results do.
+//
+// The trace
+//
+//	step        memory afterwards
+//	%a = silu %x  at 0x000+256       [0x000,0x100) a
+//	%b = neg %a   at 0x080+256       [0x000,0x080) a   [0x080,0x180) b
+//	%y = add %a, %b
+//
+// fails in the last step: half of the bytes of %a hold %b. Bytes are compared by the name of what they hold, never by
+// content. An operand that is a view of a part counts as all of the value: nothing overwrites a part of a value that is
+// read later.
+
+// memory runs a trace in the order of the program. It knows which object each byte holds.
+type memory struct {
 	c      *checker
 	t      *trace
 	layout *layout
-	memory []*cover // by chunk: the object plus 1
+	chunks []*cover[*object] // nil for bytes that nothing has written
 }
 
-func newSim(c *checker, t *trace, l *layout) *sim { return &sim{c: c, t: t, layout: l} }
+func newMemory(c *checker, t *trace, l *layout) *memory { return &memory{c: c, t: t, layout: l} }
 
-// start puts what is there before the call into memory. No two such things share bytes.
-func (s *sim) start() {
-	s.memory = s.layout.covers()
-	for i := range s.t.objects {
-		o, at := &s.t.objects[i], s.t.spots[i].at
-		if s.t.spots[i].kind == made {
+// begin begins a call. It claims that no two objects that are there before the call share bytes.
+func (m *memory) begin() {
+	m.chunks = newCovers[*object](m.layout)
+	for _, o := range m.t.objects {
+		if o.kind == made {
 			continue
 		}
-		s.holders(at, func(old int32, where ir.Place) {
-			s.c.report(fmt.Sprintf("start %d %d", i, old), &Violation{
-				Rule: RuleOverlap, Func: o.frame.String(), Nodes: []string{s.t.objects[old].val.String(), o.val.String()},
-				Range: s.c.inRange(where), What: "both are there before the call",
-			})
-		})
-		s.memory[at.chunk].assign(at.lo, at.hi, int32(i)+1)
-	}
-}
-
-// holders calls yield for the objects that a range holds parts of.
-func (s *sim) holders(at cells, yield func(o int32, where ir.Place)) {
-	s.memory[at.chunk].visit(at.lo, at.hi, func(id, lo, hi int32) bool {
-		if id > 0 {
-			yield(id-1, s.placeOf(at.chunk, lo, hi))
-		}
-		return true
-	})
-}
-
-func (s *sim) placeOf(chunk, lo, hi int32) ir.Place {
-	from, to := s.memory[chunk].bytes(lo, hi)
-	key := s.layout.keys[chunk]
-	return ir.Place{Arena: key.arena, Chunk: key.chunk, Offset: from, Bytes: to - from}
-}
-
-// step is what a step finds and leaves.
-func (s *sim) step(at int) {
-	s.reads(at)
-	s.writes(at)
-}
-
-// reads claims: when a node runs, all bytes of each of its operands hold the version that
-// the operand names. An operand that is a part of a value counts as all of it: nothing
-// overwrites a part of a value that is still read.
-func (s *sim) reads(at int) {
-	st := &s.t.steps[at]
-	for i, o := range s.t.args(st) {
-		if o == none {
-			if a := st.node.Args[i]; a != nil {
-				s.fail(RuleReads, at, none, nil, "reads %v before it is defined", a)
+		for _, p := range m.holds(o.at) {
+			if p.value != nil {
+				m.c.report(fmt.Sprintf("begin %p %p", o, p.value), &Violation{
+					Rule: RuleOverlap, Func: o.frame.String(), Nodes: []string{p.value.val.String(), o.val.String()},
+					Range: m.c.inRange(m.place(o.at, p)), What: "both are there before the call",
+				})
 			}
-			continue
 		}
-		s.finds(o, func(got int32, where ir.Place) {
-			s.fail(RuleReads, at, got, &where, "reads %v, and finds %s", st.node.Args[i], s.name(got))
-		})
+		m.put(o)
 	}
 }
 
-// end claims that the caller finds the results.
-func (s *sim) end() {
-	for i, o := range s.t.returns {
-		bad := func(what, where string) {
-			s.c.report("", &Violation{Rule: RuleReads, Func: s.t.f.Name, Nodes: []string{s.t.f.Results[i].String()}, Range: where, What: what})
+// holds returns what the bytes of a range hold.
+func (m *memory) holds(at cells) []piece[*object] { return m.chunks[at.chunk].pieces(at.lo, at.hi) }
+
+// place returns the bytes of a piece of a range.
+func (m *memory) place(at cells, p piece[*object]) ir.Place {
+	return m.layout.place(cells{at.chunk, p.lo, p.hi})
+}
+
+// put fills the bytes of an object with it.
+func (m *memory) put(o *object) { m.chunks[o.at.chunk].assign(o.at.lo, o.at.hi, o) }
+
+// step checks what a step finds, and then what it overwrites.
+func (m *memory) step(st *step) {
+	m.reads(st)
+	m.writes(st)
+}
+
+// reads claims: each operand of a step is found.
+func (m *memory) reads(st *step) {
+	for i, o := range st.args {
+		switch a := st.node.Args[i]; {
+		case a == nil:
+		case o == nil:
+			m.fail(RuleReads, st, nil, "", "reads %v before it is defined", a)
+		default:
+			if found, where, ok := m.finds(o); !ok {
+				m.fail(RuleReads, st, found, where, "reads %v, and finds %v", a, found)
+			}
 		}
-		if o == none {
-			bad("nothing defines the result", "")
-			continue
-		}
-		s.finds(o, func(got int32, where ir.Place) {
-			bad(fmt.Sprintf("the caller reads the result, and finds %s", s.name(got)), s.c.inRange(where))
-		})
 	}
 }
 
-// finds calls bad, once at most, if the bytes of o hold something else.
-func (s *sim) finds(o int32, bad func(got int32, where ir.Place)) {
-	at := s.t.spots[o].at
-	s.memory[at.chunk].visit(at.lo, at.hi, func(id, lo, hi int32) bool {
-		if id != o+1 {
-			bad(id-1, s.placeOf(at.chunk, lo, hi))
+// end claims: the caller finds the results.
+func (m *memory) end() {
+	for i, o := range m.t.returns {
+		bad := func(where, what string) {
+			m.c.report("", &Violation{Rule: RuleReads, Func: m.t.f.Name, Nodes: []string{m.t.f.Results[i].String()}, Range: where, What: what})
 		}
-		return id == o+1
-	})
-}
-
-// name returns how messages name what memory holds.
-func (s *sim) name(o int32) string {
-	if o == none {
-		return "what nothing has written"
+		if o == nil {
+			bad("", "nothing defines the result")
+		} else if found, where, ok := m.finds(o); !ok {
+			bad(where, fmt.Sprintf("the caller reads the result, and finds %v", found))
+		}
 	}
-	return fmt.Sprintf("%v of @%v", s.t.objects[o].val, s.t.objects[o].frame)
 }
 
-// fail reports a violation at a step, and with the value other where there is one.
-func (s *sim) fail(rule string, at int, other int32, where *ir.Place, format string, args ...any) {
-	st := &s.t.steps[at]
-	v := &Violation{Rule: rule, Func: st.frame.String(), Nodes: []string{st.node.String()}, What: fmt.Sprintf(format, args...)}
+// finds reports whether all bytes of an object hold it. Otherwise it returns the first bytes that do not, and what they
+// hold.
+func (m *memory) finds(o *object) (found *object, where string, ok bool) {
+	for _, p := range m.holds(o.at) {
+		if p.value != o {
+			return p.value, m.c.inRange(m.place(o.at, p)), false
+		}
+	}
+	return nil, "", true
+}
+
+// fail reports a violation at a step, which concerns another object as well if other is not nil.
+func (m *memory) fail(rule string, st *step, other *object, where, format string, args ...any) {
+	v := &Violation{Rule: rule, Func: st.frame.String(), Nodes: []string{st.node.String()}, Range: where, What: fmt.Sprintf(format, args...)}
 	key := fmt.Sprintf("%s %p", rule, st.node)
-	if other != none {
-		val := s.t.objects[other].val
-		v.Nodes = append(v.Nodes, val.String())
-		key += fmt.Sprintf(" %p", val)
+	if other != nil {
+		v.Nodes = append(v.Nodes, other.val.String())
+		key += fmt.Sprintf(" %p", other.val)
 	}
-	if where != nil {
-		v.Range = s.c.inRange(*where)
-	}
-	s.c.report(key, v)
+	m.c.report(key, v)
 }
