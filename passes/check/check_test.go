@@ -311,6 +311,15 @@ var scenes = []struct {
 		a := s.one("a", s.Neg(s.input("x", 0, 64)), 1, 0)
 		return []*ir.Value{s.at("y", s.MatMul(a, s.Weight("w")), 0, 4096, 1, 1)}
 	}, "hazard: @f: %a of @f and %y: host activations [0x0,0x400): reads what another worker writes, and no barrier separates them (its result by worker 0, %a by every worker)"},
+	{"two writes whose units are unknown", func(s *scene) []*ir.Value {
+		q := s.input("q", 0, 1)
+		v := s.Param("v", ir.Type{DType: dtype.F32, Shape: []ir.Dim{ir.Const(2), s.tokens, ir.Const(1)}, Space: target.Host})
+		v.Place = &ir.Place{Offset: 256, Bytes: v.Type.MaxBytes()}
+		s.at("a", s.MatMul(v, q), 1, 0, 2, 1) // f32[2,tokens,tokens], which nothing reads
+		b := s.at("b", s.MatMul(v, q), 1, 0, 2, 2)
+		s.epoch = 1
+		return []*ir.Value{s.one("y", s.Neg(b), 0, 4096)}
+	}, "hazard: @f: %a of @f and %b: host activations [0x0,0x80): writes what another worker writes, and no barrier separates them (its result by every worker, its result by every worker)"},
 	{"over two values", func(s *scene) []*ir.Value {
 		x := s.input("x", 0, 64)
 		a, b := s.at("a", s.Neg(x), 1, 0, 1, 16), s.at("b", s.Neg(x), 1, 1024, 1, 16)

@@ -108,8 +108,11 @@ func distinct(list []access) []access {
 	return out
 }
 
-// repeats reports whether a does to the same bytes what b does, by the same owner.
-func (a access) repeats(b access) bool { return a.writes() == b.writes() && a.own.equal(*b.own) }
+// repeats reports whether a does to the same bytes what b does, by the same owner. Two writes of which every worker may make
+// any part do not repeat but conflict: the first one may be late, and destroy the second one.
+func (a access) repeats(b access) bool {
+	return a.writes() == b.writes() && a.own.equal(*b.own) && !(a.writes() && a.own.by == byAll)
+}
 
 // agree reports whether no two workers meet in two accesses.
 func (r *region) agree(a, b *access) bool {
