@@ -25,7 +25,7 @@ var layers = []struct {
 	{"ir/gen", []string{"ir"}, nil},
 	{"ir/eval", []string{"ir", "ir/dtype"}, nil},
 	{"ir/irtest", []string{"ir", "ir/dtype", "ir/eval"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
-	{"passes/mem", []string{"passes/abreast"}, nil},
+	{"passes/mem", nil, nil},
 	{"passes/abreast", nil, nil},
 	{"passes/placement", nil, nil},
 	{"kernels/cpu/tile", []string{"ir/dtype"}, nil},

@@ -12,34 +12,30 @@ import "cmp"
 // these, so every chunk but the last one is filled to a third at some time, and [Problem.Check]
 // bounds the sum of sizes by a quarter of what there is.
 func Chunks(p Problem, limit int64) (chunk []int, offsets, sizes []int64) {
-	g := newPacker(p)
-	g.reset()
+	k := newPacker(p)
 	chunk, offsets = make([]int, len(p.Buffers)), make([]int64, len(p.Buffers))
-	for _, i := range order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[j].Size, p.Buffers[i].Size) }) {
-		b := &p.Buffers[i]
-		g.offsets[i] = g.firstFit(i, limit)
-		if b.Size > 0 {
-			g.placed.add(i, g.offsets[i])
-		}
-		at := int(g.offsets[i] / limit)
-		for at >= len(sizes) {
+	bySize := func(i, j int) int { return cmp.Compare(p.Buffers[j].Size, p.Buffers[i].Size) }
+	for _, i := range order(len(p.Buffers), bySize) {
+		at := k.firstFit(i, limit)
+		k.put(i, at)
+		c := int(at / limit)
+		for c >= len(sizes) {
 			sizes = append(sizes, 0)
 		}
-		chunk[i], offsets[i] = at, g.offsets[i]%limit
-		sizes[at] = max(sizes[at], offsets[i]+b.Size)
+		chunk[i], offsets[i] = c, at%limit
+		sizes[c] = max(sizes[c], offsets[i]+p.Buffers[i].Size)
 	}
 	return chunk, offsets, sizes
 }
 
 // firstFit returns the lowest free address of buffer i that lies in one chunk.
-func (g *packer) firstFit(i int, limit int64) int64 {
-	b := &g.p.Buffers[i]
+func (k *packer) firstFit(i int, limit int64) int64 {
+	b := &k.p.Buffers[i]
 	if b.Size == 0 {
 		return 0
 	}
-	g.findTaken(i)
 	var at int64
-	for _, t := range g.taken {
+	for _, t := range k.takenFor(i) {
 		if at+b.Size <= t.lo {
 			break
 		}

@@ -58,10 +58,8 @@ func TestBound(t *testing.T) {
 }
 
 func TestGreedyFillsTheSmallestGap(t *testing.T) {
-	// x and y leave gaps of 4 and 2 in the instant where z, 2 high, lives.
-	p := Problem{[]Buffer{{Lower: 0, Upper: 9, Size: 4}, {Lower: 0, Upper: 9, Size: 5}, {Lower: 3, Upper: 4, Size: 2}}}
-	g := &packer{p: p, taken: []byteRange{{4, 8}, {10, 15}}}
-	if got := g.bestFit(&want{p.Buffers[2].Size, p.Buffers[2].align(), false}); got != 8 {
+	// There are gaps of 4 bytes below the first range, and of 2 between both.
+	if got := smallestGap([]byteRange{{4, 8}, {10, 15}}, 2, 1); got != 8 {
 		t.Errorf("offset %d, want 8", got)
 	}
 }

@@ -69,8 +69,8 @@ func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error
 		return Solution{}, Stats{}, err
 	}
 	var stats Stats
-	g := newGreedy(p, func() { stats.Bound, stats.Setters = Bound(p) })
-	best, name := g.best(stats.Bound)
+	stats.Bound, stats.Setters = Bound(p)
+	best, name := greedy(p, stats.Bound)
 	stats.Greedy, stats.GreedyOrder = best.Height, name
 
 	goal := stats.Bound

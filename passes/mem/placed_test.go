@@ -21,7 +21,7 @@ func TestTaken(t *testing.T) {
 		if round%3 == 0 {
 			tear(rng, p)
 		}
-		x := newLeases(p)
+		x := newPlaced(p)
 		placed, ends := make([]bool, n), make([]int64, n)
 		var end int64
 		for k, i := range rng.Perm(n) {
@@ -39,7 +39,7 @@ func TestTaken(t *testing.T) {
 }
 
 // compareTaken compares what is taken for buffer i with its definition.
-func compareTaken(t *testing.T, x *leases, placed []bool, ends []int64, i int) {
+func compareTaken(t *testing.T, x *placed, placed []bool, ends []int64, i int) {
 	t.Helper()
 	var want []byteRange
 	for j := range placed {
@@ -48,7 +48,7 @@ func compareTaken(t *testing.T, x *leases, placed []bool, ends []int64, i int) {
 		}
 	}
 	slices.SortFunc(want, byStart)
-	got, _ := x.taken(i, nil)
+	got, _ := x.taken(nil, i)
 	if !slices.IsSortedFunc(got, byStart) || !slices.Equal(joined(got), joined(want)) {
 		t.Fatalf("buffer %d of %d, %+v: taken %v, want %v", i, len(placed), x.p.Buffers[i], got, want)
 	}

@@ -1,0 +1,128 @@
+package mem
+
+import (
+	"cmp"
+	"slices"
+)
+
+// byteRange is the bytes [lo,hi).
+type byteRange struct{ lo, hi int64 }
+
+// placed finds the placed buffers that live at the same time as another one.
+//
+// Time is divided into windows in which about as many buffers begin to live. A window lists the placed buffers that live in
+// it. So a buffer that lives in windows 3 and 4 is compared only with those of two lists. A buffer that lives in most windows
+// would be in most lists; buffers with long lives are in one list of their own instead, ordered by offset.
+//
+//	window      0        1        2        3        4
+//	short    a a b b  b b c c  c . d d  d d e e  e e . .
+//	long     x x x x  x x x x  x x x x  x x . .  . . . .
+//
+// For a new buffer that lives from the end of window 2 to the beginning of window 3, the lists of windows 2 (c, d) and 3 (d,
+// e) and the long list (x) are looked at. d, which is in both lists, counts in the first of them.
+type placed struct {
+	p       Problem
+	lives   []life    // by buffer
+	isLong  []bool    // by buffer
+	width   int       // starts in a window
+	windows [][]lease // those with short lives
+	long    []lease   // those with long lives, by offset
+}
+
+// life is a buffer's life counted in the starts of all buffers, in their order: the starts from … to-1 are in it. Two lives
+// meet in time if and only if they meet here, because where the later one begins there is a start.
+type life struct{ from, to int }
+
+func (l life) meets(m life) bool { return l.from < m.to && m.from < l.to }
+
+// lease is the bytes of a placed buffer, and when it lives.
+type lease struct {
+	byteRange
+	life
+	buffer int
+}
+
+const (
+	// A window has windowStarts starts, or one in windowPart of all if these are more.
+	windowStarts = 64
+	windowPart   = 1024
+
+	// A life is long if one in longPart of all starts is in it.
+	longPart = 32
+)
+
+// newPlaced returns the placed buffers of a problem: none.
+func newPlaced(p Problem) *placed {
+	n := len(p.Buffers)
+	x := &placed{p: p, lives: make([]life, n), isLong: make([]bool, n), width: max(windowStarts, n/windowPart)}
+	x.windows = make([][]lease, n/x.width+1)
+	starts := make([]int64, n)
+	for i := range p.Buffers {
+		starts[i] = p.Buffers[i].Lower
+	}
+	slices.Sort(starts)
+	for i := range p.Buffers {
+		from, _ := slices.BinarySearch(starts, p.Buffers[i].Lower)
+		to, _ := slices.BinarySearch(starts, p.Buffers[i].Upper)
+		x.lives[i], x.isLong[i] = life{from, to}, to-from >= n/longPart
+	}
+	return x
+}
+
+// span returns the first and the last window of a life.
+func (x *placed) span(l life) (first, last int) { return l.from / x.width, (l.to - 1) / x.width }
+
+// add places buffer i.
+func (x *placed) add(i int, offset int64) {
+	l := lease{byteRange{offset, offset + x.p.Buffers[i].Size}, x.lives[i], i}
+	if x.isLong[i] {
+		at, _ := slices.BinarySearchFunc(x.long, l, byOffset)
+		x.long = slices.Insert(x.long, at, l)
+		return
+	}
+	first, last := x.span(l.life)
+	for w := first; w <= last; w++ {
+		x.windows[w] = append(x.windows[w], l)
+	}
+}
+
+func byOffset(a, b lease) int { return cmp.Compare(a.lo, b.lo) }
+
+// taken appends to list the bytes of the placed buffers that live at the same time as buffer i, in order of their offsets.
+// It returns how many placed buffers were looked at: all with long lives, and of the others those that were found.
+func (x *placed) taken(list []byteRange, i int) (_ []byteRange, looks int) {
+	short := x.short(i)
+	looks = len(short) + len(x.long)
+	for _, l := range x.long {
+		if !x.meets(i, l) {
+			continue
+		}
+		for len(short) > 0 && short[0].lo < l.lo {
+			list, short = append(list, short[0].byteRange), short[1:]
+		}
+		list = append(list, l.byteRange)
+	}
+	for _, l := range short {
+		list = append(list, l.byteRange)
+	}
+	return list, looks
+}
+
+// short returns the placed buffers with short lives that live at the same time as buffer i, in order of their offsets.
+func (x *placed) short(i int) (list []lease) {
+	first, last := x.span(x.lives[i])
+	for w := first; w <= last; w++ {
+		for _, l := range x.windows[w] {
+			if w == max(first, l.from/x.width) && x.meets(i, l) { // w is the first window of both
+				list = append(list, l)
+			}
+		}
+	}
+	slices.SortFunc(list, byOffset)
+	return list
+}
+
+// meets reports whether buffer i is live at some instant of a lease.
+func (x *placed) meets(i int, l lease) bool {
+	return x.lives[i].meets(l.life) && x.p.Buffers[i].meets(&x.p.Buffers[l.buffer])
+}
