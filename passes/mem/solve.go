@@ -9,48 +9,44 @@ import (
 
 // Options bound the effort of Solve.
 type Options struct {
-	// MaxSteps is the number of decisions that the search may try; 0 means
-	// DefaultSteps, a negative number no search at all.
+	// MaxSteps is the number of decisions that the searches may try; 0 means DefaultSteps, a negative number no search.
 	MaxSteps int64
 
-	// Capacity is the height that is enough; 0 asks for the lowest packing that is found.
+	// Capacity is a height that is low enough; 0 asks for the lowest packing that can be found.
 	Capacity int64
 
-	// Without has the techniques that are switched off, to see what they are worth.
+	// Without is the techniques that are switched off, to measure what they are worth.
 	Without Techniques
 }
 
-// DefaultSteps is the search's budget where none is given: a step takes 2 to 30 µs on the
-// public problems of 150 to 450 buffers, so two seconds at most.
+// DefaultSteps is the budget of the searches where none is given: a second or two for parts of 450 buffers.
 const DefaultSteps = 1 << 16
 
-// maxSearched is the most buffers of one connected part that the search takes: its
-// memory grows with the square.
+// maxSearched is the most buffers of one connected part that are searched: memory grows with the square.
 const maxSearched = 4096
 
-// Stats says how a solution was found and how good it can be.
+// Stats describes how a solution was found and how good it can be.
 type Stats struct {
-	Bound       int64 // no packing is lower: largest sum of sizes live at once
+	Bound       int64 // the height that no packing is below
 	Setters     []int // indices of the buffers that set Bound, largest first
 	Greedy      int64 // height of the best greedy packing
 	GreedyOrder string
-	Steps       int64 // decisions tried by the search
+	Steps       int64 // decisions that the searches tried
 	Restarts    int64
 	Cancelled   bool // the context ended the search: another run may find another packing
 
-	// Proved is set where the search has shown that no packing is lower than the
-	// solution, or, with a capacity, that none fits; a height equal to Bound needs no
-	// such proof.
+	// Proved is set where a search has shown that no packing is lower than the solution, or, with a capacity, that none
+	// fits. A height equal to Bound needs no such proof.
 	Proved bool
 }
 
-// CapacityError says that no packing within the capacity was found.
+// CapacityError reports that no packing within the capacity was found.
 type CapacityError struct {
 	Capacity, Bound, Best int64
 	Proved                bool // that there is none
 }
 
-// Error says what is missing.
+// Error describes the heights that would be needed.
 func (e *CapacityError) Error() string {
 	switch {
 	case e.Bound > e.Capacity:
@@ -61,9 +57,9 @@ func (e *CapacityError) Error() string {
 	return fmt.Sprintf("capacity %d: the best packing found needs %d (bound %d); more steps may find a better one", e.Capacity, e.Best, e.Bound)
 }
 
-// Solve packs the buffers of p. The packing returned is the best one found, greedy ones
-// included, and valid even where the error is a [*CapacityError]; other errors mean that
-// the problem itself is wrong. Equal arguments give equal results unless ctx ends first.
+// Solve packs the buffers of p. The packing is the best one that was found, greedy ones included, and valid even where the
+// error is a [*CapacityError]. Other errors mean that the problem itself is wrong. Equal arguments give equal results unless
+// ctx ends first.
 func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error) {
 	if err := p.Check(); err != nil {
 		return Solution{}, Stats{}, err
@@ -86,6 +82,7 @@ func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error
 	return best, stats, nil
 }
 
+// budget returns the number of decisions that the searches may try.
 func budget(opts Options) int64 {
 	if opts.MaxSteps == 0 {
 		return DefaultSteps
@@ -107,9 +104,16 @@ func improve(ctx context.Context, p Problem, best *Solution, goal int64, opts Op
 			proved = false
 			continue
 		}
-		a := newAttempt(p, part, best.Offsets)
-		a.ctx, a.use, a.steps, a.stats = ctx, allTechniques&^opts.Without, steps, stats
-		proved = a.search(goal, opts.Capacity > 0) && proved
+		a := newAttempt(ctx, p.of(part), opts, steps, stats)
+		for k, i := range part {
+			a.best.Offsets[k] = best.Offsets[i]
+		}
+		a.best.Height = a.p.height(a.best.Offsets)
+		if opts.Capacity > 0 {
+			proved = a.try(goal, steps) && proved
+		} else {
+			proved = a.minimise(goal) && proved
+		}
 		steps = a.steps
 		for k, i := range part {
 			best.Offsets[i] = a.best.Offsets[k]
@@ -119,7 +123,8 @@ func improve(ctx context.Context, p Problem, best *Solution, goal int64, opts Op
 	stats.Proved = proved && best.Height > goal
 }
 
-// parts returns the buffers of p with a size, cut where no buffer spans the cut.
+// parts returns the indices of the buffers with a size, divided at each instant that no life spans. With lives 0–2, 1–3 and
+// 3–5 there are two parts: the first two buffers, and the last one.
 func parts(p Problem) (parts [][]int) {
 	idx := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
 	idx = slices.DeleteFunc(idx, func(i int) bool { return p.Buffers[i].Size == 0 })
@@ -145,6 +150,15 @@ func (p Problem) heightOf(part []int, offsets []int64) int64 {
 	return h
 }
 
+// of returns the problem of some of the buffers.
+func (p Problem) of(part []int) Problem {
+	sub := Problem{Buffers: make([]Buffer, len(part))}
+	for k, i := range part {
+		sub.Buffers[k] = p.Buffers[i]
+	}
+	return sub
+}
+
 // attempt improves the packing of one part within a budget.
 type attempt struct {
 	ctx   context.Context
@@ -152,44 +166,34 @@ type attempt struct {
 	p     Problem
 	in    *instance // of p
 	best  Solution
-	steps int64 // left
-	stats *Stats
+	steps int64  // that are left
+	stats *Stats // of all parts
 }
 
-// newAttempt returns the attempt to improve the offsets of some of the buffers of p.
-func newAttempt(p Problem, part []int, offsets []int64) *attempt {
-	sub := Problem{Buffers: make([]Buffer, len(part))}
-	own := make([]int64, len(part))
-	for k, i := range part {
-		sub.Buffers[k], own[k] = p.Buffers[i], offsets[i]
+// newAttempt returns an attempt whose best packing is not set yet.
+func newAttempt(ctx context.Context, p Problem, opts Options, steps int64, stats *Stats) *attempt {
+	return &attempt{
+		ctx: ctx, use: allTechniques &^ opts.Without, p: p, in: newInstance(p),
+		best: Solution{Offsets: make([]int64, len(p.Buffers))}, steps: steps, stats: stats,
 	}
-	return &attempt{p: sub, best: Solution{own, sub.height(own)}}
 }
 
-// search looks for a packing as low as goal, and, unless nothing above it is wanted, for
-// the lowest one above it. It reports whether it proved that there is none.
-func (a *attempt) search(goal int64, only bool) (proved bool) {
-	a.in = newInstance(a.p)
-	if only {
-		return a.try(goal, a.steps)
-	}
-	return a.minimise(goal)
-}
-
-// minimise lowers the packing as far as goal, in rounds of growing budgets. It reports
-// whether it proved that the packing cannot be lower.
+// minimise lowers the packing as far as goal, in iterations with growing budgets. It reports whether it proved that the
+// packing cannot be lower.
 func (a *attempt) minimise(goal int64) (proved bool) {
 	proven := goal // no packing below it, or none is wanted
-	for round := int64(DefaultSteps); proven < a.best.Height && a.steps > 0 && !a.stats.Cancelled; round = min(4*round, 1<<50) {
-		proven = a.approach(proven, min(round, a.steps))
+	for steps := int64(DefaultSteps); proven < a.best.Height && a.steps > 0 && !a.stats.Cancelled; steps = min(4*steps, 1<<50) {
+		proven = a.approach(proven, min(steps, a.steps))
 	}
 	return a.best.Height <= proven
 }
 
-// approach tries capacities within a number of steps, which is at most what is left: first
-// the goal itself, which is where the lowest packing usually lies, then by bisection with
-// half of what is left each time. It returns the height below which there is no packing
-// or none is wanted.
+// approach tries capacities within a number of steps, which is at most what is left: first the goal itself, which is mostly
+// the height of the lowest packing, then by bisection with half of what is left each time. It returns the height below which
+// there is no packing or none is wanted.
+//
+// With a goal of 100 and a packing of height 180, it tries 100; if that fails within half of the steps, 101 + 79/2 = 140; if
+// a packing of 132 is found there, 101 + 31/2 = 116, and so on.
 func (a *attempt) approach(goal, steps int64) (proven int64) {
 	proven = goal
 	end := a.steps - steps
@@ -209,17 +213,15 @@ func (a *attempt) approach(goal, steps int64) (proven int64) {
 	return proven
 }
 
-// try searches for a packing within a capacity and reports whether it proved that there
-// is none.
+// try searches for a packing within a capacity. It reports whether it proved that there is none.
 func (a *attempt) try(capacity, steps int64) (impossible bool) {
-	f := newPortfolio(a.in, capacity, a.use, func() bool { return a.ctx.Err() != nil })
-	got := f.run(steps)
-	a.steps -= steps - f.steps
-	a.stats.Steps += steps - f.steps
-	a.stats.Restarts += f.restarts
-	if got == solved {
-		a.best = Solution{slices.Clone(f.offsets), a.p.height(f.offsets)}
+	got := newPortfolio(a.in, capacity, a.use, func() bool { return a.ctx.Err() != nil }).run(steps)
+	a.steps -= got.steps
+	a.stats.Steps += got.steps
+	a.stats.Restarts += got.restarts
+	if got.outcome == solved {
+		a.best = Solution{slices.Clone(got.offsets), a.p.height(got.offsets)}
 	}
-	a.stats.Cancelled = a.stats.Cancelled || got == stopped && a.ctx.Err() != nil
-	return got == failed
+	a.stats.Cancelled = a.stats.Cancelled || got.outcome == stopped && a.ctx.Err() != nil
+	return got.outcome == failed
 }
