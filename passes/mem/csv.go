@@ -10,25 +10,32 @@ import (
 	"strings"
 )
 
-// ReadCSV reads a problem in the CSV form of github.com/google/minimalloc: a header that
-// names the columns id, lower, upper and size in any order, then a buffer a row, live in
-// [lower, upper). A column alignment is understood. So are the names that its converter
-// (src/converter.cc) takes as well: buffer and buffer_id for id, begin and start for
-// lower, and end for an upper that still belongs to the life. A column gaps has intervals
-// without bytes, such as "3-5 8-9", in the same sense of upper. Other columns are refused,
-// as they would change the problem; so are gaps with a window (3-5@0:64), in which a part
-// of the bytes stays. Where a row has an offset, the buffer has to lie there. The error names the line of every row that is wrong.
+// ReadCSV reads a problem in the CSV form of github.com/google/minimalloc: a header that names the columns id, lower, upper
+// and size in any order, then a buffer a row, live in [lower, upper):
+//
+//	id,lower,upper,size
+//	b1,0,3,4
+//	b2,3,9,4
+//
+// The names that minimalloc's converter (src/converter.cc) reads are read as well: buffer and buffer_id for id, begin and
+// start for lower, and end for an upper that still belongs to the life. Further columns are
+//   - alignment
+//   - gaps: intervals without bytes, such as "3-5 8-9", in the same sense of upper
+//   - offset: where a row has one, the buffer has to be there
+//
+// Other columns are errors, as they would change the problem. So are gaps with a window (3-5@0:64), in which a part of the
+// bytes stays. The error names the line of every row that is wrong.
 func ReadCSV(r io.Reader) (Problem, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
-	head, err := rows.Read()
+	names, err := rows.Read()
 	if errors.Is(err, io.EOF) {
 		return Problem{}, fmt.Errorf("line 1: the file is empty; %s", wantHead)
 	}
 	if err != nil {
 		return Problem{}, lineError(err)
 	}
-	columns, closed, err := parseHead(head)
+	head, err := parseHead(names)
 	if err != nil {
 		return Problem{}, fmt.Errorf("line 1: %w", err)
 	}
@@ -46,10 +53,10 @@ func ReadCSV(r io.Reader) (Problem, error) {
 		case errors.Is(err, csv.ErrFieldCount):
 			errs = append(errs, lineError(err))
 			continue
-		case err != nil: // where the next row begins is not known
+		case err != nil: // it is not known where the next row begins
 			return Problem{}, errors.Join(append(errs, lineError(err))...)
 		}
-		b, err := parseRow(columns, row, closed)
+		b, err := head.parse(row)
 		if err != nil {
 			line, _ := rows.FieldPos(0)
 			errs = append(errs, fmt.Errorf("line %d: %w", line, err))
@@ -58,7 +65,7 @@ func ReadCSV(r io.Reader) (Problem, error) {
 	}
 }
 
-// wantHead says what a header has to be.
+// wantHead is what messages about headers ask for.
 const wantHead = "write a header with the columns id,lower,upper,size"
 
 // lineError puts the line first, as in all errors of a file.
@@ -75,12 +82,13 @@ func lineError(err error) error {
 
 // column stores one field of a row.
 type column struct {
-	name     string // the first of the names
+	name     string
 	aliases  []string
 	required bool
 	set      func(b *Buffer, text string) error
 }
 
+// columns are the columns that a file may have.
 var columns = []column{
 	{"id", []string{"buffer", "buffer_id"}, true, func(b *Buffer, text string) error { b.ID = text; return nil }},
 	{"lower", []string{"begin", "start"}, true, number(func(b *Buffer) *int64 { return &b.Lower })},
@@ -96,6 +104,7 @@ var columns = []column{
 	}},
 }
 
+// number returns a setter of an integer field.
 func number(field func(*Buffer) *int64) func(*Buffer, string) error {
 	return func(b *Buffer, text string) (err error) {
 		*field(b), err = strconv.ParseInt(strings.TrimSpace(text), 10, 64)
@@ -124,10 +133,10 @@ func parseGaps(b *Buffer, text string) error {
 	return nil
 }
 
-// lastInstant is the name of upper where its instant belongs to the life.
+// lastInstant is the name of the column upper where that instant belongs to the life.
 const lastInstant = "end"
 
-// includeLast makes intervals half open of those that include their last instant.
+// includeLast turns intervals that include their last instant into half-open ones.
 func includeLast(b *Buffer) {
 	b.Upper++
 	for i := range b.Gaps {
@@ -135,56 +144,61 @@ func includeLast(b *Buffer) {
 	}
 }
 
-// parseHead returns the meaning of each column of the file, and whether lives include their
-// last instant.
-func parseHead(head []string) (out []column, closed bool, err error) {
+// head is the meaning of the columns of a file.
+type head struct {
+	columns []column
+	closed  bool // lives include their last instant
+}
+
+// parseHead returns the meaning of the columns with the given names.
+func parseHead(names []string) (h head, err error) {
 	seen := make(map[string]bool)
-	for _, name := range head {
+	for _, name := range names {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		c := find(name)
 		if c == nil {
-			return nil, false, fmt.Errorf("column %q is unknown; %s, and alignment where it matters", name, wantHead)
+			return head{}, fmt.Errorf("column %q is unknown; %s, and alignment where it matters", name, wantHead)
 		}
 		if seen[c.name] {
-			return nil, false, fmt.Errorf("column %q is there twice", c.name)
+			return head{}, fmt.Errorf("column %q is there twice", c.name)
 		}
 		seen[c.name] = true
-		out = append(out, *c)
-		closed = closed || name == lastInstant
+		h.columns = append(h.columns, *c)
+		h.closed = h.closed || name == lastInstant
 	}
 	for _, c := range columns {
 		if c.required && !seen[c.name] {
-			return nil, false, fmt.Errorf("column %q is missing; %s", c.name, wantHead)
+			return head{}, fmt.Errorf("column %q is missing; %s", c.name, wantHead)
 		}
 	}
-	return out, closed, nil
+	return h, nil
 }
 
+// find returns the column of a name, or nil.
 func find(name string) *column {
 	for i, c := range columns {
-		for _, n := range append([]string{c.name}, c.aliases...) {
-			if n == name {
-				return &columns[i]
-			}
+		if name == c.name || slices.Contains(c.aliases, name) {
+			return &columns[i]
 		}
 	}
 	return nil
 }
 
-func parseRow(columns []column, row []string, closed bool) (b Buffer, err error) {
-	for i, c := range columns {
+// parse returns the buffer of a row.
+func (h head) parse(row []string) (b Buffer, err error) {
+	for i, c := range h.columns {
 		if err := c.set(&b, row[i]); err != nil {
 			return b, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
-	if closed {
+	if h.closed {
 		includeLast(&b)
 	}
 	return b, b.check()
 }
 
-// WriteCSV writes the problem with its solution: the columns of ReadCSV and offset. The
-// columns alignment and gaps are left out where no buffer has any, as MiniMalloc's form does.
+// WriteCSV writes a problem with its solution: the columns of ReadCSV and offset. The columns alignment and gaps are left out
+// where no buffer has any, as in MiniMalloc's form.
 func WriteCSV(w io.Writer, p Problem, s Solution) error {
 	if len(s.Offsets) != len(p.Buffers) {
 		return fmt.Errorf("%d offsets for %d buffers", len(s.Offsets), len(p.Buffers))
@@ -193,14 +207,14 @@ func WriteCSV(w io.Writer, p Problem, s Solution) error {
 	gaps := slices.ContainsFunc(p.Buffers, func(b Buffer) bool { return len(b.Gaps) > 0 })
 
 	out := csv.NewWriter(w)
-	head := []string{"id", "lower", "upper", "size"}
+	names := []string{"id", "lower", "upper", "size"}
 	if aligned {
-		head = append(head, "alignment")
+		names = append(names, "alignment")
 	}
 	if gaps {
-		head = append(head, "gaps")
+		names = append(names, "gaps")
 	}
-	out.Write(append(head, "offset")) // errors stay until Error
+	out.Write(append(names, "offset")) // Error returns the first error of all writes
 	for i, b := range p.Buffers {
 		row := []string{b.ID, decimal(b.Lower), decimal(b.Upper), decimal(b.Size)}
 		if aligned {
@@ -215,7 +229,7 @@ func WriteCSV(w io.Writer, p Problem, s Solution) error {
 	return out.Error()
 }
 
-// gaps returns what the column gaps says.
+// gaps returns the text of the column gaps.
 func (b Buffer) gaps() string {
 	var list []string
 	for _, g := range b.Gaps {

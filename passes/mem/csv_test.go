@@ -87,8 +87,8 @@ func TestReadCSVErrors(t *testing.T) {
 		{"gap order", "id,lower,upper,size,gaps\na,0,5,1,3-4 1-2\n", `line 2: buffer "a": its gap [1,2) is empty, out of order`},
 		{"gap text", "id,lower,upper,size,gaps\na,0,5,1,3\n", `line 2: gaps: "3" is no interval, such as 3-5`},
 		{"gap window", "id,lower,upper,size,gaps\na,0,5,1,3-4@0:1\n", `line 2: gaps: "3-4@0:1" has a window, which is not understood`},
-		{"fixed below", "id,lower,upper,size,offset\na,0,5,1,-4\n", `line 2: buffer "a": it cannot lie at -4`},
-		{"fixed between", "id,lower,upper,size,alignment,offset\na,0,5,1,8,4\n", `line 2: buffer "a": it cannot lie at 4, aligned to 8`},
+		{"fixed below", "id,lower,upper,size,offset\na,0,5,1,-4\n", `line 2: buffer "a": it cannot be at -4`},
+		{"fixed between", "id,lower,upper,size,alignment,offset\na,0,5,1,8,4\n", `line 2: buffer "a": it cannot be at 4, aligned to 8`},
 		{"fixed overlap", "id,lower,upper,size,offset\na,0,5,2,0\nb,4,5,2,1\n", `buffers "a" and "b" overlap`},
 		{"huge sum", "id,lower,upper,size\na,0,1,4611686018427387904\n", `buffer "a": with it the sum of all sizes exceeds`},
 	}

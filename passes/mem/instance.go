@@ -2,14 +2,16 @@ package mem
 
 import "slices"
 
-// instance is one connected part of a problem in the terms of the searches: time is cut
-// into sections, between any two of which some buffer begins or ends. It is not changed
-// once it is made.
+// instance is one connected part of a problem as the searches see it. Time is cut into sections, between any two of which
+// some buffer begins or ends. It is not changed after it is made.
+//
+// Buffers a = [0,50), b = [0,20) and c = [20,90) have sections [0,20), [20,50) and [50,90). Block a is sections 0 and 1, b
+// is section 0, c is sections 1 and 2. Members are {a,b}, {a,c} and {c}; a meets b and c.
 type instance struct {
 	blocks  []block
-	meets   [][]int32 // by block: those live at the same time
+	meets   [][]int32 // by block: the blocks that are live at the same time
 	members [][]int32 // by section: the blocks that are live
-	fixed   bool      // some block is
+	fixed   bool      // some block is fixed
 }
 
 // block is a buffer whose life is sections [from, to).
@@ -22,7 +24,7 @@ type block struct {
 	offset      int64 // if it is fixed
 }
 
-// newInstance prepares the buffers of p; all have a size above 0.
+// newInstance returns the instance of a problem. All buffers have a size above 0.
 func newInstance(p Problem) *instance {
 	times := make([]int64, 0, 2*len(p.Buffers))
 	for _, b := range p.Buffers {
@@ -45,7 +47,7 @@ func newInstance(p Problem) *instance {
 	return in
 }
 
-// add adds the next buffer of p.
+// add adds b, the next buffer of p. Section returns the section that begins at a time.
 func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
 	i, from, to := int32(len(in.blocks)), section(b.Lower), section(b.Upper)
 	for j, c := range in.blocks {
@@ -65,6 +67,7 @@ func (in *instance) add(p Problem, b Buffer, section func(time int64) int32) {
 	in.fixed = in.fixed || k.fixed
 }
 
+// cloneLists returns a deep copy.
 func cloneLists(lists [][]int32) [][]int32 {
 	out := make([][]int32, len(lists))
 	for i, l := range lists {

@@ -1,10 +1,28 @@
-// Package mem packs buffers that are live for known intervals of time into one range of
-// addresses: the allocation problem behind an arena, without tensors.
+// Package mem packs buffers that are live for known intervals of time into one range of addresses: the allocation problem of
+// an arena, without tensors.
 //
-// [Solve] runs greedy orders first, then two bounded searches in turns, and returns the
-// best packing it found beside [Bound], the height that no packing can go below. It is
-// deterministic: effort is counted in steps of the searches, not in seconds.
-// docs/explanation/memory.md has the story and the figures.
+// Two buffers that are live at one instant must not share addresses; the height of a packing is to be low. For
+//
+//	buffer   life   size
+//	a        0–5    3
+//	b        0–2    1
+//	c        1–3    2
+//	d        3–4    1
+//
+// a packing of height 6, which is the lowest, is
+//
+//	6 │ . c c . .
+//	4 │ b b . d .
+//	3 │ a a a a a
+//	  └──────────
+//	    0 1 2 3 4
+//
+// [Solve] runs greedy orders first, then two bounded searches in turns. It returns the best packing that it found, with
+// [Bound], the height that no packing can be below. It is deterministic: effort is counted in steps of the searches, not in
+// seconds. docs/memory.md explains the searches, and has the measurements.
+//
+// Read problem.go, bound.go and greedy.go first, then solve.go and portfolio.go. The searches are rise.go with partial.go,
+// and sequence.go with known.go and guide.go.
 package mem
 
 import (
@@ -23,11 +41,10 @@ type Buffer struct {
 	Size         int64 // in the unit of the offsets; a buffer of size 0 fits anywhere
 	Align        int64 // the offset is a multiple of it; 0 is 1
 
-	// Gaps are parts of the life in which the bytes are free for others, in order and
-	// apart from one another.
+	// Gaps are parts of the life in which the bytes are free for others, in order and without overlaps.
 	Gaps []Interval
 
-	// Fixed buffers have to lie at Offset.
+	// A fixed buffer has to be at Offset.
 	Fixed  bool
 	Offset int64
 }
@@ -35,8 +52,8 @@ type Buffer struct {
 // Interval is the time [Lower, Upper).
 type Interval struct{ Lower, Upper int64 }
 
-// Problem is a set of buffers, of which those that live at the same time must not share
-// addresses. IDs need not be unique; messages alone use them.
+// Problem is a set of buffers. Those that live at the same time must not share addresses. IDs need not be unique; only
+// messages use them.
 type Problem struct {
 	Buffers []Buffer
 }
@@ -47,7 +64,7 @@ type Solution struct {
 	Height  int64 // largest offset + size: what an arena needs
 }
 
-// Check reports what is wrong with the problem itself, all of it.
+// Check reports everything that is wrong with the problem itself.
 func (p Problem) Check() error {
 	var errs []error
 	var total int64
@@ -92,7 +109,7 @@ func (b *Buffer) check() error {
 		return fmt.Errorf("buffer %q: its alignment is %d", b.ID, b.Align)
 	}
 	if b.Fixed && (b.Offset < 0 || b.Offset%b.align() != 0 || b.Offset > math.MaxInt64/4-b.Size) {
-		return fmt.Errorf("buffer %q: it cannot lie at %d, aligned to %d", b.ID, b.Offset, b.align())
+		return fmt.Errorf("buffer %q: it cannot be at %d, aligned to %d", b.ID, b.Offset, b.align())
 	}
 	end := b.Lower
 	for _, g := range b.Gaps {
@@ -138,8 +155,8 @@ func (b *Buffer) meets(c *Buffer) bool {
 	return false
 }
 
-// Validate reports all that is wrong with s as a solution of p: offsets that are missing,
-// negative or misaligned, buffers above capacity (0 is no limit), buffers that overlap.
+// Validate reports everything that is wrong with s as a solution of p: offsets that are missing, negative or misaligned,
+// buffers above capacity (0 is no limit), buffers that overlap.
 func (p Problem) Validate(s Solution, capacity int64) error {
 	if len(s.Offsets) != len(p.Buffers) {
 		return fmt.Errorf("%d offsets for %d buffers", len(s.Offsets), len(p.Buffers))
@@ -161,7 +178,7 @@ func validatePlace(b Buffer, offset, capacity int64) error {
 	case offset < 0:
 		return fmt.Errorf("buffer %q: its offset is %d", b.ID, offset)
 	case b.Fixed && offset != b.Offset:
-		return fmt.Errorf("buffer %q: its offset is %d, not %d where it has to lie", b.ID, offset, b.Offset)
+		return fmt.Errorf("buffer %q: its offset is %d, not %d as demanded", b.ID, offset, b.Offset)
 	case offset%b.align() != 0:
 		return fmt.Errorf("buffer %q: its offset %d is no multiple of %d", b.ID, offset, b.align())
 	case capacity > 0 && offset > capacity-b.Size:
@@ -170,7 +187,8 @@ func validatePlace(b Buffer, offset, capacity int64) error {
 	return nil
 }
 
-// overlaps compares neighbours in order of their start only as long as they can meet.
+// overlaps reports buffers that share addresses while both are live. In order of their starts, a buffer is compared with
+// those that start before it ends.
 func (p Problem) overlaps(offsets []int64) (errs []error) {
 	byStart := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
 	for k, i := range byStart {

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// Techniques is a set of the things that the search does to be fast. None changes what is
-// a packing; without one the search needs more steps, or never ends.
+// Techniques is a set of what makes the searches fast. None of them decides what is a packing: without one a search needs
+// more steps, or never ends.
 type Techniques uint32
 
-// The techniques, as the comments on the types rise and search explain them.
+// The techniques. The comments on the types rise and search explain them.
 const (
 	Rise      Techniques = 1 << iota // offsets from the bottom upwards
 	Canonical                        // … in one order only
 	Dominance                        // … without gaps that something fits into
 	Floor                            // … as long as the rest fits above
 	Fit                              // … each block from its own lowest offset, in every second run
-	Decompose                        // … sides apart where nothing spans them
+	Decompose                        // … sides separately where nothing spans them
 	Preorder                         // … tightest and longest first, not as they come
 	Sequence                         // sections decided from the bottom upwards
 	Stack                            // … as long as each section can be stacked
-	Weights                          // … sections that made it fail first
-	Model                            // … every third run as the deepest one so far
-	Settle                           // … what always lives at the bottom
+	Weights                          // … first the sections that made it fail
+	Model                            // … every third run like the deepest one so far
+	Settle                           // … blocks that live all the time at the bottom
 	Shake                            // runs that differ
 	Restart                          // runs that end, and turns of both searches
 
@@ -36,13 +36,13 @@ var techniqueTable = []struct{ name, doc string }{
 	{"dominance", "rise: leave no gap that another block fits into"},
 	{"floor", "rise: go back where what is left of a section does not fit above its floor"},
 	{"fit", "rise, every second run: count each block from its own lowest offset"},
-	{"decompose", "rise: solve both sides of an instant by themselves once nothing left spans it"},
+	{"decompose", "rise: solve both sides of an instant separately once nothing left spans it"},
 	{"preorder", "rise: prefer tight times, long lives, large areas; off: the order of the file"},
 	{"sequence", "decide section by section which block comes next, fewest choices first"},
 	{"stack", "sequence: go back where a section's bounds on offsets leave too little room"},
 	{"weights", "sequence: first the sections that made it fail"},
 	{"model", "sequence, every third run: follow the deepest point so far"},
-	{"settle", "sequence: what lives all the time lies at the bottom"},
+	{"settle", "sequence: blocks that live all the time are at the bottom"},
 	{"shake", "change preferences at random from run to run"},
 	{"restart", "cut runs by Luby's sequence, and let both searches take turns"},
 }
