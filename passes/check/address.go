@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Claim: every address is inside a chunk of an arena that exists, in the space of the value's type, in an arena of a class
-// for such values, and aligned.
+// Claim: every address is inside a chunk of an arena that exists, in the space of the value's type, in an arena of a
+// class for such values, and aligned.
 //
 // In
 //
@@ -19,14 +19,15 @@ import (
 // both parts of the address are wrong: 512 bytes from 0xf00 on end outside of the chunk, and a replicated value
 // (part=each) belongs into scratch, which each worker has for itself.
 
-// arenas claims: every arena is aligned for all backends that address its space, and no chunk is larger than the largest
-// allocation.
+// arenas claims: every arena is aligned for all backends that address its space, and no chunk is larger than the
+// largest allocation.
 func (c *checker) arenas() {
 	for i := range c.m.Plan.Arenas {
 		a := &c.m.Plan.Arenas[i]
 		s, known := c.spaces[a.Space]
 		bad := func(format string, args ...any) {
-			c.report("", &Violation{Rule: RuleAddress, Range: a.Space + " " + a.Class.String(), What: fmt.Sprintf(format, args...)})
+			arena := a.Space + " " + a.Class.String()
+			c.report("", &Violation{Rule: RuleAddress, Range: arena, What: fmt.Sprintf(format, args...)})
 		}
 		if !known {
 			bad("no target addresses the space")
@@ -42,8 +43,8 @@ func (c *checker) arenas() {
 	}
 }
 
-// paramAddresses claims: the parameters of an entry point are inputs of the caller; those of a body that have an address
-// have a valid one. (Whether it is that of the value which is passed, expand.go checks.)
+// paramAddresses claims: the parameters of an entry point are inputs of the caller; those of a body that have an
+// address have a valid one. (Whether it is that of the value which is passed, expand.go checks.)
 func (c *checker) paramAddresses(f *ir.Func) {
 	for _, p := range f.Params {
 		if f.Owner == nil {
@@ -67,7 +68,8 @@ func (c *checker) nodeAddresses(n *ir.Node) {
 			c.fail(RuleAddress, n, "%v has another address than the weight or state that it names", v)
 		}
 		if source != nil && spaceName(source.Type) != spaceName(v.Type) {
-			c.fail(RuleAddress, n, "%v is in space %s, the bytes that it names are in %s", v, spaceName(v.Type), spaceName(source.Type))
+			c.fail(RuleAddress, n, "%v is in space %s, the bytes that it names are in %s",
+				v, spaceName(v.Type), spaceName(source.Type))
 		}
 	}
 }
@@ -91,8 +93,8 @@ func classesFor(n *ir.Node) []ir.Class {
 	return []ir.Class{ir.ClassActivations, ir.ClassIO}
 }
 
-// resultAddresses claims: the results of an entry point are where the caller looks for them, in dense bytes among inputs
-// and outputs. The caller of a foreign graph reads a leaf where it is.
+// resultAddresses claims: the results of an entry point are where the caller looks for them, in dense bytes among
+// inputs and outputs. The caller of a foreign graph reads a leaf where it is.
 func (c *checker) resultAddresses(f *ir.Func) {
 	if f.Owner != nil {
 		return

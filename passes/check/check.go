@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Check proves the plan of m, whose nodes run on the targets. The module has to be well formed (ir.Verify). The error is
-// an *Error, or that of ctx.
+// Check proves the plan of m, whose nodes run on the targets. The module has to be well formed (ir.Verify). The error
+// is an *Error, or that of ctx.
 func Check(ctx context.Context, m *ir.Module, targets *target.List) error {
 	c := newChecker(m, targets)
 	c.static()

@@ -24,8 +24,8 @@ var everyOp = map[string]string{
 		"target cpu space=host workers=true threads=64 ops=*\n",
 }
 
-// TestRandomPlans checks that the plans of random modules are proved.
-func TestRandomPlans(t *testing.T) {
+// TestRandomPlansAreProved checks that the plans of random modules are proved.
+func TestRandomPlansAreProved(t *testing.T) {
 	seeds := uint64(30)
 	if testing.Short() {
 		seeds = 10
@@ -92,9 +92,9 @@ func hand(t testing.TB) (*ir.Module, *target.List) {
 	return m, parseTargets(t, onlyCPU)
 }
 
-// TestWorkers: owners that differ are compared for every number of workers that the plan is for,
+// TestProofCoversTheWorkersOfThePlan: owners that differ are compared for every number of workers that the plan is for,
 // whatever the targets allow, and the plan may not be for more than these.
-func TestWorkers(t *testing.T) {
+func TestProofCoversTheWorkersOfThePlan(t *testing.T) {
 	for _, tc := range []struct {
 		plan, target int
 		want         string // part of the message; empty for a plan that is good
@@ -114,14 +114,14 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-func TestMessages(t *testing.T) {
+func TestViolationsOfHandMadePlan(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(f *ir.Func)
 		want   []string // parts of the message; empty for a plan that is good
 	}{
 		{"good", func(*ir.Func) {}, nil},
-		{"larger units behind a barrier", func(f *ir.Func) {
+		{"larger units after a barrier", func(f *ir.Func) {
 			f.Nodes[2].Part.Granule, f.Nodes[2].Epoch, f.Epochs = 32, 1, 2
 		}, nil},
 		{"larger units", func(f *ir.Func) { f.Nodes[2].Part.Granule = 32 },
@@ -147,24 +147,24 @@ func TestMessages(t *testing.T) {
 			[]string{"align: @f: %a: is at 0x20, which is no multiple of 64"}},
 		{"no result", func(f *ir.Func) { f.Nodes = f.Nodes[:2] },
 			[]string{"reads: @f: %y: nothing defines the result"}},
-		{"all have a tail", func(f *ir.Func) {
+		{"all have a dynamic share", func(f *ir.Func) {
 			for _, n := range f.Nodes {
 				n.Part.Tail = true
 			}
 		}, nil},
-		{"one has a tail", func(f *ir.Func) { f.Nodes[1].Part.Tail = true },
+		{"one has a dynamic share", func(f *ir.Func) { f.Nodes[1].Part.Tail = true },
 			[]string{"hazard: @f: %a of @f and %b: host activations [0x0,0x400): reads what another worker writes"}},
-		{"tails of other units", func(f *ir.Func) {
+		{"dynamic shares of other units", func(f *ir.Func) {
 			for _, n := range f.Nodes {
 				n.Part.Tail = true
 			}
 			f.Nodes[2].Part.Granule *= 2
 		}, []string{"partition: @f: %y: it has a dynamic share, and so has another run of nodes since the last barrier"}},
-		{"two runs with tails", func(f *ir.Func) {
+		{"two runs with dynamic shares", func(f *ir.Func) {
 			f.Nodes[0].Part.Tail, f.Nodes[2].Part.Tail = true, true
 			f.Nodes[1].Args[0], f.Nodes[2].Args[0] = f.Params[0], f.Params[0]
 		}, []string{"partition: @f: %y: it has a dynamic share, and so has another run of nodes since the last barrier"}},
-		{"a tail of what is not divided", func(f *ir.Func) {
+		{"a dynamic share of a node that is not divided", func(f *ir.Func) {
 			f.Nodes[2].Part = ir.Partition{Mode: ir.PartOne, Tail: true}
 			f.Nodes[2].Epoch, f.Epochs = 1, 2
 		}, []string{"partition: @f: %y: it is not divided, and has a dynamic share"}},
@@ -290,7 +290,7 @@ var scenes = []struct {
 		b := s.at("b", s.Neg(s.Slice(a, 0, ir.Const(1), ir.Const(3))), 1, 0, 1, 16)
 		return []*ir.Value{s.at("y", s.Neg(b), 0, 4096, 1, 16)}
 	}, "overlap: @f: %b and %a: host activations [0x0,0x300): writes %b over its own operand"},
-	{"weights that nobody reads", func(s *scene) []*ir.Value {
+	{"weights that nothing reads", func(s *scene) []*ir.Value {
 		for i := range 2 {
 			s.b.Weight(fmt.Sprint(i), ir.Type{DType: dtype.F32, Shape: ir.Dims(64), Space: target.Host}, nil)
 			s.b.Module().Weights[i].Place = &ir.Place{Arena: 2, Offset: int64(i) * 128, Bytes: 256}
@@ -340,7 +340,7 @@ var scenes = []struct {
 		next.Place = nil
 		return []*ir.Value{s.one("y", s.Neg(next), 0, 4096)}
 	}, "overlap: @f: %next and %x: host io [0x0,0x200): writes %next among the io"},
-	{"over what the next round reads", func(s *scene) []*ir.Value {
+	{"over what the next iteration reads", func(s *scene) []*ir.Value {
 		x := s.input("x", 0, 64)
 		first, fixed := s.one("first", s.Neg(x), 1, 0), s.one("fixed", s.Exp(x), 1, 1024)
 		y := s.Repeat(9, []*ir.Value{first}, []*ir.Value{fixed}, nil, func(f *ir.FuncBuilder, carried, invariant, _ []*ir.Value) []*ir.Value {
@@ -358,8 +358,8 @@ var scenes = []struct {
 	}, "copy: @f: %y: copies f32[tokens,64] @host into f32[tokens,32] @host"},
 }
 
-// TestScenes proves each of the scenes, or finds what is wrong with it.
-func TestScenes(t *testing.T) {
+// TestScenesAreProvedOrRefused proves each of the scenes, or finds what is wrong with it.
+func TestScenesAreProvedOrRefused(t *testing.T) {
 	for _, tc := range scenes {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newScene()
@@ -379,8 +379,8 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-// TestCanceled checks that a proof stops when its context is done.
-func TestCanceled(t *testing.T) {
+// TestCheckStopsWithItsContext checks that a proof stops when its context is done.
+func TestCheckStopsWithItsContext(t *testing.T) {
 	m, targets := hand(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -424,9 +424,9 @@ func longPlan(t testing.TB, n int, wide bool) (*ir.Module, *target.List) {
 	return m, parseTargets(t, onlyCPU)
 }
 
-// TestLong checks that the time of a proof grows about as the plan does: the bound is
+// TestProofTimeIsNearLinear checks that the time of a proof grows about as the plan does: the bound is
 // generous, a quadratic proof would take minutes.
-func TestLong(t *testing.T) {
+func TestProofTimeIsNearLinear(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
 		n = 10_000

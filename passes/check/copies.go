@@ -2,8 +2,8 @@ package check
 
 import "github.com/ggmlc/ggmlc/ir"
 
-// Claim: the result of every copy has the elements of its source, in dense bytes. A value that is passed to the body of a
-// repeat or back keeps its type and its space, as nothing is moved there. (That no copy is missing is the claim of
+// Claim: the result of every copy has the elements of its source, in dense bytes. A value that is passed to the body of
+// a repeat or back keeps its type and its space, as nothing is moved there. (That no copy is missing is the claim of
 // reach.go.)
 //
 // A copy of experts moves only those that its indices name; the bytes of the others are undefined. So
@@ -57,7 +57,8 @@ func (c *checker) readsExperts(n *ir.Node, i int, a *ir.Value) {
 	case n.Op != ir.OpExpertsMatMul || i != 1 || a != def.Result():
 		c.fail(RuleCopy, n, "reads %v, of which only some experts are copied", a)
 	case original(n.Args[2]) != original(def.Args[1]):
-		c.fail(RuleCopy, n, "reads the experts of %v that %v names, and those that %v names are copied", a, n.Args[2], def.Args[1])
+		c.fail(RuleCopy, n, "reads the experts of %v that %v names, and those that %v names are copied",
+			a, n.Args[2], def.Args[1])
 	}
 }
 
@@ -86,8 +87,8 @@ func unviewed(v *ir.Value) *ir.Value {
 	return v
 }
 
-// passed claims: the operands of a repeat are passed as the parameters of its body, and the body's results as those of the
-// next iteration and of the repeat, without a change of type, space or beginning.
+// passed claims: the operands of a repeat are passed as the parameters of its body, and the body's results as those of
+// the next iteration and of the repeat, without a change of type, space or beginning.
 func (c *checker) passed(n *ir.Node) {
 	a := n.Attr.(*ir.RepeatAttr)
 	pass := func(from, to *ir.Value) {
@@ -108,8 +109,8 @@ func (c *checker) passed(n *ir.Node) {
 }
 
 // paramOf returns the parameter of the body that operand i of a repeat is for, as ir.RepeatAttr defines it. With two
-// carried values, one invariant, two tables and three iterations, operands 0 to 2 are for parameters 0 to 2, operands 3 to
-// 5 for parameter 3, and operands 6 to 8 for parameter 4.
+// carried values, one invariant, two tables and three iterations, operands 0 to 2 are for parameters 0 to 2, operands 3
+// to 5 for parameter 3, and operands 6 to 8 for parameter 4.
 func paramOf(a *ir.RepeatAttr, i int) int {
 	fixed := a.Carried + a.Invariant
 	if i < fixed {

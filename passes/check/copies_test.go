@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// chosenExperts is a block whose experts lie in the host's memory; its two products choose by
+// chosenExperts is a block whose experts are in the host's memory. Its two products choose by
 // different indices.
 const chosenExperts = `weight "up" : f32[8,64,32] @host
 weight "down" : f32[8,32,64] @host
@@ -22,9 +22,9 @@ func @f(%x: f32[1,1,32], %a: f32[1,8], %b: f32[1,8]) -> f32[1,2,32] {
 }
 `
 
-// TestChosenExperts demands that a plan in which only chosen experts are copied is proved, and
-// that it is not if others are read, or if whoever copies does not know which.
-func TestChosenExperts(t *testing.T) {
+// TestOnlyCopiedExpertsAreRead demands that a plan in which only chosen experts are copied is proved, and
+// that it is refused if others are read, or if the copying backend cannot read the indices.
+func TestOnlyCopiedExpertsAreRead(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(f *ir.Func)

@@ -2,8 +2,8 @@ package check
 
 // cover holds a value of type T for each cell of a row of cells; the zero value at first.
 //
-// It is a segment tree: a node stands for a range of cells and holds their value where they all have the same. For eight
-// cells, after assign(0, 6, a) and assign(4, 5, b):
+// It is a segment tree: a node stands for a range of cells and holds their value where they all have the same. For
+// eight cells, after assign(0, 6, a) and assign(4, 5, b):
 //
 //	[0,8) mixed
 //	├── [0,4) a
@@ -62,7 +62,8 @@ func (c *cover[T]) assignIn(node, from, to, lo, hi int, value T) {
 // pieces returns what cells [lo,hi) hold: the longest pieces with one value, in order.
 func (c *cover[T]) pieces(lo, hi int) []piece[T] { return c.piecesIn(nil, 1, 0, c.cells, lo, hi) }
 
-// piecesIn appends to list the pieces of those of cells [lo,hi) that belong to a node, which stands for cells [from,to).
+// piecesIn appends to list the pieces of those of cells [lo,hi) that belong to a node, which stands for cells
+// [from,to).
 func (c *cover[T]) piecesIn(list []piece[T], node, from, to, lo, hi int) []piece[T] {
 	n := &c.tree[node]
 	switch {

@@ -19,7 +19,8 @@
 //
 //   - %b at 0x80: %b overwrites half of its operand before that is read (overlap)
 //   - %y reads %a instead of %x: it finds %b at 0x0 (reads)
-//   - %b in one unit of 64 columns: worker 1 computes it, and reads columns that worker 0 may not have written yet (hazard)
+//   - %b in one unit of 64 columns: worker 1 computes it, and reads columns that worker 0 may not have written yet
+//     (hazard)
 //   - %c in epoch 0: worker 0 reads all of %b, and worker 1 may not have written its columns yet (hazard)
 //   - %y at 0x201: its kernel loads aligned vectors (align)
 //

@@ -2,8 +2,8 @@ package check
 
 import "github.com/ggmlc/ggmlc/ir"
 
-// Claim: every event of an entry point is recorded by one node, and every wait names an event that is recorded. (That the
-// waits are the right ones is the claim of race.go.)
+// Claim: every event of an entry point is recorded by one node, and every wait names an event that is recorded. (That
+// the waits are the right ones is the claim of race.go.)
 //
 // In
 //

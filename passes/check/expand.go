@@ -8,12 +8,12 @@ import (
 
 // This file lays out an entry point as a trace.
 //
-// The iterations of a repeat without tables do the same with the same bytes: the third one finds in memory what the second
-// one found, with all versions one further. So three iterations, and the steps after the last of them, stand for any larger
-// number. With tables each iteration has weights and states of its own, and all are laid out.
+// The iterations of a repeat without tables do the same with the same bytes: the third one finds in memory what the
+// second one found, with all versions one further. So three iterations, and the steps after the last of them, stand for
+// any larger number. With tables each iteration has weights and states of its own, and all are laid out.
 //
-// Claim: the parameters of bodies and the results of repeats, which name objects of other values, record the addresses of
-// those objects. In
+// Claim: the parameters of bodies and the results of repeats, which name objects of other values, record the addresses
+// of those objects. In
 //
 //	%a = silu %x                         at 0x000+256
 //	%r = repeat %a {count=8, carried=1}  at 0x100+256
@@ -48,7 +48,8 @@ func (c *checker) expand(f *ir.Func) *trace {
 		x.t.returns = append(x.t.returns, top.objects[r.ID])
 	}
 	if x.full {
-		c.report("", &Violation{Rule: RuleReads, Func: f.Name, What: fmt.Sprintf("more than %d nodes run in a call: that is too long to prove", maxSteps)})
+		c.report("", &Violation{Rule: RuleReads, Func: f.Name,
+			What: fmt.Sprintf("more than %d nodes run in a call: that is too long to prove", maxSteps)})
 	}
 	x.t.noteLastReads()
 	return x.t
@@ -56,14 +57,15 @@ func (c *checker) expand(f *ir.Func) *trace {
 
 // object adds an object at an address.
 func (x *expander) object(v *ir.Value, fr *frame, kind objectKind, at ir.Place) *object {
-	o := &object{val: v, frame: fr, kind: kind, place: at, class: x.c.class(at), several: x.c.instancesOf(at, v.Slots()), last: -1}
+	o := &object{val: v, frame: fr, kind: kind, place: at, class: x.c.class(at), last: -1}
+	o.several = x.c.instancesOf(at, v.Slots())
 	o.place.Bytes = max(at.Bytes, v.MaxBytes())
 	x.t.objects = append(x.t.objects, o)
 	return o
 }
 
-// run lays out the nodes of a frame. There is a barrier before a node whose epoch is larger than that of the node before
-// it that computes something.
+// run lays out the nodes of a frame. There is a barrier before a node whose epoch is larger than that of the node
+// before it that computes something.
 func (x *expander) run(fr *frame) {
 	epoch := 0
 	for _, n := range fr.f.Nodes {
@@ -85,8 +87,8 @@ func (x *expander) run(fr *frame) {
 	}
 }
 
-// leaf returns the object of a weight, a constant, or a state before the call. All nodes that name a weight or state share
-// its object.
+// leaf returns the object of a weight, a constant, or a state before the call. All nodes that name a weight or state
+// share its object.
 func (x *expander) leaf(n *ir.Node, fr *frame) *object {
 	var key any = n
 	at, kind := n.Result().Place, weight
@@ -126,9 +128,9 @@ func (x *expander) step(n *ir.Node, fr *frame) {
 	x.t.steps = append(x.t.steps, st)
 }
 
-// result returns the object that result r of a step is. The result of an alias is the next version of its operand's bytes.
-// A foreign node that works in place changes a part of an object that keeps its name, as in such graphs the order alone
-// defines what a reader finds.
+// result returns the object that result r of a step is. The result of an alias is the next version of its operand's
+// bytes. A foreign node that works in place changes a part of an object that keeps its name, as in such graphs the
+// order alone defines what a reader finds.
 func (x *expander) result(st *step, r *ir.Value) *object {
 	n := st.node
 	switch {
@@ -194,8 +196,8 @@ func (x *expander) names(v *ir.Value, fr *frame, o *object) {
 	x.sameAddress(v, fr, o)
 }
 
-// sameAddress claims: if v records an address, it is that of the object. A carried parameter without one is expected at the
-// address that the first iteration finds.
+// sameAddress claims: if v records an address, it is that of the object. A carried parameter without one is expected at
+// the address that the first iteration finds.
 func (x *expander) sameAddress(v *ir.Value, fr *frame, o *object) {
 	at := v.Place
 	if at == nil && v.IsParam() && v.Index < v.Func.Owner.Attr.(*ir.RepeatAttr).Carried {

@@ -8,8 +8,8 @@ import (
 )
 
 // Claim: in a foreign graph, all instances of a value are inside of its chunk, and nothing else of the entry point uses
-// their bytes. While a call uses one of them, other calls use the others, at times that the plan of a foreign graph does not
-// record. (For other graphs race.go claims exactly what is needed.)
+// their bytes. While a call uses one of them, other calls use the others, at times that the plan of a foreign graph
+// does not record. (For other graphs race.go claims exactly what is needed.)
 //
 // With
 //
@@ -54,7 +54,10 @@ func (c *checker) foreignInstances(t *trace) {
 
 // later returns which of two spans ends later in the chunk of b; a, which begins earlier, may be nil.
 func later(a, b *span) *span {
-	if a == nil || a.place.Arena != b.place.Arena || a.place.Chunk != b.place.Chunk || a.place.Offset+a.place.Bytes < b.place.Offset+b.place.Bytes {
+	switch {
+	case a == nil || a.place.Arena != b.place.Arena || a.place.Chunk != b.place.Chunk:
+		return b
+	case a.place.Offset+a.place.Bytes < b.place.Offset+b.place.Bytes:
 		return b
 	}
 	return a
@@ -77,9 +80,12 @@ func (c *checker) spans(t *trace) []span {
 		in := o.instances()
 		s := span{k.val, o.place, in.slots > 1}
 		s.place.Bytes += (in.slots - 1) * in.stride
-		if end, most := s.place.Offset+s.place.Bytes, c.m.Plan.Arenas[o.place.Arena].Chunks[o.place.Chunk]; s.several && end > most {
-			c.report("", &Violation{Rule: RuleAddress, Func: t.f.Name, Nodes: []string{o.val.String()}, Range: c.inRange(s.place),
-				What: fmt.Sprintf("%d instances do not fit into the chunk, which ends at %#x", in.slots, most)})
+		chunk := c.m.Plan.Arenas[o.place.Arena].Chunks[o.place.Chunk]
+		if s.several && s.place.Offset+s.place.Bytes > chunk {
+			c.report("", &Violation{
+				Rule: RuleAddress, Func: t.f.Name, Nodes: []string{o.val.String()}, Range: c.inRange(s.place),
+				What: fmt.Sprintf("%d instances do not fit into the chunk, which ends at %#x", in.slots, chunk),
+			})
 		}
 		spans = append(spans, s)
 	}

@@ -7,26 +7,27 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Claim: no two workers touch the same bytes between two barriers, one of them writing, whatever the number of workers and
-// the sizes are.
+// Claim: no two workers touch the same bytes between two barriers, one of them writing, whatever the number of workers
+// and the sizes are.
 //
 // Between two barriers, which bound a region, one worker may be at the last step while another one is at the first. In
 //
 //	%a = silu %x    part=split(1, 64, 16) at 0x000+256
 //	%b = neg %a     part=split(1, 64, 16) at 0x100+256     right: same units, same address
-//	%c = exp %b     part=split(1, 64, 32) at 0x200+256     wrong: with 3 workers, unit 0 of 4 is worker 0's, and unit 0 of 2 worker 1's
-//	%d = tanh %x    part=split(1, 64, 16) at 0x120+256     wrong: byte 0x150 is in unit 0 of %d, and in unit 1 of %b
+//	%c = exp %b     part=split(1, 64, 32) at 0x200+256     wrong: other units
+//	%d = tanh %x    part=split(1, 64, 16) at 0x120+256     wrong: other address
 //
-// the last two steps need a barrier before them.
+// the last two steps need a barrier before them. With three workers, worker 0 owns unit 0 of the four of %b, and worker 1
+// owns unit 0 of the two of %c: it reads what worker 0 writes. Byte 0x150 is in unit 1 of %b, and in unit 0 of %d.
 //
-// The walk collects the accesses of a region. At its end it sorts them by address, and compares each with those after it
-// that begin before it ends:
+// The walk collects the accesses of a region. At its end it sorts them by address, and compares each with those after
+// it that begin before it ends:
 //
-//	[0x000,0x100) write %a by units of 64 of 256 bytes     with the next:  same owner
-//	[0x000,0x100) read %a  by units of 64 of 256 bytes
-//	[0x100,0x200) write %b by units of 64 of 256 bytes     with the next:  same owner; with the one after: other beginning
-//	[0x100,0x200) read %b  by units of 128 of 256 bytes
-//	[0x120,0x220) write %d …
+//	[0x000,0x100)  write %a  units of 64 of 256 bytes     and the read of %a: same owner
+//	[0x000,0x100)  read %a   units of 64 of 256 bytes
+//	[0x100,0x200)  write %b  units of 64 of 256 bytes     and the read of %b: other units; and the write of %d: other address
+//	[0x100,0x200)  read %b   units of 128 of 256 bytes    and the write of %d: other units, other address
+//	[0x120,0x220)  write %d  units of 64 of 256 bytes
 //
 // Not compared are memory that each worker has for itself (scratch), memory that nothing writes (weights), and moments
 // outside of the call, when all workers wait for the caller.
@@ -48,7 +49,12 @@ type access struct {
 	own    *owner
 }
 
-func (a *access) writes() bool { return a.arg < 0 }
+func (a *access) kind() accessKind {
+	if a.arg < 0 {
+		return writing
+	}
+	return reading
+}
 
 func newRegion(c *checker, t *trace) *region { return &region{c: c, t: t, workers: c.m.Plan.Workers()} }
 
@@ -81,7 +87,7 @@ func (r *region) end() {
 	for i := range list {
 		for j := i + 1; j < len(list) && list[i].object.at.meets(list[j].object.at); j++ {
 			a, b := &list[i], &list[j]
-			if (a.writes() || b.writes()) && !r.agree(a, b) {
+			if (a.kind() == writing || b.kind() == writing) && !r.agree(a, b) {
 				r.conflict(a, b)
 			}
 		}
@@ -108,10 +114,10 @@ func distinct(list []access) []access {
 	return out
 }
 
-// repeats reports whether a does to the same bytes what b does, by the same owner. Two writes of which every worker may make
-// any part do not repeat but conflict: the first one may be late, and destroy the second one.
+// repeats reports whether a does to the same bytes what b does, by the same owner. Two writes of which every worker may
+// make any part do not repeat but conflict: the first one may be late, and destroy the second one.
 func (a access) repeats(b access) bool {
-	return a.writes() == b.writes() && a.own.equal(*b.own) && !(a.writes() && a.own.by == byAll)
+	return a.kind() == b.kind() && a.own.equal(*b.own) && !(a.kind() == writing && a.own.by == byAll)
 }
 
 // agree reports whether no two workers meet in two accesses.
@@ -125,8 +131,8 @@ func (r *region) agree(a, b *access) bool {
 	return r.tried(a, b)
 }
 
-// dynamicRun is the nodes with a dynamic share in a region. Workers take units of the share from one counter, and compute
-// each unit in all nodes of the run.
+// dynamicRun is the nodes with a dynamic share in a region. Workers take units of the share from one counter, and
+// compute each unit in all nodes of the run.
 type dynamicRun struct {
 	nodes []*ir.Node
 	ended bool // another node came after them
@@ -161,22 +167,14 @@ func (r *region) conflict(a, b *access) {
 		Nodes: []string{fmt.Sprintf("%v of @%v", first.node, first.frame), second.node.String()},
 		Range: r.c.inRange(b.object.place),
 		What: fmt.Sprintf("%s what another worker %s, and no barrier separates them (%v, %v)",
-			verb(b.writes()), verb(a.writes()), a, b),
+			b.kind(), a.kind(), a, b),
 	})
-}
-
-// verb names an access in a message.
-func verb(writes bool) string {
-	if writes {
-		return "writes"
-	}
-	return "reads"
 }
 
 // String describes an access and who makes it.
 func (a *access) String() string {
 	text := "its result"
-	if !a.writes() {
+	if a.kind() == reading {
 		text = a.st.node.Args[a.arg].String()
 	}
 	switch a.own.by {

@@ -2,8 +2,8 @@ package check
 
 import "slices"
 
-// history knows for all bytes the last accesses: the last write, and the last read of each thread since. An access that is
-// over orders all accesses of its thread before it, so earlier ones do not matter.
+// history knows for all bytes the last accesses: the last write, and the last read of each thread since. An access that
+// is over orders all accesses of its thread before it, so earlier ones do not matter.
 //
 // After
 //
@@ -27,13 +27,6 @@ type record struct {
 	reads []stamp
 }
 
-type accessKind uint8
-
-const (
-	reading accessKind = iota
-	writing
-)
-
 // earlier is an access that has to be over before another one.
 type earlier struct {
 	stamp
@@ -42,8 +35,8 @@ type earlier struct {
 
 func newHistory(l *layout) *history { return &history{newCovers[*record](l)} }
 
-// touch notes an access to some bytes, and returns the accesses that have to be over: for a read the writes, for a write
-// the reads as well.
+// touch notes an access to some bytes, and returns the accesses that have to be over: for a read the writes, for a
+// write the reads as well.
 func (h *history) touch(at cells, now stamp, kind accessKind) (before []earlier) {
 	chunk := h.chunks[at.chunk]
 	for _, p := range chunk.pieces(at.lo, at.hi) {

@@ -10,8 +10,8 @@ import (
 
 // This file determines the bytes that a value has in each of several calls, and how many calls have to be laid out.
 //
-// With several calls under way at once (ir.Plan.Pipeline), a value can have several instances: call s uses instance s mod n
-// of n. In
+// With several calls under way at once (ir.Plan.Pipeline), a value can have several instances: call s uses instance s
+// mod n of n. In
 //
 //	plan pipeline=2
 //	%up = copy %x  slots=2 at 0x000+512     0x000 in calls 0, 2, 4, …; 0x200 in calls 1, 3, 5, …
@@ -29,8 +29,8 @@ type instances struct {
 	chunks int   // instances of the chunk as a whole
 }
 
-// instancesOf returns those of a value with a number of slots at a place; nil where there is one instance. Of an arena of
-// inputs and outputs each call under way has its own.
+// instancesOf returns those of a value with a number of slots at a place; nil where there is one instance. Of an arena
+// of inputs and outputs each call under way has its own.
 func (c *checker) instancesOf(at ir.Place, slots int) *instances {
 	a, chunks := &c.m.Plan.Arenas[at.Arena], 1
 	if a.Class == ir.ClassIO {
@@ -88,7 +88,8 @@ func (x *expander) sameInstances(v *ir.Value, fr *frame, o *object) {
 		return
 	}
 	if stride := x.c.m.Plan.Arenas[at.Arena].Stride(at); stride != in.stride {
-		bad("stride", "the instances of %v are %d bytes apart, and those of %v, which it is by its definition, %d", v, stride, o.val, in.stride)
+		bad("stride", "the instances of %v are %d bytes apart, and those of %v, which it is by its definition, %d",
+			v, stride, o.val, in.stride)
 	}
 }
 
@@ -106,13 +107,13 @@ func (c *checker) underWay() int { return max(c.m.Plan.Pipeline, 1) }
 // calls returns the number of calls to lay out one after the other.
 //
 // With n calls under way at once, call s begins when call s-n has ended on all queues. All calls do the same, but with
-// other instances. Assume that each value either has one instance, or has at least n and shares their bytes with nothing
-// else. Then calls that are under way together meet only in bytes with one instance, and two calls stand for all: what
-// orders a step of one call before a step of the next orders it before that step in any later call, as its queue runs it
-// in every call. A third call is laid out for n = 2, whose beginning waits for the end of the first.
+// other instances. Assume that each value either has one instance, or has at least n and shares their bytes with
+// nothing else. Then calls that are under way together meet only in bytes with one instance, and two calls stand for
+// all: what orders a step of one call before a step of the next orders it before that step in any later call, as its
+// queue runs it in every call. A third call is laid out for n = 2, whose beginning waits for the end of the first.
 //
-// Where there are fewer instances, or they share bytes, 2m calls are laid out, where m is the largest number of instances,
-// or n if that is larger: so every instance meets every other one.
+// Where there are fewer instances, or they share bytes, 2m calls are laid out, where m is the largest number of
+// instances, or n if that is larger: so every instance meets every other one.
 func (c *checker) calls(t *trace) int {
 	n := c.underWay()
 	switch {
@@ -123,8 +124,8 @@ func (c *checker) calls(t *trace) int {
 	}
 	most := max(n, t.maxSlots())
 	if most > maxSteps/2/max(len(t.steps), 1) {
-		c.report("", &Violation{Rule: RuleQueue, Func: t.f.Name,
-			What: fmt.Sprintf("%d instances share bytes, and twice as many calls of %d nodes are too many to prove", most, len(t.steps))})
+		what := fmt.Sprintf("%d instances share bytes, and twice as many calls of %d nodes are too many to prove", most, len(t.steps))
+		c.report("", &Violation{Rule: RuleQueue, Func: t.f.Name, What: what})
 		return 1
 	}
 	return 2 * most
@@ -146,8 +147,8 @@ type extent struct {
 	slots, stride int64
 }
 
-// separate reports whether every object with several slots has at least n of them, and shares bytes only with objects that
-// have theirs at the same addresses: then instances of different numbers share nothing.
+// separate reports whether every object with several slots has at least n of them, and shares bytes only with objects
+// that have theirs at the same addresses: then instances of different numbers share nothing.
 func (t *trace) separate(n int) bool {
 	var all []extent
 	for _, o := range t.objects {
@@ -155,7 +156,8 @@ func (t *trace) separate(n int) bool {
 		if in.slots > 1 && in.slots < int64(n) {
 			return false
 		}
-		all = append(all, extent{o.place.Arena, o.place.Chunk, in.first, in.first + (in.slots-1)*in.stride + o.place.Bytes, in.slots, in.stride})
+		end := in.first + (in.slots-1)*in.stride + o.place.Bytes
+		all = append(all, extent{o.place.Arena, o.place.Chunk, in.first, end, in.slots, in.stride})
 	}
 	slices.SortFunc(all, compareExtents)
 	all = slices.CompactFunc(all, func(a, b extent) bool { return a.slots > 1 && a.sameInstances(b) })
@@ -175,7 +177,8 @@ func (t *trace) separate(n int) bool {
 	return true
 }
 
-// compareExtents orders extents by address. Of those with the same instances, which are neighbours, the longest is first.
+// compareExtents orders extents by address. Of those with the same instances, which are neighbours, the longest is
+// first.
 func compareExtents(a, b extent) int {
 	return cmp.Or(cmp.Compare(a.arena, b.arena), cmp.Compare(a.chunk, b.chunk), cmp.Compare(a.lo, b.lo),
 		cmp.Compare(a.slots, b.slots), cmp.Compare(a.stride, b.stride), cmp.Compare(b.hi, a.hi))

@@ -10,8 +10,8 @@ import (
 // layout divides the chunks that a trace uses into cells: the bytes between two neighbouring borders. The borders are
 // the ends of all objects, so that each object is a whole number of cells.
 //
-// Objects a = [0,256), b = [0,512) and c = [384,512) of one chunk give it the borders 0, 256, 384 and 512: a is cell 0, b
-// is cells 0 to 2, c is cell 2. There are at most twice as many cells as objects, however large chunks are.
+// Objects a = [0,256), b = [0,512) and c = [384,512) of one chunk give it the borders 0, 256, 384 and 512: a is cell 0,
+// b is cells 0 to 2, c is cell 2. There are at most twice as many cells as objects, however large chunks are.
 type layout struct {
 	index  map[chunkKey]int // of a chunk in the list
 	chunks []chunk
@@ -78,7 +78,8 @@ func (l *layout) move(t *trace, call int) {
 // place returns the bytes of cells.
 func (l *layout) place(at cells) ir.Place {
 	c := &l.chunks[at.chunk]
-	return ir.Place{Arena: c.key.arena, Chunk: c.key.chunk, Offset: c.borders[at.lo], Bytes: c.borders[at.hi] - c.borders[at.lo]}
+	lo, hi := c.borders[at.lo], c.borders[at.hi]
+	return ir.Place{Arena: c.key.arena, Chunk: c.key.chunk, Offset: lo, Bytes: hi - lo}
 }
 
 // newCovers returns a cover of the cells of each chunk.

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Claim: weights, constants and states are in arenas of their class, and no two of them share bytes. Their bytes outlive
-// calls, so that no order of steps could make sharing right.
+// Claim: weights, constants and states are in arenas of their class, and no two of them share bytes. Their bytes
+// outlive calls, so that no order of steps could make sharing right.
 //
 // The plan
 //
@@ -30,7 +30,9 @@ func (c *checker) leaves() {
 		// Neighbours are enough: in order of offset, a leaf that overlaps an earlier one overlaps the one before it,
 		// or that one overlaps an earlier one itself.
 		if a, b := all[i-1], all[i]; overlap(a.place, b.place) {
-			c.report("", &Violation{Rule: RuleOverlap, Nodes: []string{a.name, b.name}, Range: c.inRange(b.place), What: "share bytes permanently"})
+			c.report("", &Violation{
+				Rule: RuleOverlap, Nodes: []string{a.name, b.name}, Range: c.inRange(b.place), What: "share bytes permanently",
+			})
 		}
 	}
 }

@@ -83,7 +83,7 @@ func llamaFunc(b *ir.Builder, name string, layers int, tokens ir.Dim) {
 	f.Return("logits", f.MatMul(f.RMSNorm(last, f.Weight("norm"), 1e-5), f.Weight("out")))
 }
 
-// tableless builds a loop that does the same in each of its rounds, and a loop in it.
+// tableless builds a loop that does the same in each iteration, and a loop in it.
 func tableless(t testing.TB) *ir.Module {
 	t.Helper()
 	b := ir.NewBuilder("loop")

@@ -11,9 +11,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestQueueMutants changes plans with queues. Of a change that the checker lets pass, the
+// TestHarmfulQueueMutantsAreNoticed changes plans with queues. Of a change that the checker lets pass, the
 // simulator has to find no order in which it does any harm.
-func TestQueueMutants(t *testing.T) {
+func TestHarmfulQueueMutantsAreNoticed(t *testing.T) {
 	kinds := make(tally)
 	for _, tc := range []struct{ name, plan, targets string }{
 		{"there and back", back, backTargets},

@@ -136,7 +136,7 @@ func (g *mutator) partition(fi, ni int, n *ir.Node) {
 
 // backend gives a node to another backend, and drops copies.
 func (g *mutator) backend(fi, ni int, n *ir.Node) {
-	g.add("backend", fmt.Sprintf("@%s %v", n.Func.Name, n), true, func(m *ir.Module) { m.AllFuncs()[fi].Nodes[ni].Backend = "nobody" })
+	g.add("backend", fmt.Sprintf("@%s %v", n.Func.Name, n), true, func(m *ir.Module) { m.AllFuncs()[fi].Nodes[ni].Backend = "unknown" })
 	for _, d := range g.targets.All() {
 		if d.Name != n.Backend && !d.Addresses(n.Result().Type.Space) {
 			g.add("backend", fmt.Sprintf("@%s %v on %s", n.Func.Name, n, d.Name), true, func(m *ir.Module) { m.AllFuncs()[fi].Nodes[ni].Backend = d.Name })
@@ -324,9 +324,9 @@ func (k tally) print(t *testing.T) {
 	t.Log(strings.Join(names, ", "))
 }
 
-// TestMutants changes good plans in every way that this file knows. The checker has to
+// TestHarmfulMutantsAreNoticed changes good plans in every way that this file knows. The checker has to
 // notice each change that makes a plan bad.
-func TestMutants(t *testing.T) {
+func TestHarmfulMutantsAreNoticed(t *testing.T) {
 	kinds := make(tally)
 	for _, tc := range []struct {
 		name    string

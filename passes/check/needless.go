@@ -18,30 +18,30 @@ import (
 //	%b  = neg %a0   @d0   on gpu0
 //	%c  = neg %a1   @d1   on gpu1
 //
-// both copies are needless, as gpu0 and gpu1 address host, the space of %a. If gpu1 addressed d0 and d1 instead, %a0 would
-// be needless for the same reason, but not %a1; if neither addressed host, %a1 would be, as %a0 holds the same where gpu1
-// can read it.
+// both copies are needless, as gpu0 and gpu1 address host, the space of %a. If gpu1 addressed d0 and d1 instead, %a0
+// would be needless for the same reason, but not %a1; if neither addressed host, %a1 would be, as %a0 holds the same
+// where gpu1 can read it.
 
 // NeedlessCopy is a copy without which every reader of it could still address all that it reads.
 type NeedlessCopy struct {
 	Node *ir.Node
 	Why  string
 
-	// Lost is set where an earlier copy would do, but the plan gives its bytes to others before the readers of this copy
-	// have read: in this plan, both are needed.
+	// Lost is set where an earlier copy would do, but the plan gives its bytes to others before the readers of this
+	// copy have read: in this plan, both are needed.
 	Lost bool
 }
 
-// Needless returns the needless copies of m, function by function, in order. Whether they are mistakes depends on the rules
-// that made them: those that remove such copies leave none, those of ggml's scheduler do.
+// Needless returns the needless copies of m, function by function, in order. Whether they are mistakes depends on the
+// rules that made them: those that remove such copies leave none, those of ggml's scheduler do.
 //
 // A copy is needed where
 //   - a reader cannot address the source,
 //   - the source has gaps, or changes in place later, or
 //   - a reader needs bytes of its own: the caller, a repeat, a node that writes into them, another copy.
 //
-// Where an earlier copy of the same source would do, the copy is needed only as long as the plan does not keep the bytes of
-// that one (see NeedlessCopy.Lost).
+// Where an earlier copy of the same source would do, the copy is needed only as long as the plan does not keep the
+// bytes of that one (see NeedlessCopy.Lost).
 func Needless(m *ir.Module, targets *target.List) []NeedlessCopy {
 	var found []NeedlessCopy
 	for _, f := range m.AllFuncs() {
@@ -104,7 +104,8 @@ func (r *copyReview) judge(n *ir.Node) NeedlessCopy {
 		return NeedlessCopy{Node: n}
 	}
 	if r.allAddress(readers, spaceName(source.Type)) {
-		return NeedlessCopy{Node: n, Why: fmt.Sprintf("all readers can address %s, the space of %v", spaceName(source.Type), source)}
+		why := fmt.Sprintf("all readers can address %s, the space of %v", spaceName(source.Type), source)
+		return NeedlessCopy{Node: n, Why: why}
 	}
 	judged := NeedlessCopy{Node: n}
 	for _, before := range r.copies[source] {
@@ -121,8 +122,8 @@ func (r *copyReview) judge(n *ir.Node) NeedlessCopy {
 	return judged
 }
 
-// lost reports whether some node after the copy before, other than n, takes bytes of it before the last of the readers has
-// read.
+// lost reports whether some node after the copy before, other than n, takes bytes of it before the last of the readers
+// has read.
 func (r *copyReview) lost(before, n *ir.Node, readers []*ir.Node) bool {
 	where, from := before.Result().Root().Place, r.index[before]
 	if where == nil {
@@ -145,8 +146,8 @@ func takes(n *ir.Node, where *ir.Place) bool {
 	})
 }
 
-// readers returns the nodes that compute something from v or from views of it; ok is false if one of them needs bytes of
-// its own.
+// readers returns the nodes that compute something from v or from views of it; ok is false if one of them needs bytes
+// of its own.
 func (r *copyReview) readers(v *ir.Value) (all []*ir.Node, ok bool) {
 	for _, n := range r.uses.Of(v) {
 		switch {

@@ -18,7 +18,7 @@ type oracle struct {
 
 	memory  map[[2]int][]oracleCell
 	region  int32 // barriers so far, plus 1
-	pending bool  // a barrier stands before the next node
+	pending bool  // there is a barrier before the next node
 	serial  int32 // of the node that runs
 	objects int32
 	leaves  map[any]instance
@@ -37,7 +37,7 @@ type oracleCell struct {
 
 const cellBytes = 2
 
-// instance is an object that a value stands for.
+// instance is an object that a value names.
 type instance struct {
 	object int32
 	place  ir.Place
@@ -162,7 +162,7 @@ func (o *oracle) repeat(n *ir.Node, env map[*ir.Value]instance) {
 	fixed := a.Carried + a.Invariant
 	args := slices.Clone(n.Args[:a.Carried])
 	from := env
-	for round := range int(a.Count) {
+	for iteration := range int(a.Count) {
 		in := make(map[*ir.Value]instance)
 		for i, p := range n.Body.Params {
 			switch {
@@ -171,7 +171,7 @@ func (o *oracle) repeat(n *ir.Node, env map[*ir.Value]instance) {
 			case i < fixed:
 				in[p] = env[n.Args[i]]
 			default:
-				in[p] = env[n.Args[fixed+(i-fixed)*int(a.Count)+round]]
+				in[p] = env[n.Args[fixed+(i-fixed)*int(a.Count)+iteration]]
 			}
 			if i < fixed && p.Place != nil {
 				in[p] = o.moved(in[p], *p.Place)
@@ -334,7 +334,7 @@ func movesBytes(n *ir.Node) bool {
 	return n.Op == ir.OpCopy && n.Queue() == "" && n.Part.Mode == ir.PartOne && n.Args[0].Type.Dense() && n.Args[0].Type.Space == n.Result().Type.Space
 }
 
-// rootBytes returns how many bytes behind its root a value begins.
+// rootBytes returns how many bytes after its root a value begins.
 func rootBytes(v *ir.Value, size func(*ir.Symbol) int64) int64 {
 	var sum int64
 	for ; v.Source() != nil; v = v.Source() {

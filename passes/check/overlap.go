@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Claim: when a step writes, in the order of the program, none of the bytes hold an object that is read later, nor one that
-// the step itself reads. The exception is an operand that the op may overwrite element by element (ir.Node.InPlace).
-// Weights and inputs are never written, states only by the ops that make their next version.
+// Claim: when a step writes, in the order of the program, none of the bytes hold an object that is read later, nor one
+// that the step itself reads. The exception is an operand that the op may overwrite element by element
+// (ir.Node.InPlace). Weights and inputs are never written, states only by the ops that make their next version.
 //
 // Each of the last three steps of
 //
@@ -68,8 +68,8 @@ func aliased(st *step, i int) *object {
 	return nil
 }
 
-// mayTake reports whether result i of a step may be written over an object: the object is no operand, or one that may be
-// overwritten wherever it is an operand.
+// mayTake reports whether result i of a step may be written over an object: the object is no operand, or one that may
+// be overwritten wherever it is an operand.
 func mayTake(st *step, i int, old *object) bool {
 	for arg, o := range st.args {
 		if o == old && !inPlace(st, i, arg) {
@@ -79,8 +79,8 @@ func mayTake(st *step, i int, old *object) bool {
 	return true
 }
 
-// inPlace reports whether the step may overwrite an operand with result i. That is so if it writes element e of the result
-// only after it has read element e of the operand, and both are the same bytes.
+// inPlace reports whether the step may overwrite an operand with result i. That is so if it writes element e of the
+// result only after it has read element e of the operand, and both are the same bytes.
 func inPlace(st *step, i, arg int) bool {
 	n := st.node
 	switch {
@@ -90,12 +90,13 @@ func inPlace(st *step, i, arg int) bool {
 		return true
 	}
 	from, to := n.Args[arg], n.Results[i]
-	return slices.Contains(n.InPlace(), arg) && from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain &&
-		startsAtRoot(from) && sameStart(st.args[arg].place, st.results[i].place)
+	sameElements := from.Type.SameData(to.Type) && from.Type.Dense() && from.Type.Layout == dtype.Plain
+	sameBytes := startsAtRoot(from) && sameStart(st.args[arg].place, st.results[i].place)
+	return slices.Contains(n.InPlace(), arg) && sameElements && sameBytes
 }
 
-// movesBytes reports whether a node is a copy of bytes without gaps that worker 0 makes within a space: as Go's copy does,
-// it leaves the right bytes even where they overlap those that it reads.
+// movesBytes reports whether a node is a copy of bytes without gaps that worker 0 makes within a space: as Go's copy
+// does, it leaves the right bytes even where they overlap those that it reads.
 func movesBytes(n *ir.Node) bool {
 	return n.Op == ir.OpCopy && !transfers(n) && n.Queue() == "" && n.Part.Mode == ir.PartOne && n.Args[0].Type.Dense()
 }

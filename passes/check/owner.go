@@ -7,8 +7,8 @@ import (
 
 // This file determines which worker touches which bytes of a value, for any number of workers and all sizes at once.
 //
-// A node that is divided along an axis has units of granule indices; each unit belongs to one worker. In memory the units
-// of a plain value repeat with a period. Take %a : f32[tokens,64], 256 bytes a row:
+// A node that is divided along an axis has units of granule indices; each unit belongs to one worker. In memory the
+// units of a plain value repeat with a period. Take %a : f32[tokens,64], 256 bytes a row:
 //
 //	part=split(1, 64, 16)          units are 16 columns: 4 units in each row
 //	period 64*4 = 256 bytes, width 16*4 = 64 bytes
@@ -18,11 +18,11 @@ import (
 //	part=split(0, tokens, 1)       units are rows: tokens units
 //	period tokens*256 bytes, width 256 bytes
 //
-// Period and width are polynomials of symbols, so that one comparison covers all sizes. Two accesses that begin at the same
-// address with the same period and width are divided alike, and need no barrier between them.
+// Period and width are polynomials of symbols, so that one comparison covers all sizes. Two accesses that begin at the
+// same address with the same period and width are divided alike, and need no barrier between them.
 //
-// The bytes of a part of a value may belong to no such units. %s = slice %a {axis=1, start=8, len=32}, divided in units of
-// 16 columns, has unit borders at columns 8, 24 and 40 of %a. Then every worker counts as touching all bytes.
+// The bytes of a part of a value may belong to no such units. %s = slice %a {axis=1, start=8, len=32}, divided in units
+// of 16 columns, has unit borders at columns 8, 24 and 40 of %a. Then every worker counts as touching all bytes.
 
 // by is how an access is divided among the workers.
 type by uint8
@@ -34,25 +34,25 @@ const (
 	byNone            // no worker touches a byte
 )
 
-// owner describes which worker touches which bytes of a value. With byUnit, byte b of the value that owns the bytes belongs
-// to unit (b mod period) / width. Worker p of n touches only units [U*p/n, U*(p+1)/n) with U = ceil(period/width), as
-// tile.Range divides them.
+// owner describes which worker touches which bytes of a value. With byUnit, byte b of the value that owns the bytes
+// belongs to unit (b mod period) / width. Worker p of n touches only units [U*p/n, U*(p+1)/n) with U =
+// ceil(period/width), as tile.Range divides them.
 //
 // All targets with workers share one worker pool.
 type owner struct {
 	by by
 
 	// dynamic is set for a dynamic share: units go to the worker that asks first. Between two barriers only one run of
-	// nodes has one (see dynamicShares), and each unit goes to the same worker in all nodes of the run. So two owners with
-	// a dynamic share and the same units are the same, too.
+	// nodes has one (see dynamicShares), and each unit goes to the same worker in all nodes of the run. So two owners
+	// with a dynamic share and the same units are the same, too.
 	dynamic bool
 
 	period, width ir.Dim // bytes
 }
 
-// same claims: for values that begin at the same address, no worker touches by a what another one touches by b. Each byte
-// belongs to the same unit of as many units, whatever the sizes are, and any number of workers gives equal units to the
-// same worker.
+// same claims: for values that begin at the same address, no worker touches by a what another one touches by b. Each
+// byte belongs to the same unit of as many units, whatever the sizes are, and any number of workers gives equal units
+// to the same worker.
 func (a owner) same(b owner) bool {
 	if a.by == byFirst && b.by == byFirst {
 		return true
@@ -106,8 +106,9 @@ func newOwners(n *ir.Node) *owners {
 }
 
 // readOwner returns the owner of operand i of a node that is divided as ax describes; ax is nil if the op describes no
-// such division. With a read of Num indices of the operand for Den of the result, units keep their number and their borders if
-// the granule is a whole number of indices of the operand, and the operand's axis is as long as the divided one demands.
+// such division. With a read of Num indices of the operand for Den of the result, units keep their number and their
+// borders if the granule is a whole number of indices of the operand, and the operand's axis is as long as the divided
+// one demands.
 func readOwner(n *ir.Node, ax *ir.Axis, i int) owner {
 	if ax == nil || i >= len(ax.Reads) {
 		return owner{}
@@ -140,11 +141,12 @@ func unitsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	return inBytes(t.DType, owner{by: byUnit, period: period, width: step.Mul(ir.Const(granule))})
 }
 
-// repeats claims: for a value of a plain type, an element at position x, counted from the beginning of the value that owns
-// the bytes, has index (x mod period) / step of the axis.
+// repeats claims: for a value of a plain type, an element at position x, counted from the beginning of the value that
+// owns the bytes, has index (x mod period) / step of the axis.
 //
-// The position is offset + i*step + the sum of the other indices times their strides. What is a multiple of the period does
-// not count. The rest, offset included, has to stay below one step. So, for f32[3,4,64] with strides 256, 64 and 1:
+// The position is offset + i*step + the sum of the other indices times their strides. What is a multiple of the period
+// does not count. The rest, offset included, has to stay below one step. So, for f32[3,4,64] with strides 256, 64 and
+// 1:
 //
 //	axis 1: period 256, step 64: axis 0 jumps over whole periods, axis 2 stays below 64
 //	axis 2: period 64, step 1: axes 0 and 1 jump over whole periods
@@ -162,8 +164,8 @@ func repeats(t ir.Type, offset ir.Dim, axis int, period, step ir.Dim) bool {
 	return lo >= 1
 }
 
-// Provable reports whether the proof knows for all sizes to which index of an axis each element of v belongs. Where it does
-// not, only a barrier separates workers that divide the axis.
+// Provable reports whether the proof knows for all sizes to which index of an axis each element of v belongs. Where it
+// does not, only a barrier separates workers that divide the axis.
 func Provable(v *ir.Value, axis int) bool {
 	t := v.Type
 	if t.Layout != dtype.Plain {
@@ -184,8 +186,8 @@ func inBytes(d dtype.DType, o owner) owner {
 	return o
 }
 
-// panelsOf is unitsOf for a packed value. The panels of a matrix, each of dtype.PanelRows rows, are stored one after the
-// other, and so are the matrices of a list, each with whole panels.
+// panelsOf is unitsOf for a packed value. The panels of a matrix, each of dtype.PanelRows rows, are stored one after
+// the other, and so are the matrices of a list, each with whole panels.
 func panelsOf(t ir.Type, offset ir.Dim, axis int, granule int64) owner {
 	if axis < t.Rank()-2 && offset.Is(0) {
 		one := t.WithShape(t.Shape[axis+1:]...).Bytes()

@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestPackedOwners compares the owners of a state in panels with where its rows lie: the
+// TestUnitsOfPackedValuesAreThoseOfTheirRows compares the owners of a state in panels with where its rows are: the
 // positions of each head are a matrix of its own, whose last panel is padded.
-func TestPackedOwners(t *testing.T) {
+func TestUnitsOfPackedValuesAreThoseOfTheirRows(t *testing.T) {
 	const seqs, heads, ctx, d = 2, 3, 40, 64
 	panels, panelBytes := (ctx+dtype.PanelRows-1)/dtype.PanelRows, dtype.PackedBytes(dtype.Q8_0, dtype.R16, dtype.PanelRows, d)
 	typ := ir.Type{DType: dtype.Q8_0, Layout: dtype.R16, Shape: ir.Dims(seqs, heads, ctx, d)}
@@ -39,7 +39,7 @@ func TestPackedOwners(t *testing.T) {
 		}
 	}
 	if o := unitsOf(typ, ir.Const(0), 2, 16); o.by == byUnit {
-		t.Error("positions of all heads have owners, though they lie apart")
+		t.Error("positions of all heads have owners, though they are not neighbours")
 	}
 	if o := unitsOf(typ, ir.Const(d), 1, 1); o.by == byUnit {
 		t.Error("a part that begins within a panel has owners")

@@ -14,8 +14,8 @@ import (
 //	%q = quantize %x : q8_0[4,64]   part=split(1, 48, 16) epoch=0
 //	%y = state_write %s, %q         part=each             epoch=2
 //
-// columns 48 to 63 of %q are never computed, units of 16 cut its blocks of 32 elements, every worker would write the state
-// %y, and there is no epoch 1.
+// columns 48 to 63 of %q are never computed, units of 16 cut its blocks of 32 elements, every worker would write the
+// state %y, and there is no epoch 1.
 
 // partition checks the claim above for one node.
 func (c *checker) partition(n *ir.Node) {
@@ -42,8 +42,8 @@ func (c *checker) partition(n *ir.Node) {
 	}
 }
 
-// division claims: the op can be divided along the axis, all elements of it are divided, and units are whole granules of
-// the kernel.
+// division claims: the op can be divided along the axis, all elements of it are divided, and units are whole granules
+// of the kernel.
 func (c *checker) division(n *ir.Node) {
 	p, ax := n.Part, axisOf(n)
 	switch {

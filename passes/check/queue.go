@@ -7,7 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Claim: every node that computes something is on the queue that can run it, and one worker submits it (docs/queues.md).
+// Claim: every node that computes something is on the queue that can run it, and one worker submits it
+// (docs/queues.md).
 //
 // A target with two queues, gpu, computes on queue "gpu" and copies into its memory on queue "gpu.in". In
 //
@@ -97,8 +98,8 @@ func onQueue(name string) string {
 	return "queue " + name
 }
 
-// queuesFor returns the queues that may run a node. A copy between spaces is for a target that has its source. Out of the
-// host's memory it is for the target that reads the copy, or else for one that has its destination.
+// queuesFor returns the queues that may run a node. A copy between spaces is for a target that has its source. Out of
+// the host's memory it is for the target that reads the copy, or else for one that has its destination.
 func (c *checker) queuesFor(n *ir.Node) []string {
 	d := c.backend(n)
 	if !transfers(n) {
@@ -114,9 +115,12 @@ func (c *checker) queuesFor(n *ir.Node) []string {
 	return []string{copyQueue(d)}
 }
 
-// isHost reports whether a space is the host's memory: a target without queues, whose nodes the host runs, addresses it.
+// isHost reports whether a space is the host's memory: a target without queues, whose nodes the host runs, addresses
+// it.
 func (c *checker) isHost(space string) bool {
-	return slices.ContainsFunc(c.targets.All(), func(d *target.Descriptor) bool { return d.Queues == 0 && d.Addresses(space) })
+	return slices.ContainsFunc(c.targets.All(), func(d *target.Descriptor) bool {
+		return d.Queues == 0 && d.Addresses(space)
+	})
 }
 
 // queuesAt returns the queues of the targets whose results are in a space. If there are none, it returns those of all
@@ -137,8 +141,8 @@ func (c *checker) queuesAt(space string, queue func(*target.Descriptor) string) 
 	return append(all, "")
 }
 
-// instancesFit claims: a value with several instances owns its bytes, among the activations, and all instances are inside
-// of its chunk.
+// instancesFit claims: a value with several instances owns its bytes, among the activations, and all instances are
+// inside of its chunk.
 func (c *checker) instancesFit(n *ir.Node) {
 	for _, v := range n.Results {
 		if v.Source() != nil || v.Place == nil || c.class(*v.Place) != ir.ClassActivations {
@@ -148,7 +152,8 @@ func (c *checker) instancesFit(n *ir.Node) {
 		a := &c.m.Plan.Arenas[v.Place.Arena]
 		room, stride := a.Chunks[v.Place.Chunk]-v.Place.Offset-v.Place.Bytes, a.Stride(v.Place)
 		if stride > 0 && int64(v.Slots()-1) > room/stride {
-			c.fail(RuleQueue, n, "there are %d instances of %v, %d bytes apart, and %d bytes after the first", v.Slots(), v, stride, room)
+			c.fail(RuleQueue, n, "there are %d instances of %v, %d bytes apart, and %d bytes after the first",
+				v.Slots(), v, stride, room)
 		}
 	}
 }

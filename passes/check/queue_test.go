@@ -75,7 +75,7 @@ const chainTargets = "target gpu0 space=d0,host queues=1 events=true ops=silu\nt
 // single is chain with one instance of what crosses over, and waits that allow for that.
 var single = edit(chain, "queue=gpu0 slots=2 event=1 at 1", "queue=gpu0 waitprev=[2] event=1 at 1", "wait=[1] at", "wait=[1] event=2 at")
 
-// loop is a plan whose rounds go over two devices.
+// loop is a plan whose iterations use two devices.
 const loop = `ggir 1
 module "loop"
 after plan
@@ -130,9 +130,9 @@ func edit(text string, pairs ...string) string {
 	return text
 }
 
-// TestQueues are plans that differ little from good ones. The simulator says of each that
+// TestRacingQueuesAreRefused are plans that differ little from good ones. The simulator says of each that
 // is good that no order gives another result, and finds one of those that race.
-func TestQueues(t *testing.T) {
+func TestRacingQueuesAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name, plan, targets string
 		edits               []string
@@ -160,7 +160,7 @@ func TestQueues(t *testing.T) {
 		{"a queue for the host", back, backTargets, []string{"epoch=2 wait=[2]", "epoch=2 queue=gpu"}, "queue: @f: %d: is on queue gpu, and belongs on no queue"},
 		{"many submit", back, backTargets, []string{"part=one epoch=1 queue=gpu wait", "part=each epoch=1 queue=gpu wait"}, "queue: @f: %c: is on queue gpu, and divided by each"},
 		{"two queues without events", back, "target gpu space=dev queues=2 events=false ops=silu\ntarget cpu like=cpu\n", nil, ""},
-		{"two queues without events, and nobody waits", back, "target gpu space=dev queues=2 events=false ops=silu\ntarget cpu like=cpu\n", []string{" wait=[1]", ""},
+		{"two queues without events, and nothing waits", back, "target gpu space=dev queues=2 events=false ops=silu\ntarget cpu like=cpu\n", []string{" wait=[1]", ""},
 			"race: @f: %up of @f (gpu.in) and %c of @f (gpu)"},
 		{"a device whose memory the host addresses", back, "target gpu space=host queues=2 events=false ops=silu\ntarget cpu like=cpu\n", []string{"in dev", "in host", "in dev", "in host", "arena dev", "arena host"},
 			"queue: @f: %up: is on queue gpu.in, and belongs on queue gpu"},
@@ -170,7 +170,7 @@ func TestQueues(t *testing.T) {
 			"queue: @f: %a: there are 2 instances of %a, 512 bytes apart, and 388 bytes after the first"},
 
 		{"two steps", chain, chainTargets, nil, ""},
-		{"two steps, events of a queue that nobody asks", chain, chainTargets, []string{"queue=gpu1 at 2", "queue=gpu1 event=2 at 2"}, ""},
+		{"two steps, events of a queue that nothing waits for", chain, chainTargets, []string{"queue=gpu1 at 2", "queue=gpu1 event=2 at 2"}, ""},
 		{"one instance on one queue", chain, chainTargets, []string{"slots=2 at 0", "at 0"}, ""},
 		{"one instance on two queues", chain, chainTargets, []string{"slots=2 event=1", "event=1"},
 			"race: @f: %b of @f (gpu1) and %over of @f (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads in the step before, and no event orders them"},
@@ -181,7 +181,7 @@ func TestQueues(t *testing.T) {
 		{"an instance on one queue takes the place of a value", chain, chainTargets, []string{"at 0:0x400", "at 0:0x200"}, ""},
 		{"an instance on two queues takes the place of a value", chain, chainTargets, []string{"at 1:0x400", "at 1:0x200"},
 			"race: @f: %c of @f (gpu1) and %over of @f (gpu0): d1 activations [0x200,0x400): writes what gpu1 reads in the step before"},
-		{"the last instance lies outside", chain, chainTargets, []string{"slots=2 event=1 at 1:0x0", "slots=2 event=1 at 1:0xe00"},
+		{"the last instance is outside", chain, chainTargets, []string{"slots=2 event=1 at 1:0x0", "slots=2 event=1 at 1:0xe00"},
 			"queue: @f: %over: there are 2 instances of %over, 512 bytes apart, and 0 bytes after the first"},
 		{"more instances than numbers", chain, chainTargets, []string{"slots=2 event=1", "slots=2147483647 event=1"},
 			"queue: @f: %over: there are 2147483647 instances of %over"},
@@ -198,15 +198,15 @@ func TestQueues(t *testing.T) {
 		{"loop", loop, chainTargets, nil, ""},
 		{"loop, two steps", loop, chainTargets, []string{"plan {", "plan pipeline=2 {"},
 			"race: @f/f.body[0]: %late of @f/f.body[2] (gpu1) and %over of @f/f.body[0] (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads in the step before, and no event orders them"},
-		{"loop, two steps, waiting for the last round", loop, chainTargets, []string{"plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"}, ""},
-		{"over what the round before reads", loop, chainTargets, []string{" wait=[2]", ""},
+		{"loop, two steps, waiting for the last iteration", loop, chainTargets, []string{"plan {", "plan pipeline=2 {", "wait=[2]", "wait=[2] waitprev=[2]"}, ""},
+		{"over what the iteration before reads", loop, chainTargets, []string{" wait=[2]", ""},
 			"race: @f/f.body[1]: %late of @f/f.body[0] (gpu1) and %over of @f/f.body[1] (gpu0): d1 activations [0x0,0x200): writes what gpu1 reads, and no event orders them"},
 		{"instances that a loop reads", fixedInLoop, addTargets, nil, ""},
 		{"instances that are nearer in a loop", fixedInLoop, addTargets, []string{"@d0 at 0:0x800+576)", "@d0 at 0:0x800+512)"},
 			"queue: @f/f.body[0]: %s and %same: d0 activations [0x800,0xa40): the instances of %s are 512 bytes apart, and those of %same, which it is by its definition, 576"},
 		{"instances that are farther in a loop", fixedInLoop, addTargets, []string{"@d0 at 0:0x800+576)", "@d0 at 0:0x800+577)"},
 			"the instances of %s are 640 bytes apart, and those of %same, which it is by its definition, 576"},
-		{"the round does not wait", loop, chainTargets, []string{" wait=[3]", ""}, "race: @f/f.body[0]: %next of @f/f.body[0] (gpu1) and %go of @f/f.body[0] (gpu0)"},
+		{"the iteration does not wait", loop, chainTargets, []string{" wait=[3]", ""}, "race: @f/f.body[0]: %next of @f/f.body[0] (gpu1) and %go of @f/f.body[0] (gpu0)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, targets := parsed(t, edit(tc.plan, tc.edits...)), parseTargets(t, tc.targets)
@@ -276,9 +276,9 @@ func randomPlan(seed uint64) (*ir.Module, *target.List, error) {
 	return p.Module, targets, nil
 }
 
-// TestRandomQueues checks that the plans of random modules over random targets are proved,
+// TestRandomQueuePlansHaveOneResult checks that the plans of random modules over random targets are proved,
 // and that no order of the simulator gives another result.
-func TestRandomQueues(t *testing.T) {
+func TestRandomQueuePlansHaveOneResult(t *testing.T) {
 	seeds := uint64(40)
 	switch {
 	case *allMutants:
@@ -314,7 +314,7 @@ func TestRandomQueues(t *testing.T) {
 	}
 }
 
-// longQueues is a chain of n nodes that goes round 8 devices, 16 nodes on each.
+// longQueues is a chain of n nodes that passes 8 devices in turn, 16 nodes on each.
 func longQueues(t testing.TB, n, steps int) (*ir.Module, *target.List) {
 	t.Helper()
 	const devices, run = 8, 16
@@ -371,9 +371,9 @@ func longQueues(t testing.TB, n, steps int) (*ir.Module, *target.List) {
 	return m, parseTargets(t, text.String())
 }
 
-// TestLongQueues checks that the time of a proof grows about as the plan does, with many
+// TestQueueProofTimeIsNearLinear checks that the time of a proof grows about as the plan does, with many
 // queues too: the bound is generous, a quadratic proof would take minutes.
-func TestLongQueues(t *testing.T) {
+func TestQueueProofTimeIsNearLinear(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
 		n = 10_000

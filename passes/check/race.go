@@ -7,12 +7,12 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Claim: if two threads touch the same bytes, one of them writing, events order the two accesses. A thread is the host or a
-// queue; what one thread does happens in order.
+// Claim: if two threads touch the same bytes, one of them writing, events order the two accesses. A thread is the host
+// or a queue; what one thread does happens in order.
 //
-// The proof runs the trace with vector clocks. The clock of a thread states, for every thread, how many of its nodes are
-// over when the thread begins its next node. A node on a queue begins after all that worker 0 had done when it submitted
-// the node, after the node before it on the queue, and after the events that it waits for:
+// The proof runs the trace with vector clocks. The clock of a thread states, for every thread, how many of its nodes
+// are over when the thread begins its next node. A node on a queue begins after all that worker 0 had done when it
+// submitted the node, after the node before it on the queue, and after the events that it waits for:
 //
 //	node                                 thread   clock (host, gpu.in, gpu)
 //	%a    = tanh %x                      host     (0, 0, 0)
@@ -21,12 +21,12 @@ import (
 //	%down = copy %c    event=2           gpu      (1, 1, 1)
 //	%d    = tanh %down wait=[2]          host     (1, 1, 2)
 //
-// An access by the k-th node of a thread is over if the clock has at least k for that thread. Without wait=[1], the clock of
-// %c would be (1, 0, 0). %up is the first node of gpu.in, and 1 > 0: it may still write what %c reads.
+// An access by the k-th node of a thread is over if the clock has at least k for that thread. Without wait=[1], the
+// clock of %c would be (1, 0, 0). %up is the first node of gpu.in, and 1 > 0: it may still write what %c reads.
 //
-// All workers of the host are one thread here. What they do between barriers is the claim of hazard.go. But an event for
-// which worker 0 waits is over for the others only after the next barrier. So the clock at the last barrier (met) counts
-// for accesses of the host by other workers.
+// All workers of the host are one thread here. What they do between barriers is the claim of hazard.go. But an event
+// for which worker 0 waits is over for the others only after the next barrier. So the clock at the last barrier (met)
+// counts for accesses of the host by other workers.
 
 // threads runs a trace with vector clocks.
 type threads struct {
@@ -68,7 +68,10 @@ type stamp struct {
 }
 
 func newThreads(c *checker, t *trace, l *layout) *threads {
-	h := &threads{c: c, t: t, names: []string{""}, index: map[string]int{"": 0}, events: make(map[int]*event), history: newHistory(l)}
+	h := &threads{
+		c: c, t: t, names: []string{""}, index: map[string]int{"": 0},
+		events: make(map[int]*event), history: newHistory(l),
+	}
 	for i := range t.steps {
 		queue := t.steps[i].node.Queue()
 		if _, known := h.index[queue]; !known {
@@ -82,8 +85,8 @@ func newThreads(c *checker, t *trace, l *layout) *threads {
 	return h
 }
 
-// begin begins a call. The runtime has waited until the call ended that is as many calls before as may be under way. All
-// workers meet.
+// begin begins a call. The runtime has waited until the call ended that is as many calls before as may be under way.
+// All workers meet.
 func (h *threads) begin(call int) {
 	h.call = call
 	if before := call - h.c.underWay(); before >= 0 {
@@ -145,8 +148,8 @@ func (h *threads) submit(thread int, waits []ir.Wait) {
 	h.wait(thread, waits)
 }
 
-// wait makes a thread wait for events, as they were recorded last. An event that was not recorded is no reason to wait. Of
-// a queue without events a thread waits until it is empty.
+// wait makes a thread wait for events, as they were recorded last. An event that was not recorded is no reason to wait.
+// Of a queue without events a thread waits until it is empty.
 func (h *threads) wait(thread int, waits []ir.Wait) {
 	for _, w := range waits {
 		e := h.events[w.Event]
@@ -180,8 +183,8 @@ func (h *threads) record(thread, number int) {
 	e.now = slices.Clone(h.now[thread])
 }
 
-// accesses checks and notes what a step touches. Left out are weights, which nothing writes, and what each worker has for
-// itself.
+// accesses checks and notes what a step touches. Left out are weights, which nothing writes, and what each worker has
+// for itself.
 func (h *threads) accesses(st *step, now stamp) {
 	for i, o := range st.args {
 		if by := st.own.reads[i].by; o != nil && by != byNone {
@@ -220,7 +223,7 @@ func (h *threads) conflict(o *object, before earlier, now stamp, kind accessKind
 		Nodes: []string{first.describe(), second.describe()},
 		Range: h.c.inRange(o.place),
 		What: fmt.Sprintf("%s what %s %s%s, and no event orders them",
-			verb(kind == writing), h.name(before.thread), verb(before.kind == writing), ago(now.call-before.call)),
+			kind, h.name(before.thread), before.kind, ago(now.call-before.call)),
 	})
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // Claim: every node that computes something runs on a target that exists, that addresses the memory of all operands and
-// results, and that has a kernel for operands just as they are. A copy may read memory of any space, and needs no kernel.
+// results, and that has a kernel for operands just as they are. A copy may read memory of any space, and needs no
+// kernel.
 //
 // With the targets
 //
@@ -63,7 +64,8 @@ func transfers(n *ir.Node) bool {
 // isCopy reports whether n may read what its backend cannot address.
 func isCopy(n *ir.Node) bool { return n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts }
 
-// Unreached is memory that the backend of a node cannot address: that of an operand, or with Operand -1 that of a result.
+// Unreached is memory that the backend of a node cannot address: that of an operand, or with Operand -1 that of a
+// result.
 type Unreached struct {
 	Node    *ir.Node
 	Operand int
@@ -76,8 +78,8 @@ func Unreachable(m *ir.Module, targets *target.List) []Unreached {
 	return found
 }
 
-// Unread returns the nodes of m whose backend has no kernel that reads their operands as they are, function by function,
-// in order.
+// Unread returns the nodes of m whose backend has no kernel that reads their operands as they are, function by
+// function, in order.
 func Unread(m *ir.Module, targets *target.List) []*ir.Node {
 	var found []*ir.Node
 	eachOnTarget(m, targets, func(n *ir.Node, d *target.Descriptor) {

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Claim: when a step runs, in the order of the program, all bytes of each operand hold the version that the operand names.
-// At the end of the call the results do.
+// Claim: when a step runs, in the order of the program, all bytes of each operand hold the version that the operand
+// names. At the end of the call the results do.
 //
 // The trace
 //
@@ -85,7 +85,8 @@ func (m *memory) reads(st *step) {
 func (m *memory) end() {
 	for i, o := range m.t.returns {
 		bad := func(where, what string) {
-			m.c.report("", &Violation{Rule: RuleReads, Func: m.t.f.Name, Nodes: []string{m.t.f.Results[i].String()}, Range: where, What: what})
+			result := m.t.f.Results[i].String()
+			m.c.report("", &Violation{Rule: RuleReads, Func: m.t.f.Name, Nodes: []string{result}, Range: where, What: what})
 		}
 		if o == nil {
 			bad("", "nothing defines the result")
@@ -108,7 +109,10 @@ func (m *memory) finds(o *object) (found *object, where string, ok bool) {
 
 // fail reports a violation at a step, which concerns another object as well if other is not nil.
 func (m *memory) fail(rule string, st *step, other *object, where, format string, args ...any) {
-	v := &Violation{Rule: rule, Func: st.frame.String(), Nodes: []string{st.node.String()}, Range: where, What: fmt.Sprintf(format, args...)}
+	v := &Violation{
+		Rule: rule, Func: st.frame.String(), Nodes: []string{st.node.String()}, Range: where,
+		What: fmt.Sprintf(format, args...),
+	}
 	key := fmt.Sprintf("%s %p", rule, st.node)
 	if other != nil {
 		v.Nodes = append(v.Nodes, other.val.String())

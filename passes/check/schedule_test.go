@@ -129,7 +129,7 @@ func (r *schedule) run(pick func(ready []int) int) string {
 		r.actors[pick(ready)].act()
 	}
 	if r.wrong == "" && r.taken < r.steps {
-		return fmt.Sprintf("nobody goes on, and the results of step %d are not there", r.taken)
+		return fmt.Sprintf("no actor is ready, and the results of step %d are not there", r.taken)
 	}
 	for _, st := range r.s.states {
 		sp := st.span()
@@ -223,7 +223,7 @@ func (t *task) share(worker int) *share {
 	return nil
 }
 
-// next goes to the task behind one, or ends the step.
+// next goes to the task after one, or ends the step.
 func (w *worker) next(at int) {
 	w.at = at + 1
 	if w.at < len(w.r.s.tasks) {
@@ -346,7 +346,7 @@ func (c *caller) act() {
 }
 
 // order draws in which order actors act. Some runs draw evenly, some let one actor act only
-// when no other can, or whenever it can: what nothing orders comes out the wrong way round
+// when no other can, or whenever it can: what nothing orders comes out in the wrong order
 // when one side is late.
 func (r *schedule) order(number int) func(ready []int) int {
 	n := len(r.actors)

@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestSegmentsAreMutated demands that the plan of which TestMutants changes everything has
+// TestMutatedPlanHasSegments demands that the plan of which TestHarmfulMutantsAreNoticed changes everything has
 // segments that workers share, sums between them and their combination, and barriers there.
-func TestSegmentsAreMutated(t *testing.T) {
+func TestMutatedPlanHasSegments(t *testing.T) {
 	m := smallLlama(t, 2, dtype.F32)
 	if err := planned(m, parseTargets(t, segmented), "partition.replicated"); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ type script struct {
 	memory map[memoryKey]*cells
 }
 
-// task is a node that runs, in one round of the repeats around it.
+// task is a node that runs, in one iteration of the repeats around it.
 type task struct {
 	name    string
 	queue   string
@@ -53,10 +53,10 @@ type span struct {
 	what    string
 	at      binding
 	version int32
-	pieces  [][2]int64 // behind the value's first byte
+	pieces  [][2]int64 // counted from the value's first byte
 }
 
-// binding is what a value stands for, and where it is looked for.
+// binding is what a value names, and the place where readers expect it.
 type binding struct {
 	version int32
 	place   ir.Place
@@ -80,11 +80,11 @@ type cells struct {
 	holds   []content
 }
 
-// content is which version a cell holds, of which step, and how far behind the value's
+// content is which version a cell holds, of which step, and how far after the value's
 // first byte.
 type content struct {
 	version, step int32
-	behind        int64
+	after         int64
 }
 
 func newScript(m *ir.Module, f *ir.Func, targets *target.List, workers int, size func(*ir.Symbol) int64) *script {
@@ -129,7 +129,7 @@ func (s *script) span(v *ir.Value, at binding, axis int, lo, hi int64) span {
 	return sp
 }
 
-// class returns that of the arena where a binding lies.
+// class returns that of the arena of a binding.
 func (s *script) class(b binding) ir.Class { return s.m.Plan.Arenas[b.place.Arena].Class }
 
 // unroller writes a script.
@@ -188,7 +188,7 @@ func (u *unroller) repeat(n *ir.Node, env map[*ir.Value]binding) {
 	if n.Submit != nil {
 		u.before = append(u.before, n.Submit.Waits...)
 	}
-	for round := range int(a.Count) {
+	for iteration := range int(a.Count) {
 		in := make(map[*ir.Value]binding)
 		for i, p := range n.Body.Params {
 			switch {
@@ -197,7 +197,7 @@ func (u *unroller) repeat(n *ir.Node, env map[*ir.Value]binding) {
 			case i < fixed:
 				in[p] = u.s.passed(env[n.Args[i]], p)
 			default:
-				in[p] = env[n.Args[fixed+(i-fixed)*int(a.Count)+round]]
+				in[p] = env[n.Args[fixed+(i-fixed)*int(a.Count)+iteration]]
 			}
 		}
 		u.barrier = u.barrier || n.Body.HeadBarrier
@@ -260,7 +260,7 @@ func (s *script) made(n *ir.Node, r *ir.Value, env map[*ir.Value]binding) bindin
 	return b
 }
 
-// chunk returns the memory where a binding lies in a step, and the offset.
+// chunk returns the memory of a binding in a step, and the offset.
 func (s *script) chunk(b binding, step, worker int) (memoryKey, int64) {
 	key := memoryKey{b.place.Arena, b.place.Chunk, 0}
 	switch s.class(b) {
@@ -329,7 +329,7 @@ func (s *script) reset() {
 }
 
 // each calls do for the cells of a span.
-func (s *script) each(sp span, step, worker int, do func(c *content, behind int64)) {
+func (s *script) each(sp span, step, worker int, do func(c *content, after int64)) {
 	key, offset := s.chunk(sp.at, step, worker)
 	c := s.memory[key]
 	for _, p := range sp.pieces {
@@ -342,7 +342,7 @@ func (s *script) each(sp span, step, worker int, do func(c *content, behind int6
 
 // write puts a version into memory.
 func (s *script) write(sp span, step, worker int) {
-	s.each(sp, step, worker, func(c *content, behind int64) { *c = content{sp.version, int32(step) + 1, behind} })
+	s.each(sp, step, worker, func(c *content, after int64) { *c = content{sp.version, int32(step) + 1, after} })
 }
 
 // read returns what is wrong with what a span finds; empty if it is what it should be.
@@ -356,9 +356,9 @@ func (s *script) read(sp span, step, worker int) (wrong string) {
 			want.step = 1
 		}
 	}
-	s.each(sp, step, worker, func(c *content, behind int64) {
-		if want.behind = behind; *c != want && wrong == "" {
-			wrong = fmt.Sprintf("step %d: %s: byte %#x is of version %d of step %d, not of version %d of step %d", step, sp.what, behind, c.version, c.step-1, want.version, want.step-1)
+	s.each(sp, step, worker, func(c *content, after int64) {
+		if want.after = after; *c != want && wrong == "" {
+			wrong = fmt.Sprintf("step %d: %s: byte %#x is of version %d of step %d, not of version %d of step %d", step, sp.what, after, c.version, c.step-1, want.version, want.step-1)
 		}
 	})
 	return wrong

@@ -11,9 +11,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestSymbolicPeriods: where the proof cannot tell which units bytes belong to, as a stride or
+// TestUnprovableUnitsGetBarriers: where the proof cannot tell which units bytes belong to, as a stride or
 // an offset is a multiple of the units' period by a symbol, the plan has a barrier.
-func TestSymbolicPeriods(t *testing.T) {
+func TestUnprovableUnitsGetBarriers(t *testing.T) {
 	for name, text := range map[string]string{
 		"the last row of a square": `symbol n 2 9
 func @f(%q: f32[n,16]) -> (y: f32[1,n]) {
@@ -64,8 +64,8 @@ func proved(t *testing.T, m *ir.Module) {
 	}
 }
 
-// TestRandomSymbolicPlans proves plans of modules whose extents are sums and products of symbols.
-func TestRandomSymbolicPlans(t *testing.T) {
+// TestRandomSymbolicPlansAreProved proves plans of modules whose extents are sums and products of symbols.
+func TestRandomSymbolicPlansAreProved(t *testing.T) {
 	seeds, refused := uint64(1500), 0
 	if testing.Short() {
 		seeds = 300

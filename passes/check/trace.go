@@ -25,7 +25,8 @@ import (
 //	2      %n     f/body[1]     n0      n1
 //	3      %y     f             n1      y
 //
-// The parameter %h, the repeat's result %r and the view %v have no objects of their own: they are names of a, n0 and n1.
+// The parameter %h, the repeat's result %r and the view %v have no objects of their own: they are names of a, n0 and
+// n1.
 type trace struct {
 	f       *ir.Func
 	steps   []step
@@ -46,8 +47,8 @@ type step struct {
 	waits   []ir.Wait // of repeats that begin with the step: worker 0 waits, besides what the node itself waits for
 }
 
-// object is one version of the contents of some bytes: what one execution of a node leaves there, or what is there before
-// the call. Each write makes an object, so that an object never changes.
+// object is one version of the contents of some bytes: what one execution of a node leaves there, or what is there
+// before the call. Each write makes an object, so that an object never changes.
 type object struct {
 	val     *ir.Value
 	frame   *frame
@@ -87,6 +88,21 @@ func (f *frame) String() string {
 		return f.f.Name
 	}
 	return fmt.Sprintf("%v/%s[%d]", f.up, f.f.Name, f.iteration)
+}
+
+// accessKind is what a step does to an object.
+type accessKind uint8
+
+const (
+	reading accessKind = iota
+	writing
+)
+
+func (k accessKind) String() string {
+	if k == writing {
+		return "writes"
+	}
+	return "reads"
 }
 
 // describe names a step and where it runs.

@@ -6,16 +6,16 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// This file compares owners that are described differently, by trying: for every size and every number of workers it looks
-// at each piece of the bytes that both touch. The bytes of a value are 256 bytes from address 0:
+// This file compares owners that are described differently, by trying: for every size and every number of workers it
+// looks at each piece of the bytes that both touch. The bytes of a value are 256 bytes from address 0:
 //
 //	owner a: units of 64 bytes      0 … 63: 0   64 … 127: 1   128 … 191: 2   192 … 255: 3
 //	owner b: units of 128 bytes     0 …         127: 0        128 …          255: 1
 //	pieces: units (0,0) (1,0) (2,1) (3,1)
 //
-// With 2 workers, worker 0 owns units 0 and 1 of 4, and unit 0 of 2: each pair belongs to one worker. With 3 workers, unit
-// 0 of 4 belongs to worker 0, and unit 0 of 2 to worker 1: pair (0,0) is a conflict. So a plan for two workers is right,
-// and one for three is not.
+// With 2 workers, worker 0 owns units 0 and 1 of 4, and unit 0 of 2: each pair belongs to one worker. With 3 workers,
+// unit 0 of 4 belongs to worker 0, and unit 0 of 2 to worker 1: pair (0,0) is a conflict. So a plan for two workers is
+// right, and one for three is not.
 
 // Limits of a proof by trying. Whatever exceeds them is not proved.
 const (
@@ -28,8 +28,8 @@ func (r *region) tried(a, b *access) bool {
 	if a.own.by != byUnit || b.own.by != byUnit || a.own.dynamic || b.own.dynamic {
 		return false
 	}
-	ok := true
-	complete := eachSize([]ir.Dim{a.own.period, a.own.width, b.own.period, b.own.width}, func(size func(*ir.Symbol) int64) bool {
+	ok, dims := true, []ir.Dim{a.own.period, a.own.width, b.own.period, b.own.width}
+	complete := eachSize(dims, func(size func(*ir.Symbol) int64) bool {
 		x, y := a.own.units(size, a.object.place), b.own.units(size, b.object.place)
 		ok = x.valid() && y.valid() && r.meetOnlyThemselves(x, y)
 		return ok

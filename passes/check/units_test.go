@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestUnitsOfPlainValues demands the periods and widths of the examples in owner.go.
-func TestUnitsOfPlainValues(t *testing.T) {
+// TestUnitsOfPlainValuesHavePeriods demands the periods and widths of the examples in owner.go.
+func TestUnitsOfPlainValuesHavePeriods(t *testing.T) {
 	tokens := ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: 4})
 	rows := []ir.Dim{tokens, ir.Const(64)}
 	sliced := ir.Type{DType: dtype.F32, Shape: []ir.Dim{tokens, ir.Const(32)}, Strides: ir.Dims(64, 1)}
@@ -39,8 +39,8 @@ func TestUnitsOfPlainValues(t *testing.T) {
 	}
 }
 
-// TestAxisOfAmbiguousDivision demands that a division is refused which the op does not describe for the axis.
-func TestAxisOfAmbiguousDivision(t *testing.T) {
+// TestAxisOfRefusesUndescribedDivisions demands that a division is refused which the op does not describe for the axis.
+func TestAxisOfRefusesUndescribedDivisions(t *testing.T) {
 	b := ir.NewBuilder("axes")
 	f := b.Func("f")
 	x := f.Param("x", ir.Type{DType: dtype.F32, Shape: ir.Dims(4, 64)})

@@ -100,7 +100,8 @@ func (c *checker) report(key string, v *Violation) {
 
 // fail reports a violation at a node, independent of iterations.
 func (c *checker) fail(rule string, n *ir.Node, format string, args ...any) {
-	c.report("", &Violation{Rule: rule, Func: n.Func.Name, Nodes: []string{n.String()}, What: fmt.Sprintf(format, args...)})
+	what := fmt.Sprintf(format, args...)
+	c.report("", &Violation{Rule: rule, Func: n.Func.Name, Nodes: []string{n.String()}, What: what})
 }
 
 // result returns the error for the violations that were found.

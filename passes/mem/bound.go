@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Bound returns the largest sum of sizes that are live at one instant, and the indices of the buffers that are live at the
-// first such instant, largest first. No packing is lower, and none can become lower while those buffers stay as they are.
-// Where a fixed buffer ends higher, its end is the bound.
+// Bound returns the largest sum of sizes that are live at one instant, and the indices of the buffers that are live at
+// the first such instant, largest first. No packing is lower, and none can become lower while those buffers stay as
+// they are. Where a fixed buffer ends higher, its end is the bound.
 //
 // For
 //
@@ -38,8 +38,8 @@ func Bound(p Problem) (bound int64, setters []int) {
 	return bound, setters
 }
 
-// peak returns the largest sum of live sizes and the first instant that has it. It visits the starts of lives in order of
-// time, as the sum grows nowhere else, and takes away the sizes of lives that have ended by then.
+// peak returns the largest sum of live sizes and the first instant that has it. It visits the starts of lives in order
+// of time, as the sum grows nowhere else, and takes away the sizes of lives that have ended by then.
 func peak(p Problem) (bound, at int64) {
 	type event struct{ time, size int64 }
 	starts, ends := make([]event, 0, len(p.Buffers)), make([]event, 0, len(p.Buffers))

@@ -2,17 +2,17 @@ package mem
 
 import "cmp"
 
-// Chunks packs the buffers of p, none of which is fixed or larger than limit, into several ranges of addresses of at most
-// limit each: the largest ones first, each at the lowest free offset of the first chunk that has room. It returns the chunk
-// of each buffer, its offset there, and the sizes of the chunks.
+// Chunks packs the buffers of p, none of which is fixed or larger than limit, into several ranges of addresses of at
+// most limit each: the largest ones first, each at the lowest free offset of the first chunk that has room. It returns
+// the chunk of each buffer, its offset there, and the sizes of the chunks.
 //
 // Buffers of 6, 5, 3 and 2 that all live at once need two chunks of 9: 6 at 0 of chunk 0; 5 at 0 of chunk 1, as chunk 0
 // has 3 left; 3 at 6 of chunk 0; 2 at 5 of chunk 1.
 //
-// Internally chunk c is the addresses from c*limit on, so that the buffers of all chunks are in one list of placed ones.
-// Addresses do not overflow: gaps between placed buffers are smaller than a buffer that was placed elsewhere, so every
-// chunk but the last one is filled to a third at some time, and [Problem.Check] bounds the sum of sizes by a quarter of the
-// largest integer.
+// Internally chunk c is the addresses from c*limit on, so that the buffers of all chunks are in one list of placed
+// ones. Addresses do not overflow: gaps between placed buffers are smaller than a buffer that was placed elsewhere, so
+// every chunk but the last one is filled to a third at some time, and [Problem.Check] bounds the sum of sizes by a
+// quarter of the largest integer.
 func Chunks(p Problem, limit int64) (chunk []int, offsets, sizes []int64) {
 	k := newPacker(p)
 	chunk, offsets = make([]int, len(p.Buffers)), make([]int64, len(p.Buffers))
@@ -30,7 +30,7 @@ func Chunks(p Problem, limit int64) (chunk []int, offsets, sizes []int64) {
 	return chunk, offsets, sizes
 }
 
-// firstFit returns the lowest free address of buffer i that lies in one chunk.
+// firstFit returns the lowest free address of buffer i that is within one chunk.
 func (k *packer) firstFit(i int, limit int64) int64 {
 	b := &k.p.Buffers[i]
 	if b.Size == 0 {

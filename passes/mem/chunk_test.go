@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestChunks compares with the definition: largest first, the lowest free offset of the first
+// TestChunksAreTheFirstWithRoom compares with the definition: largest first, the lowest free offset of the first
 // chunk that has room, by trying all offsets.
-func TestChunks(t *testing.T) {
+func TestChunksAreTheFirstWithRoom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	several := 0
 	for i := range 300 {
@@ -23,7 +23,7 @@ func TestChunks(t *testing.T) {
 			b := &p.Buffers[i]
 			c, off := lowestInChunks(p, i, chunk, offsets, limit)
 			if chunk[i] != c || offsets[i] != off {
-				t.Fatalf("%+v of %+v lies at %d of chunk %d, want %d of %d", *b, p, offsets[i], chunk[i], off, c)
+				t.Fatalf("%+v of %+v is at %d of chunk %d, want %d of %d", *b, p, offsets[i], chunk[i], off, c)
 			}
 			for c >= len(want) {
 				want = append(want, 0)
@@ -42,7 +42,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// lowestInChunks returns where buffer i has to lie, given those that are placed before it.
+// lowestInChunks returns the chunk and offset that buffer i has to have, after those placed before it.
 func lowestInChunks(p Problem, i int, chunk []int, offsets []int64, limit int64) (int, int64) {
 	b := &p.Buffers[i]
 	for c := 0; ; c++ {
@@ -60,8 +60,8 @@ func lowestInChunks(p Problem, i int, chunk []int, offsets []int64, limit int64)
 	}
 }
 
-// TestManyChunks packs so many buffers that comparing all pairs would take minutes.
-func TestManyChunks(t *testing.T) {
+// TestChunksOfManyBuffersEndInTime packs so many buffers that comparing all pairs would take minutes.
+func TestChunksOfManyBuffersEndInTime(t *testing.T) {
 	p := chain(100_000)
 	_, _, sizes := Chunks(p, 1<<16)
 	if len(sizes) < 2 || sizes[0] > 1<<16 {

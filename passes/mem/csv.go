@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// ReadCSV reads a problem in the CSV form of github.com/google/minimalloc: a header that names the columns id, lower, upper
-// and size in any order, then a buffer a row, live in [lower, upper):
+// ReadCSV reads a problem in the CSV form of github.com/google/minimalloc: a header that names the columns id, lower,
+// upper and size in any order, then a buffer a row, live in [lower, upper):
 //
 //	id,lower,upper,size
 //	b1,0,3,4
 //	b2,3,9,4
 //
-// The names that minimalloc's converter (src/converter.cc) reads are read as well: buffer and buffer_id for id, begin and
-// start for lower, and end for an upper that still belongs to the life. Further columns are
+// The names that minimalloc's converter (src/converter.cc) reads are read as well: buffer and buffer_id for id, begin
+// and start for lower, and end for an upper that still belongs to the life. Further columns are
 //   - alignment
 //   - gaps: intervals without bytes, such as "3-5 8-9", in the same sense of upper
 //   - offset: where a row has one, the buffer has to be there
 //
-// Other columns are errors, as they would change the problem. So are gaps with a window (3-5@0:64), in which a part of the
-// bytes stays. The error names the line of every row that is wrong.
+// Other columns are errors, as they would change the problem. So are gaps with a window (3-5@0:64), in which a part of
+// the bytes stays. The error names the line of every row that is wrong.
 func ReadCSV(r io.Reader) (Problem, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
@@ -197,8 +197,8 @@ func (h head) parse(row []string) (b Buffer, err error) {
 	return b, b.check()
 }
 
-// WriteCSV writes a problem with its solution: the columns of ReadCSV and offset. The columns alignment and gaps are left out
-// where no buffer has any, as in MiniMalloc's form.
+// WriteCSV writes a problem with its solution: the columns of ReadCSV and offset. The columns alignment and gaps are
+// left out where no buffer has any, as in MiniMalloc's form.
 func WriteCSV(w io.Writer, p Problem, s Solution) error {
 	if len(s.Offsets) != len(p.Buffers) {
 		return fmt.Errorf("%d offsets for %d buffers", len(s.Offsets), len(p.Buffers))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCSVRoundTrip(t *testing.T) {
+func TestCSVIsWrittenAsRead(t *testing.T) {
 	const in = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\n\"b,3\",0,9,4\n"
 	p, err := ReadCSV(strings.NewReader(in))
 	if err != nil {
@@ -26,7 +26,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	}
 }
 
-func TestCSVAlignment(t *testing.T) {
+func TestCSVKeepsAlignment(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("size,alignment,id,upper,lower\n4,8,x,2,1\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -40,14 +40,14 @@ func TestCSVAlignment(t *testing.T) {
 	}
 }
 
-func TestCSVOtherNames(t *testing.T) {
+func TestCSVReadsNamesOfTheConverter(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("\ufeffbuffer_id, begin,end, size\r\nx, 1,1,4\r\n"))
 	if want := []Buffer{{"x", 1, 2, 4, 0, nil, false, 0}}; err != nil || !reflect.DeepEqual(p.Buffers, want) {
 		t.Errorf("read %+v, error %v, want %+v", p.Buffers, err, want)
 	}
 }
 
-func TestCSVGaps(t *testing.T) {
+func TestCSVKeepsGaps(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("id,lower,end,size,gaps\nx,-3,8,4,-2--1 5-6\ny,5,6,4,\n"))
 	want := []Buffer{{"x", -3, 9, 4, 0, []Interval{{-2, 0}, {5, 7}}, false, 0}, {"y", 5, 7, 4, 0, nil, false, 0}}
 	if err != nil || !reflect.DeepEqual(p.Buffers, want) {
@@ -62,7 +62,7 @@ func TestCSVGaps(t *testing.T) {
 	}
 }
 
-func TestCSVFixed(t *testing.T) {
+func TestCSVOffsetFixesBuffer(t *testing.T) {
 	p, err := ReadCSV(strings.NewReader("id,lower,upper,size,offset\nx,0,2,4,8\ny,0,2,4,\n"))
 	want := []Buffer{{"x", 0, 2, 4, 0, nil, true, 8}, {"y", 0, 2, 4, 0, nil, false, 0}}
 	if err != nil || !reflect.DeepEqual(p.Buffers, want) {
@@ -70,7 +70,7 @@ func TestCSVFixed(t *testing.T) {
 	}
 }
 
-func TestReadCSVErrors(t *testing.T) {
+func TestReadCSVNamesTheWrongLine(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", "", "line 1: the file is empty; write a header with the columns id,lower,upper,size"},
 		{"missing column", "id,lower,upper\n", `line 1: column "size" is missing`},

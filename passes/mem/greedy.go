@@ -18,9 +18,11 @@ import (
 //	                                   └──────────
 //	                                     0 1 2 3 4
 //
-// Between a, which ends at 3, and c, which begins at 7, is a gap of 4: d fits exactly, at 3. A larger buffer would go above c.
+// Between a, which ends at 3, and c, which begins at 7, is a gap of 4: d fits exactly, at 3. A larger buffer would go
+// above c.
 //
-// The order of the buffers decides how good the packing is, and no order is best for all problems. So several are tried.
+// The order of the buffers decides how good the packing is, and no order is best for all problems. So several are
+// tried.
 
 // greedyOrder is an order in which buffers are placed.
 type greedyOrder struct {
@@ -28,8 +30,8 @@ type greedyOrder struct {
 	compare func(a, b *Buffer) int
 }
 
-// greedyOrders are the orders that Greedy tries. Size and area are those that planners of tensors use; start is that of an
-// allocator at run time.
+// greedyOrders are the orders that Greedy tries. Size and area are those that planners of tensors use; start is that of
+// an allocator at run time.
 var greedyOrders = []greedyOrder{
 	{"size", func(a, b *Buffer) int {
 		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(b.length(), a.length()))
@@ -59,14 +61,14 @@ func (p Problem) sorted(o greedyOrder) []int {
 	})
 }
 
-// maxLooks is the work after which greedy tries no further order: the number of times that a placed buffer was looked at
-// for another one. Only problems of some ten thousand buffers, of which hundreds live at once, exceed it, and have the
-// first order alone.
+// maxLooks is the work after which greedy tries no further order: the number of times that a placed buffer was looked
+// at for another one. Only problems of some ten thousand buffers, of which hundreds live at once, exceed it, and have
+// the first order alone.
 const maxLooks = 1 << 22
 
 // Greedy places buffers one by one, each into the smallest gap that holds it among those placed before that live at the
-// same time, in each of several orders, unless one of them takes very long. It returns the lowest packing and the name of
-// its order; of equal packings the first.
+// same time, in each of several orders, unless one of them takes very long. It returns the lowest packing and the name
+// of its order; of equal packings the first.
 func Greedy(p Problem) (best Solution, orderName string) {
 	bound, _ := peak(p)
 	return greedy(p, bound)
@@ -126,8 +128,8 @@ func (k *packer) put(i int, at int64) {
 	}
 }
 
-// takenFor returns the bytes of the placed buffers that live at the same time as buffer i, in order. They are valid until
-// the next call.
+// takenFor returns the bytes of the placed buffers that live at the same time as buffer i, in order. They are valid
+// until the next call.
 func (k *packer) takenFor(i int) []byteRange {
 	var looks int
 	k.taken, looks = k.placed.taken(k.taken[:0], i)
@@ -147,8 +149,8 @@ func (k *packer) bestFit(i int) int64 {
 	}
 }
 
-// smallestGap returns the offset of the smallest gap between taken bytes that holds a buffer; above all of them where no
-// gap does.
+// smallestGap returns the offset of the smallest gap between taken bytes that holds a buffer; above all of them where
+// no gap does.
 func smallestGap(taken []byteRange, size, align int64) int64 {
 	best, bestGap := int64(-1), int64(0)
 	var end int64 // everything below is taken or looked at

@@ -15,23 +15,24 @@ type guide struct {
 	prefer  preference
 }
 
-// preference compares two blocks that can be next in a section; it is negative where b is tried first. Low is the lowest
-// offset of each block.
+// preference compares two blocks that can be next in a section; it is negative where b is tried first. Low is the
+// lowest offset of each block.
 type preference func(in *instance, low []int64, b, c int32) int
 
 // unit is one failure in a section's weight.
 const unit = 1 << 10
 
 func newGuide(in *instance, use Techniques) *guide {
-	g := &guide{use: use, weight: make([]int64, len(in.members)), lengths: make([]int64, len(in.blocks)), model: make([]int64, len(in.blocks))}
+	n, sections := len(in.blocks), len(in.members)
+	g := &guide{use: use, weight: make([]int64, sections), lengths: make([]int64, n), model: make([]int64, n)}
 	for t := range g.weight {
 		g.weight[t] = unit
 	}
 	return g
 }
 
-// begin prepares the k-th run, from 1. Runs take turns among the preferences. At random every length is made up to twice as
-// long, so that runs differ.
+// begin prepares the k-th run, from 1. Runs take turns among the preferences. At random every length is made up to
+// twice as long, so that runs differ.
 func (g *guide) begin(in *instance, k int64) {
 	preferences := []preference{g.byLength, g.byOffset, g.byModel}
 	if !g.use.has(Model) {
@@ -49,7 +50,8 @@ func (g *guide) begin(in *instance, k int64) {
 
 // byLength prefers long lives: at the bottom they make a floor for the others.
 func (g *guide) byLength(in *instance, _ []int64, b, c int32) int {
-	return cmp.Or(cmp.Compare(g.lengths[c], g.lengths[b]), cmp.Compare(in.blocks[c].size, in.blocks[b].size), cmp.Compare(b, c))
+	bySize := cmp.Compare(in.blocks[c].size, in.blocks[b].size)
+	return cmp.Or(cmp.Compare(g.lengths[c], g.lengths[b]), bySize, cmp.Compare(b, c))
 }
 
 // byOffset prefers blocks that can be low.

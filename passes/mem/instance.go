@@ -2,11 +2,11 @@ package mem
 
 import "slices"
 
-// instance is one connected part of a problem as the searches see it. Time is cut into sections, between any two of which
-// some buffer begins or ends. It is not changed after it is made.
+// instance is one connected part of a problem as the searches see it. Time is cut into sections, between any two of
+// which some buffer begins or ends. It is not changed after it is made.
 //
-// Buffers a = [0,50), b = [0,20) and c = [20,90) have sections [0,20), [20,50) and [50,90). Block a is sections 0 and 1, b
-// is section 0, c is sections 1 and 2. Members are {a,b}, {a,c} and {c}; a meets b and c.
+// Buffers a = [0,50), b = [0,20) and c = [20,90) have sections [0,20), [20,50) and [50,90). Block a is sections 0 and
+// 1, b is section 0, c is sections 1 and 2. Members are {a,b}, {a,c} and {c}; a meets b and c.
 type instance struct {
 	blocks  []block
 	meets   [][]int32 // by block: the blocks that are live at the same time

@@ -2,8 +2,8 @@ package mem
 
 import "slices"
 
-// known is what is known of the offsets of all blocks: the lowest and the highest possible offset of each, and which block
-// is below which. The sequence search adds decisions; propagate draws the conclusions:
+// known is what is known of the offsets of all blocks: the lowest and the highest possible offset of each, and which
+// block is below which. The sequence search adds decisions; propagate draws the conclusions:
 //
 //   - If b is below c, then low[c] ≥ low[b] + size[b] and high[b] ≤ high[c] - size[b].
 //   - Of two blocks that meet, one is below the other. With low[b]=0, high[b]=1, low[c]=0, high[c]=2 and sizes of 3, b
@@ -116,8 +116,8 @@ func (k *known) respect(b, c int32) bool {
 	return k.raise(c, k.low[b]+size) && k.lower(b, k.high[c]-size)
 }
 
-// propagate draws all conclusions from changed bounds, pairs before sections as they cost less. It returns false where the
-// packing has become impossible, with the section in which that shows, or -1.
+// propagate draws all conclusions from changed bounds, pairs before sections as they cost less. It returns false where
+// the packing has become impossible, with the section in which that shows, or -1.
 func (k *known) propagate() (ok bool, section int32) {
 	for {
 		if b, some := k.changed.next(); some {

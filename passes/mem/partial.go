@@ -122,8 +122,8 @@ func (s *partial) lowest(t int32) int64 {
 	return lowest
 }
 
-// stacked returns the end of what is left of a section when it is stacked from an offset on, in the order of the lowest open
-// offsets.
+// stacked returns the end of what is left of a section when it is stacked from an offset on, in the order of the lowest
+// open offsets.
 func (s *partial) stacked(t int32, offset int64) int64 {
 	list := s.sorted[t]
 	insertionSort(list, func(b int32) int64 { return s.low[b] })
@@ -136,7 +136,8 @@ func (s *partial) stacked(t int32, offset int64) int64 {
 	return end
 }
 
-// insertionSort sorts a list by key. It is quick for lists that are nearly sorted, as few keys change between two calls.
+// insertionSort sorts a list by key. It is quick for lists that are nearly sorted, as few keys change between two
+// calls.
 func insertionSort(list []int32, key func(int32) int64) {
 	for i := 1; i < len(list); i++ {
 		b := list[i]

@@ -10,16 +10,17 @@ type byteRange struct{ lo, hi int64 }
 
 // placed finds the placed buffers that live at the same time as another one.
 //
-// Time is divided into windows in which about as many buffers begin to live. A window lists the placed buffers that live in
-// it. So a buffer that lives in windows 3 and 4 is compared only with those of two lists. A buffer that lives in most windows
-// would be in most lists; buffers with long lives are in one list of their own instead, ordered by offset.
+// Time is divided into windows in which about as many buffers begin to live. A window lists the placed buffers that
+// live in it. So a buffer that lives in windows 3 and 4 is compared only with those of two lists. A buffer that lives
+// in most windows would be in most lists; buffers with long lives are in one list of their own instead, ordered by
+// offset.
 //
 //	window      0        1        2        3        4
 //	short    a a b b  b b c c  c . d d  d d e e  e e . .
 //	long     x x x x  x x x x  x x x x  x x . .  . . . .
 //
-// For a new buffer that lives from the end of window 2 to the beginning of window 3, the lists of windows 2 (c, d) and 3 (d,
-// e) and the long list (x) are looked at. d, which is in both lists, counts in the first of them.
+// For a new buffer that lives from the end of window 2 to the beginning of window 3, the lists of windows 2 (c, d) and
+// 3 (d, e) and the long list (x) are looked at. d, which is in both lists, counts in the first of them.
 type placed struct {
 	p       Problem
 	lives   []life    // by buffer
@@ -29,8 +30,8 @@ type placed struct {
 	long    []lease   // those with long lives, by offset
 }
 
-// life is a buffer's life counted in the starts of all buffers, in their order: the starts from … to-1 are in it. Two lives
-// meet in time if and only if they meet here, because where the later one begins there is a start.
+// life is a buffer's life counted in the starts of all buffers, in their order: the starts from … to-1 are in it. Two
+// lives meet in time if and only if they meet here, because where the later one begins there is a start.
 type life struct{ from, to int }
 
 func (l life) meets(m life) bool { return l.from < m.to && m.from < l.to }
@@ -88,8 +89,9 @@ func (x *placed) add(i int, offset int64) {
 
 func byOffset(a, b lease) int { return cmp.Compare(a.lo, b.lo) }
 
-// taken appends to list the bytes of the placed buffers that live at the same time as buffer i, in order of their offsets.
-// It returns how many placed buffers were looked at: all with long lives, and of the others those that were found.
+// taken appends to list the bytes of the placed buffers that live at the same time as buffer i, in order of their
+// offsets. It returns how many placed buffers were looked at: all with long lives, and of the others those that were
+// found.
 func (x *placed) taken(list []byteRange, i int) (_ []byteRange, looks int) {
 	short := x.short(i)
 	looks = len(short) + len(x.long)

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestTaken compares with looking at each buffer, in problems with several windows and lives
+// TestTakenEqualsLookingAtEachBuffer compares with looking at each buffer, in problems with several windows and lives
 // within one, in several, and in most.
-func TestTaken(t *testing.T) {
+func TestTakenEqualsLookingAtEachBuffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
-	for round := range 60 {
+	for trial := range 60 {
 		n := 1 + rng.IntN(5*windowStarts)
 		p := randomProblem(rng, n, int64(n), 5, false)
 		for i := range p.Buffers {
@@ -18,7 +18,7 @@ func TestTaken(t *testing.T) {
 				b.Upper = min(b.Upper, b.Lower+1+rng.Int64N(20))
 			}
 		}
-		if round%3 == 0 {
+		if trial%3 == 0 {
 			tear(rng, p)
 		}
 		x := newPlaced(p)
@@ -68,9 +68,9 @@ func joined(list []byteRange) (out []byteRange) {
 	return out
 }
 
-// TestLooksAreThoseOfPlacedBuffers: on how much was looked at depends how many orders there
+// TestLooksCountPlacedBuffers: on how much was looked at depends how many orders there
 // are, so windows must not change it.
-func TestLooksAreThoseOfPlacedBuffers(t *testing.T) {
+func TestLooksCountPlacedBuffers(t *testing.T) {
 	p := chain(1000)
 	g := newPacker(p)
 	g.pack(p.sorted(greedyOrders[0]), 1<<62)

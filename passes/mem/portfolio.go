@@ -1,11 +1,11 @@
 package mem
 
-// portfolio runs both searches in turns: neither solves all problems that the other one does, and no preference order suits
-// all problems. What one run proves holds for all.
+// portfolio runs both searches in turns: neither solves all problems that the other one does, and no preference order
+// suits all problems. What one run proves holds for all.
 //
-// The lengths of runs follow Luby's sequence, 1 1 2 1 1 2 4 …: most bad starts are left soon, and no run that would end is
-// cut for ever. The search that has done less work has the next turn. Work is the number of blocks that were looked at, as a
-// step of one search takes ten times as long as one of the other:
+// The lengths of runs follow Luby's sequence, 1 1 2 1 1 2 4 …: most bad starts are left soon, and no run that would end
+// is cut for ever. The search that has done less work has the next turn. Work is the number of blocks that were looked
+// at, as a step of one search takes ten times as long as one of the other:
 //
 //	sequence   1000 steps, 8000 pairs
 //	rise       4000 steps, 20000 blocks, which is less than riseSpeed*8000
@@ -84,8 +84,8 @@ func (f *portfolio) runSequence(most int64) found {
 	return found{outcome: got, offsets: offsets, steps: s.effort.tried - before}
 }
 
-// runRise gives the other search its next turn. Each preference order has its turn before runs grow. They grow faster than
-// those of the sequence search, as most problems are solved by one of the orders as it is, or by none.
+// runRise gives the other search its next turn. Each preference order has its turn before runs grow. They grow faster
+// than those of the sequence search, as most problems are solved by one of the orders as it is, or by none.
 func (f *portfolio) runRise(most int64) found {
 	r, orders := f.rise, int64(len(riseOrders))
 	iteration, order := f.riseRuns/orders+1, f.riseRuns%orders

@@ -1,5 +1,5 @@
-// Package mem packs buffers that are live for known intervals of time into one range of addresses: the allocation problem of
-// an arena, without tensors.
+// Package mem packs buffers that are live for known intervals of time into one range of addresses: the allocation
+// problem of an arena, without tensors.
 //
 // Two buffers that are live at one instant must not share addresses; the height of a packing is to be low. For
 //
@@ -18,11 +18,11 @@
 //	    0 1 2 3 4
 //
 // [Solve] runs greedy orders first, then two bounded searches in turns. It returns the best packing that it found, with
-// [Bound], the height that no packing can be below. It is deterministic: effort is counted in steps of the searches, not in
-// seconds. docs/memory.md explains the searches, and has the measurements.
+// [Bound], the height that no packing can be below. It is deterministic: effort is counted in steps of the searches,
+// not in seconds. docs/memory.md explains the searches, and has the measurements.
 //
-// Read problem.go, bound.go and greedy.go first, then solve.go and portfolio.go. The searches are rise.go with partial.go,
-// and sequence.go with known.go and guide.go.
+// Read problem.go, bound.go and greedy.go first, then solve.go and portfolio.go. The searches are rise.go with
+// partial.go, and sequence.go with known.go and guide.go.
 package mem
 
 import (
@@ -155,8 +155,8 @@ func (b *Buffer) meets(c *Buffer) bool {
 	return false
 }
 
-// Validate reports everything that is wrong with s as a solution of p: offsets that are missing, negative or misaligned,
-// buffers above capacity (0 is no limit), buffers that overlap.
+// Validate reports everything that is wrong with s as a solution of p: offsets that are missing, negative or
+// misaligned, buffers above capacity (0 is no limit), buffers that overlap.
 func (p Problem) Validate(s Solution, capacity int64) error {
 	if len(s.Offsets) != len(p.Buffers) {
 		return fmt.Errorf("%d offsets for %d buffers", len(s.Offsets), len(p.Buffers))
@@ -187,8 +187,8 @@ func validatePlace(b Buffer, offset, capacity int64) error {
 	return nil
 }
 
-// overlaps reports buffers that share addresses while both are live. In order of their starts, a buffer is compared with
-// those that start before it ends.
+// overlaps reports buffers that share addresses while both are live. In order of their starts, a buffer is compared
+// with those that start before it ends.
 func (p Problem) overlaps(offsets []int64) (errs []error) {
 	byStart := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
 	for k, i := range byStart {

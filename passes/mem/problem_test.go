@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestValidate(t *testing.T) {
+func TestValidateReportsEachMistake(t *testing.T) {
 	p := Problem{[]Buffer{{ID: "a", Lower: 0, Upper: 2, Size: 4}, {ID: "b", Lower: 1, Upper: 3, Size: 4, Align: 4}, {ID: "c", Lower: 2, Upper: 3, Size: 2}}}
 	tests := []struct {
 		name     string
@@ -35,7 +35,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestBound(t *testing.T) {
+func TestBoundIsTheLargestLiveSum(t *testing.T) {
 	tests := []struct {
 		name    string
 		p       Problem

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// rise looks for a packing within a capacity by placing block after block at the lowest offset that is still open to it,
-// from the bottom of memory upwards. In some packing of every problem that has one no block can fall, and such a packing
-// can be built by placing blocks in the order of their offsets.
+// rise looks for a packing within a capacity by placing block after block at the lowest offset that is still open to
+// it, from the bottom of memory upwards. In some packing of every problem that has one no block can fall, and such a
+// packing can be built by placing blocks in the order of their offsets.
 //
 // Three blocks, with a capacity of 5: a lives in sections 0 and 1, b in section 0, c in section 1.
 //
@@ -58,9 +58,9 @@ const (
 	numProperties
 )
 
-// riseOrders are the preference orders, most significant property first, that runs take in turn. The tightest time first,
-// then the longest life, solves most public problems alone. Each of the others solves some that it does not. The first three
-// are MiniMalloc's defaults.
+// riseOrders are the preference orders, most significant property first, that runs take in turn. The tightest time
+// first, then the longest life, solves most public problems alone. Each of the others solves some that it does not. The
+// first three are MiniMalloc's defaults.
 var riseOrders = [][]property{
 	{byTotal, byLength, byArea},
 	{byTotal, byArea, byLength},
@@ -90,8 +90,8 @@ func newRise(in *instance, capacity int64, use Techniques, halt func() bool) *ri
 // work returns how many blocks were looked at.
 func (r *rise) work() int64 { return r.partial.work }
 
-// run searches with one of the preference orders within a number of steps. Iterations, from 1, have the lengths of Luby's
-// sequence. It returns the offsets if it finds a packing.
+// run searches with one of the preference orders within a number of steps. Iterations, from 1, have the lengths of
+// Luby's sequence. It returns the offsets if it finds a packing.
 func (r *rise) run(order, iteration, steps int64) (outcome, []int64) {
 	r.effort.left = steps
 	r.partial.clearLows()
@@ -106,8 +106,8 @@ func (r *rise) run(order, iteration, steps int64) (outcome, []int64) {
 	return r.solvePart(&run, part{all, 0, int32(len(r.in.members))}), r.partial.offset
 }
 
-// newRun determines an iteration with a preference order. Those that are longer than any before take the order as it is, the
-// others shake it; fit takes turns among both.
+// newRun determines an iteration with a preference order. Those that are longer than any before take the order as it
+// is, the others shake it; fit takes turns among both.
 func (r *rise) newRun(order, iteration int64) riseRun {
 	run := riseRun{order: riseOrders[order], shaken: make([]float64, len(r.in.blocks))}
 	longest := iteration&(iteration+1) == 0
@@ -166,11 +166,13 @@ func (r *rise) scores(b int32, shaken float64) [numProperties]float64 {
 	for _, t := range k.live {
 		total = max(total, r.partial.rest[t])
 	}
-	return [numProperties]float64{byTotal: float64(total), byLength: length, byArea: length * float64(k.size), bySize: shaken * float64(k.size)}
+	size := float64(k.size)
+	return [numProperties]float64{byTotal: float64(total), byLength: length, byArea: length * size, bySize: shaken * size}
 }
 
-// solve finds offsets for the blocks of a part that are not placed yet: the next one at or above offset, and at offset only
-// one that is at or after rank in the part. All placements are taken back; the offsets that were found stay in r.partial.
+// solve finds offsets for the blocks of a part that are not placed yet: the next one at or above offset, and at offset
+// only one that is at or after rank in the part. All placements are taken back; the offsets that were found stay in
+// r.partial.
 func (r *rise) solve(run *riseRun, p part, offset int64, rank int) outcome {
 	next, done := r.candidates(p, offset, rank)
 	if done {
@@ -226,8 +228,8 @@ func (r *rise) candidates(p part, offset int64, rank int) (next []int, done bool
 	return next, done
 }
 
-// descend continues after the block of a rank was placed: with each side separately where it was the last block that spanned
-// both.
+// descend continues after the block of a rank was placed: with each side separately where it was the last block that
+// spanned both.
 func (r *rise) descend(run *riseRun, p part, rank int) outcome {
 	b := p.blocks[rank]
 	k := r.in.blocks[b]

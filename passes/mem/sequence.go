@@ -2,12 +2,12 @@ package mem
 
 import "slices"
 
-// search looks for a packing within a capacity by deciding, for each section of time, in which order the live blocks are
-// stacked.
+// search looks for a packing within a capacity by deciding, for each section of time, in which order the live blocks
+// are stacked.
 //
-// A packing is, for each section, a sequence of blocks from the bottom up. The offsets follow, as each block can fall until
-// it meets one below it in some section. So the search decides sequences: "in section t, b is the next block". With that, b
-// is below all blocks that are left in t, in the other sections that they share, too.
+// A packing is, for each section, a sequence of blocks from the bottom up. The offsets follow, as each block can fall
+// until it meets one below it in some section. So the search decides sequences: "in section t, b is the next block".
+// With that, b is below all blocks that are left in t, in the other sections that they share, too.
 //
 // Three blocks, with a capacity of 5: a, of size 2, lives in sections 0 and 1; b and c, of size 3, in one of them each.
 //
@@ -19,8 +19,8 @@ import "slices"
 // Each decision narrows the possible offsets (known.go). The section with the fewest choices for its weight is decided
 // first, as is usual for the scheduling of machines, so that decisions meet their consequences at once.
 //
-// That time is cut into sections, and that blocks fall, are ideas of MiniMalloc (see rise), which decides one offset after
-// another over all of time.
+// That time is cut into sections, and that blocks fall, are ideas of MiniMalloc (see rise), which decides one offset
+// after another over all of time.
 type search struct {
 	in        *instance
 	capacity  int64
@@ -49,11 +49,13 @@ func (s *search) start() bool {
 	return ok
 }
 
-// settle puts blocks that are live in all sections at the bottom. In any packing they can be exchanged with what is below
-// them, which moves up by their size. That keeps the alignment of all others only where the size is a multiple of it.
+// settle puts blocks that are live in all sections at the bottom. In any packing they can be exchanged with what is
+// below them, which moves up by their size. That keeps the alignment of all others only where the size is a multiple of
+// it.
 func (s *search) settle() bool {
 	for i, b := range s.in.blocks {
-		if len(b.live) != len(s.in.members) || slices.ContainsFunc(s.in.blocks, func(c block) bool { return b.size%c.align != 0 }) {
+		misaligns := func(c block) bool { return b.size%c.align != 0 }
+		if len(b.live) != len(s.in.members) || slices.ContainsFunc(s.in.blocks, misaligns) {
 			continue
 		}
 		for t := range s.in.members {
@@ -77,8 +79,8 @@ func (s *search) run(k, steps int64) (outcome, []int64) {
 	return got, s.known.low
 }
 
-// solve decides what is next in the section with the fewest choices, in every way. It takes back what it decided, unless
-// it finds a packing.
+// solve decides what is next in the section with the fewest choices, in every way. It takes back what it decided,
+// unless it finds a packing.
 func (s *search) solve() outcome {
 	s.guide.remember(s.sequences.depth, s.known.low)
 	t, choices := s.tightest()
@@ -131,8 +133,8 @@ func (s *search) propagate() bool {
 	return ok
 }
 
-// tightest returns the undecided section with the fewest choices for its weight, and how many it has at most; -1 if all is
-// decided.
+// tightest returns the undecided section with the fewest choices for its weight, and how many it has at most; -1 if all
+// is decided.
 func (s *search) tightest() (section int32, choices int64) {
 	section = -1
 	for t := range s.in.members {
@@ -186,7 +188,8 @@ type sequences struct {
 }
 
 func newSequences(in *instance) *sequences {
-	q := &sequences{in: in, members: cloneLists(in.members), decided: make([]int, len(in.members)), rest: make([]int64, len(in.members))}
+	sections := len(in.members)
+	q := &sequences{in: in, members: cloneLists(in.members), decided: make([]int, sections), rest: make([]int64, sections)}
 	for _, b := range in.blocks {
 		for _, t := range b.live {
 			q.rest[t] += b.size

@@ -57,9 +57,9 @@ func (e *CapacityError) Error() string {
 	return fmt.Sprintf("capacity %d: the best packing found needs %d (bound %d); more steps may find a better one", e.Capacity, e.Best, e.Bound)
 }
 
-// Solve packs the buffers of p. The packing is the best one that was found, greedy ones included, and valid even where the
-// error is a [*CapacityError]. Other errors mean that the problem itself is wrong. Equal arguments give equal results unless
-// ctx ends first.
+// Solve packs the buffers of p. The packing is the best one that was found, greedy ones included, and valid even where
+// the error is a [*CapacityError]. Other errors mean that the problem itself is wrong. Equal arguments give equal
+// results unless ctx ends first.
 func Solve(ctx context.Context, p Problem, opts Options) (Solution, Stats, error) {
 	if err := p.Check(); err != nil {
 		return Solution{}, Stats{}, err
@@ -123,8 +123,8 @@ func improve(ctx context.Context, p Problem, best *Solution, goal int64, opts Op
 	stats.Proved = proved && best.Height > goal
 }
 
-// parts returns the indices of the buffers with a size, divided at each instant that no life spans. With lives 0–2, 1–3 and
-// 3–5 there are two parts: the first two buffers, and the last one.
+// parts returns the indices of the buffers with a size, divided at each instant that no life spans. With lives 0–2, 1–3
+// and 3–5 there are two parts: the first two buffers, and the last one.
 func parts(p Problem) (parts [][]int) {
 	idx := order(len(p.Buffers), func(i, j int) int { return cmp.Compare(p.Buffers[i].Lower, p.Buffers[j].Lower) })
 	idx = slices.DeleteFunc(idx, func(i int) bool { return p.Buffers[i].Size == 0 })
@@ -188,12 +188,12 @@ func (a *attempt) minimise(goal int64) (proved bool) {
 	return a.best.Height <= proven
 }
 
-// approach tries capacities within a number of steps, which is at most what is left: first the goal itself, which is mostly
-// the height of the lowest packing, then by bisection with half of what is left each time. It returns the height below which
-// there is no packing or none is wanted.
+// approach tries capacities within a number of steps, which is at most what is left: first the goal itself, which is
+// mostly the height of the lowest packing, then by bisection with half of what is left each time. It returns the height
+// below which there is no packing or none is wanted.
 //
-// With a goal of 100 and a packing of height 180, it tries 100; if that fails within half of the steps, 101 + 79/2 = 140; if
-// a packing of 132 is found there, 101 + 31/2 = 116, and so on.
+// With a goal of 100 and a packing of height 180, it tries 100; if that fails within half of the steps, 101 + 79/2 =
+// 140; if a packing of 132 is found there, 101 + 31/2 = 116, and so on.
 func (a *attempt) approach(goal, steps int64) (proven int64) {
 	proven = goal
 	end := a.steps - steps

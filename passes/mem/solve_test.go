@@ -160,8 +160,8 @@ func TestTechniquesKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestSolveFixed compares with all offsets of what is not fixed.
-func TestSolveFixed(t *testing.T) {
+// TestSolveFixedEqualsBruteForce compares with all offsets of what is not fixed.
+func TestSolveFixedEqualsBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	searched := int64(0)
 	for i := range 300 {
@@ -217,7 +217,7 @@ func lowestFixed(p Problem) int64 {
 	return best
 }
 
-func TestTechniqueNames(t *testing.T) {
+func TestTechniqueNamesAreParsed(t *testing.T) {
 	names, _ := TechniqueNames()
 	if 1<<len(names)-1 != allTechniques {
 		t.Errorf("%d names for the techniques %b", len(names), allTechniques)
@@ -270,7 +270,7 @@ func TestSolveProvesThatNothingFits(t *testing.T) {
 	}
 }
 
-func TestSolveErrors(t *testing.T) {
+func TestSolveReportsWhatIsWrong(t *testing.T) {
 	tests := []struct {
 		name string
 		p    Problem
@@ -351,7 +351,7 @@ func TestSolveWithoutSearchIsGreedy(t *testing.T) {
 	}
 }
 
-func TestSolveEmpty(t *testing.T) {
+func TestSolveOfNothingHasNoHeight(t *testing.T) {
 	for _, p := range []Problem{{}, {[]Buffer{{ID: "nothing", Upper: 1}}}} {
 		s, stats, err := Solve(t.Context(), p, Options{})
 		if err != nil || s.Height != 0 || stats.Bound != 0 {
@@ -360,7 +360,7 @@ func TestSolveEmpty(t *testing.T) {
 	}
 }
 
-func TestLuby(t *testing.T) {
+func TestLubyDoublesAfterEachRepetition(t *testing.T) {
 	want := []int64{1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8}
 	for i, w := range want {
 		if got := luby(int64(i + 1)); got != w {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Techniques is a set of what makes the searches fast. None of them decides what is a packing: without one a search needs
-// more steps, or never ends.
+// Techniques is a set of what makes the searches fast. None of them decides what is a packing: without one a search
+// needs more steps, or never ends.
 type Techniques uint32
 
 // The techniques. The comments on the types rise and search explain them.

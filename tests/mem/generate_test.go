@@ -88,9 +88,9 @@ func generate(seed uint64, n int) mem.Problem {
 	return mem.Problem{Buffers: c.rects}
 }
 
-// TestGenerated solves problems that have a packing of a known height, and checks what was
+// TestGeneratedProblemsArePacked solves problems that have a packing of a known height, and checks what was
 // found without any code of the planner.
-func TestGenerated(t *testing.T) {
+func TestGeneratedProblemsArePacked(t *testing.T) {
 	const count = 40
 	unsolved, greedy := 0, 0
 	for seed := range uint64(count) {
@@ -135,7 +135,7 @@ func checkPacking(t *testing.T, p mem.Problem, s mem.Solution) {
 		var end int64
 		for _, x := range spots {
 			if x.from < end || x.from < 0 {
-				t.Fatalf("at %d: [%d,%d) lies over what ends at %d", now, x.from, x.to, end)
+				t.Fatalf("at %d: [%d,%d) overlaps a buffer that ends at %d", now, x.from, x.to, end)
 			}
 			end = x.to
 		}

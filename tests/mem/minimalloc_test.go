@@ -17,9 +17,9 @@ import (
 // steps is the budget for each public problem; all need less than an eighth of it.
 const steps = 1 << 20
 
-// TestMiniMalloc packs every problem of shared/data/minimalloc within its capacity, which
+// TestMiniMallocProblemsFitTheirCapacity packs every problem of shared/data/minimalloc within its capacity, which
 // is the number in its name.
-func TestMiniMalloc(t *testing.T) {
+func TestMiniMallocProblemsFitTheirCapacity(t *testing.T) {
 	for _, file := range problems(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			if testing.Short() && !strings.HasPrefix(filepath.Base(file), "input") {

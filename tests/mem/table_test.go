@@ -15,9 +15,9 @@ var table = flag.Bool("table", false, "measure what each technique is worth, and
 // tableSteps is the budget of each cell: what takes longer counts as unsolved.
 const tableSteps = 1 << 18
 
-// TestTable measures every technique: it is switched off in the search that has it, which
+// TestTableOfTechniques measures every technique: it is switched off in the search that has it, which
 // runs alone, as the other one would hide the loss.
-func TestTable(t *testing.T) {
+func TestTableOfTechniques(t *testing.T) {
 	if !*table {
 		t.Skip("skip: takes minutes: -table runs it")
 	}

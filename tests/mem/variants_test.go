@@ -20,10 +20,10 @@ var all = flag.Bool("all", false, "variants of all public problems, of which som
 // variantTime is how long the search for a variant may take.
 const variantTime = 10 * time.Second
 
-// TestVariants packs public problems mirrored in time, and with an eighth of the buffers cut in two:
-// they fit whenever the problem does. Those of C are packed with the steps of TestMiniMalloc; -all
-// takes ten seconds for each variant of each problem and says how many are packed.
-func TestVariants(t *testing.T) {
+// TestVariantsArePacked packs public problems mirrored in time, and with an eighth of the buffers cut in two: they fit
+// whenever the problem does. Those of C are packed with the steps of TestMiniMallocProblemsFitTheirCapacity; -all takes
+// ten seconds for each variant of each problem and says how many are packed.
+func TestVariantsArePacked(t *testing.T) {
 	for _, file := range problems(t) {
 		name, _, _ := strings.Cut(filepath.Base(file), ".")
 		if name != "C" && !*all {
