@@ -35,6 +35,10 @@
 //  3. Queues run beside the host. That changes nothing, because two accesses to the same bytes of which one writes are
 //     ordered by events (race.go).
 //
+// The three parts see the same steps in the same order, but know different things: reads.go and overlap.go know what
+// bytes hold and nothing of workers, hazard.go knows the accesses since the last barrier, race.go knows what is over
+// for each queue.
+//
 // So every order in which the steps may run gives the result of the program's order. With several calls under way at
 // once, consecutive calls are laid out (instance.go), and the argument covers all of them.
 //

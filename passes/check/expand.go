@@ -111,7 +111,7 @@ func (x *expander) leaf(n *ir.Node, fr *frame) *object {
 
 // step adds an execution of a node that computes something.
 func (x *expander) step(n *ir.Node, fr *frame) {
-	st := step{at: len(x.t.steps), node: n, frame: fr, own: x.c.ownersOf(n), barrier: x.barrier, waits: x.waits}
+	st := step{index: len(x.t.steps), node: n, frame: fr, own: x.c.ownersOf(n), barrier: x.barrier, waits: x.waits}
 	x.waits, x.barrier = nil, false
 	for _, a := range n.Args {
 		var o *object
@@ -178,7 +178,7 @@ func (x *expander) repeat(n *ir.Node, fr *frame) {
 		x.run(in)
 		for i, r := range n.Body.Results {
 			carried[i] = in.objects[r.ID]
-			x.names(n.Body.Params[i], in, carried[i])
+			x.sameObject(n.Body.Params[i], in, carried[i])
 		}
 		if x.full {
 			break
@@ -186,12 +186,12 @@ func (x *expander) repeat(n *ir.Node, fr *frame) {
 	}
 	for i, r := range n.Results {
 		fr.objects[r.ID] = carried[i]
-		x.names(r, fr, carried[i])
+		x.sameObject(r, fr, carried[i])
 	}
 }
 
-// names claims: v, which names an object, records its address and its instances.
-func (x *expander) names(v *ir.Value, fr *frame, o *object) {
+// sameObject claims: v, which names an object, records its address and its instances.
+func (x *expander) sameObject(v *ir.Value, fr *frame, o *object) {
 	x.sameInstances(v, fr, o)
 	x.sameAddress(v, fr, o)
 }

@@ -17,20 +17,21 @@ import (
 //	%c = exp %b     part=split(1, 64, 32) at 0x200+256     wrong: other units
 //	%d = tanh %x    part=split(1, 64, 16) at 0x120+256     wrong: other address
 //
-// the last two steps need a barrier before them. With three workers, worker 0 owns unit 0 of the four of %b, and worker 1
-// owns unit 0 of the two of %c: it reads what worker 0 writes. Byte 0x150 is in unit 1 of %b, and in unit 0 of %d.
+// the last two steps need a barrier before them. With three workers, worker 0 owns unit 0 of the four of %b, and worker
+// 1 owns unit 0 of the two of %c: it reads what worker 0 writes. Byte 0x150 is in unit 1 of %b, and in unit 0 of %d.
 //
 // The walk collects the accesses of a region. At its end it sorts them by address, and compares each with those after
 // it that begin before it ends:
 //
-//	[0x000,0x100)  write %a  units of 64 of 256 bytes     and the read of %a: same owner
-//	[0x000,0x100)  read %a   units of 64 of 256 bytes
-//	[0x100,0x200)  write %b  units of 64 of 256 bytes     and the read of %b: other units; and the write of %d: other address
-//	[0x100,0x200)  read %b   units of 128 of 256 bytes    and the write of %d: other units, other address
-//	[0x120,0x220)  write %d  units of 64 of 256 bytes
+//	bytes          access     units of       compared with
+//	[0x000,0x100)  write %a   64 of 256      read %a: same units, same address
+//	[0x000,0x100)  read %a    64 of 256
+//	[0x100,0x200)  write %b   64 of 256      read %b: other units; write %d: other address
+//	[0x100,0x200)  read %b    128 of 256     write %d: other units, other address
+//	[0x120,0x220)  write %d   64 of 256
 //
-// Not compared are memory that each worker has for itself (scratch), memory that nothing writes (weights), and moments
-// outside of the call, when all workers wait for the caller.
+// Accesses to memory that each worker has for itself (scratch) or that nothing writes (weights) are left out. A call
+// begins and ends a region, as all workers wait for the caller there.
 
 // region collects the accesses between two barriers.
 type region struct {
@@ -75,17 +76,19 @@ func (r *region) step(st *step) {
 // add adds an access, unless no other worker can conflict with it.
 func (r *region) add(a access) {
 	o := a.object
-	if o == nil || o.at.lo == o.at.hi || a.own.by == byNone || o.class == ir.ClassScratch || o.class == ir.ClassWeights {
-		return
+	switch {
+	case o == nil || o.cells.lo == o.cells.hi || a.own.by == byNone: // no bytes
+	case o.class == ir.ClassScratch || o.class == ir.ClassWeights:
+	default:
+		r.accesses = append(r.accesses, a)
 	}
-	r.accesses = append(r.accesses, a)
 }
 
 // end compares the accesses of the region, and begins the next one.
 func (r *region) end() {
 	list := distinct(r.accesses)
 	for i := range list {
-		for j := i + 1; j < len(list) && list[i].object.at.meets(list[j].object.at); j++ {
+		for j := i + 1; j < len(list) && list[i].object.cells.meets(list[j].object.cells); j++ {
 			a, b := &list[i], &list[j]
 			if (a.kind() == writing || b.kind() == writing) && !r.agree(a, b) {
 				r.conflict(a, b)
@@ -99,10 +102,10 @@ func (r *region) end() {
 // distinct sorts accesses by address. Of those that repeat each other it keeps the last one: what conflicts with one
 // conflicts with all, and a late write is the better example for a read after it.
 func distinct(list []access) []access {
-	slices.SortStableFunc(list, func(a, b access) int { return compareCells(a.object.at, b.object.at) })
+	slices.SortStableFunc(list, func(a, b access) int { return compareCells(a.object.cells, b.object.cells) })
 	out, first := list[:0], 0 // out[first:] are those of the same bytes
 	for _, a := range list {
-		if first < len(out) && out[first].object.at != a.object.at {
+		if first < len(out) && out[first].object.cells != a.object.cells {
 			first = len(out)
 		}
 		if i := slices.IndexFunc(out[first:], a.repeats); i >= 0 {
@@ -125,7 +128,7 @@ func (r *region) agree(a, b *access) bool {
 	switch {
 	case a.own.by == byFirst && b.own.by == byFirst:
 		return true
-	case a.object.at.lo == b.object.at.lo && a.own.same(*b.own):
+	case a.object.cells.lo == b.object.cells.lo && a.own.same(*b.own):
 		return true
 	}
 	return r.tried(a, b)
@@ -157,7 +160,7 @@ func (r *region) dynamicShares(st *step) {
 
 // conflict reports two accesses.
 func (r *region) conflict(a, b *access) {
-	if b.st.at < a.st.at {
+	if b.st.index < a.st.index {
 		a, b = b, a
 	}
 	first, second := a.st, b.st

@@ -110,7 +110,8 @@ func (c *checker) underWay() int { return max(c.m.Plan.Pipeline, 1) }
 // other instances. Assume that each value either has one instance, or has at least n and shares their bytes with
 // nothing else. Then calls that are under way together meet only in bytes with one instance, and two calls stand for
 // all: what orders a step of one call before a step of the next orders it before that step in any later call, as its
-// queue runs it in every call. A third call is laid out for n = 2, whose beginning waits for the end of the first.
+// queue runs it in every call. For n > 1 a third call is laid out: with n = 2 it is the first one that begins only
+// after the end of another.
 //
 // Where there are fewer instances, or they share bytes, 2m calls are laid out, where m is the largest number of
 // instances, or n if that is larger: so every instance meets every other one.
@@ -124,7 +125,8 @@ func (c *checker) calls(t *trace) int {
 	}
 	most := max(n, t.maxSlots())
 	if most > maxSteps/2/max(len(t.steps), 1) {
-		what := fmt.Sprintf("%d instances share bytes, and twice as many calls of %d nodes are too many to prove", most, len(t.steps))
+		what := fmt.Sprintf("%d instances share bytes, and twice as many calls of %d nodes are too many to prove",
+			most, len(t.steps))
 		c.report("", &Violation{Rule: RuleQueue, Func: t.f.Name, What: what})
 		return 1
 	}

@@ -71,7 +71,7 @@ func (l *layout) move(t *trace, call int) {
 		i := l.index[o.key(call)]
 		lo, _ := slices.BinarySearch(l.chunks[i].borders, o.place.Offset)
 		hi, _ := slices.BinarySearch(l.chunks[i].borders, o.place.Offset+o.place.Bytes)
-		o.at = cells{i, lo, hi}
+		o.cells = cells{i, lo, hi}
 	}
 }
 

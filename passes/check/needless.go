@@ -113,7 +113,8 @@ func (r *copyReview) judge(n *ir.Node) NeedlessCopy {
 		if r.kept[before.Result()] || !r.allAddress(readers, space) {
 			continue // its bytes are the caller's, or out of reach
 		}
-		judged.Why = fmt.Sprintf("all readers can address %s, the space of %v, an earlier copy of the same value", space, before)
+		judged.Why = fmt.Sprintf("all readers can address %s, the space of %v, an earlier copy of the same value",
+			space, before)
 		judged.Lost = r.lost(before, n, readers)
 		if !judged.Lost {
 			break

@@ -26,11 +26,11 @@ func (m *memory) writes(st *step) {
 			continue // reported as an address, or as an operand that nothing defines
 		}
 		m.permitted(st, i)
-		for _, p := range m.holds(o.at) {
-			where := m.place(o.at, p)
+		for _, p := range m.holds(o.cells) {
+			where := m.place(o.cells, p)
 			switch old := p.value; {
 			case old == nil || old == o: // bytes without contents; an object of which a part changes
-			case old.last > st.at:
+			case old.last > st.index:
 				m.fail(RuleOverlap, st, old, m.c.inRange(where), "writes %v over %v, which is read later", o.val, old)
 			case !mayTake(st, i, old):
 				m.fail(RuleOverlap, st, old, m.c.inRange(where), "writes %v over its own operand", o.val)

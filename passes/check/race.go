@@ -68,91 +68,99 @@ type stamp struct {
 }
 
 func newThreads(c *checker, t *trace, l *layout) *threads {
-	h := &threads{
+	th := &threads{
 		c: c, t: t, names: []string{""}, index: map[string]int{"": 0},
 		events: make(map[int]*event), history: newHistory(l),
 	}
 	for i := range t.steps {
 		queue := t.steps[i].node.Queue()
-		if _, known := h.index[queue]; !known {
-			h.index[queue] = len(h.names)
-			h.names = append(h.names, queue)
+		if _, known := th.index[queue]; !known {
+			th.index[queue] = len(th.names)
+			th.names = append(th.names, queue)
 		}
 	}
-	for range h.names {
-		h.now = append(h.now, make(clock, len(h.names)))
+	for range th.names {
+		th.now = append(th.now, make(clock, len(th.names)))
 	}
-	return h
+	return th
 }
 
 // begin begins a call. The runtime has waited until the call ended that is as many calls before as may be under way.
 // All workers meet.
-func (h *threads) begin(call int) {
-	h.call = call
-	if before := call - h.c.underWay(); before >= 0 {
-		h.now[0].join(h.ends[before])
+func (th *threads) begin(call int) {
+	th.call = call
+	if before := call - th.c.underWay(); before >= 0 {
+		th.now[0].join(th.ends[before])
 	}
-	h.meet()
-	for _, e := range h.events {
+	th.meet()
+	for _, e := range th.events {
 		e.now, e.old = nil, e.now
 	}
 }
 
 // end ends a call.
-func (h *threads) end() {
-	all := make(clock, len(h.names))
-	for _, c := range h.now {
+func (th *threads) end() {
+	all := make(clock, len(th.names))
+	for _, c := range th.now {
 		all.join(c)
 	}
-	h.ends = append(h.ends, all)
+	th.ends = append(th.ends, all)
 }
 
 // meet makes all workers know what worker 0 knows.
-func (h *threads) meet() { h.met = slices.Clone(h.now[0]) }
+func (th *threads) meet() { th.met = slices.Clone(th.now[0]) }
 
 // step claims: an earlier access to bytes that a step touches, one of the two writing, is over when the step begins.
-func (h *threads) step(st *step) {
-	if len(h.names) == 1 {
+func (th *threads) step(st *step) {
+	if len(th.names) == 1 {
 		return // the host runs everything
 	}
-	thread, waits := h.index[st.node.Queue()], waitsOf(st.node)
-	h.wait(0, st.waits)
+	thread, waits := th.index[st.node.Queue()], waitsOf(st.node)
+	th.wait(0, st.waits)
 	if thread == 0 {
-		h.wait(0, waits)
+		th.wait(0, waits)
 		if len(st.waits)+len(waits) > 0 && !st.barrier {
-			h.c.fail(RuleQueue, st.node, "worker 0 waits for events, and there is no barrier: the others do not wait")
+			th.noBarrier(st)
 		}
 	}
 	if st.barrier {
-		h.meet()
+		th.meet()
 	}
 	if thread != 0 {
-		h.submit(thread, waits)
+		th.submit(thread, waits)
 	}
-	h.now[thread][thread]++
-	h.accesses(st, stamp{thread, h.now[thread][thread], h.call, st})
+	th.now[thread][thread]++
+	th.accesses(st, stamp{thread, th.now[thread][thread], th.call, st})
 	if s := st.node.Submit; s != nil && s.Event != 0 {
-		h.record(thread, s.Event)
+		th.record(thread, s.Event)
 	}
+}
+
+// noBarrier reports a step before which worker 0 alone waits.
+func (th *threads) noBarrier(st *step) {
+	th.c.report(fmt.Sprintf("no barrier %p", st.node), &Violation{
+		Rule: RuleQueue, Func: st.frame.String(), Nodes: []string{st.node.String()},
+		What: "worker 0 waits for events, and there is no barrier: the others do not wait",
+	})
 }
 
 // submit makes a queue wait for worker 0, which submits, and for events. Where the target of one of the queues has no
 // events, worker 0 waits instead before it submits.
-func (h *threads) submit(thread int, waits []ir.Wait) {
+func (th *threads) submit(thread int, waits []ir.Wait) {
 	for _, w := range waits {
-		if e := h.events[w.Event]; e != nil && !(h.hasEvents(thread) && h.hasEvents(e.thread)) {
-			h.wait(0, []ir.Wait{w})
+		if e := th.events[w.Event]; e != nil && !(th.hasEvents(thread) && th.hasEvents(e.thread)) {
+			th.wait(0, []ir.Wait{w})
 		}
 	}
-	h.now[thread].join(h.now[0])
-	h.wait(thread, waits)
+	th.now[thread].join(th.now[0])
+	th.wait(thread, waits)
 }
 
 // wait makes a thread wait for events, as they were recorded last. An event that was not recorded is no reason to wait.
 // Of a queue without events a thread waits until it is empty.
-func (h *threads) wait(thread int, waits []ir.Wait) {
+func (th *threads) wait(thread int, waits []ir.Wait) {
 	for _, w := range waits {
-		e := h.events[w.Event]
+		e := th.events[w.Event]
 		if e == nil {
 			continue
 		}
@@ -160,79 +168,79 @@ func (h *threads) wait(thread int, waits []ir.Wait) {
 		if w.Prev {
 			over = e.old
 		}
-		if over != nil && !h.hasEvents(e.thread) {
-			over = h.now[e.thread]
+		if over != nil && !th.hasEvents(e.thread) {
+			over = th.now[e.thread]
 		}
-		h.now[thread].join(over)
+		th.now[thread].join(over)
 	}
 }
 
 // hasEvents reports whether the target of a queue has events. The host has.
-func (h *threads) hasEvents(thread int) bool {
-	q, isQueue := h.c.queues[h.names[thread]]
+func (th *threads) hasEvents(thread int) bool {
+	q, isQueue := th.c.queues[th.names[thread]]
 	return !isQueue || q.of.Events
 }
 
 // record records an event: it comes with all that is over for its thread now.
-func (h *threads) record(thread, number int) {
-	e := h.events[number]
+func (th *threads) record(thread, number int) {
+	e := th.events[number]
 	if e == nil {
 		e = &event{thread: thread}
-		h.events[number] = e
+		th.events[number] = e
 	}
-	e.now = slices.Clone(h.now[thread])
+	e.now = slices.Clone(th.now[thread])
 }
 
 // accesses checks and notes what a step touches. Left out are weights, which nothing writes, and what each worker has
 // for itself.
-func (h *threads) accesses(st *step, now stamp) {
+func (th *threads) accesses(st *step, now stamp) {
 	for i, o := range st.args {
 		if by := st.own.reads[i].by; o != nil && by != byNone {
-			h.touch(o, now, by, reading)
+			th.touch(o, now, by, reading)
 		}
 	}
 	for i, o := range st.results {
 		if o != nil {
-			h.touch(o, now, st.own.writes[i].by, writing)
+			th.touch(o, now, st.own.writes[i].by, writing)
 		}
 	}
 }
 
 // touch checks and notes an access to an object.
-func (h *threads) touch(o *object, now stamp, by by, kind accessKind) {
+func (th *threads) touch(o *object, now stamp, by by, kind accessKind) {
 	if o.class == ir.ClassScratch || o.class == ir.ClassWeights {
 		return
 	}
-	over := h.now[now.thread]
+	over := th.now[now.thread]
 	if now.thread == 0 && by != byFirst {
-		over = h.met
+		over = th.met
 	}
-	for _, e := range h.history.touch(o.at, now, kind) {
+	for _, e := range th.history.touch(o.cells, now, kind) {
 		if e.thread != now.thread && e.time > over[e.thread] {
-			h.conflict(o, e, now, kind)
+			th.conflict(o, e, now, kind)
 		}
 	}
 }
 
 // conflict reports two accesses to common bytes that no event orders.
-func (h *threads) conflict(o *object, before earlier, now stamp, kind accessKind) {
+func (th *threads) conflict(o *object, before earlier, now stamp, kind accessKind) {
 	first, second := before.st, now.st
-	h.c.report(fmt.Sprintf("race %p %p %v %v", first.node, second.node, before.kind, kind), &Violation{
+	th.c.report(fmt.Sprintf("race %p %p %v %v", first.node, second.node, before.kind, kind), &Violation{
 		Rule:  RuleRace,
 		Func:  second.frame.String(),
 		Nodes: []string{first.describe(), second.describe()},
-		Range: h.c.inRange(o.place),
+		Range: th.c.inRange(o.place),
 		What: fmt.Sprintf("%s what %s %s%s, and no event orders them",
-			kind, h.name(before.thread), before.kind, ago(now.call-before.call)),
+			kind, th.name(before.thread), before.kind, ago(now.call-before.call)),
 	})
 }
 
 // name returns the name of a thread in messages.
-func (h *threads) name(thread int) string {
+func (th *threads) name(thread int) string {
 	if thread == 0 {
 		return "the host"
 	}
-	return h.names[thread]
+	return th.names[thread]
 }
 
 // ago describes how many calls before another access an access is made.

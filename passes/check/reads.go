@@ -37,11 +37,11 @@ func (m *memory) begin() {
 		if o.kind == made {
 			continue
 		}
-		for _, p := range m.holds(o.at) {
+		for _, p := range m.holds(o.cells) {
 			if p.value != nil {
 				m.c.report(fmt.Sprintf("begin %p %p", o, p.value), &Violation{
 					Rule: RuleOverlap, Func: o.frame.String(), Nodes: []string{p.value.val.String(), o.val.String()},
-					Range: m.c.inRange(m.place(o.at, p)), What: "both are there before the call",
+					Range: m.c.inRange(m.place(o.cells, p)), What: "both are there before the call",
 				})
 			}
 		}
@@ -58,7 +58,7 @@ func (m *memory) place(at cells, p piece[*object]) ir.Place {
 }
 
 // put fills the bytes of an object with it.
-func (m *memory) put(o *object) { m.chunks[o.at.chunk].assign(o.at.lo, o.at.hi, o) }
+func (m *memory) put(o *object) { m.chunks[o.cells.chunk].assign(o.cells.lo, o.cells.hi, o) }
 
 // step checks what a step finds, and then what it overwrites.
 func (m *memory) step(st *step) {
@@ -99,9 +99,9 @@ func (m *memory) end() {
 // finds reports whether all bytes of an object hold it. Otherwise it returns the first bytes that do not, and what they
 // hold.
 func (m *memory) finds(o *object) (found *object, where string, ok bool) {
-	for _, p := range m.holds(o.at) {
+	for _, p := range m.holds(o.cells) {
 		if p.value != o {
-			return p.value, m.c.inRange(m.place(o.at, p)), false
+			return p.value, m.c.inRange(m.place(o.cells, p)), false
 		}
 	}
 	return nil, "", true

@@ -34,14 +34,15 @@ type trace struct {
 	returns []*object // what the caller reads afterwards; nil where nothing defines a result
 }
 
-// step is one execution of a node.
+// step is one execution of a node. (What users call a step, one turn of a program that computes a token, is a call
+// here.)
 type step struct {
-	at      int // index in the trace
+	index   int // in the trace
 	node    *ir.Node
 	frame   *frame
 	args    []*object // nil for absent operands and for those that nothing has defined
 	results []*object
-	own     *owners
+	own     *owners // of the node's operands and results
 
 	barrier bool      // all workers meet before the step
 	waits   []ir.Wait // of repeats that begin with the step: worker 0 waits, besides what the node itself waits for
@@ -56,7 +57,7 @@ type object struct {
 	place   ir.Place   // all bytes that are reserved, in the call that is executed
 	class   ir.Class   // of the arena
 	several *instances // nil where there is one
-	at      cells      // the bytes of place, in the layout
+	cells   cells      // the bytes of place, in the layout
 	last    int        // the last step that reads the object; the number of steps where the caller does; -1 for no step
 }
 
