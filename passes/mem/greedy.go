@@ -9,14 +9,12 @@ import (
 //
 // A buffer meets only the placed buffers that live at the same time. For d, which lives from 2 to 4, these are a and c:
 //
-//	buffer  life  size             offset
-//	a       0–5   3     at 0         9 │
-//	b       0–2   1     at 3         7 │ c c c c .
-//	c       0–4   2     at 7         4 │ . . d d .
-//	d       2–4   4     new          3 │ b b d d .
-//	                                 0 │ a a a a a
-//	                                   └──────────
-//	                                     0 1 2 3 4
+//	buffer  life  size  offset      offset
+//	a       0–5   3     0           7–8     c c c c .
+//	b       0–2   1     3           4–6     . . d d .
+//	c       0–4   2     7           3       b b d d .
+//	d       2–4   4     new         0–2     a a a a a
+//	                                time    0 1 2 3 4
 //
 // Between a, which ends at 3, and c, which begins at 7, is a gap of 4: d fits exactly, at 3. A larger buffer would go
 // above c.

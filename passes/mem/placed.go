@@ -23,11 +23,13 @@ type byteRange struct{ lo, hi int64 }
 // 3 (d, e) and the long list (x) are looked at. d, which is in both lists, counts in the first of them.
 type placed struct {
 	p       Problem
-	lives   []life    // by buffer
-	isLong  []bool    // by buffer
-	width   int       // starts in a window
-	windows [][]lease // those with short lives
-	long    []lease   // those with long lives, by offset
+	lives   []life      // by buffer
+	isLong  []bool      // by buffer
+	width   int         // starts in a window
+	windows [][]lease   // those with short lives
+	long    []lease     // those with long lives, by offset
+	gaps    bool        // some life has gaps
+	found   []byteRange // scratch of short
 }
 
 // life is a buffer's life counted in the starts of all buffers, in their order: the starts from … to-1 are in it. Two
@@ -40,6 +42,7 @@ func (l life) meets(m life) bool { return l.from < m.to && m.from < l.to }
 type lease struct {
 	byteRange
 	life
+	first  int // window of the life
 	buffer int
 }
 
@@ -66,6 +69,7 @@ func newPlaced(p Problem) *placed {
 		from, _ := slices.BinarySearch(starts, p.Buffers[i].Lower)
 		to, _ := slices.BinarySearch(starts, p.Buffers[i].Upper)
 		x.lives[i], x.isLong[i] = life{from, to}, to-from >= n/longPart
+		x.gaps = x.gaps || len(p.Buffers[i].Gaps) > 0
 	}
 	return x
 }
@@ -75,19 +79,17 @@ func (x *placed) span(l life) (first, last int) { return l.from / x.width, (l.to
 
 // add places buffer i.
 func (x *placed) add(i int, offset int64) {
-	l := lease{byteRange{offset, offset + x.p.Buffers[i].Size}, x.lives[i], i}
+	first, last := x.span(x.lives[i])
+	l := lease{byteRange{offset, offset + x.p.Buffers[i].Size}, x.lives[i], first, i}
 	if x.isLong[i] {
-		at, _ := slices.BinarySearchFunc(x.long, l, byOffset)
+		at, _ := slices.BinarySearchFunc(x.long, offset, func(l lease, offset int64) int { return cmp.Compare(l.lo, offset) })
 		x.long = slices.Insert(x.long, at, l)
 		return
 	}
-	first, last := x.span(l.life)
 	for w := first; w <= last; w++ {
 		x.windows[w] = append(x.windows[w], l)
 	}
 }
-
-func byOffset(a, b lease) int { return cmp.Compare(a.lo, b.lo) }
 
 // taken appends to list the bytes of the placed buffers that live at the same time as buffer i, in order of their
 // offsets. It returns how many placed buffers were looked at: all with long lives, and of the others those that were
@@ -95,36 +97,37 @@ func byOffset(a, b lease) int { return cmp.Compare(a.lo, b.lo) }
 func (x *placed) taken(list []byteRange, i int) (_ []byteRange, looks int) {
 	short := x.short(i)
 	looks = len(short) + len(x.long)
-	for _, l := range x.long {
+	for k := range x.long {
+		l := &x.long[k]
 		if !x.meets(i, l) {
 			continue
 		}
 		for len(short) > 0 && short[0].lo < l.lo {
-			list, short = append(list, short[0].byteRange), short[1:]
+			list, short = append(list, short[0]), short[1:]
 		}
 		list = append(list, l.byteRange)
 	}
-	for _, l := range short {
-		list = append(list, l.byteRange)
-	}
-	return list, looks
+	return append(list, short...), looks
 }
 
-// short returns the placed buffers with short lives that live at the same time as buffer i, in order of their offsets.
-func (x *placed) short(i int) (list []lease) {
+// short returns the bytes of the placed buffers with short lives that live at the same time as buffer i, in order of
+// their offsets. They are valid until the next call.
+func (x *placed) short(i int) []byteRange {
+	x.found = x.found[:0]
 	first, last := x.span(x.lives[i])
 	for w := first; w <= last; w++ {
-		for _, l := range x.windows[w] {
-			if w == max(first, l.from/x.width) && x.meets(i, l) { // w is the first window of both
-				list = append(list, l)
+		for k := range x.windows[w] {
+			l := &x.windows[w][k]
+			if w == max(first, l.first) && x.meets(i, l) { // w is the first window of both
+				x.found = append(x.found, l.byteRange)
 			}
 		}
 	}
-	slices.SortFunc(list, byOffset)
-	return list
+	slices.SortFunc(x.found, func(a, b byteRange) int { return cmp.Compare(a.lo, b.lo) })
+	return x.found
 }
 
 // meets reports whether buffer i is live at some instant of a lease.
-func (x *placed) meets(i int, l lease) bool {
-	return x.lives[i].meets(l.life) && x.p.Buffers[i].meets(&x.p.Buffers[l.buffer])
+func (x *placed) meets(i int, l *lease) bool {
+	return x.lives[i].meets(l.life) && (!x.gaps || x.p.Buffers[i].meets(&x.p.Buffers[l.buffer]))
 }

@@ -11,11 +11,11 @@
 //
 // a packing of height 6, which is the lowest, is
 //
-//	6 │ . c c . .
-//	4 │ b b . d .
-//	3 │ a a a a a
-//	  └──────────
-//	    0 1 2 3 4
+//	offset
+//	4–5     . c c . .
+//	3       b b . d .
+//	0–2     a a a a a
+//	time    0 1 2 3 4
 //
 // [Solve] runs greedy orders first, then two bounded searches in turns. It returns the best packing that it found, with
 // [Bound], the height that no packing can be below. It is deterministic: effort is counted in steps of the searches,
