@@ -19,7 +19,8 @@ import (
 //
 // call 1 copies its input while call 0 still computes %a.
 //
-// Claim: a parameter of a body has as many instances as the object that it names, the same distance apart.
+// Claim: a parameter of a body has as many instances as the object that it names, the same distance apart. If %up were
+// passed to a body as %h, and %h had one instance at 0x000, the code of call 1 would read the input of call 0.
 
 // instances describes the instances of an object.
 type instances struct {

@@ -10,7 +10,7 @@ import (
 
 // This file finds copies without which the plan would be as right: needless copies cost time, and are no violation.
 //
-// With gpu0 that addresses host and d0, and gpu1 that addresses host and d1, in
+// In
 //
 //	%a  = silu %x   @host on cpu
 //	%a0 = copy %a   @d0
@@ -18,9 +18,10 @@ import (
 //	%b  = neg %a0   @d0   on gpu0
 //	%c  = neg %a1   @d1   on gpu1
 //
-// both copies are needless, as gpu0 and gpu1 address host, the space of %a. If gpu1 addressed d0 and d1 instead, %a0
-// would be needless for the same reason, but not %a1; if neither addressed host, %a1 would be, as %a0 holds the same
-// where gpu1 can read it.
+// it depends on what the devices address, besides their own memory, which copies are needless:
+//   - gpu0 and gpu1 address host: both, as the readers could read %a
+//   - gpu0 addresses host, gpu1 addresses d0: %a0, and not %a1, as without %a0 there is nothing in d0
+//   - gpu1 addresses d0: %a1, as gpu1 could read %a0
 
 // NeedlessCopy is a copy without which every reader of it could still address all that it reads.
 type NeedlessCopy struct {
