@@ -90,13 +90,13 @@ func floorDiv(a, b int64) int64 {
 
 func satAdd(a, b int64) int64 {
 	s := a + b
-	if (a > 0) == (b > 0) && (s > 0) != (a > 0) && a != 0 && b != 0 {
-		if a > 0 {
-			return math.MaxInt64
-		}
-		return math.MinInt64
+	switch {
+	case (s > a) == (b > 0):
+		return s
+	case b > 0:
+		return math.MaxInt64
 	}
-	return s
+	return math.MinInt64
 }
 
 func satMul(a, b int64) int64 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ggmlc/ggmlc/codegen/driver"
-	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // TestLeavesMayBeInEarlierSplits: in a text with copies a weight may be declared in a split that is over, as
@@ -27,9 +27,9 @@ func @f(%x: f32[4]) -> (y: f32[4]) {
   return %c
 }
 `
-	pins := []passes.Pin{{Match: regexp.MustCompile("^a$"), Backend: "fake:0"}, {Match: regexp.MustCompile("^[bc]$"), Backend: "cpu"}}
+	pins := []pass.Pin{{Match: regexp.MustCompile("^a$"), Backend: "fake:0"}, {Match: regexp.MustCompile("^[bc]$"), Backend: "cpu"}}
 	for after, want := range map[string]string{"copy": "", "split": "%b: is of split 1, and a node of split 0 follows"} {
-		m, err := compileText(t, text, driver.CompileOptions{To: after, Passes: passes.Options{Pins: pins}})
+		m, err := compileText(t, text, driver.CompileOptions{To: after, Passes: pass.Options{Pins: pins}})
 		if err != nil {
 			t.Fatal(err)
 		}
