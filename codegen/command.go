@@ -189,7 +189,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		if emit == nil {
 			panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
 		}
-		k.stmts = append(k.stmts, jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...))
+		k.stmts = append(k.stmts, nodeComment(jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...), n))
 	}
 	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
 	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(
@@ -234,15 +234,15 @@ func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	if n.Op == ir.OpCopyExperts {
 		index := e.addrOf(n.Args[1])
 		w := n.Args[0].Type
-		e.drive(jen.Id("q").Dot("CopyPicked").Call(append(args, e.dim(ir.ExpertBytes(w)), e.dim(w.Shape[0]),
-			e.memoryOf(index), e.offset(index), e.dim(n.Args[1].Type.Elems()))...))
+		e.drive(nodeComment(jen.Id("q").Dot("CopyPicked").Call(append(args, e.dim(ir.ExpertBytes(w)), e.dim(w.Shape[0]),
+			e.memoryOf(index), e.offset(index), e.dim(n.Args[1].Type.Elems()))...), n))
 		return
 	}
 	if t := n.Args[0].Type; t.Strides != nil && t.Rank() > 0 {
-		e.drive(jen.Id("q").Dot("CopyBox").Call(append(args, e.box4(t)...)...))
+		e.drive(nodeComment(jen.Id("q").Dot("CopyBox").Call(append(args, e.box4(t)...)...), n))
 		return
 	}
-	e.drive(jen.Id("q").Dot("Copy").Call(append(args, e.dim(n.Args[0].Type.Bytes()))...))
+	e.drive(nodeComment(jen.Id("q").Dot("Copy").Call(append(args, e.dim(n.Args[0].Type.Bytes()))...), n))
 }
 
 // maxBoxRank is the largest rank of a strided view that is copied.

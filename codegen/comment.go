@@ -1,10 +1,12 @@
 package codegen
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -38,6 +40,33 @@ func packageComment(f *jen.File, lines ...string) {
 // trailingComment writes a comment at the end of a statement's line.
 func trailingComment(s *jen.Statement, text string) *jen.Statement {
 	return s.Comment(commentLine(text))
+}
+
+// nodeComment writes at the end of a call which node it belongs to, and where that comes from, as in
+// %v25 blk.*.attn. Dumps print the node under the same name.
+func nodeComment(call *jen.Statement, n *ir.Node) *jen.Statement {
+	text := n.String()
+	if n.Pos != "" {
+		text += " " + origin(n)
+	}
+	return trailingComment(call, text)
+}
+
+// origin returns where a node comes from. The call in a repeat's body serves all its iterations, so that numbers
+// between dots, which are those of layers, become asterisks there. An origin that is more than one printable word is
+// quoted.
+func origin(n *ir.Node) string {
+	parts := strings.Split(n.Pos, ".")
+	for i, p := range parts {
+		if n.Func.Owner != nil && p != "" && strings.Trim(p, "0123456789") == "" {
+			parts[i] = "*"
+		}
+	}
+	text := strings.Join(parts, ".")
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return strconv.QuoteToASCII(text)
+	}
+	return text
 }
 
 // embedDirective makes the variable that follows the content of a file of the package.

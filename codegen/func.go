@@ -140,7 +140,7 @@ func (e *funcEmitter) call(n *ir.Node) {
 	e.mark(jen.Lit(len(e.g.marks)))
 	e.g.marks = append(e.g.marks, fmt.Sprintf("%s %s %s", e.f.Name, n.Op, n))
 	e.outer = nil
-	call := jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...)
+	call := nodeComment(jen.Qual(e.g.cpuPath(), emit.kernel(n)).Call(emit.args(e, n)...), n)
 	e.calls++
 	if e.outer != nil {
 		call = jen.For(jen.Id("i").Op(":=").Range().Add(e.outer)).Block(call)

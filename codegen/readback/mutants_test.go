@@ -18,6 +18,7 @@ type mutant struct {
 	op, what string
 	edits    []edit
 	files    func(files []readback.File) []readback.File // after the edits; nil for none
+	text     bool                                        // the program does the same and says something else
 }
 
 // edit puts a text in the place of bytes of a file.
@@ -88,6 +89,7 @@ func mutants(t testing.TB, s *subject) []mutant {
 			continue
 		}
 		g.begin(i, nil, file)
+		g.comments(file)
 		g.declarations(file)
 		for _, d := range file.Decls {
 			g.inside(d)

@@ -1,6 +1,7 @@
 package readback_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -94,6 +95,10 @@ func (k *trial) try(s *subject, every int) {
 		k.scores[mu.op][f]++
 		k.seen++
 		const sample = 150
+		if f == escaped && mu.text {
+			k.t.Errorf("not noticed, and readers are misled: %s: %s: %s", s.name, mu.op, mu.what)
+			continue
+		}
 		judge := f == noticed && *allMutants && k.seen%sample == 0
 		if f != escaped && !judge || k.oracle == nil {
 			continue
@@ -120,7 +125,7 @@ func (k *trial) fate(s *subject, mu mutant) (fate, []readback.File) {
 	if !ok {
 		return unparsed, nil
 	}
-	seen := s.check(files) != nil
+	seen := notices(s.check(files), mu.text)
 	if k.compiler.refuses(files) != nil {
 		return stillborn, nil
 	}
@@ -128,6 +133,16 @@ func (k *trial) fate(s *subject, mu mutant) (fate, []readback.File) {
 		return noticed, files
 	}
 	return escaped, files
+}
+
+// notices reports whether an error is about more than comments, which follow the statements that mutants change; or
+// about anything at all, for a mutant that changes comments.
+func notices(err error, text bool) bool {
+	var all *readback.Error
+	if text || !errors.As(err, &all) {
+		return err != nil
+	}
+	return slices.ContainsFunc(all.Findings, func(err error) bool { return !readback.IsComment(err) })
 }
 
 // judge lets the oracle look at the mutants that wait.

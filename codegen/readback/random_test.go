@@ -2,6 +2,7 @@ package readback_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -32,6 +33,7 @@ func TestOddModules(t *testing.T) {
 		oneFunction("string") + oneFunction("nil") + oneFunction("true") + oneFunction("error") + oneFunction("min") + oneFunction("init") + oneFunction("main") +
 			oneFunction("program") + oneFunction("Close") + oneFunction("decode") + oneFunction("a0") + oneFunction("f-1") + oneFunction("f_1") + oneFunction("F_1"),
 		rounds(1200),
+		origins("blk.%d.attn"), origins("7.%d"), origins("a b.%d."), origins(`\nfunc init() {}//%d`), origins("+build \x00é.0%d"), origins(`..%d"`),
 	} {
 		for _, s := range []setting{{}, {pkg: "odd"}, {profile: true}, {targets: twoFakes, pins: ".*=fake:1", pipeline: 3}, {targets: sharing, pins: ".*=d0"}} {
 			t.Run(fmt.Sprint(i, s), func(t *testing.T) {
@@ -49,6 +51,16 @@ func TestOddModules(t *testing.T) {
 			})
 		}
 	}
+}
+
+// origins is rolled into a repeat whose nodes come from places of that form, with the number of the layer.
+func origins(form string) string {
+	var b strings.Builder
+	b.WriteString("func @f(%x0: f32[8,64]) -> (y: f32[8,64]) {\n")
+	for i := range 6 {
+		fmt.Fprintf(&b, "  %%s%d = softmax %%x%d : f32[8,64] pos=%q\n  %%x%d = add %%s%d, %%x%d : f32[8,64] pos=%[3]q\n", i, i, fmt.Sprintf(form, i), i+1, i, i)
+	}
+	return b.String() + "  return %x6\n}\n"
 }
 
 func oneFunction(name string) string {

@@ -11,6 +11,7 @@
 //   - steps: the plan, walked by itself, demands these events (steps.go, gap.go); a kernel's
 //     arguments are those of its node (kernels.go), its ranges are what the partition gives a
 //     worker (ranges.go), its pointers are where the plan places values (places.go)
+//   - comments: the comment after a call names its node (comments.go)
 //   - tables: arenas, symbols, functions, devices, the language model (tables.go, inputs.go, language.go)
 //   - face: what a package exports hands its arguments to the right function (face.go)
 //
@@ -80,7 +81,7 @@ func (e *Error) Unwrap() []error { return e.Findings }
 // Check compares an emitted package with the plan of m, which has to be checked. The error
 // is an *Error; nil means that every event and every table is the plan's.
 func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error {
-	c := &checker{m: m, targets: targets, facts: facts, marked: make(map[int]bool)}
+	c := &checker{m: m, targets: targets, facts: facts, marked: make(map[int]bool), calls: make(map[line]*ir.Node)}
 	c.recovering("the package", func() {
 		p := c.parse(files)
 		if c.failed() {
@@ -96,6 +97,7 @@ func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error 
 			c.noted(p)
 		}
 		c.unused(p)
+		c.comments(p)
 	})
 	if c.failed() {
 		return &Error{c.findings, c.more}
@@ -115,6 +117,9 @@ type checker struct {
 	events  map[*ir.Func]map[int]int // queues that record the events of entry points
 	full    map[int64]bool           // numbers of rounds of repeats with tables: see rounds
 	marked  map[int]bool             // marks of the profile, by number
+
+	calls   map[line]*ir.Node // nodes by the lines of their calls
+	unnamed []error           // calls whose comments do not name their nodes
 
 	findings []error
 	more     int

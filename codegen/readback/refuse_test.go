@@ -157,6 +157,9 @@ var stepRefusals = refusals{
 	{"a function literal", "l*0x100000", "func() int { return 0 }()", "an call that emitted code does not have"},
 	{"what is not declared", "l*0x100000", "other", "other is not declared"},
 	{"a print", "layersRound(w, a, l)", "println(l)\nlayersRound(w, a, l)", "there is no function println"},
+	{"a call without a comment", " // %n0", "", "the comment of the call of %n0 is \"\", not \"// %n0\""},
+	{"a comment of another node", " // %n0", " // %x0", "the comment of the call of %n0 is \"// %x0\""},
+	{"a comment that belongs to no call", "w.Barrier()", "w.Barrier() // %n0", "belongs to no call"},
 	{"a stop that leaves a round", "cpu.RMSNorm", "w.Barrier()\nif w.Stop() {\nreturn\n}\ncpu.RMSNorm", "what is left where the step is to stop is not the step"},
 }
 

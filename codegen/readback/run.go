@@ -12,6 +12,7 @@ type event struct {
 	kind  eventKind
 	first bool // worker 0 alone does it
 	pos   token.Pos
+	end   token.Pos
 
 	what string  // the kernel, or the method of the queues
 	args []value // of that; of a mark its number
@@ -76,7 +77,7 @@ func (x *runner) emit(e event, n ast.Node) {
 	if x.share != nil && e.kind != kernelEvent && e.kind != markEvent {
 		fail("%s: %s inside of a loop over shares, which workers go through as often as they get some", x.p.at(n.Pos()), &e)
 	}
-	e.first, e.pos = x.first, n.Pos()
+	e.first, e.pos, e.end = x.first, n.Pos(), n.End()
 	x.events = append(x.events, e)
 }
 

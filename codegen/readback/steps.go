@@ -125,6 +125,7 @@ func (w *walker) node(fr *frame, n *ir.Node) {
 	if wrong := w.match(fr, n, e, queue); wrong != nil {
 		fail("%s: %s: %w", w.p.at(e.pos), w.name(n), wrong)
 	}
+	w.commented(n, e)
 	if waits {
 		w.busy[queue] = true
 	}

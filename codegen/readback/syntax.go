@@ -35,6 +35,8 @@ type program struct {
 
 	handshake []string // what its constants demand of the runtime's version
 
+	comments map[line]string // inside of functions
+
 	imported map[string]bool // names of packages
 	values   map[string]value
 }
@@ -45,7 +47,7 @@ func (c *checker) parse(files []File) *program {
 	p := &program{
 		set: token.NewFileSet(), funcs: make(map[string]*ast.FuncDecl), vars: make(map[string]ast.Expr), embeds: make(map[string]string),
 		methods: make(map[string]*ast.FuncDecl), types: make(map[string]*ast.TypeSpec), used: make(map[string]bool),
-		imported: make(map[string]bool), values: make(map[string]value),
+		comments: make(map[line]string), imported: make(map[string]bool), values: make(map[string]value),
 	}
 	c.names(files)
 	for _, f := range files {
@@ -110,6 +112,7 @@ func (c *checker) file(p *program, name string, f *ast.File) {
 		c.report("%s: package %s, not %s", name, f.Name.Name, c.facts.Package)
 	}
 	c.directives(p, f)
+	p.collectComments(f)
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
