@@ -28,7 +28,7 @@ const ModulePath = "github.com/ggmlc/ggmlc"
 
 // Generation is the version of the contract between emitted code and the runtime; see
 // runtime.EnforceVersion.
-const Generation = 2
+const Generation = 3
 
 // Where says where an emitted program finds its weights.
 type Where uint8
@@ -125,6 +125,7 @@ func write(m *ir.Module, o Options) (*Package, error) {
 	for _, f := range m.Funcs {
 		g.emitEntry(f)
 	}
+	g.declareShapes()
 	p := &Package{}
 	if err := g.emitProgram(); err != nil {
 		return nil, err
@@ -181,6 +182,11 @@ type generator struct {
 	bodies  map[*ir.Func]string // Go names of repeat bodies
 	pending []*ir.Func          // bodies that are referred to and not emitted yet
 	tables  []table             // offsets of rounds that no stride fits
+
+	shapes    map[string]string // variables of shapes, by what they hold
+	shapeVars []jen.Code        // their declarations
+	shapeDecl *jen.Statement    // where these belong
+
 	names
 
 	marks    []string // what the program's profile calls the marks; the first is waiting
@@ -195,8 +201,9 @@ type table struct {
 }
 
 func newGenerator(m *ir.Module, o Options) *generator {
-	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), names: newNames(m)}
+	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string), names: newNames(m)}
 	g.steps = g.newFile("Step functions: run by every worker, each doing its part; see the plan in " + planFile + ".")
+	g.shapeDecl = g.steps.Add()
 	g.program = g.newFile("")
 	return g
 }

@@ -170,7 +170,7 @@ func (g *generator) label(f *ir.Func, split int, what string) jen.Code {
 		fields = append(fields, jen.Id("What").Op(":").Lit(what))
 	}
 	if f.Owner != nil {
-		fields = append(fields, jen.Id("Rounds").Op(":").True())
+		fields = append(fields, jen.Id("Repeated").Op(":").True())
 	}
 	return jen.Qual(g.runtimePath(), "Label").Values(fields...)
 }

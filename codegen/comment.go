@@ -42,6 +42,11 @@ func trailingComment(s *jen.Statement, text string) *jen.Statement {
 	return s.Comment(commentLine(text))
 }
 
+// commentBefore writes a comment of one line before what is added to a statement after it.
+func commentBefore(s *jen.Statement, text string) *jen.Statement {
+	return s.Comment(commentLine(text)).Line()
+}
+
 // nodeComment writes at the end of a call which node it belongs to, and where that comes from, as in
 // %v25 blk.*.attn. Dumps print the node under the same name.
 func nodeComment(call *jen.Statement, n *ir.Node) *jen.Statement {

@@ -110,7 +110,8 @@ func unary(name string) *cpuEmitter {
 func scaleArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	b, rowLen := e.flat(n)
 	attr := n.Attr.(*ir.ScaleAttr)
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), float(attr.Scale), float(attr.Bias), rowLen, b.r0, b.r1, b.c0, b.c1}
+	shape := e.shape(n, "Scale", factor("Scale", attr.Scale), factor("Bias", attr.Bias))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), shape, rowLen, b.r0, b.r1, b.c0, b.c1}
 }
 
 // binary has two kernels: for operands of one shape, and for a second operand that is one
@@ -144,9 +145,13 @@ func (e *funcEmitter) matrix(n *ir.Node) (b box, cols jen.Code) {
 }
 
 func matMulArgs(e *funcEmitter, n *ir.Node) []jen.Code {
-	b, cols := e.matrix(n)
-	k := e.dim(n.Args[1].Type.Inner())
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Arg(2)), cols, k, b.r0, b.r1, b.c0, b.c1}
+	b, _ := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Arg(2)), e.matMulShape(n), b.r0, b.r1, b.c0, b.c1}
+}
+
+// matMulShape is the shape of the weights of a product.
+func (e *funcEmitter) matMulShape(n *ir.Node) jen.Code {
+	return e.shape(n, "MatMul", e.extent("In", n.Args[1].Type.Inner()), e.extent("Out", n.Result().Type.Inner()))
 }
 
 // matMulSwiGLUKernel is named by the weights and what is written.
@@ -159,9 +164,8 @@ func matMulSwiGLUKernel(n *ir.Node) string {
 }
 
 func matMulSwiGLUArgs(e *funcEmitter, n *ir.Node) []jen.Code {
-	b, cols := e.matrix(n)
-	k := e.dim(n.Args[1].Type.Inner())
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), cols, k, b.r0, b.r1, b.c0, b.c1}
+	b, _ := e.matrix(n)
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.matMulShape(n), b.r0, b.r1, b.c0, b.c1}
 }
 
 func normArgs(e *funcEmitter, n *ir.Node) []jen.Code {
@@ -230,9 +234,10 @@ func (e *funcEmitter) heads(n *ir.Node) box {
 func ropeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	shape := n.Result().Type.Shape
 	b := e.heads(n)
-	half := e.dim(n.Args[1].Type.Shape[1])
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(shape[1]), e.dim(shape[2]), half,
-		jen.Lit(n.Attr.(*ir.RopeAttr).NeoX), b.r0, b.r1, b.c0, b.c1}
+	neox := n.Attr.(*ir.RopeAttr).NeoX
+	rope := e.shape(n, "Rope", e.extent("Heads", shape[1]), e.extent("HeadLen", shape[2]), e.extent("Pairs", n.Args[1].Type.Shape[1]),
+		shapeField{name: "NeoX", value: jen.Lit(neox), text: fmt.Sprint(neox)})
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), rope, b.r0, b.r1, b.c0, b.c1}
 }
 
 func attentionArgs(e *funcEmitter, n *ir.Node) []jen.Code {
@@ -275,10 +280,10 @@ func headCounts(n *ir.Node) (heads, kvHeads int64) {
 
 // attended returns what the kernels of attention need but ranges.
 func (e *funcEmitter) attended(n *ir.Node, scale float32) []jen.Code {
-	k, v := n.Args[1].Type, n.Args[2].Type
-	heads, kvHeads := headCounts(n)
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), e.ptr(n.Args[4]),
-		jen.Lit(int(heads)), jen.Lit(int(kvHeads)), e.dim(k.Shape[2]), e.dim(k.Shape[3]), e.dim(v.Shape[3]), float(scale)}
+	q, k, v := n.Args[0].Type.Shape, n.Args[1].Type.Shape, n.Args[2].Type.Shape
+	shape := e.shape(n, "Attention", e.extent("Heads", q[1]), e.extent("KVHeads", k[1]), e.extent("Context", k[2]),
+		e.extent("KeyLen", k[3]), e.extent("ValueLen", v[3]), factor("Scale", scale))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), e.ptr(n.Args[4]), shape}
 }
 
 // attentionSegmentsArgs hands the kernel a range of units, a key head in a segment each.
@@ -293,10 +298,10 @@ func attentionSegmentsArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 }
 
 func attentionCombineArgs(e *funcEmitter, n *ir.Node) []jen.Code {
-	x, kvHeads := n.Args[0].Type.Shape, n.Attr.(*ir.AttentionCombineAttr).KVHeads
+	x, kvHeads := n.Args[0].Type.Shape, ir.Const(n.Attr.(*ir.AttentionCombineAttr).KVHeads)
 	b := e.heads(n)
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(x[1]), jen.Lit(int(kvHeads)), e.dim(x[2]), e.dim(n.Result().Type.Shape[2]),
-		e.dim(x[0].FloorDiv(ir.Const(kvHeads))), b.r0, b.r1, b.c0, b.c1}
+	shape := e.shape(n, "Combine", e.extent("KVHeads", kvHeads), e.extent("Group", x[2]), e.extent("ValueLen", n.Result().Type.Shape[2]))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), shape, e.dim(x[1]), e.dim(x[0].FloorDiv(kvHeads)), b.r0, b.r1, b.c0, b.c1}
 }
 
 func divided(c jen.Code, by int64) jen.Code {
@@ -314,8 +319,8 @@ func stateWriteArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 		lo, hi := e.owned(n.Part.N, n.Part.Granule)
 		h0, h1 = jen.Id(lo), jen.Id(hi)
 	}
-	return []jen.Code{e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]),
-		e.dim(state.Shape[1]), e.dim(state.Shape[2]), e.dim(state.Shape[3]), r0, r1, h0, h1}
+	shape := e.shape(n, "State", e.extent("Heads", state.Shape[1]), e.extent("Context", state.Shape[2]), e.extent("HeadLen", state.Shape[3]))
+	return []jen.Code{e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), shape, r0, r1, h0, h1}
 }
 
 func castKernel(n *ir.Node) string { return "Cast" + suffixOf(n.Args[0]) + suffixOf(n.Result()) }

@@ -31,13 +31,15 @@ func expertsMatMulArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 			c0, c1 = jen.Id(lo), jen.Id(hi)
 		}
 	}
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]),
-		e.dim(w.Shape[0]), e.dim(shape[1]), e.dim(x.Shape[1]), e.dim(shape[2]), e.dim(w.Shape[2]), t0, t1, c0, c1}
+	experts := e.shape(n, "Experts", e.extent("Experts", w.Shape[0]), e.extent("Choices", shape[1]), e.extent("Rows", x.Shape[1]),
+		e.extent("In", w.Shape[2]), e.extent("Out", shape[2]))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), experts, t0, t1, c0, c1}
 }
 
 func expertsSumArgs(e *funcEmitter, n *ir.Node) []jen.Code {
-	b, cols := e.matrix(n)
-	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(n.Args[0].Type.Shape[1]), cols, b.r0, b.r1, b.c0, b.c1}
+	b, _ := e.matrix(n)
+	shape := e.shape(n, "Sum", e.extent("Choices", n.Args[0].Type.Shape[1]), e.extent("Len", n.Result().Type.Inner()))
+	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), shape, b.r0, b.r1, b.c0, b.c1}
 }
 
 func copyExpertsArgs(e *funcEmitter, n *ir.Node) []jen.Code {

@@ -86,7 +86,7 @@ func TestLabelNamesTheIteration(t *testing.T) {
 		want string
 	}{
 		{Label{Func: "f", Split: 2}, "@f split 2"},
-		{Label{Func: "f", Split: 2, What: "%a = copy %b", Rounds: true}, "@f split 2[l=5]: %a = copy %b"},
+		{Label{Func: "f", Split: 2, What: "%a = copy %b", Repeated: true}, "@f split 2[l=5]: %a = copy %b"},
 	} {
 		if got := c.l.At(5); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

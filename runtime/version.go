@@ -4,8 +4,8 @@ package runtime
 // generated, and compiles only if that version is in [MinVersion, MaxVersion]. A change that breaks old emitted code
 // raises both.
 const (
-	MinVersion = 2
-	MaxVersion = 2
+	MinVersion = 3
+	MaxVersion = 3
 )
 
 // EnforceVersion makes a version mismatch a compile error. Emitted code contains

@@ -24,5 +24,8 @@ func IsComment(err error) bool {
 	return errors.As(err, &wrong)
 }
 
+// Shapes are the fields of the structs that kernels take.
+var Shapes = shapes
+
 // Transfers are the parameters of the queues' methods that copy.
 var Transfers = transfers

@@ -9,18 +9,31 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// kernel says which kernel of kernels/cpu computes a node of an op, and what its arguments
+// kernel states which kernel of kernels/cpu computes a node of an op, and what its arguments
 // mean. A test compares the names of parameters with the kernels' own.
 type kernel struct {
 	name   func(n *ir.Node) string
-	params string // in order
+	params string // in order; a struct with a colon and its type
 	check  func(a *arguments, n *ir.Node)
+}
+
+// shapes are the fields of the structs that kernels take, by type.
+var shapes = map[string]string{
+	"MatMulShape":    "In Out",
+	"ExpertsShape":   "Experts Choices Rows In Out",
+	"SumShape":       "Choices Len",
+	"RopeShape":      "Heads HeadLen Pairs NeoX",
+	"StateShape":     "Heads Context HeadLen",
+	"AttentionShape": "Heads KVHeads Context KeyLen ValueLen Scale",
+	"CombineShape":   "KVHeads Group ValueLen",
+	"ScaleShape":     "Scale Bias",
 }
 
 // arguments are those of one call of a kernel. Methods compare one with what the node
 // demands.
 type arguments struct {
 	c      *checker
+	p      *program
 	fr     *frame
 	n      *ir.Node
 	e      *event
@@ -46,9 +59,33 @@ func (a *arguments) bind() bool {
 	}
 	a.byName = make(map[string]value, len(names))
 	for i, id := range names {
-		a.byName[id] = a.e.args[i]
+		if _, typ, isShape := strings.Cut(id, ":"); isShape {
+			a.shape(typ, a.e.args[i])
+		} else {
+			a.byName[id] = a.e.args[i]
+		}
 	}
-	return true
+	return len(a.wrong) == 0
+}
+
+// shape gives the fields of a shape their names. It is a variable of the package, or written in the call.
+func (a *arguments) shape(typ string, v value) {
+	if v.kind == name && !v.addr {
+		x := &runner{c: a.c, p: a.p}
+		v = x.variable(v.text)
+	}
+	fields := strings.Fields(shapes[typ])
+	if v.kind != composite || v.text != "cpu."+typ || v.addr || len(v.fields) != len(fields) {
+		a.differ("the shape is %v, not a cpu.%s of %d fields", v, typ, len(fields))
+		return
+	}
+	for _, id := range fields {
+		f, has := v.fields[id]
+		if !has {
+			a.differ("the shape has no field %s", id)
+		}
+		a.byName[id] = f
+	}
 }
 
 // take returns an argument, which then is compared.
@@ -233,10 +270,10 @@ func (a *arguments) rows(n *ir.Node) {
 	a.area("r0 r1", ir.Const(1), n.Result().Type.Inner())
 }
 
-// columns demands rows and columns of the innermost axis, whose length n is.
-func (a *arguments) columns(n *ir.Node) {
+// columns demands rows and columns of the innermost axis, whose length a parameter is.
+func (a *arguments) columns(param string, n *ir.Node) {
 	cols := n.Result().Type.Inner()
-	a.dim("n", cols)
+	a.dim(param, cols)
 	a.area("r0 r1 c0 c1", cols, ir.Const(1))
 }
 
@@ -272,12 +309,12 @@ var kernels = [ir.NumOps]*kernel{
 		return "RMSNorm" + map[bool]string{true: "BF16", false: "Q8A"}[n.Result().Type.DType == dtype.BF16]
 	}, func(n *ir.Node) float32 { return n.Attr.(*ir.NormQuantizeAttr).Eps }),
 
-	ir.OpScale: {is("ScaleF32"), "dst x scale bias n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
+	ir.OpScale: {is("ScaleF32"), "dst x shape:ScaleShape n r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
 		attr := n.Attr.(*ir.ScaleAttr)
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
-		a.float("scale", attr.Scale)
-		a.float("bias", attr.Bias)
+		a.float("Scale", attr.Scale)
+		a.float("Bias", attr.Bias)
 		a.area("r0 r1 c0 c1", a.number("n"), ir.Const(1))
 	}},
 	ir.OpCast: {func(n *ir.Node) string {
@@ -297,13 +334,13 @@ var kernels = [ir.NumOps]*kernel{
 		a.rows(n)
 	}},
 
-	ir.OpMatMul: {of("MatMul", 1), "dst x w res n k r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
+	ir.OpMatMul: {of("MatMul", 1), "dst x w res shape:MatMulShape r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
 		a.ptr("w", n.Args[1])
 		a.ptr("res", n.Arg(2))
-		a.dim("k", n.Args[0].Type.Inner())
-		a.columns(n)
+		a.dim("In", n.Args[0].Type.Inner())
+		a.columns("Out", n)
 	}},
 	ir.OpMatMulSwiGLU: {func(n *ir.Node) string {
 		id := of("MatMulSwiGLU", 1)(n)
@@ -311,13 +348,13 @@ var kernels = [ir.NumOps]*kernel{
 			id += "ToBF16"
 		}
 		return id
-	}, "dst x wGate wUp n k r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
+	}, "dst x wGate wUp shape:MatMulShape r0 r1 c0 c1", func(a *arguments, n *ir.Node) {
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
 		a.ptr("wGate", n.Args[1])
 		a.ptr("wUp", n.Args[2])
-		a.dim("k", n.Args[0].Type.Inner())
-		a.columns(n)
+		a.dim("In", n.Args[0].Type.Inner())
+		a.columns("Out", n)
 	}},
 	ir.OpPack: {is("PackF32"), "dst src n k c0 c1", func(a *arguments, n *ir.Node) {
 		t := n.Args[0].Type
@@ -331,7 +368,7 @@ var kernels = [ir.NumOps]*kernel{
 		a.ptr("dst", n.Result())
 		a.ptr("idx", n.Args[1])
 		a.ptr("table", n.Args[0])
-		a.columns(n)
+		a.columns("n", n)
 	}},
 
 	ir.OpRopeTable: {is("RopeTableF32"), "dst pos freqs half scale r0 r1", func(a *arguments, n *ir.Node) {
@@ -343,21 +380,21 @@ var kernels = [ir.NumOps]*kernel{
 		a.float("scale", n.Attr.(*ir.RopeTableAttr).Scale)
 		a.area("r0 r1", ir.Const(1), product(shape[1:]))
 	}},
-	ir.OpRope: {is("RopeF32"), "dst x table heads d half neox r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
+	ir.OpRope: {is("RopeF32"), "dst x table shape:RopeShape r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
 		shape := n.Result().Type.Shape // tokens, heads, elements
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
 		a.ptr("table", n.Args[1])
-		a.dim("heads", shape[1])
-		a.dim("d", shape[2])
-		a.dim("half", n.Args[1].Type.Shape[1])
-		a.bool("neox", n.Attr.(*ir.RopeAttr).NeoX)
+		a.dim("Heads", shape[1])
+		a.dim("HeadLen", shape[2])
+		a.dim("Pairs", n.Args[1].Type.Shape[1])
+		a.bool("NeoX", n.Attr.(*ir.RopeAttr).NeoX)
 		a.area("r0 r1 h0 h1", shape[1], shape[2])
 	}},
 
 	ir.OpAttention: {
 		attending("Attention", func(n *ir.Node) bool { return n.Attr.(*ir.AttentionAttr).BF16 }),
-		"dst q k v slot pos heads kvHeads ctx dk dv scale r0 r1 h0 h1",
+		"dst q k v slot pos shape:AttentionShape r0 r1 h0 h1",
 		func(a *arguments, n *ir.Node) {
 			_, kvHeads := a.attention(n, n.Attr.(*ir.AttentionAttr).Scale)
 			// Its columns are heads of keys, each with its queries.
@@ -367,7 +404,7 @@ var kernels = [ir.NumOps]*kernel{
 	},
 	ir.OpAttentionSegments: {
 		attending("AttentionSegments", func(n *ir.Node) bool { return n.Attr.(*ir.AttentionSegmentsAttr).BF16 }),
-		"dst q k v slot pos heads kvHeads ctx dk dv scale tokens segments u0 u1",
+		"dst q k v slot pos shape:AttentionShape tokens segments u0 u1",
 		func(a *arguments, n *ir.Node) {
 			attr, shape := n.Attr.(*ir.AttentionSegmentsAttr), n.Result().Type.Shape
 			a.attention(n, attr.Scale)
@@ -376,27 +413,27 @@ var kernels = [ir.NumOps]*kernel{
 			a.area("u0 u1", ir.Const(1), product(shape[1:]))
 		},
 	},
-	ir.OpAttentionCombine: {is("AttentionCombineF32"), "dst x tokens kvHeads group dv segments r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
+	ir.OpAttentionCombine: {is("AttentionCombineF32"), "dst x shape:CombineShape tokens segments r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
 		x, shape := n.Args[0].Type.Shape, n.Result().Type.Shape // units, tokens, group, sums; tokens, heads, elements
 		kvHeads := ir.Const(n.Attr.(*ir.AttentionCombineAttr).KVHeads)
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
 		a.dim("tokens", shape[0])
-		a.dim("kvHeads", kvHeads)
-		a.dim("group", shape[1].FloorDiv(kvHeads))
-		a.dim("dv", shape[2])
+		a.dim("KVHeads", kvHeads)
+		a.dim("Group", shape[1].FloorDiv(kvHeads))
+		a.dim("ValueLen", shape[2])
 		a.dim("segments", x[0].FloorDiv(kvHeads))
 		a.area("r0 r1 h0 h1", shape[1], shape[2])
 	}},
-	ir.OpStateWrite: {laidOut("StateWrite", 0), "state x slot pos heads ctx d r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
+	ir.OpStateWrite: {laidOut("StateWrite", 0), "state x slot pos shape:StateShape r0 r1 h0 h1", func(a *arguments, n *ir.Node) {
 		state := n.Args[0].Type.Shape // sequences, heads, positions, elements
 		a.ptr("state", n.Args[0])
 		a.ptr("x", n.Args[1])
 		a.ptr("slot", n.Args[2])
 		a.ptr("pos", n.Args[3])
-		a.dim("heads", state[1])
-		a.dim("ctx", state[2])
-		a.dim("d", state[3])
+		a.dim("Heads", state[1])
+		a.dim("Context", state[2])
+		a.dim("HeadLen", state[3])
 		a.dim("r0", ir.Const(0))
 		a.dim("r1", n.Args[1].Type.Shape[0])
 		if a.part.Mode == ir.PartSplit && a.part.Axis != 1 {
@@ -420,29 +457,29 @@ var kernels = [ir.NumOps]*kernel{
 		a.dim("k", n.Result().Type.Inner())
 		a.rows(n)
 	}},
-	ir.OpExpertsMatMul: {of("ExpertsMatMul", 1), "dst x w idx experts choices rows n k t0 t1 c0 c1", func(a *arguments, n *ir.Node) {
+	ir.OpExpertsMatMul: {of("ExpertsMatMul", 1), "dst x w idx shape:ExpertsShape t0 t1 c0 c1", func(a *arguments, n *ir.Node) {
 		x, w, shape := n.Args[0].Type, n.Args[1].Type, n.Result().Type.Shape // shape: tokens, choices, columns
 		a.ptr("dst", n.Result())
 		a.ptr("x", n.Args[0])
 		a.ptr("w", n.Args[1])
 		a.ptr("idx", n.Args[2])
-		a.dim("experts", w.Shape[0])
-		a.dim("choices", shape[1])
-		a.dim("rows", x.Shape[1])
-		a.dim("n", shape[2])
-		a.dim("k", x.Inner())
+		a.dim("Experts", w.Shape[0])
+		a.dim("Choices", shape[1])
+		a.dim("Rows", x.Shape[1])
+		a.dim("Out", shape[2])
+		a.dim("In", x.Inner())
 		a.covers(matrix{
 			cols: shape[2], unit: ir.Const(1), times: a.e.times,
 			r0: a.number("t0").Mul(shape[1]), r1: a.number("t1").Mul(shape[1]), c0: a.number("c0"), c1: a.number("c1"),
 		})
 	}},
-	ir.OpExpertsSum: {is("ExpertsSumF32"), "dst y p choices n t0 t1 c0 c1", func(a *arguments, n *ir.Node) {
+	ir.OpExpertsSum: {is("ExpertsSumF32"), "dst y p shape:SumShape t0 t1 c0 c1", func(a *arguments, n *ir.Node) {
 		cols := n.Result().Type.Inner()
 		a.ptr("dst", n.Result())
 		a.ptr("y", n.Args[0])
 		a.ptr("p", n.Args[1])
-		a.dim("choices", n.Args[0].Type.Shape[1])
-		a.dim("n", cols)
+		a.dim("Choices", n.Args[0].Type.Shape[1])
+		a.dim("Len", cols)
 		a.area("t0 t1 c0 c1", cols, ir.Const(1))
 	}},
 	ir.OpCopyExperts: {is("CopyExperts"), "dst src idx bytes count e0 e1", func(a *arguments, n *ir.Node) {
@@ -465,11 +502,11 @@ func (a *arguments) attention(n *ir.Node, scale float32) (heads, kvHeads ir.Dim)
 		a.ptr(p, n.Args[i])
 	}
 	a.ptr("dst", n.Result())
-	a.dim("heads", q[1])
-	a.dim("kvHeads", k[1])
-	a.dim("ctx", k[2])
-	a.dim("dk", k[3])
-	a.dim("dv", v[3])
-	a.float("scale", scale)
+	a.dim("Heads", q[1])
+	a.dim("KVHeads", k[1])
+	a.dim("Context", k[2])
+	a.dim("KeyLen", k[3])
+	a.dim("ValueLen", v[3])
+	a.float("Scale", scale)
 	return q[1], k[1]
 }

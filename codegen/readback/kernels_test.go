@@ -63,6 +63,28 @@ func TestKernelParameters(t *testing.T) {
 	}
 }
 
+// TestShapesOfKernels compares what readback calls the fields of shapes with their declarations.
+func TestShapesOfKernels(t *testing.T) {
+	data, err := fs.ReadFile(ggmlc.Sources, "kernels/cpu/shapes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "shapes.go", data, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := make(map[string]string)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.TypeSpec); ok {
+			declared[s.Name.Name] = fieldNames(s.Type.(*ast.StructType).Fields)
+		}
+		return true
+	})
+	if !maps.Equal(declared, readback.Shapes) {
+		t.Errorf("the shapes %v are declared, and %v are read", declared, readback.Shapes)
+	}
+}
+
 // TestTransferParameters is TestKernelParameters for the queues' methods that copy.
 func TestTransferParameters(t *testing.T) {
 	data, err := fs.ReadFile(ggmlc.Sources, "runtime/queues.go")
@@ -90,9 +112,21 @@ func TestTransferParameters(t *testing.T) {
 	}
 }
 
+// parameterNames returns the names of a function's parameters, those of shapes with their types.
 func parameterNames(fn *ast.FuncDecl) string {
-	var names []string
+	names := strings.Fields(fieldNames(fn.Type.Params))
 	for _, p := range fn.Type.Params.List {
+		if id, ok := p.Type.(*ast.Ident); ok && strings.HasSuffix(id.Name, "Shape") {
+			names[slices.Index(names, p.Names[0].Name)] += ":" + id.Name
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// fieldNames returns the names of parameters, or of the fields of a struct.
+func fieldNames(fields *ast.FieldList) string {
+	var names []string
+	for _, p := range fields.List {
 		for _, id := range p.Names {
 			names = append(names, id.Name)
 		}

@@ -230,9 +230,24 @@ func (g *mutator) elements(e *ast.CompositeLit) {
 		g.swap("swap values", a.Value, b.Value)
 		g.add("elements in another order", g.put(a, g.text(b)), g.put(b, g.text(a)))
 	}
+	if _, keyed := anyOf(e.Elts).(*ast.KeyValueExpr); keyed {
+		var values []string
+		for _, el := range e.Elts {
+			values = append(values, g.text(el.(*ast.KeyValueExpr).Value))
+		}
+		g.add("values without keys", edit{g.file, g.at(e.Elts[0].Pos()), g.at(e.Elts[len(e.Elts)-1].End()), strings.Join(values, ", ")})
+	}
 	if len(e.Elts) > 0 {
 		g.add("empty literal", edit{g.file, g.at(e.Elts[0].Pos()), g.afterComma(e.Elts[len(e.Elts)-1]), ""})
 	}
+}
+
+// anyOf returns the first of the elements; nil if there is none.
+func anyOf(list []ast.Expr) ast.Expr {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }
 
 // afterComma returns where an element and the comma after it end.

@@ -63,6 +63,7 @@ type mutator struct {
 	kernels map[string][]string // kernels by their parameters
 	tables  []string            // variables that hold offsets
 	labels  []string            // variables of labels and of commands
+	shapes  [][2]string         // variables of shapes, with their values
 	list    []mutant
 }
 
@@ -123,6 +124,8 @@ func (g *mutator) collect(file *ast.File) {
 					g.tables = append(g.tables, v.Names[0].Name)
 				} else if strings.HasPrefix(text, "runtime.Label") || strings.HasPrefix(text, "runtime.Command") {
 					g.labels = append(g.labels, v.Names[0].Name)
+				} else if strings.HasPrefix(text, "cpu.") {
+					g.shapes = append(g.shapes, [2]string{v.Names[0].Name, text})
 				}
 			}
 		}
@@ -189,6 +192,7 @@ func (g *mutator) inside(d ast.Decl) {
 	})
 	if g.fn != nil {
 		g.parameters()
+		g.shapesOf(g.fn)
 	}
 }
 

@@ -152,7 +152,7 @@ func (w *walker) fail(n *ir.Node, format string, args ...any) {
 
 // match compares an event with the node that has to be run there.
 func (w *walker) match(fr *frame, n *ir.Node, e *event, queue int) error {
-	a := &arguments{c: w.c, fr: fr, n: n, e: e, part: n.Part}
+	a := &arguments{c: w.c, p: w.p, fr: fr, n: n, e: e, part: n.Part}
 	if queue >= 0 && copies(n) {
 		return w.transfer(a, queue)
 	}
@@ -252,7 +252,7 @@ func (w *walker) inRound(a *arguments, got ir.Dim) {
 
 // label demands what the runtime calls a command or a transfer.
 func (w *walker) label(a *arguments, got value, what string) {
-	want := record{"Func": w.entry.Name, "Split": int64(a.n.Split), "Rounds": a.n.Func.Owner != nil, "What": what}
+	want := record{"Func": w.entry.Name, "Split": int64(a.n.Split), "Repeated": a.n.Func.Owner != nil, "What": what}
 	for _, wrong := range want.compare("Label", got) {
 		a.differ("%s", wrong)
 	}

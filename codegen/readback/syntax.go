@@ -92,7 +92,7 @@ func (c *checker) names(files []File) {
 // handshakes demands the constants that do not compile beside a runtime of another
 // generation.
 func (c *checker) handshakes(p *program) {
-	want := []string{"runtime.EnforceVersion(2 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 2)"}
+	want := []string{"runtime.EnforceVersion(3 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 3)"}
 	if slices.Sort(p.handshake); !slices.Equal(p.handshake, want) {
 		c.report("the constants are %q, not %q", p.handshake, want)
 	}

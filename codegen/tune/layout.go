@@ -34,7 +34,7 @@ var gathers = map[form]func(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 in
 // attentions are the kernels of attention by the form of the keys; quantized is whether queries
 // are q8a.
 var attentions = map[form]struct {
-	run       func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int)
+	run       func(dst, q, k, v, slot, pos unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
 	quantized bool
 }{
 	{dtype.F32, dtype.Plain}: {cpu.AttentionF32, false},
@@ -215,7 +215,7 @@ func attentionTrials(u use) []trial {
 				}
 				h := call % (a.kvHeads - a.some + 1)
 				kernel.run(unsafe.Pointer(&a.dst[0]), unsafe.Pointer(&q[0]), a.at(a.k, call, a.dk), a.at(a.v, call, a.dv),
-					unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), a.heads, a.kvHeads, a.ctx, a.dk, a.dv, 0.125, 0, a.tokens, h, h+a.some)
+					unsafe.Pointer(&a.slot[0]), unsafe.Pointer(&a.pos[0]), a.shape(), 0, a.tokens, h, h+a.some)
 			}
 			return time.Since(begin).Seconds() / float64(a.calls) * a.scale
 		}})
@@ -234,6 +234,11 @@ type attention struct {
 	calls                       int     // in a turn
 	q, rounded, k, v, dst       []uint64
 	slot, pos                   []int32
+}
+
+// shape returns the shape of the call; its scale does not matter.
+func (a *attention) shape() cpu.AttentionShape {
+	return cpu.AttentionShape{Heads: a.heads, KVHeads: a.kvHeads, Context: a.ctx, KeyLen: a.dk, ValueLen: a.dv, Scale: 0.125}
 }
 
 func newAttention(u use) *attention {

@@ -12,7 +12,7 @@ import (
 )
 
 // product is a kernel of kernels/cpu.
-type product func(dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int)
+type product func(dst, x, w, res unsafe.Pointer, shape cpu.MatMulShape, r0, r1, c0, c1 int)
 
 var products = map[dtype.DType]product{
 	dtype.F32: cpu.MatMulF32, dtype.F16: cpu.MatMulF16, dtype.BF16: cpu.MatMulBF16,
@@ -138,6 +138,6 @@ func infinite(n int) []float64 {
 
 func (o *operands) time(run product, rows, n int) float64 {
 	begin := time.Now()
-	run(unsafe.Pointer(&o.y[0]), unsafe.Pointer(&o.x[0]), unsafe.Pointer(&o.w[0]), nil, n, o.k, 0, rows, 0, n)
+	run(unsafe.Pointer(&o.y[0]), unsafe.Pointer(&o.x[0]), unsafe.Pointer(&o.w[0]), nil, cpu.MatMulShape{In: o.k, Out: n}, 0, rows, 0, n)
 	return time.Since(begin).Seconds()
 }

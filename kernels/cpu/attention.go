@@ -10,13 +10,12 @@ import (
 // Attention with grouped queries over a KV cache. For rows [r0, r1) and KV heads [h0, h1),
 // and each query head of such a KV head,
 //
-//	dst[r, head, :] = Σp softmax_p(scale · q[r, head, :]·k[slot[r], h, p, :]) v[slot[r], h, p, :]
+//	dst[r, head, :] = Σp softmax_p(Scale · q[r, head, :]·k[slot[r], h, p, :]) v[slot[r], h, p, :]
 //
 // over positions p in [0, pos[r]]: causal, as pos is the row's own position. q is f32
-// [*, heads, dk], dst f32 [*, heads, dv], k and v are states [S, kvHeads, ctx, dk] and
-// [S, kvHeads, ctx, dv]; slot and pos are i32 [*]. heads is a multiple of kvHeads, query
-// head i reads KV head i/(heads/kvHeads). dst and q do not overlap. A row with a negative
-// position gets zeros.
+// [*, Heads, KeyLen], dst f32 [*, Heads, ValueLen], k and v are the states of AttentionShape; slot
+// and pos are i32 [*]. Query head i reads KV head i/(Heads/KVHeads). dst and q do not overlap. A row
+// with a negative position gets zeros.
 //
 // There is no matrix of scores: chunks of chunkLen positions are combined in order with a
 // running maximum and sum (M. Milakov, N. Gimelshein: Online normalizer calculation for
@@ -29,44 +28,44 @@ import (
 // AttentionF32 reads f32 states.
 //
 //go:noinline
-func AttentionF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionF32(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF32}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
 // AttentionF16 reads f16 states. Keys are turned round: AttentionR16F16 is faster.
 //
 //go:noinline
-func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF16}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
-// AttentionR16F16 reads f16 keys in layout r16, each head of each sequence a matrix [ctx, dk], and values as plain f16
-// rows. Scores are those of AttentionF16 where dk and dv are multiples of 8.
+// AttentionR16F16 reads f16 keys in layout r16, each head of each sequence a matrix [Context, KeyLen],
+// and values as plain f16 rows. Scores are those of AttentionF16 where KeyLen and ValueLen are multiples of 8.
 //
 //go:noinline
-func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionR16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
-// AttentionQ8_0 reads states of plain q8_0 rows; dk and dv are multiples of 32. Keys are decoded:
+// AttentionQ8_0 reads states of plain q8_0 rows; KeyLen and ValueLen are multiples of 32. Keys are decoded:
 // AttentionR16Q8_0 is faster.
 //
 //go:noinline
-func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheQ8}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
 // AttentionR16Q8_0 reads keys in layout r16 of q8_0, each head of each sequence a matrix
-// [ctx, dk], and values as plain q8_0 rows; q is q8a [*, heads, dk], and dk and dv are multiples
-// of 32. Scores are products of integers, with the tiles of matrix products.
+// [Context, KeyLen], and values as plain q8_0 rows; q is q8a [*, Heads, KeyLen], and KeyLen and ValueLen
+// are multiples of 32. Scores are products of integers, with the tiles of matrix products.
 //
 //go:noinline
-func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -77,16 +76,16 @@ func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ct
 // AttentionBF16R16F16 reads what AttentionR16F16 reads, and rounds.
 //
 //go:noinline
-func AttentionBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, true}
+func AttentionBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true, round: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
 // AttentionBF16R16Q8_0 reads what AttentionR16Q8_0 reads, and rounds weights and values; scores are the same.
 //
 //go:noinline
-func AttentionBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int) {
-	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, true}
+func AttentionBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true, round: true}}
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
@@ -157,11 +156,16 @@ type (
 	mixQ8Func       func(dst, s, v unsafe.Pointer, m, d, vRow, ahead, beside int)
 )
 
-// attentionFor returns the loops for rows of these lengths; those that round if they may.
-func attentionFor(dk, dv int, round bool) *attentionLoops {
-	if l := active.roundedAttention; round && l != nil && (dk|dv)%l.lanes == 0 {
+// roundedAttentionFor returns the loops for rows of these lengths that round, or those of attentionFor if there are none.
+func roundedAttentionFor(dk, dv int) *attentionLoops {
+	if l := active.roundedAttention; l != nil && (dk|dv)%l.lanes == 0 {
 		return l
 	}
+	return attentionFor(dk, dv)
+}
+
+// attentionFor returns the loops for rows of these lengths that do not round.
+func attentionFor(dk, dv int) *attentionLoops {
 	for _, l := range active.attention {
 		if (dk|dv)%l.lanes == 0 {
 			return l
@@ -180,13 +184,16 @@ const (
 
 // attention is the operands of one call.
 type attention struct {
-	dst, q, k, v        unsafe.Pointer
-	format              cacheFormat
-	packed              bool // keys are in panels
-	heads, kvHeads, ctx int
-	dk, dv              int
-	scale               float32
-	round               bool // products may round
+	dst, q, k, v unsafe.Pointer
+	AttentionShape
+	reading
+}
+
+// reading is how states are read.
+type reading struct {
+	format cacheFormat
+	packed bool // keys are in panels
+	round  bool // products may round
 }
 
 // run walks KV heads in the outer loop, so that one head's cache stays near for all rows.
@@ -202,8 +209,12 @@ func (a *attention) run(slot, pos unsafe.Pointer, r0, r1, h0, h1 int) {
 // block returns a block that works on a.
 func (a *attention) block() *block {
 	b := spare.Get().(*block)
-	b.attention, b.loops, b.wanted = *a, attentionFor(a.dk, a.dv, a.round), wanted{}
-	b.fit(max(a.dk, a.dv, 1))
+	loops := attentionFor
+	if a.round {
+		loops = roundedAttentionFor
+	}
+	b.attention, b.loops, b.wanted = *a, loops(a.KeyLen, a.ValueLen), wanted{}
+	b.fit(max(a.KeyLen, a.ValueLen, 1))
 	return b
 }
 
@@ -215,12 +226,12 @@ func (b *block) release() {
 
 // head does rows [r0, r1) of the query heads that share KV head h.
 func (b *block) head(slot, pos unsafe.Pointer, h, r0, r1 int) {
-	group := b.heads / b.kvHeads
+	group := b.Heads / b.KVHeads
 	for g := 0; g < group; g += b.shared {
 		b.shared = min(group-g, b.most)
 		for r := r0; r < r1; r += b.tokens {
 			b.tokens = sameSlot(slot, r, min(r1, r+b.most/b.shared))
-			b.cache = (index(slot, r)*b.kvHeads + h) * b.ctx
+			b.cache = (index(slot, r)*b.KVHeads + h) * b.Context
 			b.take(r, h*group+g, pos)
 			if b.wanted.n > 0 {
 				b.storeSegments(r, g)
@@ -282,12 +293,12 @@ func (b *block) fit(d int) {
 
 // take begins work on rows from r on, heads from head on.
 func (b *block) take(r, head int, pos unsafe.Pointer) {
-	b.end, b.common = 0, b.ctx
-	scale := float32(float64(b.scale) * b.loops.exponent)
+	b.end, b.common = 0, b.Context
+	scale := float32(float64(b.Scale) * b.loops.exponent)
 	for t := range b.tokens {
 		b.limits[t] = index(pos, r+t) + 1
 		b.end, b.common = max(b.end, b.limits[t]), min(b.common, b.limits[t])
-		b.query(t*b.shared, (r+t)*b.heads+head, scale)
+		b.query(t*b.shared, (r+t)*b.Heads+head, scale)
 	}
 }
 
@@ -303,7 +314,7 @@ func (b *block) compute(r, head int) {
 		b.merge(rows)
 	}
 	for t := range b.tokens {
-		b.store(floatAt(b.dst, ((r+t)*b.heads+head)*b.dv), t)
+		b.store(floatAt(b.dst, ((r+t)*b.Heads+head)*b.ValueLen), t)
 	}
 }
 
@@ -311,7 +322,7 @@ func (b *block) compute(r, head int) {
 // that were taken.
 func (b *block) sum(p, end int) {
 	rows := b.tokens * b.shared
-	b.partial.clear(rows, b.dv)
+	b.partial.clear(rows, b.ValueLen)
 	for ; p < end; p += chunkLen {
 		b.chunk(p, min(end-p, chunkLen))
 	}
@@ -354,7 +365,7 @@ func (b *block) alike(i, n, p int) int {
 func (b *block) store(dst unsafe.Pointer, t int) {
 	for h := range b.shared {
 		i := t*b.shared + h
-		b.total.normalize(floatAt(dst, h*b.dv), i, b.dv)
+		b.total.normalize(floatAt(dst, h*b.ValueLen), i, b.ValueLen)
 	}
 }
 

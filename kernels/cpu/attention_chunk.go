@@ -17,7 +17,7 @@ func (b *block) query(i, at int, scale float32) {
 		b.queryBlocks(to, unsafe.Add(b.q, at*row), scale)
 		return
 	}
-	n, from := b.shared*b.dk, floatAt(b.q, at*b.dk)
+	n, from := b.shared*b.KeyLen, floatAt(b.q, at*b.KeyLen)
 	if b.loops.round() {
 		active.scale(pointer(b.plain), from, n, scale, 0)
 		active.f32ToBF16(to, pointer(b.plain), n)
@@ -28,7 +28,7 @@ func (b *block) query(i, at int, scale float32) {
 
 // queryBlocks brings the shared heads of a token in q8a.
 func (b *block) queryBlocks(to, from unsafe.Pointer, scale float32) {
-	n := b.shared * b.dk / blockLen
+	n := b.shared * b.KeyLen / blockLen
 	blocks := unsafe.Slice((*q8aBlock)(to), n)
 	copy(blocks, unsafe.Slice((*q8aBlock)(from), n))
 	for i := range blocks {
@@ -42,9 +42,9 @@ func (a *attention) bytes() bool { return a.packed && a.format == cacheQ8 }
 // queryBytes returns the bytes of a query.
 func (b *block) queryBytes() int {
 	if b.bytes() {
-		return b.dk / blockLen * q8aBytes
+		return b.KeyLen / blockLen * q8aBytes
 	}
-	return b.dk * b.operandBytes()
+	return b.KeyLen * b.operandBytes()
 }
 
 // operandBytes returns the bytes of what is multiplied as floats.
@@ -78,7 +78,7 @@ func (b *block) turnKeys(k stored, m int) {
 	switch {
 	case !b.packed:
 		format, src, row := b.read(k, m)
-		b.loops.keys[format](pointer(b.keys), src, m, b.dk, row)
+		b.loops.keys[format](pointer(b.keys), src, m, b.KeyLen, row)
 	case b.loops.round() && !b.bytes():
 		b.loops.keyPairs(pointer(b.keys), k.at, wholePanels(m)*k.row/lineBytes)
 	}
@@ -87,7 +87,7 @@ func (b *block) turnKeys(k stored, m int) {
 // turnValues brings m values from position at of the chunk on into panels of what is multiplied. at is even.
 func (b *block) turnValues(v stored, at, m int) {
 	to := unsafe.Add(pointer(b.values), at*panelRows*b.operandBytes())
-	b.loops.values[v.format](to, unsafe.Add(v.at, at*v.row), m, b.dv, v.row)
+	b.loops.values[v.format](to, unsafe.Add(v.at, at*v.row), m, b.ValueLen, v.row)
 }
 
 // scoreRow is the bytes of a row of scores.
@@ -99,7 +99,7 @@ func (b *block) addPanels(i, n, p, m int, v stored) {
 		b.scorePanels(i, n, p, m)
 	} else {
 		b.loops.tiles.multiply(unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
-			n, b.queryBytes(), scoreRow, b.dk, b.queryBytes()*panelRows, wholePanels(m))
+			n, b.queryBytes(), scoreRow, b.KeyLen, b.queryBytes()*panelRows, wholePanels(m))
 	}
 	for at := 0; at < n; {
 		same, seen := b.alike(i+at, n-at, p), b.seen(i+at, p)
@@ -123,9 +123,9 @@ func (b *block) mixPanels(i, at, n, m, seen int, v stored) {
 	if hidden {
 		b.turnValues(v, seen-1, 1)
 	}
-	out := pointer(b.results[i*b.dv:])
+	out := pointer(b.results[i*b.ValueLen:])
 	b.loops.tiles.multiply(out, unsafe.Pointer(&b.scores[at]), pointer(b.values), out,
-		n, scoreRow, b.dv*f32Bytes, length, chunkLen*panelRows*b.operandBytes(), b.dv)
+		n, scoreRow, b.ValueLen*f32Bytes, length, chunkLen*panelRows*b.operandBytes(), b.ValueLen)
 	if hidden {
 		b.turnValues(v, seen-1, 2)
 	}
@@ -139,7 +139,7 @@ func wholePanels(m int) int { return (m + panelRows - 1) &^ (panelRows - 1) }
 func (b *block) scorePanels(i, n, p, m int) {
 	k, f := b.keyRows(p), ofPanels[b.format]
 	active.matmul[f].multiply(unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
-		n, b.queryBytes(), scoreRow, b.dk/formatShape[f].blockLen, k.row*panelRows, wholePanels(m))
+		n, b.queryBytes(), scoreRow, b.KeyLen/formatShape[f].blockLen, k.row*panelRows, wholePanels(m))
 }
 
 // addFew adds m positions from p on to n rows from row i on, from the cache itself.
@@ -169,11 +169,11 @@ func (b *block) addFew(i, n, p, m int) {
 		}
 		b.weigh(i+at, at, same, p, seen)
 		for end := at + same; at < end; {
-			l, out, weights := b.loops.pick(end-at), pointer(b.results[(i+at)*b.dv:]), unsafe.Pointer(&b.scores[at])
+			l, out, weights := b.loops.pick(end-at), pointer(b.results[(i+at)*b.ValueLen:]), unsafe.Pointer(&b.scores[at])
 			if bytes {
-				l.mixQ8(out, weights, v.at, seen, b.dv, v.row, ahead, beside)
+				l.mixQ8(out, weights, v.at, seen, b.ValueLen, v.row, ahead, beside)
 			} else {
-				l.mix[v.format](out, weights, v.at, seen, b.dv, v.row, ahead)
+				l.mix[v.format](out, weights, v.at, seen, b.ValueLen, v.row, ahead)
 			}
 			at += l.heads
 		}
@@ -202,7 +202,7 @@ func (b *block) scoreFew(i, n, p, m int) {
 	format, src, row, ahead := b.readFew(b.keyRows(p), p, m)
 	for at := 0; at < n; {
 		l := b.loops.pick(n - at)
-		l.scores[format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), src, m, b.dk, row, ahead)
+		l.scores[format](unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), src, m, b.KeyLen, row, ahead)
 		at += l.heads
 	}
 }
@@ -212,7 +212,7 @@ func (b *block) scoreFewPanels(i, n, p, m int) {
 	k := b.keyRows(p)
 	for at, ahead := 0, b.ahead(k, p); at < n; {
 		l := b.loops.pick(n - at)
-		l.panels(unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), k.at, wholePanels(m)/panelRows, b.dk, ahead)
+		l.panels(unsafe.Pointer(&b.scores[at]), b.queryAt(i+at), k.at, wholePanels(m)/panelRows, b.KeyLen, ahead)
 		at += l.heads
 	}
 }
@@ -236,8 +236,8 @@ func (b *block) weigh(i, at, n, p, seen int) {
 	}
 	for j, by := range b.shrink[i : i+n] {
 		if by != 1 {
-			out := pointer(b.results[(i+j)*b.dv:])
-			active.scale(out, out, b.dv, by, 0)
+			out := pointer(b.results[(i+j)*b.ValueLen:])
+			active.scale(out, out, b.ValueLen, by, 0)
 		}
 	}
 }
@@ -253,20 +253,20 @@ type stored struct {
 // keyRows returns the keys from position p on; where they are in panels, a row has as many
 // bytes.
 func (b *block) keyRows(p int) stored {
-	k := b.rows(b.k, b.dk, p)
+	k := b.rows(b.k, b.KeyLen, p)
 	if b.packed {
-		k.head = wholePanels(b.ctx)
-		k.at = unsafe.Add(b.k, (b.cache/b.ctx*k.head+p)*k.row)
+		k.head = wholePanels(b.Context)
+		k.at = unsafe.Add(b.k, (b.cache/b.Context*k.head+p)*k.row)
 	}
 	return k
 }
 
 // valueRows returns the values from position p on.
-func (b *block) valueRows(p int) stored { return b.rows(b.v, b.dv, p) }
+func (b *block) valueRows(p int) stored { return b.rows(b.v, b.ValueLen, p) }
 
 func (b *block) rows(state unsafe.Pointer, d, p int) stored {
 	row := b.format.rowBytes(d)
-	return stored{unsafe.Add(state, (b.cache+p)*row), b.format, d, row, b.ctx}
+	return stored{unsafe.Add(state, (b.cache+p)*row), b.format, d, row, b.Context}
 }
 
 // read returns m rows in a format that panels are made of, where they lie or decoded.

@@ -10,7 +10,7 @@ import (
 // Attention over segments of a context, for workers that share heads: with few queries a
 // unit of work is one KV head in one segment of tile.SegmentLen positions, unit u the
 // segment u%segments of head u/segments. Its result is what has been summed for each query
-// of the head, f32 [kvHeads*segments, tokens, heads/kvHeads, dv+2]:
+// of the head, f32 [KVHeads*segments, tokens, Heads/KVHeads, dv+2] with dv the ValueLen:
 //
 //	row[:dv] = Σp 2^(log2(e)·score(p) - row[dv])·v[p], row[dv+1] = Σp 2^(log2(e)·score(p) - row[dv])
 //
@@ -24,56 +24,56 @@ import (
 // AttentionF32; all of the tokens' positions are below segments*tile.SegmentLen.
 //
 //go:noinline
-func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF32, false, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionSegmentsF32(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF32}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
 // AttentionSegmentsF16 reads f16 states.
 //
 //go:noinline
-func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF16, false, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionSegmentsF16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF16}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
 // AttentionSegmentsR16F16 reads what AttentionR16F16 reads.
 //
 //go:noinline
-func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionSegmentsR16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
-// AttentionSegmentsQ8_0 reads states of plain q8_0 rows; dk and dv are multiples of 32.
+// AttentionSegmentsQ8_0 reads states of plain q8_0 rows; KeyLen and ValueLen are multiples of 32.
 //
 //go:noinline
-func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheQ8, false, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionSegmentsQ8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheQ8}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
 // AttentionSegmentsR16Q8_0 reads what AttentionR16Q8_0 reads.
 //
 //go:noinline
-func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, false}
+func AttentionSegmentsR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
 // AttentionSegmentsBF16R16F16 reads and rounds as AttentionBF16R16F16 does.
 //
 //go:noinline
-func AttentionSegmentsBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheF16, true, heads, kvHeads, ctx, dk, dv, scale, true}
+func AttentionSegmentsBF16R16F16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheF16, packed: true, round: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
 // AttentionSegmentsBF16R16Q8_0 reads and rounds as AttentionBF16R16Q8_0 does.
 //
 //go:noinline
-func AttentionSegmentsBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int) {
-	a := attention{dst, q, k, v, cacheQ8, true, heads, kvHeads, ctx, dk, dv, scale, true}
+func AttentionSegmentsBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, tokens, segments, u0, u1 int) {
+	a := attention{dst, q, k, v, shape, reading{format: cacheQ8, packed: true, round: true}}
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
@@ -92,7 +92,7 @@ type wanted struct {
 // runSegments takes as many segments of a head at once as it has to do.
 func (a *attention) runSegments(slot, pos unsafe.Pointer, tokens, segments, u0, u1 int) {
 	b := a.block()
-	unit := tokens * (a.heads / a.kvHeads) * (a.dv + sumTail)
+	unit := tokens * (a.Heads / a.KVHeads) * (a.ValueLen + sumTail)
 	for u := u0; u < u1; u += b.wanted.n {
 		h, first := u/segments, u%segments
 		b.wanted = wanted{floatAt(a.dst, h*segments*unit), tokens, first, min(segments-first, u1-u)}
@@ -111,8 +111,8 @@ func (b *block) storeSegments(r, g int) {
 		p := s * tile.SegmentLen
 		b.sum(p, min(b.end, p+tile.SegmentLen))
 		for t := range b.tokens {
-			at := (s*w.tokens+r+t)*(b.heads/b.kvHeads) + g
-			b.storeSums(floatAt(w.dst, at*(b.dv+sumTail)), t)
+			at := (s*w.tokens+r+t)*(b.Heads/b.KVHeads) + g
+			b.storeSums(floatAt(w.dst, at*(b.ValueLen+sumTail)), t)
 		}
 	}
 }
@@ -121,9 +121,9 @@ func (b *block) storeSegments(r, g int) {
 func (b *block) storeSums(dst unsafe.Pointer, t int) {
 	for h := range b.shared {
 		i := t*b.shared + h
-		row := floats(floatAt(dst, h*(b.dv+sumTail)), b.dv+sumTail)
-		copy(row, b.results[i*b.dv:][:b.dv])
-		row[b.dv], row[b.dv+1] = b.largest[i], b.sums[i]
+		row := floats(floatAt(dst, h*(b.ValueLen+sumTail)), b.ValueLen+sumTail)
+		copy(row, b.results[i*b.ValueLen:][:b.ValueLen])
+		row[b.ValueLen], row[b.ValueLen+1] = b.largest[i], b.sums[i]
 	}
 }
 
@@ -176,7 +176,7 @@ func (b *block) merge(rows int) {
 	b.factors.exp(rows)
 	for i, sum := range b.sums[:rows] {
 		if sum != 0 {
-			b.factors.add(i, &t.sums[i], sum, pointer(t.results[i*b.dv:]), pointer(b.results[i*b.dv:]), b.dv)
+			b.factors.add(i, &t.sums[i], sum, pointer(t.results[i*b.ValueLen:]), pointer(b.results[i*b.ValueLen:]), b.ValueLen)
 		}
 	}
 }
@@ -207,18 +207,19 @@ func (f *factors) add(i int, total *float32, sum float32, results, x unsafe.Poin
 }
 
 // AttentionCombineF32 adds the sums of AttentionSegmentsF32 and its like up: x f32
-// [kvHeads*segments, tokens, group, dv+2], dst f32 [tokens, kvHeads*group, dv]. It computes
+// [KVHeads*segments, tokens, Group, ValueLen+2], dst f32 [tokens, KVHeads*Group, ValueLen]. It computes
 // rows [r0, r1) of heads [h0, h1) of queries.
 //
 //go:noinline
-func AttentionCombineF32(dst, x unsafe.Pointer, tokens, kvHeads, group, dv, segments, r0, r1, h0, h1 int) {
+func AttentionCombineF32(dst, x unsafe.Pointer, shape CombineShape, tokens, segments, r0, r1, h0, h1 int) {
 	b := spare.Get().(*block)
+	group, dv := shape.Group, shape.ValueLen
 	row := dv + sumTail
 	for r := r0; r < r1; r++ {
 		for h := h0; h < h1; h++ {
 			at := (h/group*segments*tokens+r)*group + h%group
 			c := sums{floatAt(x, at*row), tokens * group * row, dv}
-			c.combine(&b.factors, floatAt(dst, (r*kvHeads*group+h)*dv), segments)
+			c.combine(&b.factors, floatAt(dst, (r*shape.KVHeads*group+h)*dv), segments)
 		}
 	}
 	spare.Put(b)

@@ -12,7 +12,7 @@ import (
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
-type segmentsKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, tokens, segments, u0, u1 int)
+type segmentsKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, shape cpu.AttentionShape, tokens, segments, u0, u1 int)
 
 // segmentCase is an attentionCase with the kernel that sums segments.
 type segmentCase struct {
@@ -58,7 +58,7 @@ func (a *attention) buffers(t testing.TB, c attentionCase) (b buffers) {
 // whole computes rows [r0, r1) of dst at once.
 func (a *attention) whole(f attentionKernel, b buffers, dst *kt.Buffer, r0, r1 int) {
 	f(dst.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(),
-		a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, r0, r1, 0, a.kvHeads)
+		a.shape(), r0, r1, 0, a.kvHeads)
 }
 
 // TestAttentionSegments cuts contexts of one to four segments at every place where workers
@@ -99,7 +99,7 @@ func (a *attention) testSegments(t *testing.T, c segmentCase) {
 	sums := kt.NewBuffer(units*unit, 4)
 	run := func(dst *kt.Buffer, u0, u1 int) {
 		c.cut(dst.Pointer(), at.q.Pointer(), at.k.Pointer(), at.v.Pointer(), at.slot.Pointer(), at.pos.Pointer(),
-			a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, rows, segments, u0, u1)
+			a.shape(), rows, segments, u0, u1)
 	}
 	run(sums, 0, units)
 	sums.Check(t, "segments")
@@ -114,7 +114,7 @@ func (a *attention) testSegments(t *testing.T, c segmentCase) {
 	}
 	combined := kt.NewBuffer(rows*a.heads*a.dv*4, 0)
 	for _, b := range kt.Boxes(kt.Rand(t), rows, a.heads, 1) {
-		cpu.AttentionCombineF32(combined.Pointer(), sums.Pointer(), rows, a.kvHeads, group, a.dv, segments, b[0], b[1], b[2], b[3])
+		cpu.AttentionCombineF32(combined.Pointer(), sums.Pointer(), cpu.CombineShape{KVHeads: a.kvHeads, Group: group, ValueLen: a.dv}, rows, segments, b[0], b[1], b[2], b[3])
 	}
 	kt.Same(t, "segments", combined, whole)
 }
@@ -151,8 +151,8 @@ func TestAttentionSegmentsAllocateNothing(t *testing.T) {
 			b, sums, dst := a.buffers(t, c.attentionCase), kt.NewBuffer(4*2*(32+2)*4, 0), kt.NewBuffer(4*32*4, 0)
 			n := testing.AllocsPerRun(10, func() {
 				c.cut(sums.Pointer(), b.q.Pointer(), b.k.Pointer(), b.v.Pointer(), b.slot.Pointer(), b.pos.Pointer(),
-					a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, 1, 2, 0, 4)
-				cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), 1, 2, 2, 32, 2, 0, 1, 0, 4)
+					a.shape(), 1, 2, 0, 4)
+				cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), cpu.CombineShape{KVHeads: 2, Group: 2, ValueLen: 32}, 1, 2, 0, 1, 0, 4)
 			})
 			if n != 0 {
 				t.Errorf("%v: %v allocations", c, n)

@@ -13,9 +13,9 @@ import (
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
-type stateWriter = func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
+type stateWriter = func(state, x, slot, pos unsafe.Pointer, shape cpu.StateShape, r0, r1, h0, h1 int)
 
-type attentionKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, heads, kvHeads, ctx, dk, dv int, scale float32, r0, r1, h0, h1 int)
+type attentionKernel = func(dst, q, k, v, slot, pos unsafe.Pointer, shape cpu.AttentionShape, r0, r1, h0, h1 int)
 
 // attentionCase is a kernel and what it reads: with packed, keys in layout r16, and q in q8a where they are q8_0. With
 // bf16 it may round what it multiplies.
@@ -130,6 +130,11 @@ type attention struct {
 	qv, kv, vv                        []float64
 }
 
+// shape returns the shape that kernels are called with.
+func (a *attention) shape() cpu.AttentionShape {
+	return cpu.AttentionShape{Heads: a.heads, KVHeads: a.kvHeads, Context: a.ctx, KeyLen: a.dk, ValueLen: a.dv, Scale: a.scale}
+}
+
 func newAttention(t *testing.T, cache dtype.DType, heads, kvHeads, dk, dv int) *attention {
 	a := &attention{seqs: 2, heads: heads, kvHeads: kvHeads, ctx: 150, dk: dk, dv: dv, scale: 0.5,
 		slot: []int32{0, 1, 0, 1, 1, 0, 0}, pos: []int32{0, 3, 127, 128, 149, 100, -1}}
@@ -213,7 +218,7 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 	run := func(dst *kt.Buffer, r0, r1, h0, h1 int) {
 		c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
-			a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, r0, r1, h0, h1)
+			a.shape(), r0, r1, h0, h1)
 	}
 	whole, cut := kt.NewBuffer(size, 4), kt.NewBuffer(size, 0)
 	run(whole, 0, rows, 0, a.kvHeads)
@@ -273,7 +278,7 @@ func testPrompt(t *testing.T, c attentionCase, heads, kvHeads, d int) {
 	slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 	run := func(r0, r1 int, dst *kt.Buffer) {
 		c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
-			heads, kvHeads, a.ctx, d, d, a.scale, r0, r1, 0, kvHeads)
+			a.shape(), r0, r1, 0, kvHeads)
 	}
 	whole, single := kt.NewBuffer(rows*heads*d*4, 0), kt.NewBuffer(rows*heads*d*4, 0)
 	run(0, rows, whole)
@@ -321,9 +326,9 @@ func TestAttentionPoison(t *testing.T) {
 			c := attentionCase{dtype.Q8_0, true, cpu.AttentionR16Q8_0, false}
 			q, _ := c.queries(t, x)
 			k, v, dst := kt.NewBuffer(32*d/32*34, 0), kt.NewBuffer(ctx*d/32*34, 0), kt.NewBuffer(ctx*d*4, 0)
-			cpu.StateWriteR16Q8_0(k.Pointer(), kt.NewFloats(keys, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, 0, ctx, 0, 1)
-			cpu.StateWriteQ8_0(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, 0, ctx, 0, 1)
-			c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), 1, 1, ctx, d, d, 1, 0, ctx, 0, 1)
+			cpu.StateWriteR16Q8_0(k.Pointer(), kt.NewFloats(keys, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
+			cpu.StateWriteQ8_0(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}, 0, ctx, 0, 1)
+			c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), cpu.AttentionShape{Heads: 1, KVHeads: 1, Context: ctx, KeyLen: d, ValueLen: d, Scale: 1}, 0, ctx, 0, 1)
 			for i, y := range dst.Floats() {
 				if finite := !math.IsNaN(float64(y)); finite != (i/d < bad) {
 					t.Fatalf("with a key of %v at %d, token %d gets %v", poison, bad, i/d, y)
@@ -400,15 +405,17 @@ func testPanelsAreRows(t *testing.T, heads, d int, bad float32) {
 	x := kt.Uniform(rng, ctx*d)
 	q, v := kt.NewFloats(kt.Uniform(rng, ctx*heads*d), 4), kt.NewBuffer(ctx*d*2, 0)
 	slot, pos := kt.NewInts(make([]int32, ctx)...), kt.NewInts(ascending(ctx)...)
-	cpu.StateWriteF16(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, 0, ctx, 0, 1)
+	state := cpu.StateShape{Heads: 1, Context: ctx, HeadLen: d}
+	shape := cpu.AttentionShape{Heads: heads, KVHeads: 1, Context: ctx, KeyLen: d, ValueLen: d, Scale: 0.5}
+	cpu.StateWriteF16(v.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), state, 0, ctx, 0, 1)
 	x[at*d+2] = bad
 	results := func(write stateWriter, run attentionKernel, step int) *kt.Buffer {
 		k, dst := kt.NewBuffer((ctx+10)*d*2, 0), kt.NewBuffer(ctx*heads*d*4, 4)
 		clear(k.Bytes())
 		for r := 0; r < ctx; r += step {
 			r1 := min(r+step, ctx)
-			write(k.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), 1, ctx, d, r, r1, 0, 1)
-			run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), heads, 1, ctx, d, d, 0.5, r, r1, 0, 1)
+			write(k.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), state, r, r1, 0, 1)
+			run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(), shape, r, r1, 0, 1)
 		}
 		k.Check(t, "keys")
 		dst.Check(t, "attention")
@@ -481,7 +488,7 @@ func TestAttentionAllocatesNothing(t *testing.T) {
 			slot, pos := kt.NewInts(a.slot...), kt.NewInts(a.pos...)
 			n := testing.AllocsPerRun(10, func() {
 				c.run(dst.Pointer(), q.Pointer(), k.Pointer(), v.Pointer(), slot.Pointer(), pos.Pointer(),
-					a.heads, a.kvHeads, a.ctx, a.dk, a.dv, a.scale, 0, len(a.pos), 0, a.kvHeads)
+					a.shape(), 0, len(a.pos), 0, a.kvHeads)
 			})
 			if n != 0 {
 				t.Errorf("%v: %v allocations", c, n)

@@ -90,7 +90,7 @@ func BenchmarkGEMV(b *testing.B) {
 				x, y := kt.NewBuffer(act.RowBytes(k), 0), kt.NewBuffer(n*4, 0)
 				clear(x.Bytes())
 				speed := float64(len(w.Bytes())) / fastest(b, func() {
-					p.matmul(y.Pointer(), x.Pointer(), w.Pointer(), nil, n, k, 0, 1, 0, n)
+					p.matmul(y.Pointer(), x.Pointer(), w.Pointer(), nil, weights(n, k), 0, 1, 0, n)
 				})
 				b.ReportMetric(speed/1e9, "best-GB/s")
 				b.ReportMetric(speed/read, "of-read")
@@ -114,7 +114,7 @@ func benchProducts(b *testing.B, rows, n, k int) {
 				o := newOperandsOf(p.weight, rows, n, k)
 				y := kt.NewBuffer(rows*n*4, 0)
 				ops := 2 * float64(rows) * float64(n) * float64(k) / fastest(b, func() {
-					p.matmul(y.Pointer(), o[0].Pointer(), o[1].Pointer(), nil, n, k, 0, rows, 0, n)
+					p.matmul(y.Pointer(), o[0].Pointer(), o[1].Pointer(), nil, weights(n, k), 0, rows, 0, n)
 				})
 				b.ReportMetric(ops/1e9, "best-Gop/s")
 				b.ReportMetric(ops/limit, "of-peak")
@@ -140,7 +140,7 @@ func BenchmarkSmall(b *testing.B) {
 			o := newOperandsOf(dtype.F32, 1, n, 64)
 			y := kt.NewBuffer(n*4, 0)
 			for b.Loop() {
-				cpu.MatMulF32(y.Pointer(), o[0].Pointer(), o[1].Pointer(), nil, n, 64, 0, 1, 0, n)
+				cpu.MatMulF32(y.Pointer(), o[0].Pointer(), o[1].Pointer(), nil, weights(n, 64), 0, 1, 0, n)
 			}
 		})
 	}
@@ -213,10 +213,11 @@ func benchAttention(b *testing.B, c attentionCase, rows, ctx int, peak, read flo
 		seen += ctx - rows + i + 1
 	}
 	slot, at := kt.NewInts(make([]int32, rows)...), kt.NewInts(pos...)
+	shape := cpu.AttentionShape{Heads: heads, KVHeads: kvHeads, Context: ctx, KeyLen: d, ValueLen: d, Scale: 0.125}
 	layer := 0
 	seconds := fastest(b, func() { // each time another layer, so that one token reads memory
 		c.run(dst.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), at.Pointer(),
-			heads, kvHeads, ctx, d, d, 0.125, 0, rows, 0, kvHeads)
+			shape, 0, rows, 0, kvHeads)
 		layer = (layer + 1) % layers
 	})
 	b.ReportMetric(seconds*1e6, "best-µs")
@@ -248,11 +249,12 @@ func BenchmarkAttentionSegments(b *testing.B) {
 				sums := kt.NewBuffer(kvHeads*segments*heads/kvHeads*(d+2)*4, 0)
 				_, u1 := tile.Range(kvHeads*segments, 1, 0, workers)
 				u1 = max(u1, 1)
+				shape := cpu.AttentionShape{Heads: heads, KVHeads: kvHeads, Context: ctx, KeyLen: d, ValueLen: d, Scale: 0.125}
 				layer := 0
 				seconds := fastest(b, func() {
 					cpu.AttentionSegmentsF16(sums.Pointer(), q.Pointer(), unsafe.Add(k.Pointer(), layer*size), unsafe.Add(v.Pointer(), layer*size), slot.Pointer(), pos.Pointer(),
-						heads, kvHeads, ctx, d, d, 0.125, 1, segments, 0, u1)
-					cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), 1, kvHeads, heads/kvHeads, d, segments, 0, 1, 0, heads/workers)
+						shape, 1, segments, 0, u1)
+					cpu.AttentionCombineF32(dst.Pointer(), sums.Pointer(), cpu.CombineShape{KVHeads: kvHeads, Group: heads / kvHeads, ValueLen: d}, 1, segments, 0, 1, 0, heads/workers)
 					layer = (layer + 1) % layers
 				})
 				b.ReportMetric(seconds*1e6, "best-µs")

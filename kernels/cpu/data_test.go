@@ -86,12 +86,13 @@ func TestStateWrite(t *testing.T) {
 	const seqs, heads, ctx, d, rows = 2, 3, 21, 64, 6
 	slots, positions := []int32{0, 1, 1, 0, 0, 1}, []int32{4, 0, 20, 15, 16, 17}
 	slot, pos := kt.NewInts(slots...), kt.NewInts(positions...)
+	shape := cpu.StateShape{Heads: heads, Context: ctx, HeadLen: d}
 	rng := kt.Rand(t)
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range []struct {
 			d      dtype.DType
 			packed bool
-			f      func(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int)
+			f      func(state, x, slot, pos unsafe.Pointer, shape cpu.StateShape, r0, r1, h0, h1 int)
 		}{
 			{dtype.F32, false, cpu.StateWriteF32}, {dtype.F16, false, cpu.StateWriteF16}, {dtype.F16, true, cpu.StateWriteR16F16},
 			{dtype.Q8_0, false, cpu.StateWriteQ8_0}, {dtype.Q8_0, true, cpu.StateWriteR16Q8_0},
@@ -110,7 +111,7 @@ func TestStateWrite(t *testing.T) {
 					}
 				}
 				for _, b := range kt.Boxes(rng, rows, heads, 1) {
-					c.f(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, b[0], b[1], b[2], b[3])
+					c.f(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), shape, b[0], b[1], b[2], b[3])
 				}
 				got.Check(t, "state")
 				kt.Same(t, fmt.Sprint(c.d, " state, packed ", c.packed), got, stored(old))
@@ -137,6 +138,7 @@ func TestStateWriteOfPrompts(t *testing.T) {
 	slot, pos := kt.NewInts(slots...), kt.NewInts(positions...)
 	kt.ForEach(t, func(t *testing.T) {
 		for _, d := range []int{80, 144, 24, 5} {
+			shape := cpu.StateShape{Heads: heads, Context: ctx, HeadLen: d}
 			rng := kt.Rand(t)
 			x := kt.Uniform(rng, rows*heads*d)
 			x[7*d], x[40*heads*d] = float32(math.Inf(1)), 1e6 // infinite as f16, both
@@ -152,8 +154,8 @@ func TestStateWriteOfPrompts(t *testing.T) {
 					copy(old[at*d*2:], plain[(r*heads+h)*d*2:][:d*2])
 				}
 			}
-			cpu.StateWriteR16F16(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, 0, rows, 0, 2)
-			cpu.StateWriteR16F16(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), heads, ctx, d, 0, rows, 2, heads)
+			cpu.StateWriteR16F16(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), shape, 0, rows, 0, 2)
+			cpu.StateWriteR16F16(got.Pointer(), kt.NewFloats(x, 0).Pointer(), slot.Pointer(), pos.Pointer(), shape, 0, rows, 2, heads)
 			got.Check(t, "state")
 			kt.Same(t, fmt.Sprint("rows of ", d), got, stored(old))
 		}
@@ -171,20 +173,21 @@ func TestRope(t *testing.T) {
 	table.Check(t, "table")
 	x := kt.Uniform(kt.Rand(t), rows*heads*d)
 	for _, neox := range []bool{false, true} {
+		shape := cpu.RopeShape{Heads: heads, HeadLen: d, Pairs: half, NeoX: neox}
 		want := make([]float64, len(x))
 		for i := range want {
 			want[i] = rotated(x, i, d, half, positions[i/(heads*d)], freqs, neox)
 		}
 		in, dst := kt.NewFloats(x, 0), kt.NewBuffer(len(x)*4, 4)
 		for _, b := range kt.Boxes(kt.Rand(t), rows, heads, 1) {
-			cpu.RopeF32(dst.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, b[0], b[1], b[2], b[3])
+			cpu.RopeF32(dst.Pointer(), in.Pointer(), table.Pointer(), shape, b[0], b[1], b[2], b[3])
 			one := kt.NewBuffer(len(x)*4, 0)
-			cpu.RopeF32(one.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, b[0], b[1], b[2], b[3])
+			cpu.RopeF32(one.Pointer(), in.Pointer(), table.Pointer(), shape, b[0], b[1], b[2], b[3])
 			one.Owned(t, "rope", heads*d*4, b[0], b[1], b[2]*d*4, b[3]*d*4)
 		}
 		dst.Check(t, "rope")
 		kt.Compare(t, "rope", dst.Floats(), want, kt.Tolerance{Abs: 3e-7})
-		cpu.RopeF32(in.Pointer(), in.Pointer(), table.Pointer(), heads, d, half, neox, 0, rows, 0, heads)
+		cpu.RopeF32(in.Pointer(), in.Pointer(), table.Pointer(), shape, 0, rows, 0, heads)
 		kt.Same(t, "rope in place", in, dst)
 	}
 }

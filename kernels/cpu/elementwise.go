@@ -99,8 +99,8 @@ func DivRowF32(dst, a, b unsafe.Pointer, n, r0, r1, c0, c1 int) {
 // ScaleF32 computes x*scale + bias, rounded after the product and after the sum.
 //
 //go:noinline
-func ScaleF32(dst, x unsafe.Pointer, scale, bias float32, n, r0, r1, c0, c1 int) {
+func ScaleF32(dst, x unsafe.Pointer, shape ScaleShape, n, r0, r1, c0, c1 int) {
 	runs(n, r0, r1, c0, c1, func(at, n int) {
-		active.scale(floatAt(dst, at), floatAt(x, at), n, scale, bias)
+		active.scale(floatAt(dst, at), floatAt(x, at), n, shape.Scale, shape.Bias)
 	})
 }

@@ -157,7 +157,7 @@ func TestBoxes(t *testing.T) {
 			})
 		}
 		checkBoxes(t, "scale", rows, n, func(dst *kt.Buffer, r0, r1, c0, c1 int) {
-			cpu.ScaleF32(dst.Pointer(), a.Pointer(), 3, -0.25, n, r0, r1, c0, c1)
+			cpu.ScaleF32(dst.Pointer(), a.Pointer(), cpu.ScaleShape{Scale: 3, Bias: -0.25}, n, r0, r1, c0, c1)
 		})
 	})
 }
@@ -189,7 +189,7 @@ func TestScale(t *testing.T) {
 			for i, v := range x.Floats() {
 				want[i] = float64(float32(v*1.7) + 0.3)
 			}
-			cpu.ScaleF32(dst.Pointer(), x.Pointer(), 1.7, 0.3, n, 0, 1, 0, n)
+			cpu.ScaleF32(dst.Pointer(), x.Pointer(), cpu.ScaleShape{Scale: 1.7, Bias: 0.3}, n, 0, 1, 0, n)
 			dst.Check(t, "scale")
 			kt.Compare(t, "scale", dst.Floats(), want, kt.Exact)
 		}

@@ -48,16 +48,16 @@ func TakeF32(dst, x, idx unsafe.Pointer, n, k, r0, r1 int) {
 }
 
 // ExpertsSumF32 computes dst[t, i] = Σ p[t, c]·y[t, c, i] over the choices c, in their
-// order, for tokens [t0, t1) and columns [c0, c1), with y f32 [*, choices, n] and p f32
-// [*, choices].
+// order, for tokens [t0, t1) and columns [c0, c1), with y f32 [*, Choices, Len] and p f32
+// [*, Choices].
 //
 //go:noinline
-func ExpertsSumF32(dst, y, p unsafe.Pointer, choices, n, t0, t1, c0, c1 int) {
+func ExpertsSumF32(dst, y, p unsafe.Pointer, shape SumShape, t0, t1, c0, c1 int) {
 	for t := t0; t < t1; t++ {
-		out := target(dst, n, t, c0, c1)
+		out := target(dst, shape.Len, t, c0, c1)
 		clear(out)
-		for c, share := range floats(floatAt(p, t*choices), choices) {
-			for i, v := range target(y, n, t*choices+c, c0, c1) {
+		for c, share := range floats(floatAt(p, t*shape.Choices), shape.Choices) {
+			for i, v := range target(y, shape.Len, t*shape.Choices+c, c0, c1) {
 				out[i] += share * v
 			}
 		}
@@ -90,46 +90,46 @@ func indices(p unsafe.Pointer, n int) []int32 { return unsafe.Slice((*int32)(p),
 
 // Products with experts. All compute, for tokens [t0, t1) and columns [c0, c1),
 //
-//	y[t, c, i] = Σ x[t, s, j]·w[idx[t, c], i, j] for j in [0, k)
+//	y[t, c, i] = Σ x[t, s, j]·w[idx[t, c], i, j] for j in [0, In)
 //
-// where dst is f32 [*, choices, n], x is [*, rows, k] with rows 1 (s is 0) or choices (s is
-// c), idx is i32 [*, choices], and w is experts matrices [n, k] in layout r16, each of
+// where dst is f32 [*, Choices, Out], x is [*, Rows, In] with Rows 1 (s is 0) or Choices (s is
+// c), idx is i32 [*, Choices], and w is Experts matrices [Out, In] in layout r16, each of
 // whose last panel is padded. All else is as for matrix products: an element of y is the
 // sum that MatMul of the same format makes of its row.
 
 // ExpertsMatMulF32 computes the products for f32 weights and f32 x.
 //
 //go:noinline
-func ExpertsMatMulF32(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {
-	expertsMatMul(formatF32, dst, x, w, idx, experts, choices, rows, n, k, t0, t1, c0, c1)
+func ExpertsMatMulF32(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
+	expertsMatMul(formatF32, dst, x, w, idx, shape, t0, t1, c0, c1)
 }
 
 // ExpertsMatMulF16 computes the products for f16 weights and f32 x.
 //
 //go:noinline
-func ExpertsMatMulF16(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {
-	expertsMatMul(formatF16, dst, x, w, idx, experts, choices, rows, n, k, t0, t1, c0, c1)
+func ExpertsMatMulF16(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
+	expertsMatMul(formatF16, dst, x, w, idx, shape, t0, t1, c0, c1)
 }
 
 // ExpertsMatMulBF16 computes the products for bf16 weights and bf16 x.
 //
 //go:noinline
-func ExpertsMatMulBF16(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {
-	expertsMatMul(formatBF16, dst, x, w, idx, experts, choices, rows, n, k, t0, t1, c0, c1)
+func ExpertsMatMulBF16(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
+	expertsMatMul(formatBF16, dst, x, w, idx, shape, t0, t1, c0, c1)
 }
 
 // ExpertsMatMulQ8_0 computes the products for q8_0 weights and q8a x.
 //
 //go:noinline
-func ExpertsMatMulQ8_0(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {
-	expertsMatMul(formatQ8, dst, x, w, idx, experts, choices, rows, n, k, t0, t1, c0, c1)
+func ExpertsMatMulQ8_0(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
+	expertsMatMul(formatQ8, dst, x, w, idx, shape, t0, t1, c0, c1)
 }
 
 // ExpertsMatMulQ4_0 computes the products for q4_0 weights and q8a x.
 //
 //go:noinline
-func ExpertsMatMulQ4_0(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {
-	expertsMatMul(formatQ4, dst, x, w, idx, experts, choices, rows, n, k, t0, t1, c0, c1)
+func ExpertsMatMulQ4_0(dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
+	expertsMatMul(formatQ4, dst, x, w, idx, shape, t0, t1, c0, c1)
 }
 
 // expertColumns is how many columns of an expert are used for all of its tokens before the
@@ -138,12 +138,13 @@ const expertColumns = 4 * panelRows
 
 // expertsMatMul computes expert by expert, so that a matrix is read from memory once
 // however many tokens chose it.
-func expertsMatMul(f format, dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int) {
+func expertsMatMul(f format, dst, x, w, idx unsafe.Pointer, shape ExpertsShape, t0, t1, c0, c1 int) {
 	sh := &formatShape[f]
-	blocks := k / sh.blockLen
-	matrixBytes := (n + panelRows - 1) / panelRows * blocks * sh.panelBytes
+	choices, blocks := shape.Choices, shape.In/sh.blockLen
+	matrixBytes := (shape.Out + panelRows - 1) / panelRows * blocks * sh.panelBytes
+	expert := MatMulShape{In: shape.In, Out: shape.Out}
 	named := indices(floatAt(idx, t0*choices), (t1-t0)*choices)
-	for e := range experts {
+	for e := range shape.Experts {
 		first := next(named, e, 0)
 		if first == len(named) {
 			continue
@@ -152,8 +153,8 @@ func expertsMatMul(f format, dst, x, w, idx unsafe.Pointer, experts, choices, ro
 		for c := c0; c < c1; c += expertColumns {
 			for at := first; at < len(named); at = next(named, e, at+1) {
 				r := t0*choices + at
-				from := r/choices*rows + r%choices%rows
-				matmul(f, floatAt(dst, r*n), unsafe.Add(x, from*blocks*sh.xBytes), matrix, nil, n, k, 0, 1, c, min(c+expertColumns, c1))
+				from := r/choices*shape.Rows + r%choices%shape.Rows
+				matmul(f, floatAt(dst, r*shape.Out), unsafe.Add(x, from*blocks*sh.xBytes), matrix, nil, expert, 0, 1, c, min(c+expertColumns, c1))
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 var expertProducts = []struct {
 	weight  dtype.DType
 	matmul  product
-	experts func(dst, x, w, idx unsafe.Pointer, experts, choices, rows, n, k, t0, t1, c0, c1 int)
+	experts func(dst, x, w, idx unsafe.Pointer, shape cpu.ExpertsShape, t0, t1, c0, c1 int)
 }{
 	{dtype.F32, cpu.MatMulF32, cpu.ExpertsMatMulF32},
 	{dtype.F16, cpu.MatMulF16, cpu.ExpertsMatMulF16},
@@ -53,14 +53,15 @@ func TestExpertsMatMul(t *testing.T) {
 							from = i
 						}
 						p.matmul(unsafe.Add(want.Pointer(), i*n*4), unsafe.Add(x.Pointer(), from*xRow),
-							unsafe.Add(ws.Pointer(), int(e)*len(w)/experts), nil, n, k, 0, 1, 0, n)
+							unsafe.Add(ws.Pointer(), int(e)*len(w)/experts), nil, weights(n, k), 0, 1, 0, n)
 					}
 					got, cut := kt.NewBuffer(len(ids)*n*4, 4), kt.NewBuffer(len(ids)*n*4, 0)
-					p.experts(got.Pointer(), x.Pointer(), ws.Pointer(), idx.Pointer(), experts, choices, rows, n, k, 0, tokens, 0, n)
+					shape := cpu.ExpertsShape{Experts: experts, Choices: choices, Rows: rows, In: k, Out: n}
+					p.experts(got.Pointer(), x.Pointer(), ws.Pointer(), idx.Pointer(), shape, 0, tokens, 0, n)
 					got.Check(t, "y")
 					kt.Same(t, "y", got, want)
 					for _, b := range kt.Boxes(rng, tokens, n, tile.ColumnGranule) {
-						p.experts(cut.Pointer(), x.Pointer(), ws.Pointer(), idx.Pointer(), experts, choices, rows, n, k, b[0], b[1], b[2], b[3])
+						p.experts(cut.Pointer(), x.Pointer(), ws.Pointer(), idx.Pointer(), shape, b[0], b[1], b[2], b[3])
 					}
 					kt.Same(t, "y in boxes", cut, want)
 				})
@@ -120,7 +121,7 @@ func TestExpertsSum(t *testing.T) {
 	}
 	got := kt.NewBuffer(tokens*n*4, 0)
 	for _, b := range kt.Boxes(rng, tokens, n, 16) {
-		cpu.ExpertsSumF32(got.Pointer(), y.Pointer(), p.Pointer(), choices, n, b[0], b[1], b[2], b[3])
+		cpu.ExpertsSumF32(got.Pointer(), y.Pointer(), p.Pointer(), cpu.SumShape{Choices: choices, Len: n}, b[0], b[1], b[2], b[3])
 	}
 	got.Check(t, "sums")
 	kt.Compare(t, "sums", got.Floats(), want, kt.Tolerance{Abs: 1e-6, Rel: 1e-6})

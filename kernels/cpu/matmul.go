@@ -116,12 +116,13 @@ func (t *rowTile) adjacent(dst, x, w, aux unsafe.Pointer, xStride, dstStride, bl
 // matmul runs tiles over rows [r0, r1) and columns [c0, c1). Weights are the outer loop:
 // a group of panels is read from memory once and used for all rows. When the weights behind it have
 // been asked for, tiles ask for x of the next one, which may have left the second-level cache.
-func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
+func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	if r0 >= r1 || c0 >= c1 {
 		return
 	}
+	n, k := shape.Out, shape.In
 	if r1-r0 == 1 {
-		matvec(active.products(f, k), f, dst, x, w, nil, res, n, k, r0, c0, c1, nil)
+		matvec(active.products(f, k), f, dst, x, w, nil, res, shape, r0, c0, c1, nil)
 		return
 	}
 	if tiles := active.widened[f]; tiles != nil {
@@ -157,9 +158,9 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, n, k, r0, r1, c0, c1 int) {
 // many equal parts as the tile has panels, and each tile takes one panel of each part. Panels
 // side by side are slower by up to a third, and a single place by up to a tenth (Zen 5) or a quarter
 // (Sapphire Rapids, where two are slower than four by an eighth).
-func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, n, k, r, c0, c1 int, round *unrounded) {
+func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatMulShape, r, c0, c1 int, round *unrounded) {
 	sh := &formatShape[f]
-	blocks := k / sh.blockLen
+	blocks := shape.In / sh.blockLen
 	panelBytes := blocks * sh.panelBytes
 	x = unsafe.Add(x, r*blocks*sh.xBytes)
 	for c := c0; c < c1; {
@@ -167,7 +168,7 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, n, k, r, c
 		g := set.pick(1, left)
 		run, part := g.pick(1).run, left/g.panels
 		for range part {
-			result, panel := r*n+c, c/panelRows*panelBytes
+			result, panel := r*shape.Out+c, c/panelRows*panelBytes
 			cols := min(c1-c-(g.panels-1)*part*panelRows, panelRows)
 			to, apart, aux := unsafe.Pointer(round), panelRows, res
 			if round == nil { // else dst is of bf16, and half as long
@@ -192,12 +193,13 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, n, k, r, c
 // matmulSwiGLU is matmul with two weights. With round, dst is bf16: tiles write to round, and
 // what they write is rounded while it is in the first-level cache. In prompts, a column of f32
 // would take from the second-level cache a line in each row, all of them in a few of its sets.
-func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, n, k, r0, r1, c0, c1 int, round *unrounded) {
+func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int, round *unrounded) {
 	if r0 >= r1 {
 		return
 	}
+	n, k := shape.Out, shape.In
 	if r1-r0 == 1 {
-		matvec(active.gated(f, k), f, dst, x, gate, up, nil, n, k, r0, c0, c1, round)
+		matvec(active.gated(f, k), f, dst, x, gate, up, nil, shape, r0, c0, c1, round)
 		return
 	}
 	if tiles := active.widened[f]; tiles != nil {

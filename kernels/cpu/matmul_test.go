@@ -16,7 +16,10 @@ import (
 	kt "github.com/ggmlc/ggmlc/kernels/kerneltest"
 )
 
-type product = func(dst, x, w, aux unsafe.Pointer, n, k, r0, r1, c0, c1 int)
+type product = func(dst, x, w, aux unsafe.Pointer, shape cpu.MatMulShape, r0, r1, c0, c1 int)
+
+// weights returns the shape of a product with weights of n rows of k elements.
+func weights(n, k int) cpu.MatMulShape { return cpu.MatMulShape{In: k, Out: n} }
 
 // products are the matrix products by weight dtype.
 var products = []struct {
@@ -134,20 +137,20 @@ func TestMatMul(t *testing.T) {
 func testMatMul(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
 	o := newOperands(t, weight, rows, n, k, 4*(rows%3))
 	y := kt.NewBuffer(rows*n*4, 4*(n%5))
-	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, n, k, 0, rows, 0, n)
+	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(n, k), 0, rows, 0, n)
 	o.checkMatMul(t, y.Floats(), false)
 	y.Check(t, "y")
 
 	sum := kt.NewFloats(o.res.Floats(), 0)
-	f(sum.Pointer(), o.x.Pointer(), o.w.Pointer(), sum.Pointer(), n, k, 0, rows, 0, n)
+	f(sum.Pointer(), o.x.Pointer(), o.w.Pointer(), sum.Pointer(), weights(n, k), 0, rows, 0, n)
 	o.checkMatMul(t, sum.Floats(), true)
 	sum.Check(t, "y with res")
 
 	cut, cutSum := kt.NewBuffer(rows*n*4, 0), kt.NewBuffer(rows*n*4, 0)
 	for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
 		ownsMatMul(t, o, f, nil, b)
-		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, n, k, b[0], b[1], b[2], b[3])
-		f(cutSum.Pointer(), o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), n, k, b[0], b[1], b[2], b[3])
+		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(n, k), b[0], b[1], b[2], b[3])
+		f(cutSum.Pointer(), o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), weights(n, k), b[0], b[1], b[2], b[3])
 	}
 	kt.Same(t, "y in boxes", cut, y)
 	kt.Same(t, "y with res in boxes", cutSum, sum)
@@ -157,7 +160,7 @@ func testMatMul(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
 func ownsMatMul(t *testing.T, o *operands, f product, aux unsafe.Pointer, b [4]int) {
 	t.Helper()
 	y := kt.NewBuffer(o.rows*o.n*4, 0)
-	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), aux, o.n, o.k, b[0], b[1], b[2], b[3])
+	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), aux, weights(o.n, o.k), b[0], b[1], b[2], b[3])
 	y.Owned(t, "box", o.n*4, b[0], b[1], 4*b[2], 4*b[3])
 }
 
@@ -165,12 +168,12 @@ func ownsMatMul(t *testing.T, o *operands, f product, aux unsafe.Pointer, b [4]i
 func testSwiGLU(t *testing.T, weight dtype.DType, f product, rows, n, k int) {
 	o := newOperands(t, weight, rows, n, k, 4*(rows%3))
 	y, cut := kt.NewBuffer(rows*n*4, 4*(n%5)), kt.NewBuffer(rows*n*4, 0)
-	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), n, k, 0, rows, 0, n)
+	f(y.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), weights(n, k), 0, rows, 0, n)
 	o.checkSwiGLU(t, y.Floats())
 	y.Check(t, "swiglu")
 	for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
 		ownsMatMul(t, o, f, o.up.Pointer(), b)
-		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), n, k, b[0], b[1], b[2], b[3])
+		f(cut.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), weights(n, k), b[0], b[1], b[2], b[3])
 	}
 	kt.Same(t, "swiglu in boxes", cut, y)
 }
@@ -184,15 +187,15 @@ func TestSwiGLUToBF16(t *testing.T) {
 			x, w, up := o.x.Pointer(), o.w.Pointer(), o.up.Pointer()
 			plain, want := kt.NewBuffer(rows*n*4, 0), kt.NewBuffer(rows*n*2, 0)
 			whole, cut := kt.NewBuffer(rows*n*2, 2*(n%5)), kt.NewBuffer(rows*n*2, 0)
-			cpu.MatMulSwiGLUBF16(plain.Pointer(), x, w, up, n, k, 0, rows, 0, n)
+			cpu.MatMulSwiGLUBF16(plain.Pointer(), x, w, up, weights(n, k), 0, rows, 0, n)
 			cpu.CastF32BF16(want.Pointer(), plain.Pointer(), n, 0, rows, 0, n)
-			cpu.MatMulSwiGLUBF16ToBF16(whole.Pointer(), x, w, up, n, k, 0, rows, 0, n)
+			cpu.MatMulSwiGLUBF16ToBF16(whole.Pointer(), x, w, up, weights(n, k), 0, rows, 0, n)
 			whole.Check(t, "bf16")
 			for _, b := range kt.Boxes(kt.Rand(t), rows, n, tile.ColumnGranule) {
 				one := kt.NewBuffer(rows*n*2, 0)
-				cpu.MatMulSwiGLUBF16ToBF16(one.Pointer(), x, w, up, n, k, b[0], b[1], b[2], b[3])
+				cpu.MatMulSwiGLUBF16ToBF16(one.Pointer(), x, w, up, weights(n, k), b[0], b[1], b[2], b[3])
 				one.Owned(t, "box", n*2, b[0], b[1], 2*b[2], 2*b[3])
-				cpu.MatMulSwiGLUBF16ToBF16(cut.Pointer(), x, w, up, n, k, b[0], b[1], b[2], b[3])
+				cpu.MatMulSwiGLUBF16ToBF16(cut.Pointer(), x, w, up, weights(n, k), b[0], b[1], b[2], b[3])
 			}
 			kt.Same(t, fmt.Sprintf("bf16 of %d, %d, %d", rows, n, k), whole, want)
 			kt.Same(t, fmt.Sprintf("bf16 of %d, %d, %d in boxes", rows, n, k), cut, want)
@@ -249,7 +252,7 @@ func testExtreme(t *testing.T, weight dtype.DType, f product, q byte) {
 		for r := range rows {
 			copy(xs.Bytes()[r*len(x):], x)
 		}
-		f(y.Pointer(), xs.Pointer(), kt.NewBytes(kt.Pack(weight, plain, n, k), 0).Pointer(), nil, n, k, 0, rows, 0, n)
+		f(y.Pointer(), xs.Pointer(), kt.NewBytes(kt.Pack(weight, plain, n, k), 0).Pointer(), nil, weights(n, k), 0, rows, 0, n)
 		for r := range rows {
 			kt.Compare(t, fmt.Sprintf("%v with %d", weight, int8(q)), y.Floats()[r*n:(r+1)*n], want, kt.Tolerance{Abs: 1e-9})
 		}
@@ -277,7 +280,7 @@ func TestMatMulSameBits(t *testing.T) {
 		var want *kt.Buffer
 		kt.ForEach(t, func(t *testing.T) {
 			y := kt.NewBuffer(o.rows*o.n*4, 0)
-			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
 			if want == nil {
 				want = y // of the pure-Go implementation, which comes first
 			}
@@ -298,7 +301,7 @@ func TestMatMulTileRegisters(t *testing.T) {
 			t.Skip("skip: no tile registers")
 		}
 		y := kt.NewBuffer(o.rows*o.n*4, 0)
-		cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+		cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
 		for i, got := range y.Floats() {
 			x, w, want := o.xv[i/o.n*o.k:], o.wv[i%o.n*o.k:], float32(0)
 			for k := 0; k < o.k; k += 32 {
@@ -332,9 +335,9 @@ func TestMatMulTileRegistersTiny(t *testing.T) {
 			}
 		}
 		all, alone := kt.NewBuffer(o.rows*o.n*4, 0), kt.NewBuffer(o.rows*o.n*4, 0)
-		cpu.MatMulBF16(all.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+		cpu.MatMulBF16(all.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
 		for r := range o.rows {
-			cpu.MatMulBF16(alone.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, r, r+1, 0, o.n)
+			cpu.MatMulBF16(alone.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), r, r+1, 0, o.n)
 		}
 		if !slices.ContainsFunc(all.Floats(), func(y float32) bool { return y != 0 }) {
 			t.Error("all results are zero")
@@ -356,7 +359,7 @@ func TestMatMulSameBitsOfBF16(t *testing.T) {
 				t.Skip("skip: tile registers add in another order")
 			}
 			y := kt.NewBuffer(o.rows*o.n*4, 0)
-			cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+			cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
 			if want == nil {
 				want = y
 			}
@@ -378,7 +381,7 @@ func TestMatMulSameBitsOfVectors(t *testing.T) {
 				t.Skip("skip: tile registers add in another order")
 			}
 			y := kt.NewBuffer(o.rows*o.n*4, 0)
-			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
+			p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
 			if want == nil {
 				want = y
 			}
@@ -393,8 +396,8 @@ func TestMatMulAllocatesNothing(t *testing.T) {
 			o := newOperands(t, p.weight, 9, 40, 64, 0)
 			y := kt.NewBuffer(o.rows*o.n*4, 0)
 			n := testing.AllocsPerRun(5, func() {
-				p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, 0, o.rows, 0, o.n)
-				p.swiglu(y.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), o.n, o.k, 0, o.rows, 0, o.n)
+				p.matmul(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), 0, o.rows, 0, o.n)
+				p.swiglu(y.Pointer(), o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), weights(o.n, o.k), 0, o.rows, 0, o.n)
 				cpu.AddF32(y.Pointer(), y.Pointer(), y.Pointer(), o.n, 0, 4, 3, 20)
 				cpu.SoftmaxF32(y.Pointer(), y.Pointer(), o.n, 0, o.rows)
 			})

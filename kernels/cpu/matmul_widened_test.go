@@ -24,16 +24,16 @@ var bf16Products = []struct {
 	run   func(o *operands, y unsafe.Pointer, r0, r1, c0, c1 int)
 }{
 	{"matmul", 4, func(o *operands, y unsafe.Pointer, r0, r1, c0, c1 int) {
-		cpu.MatMulBF16(y, o.x.Pointer(), o.w.Pointer(), nil, o.n, o.k, r0, r1, c0, c1)
+		cpu.MatMulBF16(y, o.x.Pointer(), o.w.Pointer(), nil, weights(o.n, o.k), r0, r1, c0, c1)
 	}},
 	{"matmul with res", 4, func(o *operands, y unsafe.Pointer, r0, r1, c0, c1 int) {
-		cpu.MatMulBF16(y, o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), o.n, o.k, r0, r1, c0, c1)
+		cpu.MatMulBF16(y, o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), weights(o.n, o.k), r0, r1, c0, c1)
 	}},
 	{"swiglu", 4, func(o *operands, y unsafe.Pointer, r0, r1, c0, c1 int) {
-		cpu.MatMulSwiGLUBF16(y, o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), o.n, o.k, r0, r1, c0, c1)
+		cpu.MatMulSwiGLUBF16(y, o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), weights(o.n, o.k), r0, r1, c0, c1)
 	}},
 	{"swiglu to bf16", 2, func(o *operands, y unsafe.Pointer, r0, r1, c0, c1 int) {
-		cpu.MatMulSwiGLUBF16ToBF16(y, o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), o.n, o.k, r0, r1, c0, c1)
+		cpu.MatMulSwiGLUBF16ToBF16(y, o.x.Pointer(), o.w.Pointer(), o.up.Pointer(), weights(o.n, o.k), r0, r1, c0, c1)
 	}},
 }
 
@@ -70,8 +70,8 @@ func TestBF16PartsInPlace(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		o := newOperands(t, dtype.BF16, 27, 70, 600, 0)
 		want, got := kt.NewBuffer(27*70*4, 0), kt.NewFloats(o.res.Floats(), 0)
-		cpu.MatMulBF16(want.Pointer(), o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), o.n, o.k, 0, o.rows, 0, o.n)
-		cpu.MatMulBF16(got.Pointer(), o.x.Pointer(), o.w.Pointer(), got.Pointer(), o.n, o.k, 0, o.rows, 0, o.n)
+		cpu.MatMulBF16(want.Pointer(), o.x.Pointer(), o.w.Pointer(), o.res.Pointer(), weights(o.n, o.k), 0, o.rows, 0, o.n)
+		cpu.MatMulBF16(got.Pointer(), o.x.Pointer(), o.w.Pointer(), got.Pointer(), weights(o.n, o.k), 0, o.rows, 0, o.n)
 		kt.Same(t, "in place", got, want)
 	})
 }
@@ -87,7 +87,7 @@ func TestBF16PartsAgainstGo(t *testing.T) {
 				t.Skip("skip: tile registers add in another order")
 			}
 			y := kt.NewBuffer(s.rows*s.n*4, 0)
-			cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, s.n, s.k, 0, s.rows, 0, s.n)
+			cpu.MatMulBF16(y.Pointer(), o.x.Pointer(), o.w.Pointer(), nil, weights(s.n, s.k), 0, s.rows, 0, s.n)
 			if want == nil {
 				want = y
 			}

@@ -24,21 +24,21 @@ func RopeTableF32(dst, pos, freqs unsafe.Pointer, half int, scale float32, r0, r
 	}
 }
 
-// RopeF32 rotates pairs of the first 2*half elements of each head by the angles in table,
-// f32 [*, half, 2] with one row per row of x, and copies the others. x and dst are f32
-// [*, heads, d]; it does rows [r0, r1) and heads [h0, h1). Pair i is elements 2i and 2i+1,
-// or i and i+half if neox. dst may be x.
+// RopeF32 rotates pairs of the first 2*Pairs elements of each head by the angles in table,
+// f32 [*, Pairs, 2] with one row per row of x, and copies the others. x and dst are f32
+// [*, Heads, HeadLen]; it does rows [r0, r1) and heads [h0, h1). dst may be x.
 //
 //go:noinline
-func RopeF32(dst, x, table unsafe.Pointer, heads, d, half int, neox bool, r0, r1, h0, h1 int) {
+func RopeF32(dst, x, table unsafe.Pointer, shape RopeShape, r0, r1, h0, h1 int) {
+	d, half := shape.HeadLen, shape.Pairs
 	step, apart := 2, 1
-	if neox {
+	if shape.NeoX {
 		step, apart = 1, half
 	}
 	for r := r0; r < r1; r++ {
 		angles := floats(floatAt(table, r*half*2), half*2)
 		for h := h0; h < h1; h++ {
-			at := (r*heads + h) * d
+			at := (r*shape.Heads + h) * d
 			out, in := floats(floatAt(dst, at), d), floats(floatAt(x, at), d)
 			rotate(out, in, angles, step, apart)
 			copy(out[2*half:], in[2*half:])

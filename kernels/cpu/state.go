@@ -7,19 +7,20 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Writes into a state, a KV cache [S, heads, ctx, d]: for rows [r0, r1) and heads [h0, h1),
+// Writes into a state, such as a KV cache: for rows [r0, r1) and heads [h0, h1),
 //
 //	state[slot[r], h, pos[r], :] = x[r, h, :]
 //
-// with x f32 [*, heads, d] and slot, pos i32 [*]. Slots and positions are trusted.
+// with x f32 [*, Heads, HeadLen] and slot, pos i32 [*]. Slots and positions are trusted.
 
 // StateWriteF32 writes to an f32 state.
 //
 //go:noinline
-func StateWriteF32(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+func StateWriteF32(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
+	heads, d := shape.Heads, shape.HeadLen
 	for r := r0; r < r1; r++ {
 		for h := h0; h < h1; h++ {
-			at := stateRow(slot, pos, heads, ctx, r, h)
+			at := shape.row(slot, pos, r, h)
 			copy(floats(floatAt(state, at*d), d), floats(floatAt(x, (r*heads+h)*d), d))
 		}
 	}
@@ -28,26 +29,29 @@ func StateWriteF32(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0
 // StateWriteF16 writes to an f16 state, rounding to nearest, ties to even.
 //
 //go:noinline
-func StateWriteF16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+func StateWriteF16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
+	heads, d := shape.Heads, shape.HeadLen
 	for r := r0; r < r1; r++ {
 		for h := h0; h < h1; h++ {
-			at := stateRow(slot, pos, heads, ctx, r, h)
+			at := shape.row(slot, pos, r, h)
 			active.f32ToF16(halfAt(state, at*d), floatAt(x, (r*heads+h)*d), d)
 		}
 	}
 }
 
-// StateWriteR16F16 writes to an f16 state in layout r16, each head of each sequence a matrix [ctx, d]. The numbers are
+// StateWriteR16F16 writes to an f16 state in layout r16, each head of each sequence a matrix
+// [Context, HeadLen]. The numbers are
 // those that StateWriteF16 writes.
 //
 //go:noinline
-func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
 	s := spareHalves.Get().(*halfPanel)
-	turn := attentionFor(d, d, false).keys[cacheF32]
+	heads, d := shape.Heads, shape.HeadLen
+	turn := attentionFor(d, d).keys[cacheF32]
 	for r := r0; r < r1; {
 		p, n := index(pos, r), panelRun(slot, pos, r, r1)
 		for h := h0; h < h1; h++ {
-			panel := (index(slot, r)*heads+h)*(wholePanels(ctx)/panelRows) + p/panelRows
+			panel := shape.panel(slot, pos, r, h)
 			to := unsafe.Slice((*halfColumn)(halfAt(state, panel*d*panelRows)), d)
 			if from := floatAt(x, (r*heads+h)*d); n == 1 {
 				s.writeRow(to, from, p%panelRows)
@@ -106,14 +110,15 @@ func (s *halfPanel) write(dst []halfColumn, x unsafe.Pointer, stride int, turn p
 	}
 }
 
-// StateWriteQ8_0 writes to a state of plain q8_0 rows; d is a multiple of 32.
+// StateWriteQ8_0 writes to a state of plain q8_0 rows; HeadLen is a multiple of 32.
 //
 //go:noinline
-func StateWriteQ8_0(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+func StateWriteQ8_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
 	q := spareBlocks.Get().(*quantized)
+	heads, d := shape.Heads, shape.HeadLen
 	for r := r0; r < r1; r++ {
 		for h := h0; h < h1; h++ {
-			at := stateRow(slot, pos, heads, ctx, r, h)
+			at := shape.row(slot, pos, r, h)
 			q.writeRow(unsafe.Add(state, at*(d/blockLen*q8Bytes)), floatAt(x, (r*heads+h)*d), d)
 		}
 	}
@@ -121,16 +126,17 @@ func StateWriteQ8_0(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h
 }
 
 // StateWriteR16Q8_0 writes to a state of q8_0 in layout r16, each head of each sequence a matrix
-// [ctx, d]; d is a multiple of 32. The numbers are those that StateWriteQ8_0 writes.
+// [Context, HeadLen]; HeadLen is a multiple of 32. The numbers are those that StateWriteQ8_0 writes.
 //
 //go:noinline
-func StateWriteR16Q8_0(state, x, slot, pos unsafe.Pointer, heads, ctx, d, r0, r1, h0, h1 int) {
+func StateWriteR16Q8_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
 	q := spareBlocks.Get().(*quantized)
+	heads, d := shape.Heads, shape.HeadLen
 	blocks := d / blockLen
 	for r := r0; r < r1; r++ {
 		p := index(pos, r)
 		for h := h0; h < h1; h++ {
-			panel := (index(slot, r)*heads+h)*(wholePanels(ctx)/panelRows) + p/panelRows
+			panel := shape.panel(slot, pos, r, h)
 			to := unsafe.Slice((*q8Panel)(unsafe.Add(state, panel*blocks*panelRows*q8Bytes)), blocks)
 			q.writePanel(to, floatAt(x, (r*heads+h)*d), p%panelRows)
 		}
@@ -181,7 +187,12 @@ func (q *quantized) writePanel(dst []q8Panel, x unsafe.Pointer, row int) {
 	})
 }
 
-// stateRow returns the number of the row of d elements that head h of row r is written to.
-func stateRow(slot, pos unsafe.Pointer, heads, ctx, r, h int) int {
-	return (index(slot, r)*heads+h)*ctx + index(pos, r)
+// row returns the number of the row of a plain state that head h of row r of x is written to.
+func (s StateShape) row(slot, pos unsafe.Pointer, r, h int) int {
+	return (index(slot, r)*s.Heads+h)*s.Context + index(pos, r)
+}
+
+// panel returns the number of the panel of a state in layout r16 that head h of row r of x is written to.
+func (s StateShape) panel(slot, pos unsafe.Pointer, r, h int) int {
+	return (index(slot, r)*s.Heads+h)*(wholePanels(s.Context)/panelRows) + index(pos, r)/panelRows
 }

@@ -1,0 +1,60 @@
+package cpu
+
+// Shapes hold what kernels know of a node besides its operands and the part that is to be computed: the extents and
+// constants that are the same in each call. An emitted program declares each of them once, by name.
+
+// MatMulShape is the shape of the weights of a matrix product, [Out, In].
+type MatMulShape struct {
+	In  int // elements of a row of x and of a row of the weights
+	Out int // rows of the weights, which are columns of the result
+}
+
+// ExpertsShape is the shape of a product with chosen experts.
+type ExpertsShape struct {
+	Experts int // matrices of the weights
+	Choices int // experts of a token
+	Rows    int // rows of x of a token: one for all of its choices, or one for each
+	In, Out int // as in MatMulShape, of each expert
+}
+
+// SumShape is the shape of a sum over a token's experts.
+type SumShape struct {
+	Choices int // experts of a token
+	Len     int // elements of each summand
+}
+
+// RopeShape is the shape of a rotation of heads by positions.
+type RopeShape struct {
+	Heads   int
+	HeadLen int  // elements of a head
+	Pairs   int  // pairs of elements that are rotated; the elements after them are copied
+	NeoX    bool // pair i is elements i and i+Pairs, not 2i and 2i+1
+}
+
+// StateShape is the shape of a state, [sequences, Heads, Context, HeadLen].
+type StateShape struct {
+	Heads   int
+	Context int // positions of a sequence
+	HeadLen int // elements of a head at one position
+}
+
+// AttentionShape is the shape of attention over the states of keys [sequences, KVHeads, Context, KeyLen] and of values
+// [sequences, KVHeads, Context, ValueLen].
+type AttentionShape struct {
+	Heads    int // of queries: a multiple of KVHeads
+	KVHeads  int
+	Context  int // positions of a sequence
+	KeyLen   int // elements of a query and of a key
+	ValueLen int // elements of a value and of a result
+	Scale    float32
+}
+
+// CombineShape is the shape of a sum over segments of attention.
+type CombineShape struct {
+	KVHeads  int
+	Group    int // heads of queries for each head of keys
+	ValueLen int // elements of a result
+}
+
+// ScaleShape is the function x·Scale + Bias.
+type ScaleShape struct{ Scale, Bias float32 }
