@@ -30,6 +30,8 @@ type addr struct {
 	arena, chunk int
 	chunks       []int // of the rounds, where they are not all in one
 	offset       int64
+	buffer       *ir.Value // that offset is named after
+	skip         int64     // bytes of offset that views leave out at the buffer's beginning
 	stride       int64
 	table        []int64 // offsets of the rounds where no stride fits them; offset is then 0
 	instance     int64   // bytes from what one step uses to what the next one does
@@ -47,6 +49,7 @@ func (e *funcEmitter) addrOf(v *ir.Value) addr {
 	a := e.rootAddr(v)
 	if c, ok := skip.IsConst(); ok {
 		a.offset += c
+		a.skip += c
 		return a
 	}
 	a.extra = skip
@@ -88,8 +91,21 @@ func (e *funcEmitter) bodyParamAddr(v *ir.Value) addr {
 		}
 		return e.addrOf(n.Args[v.Index])
 	}
+	a := e.tableAddr(entriesOf(v))
+	a.buffer, a.skip = v, 0
+	return a
+}
+
+// entriesOf returns what a parameter of a repeat's body stands for: an operand, or the entries of a table.
+func entriesOf(v *ir.Value) []*ir.Value {
+	n := v.Func.Owner
+	attr := n.Attr.(*ir.RepeatAttr)
+	fixed := attr.Carried + attr.Invariant
+	if v.Index < fixed {
+		return n.Args[v.Index : v.Index+1]
+	}
 	first := fixed + (v.Index-fixed)*int(attr.Count)
-	return e.tableAddr(n.Args[first : first+int(attr.Count)])
+	return n.Args[first : first+int(attr.Count)]
 }
 
 // tableAddr returns the address of a table's entry: with a stride where the entries lie
@@ -125,7 +141,7 @@ func (e *funcEmitter) placeAddr(p *ir.Place, v *ir.Value) addr {
 	if p == nil {
 		panic(fmt.Sprintf("codegen: internal error: %v has no address", v))
 	}
-	a := addr{arena: p.Arena, chunk: p.Chunk, offset: p.Offset}
+	a := addr{arena: p.Arena, chunk: p.Chunk, offset: p.Offset, buffer: e.bufferOf(v)}
 	if slots := v.Slots(); slots > 1 {
 		if slots != e.m.Plan.Pipeline {
 			panic(fmt.Sprintf("codegen: internal error: %v has %d instances, and %d steps are under way", v, slots, e.m.Plan.Pipeline))
@@ -182,15 +198,17 @@ func (e *funcEmitter) base(a addr) string {
 
 // offset returns the expression for what an address adds to its base.
 func (e *funcEmitter) offset(a addr) jen.Code {
-	off := jen.Id(fmt.Sprintf("%#x", a.offset))
-	if a.stride != 0 {
-		off.Op("+").Id("l").Op("*").Id(fmt.Sprintf("%#x", a.stride))
-	}
+	var off *jen.Statement
 	if a.table != nil {
 		off = jen.Id(e.g.tableName(a.table)).Index(jen.Id("l"))
+	} else {
+		off = jen.Add(e.literal(a))
+	}
+	if a.stride != 0 {
+		off.Op("+").Id("l").Op("*").Id(inHex(a.stride))
 	}
 	if a.instance != 0 {
-		off.Op("+").Add(e.slot()).Op("*").Id(fmt.Sprintf("%#x", a.instance))
+		off.Op("+").Add(e.slot()).Op("*").Id(inHex(a.instance))
 	}
 	if !a.extra.Is(0) {
 		off.Op("+").Add(e.dim(a.extra))

@@ -181,7 +181,10 @@ type generator struct {
 
 	bodies  map[*ir.Func]string // Go names of repeat bodies
 	pending []*ir.Func          // bodies that are referred to and not emitted yet
-	tables  []table             // offsets of rounds that no stride fits
+	tables  []table             // offsets of iterations that no stride fits
+
+	buffers map[*ir.Value]*ir.Value // what offsets are named after, by values that own their bytes
+	locals  namer                   // constants of functions
 
 	shapes    map[string]string // variables of shapes, by what they hold
 	shapeVars []jen.Code        // their declarations
@@ -201,7 +204,8 @@ type table struct {
 }
 
 func newGenerator(m *ir.Module, o Options) *generator {
-	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string), names: newNames(m)}
+	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string),
+		buffers: make(map[*ir.Value]*ir.Value), locals: make(namer), names: newNames(m)}
 	g.steps = g.newFile("Step functions: run by every worker, each doing its part; see the plan in " + planFile + ".")
 	g.shapeDecl = g.steps.Add()
 	g.program = g.newFile("")
@@ -244,7 +248,7 @@ func (g *generator) bodyName(f *ir.Func) string {
 	if name, ok := g.bodies[f]; ok {
 		return name
 	}
-	name := g.top.pick(stepName(f.Owner.Func.Name) + "Round")
+	name := g.top.pick(stepName(f.Owner.Func.Name) + "Body")
 	g.bodies[f] = name
 	g.pending = append(g.pending, f)
 	return name
@@ -261,9 +265,9 @@ func (g *generator) tableName(offsets []int64) string {
 	g.tables = append(g.tables, table{name, offsets})
 	var vals []jen.Code
 	for _, o := range offsets {
-		vals = append(vals, jen.Id(fmt.Sprintf("%#x", o)))
+		vals = append(vals, jen.Id(inHex(o)))
 	}
-	comment(g.program, name+" says where the entries of a table are, by round.")
+	comment(g.program, name+" holds where the entries of a table are, by iteration.")
 	g.program.Var().Id(name).Op("=").Index(jen.Op("...")).Int().Values(vals...)
 	return name
 }
@@ -289,9 +293,9 @@ func arenaBytes(m *ir.Module, class ir.Class) int64 {
 func (g *generator) stepDoc(f *ir.Func, name string, part int) string {
 	switch {
 	case part > 0:
-		return fmt.Sprintf("%s goes on where the function before it ends.", name)
+		return fmt.Sprintf("%s continues where the function before it ends.", name)
 	case f.Owner != nil:
-		return fmt.Sprintf("%s is one round of %d: %d epochs.", name, f.Owner.Attr.(*ir.RepeatAttr).Count, f.Epochs)
+		return fmt.Sprintf("%s is one of %d iterations of @%s: %d epochs.", name, f.Owner.Attr.(*ir.RepeatAttr).Count, f.Name, f.Epochs)
 	}
 	fp := g.funcPlan(f)
 	return fmt.Sprintf("%s runs %d nodes with %d barriers.", name, fp.Nodes, fp.Barriers)

@@ -181,7 +181,8 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	on := g.layout.devices[g.layout.queues[c.queue].device]
 	name := g.top.pick(fmt.Sprintf("%sSplit%d", g.goName(f), c.split))
 	kernels := g.top.pick(name + "Kernels")
-	k := &funcEmitter{g: g, m: g.m, f: f, on: &on, symbols: make(map[*ir.Symbol]bool), memory: make(map[int]bool)}
+	k := newFuncEmitter(g, f)
+	k.on, k.memory = &on, make(map[int]bool)
 	for _, n := range c.nodes {
 		whole := *n // a device shares nothing among workers
 		whole.Part = ir.Partition{}
@@ -210,9 +211,9 @@ func (g *generator) goName(f *ir.Func) string {
 	return g.names.steps[f]
 }
 
-// commandPrologue declares the memory and the sizes that a command uses.
+// commandPrologue declares the offsets, the memory and the sizes that a command uses.
 func (e *funcEmitter) commandPrologue() []jen.Code {
-	var out []jen.Code
+	out := e.constants()
 	for _, k := range slices.Sorted(maps.Keys(e.memory)) {
 		out = append(out, jen.Id(memoryVar(k)).Op(":=").Id("e").Dot("Mem").Index(jen.Lit(k)))
 	}

@@ -27,6 +27,10 @@ type funcEmitter struct {
 	ranges  []ownership
 	stmts   []jen.Code
 	calls   int
+	offsets []offsetUse
+
+	offsetNames map[offset]string // constants of all parts
+	locals      namer             // their names
 
 	tailOf *ir.Node   // the first of the run with a tail that is being emitted; nil for none
 	before []jen.Code // stmts before that run
@@ -57,7 +61,7 @@ type ownership struct {
 // emitFunc emits f as one or more Go functions, the first under that name. A function with
 // more than maxCalls calls goes on in another, which it calls last.
 func (g *generator) emitFunc(f *ir.Func, name string) {
-	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+	e := newFuncEmitter(g, f)
 	part := name
 	for i, n := range f.Nodes {
 		e.endTailBefore(n)
@@ -76,6 +80,10 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
 	}
 	e.flush(part)
+}
+
+func newFuncEmitter(g *generator, f *ir.Func) *funcEmitter {
+	return &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool), offsetNames: make(map[offset]string), locals: make(namer)}
 }
 
 // mark emits a note of what the worker begins, in programs with a profile.
@@ -220,7 +228,7 @@ func (e *funcEmitter) flush(name string) {
 	if e.f.Owner != nil {
 		params = append(params, jen.Id("l").Int())
 	}
-	body := slices.Concat(e.prologue(), e.stmts)
+	body := slices.Concat(e.constants(), e.prologue(), e.stmts)
 	comment(e.g.steps, e.g.stepDoc(e.f, name, e.parts))
 	e.g.steps.Func().Id(name).Params(params...).Block(body...)
 	e.g.steps.Line()

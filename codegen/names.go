@@ -88,11 +88,14 @@ func newNames(m *ir.Module) names {
 // goSymbol returns the variable that holds a symbol's size in step functions.
 func goSymbol(name string) string {
 	id := identifier(name)
-	if isReserved(id) || strings.HasPrefix(id, "mem") {
+	if isReserved(id) || isMemory(id) {
 		return id + "Size"
 	}
 	return id
 }
+
+// isMemory reports whether id could be one of the variables mem0, mem1, …
+func isMemory(id string) bool { return strings.HasPrefix(id, "mem") }
 
 // rangeLike reports whether id could be one of the range variables a0, a1, b0, …
 func rangeLike(id string) bool {

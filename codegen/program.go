@@ -258,7 +258,7 @@ func (g *generator) tensor(f *ir.Func, v *ir.Value, name string) (jen.Dict, erro
 		}
 		dims = append(dims, linear)
 	}
-	e := &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool)}
+	e := newFuncEmitter(g, f)
 	return jen.Dict{
 		jen.Id("Name"):   jen.Lit(name),
 		jen.Id("Type"):   jen.Qual(g.dtypePath(), dtypeNames[v.Type.DType]),

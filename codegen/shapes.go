@@ -85,7 +85,7 @@ func shapeName(n *ir.Node, kind string) string {
 			name += kind
 		}
 	}
-	if isReserved(name) || strings.HasPrefix(name, "mem") {
+	if isReserved(name) || isMemory(name) {
 		name += "Shape"
 	}
 	return name

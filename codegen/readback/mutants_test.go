@@ -193,6 +193,7 @@ func (g *mutator) inside(d ast.Decl) {
 	if g.fn != nil {
 		g.parameters()
 		g.shapesOf(g.fn)
+		g.constants(g.fn)
 	}
 }
 
@@ -221,9 +222,16 @@ func localsOf(fn *ast.FuncDecl) []string {
 		}
 	}
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		if a, ok := n.(*ast.AssignStmt); ok && a.Tok == token.DEFINE {
-			for _, l := range a.Lhs {
-				add(l)
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				for _, l := range n.Lhs {
+					add(l)
+				}
+			}
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				add(id)
 			}
 		}
 		return true
@@ -236,7 +244,7 @@ func (g *mutator) block(b *ast.BlockStmt) {
 	worker := slices.Contains(g.vars, "w")
 	for i, st := range b.List {
 		text := g.text(st)
-		_, defines := st.(*ast.AssignStmt)
+		defines := isDefinition(st)
 		g.add("drop "+kindOf(st, text), g.put(st, ""))
 		g.add("double "+kindOf(st, text), g.after(st, "\n"+text))
 		if i+1 < len(b.List) {
@@ -264,11 +272,22 @@ func (g *mutator) block(b *ast.BlockStmt) {
 	}
 }
 
+// isDefinition reports whether a statement declares what the statements after it use.
+func isDefinition(st ast.Stmt) bool {
+	switch st.(type) {
+	case *ast.AssignStmt, *ast.DeclStmt:
+		return true
+	}
+	return false
+}
+
 // kindOf names a statement for the table.
 func kindOf(st ast.Stmt, text string) string {
 	switch st.(type) {
 	case *ast.AssignStmt:
 		return "variables"
+	case *ast.DeclStmt:
+		return "constants"
 	case *ast.IfStmt:
 		return "if"
 	case *ast.RangeStmt, *ast.ForStmt:

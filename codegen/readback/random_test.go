@@ -32,7 +32,7 @@ func TestOddModules(t *testing.T) {
 			"  %a = softmax %x\n  %b = exp %y\n  %c = exp %z\n  %d = softmax %u\n  return %a, %b, %c, %d\n}\n",
 		oneFunction("string") + oneFunction("nil") + oneFunction("true") + oneFunction("error") + oneFunction("min") + oneFunction("init") + oneFunction("main") +
 			oneFunction("program") + oneFunction("Close") + oneFunction("decode") + oneFunction("a0") + oneFunction("f-1") + oneFunction("f_1") + oneFunction("F_1"),
-		rounds(1200),
+		rounds(1200), namedValues,
 		origins("blk.%d.attn"), origins("7.%d"), origins("a b.%d."), origins(`\nfunc init() {}//%d`), origins("+build \x00é.0%d"), origins(`..%d"`),
 	} {
 		for _, s := range []setting{{}, {pkg: "odd"}, {profile: true}, {targets: twoFakes, pins: ".*=fake:1", pipeline: 3}, {targets: sharing, pins: ".*=d0"}} {
@@ -62,6 +62,23 @@ func origins(form string) string {
 	}
 	return b.String() + "  return %x6\n}\n"
 }
+
+// namedValues has values whose names are taken in Go, in emitted code or by each other, and that are used several times.
+var namedValues = func() string {
+	names := []string{"x", "len", "int", "cpu", "tile", "unsafe", "a0", "k1", "mem3", "f", "main", "program", "n", "nAt", "softmax", "scale", "scale2",
+		"a.b", "a_b", "A_b", "aB", "é", "_", "__", "9", "v9", "v", "u", "slot", "true", "iota", "MatMul", "type", strings.Repeat("long", 30), "a b", "//", "\n"}
+	var b, sums strings.Builder
+	b.WriteString("symbol n 1 40\nfunc @f(%in: f32[n,64]) -> (y: f32[n,64], z: f32[n,64]) {\n")
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %%%q = scale %%in {scale=%d, bias=0.25}\n", name, i)
+		fmt.Fprintf(&sums, "  %%sum.%d = add %%%q, %%%q\n  %%half.%d = scale %%sum.%d {scale=%d, bias=0.5}\n", i, name, names[(i+1)%len(names)], i, i, i)
+	}
+	sums.WriteString("  %total.0 = add %half.0, %in\n")
+	for i := range names[1:] {
+		fmt.Fprintf(&sums, "  %%total.%d = add %%total.%d, %%half.%d\n", i+1, i, i+1)
+	}
+	return b.String() + sums.String() + fmt.Sprintf("  return %%total.%d, %%half.0\n}\n", len(names)-1)
+}()
 
 func oneFunction(name string) string {
 	return fmt.Sprintf("func @%s(%%x: f32[2]) -> (y: f32[2]) {\n  %%y = exp %%x\n  return %%y\n}\n", name)

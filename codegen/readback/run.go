@@ -152,6 +152,8 @@ func (x *runner) statement(s scope, st ast.Stmt) {
 	switch st := st.(type) {
 	case *ast.AssignStmt:
 		x.assign(s, st)
+	case *ast.DeclStmt:
+		x.constants(s, st)
 	case *ast.ExprStmt:
 		if e, ok := st.X.(*ast.CallExpr); ok {
 			x.call(s, e)
@@ -194,6 +196,26 @@ func (x *runner) assign(s scope, st *ast.AssignStmt) {
 			x.unknown(st, "assignment")
 		}
 		s[id.Name] = vals[i]
+	}
+}
+
+// constants declares the constants of a function: integers under new names.
+func (x *runner) constants(s scope, st *ast.DeclStmt) {
+	d, ok := st.Decl.(*ast.GenDecl)
+	if !ok || d.Tok != token.CONST {
+		x.unknown(st, "declaration")
+	}
+	for _, spec := range d.Specs {
+		c := spec.(*ast.ValueSpec)
+		if len(c.Names) != 1 || len(c.Values) != 1 || c.Type != nil {
+			x.unknown(c, "constant")
+		}
+		lit, ok := c.Values[0].(*ast.BasicLit)
+		_, again := s[c.Names[0].Name]
+		if !ok || lit.Kind != token.INT || again {
+			x.unknown(c, "constant")
+		}
+		s[c.Names[0].Name] = literal(lit)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -261,12 +262,33 @@ func isIdent(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// unused reports functions and variables that nothing refers to: what was emitted for a node
+// idle returns the constants of a function that nothing in it uses.
+func idle(d *ast.FuncDecl) []*ast.Ident {
+	var declared []*ast.Ident
+	uses := make(map[string]int)
+	ast.Inspect(d.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			declared = append(declared, n.Names...)
+		case *ast.Ident:
+			uses[n.Name]++
+		}
+		return true
+	})
+	return slices.DeleteFunc(declared, func(id *ast.Ident) bool { return uses[id.Name] > 1 })
+}
+
+// unused reports functions, constants and variables that nothing refers to: what was emitted for a node
 // is then run by nothing.
 func (c *checker) unused(p *program) {
 	for id, d := range p.funcs {
 		if !p.used[id] {
 			c.report("%s: nothing runs %s", p.at(d.Pos()), id)
+		}
+	}
+	for _, d := range slices.Concat(slices.Collect(maps.Values(p.funcs)), slices.Collect(maps.Values(p.methods))) {
+		for _, id := range idle(d) {
+			c.report("%s: nothing uses the constant %s", p.at(id.Pos()), id.Name)
 		}
 	}
 	for id := range p.vars {
