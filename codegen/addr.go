@@ -8,13 +8,13 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// base is a variable of a step function that holds where an arena begins.
+// base is a variable of a step function that points to the beginning of an arena.
 type base struct {
 	name  string // of the variable in emitted code
 	field string // of runtime.Args; empty for scratch, which belongs to the worker
 }
 
-// bases says how emitted code names the arenas, by lifetime class.
+// bases are the variables of the arenas, by lifetime class.
 var bases = [...]base{
 	ir.ClassWeights:     {"m", "Weights"},
 	ir.ClassState:       {"s", "State"},
@@ -23,22 +23,26 @@ var bases = [...]base{
 	ir.ClassScratch:     {"t", ""},
 }
 
-// addr is an address as emitted code writes it: a base, a constant offset, a stride for
-// each round of the enclosing repeat, one for each step under way, and what a view with a
-// symbolic start adds.
+// addr is an address as emitted code writes it: a base plus a constant offset, a stride for
+// each iteration of the enclosing repeat, a stride for each step in progress, and the start of a
+// view where that is symbolic. The address of
+//
+//	unsafe.Add(x, attnQ+l*0x4000+slot*0x2000+4*n)
+//
+// has the arena of x, the offset attnQ, the stride 0x4000, the instance 0x2000 and the extra 4*n.
 type addr struct {
 	arena, chunk int
-	chunks       []int // of the rounds, where they are not all in one
+	chunks       []int // of the iterations, where they are not all in one
 	offset       int64
 	buffer       *ir.Value // that offset is named after
 	skip         int64     // bytes of offset that views leave out at the buffer's beginning
 	stride       int64
-	table        []int64 // offsets of the rounds where no stride fits them; offset is then 0
+	table        []int64 // offsets of the iterations where no stride fits them; offset is then 0
 	instance     int64   // bytes from what one step uses to what the next one does
 	extra        ir.Dim  // bytes
 }
 
-// addrOf returns where the bytes of v lie: those of its root, plus what views skip.
+// addrOf returns where the bytes of v are: where its root is, plus what views skip.
 func (e *funcEmitter) addrOf(v *ir.Value) addr {
 	var skip ir.Dim
 	for s := v.Source(); s != nil; v, s = s, s.Source() {
@@ -80,7 +84,7 @@ func (e *funcEmitter) rootAddr(v *ir.Value) addr {
 }
 
 // bodyParamAddr returns the address of a parameter of a repeat's body: that of the
-// carried or invariant operand, or the table's entry for this round.
+// carried or invariant operand, or the table's entry for this iteration.
 func (e *funcEmitter) bodyParamAddr(v *ir.Value) addr {
 	n := v.Func.Owner
 	attr := n.Attr.(*ir.RepeatAttr)
@@ -108,8 +112,8 @@ func entriesOf(v *ir.Value) []*ir.Value {
 	return n.Args[first : first+int(attr.Count)]
 }
 
-// tableAddr returns the address of a table's entry: with a stride where the entries lie
-// at equal distances, else with a list of offsets.
+// tableAddr returns the address of a table's entry: with a stride where the entries are at
+// equal distances, otherwise with a list of offsets.
 func (e *funcEmitter) tableAddr(entries []*ir.Value) addr {
 	a := e.addrOf(entries[0])
 	if len(entries) == 1 {
@@ -123,7 +127,7 @@ func (e *funcEmitter) tableAddr(entries []*ir.Value) addr {
 		even = even && offsets[i]-offsets[0] == int64(i)*(offsets[1]-offsets[0])
 		one = one && at.arena == a.arena && at.chunk == a.chunk
 		if at.arena != a.arena {
-			panic(fmt.Sprintf("codegen: internal error: %v and %v are entries of one table and lie in two arenas", entries[0], v))
+			panic(fmt.Sprintf("codegen: internal error: %v and %v are entries of one table and are in two arenas", entries[0], v))
 		}
 	}
 	if !one {
@@ -164,7 +168,7 @@ func (e *funcEmitter) ptr(v *ir.Value) jen.Code {
 	return jen.Qual("unsafe", "Add").Call(jen.Id(e.base(a)), e.offset(a))
 }
 
-// memoryOf returns the expression for the number of the memory in which an address lies.
+// memoryOf returns the expression for the number of the memory that an address is in.
 func (e *funcEmitter) memoryOf(a addr) jen.Code {
 	if a.chunks == nil {
 		return jen.Lit(e.g.layout.number(a.arena, a.chunk))
@@ -176,7 +180,7 @@ func (e *funcEmitter) memoryOf(a addr) jen.Code {
 	return jen.Id(e.g.tableName(numbers)).Index(jen.Id("l"))
 }
 
-// base returns the variable that holds where the arena begins.
+// base returns the variable for the beginning of the arena.
 func (e *funcEmitter) base(a addr) string {
 	if e.on == nil {
 		arena := &e.m.Plan.Arenas[a.arena]
@@ -225,8 +229,8 @@ func (e *funcEmitter) slot() jen.Code {
 	return jen.Id("slot")
 }
 
-// dim returns the expression for a dimension. Its text form is Go already: symbols are
-// identifiers once they are renamed, and min, max and / mean the same for extents.
+// dim returns the expression for a dimension. Its text form is Go already: renamed symbols are
+// identifiers, and min, max and / of extents mean the same in both.
 func (e *funcEmitter) dim(d ir.Dim) jen.Code {
 	d.Symbols(func(s *ir.Symbol) { e.symbols[s] = true })
 	return jen.Id(d.Subst(func(s *ir.Symbol) ir.Dim { return ir.Sym(e.g.symbols[s]) }).String())

@@ -23,7 +23,7 @@ func (g *generator) emitAPI() error {
 	packageComment(f, g.packageDoc()...)
 	g.api = f
 
-	comment(f, "Options say how the model is opened; the zero Options are good.")
+	comment(f, "Options configure how the model is opened. The zero Options are valid.")
 	f.Type().Id("Options").Op("=").Qual(g.runtimePath(), "Options")
 	comment(f, "Model is the model with its weights and its workers. It may be used from several",
 		"goroutines: the steps of its sessions queue for the workers.")
@@ -88,7 +88,7 @@ func (g *generator) emitLanguageAPI(f *jen.File) {
 	ctx := jen.Id("ctx").Qual("context", "Context")
 	logits := []jen.Code{jen.Index().Float32(), jen.Error()}
 	rt := g.runtimePath()
-	comment(f, "GenerateOptions say how tokens are chosen and when to stop.")
+	comment(f, "GenerateOptions configure how tokens are chosen and when generation stops.")
 	f.Type().Id("GenerateOptions").Op("=").Qual(rt, "GenerateOptions")
 	comment(f, "Token is a generated token and its text.")
 	f.Type().Id("Token").Op("=").Qual(rt, "Token")

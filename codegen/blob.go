@@ -17,8 +17,8 @@ type blobPart struct {
 	offset, bytes int64
 }
 
-// blobParts returns the parts of the blob: the host's first, since emitted code adds its
-// offsets to the blob's beginning, then those that are loaded into other spaces.
+// blobParts returns the parts of the blob. The host's part is first, as emitted code adds
+// offsets to the beginning of the blob. The parts for other spaces follow.
 func blobParts(m *ir.Module) []blobPart {
 	var parts []blobPart
 	for i := range m.Plan.Arenas {
@@ -28,11 +28,12 @@ func blobParts(m *ir.Module) []blobPart {
 			}
 		}
 	}
-	far := func(p blobPart) int { return btoi(m.Plan.Arenas[p.arena].Space != target.Host) }
-	slices.SortStableFunc(parts, func(a, b blobPart) int { return cmp.Compare(far(a), far(b)) })
+	isHost := func(p blobPart) bool { return m.Plan.Arenas[p.arena].Space == target.Host }
+	isFar := func(p blobPart) bool { return !isHost(p) }
+	parts = slices.Concat(slices.DeleteFunc(slices.Clone(parts), isFar), slices.DeleteFunc(parts, isHost))
 	at := int64(0)
 	for i := range parts {
-		at = (at + blobAlign - 1) / blobAlign * blobAlign
+		at = alignUp(at, blobAlign)
 		parts[i].offset = at
 		at += parts[i].bytes
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// BuildOptions say what executable is made of an emitted package.
+// BuildOptions describe the executable that is built from an emitted package.
 type BuildOptions struct {
 	Out          string // path of the executable
 	GOOS, GOARCH string // empty: those of this process' environment
 
 	// WeightsFile holds the bytes that PackWeights wrote, WeightsSize of them. With Embed
-	// they become part of the program, with Append they go behind it.
+	// they become part of the program, with Append they follow it.
 	WeightsFile string
 	WeightsSize int64
 	Weights     Where
@@ -68,8 +68,8 @@ func Build(ctx context.Context, p *Package, o BuildOptions) (err error) {
 	return os.Rename(tmp, o.Out)
 }
 
-// reserve makes an empty temporary file beside path, so that a folder that is missing or
-// read-only is noticed before the work.
+// reserve makes an empty temporary file in the folder of path, so that a missing or read-only
+// folder is reported before the build.
 func reserve(path string) (string, error) {
 	if special(path) {
 		return "", notRegular(path)
@@ -119,7 +119,7 @@ func Device(path string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// writeBuildTree lays out a module of its own, with the sources of ours beside it.
+// writeBuildTree writes a module for the package, and the sources of this module as its dependency.
 func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 	if err := WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
 		return err
@@ -194,7 +194,7 @@ func goBuild(ctx context.Context, dir, out string, o BuildOptions) error {
 	return nil
 }
 
-// BuildError says that the Go command refused what was emitted.
+// BuildError reports that the Go command refused an emitted package.
 type BuildError struct {
 	Err    error
 	Output string // of the Go command
@@ -206,7 +206,7 @@ func (e *BuildError) Error() string {
 
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// appendWeights puts the weights behind the executable, at a boundary, then the trailer.
+// appendWeights writes the weights after the executable, at a boundary, and then the trailer.
 func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
 	out, err := os.OpenFile(exe, os.O_RDWR, 0)
 	if err != nil {
@@ -234,8 +234,8 @@ func appendWeights(ctx context.Context, exe string, o BuildOptions) error {
 	return out.Close()
 }
 
-// copyFile writes size bytes of a file to out from offset at on, where out stands: in pieces that
-// end with huge pages, between which the context is heard.
+// copyFile writes size bytes of a file to out, whose position is at. The pieces end where huge pages
+// do. Between two pieces a canceled context ends the copy.
 func copyFile(ctx context.Context, out io.Writer, at int64, path string, size int64) error {
 	in, err := os.Open(path)
 	if err != nil {

@@ -3,7 +3,7 @@
 // What it emits is straight-line: each entry point becomes a function that every worker
 // runs, a sequence of kernel calls with constant offsets and barriers between epochs;
 // repeats become a function in a loop. No node list is walked at run time. The plan is
-// read from the module (addresses, partitions, epochs); nothing is decided here.
+// read from the module (addresses, partitions, epochs); this package decides nothing.
 package codegen
 
 import (
@@ -30,16 +30,16 @@ const ModulePath = "github.com/ggmlc/ggmlc"
 // runtime.EnforceVersion.
 const Generation = 3
 
-// Where says where an emitted program finds its weights.
+// Where is the place where an emitted program finds its weights.
 type Where uint8
 
 const (
 	Embed  Where = iota // in the program, with go:embed
-	Append              // behind the executable's end
-	File                // in a file beside it
+	Append              // after the end of the executable
+	File                // in a file of their own
 )
 
-// Options say what is emitted around the step functions.
+// Options describe what is emitted around the step functions.
 type Options struct {
 	Package  string // name of the Go package; main makes a program
 	Compiler string // for `version` and the head of files: ggmlc and its version
@@ -56,7 +56,7 @@ type Options struct {
 
 	Profile bool // emit a mark before each call, for the program's --profile
 
-	// Targets are those that the module was planned for; nil is the CPU alone.
+	// Targets are the targets that the module was planned for; nil is the CPU alone.
 	Targets *target.List
 }
 
@@ -85,7 +85,7 @@ func Emit(m *ir.Module, o Options) (*Package, error) {
 	return p, nil
 }
 
-// sources returns the files of a package for who reads them back.
+// sources returns the files of a package for readback.
 func (p *Package) sources() []readback.File {
 	files := make([]readback.File, len(p.Files))
 	for i, f := range p.Files {
@@ -94,7 +94,7 @@ func (p *Package) sources() []readback.File {
 	return files
 }
 
-// facts returns what the options say that the program has to state.
+// facts returns what the program has to state according to the options.
 func (o *Options) facts(m *ir.Module) readback.Facts {
 	f := readback.Facts{
 		Package: o.Package, Compiler: o.Compiler, Name: o.Name, PlanID: o.PlanID, CPU: o.CPU, Profile: o.Profile, Tokenizer: o.Tokenizer,
@@ -106,7 +106,7 @@ func (o *Options) facts(m *ir.Module) readback.Facts {
 	return f
 }
 
-// write returns the package as it is written.
+// write returns the package before it is read back.
 func write(m *ir.Module, o Options) (*Package, error) {
 	if m.Props&(ir.PropPlaced|ir.PropChecked) != ir.PropPlaced|ir.PropChecked {
 		return nil, errors.New("codegen: the module has no checked plan: run all passes first")
@@ -180,7 +180,7 @@ type generator struct {
 	layout *layout
 
 	bodies  map[*ir.Func]string // Go names of repeat bodies
-	pending []*ir.Func          // bodies that are referred to and not emitted yet
+	pending []*ir.Func          // bodies that have names and are not emitted yet
 	tables  []table             // offsets of iterations that no stride fits
 
 	buffers map[*ir.Value]*ir.Value // what offsets are named after, by values that own their bytes
@@ -192,7 +192,7 @@ type generator struct {
 
 	names
 
-	marks    []string // what the program's profile calls the marks; the first is waiting
+	marks    []string // names of the marks in the program's profile; the first is waiting
 	planText string
 	planJSON []byte
 }
@@ -272,11 +272,14 @@ func (g *generator) tableName(offsets []int64) string {
 	return name
 }
 
-// scratchBytes returns the bytes from one worker's scratch to the next: the runtime wants
-// whole cache lines, which a target's own alignment need not be.
+// scratchBytes returns the bytes from one worker's scratch to the next. The runtime requires
+// whole cache lines, and the alignment of a target may be less.
 func (g *generator) scratchBytes() int64 {
-	return (arenaBytes(g.m, ir.ClassScratch) + runtime.Align - 1) / runtime.Align * runtime.Align
+	return alignUp(arenaBytes(g.m, ir.ClassScratch), runtime.Align)
 }
+
+// alignUp returns the first multiple of to that is at least n.
+func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // arenaBytes returns the bytes of the host's arenas of a class.
 func arenaBytes(m *ir.Module, class ir.Class) int64 {

@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// command is a run of nodes that one queue does without anyone waiting in between.
+// command is a run of nodes that one queue executes without a wait in between.
 type command struct {
 	queue int
 	split int
@@ -18,19 +18,21 @@ type command struct {
 	nodes []*ir.Node
 }
 
-// device emits a node that is not the host's: a transfer, or kernels of a command.
+// device emits a node that the host does not run: a transfer, or a kernel of a command.
 func (e *funcEmitter) device(n *ir.Node) {
 	queue, waits := e.g.layout.queueOf(n)
 	if c := e.open; c != nil && (c.queue != queue || c.split != n.Split || c.waits != waits || n.Submit != nil && len(n.Submit.Waits) > 0 || len(c.nodes) == maxCalls) {
 		e.closeCommand()
 	}
-	if n.Queue() != "" { // else the host has waited: see awaits
+	if n.Queue() != "" { // otherwise the host has waited: see awaits
 		e.waitsOf(n, queue)
 	}
 	if isCopy(n) {
 		e.closeCommand()
 		e.transfer(n, queue)
-		e.finish(queue, waits)
+		if waits {
+			e.finish(queue)
+		}
 	} else {
 		if e.open == nil {
 			e.open = &command{queue: queue, split: n.Split, waits: waits}
@@ -68,23 +70,23 @@ func (e *funcEmitter) closeCommand() {
 	}
 	e.open = nil
 	name := e.g.emitCommand(e.f, c)
-	e.drive(jen.Id("q").Dot("Run").Call(jen.Lit(c.queue), jen.Op("&").Id(name), e.round()))
-	e.finish(c.queue, c.waits)
+	e.drive(jen.Id("q").Dot("Run").Call(jen.Lit(c.queue), jen.Op("&").Id(name), e.iteration()))
+	if c.waits {
+		e.finish(c.queue)
+	}
 }
 
-// round returns the round of the enclosing repeat.
-func (e *funcEmitter) round() jen.Code {
+// iteration returns the expression for the iteration of the enclosing repeat.
+func (e *funcEmitter) iteration() jen.Code {
 	if e.f.Owner != nil {
 		return jen.Id("l")
 	}
 	return jen.Lit(0)
 }
 
-// finish makes the host wait until the queue is empty, where the plan wants that.
-func (e *funcEmitter) finish(queue int, waits bool) {
-	if waits {
-		e.drive(jen.Id("q").Dot("Finish").Call(jen.Lit(queue)))
-	}
+// finish makes the host wait until the queue is empty.
+func (e *funcEmitter) finish(queue int) {
+	e.drive(jen.Id("q").Dot("Finish").Call(jen.Lit(queue)))
 }
 
 // waitsOf emits what a node waits for: on its queue, or, with queue -1, on the host. Where a
@@ -99,7 +101,7 @@ func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 		method, args := "Wait", []jen.Code{jen.Lit(queue), jen.Lit(w.Event)}
 		switch {
 		case !l.hasEvents(on):
-			e.finish(on, true)
+			e.finish(on)
 			continue
 		case queue < 0 || !l.hasEvents(queue):
 			method, args = "Await", args[1:]
@@ -111,9 +113,9 @@ func (e *funcEmitter) waitsOf(n *ir.Node, queue int) {
 	}
 }
 
-// awaits emits what the host waits for before n: worker 0 waits, and a barrier keeps the others
-// back, which the plan has before n, at the head of the rounds of the repeat n, or at that of the
-// rounds that begin with n, before which repeat has emitted the wait.
+// awaits emits what the host waits for before n: worker 0 waits, and a barrier of the plan keeps the
+// other workers back. The barrier is before n, or at the head of each iteration of the repeat n, or at
+// the head of each iteration that begins with n. In the last case repeat has emitted the wait.
 func (e *funcEmitter) awaits(n *ir.Node) {
 	if n.Submit == nil || len(n.Submit.Waits) == 0 || awaitedAtHead(e.f) == n {
 		return
@@ -122,7 +124,7 @@ func (e *funcEmitter) awaits(n *ir.Node) {
 	e.waitsOf(n, -1)
 }
 
-// headWaits returns what worker 0 waits for at the head of each round of a body.
+// headWaits returns what worker 0 waits for at the head of each iteration of a body.
 func (e *funcEmitter) headWaits(body *ir.Func) []jen.Code {
 	n := awaitedAtHead(body)
 	if n == nil {
@@ -137,8 +139,8 @@ func (e *funcEmitter) headWaits(body *ir.Func) []jen.Code {
 	return waits
 }
 
-// awaitedAtHead returns the node of a repeat's body before which the host waits at the head
-// of each round; nil if there is none.
+// awaitedAtHead returns the node of a repeat's body that the host's wait at the head of each
+// iteration belongs to; nil if there is none.
 func awaitedAtHead(f *ir.Func) *ir.Node {
 	i := slices.IndexFunc(f.Nodes, func(n *ir.Node) bool { return !n.Is(ir.Leaf) && !n.Is(ir.View) })
 	if f.Owner == nil || !f.HeadBarrier || i < 0 || f.Nodes[i].Epoch != 0 || f.Nodes[i].Queue() != "" {
@@ -220,17 +222,17 @@ func (e *funcEmitter) commandPrologue() []jen.Code {
 	return append(out, e.declareSymbols("e")...)
 }
 
-// memoryVar is the variable of a command that holds where a chunk begins.
+// memoryVar is the variable of a command that points to the beginning of a chunk.
 func memoryVar(number int) string { return fmt.Sprintf("mem%d", number) }
 
-// transfer emits a copy that a queue does, mostly from one memory into another. All bytes
-// go at once where they lie side by side.
+// transfer emits a copy that a queue makes, mostly from one memory into another. Contiguous bytes
+// are copied by one transfer.
 func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 	label := e.g.top.pick(e.g.goName(e.f) + "Copy")
 	e.g.steps.Var().Id(label).Op("=").Add(e.g.label(e.f, n.Split, fmt.Sprintf("%v = %v %v", n.Result(), n.Op, n.Args[0])))
 	e.g.steps.Line()
 	dst, src := e.addrOf(n.Result()), e.addrOf(n.Args[0])
-	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label), e.round(),
+	args := []jen.Code{jen.Lit(queue), jen.Op("&").Id(label), e.iteration(),
 		e.memoryOf(dst), e.offset(dst), e.memoryOf(src), e.offset(src)}
 	if n.Op == ir.OpCopyExperts {
 		index := e.addrOf(n.Args[1])
@@ -249,9 +251,9 @@ func (e *funcEmitter) transfer(n *ir.Node, queue int) {
 // maxBoxRank is the largest rank of a strided view that is copied.
 const maxBoxRank = 4
 
-// box4 returns the elements of a strided view for the runtime: bytes of one, how many along
-// each axis, and how many bytes apart. The innermost dimension of a block format is dense:
-// there an element is a block.
+// box4 returns the elements of a strided view for the runtime: the bytes of an element, and for
+// each axis how many there are and the bytes from one to the next. The innermost dimension of a
+// block format is dense: there an element is a block.
 func (e *funcEmitter) box4(t ir.Type) []jen.Code {
 	var shape, stride []jen.Code
 	for range maxBoxRank - t.Rank() {

@@ -16,9 +16,9 @@ type cpuEmitter struct {
 	args   func(e *funcEmitter, n *ir.Node) []jen.Code
 }
 
-// cpuEmitters is keyed by op; nil where a node needs no call (leaves, views, functions)
-// or the cpu descriptor never claims the op. Filled in init: the emitters of repeats read
-// the table.
+// cpuEmitters is keyed by op. It is nil for ops that need no call (leaves, views, functions)
+// and for ops that the cpu descriptor never claims. It is filled in init, as emitters of repeats
+// read the table.
 var cpuEmitters [ir.NumOps]*cpuEmitter
 
 func init() {
@@ -194,7 +194,7 @@ func layerNormArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Arg(2)), cols, float(n.Attr.(*ir.NormAttr).Eps), b.r0, b.r1}
 }
 
-// rowArgs serves ops that look at whole rows of their operand.
+// rowArgs returns the arguments of ops that read whole rows of their operand.
 func rowArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	b, _ := e.matrix(n)
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.dim(n.Args[0].Type.Inner()), b.r0, b.r1}
@@ -251,8 +251,8 @@ func attentionArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	return append(e.attended(n, n.Attr.(*ir.AttentionAttr).Scale), b.r0, b.r1, h0, h1)
 }
 
-// attentionKernel names a kernel by the layout and dtype of keys, and one that rounds where the node may and there is one:
-// for keys in panels.
+// attentionKernel names a kernel by the layout and dtype of keys. A node that may round has a kernel that rounds if its
+// keys are in panels.
 func attentionKernel(name string) func(*ir.Node) string {
 	exact, rounded := packedKernel(name, 1), packedKernel(name+"BF16", 1)
 	return func(n *ir.Node) string {
@@ -286,7 +286,7 @@ func (e *funcEmitter) attended(n *ir.Node, scale float32) []jen.Code {
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.ptr(n.Args[2]), e.ptr(n.Args[3]), e.ptr(n.Args[4]), shape}
 }
 
-// attentionSegmentsArgs hands the kernel a range of units, a key head in a segment each.
+// attentionSegmentsArgs passes the kernel a range of units. A unit is one key head in one segment.
 func attentionSegmentsArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	a, shape := n.Attr.(*ir.AttentionSegmentsAttr), n.Result().Type.Shape
 	u0, u1 := jen.Code(jen.Lit(0)), e.dim(shape[0])
@@ -340,8 +340,9 @@ func float(f float32) jen.Code {
 	}
 }
 
-// copyArgs hands the kernel a box of rank 4: the divided axis first, as that is what the
-// kernel can cut, then ones, then the others in their order.
+// copyArgs passes the kernel a box of rank 4. The divided axis is first, as the kernel cuts the
+// first axis; axes of extent 1 follow, and then the others in their order. A copy of f32 [8,3,n] divided on
+// axis 1 has the shape [3,1,8,n].
 func copyArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	src, dst := n.Args[0].Type, n.Result().Type
 	axes := copyAxes(n)
@@ -378,7 +379,11 @@ func copyAxes(n *ir.Node) []int {
 		first = 0
 	}
 	axes := []int{first}
-	for range 4 - rank - btoi(first < 0) {
+	ones := 4 - rank // axes that are added; the first may be one of them
+	if first < 0 {
+		ones--
+	}
+	for range ones {
 		axes = append(axes, -1)
 	}
 	for i := range rank {
@@ -387,11 +392,4 @@ func copyAxes(n *ir.Node) []int {
 		}
 	}
 	return axes
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -18,8 +18,7 @@ func takeArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	return []jen.Code{e.ptr(n.Result()), e.ptr(n.Args[0]), e.ptr(n.Args[1]), e.dim(n.Args[0].Type.Inner()), k, b.r0, b.r1}
 }
 
-// expertsMatMulArgs cuts the result [T,C,N] behind the tokens, which is how the kernel
-// counts them.
+// expertsMatMulArgs cuts the result [T,C,N] after the tokens, as the kernel counts tokens.
 func expertsMatMulArgs(e *funcEmitter, n *ir.Node) []jen.Code {
 	x, w, shape := n.Args[0].Type, n.Args[1].Type, n.Result().Type.Shape
 	t0, t1, c0, c1 := jen.Code(jen.Lit(0)), e.dim(shape[0]), jen.Code(jen.Lit(0)), e.dim(shape[2])

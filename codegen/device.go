@@ -17,7 +17,7 @@ const (
 	kindFake = "fake" // the same kernels, run by a device of runtime/fake
 )
 
-// TargetError says that a plan is for a backend for which no code can be emitted.
+// TargetError reports a plan for a backend for which no code can be emitted.
 type TargetError struct{ Err error }
 
 func (e *TargetError) Error() string { return e.Err.Error() }
@@ -59,7 +59,7 @@ func CheckTargets(m *ir.Module, targets *target.List) error {
 	return err
 }
 
-// newLayout returns the layout of a placed module. The error says what cannot be emitted.
+// newLayout returns the layout of a placed module. The error names what cannot be emitted.
 func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 	targets = orCPU(targets)
 	l := &layout{m: m, targets: targets}
@@ -97,7 +97,7 @@ func usedBackends(m *ir.Module) map[string]bool {
 	return used
 }
 
-// hasArena reports whether an arena lies in the target's own memory.
+// hasArena reports whether an arena is in the target's own memory.
 func (l *layout) hasArena(t *target.Descriptor) bool {
 	return t.Home() != target.Host && slices.ContainsFunc(l.m.Plan.Arenas, func(a ir.Arena) bool { return t.Addresses(a.Space) })
 }
@@ -130,9 +130,9 @@ func (l *layout) addMemory() error {
 		case owner < 0 && a.Space != target.Host:
 			errs = append(errs, fmt.Errorf("no target that code is emitted for has the space %s", a.Space))
 		case owner < 0 && (len(a.Chunks) > 1 || host[a.Class]):
-			errs = append(errs, fmt.Errorf("the %s of the space %s lie in %d chunks, and the program allocates one: raise maxalloc of its targets", a.Class, a.Space, len(a.Chunks)))
+			errs = append(errs, fmt.Errorf("the %s of the space %s are in %d chunks, and the program allocates one: raise maxalloc of its targets", a.Class, a.Space, len(a.Chunks)))
 		case owner >= 0 && a.Class == ir.ClassIO:
-			errs = append(errs, fmt.Errorf("inputs and outputs lie in the space %s: the last target has to be the processor, which the caller shares memory with", a.Space))
+			errs = append(errs, fmt.Errorf("inputs and outputs are in the space %s: the last target has to be the processor, which the caller shares memory with", a.Space))
 		}
 		host[a.Class] = host[a.Class] || owner < 0
 		for k := range a.Chunks {
@@ -159,8 +159,8 @@ func (l *layout) number(arena, index int) int {
 	return i
 }
 
-// checkNodes reports nodes for which there is no kernel, of each op and backend the first:
-// targets that are invented may claim to run what nobody has written.
+// checkNodes reports nodes for which there is no kernel, the first of each op and backend. A target
+// file may claim that a backend runs an op for which there is no kernel.
 func (l *layout) checkNodes() error {
 	type kernel struct {
 		op      ir.Op
@@ -187,8 +187,8 @@ func (l *layout) checkNodes() error {
 	return errors.Join(errs...)
 }
 
-// checkInstances reports results that exist neither once nor once for each step under way: a
-// text may say so.
+// checkInstances reports results whose number of instances is neither one nor that of the steps in
+// progress. Only a module that was written by hand has them.
 func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
 	if n.Submit == nil || n.Submit.Slots <= 1 || n.Submit.Slots == l.m.Plan.Pipeline {
 		return nil
@@ -197,7 +197,7 @@ func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
 		f.Name, n, n.Submit.Slots, max(l.m.Plan.Pipeline, 1))
 }
 
-// checkForeign reports a node whose meaning only another program knows, even a leaf: nobody would write it.
+// checkForeign reports a node whose meaning only another program knows. A leaf is reported too, as nothing would fill it.
 func checkForeign(f *ir.Func, n *ir.Node) error {
 	if n.Op != ir.OpForeign {
 		return nil
@@ -205,7 +205,7 @@ func checkForeign(f *ir.Func, n *ir.Node) error {
 	return fmt.Errorf("@%s: %v: what foreign %q does is not known here: the module can be planned (ggmlc dump), not built", f.Name, n, n.Attr.(*ir.ForeignAttr).Op)
 }
 
-// checkBox reports a copy that no queue does.
+// checkBox reports a copy that no queue can make.
 func checkBox(f *ir.Func, n *ir.Node) error {
 	if t := n.Args[0].Type; t.Strides != nil && t.Rank() > maxBoxRank {
 		return fmt.Errorf("@%s: %v: a view of rank %d cannot be copied, at most %d can: reshape it first", f.Name, n, t.Rank(), maxBoxRank)
@@ -272,7 +272,7 @@ func recorderIn(f *ir.Func, event int) *ir.Node {
 // isCopy reports whether n only moves bytes.
 func isCopy(n *ir.Node) bool { return n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts }
 
-// home returns the device that owns the space where v lies; -1 for the host.
+// home returns the device that owns the space of v; -1 for the host.
 func (l *layout) home(v *ir.Value) int { return l.owner(l.spaceOf(v)) }
 
 // spaceOf returns the space of a value, which for a view is that of what it shows.

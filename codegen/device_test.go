@@ -47,7 +47,7 @@ func TestTargetErrors(t *testing.T) {
 		{"another memory of the processor", "target cpu like=cpu space=ram", "cpu", io, []string{"write space=host"}},
 		{"several chunks", "target cpu like=cpu", "cpu", strings.Replace(io, "[512]", "[256, 256]", 1), []string{"in 2 chunks", "raise maxalloc"}},
 		{"inputs on a device", "target fake like=fake space=dev", "fake", strings.Replace(io, "host", "dev", 1),
-			[]string{"inputs and outputs lie in the space dev"}},
+			[]string{"inputs and outputs are in the space dev"}},
 		{"memory of nobody", "target cpu like=cpu", "cpu", io + strings.Replace(io, "host io", "moon state", 1), []string{"has the space moon"}},
 		{"a kernel that there is not", "target odd space=dev ops=relu(f16)\ntarget cpu like=cpu", "odd", io, nil},
 	} {

@@ -16,8 +16,8 @@ var fixedEnv = []string{
 	"GOMIPS=hardfloat", "GOMIPS64=hardfloat", "GOPPC64=power8", "GORISCV64=rva20u64",
 }
 
-// keptEnv are the caller's variables of Go that only say for which system to build, where to
-// store what can be made again, and how much of the machine to use.
+// keptEnv are the caller's variables of Go that a build keeps: the system to build for, the places of
+// caches and temporary files, and the limits on processors and memory.
 var keptEnv = []string{"GOOS", "GOARCH", "GOCACHE", "GOTMPDIR", "GOPATH", "GOMODCACHE", "GOMAXPROCS", "GOMEMLIMIT", "GOGC"}
 
 // compilers are variables of cgo that name programs. They are read in builds with the race
@@ -26,8 +26,8 @@ var compilers = []string{"AR", "CC", "CXX", "FC", "GCCGO", "PKG_CONFIG"}
 
 // buildEnv is the environment of the Go command: of the caller's settings it has those of the
 // system, and of Go's none that could change the result, run a program or reach the network.
-// What the Go command makes on its way is in dir, which is removed even after a build that was
-// ended, unless the caller names another folder.
+// Temporary files of the Go command are in dir, which is removed even after a build that was
+// interrupted, unless the caller names another folder.
 func buildEnv(o BuildOptions, dir string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -51,9 +51,9 @@ func buildEnv(o BuildOptions, dir string) []string {
 	return env
 }
 
-// passesOn reports whether a build reads a variable of the caller's. Names are in capitals: on
-// Windows their case does not matter. A name that merely begins like those of Go, such as
-// GOOGLE_HOME, is none that Go needs.
+// passesOn reports whether a build reads a variable of the caller's. Names are in capitals, as
+// Windows ignores their case. A name that only begins like those of Go, such as GOOGLE_HOME, is
+// not passed on either.
 func passesOn(name string, o BuildOptions) bool {
 	switch {
 	case slices.Contains(keptEnv, name):

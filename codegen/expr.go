@@ -9,11 +9,11 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// openExpr returns a reader of what a weight expression makes, packing excepted. The rows
-// of the weight have cols elements; literals, which do not say so, are cut accordingly.
+// openExpr returns a reader of the rows that a weight expression makes, before they are packed. The
+// rows of the weight have cols elements; a literal is cut into rows of that length.
 func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	if e == nil {
-		return nil, errors.New("the module does not say where its bytes come from: add an expression to its declaration, such as = m[\"name\"]")
+		return nil, errors.New("the module does not state where its bytes come from: add an expression to its declaration, such as = m[\"name\"]")
 	}
 	switch e.Op {
 	case ir.ExprTensor:
@@ -28,13 +28,13 @@ func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	return nil, unmade(e)
 }
 
-// unmade says what to write instead of a form that programs are not made of.
+// unmade returns the error for an expression that cannot be compiled, with what to write instead.
 func unmade(e *ir.Expr) error {
 	switch e.Op {
 	case ir.ExprFile:
 		return fmt.Errorf("file %q can be planned with and not compiled: write the bytes as a literal, or put the tensor into a GGUF file and write m[%q], after a line source m \"PATH\" 0", e.File, e.File)
 	case ir.ExprPack:
-		return errors.New("pack stands inside another expression: write it outermost, as in pack(concat(a, b), r16)")
+		return errors.New("pack is inside another expression: write it outermost, as in pack(concat(a, b), r16)")
 	}
 	return fmt.Errorf("an expression of kind %d cannot be compiled", e.Op)
 }

@@ -1,6 +1,6 @@
 package codegen
 
-// FileError says which file something went wrong with.
+// FileError is an error about a file.
 type FileError struct {
 	File string
 	Err  error

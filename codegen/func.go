@@ -32,8 +32,8 @@ type funcEmitter struct {
 	offsetNames map[offset]string // constants of all parts
 	locals      namer             // their names
 
-	tailOf *ir.Node   // the first of the run with a tail that is being emitted; nil for none
-	before []jen.Code // stmts before that run
+	shareOf *ir.Node   // the first of the run with dynamic shares that is being emitted; nil for none
+	before  []jen.Code // stmts before that run
 
 	parts int // emitted so far
 	epoch int // of the last node
@@ -59,14 +59,14 @@ type ownership struct {
 }
 
 // emitFunc emits f as one or more Go functions, the first under that name. A function with
-// more than maxCalls calls goes on in another, which it calls last.
+// more than maxCalls calls continues in another, which it calls last.
 func (g *generator) emitFunc(f *ir.Func, name string) {
 	e := newFuncEmitter(g, f)
 	part := name
 	for i, n := range f.Nodes {
-		e.endTailBefore(n)
+		e.endShareBefore(n)
 		e.node(n)
-		if e.tailOf == nil && e.calls >= maxCalls && i < len(f.Nodes)-1 {
+		if e.shareOf == nil && e.calls >= maxCalls && i < len(f.Nodes)-1 {
 			e.endDrive()
 			next := g.top.pick(fmt.Sprintf("%sPart%d", name, e.parts+2))
 			e.stmts = append(e.stmts, jen.Id(next).Call(e.callArgs()...))
@@ -74,7 +74,7 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 			part = next
 		}
 	}
-	e.endTail()
+	e.endShare()
 	e.endDrive()
 	if f.Owner == nil {
 		e.mark(jen.Qual(g.runtimePath(), "MarkEnd"))
@@ -96,8 +96,8 @@ func (e *funcEmitter) mark(id jen.Code) {
 // waiting is the note that a worker is about to wait for the others: the first of the names.
 func waiting() jen.Code { return jen.Id("w").Dot("Mark").Call(jen.Lit(0)) }
 
-// barriers emits the barrier that separates n's epoch from the one before. n does work: what does none may come
-// before the epoch that it belongs to, where a loop over a tail is still open.
+// barriers emits the barrier that separates n's epoch from the one before. It is for nodes that do work: other nodes may
+// precede the first node of their epoch, while the loop over a share is still open.
 func (e *funcEmitter) barriers(n *ir.Node) {
 	if n.Epoch == e.epoch {
 		return
@@ -107,16 +107,16 @@ func (e *funcEmitter) barriers(n *ir.Node) {
 }
 
 func (e *funcEmitter) barrier() {
-	if e.tailOf != nil {
-		panic(fmt.Sprintf("codegen: internal error: %v: a barrier in its tail, where workers come as often as they get units", e.tailOf))
+	if e.shareOf != nil {
+		panic(fmt.Sprintf("codegen: internal error: %v: a barrier in the loop over its share, which workers run as often as they get units", e.shareOf))
 	}
 	e.endDrive()
 	e.mark(jen.Lit(0))
 	e.stmts = append(e.stmts, jen.Id("w").Dot("Barrier").Call())
 }
 
-// node emits one node: nothing for leaves and views, a loop for a repeat, a submission for
-// what a device runs, else a call.
+// node emits one node: nothing for a leaf or a view, a loop for a repeat, a submission for
+// a node of a device, and a call for any other node.
 func (e *funcEmitter) node(n *ir.Node) {
 	if n.Is(ir.Leaf) || n.Is(ir.View) {
 		return
@@ -134,7 +134,7 @@ func (e *funcEmitter) node(n *ir.Node) {
 		e.device(n)
 	default:
 		e.endDrive()
-		e.beginTail(n)
+		e.beginShare(n)
 		e.call(n)
 	}
 }
@@ -159,40 +159,40 @@ func (e *funcEmitter) call(n *ir.Node) {
 	e.stmts = append(e.stmts, call)
 }
 
-// beginTail begins the loop over a worker's share of a run of nodes with a tail, if n is the
-// first of one. What n waits for is emitted already.
-func (e *funcEmitter) beginTail(n *ir.Node) {
-	if n.Part.Tail && e.tailOf == nil {
-		e.tailOf, e.before, e.stmts = n, e.stmts, nil
+// beginShare begins the loop over a worker's dynamic share of a run of nodes, if n is the first of
+// such a run. What n waits for is emitted already.
+func (e *funcEmitter) beginShare(n *ir.Node) {
+	if n.Part.Tail && e.shareOf == nil {
+		e.shareOf, e.before, e.stmts = n, e.stmts, nil
 	}
 }
 
-// endTailBefore ends the loop if n does not belong to it.
-func (e *funcEmitter) endTailBefore(n *ir.Node) {
-	if e.tailOf != nil && !n.Is(ir.Leaf) && !n.Is(ir.View) && !(n.Part.Tail && n.Epoch == e.epoch) {
-		e.endTail()
+// endShareBefore ends the loop if n does not belong to it.
+func (e *funcEmitter) endShareBefore(n *ir.Node) {
+	if e.shareOf != nil && !n.Is(ir.Leaf) && !n.Is(ir.View) && !(n.Part.Tail && n.Epoch == e.epoch) {
+		e.endShare()
 	}
 }
 
-// endTail closes the loop, if one is open.
-func (e *funcEmitter) endTail() {
-	if e.tailOf == nil {
+// endShare closes the loop, if one is open.
+func (e *funcEmitter) endShare() {
+	if e.shareOf == nil {
 		return
 	}
-	part := e.tailOf.Part
+	part := e.shareOf.Part
 	loop := jen.For(
 		jen.Id(shareVar).Op(":=").Id("w").Dot("Share").Call(e.dim(part.N), jen.Lit(int(part.Granule))),
 		jen.Id(shareVar).Dot("Next").Call(),
 		jen.Empty(),
 	).Block(e.stmts...)
-	e.stmts, e.tailOf = append(e.before, loop), nil
+	e.stmts, e.shareOf = append(e.before, loop), nil
 }
 
 // shareVar is the variable of a loop over a share.
 const shareVar = "u"
 
 // repeat emits the loop over a repeat's body, which becomes a function of its own. The
-// collective question whether to stop is asked once a round.
+// workers ask together whether to stop, once in each iteration.
 func (e *funcEmitter) repeat(n *ir.Node) {
 	attr := n.Attr.(*ir.RepeatAttr)
 	body := e.g.bodyName(n.Body)
@@ -296,7 +296,7 @@ func rangeSuffix(i int) string {
 
 // owned returns the variables that hold the worker's range of n elements in granules.
 func (e *funcEmitter) owned(n ir.Dim, granule int64) (lo, hi string) {
-	if e.tailOf != nil {
+	if e.shareOf != nil {
 		return e.shared(shareVar+".Lo", granule), e.shared(shareVar+".Hi", granule)
 	}
 	i := slices.IndexFunc(e.ranges, func(o ownership) bool { return o.granule == granule && o.n.Equal(n) })
@@ -307,14 +307,16 @@ func (e *funcEmitter) owned(n ir.Dim, granule int64) (lo, hi string) {
 	return rangeVar(i, 0), rangeVar(i, 1)
 }
 
-// shared returns a border of the share of a run with a tail, which counts elements of its first
-// node, for a node of the run with units of so many elements (ir.Partition.SameUnits).
+// shared returns a border of the share of a run, for a node whose units have granule elements. The
+// border counts elements of the first node of the run, whose units may have another size: a share
+// of the units 2 and 3 is [32,64) for a node with units of 16 elements, and [2,4) for one with units
+// of one element (ir.Partition.SameUnits).
 func (e *funcEmitter) shared(border string, granule int64) string {
-	first := e.tailOf.Part.Granule
+	first := e.shareOf.Part.Granule
 	switch {
 	case granule > first:
 		return fmt.Sprintf("(%s*%d)", border, granule/first)
-	case granule < first: // nothing is left: a border lies between two units, or at the end
+	case granule < first: // without a remainder: a border is between two units, or at the end
 		return fmt.Sprintf("(%s/%d)", border, first/granule)
 	}
 	return border
@@ -341,7 +343,7 @@ func (e *funcEmitter) box(n *ir.Node, shape []ir.Dim, cut int) box {
 			b.r0, b.r1 = e.scaled(jen.Id(lo), scale), e.scaled(jen.Id(hi), scale)
 			break
 		}
-		// The rows of the range lie apart: the call is made for each index before the axis.
+		// The rows of the range are not contiguous: the call is made for each index before the axis.
 		e.outer = e.dim(outer)
 		row := func(v string) jen.Code { return jen.Parens(e.scaled(jen.Id("i"), shape[axis]).Op("+").Id(v)) }
 		b.r0, b.r1 = e.scaled(row(lo), scale), e.scaled(row(hi), scale)

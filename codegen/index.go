@@ -33,7 +33,7 @@ func notLinear(v *ir.Value, extent ir.Dim) error {
 	return fmt.Errorf("@%s: %v selects one of %v, which is not linear in one symbol: give that extent a symbol of its own", v.Func.Name, v, extent)
 }
 
-// extentsOf returns the extents among which elements of v select, wherever they get.
+// extentsOf returns the extents among which elements of v select, in any node that they get to.
 func extentsOf(v *ir.Value) []ir.Dim {
 	u := &uses{seen: make(map[*ir.Value]bool)}
 	u.visit(v)
@@ -72,7 +72,7 @@ func (u *uses) visit(v *ir.Value) {
 	}
 }
 
-// read notes what operand i of n selects among, or goes on with values that have its elements.
+// read notes what operand i of n selects among, or follows the values that have its elements.
 func (u *uses) read(n *ir.Node, i int) {
 	among := func(arg, axis int) { u.extents = append(u.extents, n.Args[arg].Type.Shape[axis]) }
 	switch {
@@ -194,7 +194,7 @@ func shapedBy(f *ir.Func) map[*ir.Symbol]bool {
 	return shaped
 }
 
-// checkReach reports a node whose number of segments nobody knows when it runs: it follows neither
+// checkReach reports a node whose number of segments is unknown at run time: it follows neither
 // from a parameter's shape nor from positions that the caller gives.
 func checkReach(f *ir.Func, n *ir.Node) error {
 	a, ok := n.Attr.(*ir.AttentionSegmentsAttr)
@@ -209,7 +209,7 @@ func checkReach(f *ir.Func, n *ir.Node) error {
 	shaped := shapedBy(entry)
 	a.Segments.Symbols(func(s *ir.Symbol) {
 		if !shaped[s] {
-			unknown = fmt.Errorf("@%s: %v: nothing says how large %s is: let %v be an input, or use attention", f.Name, n, s.Name, n.Args[4])
+			unknown = fmt.Errorf("@%s: %v: nothing states how large %s is: let %v be an input, or use attention", f.Name, n, s.Name, n.Args[4])
 		}
 	})
 	return unknown
@@ -237,8 +237,8 @@ func reachesIn(f *ir.Func) []reach {
 	return list
 }
 
-// paramOf returns the index of the parameter of the entry point whose elements v has, in
-// whatever shape and memory; -1 if it is none.
+// paramOf returns the index of the parameter of the entry point whose elements v has, in any
+// shape and memory; -1 if there is none.
 func paramOf(v *ir.Value) int {
 	for {
 		n := v.Def

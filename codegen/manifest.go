@@ -37,7 +37,7 @@ type ManifestBackend struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Spaces []string `json:"spaces"`           // memory that it addresses, its own first
-	Queues []string `json:"queues,omitempty"` // on which it works while the host goes on
+	Queues []string `json:"queues,omitempty"` // on which it works while the host continues
 }
 
 // ManifestArea is one arena, with the bytes that no plan could go below and the values
@@ -74,7 +74,7 @@ func NewManifest(m *ir.Module, targets *target.List) *Manifest {
 	for _, t := range orCPU(targets).All() {
 		if used[t.Name] {
 			mf.Backends = append(mf.Backends, ManifestBackend{t.Name, t.Kind, t.Spaces, queueNames(t)})
-			if t.Queues > 0 { // without queues nothing goes on behind a step
+			if t.Queues > 0 { // without queues the host waits for the device in each step
 				mf.Pipeline = max(m.Plan.Pipeline, 1)
 			}
 		}
@@ -130,7 +130,7 @@ func countKernels(f *ir.Func, times int64, counts map[string]int64) {
 	}
 }
 
-// threads says how many threads a step can use.
+// threads returns the text for the number of threads that a step can use.
 func threads(n int64) string {
 	if n == 1 {
 		return "1 thread"
@@ -147,8 +147,7 @@ func (mf *Manifest) JSON() ([]byte, error) {
 	return append(printable.JSON(b), '\n'), nil
 }
 
-// planText is what the emitted program's `plan` prints: a line for each thing, whatever its
-// name holds.
+// planText returns what the emitted program's `plan` prints. No name of a module breaks a line.
 func planText(m *ir.Module, mf *Manifest) string {
 	var lines []string
 	for _, t := range mf.Backends {
@@ -177,7 +176,7 @@ func planText(m *ir.Module, mf *Manifest) string {
 	return b.String()
 }
 
-// arenaLine says how large an arena is, and what sets its lower bound.
+// arenaLine returns the line for an arena: its size, and what sets its lower bound.
 func arenaLine(a *ir.Arena) string {
 	line := fmt.Sprintf("arena %s %s: %d bytes%s, lower bound %d", a.Space, a.Class, a.Bytes(), ir.RoundedBytes(a.Bytes()), a.Bound)
 	if len(a.Setters) > 0 {

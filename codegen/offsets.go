@@ -175,8 +175,8 @@ func samePlace(a, b *ir.Place) bool {
 	return a.Arena == b.Arena && a.Chunk == b.Chunk && a.Offset == b.Offset
 }
 
-// bufferName returns a name for a buffer that begins with v: that of v where a person has given it, else that of what v
-// comes from: the weight that v is computed with, or the layer part and the op.
+// bufferName returns a name for a buffer that begins with v: the name of v if a person has given it,
+// otherwise that of the weight that v is computed with, or the layer part and the op.
 func bufferName(v *ir.Value) string {
 	for _, text := range []string{given(v.Name), strings.TrimSuffix(weightOf(v), ".weight"), partOf(v), v.Name} {
 		if name := exportedName(text); text != "" && isWord(name) {

@@ -13,8 +13,8 @@ import (
 // goVersion is the oldest Go that compiles what is emitted.
 const goVersion = "1.26"
 
-// WriteSources writes the packages that emitted programs import into dir, as a module
-// that needs nothing else, so that output and helpers are always of one version.
+// WriteSources writes the packages that emitted programs import into dir, as a module without
+// dependencies. So emitted code and these packages are always of one version.
 func WriteSources(dir string) error {
 	err := fs.WalkDir(ggmlc.Sources, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !travels(path) {

@@ -36,7 +36,7 @@ type Rows interface {
 const chunkBytes = 1 << 20
 
 // PackWeights writes the weights arena of a placed module to w, from offset 0 to the end
-// of its chunk, gaps filled with zeros, and returns the SHA-256 of all that. Tensors are
+// of its chunk, gaps filled with zeros, and returns the SHA-256 of these bytes. Tensors are
 // read, converted and laid out piece by piece; memory does not grow with the model.
 // Progress, if not nil, is called with the bytes done so far.
 func PackWeights(ctx context.Context, m *ir.Module, src Sources, w io.Writer, progress func(done int64)) ([32]byte, error) {

@@ -167,7 +167,7 @@ func TestPackWeightsFaults(t *testing.T) {
 		{"absent", weightAt(0, "gone", dtype.F32, dtype.Plain, 4, 4), []string{`weight "gone"`, "missing"}},
 		{"a scale that is no number", weightAt(0, "nan", dtype.Q8_0, dtype.R16, 40, 64), []string{`weight "nan"`, "row 17, block 1: the scale is not a finite number"}},
 		{"a file that shrinks", weightAt(0, "short", dtype.F32, dtype.Plain, 4, 4), []string{`weight "short"`, "the file became shorter"}},
-		{"no expression", bare, []string{`weight "b"`, "does not say where its bytes come from"}},
+		{"no expression", bare, []string{`weight "b"`, "does not state where its bytes come from"}},
 		{"a literal of another size", literal, []string{`weight "l"`, "20 bytes is no whole number of rows of 3 f32"}},
 		{"a file beside the text", beside, []string{`weight "f"`, `file "abc" can be planned with and not compiled`, `source m "PATH" 0`}},
 		{"pack inside concat", nested, []string{`weight "n"`, "write it outermost"}},
