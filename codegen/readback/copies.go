@@ -15,7 +15,7 @@ func (x axis) String() string {
 	return fmt.Sprintf("%s (%s, %s)", readable(x.n), readable(x.dst), readable(x.src))
 }
 
-// box returns the axes of what a copy moves, with the bytes of an element. The elements of a
+// box returns the axes of what a copy moves, and the bytes of an element. The elements of a
 // block format are its blocks, which are dense along the innermost axis.
 func box(n *ir.Node) (axes []axis, elem int64) {
 	src, dst := n.Args[0].Type, n.Result().Type
@@ -31,8 +31,8 @@ func box(n *ir.Node) (axes []axis, elem int64) {
 	return axes, int64(dst.DType.BlockBytes())
 }
 
-// stridedCopy demands that CopyStrided moves the box of a copy. The order of its axes does
-// not matter, but that the first one is divided.
+// stridedCopy demands that CopyStrided moves the box of a copy. Its first axis has to be the divided
+// one; the order of the others does not matter.
 func stridedCopy(a *arguments, n *ir.Node) {
 	a.ptr("dst", n.Result())
 	a.ptr("src", n.Args[0])
@@ -98,8 +98,9 @@ func (a *arguments) numbers(param string, v value, count int) []ir.Dim {
 	return ds
 }
 
-// run is dense bytes that repeat along axes of the source: what a transfer moves, whatever
-// axes it is told in. The destination is dense.
+// run is the bytes that a transfer moves: dense bytes that repeat along axes of the source. Transfers
+// of the same bytes have equal runs, as axes that follow each other without a gap are joined. The
+// destination is dense.
 type run struct {
 	bytes ir.Dim
 	axes  []axis // outermost first; dst is not used
@@ -129,7 +130,7 @@ func (r run) equal(o run) bool {
 func (r run) String() string {
 	text := readable(r.bytes) + " bytes"
 	for _, x := range r.axes {
-		text += fmt.Sprintf(" by %s, %s apart", readable(x.n), readable(x.src))
+		text += fmt.Sprintf(" by %s, each %s after the one before", readable(x.n), readable(x.src))
 	}
 	return text
 }

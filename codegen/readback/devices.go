@@ -88,15 +88,20 @@ func (c *checker) sees(d *device, number int) bool {
 	return d.Addresses(a.Space) && !(a.Space == target.Host && a.Class == ir.ClassScratch)
 }
 
-// where says who runs a node: a queue, and whether the host waits until that is empty. The
-// queue is -1 for the host's workers.
-func (c *checker) where(n *ir.Node) (number int, waits bool) {
+// site is where a node runs.
+type site struct {
+	queue int  // -1 for the host's workers
+	waits bool // the host waits until the queue is empty
+}
+
+// where returns where a node runs.
+func (c *checker) where(n *ir.Node) site {
 	if name := n.Queue(); name != "" {
-		number = slices.IndexFunc(c.queues, func(q queue) bool { return q.name == name })
+		number := slices.IndexFunc(c.queues, func(q queue) bool { return q.name == name })
 		if number < 0 {
 			fail("%v is on the queue %s, which no device has", n, name)
 		}
-		return number, false
+		return site{queue: number}
 	}
 	d := slices.IndexFunc(c.devices, func(d device) bool { return d.Name == n.Backend })
 	if copies(n) && space(n.Args[0]) != space(n.Result()) {
@@ -105,9 +110,9 @@ func (c *checker) where(n *ir.Node) (number int, waits bool) {
 		}
 	}
 	if d < 0 || n.Body != nil {
-		return -1, false
+		return site{queue: -1}
 	}
-	return c.devices[d].queues[0], true
+	return site{queue: c.devices[d].queues[0], waits: true}
 }
 
 func copies(n *ir.Node) bool { return n.Op == ir.OpCopy || n.Op == ir.OpCopyExperts }
@@ -136,7 +141,7 @@ func (c *checker) recorders() {
 		}
 		for _, n := range f.Nodes {
 			if n.Submit != nil && n.Submit.Event > 0 {
-				c.events[entry][n.Submit.Event], _ = c.where(n)
+				c.events[entry][n.Submit.Event] = c.where(n).queue
 			}
 		}
 	}

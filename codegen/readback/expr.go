@@ -13,7 +13,7 @@ import (
 // scope holds the variables of a function that is being run.
 type scope map[string]value
 
-// eval returns what an expression comes to.
+// eval returns the result of an expression.
 func (x *runner) eval(s scope, e ast.Expr) value {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -39,9 +39,9 @@ func (x *runner) eval(s scope, e ast.Expr) value {
 	return value{}
 }
 
-// unknown fails at code that no emitter writes.
+// unknown fails at code that the emitter never writes.
 func (x *runner) unknown(n ast.Node, what string) {
-	fail("%s: an %s that emitted code does not have", x.p.at(n.Pos()), what)
+	fail("%s: emitted code has no such %s", x.p.at(n.Pos()), what)
 }
 
 func literal(e *ast.BasicLit) value {
@@ -157,7 +157,7 @@ func (x *runner) variable(id string) value {
 	if e == nil {
 		return value{kind: name, text: id}
 	}
-	x.p.values[id] = value{} // one that needs itself is found out
+	x.p.values[id] = value{} // a variable that refers to itself has no value
 	v := x.eval(nil, e)
 	x.p.values[id] = v
 	return v
@@ -204,8 +204,8 @@ func (x *runner) binary(s scope, e *ast.BinaryExpr) value {
 	return value{}
 }
 
-// fits fails at constants that come to more than an int64. Go's constants have no bounds where
-// a float32 is wanted, and those of dimensions wrap around.
+// fits fails at constants whose result exceeds an int64. Go's constants are unbounded where a
+// float32 is wanted, and the arithmetic of dimensions wraps around.
 func (x *runner) fits(a ir.Dim, op token.Token, b ir.Dim, e ast.Expr) {
 	n, isConst := a.IsConst()
 	m, areConst := b.IsConst()

@@ -127,9 +127,9 @@ func (c *checker) methodOf(p *program, i int) string {
 	return ""
 }
 
-// spells reports whether an exported name is made of the letters and digits of another name.
-// An X comes before what begins with none that can be upper case; a number after it, or an
-// underline, tells two apart.
+// spells reports whether an exported name consists of the letters and digits of another name. A
+// name that does not begin with a letter gets an X before it. A number or underlines after it
+// make it differ from other names.
 func spells(id, name string) bool {
 	letters := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -208,8 +208,7 @@ func declarations(text string) (map[string]ast.Node, error) {
 	return list, nil
 }
 
-// sameCode reports whether two syntax trees are equal, whatever their comments are and
-// wherever they are.
+// sameCode reports whether two syntax trees are equal. Comments and positions are ignored.
 func sameCode(a, b reflect.Value) bool {
 	if a.Kind() != b.Kind() || a.Type() != b.Type() {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// gap is what happens between two nodes that do work: waits, barriers, the heads of rounds.
+// gap is what happens between two nodes that do work: waits, barriers, the heads of iterations.
 type gap struct {
 	w    *walker
 	node *ir.Node // that comes after; nil at the end
@@ -22,22 +22,22 @@ type gap struct {
 	unmet           []string // what the host had not waited for at the last barrier
 }
 
-// gap demands what has to happen before a node, and nothing else. The order is the argument
-// of check: the host waits, then all workers meet, then the node begins. A queue that the
-// host runs without queues of its own is empty before workers meet.
-func (w *walker) gap(n *ir.Node, queue int, waits bool) {
+// gap demands what has to happen before a node, and nothing else. The order is the one that check
+// assumes: the host waits, then all workers meet, then the node begins. A queue of a device
+// without queues of its own is empty before workers meet.
+func (w *walker) gap(n *ir.Node, at site) {
 	g := w.newGap(n)
-	g.demand(queue)
+	g.demand(at.queue)
 	for ; w.at < len(w.events) && g.takes(&w.events[w.at]); w.at++ {
 	}
 	g.close()
 	for q := range w.busy {
-		if !waits || q != queue {
+		if !at.waits || q != at.queue {
 			w.fail(n, "the host does not wait until queue %d is empty", q)
 		}
 	}
 	switch {
-	case w.c.facts.Profile && queue < 0:
+	case w.c.facts.Profile && at.queue < 0:
 		var share *shareLoop
 		if w.at < len(w.events) {
 			share = w.events[w.at].share
@@ -116,9 +116,9 @@ func (g *gap) takes(e *event) bool {
 		if w.at == 0 || w.events[w.at-1].kind != barrierEvent || e.first {
 			w.fail(g.node, "the workers ask whether to stop, and there is no barrier before it")
 		}
-	case roundsEvent:
+	case iterationsEvent:
 		if len(w.loops) == 0 || w.loops[0] != e.count {
-			w.fail(g.node, "a loop of %d rounds, the plan has %v", e.count, w.loops)
+			w.fail(g.node, "a loop of %d iterations, the plan has %v", e.count, w.loops)
 		}
 		w.loops = w.loops[1:]
 	case markEvent:
@@ -195,7 +195,7 @@ func (g *gap) close() {
 	case g.heads != w.heads:
 		w.fail(g.node, "the workers ask %d times whether to stop, not %d", g.heads, w.heads)
 	case len(w.loops) > 0:
-		w.fail(g.node, "no loop of %d rounds", w.loops[0])
+		w.fail(g.node, "no loop of %d iterations", w.loops[0])
 	}
 	w.due, w.heads, w.waits, w.loops = 0, 0, nil, nil
 }

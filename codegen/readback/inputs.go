@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Kernels trust integers that select rows of something. This file says what of the caller's
-// inputs they trust, which the runtime has to check.
+// Kernels trust integers that select rows. This file computes which inputs of the caller such
+// integers come from. The runtime has to check these inputs.
 
 // selection is an operand whose elements have to be below a bound.
 type selection struct {
@@ -83,8 +83,8 @@ func insert(sorted []bound, b bound) []bound {
 }
 
 // origins returns the parameters of an entry point whose elements a value may have: some of
-// them, in any order, in any iteration. What the program computes by itself has to be within
-// bounds, which Verify says.
+// them, in any order, in any iteration. Verify demands that integers which the program computes
+// are within bounds.
 func origins(v *ir.Value) map[*ir.Value]bool {
 	params, met := make(map[*ir.Value]bool), make(map[*ir.Value]bool)
 	for open := []*ir.Value{v}; len(open) > 0; {

@@ -15,7 +15,7 @@ type shareLoop struct {
 	granule int64
 }
 
-// rangeStmt runs a loop over the rounds of a repeat, one after the other, or over the calls
+// rangeStmt runs a loop over the iterations of a repeat, one after the other, or over the calls
 // of one kernel.
 func (x *runner) rangeStmt(s scope, st *ast.RangeStmt) {
 	id, ok := st.Key.(*ast.Ident)
@@ -37,13 +37,13 @@ func (x *runner) rangeStmt(s scope, st *ast.RangeStmt) {
 	if !known || x.first || x.share != nil {
 		x.unknown(st, "loop")
 	}
-	x.emit(event{kind: roundsEvent, count: count}, st)
-	run := rounds(count, x.depth, x.c.full[count])
+	x.emit(event{kind: iterationsEvent, count: count}, st)
+	run := x.c.iterations(count, x.depth)
 	x.depth++
 	for _, l := range run {
-		round := inner(in)
-		round[id.Name] = num(l)
-		x.block(round, st.Body, roundsBlock)
+		iteration := inner(in)
+		iteration[id.Name] = num(l)
+		x.block(iteration, st.Body, iterationBlock)
 	}
 	x.depth--
 }
@@ -65,22 +65,27 @@ func (x *runner) oneKernel(s scope, b *ast.BlockStmt) bool {
 	return pkg == "cpu"
 }
 
-// rounds returns the rounds of a repeat that are run: all where each has weights of its own.
-// Otherwise the first ones and one whose number is a symbol, that of the depth of loops, which
-// is each of them; a round reads what the one before wrote, and that settles in the first ones.
-func rounds(count int64, depth int, all bool) []ir.Dim {
+// iterations returns the iterations of a repeat that are run. They are all iterations where a repeat of
+// that count has tables, as entries of tables are at any offset. Otherwise they are the first three and
+// one whose number is a symbol, which is each of the others:
+//
+//	0, 1, 2, "iteration 0 of 40"
+//
+// An iteration reads what the one before it has written. The places of carried values differ in the
+// first iterations only.
+func (c *checker) iterations(count int64, depth int) []ir.Dim {
 	const some = 3
 	var list []ir.Dim
 	for l := range count {
-		if l == some && !all {
-			return append(list, symbol(fmt.Sprintf("round %d of %d", depth, count), count-1))
+		if l == some && !c.full[count] {
+			return append(list, symbol(fmt.Sprintf("iteration %d of %d", depth, count), count-1))
 		}
 		list = append(list, ir.Const(l))
 	}
 	return list
 }
 
-// tabled returns the numbers of rounds of the repeats that have tables.
+// tabled returns the numbers of iterations of the repeats that have tables.
 func (c *checker) tabled() map[int64]bool {
 	counts := make(map[int64]bool)
 	for _, f := range c.m.AllFuncs() {

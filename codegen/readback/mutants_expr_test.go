@@ -68,7 +68,7 @@ func (g *mutator) literal(e *ast.BasicLit) {
 		g.add("number that overflows", g.put(e, "0x7fffffffffffffffff"))
 		g.add("number that wraps", g.put(e, fmt.Sprintf("(0x7fffffffffffffff*2+2+%d)", n)))
 		if slices.Contains(g.vars, "l") && g.text(e) != "0" {
-			g.add("round", g.put(e, "l"))
+			g.add("iteration", g.put(e, "l"))
 		}
 	case token.FLOAT:
 		g.float(e)
@@ -119,7 +119,7 @@ func (g *mutator) ident(e *ast.Ident) {
 	}
 	g.add("one more", g.put(e, "("+e.Name+"+1)"))
 	if e.Name == "l" {
-		g.add("round", g.put(e, "0"))
+		g.add("iteration", g.put(e, "0"))
 	}
 }
 

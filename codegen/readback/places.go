@@ -13,15 +13,15 @@ type place struct {
 	offset       ir.Dim // bytes; what a step under way adds for its instance included
 }
 
-// frame is one execution of a function: of an entry point, or one round of a body.
+// frame is one execution of a function: of an entry point, or one iteration of a body.
 type frame struct {
-	f      *ir.Func
-	round  ir.Dim
-	places []*place // by value id; nil where nothing has defined the value yet
+	f         *ir.Func
+	iteration ir.Dim
+	places    []*place // by value id; nil where nothing has defined the value yet
 }
 
-func newFrame(f *ir.Func, round ir.Dim) *frame {
-	return &frame{f: f, round: round, places: make([]*place, f.NumValues())}
+func newFrame(f *ir.Func, iteration ir.Dim) *frame {
+	return &frame{f: f, iteration: iteration, places: make([]*place, f.NumValues())}
 }
 
 // of returns where a value of the frame's function is.
@@ -117,7 +117,7 @@ func (c *checker) pointerTo(p *place, on *device) (value, error) {
 	return v, nil
 }
 
-// scratchBytes returns how far the scratch of two workers is apart: whole cache lines.
+// scratchBytes returns the bytes from the scratch of one worker to that of the next: whole cache lines.
 func (c *checker) scratchBytes() int64 {
 	const line = 64
 	return (c.hostBytes(ir.ClassScratch) + line - 1) / line * line

@@ -21,7 +21,7 @@ func TestRandom(t *testing.T) {
 }
 
 // TestOddModules reads packages of modules with names that mean something in Go or in emitted
-// code, with sizes of zero, ranks from 0 to 4, and more rounds than are read.
+// code, with sizes of zero, ranks from 0 to 4, and more iterations than are read.
 func TestOddModules(t *testing.T) {
 	compiler := newCompiles(t)
 	for i, text := range []string{
@@ -32,7 +32,7 @@ func TestOddModules(t *testing.T) {
 			"  %a = softmax %x\n  %b = exp %y\n  %c = exp %z\n  %d = softmax %u\n  return %a, %b, %c, %d\n}\n",
 		oneFunction("string") + oneFunction("nil") + oneFunction("true") + oneFunction("error") + oneFunction("min") + oneFunction("init") + oneFunction("main") +
 			oneFunction("program") + oneFunction("Close") + oneFunction("decode") + oneFunction("a0") + oneFunction("f-1") + oneFunction("f_1") + oneFunction("F_1"),
-		rounds(1200), namedValues,
+		iterated(1200), namedValues,
 		origins("blk.%d.attn"), origins("7.%d"), origins("a b.%d."), origins(`\nfunc init() {}//%d`), origins("+build \x00é.0%d"), origins(`..%d"`),
 	} {
 		for _, s := range []setting{{}, {pkg: "odd"}, {profile: true}, {targets: twoFakes, pins: ".*=fake:1", pipeline: 3}, {targets: sharing, pins: ".*=d0"}} {

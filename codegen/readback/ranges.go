@@ -14,7 +14,7 @@ type strips struct {
 }
 
 // equal reports whether two sets are equal for all sizes, as far as arithmetic shows. The
-// distance between strips says nothing where there is one.
+// distance between strips does not matter where there is one strip.
 func (s strips) equal(o strips) bool {
 	return s.count.Equal(o.count) && s.lo.Equal(o.lo) && s.hi.Equal(o.hi) && (s.count.Is(1) || s.stride.Equal(o.stride))
 }
@@ -23,7 +23,7 @@ func (s strips) String() string {
 	if s.count.Is(1) {
 		return fmt.Sprintf("elements [%s,%s)", readable(s.lo), readable(s.hi))
 	}
-	return fmt.Sprintf("%s times elements [%s,%s), %s apart", readable(s.count), readable(s.lo), readable(s.hi), readable(s.stride))
+	return fmt.Sprintf("%s times elements [%s,%s), each %s after the one before", readable(s.count), readable(s.lo), readable(s.hi), readable(s.stride))
 }
 
 // matrix is what a kernel is told to compute: rows [r0,r1) and columns [c0,c1) of a result
@@ -48,7 +48,7 @@ func (b matrix) strips() (strips, error) {
 		for _, end := range []*ir.Dim{&s.lo, &s.hi} {
 			begin := at(*end, 0)
 			if !begin.Add(s.stride.Mul(index)).Equal(*end) {
-				return s, fmt.Errorf("the calls of the loop are not equally far apart")
+				return s, fmt.Errorf("the distances between the calls of the loop differ")
 			}
 			*end = begin
 		}
@@ -74,8 +74,9 @@ func at(d ir.Dim, i int64) ir.Dim {
 	})
 }
 
-// owned returns the elements of its result that a worker has to compute of a node: all of
-// them, or the indices of the divided axis that lie between the borders.
+// owned returns the elements of a node's result that a worker has to compute: all of them, or the
+// indices of the divided axis between the borders. Of f32 [8,64] that is divided on axis 1, a worker
+// with the borders 16 and 32 owns 8 strips of the elements [16,32), each 64 after the one before.
 func owned(shape []ir.Dim, p ir.Partition, lo, hi ir.Dim) strips {
 	if p.Mode != ir.PartSplit {
 		return strips{count: ir.Const(1), hi: product(shape)}

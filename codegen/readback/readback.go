@@ -1,28 +1,28 @@
-// Package readback proves that emitted Go does what the plan says.
+// Package readback proves that emitted Go does what the plan states.
 //
-// Package passes/check proves the plan; package codegen writes it down as Go. This package
-// reads that Go back and compares. It shares no code with codegen: it parses the text, runs
-// it symbolically, and demands, event by event, what the plan demands. What it finds is a
-// bug of the emitter, so a program that disagrees with its plan is never built.
+// Package passes/check proves the plan, and package codegen writes the plan as Go. This package
+// reads that Go back and compares it with the plan. It shares no code with codegen: it parses the
+// text, runs it symbolically, and demands the events of the plan one by one. A difference is a
+// bug of the emitter. A program that differs from its plan is never built.
 //
 //   - syntax: the files hold only declarations that an emitted package has (syntax.go)
 //   - run: a step function becomes a sequence of events: kernel calls with their arguments,
 //     barriers, submissions, waits, records, loops (run.go, expr.go, value.go)
-//   - steps: the plan, walked by itself, demands these events (steps.go, gap.go); a kernel's
-//     arguments are those of its node (kernels.go), its ranges are what the partition gives a
+//   - steps: a walk over the plan demands these events (steps.go, gap.go); a kernel's
+//     arguments are those of its node (kernels.go, arguments.go), its ranges are what the partition gives a
 //     worker (ranges.go), its pointers are where the plan places values (places.go)
 //   - comments: the comment after a call names its node (comments.go)
 //   - tables: arenas, symbols, functions, devices, the language model (tables.go, inputs.go, language.go)
-//   - face: what a package exports hands its arguments to the right function (face.go)
+//   - face: exported methods pass their arguments to the right function (face.go)
 //
 // Numbers are symbolic: sizes are the module's symbols; the worker, the borders of its
 // range, the instance of a step and the index of a loop are symbols of this package. Two
 // numbers agree if they are equal as polynomials (ir.Dim), so they agree for all sizes and
-// all numbers of workers. Rounds of a repeat are run one by one, so strides and tables of
-// offsets are compared by what they come to.
+// all numbers of workers. Iterations of a repeat are run one by one, so that strides and tables of
+// offsets are compared by the addresses that they yield.
 //
-// What is left to trust: the kernels compute what their comments say (their own tests), and
-// the runtime does what its comments say.
+// Two things are trusted: kernels compute what their comments state, and the runtime does what its
+// comments state. Both have tests of their own.
 package readback
 
 import (
@@ -52,7 +52,7 @@ type Facts struct {
 	WeightsSize int64
 	WeightsHash string // SHA-256 in lower-case hex
 	Embedded    bool   // the weights are part of the program
-	External    string // the default file of weights that are beside the program; "" for none
+	External    string // the default file of weights that are not part of the program; "" for none
 
 	Tokenizer []byte // the vocabulary that the program carries; nil for none
 }
@@ -60,7 +60,7 @@ type Facts struct {
 // maxFindings bounds how many differences an error names.
 const maxFindings = 20
 
-// Error is all differences that were found between a program and its plan.
+// Error is the differences between a program and its plan.
 type Error struct {
 	Findings []error
 	More     int // that are not listed
@@ -115,7 +115,7 @@ type checker struct {
 	queues  []queue
 	chunks  []chunk
 	events  map[*ir.Func]map[int]int // queues that record the events of entry points
-	full    map[int64]bool           // numbers of rounds of repeats with tables: see rounds
+	full    map[int64]bool           // numbers of iterations of repeats with tables: see iterations
 	marked  map[int]bool             // marks of the profile, by number
 
 	calls   map[line]*ir.Node // nodes by the lines of their calls

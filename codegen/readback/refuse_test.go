@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 		s    *subject
 		list refusals
 	}{{rounds, syntaxRefusals}, {rounds, stepRefusals}, {rounds, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
-		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "rounds")), betweenRefusals}} {
+		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "iterations")), betweenRefusals}} {
 		for _, r := range tc.list {
 			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
 		}
@@ -34,11 +34,11 @@ var selectionRefusals = refusals{
 	{"a larger bound", "Below: []runtime.Dim{{Const: 10}", "Below: []runtime.Dim{{Const: 11}", "Below[0].Const is 11, not 10"},
 }
 
-// betweenRefusals have another address in rounds between the first ones and the last, in the last one, in all.
+// betweenRefusals have another address in iterations between the first ones and the last, in the last one, in all.
 var betweenRefusals = refusals{
-	{"rounds between", "unsafe.Add(x, s0), unsafe.Add(io, x0Copy), 64", "unsafe.Add(x, l/3*(39-l)*64), unsafe.Add(io, x0Copy), 64", "dst is"},
-	{"the last round", "unsafe.Add(x, s0), unsafe.Add(io, x0Copy), 64", "unsafe.Add(x, l/39*64), unsafe.Add(io, x0Copy), 64", "dst is"},
-	{"each round", "unsafe.Add(x, s0), unsafe.Add(io, x0Copy), 64", "unsafe.Add(x, l*64), unsafe.Add(io, x0Copy), 64", "dst is"},
+	{"iterations between", "unsafe.Add(x, s0), unsafe.Add(io, x0Copy), 64", "unsafe.Add(x, l/3*(39-l)*64), unsafe.Add(io, x0Copy), 64", "dst is"},
+	{"the last iteration", "unsafe.Add(x, s0), unsafe.Add(io, x0Copy), 64", "unsafe.Add(x, l/39*64), unsafe.Add(io, x0Copy), 64", "dst is"},
+	{"each iteration", "unsafe.Add(x, s0), unsafe.Add(io, x0Copy), 64", "unsafe.Add(x, l*64), unsafe.Add(io, x0Copy), 64", "dst is"},
 }
 
 func goldenNamed(t *testing.T, name string) *subject {
@@ -122,54 +122,54 @@ var stepRefusals = refusals{
 	{"other arguments", "layersBody(w, a, l)", "layersBody(w, a)", "is called with other arguments"},
 	{"more arguments", "layersBody(w, a, l)", "layersBody(w, a, l, l)", "is called with other arguments"},
 	{"arguments of other types", "layersBody(w, a, l)", "layersBody(a, w, l)", "is called with other arguments"},
-	{"later", "layersBody(w, a, l)", "defer layersBody(w, a, l)", "an statement that emitted code does not have"},
-	{"beside", "layersBody(w, a, l)", "go layersBody(w, a, l)", "an statement that emitted code does not have"},
-	{"an assignment", "layersBody(w, a, l)", "l = 0\nlayersBody(w, a, l)", "an assignment that emitted code does not have"},
-	{"an operation and an assignment", "layersBody(w, a, l)", "l += 1\nlayersBody(w, a, l)", "an assignment that emitted code does not have"},
-	{"one more", "layersBody(w, a, l)", "l++\nlayersBody(w, a, l)", "an statement that emitted code does not have"},
-	{"a variable that hides", "layersBody(w, a, l)", "l := 0\nlayersBody(w, a, l)", "an assignment that emitted code does not have"},
-	{"a package that is hidden", "cpu.RMSNorm", "cpu := a\ncpu.RMSNorm", "an call of args.RMSNorm"},
-	{"a condition", "layersBody(w, a, l)", "if l == 3 {\nlayersBody(w, a, l)\n}", "an condition that emitted code does not have"},
-	{"a condition with another case", "layersBody(w, a, l)", "if w.Part == 0 {\nlayersBody(w, a, l)\n} else {\n}", "an condition that emitted code does not have"},
-	{"a condition with a variable", "layersBody(w, a, l)", "if x := 0; w.Part == x {\nlayersBody(w, a, l)\n}", "an condition that emitted code does not have"},
-	{"no rounds", "for l := range 12", "for l := range 0", "a loop of 0 rounds, the plan has [12]"},
-	{"fewer rounds", "for l := range 12", "for l := range 11", "a loop of 11 rounds, the plan has [12]"},
-	{"other rounds", "for l := range 12", "for l := 1; l < 13; l++", "an loop that emitted code does not have"},
-	{"no index", "for l := range 12", "for range 12", "an loop that emitted code does not have"},
-	{"a loop around", "layersBody(w, a, l)", "for range 1 {\nlayersBody(w, a, l)\n}", "an loop that emitted code does not have"},
+	{"later", "layersBody(w, a, l)", "defer layersBody(w, a, l)", "emitted code has no such statement"},
+	{"beside", "layersBody(w, a, l)", "go layersBody(w, a, l)", "emitted code has no such statement"},
+	{"an assignment", "layersBody(w, a, l)", "l = 0\nlayersBody(w, a, l)", "emitted code has no such assignment"},
+	{"an operation and an assignment", "layersBody(w, a, l)", "l += 1\nlayersBody(w, a, l)", "emitted code has no such assignment"},
+	{"one more", "layersBody(w, a, l)", "l++\nlayersBody(w, a, l)", "emitted code has no such statement"},
+	{"a variable that hides", "layersBody(w, a, l)", "l := 0\nlayersBody(w, a, l)", "emitted code has no such assignment"},
+	{"a package that is hidden", "cpu.RMSNorm", "cpu := a\ncpu.RMSNorm", "emitted code has no such call of args.RMSNorm"},
+	{"a condition", "layersBody(w, a, l)", "if l == 3 {\nlayersBody(w, a, l)\n}", "emitted code has no such condition"},
+	{"a condition with another case", "layersBody(w, a, l)", "if w.Part == 0 {\nlayersBody(w, a, l)\n} else {\n}", "emitted code has no such condition"},
+	{"a condition with a variable", "layersBody(w, a, l)", "if x := 0; w.Part == x {\nlayersBody(w, a, l)\n}", "emitted code has no such condition"},
+	{"no iterations", "for l := range 12", "for l := range 0", "a loop of 0 iterations, the plan has [12]"},
+	{"fewer iterations", "for l := range 12", "for l := range 11", "a loop of 11 iterations, the plan has [12]"},
+	{"other iterations", "for l := range 12", "for l := 1; l < 13; l++", "emitted code has no such loop"},
+	{"no index", "for l := range 12", "for range 12", "emitted code has no such loop"},
+	{"a loop around", "layersBody(w, a, l)", "for range 1 {\nlayersBody(w, a, l)\n}", "emitted code has no such loop"},
 	{"no stop", "if w.Stop() {\n\t\t\treturn\n\t\t}", "", "the workers ask 0 times whether to stop, not 1"},
-	{"a stop that does not leave", "if w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n}", "an condition that emitted code does not have"},
+	{"a stop that does not leave", "if w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n}", "emitted code has no such condition"},
 	{"a stop before the barrier", "w.Barrier()\n\t\tif w.Stop() {\n\t\t\treturn\n\t\t}", "if w.Stop() {\n\t\t\treturn\n\t\t}\nw.Barrier()", "there is no barrier before it"},
-	{"a return", "layersBody(w, a, l)", "layersBody(w, a, l)\nreturn", "an statement that emitted code does not have"},
-	{"another divider", "w.Part, w.Parts)", "w.Parts, w.Part)", "an range that emitted code does not have"},
-	{"a granule that is no constant", ", w.Part, w.Parts)", "*w.Parts, w.Part, w.Parts)", "an range that emitted code does not have"},
-	{"a field", "a.IO", "a.Other", "an field that emitted code does not have"},
+	{"a return", "layersBody(w, a, l)", "layersBody(w, a, l)\nreturn", "emitted code has no such statement"},
+	{"another divider", "w.Part, w.Parts)", "w.Parts, w.Part)", "emitted code has no such range"},
+	{"a granule that is no constant", ", w.Part, w.Parts)", "*w.Parts, w.Part, w.Parts)", "emitted code has no such range"},
+	{"a field", "a.IO", "a.Other", "emitted code has no such field"},
 	{"an element that there is not", "l*0x100000", "a.Dims[7]", "has no element 7"},
-	{"a negative element", "l*0x100000", "a.Dims[-1]", "an index that emitted code does not have"},
+	{"a negative element", "l*0x100000", "a.Dims[-1]", "emitted code has no such index"},
 	{"a literal", "l*0x100000", "'x'", "is none that emitted code has"},
 	{"too large a number", "l*0x100000", "0x10000000000000000", "is none that emitted code has"},
-	{"an operation", "l*0x100000", "l<<20", "an operation that emitted code does not have"},
-	{"a sum that does not fit", "l*0x100000", "(0x7fffffffffffffff+1)", "an overflow that emitted code does not have"},
+	{"an operation", "l*0x100000", "l<<20", "emitted code has no such operation"},
+	{"a sum that does not fit", "l*0x100000", "(0x7fffffffffffffff+1)", "emitted code has no such overflow"},
 	{"a division of what may be negative", "l*0x100000", "(0-w.Part)/2", "Go divides -w.Part by 2 with another result"},
 	{"a division by what may be zero", "l*0x100000", "8/w.Part", "Go divides 8 by w.Part with another result"},
-	{"a function", "l*0x100000", "len(planText)", "an call of len that emitted code does not have"},
-	{"a conversion", "l*0x100000", "int(l)", "an call of int that emitted code does not have"},
-	{"a function literal", "l*0x100000", "func() int { return 0 }()", "an call that emitted code does not have"},
+	{"a function", "l*0x100000", "len(planText)", "emitted code has no such call of len"},
+	{"a conversion", "l*0x100000", "int(l)", "emitted code has no such call of int"},
+	{"a function literal", "l*0x100000", "func() int { return 0 }()", "emitted code has no such call"},
 	{"what is not declared", "l*0x100000", "other", "other is not declared"},
 	{"a print", "layersBody(w, a, l)", "println(l)\nlayersBody(w, a, l)", "there is no function println"},
 	{"a call without a comment", " // %n0", "", "the comment of the call of %n0 is \"\", not \"// %n0\""},
 	{"a comment of another node", " // %n0", " // %x0", "the comment of the call of %n0 is \"// %x0\""},
 	{"a comment that belongs to no call", "w.Barrier()", "w.Barrier() // %n0", "belongs to no call"},
 	{"a constant of another value", "xCopy = 0x800", "xCopy = 0x801", "and %"},
-	{"a constant with a type", "xCopy = 0x800", "xCopy int = 0x800", "an constant that emitted code does not have"},
-	{"a constant that is an expression", "xCopy = 0x800", "xCopy = n0 + 0x800", "an constant that emitted code does not have"},
-	{"a constant without a value", "xCopy = 0x800", "xCopy", "an constant that emitted code does not have"},
+	{"a constant with a type", "xCopy = 0x800", "xCopy int = 0x800", "emitted code has no such constant"},
+	{"a constant that is an expression", "xCopy = 0x800", "xCopy = n0 + 0x800", "emitted code has no such constant"},
+	{"a constant without a value", "xCopy = 0x800", "xCopy", "emitted code has no such constant"},
 	{"a constant that nothing uses", "xCopy = 0x800", "xCopy = 0x800\nother = 3", "nothing uses the constant other"},
-	{"a variable that is declared", "cpu.RMSNorm", "var other = 3\ncpu.RMSNorm", "an declaration that emitted code does not have"},
+	{"a variable that is declared", "cpu.RMSNorm", "var other = 3\ncpu.RMSNorm", "emitted code has no such declaration"},
 	{"a shape of another type", "matMul = cpu.MatMulShape{In: 512, Out: 512}", "matMul = cpu.SumShape{Choices: 512, Len: 512}", "the shape is cpu.SumShape{…}, not a cpu.MatMulShape of 2 fields"},
 	{"a shape without a field", "{In: 512, Out: 512}", "{In: 512}", "not a cpu.MatMulShape of 2 fields"},
 	{"a shape with another extent", "{In: 512, Out: 512}", "{In: 512, Out: 528}", "Out is 528, not 512"},
-	{"a stop that leaves a round", "cpu.RMSNorm", "w.Barrier()\nif w.Stop() {\nreturn\n}\ncpu.RMSNorm", "what is left where the step is to stop is not the step"},
+	{"a stop that leaves an iteration", "cpu.RMSNorm", "w.Barrier()\nif w.Stop() {\nreturn\n}\ncpu.RMSNorm", "what is left where the step is to stop is not the step"},
 }
 
 var faceRefusals = refusals{
@@ -189,14 +189,14 @@ var faceRefusals = refusals{
 
 var deviceRefusals = refusals{
 	{"another loader", "var simulated fake.Loader", "var simulated = fake.Loader{}", "simulated is not the loader as it is"},
-	{"a queue that is no number", "q.Run(0, ", "q.Run(rows, ", "an submission that emitted code does not have"},
-	{"a command that is copied", "&fSplit0", "fSplit0", "an submission that emitted code does not have"},
-	{"no kernel", "fake.Kernel(fSplit0Kernels)", "nil", "an command that emitted code does not have"},
+	{"a queue that is no number", "q.Run(0, ", "q.Run(rows, ", "emitted code has no such submission"},
+	{"a command that is copied", "&fSplit0", "fSplit0", "emitted code has no such submission"},
+	{"no kernel", "fake.Kernel(fSplit0Kernels)", "nil", "emitted code has no such command"},
 	{"another queue", "q.Record(0, 1)", "q.Record(1, 1)", "where Record(0, 1) is due"},
 	{"a wait for nothing", "q.Await(1)", "q.Await(1)\nq.Await(1)", "Await(1), which is not due"},
 	{"a wait for no reason", "q.Await(1)", "q.Await(1)\nq.Finish(0)", "Finish(0) for no reason"},
 	{"no wait", "q.Await(1)", "", "no wait: [Await(1)]"},
-	{"a wait by all", "if w.Part == 0 {\n\t\tq := a.Queues\n\t\tq.Copy(1,", "{\n\t\tq := a.Queues\n\t\tq.Copy(1,", "an statement that emitted code does not have"},
+	{"a wait by all", "if w.Part == 0 {\n\t\tq := a.Queues\n\t\tq.Copy(1,", "{\n\t\tq := a.Queues\n\t\tq.Copy(1,", "emitted code has no such statement"},
 	{"two marks", "w.Mark(0)", "w.Mark(0)\nw.Mark(0)", "a mark, and then a mark"},
 	{"a name that nothing marks", "NewProfile(", "NewProfile(\"barrier\", ", "a mark of"},
 	{"a method", "// f runs", "type T int\nfunc (t *T) M() {}\n// f runs", "the method T.M, and a program has none"},
@@ -205,9 +205,9 @@ var deviceRefusals = refusals{
 var tailRefusals = refusals{
 	{"a barrier in a tail", "u.Next(); {", "u.Next(); {\nw.Barrier()", "a barrier inside of a loop over shares"},
 	{"a loop that takes and computes nothing", "for u := w.Share", "for u := w.Share(64, 16); u.Next(); {\n}\nfor u := w.Share", "a loop over shares that computes nothing"},
-	{"another condition", "u.Next(); {", "u.Lo < 3; {", "an loop that emitted code does not have"},
-	{"a granule that is no constant", "for u := w.Share(4096, 16)", "for u := w.Share(4096, w.Parts)", "an loop that emitted code does not have"},
-	{"what comes after each round", "u.Next(); {", "u.Next(); w.Barrier() {", "an loop that emitted code does not have"},
+	{"another condition", "u.Next(); {", "u.Lo < 3; {", "emitted code has no such loop"},
+	{"a granule that is no constant", "for u := w.Share(4096, 16)", "for u := w.Share(4096, w.Parts)", "emitted code has no such loop"},
+	{"what comes after each piece", "u.Next(); {", "u.Next(); w.Barrier() {", "emitted code has no such loop"},
 }
 
 // TestFiles refuses packages that lack a file, or have others.

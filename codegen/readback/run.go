@@ -20,28 +20,28 @@ type event struct {
 	times *ir.Dim    // of a kernel that is called in a loop over index: how often
 	share *shareLoop // around a kernel; nil for none
 	on    *command   // of a kernel that a device runs; nil for the host
-	count int64      // of rounds
+	count int64      // of iterations
 }
 
 type eventKind uint8
 
 const (
-	kernelEvent  eventKind = iota
-	queueEvent             // of worker 0: a wait, a record, a transfer
-	barrierEvent           // all workers meet
-	stopEvent              // all leave if the caller has cancelled the step
-	markEvent              // for the profile
-	roundsEvent            // a loop over a body begins
+	kernelEvent     eventKind = iota
+	queueEvent                // of worker 0: a wait, a record, a transfer
+	barrierEvent              // all workers meet
+	stopEvent                 // all leave if the caller has cancelled the step
+	markEvent                 // for the profile
+	iterationsEvent           // a loop over a body begins
 )
 
 // command is a submission of kernels to a queue.
 type command struct {
-	queue int64
-	round ir.Dim
-	label value
+	queue     int64
+	iteration ir.Dim
+	label     value
 }
 
-// maxEvents bounds what one entry point comes to: the bound of check's steps, and what comes
+// maxEvents is the largest number of events of an entry point: the bound of check's steps, and the events
 // between them.
 const maxEvents = 1 << 24
 
@@ -57,10 +57,10 @@ type runner struct {
 	times  *ir.Dim
 	on     *command
 
-	depth  int  // of loops over rounds
+	depth  int  // of loops over iterations
 	last   bool // the statement is the last one of its function
 	leaves bool // where the function returns, the step ends
-	head   bool // directly inside of a loop over rounds
+	head   bool // directly inside of a loop over iterations
 }
 
 // run returns the events of a step function.
@@ -135,7 +135,7 @@ func (x *runner) parameters(d *ast.FuncDecl, args []value) scope {
 // block runs the statements of a loop or of a condition.
 func (x *runner) block(s scope, b *ast.BlockStmt, of kindOfBlock) {
 	for _, st := range b.List {
-		x.last, x.head = false, of == roundsBlock
+		x.last, x.head = false, of == iterationBlock
 		x.statement(s, st)
 	}
 	x.head = false
@@ -144,8 +144,8 @@ func (x *runner) block(s scope, b *ast.BlockStmt, of kindOfBlock) {
 type kindOfBlock uint8
 
 const (
-	plainBlock  kindOfBlock = iota
-	roundsBlock             // of a loop over rounds
+	plainBlock     kindOfBlock = iota
+	iterationBlock             // of a loop over iterations
 )
 
 func (x *runner) statement(s scope, st ast.Stmt) {
@@ -171,7 +171,7 @@ func (x *runner) statement(s scope, st ast.Stmt) {
 	}
 }
 
-// assign declares variables; none is ever given another value.
+// assign declares variables. Emitted code never assigns to a variable again.
 func (x *runner) assign(s scope, st *ast.AssignStmt) {
 	if st.Tok != token.DEFINE {
 		x.unknown(st, "assignment")
@@ -263,7 +263,7 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 	}
 }
 
-// submit runs q.Run(queue, &command, round): the kernels of a command.
+// submit runs q.Run(queue, &command, iteration): the kernels of a command.
 func (x *runner) submit(e *ast.CallExpr, args []value) {
 	if len(args) != 3 || args[0].kind != number || args[1].kind != name || !args[1].addr || args[2].kind != number || x.on != nil {
 		x.unknown(e, "submission")
@@ -277,7 +277,7 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || kernel.text != "fake.Kernel" || len(kernel.list) != 1 || kernel.list[0].kind != name {
 		x.unknown(e, "command")
 	}
-	x.on = &command{queue: queue, round: args[2].n, label: c.fields["Label"]}
+	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"]}
 	x.function(kernel.list[0].text, []value{obj(objEnv), args[2]})
 	x.on = nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// walker walks the plan of an entry point, as check lays it out: repeats round after round,
-// and demands the events of the emitted step function one after the other.
+// walker walks the plan of an entry point in the order in which check expands it, with one iteration of
+// a repeat after another, and demands the events of the emitted step function one by one.
 type walker struct {
 	c     *checker
 	p     *program
@@ -18,16 +18,16 @@ type walker struct {
 
 	// What has to happen before the next node that does work.
 	due   int       // barriers
-	heads int       // heads of rounds at which the workers ask whether to stop
+	heads int       // heads of iterations at which the workers ask whether to stop
 	waits []ir.Wait // of the host, of repeats that begin there
-	loops []int64   // numbers of rounds of repeats that begin there
+	loops []int64   // numbers of iterations of repeats that begin there
 	depth int       // of the repeats around it
 
 	busy     map[int]bool // queues that the host has to wait for before anything but the next node on them
 	region   *shareLoop   // the loop over shares between the last barrier and the next
 	barriers int64        // so far
 	marks    []string     // what marks of the profile are called
-	skipped  bool         // some rounds stand for others
+	skipped  bool         // some iterations are not run, as others are like them
 }
 
 // steps compares the step function of an entry point with its plan.
@@ -42,7 +42,7 @@ func (c *checker) steps(p *program, f *ir.Func) {
 	w.end()
 }
 
-// does reports whether a node does anything when it runs.
+// does reports whether a node has an effect when it runs.
 func does(n *ir.Node) bool { return !n.Is(ir.Leaf) && !n.Is(ir.View) }
 
 // walk demands the events of the nodes of a frame.
@@ -71,7 +71,7 @@ func (w *walker) enter(n *ir.Node, epoch *int) {
 	}
 }
 
-// repeat demands the events of the rounds.
+// repeat demands the events of the iterations.
 func (w *walker) repeat(fr *frame, n *ir.Node) {
 	attr := n.Attr.(*ir.RepeatAttr)
 	fixed := attr.Carried + attr.Invariant
@@ -83,11 +83,11 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 	for i := range carried {
 		carried[i] = fr.of(n.Args[i])
 	}
-	run := rounds(attr.Count, w.depth, w.c.full[attr.Count])
+	run := w.c.iterations(attr.Count, w.depth)
 	w.depth++
 	w.skipped = w.skipped || int64(len(run)) < attr.Count
-	for k, round := range run {
-		in := newFrame(n.Body, round)
+	for k, iteration := range run {
+		in := newFrame(n.Body, iteration)
 		for i, p := range n.Body.Params {
 			switch {
 			case i < attr.Carried:
@@ -115,22 +115,22 @@ func (w *walker) repeat(fr *frame, n *ir.Node) {
 
 // node demands what comes before a node, its call or transfer, and its record.
 func (w *walker) node(fr *frame, n *ir.Node) {
-	queue, waits := w.c.where(n)
-	w.gap(n, queue, waits)
+	at := w.c.where(n)
+	w.gap(n, at)
 	if w.at == len(w.events) {
 		w.fail(n, "nothing runs it")
 	}
 	e := &w.events[w.at]
 	w.at++
-	if wrong := w.match(fr, n, e, queue); wrong != nil {
+	if wrong := w.match(fr, n, e, at.queue); wrong != nil {
 		fail("%s: %s: %w", w.p.at(e.pos), w.name(n), wrong)
 	}
 	w.commented(n, e)
-	if waits {
-		w.busy[queue] = true
+	if at.waits {
+		w.busy[at.queue] = true
 	}
-	if n.Submit != nil && n.Submit.Event > 0 && queue >= 0 && w.c.hasEvents(queue) {
-		w.record(n, queue)
+	if n.Submit != nil && n.Submit.Event > 0 && at.queue >= 0 && w.c.hasEvents(at.queue) {
+		w.record(n, at.queue)
 	}
 }
 
@@ -225,8 +225,8 @@ func (w *walker) worker(a *arguments) {
 	}
 }
 
-// command demands that a kernel is part of a command on the node's queue, with the round
-// and the label of its own.
+// command demands that a kernel is part of a command on the node's queue, with its iteration
+// and its label.
 func (w *walker) command(a *arguments, queue int) {
 	on := a.e.on
 	if on == nil || !a.e.first {
@@ -236,21 +236,21 @@ func (w *walker) command(a *arguments, queue int) {
 	if on.queue != int64(queue) {
 		a.differ("it is on queue %d, not %d", on.queue, queue)
 	}
-	w.inRound(a, on.round)
+	w.inIteration(a, on.iteration)
 	w.label(a, on.label, "")
 }
 
-func (w *walker) inRound(a *arguments, got ir.Dim) {
+func (w *walker) inIteration(a *arguments, got ir.Dim) {
 	want := ir.Const(0)
 	if a.n.Func.Owner != nil {
-		want = a.fr.round
+		want = a.fr.iteration
 	}
 	if !got.Equal(want) {
-		a.differ("its round is %s, not %s", readable(got), readable(want))
+		a.differ("its iteration is %s, not %s", readable(got), readable(want))
 	}
 }
 
-// label demands what the runtime calls a command or a transfer.
+// label demands the label by which the runtime names a command or a transfer.
 func (w *walker) label(a *arguments, got value, what string) {
 	want := record{"Func": w.entry.Name, "Split": int64(a.n.Split), "Repeated": a.n.Func.Owner != nil, "What": what}
 	for _, wrong := range want.compare("Label", got) {
@@ -282,7 +282,7 @@ func (w *walker) transfer(a *arguments, queue int) error {
 		x := &runner{c: w.c, p: w.p}
 		w.label(a, x.variable(label.text), fmt.Sprintf("%v = %v %v", a.n, a.n.Op, a.n.Args[0]))
 	}
-	w.inRound(a, a.number("round"))
+	w.inIteration(a, a.number("round"))
 	a.transfer(a.n)
 	return a.result()
 }
@@ -308,8 +308,8 @@ func (e *event) String() string {
 		return "the question whether to stop"
 	case markEvent:
 		return "a mark"
-	case roundsEvent:
-		return fmt.Sprintf("a loop of %d rounds", e.count)
+	case iterationsEvent:
+		return fmt.Sprintf("a loop of %d iterations", e.count)
 	case kernelEvent:
 		return e.what
 	}
@@ -323,7 +323,7 @@ func (e *event) String() string {
 	return text + ")"
 }
 
-// end demands that nothing happens after the last node but what the plan has there.
+// end demands that after the last node only that happens which the plan has there.
 func (w *walker) end() {
 	w.gapEnd()
 	if plan := w.c.funcPlan(w.entry); !w.skipped && plan.Barriers != w.barriers {

@@ -186,15 +186,15 @@ var texts = []struct {
 	{"units of tails", irtest.HeadTails, setting{}},
 	{"moved tails", irtest.MovedTails, setting{}},
 	{"segments", irtest.LongAttention, setting{pkg: "segments"}},
-	{"rounds", rounds(40), setting{}},
-	{"rounds on a fake", rounds(40), setting{targets: twoFakes, pins: ".*=fake:1", pipeline: 2}},
+	{"iterations", iterated(40), setting{}},
+	{"iterations on a fake", iterated(40), setting{targets: twoFakes, pins: ".*=fake:1", pipeline: 2}},
 	{"odd", odd, setting{pkg: "odd"}},
 	{"odd on a fake", odd, setting{targets: twoFakes, pins: ".*=fake:0", profile: true}},
 }
 
-// rounds is rolled into a repeat without weights of its own, of more rounds than are read one
+// iterated is rolled into a repeat without weights of its own, of more iterations than are read one
 // by one.
-func rounds(count int) string {
+func iterated(count int) string {
 	var b strings.Builder
 	b.WriteString("symbol n 1 40\nfunc @f(%x0: f32[n,64]) -> (y: f32[n,64]) {\n")
 	for i := range count {

@@ -66,8 +66,8 @@ func (c *checker) parse(files []File) *program {
 	return p
 }
 
-// names reports files that the package lacks, and others: the Go command looks at more than
-// Go files, and leaves some out by their name.
+// names reports files that the package lacks and files that it should not have. The Go command reads more
+// than Go files, and ignores some files because of their names.
 func (c *checker) names(files []File) {
 	want := []string{"program.go", "steps.go", "plan.txt", "plan.json"}
 	if c.facts.Package != "main" {
@@ -90,8 +90,7 @@ func (c *checker) names(files []File) {
 	}
 }
 
-// handshakes demands the constants that do not compile beside a runtime of another
-// generation.
+// handshakes demands the constants that do not compile with a runtime of another generation.
 func (c *checker) handshakes(p *program) {
 	want := []string{"runtime.EnforceVersion(3 - runtime.MinVersion)", "runtime.EnforceVersion(runtime.MaxVersion - 3)"}
 	if slices.Sort(p.handshake); !slices.Equal(p.handshake, want) {
@@ -99,8 +98,8 @@ func (c *checker) handshakes(p *program) {
 	}
 }
 
-// named reports a declaration that gives another meaning to a name of the language's own:
-// everything here is read as if these names meant what they always mean.
+// named reports a declaration that gives another meaning to a name of the language. Readback
+// assumes the language's meaning of these names.
 func (c *checker) named(p *program, id *ast.Ident) {
 	if types.Universe.Lookup(id.Name) != nil {
 		c.report("%s: a declaration of %s, which is a name of the language", p.at(id.Pos()), id.Name)
@@ -132,7 +131,7 @@ func (p *program) at(pos token.Pos) string {
 	return at.Filename + ":" + strconv.Itoa(at.Line)
 }
 
-// directives reports comments that say something to the Go command, but go:embed before a
+// directives reports comments that are directives of the Go command, except go:embed before a
 // variable.
 func (c *checker) directives(p *program, f *ast.File) {
 	for _, g := range f.Comments {
@@ -278,8 +277,8 @@ func idle(d *ast.FuncDecl) []*ast.Ident {
 	return slices.DeleteFunc(declared, func(id *ast.Ident) bool { return uses[id.Name] > 1 })
 }
 
-// unused reports functions, constants and variables that nothing refers to: what was emitted for a node
-// is then run by nothing.
+// unused reports functions, constants and variables that nothing refers to: the code of a node would
+// then never run.
 func (c *checker) unused(p *program) {
 	for id, d := range p.funcs {
 		if !p.used[id] {

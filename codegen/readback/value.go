@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// kind says what a value is.
+// kind is the kind of a value.
 type kind uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	call           // a call of a function in a table: text is its name, list its arguments
 )
 
-// value is what an expression of an emitted program comes to.
+// value is the result of an expression of an emitted program.
 type value struct {
 	kind kind
 	n    ir.Dim
@@ -98,7 +98,7 @@ func symbol(name string, most int64) ir.Dim {
 	return ir.Sym(&ir.Symbol{Name: private + name, Min: 0, Max: most})
 }
 
-// The worker's number, the instance of the step, and the index of the loop around one call.
+// The number of the worker and of all workers, the instance of the step, and the index of the loop around one call.
 var (
 	part  = symbol("w.Part", 1<<16)
 	parts = symbol("w.Parts", 1<<16)
@@ -117,8 +117,8 @@ func share(n ir.Dim, granule int64) (lo, hi ir.Dim) {
 	return border("share", n, granule)
 }
 
-// border returns borders between granules. Each is a whole number of granules or n itself, so
-// it is a multiple of whatever divides both.
+// border returns borders between granules. Each is a whole number of granules or n itself, so that it is
+// a multiple of every common divisor of both.
 func border(what string, n ir.Dim, granule int64) (lo, hi ir.Dim) {
 	of := fmt.Sprintf("%s(%v by %d)", what, n, granule)
 	unit := ir.Const(divisor(n, granule))
