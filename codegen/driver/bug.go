@@ -13,8 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// emitSafely is codegen.Emit. A panic and a program that differs from its plan, which are bugs
-// of ours, become errors that say how to see them again.
+// emitSafely is codegen.Emit. A panic, and a program that differs from its plan, are bugs of this
+// compiler. They become errors with the command that reproduces them.
 func emitSafely(m *ir.Module, o codegen.Options) (p *codegen.Package, err error) {
 	defer func() {
 		if x := recover(); x != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// CompileOptions say how a module is planned.
+// CompileOptions describe how a module is planned.
 type CompileOptions struct {
 	Targets *target.List
 	Passes  pass.Options
@@ -29,7 +29,7 @@ type CompileOptions struct {
 	Run        []string
 }
 
-// OptionError says that options name what there is not, or contradict the module.
+// OptionError reports options that name something unknown, or that contradict the module.
 type OptionError struct{ Err error }
 
 func (e *OptionError) Error() string { return e.Err.Error() }
@@ -108,7 +108,7 @@ func spaceNames(l *target.List) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// checkRange refuses to stop at a pass that the module has behind it.
+// checkRange refuses to stop at a pass that has run on the module already.
 func checkRange(md *Model, o CompileOptions) error {
 	if o.Run != nil {
 		return nil
@@ -123,10 +123,10 @@ func checkRange(md *Model, o CompileOptions) error {
 	return nil
 }
 
-// DeniedError says that a backend is needed that must not be used.
+// DeniedError reports that a denied backend is needed.
 type DeniedError struct {
 	Backend string
-	Nodes   []string // those that no other backend runs, each with the reasons
+	Nodes   []string // nodes that no other backend runs, each with the reasons
 }
 
 // maxDenied is how many nodes the text of a DeniedError names.
@@ -174,7 +174,7 @@ func denyLast(ctx context.Context, m *ir.Module, o CompileOptions) error {
 	return nil
 }
 
-// at says where in the model file n comes from.
+// at returns the text for where in the model file n comes from.
 func at(n *ir.Node) string {
 	if n.Pos == "" {
 		return ""
@@ -182,7 +182,7 @@ func at(n *ir.Node) string {
 	return " of " + n.Pos
 }
 
-// refusals says why no other backend runs n.
+// refusals returns the reasons why no other backend runs n.
 func refusals(o CompileOptions, n *ir.Node) string {
 	var why []string
 	for _, t := range o.Targets.All() {

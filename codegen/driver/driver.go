@@ -17,7 +17,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// LoadOptions say how a model's graph is made of its file.
+// LoadOptions describe how the graph of a model is made from its file.
 type LoadOptions struct {
 	Context, Batch int
 	KV             dtype.DType       // Invalid: F16
@@ -28,7 +28,7 @@ type LoadOptions struct {
 	WithoutWeights bool
 }
 
-// OutputOptions say what is made of a compiled model.
+// OutputOptions describe what is written for a compiled model.
 type OutputOptions struct {
 	Compiler    string   // "ggmlc" and its version
 	Out         string   // the executable, or the folder of a package

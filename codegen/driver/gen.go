@@ -22,10 +22,10 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Files of a generated package besides those that codegen emits.
+// Files of a generated package that codegen does not emit.
 const (
 	ModelText   = "model.ggir"  // the module as imported, from which Check recompiles
-	WeightsBlob = "weights.bin" // embedded, or read beside the program
+	WeightsBlob = "weights.bin" // embedded, or read from the folder of the program
 )
 
 // metaVocabulary is the metadata key that holds the tokenizer's tables in model.ggir, so
@@ -175,8 +175,7 @@ func removeLeftovers(dir string, p *codegen.Package) error {
 	return err
 }
 
-// portable returns the text of the imported module with everything that Check needs
-// beside it.
+// portable returns the text of the imported module, and everything else that Check needs.
 func portable(m *ir.Module, md *Model, o OutputOptions, w *blob, where codegen.Where) (string, error) {
 	for _, s := range m.Sources {
 		if rel, err := relative(o.Out, s.Path); err == nil {
@@ -265,13 +264,13 @@ func takeAssets(md *Model, o *OutputOptions) (*blob, codegen.Where, error) {
 	name, file, _ := strings.Cut(m.GetMeta(metaWeights), ":")
 	where := slices.Index(whereNames[:], name)
 	if where < 0 {
-		return nil, 0, errors.New("it does not say where the weights are")
+		return nil, 0, errors.New("it does not state where the weights are")
 	}
 	if file != "" {
 		o.WeightsFile = filepath.Join(o.Out, filepath.FromSlash(file))
 	}
 	if o.Package = cmp.Or(o.Package, m.GetMeta(metaPackage)); o.Package == "" {
-		return nil, 0, errors.New("it does not say the package's name")
+		return nil, 0, errors.New("it does not state the package's name")
 	}
 	if err := codegen.CheckPackageName(o.Package); err != nil {
 		return nil, 0, fmt.Errorf("its package is called %w", err)
@@ -327,9 +326,9 @@ func comparePackage(dir string, p *codegen.Package) (string, error) {
 	return b.String(), err
 }
 
-// compareWeights says what is wrong with the weights that belong to a package; nothing if
-// they have the hash that is recorded, or are not there: large ones are seldom checked in,
-// and no decision depends on them.
+// compareWeights returns what is wrong with the weights of a package. Nothing is wrong if they have
+// the recorded hash, or are missing: large weights are seldom checked in, and no decision depends
+// on them.
 func compareWeights(ctx context.Context, o OutputOptions, w *blob, where codegen.Where, planID string) (string, error) {
 	path := filepath.Join(o.Out, WeightsBlob)
 	var end []byte

@@ -131,7 +131,7 @@ func (md *Model) loadText(ctx context.Context, path string, o LoadOptions) error
 	return md.loadTokenizer()
 }
 
-// TextError says what is wrong with a text: one or several faults with line and column.
+// TextError is the faults of a text, each with line and column.
 type TextError struct {
 	File string
 	Err  error
@@ -186,8 +186,8 @@ var moduleLine = regexp.MustCompile(`(?m)^[ \t]*(ggir|module|func)[ \t]`)
 // targetLine begins a line of a target file.
 var targetLine = regexp.MustCompile(`(?m)^[ \t]*target[ \t]`)
 
-// foreignText says that a file is no model: one error, as those of each line would only hide
-// that it is another file.
+// foreignText returns the error for a file that is no model. It is one error, as errors for each line
+// would hide that the file is of another kind.
 func foreignText(path string, text []byte) error {
 	err := fmt.Errorf("neither a GGUF file nor a .ggir text: it begins with %q", text[:min(4, len(text))])
 	if targetLine.Match(text) {
@@ -205,8 +205,8 @@ func (md *Model) SourcePath(s *ir.Source) string {
 	return filepath.Join(filepath.Dir(md.Path), s.Path)
 }
 
-// openSource opens a source of a dump and checks that it is the file that was compiled. A
-// text written by hand says size 0: any file.
+// openSource opens a source of a dump and checks that it is the file that was compiled. The size 0, in
+// a text that was written by hand, means any file.
 func (md *Model) openSource(ctx context.Context, s *ir.Source, o LoadOptions) error {
 	path := md.SourcePath(s)
 	if p, ok := o.Sources[s.Name]; ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// checkText reports what a module says of its plan that cannot be: who edits a dump may say
-// what no pass does. What the verifier sees, which knows no targets, is not looked at again.
+// checkText reports statements of a module about its plan that cannot hold. An edited dump may state
+// what no pass decides. The verifier has checked the module already, without its targets.
 func checkText(m *ir.Module, o CompileOptions) error {
 	if m.Last == "" && o.Run == nil && m.Props&^(ir.PropImported|ir.PropShaped) != 0 {
 		return fmt.Errorf("the text is said to be %v, and no line \"after\" names the pass that ran last: add it", m.Props)
@@ -55,7 +55,7 @@ func noteSpace(unknown map[string]bool, targets *target.List, space string) {
 	}
 }
 
-// checkResults reports new results that lie where the backend of their node cannot write.
+// checkResults reports results in memory that the backend of their node cannot write.
 func checkResults(m *ir.Module, targets *target.List) error {
 	var errs []error
 	for _, f := range m.AllFuncs() {
@@ -66,7 +66,7 @@ func checkResults(m *ir.Module, targets *target.List) error {
 			}
 			for _, r := range n.Results {
 				if space := r.Type.Space; space != "" && !d.Addresses(space) {
-					errs = append(errs, fmt.Errorf("@%s %v: runs on %s, which cannot address %s, where its result %v lies: there are %s",
+					errs = append(errs, fmt.Errorf("@%s %v: runs on %s, which cannot address %s, where its result %v is: there are %s",
 						f.Name, n, d.Name, space, r, d.Spaces))
 				}
 			}
@@ -129,15 +129,15 @@ func distrust(m *ir.Module) {
 	}
 }
 
-// decided says from which property on a text has decided what a claim of check is about. Kernels are
-// looked for in the text itself.
+// decided is the property from which on a text decides what a rule of check is about. The kernels of
+// nodes depend on the text itself.
 var decided = map[string]ir.Props{
 	check.RuleReach: ir.PropCopied,
 	check.RuleQueue: ir.PropQueued,
 }
 
-// refuted returns the error of a run. What does not hold and was read from a text, which was
-// as far as came says, is the text's fault, not ours.
+// refuted returns the error of a run. A violation is a fault of the text, not of the compiler, if the
+// text had decided what is violated: came is the properties that it came with.
 func refuted(err error, came ir.Props) error {
 	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "check" {

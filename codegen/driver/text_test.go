@@ -41,7 +41,7 @@ func TestEditedTexts(t *testing.T) {
 		{"no edit", "assign", replace("", ""), ""},
 		{"another backend", "assign", replace(`%b = neg %a : f32[n,4] in "fake:0" @"fake:0"`, `%b = neg %a : f32[n,4] in host @cpu`), ""},
 		{"a result out of reach", "assign", replace(`%b = neg %a : f32[n,4] in "fake:0" @"fake:0"`, `%b = neg %a : f32[n,4] in host @"fake:0"`),
-			"@f %b: runs on fake:0, which cannot address host, where its result %b lies: there are [fake:0]"},
+			"@f %b: runs on fake:0, which cannot address host, where its result %b is: there are [fake:0]"},
 		{"a weight's split", "split", replace(`@"fake:0" split=0 ; assign/assign.place`, `@"fake:0" split=7 ; assign/assign.place`),
 			"%w: is of split 7, and a node of split 0 follows"},
 		{"no pass", "split", replace("after split\n", ""), `no line "after" names the pass that ran last`},

@@ -49,8 +49,8 @@ type use struct {
 }
 
 // layoutUses returns the different uses of weights and states of a module for which there is a
-// choice, in the order of its nodes. A table of f16 is one of bf16 as well, which --allow-bf16
-// may make of it.
+// choice, in the order of its nodes. A table of f16 is measured as bf16 as well, as --allow-bf16
+// may convert it.
 func layoutUses(m *ir.Module) []use {
 	var all []use
 	add := func(u use) {
@@ -150,7 +150,7 @@ func fastestOf(ctx context.Context, u use, trials []trial) ([]target.LayoutTime,
 	var times []target.LayoutTime
 	for i, s := range seconds {
 		t := target.LayoutTime{LayoutUse: u.LayoutUse, Layout: trials[i].layout}
-		round(&t.Seconds, max(s, 1e-10)) // a clock may stand still
+		round(&t.Seconds, max(s, 1e-10)) // the clock may not have advanced
 		times = append(times, t)
 	}
 	return times, nil
@@ -197,9 +197,9 @@ func scatter(idx []int32, n, turn int) {
 	}
 }
 
-// attentionTrials are the trials of an attention behind half of the context: one token with all
-// heads, as generation has it, or a block of them with one KV head, which stands for the others. Values are
-// taken to be as long as they are in the first node that has the use.
+// attentionTrials are the trials of an attention after half of the context: one token with all heads,
+// as in generation, or a block of tokens with one KV head, whose time is scaled to all heads. The length
+// of values is that of the first node that has the use.
 func attentionTrials(u use) []trial {
 	a := newAttention(u)
 	var trials []trial

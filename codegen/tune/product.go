@@ -73,7 +73,7 @@ func panels(n int) int {
 	return (n + dtype.PanelRows - 1) / dtype.PanelRows * dtype.PanelRows
 }
 
-// touched returns words of which each page was written: those that never were are one shared page.
+// touched returns words whose pages have all been written. Pages that were never written are one shared page.
 func touched(bytes int) []uint64 {
 	w := words(bytes)
 	for i := 0; i < len(w); i += 512 {

@@ -94,7 +94,7 @@ func Measure(ctx context.Context, m *ir.Module, kernels []string, progress func(
 	return r, nil
 }
 
-// ErrKernels says that nothing can be measured.
+// ErrKernels reports that nothing can be measured.
 var ErrKernels = errors.New("this processor runs none of these kernels, so that there is nothing to measure")
 
 // weightShapes returns the different shapes of the weights of matrix products.
@@ -133,8 +133,8 @@ func (r *Result) Apply(d *target.Descriptor) {
 	round(&d.Rates.CacheBW, r.Machine.ReadCache)
 	round(&d.Rates.Barrier, 2*r.Machine.Barrier) // as workers do not arrive together
 	d.Hint = min(r.Machine.Workers, max(d.Threads, 1))
-	round(&d.Rates.QuantOps, r.slowest(true))
-	round(&d.Rates.FLOPs, r.slowest(false))
+	round(&d.Rates.QuantOps, r.slowest(func(w dtype.DType) bool { return w.IsQuantized() }))
+	round(&d.Rates.FLOPs, r.slowest(func(w dtype.DType) bool { return !w.IsQuantized() }))
 	d.LayoutTimes = r.Layouts
 	d.Measured = Machine(r.Kernels)
 	d.Tiles = nil
@@ -146,8 +146,7 @@ func (r *Result) Apply(d *target.Descriptor) {
 	}
 }
 
-// Machine names this machine as a target says where its figures come from, with the kernels that
-// it runs.
+// Machine returns the name of this machine for the figures of a target, with the kernels that it runs.
 func Machine(kernels string) string {
 	return runtime.GOOS + "/" + runtime.GOARCH + "/" + kernels
 }
@@ -162,20 +161,20 @@ func Kernels(names []string) string {
 	return cpu.Active()
 }
 
-// slowest returns the rate of the slowest products with quantized weights, or with others:
-// the cost model has one for all, and should not think work too small to share. It is +Inf
-// where there are none.
-func (r *Result) slowest(quantized bool) float64 {
+// slowest returns the rate of the slowest products with weights of some dtypes, +Inf if there are none. The
+// cost model has one rate for all these products. With a higher rate it would consider work too small
+// to be shared.
+func (r *Result) slowest(has func(w dtype.DType) bool) float64 {
 	ops := math.Inf(1)
 	for _, p := range r.Products {
-		if p.Weight.IsQuantized() == quantized {
+		if has(p.Weight) {
 			ops = min(ops, p.Ops)
 		}
 	}
 	return ops
 }
 
-// round sets a rate to two digits: more would be noise. What was not measured stays.
+// round sets a rate to two digits, as further digits are noise. Without a measurement the rate stays.
 func round(to *float64, v float64) {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return
@@ -186,8 +185,8 @@ func round(to *float64, v float64) {
 // entry returns the choices of tiles that this machine has for a dtype, the default first.
 func (r *Result) entry(w dtype.DType) []tile.Choice { return choices(r.Kernels, w) }
 
-// choices returns those of an implementation for a dtype, first what this processor uses where nobody
-// chooses; nil if there is nothing to choose.
+// choices returns the choices of an implementation for a dtype, the default of this processor first. It is
+// nil if there is only the default.
 func choices(kernels string, w dtype.DType) []tile.Choice {
 	usual, ok := cpu.Usual(kernels, w)
 	if !ok {
@@ -200,14 +199,14 @@ func choices(kernels string, w dtype.DType) []tile.Choice {
 // pays is how much faster than the default a tile has to be: less is noise.
 const pays = 1.05
 
-// choice returns the fastest tiles, and the default where nothing else pays.
+// choice returns the fastest tiles, or the default if no others are clearly faster.
 func (r *Result) choice(p *Product) tile.Choice {
 	c := r.entry(p.Weight)[0]
 	c.N, c.V = fastest(p.Many), fastest(p.Single)
 	return c
 }
 
-// fastest returns the rows of the best candidate; the default stands first.
+// fastest returns the rows of the best candidate. The default is the first candidate.
 func fastest(all []Candidate) int {
 	best := all[0]
 	for _, c := range all[1:] {

@@ -2,6 +2,6 @@
 
 package cpu
 
-// allowTiles reports that tile registers are left alone: other systems have other ways to ask for
-// them, which nobody has tried.
+// allowTiles reports that tile registers are not used. Other systems have other ways to enable them,
+// which this package does not know.
 func allowTiles() bool { return false }

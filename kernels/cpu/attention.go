@@ -19,11 +19,16 @@ import (
 //
 // There is no matrix of scores: chunks of chunkLen positions are combined in order with a
 // running maximum and sum (M. Milakov, N. Gimelshein: Online normalizer calculation for
-// softmax, 2018). A chunk is brought into panels of float32, keys turned round, once for a
-// block of queries: query heads that share a KV head, of one or of many tokens. What the
-// block then does with it is two matrix products, whose tiles add in one order whatever
-// their shape; so the result depends on no division of the work. Each segment of
-// tile.SegmentLen positions is summed by itself; attention_segments.go adds them up.
+// softmax, 2018). A chunk is converted to panels of float32, with keys transposed, once for a
+// block of queries: query heads that share a KV head, of one or of many tokens. With a block of 8
+// queries, 64 elements and 128 positions the rest is two matrix products:
+//
+//	scores [8,128] = queries [8,64] · keys [128,64]ᵀ
+//	results [8,64] += weights [8,128] · values [128,64]
+//
+// Their tiles add in one order, whatever shape they have, so that the result depends on no division of
+// the work. Each segment of tile.SegmentLen positions is summed separately; attention_segments.go adds
+// the sums up.
 
 // AttentionF32 reads f32 states.
 //
@@ -33,7 +38,7 @@ func AttentionF32(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, 
 	a.run(slot, pos, r0, r1, h0, h1)
 }
 
-// AttentionF16 reads f16 states. Keys are turned round: AttentionR16F16 is faster.
+// AttentionF16 reads f16 states. Keys are transposed: AttentionR16F16 is faster.
 //
 //go:noinline
 func AttentionF16(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionShape, r0, r1, h0, h1 int) {
@@ -70,8 +75,9 @@ func AttentionR16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape AttentionSha
 }
 
 // Kernels with BF16 in their name may round what they multiply to bfloat16: queries, keys, weights and values,
-// each within 2^-8 of it. They do so where the processor multiplies bfloat16 (VDPBF16PS) and rows are multiples of 16
-// elements long, else they are the kernels without. Weights are added as they are multiplied.
+// each with a relative error of at most 2^-8. They round where the processor multiplies bfloat16 (VDPBF16PS) and the
+// lengths of rows are multiples of 16 elements. Otherwise they compute what the kernels without BF16 compute. Rounded
+// weights are also what is summed.
 
 // AttentionBF16R16F16 reads what AttentionR16F16 reads, and rounds.
 //
@@ -119,8 +125,9 @@ type attentionLoops struct {
 	lanes int      // rows of k and v are multiples of so many elements
 	tiles *tileSet // products with panels
 
-	// Bring n rows of d elements, row bytes apart, into panels: 16 positions' first elements,
-	// their second elements and so on; or 16 elements of each position.
+	// Convert n rows of d elements, whose distance is row bytes, to panels. A panel of keys is the first
+	// elements of 16 positions, then their second elements and so on; one of values is 16 elements of
+	// each position.
 	keys, values [cacheQ8]panelsFunc
 
 	few   []fewLoops // by heads, most first; the last has one, if there is any
@@ -133,13 +140,13 @@ type attentionLoops struct {
 	keyPairs func(dst, k unsafe.Pointer, n int)
 }
 
-// round reports whether what is multiplied is rounded to bfloat16.
-func (l *attentionLoops) round() bool { return l.keyPairs != nil }
+// rounds reports whether factors are rounded to bfloat16.
+func (l *attentionLoops) rounds() bool { return l.keyPairs != nil }
 
 // fewLoops is both products for a few queries, from the cache itself: scores sets
-// s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions; what lies ahead
-// bytes behind is asked for. They add in the order of the tiles. Without mixQ8, values of q8_0 are decoded
-// before, as keys of q8_0 are that lie in rows.
+// s[i][p] = q[i]·k[p], mix adds Σp s[i][p]·v[p] to dst[i], for m positions. Both prefetch what is ahead
+// bytes further on, and add in the order of the tiles. Without mixQ8, values of q8_0 are decoded first, as
+// keys in rows of q8_0 are.
 type fewLoops struct {
 	heads  int
 	scores [cacheQ8]scoresFunc

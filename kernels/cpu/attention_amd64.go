@@ -44,7 +44,7 @@ var avx512ShortAttention = func() attentionLoops {
 	return l
 }()
 
-// dotAttention rounds what it multiplies to bfloat16. It is for keys in panels: rows are never turned round.
+// dotAttention rounds what it multiplies to bfloat16. It is for keys in panels: rows are never transposed.
 var dotAttention = attentionLoops{
 	lanes:  16,
 	tiles:  &dotMatMul,

@@ -8,8 +8,8 @@ import (
 
 // What a block of queries does with a chunk of positions: scores, weights, weighted values.
 
-// query brings the shared heads of a token, from head number at of q on, to queries from row i on,
-// times scale.
+// query copies the shared heads of a token, from head number at of q on, to queries from row i on,
+// multiplied by scale.
 func (b *block) query(i, at int, scale float32) {
 	row := b.queryBytes()
 	to := unsafe.Add(pointer(b.queries), i*row)
@@ -18,7 +18,7 @@ func (b *block) query(i, at int, scale float32) {
 		return
 	}
 	n, from := b.shared*b.KeyLen, floatAt(b.q, at*b.KeyLen)
-	if b.loops.round() {
+	if b.loops.rounds() {
 		active.scale(pointer(b.plain), from, n, scale, 0)
 		active.f32ToBF16(to, pointer(b.plain), n)
 		return
@@ -26,7 +26,7 @@ func (b *block) query(i, at int, scale float32) {
 	active.scale(to, from, n, scale, 0)
 }
 
-// queryBlocks brings the shared heads of a token in q8a.
+// queryBlocks copies the shared heads of a token in q8a.
 func (b *block) queryBlocks(to, from unsafe.Pointer, scale float32) {
 	n := b.shared * b.KeyLen / blockLen
 	blocks := unsafe.Slice((*q8aBlock)(to), n)
@@ -49,13 +49,13 @@ func (b *block) queryBytes() int {
 
 // operandBytes returns the bytes of what is multiplied as floats.
 func (b *block) operandBytes() int {
-	if b.loops.round() {
+	if b.loops.rounds() {
 		return halfBytes
 	}
 	return f32Bytes
 }
 
-// queryAt returns where query i lies.
+// queryAt returns the address of query i.
 func (b *block) queryAt(i int) unsafe.Pointer {
 	return unsafe.Add(pointer(b.queries), i*b.queryBytes())
 }
@@ -73,18 +73,18 @@ func (b *block) addMany(i, n, p, m int) {
 	}
 }
 
-// turnKeys brings m keys into panels of what is multiplied, unless they are that.
+// turnKeys converts m keys to panels of factors, unless the cache has them in that form.
 func (b *block) turnKeys(k stored, m int) {
 	switch {
 	case !b.packed:
 		format, src, row := b.read(k, m)
 		b.loops.keys[format](pointer(b.keys), src, m, b.KeyLen, row)
-	case b.loops.round() && !b.bytes():
+	case b.loops.rounds() && !b.bytes():
 		b.loops.keyPairs(pointer(b.keys), k.at, wholePanels(m)*k.row/lineBytes)
 	}
 }
 
-// turnValues brings m values from position at of the chunk on into panels of what is multiplied. at is even.
+// turnValues converts m values from position at of the chunk on to panels of factors. at is even.
 func (b *block) turnValues(v stored, at, m int) {
 	to := unsafe.Add(pointer(b.values), at*panelRows*b.operandBytes())
 	b.loops.values[v.format](to, unsafe.Add(v.at, at*v.row), m, b.ValueLen, v.row)
@@ -95,7 +95,7 @@ const scoreRow = chunkLen * f32Bytes
 
 // addPanels adds m positions from p on, with the values v, for as many rows as there is room for scores.
 func (b *block) addPanels(i, n, p, m int, v stored) {
-	if b.bytes() || b.packed && !b.loops.round() {
+	if b.bytes() || b.packed && !b.loops.rounds() {
 		b.scorePanels(i, n, p, m)
 	} else {
 		b.loops.tiles.multiply(unsafe.Pointer(&b.scores), b.queryAt(i), pointer(b.keys), nil,
@@ -111,13 +111,13 @@ func (b *block) addPanels(i, n, p, m int, v stored) {
 	}
 }
 
-// mixPanels adds the values of seen of m positions to n rows from row i on, whose weights lie from scores[at] on.
-// Where values are pairs, the last that is seen of an odd number stands beside zeros meanwhile: it may
-// be infinite, or no number, what is not seen.
+// mixPanels adds the values of seen of m positions to n rows from row i on, whose weights are at scores[at] and
+// after it. Where values are multiplied in pairs and seen is odd, the last value gets zeros as its partner for the time of
+// the product: its real partner is hidden from these rows, and may be infinite or NaN.
 func (b *block) mixPanels(i, at, n, m, seen int, v stored) {
-	hidden := b.loops.round() && seen%2 != 0 && seen < m
+	hidden := b.loops.rounds() && seen%2 != 0 && seen < m
 	length := seen
-	if b.loops.round() {
+	if b.loops.rounds() {
 		length += seen % 2
 	}
 	if hidden {
@@ -135,7 +135,7 @@ func (b *block) mixPanels(i, at, n, m, seen int, v stored) {
 func wholePanels(m int) int { return (m + panelRows - 1) &^ (panelRows - 1) }
 
 // scorePanels computes the scores of n rows from row i on for m positions from p on, as products with the panels
-// of the cache. What the last panel holds behind the m positions gets scores that nobody looks at.
+// of the cache. Positions of the last panel after the m positions get scores that are not used.
 func (b *block) scorePanels(i, n, p, m int) {
 	k, f := b.keyRows(p), ofPanels[b.format]
 	active.matmul[f].multiply(unsafe.Pointer(&b.scores), b.queryAt(i), k.at, nil,
@@ -154,11 +154,13 @@ func (b *block) addFew(i, n, p, m int) {
 	}
 	v := b.valueRows(p)
 	bytes := v.format == cacheQ8 && b.loops.few[0].mixQ8 != nil
-	beside := b.askKeys(v.at, p, m, bytes)
-	var ahead int
+	var ahead, keys int
 	if bytes {
-		ahead = b.ahead(v, p)
+		ahead, keys = b.ahead(v, p), b.keysAfter(v.at, p)
 	} else {
+		if b.bytes() {
+			b.ask(b.keyRows(p), p, m)
+		}
 		v.format, v.at, v.row, ahead = b.readFew(v, p, m)
 	}
 	for at := 0; at < n; {
@@ -171,7 +173,7 @@ func (b *block) addFew(i, n, p, m int) {
 		for end := at + same; at < end; {
 			l, out, weights := b.loops.pick(end-at), pointer(b.results[(i+at)*b.ValueLen:]), unsafe.Pointer(&b.scores[at])
 			if bytes {
-				l.mixQ8(out, weights, v.at, seen, b.ValueLen, v.row, ahead, beside)
+				l.mixQ8(out, weights, v.at, seen, b.ValueLen, v.row, ahead, keys)
 			} else {
 				l.mix[v.format](out, weights, v.at, seen, b.ValueLen, v.row, ahead)
 			}
@@ -180,21 +182,19 @@ func (b *block) addFew(i, n, p, m int) {
 	}
 }
 
-// askKeys sees to it that keys of q8_0 in panels which are read next are asked for. Their products are too short for that: so many
-// requests at once would be waited for. Where bytes are added, the loop that adds them asks, at this distance behind v.
-func (b *block) askKeys(v unsafe.Pointer, p, m int, bytes bool) (beside int) {
+// keysAfter returns the distance from v to the keys of q8_0 in panels that are read after those of the chunk at p, 0 if
+// there are none. The loop that adds values of q8_0 prefetches these keys: the products with keys are too short for so
+// many requests, which would delay them.
+func (b *block) keysAfter(v unsafe.Pointer, p int) int {
 	if !b.bytes() {
 		return 0
 	}
 	k := b.keyRows(p)
-	if !bytes {
-		b.ask(k, p, m)
+	ahead := b.ahead(k, p)
+	if ahead == 0 {
 		return 0
 	}
-	if ahead := b.ahead(k, p); ahead > 0 {
-		beside = int(uintptr(k.at)-uintptr(v)) + ahead
-	}
-	return beside
+	return int(uintptr(k.at)-uintptr(v)) + ahead
 }
 
 // scoreFew computes the scores of n rows from row i on for m positions from p on.
@@ -227,8 +227,9 @@ func (l *attentionLoops) pick(n int) *fewLoops {
 	panic("cpu: internal error: no attention for one query")
 }
 
-// weigh turns scores of n rows from row i on, which lie from scores[at] on and of which
-// seen count, into weights. Where the largest score grew, what was summed before shrinks.
+// weigh converts the scores of n rows from row i on, which are at scores[at] and after it, to weights. The
+// first seen scores of a row count. Where the largest score of a row grows, earlier sums are scaled
+// down.
 func (b *block) weigh(i, at, n, p, seen int) {
 	b.loops.weigh(unsafe.Pointer(&b.scores[at]), unsafe.Pointer(&b.largest[i]), unsafe.Pointer(&b.sums[i]), unsafe.Pointer(&b.shrink[i]), n, seen)
 	if p%tile.SegmentLen == 0 {
@@ -269,7 +270,7 @@ func (b *block) rows(state unsafe.Pointer, d, p int) stored {
 	return stored{unsafe.Add(state, (b.cache+p)*row), b.format, d, row, b.Context}
 }
 
-// read returns m rows in a format that panels are made of, where they lie or decoded.
+// read returns m rows in a format that panels are made from: in the cache, or decoded.
 func (b *block) read(s stored, m int) (format cacheFormat, src unsafe.Pointer, row int) {
 	if s.format != cacheQ8 {
 		return s.format, s.at, s.row
@@ -278,7 +279,7 @@ func (b *block) read(s stored, m int) (format cacheFormat, src unsafe.Pointer, r
 	return cacheF32, pointer(b.plain), s.d * f32Bytes
 }
 
-// ahead returns how far behind the chunk at p that lies which is read next; 0 if nothing is.
+// ahead returns the distance in bytes from the chunk at p to what is read next; 0 if nothing is.
 func (b *block) ahead(s stored, p int) int {
 	switch {
 	case p+chunkLen < b.end:
@@ -289,15 +290,15 @@ func (b *block) ahead(s stored, p int) int {
 	return (s.head - p) * s.row // the next head
 }
 
-// ask asks for what is read next.
+// ask prefetches what is read next.
 func (b *block) ask(s stored, p, m int) {
 	if ahead := b.ahead(s, p); ahead > 0 && active.prefetch != nil {
 		active.prefetch(unsafe.Add(s.at, ahead), (m*s.row+lineBytes-1)/lineBytes)
 	}
 }
 
-// readFew returns m rows from p on as float32 or float16 for the loops for few queries, where they lie if that is what they are, and how far
-// behind them what those shall ask for lies.
+// readFew returns m rows from p on as float32 or float16 for the loops for few queries: in the cache if they are of that
+// format, otherwise decoded. ahead is the distance from the rows to what these loops prefetch.
 func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Pointer, row, ahead int) {
 	if s.format != cacheQ8 {
 		return s.format, s.at, s.row, b.ahead(s, p)
@@ -307,8 +308,8 @@ func (b *block) readFew(s stored, p, m int) (format cacheFormat, src unsafe.Poin
 	return format, src, row, 0
 }
 
-// multiply is a product of n rows of x with cols columns of panels, which lie panelBytes
-// apart.
+// multiply is a product of n rows of x with cols columns of panels. The distance between panels is
+// panelBytes.
 func (s tileSet) multiply(dst, x, w, res unsafe.Pointer, n, xStride, dstStride, blocks, panelBytes, cols int) {
 	for c := 0; c < cols; {
 		g := s.pick(n, (cols-c+panelRows-1)/panelRows)

@@ -25,7 +25,7 @@ var genericAttention = attentionLoops{
 // elementFunc reads element i of a row of a state.
 type elementFunc func(row unsafe.Pointer, i int) float32
 
-// keyPanels writes n keys of d elements, kRow bytes apart, as panels of 16 positions.
+// keyPanels writes n keys of d elements, at distances of kRow bytes, as panels of 16 positions.
 func keyPanels(element elementFunc, dst, k unsafe.Pointer, n, d, kRow int) {
 	for p := range n {
 		row := unsafe.Add(k, p*kRow)
@@ -36,8 +36,8 @@ func keyPanels(element elementFunc, dst, k unsafe.Pointer, n, d, kRow int) {
 	}
 }
 
-// valuePanels writes n values of d elements, vRow bytes apart, as panels of 16
-// elements, each with room for a chunk.
+// valuePanels writes n values of d elements, at distances of vRow bytes, as panels of 16
+// elements. Each panel has room for a chunk.
 func valuePanels(element elementFunc, dst, v unsafe.Pointer, n, d, vRow int) {
 	for p := range n {
 		row := unsafe.Add(v, p*vRow)
@@ -54,10 +54,10 @@ func elementF16(row unsafe.Pointer, i int) float32 {
 	return dtype.F16ToF32(*(*uint16)(halfAt(row, i)))
 }
 
-// weighGeneric replaces m scores in each of n rows, a chunk apart, by their weights
-// e^(score-largest[i]) and adds these to sums[i]. Where the largest score so far is above
-// largest[i], it takes its place; what was in sums[i] is multiplied, and shrink[i] set, by
-// the factor by which earlier weights shrink. Assembly lets scores be somewhat above.
+// weighGeneric replaces m scores in each of n rows, at distances of a chunk, by their weights
+// e^(score-largest[i]) and adds these to sums[i]. A score above largest[i] first becomes
+// largest[i]; then shrink[i] is the factor by which earlier weights are too large, and sums[i] is
+// multiplied by it. In assembly, a score may exceed largest[i] by a small amount.
 func weighGeneric(s, largest, sums, shrink unsafe.Pointer, n, m int) {
 	sum, by := floats(sums, n), floats(shrink, n)
 	for i, before := range floats(largest, n) {

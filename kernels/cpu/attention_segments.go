@@ -77,12 +77,12 @@ func AttentionSegmentsBF16R16Q8_0(dst, q, k, v, slot, pos unsafe.Pointer, shape 
 	a.runSegments(slot, pos, tokens, segments, u0, u1)
 }
 
-// sumTail is what stands behind the values in a row of sums: what they are relative to, and
-// the sum of weights.
+// sumTail is the number of elements after the values in a row of sums: the exponent that the values are
+// relative to, and the sum of weights.
 const sumTail = 2
 
-// wanted is segments of a KV head whose sums are asked for; none of them means that attention
-// is computed.
+// wanted is the segments of a KV head whose sums are results. Without segments the result is
+// attention.
 type wanted struct {
 	dst      unsafe.Pointer // sums of the head's first segment
 	tokens   int
@@ -231,8 +231,8 @@ type sums struct {
 	unit, dv int // elements from one segment to the next, of a value
 }
 
-// at returns the sums of segment s: where results lie, what they are relative to, and the sum
-// of weights.
+// at returns the sums of segment s: the address of the results, the exponent that they are relative to, and
+// the sum of weights.
 func (c *sums) at(s int) (results unsafe.Pointer, largest, sum float32) {
 	results = floatAt(c.x, s*c.unit)
 	tail := floats(floatAt(results, c.dv), sumTail)

@@ -94,7 +94,7 @@ func indices(p unsafe.Pointer, n int) []int32 { return unsafe.Slice((*int32)(p),
 //
 // where dst is f32 [*, Choices, Out], x is [*, Rows, In] with Rows 1 (s is 0) or Choices (s is
 // c), idx is i32 [*, Choices], and w is Experts matrices [Out, In] in layout r16, each of
-// whose last panel is padded. All else is as for matrix products: an element of y is the
+// whose last panel is padded. In all other respects they are matrix products: an element of y is the
 // sum that MatMul of the same format makes of its row.
 
 // ExpertsMatMulF32 computes the products for f32 weights and f32 x.

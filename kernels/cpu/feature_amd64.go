@@ -2,8 +2,8 @@
 
 package cpu
 
-// features says what this processor and operating system can run. It is read once, when
-// the implementation is chosen.
+// features is what this processor and operating system can run. It is read once, when the
+// implementation is chosen.
 type features struct {
 	avx2   bool // AVX2, FMA, F16C and BMI2, with 256-bit registers saved
 	avx512 bool // AVX-512 F, BW, DQ and VL as well, with 512-bit registers saved
@@ -31,7 +31,7 @@ const (
 	vendorIntel = 0x756e6547 // ebx of leaf 0: "Genu"
 )
 
-// detect reads the features. XGETBV may be executed only where OSXSAVE says so.
+// detect reads the features. XGETBV may be executed only where OSXSAVE is set.
 func detect() features {
 	const need = leaf1FMA | leaf1OSXSAVE | leaf1AVX | leaf1F16C
 	most, vendor, _, _ := cpuid(0, 0)

@@ -128,8 +128,8 @@ func GatherR16Q4_0(dst, idx, table unsafe.Pointer, n, r0, r1, c0, c1 int) {
 	}
 }
 
-// pairPlace returns where in a panel of pairs of k element i of n of a lane stands, in
-// halves: the last of an odd number has no partner.
+// pairPlace returns the place in a panel of pairs of k of element i of n of a lane, in halves. The last
+// element of an odd number has no partner.
 func pairPlace(i, n, lane int) int {
 	if i == n-1 && n%2 == 1 {
 		return i*panelRows + lane

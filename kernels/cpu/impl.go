@@ -24,8 +24,8 @@ type implementation struct {
 	present func() bool  // whether this processor has the instructions
 	slow    bool         // here the lesser one is faster
 
-	// fewPlaces, if not 0, is in how many places at once one row reads quantized weights, where swiglu reads each weight
-	// in one: as it was measured on Zen 5, where nobody has tried more. Otherwise four and two.
+	// fewPlaces, if not 0, is the number of places at which one row reads quantized weights at once; swiglu then reads
+	// each weight at one place. It was measured on Zen 5. Otherwise there are four places, and two for swiglu.
 	fewPlaces int
 
 	matmul [numFormats]tileSet // y = x·wᵀ (+ res)
@@ -46,7 +46,7 @@ type implementation struct {
 	f32ToF16, f16ToF32, decodeQ8 rowUnary
 	f32ToBF16, bf16ToF32         rowUnary
 
-	panelToBF16 func(dst, x unsafe.Pointer, rows, stride int) // rows of 16, those of dst stride bytes apart
+	panelToBF16 func(dst, x unsafe.Pointer, rows, stride int) // rows of 16; the distance of rows of dst is stride bytes
 
 	sumSquares func(x unsafe.Pointer, n int) float32
 	mulScale   func(dst, x, w unsafe.Pointer, n int, scale float32)    // x*scale*w
@@ -63,14 +63,14 @@ type implementation struct {
 	probe    probe
 }
 
-// implementations is the table of all that this build contains, from the least to the
-// most demanding. It is filled here and by nothing else.
+// implementations is the table of what this build contains, from the least to the most demanding. It
+// is only read after this declaration.
 var implementations = usual(builtin())
 
 // byteFormats are the formats of weights that are bytes or less.
 var byteFormats = []format{formatQ8, formatQ4}
 
-// usual leaves of all tiles those that are used where nobody chooses.
+// usual returns the implementations with their default tiles.
 func usual(all []implementation) []implementation {
 	for i := range all {
 		im := &all[i]
@@ -151,8 +151,8 @@ func SelectAmong(names []string) bool {
 }
 
 // Select makes all kernels use the named implementation. It must not be called while a
-// kernel runs: it is for tests, and for a program's start. The error says whether the
-// name is unknown, absent from this build, or beyond this processor.
+// kernel runs: it is for tests, and for a program's start. The error distinguishes a name that is
+// unknown, one that this build lacks, and one that this processor cannot run.
 func Select(name string) error {
 	for i := range implementations {
 		im := &implementations[i]

@@ -27,28 +27,28 @@ var formatShape = [numFormats]struct{ blockLen, xBytes, panelBytes int }{
 	formatQ4:   {blockLen, q8aBytes, panelRows * q4Bytes},
 }
 
-// tileFunc computes a tile of y, of as many rows of x and panels of w as it is made for.
-// Rows of x are xStride bytes apart, rows of dst (and res) dstStride bytes. Each panel
+// tileFunc computes a tile of y: the products of its number of rows of x and panels of w. The
+// distance of rows of x is xStride bytes, that of rows of dst (and res) dstStride bytes. Each panel
 // has blocks blocks along k and panelBytes bytes. The last panel of the tile has cols
 // columns that exist, 1 to 16; only they are written.
 //
-// While it computes, a tile of several rows asks memory for what lies at next, a quarter of the
-// bytes that it reads of its panels (see nextPanel); one of swiglu for as much at next+wUp-w too. Any
-// address will do.
+// While it computes, a tile of several rows prefetches from the address next on a quarter of the
+// bytes of its panels (see nextPanel). A tile of swiglu prefetches as much at next+wUp-w. Any
+// address is valid.
 //
-// Where there is one row of x, panels may lie anywhere at equal distances: panelBytes apart in
-// w, and their columns dstStride bytes apart in dst and res.
+// With one row of x, panels may be at any equal distances: panelBytes in w, and dstStride for their
+// columns in dst and res.
 //
 // In a tileSet of matmul, aux is res or nil; in one of swiglu it is the panel of wUp, and
 // the tile has one panel, or, for one row, several of each weight.
 type tileFunc func(dst, x, w, aux unsafe.Pointer, xStride, dstStride, blocks, panelBytes, cols int, next uintptr)
 
-// tileSet is what an implementation has for one format. Whatever the tile, an element of
-// y is the same sum in the same order: only so may work be divided anywhere.
+// tileSet is the tiles of an implementation for one format. All of them compute an element of y as the
+// same sum in the same order, so that work may be divided anywhere.
 type tileSet []tileGroup
 
 // tileGroup is tiles of one number of panels, for at most maxRows rows of x where that is
-// not 0. Groups stand in order of preference, the last has one panel and any rows.
+// not 0. Groups are in order of preference. The last one has one panel and any rows.
 type tileGroup struct {
 	panels  int
 	maxRows int
@@ -114,8 +114,8 @@ func (t *rowTile) adjacent(dst, x, w, aux unsafe.Pointer, xStride, dstStride, bl
 }
 
 // matmul runs tiles over rows [r0, r1) and columns [c0, c1). Weights are the outer loop:
-// a group of panels is read from memory once and used for all rows. When the weights behind it have
-// been asked for, tiles ask for x of the next one, which may have left the second-level cache.
+// a group of panels is read from memory once and used for all rows. When the next group has been
+// prefetched, tiles prefetch the x of the next tile, which may have left the second-level cache.
 func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int) {
 	if r0 >= r1 || c0 >= c1 {
 		return
@@ -137,7 +137,7 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 		g := set.pick(r1-r0, (c1-c+panelRows-1)/panelRows)
 		cols := min(c1-c-(g.panels-1)*panelRows, panelRows)
 		panel := unsafe.Add(w, c/panelRows*panelBytes)
-		next := newNextPanel(panel, g.panels*panelBytes, r1-r0, c+g.panels*panelRows < n)
+		next := newNextPanel(panel, g.panels*panelBytes, r1-r0, n-(c+g.panels*panelRows))
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			at := r*dstStride + c*f32Bytes
@@ -153,11 +153,12 @@ func matmul(f format, dst, x, w, res unsafe.Pointer, shape MatMulShape, r0, r1, 
 	}
 }
 
-// matvec is matmul, or with up matmulSwiGLU, for row r alone. It runs at the speed of memory, which is
-// largest where weights are read in several places at once that lie far apart: the columns are cut into as
-// many equal parts as the tile has panels, and each tile takes one panel of each part. Panels
-// side by side are slower by up to a third, and a single place by up to a tenth (Zen 5) or a quarter
-// (Sapphire Rapids, where two are slower than four by an eighth).
+// matvec is matmul, or with up matmulSwiGLU, for row r alone. Memory limits its speed, and memory is
+// fastest where weights are read at several distant places at once. So the columns are cut into as many
+// equal parts as the tile has panels, and each tile takes one panel of each part. A tile of four
+// panels reads 12 panels in three steps:
+//
+//	0 3 6 9    1 4 7 10    2 5 8 11
 func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatMulShape, r, c0, c1 int, round *unrounded) {
 	sh := &formatShape[f]
 	blocks := shape.In / sh.blockLen
@@ -171,7 +172,7 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 			result, panel := r*shape.Out+c, c/panelRows*panelBytes
 			cols := min(c1-c-(g.panels-1)*part*panelRows, panelRows)
 			to, apart, aux := unsafe.Pointer(round), panelRows, res
-			if round == nil { // else dst is of bf16, and half as long
+			if round == nil { // otherwise dst is of bf16, and half as long
 				to, apart = floatAt(dst, result), part*panelRows
 			}
 			switch {
@@ -190,9 +191,9 @@ func matvec(set tileSet, f format, dst, x, w, up, res unsafe.Pointer, shape MatM
 	}
 }
 
-// matmulSwiGLU is matmul with two weights. With round, dst is bf16: tiles write to round, and
-// what they write is rounded while it is in the first-level cache. In prompts, a column of f32
-// would take from the second-level cache a line in each row, all of them in a few of its sets.
+// matmulSwiGLU is matmul with two weights. With round, dst is bf16: tiles write to round, and the
+// result is rounded while it is in the first-level cache. A matrix of f32 in between would take a line
+// of the second-level cache for each row of a prompt, and all of these lines are in a few sets.
 func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, r0, r1, c0, c1 int, round *unrounded) {
 	if r0 >= r1 {
 		return
@@ -216,7 +217,7 @@ func matmulSwiGLU(f format, dst, x, gate, up unsafe.Pointer, shape MatMulShape, 
 	for c := c0; c < c1; c += panelRows {
 		cols := min(c1-c, panelRows)
 		at := c / panelRows * panelBytes
-		next := newNextPanel(unsafe.Add(gate, at), panelBytes, r1-r0, c+panelRows < n)
+		next := newNextPanel(unsafe.Add(gate, at), panelBytes, r1-r0, n-(c+panelRows))
 		for r := r0; r < r1; {
 			t := g.pick(r1 - r)
 			to := unsafe.Pointer(round)
@@ -242,8 +243,8 @@ type unrounded [mostTileRows * panelRows]float32
 // spareUnrounded holds them between calls: functions of tables take no pointer to the stack.
 var spareUnrounded = sync.Pool{New: func() any { return new(unrounded) }}
 
-// writePanels rounds what a tile of one row has of panels panels, the last with cols columns, to dst, where
-// they begin apart elements apart.
+// writePanels rounds the results of a tile of one row and of that many panels, the last with cols columns, to
+// dst. The distance of panels in dst is apart elements.
 func (u *unrounded) writePanels(dst unsafe.Pointer, apart, panels, cols int) {
 	for p := range panels {
 		n := panelRows

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// widenedFunc adds the products of a tile's rows of x with a panel of w to sums. x is f32 here, its
-// rows are xStride bytes apart. Rows of sums have the 16 columns of the panel and are sumStride
-// bytes apart. The panel has blocks of k. For next see tileFunc.
+// widenedFunc adds the products of a tile's rows of x with a panel of w to sums. x is f32 here. The
+// distance of rows of x is xStride bytes. Rows of sums have the 16 columns of the panel and a
+// distance of sumStride bytes. The panel has blocks of k. For next see tileFunc.
 //
 // Sums are loaded and stored exactly, so k may be cut into parts. All parts but the last one are
 // even, as elements of w are stored in pairs.
@@ -132,8 +132,8 @@ func (b *widenedBox) add(sums *[widenedRows][widenedColumns]float32, p int, w un
 	}
 }
 
-// tile returns the tile for left rows: the smallest one that has them, or else the largest one. Rows
-// of a tile that the box lacks are computed from what the part holds, and not written.
+// tile returns the tile for left rows: the smallest one that has them, otherwise the largest one. Rows
+// of a tile that the box lacks are computed from old contents of the part, and not written.
 func (b *widenedBox) tile(left int) widenedTile {
 	t := b.tiles[0]
 	for _, smaller := range b.tiles[1:] {

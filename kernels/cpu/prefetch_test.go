@@ -11,7 +11,7 @@ func TestNextPanelAsksOnce(t *testing.T) {
 	var memory [8]byte
 	base, other := unsafe.Pointer(&memory), uintptr(1)
 	for _, bytes := range []int{4 * lineBytes, 2048 * 32, 288 * 64, 544} {
-		next := newNextPanel(base, bytes, askRows, true)
+		next := newNextPanel(base, bytes, askRows, panelRows)
 		want := uintptr(base) + uintptr(bytes)
 		for i := range askTiles {
 			if at := next.ask(other); at != want {
@@ -26,7 +26,7 @@ func TestNextPanelAsksOnce(t *testing.T) {
 			t.Errorf("%d bytes: a tile more asks for %d", bytes, at)
 		}
 	}
-	for _, none := range []nextPanel{newNextPanel(base, 64, askRows, false), newNextPanel(base, 64, askRows-1, true)} {
+	for _, none := range []nextPanel{newNextPanel(base, 64, askRows, 0), newNextPanel(base, 64, askRows-1, panelRows)} {
 		if none.ask(other) != other {
 			t.Error("tiles of the last panel, or of few rows, ask for weights behind it")
 		}

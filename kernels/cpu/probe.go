@@ -7,7 +7,7 @@ import "unsafe"
 // What they return divided by the time they take is the limit of one thread. A call with
 // n = 100,000 lasts well below a millisecond.
 
-// ProbeF32 does n rounds of float32 multiply-adds and returns the operations done, two for
+// ProbeF32 runs n iterations of float32 multiply-adds and returns the operations done, two for
 // each; 0 if the active implementation is pure Go.
 func ProbeF32(n int) int {
 	if n <= 0 || active.probe.f32 == nil {
@@ -17,7 +17,7 @@ func ProbeF32(n int) int {
 	return n * active.probe.f32Ops
 }
 
-// ProbeInt8 does n rounds of int8 multiply-adds and returns the operations done; 0 if the
+// ProbeInt8 runs n iterations of int8 multiply-adds and returns the operations done; 0 if the
 // active implementation has no instruction for them.
 func ProbeInt8(n int) int {
 	if n <= 0 || active.probe.int8 == nil {
@@ -27,7 +27,7 @@ func ProbeInt8(n int) int {
 	return n * active.probe.int8Ops
 }
 
-// ProbeBF16 does n rounds of bfloat16 multiply-adds and returns the operations done; 0 if the
+// ProbeBF16 runs n iterations of bfloat16 multiply-adds and returns the operations done; 0 if the
 // active implementation has no instruction for them.
 func ProbeBF16(n int) int {
 	if n <= 0 || active.probe.bf16 == nil {
@@ -37,15 +37,15 @@ func ProbeBF16(n int) int {
 	return n * active.probe.bf16Ops
 }
 
-// Probe is a loop of n rounds that does nothing but multiply and add, and the operations of a
-// round. Loop is nil where an implementation has no instruction for the kind of numbers.
+// Probe is a loop of n iterations that only multiplies and adds, and the operations of an
+// iteration. Loop is nil where an implementation has no instruction for the kind of numbers.
 type Probe struct {
 	Loop func(n int)
 	Ops  int
 }
 
-// BestProbes returns the probes of the implementation that is chosen at start, whatever is
-// active.
+// BestProbes returns the probes of the implementation that is chosen at start, also if
+// another one is active.
 func BestProbes() (f32, int8, bf16 Probe) {
 	p := &best().probe
 	return Probe{p.f32, p.f32Ops}, Probe{p.int8, p.int8Ops}, Probe{p.bf16, p.bf16Ops}
@@ -64,7 +64,7 @@ func ProbeRead(p unsafe.Pointer, size int) {
 	active.probe.read(p, size/512)
 }
 
-// probe is the limits' loops: rounds, and operations in a round.
+// probe is the limits' loops: iterations, and operations in an iteration.
 type probe struct {
 	f32, int8, bf16          func(n int)
 	f32Ops, int8Ops, bf16Ops int

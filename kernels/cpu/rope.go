@@ -46,7 +46,7 @@ func RopeF32(dst, x, table unsafe.Pointer, shape RopeShape, r0, r1, h0, h1 int) 
 	}
 }
 
-// rotate turns the pairs (i, i+apart) for i = 0, step, 2·step, …
+// rotate rotates the pairs (i, i+apart) for i = 0, step, 2·step, …
 func rotate(out, in, angles []float32, step, apart int) {
 	for a, i := 0, 0; a+1 < len(angles); a, i = a+2, i+step {
 		cos, sin := angles[a], angles[a+1]

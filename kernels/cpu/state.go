@@ -40,8 +40,7 @@ func StateWriteF16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1,
 }
 
 // StateWriteR16F16 writes to an f16 state in layout r16, each head of each sequence a matrix
-// [Context, HeadLen]. The numbers are
-// those that StateWriteF16 writes.
+// [Context, HeadLen]. The numbers are those that StateWriteF16 writes.
 //
 //go:noinline
 func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, r1, h0, h1 int) {
@@ -64,7 +63,7 @@ func StateWriteR16F16(state, x, slot, pos unsafe.Pointer, shape StateShape, r0, 
 	spareHalves.Put(s)
 }
 
-// panelRun returns panelRows if so many rows from r on, below r1, fill a panel, else 1.
+// panelRun returns panelRows if that many rows from r on, below r1, fill a panel, and 1 otherwise.
 func panelRun(slot, pos unsafe.Pointer, r, r1 int) int {
 	p := index(pos, r)
 	if r+panelRows > r1 || p%panelRows != 0 {
@@ -81,7 +80,7 @@ func panelRun(slot, pos unsafe.Pointer, r, r1 int) int {
 // halfColumn is one element of each row of a panel of f16.
 type halfColumn [panelRows]uint16
 
-// halfPanel is numbers on their way into panels: some columns, and some elements of a row.
+// halfPanel is numbers that are written to panels next: some columns, and some elements of a row.
 type halfPanel struct {
 	columns [64]lanes
 	row     [256]uint16
@@ -101,7 +100,7 @@ func (s *halfPanel) writeRow(dst []halfColumn, x unsafe.Pointer, row int) {
 	}
 }
 
-// write rounds 16 rows of x, stride bytes apart, to a panel. They are turned round as keys are.
+// write rounds 16 rows of x, stride bytes apart, to a panel. They are transposed as keys are.
 func (s *halfPanel) write(dst []halfColumn, x unsafe.Pointer, stride int, turn panelsFunc) {
 	for at := 0; at < len(dst); at += len(s.columns) {
 		part := dst[at:min(at+len(s.columns), len(dst))]
@@ -144,15 +143,15 @@ func StateWriteR16Q8_0(state, x, slot, pos unsafe.Pointer, shape StateShape, r0,
 	spareBlocks.Put(q)
 }
 
-// quantized is some blocks on their way into a state.
+// quantized is blocks that are written to a state next.
 type quantized [8]q8aBlock
 
 // spareBlocks holds them between calls: functions of tables take no pointer to the stack.
 var spareBlocks = sync.Pool{New: func() any { return new(quantized) }}
 
 // each quantizes n elements of x and calls write with the number of each block, its scale as f16 and its bytes. Bytes
-// come from the unrounded scale, as ggml's do. Where that is no number they are 0, on every processor, so that
-// whatever reads them gets no number either.
+// come from the unrounded scale, as ggml's do. Where the scale is no number they are 0 on every processor, so
+// that a product with them is no number either.
 func (q *quantized) each(x unsafe.Pointer, n int, write func(i int, d uint16, q *[blockLen]int8)) {
 	for at := 0; at < n; at += len(q) * blockLen {
 		part := min(n-at, len(q)*blockLen)
@@ -176,7 +175,7 @@ func (q *quantized) writeRow(dst, x unsafe.Pointer, n int) {
 	})
 }
 
-// writePanel writes a row of a panel, four elements at each place, with 128 added as package tile says.
+// writePanel writes a row of a panel, four elements at each place, with 128 added as package tile defines.
 func (q *quantized) writePanel(dst []q8Panel, x unsafe.Pointer, row int) {
 	q.each(x, len(dst)*blockLen, func(i int, d uint16, q *[blockLen]int8) {
 		panel := &dst[i]

@@ -33,8 +33,9 @@ func Choose(c tile.Choice) {
 	}
 }
 
-// Usual returns the tiles that products of weights of dtype w use with the named implementation where nobody chooses, on
-// this processor; false where there are no such products. (Where k is a multiple of 32, products of bf16 in tile registers do not ask.)
+// Usual returns the default tiles of products with weights of dtype w on this processor, for the named implementation. It
+// returns false if there are no such products. Products of bf16 in tile registers, where In is a multiple of 32, have no
+// choice of tiles.
 func Usual(kernels string, w dtype.DType) (tile.Choice, bool) {
 	f, ok := formats[w]
 	all := usual(builtin())

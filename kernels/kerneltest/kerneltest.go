@@ -56,7 +56,7 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 7))
 }
 
-// guardBytes lie before and after every buffer; more than any vector register is wide.
+// guardBytes is the bytes before and after every buffer: more than a vector register has.
 const guardBytes = 192
 
 // Buffer is memory between guards.
@@ -133,13 +133,13 @@ func (b *Buffer) Owned(t testing.TB, what string, rowBytes, r0, r1, from, to int
 	}
 }
 
-// Encode returns plain bytes of d with values between -1 and 1, and what they stand for.
+// Encode returns plain bytes of d with values between -1 and 1, and the values after rounding.
 func Encode(t testing.TB, rng *rand.Rand, d dtype.DType, n int) ([]byte, []float64) {
 	t.Helper()
 	return EncodeValues(t, d, Uniform(rng, n))
 }
 
-// EncodeValues returns values as plain bytes of d, and what those stand for.
+// EncodeValues returns values as plain bytes of d, and the values after rounding.
 func EncodeValues(t testing.TB, d dtype.DType, values []float32) ([]byte, []float64) {
 	t.Helper()
 	b, back := make([]byte, d.Bytes(len(values))), make([]float64, len(values))

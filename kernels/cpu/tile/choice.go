@@ -9,9 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// Choice says which tiles the kernels of a feature use for a weight dtype: with N rows of w
-// where there are several rows of x, with V where there is one. Any choice gives the same
-// bits.
+// Choice is the tiles that the kernels of a feature use for a weight dtype: tiles with N rows of w for
+// several rows of x, and with V rows for one. All choices give the same bits.
 type Choice struct {
 	Feature Feature
 	Weight  dtype.DType

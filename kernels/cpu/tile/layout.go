@@ -21,8 +21,8 @@ import (
 //	           low nibbles are k = 4j to 4j+3, high ones k = 16+4j to 16+4j+3, each the
 //	           value plus 8
 //
-// A panel of fewer rows is padded with elements of value zero, whose bytes are those that
-// a plain block of zero bytes would get.
+// A panel of fewer rows is padded with elements of value zero, whose bytes are
+// those of a plain block of zero bytes in this layout.
 const (
 	rows16    = dtype.PanelRows
 	lineBytes = 64 // one group, and one cache line
@@ -134,7 +134,7 @@ func packBlocks(dst, src []byte, rows, blocks, groups int, flip uint32) {
 	}
 }
 
-// fillWords gives every element of a panel the byte that stands for zero.
+// fillWords gives every element of a panel the byte of zero.
 func fillWords(dst []byte, blocks, groups int, word uint32) {
 	panel := groups*lineBytes + 2*rows16
 	for b := range blocks {

@@ -6,7 +6,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// loop is what one round of a tile's inner loop does, as the generator of the assembly counts it.
+// loop is the work of one iteration of a tile's inner loop, as the generator of the assembly counts it.
 type loop struct {
 	weight       dtype.DType
 	feature      Feature
@@ -16,7 +16,7 @@ type loop struct {
 	vectors      int // these and other arithmetic on vectors
 	loads        int // from memory, prefetches among them
 	instructions int
-	chain        int // cycles that sums wait for those of the round before
+	chain        int // cycles that sums wait for those of the iteration before
 }
 
 // core is how much of each a processor begins in a cycle.
@@ -24,17 +24,17 @@ type core struct {
 	dots, vectors, loads, instructions float64
 }
 
-// cores are those that tiles are chosen for, each for its vectors of 256 and of 512 bits, as
-// https://uops.info has them: AMD's from Zen 5 on, whose additions and logic have ports of their
-// own, and Intel's from Ice Lake on, where all arithmetic of 512 bits shares two. No program is
-// made for one of them alone: the mean of their cycles counts.
+// cores are the processors that tiles are chosen for, with vectors of 256 and of 512 bits. The figures are
+// from https://uops.info. From Zen 5 on, AMD's additions and logic have ports of their own. From Ice
+// Lake on, all of Intel's arithmetic of 512 bits shares two ports. A program runs on all of them, so
+// that the mean of their cycles decides.
 var cores = []struct{ narrow, wide core }{
 	{core{2, 4, 3, 8}, core{2, 4, 2, 8}},
 	{core{2, 3, 2, 5}, core{2, 2, 2, 5}},
 }
 
-// cycles predicts how long a round of a loop takes whose operands are in the first-level cache:
-// as long as what it needs most of, as the mean of the cores.
+// cycles predicts the cycles of an iteration whose operands are in the first-level cache: those of its
+// scarcest resource, as the mean of the cores.
 func (l *loop) cycles() (sum float64) {
 	for _, c := range cores {
 		core := c.wide
@@ -59,10 +59,10 @@ func (p Prediction) String() string {
 	return fmt.Sprintf("%v: %.1f multiply-adds a cycle with several rows, %.1f bytes with one", p.Choice, p.MultiplyAdds, p.Bytes)
 }
 
-// Predict returns what the cost model says of a choice, for operands in the first-level cache;
+// Predict returns the prediction of the cost model for a choice, for operands in the first-level cache;
 // ok is false where the tiles are no assembly.
 //
-// What limits a product of one row of x with a large matrix is memory, so Bytes says only that a tile is not what is waited for.
+// Memory limits the product of one row of x with a large matrix. There Bytes only shows that the tile is not the limit.
 func Predict(c Choice) (p Prediction, ok bool) {
 	p.Choice = c
 	for i := range loops {

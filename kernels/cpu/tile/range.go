@@ -12,12 +12,12 @@ func Range(n, granule, part, parts int) (lo, hi int) {
 	return lo, hi
 }
 
-// tailShare is the inverse of the part of a range that belongs to nobody when it is shared
-// with a tail. A quarter lets one worker be slower than another by a third before anyone
-// waits. Reading memory in order costs less than jumping, so the rest stays dealt out.
+// tailShare is the inverse of the dynamic share of a range, whose units go to the workers that come first. With
+// a quarter, one worker may be slower than another by a third before the other waits. The other units
+// have owners, as memory is read faster in order.
 const tailShare = 4
 
-// tail returns how many of the units of each part belong to nobody.
+// tail returns how many units of each part belong to the dynamic share.
 func tail(units, parts int) int {
 	if parts < 2 {
 		return 0
@@ -25,8 +25,8 @@ func tail(units, parts int) int {
 	return units / parts / tailShare
 }
 
-// Head returns the part's range without its tail: what part computes of n things with a
-// tail before it takes pieces of that.
+// Head returns the range of a part without the dynamic share: what a worker computes of n things before it takes
+// pieces of the dynamic share.
 func Head(n, granule, part, parts int) (lo, hi int) {
 	units := (n + granule - 1) / granule
 	lo = min(n, units*part/parts*granule)
@@ -34,13 +34,13 @@ func Head(n, granule, part, parts int) (lo, hi int) {
 	return lo, hi
 }
 
-// Tail returns piece k of the units that belong to no part, of n things with a tail; ok is
-// false where there are no more. Heads and tails together are all things, each once. Pieces
-// of all parts' tails take turns, so that they run out together.
+// Tail returns piece k of the dynamic share of n things; ok is false where there are no more pieces. Heads and
+// pieces together are all things, each once. Pieces of all parts take turns, so that the parts run out
+// together.
 //
-// The pieces of a part are half of its tail, half of what is left, and so on down to one unit: few of
-// them make a worker begin anew, and nobody waits for longer than a unit takes, unless a worker is
-// less than half as fast as the others.
+// The pieces of a part are half of its dynamic share, half of what is left, and so on down to one unit. A dynamic
+// share of 8 units is the pieces 4, 2, 1 and 1. So a worker rarely begins anew, and waits at most for
+// the time of one unit, unless another worker is less than half as fast.
 func Tail(n, granule, k, parts int) (lo, hi int, ok bool) {
 	units := (n + granule - 1) / granule
 	each, piece := tail(units, parts), k/parts

@@ -1,6 +1,6 @@
-// Package tile is what compiler and kernels agree on, as data: which tiles of a matrix
-// product there are, how packed weights lie in memory, and who owns which range of a
-// result. The compiler packs with it, kernels and their tests read with it.
+// Package tile is the data that compiler and kernels share: the tiles of matrix products, the layout of
+// packed weights in memory, and the owners of the ranges of a result. The compiler packs with it,
+// kernels and their tests read with it.
 package tile
 
 import "github.com/ggmlc/ggmlc/ir/dtype"
@@ -29,13 +29,13 @@ type Tile struct {
 	M0         int // rows of x in the largest tile; smaller ones exist down to 1
 	K0         int // step along k
 
-	// N and V are the rows of w in all tiles there are, for several rows of x and for one. Which
-	// are taken where nobody chooses is predicted (Choices).
+	// N and V are the rows of w of all tiles, for several rows of x and for one. The defaults among
+	// them are predicted (Choices).
 	N, V []int
 }
 
-// Table lists the tiles that exist. A weight dtype has one activation dtype and one
-// layout, whatever the processor: packed weights and planned sizes must not depend on it.
+// Table lists the tiles. A weight dtype has one activation dtype and one layout on all processors, as
+// packed weights and planned sizes must not depend on the processor.
 var Table = []Tile{
 	{dtype.F32, dtype.F32, dtype.R16, Generic, 1, 1, []int{16}, []int{16}},
 	{dtype.F32, dtype.F32, dtype.R16, AVX2, 4, 1, []int{16}, []int{64, 32, 16}},
