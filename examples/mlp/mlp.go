@@ -2,8 +2,8 @@
 // mlp.ggir, and as the package that ggmlc gen makes of it. Its test compiles and runs all
 // three and compares the numbers.
 //
-// The network is y = w2·relu(w1·x + b1) for rows x of four numbers: it says, for
-// numbers that are 0 or 1, whether an odd number of them is 1.
+// The network is y = w2·relu(w1·x + b1) for rows x of four numbers: for
+// numbers that are 0 or 1, it is whether an odd number of them is 1.
 package mlp
 
 import (
@@ -54,7 +54,7 @@ func matrix(rows, cols int64) ir.Type {
 	return ir.Type{DType: dtype.F32, Shape: ir.Dims(rows, cols)}
 }
 
-// literal returns the expression for f32 numbers that stand in the module itself.
+// literal returns the expression for f32 numbers that are part of the module.
 func literal(values []float32) *ir.Expr {
 	var data []byte
 	for _, v := range values {

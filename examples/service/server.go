@@ -30,8 +30,8 @@ type server struct {
 //	POST /generate   {"prompt": "…", "max_tokens": 50, "temperature": 0.8, "seed": 1}
 //	GET  /healthz
 //
-// The answer of generate is text as it is made; what went wrong after the first byte stands
-// in the trailer Error.
+// The answer of generate is text as it is made. An error after the first byte is in the
+// trailer Error.
 func newServer(model *stories.Model, sessions int) http.Handler {
 	s := &server{model: model, slots: make(chan struct{}, sessions)}
 	mux := http.NewServeMux()
@@ -86,8 +86,13 @@ func stream(ctx context.Context, w http.ResponseWriter, session *stories.Session
 		if started && errors.Is(err, runtime.ErrContextFull) {
 			return // the text ends where the model's memory does
 		}
-		if err != nil {
-			fail(w, err, started)
+		switch {
+		case err == nil:
+		case started:
+			w.Header().Set("Error", err.Error()) // the trailer
+			return
+		default:
+			fail(w, err)
 			return
 		}
 		started = true
@@ -104,12 +109,8 @@ func options(q request) stories.GenerateOptions {
 	return stories.GenerateOptions{MaxTokens: q.MaxTokens, Sampling: sample.Options{Temperature: q.Temperature, Seed: q.Seed}}
 }
 
-// fail reports an error: as the status while that can still be set, else in the trailer.
-func fail(w http.ResponseWriter, err error, started bool) {
-	if started {
-		w.Header().Set("Error", err.Error())
-		return
-	}
+// fail answers with the status of an error.
+func fail(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, runtime.ErrContextFull):

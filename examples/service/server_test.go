@@ -15,7 +15,7 @@ import (
 	"github.com/ggmlc/ggmlc/examples/service/stories"
 )
 
-// reference is what the demo model's own tool says at temperature 0.
+// reference is what the demo model's own tool generates at temperature 0.
 type reference struct {
 	Prompt string `json:"prompt"`
 	Text   string `json:"text"`

@@ -99,8 +99,8 @@ func TestReadmeHasThePins(t *testing.T) {
 	}
 }
 
-// reference is a prompt of the demo model with the ids that the most probable tokens give,
-// as the tool that trained it says.
+// reference is a prompt of the demo model with the ids of the most probable tokens, according to the
+// tool that trained it.
 type reference struct {
 	Prompt string
 	Tokens []int

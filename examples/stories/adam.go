@@ -43,7 +43,7 @@ func (a *adam) step(params, grad []float32, rate, factor float32) {
 	}
 }
 
-// clipFactor is what brings the gradient's Euclidean norm down to limit, at most 1.
+// clipFactor is the factor, at most 1, that limits the gradient's Euclidean norm.
 func clipFactor(grad []float32, limit float64) float32 {
 	var sum float64
 	for _, g := range grad {

@@ -19,7 +19,7 @@ type Model struct {
 	Params []float32
 }
 
-// newModel rounds the matrices of params, which it takes over, to F16.
+// newModel rounds the matrices of params to F16, in place.
 func newModel(c Config, v *Vocab, params []float32) *Model {
 	c.bind(params).each(c, func(m matrix, part *[]float32) {
 		if m.isNorm() {

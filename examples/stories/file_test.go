@@ -157,7 +157,7 @@ func TestDemoTellsStories(t *testing.T) {
 			for id := range m.generate(prompt, 250, temperature, 1) {
 				ids = append(ids, id)
 			}
-			text := m.Vocab.Decode(ids, false)
+			text := m.Vocab.Decode(ids)
 			if ids[len(ids)-1] != endID {
 				t.Errorf("temperature %g: the story does not end: %s", temperature, text)
 			}

@@ -29,9 +29,9 @@ func Story(seed, n uint64) string {
 	return sentenceCase(s.expand(strings.Join(plot.sentences[first:], " ")))
 }
 
-// teller expands templates. In a template, {x} stands for the fact x, or for
+// teller expands templates. In a template, {x} is replaced by the fact x, or by
 // one alternative of the rule x; {X} is the same with a capital letter;
-// [a|b|c] stands for one of its parts.
+// [a|b|c] is replaced by one of its parts.
 type teller struct {
 	rng   *rand.Rand
 	facts bindings
@@ -132,7 +132,7 @@ func groupSize(template string) int {
 	panic("stories: a bracket is never closed in " + template)
 }
 
-// alternatives splits at the bars that stand in no inner group.
+// alternatives splits at the bars that are in no inner group.
 func alternatives(inner string) []string {
 	var parts []string
 	depth, start := 0, 0

@@ -20,7 +20,7 @@ var greedyPrompts = []string{
 // greedyTokens is how many tokens follow each prompt at most.
 const greedyTokens = 64
 
-// greedyCase is one prompt with what the model says at temperature 0.
+// greedyCase is one prompt with the output of the model at temperature 0.
 type greedyCase struct {
 	Prompt    string    `json:"prompt"`
 	Tokens    []int32   `json:"tokens"` // of the prompt, with the begin token
@@ -39,7 +39,11 @@ func (m *Model) greedyCase(prompt string) greedyCase {
 		c.Greedy = append(c.Greedy, id)
 		c.MinMargin = min(c.MinMargin, lead(logits))
 	}
-	c.Text = m.Vocab.Decode(c.Greedy, prompt == "")
+	decode := m.Vocab.Decode
+	if prompt == "" {
+		decode = m.Vocab.DecodeText
+	}
+	c.Text = decode(c.Greedy)
 	return c
 }
 

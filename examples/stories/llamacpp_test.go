@@ -12,7 +12,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 )
 
-// sharedData is where the project's real data lies; see its README.md.
+// sharedData is the folder of the project's real data; see its README.md.
 const sharedData = "../../../shared/data"
 
 // TestReferenceIsLlamaCpp runs the tool's own tokenizer and forward pass on a

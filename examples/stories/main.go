@@ -96,7 +96,7 @@ func (o *options) use(m *Model, out io.Writer) error {
 	}
 	fmt.Fprint(out, o.sample)
 	for id := range m.generate(prompt, o.n, o.temperature, o.recipe.Seed) {
-		fmt.Fprint(out, m.Vocab.Decode([]int32{id}, false))
+		fmt.Fprint(out, m.Vocab.Decode([]int32{id}))
 	}
 	_, err := fmt.Fprintln(out)
 	return err

@@ -16,8 +16,8 @@ type Config struct {
 func (c Config) headDim() int { return c.Dim / c.Heads }
 func (c Config) kvDim() int   { return c.KVHeads * c.headDim() }
 
-// matrix describes one parameter. Linear layers lie as rows inputs by cols
-// outputs while training, which GGUF stores the other way round; a norm has one row.
+// matrix describes one parameter. Linear layers have rows inputs and cols
+// outputs while training; GGUF stores them transposed. A norm has one row.
 type matrix struct {
 	name       string // GGUF's
 	rows, cols int
@@ -38,7 +38,7 @@ type layerWeights struct {
 	ffnNorm, gate, up, down []float32
 }
 
-// each calls f for every parameter in the order in which they lie in memory and file.
+// each calls f for every parameter, in the order of memory and file.
 func (w *weights) each(c Config, f func(m matrix, part *[]float32)) {
 	d, kv := c.Dim, c.kvDim()
 	in := 1 / math.Sqrt(float64(d))

@@ -118,7 +118,7 @@ func matVec(x, w []float32) []float32 {
 	return y
 }
 
-// choose returns a token: the first of the best at temperature 0, else a random one.
+// choose returns a token: the first of the best at temperature 0, otherwise a random one.
 func choose(logits []float32, temperature float64, rng *rand.Rand) int32 {
 	if temperature == 0 {
 		return int32(slices.Index(logits, slices.Max(logits)))

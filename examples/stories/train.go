@@ -20,7 +20,7 @@ const firstEval = 1 << 32
 // vocabStories is how many of the first stories the vocabulary is learned from.
 const vocabStories = 4000
 
-// Recipe is all that decides the bytes of a model.
+// Recipe is everything that decides the bytes of a model.
 type Recipe struct {
 	Model Config
 	Seed  uint64

@@ -123,9 +123,14 @@ func (v *Vocab) appendPiece(ids []int32, piece string) []int32 {
 	return ids
 }
 
-// Decode returns the text of the ids, without control tokens. leading says that
-// they begin a text: then the space that Encode put there goes away.
-func (v *Vocab) Decode(ids []int32, leading bool) string {
+// DecodeText is Decode for ids that begin a text. It removes the space that Encode has put
+// there.
+func (v *Vocab) DecodeText(ids []int32) string {
+	return strings.TrimPrefix(v.Decode(ids), " ")
+}
+
+// Decode returns the text of the ids, without control tokens.
+func (v *Vocab) Decode(ids []int32) string {
 	var b strings.Builder
 	for _, id := range ids {
 		switch v.Types[id] {
@@ -135,11 +140,7 @@ func (v *Vocab) Decode(ids []int32, leading bool) string {
 			b.WriteByte(byte(id - firstByteID))
 		}
 	}
-	text := strings.ReplaceAll(b.String(), space, " ")
-	if leading {
-		text = strings.TrimPrefix(text, " ")
-	}
-	return text
+	return strings.ReplaceAll(b.String(), space, " ")
 }
 
 // mergeable reports whether a piece may be in the vocabulary: letters or

@@ -23,7 +23,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		if text == "▁" {
 			want = " " // the format cannot tell them apart
 		}
-		if got := v.Decode(ids, true); got != want {
+		if got := v.DecodeText(ids); got != want {
 			t.Errorf("%q came back as %q", text, got)
 		}
 	}

@@ -6,119 +6,119 @@ package cpu
 
 import "unsafe"
 
-// keysF32AVX2 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
+// keysF32AVX2 writes m rows of d elements of k, at distances of kRow bytes, as panels of 16 rows.
 //
 //go:noescape
 func keysF32AVX2(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 
-// valuesF32AVX2 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
+// valuesF32AVX2 writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements.
 //
 //go:noescape
 func valuesF32AVX2(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// scoresF32AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF32AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF32AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF32AVX2x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF32AVX2x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF32AVX2x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF32AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF32AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF32AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF32AVX2x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF32AVX2x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF32AVX2x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF32AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF32AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF32AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF32AVX2x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF32AVX2x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF32AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// keysF16AVX2 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
+// keysF16AVX2 writes m rows of d elements of k, at distances of kRow bytes, as panels of 16 rows.
 //
 //go:noescape
 func keysF16AVX2(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 
-// valuesF16AVX2 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
+// valuesF16AVX2 writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements.
 //
 //go:noescape
 func valuesF16AVX2(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// scoresF16AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF16AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF16AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX2x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF16AVX2x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16AVX2x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF16AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF16AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF16AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX2x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF16AVX2x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16AVX2x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF16AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF16AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX2x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF16AVX2x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16AVX2x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
 // panelScoresF16AVX2x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and the 16 rows of each of n panels of k, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresF16AVX2x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
 // panelScoresF16AVX2x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and the 16 rows of each of n panels of k, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresF16AVX2x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
 // panelScoresF16AVX2x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and the 16 rows of each of n panels of k, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresF16AVX2x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
-// weighAVX2 replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
-// these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
-// what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
+// weighAVX2 replaces m scores in each of n rows of s, at distances of a chunk, by their weights 2^(score-largest[i]) and adds
+// these to sums[i]. A score above largest[i] by more than the slack first becomes largest[i]; then
+// shrink[i] is the factor by which earlier weights are too large, and sums[i] is multiplied by it.
 //
 //go:noescape
 func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
@@ -128,119 +128,119 @@ func weighAVX2(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, sh
 //go:noescape
 func decodeQ8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
-// keysF32AVX512 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
+// keysF32AVX512 writes m rows of d elements of k, at distances of kRow bytes, as panels of 16 rows.
 //
 //go:noescape
 func keysF32AVX512(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 
-// valuesF32AVX512 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
+// valuesF32AVX512 writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements.
 //
 //go:noescape
 func valuesF32AVX512(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// scoresF32AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF32AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF32AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF32AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF32AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF32AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF32AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF32AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF32AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF32AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF32AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF32AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF32AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF32AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF32AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF32AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF32AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF32AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// keysF16AVX512 writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows.
+// keysF16AVX512 writes m rows of d elements of k, at distances of kRow bytes, as panels of 16 rows.
 //
 //go:noescape
 func keysF16AVX512(dst unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int)
 
-// valuesF16AVX512 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements.
+// valuesF16AVX512 writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements.
 //
 //go:noescape
 func valuesF16AVX512(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// scoresF16AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF16AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF16AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF16AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF16AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF16AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF16AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF16AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// scoresF16AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, kRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// scoresF16AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and m rows of k, at distances of kRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func scoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, m int, d int, kRow int, ahead int)
 
-// mixF16AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
+// mixF16AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
 // panelScoresF16AVX512x4 sets s[i][p] to q[i]·k[p] for 4 rows of q and the 16 rows of each of n panels of k, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresF16AVX512x4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
 // panelScoresF16AVX512x2 sets s[i][p] to q[i]·k[p] for 2 rows of q and the 16 rows of each of n panels of k, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresF16AVX512x2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
 // panelScoresF16AVX512x1 sets s[i][p] to q[i]·k[p] for 1 rows of q and the 16 rows of each of n panels of k, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresF16AVX512x1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
-// weighAVX512 replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
-// these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
-// what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
+// weighAVX512 replaces m scores in each of n rows of s, at distances of a chunk, by their weights 2^(score-largest[i]) and adds
+// these to sums[i]. A score above largest[i] by more than the slack first becomes largest[i]; then
+// shrink[i] is the factor by which earlier weights are too large, and sums[i] is multiplied by it.
 //
 //go:noescape
 func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)
@@ -250,23 +250,23 @@ func weighAVX512(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, 
 //go:noescape
 func decodeQ8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int)
 
-// mixQ8AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
-// So is what lies beside bytes behind v.
+// mixQ8AVX512x4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
+// It also prefetches what is beside bytes after v.
 //
 //go:noescape
 func mixQ8AVX512x4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
-// mixQ8AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
-// So is what lies beside bytes behind v.
+// mixQ8AVX512x2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
+// It also prefetches what is beside bytes after v.
 //
 //go:noescape
 func mixQ8AVX512x2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
-// mixQ8AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.
-// So is what lies beside bytes behind v.
+// mixQ8AVX512x1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.
+// It also prefetches what is beside bytes after v.
 //
 //go:noescape
 func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
@@ -276,79 +276,79 @@ func mixQ8AVX512x1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int
 //go:noescape
 func keyPairs(dst unsafe.Pointer, k unsafe.Pointer, n int)
 
-// valuePairsF32 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements, each with room for a chunk:
-// pairs of bfloat16 of two rows. The last of an odd number of rows has zeros beside it.
+// valuePairsF32 writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements, each with room for a chunk:
+// pairs of bfloat16 of two rows. The last of an odd number of rows is paired with zeros.
 //
 //go:noescape
 func valuePairsF32(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
-// valuePairsF16 writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements, each with room for a chunk:
-// pairs of bfloat16 of two rows. The last of an odd number of rows has zeros beside it.
+// valuePairsF16 writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements, each with room for a chunk:
+// pairs of bfloat16 of two rows. The last of an odd number of rows is paired with zeros.
 //
 //go:noescape
 func valuePairsF16(dst unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int)
 
 // panelScoresDOTx4 sets s[i][p] to q[i]·k[p] for 4 rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all
-// of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// of d elements, an even number. The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresDOTx4(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
-// mixF16DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+// mixF16DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// mixQ8DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
-// So is what lies beside bytes behind v.
+// mixQ8DOTx4 adds Σp s[i][p]·v[p] to dst[i] for 4 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
+// It also prefetches what is beside bytes after v.
 //
 //go:noescape
 func mixQ8DOTx4(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
 // panelScoresDOTx2 sets s[i][p] to q[i]·k[p] for 2 rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all
-// of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// of d elements, an even number. The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresDOTx2(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
-// mixF16DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+// mixF16DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// mixQ8DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
-// So is what lies beside bytes behind v.
+// mixQ8DOTx2 adds Σp s[i][p]·v[p] to dst[i] for 2 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
+// It also prefetches what is beside bytes after v.
 //
 //go:noescape
 func mixQ8DOTx2(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
 // panelScoresDOTx1 sets s[i][p] to q[i]·k[p] for 1 rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all
-// of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.
+// of d elements, an even number. The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.
 //
 //go:noescape
 func panelScoresDOTx1(s unsafe.Pointer, q unsafe.Pointer, k unsafe.Pointer, n int, d int, ahead int)
 
-// mixF16DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
+// mixF16DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
 //
 //go:noescape
 func mixF16DOTx1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int)
 
-// mixQ8DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, vRow bytes apart, all of d elements.
-// Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.
-// So is what lies beside bytes behind v.
+// mixQ8DOTx1 adds Σp s[i][p]·v[p] to dst[i] for 1 rows and m rows of v, at distances of vRow bytes, all of d elements.
+// Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.
+// It also prefetches what is beside bytes after v.
 //
 //go:noescape
 func mixQ8DOTx1(dst unsafe.Pointer, s unsafe.Pointer, v unsafe.Pointer, m int, d int, vRow int, ahead int, beside int)
 
-// weighDOT replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds
-// these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;
-// what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.
-// Weights are bfloat16, at the head of each row, with zero behind an odd number of them.
+// weighDOT replaces m scores in each of n rows of s, at distances of a chunk, by their weights 2^(score-largest[i]) and adds
+// these to sums[i]. A score above largest[i] by more than the slack first becomes largest[i]; then
+// shrink[i] is the factor by which earlier weights are too large, and sums[i] is multiplied by it.
+// Weights are bfloat16, at the head of each row, followed by zero if their number is odd.
 //
 //go:noescape
 func weighDOT(s unsafe.Pointer, largest unsafe.Pointer, sums unsafe.Pointer, shrink unsafe.Pointer, n int, m int)

@@ -21,7 +21,7 @@ func bf16ToF32AVX2(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //go:noescape
 func normBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 
-// panelToBF16AVX2 converts rows rows of 16 elements to bfloat16, stride bytes apart. rows is positive.
+// panelToBF16AVX2 converts rows rows of 16 elements to bfloat16, at distances of stride bytes. rows is positive.
 //
 //go:noescape
 func panelToBF16AVX2(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)
@@ -41,7 +41,7 @@ func bf16ToF32AVX512(dst unsafe.Pointer, x unsafe.Pointer, n int)
 //go:noescape
 func normBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, w unsafe.Pointer, n int, scale float32)
 
-// panelToBF16AVX512 converts rows rows of 16 elements to bfloat16, stride bytes apart. rows is positive.
+// panelToBF16AVX512 converts rows rows of 16 elements to bfloat16, at distances of stride bytes. rows is positive.
 //
 //go:noescape
 func panelToBF16AVX512(dst unsafe.Pointer, x unsafe.Pointer, rows int, stride int)

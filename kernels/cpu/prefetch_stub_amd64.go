@@ -6,7 +6,7 @@ package cpu
 
 import "unsafe"
 
-// prefetchLines asks for n lines of 64 bytes from p on, to lie in the second-level cache. n is positive.
+// prefetchLines requests n lines of 64 bytes from p on for the second-level cache. n is positive.
 //
 //go:noescape
 func prefetchLines(p unsafe.Pointer, n int)

@@ -50,8 +50,8 @@ func (w *Multiplier) Add(m, n, k int, a Operand, b []float32, ldb int, c []float
 	addGo(tall, m, 0, n, k, a, b, ldb, c, ldc)
 }
 
-// checkBounds panics if the last element of an operand lies outside its slice:
-// the assembly has no other check.
+// checkBounds panics if the last element of an operand is outside its slice: the assembly
+// does not check bounds.
 func checkBounds(m, n, k int, a Operand, b []float32, ldb int, c []float32, ldc int) {
 	_ = a.Data[(m-1)*a.RowStride+(k-1)*a.ColStride]
 	_ = b[(k-1)*ldb+n-1]

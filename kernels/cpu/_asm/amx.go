@@ -52,19 +52,20 @@ func (g *generator) amx(op amxOp, m ...operand.Mem) {
 	g.Instruction(i)
 }
 
-// loadTile reads rows of a tile register, stride bytes apart.
+// loadTile reads rows of a tile register, at distances of stride bytes.
 func (g *generator) loadTile(t tmm, base, stride reg.Register, disp int) {
 	g.amx(amxOp{name: "TILELOADD", prefix: prefixF2, opcode: opcodeTileMove, reg: t}, operand.Mem{Base: base, Index: stride, Scale: 1, Disp: disp})
 }
 
-// storeTile writes rows of a tile register, stride bytes apart.
+// storeTile writes rows of a tile register, at distances of stride bytes.
 func (g *generator) storeTile(t tmm, base, stride reg.Register, disp int) {
 	g.amx(amxOp{name: "TILESTORED", prefix: prefixF3, opcode: opcodeTileMove, reg: t}, operand.Mem{Base: base, Index: stride, Scale: 1, Disp: disp})
 }
 
 // multiplyBF16 adds to each float32 of acc the products of a row of pairs of bfloat16 of x with a
-// column of pairs of w: those of even k by themselves and those of odd k, each in order from zero,
-// then both sums, then that to acc. All round to nearest, ties to even; what is denormal counts as zero.
+// column of pairs of w. Products of even k and products of odd k are summed separately, each in order from zero;
+// then both sums are added, and their sum is added to acc. All operations round to nearest, ties to even, and denormals
+// count as zero.
 func (g *generator) multiplyBF16(acc, x, w tmm) {
 	g.amx(amxOp{name: "TDPBF16PS", prefix: prefixF3, opcode: opcodeTileBF16, reg: acc, rm: x, vvvv: w})
 }

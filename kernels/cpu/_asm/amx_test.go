@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// TestAMX compares with GNU as 2.40, whose text stands beside ({disp32} before those with memory).
+// TestAMX compares with GNU as 2.40, whose text is next to the bytes ({disp32} before those with memory).
 func TestAMX(t *testing.T) {
 	at := func(base, index reg.Register, disp int) []operand.Op {
 		return []operand.Op{operand.Mem{Base: base, Index: index, Scale: 1, Disp: disp}}

@@ -15,8 +15,8 @@ const chunkLen = 128
 // relative to. 2^10 times as large weights are as precise; growing rescales a row of results.
 const referenceSlack = 10
 
-// generateAttention makes what brings chunks of a cache of f32 or f16 rows into panels of
-// float32, where many queries share them, and both products for a few queries, which read
+// generateAttention makes the functions that convert chunks of a cache of f32 or f16 rows to panels of
+// float32, which many queries share, and both products for a few queries, which read
 // the cache itself. Lengths of rows are multiples of a register's lanes.
 func generateAttention(g *generator) {
 	for _, i := range []isa{avx2, avx512} {
@@ -68,8 +68,8 @@ func (g *generator) loadCache(f format, m operand.Mem, v reg.VecVirtual) {
 }
 
 // halfPanels moves to through panels of 16 lanes a register at a time: with AVX2 the
-// second half of a panel follows 32 bytes behind the first, and panelBytes later the next
-// panel.
+// second half of a panel is 32 bytes after the first, and the next panel is panelBytes after
+// the first.
 type halfPanels struct {
 	to, step, other reg.GPVirtual
 }
@@ -94,7 +94,7 @@ func (g *generator) next(h halfPanels) {
 // keyPanels turns squares of as many positions and elements as a register has lanes.
 func (g *generator) keyPanels(f format) {
 	name := fmt.Sprintf("keys%s%s", f, g.isa.name)
-	g.function(name, []string{name + " writes m rows of d elements of k, kRow bytes apart, as panels of 16 rows."}, nil,
+	g.function(name, []string{name + " writes m rows of d elements of k, at distances of kRow bytes, as panels of 16 rows."}, nil,
 		pointers("dst", "k"), integers("m", "d", "kRow"))
 	k, m, panelBytes := g.arg("k"), g.arg("m"), g.arg("d")
 	g.SHLQ(operand.U8(6), panelBytes)
@@ -210,26 +210,34 @@ func (e *exchange) fours(v []reg.VecVirtual) []reg.VecVirtual {
 	return []reg.VecVirtual{first, second, third, fourth}
 }
 
-// join returns what op makes of the lower and of the upper parts of a and b, which are
+// half is which halves of their parts two registers are joined from.
+type half uint8
+
+const (
+	lower half = iota
+	upper
+)
+
+// join returns the results of op for the lower and for the upper halves of a and b, which are
 // used up.
-func (e *exchange) join(a, b reg.VecVirtual, op func(upper bool, b, a, to reg.VecVirtual)) (low, high reg.VecVirtual) {
+func (e *exchange) join(a, b reg.VecVirtual, op func(h half, b, a, to reg.VecVirtual)) (low, high reg.VecVirtual) {
 	low, high = e.spare, b
-	op(false, b, a, low)
-	op(true, b, a, high)
+	op(lower, b, a, low)
+	op(upper, b, a, high)
 	e.spare = a
 	return low, high
 }
 
-func (g *generator) unpackSingles(upper bool, b, a, to reg.VecVirtual) {
-	if upper {
+func (g *generator) unpackSingles(h half, b, a, to reg.VecVirtual) {
+	if h == upper {
 		g.VUNPCKHPS(b, a, to)
 	} else {
 		g.VUNPCKLPS(b, a, to)
 	}
 }
 
-func (g *generator) unpackDoubles(upper bool, b, a, to reg.VecVirtual) {
-	if upper {
+func (g *generator) unpackDoubles(h half, b, a, to reg.VecVirtual) {
+	if h == upper {
 		g.VUNPCKHPD(b, a, to)
 	} else {
 		g.VUNPCKLPD(b, a, to)
@@ -237,18 +245,18 @@ func (g *generator) unpackDoubles(upper bool, b, a, to reg.VecVirtual) {
 }
 
 // halves256 joins the lower or the upper 128 bits of a and b.
-func (g *generator) halves256(upper bool, b, a, to reg.VecVirtual) {
+func (g *generator) halves256(h half, b, a, to reg.VecVirtual) {
 	order := operand.U8(0x20)
-	if upper {
+	if h == upper {
 		order = 0x31
 	}
 	g.VPERM2F128(order, b, a, to)
 }
 
-// halves512 joins the even or the odd 128 bits of a and b.
-func (g *generator) halves512(odd bool, b, a, to reg.VecVirtual) {
+// halves512 joins the even 128 bits of a and b, which are the lower of each pair, or the odd ones.
+func (g *generator) halves512(h half, b, a, to reg.VecVirtual) {
 	order := operand.U8(0x88)
-	if odd {
+	if h == upper {
 		order = 0xdd
 	}
 	g.VSHUFF32X4(order, b, a, to)
@@ -257,7 +265,7 @@ func (g *generator) halves512(odd bool, b, a, to reg.VecVirtual) {
 // valuePanels converts, four positions at a time.
 func (g *generator) valuePanels(f format) {
 	name := fmt.Sprintf("values%s%s", f, g.isa.name)
-	g.function(name, []string{name + " writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements."}, nil,
+	g.function(name, []string{name + " writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements."}, nil,
 		pointers("dst", "v"), integers("m", "d", "vRow"))
 	v, d, panelBytes := g.arg("v"), g.arg("d"), g.GP64()
 	g.MOVQ(operand.U32(chunkLen*panelRows*4), panelBytes)
@@ -296,11 +304,11 @@ func (g *generator) valuePanels(f format) {
 func (g *generator) mix(f format, heads int) {
 	name := fmt.Sprintf("mix%s%sx%d", f, g.isa.name, heads)
 	doc, in := []string{
-		fmt.Sprintf("%s adds Σp s[i][p]·v[p] to dst[i] for %d rows and m rows of v, vRow bytes apart, all of d elements.", name, heads),
-		"Rows of s are a chunk apart. What lies ahead bytes behind v is asked for.",
+		fmt.Sprintf("%s adds Σp s[i][p]·v[p] to dst[i] for %d rows and m rows of v, at distances of vRow bytes, all of d elements.", name, heads),
+		"The distance of rows of s is a chunk. It prefetches what is ahead bytes after v.",
 	}, integers("m", "d", "vRow", "ahead")
 	if f == formatQ8 {
-		doc, in = append(doc, "So is what lies beside bytes behind v."), append(in, integers("beside")...)
+		doc, in = append(doc, "It also prefetches what is beside bytes after v."), append(in, integers("beside")...)
 	}
 	g.function(name, doc, nil, pointers("dst", "s", "v"), in)
 	g.overStrips(f, func(dst, v reg.GPVirtual, a asked, n int) { g.mixStrip(f, dst, v, a, heads, n) })
@@ -385,16 +393,16 @@ func (g *generator) mixStrip(f format, dst, v reg.GPVirtual, a asked, heads, n i
 	g.addStrip(dst, sums)
 }
 
-// asked is parts of chunks that are read next, and that a loop over positions asks for: a strip of a row's width its share of
-// each chunk. It does so in two places, a page or more apart, where a row has lines for both: Intel's processors, which
-// read ahead within a page, deliver more then (Sapphire Rapids: with what newPanelWalk asks for, one token of attention takes 0.75 of the time).
+// asked is parts of chunks that are read next, and that a loop over positions prefetches: in each strip of a row its share
+// of each chunk. The loop prefetches in two places whose distance is at least a page, if a row has lines for both: Intel's
+// processors, which read ahead within a page, deliver more then.
 type asked struct {
 	parts       []reg.GPVirtual
 	step        int // bytes that a position moves on by in each place
 	places, far int // how many, and bytes from one to the next
 }
 
-// askedChunks returns where chunks begin that are asked for: behind the values at v, and beside those of q8_0 keys.
+// askedChunks returns where the prefetched chunks begin: after the values at v, and for values of q8_0 those of the keys too.
 func (g *generator) askedChunks(f format, v reg.GPVirtual) []reg.GPVirtual {
 	chunks := []reg.GPVirtual{g.arg("ahead")}
 	if f == formatQ8 {
@@ -434,7 +442,7 @@ func (g *generator) askNext(a asked) {
 	}
 }
 
-// addStrip adds sums to the results of each head, d elements apart.
+// addStrip adds sums to the results of each head, at distances of d elements.
 func (g *generator) addStrip(dst reg.GPVirtual, sums [][]reg.VecVirtual) {
 	dRow := g.arg("d")
 	g.SHLQ(operand.U8(2), dRow)
@@ -454,34 +462,42 @@ func (g *generator) addStrip(dst reg.GPVirtual, sums [][]reg.VecVirtual) {
 func (g *generator) weigh(form weightForm) {
 	name := "weigh" + form.name()
 	g.function(name, append([]string{
-		name + " replaces m scores in each of n rows of s, a chunk apart, by their weights 2^(score-largest[i]) and adds",
-		"these to sums[i]. Where the largest score so far is above largest[i] by more than the slack, it takes its place;",
-		"what was in sums[i] is multiplied, and shrink[i] set, by the factor by which earlier weights shrink.",
+		name + " replaces m scores in each of n rows of s, at distances of a chunk, by their weights 2^(score-largest[i]) and adds",
+		"these to sums[i]. A score above largest[i] by more than the slack first becomes largest[i]; then",
+		"shrink[i] is the factor by which earlier weights are too large, and sums[i] is multiplied by it.",
 	}, form.doc()...), nil, pointers("s", "largest", "sums", "shrink"), integers("n", "m"))
 	p := g.newPowers()
 	form.begin()
-	g.overScores(func(s, at reg.GPVirtual, full bool) {
-		g.VMOVSS(g.rowMax(s, full).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
+	g.overScores(func(s, at reg.GPVirtual, row rowLength) {
+		g.VMOVSS(g.rowMax(s, row).AsX(), operand.Mem{Base: g.arg("shrink"), Index: at, Scale: 4})
 	})
 	g.shrink(p)
-	g.overScores(func(s, at reg.GPVirtual, full bool) {
-		sum, sums := g.rowPowers(s, at, p, form, full).AsX(), g.arg("sums")
+	g.overScores(func(s, at reg.GPVirtual, row rowLength) {
+		sum, sums := g.rowPowers(s, at, p, form, row).AsX(), g.arg("sums")
 		g.VADDSS(operand.Mem{Base: sums, Index: at, Scale: 4}, sum, sum)
 		g.VMOVSS(sum, operand.Mem{Base: sums, Index: at, Scale: 4})
 	})
 	g.ret()
 }
 
-// overScores runs body for each row of s and its number: if registers suffice, in one form
-// for full chunks and in one for others.
-func (g *generator) overScores(body func(s, at reg.GPVirtual, full bool)) {
+// rowLength is what is known of the scores of a row while code is generated.
+type rowLength uint8
+
+const (
+	anyLength  rowLength = iota // there are m of them
+	wholeChunk                  // there are chunkLen of them
+)
+
+// overScores runs body for each row of s and its number. If registers suffice there is one form
+// for whole chunks and another for other lengths.
+func (g *generator) overScores(body func(s, at reg.GPVirtual, row rowLength)) {
 	some, done := g.label("some"), g.label("done")
 	s, n, at := g.arg("s"), g.arg("n"), g.GP64()
 	g.XORQ(at, at)
-	row := func(full bool) {
+	rows := func(row rowLength) {
 		loop := g.label("row")
 		g.Label(loop)
-		body(s, at, full)
+		body(s, at, row)
 		g.ADDQ(operand.U32(chunkLen*4), s)
 		g.INCQ(at)
 		g.CMPQ(at, n)
@@ -490,18 +506,18 @@ func (g *generator) overScores(body func(s, at reg.GPVirtual, full bool)) {
 	if g.wide() {
 		g.CMPQ(g.arg("m"), operand.U32(chunkLen))
 		g.JNE(operand.LabelRef(some))
-		row(true)
+		rows(wholeChunk)
 		g.JMP(operand.LabelRef(done))
 	}
 	g.Label(some)
-	row(false)
+	rows(anyLength)
 	g.Label(done)
 }
 
 // rowMax returns the largest of m scores in the lowest lane.
-func (g *generator) rowMax(s reg.GPVirtual, full bool) reg.VecVirtual {
+func (g *generator) rowMax(s reg.GPVirtual, row rowLength) reg.VecVirtual {
 	most := g.vec()
-	if full {
+	if row == wholeChunk {
 		v := g.scoreVectors(s, 0)
 		for i := 4; i < chunkLen/g.isa.lanes; i += 4 {
 			for j, x := range g.scoreVectors(s, i) {
@@ -566,11 +582,11 @@ func (g *generator) keepReference(before, most reg.VecVirtual) {
 }
 
 // rowPowers replaces the scores of row number at and returns their sum in the lowest lane.
-func (g *generator) rowPowers(s, at reg.GPVirtual, p *powers, form weightForm, full bool) reg.VecVirtual {
+func (g *generator) rowPowers(s, at reg.GPVirtual, p *powers, form weightForm, row rowLength) reg.VecVirtual {
 	sum, most := g.vec(), g.vec()
 	g.VBROADCASTSS(operand.Mem{Base: g.arg("largest"), Index: at, Scale: 4}, most)
 	p.begin(most)
-	if full {
+	if row == wholeChunk {
 		for first := 0; first < chunkLen/g.isa.lanes; first += 4 {
 			v := g.scoreVectors(s, first)
 			p.apply(v, most)
@@ -596,7 +612,7 @@ type weightForm interface {
 	name() string
 	doc() []string
 	begin() // makes constants
-	// streams returns where the weights of scores x go, at the head of row s, and all that moves.
+	// streams returns the stream of the weights of scores x, at the head of row s, and all streams that advance.
 	streams(s reg.GPVirtual, x stream) (to stream, all []stream)
 	// store writes four vectors of a full row, from number first on, and adds them to sum, lane by
 	// lane, or sets it if first is 0.
@@ -632,8 +648,8 @@ func (w weightsF32) storeSome(v reg.VecVirtual, to stream, sum reg.VecVirtual, k
 	w.addLanes(v, sum, k)
 }
 
-// powers is 2^x. With AVX-512 the series stands in registers: a row's weights would wait
-// for nothing else than for loading it.
+// powers is 2^x. With AVX-512 the series is in registers, as a row's weights would wait
+// for its loads.
 type powers struct {
 	*generator
 	half   reg.VecVirtual
@@ -674,8 +690,8 @@ func (g *generator) newPowers() *powers {
 	return p
 }
 
-// begin brings what is subtracted into the form that apply wants: with AVX-512 a half less,
-// as its instructions take a number apart at the next lower whole one.
+// begin converts what is subtracted to the form that apply needs: with AVX-512 a half less, as its
+// instructions round down to a whole number.
 func (p *powers) begin(most reg.VecVirtual) {
 	if p.wide() {
 		p.VSUBPS(p.half, most, most)

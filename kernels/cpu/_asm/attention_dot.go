@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// This file makes attention whose products round their operands to bfloat16: two of a lane
-// are multiplied at once (VDPBF16PS), neighbouring elements of a head for scores, neighbouring
+// This file generates attention whose products round their operands to bfloat16. Two operands of a lane
+// are multiplied at once (VDPBF16PS): neighbouring elements of a head for scores, neighbouring
 // positions for results.
 
 // dotAttention makes all of it; lengths of rows are multiples of 16.
@@ -26,8 +26,8 @@ func (g *generator) dotAttention() {
 	g.weigh(&weightsBF16{generator: g})
 }
 
-// pairing is the order of words that puts those of the upper half beside those of the lower, and zeros: a register
-// that is cleared by itself has to live from the beginning on, as that reads it.
+// pairing is the order of words that interleaves the words of the upper half with those of the lower, and a register of
+// zeros. That register is cleared by an instruction that reads it, so that it is live from the beginning on.
 type pairing struct {
 	*generator
 	order, none reg.VecVirtual
@@ -74,12 +74,12 @@ func (g *generator) keyPairs() {
 	g.ret()
 }
 
-// valuePairs puts two rows of values side by side.
+// valuePairs interleaves two rows of values.
 func (g *generator) valuePairs(f format) {
 	name := fmt.Sprintf("valuePairs%s", f)
 	g.function(name, []string{
-		name + " writes m rows of d elements of v, vRow bytes apart, as panels of 16 elements, each with room for a chunk:",
-		"pairs of bfloat16 of two rows. The last of an odd number of rows has zeros beside it.",
+		name + " writes m rows of d elements of v, at distances of vRow bytes, as panels of 16 elements, each with room for a chunk:",
+		"pairs of bfloat16 of two rows. The last of an odd number of rows is paired with zeros.",
 	}, nil, pointers("dst", "v"), integers("m", "d", "vRow"))
 	dst, v, d, vRow := g.arg("dst"), g.arg("v"), g.arg("d"), g.arg("vRow")
 	p := g.newPairing()
@@ -88,10 +88,10 @@ func (g *generator) valuePairs(f format) {
 	to, row := g.GP64(), g.GP64()
 	g.MOVQ(dst, to)
 	g.MOVQ(v, row)
-	g.overPairs(g.arg("m"), func(single bool) {
+	g.overPairs(g.arg("m"), func(rows pairRows) {
 		even, odd := g.vec(), p.none
 		g.loadCache(f, operand.Mem{Base: row}, even)
-		if !single {
+		if rows == both {
 			odd = g.vec()
 			g.loadCache(f, operand.Mem{Base: row, Index: vRow, Scale: 1}, odd)
 		}
@@ -107,20 +107,28 @@ func (g *generator) valuePairs(f format) {
 	g.ret()
 }
 
-// overPairs runs body and then next for each two of n, and body for a single one that is left.
-func (g *generator) overPairs(n reg.GPVirtual, body func(single bool), next func()) {
+// pairRows is how many rows of a pair exist.
+type pairRows uint8
+
+const (
+	both   pairRows = iota
+	single          // the last row of an odd number
+)
+
+// overPairs runs body and then next for each two of n rows, and body for the last row of an odd number.
+func (g *generator) overPairs(n reg.GPVirtual, body func(rows pairRows), next func()) {
 	loop, rest, done := g.label("pairs"), g.label("rest"), g.label("done")
 	g.SUBQ(operand.U8(2), n)
 	g.JL(operand.LabelRef(rest))
 	g.Label(loop)
-	body(false)
+	body(both)
 	next()
 	g.SUBQ(operand.U8(2), n)
 	g.JGE(operand.LabelRef(loop))
 	g.Label(rest)
 	g.ADDQ(operand.U8(2), n)
 	g.JZ(operand.LabelRef(done))
-	body(true)
+	body(single)
 	g.Label(done)
 }
 
@@ -129,7 +137,7 @@ func (g *generator) dotScores(heads int) {
 	name := fmt.Sprintf("panelScoresDOTx%d", heads)
 	g.function(name, []string{
 		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q in bfloat16 and the 16 rows of each of n panels of k in float16, all", name, heads),
-		"of d elements, an even number. Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
+		"of d elements, an even number. The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.",
 	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
 	sums := newPanelSums(g, heads, g.panelCounts()[0])
 	p := g.newPairing()
@@ -165,11 +173,11 @@ func (g *generator) dotBlock(p pairing, r panelWalk, sums *panelSums) {
 func (g *generator) dotMix(f format, heads int) {
 	name := fmt.Sprintf("mix%sDOTx%d", f, heads)
 	doc, in := []string{
-		fmt.Sprintf("%s adds Σp s[i][p]·v[p] to dst[i] for %d rows and m rows of v, vRow bytes apart, all of d elements.", name, heads),
-		"Rows of s are a chunk of float32 apart, of bfloat16, with zero behind an odd number. What lies ahead bytes behind v is asked for.",
+		fmt.Sprintf("%s adds Σp s[i][p]·v[p] to dst[i] for %d rows and m rows of v, at distances of vRow bytes, all of d elements.", name, heads),
+		"Rows of s are bfloat16, at distances of a chunk of float32, followed by zero if their number is odd. It prefetches what is ahead bytes after v.",
 	}, integers("m", "d", "vRow", "ahead")
 	if f == formatQ8 {
-		doc, in = append(doc, "So is what lies beside bytes behind v."), append(in, integers("beside")...)
+		doc, in = append(doc, "It also prefetches what is beside bytes after v."), append(in, integers("beside")...)
 	}
 	g.function(name, doc, nil, pointers("dst", "s", "v"), in)
 	p := g.newPairing()
@@ -187,8 +195,8 @@ func (g *generator) dotStrip(p pairing, f format, dst, v reg.GPVirtual, a asked,
 			g.VMOVAPS(p.none, sum)
 		}
 	}
-	g.overPairs(g.arg("m"), func(single bool) {
-		values := g.pairStrip(p, f, row, vRow, a, n, single)
+	g.overPairs(g.arg("m"), func(rows pairRows) {
+		values := g.pairStrip(p, f, row, vRow, a, n, rows)
 		for h := range sums {
 			two := g.vec()
 			g.VPBROADCASTD(operand.Mem{Base: s, Disp: 4 * h * chunkLen}, two)
@@ -203,11 +211,11 @@ func (g *generator) dotStrip(p pairing, f format, dst, v reg.GPVirtual, a asked,
 	g.addStrip(dst, sums)
 }
 
-// pairStrip loads n vectors of pairs of two rows, or of one and zeros, and asks for what is read next.
-func (g *generator) pairStrip(p pairing, f format, row, vRow reg.GPVirtual, a asked, n int, single bool) []reg.VecVirtual {
+// pairStrip loads n vectors of pairs of two rows, or of one and zeros, and prefetches what is read next.
+func (g *generator) pairStrip(p pairing, f format, row, vRow reg.GPVirtual, a asked, n int, rows pairRows) []reg.VecVirtual {
 	even, odd := g.loadStrip(f, row, n), slices.Repeat([]reg.VecVirtual{p.none}, n)
 	g.askNext(a)
-	if !single {
+	if rows == both {
 		next := g.GP64()
 		g.LEAQ(operand.Mem{Base: row, Index: vRow, Scale: 1}, next)
 		odd = g.loadStrip(f, next, n)
@@ -229,7 +237,7 @@ type weightsBF16 struct {
 func (w *weightsBF16) name() string { return "DOT" }
 
 func (w *weightsBF16) doc() []string {
-	return []string{"Weights are bfloat16, at the head of each row, with zero behind an odd number of them."}
+	return []string{"Weights are bfloat16, at the head of each row, followed by zero if their number is odd."}
 }
 
 // begin makes the constants.

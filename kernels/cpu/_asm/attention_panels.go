@@ -14,7 +14,7 @@ func (g *generator) panelScores(heads int) {
 	name := fmt.Sprintf("panelScoresF16%sx%d", g.isa.name, heads)
 	g.function(name, []string{
 		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and the 16 rows of each of n panels of k, all of d elements.", name, heads),
-		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
+		"The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.",
 	}, nil, pointers("s", "q", "k"), integers("n", "d", "ahead"))
 	sums := newPanelSums(g, heads, g.panelCounts()[0])
 	g.overPanels(sums, 2, g.panelBlock)
@@ -64,8 +64,8 @@ type panelWalk struct {
 	d            reg.GPVirtual
 }
 
-// newPanelWalk begins at k. What it asks for from far on is each second panel, and the others when the next panels are worked on:
-// places a page apart, for heads of 64 elements and more (see asked).
+// newPanelWalk begins at k. From far on it prefetches each second panel, and the others with the next panels: for heads of
+// at least 64 elements, these places are a page from each other (see asked).
 func (g *generator) newPanelWalk(k, far, panelBytes reg.GPVirtual, sums *panelSums, shift uint8) panelWalk {
 	heads, panels := len(sums.v), len(sums.v[0])
 	d, qRow, from, second := g.arg("d"), g.arg("d"), g.GP64(), panelBytes
@@ -141,7 +141,7 @@ func (s *panelSums) clear() {
 	}
 }
 
-// add adds the products of element e behind the current one.
+// add adds the products of the element that is e after the current one.
 func (s *panelSums) add(q, k rows, e int) {
 	keys := make([][]reg.VecVirtual, len(s.v[0]))
 	for p := range keys {

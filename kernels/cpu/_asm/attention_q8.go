@@ -6,8 +6,8 @@ import (
 )
 
 // A cache of plain q8_0 blocks: a float16 scale, then 32 signed bytes. A byte times a scale has at most
-// 19 bits, so float32 holds it exactly however it is computed, and loops that decode on the way give the bits of
-// those that read what decodeQ8 wrote.
+// 19 bits, so that float32 holds it exactly. Loops that decode while they compute therefore give the same bits as
+// loops that read what decodeQ8 has written.
 const (
 	q8Len   = 32
 	q8Bytes = 2 + q8Len

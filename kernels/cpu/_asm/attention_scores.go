@@ -7,13 +7,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with AVX2. Keys are turned
-// round in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products.
+// scores multiplies a few queries with keys, 32 positions at a time with AVX-512, 8 with AVX2. Keys are
+// transposed in registers, so that each score is the sum over one lane, in the order of the tiles of matrix products.
 func (g *generator) scores(f format, heads int) {
 	name := fmt.Sprintf("scores%s%sx%d", f, g.isa.name, heads)
 	doc := []string{
-		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, kRow bytes apart, all of d elements.", name, heads),
-		"Rows of s are a chunk apart. What lies ahead bytes behind k is asked for.",
+		fmt.Sprintf("%s sets s[i][p] to q[i]·k[p] for %d rows of q and m rows of k, at distances of kRow bytes, all of d elements.", name, heads),
+		"The distance of rows of s is a chunk. It prefetches what is ahead bytes after k.",
 	}
 	g.function(name, doc, nil, pointers("s", "q", "k"), integers("m", "d", "kRow", "ahead"))
 	b := scoreBlock{format: f, heads: heads, k: g.arg("k"), s: g.arg("s"), m: g.arg("m"), sums: [][]reg.VecVirtual{g.vecs(heads)}}
@@ -99,12 +99,12 @@ func (g *generator) addColumn(q rows, i int, column reg.VecVirtual, sums []reg.V
 	}
 }
 
-// rowLoader gives the address of one row after the other and asks for what lies ahead.
+// rowLoader yields the address of one row after the other and prefetches what is ahead.
 type rowLoader struct {
 	*generator
 	row, kRow  reg.GPVirtual
 	given      int
-	three, far reg.GPVirtual // three rows; what lies ahead of row
+	three, far reg.GPVirtual // three rows; the distance from row to what is prefetched
 	left, zero reg.GPVirtual // rows that exist from here on; nil if all do
 }
 

@@ -57,11 +57,11 @@ func (g *generator) normBF16() {
 	})
 }
 
-// panelToBF16 is for what tiles leave in a buffer: its rows follow each other, those of the
-// result lie apart.
+// panelToBF16 rounds what tiles have written to a buffer. The buffer's rows follow each other, those of the
+// result do not.
 func (g *generator) panelToBF16() {
 	name := "panelToBF16" + g.isa.name
-	g.function(name, []string{name + " converts rows rows of 16 elements to bfloat16, stride bytes apart. rows is positive."}, nil,
+	g.function(name, []string{name + " converts rows rows of 16 elements to bfloat16, at distances of stride bytes. rows is positive."}, nil,
 		pointers("dst", "x"), integers("rows", "stride"))
 	dst, x, rows, stride, loop := g.arg("dst"), g.arg("x"), g.arg("rows"), g.arg("stride"), g.label("loop")
 	c := g.bf16Constants()
@@ -114,7 +114,7 @@ func (g *generator) storeBF16(c bf16Constants, v reg.VecVirtual, m operand.Mem) 
 	g.VCMPPS(operand.U8(unordered), v, v, v)
 	g.VPOR(c.quiet, upper, upper)
 	g.VBLENDVPS(v, upper, rounded, rounded)
-	g.VPACKUSDW(rounded, rounded, rounded) // within 128-bit lanes: words 0 to 3 stand in both halves
+	g.VPACKUSDW(rounded, rounded, rounded) // within 128-bit lanes: words 0 to 3 are in both halves
 	g.VPERMQ(operand.U8(0x08), rounded, rounded)
 	g.VMOVDQU(rounded.AsX(), m)
 }

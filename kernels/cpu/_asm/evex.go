@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// These stand for instructions while registers are chosen; encodeUnknown then writes their
-// bytes, as neither avo nor Go's assembler knows them.
+// These are placeholders of instructions while registers are allocated. encodeUnknown then writes their
+// bytes, as neither avo nor Go's assembler knows the instructions.
 const (
 	opDotBF16   = "VDPBF16PS"
 	opPairsBF16 = "VCVTNE2PS2BF16"
@@ -23,7 +23,7 @@ var unknown = map[string]struct{ prefix, opcode byte }{
 	opPairsBF16: {prefixF2, opcodePairs},
 }
 
-// The prefixes that a field of two bits stands for (Intel 64 and IA-32 Architectures
+// The prefixes that a field of two bits encodes (Intel 64 and IA-32 Architectures
 // Software Developer's Manual, volume 2, 2.7, "EVEX").
 const (
 	prefix66 = 1
@@ -43,7 +43,7 @@ const opcodePairs = 0x72
 //	acc = round(acc + u[1]·x[1]), then acc = round(acc + u[0]·x[0])
 //
 // to nearest, ties to even; denormal operands count as zero and denormal results become
-// zero, whatever MXCSR says (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// zero, independently of MXCSR (Intel 64 and IA-32 Architectures Software Developer's Manual,
 // volume 2, VDPBF16PS).
 func (g *generator) dotBF16(x operand.Op, u, acc reg.VecVirtual) {
 	g.Instruction(&ir.Instruction{

@@ -15,10 +15,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// This file counts what one round of a tile's loop does, for package tile, which predicts from
-// that how fast a tile is.
+// This file counts the work of one iteration of a tile's loop. Package tile predicts the speed of a tile
+// from it.
 
-// loop is what one round does. The fields are those of tile.loop.
+// loop is the work of one iteration. The fields are those of tile.loop.
 type loop struct {
 	weight, feature                    string
 	rows, panels                       int
@@ -91,7 +91,7 @@ func longestLoop(f *ir.Function) (longest []*ir.Instruction) {
 // of VDPBF16PS are measured (peak.go), the others are uops.info's for Zen 4.
 var dotLatency = map[string]int{"VFMADD231PS": 4, "VPDPBUSD": 4, opDotBF16: 6}
 
-// otherLatency is that of what else adds to sums: VADDPS, VPADDD.
+// otherLatency is the latency of the other instructions that add to sums: VADDPS, VPADDD.
 const otherLatency = 3
 
 func (l *loop) count(i *ir.Instruction) {
@@ -122,11 +122,11 @@ func reads(i *ir.Instruction) bool {
 	return slices.ContainsFunc(i.Operands, func(o operand.Op) bool { _, ok := o.(operand.Mem); return ok })
 }
 
-// chainOf returns the cycles that a round takes because it goes on with what the round before has
-// added up: the longest over all registers that it reads before it writes them anew.
+// chainOf returns the cycles that an iteration takes at least because it continues sums of the iteration
+// before: the maximum over the registers that it reads before it writes them anew.
 func chainOf(body []*ir.Instruction) (longest int) {
 	cycles := make(map[reg.ID]int)
-	known := make(map[reg.ID]bool) // read first: from the round before
+	known := make(map[reg.ID]bool) // read first: from the iteration before
 	for _, i := range body {
 		for _, r := range i.InputRegisters() {
 			if clears(i) {

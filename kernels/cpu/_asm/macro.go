@@ -14,7 +14,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// generator builds one file. Operands of its instructions stand in Go's order: sources
+// generator builds one file. Operands of its instructions are in Go's order: sources
 // first, destination last, the reverse of Intel's manual.
 type generator struct {
 	*build.Context
@@ -114,7 +114,7 @@ func (g *generator) arg(name string) reg.GPVirtual {
 	return r
 }
 
-// paramAt returns where a parameter lies in the frame.
+// paramAt returns where a parameter is in the frame.
 func (g *generator) paramAt(name string) operand.Mem {
 	p, err := g.Param(name).Resolve()
 	if err != nil {
@@ -237,10 +237,10 @@ func (g *generator) zero(vs ...reg.VecVirtual) {
 type rows struct {
 	bases  []reg.GPVirtual
 	stride reg.GPVirtual
-	pairs  bool // things lie in pairs, whose second is stride behind the first, with a base each
+	pairs  bool // things are in pairs, whose second is stride after the first; each pair has a base
 }
 
-// newRows makes addresses of n things from base on, stride bytes apart. base is used up.
+// newRows makes addresses of n things from base on, at distances of stride bytes. base is used up.
 func (g *generator) newRows(base, stride reg.GPVirtual, n int) rows {
 	r := rows{bases: []reg.GPVirtual{base}, stride: stride}
 	for i := 3; i < n; i += 3 {
@@ -309,7 +309,7 @@ func (g *generator) exp(x reg.VecVirtual) {
 }
 
 // scaleByPower multiplies p by 2^n, n whole. AVX2 does it in two steps, as 2^n alone may
-// lie outside the range of normal numbers; the first is exact.
+// be outside the range of normal numbers; the first is exact.
 func (g *generator) scaleByPower(p, n reg.VecVirtual) {
 	if g.wide() {
 		g.VSCALEFPS(n, p, p)

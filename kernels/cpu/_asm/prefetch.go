@@ -5,7 +5,7 @@ import "github.com/mmcloughlin/avo/operand"
 // generatePrefetch makes the loop that asks for the lines of a panel.
 func generatePrefetch(g *generator) {
 	g.isa = avx2
-	g.function("prefetchLines", []string{"prefetchLines asks for n lines of 64 bytes from p on, to lie in the second-level cache. n is positive."}, nil, pointers("p"), integers("n"))
+	g.function("prefetchLines", []string{"prefetchLines requests n lines of 64 bytes from p on for the second-level cache. n is positive."}, nil, pointers("p"), integers("n"))
 	p, n, loop := g.arg("p"), g.arg("n"), g.label("loop")
 	g.Label(loop)
 	g.PREFETCHT1(operand.Mem{Base: p})

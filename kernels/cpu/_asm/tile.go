@@ -111,8 +111,9 @@ func (g *generator) newAsk(t *tile) reg.GPVirtual {
 	return g.arg("next")
 }
 
-// ask asks for its part of what is read next, in a round of a loop that reads bytes bytes of each
-// panel, and moves on. Panels of one weight follow each other, those of two lie stride apart.
+// ask prefetches its part of what is read next, in an iteration of a loop that reads bytes bytes of each
+// panel, and advances. Panels of one weight follow each other. The panels of two weights are at a distance of
+// stride.
 func (g *generator) ask(t *tile, next reg.GPVirtual, w rows, bytes int) {
 	if next == nil {
 		return
@@ -188,8 +189,8 @@ func (g *generator) lastPanel(first, n int) []mask {
 	return m
 }
 
-// lines is how many things of the result lie dstStride bytes apart: rows, or the columns of
-// each panel where there is one row.
+// lines is how many parts of the result are at distances of dstStride bytes: rows, or for one row
+// the columns of each panel.
 func (t *tile) lines() int {
 	if t.rows == 1 {
 		return t.results()

@@ -14,9 +14,9 @@ const (
 )
 
 // amxTiles generates the tiles of bfloat16 in tile registers, for k a multiple of 32. A panel's 16
-// lines of pairs are the operand that TDPBF16PS wants, where they lie. All have the same order of
-// sums, which is not that of bf16Tiles: in each round those of even k and those of odd k are added up
-// by themselves.
+// lines of pairs are an operand of TDPBF16PS as they are in memory. All tiles have the same order of
+// sums, which is not that of bf16Tiles: in each step those of even k and those of odd k are summed
+// separately.
 func amxTiles(g *generator) {
 	for _, rows := range []int{32, 16, 8, 4, 2} {
 		g.amxTile(&tile{rows: rows, panels: 2})
@@ -28,9 +28,8 @@ func amxTiles(g *generator) {
 	}
 }
 
-// amxRow is a tile of one row, in vector registers. Its sums are those of TDPBF16PS to the bit. Memory
-// delivers 4 to 8 % less where a round goes on by a KiB of each panel at once, be it by loads of tile
-// registers or by these instructions unrolled (Sapphire Rapids): its loop takes four lines of each.
+// amxRow is a tile of one row, in vector registers. Its sums are those of TDPBF16PS to the bit. An iteration
+// of its loop takes four lines of each panel: memory delivers less if it takes a KiB at once.
 func (g *generator) amxRow(t *tile) {
 	t.format, t.isa, t.level, t.rows = formatBF16, avx512, levelAMX, 1
 	g.begin(t)
@@ -92,7 +91,7 @@ type amxBlock struct {
 }
 
 // sum is the register of a group's sums with a panel, row that of a group of x, column that of a panel;
-// many panels take turns in those that are left.
+// many panels share the remaining registers.
 func (b *amxBlock) sum(group, panel int) tmm { return tmm(group*b.panels + panel) }
 func (b *amxBlock) row(group int) tmm        { return tmm(b.groups*b.panels + group) }
 func (b *amxBlock) column(panel int) tmm {
@@ -113,7 +112,7 @@ func (g *generator) amxTile(t *tile) {
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
 	b.ask(b.tile, b.next, rows{stride: b.apart}, tileRows*tileLine)
-	b.round()
+	b.step()
 	g.DECQ(rounds)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
@@ -158,8 +157,8 @@ func (b *amxBlock) addresses() {
 	}
 }
 
-// round adds the products of 32 of k.
-func (b *amxBlock) round() {
+// step adds the products of 32 of k.
+func (b *amxBlock) step() {
 	for group, x := range b.x {
 		b.loadTile(b.row(group), x, b.xStride, 0)
 		b.ADDQ(operand.U8(tileLine), x)
@@ -187,26 +186,34 @@ func (b *amxBlock) finish() {
 	b.releaseTiles()
 	last := b.lastPanel(0, 1)
 	if b.swiglu {
-		b.writeRows(at, last, false)
+		b.writeRows(at, last, plainOutput)
 		b.ret()
 		return
 	}
 	plain, done, res := b.label("plain"), b.label("written"), b.arg("res")
 	b.TESTQ(res, res)
 	b.JZ(operand.LabelRef(plain))
-	b.writeRows(at, last, true)
+	b.writeRows(at, last, withResidual)
 	b.JMP(operand.LabelRef(done))
 	b.Label(plain)
-	b.writeRows(at, last, false)
+	b.writeRows(at, last, plainOutput)
 	b.Label(done)
 	b.ret()
 }
 
-// writeRows writes what lies at from, with or without residual.
-func (b *amxBlock) writeRows(from reg.GPVirtual, last []mask, residual bool) {
+// output is what is written of a product.
+type output uint8
+
+const (
+	plainOutput  output = iota
+	withResidual        // added to the argument res
+)
+
+// writeRows writes the rows at from.
+func (b *amxBlock) writeRows(from reg.GPVirtual, last []mask, to output) {
 	stride, dst := b.arg("dstStride"), b.arg("dst")
 	var res reg.GPVirtual
-	if residual {
+	if to == withResidual {
 		res = b.arg("res")
 	}
 	left, loop := b.GP64(), b.label("row")
@@ -223,7 +230,7 @@ func (b *amxBlock) writeRows(from reg.GPVirtual, last []mask, residual bool) {
 			b.silu(v)
 			b.VMULPS(operand.Mem{Base: from, Disp: b.rows * tileLine}, v, v)
 		}
-		if residual {
+		if to == withResidual {
 			old := b.vec()
 			b.load(operand.Mem{Base: res, Disp: disp}, k, old)
 			b.VADDPS(old, v, v)
@@ -232,7 +239,7 @@ func (b *amxBlock) writeRows(from reg.GPVirtual, last []mask, residual bool) {
 	}
 	b.ADDQ(operand.U8(tileLine), from)
 	b.ADDQ(stride, dst)
-	if residual {
+	if to == withResidual {
 		b.ADDQ(stride, res)
 	}
 	b.DECQ(left)

@@ -11,10 +11,10 @@ import (
 const levelDot = "DOT"
 
 // bf16Tiles generates the tiles of bfloat16: x has this format as well, and panels hold
-// pairs of k (see tile.PackPanel), so that a 32-bit lane is two elements of a row. All add
-// the product of the odd k first, then that of the even one, as VDPBF16PS does, and
-// products of bfloat16 are exact in float32: sums are the same bits whatever the
-// instructions, but where something is denormal.
+// pairs of k (see tile.PackPanel), so that a 32-bit lane is two elements of a row. All tiles add
+// the product of the odd k first and then that of the even one, as VDPBF16PS does. Products of
+// bfloat16 are exact in float32, so that all instructions yield the same bits, except for
+// denormals.
 func bf16Tiles(g *generator) {
 	// VDPBF16PS has a latency of 6 at two a cycle on Zen 5: 8 sums would leave it idle a third
 	// of the time.
@@ -175,8 +175,8 @@ func (g *generator) bf16Pair(t *tile, s sums, w, x rows, upper reg.VecVirtual, i
 
 // widenedPair is bf16Halves for rows of float32.
 func (g *generator) widenedPair(t *tile, s sums, w, x rows, upper reg.VecVirtual, i int) {
-	add := func(of func(m operand.Mem, upper reg.VecVirtual, broadcast bool) reg.VecVirtual, element int) {
-		g.products(s, func(p, v int) reg.VecVirtual { return of(w.at(p, i*lineBytes+v*g.bytes()), upper, false) },
+	add := func(of func(m operand.Mem, upper reg.VecVirtual, from operandForm) reg.VecVirtual, element int) {
+		g.products(s, func(p, v int) reg.VecVirtual { return of(w.at(p, i*lineBytes+v*g.bytes()), upper, vector) },
 			func(r int) reg.VecVirtual { return g.element(x.at(r, i*t.xPairBytes()+element*4)) }, g.multiplyAdd)
 	}
 	add(g.oddHalf, 1)
@@ -192,16 +192,16 @@ func (g *generator) element(m operand.Mem) reg.VecVirtual {
 
 // bf16Halves adds the products of odd k of pair i to odd, then those of even k to even.
 func (g *generator) bf16Halves(odd, even sums, w, x rows, upper reg.VecVirtual, i int) {
-	type half func(m operand.Mem, upper reg.VecVirtual, broadcast bool) reg.VecVirtual
-	add := func(s sums, of half) {
-		g.products(s, func(p, v int) reg.VecVirtual { return of(w.at(p, i*lineBytes+v*g.bytes()), upper, false) },
-			func(r int) reg.VecVirtual { return of(x.at(r, i*pairBytes), upper, true) }, g.multiplyAdd)
+	type halfOf func(m operand.Mem, upper reg.VecVirtual, from operandForm) reg.VecVirtual
+	add := func(s sums, of halfOf) {
+		g.products(s, func(p, v int) reg.VecVirtual { return of(w.at(p, i*lineBytes+v*g.bytes()), upper, vector) },
+			func(r int) reg.VecVirtual { return of(x.at(r, i*pairBytes), upper, broadcast) }, g.multiplyAdd)
 	}
 	add(odd, g.oddHalf)
 	add(even, g.evenHalf)
 }
 
-// bf16Last adds the products of the last k of an odd number. It reads not a byte behind it.
+// bf16Last adds the products of the last k of an odd number. It reads no byte after it.
 func (g *generator) bf16Last(t *tile, s sums, w, x rows) {
 	add := g.multiplyAdd
 	if t.level == levelDot { // a pair of which the odd one is zero
@@ -258,16 +258,24 @@ func loadOnce(panels [][]reg.VecVirtual, load func(p, v int) reg.VecVirtual) fun
 
 func (g *generator) multiplyAdd(x operand.Op, w, sum reg.VecVirtual) { g.VFMADD231PS(x, w, sum) }
 
-// oddHalf returns the odd element of each pair at m as float32; with broadcast of the one
-// pair there, in all lanes. upper has the upper half of each lane set.
-func (g *generator) oddHalf(m operand.Mem, upper reg.VecVirtual, broadcast bool) reg.VecVirtual {
+// operandForm is how many pairs of bfloat16 an operand in memory has.
+type operandForm uint8
+
+const (
+	vector    operandForm = iota // one for each lane
+	broadcast                    // one for all lanes
+)
+
+// oddHalf returns the odd element of each pair at m as float32. upper has the upper half of each lane
+// set.
+func (g *generator) oddHalf(m operand.Mem, upper reg.VecVirtual, from operandForm) reg.VecVirtual {
 	to := g.vec()
 	switch {
-	case g.wide() && broadcast:
+	case g.wide() && from == broadcast:
 		g.VPANDD_BCST(m, upper, to)
 	case g.wide():
 		g.VPANDD(m, upper, to)
-	case broadcast:
+	case from == broadcast:
 		g.VPBROADCASTD(m, to)
 		g.VPAND(to, upper, to)
 	default:
@@ -277,16 +285,16 @@ func (g *generator) oddHalf(m operand.Mem, upper reg.VecVirtual, broadcast bool)
 }
 
 // evenHalf returns the even elements; it does not need upper.
-func (g *generator) evenHalf(m operand.Mem, _ reg.VecVirtual, broadcast bool) reg.VecVirtual {
+func (g *generator) evenHalf(m operand.Mem, _ reg.VecVirtual, from operandForm) reg.VecVirtual {
 	to := g.vec()
 	switch {
-	case g.wide() && broadcast:
+	case g.wide() && from == broadcast:
 		g.VPSLLD_BCST(operand.U8(16), m, to)
 		return to
 	case g.wide():
 		g.VPSLLD(operand.U8(16), m, to)
 		return to
-	case broadcast:
+	case from == broadcast:
 		g.VPBROADCASTD(m, to)
 	default:
 		g.VMOVDQU(m, to)

@@ -23,9 +23,9 @@ var (
 	}
 )
 
-// floatTiles generates the tiles of a float format: of several rows where weights are
-// used again, of several panels where one row of x leaves nothing else to hide the latency
-// of the additions behind.
+// floatTiles generates the tiles of a float format: tiles of several rows, which use weights again, and
+// tiles of several panels for one row of x, whose independent sums hide the latency of
+// additions.
 func floatTiles(f format) func(*generator) {
 	return func(g *generator) {
 		for _, t := range avx512FloatTiles {
@@ -75,9 +75,8 @@ func (g *generator) floatTile(t *tile) {
 	g.finish(t, s)
 }
 
-// aheadHalves is how far before their use 16-bit weights are asked for, in bytes, where a
-// single row of x uses them. On Zen 5 four panels side by side read 48 GB/s so, 45 without;
-// with f32 weights it is 52 and 56.
+// aheadHalves is how far before their use 16-bit weights are prefetched, in bytes, for a single row of
+// x. Weights of f32 are faster without it.
 const aheadHalves = 2048
 
 func (g *generator) prefetchHalves(t *tile, w rows, steps int) {

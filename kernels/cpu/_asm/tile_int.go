@@ -30,18 +30,14 @@ func intTiles(f format) func(*generator) {
 	}
 }
 
-// ahead is how far before their use weights are asked for, in bytes; 0 is never. A single row
-// of x leaves little to do with them, so speed is that of memory, and the processor's own
-// prefetching stops at each page. Panels follow each other, so at a panel's end this asks
-// for the next one; asking for what does not exist does nothing.
+// ahead is how far before their use weights are prefetched, in bytes; 0 is never. With a single row of
+// x, memory limits the speed, and the processor's own prefetching stops at each page. Panels follow
+// each other, so that the prefetches at the end of a panel are of the next one; a prefetch of an address
+// that does not exist has no effect.
 //
-// On Zen 5 with two threads, steps of two panels far apart take 0.95 of the time of one panel and
-// 8192 where q4_0 asks at 4096, and as long as it where it does not ask. With q8_0, which has half
-// as much to compute for each line, they take 0.96 without and 0.99 at the best distance. AVX2
-// keeps what was best for one panel and one thread: 51 GB/s of q4_0 with 8192, 47 with 4096.
-//
-// Sapphire Rapids wants to be asked with q8_0, too: two panels read 18.8 GB/s without and 21.3 with
-// 4096 (two threads), four, which it takes there, 20.0 and 23.6; 1024 to 8192 are within 5 %. So the tiles of four panels ask.
+// The distances are measured, and depend on how much a tile computes for each line: q4_0 gains from
+// them on Zen 5 and on Sapphire Rapids, q8_0 on Sapphire Rapids alone, which takes tiles of four
+// panels.
 func (t *tile) ahead() int {
 	switch {
 	case t.rows > 1:
@@ -80,7 +76,7 @@ func (t *tile) blockBytes() int { return t.groups()*64 + panelRows*2 }
 
 // vnniTile takes integer products of unsigned bytes of weights and signed ones of x: 4 of k
 // in each lane and instruction, exact. With a single panel, or a single row of x, a whole
-// block of weights lies in registers and bytes of x come from memory with each product.
+// block of weights is in registers and bytes of x come from memory with each product.
 // With two panels and several rows both would load more than two operands a cycle, so that
 // a register of x is loaded once for two products, and weights are unpacked in quarters,
 // which leaves registers for the sums of 6 rows.
