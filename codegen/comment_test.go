@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestCommentLine(t *testing.T) {
+func TestCommentLineIsOneHarmlessLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "//",
 		"f runs 1 nodes.":               "// f runs 1 nodes.",
@@ -28,7 +28,7 @@ func TestCommentLine(t *testing.T) {
 	}
 }
 
-func TestWrap(t *testing.T) {
+func TestWrapBreaksBetweenWords(t *testing.T) {
 	long := strings.Repeat("x", 2*commentWidth)
 	for _, c := range []struct {
 		text string
@@ -48,8 +48,8 @@ func TestWrap(t *testing.T) {
 // rawComments are the methods of jennifer that write a text as it is.
 var rawComments = []string{"Comment", "Commentf", "HeaderComment", "PackageComment", "CgoPreamble"}
 
-// TestOneWriterOfComments looks for calls that go around comment.go.
-func TestOneWriterOfComments(t *testing.T) {
+// TestOnlyCommentGoWritesComments looks for calls that go around comment.go.
+func TestOnlyCommentGoWritesComments(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)

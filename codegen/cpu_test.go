@@ -14,9 +14,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestKernelsExist asks for the kernel of each row of the CPU's descriptor, for every dtype
+// TestNamedKernelsExist asks for the kernel of each row of the CPU's descriptor, for every dtype
 // and layout that the row claims, and looks for it in kernels/cpu.
-func TestKernelsExist(t *testing.T) {
+func TestNamedKernelsExist(t *testing.T) {
 	kernels := exportedFuncs(t, filepath.Join("..", "kernels", "cpu"))
 	cpu, asked := target.CPU(), 0
 	for _, row := range cpu.Rows {

@@ -33,7 +33,7 @@ plan {
 	return m
 }
 
-func TestTargetErrors(t *testing.T) {
+func TestUnsupportedTargetsAreRefused(t *testing.T) {
 	const io = "  arena host io align=64 chunks=[512] bound=512 func=\"f\" setters=[]\n"
 	for _, c := range []struct {
 		name, targets, backend, arenas string
@@ -70,7 +70,7 @@ func TestTargetErrors(t *testing.T) {
 }
 
 // A node whose operands no kernel of the CPU reads is refused, each op once.
-func TestKernelErrors(t *testing.T) {
+func TestMissingKernelsAreRefused(t *testing.T) {
 	m := reluOn(t, "odd", "")
 	f := m.Funcs[0]
 	for range 3 {
@@ -89,9 +89,9 @@ func TestKernelErrors(t *testing.T) {
 	}
 }
 
-// The blob has the host's weights first, then those that are loaded into other spaces, each
+// TestBlobBeginsWithTheHost demands the host's weights first, then the weights of other spaces, each
 // part aligned.
-func TestBlobParts(t *testing.T) {
+func TestBlobBeginsWithTheHost(t *testing.T) {
 	m := reluOn(t, "cpu", `  arena dev weights align=64 chunks=[100, 10] bound=0 func="" setters=[]
   arena host weights align=64 chunks=[65] bound=0 func="" setters=[]
   arena host io align=64 chunks=[512] bound=0 func="" setters=[]
@@ -115,7 +115,7 @@ func TestBlobParts(t *testing.T) {
 }
 
 // A text may claim instances for which the program has no steps.
-func TestInstancesOfOtherSteps(t *testing.T) {
+func TestOddInstancesAreRefused(t *testing.T) {
 	m := reluOn(t, "cpu", "")
 	m.Plan.Pipeline = 2
 	for slots, fits := range map[int]bool{0: true, 1: true, 2: true, 3: false} {
@@ -127,7 +127,7 @@ func TestInstancesOfOtherSteps(t *testing.T) {
 	}
 }
 
-// Of foreign nodes nobody knows what they do, nor who writes those that are leaves.
+// TestForeignIsNotBuilt refuses foreign nodes, whose meaning is unknown, leaves included.
 func TestForeignIsNotBuilt(t *testing.T) {
 	m := reluOn(t, "cpu", "")
 	m.Funcs[0].Nodes[0].Op, m.Funcs[0].Nodes[0].Attr = ir.OpForeign, &ir.ForeignAttr{Op: "NONE", Leaf: true}

@@ -95,7 +95,7 @@ func buildProbe(t *testing.T, out string) []byte {
 	return data
 }
 
-// goCache keeps the build cache where it is, whatever the test sets.
+// goCache keeps the build cache in its place while the test sets other variables.
 func goCache(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -127,7 +127,7 @@ func writeGoEnv(t *testing.T, setting string) {
 	}
 }
 
-func TestBuildEnv(t *testing.T) {
+func TestBuildEnvHidesGoSettings(t *testing.T) {
 	for name, value := range map[string]string{"GOFLAGS": "", "GOEXPERIMENT": "x", "gocacheprog": "x", "CC": "x", "CGO_LDFLAGS": "x", "GOCACHE": "/kept", "GOOS": "plan9", "LANG": "kept"} {
 		t.Setenv(name, value)
 	}

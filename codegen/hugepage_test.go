@@ -50,7 +50,7 @@ func count(n int) []byte {
 	return b
 }
 
-func TestPageWriter(t *testing.T) {
+func TestPageWriterWritesWholePages(t *testing.T) {
 	all := count(3*hugePage + 12345)
 	for _, step := range []int{1 << 20, 3_000_000, 5 * hugePage, 77_777} {
 		var out pieces
@@ -67,7 +67,7 @@ func TestPageWriter(t *testing.T) {
 	}
 }
 
-func TestPageWriterFull(t *testing.T) {
+func TestPageWriterReportsAFullDisk(t *testing.T) {
 	full := errors.New("the disk is full")
 	w := newPageWriter(&pieces{full: full})
 	if _, err := w.Write(count(hugePage + 1)); err != nil {
@@ -81,7 +81,7 @@ func TestPageWriterFull(t *testing.T) {
 	}
 }
 
-func TestCopyFile(t *testing.T) {
+func TestCopyFileCopiesFromOffsets(t *testing.T) {
 	all := count(2*hugePage + 999)
 	name := filepath.Join(t.TempDir(), "weights")
 	if err := os.WriteFile(name, all, 0o600); err != nil {

@@ -29,8 +29,8 @@ func wantBounds(t *testing.T, m *ir.Module, name string, want ...runtime.Dim) {
 	}
 }
 
-// TestAttends finds the inputs of attention behind views and copies, and each triple once.
-func TestAttends(t *testing.T) {
+// TestAttendsFindsInputsBehindViews finds the inputs of attention through views and copies, and each triple once.
+func TestAttendsFindsInputsBehindViews(t *testing.T) {
 	m := parsed(t, `ggir 1
 module "attends"
 after import
@@ -55,8 +55,8 @@ func @f(%q: f32[1,4,8], %lengths: i32[1], %at: i32[1,1], %slot: i32[1], %other: 
 	}
 }
 
-// TestReaches finds the symbols whose sizes are those of what is looked at: not those of inputs.
-func TestReaches(t *testing.T) {
+// TestReachesFindsSizesThatFollowFromPositions finds the symbols whose sizes follow from positions, and none of inputs' shapes.
+func TestReachesFindsSizesThatFollowFromPositions(t *testing.T) {
 	m := parsed(t, `ggir 1
 module "reaches"
 after import
@@ -87,9 +87,9 @@ func @f(%q: f32[tokens,4,8], %slot: i32[tokens], %at: i32[tokens,1], %n: i32[1])
 	wantBounds(t, m, "at", runtime.Dim{Const: 32})
 }
 
-// TestIndexBounds follows inputs to all that select by them, through views, copies and the
+// TestIndexBoundsFollowInputs follows inputs to the nodes that select by them, through views, copies and the
 // iterations of repeats, and keeps each bound once, with its symbols.
-func TestIndexBounds(t *testing.T) {
+func TestIndexBoundsFollowInputs(t *testing.T) {
 	m := parsed(t, `ggir 1
 module "bounds"
 after import
@@ -133,9 +133,9 @@ func @f(%y: f32[m,8], %i: i32[m], %j: i32[m], %k: i32[2*m], %t: f32[10,8], %u: f
 	}
 }
 
-// TestCheckInputs refuses what no program could check: each operand of an attention that is no
+// TestInputsThatNothingChecksAreRefused refuses what no program could check: each operand of an attention that is no
 // input, and rows that follow from two symbols.
-func TestCheckInputs(t *testing.T) {
+func TestInputsThatNothingChecksAreRefused(t *testing.T) {
 	for want, body := range map[string]string{
 		"":                              "%y = attention %x, %s, %s, %i, %i, %len {scale=1}",
 		"@f: %y: its slot, %c,":         "%c = constant \"00000000\" : i32[1]\n %y = attention %x, %s, %s, %c, %i, %len {scale=1}",

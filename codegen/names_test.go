@@ -8,7 +8,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-func TestStepName(t *testing.T) {
+func TestStepNamesAreGoNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"prefill":     "prefill",
 		"Decode":      "decode",
@@ -31,7 +31,7 @@ func TestStepName(t *testing.T) {
 	}
 }
 
-func TestExportedName(t *testing.T) {
+func TestExportedNamesBeginWithCapitals(t *testing.T) {
 	for name, want := range map[string]string{
 		"prefill": "Prefill", "attn_out": "AttnOut", "attn.out": "AttnOut", "x": "X", "2nd": "X2nd", "": "X", "_": "X", "éa": "A", "ID": "ID",
 	} {
@@ -41,7 +41,7 @@ func TestExportedName(t *testing.T) {
 	}
 }
 
-func TestGoSymbol(t *testing.T) {
+func TestSymbolsAvoidReservedNames(t *testing.T) {
 	for name, want := range map[string]string{"tokens": "tokens", "w": "wSize", "type": "typeSize", "b1": "b1Size", "min": "minSize", "k v": "k_v", "u": "uSize", "len": "lenSize", "mem0": "mem0Size"} {
 		if got := goSymbol(name); got != want {
 			t.Errorf("goSymbol(%q) = %q, want %q", name, got, want)
@@ -59,8 +59,8 @@ func TestNamerGivesDifferentNames(t *testing.T) {
 	}
 }
 
-// TestOutputNames has results without names, and two of one: call would write one file over the other.
-func TestOutputNames(t *testing.T) {
+// TestOutputNamesDiffer has results without names, and two of one: call would write one file over the other.
+func TestOutputNamesDiffer(t *testing.T) {
 	for _, c := range [][2][]string{
 		{{"y"}, {"y"}},
 		{{"", ""}, {"out0", "out1"}},

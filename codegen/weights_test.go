@@ -76,9 +76,9 @@ func weightAt(offset int64, name string, dt dtype.DType, layout dtype.Layout, ro
 	return w
 }
 
-// TestPackWeights packs weights of many rows, plain and in panels, out of order and with
+// TestPackWeightsWritesWhatThePlanPlaces packs weights of many rows, plain and in panels, out of order and with
 // gaps, and compares every byte.
-func TestPackWeights(t *testing.T) {
+func TestPackWeightsWritesWhatThePlanPlaces(t *testing.T) {
 	plain := fakeRows{dt: dtype.F32, rows: 5, cols: 300_000}  // a chunk holds no two rows
 	panels := fakeRows{dt: dtype.Q8_0, rows: 4000, cols: 640} // several chunks; the last panel is whole
 	ragged := fakeRows{dt: dtype.F16, rows: 37, cols: 32}     // the last panel has 5 rows
@@ -137,7 +137,7 @@ func firstDifference(a, b []byte) int {
 	return min(len(a), len(b))
 }
 
-func TestPackWeightsFaults(t *testing.T) {
+func TestPackWeightsReportsFaults(t *testing.T) {
 	nan := fakeRows{dt: dtype.Q8_0, rows: 40, cols: 64, read: func(dst []byte, first int64) error {
 		clear(dst)
 		if first == 0 {
@@ -208,9 +208,9 @@ func TestPackWeightsStops(t *testing.T) {
 	}
 }
 
-// TestPackWeightsMemory packs 256 MiB and looks at the heap on the way: a few chunks for
+// TestPackWeightsMemoryDoesNotGrow packs 256 MiB and looks at the heap on the way: a few chunks for
 // each processor are there, not the model.
-func TestPackWeightsMemory(t *testing.T) {
+func TestPackWeightsMemoryDoesNotGrow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: takes a second")
 	}
@@ -239,8 +239,8 @@ func TestPackWeightsMemory(t *testing.T) {
 
 func mib(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// TestConcatAndQuantize reads expressions across the borders of their parts.
-func TestConcatAndQuantize(t *testing.T) {
+// TestExpressionsAreReadAcrossParts reads expressions across the borders of their parts.
+func TestExpressionsAreReadAcrossParts(t *testing.T) {
 	a, b := fakeRows{dt: dtype.F32, rows: 3, cols: 32}, fakeRows{dt: dtype.F32, rows: 5, cols: 32}
 	src := fakeSource{"a": a, "b": b}
 	rows, err := openExpr(ir.Concat(ir.Tensor("m", "a"), ir.Tensor("m", "b")), src, 32)

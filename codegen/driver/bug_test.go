@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/check"
 )
 
-// TestEmitterBug gives the emitter a module whose plan has no address for anything.
-func TestEmitterBug(t *testing.T) {
+// TestEmitterBugNamesItsReproducer gives the emitter a module whose plan has no address for anything.
+func TestEmitterBugNamesItsReproducer(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := ir.NewBuilder("broken")
 	f := b.Func("f")
@@ -24,7 +24,7 @@ func TestEmitterBug(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Props, m.Plan = ^ir.Props(0), &ir.Plan{} // a lie
+	m.Props, m.Plan = ^ir.Props(0), &ir.Plan{} // not true
 	_, err = emitSafely(m, codegen.Options{Package: "main", Name: "broken"})
 	var bug *pass.InternalError
 	if !errors.As(err, &bug) {
@@ -39,8 +39,8 @@ func TestEmitterBug(t *testing.T) {
 	}
 }
 
-// TestRefuted says of what check finds whether the text that was read is to blame.
-func TestRefuted(t *testing.T) {
+// TestRefutedBlamesTextOrCompiler decides for each violation whether the text is wrong or the compiler.
+func TestRefutedBlamesTextOrCompiler(t *testing.T) {
 	split := ir.PropImported | ir.PropShaped | ir.PropAssigned | ir.PropPacked | ir.PropSplit
 	queued := split | ir.PropCopied | ir.PropQueued
 	for _, tt := range []struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
-// A graph written by hand becomes an executable: y = w2·relu(w1·x), whose weights stand in
-// the module itself. examples/mlp does the same with a text and with a generated package.
+// A graph written by hand becomes an executable: y = w2·relu(w1·x), whose weights are part
+// of the module. examples/mlp does the same with a text and with a generated package.
 func Example() {
 	f32 := func(shape ...int64) ir.Type { return ir.Type{DType: dtype.F32, Shape: ir.Dims(shape...)} }
 	b := ir.NewBuilder("mlp")

@@ -10,9 +10,9 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// TestFitsVocab: the tables that a package carries beside its module have to be those of its
+// TestTablesHaveToFitTheVocabulary: the tables of a package and its module have to be those of its
 // language model.
-func TestFitsVocab(t *testing.T) {
+func TestTablesHaveToFitTheVocabulary(t *testing.T) {
 	md, err := Load(t.Context(), needtest.Data(t, "aidreams260K.gguf"), LoadOptions{})
 	if err != nil {
 		t.Fatal(err)

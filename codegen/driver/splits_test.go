@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// TestSplitsOfViews: once there are copies, a view may be in an earlier split than the nodes
-// after it, and in no later one: roll would make it the last of the rounds.
-func TestSplitsOfViews(t *testing.T) {
+// TestViewsAreInNoLaterSplit: once there are copies, a view may be in an earlier split than the nodes
+// after it, and in no later one, as roll would make it the last node of an iteration.
+func TestViewsAreInNoLaterSplit(t *testing.T) {
 	for split, wrong := range []bool{false, false, true} {
 		text := fmt.Sprintf(`props imported,shaped,assigned,split,copied
 func @f(%%x: f32[4] @host) -> (c: f32[2,2]) {

@@ -30,13 +30,13 @@ func @f(%x: f32[n,4]) -> (y: f32[n,4]) {
 }
 `
 
-// TestEditedTexts edits dumps of a graph that two targets share, as who tries another plan by
+// TestImpossibleTextsAreRefused edits dumps of a graph that two targets share, as a user does who tries another plan by
 // hand may do. What cannot be is the text's fault, never a bug of ours.
-func TestEditedTexts(t *testing.T) {
+func TestImpossibleTextsAreRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, after string
 		edit        func(text string) string
-		want        string // the error says; empty for none
+		want        string // part of the error; empty for none
 	}{
 		{"no edit", "assign", replace("", ""), ""},
 		{"another backend", "assign", replace(`%b = neg %a : f32[n,4] in "fake:0" @"fake:0"`, `%b = neg %a : f32[n,4] in host @cpu`), ""},

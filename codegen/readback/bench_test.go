@@ -12,8 +12,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// BenchmarkCheck measures Check beside what else a build of the demo consists of: loading and
-// compiling, which the program's emission and packing follow, and the Go command.
+// BenchmarkCheck measures Check and, for comparison, the other parts of a build of the demo: loading and
+// compiling, emitting and packing, and the Go command.
 func BenchmarkCheck(b *testing.B) {
 	load := func() *driver.Model {
 		md, err := driver.Load(b.Context(), "../../cmd/ggmlc/demo/stories.gguf", driver.LoadOptions{})

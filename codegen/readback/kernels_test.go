@@ -27,9 +27,9 @@ func TestEachEmitterIsRead(t *testing.T) {
 	}
 }
 
-// TestKernelParameters compares what readback calls the parameters of kernels with their
+// TestKernelParametersAreTheDeclaredOnes compares what readback calls the parameters of kernels with their
 // declarations: of each kernel that a node of some operands can have.
-func TestKernelParameters(t *testing.T) {
+func TestKernelParametersAreTheDeclaredOnes(t *testing.T) {
 	declared := make(map[string]string)
 	if err := eachKernel(func(d *ast.FuncDecl, _ []string) { declared[d.Name.Name] = parameterNames(d) }); err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func TestKernelParameters(t *testing.T) {
 	}
 }
 
-// TestShapesOfKernels compares what readback calls the fields of shapes with their declarations.
-func TestShapesOfKernels(t *testing.T) {
+// TestShapesAreTheDeclaredOnes compares what readback calls the fields of shapes with their declarations.
+func TestShapesAreTheDeclaredOnes(t *testing.T) {
 	data, err := fs.ReadFile(ggmlc.Sources, "kernels/cpu/shapes.go")
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func TestShapesOfKernels(t *testing.T) {
 	}
 }
 
-// TestTransferParameters is TestKernelParameters for the queues' methods that copy.
-func TestTransferParameters(t *testing.T) {
+// TestTransferParametersAreTheDeclaredOnes is TestKernelParametersAreTheDeclaredOnes for the queues' methods that copy.
+func TestTransferParametersAreTheDeclaredOnes(t *testing.T) {
 	data, err := fs.ReadFile(ggmlc.Sources, "runtime/queues.go")
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func (g *mutator) constants(fn *ast.FuncDecl) {
 	}
 }
 
-// constant changes one constant, and what it is beside.
+// constant changes one constant, and the constants next to it.
 func (g *mutator) constant(gen *ast.GenDecl, c *ast.ValueSpec) {
 	name, value := c.Names[0].Name, g.text(c.Values[0])
 	g.add("constant with a type", g.put(c, name+" int = "+value))

@@ -18,7 +18,7 @@ type mutant struct {
 	op, what string
 	edits    []edit
 	files    func(files []readback.File) []readback.File // after the edits; nil for none
-	text     bool                                        // the program does the same and says something else
+	text     bool                                        // the program does the same, and its text misleads
 }
 
 // edit puts a text in the place of bytes of a file.
@@ -154,7 +154,7 @@ func (g *mutator) put(n ast.Node, text string) edit {
 	return edit{g.file, g.at(n.Pos()), g.at(n.End()), text}
 }
 
-// before and after return edits that put a text beside a node.
+// before and after return edits that insert a text before or after a node.
 func (g *mutator) before(n ast.Node, text string) edit {
 	return edit{g.file, g.at(n.Pos()), g.at(n.Pos()), text}
 }

@@ -54,19 +54,18 @@ func (s *score) String() string {
 	return strings.Join(list, ", ")
 }
 
-// trial tries mutants. Those that readback does not notice are for the oracle.
+// trial tries mutants. The oracle judges the mutants that readback does not notice.
 type trial struct {
 	t        *testing.T
 	oracle   *oracle // nil where there is no time for it
 	compiler *compiles
 	scores   map[string]*score
 	waiting  map[string]mutant // by the package that the oracle runs
-	judged   map[string]bool   // of these those that readback has noticed
+	judged   map[string]bool   // of these the ones that readback has noticed
 	seen     int
 }
 
-// meaningless are the changes that are made to show that they do not matter: few of them are
-// tried.
+// meaningless are changes that do not change the program. Few of them are tried.
 var meaningless = map[string]bool{
 	"number of another form": true, "elements in another order": true, "declarations in another order": true, "operands in another order": true,
 }
@@ -193,8 +192,9 @@ func (k *trial) print() {
 	k.t.Logf("%-32s %v", "all", &total)
 }
 
-// TestMutants changes emitted packages in every way that this package knows: readback has to
-// notice each change that makes a program do something else. What it does not notice is run.
+// TestMutants changes emitted packages in every way that this package knows. Readback has to
+// notice each change that makes a program do something else, and each change of a comment. A package
+// whose change it does not notice is run.
 func TestMutants(t *testing.T) {
 	k := &trial{t: t, compiler: newCompiles(t), scores: make(map[string]*score), waiting: make(map[string]mutant), judged: make(map[string]bool)}
 	if !testing.Short() {

@@ -36,8 +36,8 @@ type oraclePackage struct {
 	refuse string // why the Go compiler does not take it
 }
 
-// recorded are the functions and methods of the runtime that note their calls, with what they
-// do besides; those with results return zeros else.
+// recorded are the functions and methods of the runtime that note their calls, with the code that they
+// run in addition. Without such code they return zeros.
 var recorded = map[string]string{
 	"Worker.Barrier":    "w.pool.taken.Store(0)",
 	"Worker.Mark":       "",
@@ -203,7 +203,7 @@ func (o *oracle) add(id, of string, pkg string, files []readback.File) {
 			return
 		}
 		data := f.Data
-		if pkg == "main" && filepath.Ext(f.Name) == ".go" { // else nothing can import it
+		if pkg == "main" && filepath.Ext(f.Name) == ".go" { // otherwise nothing can import it
 			data = regexp.MustCompile(`(?m)^package main$`).ReplaceAll(data, []byte("package emitted"))
 		}
 		o.write(filepath.Join(id, f.Name), string(data))

@@ -8,9 +8,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// TestRandom reads the packages of random modules on random machines back: none may differ
+// TestRandomModulesAreReadBack reads the packages of random modules on random machines back: none may differ
 // from its plan.
-func TestRandom(t *testing.T) {
+func TestRandomModulesAreReadBack(t *testing.T) {
 	count := 20
 	if testing.Short() {
 		count = 8
@@ -20,9 +20,9 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestOddModules reads packages of modules with names that mean something in Go or in emitted
+// TestOddModulesAreReadBack reads packages of modules with names that mean something in Go or in emitted
 // code, with sizes of zero, ranks from 0 to 4, and more iterations than are read.
-func TestOddModules(t *testing.T) {
+func TestOddModulesAreReadBack(t *testing.T) {
 	compiler := newCompiles(t)
 	for i, text := range []string{
 		"func @f(%x: f32[], %y: f32[0], %z: f32[3,0,4], %u: f32[2,1,3,1]) -> (x: f32[], y: f32[0], z: f32[3,0,4], u: f32[2,1,3,1]) {\n" +

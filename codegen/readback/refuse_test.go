@@ -12,14 +12,14 @@ import (
 // the difference that is reported.
 type refusals []struct{ name, old, text, want string }
 
-// TestRefusals puts what emitted code does not have into the files of two packages: a loop over
-// rounds on the processor, and a machine with two devices.
-func TestRefusals(t *testing.T) {
-	rounds, devices := goldenNamed(t, "repeat tiny"), goldenNamed(t, "devices ")
+// TestForeignCodeIsRefused puts code that the emitter does not write into the files of two packages: a repeat on
+// the processor, and a machine with two devices.
+func TestForeignCodeIsRefused(t *testing.T) {
+	repeat, devices := goldenNamed(t, "repeat tiny"), goldenNamed(t, "devices ")
 	for _, tc := range []struct {
 		s    *subject
 		list refusals
-	}{{rounds, syntaxRefusals}, {rounds, stepRefusals}, {rounds, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
+	}{{repeat, syntaxRefusals}, {repeat, stepRefusals}, {repeat, faceRefusals}, {devices, deviceRefusals}, {textSubject(t, indexOfText(t, "tails")), tailRefusals},
 		{textSubject(t, indexOfText(t, "selections")), selectionRefusals}, {textSubject(t, indexOfText(t, "iterations")), betweenRefusals}} {
 		for _, r := range tc.list {
 			t.Run(r.name, func(t *testing.T) { tc.s.refuses(t, r.old, r.text, r.want) })
@@ -210,8 +210,8 @@ var tailRefusals = refusals{
 	{"what comes after each piece", "u.Next(); {", "u.Next(); w.Barrier() {", "emitted code has no such loop"},
 }
 
-// TestFiles refuses packages that lack a file, or have others.
-func TestFiles(t *testing.T) {
+// TestMissingAndExtraFilesAreRefused refuses packages that lack a file, or have others.
+func TestMissingAndExtraFilesAreRefused(t *testing.T) {
 	s := goldenNamed(t, "mlp tiny")
 	for name, files := range map[string][]readback.File{
 		"one less":           s.files[1:],
@@ -227,8 +227,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestConstants reads numbers back that Go has no literal for.
-func TestConstants(t *testing.T) {
+// TestConstantsWithoutLiteralsAreReadBack reads numbers back that Go has no literal for.
+func TestConstantsWithoutLiteralsAreReadBack(t *testing.T) {
 	for _, number := range []string{"inf", "-inf", "nan", "-0", "1e-45", "3.4028235e38", "16777217"} {
 		m, err := ir.Parse("x.ggir", []byte("func @f(%x: f32[4]) -> (y: f32[4]) {\n  %y = scale %x {scale="+number+", bias=0.1}\n  return %y\n}\n"))
 		if err != nil {

@@ -36,7 +36,7 @@ func (s *subject) check(files []readback.File) error {
 	return readback.Check(s.m, s.targets, files, s.facts)
 }
 
-// setting says how the module of a subject is compiled and emitted.
+// setting is how the module of a subject is compiled and emitted.
 type setting struct {
 	targets  string // a list of names, or a text of lines; empty: the CPU alone
 	pins     string // separated by blanks

@@ -49,7 +49,7 @@ func newCompiles(t testing.TB) *compiles {
 	})}
 }
 
-// refuses returns what the compiler says; nil if nothing.
+// refuses returns the error of the compiler.
 func (c *compiles) refuses(files []readback.File) error {
 	set := token.NewFileSet()
 	var parsed []*ast.File

@@ -173,9 +173,9 @@ func packedLlama(t testing.TB) *packed {
 	return pack(t, md.Module, md, "")
 }
 
-// TestWeights reads the weights of modules back as codegen packs them, on one device and on
+// TestPackedWeightsAreReadBack reads the weights of modules back as codegen packs them, on one device and on
 // several, in one chunk and in many.
-func TestWeights(t *testing.T) {
+func TestPackedWeightsAreReadBack(t *testing.T) {
 	for name, p := range map[string]*packed{"packings": packingsPacked(t), "llama": packedLlama(t)} {
 		if err := p.check(t.Context(), p.blob); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -203,8 +203,8 @@ func wantDifferent(t *testing.T, p *packed, blob []byte, what string) {
 	}
 }
 
-// TestWeightsElsewhere has weights in each other's places, moved, and cut.
-func TestWeightsElsewhere(t *testing.T) {
+// TestMovedWeightsAreRefused has weights in each other's places, moved, and cut.
+func TestMovedWeightsAreRefused(t *testing.T) {
 	for name, p := range map[string]*packed{"packings": packingsPacked(t), "llama": packedLlama(t)} {
 		swaps := 0
 		for i, a := range p.m.Weights {
@@ -233,9 +233,9 @@ func TestWeightsElsewhere(t *testing.T) {
 	}
 }
 
-// TestWeightsChanged changes single bytes: the first and the last row of each matrix are read,
+// TestChangedWeightsAreRefused changes single bytes: the first and the last row of each matrix are read,
 // and each constant whole.
-func TestWeightsChanged(t *testing.T) {
+func TestChangedWeightsAreRefused(t *testing.T) {
 	p := packingsPacked(t)
 	change := func(at int64, what string) {
 		t.Helper()
@@ -274,9 +274,9 @@ func TestWeightsChanged(t *testing.T) {
 	}
 }
 
-// TestWeightsOfOthers packs what the module does not say: other tensors, the parts of a
-// concat in another order, a literal with another number.
-func TestWeightsOfOthers(t *testing.T) {
+// TestWeightsOfOtherTensorsAreRefused packs something else than the module states: other tensors, the parts of
+// a concat in another order, a literal with another number.
+func TestWeightsOfOtherTensorsAreRefused(t *testing.T) {
 	p := packingsPacked(t)
 	p.src = exchanged{packingSources}
 	wantDifferent(t, p, p.blob, "tensors under each other's names")
@@ -326,8 +326,8 @@ func expressions(e *ir.Expr) []*ir.Expr {
 	return all
 }
 
-// TestWeightsUnread passes the errors of sources on.
-func TestWeightsUnread(t *testing.T) {
+// TestUnreadableWeightsAreReported passes the errors of sources on.
+func TestUnreadableWeightsAreReported(t *testing.T) {
 	p := packingsPacked(t)
 	p.src = generated{}
 	var differs *readback.Error

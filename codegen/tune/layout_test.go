@@ -51,8 +51,8 @@ func parse(t *testing.T, text string) *ir.Module {
 	return m
 }
 
-// TestLayoutUses demands each use once, where there is a choice.
-func TestLayoutUses(t *testing.T) {
+// TestLayoutUsesAreListedOnce demands each use once, where there is a choice.
+func TestLayoutUsesAreListedOnce(t *testing.T) {
 	want := []string{
 		"gather:q4_0:50x32:1", "gather:f16:50x32:1", "gather:bf16:50x32:1", "attention:q8_0:1x2x40x32:4",
 		"gather:q4_0:50x32:8", "attention:q8_0:1x2x40x32:32",
@@ -71,7 +71,7 @@ func TestLayoutUses(t *testing.T) {
 	}
 }
 
-// TestEveryLayoutHasAKernel demands that whatever the processor's table says can be measured.
+// TestEveryLayoutHasAKernel demands that every layout of the processor's table can be measured.
 func TestEveryLayoutHasAKernel(t *testing.T) {
 	for _, op := range []ir.Op{ir.OpGather, ir.OpAttention} {
 		for _, d := range []dtype.DType{dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0} {
@@ -83,8 +83,8 @@ func TestEveryLayoutHasAKernel(t *testing.T) {
 	}
 }
 
-// TestMeasureLayouts measures all uses and reads the figures back as a target.
-func TestMeasureLayouts(t *testing.T) {
+// TestMeasuredLayoutsAreRead measures all uses and reads the figures back as a target.
+func TestMeasuredLayoutsAreRead(t *testing.T) {
 	m := parse(t, layoutModel)
 	uses := layoutUses(m)
 	times, err := measureLayouts(t.Context(), uses)
@@ -127,9 +127,9 @@ func TestMeasureLayoutsStops(t *testing.T) {
 	}
 }
 
-// TestTurnsDiffer demands that no turn of a use has the number of another, and that each trial's
+// TestTurnsReadDifferentBytes demands that no turn of a use has the number of another, and that each trial's
 // fastest counts: with one number for both layouts the second found its bytes in a cache.
-func TestTurnsDiffer(t *testing.T) {
+func TestTurnsReadDifferentBytes(t *testing.T) {
 	seen := make(map[int]bool)
 	one := func(layout dtype.Layout, fastest int) trial {
 		return trial{layout, func(turn int) float64 {
@@ -146,7 +146,7 @@ func TestTurnsDiffer(t *testing.T) {
 	}
 }
 
-// TestShortAttentionsRepeat demands that a turn is long beside what the clock sees, whatever the context.
+// TestShortAttentionsRepeat demands that a turn is long compared to the resolution of the clock, for every context.
 func TestShortAttentionsRepeat(t *testing.T) {
 	for _, u := range layoutUses(parse(t, layoutModel)) {
 		if u.Op != ir.OpAttention {

@@ -32,8 +32,8 @@ func model(t *testing.T) *ir.Module {
 	return m
 }
 
-// TestMeasure measures a small model and demands figures for all that it has.
-func TestMeasure(t *testing.T) {
+// TestMeasureFillsAllFigures measures a small model and demands figures for each of its products.
+func TestMeasureFillsAllFigures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures for a second")
 	}
@@ -69,7 +69,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-func TestMeasureNothing(t *testing.T) {
+func TestMeasureReportsWhenNothingCanBeMeasured(t *testing.T) {
 	if _, err := Measure(t.Context(), model(t), []string{"sse2"}, nil); !errors.Is(err, ErrKernels) {
 		t.Errorf("kernels that there are not: %v", err)
 	}
@@ -83,8 +83,8 @@ func TestMeasureStops(t *testing.T) {
 	}
 }
 
-// TestApply looks at what is chosen, without measuring.
-func TestApply(t *testing.T) {
+// TestApplyChoosesTheFastest looks at the choices for given figures.
+func TestApplyChoosesTheFastest(t *testing.T) {
 	all := choices(cpu.Active(), dtype.F32)
 	if len(all) < 2 {
 		t.Skip("one tile for f32 on this machine")

@@ -120,7 +120,7 @@ func (a *attention) testSegments(t *testing.T, c segmentCase) {
 }
 
 // TestAttentionOfPromptsOverSegments has a prompt that ends in another segment than it begins,
-// behind a context: a token has the bits that it has alone.
+// after a context: a token has the bits that it has alone.
 func TestAttentionOfPromptsOverSegments(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range segmentCases {

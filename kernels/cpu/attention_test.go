@@ -68,9 +68,10 @@ func (c attentionCase) rounds(a *attention) bool {
 	return c.bf16 && cpu.Active() == string(tile.AVX512BF16) && (a.dk|a.dv)%16 == 0
 }
 
-// compare demands the definition's results, but for what is allowed without rounding, and for what rounded weights do.
-// What else is rounded is known before (see round). A weight is off by up to 2^-8 of itself, and results are divided by the
-// sum of rounded weights, so each moves a result by its part of the way from there to its value: equal values stay what they are.
+// compare demands the definition's results, within the tolerance without rounding and the error of rounded weights. All
+// other rounding is part of the operands (see round). A weight has a relative error of up to 2^-8, and results are divided
+// by the sum of rounded weights. So each weight moves a result by its share of the distance from the result to its value, and
+// the average of equal values is exact.
 func (c attentionCase) compare(t *testing.T, what string, got []float32, a *attention, exact float64) {
 	t.Helper()
 	want, spread := a.want()
@@ -88,7 +89,7 @@ func (c attentionCase) compare(t *testing.T, what string, got []float32, a *atte
 	}
 }
 
-// round brings a's operands to what the kernel multiplies.
+// round rounds a's operands to what the kernel multiplies.
 func (c attentionCase) round(a *attention) {
 	if !c.rounds(a) {
 		return
@@ -99,7 +100,7 @@ func (c attentionCase) round(a *attention) {
 	}
 }
 
-// toBF16 rounds what is as much larger.
+// toBF16 rounds values after multiplication by a factor.
 func toBF16(x []float64, by float32) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
@@ -148,7 +149,7 @@ func newAttention(t *testing.T, cache dtype.DType, heads, kvHeads, dk, dv int) *
 	return a
 }
 
-// want is the definition: softmax over all positions, in float64. spread is how far values lie from the result, on weighted average.
+// want is the definition: softmax over all positions, in float64. spread is the weighted average distance of values from the result.
 func (a *attention) want() (out, spread []float64) {
 	out, spread = make([]float64, len(a.pos)*a.heads*a.dv), make([]float64, len(a.pos)*a.heads*a.dv)
 	for r := range a.pos {
@@ -235,9 +236,9 @@ func testAttention(t *testing.T, c attentionCase, s [4]int) {
 	kt.Same(t, "attention in boxes", cut, whole)
 }
 
-// TestAttentionOfPrompts has blocks of many queries: a prompt behind a context, growing
-// scores, a group of more heads than are read from the cache itself, and a state that must
-// not be seen behind the last position: it is NaN.
+// TestAttentionOfPrompts has blocks of many queries: a prompt after a context, growing
+// scores, a group of more heads than are read from the cache itself, and a state that is NaN
+// after the last position, where it must not be read.
 func TestAttentionOfPrompts(t *testing.T) {
 	kt.ForEach(t, func(t *testing.T) {
 		for _, c := range attentionCases {
@@ -309,8 +310,8 @@ func TestAttentionOfEqualValues(t *testing.T) {
 	})
 }
 
-// TestAttentionPoison writes a key that cannot be kept: who sees it gets NaN, who does not sees nothing of it, though
-// it lies in the same panel.
+// TestAttentionPoison writes a key that is not representable. Tokens that see it get NaN, and the others are unaffected,
+// though the key is in their panel.
 func TestAttentionPoison(t *testing.T) {
 	const ctx, d, bad = 20, 32, 9
 	slot, pos := kt.NewInts(make([]int32, ctx)...), kt.NewInts(make([]int32, ctx)...)
@@ -441,7 +442,7 @@ func ascending(n int32) []int32 {
 	return list
 }
 
-// TestAttentionRounding states what it costs that queries are rounded to bytes, beside what it costs that keys are: with
+// TestAttentionRounding states the error of queries that are rounded to bytes, and for comparison that of keys. With
 // scores of some ±20, where weights show every error of them, both are below 1 % of the results. Rounding queries and keys to bf16
 // costs less than half of what bytes cost.
 func TestAttentionRounding(t *testing.T) {

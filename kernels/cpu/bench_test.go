@@ -42,8 +42,8 @@ func readPeak() float64 {
 	return best
 }
 
-// fastest runs f as the benchmark's loop does and returns the seconds of its fastest call:
-// on a machine with other load, means say more about that load.
+// fastest runs f as the benchmark's loop does and returns the seconds of its fastest call. On a
+// machine with other load, means depend on that load.
 func fastest(b *testing.B, f func()) float64 {
 	least := math.Inf(1)
 	for b.Loop() {
@@ -175,7 +175,7 @@ func BenchmarkRows(b *testing.B) {
 	runtime.KeepAlive(dst)
 }
 
-// BenchmarkAttention is a layer with 32 query and 8 KV heads of 64: one token behind 4095
+// BenchmarkAttention is a layer with 32 query and 8 KV heads of 64: one token after 4095
 // positions, with the share of what the probe reads, and the last 512 tokens of 512 and of 4096, with the share
 // of the arithmetic peak.
 func BenchmarkAttention(b *testing.B) {

@@ -120,7 +120,7 @@ func TestStateWrite(t *testing.T) {
 	})
 }
 
-// TestStateWriteOfPrompts has rows that fill panels, for which f16 has a loop of its own, between others: behind a
+// TestStateWriteOfPrompts has rows that fill panels, for which f16 has a loop of its own, between others: after a
 // panel's beginning, at another slot, and with a position left out.
 func TestStateWriteOfPrompts(t *testing.T) {
 	const seqs, heads, ctx, rows = 2, 3, 85, 16 + 7 + 16 + 20 + 16

@@ -127,7 +127,7 @@ func TestExpertsSum(t *testing.T) {
 	kt.Compare(t, "sums", got.Floats(), want, kt.Tolerance{Abs: 1e-6, Rel: 1e-6})
 }
 
-// TestCopyExperts demands that what nobody named stays as it was.
+// TestCopyExperts demands that matrices without an index stay as they were.
 func TestCopyExperts(t *testing.T) {
 	src, idx := kt.NewFloats([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 0), kt.NewInts(3, 1, 3)
 	dst := kt.NewFloats(make([]float32, 8), 4)

@@ -33,7 +33,7 @@ var products = []struct {
 	{dtype.Q4_0, cpu.MatMulQ4_0, cpu.MatMulSwiGLUQ4_0},
 }
 
-// operands of a product and what they stand for.
+// operands of a product and their values.
 type operands struct {
 	x, w, up, res *kt.Buffer
 	xv, wv, upv   []float64
@@ -117,8 +117,8 @@ func sizes(weight dtype.DType, f func(rows, n, k int)) {
 	f(0, 16, unit)
 }
 
-// TestMatMul collects garbage all the time: the collector objects to pointers that kernels
-// keep behind the end of their operands.
+// TestMatMul collects garbage all the time: the collector reports pointers that kernels
+// keep after the end of their operands.
 func TestMatMul(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	kt.ForEach(t, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestNextPanelAsksOnce checks that the first tiles ask for all of what lies behind a panel, each for
-// another part, and later ones for something else.
+// TestNextPanelAsksOnce checks that the first tiles prefetch all bytes after a panel, each another
+// part, and that later tiles prefetch something else.
 func TestNextPanelAsksOnce(t *testing.T) {
 	var memory [8]byte
 	base, other := unsafe.Pointer(&memory), uintptr(1)

@@ -50,7 +50,7 @@ func tilesOf(im *implementation, f format) (many, single int) {
 	return im.matmul[f].pick(enough, enough).panels, im.matmul[f].pick(1, enough).panels
 }
 
-// TestUsual: what is said to be used without a choice is what products use.
+// TestUsual: products without a choice use the tiles that Usual returns.
 func TestUsual(t *testing.T) {
 	restoreTiles(t)
 	for i := range implementations {

@@ -16,7 +16,7 @@ func (r *recorder) Helper()               {}
 func (r *recorder) Fatal(...any)          { r.failed = true }
 func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 
-func TestBufferGuards(t *testing.T) {
+func TestGuardsNoticeWrites(t *testing.T) {
 	for misalign := 0; misalign < 64; misalign += 4 {
 		b := NewBuffer(40, misalign)
 		if got := int(uintptr(b.Pointer())) & 63; got != misalign {
@@ -37,7 +37,7 @@ func TestBufferGuards(t *testing.T) {
 	}
 }
 
-func TestToleranceNear(t *testing.T) {
+func TestNearFollowsTheTolerance(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct {
 		tol       Tolerance
@@ -85,7 +85,7 @@ func TestBoxesCover(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestSameReportsTheFirstByte(t *testing.T) {
 	r := &recorder{TB: t}
 	Same(r, "equal", NewInts(1, 2), NewInts(1, 2))
 	if r.failed {
@@ -97,7 +97,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestOwned(t *testing.T) {
+func TestOwnedReportsWritesOutside(t *testing.T) {
 	for _, at := range []int{0, 3, 4, 7, 8, 11, 15} {
 		b, r := NewBuffer(16, 0), &recorder{TB: t}
 		b.Bytes()[at] = 0

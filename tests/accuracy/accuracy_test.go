@@ -61,7 +61,7 @@ const (
 	rowSlack   = 3
 )
 
-func TestAccuracy(t *testing.T) {
+func TestErrorsAreWithinTolerance(t *testing.T) {
 	set := models()
 	dir := t.TempDir()
 	for i, r := range set {
@@ -84,7 +84,7 @@ func TestAccuracy(t *testing.T) {
 // full reports whether the large set is asked for.
 func full() bool { return needtest.Required("accuracy") }
 
-// models are all formats, shapes and KV caches in the large set, a fair sample else.
+// models are all formats, shapes and KV caches in the large set, and a fair sample otherwise.
 func models() []*random {
 	var all []*random
 	for f, format := range formats {
@@ -129,7 +129,7 @@ func prefills(r *random, tokens int) []int {
 	return slices.Compact(list)
 }
 
-// check compares all that a model computes with the reference.
+// check compares everything that a model computes with the reference.
 func check(t *testing.T, exe string, index int, r *random, c compiled, total *totals) {
 	t.Parallel()
 	tokens := tokensOf(r)

@@ -43,8 +43,8 @@ var shapes = []shape{
 	{name: "k-output", embd: 256, ff: 512, vocab: 800, heads: 8, kvHeads: 4, factors: true, ctx: 64, batch: 8},
 	// More positions than attention takes in a step (128), more heads than it reads the cache for by itself (8).
 	{name: "long", embd: 96, ff: 160, vocab: 509, heads: 12, kvHeads: 1, head: 32, ctx: 150, batch: 32, tokens: 150},
-	// Large enough for tails, which workers share as they come: of the products of queries as well, with the rotation
-	// of their heads. 9 heads of 256 in one layer once made workers wait for each other inside of a tail, for ever.
+	// Large enough for dynamic shares: of the products of queries as well, with the rotation of their heads. With 9
+	// heads of 256 in one layer, workers must not wait for each other inside of a share.
 	{name: "tails", embd: 2048, ff: 1024, vocab: 512, heads: 9, kvHeads: 3, head: 256, ctx: 64, batch: 32, tokens: 32, layers: 1,
 		only: []dtype.DType{dtype.Q4_0, dtype.F16}},
 	// No block divides these: float formats only.

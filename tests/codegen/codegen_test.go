@@ -18,11 +18,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestText compares emitted files with those of testdata. Section in.ggir is the module,
-// the other sections are files of the package; steps.go is what runs, model.go what callers
-// see; targets are the backends, the CPU alone where there are none, pins says who runs on
-// them, and two steps may be under way. All packages are then compiled and vetted together.
-func TestText(t *testing.T) {
+// TestTextIsTheGoldens compares emitted files with those of testdata. Section in.ggir is the module,
+// the other sections are files of the package: steps.go is what runs, model.go is what callers
+// see. Section targets is the backends, the CPU alone where it is absent; section pins assigns nodes to
+// backends; two steps may be in progress. All packages are then compiled and vetted together.
+func TestTextIsTheGoldens(t *testing.T) {
 	root := t.TempDir()
 	irtest.RunGoldens(t, "testdata", []string{"in.ggir", "targets", "pins", "steps.go", "program.go", "model.go", "plan.txt"}, func(t *testing.T, g *irtest.Golden) {
 		m, err := ir.Parse("in.ggir", []byte(g.Section("in.ggir")))

@@ -19,7 +19,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// constants has constants beside weights: as they are, folded, in a body that repeat calls, and in
+// constants has constants and weights: as they are, folded, in a body that repeat calls, and in
 // two functions.
 func constants(rng *rand.Rand) string {
 	data := func(n int) string {
@@ -64,9 +64,9 @@ func @g(%x: f32[n,16]) -> (y: f32[n,16]) {
 `
 }
 
-// TestConstants runs functions with constants on the processor and on devices, and compares
+// TestConstantsKeepTheirValues runs functions with constants on the processor and on devices, and compares
 // with ir/eval.
-func TestConstants(t *testing.T) {
+func TestConstantsKeepTheirValues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}

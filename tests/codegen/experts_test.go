@@ -14,8 +14,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestExperts runs mixtures of experts in an emitted program and compares with ir/eval.
-func TestExperts(t *testing.T) {
+// TestExpertsComputeWhatEvalDoes runs mixtures of experts in an emitted program and compares with ir/eval.
+func TestExpertsComputeWhatEvalDoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}

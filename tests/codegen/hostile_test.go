@@ -20,8 +20,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// hostileTemplate has whatever a text names: functions, values, symbols, weights, states,
-// sources, metadata, notes; and what is emitted for devices.
+// hostileTemplate has everything that has a name in a text: functions, values, symbols, weights, states,
+// sources, metadata, notes. It has devices too.
 const hostileTemplate = `ggir 1
 module "m"
 after import
@@ -133,7 +133,7 @@ func hostileOptions(t testing.TB) (o passes.RunOptions) {
 	return o
 }
 
-// renameAll puts the texts into every name and note of the template. What tells names apart
+// renameAll puts the texts into every name and note of the template. What makes names differ
 // follows after a slash.
 func renameAll(m *ir.Module, h hostile) {
 	m.Name = h.a

@@ -16,8 +16,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// takenNames are names that emitted code cannot give as they are: Go's, those of packages, and
-// those that emitted files use themselves.
+// takenNames are names that emitted code has to change: names of Go, of packages, and of emitted
+// files.
 func takenNames() []string {
 	names := types.Universe.Names()
 	for tok := token.BREAK; tok <= token.VAR; tok++ {
@@ -38,8 +38,8 @@ const bodyOfLoops = "loopsRound"
 // maxSymbols is how many symbols a program may have.
 const maxSymbols = 16
 
-// TestTakenNamesCompile gives functions, arrays, symbols and packages names that mean something
-// else to Go, and compiles what is emitted. Each package has all functions, and as many of the
+// TestTakenNamesCompile gives functions, arrays, symbols and packages names with another meaning
+// in Go, and compiles what is emitted. Each package has all functions, and as many of the
 // names for symbols as a program may have.
 func TestTakenNamesCompile(t *testing.T) {
 	if testing.Short() {
@@ -115,8 +115,8 @@ func writeLoop(b *strings.Builder, size string) {
 	fmt.Fprintf(b, "  return %%%s\n}\n", last)
 }
 
-// TestPackageNames has names that no Go package can have.
-func TestPackageNames(t *testing.T) {
+// TestPackageNamesCompile has names that no Go package can have.
+func TestPackageNamesCompile(t *testing.T) {
 	for _, name := range []string{"", "_", "func", "a b", "1st", "x\nfunc init() {}", "documentation"} {
 		err := codegen.CheckPackageName(name)
 		if err == nil {

@@ -33,16 +33,16 @@ type opCase struct {
 	call *irtest.Call
 }
 
-// TestOps runs the sample cases of all ops through one emitted program, a function for each
+// TestOpsComputeWhatEvalDoes runs the sample cases of all ops through one emitted program, a function for each
 // case, called by name with arrays in files, and compares with ir/eval.
-func TestOps(t *testing.T) {
+func TestOpsComputeWhatEvalDoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build and a process for each case take seconds")
 	}
 	testOps(t, passes.RunOptions{})
 }
 
-// TestOpsOnDevice is TestOps with all work on a simulated device.
+// TestOpsOnDevice is TestOpsComputeWhatEvalDoes with all work on a simulated device.
 func TestOpsOnDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build and a process for each case take seconds")
@@ -92,8 +92,8 @@ func onlyCopies(t *testing.T, m *ir.Module, backend string) {
 	}
 }
 
-// expected is what eval computes of the case after all passes: with activations rounded
-// where passes put that. That passes change nothing else is for tests/diff_test.go.
+// expected is what eval computes for the case after all passes, which may round activations. That
+// passes change nothing else is the subject of tests/diff_test.go.
 func expected(t *testing.T, c opCase) []eval.Tensor {
 	t.Helper()
 	m := c.call.Module.Clone()
@@ -117,7 +117,7 @@ var uncallable = map[ir.Op]string{
 	ir.OpStateWrite:      "its result is a version of a state; the cases of attention read what it writes, here and in tests/accuracy",
 	ir.OpQuantize:        "activations in the kernels' format are not for callers; matmul cases with quantized weights make them",
 	ir.OpRMSNormQuantize: "as quantize",
-	ir.OpCopyExperts:     "callers would find undefined bytes; TestExperts has one that an experts_matmul reads",
+	ir.OpCopyExperts:     "callers would find undefined bytes; TestExpertsComputeWhatEvalDoes has one that an experts_matmul reads",
 	ir.OpPack:            "tiles are not for callers; matmul cases whose second operand is no weight make them",
 }
 
@@ -180,9 +180,9 @@ func callable(m *ir.Module) bool {
 	return len(m.States) == 0
 }
 
-// rename puts the function's name in front of all that the module declares, so that the
+// rename prefixes every declaration of the module with the function's name, so that the
 // modules of several cases can be joined. It works on a copy that shares nothing with the
-// table of cases: the module read back from its text.
+// table of cases: the module parsed from its own text.
 func rename(t *testing.T, c *irtest.Call, fn string) {
 	t.Helper()
 	m, err := ir.Parse(fn, []byte(c.Module.String()))

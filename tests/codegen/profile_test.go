@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// TestProfileNotesWaits checks that in a program with a profile a note stands before every
-// barrier, the one at the head of a loop's rounds included: otherwise the wait would be
+// TestProfileNotesWaits checks that a program with a profile has a mark before every
+// barrier, also before the one at the head of iterations. Without it the wait would be
 // counted as time of the node before it.
 func TestProfileNotesWaits(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/repeat.txtar")

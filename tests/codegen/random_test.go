@@ -19,8 +19,8 @@ import (
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
-// placementRounds are the rules by which the backends of nodes decide what attention rounds.
-var placementRounds = []string{"pack.state", "fuse-late.attention-bf16"}
+// placementRules are the rules by which the backends of nodes decide what attention rounds.
+var placementRules = []string{"pack.state", "late.attention-bf16"}
 
 // TestRandomPlacements runs random modules with their nodes on random backends, and
 // compares with what the processor alone computes, bit by bit: the kernels are the same.
@@ -62,10 +62,10 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := passes.RunOptions{Targets: targets, Options: pass.Options{
-		Pipeline: 1 + rng.IntN(3), Pins: randomPins(t, p.Module, targets, rng), Disable: placementRounds}}
+	o := passes.RunOptions{Targets: targets, Options: passes.Options{
+		Pipeline: 1 + rng.IntN(3), Pins: randomPins(t, p.Module, targets, rng), Disable: placementRules}}
 	alone, spread := p.Module.Clone(), p.Module.Clone()
-	if err := compileWith(alone, passes.RunOptions{Options: pass.Options{Disable: placementRounds}}); err != nil {
+	if err := compileWith(alone, passes.RunOptions{Options: passes.Options{Disable: placementRules}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := compileWith(spread, o); err != nil {
@@ -86,10 +86,10 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 	}
 }
 
-// randomPins puts runs of nodes on one backend each. Who writes a state has to be where it
-// lies, so that is left to the compiler.
-func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []pass.Pin {
-	var pins []pass.Pin
+// randomPins puts runs of nodes on one backend each. A writer of a state has to run where the state
+// is, so that the compiler places it.
+func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []passes.Pin {
+	var pins []passes.Pin
 	seen := make(map[string]bool) // or not to be pinned: a pin is for all functions
 	for _, f := range m.Funcs {
 		for _, n := range f.Nodes {

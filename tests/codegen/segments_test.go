@@ -13,10 +13,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// TestSegments runs attention over a long context by an emitted program: whether it is cut or
-// not, and whoever computes which segment, the bits are the same, those that a token has in a
-// prompt, and near what eval says. The sizes follow from the positions that the caller gives.
-func TestSegments(t *testing.T) {
+// TestSegmentsGiveTheSameBits runs attention over a long context in an emitted program. The bits are the
+// same with and without segments, for all numbers of workers, and for a token in a prompt; they
+// are near those of eval. Sizes follow from the positions that the caller gives.
+func TestSegmentsGiveTheSameBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// TestTails runs nodes with tails: whoever computes a unit, the bits are the same.
-func TestTails(t *testing.T) {
+// TestDynamicSharesGiveTheSameBits runs nodes with dynamic shares. The bits are the same whichever
+// worker computes a unit.
+func TestDynamicSharesGiveTheSameBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: -short: go build takes seconds")
 	}
@@ -21,7 +22,7 @@ func TestTails(t *testing.T) {
 	t.Run("after the rest of the epoch", func(t *testing.T) { runTails(t, irtest.MovedTails, 2) })
 }
 
-// runTails runs the function of a text, of which so many nodes have a tail.
+// runTails runs the function of a text, of which want nodes have a dynamic share.
 func runTails(t *testing.T, text string, want int) {
 	m := parsedTails(t, text)
 	call := &irtest.Call{Module: parsedTails(t, text), Func: "tails", Env: &eval.Env{Weights: make(map[string]eval.Tensor), Inputs: make(map[string]eval.Tensor)}}

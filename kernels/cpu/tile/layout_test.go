@@ -41,8 +41,8 @@ func TestPackRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPackPlaces looks up single elements where the description of the layout puts them.
-func TestPackPlaces(t *testing.T) {
+// TestPackPutsElementsWhereTheLayoutHasThem looks up single elements where the description of the layout puts them.
+func TestPackPutsElementsWhereTheLayoutHasThem(t *testing.T) {
 	const n, k = 21, 64
 	for _, c := range []struct {
 		d     dtype.DType
@@ -93,7 +93,7 @@ func TestPackPanelRefuses(t *testing.T) {
 	PackPanel(dtype.F32, make([]byte, 64), make([]byte, 60), 16, 1)
 }
 
-func TestTable(t *testing.T) {
+func TestTilesAreOfTheirWeights(t *testing.T) {
 	for _, e := range Table {
 		if !e.Layout.Holds(e.Weight) {
 			t.Errorf("%v has no layout %v", e.Weight, e.Layout)

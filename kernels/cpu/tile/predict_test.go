@@ -6,9 +6,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
-// TestDefaults has the tiles that the cost model takes. Package cpu's tests demand that its kernels
+// TestDefaultTilesAreThePredictedOnes has the tiles that the cost model takes. Package cpu's tests demand that its kernels
 // use them.
-func TestDefaults(t *testing.T) {
+func TestDefaultTilesAreThePredictedOnes(t *testing.T) {
 	for _, tt := range []struct {
 		feature Feature
 		weight  dtype.DType
@@ -28,8 +28,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestPredict demands a prediction for every tile in assembly, and none for others.
-func TestPredict(t *testing.T) {
+// TestPredictKnowsAssemblyTiles demands a prediction for every tile in assembly, and none for others.
+func TestPredictKnowsAssemblyTiles(t *testing.T) {
 	for _, e := range Table {
 		for _, c := range Choices(e.Feature, e.Weight) {
 			p, ok := Predict(c)
@@ -42,7 +42,7 @@ func TestPredict(t *testing.T) {
 }
 
 // TestBF16IsAsFastAsF16 demands that products of several rows of bf16 begin as many multiply-adds a cycle as those of
-// f16 on AVX2, in as many instructions: a program for all processors has bf16 weights for the sake of those that
+// f16 on AVX2, in as many instructions: a program for all processors has bf16 weights for those that
 // multiply bf16. One row waits for memory with either format.
 func TestBF16IsAsFastAsF16(t *testing.T) {
 	halves, pairs := Choices(AVX2, dtype.F16)[0], Choices(AVX2, dtype.BF16)[0]
@@ -68,8 +68,8 @@ func instructions(c Choice) float64 {
 	return float64(largest.instructions) / float64(largest.rows*largest.panels*largest.depth)
 }
 
-// TestCycles gives the model loops that need much of one thing.
-func TestCycles(t *testing.T) {
+// TestCyclesAreThoseOfTheScarcestUnit gives the model loops that need much of one thing.
+func TestCyclesAreThoseOfTheScarcestUnit(t *testing.T) {
 	for _, tt := range []struct {
 		what string
 		loop loop

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTail demands that heads and tails together are everything, each index once.
-func TestTail(t *testing.T) {
+// TestHeadsAndPiecesCoverEverything demands that heads and pieces together are everything, each index once.
+func TestHeadsAndPiecesCoverEverything(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 7, 64} {
 		for _, granule := range []int{1, 3, 16} {
 			for _, n := range []int{0, 1, 15, 16, 17, 100, 2048, 2049} {
@@ -49,9 +49,9 @@ func covers(t *testing.T, n, granule, parts int) {
 	}
 }
 
-// TestTailHalves demands that the pieces of each part are halves of what is left, so that there
+// TestPiecesHalve demands that the pieces of each part are halves of what is left, so that there
 // are few of them, and that the last one is a unit.
-func TestTailHalves(t *testing.T) {
+func TestPiecesHalve(t *testing.T) {
 	for _, c := range []struct {
 		n, granule, parts int
 		want              []int // units of the pieces of each part
