@@ -63,8 +63,8 @@ type implementation struct {
 	probe    probe
 }
 
-// implementations is the table of what this build contains, from the least to the most demanding. It
-// is only read after this declaration.
+// implementations is the table of what this build contains, from the least to the most demanding.
+// Choose changes the tiles of its entries.
 var implementations = usual(builtin())
 
 // byteFormats are the formats of weights that are bytes or less.

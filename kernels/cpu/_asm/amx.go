@@ -34,9 +34,6 @@ const (
 	opcodeTileBF16 = 0x5c // TDPBF16PS (F3)
 )
 
-// amxOps are the operations by the opcode that their instruction has meanwhile.
-var amxOps = map[string]amxOp{}
-
 // amx adds an instruction, with the memory that it reads or writes if it has some.
 func (g *generator) amx(op amxOp, m ...operand.Mem) {
 	opcode := op.name
@@ -44,7 +41,7 @@ func (g *generator) amx(op amxOp, m ...operand.Mem) {
 		opcode = fmt.Sprintf("%s_%d_%d_%d", op.name, op.reg, op.rm, op.vvvv)
 	}
 	op.memory = len(m) > 0
-	amxOps[opcode] = op
+	g.amxOps[opcode] = op
 	i := &ir.Instruction{Opcode: opcode, ISA: []string{"AMX"}}
 	for _, at := range m {
 		i.Operands, i.Inputs = append(i.Operands, at), append(i.Inputs, at)

@@ -69,7 +69,7 @@ func (g *generator) toBF16Words(low, high, to reg.VecVirtual) {
 }
 
 // encodeUnknown replaces instructions that the assembler does not know by their bytes.
-func encodeUnknown(file *ir.File) error {
+func encodeUnknown(file *ir.File, amxOps map[string]amxOp) error {
 	for _, f := range file.Functions() {
 		var nodes []ir.Node
 		for _, n := range f.Nodes {
@@ -78,7 +78,7 @@ func encodeUnknown(file *ir.File) error {
 				nodes = append(nodes, n)
 				continue
 			}
-			code, err := encode(i)
+			code, err := encode(i, amxOps)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", f.Name, i.Opcode, err)
 			}
@@ -94,7 +94,7 @@ func encodeUnknown(file *ir.File) error {
 }
 
 // encode returns the bytes of an instruction that the assembler does not know; nil if it does.
-func encode(i *ir.Instruction) ([]byte, error) {
+func encode(i *ir.Instruction, amxOps map[string]amxOp) ([]byte, error) {
 	if u, ok := unknown[i.Opcode]; ok {
 		code, err := evex512(u.prefix, u.opcode, i.Operands)
 		return code[:], err

@@ -21,6 +21,7 @@ type generator struct {
 	isa    isa
 	labels int
 	words  map[string]operand.Mem
+	amxOps map[string]amxOp // operations on tile registers, by their placeholder opcodes: see encodeUnknown
 }
 
 // isa is a vector width: AVX2 means 256 bits with FMA, F16C and BMI2, AVX512 512 bits with

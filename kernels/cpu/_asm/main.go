@@ -57,7 +57,7 @@ func fail(what string, err error) {
 
 // write generates one family, and adds the loops of its tiles.
 func write(name string, generate func(*generator), loops *[]loop) error {
-	g := &generator{Context: build.NewContext()}
+	g := &generator{Context: build.NewContext(), amxOps: make(map[string]amxOp)}
 	g.ConstraintExpr("!purego")
 	generate(g)
 	file, err := g.Result()
@@ -75,7 +75,7 @@ func write(name string, generate func(*generator), loops *[]loop) error {
 			*loops = append(*loops, l)
 		}
 	}
-	if err := encodeUnknown(file); err != nil {
+	if err := encodeUnknown(file, g.amxOps); err != nil {
 		return err
 	}
 	text, err := printer.NewGoAsm(printer.Config{Argv: []string{"go generate"}, Pkg: "cpu"}).Print(file)
