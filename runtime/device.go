@@ -84,10 +84,10 @@ type Command struct {
 
 // Label names the work of a queue as plans do, for errors and timelines.
 type Label struct {
-	Func   string // the entry point
-	Split  int
-	What   string // the node, of a transfer
-	Rounds bool   // it is in a repeat
+	Func     string // the entry point
+	Split    int
+	What     string // the node, of a transfer
+	Repeated bool   // it is in the body of a repeat
 }
 
 // At returns the label with the iteration of the repeat around it, such as "@decode split 3[l=5]: %a = copy %b".
@@ -95,7 +95,7 @@ func (l *Label) At(iteration int) string {
 	b := append(make([]byte, 0, 64), '@')
 	b = append(b, l.Func...)
 	b = strconv.AppendInt(append(b, " split "...), int64(l.Split), 10)
-	if l.Rounds {
+	if l.Repeated {
 		b = append(strconv.AppendInt(append(b, "[l="...), int64(iteration), 10), ']')
 	}
 	if l.What != "" {

@@ -62,10 +62,10 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := passes.RunOptions{Targets: targets, Options: passes.Options{
+	o := passes.RunOptions{Targets: targets, Options: pass.Options{
 		Pipeline: 1 + rng.IntN(3), Pins: randomPins(t, p.Module, targets, rng), Disable: placementRules}}
 	alone, spread := p.Module.Clone(), p.Module.Clone()
-	if err := compileWith(alone, passes.RunOptions{Options: passes.Options{Disable: placementRules}}); err != nil {
+	if err := compileWith(alone, passes.RunOptions{Options: pass.Options{Disable: placementRules}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := compileWith(spread, o); err != nil {
@@ -88,8 +88,8 @@ func randomPlacement(t *testing.T, p *irtest.Program, seed uint64) {
 
 // randomPins puts runs of nodes on one backend each. A writer of a state has to run where the state
 // is, so that the compiler places it.
-func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []passes.Pin {
-	var pins []passes.Pin
+func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand) []pass.Pin {
+	var pins []pass.Pin
 	seen := make(map[string]bool) // or not to be pinned: a pin is for all functions
 	for _, f := range m.Funcs {
 		for _, n := range f.Nodes {
