@@ -180,7 +180,7 @@ func (a *arguments) span(param string, p *place) {
 
 // transfers are the parameters of the queues' methods that copy.
 var transfers = map[string]string{
-	"Copy":       "queue label round dst dstOffset src srcOffset bytes",
-	"CopyBox":    "queue label round dst dstOffset src srcOffset elem shape stride",
-	"CopyPicked": "queue label round dst dstOffset src srcOffset elem n index indexOffset count",
+	"Copy":       "queue label iteration dst dstOffset src srcOffset bytes",
+	"CopyBox":    "queue label iteration dst dstOffset src srcOffset elem shape stride",
+	"CopyPicked": "queue label iteration dst dstOffset src srcOffset elem n index indexOffset count",
 }

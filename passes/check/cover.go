@@ -59,8 +59,13 @@ func (c *cover[T]) assignIn(node, from, to, lo, hi int, value T) {
 	*n = coverNode[T]{value: left.value, mixed: left.mixed || right.mixed || left.value != right.value}
 }
 
-// pieces returns what cells [lo,hi) hold: the longest pieces with one value, in order.
-func (c *cover[T]) pieces(lo, hi int) []piece[T] { return c.piecesIn(nil, 1, 0, c.cells, lo, hi) }
+// pieces returns what cells [lo,hi) hold: the longest pieces with one value, in order; none for an empty range.
+func (c *cover[T]) pieces(lo, hi int) []piece[T] {
+	if lo >= hi {
+		return nil
+	}
+	return c.piecesIn(nil, 1, 0, c.cells, lo, hi)
+}
 
 // piecesIn appends to list the pieces of those of cells [lo,hi) that belong to a node, which stands for cells
 // [from,to).
