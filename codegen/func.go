@@ -30,7 +30,7 @@ type funcEmitter struct {
 	offsets []offsetUse
 
 	offsetNames map[offset]string // constants of all parts
-	locals      namer             // their names
+	locals      map[string]int    // their names, each with the last number that was tried after it
 
 	shareOf *ir.Node   // the first of the run with dynamic shares that is being emitted; nil for none
 	before  []jen.Code // stmts before that run
@@ -83,7 +83,7 @@ func (g *generator) emitFunc(f *ir.Func, name string) {
 }
 
 func newFuncEmitter(g *generator, f *ir.Func) *funcEmitter {
-	return &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool), offsetNames: make(map[offset]string), locals: make(namer)}
+	return &funcEmitter{g: g, m: g.m, f: f, symbols: make(map[*ir.Symbol]bool), offsetNames: make(map[offset]string), locals: make(map[string]int)}
 }
 
 // mark emits a note of what the worker begins, in programs with a profile.

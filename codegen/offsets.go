@@ -83,23 +83,25 @@ func (e *funcEmitter) offsetName(o offset) string {
 	if name, ok := e.offsetNames[o]; ok {
 		return name
 	}
-	name := e.g.local(bufferName(o.buffer), e.locals)
+	name := e.local(bufferName(o.buffer))
 	e.offsetNames[o] = name
 	return name
 }
 
 // local returns a name for a constant of a function. It differs from the function's other constants and from what the
 // package declares; constants of other functions may have it.
-func (g *generator) local(want string, locals namer) string {
+func (e *funcEmitter) local(want string) string {
+	g := e.g
 	declared := func(name string) bool { return g.top[name] && !g.locals[name] }
 	if isReserved(want) || isMemory(want) || declared(want) {
 		want += "At"
 	}
 	name := want
-	for i := 2; locals[name] || declared(name); i++ {
-		name = want + strconv.Itoa(i)
+	for n := max(e.locals[want], 1); e.locals[name] > 0 || declared(name); e.locals[want] = n {
+		n++
+		name = want + strconv.Itoa(n)
 	}
-	locals.take(name)
+	e.locals[name] = max(e.locals[name], 1)
 	g.locals.take(name)
 	g.top.take(name) // what the package declares later is not hidden by it
 	return name

@@ -282,7 +282,7 @@ func (w *walker) transfer(a *arguments, queue int) error {
 		x := &runner{c: w.c, p: w.p}
 		w.label(a, x.variable(label.text), fmt.Sprintf("%v = %v %v", a.n, a.n.Op, a.n.Args[0]))
 	}
-	w.inIteration(a, a.number("round"))
+	w.inIteration(a, a.number("iteration"))
 	a.transfer(a.n)
 	return a.result()
 }
