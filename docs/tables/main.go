@@ -1,5 +1,5 @@
 // Command tables writes the generated pages of docs/reference: passes.md and ops.md from the tables
-// that they describe, layouts.md from plans of made-up machines. Its test fails where a page differs
+// that they describe, layouts.md from plans of made-up machines. It also writes the table of packages into ARCHITECTURE.md. Its test fails where a page differs
 // from the tables.
 package main
 
@@ -26,6 +26,9 @@ func main() {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(text), 0o666); err != nil {
 			log.Fatal(err)
 		}
+	}
+	if err := writePackages(filepath.Join(os.Args[1], "..", "..")); err != nil {
+		log.Fatal(err)
 	}
 }
 
