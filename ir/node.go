@@ -69,7 +69,7 @@ const (
 	PartSplit                 // the result's axis is divided; each worker computes its part
 )
 
-var partModeNames = [...]string{"none", "one", "each", "split"}
+var partModeNames = [...]string{"none", "one", "replicated", "split"}
 
 func (m PartMode) String() string { return partModeNames[m] }
 

@@ -42,7 +42,7 @@ const FormatVersion = 1
 //	rtype   = type [ "in" SPACE ]
 //	tail    = "@"BACKEND | "backend=" NAME | "split=" N | "epoch=" N | "part=" part | "pos=" TEXT
 //	        | "at" place { "," place }                         // one for each result
-//	part    = "one" | "each" | "split" "(" AXIS "," dim "," GRANULE ")"
+//	part    = "one" | "replicated" | "split" "(" AXIS "," dim "," GRANULE [ "," "dynamic" ] ")"
 //	cause   = [ PASS "/" ] RULE { WORD | value | "@"NAME | TEXT } [ "was" TEXT ] [ "now" TEXT ]
 //	plan    = "plan" { "pipeline=" N | "threads=" N | "cut=clock" } "{" … "}"
 //	body    = "body" …                                         // as func

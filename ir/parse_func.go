@@ -300,7 +300,7 @@ func (p *parser) partition() Partition {
 	switch {
 	case p.accept("one"):
 		part.Mode = PartOne
-	case p.accept("each"):
+	case p.accept("replicated"):
 		part.Mode = PartEach
 	default:
 		part.Mode = PartSplit
@@ -312,7 +312,7 @@ func (p *parser) partition() Partition {
 		p.expect(",")
 		part.Granule = p.integer()
 		if p.accept(",") {
-			p.expect("tail")
+			p.expect("dynamic")
 			part.Tail = true
 		}
 		p.expect(")")

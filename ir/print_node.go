@@ -139,11 +139,11 @@ func partText(part Partition) string {
 	case PartNone:
 		return ""
 	case PartSplit:
-		tail := ""
+		share := ""
 		if part.Tail {
-			tail = ", tail"
+			share = ", dynamic"
 		}
-		return fmt.Sprintf(" part=split(%d, %v, %d%s)", part.Axis, part.N, part.Granule, tail)
+		return fmt.Sprintf(" part=split(%d, %v, %d%s)", part.Axis, part.N, part.Granule, share)
 	}
 	return " part=" + part.Mode.String()
 }

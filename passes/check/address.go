@@ -14,10 +14,10 @@ import (
 // In
 //
 //	arena host activations align=64 chunks=[4096]
-//	%a = silu %x : f32[2,64] @host part=each at 0:0xf00+512
+//	%a = silu %x : f32[2,64] @host part=replicated at 0:0xf00+512
 //
 // both parts of the address are wrong: 512 bytes from 0xf00 on end outside of the chunk, and a replicated value
-// (part=each) belongs into scratch, which each worker has for itself.
+// (part=replicated) belongs into scratch, which each worker has for itself.
 
 // arenas claims: every arena is aligned for all backends that address its space, and no chunk is larger than the
 // largest allocation.

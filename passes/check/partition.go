@@ -12,7 +12,7 @@ import (
 // In
 //
 //	%q = quantize %x : q8_0[4,64]   part=split(1, 48, 16) epoch=0
-//	%y = state_write %s, %q         part=each             epoch=2
+//	%y = state_write %s, %q         part=replicated             epoch=2
 //
 // columns 48 to 63 of %q are never computed, units of 16 cut its blocks of 32 elements, every worker would write the
 // state %y, and there is no epoch 1.
@@ -32,7 +32,7 @@ func (c *checker) partition(n *ir.Node) {
 	case mode == ir.PartNone:
 		c.fail(RulePartition, n, "no worker computes it")
 	case !d.Workers && mode != ir.PartOne:
-		c.fail(RulePartition, n, "%s has no workers, and the node is divided by %v", d.Name, mode)
+		c.fail(RulePartition, n, "%s has no workers, and the node is has the partition %v", d.Name, mode)
 	case n.Part.Tail && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a dynamic share")
 	case mode == ir.PartSplit:

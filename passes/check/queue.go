@@ -13,7 +13,7 @@ import (
 // A target with two queues, gpu, computes on queue "gpu" and copies into its memory on queue "gpu.in". In
 //
 //	%up = copy %a  : f32[2,64] @dev  on gpu  part=one  queue=gpu
-//	%c  = silu %up : f32[2,64] @dev  on gpu  part=each queue=gpu
+//	%c  = silu %up : f32[2,64] @dev  on gpu  part=replicated queue=gpu
 //
 // the copy belongs on gpu.in, and each worker would submit %c.
 
@@ -83,7 +83,7 @@ func (c *checker) submitted(n *ir.Node) {
 		c.fail(RuleQueue, n, "is on %s, and belongs on %s", onQueue(n.Queue()), onQueue(queues[0]))
 	}
 	if n.Queue() != "" && n.Part.Mode != ir.PartOne && n.Part.Mode != ir.PartNone {
-		c.fail(RuleQueue, n, "is on queue %s, and divided by %v", n.Queue(), n.Part.Mode)
+		c.fail(RuleQueue, n, "is on queue %s, and has the partition %v", n.Queue(), n.Part.Mode)
 	}
 	if n.Submit != nil && n.Submit.Slots > 1 {
 		c.instancesFit(n)

@@ -158,7 +158,7 @@ func TestRacingQueuesAreRefused(t *testing.T) {
 		{"a copy on the wrong queue", back, backTargets, []string{"queue=gpu.in", "queue=gpu"}, "queue: @f: %up: is on queue gpu, and belongs on queue gpu.in"},
 		{"no queue", back, backTargets, []string{" queue=gpu wait=[1]", ""}, "queue: @f: %c: is on no queue, and belongs on queue gpu"},
 		{"a queue for the host", back, backTargets, []string{"epoch=2 wait=[2]", "epoch=2 queue=gpu"}, "queue: @f: %d: is on queue gpu, and belongs on no queue"},
-		{"many submit", back, backTargets, []string{"part=one epoch=1 queue=gpu wait", "part=each epoch=1 queue=gpu wait"}, "queue: @f: %c: is on queue gpu, and divided by each"},
+		{"many submit", back, backTargets, []string{"part=one epoch=1 queue=gpu wait", "part=replicated epoch=1 queue=gpu wait"}, "queue: @f: %c: is on queue gpu, and has the partition replicated"},
 		{"two queues without events", back, "target gpu space=dev queues=2 events=false ops=silu\ntarget cpu like=cpu\n", nil, ""},
 		{"two queues without events, and nothing waits", back, "target gpu space=dev queues=2 events=false ops=silu\ntarget cpu like=cpu\n", []string{" wait=[1]", ""},
 			"race: @f: %up of @f (gpu.in) and %c of @f (gpu)"},
