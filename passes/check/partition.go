@@ -32,7 +32,7 @@ func (c *checker) partition(n *ir.Node) {
 	case mode == ir.PartNone:
 		c.fail(RulePartition, n, "no worker computes it")
 	case !d.Workers && mode != ir.PartOne:
-		c.fail(RulePartition, n, "%s has no workers, and the node is has the partition %v", d.Name, mode)
+		c.fail(RulePartition, n, "%s has no workers, and the node has the partition %v", d.Name, mode)
 	case n.Part.Tail && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a dynamic share")
 	case mode == ir.PartSplit:
