@@ -41,7 +41,7 @@ func ParseDebug(text string) ([]pass.Setting, error) {
 func checkSetting(s pass.Setting) error {
 	flags := flagsOf(s.Pass)
 	if flags == nil && s.Pass != "all" && Find(s.Pass) == nil {
-		return fmt.Errorf("debug %s/%s: there is no pass %s:%s ggmlc passes lists them", s.Pass, s.Flag, s.Pass, nearPass(s.Pass))
+		return fmt.Errorf("debug %s/%s: there is no pass %s:%s ggmlc passes lists them", s.Pass, s.Flag, s.Pass, spell.Hint(s.Pass, table.names()))
 	}
 	if flags == nil {
 		return fmt.Errorf("debug %s/%s: the pass %s has no flags", s.Pass, s.Flag, s.Pass)
@@ -63,31 +63,31 @@ func flagsOf(name string) any {
 	return pass.NewFlags(p)
 }
 
-// disabled sorts o.Disable into passes and rules.
-func disabled(o *pass.Options) (passes map[string]bool, rules map[pass.RuleName]bool, err error) {
+// disabled returns which passes of the table, and which of their rules, o.Disable names.
+func (t passTable) disabled(o *pass.Options) (passes map[string]bool, rules map[pass.RuleName]bool, err error) {
 	passes, rules = make(map[string]bool), make(map[pass.RuleName]bool)
 	var errs []error
 	for _, name := range o.Disable {
-		p := Find(name)
-		_, isRule := RuleDoc(name)
+		p := t.find(name)
+		declaredBy, _ := t.ruleDoc(name)
 		switch {
 		case p != nil && p.Required:
 			errs = append(errs, fmt.Errorf("disable %s: what follows needs this pass: it cannot be left out", name))
 		case p != nil:
 			passes[name] = true
-		case isRule != "":
+		case declaredBy != "":
 			rules[pass.RuleName(name)] = true
 		default:
-			errs = append(errs, fmt.Errorf("disable %s: there is no such pass or rule:%s ggmlc passes lists them", name, nearRule(name)))
+			errs = append(errs, fmt.Errorf("disable %s: there is no such pass or rule:%s ggmlc passes lists them", name, t.nearRule(name)))
 		}
 	}
 	return passes, rules, errors.Join(errs...)
 }
 
-// nearRule returns " did you mean NAME?" with the pass or rule of the nearest name.
-func nearRule(name string) string {
+// nearRule returns " did you mean NAME?" with the pass or rule of the nearest name; see [spell.Hint].
+func (t passTable) nearRule(name string) string {
 	var names []string
-	for _, p := range Passes() {
+	for _, p := range t {
 		names = append(names, p.Name)
 		for _, r := range p.Rules {
 			names = append(names, string(r.Name))

@@ -40,7 +40,8 @@ type RunOptions struct {
 	// and compared for it.
 	Each func(pass string, m *ir.Module)
 
-	dry *pass.DryRun // nil for a real run
+	table passTable    // the passes that From, To and Passes select from; nil is the pipeline
+	dry   *pass.DryRun // nil for a real run
 
 	// ReproDir is the folder where the module is written that made a pass panic or break
 	// the module; empty for none.
@@ -82,7 +83,10 @@ type runner struct {
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 	targets, deniedErr := o.Targets.Without(o.Options.Deny)
 	all, debugErr := o.Options.AllFlags()
-	off, rulesOff, disableErr := disabled(&o.Options)
+	if o.table == nil {
+		o.table = table
+	}
+	off, rulesOff, disableErr := o.table.disabled(&o.Options)
 	todo, rangeErr := selectPasses(m, &o, off)
 	if err := errors.Join(deniedErr, debugErr, disableErr, rangeErr, checkPins(&o.Options, targets)); err != nil {
 		return nil, err
@@ -118,29 +122,29 @@ func checkPins(o *pass.Options, targets *target.List) error {
 // selectPasses returns what the options ask for, without what is disabled.
 func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*pass.Pass, error) {
 	if o.Passes != nil {
-		return namedPasses(o.Passes)
+		return namedPasses(o.table, o.Passes)
 	}
-	from, err := firstPass(m, o.From)
+	from, err := firstPass(o.table, m, o.From)
 	to, toErr := lastPass(o)
 	if err := errors.Join(err, toErr); err != nil {
 		return nil, err
 	}
 	var todo []*pass.Pass
 	for i := from; i < to; i++ {
-		if p := &table[i]; !off[p.Name] {
+		if p := &o.table[i]; !off[p.Name] {
 			todo = append(todo, p)
 		}
 	}
 	return todo, nil
 }
 
-func namedPasses(names []string) ([]*pass.Pass, error) {
+func namedPasses(t passTable, names []string) ([]*pass.Pass, error) {
 	var todo []*pass.Pass
 	var errs []error
 	for _, name := range names {
-		p := Find(name)
+		p := t.find(name)
 		if p == nil {
-			errs = append(errs, UnknownPass(name))
+			errs = append(errs, t.unknown(name))
 			continue
 		}
 		todo = append(todo, p)
@@ -148,52 +152,46 @@ func namedPasses(names []string) ([]*pass.Pass, error) {
 	return todo, errors.Join(errs...)
 }
 
-// UnknownPass returns the error that says that there is no pass of this name.
-func UnknownPass(name string) error {
-	return fmt.Errorf("there is no pass %q:%s ggmlc passes lists them", name, nearPass(name))
+// UnknownPass returns the error for a name that no pass has.
+func UnknownPass(name string) error { return table.unknown(name) }
+
+func (t passTable) unknown(name string) error {
+	return fmt.Errorf("there is no pass %q:%s ggmlc passes lists them", name, spell.Hint(name, t.names()))
 }
 
-// nearPass returns " did you mean NAME?" with the pass of the nearest name; see spell.Hint.
-func nearPass(name string) string {
-	var names []string
-	for _, p := range Passes() {
-		names = append(names, p.Name)
-	}
-	return spell.Hint(name, names)
-}
-
-func firstPass(m *ir.Module, from string) (int, error) {
+// firstPass returns the index of the first pass to run.
+func firstPass(t passTable, m *ir.Module, from string) (int, error) {
 	if from != "" {
-		i := indexPass(table, from)
+		i := t.index(from)
 		if i < 0 {
-			return 0, UnknownPass(from)
+			return 0, t.unknown(from)
 		}
 		return i, nil
 	}
 	if m.Last == "" || m.Last == "import" {
 		return 0, nil
 	}
-	i := indexPass(table, m.Last)
+	i := t.index(m.Last)
 	if i < 0 {
 		return 0, fmt.Errorf("module %s was last changed by %q, which is no pass of this version", m.Name, m.Last)
 	}
 	return i + 1, nil
 }
 
-// lastPass returns the index behind the last pass.
+// lastPass returns the index after that of the last pass to run.
 func lastPass(o *RunOptions) (int, error) {
-	name, behind := o.To, 1
+	name, after := o.To, 1
 	if o.Before != "" {
-		name, behind = o.Before, 0
+		name, after = o.Before, 0
 	}
 	if name == "" {
-		return len(table), nil
+		return len(o.table), nil
 	}
-	i := indexPass(table, name)
+	i := o.table.index(name)
 	if i < 0 {
-		return 0, UnknownPass(name)
+		return 0, o.table.unknown(name)
 	}
-	return i + behind, nil
+	return i + after, nil
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -210,7 +208,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // pass runs one pass and all that belongs to it.
 func (r *runner) pass(ctx context.Context, p *pass.Pass) error {
-	if err := inTurn(p, r.m); err != nil {
+	if err := inTurn(r.o.table, p, r.m); err != nil {
 		return err
 	}
 	c, err := r.context(ctx, p)
@@ -233,7 +231,7 @@ func (r *runner) pass(ctx context.Context, p *pass.Pass) error {
 
 // inTurn reports why it is not the pass's turn: passes before it have not run, or passes behind
 // it have.
-func inTurn(p *pass.Pass, m *ir.Module) error {
+func inTurn(t passTable, p *pass.Pass, m *ir.Module) error {
 	last := cmp.Or(m.Last, "no pass")
 	switch missing := p.Needs &^ m.Props; {
 	case missing != 0 && m.Props == 0:
@@ -242,15 +240,9 @@ func inTurn(p *pass.Pass, m *ir.Module) error {
 		return fmt.Errorf("pass %s needs a module that is %v; this one, after %s, is not: run the passes before it first", p.Name, missing, last)
 	case p.Breaks&m.Props != 0:
 		return fmt.Errorf("pass %s would undo what pass %s has decided; this module, after %s, is %v already: start from a dump after an earlier pass",
-			p.Name, giver(p.Breaks&m.Props), last, p.Breaks&m.Props)
+			p.Name, t.giver(p.Breaks&m.Props), last, p.Breaks&m.Props)
 	}
 	return nil
-}
-
-// giver returns the first pass that gives any of the properties.
-func giver(props ir.Props) string {
-	i := slices.IndexFunc(table, func(p pass.Pass) bool { return p.Gives&props != 0 })
-	return table[max(i, 0)].Name
 }
 
 // context returns what the pass may use. Passes of one run share statistics, flags for all, and fuel.
@@ -267,7 +259,7 @@ func (r *runner) context(ctx context.Context, p *pass.Pass) (*pass.Context, erro
 
 // tryPlan is Context.tryPlan.
 func (r *runner) tryPlan(ctx context.Context, m *ir.Module, keep pass.CopySet) error {
-	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: plan.Pass.Name, dry: &pass.DryRun{Keep: keep}}
+	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: plan.Pass.Name, table: r.o.table, dry: &pass.DryRun{Keep: keep}}
 	_, err := Run(ctx, m, o)
 	return err
 }
@@ -349,7 +341,7 @@ func (r *runner) report(p *pass.Pass, c *pass.Context) error {
 	}
 	text := r.m.String()
 	step := Step{
-		Number:  indexPass(table, p.Name) + 1,
+		Number:  r.o.table.index(p.Name) + 1,
 		Pass:    p.Name,
 		Changed: body(text) != body(r.text),
 		Stats:   c.Stats,

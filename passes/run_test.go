@@ -28,13 +28,8 @@ func cpuOnly(t *testing.T) *target.List {
 	return l
 }
 
-// withPass puts a pass at the end of the pipeline for the time of a test.
-func withPass(t *testing.T, p pass.Pass) {
-	t.Helper()
-	old := table
-	table = append(old[:len(old):len(old)], p)
-	t.Cleanup(func() { table = old })
-}
+// withPasses returns the pipeline with passes at its end.
+func withPasses(passes ...pass.Pass) passTable { return slices.Concat(table, passes) }
 
 func TestRunRange(t *testing.T) {
 	for _, tt := range []struct {
@@ -98,12 +93,12 @@ func TestResume(t *testing.T) {
 }
 
 func TestPanicLeavesReproducer(t *testing.T) {
-	withPass(t, pass.Pass{Name: "fall", Doc: "panic", Run: func(_ *pass.Context, m *ir.Module) error {
+	table := withPasses(pass.Pass{Name: "fall", Doc: "panic", Run: func(_ *pass.Context, m *ir.Module) error {
 		m.Funcs[0].Nodes = nil
 		panic("a leg is missing")
 	}})
 	dir := t.TempDir()
-	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "fall"}, ReproDir: dir})
+	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "fall"}, ReproDir: dir, table: table})
 	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "fall" || !strings.Contains(bug.Stack, "run_test.go") {
 		t.Fatalf("error %v", err)
@@ -123,8 +118,8 @@ func TestPanicLeavesReproducer(t *testing.T) {
 // TestReproducerOfPermutedModule: the module is kept as it was before it was permuted, and
 // the command permutes it again.
 func TestReproducerOfPermutedModule(t *testing.T) {
-	withPass(t, pass.Pass{Name: "fall", Doc: "panic", Run: func(*pass.Context, *ir.Module) error { panic("again") }})
-	o := RunOptions{Targets: cpuOnly(t), Passes: []string{"fall"}, ReproDir: t.TempDir(),
+	table := withPasses(pass.Pass{Name: "fall", Doc: "panic", Run: func(*pass.Context, *ir.Module) error { panic("again") }})
+	o := RunOptions{Targets: cpuOnly(t), Passes: []string{"fall"}, ReproDir: t.TempDir(), table: table,
 		Options: pass.Options{Debug: []pass.Setting{{Pass: "all", Flag: "check", Value: "all"}}}}
 	m := irtest.Parse(t, irtest.SmallModule)
 	want := m.String()
@@ -139,8 +134,8 @@ func TestReproducerOfPermutedModule(t *testing.T) {
 }
 
 func TestBrokenPromiseIsInternal(t *testing.T) {
-	withPass(t, pass.Pass{Name: "lie", Doc: "promise a split", Run: doNothing, Gives: ir.PropSplit})
-	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "lie"}})
+	table := withPasses(pass.Pass{Name: "lie", Doc: "promise a split", Run: doNothing, Gives: ir.PropSplit})
+	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "lie"}, table: table})
 	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "lie" {
 		t.Errorf("error %v", err)
@@ -148,11 +143,11 @@ func TestBrokenPromiseIsInternal(t *testing.T) {
 }
 
 func TestUndeclaredRule(t *testing.T) {
-	withPass(t, pass.Pass{Name: "blame", Doc: "name a rule", Run: func(c *pass.Context, m *ir.Module) error {
+	table := withPasses(pass.Pass{Name: "blame", Doc: "name a rule", Run: func(c *pass.Context, m *ir.Module) error {
 		c.Cause(m.Funcs[0].Nodes[0], "no.such")
 		return nil
 	}})
-	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "blame"}})
+	_, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "blame"}, table: table})
 	if err == nil || !strings.Contains(err.Error(), `rule "no.such" and does not declare it`) {
 		t.Errorf("error %v", err)
 	}
@@ -179,11 +174,11 @@ func TestRulesThatUndoEachOther(t *testing.T) {
 	}
 	there, back := swap("swap.there", ir.OpNeg, ir.OpExp), swap("swap.back", ir.OpExp, ir.OpNeg)
 	rewrites := []rewrite.Rewrite{there, back}
-	withPass(t, pass.Pass{Name: "swap", Doc: "swap", Rules: rewrite.RulesOf(rewrites), Run: func(c *pass.Context, m *ir.Module) error {
+	table := withPasses(pass.Pass{Name: "swap", Doc: "swap", Rules: rewrite.RulesOf(rewrites), Run: func(c *pass.Context, m *ir.Module) error {
 		return rewrite.ApplyRewrites(c, m, rewrites)
 	}})
 	m := irtest.Parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
-	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "swap"}})
+	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "swap"}, table: table})
 	if err == nil || !strings.Contains(err.Error(), "rules undo each other: swap.back, swap.there") {
 		t.Errorf("error %v", err)
 	}
@@ -324,14 +319,12 @@ func TestContradictoryPins(t *testing.T) {
 // later pass runs.
 func TestBrokenModuleStops(t *testing.T) {
 	ran := false
-	old := table
-	defer func() { table = old }()
-	table = slices.Concat(old, []pass.Pass{
-		{Name: "break", Doc: "breaks", Run: func(_ *pass.Context, m *ir.Module) error { m.Funcs[0].Nodes[0].Args = nil; return nil }},
-		{Name: "late", Doc: "runs", Run: func(*pass.Context, *ir.Module) error { ran = true; return nil }},
-	})
+	table := withPasses(
+		pass.Pass{Name: "break", Doc: "breaks", Run: func(_ *pass.Context, m *ir.Module) error { m.Funcs[0].Nodes[0].Args = nil; return nil }},
+		pass.Pass{Name: "late", Doc: "runs", Run: func(*pass.Context, *ir.Module) error { ran = true; return nil }},
+	)
 	m := irtest.Parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
-	_, err := Run(t.Context(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "break", "late"}, ReproDir: t.TempDir()})
+	_, err := Run(t.Context(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "break", "late"}, ReproDir: t.TempDir(), table: table})
 	var bug *pass.InternalError
 	if !errors.As(err, &bug) || bug.Pass != "break" || !strings.Contains(err.Error(), "opt --passes break") {
 		t.Errorf("error %v", err)

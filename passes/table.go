@@ -18,27 +18,28 @@ import (
 	"github.com/ggmlc/ggmlc/passes/simplify"
 )
 
-// table is filled in init: a table whose functions read it would be an initialization
-// cycle.
-var table []pass.Pass
+// passTable is a list of passes in the order in which they run.
+type passTable []pass.Pass
+
+// table is the pipeline. It is only written here.
+var table = passTable{
+	simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize,
+	simplify.Fuse, simplify.DCE.As("dce-fuse"),
+	assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"),
+	copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
+	pipeline.Pass, roll.Pass, order.Pass, partition.Pass, plan.Pass, pipeline.Sync, checkPass,
+}
 
 func init() {
-	table = []pass.Pass{
-		simplify.Shape, simplify.Inline, simplify.Fold, simplify.CSE, simplify.DCE, simplify.Canonicalize,
-		simplify.Fuse, simplify.DCE.As("dce-fuse"),
-		assign.Pass, simplify.Unfuse, pack.Pass, simplify.FuseLate, simplify.DCE.As("dce-late"),
-		copies.Split, copies.Copy, copies.ElideCopy, simplify.DCE.As("dce-copy"),
-		pipeline.Pass, roll.Pass, order.Pass, partition.Pass, plan.Pass, pipeline.Sync, checkPass,
-	}
 	if err := checkTable(table, mustPrecede); err != nil {
 		panic("passes: internal error: " + err.Error())
 	}
 }
 
-// Constraint says that one pass has to run before another, and why.
+// Constraint states that one pass has to run before another, and why.
 type Constraint struct{ Before, After, Why string }
 
-// mustPrecede names only passes of the pipeline; shard joins with its own.
+// mustPrecede holds the reasons for the order of the table. It names passes of the table only.
 var mustPrecede = []Constraint{
 	{"shape", "inline", "a callee's types are those of its parameters"},
 	{"inline", "cse", "what two calls compute alike is computed once"},
@@ -73,24 +74,32 @@ var mustPrecede = []Constraint{
 	{"sync", "check", "the checker reads events"},
 }
 
-// Passes returns the pipeline in order; the slice must not be changed.
+// Passes returns the pipeline in order. The caller must not change it.
 func Passes() []pass.Pass { return table }
 
-// Constraints returns which pass has to precede which, with the reasons.
+// Constraints returns which pass has to precede which, with the reasons. The caller must not change it.
 func Constraints() []Constraint { return mustPrecede }
 
 // Find returns the pass of that name, or nil.
-func Find(name string) *pass.Pass {
-	if i := indexPass(table, name); i >= 0 {
-		return &table[i]
+func Find(name string) *pass.Pass { return table.find(name) }
+
+// RuleDoc returns the pass that declares a rule and the rule's sentence. Both are empty if no pass declares it.
+func RuleDoc(rule string) (pass, doc string) { return table.ruleDoc(rule) }
+
+func (t passTable) find(name string) *pass.Pass {
+	if i := t.index(name); i >= 0 {
+		return &t[i]
 	}
 	return nil
 }
 
-// RuleDoc returns the pass that declares the rule, and the rule's sentence; empty if none
-// does.
-func RuleDoc(rule string) (pass, doc string) {
-	for _, p := range table {
+// index returns the position of the pass of that name, or -1.
+func (t passTable) index(name string) int {
+	return slices.IndexFunc(t, func(p pass.Pass) bool { return p.Name == name })
+}
+
+func (t passTable) ruleDoc(rule string) (pass, doc string) {
+	for _, p := range t {
 		for _, r := range p.Rules {
 			if string(r.Name) == rule {
 				return p.Name, r.Doc
@@ -100,16 +109,27 @@ func RuleDoc(rule string) (pass, doc string) {
 	return "", ""
 }
 
-func indexPass(table []pass.Pass, name string) int {
-	return slices.IndexFunc(table, func(p pass.Pass) bool { return p.Name == name })
+// names returns the names of all passes.
+func (t passTable) names() []string {
+	names := make([]string, len(t))
+	for i := range t {
+		names[i] = t[i].Name
+	}
+	return names
+}
+
+// giver returns the name of the first pass that gives any of the properties.
+func (t passTable) giver(props ir.Props) string {
+	i := slices.IndexFunc(t, func(p pass.Pass) bool { return p.Gives&props != 0 })
+	return t[max(i, 0)].Name
 }
 
 // checkTable reports every contradiction between a table of passes and the constraints.
-func checkTable(table []pass.Pass, constraints []Constraint) error {
+func checkTable(table passTable, constraints []Constraint) error {
 	return errors.Join(checkNames(table), checkRules(table), checkProps(table), checkOrder(table, constraints))
 }
 
-func checkNames(table []pass.Pass) error {
+func checkNames(table passTable) error {
 	var errs []error
 	seen := make(map[string]bool)
 	for _, p := range table {
@@ -124,7 +144,7 @@ func checkNames(table []pass.Pass) error {
 	return errors.Join(errs...)
 }
 
-func checkRules(table []pass.Pass) error {
+func checkRules(table passTable) error {
 	var errs []error
 	owner := make(map[pass.RuleName]string)
 	for _, p := range table {
@@ -141,9 +161,10 @@ func checkRules(table []pass.Pass) error {
 	return errors.Join(errs...)
 }
 
-// checkProps walks the table with the properties that hold. It also finds a pass that may
-// be left out although a later one needs what only it gives, and one that comes too late.
-func checkProps(table []pass.Pass) error {
+// checkProps walks the table with the properties that hold before each pass. It reports a pass whose needs no
+// earlier pass gives, one whose needs come from a pass that can be disabled, and one that breaks what an earlier
+// pass has given.
+func checkProps(table passTable) error {
 	var errs []error
 	have := ir.PropImported
 	var optional ir.Props // given by passes that can be disabled
@@ -165,10 +186,10 @@ func checkProps(table []pass.Pass) error {
 	return errors.Join(errs...)
 }
 
-func checkOrder(table []pass.Pass, constraints []Constraint) error {
+func checkOrder(table passTable, constraints []Constraint) error {
 	var errs []error
 	for _, c := range constraints {
-		before, after := indexPass(table, c.Before), indexPass(table, c.After)
+		before, after := table.index(c.Before), table.index(c.After)
 		switch {
 		case before < 0 || after < 0:
 			errs = append(errs, fmt.Errorf("constraint %s before %s names a pass that is not in the table", c.Before, c.After))
