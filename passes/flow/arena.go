@@ -6,7 +6,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// SpaceBytes returns what a plan takes of each space.
+// SpaceBytes returns the bytes that a plan takes of each space, by the space's name.
 func SpaceBytes(p *ir.Plan) map[string]int64 {
 	sum := make(map[string]int64)
 	for _, a := range p.Arenas {
@@ -16,8 +16,8 @@ func SpaceBytes(p *ir.Plan) map[string]int64 {
 	return sum
 }
 
-// UnderWay returns an arena of a plan as often as it is there: each step under way has inputs
-// and outputs of its own.
+// UnderWay returns an arena of a plan with the chunks of all steps under way. Each step has inputs and outputs of its
+// own; the other classes are shared.
 func UnderWay(p *ir.Plan, a ir.Arena) ir.Arena {
 	if p.Pipeline > 1 && a.Class == ir.ClassIO {
 		a.Chunks = slices.Repeat(a.Chunks, p.Pipeline)

@@ -6,23 +6,26 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// NoneOf returns a table of n entries that are not there.
-func NoneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
+// None is the number of a node or value that is absent.
+const None = int32(-1)
 
-// Numbering gives the values and the nodes of an entry point and of the bodies in it numbers,
-// for tables: ids are dense in one function only.
+// NoneOf returns a table of n numbers, all of them None.
+func NoneOf(n int) []int32 { return slices.Repeat([]int32{None}, n) }
+
+// Numbering gives numbers to the values and nodes of an entry point and of the bodies in it, so that tables can be
+// indexed by them. Ids are dense in one function only: a number is the id plus the ids of the functions numbered before.
 type Numbering struct {
 	entry   *ir.Func
-	first   map[*ir.Func]numbers // by body: those with id 0
-	Values  int                  // all numbers of values are below
-	Nodes   int                  // likewise
-	all     int                  // how many nodes there are
-	Working int                  // how many of them do work
-	used    int                  // how many operands and results nodes have
+	first   map[*ir.Func]numbers // by body: the numbers of the value and the node with id 0
+	Values  int                  // numbers of values are below it
+	Nodes   int                  // numbers of nodes are below it
+	Working int                  // number of nodes that do work
+	used    int                  // number of operands and results of all nodes
 }
 
 type numbers struct{ value, node int }
 
+// NewNumbering numbers the entry point f.
 func NewNumbering(f *ir.Func) *Numbering {
 	x := &Numbering{entry: f, first: make(map[*ir.Func]numbers), Values: f.NumValues(), Nodes: f.NumNodes()}
 	x.addBodies(f)
@@ -34,7 +37,6 @@ func (x *Numbering) addBodies(f *ir.Func) {
 		if DoesWork(n) {
 			x.Working++
 		}
-		x.all++
 		x.used += len(n.Args) + len(n.Results)
 		if n.Op == ir.OpRepeat {
 			x.first[n.Body] = numbers{x.Values, x.Nodes}
@@ -60,6 +62,3 @@ func (x *Numbering) Node(n *ir.Node) int {
 	}
 	return x.first[n.Func].node + n.ID
 }
-
-// None is the place of no node, and the id of an operand that a node does without.
-const None = int32(-1)

@@ -7,8 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// CloseGaps numbers splits without those of which all nodes are gone, and reports whether there are
-// such.
+// CloseGaps numbers the splits of f consecutively if some of them have no nodes left, and reports whether it did.
 func CloseGaps(f *ir.Func) bool {
 	var numbers []int // of splits with work, in order
 	for _, n := range f.Nodes {
@@ -29,29 +28,38 @@ func CloseGaps(f *ir.Func) bool {
 	return true
 }
 
-// NoSplit is the split of a node that roll has added: it joins that of the node before it,
-// where that has the same backend.
+// NoSplit is the split of a node that the pass roll has added. The node joins the split of the node before it if both
+// have the same backend.
 const NoSplit = -1
 
-// Renumber numbers the splits of f anew, one after the other, now that groups of nodes are
-// one repeat. A repeat is part of the splits around it where its body is on its backend and
-// nothing was cut there; end is the split in which the last of its groups ended. Of one with
-// nodes on several backends the body's splits are numbered from that of the repeat on, and what
-// follows from behind them: a number names one split of an entry point, bodies included.
+// Renumber numbers the splits of f consecutively after groups of nodes have become one repeat. A number names one split
+// of the entry point, bodies included.
+//
+// A repeat whose body is on one backend is part of the split around it, unless the split was cut there: end is the split
+// in which the last of its groups ended. The body of another repeat has splits of its own, which are numbered from that
+// of the repeat on:
+//
+//	split  before roll                         after
+//	0      embed on cpu                        0  embed on cpu
+//	1      layer 0: attention on gpu           1  repeat
+//	2      layer 0: experts on cpu             1    attention on gpu
+//	3      layer 1: attention on gpu           2    experts on cpu
+//	4      layer 1: experts on cpu
+//	5      output on gpu                       3  output on gpu
 func Renumber(f *ir.Func, repeat *ir.Node, end int) {
-	number, backend, before := -1, "", NoSplit
+	number, backend, before := -1, "", NoSplit // of the node before; before is its old split
 	for _, n := range f.Nodes {
 		if !DoesWork(n) {
 			n.Split = max(number, 0)
 			continue
 		}
-		apart := isApart(n)
+		own := hasOwnSplits(n)
 		cut := n.Split != NoSplit && before != NoSplit && n.Split != before
-		if number < 0 || apart || n.Backend != backend || cut {
+		if number < 0 || own || n.Backend != backend || cut {
 			number++
 		}
-		if backend = n.Backend; apart {
-			backend = "" // whatever follows begins a split
+		if backend = n.Backend; own {
+			backend = "" // the next node begins a split
 		}
 		if n.Split != NoSplit {
 			before = n.Split
@@ -67,16 +75,16 @@ func Renumber(f *ir.Func, repeat *ir.Node, end int) {
 	}
 }
 
-// isApart reports whether the body of n has splits of its own.
-func isApart(n *ir.Node) bool {
+// hasOwnSplits reports whether the body of n has splits of its own: it works on another backend than n, or on several.
+func hasOwnSplits(n *ir.Node) bool {
 	if n.Body == nil {
 		return false
 	}
 	last := lastWork(n.Body)
-	return last != nil && (last.Backend != n.Backend || isSeveral(n.Body))
+	return last != nil && (last.Backend != n.Backend || inSeveralSplits(n.Body))
 }
 
-// lastSplitOf returns the last split in which n, or what its body holds, works.
+// lastSplitOf returns the last split of n and the nodes of its body.
 func lastSplitOf(n *ir.Node) int {
 	last := n.Split
 	if n.Body != nil {
@@ -87,27 +95,27 @@ func lastSplitOf(n *ir.Node) int {
 	return last
 }
 
-// isSeveral reports whether the nodes of a body are in several splits.
-func isSeveral(f *ir.Func) bool {
+// inSeveralSplits reports whether the nodes of a body are in several splits.
+func inSeveralSplits(f *ir.Func) bool {
 	first := slices.IndexFunc(f.Nodes, DoesWork)
 	return first >= 0 && f.Nodes[first].Split != SplitAtEnd(f, lastWork(f).Backend)
 }
 
-// moveSplits makes the splits of a body begin at number.
+// moveSplits shifts the splits of a body so that they begin at number.
 func moveSplits(f *ir.Func, number int) {
 	first := slices.IndexFunc(f.Nodes, DoesWork)
 	if first < 0 {
 		return
 	}
-	for by, i := number-f.Nodes[first].Split, 0; i < len(f.Nodes); i++ {
-		n := f.Nodes[i]
+	by := number - f.Nodes[first].Split
+	for _, n := range f.Nodes {
 		if n.Split = max(n.Split+by, number); n.Body != nil {
 			moveSplits(n.Body, n.Split)
 		}
 	}
 }
 
-// lastWork returns the last node of f that works, or nil.
+// lastWork returns the last node of f that does work, or nil.
 func lastWork(f *ir.Func) *ir.Node {
 	for _, n := range slices.Backward(f.Nodes) {
 		if DoesWork(n) {
@@ -117,19 +125,19 @@ func lastWork(f *ir.Func) *ir.Node {
 	return nil
 }
 
-// SplitAtEnd returns the split of a node on a backend that is appended to f.
+// SplitAtEnd returns the split of a node that is appended to f, on that backend.
 func SplitAtEnd(f *ir.Func, backend string) int {
 	last := lastWork(f)
 	switch {
 	case last == nil:
 		return 0
-	case last.Backend == backend && !isApart(last):
+	case last.Backend == backend && !hasOwnSplits(last):
 		return last.Split
 	}
 	return lastSplitOf(last) + 1
 }
 
-// LastSplitIn returns the split of the last node of a group that works.
+// LastSplitIn returns the split of the last node of a group that does work; NoSplit if none does.
 func LastSplitIn(group []*ir.Node) int {
 	for _, n := range slices.Backward(group) {
 		if DoesWork(n) {
@@ -139,7 +147,7 @@ func LastSplitIn(group []*ir.Node) int {
 	return NoSplit
 }
 
-// NumberBodies gives the splits of bodies numbers that no other split of their entry point has.
+// NumberBodies numbers the splits of each entry point with bodies consecutively, those of the bodies included.
 func NumberBodies(m *ir.Module) {
 	for _, f := range m.Funcs {
 		if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Body != nil }) {
@@ -148,8 +156,8 @@ func NumberBodies(m *ir.Module) {
 	}
 }
 
-// Splits returns the splits of an entry point, those of bodies among them, with what is copied
-// into each, and why each begins.
+// Splits returns the splits of an entry point, bodies included, with the values that are copied into each and the cause
+// for which each begins.
 func Splits(f *ir.Func) []ir.Split { return appendSplits(nil, f) }
 
 func appendSplits(splits []ir.Split, f *ir.Func) []ir.Split {
@@ -164,7 +172,7 @@ func appendSplits(splits []ir.Split, f *ir.Func) []ir.Split {
 	return splits
 }
 
-// noteSplit adds what n says of its split.
+// noteSplit adds what n contributes to its split.
 func noteSplit(splits []ir.Split, n *ir.Node) []ir.Split {
 	for len(splits) <= n.Split {
 		splits = append(splits, ir.Split{})
@@ -180,13 +188,7 @@ func noteSplit(splits []ir.Split, n *ir.Node) []ir.Split {
 	return splits
 }
 
-// IsSplitInput reports whether n is a copy that the copy pass has made. Under the rules of
-// 2024 it may be one within a space.
-func IsSplitInput(n *ir.Node) bool {
-	return n.Op == ir.OpCopy && n.HasCause(string(pass.RuleCopyIn))
-}
-
-// splitCause returns the cause for which a split begins at n, if one does.
+// splitCause returns the cause for which a split begins at n; the zero cause if none does.
 func splitCause(n *ir.Node) ir.Cause {
 	c, _ := n.FirstCause(func(by, rule string) bool { return by == "split" || rule == string(pass.RuleCopyOut) })
 	return c

@@ -1,11 +1,8 @@
 package flow
 
-import (
-	"testing"
-)
+import "testing"
 
-// TestParallel: the worker that has most units sets the pace.
-func TestParallel(t *testing.T) {
+func TestWorkerWithMostUnitsSetsPace(t *testing.T) {
 	for _, tt := range []struct {
 		units   int64
 		workers int

@@ -4,7 +4,12 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// ViewedValue returns the value that v is a view of.
+// A state has one set of bytes and several versions of its value: each write defines the next version and overwrites the
+// one before. Nodes that read a version have to run before the next write. Repeats overwrite their carried values
+// likewise, and ops with an alias their operand.
+
+// ViewedValue returns the value that v is a view of, or v if it is none. It does not pass writes, so that values with the
+// same ViewedValue name the same version.
 func ViewedValue(v *ir.Value) *ir.Value {
 	for v.Def != nil && v.Def.Is(ir.View) {
 		v = v.Def.Args[0]
@@ -12,7 +17,7 @@ func ViewedValue(v *ir.Value) *ir.Value {
 	return v
 }
 
-// Overwrites returns the versions after which n writes others into the same bytes.
+// Overwrites returns the keys of the versions that n overwrites.
 func Overwrites(n *ir.Node) []any {
 	var keys []any
 	for _, a := range Overwritten(n) {
@@ -21,8 +26,8 @@ func Overwrites(n *ir.Node) []any {
 	return keys
 }
 
-// Overwritten returns the operands whose bytes n may overwrite: the aliased one, those that a
-// repeat carries, and any state that a body may write.
+// Overwritten returns the operands whose bytes n may overwrite: the aliased one, the carried values of a repeat, and the
+// states that its body may write.
 func Overwritten(n *ir.Node) (operands []*ir.Value) {
 	if !MayOverwrite(n) {
 		return nil
@@ -45,7 +50,8 @@ func MayOverwrite(n *ir.Node) bool {
 	return n.Op == ir.OpRepeat || n.Is(ir.Alias) || n.Is(ir.WritesState)
 }
 
-// VersionKey returns what is the same for all nodes that name the same version.
+// VersionKey returns a key that is equal for all values that name the same version. The values of several state nodes
+// are the first version of one state, so its name is the key.
 func VersionKey(v *ir.Value) any {
 	if v.Def != nil && v.Def.Op == ir.OpState {
 		return v.Def.Attr.(*ir.StateAttr).Name

@@ -4,10 +4,9 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// StepWeights returns how often each function counts: an entry point as often as an item that it
-// can work on at once is one of its own. The items of a step are those of the outermost
-// symbolic dimension of its parameters, such as the tokens of a prompt. A body counts as
-// often as it runs.
+// StepWeights returns how often each function runs for one item. The items of a step are those of the outermost symbolic
+// dimension of an entry point's parameters, such as the tokens of a prompt. So an entry point that works on up to 512
+// tokens counts 1/512, one that works on a single token counts 1, and a body of 22 iterations in the latter counts 22.
 func StepWeights(funcs []*ir.Func) map[*ir.Func]float64 {
 	weights := make(map[*ir.Func]float64)
 	for _, f := range funcs {
@@ -21,8 +20,8 @@ func StepWeights(funcs []*ir.Func) map[*ir.Func]float64 {
 	return weights
 }
 
-// itemsOf returns the upper bound of the outermost dimension of f's first parameter that has
-// a symbolic one; 1 where none has.
+// itemsOf returns the most items of a step of f: the upper bound of the first symbolic outermost dimension among the
+// parameters; 1 if there is none.
 func itemsOf(f *ir.Func) int64 {
 	for _, v := range f.Params {
 		if len(v.Type.Shape) == 0 {
