@@ -9,36 +9,27 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// This file holds what the rule sets ggml-2024 and ggml-2026 have in common: how ggml's
-// scheduler of those years gives backends to the tensors of a graph. Unlike the rules of
-// cost, these also give backends to views, weights, states and inputs, as later rules ask
-// where a source is. The README of ../shared/data/sched describes both versions; the rules
-// have the names of its causes.
-//
-// In its terms, a tensor lies in a space already if it is a weight or a state; a graph
-// input is a parameter, which is with the last target, or a foreign leaf that says so.
-
-// RulesError says that the rules which the user chose lead to what cannot run: those of
-// ggml's schedulers do not ask everything that matters.
+// RulesError reports that the rules which the user chose give a plan that cannot run. The rules of ggml's schedulers do
+// not check everything that a plan needs.
 type RulesError struct{ Text string }
 
-// Error returns what is wrong.
+// Error returns the text.
 func (e *RulesError) Error() string { return e.Text }
 
-// BudgetError says that a plan needs more memory than there is or the user allows.
+// BudgetError reports that a plan needs more memory than a target has or the user allows.
 type BudgetError struct {
 	Name        string // of the space or backend, or of the weight or state that is too large
 	Need, Limit int64  // bytes
 	Arenas      []ir.Arena
-	Own         bool   // the limit is what the target has, not what the user allows
+	Own         bool   // the limit is the memory of the target, not a setting of the user
 	Movable     bool   // other rules may put less there
-	Enough      bool   // Need is enough, and less may be: no plan was found that keeps the limit
-	Advice      string // what to do; empty is what helps in general
+	Enough      bool   // Need is enough, but not known to be necessary: no plan was found that keeps the limit
+	Advice      string // what to do; empty for the general advice
 }
 
 // Error names the arenas that need most.
 func (e *BudgetError) Error() string {
-	if e.Need <= e.Limit { // no figure says what is missing
+	if e.Need <= e.Limit { // the figures do not show what is missing
 		return e.Name + ": " + cmp.Or(e.Advice, e.help())
 	}
 	by := "--max-memory allows"
@@ -56,7 +47,7 @@ func (e *BudgetError) Error() string {
 	return text + ": " + cmp.Or(e.Advice, e.help())
 }
 
-// help says what may keep a limit: fewer or shorter sequences do not help against weights.
+// help returns the general advice. Fewer or shorter sequences do not help if weights alone are too large.
 func (e *BudgetError) help() string {
 	var ways []string
 	if e.Movable {
@@ -73,17 +64,17 @@ func (e *BudgetError) help() string {
 	return strings.Join(append(ways, "or allow more"), ", ")
 }
 
-// InternalError is a bug of the compiler: a pass that panicked or left a module that does
-// not hold what it promises.
+// InternalError reports a bug of the compiler: a pass panicked, or left a module without the properties that it
+// promises.
 type InternalError struct {
 	Pass, Module string
 	Err          error
-	Stack        string // where it panicked; empty where the verifier objected
-	Repro        string // the file that holds the module as it was before; empty for none
+	Stack        string // of the panic; empty if the verifier objected
+	Repro        string // the file with the module as it was before the pass; empty for none
 	Flags        string // of the command that runs the pass on it again
 }
 
-// Error says what went wrong and how to see it again.
+// Error returns the error and the command that reproduces it.
 func (e *InternalError) Error() string {
 	text := fmt.Sprintf("internal error: pass %s, module %s: %v", e.Pass, e.Module, e.Err)
 	if e.Repro != "" {
@@ -92,5 +83,11 @@ func (e *InternalError) Error() string {
 	return text
 }
 
-// Unwrap returns what the pass panicked with, if that was an error.
+// Unwrap returns the error of the verifier, or the value of the panic.
 func (e *InternalError) Unwrap() error { return e.Err }
+
+// TooLarge returns the error for a weight, state or value that is larger than the largest allocation.
+func TooLarge(name string, need, limit int64) error {
+	return &BudgetError{Name: name, Need: need, Limit: limit, Own: true,
+		Advice: fmt.Sprintf("the largest allocation is %d bytes: lower --ctx or --batch, quantize, or pin it to another target", limit)}
+}

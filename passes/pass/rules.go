@@ -1,9 +1,10 @@
 package pass
 
-// RuleName names a reason for which a pass decides something: PASS.WORD. Causes, --disable and statistics show it.
-// The causes of ggml's schedulers have the names that ggml prints. Each rule is declared, with a sentence, by its pass.
+// RuleName is the name of a [Rule], PASS.WORD. Causes, --disable and statistics show it. The rules of ggml's schedulers
+// have the names that ggml prints.
 type RuleName string
 
+// The names of all rules, by pass in the order of the pipeline.
 const (
 	RuleInlineCall   RuleName = "inline.call"
 	RuleInlineRepeat RuleName = "inline.repeat"

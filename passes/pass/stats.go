@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// Stats is what the passes of one Run counted.
+// Stats are the statistics of the passes of one run, in order.
 type Stats struct {
 	Passes []*PassStats `json:"passes"`
 }
 
-// PassStats is what one pass counted. Allocations are those of the process meanwhile: a pass that
-// begins while the module is being verified counts what that allocates too.
+// PassStats are the statistics of one pass. Allocations are those of the whole process during the pass.
 type PassStats struct {
 	Pass     string        `json:"pass"`
 	Time     time.Duration `json:"ns"`
@@ -26,7 +25,7 @@ type PassStats struct {
 	Counters []Counter     `json:"counters,omitempty"`
 }
 
-// Counter is a number under a name pass.thing.
+// Counter is a number with a name, PASS.THING.
 type Counter struct {
 	Name  string `json:"name"`
 	Value int64  `json:"value"`
@@ -41,6 +40,7 @@ type Figures struct {
 	ArenaBytes  int64 `json:"arena_bytes"`  // 0 before plan
 }
 
+// Add appends statistics for one more pass.
 func (s *Stats) Add(pass string) *PassStats {
 	p := &PassStats{Pass: pass}
 	s.Passes = append(s.Passes, p)
@@ -48,17 +48,16 @@ func (s *Stats) Add(pass string) *PassStats {
 }
 
 func (p *PassStats) count(name string, n int64) {
-	own := len(p.Pass) + 1 // what names begin with; passes count node by node, so no name is made to look for it
-	i := slices.IndexFunc(p.Counters, func(c Counter) bool { return c.Name[own:] == name })
+	full := p.Pass + "." + name
+	i := slices.IndexFunc(p.Counters, func(c Counter) bool { return c.Name == full })
 	if i < 0 {
-		p.Counters = append(p.Counters, Counter{Name: p.Pass + "." + name})
+		p.Counters = append(p.Counters, Counter{Name: full})
 		i = len(p.Counters) - 1
 	}
 	p.Counters[i].Value += n
 }
 
-// Counter returns the value of a counter under its full name, summed over all runs of its
-// pass.
+// Counter returns the sum of all counters of that full name.
 func (s *Stats) Counter(name string) int64 {
 	var sum int64
 	for _, p := range s.Passes {
@@ -76,7 +75,7 @@ func (p *PassStats) sorted() []Counter {
 	return slices.SortedFunc(slices.Values(p.Counters), func(a, b Counter) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// StatsFormats are the formats that Write knows.
+// StatsFormats are the formats of Write.
 var StatsFormats = []string{"table", "tsv", "json"}
 
 // Write prints the statistics as a table for people, as tab-separated values (pass, name,
@@ -126,5 +125,3 @@ func (s *Stats) writeTSV(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

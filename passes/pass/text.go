@@ -2,9 +2,10 @@ package pass
 
 import (
 	"fmt"
+	"time"
 )
 
-// BytesText returns a number of bytes with a unit that people read.
+// BytesText returns a number of bytes with a unit.
 func BytesText(n int64) string {
 	switch {
 	case n < 10<<10:
@@ -17,7 +18,7 @@ func BytesText(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-// SecondsText returns a time with three digits.
+// SecondsText returns a time with three digits and a unit.
 func SecondsText(s float64) string {
 	switch {
 	case s == 0:
@@ -31,3 +32,6 @@ func SecondsText(s float64) string {
 	}
 	return fmt.Sprintf("%.3g s", s)
 }
+
+// Milliseconds returns a duration in milliseconds.
+func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
