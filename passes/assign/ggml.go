@@ -10,6 +10,14 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
+// This file has the rules that ggml-2024 and ggml-2026 share. They are those by which ggml's scheduler of these years
+// gives backends to the tensors of a graph, under the names of its causes; the README of ../shared/data/sched describes
+// both versions. Unlike the rules of cost, they give backends to views, weights, states and inputs too, as later rules
+// ask where an operand comes from.
+//
+// A tensor has a place already if it is a weight or a state. A graph's inputs are parameters, which belong to the last
+// target, and foreign leaves that are marked as inputs.
+
 // pinTensors is the user's word on any node. A weight or state that nobody placed goes to
 // the backend's memory.
 func pinTensors(a *assigner, rule pass.RuleName, f *ir.Func) {

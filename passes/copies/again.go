@@ -11,6 +11,28 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
+// Making a copy again
+//
+// One copy of a value serves all its readers in a space, and takes memory from the first reader to the last. If the plan
+// would exceed the limit of a space, the readers are cut into several regions of use, each with a copy of its own.
+// Between two regions the bytes are free for other values. Each further copy costs time, so they are only made where a
+// limit asks for them.
+//
+// Example: %w is copied to the space dev and read by the nodes 3, 5 and 90, and the plan exceeds the limit of dev at
+// node 40. With the regions {3, 5} and {90} the copy takes no bytes there: node 90 reads a second copy, made before it.
+//
+// Real plans decide. A dry run of the passes up to plan, with one copy of each value, shows by how much each space
+// exceeds its limit. Cuts are chosen that bring the live bytes of the space at each node below the limit. Live bytes are
+// an estimate, without in-place results and gaps between buffers, so a dry run with the cuts follows, and more cuts if it
+// still exceeds the limit, a few times. Then cuts that are not needed are removed again. If no cuts help, none are made.
+//
+// Of several cuts the one with the shortest copies for its bytes is taken. Among equals it is Belady's choice (A study of
+// replacement algorithms, 1966): the value that is needed again last.
+//
+// Three things are not cut: values whose longer life would need memory where it is short as well, copies of inputs that
+// are made ahead of the function, as the caller may have overwritten the input since, and copies of the chosen experts,
+// which a single layer uses.
+
 // maxApartTries is how many plans are looked at to find cuts that keep the limits, and as many
 // to take back some.
 const maxApartTries = 6
