@@ -175,7 +175,7 @@ func TestRulesThatUndoEachOther(t *testing.T) {
 	there, back := swap("swap.there", ir.OpNeg, ir.OpExp), swap("swap.back", ir.OpExp, ir.OpNeg)
 	rewrites := []rewrite.Rewrite{there, back}
 	table := withPasses(pass.Pass{Name: "swap", Doc: "swap", Rules: rewrite.RulesOf(rewrites), Run: func(c *pass.Context, m *ir.Module) error {
-		return rewrite.ApplyRewrites(c, m, rewrites)
+		return rewrite.Apply(c, m, rewrites)
 	}})
 	m := irtest.Parse(t, "func @f(%x: f32[4]) -> f32[4] {\n  %y = neg %x\n  return %y\n}\n")
 	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), Passes: []string{"shape", "swap"}, table: table})

@@ -9,18 +9,39 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Edit rebuilds the order of a function's nodes in one walk: a pass hands over the nodes
-// one by one, with new ones between them and without those that it drops, and names values
-// that take the place of others. Operands are brought up to date on the way, so a pass
-// sees what earlier replacements have made. Time is linear in nodes and operands.
+// Edit rebuilds a function's list of nodes in one walk, in time linear in nodes and operands. A pass calls Update for
+// each node and then Keep, or not, to drop it. Add emits new nodes in between, and Replace names a value that takes the
+// place of another one in all later operands. Update applies the replacements, so a pass sees operands as they will be.
+//
+// Example: a pass that replaces neg(neg(x)) by x.
+//
+//	e := NewEdit(c, f)
+//	for _, n := range f.Nodes {
+//		e.Update(n)
+//		if n.Op == ir.OpNeg && n.Args[0].Def != nil && n.Args[0].Def.Op == ir.OpNeg {
+//			e.Replace(n.Result(), n.Args[0].Def.Args[0])
+//			continue
+//		}
+//		e.Keep(n)
+//	}
+//	e.Done()
+//
+//	before         walk                              after
+//	%a = neg %x    kept                              %a = neg %x   (dead)
+//	%b = neg %a    dropped, %b replaced by %x
+//	%c = exp %b    updated to exp %x, kept           %c = exp %x
+//
+// Until Done the function has its old list, with operands that are partly updated.
 type Edit struct {
 	F       *ir.Func
+	Out     []*ir.Node // the new list
 	targets *target.List
-	Out     []*ir.Node
-	instead []*ir.Value // of values, by id; nil for those that stay. Empty as long as all do
-	pos     []int32     // of nodes in out, by id
+	instead []*ir.Value // by value id: what replaces it; nil or beyond the end if it stays
+	pos     []int32     // by node id: the position in Out
+	types   []ir.Type   // of the results of the node that was added last; kept for its memory
 }
 
+// NewEdit begins an edit of f.
 func NewEdit(c *pass.Context, f *ir.Func) *Edit {
 	e := &Edit{F: f, targets: c.Targets}
 	e.Out = make([]*ir.Node, 0, len(f.Nodes)+8)
@@ -28,14 +49,14 @@ func NewEdit(c *pass.Context, f *ir.Func) *Edit {
 	return e
 }
 
-// WithIDs returns table with zero elements for ids below n, besides those that it has.
+// WithIDs returns the table with zero elements appended up to length n.
 func WithIDs[T any](table []T, n int) []T {
 	had := len(table)
 	if n <= had {
 		return table
 	}
 	if n > cap(table) {
-		table = slices.Grow(table, n+n/8-had) // functions grow a little with most passes
+		table = slices.Grow(table, n+n/8-had) // room for more, as most passes add a few nodes
 	}
 	table = table[:n]
 	clear(table[had:])
@@ -48,7 +69,7 @@ func (e *Edit) Replace(old, v *ir.Value) {
 	e.instead[old.ID] = v
 }
 
-// Now returns the value that stands for v.
+// Now returns the value that replaces v; v itself if none does.
 func (e *Edit) Now(v *ir.Value) *ir.Value {
 	for v.ID < len(e.instead) && e.instead[v.ID] != nil {
 		v = e.instead[v.ID]
@@ -56,7 +77,7 @@ func (e *Edit) Now(v *ir.Value) *ir.Value {
 	return v
 }
 
-// Update brings the operands of n up to date.
+// Update applies the replacements to the operands of n.
 func (e *Edit) Update(n *ir.Node) {
 	if len(e.instead) == 0 {
 		return
@@ -68,20 +89,21 @@ func (e *Edit) Update(n *ir.Node) {
 	}
 }
 
-// Keep puts n at the end of the new order.
+// Keep updates n and appends it to the new list.
 func (e *Edit) Keep(n *ir.Node) {
 	e.Update(n)
 	e.Append(n)
 }
 
+// Append appends n, whose operands are up to date, to the new list.
 func (e *Edit) Append(n *ir.Node) {
 	e.pos = WithIDs(e.pos, e.F.NumNodes())
 	e.pos[n.ID] = int32(len(e.Out))
 	e.Out = append(e.Out, n)
 }
 
-// Add puts a new node at the end of the new order. It runs where at runs and comes from
-// where at comes from; at may be nil. Types are what the op infers.
+// Add appends a new node to the new list. It has the backend, split and source position of at, unless at is nil. The
+// types of its results are those that the op infers.
 func (e *Edit) Add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Value) *ir.Node {
 	n := e.F.NewNode(op, attr, args, name)
 	if at != nil {
@@ -100,18 +122,21 @@ func (e *Edit) Add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 	return n
 }
 
-// Inferred returns the types of the results of a node that a pass made; that they cannot
-// be inferred is a bug of the pass.
-func Inferred(n *ir.Node) []ir.Type {
-	types, err := ir.Infer(n)
+// Inferred returns the types of the results of a node that a pass has made. It panics if the op refuses the operands,
+// which is a bug of the pass.
+func Inferred(n *ir.Node) []ir.Type { return inferredInto(nil, n) }
+
+// inferredInto is Inferred with a slice whose memory the result may use.
+func inferredInto(room []ir.Type, n *ir.Node) []ir.Type {
+	types, err := ir.InferInto(room, n)
 	if err != nil {
 		panic(fmt.Errorf("passes: internal error: a new node %v %v: %w", n.Op, n.Args, err))
 	}
 	return types
 }
 
-// ResultSpace returns the memory space where the results of n lie: that of the bytes a
-// view or alias names, else the one that its backend prefers; empty before assign.
+// ResultSpace returns the memory space of the results of n: that of the operand that a view or alias names, else the one
+// where its backend puts results. It is empty for a node without a backend.
 func ResultSpace(targets *target.List, n *ir.Node) string {
 	info := n.Op.Info()
 	switch {
@@ -125,7 +150,7 @@ func ResultSpace(targets *target.List, n *ir.Node) string {
 	return ""
 }
 
-// Done makes the new order the function's. Nobody may look at the old one any more.
+// Done makes the new list the function's, and updates the function's results.
 func (e *Edit) Done() {
 	for i, r := range e.F.Results {
 		e.F.Results[i] = e.Now(r)
@@ -133,7 +158,7 @@ func (e *Edit) Done() {
 	e.F.Nodes = e.Out
 }
 
-// Position returns where in the new order v is defined; parameters come before all nodes.
+// Position returns the position of v's definition in the new list. Parameters have negative ones.
 func (e *Edit) Position(v *ir.Value) int {
 	if v.Def == nil {
 		return v.Index - len(e.F.Params)
@@ -141,7 +166,7 @@ func (e *Edit) Position(v *ir.Value) int {
 	return int(e.pos[v.Def.ID])
 }
 
-// Drop takes back n, which was added last.
+// Drop removes n, the last node of the new list.
 func (e *Edit) Drop(n *ir.Node) {
 	last := len(e.Out) - 1
 	if e.Out[last] != n {

@@ -4,11 +4,12 @@ import (
 	"math/rand/v2"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// Permute puts the nodes of f into another order that data flow allows, drawn from r: a
-// pass whose result depends on more than that has a bug. What reads a version of a state
-// stays before what writes the next one.
+// Permute puts the nodes of f into a random order that data flow allows: operands are defined before their readers, and
+// the readers of a version of a state come before the node that writes the next one. A pass whose result depends on
+// anything else has a bug; --debug check=all finds it.
 func Permute(f *ir.Func, r *rand.Rand) {
 	after, waits := dependences(f)
 	var ready, order []*ir.Node
@@ -32,15 +33,15 @@ func Permute(f *ir.Func, r *rand.Rand) {
 	f.Nodes = order
 }
 
-// dependences returns, by node id, the nodes that have to come later than each, and how
-// many have to come before it.
+// dependences returns, by node id, the nodes that have to come after each node, and the number of nodes that have to come
+// before it.
 func dependences(f *ir.Func) (after [][]*ir.Node, waits []int) {
 	after, waits = make([][]*ir.Node, f.NumNodes()), make([]int, f.NumNodes())
 	edge := func(before, n *ir.Node) {
 		after[before.ID] = append(after[before.ID], n)
 		waits[n.ID]++
 	}
-	readers := make([][]*ir.Node, f.NumValues()) // of the bytes, by the id of the root's version
+	readers := make([][]*ir.Node, f.NumValues()) // by the id of the value whose bytes they read, up to the next write
 	for _, n := range f.Nodes {
 		for i, a := range n.Args {
 			if a == nil {
@@ -49,7 +50,7 @@ func dependences(f *ir.Func) (after [][]*ir.Node, waits []int) {
 			if a.Def != nil {
 				edge(a.Def, n)
 			}
-			v := version(a)
+			v := flow.ViewedValue(a)
 			if n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
 				for _, reader := range readers[v.ID] {
 					if reader != n {
@@ -61,12 +62,4 @@ func dependences(f *ir.Func) (after [][]*ir.Node, waits []int) {
 		}
 	}
 	return after, waits
-}
-
-// version returns the value whose bytes v shows, up to the last write.
-func version(v *ir.Value) *ir.Value {
-	for v.Def != nil && v.Def.Is(ir.View) {
-		v = v.Def.Args[0]
-	}
-	return v
 }

@@ -1,5 +1,6 @@
-// Package rewrite changes graphs: [Edit] rebuilds the order of a function's nodes in one walk, and
-// [ApplyRewrites] applies rules, each a [Pattern] of nodes and what takes its place.
+// Package rewrite changes graphs. [Edit] rebuilds a function's list of nodes in one walk. [Apply] applies rules, each a
+// [Pattern] of nodes and what replaces it. The package also makes the nodes that several passes add ([CopyNode],
+// [SetQueue]) and shuffles nodes for tests of passes ([Permute]).
 package rewrite
 
 import (
@@ -12,22 +13,20 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// Rewrite is a rule that replaces a pattern of nodes.
-//
-// Laws: the new nodes are never dearer for any target that asked for them; no rewrite
-// undoes another; one spelling of operands is the business of canonicalize.
+// Rewrite is a rule that replaces a pattern of nodes. The new nodes must not cost more than the old ones on any target
+// that runs them, and no rewrite may undo another one.
 type Rewrite struct {
 	pass.Rule
 	Pattern Pattern
 
-	// Where reports whether the rule applies to what the pattern found; nil is always.
+	// Where reports whether the rule applies to a match of the pattern; nil is always.
 	Where func(*pass.Context, *Match) bool
 
-	// Build replaces the root, with Match.Emit, then Match.Become or Match.Replace.
+	// Build replaces the root: it calls Match.Emit for new nodes, then Match.Become or Match.Replace once.
 	Build func(*Match)
 }
 
-// RulesOf returns what a pass declares for its rewrites. Several may apply one rule.
+// RulesOf returns the rules of the rewrites, for a pass to declare. Several rewrites may apply one rule.
 func RulesOf(rewrites []Rewrite) []pass.Rule {
 	var rules []pass.Rule
 	for _, r := range rewrites {
@@ -38,28 +37,36 @@ func RulesOf(rewrites []Rewrite) []pass.Rule {
 	return rules
 }
 
-// MaxRounds bounds the walks over a function: a rewrite that enables another one at an
-// earlier node needs a further walk, and chains of such are short.
-const MaxRounds = 16
+// maxWalks limits the walks over a function, and the rewrites of one node in a walk. A rewrite that enables another one
+// at an earlier node needs a further walk; chains of these are short.
+const maxWalks = 16
 
-// ApplyRewrites applies the rewrites to every function until none matches. In a walk, a
-// node is rewritten until no rule matches there; the first match in the order of the table
-// wins. A module that comes back to a form it had before is an error that names the rules.
-func ApplyRewrites(c *pass.Context, m *ir.Module, rewrites []Rewrite) error {
+// Apply applies the rewrites to every function until none matches. A walk visits the nodes in order and rewrites each
+// until no rule matches there; the first rewrite of the list that matches is taken. If a function returns to a form that
+// it had before, rules undo each other, and the error names them.
+//
+// Example, with the rules reshape(reshape(x)) = reshape(x) and "a reshape to the same shape is its operand":
+//
+//	before: x is f32[4,6]        first walk                          second walk
+//	%a = reshape %x {[24]}       kept                                kept
+//	%b = reshape %a {[4,6]}      reshape of reshape: reshape %x,
+//	                             which is %x: %b goes away
+//	%c = exp %b                  kept, as exp %x                     no match: done; dce removes %a
+func Apply(c *pass.Context, m *ir.Module, rewrites []Rewrite) error {
 	byOp := indexRewrites(rewrites)
 	for _, f := range m.AllFuncs() {
-		var seen []string // forms since the second walk that changed something: most functions have one
+		var seen []string // forms after the second and later walks; most functions need one walk that changes something
 		uses := countUses(f)
-		for round := 0; ; round++ {
+		for walk := 0; ; walk++ {
 			fired := rewriteFunc(c, f, byOp, uses)
 			if len(fired) == 0 {
 				break
 			}
-			if round == 0 {
+			if walk == 0 {
 				continue
 			}
 			form := formOf(f)
-			if round == MaxRounds || slices.Contains(seen, form) {
+			if walk == maxWalks || slices.Contains(seen, form) {
 				return cycleError(c, f, fired)
 			}
 			seen = append(seen, form)
@@ -78,8 +85,8 @@ func cycleError(c *pass.Context, f *ir.Func, fired []pass.RuleName) error {
 		f.Name, strings.Join(names, ", "))}
 }
 
-// formOf describes what is the same for two forms of a function between which rewrites could
-// alternate: the ops and the distances to their operands' definitions.
+// formOf returns a text that is equal for equal forms of a function: the ops and the distances to the definitions of
+// their operands. Names and ids would differ each time that rewrites alternate between two forms.
 func formOf(f *ir.Func) string {
 	var form []byte
 	pos := ir.Positions(f)
@@ -110,15 +117,14 @@ func indexRewrites(rewrites []Rewrite) *[ir.NumOps][]*Rewrite {
 	return &byOp
 }
 
-// rewriteFunc walks over f once and returns the names of the rules that fired. It keeps uses up to
-// date.
+// rewriteFunc walks over f once and returns the names of the rules that were applied. It updates uses.
 func rewriteFunc(c *pass.Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses *useCounts) (fired []pass.RuleName) {
 	e := NewEdit(c, f)
 	m := &Match{E: e, uses: uses}
 	for _, n := range f.Nodes {
 		e.Update(n)
 		replaced := false
-		for round := 0; round < MaxRounds && !replaced; round++ {
+		for i := 0; i < maxWalks && !replaced; i++ {
 			r := findRewrite(c, m, n, byOp[n.Op])
 			if r == nil {
 				break
@@ -141,8 +147,8 @@ func rewriteFunc(c *pass.Context, f *ir.Func, byOp *[ir.NumOps][]*Rewrite, uses 
 	return fired
 }
 
-// findRewrite returns the first rewrite that matches at n, where it may be applied; nil for none. The
-// match is m, which stands for others afterwards.
+// findRewrite returns the first rewrite that matches at n and may be applied; nil if there is none. It leaves the match
+// in m.
 func findRewrite(c *pass.Context, m *Match, n *ir.Node, rewrites []*Rewrite) *Rewrite {
 	if len(rewrites) == 0 {
 		return nil
@@ -161,7 +167,7 @@ func findRewrite(c *pass.Context, m *Match, n *ir.Node, rewrites []*Rewrite) *Re
 	return nil
 }
 
-// apply rewrites what m has found.
+// apply applies the rewrite to the match m.
 func (r *Rewrite) apply(c *pass.Context, m *Match) {
 	n := m.Root
 	before := n.Op.String()
@@ -171,13 +177,13 @@ func (r *Rewrite) apply(c *pass.Context, m *Match) {
 		return
 	}
 	after := n.Op.String()
-	if after == before { // what became of the node is said by the rule
+	if after == before { // the name of the rule tells what changed
 		before, after = "", ""
 	}
 	c.CauseChange(n, r.Name, before, after, Names(m.gone)...)
 }
 
-// Names returns what messages call the nodes, in order.
+// Names returns the names of the nodes in messages.
 func Names(nodes []*ir.Node) []string {
 	list := make([]string, len(nodes))
 	for i, n := range nodes {

@@ -29,7 +29,7 @@ var Canonicalize = pass.Pass{
 }
 
 func canonicalize(c *pass.Context, m *ir.Module) error {
-	return rewrite.ApplyRewrites(c, m, canonicalRewrites)
+	return rewrite.Apply(c, m, canonicalRewrites)
 }
 
 var canonicalRewrites = slices.Concat(

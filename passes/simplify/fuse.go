@@ -32,7 +32,7 @@ var Fuse = pass.Pass{
 }
 
 func fuse(c *pass.Context, m *ir.Module) error {
-	if err := rewrite.ApplyRewrites(c, m, fuseRewrites); err != nil {
+	if err := rewrite.Apply(c, m, fuseRewrites); err != nil {
 		return err
 	}
 	if wantsMerged(c) && c.Enabled(pass.RuleFuseQKV) {
@@ -148,8 +148,10 @@ func sliceOfWider(t ir.Type) ir.Type {
 	return t
 }
 
-// viewsFollow reports whether all views of v, and views of them, can still be expressed
-// if v is of type t.
+// maxViews is the length of a chain of views up to which viewsFollow looks.
+const maxViews = 16
+
+// viewsFollow reports whether all views of v, and views of them, can still be expressed if v is of type t.
 func viewsFollow(uses *ir.UseLists, v *ir.Value, t ir.Type, depth int) bool {
 	if slices.Contains(v.Func.Results, v) {
 		return false
@@ -160,7 +162,7 @@ func viewsFollow(uses *ir.UseLists, v *ir.Value, t ir.Type, depth int) bool {
 		}
 		trial := &ir.Node{Op: n.Op, Attr: n.Attr, Args: []*ir.Value{{Type: t, Func: v.Func}}, Func: v.Func}
 		types, err := ir.Infer(trial)
-		if err != nil || depth > rewrite.MaxRounds || !viewsFollow(uses, n.Result(), types[0], depth+1) {
+		if err != nil || depth > maxViews || !viewsFollow(uses, n.Result(), types[0], depth+1) {
 			return false
 		}
 	}

@@ -32,7 +32,7 @@ var FuseLate = pass.Pass{
 }
 
 func fuseLate(c *pass.Context, m *ir.Module) error {
-	if err := rewrite.ApplyRewrites(c, m, lateRewrites); err != nil {
+	if err := rewrite.Apply(c, m, lateRewrites); err != nil {
 		return err
 	}
 	roundAttentions(c, m)

@@ -7,18 +7,24 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// This file keeps rewrites from moving a read of a state past a write. A value never changes, but
-// its bytes do: a state_write makes the next version of a state in the bytes of the version before.
+// A value never changes, but its bytes may be overwritten: a state_write makes the next version of a state in the bytes
+// of the version before. So a rewrite must not move a read past a write:
+//
+//	%r = reshape %s            reads the version %s of a state
+//	%t = state_write %s, %x    overwrites it
+//	%q = permute %r            must not become a permute of %s: the node would read %x
+//
+// current refuses such matches, OverwrittenLater such replacements.
 
-// passed notes that the walk is past n.
+// passed records that the walk has passed n.
 func (m *Match) passed(n *ir.Node) {
 	if flow.MayOverwrite(n) {
 		m.written = append(m.written, n)
 	}
 }
 
-// current reports whether the root can read what the nodes read that it takes over: no node between
-// them and the root overwrites it.
+// current reports whether the root can read the operands of the nodes that it takes over: no node between such a node and
+// the root overwrites one.
 func (m *Match) current() bool {
 	for _, n := range m.gone {
 		for _, w := range slices.Backward(m.written) {
@@ -33,7 +39,7 @@ func (m *Match) current() bool {
 	return true
 }
 
-// overwritesOperand reports whether w overwrites what n reads.
+// overwritesOperand reports whether w overwrites an operand of n.
 func overwritesOperand(w, n *ir.Node) bool {
 	keys := flow.Overwrites(w)
 	return slices.ContainsFunc(n.Args, func(a *ir.Value) bool {
@@ -41,8 +47,8 @@ func overwritesOperand(w, n *ir.Node) bool {
 	})
 }
 
-// OverwrittenLater reports whether a node after the root overwrites the bytes of v. Such a value is not
-// to stand for another one: that would be read after the write, or written where it must not be.
+// OverwrittenLater reports whether a node after the root overwrites the bytes of v. Such a value must not replace another
+// one: it would be read after the write, or the write would change a value that has to stay.
 func (m *Match) OverwrittenLater(v *ir.Value) bool {
 	if m.writers == nil {
 		m.writers = slices.DeleteFunc(slices.Clone(m.E.F.Nodes), func(n *ir.Node) bool { return !flow.MayOverwrite(n) })
@@ -50,7 +56,7 @@ func (m *Match) OverwrittenLater(v *ir.Value) bool {
 	return m.E.Overwrites(m.writers[len(m.written):], v)
 }
 
-// Overwrites reports whether one of the nodes, which the walk has not come to, overwrites the bytes of v.
+// Overwrites reports whether one of the nodes, which the walk has not reached, overwrites the bytes of v.
 func (e *Edit) Overwrites(nodes []*ir.Node, v *ir.Value) bool {
 	key := e.version(v)
 	return slices.ContainsFunc(nodes, func(n *ir.Node) bool {
@@ -58,8 +64,8 @@ func (e *Edit) Overwrites(nodes []*ir.Node, v *ir.Value) bool {
 	})
 }
 
-// version returns what is the same for all values that name the version that v names, which may be an
-// operand of a node that the walk has not come to.
+// version returns the flow.VersionKey of the version that v names. Unlike flow.ViewedValue it applies the replacements on
+// the way, as the operands of nodes that the walk has not reached are not updated.
 func (e *Edit) version(v *ir.Value) any {
 	v = e.Now(v)
 	for v.Def != nil && v.Def.Is(ir.View) {

@@ -8,9 +8,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// TestUsesStayExact rewrites away nodes that are read several times and compares the counts that were
-// kept with new ones.
-func TestUsesStayExact(t *testing.T) {
+// TestUseCountsStayExact rewrites away nodes that are read several times and compares the updated counts with new
+// ones.
+func TestUseCountsStayExact(t *testing.T) {
 	m, err := ir.Parse("t", []byte(`ggir 1
 module "m"
 after import
