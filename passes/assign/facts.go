@@ -40,7 +40,7 @@ const (
 	hasSource                        // the first result has the bytes of another value
 	takesIn                          // isInput
 	holdsFunc                        // RunsFunction
-	canLower                         // LowererOf knows how
+	canLower                         // unfuse can lower it
 	isGiven                          // a leaf: there before the step
 )
 
@@ -92,7 +92,7 @@ func (a *assigner) factsOf(n *ir.Node) nodeFacts {
 	note(isMember, n.Op == ir.OpWeight || n.Op == ir.OpState)
 	note(takesIn, isInput(n))
 	note(holdsFunc, flow.RunsFunction(n))
-	note(canLower, simplify.LowererOf(n) != nil)
+	note(canLower, simplify.IsFused(n))
 	if r := n.Result(); r != nil {
 		root := r.Root()
 		note(hasSource, root != r)

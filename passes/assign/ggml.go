@@ -203,7 +203,7 @@ func refuseUnsupported(a *assigner, _ pass.RuleName, f *ir.Func) {
 		if t == nil || !flow.DoesWork(n) || n.Op == ir.OpForeign || flow.RunsFunction(n) {
 			continue
 		}
-		if ok, why := t.Supports(n); !ok && simplify.LowererOf(n) == nil && !a.refuseAll(f, n) {
+		if ok, why := t.Supports(n); !ok && !simplify.IsFused(n) && !a.refuseAll(f, n) {
 			last, _ := n.LastCause()
 			a.errs = append(a.errs, &pass.RulesError{Text: fmt.Sprintf("@%s %v: the rule %s of --rules %s puts it on %s, which does not run it: %s: pin it to another target, or choose other rules",
 				f.Name, n, last.Rule, a.c.Options.Rules, t.Name, why)})

@@ -135,7 +135,7 @@ func applyPins(a *assigner, rule pass.RuleName, f *ir.Func) {
 				continue
 			}
 			t := a.c.Targets.Get(p.Backend)
-			if ok, why := t.Supports(n); !ok && simplify.LowererOf(n) == nil {
+			if ok, why := t.Supports(n); !ok && !simplify.IsFused(n) {
 				a.errs = append(a.errs, &pass.RulesError{Text: fmt.Sprintf("@%s %v: pinned to %s, which does not run it: %s: narrow the pin, or pin it elsewhere before", f.Name, n, t.Name, why)})
 			}
 			a.put(n, t, rule, p.String())

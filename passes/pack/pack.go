@@ -123,7 +123,7 @@ func (p *packer) operands(n *ir.Node) {
 // misplaced returns the error for a node that its target does not run. It comes from a text, whose backends
 // assign keeps, or from an order of passes without unfuse.
 func (p *packer) misplaced(n *ir.Node, t *target.Descriptor, why string) error {
-	if simplify.LowererOf(n) != nil && !p.c.Ran(simplify.Unfuse.Name) {
+	if simplify.IsFused(n) && !p.c.Ran(simplify.Unfuse.Name) {
 		return fmt.Errorf("@%s %v: %s: pass %s, which has to run before %s, takes it apart", n.Func.Name, n, why, simplify.Unfuse.Name, p.c.Pass.Name)
 	}
 	return fmt.Errorf("@%s %v: it is on %s, which does not run it: %s: put it on another target, or compile it again from before pass assign",

@@ -96,8 +96,8 @@ func (c *Context) Enabled(rule RuleName) bool { return !c.Off[rule] }
 // Target returns the target that runs the node; nil if it has none.
 func (c *Context) Target(n *ir.Node) *target.Descriptor { return c.Targets.Get(n.Backend) }
 
-// FirstSupporting returns the first target that runs n or the pieces that unfuse would make of it, and for each target
-// before it the reason why it does not. The target is nil if none does.
+// FirstSupporting returns the first target that runs n, and for each target before it the reason why it does not. The
+// target is nil if none does.
 func FirstSupporting(c *Context, n *ir.Node) (*target.Descriptor, []string) {
 	var refusals []string
 	for _, t := range c.Targets.All() {

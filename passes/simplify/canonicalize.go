@@ -11,14 +11,19 @@ import (
 
 // Canonicalize gives views and operand order one spelling.
 //
-// Before: types are known. After: no view names all of its operand as it is; chains of
-// views of one kind are one view; permutations that move no byte are reshapes; operands
-// of commutative ops stand in the order of operandRank.
+// Before: types are known. After: no view shows all of its operand in the same shape; chains of views of one kind are one
+// view; permutations that move no byte are reshapes; operands of commutative ops are in the order of operandRank.
 //
-// Not earlier: merged nodes make chains shorter. Not later: the patterns of fuse are
-// written for this spelling only.
+// Not earlier: merged nodes make chains shorter. Not later: the patterns of fuse know this spelling only.
 //
 // Cost: a few walks, O(nodes) each.
+//
+//	%a = reshape %x {shape=[4,6]}
+//	%b = reshape %a {shape=[24]}        %b = reshape %x {shape=[24]}
+//	%p = permute %b {perm=[0]}          replaced by %b
+//	%s = scale %p {scale=1}             replaced by %b
+//	%m = matmul %y, %w
+//	%z = add %r, %m                     %z = add %m, %r
 var Canonicalize = pass.Pass{
 	Name:   "canonicalize",
 	Doc:    "one spelling for views and the order of operands",
@@ -64,7 +69,7 @@ var canonicalRewrites = slices.Concat(
 	orderRewrites(ir.OpAdd, ir.OpMul, ir.OpMax, ir.OpMin),
 )
 
-// noopRewrites apply one rule to each op that may turn out to do nothing.
+// noopRewrites returns the rewrites for ops that may do nothing.
 func noopRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	var rs []rewrite.Rewrite
 	for _, op := range ops {
@@ -78,9 +83,9 @@ func noopRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	return rs
 }
 
-// changesNothing reports whether the root's result is its operand. A parameter or leaf is
-// not made a result of the function, where its bytes would have to be copied. Neither is one of the
-// two taken for the other where only one is overwritten.
+// changesNothing reports whether the root's result may be replaced by its operand. Two cases are left alone although the
+// values are equal: a parameter or leaf would become a result of the function, which has to be copied then; or a later
+// node overwrites one of the two, and the other has to stay as it is.
 func changesNothing(_ *pass.Context, m *rewrite.Match) bool {
 	x, y := m.Value("x"), m.Root.Result()
 	if !x.Type.Equal(y.Type) || slices.Contains(y.Func.Results, y) && (x.IsParam() || x.Def.Is(ir.Leaf)) {
@@ -100,6 +105,7 @@ func changesNothing(_ *pass.Context, m *rewrite.Match) bool {
 	return true
 }
 
+// composePermutes makes one permutation of the root and the inner one.
 func composePermutes(m *rewrite.Match) {
 	outer := m.Root.Attr.(*ir.PermuteAttr).Perm
 	inner := m.Value("inner").Def.Attr.(*ir.PermuteAttr).Perm
@@ -110,8 +116,8 @@ func composePermutes(m *rewrite.Match) {
 	m.Become(ir.OpPermute, &ir.PermuteAttr{Perm: perm}, m.Value("x"))
 }
 
-// areOneSlice reports whether a slice of the inner one's operand has the type of the outer one:
-// strides of slices with an extent of 0 or 1 may differ.
+// areOneSlice reports whether both slices cut the same axis, and one slice in place of them has the type of the outer one.
+// The type may differ: slices with an extent of 0 or 1 have several strides.
 func areOneSlice(_ *pass.Context, m *rewrite.Match) bool {
 	outer, inner := m.Root.Attr.(*ir.SliceAttr), m.Value("inner").Def.Attr.(*ir.SliceAttr)
 	if outer.Axis != inner.Axis {
@@ -121,13 +127,13 @@ func areOneSlice(_ *pass.Context, m *rewrite.Match) bool {
 	return err == nil && types[0].SameData(m.Root.Result().Type)
 }
 
+// oneSlice returns the attributes of the slice that takes the place of both.
 func oneSlice(m *rewrite.Match) *ir.SliceAttr {
 	outer, inner := m.Root.Attr.(*ir.SliceAttr), m.Value("inner").Def.Attr.(*ir.SliceAttr)
 	return &ir.SliceAttr{Axis: outer.Axis, Start: inner.Start.Add(outer.Start), Len: outer.Len}
 }
 
-// movesNoByte reports whether the dimensions that are not 1 keep their order, in a dense
-// operand.
+// movesNoByte reports whether the operand is dense, and the dimensions that are not 1 keep their order.
 func movesNoByte(_ *pass.Context, m *rewrite.Match) bool {
 	x := m.Value("x").Type
 	last := -1
@@ -143,7 +149,7 @@ func movesNoByte(_ *pass.Context, m *rewrite.Match) bool {
 	return target.IsDense(x)
 }
 
-// orderRewrites apply one rule to each commutative op.
+// orderRewrites returns the rewrites for commutative ops.
 func orderRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	var rs []rewrite.Rewrite
 	for _, op := range ops {
@@ -157,8 +163,8 @@ func orderRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	return rs
 }
 
-// wrongOrder reports whether the operands have to be swapped; that is only possible where
-// neither is broadcast.
+// wrongOrder reports whether the operands have to be swapped. Operands of which one is broadcast stay: the larger one comes
+// first.
 func wrongOrder(_ *pass.Context, m *rewrite.Match) bool {
 	a, b := m.Value("a"), m.Value("b")
 	if !a.Type.SameData(b.Type) {
@@ -168,7 +174,8 @@ func wrongOrder(_ *pass.Context, m *rewrite.Match) bool {
 	return rb < ra || rb == ra && m.E.Position(b) > m.E.Position(a)
 }
 
-// operandRank orders operands: activations, products, other nodes, parameters, leaves.
+// operandRank returns a number that orders operands: activation functions, products, other nodes, parameters, weights. Of
+// the same rank, the operand that is computed later comes first.
 func operandRank(v *ir.Value) int {
 	switch {
 	case v.IsParam():

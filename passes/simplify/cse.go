@@ -11,20 +11,23 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// CSE merges nodes that compute the same.
+// CSE (common subexpression elimination) merges nodes that compute the same.
 //
-// Before: types are known. After: no two pure nodes of a function have the same op,
-// attributes and operands, but for those whose results are overwritten.
+// Before: types are known. After: no two pure nodes of a function have the same op, attributes and operands, except those
+// with results that a later node overwrites.
 //
-// Not earlier: folding makes constants that turn out equal. Not later: fuse joins a node
-// with its only reader, and two equal readers look like two.
+// Not earlier: folding makes constants, some of which are equal. Not later: fuse joins a node with its only reader, and
+// two equal readers look like two.
 //
-// Cost: one walk, a table lookup for each node: O(nodes + operands).
+// Cost: one walk with a table lookup for each node, O(nodes + operands).
 //
-// Equal nodes are found by a key made of op, type, attributes and operand ids, as in value
-// numbering; operands are merged before their readers because nodes stand in order. The
-// first one stays. Most nodes differ from all others in op and operands already, so that no key
-// is made of the rest.
+// Nodes are numbered as in value numbering: a key is made of op, type, attributes and operand ids, and the first node
+// with a key stays. Operands come before their readers, so they are merged already when the key of a reader is made:
+//
+//	%a = exp %x       kept
+//	%b = exp %x       the key of %a: merged, %b becomes %a
+//	%c = neg %a       kept
+//	%d = neg %b       now neg %a, the key of %c: merged
 var CSE = pass.Pass{
 	Name:   "cse",
 	Doc:    "merge nodes that compute the same",
@@ -36,46 +39,35 @@ var CSE = pass.Pass{
 
 func mergeEqual(c *pass.Context, m *ir.Module) error {
 	for _, f := range m.AllFuncs() {
-		if list := newKnownNodes(f).equals(c); len(list) > 0 {
-			mergeAll(c, f, list)
-		}
+		mergeIn(c, f)
 	}
 	return nil
 }
 
-// equalNodes are a node and one before it that computes the same.
-type equalNodes struct{ node, first *ir.Node }
-
-// mergeAll leaves out nodes of f, which stand in the list in order, for those that compute the same.
-func mergeAll(c *pass.Context, f *ir.Func, list []equalNodes) {
+func mergeIn(c *pass.Context, f *ir.Func) {
+	first := make(map[nodeKey]*ir.Node)
+	written := overwrittenValues(f)
 	e := rewrite.NewEdit(c, f)
 	for _, n := range f.Nodes {
 		e.Update(n)
-		if len(list) > 0 && list[0].node == n {
-			merge(c, e, n, list[0].first)
-			list = list[1:]
+		if !mergeable(n) || slices.ContainsFunc(n.Results, func(r *ir.Value) bool { return written[r] }) {
+			e.Keep(n)
 			continue
 		}
+		key := keyOf(n)
+		if equal := first[key]; equal != nil && c.Allow(pass.RuleCSEEqual, n) {
+			merge(c, e, n, equal)
+			continue
+		}
+		first[key] = n
 		e.Keep(n)
 	}
 	e.Done()
 }
 
-// knownNodes finds the first of the nodes of a function that compute the same.
-type knownNodes struct {
-	f       *ir.Func
-	first   map[nodeKey]*ir.Node
-	instead []int32            // by value id: 1 + that of the one that is merged with; 0 for none
-	written map[*ir.Value]bool // what some node overwrites: it is not always what was computed
-}
-
-func newKnownNodes(f *ir.Func) *knownNodes {
-	return &knownNodes{f, make(map[nodeKey]*ir.Node), make([]int32, f.NumValues()), writtenIn(f)}
-}
-
-// writtenIn returns the values of f that some node overwrites, leaves aside: all that name a state name
-// the same bytes anyway.
-func writtenIn(f *ir.Func) map[*ir.Value]bool {
+// overwrittenValues returns the values of f that some node overwrites. What such a value holds depends on when it is
+// read, so it is not merged. States are left out: all nodes of one state name the same bytes anyway.
+func overwrittenValues(f *ir.Func) map[*ir.Value]bool {
 	written := make(map[*ir.Value]bool)
 	for _, n := range f.Nodes {
 		for _, a := range flow.Overwritten(n) {
@@ -87,91 +79,57 @@ func writtenIn(f *ir.Func) map[*ir.Value]bool {
 	return written
 }
 
-// equals returns the nodes that may be left out, in order. Operands count as what they will have been
-// merged with.
-func (k *knownNodes) equals(c *pass.Context) (list []equalNodes) {
-	for _, n := range k.f.Nodes {
-		if !mergeable(n) || k.overwritten(n) {
-			continue
-		}
-		if first := k.equal(c, n); first != nil {
-			list = append(list, equalNodes{n, first})
-			for j, r := range n.Results {
-				k.instead[r.ID] = int32(first.Results[j].ID + 1)
-			}
-		}
-	}
-	return list
-}
-
-// overwritten reports whether some node overwrites a result of n.
-func (k *knownNodes) overwritten(n *ir.Node) bool {
-	return len(k.written) != 0 && slices.ContainsFunc(n.Results, func(r *ir.Value) bool { return k.written[r] })
-}
-
-// equal returns a node before n that computes the same, if n may be left out for it; nil for none.
-func (k *knownNodes) equal(c *pass.Context, n *ir.Node) *ir.Node {
-	key := k.keyOf(n)
-	if other := k.first[key]; other != nil && c.Allow(pass.RuleCSEEqual, n) {
-		return other
-	}
-	k.first[key] = n
-	return nil
-}
-
-// id returns the id of operand i as it will be; -1 where there is none.
-func (k *knownNodes) id(n *ir.Node, i int) int {
-	v := n.Arg(i)
-	if v == nil {
-		return -1
-	}
-	if other := k.instead[v.ID]; other != 0 {
-		return int(other - 1)
-	}
-	return v.ID
-}
-
-// mergeable reports whether n may be left out where an equal node stands before it. Of a foreign
-// node nobody knows what it computes, and the caller writes each leaf of its kind.
+// mergeable reports whether n may be removed if an equal node comes before it. What a foreign node computes is not known,
+// and the caller provides the bytes of each foreign leaf.
 func mergeable(n *ir.Node) bool {
 	return n.Op != ir.OpForeign && n.Body == nil && len(n.Results) > 0 && (n.Is(ir.Pure) || n.Is(ir.Leaf)) && !n.Is(ir.WritesState)
 }
 
-func merge(c *pass.Context, e *rewrite.Edit, n, into *ir.Node) {
+// merge replaces the results of n by those of equal, an earlier node.
+func merge(c *pass.Context, e *rewrite.Edit, n, equal *ir.Node) {
 	for i, r := range n.Results {
-		e.Replace(r, into.Results[i])
+		e.Replace(r, equal.Results[i])
 	}
-	c.Cause(into, pass.RuleCSEEqual, n.String())
+	c.Cause(equal, pass.RuleCSEEqual, n.String())
 	c.Count("merged", 1)
 }
 
-// nodeKey is the same for two nodes that compute the same.
+// nodeKey is equal for nodes that compute the same.
 type nodeKey struct {
 	op      ir.Op
 	dtype   dtype.DType
 	layout  dtype.Layout
 	backend string
 	space   string
-	args    [2]int // ids of the first operands; -1 where there is none
-	more    string // those of the others; of a constant, which has none, its extents
+	args    [2]int // ids of the first operands; -1 for an absent one
+	more    string // ids of the other operands; of a constant, which has none, its extents
 	attr    [2]string
 }
 
-func (k *knownNodes) keyOf(n *ir.Node) nodeKey {
+func keyOf(n *ir.Node) nodeKey {
 	t := &n.Result().Type
 	key := nodeKey{op: n.Op, dtype: t.DType, layout: t.Layout, backend: n.Backend, space: t.Space}
-	key.args = [2]int{k.id(n, 0), k.id(n, 1)}
+	key.args = [2]int{operandID(n, 0), operandID(n, 1)}
 	if n.Is(ir.Commutative) && key.args[0] > key.args[1] && ir.EqualDims(n.Args[0].Type.Shape, n.Args[1].Type.Shape) {
 		key.args[0], key.args[1] = key.args[1], key.args[0]
 	}
 	for i := 2; i < len(n.Args); i++ {
-		key.more += " " + strconv.Itoa(k.id(n, i))
+		key.more += " " + strconv.Itoa(operandID(n, i))
 	}
-	if n.Op == ir.OpConstant { // the shape of all else follows from operands and attributes
+	if n.Op == ir.OpConstant { // the shape of other nodes follows from operands and attributes
 		for _, d := range t.Shape {
 			key.more += " " + d.String()
 		}
 	}
 	key.attr[0], key.attr[1] = ir.AttrText(n)
 	return key
+}
+
+// operandID returns the id of operand i; -1 if it is absent.
+func operandID(n *ir.Node, i int) int {
+	v := n.Arg(i)
+	if v == nil {
+		return -1
+	}
+	return v.ID
 }

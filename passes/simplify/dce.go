@@ -6,19 +6,23 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
-	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// DCE removes what no result and no state needs.
+// DCE (dead code elimination) removes the nodes that no result and no state needs.
 //
-// Before: well-formed SSA. After: every node leads to a result of its function or writes a
-// state, or is of an op that is not known to be without effect; every weight is used.
+// Before: well-formed SSA. After: every node leads to a result of its function, writes a state, or has an op whose
+// effects are not known; every weight is used.
 //
-// Not earlier: cse leaves the nodes that it merged. Not later: a dead reader keeps fuse
-// from joining what it reads, and pulls operands to its backend. It runs again after each
-// pass that leaves pieces behind.
+// Not earlier: cse leaves the operands of the nodes that it merged. Not later: a dead reader keeps fuse from joining what
+// it reads, and pulls operands to its backend. It runs again after each pass that leaves dead nodes.
 //
-// Cost: one walk backwards, O(nodes + operands).
+// Cost: one walk backwards, O(nodes + operands). At a node all readers of its results have been visited:
+//
+//	%a = neg %x             needed by %b
+//	%b = exp %a             needed as a result
+//	%c = mul %a, %a         needed by no node
+//	%s = state_write "k"    has an effect
+//	return %b
 var DCE = pass.Pass{
 	Name:   "dce",
 	Doc:    "remove nodes and weights that nothing needs",
@@ -28,81 +32,72 @@ var DCE = pass.Pass{
 }
 
 func removeDead(c *pass.Context, m *ir.Module) error {
-	used, at := make([]bool, len(m.Weights)), -1
-	funcs := m.AllFuncs()
-	live := make([][]bool, len(funcs)) // by node id
-	removed := 0
-	var values []bool // by id; of one function after the other
-	for i, f := range funcs {
-		values = rewrite.WithIDs(values[:0], f.NumValues())
-		live[i] = liveNodes(f, values)
-		for _, n := range f.Nodes {
-			switch {
-			case !live[i][n.ID]:
-				removed++
-			case n.Op == ir.OpWeight:
-				if at = m.WeightIndex(n.Attr.(*ir.WeightAttr).Name, at+1); at >= 0 {
-					used[at] = true
-				}
+	nodes, funcs := 0, m.AllFuncs()
+	for _, f := range funcs {
+		nodes += removeDeadNodes(f)
+	}
+	weights := removeUnusedWeights(m, funcs)
+	if nodes+weights > 0 && m.Props&ir.PropSplit != 0 {
+		closeSplits(m, funcs)
+	}
+	c.Count("nodes", int64(nodes))
+	c.Count("weights", int64(weights))
+	return nil
+}
+
+// removeDeadNodes removes the dead nodes of f, and returns how many there were.
+func removeDeadNodes(f *ir.Func) int {
+	live, before := liveNodes(f), len(f.Nodes)
+	f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !live[n.ID] })
+	return before - len(f.Nodes)
+}
+
+// liveNodes returns which nodes of f are needed, by id.
+func liveNodes(f *ir.Func) []bool {
+	needed := make([]bool, f.NumValues()) // by id
+	for _, r := range f.Results {
+		needed[r.ID] = true
+	}
+	live := make([]bool, f.NumNodes())
+	for _, n := range slices.Backward(f.Nodes) {
+		if !flow.HasEffect(n) && !slices.ContainsFunc(n.Results, func(r *ir.Value) bool { return needed[r.ID] }) {
+			continue
+		}
+		live[n.ID] = true
+		for _, a := range n.Args {
+			if a != nil {
+				needed[a.ID] = true
 			}
 		}
 	}
-	weights := 0
-	for _, is := range used {
-		if !is {
-			weights++
-		}
-	}
-	c.Count("nodes", int64(removed))
-	c.Count("weights", int64(weights))
-	if removed+weights == 0 {
-		return nil
-	}
+	return live
+}
+
+// closeSplits numbers the splits again if one has lost all its nodes, as in a dump that was edited.
+func closeSplits(m *ir.Module, funcs []*ir.Func) {
 	gaps := false
-	for i, f := range funcs {
-		f.Nodes = slices.DeleteFunc(f.Nodes, func(n *ir.Node) bool { return !live[i][n.ID] })
-		gaps = m.Props&ir.PropSplit != 0 && flow.CloseGaps(f) || gaps // who edits a dump may leave a whole split dead
+	for _, f := range funcs {
+		gaps = flow.CloseGaps(f) || gaps
 	}
 	if gaps {
 		flow.NumberBodies(m)
 	}
-	keep := m.Weights[:0:0]
-	for i, w := range m.Weights {
-		if used[i] {
-			keep = append(keep, w)
-		}
-	}
-	m.Weights = keep
-	return nil
 }
 
-// liveNodes returns which nodes of f, by id, something needs. Live is false for all values, and
-// true for those needed afterwards.
-func liveNodes(f *ir.Func, live []bool) []bool {
-	for _, r := range f.Results {
-		live[r.ID] = true
-	}
-	keep := make([]bool, f.NumNodes())
-	for i := len(f.Nodes) - 1; i >= 0; i-- {
-		n := f.Nodes[i]
-		if !flow.HasEffect(n) && !anyLive(n, live) {
-			continue
-		}
-		keep[n.ID] = true
-		for _, a := range n.Args {
-			if a != nil {
-				live[a.ID] = true
+// removeUnusedWeights removes the weights that no node of the functions names, and returns how many there were.
+func removeUnusedWeights(m *ir.Module, funcs []*ir.Func) int {
+	used := make(map[string]bool)
+	for _, f := range funcs {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpWeight {
+				used[n.Attr.(*ir.WeightAttr).Name] = true
 			}
 		}
 	}
-	return keep
-}
-
-func anyLive(n *ir.Node, live []bool) bool {
-	for _, r := range n.Results {
-		if live[r.ID] {
-			return true
-		}
+	kept := slices.DeleteFunc(slices.Clone(m.Weights), func(w *ir.Weight) bool { return !used[w.Name] })
+	removed := len(m.Weights) - len(kept)
+	if removed > 0 {
+		m.Weights = kept
 	}
-	return false
+	return removed
 }

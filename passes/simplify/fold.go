@@ -13,15 +13,20 @@ import (
 
 // Fold computes nodes whose operands are constants.
 //
-// Before: types are known. After: no pure node reads constants only, unless its result is
-// larger than the limit or its size is not known.
+// Before: types are known. After: no pure node reads constants only, unless its result is larger than the limit or has a
+// symbolic size.
 //
 // Not earlier: folding needs final shapes. Not later: cse merges equal constants.
 //
 // Cost: one walk and the work of the folded nodes, which the limit on results bounds.
 //
-// The value is that of ir/eval, rounded to the result's dtype. Weights are no constants
-// here: no decision depends on their values.
+// The value is that of ir/eval, rounded to the result's dtype. Weights are not folded: no decision depends on their
+// values. A strided view stays a view, as the types of its own views follow from its strides. The nodes that read it are
+// folded:
+//
+//	%c = constant [1 2; 3 4]         %c = constant [1 2; 3 4]
+//	%p = permute %c {perm=[1,0]}     %p = permute %c             stays, strided
+//	%n = neg %p                      %n = constant [-1 -3; -2 -4]
 var Fold = pass.Pass{
 	Name:   "fold",
 	Doc:    "compute what constants alone decide",
@@ -36,7 +41,7 @@ type foldFlags struct {
 	Limit int64 `debug:"limit,bytes of the largest constant that folding makes, at most 4096"`
 }
 
-// maxConstant is the size in bytes up to which a constant stands in the text of a module.
+// maxConstant is the size in bytes of the largest constant in the text of a module.
 const maxConstant = 4096
 
 func fold(c *pass.Context, m *ir.Module) error {
@@ -54,11 +59,10 @@ func fold(c *pass.Context, m *ir.Module) error {
 	return nil
 }
 
-// foldable reports whether n reads constants only and makes a plain, dense value of a dtype that
-// holds what eval computes. A strided view is left alone, as the types of its views follow from
-// its strides; what reads it is folded.
+// foldable reports whether constants decide n, and its result is a small, plain and dense value of a dtype into which
+// eval's values can be rounded.
 func foldable(n *ir.Node, limit int64) bool {
-	if !n.Is(ir.Pure) || n.Is(ir.Leaf) || !decided(n) {
+	if !n.Is(ir.Pure) || n.Is(ir.Leaf) || !isDecided(n) {
 		return false
 	}
 	t := n.Result().Type
@@ -66,18 +70,22 @@ func foldable(n *ir.Node, limit int64) bool {
 	return known && bytes <= limit && t.Layout == dtype.Plain && t.Dense() && t.Space == "" && !t.DType.IsQuantized()
 }
 
-// decided reports whether constants alone decide the result of n.
-func decided(n *ir.Node) bool {
-	hasSize := func(d ir.Dim) bool { _, known := d.IsConst(); return !known }
-	if n.Body != nil || len(n.Args) == 0 || len(n.Results) != 1 || slices.ContainsFunc(ir.AttrDims(n.Attr), hasSize) {
+// isDecided reports whether constants alone decide the result of n.
+func isDecided(n *ir.Node) bool {
+	if n.Body != nil || len(n.Args) == 0 || len(n.Results) != 1 || slices.ContainsFunc(ir.AttrDims(n.Attr), isSymbolic) {
 		return false
 	}
 	return !slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && !isConstant(a) })
 }
 
+func isSymbolic(d ir.Dim) bool {
+	_, constant := d.IsConst()
+	return !constant
+}
+
 // isConstant reports whether v is a constant or a strided view of one.
 func isConstant(v *ir.Value) bool {
-	return v.Def != nil && (v.Def.Op == ir.OpConstant || v.Def.Is(ir.View) && !v.Type.Dense() && decided(v.Def))
+	return v.Def != nil && (v.Def.Op == ir.OpConstant || v.Def.Is(ir.View) && !v.Type.Dense() && isDecided(v.Def))
 }
 
 // foldNode turns n into a constant.
@@ -96,7 +104,7 @@ func foldNode(c *pass.Context, n *ir.Node) error {
 	return nil
 }
 
-// valueOf computes the result of a node that constants decide.
+// valueOf computes the result of a node that constants decide, and of the strided views that it reads.
 func valueOf(c *pass.Context, n *ir.Node) (eval.Tensor, error) {
 	args := make([]eval.Tensor, len(n.Args))
 	for i, a := range n.Args {
@@ -129,8 +137,8 @@ func constantTensor(c *pass.Context, v *ir.Value) (eval.Tensor, error) {
 	return eval.Decode(v.Type.DType, v.Def.Attr.(*ir.ConstantAttr).Data, shape...)
 }
 
-// encode returns the bytes of the values in a dtype. The codec takes float32, so integers
-// that it does not hold are not exact: such a node is left alone.
+// encode returns the bytes of the values in a dtype. The codec takes float32; exact is false if an integer or f64 would
+// be rounded to that.
 func encode(d dtype.DType, values []float64) (data []byte, exact bool) {
 	src := make([]float32, len(values))
 	for i, x := range values {

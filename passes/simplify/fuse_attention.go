@@ -6,10 +6,18 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// This file lets attention multiply bf16, which processors do at twice the rate of f32, where its result is rounded
-// anyway as soon as it is there. docs/explanation/kernels.md has the reasons, the alternatives and what it costs.
+// Attention may multiply bf16, which processors do at twice the rate of f32, if all readers round its result anyway. For
+// the reasons, the alternatives and the loss of accuracy see docs/kernels.md.
+//
+//	%a = attention ...        may round: %q is its only reader
+//	%h = reshape %a
+//	%q = quantize %h
+//
+//	%b = attention ...        must not round: %s reads the result as it is
+//	%p = quantize %b
+//	%s = add %b, %x
 
-// roundAttentions allows attentions to round where their readers round anyway.
+// roundAttentions sets the attribute BF16 of the attentions that may round.
 func roundAttentions(c *pass.Context, m *ir.Module) {
 	if !c.Enabled(pass.RuleFuseLateAttentionBF16) {
 		return
@@ -26,10 +34,10 @@ func roundAttentions(c *pass.Context, m *ir.Module) {
 	}
 }
 
-// roundedAttention is an attention whose result is only read to be rounded, and who does so first.
+// roundedAttention is an attention whose readers all round its result, and the first of these readers.
 type roundedAttention struct{ attention, reader *ir.Node }
 
-// roundedAttentions returns those of f that do not round yet, in order.
+// roundedAttentions returns the attentions of f that may round and do not yet, in order.
 func roundedAttentions(f *ir.Func) (list []roundedAttention) {
 	for _, n := range f.Nodes {
 		if n.Op == ir.OpAttention && n.Args[1].Type.Layout == dtype.R16 && !n.Attr.(*ir.AttentionAttr).BF16 {
@@ -39,32 +47,39 @@ func roundedAttentions(f *ir.Func) (list []roundedAttention) {
 	if len(list) == 0 {
 		return nil
 	}
-	readers := make(map[*ir.Value]*ir.Node) // the first of a value; nil if one takes it as it is
-	note := func(v, root *ir.Value, n *ir.Node) {
-		if first, seen := readers[root]; !seen || first != nil && n == nil {
-			readers[root] = n
-		}
-	}
-	for _, n := range f.Nodes {
-		for _, v := range n.Args {
-			if v != nil && !n.Is(ir.View) {
-				note(v, v.Root(), rounder(n))
-			}
-		}
-	}
-	for _, v := range f.Results {
-		note(v, v.Root(), nil)
-	}
+	first := firstRounders(f)
 	kept := list[:0]
 	for _, r := range list {
-		if r.reader = readers[r.attention.Result()]; r.reader != nil {
+		if r.reader = first[r.attention.Result()]; r.reader != nil {
 			kept = append(kept, r)
 		}
 	}
 	return kept
 }
 
-// rounder returns n if all that it does is to round, to bytes with a scale for each block or to bf16, else nil.
+// firstRounders returns the first reader of each value of f whose readers, those of its views included, all round it. For
+// other values that are read it has nil.
+func firstRounders(f *ir.Func) map[*ir.Value]*ir.Node {
+	first := make(map[*ir.Value]*ir.Node)
+	note := func(root *ir.Value, rounds *ir.Node) {
+		if before, seen := first[root]; !seen || before != nil && rounds == nil {
+			first[root] = rounds
+		}
+	}
+	for _, n := range f.Nodes {
+		for _, v := range n.Args {
+			if v != nil && !n.Is(ir.View) {
+				note(v.Root(), rounder(n))
+			}
+		}
+	}
+	for _, v := range f.Results {
+		note(v.Root(), nil)
+	}
+	return first
+}
+
+// rounder returns n if n only rounds, to bytes with a scale for each block or to bf16; nil otherwise.
 func rounder(n *ir.Node) *ir.Node {
 	if n.Op == ir.OpQuantize || n.Op == ir.OpCast && n.Result().Type.DType == dtype.BF16 {
 		return n

@@ -7,19 +7,19 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// FuseLate joins norms with the quantization of their results, and norms and swiglu of
-// products with the rounding of theirs to bf16. Attention whose result is rounded may round
-// itself (fuse_attention.go). It cuts attention of few queries in two (fuse_segments.go).
+// FuseLate joins norms and swiglu of products with the conversion of their results, lets attention round
+// (fuse_attention.go), and cuts attention of few queries into segments (fuse_segments.go).
 //
-// Before: quantize and cast nodes stand where kernels read activations in another format
-// than f32. After: a norm or swiglu whose only reader is such a node on the same
-// backend is one node with it, where the backend runs that. Attention of few queries over a
-// long context is attention_segments and attention_combine, where that pays.
+// Before: quantize and cast nodes convert the activations that kernels read in another format than f32. After: a norm or
+// swiglu whose only reader is such a node on the same backend is one node with it, if the backend runs that. Attention of
+// few queries over a long context is attention_segments and attention_combine, if that pays.
 //
-// Not earlier: pack makes those nodes, and attention is cut as one backend wants it. Not
-// later: a fused node has one split.
+// Not earlier: pack makes the conversions, and backends cut attention differently. Not later: a fused node has one split.
 //
-// Cost: some walks, O(nodes).
+// Cost: a few walks, O(nodes) each.
+//
+//	%n = rms_norm %x, %w
+//	%q = quantize %n          %q = rms_norm_quantize %x, %w
 var FuseLate = pass.Pass{
 	Name:   "fuse-late",
 	Doc:    "join norms and swiglu with the quantize and cast nodes that pack made, let attention round before them, and cut it into segments",
@@ -46,7 +46,7 @@ var lateRewrites = []rewrite.Rewrite{
 	lateSwiGLU,
 }
 
-// lateNorm joins a norm with the node of op that reads it.
+// lateNorm returns the rewrite that joins a norm with its reader, a conversion by op.
 func lateNorm(name pass.RuleName, doc string, op ir.Op) rewrite.Rewrite {
 	return rewrite.Rewrite{
 		Rule: pass.Rule{Name: name, Doc: doc},
@@ -87,7 +87,7 @@ var lateSwiGLU = rewrite.Rewrite{
 	},
 }
 
-// quantizedNorm returns the attributes of a norm together with what converts its result.
+// quantizedNorm returns the attributes of a norm that is joined with the conversion of its result.
 func quantizedNorm(norm, conversion *ir.Node) *ir.NormQuantizeAttr {
 	return &ir.NormQuantizeAttr{Eps: norm.Attr.(*ir.NormAttr).Eps, To: conversion.Result().Type.DType}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// fuseRewrites are the patterns of fuse; the first that matches wins.
+// fuseRewrites are the patterns of fuse. The first that matches is applied.
 var fuseRewrites = []rewrite.Rewrite{
 	{
 		Rule: pass.Rule{Name: pass.RuleFuseSwiGLU, Doc: "silu of a gate, times a value, is swiglu"},
@@ -53,5 +53,5 @@ var fuseRewrites = []rewrite.Rewrite{
 	},
 }
 
-// swiGLUTo returns the attributes of products joined by swiglu whose result is to.
+// swiGLUTo returns the attributes of a matmul_swiglu with a result of that dtype.
 func swiGLUTo(to dtype.DType) *ir.MatMulSwiGLUAttr { return &ir.MatMulSwiGLUAttr{To: to} }

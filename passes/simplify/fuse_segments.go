@@ -10,29 +10,37 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// This file cuts attention of few queries along the context, so that more workers than
-// there are key heads have something to do: attention becomes attention_segments, whose
-// units are key heads times segments of so many positions (target.Descriptor.Segment), and attention_combine,
-// which adds the sums of a head's segments up in order. Both ways have the same bits.
-// How many segments there are is a symbol, that of the positions looked at.
+// Attention of few queries is cut along the context, so that more workers than there are key heads share it. The
+// attention becomes two nodes. The units of attention_segments are key heads times segments of target.Descriptor.Segment
+// positions; attention_combine adds the sums of a head's segments up, in order. The result has the same bits as without
+// the cut. docs/kernels.md has the reasons and the alternatives.
 //
-// docs/explanation/kernels.md has the reasons and the alternatives.
+// Example: one token, 4 key heads, a state of 4096 positions, segments of 512, 16 workers.
+//
+//	%a = attention %q, %k, %v, %slot, %pos, %len     4 units: 12 workers wait
+//
+//	%a.segments = attention_segments %q, ... {len=512, segments=ceil(kv/512)}
+//	                                                 up to 4*8 = 32 units, 2 for each worker
+//	%a = attention_combine %a.segments {kv_heads=4}
+//
+// The number of segments is symbolic. The symbol kv, from 1 to 4096, is the number of positions that a step looks at; the
+// runtime sets it before the step. Attentions over states of the same size share it.
 
-// fewTokens is how many tokens few queries are of at most: prompts have enough of them to be
-// shared in other ways, and their sums would take much memory.
+// fewTokens is the largest number of tokens of an attention that is cut. Prompts have more: their tokens can be shared,
+// and the sums of their segments would take much memory.
 const fewTokens = 8
 
-// segmentsPay is how many barriers' time all workers have to gain at the full context: the
-// segments cost one or two barriers, and contexts are hardly ever full.
+// segmentsPay is the gain of a cut that is worth it, in barriers of all workers, at the full context. The cut costs one or
+// two barriers, and few contexts are full.
 const segmentsPay = 4
 
-// cutContexts cuts attentions where that pays.
+// cutContexts cuts the attentions for which that pays.
 func cutContexts(c *pass.Context, m *ir.Module) {
 	if !c.Enabled(pass.RuleFuseLateSegments) {
 		return
 	}
 	cut := &contextCutter{c: c, reach: make(map[int64]*ir.Symbol)}
-	for _, f := range m.Funcs { // a repeat's body does not say whose positions it has
+	for _, f := range m.Funcs { // not in bodies: their parameters do not tell which positions they get
 		cut.inFunc(f)
 	}
 }
@@ -40,9 +48,10 @@ func cutContexts(c *pass.Context, m *ir.Module) {
 // contextCutter cuts the attentions of one module.
 type contextCutter struct {
 	c     *pass.Context
-	reach map[int64]*ir.Symbol // the positions looked at, by how many a state has
+	reach map[int64]*ir.Symbol // the positions that a step looks at, by the positions of the states
 }
 
+// inFunc replaces the attentions of f that are worth it.
 func (cut *contextCutter) inFunc(f *ir.Func) {
 	long := cut.attentions(f)
 	if len(long) == 0 {
@@ -60,22 +69,22 @@ func (cut *contextCutter) inFunc(f *ir.Func) {
 	e.Done()
 }
 
-// attentions returns those of f that are to be cut, in order.
+// attentions returns the attentions of f to cut, in order.
 func (cut *contextCutter) attentions(f *ir.Func) (list []*ir.Node) {
 	for _, n := range f.Nodes {
-		if n.Op == ir.OpAttention && cut.may(n) && cut.pays(n) && cut.c.Allow(pass.RuleFuseLateSegments, n) {
+		if n.Op == ir.OpAttention && cut.canCut(n) && cut.pays(n) && cut.c.Allow(pass.RuleFuseLateSegments, n) {
 			list = append(list, n)
 		}
 	}
 	return list
 }
 
-// node emits the segments before n, which becomes their combination.
+// node adds the segments of n before it, and turns n into their combination.
 func (cut *contextCutter) node(e *rewrite.Edit, n *ir.Node) {
 	kvHeads, positions, _ := cacheOf(n)
 	attr := segmentsOf(cut.c.Target(n), n, ir.Sym(cut.symbol(n.Func.Module, positions)))
 	segments := e.Add(n, ir.OpAttentionSegments, attr, n.Result().Name+".segments", n.Args...)
-	segments.CausedAs(n) // they have its attributes
+	segments.CausedAs(n) // its attributes are those of n
 	before := n.Op.String()
 	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, []*ir.Value{segments.Result()}
 	units := fmt.Sprintf("%d key heads in up to %d segments", kvHeads, attr.Segments.Upper())
@@ -84,7 +93,7 @@ func (cut *contextCutter) node(e *rewrite.Edit, n *ir.Node) {
 	cut.c.Count(string(pass.RuleFuseLateSegments), 1)
 }
 
-// symbol returns the symbol of the positions looked at in states of so many.
+// symbol returns the symbol for the positions that a step looks at in states with that many positions.
 func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 	if cut.reach[positions] == nil {
 		name := "kv"
@@ -98,14 +107,14 @@ func (cut *contextCutter) symbol(m *ir.Module, positions int64) *ir.Symbol {
 	return cut.reach[positions]
 }
 
-// segmentsOf returns the attributes of an attention's segments over so many positions.
+// segmentsOf returns the attributes of the segments of an attention over that many positions.
 func segmentsOf(d *target.Descriptor, n *ir.Node, positions ir.Dim) *ir.AttentionSegmentsAttr {
 	each := int64(d.Segment)
 	a := n.Attr.(*ir.AttentionAttr)
 	return &ir.AttentionSegmentsAttr{Scale: a.Scale, Len: each, Segments: positions.CeilDiv(each), BF16: a.BF16}
 }
 
-// cacheOf returns the key heads of an attention and the positions of its states, if both are
+// cacheOf returns the numbers of key heads and positions in an attention's state of keys; ok is false unless both are
 // constant.
 func cacheOf(n *ir.Node) (kvHeads, positions int64, ok bool) {
 	k := n.Args[1].Type.Shape
@@ -114,25 +123,27 @@ func cacheOf(n *ir.Node) (kvHeads, positions int64, ok bool) {
 	return kvHeads, positions, ok1 && ok2
 }
 
-// may reports whether an attention of few queries can be cut, on a backend that runs the
-// pieces.
-func (cut *contextCutter) may(n *ir.Node) bool {
+// canCut reports whether an attention has few queries and more than one segment, its backend runs the segments, and the
+// runtime knows the positions before the step.
+func (cut *contextCutter) canCut(n *ir.Node) bool {
 	d := cut.c.Target(n)
+	if d == nil || !d.Workers || d.Segment == 0 {
+		return false
+	}
 	_, positions, ok := cacheOf(n)
 	tokens, fixed := n.Args[0].Type.Shape[0].IsConst()
-	if d == nil || !d.Workers || d.Segment == 0 || !ok || positions <= int64(d.Segment) || !fixed || tokens > fewTokens || !isEntryParam(n.Args[4]) {
+	if !ok || positions <= int64(d.Segment) || !fixed || tokens > fewTokens || !isEntryParam(n.Args[4]) {
 		return false
 	}
 	trial := &ir.Node{Op: ir.OpAttentionSegments, Attr: segmentsOf(d, n, ir.Const(positions)), Args: n.Args, Results: n.Results, Func: n.Func}
 	return d.Reads(trial)
 }
 
-// pays reports whether cutting an attention is predicted to pay at the full context, with as
-// many workers as there may be. A barrier's time is small beside what attention reads, so
-// that this is about models whose step is short.
+// pays reports whether the predicted gain of cutting an attention is worth it at the full context, with the largest number
+// of workers. The barriers matter only for models with short steps: elsewhere attention reads much longer.
 func (cut *contextCutter) pays(n *ir.Node) bool {
 	d, workers := *cut.c.Target(n), pass.MostWorkers(cut.c, cut.c.Target(n))
-	d.Rates.Bandwidth = 0 // as in stepRates
+	d.Rates.Bandwidth = 0 // as in passes/partition: processors with more cores have more of it
 	var ax *ir.Axis
 	if axes := flow.NodeAxes(n); len(axes) > 0 {
 		ax = &axes[0]
@@ -143,8 +154,8 @@ func (cut *contextCutter) pays(n *ir.Node) bool {
 	return gain > segmentsPay*flow.BarrierSeconds(d.Rates, workers)
 }
 
-// isEntryParam reports whether v has the elements of an entry point's parameter, in whatever
-// shape: its largest is known before the step.
+// isEntryParam reports whether v is a parameter of an entry point, or a reshape of one. The runtime knows its largest
+// element before the step.
 func isEntryParam(v *ir.Value) bool {
 	for v.Def != nil && v.Def.Op == ir.OpReshape {
 		v = v.Def.Args[0]

@@ -11,22 +11,31 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Inline writes the nodes of called and repeated functions in place of the nodes that
-// run them.
+// Inline replaces calls and repeats by the nodes of the functions that they run.
 //
-// Before: types are known. After: only functions that touch a state are still called, and
-// only bodies that name a state themselves are still repeated.
+// Before: types are known. After: only functions that touch a state are still called, and only bodies that name a state
+// are still repeated.
 //
-// Not earlier: copies get the types that shape has inferred. Not later: what is written
-// several times is merged and fused with what surrounds it, each round is assigned by
-// itself, and no pass before roll looks into a body. roll finds the repeats again.
+// Not earlier: the new nodes get the types that shape has inferred. Not later: equal nodes of several calls are merged,
+// nodes are fused with those around the call, each iteration is assigned for itself, and no pass before roll looks into a
+// body. roll finds the repeats again.
 //
-// Cost: O(nodes after it), of which there may be maxInlined.
+// Cost: O(nodes after it), at most maxInlined in a function.
 //
-// Called functions stay entry points. A callee that touches a state sees the versions of
-// the time of the call, which are no values of the caller: such calls stay. A strided
-// result is copied, as a call or round would make it dense, and so is an operand that is a result
-// where the caller overwrites the operand later.
+// Example: a call, and a repeat of 2 iterations with a carried value and a table of two weights.
+//
+//	%a = call @square %x                             %a = mul %x, %x
+//	%r = repeat 2 carried=1 (%a, %w0, %w1) {         %m0 = matmul %a, %w0
+//	  ^(%c, %w)                                      %m1 = matmul %m0, %w1
+//	  %m = matmul %c, %w
+//	  return %m
+//	}
+//	return %r                                        return %m1
+//
+// Called functions stay entry points. A callee that touches a state stays a call: it sees the versions at the time of the
+// call, for which the caller has no values. Two kinds of results are copied. A strided result is, as a call or an
+// iteration makes its results dense. And so is a result that is an operand, if the caller overwrites the operand later:
+// without the call both would be one value.
 var Inline = pass.Pass{
 	Name:   "inline",
 	Doc:    "write the nodes of called and repeated functions in place of the calls",
@@ -39,8 +48,8 @@ var Inline = pass.Pass{
 	},
 }
 
-// maxInlined is the number of nodes that a function may grow to: a hundred times the
-// largest models' graphs, and far below what would make the compiler run out of memory.
+// maxInlined is the largest number of nodes that inlining makes of a function: a hundred times the graphs of the largest
+// models, and few enough for the compiler's memory.
 const maxInlined = 1 << 20
 
 func inline(c *pass.Context, m *ir.Module) error {
@@ -59,10 +68,11 @@ func inline(c *pass.Context, m *ir.Module) error {
 // runsFunctions reports whether nodes of f run functions.
 func runsFunctions(f *ir.Func) bool { return slices.ContainsFunc(f.Nodes, flow.RunsFunction) }
 
-// inliner handles callees before their callers.
+// inliner handles a callee before its callers.
 type inliner struct {
-	c          *pass.Context
-	done, open map[*ir.Func]bool
+	c    *pass.Context
+	done map[*ir.Func]bool
+	open map[*ir.Func]bool // begun: a call of such a function is a cycle
 }
 
 func (in *inliner) function(f *ir.Func) error {
@@ -85,9 +95,9 @@ func (in *inliner) function(f *ir.Func) error {
 	return nil
 }
 
-// node keeps n or writes in its place what it runs.
+// node keeps n or replaces it by the nodes that it runs.
 func (in *inliner) node(e *rewrite.Edit, n *ir.Node) error {
-	callee, rounds, rule := calleeOf(n)
+	callee, iterations, rule := calleeOf(n)
 	if callee == nil {
 		e.Keep(n)
 		return nil
@@ -99,12 +109,12 @@ func (in *inliner) node(e *rewrite.Edit, n *ir.Node) error {
 		e.Keep(n)
 		return nil
 	}
-	if total := int64(len(e.Out)) + rounds*int64(len(callee.Nodes)); rounds > maxInlined || total > maxInlined {
+	if total := int64(len(e.Out)) + iterations*int64(len(callee.Nodes)); iterations > maxInlined || total > maxInlined {
 		return fmt.Errorf("@%s %v: written out, the function has more than %d nodes", e.F.Name, n, maxInlined)
 	}
 	results := n.Args
-	for i := range rounds {
-		results = in.write(e, n, callee, roundArgs(n, results, i), rule)
+	for i := range iterations {
+		results = in.expand(e, n, callee, argsOf(n, results, i), rule)
 	}
 	for i, r := range n.Results {
 		e.Replace(r, results[i])
@@ -113,9 +123,8 @@ func (in *inliner) node(e *rewrite.Edit, n *ir.Node) error {
 	return nil
 }
 
-// calleeOf returns the function that n runs, how often, and the rule for it; nil where it
-// runs none.
-func calleeOf(n *ir.Node) (f *ir.Func, rounds int64, rule pass.RuleName) {
+// calleeOf returns the function that n runs, how often, and the rule to inline it; nil if it runs none.
+func calleeOf(n *ir.Node) (f *ir.Func, iterations int64, rule pass.RuleName) {
 	switch attr := n.Attr.(type) {
 	case *ir.CallAttr:
 		return n.Func.Module.Func(attr.Func), 1, pass.RuleInlineCall
@@ -125,9 +134,9 @@ func calleeOf(n *ir.Node) (f *ir.Func, rounds int64, rule pass.RuleName) {
 	return nil, 0, ""
 }
 
-// roundArgs returns the operands of round i of what n runs, where last are the results of
-// the round before (the operands of n before the first).
-func roundArgs(n *ir.Node, last []*ir.Value, i int64) []*ir.Value {
+// argsOf returns the operands of iteration i of the function that n runs: the carried values, which are the last results
+// (for the first iteration the operands of n), then the invariant operands, then entry i of each table.
+func argsOf(n *ir.Node, last []*ir.Value, i int64) []*ir.Value {
 	attr, ok := n.Attr.(*ir.RepeatAttr)
 	if !ok {
 		return n.Args
@@ -140,8 +149,8 @@ func roundArgs(n *ir.Node, last []*ir.Value, i int64) []*ir.Value {
 	return args
 }
 
-// touchesState reports whether f names a state, or calls what may. A state that a body
-// gets as an operand is a value like others.
+// touchesState reports whether f names a state or calls a function, which may name one. A state that a body gets as an
+// operand is a value like any other.
 func touchesState(f *ir.Func) bool {
 	for _, n := range f.Nodes {
 		if n.Op == ir.OpState || n.Op == ir.OpCall || n.Body != nil && touchesState(n.Body) {
@@ -151,20 +160,20 @@ func touchesState(f *ir.Func) bool {
 	return false
 }
 
-// write writes the callee's nodes in place of n and returns what stands for its results.
-func (in *inliner) write(e *rewrite.Edit, n *ir.Node, callee *ir.Func, args []*ir.Value, rule pass.RuleName) []*ir.Value {
-	stand := make(map[*ir.Value]*ir.Value) // what stands in the caller for the callee's values
+// expand adds copies of the callee's nodes, for one iteration of n, and returns the values of its results.
+func (in *inliner) expand(e *rewrite.Edit, n *ir.Node, callee *ir.Func, args []*ir.Value, rule pass.RuleName) []*ir.Value {
+	values := make(map[*ir.Value]*ir.Value) // of the caller, by value of the callee
 	for i, p := range callee.Params {
-		stand[p] = args[i]
+		values[p] = args[i]
 	}
 	for _, inner := range callee.Nodes {
-		made := in.copyNode(e.F, inner, stand)
+		made := in.copyNode(e.F, inner, values)
 		in.c.Cause(made, rule, n.String(), callee.Name)
 		e.Append(made)
 	}
 	results := make([]*ir.Value, len(callee.Results))
 	for i, r := range callee.Results {
-		results[i] = stand[r]
+		results[i] = values[r]
 		if !target.IsDense(r.Type) || flow.ViewedValue(r).IsParam() && in.overwritten(e, n, results[i]) {
 			results[i] = e.Add(n, ir.OpCopy, nil, r.Name+".dense", results[i]).Result()
 		}
@@ -172,22 +181,21 @@ func (in *inliner) write(e *rewrite.Edit, n *ir.Node, callee *ir.Func, args []*i
 	return results
 }
 
-// overwritten reports whether the caller overwrites the bytes of v, which n returns as it got them, by
-// another name than the result: that is the version before then. What is written to the result is
-// written to v.
+// overwritten reports whether a node of the caller after n overwrites the bytes of v, an operand that n returns. The
+// result of n has to keep the value from before. Writes to the result of n itself do not count.
 func (in *inliner) overwritten(e *rewrite.Edit, n *ir.Node, v *ir.Value) bool {
 	at := slices.Index(e.F.Nodes, n)
 	later := slices.DeleteFunc(slices.Clone(e.F.Nodes[at+1:]), func(n *ir.Node) bool { return !flow.MayOverwrite(n) })
 	return e.Overwrites(later, v)
 }
 
-// CopyNode makes the node n of another function anew in f, with the values that stand for
-// its operands, and notes what stands for its results.
-func (in *inliner) copyNode(f *ir.Func, n *ir.Node, stand map[*ir.Value]*ir.Value) *ir.Node {
+// copyNode makes a copy in f of n, a node of another function. Values maps the values of that function to those of f; the
+// results of n are added to it.
+func (in *inliner) copyNode(f *ir.Func, n *ir.Node, values map[*ir.Value]*ir.Value) *ir.Node {
 	args := make([]*ir.Value, len(n.Args))
 	for i, a := range n.Args {
 		if a != nil {
-			args[i] = stand[a]
+			args[i] = values[a]
 		}
 	}
 	made := f.NewNode(n.Op, ir.CloneAttr(n.Op, n.Attr), args, "")
@@ -197,7 +205,7 @@ func (in *inliner) copyNode(f *ir.Func, n *ir.Node, stand map[*ir.Value]*ir.Valu
 		v := f.NewValue(r.Name, r.Type)
 		v.Def, v.Index = made, i
 		made.Results = append(made.Results, v)
-		stand[r] = v
+		values[r] = v
 	}
 	if n.Body != nil {
 		made.Body = in.copyBody(made, n.Body)
@@ -208,15 +216,15 @@ func (in *inliner) copyNode(f *ir.Func, n *ir.Node, stand map[*ir.Value]*ir.Valu
 func (in *inliner) copyBody(owner *ir.Node, body *ir.Func) *ir.Func {
 	f := owner.Func.Module.NewBody(body.Name)
 	f.Owner, f.Doc = owner, body.Doc
-	stand := make(map[*ir.Value]*ir.Value)
+	values := make(map[*ir.Value]*ir.Value)
 	for _, p := range body.Params {
-		stand[p] = f.AddParam(p.Name, p.Type)
+		values[p] = f.AddParam(p.Name, p.Type)
 	}
 	for _, n := range body.Nodes {
-		f.Append(in.copyNode(f, n, stand))
+		f.Append(in.copyNode(f, n, values))
 	}
 	for i, r := range body.Results {
-		f.AddResult(body.ResultNames[i], stand[r])
+		f.AddResult(body.ResultNames[i], values[r])
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package simplify
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/pass"
@@ -10,16 +11,19 @@ import (
 
 // Shape gives every value the type that follows from the parameters.
 //
-// Before: well-formed SSA; parameters, weights and states have types, other values may
-// lack them. After: every type is what its op infers from the operands.
+// Before: well-formed SSA; parameters, weights and states have types, other values may have none. After: every type is
+// the one that its op infers from the operands.
 //
-// Not earlier: it is the first pass. Not later: everything else reads types.
+// Not earlier: it is the first pass. Not later: all other passes read types.
 //
 // Cost: one walk in order, O(nodes).
 //
-// A type that the module states and that the op contradicts is an error: one of the two
-// is not what its author meant. All such errors are reported together; what depends on a
-// node that has no types is passed over, not reported again.
+// A type in the module that contradicts the op is an error: the author meant another type or another op. All errors are
+// reported together. A node without types is reported once; the nodes that depend on it are skipped.
+//
+//	%a: f32[2,3] = matmul %x, %w    x is f32[2,8], w is f32[4,8]: error, matmul makes f32[2,4]
+//	%b = add %a, %y                 skipped
+//	%c = neg %y                     f32[2,4]
 var Shape = pass.Pass{
 	Name:     "shape",
 	Doc:      "infer the type of every value, and compare it with what the module says",
@@ -49,33 +53,21 @@ func checkSymbols(m *ir.Module) error {
 
 func inferFunc(f *ir.Func) error {
 	var errs []error
-	bad := make(map[*ir.Value]bool)
+	untyped := make(map[*ir.Value]bool) // values without a type, because of an error
 	for _, n := range f.Nodes {
-		if len(bad) > 0 && anyBad(n, bad) {
-			markBad(n, bad)
-			continue
-		}
-		if err := inferNode(n); err != nil {
+		skip := slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return untyped[a] })
+		if !skip {
+			err := inferNode(n)
+			if err == nil {
+				continue
+			}
 			errs = append(errs, fmt.Errorf("@%s %v: %w", f.Name, n, err))
-			markBad(n, bad)
+		}
+		for _, r := range n.Results {
+			untyped[r] = true
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func anyBad(n *ir.Node, bad map[*ir.Value]bool) bool {
-	for _, a := range n.Args {
-		if a != nil && bad[a] {
-			return true
-		}
-	}
-	return false
-}
-
-func markBad(n *ir.Node, bad map[*ir.Value]bool) {
-	for _, r := range n.Results {
-		bad[r] = true
-	}
 }
 
 // inferNode gives the results of n their types.

@@ -12,16 +12,22 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// Unfuse takes fused ops apart that their backend cannot run.
+// Unfuse lowers fused ops that their backend does not run.
 //
-// Before: every node has a backend. After: every fused op is run by its backend; the
-// pieces of those that were not are on the same backend, where it runs them, else on the
-// next one in the list that does.
+// Before: every node has a backend. After: every fused op is run by its backend. The pieces of a lowered op are on the same
+// backend if it runs them, else on the first target that does.
 //
-// Not earlier: only assign knows who must run the op. Not later: pack makes the formats of
-// the ops that will run.
+// Not earlier: assign decides which backend runs the op. Not later: pack makes the formats of the ops that will run.
 //
 // Cost: one walk, O(nodes * targets).
+//
+// Example: npu runs matmul, silu and mul, and no target runs swiglu. The last piece is fused itself and lowered further.
+//
+//	%m = matmul_swiglu %x, %wg, %wu    first: %m.gate = matmul %x, %wg
+//	                                          %m.up = matmul %x, %wu
+//	                                          %m = swiglu %m.gate, %m.up
+//	                                   then:  %m.silu = silu %m.gate
+//	                                          %m = mul %m.silu, %m.up
 var Unfuse = pass.Pass{
 	Name:     "unfuse",
 	Doc:      "lower fused ops that the chosen backend cannot run",
@@ -32,9 +38,12 @@ var Unfuse = pass.Pass{
 	Rules:    []pass.Rule{{Name: pass.RuleUnfuseLower, Doc: "the backend that was chosen for the fused op cannot run it"}},
 }
 
-// LowererOf returns the function that writes a fused op as simpler ones: it emits all
-// pieces but the last and turns the node into that. It is nil for an op that is not fused.
-func LowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
+// IsFused reports whether unfuse can lower n.
+func IsFused(n *ir.Node) bool { return lowererOf(n) != nil }
+
+// lowererOf returns the function that lowers a fused op: it adds all pieces but the last before the node, and turns the
+// node into the last one. It returns nil for an op that is not fused.
+func lowererOf(n *ir.Node) func(l *lowering, n *ir.Node) {
 	switch n.Op {
 	case ir.OpMatMul:
 		if rewrite.Present(n) == 3 {
@@ -63,14 +72,14 @@ func unfuse(c *pass.Context, m *ir.Module) error {
 			l.e.Keep(n)
 		}
 		l.e.Done()
-		followSpaces(f)
+		moveViews(f)
 		errs = append(errs, l.errs...)
 	}
 	return errors.Join(errs...)
 }
 
-// followSpaces puts views into the space of what they view, which may have moved.
-func followSpaces(f *ir.Func) {
+// moveViews puts views into the space of their operand, which may have moved.
+func moveViews(f *ir.Func) {
 	for _, n := range f.Nodes {
 		if n.Is(ir.View) {
 			n.Result().Type.Space = n.Args[0].Type.Space
@@ -78,24 +87,24 @@ func followSpaces(f *ir.Func) {
 	}
 }
 
-// somethingToLower reports whether some target does not run a fused node that it was given.
+// somethingToLower reports whether some fused node is not run by its backend.
 func somethingToLower(c *pass.Context, m *ir.Module) bool {
 	l := &lowering{c: c}
 	return slices.ContainsFunc(m.AllFuncs(), func(f *ir.Func) bool {
-		return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return LowererOf(n) != nil && !l.runs(n) })
+		return slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return IsFused(n) && !l.runs(n) })
 	})
 }
 
-// lowering takes the fused nodes of one function apart.
+// lowering lowers the fused nodes of one function.
 type lowering struct {
 	c    *pass.Context
 	e    *rewrite.Edit
 	errs []error
 }
 
-// node lowers n until its backend runs it; the last piece may be fused itself.
+// node lowers n until its backend runs it. The last piece may be fused itself.
 func (l *lowering) node(n *ir.Node) {
-	for lower := LowererOf(n); lower != nil && !l.runs(n); lower = LowererOf(n) {
+	for lower := lowererOf(n); lower != nil && !l.runs(n); lower = lowererOf(n) {
 		before := n.Op.String()
 		lower(l, n)
 		l.c.CauseChange(n, pass.RuleUnfuseLower, before, n.Op.String(), n.Backend)
@@ -104,6 +113,7 @@ func (l *lowering) node(n *ir.Node) {
 	}
 }
 
+// runs reports whether the backend of n runs it. A node without a backend needs none.
 func (l *lowering) runs(n *ir.Node) bool {
 	t := l.c.Target(n)
 	if t == nil {
@@ -113,8 +123,8 @@ func (l *lowering) runs(n *ir.Node) bool {
 	return ok
 }
 
-// move gives a piece that its backend cannot run to the first one that can, unless it can
-// be taken apart further.
+// move puts a piece that its backend does not run on the first target that does. If there is none, it is an error, unless
+// the piece is fused.
 func (l *lowering) move(n *ir.Node) {
 	if l.runs(n) {
 		return
@@ -124,13 +134,13 @@ func (l *lowering) move(n *ir.Node) {
 	case t != nil:
 		n.Backend = t.Name
 		n.Result().Type.Space = rewrite.ResultSpace(l.c.Targets, n)
-	case LowererOf(n) == nil:
+	case !IsFused(n):
 		l.errs = append(l.errs, fmt.Errorf("@%s %v: no target runs %v, a piece of a fused op: %s",
 			l.e.F.Name, n, n.Op, strings.Join(refusals, "; ")))
 	}
 }
 
-// emit adds a piece before n, on the same backend where that runs it.
+// emit adds a piece before n, on the same backend if that runs it.
 func (l *lowering) emit(n *ir.Node, op ir.Op, attr any, suffix string, args ...*ir.Value) *ir.Value {
 	piece := l.e.Add(n, op, attr, n.Result().Name+suffix, args...)
 	piece.CausedAs(n)
@@ -158,12 +168,12 @@ func lowerMatMulSwiGLU(l *lowering, n *ir.Node) {
 	n.Attr = &ir.CastAttr{To: to}
 }
 
-// gateUp emits the two products of n.
+// gateUp adds the two products of n.
 func (l *lowering) gateUp(n *ir.Node) (gate, up *ir.Value) {
 	return l.emit(n, ir.OpMatMul, nil, ".gate", n.Args[0], n.Args[1]), l.emit(n, ir.OpMatMul, nil, ".up", n.Args[0], n.Args[2])
 }
 
-// swiGLU emits what n rounds, in as few pieces as n's backend runs.
+// swiGLU adds the f32 result that n rounds, in as few pieces as its backend runs.
 func (l *lowering) swiGLU(n *ir.Node) *ir.Value {
 	const suffix = ".f32"
 	plain := *n
