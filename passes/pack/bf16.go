@@ -9,14 +9,18 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// roundWeights makes bf16 of weights of f16, rounded, where --allow-bf16 says that it may:
-// of matrices in products whose backend multiplies bf16 by bf16, which processors do at
-// twice the rate of f32. It loses three bits of each weight's mantissa. A gather may read
-// such a matrix too; whatever else does keeps it as it is.
+// roundWeights rounds weights of f16 to bf16 if --allow-bf16 is set: the matrices of products whose backend multiplies bf16
+// by bf16, which processors do at twice the rate of f32. Each weight loses three bits of its mantissa. A gather may read
+// such a matrix too. A matrix that another op reads is not rounded.
 //
-// Processors without such instructions widen both operands of a product of bf16, and only the weights
-// of one of f16: rounding gains little there. A program that is limited to such processors keeps its
-// weights.
+// Processors without such instructions convert both operands of a product of bf16, but only the weights of a product of
+// f16, so rounding gains little. A program that is limited to such processors keeps its weights.
+//
+// Matrices that one node reads are rounded together or not at all, so a refusal spreads:
+//
+//	%a = matmul_swiglu %x, %w1, %w2    would round both
+//	%b = gather %w2, %i                does not mind
+//	%c = neg %w1                       refuses %w1, so %w2 is not rounded either
 func roundWeights(c *pass.Context, m *ir.Module) {
 	if !c.Options.AllowBF16 || !c.Enabled(pass.RulePackBF16) || !multipliesBF16(c.Options.CPU) {
 		return
@@ -42,21 +46,22 @@ func roundWeights(c *pass.Context, m *ir.Module) {
 	}
 }
 
-// multipliesBF16 reports whether one of the implementations, of which no one means all, has
-// instructions that multiply bf16.
+// multipliesBF16 reports whether one of the implementations has instructions that multiply bf16. No names mean all.
 func multipliesBF16(implementations []string) bool {
 	return len(implementations) == 0 || slices.ContainsFunc(implementations, func(name string) bool { return slices.Contains(target.BF16CPUs(), name) })
 }
 
+// WeightName returns the name of the weight that a leaf names.
 func WeightName(leaf *ir.Node) string { return leaf.Attr.(*ir.WeightAttr).Name }
 
-// roundable is the names of weights that can be rounded, and the matrices that a node
-// reads together, which are rounded together or not at all.
+// roundable are the weights that can be rounded.
 type roundable struct {
-	all      map[string]bool
-	together [][]string
+	all      map[string]bool // by name
+	together [][]string      // the matrices that one node reads, for each node
 }
 
+// findRoundable returns the weights that can be rounded. It collects the wishes of their readers, then spreads refusals
+// until nothing changes.
 func findRoundable(c *pass.Context, m *ir.Module) *roundable {
 	r := &roundable{all: make(map[string]bool)}
 	refused := make(map[string]bool)
@@ -88,8 +93,7 @@ func findRoundable(c *pass.Context, m *ir.Module) *roundable {
 	return r
 }
 
-// reader notes the weights that n reads: products ask for bf16, gathers do not mind it,
-// everything else refuses.
+// reader adds the weights that n reads. Products want bf16, gathers accept it, all other nodes refuse it.
 func (r *roundable) reader(c *pass.Context, n *ir.Node, refused map[string]bool) {
 	var names []string
 	for _, v := range n.Args {
@@ -116,8 +120,8 @@ func isF16Weight(v *ir.Value) bool {
 	return v != nil && v.Def != nil && v.Def.Op == ir.OpWeight && v.Type.DType == dtype.F16 && v.Type.Layout == dtype.Plain
 }
 
-// readsBF16 reports whether n would run where it is with its weights in bf16, and multiply
-// them with activations of bf16 if it is a product.
+// readsBF16 reports whether the backend of n would run it with weights of bf16, and with activations of bf16 if it is a
+// product.
 func readsBF16(c *pass.Context, n *ir.Node) bool {
 	t := c.Target(n)
 	if t == nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// layoutChoice is what was compared for a weight, and what was taken.
+// layoutChoice is a comparison of layouts for a weight or a state, and its result.
 type layoutChoice struct {
 	options []layoutOption
-	taken   int
+	taken   int // index of the option that was taken
 }
 
-// chooseLayouts compares the layouts of those weights that have several. It notes which readers
-// get a second form.
-func (s *wishes) chooseLayouts(c *pass.Context, second *secondForms) {
-	if !c.Enabled(pass.RulePackCost) || !slices.ContainsFunc(s.of, func(w wish) bool { return w.open }) {
+// chooseLayouts compares the layouts of the weights for which there are several. It adds the readers that get a second
+// form.
+func (s *weightUses) chooseLayouts(c *pass.Context, second *secondForms) {
+	if !c.Enabled(pass.RulePackCost) || !slices.ContainsFunc(s.of, func(w weightUse) bool { return w.open }) {
 		return
 	}
 	for i, readers := range s.openReaders(c) {
@@ -32,24 +32,24 @@ func (s *wishes) chooseLayouts(c *pass.Context, second *secondForms) {
 	}
 }
 
-// canChoose reports whether the compiler lays the weight out as it likes.
-func (w *wish) canChoose(t ir.Type) bool {
+// canChoose reports whether pack may choose the weight's layout.
+func (w *weightUse) canChoose(t ir.Type) bool {
 	return w.open && !w.fixed && t.Layout == dtype.Plain && len(w.layouts) > 0
 }
 
-// openReaders returns the readers of each open weight, by its number.
-func (s *wishes) openReaders(c *pass.Context) [][]layoutReader {
+// openReaders returns the readers of each open weight, by its index.
+func (s *weightUses) openReaders(c *pass.Context) [][]layoutReader {
 	readers := make([][]layoutReader, len(s.of))
 	funcs := s.m.AllFuncs()
 	weights := flow.StepWeights(funcs)
 	for _, f := range funcs {
 		for _, n := range f.Nodes {
 			for i, a := range n.Args {
-				if a == nil || a.Def == nil || a.Def.Op != ir.OpWeight || !s.of[s.number(a.Def)].open {
-					continue // tables of repeats are no leaves
+				if a == nil || a.Def == nil || a.Def.Op != ir.OpWeight || !s.of[s.index(a.Def)].open {
+					continue // entries of a repeat's table are not leaves
 				}
 				if r, ok := newLayoutReader(c, n, i, weights[f]); ok {
-					k := s.number(a.Def)
+					k := s.index(a.Def)
 					readers[k] = append(readers[k], r)
 				}
 			}
@@ -58,7 +58,7 @@ func (s *wishes) openReaders(c *pass.Context) [][]layoutReader {
 	return readers
 }
 
-// newLayoutReader returns n as a reader of operand i; ok is false where it does not ask for a layout.
+// newLayoutReader returns n as a reader of operand i; ok is false if it has no kernel that names a layout.
 func newLayoutReader(c *pass.Context, n *ir.Node, i int, weight float64) (r layoutReader, ok bool) {
 	t := c.Target(n)
 	if t == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
@@ -68,9 +68,8 @@ func newLayoutReader(c *pass.Context, n *ir.Node, i int, weight float64) (r layo
 	return layoutReader{n, layouts, weight}, len(layouts) > 0
 }
 
-// decide compares the layouts that serve all readers, and two forms where one reader would rather
-// have another.
-func (w *wish) decide(c *pass.Context, weight *ir.Weight, readers []layoutReader) {
+// decide compares the layouts that all readers read, and two forms of the weight if some reader reads a further layout.
+func (w *weightUse) decide(c *pass.Context, weight *ir.Weight, readers []layoutReader) {
 	var options []layoutOption
 	for _, l := range w.layouts {
 		one := []dtype.Layout{l}
@@ -79,7 +78,7 @@ func (w *wish) decide(c *pass.Context, weight *ir.Weight, readers []layoutReader
 		}
 	}
 	if len(options) == 0 {
-		return // no layout serves all: some reader gets a form of its own anyway
+		return // no layout serves all readers: some reader gets a second form anyway
 	}
 	for _, l := range otherLayouts(readers, w.layouts) {
 		o := newOption(c, readers, options[0].layouts[0], l)
@@ -93,7 +92,7 @@ func (w *wish) decide(c *pass.Context, weight *ir.Weight, readers []layoutReader
 	w.layouts = options[w.choice.taken].layouts[:1]
 }
 
-// otherLayouts returns the layouts that some readers read and that are not in the list.
+// otherLayouts returns the layouts that some readers read, without the known ones.
 func otherLayouts(readers []layoutReader, known []dtype.Layout) (others []dtype.Layout) {
 	for _, r := range readers {
 		for _, l := range r.layouts {
@@ -111,8 +110,8 @@ func layoutBytes(t ir.Type, l dtype.Layout) int64 {
 	return t.MaxBytes()
 }
 
-// split notes the readers that get the second form, if two were taken.
-func (w *wish) split(c *pass.Context, readers []layoutReader, second *secondForms) {
+// split adds the readers that get the second form, if two forms were taken.
+func (w *weightUse) split(c *pass.Context, readers []layoutReader, second *secondForms) {
 	if w.choice == nil {
 		return
 	}
@@ -127,14 +126,13 @@ func (w *wish) split(c *pass.Context, readers []layoutReader, second *secondForm
 	}
 }
 
-// wants returns the layout of the second form of a weight that n shall read as operand i; ok is
-// false where it reads the first.
+// wants returns the layout of the second form that n gets as operand i; ok is false if it reads the first form.
 func (s *secondForms) wants(n *ir.Node, i int) (l dtype.Layout, ok bool) {
 	l, ok = s.wanted[n]
 	return l, ok && i == target.LayoutOperand(n.Op)
 }
 
-// compare compares the packed layout of the state of that name with rows, by what its readers take.
+// compare compares the packed layout of a state with rows, by the time of the readers that read both.
 func (u *stateUse) compare(c *pass.Context, state string, weights map[*ir.Func]float64) {
 	if !c.Enabled(pass.RulePackCost) {
 		return
@@ -158,5 +156,5 @@ func (u *stateUse) compare(c *pass.Context, state string, weights map[*ir.Func]f
 	}
 }
 
-// pays reports whether the packed layout is the one to take.
+// pays reports whether the packed layout is taken: it is cheaper, or nothing was compared.
 func (u *stateUse) pays() bool { return u.choice == nil || u.choice.taken == 0 }

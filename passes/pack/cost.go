@@ -11,38 +11,46 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Where kernels read an operand in several layouts, the cheapest is taken. Candidates are what
-// rows of the readers' targets name, so a layout without a kernel is none: matrices of products
-// have one layout for each dtype, and nothing is decided. What is left:
+// The choice of a layout. If kernels read an operand in several layouts, the cheapest is taken. The options are the
+// layouts in the kernel tables of the readers' targets. Matrices of products have one layout for each dtype, so nothing is
+// decided for them. There are two cases with several:
 //
-//   - a table of a gather: rows, of which one is a few cache lines, or panels, whose row is
-//     spread over all lines of the panel. A table that a product reads too is in panels; rows
-//     are then a second form, which costs the table's bytes once more.
-//   - keys of a cache: rows, which attention turns round, or panels, which it multiplies where
-//     they lie. All functions share a state, so there is no second form.
+//   - The table of a gather is in rows, of which each is a few cache lines, or in panels, where a row is spread over all
+//     lines of the panel. A table that a product reads too is in panels. Rows are then a second form, which takes the
+//     table's bytes once more.
+//   - Keys of a cache are in rows, which attention transposes, or in panels, which it multiplies in place. All functions
+//     share a state, so there is no second form.
 //
-// A candidate costs what its readers take for an item of a step, as assign counts it
-// (StepWeights): predicted, or, where the target has measurements of a reader in each of its
-// layouts, measured. A prediction that is a few percent off must not turn what is known to be
-// good round, and neither must noise: another candidate than the first has to be 5 % cheaper,
-// and a second form is made on measurements alone.
+// An option costs the time of its readers for one item of a step (flow.StepWeights). The time is measured if the target
+// has measurements of the reader in each of its layouts, and predicted otherwise. Small differences are errors of the
+// prediction or noise, so the first option stays unless another one is cheaper by 5 %. A second form is made on
+// measurements alone.
+//
+// Example: a table of 32000 rows that an output product and an embedding read. The product runs once for an item, the
+// embedding too.
+//
+//	option            product    embedding    sum        decision
+//	panels            900 µs     2.0 µs       902.0 µs   first option
+//	panels and rows   900 µs     0.3 µs       900.3 µs   more bytes for 0.2 %: panels are taken
+//
+// Without the product, panels (2.0 µs) and rows (0.3 µs) are compared, and rows are taken.
 
-// layoutPays is how much cheaper than the first another candidate has to be.
+// layoutPays is the ratio of the first option's time to that of a cheaper one from which on the latter is taken.
 const layoutPays = 1.05
 
-// layoutOption is a candidate: a layout, or two of which each reader takes what suits it.
+// layoutOption is an option: one layout, or two of which each reader reads the faster one.
 type layoutOption struct {
 	layouts  []dtype.Layout
-	seconds  float64 // of all readers, for an item of a step
+	seconds  float64 // of all readers, for one item of a step
 	extra    int64   // bytes of a second form
-	measured bool    // nothing of what differs between options is a prediction
+	measured bool    // the times of all readers that could read several layouts are measured
 }
 
 // layoutReader is a node that reads an operand.
 type layoutReader struct {
 	n       *ir.Node
-	layouts []dtype.Layout // in which its kernels read the operand, the preferred first
-	weight  float64        // how often it runs for an item of a step
+	layouts []dtype.Layout // in which its kernels read the operand, the preferred one first
+	weight  float64        // how often it runs for one item of a step
 }
 
 // reads reports whether the reader has a kernel for one of the layouts.
@@ -50,8 +58,8 @@ func (r *layoutReader) reads(layouts []dtype.Layout) bool {
 	return slices.ContainsFunc(layouts, func(l dtype.Layout) bool { return slices.Contains(r.layouts, l) })
 }
 
-// best returns the layout of some in which the reader is fastest, what that takes for an item of
-// a step, and whether it was measured. It has a kernel for one of them.
+// best returns the one of some layouts in which the reader is fastest, its time for one item of a step, and whether that
+// was measured. The reader has to have a kernel for one of them.
 func (r *layoutReader) best(c *pass.Context, layouts []dtype.Layout) (best dtype.Layout, seconds float64, measured bool) {
 	t := c.Target(r.n)
 	found := false
@@ -70,8 +78,8 @@ func (r *layoutReader) best(c *pass.Context, layouts []dtype.Layout) (best dtype
 	return best, seconds, measured || len(r.layouts) == 1
 }
 
-// measuredSeconds returns what was measured of a reader in a layout; ok is false where not all of
-// its layouts were: a measurement and a prediction cannot be compared.
+// measuredSeconds returns the measured time of a reader in a layout. It is not ok unless all layouts of the reader were
+// measured, as a measurement cannot be compared with a prediction.
 func measuredSeconds(t *target.Descriptor, r *layoutReader, l dtype.Layout) (seconds float64, ok bool) {
 	if len(t.LayoutTimes) == 0 {
 		return 0, false
@@ -85,8 +93,8 @@ func measuredSeconds(t *target.Descriptor, r *layoutReader, l dtype.Layout) (sec
 	return t.LayoutSeconds(u, l)
 }
 
-// predictedSeconds is what a node takes with its operand in a layout, by the rates of its target
-// at the upper bounds of sizes.
+// predictedSeconds returns the time of a node with its operand in a layout, by the rates of its target at the upper bounds
+// of sizes.
 func predictedSeconds(c *pass.Context, t *target.Descriptor, n *ir.Node, l dtype.Layout) float64 {
 	e := flow.EffortOf(n)
 	switch n.Op {
@@ -100,26 +108,26 @@ func predictedSeconds(c *pass.Context, t *target.Descriptor, n *ir.Node, l dtype
 	return t.Seconds(e.Flops, e.Read+e.Written, e.Weight, pass.AssumedWorkers(c, t))
 }
 
-// spreadBytes is what a gather reads of panels besides its rows: a row has a part of every line.
+// spreadBytes returns the bytes that a gather reads of panels besides its rows: the other rows in the same cache lines.
 func spreadBytes(n *ir.Node) float64 {
 	rows := ir.Type{DType: n.Args[0].Type.DType, Shape: n.Result().Type.Shape}
 	return float64((dtype.PanelRows - 1) * rows.MaxBytes())
 }
 
-// What attention does with keys, as kernels/cpu does it.
+// Operations of attention on keys in kernels/cpu.
 const (
-	queryBlock = 256 // most queries for which keys are brought into another form once
-	turnFLOPs  = 8   // of an element of rows that are turned round: four steps of 16 by 16 lanes
+	queryBlock     = 256 // queries for which rows of keys are transposed once
+	transposeFLOPs = 8   // of an element of rows that are transposed: four steps of 16 by 16 lanes
 )
 
-// keyFLOPs is what the layout of its keys adds to the operations of an attention: rows are turned
-// round, and panels of bytes are multiplied at the rate of quantized products.
+// keyFLOPs returns the operations that the layout of its keys adds to an attention: rows are transposed, and panels of
+// bytes are multiplied at the rate of quantized products.
 func keyFLOPs(t *target.Descriptor, n *ir.Node, l dtype.Layout) float64 {
 	q, k := n.Args[0].Type.Shape, n.Args[1].Type
 	if l == dtype.Plain {
 		group := float64(q[1].Upper()) / float64(k.Shape[1].Upper())
 		blocks := max(1, float64(q[0].Upper())*group/queryBlock)
-		return turnFLOPs * blocks * float64(k.Shape[1].Upper()*k.Shape[2].Upper()*k.Shape[3].Upper())
+		return transposeFLOPs * blocks * float64(k.Shape[1].Upper()*k.Shape[2].Upper()*k.Shape[3].Upper())
 	}
 	if !k.DType.IsQuantized() || t.Rates.QuantOps <= 0 {
 		return 0
@@ -128,7 +136,7 @@ func keyFLOPs(t *target.Descriptor, n *ir.Node, l dtype.Layout) float64 {
 	return scores * (t.Rates.FLOPs/t.Rates.QuantOps - 1)
 }
 
-// newOption returns what the readers take with an operand in the layouts.
+// newOption returns the option that the operand is in these layouts.
 func newOption(c *pass.Context, readers []layoutReader, layouts ...dtype.Layout) layoutOption {
 	o := layoutOption{layouts: layouts, measured: true}
 	for i := range readers {
@@ -139,7 +147,7 @@ func newOption(c *pass.Context, readers []layoutReader, layouts ...dtype.Layout)
 	return o
 }
 
-// cheapest returns the number of the option to take.
+// cheapest returns the index of the option to take.
 func cheapest(options []layoutOption) int {
 	best := 0
 	for i := range options[1:] {
@@ -154,7 +162,7 @@ func cheapest(options []layoutOption) int {
 	return best
 }
 
-// optionTexts are the operands of the cause that shows what was compared.
+// optionTexts returns the operands of the cause that records a comparison.
 func optionTexts(options []layoutOption) []string {
 	var texts []string
 	measured := true

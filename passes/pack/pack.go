@@ -18,20 +18,25 @@ import (
 
 // Pass brings every operand into the format that the kernel of its backend reads.
 //
-// Before: every node has a backend that runs it. After: each operand has the dtype, layout
-// and density of the kernel: weights are laid out by the compiler, once for all functions
-// where one layout serves all their readers, and states that attention multiplies with; activations are quantized, or rounded to bf16
-// for matrices of bf16, by one node that all readers on a backend share; strided operands are made dense by copies. Results of
-// functions are dense and of their own.
+// Before: every node has a backend that runs it. After: each operand has the dtype, layout and density that the kernel
+// reads. Results of functions are dense and have bytes of their own.
 //
-// Not earlier: the format is that of the chosen kernel. Not later: the nodes it adds need
-// a split, and copies move packed sizes.
+//   - Weights, and the states that attention multiplies with, have a layout for all their readers.
+//   - Activations are quantized, or rounded to bf16 for matrices of bf16, by one node for all readers on a backend.
+//   - Strided operands are copied if the kernel reads dense ones only.
+//
+// Not earlier: the format is that of the chosen kernel. Not later: the nodes it adds need a split, and copies move packed
+// sizes.
 //
 // Cost: two walks, O(operands * rows of a target for the op).
 //
-// A weight gets the first layout that all its readers read (pack_weights.go). If there is
-// none, a reader that cannot read it gets a second form of the weight, which costs memory:
-// the cause says so. Of several layouts the cheapest is taken (pack_cost.go).
+// A weight gets the first layout that all its readers read (weights.go), or the cheapest of several (choice.go, cost.go).
+// If there is none, a reader that cannot read it gets a second form of the weight, which takes memory.
+//
+//	%w = weight "q" : q4_0[64,32]     now q4_0 in panels
+//	%x.q = quantize %x                added, for both products
+//	%a = matmul %x, %w                reads %x.q
+//	%b = matmul %x, %u                reads %x.q
 var Pass = pass.Pass{
 	Name:     "pack",
 	Doc:      "bring operands into the formats that the chosen kernels read",
@@ -70,7 +75,7 @@ func pack(c *pass.Context, m *ir.Module) error {
 type packer struct {
 	c      *pass.Context
 	e      *rewrite.Edit
-	made   map[madeKey]*ir.Value
+	made   map[madeKey]*ir.Value // forms of values that nodes share
 	second *secondForms
 	errs   []error
 }
@@ -95,7 +100,7 @@ func (p *packer) run(f *ir.Func) {
 	f.Nodes = p.e.Out
 }
 
-// operands replaces the operands of n that its kernel cannot read.
+// operands replaces the operands of n that its kernel does not read.
 func (p *packer) operands(n *ir.Node) {
 	t := p.c.Target(n)
 	if t == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
@@ -115,13 +120,13 @@ func (p *packer) operands(n *ir.Node) {
 		}
 	}
 	changed = p.alike(n) || changed
-	if changed && !t.Reads(n) { // what was not changed the row reads: it fits, and holds all operands
+	if changed && !t.Reads(n) {
 		panic(fmt.Sprintf("passes: internal error: %v: %s does not read what pack made for it", n, t.Name))
 	}
 }
 
-// misplaced returns the error for a node that its target does not run. It comes from a text, whose backends
-// assign keeps, or from an order of passes without unfuse.
+// misplaced returns the error for a node that its target does not run. That happens if a module names backends itself, or
+// if unfuse did not run.
 func (p *packer) misplaced(n *ir.Node, t *target.Descriptor, why string) error {
 	if simplify.IsFused(n) && !p.c.Ran(simplify.Unfuse.Name) {
 		return fmt.Errorf("@%s %v: %s: pass %s, which has to run before %s, takes it apart", n.Func.Name, n, why, simplify.Unfuse.Name, p.c.Pass.Name)
@@ -130,9 +135,8 @@ func (p *packer) misplaced(n *ir.Node, t *target.Descriptor, why string) error {
 		n.Func.Name, n, t.Name, why)
 }
 
-// alike gives the second matrix of a matmul_swiglu the layout of the first. A backend that
-// reads any layout does not ask for one, and other readers of the two may want different ones.
-// It reports whether that was to be done.
+// alike gives the second matrix of a matmul_swiglu the layout of the first, and reports whether it had another one. The
+// two may differ if the backend reads any layout, and other readers of the matrices read different ones.
 func (p *packer) alike(n *ir.Node) bool {
 	if n.Op != ir.OpMatMulSwiGLU {
 		return false
@@ -145,7 +149,7 @@ func (p *packer) alike(n *ir.Node) bool {
 	return true
 }
 
-// form returns v in the format f for the reader n.
+// form returns v in the format f, for the reader n.
 func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
 	dt, layout := f.Want(v)
 	if v.Def != nil && v.Def.Op == ir.OpWeight && layout != v.Type.Layout {
@@ -164,8 +168,8 @@ func (p *packer) form(n *ir.Node, v *ir.Value, f target.Format) *ir.Value {
 	return p.make(n, v, ir.OpCopy, nil, pass.RulePackDense, ".dense")
 }
 
-// make returns the result of a node that turns v into another form for n: the one that a
-// reader on the same backend had made, or a new one.
+// make returns v in another form, for the reader n: the result of the node that was made for another reader on the same
+// backend, or of a new one.
 func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule pass.RuleName, suffix string) *ir.Value {
 	key := madeKey{v: v, backend: n.Backend, op: op}
 	switch a := attr.(type) {
@@ -184,7 +188,7 @@ func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule pass.Rul
 	return made.Result()
 }
 
-// add emits a node for n, its own operand in the format that it reads.
+// add adds a node that converts v for n. If the conversion does not read v as it is, v is converted for it first.
 func (p *packer) add(n *ir.Node, op ir.Op, attr any, name string, v *ir.Value) *ir.Node {
 	trial := &ir.Node{Op: op, Attr: attr, Args: []*ir.Value{v}, Func: n.Func, Backend: n.Backend}
 	row, why := p.c.Target(n).Kernel(trial)
@@ -197,7 +201,7 @@ func (p *packer) add(n *ir.Node, op ir.Op, attr any, name string, v *ir.Value) *
 	return p.e.Add(n, op, attr, name, v)
 }
 
-// secondForm returns a leaf of the weight's form in another layout, one for each function.
+// secondForm returns a leaf for the form of a weight in another layout. A function has one leaf for each form.
 func (p *packer) secondForm(n *ir.Node, v *ir.Value, layout dtype.Layout) *ir.Value {
 	key := madeKey{v: v, op: ir.OpWeight, layout: layout}
 	if made := p.made[key]; made != nil {
@@ -211,8 +215,7 @@ func (p *packer) secondForm(n *ir.Node, v *ir.Value, layout dtype.Layout) *ir.Va
 	return leaf.Result()
 }
 
-// results makes strided results dense, and gives those bytes of their own that are a part
-// of a value's, or that a parameter, a weight or an earlier result has too.
+// results copies the results of an entry point that are strided or do not have bytes of their own.
 func (p *packer) results(f *ir.Func) {
 	if f.Owner != nil {
 		return
@@ -235,8 +238,8 @@ func (p *packer) results(f *ir.Func) {
 	}
 }
 
-// shared reports whether result i has no bytes of its own, or shares them with more than
-// it shows.
+// shared reports whether result i has bytes of a parameter, a leaf or an earlier result, or only a part of the bytes of a
+// value.
 func (p *packer) shared(f *ir.Func, i int) bool {
 	root := f.Results[i].Root()
 	return root.IsParam() || root.Def.Is(ir.Leaf) || !flow.SameBytes(root, f.Results[i]) ||

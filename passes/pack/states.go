@@ -9,9 +9,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// layOutStates gives a state the packed layout that a kernel which reads it asks for: keys of attention, which are then
-// multiplied where they lie, unless rows cost less. All that read or write the state have to do so in this layout, and on one backend, so that
-// it is never copied; a view, call or result leaves it as it is.
+// layOutStates gives a state the packed layout that the kernels of its readers prefer, unless rows cost less. These are
+// the keys of attention, which multiplies panels in place. All nodes that read or write the state have to have kernels for
+// the layout, on one backend, so that the state is never copied. A state that a view, call or result reads keeps its
+// layout.
 func layOutStates(c *pass.Context, m *ir.Module) {
 	if len(m.States) == 0 || !c.Enabled(pass.RulePackState) {
 		return
@@ -40,12 +41,12 @@ func layOutStates(c *pass.Context, m *ir.Module) {
 	}
 }
 
-// stateUse is what touches a state.
+// stateUse is what the nodes that read or write a state need.
 type stateUse struct {
 	nodes  []*ir.Node
-	layout dtype.Layout // that the first kernel asks for which asks for a packed one
-	fixed  bool         // something reads it as it is
-	choice *layoutChoice
+	layout dtype.Layout  // the first packed one that a kernel prefers
+	fixed  bool          // a view, call or result reads it: it keeps its layout
+	choice *layoutChoice // the comparison with rows; nil if there was none
 }
 
 // stateOf returns the name of the state whose bytes v names.
@@ -60,7 +61,7 @@ func stateOf(v *ir.Value) (name string, ok bool) {
 	return r.Def.Attr.(*ir.StateAttr).Name, true
 }
 
-// collectStateUses notes what the nodes and results of f do with states.
+// collectStateUses adds the uses of states by the nodes and results of f.
 func collectStateUses(c *pass.Context, f *ir.Func, uses map[string]*stateUse) {
 	use := func(v *ir.Value) *stateUse {
 		name, ok := stateOf(v)
@@ -83,7 +84,7 @@ func collectStateUses(c *pass.Context, f *ir.Func, uses map[string]*stateUse) {
 	}
 }
 
-// add notes that n reads the state as operand i.
+// add adds that n reads the state as operand i.
 func (u *stateUse) add(c *pass.Context, n *ir.Node, i int) {
 	t := c.Target(n)
 	if t == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
@@ -98,7 +99,7 @@ func (u *stateUse) add(c *pass.Context, n *ir.Node, i int) {
 	}
 }
 
-// servesAll reports whether all that touches the state of that name runs on one backend, with kernels for the layout.
+// servesAll reports whether all nodes that use the state run on one backend, with kernels for the layout.
 func (u *stateUse) servesAll(c *pass.Context, name string) bool {
 	if u.fixed {
 		return false
@@ -111,7 +112,7 @@ func (u *stateUse) servesAll(c *pass.Context, name string) bool {
 	return true
 }
 
-// runsWith reports whether n has a kernel where its operands that name the state are in the layout.
+// runsWith reports whether n has a kernel for the layout in all operands that name the state.
 func runsWith(c *pass.Context, n *ir.Node, state string, l dtype.Layout) bool {
 	trial := *n
 	trial.Args = slices.Clone(n.Args)
@@ -126,7 +127,7 @@ func runsWith(c *pass.Context, n *ir.Node, state string, l dtype.Layout) bool {
 	return row != nil
 }
 
-// followState gives the versions of a state its layout.
+// followState gives the results of n that are versions of a state the state's layout.
 func followState(c *pass.Context, m *ir.Module, n *ir.Node, uses map[string]*stateUse) {
 	for _, r := range n.Results {
 		name, ok := stateOf(r)
@@ -155,6 +156,7 @@ func opsOf(nodes []*ir.Node) []string {
 	return names
 }
 
+// appendNew appends s unless the list has it.
 func appendNew(list []string, s string) []string {
 	if slices.Contains(list, s) {
 		return list

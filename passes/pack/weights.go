@@ -10,84 +10,70 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// wish is what the readers of a weight can read.
-type wish struct {
+// weightUse is what the readers of a weight can read.
+type weightUse struct {
 	layouts []dtype.Layout // that all readers so far read; nil is any
 	readers []string       // ops, each once
-	fixed   bool           // a view, call or result reads it: it stays as it is
-	open    bool           // a reader reads several
-	choice  *layoutChoice  // what was compared; nil where there was no choice
+	fixed   bool           // a view, call or result reads it: it keeps its layout
+	open    bool           // a reader reads several layouts
+	choice  *layoutChoice  // the comparison of layouts; nil if there was none
 }
 
-// layOutWeights gives every weight a layout that all its readers read: the first, or the
-// cheapest of several.
+// layOutWeights gives every weight a layout that all its readers read: the first, or the cheapest of several. It returns
+// which readers get a second form.
+//
+// Example: a weight of f16 that a matmul reads in panels, and a gather in rows or panels.
+//
+//	matmul                 panels            all readers so far read panels
+//	gather                 rows, panels      all readers read panels: the weight is laid out in panels
+//	another target's op    rows              no common layout: panels stay, and this reader gets a second form
 func layOutWeights(c *pass.Context, m *ir.Module) *secondForms {
-	wishes := newWishes(m)
+	uses := newWeightUses(m)
 	for _, f := range m.AllFuncs() {
-		wishes.collect(c, f)
+		uses.collect(c, f)
 	}
 	second := &secondForms{m: m, made: make(map[string]*ir.Weight), wanted: make(map[*ir.Node]dtype.Layout)}
-	wishes.chooseLayouts(c, second)
+	uses.chooseLayouts(c, second)
 	for i, w := range m.Weights {
-		layOut(c, w, &wishes.of[i])
+		layOut(c, w, &uses.of[i])
 	}
 	for _, f := range m.AllFuncs() {
 		for _, n := range f.Nodes {
 			if n.Op == ir.OpWeight {
-				wishes.follow(c, n)
+				uses.follow(c, n)
 			}
 		}
 	}
 	return second
 }
 
-// wishes are those of all weights of a module.
-type wishes struct {
+// weightUses are the uses of all weights of a module.
+type weightUses struct {
 	m       *ir.Module
-	of      []wish
-	numbers map[*ir.Func][]int32 // of the weights that leaves name, by id of the leaf
-
-	in        *ir.Func // whose leaf was asked for last, as functions are walked one by one
-	inNumbers []int32
+	of      []weightUse    // by the weight's index in the module
+	indexes map[string]int // of weights, by name
 }
 
-// newWishes numbers the weights, and looks the name of each leaf up once.
-func newWishes(m *ir.Module) *wishes {
-	index := make(map[string]int32, len(m.Weights))
+func newWeightUses(m *ir.Module) *weightUses {
+	s := &weightUses{m: m, of: make([]weightUse, len(m.Weights)), indexes: make(map[string]int, len(m.Weights))}
 	for i, w := range m.Weights {
-		index[w.Name] = int32(i)
-	}
-	s := &wishes{m: m, of: make([]wish, len(m.Weights)), numbers: make(map[*ir.Func][]int32)}
-	for _, f := range m.AllFuncs() {
-		numbers := make([]int32, f.NumNodes())
-		for _, n := range f.Nodes {
-			if n.Op == ir.OpWeight {
-				numbers[n.ID] = index[WeightName(n)]
-			}
-		}
-		s.numbers[f] = numbers
+		s.indexes[w.Name] = i
 	}
 	return s
 }
 
-// number returns the number of the weight that a leaf names.
-func (s *wishes) number(leaf *ir.Node) int32 {
-	if leaf.Func != s.in {
-		s.in, s.inNumbers = leaf.Func, s.numbers[leaf.Func]
-	}
-	return s.inNumbers[leaf.ID]
-}
+// index returns the index of the weight that a leaf names.
+func (s *weightUses) index(leaf *ir.Node) int { return s.indexes[WeightName(leaf)] }
 
-// collect notes what each node of f can read of weights. Views, calls and results
-// read them as they are.
-func (s *wishes) collect(c *pass.Context, f *ir.Func) {
+// collect adds what the nodes of f read of weights. Views, calls and results read any layout, but it must not change.
+func (s *weightUses) collect(c *pass.Context, f *ir.Func) {
 	for _, n := range f.Nodes {
 		for i, a := range n.Args {
 			if a == nil || a.Def == nil || a.Def.Op != ir.OpWeight {
 				continue
 			}
-			w := &s.of[s.number(a.Def)]
-			w.addReader(n.Op)
+			w := &s.of[s.index(a.Def)]
+			w.readers = appendNew(w.readers, n.Op.String())
 			t := c.Target(n)
 			if t == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {
 				w.fixed = true
@@ -101,33 +87,14 @@ func (s *wishes) collect(c *pass.Context, f *ir.Func) {
 	}
 	for _, r := range f.Results {
 		if r.Def != nil && r.Def.Op == ir.OpWeight {
-			s.of[s.number(r.Def)].fixed = true
+			s.of[s.index(r.Def)].fixed = true
 		}
 	}
 }
 
-// addReader notes the name of an op that reads the weight. Most have one.
-func (w *wish) addReader(op ir.Op) {
-	name := op.String()
-	switch {
-	case w.readers == nil:
-		w.readers = soleReaders[op : op+1 : op+1]
-	case !slices.Contains(w.readers, name):
-		w.readers = append(w.readers, name)
-	}
-}
-
-// soleReaders are the names of ops, to be cut into lists of one.
-var soleReaders = func() (names [ir.NumOps]string) {
-	for op := range names {
-		names[op] = ir.Op(op).String()
-	}
-	return names
-}()
-
-// narrow keeps the layouts that one more reader reads too. Where that leaves nothing, the
-// wish of the earlier readers stays, and this one gets a second form later.
-func (w *wish) narrow(layouts []dtype.Layout) {
+// narrow keeps the layouts that one more reader reads too. If it reads none of them, they stay, and this reader gets a
+// second form later.
+func (w *weightUse) narrow(layouts []dtype.Layout) {
 	switch {
 	case layouts == nil:
 	case w.layouts == nil:
@@ -140,8 +107,8 @@ func (w *wish) narrow(layouts []dtype.Layout) {
 	}
 }
 
-// choose returns the layout for a weight of type t: its own where that will do.
-func (w *wish) choose(t ir.Type) dtype.Layout {
+// choose returns the layout for a weight of type t: its own if all readers read that.
+func (w *weightUse) choose(t ir.Type) dtype.Layout {
 	if w.fixed || w.layouts == nil || slices.Contains(w.layouts, t.Layout) || t.Layout != dtype.Plain || t.Rank() != 2 && t.Rank() != 3 {
 		return t.Layout
 	}
@@ -153,7 +120,8 @@ func (w *wish) choose(t ir.Type) dtype.Layout {
 	return t.Layout
 }
 
-func layOut(c *pass.Context, w *ir.Weight, s *wish) {
+// layOut gives a weight the layout that suits its use.
+func layOut(c *pass.Context, w *ir.Weight, s *weightUse) {
 	l := s.choose(w.Type)
 	if l == w.Type.Layout {
 		return
@@ -172,8 +140,8 @@ func setLayout(w *ir.Weight, l dtype.Layout) {
 }
 
 // follow gives a leaf the layout of its weight.
-func (s *wishes) follow(c *pass.Context, n *ir.Node) {
-	i, r := s.number(n), n.Result()
+func (s *weightUses) follow(c *pass.Context, n *ir.Node) {
+	i, r := s.index(n), n.Result()
 	w := s.m.Weights[i]
 	if choice := s.of[i].choice; choice != nil {
 		c.Cause(n, pass.RulePackCost, optionTexts(choice.options)...)
@@ -185,17 +153,15 @@ func (s *wishes) follow(c *pass.Context, n *ir.Node) {
 	r.Type.Layout = w.Type.Layout
 }
 
-// secondForms are further forms of weights, made once for the module.
+// secondForms are weights in a second layout, made once for the module.
 type secondForms struct {
-	m    *ir.Module
-	made map[string]*ir.Weight // by name
-
-	// wanted are the readers to which a second form was given by choice, with its layout.
-	wanted map[*ir.Node]dtype.Layout
+	m      *ir.Module
+	made   map[string]*ir.Weight     // by name
+	wanted map[*ir.Node]dtype.Layout // the readers for which a second form is cheaper, and its layout
 }
 
-// get returns the weight that holds the named one in another layout. Only plain weights
-// can be laid out; a packed one is laid out from what it was made of.
+// get returns the weight that holds the named one in another layout. It is made of plain bytes: for a packed weight of
+// those that it was packed from.
 func (s *secondForms) get(c *pass.Context, name string, layout dtype.Layout) *ir.Weight {
 	formName := name + "." + layout.String()
 	if w := s.made[formName]; w != nil {
@@ -217,7 +183,7 @@ func (s *secondForms) get(c *pass.Context, name string, layout dtype.Layout) *ir
 	return w
 }
 
-// unused returns a name that no weight has, the one given if possible.
+// unused returns the name, with underscores appended if a weight has it already.
 func (s *secondForms) unused(name string) string {
 	for s.m.Weight(name) != nil {
 		name += "_"
