@@ -142,8 +142,8 @@ func TestCostIsNeverWorse(t *testing.T) {
 	}
 }
 
-// TestSharedMemoryNeedsNoCopies runs what an NPU lacks in place on the processor.
-func TestSharedMemoryNeedsNoCopies(t *testing.T) {
+// TestNoCopiesInSharedMemory runs what an NPU lacks in place on the processor.
+func TestNoCopiesInSharedMemory(t *testing.T) {
 	m := transformer(t, medium)
 	stats, err := passes.Run(context.Background(), m, passes.RunOptions{
 		Targets: targets(t, "target npu space=host ops=matmul flops=1e13 qops=1e13 bandwidth=8e10 launch=1e-7\ntarget cpu like=cpu"),
@@ -159,8 +159,7 @@ func TestSharedMemoryNeedsNoCopies(t *testing.T) {
 	}
 }
 
-// TestBudgets asks for what cannot be.
-func TestBudgets(t *testing.T) {
+func TestAssignRefusesImpossibleBudgets(t *testing.T) {
 	for _, tt := range []struct {
 		name, targets string
 		limits        map[string]int64
@@ -189,8 +188,8 @@ func TestBudgets(t *testing.T) {
 // negative is a negative number in a text.
 var negative = regexp.MustCompile(`(^|[ (])-[0-9]`)
 
-// TestRulesLackAnOp: where other rules cannot serve, the text names the op that is missing.
-func TestRulesLackAnOp(t *testing.T) {
+// TestOpWithoutTargetIsError: where other rules cannot serve, the text names the op that is missing.
+func TestOpWithoutTargetIsError(t *testing.T) {
 	m := transformer(t, medium)
 	const text = "target gpu space=dev ops=*,-attention flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
 	_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, text), To: "assign"})
@@ -202,9 +201,9 @@ func TestRulesLackAnOp(t *testing.T) {
 	}
 }
 
-// TestAllocationsNotLimits: where the largest allocation is what is too small, the text says so, and no
-// number of bytes in it is negative, whatever the limits of memory are.
-func TestAllocationsNotLimits(t *testing.T) {
+// TestTooLargeAllocationIsNamed checks that the error names the largest allocation if that is too small, with no negative
+// number of bytes, for several limits of memory.
+func TestTooLargeAllocationIsNamed(t *testing.T) {
 	const text = "target gpu space=dev ops=* maxalloc=1MiB memory=1GiB flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
 	for _, pin := range []string{`^blk\.0\.`, "ffn_up"} {
 		for _, limits := range []map[string]int64{nil, {"cpu": 1 << 30}, {"gpu": 900 << 20}, {"cpu": 40 << 20}} {
@@ -223,8 +222,8 @@ func TestAllocationsNotLimits(t *testing.T) {
 	}
 }
 
-// TestValueBeyondLimit pins a value to a target that has memory for it, but may not use that:
-// it takes what the value is made of as well.
+// TestValueBeyondLimit pins a value to a target that has the memory for it but must not use it: the target also takes the
+// operands of the value.
 func TestValueBeyondLimit(t *testing.T) {
 	m, err := ir.Parse("t", []byte("ggir 1\nmodule \"m\"\nafter import\nprops imported\nfunc @f(%x: f32[64,128]) -> (f32[64,128]) {\n%y = neg %x\nreturn %y\n}\n"))
 	if err != nil {
@@ -344,8 +343,8 @@ func TestStepsUnderWayTakeRoom(t *testing.T) {
 	}
 }
 
-// TestStoresMayBeLeft pins all to a small device beside one that could store its weights: what
-// fits without that one fits with it.
+// TestStoresMayBeLeft pins all nodes to a small device, with and without another device that could store its weights. A
+// model that fits without the other device fits with it.
 func TestStoresMayBeLeft(t *testing.T) {
 	const small = "target gpu like=fake space=gpu ops=* memory=%dMiB flops=1e12 qops=2e12 bandwidth=2e11 queues=1 events=true launch=5e-6 link=1.2e10 linkdelay=1e-5\n"
 	const store = "target npu like=fake space=npu ops=matmul memory=2GiB flops=5e11 qops=4e12 bandwidth=6e10 queues=1 launch=2e-5 link=2e10 linkdelay=5e-6\n"

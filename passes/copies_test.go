@@ -65,10 +65,9 @@ func tryApart(t *testing.T, seed uint64, limits map[string]int64, disable ...str
 	return apartTrial{m, targets, stats, err}
 }
 
-// TestApart plans random models with limits that one copy of each value does not keep, and
-// demands that what keeps them is proved, gives the right results in every order of the
-// queues, and stays within the limit.
-func TestApart(t *testing.T) {
+// TestCopiesMadeAgainKeepLimits plans random models with limits that are too small for one copy of each value. The plans
+// with several copies have to be proved, to give the right results in every order of the queues, and to keep the limits.
+func TestCopiesMadeAgainKeepLimits(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
 		seeds = 60

@@ -14,12 +14,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestCopies compiles random programs for random targets, with weights in random spaces, and
-// demands of what elide-copy leaves that every node can address what it reads, that no copy
-// can go, that the values are those of the program, and that no more bytes are copied than
-// the bound: each value once per space that reads it, of slices what they show. (Where a
-// target says what a copy takes, one copy of all may be faster than several of slices.)
-func TestCopies(t *testing.T) {
+// TestElidedCopiesAreCorrectAndFew compiles random programs for random targets, with weights in random spaces. After
+// elide-copy every node can address its operands, no copy can be removed, and the values are those of the program. The
+// bytes copied are within the bound: each value once for each space that reads it, of slices the part that they show. (For
+// a target that states the time of a copy, one copy of a whole value may be faster than several of slices.)
+func TestElidedCopiesAreCorrectAndFew(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
 		seeds = 12

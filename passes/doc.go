@@ -1,13 +1,14 @@
-// Package passes turns a module as a frontend makes it into a finished plan: a backend,
-// a format, a split, an order, a part of the work and an address for everything.
+// Package passes turns the module of a frontend into a finished plan, in which every node has a backend, a format, a
+// split, a position in the order and a partition, and every value an address.
 //
-// [Passes] lists the pipeline: one table, one order, with the reasons why a pass must
-// precede another ([Constraints]). [Run] is the one loop that runs it: it checks what a
-// pass needs, recovers from a pass's panics with a reproducer, times, counts, verifies
-// and dumps. What holds for a module after a pass is said by ir.Props.
+//	table.go     the pipeline: which passes run, in which order, and the reasons for the order
+//	run.go       the loop that runs them: Run
+//	option.go    --debug and --disable
+//	dump.go      a file for the module after each pass
+//	prove.go     the last pass, check; all other passes have packages of their own
 //
-// A pass may use the module, its options, the list of targets, a seeded source of random
-// numbers, and the methods of [Context]. It reads no file, environment or clock and no
-// global variable; no map iteration reaches its output. What it decides about a node it
-// says as a cause, under a rule that it declares.
+// A pass may use the module, its options, the list of targets, a seeded source of random numbers, and the methods of
+// [pass.Context]. It reads no file, environment, clock or global variable, and its output does not depend on the order of
+// a map. It records each decision about a node as a cause, under a rule that it declares. The properties of a module that
+// hold after a pass are ir.Props.
 package passes

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// ParseDebug reads settings separated by commas: PASS/FLAG or PASS/FLAG=VALUE; without a
-// value a flag is set to true. check=all is short for all/check=all.
+// ParseDebug parses settings separated by commas: PASS/FLAG=VALUE, PASS/FLAG for PASS/FLAG=true, and FLAG=VALUE for
+// all/FLAG=VALUE.
 func ParseDebug(text string) ([]pass.Setting, error) {
 	var settings []pass.Setting
 	var errs []error
@@ -38,6 +38,7 @@ func ParseDebug(text string) ([]pass.Setting, error) {
 	return settings, errors.Join(errs...)
 }
 
+// checkSetting returns an error unless there is such a pass and flag, and the value is one of the flag.
 func checkSetting(s pass.Setting) error {
 	flags := flagsOf(s.Pass)
 	if flags == nil && s.Pass != "all" && Find(s.Pass) == nil {
@@ -49,8 +50,7 @@ func checkSetting(s pass.Setting) error {
 	return pass.SetFlag(reflect.ValueOf(flags).Elem(), s)
 }
 
-// flagsOf returns a pointer to a fresh copy of the pass's flags with their defaults; nil
-// where it has none.
+// flagsOf returns a pointer to a copy of the pass's flags with their defaults; nil if it has none.
 func flagsOf(name string) any {
 	if name == "all" {
 		all := pass.DefaultAllFlags
@@ -96,7 +96,7 @@ func (t passTable) nearRule(name string) string {
 	return spell.Hint(name, names)
 }
 
-// DebugHelp lists every flag of every pass, one a line.
+// DebugHelp lists the flags of all passes, one in each line.
 func DebugHelp() string {
 	var b strings.Builder
 	writeFlags(&b, "all", reflect.TypeOf(pass.DefaultAllFlags))

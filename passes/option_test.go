@@ -7,7 +7,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-func TestParseDebug(t *testing.T) {
+func TestParseDebugReportsWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want []pass.Setting
@@ -51,7 +51,7 @@ func TestDebugHelpListsAll(t *testing.T) {
 	}
 }
 
-func TestParsePin(t *testing.T) {
+func TestParsePinReadsItsText(t *testing.T) {
 	p, err := pass.ParsePin(`blk\.[0-3]=x=gpu0`)
 	if err != nil || p.Backend != "gpu0" || p.String() != `blk\.[0-3]=x=gpu0` {
 		t.Errorf("%v, %v", p, err)

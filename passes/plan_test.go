@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	firstSeed = flag.Uint64("plan.seed", 0, "first seed of TestRandomModels")
-	seeds     = flag.Uint64("plan.seeds", 120, "number of seeds of TestRandomModels")
+	firstSeed = flag.Uint64("plan.seed", 0, "first seed of TestRandomModelsGetProvedPlans")
+	seeds     = flag.Uint64("plan.seeds", 120, "number of seeds of TestRandomModelsGetProvedPlans")
 )
 
-func TestRandomModels(t *testing.T) {
+func TestRandomModelsGetProvedPlans(t *testing.T) {
 	n := *seeds
 	if testing.Short() {
 		n /= 3
@@ -74,10 +74,9 @@ func checkPlan(t *testing.T, m *ir.Module, seed uint64) {
 	}
 }
 
-// TestLlama pins what the plan of a small model costs: four barriers a layer (after
-// attention, after each product with the residual, after the feed-forward product) and an
-// arena that no plan can undercut.
-func TestLlama(t *testing.T) {
+// TestLlamaNeedsFourBarriersPerLayer checks the cost of the plan of a small model: four barriers a layer (after attention,
+// after each product with the residual, after the feed-forward product) and an arena of the smallest possible size.
+func TestLlamaNeedsFourBarriersPerLayer(t *testing.T) {
 	prefill, floats, few := irtest.SmallLlama, irtest.SmallLlama, irtest.SmallLlama
 	prefill.Tokens = "tokens"
 	floats.Quantized = false
@@ -227,8 +226,7 @@ func constantStrides(t *testing.T, m *ir.Module, n *ir.Node) {
 	}
 }
 
-// TestBudget: more memory than is allowed is an error of its own kind.
-func TestBudget(t *testing.T) {
+func TestPlanBeyondBudgetIsBudgetError(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallLlama.Text())
 	list, err := target.Parse("targets", cpuTarget)
 	if err != nil {

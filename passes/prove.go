@@ -15,15 +15,15 @@ import (
 
 // checkPass proves the finished plan.
 //
-// Before: every value has a place. After: the plan is proved; copies that it could do without
-// say so in a cause; all else is as it was.
+// Before: every value has an address. After: the plan is proved, and needless copies have a cause that names them; nothing
+// else changes.
 //
-// Not earlier: only the finished plan can be proved. Not later: what is emitted is proved.
+// Not earlier: only the finished plan can be proved. Not later: code is emitted for proved plans only.
 //
-// The proof shares no code with the passes (package check says what it claims). Where it
-// fails, one of them is wrong, not the user: the error is an *InternalError.
+// The proof shares no code with the other passes (see package check for its claims). If it fails, a pass is wrong and not
+// the user, so the error is an *InternalError.
 //
-// Cost: O(nodes run * log of the ranges).
+// Cost: O(n log r) for n executed nodes and r ranges of bytes.
 var checkPass = pass.Pass{
 	Name:     "check",
 	Doc:      "prove the plan without the planner's code",
@@ -52,15 +52,14 @@ func runCheck(c *pass.Context, m *ir.Module) error {
 	return needlessCopies(c, m, check.Needless(m, c.Targets))
 }
 
-// needlessCopies notes the copies that the plan could do without. The rules cost leave none
-// behind, unless the user has switched that off, or the module came with the copy, or it is to
-// save memory: another one is a bug of ours, if the copies were made in this run.
+// needlessCopies gives the needless copies a cause. With the rules cost, elide-copy removes all copies that the copy pass
+// made, except those that save memory. One that is left is a bug, if both passes ran as they are by default.
 func needlessCopies(c *pass.Context, m *ir.Module, needless []check.NeedlessCopy) error {
 	set, err := assign.RuleSetOf(c.Options)
 	if err != nil {
 		return err
 	}
-	strict := set.Elide && c.Ran(copies.Copy.Name) && c.Ran(copies.ElideCopy.Name) && len(c.Options.Disable) == 0 && c.Debug.Fuel < 0 && !slices.ContainsFunc(c.Options.Debug, func(s pass.Setting) bool { return s.Pass == "copy" })
+	strict := set.Elide && removesCopies(c)
 	var errs []error
 	for _, n := range needless {
 		if n.Lost && (!strict || flow.StaysApart(n.Node)) {
@@ -79,8 +78,14 @@ func needlessCopies(c *pass.Context, m *ir.Module, needless []check.NeedlessCopy
 	return nil
 }
 
-// reachable reports what nodes cannot address, and copies that nobody can make, where the rules that were chosen allow that:
-// then it is not a bug of ours, but theirs.
+// removesCopies reports whether copy and elide-copy ran, with nothing that limits what they do.
+func removesCopies(c *pass.Context) bool {
+	return c.Ran(copies.Copy.Name) && c.Ran(copies.ElideCopy.Name) && len(c.Options.Disable) == 0 && c.Debug.Fuel < 0 &&
+		!slices.ContainsFunc(c.Options.Debug, func(s pass.Setting) bool { return s.Pass == copies.Copy.Name })
+}
+
+// reachable reports operands and results that nodes cannot address, and copies that no target can make, if the chosen
+// rules allow such plans. These are errors of the rules and not of the compiler.
 func reachable(c *pass.Context, m *ir.Module) error {
 	set, err := assign.RuleSetOf(c.Options)
 	if err != nil || !set.CopyOnce {
@@ -98,8 +103,7 @@ func reachable(c *pass.Context, m *ir.Module) error {
 	return errors.Join(append(errs, copiesRun(c, m, set)...)...)
 }
 
-// copiesRun reports copies within a space, which only the rules of 2024 want, for targets that
-// have no kernel to make them.
+// copiesRun reports copies within a space, which only the rules ggml-2024 make, on targets without a kernel for them.
 func copiesRun(c *pass.Context, m *ir.Module, set *assign.RuleSet) []error {
 	var errs []error
 	for _, n := range check.Unread(m, c.Targets) {

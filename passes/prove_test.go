@@ -14,8 +14,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestCheckPass checks that a plan which cannot be proved is reported as our bug.
-func TestCheckPass(t *testing.T) {
+func TestUnprovedPlanIsInternalError(t *testing.T) {
 	list, err := target.Parse("targets", cpuTarget)
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +42,9 @@ func TestCheckPass(t *testing.T) {
 	}
 }
 
-// TestNeedlessCopies has the pass that removes them leave them: under the rules cost, what is left
-// behind it is a bug. Where that pass does not run, it is what the user wants.
-func TestNeedlessCopies(t *testing.T) {
+// TestNeedlessCopiesAreBugsUnlessWanted lets elide-copy leave a needless copy: with the rules cost that is a bug. If the
+// pass does not run, the user wants the copies.
+func TestNeedlessCopiesAreBugsUnlessWanted(t *testing.T) {
 	const text = `func @f(%x: f32[4,32]) -> f32[4,32] {
   %s = sqrt %x
   %e = exp %s

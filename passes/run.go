@@ -21,30 +21,28 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// RunOptions say what Run does with a module.
+// RunOptions are the options of [Run].
 type RunOptions struct {
 	Targets *target.List
 	Options pass.Options
 
-	// From is the first pass, empty for the one after the last that ran on the module; To
-	// is the last, empty for the end; Before, if set, is the one before which Run stops.
-	// Passes, if set, names exactly those to run, in that order, instead.
+	// From is the first pass to run; empty is the one after the last that ran on the module. To is the last pass; empty
+	// is the end of the pipeline. Before is the pass before which Run stops, in place of To. Passes, if not nil, are
+	// exactly the passes to run, in that order.
 	From, To, Before string
 	Passes           []string
 
-	// After is called after every pass that ran, with the module as it is then. A dump or
-	// a line of progress is made there.
+	// After is called after every pass, with the module at that time, to write a dump or to show progress.
 	After func(Step, *ir.Module) error
 
-	// Each is called likewise, before After, and knows only which pass ran: nothing is printed
-	// and compared for it.
+	// Each is called after every pass too, before After. It gets the name of the pass only, so the module is not printed
+	// to find out whether it changed.
 	Each func(pass string, m *ir.Module)
 
 	table passTable    // the passes that From, To and Passes select from; nil is the pipeline
 	dry   *pass.DryRun // nil for a real run
 
-	// ReproDir is the folder where the module is written that made a pass panic or break
-	// the module; empty for none.
+	// ReproDir is the folder for the module on which a pass panicked, or which it broke; empty for none.
 	ReproDir string
 }
 
@@ -52,13 +50,14 @@ type RunOptions struct {
 type Step struct {
 	Number  int // counted from 1 in the pipeline; 0 is the import
 	Pass    string
-	Changed bool // whether the text of the module is another; only known where After is set
+	Changed bool // the text of the module changed; only set for RunOptions.After
 	Stats   *pass.PassStats
 	Figures pass.Figures
 }
 
-// Run runs passes on m and returns what they counted. It stops at the first pass that
-// fails; an error that is not an *InternalError is of the module's or the options' making.
+// Run runs passes on m and returns their statistics. It stops at the first pass that fails. Of each pass it checks that
+// its needs hold, recovers from its panics, measures its time, verifies the module after it, and calls the functions of
+// the options. An *[pass.InternalError] is a bug; other errors are due to the module or the options.
 func Run(ctx context.Context, m *ir.Module, o RunOptions) (*pass.Stats, error) {
 	r, err := newRunner(m, o)
 	if err != nil {
@@ -77,7 +76,7 @@ type runner struct {
 	debug    *pass.AllFlags
 	fuel     *pass.Fuel
 	rulesOff map[pass.RuleName]bool
-	text     string // of m, after the last pass; only kept where it is compared
+	text     string // of m after the last pass; only set if RunOptions.After is
 }
 
 func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
@@ -99,8 +98,8 @@ func newRunner(m *ir.Module, o RunOptions) (*runner, error) {
 	return r, nil
 }
 
-// checkPins reports pins to what there is not or what is denied, and those that say of the
-// same nodes something else than another. (Of pins that meet by chance the first wins.)
+// checkPins reports pins to targets that are denied or do not exist, and pins with the same expression and different
+// targets. If different expressions match one node, the first pin is applied.
 func checkPins(o *pass.Options, targets *target.List) error {
 	var errs []error
 	before := make(map[string]pass.Pin)
@@ -119,7 +118,7 @@ func checkPins(o *pass.Options, targets *target.List) error {
 	return errors.Join(errs...)
 }
 
-// selectPasses returns what the options ask for, without what is disabled.
+// selectPasses returns the passes to run, without those that are off.
 func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*pass.Pass, error) {
 	if o.Passes != nil {
 		return namedPasses(o.table, o.Passes)
@@ -138,6 +137,7 @@ func selectPasses(m *ir.Module, o *RunOptions, off map[string]bool) ([]*pass.Pas
 	return todo, nil
 }
 
+// namedPasses returns the passes of these names.
 func namedPasses(t passTable, names []string) ([]*pass.Pass, error) {
 	var todo []*pass.Pass
 	var errs []error
@@ -206,7 +206,7 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// pass runs one pass and all that belongs to it.
+// pass runs one pass, with all checks and reports.
 func (r *runner) pass(ctx context.Context, p *pass.Pass) error {
 	if err := inTurn(r.o.table, p, r.m); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (r *runner) pass(ctx context.Context, p *pass.Pass) error {
 	if err != nil {
 		return err
 	}
-	before := r.keep() // from here on all depends on the seed alone
+	before := r.keep() // before permute: its order depends on the seed, so the reproducer repeats it
 	r.permute(c)
 	if err := r.call(c, p); err != nil {
 		return r.failed(p, before, err)
@@ -229,8 +229,7 @@ func (r *runner) pass(ctx context.Context, p *pass.Pass) error {
 	return r.report(p, c)
 }
 
-// inTurn reports why it is not the pass's turn: passes before it have not run, or passes behind
-// it have.
+// inTurn returns an error if p must not run now: passes before it have not run, or passes after it have.
 func inTurn(t passTable, p *pass.Pass, m *ir.Module) error {
 	last := cmp.Or(m.Last, "no pass")
 	switch missing := p.Needs &^ m.Props; {
@@ -245,7 +244,7 @@ func inTurn(t passTable, p *pass.Pass, m *ir.Module) error {
 	return nil
 }
 
-// context returns what the pass may use. Passes of one run share statistics, flags for all, and fuel.
+// context returns the context of a pass. The passes of a run share statistics, the flags of the runner, and fuel.
 func (r *runner) context(ctx context.Context, p *pass.Pass) (*pass.Context, error) {
 	c, err := pass.NewContext(ctx, p, r.targets, &r.o.Options)
 	if err != nil {
@@ -257,15 +256,15 @@ func (r *runner) context(ctx context.Context, p *pass.Pass) (*pass.Context, erro
 	return c, nil
 }
 
-// tryPlan is Context.tryPlan.
+// tryPlan is pass.Context.TryPlan.
 func (r *runner) tryPlan(ctx context.Context, m *ir.Module, keep pass.CopySet) error {
 	o := RunOptions{Targets: r.o.Targets, Options: r.o.Options, To: plan.Pass.Name, table: r.o.table, dry: &pass.DryRun{Keep: keep}}
 	_, err := Run(ctx, m, o)
 	return err
 }
 
-// permute shuffles nodes as far as data flow allows, under --debug check=all, while their
-// order means nothing else.
+// permute shuffles the nodes with --debug check=all, as far as data flow allows, until split or order decides on their
+// order.
 func (r *runner) permute(c *pass.Context) {
 	if r.debug.Check != "all" || r.m.Props&(ir.PropSplit|ir.PropOrdered) != 0 {
 		return
@@ -275,8 +274,7 @@ func (r *runner) permute(c *pass.Context) {
 	}
 }
 
-// keep returns the module as it is, for a reproducer. Passes change modules in place, so
-// there has to be a copy.
+// keep returns a copy of the module for a reproducer, as passes change modules in place; nil if none is wanted.
 func (r *runner) keep() *ir.Module {
 	if r.o.ReproDir == "" {
 		return nil
@@ -301,7 +299,7 @@ func (r *runner) call(c *pass.Context, p *pass.Pass) (err error) {
 	return err
 }
 
-// failed adds what the user needs to an error of a pass.
+// failed returns the error of a pass with its name. For a bug it writes the reproducer.
 func (r *runner) failed(p *pass.Pass, before *ir.Module, err error) error {
 	var bug *pass.InternalError
 	if !errors.As(err, &bug) {
@@ -313,15 +311,14 @@ func (r *runner) failed(p *pass.Pass, before *ir.Module, err error) error {
 			return errors.Join(bug, writeErr)
 		}
 		bug.Repro = path
-		if r.debug.Check == "all" { // other settings that matter stand in the module's head
+		if r.debug.Check == "all" { // other settings are in the module's head
 			bug.Flags = "--debug check=all "
 		}
 	}
 	return bug
 }
 
-// writeRepro writes a module to a new file of the folder. The name is not fixed: others use
-// the folder too.
+// writeRepro writes a module to a new file in the folder, and returns its path.
 func writeRepro(dir, pass string, m *ir.Module) (string, error) {
 	f, err := os.CreateTemp(dir, "ggmlc-"+pass+"-*.ggir")
 	if err != nil {
@@ -351,8 +348,8 @@ func (r *runner) report(p *pass.Pass, c *pass.Context) error {
 	return r.o.After(step, r.m)
 }
 
-// body returns the text of a module without the lines that say which pass ran last and
-// what holds, which differ after every pass.
+// body returns the text of a module without the lines for the last pass and the properties, which differ after every
+// pass.
 func body(text string) string {
 	lines := slices.Collect(strings.Lines(text))
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool {

@@ -31,7 +31,7 @@ func cpuOnly(t *testing.T) *target.List {
 // withPasses returns the pipeline with passes at its end.
 func withPasses(passes ...pass.Pass) passTable { return slices.Concat(table, passes) }
 
-func TestRunRange(t *testing.T) {
+func TestRunSelectsPasses(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		o    RunOptions
@@ -73,8 +73,8 @@ func TestRunRange(t *testing.T) {
 	}
 }
 
-// TestResume compiles from the text of every dump and compares the end.
-func TestResume(t *testing.T) {
+// TestRunFromEachDumpEndsAlike runs the rest of the pipeline on the text of every dump and compares the final modules.
+func TestRunFromEachDumpEndsAlike(t *testing.T) {
 	texts := make(map[string]string)
 	keep := func(s Step, m *ir.Module) error { texts[s.Pass] = m.String(); return nil }
 	o := RunOptions{Targets: cpuOnly(t), After: keep}
@@ -115,8 +115,8 @@ func TestPanicLeavesReproducer(t *testing.T) {
 	}
 }
 
-// TestReproducerOfPermutedModule: the module is kept as it was before it was permuted, and
-// the command permutes it again.
+// TestReproducerOfPermutedModule checks that the reproducer is the module before it was permuted, and that its command
+// permutes it again.
 func TestReproducerOfPermutedModule(t *testing.T) {
 	table := withPasses(pass.Pass{Name: "fall", Doc: "panic", Run: func(*pass.Context, *ir.Module) error { panic("again") }})
 	o := RunOptions{Targets: cpuOnly(t), Passes: []string{"fall"}, ReproDir: t.TempDir(), table: table,
@@ -142,7 +142,7 @@ func TestBrokenPromiseIsInternal(t *testing.T) {
 	}
 }
 
-func TestUndeclaredRule(t *testing.T) {
+func TestUndeclaredRuleIsError(t *testing.T) {
 	table := withPasses(pass.Pass{Name: "blame", Doc: "name a rule", Run: func(c *pass.Context, m *ir.Module) error {
 		c.Cause(m.Funcs[0].Nodes[0], "no.such")
 		return nil
@@ -153,7 +153,7 @@ func TestUndeclaredRule(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestCancelStopsAfterPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := func(Step, *ir.Module) error { cancel(); return nil }
 	stats, err := Run(ctx, irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), After: stop})
@@ -184,7 +184,7 @@ func TestRulesThatUndoEachOther(t *testing.T) {
 	}
 }
 
-func TestDumper(t *testing.T) {
+func TestDumperWritesFilePerPass(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "07-old.ggir"), nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestDumper(t *testing.T) {
 	}
 }
 
-func TestStatsFormats(t *testing.T) {
+func TestStatsInAllFormats(t *testing.T) {
 	stats, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), To: "dce-fuse"})
 	if err != nil {
 		t.Fatal(err)
@@ -239,8 +239,7 @@ func TestStatsFormats(t *testing.T) {
 	}
 }
 
-// TestShapeErrors builds what the parser would not accept.
-func TestShapeErrors(t *testing.T) {
+func TestShapeReportsModuleThatParserRefuses(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallModule)
 	n := m.Funcs[0].Nodes
 	n[1].Result().Type.Shape = ir.Dims(4, 15)
@@ -256,9 +255,8 @@ func TestShapeErrors(t *testing.T) {
 	}
 }
 
-// TestLinear compiles a chain of layers and one four times as long: nothing may take
-// sixteen times as long.
-func TestLinear(t *testing.T) {
+// TestPassesTakeLinearTime compiles a chain of layers and one four times as long: no pass may take sixteen times as long.
+func TestPassesTakeLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
 	}
@@ -287,7 +285,7 @@ func compileChain(t *testing.T, layers int) map[string]time.Duration {
 	return times
 }
 
-func TestContradictoryPins(t *testing.T) {
+func TestContradictoryPinsAreRefused(t *testing.T) {
 	l, err := target.Parse("t", "target gpu space=dev ops=*\ntarget cpu like=cpu")
 	if err != nil {
 		t.Fatal(err)
@@ -315,9 +313,9 @@ func TestContradictoryPins(t *testing.T) {
 	}
 }
 
-// TestBrokenModuleStops has a pass break the module: the error is that of the pass, with a reproducer, and no
+// TestBrokenModuleStopsRun has a pass break the module: the error is that of the pass, with a reproducer, and no
 // later pass runs.
-func TestBrokenModuleStops(t *testing.T) {
+func TestBrokenModuleStopsRun(t *testing.T) {
 	ran := false
 	table := withPasses(
 		pass.Pass{Name: "break", Doc: "breaks", Run: func(_ *pass.Context, m *ir.Module) error { m.Funcs[0].Nodes[0].Args = nil; return nil }},

@@ -84,8 +84,8 @@ func synced(t *testing.T, seed uint64) (*ir.Module, *target.List) {
 	return g.M, targets
 }
 
-// TestQueues runs plans for several devices in many interleavings of their queues.
-func TestQueues(t *testing.T) {
+// TestQueuesInAnyOrderGiveSameResults runs plans for several devices in many interleavings of their queues.
+func TestQueuesInAnyOrderGiveSameResults(t *testing.T) {
 	n := *seeds / 2
 	if testing.Short() {
 		n /= 3
@@ -151,8 +151,8 @@ func goesWrong(m *ir.Module, targets *target.List, seed uint64) bool {
 	return false
 }
 
-// TestQueuesShow demands that the random models show what they are for.
-func TestQueuesShow(t *testing.T) {
+// TestRandomModelsExerciseQueues checks that the random models have the queues and events that the tests here are for.
+func TestRandomModelsExerciseQueues(t *testing.T) {
 	seen := make(map[string]int)
 	for seed := range uint64(60) {
 		m, _ := synced(t, seed)

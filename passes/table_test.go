@@ -10,7 +10,7 @@ import (
 
 func doNothing(*pass.Context, *ir.Module) error { return nil }
 
-func TestCheckTable(t *testing.T) {
+func TestCheckTableReportsContradictions(t *testing.T) {
 	a := pass.Pass{Name: "a", Doc: "first", Run: doNothing, Required: true, Needs: ir.PropImported, Gives: ir.PropShaped, Rules: []pass.Rule{{Name: "a.x", Doc: "x"}}}
 	b := pass.Pass{Name: "b", Doc: "second", Run: doNothing, Needs: ir.PropShaped, Gives: ir.PropAssigned}
 	c := pass.Pass{Name: "c", Doc: "third", Run: doNothing, Needs: ir.PropAssigned}
@@ -47,7 +47,7 @@ func TestCheckTable(t *testing.T) {
 	}
 }
 
-func TestPipelineIsRight(t *testing.T) {
+func TestPipelineHasNoContradictions(t *testing.T) {
 	if err := checkTable(Passes(), Constraints()); err != nil {
 		t.Error(err)
 	}
