@@ -33,7 +33,7 @@ var checkPass = pass.Pass{
 		ir.PropPartitioned | ir.PropQueued | ir.PropPlaced | ir.PropSynced,
 	Gives: ir.PropChecked,
 	Rules: []pass.Rule{
-		{Name: pass.RuleCheckNeedless, Doc: "the plan could do without this copy: whoever reads it could address what is copied, or an earlier copy"},
+		{Name: pass.RuleCheckNeedless, Doc: "the copy is needless: its readers could address the original, or an earlier copy"},
 	},
 }
 
@@ -97,7 +97,7 @@ func reachable(c *pass.Context, m *ir.Module) error {
 		if u.Operand >= 0 {
 			v, what = u.Node.Args[u.Operand], "its operand"
 		}
-		errs = append(errs, &pass.RulesError{Text: fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, where %s %v lies: pin it to another target, or choose other rules",
+		errs = append(errs, &pass.RulesError{Text: fmt.Sprintf("@%s %v: --rules %s puts it on %s, which cannot address %s, the space of %s %v: pin it to another target, or choose other rules",
 			u.Node.Func.Name, u.Node, set.Name, u.Node.Backend, v.Type.Space, what, v)})
 	}
 	return errors.Join(append(errs, copiesRun(c, m, set)...)...)

@@ -58,7 +58,7 @@ func TestExplain(t *testing.T) {
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "assign")
 	o := Options{Targets: cpuOnly(t), Node: "%y"}
 	text, doc := explained(t, irtest.Parse(t, m.String()), o)
-	wantAll(t, text, "in @f", "runs on cpu", "assign.first", "fuse: what is added to a product is added by the product (fuse.residual): %p; it was add and is matmul")
+	wantAll(t, text, "in @f", "runs on cpu", "assign.first", "fuse: a value that is added to a product is added by the product (fuse.residual): %p; it was add and is matmul")
 	if len(doc.Nodes) != 1 || len(doc.Nodes[0].Causes) != 2 {
 		t.Errorf("%+v", doc.Nodes)
 	}

@@ -13,9 +13,9 @@ type Setting struct{ Pass, Flag, Value string }
 
 // AllFlags are the flags of the runner, for every pass.
 type AllFlags struct {
-	Fuel  int64  `debug:"fuel,applications of rules that are allowed before all others are refused"`
-	Check string `debug:"check,all: permute nodes before each pass as far as data flow allows, and verify behind those that say they changed nothing"`
-	Stats bool   `debug:"stats,count what each rule tried and matched"`
+	Fuel  int64  `debug:"fuel,number of rule applications that are allowed; all later ones are refused"`
+	Check string `debug:"check,all: permute the nodes before each pass, as far as data flow allows"`
+	Stats bool   `debug:"stats,count the nodes that each rule was tried on"`
 }
 
 // DefaultAllFlags are the defaults: no limit on fuel.

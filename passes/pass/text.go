@@ -22,7 +22,7 @@ func BytesText(n int64) string {
 func SecondsText(s float64) string {
 	switch {
 	case s == 0:
-		return "no time that is known"
+		return "an unknown time"
 	case s < 1e-6:
 		return fmt.Sprintf("%.3g ns", s*1e9)
 	case s < 1e-3:

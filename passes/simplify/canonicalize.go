@@ -154,7 +154,7 @@ func orderRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	var rs []rewrite.Rewrite
 	for _, op := range ops {
 		rs = append(rs, rewrite.Rewrite{
-			Rule:    pass.Rule{Name: pass.RuleCanonicalizeOrder, Doc: "operands of commutative ops stand in one order: what was just computed first, weights last"},
+			Rule:    pass.Rule{Name: pass.RuleCanonicalizeOrder, Doc: "operands of commutative ops have one order: activation functions first, weights last"},
 			Pattern: rewrite.Pattern{Op: op, Args: []rewrite.Pattern{rewrite.AnyValue("a"), rewrite.AnyValue("b")}},
 			Where:   wrongOrder,
 			Build:   func(m *rewrite.Match) { m.Become(m.Root.Op, m.Root.Attr, m.Value("b"), m.Value("a")) },

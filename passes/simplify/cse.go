@@ -34,7 +34,7 @@ var CSE = pass.Pass{
 	Run:    mergeEqual,
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromQueued,
-	Rules:  []pass.Rule{{Name: pass.RuleCSEEqual, Doc: "another node computed the same before"}},
+	Rules:  []pass.Rule{{Name: pass.RuleCSEEqual, Doc: "an earlier node computes the same"}},
 }
 
 func mergeEqual(c *pass.Context, m *ir.Module) error {

@@ -31,7 +31,7 @@ var Fuse = pass.Pass{
 	Run:    fuse,
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromAssigned,
-	Rules:  append(rewrite.RulesOf(fuseRewrites), pass.Rule{Name: pass.RuleFuseQKV, Doc: "products of one operand become one product with the weights one after the other, then slices"}),
+	Rules:  append(rewrite.RulesOf(fuseRewrites), pass.Rule{Name: pass.RuleFuseQKV, Doc: "products of one operand become one product with all their weights, and slices of its result"}),
 }
 
 func fuse(c *pass.Context, m *ir.Module) error {

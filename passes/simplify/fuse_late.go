@@ -27,8 +27,8 @@ var FuseLate = pass.Pass{
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropPacked,
 	Breaks: pass.FromSplit,
 	Rules: append(rewrite.RulesOf(lateRewrites),
-		pass.Rule{Name: pass.RuleFuseLateAttentionBF16, Doc: "the result of attention is only read to be rounded, to bytes or to bf16: it may round to bf16 what it multiplies"},
-		pass.Rule{Name: pass.RuleFuseLateSegments, Doc: "few queries look at a long context: workers share it segment by segment, and the segments' sums are added up in order"}),
+		pass.Rule{Name: pass.RuleFuseLateAttentionBF16, Doc: "all readers of attention round its result, to bytes or to bf16: it may multiply bf16"},
+		pass.Rule{Name: pass.RuleFuseLateSegments, Doc: "few queries read a long context: workers share it by segments, and the sums of the segments are added up in order"}),
 }
 
 func fuseLate(c *pass.Context, m *ir.Module) error {

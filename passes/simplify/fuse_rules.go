@@ -37,7 +37,7 @@ var fuseRewrites = []rewrite.Rewrite{
 		},
 	},
 	{
-		Rule: pass.Rule{Name: pass.RuleFuseResidual, Doc: "what is added to a product is added by the product"},
+		Rule: pass.Rule{Name: pass.RuleFuseResidual, Doc: "a value that is added to a product is added by the product"},
 		Pattern: rewrite.Pattern{Op: ir.OpAdd, Args: []rewrite.Pattern{
 			{Op: ir.OpMatMul, Len: 2, Args: []rewrite.Pattern{rewrite.AnyValue("x"), rewrite.AnyValue("w")}, Bind: "product", Once: true},
 			rewrite.AnyValue("r"),

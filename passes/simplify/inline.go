@@ -44,7 +44,7 @@ var Inline = pass.Pass{
 	Breaks: pass.FromSplit,
 	Rules: []pass.Rule{
 		{Name: pass.RuleInlineCall, Doc: "the nodes come from a function that was called here"},
-		{Name: pass.RuleInlineRepeat, Doc: "the nodes are those of one round of a repeat"},
+		{Name: pass.RuleInlineRepeat, Doc: "the nodes are those of one iteration of a repeat"},
 	},
 }
 
@@ -80,7 +80,7 @@ func (in *inliner) function(f *ir.Func) error {
 	case in.done[f]:
 		return nil
 	case in.open[f]:
-		return fmt.Errorf("@%s calls itself, at once or by others: every call has to end", f.Name)
+		return fmt.Errorf("@%s calls itself, directly or through other functions: every call has to end", f.Name)
 	}
 	in.open[f] = true
 	e := rewrite.NewEdit(in.c, f)

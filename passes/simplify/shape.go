@@ -26,7 +26,7 @@ import (
 //	%c = neg %y                     f32[2,4]
 var Shape = pass.Pass{
 	Name:     "shape",
-	Doc:      "infer the type of every value, and compare it with what the module says",
+	Doc:      "infer the type of every value, and compare it with the one that the module states",
 	Run:      inferShapes,
 	Required: true,
 	Needs:    ir.PropImported,
