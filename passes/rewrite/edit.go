@@ -124,11 +124,8 @@ func (e *Edit) Add(at *ir.Node, op ir.Op, attr any, name string, args ...*ir.Val
 
 // Inferred returns the types of the results of a node that a pass has made. It panics if the op refuses the operands,
 // which is a bug of the pass.
-func Inferred(n *ir.Node) []ir.Type { return inferredInto(nil, n) }
-
-// inferredInto is Inferred with a slice whose memory the result may use.
-func inferredInto(room []ir.Type, n *ir.Node) []ir.Type {
-	types, err := ir.InferInto(room, n)
+func Inferred(n *ir.Node) []ir.Type {
+	types, err := ir.Infer(n)
 	if err != nil {
 		panic(fmt.Errorf("passes: internal error: a new node %v %v: %w", n.Op, n.Args, err))
 	}
