@@ -1,20 +1,18 @@
 package assign
 
 import (
+	"iter"
 	"math"
-	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
-	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
-// This file and its neighbours assign_cost_*.go are the rules cost where there is a choice:
-// they make a problem of the module that package placement solves, and write what it decides
-// back with the reasons. docs/explanation/assignment.md describes both.
+// The files cost*.go are the rules of cost where there is a choice. They turn the module into a problem that package
+// placement solves, and write its solution back with the reasons. docs/assign.md describes both.
 
-// Rules of cost that come from its problem.
+// Rules of cost that come from the problem.
 var (
 	RuleStep  = pass.Rule{Name: pass.RuleAssignStep, Doc: "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
 	ruleOnly  = pass.Rule{Name: pass.RuleAssignOnly, Doc: "no other target runs it"}
@@ -25,54 +23,48 @@ var (
 	ruleHere  = pass.Rule{Name: pass.RuleAssignPlace, Doc: "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
 )
 
-// applyCost decides all functions together, when the rules come to the first.
+// applyCost decides all functions together, when it is called for the first one.
+//
+// Its steps are: build the problem, report what no assignment can change, try the rules of ggml's schedulers, search
+// for the best assignment (which checks the memory of assignments by dry runs), explain it, and apply it.
 func applyCost(a *assigner, _ pass.RuleName, f *ir.Func) {
-	if f != a.funcs[0] || !a.choice() {
+	if f != a.funcs[0] || !hasChoice(a.c) {
 		return
 	}
-	p, errs := a.problem()
+	p, runnable := buildProblem(a)
+	if !runnable || len(p.Nodes) == 0 {
+		return // refuseRest reports the nodes that no target runs
+	}
+	limits := memoryLimits(pass.SpaceLimits(a.c, p.spaces))
+	errs := p.tooLarge(limits)
+	if len(errs) == 0 {
+		errs = p.unfit()
+	}
 	if len(errs) > 0 {
 		a.errs = append(a.errs, errs...)
 		return
 	}
-	if p == nil {
-		return
-	}
-	r := p.solve()
+	s := newSearch(a, p, limits, a.tryRules(p, &ggml2024, &ggml2026))
+	found := s.solve()
 	if err := a.c.Ctx.Err(); err != nil {
 		a.errs = append(a.errs, err)
 		return
 	}
-	if !r.Fits() {
-		if errs := p.shortage(r); len(errs) > 0 {
+	if !found.Fits() {
+		if errs := s.shortage(found); len(errs) > 0 {
 			a.errs = append(a.errs, errs...)
 			return
 		}
 	}
-	p.count(r)
-	p.explain(r) // asks of the graph what apply changes
-	p.apply(a, r.Labels)
+	count(a.c, found)
+	explain(a.c, p, found) // before apply, as it reads from the module which nodes were open
+	p.apply(a, found.Labels)
 }
 
-// problem returns what cost is to decide, while the rules of ggml's schedulers are tried beside. It
-// is nil if there is nothing, or nothing that can be decided: what runs nowhere is reported when all
-// rules were tried.
-func (a *assigner) problem() (p *costProblem, errs []error) {
-	p = newCostProblem(a)
-	if p.lacking || len(p.Nodes) == 0 {
-		return nil, nil
-	}
-	if errs := slices.Concat(p.tooLarge(), p.unfit()); len(errs) > 0 {
-		return nil, errs
-	}
-	p.tried = a.tryRules(&ggml2024, &ggml2026)
-	return p, nil
-}
-
-// choice reports whether there is something to decide by cost: several targets, all of which
-// say what work costs them.
-func (a *assigner) choice() bool {
-	targets := a.c.Targets.All()
+// hasChoice reports whether there is something to decide by cost: there are several targets, and all of them state
+// what work costs.
+func hasChoice(c *pass.Context) bool {
+	targets := c.Targets.All()
 	for _, t := range targets {
 		if !t.Rates.Known() {
 			return false
@@ -81,26 +73,35 @@ func (a *assigner) choice() bool {
 	return len(targets) > 1
 }
 
-// apply writes what labels stand for into the module of the problem, or into a copy of it,
-// as which a has it: the backends of nodes, and where leaves lie.
-func (p *costProblem) apply(a *assigner, labels []int32) {
-	i := 0
-	for k, f := range a.funcs {
-		for _, n := range f.Nodes {
-			if flow.DoesWork(n) {
-				n.Backend = p.targets[labels[i]].Name
-				if a.sheets != nil { // rules go on behind this one
-					a.sheets[k].chosen[n.ID] = labels[i]
+// variables returns what the nodes of a problem stand for, in order: for each function its working nodes, then nil
+// for the caller, who reads its results.
+func variables(funcs []*ir.Func) iter.Seq[*ir.Node] {
+	return func(yield func(*ir.Node) bool) {
+		for _, f := range funcs {
+			for _, n := range f.Nodes {
+				if flow.DoesWork(n) && !yield(n) {
+					return
 				}
-				i++
+			}
+			if len(f.Results) > 0 && !yield(nil) {
+				return
 			}
 		}
-		if len(f.Results) > 0 {
-			i++ // the reader of the results
+	}
+}
+
+// apply writes an assignment into the module of a, which is that of the problem or a copy of it: the backends of
+// nodes and the spaces of leaves.
+func (p *problem) apply(a *assigner, labels []int32) {
+	i := 0
+	for n := range variables(a.funcs) {
+		if n != nil {
+			n.Backend = p.backends[labels[i]].Name
 		}
+		i++
 	}
 	for k := range a.leaves.list {
-		a.leaves.list[k].put(p.spaces[labels[len(p.nodes)+k]].Name)
+		a.leaves.list[k].put(p.spaces[labels[i+k]].Name)
 	}
 }
 
@@ -112,16 +113,15 @@ func nanoseconds(seconds float64) int64 {
 	return int64(math.Round(seconds * 1e9))
 }
 
-// count notes the figures of a result.
-func (p *costProblem) count(r *placement.Result) {
-	c := p.a.c
-	c.Count("step-ns", nanoseconds(r.Seconds))
-	c.Count("bound-ns", nanoseconds(r.Bound))
-	if r.Proved {
+// count adds the figures of a solution to the statistics.
+func count(c *pass.Context, s *solution) {
+	c.Count("step-ns", nanoseconds(s.Seconds))
+	c.Count("bound-ns", nanoseconds(s.Bound))
+	if s.Proved {
 		c.Count("proved", 1)
 	}
-	c.Count("tried", int64(r.Work))
-	for i, s := range p.startNames {
-		c.Count("start."+s+"-ns", nanoseconds(r.Starts[i]))
+	c.Count("tried", int64(s.Work))
+	for i, start := range s.starts {
+		c.Count("start."+start.name+"-ns", nanoseconds(s.Starts[i]))
 	}
 }

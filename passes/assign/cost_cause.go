@@ -7,57 +7,66 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
-// explain gives every node that was decided a cause: which other targets run it and what
-// moving it there would mean, and why the rest do not.
-func (p *costProblem) explain(r *placement.Result) {
-	mover := placement.NewMover(&p.Problem, r.Labels)
+// explain gives every node that was decided a cause: the effect of moving it to each other target that runs it, and
+// the reasons of the targets that do not. The causes of a node may be
+//
+//	assign.step "step 1.2ms" "proved best" "gpu x1.3" "cpu x2.4" "first x1.3"
+//	assign.cost gpu "cpu +0.4ms, 2 copies of 1.3MiB"
+//
+// The first node of each step has the first one.
+func explain(c *pass.Context, p *problem, s *solution) {
+	mover := placement.NewMover(&p.Problem, s.Labels)
 	step := -1
-	for i, n := range p.nodes {
-		if p.given[i] {
-			continue // nothing was decided
+	for i, v := range p.nodes {
+		if v.given {
+			continue
 		}
-		if s := int(p.Nodes[i].Step); s != step {
-			step = s
-			p.a.c.Cause(n, RuleStep.Name, p.figures(r, step)...)
+		if at := int(p.Nodes[i].Step); at != step {
+			step = at
+			c.Cause(v.node, RuleStep.Name, p.figures(s, step)...)
 		}
 		rule, texts := p.whyThere(mover.Moves(i))
-		if _, moved := slices.BinarySearch(r.Moved, int32(i)); moved {
+		if _, moved := slices.BinarySearch(s.Moved, int32(i)); moved {
 			rule = ruleFlow
 		}
-		p.explainNode(n, p.kind[i], r.Labels[i], rule, texts)
+		name := p.backends[s.Labels[i]].Name
+		c.CauseChange(v.node, rule.Name, "", name, append(texts, v.kind.reasons()...)...)
+		c.Count(name, 1)
 	}
 	for i := range p.leaves {
-		if l := &p.leaves[i]; p.said[i] == "" && len(l.nodes) > 0 {
-			p.explainLeaf(l, r.Labels[len(p.Nodes)+i], mover.LeafMoves(i))
+		if p.stated[i] != "" {
+			continue
+		}
+		rule, texts := p.whyStored(mover.LeafMoves(i))
+		for _, n := range p.leaves[i].nodes {
+			c.CauseChange(n, rule.Name, "", p.spaces[s.Labels[len(p.Nodes)+i]].Name, texts...)
 		}
 	}
 }
 
-// figures says what is predicted for a step, and in all.
-func (p *costProblem) figures(r *placement.Result, step int) []string {
-	texts := []string{"step " + shortTime(r.Steps[step])}
-	if r.Proved {
+// figures describes what is predicted for a step, and how the solution compares with its bound and with the starts.
+func (p *problem) figures(s *solution, step int) []string {
+	texts := []string{"step " + shortTime(s.Steps[step])}
+	if s.Proved {
 		texts = append(texts, "proved best")
-	} else if r.Bound > 0 {
-		texts = append(texts, fmt.Sprintf("at most %.3g%% above the bound", 100*(r.Seconds/r.Bound-1)))
+	} else if s.Bound > 0 {
+		texts = append(texts, fmt.Sprintf("at most %.3g%% above the bound", 100*(s.Seconds/s.Bound-1)))
 	}
-	for i, name := range p.startNames {
-		switch t := r.Starts[i]; {
-		case math.IsInf(t, 1):
-			texts = append(texts, name+" "+p.whyNot(p.startLabels[i]))
-		default:
-			texts = append(texts, fmt.Sprintf("%s %s", name, ratioText(t, r.Seconds)))
+	for i, start := range s.starts {
+		if t := s.Starts[i]; math.IsInf(t, 1) {
+			texts = append(texts, start.name+" "+p.whyNot(start.labels))
+		} else {
+			texts = append(texts, start.name+" "+ratioText(t, s.Seconds))
 		}
 	}
 	return texts
 }
 
-// ratioText compares a time with that which was chosen.
+// ratioText compares a time with that of the solution: "x1.3".
 func ratioText(t, chosen float64) string {
 	if chosen <= 0 {
 		return shortTime(t)
@@ -65,12 +74,12 @@ func ratioText(t, chosen float64) string {
 	return fmt.Sprintf("x%.3g", t/chosen)
 }
 
-// maxMoves is how many moves a cause names.
+// maxMoves is the number of moves that a cause names.
 const maxMoves = 2
 
-// movesText returns what the best moves would mean, and whether one of them would make the
-// step shorter and cannot be made for want of memory. It sorts the moves, best first.
-func (p *costProblem) movesText(moves []placement.Move) (texts []string, full bool) {
+// movesText describes the best moves, and reports whether there is a move that would make the step shorter but for
+// which there is no memory. It sorts the moves, best first.
+func (p *problem) movesText(moves []placement.Move) (texts []string, full bool) {
 	slices.SortStableFunc(moves, func(a, b placement.Move) int { return cmp.Compare(a.Seconds, b.Seconds) })
 	for i, m := range moves {
 		full = full || m.Over > 0 && m.Seconds < 0
@@ -81,8 +90,8 @@ func (p *costProblem) movesText(moves []placement.Move) (texts []string, full bo
 	return texts, full
 }
 
-// whyThere returns the rule by which a node is where it is, and what its best moves would mean.
-func (p *costProblem) whyThere(moves []placement.Move) (pass.Rule, []string) {
+// whyThere returns the rule by which a node is where it is, and describes its best moves.
+func (p *problem) whyThere(moves []placement.Move) (pass.Rule, []string) {
 	texts, full := p.movesText(moves)
 	switch {
 	case full:
@@ -95,16 +104,22 @@ func (p *costProblem) whyThere(moves []placement.Move) (pass.Rule, []string) {
 	return ruleCost, texts
 }
 
-func (p *costProblem) explainNode(n *ir.Node, k *nodeKind, label int32, rule pass.Rule, texts []string) {
-	texts = append(texts, k.reasons()...)
-	p.a.c.CauseChange(n, rule.Name, "", p.targets[label].Name, texts...)
-	p.a.c.Count(p.targets[label].Name, 1)
+// whyStored is whyThere for a leaf, which moves together with the nodes that read it.
+func (p *problem) whyStored(moves []placement.Move) (pass.Rule, []string) {
+	texts, full := p.movesText(moves)
+	switch {
+	case full:
+		return ruleFull, texts
+	case len(moves) > 0 && moves[0].Seconds < 0:
+		return ruleWhole, texts
+	}
+	return ruleHere, texts
 }
 
-// maxReasons is how many refusals a cause names.
+// maxReasons is the number of refusals that a cause names.
 const maxReasons = 8
 
-// reasons returns why targets do not run the node.
+// reasons returns why other targets do not run the node.
 func (kind *nodeKind) reasons() []string {
 	var texts []string
 	more := 0
@@ -123,10 +138,10 @@ func (kind *nodeKind) reasons() []string {
 	return texts
 }
 
-// moveText says what a move would mean: "gpu0 +1.2ms, 2 copies, 1.3MiB".
-func (p *costProblem) moveText(m placement.Move) string {
+// moveText describes the effect of a move: "gpu0 +1.2ms, 2 copies of 1.3MiB".
+func (p *problem) moveText(m placement.Move) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", p.targets[m.Target].Name, signed(m.Seconds))
+	fmt.Fprintf(&b, "%s %s", p.backends[m.Target].Name, signed(m.Seconds))
 	if m.Nodes > 1 {
 		fmt.Fprintf(&b, " for %d nodes", m.Nodes)
 	}
@@ -148,60 +163,10 @@ func (p *costProblem) moveText(m placement.Move) string {
 	return b.String()
 }
 
-// counted is a number of copies in words.
+// counted is a number of copies: "1 copy", "2 copies".
 func counted(copies int) string {
 	if copies == 1 {
 		return "1 copy"
 	}
 	return fmt.Sprintf("%d copies", copies)
-}
-
-// explainLeaf gives the nodes that name a leaf a cause: what it would mean if it lay
-// elsewhere, together with those that read it.
-func (p *costProblem) explainLeaf(l *namedLeaf, label int32, moves []placement.Move) {
-	texts, full := p.movesText(moves)
-	rule := ruleHere.Name
-	switch {
-	case full:
-		rule = ruleFull.Name
-	case len(moves) > 0 && moves[0].Seconds < 0:
-		rule = ruleWhole.Name
-	}
-	for _, n := range l.nodes {
-		p.a.c.CauseChange(n, rule, "", p.spaces[label].Name, texts...)
-	}
-}
-
-// signed is a difference of times with its sign.
-func signed(seconds float64) string {
-	if seconds < 0 {
-		return "-" + shortTime(-seconds)
-	}
-	return "+" + shortTime(seconds)
-}
-
-// shortTime is a time with three digits and a unit.
-func shortTime(s float64) string {
-	for _, u := range []struct {
-		name  string
-		scale float64
-	}{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}} {
-		if s >= u.scale {
-			return fmt.Sprintf("%.3g%s", s/u.scale, u.name)
-		}
-	}
-	return fmt.Sprintf("%.3gns", s/1e-9)
-}
-
-// shortSize is a number of bytes with three digits and a unit.
-func shortSize(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.3gGiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.3gMiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.3gKiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%dB", n)
 }

@@ -9,7 +9,7 @@ import (
 
 // TestMoveText: no text has a negative number of bytes.
 func TestMoveText(t *testing.T) {
-	p := &costProblem{targets: []*target.Descriptor{{Name: "gpu"}}}
+	p := &problem{machine: machine{backends: []*target.Descriptor{{Name: "gpu"}}}}
 	for _, tt := range []struct {
 		move placement.Move
 		want string

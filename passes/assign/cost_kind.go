@@ -8,25 +8,21 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// nodeKind is what nodes have in common that apply one op to operands of the same types:
-// who runs them, and in what time.
+// nodeKind is what nodes with the same op, attributes and types have in common: which targets run them, and in what
+// time.
 type nodeKind struct {
 	work     flow.Work
 	seconds  []float64 // by target; placement.Never where it does not run
 	refusals []string  // by target; empty where it runs
-	choices  int
-
-	only map[string][]float64 // seconds where the node is pinned, by backend
-	body []float64            // seconds in bodies; nil until they are asked for
+	choices  int       // number of targets that run it
 }
 
-// nodeKinds finds the kinds of nodes: models repeat few of them, and asking a target or an
-// op's cost takes long.
+// nodeKinds finds the kinds of nodes. A model has few of them, as its layers are alike: the refusals of targets and
+// the cost of an op are computed once for each kind.
 type nodeKinds struct {
 	c      *pass.Context
 	byKey  map[string]*nodeKind
-	key    []byte
-	denied *target.Descriptor // the last target, where it is denied; nil otherwise
+	denied *target.Descriptor // the last target if it is denied; nil otherwise
 }
 
 func newNodeKinds(c *pass.Context) *nodeKinds {
@@ -40,19 +36,18 @@ func newNodeKinds(c *pass.Context) *nodeKinds {
 }
 
 func (k *nodeKinds) of(n *ir.Node) *nodeKind {
-	k.key = appendKind(k.key[:0], n)
-	if kind := k.byKey[string(k.key)]; kind != nil {
-		return kind
+	key := kindKey(n)
+	kind := k.byKey[key]
+	if kind == nil {
+		kind = k.make(n)
+		k.byKey[key] = kind
 	}
-	kind := k.make(n)
-	k.byKey[string(k.key)] = kind
 	return kind
 }
 
-// appendKind appends a text that is the same for two nodes that cost the same and are
-// refused alike.
-func appendKind(b []byte, n *ir.Node) []byte {
-	b = append(b, byte(n.Op))
+// kindKey returns a text that is equal for two nodes which cost the same and are refused for the same reasons.
+func kindKey(n *ir.Node) string {
+	b := []byte{byte(n.Op)}
 	if a, ok := n.Attr.(*ir.ForeignAttr); ok {
 		b = append(b, a.Op...)
 	} else if n.Attr != nil {
@@ -72,14 +67,14 @@ func appendKind(b []byte, n *ir.Node) []byte {
 	for _, r := range n.Results {
 		b = flow.AppendType(append(b, 2), r.Type)
 	}
-	if n.Body != nil { // its cost is that of its nodes, which have steps of their own
+	if n.Body != nil { // the nodes of the body have the cost
 		b = append(b, 3)
 	}
-	return b
+	return string(b)
 }
 
 func (k *nodeKinds) make(n *ir.Node) *nodeKind {
-	kind := &nodeKind{only: make(map[string][]float64)}
+	kind := new(nodeKind)
 	if !flow.RunsFunction(n) {
 		kind.work = flow.WorkOf(nil, n, nil)
 	}
@@ -93,12 +88,12 @@ func (k *nodeKinds) make(n *ir.Node) *nodeKind {
 		kind.seconds = append(kind.seconds, seconds)
 		kind.refusals = append(kind.refusals, why)
 	}
-	kind.avoid(k)
+	k.avoidDenied(kind)
 	return kind
 }
 
-// avoid keeps nodes of the kind off a denied target, unless no other runs them.
-func (kind *nodeKind) avoid(k *nodeKinds) {
+// avoidDenied keeps nodes of the kind off a denied target, unless no other target runs them.
+func (k *nodeKinds) avoidDenied(kind *nodeKind) {
 	last := len(kind.seconds) - 1
 	if k.denied != nil && kind.choices > 1 && kind.refusals[last] == "" {
 		kind.seconds[last] = placement.Never
@@ -107,7 +102,7 @@ func (kind *nodeKind) avoid(k *nodeKinds) {
 	}
 }
 
-// time predicts how long a target takes, with as many workers as it is reckoned to have.
+// time predicts how many seconds a target takes, with the number of workers that is assumed for it.
 func (kind *nodeKind) time(c *pass.Context, t *target.Descriptor) float64 {
 	if kind.work.Flops == 0 && kind.work.Split == 0 {
 		return 0

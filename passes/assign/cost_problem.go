@@ -10,88 +10,90 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// costProblem is the problem that a module is, and what its variables stand for.
-type costProblem struct {
-	a       *assigner
-	targets []*target.Descriptor
-	spaces  []target.Space
-	index   map[string]int // of spaces, by name
-	home    int32          // the space where the last target's results go
-
+// problem is a module as a problem for package placement, with what its numbers stand for.
+//
+// For example, the variables of this function are three nodes and a leaf:
+//
+//	func @f(%x) -> (%b) {
+//	  %w = weight "w"       leaf 0, variable 3
+//	  %v = reshape %x       none: views do no work
+//	  %a = matmul %v, %w    node 0; reads the values x and w
+//	  %b = neg %a           node 1; reads the value a
+//	  return %b             node 2, the caller; reads the value b
+//	}
+type problem struct {
 	placement.Problem
-	nodes  []*ir.Node         // of variables; nil for what reads the results of a function
-	kind   []*nodeKind        // likewise
-	time   []int32            // of variables: which of times they take
-	times  [][]float64        // different Node.Seconds: nodes of one kind share them
-	given  []bool             // of variables: it has a backend, or is no node
-	timeOf map[*float64]int32 // numbers in times
-	leaves []namedLeaf
-	said   []string // by leaf: where it lies as far as the module says; empty where that is open
-	kinds  *nodeKinds
-	limits []int64 // by space: bytes of all that lies there; negative is no limit
-
-	tried       []*assigner // what the rules of ggml's schedulers decide
-	startNames  []string
-	startLabels [][]int32
-	firstUser   []int32 // by leaf; see firstUsers
-	values      []int32 // of the function that is added, by id of what is copied; -1 is none yet
-	at          []int32 // variables of the function that is added, by id of the node; -1 is none
-	reads       []int32 // room for Node.Reads
-	lacking     bool    // some node runs nowhere
+	machine
+	c      *pass.Context
+	nodes  []variable  // what Nodes stand for
+	leaves []namedLeaf // what Leaves stand for
+	stated []string    // by leaf: the space that the module states; empty where it is open
 }
 
-func newCostProblem(a *assigner) *costProblem {
-	p := &costProblem{a: a, targets: a.c.Targets.All(), spaces: a.c.Targets.Spaces(), index: make(map[string]int), timeOf: make(map[*float64]int32)}
-	for i, s := range p.spaces {
-		p.index[s.Name] = i
-	}
-	p.home = int32(p.index[a.c.Targets.Last().Home()])
+// machine is the targets and memory spaces of a problem.
+type machine struct {
+	backends []*target.Descriptor // what Targets stand for
+	spaces   []target.Space
+	index    map[string]int // numbers of spaces, by name
+}
+
+// variable is what a node of a problem stands for.
+type variable struct {
+	node  *ir.Node  // nil for the caller, who reads the results of a function
+	kind  *nodeKind // nil for the caller
+	given bool      // there is nothing to decide: the node has a backend already, or it is the caller
+}
+
+// builder turns the functions of a module into a problem.
+type builder struct {
+	*problem
+	kinds     *nodeKinds
+	table     *leafTable
+	firstLeaf int32 // the variable of leaf 0
+	home      int   // space of the last target's results
+	runnable  bool  // each node so far runs on some target
+}
+
+// funcBuilder adds one function to a problem.
+type funcBuilder struct {
+	*builder
+	step   int32
+	values []int32 // numbers of values, by id of what is copied; -1 is none yet
+	at     []int32 // variables, by id of the node; -1 is none
+}
+
+// buildProblem returns the module of a as a problem. runnable is false if some node runs on no target.
+func buildProblem(a *assigner) (p *problem, runnable bool) {
+	p = &problem{c: a.c, machine: newMachine(a.c.Targets), leaves: a.leaves.list}
 	p.UnderWay = a.c.Options.Pipeline
-	p.limit(pass.SpaceLimits(a.c, p.spaces))
 	p.describeTargets()
-	p.kinds = newNodeKinds(a.c)
 	p.addLeaves()
-	p.makeRoom()
+	b := &builder{problem: p, kinds: newNodeKinds(a.c), table: a.leaves, home: p.homeOf(a.c.Targets.Last()), runnable: true}
+	for range variables(a.funcs) {
+		b.firstLeaf++
+	}
 	weights := flow.StepWeights(a.funcs)
 	for _, f := range a.funcs {
-		p.addFunc(f, weights[f])
+		b.addFunc(f, weights[f])
 	}
-	for i := range p.Values {
-		if v := &p.Values[i]; v.Owner < -1 {
-			v.Owner = int32(len(p.Nodes)) - 2 - v.Owner
-		}
-	}
-	return p
+	return p, b.runnable
 }
 
-// makeRoom makes room for all nodes at once, and for about as many values as they will read: where
-// lists grow, the pages that they leave behind cost more than what is written there.
-func (p *costProblem) makeRoom() {
-	nodes := 0
-	for i := range p.a.sheets {
-		for _, k := range p.a.sheets[i].facts {
-			if k.has(doesWork) {
-				nodes++
-			}
-		}
-		nodes++ // the reader of the results
+func newMachine(l *target.List) machine {
+	m := machine{backends: l.All(), spaces: l.Spaces(), index: make(map[string]int)}
+	for i, s := range m.spaces {
+		m.index[s.Name] = i
 	}
-	p.nodes = make([]*ir.Node, 0, nodes)
-	p.given = make([]bool, 0, nodes)
-	p.kind = make([]*nodeKind, 0, nodes)
-	p.time = make([]int32, 0, nodes)
-	p.Nodes = make([]placement.Node, 0, nodes)
-	p.Values = make([]placement.Value, 0, nodes+len(p.leaves))
-	p.reads = make([]int32, 0, 2*nodes)
+	return m
 }
 
-// leafOwner stands for leaf i as the owner of a value until all nodes are there.
-func leafOwner(i int32) int32 { return -2 - i }
+// homeOf returns the number of the home space of a target.
+func (m *machine) homeOf(t *target.Descriptor) int { return m.index[t.Home()] }
 
-func (p *costProblem) describeTargets() {
-	owner := make([]*target.Descriptor, len(p.spaces)) // first whose home a space is
-	for _, d := range p.targets {
-		t := placement.Target{Home: p.index[d.Home()], Addresses: make([]bool, len(p.spaces)), Queues: d.Queues, Events: d.Events}
+func (p *problem) describeTargets() {
+	owner := make([]*target.Descriptor, len(p.spaces)) // the first target whose home a space is
+	for _, d := range p.backends {
+		t := placement.Target{Home: p.homeOf(d), Addresses: make([]bool, len(p.spaces)), Queues: d.Queues, Events: d.Events}
 		for _, s := range d.Spaces {
 			t.Addresses[p.index[s]] = true
 		}
@@ -118,40 +120,65 @@ func linkOf(from, to *target.Descriptor) placement.Link {
 	return placement.Link{Delay: delay, PerByte: (to.TransferSeconds(from, far) - delay) / far}
 }
 
-func (p *costProblem) addFunc(f *ir.Func, weight float64) {
-	step, first := len(p.Steps), len(p.Nodes)
-	p.values, p.at = flow.NoneOf(f.NumValues()), flow.NoneOf(f.NumNodes())
+// addLeaves adds the leaves with the spaces in which they may be stored: the one that the module states, or else each
+// home space of a target that has an allocation large enough.
+func (p *problem) addLeaves() {
+	for i := range p.leaves {
+		stated, bytes := p.leaves[i].space(), p.leaves[i].typ().MaxBytes()
+		may := make([]bool, len(p.spaces))
+		for _, t := range p.Targets {
+			home := &p.spaces[t.Home]
+			if stated == "" && fitsInto(home.Room(bytes), home.MaxAlloc) {
+				may[t.Home] = true
+			}
+		}
+		if s, ok := p.index[stated]; ok {
+			may[s] = true
+		}
+		p.stated = append(p.stated, stated)
+		p.Leaves = append(p.Leaves, placement.Leaf{Bytes: p.spaces[0].Room(bytes), Spaces: may})
+	}
+}
+
+// fitsInto reports whether bytes are at most a limit, where 0 is no limit.
+func fitsInto(bytes, limit int64) bool { return limit == 0 || bytes <= limit }
+
+func (b *builder) addFunc(f *ir.Func, weight float64) {
+	fb := &funcBuilder{builder: b, step: int32(len(b.Steps)), values: flow.NoneOf(f.NumValues()), at: flow.NoneOf(f.NumNodes())}
+	first := len(b.Nodes)
 	for _, n := range f.Nodes {
 		if flow.DoesWork(n) {
-			p.at[n.ID] = int32(len(p.Nodes))
-			p.addNode(n, step)
+			fb.addNode(n)
 		}
 	}
-	p.addResults(f, step)
-	p.Steps = append(p.Steps, placement.Step{Weight: weight, First: first, End: len(p.Nodes)})
+	if len(f.Results) > 0 {
+		fb.addCaller(f)
+	}
+	b.Steps = append(b.Steps, placement.Step{Weight: weight, First: first, End: len(b.Nodes)})
 }
 
-func (p *costProblem) addNode(n *ir.Node, step int) {
-	k := p.kinds.of(n)
-	v := placement.Node{Step: int32(step), Seconds: p.secondsOf(n, k), Writes: -1}
-	v.Reads = p.readsOf(n.Sources(), step)
-	p.chosenOnly(n)
+func (b *funcBuilder) addNode(n *ir.Node) {
+	b.at[n.ID] = int32(len(b.Nodes))
+	k := b.kinds.of(n)
+	v := placement.Node{Step: b.step, Seconds: b.secondsOf(n, k), Reads: b.readsOf(n.Sources()), Writes: -1}
+	b.chosenOnly(n)
 	if written := writtenBy(n); written != nil {
-		v.Writes = p.value(written, step)
+		v.Writes = b.value(written)
 		v.Reads = including(v.Reads, v.Writes)
 	}
-	p.add(n, k, v)
+	b.nodes = append(b.nodes, variable{node: n, kind: k, given: !isOpen(n)})
+	b.Nodes = append(b.Nodes, v)
 }
 
-// chosenOnly says that of the matrices of a mixture no more are copied than are chosen.
-func (p *costProblem) chosenOnly(n *ir.Node) {
+// chosenOnly reduces the bytes of the matrices of a mixture to those that may be chosen: no more are copied.
+func (b *funcBuilder) chosenOnly(n *ir.Node) {
 	if n.Op != ir.OpExpertsMatMul {
 		return
 	}
 	w, idx := n.Args[1], n.Args[2]
 	if experts := w.Type.Shape[0].Upper(); experts > 0 && flow.IsLeaf(w, ir.OpWeight) {
 		part := min(1, float64(idx.Type.Elems().Upper())/float64(experts))
-		p.Values[p.values[w.ID]].Bytes = part * float64(w.Type.MaxBytes())
+		b.Values[b.values[w.ID]].Bytes = part * float64(w.Type.MaxBytes())
 	}
 }
 
@@ -163,15 +190,15 @@ func writtenBy(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// readsOf returns what has to be reachable for a reader of operands.
-func (p *costProblem) readsOf(operands []*ir.Value, step int) []int32 {
-	start := len(p.reads)
+// readsOf returns the values that a reader of operands has to address or copy.
+func (b *funcBuilder) readsOf(operands []*ir.Value) []int32 {
+	var reads []int32
 	for _, a := range operands {
 		if a != nil {
-			p.reads = append(p.reads[:start], including(p.reads[start:], p.value(a, step))...)
+			reads = including(reads, b.value(a))
 		}
 	}
-	return p.reads[start:len(p.reads):len(p.reads)]
+	return reads
 }
 
 // including returns the list with x in it.
@@ -182,59 +209,38 @@ func including(list []int32, x int32) []int32 {
 	return append(list, x)
 }
 
-// addResults adds a reader of what f returns: the caller, who is with the last target.
-func (p *costProblem) addResults(f *ir.Func, step int) {
-	reads := p.readsOf(f.Results, step)
-	if len(reads) == 0 {
-		return
-	}
-	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
+// addCaller adds the reader of what f returns: the caller, who belongs to the last target.
+func (b *funcBuilder) addCaller(f *ir.Func) {
+	seconds := slices.Repeat([]float64{placement.Never}, len(b.backends))
 	seconds[len(seconds)-1] = 0
-	p.add(nil, nil, placement.Node{Step: int32(step), Seconds: seconds, Reads: reads, Writes: -1, Caller: true})
+	b.nodes = append(b.nodes, variable{given: true})
+	b.Nodes = append(b.Nodes, placement.Node{Step: b.step, Seconds: seconds, Reads: b.readsOf(f.Results), Writes: -1, Caller: true})
 }
 
-// add adds a variable and what it stands for.
-func (p *costProblem) add(n *ir.Node, k *nodeKind, v placement.Node) {
-	p.nodes = append(p.nodes, n)
-	p.given = append(p.given, n == nil || n.Backend != "")
-	p.kind = append(p.kind, k)
-	p.Nodes = append(p.Nodes, v)
-	time, known := p.timeOf[&v.Seconds[0]]
-	if !known {
-		time = int32(len(p.times))
-		p.timeOf[&v.Seconds[0]] = time
-		p.times = append(p.times, v.Seconds)
-	}
-	p.time = append(p.time, time)
-}
-
-// value returns what is copied for a reader of v, as pass copy has it.
-func (p *costProblem) value(v *ir.Value, step int) int32 {
+// value returns the value of the problem that a reader of v reads: the one that pass copy would copy for it.
+func (b *funcBuilder) value(v *ir.Value) int32 {
 	base := flow.CopyBase(v)
-	if i := p.values[base.ID]; i >= 0 {
+	if i := b.values[base.ID]; i >= 0 {
 		return i
 	}
-	val := placement.Value{Step: int32(step), Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: p.home}
+	val := placement.Value{Step: b.step, Owner: -1, Maker: -1, Bytes: float64(base.Type.MaxBytes()), Space: int32(b.home)}
 	if m := makerOf(base); m != nil {
-		val.Maker = p.at[m.ID]
+		val.Maker = b.at[m.ID]
 	}
 	root := base.Root()
-	switch {
-	case root.Def == nil:
-		if i, ok := p.index[root.Type.Space]; ok {
-			val.Space = int32(i)
-		}
-	case flow.IsLeafNode(root.Def):
-		val.Owner = leafOwner(p.a.leaves.number(root.Def))
-	default:
-		val.Owner = p.at[root.Def.ID]
+	if leaf, ok := b.table.leafOf(root); ok {
+		val.Owner = b.firstLeaf + int32(leaf)
+	} else if root.Def != nil {
+		val.Owner = b.at[root.Def.ID]
+	} else if i, ok := b.index[root.Type.Space]; ok {
+		val.Space = int32(i)
 	}
-	p.values[base.ID] = int32(len(p.Values))
-	p.Values = append(p.Values, val)
-	return p.values[base.ID]
+	b.values[base.ID] = int32(len(b.Values))
+	b.Values = append(b.Values, val)
+	return b.values[base.ID]
 }
 
-// makerOf returns the working node behind the views that v is; nil for none.
+// makerOf returns the node that computes the value which v is or views; nil for none.
 func makerOf(v *ir.Value) *ir.Node {
 	for v.Def != nil && v.Def.Is(ir.View) && v.Source() != nil {
 		v = v.Source()
@@ -242,70 +248,38 @@ func makerOf(v *ir.Value) *ir.Node {
 	return v.Def
 }
 
-// secondsOf returns the time of a node of a kind on each target that may run it. One that has a
-// backend already stays there.
-func (p *costProblem) secondsOf(n *ir.Node, k *nodeKind) []float64 {
-	if n.Backend == "" {
-		p.lacking = p.lacking || k.choices == 0
-		if n.Func.Owner != nil {
-			return p.inBody(k)
+// secondsOf returns the time of a node of a kind on each target that may run it. A node that has a backend already
+// may run only there.
+func (b *builder) secondsOf(n *ir.Node, k *nodeKind) []float64 {
+	switch {
+	case !isOpen(n):
+		seconds := slices.Repeat([]float64{placement.Never}, len(b.backends))
+		for i, t := range b.backends {
+			if t.Name == n.Backend {
+				seconds[i] = k.time(b.c, t)
+			}
 		}
-		return k.seconds
+		return seconds
+	case k.choices == 0:
+		b.runnable = false
+	case n.Func.Owner != nil:
+		return b.inBody(k)
 	}
-	if only := k.only[n.Backend]; only != nil {
-		return only
-	}
-	seconds := slices.Repeat([]float64{placement.Never}, len(p.targets))
-	for i, t := range p.targets {
-		if t.Name == n.Backend {
-			seconds[i] = k.time(p.a.c, t)
-		}
-	}
-	k.only[n.Backend] = seconds
-	return seconds
+	return k.seconds
 }
 
-// inBody leaves out the targets that do not address the memory in which the values lie that
-// a body shares with the function around it, unless no other runs the node.
-func (p *costProblem) inBody(k *nodeKind) []float64 {
-	if k.body != nil {
-		return k.body
-	}
-	k.body = make([]float64, len(p.targets))
+// inBody leaves out the targets that do not address the memory of the values which a body shares with the function
+// around it, unless no other target runs the node.
+func (b *builder) inBody(k *nodeKind) []float64 {
+	seconds := slices.Repeat([]float64{placement.Never}, len(b.backends))
 	some := false
-	for i, t := range p.targets {
-		k.body[i] = placement.Never
-		if t.Addresses(p.a.c.Targets.Last().Home()) && k.seconds[i] < placement.Never {
-			k.body[i], some = k.seconds[i], true
+	for i := range b.Targets {
+		if b.Targets[i].Addresses[b.home] && k.seconds[i] < placement.Never {
+			seconds[i], some = k.seconds[i], true
 		}
 	}
 	if !some {
-		k.body = k.seconds
+		return k.seconds
 	}
-	return k.body
+	return seconds
 }
-
-// addLeaves adds the leaves with the spaces in which they may lie.
-func (p *costProblem) addLeaves() {
-	p.leaves = p.a.leaves.list
-	p.said = make([]string, len(p.leaves))
-	p.Leaves = make([]placement.Leaf, len(p.leaves))
-	may := make([]bool, len(p.leaves)*len(p.spaces))
-	for i := range p.leaves {
-		p.said[i] = p.leaves[i].space()
-		bytes := p.leaves[i].typ().MaxBytes()
-		spaces := may[i*len(p.spaces):][:len(p.spaces):len(p.spaces)]
-		for _, t := range p.Targets {
-			room := p.spaces[t.Home].Room(bytes)
-			if p.said[i] == "" && fitsInto(room, p.spaces[t.Home].MaxAlloc) {
-				spaces[t.Home] = true
-			}
-		}
-		if s, ok := p.index[p.said[i]]; ok {
-			spaces[s] = true
-		}
-		p.Leaves[i] = placement.Leaf{Bytes: p.spaces[0].Room(bytes), Spaces: spaces}
-	}
-}
-
-func fitsInto(bytes, limit int64) bool { return limit == 0 || bytes <= limit }

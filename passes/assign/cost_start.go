@@ -4,35 +4,42 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/placement"
 )
 
-// starts returns the assignments from which the search begins, and than which its result is
-// never worse: each target by itself, with what it does not run on the best other one; the
-// first target in the list that runs a node; and what the rules of ggml's schedulers give.
-func (p *costProblem) starts() [][]int32 {
-	var list [][]int32
-	p.startNames = nil // with other limits all begins again
-	add := func(name string, labels []int32) {
-		p.startNames = append(p.startNames, name)
-		list = append(list, labels)
+// start is an assignment from which the search begins. Its result is never worse than a start.
+type start struct {
+	name   string
+	labels []int32 // of all variables
+}
+
+// starts returns the assignments from which the search begins. With the targets gpu and cpu they are:
+//
+//	gpu        each node on gpu; a node that gpu does not run on the fastest other target
+//	cpu        likewise for cpu
+//	first      each node on the first target in the list that runs it
+//	ggml-2024  the decisions of these rules, if they decide all nodes
+//	ggml-2026  likewise
+func (p *problem) starts(trials []trial) []start {
+	var list []start
+	users := p.firstUsers()
+	add := func(name string, nodes []int32, stated []string) {
+		list = append(list, start{name, append(slices.Clone(nodes), p.leafLabels(nodes, users, stated)...)})
 	}
-	for i, t := range p.targets {
-		add(t.Name, p.alone(int32(i)))
+	for t, d := range p.backends {
+		add(d.Name, p.alone(t), nil)
 	}
-	add("first", p.firsts())
-	for _, trial := range p.tried {
-		if labels := p.byRules(trial); labels != nil {
-			add(trial.of.Name, labels)
-		}
+	add("first", p.firsts(), nil)
+	for _, t := range trials {
+		add(t.name, t.nodes, t.stated)
 	}
-	p.startLabels = list
 	return list
 }
 
-// alone puts all on one target that it runs.
-func (p *costProblem) alone(t int32) []int32 {
-	return p.choose(func(seconds []float64) int32 {
+// alone returns the labels of nodes that are all on one target, if it runs them.
+func (p *problem) alone(t int) []int32 {
+	return p.choose(func(seconds []float64) int {
 		if seconds[t] < placement.Never {
 			return t
 		}
@@ -40,62 +47,53 @@ func (p *costProblem) alone(t int32) []int32 {
 	})
 }
 
-func fastest(seconds []float64) int32 {
+func fastest(seconds []float64) int {
 	best := 0
 	for t, s := range seconds {
 		if s < seconds[best] {
 			best = t
 		}
 	}
-	return int32(best)
+	return best
 }
 
-// firsts puts each node on the first target that runs it.
-func (p *costProblem) firsts() []int32 {
-	return p.choose(func(seconds []float64) int32 {
-		return int32(slices.IndexFunc(seconds, func(s float64) bool { return s < placement.Never }))
+// firsts returns the labels of nodes that are each on the first target that runs them.
+func (p *problem) firsts() []int32 {
+	return p.choose(func(seconds []float64) int {
+		return slices.IndexFunc(seconds, func(s float64) bool { return s < placement.Never })
 	})
 }
 
-// choose returns labels: those of nodes by their seconds, those of leaves by their first
-// reader.
-func (p *costProblem) choose(by func(seconds []float64) int32) []int32 {
-	chosen := make([]int32, len(p.times))
-	for i, seconds := range p.times {
-		chosen[i] = by(seconds)
+// choose returns the labels of nodes that by returns for their seconds on each target.
+func (p *problem) choose(by func(seconds []float64) int) []int32 {
+	labels := make([]int32, len(p.Nodes))
+	for i := range p.Nodes {
+		labels[i] = int32(by(p.Nodes[i].Seconds))
 	}
-	labels := make([]int32, len(p.Nodes)+len(p.Leaves))
-	for i, time := range p.time {
-		labels[i] = chosen[time]
-	}
-	p.placeLeaves(labels, nil)
 	return labels
 }
 
-// placeLeaves puts each leaf where its space is said, or where its first user keeps its
-// bytes.
-func (p *costProblem) placeLeaves(labels []int32, said []string) {
-	if p.firstUser == nil {
-		p.firstUser = p.firstUsers()
-	}
-	home := int32(p.Targets[len(p.Targets)-1].Home)
+// leafLabels returns the space of each leaf: the stated one, or else the home space of its first user's target. stated
+// may be nil. A space in which the leaf may not be stored is replaced by the first one in which it may be.
+func (p *problem) leafLabels(nodes, firstUsers []int32, stated []string) []int32 {
+	labels := make([]int32, len(p.Leaves))
 	for i := range p.Leaves {
-		space := home
-		if s, ok := p.spaceSaid(said, i); ok {
-			space = int32(s)
-		} else if n := p.firstUser[i]; n >= 0 {
-			space = int32(p.Targets[labels[n]].Home)
+		space := p.Targets[len(p.Targets)-1].Home
+		if s, ok := p.spaceStated(stated, i); ok {
+			space = s
+		} else if n := firstUsers[i]; n >= 0 {
+			space = p.Targets[nodes[n]].Home
 		}
 		if may := p.Leaves[i].Spaces; !may[space] {
-			space = int32(max(0, slices.Index(may, true)))
+			space = max(0, slices.Index(may, true))
 		}
-		labels[len(p.Nodes)+i] = space
+		labels[i] = int32(space)
 	}
+	return labels
 }
 
-// firstUsers returns the first node that writes each leaf, or, where none does, reads it; -1 for
-// none.
-func (p *costProblem) firstUsers() []int32 {
+// firstUsers returns for each leaf the first node that writes it, or else the first that reads it; -1 for none.
+func (p *problem) firstUsers() []int32 {
 	first := flow.NoneOf(len(p.Leaves))
 	note := func(v int32, i int) {
 		if o := int(p.Values[v].Owner) - len(p.Nodes); o >= 0 && first[o] < 0 {
@@ -115,34 +113,67 @@ func (p *costProblem) firstUsers() []int32 {
 	return first
 }
 
-// spaceSaid returns the space where leaf i is said to lie, if anything is said.
-func (p *costProblem) spaceSaid(said []string, i int) (space int, ok bool) {
-	if said == nil || said[i] == "" {
+// spaceStated returns the space that is stated for leaf i; ok is false for none.
+func (p *problem) spaceStated(stated []string, i int) (space int, ok bool) {
+	if stated == nil || stated[i] == "" {
 		return 0, false
 	}
-	space, ok = p.index[said[i]]
+	space, ok = p.index[stated[i]]
 	return space, ok
 }
 
-// byRules returns what a trial of other rules has decided; nil where these leave nodes open.
-func (p *costProblem) byRules(trial *assigner) []int32 {
-	labels := make([]int32, 0, len(p.Nodes)+len(p.Leaves))
-	for i, f := range trial.funcs {
-		s := &trial.sheets[i]
-		for _, id := range s.ids {
-			switch {
-			case !s.facts[id].has(doesWork):
-			case s.chosen[id] == openChoice:
-				return nil
-			default:
-				labels = append(labels, s.chosen[id])
+// trial is what another set of rules decides.
+type trial struct {
+	name   string
+	nodes  []int32  // labels
+	stated []string // by leaf: its space as far as the rules decide it
+}
+
+// tryRules returns what other sets of rules decide, each on a copy of the module. Sets that leave nodes open are left
+// out.
+func (a *assigner) tryRules(p *problem, sets ...*RuleSet) []trial {
+	var trials []trial
+	for _, set := range sets {
+		copied := newAssigner(withoutStats(a.c), a.m.Clone())
+		for _, r := range set.assign {
+			if r.Name != "" { // a rule without a name only checks
+				copied.run(r)
 			}
 		}
-		if len(f.Results) > 0 {
-			labels = append(labels, int32(len(p.targets)-1)) // the reader of the results
+		if t, ok := p.trialOf(copied); ok {
+			t.name = set.Name
+			trials = append(trials, t)
 		}
 	}
-	labels = labels[:cap(labels)]
-	p.placeLeaves(labels, trial.spaces)
-	return labels
+	return trials
+}
+
+// withoutStats returns a context like c whose counters nothing reads.
+func withoutStats(c *pass.Context) *pass.Context {
+	d := *c
+	d.Stats = new(pass.PassStats)
+	return &d
+}
+
+// trialOf returns what rules have decided in a copy of the module; ok is false if some node is open.
+func (p *problem) trialOf(a *assigner) (t trial, ok bool) {
+	numbers := make(map[string]int32)
+	for i, d := range p.backends {
+		numbers[d.Name] = int32(i)
+	}
+	caller := int32(len(p.backends) - 1)
+	for n := range variables(a.funcs) {
+		switch {
+		case n == nil:
+			t.nodes = append(t.nodes, caller)
+		case isOpen(n):
+			return trial{}, false
+		default:
+			t.nodes = append(t.nodes, numbers[n.Backend])
+		}
+	}
+	for i := range a.leaves.list {
+		t.stated = append(t.stated, a.leaves.list[i].space())
+	}
+	return t, true
 }

@@ -2,6 +2,8 @@ package assign
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
@@ -10,39 +12,47 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// This file has the rules that ggml-2024 and ggml-2026 share. They are those by which ggml's scheduler of these years
-// gives backends to the tensors of a graph, under the names of its causes; the README of ../shared/data/sched describes
-// both versions. Unlike the rules of cost, they give backends to views, weights, states and inputs too, as later rules
-// ask where an operand comes from.
+// This file holds what the rule sets ggml-2024 and ggml-2026 have in common: how ggml's scheduler of those years gives
+// backends to the tensors of a graph. Unlike the rules of cost, these also give backends to views, weights, states and
+// inputs, as later rules ask for the backend of a source. The README of ../shared/data/sched describes both versions;
+// the rules have the names of its causes.
 //
-// A tensor has a place already if it is a weight or a state. A graph's inputs are parameters, which belong to the last
-// target, and foreign leaves that are marked as inputs.
+// In its terms, a tensor that is in a space already is a weight or a state. An input of the graph is a parameter, which
+// belongs to the last target, or a foreign leaf that is marked as an input.
+//
+// For example, the rules of 2026 decide this function on the targets gpu and cpu as follows, if %w is stored in the
+// space of gpu and gpu runs mul_mat only:
+//
+//	%x                         an input: cpu (inp)
+//	%a = get_rows %e, %x       %e is stored on cpu: cpu (wgt)
+//	%b = mul_mat %w, %a        %w is stored on gpu: gpu (wgt)
+//	%c = add %b, %a            gpu would be next, but does not run it; the sweeps from cpu reach it: cpu (sup)
+//	%d = view %c               cpu, as what it views (vsrc)
 
-// pinTensors is the user's word on any node. A weight or state that nobody placed goes to
-// the backend's memory.
+// pinTensors gives any node the backend of the first pin that matches it. A weight or state without a space gets the
+// home space of that backend.
 func pinTensors(a *assigner, rule pass.RuleName, f *ir.Func) {
 	for _, n := range f.Nodes {
 		for _, p := range a.c.Options.Pins {
-			if !a.isOpen(n) || !p.Matches(n) {
+			if !isOpen(n) || !p.Matches(n) {
 				continue
 			}
 			a.put(n, a.c.Targets.Get(p.Backend), rule, p.String())
 			if n.Op == ir.OpWeight || n.Op == ir.OpState {
-				a.declareSpace(n, a.targetOf(n).Home())
+				a.declareSpace(n, a.c.Target(n).Home())
 			}
 		}
 	}
 }
 
-// loadLeaves places the weights and states of which the module does not say where they
-// lie, as ggml's loaders do before its scheduler runs.
+// loadLeaves gives weights and states a space where the module states none, as ggml's loaders do before its
+// scheduler runs.
 func loadLeaves(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for i, id := range a.at.ids {
-		k := &a.at.facts[id]
-		if !k.has(isMember) || a.spaces[k.leaf] != "" {
+	for _, n := range f.Nodes {
+		if !isMember(n) || a.spaceOf(n.Result()) != "" {
 			continue
 		}
-		n, t := f.Nodes[i], a.c.Targets.Last()
+		t := a.c.Targets.Last()
 		for _, d := range a.c.Targets.All() {
 			if a.runsAll(d, a.leaves.readersOf(n)) {
 				t = d
@@ -50,50 +60,44 @@ func loadLeaves(a *assigner, rule pass.RuleName, f *ir.Func) {
 			}
 		}
 		a.declareSpace(n, t.Home())
-		if !a.quiet {
-			a.c.Cause(n, rule, t.Name)
-		}
+		a.c.Cause(n, rule, t.Name)
 	}
 }
 
-// declareSpace says where a weight or state lies, unless that is known.
+// declareSpace sets the space of a weight or state, unless it has one.
 func (a *assigner) declareSpace(n *ir.Node, space string) {
-	l := a.leaves.number(n)
-	if a.spaces[l] != "" {
-		return
-	}
-	a.spaces[l] = space
-	if a.quiet {
+	l := a.leaves.list[a.leaves.numbers[n]]
+	if l.space() != "" {
 		return
 	}
 	n.Result().Type.Space = space
-	if t := a.leaves.list[l].declared; t != nil {
-		t.Space = space
+	if l.declared != nil {
+		l.declared.Space = space
 	}
 }
 
-// allocated returns the space in which v lies already: that of a weight or state.
-func (a *assigner) allocated(v *ir.Value) string { return a.spaceAt(a.member(v)) }
+// isMember reports whether n names a weight or state.
+func isMember(n *ir.Node) bool { return n.Op == ir.OpWeight || n.Op == ir.OpState }
 
-// spaceAt returns the space of a weight or state by its number as a leaf; empty for -1.
-func (a *assigner) spaceAt(leaf int32) string {
-	if leaf < 0 {
+// spaceOf returns the space of v if v is a weight or state and has a space already; otherwise it is empty.
+func (a *assigner) spaceOf(v *ir.Value) string {
+	if v.Def == nil || !isMember(v.Def) {
 		return ""
 	}
-	return a.spaces[leaf]
+	return a.leaves.list[a.leaves.numbers[v.Def]].space()
 }
 
-// backendOf returns the target that a value is with; nil while that is open.
+// backendOf returns the target of a value; nil while it is open.
 func (a *assigner) backendOf(v *ir.Value) *target.Descriptor {
 	if v.Def == nil {
 		return a.c.Targets.Last()
 	}
-	return a.targetOf(v.Def)
+	return a.c.Target(v.Def)
 }
 
 // applyInputs gives the inputs of the graph to the last target.
 func applyInputs(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.undecided(f, takesIn) {
+	for n := range undecided(f, isInput) {
 		a.put(n, a.c.Targets.Last(), rule)
 	}
 }
@@ -104,8 +108,7 @@ func isInput(n *ir.Node) bool {
 	return ok && attr.Input
 }
 
-// firstWeight returns the first source of n that is a weight; nil if none is. A view of a
-// weight is none.
+// firstWeight returns the first source of n that is a weight itself, not a view of one; nil if none is.
 func firstWeight(n *ir.Node) *ir.Value {
 	for _, v := range n.Sources() {
 		if v != nil && v.Def != nil && v.Def.Op == ir.OpWeight {
@@ -115,69 +118,89 @@ func firstWeight(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// sweep gives each open node that works the backend of the nearest node before it (after
-// it with up), if may allows that. With skipLast, a node on the last target ends the run,
-// and its backend is not spread.
-func sweep(up, skipLast bool, may func(*target.Descriptor, *ir.Node) bool) func(*assigner, pass.RuleName, *ir.Func) {
+// sweepOrder is the order in which a sweep visits the nodes of a function.
+type sweepOrder int
+
+const (
+	down sweepOrder = iota // from the first node to the last
+	up
+)
+
+// nodes returns the nodes of f in the order.
+func (o sweepOrder) nodes(f *ir.Func) iter.Seq2[int, *ir.Node] {
+	if o == up {
+		return slices.Backward(f.Nodes)
+	}
+	return slices.All(f.Nodes)
+}
+
+// spread is the set of targets that a sweep gives to further nodes.
+type spread int
+
+const (
+	allTargets spread = iota
+	allButLast        // a node on the last target ends the run of the node before
+)
+
+// sweep gives each open node that works the backend of the last decided node that it has visited, if may allows it.
+//
+// For example, with the targets gpu and cpu, where dots are open nodes:
+//
+//	                  .    gpu  .    .    cpu  .
+//	down, allButLast  .    gpu  gpu  gpu  cpu  .
+//	up, allButLast    gpu  gpu  gpu  gpu  cpu  .
+//	down, allTargets  gpu  gpu  gpu  gpu  cpu  cpu
+func sweep(order sweepOrder, which spread, may func(*target.Descriptor, *ir.Node) bool) func(*assigner, pass.RuleName, *ir.Func) {
 	return func(a *assigner, rule pass.RuleName, f *ir.Func) {
-		last := int32(len(a.c.Targets.All())) - 1
-		run, from := unknownTarget, 0
-		for i := range f.Nodes {
-			if up {
-				i = len(f.Nodes) - 1 - i
-			}
-			id := a.at.ids[i]
-			switch choice := a.at.chosen[id]; {
-			case !a.at.facts[id].has(doesWork):
-			case choice != openChoice:
-				if run, from = choice, i; skipLast && run == last {
-					run = unknownTarget
+		var run *target.Descriptor // backend of from; nil if it is not spread
+		var from *ir.Node          // the last decided node
+		for _, n := range order.nodes(f) {
+			switch {
+			case !flow.DoesWork(n):
+			case !isOpen(n):
+				if run, from = a.c.Target(n), n; which == allButLast && run == a.c.Targets.Last() {
+					run = nil
 				}
-			case run >= 0 && may(a.targetAt(run), f.Nodes[i]):
-				a.putBy(f.Nodes[i], a.targetAt(run), rule, f.Nodes[from])
+			case run != nil && may(run, n):
+				a.put(n, run, rule, from.String())
 			}
 		}
 	}
 }
 
-// applyViewed gives an open view or in-place result the backend of what it views, and
-// reports whether the node is decided then.
-func (a *assigner) applyViewed(n *ir.Node, rule pass.RuleName) bool {
-	if !a.isOpen(n) {
-		return true
-	}
-	if n.Result() == nil || n.Result().Source() == nil {
-		return false
+// applyViewed gives an open view or in-place result the backend of the value that it views, if that has one.
+func (a *assigner) applyViewed(n *ir.Node, rule pass.RuleName) {
+	if !isOpen(n) || n.Result() == nil || n.Result().Source() == nil {
+		return
 	}
 	root := n.Result().Root()
 	if t := a.backendOf(root); t != nil {
-		a.putBy(n, t, rule, root)
+		a.put(n, t, rule, root.String())
 	}
-	return !a.isOpen(n)
 }
 
-// rest decides what the sweeps did not reach, in one walk: views take the backend of what
-// they view, open sources that of what they view or of their first reader.
+// rest decides a node that the sweeps did not reach, and its open sources. A view gets the backend of the value that
+// it views, another source that of its first reader.
 func (a *assigner) rest(n *ir.Node, viewed, reader pass.RuleName) {
 	a.applyViewed(n, viewed)
 	for _, v := range n.Sources() {
-		if v == nil || v.Def == nil || !a.isOpen(v.Def) {
+		if v == nil || v.Def == nil || !isOpen(v.Def) {
 			continue
 		}
-		switch t := a.targetOf(n); {
+		switch t := a.c.Target(n); {
 		case v.Source() != nil:
 			a.applyViewed(v.Def, viewed)
 		case t != nil:
-			a.putBy(v.Def, t, reader, n)
+			a.put(v.Def, t, reader, n.String())
 		}
 	}
 }
 
-// applyCopied notes which graph inputs are the current one of their own several copies:
-// those that a working node reads, where there are several copies of each input.
+// applyCopied marks the graph inputs that working nodes read, where each input has several copies: such an input
+// serves as the current one of its copies.
 func applyCopied(a *assigner, rule pass.RuleName, f *ir.Func) {
 	copies := pass.Flags[assignFlags](a.c).Copies
-	if copies < 2 || a.quiet {
+	if copies < 2 {
 		return
 	}
 	seen := make(map[*ir.Node]bool)
@@ -195,8 +218,8 @@ func applyCopied(a *assigner, rule pass.RuleName, f *ir.Func) {
 	}
 }
 
-// refuseUnsupported reports the nodes that the rules gave to a target which does not run
-// them: those of ggml's scheduler do not always ask. Foreign nodes nobody runs.
+// refuseUnsupported reports the nodes that the rules gave to a target which does not run them. The rules of ggml's
+// scheduler do not always ask. Foreign nodes are left out, as no target runs them.
 func refuseUnsupported(a *assigner, _ pass.RuleName, f *ir.Func) {
 	for _, n := range f.Nodes {
 		t := a.c.Target(n)

@@ -1,6 +1,8 @@
 package assign
 
 import (
+	"iter"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -19,10 +21,10 @@ var ggml2024 = RuleSet{
 		{Rule: ruleInp, apply: applyInputs},
 		{Rule: ruleOff, apply: offload2024},
 		{Rule: ruleWgt, apply: weight2024},
-		{Rule: pass.Rule{Name: pass.RuleGGML22, Doc: "the nearest decided node before it has this target, which is not the last"}, apply: sweep(false, true, always)},
-		{Rule: pass.Rule{Name: pass.RuleGGML21, Doc: "the nearest decided node after it has this target, which is not the last"}, apply: sweep(true, true, always)},
-		{Rule: pass.Rule{Name: pass.RuleGGML24, Doc: "the nearest decided node before it has this target"}, apply: sweep(false, false, always)},
-		{Rule: pass.Rule{Name: pass.RuleGGML23, Doc: "the nearest decided node after it has this target"}, apply: sweep(true, false, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML22, Doc: "the nearest decided node before it has this target, which is not the last"}, apply: sweep(down, allButLast, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML21, Doc: "the nearest decided node after it has this target, which is not the last"}, apply: sweep(up, allButLast, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML24, Doc: "the nearest decided node before it has this target"}, apply: sweep(down, allTargets, always)},
+		{Rule: pass.Rule{Name: pass.RuleGGML23, Doc: "the nearest decided node after it has this target"}, apply: sweep(up, allTargets, always)},
 		{Rule: ruleVsrc3, also: []pass.Rule{ruleCur3}, apply: rest2024},
 		{Rule: ruleCpy, apply: applyCopied},
 		{apply: refuseUnsupported},
@@ -34,7 +36,7 @@ var ggml2024 = RuleSet{
 	FullAfter:    true,
 }
 
-// Rules that both versions have under one name. What they add in 2026 stands in their docs.
+// Rules that both versions have under one name. Their docs state what the version of 2026 adds.
 var (
 	ruleUsr  = pass.Rule{Name: pass.RuleGGMLUsr, Doc: "the user put it there"}
 	ruleLoad = pass.Rule{Name: pass.RuleGGMLLoad, Doc: "nobody said where it lies: in the memory of the first target in the list that runs all of its readers, as ggml's loader has it"}
@@ -51,93 +53,84 @@ var (
 func always(*target.Descriptor, *ir.Node) bool { return true }
 
 func dst2024(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.undecided(f, isMember) {
+	for n := range undecided(f, isMember) {
 		a.putBest(n, nil, rule)
 	}
 }
 
 func viewOfPlaced(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.undecided(f, hasSource) {
+	for n := range undecided(f, sharesBytes) {
 		a.putBest(n, nil, rule)
 	}
 }
 
-// putBest gives n, where its result lies in a space already, to the best target that addresses
-// that and runs on; a nil on is run by all.
+// sharesBytes reports whether the first result of n has the bytes of another value.
+func sharesBytes(n *ir.Node) bool { return n.Result() != nil && n.Result().Source() != nil }
+
+// putBest gives n, if its result is a weight or state that has a space already, to the best target that addresses
+// the space and runs the node on; with a nil on, to the best that addresses the space.
 func (a *assigner) putBest(n, on *ir.Node, rule pass.RuleName) {
-	space := a.spaceAt(a.at.facts[n.ID].leaf)
+	if n.Result() == nil {
+		return
+	}
+	space := a.spaceOf(n.Result().Root())
 	if space == "" {
 		return
 	}
-	switch t := a.c.Targets.Best(space, on); {
-	case t == nil:
-	case a.quiet:
-		a.choose(n, t)
-	default:
+	if t := a.c.Targets.Best(space, on); t != nil {
 		a.put(n, t, rule, space)
 	}
 }
 
-// weighed calls yield for the undecided nodes that read a weight, with the space of the first one.
-func (a *assigner) weighed(f *ir.Func) func(yield func(n *ir.Node, space string) bool) {
-	return func(yield func(*ir.Node, string) bool) {
-		s := a.sheet(f)
-		for i, id := range s.ids {
-			if w := s.facts[id].weight; w >= 0 && s.chosen[id] == openChoice && !yield(f.Nodes[i], a.spaces[w]) {
+// weighted returns the undecided nodes of f that read a weight, each with its first one.
+func weighted(f *ir.Func) iter.Seq2[*ir.Node, *ir.Value] {
+	return func(yield func(*ir.Node, *ir.Value) bool) {
+		for n := range undecided(f, func(*ir.Node) bool { return true }) {
+			if w := firstWeight(n); w != nil && !yield(n, w) {
 				return
 			}
 		}
 	}
 }
 
-// putByWeight is put because of the first weight of a node.
-func (a *assigner) putByWeight(n *ir.Node, t *target.Descriptor, rule pass.RuleName) {
-	if a.quiet {
-		a.choose(n, t)
-		return
-	}
-	a.put(n, t, rule, firstWeight(n).String())
-}
-
 func weight2024(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n, space := range a.weighed(f) {
-		if t := a.c.Targets.Best(space, nil); t != nil {
-			a.putByWeight(n, t, rule)
+	for n, w := range weighted(f) {
+		if t := a.c.Targets.Best(a.spaceOf(w), nil); t != nil {
+			a.put(n, t, rule, w.String())
 		}
 	}
 }
 
 func offload2024(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n, space := range a.weighed(f) {
-		if a.c.Targets.Best(space, nil) == a.c.Targets.Last() {
+	for n, w := range weighted(f) {
+		if a.c.Targets.Best(a.spaceOf(w), nil) == a.c.Targets.Last() {
 			a.offload(n, rule, always)
 		}
 	}
 }
 
-// offload gives n to the best target before the last that offers to take it, if may allows
-// that.
+// offload gives n to the first target before the last that offers to take it, if may allows it.
 func (a *assigner) offload(n *ir.Node, rule pass.RuleName, may func(*target.Descriptor, *ir.Node) bool) {
 	for _, t := range a.c.Targets.All() {
 		if t == a.c.Targets.Last() {
 			return
 		}
 		if t.Offers(n) && may(t, n) {
-			a.putByWeight(n, t, rule)
+			a.put(n, t, rule, firstWeight(n).String())
 			return
 		}
 	}
 }
 
 func rest2024(a *assigner, _ pass.RuleName, f *ir.Func) {
-	for i, id := range a.at.ids {
-		if !a.at.facts[id].has(isGiven) {
-			a.rest(f.Nodes[i], ruleVsrc3.Name, ruleCur3.Name)
+	for _, n := range f.Nodes {
+		if !n.Is(ir.Leaf) {
+			a.rest(n, ruleVsrc3.Name, ruleCur3.Name)
 		}
 	}
 }
 
-// crosses2024 reports whether v has to be copied for a node on t: another backend has it.
+// crosses2024 reports whether v has to be copied for a node on t: v belongs to another backend.
 func crosses2024(c *pass.Context, t *target.Descriptor, v *ir.Value) bool {
 	return backendOfValue(c.Targets, v) != t
 }

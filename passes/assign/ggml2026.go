@@ -2,6 +2,7 @@ package assign
 
 import (
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -18,10 +19,10 @@ var ggml2026 = RuleSet{
 		{Rule: ruleInp, apply: applyInputs},
 		{Rule: ruleOff, apply: offload2026},
 		{Rule: ruleWgt, apply: weight2026},
-		{Rule: ruleSup, apply: sweep(false, true, supports)},
-		{Rule: ruleSup, apply: sweep(true, true, supports)},
-		{Rule: ruleSup, apply: sweep(false, false, supports)},
-		{Rule: ruleSup, apply: sweep(true, false, supports)},
+		{Rule: ruleSup, apply: sweep(down, allButLast, supports)},
+		{Rule: ruleSup, apply: sweep(up, allButLast, supports)},
+		{Rule: ruleSup, apply: sweep(down, allTargets, supports)},
+		{Rule: ruleSup, apply: sweep(up, allTargets, supports)},
 		{Rule: pass.Rule{Name: pass.RuleGGMLBest, Doc: "no rule before reached it: the target that runs it and can address most of its sources"}, apply: applyMost},
 		{Rule: pass.Rule{Name: pass.RuleGGMLUpg, Doc: "a target earlier in the list has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
 		{Rule: ruleVsrc4, also: []pass.Rule{ruleCur4}, apply: rest2026},
@@ -49,13 +50,13 @@ func supports(t *target.Descriptor, n *ir.Node) bool {
 }
 
 func dst2026(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.where(f, func(k *nodeFacts) bool { return k.leaf >= 0 }) {
+	for n := range undecided(f, func(n *ir.Node) bool { return isMember(n) || sharesBytes(n) }) {
 		a.putBest(n, n, rule)
 	}
 }
 
-// weighs reports whether the weights of n decide where it runs. Those of rotations and the
-// sinks of attention are too small for that.
+// weighs reports whether the weights of n decide where it runs. The weights of rotations and the sinks of attention
+// are too small for that.
 func weighs(n *ir.Node) bool {
 	switch n.Op {
 	case ir.OpRope, ir.OpRopeTable, ir.OpAttention:
@@ -68,12 +69,12 @@ func weighs(n *ir.Node) bool {
 }
 
 func weight2026(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n, space := range a.weighed(f) {
+	for n, w := range weighted(f) {
 		if !weighs(n) {
 			continue
 		}
-		if t := a.c.Targets.Best(space, n); t != nil {
-			a.putByWeight(n, t, rule)
+		if t := a.c.Targets.Best(a.spaceOf(w), n); t != nil {
+			a.put(n, t, rule, w.String())
 		}
 	}
 }
@@ -83,7 +84,8 @@ func offload2026(a *assigner, rule pass.RuleName, f *ir.Func) {
 		return
 	}
 	last := a.c.Targets.Last()
-	for n, space := range a.weighed(f) {
+	for n, w := range weighted(f) {
+		space := a.spaceOf(w)
 		if last.Addresses(space) && weighs(n) && a.c.Targets.HostReads(space) && a.c.Targets.Best(space, n) == last {
 			a.offload(n, rule, supports)
 		}
@@ -91,7 +93,7 @@ func offload2026(a *assigner, rule pass.RuleName, f *ir.Func) {
 }
 
 func applyMost(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.open(f) {
+	for n := range open(f) {
 		var best *target.Descriptor
 		most := -1
 		for _, t := range a.c.Targets.All() {
@@ -108,8 +110,8 @@ func applyMost(a *assigner, rule pass.RuleName, f *ir.Func) {
 	}
 }
 
-// addressed returns how many sources of n the target can address, as far as their place is
-// known, and whether these are all.
+// addressed returns how many sources of n the target can address, and whether these are all. A source whose space
+// is not known yet does not count.
 func (a *assigner) addressed(t *target.Descriptor, n *ir.Node) (reached int, all bool) {
 	all = true
 	for _, v := range n.Sources() {
@@ -125,10 +127,10 @@ func (a *assigner) addressed(t *target.Descriptor, n *ir.Node) (reached int, all
 	return reached, all
 }
 
-// believed returns the space in which ggml takes v to lie, or to be put; empty while that
-// is open. It does not know that the result of an in-place op stays with what it overwrites.
+// believed returns the space that ggml assumes for v; empty while it is open. ggml does not know that the result of
+// an in-place op stays where the overwritten value is.
 func (a *assigner) believed(v *ir.Value) string {
-	if space := a.allocated(v.Root()); space != "" {
+	if space := a.spaceOf(v.Root()); space != "" {
 		return space
 	}
 	t := a.backendOf(v)
@@ -143,13 +145,11 @@ func (a *assigner) believed(v *ir.Value) string {
 
 func upgrade(a *assigner, rule pass.RuleName, f *ir.Func) {
 	above := a.aboveInMemory()
-	for i, id := range a.at.ids {
-		choice, k := a.at.chosen[id], &a.at.facts[id]
-		if choice < 0 || len(above[choice]) == 0 || !k.has(doesWork) || k.has(holdsFunc) {
+	for _, n := range f.Nodes {
+		if !flow.DoesWork(n) || flow.RunsFunction(n) {
 			continue
 		}
-		n := f.Nodes[i]
-		for _, better := range above[choice] {
+		for _, better := range above[n.Backend] {
 			if !supports(better, n) {
 				continue
 			}
@@ -161,14 +161,14 @@ func upgrade(a *assigner, rule pass.RuleName, f *ir.Func) {
 	}
 }
 
-// aboveInMemory returns for each target those before it in the list that prefer the same space.
-func (a *assigner) aboveInMemory() [][]*target.Descriptor {
+// aboveInMemory returns for each target, by name, the targets before it in the list that have the same home space.
+func (a *assigner) aboveInMemory() map[string][]*target.Descriptor {
 	targets := a.c.Targets.All()
-	above := make([][]*target.Descriptor, len(targets))
+	above := make(map[string][]*target.Descriptor)
 	for i, t := range targets {
 		for _, better := range targets[:i] {
 			if better.Home() == t.Home() {
-				above[i] = append(above[i], better)
+				above[t.Name] = append(above[t.Name], better)
 			}
 		}
 	}
@@ -176,13 +176,12 @@ func (a *assigner) aboveInMemory() [][]*target.Descriptor {
 }
 
 func rest2026(a *assigner, _ pass.RuleName, f *ir.Func) {
-	for i, id := range a.at.ids {
-		n := f.Nodes[i]
-		if a.at.facts[id].has(isGiven) {
+	for _, n := range f.Nodes {
+		if n.Is(ir.Leaf) {
 			continue
 		}
 		a.rest(n, ruleVsrc4.Name, ruleCur4.Name)
-		if !a.isOpen(n) {
+		if !isOpen(n) {
 			continue
 		}
 		if t, _ := pass.FirstSupporting(a.c, n); t != nil {
@@ -191,8 +190,8 @@ func rest2026(a *assigner, _ pass.RuleName, f *ir.Func) {
 	}
 }
 
-// crosses2026 reports whether v has to be copied for a node on t: another backend has it,
-// in a space that t cannot address.
+// crosses2026 reports whether v has to be copied for a node on t: v belongs to another backend and is stored in a
+// space that t does not address.
 func crosses2026(c *pass.Context, t *target.Descriptor, v *ir.Value) bool {
 	of := backendOfValue(c.Targets, v)
 	if of == t {

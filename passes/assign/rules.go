@@ -12,46 +12,43 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// assignRule gives backends to nodes that have none yet. One without a name only checks.
+// assignRule gives backends to nodes that have none yet. A rule without a name only checks.
 type assignRule struct {
 	pass.Rule
-	also  []pass.Rule // that the same walk applies
+	also  []pass.Rule // further rules that apply can name as causes
 	apply func(a *assigner, rule pass.RuleName, f *ir.Func)
 }
 
-// RuleSet is what --rules selects: the rules of assign, in order, and the limits of split,
-// copy and elide-copy.
+// RuleSet is the value of --rules: the rules of assign, in order, and what split, copy and elide-copy do under them.
 type RuleSet struct {
 	Name   string
-	pin    assignRule // the user's word, before all others
+	pin    assignRule // the user's pins, before all other rules
 	assign []assignRule
 
-	// crosses reports whether a node on t, in a split of its own, needs a copy of v.
+	// Crosses reports whether a node on t that begins a split needs a copy of v.
 	Crosses func(c *pass.Context, t *target.Descriptor, v *ir.Value) bool
 
-	// copyOnce says that one copy of a value, for one target, serves the rest of the
-	// function, and that a view is copied as what it shows; otherwise each split has copies
-	// of its own, of what is behind the views, and elide-copy thins them out.
+	// CopyOnce makes one copy of a value for a target serve the rest of the function. A view is copied as the bytes
+	// that it shows. Otherwise each split has its own copies, of the values that its operands view, and elide-copy
+	// removes those that it does not need.
 	CopyOnce bool
 
-	// cutAtWeights begins a new split before a node that reads a weight which has to be
-	// copied, or was, once the split has inputs: the copied weights of the split before can
-	// go.
+	// CutAtWeights begins a new split before a node that reads a weight which has to be copied, or has been, if the
+	// open split has inputs. The weights that were copied for the split before can then be overwritten.
 	CutAtWeights bool
 
-	// maxInputs is the largest number of inputs of a split, whatever the target allows;
-	// 0 is no limit.
+	// MaxInputs is the largest number of inputs of a split, besides the limit of its target; 0 is no limit.
 	MaxInputs int
 
-	// fullAfter says that a split is full once it has maxInputs inputs, which one node may
-	// take it past; otherwise the node that would take it past begins the next split.
+	// FullAfter lets one node take a split past MaxInputs: the next split begins after it. Otherwise the node begins
+	// the next split.
 	FullAfter bool
 
-	// grows says that a split that was taken past its limit has twice the limit from then
-	// on, and so have the splits of the same number in later functions.
+	// Grows doubles the limit of a split that was taken past it, and the limit of the splits with the same number in
+	// later functions.
 	Grows bool
 
-	// elide says that needless copies are removed.
+	// Elide removes needless copies.
 	Elide bool
 }
 
@@ -64,7 +61,7 @@ var (
 	piecesRule = assignRule{Rule: pass.Rule{Name: pass.RuleAssignPieces, Doc: "no target runs the fused op, but its pieces"}, apply: applyPieces}
 )
 
-// CostRules is the default set.
+// CostRules is the default set: the shortest predicted time decides.
 var CostRules = RuleSet{
 	Name: "cost",
 	pin:  assignRule{Rule: pass.Rule{Name: pass.RuleAssignPin, Doc: "the user put the node there"}, apply: applyPins},
@@ -72,7 +69,7 @@ var CostRules = RuleSet{
 		bodyRule,
 		piecesRule,
 		{Rule: ruleCost, also: []pass.Rule{ruleOnly, ruleFull, ruleWhole, ruleFlow, ruleHere, RuleStep}, apply: applyCost},
-		// Where there is one target, or one that does not say what work costs it:
+		// The remaining rules decide if there is only one target, or one that does not state what work costs:
 		{Rule: pass.Rule{Name: pass.RuleAssignState, Doc: "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
 		{Rule: pass.Rule{Name: pass.RuleAssignFirst, Doc: "the first target in the list that runs it"}, apply: applyFirst},
 		{Rule: pass.Rule{Name: pass.RuleAssignFallback, Doc: "the targets before it do not run it"}, apply: applyFallback},
@@ -81,9 +78,10 @@ var CostRules = RuleSet{
 	Elide:   true,
 }
 
-// KnownRuleSets are the sets that --rules knows; the first is the default.
+// KnownRuleSets are the values of --rules; the first one is the default.
 var KnownRuleSets = []*RuleSet{&CostRules, &ggml2024, &ggml2026}
 
+// RuleSetOf returns the set that the options select.
 func RuleSetOf(o *pass.Options) (*RuleSet, error) {
 	if o.Rules == "" {
 		return KnownRuleSets[0], nil
@@ -98,7 +96,7 @@ func RuleSetOf(o *pass.Options) (*RuleSet, error) {
 	return nil, fmt.Errorf("unknown rules %q: this version has %s", o.Rules, strings.Join(known, ", "))
 }
 
-// RuleSets returns the names that Options.Rules knows, the default first.
+// RuleSets returns the names of KnownRuleSets.
 func RuleSets() []string {
 	var names []string
 	for _, s := range KnownRuleSets {
@@ -107,7 +105,7 @@ func RuleSets() []string {
 	return names
 }
 
-// assignRuleDocs lists the rules of all sets, for the pass's declaration.
+// assignRuleDocs lists the rules of all sets for the declaration of the pass.
 func assignRuleDocs() []pass.Rule {
 	var rules []pass.Rule
 	add := func(r pass.Rule) {
@@ -126,10 +124,10 @@ func assignRuleDocs() []pass.Rule {
 	return rules
 }
 
-// applyPins gives nodes the backends that the user names. A backend that cannot run its
-// node is an error: the user's word is not taken lightly either way.
+// applyPins gives nodes the backends of the user's pins. A pin to a backend that cannot run the node is an error, not
+// ignored: it shows that the user expects something else.
 func applyPins(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.open(f) {
+	for n := range open(f) {
 		for _, p := range a.c.Options.Pins {
 			if !p.Matches(n) && !p.MatchesWeight(n) {
 				continue
@@ -144,8 +142,9 @@ func applyPins(a *assigner, rule pass.RuleName, f *ir.Func) {
 	}
 }
 
+// applyBodies gives nodes that hold or call a function to the last target, which drives the step.
 func applyBodies(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.undecided(f, doesWork|holdsFunc) {
+	for n := range undecided(f, flow.RunsFunction) {
 		a.put(n, a.c.Targets.Last(), rule)
 	}
 }
@@ -153,15 +152,17 @@ func applyBodies(a *assigner, rule pass.RuleName, f *ir.Func) {
 // applyStates gives the nodes of each state to the first target that addresses the state's
 // space and runs all of them.
 func applyStates(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.open(f) {
+	for n := range open(f) {
 		for _, name := range statesOf(n) {
-			if t := a.stateTarget(name); t != nil && a.isOpen(n) {
+			if t := a.stateTarget(name); t != nil && isOpen(n) {
 				a.put(n, t, rule, name)
 			}
 		}
 	}
 }
 
+// stateTarget returns the first target that addresses the space of a state and runs all nodes that touch it; nil for
+// none.
 func (a *assigner) stateTarget(name string) *target.Descriptor {
 	space := ""
 	if s := a.m.State(name); s != nil {
@@ -178,44 +179,36 @@ func (a *assigner) stateTarget(name string) *target.Descriptor {
 	return nil
 }
 
-// runsAll reports whether a target runs all of the nodes, and none is with another one.
-func (a *assigner) runsAll(t *target.Descriptor, nodes []*ir.Node) bool {
-	for _, n := range nodes {
-		if ok, _ := t.Supports(n); !ok || !a.isOpen(n) && a.targetOf(n) != t {
-			return false
-		}
-	}
-	return true
-}
-
+// applyFirst gives nodes to the first target if it runs them.
 func applyFirst(a *assigner, rule pass.RuleName, f *ir.Func) {
 	first := a.c.Targets.All()[0]
-	for n := range a.open(f) {
+	for n := range open(f) {
 		if ok, _ := first.Supports(n); ok {
 			a.put(n, first, rule)
 		}
 	}
 }
 
+// applyFallback gives nodes to the first target that runs them.
 func applyFallback(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.open(f) {
+	for n := range open(f) {
 		if t, refusals := pass.FirstSupporting(a.c, n); t != nil {
 			a.put(n, t, rule, refusals...)
 		}
 	}
 }
 
-// applyPieces gives fused ops that nobody runs (fuse makes none, but a module may come
-// with them) to the last target; unfuse takes them apart.
+// applyPieces gives fused ops that no target runs to the last target. Pass fuse makes none, but a module may come with
+// them. Pass unfuse replaces them by their pieces.
 func applyPieces(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range a.undecided(f, doesWork|canLower) {
+	for n := range undecided(f, func(n *ir.Node) bool { return flow.DoesWork(n) && simplify.LowererOf(n) != nil }) {
 		if t, _ := pass.FirstSupporting(a.c, n); t == nil {
 			a.put(n, a.c.Targets.Last(), rule)
 		}
 	}
 }
 
-// Copied returns what is copied for a reader of v.
+// Copied returns the value that is copied for a reader of v.
 func (r *RuleSet) Copied(v *ir.Value) *ir.Value {
 	if r.CopyOnce {
 		return v

@@ -9,23 +9,28 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// This file finds what no assignment can change: nodes that have to run where the largest allocation
-// does not hold what they read, make or write. Mostly a pin has put them there.
+// This file finds what no assignment can change: nodes that have to run where the largest allocation is too small for
+// a value that they read, make or write. Usually a pin has put them there.
+//
+// For example, with the pin "a=gpu", and a largest allocation of 1 MiB on gpu:
+//
+//	%a = matmul %x, %w    pinned; runs only on gpu, and %w has 4 MiB: a misfit
+//	%b = neg %a           no misfit: it may run on cpu
 
 // misfit is a value that is too large for the memory of a target.
 type misfit struct {
 	value, target int32
-	need          int64 // bytes, of all instances
+	need          int64 // bytes of all instances
 }
 
 // unfit reports the nodes that fit on no target that may run them. Each value is reported once.
-func (p *costProblem) unfit() []error {
-	if !slices.ContainsFunc(p.targets, p.smallAllocations) {
+func (p *problem) unfit() []error {
+	if !slices.ContainsFunc(p.backends, p.hasLargestAllocation) {
 		return nil
 	}
 	made := p.made()
 	type key struct{ owner, value int32 }
-	seen := make(map[key]bool)
+	reported := make(map[key]bool)
 	var errs []error
 	for i := range p.Nodes {
 		m, bad := p.fitsNowhere(int32(i), made)
@@ -33,11 +38,11 @@ func (p *costProblem) unfit() []error {
 			continue
 		}
 		k := key{p.Values[m.value].Owner, m.value}
-		if p.isLeafVariable(k.owner) {
-			k.value = 0 // functions have values of their own for a leaf
+		if p.isLeaf(k.owner) {
+			k.value = 0 // a leaf has a value in each function
 		}
-		if !seen[k] {
-			seen[k] = true
+		if !reported[k] {
+			reported[k] = true
 			errs = append(errs, p.misfitError(i, m))
 		}
 	}
@@ -45,22 +50,22 @@ func (p *costProblem) unfit() []error {
 }
 
 // made returns the values that each node owns.
-func (p *costProblem) made() [][]int32 {
+func (p *problem) made() [][]int32 {
 	made := make([][]int32, len(p.Nodes))
 	for v := range p.Values {
-		if o := p.Values[v].Owner; o >= 0 && !p.isLeafVariable(o) {
+		if o := p.Values[v].Owner; o >= 0 && !p.isLeaf(o) {
 			made[o] = append(made[o], int32(v))
 		}
 	}
 	return made
 }
 
-// isLeafVariable reports whether a variable is a leaf.
-func (p *costProblem) isLeafVariable(x int32) bool { return int(x) >= len(p.Nodes) }
+// isLeaf reports whether a variable is a leaf.
+func (p *problem) isLeaf(x int32) bool { return int(x) >= len(p.Nodes) }
 
-// fitsNowhere returns what is too large on the last target that may run node i, if something is on
-// all of them.
-func (p *costProblem) fitsNowhere(i int32, made [][]int32) (m misfit, bad bool) {
+// fitsNowhere reports whether something is too large on each target that may run node i, and returns what it is on the
+// last one.
+func (p *problem) fitsNowhere(i int32, made [][]int32) (m misfit, bad bool) {
 	for t, seconds := range p.Nodes[i].Seconds {
 		if seconds == placement.Never {
 			continue
@@ -73,9 +78,9 @@ func (p *costProblem) fitsNowhere(i int32, made [][]int32) (m misfit, bad bool) 
 }
 
 // misfitOn returns what is too large where node i runs on target t.
-func (p *costProblem) misfitOn(i, t int32, made []int32) (misfit, bool) {
+func (p *problem) misfitOn(i, t int32, made []int32) (misfit, bool) {
 	home := p.Targets[t].Home
-	check := func(v int32, instances int64) (misfit, bool) {
+	check := func(v int32, instances int64) (m misfit, bad bool) {
 		need := instances * p.spaces[home].Room(int64(p.Values[v].Bytes))
 		return misfit{v, t, need}, !fitsInto(need, p.spaces[home].MaxAlloc)
 	}
@@ -85,12 +90,12 @@ func (p *costProblem) misfitOn(i, t int32, made []int32) (misfit, bool) {
 		}
 	}
 	for _, v := range p.Nodes[i].Reads {
-		if p.mayReach(v, t) {
+		if p.mayAddress(v, t) {
 			continue
 		}
 		instances := p.instances(home)
 		if v == p.Nodes[i].Writes {
-			instances = 1 // it is no copy
+			instances = 1 // it is not a copy
 		}
 		if m, bad := check(v, instances); bad {
 			return m, true
@@ -99,13 +104,13 @@ func (p *costProblem) misfitOn(i, t int32, made []int32) (misfit, bool) {
 	return misfit{}, false
 }
 
-// mayReach reports whether a value may be stored where target t addresses it.
-func (p *costProblem) mayReach(v, t int32) bool {
+// mayAddress reports whether a value may be stored where target t addresses it.
+func (p *problem) mayAddress(v, t int32) bool {
 	may, val := p.Targets[t].Addresses, &p.Values[v]
 	switch {
 	case val.Owner < 0:
 		return may[val.Space]
-	case p.isLeafVariable(val.Owner):
+	case p.isLeaf(val.Owner):
 		for s, ok := range p.Leaves[int(val.Owner)-len(p.Nodes)].Spaces {
 			if ok && may[s] {
 				return true
@@ -121,14 +126,14 @@ func (p *costProblem) mayReach(v, t int32) bool {
 	return false
 }
 
-// misfitError says what is too large for the target of node i.
-func (p *costProblem) misfitError(i int, m misfit) error {
-	t, n := p.targets[m.target], p.nodes[i]
+// misfitError names what is too large for the target of node i.
+func (p *problem) misfitError(i int, m misfit) error {
+	t, n := p.backends[m.target], p.nodes[i].node
 	where := "what the caller reads"
 	if n != nil {
 		where = fmt.Sprintf("@%s %v on %s", n.Func.Name, n, t.Name)
 	}
-	if o := p.Values[m.value].Owner; p.isLeafVariable(o) {
+	if o := p.Values[m.value].Owner; p.isLeaf(o) {
 		where += ": " + p.leaves[int(o)-len(p.Nodes)].key.String()
 	} else if int(o) != i {
 		where += ": an operand"
@@ -136,7 +141,7 @@ func (p *costProblem) misfitError(i int, m misfit) error {
 	return pass.TooLarge(where, m.need, p.spaces[p.Targets[m.target].Home].MaxAlloc)
 }
 
-// smallAllocations reports whether the memory of a target has a largest allocation.
-func (p *costProblem) smallAllocations(t *target.Descriptor) bool {
-	return p.spaces[p.index[t.Home()]].MaxAlloc > 0
+// hasLargestAllocation reports whether the home space of a target has a largest allocation.
+func (p *problem) hasLargestAllocation(t *target.Descriptor) bool {
+	return p.spaces[p.homeOf(t)].MaxAlloc > 0
 }

@@ -1,0 +1,133 @@
+package assign
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/passes/pass"
+)
+
+// shortage reports which limits no assignment was found to keep, by how much, and which limits would be enough. These
+// are what the best assignment found takes; another one may take less. It returns no error if the plan of the best
+// assignment keeps the limits after all.
+func (s *search) shortage(best *solution) []error {
+	defer func(stay bool) { s.Stay = stay }(s.Stay)
+	d, err := s.dryRun(best.Labels)
+	need := d.need
+	if err != nil || sumOf(best.Over) == 0 {
+		if need, err = s.raised(); err != nil || !s.limits.exceededBy(need) {
+			return s.impossible(best.Labels)
+		}
+	}
+	enough, sure := s.enough(need)
+	return s.limitErrors(enough, sure)
+}
+
+// limitErrors returns an error for each limit that is below another one. sure states that an assignment is known that
+// keeps the other ones.
+func (s *search) limitErrors(enough []int64, sure bool) []error {
+	var errs []*pass.BudgetError
+	var options []string
+	for i, limit := range s.limits {
+		if enough[i] == limit {
+			continue
+		}
+		name, own := s.limitName(i), limit == s.spaces[i].Memory
+		option := fmt.Sprintf("--max-memory %s=%d", name, enough[i])
+		if own {
+			option = fmt.Sprintf("memory=%d of %s", enough[i], name)
+		}
+		options = append(options, option)
+		errs = append(errs, &pass.BudgetError{Name: name, Need: enough[i], Limit: limit, Own: own, Enough: true})
+	}
+	advice := strings.Join(options, " ") + " would be enough"
+	if !sure {
+		advice = "try " + strings.Join(options, " ") + " or more"
+	}
+	var list []error
+	for _, e := range errs {
+		e.Advice = advice + "; or lower --ctx or --batch, or quantize"
+		list = append(list, e)
+	}
+	return list
+}
+
+// maxRaises is the number of times that limits are raised to what a plan needs until an assignment keeps them.
+const maxRaises = 4
+
+// enough returns limits, none lower than those of the search, with which an assignment is found that keeps them. It
+// begins with what a plan needs. With these limits the search may find another assignment, which needs more: then the
+// limits are raised to that. sure is false if there is still no assignment in the end.
+func (s *search) enough(need []int64) (limits memoryLimits, sure bool) {
+	before := s.limits
+	defer s.setLimits(before)
+	need = slices.Clone(need)
+	for range maxRaises {
+		limits = slices.Clone(before)
+		for i := range limits {
+			if before[i] >= 0 {
+				limits[i] = max(before[i], need[i])
+			}
+		}
+		s.setLimits(limits)
+		s.Stay = false
+		found := s.solve()
+		if found.Fits() {
+			return limits, true
+		}
+		more, err := s.dryRun(found.Labels)
+		if err != nil {
+			break
+		}
+		for i := range need {
+			need[i] = max(need[i], more.need[i])
+		}
+	}
+	return limits, false
+}
+
+// maxFactors is the number of times that raised multiplies limits by limitFactor.
+const (
+	maxFactors  = 8
+	limitFactor = 8
+	leastLimit  = 1 << 10 // a limit is raised from at least this: 0 stays 0 otherwise
+	mostLimit   = 1 << 50
+)
+
+// raised returns what a plan needs that is found when all limits are multiplied by the same factor: the least power
+// of limitFactor that is enough.
+func (s *search) raised() (need []int64, err error) {
+	before := s.limits
+	defer s.setLimits(before)
+	s.Stay = false
+	limits := slices.Clone(before)
+	for range maxFactors {
+		for i, limit := range limits {
+			if limit >= 0 {
+				limits[i] = min(max(limit, leastLimit), mostLimit/limitFactor) * limitFactor
+			}
+		}
+		s.setLimits(slices.Clone(limits))
+		if found := s.solve(); found.Fits() {
+			d, err := s.dryRun(found.Labels)
+			return d.need, err
+		}
+	}
+	return nil, errors.New("nor with limits as high")
+}
+
+// limitName returns the name under which the user knows the limit of a space.
+func (p *problem) limitName(s int) string {
+	name := p.spaces[s].Name
+	if _, named := p.c.Options.MaxMemory[name]; named {
+		return name
+	}
+	for _, d := range p.backends {
+		if d.Home() == name {
+			return d.Name
+		}
+	}
+	return name
+}
