@@ -26,7 +26,7 @@ import (
 //	%x                         an input: cpu (inp)
 //	%a = get_rows %e, %x       %e is stored on cpu: cpu (wgt)
 //	%b = mul_mat %w, %a        %w is stored on gpu: gpu (wgt)
-//	%c = add %b, %a            gpu would be next, but does not run it; the sweeps from cpu reach it: cpu (sup)
+//	%c = add %b, %a            the sweeps bring gpu, which does not run it; cpu does: cpu (best)
 //	%d = view %c               cpu, as what it views (vsrc)
 
 // pinTensors gives any node the backend of the first pin that matches it. A weight or state without a space gets the
