@@ -9,9 +9,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestOrderMindsEachSpace looks at nodes of a device that read wide values of the host: what is
-// run early may make fewer bytes live in all and yet more in the device's memory.
-func TestOrderMindsEachSpace(t *testing.T) {
+// TestOrderRaisesPeakOfNoSpace orders nodes of a device that read wide values of the host. Running them early can make
+// fewer bytes live in all spaces together, and yet more in the device's memory.
+func TestOrderRaisesPeakOfNoSpace(t *testing.T) {
 	targets, err := target.Parse("targets", "target gpu space=dev ops=*\ntarget cpu like=cpu")
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestOrderMindsEachSpace(t *testing.T) {
 		before := g.peaks(now)
 		list, after := g.schedule()
 		if again := g.peaks(list); !slices.Equal(after, again) {
-			t.Errorf("%s: the schedule has peaks %v, it says %v", tt.name, again, after)
+			t.Errorf("%s: the schedule has peaks %v, and reports %v", tt.name, again, after)
 		}
 		dev := slices.IndexFunc(g.spaces, func(s target.Space) bool { return s.Name == "dev" })
 		if want := tt.dev * rowsOf(1).MaxBytes(); before[dev] != want {

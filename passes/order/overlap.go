@@ -9,24 +9,37 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// overlap moves copies that run on another queue than the work of their backend forward, so
-// that they run beside it: to the head of their split and, where what they copy is there early
-// enough, to that of an earlier split of the same backend, behind the copies that this split
-// needs itself. Activations go as far as their source allows. Weights and experts go one
-// split: while the link is busy with one, copying the next but one earlier gains nothing and
-// takes memory. A space with a limit gets no copy earlier that would take the bytes live there
-// beyond it, and none where repeats hide what is live. What a device copies for the host goes
-// to the head of its split: there the host waits for all copies at once, and elsewhere for
-// each, with a barrier every time. Where the user limits memory none is
-// moved: the plan would need more of it, and weights that find no place cost more than copies
-// that wait. A copy on the queue that does the work would only keep that waiting.
+// overlap moves copies forward that run on another queue than the work of their backend, so that they run at the same
+// time as other work. A copy moves to the head of its split or, if its source is computed early enough, to the head of
+// an earlier split of the same backend. There it follows the copies that this split needs itself.
 //
-// Cost: O(nodes), and for each copy the splits that it moves over, where its space has a limit.
+// For example, gpu has a queue for copies, and a value %x of the host, computed before split 0, is needed in split 2:
+//
+//	split 0  gpu  %a = f(...)
+//	split 1  cpu  %b = g(...)
+//	split 2  gpu  %c = h(%a)
+//	              %x.gpu = copy %x      moves to the head of split 0
+//	              %d = k(%c, %x.gpu)
+//
+// A copy of %b moves only to the head of split 2.
+//
+//   - Activations move as far as their source allows.
+//   - Weights and experts move by one split of the backend. While the link is busy with one weight, it does not help to
+//     submit the copy after the next one, and that copy would take memory.
+//   - A copy does not move to where it would take the live bytes of a space beyond its limit, nor into a space with a
+//     limit if the function has bodies or is one: what is live in bodies is not known here.
+//   - A copy that a device makes for the host moves to the head of its split only. The host waits there for all copies
+//     at once. Elsewhere it would wait for each, with a barrier each time.
+//   - A copy into a backend whose memory the user limits does not move. The plan would need more memory, and a weight
+//     for which there is no room costs more than a copy that waits.
+//   - A copy on the queue that does the work does not move, as it would only make that work wait.
+//
+// Cost: O(nodes), and for each copy the splits that it moves over if its space has a limit.
 func (o *overlapper) overlap(now []int) []int {
 	if len(o.splits) == 0 {
 		return now
 	}
-	heads := make(map[int][]int) // by split: copies that are moved there
+	heads := make(map[int][]int) // by split: copies that move to its head
 	moved := make([]bool, len(now))
 	for at, i := range now {
 		if !o.transfers[i] {
@@ -43,8 +56,8 @@ func (o *overlapper) overlap(now []int) []int {
 	return o.merge(now, heads, moved)
 }
 
-// merge returns the order with the moved copies before all else that their splits do, but
-// behind copies.
+// merge returns the order with the moved copies in their new splits: before the other nodes, but after the copies with
+// which the split begins.
 func (o *overlapper) merge(now []int, heads map[int][]int, moved []bool) []int {
 	if len(heads) == 0 {
 		return now
@@ -61,7 +74,7 @@ func (o *overlapper) merge(now []int, heads map[int][]int, moved []bool) []int {
 			continue
 		}
 		if n := o.work[i]; n.Split != split {
-			flush() // a split of copies alone
+			flush() // the split before has only copies
 			split, flushed = n.Split, false
 		}
 		if !o.transfers[i] {
@@ -73,19 +86,19 @@ func (o *overlapper) merge(now []int, heads map[int][]int, moved []bool) []int {
 	return out
 }
 
-// overlapper knows where splits are and what is live in spaces with a limit.
+// overlapper is the splits of a function and the live bytes of the spaces that have a limit.
 type overlapper struct {
 	*dataflow
 	c *pass.Context
 
-	splits []int            // numbers, in order; none where no copy can be moved
-	first  map[int]int      // position of the first node of a split that is no copy
-	on     map[string][]int // by backend: its splits, in order
-	nested bool             // the function is a body or has one
-	inputs map[int]int      // copies, by split
-	spaces map[string]*spaceLoad
+	splits []int                 // numbers, in order; empty if no copy can move
+	first  map[int]int           // by split: position of the first node that is not a copy
+	on     map[string][]int      // by backend: its splits, in order
+	nested bool                  // the function is a body or has one
+	inputs map[int]int           // by split: number of copies
+	spaces map[string]*spaceLoad // that have a limit
 
-	transfers []bool // by index: it copies between spaces
+	transfers []bool // by node: it copies between spaces
 }
 
 func newOverlapper(g *dataflow, c *pass.Context) *overlapper {
@@ -98,13 +111,15 @@ type spaceLoad struct {
 	most       map[int]int64 // by split
 }
 
-// survey notes the splits of f, if some copy can be moved at all.
+// survey finds the splits of the function, if some copy can move. In a dry run no copy moves, as the user may limit
+// memory.
 func (o *overlapper) survey(now []int) {
-	if !o.c.Enabled(pass.RuleOrderOverlap) || o.c.Dry != nil { // of a plan that the user limits, perhaps
+	if !o.c.Enabled(pass.RuleOrderOverlap) || o.c.Dry != nil {
 		return
 	}
 	o.transfers = make([]bool, len(now))
-	asynchronous, begun := false, false // begun: the split of the node before has its first
+	asynchronous := false // some copy runs on a queue of its own
+	begun := false        // the split of the node before is in o.first
 	o.first, o.on = make(map[int]int), make(map[string][]int)
 	var before *ir.Node
 	for at, i := range now {
@@ -130,7 +145,7 @@ func (o *overlapper) survey(now []int) {
 	o.loads(now)
 }
 
-// enter notes that the next nodes are of the split and the backend of n.
+// enter adds the split of n to the splits, and to those of its backend.
 func (o *overlapper) enter(n *ir.Node) {
 	if list := o.on[n.Backend]; len(list) == 0 || list[len(list)-1] != n.Split {
 		o.on[n.Backend] = append(list, n.Split)
@@ -140,8 +155,8 @@ func (o *overlapper) enter(n *ir.Node) {
 	}
 }
 
-// queued reports whether n, a copy, is into a backend, whose memory the user does not limit, on
-// another queue than that of its work.
+// queued reports whether the copy n runs on another queue than the work of its backend, and the user does not limit the
+// memory of the backend.
 func (o *overlapper) queued(n *ir.Node) bool {
 	t := o.c.Target(n)
 	if t == nil {
@@ -156,16 +171,16 @@ func (o *overlapper) queued(n *ir.Node) bool {
 	return queue != "" && queue != t.Name
 }
 
-// earliest returns the split at whose head copy i can stand.
+// earliest returns the split to whose head copy i can move, which may be its own; ok is false for none.
 func (o *overlapper) earliest(i int) (split int, ok bool) {
 	n := o.work[i]
 	if !o.queued(n) {
 		return 0, false
 	}
 	if _, works := o.first[n.Split]; !works {
-		return 0, false // a split of copies alone stays what it is
+		return 0, false // a split that has only copies stays
 	}
-	ready := -1 // the last split in which something runs that the copy comes after
+	ready := -1 // the last split with a predecessor of the copy
 	for _, p := range o.preds[i] {
 		ready = max(ready, o.work[p].Split)
 	}
@@ -184,14 +199,13 @@ func (o *overlapper) earliest(i int) (split int, ok bool) {
 	for at > max(oldest, 0) && own[at-1] > ready && o.takes(n, own[at-1]) {
 		at--
 	}
-	// Within its split a copy is as late as the order for fewer live bytes wants it where
-	// bytes are limited.
+	// A space with a limit keeps a copy as late in its split as the order for fewer live bytes has it.
 	limited := o.spaces[n.Result().Type.Space] != nil
 	return own[at], own[at] != n.Split || !limited
 }
 
-// takes reports whether the copy may begin as early as a split: the backend takes another
-// input there, and the bytes stay within the space's limit.
+// takes reports whether the copy n may move to a split: the backend takes another input there, and the live bytes stay
+// within the limit of the space.
 func (o *overlapper) takes(n *ir.Node, split int) bool {
 	if limit := o.c.Target(n).MaxInputs; limit > 0 && o.inputs[split] >= limit {
 		return false
@@ -201,7 +215,7 @@ func (o *overlapper) takes(n *ir.Node, split int) bool {
 		return true
 	}
 	if o.nested {
-		return false // what is live in bodies, or around them, is not known here
+		return false // what is live in bodies and around them is not known
 	}
 	for s := split; s < n.Split; s++ {
 		if load.most[s]+n.Result().Type.MaxBytes() > load.limit {
@@ -211,7 +225,7 @@ func (o *overlapper) takes(n *ir.Node, split int) bool {
 	return true
 }
 
-// move puts copy i into an earlier split.
+// move puts copy i, and the views that it reads, into a split.
 func (o *overlapper) move(i, split int) {
 	n := o.work[i]
 	if load := o.spaces[n.Result().Type.Space]; load != nil {
@@ -229,13 +243,13 @@ func (o *overlapper) move(i, split int) {
 	o.c.Count("overlap", 1)
 }
 
-// spareShare is the part of a limited space, one of so many, that is left to the gaps between
-// buffers: what is live is only a bound of what the plan will take, and a plan that exceeds the
-// limit costs weights their place there, which is worth more than a copy begun earlier.
+// spareShare is the part of a limit, one of so many, that is left for gaps between buffers. The live bytes are only a
+// lower bound of what the plan takes. If the plan exceeds the limit, weights have to be stored elsewhere, which costs
+// more than a copy that begins later.
 const spareShare = 4
 
-// loads fills in what is live in spaces with a limit: weights and states always, all else
-// from its node to its last reader.
+// loads finds the most live bytes during each split in the spaces that have a limit. Weights and states are always
+// live, other values from their node to their last reader.
 func (o *overlapper) loads(now []int) {
 	spaces := o.c.Targets.Spaces()
 	for i, limit := range pass.SpaceLimits(o.c, spaces) {
@@ -266,7 +280,7 @@ func (o *overlapper) loads(now []int) {
 	}
 }
 
-// add counts bytes of v in its space.
+// add adds live bytes of v to its space, if that has a limit.
 func (o *overlapper) add(v *ir.Value, bytes int64) {
 	if load := o.spaces[v.Type.Space]; load != nil {
 		load.now += bytes
