@@ -6,11 +6,17 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// copyAhead copies the caller's inputs into the spaces of backends with queues before all
-// else. A call returns when its work is submitted: the earlier its inputs are copied, the
-// earlier the caller may overwrite them, and the copies run beside what the host does first.
-// Backends without queues get them where they are read: nobody could go on any earlier, and
-// the bytes would be live for longer. So do those that limit the inputs of a split.
+// copyAhead copies the caller's inputs into the spaces of backends with queues before everything else.
+//
+// A call returns when its work is submitted. The earlier its inputs are copied, the earlier the caller may overwrite
+// them, and the copies run at the same time as the first work of the host.
+//
+//	split 0  cpu  %a = f(%t)                      split 0  gpu  %x.gpu = copy %x
+//	split 1  gpu  %x.gpu = copy %x       ->       split 1  cpu  %a = f(%t)
+//	              %b = g(%x.gpu)                  split 2  gpu  %b = g(%x.gpu)
+//
+// A backend without queues copies an input where it is read. An earlier copy would let neither the caller nor the host
+// continue earlier, and its bytes would be live for longer. So does a backend that limits the inputs of a split.
 func (w *copier) copyAhead(f *ir.Func) {
 	if f.Owner != nil {
 		return
@@ -33,7 +39,7 @@ func (w *copier) copyAhead(f *ir.Func) {
 	w.flushAhead()
 }
 
-// firstSplit returns the number of the first split whose nodes work.
+// firstSplit returns the number of the first split with work.
 func firstSplit(f *ir.Func) int {
 	for _, n := range f.Nodes {
 		if flow.DoesWork(n) {
@@ -43,7 +49,7 @@ func firstSplit(f *ir.Func) int {
 	return 0
 }
 
-// inputAhead returns a copy of an input, in a split of n's backend before all others.
+// inputAhead returns a copy of an input for n, which flushAhead puts before all splits.
 func (w *copier) inputAhead(n *ir.Node, v *ir.Value) *ir.Value {
 	cp := w.copyOf(n, v)
 	w.heads = w.heads[:len(w.heads)-1]
@@ -52,7 +58,7 @@ func (w *copier) inputAhead(n *ir.Node, v *ir.Value) *ir.Value {
 	return cp
 }
 
-// flushAhead puts the copies into the order, those of each backend as a split.
+// flushAhead appends the copies to the new order, in one split for each backend.
 func (w *copier) flushAhead() {
 	for number := 0; len(w.before) > 0; number++ {
 		var rest []*ir.Node

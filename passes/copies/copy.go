@@ -13,22 +13,31 @@ import (
 
 // Copy copies every operand into the space that its backend prefers.
 //
-// Before: every node has a split. After: every operand lies in the preferred space of its
-// node's backend, and results of functions where the last target keeps its bytes. Each
-// split has copies of its own at its beginning.
+// Before: every node has a split. After: every operand is in the home space of its node's backend, and results of
+// functions are where the last target keeps its bytes. Each split has its own copies, at its head.
 //
-// Not earlier: a copy belongs to the inputs of a split. Not later: plan gives copies
-// addresses.
+// Not earlier: a copy belongs to the inputs of a split. Not later: plan gives copies addresses.
+//
+// For example, with gpu, which addresses only the space dev, and cpu:
+//
+//	%a = f(%w)               cpu   split 0
+//	%a.gpu = copy %a         gpu   split 1, inserted
+//	%b = g(%a.gpu)           gpu   split 1
+//	%c = h(%a.gpu, %b)       gpu   split 1
+//	%b.cpu = copy %b         cpu   split 2, inserted
+//	%d = k(%b.cpu)           cpu   split 2
+//
+// The pass inserts more copies than are needed. elide-copy removes those that a shared space or another copy makes
+// needless.
+//
+//   - A view that shows all of its operand in another shape or order is made again of the copy, so that a value is
+//     copied once for all its views.
+//   - A slice is copied as the bytes that it shows, unless one copy of the whole value takes less time than the copies
+//     of its slices (whole.go).
+//   - Of experts in another space, only those are copied that the router chose (experts.go).
+//   - Inputs of the caller are copied into backends with queues before everything else (ahead.go).
 //
 // Cost: one walk, O(nodes + operands).
-//
-// This is sufficient, not thrifty: elide-copy removes what a shared space or another copy
-// makes needless. Views that show all of their operand in another shape or order are made
-// again of the copy, so that a value is copied once for all its views; a slice is copied
-// as what it shows, unless copying all of the value once takes less than its slices do
-// (copy_whole.go). Of experts that lie elsewhere those are copied that the router chose
-// (copy_experts.go). Inputs of the caller go to backends with queues ahead of all else
-// (copy_ahead.go).
 var Copy = pass.Pass{
 	Name:     "copy",
 	Doc:      "copy split inputs into the space of their backend",
@@ -71,24 +80,25 @@ type copier struct {
 	c      *pass.Context
 	e      *rewrite.Edit
 	set    *assign.RuleSet
-	needed bool // no pass removes copies later: only what cannot be addressed is copied
+	needed bool // only operands that the backend cannot address are copied, as no pass removes copies later
 
-	once   map[copyFor]*ir.Value // copies of the function, where RuleSet.copyOnce
-	copies splitTable            // of the open split, by what is copied
-	views  splitTable            // likewise: views made again
-	before []*ir.Node            // what is copied elsewhere before the open split begins
-	heads  []*ir.Node            // copies and views at the beginning of the open split
-	body   []*ir.Node            // its nodes
-	split  int
-	last   string // the backend of the split before
+	once   map[copyFor]*ir.Value   // copies of the function under RuleSet.CopyOnce
+	copies map[*ir.Value]*ir.Value // of the open split, by copied value
+	views  map[*ir.Value]*ir.Value // views of the open split that are made again, by view
+	before []*ir.Node              // copies for another backend that are made before the open split
+	heads  []*ir.Node              // copies and views at the head of the open split
+	body   []*ir.Node              // the other nodes of the open split
+	split  int                     // number of the open split
+	last   string                  // backend of the split before
 
-	placed []bool           // by id: what is in the new order
-	extra  map[*ir.Node]int // nodes of splits that the pass adds, with a number for each split
+	placed map[*ir.Node]bool // nodes in the new order
+	extra  map[*ir.Node]int  // nodes of splits that the pass adds; the number tells these splits from others
 
-	full, wholes map[CopyKey]bool        // values of which all is copied into a space, slices or not
-	ahead        map[CopyKey]*ir.Value   // copies of inputs
-	chosen       map[expertKey]*ir.Value // copies of experts, of the open split
-	known        map[CopyKey]*ir.Value   // copies of indices, where the experts lie
+	full   map[CopyKey]bool        // values that are copied into a space as they are
+	wholes map[CopyKey]bool        // values that are copied whole into a space, although only slices are read
+	ahead  map[CopyKey]*ir.Value   // copies of inputs
+	chosen map[expertKey]*ir.Value // copies of experts of the open split
+	known  map[CopyKey]*ir.Value   // copies of indices in the space of the experts
 }
 
 // copyFor names a value that is copied for a backend.
@@ -97,44 +107,15 @@ type copyFor struct {
 	backend string
 }
 
-// splitTable holds values of the open split by the ids of others.
-type splitTable struct {
-	list  []splitEntry
-	split int32 // counts the splits that were opened
-}
-
-type splitEntry struct {
-	split int32
-	v     *ir.Value
-}
-
-// clear makes the table an empty one.
-func (t *splitTable) clear() { t.split++ }
-
-// get returns the value for key, or nil.
-func (t *splitTable) get(key *ir.Value) *ir.Value {
-	if key.ID < len(t.list) && t.list[key.ID].split == t.split {
-		return t.list[key.ID].v
-	}
-	return nil
-}
-
-// set makes v the value for key.
-func (t *splitTable) set(key, v *ir.Value) {
-	if more := key.ID + 1 - len(t.list); more > 0 {
-		t.list = append(t.list, make([]splitEntry, max(more, key.Func.NumValues()-len(t.list)))...)
-	}
-	t.list[key.ID] = splitEntry{t.split, v}
-}
-
 func newCopier(c *pass.Context, f *ir.Func, set *assign.RuleSet) *copier {
 	return &copier{
 		c: c, e: rewrite.NewEdit(c, f), set: set, needed: !set.Elide || pass.Flags[copyFlags](c).Needed, once: make(map[copyFor]*ir.Value),
-		placed: make([]bool, f.NumNodes()), extra: make(map[*ir.Node]int),
-		ahead: make(map[CopyKey]*ir.Value), known: make(map[CopyKey]*ir.Value), chosen: make(map[expertKey]*ir.Value),
+		placed: make(map[*ir.Node]bool), extra: make(map[*ir.Node]int),
+		ahead: make(map[CopyKey]*ir.Value), known: make(map[CopyKey]*ir.Value),
 	}
 }
 
+// run rebuilds f.
 func (w *copier) run(f *ir.Func) {
 	if w.set.Elide {
 		w.wholeCopies(f)
@@ -155,16 +136,15 @@ func (w *copier) run(f *ir.Func) {
 	w.results(f)
 }
 
+// open begins a split.
 func (w *copier) open(split int) {
 	w.split = split
-	w.copies.clear()
-	w.views.clear()
-	clear(w.chosen)
-	w.before, w.heads, w.body = w.before[:0], w.heads[:0], w.body[:0]
+	w.copies, w.views, w.chosen = make(map[*ir.Value]*ir.Value), make(map[*ir.Value]*ir.Value), make(map[expertKey]*ir.Value)
+	w.before, w.heads, w.body = nil, nil, nil
 }
 
-// close puts the open split at the end of the order: what its copies read first, as leaves
-// and views may stand in the same split, then the copies, then the rest.
+// close appends the open split to the new order: first the copies for other backends, then the copies at its head, each
+// after the leaves and views that it reads, then the other nodes.
 func (w *copier) close() {
 	for _, h := range w.before {
 		w.placeDefs(h)
@@ -180,35 +160,28 @@ func (w *copier) close() {
 	}
 }
 
-// placeDefs puts h into the order, after the leaves and views that it reads and that are not
-// there yet: they stand in the same split.
+// placeDefs appends h to the new order, after the leaves and views that it reads, which may come later in the same
+// split of the old order.
 func (w *copier) placeDefs(h *ir.Node) {
 	for _, a := range h.Args {
-		if a != nil && a.Def != nil && !flow.DoesWork(a.Def) && !w.isPlaced(a.Def) {
-			w.extraLike(h, a.Def)
+		if a != nil && a.Def != nil && !flow.DoesWork(a.Def) && !w.placed[a.Def] {
+			w.splitAs(h, a.Def)
 			w.placeDefs(a.Def)
 		}
 	}
 	w.place(h)
 }
 
+// place appends n to the new order, unless it is there.
 func (w *copier) place(n *ir.Node) {
-	if !w.isPlaced(n) {
-		w.placed[n.ID] = true
+	if !w.placed[n] {
+		w.placed[n] = true
 		w.e.Keep(n)
 	}
 }
 
-// isPlaced reports whether n, which the pass may have made, is in the new order.
-func (w *copier) isPlaced(n *ir.Node) bool {
-	if n.ID >= len(w.placed) {
-		w.placed = append(w.placed, make([]bool, w.e.F.NumNodes()-len(w.placed))...)
-	}
-	return w.placed[n.ID]
-}
-
-// elsewhere makes n, which was made for the open split, a node of the split before it, if
-// that is one of the backend, or of one that is added between.
+// elsewhere moves n, the last node at the head of the open split, to another backend: into the split before if that is
+// on the backend, otherwise into a new split between the two.
 func (w *copier) elsewhere(n *ir.Node, backend string) {
 	w.heads = w.heads[:len(w.heads)-1]
 	n.Backend = backend
@@ -220,15 +193,15 @@ func (w *copier) elsewhere(n *ir.Node, backend string) {
 	w.before = append(w.before, n)
 }
 
-// extraLike makes what h reads a part of the split that h is in.
-func (w *copier) extraLike(h, def *ir.Node) {
+// splitAs puts def, which h reads, into the split of h.
+func (w *copier) splitAs(h, def *ir.Node) {
 	def.Split = h.Split
 	if number, ok := w.extra[h]; ok {
 		w.extra[def] = number
 	}
 }
 
-// renumber numbers splits anew, as some were added.
+// renumber numbers the splits again, as the pass may have added some.
 func (w *copier) renumber() {
 	if len(w.extra) == 0 {
 		return
@@ -243,8 +216,8 @@ func (w *copier) renumber() {
 	}
 }
 
-// operands makes n read copies. A node that itself moves bytes between spaces reads them
-// where they are; the aliased operand of a node has to lie where its backend writes.
+// operands makes n read copies. A node that itself moves bytes between spaces reads them where they are. The operand that
+// a node overwrites has to be in a space that its backend addresses.
 func (w *copier) operands(n *ir.Node) {
 	t := w.c.Target(n)
 	if t == nil || !flow.DoesWork(n) || flow.IsTransfer(n) && !w.copiedAnyway(n, t) {
@@ -264,7 +237,7 @@ func (w *copier) operands(n *ir.Node) {
 	}
 }
 
-// copyOnce makes n read copies, each made in the split of its first reader.
+// copyOnce makes n read copies that serve the rest of the function. Each is made in the split of its first reader.
 func (w *copier) copyOnce(n *ir.Node, t *target.Descriptor) {
 	if flow.RunsFunction(n) {
 		return
@@ -276,24 +249,24 @@ func (w *copier) copyOnce(n *ir.Node, t *target.Descriptor) {
 		key := copyFor{a, t.Name}
 		if w.once[key] == nil {
 			w.once[key] = w.copyOf(n, a)
-			w.late(w.once[key].Def, a)
-			w.several(w.once[key].Def)
+			w.delay(w.once[key].Def, a)
+			w.setInstances(w.once[key].Def)
 		}
 		n.Args[i] = w.once[key]
 	}
 }
 
-// several notes how many instances of a copy there are, under rules that say so.
-func (w *copier) several(cp *ir.Node) {
+// setInstances sets the number of instances of a copy to that of the flag copies.
+func (w *copier) setInstances(cp *ir.Node) {
 	if n := pass.Flags[copyFlags](w.c).Copies; n > 1 {
 		cp.Submitted().Slots = n
 	}
 }
 
-// late moves a copy from the head of the open split to where the walk is, if what it
-// copies is computed in the same split: a view may be with another backend than what it
-// shows. (ggml's scheduler copies at the head all the same, and so too early.)
-func (w *copier) late(cp *ir.Node, v *ir.Value) {
+// delay moves a copy from the head of the open split to the current node, if the copied value is computed in the same
+// split. That happens where a view belongs to another backend than the value that it shows. (ggml's scheduler copies at
+// the head nevertheless, which is too early.)
+func (w *copier) delay(cp *ir.Node, v *ir.Value) {
 	if !w.computedHere(v) {
 		return
 	}
@@ -302,7 +275,7 @@ func (w *copier) late(cp *ir.Node, v *ir.Value) {
 	w.c.Cause(cp, pass.RuleCopyLate, v.String())
 }
 
-// computedHere reports whether v needs a node that works in the open split.
+// computedHere reports whether v depends on work in the open split.
 func (w *copier) computedHere(v *ir.Value) bool {
 	n := v.Def
 	if n == nil || n.Split != w.split || flow.DoesWork(n) {
@@ -311,8 +284,8 @@ func (w *copier) computedHere(v *ir.Value) bool {
 	return slices.ContainsFunc(n.Args, func(a *ir.Value) bool { return a != nil && w.computedHere(a) })
 }
 
-// stays reports whether operand i of n, which n's backend can address, is read where it
-// lies: copies are not thinned out later, n writes there, or it was written in this split.
+// stays reports whether operand i of n, which n's backend addresses, is not copied: no pass removes copies later, or n
+// writes the operand, or the open split has computed it.
 func (w *copier) stays(n *ir.Node, i int) bool {
 	if w.needed || flow.RunsFunction(n) || n.Is(ir.Alias) && i == n.Op.Info().AliasArg {
 		return true
@@ -324,25 +297,25 @@ func (w *copier) stays(n *ir.Node, i int) bool {
 	return v.Def != nil && flow.DoesWork(v.Def) && v.Def.Split == w.split
 }
 
-// here returns v in the home space of n's backend.
+// here returns v in the home space of n's backend: a copy at the head of the open split, or a view of one.
 func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 	base, whole := flow.CopyBase(v), w.wholes[CopyKey{flow.ViewedValue(v), w.c.Target(n).Home()}]
-	if all := w.ahead[CopyKey{base, w.c.Target(n).Home()}]; all != nil {
-		w.copies.set(base, all)
+	if made := w.ahead[CopyKey{base, w.c.Target(n).Home()}]; made != nil {
+		w.copies[base] = made
 	}
 	if v != base || whole && v.Def != nil && v.Def.Is(ir.View) {
-		if again := w.views.get(v); again != nil {
+		if again := w.views[v]; again != nil {
 			return again
 		}
 		again := w.node(n, v.Def.Op, v.Def.Attr, v.Name+"."+n.Backend, w.here(n, v.Def.Args[0])).Result()
-		w.views.set(v, again)
+		w.views[v] = again
 		return again
 	}
-	if made := w.copies.get(base); made != nil {
+	if made := w.copies[base]; made != nil {
 		return made
 	}
 	made := w.copyOf(n, base)
-	w.copies.set(base, made)
+	w.copies[base] = made
 	if whole {
 		w.c.Cause(made.Def, pass.RuleCopyWhole, base.String())
 	}
@@ -366,8 +339,8 @@ func (w *copier) node(n *ir.Node, op ir.Op, attr any, name string, arg *ir.Value
 	return h
 }
 
-// results copies what the caller reads to where the last target keeps its bytes, and what the next
-// round of a body begins with to where the body looks for it. They are a split of that target.
+// results copies the results of f, in a split of the last target. The caller reads them in the spaces that this target
+// addresses. The next iteration of a body reads them in the space of the body's parameter.
 func (w *copier) results(f *ir.Func) {
 	last := w.c.Targets.Last()
 	for i, r := range f.Results {
@@ -376,15 +349,15 @@ func (w *copier) results(f *ir.Func) {
 			there = r.Type.Space == f.Params[i].Type.Space
 		}
 		if there || r.Def != nil && r.Def.Op == ir.OpForeign {
-			continue // the caller of a foreign graph reads it where it lies
+			continue // the caller of a foreign graph reads it where it is
 		}
 		f.Results[i] = w.result(r, last)
 	}
 	f.Nodes = w.e.Out
 }
 
-// result returns a copy of a result for the caller. Of one that shows another value in another
-// shape that value is copied: readers of it may have needed the same copy.
+// result returns a copy of a result for the caller. If the result is a reshape, the value before it is copied, as other
+// readers may need the same copy.
 func (w *copier) result(r *ir.Value, last *target.Descriptor) *ir.Value {
 	name := r.Name + "." + last.Name
 	if w.set.Elide && r.Def != nil && r.Def.Op == ir.OpReshape {
@@ -401,7 +374,8 @@ func (w *copier) result(r *ir.Value, last *target.Descriptor) *ir.Value {
 	return n.Result()
 }
 
-// lastSplit returns the number of the split that a node at the end belongs to.
+// lastSplit returns the number of the split of n, a node of a backend at the end of the function: the last split if
+// that is on the backend, otherwise a new one.
 func (w *copier) lastSplit(backend string, n *ir.Node) int {
 	for i := len(w.e.Out) - 1; i >= 0; i-- {
 		before := w.e.Out[i]

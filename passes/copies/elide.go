@@ -13,23 +13,30 @@ import (
 
 // ElideCopy removes copies that a shared space or another copy makes needless.
 //
-// Before: each split has copies of all its inputs. After: a value is copied at most once
-// into a space, and not at all for a backend that can address where it lies; where a limit of
-// memory asks for it, once for each region of its use (copy_again.go).
+// Before: each split has copies of all its inputs. After: a value is copied at most once into a space, and not at all
+// for a backend that addresses its space. Where a limit of memory requires it, a value is copied once for each region
+// of its use (apart.go).
 //
-// Not earlier: copies are inserted for correctness first. Not later: what remains is what
-// the plan gives addresses, and what later passes buffer.
+// Not earlier: copies are inserted for correctness first. Not later: plan gives addresses to the copies that remain,
+// and later passes buffer them.
 //
-// Cost: one walk, O(nodes + operands); where a space has a limit, besides a few rehearsals of the
-// passes up to plan.
+// For example, with gpu and cpu, which both address the space host:
 //
-// A copy that the module came with, or that pack made, is there for dense bytes if what it
-// copies is strided, and stays.
+//	%a.gpu = copy %a      split 1      kept
+//	%b = f(%a.gpu)
+//	%b.cpu = copy %b      split 2      removed if %b is in host: cpu reads it there (copy.shared)
+//	%c = g(%b.cpu)
+//	%a.gpu1 = copy %a     split 3      removed: %a.gpu has the same bytes (copy.again)
+//	%d = h(%a.gpu1)
 //
-// A value never changes once it is defined, so an earlier copy of it is as good as a new
-// one; that its bytes still hold it is the planner's business. A copy that is a result of the
-// function goes only where an earlier one can be that result: the caller gets bytes that
-// nothing else is given.
+// A value never changes after its definition, so an earlier copy of it is as good as a new one. The planner ensures that
+// its bytes are still there.
+//
+// Some copies stay. A copy that the module came with, or that pack made, is there for dense bytes if its operand is
+// strided. A copy that is a result of the function can be replaced only by an earlier one that can be that result: the
+// caller gets bytes that no other value has.
+//
+// Cost: one walk, O(nodes + operands); if a space has a limit, a few dry runs of the passes up to plan besides.
 var ElideCopy = pass.Pass{
 	Name:   "elide-copy",
 	Doc:    "remove copies that a shared space or another copy makes needless",
@@ -62,15 +69,16 @@ func elideCopies(c *pass.Context, m *ir.Module) error {
 	return nil
 }
 
-// elideAll removes the copies of all functions but those to keep, and returns, function by
-// function, those that were merged with earlier ones. over is by how many bytes spaces would
-// exceed their limits without those to keep, for the causes.
+// elideAll removes the needless copies of all functions except those to keep, and returns, by function, the copies that
+// were merged with earlier ones. over is, by space, the bytes by which a plan without the copies to keep exceeds its
+// limit. Causes name them.
 func elideAll(c *pass.Context, m *ir.Module, keep pass.CopySet, over map[string]int64) (merges [][]mergedCopy) {
 	for i, f := range m.AllFuncs() {
 		s := newElider(c, f)
 		s.over = over
 		for at, n := range f.Nodes {
-			s.at, s.apart = pass.NodeAt{Fn: i, Node: at}, keep[pass.NodeAt{Fn: i, Node: at}]
+			s.at = pass.NodeAt{Fn: i, Node: at}
+			s.apart = keep[s.at]
 			s.node(n)
 		}
 		s.e.Done()
@@ -81,74 +89,65 @@ func elideAll(c *pass.Context, m *ir.Module, keep pass.CopySet, over map[string]
 	return merges
 }
 
-// CopyKey names what was copied and where to.
+// CopyKey names a copy by the copied value and the space of the copy.
 type CopyKey struct {
 	V     *ir.Value
 	Space string
 }
 
-// expertsMade names a copy of the experts that idx names.
+// expertsMade names a copy of the experts that idx chooses.
 type expertsMade struct {
 	CopyKey
 	idx *ir.Value
 }
 
-// removal is why a copy went away.
+// removal is the reason why a copy was removed: the rule, and the name of the copied value.
 type removal struct {
 	rule   pass.RuleName
 	copied string
 }
 
-// mergedCopy is a copy that went away because an earlier one serves as well.
+// mergedCopy is a copy that was removed because an earlier one serves as well.
 type mergedCopy struct {
-	at  pass.NodeAt
-	by  *ir.Value
-	pos int // of the node that came next
+	at  pass.NodeAt // where it was
+	by  *ir.Value   // the earlier copy
+	pos int         // position of the next node in the new order
 }
 
+// elider removes the needless copies of one function.
 type elider struct {
 	c       *pass.Context
 	e       *rewrite.Edit
-	at      pass.NodeAt // the node that is looked at
-	apart   bool        // it begins a region of use
-	over    map[string]int64
+	at      pass.NodeAt      // the current node
+	apart   bool             // the current node is a copy to keep: it begins a region of use
+	over    map[string]int64 // see elideAll
 	merges  []mergedCopy
 	uses    *ir.UseLists
-	made    map[CopyKey]*ir.Value
-	experts map[expertsMade]*ir.Value
-	given   map[*ir.Value]bool    // copies that became results
-	removed map[*ir.Value]removal // by what stands for the copy, until a reader has noted it
-	before  []*ir.Value           // the operands of the node that is looked at
+	made    map[CopyKey]*ir.Value     // copies that remain
+	experts map[expertsMade]*ir.Value // copies of experts that remain
+	given   map[*ir.Value]bool        // copies that became results in place of others
+	removed map[*ir.Value]removal     // by removed copy
 }
 
-// numCopies returns how many copies f has.
-func numCopies(f *ir.Func) (sum int) {
-	for _, n := range f.Nodes {
-		if n.Op == ir.OpCopy {
-			sum++
-		}
-	}
-	return sum
-}
-
-// tooMuch says what a limit would be exceeded by.
+// tooMuch describes by how many bytes a limit would be exceeded.
 func tooMuch(bytes int64) string {
 	return fmt.Sprintf("%d bytes%s too many with one copy each", bytes, ir.RoundedBytes(bytes))
 }
 
 func newElider(c *pass.Context, f *ir.Func) *elider {
 	return &elider{
-		c: c, e: rewrite.NewEdit(c, f), uses: ir.Uses(f), made: make(map[CopyKey]*ir.Value, numCopies(f)), experts: make(map[expertsMade]*ir.Value),
+		c: c, e: rewrite.NewEdit(c, f), uses: ir.Uses(f), made: make(map[CopyKey]*ir.Value), experts: make(map[expertsMade]*ir.Value),
 		given: make(map[*ir.Value]bool), removed: make(map[*ir.Value]removal),
 	}
 }
 
+// node keeps or removes the current node.
 func (s *elider) node(n *ir.Node) {
 	if !flow.IsTransfer(n) || slices.Contains(n.Func.Results, n.Result()) && !s.spare(n) {
-		s.before = append(s.before[:0], n.Args...)
+		before := slices.Clone(n.Args)
 		s.e.Keep(n)
 		s.followView(n)
-		s.note(n, s.before)
+		s.explain(n, before)
 		return
 	}
 	s.e.Update(n)
@@ -160,7 +159,7 @@ func (s *elider) node(n *ir.Node) {
 	t := s.c.Target(n)
 	switch {
 	case t.Addresses(from.Type.Space) && s.reached(n.Result(), from.Type.Space) && (flow.IsSplitInput(n) || from.Type.Dense()) && s.c.Allow(pass.RuleCopyShared, n):
-		// The model's own copy of a strided value stays: its readers may need dense bytes.
+		// A copy of a strided value that the model came with stays: its readers may need dense bytes.
 		s.remove(n, from, pass.RuleCopyShared)
 	case s.apart && s.earlier(n) != nil && s.c.Allow(pass.RuleCopyApart, n):
 		s.c.Cause(n, pass.RuleCopyApart, s.earlier(n).String(), key.Space, tooMuch(s.over[key.Space]))
@@ -181,8 +180,7 @@ func (s *elider) node(n *ir.Node) {
 	}
 }
 
-// reached reports whether whoever reads v, or views of it that other splits may share, can
-// address a space.
+// reached reports whether all readers of v, and of views of it that other splits may share, address a space.
 func (s *elider) reached(v *ir.Value, space string) bool {
 	return !slices.ContainsFunc(s.uses.Of(v), func(n *ir.Node) bool {
 		if n.Is(ir.View) {
@@ -193,8 +191,8 @@ func (s *elider) reached(v *ir.Value, space string) bool {
 	})
 }
 
-// earlier returns an earlier copy of what n copies that serves as well: in the same space or,
-// where no result of the function is made, in another that the backend addresses.
+// earlier returns an earlier copy of the operand of n that serves as well as n; nil for none. It is in the same space or,
+// unless n is a result of the function, in another space that the backend addresses.
 func (s *elider) earlier(n *ir.Node) *ir.Value {
 	if same := s.made[CopyKey{n.Args[0], n.Result().Type.Space}]; same != nil || slices.Contains(n.Func.Results, n.Result()) {
 		return same
@@ -207,7 +205,7 @@ func (s *elider) earlier(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// chosen elides or keeps a copy of experts. It stands in for no copy of all of them.
+// chosen keeps or removes a copy of experts. An earlier copy of all experts serves as well, but not the other way round.
 func (s *elider) chosen(n *ir.Node) {
 	key := expertsMade{CopyKey{n.Args[0], n.Result().Type.Space}, n.Args[1]}
 	by := s.made[key.CopyKey]
@@ -222,13 +220,13 @@ func (s *elider) chosen(n *ir.Node) {
 	s.e.Keep(n)
 }
 
-// spare reports whether the caller can be given another copy of what n copies for it: one
-// that is no result yet, and so belongs to nobody else.
+// spare reports whether the caller can get an earlier copy in place of n: one that is not a result yet.
 func (s *elider) spare(n *ir.Node) bool {
 	made := s.made[CopyKey{s.e.Now(n.Args[0]), n.Result().Type.Space}]
 	return made != nil && !slices.Contains(n.Func.Results, made) && !s.given[made]
 }
 
+// remove removes a copy that another value replaces.
 func (s *elider) remove(n *ir.Node, by *ir.Value, rule pass.RuleName) {
 	s.c.Count("elided", 1)
 	s.c.Count(string(rule), 1)
@@ -236,15 +234,15 @@ func (s *elider) remove(n *ir.Node, by *ir.Value, rule pass.RuleName) {
 	s.removed[n.Result()] = removal{rule, n.Args[0].String()}
 }
 
-// followView gives a view, made of a copy that is gone, the space of what it names now.
+// followView gives a view of a removed copy the space of the value that it views now.
 func (s *elider) followView(n *ir.Node) {
 	if n.Is(ir.View) && n.Result().Type.Space != n.Args[0].Type.Space {
 		n.Result().Type.Space = n.Args[0].Type.Space
 	}
 }
 
-// note tells the reader of a copy that is gone why it reads something else.
-func (s *elider) note(n *ir.Node, before []*ir.Value) {
+// explain gives a reader of removed copies the causes why it reads other values. before are its operands as they were.
+func (s *elider) explain(n *ir.Node, before []*ir.Value) {
 	for i, a := range before {
 		if r, gone := s.removed[a]; a != nil && gone && n.Args[i] != a {
 			s.c.Cause(n, r.rule, r.copied)

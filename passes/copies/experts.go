@@ -10,12 +10,17 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// expertKey names what is copied of experts.
+// expertKey names a copy of the experts in w that idx chooses.
 type expertKey struct{ w, idx *ir.Value }
 
-// experts makes an experts_matmul read a copy of its experts that holds only those which the
-// router chose, where that takes less than copying all of them. The indices are copied to
-// where the experts lie, in a split before, as whoever moves experts reads them there.
+// experts makes an experts_matmul read a copy with only those of its experts that the router chose, if that takes less
+// time than copying all of them. The copy reads the indices in the space of the experts, so these are copied there, in a
+// split before:
+//
+//	split 0  gpu  %idx = top_k(...)
+//	split 1  cpu  %idx.cpu = copy %idx
+//	split 2  gpu  %w.gpu = copy_experts %w, %idx.cpu
+//	              %y = experts_matmul %x, %w.gpu, %idx
 func (w *copier) experts(n *ir.Node, t *target.Descriptor) {
 	if !copiesExperts(w.c, n, t) {
 		return
@@ -28,6 +33,7 @@ func (w *copier) experts(n *ir.Node, t *target.Descriptor) {
 	n.Args[1] = w.chosen[key]
 }
 
+// copyExperts returns a copy of the experts that idx chooses, made at the head of the open split.
 func (w *copier) copyExperts(n *ir.Node, from, idx *ir.Value) *ir.Value {
 	at := w.indices(n, idx, from.Type.Space)
 	cp := w.e.Add(n, ir.OpCopyExperts, nil, from.Name+"."+n.Backend, from, at)
@@ -42,7 +48,7 @@ func (w *copier) copyExperts(n *ir.Node, from, idx *ir.Value) *ir.Value {
 	return cp.Result()
 }
 
-// indices returns idx in a space: as it is if it lies there, else a copy for all that follows.
+// indices returns idx in a space: itself if it is there, otherwise a copy that serves the rest of the function.
 func (w *copier) indices(n *ir.Node, idx *ir.Value, space string) *ir.Value {
 	if idx.Type.Space == space {
 		return idx
@@ -60,9 +66,9 @@ func (w *copier) indices(n *ir.Node, idx *ir.Value, space string) *ir.Value {
 	return w.known[key]
 }
 
-// copiesExperts reports whether n, which runs on t, is an experts_matmul whose experts lie
-// in a space that t cannot address, where a target can copy indices to, and of which the
-// router chooses so few that copying those takes less than copying all.
+// copiesExperts reports whether experts are copied one by one for n, which runs on t. n is an experts_matmul whose experts
+// are in a space that t does not address, and into which a target can copy indices. The router chooses so few experts
+// that copying these takes less time than copying all.
 func copiesExperts(c *pass.Context, n *ir.Node, t *target.Descriptor) bool {
 	if n.Op != ir.OpExpertsMatMul || !n.Args[1].IsWeight() || t.Addresses(n.Args[1].Type.Space) || !c.Enabled(pass.RuleCopyExperts) {
 		return false
@@ -83,10 +89,11 @@ func copiesExperts(c *pass.Context, n *ir.Node, t *target.Descriptor) bool {
 	return some <= t.TransferSeconds(from, float64(w.MaxBytes()))
 }
 
-// expectedExperts returns how many different experts the indices of an experts_matmul name
-// if a router prefers none, at the symbols' bounds: E·(1-(1-1/E)^(tokens·choices)), rounded
-// up where the fraction is no error of the arithmetic.
+// expectedExperts returns the expected number of different experts that the indices of an experts_matmul name if the
+// router prefers none. With E experts and the symbols at their bounds it is E·(1-(1-1/E)^(tokens·choices)), rounded up.
+// For example, 2 tokens with 2 choices each name 8·(1-(7/8)^4) = 3.3 of 8 experts, so 4.
 func expectedExperts(n *ir.Node) int64 {
+	const rounding = 1e-6 // a fraction up to this is an error of the arithmetic
 	count, draws := float64(n.Args[1].Type.Shape[0].Upper()), float64(n.Args[2].Type.Elems().Upper())
-	return int64(math.Ceil(count*(1-math.Pow(1-1/count, draws)) - 1e-6))
+	return int64(math.Ceil(count*(1-math.Pow(1-1/count, draws)) - rounding))
 }

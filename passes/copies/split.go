@@ -13,26 +13,32 @@ import (
 
 // Split cuts the order of nodes into runs on one backend.
 //
-// Before: every node has a backend and operands in the formats it reads. After: every node
-// has a split; splits are numbered in order, those of bodies among them, each on one backend. Views, weights, states
-// and constants do no work: they count to the split that is open where they stand.
+// Before: every node has a backend and operands in the formats that it reads. After: every node has a split. Splits,
+// including those of bodies, are numbered in order, and each is on one backend. Views, weights, states and constants do
+// no work: they belong to the split that is open where they are.
 //
-// Not earlier: assignment may still move a node, and pack adds some. Not later: copies
-// belong to split inputs.
+// Not earlier: assignment may still move a node, and pack adds some. Not later: copies belong to split inputs.
+//
+// A new split begins
+//
+//   - when the backend changes (split.dev),
+//   - when a weight of another space would stay copied for longer than needed (split.wgt),
+//   - before experts are copied that were chosen in the open split (split.idx),
+//   - when the open split has as many inputs as its backend or the rules allow (split.max).
+//
+// There is no limit on the number of splits.
+//
+// Copies are at the head of a split. So a copied weight would be live as long as all other weights of the split, long
+// after its last reader. Under the rules of cost a split begins before a node that needs another weight copied, if the
+// weights that the open split has copied and no longer reads take longer to copy than the delay of another split. For
+// example, where the delay is 10 µs, and copying a weight takes 1 ms:
+//
+//	split 0  %a = matmul %x, %w0    copies %w0
+//	split 1  %b = matmul %a, %w1    copies %w1: %w0 is not read any more, and 1 ms > 10 µs
+//
+// If targets do not state what copies cost, one such weight is enough.
 //
 // Cost: one walk, O(nodes + operands).
-//
-// A new split begins when the backend changes (split.dev), when a weight of another backend
-// would stay copied for longer than needed (split.wgt), before experts are copied that were
-// chosen in the open split (split.idx), or when the split has as many inputs as the backend or
-// the rules allow (split.max). There is no limit on the number of splits.
-//
-// Copies stand at the head of a split. So a weight that is copied for the split's first
-// node would be live beside all other weights of the split, long after its last reader. Under
-// cost rules a split begins before a node that needs another weight copied if those that the
-// open split has copied and that nothing reads any more together take longer to copy than
-// the delay that another split costs. Where nobody says what copies cost, bytes alone
-// count: one such weight is enough.
 var Split = pass.Pass{
 	Name:     "split",
 	Doc:      "cut the order into runs on one backend",
@@ -73,31 +79,31 @@ func split(c *pass.Context, m *ir.Module) error {
 	return nil
 }
 
-// copiedFor is a value and a target for which it is copied.
+// copiedFor is a value and the target for which it is copied.
 type copiedFor struct {
 	v  *ir.Value
 	on *target.Descriptor
 }
 
-// splitter walks over one function.
+// splitter is the state of the walk over one function.
 type splitter struct {
 	c      *pass.Context
 	set    *assign.RuleSet
 	number int
 
-	cutWeights bool        // as RuleSet.cutAtWeights, but only before weights that are not copied yet
-	limits     map[int]int // of splits that were taken past theirs, by number; see RuleSet.grows
+	cutWeights bool        // as RuleSet.CutAtWeights, but only before weights that are not copied yet
+	limits     map[int]int // by number of a split: its limit of inputs, if it has grown; see RuleSet.Grows
 
-	lastRead map[copiedFor]*ir.Node // of weights that are copied, under rules that weigh costs; nil under others
-	stale    *ir.Value              // the first weight that the open split has copied and nothing reads any more
-	wasted   float64                // seconds that copying all such weights of the open split takes, without delays
+	lastRead map[copiedFor]*ir.Node // last readers of copied weights under the rules of cost; nil under other rules
+	stale    *ir.Value              // the first weight that the open split has copied and does not read any more
+	wasted   float64                // seconds to copy all such weights, without delays
 
-	on     *target.Descriptor // backend of the open split; nil before the first
-	inputs int                // of the open split
-	have   map[copiedFor]int  // the splits that copied what needs no further copy: earlier ones too, where RuleSet.copyOnce
-	news   []*ir.Value        // see newInputs
+	on     *target.Descriptor // backend of the open split; nil before the first one
+	inputs int                // number of inputs of the open split
+	have   map[copiedFor]int  // by value and target: the last split that copied it
 }
 
+// node puts n into the open split, or into a new one.
 func (s *splitter) node(n *ir.Node) {
 	if !flow.DoesWork(n) {
 		n.Split = max(s.number, 0)
@@ -124,8 +130,7 @@ func (s *splitter) node(n *ir.Node) {
 	s.leave(n, t)
 }
 
-// leave notes the weights of which n is the last reader: their copies are of no use to the
-// rest of the split.
+// leave counts the weights of which n is the last reader as wasted for the rest of the split.
 func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
 	if s.lastRead == nil {
 		return
@@ -147,6 +152,7 @@ func (s *splitter) leave(n *ir.Node, t *target.Descriptor) {
 	}
 }
 
+// name returns the backend of the open split.
 func (s *splitter) name() string {
 	if s.on == nil {
 		return ""
@@ -154,10 +160,9 @@ func (s *splitter) name() string {
 	return s.on.Name
 }
 
-// newInputs returns what would have to be copied for n and is not copied yet, until it is called
-// again.
+// newInputs returns the values that have to be copied for n and are not copied yet.
 func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
-	news := s.news[:0]
+	var news []*ir.Value
 	for _, a := range n.Sources() {
 		if a == nil || !s.set.Crosses(s.c, t, a) {
 			continue
@@ -167,17 +172,16 @@ func (s *splitter) newInputs(n *ir.Node, t *target.Descriptor) []*ir.Value {
 			news = append(news, base)
 		}
 	}
-	s.news = news
 	return news
 }
 
-// has reports whether v needs no further copy for a target.
+// has reports whether v is copied for a target already.
 func (s *splitter) has(v *ir.Value, t *target.Descriptor) bool {
 	split, known := s.have[copiedFor{v, t}]
 	return known && (s.set.CopyOnce || split == s.number)
 }
 
-// cut returns the rule by which a split begins at n, and what the rule looked at.
+// cut returns the rule by which a split begins at n, and the operands of its cause; an empty rule if none does.
 func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule pass.RuleName, operands []string) {
 	switch {
 	case s.on == nil:
@@ -198,8 +202,8 @@ func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule
 	return "", nil
 }
 
-// weight returns the weight for which the rules want a new split, or nil: the one that
-// would be copied, or one whose copy could go.
+// weight returns the weight because of which a new split begins, or nil: one that n would copy, or one whose copy is not
+// needed any more.
 func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *ir.Value {
 	if s.set.CutAtWeights {
 		for _, v := range n.Sources() {
@@ -220,8 +224,8 @@ func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *i
 	return nil
 }
 
-// lastReads returns the last reader of each weight that has to be copied for a backend, under
-// rules that weigh costs.
+// lastReads returns the last reader of each weight that has to be copied for a target. It returns nil for other rules
+// than those of cost.
 func lastReads(c *pass.Context, f *ir.Func, set *assign.RuleSet) map[copiedFor]*ir.Node {
 	if !set.Elide {
 		return nil
@@ -244,18 +248,18 @@ func lastReads(c *pass.Context, f *ir.Func, set *assign.RuleSet) map[copiedFor]*
 	return last
 }
 
-// choosesHere reports whether n needs experts copied that are chosen in the open split.
+// choosesHere reports whether n copies experts that are chosen in the open split.
 func (s *splitter) choosesHere(n *ir.Node, t *target.Descriptor) bool {
 	return s.set.Elide && copiesExperts(s.c, n, t) && s.madeHere(n.Args[2])
 }
 
-// madeHere reports whether v needs a node that works in the open split.
+// madeHere reports whether a node of the open split computes v, or the value that v views.
 func (s *splitter) madeHere(v *ir.Value) bool {
 	v = flow.ViewedValue(v)
 	return v.Def != nil && flow.DoesWork(v.Def) && v.Def.Split == s.number
 }
 
-// full reports whether so many new inputs have to go to the next split.
+// full reports whether a node with that many new inputs begins a new split.
 func (s *splitter) full(limit, news int) bool {
 	if s.set.FullAfter {
 		return s.inputs >= limit && news > 0

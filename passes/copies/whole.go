@@ -1,15 +1,21 @@
 package copies
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// wholeCopies notes the values that are copied into a space as they are, and those of which
-// all is copied although only slices are read: that takes less than copying the slices, which
-// overlap or are many.
+// wholeCopies finds the values that are copied into a space as they are, and those that are copied whole although only
+// slices are read: the slices overlap or are many, so that one copy takes less time.
+//
+//	%q = slice %qkv, 0..512        copied alone:  0.01 ms + 512 rows
+//	%k = slice %qkv, 512..1024     copied alone:  0.01 ms + 512 rows
+//	%v = slice %qkv, 1024..1536    copied alone:  0.01 ms + 512 rows
+//	%qkv                           copied whole:  0.01 ms + 1536 rows, which is less
 func (w *copier) wholeCopies(f *ir.Func) {
 	w.full, w.wholes = make(map[CopyKey]bool), make(map[CopyKey]bool)
 	cut, copies := slicedValues(f)
@@ -20,7 +26,7 @@ func (w *copier) wholeCopies(f *ir.Func) {
 	note := func(a *ir.Value, space string) {
 		key := CopyKey{flow.ViewedValue(a), space}
 		if cut == nil || !cut[key.V.ID] {
-			return // all of it is shown wherever it is
+			return // no view shows a part of it
 		}
 		if shown[key] == nil {
 			keys = append(keys, key)
@@ -44,7 +50,7 @@ func (w *copier) wholeCopies(f *ir.Func) {
 	}
 	for _, r := range f.Results {
 		if last := w.c.Targets.Last(); f.Owner == nil && flow.ViewedValue(r) == r && !last.Addresses(r.Type.Space) {
-			note(r, last.Home()) // the copy that a slice is read of can be the caller's
+			note(r, last.Home()) // slices can be read from the copy for the caller
 		}
 	}
 	for _, key := range keys {
@@ -54,9 +60,8 @@ func (w *copier) wholeCopies(f *ir.Func) {
 	}
 }
 
-// slicedValues returns the values of f, by id, of which some view shows a part, nil if there are
-// none, and whether the module came with copies. Without both there is nothing to note: each value
-// is copied as it is.
+// slicedValues returns the values of f, by id, of which some view shows a part, or nil if there are none. copies reports
+// whether the module came with copies. Without slices and copies, each value is copied as it is.
 func slicedValues(f *ir.Func) (cut []bool, copies bool) {
 	for _, n := range f.Nodes {
 		switch n.Op {
@@ -72,18 +77,17 @@ func slicedValues(f *ir.Func) (cut []bool, copies bool) {
 	return cut, copies
 }
 
-// copiedAnyway reports whether n, a copy that the module came with, copies between spaces
-// what is copied for other readers as well: then it reads that copy, in its own space.
+// copiedAnyway reports whether n is a copy that the module came with, and its operand is copied into the same space for
+// other readers too. n then reads that copy.
 func (w *copier) copiedAnyway(n *ir.Node, t *target.Descriptor) bool {
 	key := CopyKey{flow.ViewedValue(n.Args[0]), t.Home()}
 	return n.Op == ir.OpCopy && (w.full[key] || w.wholes[key])
 }
 
+// addValue returns the list with v in it, unless it has v or the same slice already.
 func addValue(list []*ir.Value, v *ir.Value) []*ir.Value {
-	for _, have := range list {
-		if have == v || sameSlice(have, v) {
-			return list
-		}
+	if slices.ContainsFunc(list, func(have *ir.Value) bool { return have == v || sameSlice(have, v) }) {
+		return list
 	}
 	return append(list, v)
 }
@@ -94,8 +98,8 @@ func sameSlice(a, b *ir.Value) bool {
 		a.Def.Args[0] == b.Def.Args[0] && ir.EqualAttr(ir.OpSlice, a.Def.Attr, b.Def.Attr)
 }
 
-// wholeIsLess reports whether copying all of a value takes less than copying the parts of it
-// that are read: predicted time decides, and bytes where the targets say nothing of time.
+// wholeIsLess reports whether copying a value whole takes less than copying the parts of it that are read. Predicted
+// time decides, or bytes if the targets do not state how long copies take.
 func (w *copier) wholeIsLess(key CopyKey, parts []*ir.Value) bool {
 	if len(parts) < 2 {
 		return false

@@ -4,42 +4,33 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sort"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// Making a copy again
+// This file finds the copies that elide-copy has to keep although an earlier split has copied the same value: between
+// the two copies, the bytes of the first one are free for other values. Such a copy is a cut of the live range.
 //
-// One copy of a value serves all its readers in a space, and takes memory from the first reader to the last. If the plan
-// would exceed the limit of a space, the readers are cut into several regions of use, each with a copy of its own.
-// Between two regions the bytes are free for other values. Each further copy costs time, so they are only made where a
-// limit asks for them.
+// For example, %a has 4 MiB, %b 2, %c 6 and %d 1, and gpu may take 11 MiB:
 //
-// Example: %w is copied to the space dev and read by the nodes 3, 5 and 90, and the plan exceeds the limit of dev at
-// node 40. With the regions {3, 5} and {90} the copy takes no bytes there: node 90 reads a second copy, made before it.
+//	                       live with one copy       live with a cut
+//	%a.gpu = copy %a       %a.gpu             4     %a.gpu          4
+//	%b = f(%a.gpu)         %a.gpu %b          6     %a.gpu %b       6
+//	%c = g(%b)             %a.gpu %b %c      12     %b %c           8
+//	%a.gpu1 = copy %a      removed                  %c %a.gpu1     10    the cut
+//	%d = h(%c, %a.gpu1)    %a.gpu %c %d      11     %c %a.gpu1 %d  11
 //
-// Real plans decide. A dry run of the passes up to plan, with one copy of each value, shows by how much each space
-// exceeds its limit. Cuts are chosen that bring the live bytes of the space at each node below the limit. Live bytes are
-// an estimate, without in-place results and gaps between buffers, so a dry run with the cuts follows, and more cuts if it
-// still exceeds the limit, a few times. Then cuts that are not needed are removed again. If no cuts help, none are made.
-//
-// Of several cuts the one with the shortest copies for its bytes is taken. Among equals it is Belady's choice (A study of
-// replacement algorithms, 1966): the value that is needed again last.
-//
-// Three things are not cut: values whose longer life would need memory where it is short as well, copies of inputs that
-// are made ahead of the function, as the caller may have overwritten the input since, and copies of the chosen experts,
-// which a single layer uses.
+// The search knows the live bytes of a module with one copy for each value and space. It cuts where more bytes are live
+// than allowed, the cheapest cuts for each byte first, and plans the module with these cuts in a dry run. If the plan
+// exceeds a limit, less is allowed in the next try. In the end it takes back the cuts that the limits do not need.
 
-// maxApartTries is how many plans are looked at to find cuts that keep the limits, and as many
-// to take back some.
+// maxApartTries is the number of dry runs to find cuts that keep the limits, and of those to take back cuts.
 const maxApartTries = 6
 
-// copiesApart returns the copies that have to stay besides earlier ones of the same values so
-// that the plan keeps the limits of memory, if there are such, and by how many bytes it exceeds
-// those of which spaces without them.
+// copiesApart returns the cuts with which the plan keeps the limits of memory, if there are any. over is, by space, the
+// bytes by which the plan exceeds its limits without cuts.
 func copiesApart(c *pass.Context, m *ir.Module) (keep pass.CopySet, over map[string]int64, err error) {
 	s := &apartSearch{c: c, m: m, limits: make(map[string]int64)}
 	spaces := c.Targets.Spaces()
@@ -57,28 +48,27 @@ func copiesApart(c *pass.Context, m *ir.Module) (keep pass.CopySet, over map[str
 // apartSearch looks for cuts.
 type apartSearch struct {
 	c      *pass.Context
-	m      *ir.Module
-	limits map[string]int64
+	m      *ir.Module       // before elide-copy
+	limits map[string]int64 // by space
 	funcs  []*liveBytes
 }
 
-// liveBytes are the bytes that are live at each node of a function with one copy for each
-// value and space.
+// liveBytes is the bytes that are live at each node of a function with one copy for each value and space.
 type liveBytes struct {
 	f       *ir.Func
-	change  map[string][]int64 // by space that has a limit: at each node, to those before it
-	regions map[string][]useRegion
+	change  map[string][]int64     // by space with a limit, then by node: bytes that become live, minus those that end
+	regions map[string][]useRegion // by space: possible cuts
 }
 
-// useRegion is where a cut can be made.
+// useRegion is a region of use of a copied value. A cut before it frees the bytes of the copy between two uses.
 type useRegion struct {
-	at       pass.NodeAt // the copy that begins it
-	from, to int         // the nodes for which the cut frees the bytes: from, and up to before to
+	at       pass.NodeAt // the copy that begins the region
+	from, to int         // a cut frees the bytes during the nodes from to to-1
 	bytes    int64
 	seconds  float64 // of copying again
 }
 
-// survey notes what is live, and where cuts can be made; it reports whether there are any.
+// survey finds the live bytes and the possible cuts of all functions. It reports whether there are possible cuts.
 func (s *apartSearch) survey() bool {
 	m := s.m.Clone()
 	quiet := *s.c
@@ -97,28 +87,9 @@ func (s *apartSearch) survey() bool {
 	return found
 }
 
-// survey fills in a function of which elide-copy has merged copies.
+// survey finds the live bytes of a function, and the possible cuts at the copies that elide-copy has merged.
 func (l *liveBytes) survey(s *apartSearch, merges []mergedCopy) {
-	uses := make([][]int, l.f.NumValues()) // of bytes, by the value that has them: its nodes, in order
-	begin := make([]int, l.f.NumValues())
-	for at, n := range l.f.Nodes {
-		for _, a := range n.Args {
-			if a == nil {
-				continue
-			}
-			if root := flow.Origin(a); root.Func == l.f { // what a body is given, the repeat uses
-				uses[root.ID] = append(uses[root.ID], at)
-			}
-		}
-		for _, v := range n.Results {
-			begin[v.ID] = at
-		}
-	}
-	for _, v := range l.f.Results {
-		if root := flow.Origin(v); root.Func == l.f {
-			uses[root.ID] = append(uses[root.ID], len(l.f.Nodes)-1)
-		}
-	}
+	begin, uses := l.positions()
 	l.eachWithBytes(func(v *ir.Value) {
 		if change := l.change[v.Type.Space]; change != nil {
 			bytes := s.bytes(v)
@@ -127,11 +98,36 @@ func (l *liveBytes) survey(s *apartSearch, merges []mergedCopy) {
 		}
 	})
 	for _, x := range merges {
-		l.cuttable(s, x, begin[x.by.ID], uses)
+		l.addRegion(s, x, begin[x.by.ID], uses)
 	}
 }
 
-// eachWithBytes calls do with the values that have bytes of their own for a time.
+// positions returns, by value id, the position of the node that makes a value, and those of the nodes that use its bytes,
+// in order. A result of the function is used at the end.
+func (l *liveBytes) positions() (begin []int, uses [][]int) {
+	begin, uses = make([]int, l.f.NumValues()), make([][]int, l.f.NumValues())
+	use := func(v *ir.Value, at int) {
+		if root := flow.Origin(v); root.Func == l.f { // the repeat uses the values that its body is given
+			uses[root.ID] = append(uses[root.ID], at)
+		}
+	}
+	for at, n := range l.f.Nodes {
+		for _, a := range n.Args {
+			if a != nil {
+				use(a, at)
+			}
+		}
+		for _, v := range n.Results {
+			begin[v.ID] = at
+		}
+	}
+	for _, v := range l.f.Results {
+		use(v, len(l.f.Nodes)-1)
+	}
+	return begin, uses
+}
+
+// eachWithBytes calls do with the values that have bytes of their own for some of the nodes.
 func (l *liveBytes) eachWithBytes(do func(*ir.Value)) {
 	for _, v := range l.f.Params {
 		do(v)
@@ -145,7 +141,7 @@ func (l *liveBytes) eachWithBytes(do func(*ir.Value)) {
 	}
 }
 
-// lastUse returns the last of the uses; where there are none, the place where the value begins.
+// lastUse returns the last use of a value, or the position where it begins if there is none.
 func lastUse(uses []int, begin int) int {
 	if len(uses) == 0 {
 		return begin
@@ -153,29 +149,36 @@ func lastUse(uses []int, begin int) int {
 	return max(begin, uses[len(uses)-1])
 }
 
-// cuttable notes the region that the merged copy x would begin, if that frees bytes for a while.
-func (l *liveBytes) cuttable(s *apartSearch, x mergedCopy, begin int, uses [][]int) {
+// addRegion adds the region of use that the merged copy x would begin, if a cut there frees bytes for some nodes. begin is
+// the position of the copy with which x is merged.
+func (l *liveBytes) addRegion(s *apartSearch, x mergedCopy, begin int, uses [][]int) {
 	space := x.by.Type.Space
 	if l.change[space] == nil || slices.Contains(l.f.Results, x.by) {
 		return
 	}
 	list := uses[x.by.ID]
-	before := begin
-	if i := sort.SearchInts(list, x.pos); i > 0 {
+	before := begin // the last use before the region
+	if i, _ := slices.BinarySearch(list, x.pos); i > 0 {
 		before = max(before, list[i-1])
 	}
 	from := flow.Origin(x.by.Def.Args[0])
-	if before+1 >= x.pos || l.change[from.Type.Space] != nil && !(from.Def != nil && from.Def.Is(ir.Leaf)) && lastUse(uses[from.ID], 0) < x.pos {
+	if before+1 >= x.pos || l.endsBefore(from, x.pos, uses) {
 		return
 	}
-	bytes := s.bytes(x.by)
 	l.regions[space] = append(l.regions[space], useRegion{
-		at: x.at, from: before + 1, to: x.pos, bytes: bytes,
+		at: x.at, from: before + 1, to: x.pos, bytes: s.bytes(x.by),
 		seconds: flow.TargetOf(s.c, space).TransferSeconds(flow.TargetOf(s.c, from.Type.Space), float64(x.by.Type.MaxBytes())),
 	})
 }
 
-// bytes returns what v takes, in all instances.
+// endsBefore reports whether the bytes of v, in a space with a limit, end before a position: copying v again there would
+// keep them live for longer.
+func (l *liveBytes) endsBefore(v *ir.Value, at int, uses [][]int) bool {
+	leaf := v.Def != nil && v.Def.Is(ir.Leaf)
+	return l.change[v.Type.Space] != nil && !leaf && lastUse(uses[v.ID], 0) < at
+}
+
+// bytes returns the bytes of all instances of v.
 func (s *apartSearch) bytes(v *ir.Value) int64 {
 	if v.Def != nil && flow.IsTransfer(v.Def) && s.c.Target(v.Def).Asynchronous() {
 		return v.Type.MaxBytes() * int64(max(1, s.c.Options.Pipeline))
@@ -183,8 +186,8 @@ func (s *apartSearch) bytes(v *ir.Value) int64 {
 	return v.Type.MaxBytes()
 }
 
-// find returns cuts with which the plan keeps the limits, and by how much it exceeds them without;
-// an empty set where none are needed or none help.
+// find returns cuts with which the plan keeps the limits, and by how much it exceeds them without cuts. The set is empty
+// if no cuts are needed, or if none help.
 func (s *apartSearch) find() (cuts pass.CopySet, over map[string]int64, err error) {
 	over, err = s.over(pass.CopySet{})
 	if err != nil || len(over) == 0 {
@@ -194,9 +197,9 @@ func (s *apartSearch) find() (cuts pass.CopySet, over map[string]int64, err erro
 	return cuts, over, err
 }
 
-// enough is find for a plan that exceeds limits by over.
+// enough returns cuts with which a plan keeps the limits that it exceeds by over without; an empty set if none help.
 func (s *apartSearch) enough(over map[string]int64) (cuts pass.CopySet, err error) {
-	allowed := make(map[string]int64) // bytes live at a time
+	allowed := make(map[string]int64) // by space: live bytes
 	for range maxApartTries {
 		for space, bytes := range over {
 			if _, known := allowed[space]; !known {
@@ -216,7 +219,7 @@ func (s *apartSearch) enough(over map[string]int64) (cuts pass.CopySet, err erro
 	for space := range allowed {
 		allowed[space] = 0
 	}
-	cuts = s.cut(allowed) // whatever may help
+	cuts = s.cut(allowed) // all cuts that may help
 	if over, err = s.over(cuts); err != nil || len(over) == 0 {
 		return s.fewer(cuts, err)
 	}
@@ -224,7 +227,7 @@ func (s *apartSearch) enough(over map[string]int64) (cuts pass.CopySet, err erro
 	return pass.CopySet{}, nil
 }
 
-// peak returns the most bytes that are live at once in a space, in any function.
+// peak returns the most bytes that are live at once in a space, over all functions.
 func (s *apartSearch) peak(space string) (most int64) {
 	for _, l := range s.funcs {
 		most = max(most, peakOf(l.change[space]))
@@ -232,7 +235,7 @@ func (s *apartSearch) peak(space string) (most int64) {
 	return most
 }
 
-// over returns by how many bytes the plan with some cuts exceeds limits.
+// over plans the module with cuts in a dry run, and returns by how many bytes the plan exceeds limits, by space.
 func (s *apartSearch) over(cuts pass.CopySet) (map[string]int64, error) {
 	m := s.m.Clone()
 	if err := s.c.TryPlan(m, cuts); err != nil {
@@ -248,7 +251,7 @@ func (s *apartSearch) over(cuts pass.CopySet) (map[string]int64, error) {
 	return over, nil
 }
 
-// peakOf returns the largest sum of changes from the first on.
+// peakOf returns the largest sum of the first changes.
 func peakOf(changes []int64) (most int64) {
 	var live int64
 	for _, c := range changes {
@@ -258,8 +261,7 @@ func peakOf(changes []int64) (most int64) {
 	return most
 }
 
-// cut returns cuts that bring the bytes live in spaces down to what is allowed, as far as cuts
-// can.
+// cut returns cuts that reduce the live bytes of spaces to the allowed ones, as far as cuts can.
 func (s *apartSearch) cut(allowed map[string]int64) pass.CopySet {
 	cuts := make(pass.CopySet)
 	for _, l := range s.funcs {
@@ -270,11 +272,11 @@ func (s *apartSearch) cut(allowed map[string]int64) pass.CopySet {
 	return cuts
 }
 
-// cut walks over the nodes and adds cuts where more is live than allowed.
+// cut walks over the nodes and adds cuts where more bytes of a space are live than allowed.
 func (l *liveBytes) cut(space string, allowed int64, cuts pass.CopySet) {
 	change := slices.Clone(l.change[space])
 	next := slices.SortedStableFunc(slices.Values(l.regions[space]), func(x, y useRegion) int { return x.from - y.from })
-	var open []useRegion
+	var open []useRegion // regions whose cuts free bytes at the current node
 	var live int64
 	for at := range change {
 		live += change[at]
@@ -295,14 +297,14 @@ func (l *liveBytes) cut(space string, allowed int64, cuts pass.CopySet) {
 	}
 }
 
-// cheaperCut orders regions by the time that a byte costs which a cut frees, then by when it is
-// needed again, the last one first.
+// cheaperCut orders regions by the seconds that a cut costs for each byte that it frees, then by the position where the
+// bytes are needed again, the last one first.
 func cheaperCut(x, y useRegion) int {
 	return cmp.Or(cmp.Compare(x.seconds*float64(y.bytes), y.seconds*float64(x.bytes)), y.to-x.to)
 }
 
-// fewer takes back cuts without which the limits are kept as well: half of them at once, then
-// smaller parts, as long as there are tries left.
+// fewer takes back cuts that the limits do not need: it tries each half of them, then each quarter, and so on, as long as
+// there are tries left.
 func (s *apartSearch) fewer(cuts pass.CopySet, err error) (pass.CopySet, error) {
 	list := slices.SortedFunc(maps.Keys(cuts), func(x, y pass.NodeAt) int { return cmp.Or(x.Fn-y.Fn, x.Node-y.Node) })
 	tries := maxApartTries
