@@ -11,22 +11,21 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// roller turns a repetition into a repeat.
-type roller struct {
+// builder turns a repetition into a repeat.
+type builder struct {
 	*repetition
 	c    *pass.Context
 	f    *ir.Func
 	body *ir.Func
-	node *ir.Node // the repeat
 
-	params map[sourceKind][]*ir.Value // of the body, by what they stand for
-	nodes  []*ir.Node                 // of the body, by place in the group
-	leaves map[*ir.Value]*ir.Value    // moved into the body
+	params map[sourceKind][]*ir.Value // of the body: carried, invariant, and entries of tables
+	nodes  []*ir.Node                 // of the body, by number
+	leaves map[*ir.Value]*ir.Value    // of the body, by leaf of the function
 }
 
-// build replaces the groups by a repeat and returns it.
+// build replaces the groups by a repeat, whose body has a name, and returns it.
 func (r *repetition) build(c *pass.Context, name string) *ir.Node {
-	b := &roller{
+	b := &builder{
 		repetition: r,
 		c:          c,
 		f:          r.s.f,
@@ -36,13 +35,12 @@ func (r *repetition) build(c *pass.Context, name string) *ir.Node {
 	}
 	args := b.operands()
 	b.fillBody()
-	b.replace(args)
-	return b.node
+	return b.replace(args)
 }
 
-// copies reports whether the backends of what is carried, and of operands that are a part of
-// a value, can copy: a repeat may need a copy of each.
-func (r *repetition) copies(c *pass.Context) bool {
+// canCopy reports whether there is a kernel to copy each value of which the repeat may need a copy: the carried values, and
+// the invariant ones that are a part of another value.
+func (r *repetition) canCopy(c *pass.Context) bool {
 	for _, v := range r.carried {
 		if !copyable(c, v.init) || !copyable(c, r.group(0)[v.node].Results[v.result]) {
 			return false
@@ -53,15 +51,16 @@ func (r *repetition) copies(c *pass.Context) bool {
 	})
 }
 
-// copyable reports whether the backend that CopyNode chooses has a kernel that copies v: kernels
-// copy no panels, which come to a device by transfers.
+// copyable reports whether the backend that CopyNode chooses has a kernel that copies v. Kernels do not copy panels, which
+// come to a device by transfers.
 func copyable(c *pass.Context, v *ir.Value) bool {
 	d := c.Targets.Get(rewrite.CopiesOn(c, v))
 	return d != nil && d.Has(ir.OpCopy) && v.Type.Layout == dtype.Plain
 }
 
-// operands adds the body's parameters and returns what the repeat passes for them.
-func (b *roller) operands() []*ir.Value {
+// operands adds the parameters of the body, and returns the operands of the repeat: one for each parameter, but one for
+// each group where the parameter is an entry of a table.
+func (b *builder) operands() []*ir.Value {
 	var args []*ir.Value
 	add := func(kind sourceKind, name string, entries ...*ir.Value) {
 		p := b.body.AddParam(name, entries[0].Type)
@@ -69,10 +68,10 @@ func (b *roller) operands() []*ir.Value {
 		args = append(args, entries...)
 	}
 	for _, c := range b.carried {
-		add(fromCarried, c.init.Name, b.fresh(c))
+		add(fromCarried, c.init.Name, b.initial(c))
 	}
 	for _, v := range b.fixed {
-		add(fromInvariant, v.Name, b.whole(v))
+		add(fromInvariant, v.Name, b.invariant(v))
 	}
 	for _, t := range b.tables {
 		add(fromTable, tableName(t), t...)
@@ -80,11 +79,11 @@ func (b *roller) operands() []*ir.Value {
 	return args
 }
 
-// tableName returns what the names of a table's first two entries have in common behind
-// the number of the layer, such as attn_q.weight.
+// tableName returns the end that the names of the first two entries have in common, after the number of the layer. For
+// blk.0.attn_q.weight and blk.1.attn_q.weight it is attn_q.weight.
 func tableName(t []*ir.Value) string {
 	a, b := t[0].Name, t[1].Name
-	n := 0
+	n := 0 // length of the common end
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
 		n++
 	}
@@ -94,19 +93,19 @@ func tableName(t []*ir.Value) string {
 	return a
 }
 
-// fresh returns the value that a carried one starts with: a copy where others need the
-// bytes.
-func (b *roller) fresh(c carried) *ir.Value {
+// initial returns the initial value of a carried one. The repeat overwrites its bytes, so it is a copy if they belong to
+// another value, are read elsewhere, or have several instances.
+func (b *builder) initial(c carried) *ir.Value {
 	v := c.init
-	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.one(v) && b.onlyStarts(v) {
+	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.makeSingle(v) && b.readAsInitial(v) {
 		return v
 	}
-	return b.copied(v, pass.RuleRollInit)
+	return b.copyBefore(v)
 }
 
-// one reports whether v has one instance, as what is carried must. Where its backend cannot
-// copy it, it gets along with one.
-func (b *roller) one(v *ir.Value) bool {
+// makeSingle reports whether v has one instance, as a carried value has to. If v has several, but its backend has no
+// kernel that could copy it, v is changed to have one.
+func (b *builder) makeSingle(v *ir.Value) bool {
 	n := v.Root().Def
 	if v.Slots() > 1 && !b.c.Target(n).Has(ir.OpCopy) {
 		n.Submit.Slots = 0
@@ -114,16 +113,15 @@ func (b *roller) one(v *ir.Value) bool {
 	return v.Slots() == 1
 }
 
-// onlyStarts reports whether, from the first group on, v is read as the start of one
-// carried value only.
-func (b *roller) onlyStarts(v *ir.Value) bool {
-	starts := 0
+// readAsInitial reports whether the groups and the nodes after them read v only as the initial value of one carried value.
+func (b *builder) readAsInitial(v *ir.Value) bool {
+	initials := 0
 	for _, c := range b.carried {
 		if c.init.Root() == v {
-			starts++
+			initials++
 		}
 	}
-	if starts != 1 || slices.ContainsFunc(b.f.Results, func(r *ir.Value) bool { return r.Root() == v }) {
+	if initials != 1 || slices.ContainsFunc(b.f.Results, func(r *ir.Value) bool { return r.Root() == v }) {
 		return false
 	}
 	for i, n := range b.s.nodes[b.start:] {
@@ -131,8 +129,7 @@ func (b *roller) onlyStarts(v *ir.Value) bool {
 			if a == nil || a.Root() != v {
 				continue
 			}
-			in := i < b.period
-			if !in || b.at(site{i, arg}).kind != fromCarried {
+			if i >= b.period || b.sources[i][arg].kind != fromCarried {
 				return false
 			}
 		}
@@ -140,40 +137,40 @@ func (b *roller) onlyStarts(v *ir.Value) bool {
 	return true
 }
 
-// whole returns an invariant operand: a copy where v is a part of a value.
-func (b *roller) whole(v *ir.Value) *ir.Value {
+// invariant returns the operand for an invariant value: a copy if v has only a part of the bytes of another value.
+func (b *builder) invariant(v *ir.Value) *ir.Value {
 	if flow.SameBytes(v.Root(), v) {
 		return v
 	}
-	return b.copied(v, pass.RuleRollInit)
+	return b.copyBefore(v)
 }
 
-// copied returns a copy of v, made before the repeat.
-func (b *roller) copied(v *ir.Value, rule pass.RuleName) *ir.Value {
+// copyBefore returns a copy of v that is made before the repeat.
+func (b *builder) copyBefore(v *ir.Value) *ir.Value {
 	n := rewrite.CopyNode(b.c, b.f, v)
 	n.Split = flow.NoSplit
-	b.c.Cause(n, rule, v.String())
+	b.c.Cause(n, pass.RuleRollInit, v.String())
 	b.f.InsertBefore(b.group(0)[0], n)
 	return n.Result()
 }
 
-// fillBody copies the first group into the body.
-func (b *roller) fillBody() {
+// fillBody copies the first group into the body, and makes the next carried values its results.
+func (b *builder) fillBody() {
 	for j, n := range b.group(0) {
 		args := make([]*ir.Value, len(n.Args))
 		for arg, v := range n.Args {
-			args[arg] = b.operand(site{j, arg}, v)
+			args[arg] = b.operand(b.sources[j][arg], v)
 		}
 		b.nodes = append(b.nodes, b.body.Append(cloneNode(b.body, n, args)))
 	}
-	refit(b.body)
+	inferViews(b.body)
 	for i, c := range b.carried {
 		b.body.AddResult(b.params[fromCarried][i].Name, b.next(i, c))
 	}
 }
 
-// refit infers the types of views anew: what they view may have become dense by a copy.
-func refit(f *ir.Func) {
+// inferViews infers the types of views again: the value that a view shows may have become dense by a copy.
+func inferViews(f *ir.Func) {
 	for _, n := range f.Nodes {
 		if n.Is(ir.View) {
 			t := rewrite.Inferred(n)[0]
@@ -183,7 +180,7 @@ func refit(f *ir.Func) {
 	}
 }
 
-// cloneNode returns a node of f that is like n but for its operands.
+// cloneNode returns a node of f that is like n except for its operands.
 func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
 	m := f.NewNode(n.Op, ir.CloneAttr(n.Op, n.Attr), args, "")
 	for i, r := range n.Results {
@@ -200,12 +197,12 @@ func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
 	return m
 }
 
-func (b *roller) operand(at site, v *ir.Value) *ir.Value {
-	src := b.at(at)
+// operand returns what an operand of the body becomes, which is v in the first group.
+func (b *builder) operand(src source, v *ir.Value) *ir.Value {
 	switch src.kind {
 	case fromNothing:
 		return nil
-	case fromGroup:
+	case fromBody:
 		return b.nodes[src.index].Results[v.Index]
 	case fromLeaf:
 		if b.leaves[src.leaf] == nil {
@@ -216,11 +213,18 @@ func (b *roller) operand(at site, v *ir.Value) *ir.Value {
 	return b.params[src.kind][src.index]
 }
 
-// next returns the body's result for a carried value: a copy where the value would be
-// overwritten while it is still needed.
-func (b *roller) next(i int, c carried) *ir.Value {
+// next returns the body's result for carried value i. The result takes the bytes of the parameter, so it is a copy if the
+// parameter is still read after the value is made:
+//
+//	(%x) ->                        (%x) ->
+//	%a = matmul %x, %w             %a = matmul %x, %w
+//	%b = add %a, %x       ->       %b = add %a, %x
+//	%c = mul %b, %x                %c = mul %b, %x
+//	return %b                      %b.next = copy %b
+//	                               return %b.next
+func (b *builder) next(i int, c carried) *ir.Value {
 	v := b.nodes[c.node].Results[c.result]
-	if b.canOverwrite(b.params[fromCarried][i], v) && !b.isNextAlready(v) {
+	if b.canOverwrite(b.params[fromCarried][i], v) && !b.isResult(v) {
 		return v
 	}
 	n := rewrite.CopyNode(b.c, b.body, v)
@@ -229,32 +233,32 @@ func (b *roller) next(i int, c carried) *ir.Value {
 	return b.body.Append(n).Result()
 }
 
-func (b *roller) isNextAlready(v *ir.Value) bool {
+// isResult reports whether the bytes of v are those of a result of the body already.
+func (b *builder) isResult(v *ir.Value) bool {
 	return slices.ContainsFunc(b.body.Results, func(r *ir.Value) bool { return r.Root() == v.Root() })
 }
 
-// canOverwrite reports whether v's bytes can be those of the carried parameter: v owns
-// them, and no node from the one that makes them on reads the parameter, but for an
-// operand that this node may overwrite.
-func (b *roller) canOverwrite(param, v *ir.Value) bool {
+// canOverwrite reports whether v can have the bytes of the carried parameter: v owns its bytes, and no node reads the
+// parameter once they are made. The node that makes them may read it as an operand that it may overwrite.
+func (b *builder) canOverwrite(param, v *ir.Value) bool {
 	root := v.Root()
-	if root.Def == nil || root.Def.Is(ir.Leaf) || flow.IsLeaf(root, ir.OpState) || !flow.SameBytes(root, v) || !b.one(v) {
+	if root.Def == nil || root.Def.Is(ir.Leaf) || flow.IsLeaf(root, ir.OpState) || !flow.SameBytes(root, v) || !b.makeSingle(v) {
 		return false
 	}
 	return flow.StillRead(b.body.Nodes, param, root) == nil
 }
 
-// replace puts the repeat in the place of the groups.
-func (b *roller) replace(args []*ir.Value) {
+// replace puts the repeat with these operands in the place of the groups, and returns it.
+func (b *builder) replace(args []*ir.Value) *ir.Node {
 	attr := &ir.RepeatAttr{Count: int64(b.count), Carried: len(b.carried), Invariant: len(b.fixed)}
 	n := b.f.NewNode(ir.OpRepeat, attr, args, "")
-	n.Body, b.body.Owner, b.node = b.body, n, n
-	b.likeGroup(n)
+	n.Body, b.body.Owner = b.body, n
+	b.chooseBackend(n)
 	last := b.group(b.count - 1)
 	for i, c := range b.carried {
 		old := last[c.node].Results[c.result]
 		v := b.f.NewValue("", b.body.Results[i].Type)
-		v.Name = old.Name // which is gone from the function with its node
+		v.Name = old.Name // the function loses old with its node
 		v.Def, v.Index = n, i
 		n.Results = append(n.Results, v)
 	}
@@ -267,16 +271,17 @@ func (b *roller) replace(args []*ir.Value) {
 	for i, c := range b.carried {
 		ir.Replace(last[c.node].Results[c.result], n.Results[i])
 	}
-	refit(b.f)
+	inferViews(b.f)
 	b.dropLeaves()
 	if b.f.Module.Props&ir.PropSplit != 0 {
 		flow.Renumber(b.f, n, flow.LastSplitIn(last))
 	}
+	return n
 }
 
-// likeGroup makes n, the repeat, belong to the backend of the first group's nodes; where
-// they are on several, to the last target, which drives the step.
-func (b *roller) likeGroup(n *ir.Node) {
+// chooseBackend gives the repeat the backend of the nodes of the first group, or, if they have several, the last target,
+// which drives the step.
+func (b *builder) chooseBackend(n *ir.Node) {
 	for _, m := range b.group(0) {
 		switch {
 		case m.Backend == "" || m.Is(ir.View):
@@ -289,9 +294,9 @@ func (b *roller) likeGroup(n *ir.Node) {
 	}
 }
 
-// dropLeaves removes leaves that nothing reads any more: they moved into the body, or
-// named what another leaf names.
-func (b *roller) dropLeaves() {
+// dropLeaves removes the leaves that have no reader any more. They moved into the body, or named the same bytes as another
+// leaf.
+func (b *builder) dropLeaves() {
 	uses := ir.Uses(b.f)
 	b.f.Nodes = slices.DeleteFunc(b.f.Nodes, func(n *ir.Node) bool {
 		return n.Is(ir.Leaf) && len(uses.Of(n.Result())) == 0 && !slices.Contains(b.f.Results, n.Result())

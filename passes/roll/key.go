@@ -7,17 +7,17 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// groupKey appends what has to be equal in two nodes that are in the same place of two groups,
-// data flow apart. No two bodies are compared.
-func groupKey(key []byte, n *ir.Node) []byte {
-	key = append(key, byte(n.Op))
+// nodeKey returns a text that is equal for two nodes which may be in the same place of two groups: they have the same
+// op, attributes, backend, queue and types. The data flow is compared later. A node with a body equals no other node.
+func nodeKey(n *ir.Node) []byte {
+	key := []byte{byte(n.Op)}
 	if n.Body != nil {
 		return appendText(key, n.Body.Name)
 	}
 	positional, braces := ir.AttrText(n)
 	key = appendText(appendText(key, positional), braces)
 	key = appendText(appendText(key, n.Backend), n.Queue())
-	key = strconv.AppendInt(key, int64(slots(n)), 10)
+	key = strconv.AppendInt(key, int64(instances(n)), 10)
 	for _, a := range n.Args {
 		switch {
 		case a == nil:
@@ -36,7 +36,15 @@ func groupKey(key []byte, n *ir.Node) []byte {
 	return key
 }
 
-// leafText returns what a leaf node names, or, of a constant, is.
+// instances returns how many instances the results of n have.
+func instances(n *ir.Node) int {
+	if n.Submit == nil {
+		return 1
+	}
+	return max(n.Submit.Slots, 1)
+}
+
+// leafText returns the name of a weight or state, or the attributes of another leaf, such as the value of a constant.
 func leafText(n *ir.Node) string {
 	switch attr := n.Attr.(type) {
 	case *ir.WeightAttr:
@@ -48,10 +56,10 @@ func leafText(n *ir.Node) string {
 	return positional
 }
 
-// appendPlaced appends what is the same for equal types in one space.
+// appendPlaced appends a text that is equal for equal types in the same space.
 func appendPlaced(key []byte, t ir.Type) []byte { return appendText(flow.AppendType(key, t), t.Space) }
 
-// appendText appends a text and how long it is, so that none is the beginning of another one.
+// appendText appends the length of a text and the text, so that two lists of texts are equal only if their texts are.
 func appendText(key []byte, s string) []byte {
 	key = strconv.AppendInt(key, int64(len(s)), 10)
 	return append(append(key, '|'), s...)

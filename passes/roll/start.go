@@ -5,51 +5,53 @@ import (
 	"slices"
 )
 
-// manyStarts is how many beginnings of a group are tried, in runs that allow more: each
-// costs a walk over the whole run.
+// manyStarts is the number of starts that are tried in a run. Each may cost a walk over the whole run.
 const manyStarts = 64
 
-// starts returns where the first group of a run may begin: anywhere within the first
-// period, as the borders of groups are not known. Of very many the likeliest are returned:
-// those with most groups, and of these with the fewest bytes that go from one group to the
-// next.
-func (s *sequence) starts(run [2]int, period int) []int {
+// starts returns positions in a run at which the first group may start. All positions of the first period are possible,
+// as only the distance of equal nodes is known. If there are very many, those with the most groups are returned, and of
+// these the ones where the fewest bytes go from a group to the next one: that is what the border of a layer looks like.
+//
+// For example, the run of the kinds 0 1 0 1 0 with period 2 has the starts 0, with the groups 0 1 and 0 1, and 1, with the
+// groups 1 0 and 1 0.
+func (s *sequence) starts(r run, period int) []int {
 	var list []int
-	for start := run[0]; start < run[0]+period && start+2*period <= run[1]; start++ {
+	for start := r.from; start < r.from+period && start+2*period <= r.to; start++ {
 		list = append(list, start)
 	}
 	if len(list) <= manyStarts {
 		return list
 	}
-	crossing := s.crossing(run[0]+period, run[0]+2*period)
+	crossing := s.crossing(r.from+period, r.from+2*period) // by the first node of a group, one period later
 	slices.SortFunc(list, func(a, b int) int {
-		return cmp.Or((run[1]-b)/period-(run[1]-a)/period, cmp.Compare(crossing[a-run[0]], crossing[b-run[0]]), a-b)
+		return cmp.Or((r.to-b)/period-(r.to-a)/period, cmp.Compare(crossing[a-r.from], crossing[b-r.from]), a-b)
 	})
 	list = list[:manyStarts]
 	slices.Sort(list)
 	return list
 }
 
-// crossing returns for each position in [from, to) the bytes of values that are made
-// before it and read by it or behind it, among the nodes that far around it.
+// crossing returns for each position in [from, to) the bytes of the values that are made before it and read there or
+// later. It looks at the nodes from one length of the range before it to one length after it.
 func (s *sequence) crossing(from, to int) []int64 {
-	sum := make([]int64, to-from+1) // differences at first
-	for i := max(2*from-to, 0); i < to; i++ {
+	end := to + (to - from)
+	bytes := make([]int64, to-from+1) // changes from one position to the next
+	for i := max(from-(to-from), 0); i < to; i++ {
 		for _, v := range s.nodes[i].Results {
-			last := i
-			for _, at := range s.readersOf(v) {
-				if int(at) < 2*to-from {
+			last := i // reader in the range
+			for _, at := range s.readers[v.ID] {
+				if int(at) < end {
 					last = max(last, int(at))
 				}
 			}
 			if lo, hi := max(i+1, from), min(last, to-1); lo <= hi {
-				sum[lo-from] += v.MaxBytes()
-				sum[hi+1-from] -= v.MaxBytes()
+				bytes[lo-from] += v.MaxBytes()
+				bytes[hi+1-from] -= v.MaxBytes()
 			}
 		}
 	}
-	for i := 1; i < len(sum); i++ {
-		sum[i] += sum[i-1]
+	for i := 1; i < len(bytes); i++ {
+		bytes[i] += bytes[i-1]
 	}
-	return sum
+	return bytes
 }

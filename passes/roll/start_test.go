@@ -8,16 +8,16 @@ import (
 	"github.com/ggmlc/ggmlc/ir/irtest"
 )
 
-// TestLongGroups finds layers of more nodes than beginnings are tried: the ones that are
-// tried carry no more than what a layer hands to the next one.
-func TestLongGroups(t *testing.T) {
+// TestStartsOfLongGroupsAreAtTheirBorders finds layers that have more nodes than starts are tried. Those that are tried
+// carry no more than what a layer hands to the next one.
+func TestStartsOfLongGroupsAreAtTheirBorders(t *testing.T) {
 	const nodes, layers = 3 * manyStarts, 4
 	var b strings.Builder
 	b.WriteString("func @f(%x0: f32[4,32]) -> f32[4,32] {\n  %y = exp %x0\n  %x1 = sqrt %y\n")
 	at := 1
 	for range layers {
 		for i := range nodes {
-			// One value stays alive through the layer and makes all borders inside it dearer.
+			// One value stays live through the layer, so that more bytes cross each position inside it.
 			op, operands := "scale", fmt.Sprintf("%%x%d {scale=%d}", at, i+2)
 			if i == nodes-1 {
 				op, operands = "add", fmt.Sprintf("%%x%d, %%x%d", at, at-nodes+2)
