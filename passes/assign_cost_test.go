@@ -43,9 +43,9 @@ func targets(t testing.TB, text string) *target.List {
 	return l
 }
 
-// TestMemoryDecidesLayers lets less and less of a model onto a device: the plan keeps each
+// TestLimitOfMemoryDecidesHowManyLayersADeviceGets lets less and less of a model onto a device: the plan keeps each
 // limit, more of the model is elsewhere, and the step is predicted to take longer.
-func TestMemoryDecidesLayers(t *testing.T) {
+func TestLimitOfMemoryDecidesHowManyLayersADeviceGets(t *testing.T) {
 	before, onDevice := int64(0), int64(1)<<62
 	for _, limit := range []int64{400 << 20, 150 << 20, 80 << 20, 20 << 20, 0} {
 		m := transformer(t, medium)
@@ -79,9 +79,9 @@ func TestMemoryDecidesLayers(t *testing.T) {
 	}
 }
 
-// TestExpertsLeaveFirst gives a mixture less memory than it needs: its experts, of which few
+// TestExpertsLeaveADeviceBeforeOtherWeights gives a mixture less memory than it needs: its experts, of which few
 // are read for a token, go elsewhere before what is read for each.
-func TestExpertsLeaveFirst(t *testing.T) {
+func TestExpertsLeaveADeviceBeforeOtherWeights(t *testing.T) {
 	mixture := medium
 	mixture.Experts, mixture.Chosen, mixture.FF = 16, 2, 512
 	m := transformer(t, mixture)
@@ -106,8 +106,8 @@ func TestExpertsLeaveFirst(t *testing.T) {
 	}
 }
 
-// TestCostIsNeverWorse compares with the other rules, on machines with queues and without.
-func TestCostIsNeverWorse(t *testing.T) {
+// TestCostIsNeverWorseThanItsStarts compares with the other rules, on machines with queues and without.
+func TestCostIsNeverWorseThanItsStarts(t *testing.T) {
 	mixture := medium
 	mixture.Experts, mixture.Chosen, mixture.FF, mixture.Layers = 8, 2, 512, 2
 	machines := map[string]string{
@@ -159,7 +159,8 @@ func TestNoCopiesInSharedMemory(t *testing.T) {
 	}
 }
 
-func TestAssignRefusesImpossibleBudgets(t *testing.T) {
+// TestLimitsThatNothingKeepsAreBudgetErrors plans with limits that no assignment keeps.
+func TestLimitsThatNothingKeepsAreBudgetErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, targets string
 		limits        map[string]int64
@@ -185,11 +186,12 @@ func TestAssignRefusesImpossibleBudgets(t *testing.T) {
 	}
 }
 
-// negative is a negative number in a text.
+// negative matches a negative number in a text.
 var negative = regexp.MustCompile(`(^|[ (])-[0-9]`)
 
-// TestOpWithoutTargetIsError: where other rules cannot serve, the text names the op that is missing.
-func TestOpWithoutTargetIsError(t *testing.T) {
+// TestCauseNamesTheOpThatOtherRulesLack assigns on a machine on which the rules of 2024 cannot run an op: the cause of a
+// step names it.
+func TestCauseNamesTheOpThatOtherRulesLack(t *testing.T) {
 	m := transformer(t, medium)
 	const text = "target gpu space=dev ops=*,-attention flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
 	_, err := passes.Run(context.Background(), m, passes.RunOptions{Targets: targets(t, text), To: "assign"})
@@ -201,9 +203,9 @@ func TestOpWithoutTargetIsError(t *testing.T) {
 	}
 }
 
-// TestTooLargeAllocationIsNamed checks that the error names the largest allocation if that is too small, with no negative
-// number of bytes, for several limits of memory.
-func TestTooLargeAllocationIsNamed(t *testing.T) {
+// TestErrorNamesTheLargestAllocation pins nodes to a device whose largest allocation is too small. Whatever the limits of
+// memory are, the error names the allocation, and no number of bytes in it is negative.
+func TestErrorNamesTheLargestAllocation(t *testing.T) {
 	const text = "target gpu space=dev ops=* maxalloc=1MiB memory=1GiB flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
 	for _, pin := range []string{`^blk\.0\.`, "ffn_up"} {
 		for _, limits := range []map[string]int64{nil, {"cpu": 1 << 30}, {"gpu": 900 << 20}, {"cpu": 40 << 20}} {
@@ -222,9 +224,9 @@ func TestTooLargeAllocationIsNamed(t *testing.T) {
 	}
 }
 
-// TestValueBeyondLimit pins a value to a target that has the memory for it but must not use it: the target also takes the
-// operands of the value.
-func TestValueBeyondLimit(t *testing.T) {
+// TestErrorStatesWhatAPinnedValueNeeds pins a value to a target that has memory for it but may not use it. The error
+// counts the operand of the value too.
+func TestErrorStatesWhatAPinnedValueNeeds(t *testing.T) {
 	m, err := ir.Parse("t", []byte("ggir 1\nmodule \"m\"\nafter import\nprops imported\nfunc @f(%x: f32[64,128]) -> (f32[64,128]) {\n%y = neg %x\nreturn %y\n}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -239,8 +241,8 @@ func TestValueBeyondLimit(t *testing.T) {
 	}
 }
 
-// TestWhatWouldFitFits takes the advice of errors.
-func TestWhatWouldFitFits(t *testing.T) {
+// TestAdviceOfErrorsIsEnough plans with the limits that errors state to be enough.
+func TestAdviceOfErrorsIsEnough(t *testing.T) {
 	for _, limits := range []map[string]int64{{"gpu": 50 << 20, "cpu": 50 << 20}, {"gpu": 150 << 20, "host": 80 << 20}, {"gpu": 120 << 20, "host": 110 << 20}} {
 		o := passes.RunOptions{Targets: targets(t, machine), Options: pass.Options{MaxMemory: limits}}
 		_, err := passes.Run(context.Background(), transformer(t, medium), o)
@@ -258,7 +260,7 @@ func TestWhatWouldFitFits(t *testing.T) {
 		}
 		o.Options.MaxMemory = allowed
 		if _, err := passes.Run(context.Background(), transformer(t, medium), o); err != nil {
-			t.Errorf("%v is said to be enough instead of %v: %v", allowed, limits, err)
+			t.Errorf("%v is stated to be enough instead of %v: %v", allowed, limits, err)
 		}
 	}
 }
@@ -314,8 +316,8 @@ func productOf(t testing.TB, rows int64) *ir.Module {
 	return m
 }
 
-// TestStepsUnderWayTakeRoom has so many steps under way that their inputs and copies no longer fit
-// where a single one's do: the product, or its weight, goes elsewhere, and the plan is made.
+// TestStepsUnderWayTakeRoom has so many steps under way that their inputs and copies do not fit where those of a single
+// step do. The product, or its weight, moves to another target, and the plan is made.
 func TestStepsUnderWayTakeRoom(t *testing.T) {
 	const fast, slow = "flops=1e15 bandwidth=1e14 launch=1e-7", "flops=1e9 bandwidth=1e9 launch=1e-5"
 	device := "target gpu space=dev ops=* queues=2 events=true align=64 link=1e11 linkdelay=1e-8 "
@@ -337,15 +339,15 @@ func TestStepsUnderWayTakeRoom(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s, %d steps under way: %v", tt.name, steps, err)
 			} else if at := m.Weight("w").Type.Space; at != want {
-				t.Errorf("%s, %d steps under way: the weight lies in %s, want %s", tt.name, steps, at, want)
+				t.Errorf("%s, %d steps under way: the weight is in %s, want %s", tt.name, steps, at, want)
 			}
 		}
 	}
 }
 
-// TestStoresMayBeLeft pins all nodes to a small device, with and without another device that could store its weights. A
-// model that fits without the other device fits with it.
-func TestStoresMayBeLeft(t *testing.T) {
+// TestAnotherDeviceDoesNotMakeAPlanImpossible pins all nodes to a small device, with another device that could store its
+// weights. What fits without the other device fits with it.
+func TestAnotherDeviceDoesNotMakeAPlanImpossible(t *testing.T) {
 	const small = "target gpu like=fake space=gpu ops=* memory=%dMiB flops=1e12 qops=2e12 bandwidth=2e11 queues=1 events=true launch=5e-6 link=1.2e10 linkdelay=1e-5\n"
 	const store = "target npu like=fake space=npu ops=matmul memory=2GiB flops=5e11 qops=4e12 bandwidth=6e10 queues=1 launch=2e-5 link=2e10 linkdelay=5e-6\n"
 	all := []pass.Pin{{Match: regexp.MustCompile("."), Backend: "gpu"}}

@@ -22,8 +22,8 @@ type apartTrial struct {
 	err     error
 }
 
-// apartText returns chains of nodes that take turns, on devices and the host, and read inputs
-// of different sizes again and again.
+// apartText returns interleaved chains of nodes, on devices and the host, that read inputs of different sizes several
+// times.
 func apartText(r *rand.Rand) string {
 	b := &strings.Builder{}
 	fmt.Fprint(b, "ggir 1\nmodule \"apart\"\nafter import\nprops imported\nfunc @f(")
@@ -65,9 +65,10 @@ func tryApart(t *testing.T, seed uint64, limits map[string]int64, disable ...str
 	return apartTrial{m, targets, stats, err}
 }
 
-// TestCopiesMadeAgainKeepLimits plans random models with limits that are too small for one copy of each value. The plans
-// with several copies have to be proved, to give the right results in every order of the queues, and to keep the limits.
-func TestCopiesMadeAgainKeepLimits(t *testing.T) {
+// TestCopiesApartKeepLimits plans random models with limits that one copy of each value does not keep. A plan that keeps
+// them with more copies has to be proved, give the right results in every order of the queues, and stay within the
+// limit.
+func TestCopiesApartKeepLimits(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
 		seeds = 60
@@ -112,8 +113,8 @@ func TestCopiesMadeAgainKeepLimits(t *testing.T) {
 	}
 }
 
-// checkApart runs a plan in many orders, and demands that the bytes of each copy that is made again
-// were given to others in between.
+// checkApart runs a plan in many orders, and checks that other values have the bytes of each copy before it is made
+// again.
 func checkApart(t *testing.T, seed uint64, a apartTrial) {
 	for range 5 {
 		if err := simulateQueues(a.m, a.m.Funcs[0], a.targets, 4, rand.New(rand.NewPCG(seed, 5))); err != nil {

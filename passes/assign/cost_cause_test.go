@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestMoveText: no text has a negative number of bytes.
-func TestMoveText(t *testing.T) {
+// TestMoveTextHasNoNegativeBytes describes moves with fewer copies or fewer bytes.
+func TestMoveTextHasNoNegativeBytes(t *testing.T) {
 	p := &problem{machine: machine{backends: []*target.Descriptor{{Name: "gpu"}}}}
 	for _, tt := range []struct {
 		move placement.Move

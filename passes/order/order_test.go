@@ -44,8 +44,8 @@ func TestOrderRaisesPeakOfNoSpace(t *testing.T) {
 	}
 }
 
-// dataflowOf makes wide values on the host, one on the device and another one of it, then reduces
-// the host's on the device.
+// dataflowOf makes wide values on the host, one on the device and another from that one, then reduces the values of the
+// host on the device.
 func dataflowOf(t *testing.T, targets *target.List, hosts int, takes []int) *dataflow {
 	b := ir.NewBuilder("m")
 	f := b.Func("f")
