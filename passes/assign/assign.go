@@ -49,7 +49,7 @@ var Pass = pass.Pass{
 }
 
 type assignFlags struct {
-	Offload bool `debug:"offload,under ggml's rules: targets may take ops off the last one, whose weights these are"`
+	Offload bool `debug:"offload,under ggml's rules: targets may take ops whose weights are in the memory of the last one"`
 	Copies  int  `debug:"copies,under ggml's rules: copies of each input of the graph"`
 }
 

@@ -14,13 +14,13 @@ import (
 
 // Rules of cost that come from the problem.
 var (
-	RuleStep  = pass.Rule{Name: pass.RuleAssignStep, Doc: "what it is predicted to take, by how much the best assignment could be shorter, and how many times as long other ways to assign would take"}
+	RuleStep  = pass.Rule{Name: pass.RuleAssignStep, Doc: "the predicted time of the step, by how much the best assignment could be shorter, and how many times as long other assignments would take"}
 	ruleOnly  = pass.Rule{Name: pass.RuleAssignOnly, Doc: "no other target runs it"}
-	ruleCost  = pass.Rule{Name: pass.RuleAssignCost, Doc: "elsewhere the step is predicted to take longer, by the time and copies given"}
-	ruleWhole = pass.Rule{Name: pass.RuleAssignWhole, Doc: "by itself it would take less elsewhere, but no assignment with it there was found that is shorter as a whole: in all steps, with what overlaps, and with the memory that plans need"}
-	ruleFull  = pass.Rule{Name: pass.RuleAssignMemory, Doc: "the step would be shorter with it elsewhere, where there is no room for it"}
-	ruleFlow  = pass.Rule{Name: pass.RuleAssignFlow, Doc: "elsewhere the next step, of those under way at once, would wait there until this one has gone through"}
-	ruleHere  = pass.Rule{Name: pass.RuleAssignPlace, Doc: "with these bytes, and the nodes that read them, elsewhere the steps are predicted to take longer, by the time and copies given"}
+	ruleCost  = pass.Rule{Name: pass.RuleAssignCost, Doc: "on another target the step is predicted to take longer, by the time and copies given"}
+	ruleWhole = pass.Rule{Name: pass.RuleAssignWhole, Doc: "moving it alone would make the step shorter, but no assignment with it elsewhere was found that is shorter as a whole: in all steps, with overlap, and with the memory that plans need"}
+	ruleFull  = pass.Rule{Name: pass.RuleAssignMemory, Doc: "the step would be shorter with it in another memory, which has no room for it"}
+	ruleFlow  = pass.Rule{Name: pass.RuleAssignFlow, Doc: "on another target the next step, of those under way at the same time, would wait for this one"}
+	ruleHere  = pass.Rule{Name: pass.RuleAssignPlace, Doc: "with these bytes and their readers in another memory, the steps are predicted to take longer, by the time and copies given"}
 )
 
 // applyCost decides all functions together, when it is called for the first one.

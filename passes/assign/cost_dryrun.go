@@ -34,7 +34,7 @@ func (s *search) plan(labels []int32, keep pass.CopySet) (dryRun, error) {
 	if err := s.c.TryPlan(m, keep); err != nil {
 		return dryRun{}, err
 	}
-	s.c.Count("rehearsals", 1)
+	s.c.Count("dry-runs", 1)
 	need := make([]int64, len(s.spaces))
 	for space, bytes := range flow.SpaceBytes(m.Plan) {
 		if i, ok := s.index[space]; ok {

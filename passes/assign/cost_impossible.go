@@ -32,7 +32,7 @@ func (s *search) pinnedWriters(labels []int32) []error {
 		if !out || s.ownsWrittenLeaf(i, labels) || !s.pinned(s.Values[s.Nodes[i].Writes].Owner) {
 			continue // without a pin, another assignment could run it
 		}
-		errs = append(errs, fmt.Errorf("@%s %v: it writes %v, which lies in %s, and %s, which is to run it, does not address that: pin all nodes that write it to targets of one memory",
+		errs = append(errs, fmt.Errorf("@%s %v: it writes %v, which is in %s, and %s, which has to run it, does not address that: pin all nodes that write it to targets of one memory",
 			v.node.Func.Name, v.node, writtenBy(v.node), s.spaces[space].Name, s.backends[labels[i]].Name))
 	}
 	return errs
@@ -56,7 +56,7 @@ func (s *search) writtenLeaves(labels []int32) []error {
 	for i, bytes := range written {
 		if need := bytes + leaves[i]; bytes > 0 && need > s.limits[i] {
 			errs = append(errs, &pass.BudgetError{Name: s.limitName(i), Need: need, Limit: s.limits[i], Own: s.limits[i] == s.spaces[i].Memory,
-				Advice: "what nodes write in place lies where they run, and there is no room for all of it: lower --ctx, allow more, or pin the nodes that write it elsewhere"})
+				Advice: "what nodes write in place is in the memory where they run, which has no room for all of it: lower --ctx, allow more, or pin the nodes that write it elsewhere"})
 		}
 	}
 	return errs
@@ -102,7 +102,7 @@ func (p *problem) whyNot(labels []int32) string {
 			return "cannot: " + notRun(v.node, p.backends[labels[i]])
 		}
 		if space, out := p.outOfReach(i, labels); out {
-			return fmt.Sprintf("cannot: %v writes what lies in %s", v.node, p.spaces[space].Name)
+			return fmt.Sprintf("cannot: %v writes bytes in %s", v.node, p.spaces[space].Name)
 		}
 	}
 	return "does not fit"

@@ -21,13 +21,18 @@ func (s *search) shortage(best *solution) []error {
 			return s.impossible(best.Labels)
 		}
 	}
-	enough, sure := s.enough(need)
-	return s.limitErrors(enough, sure)
+	return s.limitErrors(s.enough(need))
 }
 
-// limitErrors returns an error for each limit that is below another one. sure states that an assignment is known that
-// keeps the other ones.
-func (s *search) limitErrors(enough []int64, sure bool) []error {
+// higherLimits are limits, none lower than those of the search.
+type higherLimits struct {
+	memoryLimits
+	kept bool // an assignment was found that keeps them
+}
+
+// limitErrors returns an error for each limit of the search that is below the higher one.
+func (s *search) limitErrors(higher higherLimits) []error {
+	enough := higher.memoryLimits
 	var errs []*pass.BudgetError
 	var options []string
 	for i, limit := range s.limits {
@@ -43,7 +48,7 @@ func (s *search) limitErrors(enough []int64, sure bool) []error {
 		errs = append(errs, &pass.BudgetError{Name: name, Need: enough[i], Limit: limit, Own: own, Enough: true})
 	}
 	advice := strings.Join(options, " ") + " would be enough"
-	if !sure {
+	if !higher.kept {
 		advice = "try " + strings.Join(options, " ") + " or more"
 	}
 	var list []error
@@ -57,13 +62,13 @@ func (s *search) limitErrors(enough []int64, sure bool) []error {
 // maxRaises is the number of times that limits are raised to what a plan needs until an assignment keeps them.
 const maxRaises = 4
 
-// enough returns limits, none lower than those of the search, with which an assignment is found that keeps them. It
-// begins with what a plan needs. With these limits the search may find another assignment, which needs more: then the
-// limits are raised to that. sure is false if there is still no assignment in the end.
-func (s *search) enough(need []int64) (limits memoryLimits, sure bool) {
+// enough returns limits with which an assignment is found that keeps them. It begins with what a plan needs. With these
+// limits the search may find another assignment, which needs more: then the limits are raised to that, a few times.
+func (s *search) enough(need []int64) higherLimits {
 	before := s.limits
 	defer s.setLimits(before)
 	need = slices.Clone(need)
+	var limits memoryLimits
 	for range maxRaises {
 		limits = slices.Clone(before)
 		for i := range limits {
@@ -75,7 +80,7 @@ func (s *search) enough(need []int64) (limits memoryLimits, sure bool) {
 		s.Stay = false
 		found := s.solve()
 		if found.Fits() {
-			return limits, true
+			return higherLimits{limits, true}
 		}
 		more, err := s.dryRun(found.Labels)
 		if err != nil {
@@ -85,7 +90,7 @@ func (s *search) enough(need []int64) (limits memoryLimits, sure bool) {
 			need[i] = max(need[i], more.need[i])
 		}
 	}
-	return limits, false
+	return higherLimits{limits, false}
 }
 
 // maxFactors is the number of times that raised multiplies limits by limitFactor.
@@ -115,7 +120,7 @@ func (s *search) raised() (need []int64, err error) {
 			return d.need, err
 		}
 	}
-	return nil, errors.New("nor with limits as high")
+	return nil, errors.New("no assignment keeps even much higher limits")
 }
 
 // limitName returns the name under which the user knows the limit of a space.

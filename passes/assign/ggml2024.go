@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// ggml2024 is ggml's scheduler as of May 2024: it never asks whether a backend supports an
-// op, and copies whatever another backend has, even within one memory.
+// ggml2024 is ggml's scheduler as of May 2024. It does not check whether a backend supports an op, and copies every value
+// that belongs to another backend, even within one memory.
 var ggml2024 = RuleSet{
 	Name: "ggml-2024",
 	pin:  assignRule{Rule: ruleUsr, apply: pinTensors},
@@ -17,7 +17,7 @@ var ggml2024 = RuleSet{
 		bodyRule,
 		{Rule: ruleLoad, apply: loadLeaves},
 		{Rule: ruleDst, apply: dst2024},
-		{Rule: pass.Rule{Name: pass.RuleGGMLViewSrc1, Doc: "it is a view of a tensor that lies in a space already: the first target in the list that addresses it"}, apply: viewOfPlaced},
+		{Rule: pass.Rule{Name: pass.RuleGGMLViewSrc1, Doc: "it is a view of a tensor that is in a space already: the first target in the list that addresses it"}, apply: viewOfPlaced},
 		{Rule: ruleInp, apply: applyInputs},
 		{Rule: ruleOff, apply: offload2024},
 		{Rule: ruleWgt, apply: weight2024},
@@ -39,11 +39,11 @@ var ggml2024 = RuleSet{
 // Rules that both versions have under one name. Their docs state what the version of 2026 adds.
 var (
 	ruleUsr  = pass.Rule{Name: pass.RuleGGMLUsr, Doc: "the user put it there"}
-	ruleLoad = pass.Rule{Name: pass.RuleGGMLLoad, Doc: "nobody said where it lies: in the memory of the first target in the list that runs all of its readers, as ggml's loader has it"}
-	ruleDst  = pass.Rule{Name: pass.RuleGGMLDst, Doc: "it lies in a space already, or in 2026 views such a tensor: the first target in the list that addresses the space and, in 2026, runs it"}
+	ruleLoad = pass.Rule{Name: pass.RuleGGMLLoad, Doc: "the module states no space for it: the memory of the first target in the list that runs all of its readers, as in ggml's loader"}
+	ruleDst  = pass.Rule{Name: pass.RuleGGMLDst, Doc: "it is in a space already or, in 2026, views such a tensor: the first target in the list that addresses the space and, in 2026, runs it"}
 	ruleInp  = pass.Rule{Name: pass.RuleGGMLInp, Doc: "it is an input of the graph: the last target"}
-	ruleOff  = pass.Rule{Name: pass.RuleGGMLOff, Doc: "its first weight lies with the last target, and one earlier in the list offers to take the op"}
-	ruleWgt  = pass.Rule{Name: pass.RuleGGMLWgt, Doc: "it goes where its first weight lies: to the first target in the list that addresses the weight and, in 2026, runs the node"}
+	ruleOff  = pass.Rule{Name: pass.RuleGGMLOff, Doc: "its first weight is in the memory of the last target, and a target earlier in the list offers to take the op"}
+	ruleWgt  = pass.Rule{Name: pass.RuleGGMLWgt, Doc: "the first target in the list that addresses its first weight and, in 2026, runs the node"}
 	ruleCpy  = pass.Rule{Name: pass.RuleGGMLCpy, Doc: "there are several copies of this input of the graph, and it serves as the current one"}
 
 	ruleVsrc3 = pass.Rule{Name: pass.RuleGGMLViewSrc3, Doc: "it views a tensor of this target"}

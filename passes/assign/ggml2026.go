@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// ggml2026 is ggml's scheduler as of August 2026: it asks what backends support, and
-// copies only what a backend cannot address.
+// ggml2026 is ggml's scheduler as of August 2026. It checks what backends support, and copies only values that a backend
+// cannot address.
 var ggml2026 = RuleSet{
 	Name: "ggml-2026",
 	pin:  assignRule{Rule: ruleUsr, apply: pinTensors},
@@ -23,7 +23,7 @@ var ggml2026 = RuleSet{
 		{Rule: ruleSup, apply: sweep(up, allButLast, supports)},
 		{Rule: ruleSup, apply: sweep(down, allTargets, supports)},
 		{Rule: ruleSup, apply: sweep(up, allTargets, supports)},
-		{Rule: pass.Rule{Name: pass.RuleGGMLBest, Doc: "no rule before reached it: the target that runs it and can address most of its sources"}, apply: applyMost},
+		{Rule: pass.Rule{Name: pass.RuleGGMLBest, Doc: "no rule before reached it: the target that runs it and addresses most of its sources"}, apply: applyMost},
 		{Rule: pass.Rule{Name: pass.RuleGGMLUpg, Doc: "a target earlier in the list has the same memory, runs it and addresses all of its sources"}, apply: upgrade},
 		{Rule: ruleVsrc4, also: []pass.Rule{ruleCur4}, apply: rest2026},
 		piecesRule,

@@ -58,7 +58,7 @@ var (
 		Rule:  pass.Rule{Name: pass.RuleAssignBody, Doc: "a node that holds or calls a function belongs to the target that drives the step, the last"},
 		apply: applyBodies,
 	}
-	piecesRule = assignRule{Rule: pass.Rule{Name: pass.RuleAssignPieces, Doc: "no target runs the fused op, but its pieces"}, apply: applyPieces}
+	piecesRule = assignRule{Rule: pass.Rule{Name: pass.RuleAssignPieces, Doc: "no target runs the fused op; some run its pieces"}, apply: applyPieces}
 )
 
 // CostRules is the default set: the shortest predicted time decides.
@@ -70,7 +70,7 @@ var CostRules = RuleSet{
 		piecesRule,
 		{Rule: ruleCost, also: []pass.Rule{ruleOnly, ruleFull, ruleWhole, ruleFlow, ruleHere, RuleStep}, apply: applyCost},
 		// The remaining rules decide if there is only one target, or one that does not state what work costs:
-		{Rule: pass.Rule{Name: pass.RuleAssignState, Doc: "all nodes of a state run where it lies, if one target runs them all"}, apply: applyStates},
+		{Rule: pass.Rule{Name: pass.RuleAssignState, Doc: "all nodes of a state run on one target, the first that addresses the state and runs all of them"}, apply: applyStates},
 		{Rule: pass.Rule{Name: pass.RuleAssignFirst, Doc: "the first target in the list that runs it"}, apply: applyFirst},
 		{Rule: pass.Rule{Name: pass.RuleAssignFallback, Doc: "the targets before it do not run it"}, apply: applyFallback},
 	},

@@ -241,7 +241,7 @@ func (s *apartSearch) over(cuts pass.CopySet) (map[string]int64, error) {
 	if err := s.c.TryPlan(m, cuts); err != nil {
 		return nil, err
 	}
-	s.c.Count("rehearsals", 1)
+	s.c.Count("dry-runs", 1)
 	over := flow.SpaceBytes(m.Plan)
 	maps.DeleteFunc(over, func(space string, bytes int64) bool {
 		limit, limited := s.limits[space]

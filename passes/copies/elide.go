@@ -44,9 +44,9 @@ var ElideCopy = pass.Pass{
 	Needs:  ir.PropShaped | ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Breaks: pass.FromQueued,
 	Rules: []pass.Rule{
-		{Name: pass.RuleCopyShared, Doc: "the backend reads the operand where it lies"},
+		{Name: pass.RuleCopyShared, Doc: "the backend addresses the space of the operand"},
 		{Name: pass.RuleCopyAgain, Doc: "an earlier split copied it into the same space, or another that the backend addresses"},
-		{Name: pass.RuleCopyApart, Doc: "an earlier split copied it as well, but to keep its bytes until now takes more memory than the limit of the space allows"},
+		{Name: pass.RuleCopyApart, Doc: "an earlier split copied it too, but keeping those bytes until here takes more memory than the limit of the space"},
 	},
 }
 

@@ -51,8 +51,8 @@ var Split = pass.Pass{
 		{Name: pass.RuleSplitFirst, Doc: "the function begins here"},
 		{Name: pass.RuleSplitDev, Doc: "the backend changes here"},
 		{Name: pass.RuleSplitWgt, Doc: "a weight of another backend would stay copied"},
-		{Name: pass.RuleSplitIdx, Doc: "which experts are to be copied is known only here"},
-		{Name: pass.RuleSplitMax, Doc: "the split before has as many inputs as are allowed"},
+		{Name: pass.RuleSplitIdx, Doc: "the experts to copy are known only from here on"},
+		{Name: pass.RuleSplitMax, Doc: "the split before has as many inputs as allowed"},
 	},
 	Flags: splitFlags{},
 }

@@ -31,7 +31,7 @@ var Pass = pass.Pass{
 	Breaks:   pass.FromPartitioned,
 	Rules: []pass.Rule{
 		{Name: pass.RuleOrderPeak, Doc: "the node runs earlier than before, so that fewer bytes are live at once"},
-		{Name: pass.RuleOrderOverlap, Doc: "the copy is submitted earlier, so that it runs beside other work"},
+		{Name: pass.RuleOrderOverlap, Doc: "the copy is submitted earlier, so that it runs at the same time as other work"},
 	},
 }
 

@@ -62,14 +62,14 @@ var Pass = pass.Pass{
 	Breaks: pass.FromOrdered,
 	Rules: []pass.Rule{
 		{Name: pass.RuleRollRepeat, Doc: "groups of equal nodes follow each other"},
-		{Name: pass.RuleRollInit, Doc: "a carried value starts with bytes that others need: it starts with a copy"},
-		{Name: pass.RuleRollNext, Doc: "a carried value is needed while its next one is made: that is copied at the end"},
+		{Name: pass.RuleRollInit, Doc: "the initial bytes of a carried value are read elsewhere too: it starts with a copy"},
+		{Name: pass.RuleRollNext, Doc: "a carried value is still read after its next one is made: the next one is copied at the end"},
 	},
 	Flags: rollFlags{Min: 8},
 }
 
 type rollFlags struct {
-	Min int64 `debug:"min,nodes that a repeat has to save: a loop may cost copies and a barrier a round"`
+	Min int64 `debug:"min,nodes that a repeat has to save: a loop may cost copies, and a barrier in each iteration"`
 }
 
 // maxRepeats is the largest number of repeats that are made of one function.
