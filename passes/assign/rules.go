@@ -201,7 +201,7 @@ func applyFallback(a *assigner, rule pass.RuleName, f *ir.Func) {
 // applyPieces gives fused ops that no target runs to the last target. Pass fuse makes none, but a module may come with
 // them. Pass unfuse replaces them by their pieces.
 func applyPieces(a *assigner, rule pass.RuleName, f *ir.Func) {
-	for n := range undecided(f, func(n *ir.Node) bool { return flow.DoesWork(n) && simplify.LowererOf(n) != nil }) {
+	for n := range undecided(f, func(n *ir.Node) bool { return flow.DoesWork(n) && simplify.IsFused(n) }) {
 		if t, _ := pass.FirstSupporting(a.c, n); t == nil {
 			a.put(n, a.c.Targets.Last(), rule)
 		}
