@@ -203,9 +203,9 @@ func TestCauseNamesTheOpThatOtherRulesLack(t *testing.T) {
 	}
 }
 
-// TestErrorNamesTheLargestAllocation pins nodes to a device whose largest allocation is too small. Whatever the limits of
-// memory are, the error names the allocation, and no number of bytes in it is negative.
-func TestErrorNamesTheLargestAllocation(t *testing.T) {
+// TestTooLargeAllocationIsNamed checks that the error names the largest allocation if that is too small, with no
+// negative number of bytes, for several limits of memory.
+func TestTooLargeAllocationIsNamed(t *testing.T) {
 	const text = "target gpu space=dev ops=* maxalloc=1MiB memory=1GiB flops=1e12 bandwidth=1e11 launch=1e-6 link=1e10 linkdelay=1e-6\ntarget cpu like=cpu"
 	for _, pin := range []string{`^blk\.0\.`, "ffn_up"} {
 		for _, limits := range []map[string]int64{nil, {"cpu": 1 << 30}, {"gpu": 900 << 20}, {"cpu": 40 << 20}} {
@@ -224,9 +224,9 @@ func TestErrorNamesTheLargestAllocation(t *testing.T) {
 	}
 }
 
-// TestErrorStatesWhatAPinnedValueNeeds pins a value to a target that has memory for it but may not use it. The error
-// counts the operand of the value too.
-func TestErrorStatesWhatAPinnedValueNeeds(t *testing.T) {
+// TestValueBeyondLimit pins a value to a target that has the memory for it but must not use it: the target also takes
+// the operands of the value.
+func TestValueBeyondLimit(t *testing.T) {
 	m, err := ir.Parse("t", []byte("ggir 1\nmodule \"m\"\nafter import\nprops imported\nfunc @f(%x: f32[64,128]) -> (f32[64,128]) {\n%y = neg %x\nreturn %y\n}\n"))
 	if err != nil {
 		t.Fatal(err)

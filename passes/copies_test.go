@@ -65,10 +65,10 @@ func tryApart(t *testing.T, seed uint64, limits map[string]int64, disable ...str
 	return apartTrial{m, targets, stats, err}
 }
 
-// TestCopiesApartKeepLimits plans random models with limits that one copy of each value does not keep. A plan that keeps
-// them with more copies has to be proved, give the right results in every order of the queues, and stay within the
-// limit.
-func TestCopiesApartKeepLimits(t *testing.T) {
+// TestCopiesMadeAgainKeepLimits plans random models with limits that are too small for one copy of each value. The
+// plans with several copies have to be proved, to give the right results in every order of the queues, and to keep the
+// limits.
+func TestCopiesMadeAgainKeepLimits(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
 		seeds = 60

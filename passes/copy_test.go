@@ -14,11 +14,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestElideCopyLeavesOnlyNeededCopies compiles random programs for random targets, with weights in random spaces. After
-// elide-copy every node can address what it reads, no copy can be removed, the values are those of the program, and no
-// more bytes are copied than the bound: each value once for each space that reads it, of slices the bytes that they
-// show. (If a target states what a copy takes, one copy of a whole value may be faster than several of its slices.)
-func TestElideCopyLeavesOnlyNeededCopies(t *testing.T) {
+// TestElidedCopiesAreCorrectAndFew compiles random programs for random targets, with weights in random spaces. After
+// elide-copy every node can address its operands, no copy can be removed, and the values are those of the program. The
+// bytes copied are within the bound: each value once for each space that reads it, of slices the part that they show.
+// (For a target that states the time of a copy, one copy of a whole value may be faster than several of slices.)
+func TestElidedCopiesAreCorrectAndFew(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
 		seeds = 12

@@ -8,7 +8,7 @@
 //	prove.go     the last pass, check; all other passes have packages of their own
 //
 // A pass may use the module, its options, the list of targets, a seeded source of random numbers, and the methods of
-// [pass.Context]. It reads no file, environment, clock or global variable, and its output does not depend on the order of
-// a map. It records each decision about a node as a cause, under a rule that it declares. The properties of a module that
-// hold after a pass are ir.Props.
+// [pass.Context]. It reads no file, environment, clock or global variable, and its output does not depend on the order
+// of a map. It records each decision about a node as a cause, under a rule that it declares. The properties of a module
+// that hold after a pass are ir.Props.
 package passes

@@ -25,8 +25,8 @@ type Dumper struct {
 // indexHead is the first line of index.tsv.
 const indexHead = "number\tpass\tchanged\tms\tnodes\tsplits\tcopies\tbytes copied\tarena bytes\n"
 
-// NewDumper returns a dumper into a folder. It makes the folder if necessary, and removes the dumps of an earlier run. The
-// function write has to write a file so that it has its name only when it is complete.
+// NewDumper returns a dumper into a folder. It makes the folder if necessary, and removes the dumps of an earlier run.
+// The function write has to write a file so that it has its name only when it is complete.
 func NewDumper(dir string, write func(path string, data []byte) error) (*Dumper, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("%s: cannot be made: %w: choose another folder", dir, errors.Unwrap(err))

@@ -74,8 +74,9 @@ func checkPlan(t *testing.T, m *ir.Module, seed uint64) {
 	}
 }
 
-// TestLlamaNeedsFourBarriersPerLayer checks the cost of the plan of a small model: four barriers a layer (after attention,
-// after each product with the residual, after the feed-forward product) and an arena of the smallest possible size.
+// TestLlamaNeedsFourBarriersPerLayer checks the cost of the plan of a small model: four barriers a layer (after
+// attention, after each product with the residual, after the feed-forward product) and an arena of the smallest
+// possible size.
 func TestLlamaNeedsFourBarriersPerLayer(t *testing.T) {
 	prefill, floats, few := irtest.SmallLlama, irtest.SmallLlama, irtest.SmallLlama
 	prefill.Tokens = "tokens"

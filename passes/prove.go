@@ -15,13 +15,13 @@ import (
 
 // checkPass proves the finished plan.
 //
-// Before: every value has an address. After: the plan is proved, and needless copies have a cause that names them; nothing
-// else changes.
+// Before: every value has an address. After: the plan is proved, and needless copies have a cause that names them;
+// nothing else changes.
 //
 // Not earlier: only the finished plan can be proved. Not later: code is emitted for proved plans only.
 //
-// The proof shares no code with the other passes (see package check for its claims). If it fails, a pass is wrong and not
-// the user, so the error is an *InternalError.
+// The proof shares no code with the other passes (see package check for its claims). If it fails, a pass is wrong and
+// not the user, so the error is an *InternalError.
 //
 // Cost: O(n log r) for n executed nodes and r ranges of bytes.
 var checkPass = pass.Pass{
@@ -52,8 +52,8 @@ func runCheck(c *pass.Context, m *ir.Module) error {
 	return needlessCopies(c, m, check.Needless(m, c.Targets))
 }
 
-// needlessCopies gives the needless copies a cause. With the rules cost, elide-copy removes all copies that the copy pass
-// made, except those that save memory. One that is left is a bug, if both passes ran as they are by default.
+// needlessCopies gives the needless copies a cause. With the rules cost, elide-copy removes all copies that the copy
+// pass made, except those that save memory. One that is left is a bug, if both passes ran as they are by default.
 func needlessCopies(c *pass.Context, m *ir.Module, needless []check.NeedlessCopy) error {
 	set, err := assign.RuleSetOf(c.Options)
 	if err != nil {

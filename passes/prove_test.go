@@ -42,8 +42,8 @@ func TestUnprovedPlanIsInternalError(t *testing.T) {
 	}
 }
 
-// TestNeedlessCopiesAreBugsUnlessWanted lets elide-copy leave a needless copy: with the rules cost that is a bug. If the
-// pass does not run, the user wants the copies.
+// TestNeedlessCopiesAreBugsUnlessWanted lets elide-copy leave a needless copy: with the rules cost that is a bug. If
+// the pass does not run, the user wants the copies.
 func TestNeedlessCopiesAreBugsUnlessWanted(t *testing.T) {
 	const text = `func @f(%x: f32[4,32]) -> f32[4,32] {
   %s = sqrt %x

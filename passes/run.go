@@ -35,8 +35,8 @@ type RunOptions struct {
 	// After is called after every pass, with the module at that time, to write a dump or to show progress.
 	After func(Step, *ir.Module) error
 
-	// Each is called after every pass too, before After. It gets the name of the pass only, so the module is not printed
-	// to find out whether it changed.
+	// Each is called after every pass too, before After. It gets the name of the pass only, so the module is not
+	// printed to find out whether it changed.
 	Each func(pass string, m *ir.Module)
 
 	table passTable    // the passes that From, To and Passes select from; nil is the pipeline

@@ -255,7 +255,8 @@ func TestShapeReportsModuleThatParserRefuses(t *testing.T) {
 	}
 }
 
-// TestPassesTakeLinearTime compiles a chain of layers and one four times as long: no pass may take sixteen times as long.
+// TestPassesTakeLinearTime compiles a chain of layers and one four times as long: no pass may take sixteen times as
+// long.
 func TestPassesTakeLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")

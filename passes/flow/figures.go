@@ -19,8 +19,8 @@ func Measure(m *ir.Module) pass.Figures {
 	return fig
 }
 
-// addFigures adds the nodes and copies of f and of the bodies in it, and returns the last number of a split there; -1 if
-// there is none.
+// addFigures adds the nodes and copies of f and of the bodies in it, and returns the last number of a split there; -1
+// if there is none.
 func addFigures(fig *pass.Figures, f *ir.Func) (last int) {
 	last = -1
 	fig.Nodes += len(f.Nodes)

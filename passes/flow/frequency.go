@@ -4,9 +4,10 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// StepWeights returns how often each function runs for one item. The items of a step are those of the outermost symbolic
-// dimension of an entry point's parameters, such as the tokens of a prompt. So an entry point that works on up to 512
-// tokens counts 1/512, one that works on a single token counts 1, and a body of 22 iterations in the latter counts 22.
+// StepWeights returns how often each function runs for one item. The items of a step are those of the outermost
+// symbolic dimension of an entry point's parameters, such as the tokens of a prompt. So an entry point that works on up
+// to 512 tokens counts 1/512, one that works on a single token counts 1, and a body of 22 iterations in the latter
+// counts 22.
 func StepWeights(funcs []*ir.Func) map[*ir.Func]float64 {
 	weights := make(map[*ir.Func]float64)
 	for _, f := range funcs {

@@ -13,7 +13,8 @@ const None = int32(-1)
 func NoneOf(n int) []int32 { return slices.Repeat([]int32{None}, n) }
 
 // Numbering gives numbers to the values and nodes of an entry point and of the bodies in it, so that tables can be
-// indexed by them. Ids are dense in one function only: a number is the id plus the ids of the functions numbered before.
+// indexed by them. Ids are dense in one function only: a number is the id plus the ids of the functions numbered
+// before.
 type Numbering struct {
 	entry   *ir.Func
 	first   map[*ir.Func]numbers // by body: the numbers of the value and the node with id 0

@@ -4,8 +4,8 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// Origins is a table of the origins (see origin.go) of all values of an entry point and of the bodies in it. Origins are
-// numbered in the order of their definitions.
+// Origins is a table of the origins (see origin.go) of all values of an entry point and of the bodies in it. Origins
+// are numbered in the order of their definitions.
 type Origins struct {
 	Numbers *Numbering
 	of      []int32      // by the value's number: the number of its origin

@@ -4,12 +4,12 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 )
 
-// A state has one set of bytes and several versions of its value: each write defines the next version and overwrites the
-// one before. Nodes that read a version have to run before the next write. Repeats overwrite their carried values
+// A state has one set of bytes and several versions of its value: each write defines the next version and overwrites
+// the one before. Nodes that read a version have to run before the next write. Repeats overwrite their carried values
 // likewise, and ops with an alias their operand.
 
-// ViewedValue returns the value that v is a view of, or v if it is none. It does not pass writes, so that values with the
-// same ViewedValue name the same version.
+// ViewedValue returns the value that v is a view of, or v if it is none. It does not pass writes, so that values with
+// the same ViewedValue name the same version.
 func ViewedValue(v *ir.Value) *ir.Value {
 	for v.Def != nil && v.Def.Is(ir.View) {
 		v = v.Def.Args[0]
@@ -26,8 +26,8 @@ func Overwrites(n *ir.Node) []any {
 	return keys
 }
 
-// Overwritten returns the operands whose bytes n may overwrite: the aliased one, the carried values of a repeat, and the
-// states that its body may write.
+// Overwritten returns the operands whose bytes n may overwrite: the aliased one, the carried values of a repeat, and
+// the states that its body may write.
 func Overwritten(n *ir.Node) (operands []*ir.Value) {
 	if !MayOverwrite(n) {
 		return nil

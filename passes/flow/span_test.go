@@ -32,8 +32,8 @@ func (v *views) view(op ir.Op, attr any, of *ir.Value) *ir.Value {
 	return v.f.Append(n).Result()
 }
 
-// TestTraceFindsElementsOfUnits traces an axis of views of x, an f32[2,12,8], and compares which elements of x a unit of
-// granule 4 covers.
+// TestTraceFindsElementsOfUnits traces an axis of views of x, an f32[2,12,8], and compares which elements of x a unit
+// of granule 4 covers.
 func TestTraceFindsElementsOfUnits(t *testing.T) {
 	shape := func(ns ...int64) any { return &ir.ReshapeAttr{Shape: ir.Dims(ns...)} }
 	perm := func(p ...int) any { return &ir.PermuteAttr{Perm: p} }

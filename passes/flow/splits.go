@@ -35,9 +35,9 @@ const NoSplit = -1
 // Renumber numbers the splits of f consecutively after groups of nodes have become one repeat. A number names one split
 // of the entry point, bodies included.
 //
-// A repeat whose body is on one backend is part of the split around it, unless the split was cut there: end is the split
-// in which the last of its groups ended. The body of another repeat has splits of its own, which are numbered from that
-// of the repeat on:
+// A repeat whose body is on one backend is part of the split around it, unless the split was cut there: end is the
+// split in which the last of its groups ended. The body of another repeat has splits of its own, which are numbered
+// from that of the repeat on:
 //
 //	split  before roll                         after
 //	0      embed on cpu                        0  embed on cpu

@@ -22,7 +22,8 @@ func StaysApart(n *ir.Node) bool {
 	return n.HasCause(string(pass.RuleCopyApart))
 }
 
-// CopyBase returns the value that is copied for v: v without the reshapes and permutes, which show all of their operand.
+// CopyBase returns the value that is copied for v: v without the reshapes and permutes, which show all of their
+// operand.
 func CopyBase(v *ir.Value) *ir.Value {
 	for v.Def != nil && (v.Def.Op == ir.OpReshape || v.Def.Op == ir.OpPermute) {
 		v = v.Def.Args[0]

@@ -8,12 +8,12 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// The cost model. The effort of a node is what its op has to compute and move, at the symbols' upper bounds. Dividing the
-// node along an axis makes work of it: bytes that all units need are read by every worker, the others are divided. With
-// rates of the target, the number of units and the number of workers, Seconds predicts a time.
+// The cost model. The effort of a node is what its op has to compute and move, at the symbols' upper bounds. Dividing
+// the node along an axis makes work of it: bytes that all units need are read by every worker, the others are divided.
+// With rates of the target, the number of units and the number of workers, Seconds predicts a time.
 //
-// Example: a matmul of f32[1,2048] with a weight q4_0[2048,5632] has 23 MFLOP, reads 8 KiB and 6.5 MB and writes 22 KiB.
-// Along columns each worker reads all of the 8 KiB (Shared), and the rest (Split) is divided. With 352 units of 16
+// Example: a matmul of f32[1,2048] with a weight q4_0[2048,5632] has 23 MFLOP, reads 8 KiB and 6.5 MB and writes 22
+// KiB. Along columns each worker reads all of the 8 KiB (Shared), and the rest (Split) is divided. With 352 units of 16
 // columns on 8 workers, the worker with most units has 44, so all are as fast as 352/44 = 8 workers. With 9 workers it
 // has 40, which is 8.8.
 
@@ -45,7 +45,7 @@ func EffortOf(n *ir.Node) Effort {
 	return e
 }
 
-// weightOf returns the format of the last weight that n reads; f32 where it reads none.
+// weightOf returns the format of the last weight that n reads and that is not f32; f32 if there is none.
 func weightOf(n *ir.Node) dtype.DType {
 	w := dtype.F32
 	for _, a := range n.Args {

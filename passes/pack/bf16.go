@@ -9,9 +9,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// roundWeights rounds weights of f16 to bf16 if --allow-bf16 is set: the matrices of products whose backend multiplies bf16
-// by bf16, which processors do at twice the rate of f32. Each weight loses three bits of its mantissa. A gather may read
-// such a matrix too. A matrix that another op reads is not rounded.
+// roundWeights rounds weights of f16 to bf16 if --allow-bf16 is set: the matrices of products whose backend multiplies
+// bf16 by bf16, which processors do at twice the rate of f32. Each weight loses three bits of its mantissa. A gather
+// may read such a matrix too. A matrix that another op reads is not rounded.
 //
 // Processors without such instructions convert both operands of a product of bf16, but only the weights of a product of
 // f16, so rounding gains little. A program that is limited to such processors keeps its weights.

@@ -12,8 +12,8 @@ import (
 )
 
 // The choice of a layout. If kernels read an operand in several layouts, the cheapest is taken. The options are the
-// layouts in the kernel tables of the readers' targets. Matrices of products have one layout for each dtype, so nothing is
-// decided for them. There are two cases with several:
+// layouts in the kernel tables of the readers' targets. Matrices of products have one layout for each dtype, so nothing
+// is decided for them. There are two cases with several:
 //
 //   - The table of a gather is in rows, of which each is a few cache lines, or in panels, where a row is spread over all
 //     lines of the panel. A table that a product reads too is in panels. Rows are then a second form, which takes the
@@ -58,8 +58,8 @@ func (r *layoutReader) reads(layouts []dtype.Layout) bool {
 	return slices.ContainsFunc(layouts, func(l dtype.Layout) bool { return slices.Contains(r.layouts, l) })
 }
 
-// best returns the one of some layouts in which the reader is fastest, its time for one item of a step, and whether that
-// was measured. The reader has to have a kernel for one of them.
+// best returns the one of some layouts in which the reader is fastest, its time for one item of a step, and whether
+// that was measured. The reader has to have a kernel for one of them.
 func (r *layoutReader) best(c *pass.Context, layouts []dtype.Layout) (best dtype.Layout, seconds float64, measured bool) {
 	t := c.Target(r.n)
 	found := false
@@ -93,8 +93,8 @@ func measuredSeconds(t *target.Descriptor, r *layoutReader, l dtype.Layout) (sec
 	return t.LayoutSeconds(u, l)
 }
 
-// predictedSeconds returns the time of a node with its operand in a layout, by the rates of its target at the upper bounds
-// of sizes.
+// predictedSeconds returns the time of a node with its operand in a layout, by the rates of its target at the upper
+// bounds of sizes.
 func predictedSeconds(c *pass.Context, t *target.Descriptor, n *ir.Node, l dtype.Layout) float64 {
 	e := flow.EffortOf(n)
 	switch n.Op {

@@ -25,13 +25,13 @@ import (
 //   - Activations are quantized, or rounded to bf16 for matrices of bf16, by one node for all readers on a backend.
 //   - Strided operands are copied if the kernel reads dense ones only.
 //
-// Not earlier: the format is that of the chosen kernel. Not later: the nodes it adds need a split, and copies move packed
-// sizes.
+// Not earlier: the format is that of the chosen kernel. Not later: the nodes it adds need a split, and copies move
+// packed sizes.
 //
 // Cost: two walks, O(operands * rows of a target for the op).
 //
-// A weight gets the first layout that all its readers read (weights.go), or the cheapest of several (choice.go, cost.go).
-// If there is none, a reader that cannot read it gets a second form of the weight, which takes memory.
+// A weight gets the first layout that all its readers read (weights.go), or the cheapest of several (choice.go,
+// cost.go). If there is none, a reader that cannot read it gets a second form of the weight, which takes memory.
 //
 //	%w = weight "q" : q4_0[64,32]     now q4_0 in panels
 //	%x.q = quantize %x                added, for both products
@@ -125,8 +125,8 @@ func (p *packer) operands(n *ir.Node) {
 	}
 }
 
-// misplaced returns the error for a node that its target does not run. That happens if a module names backends itself, or
-// if unfuse did not run.
+// misplaced returns the error for a node that its target does not run. That happens if a module names backends itself,
+// or if unfuse did not run.
 func (p *packer) misplaced(n *ir.Node, t *target.Descriptor, why string) error {
 	if simplify.IsFused(n) && !p.c.Ran(simplify.Unfuse.Name) {
 		return fmt.Errorf("@%s %v: %s: pass %s, which has to run before %s, takes it apart", n.Func.Name, n, why, simplify.Unfuse.Name, p.c.Pass.Name)
@@ -238,8 +238,8 @@ func (p *packer) results(f *ir.Func) {
 	}
 }
 
-// shared reports whether result i has bytes of a parameter, a leaf or an earlier result, or only a part of the bytes of a
-// value.
+// shared reports whether result i has bytes of a parameter, a leaf or an earlier result, or only a part of the bytes of
+// a value.
 func (p *packer) shared(f *ir.Func, i int) bool {
 	root := f.Results[i].Root()
 	return root.IsParam() || root.Def.Is(ir.Leaf) || !flow.SameBytes(root, f.Results[i]) ||

@@ -10,9 +10,9 @@ import (
 )
 
 // layOutStates gives a state the packed layout that the kernels of its readers prefer, unless rows cost less. These are
-// the keys of attention, which multiplies panels in place. All nodes that read or write the state have to have kernels for
-// the layout, on one backend, so that the state is never copied. A state that a view, call or result reads keeps its
-// layout.
+// the keys of attention, which multiplies panels in place. All nodes that read or write the state have to have kernels
+// for the layout, on one backend, so that the state is never copied. A state that a view, call or result reads keeps
+// its layout.
 func layOutStates(c *pass.Context, m *ir.Module) {
 	if len(m.States) == 0 || !c.Enabled(pass.RulePackState) {
 		return

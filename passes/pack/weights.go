@@ -19,8 +19,8 @@ type weightUse struct {
 	choice  *layoutChoice  // the comparison of layouts; nil if there was none
 }
 
-// layOutWeights gives every weight a layout that all its readers read: the first, or the cheapest of several. It returns
-// which readers get a second form.
+// layOutWeights gives every weight a layout that all its readers read: the first, or the cheapest of several. It
+// returns which readers get a second form.
 //
 // Example: a weight of f16 that a matmul reads in panels, and a gather in rows or panels.
 //

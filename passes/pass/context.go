@@ -34,7 +34,8 @@ type Context struct {
 	TryPlan func(m *ir.Module, keep CopySet) error
 }
 
-// NewContext returns the context of a pass that runs alone: with its flags, no limit on fuel, and statistics of its own.
+// NewContext returns the context of a pass that runs alone: with its flags, no limit on fuel, and statistics of its
+// own.
 func NewContext(ctx context.Context, p *Pass, l *target.List, o *Options) (*Context, error) {
 	flags, err := o.flags(p)
 	if err != nil {
@@ -84,8 +85,8 @@ func (c *Context) Ran(name string) bool {
 	return slices.ContainsFunc(c.Run.Passes, func(p *PassStats) bool { return p.Pass == name })
 }
 
-// Allow reports whether the rule may be applied to the node: it is not disabled, and there is fuel left. A pass calls it
-// once for each application, just before a change that it could leave out.
+// Allow reports whether the rule may be applied to the node: it is not disabled, and there is fuel left. A pass calls
+// it once for each application, just before a change that it could leave out.
 func (c *Context) Allow(rule RuleName, n *ir.Node) bool {
 	return !c.Off[rule] && c.Fuel.take(c.Pass.Name, rule, n)
 }

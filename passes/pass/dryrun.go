@@ -1,7 +1,7 @@
 package pass
 
-// DryRun are the instructions of a dry run. A dry run makes a plan to find out how much memory it needs, not to keep it:
-// plan does not check limits of memory.
+// DryRun are the instructions of a dry run. A dry run makes a plan to find out how much memory it needs, not to keep
+// it: plan does not check limits of memory.
 type DryRun struct {
 	Keep CopySet // the copies that elide-copy has to keep; nil lets it decide
 }

@@ -2,8 +2,8 @@ package pass
 
 import "github.com/ggmlc/ggmlc/ir"
 
-// Fuel is a budget of rule applications, to find the first bad one by bisection: with --debug all/fuel=N only the first N
-// applications of rules happen.
+// Fuel is a budget of rule applications, to find the first bad one by bisection: with --debug all/fuel=N only the first
+// N applications of rules happen.
 type Fuel struct {
 	left    int64
 	limited bool

@@ -1,5 +1,5 @@
-// Package pass declares what a pass is ([Pass]) and what it may use ([Context], [Options], statistics, fuel, errors). It
-// knows no pass; package passes has the table of them and runs them.
+// Package pass declares what a pass is ([Pass]) and what it may use ([Context], [Options], statistics, fuel, errors).
+// It knows no pass; package passes has the table of them and runs them.
 package pass
 
 import (

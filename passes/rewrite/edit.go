@@ -132,8 +132,8 @@ func Inferred(n *ir.Node) []ir.Type {
 	return types
 }
 
-// ResultSpace returns the memory space of the results of n: that of the operand that a view or alias names, else the one
-// where its backend puts results. It is empty for a node without a backend.
+// ResultSpace returns the memory space of the results of n: that of the operand that a view or alias names, else the
+// one where its backend puts results. It is empty for a node without a backend.
 func ResultSpace(targets *target.List, n *ir.Node) string {
 	info := n.Op.Info()
 	switch {

@@ -38,7 +38,7 @@ func (m *Match) Value(name string) *ir.Value {
 	return nil
 }
 
-// find matches p, with all that is below it, with v.
+// find matches p and the patterns of its operands with v.
 func (m *Match) find(p *Pattern, v *ir.Value) bool {
 	if v == nil || p.Once && m.uses.of(v) != 1 {
 		return false

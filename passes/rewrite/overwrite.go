@@ -23,8 +23,8 @@ func (m *Match) passed(n *ir.Node) {
 	}
 }
 
-// current reports whether the root can read the operands of the nodes that it takes over: no node between such a node and
-// the root overwrites one.
+// current reports whether the root can read the operands of the nodes that it takes over: no node between such a node
+// and the root overwrites one.
 func (m *Match) current() bool {
 	for _, n := range m.gone {
 		for _, w := range slices.Backward(m.written) {
@@ -47,8 +47,8 @@ func overwritesOperand(w, n *ir.Node) bool {
 	})
 }
 
-// OverwrittenLater reports whether a node after the root overwrites the bytes of v. Such a value must not replace another
-// one: it would be read after the write, or the write would change a value that has to stay.
+// OverwrittenLater reports whether a node after the root overwrites the bytes of v. Such a value must not replace
+// another one: it would be read after the write, or the write would change a value that has to stay.
 func (m *Match) OverwrittenLater(v *ir.Value) bool {
 	if m.writers == nil {
 		m.writers = slices.DeleteFunc(slices.Clone(m.E.F.Nodes), func(n *ir.Node) bool { return !flow.MayOverwrite(n) })
@@ -64,8 +64,8 @@ func (e *Edit) Overwrites(nodes []*ir.Node, v *ir.Value) bool {
 	})
 }
 
-// version returns the flow.VersionKey of the version that v names. Unlike flow.ViewedValue it applies the replacements on
-// the way, as the operands of nodes that the walk has not reached are not updated.
+// version returns the flow.VersionKey of the version that v names. Unlike flow.ViewedValue it applies the replacements
+// on the way, as the operands of nodes that the walk has not reached are not updated.
 func (e *Edit) version(v *ir.Value) any {
 	v = e.Now(v)
 	for v.Def != nil && v.Def.Is(ir.View) {

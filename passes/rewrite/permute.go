@@ -33,8 +33,8 @@ func Permute(f *ir.Func, r *rand.Rand) {
 	f.Nodes = order
 }
 
-// dependences returns, by node id, the nodes that have to come after each node, and the number of nodes that have to come
-// before it.
+// dependences returns, by node id, the nodes that have to come after each node, and the number of nodes that have to
+// come before it.
 func dependences(f *ir.Func) (after [][]*ir.Node, waits []int) {
 	after, waits = make([][]*ir.Node, f.NumNodes()), make([]int, f.NumNodes())
 	edge := func(before, n *ir.Node) {

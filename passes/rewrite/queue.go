@@ -7,9 +7,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// A target with queues runs its nodes in the queue that has its name. Copies into its spaces run in a second queue of the
-// target, NAME.in, if there is one, so that they overlap with its work. Copies out of a device's space run in a queue of
-// that device. The host runs nodes of targets without queues.
+// A target with queues runs its nodes in the queue that has its name. Copies into its spaces run in a second queue of
+// the target, NAME.in, if there is one, so that they overlap with its work. Copies out of a device's space run in a
+// queue of that device. The host runs nodes of targets without queues.
 
 // InQueue is the suffix of the name of a target's second queue, which copies into its spaces.
 const InQueue = ".in"
@@ -27,8 +27,8 @@ func SetQueue(c *pass.Context, n *ir.Node) {
 	c.Count("queued", 1)
 }
 
-// QueueOf returns the queue of a node; empty for a node that the host runs or waits for. If it is not the first queue of
-// the node's backend, the rule is the reason.
+// QueueOf returns the queue of a node; empty for a node that the host runs or waits for. If it is not the first queue
+// of the node's backend, the rule is the reason.
 func QueueOf(l *target.List, n *ir.Node) (queue string, rule pass.RuleName) {
 	d := l.Get(n.Backend)
 	if d == nil || !flow.DoesWork(n) || flow.RunsFunction(n) {

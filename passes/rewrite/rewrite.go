@@ -42,8 +42,8 @@ func RulesOf(rewrites []Rewrite) []pass.Rule {
 const maxWalks = 16
 
 // Apply applies the rewrites to every function until none matches. A walk visits the nodes in order and rewrites each
-// until no rule matches there; the first rewrite of the list that matches is taken. If a function returns to a form that
-// it had before, rules undo each other, and the error names them.
+// until no rule matches there; the first rewrite of the list that matches is taken. If a function returns to a form
+// that it had before, rules undo each other, and the error names them.
 //
 // Example, with the rules reshape(reshape(x)) = reshape(x) and "a reshape to the same shape is its operand":
 //

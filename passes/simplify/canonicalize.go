@@ -11,8 +11,8 @@ import (
 
 // Canonicalize gives views and operand order one spelling.
 //
-// Before: types are known. After: no view shows all of its operand in the same shape; chains of views of one kind are one
-// view; permutations that move no byte are reshapes; operands of commutative ops are in the order of operandRank.
+// Before: types are known. After: no view shows all of its operand in the same shape; chains of views of one kind are
+// one view; permutations that move no byte are reshapes; operands of commutative ops are in the order of operandRank.
 //
 // Not earlier: merged nodes make chains shorter. Not later: the patterns of fuse know this spelling only.
 //
@@ -83,9 +83,9 @@ func noopRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	return rs
 }
 
-// changesNothing reports whether the root's result may be replaced by its operand. Two cases are left alone although the
-// values are equal: a parameter or leaf would become a result of the function, which has to be copied then; or a later
-// node overwrites one of the two, and the other has to stay as it is.
+// changesNothing reports whether the root's result may be replaced by its operand. Two cases are left alone although
+// the values are equal: a parameter or leaf would become a result of the function, which has to be copied then; or a
+// later node overwrites one of the two, and the other has to stay as it is.
 func changesNothing(_ *pass.Context, m *rewrite.Match) bool {
 	x, y := m.Value("x"), m.Root.Result()
 	if !x.Type.Equal(y.Type) || slices.Contains(y.Func.Results, y) && (x.IsParam() || x.Def.Is(ir.Leaf)) {
@@ -116,8 +116,8 @@ func composePermutes(m *rewrite.Match) {
 	m.Become(ir.OpPermute, &ir.PermuteAttr{Perm: perm}, m.Value("x"))
 }
 
-// areOneSlice reports whether both slices cut the same axis, and one slice in place of them has the type of the outer one.
-// The type may differ: slices with an extent of 0 or 1 have several strides.
+// areOneSlice reports whether both slices cut the same axis, and one slice in place of them has the type of the outer
+// one. The type may differ: slices with an extent of 0 or 1 have several strides.
 func areOneSlice(_ *pass.Context, m *rewrite.Match) bool {
 	outer, inner := m.Root.Attr.(*ir.SliceAttr), m.Value("inner").Def.Attr.(*ir.SliceAttr)
 	if outer.Axis != inner.Axis {
@@ -163,8 +163,8 @@ func orderRewrites(ops ...ir.Op) []rewrite.Rewrite {
 	return rs
 }
 
-// wrongOrder reports whether the operands have to be swapped. Operands of which one is broadcast stay: the larger one comes
-// first.
+// wrongOrder reports whether the operands have to be swapped. Operands of which one is broadcast stay: the larger one
+// comes first.
 func wrongOrder(_ *pass.Context, m *rewrite.Match) bool {
 	a, b := m.Value("a"), m.Value("b")
 	if !a.Type.SameData(b.Type) {
@@ -174,8 +174,8 @@ func wrongOrder(_ *pass.Context, m *rewrite.Match) bool {
 	return rb < ra || rb == ra && m.E.Position(b) > m.E.Position(a)
 }
 
-// operandRank returns a number that orders operands: activation functions, products, other nodes, parameters, weights. Of
-// the same rank, the operand that is computed later comes first.
+// operandRank returns a number that orders operands: activation functions, products, other nodes, parameters, weights.
+// Of the same rank, the operand that is computed later comes first.
 func operandRank(v *ir.Value) int {
 	switch {
 	case v.IsParam():

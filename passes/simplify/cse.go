@@ -13,8 +13,8 @@ import (
 
 // CSE (common subexpression elimination) merges nodes that compute the same.
 //
-// Before: types are known. After: no two pure nodes of a function have the same op, attributes and operands, except those
-// with results that a later node overwrites.
+// Before: types are known. After: no two pure nodes of a function have the same op, attributes and operands, except
+// those with results that a later node overwrites.
 //
 // Not earlier: folding makes constants, some of which are equal. Not later: fuse joins a node with its only reader, and
 // two equal readers look like two.
@@ -79,8 +79,8 @@ func overwrittenValues(f *ir.Func) map[*ir.Value]bool {
 	return written
 }
 
-// mergeable reports whether n may be removed if an equal node comes before it. What a foreign node computes is not known,
-// and the caller provides the bytes of each foreign leaf.
+// mergeable reports whether n may be removed if an equal node comes before it. What a foreign node computes is not
+// known, and the caller provides the bytes of each foreign leaf.
 func mergeable(n *ir.Node) bool {
 	return n.Op != ir.OpForeign && n.Body == nil && len(n.Results) > 0 && (n.Is(ir.Pure) || n.Is(ir.Leaf)) && !n.Is(ir.WritesState)
 }

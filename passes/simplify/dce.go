@@ -13,8 +13,8 @@ import (
 // Before: well-formed SSA. After: every node leads to a result of its function, writes a state, or has an op whose
 // effects are not known; every weight is used.
 //
-// Not earlier: cse leaves the operands of the nodes that it merged. Not later: a dead reader keeps fuse from joining what
-// it reads, and pulls operands to its backend. It runs again after each pass that leaves dead nodes.
+// Not earlier: cse leaves the operands of the nodes that it merged. Not later: a dead reader keeps fuse from joining
+// what it reads, and pulls operands to its backend. It runs again after each pass that leaves dead nodes.
 //
 // Cost: one walk backwards, O(nodes + operands). At a node all readers of its results have been visited:
 //

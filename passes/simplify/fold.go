@@ -13,16 +13,16 @@ import (
 
 // Fold computes nodes whose operands are constants.
 //
-// Before: types are known. After: no pure node reads constants only, unless its result is larger than the limit or has a
-// symbolic size.
+// Before: types are known. After: no pure node reads constants only, unless its result is larger than the limit or has
+// a symbolic size.
 //
 // Not earlier: folding needs final shapes. Not later: cse merges equal constants.
 //
 // Cost: one walk and the work of the folded nodes, which the limit on results bounds.
 //
 // The value is that of ir/eval, rounded to the result's dtype. Weights are not folded: no decision depends on their
-// values. A strided view stays a view, as the types of its own views follow from its strides. The nodes that read it are
-// folded:
+// values. A strided view stays a view, as the types of its own views follow from its strides. The nodes that read it
+// are folded:
 //
 //	%c = constant [1 2; 3 4]         %c = constant [1 2; 3 4]
 //	%p = permute %c {perm=[1,0]}     %p = permute %c             stays, strided

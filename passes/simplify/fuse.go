@@ -6,13 +6,13 @@ import (
 	"github.com/ggmlc/ggmlc/passes/rewrite"
 )
 
-// Fuse joins nodes that some target says it can run as one.
+// Fuse joins nodes that some target can run as one.
 //
-// Before: one spelling of views and operands. After: likewise, with fused ops, of which each is run by some target in the
+// Before: one spelling of views and operands. After: likewise, with fused ops. Some target runs each of them, in the
 // formats that pack will make.
 //
-// Not earlier: the patterns know one spelling. Not later: a backend is asked about the op that will run. If assign chooses
-// a backend that does not run a fused op, unfuse lowers it again.
+// Not earlier: the patterns know one spelling. Not later: a backend is asked about the op that will run. If assign
+// chooses a backend that does not run a fused op, unfuse lowers it again.
 //
 // Cost: a few walks, O(nodes) each.
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// Attention may multiply bf16, which processors do at twice the rate of f32, if all readers round its result anyway. For
-// the reasons, the alternatives and the loss of accuracy see docs/kernels.md.
+// Attention may multiply bf16, which processors do at twice the rate of f32, if all readers round its result anyway.
+// For the reasons, the alternatives and the loss of accuracy see docs/kernels.md.
 //
 //	%a = attention ...        may round: %q is its only reader
 //	%h = reshape %a
@@ -57,8 +57,8 @@ func roundedAttentions(f *ir.Func) (list []roundedAttention) {
 	return kept
 }
 
-// firstRounders returns the first reader of each value of f whose readers, those of its views included, all round it. For
-// other values that are read it has nil.
+// firstRounders returns the first reader of each value of f whose readers, those of its views included, all round it.
+// For other values that are read it has nil.
 func firstRounders(f *ir.Func) map[*ir.Value]*ir.Node {
 	first := make(map[*ir.Value]*ir.Node)
 	note := func(root *ir.Value, rounds *ir.Node) {

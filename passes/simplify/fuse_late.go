@@ -10,11 +10,12 @@ import (
 // FuseLate joins norms and swiglu of products with the conversion of their results, lets attention round
 // (fuse_attention.go), and cuts attention of few queries into segments (fuse_segments.go).
 //
-// Before: quantize and cast nodes convert the activations that kernels read in another format than f32. After: a norm or
-// swiglu whose only reader is such a node on the same backend is one node with it, if the backend runs that. Attention of
-// few queries over a long context is attention_segments and attention_combine, if that pays.
+// Before: quantize and cast nodes convert the activations that kernels read in another format than f32. After: a norm
+// or swiglu whose only reader is such a node on the same backend is one node with it, if the backend runs that.
+// Attention of few queries over a long context is attention_segments and attention_combine, if that pays.
 //
-// Not earlier: pack makes the conversions, and backends cut attention differently. Not later: a fused node has one split.
+// Not earlier: pack makes the conversions, and backends cut attention differently. Not later: a fused node has one
+// split.
 //
 // Cost: a few walks, O(nodes) each.
 //

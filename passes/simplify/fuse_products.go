@@ -17,8 +17,8 @@ import (
 //	                               %k = slice %all {128 to 192}         f32[n,64], rows 192 apart
 //	%h = reshape %q                %h = reshape %q {[n,2,64]}
 //
-// The slices are strided, so views of them have to be expressible with strides: %h is. A reshape to f32[2*n*64] would not
-// be, and its product is left out of the group.
+// The slices are strided, so views of them have to be expressible with strides: %h is. A reshape to f32[2*n*64] would
+// not be, and its product is left out of the group.
 
 // mergeProducts merges the products of each function that share an operand.
 func mergeProducts(c *pass.Context, m *ir.Module) {
@@ -72,8 +72,8 @@ func inferView(n *ir.Node) {
 	}
 }
 
-// productGroups returns the groups of at least two products with weights, in order, that share the operand and the format
-// of the weights. Products with a third operand are left out.
+// productGroups returns the groups of at least two products with weights, in order, that share the operand and the
+// format of the weights. Products with a third operand are left out.
 func productGroups(f *ir.Func) [][]*ir.Node {
 	type key struct {
 		x  *ir.Value
@@ -116,8 +116,8 @@ func sliceOfWider(t ir.Type) ir.Type {
 // maxViews is the length of the longest chain of views that canBeStrided follows.
 const maxViews = 16
 
-// canBeStrided reports whether v may have the strided type t: it is not a result of the function, and all views of it, and
-// views of these, can be expressed.
+// canBeStrided reports whether v may have the strided type t: it is not a result of the function, and all views of it,
+// and views of these, can be expressed.
 func canBeStrided(uses *ir.UseLists, v *ir.Value, t ir.Type, depth int) bool {
 	if slices.Contains(v.Func.Results, v) {
 		return false
@@ -157,8 +157,8 @@ func mergeGroup(c *pass.Context, e *rewrite.Edit, group []*ir.Node, weights map[
 	}
 }
 
-// joinWeights returns the weight with the rows of all parts. It is made once for the module: made has the names of those
-// from before.
+// joinWeights returns the weight with the rows of all parts. It is made once for the module: made has the names of
+// those from before.
 func joinWeights(m *ir.Module, parts []*ir.Weight, made map[string]string) *ir.Weight {
 	key, rows := "", ir.Const(0)
 	exprs := make([]*ir.Expr, 0, len(parts))

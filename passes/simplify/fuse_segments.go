@@ -11,9 +11,9 @@ import (
 )
 
 // Attention of few queries is cut along the context, so that more workers than there are key heads share it. The
-// attention becomes two nodes. The units of attention_segments are key heads times segments of target.Descriptor.Segment
-// positions; attention_combine adds the sums of a head's segments up, in order. The result has the same bits as without
-// the cut. docs/kernels.md has the reasons and the alternatives.
+// attention becomes two nodes. The units of attention_segments are key heads times segments of
+// target.Descriptor.Segment positions; attention_combine adds the sums of a head's segments up, in order. The result
+// has the same bits as without the cut. docs/kernels.md has the reasons and the alternatives.
 //
 // Example: one token, 4 key heads, a state of 4096 positions, segments of 512, 16 workers.
 //
@@ -23,15 +23,15 @@ import (
 //	                                                 up to 4*8 = 32 units, 2 for each worker
 //	%a = attention_combine %a.segments {kv_heads=4}
 //
-// The number of segments is symbolic. The symbol kv, from 1 to 4096, is the number of positions that a step looks at; the
-// runtime sets it before the step. Attentions over states of the same size share it.
+// The number of segments is symbolic. The symbol kv, from 1 to 4096, is the number of positions that a step looks at;
+// the runtime sets it before the step. Attentions over states of the same size share it.
 
 // fewTokens is the largest number of tokens of an attention that is cut. Prompts have more: their tokens can be shared,
 // and the sums of their segments would take much memory.
 const fewTokens = 8
 
-// segmentsPay is the gain of a cut that is worth it, in barriers of all workers, at the full context. The cut costs one or
-// two barriers, and few contexts are full.
+// segmentsPay is the gain of a cut that is worth it, in barriers of all workers, at the full context. The cut costs one
+// or two barriers, and few contexts are full.
 const segmentsPay = 4
 
 // cutContexts cuts the attentions for which that pays.
@@ -139,8 +139,8 @@ func (cut *contextCutter) canCut(n *ir.Node) bool {
 	return d.Reads(trial)
 }
 
-// pays reports whether the predicted gain of cutting an attention is worth it at the full context, with the largest number
-// of workers. The barriers matter only for models with short steps: elsewhere attention reads much longer.
+// pays reports whether the predicted gain of cutting an attention is worth it at the full context, with the largest
+// number of workers. The barriers matter only for models with short steps: elsewhere attention reads much longer.
 func (cut *contextCutter) pays(n *ir.Node) bool {
 	d, workers := *cut.c.Target(n), pass.MostWorkers(cut.c, cut.c.Target(n))
 	d.Rates.Bandwidth = 0 // as in passes/partition: processors with more cores have more of it

@@ -17,8 +17,8 @@ import (
 // are still repeated.
 //
 // Not earlier: the new nodes get the types that shape has inferred. Not later: equal nodes of several calls are merged,
-// nodes are fused with those around the call, each iteration is assigned for itself, and no pass before roll looks into a
-// body. roll finds the repeats again.
+// nodes are fused with those around the call, each iteration is assigned for itself, and no pass before roll looks into
+// a body. roll finds the repeats again.
 //
 // Cost: O(nodes after it), at most maxInlined in a function.
 //
@@ -32,8 +32,8 @@ import (
 //	}
 //	return %r                                        return %m1
 //
-// Called functions stay entry points. A callee that touches a state stays a call: it sees the versions at the time of the
-// call, for which the caller has no values. Two kinds of results are copied. A strided result is, as a call or an
+// Called functions stay entry points. A callee that touches a state stays a call: it sees the versions at the time of
+// the call, for which the caller has no values. Two kinds of results are copied. A strided result is, as a call or an
 // iteration makes its results dense. And so is a result that is an operand, if the caller overwrites the operand later:
 // without the call both would be one value.
 var Inline = pass.Pass{
@@ -48,8 +48,8 @@ var Inline = pass.Pass{
 	},
 }
 
-// maxInlined is the largest number of nodes that inlining makes of a function: a hundred times the graphs of the largest
-// models, and few enough for the compiler's memory.
+// maxInlined is the largest number of nodes that inlining makes of a function: a hundred times the graphs of the
+// largest models, and few enough for the compiler's memory.
 const maxInlined = 1 << 20
 
 func inline(c *pass.Context, m *ir.Module) error {
@@ -134,8 +134,8 @@ func calleeOf(n *ir.Node) (f *ir.Func, iterations int64, rule pass.RuleName) {
 	return nil, 0, ""
 }
 
-// argsOf returns the operands of iteration i of the function that n runs: the carried values, which are the last results
-// (for the first iteration the operands of n), then the invariant operands, then entry i of each table.
+// argsOf returns the operands of iteration i of the function that n runs: the carried values, which are the last
+// results (for the first iteration the operands of n), then the invariant operands, then entry i of each table.
 func argsOf(n *ir.Node, last []*ir.Value, i int64) []*ir.Value {
 	attr, ok := n.Attr.(*ir.RepeatAttr)
 	if !ok {
@@ -189,8 +189,8 @@ func (in *inliner) overwritten(e *rewrite.Edit, n *ir.Node, v *ir.Value) bool {
 	return e.Overwrites(later, v)
 }
 
-// copyNode makes a copy in f of n, a node of another function. Values maps the values of that function to those of f; the
-// results of n are added to it.
+// copyNode makes a copy in f of n, a node of another function. Values maps the values of that function to those of f;
+// the results of n are added to it.
 func (in *inliner) copyNode(f *ir.Func, n *ir.Node, values map[*ir.Value]*ir.Value) *ir.Node {
 	args := make([]*ir.Value, len(n.Args))
 	for i, a := range n.Args {

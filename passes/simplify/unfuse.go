@@ -14,14 +14,15 @@ import (
 
 // Unfuse lowers fused ops that their backend does not run.
 //
-// Before: every node has a backend. After: every fused op is run by its backend. The pieces of a lowered op are on the same
-// backend if it runs them, else on the first target that does.
+// Before: every node has a backend. After: every fused op is run by its backend. The pieces of a lowered op are on the
+// same backend if it runs them, else on the first target that does.
 //
 // Not earlier: assign decides which backend runs the op. Not later: pack makes the formats of the ops that will run.
 //
 // Cost: one walk, O(nodes * targets).
 //
-// Example: npu runs matmul, silu and mul, and no target runs swiglu. The last piece is fused itself and lowered further.
+// Example: npu runs matmul, silu and mul, and no target runs swiglu. The last piece is fused itself and lowered
+// further.
 //
 //	%m = matmul_swiglu %x, %wg, %wu    first: %m.gate = matmul %x, %wg
 //	                                          %m.up = matmul %x, %wu
@@ -123,8 +124,8 @@ func (l *lowering) runs(n *ir.Node) bool {
 	return ok
 }
 
-// move puts a piece that its backend does not run on the first target that does. If there is none, it is an error, unless
-// the piece is fused.
+// move puts a piece that its backend does not run on the first target that does. If there is none, it is an error,
+// unless the piece is fused.
 func (l *lowering) move(n *ir.Node) {
 	if l.runs(n) {
 		return
