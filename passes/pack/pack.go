@@ -129,7 +129,7 @@ func (p *packer) operands(n *ir.Node) {
 // or if unfuse did not run.
 func (p *packer) misplaced(n *ir.Node, t *target.Descriptor, why string) error {
 	if simplify.IsFused(n) && !p.c.Ran(simplify.Unfuse.Name) {
-		return fmt.Errorf("@%s %v: %s: pass %s, which has to run before %s, takes it apart", n.Func.Name, n, why, simplify.Unfuse.Name, p.c.Pass.Name)
+		return fmt.Errorf("@%s %v: %s: pass %s, which has to run before %s, lowers it", n.Func.Name, n, why, simplify.Unfuse.Name, p.c.Pass.Name)
 	}
 	return fmt.Errorf("@%s %v: it is on %s, which does not run it: %s: put it on another target, or compile it again from before pass assign",
 		n.Func.Name, n, t.Name, why)
