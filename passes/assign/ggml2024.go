@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// ggml2024 is ggml's scheduler as of May 2024. It does not check whether a backend supports an op, and copies every value
-// that belongs to another backend, even within one memory.
+// ggml2024 is ggml's scheduler as of May 2024. It does not check whether a backend supports an op, and copies every
+// value that belongs to another backend, even within one memory.
 var ggml2024 = RuleSet{
 	Name: "ggml-2024",
 	pin:  assignRule{Rule: ruleUsr, apply: pinTensors},

@@ -7,8 +7,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// ggml2026 is ggml's scheduler as of August 2026. It checks what backends support, and copies only values that a backend
-// cannot address.
+// ggml2026 is ggml's scheduler as of August 2026. It checks what backends support, and copies only values that a
+// backend cannot address.
 var ggml2026 = RuleSet{
 	Name: "ggml-2026",
 	pin:  assignRule{Rule: ruleUsr, apply: pinTensors},

@@ -102,8 +102,8 @@ func (l *liveBytes) survey(s *apartSearch, merges []mergedCopy) {
 	}
 }
 
-// positions returns, by value id, the position of the node that makes a value, and those of the nodes that use its bytes,
-// in order. A result of the function is used at the end.
+// positions returns, by value id, the position of the node that makes a value, and those of the nodes that use its
+// bytes, in order. A result of the function is used at the end.
 func (l *liveBytes) positions() (begin []int, uses [][]int) {
 	begin, uses = make([]int, l.f.NumValues()), make([][]int, l.f.NumValues())
 	use := func(v *ir.Value, at int) {
@@ -149,8 +149,8 @@ func lastUse(uses []int, begin int) int {
 	return max(begin, uses[len(uses)-1])
 }
 
-// addRegion adds the region of use that the merged copy x would begin, if a cut there frees bytes for some nodes. begin is
-// the position of the copy with which x is merged.
+// addRegion adds the region of use that the merged copy x would begin, if a cut there frees bytes for some nodes. begin
+// is the position of the copy with which x is merged.
 func (l *liveBytes) addRegion(s *apartSearch, x mergedCopy, begin int, uses [][]int) {
 	space := x.by.Type.Space
 	if l.change[space] == nil || slices.Contains(l.f.Results, x.by) {
@@ -171,8 +171,8 @@ func (l *liveBytes) addRegion(s *apartSearch, x mergedCopy, begin int, uses [][]
 	})
 }
 
-// endsBefore reports whether the bytes of v, in a space with a limit, end before a position: copying v again there would
-// keep them live for longer.
+// endsBefore reports whether the bytes of v, in a space with a limit, end before a position: copying v again there
+// would keep them live for longer.
 func (l *liveBytes) endsBefore(v *ir.Value, at int, uses [][]int) bool {
 	leaf := v.Def != nil && v.Def.Is(ir.Leaf)
 	return l.change[v.Type.Space] != nil && !leaf && lastUse(uses[v.ID], 0) < at
@@ -186,8 +186,8 @@ func (s *apartSearch) bytes(v *ir.Value) int64 {
 	return v.Type.MaxBytes()
 }
 
-// find returns cuts with which the plan keeps the limits, and by how much it exceeds them without cuts. The set is empty
-// if no cuts are needed, or if none help.
+// find returns cuts with which the plan keeps the limits, and by how much it exceeds them without cuts. The set is
+// empty if no cuts are needed, or if none help.
 func (s *apartSearch) find() (cuts pass.CopySet, over map[string]int64, err error) {
 	over, err = s.over(pass.CopySet{})
 	if err != nil || len(over) == 0 {
@@ -303,8 +303,8 @@ func cheaperCut(x, y useRegion) int {
 	return cmp.Or(cmp.Compare(x.seconds*float64(y.bytes), y.seconds*float64(x.bytes)), y.to-x.to)
 }
 
-// fewer takes back cuts that the limits do not need: it tries each half of them, then each quarter, and so on, as long as
-// there are tries left.
+// fewer takes back cuts that the limits do not need: it tries each half of them, then each quarter, and so on, as long
+// as there are tries left.
 func (s *apartSearch) fewer(cuts pass.CopySet, err error) (pass.CopySet, error) {
 	list := slices.SortedFunc(maps.Keys(cuts), func(x, y pass.NodeAt) int { return cmp.Or(x.Fn-y.Fn, x.Node-y.Node) })
 	tries := maxApartTries

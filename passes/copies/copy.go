@@ -216,8 +216,8 @@ func (w *copier) renumber() {
 	}
 }
 
-// operands makes n read copies. A node that itself moves bytes between spaces reads them where they are. The operand that
-// a node overwrites has to be in a space that its backend addresses.
+// operands makes n read copies. A node that itself moves bytes between spaces reads them where they are. The operand
+// that a node overwrites has to be in a space that its backend addresses.
 func (w *copier) operands(n *ir.Node) {
 	t := w.c.Target(n)
 	if t == nil || !flow.DoesWork(n) || flow.IsTransfer(n) && !w.copiedAnyway(n, t) {

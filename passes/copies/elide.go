@@ -29,8 +29,8 @@ import (
 //	%a.gpu1 = copy %a     split 3      removed: %a.gpu has the same bytes (copy.again)
 //	%d = h(%a.gpu1)
 //
-// A value never changes after its definition, so an earlier copy of it is as good as a new one. The planner ensures that
-// its bytes are still there.
+// A value never changes after its definition, so an earlier copy of it is as good as a new one. The planner ensures
+// that its bytes are still there.
 //
 // Some copies stay. A copy that the module came with, or that pack made, is there for dense bytes if its operand is
 // strided. A copy that is a result of the function can be replaced only by an earlier one that can be that result: the
@@ -191,8 +191,8 @@ func (s *elider) reached(v *ir.Value, space string) bool {
 	})
 }
 
-// earlier returns an earlier copy of the operand of n that serves as well as n; nil for none. It is in the same space or,
-// unless n is a result of the function, in another space that the backend addresses.
+// earlier returns an earlier copy of the operand of n that serves as well as n; nil for none. It is in the same space
+// or, unless n is a result of the function, in another space that the backend addresses.
 func (s *elider) earlier(n *ir.Node) *ir.Value {
 	if same := s.made[CopyKey{n.Args[0], n.Result().Type.Space}]; same != nil || slices.Contains(n.Func.Results, n.Result()) {
 		return same
@@ -205,7 +205,8 @@ func (s *elider) earlier(n *ir.Node) *ir.Value {
 	return nil
 }
 
-// chosen keeps or removes a copy of experts. An earlier copy of all experts serves as well, but not the other way round.
+// chosen keeps or removes a copy of experts. An earlier copy of all experts serves as well, but not the other way
+// round.
 func (s *elider) chosen(n *ir.Node) {
 	key := expertsMade{CopyKey{n.Args[0], n.Result().Type.Space}, n.Args[1]}
 	by := s.made[key.CopyKey]

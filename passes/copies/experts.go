@@ -14,8 +14,8 @@ import (
 type expertKey struct{ w, idx *ir.Value }
 
 // experts makes an experts_matmul read a copy with only those of its experts that the router chose, if that takes less
-// time than copying all of them. The copy reads the indices in the space of the experts, so these are copied there, in a
-// split before:
+// time than copying all of them. The copy reads the indices in the space of the experts, so these are copied there, in
+// a split before:
 //
 //	split 0  gpu  %idx = top_k(...)
 //	split 1  cpu  %idx.cpu = copy %idx
@@ -66,9 +66,9 @@ func (w *copier) indices(n *ir.Node, idx *ir.Value, space string) *ir.Value {
 	return w.known[key]
 }
 
-// copiesExperts reports whether experts are copied one by one for n, which runs on t. n is an experts_matmul whose experts
-// are in a space that t does not address, and into which a target can copy indices. The router chooses so few experts
-// that copying these takes less time than copying all.
+// copiesExperts reports whether experts are copied one by one for n, which runs on t. n is an experts_matmul whose
+// experts are in a space that t does not address, and into which a target can copy indices. The router chooses so few
+// experts that copying these takes less time than copying all.
 func copiesExperts(c *pass.Context, n *ir.Node, t *target.Descriptor) bool {
 	if n.Op != ir.OpExpertsMatMul || !n.Args[1].IsWeight() || t.Addresses(n.Args[1].Type.Space) || !c.Enabled(pass.RuleCopyExperts) {
 		return false

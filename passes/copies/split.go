@@ -202,8 +202,8 @@ func (s *splitter) cut(n *ir.Node, t *target.Descriptor, news []*ir.Value) (rule
 	return "", nil
 }
 
-// weight returns the weight because of which a new split begins, or nil: one that n would copy, or one whose copy is not
-// needed any more.
+// weight returns the weight because of which a new split begins, or nil: one that n would copy, or one whose copy is
+// not needed any more.
 func (s *splitter) weight(n *ir.Node, t *target.Descriptor, news []*ir.Value) *ir.Value {
 	if s.set.CutAtWeights {
 		for _, v := range n.Sources() {

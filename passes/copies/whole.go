@@ -60,8 +60,8 @@ func (w *copier) wholeCopies(f *ir.Func) {
 	}
 }
 
-// slicedValues returns the values of f, by id, of which some view shows a part, or nil if there are none. copies reports
-// whether the module came with copies. Without slices and copies, each value is copied as it is.
+// slicedValues returns the values of f, by id, of which some view shows a part, or nil if there are none. copies
+// reports whether the module came with copies. Without slices and copies, each value is copied as it is.
 func slicedValues(f *ir.Func) (cut []bool, copies bool) {
 	for _, n := range f.Nodes {
 		switch n.Op {

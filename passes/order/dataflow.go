@@ -98,8 +98,8 @@ func mayTake(n *ir.Node, operand *ir.Value) bool {
 	return result.Source() == nil && flow.SameShape(operand, result) && flow.SpaceOf(&r.Type) == flow.SpaceOf(&result.Type) && max(r.Slots(), result.Slots()) <= 1
 }
 
-// size sets the bytes that v takes in its space. A value with several instances counts as 0 bytes: it takes its bytes at
-// all times, in every order.
+// size sets the bytes that v takes in its space. A value with several instances counts as 0 bytes: it takes its bytes
+// at all times, in every order.
 func (g *dataflow) size(v *ir.Value) {
 	name := flow.SpaceOf(&v.Type)
 	at := slices.IndexFunc(g.spaces, func(s target.Space) bool { return s.Name == name })

@@ -38,8 +38,8 @@ func (r *repetition) build(c *pass.Context, name string) *ir.Node {
 	return b.replace(args)
 }
 
-// canCopy reports whether there is a kernel to copy each value of which the repeat may need a copy: the carried values, and
-// the invariant ones that are a part of another value.
+// canCopy reports whether there is a kernel to copy each value of which the repeat may need a copy: the carried values,
+// and the invariant ones that are a part of another value.
 func (r *repetition) canCopy(c *pass.Context) bool {
 	for _, v := range r.carried {
 		if !copyable(c, v.init) || !copyable(c, r.group(0)[v.node].Results[v.result]) {
@@ -51,8 +51,8 @@ func (r *repetition) canCopy(c *pass.Context) bool {
 	})
 }
 
-// copyable reports whether the backend that CopyNode chooses has a kernel that copies v. Kernels do not copy panels, which
-// come to a device by transfers.
+// copyable reports whether the backend that CopyNode chooses has a kernel that copies v. Kernels do not copy panels,
+// which come to a device by transfers.
 func copyable(c *pass.Context, v *ir.Value) bool {
 	d := c.Targets.Get(rewrite.CopiesOn(c, v))
 	return d != nil && d.Has(ir.OpCopy) && v.Type.Layout == dtype.Plain
@@ -93,8 +93,8 @@ func tableName(t []*ir.Value) string {
 	return a
 }
 
-// initial returns the initial value of a carried one. The repeat overwrites its bytes, so it is a copy if they belong to
-// another value, are read elsewhere, or have several instances.
+// initial returns the initial value of a carried one. The repeat overwrites its bytes, so it is a copy if they belong
+// to another value, are read elsewhere, or have several instances.
 func (b *builder) initial(c carried) *ir.Value {
 	v := c.init
 	if v.Root() == v && v.Def != nil && !v.Def.Is(ir.Leaf) && b.makeSingle(v) && b.readAsInitial(v) {
@@ -113,7 +113,8 @@ func (b *builder) makeSingle(v *ir.Value) bool {
 	return v.Slots() == 1
 }
 
-// readAsInitial reports whether the groups and the nodes after them read v only as the initial value of one carried value.
+// readAsInitial reports whether the groups and the nodes after them read v only as the initial value of one carried
+// value.
 func (b *builder) readAsInitial(v *ir.Value) bool {
 	initials := 0
 	for _, c := range b.carried {
@@ -213,8 +214,8 @@ func (b *builder) operand(src source, v *ir.Value) *ir.Value {
 	return b.params[src.kind][src.index]
 }
 
-// next returns the body's result for carried value i. The result takes the bytes of the parameter, so it is a copy if the
-// parameter is still read after the value is made:
+// next returns the body's result for carried value i. The result takes the bytes of the parameter, so it is a copy if
+// the parameter is still read after the value is made:
 //
 //	(%x) ->                        (%x) ->
 //	%a = matmul %x, %w             %a = matmul %x, %w
@@ -279,8 +280,8 @@ func (b *builder) replace(args []*ir.Value) *ir.Node {
 	return n
 }
 
-// chooseBackend gives the repeat the backend of the nodes of the first group, or, if they have several, the last target,
-// which drives the step.
+// chooseBackend gives the repeat the backend of the nodes of the first group, or, if they have several, the last
+// target, which drives the step.
 func (b *builder) chooseBackend(n *ir.Node) {
 	for _, m := range b.group(0) {
 		switch {
@@ -294,8 +295,8 @@ func (b *builder) chooseBackend(n *ir.Node) {
 	}
 }
 
-// dropLeaves removes the leaves that have no reader any more. They moved into the body, or named the same bytes as another
-// leaf.
+// dropLeaves removes the leaves that have no reader any more. They moved into the body, or named the same bytes as
+// another leaf.
 func (b *builder) dropLeaves() {
 	uses := ir.Uses(b.f)
 	b.f.Nodes = slices.DeleteFunc(b.f.Nodes, func(n *ir.Node) bool {

@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// repetition is consecutive groups that can become a repeat. The first group becomes the body. A node of a group has its
-// place in the group as its number.
+// repetition is consecutive groups that can become a repeat. The first group becomes the body. A node of a group has
+// its place in the group as its number.
 type repetition struct {
 	s      *sequence
 	start  int // position of the first group
@@ -46,8 +46,8 @@ type carried struct {
 	init         *ir.Value // for the first group
 }
 
-// longest returns the repetition with the most groups, at most count, whose first group is at start; nil if not even two
-// groups fit together.
+// longest returns the repetition with the most groups, at most count, whose first group is at start; nil if not even
+// two groups fit together.
 func (s *sequence) longest(start, period, count int) *repetition {
 	candidate := repetition{s: s, start: start, period: period}
 	count = candidate.sameFlow(count)
@@ -263,9 +263,9 @@ func (r *repetition) makesCarried() bool {
 	return true
 }
 
-// closed returns how many groups, from the first on, may become a repeat with respect to the readers of their results. A
-// result may be read in its group and the next one. Only carried values of the last group may be read after it. Where a
-// result is read elsewhere, the last group is left out, or all groups after the next one.
+// closed returns how many groups, from the first on, may become a repeat with respect to the readers of their results.
+// A result may be read in its group and the next one. Only carried values of the last group may be read after it. Where
+// a result is read elsewhere, the last group is left out, or all groups after the next one.
 func (r *repetition) closed() (groups int) {
 	for g := range r.count {
 		for j, n := range r.group(g) {

@@ -1,5 +1,5 @@
-// Package roll holds the pass roll, which finds the layers of a model: groups of equal nodes that follow each other become
-// one repeat.
+// Package roll holds the pass roll, which finds the layers of a model: groups of equal nodes that follow each other
+// become one repeat.
 package roll
 
 import (
@@ -49,8 +49,8 @@ import (
 //  4. Compare the data flow of the groups, and find out what each operand of the body becomes (repetition.go).
 //  5. Choose the repetition that saves most nodes, and make a repeat of it (build.go). Then search again.
 //
-// A first or last group that differs stays as it is. A state has to belong to one group. Where a carried value cannot stay
-// in one place, a copy is inserted, before the repeat or at the end of the body.
+// A first or last group that differs stays as it is. A state has to belong to one group. Where a carried value cannot
+// stay in one place, a copy is inserted, before the repeat or at the end of the body.
 //
 // Cost: O(nodes * length of a group) for each repeat.
 var Pass = pass.Pass{

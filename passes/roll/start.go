@@ -12,8 +12,8 @@ const manyStarts = 64
 // as only the distance of equal nodes is known. If there are very many, those with the most groups are returned, and of
 // these the ones where the fewest bytes go from a group to the next one: that is what the border of a layer looks like.
 //
-// For example, the run of the kinds 0 1 0 1 0 with period 2 has the starts 0, with the groups 0 1 and 0 1, and 1, with the
-// groups 1 0 and 1 0.
+// For example, the run of the kinds 0 1 0 1 0 with period 2 has the starts 0, with the groups 0 1 and 0 1, and 1, with
+// the groups 1 0 and 1 0.
 func (s *sequence) starts(r run, period int) []int {
 	var list []int
 	for start := r.from; start < r.from+period && start+2*period <= r.to; start++ {
