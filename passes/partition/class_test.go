@@ -8,49 +8,56 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-func TestRat(t *testing.T) {
-	tests := []struct{ a, b, want flow.Rational }{
-		{flow.Rational{Num: 16, Den: 1}, flow.Rational{Num: 32, Den: 1}, flow.Rational{Num: 32, Den: 1}},
-		{flow.Rational{Num: 1, Den: 2}, flow.Rational{Num: 1, Den: 3}, flow.Rational{Num: 1, Den: 1}},
-		{flow.Rational{Num: 3, Den: 4}, flow.Rational{Num: 1, Den: 2}, flow.Rational{Num: 3, Den: 2}},
-		{flow.Rational{Num: 6, Den: 4}, flow.Rational{Num: 3, Den: 2}, flow.Rational{Num: 3, Den: 2}},
+// classTest makes nodes and their classes.
+type classTest struct {
+	f *ir.FuncBuilder
+	x *ir.Value
+}
+
+func newClassTest() *classTest {
+	f := ir.NewBuilder("m").Func("f")
+	return &classTest{f, f.Param("x", ir.Type{DType: dtype.F32, Shape: ir.Dims(1, 64)})}
+}
+
+func (t *classTest) node() *ir.Node { return t.f.Neg(t.x).Def }
+
+func alone(n *ir.Node, granule int64) *class {
+	return aloneClass(n, &ir.Axis{Axis: 1, Granule: granule}, flow.Effort{})
+}
+
+func TestGranulesOfAClassKeepTheirRatios(t *testing.T) {
+	b := newClassTest()
+	x, y, z := b.node(), b.node(), b.node()
+	xy := joinClasses(alone(x, 16), x, alone(y, 3), y, flow.Rational{Num: 1, Den: 4})
+	if xy.granule(x) != 48 || xy.granule(y) != 12 {
+		t.Fatalf("granules %d and %d, want 48 and 12", xy.granule(x), xy.granule(y))
 	}
-	for _, tt := range tests {
-		if got := flow.LcmRat(tt.a, tt.b); got != tt.want {
-			t.Errorf("lcm of %v and %v is %v, want %v", tt.a, tt.b, got, tt.want)
-		}
+	all := joinClasses(xy, y, alone(z, 8), z, flow.Rational{Num: 1, Den: 3})
+	if all.granule(x) != 96 || all.granule(y) != 24 || all.granule(z) != 8 || all.units() != 1 {
+		t.Errorf("granules %d, %d, %d and %d units, want 96, 24, 8 and 1", all.granule(x), all.granule(y), all.granule(z), all.units())
 	}
-	tokens := ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: 512})
-	if r, ok := flow.DimRatio(tokens.Mul(ir.Const(64)), tokens.Mul(ir.Const(16))); !ok || r != (flow.Rational{Num: 4, Den: 1}) {
-		t.Errorf("64*tokens / 16*tokens is %v, %v", r, ok)
+	if !all.hasRatio(x, z, flow.Rational{Num: 1, Den: 12}) {
+		t.Error("the ratio of the first to the last member is not the product of the ratios between")
 	}
-	if r, ok := flow.DimRatio(tokens, ir.Const(512)); ok {
-		t.Errorf("tokens / 512 is %v for all sizes", r)
+	if all.hasRatio(x, z, flow.Rational{Num: 1, Den: 6}) {
+		t.Error("two members have two ratios")
+	}
+	if got := all.enlarge(z, 16).granule(x); got != 192 {
+		t.Errorf("the first granule is %d after the last one doubled, want 192", got)
 	}
 }
 
-// TestClass: granules follow each other by their ratios, up to the smallest common one.
-func TestClass(t *testing.T) {
-	f := ir.NewBuilder("m").Func("f")
-	x := f.Param("x", ir.Type{DType: dtype.F32, Shape: ir.Dims(1, 64)})
-	node := func() *ir.Node { return f.Neg(x).Def }
-	a, b, c := node(), node(), node()
-	alone := func(n *ir.Node, granule int64) *class { return aloneClass(n, &ir.Axis{Axis: 1, Granule: granule}) }
-	ab, ok := joinClasses(alone(a, 16), a, alone(b, 3), b, flow.Rational{Num: 1, Den: 4})
-	if !ok || ab.granule(a) != 48 || ab.granule(b) != 12 {
-		t.Fatalf("granules %d and %d", ab.granule(a), ab.granule(b))
+// TestClassOfHeads is the example of class: products and rope grow to whole heads, then to the groups of attention.
+func TestClassOfHeads(t *testing.T) {
+	b := newClassTest()
+	q, r, a := b.node(), b.node(), b.node()
+	perHead := flow.Rational{Num: 1, Den: 64}
+	heads := joinClasses(alone(q, 16), q, alone(r, 1), r, perHead)
+	if heads.granule(q) != 64 || heads.granule(r) != 1 {
+		t.Errorf("granules %d and %d, want 64 columns and 1 head", heads.granule(q), heads.granule(r))
 	}
-	abc, ok := joinClasses(ab, b, alone(c, 8), c, flow.Rational{Num: 1, Den: 3})
-	if !ok || abc.granule(a) != 96 || abc.granule(b) != 24 || abc.granule(c) != 8 || abc.units() != 1 {
-		t.Errorf("granules %d, %d, %d", abc.granule(a), abc.granule(b), abc.granule(c))
-	}
-	if _, ok := joinClasses(abc, a, abc, c, flow.Rational{Num: 1, Den: 12}); !ok {
-		t.Error("the class does not know what it holds already")
-	}
-	if _, ok := joinClasses(abc, a, abc, c, flow.Rational{Num: 1, Den: 6}); ok {
-		t.Error("two ratios of the same two nodes are possible")
-	}
-	if got := abc.need(c, 16).granule(a); got != 192 {
-		t.Errorf("granule %d, want 192", got)
+	groups := joinClasses(heads, q, alone(a, 4), a, perHead)
+	if groups.granule(q) != 256 || groups.granule(r) != 4 || groups.granule(a) != 4 {
+		t.Errorf("granules %d, %d and %d, want 256 columns, 4 heads and 4 heads", groups.granule(q), groups.granule(r), groups.granule(a))
 	}
 }

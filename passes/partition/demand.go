@@ -1,0 +1,82 @@
+package partition
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/passes/flow"
+	"github.com/ggmlc/ggmlc/passes/pass"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// demand is what the readers of values need. Its keys are origins: the values that own the bytes.
+//
+// For
+//
+//	%n = rms_norm %x
+//	%q = matmul %n, %w   divided along columns, each unit reads all of %n
+//	return %q
+//
+// %n is whole, and %q is common: the caller reads it.
+type demand struct {
+	common map[*ir.Value]bool // read outside of the workers' nodes, so workers cannot have private copies
+	whole  map[*ir.Value]bool // some node reads all of it, whichever unit it computes
+}
+
+// newDemand finds the demand in an entry point and the bodies in it.
+func newDemand(c *pass.Context, f *ir.Func) demand {
+	d := demand{common: make(map[*ir.Value]bool), whole: make(map[*ir.Value]bool)}
+	d.addFunc(c, f)
+	return d
+}
+
+// addFunc adds the demand of f, whose results are read by the caller or by the next iteration.
+func (d demand) addFunc(c *pass.Context, f *ir.Func) {
+	d.addCommon(f.Results...)
+	for _, n := range f.Nodes {
+		switch {
+		case !flow.DoesWork(n):
+		case n.Op == ir.OpRepeat:
+			d.addCommon(n.Args[:n.Attr.(*ir.RepeatAttr).Carried]...)
+			d.addFunc(c, n.Body)
+		case isSerial(c.Target(n), n):
+			d.addCommon(n.Args...)
+		default:
+			d.addShared(n)
+		}
+	}
+}
+
+// addShared adds the demand of a node that workers may divide.
+func (d demand) addShared(n *ir.Node) {
+	axes := flow.NodeAxes(n)
+	for i, a := range n.Args {
+		if a != nil && readsAll(axes, i) {
+			d.whole[flow.Origin(a)] = true
+		}
+	}
+	if n.Is(ir.Alias) { // its result is a new version of the operand's bytes
+		d.addCommon(n.Args[n.Op.Info().AliasArg])
+	}
+}
+
+// readsAll reports whether units along the preferred axis read all of an operand, or parts that follow from no index.
+func readsAll(axes []ir.Axis, arg int) bool {
+	if len(axes) == 0 || arg >= len(axes[0].Reads) {
+		return true
+	}
+	kind := axes[0].Reads[arg].Kind
+	return kind == ir.ReadAll || kind == ir.ReadParts
+}
+
+func (d demand) addCommon(values ...*ir.Value) {
+	for _, v := range values {
+		if v != nil {
+			d.common[flow.Origin(v)] = true
+		}
+	}
+}
+
+// isSerial reports whether worker 0 handles n, which runs on t, by itself: it submits n to a queue, waits while a
+// device without a queue runs it, or moves bytes that workers cannot address.
+func isSerial(t *target.Descriptor, n *ir.Node) bool {
+	return n.Queue() != "" || !t.Workers || flow.IsTransfer(n) && !t.Addresses(n.Args[0].Type.Space)
+}
