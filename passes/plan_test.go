@@ -214,12 +214,11 @@ func arenaBytes(m *ir.Module) map[ir.Class]int64 {
 func constantStrides(t *testing.T, m *ir.Module, n *ir.Node) {
 	t.Helper()
 	a := n.Attr.(*ir.RepeatAttr)
-	ar := &plan.Arenas{M: m}
 	for at := a.Carried + a.Invariant; at < len(n.Args); at += int(a.Count) {
-		first := ar.PlaceOf(n.Args[at])
-		stride := ar.PlaceOf(n.Args[at+1]).Offset - first.Offset
+		first := plan.PlaceOf(m, n.Args[at])
+		stride := plan.PlaceOf(m, n.Args[at+1]).Offset - first.Offset
 		for i := range int(a.Count) {
-			p := ar.PlaceOf(n.Args[at+i])
+			p := plan.PlaceOf(m, n.Args[at+i])
 			if p.Offset != first.Offset+int64(i)*stride || p.Chunk != first.Chunk {
 				t.Errorf("%v: entry %d of %v lies at %v, not at a stride of %d", n, i, n.Args[at], p, stride)
 			}

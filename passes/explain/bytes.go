@@ -66,7 +66,7 @@ func (x *explainer) history(f *ir.Func) *history {
 }
 
 func newHistory(f *ir.Func) *history {
-	h := &history{entry: f, time: plan.NewTimeline(f, flow.NewUsedOrigins(f)), stays: make(map[*ir.Value]*stay)}
+	h := &history{entry: f, time: plan.NewTimeline(f), stays: make(map[*ir.Value]*stay)}
 	h.add(f)
 	slices.SortStableFunc(h.list, func(a, b *stay) int { return cmp.Compare(a.steps.First, b.steps.First) })
 	return h
@@ -92,8 +92,8 @@ func (h *history) note(v *ir.Value) {
 		return
 	}
 	s := &stay{v: v, at: *v.Place, steps: plan.Never, ticks: plan.Never}
-	for _, e := range h.time.Of(h.time.Origins.Get(v)) {
-		s.steps, s.ticks = s.steps.With(int(e.Pos)), s.ticks.With(int(e.Tick))
+	for _, e := range h.time.Of(flow.Origin(v)) {
+		s.steps, s.ticks = s.steps.With(e.Pos), s.ticks.With(e.Tick)
 	}
 	if s.steps == plan.Never {
 		return

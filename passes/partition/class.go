@@ -11,8 +11,8 @@ import (
 // epoch's nodes. One more barrier after so many nodes costs next to nothing.
 const maxMembers = 256
 
-// class is a set of nodes of one epoch that own alike: for every u, unit u of each of them is the same worker's. A class
-// never changes; joining makes a new one.
+// class is a set of nodes of one epoch that own alike: for every u, unit u of each of them is the same worker's. A
+// class never changes; joining makes a new one.
 //
 // The granule of each member is a fixed ratio times the scale of the class. The scale is the smallest for which each
 // granule is a multiple of what the member's kernel demands. An example with heads of 64 elements:
@@ -21,9 +21,9 @@ const maxMembers = 256
 //	%q = matmul     column  16 columns              1       64 columns
 //	%r = rope %q    head    1 head                  1/64    1 head
 //
-// With 16 columns, a unit of the product would be a quarter of a head, and a unit of rope cannot be less than one: so the
-// scale is 64. If attention joins the class and wants groups of 4 heads with the ratio 1/64, the scale becomes 256, and
-// the units of the product and of rope grow to 4 heads.
+// With 16 columns, a unit of the product would be a quarter of a head, and a unit of rope cannot be less than one: so
+// the scale is 64. If attention joins the class and wants groups of 4 heads with the ratio 1/64, the scale becomes 256,
+// and the units of the product and of rope grow to 4 heads.
 type class struct {
 	members []member
 	scale   flow.Rational

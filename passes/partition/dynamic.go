@@ -110,7 +110,8 @@ func (e *entry) shareIn(epoch, nodes []*ir.Node) {
 	moveLast(nodes, run, epoch)
 }
 
-// longestRun returns the longest run of adjacent nodes with the same units, in predicted time; nil if all are too short.
+// longestRun returns the longest run of adjacent nodes with the same units, in predicted time; nil if all are too
+// short.
 func (e *entry) longestRun(epoch []*ir.Node) []*ir.Node {
 	var longest []*ir.Node
 	most := 0.0
@@ -158,8 +159,8 @@ func (e *entry) runSeconds(run []*ir.Node) float64 {
 	return sum
 }
 
-// rereads reports whether computing a node unit by unit loses time because each unit reads again what all share, such as
-// the weights of a product that is divided by rows.
+// rereads reports whether computing a node unit by unit loses time because each unit reads again what all share, such
+// as the weights of a product that is divided by rows.
 func rereads(t *target.Descriptor, n *ir.Node) bool {
 	w := flow.WorkOf(t, n, flow.ChosenAxis(n))
 	units := float64(n.Part.N.CeilDiv(n.Part.Granule).Upper())
@@ -195,8 +196,8 @@ const (
 	tileColumns = 32
 )
 
-// shareGranule returns the granule of a run with a dynamic share: the one that it has, or a whole tile if it consists of
-// products of many rows, divided by columns, and has enough units then.
+// shareGranule returns the granule of a run with a dynamic share: the one that it has, or a whole tile if it consists
+// of products of many rows, divided by columns, and has enough units then.
 func shareGranule(run []*ir.Node, workers int) int64 {
 	part := run[0].Part
 	wide := part.Granule < tileColumns && tileColumns%part.Granule == 0 &&
@@ -212,9 +213,10 @@ func shareGranule(run []*ir.Node, workers int) int64 {
 	return part.Granule
 }
 
-// moveLast moves a run with a dynamic share, and views of its results, to the end of its epoch. This is legal because no
-// other node of the epoch conflicts with the run; see mayShare. The run stays if splits would mix, and if it is before a
-// node that worker 0 submits to a queue: after that one no node of the host follows in the epoch; see walker.queued.
+// moveLast moves a run with a dynamic share, and views of its results, to the end of its epoch. This is legal because
+// no other node of the epoch conflicts with the run; see mayShare. The run stays if splits would mix, and if it is
+// before a node that worker 0 submits to a queue: after that one no node of the host follows in the epoch; see
+// walker.queued.
 func moveLast(nodes, run, epoch []*ir.Node) {
 	end := epoch[len(epoch)-1]
 	if run[len(run)-1] == end { // as most do

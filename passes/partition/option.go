@@ -64,7 +64,8 @@ func cheapest(list []option) option {
 }
 
 // divisions returns the options that divide n along an axis. If nothing in the open region stands against it, n is
-// divided as its kernel wants it. Otherwise its units follow those of other nodes, if they can, or a barrier comes first.
+// divided as its kernel wants it. Otherwise its units follow those of other nodes, if they can, or a barrier comes
+// first.
 func (w *walker) divisions(n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
 	barrier := w.c.Target(n).Rates.Barrier
 	later := 0.0

@@ -106,8 +106,8 @@ func (r *region) fit(alone *class, accesses []flow.Access) fit {
 	return f
 }
 
-// join makes both accesses of a hazard those of one worker, by joining the class of the node that is fitted with that of
-// the node before. It returns false if this is not possible.
+// join makes both accesses of a hazard those of one worker, by joining the class of the node that is fitted with that
+// of the node before. It returns false if this is not possible.
 func (r *region) join(f *fit, h hazard) bool {
 	ratio, ok := granuleRatio(h)
 	if !ok {

@@ -101,8 +101,8 @@ func (w *walker) beginRegion() {
 	w.open = newRegion(w.buffers)
 }
 
-// repeat partitions the body of a repeat, and decides whether its iterations begin with a barrier, and whether one comes
-// before the repeat.
+// repeat partitions the body of a repeat, and decides whether its iterations begin with a barrier, and whether one
+// comes before the repeat.
 //
 // The region before the repeat, the body and the region after it meet at four places. Here B is a barrier inside the
 // body:
@@ -209,8 +209,8 @@ func lastQueued(f *ir.Func) *ir.Node {
 	return nil
 }
 
-// beginsWithHost reports whether the host runs the first node of a body itself. A repeat that has nodes with queues does
-// not count: its own iterations begin with a barrier if they need one.
+// beginsWithHost reports whether the host runs the first node of a body itself. A repeat that has nodes with queues
+// does not count: its own iterations begin with a barrier if they need one.
 func beginsWithHost(f *ir.Func) bool {
 	for _, n := range f.Nodes {
 		if flow.DoesWork(n) {

@@ -1,171 +1,157 @@
 package pipeline
 
 import (
-	"strings"
-
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
-	"github.com/ggmlc/ggmlc/passes/rewrite"
-	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// layout is an entry point as it is submitted: bodies of repeats twice, for a round and the
-// one after it, and, where two steps may be under way, all of it twice.
+// Layout is an entry point as it is submitted: its nodes with work, at one place each for every time that matters.
 //
-// Two rounds are enough: what a round touches the next one touches as well, but for entries
-// of tables, so whoever has to wait for a round before the last waits for the last. Bodies
-// that the host runs alone are laid out once, as a queue never meets another round of them.
-type layout struct {
-	numbers *flow.Numbering
-	Places  []Place
-	queues  []string // in the order of their first nodes; the host is the first
-	again   bool     // some node has an event or waits already
+// The body of a repeat that has queues is laid out twice, for the first iteration and for a later one. This is enough,
+// because iterations touch the same bytes, except entries of tables: to wait for any earlier iteration is to wait for
+// the one before. The body of a repeat that the host runs alone is laid out once, because no queue meets it in two
+// iterations. If two steps may be under way, all of it is laid out twice.
+//
+// For example
+//
+//	%a = relu %x            @gpu
+//	%r = repeat 8 (%a)
+//	  %b = silu %h          @gpu
+//	  %c = gelu %b          @cpu
+//	%d = neg %r             @cpu
+//
+// has the places
+//
+//	0  %a  gpu
+//	1  %b  gpu   first iteration
+//	2  %c  host  first iteration; the host may wait
+//	3  %b  gpu   later iteration
+//	4  %c  host  later iteration; the host may wait
+//	5  %d  host                   the host may wait
+type Layout struct {
+	Places []Place
+	Queues []string // in the order of their first nodes; the first is the host, whose name is empty
+	steps  int
 }
 
-// Place is a node at one of its places.
-type Place struct {
-	node  *ir.Node
-	In    *Round
-	Id    int32 // the number of the node
-	Queue int32
-	step  int32 // 0, or 1 in the second of two steps
+// host is the number of the host among the queues.
+const host = 0
 
-	// waits is where the host may wait before it runs the node, and those after it up to
-	// the next such place: a barrier of all workers follows. It is the node, or a repeat
-	// that begins with it. Nil where the host goes on, and for nodes of queues.
+// Place is a node at one place of a layout.
+type Place struct {
+	Node  *ir.Node
+	Queue int        // its number
+	In    *Iteration // nil outside of repeats
+	step  int        // 0, or 1 in the second of two steps
+
+	// waits is the node that has the waits of the host, if the host may wait before this place: for what this place
+	// needs, and those after it up to the next such place. It is the node of the place, or the repeat that begins with
+	// it. A barrier of all workers follows the wait. It is nil for nodes of queues.
 	waits *ir.Node
 }
 
-// Round is one of the rounds in which a body is laid out.
-type Round struct {
-	Outer *Round
-	Node  *ir.Node // the repeat
-	Which whichRound
-
-	From, To int32  // its places
-	Next     *Round // the one after the first
+// Iteration is an iteration of a repeat for which its body is laid out.
+type Iteration struct {
+	Repeat   *ir.Node
+	Outer    *Iteration // around the repeat
+	Which    WhichIteration
+	From, To int        // its places, To not included
+	Next     *Iteration // the later one, after the first
 }
 
-type whichRound uint8
+// WhichIteration tells which iterations of a repeat an Iteration represents.
+type WhichIteration uint8
 
+// The kinds of iterations.
 const (
-	anyRound whichRound = iota
-	firstRound
-	LaterRound
+	EveryIteration WhichIteration = iota // the body is laid out once
+	FirstIteration
+	LaterIteration
 )
 
-// newLayout lays out an entry point, whose numbers are given.
-func newLayout(f *ir.Func, numbers *flow.Numbering, twice bool) *layout {
-	b := &layoutBuilder{layout: &layout{numbers: numbers, queues: []string{""}}, index: map[string]int32{"": 0}, mixed: make(map[*ir.Func]bool)}
-	steps := 1 + flow.BoolInt(twice)
-	b.Places = make([]Place, 0, steps*b.numbers.Working)
-	for step := range steps {
-		b.step, b.mayWait = int32(step), true
+// NewLayout lays out so many steps of an entry point that may be under way at once: 1, or 2 for any larger number.
+func NewLayout(f *ir.Func, steps int) *Layout {
+	l := &Layout{Queues: []string{""}, steps: min(max(steps, 1), 2)}
+	for step := range l.steps {
+		b := &layoutBuilder{Layout: l, step: step, mayWait: true}
 		b.lay(f, nil)
 	}
-	return b.layout
+	return l
 }
 
+// layoutBuilder lays out a step.
 type layoutBuilder struct {
-	*layout
-	index   map[string]int32 // of queues
-	queue   int32            // of the place before
-	step    int32
-	mayWait bool // the next node of the host may wait
-	waits   *ir.Node
-	mixed   map[*ir.Func]bool
+	*Layout
+	step    int
+	mayWait bool     // the host may wait before its next node
+	repeat  *ir.Node // the outermost repeat around the next node that the host runs alone
 }
 
-// lay appends the places of the nodes of f. The host may wait after a node with a queue, at
-// the head of a round in which there are such nodes, and behind such a repeat.
-func (b *layoutBuilder) lay(f *ir.Func, in *Round) {
+// lay appends the places of the nodes of f. The host may wait after a node of a queue, at the beginning of an iteration
+// that has such nodes, and after its repeat.
+func (b *layoutBuilder) lay(f *ir.Func, in *Iteration) {
 	for _, n := range f.Nodes {
-		b.again = b.again || n.Op == ir.OpCall || n.Submit != nil && (n.Submit.Event != 0 || n.Submit.Waits != nil)
 		switch {
 		case !flow.DoesWork(n):
 		case n.Op == ir.OpRepeat:
-			b.repeat(n, in)
+			b.layRepeat(n, in)
 		default:
-			b.place(n, in)
+			b.layNode(n, in)
 		}
 	}
 }
 
-// place appends a place of a node.
-func (b *layoutBuilder) place(n *ir.Node, in *Round) {
-	p := Place{node: n, In: in, Id: int32(b.numbers.Node(n)), Queue: b.queueOf(n), step: b.step}
-	if p.Queue == 0 && b.mayWait {
+func (b *layoutBuilder) layNode(n *ir.Node, in *Iteration) {
+	p := Place{Node: n, Queue: b.queue(n.Queue()), In: in, step: b.step}
+	if p.Queue == host && b.mayWait {
 		p.waits = n
-		if b.waits != nil {
-			p.waits = b.waits
+		if b.repeat != nil {
+			p.waits = b.repeat
 		}
 	}
-	b.mayWait = p.Queue != 0
+	b.mayWait = p.Queue != host
 	b.Places = append(b.Places, p)
 }
 
-// QueueOf returns the number of a node's queue, mostly that of the place before.
-func (b *layoutBuilder) queueOf(n *ir.Node) int32 {
-	name := n.Queue()
-	if b.queues[b.queue] == name {
-		return b.queue
+// queue returns the number of a queue.
+func (l *Layout) queue(name string) int {
+	for i, q := range l.Queues {
+		if q == name {
+			return i
+		}
 	}
-	q, known := b.index[name]
-	if !known {
-		q = int32(len(b.queues))
-		b.index[name] = q
-		b.queues = append(b.queues, name)
-	}
-	b.queue = q
-	return q
+	l.Queues = append(l.Queues, name)
+	return len(l.Queues) - 1
 }
 
-func (b *layoutBuilder) repeat(n *ir.Node, in *Round) {
-	if !b.isMixed(n.Body) {
-		if b.waits == nil {
-			b.waits = n
-			defer func() { b.waits = nil }()
+func (b *layoutBuilder) layRepeat(n *ir.Node, in *Iteration) {
+	if !HasQueues(n.Body) {
+		outermost := b.repeat == nil
+		if outermost {
+			b.repeat = n
 		}
-		b.round(&Round{Outer: in, Node: n}, nil)
+		b.layIteration(&Iteration{Repeat: n, Outer: in})
+		if outermost {
+			b.repeat = nil
+		}
 		return
 	}
-	rounds := []whichRound{firstRound, LaterRound}
+	b.mayWait = true
 	if n.Attr.(*ir.RepeatAttr).Count == 1 {
-		rounds = []whichRound{anyRound}
-	}
-	var before *Round
-	for _, which := range rounds {
+		b.layIteration(&Iteration{Repeat: n, Outer: in})
+	} else {
+		first := &Iteration{Repeat: n, Outer: in, Which: FirstIteration}
+		first.Next = &Iteration{Repeat: n, Outer: in, Which: LaterIteration}
+		b.layIteration(first)
 		b.mayWait = true
-		before = b.round(&Round{Outer: in, Node: n, Which: which}, before)
+		b.layIteration(first.Next)
 	}
 	b.mayWait = true
 }
 
-// round lays out r, which follows another one of the same repeat.
-func (b *layoutBuilder) round(r, before *Round) *Round {
-	r.From = int32(len(b.Places))
-	b.lay(r.Node.Body, r)
-	r.To = int32(len(b.Places))
-	if before != nil {
-		before.Next = r
-	}
-	return r
-}
-
-func (b *layoutBuilder) isMixed(f *ir.Func) bool {
-	mixed, known := b.mixed[f]
-	if !known {
-		mixed = HasQueues(f)
-		b.mixed[f] = mixed
-	}
-	return mixed
-}
-
-// HasEvents reports whether the target of a queue records events and waits for them.
-func HasEvents(l *target.List, queue string) bool {
-	d := l.Get(queue)
-	if d == nil {
-		d = l.Get(strings.TrimSuffix(queue, rewrite.InQueue))
-	}
-	return d != nil && d.Events
+// layIteration lays out an iteration.
+func (b *layoutBuilder) layIteration(in *Iteration) {
+	in.From = len(b.Places)
+	b.lay(in.Repeat.Body, in)
+	in.To = len(b.Places)
 }

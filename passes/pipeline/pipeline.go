@@ -1,3 +1,5 @@
+// Package pipeline holds two passes: pipeline, which chooses queues and numbers of instances, and sync, which orders
+// queues by events. Pass plan uses the layout and the clocks of sync too, to learn how long queues may be at work.
 package pipeline
 
 import (
@@ -11,17 +13,21 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Pass says on which queue each node runs, and what exists once for each step that
-// may be under way.
+// Pass chooses the queue of each node, and of which values there is one instance for each step under way.
 //
-// Before: every node has a backend, and copies stand wherever a value crosses spaces.
-// After: nodes that a device runs while the host goes on have a queue; where several steps
-// may be under way (Options.Pipeline), so have the results of copies into such a device as
-// many instances.
+// Before: every node has a backend, and a copy wherever a value crosses spaces. After: nodes that a device runs while
+// the host continues have a queue. If several steps may be under way (Options.Pipeline), the result of a copy into such
+// a device has as many instances.
 //
-// Not earlier: copies are what is buffered. Not later: layers are equal only if their
-// queues are, and where the host waits decides on epochs. Events come last, in sync, as
-// they follow from addresses.
+// Not earlier: copies are what has instances. Not later: layers are equal only if their queues are, and where the host
+// waits decides on epochs. Events come last, in pass sync, because they follow from addresses.
+//
+// For example, with gpu a target of two queues and --pipeline 3:
+//
+//	%i = copy %x @gpu      from the host's memory: queue gpu.in, 3 instances
+//	%a = silu %i @gpu      queue gpu
+//	%b = copy %a @cpu      from the device's memory: queue gpu, as gpu can start it when %a has ended
+//	%c = neg %b  @cpu      no queue
 //
 // Cost: one walk, O(nodes + operands). docs/explanation/queues.md has the model.
 var Pass = pass.Pass{
@@ -40,16 +46,16 @@ var Pass = pass.Pass{
 }
 
 func chooseQueues(c *pass.Context, m *ir.Module) error {
-	if err := oneName(c.Targets); err != nil {
+	if err := checkQueueNames(c.Targets); err != nil {
 		return err
 	}
 	var errs []error
 	for _, f := range m.AllFuncs() {
-		fixed := fixedBytes(f)
+		single := singleInstance(f)
 		for _, n := range f.Nodes {
 			rewrite.SetQueue(c, n)
-			if slots := c.Options.Pipeline; slots > 1 && isBuffered(c, n) && !fixed[n.Result()] {
-				errs = append(errs, instancesFit(n, slots))
+			if slots := c.Options.Pipeline; slots > 1 && copiesIntoQueued(c, n) && !single[n.Result()] {
+				errs = append(errs, checkInstances(n, slots))
 				n.Submitted().Slots = slots
 				c.Cause(n, pass.RulePipelineSlots)
 				c.Count("slots", int64(slots))
@@ -59,20 +65,8 @@ func chooseQueues(c *pass.Context, m *ir.Module) error {
 	return errors.Join(errs...)
 }
 
-// mostInstances is how many bytes all instances of a value may have: far more than there
-// are, and few enough that sums of them do not wrap.
-const mostInstances = 1 << 48
-
-// instancesFit reports instances that no memory holds.
-func instancesFit(n *ir.Node, slots int) error {
-	if bytes := max(n.Result().MaxBytes(), 1); int64(slots) > mostInstances/bytes {
-		return fmt.Errorf("@%s: %v: %d instances of %d bytes are more than any memory holds: lower --pipeline", n.Func.Name, n, slots, bytes)
-	}
-	return nil
-}
-
-// oneName reports targets that are called as the second queue of another one.
-func oneName(l *target.List) error {
+// checkQueueNames returns an error for each target with the name of the second queue of another one.
+func checkQueueNames(l *target.List) error {
 	var errs []error
 	for _, d := range l.All() {
 		if other := l.Get(d.Name + rewrite.InQueue); d.Queues > 1 && other != nil && other.Queues > 0 {
@@ -82,24 +76,36 @@ func oneName(l *target.List) error {
 	return errors.Join(errs...)
 }
 
-// isBuffered reports whether n copies into a device that works while the host goes on.
-func isBuffered(c *pass.Context, n *ir.Node) bool {
+// copiesIntoQueued reports whether n copies into a device that works while the host continues.
+func copiesIntoQueued(c *pass.Context, n *ir.Node) bool {
 	return flow.IsTransfer(n) && c.Target(n) != nil && c.Target(n).Queues > 0
 }
 
-// fixedBytes returns the values of f that have one instance whatever makes them: results of
-// the function, and what a repeat carries.
-func fixedBytes(f *ir.Func) map[*ir.Value]bool {
-	fixed := make(map[*ir.Value]bool)
+// singleInstance returns the values of f that have one instance, whichever node makes them: results of the function,
+// and what repeats carry.
+func singleInstance(f *ir.Func) map[*ir.Value]bool {
+	single := make(map[*ir.Value]bool)
 	for _, r := range f.Results {
-		fixed[flow.Origin(r)] = true
+		single[flow.Origin(r)] = true
 	}
 	for _, n := range f.Nodes {
 		if a, ok := n.Attr.(*ir.RepeatAttr); ok {
 			for _, v := range n.Args[:a.Carried] {
-				fixed[flow.Origin(v)] = true
+				single[flow.Origin(v)] = true
 			}
 		}
 	}
-	return fixed
+	return single
+}
+
+// maxInstanceBytes is how many bytes all instances of a value may have together. No memory is as large, and sums of
+// such sizes do not overflow.
+const maxInstanceBytes = 1 << 48
+
+// checkInstances returns an error if no memory can hold the instances of the result of n.
+func checkInstances(n *ir.Node, slots int) error {
+	if bytes := max(n.Result().MaxBytes(), 1); int64(slots) > maxInstanceBytes/bytes {
+		return fmt.Errorf("@%s: %v: %d instances of %d bytes are more than any memory holds: lower --pipeline", n.Func.Name, n, slots, bytes)
+	}
+	return nil
 }

@@ -1,75 +1,118 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// buffer is a set of values that share bytes, one after the other. Views and aliases are
-// not listed: their origin is. A function has very many, so what few need stands elsewhere.
+// buffer is a set of values that share bytes, one after the other in time. Values that name bytes of another one, such
+// as views, are not listed; their origin is.
 type buffer struct {
-	value *ir.Value // its first origin; see values
-	next  *buffer   // another buffer has taken this one over, or this one the next, for its origin
-	last  *buffer   // of those that hang together by next, this one first
-	chain *chain    // what is known of several values; see timeline.chainOf
-	id    int32     // the number of its first origin
+	values []*ir.Value
+	events []event // of all values, in order; see compareEvents
+	class  ir.Class
+	slots  int // how many instances there are
 
-	// Of plan:
-	slots int32 // how many instances there are
-	arena int32 // among those of the entry point; see planner.sort
-	class ir.Class
-	gone  bool // another buffer has taken it over
+	id     int       // buffers are in the order of their first values
+	joined bool      // another buffer has the values now
+	taken  *takeover // nil until a result takes over the bytes
 }
 
-// values calls yield with the origins in order.
-func (b *buffer) values(yield func(*ir.Value) bool) {
-	for x := b; x != nil && yield(x.value); x = x.next {
-	}
-}
+// name returns the name of the first value.
+func (b *buffer) name() string { return b.values[0].Name }
 
-// buffers knows the buffer of every value of an entry point and of the bodies in it.
+// space returns the space of the bytes.
+func (b *buffer) space() string { return flow.SpaceOf(&b.values[0].Type) }
+
+// isPlaced reports whether plan packs the buffer for each entry point. It does not pack weights and states.
+func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class != ir.ClassState }
+
+// buffers are those of an entry point and of the bodies in it.
 type buffers struct {
-	origins *flow.Origins
-	of      []int32  // by the number of an origin: the buffer that it is in now
-	list    []buffer // by id
+	list []*buffer // by id
+	of   map[*ir.Value]*buffer
 }
 
-// newBuffers returns the buffers with the sharing that has to be: see EachCarried.
-func newBuffers(f *ir.Func, o *flow.Origins) *buffers {
-	b := &buffers{origins: o, of: make([]int32, len(o.List)), list: make([]buffer, len(o.List))}
-	for i, v := range o.List {
-		x := &b.list[i]
-		x.value, x.last, x.id = v, x, int32(i)
-		b.of[i] = x.id
+// newBuffers returns the buffers before any result takes over bytes. What a repeat carries is one buffer: the value
+// that it starts with, the parameter and the result of its body, and its result.
+func newBuffers(f *ir.Func, t *Timeline) *buffers {
+	b := &buffers{of: make(map[*ir.Value]*buffer)}
+	for id, v := range flow.NewOrigins(f).List {
+		x := &buffer{id: id, values: []*ir.Value{v}, events: slices.Clip(t.Of(v))}
+		b.list = append(b.list, x)
+		b.of[v] = x
 	}
-	flow.EachCarried(f, func(x, y *ir.Value) { b.join(b.get(x), b.get(y)) })
+	flow.EachCarried(f, func(v, w *ir.Value) {
+		if x, y := b.get(v), b.get(w); x.id < y.id {
+			b.join(x, y, mergeEvents(x.events, y.events))
+		} else if y.id < x.id {
+			b.join(y, x, mergeEvents(y.events, x.events))
+		}
+	})
+	results := make(map[*ir.Value]bool)
+	for _, r := range f.Results {
+		results[flow.Origin(r)] = true
+	}
+	for x := range b.all {
+		x.class = classOfAll(x.values, results)
+		for _, v := range x.values {
+			x.slots = max(x.slots, v.Slots())
+		}
+	}
 	return b
 }
 
-// get returns the buffer where v's bytes lie.
-func (b *buffers) get(v *ir.Value) *buffer { return &b.list[b.of[b.origins.Get(v)]] }
+// get returns the buffer with the bytes of v.
+func (b *buffers) get(v *ir.Value) *buffer { return b.of[flow.Origin(v)] }
 
-// join makes one buffer of two.
-func (b *buffers) join(x, y *buffer) *buffer {
-	if x == y {
-		return x
-	}
-	if y.id < x.id {
-		x, y = y, x
-	}
-	for v := y; v != nil; v = v.next {
-		b.of[v.id] = x.id
-	}
-	x.last.next, x.last = y, y.last
-	y.gone = true
-	return x
-}
-
-// all calls yield with the buffers in the order of their first values.
+// all yields the buffers in the order of their first values.
 func (b *buffers) all(yield func(*buffer) bool) {
-	for id := range b.list {
-		if x := &b.list[id]; !x.gone && !yield(x) {
+	for _, x := range b.list {
+		if !x.joined && !yield(x) {
 			return
 		}
 	}
+}
+
+// join gives the values of y to x, which is the earlier buffer, and x the events of both.
+func (b *buffers) join(x, y *buffer, events []event) {
+	for _, v := range y.values {
+		b.of[v] = x
+	}
+	x.values = append(x.values, y.values...)
+	x.events = events
+	y.joined = true
+}
+
+// classOfAll returns the class of a buffer with these values. results are those of the entry point.
+func classOfAll(values []*ir.Value, results map[*ir.Value]bool) ir.Class {
+	class := ir.ClassActivations
+	for _, v := range values {
+		switch c := classOf(v, results); c {
+		case ir.ClassWeights, ir.ClassState:
+			return c
+		case ir.ClassIO, ir.ClassScratch:
+			class = c
+		}
+	}
+	return class
+}
+
+// classOf returns the class of an origin by itself. Results of foreign nodes stay among activations, where the caller
+// reads them.
+func classOf(v *ir.Value, results map[*ir.Value]bool) ir.Class {
+	kind, _ := flow.ParamKind(v)
+	switch {
+	case flow.IsFixed(v):
+		return ir.ClassWeights
+	case flow.IsLeaf(v, ir.OpState):
+		return ir.ClassState
+	case kind == flow.ParamEntry || results[v] && !flow.IsForeign(v):
+		return ir.ClassIO
+	case v.Def != nil && v.Def.Part.Mode == ir.PartEach:
+		return ir.ClassScratch
+	}
+	return ir.ClassActivations
 }

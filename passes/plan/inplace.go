@@ -9,20 +9,38 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// reuse lets results take the bytes of operands, where the op can and nothing else
-// changes: see docs/explanation/plan.md, "Buffers and in-place".
-func (p *planner) reuse() {
+// takeOverOperands lets results take over the bytes of operands, where the op allows it and no node can tell the
+// difference. See docs/explanation/plan.md, "Buffers and in-place".
+//
+// Each possible result is tried in the order of the steps. Its buffer and that of the operand become one if the events
+// of both together are legal. In
+//
+//	%b = silu %a     0
+//	%c = neg %a      1
+//	%d = add %b, %c  2
+//
+// %b cannot have the bytes of %a: the events would be read %a at 0, write %b at 0, read %a at 1, and this read finds
+// %b. %c can, because nothing reads %a after it. %d can have the bytes of %b then: read %b at 2, write %d at 2, where
+// worker p reads only the units of %b that it writes in %d. If %d read all of %b for each unit, another worker's unit
+// might be overwritten already.
+func (p *planner) takeOverOperands() {
+	taken, moved := int64(0), false
 	for _, s := range p.time.Steps {
 		for _, arg := range s.Node.InPlace() {
+			space := s.Node.Result().Type.Space
 			if p.takeOver(s.Node, arg) {
+				taken++
+				moved = moved || s.Node.Result().Type.Space != space
 				break
 			}
 		}
 	}
-	if p.taken > 0 {
-		p.c.Count("inplace", p.taken)
+	if taken > 0 {
+		p.c.Count("inplace", taken)
 	}
-	p.moveViews()
+	if moved {
+		p.moveViews()
+	}
 }
 
 // takeOver makes the result of n the next value of the operand's buffer, if that is legal.
@@ -32,90 +50,260 @@ func (p *planner) takeOver(n *ir.Node, arg int) bool {
 		return false
 	}
 	from, to := p.bufs.get(operand), p.bufs.get(result)
+	sameSpace := from.space() == to.space()
 	switch {
 	case from == to:
 		return false
-	case !p.mayShare(from, to) || p.space(from) != p.space(to) && !p.mayMove(n, operand):
+	case !mayShare(from, to) || !sameSpace && !p.mayMove(n, operand):
 		return false
 	case !p.canFollow(n, from, to) || !p.c.Allow(pass.RulePlanInplace, n):
 		return false
 	}
-	if p.space(from) != p.space(to) {
-		result.Type.Space = p.space(from)
-		p.moved = true
+	if !sameSpace {
+		result.Type.Space = from.space()
 	}
 	p.join(n, from, to)
 	p.c.Cause(n, pass.RulePlanInplace, operand.String())
 	return true
 }
 
-// canFollow reports whether the result of n, which is all of to or a value of it, can live in
-// the bytes of from.
-func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
-	if !p.onOneQueue(from, n) {
-		return false
-	}
-	y := p.time.eventsOf(to)
-	fresh := to.next == nil && len(y) > 0 && y[0].write
-	if fresh && !p.time.merged && comesAfter(p.time.tail(from), y) {
-		return p.canAppend(from, y)
-	}
-	if fresh && p.isLate(from, &y[0]) {
-		return false
-	}
-	p.both = mergeEvents(p.both[:0], p.time.eventsOf(from), y)
-	return p.legal(p.both, from.class)
+// mayShare reports whether two buffers are of one kind: both private to each worker or neither, and neither the
+// caller's nor the program's.
+func mayShare(x, y *buffer) bool {
+	return mayChange(x) && mayChange(y) && (x.class == ir.ClassScratch) == (y.class == ir.ClassScratch)
 }
 
-// isLate reports whether a read of a buffer comes next after a write that it must not see.
-func (p *planner) isLate(b *buffer, write *event) bool {
-	x := p.time.tail(b)
-	if len(x) == 0 || compareEvents(*write, x[0]) < 0 {
-		x = p.time.eventsOf(b)
+// mayChange reports whether results may take over the bytes of a buffer, or its values those of another one.
+func mayChange(b *buffer) bool {
+	switch {
+	case b.slots > 1:
+		return false
+	case b.class == ir.ClassIO: // results of the entry point, but not its parameters
+		return !slices.ContainsFunc(b.values, func(v *ir.Value) bool {
+			kind, _ := flow.ParamKind(v)
+			return kind == flow.ParamEntry
+		})
 	}
-	at := sort.Search(len(x), func(i int) bool { return compareEvents(*write, x[i]) < 0 })
-	return at < len(x) && !x[at].write && p.time.version(&x[at]) != p.time.version(write)
+	return b.class == ir.ClassActivations || b.class == ir.ClassScratch
 }
 
-// comesAfter reports whether merging y with x is to append it.
-func comesAfter(x, y []event) bool {
-	return len(x) > 0 && len(y) > 0 && compareEvents(y[0], x[len(x)-1]) >= 0
-}
-
-// canAppend is legal for the events of from followed by y, those of a single value, of which
-// the first one is a write. It looks at y and where it begins; ticks are not merged.
-func (p *planner) canAppend(from *buffer, y []event) bool {
-	if !from.isLegal() && !p.legal(p.time.eventsOf(from), from.class) {
+// mayMove reports whether the result of a foreign node may be in the space of an operand instead of the space of its
+// backend: the backend of every node that touches it addresses both, or the node copies it. ggml's allocator moves such
+// results too, except if the operand is read twice. Results of other nodes stay where assign has put them.
+func (p *planner) mayMove(n *ir.Node, operand *ir.Value) bool {
+	from, to := p.bufs.get(operand), p.bufs.get(n.Result())
+	if n.Op != ir.OpForeign || len(to.values) > 1 || isReadTwice(n, operand) {
 		return false
 	}
-	x := p.time.tail(from)
-	if p.time.version(&y[0]) != p.time.version(&x[len(x)-1]) && !p.onlyInPlace(x, &y[0]) {
-		return false
-	}
-	return from.class == ir.ClassScratch || p.noRace(y) && p.noRaceAt(from, x[len(x)-1].Tick, y)
-}
-
-// isLegal reports whether join has made the buffer.
-func (b *buffer) isLegal() bool { return b.chain != nil && b.chain.legal }
-
-// noRaceAt checks that nobody of list races with the users of a buffer in its last tick.
-func (p *planner) noRaceAt(b *buffer, tick int32, list []event) bool {
-	users := p.lastUsers(b)
-	for i := range list {
-		if e := &list[i]; e.Tick == tick && !e.needed && p.races(users, e) {
+	for i := range to.events {
+		e := &to.events[i]
+		reached := e.needed || e.Node.Op == ir.OpCopy && !e.Write
+		if !reached && !p.c.Target(e.Node).Addresses(from.space()) {
 			return false
 		}
 	}
 	return true
 }
 
-// lastUsers returns events that stand for all of a buffer's last tick, until it is called again.
-func (p *planner) lastUsers(b *buffer) []*event {
-	if b.isLegal() {
-		return b.chain.users
+// isReadTwice reports whether several operands of n are the same value.
+func isReadTwice(n *ir.Node, operand *ir.Value) bool {
+	first := slices.Index(n.Args, operand)
+	return slices.Contains(n.Args[first+1:], operand)
+}
+
+// moveViews gives views of foreign results the space of what they show, which may have moved.
+func (p *planner) moveViews() {
+	for _, s := range p.time.Steps {
+		for _, v := range s.Node.Results {
+			if from := v.Source(); from != nil && flow.IsForeign(v) {
+				v.Type.Space = from.Type.Space
+			}
+		}
 	}
-	p.last = p.usersOf(p.last[:0], lastTick(p.time.eventsOf(b)))
-	return p.last
+}
+
+// canFollow reports whether the result of n, which is all of to or a value of it, can have the bytes of from. In most
+// cases to is a single value whose events come after those of from: then they alone are looked at.
+func (p *planner) canFollow(n *ir.Node, from, to *buffer) bool {
+	if !onOneQueue(from, n) {
+		return false
+	}
+	isNew := len(to.values) == 1 && len(to.events) > 0 && to.events[0].Write
+	if isNew && !p.time.merged && comesAfter(from.events, to.events) {
+		return p.canAppend(from, to.events)
+	}
+	if isNew && isReadNext(from.events, &to.events[0]) {
+		return false // most cases that are not legal, found quickly
+	}
+	return p.time.isLegal(mergeEvents(from.events, to.events), from.class)
+}
+
+// comesAfter reports whether all events of y come after those of x.
+func comesAfter(x, y []event) bool {
+	return len(x) > 0 && len(y) > 0 && compareEvents(y[0], x[len(x)-1]) >= 0
+}
+
+// isReadNext reports whether the next event after a write would be a read of another version.
+func isReadNext(list []event, write *event) bool {
+	at := sort.Search(len(list), func(i int) bool { return compareEvents(*write, list[i]) < 0 })
+	return at < len(list) && !list[at].Write && version(&list[at]) != version(write)
+}
+
+// canAppend is isLegal for the events of a buffer followed by those of a new value. It looks at the new ones, and at
+// the last tick of the buffer. No ticks are merged.
+func (p *planner) canAppend(b *buffer, list []event) bool {
+	if b.taken == nil && !p.time.isLegal(b.events, b.class) {
+		return false
+	}
+	last := &b.events[len(b.events)-1]
+	if version(&list[0]) != version(last) && !onlyInPlace(b.events, &list[0]) {
+		return false
+	}
+	if b.class == ir.ClassScratch {
+		return true
+	}
+	if !p.time.noRace(list) {
+		return false
+	}
+	users := lastUsers(b)
+	for i := range list {
+		if e := &list[i]; e.Tick == last.Tick && !e.needed && races(users, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// takeover is what is known of a buffer after a result has taken over its bytes: all its events are legal. Without it,
+// a chain of n nodes in place would take time that grows with n².
+type takeover struct {
+	queue string  // of the node of the result
+	from  int     // index of the first event that this queue was not asked about; see onOneQueue
+	users []event // of the last tick; see addUser
+}
+
+// join makes one buffer of two that may share bytes. n writes to those of x in place.
+func (p *planner) join(n *ir.Node, x, y *buffer) {
+	class := min(x.class, y.class) // io, if one of them is
+	taken := &takeover{queue: n.Queue()}
+	events := x.events
+	if len(y.values) == 1 && comesAfter(x.events, y.events) {
+		taken.from = len(x.events)
+		last := lastTick(y.events)
+		if x.events[len(x.events)-1].Tick == last[0].Tick {
+			taken.users = slices.Clone(lastUsers(x))
+		}
+		taken.users = usersOf(taken.users, last)
+		events = append(events, y.events...)
+	} else {
+		events = mergeEvents(x.events, y.events)
+		taken.users = usersOf(nil, lastTick(events))
+	}
+	if y.id < x.id {
+		x, y = y, x
+	}
+	p.bufs.join(x, y, events)
+	x.class, x.taken = class, taken
+}
+
+// isLegal reports whether values with these events, in order, can have the same bytes: every read finds the version
+// that it names, and no two workers race. Each worker has scratch of its own, so there is no race in it.
+func (t *Timeline) isLegal(list []event, class ir.Class) bool {
+	return readsFind(list) && (class == ir.ClassScratch || t.noRace(list))
+}
+
+// readsFind reports whether every read finds the version that it names. What the last iteration of a loop leaves is the
+// version that the first one started with, so the next iteration finds what it expects.
+func readsFind(list []event) bool {
+	var now *ir.Value // the version in the bytes; nil before the first event
+	for i := range list {
+		e := &list[i]
+		v := version(e)
+		switch {
+		case e.Write && v != now && !onlyInPlace(list[:i], e):
+			return false
+		case !e.Write && now != nil && v != now:
+			return false
+		}
+		now = v
+	}
+	return true
+}
+
+// onlyInPlace reports whether the writing node reads the bytes, if at all, only as an operand that it may overwrite and
+// only where the same worker writes. before are the events before the write.
+func onlyInPlace(before []event, write *event) bool {
+	n := write.Node
+	for i := len(before) - 1; i >= 0 && before[i].Node == n; i-- {
+		e := &before[i]
+		mayOverwrite := slices.Contains(n.InPlace(), e.Arg) && flow.SameShape(n.Args[e.Arg], n.Result())
+		if !mayOverwrite || n.Part.Mode != ir.PartEach && !flow.SameOwner(e.Access, write.Access) {
+			return false
+		}
+	}
+	return true
+}
+
+// noRace reports whether in no tick two workers access the bytes and one of them writes.
+func (t *Timeline) noRace(list []event) bool {
+	if !slices.ContainsFunc(list, func(e event) bool { return e.isShared() }) {
+		return true // worker 0 does one after the other
+	}
+	users := make(map[int][]event) // by class of ticks
+	for i := range list {
+		e := &list[i]
+		if e.needed {
+			continue
+		}
+		tick := t.shared[e.Tick]
+		if races(users[tick], e) {
+			return false
+		}
+		users[tick] = addUser(users[tick], e)
+	}
+	return true
+}
+
+// races reports whether e and an event of users, which are in the same tick, may be of two workers, one of which
+// writes.
+func races(users []event, e *event) bool {
+	for i := range users {
+		if u := &users[i]; (u.Write || e.Write) && u.Pos != e.Pos && !flow.SameOwner(u.Access, e.Access) {
+			return true
+		}
+	}
+	return false
+}
+
+// addUser adds an event to those that stand for all of a tick, unless one of them races with all that e races with.
+// Later events are of other nodes, because the events of one node follow each other.
+func addUser(users []event, e *event) []event {
+	for i := range users {
+		u := &users[i]
+		alike := u.By == flow.Everyone && e.By == flow.Everyone || flow.SameOwner(u.Access, e.Access)
+		if alike && (u.Write || !e.Write) {
+			return users
+		}
+	}
+	return append(users, *e)
+}
+
+// usersOf adds events of one tick to those that stand for all of it.
+func usersOf(users, list []event) []event {
+	for i := range list {
+		if !list[i].needed {
+			users = addUser(users, &list[i])
+		}
+	}
+	return users
+}
+
+// lastUsers returns events that stand for all of a buffer's last tick.
+func lastUsers(b *buffer) []event {
+	if b.taken != nil {
+		return b.taken.users
+	}
+	return usersOf(nil, lastTick(b.events))
 }
 
 // lastTick returns those events of a list that are in the tick of the last one.
@@ -127,243 +315,19 @@ func lastTick(list []event) []event {
 	return list[from:]
 }
 
-// usersOf adds events to those that stand for all of a tick.
-func (p *planner) usersOf(users []*event, list []event) []*event {
-	for i := range list {
-		if !list[i].needed {
-			users = p.withUser(users, &list[i])
-		}
+// onOneQueue reports whether n, which is to overwrite a buffer, makes no queue wait by that: the queue of n, or the
+// host, is the only one that uses the buffer. The host may read what queues write, because it has waited for them
+// anyway.
+func onOneQueue(b *buffer, n *ir.Node) bool {
+	list, queue := b.events, n.Queue()
+	if b.taken != nil && b.taken.queue == queue {
+		list = list[b.taken.from:] // of the others it was asked before
 	}
-	return users
-}
-
-// withUser adds e, unless an event before races with whatever e does: with later ones of
-// other nodes, as those of one node are next to each other.
-func (p *planner) withUser(users []*event, e *event) []*event {
-	for _, u := range users {
-		alike := u.by == flow.Everyone && e.by == flow.Everyone || p.time.sameOwner(u, e)
-		if alike && (u.write || !e.write) {
-			return users
-		}
-	}
-	return append(users, e)
-}
-
-// races reports whether e and an event before, in the same tick, may be of two workers, one of
-// them writing.
-func (p *planner) races(users []*event, e *event) bool {
-	for _, u := range users {
-		if (u.write || e.write) && u.Pos != e.Pos && !p.time.sameOwner(u, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// join makes one buffer of two that may share bytes: n writes to those of x in place.
-func (p *planner) join(n *ir.Node, x, y *buffer) {
-	class := min(x.class, y.class) // io, if one of them is
-	after := y.next == nil && x.id < y.id && comesAfter(p.time.tail(x), p.time.Of(y.id))
-	known := p.merged
-	if after {
-		known = p.appended
-	}
-	c := known(x, y)
-	c.legal, c.appended, c.queue = true, after, n.Queue()
-	b := p.bufs.join(x, y)
-	if !after {
-		c.upTo = b.last
-	}
-	b.class, b.chain = class, c
-	p.taken++
-}
-
-// appended returns what is known of x and, behind it, the single value of y.
-func (p *planner) appended(x, y *buffer) *chain {
-	before, last := p.time.tail(x), lastTick(p.time.Of(y.id))
-	users := p.lastUsers(x)
-	if before[len(before)-1].Tick != last[0].Tick {
-		users = users[:0]
-	}
-	c := x.chain
-	if c == nil {
-		c = &chain{events: p.time.Of(x.id), upTo: x}
-	}
-	c.users = p.usersOf(append(c.users[:0], users...), last)
-	return c
-}
-
-// merged returns what is known of both buffers together.
-func (p *planner) merged(x, y *buffer) *chain {
-	a, b := p.time.eventsOf(x), p.time.eventsOf(y)
-	all := mergeEvents(make([]event, 0, len(a)+len(b)), a, b)
-	return &chain{events: all, users: p.usersOf(nil, lastTick(all))}
-}
-
-// mayShare reports whether buffers are of one kind: private or not, of one space, and not
-// the caller's or the program's.
-func (p *planner) mayShare(x, y *buffer) bool {
-	loose := func(b *buffer) bool {
-		return b.slots == 1 && (b.class == ir.ClassActivations || b.class == ir.ClassScratch || b.class == ir.ClassIO && !holdsParam(b))
-	}
-	return loose(x) && loose(y) && (x.class == ir.ClassScratch) == (y.class == ir.ClassScratch)
-}
-
-// mayMove reports whether the result of a foreign node may lie in the space of an operand
-// instead of that of its backend: whoever touches it addresses both, or copies it. ggml's
-// allocator does likewise, but for an operand that is read twice; to go further would only take
-// from one space what it gives to another. Whether that is slower nobody knows of foreign nodes; of
-// others assign has decided.
-func (p *planner) mayMove(n *ir.Node, operand *ir.Value) bool {
-	from, to := p.bufs.get(operand), p.bufs.get(n.Result())
-	if n.Op != ir.OpForeign || to.next != nil || readTwice(n, operand) {
-		return false
-	}
-	list := p.time.Of(to.id)
-	for i := range list {
-		by := p.time.node(&list[i])
-		reached := by == nil || by.Op == ir.OpCopy && !list[i].write
-		if !reached && !p.c.Target(by).Addresses(p.space(from)) {
-			return false
-		}
-	}
-	return true
-}
-
-// readTwice reports whether several operands of n are the same value.
-func readTwice(n *ir.Node, operand *ir.Value) bool {
-	first := slices.Index(n.Args, operand)
-	return slices.Contains(n.Args[first+1:], operand)
-}
-
-// moveViews gives the views of foreign results that lie in another space now their space.
-func (p *planner) moveViews() {
-	if !p.moved {
-		return
-	}
-	for _, s := range p.time.Steps {
-		for _, v := range s.Node.Results {
-			if from := v.Source(); from != nil && flow.IsForeign(v) {
-				v.Type.Space = from.Type.Space
-			}
-		}
-	}
-}
-
-func holdsParam(b *buffer) bool {
-	for v := range b.values {
-		if kind, _ := flow.ParamKind(v); kind == flow.ParamEntry {
-			return true
-		}
-	}
-	return false
-}
-
-// legal reports whether values with such events, in order, can live in the same bytes.
-func (p *planner) legal(list []event, class ir.Class) bool {
-	return p.readsFind(list) && (class == ir.ClassScratch || p.noRace(list))
-}
-
-// onOneQueue reports whether n, which is to overwrite a buffer, orders nobody by that: the
-// queue that runs n, or the host, is the only one that uses it. What a queue writes the host
-// has waited for anyway.
-func (p *planner) onOneQueue(b *buffer, n *ir.Node) bool {
-	if b.isLegal() && b.chain.appended && b.chain.queue == n.Queue() {
-		return p.onlyOn(p.time.Of(b.last.id), n.Queue()) // of the others it was asked before
-	}
-	for list := range p.time.lists(b) {
-		if !p.onlyOn(list, n.Queue()) {
-			return false
-		}
-	}
-	return true
-}
-
-// onlyOn reports whether no other queue than one uses bytes at some of the events; the host, whose
-// name is empty, may read what queues write.
-func (p *planner) onlyOn(list []event, queue string) bool {
-	for i := range list {
-		if n := p.time.node(&list[i]); n != nil && n.Queue() != queue && (queue != "" || !list[i].write) {
-			return false
-		}
-	}
-	return true
-}
-
-// readsFind walks the events of one buffer and checks that every read finds the version it
-// names. Versions follow each other in the order, and what the last round of a loop leaves
-// is what the first one started with, as far as the next round can tell.
-func (p *planner) readsFind(list []event) bool {
-	var now *ir.Value
 	for i := range list {
 		e := &list[i]
-		v := p.time.version(e)
-		if e.write {
-			if v != now && !p.onlyInPlace(list[:i], e) {
-				return false
-			}
-			now = v
-			continue
-		}
-		if now != nil && v != now {
-			return false
-		}
-		now = v
-	}
-	return true
-}
-
-// onlyInPlace reports whether the writing node reads the buffer, if it does at all, as an
-// operand that it may overwrite, and only where the same worker writes. Before are the
-// events before the write.
-func (p *planner) onlyInPlace(before []event, write *event) bool {
-	n := p.time.node(write)
-	for i := len(before) - 1; i >= 0 && p.time.node(&before[i]) == n; i-- {
-		e := &before[i]
-		ok := slices.Contains(n.InPlace(), int(e.arg)) && flow.SameShape(n.Args[e.arg], n.Result())
-		if !ok || n.Part.Mode != ir.PartEach && !p.time.sameOwner(e, write) {
+		if !e.needed && e.Node.Queue() != queue && (queue != "" || !e.Write) {
 			return false
 		}
 	}
 	return true
-}
-
-// noRace checks that in no tick two workers access the buffer, one of them writing.
-func (p *planner) noRace(list []event) bool {
-	if !anyShared(list) {
-		return true // worker 0 does one after the other
-	}
-	if p.users == nil {
-		p.users = make([][]*event, len(p.time.shared))
-	}
-	defer p.clearUsers(list)
-	for i := range list {
-		e := &list[i]
-		if e.needed {
-			continue
-		}
-		users := &p.users[p.time.shared[e.Tick]]
-		if p.races(*users, e) {
-			return false
-		}
-		*users = p.withUser(*users, e)
-	}
-	return true
-}
-
-func anyShared(list []event) bool {
-	for i := range list {
-		if list[i].shared() {
-			return true
-		}
-	}
-	return false
-}
-
-// clearUsers makes the scratch of noRace empty again.
-func (p *planner) clearUsers(list []event) {
-	for i := range list {
-		users := &p.users[p.time.shared[list[i].Tick]]
-		*users = (*users)[:0]
-	}
 }

@@ -17,9 +17,9 @@ import (
 
 const onCPU = "target cpu like=cpu"
 
-// TestCanFollow compares canFollow, on random models, with its definition: the events of both
+// TestCanFollowMeansMergedEventsAreLegal compares canFollow, on random models, with its definition: the events of both
 // buffers, merged, are legal, pair by pair.
-func TestCanFollow(t *testing.T) {
+func TestCanFollowMeansMergedEventsAreLegal(t *testing.T) {
 	seen := make(map[string]int)
 	for seed := range uint64(120) {
 		g := irtest.RandomLayers(seed)
@@ -78,10 +78,7 @@ func contextOf(t *testing.T, p *pass.Pass, targets string) *pass.Context {
 func plannerOf(t *testing.T, m *ir.Module, f *ir.Func, targets string) *planner {
 	t.Helper()
 	c := contextOf(t, &Pass, targets)
-	p := newPlanner(c, f, &Arenas{c: c, M: m, spaces: make(map[string]target.Space)})
-	p.time = NewTimeline(f, p.origins)
-	p.classify()
-	return p
+	return newPlanner(c, f, &arenas{c: c, m: m})
 }
 
 func compareCanFollow(t *testing.T, p *planner, n *ir.Node, arg int, seen map[string]int) {
@@ -91,12 +88,12 @@ func compareCanFollow(t *testing.T, p *planner, n *ir.Node, arg int, seen map[st
 		return
 	}
 	from, to := p.bufs.get(operand), p.bufs.get(result)
-	if from == to || !p.mayShare(from, to) {
+	if from == to || !mayShare(from, to) {
 		return
 	}
-	x, y := p.time.eventsOf(from), p.time.eventsOf(to)
-	all := mergeEvents(nil, x, y)
-	want := p.onOneQueue(from, n) && p.readsFind(all) && (from.class == ir.ClassScratch || noPairRaces(p.time, all))
+	x, y := from.events, to.events
+	all := mergeEvents(x, y)
+	want := onOneQueue(from, n) && readsFind(all) && (from.class == ir.ClassScratch || noPairRaces(p.time, all))
 	if got := p.canFollow(n, from, to); got != want {
 		t.Errorf("%v in place of %v: %v, want %v", n, operand, got, want)
 	}
@@ -114,7 +111,7 @@ func noPairRaces(time *Timeline, list []event) bool {
 		for k := range i {
 			before := &list[k]
 			together := !e.needed && !before.needed && e.Pos != before.Pos && time.shared[e.Tick] == time.shared[before.Tick]
-			if together && (e.write || before.write) && !flow.SameOwner(time.access(before), time.access(e)) {
+			if together && (e.Write || before.Write) && !flow.SameOwner(before.Access, e.Access) {
 				return false
 			}
 		}
@@ -122,18 +119,18 @@ func noPairRaces(time *Timeline, list []event) bool {
 	return true
 }
 
-// TestLongChain: so many nodes in place that looking at all before each would take minutes
-// share one buffer, on a device and where workers divide them.
-func TestLongChain(t *testing.T) {
+// TestLongChainsInPlaceTakeLinearTime makes so many nodes work in place that looking at all earlier ones for each would
+// take minutes, on a device and divided among workers.
+func TestLongChainsInPlaceTakeLinearTime(t *testing.T) {
 	const nodes = 20_000
 	for _, targets := range []string{"target gpu space=host ops=*\ntarget cpu like=cpu", "target gpu like=cpu\ntarget cpu like=cpu"} {
 		m := irtest.Parse(t, chainText(nodes))
 		runPass(t, m, &order.Pass, targets)
 		runPass(t, m, &partition.Pass, targets)
 		p := plannerOf(t, m, m.Funcs[0], targets)
-		p.reuse()
-		if want := int64(nodes - 1); p.taken != want {
-			t.Errorf("%s: %d of %d nodes work in place", targets, p.taken, want)
+		p.takeOverOperands()
+		if got, want := p.c.Run.Counter("plan.inplace"), int64(nodes-1); got != want {
+			t.Errorf("%s: %d of %d nodes work in place", targets, got, want)
 		}
 	}
 }

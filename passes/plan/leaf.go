@@ -9,47 +9,40 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// leafPlacer lays out weights, constants and states in the order of their use. What the
-// tables of a repeat hold is laid out round by round: all entries 0, all entries 1, and so
-// on, so that the entries of each table lie at a constant distance.
+// leafPlacer places weights, constants and states in the order of their use. Those in the tables of a repeat are placed
+// iteration by iteration: all entries 0, all entries 1, and so on. So the entries of each table have a constant
+// distance, and an iteration reads memory that is in one piece:
+//
+//	%r = repeat 2 (table %w0, %w1; table %u0, %u1)    places: w0 u0 w1 u1
 type leafPlacer struct {
-	a     *Arenas
-	done  map[**ir.Place]bool // by where the place of a weight, a state or a constant stands
-	open  []leaf              // that must not be torn apart: one round
-	seen  []bool              // by the number of an origin: its bytes have their place, or need none here
-	needs []leafNeed          // scratch of flush
-	errs  []error
+	arenas *arenas
+	done   map[**ir.Place]bool // by where the place of a weight, a state or a constant is stored
+	group  []leaf              // to be placed next, in one chunk if possible
+	errs   []error
 }
 
 // leaf is a weight, a state or a constant that needs a place.
 type leaf struct {
-	class ir.Class
-	typ   *ir.Type
+	key   arenaKey
 	name  string
+	bytes int64
 	place **ir.Place
 }
 
-// leafNeed is the bytes that leaves need in an arena.
-type leafNeed struct {
-	key   arenaKey
-	bytes int64
-}
-
-// placeLeaves gives every weight, state and constant its place, used ones first. It
-// reports those that no allocation can hold. All has the origins of each entry point.
-func (a *Arenas) placeLeaves(all []*flow.Origins) error {
-	p := &leafPlacer{a: a, done: make(map[**ir.Place]bool, len(a.M.Weights)+len(a.M.States))}
-	for i, f := range a.M.Funcs {
-		p.seen = make([]bool, len(all[i].List))
-		p.visit(f, all[i])
+// placeLeaves gives every weight, state and constant its place, used ones first. It returns an error for each that no
+// allocation can hold.
+func (a *arenas) placeLeaves() error {
+	p := &leafPlacer{arenas: a, done: make(map[**ir.Place]bool)}
+	for _, f := range a.m.Funcs {
+		p.addUsed(f)
 	}
-	for _, w := range a.M.Weights {
-		p.weight(w)
+	for _, w := range a.m.Weights {
+		p.addWeight(w)
 	}
-	for _, s := range a.M.States {
-		p.state(s)
+	for _, s := range a.m.States {
+		p.addState(s)
 	}
-	p.flush()
+	p.placeGroup()
 	for i := range a.list {
 		if c := a.list[i].Class; c == ir.ClassWeights || c == ir.ClassState {
 			a.list[i].Bound = a.list[i].Bytes()
@@ -58,135 +51,91 @@ func (a *Arenas) placeLeaves(all []*flow.Origins) error {
 	return errors.Join(p.errs...)
 }
 
-// visit places what nodes of f read, in order; leaves themselves are only names.
-func (p *leafPlacer) visit(f *ir.Func, o *flow.Origins) {
+// addUsed places the leaves that the nodes of f and of the bodies in it use.
+func (p *leafPlacer) addUsed(f *ir.Func) {
 	for _, n := range f.Nodes {
-		operands := o.Used.Operands(int32(o.Numbers.Node(n)))
-		if n.Op != ir.OpRepeat {
-			for _, id := range operands {
-				p.origin(id, o)
-				p.flush()
-			}
+		fixed := len(n.Args) // operands that are no entries of tables
+		attr, isRepeat := n.Attr.(*ir.RepeatAttr)
+		if isRepeat {
+			fixed = attr.Carried + attr.Invariant
+		}
+		for _, v := range n.Args[:fixed] {
+			p.add(v)
+			p.placeGroup()
+		}
+		if !isRepeat {
 			continue
 		}
-		attr := n.Attr.(*ir.RepeatAttr)
-		fixed := attr.Carried + attr.Invariant
-		for _, id := range operands[:fixed] {
-			p.origin(id, o)
-			p.flush()
-		}
-		for round := range int(attr.Count) {
-			for at := fixed + round; at < len(operands); at += int(attr.Count) {
-				p.origin(operands[at], o)
+		for iteration := range int(attr.Count) {
+			for i := fixed + iteration; i < len(n.Args); i += int(attr.Count) {
+				p.add(n.Args[i])
 			}
-			p.flush()
+			p.placeGroup()
 		}
-		p.visit(n.Body, o)
+		p.addUsed(n.Body)
 	}
 }
 
-// origin puts an origin, if that is a leaf, among those to be placed.
-func (p *leafPlacer) origin(i int32, o *flow.Origins) {
-	if i == flow.None {
+// add adds the leaf whose bytes v names, if it names one. For the parameter of a table, the entries were added before.
+func (p *leafPlacer) add(v *ir.Value) {
+	if v == nil {
 		return
 	}
-	if kind := o.Kinds[i]; p.seen[i] || kind != flow.FixedOrigin && kind != flow.StateOrigin {
+	o := flow.Origin(v)
+	if o.Def == nil {
 		return
 	}
-	p.seen[i] = true
-	n := o.List[i].Def
-	if n == nil {
-		return // a table: its entries come first
-	}
-	switch n.Op {
+	switch o.Def.Op {
 	case ir.OpWeight:
-		p.weight(p.a.M.Weight(n.Attr.(*ir.WeightAttr).Name))
+		p.addWeight(p.arenas.m.Weight(o.Def.Attr.(*ir.WeightAttr).Name))
 	case ir.OpState:
-		p.state(p.a.M.State(n.Attr.(*ir.StateAttr).Name))
+		p.addState(p.arenas.m.State(o.Def.Attr.(*ir.StateAttr).Name))
 	case ir.OpConstant:
-		v := n.Result()
-		p.add(leaf{ir.ClassWeights, &v.Type, v.String(), &v.Place})
+		p.addLeaf(ir.ClassWeights, &o.Type, o.String(), &o.Place)
 	}
 }
 
-func (p *leafPlacer) weight(w *ir.Weight) {
-	p.add(leaf{ir.ClassWeights, &w.Type, w.Name, &w.Place})
-}
+func (p *leafPlacer) addWeight(w *ir.Weight) { p.addLeaf(ir.ClassWeights, &w.Type, w.Name, &w.Place) }
 
-func (p *leafPlacer) state(s *ir.State) {
-	p.add(leaf{ir.ClassState, &s.Type, s.Name, &s.Place})
-}
+func (p *leafPlacer) addState(s *ir.State) { p.addLeaf(ir.ClassState, &s.Type, s.Name, &s.Place) }
 
-func (p *leafPlacer) add(l leaf) {
-	if !p.done[l.place] {
-		p.done[l.place] = true
-		p.open = append(p.open, l)
+func (p *leafPlacer) addLeaf(class ir.Class, t *ir.Type, name string, place **ir.Place) {
+	if !p.done[place] {
+		p.done[place] = true
+		p.group = append(p.group, leaf{arenaKey{flow.SpaceOf(t), class}, name, t.MaxBytes(), place})
 	}
 }
 
-// flush places what is open behind all else. Where that would make a chunk larger than
-// the largest allocation, all of it goes to a new chunk; if a chunk cannot hold it all,
-// each piece by itself.
-func (p *leafPlacer) flush() {
-	if len(p.open) == 0 {
-		return
-	}
-	p.needs = p.needs[:0]
-	for _, l := range p.open {
-		key := p.key(l)
-		room := p.a.room(key, l.typ.MaxBytes())
-		p.need(key).bytes += room
-		if limit := p.a.limit(key.space); limit > 0 && room > limit {
-			p.errs = append(p.errs, pass.TooLarge(fmt.Sprintf("%s of %s: %q", l.class, key.space, l.name), room, limit))
+// placeGroup places the group at the ends of its arenas. If a chunk would become larger than the largest allocation,
+// all that belongs to this arena goes to a new chunk; if no chunk can hold it, each piece goes where it fits.
+func (p *leafPlacer) placeGroup() {
+	needs := make(map[arenaKey]int64) // bytes of the group; 0 once its first leaf is placed
+	for _, l := range p.group {
+		space := p.arenas.space(l.key.space)
+		room := space.Room(l.bytes)
+		needs[l.key] += room
+		if limit := space.MaxAlloc; limit > 0 && room > limit {
+			p.errs = append(p.errs, pass.TooLarge(fmt.Sprintf("%s of %s: %q", l.key.class, l.key.space, l.name), room, limit))
 		}
 	}
-	for _, l := range p.open {
-		need := p.need(p.key(l))
-		*l.place = p.a.place(p.a.append(need.key, l.typ.MaxBytes(), need.bytes))
-		need.bytes = 0
+	for _, l := range p.group {
+		*l.place = p.arenas.place(p.arenas.append(l.key, l.bytes, needs[l.key]))
+		needs[l.key] = 0
 	}
-	p.open = p.open[:0]
+	p.group = nil
 }
 
-func (p *leafPlacer) key(l leaf) arenaKey { return arenaKey{flow.SpaceOf(l.typ), l.class} }
-
-// need returns what is needed in an arena so far.
-func (p *leafPlacer) need(key arenaKey) *leafNeed {
-	for i := range p.needs {
-		if p.needs[i].key == key {
-			return &p.needs[i]
-		}
-	}
-	p.needs = append(p.needs, leafNeed{key: key})
-	return &p.needs[len(p.needs)-1]
-}
-
-// append reserves bytes at the end of an arena, where room more are to follow in the same
-// chunk if they can.
-func (a *Arenas) append(key arenaKey, bytes, room int64) ir.Place {
-	arena, limit := a.get(key), a.limit(key.space)
+// append reserves bytes at the end of an arena, in a chunk that has room for together bytes if any chunk can have.
+func (a *arenas) append(key arenaKey, bytes, together int64) ir.Place {
+	arena, space := a.get(key), a.space(key.space)
+	limit, room := space.MaxAlloc, space.Room(bytes)
 	last := len(arena.Chunks) - 1
 	fits := func(n int64) bool { return limit == 0 || arena.Chunks[last]+n <= limit }
-	if last < 0 || !fits(a.room(key, bytes)) || room <= limit && !fits(room) {
+	if last < 0 || !fits(room) || together <= limit && !fits(together) {
 		arena.Chunks = append(arena.Chunks, 0)
 		last++
 	}
 	at := ir.Place{Arena: a.index(key), Chunk: last, Offset: arena.Chunks[last], Bytes: bytes}
-	arena.Chunks[last] += a.room(key, bytes)
+	arena.Chunks[last] += room
 	return at
-}
-
-// PlaceOf returns the place of the bytes that v begins with: those of a weight or state
-// stand in the module.
-func (a *Arenas) PlaceOf(v *ir.Value) *ir.Place {
-	o := flow.Origin(v)
-	if o.Def != nil {
-		switch attr := o.Def.Attr.(type) {
-		case *ir.WeightAttr:
-			return a.M.Weight(attr.Name).Place
-		case *ir.StateAttr:
-			return a.M.State(attr.Name).Place
-		}
-	}
-	return o.Place
 }

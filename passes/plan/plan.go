@@ -16,19 +16,23 @@ import (
 
 // Pass gives every value that owns bytes an address.
 //
-// Before: nodes have partitions and epochs. After: every such value, weight and state has
-// a place; Module.Plan has the arenas with their lower bounds, and figures per entry point.
+// Before: nodes have partitions and epochs. After: every such value, weight and state has a place; Module.Plan has the
+// arenas with their lower bounds, and figures for each entry point.
 //
-// Not earlier: bytes live until the barrier behind their last reader. Not later: nothing
-// follows but the proof.
+// Not earlier: bytes live until the barrier that follows their last reader. Not later: only sync and the proof follow.
 //
-// Bytes that may be shared in time are one buffer; results take the bytes of operands
-// where nothing can tell the difference. Buffers are packed per arena: greedily, then by a
-// search up to the lower bound or the budget of steps (package mem). docs/explanation/plan.md says why
-// this is right in the presence of threads and loops.
+// The steps for each entry point:
 //
-// Cost: O(nodes + uses of buffers) without loops, O(nodes * uses of a buffer) with them, and
-// the search.
+//	timeline.go, event.go  nodes in order of time, and the events of each value: who reads and writes it when
+//	buffer.go              values that share bytes are one buffer
+//	inplace.go             results take over the bytes of operands if no node can tell the difference
+//	horizon.go             until when queues may still be at work on a buffer
+//	packing.go             each arena is packed: greedily, then by a search (package mem)
+//
+// Weights, constants and states are placed once for the module (leaf.go). docs/explanation/plan.md explains why this is
+// right in the presence of threads and loops.
+//
+// Cost: O(nodes + uses of buffers) without loops, O(nodes * uses of a buffer) with them, and the search.
 var Pass = pass.Pass{
 	Name:     "plan",
 	Doc:      "give every value an address",
@@ -44,7 +48,7 @@ var Pass = pass.Pass{
 	Flags: planFlags{},
 }
 
-// planFlags are switches for experiments.
+// planFlags are the debug flags of the pass.
 type planFlags struct {
 	Greedy bool `debug:"greedy,do not search for a better packing"`
 }
@@ -53,384 +57,28 @@ func plan(c *pass.Context, m *ir.Module) error {
 	if n := c.Options.Pipeline; n > ir.MaxPipeline {
 		return fmt.Errorf("%d steps under way: at most %d may be, each with buffers of its own: lower --pipeline", n, ir.MaxPipeline)
 	}
-	a := &Arenas{c: c, M: m, spaces: make(map[string]target.Space)}
-	var planners []*planner
-	var all []*flow.Origins
-	for _, f := range m.Funcs {
-		p := newPlanner(c, f, a)
-		planners, all = append(planners, p), append(all, p.origins)
-	}
 	m.Plan = &ir.Plan{Threads: planThreads(c)}
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
-	errs := []error{a.placeLeaves(all)}
-	for _, p := range planners {
-		p.analyze()
-		p.sayCarried()
-		p.reuse()
+	a := &arenas{c: c, m: m}
+	errs := []error{a.placeLeaves()}
+	for _, f := range m.Funcs {
+		p := newPlanner(c, f, a)
+		p.explainCarried()
+		p.takeOverOperands()
 		errs = append(errs, p.place())
 		m.Plan.Funcs = append(m.Plan.Funcs, p.figures())
 	}
 	if err := errors.Join(errs...); err != nil {
-		m.Plan = nil // it has no arenas: there is nothing to explain
+		m.Plan = nil // it has no arenas
 		return err
 	}
 	a.finish()
 	return a.checkBudgets()
 }
 
-// planner plans one entry point. First it needs to know its time and the classes of buffers.
-type planner struct {
-	c       *pass.Context
-	f       *ir.Func
-	arenas  *Arenas
-	origins *flow.Origins
-	bufs    *buffers
-	time    *Timeline
-	clocks  *pipeline.Clockwork // nil where there are no queues
-	queues  *horizon            // likewise
-
-	both   []event     // scratch of canFollow
-	users  [][]*event  // scratch of noRace, by tick
-	last   []*event    // scratch of lastUsers
-	taken  int64       // how many results took over bytes
-	moved  bool        // a result lies in another space than that of its backend
-	places []*ir.Place // of values, buffer by buffer
-}
-
-func newPlanner(c *pass.Context, f *ir.Func, a *Arenas) *planner {
-	p := &planner{c: c, f: f, arenas: a, origins: flow.NewUsedOrigins(f)}
-	for _, r := range f.Results {
-		o := p.origins.Get(r)
-		kind := &p.origins.Kinds[o]
-		if (*kind == flow.PlainOrigin || *kind == flow.PrivateOrigin) && !flow.IsForeign(p.origins.List[o]) { // those are read where they lie
-			*kind = flow.ResultOrigin
-		}
-	}
-	return p
-}
-
-// analyze finds when values live, the buffers and where they belong, and what queues do.
-func (p *planner) analyze() {
-	p.time = NewTimeline(p.f, p.origins)
-	p.classify()
-	p.layQueues()
-}
-
-// classify finds the buffers and where they belong.
-func (p *planner) classify() {
-	p.bufs = newBuffers(p.f, p.origins)
-	for b := range p.bufs.all {
-		b.class, b.slots = p.class(b), 1
-		if p.origins.Slots {
-			b.slots = slotsOf(b)
-		}
-	}
-}
-
-// layQueues lays out what queues do, as far as it does not depend on who shares bytes.
-func (p *planner) layQueues() {
-	if pipeline.HasQueues(p.f) {
-		p.clocks = pipeline.NewClockwork(p.c.Targets, p.f, p.origins.Numbers, false)
-	}
-}
-
-// sayCarried says why the carried values of repeats are where they are.
-func (p *planner) sayCarried() {
-	for _, l := range p.time.inOrder {
-		if len(l.node.Results) > 0 {
-			p.c.Cause(l.node, pass.RulePlanCarried, l.node.Result().String())
-		}
-	}
-}
-
-// class returns where a buffer belongs.
-func (p *planner) class(b *buffer) ir.Class {
-	class := ir.ClassActivations
-	for x := b; x != nil; x = x.next {
-		switch p.origins.Kinds[x.id] {
-		case flow.FixedOrigin:
-			return ir.ClassWeights
-		case flow.StateOrigin:
-			return ir.ClassState
-		case flow.EntryOrigin, flow.ResultOrigin:
-			class = ir.ClassIO
-		case flow.PrivateOrigin:
-			class = ir.ClassScratch
-		}
-	}
-	return class
-}
-
-// space returns the memory space of a buffer.
-func (p *planner) space(b *buffer) string { return flow.SpaceOf(&b.value.Type) }
-
-// tenants are the buffers of the entry point that go to one arena, as they are packed: what has several
-// instances lives throughout, and so lies one behind the other as one.
-type tenants struct {
-	key     arenaKey
-	space   target.Space
-	count   int // so many buffers there will be
-	problem mem.Problem
-	first   []tenant // by the index in the problem: the first one there
-	more    []tenant // those behind others
-	several int      // index of the open one of several, counted from 1; 0 is none
-	last    int32    // the last one of that among more, likewise
-}
-
-// tenant is a buffer that is packed.
-type tenant struct {
-	id         int32 // of the buffer
-	from, many int32 // its values' places among those of the planner
-	next       int32 // who lies behind it: among the tenants' more, counted from 1
-	size       int64 // bytes that it takes at the bounds, all instances together
-}
-
-// place packs the buffers of the entry point, arena by arena, and writes the addresses.
-func (p *planner) place() error {
-	groups := p.sort()
-	if p.clocks != nil {
-		p.queues = newHorizon(p, len(groups))
-	}
-	p.measure(groups)
-	var errs []error
-	for i := range groups {
-		errs = append(errs, p.settle(&groups[i], p.solve(&groups[i])))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err // what bodies stand for may have no place
-	}
-	p.placeBodies()
-	return nil
-}
-
-// sort tells the buffers that are to be placed their arenas, and returns these, with room for
-// tenants.
-func (p *planner) sort() []tenants {
-	var groups []tenants
-	index := make(map[arenaKey]int)
-	before := -1 // before is the arena of the last one: mostly it is the next one's too
-	for b := range p.bufs.all {
-		if !b.isPlaced() {
-			continue
-		}
-		if key := (arenaKey{p.space(b), b.class}); before < 0 || groups[before].key != key {
-			at, known := index[key]
-			if !known {
-				at = len(groups)
-				index[key] = at
-				groups = append(groups, tenants{key: key, space: p.arenas.space(key.space)})
-			}
-			before = at
-		}
-		b.arena = int32(before)
-		groups[before].count++
-	}
-	for i := range groups {
-		g := &groups[i]
-		g.problem.Buffers, g.first = make([]mem.Buffer, 0, g.count), make([]tenant, 0, g.count)
-	}
-	return groups
-}
-
-// isPlaced reports whether plan packs b for each entry point: weights and states it does not.
-func (b *buffer) isPlaced() bool { return b.class != ir.ClassWeights && b.class != ir.ClassState }
-
-// measure makes the tenants of all groups, as far as queues do not matter, and places, with the bytes
-// of each, for their values.
-func (p *planner) measure(groups []tenants) {
-	for b := range p.bufs.all {
-		if !b.isPlaced() {
-			continue
-		}
-		g, extra := &groups[b.arena], int64(0)
-		if b.slots > 1 { // the next instance begins behind what kernels may touch
-			extra = g.space.Extra
-		}
-		t, bytes := tenant{id: b.id, from: int32(len(p.places))}, int64(0)
-		for v := range b.values {
-			n := v.MaxBytes()
-			v.Place, bytes = p.arenas.place(ir.Place{Bytes: n + extra}), max(bytes, n)
-			p.places = append(p.places, v.Place)
-		}
-		t.many, t.size = int32(len(p.places))-t.from, int64(b.slots)*g.space.Room(bytes)
-		if b.slots == 1 {
-			g.add(t, b.value.Name, p.live(b))
-		} else {
-			g.addSeveral(t, b.value.Name, p.time.end())
-		}
-	}
-}
-
-// add adds a buffer of that name with its life.
-func (g *tenants) add(t tenant, name string, live Interval) {
-	if live == Never {
-		live = Interval{0, 0} // a parameter that nothing reads
-	}
-	g.first = append(g.first, t)
-	g.problem.Buffers = append(g.problem.Buffers, mem.Buffer{
-		ID:    name,
-		Lower: int64(live.First),
-		Upper: int64(live.Last) + 1,
-		Size:  t.size,
-		Align: max(g.space.Align, 1),
-	})
-}
-
-// addSeveral adds a buffer of which there are several instances. It has its bytes for itself throughout,
-// up to the end: other steps may use other instances at any time.
-func (g *tenants) addSeveral(t tenant, name string, end int) {
-	if i := g.several - 1; i >= 0 {
-		all := &g.problem.Buffers[i]
-		if limit := g.space.MaxAlloc; limit == 0 || all.Size+t.size <= limit {
-			all.Size += t.size
-			g.more = append(g.more, t)
-			if g.last == 0 {
-				g.first[i].next = int32(len(g.more))
-			} else {
-				g.more[g.last-1].next = int32(len(g.more))
-			}
-			g.last = int32(len(g.more))
-			return
-		}
-	}
-	g.add(t, name, Interval{0, end})
-	g.several, g.last = len(g.first), 0
-}
-
-// at calls yield with the tenants of the buffer with an index in the problem, one behind the other.
-func (g *tenants) at(i int, yield func(*tenant)) {
-	t := &g.first[i]
-	for yield(t); t.next > 0; yield(t) {
-		t = &g.more[t.next-1]
-	}
-}
-
-// extend lets tenants live for as long as queues may be at work on them.
-func (p *planner) extend(g *tenants) {
-	for i := range g.first {
-		if b := &p.bufs.list[g.first[i].id]; b.slots == 1 && b.class == ir.ClassActivations {
-			at := &g.problem.Buffers[i]
-			live := p.queues.extend(Interval{int(at.Lower), int(at.Upper) - 1}, b)
-			at.Lower, at.Upper = int64(live.First), int64(live.Last)+1
-		}
-	}
-}
-
-// slotsOf returns how many instances of a buffer there are.
-func slotsOf(b *buffer) int32 {
-	slots := 1
-	for v := range b.values {
-		slots = max(slots, v.Slots())
-	}
-	return int32(slots)
-}
-
-// live returns the buffer's interval on its class's axis of time. Inputs and outputs are
-// the caller's for the whole call.
-func (p *planner) live(b *buffer) Interval {
-	switch b.class {
-	case ir.ClassIO:
-		return Interval{0, 0}
-	case ir.ClassScratch:
-		return p.time.positions(b)
-	}
-	return p.time.live(b)
-}
-
-// solution is how one arena of the entry point is packed.
-type solution struct {
-	places packing
-	stats  mem.Stats
-	err    error
-}
-
-// solve packs one arena of the entry point.
-func (p *planner) solve(g *tenants) (s solution) {
-	if p.queues != nil {
-		p.extend(g)
-	}
-	s.places, s.stats, s.err = packChunks(p.c, g.problem, g.space.MaxAlloc, p.steps())
-	return s
-}
-
-// settle writes the addresses of one arena.
-func (p *planner) settle(g *tenants, s solution) error {
-	index := p.arenas.index(g.key)
-	if s.err != nil {
-		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, g.key.class, g.key.space, s.err)
-	}
-	p.c.Count("steps", s.stats.Steps)
-	p.c.Count("cut-by-clock", int64(flow.BoolInt(s.stats.Cancelled)))
-	p.arenas.M.Plan.Cut = p.arenas.M.Plan.Cut || s.stats.Cancelled
-	p.c.Count("above-bound", int64(flow.BoolInt(s.places.height > s.stats.Bound)))
-	for i := range g.first {
-		chunk, offset := s.places.at(i)
-		g.at(i, func(t *tenant) {
-			for _, at := range p.places[t.from : t.from+t.many] {
-				at.Arena, at.Chunk, at.Offset = index, chunk, offset
-			}
-			offset += t.size
-		})
-	}
-	p.arenas.grow(g.key, s.places.chunks)
-	p.arenas.bound(g.key, p.f, s.stats.Bound, p.names(g, s.stats.Setters))
-	return nil
-}
-
-func (p *planner) steps() int64 {
-	if pass.Flags[planFlags](p.c).Greedy {
-		return -1
-	}
-	return int64(p.c.Options.PlanSteps)
-}
-
-// names returns the names of the values that set a bound.
-func (p *planner) names(g *tenants, setters []int) []string {
-	var list []string
-	for _, i := range setters {
-		g.at(i, func(t *tenant) {
-			list = append(list, Qualified(p.f, p.bufs.list[t.id].value))
-		})
-	}
-	return list
-}
-
-// Qualified names a value within an entry point: those of bodies with their function.
-func Qualified(f *ir.Func, v *ir.Value) string {
-	if v.Func == f {
-		return v.Name
-	}
-	return v.Func.Name + "." + v.Name
-}
-
-// placeBodies gives the parameters of bodies that stand for values of the function around
-// them the place of those, outer bodies first. The reserved bytes are part of a place: they say
-// how far apart the instances are.
-func (p *planner) placeBodies() {
-	for _, l := range p.time.inOrder {
-		for _, v := range l.node.Body.Params {
-			kind, i := flow.ParamKind(v)
-			if kind == flow.ParamInvariant || kind == flow.ParamTable {
-				v.Place = p.arenas.place(*p.arenas.PlaceOf(l.node.Args[i]))
-			}
-		}
-	}
-}
-
-// figures returns what the plan says about the entry point as a whole.
-func (p *planner) figures() ir.FuncPlan {
-	return ir.FuncPlan{
-		Func:     p.f.Name,
-		Splits:   flow.Splits(p.f),
-		Barriers: partition.Barriers(p.f),
-		Nodes:    nodesRun(p.f),
-		MaxParts: partition.MaxParts(p.c, p.f),
-	}
-}
-
-// planThreads returns the most workers that the plan is for, 0 where that is the usual bound.
+// planThreads returns the most workers that the plan is for, or 0 if that is the usual limit.
 func planThreads(c *pass.Context) int {
 	n := c.Targets.MaxWorkers()
 	if c.Options.Threads > 0 {
@@ -442,6 +90,227 @@ func planThreads(c *pass.Context) int {
 	return n
 }
 
+// planner plans one entry point.
+type planner struct {
+	c      *pass.Context
+	f      *ir.Func
+	arenas *arenas
+	time   *Timeline
+	bufs   *buffers
+}
+
+func newPlanner(c *pass.Context, f *ir.Func, a *arenas) *planner {
+	p := &planner{c: c, f: f, arenas: a, time: NewTimeline(f)}
+	p.bufs = newBuffers(f, p.time)
+	return p
+}
+
+// explainCarried adds the causes of repeats for the places of what they carry.
+func (p *planner) explainCarried() {
+	for _, l := range p.time.loops {
+		if len(l.node.Results) > 0 {
+			p.c.Cause(l.node, pass.RulePlanCarried, l.node.Result().String())
+		}
+	}
+}
+
+// place packs the buffers of the entry point, arena by arena, and writes the addresses into the values.
+func (p *planner) place() error {
+	var h *horizon
+	if pipeline.HasQueues(p.f) {
+		h = newHorizon(p)
+	}
+	var errs []error
+	for _, g := range p.groups(h) {
+		errs = append(errs, p.pack(g))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err // values that parameters of bodies stand for may have no place
+	}
+	p.placeParams()
+	return nil
+}
+
+// group is the buffers of the entry point that go to one arena.
+type group struct {
+	key     arenaKey
+	space   target.Space
+	problem mem.Problem
+
+	// residents has, for each buffer of the problem, the buffers of the entry point that it consists of, one after the
+	// other in memory. There are several if these have several instances.
+	residents [][]resident
+	instances int // index of the buffer of the problem to which more such buffers may be added, or -1
+}
+
+// resident is a buffer of the entry point that is packed.
+type resident struct {
+	*buffer
+	size int64 // bytes at the upper bounds of symbols, all instances together
+}
+
+// groups returns the packing problems of the entry point, in the order of their first buffers. The horizon is nil if
+// there are no queues.
+func (p *planner) groups(h *horizon) []*group {
+	var list []*group
+	byKey := make(map[arenaKey]*group)
+	for b := range p.bufs.all {
+		if !b.isPlaced() {
+			continue
+		}
+		key := arenaKey{b.space(), b.class}
+		g := byKey[key]
+		if g == nil {
+			g = &group{key: key, space: p.arenas.space(key.space), instances: -1}
+			byKey[key] = g
+			list = append(list, g)
+		}
+		r := resident{b, p.makePlaces(b, g.space)}
+		if b.slots > 1 {
+			g.addInstances(r, p.time.end())
+		} else {
+			g.add(r, p.live(b, h))
+		}
+	}
+	return list
+}
+
+// makePlaces makes the places of the values of a buffer, without their addresses, and returns the bytes that the buffer
+// takes.
+func (p *planner) makePlaces(b *buffer, space target.Space) int64 {
+	extra := int64(0)
+	if b.slots > 1 { // kernels may touch bytes between this instance and the next one
+		extra = space.Extra
+	}
+	most := int64(0)
+	for _, v := range b.values {
+		bytes := v.MaxBytes()
+		v.Place = p.arenas.place(ir.Place{Bytes: bytes + extra})
+		most = max(most, bytes)
+	}
+	return int64(b.slots) * space.Room(most)
+}
+
+// live returns the positions between which nothing else may use the bytes of a buffer. Inputs and outputs are the
+// caller's for the whole call.
+func (p *planner) live(b *buffer, h *horizon) Interval {
+	var live Interval
+	switch b.class {
+	case ir.ClassIO:
+		live = Interval{0, 0}
+	case ir.ClassScratch:
+		live = p.time.positions(b.events)
+	default:
+		live = p.time.live(b.events)
+	}
+	if live == Never {
+		live = Interval{0, 0} // a parameter that no node reads
+	}
+	if h != nil && b.class == ir.ClassActivations {
+		live = h.extend(live, b)
+	}
+	return live
+}
+
+// add adds a buffer to the problem.
+func (g *group) add(r resident, live Interval) {
+	g.residents = append(g.residents, []resident{r})
+	g.problem.Buffers = append(g.problem.Buffers, mem.Buffer{
+		ID:    r.name(),
+		Lower: int64(live.First),
+		Upper: int64(live.Last) + 1,
+		Size:  r.size,
+		Align: max(g.space.Align, 1),
+	})
+}
+
+// addInstances adds a buffer of several instances. Other steps may use the other instances at any time, so nothing
+// shares bytes with it, up to the end. All such buffers of the arena are next to each other, as one buffer of the
+// problem, unless the largest allocation is too small for that.
+func (g *group) addInstances(r resident, end int) {
+	if g.instances >= 0 {
+		all := &g.problem.Buffers[g.instances]
+		if limit := g.space.MaxAlloc; limit == 0 || all.Size+r.size <= limit {
+			all.Size += r.size
+			g.residents[g.instances] = append(g.residents[g.instances], r)
+			return
+		}
+	}
+	g.instances = len(g.problem.Buffers)
+	g.add(r, Interval{0, end})
+}
+
+// pack packs one arena and writes the addresses.
+func (p *planner) pack(g *group) error {
+	packed, stats, err := packChunks(p.c, g.problem, g.space.MaxAlloc, p.searchSteps())
+	arena := p.arenas.index(g.key)
+	if err != nil {
+		return fmt.Errorf("@%s: %s of %s: %w", p.f.Name, g.key.class, g.key.space, err)
+	}
+	p.c.Count("steps", stats.Steps)
+	p.c.Count("cut-by-clock", int64(flow.BoolInt(stats.Cancelled)))
+	p.c.Count("above-bound", int64(flow.BoolInt(packed.height > stats.Bound)))
+	p.arenas.m.Plan.Cut = p.arenas.m.Plan.Cut || stats.Cancelled
+	for i, residents := range g.residents {
+		chunk, offset := packed.at(i)
+		for _, r := range residents {
+			for _, v := range r.values {
+				v.Place.Arena, v.Place.Chunk, v.Place.Offset = arena, chunk, offset
+			}
+			offset += r.size
+		}
+	}
+	p.arenas.grow(g.key, packed.chunks)
+	var setters []string // of the bound
+	for _, i := range stats.Setters {
+		for _, r := range g.residents[i] {
+			setters = append(setters, Qualified(p.f, r.values[0]))
+		}
+	}
+	p.arenas.bound(g.key, p.f, stats.Bound, setters)
+	return nil
+}
+
+// searchSteps returns the limit of mem.Options: -1 is no search.
+func (p *planner) searchSteps() int64 {
+	if pass.Flags[planFlags](p.c).Greedy {
+		return -1
+	}
+	return int64(p.c.Options.PlanSteps)
+}
+
+// placeParams gives the parameters of bodies that stand for values of the function around the repeat the places of
+// these, outer bodies first. The reserved bytes are a part of a place, because instances are so many bytes apart.
+func (p *planner) placeParams() {
+	for _, l := range p.time.loops {
+		for _, v := range l.node.Body.Params {
+			kind, i := flow.ParamKind(v)
+			if kind == flow.ParamInvariant || kind == flow.ParamTable {
+				v.Place = p.arenas.place(*PlaceOf(p.arenas.m, l.node.Args[i]))
+			}
+		}
+	}
+}
+
+// Qualified returns the name of a value within an entry point: for values of bodies with the name of the body.
+func Qualified(f *ir.Func, v *ir.Value) string {
+	if v.Func == f {
+		return v.Name
+	}
+	return v.Func.Name + "." + v.Name
+}
+
+// figures returns the figures of the entry point.
+func (p *planner) figures() ir.FuncPlan {
+	return ir.FuncPlan{
+		Func:     p.f.Name,
+		Splits:   flow.Splits(p.f),
+		Barriers: partition.Barriers(p.f),
+		Nodes:    nodesRun(p.f),
+		MaxParts: partition.MaxParts(p.c, p.f),
+	}
+}
+
 // nodesRun returns how many nodes with work a call of f runs.
 func nodesRun(f *ir.Func) int64 {
 	var sum int64
@@ -449,7 +318,7 @@ func nodesRun(f *ir.Func) int64 {
 		switch {
 		case n.Body != nil:
 			sum += flow.Iterations(n) * nodesRun(n.Body)
-		case !n.Is(ir.Leaf) && !n.Is(ir.View):
+		case flow.DoesWork(n):
 			sum++
 		}
 	}

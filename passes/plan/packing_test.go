@@ -10,9 +10,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// TestPackChunks packs random buffers where the largest allocation is small: no buffer
+// TestPackChunksFillsNoChunkBeyondTheLimit packs random buffers where the largest allocation is small: no buffer
 // straddles two chunks, none overlaps another one, and no chunk is larger than allowed.
-func TestPackChunks(t *testing.T) {
+func TestPackChunksFillsNoChunkBeyondTheLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	several := 0
 	for range 200 {
@@ -50,7 +50,7 @@ func checkChunks(t *testing.T, p mem.Problem, got packing, limit int64) {
 	for i, b := range p.Buffers {
 		chunk, from := got.at(i)
 		if end := from + b.Size; from < 0 || from%b.Align != 0 || end > got.chunks[chunk] {
-			t.Errorf("buffer %s lies at [%d,%d) of chunk %d of %d bytes", b.ID, from, end, chunk, got.chunks[chunk])
+			t.Errorf("buffer %s is at [%d,%d) of chunk %d of %d bytes", b.ID, from, end, chunk, got.chunks[chunk])
 		}
 		for j, c := range p.Buffers[:i] {
 			other, at := got.at(j)
@@ -61,8 +61,8 @@ func checkChunks(t *testing.T, p mem.Problem, got packing, limit int64) {
 	}
 }
 
-// TestPackChunksTooLarge names every buffer that no allocation can hold.
-func TestPackChunksTooLarge(t *testing.T) {
+// TestPackChunksNamesBuffersBeyondTheLimit demands an error for every buffer that no allocation can hold.
+func TestPackChunksNamesBuffersBeyondTheLimit(t *testing.T) {
 	p := mem.Problem{Buffers: []mem.Buffer{{ID: "a", Upper: 1, Size: 100}, {ID: "b", Upper: 1, Size: 64}, {ID: "c", Upper: 1, Size: 65}}}
 	_, _, err := packChunks(&pass.Context{Ctx: t.Context(), Options: &pass.Options{}}, p, 64, 0)
 	for _, name := range []string{`"a" needs 100`, `"c" needs 65`} {
