@@ -208,9 +208,9 @@ func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) 
 	switch {
 	case o.Def != nil && ruleOf(o.Def, pass.RulePlanInplace) != nil:
 		c := ruleOf(o.Def, pass.RulePlanInplace)
-		return fmt.Sprintf("in the bytes of %s, which nothing reads any more (plan.inplace)", c.Operands[0])
+		return fmt.Sprintf("in the bytes of %s, which is not read any more (plan.inplace)", c.Operands[0])
 	case x.isCarried(o):
-		return "a carried value stays in one place through all rounds (plan.carried)"
+		return "a carried value has one place in all iterations (plan.carried)"
 	case arena.Class == ir.ClassIO:
 		return "inputs and outputs are the caller's: they share bytes with nothing"
 	case s == nil:

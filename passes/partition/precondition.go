@@ -18,11 +18,11 @@ func canPartition(c *pass.Context, f *ir.Func) error {
 	for _, n := range f.Nodes {
 		switch {
 		case n.Op == ir.OpCall:
-			errs = append(errs, fmt.Errorf("@%s: %v: functions that call others cannot be planned: write the callee's nodes in its place", f.Name, n))
+			errs = append(errs, fmt.Errorf("@%s: %v: a function that calls another one cannot be planned: write the nodes of the other one in place of the call", f.Name, n))
 		case n.Op == ir.OpRepeat:
 			errs = append(errs, canPartition(c, n.Body), operandsFit(n))
 		case flow.DoesWork(n) && c.Target(n) == nil:
-			errs = append(errs, fmt.Errorf("@%s: %v: there is no target %q: there are %s", f.Name, n, n.Backend, c.Targets.Names()))
+			errs = append(errs, fmt.Errorf("@%s: %v: there is no target %q; the targets are %s", f.Name, n, n.Backend, c.Targets.Names()))
 		}
 	}
 	return errors.Join(errs...)
@@ -64,9 +64,9 @@ func carriedMayChange(n *ir.Node, i int) error {
 	reader := slices.IndexFunc(after, func(m *ir.Node) bool { return slices.ContainsFunc(m.Args, isStart) })
 	switch {
 	case slices.ContainsFunc(n.Args[n.Attr.(*ir.RepeatAttr).Carried:], isStart):
-		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and all rounds read it: insert a copy", n.Func.Name, n, n.Args[i])
+		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and all iterations read it: insert a copy", n.Func.Name, n, n.Args[i])
 	case reader >= 0:
-		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and %v reads it behind: insert a copy", n.Func.Name, n, n.Args[i], after[reader])
+		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and %v reads it after the repeat: insert a copy", n.Func.Name, n, n.Args[i], after[reader])
 	case slices.ContainsFunc(n.Func.Results, isStart):
 		return fmt.Errorf("@%s: %v: the carried value %v is overwritten, and the function returns it: insert a copy", n.Func.Name, n, n.Args[i])
 	case next.Def == nil || next.Def.Is(ir.Leaf) || next.Func != n.Body:
@@ -86,7 +86,7 @@ func carriedInSpace(n *ir.Node, i int) error {
 	want := space(n.Body.Params[i])
 	for _, v := range []*ir.Value{n.Args[i], n.Body.Results[i]} {
 		if at := space(v); at != want {
-			return fmt.Errorf("@%s: %v: the carried value %v lies in %s, and the body looks for it in %s: pin what makes it to a target with that memory", n.Func.Name, n, v, at, want)
+			return fmt.Errorf("@%s: %v: the carried value %v is in %s, and the body reads it in %s: pin what makes it to a target with that memory", n.Func.Name, n, v, at, want)
 		}
 	}
 	return nil

@@ -32,16 +32,16 @@ import (
 // Cost: one walk, O(nodes + operands). docs/explanation/queues.md has the model.
 var Pass = pass.Pass{
 	Name:     "pipeline",
-	Doc:      "choose queues, and what exists once for each step under way",
+	Doc:      "choose queues, and which values have an instance for each step under way",
 	Run:      chooseQueues,
 	Required: true,
 	Needs:    ir.PropAssigned | ir.PropSplit | ir.PropCopied,
 	Gives:    ir.PropQueued,
 	Breaks:   pass.FromRolled,
 	Rules: []pass.Rule{
-		{Name: pass.RulePipelineSource, Doc: "a copy runs on the queue of the target that has its source: no one has to wait for the value first"},
-		{Name: pass.RulePipelineIn, Doc: "a copy out of the host's memory runs on the target's queue for copies, beside its other work"},
-		{Name: pass.RulePipelineSlots, Doc: "each step that may be under way has an instance of what is copied into a device"},
+		{Name: pass.RulePipelineSource, Doc: "a copy runs on the queue of the target that has its source: that queue needs no wait for the value"},
+		{Name: pass.RulePipelineIn, Doc: "a copy from the host's memory runs on the target's queue for copies, in parallel with its other work"},
+		{Name: pass.RulePipelineSlots, Doc: "a value that is copied into a device has an instance for each step that may be under way"},
 	},
 }
 
@@ -105,7 +105,7 @@ const maxInstanceBytes = 1 << 48
 // checkInstances returns an error if no memory can hold the instances of the result of n.
 func checkInstances(n *ir.Node, slots int) error {
 	if bytes := max(n.Result().MaxBytes(), 1); int64(slots) > maxInstanceBytes/bytes {
-		return fmt.Errorf("@%s: %v: %d instances of %d bytes are more than any memory holds: lower --pipeline", n.Func.Name, n, slots, bytes)
+		return fmt.Errorf("@%s: %v: %d instances of %d bytes do not fit into any memory: lower --pipeline", n.Func.Name, n, slots, bytes)
 	}
 	return nil
 }

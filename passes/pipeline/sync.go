@@ -30,9 +30,9 @@ var Sync = pass.Pass{
 	Gives:    ir.PropSynced,
 	Breaks:   ir.PropChecked,
 	Rules: []pass.Rule{
-		{Name: pass.RuleSyncRAW, Doc: "it reads what a node on another queue writes: it waits for that one"},
-		{Name: pass.RuleSyncWAR, Doc: "it overwrites what a node on another queue reads: it waits for that one"},
-		{Name: pass.RuleSyncWAW, Doc: "it overwrites what a node on another queue writes: it waits for that one"},
+		{Name: pass.RuleSyncRAW, Doc: "it waits for a node on another queue, as it reads what that writes"},
+		{Name: pass.RuleSyncWAR, Doc: "it waits for a node on another queue, as it overwrites what that reads"},
+		{Name: pass.RuleSyncWAW, Doc: "it waits for a node on another queue, as it overwrites what that writes"},
 	},
 }
 

@@ -42,8 +42,8 @@ var Pass = pass.Pass{
 	Gives:    ir.PropPlaced,
 	Breaks:   pass.FromSynced,
 	Rules: []pass.Rule{
-		{Name: pass.RulePlanInplace, Doc: "the result takes the bytes of an operand that nothing reads any more"},
-		{Name: pass.RulePlanCarried, Doc: "a carried value stays in one place through all rounds"},
+		{Name: pass.RulePlanInplace, Doc: "the result takes the bytes of an operand that is not read any more"},
+		{Name: pass.RulePlanCarried, Doc: "a carried value has one place in all iterations"},
 	},
 	Flags: planFlags{},
 }
@@ -55,7 +55,7 @@ type planFlags struct {
 
 func plan(c *pass.Context, m *ir.Module) error {
 	if n := c.Options.Pipeline; n > ir.MaxPipeline {
-		return fmt.Errorf("%d steps under way: at most %d may be, each with buffers of its own: lower --pipeline", n, ir.MaxPipeline)
+		return fmt.Errorf("%d steps are under way at once, and at most %d may be: lower --pipeline", n, ir.MaxPipeline)
 	}
 	m.Plan = &ir.Plan{Threads: planThreads(c)}
 	if n := c.Options.Pipeline; n > 1 {
