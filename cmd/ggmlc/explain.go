@@ -33,7 +33,7 @@ With a node it says where the node runs, what was tried and refused, which copie
 and who has its bytes before and after. A node is named by its value (v25, or decode.v25), by
 a tensor (blk.3.ffn_up.weight), a state, or a position in the model file (blk.3.ffn).
 
-Without one it sums up splits, copies, memory, barriers and the dearest decisions.`,
+Without one it sums up splits, copies, memory, barriers and the most expensive decisions.`,
 		Example: `  ggmlc explain model.gguf
   ggmlc explain model.gguf blk.3.ffn_up.weight
   ggmlc explain plan.ggir v25 --json`,

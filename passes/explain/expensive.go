@@ -171,7 +171,7 @@ func (x *explainer) changePlacement(g *alike) []string {
 		list = append(list, text)
 	}
 	if len(list) == 0 {
-		list = append(list, "another target")
+		list = append(list, "another backend")
 	}
 	return list
 }
@@ -304,7 +304,7 @@ func (x *explainer) fewerWorkers(f *ir.Func, t *target.Descriptor, barriers int6
 			best, at = s, w
 		}
 	}
-	text := fmt.Sprintf("fewer workers than hint=%d, with which %s reckons: --threads %d of the program", t.Hint, t.Name, at)
+	text := fmt.Sprintf("fewer threads than the %d of hint that are assumed for %s: --threads %d of the program", t.Hint, t.Name, at)
 	if at == 1 {
 		text += ", where barriers cost nothing"
 	}

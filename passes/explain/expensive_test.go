@@ -90,5 +90,5 @@ func @f(%x: f32[256,256]) -> f32[256,256] {
 	if want := e.BarrierSeconds + e.Backends[0].Seconds; e.BarrierSeconds == 0 || e.Seconds != want {
 		t.Errorf("%g s with %g s of barriers, want %g s", e.Seconds, e.BarrierSeconds, want)
 	}
-	wantAll(t, text, pass.SecondsText(e.Seconds)+" if one after the other")
+	wantAll(t, text, pass.SecondsText(e.Seconds)+" if all run one after the other")
 }

@@ -78,10 +78,10 @@ func Explain(m *ir.Module, o Options) (*Explanations, error) {
 		doc.Sizes = append(doc.Sizes, fmt.Sprintf("%s=%d", s.Name, s.Max))
 	}
 	if m.Plan != nil && m.Plan.Cut {
-		doc.Notes = append(doc.Notes, "the clock cut the search for addresses (--plan-time): another run may find other ones")
+		doc.Notes = append(doc.Notes, "--plan-time ended the search for addresses: another run may find other addresses")
 	}
 	if names := x.unrated(); len(names) > 0 {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("no speed is known of %s: predicted times leave out what runs there", strings.Join(names, ", ")))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("the speed of %s is not known: predicted times leave out what runs there", strings.Join(names, ", ")))
 	}
 	if o.Node == "" {
 		doc.Summary = x.summary()

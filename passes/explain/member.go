@@ -89,7 +89,7 @@ func (x *explainer) whySpace(r *MemberReport) string {
 	}
 	first := r.Readers[0]
 	if t := x.o.Targets.Get(first.Backend); t != nil && t.Home() == r.Space {
-		return fmt.Sprintf("where %s keeps its bytes, which runs the first reader, %s", t.Name, first.Node)
+		return fmt.Sprintf("where %s, which runs the first reader %s, keeps its bytes", t.Name, first.Node)
 	}
 	return "as the module says"
 }
@@ -110,7 +110,7 @@ func (x *explainer) memberPlace(p *ir.Place) *PlaceReport {
 	}
 	arena := &x.m.Plan.Arenas[p.Arena]
 	return &PlaceReport{Space: arena.Space, Class: arena.Class.String(), Chunk: p.Chunk, Offset: p.Offset, Bytes: p.Bytes,
-		Why: "in the order in which steps use them, a repeat's round by round; the bytes are its own for good"}
+		Why: "in the order of use, those of a repeat iteration by iteration; no other value has these bytes"}
 }
 
 // memberLeaf adds what one of the nodes that name a member says of it.

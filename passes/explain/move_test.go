@@ -184,7 +184,7 @@ func @g(%%x: f32[%d,1024]) -> f32[%d,1024] {
 		pin   bool
 	}{
 		{"a name of its own", "u", []string{" less: --pin '^v$=gpu'"}, true},
-		{"a name of another entry point's", "v", []string{" less, in @g ", " more, which a pin moves as well"}, false},
+		{"a name of another entry point's", "v", []string{" less, in @g ", " more, whose nodes the pin moves too"}, false},
 	} {
 		m := irtest.Parse(t, fmt.Sprintf(text, 2, 2, tt.other, tt.other))
 		runPasses(t, m, l, pass.Options{Pins: []pass.Pin{pin}}, "")
@@ -210,7 +210,7 @@ func TestVerdictOfUnknown(t *testing.T) {
 	m := placed(t, layered(2), l, map[string]string{"a": "cpu", "b": "npu", "c": "cpu"})
 	x := newExplainer(m, Options{Targets: l})
 	for kind, to := range map[string]string{"a": "npu", "b": "cpu"} {
-		if got := x.prospect(l.Get(to), kindOf(m, kind)).verdict(); got != "no speed is known of npu" {
+		if got := x.prospect(l.Get(to), kindOf(m, kind)).verdict(); got != "the speed of npu is not known" {
 			t.Errorf("%s to %s: %s", kind, to, got)
 		}
 	}

@@ -133,12 +133,12 @@ func paramText(v *ir.Value) string {
 	case flow.ParamEntry:
 		return "an input of @" + v.Func.Name + ", which the caller writes"
 	case flow.ParamCarried:
-		return fmt.Sprintf("carried from round to round; the first one gets %v", v.Func.Owner.Args[i])
+		return fmt.Sprintf("carried from iteration to iteration; the first one gets %v", v.Func.Owner.Args[i])
 	case flow.ParamTable:
 		a := v.Func.Owner.Attr.(*ir.RepeatAttr)
-		return fmt.Sprintf("in each round the next of %v to %v", v.Func.Owner.Args[i], v.Func.Owner.Args[i+int(a.Count)-1])
+		return fmt.Sprintf("in each iteration the next of %v to %v", v.Func.Owner.Args[i], v.Func.Owner.Args[i+int(a.Count)-1])
 	}
-	return fmt.Sprintf("%v in every round", v.Func.Owner.Args[i])
+	return fmt.Sprintf("%v in every iteration", v.Func.Owner.Args[i])
 }
 
 func (x *explainer) operand(v *ir.Value) Operand {

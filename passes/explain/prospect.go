@@ -55,7 +55,7 @@ func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
 // loses, as nobody knows how often each is called.
 func (p *prospect) verdict() string {
 	if p.unrated != "" {
-		return fmt.Sprintf("no speed is known of %s", p.unrated)
+		return fmt.Sprintf("the speed of %s is not known", p.unrated)
 	}
 	own := p.change[p.entry]
 	text := signedSeconds(own)
@@ -72,11 +72,11 @@ func (p *prospect) verdict() string {
 	case p.noRoom != "":
 		return text + ": " + p.noRoom
 	case p.refused != "":
-		return text + ": a pin would catch " + p.refused
+		return text + ": a pin would also match " + p.refused
 	case p.pin.text == "":
 		return text + fmt.Sprintf(": a pin to %s, if the model had names for them", p.t.Name)
 	case loses:
-		return text + ", which a pin moves as well"
+		return text + ", whose nodes the pin moves too"
 	}
 	return text + ": " + p.pin.text
 }

@@ -25,7 +25,7 @@ func (t *explainText) summary(s *Summary) {
 		t.roundedWeights(s.Rounded)
 	}
 	if len(s.Dearest) > 0 {
-		t.line(0, "the dearest decisions, by their share of the predicted time of their function, and what would change them one by one")
+		t.line(0, "the most expensive decisions, by their share of the predicted time of their function, and what would change each")
 	}
 	for i, d := range s.Dearest {
 		t.decision(i+1, d)
@@ -55,7 +55,7 @@ func predicted(e *EntrySummary) string {
 	if e.Seconds == 0 {
 		return ""
 	}
-	return ", " + pass.SecondsText(e.Seconds) + " if one after the other"
+	return ", " + pass.SecondsText(e.Seconds) + " if all run one after the other"
 }
 
 // maxSplitLines is how many splits a summary lists; of more it says how many there are for
@@ -114,7 +114,7 @@ func (t *explainText) split(s SplitReport) {
 		text += fmt.Sprintf("; copies in %s (%s)", firstFew(s.Inputs), pass.BytesText(s.Bytes))
 	}
 	if len(s.Causes) == 0 {
-		text += "; the backend stays: here a repeat's rounds begin or end"
+		text += "; the backend stays: the iterations of a repeat begin or end here"
 	}
 	for _, c := range s.Causes {
 		text += "; " + c.Text + " (" + c.Rule + ")"
@@ -189,6 +189,6 @@ func (t *explainText) decision(i int, d Decision) {
 	t.line(1, "%d. @%s: %s%s%s, %.0f%% of it", i, d.Func, d.What, nodes, inSeconds(d.Seconds), 100*d.Share)
 	t.line(2, "because %s", d.Because)
 	for _, c := range d.Change {
-		t.line(2, "otherwise: %s", c)
+		t.line(2, "alternative: %s", c)
 	}
 }

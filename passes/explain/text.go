@@ -112,7 +112,7 @@ func timesText(times int64, round *int64) string {
 		text = fmt.Sprintf(", which runs %d times a call", times)
 	}
 	if round != nil {
-		text += fmt.Sprintf(", in round %d", *round)
+		text += fmt.Sprintf(", in iteration %d", *round)
 	}
 	return text
 }
@@ -205,7 +205,7 @@ func (a Attempt) text() string {
 	switch a.Verdict {
 	case verdictChosen:
 		if a.Why != "" {
-			return "chosen, though it cannot run it: " + a.Why
+			return "chosen, although it cannot run it: " + a.Why
 		}
 		return "chosen" + inSeconds(a.Seconds)
 	case verdictPossible:
@@ -243,7 +243,7 @@ func (m *Move) String() string {
 		parts = append(parts, fmt.Sprintf("%s %s, %s", verb, plural(int64(m.Removed), "copy", "copies"), pass.BytesText(m.RemovedBytes)))
 	}
 	if m.WeightBytes > 0 {
-		parts = append(parts, fmt.Sprintf("its weights, %s, would lie there", pass.BytesText(m.WeightBytes)))
+		parts = append(parts, fmt.Sprintf("its weights, %s, would move there", pass.BytesText(m.WeightBytes)))
 	}
 	if len(parts) == 0 {
 		return "moving would change no copy"
@@ -304,7 +304,7 @@ func (o Operand) text() string {
 		text += " in " + o.Space
 	}
 	if o.Of != "" {
-		text += ", names bytes of " + o.Of
+		text += ", shares the bytes of " + o.Of
 	}
 	return text
 }
@@ -356,9 +356,9 @@ func (t *explainText) member(m *MemberReport) {
 	t.line(0, "%s %q: %s, %s", m.Kind, m.Name, strings.Split(m.Type, " @")[0], pass.BytesText(m.Bytes))
 	switch {
 	case m.There != "":
-		t.line(1, "lies in %s: %s", m.Space, m.There)
+		t.line(1, "in %s: %s", m.Space, m.There)
 	case m.Space != "":
-		t.line(1, "lies in %s", m.Space)
+		t.line(1, "in %s", m.Space)
 	}
 	t.place(1, m.Place)
 	if m.Made != "" {

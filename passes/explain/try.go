@@ -108,7 +108,7 @@ func (x *explainer) attempt(t *target.Descriptor, n, before *ir.Node) Attempt {
 	case x.stuck(t, n) != nil:
 		s := x.stuck(t, n)
 		a.Verdict, a.Seconds = verdictRefused, 0
-		a.Why = fmt.Sprintf("%s cannot address %s, where the bytes of %v lie, which the node writes", t.Name, s.Type.Space, s)
+		a.Why = fmt.Sprintf("%s cannot address %s, and the node writes the bytes of %v there", t.Name, s.Type.Space, s)
 	default:
 		a.Verdict = verdictPossible
 	}
