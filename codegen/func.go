@@ -162,14 +162,14 @@ func (e *funcEmitter) call(n *ir.Node) {
 // beginShare begins the loop over a worker's dynamic share of a run of nodes, if n is the first of
 // such a run. What n waits for is emitted already.
 func (e *funcEmitter) beginShare(n *ir.Node) {
-	if n.Part.Tail && e.shareOf == nil {
+	if n.Part.Dynamic && e.shareOf == nil {
 		e.shareOf, e.before, e.stmts = n, e.stmts, nil
 	}
 }
 
 // endShareBefore ends the loop if n does not belong to it.
 func (e *funcEmitter) endShareBefore(n *ir.Node) {
-	if e.shareOf != nil && !n.Is(ir.Leaf) && !n.Is(ir.View) && !(n.Part.Tail && n.Epoch == e.epoch) {
+	if e.shareOf != nil && !n.Is(ir.Leaf) && !n.Is(ir.View) && !(n.Part.Dynamic && n.Epoch == e.epoch) {
 		e.endShare()
 	}
 }

@@ -63,10 +63,10 @@ type Wait struct {
 type PartMode uint8
 
 const (
-	PartNone  PartMode = iota // not decided, or nothing to do (views, weights)
-	PartOne                   // worker 0 computes it
-	PartEach                  // replicated: every worker computes it in its own scratch memory
-	PartSplit                 // the result's axis is divided; each worker computes its part
+	PartNone       PartMode = iota // not decided, or nothing to do (views, weights)
+	PartOne                        // worker 0 computes it
+	PartReplicated                 // replicated: every worker computes it in its own scratch memory
+	PartSplit                      // the result's axis is divided; each worker computes its part
 )
 
 var partModeNames = [...]string{"none", "one", "replicated", "split"}
@@ -83,7 +83,7 @@ type Partition struct {
 	// indices, then takes pieces of tile.Tail that no worker has begun. Consecutive nodes with the same
 	// units (SameUnits) are computed together, piece by piece. There is at most one such run of nodes
 	// between two barriers.
-	Tail bool
+	Dynamic bool
 
 	Axis    int
 	N       Dim
@@ -96,7 +96,7 @@ func (p Partition) Equal(q Partition) bool {
 	if p.Mode != PartSplit || q.Mode != PartSplit {
 		return p.Mode == q.Mode
 	}
-	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule && p.Tail == q.Tail
+	return p.Axis == q.Axis && p.N.Equal(q.N) && p.Granule == q.Granule && p.Dynamic == q.Dynamic
 }
 
 // SameUnits reports whether p and q, both with PartSplit, have the same number of granules for all

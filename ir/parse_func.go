@@ -301,7 +301,7 @@ func (p *parser) partition() Partition {
 	case p.accept("one"):
 		part.Mode = PartOne
 	case p.accept("replicated"):
-		part.Mode = PartEach
+		part.Mode = PartReplicated
 	default:
 		part.Mode = PartSplit
 		p.expect("split")
@@ -313,7 +313,7 @@ func (p *parser) partition() Partition {
 		part.Granule = p.integer()
 		if p.accept(",") {
 			p.expect("dynamic")
-			part.Tail = true
+			part.Dynamic = true
 		}
 		p.expect(")")
 	}

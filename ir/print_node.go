@@ -140,7 +140,7 @@ func partText(part Partition) string {
 		return ""
 	case PartSplit:
 		share := ""
-		if part.Tail {
+		if part.Dynamic {
 			share = ", dynamic"
 		}
 		return fmt.Sprintf(" part=split(%d, %v, %d%s)", part.Axis, part.N, part.Granule, share)

@@ -43,7 +43,7 @@ func lookedAt(t *testing.T, m *ir.Module, pos, workers int) []int {
 		if n.Op != ir.OpAttention && n.Op != ir.OpAttentionSegments {
 			continue
 		}
-		if n.Part.Tail {
+		if n.Part.Dynamic {
 			t.Fatalf("%v has a tail: its units have no owners", n)
 		}
 		units := int(n.Part.N.Eval(func(*ir.Symbol) int64 { return int64(pos + 1) }))

@@ -186,7 +186,7 @@ func (o *oracle) isWeight(v *ir.Value) bool {
 // nothing, axis is -1 where it computes all.
 func (o *oracle) part(n *ir.Node, w int) (axis int, lo, hi int64, ok bool) {
 	switch n.Part.Mode {
-	case ir.PartEach:
+	case ir.PartReplicated:
 		return -1, 0, 0, true
 	case ir.PartSplit:
 		total, g := o.dim(n.Part.N), n.Part.Granule

@@ -204,8 +204,8 @@ func (w *walker) worker(a *arguments) {
 	if one := p.Mode == ir.PartOne; e.first != one {
 		a.differ("worker 0 alone: %v, not %v", e.first, one)
 	}
-	if p.Tail != (e.share != nil) {
-		a.differ("shares taken as workers come to them: %v, not %v", e.share != nil, p.Tail)
+	if p.Dynamic != (e.share != nil) {
+		a.differ("shares taken as workers come to them: %v, not %v", e.share != nil, p.Dynamic)
 		return
 	}
 	if p.Mode != ir.PartSplit {

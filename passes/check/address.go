@@ -87,7 +87,7 @@ func (c *checker) leafPlace(n *ir.Node) *ir.Place {
 
 // classesFor returns the classes of arenas for the results of a node. Replicated ones are in scratch.
 func classesFor(n *ir.Node) []ir.Class {
-	if n.Part.Mode == ir.PartEach {
+	if n.Part.Mode == ir.PartReplicated {
 		return []ir.Class{ir.ClassScratch}
 	}
 	return []ir.Class{ir.ClassActivations, ir.ClassIO}

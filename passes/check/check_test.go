@@ -149,23 +149,23 @@ func TestViolationsOfHandMadePlan(t *testing.T) {
 			[]string{"reads: @f: %y: nothing defines the result"}},
 		{"all have a dynamic share", func(f *ir.Func) {
 			for _, n := range f.Nodes {
-				n.Part.Tail = true
+				n.Part.Dynamic = true
 			}
 		}, nil},
-		{"one has a dynamic share", func(f *ir.Func) { f.Nodes[1].Part.Tail = true },
+		{"one has a dynamic share", func(f *ir.Func) { f.Nodes[1].Part.Dynamic = true },
 			[]string{"hazard: @f: %a of @f and %b: host activations [0x0,0x400): reads what another worker writes"}},
 		{"dynamic shares of other units", func(f *ir.Func) {
 			for _, n := range f.Nodes {
-				n.Part.Tail = true
+				n.Part.Dynamic = true
 			}
 			f.Nodes[2].Part.Granule *= 2
 		}, []string{"partition: @f: %y: it has a dynamic share, and so has another run of nodes since the last barrier"}},
 		{"two runs with dynamic shares", func(f *ir.Func) {
-			f.Nodes[0].Part.Tail, f.Nodes[2].Part.Tail = true, true
+			f.Nodes[0].Part.Dynamic, f.Nodes[2].Part.Dynamic = true, true
 			f.Nodes[1].Args[0], f.Nodes[2].Args[0] = f.Params[0], f.Params[0]
 		}, []string{"partition: @f: %y: it has a dynamic share, and so has another run of nodes since the last barrier"}},
 		{"a dynamic share of a node that is not divided", func(f *ir.Func) {
-			f.Nodes[2].Part = ir.Partition{Mode: ir.PartOne, Tail: true}
+			f.Nodes[2].Part = ir.Partition{Mode: ir.PartOne, Dynamic: true}
 			f.Nodes[2].Epoch, f.Epochs = 1, 2
 		}, []string{"partition: @f: %y: it is not divided, and has a dynamic share"}},
 		{"epochs", func(f *ir.Func) { f.Nodes[0].Epoch = 1 },

@@ -145,7 +145,7 @@ type dynamicRun struct {
 // comes twice. So they are one run.
 func (r *region) dynamicShares(st *step) {
 	n, run := st.node, &r.dynamic
-	if !n.Part.Tail {
+	if !n.Part.Dynamic {
 		run.ended = len(run.nodes) > 0
 		return
 	}

@@ -112,9 +112,9 @@ func (g *mutator) partition(fi, ni int, n *ir.Node) {
 	}
 	mode := n.Part.Mode
 	d := g.targets.Get(n.Backend)
-	for _, to := range []ir.PartMode{ir.PartNone, ir.PartOne, ir.PartEach} {
+	for _, to := range []ir.PartMode{ir.PartNone, ir.PartOne, ir.PartReplicated} {
 		if to != mode && mode != ir.PartNone {
-			change("mode", to == ir.PartNone && d.Workers || to == ir.PartEach || mode == ir.PartEach, ir.Partition{Mode: to})
+			change("mode", to == ir.PartNone && d.Workers || to == ir.PartReplicated || mode == ir.PartReplicated, ir.Partition{Mode: to})
 		}
 	}
 	if mode != ir.PartSplit {

@@ -220,7 +220,7 @@ type part struct {
 
 func (o *oracle) parts(n *ir.Node) []part {
 	switch n.Part.Mode {
-	case ir.PartEach, ir.PartSplit:
+	case ir.PartReplicated, ir.PartSplit:
 	default:
 		return []part{{}}
 	}

@@ -99,7 +99,7 @@ func newOwners(n *ir.Node) *owners {
 		if len(n.Results) > 0 {
 			r := n.Result()
 			o.writes[0] = unitsOf(r.Type, viewOffset(r), n.Part.Axis, n.Part.Granule)
-			o.writes[0].dynamic = n.Part.Tail
+			o.writes[0].dynamic = n.Part.Dynamic
 		}
 	}
 	return o
@@ -123,7 +123,7 @@ func readOwner(n *ir.Node, ax *ir.Axis, i int) owner {
 		return owner{}
 	}
 	o := unitsOf(t, viewOffset(n.Args[i]), r.Axis, p.Granule*r.Num/r.Den)
-	o.dynamic = p.Tail
+	o.dynamic = p.Dynamic
 	return o
 }
 

@@ -33,11 +33,11 @@ func (c *checker) partition(n *ir.Node) {
 		c.fail(RulePartition, n, "no worker computes it")
 	case !d.Workers && mode != ir.PartOne:
 		c.fail(RulePartition, n, "%s has no workers, and the node has the partition %v", d.Name, mode)
-	case n.Part.Tail && mode != ir.PartSplit:
+	case n.Part.Dynamic && mode != ir.PartSplit:
 		c.fail(RulePartition, n, "it is not divided, and has a dynamic share")
 	case mode == ir.PartSplit:
 		c.division(n)
-	case mode == ir.PartEach && (!n.Is(ir.Pure) || n.Is(ir.Alias)):
+	case mode == ir.PartReplicated && (!n.Is(ir.Pure) || n.Is(ir.Alias)):
 		c.fail(RulePartition, n, "every worker computes it, and it is not pure")
 	}
 }

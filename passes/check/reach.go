@@ -50,7 +50,7 @@ func (c *checker) reachScratch(n *ir.Node) {
 		if a == nil {
 			continue
 		}
-		if def := a.Root().Def; def != nil && def.Part.Mode == ir.PartEach {
+		if def := a.Root().Def; def != nil && def.Part.Mode == ir.PartReplicated {
 			c.fail(RuleReach, n, "%s reads %v, which every worker has for itself", n.Backend, a)
 		}
 	}

@@ -222,7 +222,7 @@ func partitionText(n *ir.Node) string {
 	switch n.Part.Mode {
 	case ir.PartOne:
 		return "one worker computes it"
-	case ir.PartEach:
+	case ir.PartReplicated:
 		return "every worker computes all of it for itself"
 	case ir.PartSplit:
 		return fmt.Sprintf("workers divide axis %d (%v long) in units of %d", n.Part.Axis, n.Part.N, n.Part.Granule)

@@ -126,7 +126,7 @@ func kindOfResult(n *ir.Node) OriginKind {
 		return FixedOrigin
 	case n.Op == ir.OpState:
 		return StateOrigin
-	case n.Part.Mode == ir.PartEach:
+	case n.Part.Mode == ir.PartReplicated:
 		return PrivateOrigin
 	}
 	return PlainOrigin

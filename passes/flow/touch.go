@@ -32,7 +32,7 @@ type Touches struct {
 }
 
 // Append appends what n reads and writes if its work is shared by mode, along ax for ir.PartSplit. It leaves out
-// origins that t skips, and the results of ir.PartEach, which are private to each worker.
+// origins that t skips, and the results of ir.PartReplicated, which are private to each worker.
 func (t *Touches) Append(list []Access, n *ir.Node, mode ir.PartMode, ax *ir.Axis) []Access {
 	for i, v := range n.Args {
 		if v == nil || IsUnread(ax, i) {
@@ -43,7 +43,7 @@ func (t *Touches) Append(list []Access, n *ir.Node, mode ir.PartMode, ax *ir.Axi
 			t.Read(&list[len(list)-1], mode, ax)
 		}
 	}
-	if mode == ir.PartEach {
+	if mode == ir.PartReplicated {
 		return list
 	}
 	for i, v := range n.Results {
@@ -92,7 +92,7 @@ func SameOwner(a, b Access) bool {
 	if a.By == Worker0 && b.By == Worker0 {
 		return true
 	}
-	if a.By != Owners || b.By != Owners || a.Node.Part.Tail != b.Node.Part.Tail || !a.Span.Period.Equal(b.Span.Period) {
+	if a.By != Owners || b.By != Owners || a.Node.Part.Dynamic != b.Node.Part.Dynamic || !a.Span.Period.Equal(b.Span.Period) {
 		return false
 	}
 	wa, aOK := a.Span.width(a.Granule)

@@ -103,7 +103,7 @@ func (e *entry) shareIn(epoch, nodes []*ir.Node) {
 	}
 	times := shareGranule(run, pass.AssumedWorkers(e.c, e.c.Target(run[0]))) / run[0].Part.Granule
 	for _, n := range run {
-		n.Part.Tail, n.Part.Granule = true, times*n.Part.Granule
+		n.Part.Dynamic, n.Part.Granule = true, times*n.Part.Granule
 		e.c.Cause(n, pass.RulePartitionDynamic)
 	}
 	e.c.Count("tails", 1)

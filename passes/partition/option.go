@@ -39,7 +39,7 @@ func (w *walker) options(n *ir.Node) []option {
 	whole := effort.Along(t, n, nil)
 	seconds := whole.Seconds(1, 1)
 	if w.c.Enabled(pass.RulePartitionReplicated) && w.mayReplicate(n) && seconds <= replicatedLimit {
-		o := w.undivided(n, pass.RulePartitionReplicated, ir.PartEach)
+		o := w.undivided(n, pass.RulePartitionReplicated, ir.PartReplicated)
 		o.cost = seconds
 		if o.barrier {
 			o.cost += t.Rates.Barrier

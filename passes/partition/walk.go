@@ -72,7 +72,7 @@ func (w *walker) take(n *ir.Node, o option) {
 	case ir.PartSplit:
 		n.Part.Axis, n.Part.N = o.axis.Axis, n.Result().Type.Shape[o.axis.Axis]
 		w.open.divide(n, o.class)
-	case ir.PartEach:
+	case ir.PartReplicated:
 		for _, r := range n.Results {
 			w.private[r] = true
 		}

@@ -111,7 +111,7 @@ func classOf(v *ir.Value, results map[*ir.Value]bool) ir.Class {
 		return ir.ClassState
 	case kind == flow.ParamEntry || results[v] && !flow.IsForeign(v):
 		return ir.ClassIO
-	case v.Def != nil && v.Def.Part.Mode == ir.PartEach:
+	case v.Def != nil && v.Def.Part.Mode == ir.PartReplicated:
 		return ir.ClassScratch
 	}
 	return ir.ClassActivations

@@ -67,7 +67,7 @@ func parsedTails(t *testing.T, text string) *ir.Module {
 func countTails(f *ir.Func) int {
 	count := 0
 	for _, n := range f.Nodes {
-		if n.Part.Tail {
+		if n.Part.Dynamic {
 			count++
 		}
 	}
