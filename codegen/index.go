@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/runtime"
 )
 
@@ -104,9 +105,9 @@ func bodyParam(n *ir.Node, i int) int {
 	return i
 }
 
-// CheckInputs reports what of a compiled module no program could check: operands of attention
-// that are no inputs, as its kernels rely on positions being below the lengths, and inputs that
-// select among an extent of several symbols.
+// CheckInputs reports what a program cannot check or hand over: operands of attention that are no inputs, as its
+// kernels rely on positions being below the lengths; inputs that select among an extent of several symbols; and
+// inputs and results that are no plain arrays.
 func CheckInputs(m *ir.Module) error {
 	var errs []error
 	for _, f := range m.AllFuncs() {
@@ -115,6 +116,7 @@ func CheckInputs(m *ir.Module) error {
 		}
 	}
 	for _, f := range m.Funcs {
+		errs = append(errs, checkArrays(f))
 		for _, v := range f.Params {
 			for _, extent := range extentsOf(v) {
 				if _, _, _, ok := extent.Linear(); !ok {
@@ -122,6 +124,27 @@ func CheckInputs(m *ir.Module) error {
 				}
 			}
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkArrays reports inputs and results of an entry point that callers cannot read or write: those of a dtype that has
+// no Go type, and matrices in the layout of a kernel, which callers would take for rows.
+func checkArrays(f *ir.Func) error {
+	var errs []error
+	check := func(v *ir.Value, name string) {
+		switch t := v.Type; {
+		case t.Layout != dtype.Plain:
+			errs = append(errs, fmt.Errorf("@%s: %s: callers read and write plain rows, and its layout is %v: pass the plain matrix, and pack it in the function", f.Name, name, t.Layout))
+		case goElem[t.DType] == "":
+			errs = append(errs, fmt.Errorf("@%s: %s: callers have no type for %v: cast it first", f.Name, name, t.DType))
+		}
+	}
+	for _, v := range f.Params {
+		check(v, v.Name)
+	}
+	for i, v := range f.Results {
+		check(v, cmp.Or(f.ResultNames[i], v.String()))
 	}
 	return errors.Join(errs...)
 }

@@ -155,3 +155,32 @@ func TestInputsThatNothingChecksAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestArraysOfCallersArePlain refuses inputs and results that callers cannot read or write as rows of numbers.
+func TestArraysOfCallersArePlain(t *testing.T) {
+	for name, tt := range map[string]struct{ text, want string }{
+		"packed result": {
+			"func @f(%a: f32[20,32]) -> (y: f32.r16[20,32]) {\n %y = pack %a {to=r16}\n return %y\n}\n",
+			"@f: y: callers read and write plain rows, and its layout is r16",
+		},
+		"packed input": {
+			"func @f(%w: f32.r16[32,32], %x: f32[2,32]) -> (y: f32[2,32]) {\n %y = matmul %x, %w\n return %y\n}\n",
+			"@f: w: callers read and write plain rows, and its layout is r16",
+		},
+		"quantized result": {
+			"func @f(%a: f32[2,32]) -> (y: q8a[2,32]) {\n %y = quantize %a\n return %y\n}\n",
+			"@f: y: callers have no type for q8a: cast it first",
+		},
+		"plain": {"func @f(%a: f32[20,32]) -> (y: f32[20,32]) {\n %y = neg %a\n return %y\n}\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := ir.Parse("t", []byte(tt.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckInputs(m); tt.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -333,7 +333,7 @@ func TestCallsAndRepeatsCheckTheirBodies(t *testing.T) {
 		{"%z = call @g %x", ""},
 		{"%z = call \"g\" %x", ""},
 		{"%z = call @g %y", "parameter %a of @g is f32[4], not f32[5]"},
-		{"%z = call @g _", "absent"},
+		{"%z = call @g _", "takes 1 operand"},
 		{"%z = call @g %x, %x", "takes 1 operand, not 2"},
 		{"%z = repeat %x, %y, %y {count=2, carried=1, invariant=0}\n" + body, ""},
 		{"%z = repeat %x, %y {count=2, carried=1, invariant=1}\n" + body, ""},

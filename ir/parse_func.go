@@ -231,12 +231,21 @@ func (p *parser) operation(l *line) {
 			}
 			l.args = append(l.args, p.value())
 		})
+		for len(l.args) > 0 && l.args[len(l.args)-1] == nil && mayEndBefore(op, len(l.args)-1) {
+			l.args = l.args[:len(l.args)-1]
+		}
 	}
 	p.parseAttrs(op, l.attr)
 	if p.accept(":") {
 		l.types = []Type{}
 		p.list(func() { l.types = append(l.types, p.resultType(op)) })
 	}
+}
+
+// mayEndBefore reports whether the operands of an op may end before operand i: it is optional.
+func mayEndBefore(op Op, i int) bool {
+	args := op.Info().Args
+	return i < len(args) && args[i].Optional
 }
 
 // resultType parses the type of a node's result with its space.

@@ -114,6 +114,8 @@ func (v *verifier) read(s *scope, val *Value) {
 func (v *verifier) operands(n *Node) {
 	if err := checkArgs(n); err != nil {
 		v.fail("operands", "%v: %v", n.Op, err)
+	} else if last := len(n.Args) - 1; last >= 0 && n.Args[last] == nil && mayEndBefore(n.Op, last) {
+		v.fail("operands", "%v: the last operand is absent: leave it out", n.Op)
 	}
 	if err := checkAttr(n); err != nil {
 		v.fail("attributes", "%v: %v", n.Op, err)

@@ -20,7 +20,7 @@ import (
 )
 
 // placementRules are the rules by which the backends of nodes decide what attention rounds.
-var placementRules = []string{"pack.state", "late.attention-bf16"}
+var placementRules = []string{"pack.state", "fuse-late.attention-bf16"}
 
 // TestRandomPlacements runs random modules with their nodes on random backends, and
 // compares with what the processor alone computes, bit by bit: the kernels are the same.
