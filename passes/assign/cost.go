@@ -10,7 +10,7 @@ import (
 )
 
 // The files cost*.go are the rules of cost where there is a choice. They turn the module into a problem that package
-// placement solves, and write its solution back with the reasons. docs/assign.md describes both.
+// placement solves, and write its solution back with the reasons. docs/explanation/assignment.md describes both.
 
 // Rules of cost that come from the problem.
 var (

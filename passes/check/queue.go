@@ -8,7 +8,7 @@ import (
 )
 
 // Claim: every node that computes something is on the queue that can run it, and one worker submits it
-// (docs/queues.md).
+// (docs/explanation/queues.md).
 //
 // A target with two queues, gpu, computes on queue "gpu" and copies into its memory on queue "gpu.in". In
 //

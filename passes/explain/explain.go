@@ -1,4 +1,4 @@
-// Package explain says in words why a module is as it is: one node, or the whole. It reads causes, targets and
+// Package explain describes in words why a module is as it is: one node, or the whole. It reads causes, targets and
 // the finished plan, and decides nothing.
 package explain
 
@@ -21,7 +21,7 @@ import (
 // explainVersion is the version of the JSON form of explanations.
 const explainVersion = 1
 
-// Options say what is asked, and under which options the module was compiled.
+// Options are the question, and the options under which the module was compiled.
 type Options struct {
 	Targets *target.List
 	Rules   string   // as Options.Rules
@@ -35,8 +35,8 @@ type Options struct {
 	Node string
 }
 
-// Explanations is the answer to one question, as a document. Sizes are bytes at the
-// symbols' upper bounds, times are seconds as the targets' rates predict them.
+// Explanations is the answer to one question, as a document. Sizes are bytes at the symbols' upper bounds, times are
+// seconds as the targets' rates predict them.
 type Explanations struct {
 	Version int      `json:"version"`
 	Module  string   `json:"module"`
@@ -65,9 +65,9 @@ type WhyCause struct {
 	Text     string   `json:"text"`
 }
 
-// Explain answers a question about a module from what stands in the module: causes, splits,
-// places. A dump that was read back gives the same answer. What no pass has decided yet is
-// left out. Cost: O(nodes + operands), and for one node the values of its entry point.
+// Explain answers a question about a module from what the module records: causes, splits, places. So a dump that was
+// read back gives the same answer. It leaves out what no pass has decided yet. Cost: O(nodes + operands), and for one
+// node the values of its entry point.
 func Explain(m *ir.Module, o Options) (*Explanations, error) {
 	x := newExplainer(m, o)
 	doc := &Explanations{Version: explainVersion, Module: cmp.Or(m.Name, "the module"), After: m.Last, Rules: x.rules(), Query: o.Node}
@@ -111,7 +111,7 @@ func (d *Explanations) WriteJSON(w io.Writer) error {
 	return e.Encode(d)
 }
 
-// explainer is what answers look things up in.
+// explainer has the module and the tables that answers are looked up in.
 type explainer struct {
 	m      *ir.Module
 	o      Options
@@ -148,7 +148,7 @@ func newExplainer(m *ir.Module, o Options) *explainer {
 		for _, n := range f.Nodes {
 			x.index(n)
 			if key := (splitKey{f, n.Split}); n.Split >= 0 && x.begins[key] == nil {
-				x.begins[key] = why(n, func(c ir.Cause) bool {
+				x.begins[key] = causesOf(n, func(c ir.Cause) bool {
 					return c.Pass == "split" || c.Rule == string(pass.RuleCopyOut) || c.Rule == string(pass.RuleCopyIdx)
 				})
 			}
@@ -203,12 +203,12 @@ func runsOf(f *ir.Func) int64 {
 	return times
 }
 
-// why returns the causes of n that a filter takes, with the sentences of their rules.
-func why(n *ir.Node, take func(ir.Cause) bool) []WhyCause {
+// causesOf returns the causes of n that take accepts, with the sentences of their rules.
+func causesOf(n *ir.Node, take func(ir.Cause) bool) []WhyCause {
 	var list []WhyCause
 	for _, c := range n.Causes() {
 		if take(c) {
-			w := whyCause(c)
+			w := withSentence(c)
 			w.Node = n.String()
 			list = append(list, w)
 		}
@@ -216,12 +216,13 @@ func why(n *ir.Node, take func(ir.Cause) bool) []WhyCause {
 	return list
 }
 
-func whyCause(c ir.Cause) WhyCause {
+// withSentence returns a cause with the sentence of its rule.
+func withSentence(c ir.Cause) WhyCause {
 	_, doc := passes.RuleDoc(c.Rule)
 	return WhyCause{Pass: c.Pass, Rule: c.Rule, Operands: c.Operands, Before: c.Before, After: c.After, Text: doc}
 }
 
-// byPass takes the causes of some passes.
+// byPass accepts the causes of some passes.
 func byPass(names ...string) func(ir.Cause) bool {
 	return func(c ir.Cause) bool { return slices.Contains(names, c.Pass) }
 }

@@ -52,8 +52,8 @@ func runPasses(t *testing.T, m *ir.Module, targets *target.List, o pass.Options,
 	}
 }
 
-// TestExplain asks about a dump that was read back.
-func TestExplain(t *testing.T) {
+// TestExplainAnswersFromADump asks about a dump that was read back.
+func TestExplainAnswersFromADump(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallModule)
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "assign")
 	o := Options{Targets: cpuOnly(t), Node: "%y"}
@@ -67,8 +67,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainShowsTheBound asks what assign knew of a step where it had a choice, and where not.
-func TestExplainShowsTheBound(t *testing.T) {
+// TestExplainShowsThePredictedStep asks for the prediction of assign, with a choice of targets and without.
+func TestExplainShowsThePredictedStep(t *testing.T) {
 	for _, to := range []string{"assign", "plan"} {
 		m := irtest.Parse(t, irtest.SmallModule)
 		runPasses(t, m, twoSpaces(t), pass.Options{}, to)
@@ -109,8 +109,9 @@ func @f(%x: f32[4,8]) -> (y: f32[4,16]) {
 }
 `
 
-// TestExplainRefusals: a node says who could not run it, and what moving it elsewhere means.
-func TestExplainRefusals(t *testing.T) {
+// TestExplainListsTargetsThatRefuse demands the target that cannot run a node, and what a move to another one would
+// change.
+func TestExplainListsTargetsThatRefuse(t *testing.T) {
 	m := irtest.Parse(t, crossing)
 	runPasses(t, m, twoSpaces(t), pass.Options{Rules: "ggml-2026"}, "")
 	o := Options{Targets: twoSpaces(t), Rules: "ggml-2026", Node: "s"}
@@ -138,9 +139,9 @@ func TestExplainRefusals(t *testing.T) {
 	}
 }
 
-// TestExplainCopies: the bound counts each value once per space, and copies beyond it are
-// named.
-func TestExplainCopies(t *testing.T) {
+// TestCopyBoundCountsEachValueOnce demands a bound with each value once for each space, and the names of copies beyond
+// it.
+func TestCopyBoundCountsEachValueOnce(t *testing.T) {
 	m := irtest.Parse(t, crossing)
 	runPasses(t, m, twoSpaces(t), pass.Options{Rules: "ggml-2026"}, "elide-copy")
 	_, doc := explained(t, m, Options{Targets: twoSpaces(t), Rules: "ggml-2026"})
@@ -165,15 +166,16 @@ func TestExplainCopies(t *testing.T) {
 	}
 }
 
-// TestExplainBytes: who has a value's bytes before and after, and why it lies there.
-func TestExplainBytes(t *testing.T) {
+// TestPlacesHaveReasonsAndNeighbours demands the values that have the same bytes before and after, and the reason for
+// an offset.
+func TestPlacesHaveReasonsAndNeighbours(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallLlama.Text())
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
 	o := Options{Targets: cpuOnly(t)}
 	h := newHistory(m.Funcs[0])
 	for _, s := range h.list {
 		before, after := h.neighbours(s)
-		for _, list := range [][]Tenant{before, after} {
+		for _, list := range [][]Resident{before, after} {
 			for _, other := range list {
 				if other.Offset >= s.at.Offset+s.at.Bytes || s.at.Offset >= other.Offset+other.Bytes {
 					t.Errorf("%v at %v: neighbour %+v has none of its bytes", s.v, s.at, other)
@@ -212,9 +214,9 @@ func placesIn(t *testing.T, m *ir.Module, o Options) []*PlaceReport {
 	return list
 }
 
-// TestExplainRounds: weights and positions of later rounds are found in the body of the
-// repeat that they became.
-func TestExplainRounds(t *testing.T) {
+// TestExplainFindsLaterIterations looks for weights and positions of later iterations: they are in the body of the
+// repeat.
+func TestExplainFindsLaterIterations(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallLlama.Text())
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
 	_, doc := explained(t, m, Options{Targets: cpuOnly(t), Node: "blk.2.ffn_up"})
@@ -234,8 +236,8 @@ func TestExplainRounds(t *testing.T) {
 	}
 }
 
-// TestExplainNames: a value is found by its name, that of its body, or of its entry point.
-func TestExplainNames(t *testing.T) {
+// TestExplainFindsQualifiedNames looks for a value by its name, with its body or with its entry point.
+func TestExplainFindsQualifiedNames(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallLlama.Text())
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
 	body := m.AllFuncs()[1]
@@ -261,17 +263,17 @@ func TestExplainNames(t *testing.T) {
 	}
 }
 
-// TestExplainMerged: what passes have joined to something else is found there.
-func TestExplainMerged(t *testing.T) {
+// TestExplainFindsMergedNodes looks for a node that a pass has merged into another one.
+func TestExplainFindsMergedNodes(t *testing.T) {
 	m := irtest.Parse(t, irtest.SmallModule)
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
 	text, _ := explained(t, m, Options{Targets: cpuOnly(t), Node: "p"})
 	wantAll(t, text, "note: p is no node of its own any more: see @f %y (fuse.residual:")
 }
 
-// TestExplainIsLinear: a summary of four times as many nodes over 8 backends takes about
-// four times as long.
-func TestExplainIsLinear(t *testing.T) {
+// TestExplainTakesLinearTime demands that a summary of four times as many nodes over 8 backends takes about four times
+// as long.
+func TestExplainTakesLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
 	}

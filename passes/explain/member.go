@@ -15,7 +15,7 @@ type leafMember struct {
 	constant *ir.Node
 }
 
-// leaf returns what a leaf node names.
+// leaf returns the weight, state or constant that a leaf node names.
 func (x *explainer) leaf(n *ir.Node) (leafMember, bool) {
 	switch a := n.Attr.(type) {
 	case *ir.WeightAttr:
@@ -26,7 +26,7 @@ func (x *explainer) leaf(n *ir.Node) (leafMember, bool) {
 	return leafMember{constant: n}, n.Op == ir.OpConstant
 }
 
-// MemberReport is all that the module says about a weight, state or constant.
+// MemberReport is the explanation of a weight, state or constant.
 type MemberReport struct {
 	Kind    string       `json:"kind"` // weight, state or constant
 	Name    string       `json:"name"`
@@ -34,7 +34,7 @@ type MemberReport struct {
 	Layout  string       `json:"layout"`
 	Bytes   int64        `json:"bytes"`
 	Space   string       `json:"space,omitempty"`
-	There   string       `json:"space_why,omitempty"` // why in this space, where no cause says so
+	There   string       `json:"space_why,omitempty"` // why in this space, if no cause states it
 	Made    string       `json:"made,omitempty"`      // the expression over sources
 	Place   *PlaceReport `json:"place,omitempty"`
 	Readers []Reader     `json:"readers"`
@@ -49,7 +49,7 @@ type Reader struct {
 	Op      string `json:"op"`
 	Pos     string `json:"pos,omitempty"`
 	Backend string `json:"backend,omitempty"`
-	Round   *int64 `json:"round,omitempty"` // in which the repeat around it reads this one
+	Round   *int64 `json:"round,omitempty"` // the iteration in which the repeat around it reads this one
 	Writes  bool   `json:"writes,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (x *explainer) member(l leafMember) *MemberReport {
 	case l.weight != nil:
 		r.Kind, r.Name, typ, place = "weight", l.weight.Name, l.weight.Type, l.weight.Place
 		if l.weight.Expr != nil {
-			r.Made = short(l.weight.Expr.String())
+			r.Made = shorten(l.weight.Expr.String())
 		}
 	case l.state != nil:
 		r.Kind, r.Name, typ, place = "state", l.state.Name, l.state.Type, l.state.Place
@@ -80,8 +80,8 @@ func (x *explainer) member(l leafMember) *MemberReport {
 	return r
 }
 
-// whySpace says why a member lies in its space, where assign left no cause: members lie
-// where their first reader keeps its bytes, unless the module says otherwise.
+// whySpace returns the reason for which a member is in its space, if assign left no cause. Members are where their
+// first reader keeps its bytes, unless the module states a space.
 func (x *explainer) whySpace(r *MemberReport) string {
 	decided := slices.ContainsFunc(r.Causes, func(c WhyCause) bool { return c.Pass == "assign" })
 	if r.Space == "" || decided || len(r.Readers) == 0 {
@@ -97,7 +97,7 @@ func (x *explainer) whySpace(r *MemberReport) string {
 // maxExpr is the length of an expression that is shown whole.
 const maxExpr = 120
 
-func short(text string) string {
+func shorten(text string) string {
 	if len(text) > maxExpr {
 		return text[:maxExpr] + "…"
 	}
@@ -113,16 +113,16 @@ func (x *explainer) memberPlace(p *ir.Place) *PlaceReport {
 		Why: "in the order of use, those of a repeat iteration by iteration; no other value has these bytes"}
 }
 
-// memberLeaf adds what one of the nodes that name a member says of it.
+// memberLeaf adds the causes and the readers of one of the nodes that name a member.
 func (x *explainer) memberLeaf(r *MemberReport, leaf *ir.Node) {
-	for _, c := range why(leaf, func(ir.Cause) bool { return true }) {
+	for _, c := range causesOf(leaf, func(ir.Cause) bool { return true }) {
 		if !slices.ContainsFunc(r.Causes, func(d WhyCause) bool { return sameWhy(c, d) }) {
 			r.Causes = append(r.Causes, c)
 		}
 	}
 	v := leaf.Result()
 	for _, use := range x.uses[v] {
-		round := tableRound(use, v)
+		round := tableIteration(use, v)
 		x.eachReaderBy(use, v, func(n *ir.Node) bool {
 			r.read(x, n, round)
 			x.eachVersionReader(n, func(n *ir.Node) { r.read(x, n, round) })
@@ -131,8 +131,7 @@ func (x *explainer) memberLeaf(r *MemberReport, leaf *ir.Node) {
 	}
 }
 
-// eachVersionReader calls yield for the nodes that read what n makes of a state, and of
-// what they make of it.
+// eachVersionReader calls yield for the nodes that read the version of a state that n makes, or a later one.
 func (x *explainer) eachVersionReader(n *ir.Node, yield func(*ir.Node)) {
 	if !n.Is(ir.Alias) {
 		return
@@ -154,7 +153,7 @@ func (r *MemberReport) read(x *explainer, n *ir.Node, round int64) {
 	reader := Reader{Func: n.Func.Name, Node: n.String(), Op: n.Op.String(), Pos: n.Pos, Backend: n.Backend, Writes: n.Is(ir.WritesState) && !flow.RunsFunction(n)}
 	if round >= 0 {
 		reader.Round = &round
-		reader.Pos = x.posInRound(n, round)
+		reader.Pos = x.posInIteration(n, round)
 	}
 	r.Readers = append(r.Readers, reader)
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/flow"
 )
 
-// NodeReport is all that the module says about a node, or about a parameter, which has no
-// op and no backend.
+// NodeReport is the explanation of a node, or of a parameter, which has no op and no backend.
 type NodeReport struct {
 	Func  string `json:"func"`
 	Times int64  `json:"times"`           // executions in a call of the entry point
-	Round *int64 `json:"round,omitempty"` // of the repeat around it, where one was asked for
+	Round *int64 `json:"round,omitempty"` // the iteration of the repeat around it, if one was asked for
 	Node  string `json:"node"`
 	Op    string `json:"op,omitempty"`
 	Text  string `json:"text"`
@@ -44,8 +43,7 @@ type NodeReport struct {
 	partitionDoc string
 }
 
-// Operand is a value that a node reads or makes: what its bytes are, why they are laid out
-// so, and where they lie.
+// Operand is a value that a node reads or makes: its bytes, their layout with its causes, and their place.
 type Operand struct {
 	Value  string       `json:"value"`
 	Type   string       `json:"type"`
@@ -64,12 +62,12 @@ func (x *explainer) node(at spot) *NodeReport {
 		Backend: n.Backend, Split: n.Split, Epoch: n.Epoch, isTransfer: flow.IsTransfer(n)}
 	if at.round >= 0 {
 		r.Round = &at.round
-		r.Pos = x.posInRound(n, at.round)
+		r.Pos = x.posInIteration(n, at.round)
 	}
-	r.Assigned = why(n, byPass("assign", "unfuse"))
+	r.Assigned = causesOf(n, byPass("assign", "unfuse"))
 	r.Tried = x.attempts(n)
 	r.SplitWhy = x.splitWhy(n)
-	r.PartWhy = why(n, byPass("partition", "roll", "order"))
+	r.PartWhy = causesOf(n, byPass("partition", "roll", "order"))
 	r.Partition, r.partitionDoc = n.Part.Mode.String(), partitionText(n)
 	r.submission(n)
 	if flow.DoesWork(n) && !flow.RunsFunction(n) {
@@ -77,12 +75,12 @@ func (x *explainer) node(at spot) *NodeReport {
 	}
 	r.Reads, r.CopiedBy = x.copiesOf(n)
 	r.values(x, n)
-	r.Causes = why(n, func(ir.Cause) bool { return true })
+	r.Causes = causesOf(n, func(ir.Cause) bool { return true })
 	return r
 }
 
-// posInRound returns where a node of a body comes from in a round.
-func (x *explainer) posInRound(n *ir.Node, round int64) string {
+// posInIteration returns the position in the model file of a node of a body in an iteration.
+func (x *explainer) posInIteration(n *ir.Node, round int64) string {
 	if all := tablePositions(n.Func)[n.Pos]; int(round) < len(all) {
 		return all[round]
 	}
@@ -153,24 +151,22 @@ func (x *explainer) operand(v *ir.Value) Operand {
 	return o
 }
 
-// layoutWhy returns the causes for which v's bytes are as they are: those of the node that
-// packs, quantizes or copies; of a weight or state also why it lies where it lies, which was
-// decided where the module names it first.
+// layoutWhy returns the causes of the layout of v: those of the node that packs, quantizes or copies it. For a weight
+// or state it adds the causes of its space, which was decided where the module names it first.
 func (x *explainer) layoutWhy(v *ir.Value) []WhyCause {
 	if l := leafOf(v.Root()); l != nil {
 		if m, ok := x.leaf(l); ok {
 			l = x.named[m][0]
 		}
-		return why(l, byPass("assign", "pack", "fuse-late"))
+		return causesOf(l, byPass("assign", "pack", "fuse-late"))
 	}
-	if n := outer(v).Def; n != nil {
-		return why(n, byPass("pack", "fuse-late"))
+	if n := beforeRepeat(v).Def; n != nil {
+		return causesOf(n, byPass("pack", "fuse-late"))
 	}
 	return nil
 }
 
-// splitWhy returns the causes for which the split of n begins, at whichever node it does:
-// that of a body may have begun before the repeat.
+// splitWhy returns the causes of the split of n. The split of a body may have begun before the repeat.
 func (x *explainer) splitWhy(n *ir.Node) []WhyCause {
 	for at := n; at != nil; at = at.Func.Owner {
 		if list := x.begins[splitKey{at.Func, at.Split}]; len(list) > 0 {
@@ -178,12 +174,12 @@ func (x *explainer) splitWhy(n *ir.Node) []WhyCause {
 		}
 	}
 	if flow.IsTransfer(n) { // a split of nothing but copies
-		return why(n, byPass("copy", "elide-copy"))
+		return causesOf(n, byPass("copy", "elide-copy"))
 	}
 	return nil
 }
 
-// textOf returns a node as the text form shows it, without types.
+// textOf returns a node as the text form has it, without types.
 func textOf(n *ir.Node) string {
 	positional, braces := ir.AttrText(n)
 	text := n.Op.String()
@@ -217,7 +213,7 @@ func valueList(vs []*ir.Value) string {
 	return strings.Join(names, ", ")
 }
 
-// partitionText says in words who computes what.
+// partitionText describes which workers compute what.
 func partitionText(n *ir.Node) string {
 	switch n.Part.Mode {
 	case ir.PartOne:

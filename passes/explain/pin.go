@@ -22,10 +22,12 @@ type suggestion struct {
 	caught []*ir.Node // all nodes that it puts there, other entry points included
 }
 
-// pin returns the flag that puts nodes on t; an empty one where they have no names. Names
-// that differ in anyNumber only are one pattern, as those of layers are; so is the name of a
-// node in a repeat, which is that of its first round. Where such a pattern would catch other
-// nodes as well, or where there are too many names, the flag is for some and says so.
+// pin returns the flag that puts nodes on t; an empty one if they have no names. Names that differ only in a number
+// become one pattern, because such names are those of layers. A node in a repeat has the name of its first iteration,
+// so its name becomes a pattern too. If a pattern would match other nodes as well, or if there are too many names, the
+// flag is for some of the nodes and states this.
+//
+// For example, nodes l0.up and l12.up on gpu give --pin '^l[0-9]+\.up$=gpu'.
 func (x *explainer) pin(t *target.Descriptor, nodes []*ir.Node) suggestion {
 	names := make(map[string][]*ir.Node) // by pattern
 	var patterns []string
@@ -68,7 +70,7 @@ func (x *explainer) pin(t *target.Descriptor, nodes []*ir.Node) suggestion {
 	return s
 }
 
-// nameIndex is the nodes that do work by what pins find them by.
+// nameIndex has the nodes with work by the names that pins match.
 type nameIndex struct {
 	byName    map[string][]*ir.Node
 	byPattern map[string][]*ir.Node
@@ -80,12 +82,12 @@ func (x *explainer) pinNames() *nameIndex {
 	}
 	x.byName = &nameIndex{make(map[string][]*ir.Node), make(map[string][]*ir.Node)}
 	for _, f := range x.m.Funcs {
-		eachWork(f, func(n *ir.Node, _ int64) { x.byName.add(n) })
+		eachWorkNode(f, func(n *ir.Node, _ int64) { x.byName.add(n) })
 	}
 	return x.byName
 }
 
-// add adds a node under the names that Pin.matches looks at.
+// add adds a node under the names that Pin.Matches compares.
 func (i *nameIndex) add(n *ir.Node) {
 	var names []string
 	if r := n.Result(); r != nil && r.Name != "" {
@@ -115,7 +117,7 @@ func (x *explainer) namesakes(nodes []*ir.Node) []*ir.Node {
 	return list
 }
 
-// pinName is what a pin finds a node by; empty if it has no name.
+// pinName returns the name by which a pin matches a node; empty if it has none.
 func pinName(n *ir.Node) string {
 	if r := n.Result(); r != nil && r.Name != "" {
 		return r.Name
@@ -123,15 +125,14 @@ func pinName(n *ir.Node) string {
 	return n.Pos
 }
 
-// pinPattern is the expression for the names of nodes like n in all layers.
+// pinPattern returns the expression for the names of nodes like n in all layers.
 func pinPattern(n *ir.Node) string { return namePattern(pinName(n)) }
 
 func namePattern(name string) string {
 	return anyNumber.ReplaceAllString(regexp.QuoteMeta(name), "[0-9]+")
 }
 
-// catchesOthers reports whether the pattern, which namePattern has made, matches a node that
-// does something else than n.
+// catchesOthers reports whether a pattern that namePattern has made matches a node of another op than n.
 func (x *explainer) catchesOthers(pattern string, n *ir.Node) bool {
 	return slices.ContainsFunc(x.pinNames().byPattern[pattern], func(other *ir.Node) bool { return other.Op != n.Op })
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestPinText: a pin that is suggested for nodes catches these, and no node of another op.
-func TestPinText(t *testing.T) {
+// TestPinMatchesTheNodesAndNoOtherOp compares the pins that are suggested for nodes with the nodes that they match.
+func TestPinMatchesTheNodesAndNoOtherOp(t *testing.T) {
 	const text = `
 func @f(%x: f32[4,8]) -> (y: f32[4,8]) {
   %l0.up = silu %x
@@ -67,9 +67,9 @@ func @f(%x: f32[4,8]) -> (y: f32[4,8]) {
 	}
 }
 
-// TestPinTextOfRepeats: a node in a repeat has the name of its first round; the pin is for
-// those of all rounds.
-func TestPinTextOfRepeats(t *testing.T) {
+// TestPinOfABodyMatchesAllLayers suggests a pin for a node in a repeat. The node has the name of its first iteration;
+// the pin is for all layers.
+func TestPinOfABodyMatchesAllLayers(t *testing.T) {
 	m := irtest.Parse(t, `
 func @f(%x: f32[4,8]) -> (y: f32[4,8]) {
   %y = repeat %x {count=2, carried=1, invariant=0} : f32[4,8]

@@ -8,8 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// prospect is what it would mean to pin nodes of an entry point to another target: a pin
-// knows no entry points, and catches what has the same name in others.
+// prospect is what changes if nodes of an entry point are pinned to another target. A pin does not distinguish entry
+// points: it matches nodes of the same name in others too.
 type prospect struct {
 	x       *explainer
 	entry   *ir.Func
@@ -19,17 +19,17 @@ type prospect struct {
 	t       *target.Descriptor
 	noRoom  string
 	refused string // what the pin catches and t does not run
-	unrated string // a target of which nobody says how fast it is: nothing can be compared
+	unrated string // a target without known speed: times cannot be compared
 }
 
 func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
 	p := &prospect{x: x, t: t, entry: entryOf(nodes[0].Func), change: make(map[*ir.Func]float64), pin: x.pin(t, nodes)}
 	for _, n := range p.pin.caught {
-		if why := x.keptFrom(t, n); why != "" && p.refused == "" {
+		if why := x.whyCannotRun(t, n); why != "" && p.refused == "" {
 			p.refused = fmt.Sprintf("@%s %v: %s", n.Func.Name, n, why)
 		}
 	}
-	moved := x.able(t, append(slices.Clone(nodes), p.pin.caught...))
+	moved := x.runnable(t, append(slices.Clone(nodes), p.pin.caught...))
 	for _, n := range moved {
 		for _, d := range []*target.Descriptor{t, x.target(n)} {
 			if d != nil && !d.Rates.Known() {
@@ -50,9 +50,9 @@ func (x *explainer) prospect(t *target.Descriptor, nodes []*ir.Node) *prospect {
 	return p
 }
 
-// verdict says by how much the entry points take more or less time, and which pin does it:
-// none where it would not fit or not run, and none where one entry point wins what another
-// loses, as nobody knows how often each is called.
+// verdict states by how much the entry points take more or less time, and which pin does it. It names no pin if the
+// nodes would not fit or not run, or if one entry point gains what another one loses, because it is not known how often
+// each is called.
 func (p *prospect) verdict() string {
 	if p.unrated != "" {
 		return fmt.Sprintf("the speed of %s is not known", p.unrated)

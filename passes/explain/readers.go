@@ -22,8 +22,7 @@ func (x *explainer) readers(v *ir.Value) []*ir.Node {
 	return list
 }
 
-// eachReader calls yield for the readers of v until it returns false; it reports whether it
-// never did.
+// eachReader calls yield for the readers of v until it returns false, and reports whether it always returned true.
 func (x *explainer) eachReader(v *ir.Value, yield func(*ir.Node) bool) bool {
 	for _, n := range x.uses[v] {
 		if !x.eachReaderBy(n, v, yield) {
@@ -33,7 +32,7 @@ func (x *explainer) eachReader(v *ir.Value, yield func(*ir.Node) bool) bool {
 	return true
 }
 
-// eachReaderBy is eachReader for those that read v by way of n, one of its uses.
+// eachReaderBy is eachReader for the readers of v that n, which uses v, leads to.
 func (x *explainer) eachReaderBy(n *ir.Node, v *ir.Value, yield func(*ir.Node) bool) bool {
 	switch {
 	case n.Op == ir.OpRepeat:
@@ -49,7 +48,7 @@ func (x *explainer) eachReaderBy(n *ir.Node, v *ir.Value, yield func(*ir.Node) b
 	return yield(n)
 }
 
-// paramsFor returns the parameters of a repeat's body that v is handed to.
+// paramsFor returns the parameters of a repeat's body that get v.
 func paramsFor(n *ir.Node, v *ir.Value) []*ir.Value {
 	var list []*ir.Value
 	for i, a := range n.Args {
@@ -63,8 +62,7 @@ func paramsFor(n *ir.Node, v *ir.Value) []*ir.Value {
 	return list
 }
 
-// bodyParam returns which parameter of the body operand i of a repeat goes to; see
-// ir.RepeatAttr.
+// bodyParam returns the index of the body's parameter that operand i of a repeat goes to; see ir.RepeatAttr.
 func bodyParam(n *ir.Node, i int) int {
 	a := n.Attr.(*ir.RepeatAttr)
 	fixed := a.Carried + a.Invariant
@@ -74,8 +72,8 @@ func bodyParam(n *ir.Node, i int) int {
 	return fixed + (i-fixed)/int(a.Count)
 }
 
-// tableRound returns the round in which a repeat hands operand v to its body; -1 for all.
-func tableRound(n *ir.Node, v *ir.Value) int64 {
+// tableIteration returns the iteration in which a repeat passes operand v to its body; -1 for all.
+func tableIteration(n *ir.Node, v *ir.Value) int64 {
 	a, ok := n.Attr.(*ir.RepeatAttr)
 	if !ok {
 		return -1
@@ -104,7 +102,7 @@ type CopyReport struct {
 
 func (x *explainer) copyReport(n *ir.Node) CopyReport {
 	r := CopyReport{Func: n.Func.Name, Node: n.String(), Value: n.Args[0].String(), From: n.Args[0].Type.Space, To: n.Result().Type.Space,
-		Backend: n.Backend, Bytes: movedBytes(n), Times: runsOf(n.Func), Causes: why(n, byPass("copy", "elide-copy"))}
+		Backend: n.Backend, Bytes: movedBytes(n), Times: runsOf(n.Func), Causes: causesOf(n, byPass("copy", "elide-copy"))}
 	r.Seconds = x.seconds(x.target(n), n)
 	for _, reader := range x.readers(n.Result()) {
 		r.Readers = append(r.Readers, reader.String())
@@ -112,7 +110,7 @@ func (x *explainer) copyReport(n *ir.Node) CopyReport {
 	return r
 }
 
-// copiesOf returns the copies that n reads, and those that are made of its results.
+// copiesOf returns the copies that n reads, and the copies of its results.
 func (x *explainer) copiesOf(n *ir.Node) (read, caused []CopyReport) {
 	seen := make(map[*ir.Node]bool)
 	for _, a := range n.Args {

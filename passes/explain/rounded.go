@@ -6,8 +6,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// RoundedSummary is the weights that a pass converted with a loss, because the user allowed
-// it.
+// RoundedSummary is the weights that pass pack rounded, because the user allowed it.
 type RoundedSummary struct {
 	Weights []string `json:"weights"` // names, in the module's order
 	Bytes   int64    `json:"bytes"`   // that they take now
@@ -15,7 +14,7 @@ type RoundedSummary struct {
 	To      string   `json:"to"`
 }
 
-// rounded returns what --allow-bf16 did; nil where it did nothing.
+// rounded returns the weights that --allow-bf16 has rounded; nil if there are none.
 func (x *explainer) rounded() *RoundedSummary {
 	causes := make(map[string]ir.Cause)
 	for _, f := range x.m.AllFuncs() {
@@ -37,7 +36,7 @@ func (x *explainer) rounded() *RoundedSummary {
 	return s
 }
 
-// roundedWeights says which weights are not what the model file has.
+// roundedWeights writes which weights differ from the model file.
 func (t *explainText) roundedWeights(s *RoundedSummary) {
 	const shown = 3
 	t.line(0, "%s rounded from %s to %s, as --allow-bf16 allows: %s", plural(int64(len(s.Weights)), "weight", "weights"), s.From, s.To, pass.BytesText(s.Bytes))

@@ -10,10 +10,10 @@ import (
 
 // Summary is what a person should know about a compiled module.
 type Summary struct {
-	Entries []*EntrySummary `json:"entries"`
-	Arenas  []ArenaSummary  `json:"arenas,omitempty"`
-	Dearest []Decision      `json:"dearest,omitempty"`
-	Rounded *RoundedSummary `json:"rounded,omitempty"`
+	Entries   []*EntrySummary `json:"entries"`
+	Arenas    []ArenaSummary  `json:"arenas,omitempty"`
+	Expensive []Decision      `json:"dearest,omitempty"`
+	Rounded   *RoundedSummary `json:"rounded,omitempty"`
 }
 
 // EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
@@ -91,7 +91,7 @@ func (x *explainer) summary() *Summary {
 	for _, f := range x.m.Funcs {
 		s.Entries = append(s.Entries, x.entry(f))
 	}
-	s.Dearest = x.dearest()
+	s.Expensive = x.mostExpensive()
 	return s
 }
 
@@ -106,9 +106,9 @@ func funcsOf(f *ir.Func) []*ir.Func {
 	return list
 }
 
-// eachWork calls yield for the nodes of an entry point that do work, bodies included, with
+// eachWorkNode calls yield for the nodes of an entry point that do work, bodies included, with
 // how often each runs.
-func eachWork(f *ir.Func, yield func(n *ir.Node, times int64)) {
+func eachWorkNode(f *ir.Func, yield func(n *ir.Node, times int64)) {
 	for _, g := range funcsOf(f) {
 		times := runsOf(g)
 		for _, n := range g.Nodes {
@@ -122,7 +122,7 @@ func eachWork(f *ir.Func, yield func(n *ir.Node, times int64)) {
 func (x *explainer) entry(f *ir.Func) *EntrySummary {
 	e := &EntrySummary{Func: f.Name, Assigned: assignedStep(f)}
 	shares := make(map[string]*BackendShare)
-	eachWork(f, func(n *ir.Node, times int64) {
+	eachWorkNode(f, func(n *ir.Node, times int64) {
 		e.Nodes += times
 		if n.Backend == "" {
 			return
@@ -154,9 +154,9 @@ func (x *explainer) entry(f *ir.Func) *EntrySummary {
 	return e
 }
 
-// assignedStep returns what assign noted of the step of an entry point: its time, how far that
-// is above the bound, and what other assignments take. The note stands at the first node that
-// was decided, which other passes may have put into a body.
+// assignedStep returns the prediction of assign for the step of an entry point: its time, its distance from the bound,
+// and the times of other assignments. The first node that was decided has it; other passes may have moved this node
+// into a body.
 func assignedStep(f *ir.Func) []string {
 	for _, g := range funcsOf(f) {
 		for _, n := range g.Nodes {
@@ -177,13 +177,13 @@ func (s *BackendShare) add(c *CostReport) {
 	s.Seconds += c.Step
 }
 
-// splits returns the splits of an entry point, then those of the bodies in it. A body that
-// is all of one split belongs to that around its repeat.
+// splits returns the splits of an entry point, then those of the bodies in it. A body of one split belongs to the split
+// of its repeat.
 func (x *explainer) splits(f *ir.Func) []SplitReport {
 	var list []SplitReport
 	index := make(map[splitKey]int)
 	around := splitsAround(f)
-	eachWork(f, func(n *ir.Node, times int64) {
+	eachWorkNode(f, func(n *ir.Node, times int64) {
 		key := splitKey{n.Func, n.Split}
 		if n.Split < 0 {
 			return
@@ -202,11 +202,11 @@ func (x *explainer) splits(f *ir.Func) []SplitReport {
 	return list
 }
 
-// splitsAround returns the splits that bodies belong to which are all of one split.
+// splitsAround returns the splits that bodies of one split belong to.
 func splitsAround(f *ir.Func) map[*ir.Func]splitKey {
 	around := make(map[*ir.Func]splitKey)
 	for _, g := range funcsOf(f) { // outer bodies first
-		if g.Owner == nil || !oneSplit(g) {
+		if g.Owner == nil || !isOneSplit(g) {
 			continue
 		}
 		key := splitKey{g.Owner.Func, g.Owner.Split}
@@ -218,8 +218,8 @@ func splitsAround(f *ir.Func) map[*ir.Func]splitKey {
 	return around
 }
 
-// oneSplit reports whether all that works in a body is of one split.
-func oneSplit(f *ir.Func) bool {
+// isOneSplit reports whether all nodes with work in a body are of one split.
+func isOneSplit(f *ir.Func) bool {
 	split := -1
 	for _, g := range funcsOf(f) {
 		for _, n := range g.Nodes {

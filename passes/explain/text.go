@@ -39,7 +39,7 @@ func (t *explainText) line(level int, format string, args ...any) {
 	t.b.WriteByte('\n')
 }
 
-// sizesText says for which sizes figures hold.
+// sizesText states the sizes for which figures hold.
 func sizesText(sizes []string) string {
 	if len(sizes) == 0 {
 		return ""
@@ -71,11 +71,11 @@ func (t *explainText) node(n *NodeReport) {
 	}
 	if n.Split >= 0 && n.Op != "" {
 		t.line(1, "split %d", n.Split)
-		t.whys(2, "begins at", n.SplitWhy)
+		t.causes(2, "begins at", n.SplitWhy)
 	}
 	if n.partitionDoc != "" {
 		t.line(1, "epoch %d: %s", n.Epoch, n.partitionDoc)
-		t.whys(2, "because", n.PartWhy)
+		t.causes(2, "because", n.PartWhy)
 	}
 	t.queue(n)
 	t.tried(n)
@@ -88,7 +88,7 @@ func (t *explainText) node(n *NodeReport) {
 	t.history(n)
 }
 
-// assigned writes why a node is where it is, and what was noted there about its whole step.
+// assigned writes the causes of the backend of a node, and the prediction for its step if the node has it.
 func (t *explainText) assigned(list []WhyCause) {
 	for _, c := range list {
 		word := "because"
@@ -124,8 +124,8 @@ func fromText(pos string) string {
 	return ", from " + pos
 }
 
-// whys writes causes, one a line.
-func (t *explainText) whys(level int, word string, list []WhyCause) {
+// causes writes causes, one a line.
+func (t *explainText) causes(level int, word string, list []WhyCause) {
 	for _, c := range list {
 		head := word
 		if word == "begins at" {
@@ -200,7 +200,7 @@ func (t *explainText) tried(n *NodeReport) {
 	}
 }
 
-// text says what became of the attempt.
+// text returns the answer of a target as a phrase.
 func (a Attempt) text() string {
 	switch a.Verdict {
 	case verdictChosen:
@@ -229,7 +229,7 @@ func inSeconds(s float64) string {
 	return ", " + pass.SecondsText(s)
 }
 
-// String says what moving would change.
+// String states what moving would change.
 func (m *Move) String() string {
 	var parts []string
 	if m.Added > 0 {
@@ -283,7 +283,7 @@ func (t *explainText) copyList(head string, list []CopyReport) {
 	t.line(1, "%s", head)
 	for _, c := range list {
 		t.line(2, "%s = %s from %s to %s for %s, %s%s", c.Node, c.Value, c.From, c.To, c.Backend, pass.BytesText(c.Bytes), inSeconds(c.Seconds))
-		t.whys(3, "because", c.Causes)
+		t.causes(3, "because", c.Causes)
 	}
 }
 
@@ -294,7 +294,7 @@ func (t *explainText) operands(list []Operand) {
 	t.line(1, "reads")
 	for _, o := range list {
 		t.line(2, "%s", o.text())
-		t.whys(3, "because", o.Why)
+		t.causes(3, "because", o.Why)
 	}
 }
 
@@ -309,7 +309,7 @@ func (o Operand) text() string {
 	return text
 }
 
-// result writes a value and where it lies.
+// result writes a value and its place.
 func (t *explainText) result(n *NodeReport, o Operand) {
 	if n.Op == "" {
 		t.line(1, "%s", o.text())
@@ -331,17 +331,17 @@ func (t *explainText) place(level int, p *PlaceReport) {
 	if p.From != "" {
 		t.line(level, "needed from %s to %s", p.From, p.Until)
 	}
-	t.tenants(level, "before it", p.Before)
-	t.tenants(level, "after it", p.After)
+	t.residents(level, "before it", p.Before)
+	t.residents(level, "after it", p.After)
 }
 
-func (t *explainText) tenants(level int, word string, list []Tenant) {
+func (t *explainText) residents(level int, word string, list []Resident) {
 	for _, o := range list {
 		t.line(level, "%s %s has the bytes: %s at %#x, from %s to %s", word, "%"+o.Value, pass.BytesText(o.Bytes), o.Offset, o.From, o.Until)
 	}
 }
 
-// history writes the causes that no paragraph above has shown.
+// history writes the causes that no paragraph above has written.
 func (t *explainText) history(n *NodeReport) {
 	for _, c := range n.Causes {
 		switch c.Pass {
@@ -364,7 +364,7 @@ func (t *explainText) member(m *MemberReport) {
 	if m.Made != "" {
 		t.line(1, "made of %s", m.Made)
 	}
-	t.whys(1, "because", m.Causes)
+	t.causes(1, "because", m.Causes)
 	for _, r := range m.Readers {
 		verb := "read by"
 		if r.Writes {

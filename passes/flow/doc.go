@@ -5,6 +5,6 @@
 //     reads or overwrites ([VersionKey], [Overwritten]), and whether a result may take an operand's bytes ([SameShape]).
 //   - Accesses: which nodes touch which bytes, and in which units ([Touches], [Span], [SameOwner]).
 //   - Work: how long a node takes ([WorkOf], [NodeSeconds]) and how often it runs ([StepWeights]).
-//   - Structure: numbers for the nodes of an entry point and of its bodies ([Numbering]), splits ([Splits]), copies
+//   - Structure: splits ([Splits]), copies
 //     between spaces ([IsTransfer]), and a module in a few figures ([Measure]).
 package flow

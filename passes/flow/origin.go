@@ -86,3 +86,24 @@ func IsLeaf(v *ir.Value, ops ...ir.Op) bool {
 
 // IsFixed reports whether no node writes an origin: it is a weight or a constant.
 func IsFixed(o *ir.Value) bool { return IsLeaf(o, ir.OpWeight, ir.OpConstant) }
+
+// Origins returns the values of an entry point, and of the bodies in it, that own bytes, in the order of their
+// definitions.
+func Origins(f *ir.Func) []*ir.Value {
+	var list []*ir.Value
+	add := func(values []*ir.Value) {
+		for _, v := range values {
+			if Source(v) == nil {
+				list = append(list, v)
+			}
+		}
+	}
+	add(f.Params)
+	for _, n := range f.Nodes {
+		if n.Op == ir.OpRepeat {
+			list = append(list, Origins(n.Body)...)
+		}
+		add(n.Results)
+	}
+	return list
+}

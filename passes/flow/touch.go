@@ -28,7 +28,6 @@ type Access struct {
 // Touches lists the accesses of nodes.
 type Touches struct {
 	Skip func(origin *ir.Value) bool // whether an origin is private to each worker, or IsFixed: no access can conflict
-	Axes func(n *ir.Node) []ir.Axis  // NodeAxes from a table; nil computes them
 }
 
 // Append appends what n reads and writes if its work is shared by mode, along ax for ir.PartSplit. It leaves out
@@ -103,17 +102,9 @@ func SameOwner(a, b Access) bool {
 // AppendFinal appends the accesses of a node whose partition is decided.
 func (t *Touches) AppendFinal(list []Access, n *ir.Node) []Access {
 	first := len(list)
-	list = t.Append(list, n, n.Part.Mode, t.ChosenAxis(n))
+	list = t.Append(list, n, n.Part.Mode, ChosenAxis(n))
 	for i := first; i < len(list); i++ {
 		list[i].Granule = n.Part.Granule
 	}
 	return list
-}
-
-// ChosenAxis is the function [ChosenAxis] with t's table of axes.
-func (t *Touches) ChosenAxis(n *ir.Node) *ir.Axis {
-	if t.Axes == nil || n.Part.Mode != ir.PartSplit {
-		return ChosenAxis(n)
-	}
-	return chosenOf(n, t.Axes(n))
 }

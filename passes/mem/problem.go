@@ -19,7 +19,7 @@
 //
 // [Solve] runs greedy orders first, then two bounded searches in turns. It returns the best packing that it found, with
 // [Bound], the height that no packing can be below. It is deterministic: effort is counted in steps of the searches,
-// not in seconds. docs/memory.md explains the searches, and has the measurements.
+// not in seconds. docs/explanation/memory.md explains the searches, and has the measurements.
 //
 // Read problem.go, bound.go and greedy.go first, then solve.go and portfolio.go. The searches are rise.go with
 // partial.go, and sequence.go with known.go and guide.go.

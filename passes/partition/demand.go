@@ -17,8 +17,13 @@ import (
 //
 // %n is whole, and %q is common: the caller reads it.
 type demand struct {
-	common map[*ir.Value]bool // read outside of the workers' nodes, so workers cannot have private copies
-	whole  map[*ir.Value]bool // some node reads all of it, whichever unit it computes
+	// common has the values that other than workers read, or that outlive the call. Workers cannot have copies of their
+	// own of these.
+	common map[*ir.Value]bool
+
+	// whole has the values of which some node reads all for each unit. If workers divide such a value, its reader needs
+	// a barrier.
+	whole map[*ir.Value]bool
 }
 
 // newDemand finds the demand in an entry point and the bodies in it.
@@ -58,7 +63,8 @@ func (d demand) addShared(n *ir.Node) {
 	}
 }
 
-// readsAll reports whether units along the preferred axis read all of an operand, or parts that follow from no index.
+// readsAll reports whether units along the preferred axis read all of an operand, or parts that do not follow from the
+// unit.
 func readsAll(axes []ir.Axis, arg int) bool {
 	if len(axes) == 0 || arg >= len(axes[0].Reads) {
 		return true
@@ -67,6 +73,7 @@ func readsAll(axes []ir.Axis, arg int) bool {
 	return kind == ir.ReadAll || kind == ir.ReadParts
 }
 
+// addCommon adds values that are common.
 func (d demand) addCommon(values ...*ir.Value) {
 	for _, v := range values {
 		if v != nil {

@@ -13,9 +13,9 @@ import (
 // unit costs less than a barrier, and in shorter runs workers are done before they could be disturbed.
 const minShareBarriers = 100
 
-// A dynamic share needs some units for each worker: with fewer than minShareUnits, one unit more or less is as long as
-// what the share is to balance. If a unit takes at most shortUnit barriers' time on one worker, it is shorter than that
-// anyway, and minShortUnits are enough.
+// A dynamic share needs at least minShareUnits units for each worker. With fewer, one unit takes as long as the
+// difference between workers that the share is to balance. If a unit takes at most shortUnit barriers' time, predicted
+// for one worker alone, it is shorter than that difference in any case, and minShortUnits units are enough.
 const (
 	minShareUnits = 8
 	minShortUnits = 4

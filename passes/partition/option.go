@@ -63,31 +63,30 @@ func cheapest(list []option) option {
 	return best
 }
 
-// divisions returns the options that divide n along an axis. If nothing in the open region stands against it, n is
-// divided as its kernel wants it. Otherwise its units follow those of other nodes, if they can, or a barrier comes
-// first.
+// divisions returns the options that divide n along an axis. If there is no hazard in the open region, n is divided as
+// its kernel demands. Otherwise its units follow those of other nodes, if they can, or a barrier comes first.
 func (w *walker) divisions(n *ir.Node, ax *ir.Axis, effort flow.Effort) []option {
 	barrier := w.c.Target(n).Rates.Barrier
-	later := 0.0
+	later := 0.0 // lost after n
 	if anyIn(w.demand.whole, n.Results) {
-		later = barrier // before the first reader
+		later = barrier // a reader needs the units of all workers, so it will need one
 	}
 	accesses := w.accesses(n, ir.PartSplit, ax)
 	alone := aloneClass(n, ax, effort)
-	f := w.open.fit(alone, accesses)
+	fits := w.open.fit(alone, accesses)
 
 	var list []option
-	if f.kind == fitsJoined && w.c.Enabled(pass.RulePartitionOwn) {
+	if fits.kind == fitsJoined && w.c.Enabled(pass.RulePartitionOwn) {
 		list = append(list, option{
-			rule: pass.RulePartitionOwn, mode: ir.PartSplit, axis: ax, class: f.class, accesses: accesses,
-			cost: w.secondsJoined(n, f.class, f.joins) + later,
+			rule: pass.RulePartitionOwn, mode: ir.PartSplit, axis: ax, class: fits.class, accesses: accesses,
+			cost: w.addedSeconds(n, fits.class, fits.joins) + later,
 		})
 	}
 	if w.c.Enabled(pass.RulePartitionSplit) {
 		o := option{rule: pass.RulePartitionSplit, mode: ir.PartSplit, axis: ax, class: alone, accesses: accesses}
-		o.cost = w.secondsJoined(n, alone, nil)
-		if f.kind != fitsFreely {
-			o.barrier, o.hazard = true, f.hazard
+		o.cost = w.addedSeconds(n, alone, nil)
+		if fits.kind != fitsFreely {
+			o.barrier, o.hazard = true, fits.hazard
 			o.cost += barrier
 		}
 		o.cost += later
@@ -119,12 +118,12 @@ func anyIn(set map[*ir.Value]bool, values []*ir.Value) bool {
 	return false
 }
 
-// secondsJoined predicts what n adds to the epoch in a class that was made of it and other classes: its own time, and
-// what the other nodes lose by larger granules.
+// addedSeconds predicts the time that n adds to the epoch as a member of joined: its own time, and the time that the
+// members of others, which were joined with it, lose by larger granules.
 //
 // For example, a node of 48 units takes 1 ms on one worker and 0.5 ms on two. With a granule 16 times as large it has 3
 // units, so one worker computes 2 of them and takes 0.67 ms: 0.17 ms are lost.
-func (w *walker) secondsJoined(n *ir.Node, joined *class, others []*class) float64 {
+func (w *walker) addedSeconds(n *ir.Node, joined *class, others []*class) float64 {
 	units := joined.units()
 	sum := w.seconds(joined.member(n), units)
 	for _, c := range others {

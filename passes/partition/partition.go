@@ -5,12 +5,22 @@
 //	precondition.go  refuses what cannot be partitioned
 //	result.go        copies results that have no bytes of their own
 //	demand.go        what the readers of each value need, found before the walk
+//	buffer.go        values that have to share bytes
 //	walk.go          walks a function, places barriers, meets repeats
 //	option.go        the ways to share one node, and what each costs
 //	region.go        what runs between two barriers, and which accesses conflict
 //	class.go         nodes whose units belong to the same workers
 //	dynamic.go       dynamic shares, after the walk
 //	workers.go       how many workers a step can use
+//
+// The words that these files use:
+//
+//   - A unit is the smallest part of a node that a worker computes; the granule is its length along the axis that is
+//     divided. Worker p of n computes the units from U*p/n to U*(p+1)/n of U.
+//   - The owner of a unit is the worker that computes it. Nodes whose units have the same owners form a class.
+//   - A hazard is two accesses to the same bytes, one of which writes. It is a conflict if the owners may differ.
+//   - A region is what runs between two barriers.
+//   - A serial node is worker 0's. A replicated node is computed by each worker, into private bytes.
 package partition
 
 import (
@@ -94,20 +104,19 @@ func partition(c *pass.Context, m *ir.Module) error {
 // entry is what all steps know about one entry point and the bodies of repeats in it.
 type entry struct {
 	c       *pass.Context
-	buffers *flow.Origins // values that have to share bytes have one number
-	demand  demand
+	buffers buffers
+	demand  demand // what the readers of values need
 
 	// private has the results of replicated nodes: each worker has bytes of its own for them. The walk fills it.
 	private map[*ir.Value]bool
 }
 
 func newEntry(c *pass.Context, f *ir.Func) *entry {
-	e := &entry{c: c, buffers: flow.NewOrigins(f), demand: newDemand(c, f), private: make(map[*ir.Value]bool)}
-	e.buffers.JoinCarried(f)
-	return e
+	return &entry{c: c, buffers: newBuffers(f), demand: newDemand(c, f), private: make(map[*ir.Value]bool)}
 }
 
-// touches lists accesses that may conflict: to bytes that several workers share and that something writes.
+// touches lists the accesses that may conflict. It leaves out private bytes, which no two workers share, and weights
+// and constants, which no node writes.
 func (e *entry) touches() *flow.Touches {
 	return &flow.Touches{Skip: func(origin *ir.Value) bool { return e.private[origin] || flow.IsFixed(origin) }}
 }

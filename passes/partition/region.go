@@ -10,22 +10,23 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// region is what runs between two barriers.
+// region is what runs between two barriers. An epoch of a function is one region, except that an epoch with a repeat
+// has the regions of the body in it.
 type region struct {
-	buffers  *flow.Origins
-	accesses map[int32][]*flow.Access // by the number of the buffer, in the order of the nodes
-	divided  []*ir.Node               // nodes that workers divide, in order
-	classes  map[*ir.Node]*class      // of these
+	buffers  buffers
+	accesses map[*ir.Value][]*flow.Access // by buffer, in the order of the nodes
+	divided  []*ir.Node                   // nodes that workers divide, in order
+	classes  map[*ir.Node]*class          // of these
 }
 
-func newRegion(buffers *flow.Origins) *region {
-	return &region{buffers: buffers, accesses: make(map[int32][]*flow.Access), classes: make(map[*ir.Node]*class)}
+func newRegion(b buffers) *region {
+	return &region{buffers: b, accesses: make(map[*ir.Value][]*flow.Access), classes: make(map[*ir.Node]*class)}
 }
 
 // add adds the accesses of a node.
 func (r *region) add(accesses []flow.Access) {
 	for i := range accesses {
-		b := r.buffers.Get(accesses[i].Value)
+		b := r.buffers.of(accesses[i].Value)
 		r.accesses[b] = append(r.accesses[b], &accesses[i])
 	}
 }
@@ -46,7 +47,7 @@ func (r *region) hazards(accesses []flow.Access) iter.Seq[hazard] {
 	return func(yield func(hazard) bool) {
 		for i := range accesses {
 			now := &accesses[i]
-			for _, before := range r.accesses[r.buffers.Get(now.Value)] {
+			for _, before := range r.accesses[r.buffers.of(now.Value)] {
 				if (before.Write || now.Write) && !yield(hazard{before, now}) {
 					return
 				}

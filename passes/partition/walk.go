@@ -11,7 +11,7 @@ import (
 // walker is the state of the walk over one function.
 type walker struct {
 	*entry
-	epoch int
+	epoch int     // of the next node, unless it needs a barrier
 	open  *region // what has been placed since the last barrier
 
 	// queued is the last node that runs on a queue, until a node of the host follows. There the host may wait for the
@@ -23,7 +23,7 @@ type walker struct {
 func (e *entry) walk(f *ir.Func) {
 	w := &walker{entry: e, open: newRegion(e.buffers)}
 	if f.Owner == nil && e.c.Options.Pipeline > 1 {
-		w.queued = lastQueued(f) // the step before may still run
+		w.queued = lastQueued(f) // that of the step before may still run
 	}
 	for _, n := range f.Nodes {
 		switch {
@@ -46,18 +46,16 @@ func (w *walker) place(n *ir.Node) {
 	} else if w.queued != nil {
 		w.waitForQueue(n)
 	}
-	serial := isSerial(w.c.Target(n), n)
-	var chosen option
-	if serial {
-		chosen = w.undivided(n, pass.RulePartitionOne, ir.PartOne)
-	} else {
-		chosen = cheapest(w.options(n))
+	if isSerial(w.c.Target(n), n) {
+		w.take(n, w.undivided(n, pass.RulePartitionOne, ir.PartOne))
+		return // without a cause: there was no choice
 	}
-	if chosen.rule != pass.RulePartitionOne && !w.c.Allow(chosen.rule, n) {
+	chosen := cheapest(w.options(n))
+	if chosen.rule != pass.RulePartitionOne && !w.c.Allow(chosen.rule, n) { // the fuel is spent
 		chosen = w.undivided(n, pass.RulePartitionOne, ir.PartOne)
 	}
 	w.take(n, chosen)
-	if chosen.mode != ir.PartSplit && !serial { // causes of divided nodes follow when the epoch closes
+	if chosen.mode != ir.PartSplit { // divided nodes get their causes with their granules, when the region closes
 		w.c.Cause(n, chosen.rule)
 	}
 }
@@ -65,7 +63,7 @@ func (w *walker) place(n *ir.Node) {
 // take carries an option out: n becomes a part of the open epoch, or of a new one.
 func (w *walker) take(n *ir.Node, o option) {
 	if o.barrier {
-		w.barrier(n, o.hazard)
+		w.separate(n, o.hazard)
 	}
 	n.Part = ir.Partition{Mode: o.mode}
 	switch o.mode {
@@ -80,22 +78,27 @@ func (w *walker) take(n *ir.Node, o option) {
 	w.open.add(o.accesses)
 }
 
-// barrier places a barrier before n because of a hazard.
-func (w *walker) barrier(n *ir.Node, h hazard) {
-	w.beginRegion()
-	w.epoch++
+// separate begins an epoch with n because of a hazard.
+func (w *walker) separate(n *ir.Node, h hazard) {
+	w.beginEpoch()
 	w.c.Cause(n, h.rule(), h.now.Value.String(), h.before.Node.String())
 }
 
-// waitForQueue places a barrier before n, a node of the host, where worker 0 may wait for a queue.
+// waitForQueue begins an epoch with n, a node of the host: before its barrier worker 0 may wait for a queue.
 func (w *walker) waitForQueue(n *ir.Node) {
-	w.beginRegion()
-	w.epoch++
+	w.beginEpoch()
 	w.c.Cause(n, pass.RulePartitionWait, w.queued.String())
 	w.queued = nil
 }
 
-// beginRegion closes the open region at a barrier and opens an empty one.
+// beginEpoch places a barrier before the next node.
+func (w *walker) beginEpoch() {
+	w.beginRegion()
+	w.epoch++
+}
+
+// beginRegion closes the open region at a barrier and opens an empty one. The barrier may be one in the body of a
+// repeat, which begins no epoch in this function.
 func (w *walker) beginRegion() {
 	w.open.close(w.c)
 	w.open = newRegion(w.buffers)
@@ -104,14 +107,15 @@ func (w *walker) beginRegion() {
 // repeat partitions the body of a repeat, and decides whether its iterations begin with a barrier, and whether one
 // comes before the repeat.
 //
-// The region before the repeat, the body and the region after it meet at four places. Here B is a barrier inside the
-// body:
+// Nodes of the function and of the body run one after the other without a barrier at three places, marked by |. B is a
+// barrier inside the body, if there is one:
 //
 //	before | begin B end | begin B end | after
 //
-// If the end of an iteration conflicts with the beginning of the next one, each iteration begins with a barrier, the
-// first one included: so the nodes before the repeat are separate from the body too. Otherwise the nodes before the
-// repeat may conflict with the beginning, and a barrier comes before the repeat. The nodes after it meet the end.
+// The one in the middle is decided first. If the end of an iteration conflicts with the beginning of the next one, each
+// iteration begins with a barrier. This includes the first iteration, so the first place has a barrier too. Otherwise
+// the nodes before the repeat are compared with the beginning, and a barrier comes before the repeat if they conflict.
+// At the last place, the end of the body stays in the open region, and the next nodes are compared with it.
 func (w *walker) repeat(n *ir.Node) {
 	w.walk(n.Body)
 	queued := lastQueued(n.Body)
@@ -127,9 +131,9 @@ func (w *walker) repeat(n *ir.Node) {
 	} else if queued == nil && w.queued != nil {
 		w.waitForQueue(n)
 	} else if h, found := w.open.conflict(body.begin); found {
-		w.barrier(n, h)
+		w.separate(n, h)
 	}
-	if body.barrier {
+	if body.barrier { // the nodes after the repeat do not meet those before it
 		w.beginRegion()
 	}
 	w.open.add(body.end)
@@ -147,19 +151,20 @@ func (w *walker) backEdge(body edges) (hazard, bool) {
 	return end.conflict(body.begin)
 }
 
-// edges is what a function touches before its first barrier and after its last one.
+// edges is the accesses of a body that may conflict with nodes outside of it: those before its first barrier and those
+// after its last one.
 type edges struct {
 	begin, end []flow.Access
-	barrier    bool // there is a barrier between them; otherwise they are equal
+	barrier    bool // there is a barrier between begin and end; otherwise they are equal
 }
 
-// edges returns those of a function that is partitioned.
+// edges returns the edges of a function that is partitioned.
 func (e *entry) edges(f *ir.Func) edges {
-	var all edges
+	var found edges
 	var region []flow.Access // since the last barrier
 	barrier := func() {
-		if !all.barrier {
-			all.begin, all.barrier = region, true
+		if !found.barrier {
+			found.begin, found.barrier = region, true
 		}
 		region = nil
 	}
@@ -186,11 +191,11 @@ func (e *entry) edges(f *ir.Func) edges {
 			region = append(region, inner.end...)
 		}
 	}
-	all.end = region
-	if !all.barrier {
-		all.begin = region
+	found.end = region
+	if !found.barrier {
+		found.begin = region
 	}
-	return all
+	return found
 }
 
 // lastQueued returns the last node of f, or of a body in it, that runs on a queue, or nil.

@@ -39,7 +39,7 @@ type buffers struct {
 // that it starts with, the parameter and the result of its body, and its result.
 func newBuffers(f *ir.Func, t *Timeline) *buffers {
 	b := &buffers{of: make(map[*ir.Value]*buffer)}
-	for id, v := range flow.NewOrigins(f).List {
+	for id, v := range flow.Origins(f) {
 		x := &buffer{id: id, values: []*ir.Value{v}, events: slices.Clip(t.Of(v))}
 		b.list = append(b.list, x)
 		b.of[v] = x

@@ -63,7 +63,7 @@ func placed(t *testing.T, text string, l *target.List, where map[string]string) 
 func kindOf(m *ir.Module, kind string) []*ir.Node {
 	var nodes []*ir.Node
 	for _, f := range m.Funcs {
-		eachWork(f, func(n *ir.Node, _ int64) {
+		eachWorkNode(f, func(n *ir.Node, _ int64) {
 			if strings.HasSuffix(pinName(n), "."+kind) {
 				nodes = append(nodes, n)
 			}
@@ -82,9 +82,9 @@ func bytesIn(m *ir.Module, space string) (sum int64) {
 	return sum
 }
 
-// TestRelocate: what moving nodes is said to change is what a pin changes, in rolled layers
-// and others, in all entry points.
-func TestRelocate(t *testing.T) {
+// TestPredictedMoveIsWhatAPinChanges compares the predicted changes with plans that have the pin, of rolled layers and
+// others, in all entry points.
+func TestPredictedMoveIsWhatAPinChanges(t *testing.T) {
 	l := bothRun(t, "")
 	for _, layers := range []int{2, 5} {
 		for base := range 8 {
@@ -122,8 +122,9 @@ func relocated(t *testing.T, name string, from, then *ir.Module, l *target.List,
 	}
 }
 
-// TestNoRoom: what does not fit beside the plan is not offered, whoever says what fits.
-func TestNoRoom(t *testing.T) {
+// TestNothingIsOfferedBeyondALimit demands that no pin is offered that does not fit beside the plan, for each kind of
+// limit.
+func TestNothingIsOfferedBeyondALimit(t *testing.T) {
 	onCPU := map[string]string{"a": "cpu", "b": "cpu", "c": "cpu"}
 	for _, tt := range []struct {
 		name, memory string
@@ -155,9 +156,9 @@ func TestNoRoom(t *testing.T) {
 	wantAll(t, text, "gpu        runs it too", "no room: 536 B more than the 1000 B of gpu")
 }
 
-// TestVerdict: a pin knows no entry points, so what it changes is said of each that it
-// catches, and it is offered where none loses.
-func TestVerdict(t *testing.T) {
+// TestVerdictCountsAllEntryPoints demands the change of each entry point that a pin moves nodes of. A pin is offered if
+// none loses.
+func TestVerdictCountsAllEntryPoints(t *testing.T) {
 	const text = `
 weight "w" : f32[1024,1024]
 func @f(%%x: f32[256,1024]) -> f32[256,1024] {
@@ -201,8 +202,8 @@ func @g(%%x: f32[%d,1024]) -> f32[%d,1024] {
 	}
 }
 
-// TestVerdictOfUnknown: what runs in no time that is known is not faster.
-func TestVerdictOfUnknown(t *testing.T) {
+// TestUnknownSpeedIsNotFaster demands that no time is compared with that of a target of unknown speed.
+func TestUnknownSpeedIsNotFaster(t *testing.T) {
 	l, err := target.Parse("t", "target npu space=dev ops=*\ntarget cpu like=cpu\n")
 	if err != nil {
 		t.Fatal(err)

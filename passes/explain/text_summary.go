@@ -9,8 +9,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
-// summary writes a summary in paragraphs: what each entry point takes, where memory goes,
-// what decides the time.
+// summary writes a summary in paragraphs: what each entry point takes, how memory is used, which decisions take most
+// time.
 func (t *explainText) summary(s *Summary) {
 	for _, e := range s.Entries {
 		t.entry(e)
@@ -24,10 +24,10 @@ func (t *explainText) summary(s *Summary) {
 	if s.Rounded != nil {
 		t.roundedWeights(s.Rounded)
 	}
-	if len(s.Dearest) > 0 {
+	if len(s.Expensive) > 0 {
 		t.line(0, "the most expensive decisions, by their share of the predicted time of their function, and what would change each")
 	}
-	for i, d := range s.Dearest {
+	for i, d := range s.Expensive {
 		t.decision(i+1, d)
 	}
 }
@@ -49,8 +49,8 @@ func (t *explainText) entry(e *EntrySummary) {
 	}
 }
 
-// predicted is the time of all that the lines below list, one after the other: what the
-// shares of decisions refer to. Devices with queues work meanwhile, so a step may take less.
+// predicted returns the time of all nodes that the lines below list, one after the other. Shares of decisions refer to
+// it. Devices with queues work in parallel, so a step may take less.
 func predicted(e *EntrySummary) string {
 	if e.Seconds == 0 {
 		return ""
@@ -58,7 +58,7 @@ func predicted(e *EntrySummary) string {
 	return ", " + pass.SecondsText(e.Seconds) + " if all run one after the other"
 }
 
-// maxSplitLines is how many splits a summary lists; of more it says how many there are for
+// maxSplitLines is how many splits a summary lists; of more it counts those of
 // each cause.
 const maxSplitLines = 12
 

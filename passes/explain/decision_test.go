@@ -10,8 +10,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestLighter: only what the model can be compiled with is offered.
-func TestLighter(t *testing.T) {
+// TestAlternativesAreOptionsOfTheModel demands that only options are offered with which the model can be compiled.
+func TestAlternativesAreOptionsOfTheModel(t *testing.T) {
 	const kv = "--kv q8_0"
 	for _, tt := range []struct {
 		name, cache string
@@ -31,7 +31,7 @@ func TestLighter(t *testing.T) {
 				continue
 			}
 			asked++
-			if got := lighter(n); !strings.Contains(got, "--ctx") || strings.Contains(got, kv) != tt.smaller {
+			if got := cheaperWith(n); !strings.Contains(got, "--ctx") || strings.Contains(got, kv) != tt.smaller {
 				t.Errorf("%s: %s", tt.name, got)
 			}
 		}
@@ -42,15 +42,15 @@ func TestLighter(t *testing.T) {
 	m := irtest.Parse(t, "weight \"a\" : f32[32,40]\nweight \"b\" : f32[40,32]\nfunc @f(%x: f32[1,40]) -> f32[1,40] {\n"+
 		"  %a = weight \"a\" : f32[32,40]\n  %b = weight \"b\" : f32[40,32]\n  %y = matmul %x, %a\n  %z = matmul %y, %b\n  return %z\n}\n")
 	for i, want := range []string{"", "--quantize Q8_0: it reads weights of f32"} {
-		if got := lighter(m.Funcs[0].Nodes[2+i]); got != want {
+		if got := cheaperWith(m.Funcs[0].Nodes[2+i]); got != want {
 			t.Errorf("%v: %q, want %q", m.Funcs[0].Nodes[2+i], got, want)
 		}
 	}
 }
 
-// TestFewerWorkers: what is offered instead of barriers has its price, work that is not
-// divided included.
-func TestFewerWorkers(t *testing.T) {
+// TestFewerThreadsCostUndividedWork demands that the offer of fewer threads counts the barriers saved and the work that
+// is not divided then.
+func TestFewerThreadsCostUndividedWork(t *testing.T) {
 	const chain = `
 func @f(%x: f32[256,256]) -> f32[256,256] {
   %a = relu %x
@@ -63,8 +63,8 @@ func @f(%x: f32[256,256]) -> f32[256,256] {
 		name, rates, want string
 		gains             bool
 	}{
-		{"barriers are dear", "barrier=1e-3", "--threads 1 of the program, where barriers cost nothing: ", true},
-		{"work is dear", "barrier=1e-9", "--threads 3 of the program: ", false},
+		{"barriers are expensive", "barrier=1e-3", "--threads 1 of the program, where barriers cost nothing: ", true},
+		{"work is expensive", "barrier=1e-9", "--threads 3 of the program: ", false},
 	} {
 		l, err := target.Parse("t", "target cpu like=cpu hint=4 threads=4 flops=1e9 bandwidth=4e10 workerbw=1e10 "+tt.rates+"\n")
 		if err != nil {

@@ -8,8 +8,11 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// relocation is a set of nodes that are thought to run on another target, all of them, while
-// all else stays where it is. Each value is then copied once to each space that reads it.
+// relocation is a set of nodes that move to another target, all of them, while all other nodes stay. Each value is then
+// copied once to each space that reads it.
+//
+// For example, %b = f(%a) and %c = g(%b) run on gpu, and cpu makes %a and reads %c. There is a copy of %a to the gpu
+// and one of %c back. If %b moves to cpu, the copy of %a goes and one of %b comes. If both move, both copies go.
 type relocation struct {
 	x      *explainer
 	t      *target.Descriptor
@@ -75,7 +78,7 @@ func (r *relocation) touched() []*ir.Value {
 	return list
 }
 
-// value notes which copies of a value come and go.
+// value adds the copies of a value that come and go.
 func (r *relocation) value(v *ir.Value) {
 	home := v.Type.Space
 	if home == "" {
@@ -106,7 +109,7 @@ func (r *relocation) value(v *ir.Value) {
 	}
 }
 
-// count notes that so many copies of a value come, or go.
+// count adds copies of a value: as many come if times is positive, as many go if it is negative.
 func (m *Move) count(times int64, v *ir.Value) {
 	if bytes := v.Type.MaxBytes(); times > 0 {
 		m.Added += int(times)
@@ -119,7 +122,7 @@ func (m *Move) count(times int64, v *ir.Value) {
 
 func (n copyNeed) same(other copyNeed) bool { return n.part == other.part }
 
-// before returns the target that runs n; the last one calls entry points.
+// before returns the target that runs n now. The last target calls entry points.
 func (r *relocation) before(n *ir.Node) *target.Descriptor {
 	if n == nil {
 		return r.x.o.Targets.Last()
@@ -134,26 +137,26 @@ func (r *relocation) after(n *ir.Node) *target.Descriptor {
 	return r.before(n)
 }
 
-// homeOf returns where a value lies then: what the nodes make, and weights that nobody else
-// reads, lie where t keeps its bytes. What is written in place stays.
+// homeOf returns the space of a value after the move. Results of the nodes, and weights that move along, are in the
+// space of t. Bytes that are written in place stay.
 func (r *relocation) homeOf(v *ir.Value) string {
-	if v.Def != nil && r.moved[v.Def] && !v.Def.Is(ir.Alias) || r.movesLeaf(v) {
+	if v.Def != nil && r.moved[v.Def] && !v.Def.Is(ir.Alias) || r.movesAlong(v) {
 		return r.t.Home()
 	}
 	return v.Type.Space
 }
 
-// movesLeaf reports whether v is a weight or constant, or the entry of a table of them, that
-// moves along: t cannot address it, and whoever else reads it can address the other place.
-func (r *relocation) movesLeaf(v *ir.Value) bool {
+// movesAlong reports whether v is a weight or constant, or an entry of a table of them, that moves along: t cannot
+// address it, and all other readers can address the space of t.
+func (r *relocation) movesAlong(v *ir.Value) bool {
 	if l := leafOf(v); l == nil || l.Op == ir.OpState || r.t.Addresses(v.Type.Space) {
 		return false
 	}
 	members := r.x.membersOf(v)
-	return !slices.ContainsFunc(members, func(m leafMember) bool { return !r.leafMoves(m) })
+	return !slices.ContainsFunc(members, func(m leafMember) bool { return !r.memberMoves(m) })
 }
 
-// membersOf returns the leaf that v is, or those of all rounds if it is the entry of a table.
+// membersOf returns the leaf that v is, or the leaves of all iterations if it is an entry of a table.
 func (x *explainer) membersOf(v *ir.Value) []leafMember {
 	values := []*ir.Value{v}
 	if kind, i := flow.ParamKind(v); kind == flow.ParamTable {
@@ -169,9 +172,8 @@ func (x *explainer) membersOf(v *ir.Value) []leafMember {
 	return list
 }
 
-// leafMoves reports whether a weight or constant moves along, and counts it when it is asked
-// for first.
-func (r *relocation) leafMoves(m leafMember) bool {
+// memberMoves reports whether a weight or constant moves along. The first time it adds its bytes.
+func (r *relocation) memberMoves(m leafMember) bool {
 	moves, known := r.leaves[m]
 	if known {
 		return moves
@@ -195,13 +197,12 @@ func (r *relocation) seconds(from string, need copyNeed) float64 {
 	return r.x.transfer(from, need.d, need.v.Type.MaxBytes())
 }
 
-// remove notes that copies are needed no more: those that the module has, of which there may
-// be several under ggml's rules; or the one that it would get, before there are any, and where
-// rounds copy what others have made.
+// remove takes away the copies of a need. Under ggml's rules there may be several. If there is none yet, or another
+// iteration copies, it takes away the copy that would be made.
 func (r *relocation) remove(m *Move, from string, need copyNeed, copies []*ir.Node) {
 	r.leave = append(r.leave, copies...)
 	elsewhere := func(cp *ir.Node) bool { return cp.Func != need.v.Func }
-	if len(copies) == 0 || need.in&eachRound == 0 || slices.ContainsFunc(copies, elsewhere) {
+	if len(copies) == 0 || need.in&everyIteration == 0 || slices.ContainsFunc(copies, elsewhere) {
 		m.count(-need.times(), need.v)
 		m.Seconds -= float64(need.times()) * r.seconds(from, need)
 		return
@@ -213,8 +214,8 @@ func (r *relocation) remove(m *Move, from string, need copyNeed, copies []*ir.No
 	}
 }
 
-// removeAgain notes which of several copies of the same to the same space are needed no more,
-// as all who read them move, though one still is: ggml's rules copy for each split.
+// removeAgain takes away some of several copies of the same value to the same space. One is still needed, but all
+// readers of the others move. ggml's rules make a copy for each split.
 func (r *relocation) removeAgain(m *Move, need copyNeed, copies []*ir.Node) {
 	left := len(copies)
 	for _, cp := range copies {

@@ -10,14 +10,13 @@ import (
 	"github.com/ggmlc/ggmlc/passes"
 )
 
-// spot is a node that a question names. Round is the round of the repeat around it that is
-// meant, -1 for all.
+// spot is a node that a question names, in one iteration of the repeat around it, or in all (-1).
 type spot struct {
 	n     *ir.Node
 	round int64
 }
 
-// found is what a question names.
+// found is the nodes, parameters and members that a question names.
 type found struct {
 	nodes   []spot
 	params  []*ir.Value
@@ -27,9 +26,8 @@ type found struct {
 
 func (f *found) empty() bool { return len(f.nodes)+len(f.params)+len(f.members) == 0 }
 
-// find looks a name up: as a value, weight, state or tensor, then as a position in the
-// model file, then as the beginning of positions, and at last as what a pass has merged
-// into something else.
+// find looks a name up: as a value, weight, state or tensor; then as a position in the model file; then as the
+// beginning of positions; at last as a node that a pass has merged into another one.
 func (x *explainer) find(query string) *found {
 	fn, name := splitQuery(query)
 	f := &found{}
@@ -47,7 +45,7 @@ func (x *explainer) find(query string) *found {
 	return f
 }
 
-// notFound says that nothing has the name, and which name is near.
+// notFound returns the error that nothing has the name, with the most similar name.
 func (x *explainer) notFound(query string) error {
 	fn, name := splitQuery(query)
 	if fn == "" && x.m.Func(name) != nil {
@@ -83,7 +81,7 @@ func (x *explainer) names() []string {
 	return names
 }
 
-// splitQuery takes a question such as "@decode %v11" apart; the function may be missing.
+// splitQuery splits a question such as "@decode %v11" into function and name. The function may be missing.
 func splitQuery(query string) (fn, name string) {
 	if rest, ok := strings.CutPrefix(query, "@"); ok {
 		if before, after, both := strings.Cut(rest, " "); both {
@@ -153,9 +151,8 @@ func madeOf(e *ir.Expr, tensor string) bool {
 		slices.ContainsFunc(e.Args, func(a *ir.Expr) bool { return madeOf(a, tensor) })
 }
 
-// findPositions looks for nodes by where in the model file they come from. The nodes of a
-// body have the position of its first round; those of the other rounds are read off the
-// tables of weights and states.
+// findPositions looks for nodes by their positions in the model file. The nodes of a body have the positions of its
+// first iteration; those of later iterations are the positions of the entries of tables.
 func (x *explainer) findPositions(f *found, match func(pos string) bool) {
 	for _, g := range x.m.AllFuncs() {
 		rounds := tablePositions(g)
@@ -179,8 +176,7 @@ func (x *explainer) findPositions(f *found, match func(pos string) bool) {
 	}
 }
 
-// tablePositions returns for each position of the first round of a body those of all
-// rounds.
+// tablePositions returns for each position of the first iteration of a body those of all iterations.
 func tablePositions(f *ir.Func) map[string][]string {
 	all := make(map[string][]string)
 	if f.Owner == nil || f.Owner.Op != ir.OpRepeat {
@@ -207,8 +203,7 @@ func posOf(v *ir.Value) string {
 	return v.Def.Pos
 }
 
-// findMerged looks for what is no node of its own any more: the causes of those that took
-// its place name it.
+// findMerged looks for a node that a pass has merged into others. The causes of these name it.
 func (x *explainer) findMerged(f *found, name string) {
 	for _, g := range x.m.AllFuncs() {
 		for _, n := range g.Nodes {

@@ -11,7 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/plan"
 )
 
-// PlaceReport is where a value lies, why there, and who has these bytes at other times.
+// PlaceReport is the place of a value, the reason for it, and the values that have the same bytes at other times.
 type PlaceReport struct {
 	Space  string `json:"space"`
 	Class  string `json:"class"`
@@ -27,12 +27,12 @@ type PlaceReport struct {
 
 	// Before and After are the values that had (parts of) the bytes last, and that have them
 	// next, in this entry point.
-	Before []Tenant `json:"before,omitempty"`
-	After  []Tenant `json:"after,omitempty"`
+	Before []Resident `json:"before,omitempty"`
+	After  []Resident `json:"after,omitempty"`
 }
 
-// Tenant is another value that lies in some of the same bytes at another time.
-type Tenant struct {
+// Resident is another value that has some of the same bytes at another time.
+type Resident struct {
 	Value  string `json:"value"`
 	Offset int64  `json:"offset"`
 	Bytes  int64  `json:"bytes"`
@@ -40,7 +40,7 @@ type Tenant struct {
 	Until  string `json:"until"`
 }
 
-// history is who has which bytes when in an entry point, bodies laid out once.
+// history has the values of an entry point that own bytes, with their places and times. Bodies are laid out once.
 type history struct {
 	entry *ir.Func
 	time  *plan.Timeline
@@ -48,7 +48,7 @@ type history struct {
 	list  []*stay // by first step
 }
 
-// stay is a value's time in its bytes. Steps count nodes, ticks barriers.
+// stay is the time of a value in its bytes. Steps count nodes, ticks count barriers.
 type stay struct {
 	v           *ir.Value
 	at          ir.Place
@@ -103,7 +103,7 @@ func (h *history) note(v *ir.Value) {
 	h.list = append(h.list, s)
 }
 
-// NodeAt returns the node of a step; nil behind the last, where the caller reads.
+// nodeAt returns the node of a step; nil after the last step, where the caller reads.
 func (h *history) nodeAt(pos int) *ir.Node {
 	if pos >= len(h.time.Steps) {
 		return nil
@@ -118,15 +118,18 @@ func nodeName(n *ir.Node) string {
 	return n.String()
 }
 
-// meets reports whether both lie in some of the same bytes.
+// meets reports whether two values have some bytes in common.
 func (s *stay) meets(t *stay) bool {
 	return s.at.Arena == t.at.Arena && s.at.Chunk == t.at.Chunk &&
 		s.at.Offset < t.at.Offset+t.at.Bytes && t.at.Offset < s.at.Offset+s.at.Bytes
 }
 
-// neighbours returns who had bytes of s before and who has them after, the nearest first:
-// of each byte the last owner before and the next one after.
-func (h *history) neighbours(s *stay) (before, after []Tenant) {
+// neighbours returns the values that had bytes of s before it and those that have them after it, the nearest first: for
+// each byte the last owner before and the next one after.
+//
+// For example, if s has bytes [0,128), and before it %a had [0,64) and, earlier still, %b had [0,128), then %a and %b
+// are before it: %a for the first 64 bytes, %b for the rest.
+func (h *history) neighbours(s *stay) (before, after []Resident) {
 	var earlier, later []*stay
 	for _, t := range h.list {
 		switch {
@@ -141,15 +144,14 @@ func (h *history) neighbours(s *stay) (before, after []Tenant) {
 	return h.cover(s, earlier), h.cover(s, later)
 }
 
-// cover returns those of a list that have bytes of s which none before them in the list
-// has.
-func (h *history) cover(s *stay, list []*stay) []Tenant {
+// cover returns the values of a list that have bytes of s which none before them in the list has.
+func (h *history) cover(s *stay, list []*stay) []Resident {
 	free := []byteRange{{s.at.Offset, s.at.Offset + s.at.Bytes}}
-	var out []Tenant
+	var out []Resident
 	for _, t := range list {
 		left := cut(free, byteRange{t.at.Offset, t.at.Offset + t.at.Bytes})
 		if total(left) < total(free) {
-			out = append(out, Tenant{plan.Qualified(h.entry, t.v), t.at.Offset, t.at.Bytes, nodeName(t.from), nodeName(t.until)})
+			out = append(out, Resident{plan.Qualified(h.entry, t.v), t.at.Offset, t.at.Bytes, nodeName(t.from), nodeName(t.until)})
 		}
 		if free = left; len(free) == 0 {
 			break
@@ -169,7 +171,7 @@ func total(list []byteRange) int64 {
 	return sum
 }
 
-// cut returns what of the spans lies outside of by.
+// cut returns the parts of the ranges outside of by.
 func cut(list []byteRange, by byteRange) []byteRange {
 	var out []byteRange
 	for _, s := range list {
@@ -183,7 +185,7 @@ func cut(list []byteRange, by byteRange) []byteRange {
 	return out
 }
 
-// place returns where the bytes of v lie; nil before plan.
+// place returns the place of the bytes of v; nil before plan.
 func (x *explainer) place(v *ir.Value) *PlaceReport {
 	o := flow.Origin(v)
 	if x.m.Plan == nil || o.Place == nil {
@@ -197,14 +199,14 @@ func (x *explainer) place(v *ir.Value) *PlaceReport {
 		r.From, r.Until = nodeName(s.from), nodeName(s.until)
 		r.Before, r.After = h.neighbours(s)
 	}
-	r.Why = x.whyThere(h, s, o, arena)
+	r.Why = x.whyAt(h, s, o, arena)
 	return r
 }
 
-// whyThere says why an offset was chosen. The planner leaves a cause where bytes are taken
-// over; all other offsets follow from what is live at the same time, and are read off it:
-// packings are pushed down, so that a value lies at the bottom or on top of another.
-func (x *explainer) whyThere(h *history, s *stay, o *ir.Value, arena *ir.Arena) string {
+// whyAt returns the reason for an offset. The planner leaves a cause if bytes are taken over. All other offsets follow
+// from the values that are live at the same time: packings are pushed down, so that a value is at the bottom or on top
+// of another one.
+func (x *explainer) whyAt(h *history, s *stay, o *ir.Value, arena *ir.Arena) string {
 	switch {
 	case o.Def != nil && ruleOf(o.Def, pass.RulePlanInplace) != nil:
 		c := ruleOf(o.Def, pass.RulePlanInplace)
@@ -232,8 +234,7 @@ func ruleOf(n *ir.Node, rule pass.RuleName) *ir.Cause {
 	return nil
 }
 
-// isCarried reports whether v is a carried value of a repeat: parameter, next one, result,
-// or what it starts with.
+// isCarried reports whether v is the start, the parameter, the next value or the result of what a repeat carries.
 func (x *explainer) isCarried(v *ir.Value) bool {
 	kind, _ := flow.ParamKind(v)
 	next := v.Func.Owner != nil && slices.ContainsFunc(v.Func.Results, func(r *ir.Value) bool { return flow.Origin(r) == v })
@@ -243,10 +244,10 @@ func (x *explainer) isCarried(v *ir.Value) bool {
 	})
 }
 
-// below returns a value that is live when s, or another value in the same bytes, is, and
-// ends where s begins.
+// below returns a value that ends where s begins and is live at the same time as s, or as another value with the bytes
+// of s.
 func (h *history) below(s *stay, align int64) *stay {
-	live := h.livesAt(s)
+	live := h.lifeOfBytes(s)
 	for _, t := range h.list {
 		if t.at.Arena == s.at.Arena && t.at.Chunk == s.at.Chunk && flow.AlignUp(t.at.Offset+t.at.Bytes, max(align, 1)) == s.at.Offset &&
 			t.ticks.First <= live.Last && live.First <= t.ticks.Last {
@@ -256,9 +257,9 @@ func (h *history) below(s *stay, align int64) *stay {
 	return nil
 }
 
-// livesAt returns when the buffer of s is live: that of values which took the bytes over
-// from each other.
-func (h *history) livesAt(s *stay) plan.Interval {
+// lifeOfBytes returns the ticks in which the bytes of s are live, with those of the values that took them over from
+// each other.
+func (h *history) lifeOfBytes(s *stay) plan.Interval {
 	live := s.ticks
 	for _, t := range h.list {
 		if t.at.Arena == s.at.Arena && t.at.Chunk == s.at.Chunk && t.at.Offset == s.at.Offset && t.ticks.First <= live.Last && live.First <= t.ticks.Last {

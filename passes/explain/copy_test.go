@@ -12,9 +12,9 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// TestApartCostsNothing assigns by cost where nobody says how long copies take: what fits with a
-// value copied twice is not refused, and explain does not call that copy needless.
-func TestApartCostsNothing(t *testing.T) {
+// TestCopiesMadeAgainForAMemoryLimitAreNotNeedless assigns by cost where the speed of copies is not known. A plan that
+// fits with a value copied twice is not refused, and explain does not call that copy needless.
+func TestCopiesMadeAgainForAMemoryLimitAreNotNeedless(t *testing.T) {
 	for _, link := range []string{"0", "12e9"} {
 		m := irtest.Parse(t, `ggir 1
 module "m"

@@ -15,8 +15,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Decision is something that was decided for several nodes alike, with what it costs in one
-// call of its entry point and what would change it.
+// Decision is a decision about several nodes alike, with its cost in one call of its entry point and what would change
+// it.
 type Decision struct {
 	Func    string   `json:"func"`
 	Kind    string   `json:"kind"` // placement, copies or barriers
@@ -28,24 +28,23 @@ type Decision struct {
 	Nodes   []string `json:"nodes,omitempty"`
 }
 
-// maxDearest is how many decisions a summary has.
-const maxDearest = 5
+// maxDecisions is how many decisions a summary has.
+const maxDecisions = 5
 
-// dearest returns the decisions that take the largest share of the predicted time of their
-// entry points, dearest first. Seconds of two entry points cannot be compared: nobody knows
-// how often each will be called.
-func (x *explainer) dearest() []Decision {
+// mostExpensive returns the decisions that take the largest share of the predicted time of their entry points, in
+// falling order. Seconds of two entry points cannot be compared, because it is not known how often each is called.
+func (x *explainer) mostExpensive() []Decision {
 	var list []Decision
 	for _, f := range x.m.Funcs {
 		list = append(list, x.decisions(f)...)
 	}
 	list = slices.DeleteFunc(list, func(d Decision) bool { return d.Seconds == 0 })
 	slices.SortStableFunc(list, func(a, b Decision) int { return cmp.Compare(b.Share, a.Share) })
-	return list[:min(len(list), maxDearest)]
+	return list[:min(len(list), maxDecisions)]
 }
 
-// decisions returns those of an entry point with their shares; only for the dearest is it
-// worked out what would change them.
+// decisions returns the decisions of an entry point with their shares. Alternatives are worked out only for the most
+// expensive ones.
 func (x *explainer) decisions(f *ir.Func) []Decision {
 	var total float64
 	groups := x.groups(f)
@@ -54,9 +53,9 @@ func (x *explainer) decisions(f *ir.Func) []Decision {
 	}
 	barriers, some := x.barrierDecision(f)
 	total += barriers.Seconds
-	slices.SortStableFunc(groups, func(a, b *alike) int { return cmp.Compare(b.seconds, a.seconds) })
+	slices.SortStableFunc(groups, func(a, b *decisionGroup) int { return cmp.Compare(b.seconds, a.seconds) })
 	var list []Decision
-	for _, g := range groups[:min(len(groups), maxDearest)] {
+	for _, g := range groups[:min(len(groups), maxDecisions)] {
 		list = append(list, x.decision(f, g))
 	}
 	if some {
@@ -68,32 +67,32 @@ func (x *explainer) decisions(f *ir.Func) []Decision {
 	return list
 }
 
-// alikeKey is what nodes have in common that were decided alike.
-type alikeKey struct {
+// groupKey is the properties that nodes have in common if they were decided alike.
+type groupKey struct {
 	what    string // op, or from and to of copies
 	backend string
 	rule    string
 }
 
-// alike is nodes of an entry point that were decided alike.
-type alike struct {
-	key     alikeKey
+// decisionGroup is the nodes of an entry point that were decided alike.
+type decisionGroup struct {
+	key     groupKey
 	nodes   []*ir.Node
 	times   int64
 	seconds float64
 }
 
 // groups returns the groups of an entry point in the order of their first nodes.
-func (x *explainer) groups(f *ir.Func) []*alike {
-	var list []*alike
-	byKey := make(map[alikeKey]*alike)
-	eachWork(f, func(n *ir.Node, times int64) {
+func (x *explainer) groups(f *ir.Func) []*decisionGroup {
+	var list []*decisionGroup
+	byKey := make(map[groupKey]*decisionGroup)
+	eachWorkNode(f, func(n *ir.Node, times int64) {
 		if n.Backend == "" {
 			return
 		}
 		key := x.keyOf(n)
 		if byKey[key] == nil {
-			byKey[key] = &alike{key: key}
+			byKey[key] = &decisionGroup{key: key}
 			list = append(list, byKey[key])
 		}
 		g := byKey[key]
@@ -104,14 +103,14 @@ func (x *explainer) groups(f *ir.Func) []*alike {
 	return list
 }
 
-func (x *explainer) keyOf(n *ir.Node) alikeKey {
+func (x *explainer) keyOf(n *ir.Node) groupKey {
 	if flow.IsTransfer(n) {
-		return alikeKey{n.Args[0].Type.Space + " to " + n.Result().Type.Space, n.Backend, lastRule(n, byPass("copy", "elide-copy"))}
+		return groupKey{n.Args[0].Type.Space + " to " + n.Result().Type.Space, n.Backend, lastRule(n, byPass("copy", "elide-copy"))}
 	}
-	return alikeKey{n.Op.String() + foreignOp(n), n.Backend, lastRule(n, byPass("assign"))}
+	return groupKey{n.Op.String() + foreignOp(n), n.Backend, lastRule(n, byPass("assign"))}
 }
 
-// foreignOp returns what a foreign node is called where it comes from.
+// foreignOp returns the name that a foreign node has where it comes from.
 func foreignOp(n *ir.Node) string {
 	if a, ok := n.Attr.(*ir.ForeignAttr); ok {
 		return " " + a.Op
@@ -132,7 +131,7 @@ func lastRule(n *ir.Node, take func(ir.Cause) bool) string {
 // maxSamples is how many nodes of a group are named.
 const maxSamples = 3
 
-func (x *explainer) decision(f *ir.Func, g *alike) Decision {
+func (x *explainer) decision(f *ir.Func, g *decisionGroup) Decision {
 	d := Decision{Func: f.Name, Kind: "placement", Seconds: g.seconds, Because: "nothing was decided: it follows its readers"}
 	if _, doc := passes.RuleDoc(g.key.rule); doc != "" {
 		d.Because = fmt.Sprintf("%s (%s)", doc, g.key.rule)
@@ -158,16 +157,16 @@ func plural(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// changePlacement says for each other target what keeps the nodes from it, or what they
-// would take there; without another target, what would make them cheaper.
-func (x *explainer) changePlacement(g *alike) []string {
+// changePlacement returns for each other target the reason for which it cannot run the nodes, or the time that they
+// would take there. It adds what would make them cheaper where they are.
+func (x *explainer) changePlacement(g *decisionGroup) []string {
 	var list []string
 	for _, t := range x.o.Targets.All() {
 		if t.Name != g.key.backend {
-			list = append(list, x.elsewhere(g, t))
+			list = append(list, x.alternativeOn(g, t))
 		}
 	}
-	if text := lighter(g.nodes[0]); text != "" {
+	if text := cheaperWith(g.nodes[0]); text != "" {
 		list = append(list, text)
 	}
 	if len(list) == 0 {
@@ -176,11 +175,11 @@ func (x *explainer) changePlacement(g *alike) []string {
 	return list
 }
 
-// elsewhere says what moving a group to t would mean.
-func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
+// alternativeOn states what a move of the group to t would change.
+func (x *explainer) alternativeOn(g *decisionGroup, t *target.Descriptor) string {
 	var there float64
 	for _, n := range g.nodes {
-		if why := x.keptFrom(t, n); why != "" {
+		if why := x.whyCannotRun(t, n); why != "" {
 			if strings.HasPrefix(why, t.Name) {
 				return why
 			}
@@ -196,10 +195,10 @@ func (x *explainer) elsewhere(g *alike, t *target.Descriptor) string {
 	return fmt.Sprintf("%s runs them too%s%s: %s", t.Name, inSeconds(there), moving, p.verdict())
 }
 
-// lighter says what would make a node cheaper where it is; empty if nothing is known.
-func lighter(n *ir.Node) string {
+// cheaperWith returns an option with which a node would be cheaper where it is; empty if none is known.
+func cheaperWith(n *ir.Node) string {
 	if n.Op == ir.OpAttention || n.Op == ir.OpAttentionSegments {
-		return lighterCache(n)
+		return cheaperCacheWith(n)
 	}
 	for _, a := range n.Args {
 		if a == nil || !flow.IsLeaf(a, ir.OpWeight) {
@@ -215,15 +214,15 @@ func lighter(n *ir.Node) string {
 	return ""
 }
 
-// lighterCache says what would make attention read less: fewer positions, or a cache in
-// blocks, where those fill heads (as frontend/arch demands) and it is not in them already.
-func lighterCache(n *ir.Node) string {
+// cheaperCacheWith returns options with which attention would read less: fewer positions, or a cache in blocks. A cache
+// can be in blocks if these fill its heads, as frontend/arch demands.
+func cheaperCacheWith(n *ir.Node) string {
 	const text = "fewer positions (--ctx)"
 	for _, a := range n.Args {
 		if a == nil || !flow.IsLeaf(a, ir.OpState) {
 			continue
 		}
-		t := operandBefore(a).Type
+		t := operandBeforePacking(a).Type
 		if t.DType.IsQuantized() || !fillsBlocks(t) {
 			return text
 		}
@@ -237,12 +236,12 @@ func fillsBlocks(t ir.Type) bool {
 	return known && n%int64(dtype.Q8_0.BlockElems()) == 0
 }
 
-// changeCopies says what keeps the readers of copied values from the backend that has them.
-func (x *explainer) changeCopies(g *alike) []string {
+// changeCopies returns the reasons for which the readers of copied values are not on the backend that has the values.
+func (x *explainer) changeCopies(g *decisionGroup) []string {
 	var list []string
 	for _, n := range g.nodes {
 		x.eachReader(n.Result(), func(reader *ir.Node) bool {
-			if text := x.keptAway(n, reader); text != "" && !slices.Contains(list, text) {
+			if text := x.whyElsewhere(n, reader); text != "" && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 			return len(list) < maxSamples
@@ -257,13 +256,13 @@ func (x *explainer) changeCopies(g *alike) []string {
 	return list
 }
 
-// keptAway says why the reader of a copy does not run where the copied value lies.
-func (x *explainer) keptAway(cp, reader *ir.Node) string {
+// whyElsewhere returns the reason for which the reader of a copy does not run where the copied value is.
+func (x *explainer) whyElsewhere(cp, reader *ir.Node) string {
 	for _, t := range x.o.Targets.All() {
 		if !t.Addresses(cp.Args[0].Type.Space) || reader.Op == ir.OpCopy {
 			continue
 		}
-		switch a := x.attempt(t, reader, asBefore(reader)); a.Verdict {
+		switch a := x.attempt(t, reader, beforePacking(reader)); a.Verdict {
 		case verdictRefused, verdictDenied:
 			return fmt.Sprintf("%s cannot run on %s, which has it: %s", opText(reader), t.Name, a.Why)
 		case verdictPossible:
@@ -275,8 +274,8 @@ func (x *explainer) keptAway(cp, reader *ir.Node) string {
 
 func opText(n *ir.Node) string { return fmt.Sprintf("%v (%v)", n, n.Op) }
 
-// barrierDecision returns what the barriers of an entry point take with the workers that
-// the cost model reckons with.
+// barrierDecision returns the time of the barriers of an entry point with the workers that the cost model assumes. It
+// returns false if there are no barriers to decide about.
 func (x *explainer) barrierDecision(f *ir.Func) (Decision, bool) {
 	t := x.o.Targets.Last()
 	if x.m.Props&ir.PropPartitioned == 0 || !t.Workers || t.Hint < 2 {
@@ -294,8 +293,8 @@ func (x *explainer) barrierDecision(f *ir.Func) (Decision, bool) {
 	return d, true
 }
 
-// fewerWorkers says which number of workers below the one that the cost model reckons with
-// would take least, by the same rates: barriers are cheaper then, and the work is not.
+// fewerWorkers returns the number of workers, below that which the cost model assumes, with which the entry point would
+// take least by the same rates: barriers cost less then, and the divided work costs more.
 func (x *explainer) fewerWorkers(f *ir.Func, t *target.Descriptor, barriers int64) string {
 	now := x.sharedSeconds(f, t, barriers, t.Hint)
 	best, at := 0.0, 0
@@ -311,11 +310,10 @@ func (x *explainer) fewerWorkers(f *ir.Func, t *target.Descriptor, barriers int6
 	return text + ": " + signedSeconds(best-now)
 }
 
-// sharedSeconds predicts what the nodes of t and the barriers of an entry point take with so
-// many workers.
+// sharedSeconds predicts the time of the nodes of t and of the barriers of an entry point with so many workers.
 func (x *explainer) sharedSeconds(f *ir.Func, t *target.Descriptor, barriers int64, workers int) float64 {
 	sum := float64(barriers) * flow.BarrierSeconds(t.Rates, workers)
-	eachWork(f, func(n *ir.Node, times int64) {
+	eachWorkNode(f, func(n *ir.Node, times int64) {
 		if n.Backend == t.Name && !flow.IsTransfer(n) {
 			w := flow.WorkOf(t, n, nil)
 			sum += float64(times) * t.Seconds(w.Flops, w.Shared+w.Split, w.Weight, workers)
@@ -324,7 +322,8 @@ func (x *explainer) sharedSeconds(f *ir.Func, t *target.Descriptor, barriers int
 	return sum
 }
 
-// countBarriers counts the barriers that stand because of n, which runs so often, by rule.
+// countBarriers counts, by rule, the barriers that are before n or at the beginning of its iterations. n runs so many
+// times.
 func countBarriers(count map[string]int64, n *ir.Node, times int64) {
 	for _, c := range n.Causes() {
 		switch pass.RuleName(c.Rule) {
@@ -336,7 +335,7 @@ func countBarriers(count map[string]int64, n *ir.Node, times int64) {
 	}
 }
 
-// barrierReasons lists the rules by which barriers stand, most frequent first.
+// barrierReasons lists the rules that placed barriers, the most frequent first.
 func barrierReasons(count map[string]int64) string {
 	var rules []string
 	for r := range count {

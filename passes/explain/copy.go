@@ -13,7 +13,7 @@ import (
 func (x *explainer) copies(f *ir.Func) *CopySummary {
 	s := &CopySummary{Bound: x.copyBound(f)}
 	made := make(map[copies.CopyKey]*ir.Node)
-	eachWork(f, func(n *ir.Node, times int64) {
+	eachWorkNode(f, func(n *ir.Node, times int64) {
 		if !flow.IsTransfer(n) && !flow.IsSplitInput(n) {
 			return
 		}
@@ -23,48 +23,48 @@ func (x *explainer) copies(f *ir.Func) *CopySummary {
 		if flow.StaysApart(n) {
 			s.Apart += times
 		}
-		if because := x.needless(n, made); because != "" {
+		if because := x.whyNeedless(n, made); because != "" {
 			s.Needless = append(s.Needless, NeedlessCopy{x.copyReport(n), because})
 		}
 	})
 	return s
 }
 
-// needless says why the plan could do without a copy; empty if it could not. Made are the
-// copies before it.
-func (x *explainer) needless(n *ir.Node, made map[copies.CopyKey]*ir.Node) string {
-	from, key := n.Args[0], copies.CopyKey{V: shown(n.Args[0]), Space: n.Result().Type.Space}
+// whyNeedless returns the reason for which the plan does not need a copy; empty if it needs it. made has the copies
+// before it.
+func (x *explainer) whyNeedless(n *ir.Node, made map[copies.CopyKey]*ir.Node) string {
+	from, key := n.Args[0], copies.CopyKey{V: viewedWhole(n.Args[0]), Space: n.Result().Type.Space}
 	t := x.target(n)
 	switch {
 	case t != nil && t.Addresses(from.Type.Space):
 		return fmt.Sprintf("%s can address %s", t.Name, from.Type.Space)
-	case made[key] != nil && !flow.StaysApart(n): // what copy.apart keeps, the limits ask for
+	case made[key] != nil && !flow.StaysApart(n): // limits of memory demand those of copy.apart
 		return fmt.Sprintf("%v is a copy of the same bytes in the same space", made[key])
 	}
 	made[key] = n
 	return ""
 }
 
-// need is bytes that a space has to be given.
+// need is bytes of a root that have to be copied into a space.
 type need struct {
 	root  *ir.Value
 	space string
 }
 
-// copyBound returns the bytes that a call has to copy at these backends: each value once
-// per space that reads it, of a value that is only read in slices what they show.
+// copyBound returns the bytes that a call has to copy at least, with these backends. Each value is copied once to each
+// space that reads it. Of a value that is read only in slices, only the slices are.
 func (x *explainer) copyBound(f *ir.Func) int64 {
 	b := make(bound)
-	eachWork(f, func(n *ir.Node, _ int64) {
+	eachWorkNode(f, func(n *ir.Node, _ int64) {
 		t := x.target(n)
 		switch {
 		case t == nil || n.Op != ir.OpCopyExperts && (flow.IsTransfer(n) || flow.IsSplitInput(n)):
-		case n.Op == ir.OpCopyExperts: // who moves experts reads there which ones
+		case n.Op == ir.OpCopyExperts: // its second operand tells which experts are moved
 			b.note(n.Args[1], n.Args[0].Type.Space)
 		default:
 			for _, a := range n.Sources() {
 				if a != nil && !t.Addresses(uncopied(a).Type.Space) {
-					b.note(a, cmp.Or(addressed(t.Addresses, a.Type.Space), t.Home()))
+					b.note(a, cmp.Or(spaceIf(t.Addresses, a.Type.Space), t.Home()))
 				}
 			}
 		}
@@ -75,10 +75,10 @@ func (x *explainer) copyBound(f *ir.Func) int64 {
 	return b.bytes()
 }
 
-// bound is what each space has to be given, in bytes by the values that are shown.
+// bound has the bytes that each space has to be given, by the value that its readers see.
 type bound map[need]map[*ir.Value]int64
 
-// note says that a space reads v.
+// note adds that a space reads v.
 func (b bound) note(v *ir.Value, space string) {
 	from := uncopied(v)
 	if from.Type.Space == space {
@@ -88,7 +88,7 @@ func (b bound) note(v *ir.Value, space string) {
 	if b[key] == nil {
 		b[key] = make(map[*ir.Value]int64)
 	}
-	part := shown(from)
+	part := viewedWhole(from)
 	b[key][part] = part.Type.MaxBytes()
 	if cp := copyBehind(v); cp != nil && cp.Op == ir.OpCopyExperts {
 		b[key][part] = movedBytes(cp)
@@ -107,21 +107,20 @@ func (b bound) bytes() int64 {
 	return sum
 }
 
-// movedBytes returns what a copy moves, at the symbols' upper bounds: of experts only the
-// chosen ones.
+// movedBytes returns the bytes that a copy moves, at the upper bounds of symbols. Of experts it moves only the chosen
+// ones.
 func movedBytes(n *ir.Node) int64 { return n.Op.Info().Cost(n).Written.Upper() }
 
-// addressed returns the space if the test takes it, else nothing.
-func addressed(ok func(string) bool, space string) string {
+// spaceIf returns the space if ok accepts it, else nothing.
+func spaceIf(ok func(string) bool, space string) string {
 	if ok(space) {
 		return space
 	}
 	return ""
 }
 
-// shown returns the value behind views that show all of it: readers of several such views
-// need one copy.
-func shown(v *ir.Value) *ir.Value {
+// viewedWhole returns the value that v shows all of, through views. Readers of several such views need one copy.
+func viewedWhole(v *ir.Value) *ir.Value {
 	for {
 		w := flow.CopyBase(v)
 		if kind, i := flow.ParamKind(w); kind == flow.ParamInvariant {

@@ -10,7 +10,7 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Attempt is what became of one target for a node.
+// Attempt is the answer of one target to the question whether it runs a node.
 type Attempt struct {
 	Target  string  `json:"target"`
 	Verdict string  `json:"verdict"` // chosen, possible, refused or denied
@@ -28,9 +28,8 @@ const (
 	verdictDenied   = "denied"
 )
 
-// Move is what changes if a node is moved to another target, with those of its name in other
-// entry points, as a pin would have it: copies in a call of its entry point, and the weights
-// that would lie elsewhere.
+// Move is what changes if a node moves to another target, together with the nodes of its name in other entry points,
+// which a pin moves too: copies in a call of its entry point, and weights that move along.
 type Move struct {
 	Added        int     `json:"copies_added"`
 	AddedBytes   int64   `json:"bytes_added"`
@@ -40,28 +39,28 @@ type Move struct {
 	Seconds      float64 `json:"seconds"` // all copies together; negative where moving saves
 }
 
-// attempts returns what each target makes of n. Nodes that passes add follow their readers:
-// nothing was tried for them.
+// attempts returns the answer of each target for n. It returns none for nodes that passes added, because these follow
+// their readers.
 func (x *explainer) attempts(n *ir.Node) []Attempt {
 	if n.Backend == "" || n.Op == ir.OpCopy || flow.RunsFunction(n) || !flow.DoesWork(n) {
 		return nil
 	}
-	before := asBefore(n)
+	before := beforePacking(n)
 	var list []Attempt
 	for _, t := range x.o.Targets.All() {
 		a := x.attempt(t, n, before)
 		if a.Verdict == verdictPossible {
-			x.moving(&a, t, n)
+			x.addMove(&a, t, n)
 		}
 		list = append(list, a)
 	}
 	return list
 }
 
-// moving adds what would change if n, and what a pin with its name catches, ran on t.
-func (x *explainer) moving(a *Attempt, t *target.Descriptor, n *ir.Node) {
+// addMove adds what would change if n, and what a pin with its name catches, ran on t.
+func (x *explainer) addMove(a *Attempt, t *target.Descriptor, n *ir.Node) {
 	alone := []*ir.Node{n}
-	r := x.relocate(t, x.able(t, append(alone, x.namesakes(alone)...)))
+	r := x.relocate(t, x.runnable(t, append(alone, x.namesakes(alone)...)))
 	if r == nil {
 		return
 	}
@@ -70,12 +69,12 @@ func (x *explainer) moving(a *Attempt, t *target.Descriptor, n *ir.Node) {
 	a.Moving, a.NoRoom = &m, r.noRoom()
 }
 
-// able returns those of the nodes that t can run, each once.
-func (x *explainer) able(t *target.Descriptor, nodes []*ir.Node) []*ir.Node {
+// runnable returns the nodes that t can run, each once.
+func (x *explainer) runnable(t *target.Descriptor, nodes []*ir.Node) []*ir.Node {
 	var list []*ir.Node
 	seen := make(map[*ir.Node]bool)
 	for _, n := range nodes {
-		if !seen[n] && x.keptFrom(t, n) == "" {
+		if !seen[n] && x.whyCannotRun(t, n) == "" {
 			list = append(list, n)
 		}
 		seen[n] = true
@@ -83,15 +82,15 @@ func (x *explainer) able(t *target.Descriptor, nodes []*ir.Node) []*ir.Node {
 	return list
 }
 
-// keptFrom says why n cannot run on t; empty if it can.
-func (x *explainer) keptFrom(t *target.Descriptor, n *ir.Node) string {
-	if a := x.attempt(t, n, asBefore(n)); a.Verdict == verdictRefused || a.Verdict == verdictDenied {
+// whyCannotRun returns the reason for which n cannot run on t; empty if it can.
+func (x *explainer) whyCannotRun(t *target.Descriptor, n *ir.Node) string {
+	if a := x.attempt(t, n, beforePacking(n)); a.Verdict == verdictRefused || a.Verdict == verdictDenied {
 		return a.Why
 	}
 	return ""
 }
 
-// attempt asks t about the node as it was before its operands were packed for another.
+// attempt returns the answer of t for n. before is n before its operands were packed for another target.
 func (x *explainer) attempt(t *target.Descriptor, n, before *ir.Node) Attempt {
 	a := Attempt{Target: t.Name, Seconds: x.seconds(t, n)}
 	ok, reason := t.Supports(before)
@@ -105,8 +104,8 @@ func (x *explainer) attempt(t *target.Descriptor, n, before *ir.Node) Attempt {
 		a.Verdict, a.Why = verdictDenied, "--deny "+t.Name
 	case !ok:
 		a.Verdict, a.Why, a.Seconds = verdictRefused, reason, 0
-	case x.stuck(t, n) != nil:
-		s := x.stuck(t, n)
+	case x.unaddressedAlias(t, n) != nil:
+		s := x.unaddressedAlias(t, n)
 		a.Verdict, a.Seconds = verdictRefused, 0
 		a.Why = fmt.Sprintf("%s cannot address %s, and the node writes the bytes of %v there", t.Name, s.Type.Space, s)
 	default:
@@ -115,8 +114,8 @@ func (x *explainer) attempt(t *target.Descriptor, n, before *ir.Node) Attempt {
 	return a
 }
 
-// stuck returns the operand whose next version n writes, if t cannot address its bytes.
-func (x *explainer) stuck(t *target.Descriptor, n *ir.Node) *ir.Value {
+// unaddressedAlias returns the operand of which n writes the next version, if t cannot address its bytes; else nil.
+func (x *explainer) unaddressedAlias(t *target.Descriptor, n *ir.Node) *ir.Value {
 	if !n.Is(ir.Alias) {
 		return nil
 	}
@@ -126,20 +125,21 @@ func (x *explainer) stuck(t *target.Descriptor, n *ir.Node) *ir.Value {
 	return nil
 }
 
-// asBefore returns n with operands of the types that assign saw: weights not laid out,
-// activations neither quantized nor copied.
-func asBefore(n *ir.Node) *ir.Node {
+// beforePacking returns n with operands of the types that assign saw: weights in the plain layout, activations neither
+// quantized nor copied.
+func beforePacking(n *ir.Node) *ir.Node {
 	shadow := *n
 	shadow.Args = make([]*ir.Value, len(n.Args))
 	for i, a := range n.Args {
 		if a != nil {
-			shadow.Args[i] = operandBefore(a)
+			shadow.Args[i] = operandBeforePacking(a)
 		}
 	}
 	return &shadow
 }
 
-func operandBefore(v *ir.Value) *ir.Value {
+// operandBeforePacking returns an operand with the type that assign saw.
+func operandBeforePacking(v *ir.Value) *ir.Value {
 	shadow := *unpacked(v)
 	if l := leafOf(v); l != nil {
 		shadow.Def = l
@@ -151,16 +151,16 @@ func operandBefore(v *ir.Value) *ir.Value {
 	return &shadow
 }
 
-// unpacked returns what v was before pack and copy made v of it.
+// unpacked returns the value from which pack and copy made v.
 func unpacked(v *ir.Value) *ir.Value {
-	for v.Def != nil && formOnly(v.Def.Op) && madeByPass(v.Def) {
+	for v.Def != nil && changesForm(v.Def.Op) && madeByPass(v.Def) {
 		v = v.Def.Args[0]
 	}
 	return v
 }
 
-// formOnly reports whether op is one of those by which pack and copy change a value's form.
-func formOnly(op ir.Op) bool {
+// changesForm reports whether pack and copy use op to change the form of a value.
+func changesForm(op ir.Op) bool {
 	switch op {
 	case ir.OpCopy, ir.OpQuantize, ir.OpCast, ir.OpPack:
 		return true
@@ -171,17 +171,18 @@ func formOnly(op ir.Op) bool {
 // madeByPass reports whether a node was added by pack or copy.
 func madeByPass(n *ir.Node) bool { return slices.ContainsFunc(n.Causes(), byPass("pack", "copy")) }
 
-// leafOf returns the weight, state or constant that v is, in a body that of the first round.
+// leafOf returns the weight, state or constant that v is; for an entry of a table, that of the first iteration. It
+// returns nil if v is none.
 func leafOf(v *ir.Value) *ir.Node {
-	v = outer(v)
+	v = beforeRepeat(v)
 	if v.Def != nil && flow.IsLeafNode(v.Def) {
 		return v.Def
 	}
 	return nil
 }
 
-// outer follows what a repeat hands to its body unchanged.
-func outer(v *ir.Value) *ir.Value {
+// beforeRepeat returns the value that a repeat passes to its body as v; v itself if it is made in its function.
+func beforeRepeat(v *ir.Value) *ir.Value {
 	for {
 		kind, i := flow.ParamKind(v)
 		if kind != flow.ParamInvariant && kind != flow.ParamTable {

@@ -8,9 +8,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// sources appends the values that v is, or is made of by views, by copies, and by passes that
-// change its form. What a repeat carries is what it starts with and what each round makes.
-// Seen holds what has been looked at.
+// sources appends the values that v is made of by views, by copies, and by passes that change its form. A carried value
+// is made of what the repeat starts with and of what each iteration makes. seen has the values that were looked at.
 func (x *explainer) sources(list []*ir.Value, v *ir.Value, seen map[*ir.Value]bool) []*ir.Value {
 	for !seen[v] {
 		seen[v] = true
@@ -24,7 +23,7 @@ func (x *explainer) sources(list []*ir.Value, v *ir.Value, seen map[*ir.Value]bo
 		case v.Def != nil && v.Def.Op == ir.OpRepeat:
 			list = x.sources(list, v.Def.Args[v.Index], seen)
 			v = v.Def.Body.Results[v.Index]
-		case v.Def != nil && (v.Def.Is(ir.View) || passesOn(v.Def)):
+		case v.Def != nil && (v.Def.Is(ir.View) || isCopyOrForm(v.Def)):
 			v = v.Def.Args[0]
 		default:
 			return append(list, v)
@@ -33,20 +32,20 @@ func (x *explainer) sources(list []*ir.Value, v *ir.Value, seen map[*ir.Value]bo
 	return list
 }
 
-// passesOn reports whether a node makes nothing new: a copy, or another form, that a pass has
-// asked for. It goes along with those who read it.
-func passesOn(n *ir.Node) bool {
-	return flow.IsTransfer(n) || formOnly(n.Op) && madeByPass(n) ||
+// isCopyOrForm reports whether a node makes nothing new: a pass has added it to copy a value or to change its form.
+// Such a node moves with its readers.
+func isCopyOrForm(n *ir.Node) bool {
+	return flow.IsTransfer(n) || changesForm(n.Op) && madeByPass(n) ||
 		n.Op == ir.OpCopy && slices.ContainsFunc(n.Causes(), byPass("roll", "partition", "plan"))
 }
 
-// part is what is read of a value in a space: all of it, or what a view shows.
+// part is all of a value, or what a view shows of it, as it is read in a space.
 type part struct {
 	v     *ir.Value
 	space string
 }
 
-// reading is who reads parts of a value, and which copies of them there are.
+// reading is the readers of a value and of its parts, and the copies of them.
 type reading struct {
 	x      *explainer
 	seen   map[*ir.Value]bool
@@ -54,47 +53,46 @@ type reading struct {
 	copies map[part][]*ir.Node
 }
 
-// partRead is one reader of a part of a value; nil is the caller.
+// partRead is one reader of a part of a value. The caller is nil.
 type partRead struct {
 	v  *ir.Value
 	by *ir.Node
-	in inRounds
+	in inIterations
 }
 
-// inRounds says in which rounds of the repeat around a value it is read that was made there:
-// each time, or as what the repeat carries, by the next round, or after the last one.
-type inRounds uint8
+// inIterations tells in which iterations of a repeat a value that its body makes is read: in each one, by the next one
+// through what the repeat carries, or after the last one.
+type inIterations uint8
 
 const (
-	eachRound inRounds = 1 << iota
-	nextRound
-	lastRound
+	everyIteration inIterations = 1 << iota
+	nextIteration
+	lastIteration
 )
 
-// times returns how often in a call v is made and read so.
-func (in inRounds) times(v *ir.Value) int64 {
+// times returns how many times in a call v is made and read in these iterations.
+func (in inIterations) times(v *ir.Value) int64 {
 	all := runsOf(v.Func)
-	if v.Func.Owner == nil || in&eachRound != 0 || in == nextRound|lastRound {
+	if v.Func.Owner == nil || in&everyIteration != 0 || in == nextIteration|lastIteration {
 		return all
 	}
 	calls := all / flow.Iterations(v.Func.Owner)
-	if in == lastRound {
+	if in == lastIteration {
 		return calls
 	}
 	return all - calls
 }
 
-// readingOf follows v to its readers: through views, copies and forms, into bodies of
-// repeats, from round to round, and to the caller.
+// readingOf follows v to its readers: through views, copies and forms, into bodies of repeats, from iteration to
+// iteration, and to the caller.
 func (x *explainer) readingOf(v *ir.Value) *reading {
 	r := &reading{x: x, seen: make(map[*ir.Value]bool), copies: make(map[part][]*ir.Node)}
-	r.follow(v, v, eachRound)
+	r.follow(v, v, everyIteration)
 	return r
 }
 
-// follow notes the readers of v, which shows shown of the value that is followed, in some
-// rounds.
-func (r *reading) follow(v, shown *ir.Value, in inRounds) {
+// follow adds the readers of v in some iterations. v shows the part shown of the value that is followed.
+func (r *reading) follow(v, shown *ir.Value, in inIterations) {
 	if r.seen[v] {
 		return
 	}
@@ -108,8 +106,8 @@ func (r *reading) follow(v, shown *ir.Value, in inRounds) {
 		case owner == nil:
 			r.reads = append(r.reads, partRead{shown, nil, in})
 		case owner.Op == ir.OpRepeat && owner.Func == entryOf(owner.Func) && shown.Func == v.Func:
-			r.follow(v.Func.Params[i], shown, nextRound)
-			r.follow(owner.Results[i], shown, lastRound)
+			r.follow(v.Func.Params[i], shown, nextIteration)
+			r.follow(owner.Results[i], shown, lastIteration)
 		case owner.Op == ir.OpRepeat:
 			r.follow(v.Func.Params[i], shown, in)
 			r.follow(owner.Results[i], shown, in)
@@ -117,7 +115,7 @@ func (r *reading) follow(v, shown *ir.Value, in inRounds) {
 	}
 }
 
-func (r *reading) use(n *ir.Node, v, shown *ir.Value, in inRounds) {
+func (r *reading) use(n *ir.Node, v, shown *ir.Value, in inIterations) {
 	switch {
 	case n.Op == ir.OpRepeat:
 		for _, p := range paramsFor(n, v) {
@@ -128,7 +126,7 @@ func (r *reading) use(n *ir.Node, v, shown *ir.Value, in inRounds) {
 			shown = n.Result()
 		}
 		r.follow(n.Result(), shown, in)
-	case passesOn(n):
+	case isCopyOrForm(n):
 		if flow.IsTransfer(n) {
 			key := part{shown, n.Result().Type.Space}
 			r.copies[key] = append(r.copies[key], n)
@@ -139,19 +137,19 @@ func (r *reading) use(n *ir.Node, v, shown *ir.Value, in inRounds) {
 	}
 }
 
-// copyNeed is a copy that a space has to be given.
+// copyNeed is a copy that a space needs.
 type copyNeed struct {
 	part
 	d  *target.Descriptor // for whom
 	by []*ir.Node         // its readers
-	in inRounds
+	in inIterations
 }
 
-// times returns how often in a call the copy is made.
+// times returns how many times in a call the copy is made.
 func (n copyNeed) times() int64 { return n.in.times(n.v) }
 
-// needs returns which copies of a value that lies in home its readers need, at the targets
-// that on says, in the order in which they read.
+// needs returns the copies that the readers of a value in the space home need, in the order in which they read. on
+// returns the target of a reader.
 func (r *reading) needs(root *ir.Value, home string, on func(*ir.Node) *target.Descriptor) []copyNeed {
 	var list []copyNeed
 	index := make(map[part]int)
@@ -170,12 +168,12 @@ func (r *reading) needs(root *ir.Value, home string, on func(*ir.Node) *target.D
 		list[i].by = append(list[i].by, read.by)
 		list[i].in |= read.in
 	}
-	return whole(root, list)
+	return joinParts(root, list)
 }
 
-// whole replaces the needs of a space for parts of a value by one for all of it, where the
-// parts are no less than that.
-func whole(root *ir.Value, list []copyNeed) []copyNeed {
+// joinParts replaces the needs of a space for parts of a value by one for all of it, if the parts are as large
+// together.
+func joinParts(root *ir.Value, list []copyNeed) []copyNeed {
 	bytes := make(map[string]int64)
 	for _, need := range list {
 		bytes[need.space] += need.v.Type.MaxBytes()

@@ -13,8 +13,8 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// noRoom says by how much a limit of memory would be exceeded where t keeps its bytes, if the
-// nodes ran there; empty where they fit, where there is no limit, and before there is a plan.
+// noRoom states by how much a limit of memory would be exceeded in the space of t if the nodes ran there. It returns
+// nothing if they fit, if there is no limit, and before there is a plan.
 func (r *relocation) noRoom() string {
 	limit, name := r.x.limitOf(r.t)
 	if name == "" || r.x.m.Plan == nil {
@@ -27,9 +27,8 @@ func (r *relocation) noRoom() string {
 	return fmt.Sprintf("no room: %s more than %s", pass.BytesText(need-limit), name)
 }
 
-// bytes returns what the plan would take where t keeps its bytes. Weights count in full. What
-// is live at once is read off the order of the present plan: one that is made anew may need
-// somewhat more.
+// bytes returns the bytes that the plan would take in the space of t. Weights count in full. The bytes that are live at
+// once follow from the order of the present plan; a new plan may need somewhat more.
 func (r *relocation) bytes() int64 {
 	sum := r.weightBytes
 	var now, most int64 // activations
@@ -49,8 +48,7 @@ func (r *relocation) bytes() int64 {
 	return sum + max(0, most-now)
 }
 
-// limitOf returns the bytes that there may be where t keeps its own, and who says so; empty
-// where nobody does.
+// limitOf returns the least limit of the space of t and its name, which is empty if there is no limit.
 func (x *explainer) limitOf(t *target.Descriptor) (limit int64, name string) {
 	least := func(n int64, by string) {
 		if name == "" || n < limit {
@@ -72,8 +70,8 @@ func (x *explainer) limitOf(t *target.Descriptor) (limit int64, name string) {
 	return limit, name
 }
 
-// liveAtOnce returns the most bytes that would be live at once in the activations of the
-// space, at a node of the entry point: what lies there now, what the nodes make, and copies.
+// liveAtOnce returns the most bytes that would be live at once among the activations of the space, at a node of the
+// entry point: the present ones, the results of the nodes, and copies.
 func (r *relocation) liveAtOnce(f *ir.Func) int64 {
 	h := r.x.history(f)
 	change := make([]int64, len(h.time.Steps)+2)
@@ -81,7 +79,7 @@ func (r *relocation) liveAtOnce(f *ir.Func) int64 {
 		change[live.First] += bytes
 		change[live.Last+1] -= bytes
 	}
-	for _, s := range r.x.tenants(h, r.t.Home(), r.leave) {
+	for _, s := range r.x.residents(h, r.t.Home(), r.leave) {
 		note(s.steps, s.at.Bytes)
 	}
 	for _, n := range r.nodes {
@@ -111,7 +109,7 @@ func (r *relocation) liveAtOnce(f *ir.Func) int64 {
 	return most
 }
 
-// positions returns where the nodes of an entry point stand in its history.
+// positions returns the steps of the nodes of an entry point.
 func positions(h *history) map[*ir.Node]int {
 	at := make(map[*ir.Node]int, len(h.time.Steps))
 	for i, s := range h.time.Steps {
@@ -120,15 +118,15 @@ func positions(h *history) map[*ir.Node]int {
 	return at
 }
 
-// isActivation reports whether a value lies among the activations of a space.
+// isActivation reports whether a value is among the activations of a space.
 func (x *explainer) isActivation(s *stay, space string) bool {
 	a := &x.m.Plan.Arenas[s.at.Arena]
 	return a.Space == space && a.Class == ir.ClassActivations
 }
 
-// tenants returns who lies among the activations of a space and when, without the results of
-// some copies. Values that take over bytes from each other are one.
-func (x *explainer) tenants(h *history, space string, without []*ir.Node) []stay {
+// residents returns the values among the activations of a space, with their times, without the results of some copies.
+// Values that take over bytes from each other are one.
+func (x *explainer) residents(h *history, space string, without []*ir.Node) []stay {
 	gone := make(map[*ir.Node]bool)
 	for _, n := range without {
 		gone[n] = true
