@@ -105,7 +105,7 @@ func copiesOf(seed uint64, targets *target.List) (b copyBytes, err error) {
 	return b, p.SameResults(got, want, ir.Tolerance{NMSE: 1e-18})
 }
 
-// setSpace says where a weight lies.
+// setSpace sets the space of a weight.
 func setSpace(m *ir.Module, w *ir.Weight, space string) {
 	w.Type.Space = space
 	for _, f := range m.AllFuncs() {
@@ -179,7 +179,7 @@ func needed(f *ir.Func, cp *ir.Node, targets *target.List) bool {
 	return slices.ContainsFunc(f.Results, func(r *ir.Value) bool { return shownBy(r) == cp.Result() })
 }
 
-// shownBy returns the value behind views.
+// shownBy returns the value that views show.
 func shownBy(v *ir.Value) *ir.Value {
 	for v.Def != nil && v.Def.Is(ir.View) {
 		v = v.Def.Args[0]
@@ -217,7 +217,7 @@ func copyBound(m *ir.Module, targets *target.List) int64 {
 					note(a, t.Home())
 				}
 				if n.Op == ir.OpExpertsMatMul && a == n.Args[2] && a.Type.Space != n.Args[1].Type.Space && !t.Addresses(n.Args[1].Type.Space) {
-					note(a, n.Args[1].Type.Space) // whoever copies experts reads which
+					note(a, n.Args[1].Type.Space) // a copy of experts reads which
 				}
 			}
 		}

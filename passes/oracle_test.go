@@ -268,7 +268,7 @@ func (o *oracle) fill(v *ir.Value, t tag) {
 	o.each(v, -1, 0, 0, func(at, elem int64, a *area) { a.cell(0, at).holds = content{t, elem} })
 }
 
-// area is the chunk that a value lies in; each worker has its own of scratch.
+// area is the chunk of a value; each worker has its own of scratch.
 type area struct {
 	o       *oracle
 	arena   int

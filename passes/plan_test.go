@@ -88,7 +88,7 @@ func TestLlamaNeedsFourBarriersPerLayer(t *testing.T) {
 		barriers, body         int64 // per call; per layer
 		activations, scratches int64 // bytes
 	}{
-		// The only barrier outside the layers stands before the last norm.
+		// The only barrier outside the layers is before the last norm.
 		{"decode", irtest.SmallLlama, 4*4 + 1, 4, 4480, 512},
 		{"decode f32", floats, 4*4 + 1, 4, 4096, 1152},
 		// One key head cannot be divided: worker 0 writes it, and then all read it.

@@ -296,7 +296,7 @@ func (s *queueSim) tagOf(v *ir.Value) int {
 	}
 }
 
-// access appends the cells of v; none for weights, which nobody writes, and scratch, of
+// access appends the cells of v; none for weights, which are never written, and scratch, of
 // which each worker has its own.
 func (s *queueSim) access(list []simAccess, v *ir.Value) []simAccess {
 	o := s.owner(v)

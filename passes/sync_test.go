@@ -39,7 +39,7 @@ func randomTargets(t *testing.T, r *rand.Rand) *target.List {
 }
 
 // spread puts the nodes of a random model on the targets; equal nodes on equal ones, so that
-// layers stay equal. What names a state stays where that lies.
+// layers stay equal. A node that names a state keeps the space of the state.
 func spread(m *ir.Module, targets *target.List, seed uint64) {
 	all := targets.All()
 	for _, f := range m.AllFuncs() {

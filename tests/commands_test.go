@@ -110,7 +110,7 @@ func (h *helper) run(name string, args ...string) string {
 	return string(out)
 }
 
-// text returns what stands after the first line of a block.
+// text returns what follows the first line of a block.
 func (h *helper) text(head string) string {
 	command, isCommand := strings.CutPrefix(head, "$ ")
 	switch {

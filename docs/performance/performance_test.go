@@ -200,7 +200,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupIsMeasuredOnce runs a row with scripts for programs, breaks off, and goes on.
+// TestGroupIsMeasuredOnce runs a row with scripts for programs, is interrupted, and continues.
 func TestGroupIsMeasuredOnce(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("skip: no /bin/sh")

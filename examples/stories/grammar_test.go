@@ -29,7 +29,7 @@ func TestStoryIsDecidedBySeedAndNumber(t *testing.T) {
 	}
 }
 
-// TestStoriesAreWellFormed looks for what a mistake in a template leaves behind.
+// TestStoriesAreWellFormed looks for the traces of mistakes in templates.
 func TestStoriesAreWellFormed(t *testing.T) {
 	bad := regexp.MustCompile(`[{}\[\]|]|  |[.!?] [a-z]|\." [a-z]`)
 	for _, text := range testStories(3, 2000) {

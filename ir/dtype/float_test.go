@@ -44,7 +44,7 @@ func TestF16ConvertsAllValuesBothWays(t *testing.T) {
 	}
 }
 
-// TestF16RoundsToNearestEven tries, between any two neighbours, their middle and what lies next to it.
+// TestF16RoundsToNearestEven tries, between any two neighbours, their middle and its neighbors.
 func TestF16RoundsToNearestEven(t *testing.T) {
 	for h := uint16(0); h < 0x7c00; h++ {
 		upper := half(h + 1)

@@ -55,7 +55,7 @@ func TestWeightsFollowTheirExpressions(t *testing.T) {
 	if !slices.Equal(got["a"].Flat(), []float64{1, 2}) || !slices.Equal(got["renamed"].Flat(), []float64{3, 4.001}) {
 		t.Errorf("a is %v, renamed %v", got["a"].Flat(), got["renamed"].Flat())
 	}
-	// 4.001 lies between the float16 numbers 4 and 4.00390625.
+	// 4.001 is between the float16 numbers 4 and 4.00390625.
 	if j := got["joined"]; !slices.Equal(j.Shape, []int{2, 2}) || !slices.Equal(j.Flat(), []float64{1, 2, 3, 4}) {
 		t.Errorf("joined is %v %v", j.Shape, j.Flat())
 	}

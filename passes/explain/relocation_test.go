@@ -103,7 +103,7 @@ func TestPredictedMoveIsWhatAPinChanges(t *testing.T) {
 	}
 }
 
-// relocated compares what is said of moving nodes of a kind with a plan where they are.
+// relocated compares the report on moving nodes of a kind with a plan where they are.
 func relocated(t *testing.T, name string, from, then *ir.Module, l *target.List, to *target.Descriptor, kind string) {
 	t.Helper()
 	x, y := newExplainer(from, Options{Targets: l}), newExplainer(then, Options{Targets: l})

@@ -174,7 +174,7 @@ func (d *Descriptor) canConvert(v *ir.Value, f *Format) bool {
 	return f.onlyBF16() && !isWeight(v) && d.Has(ir.OpCast)
 }
 
-// onlyBF16 reports whether plain bf16 is all that the format holds.
+// onlyBF16 reports whether the format holds plain bf16 only.
 func (f Format) onlyBF16() bool {
 	return len(f.DTypes) == 1 && f.DTypes[0] == dtype.BF16 && f.HasLayout(dtype.Plain)
 }

@@ -53,7 +53,7 @@ func TestAnyOrder(t *testing.T) {
 	t.Logf("%d dumps, %d of which go on in the usual order; %d random orders, %d refused", len(dumps), usual, times, refused)
 }
 
-// rest returns the names of the passes behind the one that ran last.
+// rest returns the names of the passes after the one that ran last.
 func (d dump) rest() []string {
 	names := []string{}
 	for _, p := range passes.Passes() {
@@ -62,8 +62,8 @@ func (d dump) rest() []string {
 	return names[1+slices.Index(names, d.after):]
 }
 
-// randomOrder returns some passes in the usual order, most often those behind the one that ran last, of which
-// a few are left out or doubled; or pieces of the usual order, one behind the other. Half of the orders end
+// randomOrder returns some passes in the usual order, most often the passes after the one that ran last, of which
+// a few are left out or doubled; or pieces of the usual order, one after the other. Half of the orders end
 // with the proof.
 func (d dump) randomOrder(rng *rand.Rand) []string {
 	table := passes.Passes()
