@@ -18,8 +18,8 @@ var (
 	errorKind = regexp.MustCompile(`(?m)^\t\{"([a-z-]+)", exit`)
 	noteCode  = regexp.MustCompile(`notice\([^"\n]*, "([a-z-]+)", "|Code: "([a-z-]+)"`)
 	cellWord  = regexp.MustCompile("`([a-z0-9_-]+)`")
-	fieldRow  = regexp.MustCompile("(?m)^\\| [^|]+ \\| ([^|]+) \\|$")
-	codeRow   = regexp.MustCompile("(?m)^\\| ([^|]+) \\| [1-4-] \\| [^|]+ \\|$")
+	fieldRow  = regexp.MustCompile(`(?m)^\| [^|]+ \| ([^|]+) \|$`)
+	codeRow   = regexp.MustCompile(`(?m)^\| ([^|]+) \| [1-4-] \| [^|]+ \|$`)
 )
 
 // TestJSONPageIsComplete compares the names of fields and codes on the page with those in the source.

@@ -38,7 +38,6 @@ type Edit struct {
 	targets *target.List
 	instead []*ir.Value // by value id: what replaces it; nil or beyond the end if it stays
 	pos     []int32     // by node id: the position in Out
-	types   []ir.Type   // of the results of the node that was added last; kept for its memory
 }
 
 // NewEdit begins an edit of f.

@@ -22,8 +22,8 @@ type Vocab struct {
 	special       special
 }
 
-// Load returns the vocabulary of a table written by Table.Encode. The table is not copied. It is a string because
-// go:embed provides strings in read-only memory.
+// Load returns the vocabulary of a table written by Table.Encode. The table is not copied. It is a string, because
+// embedded files that are strings are in read-only memory.
 func Load(table string) (*Vocab, error) {
 	if len(table) < headerBytes || table[:4] != tableMagic || u32(table, 4) != algorithm {
 		return nil, errors.New("token: not a vocabulary table of this version: compile the model again")
