@@ -57,3 +57,17 @@ func TestCostOfElementsGrowsWithThem(t *testing.T) {
 		}
 	}
 }
+
+// TestAttentionCountsKeysAndValues: rows of keys and of values may differ in size, and each number of them is
+// multiplied and added once for each head, token and position.
+func TestAttentionCountsKeysAndValues(t *testing.T) {
+	operations := func(keys, values string) Dim {
+		return costOf(t, "%q: f32[4,4,"+keys+"], %k: f16[1,2,24,"+keys+"], %v: f16[1,2,24,"+values+"], %s: i32[4], %p: i32[4], %l: i32[1]",
+			"attention %q, %k, %v, %s, %p, %l {scale=1}").FLOPs
+	}
+	const tokens, heads, positions = 4, 4, 24
+	more := Const(2 * 16 * tokens * heads * positions)
+	if both := operations("16", "16"); !operations("32", "16").Equal(both.Add(more)) || !operations("16", "32").Equal(both.Add(more)) {
+		t.Errorf("%v operations; %v with 16 more numbers in keys, %v in values; want %v more", both, operations("32", "16"), operations("16", "32"), more)
+	}
+}
