@@ -8,7 +8,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/codegen"
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/pass"
 )
 
 // TestAssetsOfAPackageAreChecked: the module of a generated package says where its weights are, what their hash
@@ -52,7 +52,7 @@ func TestAssetsOfAPackageAreChecked(t *testing.T) {
 // TestOnlyTheProofRefutesAText: errors that are no bugs, and bugs of other passes, are passed on as they are,
 // whatever the text has decided.
 func TestOnlyTheProofRefutesAText(t *testing.T) {
-	for _, err := range []error{errors.New("no such file"), &passes.InternalError{Pass: "plan", Err: errors.New("broken")}} {
+	for _, err := range []error{errors.New("no such file"), &pass.InternalError{Pass: "plan", Err: errors.New("broken")}} {
 		if got := refuted(err, ^ir.Props(0)); got != err {
 			t.Errorf("%v became %v", err, got)
 		}

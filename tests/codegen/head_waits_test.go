@@ -5,6 +5,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
@@ -29,7 +30,7 @@ func TestHostWaitsAtTheHeadOfIterations(t *testing.T) {
 	}
 	o := passes.RunOptions{}
 	o.Options.Disable = []string{"inline.repeat"}
-	o.Options.Pins = []passes.Pin{pinOf(t, "^g$=d1"), pinOf(t, "^[ihy]$=cpu")}
+	o.Options.Pins = []pass.Pin{pinOf(t, "^g$=d1"), pinOf(t, "^[ihy]$=cpu")}
 	if o.Targets, err = target.Parse("targets", "target d1 like=fake space=host queues=1 events=true\ntarget cpu like=cpu\n"); err != nil {
 		t.Fatal(err)
 	}
