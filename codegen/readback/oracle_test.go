@@ -43,7 +43,7 @@ var recorded = map[string]string{
 	"Worker.Mark":       "",
 	"Worker.Stop":       "return record.Stop()",
 	"Queues.Slot":       "return record.Slot",
-	"Queues.Run":        "record.Command(queue, round, c.Label, c.Kernel)",
+	"Queues.Run":        "record.Command(queue, iteration, c.Label, c.Kernel)",
 	"Queues.Copy":       "",
 	"Queues.CopyBox":    "",
 	"Queues.CopyPicked": "",
