@@ -14,7 +14,7 @@ func TestWordsOfCommentsAreCounted(t *testing.T) {
 		"a.go": `// Package a lies here. A belief is not a lie; relies is another word.
 package a
 
-//go:generate behind
+//go:embed behind
 const behind = "behind, whoever" // BEHIND the constant.
 
 // This is all
