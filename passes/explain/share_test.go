@@ -1,10 +1,11 @@
-package passes_test
+package explain_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/explain"
 	"github.com/ggmlc/ggmlc/passes/passtest"
 	"github.com/ggmlc/ggmlc/passes/target"
 )
@@ -24,7 +25,7 @@ func TestSharesAreOfTheEntryPointsTime(t *testing.T) {
 	if _, err := passes.Run(t.Context(), m, passes.RunOptions{Targets: targets}); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := passes.Explain(m, passes.ExplainOptions{Targets: targets})
+	doc, err := explain.Explain(m, explain.Options{Targets: targets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +40,13 @@ func TestSharesAreOfTheEntryPointsTime(t *testing.T) {
 		}
 	}
 	barriers := false
-	for _, d := range doc.Summary.Dearest {
+	for _, d := range doc.Summary.Expensive {
 		barriers = barriers || d.Kind == "barriers"
 		if want := d.Seconds / whole[d.Func]; math.Abs(d.Share-want) > 1e-9 {
 			t.Errorf("@%s, %s: a share of %v, want %v", d.Func, d.What, d.Share, want)
 		}
 	}
-	if len(doc.Summary.Dearest) == 0 || !barriers {
-		t.Errorf("no decisions, or none about barriers: %+v", doc.Summary.Dearest)
+	if len(doc.Summary.Expensive) == 0 || !barriers {
+		t.Errorf("no decisions, or none about barriers: %+v", doc.Summary.Expensive)
 	}
 }
