@@ -23,7 +23,7 @@ func genCommand() *cobra.Command {
 		Use:   "gen [flags] model -o dir --package name",
 		Short: "compile a model into a typed Go package",
 		Long: `gen writes a Go package that computes the model: Open, sessions, and a typed method for
-each function. Beside the code stands model.ggir, from which --check recompiles without
+each function. With the code comes model.ggir, from which --check recompiles without
 the weights.`,
 		Example: `  //go:generate go tool ggmlc gen model.gguf -o story --package story
   ggmlc gen -o story --check`,

@@ -35,9 +35,9 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [compile flags] [model] [program flags]",
 		Short: "compile a model into the user's cache and run it; without a model, the demo",
-		Long: `run compiles a model, keeps the executable in the user's cache, and runs it. What stands
-behind the model goes to the program. Without a model, behind --, it runs the demo model
-that ggmlc carries. ggmlc cache shows what is kept.`,
+		Long: `run compiles a model, keeps the executable in the user's cache, and runs it. Flags of
+the compiler come before the model; what follows the model goes to the program. Without
+a model it runs the demo model that ggmlc carries: write -- before the program's flags. ggmlc cache shows what is kept.`,
 		Example: `  ggmlc run -- --prompt "One day" -n 64
   ggmlc run model.gguf --prompt "One day" --temp 0.8
   ggmlc run --ctx 2048 model.gguf bench`,

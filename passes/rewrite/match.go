@@ -96,8 +96,3 @@ func (m *Match) Replace(v *ir.Value) {
 	m.E.Replace(m.Root.Result(), v)
 	m.replaced = true
 }
-
-// Emit adds a new node before the root and returns its result.
-func (m *Match) Emit(op ir.Op, attr any, name string, args ...*ir.Value) *ir.Value {
-	return m.E.Add(m.Root, op, attr, name, args...).Result()
-}

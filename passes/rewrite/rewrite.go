@@ -22,7 +22,7 @@ type Rewrite struct {
 	// Where reports whether the rule applies to a match of the pattern; nil is always.
 	Where func(*pass.Context, *Match) bool
 
-	// Build replaces the root: it calls Match.Emit for new nodes, then Match.Become or Match.Replace once.
+	// Build replaces the root: it calls Match.Become or Match.Replace once.
 	Build func(*Match)
 }
 
