@@ -75,7 +75,7 @@ func nodesOf(row target.Row) []*ir.Node {
 				for _, l := range format.Layouts {
 					m := *n
 					typ := ir.Type{DType: d, Layout: l, Shape: ir.Dims(32, 32)}
-					m.Args = append(append([]*ir.Value(nil), n.Args...), &ir.Value{Name: "x", Type: typ})
+					m.Args = append(append([]*ir.Value(nil), n.Args...), &ir.Value{Type: typ})
 					more = append(more, &m)
 				}
 			}
@@ -101,7 +101,7 @@ func withResults(n *ir.Node) []*ir.Node {
 		if n.Op == ir.OpCast {
 			m.Attr = &ir.CastAttr{To: d}
 		}
-		m.Results = []*ir.Value{{Name: "y", Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
+		m.Results = []*ir.Value{{Type: ir.Type{DType: d, Shape: ir.Dims(32, 32)}}}
 		all = append(all, &m)
 	}
 	return all

@@ -141,7 +141,7 @@ func checkArrays(f *ir.Func) error {
 		}
 	}
 	for _, v := range f.Params {
-		check(v, v.Name)
+		check(v, v.Name())
 	}
 	for i, v := range f.Results {
 		check(v, cmp.Or(f.ResultNames[i], v.String()))

@@ -163,7 +163,7 @@ func outputNames(f *ir.Func) []string {
 func paramNames(f *ir.Func) []string {
 	names := make([]string, len(f.Params))
 	for i, p := range f.Params {
-		names[i] = p.Name
+		names[i] = p.Name()
 	}
 	return names
 }

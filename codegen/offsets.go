@@ -180,7 +180,7 @@ func samePlace(a, b *ir.Place) bool {
 // bufferName returns a name for a buffer that begins with v: the name of v if a person has given it,
 // otherwise that of the weight that v is computed with, or the layer part and the op.
 func bufferName(v *ir.Value) string {
-	for _, text := range []string{given(v.Name), strings.TrimSuffix(weightOf(v), ".weight"), partOf(v), v.Name} {
+	for _, text := range []string{given(v.Name()), strings.TrimSuffix(weightOf(v), ".weight"), partOf(v), v.Name()} {
 		if name := exportedName(text); text != "" && isWord(name) {
 			return lowerFirst(name)
 		}
@@ -208,7 +208,7 @@ func weightOf(v *ir.Value) string {
 			from = entriesOf(a)[0].Root()
 		}
 		if from.Def != nil && from.Def.Op == ir.OpWeight {
-			return a.Name
+			return a.Name()
 		}
 	}
 	return ""

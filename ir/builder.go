@@ -108,7 +108,7 @@ func (b *Builder) Func(name string) *FuncBuilder {
 }
 
 func (b *Builder) builderOf(f *Func) *FuncBuilder {
-	bad := &Value{Name: "error", Func: f}
+	bad := &Value{name: "error", Func: f}
 	return &FuncBuilder{b: b, f: f, bad: bad, leaves: make(map[leafKey]*Value)}
 }
 
@@ -140,7 +140,7 @@ func (f *FuncBuilder) Param(name string, t Type) *Value {
 	if err := CheckType(t); err != nil {
 		return f.fail(fmt.Errorf("parameter %s: %w", name, err))
 	}
-	if slices.ContainsFunc(f.f.Params, func(p *Value) bool { return p.Name == name }) {
+	if slices.ContainsFunc(f.f.Params, func(p *Value) bool { return p.Name() == name }) {
 		return f.fail(fmt.Errorf("parameter %s occurs twice", name))
 	}
 	return f.f.AddParam(name, t)

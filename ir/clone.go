@@ -103,7 +103,7 @@ func (c *cloner) fn(f *Func, owner *Node) *Func {
 	value := func(v *Value) *Value { return values[v] }
 	add := func(v *Value, def *Node) *Value {
 		w := g.valueSlab.next()
-		*w = Value{ID: v.ID, Name: v.Name, Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
+		*w = Value{ID: v.ID, name: v.Name(), Type: c.typ(v.Type), Def: def, Index: v.Index, Func: g, Place: v.Place.clone()}
 		values[v] = w
 		return w
 	}

@@ -90,14 +90,14 @@ func (c *comparer) fn(a, b *Func) {
 
 // value compares the definitions of two values.
 func (c *comparer) value(a, b *Value) {
-	c.same(a.Name == b.Name, "value", a, b)
+	c.same(a.Name() == b.Name(), "value", a, b)
 	c.same(a.Type.Equal(b.Type), "type of "+a.String(), a.Type, b.Type)
 	c.place(a.String(), a.Place, b.Place)
 }
 
 // use compares two operands by name: names are unique within a function.
 func (c *comparer) use(a, b *Value) {
-	equal := a == b || a != nil && b != nil && a.Name == b.Name
+	equal := a == b || a != nil && b != nil && a.Name() == b.Name()
 	c.same(equal, "operand", valueName(a), valueName(b))
 }
 

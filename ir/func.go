@@ -41,7 +41,7 @@ func (f *Func) NewValue(name string, t Type) *Value {
 	v := f.valueSlab.next()
 	v.ID, v.Type, v.Func = f.nextValue, t, f
 	f.nextValue++
-	v.Name = f.uniqueName(name, v.ID)
+	v.name = f.uniqueName(name, v.ID)
 	return v
 }
 
@@ -61,8 +61,15 @@ func (f *Func) AddResult(name string, v *Value) {
 
 // Rename renames v. The name is made unique as in NewValue.
 func (f *Func) Rename(v *Value, name string) {
-	delete(f.names, v.Name)
-	v.Name = f.uniqueName(name, v.ID)
+	delete(f.names, v.name)
+	v.name = f.uniqueName(name, v.ID)
+}
+
+// TakeName gives v the name of a value that is to leave the function. That one gets a new name.
+func (f *Func) TakeName(v, leaving *Value) {
+	delete(f.names, v.name)
+	v.name = leaving.name
+	leaving.name = f.uniqueName("", leaving.ID)
 }
 
 // resultName returns the name of result i; empty if it has none.
@@ -113,7 +120,7 @@ func (f *Func) NumNodes() int { return f.nextNode }
 
 // Param returns the parameter of that name, or nil.
 func (f *Func) Param(name string) *Value {
-	i := slices.IndexFunc(f.Params, func(v *Value) bool { return v.Name == name })
+	i := slices.IndexFunc(f.Params, func(v *Value) bool { return v.Name() == name })
 	if i < 0 {
 		return nil
 	}

@@ -72,19 +72,7 @@ func (m *Module) AddSymbol(name string, lo, hi int64) *Symbol {
 
 // Weight returns the weight of that name, or nil.
 func (m *Module) Weight(name string) *Weight {
-	return at(m.Weights, m.weightAt(name, -1))
-}
-
-// WeightIndex returns the index of the weight of that name, or -1 if there is none. Likely is an index
-// that is tried before the search.
-func (m *Module) WeightIndex(name string, likely int) int { return m.weightAt(name, likely) }
-
-// weightAt is WeightIndex; likely may be -1.
-func (m *Module) weightAt(name string, likely int) int {
-	if likely >= 0 && likely < len(m.Weights) && m.Weights[likely].Name == name {
-		return likely
-	}
-	return indexNamed(&m.weightNames, m.Weights, name, func(w *Weight) string { return w.Name })
+	return at(m.Weights, indexNamed(&m.weightNames, m.Weights, name, func(w *Weight) string { return w.Name }))
 }
 
 // State returns the state of that name, or nil.

@@ -25,15 +25,26 @@ func TestNamesAreMadeUnique(t *testing.T) {
 	f := (&Module{}).AddFunc("f")
 	var names []string
 	for _, name := range []string{"x", "x", "x.1", "", "x"} {
-		names = append(names, f.AddParam(name, Type{}).Name)
+		names = append(names, f.AddParam(name, Type{}).Name())
 	}
 	if want := []string{"x", "x.1", "x.1.1", "v3", "x.2"}; !slices.Equal(names, want) {
 		t.Errorf("names %q, want %q", names, want)
 	}
 	f.Rename(f.Params[0], "y")
 	f.Rename(f.Params[1], "x")
-	if f.Params[0].Name != "y" || f.Params[1].Name != "x" || f.Param("y") != f.Params[0] || f.Param("z") != nil {
+	if f.Params[0].Name() != "y" || f.Params[1].Name() != "x" || f.Param("y") != f.Params[0] || f.Param("z") != nil {
 		t.Errorf("after renaming: %v", f.Params)
+	}
+}
+
+// TestTakenNameIsUnique checks that the names of both values stay unique, and those of values made later.
+func TestTakenNameIsUnique(t *testing.T) {
+	f := (&Module{}).AddFunc("f")
+	old, v := f.AddParam("x", Type{}), f.AddParam("", Type{})
+	f.TakeName(v, old)
+	next := f.AddParam("x", Type{})
+	if got := []string{old.Name(), v.Name(), next.Name()}; !slices.Equal(got, []string{"v0", "x", "x.1"}) {
+		t.Errorf("names %q", got)
 	}
 }
 

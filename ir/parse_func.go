@@ -415,7 +415,7 @@ func (p *parser) define(l *line, n *Node, places []*Place) {
 			v.Place = places[i]
 		}
 		n.Results = append(n.Results, v)
-		p.values[v.Name] = v
+		p.values[v.Name()] = v
 	}
 	f.Append(n)
 }

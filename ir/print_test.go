@@ -104,7 +104,7 @@ func checkNothingShared(t *testing.T, m, want *Module) {
 			n.Args = append(n.Args[:0], nil)
 			n.Cause(Cause{Rule: "x"})
 			for _, r := range n.Results {
-				r.Name += "x"
+				r.name += "x"
 				r.Place = &Place{}
 			}
 		}

@@ -20,7 +20,7 @@ func Infer(n *Node) ([]Type, error) {
 	err := cmp.Or(checkArgs(n), checkAttr(n))
 	var types []Type
 	if err == nil {
-		types, err = inferTypes(n)
+		types, err = appendTypes(nil, n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, err)
@@ -28,14 +28,16 @@ func Infer(n *Node) ([]Type, error) {
 	return types, nil
 }
 
-// inferTypes calls the shape rule of n's op. Operands and attributes have been checked.
-func inferTypes(n *Node) ([]Type, error) {
+// appendTypes calls the shape rule of n's op and appends what it infers. Operands and attributes have
+// been checked.
+func appendTypes(types []Type, n *Node) ([]Type, error) {
 	info := n.Op.Info()
-	if info.Infer == nil {
-		return info.InferAll(n)
+	if info.Infer != nil {
+		t, err := info.Infer(n)
+		return append(types, t), err
 	}
-	t, err := info.Infer(n)
-	return []Type{t}, err
+	all, err := info.InferAll(n)
+	return append(types, all...), err
 }
 
 // checkArgs checks the operands against the op's list of them.

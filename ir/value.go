@@ -15,8 +15,7 @@ type Value struct {
 
 	Type Type
 
-	// Name is unique within the function. The text form shows it after %.
-	Name string
+	name string
 
 	// Place is the address of the value's bytes, set by plan. It is nil for views and for values that
 	// alias an operand: their bytes are those of Root.
@@ -30,6 +29,9 @@ type Place struct {
 	Offset int64 // bytes from the start of the chunk
 	Bytes  int64 // bytes reserved, at the symbols' upper bounds
 }
+
+// Name returns the name of v, which is unique within its function. The text form shows it after %.
+func (v *Value) Name() string { return v.name }
 
 // IsParam reports whether v is a parameter of its function.
 func (v *Value) IsParam() bool { return v.Def == nil }
@@ -111,4 +113,4 @@ func (v *Value) IsWeight() bool {
 }
 
 // String returns the value as the text form names it.
-func (v *Value) String() string { return "%" + quoteName(v.Name) }
+func (v *Value) String() string { return "%" + quoteName(v.Name()) }

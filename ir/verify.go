@@ -43,11 +43,12 @@ func (e *VerifyError) Error() string {
 //
 // The checks run in stages:
 //
-//  1. Names are unique, links lead back, values are defined once and before they are read,
+//  1. Names of members are unique, links lead back, values are defined once and before they are read,
 //     operands and attributes are those of the op, types are possible, and dimensions mention
-//     declared symbols only.
+//     declared symbols only. If the module is shaped: the declared types are those that the shape
+//     rules infer, as far as nothing before them is wrong.
 //  2. No function calls itself.
-//  3. If the module is shaped: the declared types are those that the shape rules infer.
+//  3. If the module is shaped: calls have the types of what they call.
 //  4. No old version of a value is read after the next one is written, be it in a body or by a
 //     callee, and no body names a state that its function overwrites.
 //  5. The functions of a language model have the form that the runtime expects.
@@ -55,7 +56,8 @@ func (e *VerifyError) Error() string {
 //  7. If the module is assigned, split, partitioned or placed: the decisions are complete and
 //     consistent, see verify_plan.go.
 //
-// Each stage relies on the stages before and runs only if these have found nothing.
+// Each stage relies on the stages before and runs only if these have found nothing. Names of values
+// are not checked: NewValue, Rename and TakeName keep them unique.
 func Verify(m *Module) error {
 	if found := violations(m); len(found) > 0 {
 		return &VerifyError{found}
@@ -70,7 +72,7 @@ func violations(m *Module) []Violation {
 	for _, f := range m.Funcs {
 		v.function(f, nil)
 	}
-	for _, stage := range []func(){v.recursion, v.types, v.versions, v.language, v.indexes, v.plan} {
+	for _, stage := range []func(){v.recursion, v.callTypes, v.versions, v.language, v.indexes, v.plan} {
 		if len(v.found) == 0 {
 			stage()
 		}
@@ -87,6 +89,12 @@ type verifier struct {
 	symbols map[*Symbol]bool // of the module
 	sources map[string]bool  // names of the module's sources
 	found   []Violation
+	broken  bool // found has violations that shape rules cannot work with
+
+	// What the first stage found in the functions, for the later ones.
+	calls     []*Node // of other functions
+	selecting []*Node // with operands that select rows
+	writes    bool    // a node overwrites bytes
 }
 
 func newVerifier(m *Module) *verifier {
@@ -106,6 +114,7 @@ func (v *verifier) fail(rule, format string, args ...any) {
 	if v.f != nil {
 		fn = v.f.Name
 	}
+	v.broken = v.broken || rule != ruleShape && rule != ruleSpace
 	v.found = append(v.found, Violation{fn, v.where(), rule, fmt.Sprintf(format, args...)})
 }
 

@@ -18,6 +18,9 @@ import "slices"
 
 // versions checks all functions.
 func (v *verifier) versions() {
+	if !v.writes {
+		return
+	}
 	walks := make(versionWalks)
 	for _, f := range v.m.Funcs {
 		before := len(v.found)

@@ -142,7 +142,7 @@ func (d *damager) reader() string {
 
 func (d *damager) ofValue() string {
 	v := d.v
-	switch d.IntN(9) {
+	switch d.IntN(8) {
 	case 0:
 		return "id of a value " + number(d, &v.ID)
 	case 1:
@@ -154,13 +154,11 @@ func (d *damager) ofValue() string {
 		v.Def = d.n
 		return "definition"
 	case 4:
-		return "name " + text(d, &v.Name)
-	case 5:
 		return "space " + text(d, &v.Type.Space)
-	case 6:
+	case 5:
 		v.Type.DType = dtype.DType(d.IntN(int(dtype.NumDTypes)))
 		return "dtype"
-	case 7:
+	case 6:
 		return "strides " + list(d, &v.Type.Strides, d.dims()...)
 	default:
 		return "shape " + list(d, &v.Type.Shape, d.dims()...)

@@ -6,9 +6,8 @@ import "slices"
 
 // scope records the parts of a function that function has visited so far.
 type scope struct {
-	defined []*Value        // by id
-	names   map[string]bool // of the defined values
-	nodes   []bool          // by id
+	defined []*Value // by id
+	nodes   []bool   // by id
 }
 
 // function checks f and the bodies in it. owner is the node that holds f as its body, nil for an
@@ -27,7 +26,6 @@ func (v *verifier) function(f *Func, owner *Node) {
 	v.must(!slices.Contains(f.Params, nil), "links", "a parameter is nil")
 	s := &scope{
 		defined: make([]*Value, f.NumValues()),
-		names:   make(map[string]bool, f.NumValues()),
 		nodes:   make([]bool, f.NumNodes()),
 	}
 	for i, p := range f.Params {
@@ -37,6 +35,10 @@ func (v *verifier) function(f *Func, owner *Node) {
 		v.node = n
 		v.nodeLinks(s, n)
 		v.checkNode(s, n)
+		v.note(n)
+		if v.m.Props&PropShaped != 0 && n.Op != OpCall && !v.broken {
+			v.inferred(n)
+		}
 	}
 	v.node = "return"
 	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
@@ -59,6 +61,20 @@ func (v *verifier) nodeLinks(s *scope, n *Node) {
 	default:
 		s.nodes[n.ID] = true
 	}
+}
+
+// note collects what the later stages look at.
+func (v *verifier) note(n *Node) {
+	if n.Op >= NumOps {
+		return // reported by checkNode
+	}
+	if n.Op == OpCall {
+		v.calls = append(v.calls, n)
+	}
+	if selectors[n.Op] != nil {
+		v.selecting = append(v.selecting, n)
+	}
+	v.writes = v.writes || n.Is(Alias)
 }
 
 // checkNode checks operands, attributes, results and body of a node.
@@ -88,10 +104,6 @@ func (v *verifier) define(s *scope, val *Value, def *Node, index int) {
 	if val.Func != v.f || val.Def != def || val.Index != index {
 		v.fail("links", "%v does not lead back to where it is defined", val)
 	}
-	if val.Name == "" || s.names[val.Name] {
-		v.fail("names", "the name %v is taken or empty", val)
-	}
-	s.names[val.Name] = true
 	v.typ(val.Type)
 	if val.ID < 0 || val.ID >= len(s.defined) || s.defined[val.ID] != nil {
 		v.fail("links", "the id %d of %v is taken or out of range", val.ID, val)
@@ -138,29 +150,34 @@ func (v *verifier) body(n *Node) {
 	}
 }
 
-// types compares all types with those that the shape rules infer, if the module is shaped.
-func (v *verifier) types() {
+// callTypes compares the types of calls with those of what they call, if the module is shaped.
+func (v *verifier) callTypes() {
 	if v.m.Props&PropShaped == 0 {
 		return
 	}
-	for _, f := range v.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			v.f, v.node = f, n
-			v.inferred(n)
-		}
+	for _, n := range v.calls {
+		v.f, v.node = n.Func, n
+		v.inferred(n)
 	}
 	v.f, v.node = nil, nil
 }
 
+// Rules of violations of types.
+const (
+	ruleShape = "shape"
+	ruleSpace = "space"
+)
+
 // inferred compares the types of a node's results with those that its shape rule infers.
 func (v *verifier) inferred(n *Node) {
-	types, err := inferTypes(n)
+	var one [1]Type // most nodes have one result
+	types, err := appendTypes(one[:0], n)
 	if err != nil {
-		v.fail("shape", "%v: %v", n.Op, err)
+		v.fail(ruleShape, "%v: %v", n.Op, err)
 		return
 	}
 	if len(types) != len(n.Results) {
-		v.fail("shape", "%v has %s, not %d", n.Op, count(len(types), "result"), len(n.Results))
+		v.fail(ruleShape, "%v has %s, not %d", n.Op, count(len(types), "result"), len(n.Results))
 		return
 	}
 	for i, t := range types {
@@ -172,21 +189,35 @@ func (v *verifier) inferred(n *Node) {
 // the rule knows it: for leaves, and for results that have no bytes of their own.
 func (v *verifier) sameType(n *Node, inferred, declared Type) {
 	if !declared.SameData(inferred) {
-		v.fail("shape", "declared %s, inferred %s", declared.data(), inferred.data())
+		v.fail(ruleShape, "declared %s, inferred %s", declared.data(), inferred.data())
 	}
 	if n.Op.Info().Traits&(View|Alias|Leaf) != 0 && declared.Space != inferred.Space {
-		v.fail("space", "is in %q, its bytes are in %q", declared.Space, inferred.Space)
+		v.fail(ruleSpace, "is in %q, its bytes are in %q", declared.Space, inferred.Space)
 	}
+}
+
+// entryOf returns the entry point that a node belongs to.
+func entryOf(n *Node) *Func {
+	f := n.Func
+	for f.Owner != nil {
+		f = f.Owner.Func
+	}
+	return f
 }
 
 // recursion checks that no function calls itself, directly or through others.
 func (v *verifier) recursion() {
 	const visiting, done = 1, 2
+	callees := make(map[*Func][]string)
+	for _, n := range v.calls {
+		f := entryOf(n)
+		callees[f] = append(callees[f], attrOf[CallAttr](n).Func)
+	}
 	state := make(map[string]int)
 	var visit func(f *Func)
 	visit = func(f *Func) {
 		state[f.Name] = visiting
-		for _, name := range callees(f) {
+		for _, name := range callees[f] {
 			g := v.m.Func(name)
 			switch {
 			case g == nil, state[name] == done:
@@ -205,18 +236,4 @@ func (v *verifier) recursion() {
 		}
 	}
 	v.f, v.node = nil, nil
-}
-
-// callees returns the names of the functions that f and its bodies call.
-func callees(f *Func) []string {
-	var names []string
-	for _, n := range f.Nodes {
-		if a, ok := n.Attr.(*CallAttr); ok {
-			names = append(names, a.Func)
-		}
-		if n.Body != nil {
-			names = append(names, callees(n.Body)...)
-		}
-	}
-	return names
 }

@@ -59,14 +59,16 @@ func selections(n *Node) []selection {
 // %i is followed through the reshape to top_k, which yields indexes below the row length of %scores.
 // That must be at most the number of rows of %table.
 func (v *verifier) indexes() {
-	t := &indexTrace{verifier: v, ends: make(map[*Value]*Value)}
-	for _, f := range v.m.AllFuncs() {
-		for _, n := range f.Nodes {
-			v.f, v.node = f, n
-			for _, s := range selections(n) {
-				t.seen = make(map[*Value]bool)
-				t.follow(n, s, n.Args[s.arg])
-			}
+	t := &indexTrace{verifier: v, ends: make(map[*Value]*Value), calls: make(map[string][]*Node)}
+	for _, n := range v.calls {
+		callee := attrOf[CallAttr](n).Func
+		t.calls[callee] = append(t.calls[callee], n)
+	}
+	for _, n := range v.selecting {
+		v.f, v.node = n.Func, n
+		for _, s := range selections(n) {
+			t.seen = make(map[*Value]bool)
+			t.follow(n, s, n.Args[s.arg])
 		}
 	}
 	v.f, v.node = nil, nil
@@ -75,9 +77,10 @@ func (v *verifier) indexes() {
 // indexTrace follows operands that select rows to their origins.
 type indexTrace struct {
 	*verifier
-	ends  map[*Value]*Value  // of visited values: the ends of their chains of views and copies
-	seen  map[*Value]bool    // visited values with several sources, for one operand
-	calls map[string][]*Node // by callee; nil before the first use
+	ends map[*Value]*Value // of visited values: the ends of their chains of views and copies
+	seen map[*Value]bool   // visited values with several sources, for one operand
+
+	calls map[string][]*Node // by callee
 }
 
 // follow checks all origins of val, which operand s of n gets its elements from.
@@ -140,7 +143,7 @@ func (t *indexTrace) sources(val *Value) (from []*Value, ok bool) {
 	n := val.Def
 	switch {
 	case n == nil && val.Func.Owner == nil:
-		for _, call := range t.callsOf(val.Func) {
+		for _, call := range t.calls[val.Func.Name] {
 			from = append(from, call.Arg(val.Index))
 		}
 		return from, true
@@ -180,21 +183,6 @@ func resultAt(f *Func, i int) ([]*Value, bool) {
 		return nil, false
 	}
 	return []*Value{f.Results[i]}, true
-}
-
-// callsOf returns the calls of an entry point.
-func (t *indexTrace) callsOf(f *Func) []*Node {
-	if t.calls == nil {
-		t.calls = make(map[string][]*Node)
-		for _, g := range t.m.AllFuncs() {
-			for _, n := range g.Nodes {
-				if a, ok := n.Attr.(*CallAttr); ok {
-					t.calls[a.Func] = append(t.calls[a.Func], n)
-				}
-			}
-		}
-	}
-	return t.calls[f.Name]
 }
 
 // origin checks the elements of val, which is not an input, against the extent.

@@ -4,38 +4,38 @@ package ir
 
 // members checks the parts of the module outside functions, and the names of the functions.
 func (v *verifier) members() {
-	name := v.unique()
+	name := v.unique(len(v.m.Symbols))
 	for _, s := range v.m.Symbols {
 		name(s.Name, s)
 		v.must(isSymbolName(s.Name), "names", "a symbol cannot have that name")
 		v.must(0 <= s.Min && s.Min <= s.Max, "symbols", "bounds %d to %d are not 0 <= min <= max", s.Min, s.Max)
 	}
-	name = v.unique()
+	name = v.unique(len(v.m.Sources))
 	for _, s := range v.m.Sources {
 		name(s.Name, s)
 	}
-	name = v.unique()
+	name = v.unique(len(v.m.Weights))
 	for _, w := range v.m.Weights {
 		name(w.Name, w)
 		v.typ(w.Type)
 		v.expr(w.Expr)
 	}
-	name = v.unique()
+	name = v.unique(len(v.m.States))
 	for _, s := range v.m.States {
 		name(s.Name, s)
 		v.typ(s.Type)
 	}
-	name = v.unique()
+	name = v.unique(len(v.m.Funcs))
 	for _, f := range v.m.Funcs {
 		name(f.Name, f)
 	}
 	v.node = nil
 }
 
-// unique returns a function that makes a member the current one and checks that no member before
-// has its name.
-func (v *verifier) unique() func(name string, member any) {
-	seen := make(map[string]bool)
+// unique returns a function that makes one of n members the current one and checks that none before
+// it has its name.
+func (v *verifier) unique(n int) func(name string, member any) {
+	seen := make(map[string]bool, n)
 	return func(name string, member any) {
 		v.node = member
 		v.must(name != "", "names", "the name is empty")

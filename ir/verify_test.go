@@ -49,8 +49,6 @@ func TestVerifyFindsDamage(t *testing.T) {
 		{"function of a value", func(m *Module, f *Func) { f.Nodes[y].Results[0].Func = m.Funcs[1] }, "@f %y: links: %y does not lead back"},
 		{"id of a value", func(m *Module, f *Func) { f.Nodes[y].Results[0].ID = f.Params[0].ID }, "@f %y: links: the id 0 of %y"},
 		{"id of a node", func(m *Module, f *Func) { f.Nodes[y].ID = 99 }, "@f %y: links: the id 99"},
-		{"name", func(m *Module, f *Func) { f.Nodes[y].Results[0].Name = "x" }, "names: the name %x is taken"},
-		{"no name", func(m *Module, f *Func) { f.Nodes[y].Results[0].Name = "" }, `names: the name %"" is taken or empty`},
 		{"owner", func(m *Module, f *Func) { f.Nodes[r].Body.Owner = f.Nodes[y] }, "@b: links: the function's owner"},
 		{"module", func(m *Module, f *Func) { f.Module = &Module{} }, "@f: links: the function belongs to another module"},
 		{"no body", func(m *Module, f *Func) { f.Nodes[r].Body = nil }, "@f %r: op: repeat has no body"},

@@ -150,7 +150,7 @@ func jsonOf(f *ir.Func) jsonFunc {
 func ports(vs []*ir.Value) []jsonPort {
 	ps := make([]jsonPort, len(vs))
 	for i, v := range vs {
-		ps[i] = jsonPort{v.Name, v.Type.String()}
+		ps[i] = jsonPort{v.Name(), v.Type.String()}
 	}
 	return ps
 }
@@ -159,7 +159,7 @@ func names(vs []*ir.Value) []string {
 	ns := make([]string, len(vs))
 	for i, v := range vs {
 		if v != nil {
-			ns[i] = v.Name
+			ns[i] = v.Name()
 		}
 	}
 	return ns

@@ -105,7 +105,7 @@ func (c *checker) callFace(p *program, i int, f *ir.Func) string {
 	}
 	var params []string
 	for _, v := range f.Params {
-		params = append(params, v.Name)
+		params = append(params, v.Name())
 	}
 	in, inFields := c.fields(p, id+"Inputs", f.Params, params)
 	out, outFields := c.fields(p, id+"Outputs", f.Results, resultNames(f))

@@ -306,7 +306,7 @@ func randomPins(m *ir.Module, targets *target.List, rng *rand.Rand) string {
 		for _, n := range f.Nodes {
 			id := ""
 			if r := n.Result(); r != nil {
-				id = r.Name
+				id = r.Name()
 			}
 			skip := id == "" || seen[id] || n.Is(ir.Leaf) || n.Is(ir.View) || n.Is(ir.Alias)
 			seen[id] = true

@@ -154,7 +154,7 @@ func (c *checker) wantFunc(f *ir.Func) record {
 	bounds := c.wantBelow(f)
 	for _, v := range f.Params {
 		t := c.wantTensor(v)
-		t["Name"], t["Below"] = v.Name, bounds[v]
+		t["Name"], t["Below"] = v.Name(), bounds[v]
 		inputs = append(inputs, t)
 	}
 	names := resultNames(f)

@@ -22,7 +22,7 @@ func bind(f *ir.Func, env *Env) (map[string]int64, error) {
 		}
 	}
 	for _, p := range f.Params {
-		in, ok := env.Inputs[p.Name]
+		in, ok := env.Inputs[p.Name()]
 		if !ok {
 			b.errorf("parameter %v has no input", p)
 			continue

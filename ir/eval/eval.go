@@ -50,7 +50,7 @@ func Run(ctx context.Context, m *ir.Module, fn string, env *Env) ([]Tensor, erro
 	}
 	args := make([]value, len(f.Params))
 	for i, p := range f.Params {
-		args[i] = value{Tensor: env.Inputs[p.Name]}
+		args[i] = value{Tensor: env.Inputs[p.Name()]}
 	}
 	results, err := r.call(f, args, 0)
 	if err != nil {

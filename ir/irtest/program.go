@@ -101,7 +101,7 @@ func (p *Program) addCalls(rng *rand.Rand) {
 	}{{"prefill", 1 + rng.IntN(maxTokens)}, {"decode", 1}, {"prefill", 1 + rng.IntN(maxTokens)}, {"decode", 1}, {"inner", maxTokens}} {
 		inputs := make(map[string]eval.Tensor)
 		for _, v := range p.Module.Func(c.fn).Params {
-			inputs[v.Name] = inputFor(rng, v, c.tokens, pos)
+			inputs[v.Name()] = inputFor(rng, v, c.tokens, pos)
 		}
 		p.Calls = append(p.Calls, ProgramCall{c.fn, inputs})
 		if c.fn != "inner" {
@@ -118,7 +118,7 @@ func inputFor(rng *rand.Rand, v *ir.Value, tokens, pos int) eval.Tensor {
 	}
 	t := eval.New(shape...)
 	for i := range t.Data {
-		switch v.Name {
+		switch v.Name() {
 		case "ids":
 			t.Data[i] = float64(rng.IntN(vocabulary))
 		case "pos":

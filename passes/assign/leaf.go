@@ -76,7 +76,7 @@ func (t *leafTable) addNode(n *ir.Node, byKey map[memberKey]int) {
 			byKey[key] = number
 		}
 	} else {
-		number = t.add(namedLeaf{key: memberKey{n.Op, "@" + n.Func.Name + " " + n.Result().Name}})
+		number = t.add(namedLeaf{key: memberKey{n.Op, "@" + n.Func.Name + " " + n.Result().Name()}})
 	}
 	t.numbers[n] = number
 	t.list[number].nodes = append(t.list[number].nodes, n)

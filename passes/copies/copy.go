@@ -307,7 +307,7 @@ func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 		if again := w.views[v]; again != nil {
 			return again
 		}
-		again := w.node(n, v.Def.Op, v.Def.Attr, v.Name+"."+n.Backend, w.here(n, v.Def.Args[0])).Result()
+		again := w.node(n, v.Def.Op, v.Def.Attr, v.Name()+"."+n.Backend, w.here(n, v.Def.Args[0])).Result()
 		w.views[v] = again
 		return again
 	}
@@ -324,7 +324,7 @@ func (w *copier) here(n *ir.Node, v *ir.Value) *ir.Value {
 
 // copyOf returns a copy of v for n, made at the head of the open split.
 func (w *copier) copyOf(n *ir.Node, v *ir.Value) *ir.Value {
-	cp := w.node(n, ir.OpCopy, nil, v.Name+"."+n.Backend, v)
+	cp := w.node(n, ir.OpCopy, nil, v.Name()+"."+n.Backend, v)
 	w.c.CauseChange(cp, pass.RuleCopyIn, v.Type.Space, cp.Result().Type.Space, v.String(), n.String())
 	w.c.Count("inserted", 1)
 	return cp.Result()
@@ -359,7 +359,7 @@ func (w *copier) results(f *ir.Func) {
 // result returns a copy of a result for the caller. If the result is a reshape, the value before it is copied, as other
 // readers may need the same copy.
 func (w *copier) result(r *ir.Value, last *target.Descriptor) *ir.Value {
-	name := r.Name + "." + last.Name
+	name := r.Name() + "." + last.Name
 	if w.set.Elide && r.Def != nil && r.Def.Op == ir.OpReshape {
 		view := w.e.Add(nil, ir.OpReshape, r.Def.Attr, name, w.result(r.Def.Args[0], last))
 		view.Split = view.Args[0].Def.Split

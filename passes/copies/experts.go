@@ -36,7 +36,7 @@ func (w *copier) experts(n *ir.Node, t *target.Descriptor) {
 // copyExperts returns a copy of the experts that idx chooses, made at the head of the open split.
 func (w *copier) copyExperts(n *ir.Node, from, idx *ir.Value) *ir.Value {
 	at := w.indices(n, idx, from.Type.Space)
-	cp := w.e.Add(n, ir.OpCopyExperts, nil, from.Name+"."+n.Backend, from, at)
+	cp := w.e.Add(n, ir.OpCopyExperts, nil, from.Name()+"."+n.Backend, from, at)
 	w.e.Drop(cp)
 	cp.Split = w.split
 	w.heads = append(w.heads, cp)
@@ -56,7 +56,7 @@ func (w *copier) indices(n *ir.Node, idx *ir.Value, space string) *ir.Value {
 	key := CopyKey{idx, space}
 	if w.known[key] == nil {
 		t := flow.TargetOf(w.c, space)
-		cp := w.node(n, ir.OpCopy, nil, idx.Name+"."+t.Name, idx)
+		cp := w.node(n, ir.OpCopy, nil, idx.Name()+"."+t.Name, idx)
 		cp.Result().Type.Space = space
 		w.elsewhere(cp, t.Name)
 		w.c.CauseChange(cp, pass.RuleCopyIdx, idx.Type.Space, space, idx.String(), n.String())

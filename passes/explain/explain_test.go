@@ -242,7 +242,7 @@ func TestExplainFindsQualifiedNames(t *testing.T) {
 	runPasses(t, m, cpuOnly(t), pass.Options{}, "")
 	body := m.AllFuncs()[1]
 	v := body.Nodes[len(body.Nodes)-1].Result()
-	for _, query := range []string{v.Name, v.String(), body.Name + "." + v.Name, "decode." + v.Name, "@decode " + v.String(), "@" + body.Name + " " + v.String()} {
+	for _, query := range []string{v.Name(), v.String(), body.Name + "." + v.Name(), "decode." + v.Name(), "@decode " + v.String(), "@" + body.Name + " " + v.String()} {
 		_, doc := explained(t, m, Options{Targets: cpuOnly(t), Node: query})
 		if len(doc.Nodes) != 1 || doc.Nodes[0].Func != body.Name {
 			t.Errorf("%s: %d nodes", query, len(doc.Nodes))
@@ -254,7 +254,7 @@ func TestExplainFindsQualifiedNames(t *testing.T) {
 	for query, want := range map[string]string{
 		"decode":              "decode is a function",
 		"blk.0.ffn_gaet":      "did you mean blk.0.ffn_gate",
-		"decod." + v.Name:     "did you mean decode." + v.Name + "?",
+		"decod." + v.Name():   "did you mean decode." + v.Name() + "?",
 		"nothing of the kind": "ggmlc dump shows their names",
 	} {
 		if _, err := Explain(m, Options{Targets: cpuOnly(t), Node: query}); err == nil || !strings.Contains(err.Error(), want) {

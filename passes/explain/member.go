@@ -65,7 +65,7 @@ func (x *explainer) member(l leafMember) *MemberReport {
 	case l.state != nil:
 		r.Kind, r.Name, typ, place = "state", l.state.Name, l.state.Type, l.state.Place
 	default:
-		r.Kind, r.Name, typ, place = "constant", l.constant.Result().Name, l.constant.Result().Type, l.constant.Result().Place
+		r.Kind, r.Name, typ, place = "constant", l.constant.Result().Name(), l.constant.Result().Type, l.constant.Result().Place
 	}
 	r.Type, r.Layout, r.Bytes, r.Space = typ.String(), typ.Layout.String(), typ.MaxBytes(), typ.Space
 	r.Place = x.memberPlace(place)

@@ -144,7 +144,7 @@ func (x *explainer) operand(v *ir.Value) Operand {
 	if v.Type.Strides != nil {
 		o.Layout = "strided"
 	}
-	if s := flow.Origin(v); s != v && s.Name != v.Name {
+	if s := flow.Origin(v); s != v && s.Name() != v.Name() {
 		o.Of = s.String()
 	}
 	o.Why = x.layoutWhy(v)

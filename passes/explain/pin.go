@@ -90,8 +90,8 @@ func (x *explainer) pinNames() *nameIndex {
 // add adds a node under the names that Pin.Matches compares.
 func (i *nameIndex) add(n *ir.Node) {
 	var names []string
-	if r := n.Result(); r != nil && r.Name != "" {
-		names = append(names, r.Name)
+	if r := n.Result(); r != nil && r.Name() != "" {
+		names = append(names, r.Name())
 	}
 	if n.Pos != "" && !slices.Contains(names, n.Pos) {
 		names = append(names, n.Pos)
@@ -119,8 +119,8 @@ func (x *explainer) namesakes(nodes []*ir.Node) []*ir.Node {
 
 // pinName returns the name by which a pin matches a node; empty if it has none.
 func pinName(n *ir.Node) string {
-	if r := n.Result(); r != nil && r.Name != "" {
-		return r.Name
+	if r := n.Result(); r != nil && r.Name() != "" {
+		return r.Name()
 	}
 	return n.Pos
 }

@@ -59,12 +59,12 @@ func (x *explainer) names() []string {
 	var names []string
 	for _, f := range x.m.AllFuncs() {
 		for _, p := range f.Params {
-			names = append(names, p.Name)
+			names = append(names, p.Name())
 		}
 		for _, n := range f.Nodes {
 			names = append(names, n.Pos)
 			for _, r := range n.Results {
-				names = append(names, r.Name, entryOf(f).Name+"."+r.Name)
+				names = append(names, r.Name(), entryOf(f).Name+"."+r.Name())
 			}
 		}
 		for _, later := range tablePositions(f) {
@@ -100,7 +100,7 @@ func (x *explainer) findValues(f *found, fn, name string) {
 			continue
 		}
 		local, inEntry := strings.TrimPrefix(name, g.Name+"."), strings.TrimPrefix(name, entry+".")
-		named := func(v *ir.Value) bool { return v.Name == name || v.Name == local || v.Name == inEntry }
+		named := func(v *ir.Value) bool { return v.Name() == name || v.Name() == local || v.Name() == inEntry }
 		for _, p := range g.Params {
 			if named(p) {
 				f.params = append(f.params, p)

@@ -180,7 +180,7 @@ func noteSplit(splits []ir.Split, n *ir.Node) []ir.Split {
 	s := &splits[n.Split]
 	s.Backend = n.Backend
 	if IsTransfer(n) || IsSplitInput(n) {
-		s.Inputs = append(s.Inputs, n.Args[0].Name)
+		s.Inputs = append(s.Inputs, n.Args[0].Name())
 	}
 	if s.Cause.Rule == "" {
 		s.Cause = splitCause(n)

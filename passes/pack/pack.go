@@ -181,7 +181,7 @@ func (p *packer) make(n *ir.Node, v *ir.Value, op ir.Op, attr any, rule pass.Rul
 	if made := p.made[key]; made != nil {
 		return made
 	}
-	made := p.add(n, op, attr, v.Name+suffix, v)
+	made := p.add(n, op, attr, v.Name()+suffix, v)
 	p.c.Cause(made, rule, v.String(), n.String())
 	p.c.Count(string(rule), 1)
 	p.made[key] = made.Result()
@@ -224,7 +224,7 @@ func (p *packer) results(f *ir.Func) {
 		if !p.shared(f, i) && target.IsDense(r.Type) {
 			continue
 		}
-		n := f.NewNode(ir.OpCopy, nil, []*ir.Value{r}, r.Name+".out", r.Type.WithShape(r.Type.Shape...))
+		n := f.NewNode(ir.OpCopy, nil, []*ir.Value{r}, r.Name()+".out", r.Type.WithShape(r.Type.Shape...))
 		last := p.c.Targets.Last()
 		if row, why := last.Kernel(n); row == nil {
 			p.errs = append(p.errs, fmt.Errorf("@%s: result %s needs bytes of its own, and nothing copies it: %s: return a value that a node computes", f.Name, f.ResultNames[i], why))

@@ -34,7 +34,7 @@ func (p Pin) String() string { return p.Match.String() + "=" + p.Backend }
 
 // Matches reports whether the pin is for n.
 func (p *Pin) Matches(n *ir.Node) bool {
-	if r := n.Result(); r != nil && p.Match.MatchString(r.Name) {
+	if r := n.Result(); r != nil && p.Match.MatchString(r.Name()) {
 		return true
 	}
 	return n.Pos != "" && p.Match.MatchString(n.Pos)

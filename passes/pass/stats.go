@@ -48,10 +48,10 @@ func (s *Stats) Add(pass string) *PassStats {
 }
 
 func (p *PassStats) count(name string, n int64) {
-	full := p.Pass + "." + name
-	i := slices.IndexFunc(p.Counters, func(c Counter) bool { return c.Name == full })
+	prefix := len(p.Pass) + 1
+	i := slices.IndexFunc(p.Counters, func(c Counter) bool { return c.Name[prefix:] == name })
 	if i < 0 {
-		p.Counters = append(p.Counters, Counter{Name: full})
+		p.Counters = append(p.Counters, Counter{Name: p.Pass + "." + name})
 		i = len(p.Counters) - 1
 	}
 	p.Counters[i].Value += n

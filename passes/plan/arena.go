@@ -26,7 +26,12 @@ type arenas struct {
 	m      *ir.Module
 	keys   []arenaKey
 	list   []ir.Arena
-	places []*ir.Place // all that were made; they have the indexes of their arenas
+	spaces map[string]target.Space // that were asked for
+	places []*ir.Place             // all that were made; they have the indexes of their arenas
+}
+
+func newArenas(c *pass.Context, m *ir.Module) *arenas {
+	return &arenas{c: c, m: m, spaces: make(map[string]target.Space)}
 }
 
 // index returns the index of an arena, which is made if there is none yet.
@@ -48,7 +53,14 @@ func (a *arenas) place(p ir.Place) *ir.Place {
 func (a *arenas) get(key arenaKey) *ir.Arena { return &a.list[a.index(key)] }
 
 // space returns a memory space with its limits.
-func (a *arenas) space(name string) target.Space { return a.c.Targets.Space(name) }
+func (a *arenas) space(name string) target.Space {
+	s, known := a.spaces[name]
+	if !known {
+		s = a.c.Targets.Space(name)
+		a.spaces[name] = s
+	}
+	return s
+}
 
 // grow makes an arena large enough for chunks of these sizes.
 func (a *arenas) grow(key arenaKey, chunks []int64) {

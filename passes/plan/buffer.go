@@ -21,7 +21,7 @@ type buffer struct {
 }
 
 // name returns the name of the first value.
-func (b *buffer) name() string { return b.values[0].Name }
+func (b *buffer) name() string { return b.values[0].Name() }
 
 // space returns the space of the bytes.
 func (b *buffer) space() string { return flow.SpaceOf(&b.values[0].Type) }

@@ -78,7 +78,7 @@ func contextOf(t *testing.T, p *pass.Pass, targets string) *pass.Context {
 func plannerOf(t *testing.T, m *ir.Module, f *ir.Func, targets string) *planner {
 	t.Helper()
 	c := contextOf(t, &Pass, targets)
-	return newPlanner(c, f, &arenas{c: c, m: m})
+	return newPlanner(c, f, newArenas(c, m))
 }
 
 func compareCanFollow(t *testing.T, p *planner, n *ir.Node, arg int, seen map[string]int) {

@@ -61,7 +61,7 @@ func plan(c *pass.Context, m *ir.Module) error {
 	if n := c.Options.Pipeline; n > 1 {
 		m.Plan.Pipeline = n
 	}
-	a := &arenas{c: c, m: m}
+	a := newArenas(c, m)
 	errs := []error{a.placeLeaves()}
 	for _, f := range m.Funcs {
 		p := newPlanner(c, f, a)
@@ -295,9 +295,9 @@ func (p *planner) placeParams() {
 // Qualified returns the name of a value within an entry point: for values of bodies with the name of the body.
 func Qualified(f *ir.Func, v *ir.Value) string {
 	if v.Func == f {
-		return v.Name
+		return v.Name()
 	}
-	return v.Func.Name + "." + v.Name
+	return v.Func.Name + "." + v.Name()
 }
 
 // figures returns the figures of the entry point.

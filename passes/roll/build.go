@@ -68,10 +68,10 @@ func (b *builder) operands() []*ir.Value {
 		args = append(args, entries...)
 	}
 	for _, c := range b.carried {
-		add(fromCarried, c.init.Name, b.initial(c))
+		add(fromCarried, c.init.Name(), b.initial(c))
 	}
 	for _, v := range b.fixed {
-		add(fromInvariant, v.Name, b.invariant(v))
+		add(fromInvariant, v.Name(), b.invariant(v))
 	}
 	for _, t := range b.tables {
 		add(fromTable, tableName(t), t...)
@@ -82,7 +82,7 @@ func (b *builder) operands() []*ir.Value {
 // tableName returns the end that the names of the first two entries have in common, after the number of the layer. For
 // blk.0.attn_q.weight and blk.1.attn_q.weight it is attn_q.weight.
 func tableName(t []*ir.Value) string {
-	a, b := t[0].Name, t[1].Name
+	a, b := t[0].Name(), t[1].Name()
 	n := 0 // length of the common end
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
 		n++
@@ -166,7 +166,7 @@ func (b *builder) fillBody() {
 	}
 	inferViews(b.body)
 	for i, c := range b.carried {
-		b.body.AddResult(b.params[fromCarried][i].Name, b.next(i, c))
+		b.body.AddResult(b.params[fromCarried][i].Name(), b.next(i, c))
 	}
 }
 
@@ -185,7 +185,7 @@ func inferViews(f *ir.Func) {
 func cloneNode(f *ir.Func, n *ir.Node, args []*ir.Value) *ir.Node {
 	m := f.NewNode(n.Op, ir.CloneAttr(n.Op, n.Attr), args, "")
 	for i, r := range n.Results {
-		v := f.NewValue(r.Name, r.Type)
+		v := f.NewValue(r.Name(), r.Type)
 		v.Def, v.Index = m, i
 		m.Results = append(m.Results, v)
 	}
@@ -259,7 +259,7 @@ func (b *builder) replace(args []*ir.Value) *ir.Node {
 	for i, c := range b.carried {
 		old := last[c.node].Results[c.result]
 		v := b.f.NewValue("", b.body.Results[i].Type)
-		v.Name = old.Name // the function loses old with its node
+		b.f.TakeName(v, old)
 		v.Def, v.Index = n, i
 		n.Results = append(n.Results, v)
 	}

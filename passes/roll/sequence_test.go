@@ -29,7 +29,7 @@ func @f(%x: f32[4,8]) -> f32[4,8] {
 	s := newSequence(f)
 	value := make(map[string]*ir.Value)
 	for _, n := range f.Nodes {
-		value[n.Result().Name] = n.Result()
+		value[n.Result().Name()] = n.Result()
 	}
 	if len(s.nodes) != 4 || s.kinds[0] != s.kinds[1] || s.kinds[2] != s.kinds[1] || s.kinds[3] == s.kinds[2] {
 		t.Errorf("%d nodes of the kinds %v, want three products and a sum", len(s.nodes), s.kinds)

@@ -45,7 +45,7 @@ func mergeEqual(c *pass.Context, m *ir.Module) error {
 }
 
 func mergeIn(c *pass.Context, f *ir.Func) {
-	first := make(map[nodeKey]*ir.Node)
+	first := make(map[nodeKey]*ir.Node, len(f.Nodes))
 	written := overwrittenValues(f)
 	e := rewrite.NewEdit(c, f)
 	for _, n := range f.Nodes {

@@ -144,14 +144,14 @@ func mergeGroup(c *pass.Context, e *rewrite.Edit, group []*ir.Node, weights map[
 	}
 	w := joinWeights(e.F.Module, parts, weights)
 	leaf := e.Add(first, ir.OpWeight, &ir.WeightAttr{Name: w.Name}, w.Name)
-	whole := e.Add(first, ir.OpMatMul, first.Attr, first.Result().Name+".all", e.Now(first.Args[0]), leaf.Result())
+	whole := e.Add(first, ir.OpMatMul, first.Attr, first.Result().Name()+".all", e.Now(first.Args[0]), leaf.Result())
 	c.Cause(whole, pass.RuleFuseQKV, rewrite.Names(group)...)
 	c.Count(string(pass.RuleFuseQKV), 1)
 	last := whole.Result().Type.Rank() - 1
 	start := ir.Const(0)
 	for _, n := range group {
 		size := n.Result().Type.Inner()
-		part := e.Add(n, ir.OpSlice, &ir.SliceAttr{Axis: last, Start: start, Len: size}, n.Result().Name, whole.Result())
+		part := e.Add(n, ir.OpSlice, &ir.SliceAttr{Axis: last, Start: start, Len: size}, n.Result().Name(), whole.Result())
 		e.Replace(n.Result(), part.Result())
 		start = start.Add(size)
 	}

@@ -83,7 +83,7 @@ func (cut *contextCutter) attentions(f *ir.Func) (list []*ir.Node) {
 func (cut *contextCutter) node(e *rewrite.Edit, n *ir.Node) {
 	kvHeads, positions, _ := cacheOf(n)
 	attr := segmentsOf(cut.c.Target(n), n, ir.Sym(cut.symbol(n.Func.Module, positions)))
-	segments := e.Add(n, ir.OpAttentionSegments, attr, n.Result().Name+".segments", n.Args...)
+	segments := e.Add(n, ir.OpAttentionSegments, attr, n.Result().Name()+".segments", n.Args...)
 	segments.CausedAs(n) // its attributes are those of n
 	before := n.Op.String()
 	n.Op, n.Attr, n.Args = ir.OpAttentionCombine, &ir.AttentionCombineAttr{KVHeads: kvHeads}, []*ir.Value{segments.Result()}

@@ -175,7 +175,7 @@ func (in *inliner) expand(e *rewrite.Edit, n *ir.Node, callee *ir.Func, args []*
 	for i, r := range callee.Results {
 		results[i] = values[r]
 		if !target.IsDense(r.Type) || flow.ViewedValue(r).IsParam() && in.overwritten(e, n, results[i]) {
-			results[i] = e.Add(n, ir.OpCopy, nil, r.Name+".dense", results[i]).Result()
+			results[i] = e.Add(n, ir.OpCopy, nil, r.Name()+".dense", results[i]).Result()
 		}
 	}
 	return results
@@ -202,7 +202,7 @@ func (in *inliner) copyNode(f *ir.Func, n *ir.Node, values map[*ir.Value]*ir.Val
 	made.Pos, made.Backend = n.Pos, n.Backend
 	made.CausedAs(n)
 	for i, r := range n.Results {
-		v := f.NewValue(r.Name, r.Type)
+		v := f.NewValue(r.Name(), r.Type)
 		v.Def, v.Index = made, i
 		made.Results = append(made.Results, v)
 		values[r] = v
@@ -218,7 +218,7 @@ func (in *inliner) copyBody(owner *ir.Node, body *ir.Func) *ir.Func {
 	f.Owner, f.Doc = owner, body.Doc
 	values := make(map[*ir.Value]*ir.Value)
 	for _, p := range body.Params {
-		values[p] = f.AddParam(p.Name, p.Type)
+		values[p] = f.AddParam(p.Name(), p.Type)
 	}
 	for _, n := range body.Nodes {
 		f.Append(in.copyNode(f, n, values))

@@ -143,7 +143,7 @@ func (l *lowering) move(n *ir.Node) {
 
 // emit adds a piece before n, on the same backend if that runs it.
 func (l *lowering) emit(n *ir.Node, op ir.Op, attr any, suffix string, args ...*ir.Value) *ir.Value {
-	piece := l.e.Add(n, op, attr, n.Result().Name+suffix, args...)
+	piece := l.e.Add(n, op, attr, n.Result().Name()+suffix, args...)
 	piece.CausedAs(n)
 	l.c.CauseChange(piece, pass.RuleUnfuseLower, n.Op.String(), op.String(), n.String(), n.Backend)
 	l.c.Count("nodes", 1)

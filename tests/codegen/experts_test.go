@@ -35,7 +35,7 @@ func TestExpertsComputeWhatEvalDoes(t *testing.T) {
 	for _, name := range []string{"moe", "copied"} {
 		call := &irtest.Call{Module: onlyFunc(t, name), Func: name, Env: &eval.Env{Weights: env.Weights, Inputs: make(map[string]eval.Tensor)}}
 		for _, p := range call.Module.Funcs[0].Params {
-			call.Env.Inputs[p.Name] = random(t, rng, p.Type, 6)
+			call.Env.Inputs[p.Name()] = random(t, rng, p.Type, 6)
 		}
 		c := opCase{ir.OpExpertsMatMul, name, name, call}
 		got, want := callFunction(t, exe, dir, c), expected(t, c)
@@ -70,7 +70,7 @@ func TestExpertsFarAway(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	env := eval.Env{Weights: map[string]eval.Tensor{"f16": random(t, rng, m.Weights[0].Type, 6)}, Inputs: make(map[string]eval.Tensor)}
 	for _, p := range imported.Funcs[0].Params {
-		env.Inputs[p.Name] = random(t, rng, p.Type, 6)
+		env.Inputs[p.Name()] = random(t, rng, p.Type, 6)
 	}
 	dir := t.TempDir()
 	exe := buildWith(t, dir, m, tensors{"f16": tensor{imported.Weights[0].Type, env.Weights["f16"]}}, targets)

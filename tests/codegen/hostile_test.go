@@ -150,7 +150,7 @@ func renameAll(m *ir.Module, h hostile) {
 			f.ResultNames[i] = h.b
 		}
 		for _, p := range f.Params {
-			p.Name = h.a + "/" + p.Name
+			f.Rename(p, h.a+"/"+p.Name())
 		}
 		for _, n := range f.Nodes {
 			n.Pos = h.note
@@ -158,7 +158,7 @@ func renameAll(m *ir.Module, h hostile) {
 				a.Name = w.Name
 			}
 			for _, r := range n.Results {
-				r.Name = h.b + "/" + r.Name
+				f.Rename(r, h.b+"/"+r.Name())
 			}
 		}
 	}

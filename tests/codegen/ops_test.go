@@ -317,7 +317,7 @@ func callFunction(t *testing.T, exe, dir string, c opCase, flags ...string) eval
 	args := []string{"call", c.fn}
 	for name, in := range c.call.Env.Inputs {
 		path := filepath.Join(dir, c.fn+"."+name+".npy")
-		p := slices.IndexFunc(c.call.Module.Funcs[0].Params, func(v *ir.Value) bool { return v.Name == name })
+		p := slices.IndexFunc(c.call.Module.Funcs[0].Params, func(v *ir.Value) bool { return v.Name() == name })
 		writeArray(t, path, c.call.Module.Funcs[0].Params[p].Type.DType, in)
 		args = append(args, name+"="+path)
 	}

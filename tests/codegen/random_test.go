@@ -94,21 +94,21 @@ func randomPins(t *testing.T, m *ir.Module, targets *target.List, rng *rand.Rand
 	for _, f := range m.Funcs {
 		for _, n := range f.Nodes {
 			if n.Is(ir.Alias) {
-				seen[n.Result().Name] = true
+				seen[n.Result().Name()] = true
 			}
 		}
 	}
 	for _, f := range m.Funcs {
 		backend := targets.Last().Name
 		for _, n := range f.Nodes {
-			if n.Is(ir.Leaf) || n.Is(ir.View) || n.Is(ir.Alias) || n.Result() == nil || seen[n.Result().Name] {
+			if n.Is(ir.Leaf) || n.Is(ir.View) || n.Is(ir.Alias) || n.Result() == nil || seen[n.Result().Name()] {
 				continue
 			}
-			seen[n.Result().Name] = true
+			seen[n.Result().Name()] = true
 			if rng.IntN(3) == 0 {
 				backend = targets.All()[rng.IntN(len(targets.All()))].Name
 			}
-			pins = append(pins, pinOf(t, "^"+regexp.QuoteMeta(n.Result().Name)+"$="+backend))
+			pins = append(pins, pinOf(t, "^"+regexp.QuoteMeta(n.Result().Name())+"$="+backend))
 		}
 	}
 	return pins
@@ -121,9 +121,9 @@ func callRandom(t *testing.T, exe, dir string, p *irtest.Program, call int, flag
 	c := p.Calls[call]
 	args := []string{"call", c.Func}
 	for _, param := range p.Module.Func(c.Func).Params {
-		path := filepath.Join(dir, fmt.Sprintf("%d.%s.npy", call, param.Name))
-		writeArray(t, path, param.Type.DType, c.Inputs[param.Name])
-		args = append(args, param.Name+"="+path)
+		path := filepath.Join(dir, fmt.Sprintf("%d.%s.npy", call, param.Name()))
+		writeArray(t, path, param.Type.DType, c.Inputs[param.Name()])
+		args = append(args, param.Name()+"="+path)
 	}
 	out := t.TempDir()
 	if text, err := exec.Command(exe, slices.Concat(args, []string{"-o", out}, flags)...).CombinedOutput(); err != nil {

@@ -36,7 +36,7 @@ func TestSegmentsGiveTheSameBits(t *testing.T) {
 		f := c.Module.Func(fn)
 		c.Module.Funcs = []*ir.Func{f}
 		for _, p := range f.Params[1:3] {
-			env.Inputs[p.Name] = random(t, rng, p.Type, 0)
+			env.Inputs[p.Name()] = random(t, rng, p.Type, 0)
 		}
 		env.Inputs["q"] = random(t, rng, ir.Type{DType: dtype.F32, Shape: ir.Dims(int64(len(pos)), 4, 64)}, 0)
 		env.Inputs["slot"], env.Inputs["pos"] = eval.New(len(pos)), eval.Of(pos, len(pos))

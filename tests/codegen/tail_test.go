@@ -32,7 +32,7 @@ func runTails(t *testing.T, text string, want int) {
 		src[w.Name] = tensor{w.Type, call.Env.Weights[w.Name]}
 	}
 	for _, p := range m.Funcs[0].Params {
-		call.Env.Inputs[p.Name] = random(t, rng, p.Type, 0)
+		call.Env.Inputs[p.Name()] = random(t, rng, p.Type, 0)
 	}
 	if err := compile(m); err != nil {
 		t.Fatal(err)

@@ -71,11 +71,11 @@ func randomGraph(n uint64, dir string) (*subject, error) {
 	for i, c := range p.Calls {
 		args := []string{"call", c.Func}
 		for _, param := range p.Module.Func(c.Func).Params {
-			path := filepath.Join(dir, fmt.Sprintf("%d.%s.npy", i, param.Name))
-			if err := writeArray(path, param.Type.DType, c.Inputs[param.Name]); err != nil {
+			path := filepath.Join(dir, fmt.Sprintf("%d.%s.npy", i, param.Name()))
+			if err := writeArray(path, param.Type.DType, c.Inputs[param.Name()]); err != nil {
 				return nil, err
 			}
-			args = append(args, param.Name+"="+path)
+			args = append(args, param.Name()+"="+path)
 		}
 		s.calls = append(s.calls, call{name: strconv.Itoa(i) + " of " + c.Func, args: args, arrays: true})
 	}
