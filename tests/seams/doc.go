@@ -16,7 +16,8 @@
 //
 // An edit affects either decisions of the compiler (backends, addresses, order, waits, names, notes), or what is
 // computed (operands, attributes, types). After an edit of the second kind the results may be others, but they have
-// to be the same for any number of threads and any delay of devices.
+// to be the same for any number of threads and any delay of devices. An edit of a line such as "option cpu=generic"
+// selects kernels that round differently: results then have to be within a bound.
 //
 // A find is one of these: ggmlc or a program panics or ends with status 4; a program ends otherwise than the program
 // for the CPU; one of them does not end; a result differs. A find is written to a folder of -out, with all files that

@@ -78,6 +78,35 @@ func TestPlaceOfAnEditTellsWhatItAffects(t *testing.T) {
 	}
 }
 
+// TestEditOfAnOptionLineMayRoundDifferently: the comparison after such an edit has a bound, unless the line has no effect
+// any more.
+func TestEditOfAnOptionLineMayRoundDifferently(t *testing.T) {
+	const head = "ggir 1\noption kv=f32\noption disable=fold\noption cpu=generic\noption disable=fuse-late.attention-bf16\n"
+	numeric := []string{"--quantize", "Q8_0", "--cpu", "generic", "--disable", "fuse-late.attention-bf16"}
+	quantized, exact := &subject{quantizes: true}, &subject{}
+	for _, c := range []struct {
+		subject  *subject
+		numeric  []string
+		old, new string
+		want     float64
+	}{
+		{quantized, numeric, "option cpu=generic\n", "", 0.12},
+		{quantized, numeric, "cpu=generic", "cpu=avx2", 0.12},
+		{quantized, numeric, "option cpu=generic\n", "option cpu=generic\noption cpu=generic\n", 0},
+		{quantized, numeric, "option disable=fuse-late.attention-bf16\n", "", 0.06},
+		{quantized, numeric, "option disable=fold\n", "", 0},
+		{quantized, numeric, "option kv=f32\n", "", 0},
+		{quantized, numeric, "", "", 0},
+		{exact, []string{"--cpu", "generic"}, "option cpu=generic\n", "", 0.0003},
+	} {
+		try := &try{subject: c.subject, numeric: c.numeric}
+		try.loosened = c.subject.roundedByEdit(c.numeric, head, strings.Replace(head, c.old, c.new, 1))
+		if got := try.bound(); got != c.want {
+			t.Errorf("%q becomes %q: bound %g, want %g", c.old, c.new, got, c.want)
+		}
+	}
+}
+
 // TestLogitsAreNearUpToTheFirstOtherToken: results are equal only if every bit is, and near within a bound.
 func TestLogitsAreNearUpToTheFirstOtherToken(t *testing.T) {
 	const want = `{"id":1,"logits":[1,-4]}` + "\n" + `{"id":2,"logits":[3,2]}` + "\n"

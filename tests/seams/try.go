@@ -11,15 +11,16 @@ import (
 
 // try is one program to build and run.
 type try struct {
-	seed    uint64
-	kind    string
-	dir     string // of its files
-	subject *subject
-	machine *machine
-	numeric []string // options that determine what is computed
-	planned []string // options that determine how
-	level   string   // the pass after which the dump was edited; "" without edit
-	meaning bool     // the edit may have changed what is computed
+	seed     uint64
+	kind     string
+	dir      string // of its files
+	subject  *subject
+	machine  *machine
+	numeric  []string   // options that determine what is computed
+	planned  []string   // options that determine how
+	level    string     // the pass after which the dump was edited; "" without edit
+	meaning  bool       // the edit may have changed what is computed
+	loosened []rounding // what the edit made round differently from the reference
 
 	input string   // the file that ggmlc compiles
 	args  []string // its options
@@ -80,6 +81,7 @@ func (f *fuzzer) edit(ctx context.Context, t *try) (outcome, bool, error) {
 	}
 	changed, meaning := editText(newDraw(t.seed, 2), string(text), editLimits{graph: t.subject.graph != nil, without: f.without})
 	t.input, t.args, t.meaning = edited, nil, meaning
+	t.loosened = t.subject.roundedByEdit(t.numeric, string(text), changed)
 	return o, true, os.WriteFile(edited, []byte(changed), 0o666)
 }
 
