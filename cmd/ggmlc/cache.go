@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -148,9 +149,14 @@ func folderBytes(dir string) int64 {
 	return sum
 }
 
-// evict removes the least recently used executables until the others have at most limit bytes. It keeps the one in
-// dir, which is about to run.
-func (c cache) evict(limit int64, dir string) {
+// evict removes the least recently used executables until the others have at most limit bytes. It keeps those in use,
+// and the one in dir, which is about to run.
+func (c cache) evict(ctx context.Context, limit int64, dir string) {
+	lock, err := c.lock(ctx)
+	if err != nil {
+		return
+	}
+	defer lock.Close()
 	all, err := c.entries()
 	if err != nil {
 		return
@@ -160,26 +166,88 @@ func (c cache) evict(limit int64, dir string) {
 		sum += e.bytes
 	}
 	for _, e := range slices.Backward(all) {
-		if sum > limit && e.dir != dir && os.RemoveAll(e.dir) == nil {
+		if sum > limit && e.dir != dir && !inUse(e.dir) && os.RemoveAll(e.dir) == nil {
 			sum -= e.bytes
 		}
 	}
 }
 
-// clean removes the cache with its folders, but no link to a folder.
-func (c cache) clean() error {
-	outer := filepath.Dir(c.dir)
+// clean removes the cache with its folders, but no link to a folder. If runs use entries, it removes the other entries
+// alone. It returns the entries that it has removed and those that it has left.
+func (c cache) clean(ctx context.Context) (removed, left []cached, err error) {
 	for _, dir := range c.folders() {
 		if _, err := ownedFolder(dir); errors.Is(err, fs.ErrNotExist) {
-			return nil
+			break
 		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	lock, err := c.lock(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, c.removeOuter()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer lock.Close()
+	all, err := c.entries()
+	if err != nil {
+		return nil, nil, err
+	}
+	free, used := unused(all)
+	if len(used) == 0 {
+		return all, nil, c.removeFolders()
+	}
+	return free, used, removeEntries(free)
+}
+
+// removeEntries removes entries that no run uses.
+func removeEntries(entries []cached) error {
+	for _, e := range entries {
+		if err := os.RemoveAll(e.dir); err != nil {
 			return err
 		}
 	}
-	if info, err := os.Lstat(outer); err == nil && info.IsDir() {
-		return os.RemoveAll(outer)
+	return nil
+}
+
+// removeFolders removes a cache that no run uses. It first renames the folder, so that a run may make a new one
+// meanwhile.
+func (c cache) removeFolders() error {
+	old, err := os.MkdirTemp(filepath.Dir(c.dir), "removed-")
+	if err != nil {
+		return err
 	}
-	return os.RemoveAll(c.dir)
+	if err := os.Rename(c.dir, filepath.Join(old, filepath.Base(c.dir))); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	return c.removeOuter()
+}
+
+// removeOuter removes the folder around the cache's folder with what other versions or an interrupted clean have left
+// in it, unless it is a link, or a run has just made a new cache in it.
+func (c cache) removeOuter() error {
+	outer := filepath.Dir(c.dir)
+	if info, err := os.Lstat(outer); err != nil || !info.IsDir() {
+		return nil
+	}
+	others, err := os.ReadDir(outer)
+	if err != nil {
+		return err
+	}
+	for _, d := range others {
+		if d.Name() == filepath.Base(c.dir) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(outer, d.Name())); err != nil {
+			return err
+		}
+	}
+	os.Remove(outer) // succeeds only if it is empty
+	return nil
 }
 
 func cacheCommand() *cobra.Command {
@@ -187,7 +255,8 @@ func cacheCommand() *cobra.Command {
 		Use:   "cache",
 		Short: "show what ggmlc run keeps; cache clean removes it",
 		Long: `cache lists the programs that ggmlc run has compiled, the one used last first: size, last use,
-model. run removes those that were not used for longest when all have more than --cache-limit.`,
+model. run removes those that were not used for longest when all have more than --cache-limit.
+Neither run nor cache clean removes a program while another ggmlc run compiles or runs it.`,
 		Example: `  ggmlc cache
   ggmlc cache clean`,
 		Args: noArgs,
@@ -208,18 +277,18 @@ model. run removes those that were not used for longest when all have more than 
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "clean",
-		Short: "remove everything that ggmlc run keeps",
+		Short: "remove everything that ggmlc run keeps, except programs in use",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := userCache()
 			if err != nil {
 				return err
 			}
-			all, _ := c.entries() // clean reports errors
-			if err := c.clean(); err != nil {
+			removed, left, err := c.clean(cmd.Context())
+			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", total(all))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), cleaned(removed, left))
 			return err
 		},
 	})
@@ -237,6 +306,15 @@ func (c cache) list(w io.Writer, all []cached) error {
 	}
 	fmt.Fprintf(tw, "%s in %s\n", total(all), printable.Line(c.dir))
 	return tw.Flush()
+}
+
+// cleaned describes what clean has done.
+func cleaned(removed, left []cached) string {
+	text := "removed " + total(removed)
+	if len(left) > 0 {
+		text += "; left " + total(left) + ": in use by ggmlc run"
+	}
+	return text
 }
 
 func total(all []cached) string {

@@ -59,10 +59,33 @@ func TestCacheEvicts(t *testing.T) {
 		cache.put(t, "old", 300, 3)
 		cache.put(t, "new", 100, 0)
 		cache.put(t, "used", 200, 1)
-		cache.evict(c.limit, filepath.Join(cache.dir, "new"))
+		cache.evict(t.Context(), c.limit, filepath.Join(cache.dir, "new"))
 		if got := cache.names(t); !slices.Equal(got, c.want) {
 			t.Errorf("with a limit of %d bytes %q stay, want %q", c.limit, got, c.want)
 		}
+	}
+}
+
+// TestEvictLeavesWhatIsInUse: an entry is in use until the file that locks it is closed.
+func TestEvictLeavesWhatIsInUse(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("folders have no locks here")
+	}
+	c := newCache(t)
+	c.put(t, "old", 300, 3)
+	c.put(t, "new", 100, 0)
+	lock, err := c.use(filepath.Join(c.dir, "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.evict(t.Context(), 0, filepath.Join(c.dir, "new"))
+	if got := c.names(t); !slices.Equal(got, []string{"new", "old"}) {
+		t.Errorf("%q stay while old is in use", got)
+	}
+	lock.Close()
+	c.evict(t.Context(), 0, filepath.Join(c.dir, "new"))
+	if got := c.names(t); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("%q stay", got)
 	}
 }
 
@@ -99,13 +122,13 @@ func TestCacheIsPrivate(t *testing.T) {
 	if err := os.Chmod(c.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.clean(); err != nil {
+	if _, _, err := c.clean(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Dir(c.dir)); !os.IsNotExist(err) {
 		t.Errorf("after clean: %v", err)
 	}
-	if err := c.clean(); err != nil {
+	if _, _, err := c.clean(t.Context()); err != nil {
 		t.Errorf("clean of nothing: %v", err)
 	}
 }
@@ -133,7 +156,8 @@ func TestCacheOfAnotherUserIsRefused(t *testing.T) {
 	}
 	refuses := func(c cache) {
 		t.Helper()
-		for _, err := range []error{c.make(), c.check(), c.clean()} {
+		_, _, clean := c.clean(t.Context())
+		for _, err := range []error{c.make(), c.check(), clean} {
 			if err == nil || !strings.Contains(err.Error(), "belongs to another user") || exitStatus(err) != exitModel {
 				t.Error(err)
 			}

@@ -49,10 +49,11 @@ a model it runs the demo model that ggmlc carries: write -- before the program's
 			if err != nil {
 				return err
 			}
-			exe, err := f.cached(cmd.Context(), cmd, model)
+			exe, inUse, err := f.cached(cmd.Context(), cmd, model)
 			if err != nil {
 				return err
 			}
+			defer inUse.Close()
 			if f.verify {
 				rest = withVerify(rest)
 			}
@@ -91,60 +92,82 @@ func withVerify(args []string) []string {
 }
 
 // cached returns the executable for a model and these flags. It compiles the model unless the user's cache has the
-// executable.
-func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string) (string, error) {
+// executable. The program stays in the cache until the file is closed.
+func (f *runFlags) cached(ctx context.Context, cmd *cobra.Command, model string) (exe string, inUse *os.File, err error) {
 	limit, err := target.ParseSize(f.cacheLimit)
 	if err != nil {
-		return "", usagef("--cache-limit: %w", err)
+		return "", nil, usagef("--cache-limit: %w", err)
 	}
 	c, err := userCache()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if err := c.make(); err != nil {
-		return "", err
-	}
-	note := "the demo model"
-	if model == "" {
-		if model, err = demoFile(c.dir); err != nil {
-			return "", err
-		}
-	} else if note, err = filepath.Abs(model); err != nil {
-		return "", err
-	}
-	key, err := f.cacheKey(model)
+	e, err := f.entry(ctx, c, model)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	dir := filepath.Join(c.dir, key)
-	f.out = filepath.Join(dir, defaultOut(model))
-	size, _ := readNote(dir)
+	f.out = filepath.Join(e.dir, defaultOut(e.model))
+	size, _ := readNote(e.dir)
 	if info, err := os.Stat(f.out); err == nil && info.Size() == size { // it may be shorter after a crash of the system
 		now := time.Now()
-		return f.out, ignoreErr(os.Chtimes(dir, now, now))
+		return f.out, e.inUse, ignoreErr(os.Chtimes(e.dir, now, now))
 	}
-	if err := f.compileInto(ctx, cmd, model, note); err != nil {
-		return "", err
+	if err := f.compileInto(ctx, cmd, e.model, e.note); err != nil {
+		e.inUse.Close()
+		c.drop(ctx, e.dir)
+		return "", nil, err
 	}
-	c.evict(limit, dir)
-	return f.out, nil
+	c.evict(ctx, limit, e.dir)
+	return f.out, e.inUse, nil
+}
+
+// runEntry is the place in the cache of the program that is to run.
+type runEntry struct {
+	model string // a file
+	note  string // what ggmlc cache prints for the model
+	dir   string
+	inUse *os.File // its lock
+}
+
+// entry makes the folder for the program of a model and locks it. No other run writes the demo's file meanwhile.
+func (f *runFlags) entry(ctx context.Context, c cache, model string) (e runEntry, err error) {
+	lock, err := c.lockMade(ctx)
+	if err != nil {
+		return e, err
+	}
+	defer lock.Close()
+	if e.model, e.note, err = modelFile(c, model); err != nil {
+		return e, err
+	}
+	key, err := f.cacheKey(e.model)
+	if err != nil {
+		return e, err
+	}
+	e.dir = filepath.Join(c.dir, key)
+	e.inUse, err = c.use(e.dir)
+	return e, err
+}
+
+// modelFile returns the file of a model, and what ggmlc cache prints for it. Without a name it is that of the demo.
+func modelFile(c cache, model string) (path, note string, err error) {
+	if model == "" {
+		path, err = demoFile(c.dir)
+		return path, "the demo model", err
+	}
+	note, err = filepath.Abs(model)
+	return model, note, err
 }
 
 // compileInto compiles a model into a folder of the cache, with a note of its size and model.
 func (f *runFlags) compileInto(ctx context.Context, cmd *cobra.Command, model, note string) error {
-	dir := filepath.Dir(f.out)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	if err := f.build(ctx, cmd, model); err != nil {
-		os.Remove(dir) // succeeds only if it is empty
 		return err
 	}
 	info, err := os.Stat(f.out)
 	if err != nil {
 		return err
 	}
-	return codegen.WriteFile(filepath.Join(dir, modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), note))
+	return codegen.WriteFile(filepath.Join(filepath.Dir(f.out), modelNote), fmt.Appendf(nil, "%d\n%s", info.Size(), note))
 }
 
 // ignoreErr ignores the error of touching a cache entry, which works even if it cannot be touched.
