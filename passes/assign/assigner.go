@@ -113,7 +113,8 @@ func (a *assigner) refuseRest() {
 				continue
 			}
 			_, refusals := pass.FirstSupporting(a.c, n)
-			a.refuse(fmt.Errorf("@%s %v: none of the rules %s gives this %v a target: pin it", f.Name, n, a.c.Options.Rules, n.Op), refusals)
+			a.refuse(&pass.RulesError{Text: fmt.Sprintf("@%s %v: none of the rules %s gives this %v a target: pin it, or choose other rules",
+				f.Name, n, a.c.Options.Rules, n.Op)}, refusals)
 		}
 	}
 }
