@@ -52,7 +52,7 @@ func dumpCommand() *cobra.Command {
 	fs.StringVar(&f.after, "after", "", "stop after this pass (default: the last)")
 	fs.StringVar(&f.before, "before", "", "stop before this pass")
 	fs.BoolVar(&f.all, "all", false, "a file for every pass, and index.tsv, into the folder of -o")
-	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
+	fs.StringVar(&f.show, "show", "", showUsage())
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
 	fs.StringVarP(&f.out, "output", "o", "", "file, or folder with --all (default, or -: standard output)")
 	complete(cmd, "after", append([]string{imported}, passNames()...)...)

@@ -36,7 +36,7 @@ is refused.`,
 	fs := cmd.Flags()
 	fs.StringVar(&names, "passes", "", "passes to run, in this order, separated by commas")
 	fs.StringVar(&f.function, "func", "", "print only this function")
-	fs.StringVar(&f.show, "show", "", "columns: head, type, backend, split, partition, place, pos, cause, causes, or all")
+	fs.StringVar(&f.show, "show", "", showUsage())
 	fs.StringVar(&f.format, "format", "text", "text, json or dot")
 	fs.StringVarP(&f.out, "output", "o", "", "file (default, or -: standard output)")
 	complete(cmd, "passes", passNames()...)

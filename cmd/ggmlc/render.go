@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"gonum.org/v1/gonum/graph/encoding"
 	"gonum.org/v1/gonum/graph/encoding/dot"
@@ -38,6 +39,11 @@ func render(w io.Writer, m *ir.Module, format, function, show string) error {
 		return err
 	}
 	return writeLegend(w, m, o)
+}
+
+// showUsage describes --show.
+func showUsage() string {
+	return "columns: " + strings.ReplaceAll(ir.ShowAll.String(), ",", ", ") + ", or all"
 }
 
 // printOptions parses the columns of --show. An empty text selects all.
