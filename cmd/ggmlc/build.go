@@ -83,5 +83,6 @@ func (f *buildFlags) build(ctx context.Context, cmd *cobra.Command, model string
 	if err != nil {
 		return err
 	}
+	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
 	return f.writeTuned(cmd, f.tunedFile(f.out))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/ggmlc/ggmlc/frontend/gguf"
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes/mem"
+	"github.com/ggmlc/ggmlc/passes/target"
 	"github.com/ggmlc/ggmlc/runtime/printable"
 )
 
@@ -192,6 +194,27 @@ func notePins(w io.Writer, form outputForm, matches []driver.PinMatch) {
 		}
 		notice(w, form, "pin", "pin %v puts %d %s on %s: %s%s", m.Pin, len(m.Nodes), word, m.Pin.Backend, strings.Join(nodes, ", "), more)
 	}
+}
+
+// noteSimulated reports the backends of a program that are simulated although their lines name no built-in target that
+// is: fake is the default of kind, so the user need not have meant that.
+func noteSimulated(w io.Writer, form outputForm, m *ir.Module, targets *target.List) {
+	for _, d := range targets.All() {
+		if d.Kind == "fake" && d.Like == "" && runsNodes(m, d.Name) {
+			notice(w, form, "simulated", "target %s: its line has no like= and no kind= but fake, so it is a simulated device, and the program computes its nodes "+
+				"with the processor's kernels: write like=fake if you mean that, or kind=%[1]s for plans only", d.Name)
+		}
+	}
+}
+
+// runsNodes reports whether a backend runs nodes of a module.
+func runsNodes(m *ir.Module, backend string) bool {
+	for _, f := range m.AllFuncs() {
+		if slices.ContainsFunc(f.Nodes, func(n *ir.Node) bool { return n.Backend == backend }) {
+			return true
+		}
+	}
+	return false
 }
 
 // diagnose splits joined errors. The prefixes that callers have added to a joined error are added to each of its

@@ -86,6 +86,7 @@ func (f *compileFlags) gen(ctx context.Context, cmd *cobra.Command, model string
 	if err := f.blame(model, driver.Gen(ctx, md, co, o)); err != nil {
 		return err
 	}
+	noteSimulated(cmd.ErrOrStderr(), f.form(), md.Module, co.Targets)
 	return f.writeTuned(cmd, f.tunedFile(filepath.Join(o.Out, "cpu")))
 }
 
