@@ -36,6 +36,7 @@ func removeDead(c *pass.Context, m *ir.Module) error {
 	for _, f := range funcs {
 		nodes += removeDeadNodes(f)
 	}
+	funcs = m.AllFuncs() // without the bodies of removed nodes
 	weights := removeUnusedWeights(m, funcs)
 	if nodes+weights > 0 && m.Props&ir.PropSplit != 0 {
 		closeSplits(m, funcs)
