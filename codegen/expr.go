@@ -9,11 +9,14 @@ import (
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
 
+// errNoValue is the error for a weight without an expression.
+var errNoValue = errors.New("it has no value: the module does not state where its bytes come from: add an expression to its declaration, such as = m[\"name\"]")
+
 // openExpr returns a reader of the rows that a weight expression makes, before they are packed. The
 // rows of the weight have cols elements; a literal is cut into rows of that length.
 func openExpr(e *ir.Expr, src Sources, cols int64) (Rows, error) {
 	if e == nil {
-		return nil, errors.New("the module does not state where its bytes come from: add an expression to its declaration, such as = m[\"name\"]")
+		return nil, errNoValue
 	}
 	switch e.Op {
 	case ir.ExprTensor:

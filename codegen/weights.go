@@ -141,8 +141,11 @@ func weightPieces(w *ir.Weight, src Sources) []piece {
 		err = fmt.Errorf("weight %q: %w", w.Name, err)
 		return []piece{func(context.Context) ([]byte, error) { return nil, err }}
 	}
+	if w.Expr == nil {
+		return fail(errNoValue)
+	}
 	e, packed := w.Expr, false
-	if e != nil && e.Op == ir.ExprPack {
+	if e.Op == ir.ExprPack {
 		e, packed = e.Args[0], true
 	}
 	if packed != (w.Type.Layout != dtype.Plain) {

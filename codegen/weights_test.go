@@ -151,6 +151,8 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 	literal.Expr = &ir.Expr{Op: ir.ExprLiteral, Data: make([]byte, 20)}
 	bare := weightAt(0, "b", dtype.F32, dtype.Plain, 4, 4)
 	bare.Expr = nil
+	bareTiles := weightAt(0, "t", dtype.F32, dtype.R16, 4, 4)
+	bareTiles.Expr = nil
 	beside := weightAt(0, "f", dtype.F32, dtype.Plain, 4, 4)
 	beside.Expr = &ir.Expr{Op: ir.ExprFile, File: "abc"}
 	nested := weightAt(0, "n", dtype.F32, dtype.Plain, 4, 4)
@@ -168,6 +170,7 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 		{"a scale that is no number", weightAt(0, "nan", dtype.Q8_0, dtype.R16, 40, 64), []string{`weight "nan"`, "row 17, block 1: the scale is not a finite number"}},
 		{"a file that shrinks", weightAt(0, "short", dtype.F32, dtype.Plain, 4, 4), []string{`weight "short"`, "the file became shorter"}},
 		{"no expression", bare, []string{`weight "b"`, "does not state where its bytes come from"}},
+		{"no expression for tiles", bareTiles, []string{`weight "t": it has no value`, "does not state where its bytes come from"}},
 		{"a literal of another size", literal, []string{`weight "l"`, "20 bytes is no whole number of rows of 3 f32"}},
 		{"a file beside the text", beside, []string{`weight "f"`, `file "abc" can be planned with and not compiled`, `source m "PATH" 0`}},
 		{"pack inside concat", nested, []string{`weight "n"`, "write it outermost"}},
