@@ -32,8 +32,11 @@ import (
 
 // setOps reads the field ops.
 func setOps(d *Descriptor, value string) error {
-	if !strings.HasPrefix(value, "-") {
+	switch {
+	case !strings.HasPrefix(value, "-"):
 		d.Rows = nil
+	case d.Like == "":
+		return fmt.Errorf("%s: without like= there is no list to leave ops out of: write ops=*,-NAME", value)
 	}
 	for _, item := range splitOutside(value, ',') {
 		if err := d.addItem(item); err != nil {
@@ -147,7 +150,12 @@ func parseOp(name string) (op ir.Op, foreign string, err error) {
 		return ir.OpForeign, foreign, nil
 	}
 	op, ok := ir.OpByName(name)
-	if !ok || !computes(op) {
+	switch {
+	case ok && !computes(op):
+		return 0, "", fmt.Errorf("%s takes no kernel, so every target has it: leave it out of the list", name)
+	case !ok && name == "":
+		return 0, "", errors.New("the name of an op is missing: write NAME, NAME(FORMAT,...), -NAME or *, with a comma between two")
+	case !ok:
 		return 0, "", fmt.Errorf("unknown op %q:%s ggmlc ops lists them", name, spell.Hint(name, opNames()))
 	}
 	return op, "", nil

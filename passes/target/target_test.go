@@ -151,6 +151,9 @@ target gpu25 space=a events=maybe
 target gpu26 space=a hint=-1
 target gpu27 space=a launch=soon
 target gpu28 space=a extra=2147483648
+target gpu29 space=a ops=*,-slice
+target gpu30 space=a ops=add,
+target gpu31 space=a ops=-add
 `)
 	if err == nil {
 		t.Fatal("no error")
@@ -188,6 +191,9 @@ target gpu28 space=a extra=2147483648
 		`t.txt:30:22: hint: "-1" is not a whole number`,
 		`t.txt:31:22: launch: soon is not a rate`,
 		`t.txt:32:22: extra: 2147483648: at most 16MiB`,
+		`t.txt:33:22: ops: slice takes no kernel, so every target has it: leave it out of the list`,
+		`t.txt:34:22: ops: the name of an op is missing: write NAME, NAME(FORMAT,...), -NAME or *`,
+		`t.txt:35:22: ops: -add: without like= there is no list to leave ops out of: write ops=*,-NAME`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no error %q in:\n%v", want, err)
