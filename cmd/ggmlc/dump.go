@@ -77,7 +77,7 @@ func (f *dumpFlags) dump(ctx context.Context, cmd *cobra.Command, model string) 
 	}
 	co.To, co.Before = f.after, f.before
 	if f.after == imported {
-		if md.Module.Last != imported {
+		if last := md.Module.Last; last != imported && last != "" { // "": written by hand
 			return usagef("%s: passes have run on it already: the last was %s", model, md.Module.Last)
 		}
 		co.To, co.Run = "", []string{}

@@ -55,7 +55,10 @@ Without one it sums up splits, copies, memory, barriers and the most expensive d
 }
 
 func (f *explainFlags) explain(ctx context.Context, cmd *cobra.Command, model, node string) error {
-	if f.after != "" {
+	switch {
+	case f.after == imported:
+		return usagef("--after %s: nothing is decided before the first pass: name a pass, such as assign; ggmlc passes lists them", imported)
+	case f.after != "":
 		if err := checkPass(f.after); err != nil {
 			return err
 		}
