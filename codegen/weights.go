@@ -156,7 +156,7 @@ func weightPieces(w *ir.Weight, src Sources) []piece {
 	if err != nil {
 		return fail(err)
 	}
-	if err := sameShape(w, rows); err != nil {
+	if err := sameShape(w, e, rows); err != nil {
 		return fail(err)
 	}
 	if packed {
@@ -166,15 +166,19 @@ func weightPieces(w *ir.Weight, src Sources) []piece {
 }
 
 // sameShape checks that what the expression makes is what the module declares.
-func sameShape(w *ir.Weight, rows Rows) error {
+func sameShape(w *ir.Weight, e *ir.Expr, rows Rows) error {
 	n, k := rows.Shape()
 	wantN, _ := w.Type.Rows().IsConst()
 	wantK, _ := w.Type.Inner().IsConst()
-	if n != wantN || k != wantK || rows.DType() != w.Type.DType {
-		return fmt.Errorf("its source has %d rows of %d %v, the module declares %d rows of %d %v: the file changed, or the dump names another one",
-			n, k, rows.DType(), wantN, wantK, w.Type.DType)
+	if n == wantN && k == wantK && rows.DType() == w.Type.DType {
+		return nil
 	}
-	return nil
+	if e.Op == ir.ExprLiteral {
+		return fmt.Errorf("its literal has %d bytes, which are %d rows of %d f32, and the module declares %d rows of %d %v: correct the literal or the type; "+
+			"quantize(literal …, DTYPE) makes another dtype than f32", len(e.Data), n, k, wantN, wantK, w.Type.DType)
+	}
+	return fmt.Errorf("its source has %d rows of %d %v, the module declares %d rows of %d %v: the file changed, or the dump names another one",
+		n, k, rows.DType(), wantN, wantK, w.Type.DType)
 }
 
 // rowPieces copies rows as they are.

@@ -149,6 +149,10 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 	source := fakeSource{"w": {dt: dtype.F32, rows: 4, cols: 4}, "nan": nan, "short": short}
 	literal := weightAt(0, "l", dtype.F32, dtype.Plain, 2, 3)
 	literal.Expr = &ir.Expr{Op: ir.ExprLiteral, Data: make([]byte, 20)}
+	larger := weightAt(0, "m", dtype.F32, dtype.Plain, 2, 3)
+	larger.Expr = &ir.Expr{Op: ir.ExprLiteral, Data: make([]byte, 36)}
+	half := weightAt(0, "h", dtype.F16, dtype.Plain, 2, 3)
+	half.Expr = &ir.Expr{Op: ir.ExprLiteral, Data: make([]byte, 24)}
 	bare := weightAt(0, "b", dtype.F32, dtype.Plain, 4, 4)
 	bare.Expr = nil
 	bareTiles := weightAt(0, "t", dtype.F32, dtype.R16, 4, 4)
@@ -172,6 +176,8 @@ func TestPackWeightsReportsFaults(t *testing.T) {
 		{"no expression", bare, []string{`weight "b"`, "does not state where its bytes come from"}},
 		{"no expression for tiles", bareTiles, []string{`weight "t": it has no value`, "does not state where its bytes come from"}},
 		{"a literal of another size", literal, []string{`weight "l"`, "20 bytes is no whole number of rows of 3 f32"}},
+		{"a literal of more rows", larger, []string{`weight "m": its literal has 36 bytes, which are 3 rows of 3 f32, and the module declares 2 rows of 3 f32`}},
+		{"a literal of another dtype", half, []string{`weight "h": its literal`, "declares 2 rows of 3 f16", "quantize(literal"}},
 		{"a file beside the text", beside, []string{`weight "f"`, `file "abc" can be planned with and not compiled`, `source m "PATH" 0`}},
 		{"pack inside concat", nested, []string{`weight "n"`, "write it outermost"}},
 		{"a tile that nobody packs", unpacked, []string{`weight "w"`, "write pack("}},

@@ -3,6 +3,7 @@ package ir
 import (
 	"cmp"
 	"encoding/hex"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -104,10 +105,12 @@ func (p *parser) hexBytes() []byte {
 	at := p.tok
 	b, err := hex.DecodeString(p.str("bytes in hexadecimal, in quotes"))
 	switch {
+	case errors.Is(err, hex.ErrLength):
+		p.errorAt(at, "bytes in hexadecimal: %d digits are no whole number of bytes", len(at.text))
 	case err != nil:
-		p.errorAt(at, "bytes in hexadecimal: %v", err)
+		p.errorAt(at, "bytes in hexadecimal: %s", strings.TrimPrefix(err.Error(), "encoding/hex: "))
 	case len(b) > MaxLiteral:
-		p.errorAt(at, "%d bytes are more than %d", len(b), MaxLiteral)
+		p.errorAt(at, "%d bytes are more than the %d that a text may hold in one place: put them into a GGUF file, and declare a weight = m[\"name\"]", len(b), MaxLiteral)
 	}
 	return b
 }
