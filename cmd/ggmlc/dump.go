@@ -108,7 +108,7 @@ func (f *dumpFlags) check() error {
 	}
 	switch {
 	case !slices.Contains(formats, f.format):
-		return usagef("--format %s: choose one of %s", f.format, strings.Join(formats, ", "))
+		return usagef("--format %s: choose one of %s", value(f.format), strings.Join(formats, ", "))
 	case f.show != "" && f.format != "text":
 		return usagef("--show chooses columns of the text: leave it out with --format %s", f.format)
 	case f.before == imported:

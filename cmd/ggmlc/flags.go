@@ -135,9 +135,9 @@ func (f *compileFlags) checkValues() error {
 	case f.pipeline > ir.MaxPipeline:
 		return usagef("--pipeline %d: at most %d steps may be in flight, each with buffers of its own", f.pipeline, ir.MaxPipeline)
 	case !slices.Contains(assign.RuleSets(), f.rules):
-		return usagef("--rules %s: choose one of %s", f.rules, strings.Join(assign.RuleSets(), ", "))
+		return usagef("--rules %s: choose one of %s", value(f.rules), strings.Join(assign.RuleSets(), ", "))
 	case f.stats != "" && !slices.Contains(pass.StatsFormats, f.stats):
-		return usagef("--stats %s: choose one of %s", f.stats, strings.Join(pass.StatsFormats, ", "))
+		return usagef("--stats %s: choose one of %s", value(f.stats), strings.Join(pass.StatsFormats, ", "))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func parseChoice(flag, text string, allowed ...dtype.DType) (dtype.DType, error)
 		}
 		names = append(names, d.String())
 	}
-	return dtype.Invalid, usagef("%s %s: choose one of %s", flag, text, strings.Join(names, ", "))
+	return dtype.Invalid, usagef("%s %s: choose one of %s", flag, value(text), strings.Join(names, ", "))
 }
 
 func parsePairs(flag string, texts []string) (map[string]string, error) {

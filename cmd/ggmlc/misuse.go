@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -18,18 +19,36 @@ func misusedFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		flag := "--" + unknown.GetSpecifiedName()
-		return usagef("unknown flag: %s:%s see %s --help", flag, spell.Hint(flag, flagNames(cmd)), cmd.CommandPath())
+		name := unknown.GetSpecifiedName()
+		return usagef("unknown flag: --%s:%s see %s --help", name, flagHint(cmd, name), cmd.CommandPath())
 	case errors.As(err, &invalid):
-		return usagef("--%s %s: %s", invalid.GetFlag().Name, invalid.GetValue(), wanted(invalid))
+		return usagef("--%s %s: %s", invalid.GetFlag().Name, value(invalid.GetValue()), wanted(invalid))
 	}
 	return usagef("%w: see %s --help", err, cmd.CommandPath())
 }
 
-func flagNames(cmd *cobra.Command) []string {
+// misusedRunFlag is misusedFlag for run. A flag that it does not know may be one of the program.
+func misusedRunFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return misusedFlag(cmd, err)
+	}
+	name, hint := unknown.GetSpecifiedName(), ""
+	flag := "-" + name
+	if unknown.GetSpecifiedShortnames() == "" {
+		flag, hint = "--"+name, flagHint(cmd, name)
+	}
+	return usagef("unknown flag: %s:%s flags of the program come after the model, or after -- if there is none, as in ggmlc run -- %[1]s: see ggmlc run --help", flag, hint)
+}
+
+// flagHint returns " did you mean --NAME?" with the flag of the nearest name; see [spell.Hint].
+func flagHint(cmd *cobra.Command, name string) string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return names
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := spell.Near(name, names); near != "" {
+		return " did you mean --" + near + "?"
+	}
+	return ""
 }
 
 // wanted describes valid values of a flag.
@@ -44,6 +63,9 @@ func wanted(err *pflag.InvalidValueError) string {
 	}
 	return err.Unwrap().Error()
 }
+
+// value returns the value of a flag for messages: in quotes if it is empty.
+func value(text string) string { return cmp.Or(text, `""`) }
 
 // unknownCommand returns the error for an unknown command.
 func unknownCommand(root *cobra.Command, name string) error {

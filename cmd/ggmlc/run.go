@@ -61,6 +61,7 @@ a model it runs the demo model that ggmlc carries: write -- before the program's
 		},
 	}
 	f.register(cmd)
+	cmd.SetFlagErrorFunc(misusedRunFlag)
 	cmd.Flags().StringVar(&f.cacheLimit, "cache-limit", defaultCacheLimit, "`SIZE` of the cache: the least recently used programs are removed above it")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "pass --verify on to the program: it hashes its weights first, even if they exceed 64 MiB")
 	cmd.Flags().SetInterspersed(false)
@@ -192,7 +193,11 @@ const headerBytes = 64 << 10
 func (f *buildFlags) cacheKey(model string) (string, error) {
 	info, err := os.Stat(model)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w: give a GGUF file or a .ggir text", model, errors.Unwrap(err))
+		advice := "give a GGUF file or a .ggir text"
+		if filepath.Ext(model) == "" { // a command of the program, such as bench
+			advice += ", or write -- before arguments for the demo"
+		}
+		return "", fmt.Errorf("%s: %w: %s", model, errors.Unwrap(err), advice)
 	}
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s: not a regular file: give a GGUF file or a .ggir text", model)
