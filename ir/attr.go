@@ -209,9 +209,8 @@ func (p *parser) parsePositional(op Op, attr any) {
 		return
 	}
 	field := reflect.ValueOf(attr).Elem().Field(f.index)
-	if f.ref && p.tok.kind == tokAt {
-		field.SetString(p.tok.text)
-		p.next()
+	if f.ref && p.tok.kind != tokString {
+		field.SetString(p.take(tokAt, "@ and the name of a function"))
 		return
 	}
 	f.codec.parse(p, field)

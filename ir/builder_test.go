@@ -49,7 +49,7 @@ func TestBuilderKeepsTheFirstError(t *testing.T) {
 		}, "must be dense"},
 		{"constant type", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Constant(Type{}, nil) }, "the dtype is missing"},
 		{"foreign", func(_ *Builder, f *FuncBuilder, _ *Value) { f.Foreign(ForeignAttr{}, nil) }, "needs a type"},
-		{"call", func(_ *Builder, f *FuncBuilder, x *Value) { f.Call("g", x) }, "no function @g"},
+		{"call", func(_ *Builder, f *FuncBuilder, x *Value) { f.Call("g", x) }, "no function @g: it has @f"},
 		{"tables", func(_ *Builder, f *FuncBuilder, x *Value) {
 			f.Repeat(2, []*Value{x}, nil, [][]*Value{{x}}, nil)
 		}, "table 0 has 1 entries for 2 iterations"},

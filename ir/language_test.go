@@ -93,7 +93,7 @@ func TestLanguageModelIsPrintedAndParsed(t *testing.T) {
 func TestLanguageSyntaxErrorsAreLocated(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"prefill=@prefill(tokens=%ids", "prefill=@prefill(tokens=%idz", "speaker:9:34: @prefill has no parameter %idz: it has %n, %ids, %pos, %slot"},
-		{"decode=@decode", "decode=@nosuch", "speaker:9:91: there is no function @nosuch: name an entry point of the module"},
+		{"decode=@decode", "decode=@nosuch", "speaker:9:91: there is no function @nosuch: the module has @prefill, @decode, @step"},
 		{"tokens=%ids, pos", "tokens=%ids, tokens=%ids, pos", "speaker:9:46: tokens is given twice"},
 		{"tokens=%ids", "words=%ids", "speaker:9:27: unknown role words: the known ones are tokens, pos, slot, lengths, logits"},
 		{"tokens=%ids", "tokens=1", "speaker:9:34: 1 where a parameter is expected"},

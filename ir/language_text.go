@@ -123,7 +123,7 @@ func (p *parser) resolveLanguage() {
 		f := p.m.Func(r.entry.Func)
 		switch {
 		case f == nil && r.index == nil:
-			p.errorAt(r.at, "there is no function %s: name an entry point of the module", r.at)
+			p.errorAt(r.at, "there is no function %s: the module has %s", r.at, p.m.entryNames())
 		case f == nil, r.index == nil:
 		default:
 			if v := f.Param(r.param); v != nil {

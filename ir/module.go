@@ -3,6 +3,7 @@ package ir
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Module is a model: weights, persistent states and the functions that share them.
@@ -112,6 +113,15 @@ func (m *Module) AllFuncs() []*Func {
 		visit(f)
 	}
 	return all
+}
+
+// entryNames lists the entry points for messages.
+func (m *Module) entryNames() string {
+	names := make([]string, len(m.Funcs))
+	for i, f := range m.Funcs {
+		names[i] = "@" + quoteName(f.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // GetMeta returns the value of a metadata key; empty where absent.

@@ -55,7 +55,7 @@ func inferCall(n *Node) ([]Type, error) {
 	name := attrOf[CallAttr](n).Func
 	f := n.Func.Module.Func(name)
 	if f == nil {
-		return nil, fmt.Errorf("the module has no function @%s", name)
+		return nil, noFunction(n.Func.Module, name)
 	}
 	if len(n.Args) != len(f.Params) {
 		return nil, fmt.Errorf("@%s takes %s, not %d", name, count(len(f.Params), "operand"), len(n.Args))
@@ -69,6 +69,15 @@ func inferCall(n *Node) ([]Type, error) {
 		return nil, fmt.Errorf("@%s lacks a result", name)
 	}
 	return resultTypes(f), nil
+}
+
+// noFunction returns the error that a module does not have a function. The list of those that it has is empty while
+// its first function is parsed.
+func noFunction(m *Module, name string) error {
+	if len(m.Funcs) == 0 {
+		return fmt.Errorf("the module has no function @%s before this one", name)
+	}
+	return fmt.Errorf("the module has no function @%s: it has %s", name, m.entryNames())
 }
 
 func typeOf(v *Value) string {

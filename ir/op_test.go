@@ -281,7 +281,8 @@ func TestShapeErrorsNameTheOperand(t *testing.T) {
 		{"%x: f32[4]", "pack %x {to=r16}", "must have rank 2"},
 		{"%x: f64[4,4]", "pack %x {to=r16}", "has no layout"},
 
-		{"%x: f32[4]", "call @g %x", "no function @g"},
+		{"%x: f32[4]", "call @g %x", "the module has no function @g before this one"},
+		{"%x: f32[4]", "call %x", "%x where @ and the name of a function is expected"},
 		{"%x: f32[4]", "call @g %x {to=3}", "has no attribute to"},
 	}
 	for _, tt := range tests {

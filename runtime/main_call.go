@@ -42,15 +42,15 @@ func (c *cli) callArguments(dir string) (*Func, []string, error) {
 	if len(c.rest) == 0 {
 		return nil, nil, usagef("call which function? There are:\n%s", c.signatures())
 	}
+	i := c.program.Func(c.rest[0])
+	if i < 0 {
+		return nil, nil, usagef("no function %q: there are:\n%s", c.rest[0], c.signatures())
+	}
 	switch dir {
 	case "":
 		return nil, nil, usagef("-o DIR is missing: name the folder for the outputs")
 	case "-":
 		return nil, nil, usagef("-o -: the outputs are files of their own: name a folder, or write ./- for a folder with this name")
-	}
-	i := c.program.Func(c.rest[0])
-	if i < 0 {
-		return nil, nil, usagef("no function %q: there are:\n%s", c.rest[0], c.signatures())
 	}
 	f := &c.program.Funcs[i]
 	files, err := inputFiles(f, c.rest[1:])

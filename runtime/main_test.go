@@ -148,6 +148,7 @@ func TestUsageErrors(t *testing.T) {
 		{hello(t), "--threads 1 verify", "verify comes after flags: write the command first"},
 		{hello(t), "call", "call which function? There are:"},
 		{hello(t), "call nothing -o d", `no function "nothing": there are:`},
+		{hello(t), "call nothing", `no function "nothing": there are:`},
 		{hello(t), "call decode", "-o DIR is missing"},
 		{hello(t), "call decode -o -", "-o -: the outputs are files of their own"},
 		{hello(t), "call decode -o d x=y tokens", `decode has no input "x": it takes tokens, pos`},
