@@ -7,14 +7,21 @@ import (
 	"strings"
 )
 
-// String returns the text form, such as 32, tokens, 64*tokens+1, (tokens+31)/32.
+// String returns the text form, such as 32, tokens, 64*tokens+1, 8-tokens, (tokens+31)/32. A positive term comes first if
+// there is one.
 func (d Dim) String() string {
 	if d.sum == nil {
 		return strconv.FormatInt(d.n, 10)
 	}
+	terms := slices.Clone(*d.sum)
+	slices.Reverse(terms) // the constant term sorts first and is printed last
+	if i := slices.IndexFunc(terms, func(t term) bool { return t.coef >= 0 }); i > 0 {
+		first := terms[i]
+		terms = slices.Insert(slices.Delete(terms, i, i+1), 0, first)
+	}
 	var b strings.Builder
-	for i, t := range slices.Backward(*d.sum) { // the constant term sorts first and is printed last
-		if t.coef >= 0 && i != len(*d.sum)-1 {
+	for i, t := range terms {
+		if t.coef >= 0 && i > 0 {
 			b.WriteByte('+')
 		}
 		b.WriteString(t.String())

@@ -194,9 +194,9 @@ func (p *parser) dim() Dim {
 		for !p.lineFailed() {
 			switch {
 			case p.accept("+"):
-				d = p.bounded(d.Add(p.dimTerm()))
+				d = p.sum(d, p.dimTerm(), Dim.Add)
 			case p.accept("-"):
-				d = p.bounded(d.Sub(p.dimTerm()))
+				d = p.sum(d, p.dimTerm(), Dim.Sub)
 			default:
 				return
 			}
@@ -280,8 +280,30 @@ func (p *parser) extreme(of func(a, b Dim) Dim) Dim {
 	return p.bounded(of(a, b))
 }
 
-// product returns d*e, or an error if the product would be too long.
+// sum returns what of computes, the sum or difference of d and e, or an error if it may exceed 64 bits.
+func (p *parser) sum(d, e Dim, of func(a, b Dim) Dim) Dim {
+	if magnitude(d)+magnitude(e) >= maxMagnitude {
+		p.errorf("the dimension can exceed 64 bits")
+		return Dim{}
+	}
+	return p.bounded(of(d, e))
+}
+
+// maxMagnitude is the first number above all that 64 bits hold.
+const maxMagnitude = 1 << 63
+
+// magnitude returns the largest absolute value of d.
+func magnitude(d Dim) float64 {
+	lo, hi := d.Bounds()
+	return max(math.Abs(float64(lo)), math.Abs(float64(hi)))
+}
+
+// product returns d*e, or an error if the product may exceed 64 bits or would be too long.
 func (p *parser) product(d, e Dim) Dim {
+	if magnitude(d)*magnitude(e) >= maxMagnitude {
+		p.errorf("the dimension can exceed 64 bits")
+		return Dim{}
+	}
 	if d.numTerms()*e.numTerms() > maxDimText {
 		p.errorf("the dimension is too long")
 		return Dim{}
