@@ -61,7 +61,7 @@ func inspect(w io.Writer, path string, form outputForm, limit int) error {
 // command to a terminal.
 func inspectLines(w io.Writer, f *gguf.File, limit int) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %d keys, %d tensors\n", printable.Name(f.Name()), f.Version(), f.Size(), f.NumKeys(), f.NumTensors())
+	fmt.Fprintf(out, "%s: GGUF version %d, %d bytes, %s, %s\n", printable.Name(f.Name()), f.Version(), f.Size(), counted(f.NumKeys(), "key"), counted(f.NumTensors(), "tensor"))
 	for k, err := range f.Keys() {
 		if err != nil {
 			return errors.Join(out.Flush(), err)
@@ -199,9 +199,9 @@ func inspectText(w io.Writer, path string, form outputForm) error {
 
 func (doc *inspectedModule) write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: module %q after %s, %d weights, %d states\n", printable.Name(doc.File), doc.Module, printable.Name(doc.After), len(doc.Weights), len(doc.States))
+	fmt.Fprintf(out, "%s: %s, %s, %s, %s\n", printable.Name(doc.File), doc.title(), doc.level(), counted(len(doc.Weights), "weight"), counted(len(doc.States), "state"))
 	for _, f := range doc.Functions {
-		fmt.Fprintf(out, "  @%s: %d nodes, %d inputs, %d outputs\n", printable.Name(f.Name), f.Nodes, f.Inputs, f.Outputs)
+		fmt.Fprintf(out, "  @%s: %s, %s, %s\n", printable.Name(f.Name), counted(f.Nodes, "node"), counted(f.Inputs, "input"), counted(f.Outputs, "output"))
 	}
 	for _, l := range doc.Weights {
 		fmt.Fprintf(out, "  weight %-36q %s\n", l.Name, printable.Name(l.Type))
@@ -210,4 +210,27 @@ func (doc *inspectedModule) write(w io.Writer) error {
 		fmt.Fprintf(out, "  state  %-36q %s\n", l.Name, printable.Name(l.Type))
 	}
 	return out.Flush()
+}
+
+func (doc *inspectedModule) title() string {
+	if doc.Module == "" {
+		return "a module without a name"
+	}
+	return fmt.Sprintf("module %q", doc.Module)
+}
+
+// level describes which passes have run on the module. A text by hand names none.
+func (doc *inspectedModule) level() string {
+	if doc.After == "" {
+		return "no pass has run"
+	}
+	return "after " + printable.Name(doc.After)
+}
+
+// counted returns a number of things with their noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
