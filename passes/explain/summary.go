@@ -19,7 +19,7 @@ type Summary struct {
 // EntrySummary is what one call of an entry point takes, at the symbols' upper bounds.
 type EntrySummary struct {
 	Func     string         `json:"func"`
-	Nodes    int64          `json:"nodes"`              // with work, that run
+	Nodes    int64          `json:"nodes"`              // with work, that run, copies included
 	Seconds  float64        `json:"seconds,omitempty"`  // of all nodes and barriers, one after the other
 	Assigned []string       `json:"assigned,omitempty"` // what assign predicted, as the operands of assign.step; where it had a choice
 	Backends []BackendShare `json:"backends,omitempty"`
@@ -46,7 +46,8 @@ type SplitReport struct {
 	Times   int64      `json:"times"` // per call
 	Backend string     `json:"backend"`
 	First   string     `json:"first"`  // node
-	Nodes   int        `json:"nodes"`  // with work; those of bodies once
+	Nodes   int        `json:"nodes"`  // with work and no copies; those of bodies once
+	Runs    int64      `json:"runs"`   // of these nodes, per call
 	Inputs  []string   `json:"inputs"` // values that are copied for it
 	Bytes   int64      `json:"input_bytes"`
 	Causes  []WhyCause `json:"causes"`
@@ -240,6 +241,7 @@ func (s *SplitReport) add(n *ir.Node, times int64) {
 	s.Times = min(s.Times, times)
 	if !flow.IsTransfer(n) && !flow.IsSplitInput(n) {
 		s.Nodes++
+		s.Runs += times
 		return
 	}
 	s.Inputs = append(s.Inputs, n.Args[0].String())

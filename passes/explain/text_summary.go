@@ -33,7 +33,7 @@ func (t *explainText) summary(s *Summary) {
 }
 
 func (t *explainText) entry(e *EntrySummary) {
-	t.line(0, "@%s: %s run%s", e.Func, plural(e.Nodes, "node", "nodes"), predicted(e))
+	t.line(0, "@%s: %s run%s%s", e.Func, plural(e.Nodes, "node", "nodes"), copiesAmong(e), predicted(e))
 	if len(e.Assigned) > 0 {
 		t.line(1, "as assign predicts it: %s", strings.Join(e.Assigned, ", "))
 	}
@@ -47,6 +47,17 @@ func (t *explainText) entry(e *EntrySummary) {
 	if e.Barriers != nil {
 		t.line(1, "%s%s", plural(*e.Barriers, "barrier", "barriers"), inSeconds(e.BarrierSeconds))
 	}
+}
+
+// copiesAmong returns how many of the nodes that run are copies. Splits do not count these.
+func copiesAmong(e *EntrySummary) string {
+	switch {
+	case e.Copies == nil || e.Copies.Count == 0:
+		return ""
+	case e.Copies.Count == 1:
+		return ", 1 of them a copy"
+	}
+	return fmt.Sprintf(", %d of them copies", e.Copies.Count)
 }
 
 // predicted returns the time of all nodes that the lines below list, one after the other. Shares of decisions refer to
@@ -106,7 +117,7 @@ func (t *explainText) split(s SplitReport) {
 	if s.Times > 1 {
 		id += "[l]"
 	}
-	text := fmt.Sprintf("%s on %s: %s from %s", id, s.Backend, plural(int64(s.Nodes), "node", "nodes"), s.First)
+	text := fmt.Sprintf("%s on %s: %s%s from %s", id, s.Backend, plural(int64(s.Nodes), "node", "nodes"), repeatedRuns(s), s.First)
 	if s.Times > 1 {
 		text += fmt.Sprintf(", %d times", s.Times)
 	}
@@ -123,6 +134,14 @@ func (t *explainText) split(s SplitReport) {
 		}
 	}
 	t.line(2, "%s", text)
+}
+
+// repeatedRuns returns how often the nodes of a split run in a call if those of a body run several times.
+func repeatedRuns(s SplitReport) string {
+	if s.Runs == int64(s.Nodes)*s.Times {
+		return ""
+	}
+	return fmt.Sprintf(" (%d runs with all iterations)", s.Runs)
 }
 
 func firstFew(names []string) string {
