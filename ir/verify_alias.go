@@ -107,7 +107,7 @@ func (w *versionWalk) version(val *Value) version {
 // function's result.
 func (w *versionWalk) read(reader *Node, val *Value) {
 	if by := w.gone[w.version(val)]; by != nil && by != reader {
-		w.fail("alias", "%v is read after %v has overwritten its bytes", val, by)
+		w.fail("alias", "%v is read after %v has overwritten its bytes: read the result of %[2]v instead, or %[1]v before it", val, by)
 	}
 }
 
