@@ -18,7 +18,7 @@ func canPartition(c *pass.Context, f *ir.Func) error {
 	for _, n := range f.Nodes {
 		switch {
 		case n.Op == ir.OpCall:
-			errs = append(errs, fmt.Errorf("@%s: %v: a function that calls another one cannot be planned: write the nodes of the other one in place of the call", f.Name, n))
+			errs = append(errs, fmt.Errorf("@%s: %v: a function that calls another one cannot be planned: let pass inline run, or, if the other one touches a state, write its nodes in place of the call", f.Name, n))
 		case n.Op == ir.OpRepeat:
 			errs = append(errs, canPartition(c, n.Body), operandsFit(n))
 		case flow.DoesWork(n) && c.Target(n) == nil:

@@ -37,8 +37,9 @@ import (
 // iteration makes its results dense. And so is a result that is an operand, if the caller overwrites the operand later:
 // without the call both would be one value.
 var Inline = pass.Pass{
-	Name:   "inline",
-	Doc:    "write the nodes of called and repeated functions in place of the calls",
+	Name: "inline",
+	Doc: "write the nodes of called and repeated functions in place of the calls; if it is disabled, repeats stay as they were written, " +
+		"and a module with calls is refused",
 	Run:    inline,
 	Needs:  ir.PropShaped,
 	Breaks: pass.FromSplit,
