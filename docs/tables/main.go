@@ -12,6 +12,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/passes"
+	"github.com/ggmlc/ggmlc/passes/target"
 )
 
 //go:generate go run . ../reference
@@ -70,7 +71,10 @@ func opsPage() string {
 	var b strings.Builder
 	b.WriteString(generated + "# Ops\n\n```text\n%y = rms_norm %x, %w {eps=1e-05} : f32[1,128]\n```\n\nA line of a [module](grammar.md) applies an op to operands; attributes are in braces. " +
 		"The definition of an op is the result\nof `ir/eval`, in float64. An operand with `?` may be absent, one with `…` may occur any number of times. Backends may\n" +
-		"differ from `ir/eval` by the tolerance: NMSE is the sum of squared differences over the sum of squares, the maximum is\nrelative to the largest absolute value.\n")
+		"differ from `ir/eval` by the tolerance: NMSE is the sum of squared differences over the sum of squares, the maximum is\nrelative to the largest absolute value.\n\n" +
+		"A program runs on the CPU if all its ops do. *On the CPU* lists what the kernels of an op read: for each operand its dtypes,\n" +
+		"then the [layout](../glossary.md#layout) unless it is plain. A graph may have plain weights and f32 activations, which `pack` lays out,\nrounds and quantizes for the kernel. " +
+		"Some kernels want more, such as operands of one shape: `ggmlc build` then says what.\n")
 	for op := range ir.NumOps {
 		info := op.Info()
 		if op == ir.OpInvalid {
@@ -80,8 +84,30 @@ func opsPage() string {
 		if facts := facts(info); facts != "" {
 			fmt.Fprintf(&b, "\n%s\n", facts)
 		}
+		fmt.Fprintf(&b, "\nOn the CPU: %s.\n", onCPU(op))
 	}
 	return b.String()
+}
+
+// onCPU describes which operands of an op the CPU's kernels read.
+func onCPU(op ir.Op) string {
+	var rows []string
+	for _, r := range target.CPU().Rows {
+		if r.Op == op {
+			rows = append(rows, "`"+r.String()+"`")
+		}
+	}
+	switch {
+	case rows != nil:
+		return strings.Join(rows, ", ")
+	case op == ir.OpCall:
+		return "the nodes of the function, if it touches no state; a call of one that does is refused"
+	case op == ir.OpRepeat:
+		return "the nodes of the body"
+	case op.Info().Traits&(ir.View|ir.Leaf) != 0:
+		return "always, as it needs no kernel"
+	}
+	return "no kernel, so a graph with it can be planned for other machines and does not run"
 }
 
 func operands(info *ir.OpInfo) string {
