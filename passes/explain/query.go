@@ -51,7 +51,15 @@ func (x *explainer) notFound(query string) error {
 	if fn == "" && x.m.Func(name) != nil {
 		return fmt.Errorf("%s is a function, not a node: without a name, explain sums it up", name)
 	}
-	return fmt.Errorf("module %s has no node, weight or position %q:%s ggmlc dump shows their names", x.m.Name, query, spell.Hint(name, x.names()))
+	return fmt.Errorf("%s has no node, weight or position %q:%s ggmlc dump shows their names", x.title(), query, spell.Hint(name, x.names()))
+}
+
+// title names the module for messages.
+func (x *explainer) title() string {
+	if x.m.Name == "" {
+		return "the module"
+	}
+	return "module " + x.m.Name
 }
 
 // names returns the names that find knows, in order, some more than once.
