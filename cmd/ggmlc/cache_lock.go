@@ -27,8 +27,8 @@ const (
 // lockRetry is the time between two attempts to lock the cache. Runs hold that lock for milliseconds.
 const lockRetry = 10 * time.Millisecond
 
-// lock locks the folder of the cache alone. Closing the file releases the lock. The error is fs.ErrNotExist if there is no
-// cache.
+// lock locks the folder of the cache alone. Closing the file releases the lock. The error is fs.ErrNotExist if there is
+// no cache.
 func (c cache) lock(ctx context.Context) (*os.File, error) {
 	for {
 		f, held, err := lockFolder(c.dir, alone)
@@ -38,7 +38,7 @@ func (c cache) lock(ctx context.Context) (*os.File, error) {
 		if held && isFolder(f, c.dir) {
 			return f, nil
 		}
-		f.Close() // somebody else has the lock, or has removed this folder while we waited for it
+		f.Close() // another process has the lock, or has removed this folder
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
