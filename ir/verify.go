@@ -45,18 +45,18 @@ func (e *VerifyError) Error() string {
 //
 //  1. Names of members are unique, links lead back, values are defined once and before they are read,
 //     operands and attributes are those of the op, types are possible, and dimensions mention
-//     declared symbols only. If the module is shaped: the declared types are those that the shape
-//     rules infer, as far as nothing before them is wrong.
+//     declared symbols only. As far as all that holds up to a node: if the module is shaped, its
+//     declared types are those that the shape rules infer; if the module is assigned, split or
+//     partitioned, the decisions about it are complete and consistent, see verify_plan.go.
 //  2. No function calls itself.
 //  3. If the module is shaped: calls have the types of what they call.
 //  4. No old version of a value is read after the next one is written, be it in a body or by a
 //     callee, and no body names a state that its function overwrites.
 //  5. The functions of a language model have the form that the runtime expects.
 //  6. Integers that select rows are inputs or within bounds.
-//  7. If the module is assigned, split, partitioned or placed: the decisions are complete and
-//     consistent, see verify_plan.go.
+//  7. Queues, events and addresses are complete and consistent.
 //
-// Each stage relies on the stages before and runs only if these have found nothing. Names of values
+// The first stage visits the nodes once, as each visit of a large module waits for memory. Each stage relies on the stages before and runs only if these have found nothing. Names of values
 // are not checked: NewValue, Rename and TakeName keep them unique.
 func Verify(m *Module) error {
 	if found := violations(m); len(found) > 0 {
@@ -89,11 +89,12 @@ type verifier struct {
 	symbols map[*Symbol]bool // of the module
 	sources map[string]bool  // names of the module's sources
 	found   []Violation
-	broken  bool // found has violations that shape rules cannot work with
+	broken  bool // found has violations of links, names or operands, on which other checks rely
 
 	// What the first stage found in the functions, for the later ones.
 	calls     []*Node // of other functions
 	selecting []*Node // with operands that select rows
+	submitted []*Node // to queues
 	writes    bool    // a node overwrites bytes
 }
 
@@ -114,8 +115,17 @@ func (v *verifier) fail(rule, format string, args ...any) {
 	if v.f != nil {
 		fn = v.f.Name
 	}
-	v.broken = v.broken || rule != ruleShape && rule != ruleSpace
+	v.broken = v.broken || isStructural(rule)
 	v.found = append(v.found, Violation{fn, v.where(), rule, fmt.Sprintf(format, args...)})
+}
+
+// isStructural reports whether other checks rely on what the rule demands.
+func isStructural(rule string) bool {
+	switch rule {
+	case "links", "op", "ssa", "operands", "attributes", "type", "symbols":
+		return true
+	}
+	return false
 }
 
 // must records a violation unless ok. It returns ok.

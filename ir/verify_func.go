@@ -31,14 +31,25 @@ func (v *verifier) function(f *Func, owner *Node) {
 	for i, p := range f.Params {
 		v.define(s, p, nil, i)
 	}
+	if !v.broken {
+		v.spaces()
+	}
+	at := progress{split: -1}
 	for _, n := range f.Nodes {
 		v.node = n
 		v.nodeLinks(s, n)
 		v.checkNode(s, n)
 		v.note(n)
-		if v.m.Props&PropShaped != 0 && n.Op != OpCall && !v.broken {
+		if v.broken {
+			continue // what follows relies on it
+		}
+		if v.m.Props&PropShaped != 0 && n.Op != OpCall {
 			v.inferred(n)
 		}
+		v.decided(n, &at)
+	}
+	if !v.broken {
+		v.epochs()
 	}
 	v.node = "return"
 	v.must(len(f.ResultNames) == len(f.Results), "links", "%d names for %s", len(f.ResultNames), count(len(f.Results), "result"))
@@ -73,6 +84,9 @@ func (v *verifier) note(n *Node) {
 	}
 	if selectors[n.Op] != nil {
 		v.selecting = append(v.selecting, n)
+	}
+	if n.Submit != nil {
+		v.submitted = append(v.submitted, n)
 	}
 	v.writes = v.writes || n.Is(Alias)
 }

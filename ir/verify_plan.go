@@ -3,21 +3,15 @@ package ir
 // Checks of the decisions that the properties from assigned on promise. Those that need the targets are
 // in passes/check: which backend can address which space, and which formats kernels read.
 
-// plan checks the decisions that the module's properties promise.
+// plan checks the queues, and the addresses of a module that is placed.
 func (v *verifier) plan() {
-	for _, f := range v.m.AllFuncs() {
-		v.f, v.node = f, nil
-		v.spaces()
-		v.epochs()
-		at := progress{split: -1}
-		for _, n := range f.Nodes {
-			v.node = n
-			v.decided(n, &at)
-		}
+	submitted := make(map[*Func][]*Node)
+	for _, n := range v.submitted {
+		f := entryOf(n)
+		submitted[f] = append(submitted[f], n)
 	}
-	v.f, v.node = nil, nil
 	for _, f := range v.m.Funcs {
-		v.queues(appendSubmitted(nil, f))
+		v.queues(submitted[f])
 	}
 	if v.m.Props&PropPlaced != 0 && v.must(v.m.Plan != nil, "placed", "there is no plan") {
 		v.placed()
@@ -143,6 +137,7 @@ func (v *verifier) epochs() {
 		return
 	}
 	last := 0
+	v.node = nil
 	for _, n := range v.f.Nodes {
 		if works(n) {
 			last = max(last, n.Epoch)

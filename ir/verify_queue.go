@@ -51,16 +51,3 @@ func (v *verifier) waits(waits []Wait, recorded map[int]bool) {
 		seen[w] = true
 	}
 }
-
-// appendSubmitted appends the nodes of f, and of the bodies in it, that have a submission.
-func appendSubmitted(nodes []*Node, f *Func) []*Node {
-	for _, n := range f.Nodes {
-		if n.Submit != nil {
-			nodes = append(nodes, n)
-		}
-		if n.Body != nil {
-			nodes = appendSubmitted(nodes, n.Body)
-		}
-	}
-	return nodes
-}
