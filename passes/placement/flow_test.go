@@ -59,3 +59,57 @@ func TestPipelinedStepsDoNotWaitForEachOther(t *testing.T) {
 		}
 	}
 }
+
+// addStage adds a node to the last step, and its result: value i is that of node i.
+func (p *Problem) addStage(seconds []float64, reads ...int32) *Node {
+	x, step := int32(len(p.Nodes)), int32(len(p.Steps)-1)
+	p.Nodes = append(p.Nodes, Node{Seconds: seconds, Reads: reads, Writes: -1, Step: step})
+	p.Values = append(p.Values, Value{Step: step, Owner: x, Maker: x, Bytes: 8})
+	p.Steps[step].End = len(p.Nodes)
+	return &p.Nodes[x]
+}
+
+// addStages adds the nodes of stages to the last step.
+func (p *Problem) addStages() {
+	x := int32(len(p.Nodes))
+	p.addStage([]float64{5, 1, 100})
+	p.addStage([]float64{50, Never, Never}, x)
+	p.addStage([]float64{Never, 50, Never}, x, x+1)
+	p.addStage([]float64{Never, Never, 0}, x+2).Caller = true
+}
+
+// TestWhatOnlyTheCallerReadsStays has two steps. In the first one, a node moves so that the devices do not wait for
+// each other. In the second one, device and host have to wait for each other. Node 7 runs on the device and only the
+// caller reads its result, for which no step waits: it must not move to the host.
+func TestWhatOnlyTheCallerReadsStays(t *testing.T) {
+	p := stages(2, 5)
+	p.Nodes, p.Values = nil, nil
+	p.addStages()
+	p.Steps = append(p.Steps, Step{Weight: 1, First: len(p.Nodes)})
+	p.addStage([]float64{Never, Never, 50})    // 4
+	p.addStage([]float64{50, Never, Never}, 4) // 5
+	p.addStage([]float64{Never, Never, 50}, 5) // 6
+	p.addStage([]float64{1, Never, 2}, 4)      // 7
+	p.addStage([]float64{Never, Never, 0}, 6, 7).Caller = true
+	r := Solve(context.Background(), p, nil, Options{})
+	if !slices.Equal(r.Moved, []int32{0}) || r.Labels[7] != 0 {
+		t.Errorf("%v moved, and node 7 runs on target %d; want [0] and target 0", r.Moved, r.Labels[7])
+	}
+}
+
+// TestReadsWithinATargetAreNoCandidates precedes the node that has to move by more reads within one target than there
+// are candidates for one move.
+func TestReadsWithinATargetAreNoCandidates(t *testing.T) {
+	p := stages(2, 5)
+	p.Nodes, p.Values = nil, nil
+	p.addStage([]float64{0, Never, Never})
+	for i := range int32(flowTries) {
+		p.addStage([]float64{0, Never, Never}, i)
+	}
+	mask := int32(len(p.Nodes))
+	p.addStages()
+	r := Solve(context.Background(), p, nil, Options{})
+	if !slices.Equal(r.Moved, []int32{mask}) {
+		t.Errorf("%v moved, want node %d", r.Moved, mask)
+	}
+}
