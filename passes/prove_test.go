@@ -60,12 +60,14 @@ func TestNeedlessCopiesAreBugsUnlessWanted(t *testing.T) {
 		passes  string
 		disable []string
 		left    bool // elide-copy misses what it should remove
+		apart   bool // elide-copy keeps all copies for a limit of memory
 		noted   bool
 	}{
-		{"all passes", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, false, false},
-		{"elide-copy misses one", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, true, false},
-		{"an order without elide-copy", "shape,assign,pack,split,copy,pipeline,order,partition,plan,sync,check", nil, false, true},
-		{"as the user says", "shape,assign,pack,split,copy,pipeline,order,partition,plan,sync,check", []string{"elide-copy"}, false, true},
+		{"all passes", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, false, false, false},
+		{"elide-copy misses one", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, true, false, false},
+		{"an order without elide-copy", "shape,assign,pack,split,copy,pipeline,order,partition,plan,sync,check", nil, false, false, true},
+		{"as the user says", "shape,assign,pack,split,copy,pipeline,order,partition,plan,sync,check", []string{"elide-copy"}, false, false, true},
+		{"kept for a limit of memory", "shape,assign,pack,split,copy,elide-copy,pipeline,order,partition,plan,sync,check", nil, false, true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			npu, err := pass.ParsePin("^e$=npu")
@@ -75,6 +77,9 @@ func TestNeedlessCopiesAreBugsUnlessWanted(t *testing.T) {
 			table := table
 			if tt.left {
 				table = withoutWork("elide-copy")
+			}
+			if tt.apart {
+				table = withWork("elide-copy", keepApart)
 			}
 			stats, err := Run(t.Context(), irtest.Parse(t, text), RunOptions{
 				Targets: list, Passes: strings.Split(tt.passes, ","), Options: pass.Options{Disable: tt.disable, Pins: []pass.Pin{npu}}, table: table,
@@ -93,8 +98,23 @@ func TestNeedlessCopiesAreBugsUnlessWanted(t *testing.T) {
 }
 
 // withoutWork returns the pipeline with a pass that does nothing.
-func withoutWork(pass string) passTable {
+func withoutWork(pass string) passTable { return withWork(pass, doNothing) }
+
+// withWork returns the pipeline with a pass that does something else.
+func withWork(name string, run func(*pass.Context, *ir.Module) error) passTable {
 	t := slices.Clone(table)
-	t.find(pass).Run = doNothing
+	t.find(name).Run = run
 	return t
+}
+
+// keepApart marks all copies as kept for a limit of memory.
+func keepApart(c *pass.Context, m *ir.Module) error {
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Op == ir.OpCopy {
+				c.Cause(n, pass.RuleCopyApart, n.Result().String())
+			}
+		}
+	}
+	return nil
 }
