@@ -170,6 +170,10 @@ func TestViolationsOfHandMadePlan(t *testing.T) {
 		}, []string{"partition: @f: %y: it is not divided, and has a dynamic share"}},
 		{"epochs", func(f *ir.Func) { f.Nodes[0].Epoch = 1 },
 			[]string{"partition: @f: %a: epoch 1 follows epoch 0, of 1"}},
+		{"an arena in a space of no target", func(f *ir.Func) {
+			p := f.Module.Plan
+			p.Arenas = append(p.Arenas, ir.Arena{Space: "nowhere", Class: ir.ClassIO, Align: 64})
+		}, []string{"nowhere io: no target addresses the space"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, targets := hand(t)

@@ -109,6 +109,25 @@ plan {
 }
 `
 
+// instanceBytes is a plan for two steps under way in which a value of one byte has two instances, without alignment.
+const instanceBytes = `ggir 1
+module "byte"
+after plan
+props imported,shaped,assigned,packed,split,copied,rolled,ordered,partitioned,placed,queued,synced
+func @f(%x: u8[1] @host at 1:0x0+1) -> (y: u8[1]) epochs=1 {
+  %up = copy %x : u8[1] in d0 @gpu0 split=0 part=one queue=gpu0 slots=2 at 0:0x3e+1
+  %y = copy %up : u8[1] in host @gpu0 split=0 part=one queue=gpu0 at 1:0x40+1
+  return %y
+}
+plan pipeline=2 {
+  arena d0 activations align=1 chunks=[64] bound=0
+  arena host io align=64 chunks=[256] bound=0
+  func "f" nodes=2 {
+    split @gpu0 inputs=["x"]
+  }
+}
+`
+
 // fixedInLoop is loop with an operand that every iteration reads, of which there are two instances.
 var fixedInLoop = edit(loop, "  %last = repeat %first {count=4, carried=1, invariant=0}",
 	"  %same = copy %x : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 slots=2 at 0:0x800+576\n"+
@@ -185,6 +204,9 @@ func TestRacingQueuesAreRefused(t *testing.T) {
 			"queue: @f: %over: there are 2 instances of %over, 512 bytes apart, and 0 bytes after the first"},
 		{"more instances than numbers", chain, chainTargets, []string{"slots=2 event=1", "slots=2147483647 event=1"},
 			"queue: @f: %over: there are 2147483647 instances of %over"},
+		{"instances of a byte", instanceBytes, "target gpu0 space=d0,host align=1 queues=1 events=true ops=silu\ntarget cpu like=cpu\n", nil, ""},
+		{"instances of a byte, the last one is outside", instanceBytes, "target gpu0 space=d0,host align=1 queues=1 events=true ops=silu\ntarget cpu like=cpu\n", []string{"at 0:0x3e", "at 0:0x3f"},
+			"queue: @f: %up: there are 2 instances of %up, 1 bytes apart, and 0 bytes after the first"},
 		{"any number of steps", chain, chainTargets, []string{"pipeline=2", "pipeline=2147483647"},
 			"queue: @f: 2147483647 instances share bytes, and twice as many calls of 6 nodes are too many to prove"},
 		{"instances of a result", chain, chainTargets, []string{"queue=gpu1 at 2", "queue=gpu1 slots=2 at 2"}, "queue: @f: %y: %y has 2 instances, and is no value of its own among the activations"},
