@@ -14,6 +14,7 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes"
 	"github.com/ggmlc/ggmlc/passes/passtest"
 	"github.com/ggmlc/ggmlc/passes/target"
@@ -362,5 +363,38 @@ func TestAnotherDeviceDoesNotMakeAPlanImpossible(t *testing.T) {
 			t.Errorf("%d MiB: with another device: %v", size, beside)
 		}
 		t.Logf("%d MiB: %v, %v", size, alone, beside)
+	}
+}
+
+// TestPredictionCountsCopiesMadeForALimit compares the predicted step with and without a limit that makes one copy of
+// %x be made twice: the difference is the time of that copy.
+func TestPredictionCountsCopiesMadeForALimit(t *testing.T) {
+	const text = `func @f(%z: f32[64,128], %y: f32[64,128]) -> (f32[64,128], f32[64,128]) {
+  %x = sqrt %z
+  %n = neg %x
+  %q = sqrt %n
+  %e = add %q, %y
+  %u = sqrt %e
+  %a = add %u, %x
+  return %a, %u
+}
+`
+	const link, bytes = 4e9, 64 * 128 * 4
+	l := targets(t, fmt.Sprintf("target gpu like=fake space=dev ops=neg,exp,add queues=1 link=%g linkdelay=0\ntarget cpu like=cpu link=0 linkdelay=0\n", link))
+	step := func(limits map[string]int64, copies int64) int64 {
+		stats, err := passes.Run(context.Background(), irtest.Parse(t, text), passes.RunOptions{Targets: l, Options: pass.Options{
+			Pins: []pass.Pin{{Match: regexp.MustCompile("^(n|e|a)$"), Backend: "gpu"}}, MaxMemory: limits,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := stats.Counter("elide-copy.copy.apart"); n != copies {
+			t.Fatalf("%d copies are made twice, want %d", n, copies)
+		}
+		return stats.Counter("assign.step-ns")
+	}
+	free, tight := step(nil, 0), step(map[string]int64{"gpu": 64 << 10}, 1)
+	if want := int64(bytes / link * 1e9); tight-free < want-2 || tight-free > want+2 {
+		t.Errorf("the step takes %d ns, and %d with one copy more, which takes %d", free, tight, want)
 	}
 }

@@ -197,3 +197,26 @@ func TestParagraphsOfANodeHaveOneIndent(t *testing.T) {
 		t.Errorf("indents %v:\n%s", indents, text)
 	}
 }
+
+// TestValueWithoutAnAddressHasNoPlace explains a node of a module that has a plan, and does not claim to be placed.
+func TestValueWithoutAnAddressHasNoPlace(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+module "m"
+after partition
+props imported,shaped,assigned,packed,split,copied,ordered,partitioned
+func @f(%x: f32[64] @host) -> (y: f32[64]) epochs=1 {
+  %y = neg %x : f32[64] in host @cpu split=0 part=one
+  return %y
+}
+plan {
+  arena host io align=64 chunks=[1024] bound=0
+  func "f" nodes=1 {
+    split @cpu
+  }
+}
+`)
+	_, doc := explained(t, m, Options{Targets: cpuOnly(t), Node: "y"})
+	if len(doc.Nodes) != 1 || len(doc.Nodes[0].Results) != 1 || doc.Nodes[0].Results[0].Place != nil {
+		t.Errorf("%+v", doc.Nodes)
+	}
+}
