@@ -220,6 +220,26 @@ func TestDumperWritesFilePerPass(t *testing.T) {
 	}
 }
 
+// TestCountersOfPartitionAgreeWithItsCauses counts the nodes whose granule another node decides.
+func TestCountersOfPartitionAgreeWithItsCauses(t *testing.T) {
+	m := irtest.Parse(t, irtest.SmallLlama.Text())
+	stats, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), To: "partition"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var causes int64
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.HasCause(string(pass.RulePartitionOwn)) {
+				causes++
+			}
+		}
+	}
+	if got := stats.Counter("partition.owned"); causes == 0 || got != causes {
+		t.Errorf("partition.owned is %d, and %d nodes have the cause", got, causes)
+	}
+}
+
 func TestStatsInAllFormats(t *testing.T) {
 	stats, err := Run(context.Background(), irtest.Parse(t, irtest.SmallModule), RunOptions{Targets: cpuOnly(t), To: "dce-fuse"})
 	if err != nil {
