@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -172,6 +173,30 @@ func TestLanguageViolationsNameFunctionAndParameter(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error\n%v\nwant %q", c.name, err, want)
 			}
+		}
+	}
+}
+
+// TestLongChainsOfCallsAreRefused lets decode call @step through a chain of functions. A long one is refused, because
+// calls within calls could take very long to check.
+func TestLongChainsOfCallsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		between int // functions
+		refused bool
+	}{{0, false}, {1, false}, {maxCallDepth - 1, false}, {maxCallDepth, true}, {2 * maxCallDepth, true}} {
+		text := speaker
+		for i := range c.between {
+			callee := fmt.Sprintf("@between%d", i)
+			text = strings.Replace(text, "call @step", "call "+callee, 1)
+			text += "func " + callee + "(%len: i32[1], %s: i32[1], %p: i32[1], %a: f32[1,1,8]) -> f32[1,1,8] {\n" +
+				"  %b = call @step %len, %s, %p, %a : f32[1,1,8]\n  return %b\n}\n"
+		}
+		m, err := Parse("speaker", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(m); (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "functions call each other too often") {
+			t.Errorf("%d functions between decode and @step: error %v, refused should be %v", c.between, err, c.refused)
 		}
 	}
 }

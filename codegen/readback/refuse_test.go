@@ -198,6 +198,7 @@ var deviceRefusals = refusals{
 	{"no wait", "q.Await(1)", "", "no wait: [Await(1)]"},
 	{"a wait by all", "if w.Part == 0 {\n\t\tq := a.Queues\n\t\tq.Copy(1,", "{\n\t\tq := a.Queues\n\t\tq.Copy(1,", "emitted code has no such statement"},
 	{"two marks", "w.Mark(0)", "w.Mark(0)\nw.Mark(0)", "a mark, and then a mark"},
+	{"no mark at the end", "w.Mark(runtime.MarkEnd)", "", "no mark of end before"},
 	{"a name that nothing marks", "NewProfile(", "NewProfile(\"barrier\", ", "a mark of"},
 	{"a method", "// f runs", "type T int\nfunc (t *T) M() {}\n// f runs", "the method T.M, and a program has none"},
 }
