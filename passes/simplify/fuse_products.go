@@ -128,7 +128,7 @@ func canBeStrided(uses *ir.UseLists, v *ir.Value, t ir.Type, depth int) bool {
 		}
 		trial := &ir.Node{Op: n.Op, Attr: n.Attr, Args: []*ir.Value{{Type: t, Func: v.Func}}, Func: v.Func}
 		types, err := ir.Infer(trial)
-		if err != nil || depth > maxViews || !canBeStrided(uses, n.Result(), types[0], depth+1) {
+		if err != nil || depth == maxViews || !canBeStrided(uses, n.Result(), types[0], depth+1) {
 			return false
 		}
 	}
