@@ -83,3 +83,33 @@ var namedValues = func() string {
 func oneFunction(name string) string {
 	return fmt.Sprintf("func @%s(%%x: f32[2]) -> (y: f32[2]) {\n  %%y = exp %%x\n  return %%y\n}\n", name)
 }
+
+// TestDeviceThatOnlyHoldsMemoryIsReadBack reads a program back in which d0 runs nothing, and its memory holds a weight
+// that d1 reads there.
+func TestDeviceThatOnlyHoldsMemoryIsReadBack(t *testing.T) {
+	m, err := ir.Parse("held.ggir", []byte(`weight "w" : f32[64] @va
+func @f(%x: f32[2,64]) -> (y: f32[2,64]) {
+  %w = weight "w"
+  %y = mul %x, %w
+  return %y
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := emit(t.Context(), "held", m, nil, setting{pins: "^y$=d1",
+		targets: "target d0 like=fake space=va\ntarget d1 like=fake space=vb,va\ntarget cpu like=cpu\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if n.Backend == "d0" {
+				t.Errorf("d0 runs %v", n)
+			}
+		}
+	}
+	if err := s.check(s.files); err != nil {
+		t.Error(err)
+	}
+}
