@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/passes/pass"
 	"github.com/ggmlc/ggmlc/passes/rewrite"
@@ -272,6 +273,29 @@ func TestShapeReportsModuleThatParserRefuses(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "%y") {
 		t.Errorf("what depends on %%p is reported too: %v", err)
+	}
+}
+
+// TestShapeReportsTheFirstErrorOfAChain has a chain whose first node has a wrong type and whose others have none: what
+// depends on the first one, directly or not, is not reported.
+func TestShapeReportsTheFirstErrorOfAChain(t *testing.T) {
+	m := irtest.Parse(t, `func @f(%x: f32[4,16]) -> f32[4,16] {
+  %a = neg %x
+  %b = exp %a
+  %c = tanh %b
+  %d = add %c, %a
+  return %d
+}
+`)
+	for i, n := range m.Funcs[0].Nodes {
+		n.Result().Type = ir.Type{}
+		if i == 0 {
+			n.Result().Type = ir.Type{DType: dtype.F32, Shape: ir.Dims(4, 15)}
+		}
+	}
+	_, err := Run(context.Background(), m, RunOptions{Targets: cpuOnly(t), To: "shape"})
+	if err == nil || !strings.Contains(err.Error(), "@f %a: is declared as f32[4,15]") || strings.Count(err.Error(), "@f ") != 1 {
+		t.Errorf("want one error, of %%a: %v", err)
 	}
 }
 
