@@ -113,3 +113,31 @@ func TestReadsWithinATargetAreNoCandidates(t *testing.T) {
 		t.Errorf("%v moved, want node %d", r.Moved, mask)
 	}
 }
+
+// TestNothingWaitsForWhatIsThere has a device that reads an input in memory that it addresses, and makes what another
+// device reads: only that one waits.
+func TestNothingWaitsForWhatIsThere(t *testing.T) {
+	p := stages(2, 5)
+	p.Nodes, p.Values = nil, nil
+	p.addStage([]float64{Never, 1, Never}, 2)
+	p.addStage([]float64{1, Never, Never}, 0)
+	p.Values = append(p.Values, Value{Owner: -1, Maker: -1, Space: 2, Bytes: 8})
+	if f := newFlow(newGraph(p), []int32{1, 0}); f.mutual != 0 || f.cross != 0 || !f.waits[0][f.pair(1, 0)] || f.waits[0][f.pair(0, 1)] {
+		t.Errorf("%d pairs wait for each other, for %d values: %v", f.mutual, f.cross, f.waits)
+	}
+}
+
+// TestNodesMoveWithWhatTheyAreMadeOf has a node that two devices need, and a node before it, on the second device. Only
+// if both move to the first one do the devices not wait for each other.
+func TestNodesMoveWithWhatTheyAreMadeOf(t *testing.T) {
+	p := stages(2, 5)
+	p.Nodes, p.Values = nil, nil
+	p.addStage([]float64{5, 1, 100})
+	p.addStage([]float64{2, 1, 100}, 0)
+	p.addStage([]float64{50, Never, Never}, 1)
+	p.addStage([]float64{Never, 50, Never}, 1, 2)
+	p.addStage([]float64{Never, Never, 0}, 3).Caller = true
+	if r := Solve(context.Background(), p, nil, Options{}); !slices.Equal(r.Moved, []int32{0, 1}) {
+		t.Errorf("%v moved, want [0 1]", r.Moved)
+	}
+}

@@ -43,3 +43,82 @@ func TestLongestChainsAreChainsAndLongest(t *testing.T) {
 		}
 	}
 }
+
+// TestRelaxationIsTheLeastWeightedMean compares the bound for random weights and prices with the weighted mean of what
+// its solution uses, and with that of random other assignments, none of which may be less.
+func TestRelaxationIsTheLeastWeightedMean(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 15))
+		g := newGraph(random(rng, world{nodes: 16, leaves: 6, targets: 3, queues: true, limits: seed%2 == 0, shared: true, steps: 2}))
+		r := newRelaxation(g)
+		m := r.firstMultipliers(100)
+		for k := range m.weight {
+			for i := range m.weight[k] {
+				m.weight[k][i] *= rng.Float64()
+			}
+		}
+		mean := func(u *usage) (sum float64) {
+			for k, busy := range u.busy {
+				for i, seconds := range busy {
+					sum += g.Steps[k].Weight * m.weight[k][i] * seconds
+				}
+			}
+			for s, limit := range g.Limits {
+				sum += m.price[s] * float64(u.bytes[s]-max(0, limit))
+			}
+			return sum
+		}
+		bound, u := r.solve(m)
+		if got := mean(u); !near(got, bound) {
+			t.Errorf("seed %d: the bound is %v, and the weighted mean of its solution %v", seed, bound, got)
+		}
+		for range 100 {
+			if got := mean(randomUsage(rng, r)); got < bound*(1-1e-9) {
+				t.Errorf("seed %d: the bound is %v, and an assignment has the weighted mean %v", seed, bound, got)
+			}
+		}
+	}
+}
+
+// randomUsage returns what a random assignment uses.
+func randomUsage(rng *rand.Rand, r *relaxation) *usage {
+	u := &usage{bytes: make([]int64, r.g.spaces)}
+	for range r.g.Steps {
+		u.busy = append(u.busy, make([]float64, r.resources()))
+	}
+	anyOf := func(x int32) int32 { return r.g.allowed[x][rng.IntN(len(r.g.allowed[x]))] }
+	spaces := make([]int32, len(r.g.Leaves))
+	for k := range spaces {
+		spaces[k] = anyOf(r.g.leafVariable(k))
+		u.bytes[spaces[k]] += r.g.Leaves[k].Bytes
+	}
+	for i := range r.g.Nodes {
+		space := int32(-1)
+		if v := r.primary[i]; v >= 0 {
+			space = spaces[int(r.g.leafOf(v))-len(r.g.Nodes)]
+		}
+		r.addNode(u, int32(i), anyOf(int32(i)), space)
+	}
+	return u
+}
+
+// TestPrimaryIsTheLargestValue has a node that reads values of leaves in different orders, and a result.
+func TestPrimaryIsTheLargestValue(t *testing.T) {
+	for turn := range 3 {
+		p := machine(0, 1)
+		p.addNode(1, 1)
+		p.addNode(1, 1, 0)
+		p.Values[0].Bytes = 1000 // not of a leaf
+		sizes := []int64{10, 30, 20}
+		for i := range sizes {
+			p.addLeaf(sizes[(i+turn)%3], 1)
+		}
+		g := newGraph(p)
+		if v := g.largestLeafValue(1); v < 0 || g.Values[v].Bytes != 30 {
+			t.Errorf("turn %d: value %d is the largest of a leaf, want the one of 30 bytes", turn, v)
+		}
+		if v := g.largestLeafValue(0); v != -1 {
+			t.Errorf("a node that reads no leaf has the primary value %d", v)
+		}
+	}
+}
