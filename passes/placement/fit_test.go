@@ -122,3 +122,39 @@ func TestNodeThatWritesTheFirstValueTakesAllReadersAlong(t *testing.T) {
 		t.Errorf("%+v, want one move of both nodes, which takes 8 s more", moves)
 	}
 }
+
+// TestCopiesThatAreNotAllowedAreBroken makes copies of a leaf and of a result into a space with a limit.
+func TestCopiesThatAreNotAllowedAreBroken(t *testing.T) {
+	p := machine(0, 2)
+	p.addNode(1, 1)
+	p.Values[0].Bytes = 40
+	p.addLeaf(40, 0)
+	p.Limits[1] = 100
+	for _, tt := range []struct {
+		stay         bool
+		room         int64 // for copies in space 1
+		result, leaf float64
+	}{{false, -1, 2, 2}, {true, -1, 2, 2 + broken}, {false, 39, 2 + broken, 2 + broken}, {false, 40, 2, 2}, {true, 39, 2 + broken, 2 + 2*broken}} {
+		p.Stay, p.CopyRoom[1] = tt.stay, tt.room
+		g := newGraph(p)
+		if result, leaf := g.copySeconds(0, 0, 1), g.copySeconds(1, 0, 1); result != tt.result || leaf != tt.leaf {
+			t.Errorf("stay %v, room for %d bytes: the copies take %v and %v s, want %v and %v", tt.stay, tt.room, result, leaf, tt.result, tt.leaf)
+		}
+		if back := g.copySeconds(1, 1, 0); back != 2 {
+			t.Errorf("a copy into a space without a limit takes %v s, want 2", back)
+		}
+	}
+}
+
+// TestLeavesAreAllowedWhereTheyFit has leaves of several sizes, and a limit.
+func TestLeavesAreAllowedWhereTheyFit(t *testing.T) {
+	for bytes, want := range map[int64][]int32{50: {0, 1}, 51: {0}, 90: {0}, 91: {0, 1}} { // 91 bytes fit nowhere
+		p := machine(0, 1)
+		p.addNode(1, 1)
+		p.addLeaf(bytes, 0)
+		p.Limits = []int64{90, 50}
+		if got := newGraph(p).allowed[1]; !slices.Equal(got, want) {
+			t.Errorf("a leaf of %d bytes may be in %v, want %v", bytes, got, want)
+		}
+	}
+}

@@ -185,3 +185,17 @@ func TestPricesRaiseTheBound(t *testing.T) {
 		t.Errorf("prices raise the bound of %d problems of %d", raised, cases)
 	}
 }
+
+// TestRunsOfManyTargetsMoveToTheirNeighbours lists the targets to try for runs on more targets than are all tried.
+func TestRunsOfManyTargetsMoveToTheirNeighbours(t *testing.T) {
+	p := random(rand.New(rand.NewPCG(1, 17)), world{nodes: 6, targets: 2 * fewTargets, chain: true})
+	d := &descent{state: newState(newGraph(p), []int32{3, 3, 5, 5, 5, 7})}
+	for _, tt := range []struct {
+		first, end int
+		want       []int32
+	}{{0, 2, []int32{5}}, {2, 5, []int32{3, 7}}, {5, 6, []int32{5}}} {
+		if got := d.runTargets(&p.Steps[0], tt.first, tt.end); !slices.Equal(got, tt.want) {
+			t.Errorf("nodes %d to %d: targets %v, want %v", tt.first, tt.end-1, got, tt.want)
+		}
+	}
+}

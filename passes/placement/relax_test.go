@@ -122,3 +122,33 @@ func TestPrimaryIsTheLargestValue(t *testing.T) {
 		}
 	}
 }
+
+// TestReadersShareACopyOnTheQueueThatMakesIt copies a leaf that two nodes read. The queue of the device makes a copy
+// out of its memory, and its queue of copies, where it has one, a copy into it.
+func TestReadersShareACopyOnTheQueueThatMakesIt(t *testing.T) {
+	for queues := range 3 {
+		p := machine(queues, 3)
+		p.addNode(1, 1)
+		p.addNode(1, 1)
+		p.addLeaf(8, 0, 1)
+		r := newRelaxation(newGraph(p))
+		into, out := onHost, onHost
+		if queues > 0 {
+			into, out = r.queueOf(0), r.queueOf(0)
+		}
+		if queues > 1 {
+			into = r.copyQueue(0)
+		}
+		for n := range int32(2) {
+			if by, s := r.copyShare(n, 0, 0); by != into || s != 1.5 {
+				t.Errorf("%d queues, into the device: resource %d for %v s, want %d for 1.5", queues, by, s, into)
+			}
+			if by, s := r.copyShare(n, 1, 1); by != out || s != 1.5 {
+				t.Errorf("%d queues, out of the device: resource %d for %v s, want %d for 1.5", queues, by, s, out)
+			}
+			if _, s := r.copyShare(n, 0, 1); s != 0 {
+				t.Errorf("a device takes %v s for a copy of what it addresses", s)
+			}
+		}
+	}
+}

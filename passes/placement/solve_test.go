@@ -68,6 +68,20 @@ func TestSolveFindsTheBestOfTwelveNodes(t *testing.T) {
 	}
 }
 
+// TestTargetsAreNoSpaces reverses the order of targets, so that the number of a target is not that of its home.
+func TestTargetsAreNoSpaces(t *testing.T) {
+	for _, name := range []string{"weights", "limits", "shared", "two steps"} {
+		for seed := range uint64(8) {
+			p := random(rand.New(rand.NewPCG(seed, 16)), worlds[name])
+			slices.Reverse(p.Targets)
+			for i := range p.Nodes {
+				slices.Reverse(p.Nodes[i].Seconds)
+			}
+			compareAll(t, seed, p)
+		}
+	}
+}
+
 func compareAll(t *testing.T, seed uint64, p *Problem) {
 	t.Helper()
 	want := exhaustive(newGraph(p))
