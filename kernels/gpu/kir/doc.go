@@ -1,0 +1,36 @@
+// Package kir is the IR of GPU kernels: small, typed, in SSA form with structured control flow. Kernels are built with a
+// [Builder], checked by [Verify], run by package interp, and printed as SPIR-V and PTX by packages of that name.
+//
+// A kernel is run by workgroups, each of Threads threads. All threads run the same instructions; they differ in
+// thread, lane, subgroup and group. A workgroup has shared memory and a barrier. Device memory is addressed by 64-bit
+// numbers: an argument of the kernel plus bytes.
+//
+//	kernel scale_f32 threads=64 args=(x: u64, y: u64, n: i32) {
+//	  %g = group
+//	  %t = thread
+//	  %w = const i32 64
+//	  %b = mul %g, %w
+//	  %i = add %b, %t
+//	  %c = lt %i, %n
+//	  if %c {
+//	    %o = offset %i {4}
+//	    %p = add %x, %o
+//	    %v = load f32 %p
+//	    %two = const f32 2
+//	    %r = mul %v, %two
+//	    %q = add %y, %o
+//	    store %q, %r
+//	  }
+//	}
+//
+// Control flow is If and For only, each with results:
+//
+//	%s = for %i = %lo to %hi step %d carry (%a = %zero) {
+//	  …
+//	  yield %next
+//	}
+//
+// A for runs while i < hi, as in Go; its bounds are read once. Integers wrap around. Floating-point operations are those of
+// IEEE 754 for their type, except that a printer may flush denormals of f32 and that exp, log, sin, cos and tanh have
+// the accuracy that the op's tolerance allows.
+package kir

@@ -1,0 +1,70 @@
+package kir
+
+import "fmt"
+
+// Kind is the kind of a scalar.
+type Kind uint8
+
+// The kinds. 8-bit and 16-bit integers and BF16 are kinds of memory: they are loaded, stored, converted and built into
+// vectors, and nothing else is computed with them.
+const (
+	Invalid Kind = iota
+	Bool
+	I8
+	U8
+	U16
+	BF16
+	F16
+	I32
+	U32
+	F32
+	U64
+	numKinds
+)
+
+var kinds = [numKinds]struct {
+	name  string
+	bytes int
+}{
+	Invalid: {"invalid", 0}, Bool: {"bool", 0}, I8: {"i8", 1}, U8: {"u8", 1}, U16: {"u16", 2}, BF16: {"bf16", 2}, F16: {"f16", 2},
+	I32: {"i32", 4}, U32: {"u32", 4}, F32: {"f32", 4}, U64: {"u64", 8},
+}
+
+func (k Kind) String() string {
+	if k >= numKinds {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kinds[k].name
+}
+
+// Bytes returns the size in memory; 0 for a bool, which has none.
+func (k Kind) Bytes() int { return kinds[k].bytes }
+
+// Float reports whether k is a kind of floating-point numbers that is computed with.
+func (k Kind) Float() bool { return k == F32 || k == F16 }
+
+// Int reports whether k is a kind of integers that is computed with.
+func (k Kind) Int() bool { return k == I32 || k == U32 || k == U64 }
+
+// Type is a scalar, or a vector of 2 or 4 of them.
+type Type struct {
+	Kind  Kind
+	Lanes int // 1, 2 or 4
+}
+
+// Scalar returns the type of one k.
+func Scalar(k Kind) Type { return Type{k, 1} }
+
+// Vector returns the type of n of k.
+func Vector(k Kind, n int) Type { return Type{k, n} }
+
+// Bytes returns the size in memory.
+func (t Type) Bytes() int { return t.Kind.Bytes() * t.Lanes }
+
+// String returns the type as the text form shows it: f32, or f32x4.
+func (t Type) String() string {
+	if t.Lanes == 1 {
+		return t.Kind.String()
+	}
+	return fmt.Sprintf("%vx%d", t.Kind, t.Lanes)
+}
