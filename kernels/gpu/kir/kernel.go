@@ -4,7 +4,7 @@ package kir
 type Kernel struct {
 	Name    string
 	Threads int      // of a workgroup, in one dimension
-	Args    []*Value // of type u64 (addresses), i32 or u32; each takes 8 bytes of the argument block
+	Args    []*Value // of type u64 (addresses), i32 or u32; each is 8 bytes of the block of arguments, whose address a device passes
 	Shared  []*Shared
 	Needs   Caps
 	Body    *Block

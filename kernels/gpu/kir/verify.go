@@ -11,7 +11,7 @@ import (
 const (
 	maxThreads = 1024
 	maxShared  = 32 << 10 // bytes
-	maxArgs    = 14       // with the address of the step's sizes and the iteration, 128 bytes
+	maxArgs    = 64
 )
 
 // Verify checks that each value is defined once and before it is used, that operands and results have the types that the

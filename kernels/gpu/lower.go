@@ -1,0 +1,145 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// Dispatch is a kernel with its arguments.
+type Dispatch struct {
+	Kernel *kir.Kernel
+	Args   []Arg  // one for each argument of the kernel
+	Units  ir.Dim // units of work: workgroups beyond that number have nothing to do
+}
+
+// Arg is an argument: the address of the first element of Value, a u64, or, if Value is nil, the number Size, an i32.
+type Arg struct {
+	Value *ir.Value
+	Size  ir.Dim
+}
+
+// ErrNoKernel reports a node for which there is no kernel.
+var ErrNoKernel = errors.New("there is no kernel for it")
+
+// lowerings has the function for each op that has kernels. It adds what the node does to l.
+var lowerings = map[ir.Op]func(l *lowering){
+	ir.OpNeg: unary, ir.OpAbs: unary, ir.OpExp: unary, ir.OpLog: unary, ir.OpSqrt: unary, ir.OpSquare: unary, ir.OpReLU: unary,
+	ir.OpSiLU: unary, ir.OpGELU: unary, ir.OpTanh: unary, ir.OpSigmoid: unary, ir.OpScale: unary,
+	ir.OpAdd: binary, ir.OpSub: binary, ir.OpMul: binary, ir.OpDiv: binary, ir.OpMax: binary, ir.OpMin: binary, ir.OpSwiGLU: binary,
+	ir.OpMatMul: matMul, ir.OpMatMulSwiGLU: matMul,
+	ir.OpRMSNorm: rmsNorm, ir.OpLayerNorm: layerNorm, ir.OpSoftmax: softmax,
+	ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce,
+	ir.OpGather: gather, ir.OpRopeTable: ropeTable, ir.OpRope: rope,
+	ir.OpAttention: attention, ir.OpStateWrite: stateWrite, ir.OpCopy: copyBytes, ir.OpCast: cast,
+}
+
+// Has reports whether nodes of this op may have kernels.
+func Has(op ir.Op) bool { return lowerings[op] != nil }
+
+// Lower returns the dispatches that compute n, one after the other. The error wraps ErrNoKernel if there is no kernel
+// for the op, or for the formats of its operands.
+func Lower(n *ir.Node) ([]Dispatch, error) {
+	lower := lowerings[n.Op]
+	if lower == nil {
+		return nil, fmt.Errorf("%v: %w", n.Op, ErrNoKernel)
+	}
+	l := &lowering{n: n}
+	lower(l)
+	if l.err != nil {
+		return nil, fmt.Errorf("%v: %w", n.Op, l.err)
+	}
+	return l.list, nil
+}
+
+// lowering is the state of one Lower: the node, and the kernel that is being built.
+type lowering struct {
+	*kir.Builder
+	n    *ir.Node
+	args []Arg
+	list []Dispatch
+	err  error
+
+	// Of the kernel that is being built.
+	sizes     []size
+	zero, one *kir.Value
+}
+
+// size is a number that is an argument.
+type size struct {
+	d ir.Dim
+	v *kir.Value
+}
+
+// refuse reports that there is no kernel for these operands.
+func (l *lowering) refuse(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrNoKernel)
+	}
+}
+
+// begin begins a kernel.
+func (l *lowering) begin(name string, threads int) {
+	l.Builder, l.args, l.sizes = kir.NewBuilder(name, threads), nil, nil
+	l.zero, l.one = l.Int(0), l.Int(1)
+}
+
+// end ends the kernel, which divides its work into units.
+func (l *lowering) end(units ir.Dim) {
+	k, err := l.Kernel()
+	if err != nil && l.err == nil {
+		panic(fmt.Sprintf("kernels/gpu: internal error: %v", err))
+	}
+	l.list = append(l.list, Dispatch{Kernel: k, Args: l.args, Units: units})
+}
+
+// address adds an argument: the address of v.
+func (l *lowering) address(v *ir.Value) *kir.Value {
+	l.args = append(l.args, Arg{Value: v})
+	return l.Arg(fmt.Sprintf("a%d", len(l.args)-1), kir.U64)
+}
+
+// size returns a number as i32: a constant or, if it depends on the sizes of the step, an argument. Equal numbers are one
+// argument.
+func (l *lowering) size(d ir.Dim) *kir.Value {
+	if n, ok := d.IsConst(); ok {
+		return l.Int(int(n))
+	}
+	for _, s := range l.sizes {
+		if s.d.Equal(d) {
+			return s.v
+		}
+	}
+	l.args = append(l.args, Arg{Size: d})
+	v := l.Arg(fmt.Sprintf("s%d", len(l.args)-1), kir.I32)
+	l.sizes = append(l.sizes, size{d, v})
+	return v
+}
+
+// perGroup runs body for each unit of the workgroup.
+func (l *lowering) perGroup(units *kir.Value, body func(unit *kir.Value)) {
+	l.For(l.Group(), units, l.NumGroups(), nil, func(u *kir.Value, _ []*kir.Value) []*kir.Value {
+		body(u)
+		return nil
+	})
+}
+
+// perThread runs body for each of n elements, each in one thread. A unit is as many elements as a workgroup has threads.
+func (l *lowering) perThread(n *kir.Value, threads int, body func(i *kir.Value)) {
+	t := l.Int(threads)
+	from := l.Add(l.Mul(l.Group(), t), l.Thread())
+	l.For(from, n, l.Mul(l.NumGroups(), t), nil, func(i *kir.Value, _ []*kir.Value) []*kir.Value {
+		body(i)
+		return nil
+	})
+}
+
+// strided runs body for the elements thread, thread+threads, … below n and returns the last carried values.
+func (l *lowering) strided(n *kir.Value, threads int, init []*kir.Value, body func(i *kir.Value, c []*kir.Value) []*kir.Value) []*kir.Value {
+	return l.For(l.Thread(), n, l.Int(threads), init, body)
+}
+
+// units returns how many units n elements are if a unit has that many.
+func units(n ir.Dim, each int) ir.Dim { return n.CeilDiv(int64(each)) }
