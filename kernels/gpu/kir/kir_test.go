@@ -77,6 +77,8 @@ func TestVerifyFindsFaults(t *testing.T) {
 			k.Body.Instrs = append(k.Body.Instrs, &Instr{Op: OpStore, Args: []*Value{k.Args[0], body.Instrs[2].Results[0]}})
 		}, "not defined before it is used"},
 		{"name", func(k *Kernel) { k.Name = "a-b" }, `the name "a-b"`},
+		{"value name", func(k *Kernel) { k.Args[0].Name = "a b" }, "the name %a b is taken, or not letters"},
+		{"shared", func(k *Kernel) { k.Shared = []*Shared{{Name: "s", Elem: Vector(F32, 4), Len: 1 << 60}} }, "at most 32768 bytes fit"}, // 2^64 bytes wrap around to 0
 		{"results", func(k *Kernel) { k.Body.Instrs[0].Results = nil }, "0 results instead of 1"},
 	}
 	for _, tt := range tests {

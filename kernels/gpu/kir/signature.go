@@ -203,7 +203,7 @@ func (v *verifier) shape(i *Instr, args, results int) {
 
 // argType returns the type of an operand, or of none the zero Type.
 func (i *Instr) argType(n int) Type {
-	if n >= len(i.Args) {
+	if n >= len(i.Args) || i.Args[n] == nil {
 		return Type{}
 	}
 	return i.Args[n].Type

@@ -61,6 +61,7 @@ func (v *verifier) kernel() {
 	for _, s := range k.Shared {
 		v.must(isName(s.Name) && !names[s.Name], "the shared array %q has no name of its own", s.Name)
 		v.must(s.Len > 0 && s.Elem.Bytes() > 0 && validLanes(s.Elem), "the shared array %s has no bytes", s.Name)
+		v.must(s.Len <= maxShared, "the shared array %s has %d elements: at most %d bytes fit", s.Name, s.Len, maxShared)
 		names[s.Name] = true
 	}
 	for _, a := range k.Args {
@@ -78,6 +79,9 @@ func isName(s string) bool {
 	}) < 0
 }
 
+// isValueName allows dots, which a Builder puts before the numbers that make names unique.
+func isValueName(s string) bool { return isName(strings.ReplaceAll(s, ".", "_")) }
+
 func validLanes(t Type) bool { return t.Lanes == 1 || t.Lanes == 2 || t.Lanes == 4 }
 
 // define adds a value; varies tells whether threads may have different ones.
@@ -88,8 +92,8 @@ func (v *verifier) define(x *Value, varies bool) {
 		return
 	case v.defined[x] || v.ids[x.ID] || x.ID < 0:
 		v.fail("%%%s is defined twice, or another value has its id", x.Name)
-	case x.Name == "" || v.names[x.Name]:
-		v.fail("the name %%%s is taken or empty", x.Name)
+	case !isValueName(x.Name) || v.names[x.Name]:
+		v.fail("the name %%%s is taken, or not letters, digits, _ and .", x.Name)
 	case x.Type.Kind == Invalid || x.Type.Kind >= numKinds || !validLanes(x.Type) || x.Type.Kind == Bool && x.Type.Lanes > 1:
 		v.fail("%%%s has no possible type: %v", x.Name, x.Type)
 	}
