@@ -22,13 +22,7 @@ func NewBuilder(name string, threads int) *Builder {
 
 // Kernel returns the kernel, verified. It needs the capabilities that its instructions do.
 func (b *Builder) Kernel() (*Kernel, error) {
-	b.k.Body.Walk(func(i *Instr) {
-		t := Type{}
-		if len(i.Args) > 0 && i.Args[0] != nil {
-			t = i.Args[0].Type
-		}
-		b.k.Needs |= i.Op.Caps(t)
-	})
+	b.k.Needs |= b.k.needs()
 	return b.k, Verify(b.k)
 }
 

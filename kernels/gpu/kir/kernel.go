@@ -93,6 +93,13 @@ func (k *Kernel) NumValues() int {
 	return n
 }
 
+// needs returns the capabilities that the instructions need.
+func (k *Kernel) needs() Caps {
+	var c Caps
+	k.Body.Walk(func(i *Instr) { c |= i.Op.Caps(i.argType(0)) })
+	return c
+}
+
 // SharedBytes returns the size of the shared memory of a workgroup, each array aligned to 16 bytes.
 func (k *Kernel) SharedBytes() int {
 	n := 0

@@ -25,6 +25,13 @@ func (k *Kernel) String() string {
 	return p.Builder.String()
 }
 
+// String returns the text form of the instruction, with its blocks.
+func (i *Instr) String() string {
+	p := &printer{}
+	p.instr(i, "")
+	return strings.TrimSuffix(p.Builder.String(), "\n")
+}
+
 type printer struct{ strings.Builder }
 
 func (p *printer) block(b *Block, indent string) {
