@@ -67,11 +67,11 @@ func (l *lowering) silu(x *kir.Value) *kir.Value {
 	return l.Div(x, l.Add(l.Float(1), l.Exp(l.Neg(x))))
 }
 
-// gelu is the tanh form, as the op defines it.
+// gelu is the tanh form of the op. As (1 + tanh z)/2 is the sigmoid of 2z, nothing cancels for negative x.
 func (l *lowering) gelu(x *kir.Value) *kir.Value {
 	cube := l.Mul(l.Mul(x, x), x)
-	inner := l.Mul(l.Float(float32(math.Sqrt(2/math.Pi))), l.Add(x, l.Mul(l.Float(0.044715), cube)))
-	return l.Mul(l.Mul(x, l.Float(0.5)), l.Add(l.Float(1), l.tanh(inner)))
+	z := l.Mul(l.Float(float32(math.Sqrt(2/math.Pi))), l.Add(x, l.Mul(l.Float(0.044715), cube)))
+	return l.Div(x, l.Add(l.Float(1), l.Exp(l.Mul(z, l.Float(-2)))))
 }
 
 // tanh returns 1 - 2/(e^2|x| + 1) with the sign of x; for small x, where that would cancel, the first terms of the series
@@ -105,23 +105,11 @@ func binary(l *lowering) {
 func (l *lowering) repeated(t *tensor, c []*kir.Value) []*kir.Value {
 	own := make([]*kir.Value, t.Rank())
 	for a, d := range t.Shape {
-		at := c[len(c)-t.Rank()+a]
-		switch {
-		case d.Is(1):
+		if own[a] = c[len(c)-t.Rank()+a]; d.Is(1) {
 			own[a] = l.zero
-		case mayBeOne(d):
-			own[a] = l.Rem(at, t.shape[a])
-		default:
-			own[a] = at
 		}
 	}
 	return own
-}
-
-// mayBeOne reports whether an extent is 1 for some sizes.
-func mayBeOne(d ir.Dim) bool {
-	lo, _ := d.Bounds()
-	return lo <= 1
 }
 
 // join applies the elementwise op of the node to a and b.

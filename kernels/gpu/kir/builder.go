@@ -2,6 +2,7 @@ package kir
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -215,7 +216,7 @@ func (b *Builder) results(i *Instr, values []*Value) []*Value {
 	for _, v := range values {
 		i.Results = append(i.Results, b.value(v.Type, "", i))
 	}
-	return i.Results
+	return slices.Clone(i.Results) // the caller may change its list
 }
 
 // If runs then where cond holds.

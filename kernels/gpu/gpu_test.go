@@ -1,0 +1,96 @@
+package gpu_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
+	"github.com/ggmlc/ggmlc/kernels/gpu/interp"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// simulated runs kernels with package interp.
+type simulated struct {
+	*interp.Memory
+	interp.Options
+}
+
+func (s simulated) Run(k *kir.Kernel, groups int, args []uint64) error {
+	return interp.Run(k, interp.Launch{Groups: groups, Args: args}, s.Memory, s.Options)
+}
+
+// TestKernelsComputeWhatEvalDoes runs every case of every op that has kernels, with several numbers of workgroups and in
+// several orders of threads. The interpreter reports races, and reads and writes outside of tensors.
+func TestKernelsComputeWhatEvalDoes(t *testing.T) {
+	lowered := make(map[ir.Op]bool)
+	for _, c := range gputest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			for seed, groups := range []int{1, 3, 64} {
+				call, err := irtest.Case(c.Op, c.Case, uint64(seed))
+				if err != nil {
+					t.Fatal(err)
+				}
+				on := simulated{interp.NewMemory(), interp.Options{Seed: uint64(seed)}}
+				err = gputest.Compare(t.Context(), call, on, groups, c.Op.Info().Tol)
+				if errors.Is(err, gpu.ErrNoKernel) {
+					t.Skip(err)
+				}
+				if err != nil {
+					t.Errorf("%d workgroups: %v", groups, err)
+				}
+			}
+			lowered[c.Op] = true
+		})
+	}
+	for op := range ir.Ops {
+		if gpu.Has(op) && !lowered[op] {
+			t.Errorf("no case of %v ran", op)
+		}
+	}
+}
+
+// TestKernelsOfEqualNodesAreEqual compares the texts of kernels of nodes that differ in addresses only.
+func TestKernelsOfEqualNodesAreEqual(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported
+func @f(%x: f32[3,64], %w: f32[64]) -> f32[3,64] {
+  %a = rms_norm %x, %w {eps=1e-05} : f32[3,64]
+  %b = rms_norm %a, %w {eps=1e-05} : f32[3,64]
+  return %b
+}
+`)
+	var texts []string
+	for _, n := range m.Funcs[0].Nodes {
+		list, err := gpu.Lower(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, fmt.Sprint(list[0].Kernel))
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("%s\nand\n%s", texts[0], texts[1])
+	}
+}
+
+// TestKernelsComputeWhatEvalDoesAtOddSizes is the same for random cases with extents beside the sizes of workgroups and blocks.
+func TestKernelsComputeWhatEvalDoesAtOddSizes(t *testing.T) {
+	n := uint64(400)
+	if testing.Short() {
+		n = 100
+	}
+	for seed := range n {
+		c := gputest.RandomCase(seed)
+		call, err := irtest.Case(c.Op, c.Case, seed)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		on := simulated{interp.NewMemory(), interp.Options{Seed: seed}}
+		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, c.Op.Info().Tol); err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package gputest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// RandomCase returns a case of some op with extents at which kernels tend to be wrong: one, and those beside the sizes of
+// workgroups and blocks. The first extent is a symbol in half of them.
+func RandomCase(seed uint64) Case {
+	d := &dice{Rand: rand.New(rand.NewPCG(seed, 19))}
+	op, args, attr := families[d.IntN(len(families))](d)
+	c := Case{Op: op, Case: ir.Case{Args: args, Attr: attr, Sizes: map[string]int64{"tokens": d.tokens}}}
+	c.Name = fmt.Sprintf("%v/%d", op, seed)
+	for _, a := range args {
+		c.Name += " " + a.Type.String()
+	}
+	return c
+}
+
+// dice draws the parts of a case.
+type dice struct {
+	*rand.Rand
+	tokens int64 // the value of the symbol
+}
+
+func (d *dice) extent() int64 { return pick(d, int64(1), 2, 7, 31, 32, 33, 64, 65, 129, 257) }
+
+func pick[T any](d *dice, from ...T) T { return from[d.IntN(len(from))] }
+
+// rows returns an extent that may be a symbol.
+func (d *dice) rows() ir.Dim {
+	d.tokens = pick(d, int64(1), 2, 3, 5, 7, 16)
+	if d.IntN(2) == 0 {
+		return ir.Const(d.tokens)
+	}
+	return ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: 16})
+}
+
+func operand(t dtype.DType, shape ...ir.Dim) ir.CaseArg {
+	return ir.CaseArg{Type: ir.Type{DType: t, Shape: shape}, Lo: -8, Hi: 8}
+}
+
+func f32(shape ...ir.Dim) ir.CaseArg { return operand(dtype.F32, shape...) }
+
+// view makes an operand a view in a quarter of the cases.
+func (d *dice) view(a ir.CaseArg) ir.CaseArg {
+	a.View = d.IntN(4) == 0
+	return a
+}
+
+func whole(lo, hi int64, shape ...ir.Dim) ir.CaseArg {
+	a := operand(dtype.I32, shape...)
+	a.Fill, a.Lo, a.Hi = ir.FillUniform, float64(lo), float64(hi)
+	return a
+}
+
+// families draw the op, the operands and the attributes of a case.
+var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		op := pick(d, ir.OpNeg, ir.OpAbs, ir.OpSquare, ir.OpReLU, ir.OpSiLU, ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpSoftmax, ir.OpReduceSum, ir.OpReduceMean, ir.OpReduceMax)
+		return op, []ir.CaseArg{d.view(f32(d.rows(), ir.Const(d.extent())))}, nil
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		r, n := d.rows(), ir.Const(d.extent())
+		b := pick(d, f32(r, n), f32(n), f32(r, ir.Const(1)), f32(ir.Const(1)), f32())
+		return pick(d, ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMax, ir.OpMin), []ir.CaseArg{d.view(f32(r, n)), b}, nil
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		n := ir.Const(d.extent())
+		return pick(d, ir.OpRMSNorm, ir.OpLayerNorm), []ir.CaseArg{d.view(f32(d.rows(), n)), f32(n)}, &ir.NormAttr{Eps: 1e-5}
+	},
+	product,
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		t := d.format()
+		rows, n := d.extent(), d.inner(t)
+		return ir.OpGather, []ir.CaseArg{operand(t, ir.Const(rows), ir.Const(n)), whole(0, rows, d.rows())}, nil
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		t, heads, pairs, rest := d.rows(), ir.Const(pick(d, int64(1), 3, 8)), pick(d, int64(1), 4, 33), pick(d, int64(0), 1, 6)
+		table := f32(t, ir.Const(pairs), ir.Const(2))
+		return ir.OpRope, []ir.CaseArg{d.view(f32(t, heads, ir.Const(2*pairs+rest))), table}, &ir.RopeAttr{NeoX: d.IntN(2) == 0}
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		freqs := f32(ir.Const(d.extent()))
+		freqs.Fill, freqs.Lo, freqs.Hi = ir.FillUniform, 0, 1
+		return ir.OpRopeTable, []ir.CaseArg{whole(0, 1<<pick(d, 3, 12, 17), d.rows()), freqs}, &ir.RopeTableAttr{Scale: 1}
+	},
+	attend,
+}
+
+// format returns the dtype of a matrix, inner a row length that it can have.
+func (d *dice) format() dtype.DType {
+	return pick(d, dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+}
+
+func (d *dice) inner(t dtype.DType) int64 {
+	if t.BlockElems() > 1 {
+		return int64(t.BlockElems()) * pick(d, int64(1), 2, 3, 9)
+	}
+	return d.extent()
+}
+
+func product(d *dice) (ir.Op, []ir.CaseArg, any) {
+	t := d.format()
+	r, k, n := d.rows(), d.inner(t), pick(d, int64(1), 3, 7, 33)
+	x, w := d.view(f32(r, ir.Const(k))), operand(t, ir.Const(n), ir.Const(k))
+	w.Weight = true
+	switch d.IntN(3) {
+	case 0:
+		return ir.OpMatMulSwiGLU, []ir.CaseArg{x, w, w}, &ir.MatMulSwiGLUAttr{To: dtype.F32}
+	case 1:
+		return ir.OpMatMul, []ir.CaseArg{x, w, f32(r, ir.Const(n))}, nil
+	}
+	return ir.OpMatMul, []ir.CaseArg{x, w}, nil
+}
+
+func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
+	t, c := d.rows(), pick(d, int64(1), 33, 64, 65, 130)
+	kv, share, sequences := pick(d, int64(1), 2, 3), pick(d, int64(1), 4), int64(1+d.IntN(2))
+	k, v := pick(d, int64(8), 16, 33), pick(d, int64(8), 64, 65)
+	dt := pick(d, dtype.F32, dtype.F16)
+	cache := func(n int64) ir.CaseArg { return operand(dt, ir.Dims(sequences, kv, c, n)...) }
+	return ir.OpAttention, []ir.CaseArg{
+		d.view(f32(t, ir.Const(kv*share), ir.Const(k))), cache(k), cache(v),
+		whole(0, sequences, t), whole(0, c, t), whole(c, c+1, ir.Const(sequences)),
+	}, &ir.AttentionAttr{Scale: 0.25}
+}
