@@ -23,9 +23,6 @@ const attentionThreads = 64
 // This is the algorithm of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
 func attention(l *lowering) {
 	l.begin("attention", attentionThreads)
-	if l.n.Args[0].Type.DType.String() == "q8a" {
-		l.refuse("queries of q8a")
-	}
 	a := &heads{
 		team: l.team(attentionThreads), q: l.tensor(l.n.Args[0]), k: l.tensor(l.n.Args[1]), v: l.tensor(l.n.Args[2]),
 		slot: l.tensor(l.n.Args[3]), pos: l.tensor(l.n.Args[4]), lengths: l.tensor(l.n.Args[5]), y: l.tensor(l.n.Result()),
@@ -95,7 +92,7 @@ func (a *heads) chunk(from, count, query, keys, values *kir.Value, c []*kir.Valu
 	top := a.maxOrNaN(c[0], a.most(score))
 	weight := a.Select(known, a.Exp(a.Sub(score, top)), a.Float(0))
 	a.SharedStore(a.weights, a.Thread(), weight) // nobody reads those of the chunk before: most has barriers
-	before := a.Exp(a.Sub(c[0], top)) // 0 in the first chunk
+	before := a.Exp(a.Sub(c[0], top))            // 0 in the first chunk
 	sum := a.Add(a.Mul(c[1], before), a.sum(weight))
 	next := []*kir.Value{top, sum}
 	n := a.Min(a.Sub(count, from), a.Int(attentionThreads))

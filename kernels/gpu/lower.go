@@ -3,22 +3,48 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// Dispatch is a kernel with its arguments.
+// Dispatch is a kernel for a node. Its arguments are the addresses of [Operands], then the values of [Symbols].
 type Dispatch struct {
 	Kernel *kir.Kernel
-	Args   []Arg  // one for each argument of the kernel
 	Units  ir.Dim // units of work: workgroups beyond that number have nothing to do
 }
 
-// Arg is an argument: the address of the first element of Value, a u64, or, if Value is nil, the number Size, an i32.
-type Arg struct {
-	Value *ir.Value
-	Size  ir.Dim
+// Operands returns the values whose addresses the kernel of n gets: the operands that are there, in order, and the result,
+// unless it has the bytes of an operand.
+func Operands(n *ir.Node) []*ir.Value {
+	var list []*ir.Value
+	for _, v := range n.Args {
+		if v != nil {
+			list = append(list, v)
+		}
+	}
+	if r := n.Result(); r.Source() == nil {
+		list = append(list, r)
+	}
+	return list
+}
+
+// Symbols returns the symbols of which the kernel of n gets the values, as i32: those in the shapes and strides of its
+// operands, in the order in which they occur.
+func Symbols(n *ir.Node) []*ir.Symbol {
+	var list []*ir.Symbol
+	add := func(s *ir.Symbol) {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	for _, v := range Operands(n) {
+		for _, d := range slices.Concat(v.Type.Shape, v.Type.Strides) {
+			d.Symbols(add)
+		}
+	}
+	return list
 }
 
 // ErrNoKernel reports a node for which there is no kernel.
@@ -58,16 +84,17 @@ func Lower(n *ir.Node) ([]Dispatch, error) {
 type lowering struct {
 	*kir.Builder
 	n    *ir.Node
-	args []Arg
 	list []Dispatch
 	err  error
 
 	// Of the kernel that is being built.
+	addresses map[*ir.Value]*kir.Value
+	symbols   map[*ir.Symbol]*kir.Value
 	sizes     []size
 	zero, one *kir.Value
 }
 
-// size is a number that is an argument.
+// size is a number that depends on symbols and was computed.
 type size struct {
 	d ir.Dim
 	v *kir.Value
@@ -82,7 +109,14 @@ func (l *lowering) refuse(format string, args ...any) {
 
 // begin begins a kernel.
 func (l *lowering) begin(name string, threads int) {
-	l.Builder, l.args, l.sizes = kir.NewBuilder(name, threads), nil, nil
+	l.Builder, l.sizes = kir.NewBuilder(name, threads), nil
+	l.addresses, l.symbols = make(map[*ir.Value]*kir.Value), make(map[*ir.Symbol]*kir.Value)
+	for i, v := range Operands(l.n) {
+		l.addresses[v] = l.Arg(fmt.Sprintf("a%d", i), kir.U64)
+	}
+	for i, s := range Symbols(l.n) {
+		l.symbols[s] = l.Arg(fmt.Sprintf("s%d", i), kir.I32)
+	}
 	l.zero, l.one = l.Int(0), l.Int(1)
 }
 
@@ -92,17 +126,11 @@ func (l *lowering) end(units ir.Dim) {
 	if err != nil && l.err == nil {
 		panic(fmt.Sprintf("kernels/gpu: internal error: %v", err))
 	}
-	l.list = append(l.list, Dispatch{Kernel: k, Args: l.args, Units: units})
+	l.list = append(l.list, Dispatch{Kernel: k, Units: units})
 }
 
-// address adds an argument: the address of v.
-func (l *lowering) address(v *ir.Value) *kir.Value {
-	l.args = append(l.args, Arg{Value: v})
-	return l.Arg(fmt.Sprintf("a%d", len(l.args)-1), kir.U64)
-}
-
-// size returns a number as i32: a constant or, if it depends on the sizes of the step, an argument. Equal numbers are one
-// argument.
+// size returns a number as i32: a constant, or computed from the symbols. It is called outside of loops and branches
+// only, so that it is visible in all of them.
 func (l *lowering) size(d ir.Dim) *kir.Value {
 	if n, ok := d.IsConst(); ok {
 		return l.Int(int(n))
@@ -112,10 +140,28 @@ func (l *lowering) size(d ir.Dim) *kir.Value {
 			return s.v
 		}
 	}
-	l.args = append(l.args, Arg{Size: d})
-	v := l.Arg(fmt.Sprintf("s%d", len(l.args)-1), kir.I32)
+	v := ir.Compute[*kir.Value](d, dims{l})
 	l.sizes = append(l.sizes, size{d, v})
 	return v
+}
+
+// dims computes dimensions in a kernel.
+type dims struct{ l *lowering }
+
+func (d dims) Const(n int64) *kir.Value       { return d.l.Int(int(n)) }
+func (d dims) Symbol(s *ir.Symbol) *kir.Value { return d.l.symbols[s] }
+func (d dims) Add(a, b *kir.Value) *kir.Value { return d.l.Add(a, b) }
+func (d dims) Mul(a, b *kir.Value) *kir.Value { return d.l.Mul(a, b) }
+func (d dims) Min(a, b *kir.Value) *kir.Value { return d.l.Min(a, b) }
+func (d dims) Max(a, b *kir.Value) *kir.Value { return d.l.Max(a, b) }
+
+// FloorDiv rounds toward negative infinity: if a is negative, -1 - (-1-a)/b.
+func (d dims) FloorDiv(a, b *kir.Value) *kir.Value {
+	l := d.l
+	negative := l.Lt(a, l.Int(0))
+	minus := l.Int(-1)
+	q := l.Div(l.Select(negative, l.Sub(minus, a), a), b)
+	return l.Select(negative, l.Sub(minus, q), q)
 }
 
 // perGroup runs body for each unit of the workgroup.

@@ -14,12 +14,12 @@ type tensor struct {
 	strides []*kir.Value // in elements
 }
 
-// tensor adds the address of v to the arguments, and the sizes in its type.
+// tensor returns an operand or the result.
 func (l *lowering) tensor(v *ir.Value) *tensor {
 	if v.Type.Layout != dtype.Plain {
 		l.refuse("%v is in layout %v", v, v.Type.Layout)
 	}
-	t := &tensor{Type: v.Type, base: l.address(v)}
+	t := &tensor{Type: v.Type, base: l.addresses[v]}
 	for _, d := range v.Type.Shape {
 		t.shape = append(t.shape, l.size(d))
 	}

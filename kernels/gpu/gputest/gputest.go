@@ -199,15 +199,14 @@ func (r *runner) dispatch(n *ir.Node) error {
 	if err != nil {
 		return err
 	}
+	var args []uint64
+	for _, v := range gpu.Operands(n) {
+		args = append(args, r.at[v])
+	}
+	for _, s := range gpu.Symbols(n) {
+		args = append(args, uint64(r.call.Env.Sizes[s.Name]))
+	}
 	for _, d := range list {
-		args := make([]uint64, len(d.Args))
-		for i, a := range d.Args {
-			if a.Value != nil {
-				args[i] = r.at[a.Value]
-				continue
-			}
-			args[i] = uint64(uint32(r.size(a.Size)))
-		}
 		if err := r.on.Run(d.Kernel, int(min(int64(r.groups), max(r.size(d.Units), 1))), args); err != nil {
 			return err
 		}
