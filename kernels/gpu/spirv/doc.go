@@ -1,0 +1,55 @@
+// Package spirv prints kir kernels as SPIR-V 1.5 modules for Vulkan 1.2. [Emit] makes the words of a module whose entry
+// point is the compute shader "main"; package runtime/vulkan loads them.
+//
+// # Arguments
+//
+// The push constant block has argument i at byte 8*i: a u64 takes 8 bytes, an i32 or u32 the first 4. Addresses are
+// buffer device addresses.
+//
+// # Registers
+//
+// SPIR-V integers have no sign here: i32 and u32 are both OpTypeInt 32 0, and the instruction tells what is meant. The
+// kinds of memory (i8, u8, u16, bf16, and f16 without kir.CapF16) are held as their bits: up to 4 bytes in the low bits
+// of a u32 with zeros above, 8 bytes in a vector of two u32. A load, a store or a bitcast of u8x4 or f16x2 is therefore
+// that of a u32, without any capability; conversions take the lanes out. With kir.CapF16 an f16 is OpTypeFloat 16.
+//
+// # Capabilities
+//
+// A module declares a capability where it is used, and a device has to have what belongs to it:
+//
+//	Shader, VulkanMemoryModel        vulkanMemoryModel
+//	PhysicalStorageBufferAddresses   bufferDeviceAddress
+//	Int64                            shaderInt64
+//	StorageBuffer8BitAccess          storageBuffer8BitAccess: scalars of 1 byte in device memory
+//	StorageBuffer16BitAccess         storageBuffer16BitAccess: types of 2 bytes in device memory
+//	Int8, Int16                      shaderInt8, shaderInt16: types of 1 and 2 bytes in shared memory
+//	GroupNonUniform...               subgroup operations basic, arithmetic, shuffle
+//	DotProductInput4x8BitPacked      shaderIntegerDotProduct
+//	SignedZeroInfNanPreserve         shaderSignedZeroInfNanPreserveFloat32, ...Float16
+//	Float16, RoundingModeRTE         shaderFloat16, shaderRoundingModeRTEFloat16, roundingModeIndependence not NONE
+//
+// # Memory model
+//
+// The memory model is Vulkan. GLSL450 makes a store to device memory visible to other threads of the workgroup only if
+// the memory is declared Coherent, and a coherent access bypasses caches on some devices. Under the Vulkan model loads
+// and stores are NonPrivatePointer, and the barrier makes them available and visible within the workgroup. A
+// load_uniform is private, and NonWritable by way of a block of one member. Atomics have the scope QueueFamily, because Device
+// needs a further capability. Threads per workgroup have to fill subgroups for subgroup operations: the pipeline is made with
+// REQUIRE_FULL_SUBGROUPS.
+//
+// # Numbers
+//
+// Additions, subtractions, multiplications and divisions are decorated NoContraction: no device fuses a*b + c. Results
+// of f32 additions, subtractions and multiplications are then the same everywhere, except for denormals, which a device
+// may flush, and for the rounding mode, which is to nearest on every known device but only promised where the module
+// says so. It says so for f16; declaring it for f32 would exclude devices for no gain.
+//
+// An fma is GLSL.std.450 Fma with NoContraction. The specification of these instructions makes it a single operation then, but
+// Vulkan's table of precisions gives it the error of a multiplication followed by an addition. Devices with the
+// instruction round once; lavapipe rounds twice. An exact emulation needs Float64, which is slow or missing, so kernels
+// whose results have to be equal on all devices use mul and add.
+//
+// Vulkan allows 2.5 ULP for a division, 3 + 2*|x| ULP for exp, 3 ULP for log (an absolute error of 2^-21 from 0.5 to
+// 2), and for sin and cos an absolute error of 2^-11 within [-pi, pi]. SignedZeroInfNanPreserve is declared for every
+// width that is computed with: without it a compiler may assume that there are no infinities, which masks are made of.
+package spirv
