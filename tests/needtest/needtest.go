@@ -9,6 +9,7 @@
 //	qemu       user-mode emulators of other processors
 //	race       a C compiler, which Go's race detector needs
 //	root       the rights to change the root folder and to leave the network
+//	spirv-val  the validator and the disassembler of SPIR-V (Debian's spirv-tools)
 //	taskset    the command that restricts another one to some processors
 package needtest
 
