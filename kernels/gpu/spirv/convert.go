@@ -38,14 +38,12 @@ func (e *emitter) widen(x id, from kir.Type) (id, kir.Kind) {
 func (e *emitter) unpackHalves(x id, from kir.Type) id {
 	m := e.m
 	pair := m.vector(m.f32(), 2)
-	var parts []id
-	for n := range wordsOf(from) {
-		parts = append(parts, e.call(glslUnpackHalf2x16, pair, e.lane(x, m.u32(), wordsOf(from), n)))
+	var lanes []id
+	for n := range from.Lanes {
+		both := e.call(glslUnpackHalf2x16, pair, e.unpackLane(x, from, n, opBitFieldUExtract))
+		lanes = append(lanes, e.lane(both, m.f32(), 2, 0))
 	}
-	if from.Lanes == 1 {
-		return e.lane(parts[0], m.f32(), 2, 0)
-	}
-	return e.construct(m.f32(), from.Lanes, parts)
+	return e.construct(m.f32(), from.Lanes, lanes)
 }
 
 // carrier returns the kind by way of which numbers become a to.

@@ -30,9 +30,9 @@ func random(t testing.TB, seed uint64) *kir.Kernel {
 }
 
 func TestRandomModulesAreValid(t *testing.T) {
-	n := uint64(300)
+	n := uint64(120)
 	if testing.Short() {
-		n = 30
+		n = 20
 	}
 	for seed := range n {
 		k := random(t, seed)
