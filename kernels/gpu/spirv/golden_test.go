@@ -2,15 +2,14 @@ package spirv
 
 import (
 	"bytes"
-	"flag"
-	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/ggmlc/ggmlc/ir/irtest"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 // scale is the kernel of kir's package comment.
 func scale(t *testing.T) *kir.Kernel {
@@ -27,21 +26,15 @@ func scale(t *testing.T) *kir.Kernel {
 	return k
 }
 
-func TestDisassembly(t *testing.T) {
-	got := disassemble(t, words32(t, scale(t)))
-	const path = "testdata/scale_f32.spvasm"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+// goldens are the kernels of testdata.
+var goldens = map[string]func(*testing.T) *kir.Kernel{"scale_f32": scale}
+
+func TestGoldens(t *testing.T) {
+	irtest.RunGoldens(t, "testdata", []string{"kernel", "spirv"}, func(t *testing.T, g *irtest.Golden) {
+		k := goldens[strings.TrimSuffix(filepath.Base(g.Path()), ".txtar")](t)
+		g.Want("kernel", k.String())
+		g.Want("spirv", disassemble(t, words32(t, k)))
+	})
 }
 
 func TestNamesAreAddedOnRequest(t *testing.T) {
