@@ -3,8 +3,9 @@
 //
 // # Arguments
 //
-// The push constant block has argument i at byte 8*i: a u64 takes 8 bytes, an i32 or u32 the first 4. Addresses are
-// buffer device addresses.
+// Argument i is at byte 8*i of a block: a u64 takes 8 bytes, an i32 or u32 the first 4. Addresses are buffer device
+// addresses. The block is in the push constants, or in device memory if it does not fit there: then the push constants
+// are the address of the block, a multiple of 8. [InMemory] tells which.
 //
 // # Registers
 //

@@ -97,27 +97,6 @@ func (e *emitter) floatModes(main id) {
 // native reports whether an f16 is a floating-point number in registers rather than its bits.
 func (e *emitter) native() bool { return e.k.Needs&kir.CapF16 != 0 }
 
-// arguments loads the arguments from the push constants.
-func (e *emitter) arguments() {
-	if len(e.k.Args) == 0 {
-		return
-	}
-	m := e.m
-	var members []uint32
-	for _, a := range e.k.Args {
-		members = append(members, e.typ(a.Type))
-	}
-	block := m.newID()
-	m.globals.op(opTypeStruct, append([]uint32{block}, members...)...)
-	m.decorate(block, decorationBlock)
-	v := m.variable(storagePushConstant, block)
-	for i, a := range e.k.Args {
-		m.decorateMember(block, i, decorationOffset, uint32(8*i))
-		p := e.op(opAccessChain, m.pointer(storagePushConstant, members[i]), v, m.uint(uint32(i)))
-		e.set(a, e.op(opLoad, members[i], p))
-	}
-}
-
 // set makes x the value v.
 func (e *emitter) set(v *kir.Value, x id) {
 	e.ids[v.ID] = x

@@ -59,6 +59,12 @@ var samples = []struct {
 		}
 		b.keep(b.AtomicAdd(b.x, b.m))
 	}},
+	{"arguments", func(b *builder) {
+		for range maxPushed {
+			b.keep(b.Arg("a", kir.U64))
+			b.keep(b.Arg("b", kir.I32))
+		}
+	}},
 	{"shared", func(b *builder) {
 		for _, t := range types(memoryKinds...) {
 			s := b.NewShared("s_"+t.String(), t, 3)

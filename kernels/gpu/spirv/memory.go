@@ -67,10 +67,7 @@ func (e *emitter) readOnlyPointer(address, t id) id {
 	m := e.m
 	block, ok := e.readOnly[t]
 	if !ok {
-		block = m.newID()
-		m.globals.op(opTypeStruct, block, t)
-		m.decorate(block, decorationBlock)
-		m.decorateMember(block, 0, decorationOffset, 0)
+		block = e.structure(t)
 		m.decorateMember(block, 0, decorationNonWritable)
 		e.readOnly[t] = block
 	}
