@@ -10,7 +10,7 @@ import (
 
 // declared returns the operands of the instructions of an opcode.
 func declared(module []uint32, code opcode) (out [][]uint32) {
-	for at := 5; at < len(module); at += int(module[at] >> 16) {
+	for at := headerWords; at < len(module); at += int(module[at] >> 16) {
 		if opcode(module[at]) == code {
 			out = append(out, module[at+1:at+int(module[at]>>16)])
 		}
@@ -103,6 +103,18 @@ func TestFloatArithmeticIsNotContracted(t *testing.T) {
 	}
 	if got != 6 {
 		t.Errorf("%d instructions are decorated instead of add, sub, mul, div, neg and fma", got)
+	}
+}
+
+// TestFeaturesBelongToCapabilities covers the capabilities that are not always there, and that have a feature.
+func TestFeaturesBelongToCapabilities(t *testing.T) {
+	got := Features(words32(t, sample(t, "k", func(b *builder) {
+		b.keep(b.Convert(b.n, kir.I8))
+		b.keep(b.ReduceAdd(b.Dot4(b.m, b.m, b.n)))
+	})))
+	want := []string{"bufferDeviceAddress", "shaderInt64", "shaderIntegerDotProduct", "storageBuffer8BitAccess", "vulkanMemoryModel"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q instead of %q", got, want)
 	}
 }
 

@@ -18,7 +18,7 @@ type machine struct {
 // execute runs a module with the argument and returns what it stores.
 func execute(t *testing.T, module []uint32, arg uint32) [][]uint32 {
 	m := &machine{t: t, values: make(map[id][]uint32), arg: arg}
-	for at := 5; at < len(module); {
+	for at := headerWords; at < len(module); {
 		n := int(module[at] >> 16)
 		m.step(opcode(module[at]), module[at+1:at+n])
 		at += n

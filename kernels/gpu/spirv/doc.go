@@ -16,18 +16,23 @@
 //
 // # Capabilities
 //
-// A module declares a capability where it is used, and a device has to have what belongs to it:
+// A module declares a capability where it is used. [Features] returns the features of Vulkan that have to be enabled:
 //
-//	Shader, VulkanMemoryModel        vulkanMemoryModel
-//	PhysicalStorageBufferAddresses   bufferDeviceAddress
-//	Int64                            shaderInt64
-//	StorageBuffer8BitAccess          storageBuffer8BitAccess: scalars of 1 byte in device memory
-//	StorageBuffer16BitAccess         storageBuffer16BitAccess: types of 2 bytes in device memory
-//	Int8, Int16                      shaderInt8, shaderInt16: types of 1 and 2 bytes in shared memory
-//	GroupNonUniform...               subgroup operations basic, arithmetic, shuffle
-//	DotProductInput4x8BitPacked      shaderIntegerDotProduct
-//	SignedZeroInfNanPreserve         shaderSignedZeroInfNanPreserveFloat32, ...Float16
-//	Float16, RoundingModeRTE         shaderFloat16, shaderRoundingModeRTEFloat16, roundingModeIndependence not NONE
+//	vulkanMemoryModel         always
+//	bufferDeviceAddress       always, except for kernels that access no device memory
+//	shaderInt64               u64, so addresses
+//	storageBuffer8BitAccess   scalars of 1 byte in device memory
+//	storageBuffer16BitAccess  types of 2 bytes in device memory, and f16 with kir.CapF16
+//	shaderInt8, shaderInt16   types of 1 and of 2 bytes in shared memory
+//	shaderFloat16             kir.CapF16
+//	shaderIntegerDotProduct   kir.CapDot4
+//
+// The following are properties of a device:
+//
+//	shaderSignedZeroInfNanPreserveFloat32  f32 is computed with
+//	shaderSignedZeroInfNanPreserveFloat16, shaderRoundingModeRTEFloat16,
+//	roundingModeIndependence not NONE      kir.CapF16
+//	subgroup basic, arithmetic, shuffle    kir.CapSubgroup
 //
 // # Memory model
 //

@@ -6,6 +6,8 @@ package spirv
 const (
 	magic   = 0x07230203
 	version = 0x00010500 // 1.5, the newest of Vulkan 1.2
+
+	headerWords = 5 // magic, version, generator, bound of ids, 0
 )
 
 type opcode uint16
