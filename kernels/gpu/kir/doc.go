@@ -30,7 +30,9 @@
 //	  yield %next
 //	}
 //
-// A for runs while i < hi, as in Go; its bounds are read once. Integers wrap around. Floating-point operations are those of
-// IEEE 754 for their type, except that a printer may flush denormals of f32 and that exp, log, sin, cos and tanh have
-// the accuracy that the op's tolerance allows.
+// A for runs while i < hi, as in Go; its bounds are read once. Integers wrap around. Additions, subtractions and
+// multiplications of floats are those of IEEE 754 for their type, and never fused, except that a printer may flush
+// denormals of f32. A fma may be rounded twice, so a kernel must not rely on its exactness. Divisions, exp, log, sqrt,
+// sin, cos and tanh have the accuracy that Vulkan asks for, which package spirv lists; a kernel that needs more computes
+// it from multiplications and additions.
 package kir

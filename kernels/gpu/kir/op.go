@@ -27,7 +27,7 @@ const (
 	OpMin // of floats: a number if one operand is NaN
 	OpMax
 	OpNeg // of i32 and floats
-	OpFMA // a*b + c, rounded once; of floats
+	OpFMA // a*b + c, rounded once, or the product as well where a device has no such instruction; of floats
 	OpAnd // of i32, u32, u64, bool
 	OpOr
 	OpXor
@@ -50,7 +50,7 @@ const (
 	OpFloor
 	OpRound // to the nearest integer, halves to even
 
-	OpConvert // the number as T, rounded to nearest even; of floats to integers toward 0, the value has to fit
+	OpConvert // the number as T, rounded to nearest even, of integers to f16 and bf16 by way of f32; of floats to integers toward 0, the value has to fit
 	OpBitcast // the bits as T, of the same size
 
 	OpVector  // 2 or 4 scalars as a vector
