@@ -34,7 +34,8 @@ func (e *emitter) widen(x id, from kir.Type) (id, kir.Kind) {
 	return x, from.Kind
 }
 
-// unpackHalves returns the f16 of a vector as f32. OpFConvert needs the capability Float16 for what has not just been loaded.
+// unpackHalves returns f16 as f32. OpFConvert would need the capability Float16. Each f16 is shifted down first, although
+// UnpackHalf2x16 takes two: Mesa 22.3 folds that of a constant to 0 in the second lane.
 func (e *emitter) unpackHalves(x id, from kir.Type) id {
 	m := e.m
 	pair := m.vector(m.f32(), 2)

@@ -47,15 +47,27 @@
 //
 // Additions, subtractions, multiplications and divisions are decorated NoContraction: no device fuses a*b + c. Results
 // of f32 additions, subtractions and multiplications are then the same everywhere, except for denormals, which a device
-// may flush, and for the rounding mode, which is to nearest on every known device but only promised where the module
-// says so. It says so for f16; declaring it for f32 would exclude devices for no gain.
+// may flush, and for the rounding mode. That is to nearest on every known device, but only promised where the module
+// declares RoundingModeRTE. It does for f16; declaring it for f32 would exclude devices for no gain.
 //
-// An fma is GLSL.std.450 Fma with NoContraction. The specification of these instructions makes it a single operation then, but
-// Vulkan's table of precisions gives it the error of a multiplication followed by an addition. Devices with the
-// instruction round once; lavapipe rounds twice. An exact emulation needs Float64, which is slow or missing, so kernels
-// whose results have to be equal on all devices use mul and add.
+// The precision of the rest is that of the appendix "Precision and Operation of SPIR-V Instructions" of the Vulkan
+// specification:
 //
-// Vulkan allows 2.5 ULP for a division, 3 + 2*|x| ULP for exp, 3 ULP for log (an absolute error of 2^-21 from 0.5 to
-// 2), and for sin and cos an absolute error of 2^-11 within [-pi, pi]. SignedZeroInfNanPreserve is declared for every
-// width that is computed with: without it a compiler may assume that there are no infinities, which masks are made of.
+//	div            2.5 ULP
+//	exp            3 + 2*|x| ULP
+//	log            3 ULP, an absolute error of 2^-21 from 0.5 to 2
+//	sqrt           that of 1/inversesqrt, of which inversesqrt has 2 ULP
+//	sin, cos       an absolute error of 2^-11 from -pi to pi, none promised beyond
+//	tanh           that of sinh/cosh; operands are limited to 10, because these overflow
+//	fma            that of a multiplication followed by an addition
+//
+// An fma is GLSL.std.450 Fma with NoContraction, which makes it one operation, but does not tell how often it rounds.
+// Devices with the instruction round once; lavapipe rounds twice. An exact emulation needs Float64, which is slow or
+// missing, or about 45 operations, so a kernel that needs the low part of a product splits the factors instead.
+//
+// Conversions to f16 and bf16 are integer operations, which round to nearest even on every device. With kir.CapF16 a
+// conversion to f16 is OpFConvert.
+//
+// SignedZeroInfNanPreserve is declared for every width that is computed with: without it a compiler may assume that
+// there are no infinities, which masks are made of.
 package spirv
