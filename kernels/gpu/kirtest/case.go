@@ -103,6 +103,26 @@ func halfBits(x float64) uint64 {
 	return bits
 }
 
+// Machine has memory, and runs kernels on it, one after the other.
+type Machine interface {
+	Alloc(bytes int) uint64 // the address, aligned to 256
+	Write(address uint64, data []byte)
+	Read(address uint64, data []byte) error
+	Run(k *kir.Kernel, groups int, args []uint64) error
+}
+
+// Run runs the kernel and returns the memory at out.
+func (c *Case) Run(on Machine) ([]byte, error) {
+	in, out := on.Alloc(len(c.In)), on.Alloc(c.Out)
+	result := make([]byte, c.Out)
+	on.Write(in, c.In)
+	on.Write(out, result)
+	if err := on.Run(c.Kernel, c.Groups, []uint64{in, out, uint64(uint32(c.N))}); err != nil {
+		return nil, err
+	}
+	return result, on.Read(out, result)
+}
+
 // Compare returns the first difference between two contents of the memory at out. Floats are compared as numbers: zeros are
 // equal, and so is NaN to NaN.
 func (c *Case) Compare(want, got []byte) error {

@@ -91,3 +91,31 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// doubler stores the bytes of In at out, doubled.
+type doubler struct{ memory []byte }
+
+func (d *doubler) Alloc(bytes int) uint64 {
+	at := (len(d.memory) + 255) / 256 * 256
+	d.memory = append(d.memory, make([]byte, at+bytes-len(d.memory))...)
+	return uint64(at)
+}
+func (d *doubler) Write(address uint64, data []byte) { copy(d.memory[address:], data) }
+func (d *doubler) Read(address uint64, data []byte) error {
+	copy(data, d.memory[address:])
+	return nil
+}
+func (d *doubler) Run(_ *kir.Kernel, groups int, args []uint64) error {
+	for i := range uint64(4) {
+		d.memory[args[1]+i] = 2*d.memory[args[0]+i] + byte(groups) + byte(args[2]>>24)
+	}
+	return nil
+}
+
+func TestRunPassesMemory(t *testing.T) {
+	c := &Case{Groups: 3, In: []byte{1, 2, 3, 4}, Out: 4, N: -1}
+	got, err := c.Run(&doubler{memory: make([]byte, 5)})
+	if want := "\x04\x06\x08\x0a"; err != nil || string(got) != want {
+		t.Errorf("%q, %v instead of %q", got, err, want)
+	}
+}

@@ -173,3 +173,20 @@ func TestFloatsAreRoundedToEven(t *testing.T) {
 		}
 	}
 }
+
+// TestHalvesAreUnpackedOneByOne counts the instructions, because Mesa 22.3 makes 0 of the second half of a constant.
+func TestHalvesAreUnpackedOneByOne(t *testing.T) {
+	module := words32(t, sample(t, "k", func(b *builder) { b.keep(b.Convert(b.read(kir.Vector(kir.F16, 4)), kir.F32)) }))
+	unpacked := make(map[id]bool)
+	for _, o := range declared(module, opExtInst) {
+		unpacked[o[1]] = extended(o[3]) == glslUnpackHalf2x16
+	}
+	for _, o := range declared(module, opCompositeExtract) {
+		if unpacked[o[2]] && o[3] != 0 {
+			t.Errorf("lane %d of two unpacked halves is used", o[3])
+		}
+	}
+	if len(unpacked) != 4 {
+		t.Errorf("%d unpacked for 4 halves", len(unpacked))
+	}
+}
