@@ -42,7 +42,11 @@ func emit(k *kir.Kernel, name func(*module, id, string)) ([]uint32, error) {
 // capable checks that the kernel lists the capabilities of its instructions: the type of an f16 depends on them.
 func capable(k *kir.Kernel) (err error) {
 	k.Body.Walk(func(i *kir.Instr) {
-		if len(i.Args) == 0 && i.Op.Caps(kir.Type{})&^k.Needs != 0 || len(i.Args) > 0 && i.Op.Caps(i.Args[0].Type)&^k.Needs != 0 {
+		var t kir.Type
+		if len(i.Args) > 0 {
+			t = i.Args[0].Type
+		}
+		if i.Op.Caps(t)&^k.Needs != 0 {
 			err = fmt.Errorf("%s: %v needs a capability that the kernel does not list", k.Name, i.Op)
 		}
 	})

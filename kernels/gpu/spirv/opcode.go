@@ -1,7 +1,8 @@
 package spirv
 
-// Numbers of the SPIR-V specification, unified version 1.6: instructions are in section 3.49 ("Instructions"), the
-// enumerations in sections 3.3 to 3.42. SPIRV-Headers has the same numbers in spirv.core.grammar.json.
+// Numbers of the SPIR-V specification, unified version 1.6, section 3 ("Binary Form"): the tables of enumerations come
+// first, the instructions are in the subsection "Instructions". SPIRV-Headers has the same numbers in
+// spirv.core.grammar.json.
 
 const (
 	magic   = 0x07230203
@@ -72,7 +73,6 @@ const (
 	opFDiv    opcode = 136
 	opUMod    opcode = 137
 
-	opLogicalEqual         opcode = 164
 	opLogicalNotEqual      opcode = 165
 	opLogicalOr            opcode = 166
 	opLogicalAnd           opcode = 167
