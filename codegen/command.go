@@ -188,6 +188,10 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	for _, n := range c.nodes {
 		whole := *n // a device shares nothing among workers
 		whole.Part = ir.Partition{}
+		if on.Kind == kindVulkan {
+			k.stmts = append(k.stmts, k.dispatch(&whole))
+			continue
+		}
 		emit := cpuEmitters[n.Op]
 		if emit == nil {
 			panic(fmt.Sprintf("codegen: internal error: %v: no emitter for %v", n, n.Op))
@@ -195,11 +199,15 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		k.stmts = append(k.stmts, nodeComment(jen.Qual(g.cpuPath(), emit.kernel(n)).Call(emit.args(k, &whole)...), n))
 	}
 	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
+	path, typ := g.fakePath(), "Kernel"
+	if on.Kind == kindVulkan {
+		path, typ = g.gpuPath(), "Command"
+	}
 	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(
 		jen.Id("Label").Op(":").Add(g.label(f, c.split, "")),
-		jen.Id("Kernel").Op(":").Qual(g.fakePath(), "Kernel").Call(jen.Id(kernels)))
+		jen.Id("Kernel").Op(":").Qual(path, typ).Call(jen.Id(kernels)))
 	g.steps.Line()
-	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(g.fakePath(), "Env"), jen.Id("l").Int()).
+	g.steps.Func().Id(kernels).Params(jen.Id("e").Op("*").Qual(path, "Env"), jen.Id("l").Int()).
 		Block(append(k.commandPrologue(), k.stmts...)...)
 	g.steps.Line()
 	return name

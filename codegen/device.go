@@ -15,6 +15,8 @@ import (
 const (
 	kindCPU  = "cpu"  // kernels/cpu, run by the program's workers
 	kindFake = "fake" // the same kernels, run by a device of runtime/fake
+
+	kindVulkan = "vulkan" // kernels/gpu, run by a device of runtime/vulkan
 )
 
 // TargetError reports a plan for a backend for which no code can be emitted.
@@ -71,8 +73,8 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 		case t.Kind == kindCPU && t.Home() != target.Host:
 			errs = append(errs, fmt.Errorf("target %s: the program's own processor keeps its memory in the space %s, not %s: write space=%s", t.Name, target.Host, t.Home(), target.Host))
 		case t.Kind == kindCPU:
-		case t.Kind != kindFake:
-			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s and %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, kindCPU, kindFake, t.Kind))
+		case t.Kind != kindFake && t.Kind != kindVulkan:
+			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s, %s and %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, kindCPU, kindFake, kindVulkan, t.Kind))
 		default:
 			l.addDevice(t)
 		}
@@ -176,7 +178,17 @@ func (l *layout) checkNodes() error {
 				continue
 			}
 			key := kernel{n.Op, n.Backend}
-			if l.deviceOf(n) < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || missing[key] || cpu.Reads(n) {
+			d := l.deviceOf(n)
+			if d < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || missing[key] {
+				continue
+			}
+			if l.devices[d].Kind == kindVulkan {
+				err := checkKernel(f, n)
+				missing[key] = err != nil
+				errs = append(errs, err)
+				continue
+			}
+			if cpu.Reads(n) {
 				continue
 			}
 			missing[key] = true
@@ -297,8 +309,7 @@ func (g *generator) emitDevices() jen.Code {
 		return nil
 	}
 	rt := g.runtimePath()
-	comment(g.program, "simulated opens all simulated backends.")
-	g.program.Var().Id("simulated").Qual(g.fakePath(), "Loader")
+	g.emitLoaders()
 	return jen.Qual(rt, "NewDevices").Call(jen.Qual(rt, "Layout").Values(jen.Dict{
 		jen.Id("Pipeline"): jen.Lit(max(g.m.Plan.Pipeline, 1)),
 		jen.Id("Devices"):  jen.Index().Qual(rt, "DeviceInfo").Values(g.deviceRows()...),
@@ -306,6 +317,24 @@ func (g *generator) emitDevices() jen.Code {
 		jen.Id("Memory"):   jen.Index().Qual(rt, "Chunk").Values(g.memoryRows()...),
 		jen.Id("Events"):   jen.Lit(g.numEvents()),
 	}))
+}
+
+// loaders are the variables that open the devices of a kind.
+var loaders = map[string]string{kindFake: "simulated", kindVulkan: "gpus"}
+
+// emitLoaders emits the variables that open devices.
+func (g *generator) emitLoaders() {
+	has := func(kind string) bool {
+		return slices.ContainsFunc(g.layout.devices, func(d device) bool { return d.Kind == kind })
+	}
+	if has(kindFake) {
+		comment(g.program, "simulated opens all simulated backends.")
+		g.program.Var().Id(loaders[kindFake]).Qual(g.fakePath(), "Loader")
+	}
+	if has(kindVulkan) {
+		comment(g.program, "gpus opens all backends that Vulkan drives.")
+		g.program.Var().Id(loaders[kindVulkan]).Qual(g.vulkanPath(), "Loader")
+	}
 }
 
 func (g *generator) deviceRows() []jen.Code {
@@ -323,7 +352,7 @@ func (g *generator) deviceRows() []jen.Code {
 		}
 		rows = append(rows, jen.Values(jen.Dict{
 			jen.Id("Name"):   jen.Lit(d.Name),
-			jen.Id("Loader"): jen.Op("&").Id("simulated"),
+			jen.Id("Loader"): jen.Op("&").Id(loaders[d.Kind]),
 			jen.Id("Queues"): jen.Index().String().Values(names...),
 			jen.Id("Memory"): jen.Index().Int().Values(memory...),
 		}))

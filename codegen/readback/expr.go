@@ -34,6 +34,8 @@ func (x *runner) eval(s scope, e ast.Expr) value {
 		return x.callExpr(s, e)
 	case *ast.CompositeLit:
 		return x.composite(s, e)
+	case *ast.SliceExpr:
+		return x.slice(s, e)
 	}
 	x.unknown(e, "expression")
 	return value{}
@@ -112,13 +114,13 @@ func (x *runner) field(v value, e *ast.SelectorExpr) value {
 			return num(lo)
 		}
 		return num(hi)
-	case v.isObject(objEnv) && field == "Slot":
+	case (v.isObject(objEnv) || v.isObject(objGPU)) && field == "Slot":
 		return num(slot)
 	case v.isObject(objArgs) && field == "Queues":
 		return obj(objQueues)
 	case v.isObject(objArgs) && (field == "Weights" || field == "State" || field == "IO" || field == "Arena" || field == "Scratch"):
 		return value{kind: pointer, base: base{class: field}}
-	case (v.isObject(objArgs) || v.isObject(objEnv)) && (field == "Dims" || field == "Mem"):
+	case (v.isObject(objArgs) || v.isObject(objEnv) || v.isObject(objGPU)) && (field == "Dims" || field == "Mem"):
 		return value{kind: name, text: v.text + "." + field}
 	}
 	x.unknown(e, "field")
@@ -133,11 +135,11 @@ func (x *runner) index(s scope, e *ast.IndexExpr) value {
 		x.unknown(e, "index")
 	}
 	switch {
-	case of.kind == name && (of.text == objArgs+".Dims" || of.text == objEnv+".Dims"):
+	case of.kind == name && (of.text == objArgs+".Dims" || of.text == objEnv+".Dims" || of.text == objGPU+".Dims"):
 		if i < int64(len(x.c.m.Symbols)) {
 			return num(ir.Sym(x.c.m.Symbols[i]))
 		}
-	case of.kind == name && of.text == objEnv+".Mem":
+	case of.kind == name && (of.text == objEnv+".Mem" || of.text == objGPU+".Mem"):
 		return value{kind: pointer, base: base{memory: int(i)}}
 	case of.kind == name:
 		if table := x.variable(of.text); i < int64(len(table.list)) {
@@ -163,6 +165,21 @@ func (x *runner) variable(id string) value {
 	return v
 }
 
+// slice returns a part of the file with the kernels of GPUs.
+func (x *runner) slice(s scope, e *ast.SliceExpr) value {
+	of, isName := e.X.(*ast.Ident)
+	if !isName || of.Name != kernelsVar || e.Low == nil || e.High == nil || e.Slice3 {
+		x.unknown(e, "slice")
+	}
+	from, to := x.eval(s, e.Low), x.eval(s, e.High)
+	end, known := to.n.IsConst()
+	if from.kind != number || to.kind != number || !known {
+		x.unknown(e, "slice")
+	}
+	x.ident(s, of)
+	return value{kind: code, n: from.n, to: end}
+}
+
 func (x *runner) unary(s scope, e *ast.UnaryExpr) value {
 	v := x.eval(s, e.X)
 	switch {
@@ -183,6 +200,9 @@ func (x *runner) unary(s scope, e *ast.UnaryExpr) value {
 // is negative.
 func (x *runner) binary(s scope, e *ast.BinaryExpr) value {
 	a, b := x.eval(s, e.X), x.eval(s, e.Y)
+	if a.kind == pointer && a.base.class == "" && b.kind == number && e.Op == token.ADD { // of a GPU: pointers of Go are not added to
+		return value{kind: pointer, base: a.base, n: a.n.Add(b.n)}
+	}
 	if a.kind == number && b.kind == number {
 		x.fits(a.n, e.Op, b.n, e)
 		switch e.Op {
@@ -238,13 +258,15 @@ func (x *runner) callExpr(s scope, e *ast.CallExpr) value {
 	switch {
 	case fn == "unsafe.Add" && two && args[0].kind == pointer && args[1].kind == number:
 		return value{kind: pointer, base: args[0].base, n: args[0].n.Add(args[1].n)}
+	case fn == "uint64" && len(args) == 1 && args[0].kind == number:
+		return args[0]
 	case fn == "min" && two && args[0].kind == number && args[1].kind == number:
 		return num(args[0].n.Min(args[1].n))
 	case fn == "max" && two && args[0].kind == number && args[1].kind == number:
 		return num(args[0].n.Max(args[1].n))
 	case fn == objQueues+".Slot" && len(args) == 0:
 		return num(slot)
-	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile":
+	case fn == "math.Float32frombits" || fn == "fake.Kernel" || fn == "gpu.Command" || fn == "runtime.NewDevices" || fn == "runtime.NewProfile":
 		return value{kind: call, text: fn, list: args}
 	}
 	x.unknown(e, "call of "+fn)

@@ -81,7 +81,7 @@ func (e *Error) Unwrap() []error { return e.Findings }
 // Check compares an emitted package with the plan of m, which has to be checked. The error
 // is an *Error; nil means that every event and every table is the plan's.
 func Check(m *ir.Module, targets *target.List, files []File, facts Facts) error {
-	c := &checker{m: m, targets: targets, facts: facts, marked: make(map[int]bool), calls: make(map[line]*ir.Node)}
+	c := &checker{m: m, targets: targets, facts: facts, files: files, marked: make(map[int]bool), calls: make(map[line]*ir.Node)}
 	c.recovering("the package", func() {
 		p := c.parse(files)
 		if c.failed() {
@@ -110,6 +110,7 @@ type checker struct {
 	m       *ir.Module
 	targets *target.List
 	facts   Facts
+	files   []File
 
 	devices []device // in the order of the runtime's tables
 	queues  []queue

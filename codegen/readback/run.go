@@ -108,6 +108,8 @@ func parameterType(v value) string {
 		return "*runtime.Args"
 	case v.isObject(objEnv):
 		return "*fake.Env"
+	case v.isObject(objGPU):
+		return "*gpu.Env"
 	case v.kind == number:
 		return "int"
 	}
@@ -256,12 +258,17 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 		x.emit(event{kind: markEvent, args: args, share: x.share}, e)
 	case fn == objQueues+".Run":
 		x.submit(e, args)
+	case fn == objGPU+"."+dispatchCall:
+		x.emit(event{kind: kernelEvent, what: dispatchCall, args: args, on: x.on}, e)
 	case pkg == objQueues:
 		x.emit(event{kind: queueEvent, what: id, args: args}, e)
 	default:
 		x.unknown(e, "call of "+fn)
 	}
 }
+
+// environments are what the functions of commands are given, by the type of commands.
+var environments = map[string]string{"fake.Kernel": objEnv, "gpu.Command": objGPU}
 
 // submit runs q.Run(queue, &command, iteration): the kernels of a command.
 func (x *runner) submit(e *ast.CallExpr, args []value) {
@@ -274,11 +281,12 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 	}
 	c := x.variable(args[1].text)
 	kernel := c.fields["Kernel"]
-	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || kernel.text != "fake.Kernel" || len(kernel.list) != 1 || kernel.list[0].kind != name {
+	env, known := environments[kernel.text]
+	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || !known || len(kernel.list) != 1 || kernel.list[0].kind != name {
 		x.unknown(e, "command")
 	}
 	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"]}
-	x.function(kernel.list[0].text, []value{obj(objEnv), args[2]})
+	x.function(kernel.list[0].text, []value{obj(env), args[2]})
 	x.on = nil
 }
 

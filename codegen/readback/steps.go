@@ -156,6 +156,9 @@ func (w *walker) match(fr *frame, n *ir.Node, e *event, queue int) error {
 	if queue >= 0 && copies(n) {
 		return w.transfer(a, queue)
 	}
+	if queue >= 0 && w.c.devices[w.c.queues[queue].device].Kind == kindVulkan {
+		return w.dispatch(a, queue)
+	}
 	a.kernel = kernels[n.Op]
 	if a.kernel == nil {
 		return fmt.Errorf("no kernel computes a %v", n.Op)

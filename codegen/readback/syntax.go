@@ -19,7 +19,8 @@ const modulePath = "github.com/ggmlc/ggmlc"
 // imports are the packages that emitted code may import, under their own names.
 var imports = map[string]bool{
 	"unsafe": true, "math": true, "context": true, "iter": true, "embed": true,
-	modulePath + "/runtime": true, modulePath + "/runtime/fake": true, modulePath + "/kernels/cpu": true,
+	modulePath + "/runtime": true, modulePath + "/runtime/fake": true, modulePath + "/runtime/gpu": true, modulePath + "/runtime/vulkan": true,
+	modulePath + "/kernels/cpu":      true,
 	modulePath + "/kernels/cpu/tile": true, modulePath + "/ir/dtype": true,
 }
 
@@ -75,6 +76,9 @@ func (c *checker) names(files []File) {
 	}
 	if c.facts.Tokenizer != nil {
 		want = append(want, "tokenizer.bin")
+	}
+	if c.dispatches() {
+		want = append(want, kernelsFile)
 	}
 	var got []string
 	for _, f := range files {
@@ -229,22 +233,18 @@ func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
 	switch file, given := embedded[id], len(s.Values) == 1; {
 	case file != "" && (given || p.embeds[id] != file || typeText(s.Type) != "string"):
 		c.report("%s: %s does not hold the file %s", p.at(s.Pos()), id, file)
-	case id == simulated && (given || !isLoader(s.Type)):
+	case loaderTypes[id] != "" && (given || typeText(s.Type) != loaderTypes[id]):
 		c.report("%s: %s is not the loader as it is", p.at(s.Pos()), id)
-	case file == "" && id != simulated && (!given || s.Type != nil || p.embeds[id] != ""):
+	case file == "" && loaderTypes[id] == "" && (!given || s.Type != nil || p.embeds[id] != ""):
 		c.report("%s: %s has no value, or a type or a file", p.at(s.Pos()), id)
 	}
 }
 
-// simulated is the variable that opens simulated devices.
-const simulated = "simulated"
-
-// isLoader reports whether a type is that of the loader of simulated devices, whose zero
-// value is used.
-func isLoader(t ast.Expr) bool {
-	sel, ok := t.(*ast.SelectorExpr)
-	return ok && isIdent(sel.X, "fake") && sel.Sel.Name == "Loader"
-}
+// loaders are the variables that open devices, by kind of target. loaderTypes are their types, whose zero values are used.
+var (
+	loaders     = map[string]string{"fake": "simulated", kindVulkan: "gpus"}
+	loaderTypes = map[string]string{"simulated": "fake.Loader", "gpus": "vulkan.Loader"}
+)
 
 // constant collects a constant: emitted code has only those of the handshake with the
 // runtime.

@@ -21,6 +21,7 @@ const (
 	object         // one of the runtime's objects that step functions are given: text
 	name           // a declaration: text, such as runtime.MarkEnd or weights; addressed where addr is set
 	composite      // a composite literal: text is its type
+	code           // bytes n to to of the file with the kernels of GPUs
 	call           // a call of a function in a table: text is its name, list its arguments
 )
 
@@ -31,6 +32,7 @@ type value struct {
 	base base
 	text string
 	addr bool // taken with &
+	to   int64
 
 	list   []value          // of a composite without keys
 	fields map[string]value // of a composite with keys
@@ -55,6 +57,7 @@ const (
 	objWorker = "worker"
 	objArgs   = "args"
 	objEnv    = "env"
+	objGPU    = "GPU environment"
 	objQueues = "queues"
 	objShare  = "share"
 )

@@ -24,24 +24,38 @@ func ropeTable(l *lowering) {
 	l.end(units(pairs, elementThreads))
 }
 
-// The parts of π/2 for its exact subtraction, as Cody and Waite do it: each has few enough bits that a multiple by up to
-// 2^20 is exact in an FMA.
+// π/2 as the sum of two f32; what is left is below 2e-15.
 const (
 	halfPi1 = 1.5707963705062866211
 	halfPi2 = -4.3711388286737928865e-08
-	halfPi3 = -1.7151245100059e-15
 )
+
+// product returns x*y as the sum of two f32, exactly: the algorithm of Dekker, "A floating-point technique for extending
+// the available precision", 1971. An FMA would do it in one step, but a device may round it twice.
+func (l *lowering) product(x, y *kir.Value) (high, low *kir.Value) {
+	high = l.Mul(x, y)
+	x1, x2 := l.halves(x)
+	y1, y2 := l.halves(y)
+	low = l.Sub(l.Mul(x1, y1), high)
+	low = l.Add(l.Add(low, l.Mul(x1, y2)), l.Mul(x2, y1))
+	return high, l.Add(low, l.Mul(x2, y2))
+}
+
+// halves returns x as the sum of two numbers of 12 bits, whose products are exact.
+func (l *lowering) halves(x *kir.Value) (high, low *kir.Value) {
+	c := l.Mul(x, l.Float(1<<12+1))
+	high = l.Sub(c, l.Sub(c, x))
+	return high, l.Sub(x, high)
+}
 
 // sinCos returns sine and cosine of p times f. The product is kept in two f32, so that the angle is as exact as one in
 // float64 for positions up to 2^20: a device's own sine may be wrong by 2^-11 (Vulkan's precision of SPIR-V instructions).
 func (l *lowering) sinCos(p, f *kir.Value) (sin, cos *kir.Value) {
-	high := l.Mul(p, f)
-	low := l.FMA(p, f, l.Neg(high)) // p*f = high + low
+	high, low := l.product(p, f)
 	turns := l.Round(l.Mul(high, l.Float(2/math.Pi)))
-	minus := l.Neg(turns)
-	r := l.FMA(minus, l.Float(halfPi1), high)
-	r = l.FMA(minus, l.Float(halfPi2), r)
-	r = l.Add(l.FMA(minus, l.Float(halfPi3), r), low) // in -π/4 … π/4
+	most, rest := l.product(turns, l.Float(halfPi1))
+	r := l.Sub(l.Sub(high, most), rest)
+	r = l.Add(l.Sub(r, l.Mul(turns, l.Float(halfPi2))), low) // in -π/4 … π/4
 	s, c := l.sinCosPolynomial(r)
 	quadrant := l.And(l.Convert(turns, kir.I32), l.Int(3))
 	odd := l.Eq(l.And(quadrant, l.one), l.one)

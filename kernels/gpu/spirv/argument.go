@@ -1,24 +1,13 @@
 package spirv
 
-import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
-
-// maxPushed is how many arguments every device takes as push constants: Vulkan asks for 128 bytes at least.
-const maxPushed = 128 / 8
-
-// InMemory reports whether the block of the kernel's arguments is in device memory, and its address the push constant.
-func InMemory(k *kir.Kernel) bool { return len(k.Args) > maxPushed }
-
-// arguments loads the arguments.
+// arguments loads the arguments from their block, whose address is the push constant: a command that was recorded once
+// reads the arguments of each step.
 func (e *emitter) arguments() {
 	if len(e.k.Args) == 0 {
 		return
 	}
 	m := e.m
 	block := e.argumentBlock()
-	if !InMemory(e.k) {
-		e.members(m.variable(storagePushConstant, block), storagePushConstant)
-		return
-	}
 	for i := range e.k.Args {
 		m.decorateMember(block, i, decorationNonWritable)
 	}

@@ -65,9 +65,7 @@ func TestOnlyUsedCapabilitiesAreDeclared(t *testing.T) {
 			module := words32(t, sample(t, "k", tt.fill))
 			validate(t, module)
 			want := append([]capability{capShader, capInt64, capVulkanMemoryModel}, tt.caps...)
-			if !strings.HasPrefix(tt.name, "shared") {
-				want = append(want, capPhysicalStorageBufferAddresses)
-			}
+			want = append(want, capPhysicalStorageBufferAddresses)
 			slices.Sort(want)
 			var got []capability
 			for _, c := range declared(module, opCapability) {

@@ -4,8 +4,8 @@
 // # Arguments
 //
 // Argument i is at byte 8*i of a block: a u64 takes 8 bytes, an i32 or u32 the first 4. Addresses are buffer device
-// addresses. The block is in the push constants, or in device memory if it does not fit there: then the push constants
-// are the address of the block, a multiple of 8. [InMemory] tells which.
+// addresses. The block is in device memory. Its address, a multiple of 8, is the push constant, so that a command buffer
+// that was recorded once reads other arguments in each step.
 //
 // # Registers
 //

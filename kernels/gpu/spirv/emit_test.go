@@ -60,7 +60,7 @@ var samples = []struct {
 		b.keep(b.AtomicAdd(b.x, b.m))
 	}},
 	{"arguments", func(b *builder) {
-		for range maxPushed {
+		for range 16 {
 			b.keep(b.Arg("a", kir.U64))
 			b.keep(b.Arg("b", kir.I32))
 		}

@@ -1,0 +1,180 @@
+package readback
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/ir"
+)
+
+// Commands of GPUs. A kernel is a variable:
+//
+//	var kernelAdd = gpu.Kernel{Name: "add f32[n,64] f32[n,64] -> f32[n,64]", Code: kernels[0x1a0:0x9c4], …}
+//
+// Its name says what it computes: the op with its attributes and the types of its operands and its result. Package
+// kernels/gpu makes equal code for equal names, which its tests compare with the meaning of the op. What is compared here
+// is the name with the node, the addresses and sizes in the call with the plan, and the code with the bounds of the file.
+
+// kindVulkan is the kind of targets whose commands dispatch kernels.
+const kindVulkan = "vulkan"
+
+// dispatch compares a dispatch with the node that is due.
+func (w *walker) dispatch(a *arguments, queue int) error {
+	e := a.e
+	if e.kind != kernelEvent || e.what != dispatchCall {
+		return fmt.Errorf("%s, where a dispatch is due", e)
+	}
+	a.part = ir.Partition{}
+	a.on = &w.c.devices[w.c.queues[queue].device]
+	w.command(a, queue)
+	if len(e.args) < 2 || e.args[0].kind != name || !e.args[0].addr {
+		a.differ("it dispatches %v, not a kernel", e.args)
+		return a.result()
+	}
+	a.compiled(e.args[0].text, len(e.args)-2)
+	if groups, ok := e.args[1].n.IsConst(); e.args[1].kind != number || !ok || groups < 1 || groups > maxGroups {
+		a.differ("%v workgroups are not 1 to %d", e.args[1], maxGroups)
+	}
+	operands, symbols := dispatched(a.n)
+	if got, want := len(e.args)-2, len(operands)+len(symbols); got != want {
+		a.differ("%d arguments, not %d", got, want)
+		return a.result()
+	}
+	for i, v := range operands {
+		a.address(fmt.Sprintf("argument %d", i), e.args[2+i], v)
+	}
+	for i, s := range symbols {
+		if got := e.args[2+len(operands)+i]; got.kind != number || !got.n.Equal(ir.Sym(s)) {
+			a.differ("the size %s is %v", s.Name, got)
+		}
+	}
+	return a.result()
+}
+
+// dispatches reports whether a node of the module is computed by a kernel of a GPU.
+func (c *checker) dispatches() bool {
+	for _, f := range c.m.AllFuncs() {
+		for _, n := range f.Nodes {
+			if t := c.targets.Get(n.Backend); t != nil && t.Kind == kindVulkan && does(n) && !copies(n) && n.Body == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxGroups is the largest number of workgroups that every device takes in one dimension.
+const maxGroups = 65535
+
+// dispatchCall is how events name a dispatch.
+const dispatchCall = "Dispatch"
+
+// dispatched returns what the kernel of a node gets: the addresses of the operands that are there and of a result with
+// bytes of its own, and the symbols in their shapes and strides as these name them.
+func dispatched(n *ir.Node) (operands []*ir.Value, symbols []*ir.Symbol) {
+	operands = slices.DeleteFunc(slices.Clone(n.Args), func(v *ir.Value) bool { return v == nil })
+	if n.Op.Info().Traits&(ir.Alias|ir.View) == 0 {
+		operands = append(operands, n.Results[0])
+	}
+	for _, v := range operands {
+		for _, d := range append(slices.Clone(v.Type.Shape), v.Type.Strides...) {
+			d.Symbols(func(s *ir.Symbol) {
+				if !slices.Contains(symbols, s) {
+					symbols = append(symbols, s)
+				}
+			})
+		}
+	}
+	return operands, symbols
+}
+
+// address demands the address of a value.
+func (a *arguments) address(what string, got value, v *ir.Value) {
+	want, err := a.c.pointerTo(a.fr.of(v), a.on)
+	if err != nil {
+		a.differ("%s, %v: %v", what, v, err)
+		return
+	}
+	if got.kind != pointer || got.base != want.base || !got.n.Equal(want.n) {
+		a.differ("%s is %v, and %v is at %v", what, got, v, want)
+	}
+}
+
+// compiled demands that a variable is the kernel of the node, with that many arguments.
+func (a *arguments) compiled(id string, args int) {
+	x := &runner{c: a.c, p: a.p}
+	k := x.variable(id)
+	if k.text != "gpu.Kernel" || len(k.fields) != 4 {
+		a.differ("%s is %v, not a kernel", id, k)
+		return
+	}
+	if got, want := k.fields["Name"], computes(a.n); got.kind != text || got.text != want {
+		a.differ("the kernel computes %v, not %q", got, want)
+	}
+	if got, ok := k.fields["Args"].n.IsConst(); !ok || got != int64(args) {
+		a.differ("the kernel takes %v arguments, and gets %d", k.fields["Args"], args)
+	}
+	if threads, ok := k.fields["Threads"].n.IsConst(); !ok || threads < 1 || threads > 1024 {
+		a.differ("the kernel has %v threads", k.fields["Threads"])
+	}
+	if part := k.fields["Code"]; part.kind != code || !a.c.isModule(part) {
+		a.differ("the kernel's code is %v, not a module of %s", part, kernelsFile)
+	}
+}
+
+// kernelsFile is the file with the kernels, kernelsVar the variable that holds it.
+const (
+	kernelsFile = "kernels.spv"
+	kernelsVar  = "kernels"
+)
+
+// isModule reports whether a part of the file with the kernels is a module of SPIR-V: its words begin with the magic
+// number, and its instructions end where it ends (SPIR-V specification, 2.3).
+func (c *checker) isModule(v value) bool {
+	i := slices.IndexFunc(c.files, func(f File) bool { return f.Name == kernelsFile })
+	from, _ := v.n.IsConst()
+	if i < 0 || from < 0 || v.to > int64(len(c.files[i].Data)) || v.to-from < 20 || (v.to-from)%4 != 0 {
+		return false
+	}
+	data := c.files[i].Data[from:v.to]
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(data[4*i:]) }
+	if word(0) != 0x07230203 {
+		return false
+	}
+	at, n := 5, len(data)/4
+	for at < n {
+		words := int(word(at) >> 16)
+		if words == 0 {
+			return false
+		}
+		at += words
+	}
+	return at == n
+}
+
+// computes returns the name of the kernel that computes a node.
+func computes(n *ir.Node) string {
+	parts := []string{n.Op.String()}
+	positional, braces := ir.AttrText(n)
+	for _, text := range []string{positional, braces} {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	for _, v := range n.Args {
+		if v == nil {
+			parts = append(parts, "_")
+		} else {
+			parts = append(parts, nowhere(v.Type))
+		}
+	}
+	return strings.Join(append(parts, "->", nowhere(n.Results[0].Type)), " ")
+}
+
+// nowhere returns the text of a type without its space.
+func nowhere(t ir.Type) string {
+	t.Space = ""
+	return t.String()
+}

@@ -1,0 +1,73 @@
+package target
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/dtype"
+)
+
+// Vulkan returns the descriptor of a GPU that package runtime/vulkan drives. Its kernels are in package kernels/gpu; a test
+// there checks that each row has one. It has memory and a queue of its own. A number distinguishes several of them: see
+// New.
+func Vulkan() *Descriptor {
+	return &Descriptor{
+		Name:    "vulkan",
+		Kind:    "vulkan",
+		Like:    "vulkan",
+		Doc:     "a GPU with a driver for Vulkan 1.2 or later; vulkan:0, vulkan:1 are two",
+		Spaces:  []string{"vulkan"},
+		Rows:    gpuRows(),
+		Threads: 1,
+		Hint:    1,
+		Queues:  1,
+		Events:  true,
+		Align:   256,
+		Rates:   vulkanRates,
+	}
+}
+
+// vulkanRates are those of no particular device: a tenth of what large cards of 2024 have, and their link, PCIe 4.0 with
+// 16 lanes, of which drivers reach about 2e10. Starting a dispatch in a recorded command buffer takes some microseconds.
+var vulkanRates = Rates{
+	FLOPs:     5e12,
+	QuantOps:  5e12,
+	Bandwidth: 3e11,
+	WorkerBW:  3e11,
+	Launch:    4e-6,
+	Link:      2e10,
+	LinkDelay: 1e-5,
+}
+
+// gpuRows returns the table of kernels of package kernels/gpu.
+func gpuRows() []Row {
+	weights := Plain(dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
+	halves := Plain(dtype.F32, dtype.F16)
+	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	rows := []Row{
+		row(ir.OpMatMul, any32, weights, any32),
+		row(ir.OpMatMulSwiGLU, any32, weights, weights),
+		row(ir.OpRMSNorm, any32, f32),
+		row(ir.OpLayerNorm, any32, f32, f32),
+		row(ir.OpSoftmax, any32),
+		row(ir.OpReduceSum, any32),
+		row(ir.OpReduceMean, any32),
+		row(ir.OpReduceMax, any32),
+		row(ir.OpGather, weights, i32),
+		row(ir.OpRopeTable, i32, f32),
+		row(ir.OpRope, any32, f32),
+		row(ir.OpAttention, any32, halves, halves, i32, i32, i32),
+		row(ir.OpStateWrite, halves, any32, i32, i32),
+		{Op: ir.OpCopy, Args: []Format{moved}, Check: copyBox},
+		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
+	}
+	for _, op := range []ir.Op{
+		ir.OpNeg, ir.OpAbs, ir.OpExp, ir.OpLog, ir.OpSqrt, ir.OpSquare, ir.OpReLU, ir.OpSiLU,
+		ir.OpGELU, ir.OpTanh, ir.OpSigmoid, ir.OpScale,
+	} {
+		rows = append(rows, row(op, any32))
+	}
+	for _, op := range []ir.Op{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpDiv, ir.OpMax, ir.OpMin, ir.OpSwiGLU} {
+		rows = append(rows, row(op, any32, any32))
+	}
+	return rows
+}
