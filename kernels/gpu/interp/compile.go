@@ -1,0 +1,310 @@
+package interp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// program is a kernel as a flat list of instructions on registers.
+type program struct {
+	kernel   *kir.Kernel
+	code     []inst
+	start    []uint64 // registers of a thread that begins: constants and arguments
+	specials []special
+	moved    int  // the most registers that one inst moves
+	groups   bool // whether the kernel uses subgroups
+}
+
+// special is a register that holds what distinguishes a thread.
+type special struct {
+	op       kir.Op
+	register int32
+}
+
+// inst is one step of a thread. Fields that its step does not use are 0.
+type inst struct {
+	step    func(g *group, t *thread, in *inst) signal
+	run     lane
+	check   check
+	dst     int32 // registers of the first lanes
+	a, b, c int32
+	lanes   int32
+	size    int32      // bytes of an access
+	kind    kir.Kind   // of an access's lanes
+	mode    mode       // of an access to device memory
+	target  int32      // of a jump
+	shared  int32      // number of the array
+	from    []int32    // registers that are moved
+	to      []int32    // where to
+	loops   []int32    // registers of the indices of the loops around it
+	number  int        // of the instruction in the text, from 1
+	of      *kir.Instr // the instruction
+}
+
+// text returns the first line of the instruction's text.
+func (in *inst) text() string {
+	first, _, _ := strings.Cut(in.of.String(), "\n")
+	return first
+}
+
+// compile returns the program of a verified kernel.
+func compile(k *kir.Kernel, l Launch, o Options) *program {
+	c := &compiler{program: &program{kernel: k}, options: o, register: make([]int32, k.NumValues())}
+	c.start = make([]uint64, 1) // register 0 is read for operands that an operation does not have
+	for i, a := range k.Args {
+		c.define(a)
+		c.start[c.register[a.ID]] = low(a.Type.Kind, l.Args[i])
+	}
+	c.block(k.Body)
+	c.emit(inst{step: stepEnd})
+	return c.program
+}
+
+type compiler struct {
+	*program
+	options  Options
+	register []int32 // of the first lane of each value, by id
+	loops    []int32
+	number   int
+	of       *kir.Instr
+}
+
+// define gives a value registers.
+func (c *compiler) define(v *kir.Value) int32 {
+	at := int32(len(c.start))
+	c.register[v.ID] = at
+	c.start = append(c.start, make([]uint64, v.Type.Lanes)...)
+	return at
+}
+
+func (c *compiler) emit(in inst) *inst {
+	in.number, in.of = c.number, c.of
+	c.code = append(c.code, in)
+	return &c.code[len(c.code)-1]
+}
+
+func (c *compiler) here() int32 { return int32(len(c.code)) }
+
+func (c *compiler) block(b *kir.Block) {
+	for _, i := range b.Instrs {
+		c.number++
+		c.of = i
+		switch i.Op {
+		case kir.OpFor:
+			c.loop(i)
+		case kir.OpIf:
+			c.branch(i)
+		default:
+			c.simple(i)
+		}
+	}
+}
+
+// at returns the register of operand n.
+func (c *compiler) at(i *kir.Instr, n int) int32 {
+	if n >= len(i.Args) {
+		return 0
+	}
+	return c.register[i.Args[n].ID]
+}
+
+// simple compiles an instruction without blocks.
+func (c *compiler) simple(i *kir.Instr) {
+	c.groups = c.groups || i.Op.Caps(kir.Type{})&kir.CapSubgroup != 0
+	in := inst{a: c.at(i, 0), b: c.at(i, 1), c: c.at(i, 2)}
+	if r := i.Result(); r != nil {
+		in.dst, in.lanes = c.define(r), int32(r.Type.Lanes)
+	}
+	switch i.Op {
+	case kir.OpConst:
+		c.start[in.dst] = i.Imm
+	case kir.OpThread, kir.OpGroup, kir.OpNumGroups, kir.OpLane, kir.OpSubgroup, kir.OpLanes:
+		c.specials = append(c.specials, special{i.Op, in.dst})
+	case kir.OpVector, kir.OpExtract, kir.OpSelect, kir.OpBitcast:
+		c.arrange(i, in)
+	case kir.OpLoad, kir.OpLoadUniform, kir.OpStore, kir.OpAtomicAdd:
+		c.device(i, in)
+	case kir.OpSharedLoad, kir.OpSharedStore:
+		c.shared(i, in)
+	case kir.OpBarrier, kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor:
+		c.meeting(i, in)
+	default:
+		c.arithmetic(i, in)
+	}
+}
+
+// arrange compiles what moves bits.
+func (c *compiler) arrange(i *kir.Instr, in inst) {
+	switch i.Op {
+	case kir.OpVector:
+		for n := range i.Args {
+			in.from, in.to = append(in.from, c.at(i, n)), append(in.to, in.dst+int32(n))
+		}
+		c.move(in)
+	case kir.OpExtract:
+		in.from, in.to = []int32{in.a + int32(i.Imm)}, []int32{in.dst}
+		c.move(in)
+	case kir.OpSelect:
+		in.step = stepSelect
+		c.emit(in)
+	case kir.OpBitcast:
+		in.step = stepBitcast
+		c.emit(in)
+	}
+}
+
+// move compiles moves that are made at once.
+func (c *compiler) move(in inst) {
+	in.step = stepMove
+	c.moved = max(c.moved, len(in.from))
+	c.emit(in)
+}
+
+func (c *compiler) device(i *kir.Instr, in inst) {
+	var t kir.Type
+	switch i.Op {
+	case kir.OpLoad:
+		in.step, in.mode, t = stepLoad, reads, i.Result().Type
+	case kir.OpLoadUniform:
+		in.step, in.mode, t = stepLoad, uniforms, i.Result().Type
+	case kir.OpStore:
+		in.step, in.mode, t = stepStore, writes, i.Args[1].Type
+	case kir.OpAtomicAdd:
+		in.step, in.mode, t = stepAtomicAdd, atomics, i.Result().Type
+	}
+	in.kind, in.lanes, in.size = t.Kind, int32(t.Lanes), int32(t.Bytes())
+	c.emit(in)
+}
+
+func (c *compiler) shared(i *kir.Instr, in inst) {
+	in.shared = int32(slices.Index(c.kernel.Shared, i.Shared))
+	in.lanes = int32(i.Shared.Elem.Lanes)
+	in.step = stepSharedLoad
+	if i.Op == kir.OpSharedStore {
+		in.step = stepSharedStore
+	}
+	c.emit(in)
+}
+
+// meeting compiles an operation that several threads make together.
+func (c *compiler) meeting(i *kir.Instr, in inst) {
+	in.step = stepSubgroup
+	in.loops = slices.Clone(c.loops)
+	switch i.Op {
+	case kir.OpBarrier:
+		in.step = stepBarrier
+	case kir.OpReduceAdd:
+		in.run = c.lane(kir.OpAdd, i)
+	case kir.OpReduceMax:
+		in.run = c.lane(kir.OpMax, i)
+	}
+	c.emit(in)
+}
+
+// lane returns an operation of the table, for the kind of the first operand of i.
+func (c *compiler) lane(op kir.Op, i *kir.Instr) lane {
+	from := i.Args[0].Type.Kind
+	return c.flushing(lanes[op][from], from, i.Result().Type.Kind)
+}
+
+// flushing returns the operation on denormals as 0, if the options ask for it.
+func (c *compiler) flushing(run lane, from, to kir.Kind) lane {
+	if !c.options.Flush {
+		return run
+	}
+	if from == kir.F32 {
+		inner := run
+		run = func(a, b, c uint64) uint64 { return inner(flushed(a), flushed(b), flushed(c)) }
+	}
+	if to == kir.F32 {
+		inner := run
+		run = func(a, b, c uint64) uint64 { return flushed(inner(a, b, c)) }
+	}
+	return run
+}
+
+func (c *compiler) arithmetic(i *kir.Instr, in inst) {
+	from := i.Args[0].Type.Kind
+	switch i.Op {
+	case kir.OpOffset:
+		in.run, in.check = offsetOf(from, i.Imm)
+	case kir.OpConvert:
+		to := i.Result().Type.Kind
+		in.run, in.check = conversion(from, to)
+		in.run = c.flushing(in.run, from, to)
+	default:
+		in.run, in.check = c.lane(i.Op, i), checks[i.Op][from]
+	}
+	in.step = stepLanes
+	if in.check == nil && in.lanes == 1 {
+		in.step = stepLane
+	}
+	c.emit(in)
+}
+
+// registers returns the registers of all lanes of values.
+func (c *compiler) registers(values []*kir.Value) []int32 {
+	var list []int32
+	for _, v := range values {
+		for n := range v.Type.Lanes {
+			list = append(list, c.register[v.ID]+int32(n))
+		}
+	}
+	return list
+}
+
+// loop compiles a for. Its results are the registers of the carried values.
+func (c *compiler) loop(i *kir.Instr) {
+	number := c.number
+	for _, p := range i.Body.Params {
+		c.define(p)
+	}
+	index, carried := c.register[i.Body.Params[0].ID], c.registers(i.Body.Params[1:])
+	for n, r := range i.Results {
+		c.register[r.ID] = c.register[i.Body.Params[1+n].ID]
+	}
+	c.emit(inst{step: stepCheckStep, a: c.at(i, 2)})
+	c.move(inst{from: append([]int32{c.at(i, 0)}, c.registers(i.Args[3:])...), to: append([]int32{index}, carried...)})
+	head := c.here()
+	c.emit(inst{step: stepLoopTest, a: index, b: c.at(i, 1)})
+	c.loops = append(c.loops, index)
+	c.block(i.Body)
+	c.loops = c.loops[:len(c.loops)-1]
+	last := c.number
+	c.number, c.of = number, i
+	if len(carried) > 0 {
+		c.move(inst{from: c.registers(i.Body.Yield), to: carried})
+	}
+	c.emit(inst{step: stepLoopNext, dst: index, a: index, b: c.at(i, 2), target: head})
+	c.code[head].target = c.here()
+	c.number = last
+}
+
+func (c *compiler) branch(i *kir.Instr) {
+	for _, r := range i.Results {
+		c.define(r)
+	}
+	results := c.registers(i.Results)
+	test := c.here()
+	c.emit(inst{step: stepBranch, a: c.at(i, 0)})
+	c.arm(i.Body, results)
+	if i.Else == nil {
+		c.code[test].target = c.here()
+		return
+	}
+	end := c.here()
+	c.emit(inst{step: stepJump})
+	c.code[test].target = c.here()
+	c.arm(i.Else, results)
+	c.code[end].target = c.here()
+}
+
+// arm compiles a block of an if.
+func (c *compiler) arm(b *kir.Block, results []int32) {
+	c.block(b)
+	if len(results) > 0 {
+		c.move(inst{from: c.registers(b.Yield), to: results})
+	}
+}

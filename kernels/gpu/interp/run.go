@@ -1,0 +1,233 @@
+package interp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// Launch is how a kernel is run: its number of workgroups, and one word for each argument, an i32 or u32 in the low 32
+// bits.
+type Launch struct {
+	Groups int
+	Args   []uint64
+}
+
+// Options are properties of the device that a kernel may not depend on.
+type Options struct {
+	Seed     uint64 // of the order of threads
+	Subgroup int    // threads of a subgroup: 4, 8, 16, 32 or 64; 0 means 32
+	Flush    bool   // denormals of f32 are flushed to 0 by arithmetic and conversions
+}
+
+// maxRegisters bounds the registers of the groups that are under way, in words: 64 MiB.
+const maxRegisters = 8 << 20
+
+// Run runs a kernel. It returns the first [Fault] found; then the contents of memory are undefined. A kernel that uses
+// subgroups has to have a multiple of the subgroup's threads.
+func Run(k *kir.Kernel, l Launch, m *Memory, o Options) error {
+	if err := kir.Verify(k); err != nil {
+		return err
+	}
+	return run(k, l, m, o)
+}
+
+// run runs a kernel whose barriers may be anywhere.
+func run(k *kir.Kernel, l Launch, memory *Memory, o Options) error {
+	if o.Subgroup == 0 {
+		o.Subgroup = 32
+	}
+	switch {
+	case !slices.Contains([]int{4, 8, 16, 32, 64}, o.Subgroup):
+		return fmt.Errorf("interp: subgroups of %d threads: want 4, 8, 16, 32 or 64", o.Subgroup)
+	case l.Groups < 1 || l.Groups > maxGroups:
+		return launchFault(k, Launching, "%d workgroups: want 1 to %d", l.Groups, maxGroups)
+	case len(l.Args) != len(k.Args):
+		return launchFault(k, Launching, "%d arguments for %d", len(l.Args), len(k.Args))
+	}
+	m := newMachine(compile(k, l, o), l, memory, o)
+	if m.groups && k.Threads%o.Subgroup != 0 {
+		return launchFault(k, Subgroup, "%d threads are no multiple of a subgroup's %d", k.Threads, o.Subgroup)
+	}
+	m.run()
+	if m.fault != nil {
+		return m.fault
+	}
+	return nil
+}
+
+// machine runs one launch.
+type machine struct {
+	*program
+	launch   Launch
+	subgroup int
+	memory   *Memory
+	regions  []region
+	random   *rand.Rand
+	interval int // mean number of accesses to memory between interruptions of a thread
+	left     int // accesses until the running thread is interrupted
+	moving   []uint64
+	free     []*group // ended ones, whose memory new groups take
+	fault    *Fault
+}
+
+func newMachine(p *program, l Launch, memory *Memory, o Options) *machine {
+	m := &machine{program: p, launch: l, subgroup: o.Subgroup, memory: memory, moving: make([]uint64, p.moved)}
+	m.random = rand.New(rand.NewPCG(o.Seed, 0))
+	m.interval = []int{1, 3, 10, 100, 10000}[m.random.IntN(5)]
+	m.regions = make([]region, len(memory.allocations))
+	for i, a := range memory.allocations {
+		m.regions[i].allocation = a
+	}
+	return m
+}
+
+// run runs all groups.
+func (m *machine) run() {
+	order := m.random.Perm(m.launch.Groups)
+	atOnce := max(2, maxRegisters/(len(m.start)*m.kernel.Threads))
+	var live []*group
+	for len(order) > 0 || len(live) > 0 {
+		for len(order) > 0 && len(live) < atOnce {
+			live = append(live, m.begin(order[0]))
+			order = order[1:]
+		}
+		at := m.random.IntN(len(live))
+		g := live[at]
+		if !g.turn() {
+			return
+		}
+		if g.ended == len(g.threads) {
+			m.free = append(m.free, g)
+			live[at] = live[len(live)-1]
+			live = live[:len(live)-1]
+		}
+	}
+}
+
+// group is a workgroup that is under way.
+type group struct {
+	m         *machine
+	index     int
+	phase     int // barriers passed
+	threads   []thread
+	ready     []int32 // threads that may run
+	ended     int
+	atBarrier int
+	atMeeting []int // threads that wait at an operation of their subgroup, by subgroup
+	shared    []sharedArray
+}
+
+// begin returns a group whose threads are at their begin.
+func (m *machine) begin(index int) *group {
+	var g *group
+	if n := len(m.free); n > 0 {
+		g, m.free = m.free[n-1], m.free[:n-1]
+	} else {
+		g = m.newGroup()
+	}
+	g.index, g.phase, g.ended, g.atBarrier = index, 0, 0, 0
+	g.ready = g.ready[:0]
+	for i := range g.threads {
+		g.threads[i].pc, g.threads[i].state = 0, proceed
+		g.prepare(&g.threads[i])
+		g.ready = append(g.ready, int32(i))
+	}
+	for _, s := range g.shared {
+		clear(s.seen[reads])
+		clear(s.seen[writes])
+	}
+	return g
+}
+
+func (m *machine) newGroup() *group {
+	threads, n := m.kernel.Threads, len(m.start)
+	g := &group{m: m, threads: make([]thread, threads), ready: make([]int32, 0, threads)}
+	g.atMeeting = make([]int, (threads+m.subgroup-1)/m.subgroup)
+	registers := make([]uint64, threads*n)
+	for i := range g.threads {
+		g.threads[i] = thread{index: int32(i), registers: registers[i*n : (i+1)*n]}
+	}
+	for _, s := range m.kernel.Shared {
+		a := sharedArray{Shared: s, values: make([]uint64, s.Len*s.Elem.Lanes)}
+		a.seen = [2][]access{make([]access, s.Len), make([]access, s.Len)}
+		g.shared = append(g.shared, a)
+	}
+	return g
+}
+
+// prepare sets the registers of a thread that begins.
+func (g *group) prepare(t *thread) {
+	copy(t.registers, g.m.start)
+	for _, s := range g.m.specials {
+		t.registers[s.register] = uint64(g.special(s.op, int(t.index)))
+	}
+}
+
+func (g *group) special(op kir.Op, thread int) int {
+	switch op {
+	case kir.OpThread:
+		return thread
+	case kir.OpGroup:
+		return g.index
+	case kir.OpNumGroups:
+		return g.m.launch.Groups
+	case kir.OpLane:
+		return thread % g.m.subgroup
+	case kir.OpSubgroup:
+		return thread / g.m.subgroup
+	}
+	return g.m.subgroup
+}
+
+// turn runs some threads of the group. It returns false after a fault.
+func (g *group) turn() bool {
+	for range 1 + g.m.random.IntN(2*len(g.threads)) {
+		if len(g.ready) == 0 {
+			return g.ended == len(g.threads) || g.stall()
+		}
+		at := g.m.random.IntN(len(g.ready))
+		t := &g.threads[g.ready[at]]
+		g.m.left = 1 + g.m.random.IntN(2*g.m.interval)
+		if t.state = g.run(t); t.state == interrupted {
+			continue
+		}
+		g.ready[at] = g.ready[len(g.ready)-1]
+		g.ready = g.ready[:len(g.ready)-1]
+		if g.stopped(t) == failed {
+			return false
+		}
+	}
+	return true
+}
+
+// stopped counts a thread that runs no more, and lets those go on that waited for it.
+func (g *group) stopped(t *thread) signal {
+	switch {
+	case t.state == failed:
+		return failed
+	case t.state == ended:
+		g.ended++
+	case g.waitsAt(t).Op == kir.OpBarrier:
+		if g.atBarrier++; g.atBarrier == len(g.threads) {
+			return g.passBarrier()
+		}
+	default:
+		s := int(t.index) / g.m.subgroup
+		if g.atMeeting[s]++; g.atMeeting[s] == g.m.subgroup {
+			return g.meet(s)
+		}
+	}
+	return proceed
+}
+
+// fail records a fault of a thread.
+func (g *group) fail(t *thread, in *inst, kind, format string, args ...any) signal {
+	g.m.fault = &Fault{
+		Kernel: g.m.kernel.Name, Kind: kind, Text: fmt.Sprintf(format, args...),
+		Group: g.index, Thread: int(t.index), Number: in.number, Instr: in.text(),
+	}
+	return failed
+}
