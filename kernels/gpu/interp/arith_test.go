@@ -488,7 +488,8 @@ func converted(from, to kir.Kind, x uint64) (bits uint64, fits bool) {
 		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), size))
 	}
 	if isFloat(to) {
-		return nearest(to, new(big.Float).SetPrec(2000).SetInt(n)), true
+		f, _ := new(big.Float).SetInt(n).Float32() // as OpConvert says
+		return nearest(to, exact(float64(f))), true
 	}
 	return new(big.Int).Mod(n, new(big.Int).Lsh(big.NewInt(1), uint(8*to.Bytes()))).Uint64(), true
 }

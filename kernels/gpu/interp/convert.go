@@ -14,7 +14,7 @@ func conversion(from, to kir.Kind) (lane, check) {
 	case isFloat(from) && isFloat(to):
 		return func(a, _, _ uint64) uint64 { return ofFloat(to, toFloat(from, a)) }, nil
 	case isFloat(to):
-		return func(a, _, _ uint64) uint64 { return ofFloat(to, intToFloat(from, a)) }, nil
+		return func(a, _, _ uint64) uint64 { return ofFloat(to, float64(intToF32(from, a))) }, nil
 	case isFloat(from):
 		return func(a, _, _ uint64) uint64 { return floatToInt(to, toFloat(from, a)) }, func(a, _ uint64) string {
 			if x := toFloat(from, a); !fits(to, x) {
@@ -42,21 +42,12 @@ func extended(k kir.Kind, a uint64) uint64 {
 	return uint64(int64(a<<unused) >> unused)
 }
 
-// intToFloat returns an integer as a float64 that rounds to a smaller type as the integer does. Integers of more than 53
-// bits are therefore rounded to odd.
-func intToFloat(k kir.Kind, a uint64) float64 {
+// intToF32 returns the nearest f32. An f16 or bf16 is made from it.
+func intToF32(k kir.Kind, a uint64) float32 {
 	if isSigned(k) {
-		return float64(int64(extended(k, a)))
+		return float32(int64(extended(k, a)))
 	}
-	if a>>53 == 0 {
-		return float64(a)
-	}
-	const dropped = 11
-	kept := a >> dropped
-	if a<<(64-dropped) != 0 {
-		kept |= 1
-	}
-	return float64(kept) * (1 << dropped)
+	return float32(a)
 }
 
 // fits reports whether x, rounded toward 0, is a k.
