@@ -31,6 +31,7 @@ var layers = []struct {
 	{"kernels/cpu", []string{"ir/dtype", "kernels/cpu/tile"}, nil},
 	{"kernels/gpu/kir", nil, nil},
 	{"kernels/gpu/kirtest", []string{"kernels/gpu/kir"}, nil},
+	{"kernels/gpu/interp", []string{"ir/dtype", "kernels/gpu/kir"}, nil},
 	{"kernels/gpu/spirv", []string{"kernels/gpu/kir"}, nil},
 	{"kernels/kerneltest", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile"}, nil},
 	{"passes/target", []string{"ir", "ir/dtype", "ir/spell", "kernels/cpu/tile"}, nil},
