@@ -167,8 +167,8 @@ func (s *Supervisor) Fail(e *FaultError) { s.fault.CompareAndSwap(nil, e) }
 // Failed reports whether any device has failed.
 func (s *Supervisor) Failed() bool { return s.fault.Load() != nil }
 
-// err returns a copy of the failure, which the caller may change, or nil.
-func (s *Supervisor) err() error {
+// Fault returns a copy of the failure, which the caller may change, or nil.
+func (s *Supervisor) Fault() error {
 	if e := s.fault.Load(); e != nil {
 		own := *e
 		return &own

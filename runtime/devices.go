@@ -334,7 +334,7 @@ func (d *deviceSession) await(step uint64) {
 
 func (d *deviceSession) finish() error {
 	d.await(d.step)
-	if err := d.set.err(); err != nil {
+	if err := d.set.Fault(); err != nil {
 		return d.session.model.blame(err)
 	}
 	return nil

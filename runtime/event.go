@@ -25,7 +25,7 @@ func (e *Event) Signal(n uint64) {
 
 // Await returns when the event has reached n.
 func (e *Event) Await(n uint64) {
-	if e.reached.Load() >= n {
+	if e.Reached(n) {
 		return
 	}
 	e.mu.Lock()
@@ -35,3 +35,6 @@ func (e *Event) Await(n uint64) {
 	}
 	e.mu.Unlock()
 }
+
+// Reached reports whether the event has reached n.
+func (e *Event) Reached(n uint64) bool { return e.reached.Load() >= n }
