@@ -57,6 +57,8 @@ var layers = []struct {
 	{"runtime/printable", nil, nil},
 	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample", "runtime/printable"}, nil},
 	{"runtime/fake", []string{"runtime"}, nil},
+	{"runtime/gpu", []string{"runtime"}, nil},
+	{"runtime/vulkan", []string{"runtime", "runtime/gpu"}, []string{"github.com/ebitengine/purego"}},
 	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
 	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},

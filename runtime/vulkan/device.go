@@ -1,0 +1,256 @@
+package vulkan
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// device implements runtime.Device.
+type device struct {
+	functions
+	instance   *instance
+	physical   *physical
+	handle     handle
+	info       *runtime.DeviceInfo
+	index      int
+	supervisor *runtime.Supervisor
+	limit      time.Duration
+	report     func(done, total int64)
+	unmapped   bool
+	limits     gpu.Limits
+
+	family   uint32
+	hardware []*hardwareQueue
+	queues   []*queue // indexed by number on the device
+	uploads  *uploader
+	pipelines
+	objects
+
+	// mu guards the rings of all queues. changed is signalled at every change of them, and when the device fails.
+	mu      sync.Mutex
+	changed sync.Cond
+
+	dead     atomic.Bool  // nothing is submitted nor waited for any more
+	stuck    atomic.Bool  // it is dead with work that may never end
+	progress atomic.Int64 // when anything was last submitted or done, in nanoseconds since start
+	start    time.Time
+}
+
+// hardwareQueue is a queue of the driver, which queues of the plan share if there are not enough.
+type hardwareQueue struct {
+	mu     sync.Mutex // held during submissions
+	handle handle
+}
+
+// open creates the device and its queues.
+func (d *device) open(needs []string) error {
+	d.changed.L = &d.mu
+	d.start = time.Now()
+	d.limits = d.physical.limits()
+	if err := d.create(needs); err != nil {
+		return err
+	}
+	if err := d.functions.loadFor(d.instance, d.handle); err != nil {
+		return err
+	}
+	d.pipelines.made, d.pipelines.layouts = map[*gpu.Kernel]pipeline{}, map[int]handle{}
+	info := &vkPipelineCacheCreateInfo{sType: typePipelineCacheCreateInfo}
+	if err := d.createPipelineCache.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&d.pipelines.cache))).failed("vkCreatePipelineCache"); err != nil {
+		return err
+	}
+	return d.openQueues()
+}
+
+// create makes the VkDevice.
+func (d *device) create(needs []string) error {
+	version := min(d.instance.version, d.physical.properties.properties.apiVersion)
+	have := newFeatures(version)
+	d.instance.getPhysicalDeviceFeatures2.call(uintptr(d.physical.handle), uintptr(unsafe.Pointer(&have.all)))
+	on, err := have.enable(version, needs, d.physical)
+	if err != nil {
+		return err
+	}
+	queues, err := d.chooseFamily()
+	if err != nil {
+		return err
+	}
+	priorities := make([]float32, queues)
+	for i := range priorities {
+		priorities[i] = 1
+	}
+	queue := &vkDeviceQueueCreateInfo{
+		sType: typeDeviceQueueCreateInfo, queueFamilyIndex: d.family, queueCount: uint32(queues), pQueuePriorities: unsafe.Pointer(unsafe.SliceData(priorities)),
+	}
+	extensions := d.physical.having(extMemoryBudget, extPortable)
+	info := &vkDeviceCreateInfo{
+		sType: typeDeviceCreateInfo, pNext: unsafe.Pointer(&on.all), queueCreateInfoCount: 1, pQueueCreateInfos: unsafe.Pointer(queue),
+		enabledExtensionCount: uint32(len(extensions)), ppEnabledExtensionNames: cStrings(extensions),
+	}
+	if err := d.instance.createDevice.call(uintptr(d.physical.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&d.handle))).failed("vkCreateDevice"); err != nil {
+		return fmt.Errorf("%v: %w", d.physical, err)
+	}
+	d.hardware = make([]*hardwareQueue, queues)
+	return nil
+}
+
+// having returns those of the given extensions that the device has.
+func (p *physical) having(names ...string) (list []string) {
+	for _, want := range names {
+		for _, name := range p.extensions {
+			if name == want {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// chooseFamily chooses the family of queues that computes and has the most queues of those that the plan needs, and returns
+// how many to open.
+func (d *device) chooseFamily() (queues int, err error) {
+	families, _ := list("vkGetPhysicalDeviceQueueFamilyProperties", func(n *uint32, p *vkQueueFamilyProperties) result {
+		d.instance.getPhysicalDeviceQueueFamilies.call(uintptr(d.physical.handle), uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(p)))
+		return success // the function returns nothing
+	})
+	for i, f := range families {
+		n := min(int(f.queueCount), max(len(d.info.Queues), 1))
+		if f.queueFlags&queueCompute != 0 && n > queues {
+			d.family, queues = uint32(i), n
+		}
+	}
+	if queues == 0 {
+		return 0, fmt.Errorf("%v has no queue that computes: choose another device (--vulkan-device)", d.physical)
+	}
+	return queues, nil
+}
+
+// openQueues starts the queues of the plan, and the one for uploads.
+func (d *device) openQueues() error {
+	for i := range d.hardware {
+		d.hardware[i] = new(hardwareQueue)
+		d.getDeviceQueue.call(uintptr(d.handle), uintptr(d.family), uintptr(i), uintptr(unsafe.Pointer(&d.hardware[i].handle)))
+	}
+	for i, name := range d.info.Queues {
+		q, err := d.newQueue(d.hardware[i%len(d.hardware)], d.supervisor.Timeline.Queue(name))
+		if err != nil {
+			return err
+		}
+		d.queues = append(d.queues, q)
+	}
+	d.uploads = &uploader{device: d}
+	for _, q := range d.queues {
+		go q.work()
+		go q.finish()
+	}
+	return nil
+}
+
+// Run implements runtime.Device.
+func (d *device) Run(queue int, c *runtime.Command, b *runtime.Block, iteration int) {
+	d.queues[queue].submit(&entry{kind: run, command: c, block: b, iteration: iteration})
+}
+
+// Copy implements runtime.Device.
+func (d *device) Copy(queue int, t runtime.Transfer, b *runtime.Block) {
+	d.queues[queue].submit(&entry{kind: transfer, transfer: t, block: b})
+}
+
+// Record implements runtime.Device.
+func (d *device) Record(queue int, e *runtime.Event, n uint64) {
+	if q := d.queues[queue]; !q.submit(&entry{kind: record, event: e, count: n}) {
+		<-q.ended // earlier records come first
+		e.Signal(n)
+	}
+}
+
+// Wait implements runtime.Device. If the record is one of this device that is not done yet, the device waits, else the host
+// does.
+func (d *device) Wait(queue int, e *runtime.Event, n uint64) {
+	d.queues[queue].submit(&entry{kind: wait, event: e, count: n})
+}
+
+// Close implements runtime.Device.
+func (d *device) Close() error {
+	d.mu.Lock()
+	for _, q := range d.queues {
+		q.closed = true
+	}
+	d.changed.Broadcast()
+	d.mu.Unlock()
+	for _, q := range d.queues {
+		<-q.ended
+	}
+	return d.destroy()
+}
+
+// errStillBusy is the error of a Close that leaves what the driver still uses.
+var errStillBusy = errors.New("it still works on a command that has no end: its memory is not freed")
+
+// destroy frees everything, unless the device may still use it.
+func (d *device) destroy() error {
+	if d.stuck.Load() && !d.settled() {
+		return fmt.Errorf("%v: %w", d.physical, errStillBusy)
+	}
+	if d.handle != 0 && d.functions.destroyDevice != 0 {
+		d.deviceWaitIdle.call(uintptr(d.handle))
+		d.objects.destroy()
+		d.uploads.destroy()
+		for _, q := range d.queues {
+			d.destroySemaphore.call(uintptr(d.handle), uintptr(q.semaphore), 0)
+		}
+		d.pipelines.destroy(d)
+		d.functions.destroyDevice.call(uintptr(d.handle), 0)
+		d.handle = 0
+	}
+	d.instance.close()
+	return nil
+}
+
+// settled waits for all submissions, at most for the limit, and reports whether they ended.
+func (d *device) settled() bool {
+	end := time.Now().Add(d.limit)
+	for _, q := range d.queues {
+		if q.finishing.wait(d, q.signalled, time.Until(end)) == timeout {
+			return false
+		}
+	}
+	return d.uploads == nil || !d.uploads.opened || d.uploads.failed != nil || d.uploads.waiter.wait(d, d.uploads.value, time.Until(end)) != timeout
+}
+
+// fail reports the failure of an entry. The first failure of any device counts.
+func (d *device) fail(e *entry, err error) {
+	what, iteration := e.label()
+	d.supervisor.Fail(&runtime.FaultError{Device: d.info.Name, Command: what.At(iteration), Value: &failure{d.physical.String(), e.block.Step, err}})
+}
+
+// failure is the value of a device's FaultError.
+type failure struct {
+	device string
+	step   uint64
+	err    error
+}
+
+func (f *failure) Error() string { return fmt.Sprintf("step %d on %s: %v", f.step, f.device, f.err) }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// die ends all submissions and waits.
+func (d *device) die() {
+	d.dead.Store(true)
+	d.mu.Lock()
+	d.changed.Broadcast()
+	d.mu.Unlock()
+}
+
+// touch notes progress.
+func (d *device) touch() { d.progress.Store(int64(time.Since(d.start))) }
+
+// idle returns the time since the last progress.
+func (d *device) idle() time.Duration { return time.Since(d.start) - time.Duration(d.progress.Load()) }

@@ -1,0 +1,145 @@
+package vulkan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+)
+
+// physical is a device of a driver, with its properties.
+type physical struct {
+	handle      handle
+	properties  vkPhysicalDeviceProperties2
+	driver      vkPhysicalDeviceDriverProperties
+	maintenance vkPhysicalDeviceMaintenance3Properties
+	memory      vkPhysicalDeviceMemoryProperties
+	extensions  []string
+}
+
+// physicals returns the devices of all drivers.
+func (in *instance) physicals() ([]*physical, error) {
+	handles, err := list("vkEnumeratePhysicalDevices", func(n *uint32, p *handle) result {
+		return in.enumeratePhysicalDevices.call(uintptr(in.handle), uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(p)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(handles) == 0 {
+		return nil, errNoDevice
+	}
+	all := make([]*physical, len(handles))
+	for i, h := range handles {
+		if all[i], err = in.physical(h); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (in *instance) physical(h handle) (*physical, error) {
+	p := &physical{handle: h}
+	p.properties.sType, p.properties.pNext = typeProperties2, unsafe.Pointer(&p.driver)
+	p.driver.sType, p.driver.pNext = typeDriverProperties, unsafe.Pointer(&p.maintenance)
+	p.maintenance.sType = typeMaintenance3Properties
+	in.getPhysicalDeviceProperties2.call(uintptr(h), uintptr(unsafe.Pointer(&p.properties)))
+	m := &vkPhysicalDeviceMemoryProperties2{sType: typeMemoryProperties2}
+	in.getPhysicalDeviceMemoryProperties2.call(uintptr(h), uintptr(unsafe.Pointer(m)))
+	p.memory = m.memoryProperties
+	all, err := list("vkEnumerateDeviceExtensionProperties", func(n *uint32, e *vkExtensionProperties) result {
+		return in.enumerateDeviceExtensionProperties.call(uintptr(h), 0, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(e)))
+	})
+	p.extensions = extensionNames(all)
+	return p, err
+}
+
+// choose returns the device of the given number or name, or the best one.
+func (in *instance) choose(want string) (*physical, error) {
+	all, err := in.physicals()
+	if err != nil {
+		return nil, err
+	}
+	p, err := pick(all, want)
+	if err != nil {
+		return nil, err
+	}
+	if v := p.properties.properties.apiVersion; v < version12 {
+		return nil, fmt.Errorf("%v has Vulkan %s, 1.2 is needed: install a newer driver", p, versionString(v))
+	}
+	return p, nil
+}
+
+// pick is choose among the given devices.
+func pick(all []*physical, want string) (*physical, error) {
+	if want == "" {
+		return slices.MaxFunc(all, func(a, b *physical) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.bytes(), b.bytes()))
+		}), nil
+	}
+	if n, err := strconv.Atoi(want); err == nil && n >= 0 && n < len(all) {
+		return all[n], nil
+	}
+	for _, p := range all {
+		if strings.Contains(strings.ToLower(p.name()), strings.ToLower(want)) {
+			return p, nil
+		}
+	}
+	var names []string
+	for i, p := range all {
+		names = append(names, fmt.Sprintf("%d: %s", i, p.name()))
+	}
+	return nil, fmt.Errorf("there is no Vulkan device %q: give one of %s", want, strings.Join(names, ", "))
+}
+
+// rank orders kinds of devices. It is larger for faster ones.
+func (p *physical) rank() int {
+	return slices.Index([]int32{kindCPU, kindVirtual, kindIntegrated, kindDiscrete}, p.properties.properties.deviceType)
+}
+
+// bytes returns the size of the largest heap of the device's own memory.
+func (p *physical) bytes() (most uint64) {
+	for i := range p.memory.memoryHeapCount {
+		if h := &p.memory.memoryHeaps[i]; h.flags&memoryDeviceLocal != 0 {
+			most = max(most, h.size)
+		}
+	}
+	return most
+}
+
+func (p *physical) name() string { return goString(p.properties.properties.deviceName[:]) }
+
+// String names the device and its driver, for errors.
+func (p *physical) String() string {
+	return fmt.Sprintf("%s (driver %s %s)", p.name(), goString(p.driver.driverName[:]), goString(p.driver.driverInfo[:]))
+}
+
+// shared reports whether the memory of the device is the memory of the processor.
+func (p *physical) shared() bool {
+	kind := p.properties.properties.deviceType
+	return kind == kindIntegrated || kind == kindCPU
+}
+
+func (p *physical) limits() gpu.Limits {
+	l := &p.properties.properties.limits
+	return gpu.Limits{
+		Threads: int(min(l.maxComputeWorkGroupInvocations, l.maxComputeWorkGroupSize[0])),
+		Shared:  int(l.maxComputeSharedMemorySize),
+		Args:    int(l.maxPushConstantsSize) / wordBytes,
+		Groups:  int(l.maxComputeWorkGroupCount[0]),
+	}
+}
+
+// memoryType returns a type among those of bits that has all the properties, with as few others as the driver's order
+// gives, or -1.
+func (p *physical) memoryType(bits, properties uint32) int {
+	for i := range p.memory.memoryTypeCount {
+		if bits>>i&1 == 1 && p.memory.memoryTypes[i].propertyFlags&properties == properties {
+			return int(i)
+		}
+	}
+	return -1
+}

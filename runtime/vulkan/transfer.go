@@ -1,0 +1,326 @@
+package vulkan
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
+// copyKey is a transfer by what does not change from step to step.
+type copyKey struct {
+	queue     *queue
+	label     *runtime.Label
+	iteration int
+	dst, src  int // numbers of memories
+}
+
+// copying is a recorded transfer. Bytes from or to the host go through staging memory of its own, in which the pieces are
+// contiguous.
+type copying struct {
+	recorded runtime.Transfer // zero before the first
+	buffer   handle
+	pieces   []piece
+	regions  []vkBufferCopy
+	staging  *memory
+	index    *copying // of picks whose index is on the device
+	seq      uint64   // one more than the number of the last entry that used it
+}
+
+// copy adds a transfer to the batch.
+func (q *queue) copy(e *entry) error {
+	t := &e.transfer
+	if t.Len() == 0 {
+		return nil
+	}
+	if err := checkSpans(t, e.block); err != nil {
+		return err
+	}
+	c := q.copying(e)
+	if err := q.cut(c, e); err != nil {
+		return err
+	}
+	if len(c.pieces) == 0 {
+		return nil
+	}
+	if from := hostBytes(e.block, t.Src, t.Reach()); from != nil {
+		q.settle(from)
+		c.gather(from)
+	}
+	if hostBytes(e.block, t.Dst, t.Len()) != nil {
+		e.copy = c
+	}
+	c.seq = q.next + 1
+	q.batch.buffers = append(q.batch.buffers, c.buffer)
+	return nil
+}
+
+// checkSpans returns an error if a transfer leaves its memories.
+func checkSpans(t *runtime.Transfer, b *runtime.Block) error {
+	within := func(s runtime.Span, n int) error {
+		if size := b.Memory[s.Memory].Bytes(); s.Offset < 0 || int64(s.Offset)+int64(n) > size {
+			return fmt.Errorf("bytes %d to %d of %d of memory %d", s.Offset, s.Offset+n, size, s.Memory)
+		}
+		return nil
+	}
+	err := errors.Join(within(t.Dst, t.Len()), within(t.Src, t.Reach()))
+	if t.Picks > 0 {
+		err = errors.Join(err, within(t.Index, i32Bytes*t.Picks))
+	}
+	return err
+}
+
+// copying returns what the queue keeps for a transfer, when its last use is over.
+func (q *queue) copying(e *entry) *copying {
+	o, t := q.device.bound(e.block), &e.transfer
+	key := copyKey{q, t.Label, t.Iteration, t.Dst.Memory, t.Src.Memory}
+	o.lock.Lock()
+	c := o.copies[key]
+	if c == nil {
+		c = new(copying)
+		o.copies[key] = c
+	}
+	o.lock.Unlock()
+	q.until(c.seq)
+	return c
+}
+
+// until waits until the entries of the queue before seq are done.
+func (q *queue) until(seq uint64) {
+	d := q.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q.flushed < seq {
+		d.mu.Unlock()
+		q.flush()
+		d.mu.Lock()
+	}
+	for q.done < seq {
+		d.changed.Wait()
+	}
+}
+
+// cut cuts a transfer into pieces and records it, unless that was done before with the same parameters.
+func (q *queue) cut(c *copying, e *entry) error {
+	t := &e.transfer
+	if t.Picks == 0 && c.recorded == *t {
+		return nil
+	}
+	c.recorded = runtime.Transfer{}
+	var err error
+	if t.Picks == 0 {
+		c.pieces = box(c.pieces[:0], t)
+	} else {
+		var index []byte
+		if index, err = q.fetch(c, e); err == nil {
+			c.pieces, err = picked(c.pieces[:0], t, index)
+		}
+	}
+	if err == nil {
+		err = q.record(c, e)
+	}
+	if err == nil {
+		c.recorded = *t
+	}
+	return err
+}
+
+// record records a transfer that is cut into pieces.
+func (q *queue) record(c *copying, e *entry) error {
+	d, t := q.device, &e.transfer
+	dst, dstHost, err := d.side(e.block, t.Dst)
+	if err != nil {
+		return err
+	}
+	src, srcHost, err := d.side(e.block, t.Src)
+	if err != nil {
+		return err
+	}
+	if dstHost && srcHost {
+		return errors.New("a transfer within the memory of the host, which is no work for the device")
+	}
+	if dstHost || srcHost {
+		if err := c.stage(d, total(c.pieces)); err != nil {
+			return err
+		}
+	}
+	c.regions = c.regions[:0]
+	at := 0 // in the staging memory
+	for _, p := range c.pieces {
+		r := vkBufferCopy{srcOffset: uint64(t.Src.Offset + p.src), dstOffset: uint64(t.Dst.Offset + p.dst), size: uint64(p.n)}
+		if dstHost {
+			r.dstOffset = uint64(at)
+		}
+		if srcHost {
+			r.srcOffset = uint64(at)
+		}
+		at += p.n
+		c.regions = append(c.regions, r)
+	}
+	switch {
+	case dstHost:
+		dst = c.staging
+	case srcHost:
+		src = c.staging
+	}
+	return c.commands(d.bound(e.block), dst, src, dstHost)
+}
+
+// side returns the memory of one side of a transfer, or true if it is of the host.
+func (d *device) side(b *runtime.Block, s runtime.Span) (*memory, bool, error) {
+	switch m := b.Memory[s.Memory].(type) {
+	case runtime.HostMemory:
+		return nil, true, nil
+	case *memory:
+		if m.owner == d {
+			return m, false, nil
+		}
+	}
+	return nil, false, fmt.Errorf("memory %d is of another device: copy through the memory of the host", s.Memory)
+}
+
+// stage makes the staging memory at least n bytes large.
+func (c *copying) stage(d *device, n int) (err error) {
+	if c.staging == nil || c.staging.size < int64(n) {
+		c.staging, err = d.staging(int64(n + n/4)) // sizes often grow by a little from step to step
+	}
+	return err
+}
+
+// commands records the copies of all regions.
+func (c *copying) commands(o *bound, dst, src *memory, toHost bool) error {
+	d := o.device
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if c.buffer == 0 {
+		h, err := d.newCommandBuffer(o.pool)
+		if err != nil {
+			return err
+		}
+		c.buffer = h
+	}
+	if err := d.begin(c.buffer); err != nil {
+		return err
+	}
+	c.regions = mergeRegions(c.regions)
+	d.cmdCopyBuffer.call(uintptr(c.buffer), uintptr(src.buffer), uintptr(dst.buffer), uintptr(len(c.regions)), uintptr(address(c.regions)))
+	if toHost {
+		d.barrier(c.buffer, stageTransfer, accessTransferWrite, stageHost, accessHostRead)
+	}
+	return d.end(c.buffer)
+}
+
+// mergeRegions joins successive regions that are contiguous on both sides.
+func mergeRegions(list []vkBufferCopy) []vkBufferCopy {
+	out := list[:1]
+	for _, r := range list[1:] {
+		if l := &out[len(out)-1]; l.srcOffset+l.size == r.srcOffset && l.dstOffset+l.size == r.dstOffset {
+			l.size += r.size
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// hostBytes returns the n bytes at a span if they are memory of the host, and nil otherwise.
+func hostBytes(b *runtime.Block, s runtime.Span, n int) []byte {
+	m, ok := b.Memory[s.Memory].(runtime.HostMemory)
+	if !ok {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(m.Base, s.Offset)), n)
+}
+
+// gather copies the pieces of memory of the host to the staging memory.
+func (c *copying) gather(from []byte) {
+	to := c.staging.mapped
+	for _, p := range c.pieces {
+		to = to[copy(to[:p.n], from[p.src:]):]
+	}
+}
+
+// scatter copies the pieces from the staging memory to memory of the host.
+func (c *copying) scatter(b *runtime.Block) {
+	t := &c.recorded
+	to, from := hostBytes(b, t.Dst, t.Len()), c.staging.mapped
+	for _, p := range c.pieces {
+		from = from[copy(to[p.dst:p.dst+p.n], from):]
+	}
+}
+
+// settle waits until no transfer that is submitted to any queue still has to write to the bytes, which are of the host.
+// Transfers of other queues that are not submitted come later by the plan.
+func (q *queue) settle(bytes []byte) {
+	d := q.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		other, seq := d.writing(bytes, q)
+		if other == nil {
+			return
+		}
+		if other == q && q.flushed <= seq {
+			d.mu.Unlock()
+			q.flush()
+			d.mu.Lock()
+		}
+		for other.done <= seq {
+			d.changed.Wait()
+		}
+	}
+}
+
+// writing returns a transfer that still has to write to bytes of the host. With d.mu.
+func (d *device) writing(bytes []byte, own *queue) (*queue, uint64) {
+	for _, q := range d.queues {
+		end := q.flushed
+		if q == own {
+			end = q.next
+		}
+		for i := q.done; i < end; i++ {
+			if e := q.at(i); e.copy != nil && overlap(bytes, hostBytes(e.block, e.transfer.Dst, e.transfer.Len())) {
+				return q, i
+			}
+		}
+	}
+	return nil, 0
+}
+
+func overlap(a, b []byte) bool {
+	x, y := uintptr(address(a)), uintptr(address(b))
+	return x < y+uintptr(len(b)) && y < x+uintptr(len(a))
+}
+
+// fetch returns the index of a transfer's picks. If it is on the device, that takes a submission and a wait.
+func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
+	d, t := q.device, &e.transfer
+	n := i32Bytes * t.Picks
+	if index := hostBytes(e.block, t.Index, n); index != nil {
+		q.settle(index)
+		return index, nil
+	}
+	src, _, err := d.side(e.block, t.Index)
+	if err != nil {
+		return nil, err
+	}
+	if c.index == nil {
+		c.index = new(copying)
+	}
+	x := c.index
+	if err := x.stage(d, n); err != nil {
+		return nil, err
+	}
+	x.regions = append(x.regions[:0], vkBufferCopy{srcOffset: uint64(t.Index.Offset), size: uint64(n)})
+	if err := x.commands(d.bound(e.block), x.staging, src, true); err != nil {
+		return nil, err
+	}
+	q.batch.buffers = append(q.batch.buffers, x.buffer)
+	q.flush()
+	if err := q.fetching.reach(d, q.signalled); err != nil {
+		d.die()
+		return nil, err
+	}
+	return x.staging.mapped[:n], nil
+}

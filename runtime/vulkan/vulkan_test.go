@@ -1,0 +1,245 @@
+package vulkan_test
+
+import (
+	"embed"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// The kernels of the tests: text, and words assembled from it.
+//
+//go:embed testdata
+var testdata embed.FS
+
+func code(name string) string {
+	b, err := testdata.ReadFile("testdata/" + name + ".spv")
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+var (
+	scale = &gpu.Kernel{Name: "scale", Code: code("scale"), Threads: 64, Args: 4}
+	add   = &gpu.Kernel{Name: "add", Code: code("add"), Threads: 64, Args: 4}
+	sum   = &gpu.Kernel{Name: "sum", Code: code("sum"), Threads: 64, Args: 2, Shared: 256}
+	spin  = &gpu.Kernel{Name: "spin", Code: code("spin"), Threads: 64, Args: 2}
+)
+
+// TestWordsAreThoseOfTheText assembles the text of the kernels again.
+func TestWordsAreThoseOfTheText(t *testing.T) {
+	as := needtest.Tool(t, "vulkan", "spirv-as")
+	val := needtest.Tool(t, "vulkan", "spirv-val")
+	files, err := filepath.Glob("testdata/*.spvasm")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("%d files, error %v", len(files), err)
+	}
+	for _, text := range files {
+		words := filepath.Join(t.TempDir(), "words")
+		for _, args := range [][]string{{as, "--target-env", "spv1.5", text, "-o", words}, {val, "--target-env", "vulkan1.2", words}} {
+			if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+		}
+		got, err := os.ReadFile(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != code(strings.TrimSuffix(filepath.Base(text), ".spvasm")) {
+			t.Errorf("%s: the words next to it are others: go run spirv-as --target-env spv1.5", text)
+		}
+	}
+}
+
+// bench is a device with memories and a block for each step that may be in flight, as runtime makes them.
+type bench struct {
+	t          testing.TB
+	device     runtime.Device
+	supervisor *runtime.Supervisor
+	info       runtime.DeviceInfo
+	blocks     []*runtime.Block
+	memory     []runtime.Memory
+	messages   []string
+	mu         sync.Mutex
+	closed     bool
+}
+
+// setting is how a bench is opened.
+type setting struct {
+	loader vulkan.Loader
+	queues int
+	slots  int
+	device []int64 // bytes of the memories of the device, which come first
+	host   []int64 // and of the host
+	quiet  bool    // no validation layer
+}
+
+// open opens a device with validation, or skips the test. The messages of the layer are errors of the test.
+func open(t testing.TB, s setting) *bench {
+	t.Helper()
+	b := &bench{t: t, supervisor: new(runtime.Supervisor)}
+	b.info = runtime.DeviceInfo{Name: "gpu"}
+	for i := range max(s.queues, 1) {
+		b.info.Queues = append(b.info.Queues, string(rune('a'+i)))
+	}
+	l := s.loader
+	if !s.quiet {
+		l.Validate = b.message
+	}
+	var err error
+	if b.device, err = l.Open(&b.info, 0, b.supervisor); err != nil {
+		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
+	}
+	t.Cleanup(b.close)
+	for i, n := range s.device {
+		m, err := b.device.Alloc(runtime.Activations, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.memory, b.info.Memory = append(b.memory, m), append(b.info.Memory, i)
+	}
+	for _, n := range s.host {
+		b.memory = append(b.memory, hostMemory(n))
+	}
+	for i := range max(s.slots, 1) {
+		block := &runtime.Block{Slot: i, Memory: b.memory}
+		bound, err := b.device.Bind(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block.Bound = []any{bound}
+		b.blocks = append(b.blocks, block)
+	}
+	return b
+}
+
+func hostMemory(n int64) runtime.HostMemory {
+	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(make([]uint64, (n+7)/8))), Size: n}
+}
+
+func (b *bench) message(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.messages = append(b.messages, s)
+}
+
+// close closes the device and fails the test if there was a message.
+func (b *bench) close() {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	if err := b.device.Close(); err != nil {
+		b.t.Error(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.messages {
+		b.t.Errorf("validation: %s", m)
+	}
+}
+
+// host returns a memory of the host as floats.
+func (b *bench) host(i int) []float32 {
+	m := b.memory[i].(runtime.HostMemory)
+	return unsafe.Slice((*float32)(m.Base), m.Size/4)
+}
+
+// finish waits for all work of a queue.
+func (b *bench) finish(queue int) {
+	b.t.Helper()
+	var e runtime.Event
+	b.device.Record(queue, &e, 1)
+	e.Await(1)
+}
+
+// load loads floats into a memory.
+func (b *bench) load(i int, x []float32) {
+	b.t.Helper()
+	if err := b.device.Load(b.memory[i], floatBytes(x)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func floatBytes(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}
+
+// read returns n floats of a memory of the device, copied by a queue.
+func (b *bench) read(i, n int) []float32 {
+	b.t.Helper()
+	to := hostMemory(int64(4 * n))
+	block := &runtime.Block{Memory: []runtime.Memory{b.memory[i], to}}
+	bound, err := b.device.Bind(block)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	block.Bound = []any{bound}
+	b.device.Copy(0, dense(&label, 1, 0, 0, 0, 4*n), block)
+	b.finish(0)
+	if err := fault(b.supervisor); err != nil {
+		b.t.Fatal(err)
+	}
+	return unsafe.Slice((*float32)(to.Base), n)
+}
+
+// fault returns the failure of a supervisor.
+func fault(s *runtime.Supervisor) error {
+	if !s.Failed() {
+		return nil
+	}
+	return s.Fault()
+}
+
+var label = runtime.Label{Func: "step", Split: 3, What: "%x = copy %y"}
+
+// dense returns a transfer of contiguous bytes.
+func dense(l *runtime.Label, dst, dstOffset, src, srcOffset, n int) runtime.Transfer {
+	return runtime.Transfer{
+		Dst: runtime.Span{Memory: dst, Offset: dstOffset}, Src: runtime.Span{Memory: src, Offset: srcOffset},
+		Elem: 1, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, 1}, Label: l,
+	}
+}
+
+// command returns a command of dispatches.
+func command(d ...gpu.Dispatch) *runtime.Command {
+	return &runtime.Command{Label: runtime.Label{Func: "step", Split: 2}, Kernel: gpu.Command(d)}
+}
+
+// scaling returns a dispatch of scale.
+func scaling(dst, src gpu.Arg, n int, c float32) gpu.Dispatch {
+	return gpu.Dispatch{Kernel: scale, Groups: (n + 63) / 64, Node: "%y",
+		Args: []gpu.Arg{src, dst, {Memory: gpu.Number, Offset: n}, {Memory: gpu.Number, Offset: int(math.Float32bits(c))}}}
+}
+
+// ramp returns 1, 2, 3, …
+func ramp(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(i + 1)
+	}
+	return x
+}
+
+func TestScale(t *testing.T) {
+	const n = 1000
+	b := open(t, setting{device: []int64{4 * n, 4 * n}})
+	b.load(0, ramp(n))
+	b.device.Run(0, command(scaling(gpu.Arg{Memory: 1}, gpu.Arg{}, n, 3), scaling(gpu.Arg{Memory: 1}, gpu.Arg{Memory: 1}, n, 0.5)), b.blocks[0], 0)
+	for i, y := range b.read(1, n) {
+		if want := 1.5 * float32(i+1); y != want {
+			t.Fatalf("y[%d] = %v, want %v", i, y, want)
+		}
+	}
+}
