@@ -19,6 +19,9 @@ type fn uintptr
 //go:uintptrescapes
 func (f fn) call(args ...uintptr) result { return result(int32(invoke(uintptr(f), args...))) }
 
+// with is call as invokeWith makes it.
+func (f fn) with(args []uintptr) result { return result(int32(invokeWith(uintptr(f), args))) }
+
 // result is a VkResult.
 type result int32
 

@@ -14,6 +14,7 @@ type waiter struct {
 	semaphore handle
 	value     uint64
 	info      vkSemaphoreWaitInfo
+	args      [3]uintptr // of vkWaitSemaphores
 }
 
 func (w *waiter) init(semaphore handle) {
@@ -26,7 +27,8 @@ func (w *waiter) init(semaphore handle) {
 // wait waits for a value for at most the given time.
 func (w *waiter) wait(d *device, value uint64, most time.Duration) result {
 	w.value = value
-	return d.waitSemaphores.call(uintptr(d.handle), uintptr(unsafe.Pointer(&w.info)), uintptr(max(most, 0)))
+	w.args = [3]uintptr{uintptr(d.handle), uintptr(unsafe.Pointer(&w.info)), uintptr(max(most, 0))}
+	return d.waitSemaphores.with(w.args[:])
 }
 
 // slice is the time after which a waiter looks whether another one has found the device dead.
@@ -119,9 +121,9 @@ func (q *queue) span(e *entry) {
 	if e.begin.Before(q.last) {
 		e.begin = q.last
 	}
-	q.last = now()
 	what, iteration := e.label()
 	q.device.supervisor.Timeline.Add(q.id, what, iteration, e.block.Step, e.begin)
+	q.last = time.Now()
 }
 
 // noWork is what errors name if a failed submission had neither commands nor transfers.
@@ -136,5 +138,3 @@ func (q *queue) working(i, end uint64) entry {
 	}
 	return noWork
 }
-
-func now() time.Time { return time.Now() }

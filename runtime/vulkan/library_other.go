@@ -14,4 +14,6 @@ func symbol(uintptr, string) (uintptr, error) { panic("no library is open") }
 
 func invoke(uintptr, ...uintptr) uintptr { panic("no library is open") }
 
+func invokeWith(uintptr, []uintptr) uintptr { panic("no library is open") }
+
 func callback(any) uintptr { panic("no library is open") }

@@ -1,4 +1,4 @@
-//go:build (linux && (amd64 || arm64 || loong64 || ppc64le || riscv64)) || (darwin || windows) && (amd64 || arm64)
+//go:build (linux && (amd64 || arm64 || loong64 || ppc64le || riscv64)) || ((darwin || windows) && (amd64 || arm64))
 
 package vulkan
 
@@ -9,6 +9,13 @@ import "github.com/ebitengine/purego"
 //
 //go:uintptrescapes
 func invoke(f uintptr, args ...uintptr) uintptr {
+	r, _, _ := purego.SyscallN(f, args...)
+	return r
+}
+
+// invokeWith is invoke with arguments that the caller keeps, so that the call allocates nothing. Objects whose addresses
+// are among them have to be on the heap.
+func invokeWith(f uintptr, args []uintptr) uintptr {
 	r, _, _ := purego.SyscallN(f, args...)
 	return r
 }

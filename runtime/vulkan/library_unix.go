@@ -1,4 +1,4 @@
-//go:build (linux && (amd64 || arm64 || loong64 || ppc64le || riscv64)) || darwin && (amd64 || arm64)
+//go:build (linux && (amd64 || arm64 || loong64 || ppc64le || riscv64)) || (darwin && (amd64 || arm64))
 
 package vulkan
 

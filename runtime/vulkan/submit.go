@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"time"
 	"unsafe"
 )
 
@@ -14,6 +15,7 @@ type batch struct {
 	value   uint64 // that signal gets
 	times   vkTimelineSemaphoreSubmitInfo
 	info    vkSubmitInfo
+	args    [4]uintptr // of vkQueueSubmit
 }
 
 // batchSize is the number of commands after which a batch is submitted, so that the device begins.
@@ -45,7 +47,8 @@ func (b *batch) submit(d *device, h *hardwareQueue, value uint64) result {
 	b.info.waitSemaphoreCount, b.info.pWaitSemaphores, b.info.pWaitDstStageMask = uint32(len(b.waits)), address(b.waits), address(b.stages)
 	b.info.commandBufferCount, b.info.pCommandBuffers = uint32(len(b.buffers)), address(b.buffers)
 	h.mu.Lock()
-	r := d.queueSubmit.call(uintptr(h.handle), 1, uintptr(unsafe.Pointer(&b.info)), 0)
+	b.args = [4]uintptr{uintptr(h.handle), 1, uintptr(unsafe.Pointer(&b.info)), 0}
+	r := d.queueSubmit.with(b.args[:])
 	h.mu.Unlock()
 	b.drop()
 	return r
@@ -171,7 +174,7 @@ func (q *queue) flush() {
 	for ; q.flushed < q.next; q.flushed++ {
 		e := q.at(q.flushed)
 		if e.value = value; e.works() && d.supervisor.Timeline != nil {
-			e.begin = now()
+			e.begin = time.Now()
 		}
 	}
 	d.changed.Broadcast()

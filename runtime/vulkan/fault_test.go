@@ -1,0 +1,267 @@
+package vulkan_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/gpu"
+	"github.com/ggmlc/ggmlc/runtime/vulkan"
+)
+
+// spinning returns a command of so many workgroups, which take about half a millisecond each on a processor's core. Time is
+// a matter of workgroups since lavapipe ends every loop after 65,535 iterations.
+func spinning(groups int) *runtime.Command {
+	return command(gpu.Dispatch{Kernel: spin, Groups: groups, Node: "%s", Args: []gpu.Arg{{Memory: 0}, {Memory: gpu.Number, Offset: 60000}}})
+}
+
+// TestKernelWithoutEndIsCut has a kernel that takes longer than the limit. Events of both queues are signalled.
+func TestKernelWithoutEndIsCut(t *testing.T) {
+	b := open(t, setting{quiet: true, queues: 2, loader: vulkan.Loader{Options: vulkan.Options{Limit: 100 * time.Millisecond}}, device: []int64{64}})
+	b.blocks[0].Step = 12
+	began := time.Now()
+	b.device.Run(0, spinning(10000), b.blocks[0], 0)
+	var e, end runtime.Event
+	b.device.Record(0, &e, 1)
+	b.device.Wait(1, &e, 1)
+	b.device.Record(1, &end, 1)
+	end.Await(1)
+	waited := time.Since(began)
+	var f *runtime.FaultError
+	if !errors.As(fault(b.supervisor), &f) {
+		t.Fatalf("error %v after %v, want a fault", fault(b.supervisor), waited)
+	}
+	if s := fmt.Sprint(f.Value); f.Device != "gpu" || f.Command != "@step split 2" || !strings.Contains(s, "step 12 on ") || !strings.Contains(s, "nothing was done for 100ms") {
+		t.Errorf("device %q, command %q, value %q", f.Device, f.Command, s)
+	}
+	if waited > 3*time.Second {
+		t.Errorf("cut after %v, with a limit of 100ms", waited)
+	}
+	b.device.Run(0, spinning(1), b.blocks[0], 0) // skipped
+	b.finish(0)
+	b.closed = true
+	if err := b.device.Close(); err != nil && !strings.Contains(err.Error(), "still works on a command that has no end") {
+		t.Error(err)
+	}
+}
+
+// TestSlowQueueIsNotCut has more work than fits into the limit, but in commands that each do.
+func TestSlowQueueIsNotCut(t *testing.T) {
+	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: time.Second}}, device: []int64{64}})
+	b.device.Run(0, spinning(1), b.blocks[0], 0) // compiles the kernel
+	b.finish(0)
+	one := 1
+	for took := time.Duration(0); took < 60*time.Millisecond; one *= 2 {
+		began := time.Now()
+		b.device.Run(0, spinning(one), b.blocks[0], 0)
+		b.finish(0)
+		took = time.Since(began)
+	}
+	c := spinning(one)
+	var e runtime.Event
+	const n = 20 // of at least 60 ms, so that together they take longer than the limit
+	for i := range uint64(n) {
+		b.device.Run(0, c, b.blocks[0], 0)
+		b.device.Record(0, &e, i+1)
+	}
+	e.Await(n)
+	if err := fault(b.supervisor); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWrongCommandsFail has dispatches that the device cannot run.
+func TestWrongCommandsFail(t *testing.T) {
+	broken := *scale
+	broken.Code = "no module"
+	for _, c := range []struct {
+		name string
+		edit func(*gpu.Dispatch)
+		want string
+	}{
+		{"arguments", func(d *gpu.Dispatch) { d.Args = d.Args[1:] }, "%y: kernel scale: 3 arguments, the kernel has 4"},
+		{"groups", func(d *gpu.Dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to"},
+		{"threads", func(d *gpu.Dispatch) { k := *scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup"},
+		{"shared", func(d *gpu.Dispatch) { k := *scale; k.Shared = 1 << 30; d.Kernel = &k }, "1073741824 bytes of shared memory"},
+		{"code", func(d *gpu.Dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no SPIR-V"},
+		{"host", func(d *gpu.Dispatch) { d.Args[0].Memory = 1 }, "argument 0: memory 1 is not on the device"},
+		{"outside", func(d *gpu.Dispatch) { d.Args[1].Offset = 65 }, "argument 1: byte 65 of 64 of memory 0"},
+		{"iteration", func(d *gpu.Dispatch) { d.Args[1].Table = []int{} }, "argument 1 has no offset for iteration 0 of 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := open(t, setting{quiet: true, device: []int64{64}, host: []int64{64}})
+			d := scaling(gpu.Arg{}, gpu.Arg{}, 4, 2)
+			c.edit(&d)
+			b.device.Run(0, command(d), b.blocks[0], 0)
+			b.finish(0)
+			var f *runtime.FaultError
+			if !errors.As(fault(b.supervisor), &f) || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
+				t.Errorf("error %v, want %s", fault(b.supervisor), c.want)
+			}
+		})
+	}
+}
+
+// TestClosedDeviceOnlySignals also closes with work in the queue.
+func TestClosedDeviceOnlySignals(t *testing.T) {
+	b := open(t, setting{device: []int64{64}})
+	for range 100 {
+		b.device.Run(0, spinning(1), b.blocks[0], 0)
+	}
+	var e runtime.Event
+	b.device.Record(0, &e, 1)
+	b.close()
+	if !e.Reached(1) {
+		t.Error("Close did not wait for the queue")
+	}
+	b.device.Run(0, spinning(1), b.blocks[0], 0)
+	b.device.Record(0, &e, 2)
+	e.Await(2)
+}
+
+// TestTooMuchMemory asks for more than there is.
+func TestTooMuchMemory(t *testing.T) {
+	b := open(t, setting{quiet: true})
+	for _, n := range []int64{1 << 50, 1<<63 - 1<<20} {
+		_, err := b.device.Alloc(runtime.Weights, n)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(n)) || !strings.Contains(err.Error(), "--max-memory") {
+			t.Errorf("%d bytes: error %v", n, err)
+		}
+	}
+}
+
+// TestMemoryIsFreed allocates more than there is, but never at once.
+func TestMemoryIsFreed(t *testing.T) {
+	b := open(t, setting{quiet: true})
+	for i := range 50 {
+		m, err := b.device.Alloc(runtime.Weights, 1<<30)
+		if err != nil {
+			t.Fatalf("allocation %d: %v", i, err)
+		}
+		_ = m
+		collect()
+	}
+}
+
+// TestNoDriver and TestNoDevice run the test program again, where the library finds nothing.
+func TestNoDriver(t *testing.T) {
+	if os.Getenv("GGMLC_TEST_OPEN") != "" {
+		_, err := new(vulkan.Loader).Open(&runtime.DeviceInfo{Name: "gpu", Queues: []string{"a"}}, 0, new(runtime.Supervisor))
+		fmt.Println("error:", err)
+		return
+	}
+	open(t, setting{quiet: true}) // skips where there is no library
+	for _, name := range []string{"VK_DRIVER_FILES", "VK_ICD_FILENAMES"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestNoDriver$")
+		cmd.Env = append(os.Environ(), "GGMLC_TEST_OPEN=1", "VK_DRIVER_FILES=", "VK_ICD_FILENAMES=", name+"="+filepath.Join(t.TempDir(), "none.json"))
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "error: there is no Vulkan driver: install") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+func TestUnknownDevice(t *testing.T) {
+	open(t, setting{quiet: true})
+	l := vulkan.Loader{Options: vulkan.Options{Device: "no such device"}}
+	_, err := l.Open(&runtime.DeviceInfo{Name: "gpu"}, 0, new(runtime.Supervisor))
+	if err == nil || !strings.Contains(err.Error(), `there is no Vulkan device "no such device": give one of 0: `) {
+		t.Errorf("error %v", err)
+	}
+	l = vulkan.Loader{Options: vulkan.Options{Needs: []string{"shaderDreams"}}}
+	_, err = l.Open(&runtime.DeviceInfo{Name: "gpu"}, 0, new(runtime.Supervisor))
+	if err == nil || !strings.Contains(err.Error(), "lacks the feature shaderDreams") || !strings.Contains(err.Error(), "(driver ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	l := new(vulkan.Loader)
+	set := make(map[string]func(string) error)
+	l.Flags(func(name, _, _ string, f func(string) error) { set[name] = f })
+	for _, c := range []struct {
+		name, value string
+		ok          bool
+	}{
+		{"vulkan-device", "0", true}, {"vulkan-device", "llvmpipe", true}, {"vulkan-device", "", false},
+		{"vulkan-timeout", "3s", true}, {"vulkan-timeout", "0s", false}, {"vulkan-timeout", "soon", false},
+	} {
+		if err := set[c.name](c.value); (err == nil) != c.ok {
+			t.Errorf("--%s %q: %v", c.name, c.value, err)
+		}
+	}
+	if l.Device != "llvmpipe" || l.Limit != 3*time.Second {
+		t.Errorf("device %q, limit %v", l.Device, l.Limit)
+	}
+}
+
+// TestProgram runs a program with Vulkan as its only backend, as emitted code does, with a timeline.
+func TestProgram(t *testing.T) {
+	open(t, setting{quiet: true}) // skips where there is no device
+	const steps, token = 5, 12
+	var out bytes.Buffer
+	m, err := runtime.Open(toy(), runtime.Options{Threads: 1, Timeline: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits, err := s.Prefill(t.Context(), []int32{token})
+	for range steps - 1 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		logits, err = s.Decode(t.Context(), token)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range logits {
+		want := float32(steps * (i + 1))
+		if i >= token {
+			want = 0
+		}
+		if x != want {
+			t.Errorf("logit %d: %v, want %v", i, x, want)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkTimeline(t, out.Bytes(), steps)
+}
+
+// checkTimeline compares the spans of a run with the work of its steps, in order and without overlaps.
+func checkTimeline(t *testing.T, text []byte, steps int) {
+	var events []struct {
+		Phase   string `json:"ph"`
+		Name    string
+		TS, Dur float64
+		Args    struct{ Step int }
+	}
+	if err := json.Unmarshal(text, &events); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	events = events[1:] // the queue's name
+	names := []string{"@step split 0: tokens", "@step split 1", "@step split 2: logits"}
+	if len(events) != steps*len(names) {
+		t.Fatalf("%d spans, want %d of %d steps\n%s", len(events), len(names), steps, text)
+	}
+	end := 0.0
+	for i, e := range events {
+		if e.Name != names[i%len(names)] || e.Args.Step != 1+i/len(names) || e.TS < end-0.01 {
+			t.Errorf("span %d: %+v, want %s of step %d, after %v", i, e, names[i%len(names)], 1+i/len(names), end)
+		}
+		end = e.TS + e.Dur
+	}
+}
