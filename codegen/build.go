@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -124,7 +125,11 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 	if err := WriteSources(filepath.Join(dir, "ggmlc")); err != nil {
 		return err
 	}
-	files := append([]SourceFile{{"go.mod", []byte(buildGoMod)}}, p.Files...)
+	mod, sum := buildGoMod, ""
+	if p.drivesGPUs() {
+		mod, sum = mod+puregoMod, puregoSum
+	}
+	files := append([]SourceFile{{"go.mod", []byte(mod)}, {"go.sum", []byte(sum)}}, p.Files...)
 	for _, f := range files {
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
 			return err
@@ -144,6 +149,22 @@ require ` + ModulePath + ` v0.0.0
 
 replace ` + ModulePath + ` => ./ggmlc
 `
+
+// Programs with backends that a driver runs call it through purego. Its source is in the module cache, as ggmlc itself
+// needs it.
+const (
+	puregoMod = `
+require ` + puregoModule + ` ` + puregoVersion + `
+`
+	puregoModule  = "github.com/ebitengine/purego"
+	puregoVersion = "v0.11.3"
+	puregoSum     = puregoModule + " " + puregoVersion + " h1:OB+JLpdm7ioymhyA+6s5kbb/uOuYycAgL8NNTFc5MLg=\n" + puregoModule + " " + puregoVersion + "/go.mod h1:DCHPP08djqhNSoTfImcnHYQRZmd0qhakvrozqaEYhGQ=\n"
+)
+
+// drivesGPUs reports whether the package has kernels of GPUs.
+func (p *Package) drivesGPUs() bool {
+	return slices.ContainsFunc(p.Files, func(f SourceFile) bool { return f.Name == kernelsFile })
+}
 
 // linkOrCopy gives a file a second name, or copies it where links are not possible.
 func linkOrCopy(from, to string) error {

@@ -10,16 +10,20 @@ import (
 	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
-// bound is what a device keeps for a block: the recorded commands and the sizes of the step.
+// bound is what a device keeps for a block: the recorded commands.
 type bound struct {
 	device *device
-	lock   sync.Mutex // queues of the device record and write sizes in turn
+	lock   sync.Mutex // queues of the device record and write arguments in turn
 	pool   handle     // of command buffers
-	step   uint64     // whose sizes are written
-	sizes  *memory
-	runs   map[runKey]handle
+	env    gpu.Env
+	runs   map[runKey]recorded
 	copies map[copyKey]*copying
-	words  []uint64 // of the dispatch that is being recorded
+}
+
+// recorded is a command that was recorded: its dispatches read their arguments from words.
+type recorded struct {
+	buffer handle
+	words  *memory // nil if there are none
 }
 
 // runKey is a command in an iteration.
@@ -28,20 +32,18 @@ type runKey struct {
 	iteration int
 }
 
-// noStep is no number of a step.
-const noStep = ^uint64(0)
-
 // Bind implements runtime.Device.
 func (d *device) Bind(b *runtime.Block) (any, error) {
-	sizes, err := d.visible(gpu.SizeBytes * runtime.MaxSymbols)
-	if err != nil {
-		return nil, err
-	}
 	pool, err := d.newPool()
 	if err != nil {
 		return nil, err
 	}
-	o := &bound{device: d, pool: pool, step: noStep, sizes: sizes, runs: map[runKey]handle{}, copies: map[copyKey]*copying{}}
+	o := &bound{device: d, pool: pool, env: gpu.Env{Block: b, Mem: make([]uint64, len(b.Memory))}, runs: map[runKey]recorded{}, copies: map[copyKey]*copying{}}
+	for i, m := range b.Memory {
+		if m, ok := m.(*memory); ok && m.owner == d {
+			o.env.Mem[i] = m.address
+		}
+	}
 	goruntime.AddCleanup(o, release, d.own(func() { d.destroyCommandPool.call(uintptr(d.handle), uintptr(pool), 0) }))
 	return o, nil
 }
@@ -56,26 +58,29 @@ func (d *device) newPool() (handle, error) {
 // bound returns what this device keeps for a block.
 func (d *device) bound(b *runtime.Block) *bound { return b.Bound[d.index].(*bound) }
 
-// run returns the recorded command of an entry, after it has written the sizes of the entry's step.
+// run returns the recorded command of an entry, after it has written the arguments for the entry's step. The step before
+// that had this block has ended, so nothing reads them.
 func (o *bound) run(e *entry) (handle, error) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	if o.step != e.block.Step {
-		gpu.PutSizes((*[runtime.MaxSymbols]int32)(address(o.sizes.mapped)), e.block)
-		o.step = e.block.Step
+	c, ok := e.command.Kernel.(gpu.Command)
+	if !ok {
+		return 0, fmt.Errorf("a command of another kind of device: %T", e.command.Kernel)
 	}
+	o.env.Run(c, e.iteration)
 	key := runKey{e.command, e.iteration}
-	if h, ok := o.runs[key]; ok {
-		return h, nil
+	r, ok := o.runs[key]
+	if !ok {
+		var err error
+		if r, err = o.record(); err != nil {
+			return 0, err
+		}
+		o.runs[key] = r
 	}
-	h, err := o.device.newCommandBuffer(o.pool)
-	if err == nil {
-		err = o.record(h, e)
+	if r.words != nil {
+		copy(unsafe.Slice((*uint64)(address(r.words.mapped)), len(o.env.Words)), o.env.Words)
 	}
-	if err == nil {
-		o.runs[key] = h
-	}
-	return h, err
+	return r.buffer, nil
 }
 
 func (d *device) newCommandBuffer(pool handle) (handle, error) {
@@ -85,21 +90,28 @@ func (d *device) newCommandBuffer(pool handle) (handle, error) {
 	return *h, err
 }
 
-// record records the dispatches of a command.
-func (o *bound) record(h handle, e *entry) error {
-	dispatches, ok := e.command.Kernel.(gpu.Command)
-	if !ok {
-		return fmt.Errorf("a command of another kind of device: %T", e.command.Kernel)
+// record records the dispatches of the environment.
+func (o *bound) record() (r recorded, err error) {
+	if err := o.env.Check(o.device.limits); err != nil {
+		return r, err
 	}
-	if err := o.device.begin(h); err != nil {
-		return err
-	}
-	for i := range dispatches {
-		if err := o.dispatch(h, &dispatches[i], e); err != nil {
-			return err
+	if n := len(o.env.Words); n > 0 {
+		if r.words, err = o.device.visible(int64(wordBytes * n)); err != nil {
+			return r, err
 		}
 	}
-	return o.device.end(h)
+	if r.buffer, err = o.device.newCommandBuffer(o.pool); err != nil {
+		return r, err
+	}
+	if err := o.device.begin(r.buffer); err != nil {
+		return r, err
+	}
+	for i := range o.env.Dispatches {
+		if err := o.dispatch(r, &o.env.Dispatches[i]); err != nil {
+			return r, err
+		}
+	}
+	return r, o.device.end(r.buffer)
 }
 
 // begin begins a command buffer. Its commands see what all earlier commands of the queue wrote.
@@ -124,47 +136,18 @@ func (d *device) barrier(h handle, from, fromAccess, to, toAccess uint32) {
 }
 
 // dispatch records a dispatch, and that what it writes is visible to the ones after it.
-func (o *bound) dispatch(h handle, s *gpu.Dispatch, e *entry) error {
-	d := o.device
-	if err := s.Check(d.limits, e.iteration); err != nil {
-		return err
-	}
+func (o *bound) dispatch(r recorded, s *gpu.Dispatch) error {
+	d, h := o.device, r.buffer
 	p, err := d.pipeline(s.Kernel)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.Node, err)
+		return err
 	}
-	o.words = o.words[:0]
-	for i := range s.Args {
-		w, err := o.word(&s.Args[i], e)
-		if err != nil {
-			return fmt.Errorf("%s: argument %d: %w", s.Node, i, err)
-		}
-		o.words = append(o.words, w)
-	}
-	d.cmdBindPipeline.call(uintptr(h), bindPointCompute, uintptr(p.handle))
-	if len(o.words) > 0 {
-		d.cmdPushConstants.call(uintptr(h), uintptr(p.layout), shaderCompute, 0, uintptr(wordBytes*len(o.words)), uintptr(address(o.words)))
+	d.cmdBindPipeline.call(uintptr(h), bindPointCompute, uintptr(p))
+	if s.Kernel.Args > 0 {
+		at := []uint64{r.words.address + uint64(wordBytes*s.First)}
+		d.cmdPushConstants.call(uintptr(h), uintptr(d.pipelines.layout), shaderCompute, 0, wordBytes, uintptr(address(at)))
 	}
 	d.cmdDispatch.call(uintptr(h), uintptr(s.Groups), 1, 1)
 	d.barrier(h, stageCompute, accessShaderWrite, stageCompute|stageTransfer, accessShaderRead|accessShaderWrite|accessTransferRead|accessTransferWrite)
 	return nil
-}
-
-// word returns the value of an argument.
-func (o *bound) word(a *gpu.Arg, e *entry) (uint64, error) {
-	at := a.Word(e.iteration, e.block.Slot)
-	switch a.Memory {
-	case gpu.Number:
-		return uint64(at), nil
-	case gpu.Sizes:
-		return o.sizes.address + uint64(at), nil
-	}
-	m, ok := e.block.Memory[a.Memory].(*memory)
-	if !ok || m.owner != o.device {
-		return 0, fmt.Errorf("memory %d is not on the device", a.Memory)
-	}
-	if at < 0 || int64(at) > m.size {
-		return 0, fmt.Errorf("byte %d of %d of memory %d", at, m.size, a.Memory)
-	}
-	return m.address + uint64(at), nil
 }

@@ -60,7 +60,7 @@ func (d *device) open(needs []string) error {
 	if err := d.functions.loadFor(d.instance, d.handle); err != nil {
 		return err
 	}
-	d.pipelines.made, d.pipelines.layouts = map[*gpu.Kernel]pipeline{}, map[int]handle{}
+	d.pipelines.made = map[*gpu.Kernel]handle{}
 	info := &vkPipelineCacheCreateInfo{sType: typePipelineCacheCreateInfo}
 	if err := d.createPipelineCache.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&d.pipelines.cache))).failed("vkCreatePipelineCache"); err != nil {
 		return err

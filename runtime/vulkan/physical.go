@@ -127,8 +127,6 @@ func (p *physical) limits() gpu.Limits {
 	l := &p.properties.properties.limits
 	return gpu.Limits{
 		Threads: int(min(l.maxComputeWorkGroupInvocations, l.maxComputeWorkGroupSize[0])),
-		Shared:  int(l.maxComputeSharedMemorySize),
-		Args:    int(l.maxPushConstantsSize) / wordBytes,
 		Groups:  int(l.maxComputeWorkGroupCount[0]),
 	}
 }

@@ -13,49 +13,39 @@ const wordBytes = 8
 
 // pipelines are the compiled kernels of a device, made when they are first recorded.
 type pipelines struct {
-	lock    sync.Mutex
-	made    map[*gpu.Kernel]pipeline
-	layouts map[int]handle // indexed by the number of arguments
-	cache   handle
+	lock   sync.Mutex
+	made   map[*gpu.Kernel]handle
+	layout handle // of all kernels: one word of push constants, the address of the arguments; made with the first kernel
+	cache  handle
 }
-
-// pipeline is a compiled kernel with the layout of its arguments.
-type pipeline struct{ handle, layout handle }
 
 // pipeline returns the pipeline of a kernel.
-func (d *device) pipeline(k *gpu.Kernel) (pipeline, error) {
+func (d *device) pipeline(k *gpu.Kernel) (handle, error) {
 	d.pipelines.lock.Lock()
 	defer d.pipelines.lock.Unlock()
-	if p, ok := d.pipelines.made[k]; ok {
-		return p, nil
-	}
-	layout, err := d.layout(k.Args)
-	if err != nil {
-		return pipeline{}, err
-	}
-	p := pipeline{layout: layout}
-	if p.handle, err = d.compile(k, layout); err != nil {
-		return pipeline{}, fmt.Errorf("kernel %s: %w", k.Name, err)
-	}
-	d.pipelines.made[k] = p
-	return p, nil
-}
-
-// layout returns the layout of a number of arguments, which are push constants.
-func (d *device) layout(args int) (handle, error) {
-	if h, ok := d.pipelines.layouts[args]; ok {
+	if h, ok := d.pipelines.made[k]; ok {
 		return h, nil
 	}
-	words := &vkPushConstantRange{stageFlags: shaderCompute, size: uint32(wordBytes * args)}
-	info := &vkPipelineLayoutCreateInfo{sType: typePipelineLayoutCreateInfo}
-	if args > 0 {
-		info.pushConstantRangeCount, info.pPushConstantRanges = 1, unsafe.Pointer(words)
+	if d.pipelines.layout == 0 {
+		layout, err := d.newLayout()
+		if err != nil {
+			return 0, err
+		}
+		d.pipelines.layout = layout
 	}
+	h, err := d.compile(k, d.pipelines.layout)
+	if err != nil {
+		return 0, fmt.Errorf("kernel %s: %w", k.Name, err)
+	}
+	d.pipelines.made[k] = h
+	return h, nil
+}
+
+func (d *device) newLayout() (handle, error) {
+	word := &vkPushConstantRange{stageFlags: shaderCompute, size: wordBytes}
+	info := &vkPipelineLayoutCreateInfo{sType: typePipelineLayoutCreateInfo, pushConstantRangeCount: 1, pPushConstantRanges: unsafe.Pointer(word)}
 	h := new(handle)
 	err := d.createPipelineLayout.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(h))).failed("vkCreatePipelineLayout")
-	if err == nil {
-		d.pipelines.layouts[args] = *h
-	}
 	return *h, err
 }
 
@@ -96,11 +86,11 @@ func spirvWords(code string) ([]uint32, error) {
 }
 
 func (p *pipelines) destroy(d *device) {
-	for _, m := range p.made {
-		d.destroyPipeline.call(uintptr(d.handle), uintptr(m.handle), 0)
+	for _, h := range p.made {
+		d.destroyPipeline.call(uintptr(d.handle), uintptr(h), 0)
 	}
-	for _, h := range p.layouts {
-		d.destroyPipelineLayout.call(uintptr(d.handle), uintptr(h), 0)
+	if p.layout != 0 {
+		d.destroyPipelineLayout.call(uintptr(d.handle), uintptr(p.layout), 0)
 	}
 	if p.cache != 0 {
 		d.destroyPipelineCache.call(uintptr(d.handle), uintptr(p.cache), 0)
