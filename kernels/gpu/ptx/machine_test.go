@@ -18,6 +18,14 @@ type machine struct {
 	random *rand.Rand
 	args   []uint64
 	groups int
+	found  []instruction // of each statement
+}
+
+// instruction is what find returns.
+type instruction struct {
+	op    string
+	types []string
+	lanes int
 }
 
 const deviceBase = 0x7f0000001000
@@ -57,6 +65,13 @@ func run(t *testing.T, text string, groups int, args []uint64, memory []byte, se
 		t.Fatal(err)
 	}
 	m := &machine{e: mod.entries[0], memory: memory, random: rand.New(rand.NewSource(seed)), args: args, groups: groups}
+	for _, s := range m.e.statements {
+		r, types, lanes, _ := find(s.op)
+		if r == nil {
+			t.Fatalf("line %d: %s is not known", s.line, s.op)
+		}
+		m.found = append(m.found, instruction{r.op, types, lanes})
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			t.Fatalf("%v\n%s", r, text)
@@ -217,8 +232,8 @@ func (th *thread) step() {
 		th.pc++
 		return
 	}
-	r, types, lanes, _ := find(s.op)
-	switch r.op {
+	in := th.cta.m.found[th.pc]
+	switch in.op {
 	case "ret":
 		th.state = returned
 	case "bar.sync":
@@ -228,7 +243,7 @@ func (th *thread) step() {
 	case "bra":
 		th.pc = th.cta.m.e.labels[s.operands[0].name]
 	default:
-		th.data(s, r.op, types, lanes)
+		th.data(s, in.op, in.types, in.lanes)
 		th.pc++
 	}
 }

@@ -30,9 +30,10 @@ func (e *emitter) polynomial(x string, c ...float32) string {
 	return y
 }
 
-// exp prints e to the x with a relative error below 2^-21: x is n ln 2 + r with |r| at most 0.35, ex2.approx of r is within 2
-// units in the last place (9.7.3.21), and two powers of 2 make up 2^n without leaving f32's exponents. n is kept where the
-// result is 0 or infinite; r then has the rest, so that ex2 makes them. NaN is in r only.
+// exp prints e to the x with a relative error below 2^-21, and for denormal results an absolute one below 2^-148. x is n ln 2
+// + r with |r| at most 0.35; ex2.approx of r/ln 2 is within 2 units in the last place (9.7.3.21); two powers of 2 multiply to
+// 2^n, whose exponent f32 may not have. n is limited to where the result is 0 or infinite. Beyond, r has the rest, and
+// ex2.approx of it is 0 or infinite. Of a NaN, r is NaN.
 func (e *emitter) exp(d, x string) {
 	n := e.f("cvt.rni.f32.f32", e.mul(x, number(log2e)))
 	n = e.f("min.f32", e.f("max.f32", n, number(-150)), number(129))
@@ -81,7 +82,7 @@ func (e *emitter) significand(x string) (m, k string) {
 	return m, e.f("cvt.rn.f32.s32", exponent)
 }
 
-// tanh prints the hyperbolic tangent with a relative error below 2^-20; tanh.approx has 2^-11 (9.7.3.22). From 0.55 on it is
+// tanh prints the hyperbolic tangent with a relative error below 2^-21; tanh.approx has 2^-11 (9.7.3.22). From 0.55 on it is
 // 1 - 2/(exp(2x)+1). Below, where that cancels, it is the continued fraction x/(1+x²/(3+x²/(5+x²/(7+x²/9)))), whose error
 // is below 2^-30.
 func (e *emitter) tanh(d, x string) {
