@@ -98,7 +98,7 @@ func (c *checker) statement() {
 	case r == nil:
 		c.fail("does not exist with these types")
 		return
-	case c.m.version.less(r.since) || c.sm < r.sm:
+	case c.sm > 0 && (c.m.version.less(r.since) || c.sm < r.sm):
 		c.fail("needs version %v and sm_%d (%s), this is %v for %s", r.since, r.sm, r.section, c.m.version, c.m.target)
 	}
 	specs := strings.Fields(r.operands)

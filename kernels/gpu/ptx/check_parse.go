@@ -3,6 +3,7 @@ package ptx
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -170,7 +171,11 @@ func (p *parser) module() *module {
 		p.fail(t, "addresses of %q bits: 64 are checked", t.text)
 	}
 	for p.peek().text != "" {
-		m.entries = append(m.entries, p.entry())
+		t, e := p.peek(), p.entry()
+		if slices.ContainsFunc(m.entries, func(other *entry) bool { return other.name == e.name }) {
+			p.report(t, "%s is declared twice", e.name)
+		}
+		m.entries = append(m.entries, e)
 	}
 	return m
 }
@@ -178,8 +183,12 @@ func (p *parser) module() *module {
 func (p *parser) entry() *entry {
 	p.accept(".visible")
 	p.expect(".entry")
-	e := &entry{name: p.identifier(), params: make(map[string]variable), registers: make(map[string]string),
+	t := p.peek()
+	e := &entry{params: make(map[string]variable), registers: make(map[string]string),
 		shared: make(map[string]variable), labels: make(map[string]int), lines: make(map[string]int)}
+	name := p.identifier()
+	p.unique(t, e, name)
+	e.name = name
 	p.expect("(")
 	for p.peek().text != ")" {
 		if len(e.params) > 0 {
@@ -205,6 +214,9 @@ func (p *parser) entry() *entry {
 func (p *parser) param(e *entry) {
 	t := p.expect(".param")
 	typ := p.typ()
+	if typ == "pred" {
+		p.fail(t, "a parameter is no predicate")
+	}
 	name := p.identifier()
 	p.unique(t, e, name)
 	e.params[name] = variable{typ, sizes[typ] / 8, sizes[typ] / 8}
@@ -252,6 +264,9 @@ func (p *parser) statement(e *entry) {
 	}
 }
 
+// maxRegisters is the greatest <n> of a declaration.
+const maxRegisters = 1 << 20
+
 // register reads a declaration of one register, or of as many as <n> states (5.4.6).
 func (p *parser) register(e *entry) {
 	t := p.expect(".reg")
@@ -262,7 +277,11 @@ func (p *parser) register(e *entry) {
 	names := []string{name}
 	if p.accept("<") {
 		names = nil
-		for n := range p.integer() {
+		count := p.integer()
+		if count > maxRegisters {
+			p.fail(t, "%d registers: %d at most are checked", count, maxRegisters)
+		}
+		for n := range count {
 			names = append(names, name+strconv.Itoa(n))
 		}
 		p.expect(">")
@@ -293,7 +312,7 @@ func (p *parser) sharedArray(e *entry) {
 	if n == 0 || typ == "pred" {
 		p.report(t, "%s has no bytes", name)
 	}
-	e.shared[name] = variable{typ, max(align, sizes[typ]/8), n * sizes[typ] / 8}
+	e.shared[name] = variable{typ, max(align, sizes[typ]/8, 1), n * sizes[typ] / 8}
 }
 
 // instruction reads an instruction, which may have a guard (9.3).

@@ -170,6 +170,10 @@ func booleans(c *corpusBuilder) {
 			c.result(v)
 		}
 	}
+	nan, x := c.Float(float32(math.NaN())), c.input(kir.Scalar(kir.F32), 0)
+	for _, f := range []func(x, y *kir.Value) *kir.Value{c.Eq, c.Ne, c.Lt, c.Le} {
+		c.result(f(x, nan))
+	}
 }
 
 func functions(c *corpusBuilder) {
@@ -264,7 +268,11 @@ func convertSample(c *corpusBuilder, t kir.Type) {
 			if isFloatKind(t.Kind) && !isFloatKind(to) {
 				y = c.clamped(x, to)
 			}
-			c.result(c.Convert(y, to))
+			z := c.Convert(y, to)
+			c.result(z)
+			if to.Bytes() == 1 {
+				c.result(c.Convert(z, kir.I32))
+			}
 		}
 	}
 }
@@ -284,7 +292,8 @@ func (c *corpusBuilder) clamped(x *kir.Value, to kir.Kind) *kir.Value {
 		return y
 	}
 	if x.Type.Kind == kir.F16 && high > 65504 {
-		y = c.Min(y, c.lanesOf(c.Float(65504), x.Type.Lanes)) // the greatest f16
+		const greatest = 65504 // of f16
+		y = c.Max(c.Min(y, c.lanesOf(c.Float(greatest), x.Type.Lanes)), c.lanesOf(c.Float(-greatest), x.Type.Lanes))
 	}
 	if x.Type.Kind == kir.BF16 && to == kir.U8 {
 		y = c.Min(y, c.lanesOf(c.Float(254), x.Type.Lanes))
@@ -373,7 +382,14 @@ func emit(t testing.TB, k *kir.Kernel, target Target) string {
 	return text
 }
 
-// inputs returns memory whose first half has random bits, with numbers of which the closest ones are of interest among them.
+// edges are bits that are special numbers as f32 or as two f16 or bf16, or integers that round twice if they become bf16 by way
+// of an f32.
+var edges = []uint64{
+	0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00001, 0x7fffffff, 1, 0x807fffff, 0x7f7fffff, 0x3f800000, 0x7f7f8000, 0x7f7f7fff,
+	0x7c00fc00, 0x7e000001, 0x7bff8000, 0x80013c00, 0x40400001, 0x80800001, 0xbfbfffff, 0x7fff8001, 0x33000001, 0x477ff000,
+}
+
+// inputs returns memory whose first half has random bits, common f32 and edges.
 func inputs(seed uint64) []byte {
 	memory := make([]byte, 2*corpusBytes)
 	state := seed*0x9e3779b97f4a7c15 + 1
@@ -384,6 +400,9 @@ func inputs(seed uint64) []byte {
 		put(memory[n:], state, 64)
 		if f := float32(int32(state>>40)-1<<23) / float32(int(1)<<(state%32)); state>>8%3 == 0 {
 			put(memory[n:], uint64(math.Float32bits(f)), 32)
+		}
+		if state>>16%4 == 0 {
+			put(memory[n+4:], edges[state>>20%uint64(len(edges))], 32)
 		}
 	}
 	return memory
