@@ -119,19 +119,21 @@ func (c *checker) operand(o operand, spec string, types []string, lanes int) {
 	switch spec {
 	case "label":
 		c.label(o)
-		return
 	case "zero":
 		if o.form != intOperand || o.value > 15 {
 			c.fail("a barrier has a number up to 15")
 		}
-		return
 	case "[param]", "[global]", "[shared]":
 		c.address(o, spec, lanes*sizes[types[0]]/8)
-		return
 	case "=mov", "mov":
 		c.moved(o, spec == "=mov", types[0])
-		return
+	default:
+		c.typed(o, spec, types, lanes)
 	}
+}
+
+// typed checks an operand whose word has a type.
+func (c *checker) typed(o operand, spec string, types []string, lanes int) {
 	spec, isResult := strings.CutPrefix(spec, "=")
 	spec, isWide := strings.CutPrefix(spec, "~")
 	typ := strings.TrimSuffix(spec, "v")

@@ -45,7 +45,6 @@ var (
 	integers   = list("s16 u16 s32 u32 s64 u64")
 	bitTypes   = list("b16 b32 b64")
 	memTypes   = list("b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64")
-	only       = list // names one or a few types
 )
 
 func list(types string) []string { return strings.Fields(types) }
@@ -75,8 +74,8 @@ var rules = []rule{
 	{"add", integers, "=0 0 0", first, 0, "9.7.1.1"},
 	{"sub", integers, "=0 0 0", first, 0, "9.7.1.2"},
 	{"mul.lo", integers, "=0 0 0", first, 0, "9.7.1.3"},
-	{"mul.wide", only("u32"), "=u64 0 0", first, 0, "9.7.1.3"},
-	{"mul.wide", only("s32"), "=s64 0 0", first, 0, "9.7.1.3"},
+	{"mul.wide", list("u32"), "=u64 0 0", first, 0, "9.7.1.3"},
+	{"mul.wide", list("s32"), "=s64 0 0", first, 0, "9.7.1.3"},
 	{"mad.lo", integers, "=0 0 0 0", first, 0, "9.7.1.4"},
 	{"div", integers, "=0 0 0", first, 0, "9.7.1.8"},
 	{"rem", integers, "=0 0 0", first, 0, "9.7.1.9"},
@@ -84,7 +83,7 @@ var rules = []rule{
 	{"min", integers, "=0 0 0", first, 0, "9.7.1.12"},
 	{"max", integers, "=0 0 0", first, 0, "9.7.1.13"},
 	{"bfe", list("u32 s32 u64 s64"), "=0 0 u32 u32", version{2, 0}, 20, "9.7.1.19"},
-	{"dp4a", only("s32.s32"), "=s32 b32 b32 s32", version{5, 0}, 61, "9.7.1.23"},
+	{"dp4a", list("s32.s32"), "=s32 b32 b32 s32", version{5, 0}, 61, "9.7.1.23"},
 
 	{"copysign", list("f32 f64"), "=0 0 0", version{2, 0}, 20, "9.7.3.2"},
 	{"add.rn", list("f32 f64"), "=0 0 0", first, 0, "9.7.3.3"},
@@ -97,15 +96,15 @@ var rules = []rule{
 	{"min", list("f32 f64"), "=0 0 0", first, 0, "9.7.3.11"},
 	{"max", list("f32 f64"), "=0 0 0", first, 0, "9.7.3.12"},
 	{"sqrt.rn", list("f32 f64"), "=0 0", version{1, 4}, 20, "9.7.3.15"},
-	{"ex2.approx", only("f32"), "=0 0", version{1, 4}, 0, "9.7.3.21"},
+	{"ex2.approx", list("f32"), "=0 0", version{1, 4}, 0, "9.7.3.21"},
 
-	{"add.rn", only("f16"), "=0 0 0", version{4, 2}, 53, half + ".1"},
-	{"sub.rn", only("f16"), "=0 0 0", version{4, 2}, 53, half + ".2"},
-	{"mul.rn", only("f16"), "=0 0 0", version{4, 2}, 53, half + ".3"},
-	{"fma.rn", only("f16"), "=0 0 0 0", version{4, 2}, 53, half + ".4"},
-	{"neg", only("f16"), "=0 0", version{6, 0}, 53, half + ".5"},
-	{"min", only("f16"), "=0 0 0", version{7, 0}, 80, half + ".7"},
-	{"max", only("f16"), "=0 0 0", version{7, 0}, 80, half + ".8"},
+	{"add.rn", list("f16"), "=0 0 0", version{4, 2}, 53, half + ".1"},
+	{"sub.rn", list("f16"), "=0 0 0", version{4, 2}, 53, half + ".2"},
+	{"mul.rn", list("f16"), "=0 0 0", version{4, 2}, 53, half + ".3"},
+	{"fma.rn", list("f16"), "=0 0 0 0", version{4, 2}, 53, half + ".4"},
+	{"neg", list("f16"), "=0 0", version{6, 0}, 53, half + ".5"},
+	{"min", list("f16"), "=0 0 0", version{7, 0}, 80, half + ".7"},
+	{"max", list("f16"), "=0 0 0", version{7, 0}, 80, half + ".8"},
 
 	{"setp.eq", equalTypes, "=pred 0 0", first, 0, "9.7.5.2"},
 	{"setp.ne", equalTypes, "=pred 0 0", first, 0, "9.7.5.2"},
@@ -125,7 +124,7 @@ var rules = []rule{
 	{"shr", list("b16 b32 b64 u16 u32 u64 s16 s32 s64"), "=0 0 u32", first, 0, "9.7.7.9"},
 
 	{"mov", list("pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"), "=mov mov", first, 0, "9.7.8.3"},
-	{"shfl.sync.bfly", only("b32"), "=0 0 b32 b32 b32", version{6, 0}, 30, "9.7.8.6"},
+	{"shfl.sync.bfly", list("b32"), "=0 0 b32 b32 b32", version{6, 0}, 30, "9.7.8.6"},
 	{"ld.param", memTypes, "=~0v [param]", first, 0, "9.7.8.8"},
 	{"ld.global", memTypes, "=~0v [global]", first, 0, "9.7.8.8"},
 	{"ld.shared", memTypes, "=~0v [shared]", first, 0, "9.7.8.8"},
@@ -143,7 +142,7 @@ var rules = []rule{
 	{"bra", noTypes, "label", first, 0, "9.7.11.3"},
 	{"ret", noTypes, "", first, 0, "9.7.11.6"},
 	{"bar.sync", noTypes, "zero", first, 0, "9.7.12.1"},
-	{"atom.global.add", only("u32"), "=0 [global] 0", version{1, 1}, 11, "9.7.12.4"},
+	{"atom.global.add", list("u32"), "=0 [global] 0", version{1, 1}, 11, "9.7.12.4"},
 	{"redux.sync.add", integers32, "=0 0 b32", version{7, 0}, 80, "9.7.12.10"},
 	{"redux.sync.max", integers32, "=0 0 b32", version{7, 0}, 80, "9.7.12.10"},
 }

@@ -18,9 +18,9 @@ type generator struct {
 
 // TestRandomKernelsRunAsTheReference compares the memory that random kernels leave, bit for bit.
 func TestRandomKernelsRunAsTheReference(t *testing.T) {
-	n := 150
+	n := 60
 	if testing.Short() {
-		n = 30
+		n = 20
 	}
 	instrs := 0
 	for seed := range n {
@@ -104,11 +104,11 @@ func (g *generator) same(t kir.Type) *kir.Value {
 	return g.pick(func(u kir.Type) bool { return u == t })
 }
 
-func anyType(kir.Type) bool       { return true }
-func numeric1(t kir.Type) bool    { return t.Kind.Float() || t.Kind.Int() }
-func notBool(t kir.Type) bool     { return t.Kind != kir.Bool }
-func scalarInt(t kir.Type) bool   { return t.Kind.Int() && t.Lanes == 1 }
-func comparison1(t kir.Type) bool { return numeric1(t) && t.Kind != kir.F16 && t.Lanes == 1 }
+func anyType(kir.Type) bool        { return true }
+func isNumeric(t kir.Type) bool    { return t.Kind.Float() || t.Kind.Int() }
+func notBool(t kir.Type) bool      { return t.Kind != kir.Bool }
+func scalarInt(t kir.Type) bool    { return t.Kind.Int() && t.Lanes == 1 }
+func isComparable(t kir.Type) bool { return isNumeric(t) && t.Kind != kir.F16 && t.Lanes == 1 }
 
 // forLoop carries up to 4 values, and permutes those of a type.
 func (g *generator) forLoop() []*kir.Value {
@@ -163,7 +163,7 @@ func (g *generator) operation() *kir.Value {
 	case 0, 1:
 		return g.arithmetic()
 	case 2:
-		x := g.pick(comparison1)
+		x := g.pick(isComparable)
 		return []func(x, y *kir.Value) *kir.Value{g.Eq, g.Ne, g.Lt, g.Le}[g.rand.Intn(4)](x, g.same(x.Type))
 	case 3:
 		x := g.pick(anyType)
@@ -183,7 +183,7 @@ func (g *generator) operation() *kir.Value {
 }
 
 func (g *generator) arithmetic() *kir.Value {
-	x := g.pick(numeric1)
+	x := g.pick(isNumeric)
 	y := g.same(x.Type)
 	fs := []func(x, y *kir.Value) *kir.Value{g.Add, g.Sub, g.Mul, g.Min, g.Max}
 	if x.Type.Kind.Float() {

@@ -13,8 +13,9 @@ const (
 	numTargets
 )
 
-// targets has what the directives .target and .version name. The version is the first one that has the target (11.1.2,
-// release notes in 13), as a driver refuses a later version than its own.
+// targets has what the directives .target and .version name. The version is the first one that has the target (11.1.2, and the
+// release notes of version 8.0 for sm_90a): a driver refuses a later version than its own. The instructions that Emit prints
+// for a target exist in that version.
 var targets = [numTargets]struct{ name, version string }{
 	SM70:  {"sm_70", "6.0"},
 	SM80:  {"sm_80", "7.0"},
