@@ -321,19 +321,48 @@ func TestEmitRefusesKernels(t *testing.T) {
 	}
 }
 
-// TestAssembles has ptxas assemble the corpus for each target.
+// TestAssembles has ptxas assemble the corpus for each target that it knows. CUDA 13 assembles for sm_75 what is meant for
+// sm_70; CUDA 11 does not know sm_90a.
 func TestAssembles(t *testing.T) {
 	ptxas := needtest.Tool(t, "ptxas", "ptxas")
-	dir := t.TempDir()
-	for _, s := range corpus() {
-		for _, target := range Targets() {
-			path := filepath.Join(dir, fmt.Sprintf("%s_%v.ptx", s.name, target))
-			if err := os.WriteFile(path, []byte(emit(t, s.kernel(t), target)), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			if out, err := exec.Command(ptxas, "-arch="+target.String(), "-o", filepath.Join(dir, "out"), path).CombinedOutput(); err != nil {
-				t.Errorf("%s, %v: %v\n%s", s.name, target, err, out)
-			}
+	help, err := exec.Command(ptxas, "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, target := range Targets() {
+		arch := assembledFor(target, string(help))
+		if arch == "" {
+			t.Logf("this ptxas does not know %v", target)
+			continue
 		}
+		for _, s := range corpus() {
+			assemble(t, ptxas, arch, s.name, emit(t, s.kernel(t), target))
+			n++
+		}
+	}
+	if t.Logf("%d modules", n); n == 0 {
+		t.Error("this ptxas knows none of the targets")
+	}
+}
+
+// assembledFor returns an architecture of ptxas that runs modules for the target.
+func assembledFor(target Target, help string) string {
+	for _, arch := range map[Target][]string{SM70: {"sm_70", "sm_75"}, SM80: {"sm_80"}, SM90a: {"sm_90a"}}[target] {
+		if strings.Contains(help, "'"+arch+"'") {
+			return arch
+		}
+	}
+	return ""
+}
+
+func assemble(t *testing.T, ptxas, arch, name, text string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name+".ptx")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(ptxas, "-arch="+arch, "-o", path+".out", path).CombinedOutput(); err != nil {
+		t.Errorf("%s, %s: %v\n%s", name, arch, err, out)
 	}
 }
