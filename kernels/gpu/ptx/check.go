@@ -155,16 +155,22 @@ func (c *checker) typed(o operand, spec string, types []string, lanes int) {
 	for _, lane := range o.list {
 		c.value(lane, typ, isResult, agree)
 	}
-	if isResult {
-		c.distinct(o.list)
-	}
+	c.together(o.list, isResult)
 }
 
-// distinct checks that an instruction writes each register once.
-func (c *checker) distinct(list []operand) {
+// together checks that the types of a list's registers agree among themselves, too, as ptxas demands, and that an instruction
+// writes each register once, which ptxas does not look at.
+func (c *checker) together(list []operand, isResult bool) {
 	for i, o := range list {
-		if slices.ContainsFunc(list[:i], func(other operand) bool { return other.name == o.name }) {
-			c.fail("%s is written twice", o.name)
+		for _, other := range list[:i] {
+			a, b := c.e.registers[o.name], c.e.registers[other.name]
+			if a != "" && b != "" && !agrees(a, b) {
+				c.fail("%s is a .%s, another register of the list is a .%s", o.name, a, b)
+				return
+			}
+			if isResult && o.name == other.name {
+				c.fail("%s is written twice", o.name)
+			}
 		}
 	}
 }
@@ -267,9 +273,7 @@ func (c *checker) packed(o operand, isResult bool, typ string) {
 		}
 		c.value(part, "b"+strconv.Itoa(sizes[typ]/len(o.list)), isResult, agrees)
 	}
-	if isResult {
-		c.distinct(o.list)
-	}
+	c.together(o.list, isResult)
 }
 
 // address checks the operand of an access to that many bytes (6.4.1).

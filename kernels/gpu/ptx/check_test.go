@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ggmlc/ggmlc/tests/needtest"
 )
 
 // lines of a module that is right; the cases replace some.
@@ -86,6 +88,7 @@ func TestCheck(t *testing.T) {
 		{"%s0, 16;", "%s0, 0x100000000;", "line 16: mul.wide.s32: the constant has more than 32 bits"},
 		{"{%f0, %f1, %f2, %f3}", "{%f0, %f1}", "line 18: ld.global.v4.f32: an operand is no list of 4 registers"},
 		{"{%f0, %f1, %f2, %f3}", "{%f0, %f1, %f1, %f3}", "line 18: ld.global.v4.f32: %f1 is written twice"},
+		{".v4.f32 {%f0, %f1, %f2, %f3}", ".v4.u16 {%h0, %h1, %s3, %h3}", "line 18: ld.global.v4.u16: %s3 is a .s32, another register of the list is a .u16"},
 		{"[%d2+16]", "[%d2+8]", "line 18: ld.global.v4.f32: the offset 8 is no multiple of 16 bytes"},
 		{"[%d2+16]", "[%s0+16]", "line 18: ld.global.v4.f32: %s0 is no address in the space global"},
 		{"[%d2+16]", "%d2", "line 18: ld.global.v4.f32: an operand is no address"},
@@ -108,6 +111,7 @@ func TestCheck(t *testing.T) {
 		{"$end:", "$end:\n$end:", "line 30: $end is declared twice"},
 		{"mov.b32 {%h1, %h2}", "mov.b32 {%h1, %h1}", "line 27: mov.b32: %h1 is written twice"},
 		{"mov.b32 {%h1, %h2}", "mov.b32 {%h1, %s3}", "line 27: mov.b32: %s3 is a .s32, not a .b16"},
+		{"mov.b32 {%h1, %h2}", "mov.b32 {%h1, %hf1}", "line 27: mov.b32: %hf1 is a .f16, another register of the list is a .u16"},
 		{"mov.b32 {%h1, %h2}", "mov.s32 {%h1, %h2}", "line 27: mov.s32: a .s32 is not packed from 2 registers"},
 		{"0f3F800000", "1", "line 30: add.rn.f32: an operand is no register or constant of type .f32"},
 		{"0f3F800000", "0f3F80000", `line 30: "0f3F80000" is no constant`},
@@ -283,6 +287,29 @@ func TestCheckRejectsEdits(t *testing.T) {
 		if tried < 50 || share < floor {
 			t.Errorf("%s: %d of %d rejected, want %d %%", name, rejected, tried, floor)
 		}
+	}
+}
+
+// TestCheckAcceptsWhatAssembles has ptxas judge the edits that Check accepts.
+func TestCheckAcceptsWhatAssembles(t *testing.T) {
+	ptxas := needtest.Tool(t, "ptxas", "ptxas")
+	r := rand.New(rand.NewSource(2))
+	names := slices.Sorted(maps.Keys(edits))
+	texts := mutable(t)
+	n := 0
+	for n < 200 {
+		lines := texts[r.Intn(len(texts))]
+		if !strings.Contains(lines[1], SM80.String()) {
+			continue
+		}
+		at, name := r.Intn(len(lines)), names[r.Intn(len(names))]
+		edited := edits[name](r, lines[at], lines)
+		text := strings.Join(append(append(append([]string(nil), lines[:at]...), edited), lines[at+1:]...), "\n")
+		if edited == lines[at] || Check(text) != nil {
+			continue
+		}
+		n++
+		assemble(t, ptxas, SM80.String(), fmt.Sprintf("%q_for_%q", edited, lines[at]), text)
 	}
 }
 

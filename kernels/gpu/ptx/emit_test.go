@@ -358,7 +358,7 @@ func assembledFor(target Target, help string) string {
 
 func assemble(t *testing.T, ptxas, arch, name, text string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name+".ptx")
+	path := filepath.Join(t.TempDir(), "k.ptx")
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
