@@ -7,7 +7,7 @@ import (
 )
 
 // flow checks that the end of the entry is not reached without ret, and that no register is read that is not written on
-// every way to the instruction. It is a forward analysis: the registers written before a block are those that all blocks
+// every path to the instruction. It is a forward analysis: the registers written before a block are those that all blocks
 // that precede it have written. An instruction with a guard counts as one that writes nothing.
 func (c *checker) flow(e *entry) {
 	f := newFlow(e)
@@ -20,7 +20,7 @@ func (c *checker) flow(e *entry) {
 	for b := range f.starts {
 		f.reads(b, func(s *statement, name string) {
 			c.s = s
-			c.fail("%s is read, but not written on every way to here", name)
+			c.fail("%s is read, but not written on every path to here", name)
 		})
 	}
 	if n := len(e.statements); n == 0 || !ends(&e.statements[n-1]) {
@@ -96,7 +96,7 @@ func (f *flowState) propagate(b int) (changed bool) {
 	return changed
 }
 
-// meet keeps the registers that are written on the way that ends at a statement, too.
+// meet keeps the registers that are written on the path to a statement, too.
 func (f *flowState) meet(at int, written *big.Int) bool {
 	b, ok := f.blocks[at]
 	if !ok {

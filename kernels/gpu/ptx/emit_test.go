@@ -321,7 +321,7 @@ func TestEmitRefusesKernels(t *testing.T) {
 	}
 }
 
-// TestAssembles has ptxas assemble the corpus for each target that it knows. CUDA 13 assembles for sm_75 what is meant for
+// TestAssembles has ptxas assemble the corpus and some random kernels for each target that it knows. CUDA 13 assembles for sm_75 what is meant for
 // sm_70; CUDA 11 does not know sm_90a.
 func TestAssembles(t *testing.T) {
 	ptxas := needtest.Tool(t, "ptxas", "ptxas")
@@ -329,14 +329,17 @@ func TestAssembles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	samples, n := corpus(), 0
+	for seed := range 20 {
+		samples = append(samples, randomSample(1000+seed))
+	}
 	for _, target := range Targets() {
 		arch := assembledFor(target, string(help))
 		if arch == "" {
 			t.Logf("this ptxas does not know %v", target)
 			continue
 		}
-		for _, s := range corpus() {
+		for _, s := range samples {
 			assemble(t, ptxas, arch, s.name, emit(t, s.kernel(t), target))
 			n++
 		}

@@ -98,7 +98,7 @@ func (m *machine) group(index int) {
 	}
 }
 
-// step runs each thread until it waits or returns, and then lets those go on that have what they wait for.
+// step runs each thread until it waits or returns, and then releases those that all the others have caught up with.
 func (c *cta) step() bool {
 	for _, n := range c.m.random.Perm(len(c.threads)) {
 		for th := c.threads[n]; th.state == running; {

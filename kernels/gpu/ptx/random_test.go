@@ -24,11 +24,7 @@ func TestRandomKernelsRunAsTheReference(t *testing.T) {
 	}
 	instrs := 0
 	for seed := range n {
-		s := sample{name: fmt.Sprint("random", seed), threads: 4, build: func(c *corpusBuilder) {
-			g := &generator{corpusBuilder: c, rand: rand.New(rand.NewSource(int64(seed)))}
-			g.kernel()
-		}}
-		k := s.kernel(t)
+		k := randomSample(seed).kernel(t)
 		k.Body.Walk(func(*kir.Instr) { instrs++ })
 		for _, target := range Targets() {
 			if err := Check(emit(t, k, target)); err != nil {
@@ -38,6 +34,13 @@ func TestRandomKernelsRunAsTheReference(t *testing.T) {
 		compareWithReference(t, k, uint64(seed))
 	}
 	t.Logf("%d kernels of %d instructions", n, instrs)
+}
+
+func randomSample(seed int) sample {
+	return sample{name: fmt.Sprint("random", seed), threads: 4, build: func(c *corpusBuilder) {
+		g := &generator{corpusBuilder: c, rand: rand.New(rand.NewSource(int64(seed)))}
+		g.kernel()
+	}}
 }
 
 func (g *generator) kernel() {
