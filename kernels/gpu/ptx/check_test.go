@@ -119,6 +119,17 @@ func TestCheck(t *testing.T) {
 		{"st.global.s32 [%d2], %s2;", "st.global.s32 [%d2], %s2", `line 32: "ret" instead of ","`},
 		{"\tret;\n", "", "line 32: the entry ends without ret"},
 		{"\tret;\n", "ret;\nbra $end;\n$more:\n@%p0 bra $more;", "line 35: the entry ends without ret"},
+		{"mov.b32 {%h1, %h2}", "mov.b32 {%h1, %h2, %h3}", "line 27: mov.b32: a .b32 is not packed from 3 registers"},
+		{"mov.b32 {%h1, %h2}", "mov.b32 {%h1, 7}", "line 27: mov.b32: only registers are packed"},
+		{"mov.b32 {%h1, %h2}, %f1", "mov.b32 {%h1, %h2}, 7", "line 27: mov.b32: only a register is unpacked"},
+		{"\tret;\n", "ret;\n$last:\n@%p0 bra $last;\nret;\n$none:\n", "nothing branches to $none"},
+		{"@!%p0 bra $end;", "@!%p0 bra $none;\n@!%p0 bra $end;", `line 26: bra: "$none" is no label`},
+		{"\tret;\n", "bra $none;\n$none:\n", "line 33: no instruction follows $none"},
+		{".shared .align 16 .b8 part[64];", ".shared .b7 part[64];", `line 13: ".b7" is no type`},
+		{"part[64]", "part[x]", `line 13: "x" instead of a number`},
+		{".entry k(", ".entry 7(", `line 4: "7" instead of a name`},
+		{"bar.sync 0", "bar.sync ;0", `line 23: "0" instead of an instruction`},
+		{"bar.sync 0", "bar.sync .b8", `line 23: ".b8" instead of an operand`},
 		{"}\n", "", `: "" instead of`},
 		{"bar.sync 0", "bar.sync #", `line 23: the character '#' begins nothing`},
 	}
@@ -133,6 +144,13 @@ func TestCheck(t *testing.T) {
 		if err := Check(text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q instead of %q: got %v, want %s", tt.to, tt.from, err, tt.want)
 		}
+	}
+}
+
+func TestCheckWantsAnEntry(t *testing.T) {
+	text, _, _ := strings.Cut(rightText, ".visible")
+	if err := Check(text + "// nothing"); err == nil || !strings.Contains(err.Error(), "there is no entry") {
+		t.Errorf("got %v", err)
 	}
 }
 

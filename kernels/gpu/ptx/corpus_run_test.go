@@ -87,13 +87,17 @@ func inputs(seed uint64) []byte {
 
 // TestCorpusRunsAsTheReference runs the text and compares memory, bit for bit.
 func TestCorpusRunsAsTheReference(t *testing.T) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 1
+	}
 	for _, s := range corpus() {
 		if s.meets || s.inexact {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
 			k := s.kernel(t)
-			for seed := range uint64(4) {
+			for seed := range seeds {
 				compareWithReference(t, k, seed)
 			}
 		})

@@ -100,7 +100,9 @@ func special(c *corpusBuilder) {
 	for _, k := range allKinds {
 		c.result(c.Bits(k, 0xfedcba9876543210>>(64-8*k.Bytes())))
 	}
-	c.result(c.Offset(c.u, 1<<33))
+	far := c.Offset(c.u, 1)
+	far.Def.Imm = 1 << 33 // too large for an int of 32 bits
+	c.result(far)
 	c.result(c.Bits(kir.Bool, 1))
 }
 
