@@ -82,10 +82,15 @@ func (e *emitter) header() string {
 	return b.String()
 }
 
-// param and sharedName return names with a $, which kir's names do not have.
-func (e *emitter) param(i int) string    { return fmt.Sprintf("%s$%d", e.k.Name, i) }
-func sharedName(s *kir.Shared) string    { return "shared$" + s.Name }
-func (e *emitter) label() (name string)  { e.labels++; return fmt.Sprintf("$L%d", e.labels) }
+// param and sharedName return names with a $, which names of kir do not have.
+func (e *emitter) param(i int) string { return fmt.Sprintf("%s$%d", e.k.Name, i) }
+func sharedName(s *kir.Shared) string { return "shared$" + s.Name }
+
+// label returns a new label, place defines it here, branch and branchIf print jumps to it.
+func (e *emitter) label() string {
+	e.labels++
+	return fmt.Sprintf("$L%d", e.labels)
+}
 func (e *emitter) place(label string)    { e.code.WriteString(label + ":\n") }
 func (e *emitter) branch(to string)      { e.ins("bra", to) }
 func (e *emitter) branchIf(p, to string) { e.code.WriteString("\t@" + p + " bra " + to + ";\n") }
