@@ -29,3 +29,128 @@ var layers = []struct {
 	{"passes/placement", nil, nil},
 	{"kernels/cpu/tile", []string{"ir/dtype"}, nil},
 	{"kernels/cpu", []string{"ir/dtype", "kernels/cpu/tile"}, nil},
+	{"kernels/gpu/kir", nil, nil},
+	{"kernels/gpu/kirtest", []string{"kernels/gpu/kir"}, nil},
+	{"kernels/gpu/interp", []string{"ir/dtype", "kernels/gpu/kir"}, nil},
+	{"kernels/gpu/spirv", []string{"kernels/gpu/kir"}, nil},
+	{"kernels/gpu/ptx", []string{"kernels/gpu/kir"}, nil},
+	{"kernels/gpu", []string{"ir", "ir/dtype", "kernels/gpu/kir"}, nil},
+	{"kernels/gpu/gputest", []string{"ir", "ir/dtype", "ir/eval", "ir/irtest", "kernels/gpu", "kernels/gpu/kir"}, nil},
+	{"kernels/kerneltest", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile"}, nil},
+	{"passes/target", []string{"ir", "ir/dtype", "ir/spell", "kernels/cpu/tile"}, nil},
+	{"passes/check", []string{"ir", "ir/dtype", "passes/target"}, nil},
+	// The passes, lower ones first.
+	{"passes/pass", []string{"ir", "passes/target"}, nil},
+	{"passes/flow", []string{"ir", "ir/dtype", "passes/check", "passes/pass", "passes/target"}, nil},
+	{"passes/rewrite", []string{"ir", "passes/flow", "passes/pass", "passes/target"}, nil},
+	{"passes/simplify", []string{"ir", "ir/dtype", "ir/eval", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
+	{"passes/assign", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/placement", "passes/rewrite", "passes/simplify", "passes/target"}, nil},
+	{"passes/pack", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/rewrite", "passes/simplify", "passes/target"}, nil},
+	{"passes/copies", []string{"ir", "passes/assign", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
+	{"passes/pipeline", []string{"ir", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
+	{"passes/roll", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/rewrite"}, nil},
+	{"passes/order", []string{"ir", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
+	{"passes/partition", []string{"ir", "ir/dtype", "passes/flow", "passes/pass", "passes/rewrite", "passes/target"}, nil},
+	{"passes/plan", []string{"ir", "passes/assign", "passes/flow", "passes/mem", "passes/partition", "passes/pass", "passes/pipeline", "passes/target"}, nil},
+	{"passes", []string{"ir", "ir/spell", "passes/..."}, []string{"gonum.org/v1/gonum"}},
+	{"passes/explain", []string{"ir", "ir/dtype", "ir/spell", "passes", "passes/assign", "passes/copies", "passes/flow", "passes/pack", "passes/partition", "passes/pass", "passes/plan", "passes/target"}, nil},
+	{"passes/passtest", []string{"ir", "ir/dtype", "ir/irtest", "ir/eval", "passes", "passes/pass", "passes/target"}, []string{"golang.org/x/tools", "github.com/google/go-cmp"}},
+	{"runtime/token", nil, nil},
+	{"runtime/sample", nil, nil},
+	{"runtime/printable", nil, nil},
+	{"runtime", []string{"ir/dtype", "kernels/cpu", "kernels/cpu/tile", "runtime/token", "runtime/sample", "runtime/printable"}, nil},
+	{"runtime/fake", []string{"runtime"}, nil},
+	{"runtime/gpu", []string{"runtime"}, nil},
+	{"runtime/vulkan", []string{"runtime", "runtime/gpu"}, []string{"github.com/ebitengine/purego"}},
+	{"frontend/gguf", []string{"ir/dtype", "runtime/printable"}, nil},
+	{"frontend/tokenizer", []string{"frontend/gguf", "runtime/token"}, nil},
+	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},
+	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
+	// import runtime.
+	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
+	// The reader of emitted code shares nothing with its writer, nor with the passes.
+	{"codegen/readback", []string{"ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
+	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target"}, []string{"github.com/google/go-cmp"}},
+	{"codegen/tune", []string{"ir", "ir/dtype", "kernels/cpu", "kernels/cpu/tile", "passes/target", "runtime"}, nil},
+	{"cmd/ggmlc/demo", nil, nil},
+	{"cmd/ggmlc", []string{"cmd/ggmlc/demo", "codegen/...", "frontend/...", "ir/...", "passes/...", "runtime/..."},
+		[]string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar", "golang.org/x/term", "gonum.org/v1/gonum"}},
+	{"examples/mlp", []string{"ir", "ir/dtype"}, nil},
+	{"examples/spread", nil, nil},
+	{"docs/tables", []string{"ir", "passes", "passes/pass", "passes/passtest", "passes/target"}, []string{"github.com/google/go-cmp"}},
+	{"tests/...", []string{"./..."}, []string{"golang.org/x/tools", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}},
+}
+
+func TestImportsFollowTheLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		pkg := local(words[0])
+		rule := -1
+		for i, l := range layers {
+			if covers(l.pkg, pkg) {
+				rule = i
+			}
+		}
+		if rule < 0 {
+			t.Errorf("%s has no line in the table of layers", pkg)
+			continue
+		}
+		for _, imp := range words[1:] {
+			if !allowed(rule, imp) {
+				t.Errorf("%s imports %s, which its line in the table of layers does not allow", pkg, imp)
+			}
+		}
+	}
+}
+
+// local returns the path of a package within the module; "." is the root.
+func local(importPath string) string {
+	if importPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+func covers(pattern, pkg string) bool {
+	if dir, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return dir == "." || pkg == dir || strings.HasPrefix(pkg, dir+"/")
+	}
+	return pattern == pkg
+}
+
+func allowed(rule int, imp string) bool {
+	if !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+		return true // standard library
+	}
+	if imp == module || strings.HasPrefix(imp, module+"/") {
+		for _, p := range layers[rule].may {
+			if covers(p, local(imp)) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, m := range layers[rule].other {
+		if imp == m || strings.HasPrefix(imp, m+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPatternsCoverTheirFolders(t *testing.T) {
+	for _, c := range []struct {
+		pattern, pkg string
+		want         bool
+	}{
+		{"ir", "ir", true}, {"ir", "ir/eval", false}, {"ir/...", "ir/eval", true}, {"ir/...", "irx", false}, {"./...", "a/b", true},
+	} {
+		if got := covers(c.pattern, path.Clean(c.pkg)); got != c.want {
+			t.Errorf("covers(%q, %q) = %v", c.pattern, c.pkg, got)
+		}
+	}
+}
