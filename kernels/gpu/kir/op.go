@@ -22,7 +22,7 @@ const (
 	OpAdd // T: i32, u32, u64, f32, f16
 	OpSub
 	OpMul
-	OpDiv // of integers toward 0; division by 0 is an error
+	OpDiv // of integers toward 0; division by 0 and an i32 quotient that overflows are errors, of OpRem as well
 	OpRem // of i32 and u32, with the sign of the dividend
 	OpMin // of floats: a number if one operand is NaN
 	OpMax
@@ -71,7 +71,7 @@ const (
 	OpReduceMax
 	OpShuffleXor // T of the thread whose lane is lane^Imm; Imm is less than the threads of any subgroup, all of which are active
 
-	OpFor // operands from, to, step: i32, step above 0; then the carried values. Results are the carried values at the end.
+	OpFor // operands from, to, step: i32, step above 0, and i may not overflow; then the carried values. Results are the carried values at the end.
 	OpIf  // operand bool; results are those of the block that ran
 
 	numOps
