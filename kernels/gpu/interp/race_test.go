@@ -158,6 +158,7 @@ var deviceTests = []deviceTest{
 	{"uniform after write", 1, "if %zeroth {\nstore %a, %t\n}\nbarrier\n%v = load_uniform u32 %a", Uniform, "are also written by group 0 thread 0"},
 	{"uniform before write", 1, "%v = load_uniform u32 %a\nbarrier\nif %zeroth {\nstore %a, %t\n}", Uniform, "are also read by load_uniform by several threads of group 0"},
 	{"uniform before atomic", 1, "%v = load_uniform u32 %a\nbarrier\n%w = atomic_add %a, %u", Uniform, "load_uniform"},
+	{"uniform after atomic", 1, "%w = atomic_add %a, %u\nbarrier\n%v = load_uniform u32 %a", Uniform, "changed by atomic_add"},
 	{"uniform of other bytes", 1, "%four = const u64 4\n%p = add %a, %four\n%v = load_uniform u32 %p\nif %zeroth {\nstore %a, %t\n}", "", ""},
 	{"beyond the end", 1, "%o = offset %i {16}\n%p = add %a, %o\n%v = load i32 %p", Bounds, "of allocation 0, which has 64"},
 	{"across the end", 1, "%c = const u64 60\n%p = add %a, %c\n%v = load u64 %p", Bounds, "byte 60 of allocation 0, which has 64"},

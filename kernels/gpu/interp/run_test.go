@@ -264,6 +264,30 @@ func TestSeedsDifferInOrder(t *testing.T) {
 	}
 }
 
+// TestThreadsAreInterrupted demands that other threads run between two accesses of one, with some seed.
+func TestThreadsAreInterrupted(t *testing.T) {
+	k := parse(t, `kernel a threads=16 args=(x: u64, y: u64) {
+		%t = thread
+		%o = offset %t {4}
+		%p = add %y, %o
+		%one = const u32 1
+		%v = atomic_add %x, %one
+		%w = atomic_add %x, %one
+		%d = sub %w, %v
+		store %p, %d
+	}`)
+	for seed := range uint64(10) {
+		_, between, err := runInts(k, 1, 1, 16, Options{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Max(between) > 1 {
+			return
+		}
+	}
+	t.Error("the accesses of each thread are together with all seeds")
+}
+
 func TestMemoryOfTheHost(t *testing.T) {
 	m := NewMemory()
 	a, b := m.Alloc(6), m.Alloc(0)
