@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,77 +127,92 @@ type opTest struct {
 }
 
 func opTests() []opTest {
-	var list []opTest
-	add := func(op kir.Op, n int, kind kir.Kind, want lane) *opTest {
-		o := opTest{op: op, result: kind, want: want}
-		for range n {
-			o.kinds = append(o.kinds, kind)
-		}
-		list = append(list, o)
-		return &list[len(list)-1]
-	}
-	signed := func(f func(a, b int32) int32) lane {
-		return func(a, b, _ uint64) uint64 { return uint64(uint32(f(int32(a), int32(b)))) }
-	}
-	unsigned := func(f func(a, b uint32) uint32) lane {
-		return func(a, b, _ uint64) uint64 { return uint64(f(uint32(a), uint32(b))) }
-	}
-	long := func(f func(a, b uint64) uint64) lane { return func(a, b, _ uint64) uint64 { return f(a, b) } }
+	return slices.Concat(integerTests(), bitTests(), comparisons(), floatTests(kir.F32), floatTests(kir.F16), functionTests())
+}
 
-	add(kir.OpAdd, 2, kir.I32, signed(func(a, b int32) int32 { return a + b }))
-	add(kir.OpAdd, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a + b }))
-	add(kir.OpAdd, 2, kir.U64, long(func(a, b uint64) uint64 { return a + b }))
-	add(kir.OpSub, 2, kir.I32, signed(func(a, b int32) int32 { return a - b }))
-	add(kir.OpSub, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a - b }))
-	add(kir.OpSub, 2, kir.U64, long(func(a, b uint64) uint64 { return a - b }))
-	add(kir.OpMul, 2, kir.I32, signed(func(a, b int32) int32 { return a * b }))
-	add(kir.OpMul, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a * b }))
-	add(kir.OpMul, 2, kir.U64, long(func(a, b uint64) uint64 { return a * b }))
-	add(kir.OpMin, 2, kir.I32, signed(func(a, b int32) int32 { return min(a, b) }))
-	add(kir.OpMin, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return min(a, b) }))
-	add(kir.OpMin, 2, kir.U64, long(func(a, b uint64) uint64 { return min(a, b) }))
-	add(kir.OpMax, 2, kir.I32, signed(func(a, b int32) int32 { return max(a, b) }))
-	add(kir.OpMax, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return max(a, b) }))
-	add(kir.OpMax, 2, kir.U64, long(func(a, b uint64) uint64 { return max(a, b) }))
-	add(kir.OpNeg, 1, kir.I32, signed(func(a, _ int32) int32 { return -a }))
+type opList []opTest
+
+// add appends the test of an operation with n operands of one kind.
+func (l *opList) add(op kir.Op, n int, kind kir.Kind, want lane) *opTest {
+	*l = append(*l, opTest{op: op, kinds: slices.Repeat([]kir.Kind{kind}, n), result: kind, want: want})
+	return &(*l)[len(*l)-1]
+}
+
+func signed(f func(a, b int32) int32) lane {
+	return func(a, b, _ uint64) uint64 { return uint64(uint32(f(int32(a), int32(b)))) }
+}
+
+func unsigned(f func(a, b uint32) uint32) lane {
+	return func(a, b, _ uint64) uint64 { return uint64(f(uint32(a), uint32(b))) }
+}
+
+func long(f func(a, b uint64) uint64) lane {
+	return func(a, b, _ uint64) uint64 { return f(a, b) }
+}
+
+func integerTests() []opTest {
+	var l opList
+	l.add(kir.OpAdd, 2, kir.I32, signed(func(a, b int32) int32 { return a + b }))
+	l.add(kir.OpAdd, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a + b }))
+	l.add(kir.OpAdd, 2, kir.U64, long(func(a, b uint64) uint64 { return a + b }))
+	l.add(kir.OpSub, 2, kir.I32, signed(func(a, b int32) int32 { return a - b }))
+	l.add(kir.OpSub, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a - b }))
+	l.add(kir.OpSub, 2, kir.U64, long(func(a, b uint64) uint64 { return a - b }))
+	l.add(kir.OpMul, 2, kir.I32, signed(func(a, b int32) int32 { return a * b }))
+	l.add(kir.OpMul, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a * b }))
+	l.add(kir.OpMul, 2, kir.U64, long(func(a, b uint64) uint64 { return a * b }))
+	l.add(kir.OpMin, 2, kir.I32, signed(func(a, b int32) int32 { return min(a, b) }))
+	l.add(kir.OpMin, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return min(a, b) }))
+	l.add(kir.OpMin, 2, kir.U64, long(func(a, b uint64) uint64 { return min(a, b) }))
+	l.add(kir.OpMax, 2, kir.I32, signed(func(a, b int32) int32 { return max(a, b) }))
+	l.add(kir.OpMax, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return max(a, b) }))
+	l.add(kir.OpMax, 2, kir.U64, long(func(a, b uint64) uint64 { return max(a, b) }))
+	l.add(kir.OpNeg, 1, kir.I32, signed(func(a, _ int32) int32 { return -a }))
 	overflows := func(a, b uint64) bool { return b == 0 || a == 1<<31 && uint32(b) == math.MaxUint32 }
 	isZero := func(_, b uint64) bool { return b == 0 }
-	add(kir.OpDiv, 2, kir.I32, signed(func(a, b int32) int32 { return a / b })).skip = overflows
-	add(kir.OpDiv, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a / b })).skip = isZero
-	add(kir.OpRem, 2, kir.I32, signed(func(a, b int32) int32 { return a % b })).skip = overflows
-	add(kir.OpRem, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a % b })).skip = isZero
+	l.add(kir.OpDiv, 2, kir.I32, signed(func(a, b int32) int32 { return a / b })).skip = overflows
+	l.add(kir.OpDiv, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a / b })).skip = isZero
+	l.add(kir.OpRem, 2, kir.I32, signed(func(a, b int32) int32 { return a % b })).skip = overflows
+	l.add(kir.OpRem, 2, kir.U32, unsigned(func(a, b uint32) uint32 { return a % b })).skip = isZero
+	return l
+}
+
+func bitTests() []opTest {
+	var l opList
 	for _, k := range []kir.Kind{kir.I32, kir.U32, kir.U64, kir.Bool} {
-		add(kir.OpAnd, 2, k, long(func(a, b uint64) uint64 { return a & b }))
-		add(kir.OpOr, 2, k, long(func(a, b uint64) uint64 { return a | b }))
-		add(kir.OpXor, 2, k, long(func(a, b uint64) uint64 { return a ^ b }))
+		l.add(kir.OpAnd, 2, k, long(func(a, b uint64) uint64 { return a & b }))
+		l.add(kir.OpOr, 2, k, long(func(a, b uint64) uint64 { return a | b }))
+		l.add(kir.OpXor, 2, k, long(func(a, b uint64) uint64 { return a ^ b }))
 	}
-	add(kir.OpNot, 1, kir.Bool, long(func(a, _ uint64) uint64 { return 1 - a }))
+	l.add(kir.OpNot, 1, kir.Bool, long(func(a, _ uint64) uint64 { return 1 - a }))
 	for _, op := range []kir.Op{kir.OpShl, kir.OpShr} {
 		left := op == kir.OpShl
-		shift := func(k kir.Kind, l, r lane) {
-			want := r
+		shift := func(k kir.Kind, shl, shr lane) {
+			want := shr
 			if left {
-				want = l
+				want = shl
 			}
-			o := add(op, 2, k, want)
+			o := l.add(op, 2, k, want)
 			o.kinds[1], o.skip = kir.U32, func(_, b uint64) bool { return b >= uint64(8*k.Bytes()) }
 		}
 		shift(kir.I32, signed(func(a, b int32) int32 { return a << b }), signed(func(a, b int32) int32 { return a >> b }))
 		shift(kir.U32, unsigned(func(a, b uint32) uint32 { return a << b }), unsigned(func(a, b uint32) uint32 { return a >> b }))
 		shift(kir.U64, long(func(a, b uint64) uint64 { return a << b }), long(func(a, b uint64) uint64 { return a >> b }))
 	}
-	list = append(list, comparisons()...)
-	for _, k := range []kir.Kind{kir.F32, kir.F16} {
-		list = append(list, floatTests(k)...)
-	}
+	return l
+}
+
+// functionTests are those of functions of f32, and of the dot product.
+func functionTests() []opTest {
+	var l opList
 	for op, f := range map[kir.Op]func(float64) float64{
 		kir.OpExp: math.Exp, kir.OpLog: math.Log, kir.OpSin: math.Sin, kir.OpCos: math.Cos, kir.OpTanh: math.Tanh,
 		kir.OpFloor: math.Floor, kir.OpRound: math.RoundToEven,
 	} {
-		add(op, 1, kir.F32, func(a, _, _ uint64) uint64 { return uint64(math.Float32bits(float32(f(value(kir.F32, a))))) })
+		l.add(op, 1, kir.F32, func(a, _, _ uint64) uint64 { return uint64(math.Float32bits(float32(f(value(kir.F32, a))))) })
 	}
-	add(kir.OpSqrt, 1, kir.F32, round1(kir.F32, func(a, _, _ float64) float64 { return math.Sqrt(a) }, func(r, a, _, _ *big.Float) { r.Sqrt(a) }))
-	list = append(list, opTest{op: kir.OpDot4, kinds: []kir.Kind{kir.U32, kir.U32, kir.I32}, result: kir.I32, want: func(a, b, c uint64) uint64 {
+	l.add(kir.OpSqrt, 1, kir.F32, round1(kir.F32, func(a, _, _ float64) float64 { return math.Sqrt(a) }, func(r, a, _, _ *big.Float) { r.Sqrt(a) }))
+	l = append(l, opTest{op: kir.OpDot4, kinds: []kir.Kind{kir.U32, kir.U32, kir.I32}, result: kir.I32, want: func(a, b, c uint64) uint64 {
 		sum := int64(int32(c))
 		for n := range 4 {
 			x, y := int64(a>>(8*n)&255), int64(b>>(8*n)&255)
@@ -204,7 +220,7 @@ func opTests() []opTest {
 		}
 		return uint64(uint32(sum))
 	}})
-	return list
+	return l
 }
 
 func comparisons() []opTest {
