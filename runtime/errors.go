@@ -116,10 +116,20 @@ func (e *FaultError) Error() string {
 		return fmt.Sprintf("%s: a page of the weights could not be read while %q ran: "+
 			"the file was cut or its disk failed: restore it and start again", e.Weights, cmp.Or(e.Func, e.Command))
 	}
+	if e.Surroundings() {
+		return fmt.Sprintf("%s failed on %s: %v", e.Command, e.Device, e.Value)
+	}
 	if e.Device != "" {
 		return fmt.Sprintf("%s failed on %s: %v: this is a bug of ggmlc, please report it", e.Command, e.Device, e.Value)
 	}
 	return fmt.Sprintf("%q failed in worker %d: %v: this is a bug of ggmlc, please report it", e.Func, e.Part, e.Value)
+}
+
+// Surroundings reports whether the reason is not in the program: the weights file, a device or its driver. A device says so
+// by a method of that name of Value.
+func (e *FaultError) Surroundings() bool {
+	s, ok := e.Value.(interface{ Surroundings() bool })
+	return e.Weights != "" || ok && s.Surroundings()
 }
 
 // Is makes errors.Is(err, ErrFault) true.

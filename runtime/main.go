@@ -130,7 +130,7 @@ func (c *cli) exit(err error) int {
 	switch {
 	case errors.As(err, &usage), errors.Is(err, ErrInput):
 		return exitUsage
-	case errors.As(err, &fault) && fault.Weights == "":
+	case errors.As(err, &fault) && !fault.Surroundings():
 		return exitBug
 	}
 	return exitFailed

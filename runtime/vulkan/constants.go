@@ -29,6 +29,9 @@ const (
 	typeMemoryAllocateFlagsInfo     structureType = 1000060000
 	typeDebugMessengerCreateInfo    structureType = 1000128004
 	typeMaintenance3Properties      structureType = 1000168000
+	typeSubgroupProperties          structureType = 1000094000
+	typeFloatControlsProperties     structureType = 1000197000
+	typeSubgroupSizeFeatures        structureType = 1000225002
 	typeDriverProperties            structureType = 1000196000
 	typeSemaphoreTypeCreateInfo     structureType = 1000207002
 	typeTimelineSemaphoreSubmitInfo structureType = 1000207003
@@ -81,6 +84,10 @@ const (
 	accessTransferRead  = 2048
 	accessTransferWrite = 4096
 	accessHostRead      = 8192
+
+	subgroupArithmetic   = 4
+	subgroupShuffle      = 16
+	requireFullSubgroups = 2
 
 	shaderCompute    = 32
 	bindPointCompute = 1

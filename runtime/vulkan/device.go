@@ -25,6 +25,7 @@ type device struct {
 	report     func(done, total int64)
 	unmapped   bool
 	limits     gpu.Limits
+	full       bool // subgroups can be required to be full
 
 	family   uint32
 	hardware []*hardwareQueue
@@ -77,6 +78,7 @@ func (d *device) create(needs []string) error {
 	if err != nil {
 		return err
 	}
+	d.full = on.sub.computeFullSubgroups != 0
 	queues, err := d.chooseFamily()
 	if err != nil {
 		return err
@@ -240,6 +242,12 @@ type failure struct {
 func (f *failure) Error() string { return fmt.Sprintf("step %d on %s: %v", f.step, f.device, f.err) }
 
 func (f *failure) Unwrap() error { return f.err }
+
+// Surroundings tells runtime.FaultError whether the driver or the device failed, and not the program.
+func (f *failure) Surroundings() bool {
+	var r result
+	return errors.Is(f.err, errNoProgress) || errors.As(f.err, &r) && r < 0
+}
 
 // die ends all submissions and waits.
 func (d *device) die() {

@@ -39,7 +39,7 @@ func TestKernelWithoutEndIsCut(t *testing.T) {
 	if !errors.As(fault(b.supervisor), &f) {
 		t.Fatalf("error %v after %v, want a fault", fault(b.supervisor), waited)
 	}
-	if s := fmt.Sprint(f.Value); f.Device != "gpu" || f.Command != "@step split 2" || !strings.Contains(s, "step 12 on ") || !strings.Contains(s, "nothing was done for 100ms") {
+	if s := fmt.Sprint(f.Value); f.Device != "gpu" || f.Command != "@step split 2" || !strings.Contains(s, "step 12 on ") || !strings.Contains(s, "submitted with it was done for 100ms") {
 		t.Errorf("device %q, command %q, value %q", f.Device, f.Command, s)
 	}
 	if waited > 3*time.Second {

@@ -11,7 +11,8 @@ type features struct {
 	all vkPhysicalDeviceFeatures2
 	v11 vkPhysicalDeviceVulkan11Features
 	v12 vkPhysicalDeviceVulkan12Features
-	dot vkPhysicalDeviceShaderIntegerDotProductFeatures
+	dot vkPhysicalDeviceShaderIntegerDotProductFeatures // these two from 1.3 on
+	sub vkPhysicalDeviceSubgroupSizeControlFeatures
 }
 
 // newFeatures returns features that are all off, for a device of the given version.
@@ -20,7 +21,8 @@ func newFeatures(version uint32) *features {
 	f.all.sType, f.all.pNext = typeFeatures2, unsafe.Pointer(&f.v11)
 	f.v11.sType, f.v11.pNext = typeVulkan11Features, unsafe.Pointer(&f.v12)
 	f.v12.sType = typeVulkan12Features
-	if f.dot.sType = typeDotProductFeatures; version >= version13 {
+	f.dot.sType, f.dot.pNext = typeDotProductFeatures, unsafe.Pointer(&f.sub)
+	if f.sub.sType = typeSubgroupSizeFeatures; version >= version13 {
 		f.v12.pNext = unsafe.Pointer(&f.dot)
 	}
 	return f
@@ -39,6 +41,7 @@ var basic = []feature{
 	{"storageBuffer8BitAccess", func(f *features) *uint32 { return &f.v12.storageBuffer8BitAccess }},
 	{"shaderInt8", func(f *features) *uint32 { return &f.v12.shaderInt8 }},
 	{"timelineSemaphore", func(f *features) *uint32 { return &f.v12.timelineSemaphore }},
+	{"vulkanMemoryModel", func(f *features) *uint32 { return &f.v12.vulkanMemoryModel }},
 	{"bufferDeviceAddress", func(f *features) *uint32 { return &f.v12.bufferDeviceAddress }},
 }
 
@@ -50,33 +53,73 @@ var further = []feature{
 	{"shaderFloat16", func(f *features) *uint32 { return &f.v12.shaderFloat16 }},
 	{"scalarBlockLayout", func(f *features) *uint32 { return &f.v12.scalarBlockLayout }},
 	{"shaderSubgroupExtendedTypes", func(f *features) *uint32 { return &f.v12.shaderSubgroupExtendedTypes }},
-	{"vulkanMemoryModel", func(f *features) *uint32 { return &f.v12.vulkanMemoryModel }},
 	{"vulkanMemoryModelDeviceScope", func(f *features) *uint32 { return &f.v12.vulkanMemoryModelDeviceScope }},
 	{"shaderIntegerDotProduct", func(f *features) *uint32 { return &f.dot.shaderIntegerDotProduct }},
+	{"computeFullSubgroups", func(f *features) *uint32 { return &f.sub.computeFullSubgroups }},
 }
 
-// enable returns the features to enable of those that a device has, which p names. Those of needs must be among them.
-func (have *features) enable(version uint32, needs []string, p fmt.Stringer) (*features, error) {
+// property is a property of devices that kernels may need, with the name of the specification.
+type property struct {
+	name string
+	has  func(*physical) bool
+}
+
+var properties = []property{
+	{"shaderSignedZeroInfNanPreserveFloat32", func(p *physical) bool { return p.floats.shaderSignedZeroInfNanPreserveFloat32 != 0 }},
+	{"shaderSignedZeroInfNanPreserveFloat16", func(p *physical) bool { return p.floats.shaderSignedZeroInfNanPreserveFloat16 != 0 }},
+	{"shaderRoundingModeRTEFloat16", func(p *physical) bool {
+		return p.floats.shaderRoundingModeRTEFloat16 != 0 && p.floats.roundingModeIndependence != independenceNone
+	}},
+	{"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", func(p *physical) bool { return p.subgroup(subgroupArithmetic) }},
+	{"VK_SUBGROUP_FEATURE_SHUFFLE_BIT", func(p *physical) bool { return p.subgroup(subgroupShuffle) }},
+}
+
+// independenceNone is VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE: all widths round alike.
+const independenceNone = 2
+
+// subgroup reports whether compute shaders have an operation of subgroups.
+func (p *physical) subgroup(operation uint32) bool {
+	return p.subgroups.supportedStages&shaderCompute != 0 && p.subgroups.supportedOperations&operation != 0
+}
+
+// basicProperty is the property that all kernels with floating-point numbers need.
+const basicProperty = "shaderSignedZeroInfNanPreserveFloat32"
+
+// enable returns the features to enable of those that a device has. Those of needs, which may be properties too, must be
+// among them.
+func (have *features) enable(version uint32, needs []string, p *physical) (*features, error) {
 	on := newFeatures(version)
-	for _, f := range basic {
-		if *f.at(have) == 0 {
-			return nil, missing(p, f.name)
-		}
-		*f.at(on) = 1
-	}
-	known := slices.Concat(basic, further)
 	for _, f := range further {
 		*f.at(on) = *f.at(have)
 	}
-	for _, name := range needs {
-		i := slices.IndexFunc(known, func(f feature) bool { return f.name == name })
-		if i < 0 || *known[i].at(have) == 0 {
+	required := []string{basicProperty}
+	for _, f := range basic {
+		*f.at(on) = 1
+		required = append(required, f.name)
+	}
+	for _, name := range append(required, needs...) {
+		if !have.has(name, p) {
 			return nil, missing(p, name)
 		}
 	}
 	return on, nil
 }
 
-func missing(p fmt.Stringer, feature string) error {
+// has reports whether a device with the given features and properties has the one of the given name.
+func (have *features) has(name string, p *physical) bool {
+	for _, f := range slices.Concat(basic, further) {
+		if f.name == name {
+			return *f.at(have) != 0
+		}
+	}
+	for _, q := range properties {
+		if q.name == name {
+			return q.has(p)
+		}
+	}
+	return false
+}
+
+func missing(p *physical, feature string) error {
 	return fmt.Errorf("%v lacks the feature %s: choose another device (--vulkan-device), install a newer driver, or build for the CPU", p, feature)
 }

@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -46,11 +47,14 @@ func (w *waiter) reach(d *device, value uint64) error {
 			return r.failed("vkWaitSemaphores")
 		case d.idle() > d.limit:
 			d.stuck.Store(true)
-			return fmt.Errorf("nothing was done for %v (--vulkan-timeout): the command or one after it does not end", d.limit)
+			return fmt.Errorf("%w for %v: the device hangs or is slow (--vulkan-timeout waits longer)", errNoProgress, d.limit)
 		}
 	}
 	return nil
 }
+
+// errNoProgress is the error of a wait that was cut.
+var errNoProgress = errors.New("neither this command nor one submitted with it was done")
 
 // finish waits for entries in order, and does what the host does after them.
 func (q *queue) finish() {

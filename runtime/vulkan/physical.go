@@ -3,6 +3,7 @@ package vulkan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ type physical struct {
 	properties  vkPhysicalDeviceProperties2
 	driver      vkPhysicalDeviceDriverProperties
 	maintenance vkPhysicalDeviceMaintenance3Properties
+	floats      vkPhysicalDeviceFloatControlsProperties
+	subgroups   vkPhysicalDeviceSubgroupProperties
 	memory      vkPhysicalDeviceMemoryProperties
 	extensions  []string
 }
@@ -45,7 +48,9 @@ func (in *instance) physical(h handle) (*physical, error) {
 	p := &physical{handle: h}
 	p.properties.sType, p.properties.pNext = typeProperties2, unsafe.Pointer(&p.driver)
 	p.driver.sType, p.driver.pNext = typeDriverProperties, unsafe.Pointer(&p.maintenance)
-	p.maintenance.sType = typeMaintenance3Properties
+	p.maintenance.sType, p.maintenance.pNext = typeMaintenance3Properties, unsafe.Pointer(&p.floats)
+	p.floats.sType, p.floats.pNext = typeFloatControlsProperties, unsafe.Pointer(&p.subgroups)
+	p.subgroups.sType = typeSubgroupProperties
 	in.getPhysicalDeviceProperties2.call(uintptr(h), uintptr(unsafe.Pointer(&p.properties)))
 	m := &vkPhysicalDeviceMemoryProperties2{sType: typeMemoryProperties2}
 	in.getPhysicalDeviceMemoryProperties2.call(uintptr(h), uintptr(unsafe.Pointer(m)))

@@ -49,6 +49,14 @@ func (d *device) newLayout() (handle, error) {
 	return *h, err
 }
 
+// pushed returns the number of push constants of a kernel.
+func pushed(k *gpu.Kernel) int {
+	if k.Args > maxPushed {
+		return 1
+	}
+	return k.Args
+}
+
 // compile gives the code of a kernel to the driver.
 func (d *device) compile(k *gpu.Kernel, layout handle) (handle, error) {
 	words, err := spirvWords(k.Code)
@@ -64,6 +72,9 @@ func (d *device) compile(k *gpu.Kernel, layout handle) (handle, error) {
 	info := &vkComputePipelineCreateInfo{sType: typeComputePipelineCreateInfo, layout: layout, basePipelineIndex: -1, stage: vkPipelineShaderStageCreateInfo{
 		sType: typeShaderStageCreateInfo, stage: shaderCompute, module: *module, pName: unsafe.Pointer(cString("main")),
 	}}
+	if d.full && k.Threads > 0 && k.Threads%int(d.physical.subgroups.subgroupSize) == 0 {
+		info.stage.flags = requireFullSubgroups
+	}
 	h := new(handle)
 	err = d.createComputePipelines.call(uintptr(d.handle), uintptr(d.pipelines.cache), 1, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(h))).failed("vkCreateComputePipelines")
 	return *h, err

@@ -393,3 +393,33 @@ type vkSemaphoreWaitInfo struct {
 	pSemaphores    unsafe.Pointer
 	pValues        unsafe.Pointer
 }
+
+type vkPhysicalDeviceFloatControlsProperties struct {
+	sType                                 structureType
+	_                                     [4]byte
+	pNext                                 unsafe.Pointer
+	_                                     [4]byte
+	roundingModeIndependence              int32
+	shaderSignedZeroInfNanPreserveFloat16 uint32
+	shaderSignedZeroInfNanPreserveFloat32 uint32
+	_                                     [28]byte
+	shaderRoundingModeRTEFloat16          uint32
+	_                                     [24]byte
+}
+
+type vkPhysicalDeviceSubgroupProperties struct {
+	sType               structureType
+	_                   [4]byte
+	pNext               unsafe.Pointer
+	subgroupSize        uint32
+	supportedStages     uint32
+	supportedOperations uint32
+	_                   [4]byte
+}
+
+type vkPhysicalDeviceSubgroupSizeControlFeatures struct {
+	sType                structureType
+	pNext                unsafe.Pointer
+	subgroupSizeControl  uint32
+	computeFullSubgroups uint32
+}

@@ -64,6 +64,9 @@ func TestStructuresHaveTheLayoutOfC(t *testing.T) {
 		{reflect.TypeFor[vkSubmitInfo](), 72, []uintptr{0, 8, 16, 24, 32, 40, 48, 56, 64}},
 		{reflect.TypeFor[vkTimelineSemaphoreSubmitInfo](), 48, []uintptr{0, 8, 16, 24, 32, 40}},
 		{reflect.TypeFor[vkSemaphoreWaitInfo](), 40, []uintptr{0, 8, 16, 20, 24, 32}},
+		{reflect.TypeFor[vkPhysicalDeviceFloatControlsProperties](), 88, []uintptr{0, 8, 20, 24, 28, 60}},
+		{reflect.TypeFor[vkPhysicalDeviceSubgroupProperties](), 32, []uintptr{0, 8, 16, 20, 24}},
+		{reflect.TypeFor[vkPhysicalDeviceSubgroupSizeControlFeatures](), 24, []uintptr{0, 8, 16, 20}},
 	} {
 		if got := c.typ.Size(); got != c.size {
 			t.Errorf("%v has %d bytes, in C %d", c.typ, got, c.size)
