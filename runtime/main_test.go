@@ -419,15 +419,21 @@ func TestInternalErrorIsStatus4(t *testing.T) {
 	}
 }
 
+// lost is the value of a fault that the program is not the reason of.
+type lost struct{}
+
+func (lost) Surroundings() bool { return true }
+
 func TestExitStatusFollowsTheError(t *testing.T) {
 	c := &cli{name: "toy", err: new(bytes.Buffer)}
 	for err, want := range map[error]int{
-		usagef("x"):                              exitUsage,
-		errors.Join(errors.New("a"), usagef("")): exitUsage,
-		&ContextError{}:                          exitFailed,
-		&WeightsError{}:                          exitFailed,
-		&FaultError{Weights: "file"}:             exitFailed,
-		&FaultError{}:                            exitBug,
+		usagef("x"):                               exitUsage,
+		errors.Join(errors.New("a"), usagef("")):  exitUsage,
+		&ContextError{}:                           exitFailed,
+		&WeightsError{}:                           exitFailed,
+		&FaultError{Weights: "file"}:              exitFailed,
+		&FaultError{}:                             exitBug,
+		&FaultError{Device: "gpu", Value: lost{}}: exitFailed,
 	} {
 		if got := c.exit(err); got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)

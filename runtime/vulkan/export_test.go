@@ -1,4 +1,38 @@
 package vulkan
 
+import (
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+)
+
 // Unmap makes the loader open devices that never map their memory.
 func (l *Loader) Unmap() { l.unmapped = true }
+
+// Misuse calls the driver in a way that the specification forbids.
+func Misuse(rd runtime.Device) {
+	d := rd.(*device)
+	info := &vkBufferCreateInfo{sType: typeBufferCreateInfo, size: 0, usage: bufferStorage}
+	h := new(handle)
+	d.createBuffer.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(h)))
+	d.destroyBuffer.call(uintptr(d.handle), uintptr(*h), 0)
+}
+
+// Lose makes all later submissions, or all later waits, fail as those of a device that is lost.
+func Lose(rd runtime.Device, submissions bool) {
+	d := rd.(*device)
+	lost := deviceLost
+	if submissions {
+		d.queueSubmit = fn(callback(func(_, _, _, _ uintptr) uintptr { return uintptr(lost) }))
+	} else {
+		d.waitSemaphores = fn(callback(func(_, _, _ uintptr) uintptr { return uintptr(lost) }))
+	}
+}
+
+// Live returns the number of objects of the driver that were not freed.
+func Live(rd runtime.Device) int {
+	set := &rd.(*device).objects
+	set.lock.Lock()
+	defer set.lock.Unlock()
+	return len(set.live)
+}

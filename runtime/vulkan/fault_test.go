@@ -53,13 +53,40 @@ func TestKernelWithoutEndIsCut(t *testing.T) {
 	}
 }
 
+// TestLostDevice has a device that fails in submissions or in waits. Nothing blocks after that.
+func TestLostDevice(t *testing.T) {
+	for _, submissions := range []bool{true, false} {
+		b := open(t, setting{quiet: true, queues: 2, device: []int64{64}, host: []int64{64}})
+		b.blocks[0].Step = 7
+		vulkan.Lose(b.device, submissions)
+		for i := range uint64(10) {
+			var e, end runtime.Event
+			b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), b.blocks[0])
+			b.device.Run(0, spinning(1), b.blocks[0], 0)
+			b.device.Record(0, &e, i+1)
+			b.device.Wait(1, &e, i+1)
+			b.device.Copy(1, dense(&label, 1, 0, 0, 0, 64), b.blocks[0])
+			b.device.Record(1, &end, i+1)
+			end.Await(i + 1)
+		}
+		var f *runtime.FaultError
+		err := fault(b.supervisor)
+		if !errors.As(err, &f) || f.Command != "@step split 3: %x = copy %y" || !f.Surroundings() || strings.Contains(err.Error(), "bug") {
+			t.Fatalf("error %v, want a fault of the first copy", err)
+		}
+		if s := fmt.Sprint(f.Value); !strings.Contains(s, "step 7 on ") || !strings.Contains(s, "VK_ERROR_DEVICE_LOST") {
+			t.Errorf("value %q", s)
+		}
+	}
+}
+
 // TestSlowQueueIsNotCut has more work than fits into the limit, but in commands that each do.
 func TestSlowQueueIsNotCut(t *testing.T) {
-	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: time.Second}}, device: []int64{64}})
+	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: 600 * time.Millisecond}}, device: []int64{64}})
 	b.device.Run(0, spinning(1), b.blocks[0], 0) // compiles the kernel
 	b.finish(0)
 	one := 1
-	for took := time.Duration(0); took < 60*time.Millisecond; one *= 2 {
+	for took := time.Duration(0); took < 30*time.Millisecond; one *= 2 {
 		began := time.Now()
 		b.device.Run(0, spinning(one), b.blocks[0], 0)
 		b.finish(0)
@@ -67,7 +94,7 @@ func TestSlowQueueIsNotCut(t *testing.T) {
 	}
 	c := spinning(one)
 	var e runtime.Event
-	const n = 20 // of at least 60 ms, so that together they take longer than the limit
+	const n = 30 // of at least 30 ms, so that together they take longer than the limit
 	for i := range uint64(n) {
 		b.device.Run(0, c, b.blocks[0], 0)
 		b.device.Record(0, &e, i+1)
@@ -103,7 +130,7 @@ func TestWrongCommandsFail(t *testing.T) {
 			b.device.Run(0, command(d), b.blocks[0], 0)
 			b.finish(0)
 			var f *runtime.FaultError
-			if !errors.As(fault(b.supervisor), &f) || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
+			if !errors.As(fault(b.supervisor), &f) || f.Surroundings() || f.Command != "@step split 2" || !strings.Contains(fmt.Sprint(f.Value), c.want) {
 				t.Errorf("error %v, want %s", fault(b.supervisor), c.want)
 			}
 		})
@@ -138,17 +165,35 @@ func TestTooMuchMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryIsFreed allocates more than there is, but never at once.
+// TestMemoryIsFreed allocates memory and binds a block to it, in which commands and transfers are recorded. Once nothing refers
+// to these any more, nothing of them is left.
 func TestMemoryIsFreed(t *testing.T) {
-	b := open(t, setting{quiet: true})
-	for i := range 50 {
-		m, err := b.device.Alloc(runtime.Weights, 1<<30)
+	b := open(t, setting{})
+	before := vulkan.Live(b.device)
+	use := func() {
+		m, err := b.device.Alloc(runtime.State, 1<<20)
 		if err != nil {
-			t.Fatalf("allocation %d: %v", i, err)
+			t.Fatal(err)
 		}
-		_ = m
-		collect()
+		block := &runtime.Block{Memory: []runtime.Memory{m, hostMemory(64)}}
+		bound, err := b.device.Bind(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block.Bound = []any{bound}
+		b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), block)
+		b.device.Run(0, spinning(1), block, 0)
+		b.finish(0)
 	}
+	for range 5 {
+		use()
+	}
+	for range 1000 {
+		if collect(); vulkan.Live(b.device) == before {
+			return
+		}
+	}
+	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.device), before)
 }
 
 // TestNoDriver and TestNoDevice run the test program again, where the library finds nothing.

@@ -2,9 +2,11 @@ package vulkan_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ggmlc/ggmlc/runtime"
 	"github.com/ggmlc/ggmlc/runtime/gpu"
@@ -53,6 +55,27 @@ func TestSum(t *testing.T) {
 	for g, s := range b.read(1, groups) {
 		if want := float32(64*(64*g) + 64*65/2); s != want {
 			t.Errorf("group %d: %v, want %v", g, s, want)
+		}
+	}
+}
+
+// TestArgumentsInMemory has a kernel with more arguments than push constants, in more dispatches than one memory holds the
+// arguments of.
+func TestArgumentsInMemory(t *testing.T) {
+	const n = 500
+	b := open(t, setting{device: []int64{n * 256}})
+	var list []gpu.Dispatch
+	for i := range n {
+		d := gpu.Dispatch{Kernel: many, Groups: 1, Node: "%m", Args: []gpu.Arg{{Memory: 0, Offset: 256 * i}}}
+		for j := 1; j <= 16; j++ {
+			d.Args = append(d.Args, gpu.Arg{Memory: gpu.Number, Offset: 1000*j + i})
+		}
+		list = append(list, d)
+	}
+	b.device.Run(0, command(list...), b.blocks[0], 0)
+	for i, x := range b.read(0, n*64) {
+		if got, want := math.Float32bits(x), uint32(17000+2*(i/64)); got != want {
+			t.Fatalf("y[%d] = %d, want %d", i, got, want)
 		}
 	}
 }
@@ -280,6 +303,56 @@ func (p *plan) end(t *testing.T, device, host int) {
 		}
 		if !slices.Equal(got, p.model[i]) {
 			t.Errorf("memory %d: got %v, want %v", i, got, p.model[i])
+		}
+	}
+}
+
+// TestWaitsForTheHost has a queue that waits for an event of the host before it copies from there.
+func TestWaitsForTheHost(t *testing.T) {
+	b := open(t, setting{device: []int64{64}, host: []int64{64}})
+	var e runtime.Event
+	b.device.Wait(0, &e, 3)
+	b.device.Copy(0, dense(&label, 0, 0, 1, 0, 64), b.blocks[0])
+	time.Sleep(10 * time.Millisecond)
+	copy(b.host(1), ramp(16))
+	e.Signal(3)
+	if got := b.read(0, 16); !slices.Equal(got, ramp(16)) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestTwoDevices passes a vector back and forth between two devices, through the memory of the host. Each doubles it.
+func TestTwoDevices(t *testing.T) {
+	const n, rounds = 100, 10
+	s := setting{device: []int64{4 * n}, host: []int64{4 * n}}
+	both := []*bench{open(t, s), open(t, s)}
+	shared := both[0].memory[1]
+	block := *both[1].blocks[0]
+	block.Memory = []runtime.Memory{both[1].memory[0], shared}
+	both[1].blocks[0] = &block
+	both[0].load(0, ramp(n))
+	in, out := runtime.Label{What: "in"}, runtime.Label{What: "out"}
+	double := command(scaling(gpu.Arg{}, gpu.Arg{}, n, 2))
+	var there, back runtime.Event
+	for i := range uint64(rounds) {
+		for j, b := range both {
+			mine, other := &there, &back
+			if j == 1 {
+				mine, other = other, mine
+			}
+			if i > 0 || j > 0 {
+				b.device.Wait(0, other, i+uint64(j))
+				b.device.Copy(0, dense(&in, 0, 0, 1, 0, 4*n), b.blocks[0])
+			}
+			b.device.Run(0, double, b.blocks[0], 0)
+			b.device.Copy(0, dense(&out, 1, 0, 0, 0, 4*n), b.blocks[0])
+			b.device.Record(0, mine, i+1)
+		}
+	}
+	back.Await(rounds)
+	for i, x := range both[0].host(1) {
+		if want := float32(i+1) * (1 << (2 * rounds)); x != want {
+			t.Fatalf("x[%d] = %v, want %v", i, x, want)
 		}
 	}
 }

@@ -34,6 +34,7 @@ var (
 	scale = &gpu.Kernel{Name: "scale", Code: code("scale"), Threads: 64, Args: 4}
 	add   = &gpu.Kernel{Name: "add", Code: code("add"), Threads: 64, Args: 4}
 	sum   = &gpu.Kernel{Name: "sum", Code: code("sum"), Threads: 64, Args: 2, Shared: 256}
+	many  = &gpu.Kernel{Name: "many", Code: code("many"), Threads: 64, Args: 17}
 	spin  = &gpu.Kernel{Name: "spin", Code: code("spin"), Threads: 64, Args: 2}
 )
 
@@ -42,7 +43,7 @@ func TestWordsAreThoseOfTheText(t *testing.T) {
 	as := needtest.Tool(t, "vulkan", "spirv-as")
 	val := needtest.Tool(t, "vulkan", "spirv-val")
 	files, err := filepath.Glob("testdata/*.spvasm")
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 5 {
 		t.Fatalf("%d files, error %v", len(files), err)
 	}
 	for _, text := range files {
@@ -57,7 +58,7 @@ func TestWordsAreThoseOfTheText(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != code(strings.TrimSuffix(filepath.Base(text), ".spvasm")) {
-			t.Errorf("%s: the words next to it are others: go run spirv-as --target-env spv1.5", text)
+			t.Errorf("%s: the words next to it are others: make them again with spirv-as --target-env spv1.5", text)
 		}
 	}
 }
@@ -230,6 +231,16 @@ func ramp(n int) []float32 {
 		x[i] = float32(i + 1)
 	}
 	return x
+}
+
+// TestValidationIsHeard checks that the other tests would fail at a message.
+func TestValidationIsHeard(t *testing.T) {
+	b := open(t, setting{})
+	vulkan.Misuse(b.device)
+	if len(b.messages) == 0 || !strings.Contains(b.messages[0], "VUID-VkBufferCreateInfo-size-00912") {
+		t.Errorf("messages %q", b.messages)
+	}
+	b.messages = nil
 }
 
 func TestScale(t *testing.T) {

@@ -1,0 +1,70 @@
+package vulkan
+
+import (
+	"strings"
+	"testing"
+)
+
+// made returns a device of a kind, with a heap of so many bytes.
+func made(name string, kind int32, bytes uint64) *physical {
+	p := new(physical)
+	copy(p.properties.properties.deviceName[:], name)
+	p.properties.properties.deviceType = kind
+	p.memory.memoryHeapCount = 2
+	p.memory.memoryHeaps[0] = vkMemoryHeap{size: 1 << 50} // of the host
+	p.memory.memoryHeaps[1] = vkMemoryHeap{size: bytes, flags: memoryDeviceLocal}
+	return p
+}
+
+func TestPickPrefersTheGPUWithTheMostMemory(t *testing.T) {
+	cpu, weak := made("llvmpipe", kindCPU, 1<<40), made("Weak Card", kindDiscrete, 2<<30)
+	strong, inside := made("Strong Card", kindDiscrete, 24<<30), made("Inside", kindIntegrated, 64<<30)
+	for _, c := range []struct {
+		want  string
+		among []*physical
+		is    *physical
+	}{
+		{"", []*physical{cpu}, cpu},
+		{"", []*physical{cpu, inside}, inside},
+		{"", []*physical{cpu, weak, strong, inside}, strong},
+		{"1", []*physical{cpu, weak, strong, inside}, weak},
+		{"card", []*physical{cpu, weak, strong, inside}, weak},
+		{"strong", []*physical{cpu, weak, strong, inside}, strong},
+		{"4", []*physical{cpu, weak, strong, inside}, nil},
+		{"-1", []*physical{cpu}, nil},
+	} {
+		p, err := pick(c.among, c.want)
+		if p != c.is || (err == nil) != (c.is != nil) {
+			t.Errorf("%q: %v, error %v", c.want, p, err)
+		}
+	}
+}
+
+// TestMissingFeaturesAreNamed turns each basic feature off.
+func TestMissingFeaturesAreNamed(t *testing.T) {
+	p := made("Old Card", kindDiscrete, 1<<30)
+	p.floats.shaderSignedZeroInfNanPreserveFloat32 = 1
+	have := newFeatures(version12)
+	for _, f := range basic {
+		*f.at(have) = 1
+	}
+	on, err := have.enable(version12, nil, p)
+	if err != nil || on.v12.shaderFloat16 != 0 {
+		t.Fatalf("%+v, error %v", on, err)
+	}
+	check := func(name string, needs ...string) {
+		t.Helper()
+		if _, err := have.enable(version12, needs, p); err == nil || !strings.Contains(err.Error(), "Old Card (driver  ) lacks the feature "+name+":") {
+			t.Errorf("without %s: error %v", name, err)
+		}
+	}
+	for _, f := range basic {
+		*f.at(have) = 0
+		check(f.name)
+		*f.at(have) = 1
+	}
+	check("shaderFloat16", "shaderFloat16")
+	check("VK_SUBGROUP_FEATURE_SHUFFLE_BIT", "VK_SUBGROUP_FEATURE_SHUFFLE_BIT")
+	p.floats.shaderSignedZeroInfNanPreserveFloat32 = 0
+	check(basicProperty)
+}
