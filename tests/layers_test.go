@@ -107,6 +107,21 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
+// TestCPUProgramsLinkNoGPU looks at all packages that programs for the CPU and for simulated devices link.
+func TestCPUProgramsLinkNoGPU(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"/runtime", module+"/runtime/fake", module+"/kernels/cpu", module+"/ir/dtype").Output()
+	if err != nil || !strings.Contains(string(out), module+"/runtime/fake\n") {
+		t.Fatalf("error %v, output %s", err, out)
+	}
+	for pkg := range strings.Lines(string(out)) {
+		pkg = strings.TrimSpace(pkg)
+		foreign := strings.Contains(strings.SplitN(pkg, "/", 2)[0], ".") && local(pkg) == pkg
+		if foreign || pkg == module+"/runtime/gpu" || pkg == module+"/runtime/vulkan" {
+			t.Errorf("a program for the CPU links %s", pkg)
+		}
+	}
+}
+
 // local returns the path of a package within the module; "." is the root.
 func local(importPath string) string {
 	if importPath == module {

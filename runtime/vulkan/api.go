@@ -69,11 +69,10 @@ type global struct {
 	createInstance                       fn
 	enumerateInstanceVersion             fn
 	enumerateInstanceExtensionProperties fn
-	enumerateInstanceLayerProperties     fn
 }
 
 // errNoLibrary is wrapped with what the system says.
-var errNoLibrary = errors.New("Vulkan's library is missing: install the driver of the GPU, or (Debian) libvulkan1 and mesa-vulkan-drivers")
+var errNoLibrary = errors.New("there is no library of Vulkan: install the driver of the GPU, or (Debian) libvulkan1 and mesa-vulkan-drivers")
 
 // openGlobal opens the library. It stays open until the process ends, since drivers have threads of their own.
 func openGlobal() (*global, error) {
@@ -98,7 +97,6 @@ func loadGlobal(lib uintptr) (*global, error) {
 		{"vkCreateInstance", &g.createInstance},
 		{"vkEnumerateInstanceVersion", &g.enumerateInstanceVersion},
 		{"vkEnumerateInstanceExtensionProperties", &g.enumerateInstanceExtensionProperties},
-		{"vkEnumerateInstanceLayerProperties", &g.enumerateInstanceLayerProperties},
 	})
 	return g, err
 }

@@ -82,6 +82,9 @@ func TestLostDevice(t *testing.T) {
 
 // TestSlowQueueIsNotCut has more work than fits into the limit, but in commands that each do.
 func TestSlowQueueIsNotCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skip: takes seconds of processor time")
+	}
 	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: 600 * time.Millisecond}}, device: []int64{64}})
 	b.device.Run(0, spinning(1), b.blocks[0], 0) // compiles the kernel
 	b.finish(0)

@@ -3,7 +3,6 @@ package vulkan
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"

@@ -49,14 +49,6 @@ func (d *device) newLayout() (handle, error) {
 	return *h, err
 }
 
-// pushed returns the number of push constants of a kernel.
-func pushed(k *gpu.Kernel) int {
-	if k.Args > maxPushed {
-		return 1
-	}
-	return k.Args
-}
-
 // compile gives the code of a kernel to the driver.
 func (d *device) compile(k *gpu.Kernel, layout handle) (handle, error) {
 	words, err := spirvWords(k.Code)

@@ -37,16 +37,9 @@ type vkDebugUtilsMessengerCreateInfoEXT struct {
 }
 
 type vkDebugUtilsMessengerCallbackDataEXT struct {
-	sType           structureType
-	_               [4]byte
-	pNext           unsafe.Pointer
-	flags           int32
-	_               [4]byte
-	pMessageIdName  unsafe.Pointer
-	messageIdNumber int32
-	_               [4]byte
-	pMessage        unsafe.Pointer
-	_               [48]byte
+	_        [40]byte
+	pMessage unsafe.Pointer
+	_        [48]byte
 }
 
 type vkPhysicalDeviceLimits struct {
@@ -218,13 +211,6 @@ type vkDeviceCreateInfo struct {
 type vkExtensionProperties struct {
 	extensionName [256]byte
 	specVersion   uint32
-}
-
-type vkLayerProperties struct {
-	layerName             [256]byte
-	specVersion           uint32
-	implementationVersion uint32
-	description           [256]byte
 }
 
 type vkBufferCreateInfo struct {

@@ -12,6 +12,7 @@
 //	root       the rights to change the root folder and to leave the network
 //	spirv-val  the validator and the disassembler of SPIR-V (Debian's spirv-tools)
 //	taskset    the command that restricts another one to some processors
+//	vulkan     a Vulkan driver, the validation layer and the tools of SPIR-V
 package needtest
 
 import (
