@@ -13,14 +13,13 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/gpu"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
 )
 
 // spinning returns a command of so many workgroups, which take about half a millisecond each on a processor's core. Time is
 // a matter of workgroups since lavapipe ends every loop after 65,535 iterations.
 func spinning(groups int) *runtime.Command {
-	return command(gpu.Dispatch{Kernel: spin, Groups: groups, Node: "%s", Args: []gpu.Arg{{Memory: 0}, {Memory: gpu.Number, Offset: 60000}}})
+	return command(dispatch{Kernel: spin, Groups: groups, Args: []arg{{Memory: 0}, {Memory: number, Offset: 60000}}})
 }
 
 // TestKernelWithoutEndIsCut has a kernel that takes longer than the limit. Events of both queues are signalled.
@@ -114,21 +113,17 @@ func TestWrongCommandsFail(t *testing.T) {
 	broken.Code = "no module"
 	for _, c := range []struct {
 		name string
-		edit func(*gpu.Dispatch)
+		edit func(*dispatch)
 		want string
 	}{
-		{"arguments", func(d *gpu.Dispatch) { d.Args = d.Args[1:] }, "%y: kernel scale: 3 arguments, the kernel has 4"},
-		{"groups", func(d *gpu.Dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to"},
-		{"threads", func(d *gpu.Dispatch) { k := *scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup"},
-		{"shared", func(d *gpu.Dispatch) { k := *scale; k.Shared = 1 << 30; d.Kernel = &k }, "1073741824 bytes of shared memory"},
-		{"code", func(d *gpu.Dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no SPIR-V"},
-		{"host", func(d *gpu.Dispatch) { d.Args[0].Memory = 1 }, "argument 0: memory 1 is not on the device"},
-		{"outside", func(d *gpu.Dispatch) { d.Args[1].Offset = 65 }, "argument 1: byte 65 of 64 of memory 0"},
-		{"iteration", func(d *gpu.Dispatch) { d.Args[1].Table = []int{} }, "argument 1 has no offset for iteration 0 of 0"},
+		{"arguments", func(d *dispatch) { d.Args = d.Args[1:] }, "kernel scale: 3 arguments, it has 4"},
+		{"groups", func(d *dispatch) { d.Groups = 0 }, "0 workgroups, the device allows 1 to"},
+		{"threads", func(d *dispatch) { k := *scale; k.Threads = 1 << 20; d.Kernel = &k }, "1048576 threads in a workgroup"},
+		{"code", func(d *dispatch) { d.Kernel = &broken }, "kernel scale: 9 bytes that are no SPIR-V"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, setting{quiet: true, device: []int64{64}, host: []int64{64}})
-			d := scaling(gpu.Arg{}, gpu.Arg{}, 4, 2)
+			d := scaling(arg{}, arg{}, 4, 2)
 			c.edit(&d)
 			b.device.Run(0, command(d), b.blocks[0], 0)
 			b.finish(0)

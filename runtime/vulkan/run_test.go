@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/gpu"
 )
 
 // adding returns a dispatch of add over at most n elements; the size of symbol 1 is how many.
-func adding(z, x, y gpu.Arg, n int) gpu.Dispatch {
-	return gpu.Dispatch{Kernel: add, Groups: (n + 63) / 64, Node: "%z",
-		Args: []gpu.Arg{x, y, z, {Memory: gpu.Sizes, Offset: 1 * gpu.SizeBytes}}}
+func adding(z, x, y arg, n int) dispatch {
+	return dispatch{Kernel: add, Groups: (n + 63) / 64,
+		Args: []arg{x, y, z, {Memory: size, Offset: 1}}}
 }
 
 // TestSizesAreThoseOfTheStep replays a command with other sizes.
@@ -23,7 +22,7 @@ func TestSizesAreThoseOfTheStep(t *testing.T) {
 	const n = 300
 	b := open(t, setting{device: []int64{4 * n, 4 * n}})
 	b.load(0, ramp(n))
-	c := command(adding(gpu.Arg{Memory: 1}, gpu.Arg{Memory: 0}, gpu.Arg{Memory: 1}, n))
+	c := command(adding(arg{Memory: 1}, arg{Memory: 0}, arg{Memory: 1}, n))
 	want := make([]float32, n)
 	if err := b.device.Clear(b.memory[1]); err != nil {
 		t.Fatal(err)
@@ -51,7 +50,7 @@ func TestSum(t *testing.T) {
 	const groups = 5
 	b := open(t, setting{device: []int64{4 * 64 * groups, 4 * groups}})
 	b.load(0, ramp(64*groups))
-	b.device.Run(0, command(gpu.Dispatch{Kernel: sum, Groups: groups, Node: "%s", Args: []gpu.Arg{{Memory: 0}, {Memory: 1}}}), b.blocks[0], 0)
+	b.device.Run(0, command(dispatch{Kernel: sum, Groups: groups, Args: []arg{{Memory: 0}, {Memory: 1}}}), b.blocks[0], 0)
 	for g, s := range b.read(1, groups) {
 		if want := float32(64*(64*g) + 64*65/2); s != want {
 			t.Errorf("group %d: %v, want %v", g, s, want)
@@ -59,16 +58,15 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestArgumentsInMemory has a kernel with more arguments than push constants, in more dispatches than one memory holds the
-// arguments of.
-func TestArgumentsInMemory(t *testing.T) {
+// TestManyArgumentsAreApart has a kernel with many arguments in many dispatches of one command.
+func TestManyArgumentsAreApart(t *testing.T) {
 	const n = 500
 	b := open(t, setting{device: []int64{n * 256}})
-	var list []gpu.Dispatch
+	var list []dispatch
 	for i := range n {
-		d := gpu.Dispatch{Kernel: many, Groups: 1, Node: "%m", Args: []gpu.Arg{{Memory: 0, Offset: 256 * i}}}
+		d := dispatch{Kernel: many, Groups: 1, Args: []arg{{Memory: 0, Offset: 256 * i}}}
 		for j := 1; j <= 16; j++ {
-			d.Args = append(d.Args, gpu.Arg{Memory: gpu.Number, Offset: 1000*j + i})
+			d.Args = append(d.Args, arg{Memory: number, Offset: 1000*j + i})
 		}
 		list = append(list, d)
 	}
@@ -85,7 +83,7 @@ func TestDispatchesSeeEarlierOnes(t *testing.T) {
 	const n = 5000
 	b := open(t, setting{device: []int64{4 * n}})
 	b.load(0, ramp(n))
-	double := scaling(gpu.Arg{}, gpu.Arg{}, n, 2)
+	double := scaling(arg{}, arg{}, n, 2)
 	c := command(double, double, double, double, double)
 	for range 3 {
 		b.device.Run(0, c, b.blocks[0], 0)
@@ -107,7 +105,7 @@ func TestIterationsAndSlotsMoveAddresses(t *testing.T) {
 	for l := range table {
 		table[l] = 4 * n * slots * (iterations - 1 - l)
 	}
-	c := command(scaling(gpu.Arg{Memory: 1, Table: table, Slot: 4 * n}, gpu.Arg{Memory: 0, Slot: 4 * n}, n, 10))
+	c := command(scaling(arg{Memory: 1, Table: table, Slot: 4 * n}, arg{Memory: 0, Slot: 4 * n}, n, 10))
 	for range 2 {
 		for slot := range slots {
 			for l := range iterations {
@@ -136,7 +134,7 @@ func TestStepsInFlight(t *testing.T) {
 	if err := b.device.Clear(b.memory[0]); err != nil {
 		t.Fatal(err)
 	}
-	c := command(adding(gpu.Arg{Offset: state}, gpu.Arg{Slot: 4 * n}, gpu.Arg{Offset: state}, n))
+	c := command(adding(arg{Offset: state}, arg{Slot: 4 * n}, arg{Offset: state}, n))
 	var end runtime.Event
 	want := make([]float32, n)
 	wants := make([][]float32, slots)
@@ -173,7 +171,7 @@ func TestStepsInFlight(t *testing.T) {
 func TestLaterStepsAllocateNothing(t *testing.T) {
 	const n = 256
 	b := open(t, setting{quiet: true, queues: 2, device: []int64{4 * n, 4 * n}, host: []int64{4 * n, 4 * n}})
-	c := command(scaling(gpu.Arg{Memory: 1}, gpu.Arg{Memory: 0}, n, 2))
+	c := command(scaling(arg{Memory: 1}, arg{Memory: 0}, n, 2))
 	in, out := runtime.Label{What: "in"}, runtime.Label{What: "out"}
 	var halfway, end runtime.Event
 	step := uint64(0)
@@ -273,7 +271,7 @@ func (p *plan) act(device, host int) {
 	begin := p.random.IntN(planFloats)
 	n := 1 + p.random.IntN(planFloats-begin)
 	if dst < device && src < device && p.random.IntN(2) == 0 {
-		b.device.Run(q, command(scaling(gpu.Arg{Memory: dst, Offset: 4 * begin}, gpu.Arg{Memory: src, Offset: 4 * begin}, n, 1.25)), b.blocks[0], 0)
+		b.device.Run(q, command(scaling(arg{Memory: dst, Offset: 4 * begin}, arg{Memory: src, Offset: 4 * begin}, n, 1.25)), b.blocks[0], 0)
 		for i := begin; i < begin+n; i++ {
 			p.model[dst][i] = 1.25 * p.model[src][i]
 		}
@@ -331,7 +329,7 @@ func TestTwoDevices(t *testing.T) {
 	both[1].blocks[0] = &block
 	both[0].load(0, ramp(n))
 	in, out := runtime.Label{What: "in"}, runtime.Label{What: "out"}
-	double := command(scaling(gpu.Arg{}, gpu.Arg{}, n, 2))
+	double := command(scaling(arg{}, arg{}, n, 2))
 	var there, back runtime.Event
 	for i := range uint64(rounds) {
 		for j, b := range both {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/gpu"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
 )
 
@@ -57,10 +56,11 @@ func toy() *runtime.Program {
 func toyStep() func(*runtime.Worker, *runtime.Args) {
 	tokens := runtime.Label{Func: "step", Split: 0, What: "tokens"}
 	logits := runtime.Label{Func: "step", Split: 2, What: "logits"}
-	state := gpu.Arg{Memory: toyState}
-	one := gpu.Dispatch{Kernel: add, Groups: 1, Node: "%sum",
-		Args: []gpu.Arg{{Memory: toyWeights}, state, state, {Memory: toyState, Offset: toySizeBytes}}}
-	c := &runtime.Command{Label: runtime.Label{Func: "step", Split: 1}, Kernel: gpu.Command{one}}
+	state := arg{Memory: toyState}
+	one := dispatch{Kernel: addStored, Groups: 1,
+		Args: []arg{{Memory: toyWeights}, state, state, {Memory: toyState, Offset: toySizeBytes}}}
+	c := command(one)
+	c.Label = runtime.Label{Func: "step", Split: 1}
 	return func(w *runtime.Worker, a *runtime.Args) {
 		if w.Part != 0 {
 			return

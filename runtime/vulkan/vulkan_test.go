@@ -1,67 +1,16 @@
 package vulkan_test
 
 import (
-	"embed"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/runtime"
-	"github.com/ggmlc/ggmlc/runtime/gpu"
 	"github.com/ggmlc/ggmlc/runtime/vulkan"
 	"github.com/ggmlc/ggmlc/tests/needtest"
 )
-
-// The kernels of the tests: text, and words assembled from it.
-//
-//go:embed testdata
-var testdata embed.FS
-
-func code(name string) string {
-	b, err := testdata.ReadFile("testdata/" + name + ".spv")
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
-var (
-	scale = &gpu.Kernel{Name: "scale", Code: code("scale"), Threads: 64, Args: 4}
-	add   = &gpu.Kernel{Name: "add", Code: code("add"), Threads: 64, Args: 4}
-	sum   = &gpu.Kernel{Name: "sum", Code: code("sum"), Threads: 64, Args: 2, Shared: 256}
-	many  = &gpu.Kernel{Name: "many", Code: code("many"), Threads: 64, Args: 17}
-	spin  = &gpu.Kernel{Name: "spin", Code: code("spin"), Threads: 64, Args: 2}
-)
-
-// TestWordsAreThoseOfTheText assembles the text of the kernels again.
-func TestWordsAreThoseOfTheText(t *testing.T) {
-	as := needtest.Tool(t, "vulkan", "spirv-as")
-	val := needtest.Tool(t, "vulkan", "spirv-val")
-	files, err := filepath.Glob("testdata/*.spvasm")
-	if err != nil || len(files) != 5 {
-		t.Fatalf("%d files, error %v", len(files), err)
-	}
-	for _, text := range files {
-		words := filepath.Join(t.TempDir(), "words")
-		for _, args := range [][]string{{as, "--target-env", "spv1.5", text, "-o", words}, {val, "--target-env", "vulkan1.2", words}} {
-			if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %v\n%s", args, err, out)
-			}
-		}
-		got, err := os.ReadFile(words)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != code(strings.TrimSuffix(filepath.Base(text), ".spvasm")) {
-			t.Errorf("%s: the words next to it are others: make them again with spirv-as --target-env spv1.5", text)
-		}
-	}
-}
 
 // bench is a device with memories and a block for each step that may be in flight, as runtime makes them.
 type bench struct {
@@ -213,15 +162,10 @@ func dense(l *runtime.Label, dst, dstOffset, src, srcOffset, n int) runtime.Tran
 	}
 }
 
-// command returns a command of dispatches.
-func command(d ...gpu.Dispatch) *runtime.Command {
-	return &runtime.Command{Label: runtime.Label{Func: "step", Split: 2}, Kernel: gpu.Command(d)}
-}
-
 // scaling returns a dispatch of scale.
-func scaling(dst, src gpu.Arg, n int, c float32) gpu.Dispatch {
-	return gpu.Dispatch{Kernel: scale, Groups: (n + 63) / 64, Node: "%y",
-		Args: []gpu.Arg{src, dst, {Memory: gpu.Number, Offset: n}, {Memory: gpu.Number, Offset: int(math.Float32bits(c))}}}
+func scaling(dst, src arg, n int, c float32) dispatch {
+	return dispatch{Kernel: scale, Groups: (n + 63) / 64,
+		Args: []arg{src, dst, {Memory: number, Offset: n}, {Memory: number, Offset: int(math.Float32bits(c))}}}
 }
 
 // ramp returns 1, 2, 3, …
@@ -247,7 +191,7 @@ func TestScale(t *testing.T) {
 	const n = 1000
 	b := open(t, setting{device: []int64{4 * n, 4 * n}})
 	b.load(0, ramp(n))
-	b.device.Run(0, command(scaling(gpu.Arg{Memory: 1}, gpu.Arg{}, n, 3), scaling(gpu.Arg{Memory: 1}, gpu.Arg{Memory: 1}, n, 0.5)), b.blocks[0], 0)
+	b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, n, 3), scaling(arg{Memory: 1}, arg{Memory: 1}, n, 0.5)), b.blocks[0], 0)
 	for i, y := range b.read(1, n) {
 		if want := 1.5 * float32(i+1); y != want {
 			t.Fatalf("y[%d] = %v, want %v", i, y, want)
