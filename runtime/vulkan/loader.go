@@ -9,10 +9,12 @@ import (
 
 // Options control a device. The zero Options choose the device and have no layers.
 type Options struct {
-	Device   string        // a number or a part of the name; "" is the best one
-	Limit    time.Duration // the longest wait without progress; 0 is 10 s
-	Needs    []string      // features that the kernels need besides the basic ones, such as "shaderFloat16"
-	Validate func(string)  // enables the validation layer, and gets its messages; nil does not
+	Device string        // a number or a part of the name; "" is the best one
+	Limit  time.Duration // the longest wait without progress; 0 is 10 s
+	Needs  []string      // features that the kernels need besides the basic ones, such as "shaderFloat16"
+	// Validate enables the validation layer and gets its messages; nil does not. A process can open about 2,000 devices with it,
+	// as callbacks of C are never freed.
+	Validate func(string)
 
 	// Progress is told how much of an upload is done, of data larger than the staging memory; nil is not.
 	Progress func(done, total int64)

@@ -353,3 +353,22 @@ func TestTwoDevices(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkStep measures a step of one command, with a copy to the device and one from it.
+func BenchmarkStep(b *testing.B) {
+	const n = 256
+	d := open(b, setting{quiet: true, device: []int64{4 * n, 4 * n}, host: []int64{4 * n, 4 * n}})
+	c := command(scaling(gpu.Arg{Memory: 1}, gpu.Arg{Memory: 0}, n, 2))
+	in, out := runtime.Label{What: "in"}, runtime.Label{What: "out"}
+	var end runtime.Event
+	step := uint64(0)
+	for b.Loop() {
+		step++
+		d.step(0, step, n)
+		d.device.Copy(0, dense(&in, 0, 0, 2, 0, 4*n), d.blocks[0])
+		d.device.Run(0, c, d.blocks[0], 0)
+		d.device.Copy(0, dense(&out, 3, 0, 1, 0, 4*n), d.blocks[0])
+		d.device.Record(0, &end, step)
+		end.Await(step)
+	}
+}
