@@ -145,8 +145,20 @@ func (q *queue) record(c *copying, e *entry) error {
 			return err
 		}
 	}
+	c.place(t, dstHost, srcHost)
+	switch {
+	case dstHost:
+		dst = c.staging
+	case srcHost:
+		src = c.staging
+	}
+	return c.commands(d.bound(e.block), dst, src, dstHost)
+}
+
+// place makes the regions of all pieces. In the staging memory, which takes the place of the host's, they are contiguous.
+func (c *copying) place(t *runtime.Transfer, dstHost, srcHost bool) {
 	c.regions = c.regions[:0]
-	at := 0 // in the staging memory
+	at := 0
 	for _, p := range c.pieces {
 		r := vkBufferCopy{srcOffset: uint64(t.Src.Offset + p.src), dstOffset: uint64(t.Dst.Offset + p.dst), size: uint64(p.n)}
 		if dstHost {
@@ -158,13 +170,6 @@ func (q *queue) record(c *copying, e *entry) error {
 		at += p.n
 		c.regions = append(c.regions, r)
 	}
-	switch {
-	case dstHost:
-		dst = c.staging
-	case srcHost:
-		src = c.staging
-	}
-	return c.commands(d.bound(e.block), dst, src, dstHost)
 }
 
 // side returns the memory of one side of a transfer, or true if it is of the host.
