@@ -84,20 +84,21 @@ func TestSlowQueueIsNotCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skip: takes seconds of processor time")
 	}
-	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: 600 * time.Millisecond}}, device: []int64{64}})
+	const limit = 2 * time.Second
+	b := open(t, setting{quiet: true, loader: vulkan.Loader{Options: vulkan.Options{Limit: limit}}, device: []int64{64}})
 	b.device.Run(0, spinning(1), b.blocks[0], 0) // compiles the kernel
 	b.finish(0)
-	one := 1
-	for took := time.Duration(0); took < 30*time.Millisecond; one *= 2 {
+	groups, took := 1, time.Duration(0)
+	for ; took < limit/64; groups *= 2 {
 		began := time.Now()
-		b.device.Run(0, spinning(one), b.blocks[0], 0)
+		b.device.Run(0, spinning(groups), b.blocks[0], 0)
 		b.finish(0)
 		took = time.Since(began)
 	}
-	c := spinning(one)
+	c := spinning(groups / 2)
 	var e runtime.Event
-	const n = 30 // of at least 30 ms, so that together they take longer than the limit
-	for i := range uint64(n) {
+	n := uint64(3 * limit / 2 / took)
+	for i := range n {
 		b.device.Run(0, c, b.blocks[0], 0)
 		b.device.Record(0, &e, i+1)
 	}
