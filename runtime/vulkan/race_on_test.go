@@ -1,0 +1,5 @@
+//go:build race
+
+package vulkan_test
+
+const raceDetector = true
