@@ -172,7 +172,7 @@ func (l *layout) checkNodes() error {
 	var errs []error
 	for _, f := range l.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			errs = append(errs, l.checkInstances(f, n), checkReach(f, n), checkForeign(f, n))
+			errs = append(errs, l.checkInstances(f, n), checkReach(f, n), checkForeign(f, n), l.checkRoute(f, n))
 			if isCopy(n) {
 				errs = append(errs, checkBox(f, n))
 				continue
@@ -207,6 +207,20 @@ func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
 	}
 	return fmt.Errorf("@%s: %v has slots=%d, but the plan has pipeline=%d: compile it again from the pass before pipeline",
 		f.Name, n, n.Submit.Slots, max(l.m.Plan.Pipeline, 1))
+}
+
+// checkRoute reports a copy from one device to another one that a different driver runs: neither can address the other's
+// memory.
+func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
+	if !l.isTransfer(n) {
+		return nil
+	}
+	from, to := l.home(n.Args[0]), l.home(n.Result())
+	if from < 0 || to < 0 || l.devices[from].Kind == l.devices[to].Kind {
+		return nil
+	}
+	return fmt.Errorf("@%s: %v copies from %s to %s, which are driven in different ways: pin a node between them to the processor",
+		f.Name, n, l.devices[from].Name, l.devices[to].Name)
 }
 
 // checkForeign reports a node whose meaning only another program knows. A leaf is reported too, as nothing would fill it.

@@ -361,7 +361,7 @@ func TestTwoDevices(t *testing.T) {
 func BenchmarkStep(b *testing.B) {
 	const n = 256
 	d := open(b, setting{quiet: true, device: []int64{4 * n, 4 * n}, host: []int64{4 * n, 4 * n}})
-	c := command(scaling(gpu.Arg{Memory: 1}, gpu.Arg{Memory: 0}, n, 2))
+	c := command(scaling(arg{Memory: 1}, arg{Memory: 0}, n, 2))
 	in, out := runtime.Label{What: "in"}, runtime.Label{What: "out"}
 	var end runtime.Event
 	step := uint64(0)

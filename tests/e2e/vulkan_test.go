@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/vulkan"
+	"github.com/ggmlc/ggmlc/tests/needtest"
+)
+
+// needVulkan skips the test if there is no device that Vulkan drives.
+func needVulkan(t *testing.T) {
+	t.Helper()
+	d, err := new(vulkan.Loader).Open(&runtime.DeviceInfo{Name: "vulkan", Queues: []string{"vulkan"}}, 0, new(runtime.Supervisor))
+	if err != nil {
+		needtest.Skip(t, "vulkan", "no Vulkan device: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const onVulkan = "target vulkan like=vulkan space=vulkan\ntarget cpu like=cpu\n"
+
+// vulkanMachines divide the model between a GPU, the processor and a simulated device.
+var vulkanMachines = []machine{
+	{"whole", onVulkan, []string{"--deny", "cpu"}},
+	{"the first layers", onVulkan, []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}},
+	{"attention", onVulkan, []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}},
+	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=vulkan\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}},
+	{"no events", "target vulkan like=vulkan space=vulkan events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}},
+	{"two queues", "target vulkan like=vulkan space=vulkan queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=vulkan", "--pin", "blk.0.*=cpu"}},
+}
+
+// TestVulkanTellsTheSame runs the model on a GPU, or on the driver that computes on the processor, alone and together with
+// other backends, with one to four steps under way. Prompts take several steps.
+func TestVulkanTellsTheSame(t *testing.T) {
+	needVulkan(t)
+	refs := aidreamsReferences(t)
+	for i, m := range vulkanMachines {
+		t.Run(m.name, func(t *testing.T) {
+			exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4))
+			executable(exe).tells(t, refs[i%len(refs)])
+		})
+	}
+}
+
+// TestDifferentDriversDoNotCopyToEachOther asks for a plan in which a value goes from one kind of device to another one.
+func TestDifferentDriversDoNotCopyToEachOther(t *testing.T) {
+	m := machine{targets: vulkanMachines[3].targets, flags: []string{"--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=vulkan"}}
+	if _, refusal := m.buildOn(t); !strings.Contains(refusal, "which are driven in different ways: pin a node between them") {
+		t.Errorf("%s", refusal)
+	}
+}
+
+// TestVulkanNeedsADriver runs a program for a GPU where the loader finds no driver.
+func TestVulkanNeedsADriver(t *testing.T) {
+	needVulkan(t)
+	exe := vulkanMachines[0].mustBuildOn(t)
+	c := exec.Command(exe, "--prompt", "Once", "-n", "1")
+	none := filepath.Join(t.TempDir(), "none.json")
+	c.Env = append(c.Environ(), "VK_DRIVER_FILES="+none, "VK_ICD_FILENAMES="+none)
+	out, err := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "there is no Vulkan driver: install") {
+		t.Errorf("error %v\n%s", err, out)
+	}
+}
