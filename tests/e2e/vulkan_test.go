@@ -31,7 +31,7 @@ var vulkanMachines = []machine{
 	{"whole", onVulkan, []string{"--deny", "cpu"}},
 	{"the first layers", onVulkan, []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}},
 	{"attention", onVulkan, []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}},
-	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=vulkan\ntarget cpu like=cpu\n",
+	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=vulkan ops=-rope_table\ntarget cpu like=cpu\n",
 		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}},
 	{"no events", "target vulkan like=vulkan space=vulkan events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}},
 	{"two queues", "target vulkan like=vulkan space=vulkan queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=vulkan", "--pin", "blk.0.*=cpu"}},

@@ -1,0 +1,49 @@
+package device
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/passes/target"
+)
+
+// TestVulkanClaimsWhatHasKernels compares the descriptor with the kernels on the cases of all ops: what it claims can be
+// lowered, and for each op that it claims there is such a case.
+func TestVulkanClaimsWhatHasKernels(t *testing.T) {
+	vulkan := target.Vulkan()
+	claimed, shown := make(map[ir.Op]bool), make(map[ir.Op]bool)
+	for _, row := range vulkan.Rows {
+		claimed[row.Op] = true
+	}
+	for op := range ir.Ops {
+		if op.Info().Cases == nil {
+			continue
+		}
+		for c := range op.Info().Cases {
+			call, err := irtest.Case(op, c, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes := call.Module.Funcs[0].Nodes
+			n := nodes[len(nodes)-1]
+			claims := vulkan.Reads(n) && !n.Is(ir.View)
+			_, err = gpu.Lower(n)
+			if err != nil && !errors.Is(err, gpu.ErrNoKernel) {
+				t.Errorf("%v %s: %v", op, c.Name, err)
+			}
+			if claims && err != nil {
+				t.Errorf("%v %s is claimed: %v", op, c.Name, err)
+			}
+			shown[op] = shown[op] || claims
+		}
+	}
+	for op := range claimed {
+		if !shown[op] {
+			t.Errorf("%v is claimed, and no case shows it", op)
+		}
+	}
+	t.Logf("vulkan claims %d of %d ops", len(claimed), ir.NumOps-1)
+}
