@@ -210,9 +210,17 @@ func goBuild(ctx context.Context, dir, out string, o BuildOptions) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &BuildError{Err: err, Output: output.String()}
+		return buildError(err, output.String())
 	}
 	return nil
+}
+
+// buildError returns the error for a build that failed with some output.
+func buildError(err error, output string) error {
+	if strings.Contains(output, puregoModule) && strings.Contains(output, "GOPROXY=off") {
+		return fmt.Errorf("programs for GPUs need the source of %s, and it is not in the module cache: run go mod download %s@%s", puregoModule, puregoModule, puregoVersion)
+	}
+	return &BuildError{Err: err, Output: output}
 }
 
 // BuildError reports that the Go command refused an emitted package.

@@ -256,11 +256,6 @@ func (c *checker) constant(p *program, s *ast.ValueSpec) {
 	p.handshake = append(p.handshake, source(s.Values[0]))
 }
 
-func isIdent(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
-}
-
 // idle returns the constants of a function that nothing in it uses.
 func idle(d *ast.FuncDecl) []*ast.Ident {
 	var declared []*ast.Ident
