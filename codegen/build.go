@@ -127,7 +127,7 @@ func writeBuildTree(dir string, p *Package, o BuildOptions) error {
 	}
 	mod, sum := buildGoMod, ""
 	if p.drivesGPUs() {
-		mod, sum = mod+puregoMod, puregoSum
+		mod, sum = mod+DriverMod, DriverSum
 	}
 	files := append([]SourceFile{{"go.mod", []byte(mod)}, {"go.sum", []byte(sum)}}, p.Files...)
 	for _, f := range files {
@@ -153,12 +153,16 @@ replace ` + ModulePath + ` => ./ggmlc
 // Programs with backends that a driver runs call it through purego. Its source is in the module cache, as ggmlc itself
 // needs it.
 const (
-	puregoMod = `
-require ` + puregoModule + ` ` + puregoVersion + `
-`
 	puregoModule  = "github.com/ebitengine/purego"
 	puregoVersion = "v0.11.3"
-	puregoSum     = puregoModule + " " + puregoVersion + " h1:OB+JLpdm7ioymhyA+6s5kbb/uOuYycAgL8NNTFc5MLg=\n" + puregoModule + " " + puregoVersion + "/go.mod h1:DCHPP08djqhNSoTfImcnHYQRZmd0qhakvrozqaEYhGQ=\n"
+)
+
+// DriverMod and DriverSum are what go.mod and go.sum of a program for GPUs have besides the module of the runtime.
+const (
+	DriverMod = `
+require ` + puregoModule + ` ` + puregoVersion + `
+`
+	DriverSum = puregoModule + " " + puregoVersion + " h1:OB+JLpdm7ioymhyA+6s5kbb/uOuYycAgL8NNTFc5MLg=\n" + puregoModule + " " + puregoVersion + "/go.mod h1:DCHPP08djqhNSoTfImcnHYQRZmd0qhakvrozqaEYhGQ=\n"
 )
 
 // drivesGPUs reports whether the package has kernels of GPUs.

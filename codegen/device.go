@@ -209,17 +209,17 @@ func (l *layout) checkInstances(f *ir.Func, n *ir.Node) error {
 		f.Name, n, n.Submit.Slots, max(l.m.Plan.Pipeline, 1))
 }
 
-// checkRoute reports a copy from one device to another one that a different driver runs: neither can address the other's
-// memory.
+// checkRoute reports a copy from one device to another one, neither of which can address the other's memory. Only simulated
+// ones can.
 func (l *layout) checkRoute(f *ir.Func, n *ir.Node) error {
 	if !l.isTransfer(n) {
 		return nil
 	}
 	from, to := l.home(n.Args[0]), l.home(n.Result())
-	if from < 0 || to < 0 || l.devices[from].Kind == l.devices[to].Kind {
+	if from < 0 || to < 0 || from == to || l.devices[from].Kind == kindFake && l.devices[to].Kind == kindFake {
 		return nil
 	}
-	return fmt.Errorf("@%s: %v copies from %s to %s, which are driven in different ways: pin a node between them to the processor",
+	return fmt.Errorf("@%s: %v copies from %s to %s, which do not address each other's memory: pin a node between them to the processor",
 		f.Name, n, l.devices[from].Name, l.devices[to].Name)
 }
 

@@ -50,11 +50,16 @@ func TestVulkanTellsTheSame(t *testing.T) {
 	}
 }
 
-// TestDifferentDriversDoNotCopyToEachOther asks for a plan in which a value goes from one kind of device to another one.
-func TestDifferentDriversDoNotCopyToEachOther(t *testing.T) {
-	m := machine{targets: vulkanMachines[3].targets, flags: []string{"--pin", "blk.[0-2].*=fake:0", "--pin", "(blk.3|output).*=vulkan"}}
-	if _, refusal := m.buildOn(t); !strings.Contains(refusal, "which are driven in different ways: pin a node between them") {
-		t.Errorf("%s", refusal)
+// TestGPUsDoNotCopyToOtherDevices asks for plans in which a value goes from a GPU to another device.
+func TestGPUsDoNotCopyToOtherDevices(t *testing.T) {
+	for _, other := range []string{"fake", "vulkan"} {
+		m := machine{
+			targets: "target a like=" + other + " space=a\ntarget b like=vulkan space=b\ntarget cpu like=cpu\n",
+			flags:   []string{"--pin", "blk.[0-2].*=a", "--pin", "(blk.3|output).*=b"},
+		}
+		if _, refusal := m.buildOn(t); !strings.Contains(refusal, "do not address each other's memory: pin a node between them") {
+			t.Errorf("%s: %s", other, refusal)
+		}
 	}
 }
 

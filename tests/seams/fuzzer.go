@@ -219,7 +219,7 @@ func (f *fuzzer) runAll(ctx context.Context, w *workshop, name string, t *try) e
 	if err != nil {
 		return err
 	}
-	p := program{exe: w.exe, first: []string{name}, devices: strings.Contains(string(source), "Devices:")}
+	p := program{exe: w.exe, first: []string{name}, devices: strings.Contains(string(source), "simulated")}
 	f.tally.built(t)
 	if ref.wrong != nil {
 		f.found(ctx, t, *ref.wrong)

@@ -41,6 +41,15 @@ func (m *machine) leaveOut(fields string) {
 	}
 }
 
+// driven makes all devices such that Vulkan drives them: each has memory of its own alone.
+func (m *machine) driven() {
+	space, other := regexp.MustCompile(` space=\S+`), regexp.MustCompile(` (opaque|alignin|ops|memory)=\S+`)
+	for i, line := range m.lines[:len(m.lines)-1] {
+		line = strings.Replace(line, "like=fake", "like=vulkan", 1)
+		m.lines[i] = space.ReplaceAllString(other.ReplaceAllString(line, ""), fmt.Sprintf(" space=m%d", i))
+	}
+}
+
 // device draws a simulated device. space is the name of its own memory, if it has one.
 func (m *machine) device(d draw, name, space string) string {
 	var b strings.Builder

@@ -24,6 +24,7 @@ func main() {
 	flag.StringVar(&o.ggmlc, "ggmlc", "", "the compiler (default: built from this repository)")
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of tries, separated by commas (default: all)")
 	flag.StringVar(&o.without, "without", "", "what is not drawn, separated by commas, so that a find that is known does not hide others: fields of targets, meta, rename")
+	flag.BoolVar(&o.vulkan, "vulkan", false, "devices that Vulkan drives, in place of simulated ones")
 	flag.IntVar(&o.workers, "j", 2, "tries at a time")
 	flag.IntVar(&o.group, "group", 12, "programs that are linked together")
 	flag.BoolVar(&o.verbose, "v", false, "print each try")
@@ -54,6 +55,7 @@ type options struct {
 	without        string
 	workers, group int
 	verbose        bool
+	vulkan         bool
 }
 
 // run makes tries until the time or their number is reached, or ctx is done.

@@ -87,6 +87,9 @@ func (s *subject) kernelBound(numeric []string) float64 {
 	return 0.0003
 }
 
+// foldBound is how far results may differ if constants are not folded: folding rounds once, kernels after each operation.
+const foldBound = 1e-6
+
 // roundsProducts reports whether products round their other operand. Slightly different values may then be rounded to
 // different bytes.
 func (s *subject) roundsProducts(numeric []string) bool {
@@ -122,6 +125,9 @@ func (t *try) bound() float64 {
 	}
 	for _, r := range t.loosened {
 		bound = max(bound, r.bound)
+	}
+	if t.subject.graph != nil && slices.Contains(t.planned, "fold") {
+		bound = max(bound, foldBound)
 	}
 	if bound > 0 && t.subject.roundsProducts(t.numeric) {
 		bound = max(bound, 0.06)

@@ -78,8 +78,9 @@ func newWorkshop(dir, sources string) (*workshop, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	mod := "module program\n\ngo 1.26\n\nrequire " + codegen.ModulePath + " v0.0.0\n\nreplace " + codegen.ModulePath + " => " + sources + "\n"
-	return &workshop{dir: dir, exe: filepath.Join(dir, "program")}, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666)
+	mod := "module program\n\ngo 1.26\n\nrequire " + codegen.ModulePath + " v0.0.0\n\nreplace " + codegen.ModulePath + " => " + sources + "\n" + codegen.DriverMod
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), []byte(codegen.DriverSum), 0o666))
+	return &workshop{dir: dir, exe: filepath.Join(dir, "program")}, err
 }
 
 // add adds the package that ggmlc has written to the folder with that name.

@@ -28,7 +28,7 @@ type allocation struct {
 
 // Alloc returns the address of new memory, which is a multiple of 256. Its contents are undefined.
 func (m *Memory) Alloc(bytes int) uint64 {
-	if bytes < 0 || bytes >= spread/2 {
+	if bytes < 0 || int64(bytes) >= spread/2 {
 		panic(fmt.Sprintf("interp: allocation of %d bytes", bytes))
 	}
 	m.allocations = append(m.allocations, &allocation{data: make([]byte, bytes), defined: make([]uint64, (bytes+63)/64)})

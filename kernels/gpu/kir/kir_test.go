@@ -1,6 +1,7 @@
 package kir
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -78,7 +79,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 		}, "not defined before it is used"},
 		{"name", func(k *Kernel) { k.Name = "a-b" }, `the name "a-b"`},
 		{"value name", func(k *Kernel) { k.Args[0].Name = "a b" }, "the name %a b is taken, or not letters"},
-		{"shared", func(k *Kernel) { k.Shared = []*Shared{{Name: "s", Elem: Vector(F32, 4), Len: 1 << 60}} }, "at most 32768 bytes fit"}, // 2^64 bytes wrap around to 0
+		{"shared", func(k *Kernel) { k.Shared = []*Shared{{Name: "s", Elem: Vector(F32, 4), Len: math.MaxInt/16 + 1}} }, "at most 32768 bytes fit"}, // its bytes wrap around
 		{"results", func(k *Kernel) { k.Body.Instrs[0].Results = nil }, "0 results instead of 1"},
 	}
 	for _, tt := range tests {
