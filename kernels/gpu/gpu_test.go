@@ -3,6 +3,7 @@ package gpu_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ggmlc/ggmlc/ir"
@@ -50,6 +51,23 @@ func TestKernelsComputeWhatEvalDoes(t *testing.T) {
 		if gpu.Has(op) && !lowered[op] {
 			t.Errorf("no case of %v ran", op)
 		}
+	}
+}
+
+// TestTooManyElementsAreRefused has a matrix whose elements an i32 does not count.
+func TestTooManyElementsAreRefused(t *testing.T) {
+	m := irtest.Parse(t, `ggir 1
+props imported
+weight "w" : f16[300000,8192]
+func @f(%x: f32[1,8192]) -> f32[1,300000] {
+  %w = weight "w" : f16[300000,8192]
+  %y = matmul %x, %w : f32[1,300000]
+  return %y
+}
+`)
+	_, err := gpu.Lower(m.Funcs[0].Nodes[1])
+	if !errors.Is(err, gpu.ErrNoKernel) || !strings.Contains(err.Error(), "%w reaches over 2457600000 elements") {
+		t.Errorf("error %v", err)
 	}
 }
 

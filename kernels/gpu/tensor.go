@@ -19,6 +19,9 @@ func (l *lowering) tensor(v *ir.Value) *tensor {
 	if v.Type.Layout != dtype.Plain {
 		l.refuse("%v is in layout %v", v, v.Type.Layout)
 	}
+	if n := reach(v.Type); n > maxElems {
+		l.refuse("%v reaches over %d elements, more than %d", v, n, int64(maxElems))
+	}
 	t := &tensor{Type: v.Type, base: l.addresses[v]}
 	for _, d := range v.Type.Shape {
 		t.shape = append(t.shape, l.size(d))
@@ -27,6 +30,14 @@ func (l *lowering) tensor(v *ir.Value) *tensor {
 		t.strides = append(t.strides, l.size(d))
 	}
 	return t
+}
+
+// maxElems is how many elements a kernel counts: in i32, with room for the last step of a loop over them.
+const maxElems = 1<<31 - 1<<20
+
+// reach returns the number of elements from the first to the last of a tensor, at the upper bounds of symbols.
+func reach(t ir.Type) int64 {
+	return t.MaxBytes() / int64(t.DType.BlockBytes()) * int64(t.DType.BlockElems())
 }
 
 // coords returns the coordinates of element i of the first axes of a shape, in row order. All but the first extent

@@ -22,6 +22,8 @@ func Vulkan() *Descriptor {
 		Events:  true,
 		Align:   256,
 		Rates:   vulkanRates,
+
+		MaxAlloc: 2 << 30, // which the drivers that we know allow; Vulkan promises half of it
 	}
 }
 
