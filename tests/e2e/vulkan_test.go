@@ -75,3 +75,27 @@ func TestVulkanNeedsADriver(t *testing.T) {
 		t.Errorf("error %v\n%s", err, out)
 	}
 }
+
+// TestNamesOfModulesAreNotThoseOfGPUPrograms builds a module whose functions and symbols are called what programs for GPUs
+// declare.
+func TestNamesOfModulesAreNotThoseOfGPUPrograms(t *testing.T) {
+	dir := t.TempDir()
+	module := filepath.Join(dir, "names.ggir")
+	writeFile(t, module, []byte(`ggir 1
+props imported
+symbol gpus 1 8
+symbol kernelAdd 1 8
+func @kernels(%x: f32[gpus,4], %b: f32[4]) -> (y: f32[gpus,4]) {
+  %y = add %x, %b
+  return %y
+}
+func @gpus(%x: f32[kernelAdd,4], %b: f32[4]) -> (y: f32[kernelAdd,4]) {
+  %y = add %x, %b
+  return %y
+}
+`))
+	out, err := exec.Command(ggmlcPath, "build", module, "-o", filepath.Join(dir, "names"), "--targets", "vulkan,cpu", "--pin", ".*=vulkan").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
