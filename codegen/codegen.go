@@ -193,8 +193,8 @@ type generator struct {
 	shapeVars []jen.Code        // their declarations
 	shapeDecl *jen.Statement    // where these belong
 
-	kernels    map[string]*kernel // of GPUs, by signature
-	kernelCode []byte             // all of them
+	kernels    map[string]string // variables of the kernels of GPUs, by signature
+	kernelCode []byte            // all of them
 
 	names
 
@@ -210,7 +210,7 @@ type table struct {
 }
 
 func newGenerator(m *ir.Module, o Options) *generator {
-	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string), kernels: make(map[string]*kernel),
+	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string), kernels: make(map[string]string),
 		buffers: make(map[*ir.Value]*ir.Value), locals: make(namer), names: newNames(m)}
 	g.steps = g.newFile("Step functions: run by every worker, each doing its part; see the plan in " + planFile + ".")
 	g.shapeDecl = g.steps.Add()

@@ -19,12 +19,6 @@ const kernelsFile = "kernels.spv"
 // gain nothing.
 const maxGroups = 256
 
-// kernel is a kernel in kernelsFile.
-type kernel struct {
-	name string // of its variable
-	code []byte
-}
-
 // signature describes what a kernel computes: two nodes with equal signatures have equal kernels. It has the op, its
 // attributes, and the types of the operands and of the result without their spaces.
 func signature(n *ir.Node) string {
@@ -65,28 +59,28 @@ func (g *generator) kernelOf(n *ir.Node) (name string, groups int64) {
 	}
 	groups = max(min(list[0].Units.Upper(), maxGroups), 1)
 	key := signature(n)
-	if k := g.kernels[key]; k != nil {
-		return k.name, groups
+	if name, ok := g.kernels[key]; ok {
+		return name, groups
 	}
 	words, err := spirv.Emit(list[0].Kernel)
 	if err != nil {
 		panic(fmt.Sprintf("codegen: internal error: %v: %v", n, err))
 	}
-	k := &kernel{name: g.top.pick("kernel" + goName(n.Op.String())), code: spirv.Bytes(words)}
-	g.kernels[key] = k
+	name = g.top.pick("kernel" + inCapitals(n.Op.String()))
+	g.kernels[key] = name
 	begin := len(g.kernelCode)
-	g.kernelCode = append(g.kernelCode, k.code...)
-	g.program.Var().Id(k.name).Op("=").Qual(g.gpuPath(), "Kernel").Values(jen.Dict{
+	g.kernelCode = append(g.kernelCode, spirv.Bytes(words)...)
+	g.program.Var().Id(name).Op("=").Qual(g.gpuPath(), "Kernel").Values(jen.Dict{
 		jen.Id("Name"):    jen.Lit(key),
 		jen.Id("Code"):    jen.Id("kernels").Index(jen.Lit(begin).Op(":").Lit(len(g.kernelCode))),
 		jen.Id("Threads"): jen.Lit(list[0].Kernel.Threads),
 		jen.Id("Args"):    jen.Lit(len(list[0].Kernel.Args)),
 	})
-	return k.name, groups
+	return name, groups
 }
 
-// goName returns an op's name as part of a Go name: RmsNorm for rms_norm.
-func goName(op string) string {
+// inCapitals returns an op's name as part of a Go name: RmsNorm for rms_norm.
+func inCapitals(op string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(op, "_") {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])

@@ -91,7 +91,7 @@ func (a *heads) chunk(from, count, query, keys, values *kir.Value, c []*kir.Valu
 	}, func() []*kir.Value { return []*kir.Value{a.Float(float32(math.Inf(-1)))} })[0]
 	top := a.maxOrNaN(c[0], a.most(score))
 	weight := a.Select(known, a.Exp(a.Sub(score, top)), a.Float(0))
-	a.SharedStore(a.weights, a.Thread(), weight) // nobody reads those of the chunk before: most has barriers
+	a.SharedStore(a.weights, a.Thread(), weight) // all have read those of the chunk before: most has barriers
 	before := a.Exp(a.Sub(c[0], top))            // 0 in the first chunk
 	sum := a.Add(a.Mul(c[1], before), a.sum(weight))
 	next := []*kir.Value{top, sum}
