@@ -165,9 +165,14 @@ require ` + puregoModule + ` ` + puregoVersion + `
 	DriverSum = puregoModule + " " + puregoVersion + " h1:OB+JLpdm7ioymhyA+6s5kbb/uOuYycAgL8NNTFc5MLg=\n" + puregoModule + " " + puregoVersion + "/go.mod h1:DCHPP08djqhNSoTfImcnHYQRZmd0qhakvrozqaEYhGQ=\n"
 )
 
-// drivesGPUs reports whether the package has kernels of GPUs.
+// drivesGPUs reports whether the package has kernels for GPUs that are driven through purego.
 func (p *Package) drivesGPUs() bool {
-	return slices.ContainsFunc(p.Files, func(f SourceFile) bool { return f.Name == kernelsFile })
+	for _, k := range gpuKinds {
+		if k.purego && slices.ContainsFunc(p.Files, func(f SourceFile) bool { return f.Name == k.file }) {
+			return true
+		}
+	}
+	return false
 }
 
 // linkOrCopy gives a file a second name, or copies it where links are not possible.

@@ -146,9 +146,7 @@ func write(m *ir.Module, o Options) (*Package, error) {
 	if o.Tokenizer != nil {
 		p.Files = append(p.Files, SourceFile{tokenizerFile, o.Tokenizer})
 	}
-	if g.kernelCode != nil {
-		p.Files = append(p.Files, SourceFile{kernelsFile, g.kernelCode})
-	}
+	g.eachKernelFile(func(k *gpuKind, f *kernelFile) { p.Files = append(p.Files, SourceFile{k.file, f.code}) })
 	p.Files = append(p.Files, SourceFile{planFile, []byte(g.planText)}, SourceFile{planJSONFile, g.planJSON})
 	return p, nil
 }
@@ -193,8 +191,7 @@ type generator struct {
 	shapeVars []jen.Code        // their declarations
 	shapeDecl *jen.Statement    // where these belong
 
-	kernels    map[string]string // variables of the kernels of GPUs, by signature
-	kernelCode []byte            // all of them
+	kernels map[string]*kernelFile // kernels of GPUs, by kind of target
 
 	names
 
@@ -210,7 +207,7 @@ type table struct {
 }
 
 func newGenerator(m *ir.Module, o Options) *generator {
-	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string), kernels: make(map[string]string),
+	g := &generator{m: m, o: o, marks: []string{"barrier"}, bodies: make(map[*ir.Func]string), shapes: make(map[string]string), kernels: make(map[string]*kernelFile),
 		buffers: make(map[*ir.Value]*ir.Value), locals: make(namer), names: newNames(m)}
 	g.steps = g.newFile("Step functions: run by every worker, each doing its part; see the plan in " + planFile + ".")
 	g.shapeDecl = g.steps.Add()
@@ -230,7 +227,9 @@ func (g *generator) newFile(about string) *jen.File {
 	f.ImportName(g.tilePath(), "tile")
 	f.ImportName(g.fakePath(), "fake")
 	f.ImportName(g.gpuPath(), "gpu")
-	f.ImportName(g.vulkanPath(), "vulkan")
+	for _, k := range gpuKinds {
+		f.ImportName(k.path(), k.pkg)
+	}
 	f.ImportName(g.dtypePath(), "dtype")
 	return f
 }
@@ -238,7 +237,6 @@ func (g *generator) newFile(about string) *jen.File {
 func (g *generator) runtimePath() string { return ModulePath + "/runtime" }
 func (g *generator) fakePath() string    { return ModulePath + "/runtime/fake" }
 func (g *generator) gpuPath() string     { return ModulePath + "/runtime/gpu" }
-func (g *generator) vulkanPath() string  { return ModulePath + "/runtime/vulkan" }
 func (g *generator) cpuPath() string     { return ModulePath + "/kernels/cpu" }
 func (g *generator) tilePath() string    { return ModulePath + "/kernels/cpu/tile" }
 func (g *generator) dtypePath() string   { return ModulePath + "/ir/dtype" }

@@ -188,7 +188,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	for _, n := range c.nodes {
 		whole := *n // a device shares nothing among workers
 		whole.Part = ir.Partition{}
-		if on.Kind == kindVulkan {
+		if gpuKinds[on.Kind] != nil {
 			k.stmts = append(k.stmts, k.dispatch(&whole))
 			continue
 		}
@@ -200,7 +200,7 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	}
 	comment(g.steps, fmt.Sprintf("%s is part of @%s, split %d, on %s.", name, entry(f).Name, c.split, g.layout.queues[c.queue].name))
 	path, typ := g.fakePath(), "Kernel"
-	if on.Kind == kindVulkan {
+	if gpuKinds[on.Kind] != nil {
 		path, typ = g.gpuPath(), "Command"
 	}
 	g.steps.Var().Id(name).Op("=").Qual(g.runtimePath(), "Command").Values(

@@ -3,7 +3,9 @@ package codegen
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -15,8 +17,6 @@ import (
 const (
 	kindCPU  = "cpu"  // kernels/cpu, run by the program's workers
 	kindFake = "fake" // the same kernels, run by a device of runtime/fake
-
-	kindVulkan = "vulkan" // kernels/gpu, run by a device of runtime/vulkan
 )
 
 // TargetError reports a plan for a backend for which no code can be emitted.
@@ -73,8 +73,8 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 		case t.Kind == kindCPU && t.Home() != target.Host:
 			errs = append(errs, fmt.Errorf("target %s: the program's own processor keeps its memory in the space %s, not %s: write space=%s", t.Name, target.Host, t.Home(), target.Host))
 		case t.Kind == kindCPU:
-		case t.Kind != kindFake && t.Kind != kindVulkan:
-			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s, %s and %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, kindCPU, kindFake, kindVulkan, t.Kind))
+		case t.Kind != kindFake && gpuKinds[t.Kind] == nil:
+			errs = append(errs, fmt.Errorf("target %s: code is emitted for targets of kind %s, not %s: leave it out, or only plan with it (ggmlc dump)", t.Name, emittedKinds(), t.Kind))
 		default:
 			l.addDevice(t)
 		}
@@ -86,6 +86,12 @@ func newLayout(m *ir.Module, targets *target.List) (*layout, error) {
 		return nil, &TargetError{err}
 	}
 	return l, nil
+}
+
+// emittedKinds lists the kinds of targets that code is emitted for.
+func emittedKinds() string {
+	kinds := append([]string{kindCPU, kindFake}, slices.Sorted(maps.Keys(gpuKinds))...)
+	return strings.Join(kinds[:len(kinds)-1], ", ") + " and " + kinds[len(kinds)-1]
 }
 
 // usedBackends returns the names of the targets that nodes run on.
@@ -182,8 +188,8 @@ func (l *layout) checkNodes() error {
 			if d < 0 || n.Is(ir.Leaf) || n.Is(ir.View) || n.Body != nil || missing[key] {
 				continue
 			}
-			if l.devices[d].Kind == kindVulkan {
-				err := checkKernel(f, n)
+			if kind := l.devices[d].Kind; gpuKinds[kind] != nil {
+				err := checkKernel(f, n, kind)
 				missing[key] = err != nil
 				errs = append(errs, err)
 				continue
@@ -333,8 +339,13 @@ func (g *generator) emitDevices() jen.Code {
 	}))
 }
 
-// loaders are the variables that open the devices of a kind.
-var loaders = map[string]string{kindFake: "simulated", kindVulkan: "gpus"}
+// loader returns the variable that opens the devices of a kind.
+func loader(kind string) string {
+	if k := gpuKinds[kind]; k != nil {
+		return k.loader
+	}
+	return "simulated"
+}
 
 // emitLoaders emits the variables that open devices.
 func (g *generator) emitLoaders() {
@@ -343,11 +354,13 @@ func (g *generator) emitLoaders() {
 	}
 	if has(kindFake) {
 		comment(g.program, "simulated opens all simulated backends.")
-		g.program.Var().Id(loaders[kindFake]).Qual(g.fakePath(), "Loader")
+		g.program.Var().Id(loader(kindFake)).Qual(g.fakePath(), "Loader")
 	}
-	if has(kindVulkan) {
-		comment(g.program, "gpus opens all backends that Vulkan drives.")
-		g.program.Var().Id(loaders[kindVulkan]).Qual(g.vulkanPath(), "Loader")
+	for _, kind := range slices.Sorted(maps.Keys(gpuKinds)) {
+		if k := gpuKinds[kind]; has(kind) {
+			comment(g.program, k.about)
+			g.program.Var().Id(k.loader).Qual(k.path(), "Loader")
+		}
 	}
 }
 
@@ -366,7 +379,7 @@ func (g *generator) deviceRows() []jen.Code {
 		}
 		rows = append(rows, jen.Values(jen.Dict{
 			jen.Id("Name"):   jen.Lit(d.Name),
-			jen.Id("Loader"): jen.Op("&").Id(loaders[d.Kind]),
+			jen.Id("Loader"): jen.Op("&").Id(loader(d.Kind)),
 			jen.Id("Queues"): jen.Index().String().Values(names...),
 			jen.Id("Memory"): jen.Index().Int().Values(memory...),
 		}))

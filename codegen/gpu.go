@@ -3,17 +3,59 @@ package codegen
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/spirv"
 )
 
-// kernelsFile is the file with the kernels of GPUs: SPIR-V modules, one after the other.
-const kernelsFile = "kernels.spv"
+// gpuKind is how programs drive the GPUs of a kind of target.
+type gpuKind struct {
+	loader string // variable that opens them
+	about  string // its comment
+	pkg    string // package with its type Loader, below runtime
+	purego bool   // which calls a driver through purego
+
+	file     string // file with the kernels, one after the other
+	embed    string // variable that holds it
+	holds    string // what it holds, for a comment
+	assemble func(*kir.Kernel) ([]byte, error)
+}
+
+// gpuKinds are the kinds of targets that compute with kernels of package kernels/gpu.
+var gpuKinds = map[string]*gpuKind{
+	"vulkan": {
+		loader: "gpus", about: "gpus opens all backends that Vulkan drives.", pkg: "vulkan", purego: true,
+		file: "kernels.spv", embed: "kernels", holds: "modules of SPIR-V", assemble: assembleSPIRV,
+	},
+}
+
+func assembleSPIRV(k *kir.Kernel) ([]byte, error) {
+	words, err := spirv.Emit(k)
+	return spirv.Bytes(words), err
+}
+
+// path returns the import path of the kind's package.
+func (k *gpuKind) path() string { return ModulePath + "/runtime/" + k.pkg }
+
+// kernelFile is a file of kernels while it is made.
+type kernelFile struct {
+	vars map[string]string // variables of the kernels, by signature
+	code []byte
+}
+
+// eachKernelFile calls visit for each file of kernels that the program has.
+func (g *generator) eachKernelFile(visit func(k *gpuKind, f *kernelFile)) {
+	for _, kind := range slices.Sorted(maps.Keys(g.kernels)) {
+		visit(gpuKinds[kind], g.kernels[kind])
+	}
+}
 
 // maxGroups is the largest number of workgroups of a dispatch. Any number computes the same; more than a GPU runs at once
 // gain nothing.
@@ -43,36 +85,43 @@ func signature(n *ir.Node) string {
 }
 
 // checkKernel reports a node for which package gpu has no kernel.
-func checkKernel(f *ir.Func, n *ir.Node) error {
-	_, err := gpu.Lower(n)
+func checkKernel(f *ir.Func, n *ir.Node, kind string) error {
+	on, _ := gpu.Of(kind)
+	_, err := gpu.Lower(n, on)
 	if errors.Is(err, gpu.ErrNoKernel) {
 		return fmt.Errorf("@%s: %v: %s: %w: leave the op out with ops=-%v", f.Name, n, n.Backend, err, n.Op)
 	}
 	return err
 }
 
-// kernelOf returns the kernel of a node, which is compiled and declared when the first node needs it.
-func (g *generator) kernelOf(n *ir.Node) (name string, groups int64) {
-	list, err := gpu.Lower(n)
+// kernelOf returns the kernel of a node for a kind of targets. It is compiled and declared when the first node needs it.
+func (g *generator) kernelOf(n *ir.Node, kind string) (name string, groups int64) {
+	on, _ := gpu.Of(kind)
+	list, err := gpu.Lower(n, on)
 	if err != nil || len(list) != 1 {
 		panic(fmt.Sprintf("codegen: internal error: %v: %d kernels, %v", n, len(list), err))
 	}
 	groups = max(min(list[0].Units.Upper(), maxGroups), 1)
 	key := signature(n)
-	if name, ok := g.kernels[key]; ok {
+	file := g.kernels[kind]
+	if file == nil {
+		file = &kernelFile{vars: make(map[string]string)}
+		g.kernels[kind] = file
+	}
+	if name, ok := file.vars[key]; ok {
 		return name, groups
 	}
-	words, err := spirv.Emit(list[0].Kernel)
+	code, err := gpuKinds[kind].assemble(list[0].Kernel)
 	if err != nil {
 		panic(fmt.Sprintf("codegen: internal error: %v: %v", n, err))
 	}
 	name = g.top.pick("kernel" + inCapitals(n.Op.String()))
-	g.kernels[key] = name
-	begin := len(g.kernelCode)
-	g.kernelCode = append(g.kernelCode, spirv.Bytes(words)...)
+	file.vars[key] = name
+	begin := len(file.code)
+	file.code = append(file.code, code...)
 	g.program.Var().Id(name).Op("=").Qual(g.gpuPath(), "Kernel").Values(jen.Dict{
 		jen.Id("Name"):    jen.Lit(key),
-		jen.Id("Code"):    jen.Id("kernels").Index(jen.Lit(begin).Op(":").Lit(len(g.kernelCode))),
+		jen.Id("Code"):    jen.Id(gpuKinds[kind].embed).Index(jen.Lit(begin).Op(":").Lit(len(file.code))),
 		jen.Id("Threads"): jen.Lit(list[0].Kernel.Threads),
 		jen.Id("Args"):    jen.Lit(len(list[0].Kernel.Args)),
 	})
@@ -90,7 +139,7 @@ func inCapitals(op string) string {
 
 // dispatch returns the call that runs the kernel of a node.
 func (e *funcEmitter) dispatch(n *ir.Node) jen.Code {
-	name, groups := e.g.kernelOf(n)
+	name, groups := e.g.kernelOf(n, e.on.Kind)
 	args := []jen.Code{jen.Op("&").Id(name), jen.Lit(int(groups))}
 	for _, v := range gpu.Operands(n) {
 		args = append(args, e.address(v))

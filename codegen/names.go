@@ -68,7 +68,10 @@ func newNames(m *ir.Module) names {
 		steps: make(map[*ir.Func]string), methods: make(map[*ir.Func]string),
 		symbols: make(map[*ir.Symbol]*ir.Symbol), top: make(namer),
 	}
-	ns.top.take("main", "init", "program", "simulated", "gpus", "kernels", "planText", "planJSON", "weights", "tokenizer")
+	ns.top.take("main", "init", "program", "simulated", "planText", "planJSON", "weights", "tokenizer")
+	for _, k := range gpuKinds {
+		ns.top.take(k.loader, k.embed)
+	}
 	methods, sizes := make(namer), make(namer)
 	for _, f := range m.Funcs {
 		ns.steps[f] = ns.top.pick(stepName(f.Name))

@@ -31,10 +31,10 @@ func (g *generator) emitProgram() error {
 	if g.o.Tokenizer != nil {
 		g.embed(f, "tokenizer", tokenizerFile)
 	}
-	if g.kernelCode != nil {
-		comment(f, "kernels are the kernels of GPUs: modules of SPIR-V, one after the other.")
-		g.embed(f, "kernels", kernelsFile)
-	}
+	g.eachKernelFile(func(k *gpuKind, _ *kernelFile) {
+		comment(f, k.embed+" are the kernels of GPUs: "+k.holds+", one after the other.")
+		g.embed(f, k.embed, k.file)
+	})
 	fields, err := g.programFields()
 	if err != nil {
 		return err

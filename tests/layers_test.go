@@ -67,7 +67,7 @@ var layers = []struct {
 	{"frontend/arch", []string{"frontend/gguf", "ir", "ir/dtype", "runtime/printable"}, nil},
 	// codegen writes the trailer of weights and runtime reads it. As its format is defined in one place, codegen may
 	// import runtime.
-	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
+	{"codegen", []string{".", "codegen/readback", "ir", "ir/dtype", "kernels/cpu/tile", "kernels/gpu", "kernels/gpu/kir", "kernels/gpu/spirv", "passes/target", "runtime", "runtime/printable"}, []string{"github.com/dave/jennifer", "golang.org/x/tools"}},
 	// The reader of emitted code shares nothing with its writer, nor with the passes.
 	{"codegen/readback", []string{"ir", "ir/dtype", "kernels/cpu/tile", "passes/target"}, nil},
 	{"codegen/driver", []string{"codegen", "codegen/readback", "frontend/...", "ir", "ir/dtype", "passes", "passes/check", "passes/pass", "passes/target"}, []string{"github.com/google/go-cmp"}},

@@ -165,10 +165,10 @@ func (x *runner) variable(id string) value {
 	return v
 }
 
-// slice returns a part of the file with the kernels of GPUs.
+// slice returns a part of a file with kernels of GPUs.
 func (x *runner) slice(s scope, e *ast.SliceExpr) value {
 	of, isName := e.X.(*ast.Ident)
-	if !isName || of.Name != kernelsVar || e.Low == nil || e.High == nil || e.Slice3 {
+	if !isName || holds(of.Name) == "" || embedded[of.Name] != "" || e.Low == nil || e.High == nil || e.Slice3 {
 		x.unknown(e, "slice")
 	}
 	from, to := x.eval(s, e.Low), x.eval(s, e.High)
@@ -177,7 +177,7 @@ func (x *runner) slice(s scope, e *ast.SliceExpr) value {
 		x.unknown(e, "slice")
 	}
 	x.ident(s, of)
-	return value{kind: code, n: from.n, to: end}
+	return value{kind: code, text: of.Name, n: from.n, to: end}
 }
 
 func (x *runner) unary(s scope, e *ast.UnaryExpr) value {

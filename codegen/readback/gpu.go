@@ -17,8 +17,19 @@ import (
 // kernels/gpu makes equal code for equal names, which its tests compare with the meaning of the op. What is compared here
 // is the name with the node, the addresses and sizes in the call with the plan, and the code with the bounds of the file.
 
-// kindVulkan is the kind of targets whose commands dispatch kernels.
-const kindVulkan = "vulkan"
+// gpuKind is a kind of targets whose commands dispatch kernels.
+type gpuKind struct {
+	loader, loaderType string // the variable that opens devices
+	file, variable     string // the kernels
+	isModule           func([]byte) bool
+}
+
+var gpuKinds = map[string]gpuKind{
+	"vulkan": {loader: "gpus", loaderType: "vulkan.Loader", file: "kernels.spv", variable: "kernels", isModule: isSPIRV},
+}
+
+// isGPU reports whether commands of targets of a kind dispatch kernels.
+func isGPU(kind string) bool { return gpuKinds[kind].file != "" }
 
 // dispatch compares a dispatch with the node that is due.
 func (w *walker) dispatch(a *arguments, queue int) error {
@@ -53,11 +64,11 @@ func (w *walker) dispatch(a *arguments, queue int) error {
 	return a.result()
 }
 
-// dispatches reports whether a node of the module is computed by a kernel of a GPU.
-func (c *checker) dispatches() bool {
+// dispatches reports whether a node of the module is computed by a kernel of a GPU of that kind.
+func (c *checker) dispatches(kind string) bool {
 	for _, f := range c.m.AllFuncs() {
 		for _, n := range f.Nodes {
-			if t := c.targets.Get(n.Backend); t != nil && t.Kind == kindVulkan && does(n) && !copies(n) && n.Body == nil {
+			if t := c.targets.Get(n.Backend); t != nil && t.Kind == kind && does(n) && !copies(n) && n.Body == nil {
 				return true
 			}
 		}
@@ -119,26 +130,28 @@ func (a *arguments) compiled(id string, args int) {
 	if threads, ok := k.fields["Threads"].n.IsConst(); !ok || threads < 1 || threads > 1024 {
 		a.differ("the kernel has %v threads", k.fields["Threads"])
 	}
-	if part := k.fields["Code"]; part.kind != code || !a.c.isModule(part) {
-		a.differ("the kernel's code is %v, not a module of %s", part, kernelsFile)
+	kind := gpuKinds[a.on.Kind]
+	if part := k.fields["Code"]; part.kind != code || part.text != kind.variable || !kind.isModule(a.c.part(kind.file, part)) {
+		a.differ("the kernel's code is %v, not a module of %s", part, kind.file)
 	}
 }
 
-// kernelsFile is the file with the kernels, kernelsVar the variable that holds it.
-const (
-	kernelsFile = "kernels.spv"
-	kernelsVar  = "kernels"
-)
-
-// isModule reports whether a part of the file with the kernels is a module of SPIR-V: its words begin with the magic
-// number, and its instructions end where it ends (SPIR-V specification, 2.3).
-func (c *checker) isModule(v value) bool {
-	i := slices.IndexFunc(c.files, func(f File) bool { return f.Name == kernelsFile })
+// part returns the bytes of a file that v names, or nil if there are none.
+func (c *checker) part(file string, v value) []byte {
+	i := slices.IndexFunc(c.files, func(f File) bool { return f.Name == file })
 	from, _ := v.n.IsConst()
-	if i < 0 || from < 0 || v.to > int64(len(c.files[i].Data)) || v.to-from < 20 || (v.to-from)%4 != 0 {
+	if i < 0 || from < 0 || from > v.to || v.to > int64(len(c.files[i].Data)) {
+		return nil
+	}
+	return c.files[i].Data[from:v.to]
+}
+
+// isSPIRV reports whether data is a module of SPIR-V: its words begin with the magic number, and its instructions end
+// where it ends (SPIR-V specification, 2.3).
+func isSPIRV(data []byte) bool {
+	if len(data) < 20 || len(data)%4 != 0 {
 		return false
 	}
-	data := c.files[i].Data[from:v.to]
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(data[4*i:]) }
 	if word(0) != 0x07230203 {
 		return false

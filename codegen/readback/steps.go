@@ -156,7 +156,7 @@ func (w *walker) match(fr *frame, n *ir.Node, e *event, queue int) error {
 	if queue >= 0 && copies(n) {
 		return w.transfer(a, queue)
 	}
-	if queue >= 0 && w.c.devices[w.c.queues[queue].device].Kind == kindVulkan {
+	if queue >= 0 && isGPU(w.c.devices[w.c.queues[queue].device].Kind) {
 		return w.dispatch(a, queue)
 	}
 	a.kernel = kernels[n.Op]

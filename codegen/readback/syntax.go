@@ -77,8 +77,10 @@ func (c *checker) names(files []File) {
 	if c.facts.Tokenizer != nil {
 		want = append(want, "tokenizer.bin")
 	}
-	if c.dispatches() {
-		want = append(want, kernelsFile)
+	for kind, k := range gpuKinds {
+		if c.dispatches(kind) {
+			want = append(want, k.file)
+		}
 	}
 	var got []string
 	for _, f := range files {
@@ -230,21 +232,36 @@ func (c *checker) variable(p *program, d *ast.GenDecl, s *ast.ValueSpec) {
 			p.embeds[id] = strings.TrimPrefix(d.Doc.List[i].Text, "//go:embed ")
 		}
 	}
-	switch file, given := embedded[id], len(s.Values) == 1; {
+	switch file, given := holds(id), len(s.Values) == 1; {
 	case file != "" && (given || p.embeds[id] != file || typeText(s.Type) != "string"):
 		c.report("%s: %s does not hold the file %s", p.at(s.Pos()), id, file)
-	case loaderTypes[id] != "" && (given || typeText(s.Type) != loaderTypes[id]):
+	case loaderType(id) != "" && (given || typeText(s.Type) != loaderType(id)):
 		c.report("%s: %s is not the loader as it is", p.at(s.Pos()), id)
-	case file == "" && loaderTypes[id] == "" && (!given || s.Type != nil || p.embeds[id] != ""):
+	case file == "" && loaderType(id) == "" && (!given || s.Type != nil || p.embeds[id] != ""):
 		c.report("%s: %s has no value, or a type or a file", p.at(s.Pos()), id)
 	}
 }
 
-// loaders are the variables that open devices, by kind of target. loaderTypes are their types, whose zero values are used.
-var (
-	loaders     = map[string]string{"fake": "simulated", kindVulkan: "gpus"}
-	loaderTypes = map[string]string{"simulated": "fake.Loader", "gpus": "vulkan.Loader"}
-)
+// loader returns the variable that opens the devices of a kind of target.
+func loader(kind string) string {
+	if isGPU(kind) {
+		return gpuKinds[kind].loader
+	}
+	return "simulated"
+}
+
+// loaderType returns the type of a variable that opens devices, whose zero value is used, or "" if id is not one.
+func loaderType(id string) string {
+	for _, k := range gpuKinds {
+		if k.loader == id {
+			return k.loaderType
+		}
+	}
+	if id == loader("fake") {
+		return "fake.Loader"
+	}
+	return ""
+}
 
 // constant collects a constant: emitted code has only those of the handshake with the
 // runtime.

@@ -13,7 +13,16 @@ import (
 // Names of a package's files and of the variables that hold them.
 var embedded = map[string]string{
 	"planText": "plan.txt", "planJSON": "plan.json", "weights": "weights.bin", "tokenizer": "tokenizer.bin",
-	kernelsVar: kernelsFile,
+}
+
+// holds returns the file that a variable holds, or "".
+func holds(variable string) string {
+	for _, k := range gpuKinds {
+		if k.variable == variable {
+			return k.file
+		}
+	}
+	return embedded[variable]
 }
 
 // tables compares what the program states about itself with the module.
@@ -309,7 +318,7 @@ func (c *checker) layout(got value) {
 				numbers = append(numbers, int64(k))
 			}
 		}
-		devices = append(devices, record{"Name": d.Name, "Loader": declared("&" + loaders[d.Kind]), "Queues": names, "Memory": numbers})
+		devices = append(devices, record{"Name": d.Name, "Loader": declared("&" + loader(d.Kind)), "Queues": names, "Memory": numbers})
 	}
 	for _, q := range c.queues {
 		queues = append(queues, record{"Device": int64(q.device), "Local": int64(q.local)})

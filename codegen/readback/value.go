@@ -21,7 +21,7 @@ const (
 	object         // one of the runtime's objects that step functions are given: text
 	name           // a declaration: text, such as runtime.MarkEnd or weights; addressed where addr is set
 	composite      // a composite literal: text is its type
-	code           // bytes n to to of the file with the kernels of GPUs
+	code           // bytes n to to of the file with kernels of GPUs that the variable text holds
 	call           // a call of a function in a table: text is its name, list its arguments
 )
 

@@ -20,6 +20,9 @@ type simulated struct {
 	interp.Options
 }
 
+// Assumes names no particular GPU.
+func (s simulated) Assumes() gpu.Machine { return gpu.Machine{} }
+
 func (s simulated) Run(k *kir.Kernel, groups int, args []uint64) error {
 	return interp.Run(k, interp.Launch{Groups: groups, Args: args}, s.Memory, s.Options)
 }
@@ -65,7 +68,7 @@ func @f(%x: f32[1,8192]) -> f32[1,300000] {
   return %y
 }
 `)
-	_, err := gpu.Lower(m.Funcs[0].Nodes[1])
+	_, err := gpu.Lower(m.Funcs[0].Nodes[1], gpu.Machine{})
 	if !errors.Is(err, gpu.ErrNoKernel) || !strings.Contains(err.Error(), "%w reaches over 2457600000 elements") {
 		t.Errorf("error %v", err)
 	}
@@ -83,7 +86,7 @@ func @f(%x: f32[3,64], %w: f32[64]) -> f32[3,64] {
 `)
 	var texts []string
 	for _, n := range m.Funcs[0].Nodes {
-		list, err := gpu.Lower(n)
+		list, err := gpu.Lower(n, gpu.Machine{})
 		if err != nil {
 			t.Fatal(err)
 		}

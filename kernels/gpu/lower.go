@@ -65,14 +65,14 @@ var lowerings = map[ir.Op]func(l *lowering){
 // Has reports whether nodes of this op may have kernels.
 func Has(op ir.Op) bool { return lowerings[op] != nil }
 
-// Lower returns the dispatches that compute n, one after the other. The error wraps ErrNoKernel if there is no kernel
+// Lower returns the dispatches that compute n on a machine, one after the other. The error wraps ErrNoKernel if there is no kernel
 // for the op, or for the formats of its operands.
-func Lower(n *ir.Node) ([]Dispatch, error) {
+func Lower(n *ir.Node, on Machine) ([]Dispatch, error) {
 	lower := lowerings[n.Op]
 	if lower == nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, ErrNoKernel)
 	}
-	l := &lowering{n: n}
+	l := &lowering{n: n, on: on}
 	lower(l)
 	if l.err != nil {
 		return nil, fmt.Errorf("%v: %w", n.Op, l.err)
@@ -84,6 +84,7 @@ func Lower(n *ir.Node) ([]Dispatch, error) {
 type lowering struct {
 	*kir.Builder
 	n    *ir.Node
+	on   Machine
 	list []Dispatch
 	err  error
 

@@ -14,6 +14,7 @@ import (
 // lowered, and for each op that it claims there is such a case.
 func TestVulkanClaimsWhatHasKernels(t *testing.T) {
 	vulkan := target.Vulkan()
+	on, _ := gpu.Of(vulkan.Kind)
 	claimed, shown := make(map[ir.Op]bool), make(map[ir.Op]bool)
 	for _, row := range vulkan.Rows {
 		claimed[row.Op] = true
@@ -30,7 +31,7 @@ func TestVulkanClaimsWhatHasKernels(t *testing.T) {
 			nodes := call.Module.Funcs[0].Nodes
 			n := nodes[len(nodes)-1]
 			claims := vulkan.Reads(n) && !n.Is(ir.View)
-			_, err = gpu.Lower(n)
+			_, err = gpu.Lower(n, on)
 			if err != nil && !errors.Is(err, gpu.ErrNoKernel) {
 				t.Errorf("%v %s: %v", op, c.Name, err)
 			}

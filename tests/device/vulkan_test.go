@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/ir/irtest"
+	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/gputest"
 	"github.com/ggmlc/ggmlc/kernels/gpu/interp"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
@@ -81,6 +82,12 @@ func (m *machine) Read(address uint64, data []byte) error {
 	})
 	copy(data, bytes)
 	return m.failed()
+}
+
+// Assumes returns what kernels for Vulkan assume.
+func (m *machine) Assumes() kernels.Machine {
+	on, _ := kernels.Of("vulkan")
+	return on
 }
 
 // Run implements gputest.Machine.

@@ -18,6 +18,7 @@ import (
 
 // Machine has memory, and runs kernels on it, one after the other.
 type Machine interface {
+	Assumes() gpu.Machine   // what kernels are built for
 	Alloc(bytes int) uint64 // the address, aligned to 256
 	Write(address uint64, data []byte)
 	Read(address uint64, data []byte) error
@@ -195,7 +196,7 @@ func (r *runner) offset(n *ir.Node) int64 {
 
 // dispatch runs the kernels of a node.
 func (r *runner) dispatch(n *ir.Node) error {
-	list, err := gpu.Lower(n)
+	list, err := gpu.Lower(n, r.on.Assumes())
 	if err != nil {
 		return err
 	}

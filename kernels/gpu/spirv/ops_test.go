@@ -40,7 +40,7 @@ func kernels(t *testing.T, c gputest.Case) (out []*kir.Kernel) {
 		if n.Op != c.Op {
 			continue
 		}
-		list, err := gpu.Lower(n)
+		list, err := gpu.Lower(n, gpu.Machine{})
 		if err != nil && !errors.Is(err, gpu.ErrNoKernel) {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

@@ -1,0 +1,23 @@
+package gpu
+
+import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
+
+// Machine is what kernels may assume about the GPU that runs them. The zero Machine is any GPU.
+type Machine struct {
+	// Caps are the capabilities of package kir that it has.
+	Caps kir.Caps
+
+	// Lanes is the number of threads of its subgroups; 0 if it is not known before the program runs.
+	Lanes int
+}
+
+// machines are the backends that compute with kernels of this package.
+var machines = map[string]Machine{
+	"vulkan": {},
+}
+
+// Of returns what kernels may assume about targets of a kind, and whether they compute with kernels of this package.
+func Of(kind string) (m Machine, ok bool) {
+	m, ok = machines[kind]
+	return m, ok
+}
