@@ -189,6 +189,9 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 		whole := *n // a device shares nothing among workers
 		whole.Part = ir.Partition{}
 		if gpuKinds[on.Kind] != nil {
+			if len(k.stmts) > 0 && !concurrent(n) {
+				k.stmts = append(k.stmts, jen.Id("e").Dot("Barrier").Call())
+			}
 			k.stmts = append(k.stmts, k.dispatch(&whole))
 			continue
 		}
@@ -212,6 +215,9 @@ func (g *generator) emitCommand(f *ir.Func, c *command) string {
 	g.steps.Line()
 	return name
 }
+
+// concurrent reports whether a node may run at the same time as the one before it on its queue.
+func concurrent(n *ir.Node) bool { return n.Submit != nil && n.Submit.Concurrent }
 
 // goName returns the Go name of the function that f is emitted as.
 func (g *generator) goName(f *ir.Func) string {

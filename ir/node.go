@@ -37,7 +37,7 @@ type Node struct {
 	causes []Cause
 }
 
-// Submission is the queue of a node and the events that it waits for and records; see docs/explanation/queues.md.
+// Submission is the queue of a node and what orders it among others; see docs/explanation/queues.md.
 type Submission struct {
 	// Queue is the name of the queue; empty for a node that the host runs. Slots is the number of
 	// instances of the node's results, which consecutive steps use in turn; 0 means 1. Both are set by
@@ -50,6 +50,10 @@ type Submission struct {
 	// bodies. Set by sync.
 	Waits []Wait
 	Event int
+
+	// Concurrent means that the node may run at the same time as those before it on its queue, back to the last one
+	// that is not Concurrent. Set by sync.
+	Concurrent bool
 }
 
 // Wait is an event that a node waits for: its last record in this step or, with Prev, in the step

@@ -263,16 +263,17 @@ func (p *parser) resultType(op Op) Type {
 // tail parses the decisions of passes about a node.
 func (p *parser) tail(n *Node) (places []*Place) {
 	read := map[string]func(){
-		"backend":  func() { n.Backend = p.word("a backend") },
-		"split":    func() { n.Split = p.natural() },
-		"epoch":    func() { n.Epoch = p.natural() },
-		"part":     func() { n.Part = p.partition() },
-		"pos":      func() { n.Pos = p.str("a text in quotes") },
-		"queue":    func() { n.Submitted().Queue = p.word("a queue") },
-		"slots":    func() { n.Submitted().Slots = p.natural() },
-		"event":    func() { n.Submitted().Event = p.natural() },
-		"wait":     func() { p.waits(n.Submitted(), Wait{}) },
-		"waitprev": func() { p.waits(n.Submitted(), Wait{Prev: true}) },
+		"backend":    func() { n.Backend = p.word("a backend") },
+		"split":      func() { n.Split = p.natural() },
+		"epoch":      func() { n.Epoch = p.natural() },
+		"part":       func() { n.Part = p.partition() },
+		"pos":        func() { n.Pos = p.str("a text in quotes") },
+		"queue":      func() { n.Submitted().Queue = p.word("a queue") },
+		"slots":      func() { n.Submitted().Slots = p.natural() },
+		"event":      func() { n.Submitted().Event = p.natural() },
+		"concurrent": func() { n.Submitted().Concurrent = p.boolean() },
+		"wait":       func() { p.waits(n.Submitted(), Wait{}) },
+		"waitprev":   func() { p.waits(n.Submitted(), Wait{Prev: true}) },
 	}
 	for !p.lineFailed() {
 		switch {
@@ -284,7 +285,7 @@ func (p *parser) tail(n *Node) (places []*Place) {
 			at := p.tok
 			name := p.ident("a key")
 			if read[name] == nil {
-				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, wait, waitprev, event, pos and at", name)
+				p.errorAt(at, "unknown key %s: the known ones are backend, split, epoch, part, queue, slots, concurrent, wait, waitprev, event, pos and at", name)
 				return nil
 			}
 			p.expect("=")

@@ -108,6 +108,9 @@ func queueText(n *Node) string {
 	if s.Slots > 1 {
 		fmt.Fprintf(&b, " slots=%d", s.Slots)
 	}
+	if s.Concurrent {
+		b.WriteString(" concurrent=true")
+	}
 	b.WriteString(waitText(s.Waits))
 	if s.Event != 0 {
 		fmt.Fprintf(&b, " event=%d", s.Event)

@@ -19,13 +19,13 @@ import (
 
 // gpuKind is a kind of targets whose commands dispatch kernels.
 type gpuKind struct {
-	loader, loaderType string // the variable that opens devices
-	file, variable     string // the kernels
-	isModule           func([]byte) bool
+	loader, loaderType string             // the variable that opens devices
+	file, variable     string             // the kernels
+	threads            func([]byte) int64 // of a workgroup of a kernel in the file; 0 if the bytes are none
 }
 
 var gpuKinds = map[string]gpuKind{
-	"vulkan": {loader: "gpus", loaderType: "vulkan.Loader", file: "kernels.spv", variable: "kernels", isModule: isSPIRV},
+	"vulkan": {loader: "gpus", loaderType: "vulkan.Loader", file: "kernels.spv", variable: "kernels", threads: threadsOfSPIRV},
 }
 
 // isGPU reports whether commands of targets of a kind dispatch kernels.
@@ -47,6 +47,12 @@ func (w *walker) dispatch(a *arguments, queue int) error {
 	a.compiled(e.args[0].text, len(e.args)-2)
 	if groups, ok := e.args[1].n.IsConst(); e.args[1].kind != number || !ok || groups < 1 || groups > maxGroups {
 		a.differ("%v workgroups are not 1 to %d", e.args[1], maxGroups)
+	}
+	switch concurrent := a.n.Submit != nil && a.n.Submit.Concurrent; {
+	case e.after == besideDispatch && !concurrent:
+		a.differ("no barrier is between it and the dispatch before it")
+	case e.after == afterBarrier && concurrent:
+		a.differ("a barrier is between it and the dispatch before it, beside which it runs")
 	}
 	operands, symbols := dispatched(a.n)
 	if got, want := len(e.args)-2, len(operands)+len(symbols); got != want {
@@ -79,8 +85,20 @@ func (c *checker) dispatches(kind string) bool {
 // maxGroups is the largest number of workgroups that every device takes in one dimension.
 const maxGroups = 65535
 
-// dispatchCall is how events name a dispatch.
-const dispatchCall = "Dispatch"
+// The methods of the environment of a command.
+const (
+	dispatchCall = "Dispatch"
+	barrierCall  = "Barrier"
+)
+
+// dispatchOrder is what a dispatch comes after.
+type dispatchOrder uint8
+
+const (
+	afterCommand   dispatchOrder = iota // all earlier commands of its queue
+	afterBarrier                        // these, and the dispatches before the barrier
+	besideDispatch                      // what the dispatch before it comes after
+)
 
 // dispatched returns what the kernel of a node gets: the addresses of the operands that are there and of a result with
 // bytes of its own, and the symbols in their shapes and strides as these name them.
@@ -127,12 +145,16 @@ func (a *arguments) compiled(id string, args int) {
 	if got, ok := k.fields["Args"].n.IsConst(); !ok || got != int64(args) {
 		a.differ("the kernel takes %v arguments, and gets %d", k.fields["Args"], args)
 	}
-	if threads, ok := k.fields["Threads"].n.IsConst(); !ok || threads < 1 || threads > 1024 {
-		a.differ("the kernel has %v threads", k.fields["Threads"])
+	kind, part := gpuKinds[a.on.Kind], k.fields["Code"]
+	var threads int64
+	if part.kind == code && part.text == kind.variable {
+		threads = kind.threads(a.c.part(kind.file, part))
 	}
-	kind := gpuKinds[a.on.Kind]
-	if part := k.fields["Code"]; part.kind != code || part.text != kind.variable || !kind.isModule(a.c.part(kind.file, part)) {
+	if threads == 0 {
 		a.differ("the kernel's code is %v, not a module of %s", part, kind.file)
+	}
+	if got, ok := k.fields["Threads"].n.IsConst(); threads != 0 && (!ok || got != threads) {
+		a.differ("the kernel has %v threads, and its code is for %d", k.fields["Threads"], threads)
 	}
 }
 
@@ -146,25 +168,28 @@ func (c *checker) part(file string, v value) []byte {
 	return c.files[i].Data[from:v.to]
 }
 
-// isSPIRV reports whether data is a module of SPIR-V: its words begin with the magic number, and its instructions end
-// where it ends (SPIR-V specification, 2.3).
-func isSPIRV(data []byte) bool {
-	if len(data) < 20 || len(data)%4 != 0 {
-		return false
-	}
+// threadsOfSPIRV returns the size of workgroups of a module of SPIR-V, or 0 if data is no module: its words begin with the
+// magic number, its instructions end where it ends, and one of them, OpExecutionMode LocalSize, has the size (SPIR-V
+// specification, 2.3, 3.6 and 3.42.6).
+func threadsOfSPIRV(data []byte) (threads int64) {
+	const magic, executionMode, localSize = 0x07230203, 16, 17
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(data[4*i:]) }
-	if word(0) != 0x07230203 {
-		return false
+	n := len(data) / 4
+	if len(data)%4 != 0 || n < 5 || word(0) != magic {
+		return 0
 	}
-	at, n := 5, len(data)/4
+	at := 5
 	for at < n {
 		words := int(word(at) >> 16)
-		if words == 0 {
-			return false
+		if words == 0 || at+words > n {
+			return 0
+		}
+		if word(at)&0xffff == executionMode && words == 6 && word(at+2) == localSize && word(at+4) == 1 && word(at+5) == 1 {
+			threads = int64(word(at + 3))
 		}
 		at += words
 	}
-	return at == n
+	return threads
 }
 
 // computes returns the name of the kernel that computes a node.

@@ -211,7 +211,7 @@ func (k *trial) tryAll() {
 	if testing.Short() {
 		each = 5
 	}
-	names := []string{"cpu", "cpu package", "shared, no queues", "two fakes cost"}
+	names := []string{"cpu", "cpu package", "shared, no queues", "two fakes cost", "gpu"}
 	if *allMutants {
 		const ofCases = 25
 		for _, s := range []setting{{}, {targets: twoFakes, pins: ".*=fake:0"}} {

@@ -75,7 +75,8 @@ func newOracle(t testing.TB) *oracle {
 	if err := codegen.WriteSources(ours); err != nil {
 		t.Fatal(err)
 	}
-	o.write("go.mod", "module program\n\ngo 1.26\n\nrequire "+codegen.ModulePath+" v0.0.0\n\nreplace "+codegen.ModulePath+" => ./ggmlc\n")
+	o.write("go.mod", "module program\n\ngo 1.26\n\nrequire "+codegen.ModulePath+" v0.0.0\n\nreplace "+codegen.ModulePath+" => ./ggmlc\n"+codegen.DriverMod)
+	o.write("go.sum", codegen.DriverSum)
 	o.write("ggmlc/record/record.go", o.testdata("record.go.txt"))
 	o.write("main.go", o.testdata("main.go.txt"))
 	seen := make(map[string]bool)
@@ -109,6 +110,12 @@ func newOracle(t testing.TB) *oracle {
 			return code + also
 		}
 		return code + also + "\nreturn" + zeros(fn)
+	})
+	o.instrument(filepath.Join(ours, "runtime/gpu"), func(fn *ast.FuncDecl, names []string, types []string) string {
+		if fn.Name.Name != "Dispatch" {
+			return ""
+		}
+		return `record.Call("Dispatch", k, len(e.Dispatches) > 0 && e.barrier, args)` // any number of workgroups does the same
 	})
 	if len(seen) != len(recorded) {
 		t.Fatalf("of %d functions of the runtime %d are there: %v", len(recorded), len(seen), seen)

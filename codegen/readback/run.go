@@ -17,10 +17,11 @@ type event struct {
 	what string  // the kernel, or the method of the queues
 	args []value // of that; of a mark its number
 
-	times *ir.Dim    // of a kernel that is called in a loop over index: how often
-	share *shareLoop // around a kernel; nil for none
-	on    *command   // of a kernel that a device runs; nil for the host
-	count int64      // of iterations
+	times *ir.Dim       // of a kernel that is called in a loop over index: how often
+	share *shareLoop    // around a kernel; nil for none
+	on    *command      // of a kernel that a device runs; nil for the host
+	after dispatchOrder // of a dispatch
+	count int64         // of iterations
 }
 
 type eventKind uint8
@@ -56,6 +57,7 @@ type runner struct {
 	share  *shareLoop
 	times  *ir.Dim
 	on     *command
+	after  dispatchOrder // of the next dispatch
 
 	depth  int  // of loops over iterations
 	last   bool // the statement is the last one of its function
@@ -259,7 +261,10 @@ func (x *runner) call(s scope, e *ast.CallExpr) {
 	case fn == objQueues+".Run":
 		x.submit(e, args)
 	case fn == objGPU+"."+dispatchCall:
-		x.emit(event{kind: kernelEvent, what: dispatchCall, args: args, on: x.on}, e)
+		x.emit(event{kind: kernelEvent, what: dispatchCall, args: args, on: x.on, after: x.after}, e)
+		x.after = besideDispatch
+	case fn == objGPU+"."+barrierCall && len(args) == 0 && x.after == besideDispatch:
+		x.after = afterBarrier
 	case pkg == objQueues:
 		x.emit(event{kind: queueEvent, what: id, args: args}, e)
 	default:
@@ -285,6 +290,7 @@ func (x *runner) submit(e *ast.CallExpr, args []value) {
 	if c.text != "runtime.Command" || len(c.fields) != 2 || kernel.kind != call || !known || len(kernel.list) != 1 || kernel.list[0].kind != name {
 		x.unknown(e, "command")
 	}
+	x.after = afterCommand
 	x.on = &command{queue: queue, iteration: args[2].n, label: c.fields["Label"]}
 	x.function(kernel.list[0].text, []value{obj(env), args[2]})
 	x.on = nil

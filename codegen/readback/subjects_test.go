@@ -122,6 +122,7 @@ var llamas = map[string]setting{
 	"two fakes cost":    {targets: twoFakes, rules: "cost", pipeline: 3, profile: true},
 	"shared, no queues": {targets: sharing, rules: "ggml-2026", pins: `blk\.1\..*ffn_down=d1`},
 	"chunks":            {targets: chunked, rules: "ggml-2026", pipeline: 3, pins: llamaPins},
+	"gpu":               {targets: "vulkan,cpu", pins: `blk\.[0-2]\.=vulkan blk\.3\.=cpu`, pipeline: 2, rules: "ggml-2026"},
 	"no events":         {targets: noEvents, rules: "ggml-2026", pipeline: 2, pins: `blk\.[01]\.=d0 blk\.[23]\.=d1`},
 }
 
@@ -189,6 +190,8 @@ var texts = []struct {
 	{"iterations", iterated(40), setting{}},
 	{"iterations on a fake", iterated(40), setting{targets: twoFakes, pins: ".*=fake:1", pipeline: 2}},
 	{"odd", odd, setting{pkg: "odd"}},
+	{"odd on a GPU", odd, setting{targets: "vulkan,cpu", pins: ".*=vulkan"}},
+	{"iterations on a GPU", iterated(40), setting{targets: "vulkan,cpu", pins: ".*=vulkan", pipeline: 2}},
 	{"odd on a fake", odd, setting{targets: twoFakes, pins: ".*=fake:0", profile: true}},
 }
 

@@ -88,10 +88,12 @@ func (c *checker) run(ctx context.Context, f *ir.Func) error {
 	calls := c.calls(t)
 	l := layOut(t, calls)
 	memory, region, threads := newMemory(c, t, l), newRegion(c, t), newThreads(c, t, l)
+	group := &group{c: c}
 	for call := range calls {
 		l.move(t, call)
 		memory.begin()
 		threads.begin(call)
+		group.begin()
 		for i := range t.steps {
 			if i%4096 == 0 && ctx.Err() != nil {
 				return ctx.Err()
@@ -100,6 +102,7 @@ func (c *checker) run(ctx context.Context, f *ir.Func) error {
 			memory.step(st)
 			region.step(st)
 			threads.step(st)
+			group.step(st)
 		}
 		memory.end()
 		region.end()

@@ -114,9 +114,9 @@ func tableless(t testing.TB) *ir.Module {
 const (
 	onlyCPU   = "target cpu like=cpu\n"
 	withGPU   = "target gpu space=dev ops=matmul,add,mul,rms_norm,exp,silu\ntarget cpu like=cpu\n"
-	twoGPUs   = "target g0 space=d0 queues=2 events=true ops=matmul,rms_norm,swiglu,rope,rope_table,copy\ntarget g1 space=d1 queues=1 events=true ops=add,state_write,attention,gather,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
+	twoGPUs   = "target g0 space=d0 queues=2 events=true concurrent=true ops=matmul,rms_norm,swiglu,rope,rope_table,copy\ntarget g1 space=d1 queues=1 events=true ops=add,state_write,attention,gather,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
 	noEvents  = "target g0 space=d0 queues=2 events=false ops=matmul,rms_norm,swiglu,copy\ntarget g1 space=d1,host queues=1 events=true ops=add,gather,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
-	aroundCPU = "target g0 space=d0 queues=2 events=true ops=gather,rope_table,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
+	aroundCPU = "target g0 space=d0 queues=2 events=true concurrent=true ops=gather,rope_table,copy\ntarget cpu space=host workers=true threads=64 ops=*\n"
 	eagerOnes = "target cpu like=cpu barrier=1e-9\n"
 	// segments of 2 of the 6 positions
 	segmented = "target cpu space=host workers=true threads=64 segment=2 flops=1e9 barrier=1e-12 ops=*\n"

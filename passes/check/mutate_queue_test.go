@@ -52,7 +52,7 @@ func TestHarmfulQueueMutantsAreNoticed(t *testing.T) {
 		t.Run(fmt.Sprint("random ", seed), func(t *testing.T) { kinds.try(t, m, targets, 41) })
 	}
 	kinds.print(t)
-	for _, kind := range []string{"wait", "event", "slots", "pipeline"} {
+	for _, kind := range []string{"wait", "event", "slots", "pipeline", "concurrent"} {
 		t.Logf("%s: of %d that were caught the simulator shows harm of %d", kind, kinds[kind].caught, kinds[kind].shown)
 	}
 }
@@ -95,6 +95,9 @@ func (g *mutator) submission(fi, ni int, n *ir.Node) {
 		if n.Submit.Slots > 1 && to != n.Submit.Slots {
 			change("slots", fmt.Sprintf("%d -> %d", n.Submit.Slots, to), false, func(n *ir.Node) { n.Submit.Slots = to })
 		}
+	}
+	if n.Queue() != "" {
+		change("concurrent", fmt.Sprintf("%v -> %v", n.Submit.Concurrent, !n.Submit.Concurrent), false, func(n *ir.Node) { n.Submit.Concurrent = !n.Submit.Concurrent })
 	}
 	g.waits(fi, ni, n, change)
 	g.event(fi, ni, n, change)

@@ -361,7 +361,7 @@ func TestHarmfulMutantsAreNoticed(t *testing.T) {
 // does.
 func (mu *mutant) shown(m *ir.Module, targets *target.List) int {
 	switch mu.kind {
-	case "wait", "event", "slots", "pipeline":
+	case "concurrent", "wait", "event", "slots", "pipeline":
 		if simulate(m, m.Funcs[mu.entry], targets, 2, orders, largest) != "" {
 			return 1
 		}

@@ -72,6 +72,30 @@ plan pipeline=2 {
 
 const chainTargets = "target gpu0 space=d0,host queues=1 events=true ops=silu\ntarget gpu1 space=d1,host queues=1 events=true ops=silu,neg\ntarget cpu like=cpu\n"
 
+// beside is a plan with two nodes that may run at the same time.
+const beside = `ggir 1
+module "beside"
+after plan
+props imported,shaped,assigned,packed,split,copied,rolled,ordered,partitioned,placed,queued,synced
+func @f(%x: f32[2,64] @host at 1:0x0+512) -> (y: f32[2,64]) epochs=1 {
+  %up = copy %x : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 at 0:0x0+512
+  %a = silu %up : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 at 0:0x200+512
+  %b = neg %up : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 concurrent=true at 0:0x400+512
+  %c = add %a, %b : f32[2,64] in d0 @gpu0 split=0 part=one queue=gpu0 at 0:0x600+512
+  %y = copy %c : f32[2,64] in host @gpu0 split=0 part=one queue=gpu0 at 1:0x200+512
+  return %y
+}
+plan {
+  arena d0 activations align=64 chunks=[4096] bound=0
+  arena host io align=64 chunks=[4096] bound=0
+  func "f" nodes=5 {
+    split @gpu0 inputs=["x"]
+  }
+}
+`
+
+const besideTargets = "target gpu0 space=d0,host queues=1 events=true concurrent=true ops=silu,neg,add\ntarget cpu like=cpu\n"
+
 // single is chain with one instance of what crosses over, and waits that allow for that.
 var single = edit(chain, "queue=gpu0 slots=2 event=1 at 1", "queue=gpu0 waitprev=[2] event=1 at 1", "wait=[1] at", "wait=[1] event=2 at")
 
@@ -188,6 +212,24 @@ func TestRacingQueuesAreRefused(t *testing.T) {
 		{"instances of an input", back, backTargets, []string{"tanh %x : f32[2,64] in host @cpu split=0 part=split(1, 64, 16)", "tanh %x : f32[2,64] in host @cpu split=0 part=split(1, 64, 16) slots=2", "[4096] bound=0\n  func", "[900] bound=0\n  func"},
 			"queue: @f: %a: there are 2 instances of %a, 512 bytes apart, and 388 bytes after the first"},
 
+		{"nodes at the same time", beside, besideTargets, nil, ""},
+		{"nodes at the same time, one reads what the other writes", beside, besideTargets, []string{"%b = neg %up", "%b = neg %a"},
+			"concurrent: @f: %a of @f (gpu0) and %b of @f (gpu0): d0 activations [0x200,0x400): reads what the node before it writes, which may run at the same time"},
+		{"nodes at the same time, both write", beside, besideTargets, []string{"at 0:0x400+512", "at 0:0x200+512"},
+			"concurrent: @f: %a of @f (gpu0) and %b of @f (gpu0): d0 activations [0x200,0x400): writes what the node before it writes, which may run at the same time"},
+		{"nodes at the same time, one overwrites what the other reads", beside, besideTargets, []string{"at 0:0x400+512", "at 0:0x0+512"},
+			"concurrent: @f: %a of @f (gpu0) and %b of @f (gpu0): d0 activations [0x0,0x200): writes what the node before it reads, which may run at the same time"},
+		{"nodes at the same time, the first of three", beside, besideTargets, []string{"queue=gpu0 at 0:0x600", "queue=gpu0 concurrent=true at 0:0x600"},
+			"concurrent: @f: %a of @f (gpu0) and %c of @f (gpu0): d0 activations [0x200,0x400): reads what the node before it writes"},
+		{"a node at the same time as a copy", beside, besideTargets, []string{"queue=gpu0 at 0:0x200", "queue=gpu0 concurrent=true at 0:0x200"},
+			"concurrent: @f: %a of @f (gpu0): it is concurrent, and copies are in order"},
+		{"nodes at the same time, an event between them", beside, besideTargets, []string{"queue=gpu0 at 0:0x200", "queue=gpu0 event=1 at 0:0x200"},
+			"concurrent: @f: %b of @f (gpu0): it is concurrent, and there is an event between it and the node before it"},
+		{"nodes at the same time in two splits", beside, besideTargets, []string{"split=0 part=one queue=gpu0 concurrent", "split=1 part=one queue=gpu0 concurrent", "split=0 part=one queue=gpu0 at 0:0x600", "split=1 part=one queue=gpu0 at 0:0x600", "split=0 part=one queue=gpu0 at 1", "split=1 part=one queue=gpu0 at 1", "  }\n}", "    split @gpu0\n  }\n}"},
+			"concurrent: @f: %b of @f (gpu0): it is concurrent, and the node before it is not of the same queue, split and iteration"},
+		{"nodes at the same time on a target that has them in order", beside, strings.Replace(besideTargets, "concurrent=true ", "", 1), nil,
+			"concurrent: @f: %b of @f (gpu0): it is concurrent, and the target runs nodes one after the other"},
+
 		{"two steps", chain, chainTargets, nil, ""},
 		{"two steps, events of a queue that nothing waits for", chain, chainTargets, []string{"queue=gpu1 at 2", "queue=gpu1 event=2 at 2"}, ""},
 		{"one instance on one queue", chain, chainTargets, []string{"slots=2 at 0", "at 0"}, ""},
@@ -271,7 +313,7 @@ func randomTargets(r *rand.Rand) string {
 			}
 		}
 		extra, align := []int{0, 1, 64}[r.IntN(3)], []int{64, 256}[r.IntN(2)]
-		fmt.Fprintf(&text, "target g%d space=%s queues=%d events=%v extra=%d align=%d ops=%s\n", i, space, r.IntN(3), r.IntN(3) > 0, extra, align, ops)
+		fmt.Fprintf(&text, "target g%d space=%s queues=%d events=%v extra=%d align=%d concurrent=%v ops=%s\n", i, space, r.IntN(3), r.IntN(3) > 0, extra, align, align == 64, ops)
 	}
 	return text.String() + "target cpu space=host workers=true threads=64 ops=*\n"
 }

@@ -82,6 +82,7 @@ type command struct {
 	signals []*signal
 	record  *signal
 	begun   bool // it has read
+	ended   bool // it has written
 }
 
 type queueActor struct {
@@ -317,8 +318,19 @@ func (s *script) hasEvents(queue string) bool {
 
 func (q *queueActor) ready() bool { return len(q.commands) > 0 && over(q.commands[0].signals) }
 
+// act carries on with one of the commands at the head of the queue that may run at the same time. Those that have ended
+// leave in order.
 func (q *queueActor) act() {
-	c := q.commands[0]
+	var open []*command
+	for i, c := range q.commands {
+		if i > 0 && !c.t.beside {
+			break
+		}
+		if !c.ended {
+			open = append(open, c)
+		}
+	}
+	c := open[q.r.rng.IntN(len(open))]
 	if !c.begun {
 		c.begun = true
 		for _, sp := range c.t.shares[0].reads {
@@ -329,6 +341,14 @@ func (q *queueActor) act() {
 	for _, sp := range c.t.shares[0].writes {
 		q.r.s.write(sp, c.step, 0)
 	}
+	c.ended = true
+	for len(q.commands) > 0 && q.commands[0].ended {
+		q.leave(q.commands[0])
+	}
+}
+
+// leave takes the first command, which has ended, off the queue.
+func (q *queueActor) leave(c *command) {
 	q.commands = q.commands[1:]
 	if c.record != nil {
 		c.record.done = true

@@ -38,6 +38,7 @@ type task struct {
 	before  []ir.Wait // of repeats that begin here: worker 0 waits
 	waits   []ir.Wait
 	event   int
+	beside  bool // it may begin before those before it on its queue have ended
 	barrier bool // before it, and after its waits
 	shares  []share
 }
@@ -223,7 +224,7 @@ func (s *script) passed(b binding, v *ir.Value) binding {
 func (s *script) task(n *ir.Node, env map[*ir.Value]binding) *task {
 	t := &task{name: n.String(), queue: n.Queue()}
 	if n.Submit != nil {
-		t.waits, t.event = n.Submit.Waits, n.Submit.Event
+		t.waits, t.event, t.beside = n.Submit.Waits, n.Submit.Event, n.Submit.Concurrent
 	}
 	parts := s.oracle.parts(n)
 	for _, p := range parts {

@@ -10,17 +10,18 @@ import (
 
 // The rules that a violation can name.
 const (
-	RuleAddress   = "address"
-	RuleAlign     = "align"
-	RulePartition = "partition"
-	RuleReach     = "reach"
-	RuleKernel    = "kernel"
-	RuleCopy      = "copy"
-	RuleReads     = "reads"
-	RuleOverlap   = "overlap"
-	RuleHazard    = "hazard"
-	RuleQueue     = "queue"
-	RuleRace      = "race"
+	RuleAddress    = "address"
+	RuleAlign      = "align"
+	RulePartition  = "partition"
+	RuleReach      = "reach"
+	RuleKernel     = "kernel"
+	RuleCopy       = "copy"
+	RuleReads      = "reads"
+	RuleOverlap    = "overlap"
+	RuleHazard     = "hazard"
+	RuleQueue      = "queue"
+	RuleRace       = "race"
+	RuleConcurrent = "concurrent"
 )
 
 // Violation is a claim that does not hold.

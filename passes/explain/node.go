@@ -33,6 +33,8 @@ type NodeReport struct {
 	Waits []int  `json:"waits,omitempty"`
 	Event int    `json:"event,omitempty"`
 
+	Concurrent bool `json:"concurrent,omitempty"` // with the node before it on its queue
+
 	Cost         *CostReport  `json:"cost,omitempty"`
 	Reads        []CopyReport `json:"copies_read,omitempty"`
 	CopiedBy     []CopyReport `json:"copies_caused,omitempty"`
@@ -92,7 +94,7 @@ func (r *NodeReport) submission(n *ir.Node) {
 	if s == nil {
 		return
 	}
-	r.Queue, r.Slots, r.Event = s.Queue, s.Slots, s.Event
+	r.Queue, r.Slots, r.Event, r.Concurrent = s.Queue, s.Slots, s.Event, s.Concurrent
 	for _, w := range s.Waits {
 		r.Waits = append(r.Waits, w.Event)
 	}

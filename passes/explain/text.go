@@ -173,6 +173,9 @@ func (t *explainText) queue(n *NodeReport) {
 	if len(n.Waits) > 0 {
 		text += fmt.Sprintf(", waits for %s", eventText(n.Waits))
 	}
+	if n.Concurrent {
+		text += ", at the same time as the node before it"
+	}
 	if n.Event != 0 {
 		text += fmt.Sprintf(", records event %d", n.Event)
 	}

@@ -17,7 +17,8 @@ import (
 // A list schedule (schedule.go) takes, among the nodes whose operands are computed, the one that adds the fewest live
 // bytes. Its order is kept only if the peak of some space is lower and that of no space is higher. Nodes stay in their
 // split, except copies into backends with queues, which begin earlier, and copies that devices make for other
-// backends, which move to the head of their split (overlap.go). A reader of a version of a state, or of a carried
+// backends, which move to the head of their split (overlap.go). Nodes that a queue can run at the same time are put next
+// to each other, unless a peak becomes higher for it (together.go). A reader of a version of a state, or of a carried
 // value, runs before the next version is written.
 //
 // Cost: O(nodes * log of the ready nodes + operands).
@@ -31,6 +32,7 @@ var Pass = pass.Pass{
 	Breaks:   pass.FromPartitioned,
 	Rules: []pass.Rule{
 		{Name: pass.RuleOrderPeak, Doc: "the node runs earlier than before, so that fewer bytes are live at once"},
+		{Name: pass.RuleOrderTogether, Doc: "the node runs earlier than before, next to nodes that its queue can run at the same time"},
 		{Name: pass.RuleOrderOverlap, Doc: "the copy is submitted earlier, so that it runs at the same time as other work"},
 	},
 }
@@ -44,6 +46,9 @@ func order(c *pass.Context, m *ir.Module) error {
 				now = list
 				g.causes(c, now)
 			}
+		}
+		if c.Enabled(pass.RuleOrderTogether) {
+			now = g.groups(c, now)
 		}
 		o := newOverlapper(g, c)
 		o.survey(now)

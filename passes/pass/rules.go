@@ -102,8 +102,9 @@ const (
 	RuleRollInit   RuleName = "roll.init"
 	RuleRollNext   RuleName = "roll.next"
 
-	RuleOrderPeak    RuleName = "order.peak"
-	RuleOrderOverlap RuleName = "order.overlap"
+	RuleOrderPeak     RuleName = "order.peak"
+	RuleOrderOverlap  RuleName = "order.overlap"
+	RuleOrderTogether RuleName = "order.together"
 
 	RulePartitionSplit      RuleName = "partition.split"
 	RulePartitionOwn        RuleName = "partition.own"
@@ -120,9 +121,10 @@ const (
 	RulePlanInplace RuleName = "plan.inplace"
 	RulePlanCarried RuleName = "plan.carried"
 
-	RuleSyncRAW RuleName = "sync.raw"
-	RuleSyncWAR RuleName = "sync.war"
-	RuleSyncWAW RuleName = "sync.waw"
+	RuleSyncRAW      RuleName = "sync.raw"
+	RuleSyncWAR      RuleName = "sync.war"
+	RuleSyncWAW      RuleName = "sync.waw"
+	RuleSyncTogether RuleName = "sync.together"
 
 	RuleCheckNeedless RuleName = "check.needless"
 )

@@ -19,6 +19,8 @@ import (
 //
 // Each entry point is laid out as it is submitted (Layout) and walked once with a clock for each queue (Clocks), which
 // finds the waits that are needed. Then they are written into the nodes, and an event for each node that is waited for.
+// Last, nodes of one queue that do not touch what others write are allowed to run at the same time, if the target can
+// do this: see together.
 //
 // Cost: O(nodes * (queues + log of the ranges)). docs/explanation/queues.md has the model.
 var Sync = pass.Pass{
@@ -33,6 +35,7 @@ var Sync = pass.Pass{
 		{Name: pass.RuleSyncRAW, Doc: "it waits for a node on another queue, as it reads what that writes"},
 		{Name: pass.RuleSyncWAR, Doc: "it waits for a node on another queue, as it overwrites what that reads"},
 		{Name: pass.RuleSyncWAW, Doc: "it waits for a node on another queue, as it overwrites what that writes"},
+		{Name: pass.RuleSyncTogether, Doc: "it may run at the same time as the node, which its queue runs before it: neither touches what the other one writes"},
 	},
 }
 
@@ -42,19 +45,21 @@ func synchronize(c *pass.Context, m *ir.Module) error {
 			continue
 		}
 		layout := NewLayout(f, m.Plan.Pipeline)
-		waits := Walk(c.Targets, layout, newMemory(m, layout)).waits
+		memory := newMemory(m, layout)
+		waits := Walk(c.Targets, layout, memory).waits
 		removeWaits(f)
 		writeEvents(c, layout, waits)
 		writeWaits(c, layout, waits)
+		runTogether(c, memory, f, nil)
 	}
 	return nil
 }
 
-// removeWaits removes the events and waits of f and the bodies in it. A module that was read from text may have some.
+// removeWaits removes the order among queues of f and the bodies in it. A module that was read from text may have some.
 func removeWaits(f *ir.Func) {
 	for _, n := range f.Nodes {
 		if n.Submit != nil {
-			n.Submit.Event, n.Submit.Waits = 0, nil
+			n.Submit.Event, n.Submit.Waits, n.Submit.Concurrent = 0, nil, false
 		}
 		if n.Body != nil {
 			removeWaits(n.Body)

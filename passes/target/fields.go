@@ -44,6 +44,8 @@ var fields = []Field{
 	intField("hint", "number of threads that predictions assume",
 		func(d *Descriptor) *int { return &d.Hint }),
 	queuesField(),
+	boolField("concurrent", "true: nodes of a queue that do not need each other run at the same time; false: one after the other",
+		func(d *Descriptor) *bool { return &d.Concurrent }),
 	boolField("events", "true: queues wait for events of other queues; false: the host waits until a queue is empty",
 		func(d *Descriptor) *bool { return &d.Events }),
 	alignField(),

@@ -38,6 +38,10 @@ type Descriptor struct {
 	// backend's spaces.
 	Queues int
 
+	// Concurrent means that a queue can run nodes at the same time, where none of them needs another one. Without it,
+	// each begins when the one before has ended.
+	Concurrent bool
+
 	// Events means that queues of the backend record events and wait for events of other backends. Without it, only the
 	// host waits, until a queue is empty.
 	Events bool

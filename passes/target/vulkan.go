@@ -20,8 +20,11 @@ func Vulkan() *Descriptor {
 		Hint:    1,
 		Queues:  1,
 		Events:  true,
-		Align:   256,
-		Rates:   vulkanRates,
+
+		Concurrent: true,
+
+		Align: 256,
+		Rates: vulkanRates,
 
 		MaxAlloc: 2 << 30, // which the drivers that we know allow; Vulkan promises half of it
 	}

@@ -16,8 +16,8 @@ type Kernel struct {
 	Args    int    // words of arguments
 }
 
-// Command is the type of runtime.Command.Kernel for GPUs: a function that dispatches kernels, one after the other. What
-// one of them writes is visible to those after it. iteration is that of the repeat around the command.
+// Command is the type of runtime.Command.Kernel for GPUs: a function that dispatches kernels. Those between two calls
+// of Barrier may run at the same time. iteration is that of the repeat around the command.
 //
 // A device calls it once for each step, to learn the arguments. Everything else has to be the same each time: what was
 // recorded in the first step is run again.
@@ -34,24 +34,31 @@ type Env struct {
 	// Dispatches are those of the command, Words the arguments of all of them.
 	Dispatches []Dispatch
 	Words      []uint64
+
+	barrier bool // before the next dispatch
 }
 
 // Dispatch runs a kernel with a number of workgroups. Its arguments are the words from First on.
 type Dispatch struct {
-	Kernel *Kernel
-	Groups int
-	First  int
+	Kernel  *Kernel
+	Groups  int
+	First   int
+	Barrier bool // it begins when those before it have ended, and sees what they wrote
 }
 
 // Dispatch dispatches a kernel.
 func (e *Env) Dispatch(k *Kernel, groups int, args ...uint64) {
-	e.Dispatches = append(e.Dispatches, Dispatch{k, groups, len(e.Words)})
+	e.Dispatches = append(e.Dispatches, Dispatch{k, groups, len(e.Words), e.barrier})
 	e.Words = append(e.Words, args...)
+	e.barrier = false
 }
+
+// Barrier orders the dispatches after it after those before it.
+func (e *Env) Barrier() { e.barrier = true }
 
 // Run collects the dispatches of a command.
 func (e *Env) Run(c Command, iteration int) {
-	e.Dispatches, e.Words = e.Dispatches[:0], e.Words[:0]
+	e.Dispatches, e.Words, e.barrier = e.Dispatches[:0], e.Words[:0], false
 	c(e, iteration)
 }
 

@@ -10,12 +10,14 @@ import (
 func TestRunCollectsDispatches(t *testing.T) {
 	a, b := &Kernel{Name: "a", Args: 2}, &Kernel{Name: "b", Args: 1}
 	e := &Env{Mem: []uint64{1000, 2000}}
-	e.Run(func(e *Env, l int) { e.Dispatch(b, 1, 7) }, 0)
+	e.Run(func(e *Env, l int) { e.Dispatch(b, 1, 7); e.Barrier() }, 0)
 	e.Run(func(e *Env, l int) {
 		e.Dispatch(a, 3, e.Mem[0]+uint64(8*l), e.Mem[1])
+		e.Barrier()
 		e.Dispatch(b, 4, 5)
+		e.Dispatch(b, 4, 6)
 	}, 2)
-	if !slices.Equal(e.Dispatches, []Dispatch{{a, 3, 0}, {b, 4, 2}}) || !slices.Equal(e.Words, []uint64{1016, 2000, 5}) {
+	if !slices.Equal(e.Dispatches, []Dispatch{{a, 3, 0, false}, {b, 4, 2, true}, {b, 4, 3, false}}) || !slices.Equal(e.Words, []uint64{1016, 2000, 5, 6}) {
 		t.Errorf("%+v, words %d", e.Dispatches, e.Words)
 	}
 }

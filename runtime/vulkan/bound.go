@@ -135,9 +135,12 @@ func (d *device) barrier(h handle, from, fromAccess, to, toAccess uint32) {
 	d.cmdPipelineBarrier.call(uintptr(h), uintptr(from), uintptr(to), 0, 1, uintptr(unsafe.Pointer(m)), 0, 0, 0, 0)
 }
 
-// dispatch records a dispatch, and that what it writes is visible to the ones after it.
+// dispatch records a dispatch.
 func (o *bound) dispatch(r recorded, s *gpu.Dispatch) error {
 	d, h := o.device, r.buffer
+	if s.Barrier {
+		d.barrier(h, stageCompute, accessShaderWrite, stageCompute, accessShaderRead|accessShaderWrite)
+	}
 	p, err := d.pipeline(s.Kernel)
 	if err != nil {
 		return err
@@ -148,6 +151,5 @@ func (o *bound) dispatch(r recorded, s *gpu.Dispatch) error {
 		d.cmdPushConstants.call(uintptr(h), uintptr(d.pipelines.layout), shaderCompute, 0, wordBytes, uintptr(address(at)))
 	}
 	d.cmdDispatch.call(uintptr(h), uintptr(s.Groups), 1, 1)
-	d.barrier(h, stageCompute, accessShaderWrite, stageCompute|stageTransfer, accessShaderRead|accessShaderWrite|accessTransferRead|accessTransferWrite)
 	return nil
 }

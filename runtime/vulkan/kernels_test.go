@@ -127,6 +127,7 @@ func command(list ...dispatch) *runtime.Command {
 				}
 			}
 			e.Dispatch(d.Kernel, d.Groups, words...)
+			e.Barrier()
 		}
 	}
 	return &runtime.Command{Label: runtime.Label{Func: "step", Split: 2}, Kernel: gpu.Command(run)}
