@@ -68,12 +68,12 @@ const (
 	reads mode = iota
 	writes
 	atomics
-	uniforms // reads of what nothing writes in the launch
+	uniforms // reads of what nothing writes in the launch, by load_uniform and copy_async
 	numModes
 )
 
 func (m mode) String() string {
-	return [numModes]string{"read", "written", "changed by atomic_add", "read by load_uniform"}[m]
+	return [numModes]string{"read", "written", "changed by atomic_add", "read by load_uniform or copy_async"}[m]
 }
 
 // racing are the modes that are a race with a mode if no barrier orders the two, forbidden those that must not be in the

@@ -128,6 +128,8 @@ func (c *compiler) simple(i *kir.Instr) {
 		c.device(i, in)
 	case kir.OpSharedLoad, kir.OpSharedStore:
 		c.shared(i, in)
+	case kir.OpCopyAsync, kir.OpCopyCommit, kir.OpCopyWait:
+		c.copying(i, in)
 	case kir.OpBarrier, kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor:
 		c.meeting(i, in)
 	default:
@@ -184,6 +186,21 @@ func (c *compiler) shared(i *kir.Instr, in inst) {
 	in.step = stepSharedLoad
 	if i.Op == kir.OpSharedStore {
 		in.step = stepSharedStore
+	}
+	c.emit(in)
+}
+
+// copying compiles an operation on asynchronous copies.
+func (c *compiler) copying(i *kir.Instr, in inst) {
+	switch i.Op {
+	case kir.OpCopyAsync:
+		in.step, in.mode, in.size = stepCopyAsync, uniforms, int32(i.Imm)
+		in.a, in.b = in.b, in.a // the address, the index
+		in.shared = int32(slices.Index(c.kernel.Shared, i.Shared))
+	case kir.OpCopyCommit:
+		in.step = stepCopyCommit
+	case kir.OpCopyWait:
+		in.step = stepCopyWait
 	}
 	c.emit(in)
 }

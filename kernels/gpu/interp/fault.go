@@ -14,7 +14,7 @@ const (
 	SharedBounds  = "shared"        // an index outside of an array in shared memory
 	Uninitialised = "uninitialised" // a read of bytes that were never written
 	Race          = "race"          // two accesses by different threads that no barrier orders, not both reads nor both atomic
-	Uniform       = "uniform"       // bytes of a load_uniform are written in the same launch
+	Uniform       = "uniform"       // bytes of a load_uniform or copy_async are written in the same launch
 	Barrier       = "barrier"       // not all threads of the workgroup reach the same barrier
 	Subgroup      = "subgroup"      // not all threads of the subgroup reach the same operation, or the subgroup's size does not fit
 	Division      = "division"      // an integer division by 0, or whose quotient overflows

@@ -132,12 +132,12 @@ func (m *machine) begin(index int) *group {
 	g.ready = g.ready[:0]
 	for i := range g.threads {
 		g.threads[i].pc, g.threads[i].state = 0, proceed
+		g.threads[i].copies = copies{}
 		g.prepare(&g.threads[i])
 		g.ready = append(g.ready, int32(i))
 	}
-	for _, s := range g.shared {
-		clear(s.seen[reads])
-		clear(s.seen[writes])
+	for i := range g.shared {
+		g.shared[i].forget()
 	}
 	return g
 }
@@ -151,7 +151,7 @@ func (m *machine) newGroup() *group {
 		g.threads[i] = thread{index: int32(i), registers: registers[i*n : (i+1)*n]}
 	}
 	for _, s := range m.kernel.Shared {
-		a := sharedArray{Shared: s, values: make([]uint64, s.Len*s.Elem.Lanes)}
+		a := sharedArray{Shared: s, values: make([]uint64, s.Len*s.Elem.Lanes), copied: make([]access, s.Len)}
 		a.seen = [2][]access{make([]access, s.Len), make([]access, s.Len)}
 		g.shared = append(g.shared, a)
 	}

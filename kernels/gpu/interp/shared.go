@@ -7,30 +7,55 @@ type sharedArray struct {
 	*kir.Shared
 	values []uint64 // lanes of all elements
 	seen   [2][]access
+	copied []access // the copies under way to each element
 }
 
-// element checks and records an access to shared memory, and returns the lanes; nil after a fault.
+// lanesOf returns the lanes of an element.
+func (s *sharedArray) lanesOf(index int) []uint64 {
+	return s.values[index*s.Elem.Lanes:][:s.Elem.Lanes]
+}
+
+// forget drops the accesses of a group that has ended.
+func (s *sharedArray) forget() {
+	clear(s.seen[reads])
+	clear(s.seen[writes])
+	clear(s.copied)
+}
+
+// element checks and records an access to the element of shared memory that register a names, and returns the lanes; nil
+// after a fault.
 func (g *group) element(t *thread, in *inst, m mode) []uint64 {
-	s := &g.shared[in.shared]
-	index := int32(t.registers[in.a])
-	if index < 0 || int(index) >= s.Len {
-		g.fail(t, in, SharedBounds, "element %d of %s, which has %d", index, s.Name, s.Len)
+	index := int(int32(t.registers[in.a]))
+	if !g.touch(t, in, index, m) {
 		return nil
 	}
+	return g.shared[in.shared].lanesOf(index)
+}
+
+// touch checks and records an access to an element of shared memory. It returns false after a fault.
+func (g *group) touch(t *thread, in *inst, index int, m mode) bool {
+	s := &g.shared[in.shared]
+	if index < 0 || index >= s.Len {
+		g.fail(t, in, SharedBounds, "element %d of %s, which has %d", index, s.Name, s.Len)
+		return false
+	}
 	me := g.access(t)
+	if a := s.copied[index]; a != 0 {
+		g.fail(t, in, Race, "%v has not waited for its copy to element %d of %s", a, index, s.Name)
+		return false
+	}
 	for other := reads; other <= writes; other++ {
 		if a := s.seen[other][index]; (m == writes || other == writes) && a.unordered(me) {
 			g.fail(t, in, Race, "element %d of %s is also %v by %v", index, s.Name, other, a)
-			return nil
+			return false
 		}
 	}
 	if m == reads && s.seen[writes][index] == 0 {
 		g.fail(t, in, Uninitialised, "element %d of %s was never written", index, s.Name)
-		return nil
+		return false
 	}
 	s.seen[m][index] = s.seen[m][index].with(me)
-	at := int(index) * s.Elem.Lanes
-	return s.values[at : at+s.Elem.Lanes]
+	return true
 }
 
 func stepSharedLoad(g *group, t *thread, in *inst) signal {

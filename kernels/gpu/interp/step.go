@@ -24,6 +24,7 @@ type thread struct {
 	index     int32
 	pc        int32
 	state     signal
+	copies    copies
 }
 
 // run makes steps until one does not proceed.

@@ -195,6 +195,15 @@ func (b *Builder) SharedStore(s *Shared, index, x *Value) {
 // Barrier waits for all threads of the workgroup.
 func (b *Builder) Barrier() { b.emit(&Instr{Op: OpBarrier}, Type{}) }
 
+// CopyAsync begins to copy bytes from an address to an array in shared memory, from element index on; see OpCopyAsync.
+func (b *Builder) CopyAsync(s *Shared, index, address *Value, bytes int) {
+	b.emit(&Instr{Op: OpCopyAsync, Args: []*Value{index, address}, Shared: s, Imm: uint64(bytes)}, Type{})
+}
+
+// CopyCommit ends a group of copies, CopyWait waits for all groups but the last n.
+func (b *Builder) CopyCommit()    { b.emit(&Instr{Op: OpCopyCommit}, Type{}) }
+func (b *Builder) CopyWait(n int) { b.emit(&Instr{Op: OpCopyWait, Imm: uint64(n)}, Type{}) }
+
 // Operations among the threads of a subgroup.
 func (b *Builder) ReduceAdd(x *Value) *Value { return b.op(OpReduceAdd, x) }
 func (b *Builder) ReduceMax(x *Value) *Value { return b.op(OpReduceMax, x) }

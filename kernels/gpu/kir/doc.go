@@ -35,4 +35,20 @@
 // denormals of f32. A fma may be rounded twice, so a kernel must not rely on its exactness. Divisions, exp, log, sqrt,
 // sin, cos and tanh have the accuracy that Vulkan asks for, which package spirv lists; a kernel that needs more computes
 // it from multiplications and additions.
+//
+// # Asynchronous copies
+//
+// A copy_async copies bytes from device memory to a shared array while the thread runs on. A thread's copies since its last
+// copy_commit become a group by the next one. A copy_wait of n waits until all groups of the thread but the last n have
+// arrived. Then the thread reads them; other threads read them after a barrier that follows the wait. Until the wait no
+// thread may access the elements. Both places are multiples of the bytes that are copied.
+//
+//	copy_async tile %index, %address {16}
+//	copy_commit
+//	copy_wait {0}
+//	barrier
+//
+// Nothing may write the source while the kernel runs, as with load_uniform: there is no order between a copy and the stores
+// of other threads. The copies are for weights, which are such bytes. A kernel with them is for devices that have them: there is no
+// substitute, because a load and a store take the registers that the copies are to save.
 package kir

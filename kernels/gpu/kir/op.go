@@ -67,6 +67,10 @@ const (
 	OpSharedStore // operands index, T
 	OpBarrier     // all threads of the workgroup reach it, and see what the others stored before in device and shared memory
 
+	OpCopyAsync  // begins to copy Imm bytes, 4, 8 or 16, to the array Shared; operands index, address: see "Asynchronous copies" (CapAsync)
+	OpCopyCommit // makes the thread's copies since the last OpCopyCommit a group (CapAsync)
+	OpCopyWait   // waits for all groups of the thread but the last Imm (CapAsync)
+
 	OpReduceAdd // of i32, u32, f32 over a subgroup, all threads of which are active (CapSubgroup)
 	OpReduceMax
 	OpShuffleXor // T of the thread whose lane is lane^Imm; Imm is less than the threads of any subgroup, all of which are active
@@ -86,6 +90,7 @@ var opNames = [numOps]string{
 	OpConvert: "convert", OpBitcast: "bitcast", OpVector: "vector", OpExtract: "extract", OpDot4: "dot4",
 	OpOffset: "offset", OpLoad: "load", OpLoadUniform: "load_uniform", OpStore: "store", OpAtomicAdd: "atomic_add",
 	OpSharedLoad: "shared_load", OpSharedStore: "shared_store", OpBarrier: "barrier",
+	OpCopyAsync: "copy_async", OpCopyCommit: "copy_commit", OpCopyWait: "copy_wait",
 	OpReduceAdd: "reduce_add", OpReduceMax: "reduce_max", OpShuffleXor: "shuffle_xor", OpFor: "for", OpIf: "if",
 }
 
@@ -103,6 +108,8 @@ func (o Op) Caps(t Type) Caps {
 		return CapSubgroup
 	case OpDot4:
 		return CapDot4
+	case OpCopyAsync, OpCopyCommit, OpCopyWait:
+		return CapAsync
 	case OpAdd, OpSub, OpMul, OpDiv, OpMin, OpMax, OpNeg, OpFMA:
 		if t.Kind == F16 {
 			return CapF16

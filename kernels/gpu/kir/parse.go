@@ -316,7 +316,7 @@ func (p *parser) simple(i *Instr, from int) []Type {
 	if i.Op == OpConst {
 		i.Imm = p.constant(t)
 	}
-	if i.Op == OpSharedLoad || i.Op == OpSharedStore {
+	if accessesShared(i.Op) {
 		p.blanks()
 		at := p.at
 		name := p.word("a shared array")
@@ -341,7 +341,7 @@ func (p *parser) simple(i *Instr, from int) []Type {
 // resultTypes infers the types of an operation's results; t is the type in its text.
 func (p *parser) resultTypes(i *Instr, t Type, from int) []Type {
 	switch i.Op {
-	case OpStore, OpSharedStore, OpBarrier:
+	case OpStore, OpSharedStore, OpBarrier, OpCopyAsync, OpCopyCommit, OpCopyWait:
 		return nil
 	case OpThread, OpGroup, OpNumGroups, OpLane, OpSubgroup, OpLanes:
 		return []Type{Scalar(I32)}

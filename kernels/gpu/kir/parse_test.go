@@ -45,6 +45,9 @@ func everything(t testing.TB) *Kernel {
 	b.AtomicAdd(x, u)
 	b.SharedStore(buf, i, b.SharedLoad(buf, n))
 	b.SharedStore(words, i, u)
+	b.CopyAsync(words, i, at, 8)
+	b.CopyCommit()
+	b.CopyWait(1)
 	b.Barrier()
 	b.ReduceAdd(b.ReduceMax(b.ShuffleXor(f, 3)))
 	b.For(b.Int(0), n, b.Int(1), nil, func(*Value, []*Value) []*Value {

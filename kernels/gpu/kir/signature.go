@@ -1,5 +1,7 @@
 package kir
 
+import "slices"
+
 // kinds of operands, as sets.
 type kindSet uint16
 
@@ -79,8 +81,11 @@ func (v *verifier) signature(i *Instr) {
 		v.result(i, Scalar(I32))
 	case OpFor, OpIf:
 		v.control(i)
-	case OpBarrier:
+	case OpBarrier, OpCopyCommit:
 		v.shape(i, 0, 0)
+	case OpCopyWait:
+		v.shape(i, 0, 0)
+		v.must(i.Imm < maxGroups, "%d groups: at most %d stay under way", i.Imm, maxGroups-1)
 	default:
 		v.memory(i)
 	}
@@ -142,28 +147,35 @@ func (v *verifier) memory(i *Instr) {
 		v.is(i, 0, Scalar(U64))
 		v.is(i, 1, Scalar(U32))
 		v.result(i, Scalar(U32))
-	case OpSharedLoad, OpSharedStore:
+	case OpSharedLoad, OpSharedStore, OpCopyAsync:
 		v.sharedAccess(i)
 	}
 }
 
 func (v *verifier) sharedAccess(i *Instr) {
-	declared := false
-	for _, s := range v.k.Shared {
-		declared = declared || s == i.Shared
-	}
-	if !declared {
+	if !slices.Contains(v.k.Shared, i.Shared) {
 		v.fail("accesses a shared array that the kernel does not have")
 		return
 	}
-	if i.Op == OpSharedLoad {
+	switch i.Op {
+	case OpSharedLoad:
 		v.shape(i, 1, 1)
 		v.result(i, i.Shared.Elem)
-	} else {
+	case OpSharedStore:
 		v.shape(i, 2, 0)
 		v.is(i, 1, i.Shared.Elem)
+	case OpCopyAsync:
+		v.shape(i, 2, 0)
+		v.is(i, 1, Scalar(U64))
+		v.must(i.Imm == 4 || i.Imm == 8 || i.Imm == 16, "%d bytes: 4, 8 or 16 are copied", i.Imm)
+		v.must(i.Imm%uint64(max(i.Shared.Elem.Bytes(), 1)) == 0, "%d bytes are no whole number of %v", i.Imm, i.Shared.Elem)
 	}
 	v.is(i, 0, Scalar(I32))
+}
+
+// accessesShared reports whether an operation names a shared array.
+func accessesShared(op Op) bool {
+	return op == OpSharedLoad || op == OpSharedStore || op == OpCopyAsync
 }
 
 func (v *verifier) control(i *Instr) {

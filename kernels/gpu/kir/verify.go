@@ -12,6 +12,7 @@ const (
 	maxThreads = 1024
 	maxShared  = 32 << 10 // bytes
 	maxArgs    = 64
+	maxGroups  = 8 // of copies under way that a copy_wait leaves
 )
 
 // Verify checks that each value is defined once and before it is used, that operands and results have the types that the

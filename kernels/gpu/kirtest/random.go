@@ -57,7 +57,7 @@ func (g *generator) statements(n int) {
 
 // statement adds something to the current block.
 func (g *generator) statement() {
-	switch g.r.IntN(10) {
+	switch g.r.IntN(11) {
 	case 0, 1:
 		g.store()
 	case 2:
@@ -70,6 +70,8 @@ func (g *generator) statement() {
 		g.count()
 	case 6:
 		g.acrossSubgroup()
+	case 7:
+		g.copies()
 	default:
 		g.pool = append(g.pool, g.value(g.anyType(), 0))
 	}
@@ -200,18 +202,24 @@ func (g *generator) loop() {
 // exchange lets threads read from shared memory what others stored there. All threads of a workgroup have to run it.
 func (g *generator) exchange() {
 	t := g.memoryType()
-	size := g.o.Threads * t.Bytes()
-	if g.diverged > 0 || g.shared+size > 16<<10 {
+	if g.diverged > 0 || !g.fits(g.o.Threads*t.Bytes()) {
 		return
 	}
-	g.shared += size + 16
-	g.arrays++
-	array := g.NewShared(fmt.Sprintf("s%d", g.arrays), t, g.o.Threads)
+	array := g.array(t, g.o.Threads)
 	g.SharedStore(array, g.thread, g.value(t, 0))
 	g.Barrier()
 	other := g.Rem(g.And(g.value(kir.Scalar(kir.I32), 1), g.Int(0xffff)), g.Int(g.o.Threads))
 	g.pool = append(g.pool, g.SharedLoad(array, other))
 	g.Barrier()
+}
+
+// fits reports whether shared memory has room for another array.
+func (g *generator) fits(bytes int) bool { return g.shared+bytes <= 24<<10 }
+
+func (g *generator) array(t kir.Type, n int) *kir.Shared {
+	g.shared += n*t.Bytes() + 16
+	g.arrays++
+	return g.NewShared(fmt.Sprintf("s%d", g.arrays), t, n)
 }
 
 // acrossSubgroup adds operations of subgroups whose results are the same for every size of subgroups, if lanes are

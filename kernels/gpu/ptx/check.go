@@ -123,6 +123,18 @@ func (c *checker) operand(o operand, spec string, types []string, lanes int) {
 		if o.form != intOperand || o.value > 15 {
 			c.fail("a barrier has a number up to 15")
 		}
+	case "4|8|16", "16|":
+		if o.form != intOperand || !slices.Contains(strings.Split(spec, "|"), strconv.FormatUint(o.value, 10)) {
+			c.fail("an operand is none of %s", spec)
+		}
+	case "count":
+		if o.form != intOperand || o.signed {
+			c.fail("an operand is no number")
+		}
+	case "[global:]", "[shared:]":
+		if size := c.s.operands[len(c.s.operands)-1].value; size > 0 && size <= 16 {
+			c.address(o, strings.Replace(spec, ":", "", 1), int(size))
+		}
 	case "[param]", "[global]", "[shared]":
 		c.address(o, spec, lanes*sizes[types[0]]/8)
 	case "=mov", "mov":

@@ -29,7 +29,8 @@ var architectures = map[string]struct {
 // Operands are words. A number is the place of the operand's type among the instruction's types; another type's name is
 // that type. A first = marks a destination, a first ~ an operand that may be wider than the type (9.4.1), a last v a list of as
 // many lanes as the instruction has. Further words: label, zero (a barrier's number), [param], [global], [shared], and mov,
-// =mov for the operands of mov, which have rules of their own.
+// =mov for the operands of mov, which have rules of their own. [global:] and [shared:] are addresses of as many bytes as the
+// last operand states, which is the word 4|8|16 or a part of it; count is a number that is not negative.
 type rule struct {
 	op       string   // with modifiers, without types
 	types    []string // the types that it may have, each joined with points
@@ -131,6 +132,10 @@ var rules = []rule{
 	{"ld.global.nc", memTypes, "=~0v [global]", version{3, 1}, 32, "9.7.8.9"},
 	{"st.global", memTypes, "[global] ~0v", first, 0, "9.7.8.11"},
 	{"st.shared", memTypes, "[shared] ~0v", first, 0, "9.7.8.11"},
+	{"cp.async.ca.shared.global", noTypes, "[shared:] [global:] 4|8|16", version{7, 0}, 80, "9.7.8.22.1"},
+	{"cp.async.cg.shared.global", noTypes, "[shared:] [global:] 16|", version{7, 0}, 80, "9.7.8.22.1"},
+	{"cp.async.commit_group", noTypes, "", version{7, 0}, 80, "9.7.8.22.2"},
+	{"cp.async.wait_group", noTypes, "count", version{7, 0}, 80, "9.7.8.22.3"},
 	{"cvt", pairs(wholeTypes, wholeTypes), "=~0 ~1", first, 0, "9.7.8.18"},
 	{"cvt", list("f32.f16 f64.f16 f64.f32"), "=~0 ~1", first, 0, "9.7.8.18"},
 	{"cvt.rn", append(pairs("f16 f32 f64", wholeTypes), "f16.f32", "f16.f64", "f32.f64"), "=~0 ~1", first, 0, "9.7.8.18"},

@@ -38,7 +38,7 @@ func TestCorpusHasAllOperationsAndKinds(t *testing.T) {
 
 func TestCheckAcceptsWhatEmitPrints(t *testing.T) {
 	for _, s := range corpus() {
-		for _, target := range Targets() {
+		for _, target := range s.targets() {
 			text := emit(t, s.kernel(t), target)
 			if again := emit(t, s.kernel(t), target); again != text {
 				t.Errorf("%s, %v: two runs differ", s.name, target)

@@ -11,8 +11,9 @@ import (
 type sample struct {
 	name    string
 	threads int
-	meets   bool // threads meet, so that the reference does not run it
-	inexact bool // results of functions differ
+	meets   bool   // threads meet, so that the reference does not run it
+	inexact bool   // results of functions differ
+	since   Target // the lowest target that has its instructions
 	build   func(c *corpusBuilder)
 }
 
@@ -78,6 +79,7 @@ func corpus() []sample {
 		{name: "lanes", threads: 64, build: lanesSample}, {name: "dot", build: dot},
 		{name: "subgroup", threads: 64, meets: true, build: subgroup}, {name: "shared", threads: 64, meets: true, build: sharedSample},
 		{name: "atomic", meets: true, build: atomic},
+		{name: "async", threads: 64, meets: true, since: SM80, build: asyncSample},
 	}
 	for _, lanes := range []int{1, 2, 4} {
 		for _, k := range allKinds {
@@ -204,6 +206,28 @@ func sharedSample(c *corpusBuilder) {
 	c.result(c.SharedLoad(a, other))
 	c.result(c.SharedLoad(b, c.thread))
 	c.Barrier()
+}
+
+// targets returns those that have the sample's instructions.
+func (s sample) targets() []Target { return Targets()[s.since:] }
+
+// asyncSample copies in two groups and stores what other threads copied.
+func asyncSample(c *corpusBuilder) {
+	a, b := c.NewShared("a", kir.Scalar(kir.U8), 256), c.NewShared("b", kir.Vector(kir.F32, 4), 64)
+	d := c.NewShared("d", kir.Scalar(kir.U32), 128)
+	other := c.Sub(c.Int(63), c.thread)
+	c.CopyAsync(a, c.Mul(c.thread, c.Int(4)), c.At(c.in, c.thread, 4), 4)
+	c.CopyAsync(d, c.Mul(c.thread, c.Int(2)), c.At(c.in, c.thread, 8), 8)
+	c.CopyCommit()
+	c.CopyAsync(b, c.thread, c.At(c.in, c.thread, 16), 16)
+	c.CopyCommit()
+	c.CopyWait(1)
+	c.Barrier()
+	c.result(c.SharedLoad(d, c.Add(c.Mul(other, c.Int(2)), c.Int(1))))
+	c.result(c.SharedLoad(a, c.Add(c.Mul(other, c.Int(4)), c.Int(3))))
+	c.CopyWait(0)
+	c.Barrier()
+	c.result(c.SharedLoad(b, other))
 }
 
 func atomic(c *corpusBuilder) {

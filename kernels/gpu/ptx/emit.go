@@ -40,6 +40,10 @@ func admit(k *kir.Kernel, t Target) error {
 			if k.Threads%warp != 0 {
 				err = fmt.Errorf("ptx: %s: %v needs whole subgroups: %d threads are no multiple of %d", k.Name, i.Op, k.Threads, warp)
 			}
+		case kir.OpCopyAsync, kir.OpCopyCommit, kir.OpCopyWait:
+			if !t.hasAsync() {
+				err = fmt.Errorf("ptx: %s: %v does not have %v", k.Name, t, i.Op)
+			}
 		}
 	})
 	return err

@@ -78,6 +78,7 @@ func TestThreadsMeetAsTheyShould(t *testing.T) {
 	}{
 		{"subgroup", 60, wantSubgroup},
 		{"shared", 6, wantShared},
+		{"async", 32, wantAsync},
 		{"memory_u64x4", 64, wantMemory(32)},
 		{"memory_i8", 2, wantMemory(1)},
 		{"memory_bf16x4", 16, wantMemory(8)},
@@ -85,8 +86,9 @@ func TestThreadsMeetAsTheyShould(t *testing.T) {
 		{"memory_f16x2", 8, wantMemory(4)},
 	}
 	for _, tt := range tests {
-		for _, target := range Targets() {
-			k := sampleNamed(t, tt.name).kernel(t)
+		s := sampleNamed(t, tt.name)
+		for _, target := range s.targets() {
+			k := s.kernel(t)
 			memory := inputs(7)
 			if tt.name == "subgroup" {
 				smallFloats(memory)
@@ -145,6 +147,17 @@ func wantSubgroup(in []byte, thread int) []byte {
 		}
 	}
 	return out
+}
+
+// wantAsync returns 4 bytes that the other thread copied in the first group, one of it, and 16 of the second group.
+func wantAsync(in []byte, thread int) []byte {
+	other := 63 - thread
+	out := append(make([]byte, 0, 32), in[8*other+4:][:4]...)
+	out = append(out, in[4*other+3])
+	for len(out) < 16 {
+		out = append(out, 0)
+	}
+	return append(out, in[16*other:][:16]...)
 }
 
 func wantShared(in []byte, thread int) []byte {
@@ -317,6 +330,7 @@ func TestEmitRefusesKernels(t *testing.T) {
 		{build("add", 32, nothing), SM70, "add is no name for an entry"},
 		{build("k", 48, func(b *kir.Builder) { b.ReduceAdd(b.Int(1)) }), SM70, "48 threads are no multiple of 32"},
 		{invalid, SM70, "0 threads"},
+		{build("k", 32, func(b *kir.Builder) { b.CopyCommit() }), SM70, "k: sm_70 does not have copy_commit"},
 	}
 	for _, tt := range tests {
 		if _, err := Emit(tt.k, tt.target); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -344,6 +358,9 @@ func TestAssembles(t *testing.T) {
 			continue
 		}
 		for _, s := range samples {
+			if target < s.since {
+				continue
+			}
 			assemble(t, ptxas, arch, s.name, emit(t, s.kernel(t), target))
 			n++
 		}

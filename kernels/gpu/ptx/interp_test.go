@@ -54,7 +54,13 @@ func (m *onPTX) Run(k *kir.Kernel, groups int, args []uint64) error {
 }
 
 // capsOf returns the capabilities that kernels for a target may need.
-func capsOf(Target) kir.Caps { return kir.CapSubgroup | kir.CapF16 | kir.CapDot4 }
+func capsOf(t Target) kir.Caps {
+	caps := kir.CapSubgroup | kir.CapF16 | kir.CapDot4
+	if t.hasAsync() {
+		caps |= kir.CapAsync
+	}
+	return caps
+}
 
 // TestRandomKernelsRunAsInInterp compares what random kernels leave in memory, printed as PTX, with what package interp computes.
 func TestRandomKernelsRunAsInInterp(t *testing.T) {

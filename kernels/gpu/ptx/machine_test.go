@@ -44,6 +44,8 @@ type thread struct {
 	pc    int
 	regs  map[string]uint64
 	state threadState
+	open  []func()   // copies since the last commit
+	under [][]func() // committed groups of copies, the oldest first
 }
 
 type threadState uint8
@@ -240,6 +242,9 @@ func (th *thread) step() {
 		th.state = atWarp
 	case "bra":
 		th.pc = th.cta.m.e.labels[s.operands[0].name]
+	case "cp.async.ca.shared.global", "cp.async.cg.shared.global", "cp.async.commit_group", "cp.async.wait_group":
+		th.copy(s, in.op)
+		th.pc++
 	default:
 		th.data(s, in.op, in.types, in.lanes)
 		th.pc++
@@ -309,6 +314,26 @@ func (th *thread) data(s *statement, op string, types []string, lanes int) {
 			args = append(args, in(n+1))
 		}
 		th.write(o[0], th.compute(op, typ, args), typ)
+	}
+}
+
+// copy runs the instructions of cp.async. A copy is made as late as the waits allow.
+func (th *thread) copy(s *statement, op string) {
+	switch op {
+	case "cp.async.commit_group":
+		th.under = append(th.under, th.open)
+		th.open = nil
+	case "cp.async.wait_group":
+		for len(th.under) > int(s.operands[0].value) {
+			for _, arrive := range th.under[0] {
+				arrive()
+			}
+			th.under = th.under[1:]
+		}
+	default:
+		n := int(s.operands[2].value)
+		to, from := th.place(s.operands[0], "shared", n, 1), th.place(s.operands[1], "global", n, 1)
+		th.open = append(th.open, func() { copy(to, from) })
 	}
 }
 

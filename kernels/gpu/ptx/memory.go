@@ -26,6 +26,14 @@ func (e *emitter) memory(i *kir.Instr) {
 		e.store("st.shared", e.element(i), e.lanes(i.Args[1]), i.Args[1].Type)
 	case kir.OpBarrier:
 		e.ins("bar.sync", "0")
+	case kir.OpCopyAsync:
+		// .ca has all three sizes, .cg only 16, which then does not fill the cache of the multiprocessor (9.7.8.22.1).
+		level := map[bool]string{true: "cg", false: "ca"}[i.Imm == 16]
+		e.ins("cp.async."+level+".shared.global", "["+e.element(i)+"]", "["+e.lane(i.Args[1])+"]", fmt.Sprint(i.Imm))
+	case kir.OpCopyCommit:
+		e.ins("cp.async.commit_group")
+	case kir.OpCopyWait:
+		e.ins("cp.async.wait_group", fmt.Sprint(i.Imm))
 	default:
 		panic(fmt.Sprintf("ptx: %v is not printed", i.Op))
 	}

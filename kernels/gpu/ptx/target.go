@@ -36,5 +36,8 @@ func (t Target) String() string {
 // hasRedux reports whether redux.sync exists: from sm_80 on (9.7.12.10).
 func (t Target) hasRedux() bool { return t >= SM80 }
 
+// hasAsync reports whether cp.async exists: from sm_80 on (9.7.8.22).
+func (t Target) hasAsync() bool { return t >= SM80 }
+
 // hasMinF16 reports whether min.f16 and max.f16 exist: from sm_80 on (9.7.4.7).
 func (t Target) hasMinF16() bool { return t >= SM80 }

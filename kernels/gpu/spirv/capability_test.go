@@ -124,6 +124,10 @@ func TestEmitRefuses(t *testing.T) {
 	}{
 		{"invalid kernel", func(k *kir.Kernel) { k.Threads = 0 }, "0 threads"},
 		{"capability", func(k *kir.Kernel) { k.Needs = 0 }, "k: add needs a capability that the kernel does not list"},
+		{"copies", func(k *kir.Kernel) {
+			k.Body.Instrs = append(k.Body.Instrs, &kir.Instr{Op: kir.OpCopyCommit})
+			k.Needs |= kir.CapAsync
+		}, "k: SPIR-V has no copy_commit: build the kernel for a machine without asynchronous copies"},
 	}
 	for _, tt := range tests {
 		k := sample(t, "k", func(b *builder) {

@@ -27,6 +27,8 @@
 //	shaderFloat16             kir.CapF16
 //	shaderIntegerDotProduct   kir.CapDot4
 //
+// SPIR-V has no asynchronous copies: a kernel with kir.CapAsync is refused.
+//
 // The following are properties of a device:
 //
 //	shaderSignedZeroInfNanPreserveFloat32  f32 is computed with

@@ -39,7 +39,8 @@ func emit(k *kir.Kernel, name func(*module, id, string)) ([]uint32, error) {
 	return e.m.assemble(e.kernel()), nil
 }
 
-// capable checks that the kernel lists the capabilities of its instructions: the type of an f16 depends on them.
+// capable checks that SPIR-V expresses the instructions, and that the kernel lists their capabilities: the type of an f16
+// depends on them.
 func capable(k *kir.Kernel) (err error) {
 	k.Body.Walk(func(i *kir.Instr) {
 		var t kir.Type
@@ -48,6 +49,9 @@ func capable(k *kir.Kernel) (err error) {
 		}
 		if i.Op.Caps(t)&^k.Needs != 0 {
 			err = fmt.Errorf("%s: %v needs a capability that the kernel does not list", k.Name, i.Op)
+		}
+		if i.Op.Caps(t)&kir.CapAsync != 0 {
+			err = fmt.Errorf("%s: SPIR-V has no %v: build the kernel for a machine without asynchronous copies", k.Name, i.Op)
 		}
 	})
 	return err
