@@ -2,8 +2,8 @@ package interp
 
 import "fmt"
 
-// access is a thread with its group, and the number of barriers that the group has passed; or a set of such that a later
-// access is compared with. 0 is none.
+// access is a thread or several ones with their group, and the number of barriers that the group has passed; or a set of such
+// that a later access is compared with. 0 is none.
 //
 //	bits 40 to 63: the group + 1, or manyGroups
 //	bits 12 to 39: the number of barriers
@@ -24,10 +24,11 @@ func newAccess(group, phase, thread int) access {
 func (a access) group() int  { return int(a>>40) - 1 }
 func (a access) thread() int { return int(a & manyThreads) }
 
-// unordered reports whether one of the set a may run at the same time as the later single access b, of another thread.
+// unordered reports whether one of the set a may run at the same time as the later access b, of another thread. Two accesses of
+// several threads are of different ones.
 func (a access) unordered(b access) bool {
 	switch {
-	case a == 0 || a == b:
+	case a == 0 || a == b && a.thread() != manyThreads:
 		return false
 	case a>>40 != b>>40:
 		return true
@@ -35,7 +36,7 @@ func (a access) unordered(b access) bool {
 	return a>>12 == b>>12
 }
 
-// with returns the set a with the later single access b. Accesses of the same group before an earlier barrier are
+// with returns the set a with the later access b. Accesses of the same group before an earlier barrier are
 // dropped: they are ordered before all that is unordered with b, except for accesses of other groups, which are
 // unordered with b too.
 func (a access) with(b access) access {

@@ -75,8 +75,16 @@ type compiler struct {
 func (c *compiler) define(v *kir.Value) int32 {
 	at := int32(len(c.start))
 	c.register[v.ID] = at
-	c.start = append(c.start, make([]uint64, v.Type.Lanes)...)
+	c.start = append(c.start, make([]uint64, c.width(v.Type))...)
 	return at
+}
+
+// width returns the registers that a value has in each thread: one for each lane, or an equal share of a tile.
+func (c *compiler) width(t kir.Type) int {
+	if t.Tile != kir.NoTile {
+		return tileElems / c.options.Subgroup
+	}
+	return t.Lanes
 }
 
 func (c *compiler) emit(in inst) *inst {
@@ -112,7 +120,7 @@ func (c *compiler) at(i *kir.Instr, n int) int32 {
 
 // simple compiles an instruction without blocks.
 func (c *compiler) simple(i *kir.Instr) {
-	c.groups = c.groups || i.Op.Caps(kir.Type{})&kir.CapSubgroup != 0
+	c.groups = c.groups || i.Op.Caps(kir.Type{})&(kir.CapSubgroup|kir.CapTile) != 0
 	in := inst{a: c.at(i, 0), b: c.at(i, 1), c: c.at(i, 2)}
 	if r := i.Result(); r != nil {
 		in.dst, in.lanes = c.define(r), int32(r.Type.Lanes)
@@ -130,7 +138,8 @@ func (c *compiler) simple(i *kir.Instr) {
 		c.shared(i, in)
 	case kir.OpCopyAsync, kir.OpCopyCommit, kir.OpCopyWait:
 		c.copying(i, in)
-	case kir.OpBarrier, kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor:
+	case kir.OpBarrier, kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor,
+		kir.OpTileFill, kir.OpTileLoad, kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileMulAdd, kir.OpTileSharedStore:
 		c.meeting(i, in)
 	default:
 		c.arithmetic(i, in)
@@ -216,6 +225,8 @@ func (c *compiler) meeting(i *kir.Instr, in inst) {
 		in.run = c.lane(kir.OpAdd, i)
 	case kir.OpReduceMax:
 		in.run = c.lane(kir.OpMax, i)
+	case kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileSharedStore:
+		in.shared = int32(slices.Index(c.kernel.Shared, i.Shared))
 	}
 	c.emit(in)
 }
@@ -265,7 +276,7 @@ func (c *compiler) arithmetic(i *kir.Instr, in inst) {
 func (c *compiler) registers(values []*kir.Value) []int32 {
 	var list []int32
 	for _, v := range values {
-		for n := range v.Type.Lanes {
+		for n := range c.width(v.Type) {
 			list = append(list, c.register[v.ID]+int32(n))
 		}
 	}

@@ -25,7 +25,7 @@ func stepCopyAsync(g *group, t *thread, in *inst) signal {
 		return g.fail(t, in, Alignment, "element %d of %s is not at a multiple of %d bytes", c.from, s.Name, len(data))
 	}
 	for n := range c.n {
-		if !g.touch(t, in, c.from+n, writes) {
+		if !g.touch(t, in, c.from+n, writes, g.access(t)) {
 			return failed
 		}
 		for lane := range s.Elem.Lanes {

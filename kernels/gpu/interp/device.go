@@ -52,9 +52,14 @@ type region struct {
 	seen [numModes]pages
 }
 
-// device checks and records an access to device memory, and returns its bytes; nil after a fault.
+// device checks and records an access to device memory at the address in register a, and returns its bytes; nil after a
+// fault.
 func (g *group) device(t *thread, in *inst) []byte {
-	address, size := t.registers[in.a], int(in.size)
+	return g.bytes(t, in, t.registers[in.a], int(in.size), g.access(t))
+}
+
+// bytes checks and records an access to device memory, and returns its bytes; nil after a fault.
+func (g *group) bytes(t *thread, in *inst, address uint64, size int, me access) []byte {
 	number, at, ok := g.m.memory.locate(address, size)
 	switch {
 	case !ok:
@@ -65,7 +70,7 @@ func (g *group) device(t *thread, in *inst) []byte {
 		return nil
 	}
 	r := &g.m.regions[number]
-	if kind, other, others := r.conflict(at, size, in.mode, g.access(t)); kind != "" {
+	if kind, other, others := r.conflict(at, size, in.mode, me); kind != "" {
 		g.fail(t, in, kind, "bytes %d to %d of allocation %d are also %v by %v", at, at+size-1, number, others, other)
 		return nil
 	}
@@ -73,7 +78,7 @@ func (g *group) device(t *thread, in *inst) []byte {
 		g.fail(t, in, Uninitialised, "byte %d of allocation %d was never written", r.firstUndefined(at, size), number)
 		return nil
 	}
-	r.seen[in.mode].add(at, size, len(r.data), g.access(t))
+	r.seen[in.mode].add(at, size, len(r.data), me)
 	if in.mode == writes {
 		r.define(at, size)
 	}
@@ -81,6 +86,9 @@ func (g *group) device(t *thread, in *inst) []byte {
 }
 
 func (g *group) access(t *thread) access { return newAccess(g.index, g.phase, int(t.index)) }
+
+// accessOfMany returns the access of several threads, of which it is not known who accesses what.
+func (g *group) accessOfMany() access { return newAccess(g.index, g.phase, manyThreads) }
 
 // conflict returns an earlier access that must not be together with access b, its mode and the kind of the fault.
 func (r *region) conflict(at, size int, m mode, b access) (kind string, a access, other mode) {

@@ -16,11 +16,13 @@
 // threads are of one group and a barrier of the group is between them. So the seeds of a race differ in which of its two
 // accesses is reported.
 //
+// An access of a tile counts as one of several threads: nothing in its subgroup orders it with another access.
+//
 // An element of shared memory that a copy_async names belongs to the copy until the thread has waited for it. Every access
 // before that is a race, also one of the same thread.
 //
 // Where kir leaves a choice, the interpreter makes this one. Floating-point results are rounded to the type once per
 // operation. Of zeros, -0 is the minimum and +0 the maximum. The functions exp, log, sin, cos and tanh are those of
-// package math for a float64, rounded. A sum over a subgroup adds neighbours first, then pairs of neighbours, and so on. The
-// bits of a NaN are undefined.
+// package math for a float64, rounded. A sum over a subgroup adds neighbours first, then pairs of neighbours, and so on. Products
+// of tiles are added in the order of k. The bits of a NaN are undefined.
 package interp

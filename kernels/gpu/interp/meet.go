@@ -70,10 +70,15 @@ func (g *group) meet(subgroup int) signal {
 	if t := g.apart(threads); t != nil {
 		return g.fail(&threads[0], in, Subgroup, "%s, %s", g.whereabouts(&threads[0]), g.whereabouts(t))
 	}
-	if in.of.Op == kir.OpShuffleXor {
+	switch in.of.Op {
+	case kir.OpShuffleXor:
 		shuffle(threads, in)
-	} else {
+	case kir.OpReduceAdd, kir.OpReduceMax:
 		reduce(threads, in)
+	default:
+		if !g.tile(threads, in) {
+			return failed
+		}
 	}
 	g.atMeeting[subgroup] = 0
 	for i := range threads {

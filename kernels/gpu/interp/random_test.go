@@ -16,7 +16,7 @@ func TestRandomKernelsHaveOneResult(t *testing.T) {
 		kernels = 50
 	}
 	for n := range kernels {
-		c, err := kirtest.Random(rand.New(rand.NewPCG(n, 0)), kirtest.Options{Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync, Inexact: n%2 == 0})
+		c, err := kirtest.Random(rand.New(rand.NewPCG(n, 0)), kirtest.Options{Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile, Inexact: n%2 == 0})
 		if err != nil {
 			t.Fatal(err)
 		}

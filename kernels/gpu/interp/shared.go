@@ -26,20 +26,19 @@ func (s *sharedArray) forget() {
 // after a fault.
 func (g *group) element(t *thread, in *inst, m mode) []uint64 {
 	index := int(int32(t.registers[in.a]))
-	if !g.touch(t, in, index, m) {
+	if !g.touch(t, in, index, m, g.access(t)) {
 		return nil
 	}
 	return g.shared[in.shared].lanesOf(index)
 }
 
 // touch checks and records an access to an element of shared memory. It returns false after a fault.
-func (g *group) touch(t *thread, in *inst, index int, m mode) bool {
+func (g *group) touch(t *thread, in *inst, index int, m mode, me access) bool {
 	s := &g.shared[in.shared]
 	if index < 0 || index >= s.Len {
 		g.fail(t, in, SharedBounds, "element %d of %s, which has %d", index, s.Name, s.Len)
 		return false
 	}
-	me := g.access(t)
 	if a := s.copied[index]; a != 0 {
 		g.fail(t, in, Race, "%v has not waited for its copy to element %d of %s", a, index, s.Name)
 		return false

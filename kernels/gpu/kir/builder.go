@@ -143,7 +143,7 @@ func (b *Builder) Round(x *Value) *Value { return b.op(OpRound, x) }
 
 // Convert returns the number x as a k, lane by lane. Bitcast returns the bits of x as a t.
 func (b *Builder) Convert(x *Value, k Kind) *Value {
-	return b.emit(&Instr{Op: OpConvert, Args: []*Value{x}}, Type{k, x.Type.Lanes})
+	return b.emit(&Instr{Op: OpConvert, Args: []*Value{x}}, Vector(k, x.Type.Lanes))
 }
 func (b *Builder) Bitcast(x *Value, t Type) *Value {
 	return b.emit(&Instr{Op: OpBitcast, Args: []*Value{x}}, t)
@@ -194,6 +194,31 @@ func (b *Builder) SharedStore(s *Shared, index, x *Value) {
 
 // Barrier waits for all threads of the workgroup.
 func (b *Builder) Barrier() { b.emit(&Instr{Op: OpBarrier}, Type{}) }
+
+// TileFill returns a tile of sums that are all x.
+func (b *Builder) TileFill(x *Value) *Value {
+	return b.emit(&Instr{Op: OpTileFill, Args: []*Value{x}}, Tile(F32, TileSum))
+}
+
+// TileLoad loads a tile from device memory, TileSharedLoad and TileTurned load one from shared memory, from element index
+// on; stride is the number of elements from one line to the next.
+func (b *Builder) TileLoad(t Type, address *Value, stride int) *Value {
+	return b.emit(&Instr{Op: OpTileLoad, Args: []*Value{address}, Imm: uint64(stride)}, t)
+}
+func (b *Builder) TileSharedLoad(t Type, s *Shared, index *Value, stride int) *Value {
+	return b.emit(&Instr{Op: OpTileSharedLoad, Args: []*Value{index}, Shared: s, Imm: uint64(stride)}, t)
+}
+func (b *Builder) TileTurned(t Type, s *Shared, index *Value, stride int) *Value {
+	return b.emit(&Instr{Op: OpTileTurned, Args: []*Value{index}, Shared: s, Imm: uint64(stride)}, t)
+}
+
+// TileMulAdd returns x*y + sum.
+func (b *Builder) TileMulAdd(x, y, sum *Value) *Value { return b.op(OpTileMulAdd, x, y, sum) }
+
+// TileSharedStore stores a tile of sums in shared memory.
+func (b *Builder) TileSharedStore(s *Shared, index, sum *Value, stride int) {
+	b.emit(&Instr{Op: OpTileSharedStore, Args: []*Value{index, sum}, Shared: s, Imm: uint64(stride)}, Type{})
+}
 
 // CopyAsync begins to copy bytes from an address to an array in shared memory, from element index on; see OpCopyAsync.
 func (b *Builder) CopyAsync(s *Shared, index, address *Value, bytes int) {

@@ -36,6 +36,35 @@
 // sin, cos and tanh have the accuracy that Vulkan asks for, which package spirv lists; a kernel that needs more computes
 // it from multiplications and additions.
 //
+// # Tiles
+//
+// A tile is a matrix of 16 x 16 that belongs to a subgroup: tile_mul_add computes a*b + sum of a tile_a, a tile_b and a
+// tile_sum. Factors are f16 or bf16, sums f32. In memory a tile is 16 lines of 16 adjacent elements. The stride is what is
+// from one line to the next. A line is a row of a tile_a and of a tile_sum, and a column of a tile_b. So both factors of a
+// product of rows are read along their lines. tile_turned reads columns of a tile_a or rows of a tile_b as lines.
+//
+//	%s0 = tile_fill %zero
+//	%a = tile_shared_load tile_a_f16 xs %i {40}
+//	%b = tile_shared_load tile_b_f16 ws %j {40}
+//	%s1 = tile_mul_add %a, %b, %s0
+//	tile_shared_store ys %k, %s1 {16}
+//
+// All threads of a subgroup make these operations together, with the same address, index or number; [Verify] demands operands and
+// control flow that depend on nothing below the subgroup. A workgroup consists of whole subgroups. Addresses, indices and
+// strides are multiples of 16 bytes. For races an access counts as one of several threads: a barrier is between what a
+// thread stored and a tile that is loaded from there, also within a subgroup.
+//
+// The order of the additions is not defined, nor how often they round: a device may align the products to the greatest and
+// cut off what is below. Package interp adds the products to the sum in the order of k, each rounded to f32. On any device
+// a sum differs from the exact one by at most 2^-18 of the sum of all magnitudes. Sums of small integers are exact everywhere.
+//
+// Tiles are opaque values, which loops and branches carry, for the following reasons. A vector in each thread, as in PTX, would fix
+// which thread has which element, and SPIR-V leaves that to the device. A handle to a place, as of CUDA's wmma, would be
+// a variable, and kir has none. A product of whole shared arrays by a workgroup, as of wgmma of sm_90a, would leave no way
+// to print it for others; it can be added as an operation with a capability of its own, whose sum is another type. There
+// is one shape: devices with VK_KHR_cooperative_matrix and these types have 16 x 16 x 16, and PTX makes it of two
+// mma.m16n8k16. Elementwise operations on tiles are left out: SPIR-V has them, PTX would, no kernel needs them.
+//
 // # Asynchronous copies
 //
 // A copy_async copies bytes from device memory to a shared array while the thread runs on. A thread's copies since its last

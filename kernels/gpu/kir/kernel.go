@@ -17,6 +17,7 @@ const (
 	CapSubgroup Caps = 1 << iota // reductions and shuffles among the threads of a subgroup
 	CapF16                       // arithmetic on f16; loads, stores and conversions need no capability
 	CapDot4                      // dot products of four bytes
+	CapTile                      // tiles: matrices that a subgroup multiplies
 	CapAsync                     // copies to shared memory that run beside the thread
 )
 
@@ -43,7 +44,7 @@ type Instr struct {
 	Args    []*Value
 	Results []*Value
 	Shared  *Shared
-	Imm     uint64 // bits of a constant, bytes of an Offset or a CopyAsync, lane of an Extract, groups of a CopyWait
+	Imm     uint64 // bits of a constant, bytes of an Offset or a CopyAsync, lane of an Extract, groups of a CopyWait, stride of a tile
 	Body    *Block // of For and If
 	Else    *Block // of If; nil if it has no results and does nothing otherwise
 }

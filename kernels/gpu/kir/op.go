@@ -67,6 +67,13 @@ const (
 	OpSharedStore // operands index, T
 	OpBarrier     // all threads of the workgroup reach it, and see what the others stored before in device and shared memory
 
+	OpTileFill        // a TileSum of an f32 (CapTile)
+	OpTileLoad        // T, a tile, at an address of device memory; the stride Imm is in elements (CapTile)
+	OpTileSharedLoad  // T, a tile, from element i32 of Shared on; the stride Imm is in elements of the array (CapTile)
+	OpTileTurned      // as OpTileSharedLoad, of a TileA or TileB whose lines are the other way (CapTile)
+	OpTileMulAdd      // TileSum: a*b + c, of a TileA, a TileB of the same kind and a TileSum (CapTile)
+	OpTileSharedStore // operands index, TileSum; the stride Imm is in elements of the array (CapTile)
+
 	OpCopyAsync  // begins to copy Imm bytes, 4, 8 or 16, to the array Shared; operands index, address: see "Asynchronous copies" (CapAsync)
 	OpCopyCommit // makes the thread's copies since the last OpCopyCommit a group (CapAsync)
 	OpCopyWait   // waits for all groups of the thread but the last Imm (CapAsync)
@@ -90,6 +97,8 @@ var opNames = [numOps]string{
 	OpConvert: "convert", OpBitcast: "bitcast", OpVector: "vector", OpExtract: "extract", OpDot4: "dot4",
 	OpOffset: "offset", OpLoad: "load", OpLoadUniform: "load_uniform", OpStore: "store", OpAtomicAdd: "atomic_add",
 	OpSharedLoad: "shared_load", OpSharedStore: "shared_store", OpBarrier: "barrier",
+	OpTileFill: "tile_fill", OpTileLoad: "tile_load", OpTileSharedLoad: "tile_shared_load", OpTileTurned: "tile_turned",
+	OpTileMulAdd: "tile_mul_add", OpTileSharedStore: "tile_shared_store",
 	OpCopyAsync: "copy_async", OpCopyCommit: "copy_commit", OpCopyWait: "copy_wait",
 	OpReduceAdd: "reduce_add", OpReduceMax: "reduce_max", OpShuffleXor: "shuffle_xor", OpFor: "for", OpIf: "if",
 }
@@ -110,6 +119,8 @@ func (o Op) Caps(t Type) Caps {
 		return CapDot4
 	case OpCopyAsync, OpCopyCommit, OpCopyWait:
 		return CapAsync
+	case OpTileFill, OpTileLoad, OpTileSharedLoad, OpTileTurned, OpTileMulAdd, OpTileSharedStore:
+		return CapTile
 	case OpAdd, OpSub, OpMul, OpDiv, OpMin, OpMax, OpNeg, OpFMA:
 		if t.Kind == F16 {
 			return CapF16

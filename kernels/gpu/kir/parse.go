@@ -56,8 +56,8 @@ func (p *parser) typ() Type {
 	from := p.at
 	s := p.word("a type")
 	for k := Invalid + 1; k < numKinds; k++ {
-		for _, lanes := range []int{1, 2, 4} {
-			if t := (Type{k, lanes}); t.String() == s {
+		for _, t := range []Type{Scalar(k), Vector(k, 2), Vector(k, 4), Tile(k, TileA), Tile(k, TileB), Tile(k, TileSum)} {
+			if t.String() == s {
 				return t
 			}
 		}
@@ -341,7 +341,7 @@ func (p *parser) simple(i *Instr, from int) []Type {
 // resultTypes infers the types of an operation's results; t is the type in its text.
 func (p *parser) resultTypes(i *Instr, t Type, from int) []Type {
 	switch i.Op {
-	case OpStore, OpSharedStore, OpBarrier, OpCopyAsync, OpCopyCommit, OpCopyWait:
+	case OpStore, OpSharedStore, OpTileSharedStore, OpBarrier, OpCopyAsync, OpCopyCommit, OpCopyWait:
 		return nil
 	case OpThread, OpGroup, OpNumGroups, OpLane, OpSubgroup, OpLanes:
 		return []Type{Scalar(I32)}
@@ -351,6 +351,8 @@ func (p *parser) resultTypes(i *Instr, t Type, from int) []Type {
 		return []Type{Scalar(U64)}
 	case OpSharedLoad:
 		return []Type{i.Shared.Elem}
+	case OpTileFill:
+		return []Type{Tile(F32, TileSum)}
 	}
 	if typed[i.Op] {
 		return []Type{t}

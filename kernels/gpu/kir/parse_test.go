@@ -15,6 +15,7 @@ func everything(t testing.TB) *Kernel {
 	x, n, u := b.Arg("x", U64), b.Arg("n", I32), b.Arg("u", U32)
 	buf := b.NewShared("part", Vector(F32, 2), 32)
 	words := b.NewShared("words", Scalar(U32), 64)
+	halves, sums := b.NewShared("halves", Vector(BF16, 2), 256), b.NewShared("sums", Scalar(F32), 256)
 	for _, f := range []float64{0, math.Copysign(0, -1), 1.5, -3, 1 << 20, 1e-45, math.MaxFloat32, math.Inf(1), math.Inf(-1)} {
 		b.Float(float32(f))
 	}
@@ -45,6 +46,10 @@ func everything(t testing.TB) *Kernel {
 	b.AtomicAdd(x, u)
 	b.SharedStore(buf, i, b.SharedLoad(buf, n))
 	b.SharedStore(words, i, u)
+	one := b.Int(1)
+	tile := b.TileMulAdd(b.TileSharedLoad(Tile(BF16, TileA), halves, one, 8), b.TileTurned(Tile(BF16, TileB), halves, one, 16), b.TileFill(b.Float(1)))
+	b.TileLoad(Tile(F16, TileB), x, 16)
+	b.TileSharedStore(sums, one, b.TileMulAdd(b.TileLoad(Tile(F16, TileA), x, 24), b.TileLoad(Tile(F16, TileB), x, 16), tile), 16)
 	b.CopyAsync(words, i, at, 8)
 	b.CopyCommit()
 	b.CopyWait(1)

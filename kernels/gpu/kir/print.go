@@ -85,8 +85,14 @@ func (p *printer) instr(i *Instr, indent string) {
 
 // typed are the operations whose text has the type of the result, immediate those whose text has Imm in braces.
 var (
-	typed     = map[Op]bool{OpConst: true, OpConvert: true, OpBitcast: true, OpLoad: true, OpLoadUniform: true}
-	immediate = map[Op]bool{OpOffset: true, OpExtract: true, OpShuffleXor: true, OpCopyAsync: true, OpCopyWait: true}
+	typed = map[Op]bool{
+		OpConst: true, OpConvert: true, OpBitcast: true, OpLoad: true, OpLoadUniform: true,
+		OpTileLoad: true, OpTileSharedLoad: true, OpTileTurned: true,
+	}
+	immediate = map[Op]bool{
+		OpOffset: true, OpExtract: true, OpShuffleXor: true, OpCopyAsync: true, OpCopyWait: true,
+		OpTileLoad: true, OpTileSharedLoad: true, OpTileTurned: true, OpTileSharedStore: true,
+	}
 )
 
 // constant returns a number that is read back as the same bits: in decimal, or for floats as a hexadecimal

@@ -11,7 +11,7 @@ import (
 
 func TestPrintedRandomKernelsAreParsed(t *testing.T) {
 	for n := range uint64(200) {
-		c, err := kirtest.Random(rand.New(rand.NewPCG(n, 2)), kirtest.Options{Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync, Inexact: true})
+		c, err := kirtest.Random(rand.New(rand.NewPCG(n, 2)), kirtest.Options{Caps: kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile, Inexact: true})
 		if err != nil {
 			t.Fatal(err)
 		}

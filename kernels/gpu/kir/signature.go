@@ -40,6 +40,9 @@ var scalarOnly = map[Op]bool{OpReduceAdd: true, OpReduceMax: true, OpShuffleXor:
 
 // signature checks the operands, the results and the other fields of an instruction.
 func (v *verifier) signature(i *Instr) {
+	if i.Op.Caps(Type{}) != CapTile && i.Op != OpFor && i.Op != OpIf {
+		v.noTiles(i)
+	}
 	if p, ok := plain[i.Op]; ok {
 		v.plain(i, p.args, p.kinds)
 		return
@@ -56,7 +59,7 @@ func (v *verifier) signature(i *Instr) {
 	case OpShl, OpShr:
 		v.shape(i, 2, 1)
 		v.operand(i, 0, integers)
-		v.is(i, 1, Type{U32, i.argType(0).Lanes})
+		v.is(i, 1, Vector(U32, i.argType(0).Lanes))
 		v.result(i, i.argType(0))
 	case OpEq, OpNe, OpLt, OpLe:
 		v.shape(i, 2, 1)
@@ -86,6 +89,8 @@ func (v *verifier) signature(i *Instr) {
 	case OpCopyWait:
 		v.shape(i, 0, 0)
 		v.must(i.Imm < maxGroups, "%d groups: at most %d stay under way", i.Imm, maxGroups-1)
+	case OpTileFill, OpTileLoad, OpTileSharedLoad, OpTileTurned, OpTileMulAdd, OpTileSharedStore:
+		v.tile(i)
 	default:
 		v.memory(i)
 	}
@@ -175,7 +180,11 @@ func (v *verifier) sharedAccess(i *Instr) {
 
 // accessesShared reports whether an operation names a shared array.
 func accessesShared(op Op) bool {
-	return op == OpSharedLoad || op == OpSharedStore || op == OpCopyAsync
+	switch op {
+	case OpSharedLoad, OpSharedStore, OpCopyAsync, OpTileSharedLoad, OpTileTurned, OpTileSharedStore:
+		return true
+	}
+	return false
 }
 
 func (v *verifier) control(i *Instr) {

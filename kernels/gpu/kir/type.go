@@ -46,23 +46,61 @@ func (k Kind) Float() bool { return k == F32 || k == F16 }
 // Int reports whether k is a kind of integers that is computed with.
 func (k Kind) Int() bool { return k == I32 || k == U32 || k == U64 }
 
-// Type is a scalar, or a vector of 2 or 4 of them.
+// Type is a scalar, a vector of 2 or 4 of them, or a tile.
 type Type struct {
 	Kind  Kind
-	Lanes int // 1, 2 or 4
+	Lanes int // 1, 2 or 4; 1 of a tile
+	Tile  Use // what the tile is in a product; NoTile of a scalar or a vector
+}
+
+// Use is the place of a tile in the product A*B + Sum.
+type Use uint8
+
+// The uses. A and B are of f16 or bf16, Sum is of f32.
+const (
+	NoTile Use = iota
+	TileA
+	TileB
+	TileSum
+	numUses
+)
+
+var uses = [numUses]string{TileA: "a", TileB: "b", TileSum: "sum"}
+
+// TileSize is the number of rows and of columns of a tile.
+const TileSize = 16
+
+// Tile returns the type of tiles of k.
+func Tile(k Kind, u Use) Type { return Type{Kind: k, Lanes: 1, Tile: u} }
+
+// isTile reports whether there are such tiles.
+func (t Type) isTile() bool {
+	switch t {
+	case Tile(F16, TileA), Tile(BF16, TileA), Tile(F16, TileB), Tile(BF16, TileB), Tile(F32, TileSum):
+		return true
+	}
+	return false
 }
 
 // Scalar returns the type of one k.
-func Scalar(k Kind) Type { return Type{k, 1} }
+func Scalar(k Kind) Type { return Type{Kind: k, Lanes: 1} }
 
 // Vector returns the type of n of k.
-func Vector(k Kind, n int) Type { return Type{k, n} }
+func Vector(k Kind, n int) Type { return Type{Kind: k, Lanes: n} }
 
-// Bytes returns the size in memory.
-func (t Type) Bytes() int { return t.Kind.Bytes() * t.Lanes }
+// Bytes returns the size in memory; 0 for a tile, which has none.
+func (t Type) Bytes() int {
+	if t.Tile != NoTile {
+		return 0
+	}
+	return t.Kind.Bytes() * t.Lanes
+}
 
-// String returns the type as the text form shows it: f32, or f32x4.
+// String returns the type as the text form shows it: f32, f32x4, or tile_a_f16.
 func (t Type) String() string {
+	if t.Tile != NoTile && t.Tile < numUses {
+		return fmt.Sprintf("tile_%s_%v", uses[t.Tile], t.Kind)
+	}
 	if t.Lanes == 1 {
 		return t.Kind.String()
 	}

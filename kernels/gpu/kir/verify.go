@@ -3,7 +3,6 @@ package kir
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -19,20 +18,29 @@ const (
 // operations want, that constants fit, and that no barrier is in control flow that depends on the thread. It returns all
 // faults, joined.
 func Verify(k *Kernel) error {
-	v := &verifier{k: k, defined: make(map[*Value]bool), ids: make(map[int]bool), names: make(map[string]bool), varies: make(map[*Value]bool)}
+	v := &verifier{k: k, defined: make(map[*Value]bool), ids: make(map[int]bool), names: make(map[string]bool), varies: make(map[*Value]level)}
 	v.kernel()
 	return errors.Join(v.found...)
 }
 
+// level tells among which threads values are equal, or which threads run a block together.
+type level uint8
+
+const (
+	perGroup    level = iota // all of a workgroup
+	perSubgroup              // those of a subgroup
+	perThread                // none
+)
+
 type verifier struct {
-	k       *Kernel
-	defined map[*Value]bool
-	ids     map[int]bool
-	names   map[string]bool
-	varies  map[*Value]bool // values that may differ between threads of a workgroup
-	diverge int             // blocks around the current instruction that not all threads may run, or not equally often
-	at      *Instr
-	found   []error
+	k        *Kernel
+	defined  map[*Value]bool
+	ids      map[int]bool
+	names    map[string]bool
+	varies   map[*Value]level
+	diverged level // of the threads that run the current block
+	at       *Instr
+	found    []error
 }
 
 func (v *verifier) fail(format string, args ...any) {
@@ -67,7 +75,7 @@ func (v *verifier) kernel() {
 	}
 	for _, a := range k.Args {
 		v.must(a.Type == Scalar(U64) || a.Type == Scalar(I32) || a.Type == Scalar(U32), "argument %s is %v", a.Name, a.Type)
-		v.define(a, false)
+		v.define(a, perGroup)
 	}
 	v.block(k.Body)
 	v.at = nil
@@ -85,8 +93,8 @@ func isValueName(s string) bool { return isName(strings.ReplaceAll(s, ".", "_"))
 
 func validLanes(t Type) bool { return t.Lanes == 1 || t.Lanes == 2 || t.Lanes == 4 }
 
-// define adds a value; varies tells whether threads may have different ones.
-func (v *verifier) define(x *Value, varies bool) {
+// define adds a value; varies tells which threads have equal ones.
+func (v *verifier) define(x *Value, varies level) {
 	switch {
 	case x == nil:
 		v.fail("a value is nil")
@@ -95,7 +103,7 @@ func (v *verifier) define(x *Value, varies bool) {
 		v.fail("%%%s is defined twice, or another value has its id", x.Name)
 	case !isValueName(x.Name) || v.names[x.Name]:
 		v.fail("the name %%%s is taken, or not letters, digits, _ and .", x.Name)
-	case x.Type.Kind == Invalid || x.Type.Kind >= numKinds || !validLanes(x.Type) || x.Type.Kind == Bool && x.Type.Lanes > 1:
+	case x.Type.Kind == Invalid || x.Type.Kind >= numKinds || !validLanes(x.Type) || x.Type.Kind == Bool && x.Type.Lanes > 1 || x.Type.Tile != NoTile && !x.Type.isTile():
 		v.fail("%%%s has no possible type: %v", x.Name, x.Type)
 	}
 	v.defined[x], v.ids[x.ID], v.names[x.Name], v.varies[x] = true, true, true, varies
@@ -139,16 +147,16 @@ func (v *verifier) instr(i *Instr) (ok bool) {
 	if len(v.found) > before {
 		return false
 	}
-	varies := v.isVarying(i)
+	varies := v.levelOf(i)
 	switch i.Op {
 	case OpFor:
-		varies = v.loop(i, varies)
+		varies = v.loop(i)
 	case OpIf:
 		varies = v.branch(i, varies)
 	case OpBarrier:
-		v.must(v.diverge == 0, "not all threads may reach it: it is in control flow that depends on the thread")
-	case OpReduceAdd, OpReduceMax, OpShuffleXor:
-		v.must(v.diverge == 0, "not all threads of the subgroup may reach it")
+		v.must(v.diverged == perGroup, "not all threads may reach it: it is in control flow that depends on the thread")
+	case OpReduceAdd, OpReduceMax, OpShuffleXor, OpTileFill, OpTileLoad, OpTileSharedLoad, OpTileTurned, OpTileMulAdd, OpTileSharedStore:
+		v.together(i)
 	}
 	v.at = i
 	for _, r := range i.Results {
@@ -157,22 +165,33 @@ func (v *verifier) instr(i *Instr) (ok bool) {
 	return true
 }
 
-// isVarying reports whether threads may get different results.
-func (v *verifier) isVarying(i *Instr) bool {
+// levelOf returns which threads get equal results.
+func (v *verifier) levelOf(i *Instr) level {
 	switch i.Op {
-	case OpThread, OpLane, OpSubgroup, OpLoad, OpSharedLoad, OpAtomicAdd, OpReduceAdd, OpReduceMax, OpShuffleXor:
-		return true
+	case OpThread, OpLane, OpLoad, OpSharedLoad, OpAtomicAdd:
+		return perThread
+	case OpSubgroup, OpReduceAdd, OpReduceMax:
+		return perSubgroup
 	}
-	return slices.ContainsFunc(i.Args, func(a *Value) bool { return v.varies[a] })
+	l := perGroup
+	for _, a := range i.Args {
+		l = max(l, v.varies[a])
+	}
+	return l
 }
 
-// loop checks the body of a for. Its carried values vary if their first ones do, or the number of iterations, or what
-// the body yields; the body is checked with the assumption that they do.
-func (v *verifier) loop(i *Instr, varies bool) bool {
-	bounds := v.varies[i.Args[0]] || v.varies[i.Args[1]] || v.varies[i.Args[2]]
+// loop checks the body of a for, and returns which threads get equal results. Carried values vary if their first ones do, or
+// the number of iterations, or what the body yields; the body is checked with the assumption that they do.
+func (v *verifier) loop(i *Instr) level {
+	bounds := max(v.varies[i.Args[0]], v.varies[i.Args[1]], v.varies[i.Args[2]])
 	for at, p := range i.Body.Params {
-		v.define(p, at > 0 || bounds)
+		if at == 0 {
+			v.define(p, bounds)
+		} else {
+			v.define(p, perThread)
+		}
 	}
+	v.wholeTiles(i.Results, bounds)
 	v.nested(i.Body, bounds)
 	v.at = i
 	if v.must(len(i.Body.Yield) == len(i.Results), "the body yields %d values for %d results", len(i.Body.Yield), len(i.Results)); len(i.Body.Yield) == len(i.Results) {
@@ -180,13 +199,14 @@ func (v *verifier) loop(i *Instr, varies bool) bool {
 			v.must(y != nil && y.Type == i.Results[at].Type, "the body yields another type than result %d has", at)
 		}
 	}
-	return varies || len(i.Results) > 0
+	return perThread
 }
 
-func (v *verifier) branch(i *Instr, varies bool) bool {
-	v.nested(i.Body, varies)
+func (v *verifier) branch(i *Instr, cond level) level {
+	v.wholeTiles(i.Results, cond)
+	v.nested(i.Body, cond)
 	if i.Else != nil {
-		v.nested(i.Else, varies)
+		v.nested(i.Else, cond)
 	}
 	v.at = i
 	for _, b := range []*Block{i.Body, i.Else} {
@@ -202,16 +222,13 @@ func (v *verifier) branch(i *Instr, varies bool) bool {
 			v.must(y != nil && y.Type == i.Results[at].Type, "a block yields another type than result %d has", at)
 		}
 	}
-	return true
+	return perThread
 }
 
-// nested checks a block of an instruction. With diverges not all threads may run it, or not equally often.
-func (v *verifier) nested(b *Block, diverges bool) {
-	if diverges {
-		v.diverge++
-	}
+// nested checks a block of an instruction, whose condition or bounds are equal among the threads of a level.
+func (v *verifier) nested(b *Block, among level) {
+	outer := v.diverged
+	v.diverged = max(outer, among)
 	v.block(b)
-	if diverges {
-		v.diverge--
-	}
+	v.diverged = outer
 }

@@ -57,7 +57,7 @@ func (g *generator) statements(n int) {
 
 // statement adds something to the current block.
 func (g *generator) statement() {
-	switch g.r.IntN(11) {
+	switch g.r.IntN(12) {
 	case 0, 1:
 		g.store()
 	case 2:
@@ -72,6 +72,8 @@ func (g *generator) statement() {
 		g.acrossSubgroup()
 	case 7:
 		g.copies()
+	case 8:
+		g.products()
 	default:
 		g.pool = append(g.pool, g.value(g.anyType(), 0))
 	}

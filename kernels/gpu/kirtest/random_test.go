@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-const allCaps = kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync
+const allCaps = kir.CapSubgroup | kir.CapF16 | kir.CapDot4 | kir.CapAsync | kir.CapTile
 
 func random(t testing.TB, seed uint64, o Options) *Case {
 	t.Helper()

@@ -42,6 +42,8 @@ func (e *emitter) instr(i *kir.Instr) {
 		e.ins("dp4a.s32.s32", e.define(i.Result())[0], e.lane(i.Args[0]), e.lane(i.Args[1]), e.lane(i.Args[2]))
 	case kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor:
 		e.subgroup(i)
+	case kir.OpTileFill, kir.OpTileLoad, kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileMulAdd, kir.OpTileSharedStore:
+		e.tile(i)
 	default:
 		e.memory(i)
 	}

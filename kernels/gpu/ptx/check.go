@@ -123,6 +123,8 @@ func (c *checker) operand(o operand, spec string, types []string, lanes int) {
 		if o.form != intOperand || o.value > 15 {
 			c.fail("a barrier has a number up to 15")
 		}
+	case "[row]":
+		c.address(o, "[shared]", 16)
 	case "4|8|16", "16|":
 		if o.form != intOperand || !slices.Contains(strings.Split(spec, "|"), strconv.FormatUint(o.value, 10)) {
 			c.fail("an operand is none of %s", spec)
@@ -148,6 +150,10 @@ func (c *checker) operand(o operand, spec string, types []string, lanes int) {
 func (c *checker) typed(o operand, spec string, types []string, lanes int) {
 	spec, isResult := strings.CutPrefix(spec, "=")
 	spec, isWide := strings.CutPrefix(spec, "~")
+	spec, count, isList := strings.Cut(spec, "*")
+	if isList {
+		lanes, _ = strconv.Atoi(count)
+	}
 	typ := strings.TrimSuffix(spec, "v")
 	if at, err := strconv.Atoi(typ); err == nil {
 		typ = types[at]

@@ -5,7 +5,7 @@ import "strings"
 // sizes are the bits of the types (5.2.1).
 var sizes = map[string]int{
 	"pred": 1, "b8": 8, "b16": 16, "b32": 32, "b64": 64, "s8": 8, "s16": 16, "s32": 32, "s64": 64,
-	"u8": 8, "u16": 16, "u32": 32, "u64": 64, "f16": 16, "f32": 32, "f64": 64,
+	"u8": 8, "u16": 16, "u32": 32, "u64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
 }
 
 // specials are the special registers that are known, of 32 bits each (10.1 to 10.7).
@@ -30,7 +30,8 @@ var architectures = map[string]struct {
 // that type. A first = marks a destination, a first ~ an operand that may be wider than the type (9.4.1), a last v a list of as
 // many lanes as the instruction has. Further words: label, zero (a barrier's number), [param], [global], [shared], and mov,
 // =mov for the operands of mov, which have rules of their own. [global:] and [shared:] are addresses of as many bytes as the
-// last operand states, which is the word 4|8|16 or a part of it; count is a number that is not negative.
+// last operand states, which is the word 4|8|16 or a part of it; count is a number that is not negative. A type, * and a
+// number are a list of as many registers, [row] is the address of 16 bytes in shared memory.
 type rule struct {
 	op       string   // with modifiers, without types
 	types    []string // the types that it may have, each joined with points
@@ -132,6 +133,9 @@ var rules = []rule{
 	{"ld.global.nc", memTypes, "=~0v [global]", version{3, 1}, 32, "9.7.8.9"},
 	{"st.global", memTypes, "[global] ~0v", first, 0, "9.7.8.11"},
 	{"st.shared", memTypes, "[shared] ~0v", first, 0, "9.7.8.11"},
+	{"ldmatrix.sync.aligned.m8n8.x4.shared", list("b16"), "=b32*4 [row]", version{6, 5}, 75, "9.7.13.4"},
+	{"ldmatrix.sync.aligned.m8n8.x4.trans.shared", list("b16"), "=b32*4 [row]", version{6, 5}, 75, "9.7.13.4"},
+	{"mma.sync.aligned.m16n8k16.row.col", list("f32.f16.f16.f32 f32.bf16.bf16.f32"), "=f32*4 b32*4 b32*2 f32*4", version{7, 0}, 80, "9.7.13.4"},
 	{"cp.async.ca.shared.global", noTypes, "[shared:] [global:] 4|8|16", version{7, 0}, 80, "9.7.8.22.1"},
 	{"cp.async.cg.shared.global", noTypes, "[shared:] [global:] 16|", version{7, 0}, 80, "9.7.8.22.1"},
 	{"cp.async.commit_group", noTypes, "", version{7, 0}, 80, "9.7.8.22.2"},

@@ -80,6 +80,7 @@ func corpus() []sample {
 		{name: "subgroup", threads: 64, meets: true, build: subgroup}, {name: "shared", threads: 64, meets: true, build: sharedSample},
 		{name: "atomic", meets: true, build: atomic},
 		{name: "async", threads: 64, meets: true, since: SM80, build: asyncSample},
+		{name: "tile", threads: 64, meets: true, since: SM80, build: tileSample},
 	}
 	for _, lanes := range []int{1, 2, 4} {
 		for _, k := range allKinds {
@@ -228,6 +229,28 @@ func asyncSample(c *corpusBuilder) {
 	c.CopyWait(0)
 	c.Barrier()
 	c.result(c.SharedLoad(b, other))
+}
+
+// tileSample has the operations on tiles of both kinds.
+func tileSample(c *corpusBuilder) {
+	sums := c.NewShared("sums", kir.Vector(kir.F32, 2), 256)
+	for _, k := range []kir.Kind{kir.F16, kir.BF16} {
+		s := c.NewShared("halves_"+k.String(), kir.Vector(k, 4), 64)
+		c.SharedStore(s, c.thread, c.input(kir.Vector(k, 4), 0))
+		c.Barrier()
+		a, b := c.TileLoad(kir.Tile(k, kir.TileA), c.in, 24), c.TileLoad(kir.Tile(k, kir.TileB), c.in, 32)
+		sum := c.TileMulAdd(a, c.TileSharedLoad(kir.Tile(k, kir.TileB), s, c.Int(0), 4), c.TileFill(c.Float(1)))
+		sum = c.For(c.Int(0), c.Int(2), c.Int(1), []*kir.Value{sum, a}, func(_ *kir.Value, v []*kir.Value) []*kir.Value {
+			return []*kir.Value{c.TileMulAdd(v[1], b, v[0]), c.TileTurned(kir.Tile(k, kir.TileA), s, c.Int(0), 4)}
+		})[0]
+		c.If(c.Eq(c.Subgroup(), c.Int(1)), func() { c.TileSharedStore(sums, c.Int(0), sum, 16) })
+		c.Barrier()
+		c.result(c.SharedLoad(sums, c.thread))
+		loaded := c.TileSharedLoad(kir.Tile(kir.F32, kir.TileSum), sums, c.Int(0), 16)
+		c.Barrier()
+		c.If(c.Eq(c.Subgroup(), c.Int(0)), func() { c.TileSharedStore(sums, c.Int(2), loaded, 12) })
+		c.Barrier()
+	}
 }
 
 func atomic(c *corpusBuilder) {

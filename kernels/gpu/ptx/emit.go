@@ -35,19 +35,19 @@ func admit(k *kir.Kernel, t Target) error {
 	}
 	var err error
 	k.Body.Walk(func(i *kir.Instr) {
-		switch i.Op {
-		case kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor:
-			if k.Threads%warp != 0 {
-				err = fmt.Errorf("ptx: %s: %v needs whole subgroups: %d threads are no multiple of %d", k.Name, i.Op, k.Threads, warp)
-			}
-		case kir.OpCopyAsync, kir.OpCopyCommit, kir.OpCopyWait:
-			if !t.hasAsync() {
-				err = fmt.Errorf("ptx: %s: %v does not have %v", k.Name, t, i.Op)
-			}
+		needs := i.Op.Caps(kir.Type{})
+		if needs&^t.caps() != 0 {
+			err = fmt.Errorf("ptx: %s: %v does not have %v", k.Name, t, i.Op)
+		}
+		if k.Threads%warp != 0 && (needs == kir.CapTile || needsWarp[i.Op]) {
+			err = fmt.Errorf("ptx: %s: %v needs whole subgroups: %d threads are no multiple of %d", k.Name, i.Op, k.Threads, warp)
 		}
 	})
 	return err
 }
+
+// needsWarp are the operations besides those on tiles that all threads of a warp make together.
+var needsWarp = map[kir.Op]bool{kir.OpReduceAdd: true, kir.OpReduceMax: true, kir.OpShuffleXor: true}
 
 // emitter holds the text of the body while it is printed, and which registers have the lanes of each value.
 type emitter struct {
@@ -61,7 +61,7 @@ type emitter struct {
 
 // regTypes are the types of registers in the order of their declarations, with the prefixes of their names.
 var regTypes = []struct{ typ, prefix string }{
-	{"pred", "%p"}, {"s16", "%hs"}, {"u16", "%hu"}, {"b16", "%hb"}, {"f16", "%hf"},
+	{"pred", "%p"}, {"s16", "%hs"}, {"u16", "%hu"}, {"b16", "%hb"}, {"f16", "%hf"}, {"b32", "%w"},
 	{"s32", "%s"}, {"u32", "%u"}, {"f32", "%f"}, {"u64", "%d"},
 }
 
@@ -140,15 +140,32 @@ var kinds = map[kir.Kind]struct{ reg, mov, mem, bits string }{
 	kir.U64:  {"u64", "u64", "u64", "b64"},
 }
 
+// form is how a thread has a value: n registers of a type, and the type of moves.
+type form struct {
+	n        int
+	reg, mov string
+}
+
+func formOf(t kir.Type) form {
+	switch t.Tile {
+	case kir.TileA, kir.TileB:
+		return form{4, "b32", "b32"}
+	case kir.TileSum:
+		return form{8, "f32", "f32"}
+	}
+	return form{t.Lanes, kinds[t.Kind].reg, kinds[t.Kind].mov}
+}
+
 // lanes returns the registers of a value, lane the one of a scalar.
 func (e *emitter) lanes(v *kir.Value) []string { return e.regs[v.ID] }
 func (e *emitter) lane(v *kir.Value) string    { return e.regs[v.ID][0] }
 
 // define gives a value new registers.
 func (e *emitter) define(v *kir.Value) []string {
-	list := make([]string, v.Type.Lanes)
+	f := formOf(v.Type)
+	list := make([]string, f.n)
 	for i := range list {
-		list[i] = e.temp(kinds[v.Type.Kind].reg)
+		list[i] = e.temp(f.reg)
 	}
 	e.regs[v.ID] = list
 	return list
@@ -193,7 +210,7 @@ func (e *emitter) loop(i *kir.Instr) {
 		if n > 0 {
 			from = i.Args[2+n]
 		}
-		e.move(e.define(p), e.lanes(from), p.Type.Kind)
+		e.move(e.define(p), e.lanes(from), p.Type)
 	}
 	index, to, step := e.lane(params[0]), e.lane(i.Args[1]), e.lane(i.Args[2])
 	body, end := e.label(), e.label()
@@ -223,20 +240,20 @@ func (e *emitter) carry(params, next []*kir.Value) {
 		sources[n] = append([]string(nil), e.lanes(next[n])...)
 		for l, r := range sources[n] {
 			if written[r] && r != e.lanes(p)[l] {
-				sources[n][l] = e.set(kinds[p.Type.Kind].reg, "mov."+kinds[p.Type.Kind].mov, r)
+				sources[n][l] = e.set(formOf(p.Type).reg, "mov."+formOf(p.Type).mov, r)
 			}
 		}
 	}
 	for n, p := range params {
-		e.move(e.lanes(p), sources[n], p.Type.Kind)
+		e.move(e.lanes(p), sources[n], p.Type)
 	}
 }
 
-// move copies registers of a kind.
-func (e *emitter) move(to, from []string, k kir.Kind) {
+// move copies the registers of a value.
+func (e *emitter) move(to, from []string, t kir.Type) {
 	for l := range to {
 		if to[l] != from[l] {
-			e.ins("mov."+kinds[k].mov, to[l], from[l])
+			e.ins("mov."+formOf(t).mov, to[l], from[l])
 		}
 	}
 }
@@ -264,6 +281,6 @@ func (e *emitter) conditional(i *kir.Instr) {
 func (e *emitter) arm(i *kir.Instr, b *kir.Block) {
 	e.block(b)
 	for n, r := range i.Results {
-		e.move(e.lanes(r), e.lanes(b.Yield[n]), r.Type.Kind)
+		e.move(e.lanes(r), e.lanes(b.Yield[n]), r.Type)
 	}
 }

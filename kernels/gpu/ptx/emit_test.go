@@ -331,6 +331,8 @@ func TestEmitRefusesKernels(t *testing.T) {
 		{build("k", 48, func(b *kir.Builder) { b.ReduceAdd(b.Int(1)) }), SM70, "48 threads are no multiple of 32"},
 		{invalid, SM70, "0 threads"},
 		{build("k", 32, func(b *kir.Builder) { b.CopyCommit() }), SM70, "k: sm_70 does not have copy_commit"},
+		{build("k", 32, func(b *kir.Builder) { b.TileFill(b.Float(1)) }), SM70, "k: sm_70 does not have tile_fill"},
+		{build("k", 48, func(b *kir.Builder) { b.TileFill(b.Float(1)) }), SM80, "48 threads are no multiple of 32"},
 	}
 	for _, tt := range tests {
 		if _, err := Emit(tt.k, tt.target); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -53,15 +53,6 @@ func (m *onPTX) Run(k *kir.Kernel, groups int, args []uint64) error {
 	return nil
 }
 
-// capsOf returns the capabilities that kernels for a target may need.
-func capsOf(t Target) kir.Caps {
-	caps := kir.CapSubgroup | kir.CapF16 | kir.CapDot4
-	if t.hasAsync() {
-		caps |= kir.CapAsync
-	}
-	return caps
-}
-
 // TestRandomKernelsRunAsInInterp compares what random kernels leave in memory, printed as PTX, with what package interp computes.
 func TestRandomKernelsRunAsInInterp(t *testing.T) {
 	n := uint64(150)
@@ -70,7 +61,7 @@ func TestRandomKernelsRunAsInInterp(t *testing.T) {
 	}
 	for seed := range n {
 		for _, target := range Targets() {
-			o := kirtest.Options{Caps: capsOf(target), Size: 4 + int(seed%20)}
+			o := kirtest.Options{Caps: target.caps(), Size: 4 + int(seed%20)}
 			c, err := kirtest.Random(rand.New(rand.NewPCG(seed, 3)), o)
 			if err != nil {
 				t.Fatal(err)

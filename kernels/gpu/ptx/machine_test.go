@@ -44,6 +44,7 @@ type thread struct {
 	pc    int
 	regs  map[string]uint64
 	state threadState
+	next  []uint64   // results of an instruction that reads other threads
 	open  []func()   // copies since the last commit
 	under [][]func() // committed groups of copies, the oldest first
 }
@@ -144,9 +145,17 @@ func (c *cta) release(threads []*thread) {
 	}
 }
 
-// exchange runs shfl.sync.bfly or redux.sync for a warp.
+// exchange runs an instruction that all threads of a warp make together.
 func exchange(warp []*thread) {
 	s := warp[0].at()
+	switch name, _, _ := strings.Cut(s.op, "."); name {
+	case "ldmatrix":
+		loadMatrices(warp, s)
+		return
+	case "mma":
+		multiply(warp, s)
+		return
+	}
 	in := make([]uint64, len(warp))
 	for i, th := range warp {
 		in[i] = th.read(s.operands[1], "b32")
@@ -238,7 +247,8 @@ func (th *thread) step() {
 		th.state = returned
 	case "bar.sync":
 		th.state = atBarrier
-	case "shfl.sync.bfly", "redux.sync.add", "redux.sync.max":
+	case "shfl.sync.bfly", "redux.sync.add", "redux.sync.max", "mma.sync.aligned.m16n8k16.row.col",
+		"ldmatrix.sync.aligned.m8n8.x4.shared", "ldmatrix.sync.aligned.m8n8.x4.trans.shared":
 		th.state = atWarp
 	case "bra":
 		th.pc = th.cta.m.e.labels[s.operands[0].name]

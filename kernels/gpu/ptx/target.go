@@ -1,6 +1,10 @@
 package ptx
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
 
 // Target is the architecture that a module is printed for.
 type Target uint8
@@ -36,8 +40,14 @@ func (t Target) String() string {
 // hasRedux reports whether redux.sync exists: from sm_80 on (9.7.12.10).
 func (t Target) hasRedux() bool { return t >= SM80 }
 
-// hasAsync reports whether cp.async exists: from sm_80 on (9.7.8.22).
-func (t Target) hasAsync() bool { return t >= SM80 }
+// caps returns the capabilities that kernels may need. cp.async (9.7.8.22) and mma.m16n8k16 (9.7.13.4) exist from sm_80 on.
+func (t Target) caps() kir.Caps {
+	caps := kir.CapSubgroup | kir.CapF16 | kir.CapDot4
+	if t >= SM80 {
+		caps |= kir.CapAsync | kir.CapTile
+	}
+	return caps
+}
 
 // hasMinF16 reports whether min.f16 and max.f16 exist: from sm_80 on (9.7.4.7).
 func (t Target) hasMinF16() bool { return t >= SM80 }

@@ -26,6 +26,8 @@
 //	shaderInt8, shaderInt16   types of 1 and of 2 bytes in shared memory
 //	shaderFloat16             kir.CapF16
 //	shaderIntegerDotProduct   kir.CapDot4
+//	cooperativeMatrix         kir.CapTile, with shaderFloat16 for tiles of f16
+//	shaderBFloat16Type, shaderBFloat16CooperativeMatrix  tiles of bf16
 //
 // SPIR-V has no asynchronous copies: a kernel with kir.CapAsync is refused.
 //
@@ -35,6 +37,7 @@
 //	shaderSignedZeroInfNanPreserveFloat16, shaderRoundingModeRTEFloat16,
 //	roundingModeIndependence not NONE      kir.CapF16
 //	subgroup basic, arithmetic, shuffle    kir.CapSubgroup
+//	matrices of 16 x 16 x 16 of f16 or bf16, with sums of f32, in the scope of subgroups  kir.CapTile
 //
 // # Memory model
 //

@@ -59,15 +59,16 @@ func capable(k *kir.Kernel) (err error) {
 
 // emitter prints one kernel.
 type emitter struct {
-	k        *kir.Kernel
-	m        *module
-	name     func(*module, id, string)
-	ids      []id // of values, by Value.ID
-	shared   map[*kir.Shared]id
-	builtins map[uint32]id // variables by number
-	readOnly map[id]id     // blocks of one member that is not written, by the type of the member
-	block    id            // label of the current block
-	computes [2]bool       // with f16, f32
+	k         *kir.Kernel
+	m         *module
+	name      func(*module, id, string)
+	ids       []id // of values, by Value.ID
+	shared    map[*kir.Shared]id
+	builtins  map[uint32]id // variables by number
+	wordArray id            // block of one member, an array of u32; 0 if there is none
+	readOnly  map[id]id     // blocks of one member that is not written, by the type of the member
+	block     id            // label of the current block
+	computes  [2]bool       // with f16, f32
 }
 
 // kernel prints the function and what belongs to it, and returns its id.
@@ -158,6 +159,8 @@ func (e *emitter) instr(i *kir.Instr) {
 		e.store(i)
 	case kir.OpSharedStore:
 		e.sharedStore(i)
+	case kir.OpTileSharedStore:
+		e.tileStore(i)
 	default:
 		e.set(i.Result(), e.value(i))
 	}
@@ -189,6 +192,8 @@ func (e *emitter) value(i *kir.Instr) id {
 		return e.sharedLoad(i)
 	case kir.OpReduceAdd, kir.OpReduceMax, kir.OpShuffleXor:
 		return e.subgroup(i)
+	case kir.OpTileFill, kir.OpTileLoad, kir.OpTileSharedLoad, kir.OpTileTurned, kir.OpTileMulAdd:
+		return e.tile(i)
 	}
 	return e.arithmetic(i)
 }

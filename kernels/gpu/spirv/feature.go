@@ -13,6 +13,9 @@ var features = map[capability]string{
 	capVulkanMemoryModel:              "vulkanMemoryModel",
 	capPhysicalStorageBufferAddresses: "bufferDeviceAddress",
 	capDotProductInput4x8BitPacked:    "shaderIntegerDotProduct",
+	capCooperativeMatrixKHR:           "cooperativeMatrix",
+	capBFloat16TypeKHR:                "shaderBFloat16Type",
+	capBFloat16CooperativeMatrixKHR:   "shaderBFloat16CooperativeMatrix",
 }
 
 // Features returns the names of the features of Vulkan that a module needs, sorted. They have to be enabled. What it needs

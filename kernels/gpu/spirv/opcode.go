@@ -23,15 +23,16 @@ const (
 	opExecutionMode opcode = 16
 	opCapability    opcode = 17
 
-	opTypeVoid     opcode = 19
-	opTypeBool     opcode = 20
-	opTypeInt      opcode = 21
-	opTypeFloat    opcode = 22
-	opTypeVector   opcode = 23
-	opTypeArray    opcode = 28
-	opTypeStruct   opcode = 30
-	opTypePointer  opcode = 32
-	opTypeFunction opcode = 33
+	opTypeVoid         opcode = 19
+	opTypeBool         opcode = 20
+	opTypeInt          opcode = 21
+	opTypeFloat        opcode = 22
+	opTypeVector       opcode = 23
+	opTypeArray        opcode = 28
+	opTypeRuntimeArray opcode = 29
+	opTypeStruct       opcode = 30
+	opTypePointer      opcode = 32
+	opTypeFunction     opcode = 33
 
 	opConstantTrue      opcode = 41
 	opConstantFalse     opcode = 42
@@ -117,6 +118,12 @@ const (
 	opGroupNonUniformUMax       opcode = 357
 	opGroupNonUniformFMax       opcode = 358
 	opSDot                      opcode = 4450
+
+	// SPV_KHR_cooperative_matrix
+	opTypeCooperativeMatrixKHR   opcode = 4456
+	opCooperativeMatrixLoadKHR   opcode = 4457
+	opCooperativeMatrixStoreKHR  opcode = 4458
+	opCooperativeMatrixMulAddKHR opcode = 4459
 )
 
 type capability uint32
@@ -138,6 +145,9 @@ const (
 	capPhysicalStorageBufferAddresses capability = 5347
 	capDotProductInput4x8BitPacked    capability = 6018
 	capDotProduct                     capability = 6019
+	capBFloat16TypeKHR                capability = 5116
+	capBFloat16CooperativeMatrixKHR   capability = 5118
+	capCooperativeMatrixKHR           capability = 6022
 )
 
 const (
@@ -156,6 +166,7 @@ const (
 	storagePhysicalStorageBuffer = 5349
 
 	decorationBlock         = 2
+	decorationArrayStride   = 6
 	decorationBuiltIn       = 11
 	decorationNonWritable   = 24
 	decorationOffset        = 35
@@ -181,6 +192,13 @@ const (
 	semanticsWorkgroupMemory = 0x0100
 	semanticsMakeAvailable   = 0x2000
 	semanticsMakeVisible     = 0x4000
+
+	matrixA             = 0
+	matrixB             = 1
+	matrixAccumulator   = 2
+	rowMajorKHR         = 0
+	columnMajorKHR      = 1
+	encodingBFloat16KHR = 0
 
 	groupReduce        = 0
 	packedFormat4x8Bit = 0

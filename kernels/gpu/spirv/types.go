@@ -30,6 +30,9 @@ func (e *emitter) scalar(k kir.Kind) id {
 
 // typ returns the type of a t in a register.
 func (e *emitter) typ(t kir.Type) id {
+	if t.Tile != kir.NoTile {
+		return e.tileType(t)
+	}
 	if e.isBits(t.Kind) {
 		return e.m.vector(e.m.u32(), wordsOf(t))
 	}
