@@ -23,7 +23,7 @@ import (
 
 // machine is a device as tests of kernels see it: memory at addresses of the machine's own, allocation n at (n+1)<<40.
 type machine struct {
-	t      *testing.T
+	t      testing.TB
 	device runtime.Device
 	super  *runtime.Supervisor
 	memory []runtime.Memory
@@ -34,7 +34,7 @@ type machine struct {
 const spread = 40 // bits of an address in its allocation
 
 // open returns the device that Vulkan drives.
-func open(t *testing.T) *machine {
+func open(t testing.TB) *machine {
 	t.Helper()
 	m := &machine{t: t, super: new(runtime.Supervisor)}
 	var err error
@@ -73,7 +73,7 @@ func (m *machine) Read(address uint64, data []byte) error {
 	}
 	host := make([]uint64, (len(data)+7)/8)
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&host[0])), len(data))
-	b := &runtime.Block{Memory: []runtime.Memory{m.memory[address>>spread-1], runtime.HostMemory{Base: unsafe.Pointer(&host[0]), Size: int64(8 * len(host))}}}
+	b := m.bind([]runtime.Memory{m.memory[address>>spread-1], runtime.HostMemory{Base: unsafe.Pointer(&host[0]), Size: int64(8 * len(host))}})
 	m.step(b, func() {
 		m.device.Copy(0, runtime.Transfer{
 			Dst: runtime.Span{Memory: 1}, Src: runtime.Span{Offset: int(address & (1<<spread - 1))}, Elem: 1,
@@ -92,9 +92,15 @@ func (m *machine) Assumes() kernels.Machine {
 
 // Run implements gputest.Machine.
 func (m *machine) Run(k *kir.Kernel, groups int, args []uint64) error {
+	m.prepare(k, groups, args)()
+	return m.failed()
+}
+
+// prepare returns a function that runs a kernel.
+func (m *machine) prepare(k *kir.Kernel, groups int, args []uint64) (run func()) {
 	words, err := spirv.Emit(k)
 	if err != nil {
-		return err
+		m.t.Fatal(err)
 	}
 	kernel := &gpu.Kernel{Name: k.Name, Code: string(spirv.Bytes(words)), Threads: k.Threads, Args: len(k.Args)}
 	c := &runtime.Command{Label: runtime.Label{Func: k.Name}, Kernel: gpu.Command(func(e *gpu.Env, _ int) {
@@ -107,18 +113,23 @@ func (m *machine) Run(k *kir.Kernel, groups int, args []uint64) error {
 		}
 		e.Dispatch(kernel, groups, own...)
 	})}
-	b := &runtime.Block{Memory: m.memory}
-	m.step(b, func() { m.device.Run(0, c, b, 0) })
-	return m.failed()
+	b := m.bind(m.memory)
+	return func() { m.step(b, func() { m.device.Run(0, c, b, 0) }) }
 }
 
-// step binds a block, submits and waits.
-func (m *machine) step(b *runtime.Block, submit func()) {
+// bind returns a block with memory.
+func (m *machine) bind(memory []runtime.Memory) *runtime.Block {
+	b := &runtime.Block{Memory: memory}
 	bound, err := m.device.Bind(b)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	b.Bound = []any{bound}
+	return b
+}
+
+// step submits and waits.
+func (m *machine) step(b *runtime.Block, submit func()) {
 	m.steps++
 	b.Step = m.steps
 	submit()

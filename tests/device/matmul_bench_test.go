@@ -1,0 +1,57 @@
+package device
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/ir/irtest"
+	kernels "github.com/ggmlc/ggmlc/kernels/gpu"
+)
+
+// benchGroups is as many workgroups as programs for GPUs dispatch.
+const benchGroups = 256
+
+// BenchmarkMatMul measures products of 1 to 128 rows with a matrix, in bytes of the matrix per second.
+func BenchmarkMatMul(b *testing.B) {
+	for _, d := range []dtype.DType{dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0} {
+		for _, rows := range []int{1, 8, 128} {
+			n := 4096
+			if rows > 1 {
+				n = 1024
+			}
+			b.Run(fmt.Sprintf("%v/%dx%d/rows=%d", d, n, n, rows), func(b *testing.B) { benchMatMul(b, d, n, rows) })
+		}
+	}
+}
+
+func benchMatMul(b *testing.B, d dtype.DType, n, rows int) {
+	module := irtest.Parse(b, fmt.Sprintf(`ggir 1
+props imported
+weight "w" : %[1]v[%[2]d,%[2]d]
+func @f(%%x: f32[%[3]d,%[2]d]) -> f32[%[3]d,%[2]d] {
+  %%w = weight "w" : %[1]v[%[2]d,%[2]d]
+  %%y = matmul %%x, %%w : f32[%[3]d,%[2]d]
+  return %%y
+}
+`, d, n, rows))
+	m := open(b)
+	list, err := kernels.Lower(module.Funcs[0].Nodes[1], m.Assumes())
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := make([]uint64, 3)
+	for i, size := range []int{4 * rows * n, d.Bytes(n * n), 4 * rows * n} {
+		args[i] = m.Alloc(size)
+		m.Write(args[i], make([]byte, size))
+	}
+	run := m.prepare(list[0].Kernel, int(min(list[0].Units.Upper(), benchGroups)), args)
+	run()
+	b.SetBytes(int64(d.Bytes(n * n)))
+	for b.Loop() {
+		run()
+	}
+	if err := m.failed(); err != nil {
+		b.Fatal(err)
+	}
+}
