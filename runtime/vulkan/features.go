@@ -72,6 +72,7 @@ var properties = []property{
 	}},
 	{"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", func(p *physical) bool { return p.subgroup(subgroupArithmetic) }},
 	{"VK_SUBGROUP_FEATURE_SHUFFLE_BIT", func(p *physical) bool { return p.subgroup(subgroupShuffle) }},
+	{"subgroupSize from 4 to 128", func(p *physical) bool { return p.subgroups.subgroupSize >= 4 && p.subgroups.subgroupSize <= 128 }},
 }
 
 // independenceNone is VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE: all widths round alike.
@@ -82,8 +83,9 @@ func (p *physical) subgroup(operation uint32) bool {
 	return p.subgroups.supportedStages&shaderCompute != 0 && p.subgroups.supportedOperations&operation != 0
 }
 
-// basicProperty is the property that all kernels with floating-point numbers need.
-const basicProperty = "shaderSignedZeroInfNanPreserveFloat32"
+// basicProperties are the properties that kernels may need of any device: what package kernels/gpu assumes of the target, and
+// computation with floating-point numbers.
+var basicProperties = []string{"shaderSignedZeroInfNanPreserveFloat32", "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", "subgroupSize from 4 to 128"}
 
 // enable returns the features to enable of those that a device has. Those of needs, which may be properties too, must be
 // among them.
@@ -92,7 +94,7 @@ func (have *features) enable(version uint32, needs []string, p *physical) (*feat
 	for _, f := range further {
 		*f.at(on) = *f.at(have)
 	}
-	required := []string{basicProperty}
+	required := slices.Clone(basicProperties)
 	for _, f := range basic {
 		*f.at(on) = 1
 		required = append(required, f.name)

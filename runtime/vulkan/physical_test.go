@@ -40,10 +40,11 @@ func TestPickPrefersTheGPUWithTheMostMemory(t *testing.T) {
 	}
 }
 
-// TestMissingFeaturesAreNamed turns each basic feature off.
+// TestMissingFeaturesAreNamed turns each basic feature and property off.
 func TestMissingFeaturesAreNamed(t *testing.T) {
 	p := made("Old Card", kindDiscrete, 1<<30)
 	p.floats.shaderSignedZeroInfNanPreserveFloat32 = 1
+	p.subgroups = vkPhysicalDeviceSubgroupProperties{subgroupSize: 32, supportedStages: shaderCompute, supportedOperations: subgroupArithmetic}
 	have := newFeatures(version12)
 	for _, f := range basic {
 		*f.at(have) = 1
@@ -65,6 +66,14 @@ func TestMissingFeaturesAreNamed(t *testing.T) {
 	}
 	check("shaderFloat16", "shaderFloat16")
 	check("VK_SUBGROUP_FEATURE_SHUFFLE_BIT", "VK_SUBGROUP_FEATURE_SHUFFLE_BIT")
-	p.floats.shaderSignedZeroInfNanPreserveFloat32 = 0
-	check(basicProperty)
+	complete := *p
+	for name, drop := range map[string]func(){
+		"shaderSignedZeroInfNanPreserveFloat32": func() { p.floats.shaderSignedZeroInfNanPreserveFloat32 = 0 },
+		"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT":    func() { p.subgroups.supportedOperations = subgroupShuffle },
+		"subgroupSize from 4 to 128":            func() { p.subgroups.subgroupSize = 1 },
+	} {
+		drop()
+		check(name)
+		*p = complete
+	}
 }
