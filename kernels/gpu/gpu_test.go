@@ -18,10 +18,23 @@ import (
 type simulated struct {
 	*interp.Memory
 	interp.Options
+	on gpu.Machine
 }
 
-// Assumes names no particular GPU.
-func (s simulated) Assumes() gpu.Machine { return gpu.Machine{} }
+func (s simulated) Assumes() gpu.Machine { return s.on }
+
+// simulate returns one of several machines: without subgroups, with subgroups of a size that kernels know, and with
+// subgroups of any size.
+func simulate(seed uint64) simulated {
+	s := simulated{Memory: interp.NewMemory(), Options: interp.Options{Seed: seed, Subgroup: []int{4, 8, 16, 32, 64}[seed%5]}}
+	switch seed % 3 {
+	case 1:
+		s.on = gpu.Machine{Caps: kir.CapSubgroup}
+	case 2:
+		s.on = gpu.Machine{Caps: kir.CapSubgroup, Lanes: s.Subgroup}
+	}
+	return s
+}
 
 func (s simulated) Run(k *kir.Kernel, groups int, args []uint64) error {
 	return interp.Run(k, interp.Launch{Groups: groups, Args: args}, s.Memory, s.Options)
@@ -38,7 +51,7 @@ func TestKernelsComputeWhatEvalDoes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				on := simulated{interp.NewMemory(), interp.Options{Seed: uint64(seed)}}
+				on := simulate(uint64(seed))
 				err = gputest.Compare(t.Context(), call, on, groups, c.Op.Info().Tol)
 				if errors.Is(err, gpu.ErrNoKernel) {
 					t.Skip(err)
@@ -109,7 +122,7 @@ func TestKernelsComputeWhatEvalDoesAtOddSizes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
-		on := simulated{interp.NewMemory(), interp.Options{Seed: seed}}
+		on := simulate(seed)
 		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, c.Op.Info().Tol); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}

@@ -13,7 +13,7 @@ type Machine struct {
 
 // machines are the backends that compute with kernels of this package.
 var machines = map[string]Machine{
-	"vulkan": {},
+	"vulkan": {Caps: kir.CapSubgroup},
 }
 
 // Of returns what kernels may assume about targets of a kind, and whether they compute with kernels of this package.

@@ -1,0 +1,154 @@
+package gpu
+
+import (
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// format describes how a thread decodes a row of a matrix, a run of elements at a time. The addresses of rows are
+// multiples of 16 for formats without blocks, and of 2 for the others.
+type format struct {
+	run    int // elements of a run, a multiple of 4 that divides every row; of a block format it divides the block
+	decode func(l *lowering, row, i *kir.Value, n int) run
+}
+
+// formats are the formats of weights, without layouts. Each decode function decodes run i of n elements of the row at an
+// address.
+var formats = map[dtype.DType]format{
+	dtype.F32:  {4, decodeF32},
+	dtype.F16:  {8, decodeHalves(kir.F16)},
+	dtype.BF16: {8, decodeHalves(kir.BF16)},
+	dtype.Q8_0: {16, decodeQ8_0},
+	dtype.Q4_0: {16, decodeQ4_0},
+}
+
+// run has the elements of a run: those of the pieces times scale.
+type run struct {
+	first  *kir.Value // the element of the row that the pieces count from
+	scale  *kir.Value // f32; nil means 1
+	pieces []piece
+}
+
+// piece has elements that follow each other, from first + at on: an f32x4, or one f32.
+type piece struct {
+	at int
+	x  *kir.Value
+}
+
+// splat returns the vector of four x.
+func (l *lowering) splat(x *kir.Value) *kir.Value { return l.Vector(x, x, x, x) }
+
+// loadAt loads a t that is n bytes after an address.
+func (l *lowering) loadAt(t kir.Type, address *kir.Value, n int) *kir.Value {
+	return l.Load(t, l.after(address, n))
+}
+
+// after returns the address n bytes after another one.
+func (l *lowering) after(address *kir.Value, n int) *kir.Value {
+	if n == 0 {
+		return address
+	}
+	return l.Add(address, l.Bits(kir.U64, uint64(n)))
+}
+
+func decodeF32(l *lowering, row, i *kir.Value, n int) run {
+	r := run{first: l.Mul(i, l.Int(n))}
+	address := l.At(row, i, 4*n)
+	for at := 0; at < n; at += 4 {
+		r.pieces = append(r.pieces, piece{at, l.loadAt(kir.Vector(kir.F32, 4), address, 4*at)})
+	}
+	return r
+}
+
+// decodeHalves decodes formats of 16 bits, 8 elements to a load.
+func decodeHalves(k kir.Kind) func(l *lowering, row, i *kir.Value, n int) run {
+	return func(l *lowering, row, i *kir.Value, n int) run {
+		r := run{first: l.Mul(i, l.Int(n))}
+		address := l.At(row, i, 2*n)
+		for at := 0; at < n; at += 8 {
+			words := l.loadAt(kir.Vector(kir.U32, 4), address, 2*at)
+			for h := range 2 {
+				x := l.widen(k, l.Extract(words, 2*h), l.Extract(words, 2*h+1))
+				r.pieces = append(r.pieces, piece{at + 4*h, x})
+			}
+		}
+		return r
+	}
+}
+
+// widen returns the two k in each of two words as an f32x4.
+func (l *lowering) widen(k kir.Kind, words ...*kir.Value) *kir.Value {
+	var lanes []*kir.Value
+	for _, w := range words {
+		pair := l.Convert(l.Bitcast(w, kir.Vector(k, 2)), kir.F32)
+		lanes = append(lanes, l.Extract(pair, 0), l.Extract(pair, 1))
+	}
+	return l.Vector(lanes...)
+}
+
+// part returns the address of the block of 32 elements that has run i of n elements, the number of the block, and that of
+// the run in it.
+func (l *lowering) part(row, i *kir.Value, n, blockBytes int) (address, block, at *kir.Value) {
+	if n == 32 {
+		return l.At(row, i, blockBytes), i, l.zero
+	}
+	per := l.Int(32 / n)
+	block = l.Div(i, per)
+	return l.At(row, block, blockBytes), block, l.Rem(i, per)
+}
+
+// decodeQ8_0 decodes blocks of 32: an f16 scale and 32 signed bytes (ggml's block_q8_0).
+func decodeQ8_0(l *lowering, row, i *kir.Value, n int) run {
+	address, _, at := l.part(row, i, n, dtype.Q8_0.BlockBytes())
+	r := run{first: l.Mul(i, l.Int(n)), scale: l.scaleAt(address)}
+	for w, word := range l.words(l.after(l.At(address, at, n), 2), n/4) {
+		r.pieces = append(r.pieces, piece{4 * w, l.bytes(word)})
+	}
+	return r
+}
+
+// decodeQ4_0 decodes blocks of 32: an f16 scale and 16 bytes; byte j has element j in its low half and element j+16 in
+// its high half, each plus 8 (ggml's block_q4_0). A run has the elements of n/2 bytes. A half with its highest bit
+// inverted is the element as a signed number; in the high half of a byte, it is 16 times that.
+func decodeQ4_0(l *lowering, row, i *kir.Value, n int) run {
+	address, block, at := l.part(row, i, n, dtype.Q4_0.BlockBytes())
+	r := run{scale: l.Mul(l.scaleAt(address), l.Float(1.0/16))}
+	r.first = l.Add(l.Mul(block, l.Int(32)), l.Mul(at, l.Int(n/2)))
+	high, invert := l.Uint(0xf0f0f0f0), l.Uint(0x80808080)
+	for w, word := range l.words(l.after(l.At(address, at, n/2), 2), n/8) {
+		low := l.Shl(word, l.Uint(4))
+		r.pieces = append(r.pieces,
+			piece{4 * w, l.bytes(l.Xor(l.And(low, high), invert))},
+			piece{4*w + 16, l.bytes(l.Xor(l.And(word, high), invert))})
+	}
+	return r
+}
+
+// bytes returns the four signed bytes of a word as an f32x4.
+func (l *lowering) bytes(word *kir.Value) *kir.Value {
+	return l.Convert(l.Bitcast(word, kir.Vector(kir.I8, 4)), kir.F32)
+}
+
+// words loads n words of 4 bytes from an address that is a multiple of 2. Of the bytes, all but 4 are loaded as n-1 words:
+// the first ones if the address is a multiple of 4, else those from the second half of the first word on.
+func (l *lowering) words(address *kir.Value, n int) []*kir.Value {
+	four := l.Eq(l.And(address, l.Bits(kir.U64, 2)), l.Bits(kir.U64, 0))
+	from := l.Select(four, address, l.after(address, 2))
+	a := l.half(l.Select(four, l.after(address, 4*n-4), address))
+	b := l.Shl(l.half(l.after(address, 4*n-2)), l.Uint(16))
+	half := l.Uint(16)
+	list := make([]*kir.Value, n)
+	low := a // the lower half of the next word, if the address is no multiple of 4
+	for i := range n - 1 {
+		word := l.loadAt(kir.Scalar(kir.U32), from, 4*i)
+		list[i] = l.Select(four, word, l.Or(low, l.Shl(word, half)))
+		low = l.Shr(word, half)
+	}
+	list[n-1] = l.Or(l.Select(four, a, low), b)
+	return list
+}
+
+// half loads 2 bytes as a number.
+func (l *lowering) half(address *kir.Value) *kir.Value {
+	return l.Convert(l.Load(kir.Scalar(kir.U16), address), kir.U32)
+}

@@ -1,0 +1,198 @@
+package gpu
+
+import (
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// mostRows is the number of rows of x that a team multiplies at once with what it decoded, teamCols that of rows of the
+// matrix with what it loaded of x.
+const (
+	mostRows = 4
+	teamCols = 2
+)
+
+// reader reads runs of the rows of matrices and what they are multiplied with. What it returns for rows is computed
+// before the loop over the runs.
+type reader interface {
+	runs(p *product) *kir.Value                              // runs of a row
+	row(l *lowering, w *tensor, r *kir.Value) *kir.Value     // row r of a matrix
+	run(l *lowering, w *tensor, row, i *kir.Value) run       // run i of it
+	xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value    // row r of x
+	x(l *lowering, x *tensor, row *kir.Value, r run) []piece // what is multiplied with the pieces of a run
+	zero(l *lowering) *kir.Value                             // as the pieces
+	total(l *lowering, x *kir.Value) *kir.Value              // the sum of the elements of a piece
+}
+
+// single reads single elements, in any format and with any strides.
+type single struct{}
+
+func (single) runs(p *product) *kir.Value { return p.size(p.x.Inner()) }
+
+func (single) row(l *lowering, w *tensor, r *kir.Value) *kir.Value { return l.row(w, r) }
+
+func (single) run(l *lowering, w *tensor, row, i *kir.Value) run {
+	return run{first: i, pieces: []piece{{0, l.load(w, l.Add(row, i))}}}
+}
+
+func (single) xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value { return l.row(x, r) }
+
+func (single) x(l *lowering, x *tensor, row *kir.Value, r run) []piece {
+	return []piece{{0, l.load(x, l.Add(row, l.Mul(r.first, l.innerStride(x))))}}
+}
+
+func (single) zero(l *lowering) *kir.Value { return l.Float(0) }
+
+func (single) total(_ *lowering, x *kir.Value) *kir.Value { return x }
+
+// wide reads whole runs. Rows are addresses.
+type wide struct {
+	format
+	k int // elements of a row
+}
+
+func (f wide) runs(p *product) *kir.Value { return p.Int(f.k / f.format.run) }
+
+func (f wide) row(l *lowering, w *tensor, r *kir.Value) *kir.Value {
+	return l.At(w.base, r, w.DType.Bytes(f.k))
+}
+
+func (f wide) run(l *lowering, _ *tensor, row, i *kir.Value) run {
+	return f.decode(l, row, i, f.format.run)
+}
+
+func (wide) xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value {
+	return l.At(x.base, l.row(x, r), 4)
+}
+
+func (wide) x(l *lowering, _ *tensor, row *kir.Value, r run) []piece {
+	var list []piece
+	first := l.At(row, r.first, 4)
+	for _, p := range r.pieces {
+		list = append(list, piece{p.at, l.loadAt(kir.Vector(kir.F32, 4), first, 4*p.at)})
+	}
+	return list
+}
+
+func (wide) zero(l *lowering) *kir.Value { return l.splat(l.Float(0)) }
+
+func (wide) total(l *lowering, x *kir.Value) *kir.Value {
+	return l.Add(l.Add(l.Extract(x, 0), l.Extract(x, 1)), l.Add(l.Extract(x, 2), l.Extract(x, 3)))
+}
+
+// rowwise computes products for few rows of x. A unit is an element of as many rows of the result as a team takes at once, in
+// teamCols columns for each team of a workgroup.
+type rowwise struct {
+	*product
+	teams    *teams
+	most     int        // rows of x that a team takes at once
+	rowUnits *kir.Value // units of a column
+	perUnit  *kir.Value // columns of a unit
+	total    *kir.Value // units
+}
+
+// rowwise returns the algorithm for most rows at once.
+func (p *product) rowwise(most int) *rowwise {
+	r := &rowwise{product: p, teams: p.lowering.teams(productThreads, most*teamCols*len(p.matrices)), most: most}
+	r.rowUnits = p.size(units(p.x.Rows(), most))
+	r.perUnit = p.Mul(r.teams.count, p.Int(teamCols))
+	r.total = p.Mul(r.rowUnits, p.Div(p.Add(p.cols, p.Sub(r.perUnit, p.one)), r.perUnit))
+	return r
+}
+
+// units returns the number of units, that with the largest subgroups if their size is not known.
+func (r *rowwise) units() ir.Dim {
+	cols := r.fewest(productThreads) * teamCols
+	return units(r.x.Rows(), r.most).Mul(units(r.y.Inner(), cols))
+}
+
+// each computes all units.
+func (r *rowwise) each(from reader) {
+	r.perGroup(r.total, func(u *kir.Value) {
+		row := r.Mul(r.Rem(u, r.rowUnits), r.Int(r.most))
+		unit := r.Mul(r.Div(u, r.rowUnits), r.teams.count)
+		r.unit(from, row, r.Mul(r.Add(unit, r.teams.team), r.Int(teamCols)))
+	})
+}
+
+// unit computes elements of the rows from row on in the columns from col on.
+func (r *rowwise) unit(from reader, row, col *kir.Value) {
+	xs, ws := make([]*kir.Value, r.most), make([][]*kir.Value, len(r.matrices))
+	for i := range xs { // rows beyond the last are the last one again, as are columns
+		xs[i] = from.xRow(r.lowering, r.x, r.Min(r.Add(row, r.Int(i)), r.Sub(r.rows, r.one)))
+	}
+	for m, w := range r.matrices {
+		for c := range teamCols {
+			ws[m] = append(ws[m], from.row(r.lowering, w, r.Min(r.Add(col, r.Int(c)), r.Sub(r.cols, r.one))))
+		}
+	}
+	sums := r.teams.sum(r.dots(from, xs, ws))
+	r.put(row, col, sums)
+}
+
+// dots returns the sums of the thread for each row of x, column and matrix.
+func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.Value {
+	init := make([]*kir.Value, r.most*teamCols*len(ws))
+	for i := range init {
+		init[i] = from.zero(r.lowering)
+	}
+	sums := r.For(r.teams.lane, from.runs(r.product), r.teams.lanes, init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
+		next := c[:0:0]
+		var x [][]piece
+		for col := range teamCols {
+			var runs []run
+			for m, w := range r.matrices {
+				runs = append(runs, from.run(r.lowering, w, ws[m][col], i))
+			}
+			for row := range xs {
+				if col == 0 {
+					x = append(x, from.x(r.lowering, r.x, xs[row], runs[0]))
+				}
+				for _, run := range runs {
+					next = append(next, r.accumulate(x[row], run, c[len(next)]))
+				}
+			}
+		}
+		return next
+	})
+	for i := range sums {
+		sums[i] = from.total(r.lowering, sums[i])
+	}
+	return sums
+}
+
+// accumulate adds the products of pieces of x with those of a run.
+func (r *rowwise) accumulate(x []piece, w run, sum *kir.Value) *kir.Value {
+	if w.scale == nil {
+		for i, p := range w.pieces {
+			sum = r.FMA(x[i].x, p.x, sum)
+		}
+		return sum
+	}
+	own := r.Mul(x[0].x, w.pieces[0].x)
+	for i, p := range w.pieces[1:] {
+		own = r.FMA(x[i+1].x, p.x, own)
+	}
+	return r.FMA(r.splat(w.scale), own, sum)
+}
+
+// put stores the elements, of which there are sums for each matrix, for each row, in each column. Each of the first
+// threads of a team stores one of fewestLanes elements.
+func (r *rowwise) put(row, col *kir.Value, sums []*kir.Value) {
+	matrices, n := len(r.matrices), r.most*teamCols
+	for from := 0; from < n; from += fewestLanes {
+		mine := make([]*kir.Value, matrices)
+		copy(mine, sums[from*matrices:])
+		last := min(from+fewestLanes, n)
+		for e := from + 1; e < last; e++ {
+			is := r.Eq(r.teams.lane, r.Int(e-from))
+			for m := range mine {
+				mine[m] = r.Select(is, sums[e*matrices+m], mine[m])
+			}
+		}
+		e := r.Add(r.teams.lane, r.Int(from))
+		toRow, toCol := r.Add(row, r.Rem(e, r.Int(r.most))), r.Add(col, r.Div(e, r.Int(r.most)))
+		inside := r.And(r.Lt(toRow, r.rows), r.Lt(toCol, r.cols))
+		r.If(r.And(r.Lt(r.teams.lane, r.Int(last-from)), inside), func() { r.finish(toRow, toCol, mine) })
+	}
+}
