@@ -21,22 +21,41 @@ const productThreads = 128
 func matMul(l *lowering) {
 	l.begin(l.n.Op.String(), productThreads)
 	p := newProduct(l)
-	few := p.rowwise(min(int(p.x.Rows().Upper()), mostRows))
-	count := few.units()
-	wide := p.canBeWide()
-	if wide == nil {
+	least, most := p.x.Rows().Bounds()
+	few := p.rowwise(int(min(most, mostRows)))
+	from, ok := p.wide()
+	if !ok {
 		few.each(single{})
-		l.end(count)
+		l.end(few.units())
 		return
 	}
-	l.Choose(p.aligned(), func() []*kir.Value {
-		few.each(wide)
-		return nil
-	}, func() []*kir.Value {
-		few.each(single{})
-		return nil
-	})
-	l.end(count)
+	var many *tiled
+	if most > fewRows {
+		many = p.tiled(from)
+	}
+	l.either(p.aligned(), func() {
+		switch {
+		case many == nil:
+			few.each(from)
+		case least > fewRows:
+			many.each()
+		default:
+			l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(from) }, many.each)
+		}
+	}, func() { few.each(single{}) })
+	l.end(few.units()) // of which there are more than tiles
+}
+
+// fewRows is the largest number of rows of x for which products are computed row by row. Up to that number, a matrix is
+// read four times at most, and a tile of 64 rows would have at least as many without results.
+const fewRows = 16
+
+// either runs one of two functions.
+func (l *lowering) either(cond *kir.Value, then, otherwise func()) {
+	nothing := func(f func()) func() []*kir.Value {
+		return func() []*kir.Value { f(); return nil }
+	}
+	l.Choose(cond, nothing(then), nothing(otherwise))
 }
 
 // product is the kernel of a matMul.
@@ -58,22 +77,22 @@ func newProduct(l *lowering) *product {
 	return p
 }
 
-// canBeWide returns the reader of whole runs if x and the matrices have formats and shapes for it, else nil.
-func (p *product) canBeWide() reader {
+// wide returns the reader of whole runs. If x and the matrices have other formats or shapes than it needs, ok is false.
+func (p *product) wide() (from wide, ok bool) {
 	w := p.matrices[0]
 	f, ok := formats[w.DType]
 	k, constant := p.x.Inner().IsConst()
 	if !ok || !constant || k%int64(f.run) != 0 || p.x.DType != dtype.F32 || !w.Dense() {
-		return nil
+		return wide{}, false
 	}
 	strides := p.x.StrideDims()
 	for a, d := range strides {
 		n, constant := d.IsConst()
 		if last := a == len(strides)-1; !constant || last && n != 1 || !last && n%4 != 0 {
-			return nil
+			return wide{}, false
 		}
 	}
-	return wide{f, int(k)}
+	return wide{f, int(k)}, true
 }
 
 // aligned reports whether x and the matrices begin at multiples of 16.

@@ -5,8 +5,8 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// mostRows is the number of rows of x that a team multiplies at once with what it decoded, teamCols that of rows of the
-// matrix with what it loaded of x.
+// mostRows is the number of rows of x that a team multiplies at once with what it decoded, teamCols that of rows of
+// matrices with what it loaded of x.
 const (
 	mostRows = 4
 	teamCols = 2
@@ -86,6 +86,7 @@ type rowwise struct {
 	*product
 	teams    *teams
 	most     int        // rows of x that a team takes at once
+	wide     int        // columns that it takes at once
 	rowUnits *kir.Value // units of a column
 	perUnit  *kir.Value // columns of a unit
 	total    *kir.Value // units
@@ -93,16 +94,17 @@ type rowwise struct {
 
 // rowwise returns the algorithm for most rows at once.
 func (p *product) rowwise(most int) *rowwise {
-	r := &rowwise{product: p, teams: p.lowering.teams(productThreads, most*teamCols*len(p.matrices)), most: most}
+	r := &rowwise{product: p, most: most, wide: teamCols / len(p.matrices)}
+	r.teams = p.lowering.teams(productThreads, most*teamCols)
 	r.rowUnits = p.size(units(p.x.Rows(), most))
-	r.perUnit = p.Mul(r.teams.count, p.Int(teamCols))
+	r.perUnit = p.Mul(r.teams.count, p.Int(r.wide))
 	r.total = p.Mul(r.rowUnits, p.Div(p.Add(p.cols, p.Sub(r.perUnit, p.one)), r.perUnit))
 	return r
 }
 
 // units returns the number of units, that with the largest subgroups if their size is not known.
 func (r *rowwise) units() ir.Dim {
-	cols := r.fewest(productThreads) * teamCols
+	cols := r.fewest(productThreads) * r.wide
 	return units(r.x.Rows(), r.most).Mul(units(r.y.Inner(), cols))
 }
 
@@ -111,7 +113,7 @@ func (r *rowwise) each(from reader) {
 	r.perGroup(r.total, func(u *kir.Value) {
 		row := r.Mul(r.Rem(u, r.rowUnits), r.Int(r.most))
 		unit := r.Mul(r.Div(u, r.rowUnits), r.teams.count)
-		r.unit(from, row, r.Mul(r.Add(unit, r.teams.team), r.Int(teamCols)))
+		r.unit(from, row, r.Mul(r.Add(unit, r.teams.team), r.Int(r.wide)))
 	})
 }
 
@@ -122,7 +124,7 @@ func (r *rowwise) unit(from reader, row, col *kir.Value) {
 		xs[i] = from.xRow(r.lowering, r.x, r.Min(r.Add(row, r.Int(i)), r.Sub(r.rows, r.one)))
 	}
 	for m, w := range r.matrices {
-		for c := range teamCols {
+		for c := range r.wide {
 			ws[m] = append(ws[m], from.row(r.lowering, w, r.Min(r.Add(col, r.Int(c)), r.Sub(r.cols, r.one))))
 		}
 	}
@@ -132,14 +134,14 @@ func (r *rowwise) unit(from reader, row, col *kir.Value) {
 
 // dots returns the sums of the thread for each row of x, column and matrix.
 func (r *rowwise) dots(from reader, xs []*kir.Value, ws [][]*kir.Value) []*kir.Value {
-	init := make([]*kir.Value, r.most*teamCols*len(ws))
+	init := make([]*kir.Value, r.most*r.wide*len(ws))
 	for i := range init {
 		init[i] = from.zero(r.lowering)
 	}
 	sums := r.For(r.teams.lane, from.runs(r.product), r.teams.lanes, init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
 		next := c[:0:0]
 		var x [][]piece
-		for col := range teamCols {
+		for col := range r.wide {
 			var runs []run
 			for m, w := range r.matrices {
 				runs = append(runs, from.run(r.lowering, w, ws[m][col], i))
@@ -179,7 +181,7 @@ func (r *rowwise) accumulate(x []piece, w run, sum *kir.Value) *kir.Value {
 // put stores the elements, of which there are sums for each matrix, for each row, in each column. Each of the first
 // threads of a team stores one of fewestLanes elements.
 func (r *rowwise) put(row, col *kir.Value, sums []*kir.Value) {
-	matrices, n := len(r.matrices), r.most*teamCols
+	matrices, n := len(r.matrices), r.most*r.wide
 	for from := 0; from < n; from += fewestLanes {
 		mine := make([]*kir.Value, matrices)
 		copy(mine, sums[from*matrices:])

@@ -32,12 +32,15 @@ func (d *dice) extent() int64 { return pick(d, int64(1), 2, 7, 31, 32, 33, 64, 6
 func pick[T any](d *dice, from ...T) T { return from[d.IntN(len(from))] }
 
 // rows returns an extent that may be a symbol.
-func (d *dice) rows() ir.Dim {
-	d.tokens = pick(d, int64(1), 2, 3, 5, 7, 16)
+func (d *dice) rows() ir.Dim { return d.upTo(16, 1, 2, 3, 5, 7, 16) }
+
+// upTo returns one of some extents, or a symbol of that value, whose upper bound is most.
+func (d *dice) upTo(most int64, from ...int64) ir.Dim {
+	d.tokens = pick(d, from...)
 	if d.IntN(2) == 0 {
 		return ir.Const(d.tokens)
 	}
-	return ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: 16})
+	return ir.Sym(&ir.Symbol{Name: "tokens", Min: 1, Max: most})
 }
 
 func operand(t dtype.DType, shape ...ir.Dim) ir.CaseArg {
@@ -104,9 +107,16 @@ func (d *dice) inner(t dtype.DType) int64 {
 	return d.extent()
 }
 
+// product has a number of rows below, at or beyond those at which kernels compute tiles, or beyond a tile.
 func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t := d.format()
-	r, k, n := d.rows(), d.inner(t), pick(d, int64(1), 3, 7, 33)
+	r, k, n := d.upTo(200, 1, 3, 7, 16, 17, 33, 64, 65, 130), d.inner(t), pick(d, int64(1), 3, 7, 33, 64, 65, 129)
+	if d.IntN(4) == 0 {
+		r = d.rows()
+	}
+	if t.BlockElems() == 1 && d.IntN(2) == 0 {
+		k = pick(d, int64(4), 8, 40, 96, 172) // rows that are read in vectors
+	}
 	x, w := d.view(f32(r, ir.Const(k))), operand(t, ir.Const(n), ir.Const(k))
 	w.Weight = true
 	switch d.IntN(3) {

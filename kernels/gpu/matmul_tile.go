@@ -1,0 +1,200 @@
+package gpu
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// Sizes of tiles. A workgroup computes tileRows rows and tileCols columns of the result from slices of x and of the
+// matrices that are sliceElems long. Thread t computes the elements in every 8th row from t/16 on and in every 16th column
+// from t%16 on: 8 times 4 elements.
+const (
+	tileRows   = 64
+	tileCols   = 64
+	sliceElems = 32
+
+	colThreads  = 16
+	lineThreads = productThreads / colThreads
+	threadRows  = tileRows / lineThreads
+	threadCols  = tileCols / colThreads
+
+	sliceQuads  = sliceElems / 4
+	sliceStride = sliceQuads + 1 // quads from a row of a slice to the next in shared memory: odd, so that the rows begin in different banks
+)
+
+// tiled computes products for many rows of x. A unit is a tile of the result.
+type tiled struct {
+	*product
+	from     wide
+	xs       *kir.Shared   // a slice of x, in vectors of four
+	ws       []*kir.Shared // a slice of each matrix, decoded
+	rowUnits *kir.Value    // tiles of a column of tiles
+	total    *kir.Value
+}
+
+// tiled returns the algorithm for matrices that are read by whole runs.
+func (p *product) tiled(from wide) *tiled {
+	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.x.Rows(), tileRows)), total: p.size(p.tiles())}
+	quad := kir.Vector(kir.F32, 4)
+	t.xs = p.NewShared("xs", quad, tileRows*sliceStride)
+	for _, name := range []string{"ws", "vs"}[:len(p.matrices)] {
+		t.ws = append(t.ws, p.NewShared(name, quad, tileCols*sliceStride))
+	}
+	return t
+}
+
+// tiles returns the number of tiles of the result.
+func (p *product) tiles() ir.Dim {
+	return units(p.x.Rows(), tileRows).Mul(units(p.y.Inner(), tileCols))
+}
+
+// each computes all tiles.
+func (t *tiled) each() {
+	t.perGroup(t.total, func(u *kir.Value) {
+		t.tile(t.Mul(t.Rem(u, t.rowUnits), t.Int(tileRows)), t.Mul(t.Div(u, t.rowUnits), t.Int(tileCols)))
+	})
+}
+
+// tile computes the tile from an element on.
+func (t *tiled) tile(row, col *kir.Value) {
+	xs, ws := t.sources(row, col)
+	zeros := slices.Repeat([]*kir.Value{t.Float(0)}, threadRows*threadCols*len(t.ws))
+	slicesOfK := (t.from.k + sliceElems - 1) / sliceElems
+	sums := t.For(t.zero, t.Int(slicesOfK), t.one, zeros, func(s *kir.Value, c []*kir.Value) []*kir.Value {
+		t.fill(s, xs, ws)
+		t.Barrier()
+		c = t.For(t.zero, t.quads(s), t.one, c, t.multiply)
+		t.Barrier() // the next slice overwrites this one
+		return c
+	})
+	t.put(row, col, sums)
+}
+
+// quads returns how many vectors of four slice s has.
+func (t *tiled) quads(s *kir.Value) *kir.Value {
+	if t.from.k%sliceElems == 0 {
+		return t.Int(sliceQuads)
+	}
+	return t.Min(t.Int(sliceQuads), t.Sub(t.Int(t.from.k/4), t.Mul(s, t.Int(sliceQuads))))
+}
+
+// source is a row from which a thread fills a row of a slice.
+type source struct {
+	row *kir.Value // address
+	to  *kir.Value // the first quad of the row in shared memory
+}
+
+// sources returns the rows of x and of each matrix that the thread reads. Rows and columns beyond the last are the last one
+// again.
+func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
+	for first := 0; first < tileRows; first += productThreads / sliceQuads {
+		r := t.Add(t.Div(t.Thread(), t.Int(sliceQuads)), t.Int(first))
+		from := t.Min(t.Add(row, r), t.Sub(t.rows, t.one))
+		xs = append(xs, source{t.from.xRow(t.lowering, t.x, from), t.Mul(r, t.Int(sliceStride))})
+	}
+	runs := sliceElems / t.from.format.run
+	for _, w := range t.matrices {
+		var list []source
+		for first := 0; first < tileCols; first += productThreads / runs {
+			c := t.Add(t.Div(t.Thread(), t.Int(runs)), t.Int(first))
+			from := t.Min(t.Add(col, c), t.Sub(t.cols, t.one))
+			list = append(list, source{t.from.row(t.lowering, w, from), t.Mul(c, t.Int(sliceStride))})
+		}
+		ws = append(ws, list)
+	}
+	return xs, ws
+}
+
+// fill stores slice s of x and of the matrices in shared memory.
+func (t *tiled) fill(s *kir.Value, xs []source, ws [][]source) {
+	quad := t.Rem(t.Thread(), t.Int(sliceQuads))
+	at := t.Add(t.Mul(s, t.Int(sliceQuads)), quad)
+	t.ifWithin(at, t.from.k/4, func() {
+		for _, x := range xs {
+			t.SharedStore(t.xs, t.Add(x.to, quad), t.Load(kir.Vector(kir.F32, 4), t.At(x.row, at, 16)))
+		}
+	})
+	runs := t.Int(sliceElems / t.from.format.run)
+	i := t.Add(t.Mul(s, runs), t.Rem(t.Thread(), runs))
+	t.ifWithin(i, t.from.k/t.from.format.run, func() {
+		for m, w := range t.matrices {
+			for _, from := range ws[m] {
+				t.decode(t.ws[m], from.to, s, t.from.run(t.lowering, w, from.row, i))
+			}
+		}
+	})
+}
+
+// ifWithin runs body where i is less than n, the number of quads or runs of a row.
+func (t *tiled) ifWithin(i *kir.Value, n int, body func()) {
+	if t.from.k%sliceElems == 0 {
+		body()
+		return
+	}
+	t.If(t.Lt(i, t.Int(n)), body)
+}
+
+// decode stores the elements of a run of slice s in shared memory.
+func (t *tiled) decode(to *kir.Shared, row, s *kir.Value, r run) {
+	first := t.Add(row, t.Div(t.Sub(r.first, t.Mul(s, t.Int(sliceElems))), t.Int(4)))
+	for _, p := range r.pieces {
+		x := p.x
+		if r.scale != nil {
+			x = t.Mul(x, t.splat(r.scale))
+		}
+		t.SharedStore(to, t.Add(first, t.Int(p.at/4)), x)
+	}
+}
+
+// multiply adds the products of quad q of the slices.
+func (t *tiled) multiply(q *kir.Value, c []*kir.Value) []*kir.Value {
+	rows := t.lanesOf(t.xs, t.Div(t.Thread(), t.Int(colThreads)), lineThreads, threadRows, q)
+	next := c[:0:0]
+	for _, w := range t.ws {
+		cols := t.lanesOf(w, t.Rem(t.Thread(), t.Int(colThreads)), colThreads, threadCols, q)
+		for _, x := range rows {
+			for _, y := range cols {
+				sum := c[len(next)]
+				for lane := range x {
+					sum = t.FMA(x[lane], y[lane], sum)
+				}
+				next = append(next, sum)
+			}
+		}
+	}
+	return next
+}
+
+// lanesOf returns the lanes of quad q of n rows of a slice, from row first on in steps.
+func (t *tiled) lanesOf(s *kir.Shared, first *kir.Value, step, n int, q *kir.Value) [][4]*kir.Value {
+	list := make([][4]*kir.Value, n)
+	at := t.Add(t.Mul(first, t.Int(sliceStride)), q)
+	for i := range list {
+		x := t.SharedLoad(s, t.Add(at, t.Int(i*step*sliceStride)))
+		for lane := range list[i] {
+			list[i][lane] = t.Extract(x, lane)
+		}
+	}
+	return list
+}
+
+// put stores the elements of the tile that are in the result.
+func (t *tiled) put(row, col *kir.Value, sums []*kir.Value) {
+	each := threadRows * threadCols // sums for each matrix
+	row, col = t.Add(row, t.Div(t.Thread(), t.Int(colThreads))), t.Add(col, t.Rem(t.Thread(), t.Int(colThreads)))
+	for r := range threadRows {
+		toRow := t.Add(row, t.Int(r*lineThreads))
+		for c := range threadCols {
+			toCol := t.Add(col, t.Int(c*colThreads))
+			t.If(t.And(t.Lt(toRow, t.rows), t.Lt(toCol, t.cols)), func() {
+				var own []*kir.Value
+				for m := range t.ws {
+					own = append(own, sums[m*each+r*threadCols+c])
+				}
+				t.finish(toRow, toCol, own)
+			})
+		}
+	}
+}
