@@ -5,10 +5,11 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// format describes how a thread decodes a row of a matrix, a run of elements at a time. The addresses of rows are
-// multiples of 16 for formats without blocks, and of 2 for the others.
+// format describes how a thread decodes a row of a matrix, a run of elements at a time. The elements of a run are among
+// sliceElems that begin at a multiple of sliceElems. The addresses of rows are multiples of 16 for formats without blocks,
+// and of 2 for the others.
 type format struct {
-	run    int // elements of a run, a multiple of 4 that divides every row; of a block format it divides the block
+	length int // elements of a run in products: 4, 8, 16 or 32
 	decode func(l *lowering, row, i *kir.Value, n int) run
 }
 
@@ -49,6 +50,14 @@ func (l *lowering) after(address *kir.Value, n int) *kir.Value {
 		return address
 	}
 	return l.Add(address, l.Bits(kir.U64, uint64(n)))
+}
+
+// scaled returns elements of a run, given a piece of it.
+func (l *lowering) scaled(x *kir.Value, r run) *kir.Value {
+	if r.scale == nil {
+		return x
+	}
+	return l.Mul(x, l.splat(r.scale))
 }
 
 func decodeF32(l *lowering, row, i *kir.Value, n int) run {

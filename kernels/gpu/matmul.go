@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"github.com/ggmlc/ggmlc/ir"
-	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
@@ -21,11 +20,12 @@ const productThreads = 128
 func matMul(l *lowering) {
 	l.begin(l.n.Op.String(), productThreads)
 	p := newProduct(l)
-	least, most := p.x.Rows().Bounds()
+	least, most := p.y.Rows().Bounds()
 	few := p.rowwise(int(min(most, mostRows)))
-	from, ok := p.wide()
+	other := l.anyReader(p.matrices[0])
+	from, ok := l.wideReader(p.x, p.matrices[0])
 	if !ok {
-		few.each(single{})
+		few.each(other)
 		l.end(few.units())
 		return
 	}
@@ -42,7 +42,7 @@ func matMul(l *lowering) {
 		default:
 			l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(from) }, many.each)
 		}
-	}, func() { few.each(single{}) })
+	}, func() { few.each(other) })
 	l.end(few.units()) // of which there are more than tiles
 }
 
@@ -58,41 +58,27 @@ func (l *lowering) either(cond *kir.Value, then, otherwise func()) {
 	l.Choose(cond, nothing(then), nothing(otherwise))
 }
 
-// product is the kernel of a matMul.
+// product is the kernel of a product.
 type product struct {
 	*lowering
 	x, y, residual *tensor
 	matrices       []*tensor
-	rows, cols     *kir.Value
+	rows, cols     *kir.Value // of y
+	idx            *tensor    // of experts: which matrix a row is multiplied with
 }
 
 func newProduct(l *lowering) *product {
 	p := &product{lowering: l, x: l.tensor(l.n.Args[0]), y: l.tensor(l.n.Result()), matrices: []*tensor{l.tensor(l.n.Args[1])}}
-	if l.n.Op == ir.OpMatMulSwiGLU {
-		p.matrices = append(p.matrices, l.tensor(l.n.Args[2]))
-	} else if v := l.n.Arg(2); v != nil {
+	p.rows, p.cols = l.size(p.y.Rows()), l.size(p.y.Inner())
+	switch v := l.n.Arg(2); {
+	case l.n.Op == ir.OpMatMulSwiGLU:
+		p.matrices = append(p.matrices, l.tensor(v))
+	case l.n.Op == ir.OpExpertsMatMul:
+		p.idx = l.tensor(v)
+	case v != nil:
 		p.residual = l.tensor(v)
 	}
-	p.rows, p.cols = l.size(p.x.Rows()), l.size(p.y.Inner())
 	return p
-}
-
-// wide returns the reader of whole runs. If x and the matrices have other formats or shapes than it needs, ok is false.
-func (p *product) wide() (from wide, ok bool) {
-	w := p.matrices[0]
-	f, ok := formats[w.DType]
-	k, constant := p.x.Inner().IsConst()
-	if !ok || !constant || k%int64(f.run) != 0 || p.x.DType != dtype.F32 || !w.Dense() {
-		return wide{}, false
-	}
-	strides := p.x.StrideDims()
-	for a, d := range strides {
-		n, constant := d.IsConst()
-		if last := a == len(strides)-1; !constant || last && n != 1 || !last && n%4 != 0 {
-			return wide{}, false
-		}
-	}
-	return wide{f, int(k)}, true
 }
 
 // aligned reports whether x and the matrices begin at multiples of 16.

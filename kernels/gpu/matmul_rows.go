@@ -12,74 +12,6 @@ const (
 	teamCols = 2
 )
 
-// reader reads runs of the rows of matrices and what they are multiplied with. What it returns for rows is computed
-// before the loop over the runs.
-type reader interface {
-	runs(p *product) *kir.Value                              // runs of a row
-	row(l *lowering, w *tensor, r *kir.Value) *kir.Value     // row r of a matrix
-	run(l *lowering, w *tensor, row, i *kir.Value) run       // run i of it
-	xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value    // row r of x
-	x(l *lowering, x *tensor, row *kir.Value, r run) []piece // what is multiplied with the pieces of a run
-	zero(l *lowering) *kir.Value                             // as the pieces
-	total(l *lowering, x *kir.Value) *kir.Value              // the sum of the elements of a piece
-}
-
-// single reads single elements, in any format and with any strides.
-type single struct{}
-
-func (single) runs(p *product) *kir.Value { return p.size(p.x.Inner()) }
-
-func (single) row(l *lowering, w *tensor, r *kir.Value) *kir.Value { return l.row(w, r) }
-
-func (single) run(l *lowering, w *tensor, row, i *kir.Value) run {
-	return run{first: i, pieces: []piece{{0, l.load(w, l.Add(row, i))}}}
-}
-
-func (single) xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value { return l.row(x, r) }
-
-func (single) x(l *lowering, x *tensor, row *kir.Value, r run) []piece {
-	return []piece{{0, l.load(x, l.Add(row, l.Mul(r.first, l.innerStride(x))))}}
-}
-
-func (single) zero(l *lowering) *kir.Value { return l.Float(0) }
-
-func (single) total(_ *lowering, x *kir.Value) *kir.Value { return x }
-
-// wide reads whole runs. Rows are addresses.
-type wide struct {
-	format
-	k int // elements of a row
-}
-
-func (f wide) runs(p *product) *kir.Value { return p.Int(f.k / f.format.run) }
-
-func (f wide) row(l *lowering, w *tensor, r *kir.Value) *kir.Value {
-	return l.At(w.base, r, w.DType.Bytes(f.k))
-}
-
-func (f wide) run(l *lowering, _ *tensor, row, i *kir.Value) run {
-	return f.decode(l, row, i, f.format.run)
-}
-
-func (wide) xRow(l *lowering, x *tensor, r *kir.Value) *kir.Value {
-	return l.At(x.base, l.row(x, r), 4)
-}
-
-func (wide) x(l *lowering, _ *tensor, row *kir.Value, r run) []piece {
-	var list []piece
-	first := l.At(row, r.first, 4)
-	for _, p := range r.pieces {
-		list = append(list, piece{p.at, l.loadAt(kir.Vector(kir.F32, 4), first, 4*p.at)})
-	}
-	return list
-}
-
-func (wide) zero(l *lowering) *kir.Value { return l.splat(l.Float(0)) }
-
-func (wide) total(l *lowering, x *kir.Value) *kir.Value {
-	return l.Add(l.Add(l.Extract(x, 0), l.Extract(x, 1)), l.Add(l.Extract(x, 2), l.Extract(x, 3)))
-}
-
 // rowwise computes products for few rows of x. A unit is an element of as many rows of the result as a team takes at once, in
 // teamCols columns for each team of a workgroup.
 type rowwise struct {
@@ -96,7 +28,7 @@ type rowwise struct {
 func (p *product) rowwise(most int) *rowwise {
 	r := &rowwise{product: p, most: most, wide: teamCols / len(p.matrices)}
 	r.teams = p.lowering.teams(productThreads, most*teamCols)
-	r.rowUnits = p.size(units(p.x.Rows(), most))
+	r.rowUnits = p.size(units(p.y.Rows(), most))
 	r.perUnit = p.Mul(r.teams.count, p.Int(r.wide))
 	r.total = p.Mul(r.rowUnits, p.Div(p.Add(p.cols, p.Sub(r.perUnit, p.one)), r.perUnit))
 	return r
@@ -105,7 +37,7 @@ func (p *product) rowwise(most int) *rowwise {
 // units returns the number of units, that with the largest subgroups if their size is not known.
 func (r *rowwise) units() ir.Dim {
 	cols := r.fewest(productThreads) * r.wide
-	return units(r.x.Rows(), r.most).Mul(units(r.y.Inner(), cols))
+	return units(r.y.Rows(), r.most).Mul(units(r.y.Inner(), cols))
 }
 
 // each computes all units.
@@ -121,11 +53,13 @@ func (r *rowwise) each(from reader) {
 func (r *rowwise) unit(from reader, row, col *kir.Value) {
 	xs, ws := make([]*kir.Value, r.most), make([][]*kir.Value, len(r.matrices))
 	for i := range xs { // rows beyond the last are the last one again, as are columns
-		xs[i] = from.xRow(r.lowering, r.x, r.Min(r.Add(row, r.Int(i)), r.Sub(r.rows, r.one)))
+		xs[i] = from.xRow(r.lowering, r.x, r.xRow(r.Min(r.Add(row, r.Int(i)), r.Sub(r.rows, r.one))))
 	}
+	first := r.firstRow(row)
 	for m, w := range r.matrices {
 		for c := range r.wide {
-			ws[m] = append(ws[m], from.row(r.lowering, w, r.Min(r.Add(col, r.Int(c)), r.Sub(r.cols, r.one))))
+			c := r.Min(r.Add(col, r.Int(c)), r.Sub(r.cols, r.one))
+			ws[m] = append(ws[m], from.row(r.lowering, w, r.Add(first, c)))
 		}
 	}
 	sums := r.teams.sum(r.dots(from, xs, ws))

@@ -36,7 +36,7 @@ type tiled struct {
 
 // tiled returns the algorithm for matrices that are read by whole runs.
 func (p *product) tiled(from wide) *tiled {
-	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.x.Rows(), tileRows)), total: p.size(p.tiles())}
+	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.y.Rows(), tileRows)), total: p.size(p.tiles())}
 	quad := kir.Vector(kir.F32, 4)
 	t.xs = p.NewShared("xs", quad, tileRows*sliceStride)
 	for _, name := range []string{"ws", "vs"}[:len(p.matrices)] {
@@ -47,7 +47,7 @@ func (p *product) tiled(from wide) *tiled {
 
 // tiles returns the number of tiles of the result.
 func (p *product) tiles() ir.Dim {
-	return units(p.x.Rows(), tileRows).Mul(units(p.y.Inner(), tileCols))
+	return units(p.y.Rows(), tileRows).Mul(units(p.y.Inner(), tileCols))
 }
 
 // each computes all tiles.
@@ -94,7 +94,7 @@ func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
 		from := t.Min(t.Add(row, r), t.Sub(t.rows, t.one))
 		xs = append(xs, source{t.from.xRow(t.lowering, t.x, from), t.Mul(r, t.Int(sliceStride))})
 	}
-	runs := sliceElems / t.from.format.run
+	runs := sliceElems / t.from.length
 	for _, w := range t.matrices {
 		var list []source
 		for first := 0; first < tileCols; first += productThreads / runs {
@@ -116,9 +116,9 @@ func (t *tiled) fill(s *kir.Value, xs []source, ws [][]source) {
 			t.SharedStore(t.xs, t.Add(x.to, quad), t.Load(kir.Vector(kir.F32, 4), t.At(x.row, at, 16)))
 		}
 	})
-	runs := t.Int(sliceElems / t.from.format.run)
+	runs := t.Int(sliceElems / t.from.length)
 	i := t.Add(t.Mul(s, runs), t.Rem(t.Thread(), runs))
-	t.ifWithin(i, t.from.k/t.from.format.run, func() {
+	t.ifWithin(i, t.from.k/t.from.length, func() {
 		for m, w := range t.matrices {
 			for _, from := range ws[m] {
 				t.decode(t.ws[m], from.to, s, t.from.run(t.lowering, w, from.row, i))
@@ -140,11 +140,7 @@ func (t *tiled) ifWithin(i *kir.Value, n int, body func()) {
 func (t *tiled) decode(to *kir.Shared, row, s *kir.Value, r run) {
 	first := t.Add(row, t.Div(t.Sub(r.first, t.Mul(s, t.Int(sliceElems))), t.Int(4)))
 	for _, p := range r.pieces {
-		x := p.x
-		if r.scale != nil {
-			x = t.Mul(x, t.splat(r.scale))
-		}
-		t.SharedStore(to, t.Add(first, t.Int(p.at/4)), x)
+		t.SharedStore(to, t.Add(first, t.Int(p.at/4)), t.scaled(p.x, r))
 	}
 }
 

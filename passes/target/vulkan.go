@@ -51,6 +51,7 @@ func gpuRows() []Row {
 	rows := []Row{
 		row(ir.OpMatMul, any32, weights, any32),
 		row(ir.OpMatMulSwiGLU, any32, weights, weights),
+		row(ir.OpExpertsMatMul, any32, weights, i32),
 		row(ir.OpRMSNorm, any32, f32),
 		row(ir.OpLayerNorm, any32, f32, f32),
 		row(ir.OpSoftmax, any32),

@@ -77,6 +77,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		return pick(d, ir.OpRMSNorm, ir.OpLayerNorm), []ir.CaseArg{d.view(f32(d.rows(), n)), f32(n)}, &ir.NormAttr{Eps: 1e-5}
 	},
 	product,
+	expertsProduct,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		t := d.format()
 		rows, n := d.extent(), d.inner(t)
@@ -126,6 +127,15 @@ func product(d *dice) (ir.Op, []ir.CaseArg, any) {
 		return ir.OpMatMul, []ir.CaseArg{x, w, f32(r, ir.Const(n))}, nil
 	}
 	return ir.OpMatMul, []ir.CaseArg{x, w}, nil
+}
+
+// expertsProduct has one row of x for each token, or one for each of its experts.
+func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
+	t, experts := d.format(), pick(d, int64(1), 2, 5)
+	r, k, n, chosen := d.rows(), d.inner(t), pick(d, int64(1), 7, 33, 64), pick(d, int64(1), 2, 3)
+	x, w := d.view(f32(r, ir.Const(pick(d, 1, chosen)), ir.Const(k))), operand(t, ir.Dims(experts, n, k)...)
+	w.Weight = true
+	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, experts, r, ir.Const(chosen))}, nil
 }
 
 func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
