@@ -5,7 +5,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// productThreads is the size of workgroups that compute products.
+// productThreads is the size of workgroups that compute products row by row.
 const productThreads = 128
 
 // matMul computes products of the rows of x with those of one or two matrices. There are two algorithms:
@@ -18,9 +18,13 @@ const productThreads = 128
 // The number of rows is a symbol in most nodes that may have many, so the kernel of such a node has both, and all
 // threads choose by the number. A node with few rows at most, such as those of a decode step, has no tiled code.
 func matMul(l *lowering) {
-	l.begin(l.n.Op.String(), productThreads)
-	p := newProduct(l)
-	least, most := p.y.Rows().Bounds()
+	least, most := l.n.Result().Type.Rows().Bounds()
+	threads := productThreads
+	if most > fewRows {
+		threads = tileThreads
+	}
+	l.begin(l.n.Op.String(), threads)
+	p := newProduct(l, threads)
 	few := p.rowwise(int(min(most, mostRows)))
 	other := l.anyReader(p.matrices[0])
 	from, ok := l.wideReader(p.x, p.matrices[0])
@@ -64,11 +68,12 @@ type product struct {
 	x, y, residual *tensor
 	matrices       []*tensor
 	rows, cols     *kir.Value // of y
+	threads        int        // of a workgroup
 	idx            *tensor    // of experts: which matrix a row is multiplied with
 }
 
-func newProduct(l *lowering) *product {
-	p := &product{lowering: l, x: l.tensor(l.n.Args[0]), y: l.tensor(l.n.Result()), matrices: []*tensor{l.tensor(l.n.Args[1])}}
+func newProduct(l *lowering, threads int) *product {
+	p := &product{lowering: l, threads: threads, x: l.tensor(l.n.Args[0]), y: l.tensor(l.n.Result()), matrices: []*tensor{l.tensor(l.n.Args[1])}}
 	p.rows, p.cols = l.size(p.y.Rows()), l.size(p.y.Inner())
 	switch v := l.n.Arg(2); {
 	case l.n.Op == ir.OpMatMulSwiGLU:

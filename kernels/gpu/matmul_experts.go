@@ -5,7 +5,7 @@ import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 // expertsMatMul computes products of rows of x, each with the matrix of an expert, row by row.
 func expertsMatMul(l *lowering) {
 	l.begin("experts_matmul", productThreads)
-	p := newProduct(l)
+	p := newProduct(l, productThreads)
 	each := p.rowwise(1) // rows that follow each other have different experts
 	other := l.anyReader(p.matrices[0])
 	if from, ok := l.wideReader(p.x, p.matrices[0]); ok {

@@ -27,7 +27,7 @@ type rowwise struct {
 // rowwise returns the algorithm for most rows at once.
 func (p *product) rowwise(most int) *rowwise {
 	r := &rowwise{product: p, most: most, wide: teamCols / len(p.matrices)}
-	r.teams = p.lowering.teams(productThreads, most*teamCols)
+	r.teams = p.lowering.teams(p.threads)
 	r.rowUnits = p.size(units(p.y.Rows(), most))
 	r.perUnit = p.Mul(r.teams.count, p.Int(r.wide))
 	r.total = p.Mul(r.rowUnits, p.Div(p.Add(p.cols, p.Sub(r.perUnit, p.one)), r.perUnit))
@@ -36,7 +36,7 @@ func (p *product) rowwise(most int) *rowwise {
 
 // units returns the number of units, that with the largest subgroups if their size is not known.
 func (r *rowwise) units() ir.Dim {
-	cols := r.fewest(productThreads) * r.wide
+	cols := r.fewest(r.threads) * r.wide
 	return units(r.y.Rows(), r.most).Mul(units(r.y.Inner(), cols))
 }
 

@@ -1,6 +1,10 @@
 package gpu
 
-import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
 
 // teams divide a workgroup into teams of threads that add numbers together: its subgroups, which need neither shared
 // memory nor a barrier for that, or without kir.CapSubgroup the workgroup as one team.
@@ -11,19 +15,22 @@ type teams struct {
 	count *kir.Value // teams of a workgroup
 	team  *kir.Value // number of the team in the workgroup
 
-	part    *kir.Shared // of a workgroup that is one team: sums numbers of each thread
+	part    *kir.Shared // of a workgroup that is one team: sumsAtOnce numbers of each thread
 	threads int
-	sums    int
 }
 
-// fewestLanes is the number of threads that the smallest subgroups have.
-const fewestLanes = 4
+// fewestLanes is the number of threads that the smallest subgroups have, sumsAtOnce how many sums of a team have room in
+// shared memory.
+const (
+	fewestLanes = 4
+	sumsAtOnce  = 4
+)
 
-// teams returns teams of a workgroup that add up to that many numbers at once.
-func (l *lowering) teams(threads, sums int) *teams {
+// teams returns the teams of a workgroup.
+func (l *lowering) teams(threads int) *teams {
 	if l.on.Caps&kir.CapSubgroup == 0 {
-		part := l.NewShared("part", kir.Scalar(kir.F32), threads*sums)
-		return &teams{l, l.Int(threads), l.Thread(), l.one, l.zero, part, threads, sums}
+		part := l.NewShared("part", kir.Scalar(kir.F32), threads*sumsAtOnce)
+		return &teams{l, l.Int(threads), l.Thread(), l.one, l.zero, part, threads}
 	}
 	lanes := l.Int(l.on.Lanes)
 	if l.on.Lanes == 0 {
@@ -32,7 +39,7 @@ func (l *lowering) teams(threads, sums int) *teams {
 	return &teams{lowering: l, lanes: lanes, lane: l.Lane(), count: l.Div(l.Int(threads), lanes), team: l.Subgroup()}
 }
 
-// fewest returns the number of teams of a workgroup if subgroups are as large as they can be.
+// fewest returns the number of teams of a workgroup, with the largest subgroups if their size is not known.
 func (l *lowering) fewest(threads int) int {
 	switch {
 	case l.on.Caps&kir.CapSubgroup == 0:
@@ -45,18 +52,21 @@ func (l *lowering) fewest(threads int) int {
 
 // sum returns the sums of numbers over the threads of each team.
 func (t *teams) sum(x []*kir.Value) []*kir.Value {
-	all := make([]*kir.Value, len(x))
+	var all []*kir.Value
 	if t.part != nil {
-		return t.sumShared(x, all)
+		for some := range slices.Chunk(x, sumsAtOnce) {
+			all = append(all, t.sumShared(some)...)
+		}
+		return all
 	}
 	for i := range x {
-		all[i] = t.ReduceAdd(x[i])
+		all = append(all, t.ReduceAdd(x[i]))
 	}
 	return all
 }
 
 // sumShared adds in a tree, so that the order is fixed.
-func (t *teams) sumShared(x, all []*kir.Value) []*kir.Value {
+func (t *teams) sumShared(x []*kir.Value) []*kir.Value {
 	at := func(i int, thread *kir.Value) *kir.Value { return t.Add(thread, t.Int(i*t.threads)) }
 	me := t.Thread()
 	for i := range x {
@@ -72,6 +82,7 @@ func (t *teams) sumShared(x, all []*kir.Value) []*kir.Value {
 		})
 		t.Barrier()
 	}
+	all := make([]*kir.Value, len(x))
 	for i := range x {
 		all[i] = t.SharedLoad(t.part, t.Int(i*t.threads))
 	}

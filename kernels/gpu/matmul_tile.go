@@ -8,20 +8,20 @@ import (
 )
 
 // Sizes of tiles. A workgroup computes tileRows rows and tileCols columns of the result from slices of x and of the
-// matrices that are sliceElems long. Thread t computes the elements in every 8th row from t/16 on and in every 16th column
-// from t%16 on: 8 times 4 elements.
+// matrices that are sliceElems long. Thread t computes the elements in every 16th row from t/16 on and in every 16th column
+// from t%16 on.
 const (
-	tileRows   = 64
-	tileCols   = 64
-	sliceElems = 32
+	tileRows    = 64
+	tileCols    = 64
+	tileThreads = 256
+	sliceElems  = 32
 
-	colThreads  = 16
-	lineThreads = productThreads / colThreads
-	threadRows  = tileRows / lineThreads
-	threadCols  = tileCols / colThreads
+	lineThreads = 16 // threads of a row and of a column
+	lineElems   = tileRows / lineThreads
 
 	sliceQuads  = sliceElems / 4
 	sliceStride = sliceQuads + 1 // quads from a row of a slice to the next in shared memory: odd, so that the rows begin in different banks
+	sliceRun    = tileCols * sliceElems / tileThreads
 )
 
 // tiled computes products for many rows of x. A unit is a tile of the result.
@@ -34,8 +34,9 @@ type tiled struct {
 	total    *kir.Value
 }
 
-// tiled returns the algorithm for matrices that are read by whole runs.
+// tiled returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a slice.
 func (p *product) tiled(from wide) *tiled {
+	from.length = min(from.length, sliceRun)
 	t := &tiled{product: p, from: from, rowUnits: p.size(units(p.y.Rows(), tileRows)), total: p.size(p.tiles())}
 	quad := kir.Vector(kir.F32, 4)
 	t.xs = p.NewShared("xs", quad, tileRows*sliceStride)
@@ -60,7 +61,7 @@ func (t *tiled) each() {
 // tile computes the tile from an element on.
 func (t *tiled) tile(row, col *kir.Value) {
 	xs, ws := t.sources(row, col)
-	zeros := slices.Repeat([]*kir.Value{t.Float(0)}, threadRows*threadCols*len(t.ws))
+	zeros := slices.Repeat([]*kir.Value{t.Float(0)}, lineElems*lineElems*len(t.ws))
 	slicesOfK := (t.from.k + sliceElems - 1) / sliceElems
 	sums := t.For(t.zero, t.Int(slicesOfK), t.one, zeros, func(s *kir.Value, c []*kir.Value) []*kir.Value {
 		t.fill(s, xs, ws)
@@ -89,7 +90,7 @@ type source struct {
 // sources returns the rows of x and of each matrix that the thread reads. Rows and columns beyond the last are the last one
 // again.
 func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
-	for first := 0; first < tileRows; first += productThreads / sliceQuads {
+	for first := 0; first < tileRows; first += tileThreads / sliceQuads {
 		r := t.Add(t.Div(t.Thread(), t.Int(sliceQuads)), t.Int(first))
 		from := t.Min(t.Add(row, r), t.Sub(t.rows, t.one))
 		xs = append(xs, source{t.from.xRow(t.lowering, t.x, from), t.Mul(r, t.Int(sliceStride))})
@@ -97,7 +98,7 @@ func (t *tiled) sources(row, col *kir.Value) (xs []source, ws [][]source) {
 	runs := sliceElems / t.from.length
 	for _, w := range t.matrices {
 		var list []source
-		for first := 0; first < tileCols; first += productThreads / runs {
+		for first := 0; first < tileCols; first += tileThreads / runs {
 			c := t.Add(t.Div(t.Thread(), t.Int(runs)), t.Int(first))
 			from := t.Min(t.Add(col, c), t.Sub(t.cols, t.one))
 			list = append(list, source{t.from.row(t.lowering, w, from), t.Mul(c, t.Int(sliceStride))})
@@ -146,10 +147,10 @@ func (t *tiled) decode(to *kir.Shared, row, s *kir.Value, r run) {
 
 // multiply adds the products of quad q of the slices.
 func (t *tiled) multiply(q *kir.Value, c []*kir.Value) []*kir.Value {
-	rows := t.lanesOf(t.xs, t.Div(t.Thread(), t.Int(colThreads)), lineThreads, threadRows, q)
+	rows := t.lanesOf(t.xs, t.Div(t.Thread(), t.Int(lineThreads)), q)
 	next := c[:0:0]
 	for _, w := range t.ws {
-		cols := t.lanesOf(w, t.Rem(t.Thread(), t.Int(colThreads)), colThreads, threadCols, q)
+		cols := t.lanesOf(w, t.Rem(t.Thread(), t.Int(lineThreads)), q)
 		for _, x := range rows {
 			for _, y := range cols {
 				sum := c[len(next)]
@@ -163,12 +164,11 @@ func (t *tiled) multiply(q *kir.Value, c []*kir.Value) []*kir.Value {
 	return next
 }
 
-// lanesOf returns the lanes of quad q of n rows of a slice, from row first on in steps.
-func (t *tiled) lanesOf(s *kir.Shared, first *kir.Value, step, n int, q *kir.Value) [][4]*kir.Value {
-	list := make([][4]*kir.Value, n)
+// lanesOf returns the lanes of quad q of the thread's rows of a slice, from row first on.
+func (t *tiled) lanesOf(s *kir.Shared, first, q *kir.Value) (list [lineElems][4]*kir.Value) {
 	at := t.Add(t.Mul(first, t.Int(sliceStride)), q)
 	for i := range list {
-		x := t.SharedLoad(s, t.Add(at, t.Int(i*step*sliceStride)))
+		x := t.SharedLoad(s, t.Add(at, t.Int(i*lineThreads*sliceStride)))
 		for lane := range list[i] {
 			list[i][lane] = t.Extract(x, lane)
 		}
@@ -178,16 +178,16 @@ func (t *tiled) lanesOf(s *kir.Shared, first *kir.Value, step, n int, q *kir.Val
 
 // put stores the elements of the tile that are in the result.
 func (t *tiled) put(row, col *kir.Value, sums []*kir.Value) {
-	each := threadRows * threadCols // sums for each matrix
-	row, col = t.Add(row, t.Div(t.Thread(), t.Int(colThreads))), t.Add(col, t.Rem(t.Thread(), t.Int(colThreads)))
-	for r := range threadRows {
+	each := lineElems * lineElems // sums for each matrix
+	row, col = t.Add(row, t.Div(t.Thread(), t.Int(lineThreads))), t.Add(col, t.Rem(t.Thread(), t.Int(lineThreads)))
+	for r := range lineElems {
 		toRow := t.Add(row, t.Int(r*lineThreads))
-		for c := range threadCols {
-			toCol := t.Add(col, t.Int(c*colThreads))
+		for c := range lineElems {
+			toCol := t.Add(col, t.Int(c*lineThreads))
 			t.If(t.And(t.Lt(toRow, t.rows), t.Lt(toCol, t.cols)), func() {
 				var own []*kir.Value
 				for m := range t.ws {
-					own = append(own, sums[m*each+r*threadCols+c])
+					own = append(own, sums[m*each+r*lineElems+c])
 				}
 				t.finish(toRow, toCol, own)
 			})
