@@ -5,15 +5,15 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// mostRows is the number of rows of x that a team multiplies at once with what it decoded, teamCols that of rows of
-// matrices with what it loaded of x.
+// mostRows is the number of rows of x that a team multiplies at once with what it decoded. teamCols is the number of rows of
+// matrices that it multiplies at once with what it loaded of x, if that is one row.
 const (
 	mostRows = 4
-	teamCols = 2
+	teamCols = 4
 )
 
-// rowwise computes products for few rows of x. A unit is an element of as many rows of the result as a team takes at once, in
-// teamCols columns for each team of a workgroup.
+// rowwise computes products for few rows of x. A unit has the rows and columns of the result that a team takes at once, for
+// each team of a workgroup.
 type rowwise struct {
 	*product
 	teams    *teams
@@ -26,7 +26,7 @@ type rowwise struct {
 
 // rowwise returns the algorithm for most rows at once.
 func (p *product) rowwise(most int) *rowwise {
-	r := &rowwise{product: p, most: most, wide: teamCols / len(p.matrices)}
+	r := &rowwise{product: p, most: most, wide: teamCols / len(p.matrices) / min(most, 2)}
 	r.teams = p.lowering.teams(p.threads)
 	r.rowUnits = p.size(units(p.y.Rows(), most))
 	r.perUnit = p.Mul(r.teams.count, p.Int(r.wide))

@@ -15,12 +15,8 @@ const benchGroups = 256
 // BenchmarkMatMul measures products of 1 to 128 rows with a matrix, in bytes of the matrix per second.
 func BenchmarkMatMul(b *testing.B) {
 	for _, d := range []dtype.DType{dtype.F32, dtype.F16, dtype.Q8_0, dtype.Q4_0} {
-		for _, rows := range []int{1, 8, 128} {
-			n := 4096
-			if rows > 1 {
-				n = 1024
-			}
-			b.Run(fmt.Sprintf("%v/%dx%d/rows=%d", d, n, n, rows), func(b *testing.B) { benchMatMul(b, d, n, rows) })
+		for _, c := range []struct{ n, rows int }{{64, 1}, {4096, 1}, {1024, 8}, {1024, 128}} {
+			b.Run(fmt.Sprintf("%v/%dx%d/rows=%d", d, c.n, c.n, c.rows), func(b *testing.B) { benchMatMul(b, d, c.n, c.rows) })
 		}
 	}
 }
