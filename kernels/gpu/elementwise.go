@@ -28,7 +28,7 @@ func (l *lowering) function(x *kir.Value) *kir.Value {
 	case ir.OpNeg:
 		return l.Neg(x)
 	case ir.OpAbs:
-		return l.Bitcast(l.And(l.Bitcast(x, kir.Scalar(kir.U32)), l.Uint(math.MaxInt32)), kir.Scalar(kir.F32))
+		return l.abs(x)
 	case ir.OpExp:
 		return l.Exp(x)
 	case ir.OpLog:
@@ -78,7 +78,7 @@ func (l *lowering) gelu(x *kir.Value) *kir.Value {
 // x - x³/3 + 2x⁵/15 - 17x⁷/315 + 62x⁹/2835, which below 1/4 leave 1e-8 of x.
 func (l *lowering) tanh(x *kir.Value) *kir.Value {
 	bits := l.Bitcast(x, kir.Scalar(kir.U32))
-	abs := l.Bitcast(l.And(bits, l.Uint(math.MaxInt32)), kir.Scalar(kir.F32))
+	abs := l.abs(x)
 	large := l.Sub(l.Float(1), l.Div(l.Float(2), l.Add(l.Exp(l.Mul(abs, l.Float(2))), l.Float(1))))
 	signed := l.Bitcast(l.Or(l.Bitcast(large, kir.Scalar(kir.U32)), l.And(bits, l.Uint(1<<31))), kir.Scalar(kir.F32))
 	sq := l.Mul(x, x)
@@ -132,4 +132,15 @@ func (l *lowering) join(a, b *kir.Value) *kir.Value {
 	}
 	l.refuse("%v", l.n.Op)
 	return a
+}
+
+// cast converts each element to another dtype.
+func cast(l *lowering) {
+	l.begin("cast", elementThreads)
+	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	elems := y.Elems()
+	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
+		l.store(y, i, l.load(x, l.element(x, l.coords(i, y.shape))))
+	})
+	l.end(units(elems, elementThreads))
 }

@@ -58,8 +58,10 @@ var lowerings = map[ir.Op]func(l *lowering){
 	ir.OpMatMul: matMul, ir.OpMatMulSwiGLU: matMul, ir.OpExpertsMatMul: expertsMatMul,
 	ir.OpRMSNorm: rmsNorm, ir.OpLayerNorm: layerNorm, ir.OpSoftmax: softmax,
 	ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce,
+	ir.OpRMSNormQuantize: rmsNormQuantize, ir.OpTopK: topK, ir.OpTake: take, ir.OpExpertsSum: expertsSum,
 	ir.OpGather: gather, ir.OpRopeTable: ropeTable, ir.OpRope: rope,
-	ir.OpAttention: attention, ir.OpStateWrite: stateWrite, ir.OpCopy: copyBytes, ir.OpCast: cast,
+	ir.OpAttention: attention, ir.OpStateWrite: stateWrite,
+	ir.OpCopy: copyBytes, ir.OpConcat: concat, ir.OpCast: cast, ir.OpQuantize: quantize,
 }
 
 // Has reports whether nodes of this op may have kernels.

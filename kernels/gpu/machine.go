@@ -11,6 +11,9 @@ type Machine struct {
 	Lanes int
 }
 
+// has reports whether kernels may use capabilities.
+func (m Machine) has(c kir.Caps) bool { return m.Caps&c == c }
+
 // machines are the backends that compute with kernels of this package.
 var machines = map[string]Machine{
 	"vulkan": {Caps: kir.CapSubgroup},

@@ -2,45 +2,11 @@ package gpu
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
-
-// rowThreads is the size of workgroups that compute a row together.
-const rowThreads = 64
-
-// team combines the numbers of the threads of a workgroup through shared memory.
-type team struct {
-	*lowering
-	part    *kir.Shared
-	threads int // a power of two
-}
-
-func (l *lowering) team(threads int) *team {
-	return &team{l, l.NewShared("part", kir.Scalar(kir.F32), threads), threads}
-}
-
-// sum returns the sum of x over all threads, most the largest; in a tree, so that the order is fixed.
-func (t *team) sum(x *kir.Value) *kir.Value  { return t.combine(x, t.Add) }
-func (t *team) most(x *kir.Value) *kir.Value { return t.combine(x, t.maxOrNaN) }
-
-func (l *lowering) maxOrNaN(a, b *kir.Value) *kir.Value { return l.orNaN(a, l.orNaN(b, l.Max(a, b))) }
-
-func (t *team) combine(x *kir.Value, join func(a, b *kir.Value) *kir.Value) *kir.Value {
-	me := t.Thread()
-	t.SharedStore(t.part, me, x)
-	t.Barrier()
-	for n := t.threads / 2; n > 0; n /= 2 {
-		t.If(t.Lt(me, t.Int(n)), func() {
-			t.SharedStore(t.part, me, join(t.SharedLoad(t.part, me), t.SharedLoad(t.part, t.Add(me, t.Int(n)))))
-		})
-		t.Barrier()
-	}
-	all := t.SharedLoad(t.part, t.zero)
-	t.Barrier() // the next combine overwrites it
-	return all
-}
 
 // rows is a kernel with a workgroup for each row of the first operand.
 type rows struct {
@@ -50,97 +16,185 @@ type rows struct {
 	unit   *kir.Value // the row
 	xAt    *kir.Value // its first element in x
 	xInner *kir.Value
+
+	// A row of a constant number of runs, of which a thread has a few, is read once. Otherwise held is nil.
+	runs int // of a row
+	each int // of a thread; the last one of some threads is beyond the row
+	held [][]*kir.Value
 }
 
-// perRow builds a kernel that runs body for each row of the first operand, with the whole workgroup.
-func perRow(l *lowering, body func(r *rows)) {
+// mostHeld is how many elements of a row a thread holds in registers.
+const mostHeld = 32
+
+// rowThreads returns the size of workgroups for rows of n elements: enough that a thread has few of them.
+func rowThreads(n ir.Dim) int {
+	threads := 64
+	for int64(threads) < n.Upper()/8 && threads < 256 {
+		threads *= 2
+	}
+	return threads
+}
+
+// newRows begins a kernel with a workgroup for each row.
+func newRows(l *lowering) *rows {
+	inner := l.n.Args[0].Type.Inner()
+	threads := rowThreads(inner)
+	l.begin(l.n.Op.String(), threads)
 	x := l.tensor(l.n.Args[0])
-	r := &rows{team: l.team(rowThreads), x: x, y: l.tensor(l.n.Result()), n: l.size(x.Inner()), xInner: l.innerStride(x)}
-	count := x.Rows()
-	l.perGroup(l.size(count), func(u *kir.Value) {
-		r.unit, r.xAt = u, l.row(x, u)
-		body(r)
+	r := &rows{team: l.team(threads), x: x, y: l.tensor(l.n.Result()), n: l.size(inner), xInner: l.innerStride(x)}
+	if n, ok := inner.IsConst(); ok && n <= int64(threads)*mostHeld && l.prepareRuns(x, runLen) {
+		r.runs = int(n) / runLen
+		r.each = (r.runs + threads - 1) / threads
+	}
+	l.prepareAligned(r.y)
+	return r
+}
+
+// perRow runs body for each row, with the whole workgroup, and ends the kernel.
+func (r *rows) perRow(body func()) {
+	count := r.x.Rows()
+	r.perGroup(r.size(count), func(u *kir.Value) {
+		r.unit, r.xAt = u, r.row(r.x, u)
+		r.load()
+		body()
 	})
-	l.end(count)
+	r.end(count)
+}
+
+// run returns the first element of the thread's run number g, and whether it is in the row; nil if that is so for all
+// threads.
+func (r *rows) run(g int) (e, in *kir.Value) {
+	i := r.Add(r.Thread(), r.Int(g*r.threads))
+	if (g+1)*r.threads > r.runs {
+		in = r.Lt(i, r.Int(r.runs))
+	}
+	return r.Mul(i, r.Int(runLen)), in
+}
+
+// load loads the elements that the thread holds; zeros for those beyond the row.
+func (r *rows) load() {
+	r.held = nil
+	for g := range r.each {
+		e, in := r.run(g)
+		load := func() []*kir.Value { return r.loadRun(r.x, r.Add(r.xAt, e), runLen) }
+		if in == nil {
+			r.held = append(r.held, load())
+			continue
+		}
+		r.held = append(r.held, r.Choose(in, load, func() []*kir.Value {
+			return slices.Repeat([]*kir.Value{r.Float(0)}, runLen)
+		}))
+	}
 }
 
 // get returns element i of the row.
 func (r *rows) get(i *kir.Value) *kir.Value {
-	return r.load(r.x, r.Add(r.xAt, r.Mul(i, r.xInner)))
+	return r.team.load(r.x, r.Add(r.xAt, r.Mul(i, r.xInner)))
+}
+
+// fold returns join over init and the thread's own elements, in order.
+func (r *rows) fold(init *kir.Value, join func(sum, x *kir.Value) *kir.Value) *kir.Value {
+	if r.held == nil {
+		return r.strided(r.n, r.threads, []*kir.Value{init}, func(i *kir.Value, c []*kir.Value) []*kir.Value {
+			return []*kir.Value{join(c[0], r.get(i))}
+		})[0]
+	}
+	for g, run := range r.held {
+		next := init
+		for _, x := range run {
+			next = join(next, x)
+		}
+		if _, in := r.run(g); in != nil {
+			next = r.Select(in, next, init)
+		}
+		init = next
+	}
+	return init
 }
 
 // total returns the sum of f over the elements of the row.
 func (r *rows) total(f func(x *kir.Value) *kir.Value) *kir.Value {
-	own := r.strided(r.n, r.threads, []*kir.Value{r.Float(0)}, func(i *kir.Value, c []*kir.Value) []*kir.Value {
-		return []*kir.Value{r.Add(c[0], f(r.get(i)))}
-	})
-	return r.sum(own[0])
+	return r.sum(r.fold(r.Float(0), func(sum, x *kir.Value) *kir.Value { return r.Add(sum, f(x)) }))
 }
 
 // largest returns the largest element of the row; NaN if one is.
 func (r *rows) largest() *kir.Value {
-	own := r.strided(r.n, r.threads, []*kir.Value{r.Float(float32(math.Inf(-1)))}, func(i *kir.Value, c []*kir.Value) []*kir.Value {
-		return []*kir.Value{r.maxOrNaN(c[0], r.get(i))}
-	})
-	return r.most(own[0])
+	return r.most(r.fold(r.Float(float32(math.Inf(-1))), r.maxOrNaN))
 }
 
-// put stores f of each element of the row in the result, which has as many.
-func (r *rows) put(f func(i, x *kir.Value) *kir.Value) {
-	r.strided(r.n, r.threads, nil, func(i *kir.Value, _ []*kir.Value) []*kir.Value {
-		r.store(r.y, r.Add(r.Mul(r.unit, r.n), i), f(i, r.get(i)))
-		return nil
-	})
+// put stores f of elements of the row in the result, which has as many. f gets one or more that follow each other, and
+// the number of the first.
+func (r *rows) put(f func(i *kir.Value, x []*kir.Value) []*kir.Value) {
+	first := r.Mul(r.unit, r.n)
+	if r.held == nil {
+		r.strided(r.n, r.threads, nil, func(i *kir.Value, _ []*kir.Value) []*kir.Value {
+			r.store(r.y, r.Add(first, i), f(i, []*kir.Value{r.get(i)})[0])
+			return nil
+		})
+		return
+	}
+	for g, run := range r.held {
+		e, in := r.run(g)
+		store := func() { r.storeRun(r.y, r.Add(first, e), f(e, run)) }
+		if in == nil {
+			store()
+		} else {
+			r.If(in, store)
+		}
+	}
 }
 
 // mean returns a sum over the elements of the row divided by their number.
 func (r *rows) mean(sum *kir.Value) *kir.Value { return r.Div(sum, r.Convert(r.n, kir.F32)) }
 
-func rmsNorm(l *lowering) {
-	l.begin("rms_norm", rowThreads)
-	eps, w := l.n.Attr.(*ir.NormAttr).Eps, l.tensor(l.n.Args[1])
-	step := l.innerStride(w)
-	perRow(l, func(r *rows) {
-		square := r.mean(r.total(func(x *kir.Value) *kir.Value { return r.Mul(x, x) }))
-		f := r.Div(r.Float(1), r.Sqrt(r.Add(square, r.Float(eps))))
-		r.put(func(i, x *kir.Value) *kir.Value { return r.Mul(r.Mul(x, f), r.load(w, r.Mul(i, step))) })
-	})
+// rowVector is an operand with an element for each of a row.
+type rowVector struct {
+	*tensor
+	runs bool // consists of runs
+	step *kir.Value
 }
 
-func layerNorm(l *lowering) {
-	l.begin("layer_norm", rowThreads)
-	eps, w := l.n.Attr.(*ir.NormAttr).Eps, l.tensor(l.n.Args[1])
-	var bias *tensor
-	if v := l.n.Arg(2); v != nil {
-		bias = l.tensor(v)
+func (l *lowering) rowVector(v *ir.Value) *rowVector {
+	t := l.tensor(v)
+	return &rowVector{t, l.prepareRuns(t, runLen), l.innerStride(t)}
+}
+
+// from returns n elements from i on.
+func (r *rows) from(v *rowVector, i *kir.Value, n int) []*kir.Value {
+	if v.runs && n == runLen {
+		return r.loadRun(v.tensor, i, n)
 	}
-	perRow(l, func(r *rows) {
-		mean := r.mean(r.total(func(x *kir.Value) *kir.Value { return x }))
-		variance := r.mean(r.total(func(x *kir.Value) *kir.Value { d := r.Sub(x, mean); return r.Mul(d, d) }))
-		f := r.Div(r.Float(1), r.Sqrt(r.Add(variance, r.Float(eps))))
-		r.put(func(i, x *kir.Value) *kir.Value {
-			y := r.Mul(r.Mul(r.Sub(x, mean), f), r.load(w, r.Mul(i, r.innerStride(w))))
-			if bias != nil {
-				y = r.Add(y, r.load(bias, r.Mul(i, r.innerStride(bias))))
-			}
-			return y
-		})
-	})
+	list := make([]*kir.Value, n)
+	for j := range list {
+		list[j] = r.team.load(v.tensor, r.Mul(r.Add(i, r.Int(j)), v.step))
+	}
+	return list
+}
+
+// each returns f of every element.
+func each(x []*kir.Value, f func(i int, x *kir.Value) *kir.Value) []*kir.Value {
+	y := make([]*kir.Value, len(x))
+	for i := range x {
+		y[i] = f(i, x[i])
+	}
+	return y
 }
 
 func softmax(l *lowering) {
-	l.begin("softmax", rowThreads)
-	perRow(l, func(r *rows) {
+	r := newRows(l)
+	r.perRow(func() {
 		top := r.largest()
 		sum := r.total(func(x *kir.Value) *kir.Value { return r.Exp(r.Sub(x, top)) })
-		r.put(func(_, x *kir.Value) *kir.Value { return r.Div(r.Exp(r.Sub(x, top)), sum) })
+		r.put(func(_ *kir.Value, x []*kir.Value) []*kir.Value {
+			return each(x, func(_ int, x *kir.Value) *kir.Value { return r.Div(r.Exp(r.Sub(x, top)), sum) })
+		})
 	})
 }
 
 // reduce computes one number for each row.
 func reduce(l *lowering) {
-	l.begin(l.n.Op.String(), rowThreads)
-	perRow(l, func(r *rows) {
+	r := newRows(l)
+	r.perRow(func() {
 		var y *kir.Value
 		if l.n.Op == ir.OpReduceMax {
 			y = r.largest()

@@ -12,6 +12,7 @@ type tensor struct {
 	base    *kir.Value
 	shape   []*kir.Value
 	strides []*kir.Value // in elements
+	aligned *kir.Value   // whether the address is a multiple of alignment; nil if no one asked
 }
 
 // tensor returns an operand or the result.

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"slices"
+
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 )
@@ -42,10 +44,12 @@ var vulkanRates = Rates{
 	LinkDelay: 1e-5,
 }
 
+// maxParts is how many operands the kernel of concat joins.
+const maxParts = 16
+
 // gpuRows returns the table of kernels of package kernels/gpu.
 func gpuRows() []Row {
 	weights := Plain(dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
-	halves := Plain(dtype.F32, dtype.F16)
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	rows := []Row{
@@ -61,8 +65,14 @@ func gpuRows() []Row {
 		row(ir.OpGather, weights, i32),
 		row(ir.OpRopeTable, i32, f32),
 		row(ir.OpRope, any32, f32),
-		row(ir.OpAttention, any32, halves, halves, i32, i32, i32),
-		row(ir.OpStateWrite, halves, any32, i32, i32),
+		row(ir.OpRMSNormQuantize, any32, f32),
+		row(ir.OpTopK, any32),
+		row(ir.OpTake, any32, i32),
+		row(ir.OpExpertsSum, any32, any32),
+		row(ir.OpAttention, any32, cache, cache, i32, i32, i32),
+		row(ir.OpStateWrite, cache, any32, i32, i32),
+		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
+		row(ir.OpQuantize, any32),
 		{Op: ir.OpCopy, Args: []Format{moved}, Check: copyBox},
 		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
 	}

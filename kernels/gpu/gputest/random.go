@@ -94,6 +94,63 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		return ir.OpRopeTable, []ir.CaseArg{whole(0, 1<<pick(d, 3, 12, 17), d.rows()), freqs}, &ir.RopeTableAttr{Scale: 1}
 	},
 	attend,
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		n := d.extent()
+		attr := &ir.TopKAttr{K: int(min(n, pick(d, int64(1), 2, 5, 33)))}
+		x := f32(d.rows(), ir.Const(n))
+		if d.IntN(2) == 0 { // with many that are equal
+			x.Fill, x.Lo, x.Hi = ir.FillUniform, 0, 3
+		}
+		return ir.OpTopK, []ir.CaseArg{d.view(x)}, attr
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		r, n := d.rows(), d.extent()
+		return ir.OpTake, []ir.CaseArg{d.view(f32(r, ir.Const(n))), whole(0, n, r, ir.Const(pick(d, int64(1), 4, 33)))}, nil
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		r, chosen := d.rows(), ir.Const(pick(d, int64(1), 2, 8))
+		return ir.OpExpertsSum, []ir.CaseArg{d.view(f32(r, chosen, ir.Const(d.extent()))), f32(r, chosen)}, nil
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		t := pick(d, dtype.F32, dtype.F16, dtype.I32)
+		r, axis := d.rows(), d.IntN(2)
+		var parts []ir.CaseArg
+		for range 1 + d.IntN(4) {
+			shape := []ir.Dim{r, ir.Const(7)}
+			shape[axis] = ir.Const(d.extent())
+			parts = append(parts, d.view(operand(t, shape...)))
+		}
+		return ir.OpConcat, parts, &ir.ConcatAttr{Axis: axis}
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		x := d.view(f32(d.rows(), ir.Const(d.inner(dtype.Q8A))))
+		if d.IntN(2) == 0 {
+			return ir.OpQuantize, []ir.CaseArg{x}, nil
+		}
+		to := pick(d, dtype.Q8A, dtype.BF16)
+		return ir.OpRMSNormQuantize, []ir.CaseArg{x, f32(x.Type.Shape[1])}, &ir.NormQuantizeAttr{Eps: 1e-5, To: to}
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		t, heads, n := d.rows(), ir.Const(pick(d, int64(1), 3)), pick(d, dtype.F32, dtype.F16, dtype.Q8_0)
+		width := ir.Const(d.inner(n))
+		state := operand(n, ir.Const(2), heads, ir.Const(20), width)
+		state.State, state.Fill = true, ir.FillZero
+		pos := operand(dtype.I32, t)
+		pos.Fill = ir.FillPositions // no two tokens have the same
+		return ir.OpStateWrite, []ir.CaseArg{state, d.view(f32(t, heads, width)), whole(0, 2, t), pos}, nil
+	},
+	func(d *dice) (ir.Op, []ir.CaseArg, any) {
+		from := pick(d, dtype.F32, dtype.F16, dtype.BF16)
+		x := d.view(operand(from, d.rows(), ir.Const(d.extent())))
+		if d.IntN(2) == 0 {
+			return ir.OpCopy, []ir.CaseArg{x}, nil
+		}
+		to := dtype.F32
+		if from == dtype.F32 {
+			to = pick(d, dtype.F16, dtype.BF16)
+		}
+		return ir.OpCast, []ir.CaseArg{x}, &ir.CastAttr{To: to}
+	},
 }
 
 // format returns the dtype of a matrix, inner a row length that it can have.
@@ -141,8 +198,11 @@ func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
 func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
 	t, c := d.rows(), pick(d, int64(1), 33, 64, 65, 130)
 	kv, share, sequences := pick(d, int64(1), 2, 3), pick(d, int64(1), 4), int64(1+d.IntN(2))
-	k, v := pick(d, int64(8), 16, 33), pick(d, int64(8), 64, 65)
-	dt := pick(d, dtype.F32, dtype.F16)
+	k, v := pick(d, int64(8), 16, 33, 64, 128), pick(d, int64(8), 64, 65, 128)
+	dt := pick(d, dtype.F32, dtype.F16, dtype.Q8_0)
+	if dt == dtype.Q8_0 {
+		k, v = pick(d, int64(32), 64, 128), pick(d, int64(32), 96)
+	}
 	cache := func(n int64) ir.CaseArg { return operand(dt, ir.Dims(sequences, kv, c, n)...) }
 	return ir.OpAttention, []ir.CaseArg{
 		d.view(f32(t, ir.Const(kv*share), ir.Const(k))), cache(k), cache(v),

@@ -1,0 +1,100 @@
+package gpu
+
+import (
+	"math"
+
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// blockLen is the number of elements of a block of q8_0 and q8a.
+const blockLen = 32
+
+// quantize converts f32 to the format of activations, a block in each thread.
+func quantize(l *lowering) {
+	l.begin("quantize", elementThreads)
+	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	runs := l.prepareRuns(x, runLen)
+	blocks := y.Elems().CeilDiv(blockLen)
+	l.perThread(l.size(blocks), elementThreads, func(b *kir.Value) {
+		first := l.element(x, l.coords(l.Mul(b, l.Int(blockLen)), y.shape))
+		l.storeQ8A(y, b, l.loadBlock(x, first, runs))
+	})
+	l.end(units(blocks, elementThreads))
+}
+
+// loadBlock returns the elements of a block of a row of floats, which begins at element e.
+func (l *lowering) loadBlock(x *tensor, e *kir.Value, runs bool) []*kir.Value {
+	var list []*kir.Value
+	for len(list) < blockLen {
+		at := l.Int(len(list))
+		if runs {
+			list = append(list, l.loadRun(x, l.Add(e, at), runLen)...)
+		} else {
+			list = append(list, l.load(x, l.Add(e, l.Mul(at, l.innerStride(x)))))
+		}
+	}
+	return list
+}
+
+// quantized returns the scale of a block and its elements as i32 from -127 to 127: x/scale, rounded to nearest, ties away
+// from zero. A block of zeros, or of numbers so small that 1/scale is infinite, becomes zeros.
+func (l *lowering) quantized(x []*kir.Value) (scale *kir.Value, q []*kir.Value) {
+	most := l.abs(x[0])
+	for _, v := range x[1:] {
+		most = l.Max(most, l.abs(v))
+	}
+	scale = l.Div(most, l.Float(127))
+	inverse := l.Div(l.Float(1), scale)
+	fits := l.And(l.Lt(l.Float(0), scale), l.Le(inverse, l.Float(math.MaxFloat32)))
+	inverse = l.Select(fits, inverse, l.Float(0))
+	return scale, each(x, func(_ int, x *kir.Value) *kir.Value {
+		y := l.Mul(x, inverse)
+		whole := l.Floor(l.Add(l.abs(y), l.Float(0.5)))
+		n := l.Convert(l.Min(whole, l.Float(127)), kir.I32) // a quotient may be a little too large
+		return l.Select(l.Lt(y, l.Float(0)), l.Sub(l.zero, n), n)
+	})
+}
+
+// abs returns the magnitude of x.
+func (l *lowering) abs(x *kir.Value) *kir.Value {
+	return l.Bitcast(l.And(l.Bitcast(x, kir.Scalar(kir.U32)), l.Uint(math.MaxInt32)), kir.Scalar(kir.F32))
+}
+
+// word returns the low bytes of numbers, the first one lowest, as bits of a u32.
+func (l *lowering) word(q []*kir.Value) *kir.Value {
+	w := l.Uint(0)
+	for i, x := range q {
+		b := l.And(l.Bitcast(x, kir.Scalar(kir.U32)), l.Uint(255))
+		w = l.Or(w, l.Shl(b, l.Uint(uint32(8*i))))
+	}
+	return w
+}
+
+// storeQ8A stores block b of y: 32 bytes, the scale, and 1.5*2^23 less 8 times and 128 times the sum of the bytes, in f32
+// (dtype.Q8A).
+func (l *lowering) storeQ8A(y *tensor, b *kir.Value, x []*kir.Value) {
+	scale, q := l.quantized(x)
+	address := l.At(y.base, b, y.DType.BlockBytes())
+	sum := l.zero
+	for i := 0; i < blockLen; i += 4 {
+		l.Store(l.after(address, i), l.word(q[i:i+4]))
+		for _, n := range q[i : i+4] {
+			sum = l.Add(sum, n)
+		}
+	}
+	l.Store(l.after(address, blockLen), scale)
+	for i, factor := range []int{8, 128} {
+		offset := l.Convert(l.Sub(l.Int(3<<22), l.Mul(sum, l.Int(factor))), kir.F32)
+		l.Store(l.after(address, blockLen+4+4*i), offset)
+	}
+}
+
+// storeQ8_0 stores block b of y: the scale in f16, then 32 bytes. Blocks have 34 bytes, so bytes are stored two at a time.
+func (l *lowering) storeQ8_0(y *tensor, b *kir.Value, x []*kir.Value) {
+	scale, q := l.quantized(x)
+	address := l.At(y.base, b, y.DType.BlockBytes())
+	l.Store(address, l.Convert(scale, kir.F16))
+	for i := 0; i < blockLen; i += 2 {
+		l.Store(l.after(address, 2+i), l.Convert(l.word(q[i:i+2]), kir.U16))
+	}
+}
