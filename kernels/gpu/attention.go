@@ -7,110 +7,232 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// attentionThreads is the size of workgroups of attention: the positions that are looked at together.
-const attentionThreads = 64
+// Attention. A unit of work has a few rows: query heads that read the same key head, of one or more tokens. The workgroup
+// goes through the positions in chunks, so that each key and each value is loaded once for all rows:
+//
+//  1. A thread computes the scores of its positions, for every row.
+//  2. The threads of a row find the largest score so far, m, and turn scores into weights e^(score-m). What was summed
+//     relative to a smaller m is scaled by a factor.
+//  3. A thread sums a few elements of the values, times the weights, for every row, over a share of the positions.
+//
+// At the end the sums over shares are added. For the scores 1, 3 and 2 in chunks of one:
+//
+//	score  m  sum of weights    sum of values
+//	1      1  1                 v0
+//	3      3  1/e² + 1          v0/e² + v1
+//	2      3  1/e² + 1 + 1/e    v0/e² + v1 + v2/e
+//
+// This is the algorithm of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018, with the rows of
+// Dao et al., "FlashAttention", 2022.
 
-// attention computes a row of the result, that of one token and one head, per workgroup. It goes through the positions
-// in chunks, one position for each thread, and keeps the largest score m so far, the sum s of e^(score-m) and the sum
-// of e^(score-m) times the rows of v. Where a chunk has a larger score, both sums are scaled to it. For the scores 1, 3
-// and 2 in chunks of one:
-//
-//	score  m  s                     sum of rows
-//	1      1  1                     v0
-//	3      3  1/e² + 1              v0/e² + v1
-//	2      3  1/e² + 1 + 1/e        v0/e² + v1 + v2/e
-//
-// This is the algorithm of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
-func attention(l *lowering) {
-	l.begin("attention", attentionThreads)
-	a := &heads{
-		team: l.team(attentionThreads), q: l.tensor(l.n.Args[0]), k: l.tensor(l.n.Args[1]), v: l.tensor(l.n.Args[2]),
-		slot: l.tensor(l.n.Args[3]), pos: l.tensor(l.n.Args[4]), lengths: l.tensor(l.n.Args[5]), y: l.tensor(l.n.Result()),
-		weights: l.NewShared("weights", kir.Scalar(kir.F32), attentionThreads), scale: l.n.Attr.(*ir.AttentionAttr).Scale,
+// fewTokens is the number of tokens up to which a unit has one token, so that there are more units. Their speed is that
+// of memory, so a unit has many threads.
+const fewTokens = 8
+
+// unitRows is the largest number of rows of a unit.
+const unitRows = 8
+
+// sharedBudget is the shared memory, in bytes, that every device has (Vulkan's required limits).
+const sharedBudget = 16 << 10
+
+// attentionPlan is how an attention is divided.
+type attentionPlan struct {
+	deep, wide int // elements of a key, and of a value
+	share      int // query heads that read one key head
+	tokens     int // of a unit
+	heads      int // of a unit
+	blocks     int // units for the heads of one key head
+	threads    int
+	each       int // positions of a thread in a chunk, 1 or 4
+	weighers   int // threads that compute the weights of a row
+	queryLanes int // 4, or 1 if a key is no multiple of that; valueLanes alike
+	valueLanes int
+	keyRun     int // elements of a key that are loaded at once
+}
+
+// rows returns the number of rows of a unit.
+func (p *attentionPlan) rows() int { return p.tokens * p.heads }
+
+// chunkLen returns the number of positions of a chunk.
+func (p *attentionPlan) chunkLen() int { return p.threads * p.each }
+
+// slices returns how many loads of valueLanes elements a value has.
+func (p *attentionPlan) slices() int { return p.wide / p.valueLanes }
+
+// shares returns how many threads sum the same elements of the values.
+func (p *attentionPlan) shares() int { return max(p.threads/p.slices(), 1) }
+
+// sums returns how many loads of a value a thread has.
+func (p *attentionPlan) sums() int { return (p.slices() + p.threads - 1) / p.threads }
+
+// bytes returns the shared memory that a unit takes.
+func (p *attentionPlan) bytes() int {
+	return 4 * (p.rows()*(p.deep+p.chunkLen()+2) + p.threads*(2+p.valueLanes))
+}
+
+// planAttention divides an attention.
+func (l *lowering) planAttention() (*attentionPlan, bool) {
+	q, k, v := l.n.Args[0].Type, l.n.Args[1].Type, l.n.Args[2].Type
+	var consts [4]int
+	for i, d := range []ir.Dim{k.Shape[3], v.Shape[3], q.Shape[1], k.Shape[1]} {
+		n, ok := d.IsConst()
+		if !ok || n > 512 && i < 2 {
+			l.refuse("heads of %v elements", d)
+			return nil, false
+		}
+		consts[i] = int(n)
 	}
-	wide, ok := a.v.Shape[3].IsConst()
-	queries, ok1 := a.q.Shape[1].IsConst()
-	keys, ok2 := a.k.Shape[1].IsConst()
-	if !ok || !ok1 || !ok2 || wide > 512 {
-		l.refuse("heads of %v elements", a.v.Shape[3])
+	p := &attentionPlan{deep: consts[0], wide: consts[1], share: consts[2] / consts[3], tokens: 1, threads: 64, each: 4}
+	p.queryLanes, p.valueLanes, p.keyRun = lanesOf(p.deep, 4), lanesOf(p.wide, 4), lanesOf(p.deep, 4)
+	p.blocks = (p.share + unitRows - 1) / unitRows
+	p.heads = (p.share + p.blocks - 1) / p.blocks
+	if q.Shape[0].Upper() <= fewTokens {
+		p.each, p.keyRun = 1, lanesOf(p.deep, 8) // a thread has one key, and loads more of it at once
+		for p.threads < 256 && int64(p.threads) < k.Shape[2].Upper() {
+			p.threads *= 2
+		}
+	} else {
+		p.tokens = max(unitRows/p.heads, 1)
+	}
+	for p.bytes() > sharedBudget && p.tokens > 1 {
+		p.tokens /= 2
+	}
+	for p.bytes() > sharedBudget && p.heads > 1 {
+		p.heads = (p.heads + 1) / 2
+		p.blocks = (p.share + p.heads - 1) / p.heads
+	}
+	p.weighers = l.weighersOf(p)
+	return p, true
+}
+
+// lanesOf returns most, 4 or 1: the largest that divides n.
+func lanesOf(n, most int) int {
+	for ; most > 4; most /= 2 {
+		if n%most == 0 {
+			return most
+		}
+	}
+	if n%4 == 0 {
+		return 4
+	}
+	return 1
+}
+
+// weighersOf returns the number of threads that compute the weights of a row: a subgroup if that is enough, or so many
+// that as little is read of shared memory as possible.
+func (l *lowering) weighersOf(p *attentionPlan) int {
+	rows := 1
+	for rows < p.rows() {
+		rows *= 2
+	}
+	if n := l.on.Lanes; l.on.has(kir.CapSubgroup) && n > 0 && n <= p.threads/rows {
+		return n
+	}
+	return min(p.threads/rows, 16)
+}
+
+// attention computes attention, or the sums of its segments. A unit has a few rows, and a segment.
+func attention(l *lowering) {
+	p, ok := l.planAttention()
+	if !ok {
 		return
 	}
-	a.wide, a.share = int(wide), int(queries/keys)
-	count := a.q.Shape[0].Mul(a.q.Shape[1])
-	l.perGroup(l.size(count), a.row)
+	l.begin(l.n.Op.String(), p.threads)
+	a := newAttending(l, p)
+	count := a.q.Shape[0].CeilDiv(int64(p.tokens)).Mul(a.k.Shape[1]).Mul(ir.Const(int64(p.blocks)))
+	if s, ok := l.n.Attr.(*ir.AttentionSegmentsAttr); ok {
+		a.scale, a.length, a.segments = s.Scale, int(s.Len), l.size(s.Segments)
+		count = count.Mul(s.Segments)
+	} else {
+		a.scale = l.n.Attr.(*ir.AttentionAttr).Scale
+	}
+	l.perGroup(l.size(count), a.unit)
 	l.end(count)
 }
 
-// heads is the kernel of an attention.
-type heads struct {
-	*team
+// attending is the kernel of an attention.
+type attending struct {
+	*lowering
+	*attentionPlan
 	q, k, v, slot, pos, lengths, y *tensor
-	weights                        *kir.Shared // of the positions of a chunk
+	queryRuns, keyRuns, valueRuns  bool
 	scale                          float32
-	wide                           int // elements of a row of v
-	share                          int // query heads that read one key head
+	length                         int        // positions of a segment
+	segments                       *kir.Value // nil without segments
+
+	queries *kir.Shared // of all rows, times scale
+	scores  *kir.Shared // then weights: of each row, those of the positions of a chunk
+	part    [2]*kir.Shared
+	factors *kir.Shared // of all rows
+	tops    *kir.Shared
+	scratch *kir.Shared
 }
+
+func newAttending(l *lowering, p *attentionPlan) *attending {
+	a := &attending{lowering: l, attentionPlan: p,
+		q: l.tensor(l.n.Args[0]), k: l.tensor(l.n.Args[1]), v: l.tensor(l.n.Args[2]),
+		slot: l.tensor(l.n.Args[3]), pos: l.tensor(l.n.Args[4]), lengths: l.tensor(l.n.Args[5]), y: l.tensor(l.n.Result())}
+	a.queryRuns = p.queryLanes > 1 && l.prepareRuns(a.q, p.queryLanes)
+	a.keyRuns = p.keyRun > 1 && l.prepareRuns(a.k, p.keyRun)
+	a.valueRuns = p.valueLanes > 1 && l.prepareRuns(a.v, p.valueLanes)
+	f32 := kir.Scalar(kir.F32)
+	a.queries = l.NewShared("queries", kir.Type{Kind: kir.F32, Lanes: p.queryLanes}, p.rows()*p.deep/p.queryLanes)
+	a.scores = l.NewShared("scores", kir.Type{Kind: kir.F32, Lanes: p.each}, p.rows()*p.threads)
+	a.factors, a.tops = l.NewShared("factors", f32, p.rows()), l.NewShared("tops", f32, p.rows())
+	if !a.inSubgroup() {
+		a.part = [2]*kir.Shared{l.NewShared("most", f32, p.threads), l.NewShared("sum", f32, p.threads)}
+	}
+	if p.shares() > 1 {
+		a.scratch = l.NewShared("scratch", kir.Type{Kind: kir.F32, Lanes: p.valueLanes}, p.threads)
+	}
+	return a
+}
+
+// inSubgroup reports whether the weights of a row are computed by one subgroup.
+func (a *attending) inSubgroup() bool { return a.on.has(kir.CapSubgroup) && a.weighers == a.on.Lanes }
 
 // uniformI32 loads an element of an index, which no thread writes.
 func (l *lowering) uniformI32(t *tensor, at *kir.Value) *kir.Value {
 	return l.LoadUniform(kir.Scalar(kir.I32), l.At(t.base, l.Mul(at, l.innerStride(t)), 4))
 }
 
-// row computes the result of unit u.
-func (a *heads) row(u *kir.Value) {
-	t, h := a.Div(u, a.q.shape[1]), a.Rem(u, a.q.shape[1])
-	sequence := a.uniformI32(a.slot, t)
-	count := a.Min(a.Add(a.uniformI32(a.pos, t), a.one), a.uniformI32(a.lengths, sequence))
-	count = a.Min(count, a.k.shape[2])
-	group := a.Div(h, a.Int(a.share))
-	query := a.element(a.q, []*kir.Value{t, h})
-	keys, values := a.element(a.k, []*kir.Value{sequence, group}), a.element(a.v, []*kir.Value{sequence, group})
-
-	mine := (a.wide + attentionThreads - 1) / attentionThreads // elements of the result that a thread has
-	init := []*kir.Value{a.Float(float32(math.Inf(-1))), a.Float(0)}
-	for range mine {
-		init = append(init, a.Float(0))
+// loadSome returns n elements from element e on along the innermost axis.
+func (l *lowering) loadSome(t *tensor, e *kir.Value, n int, runs bool) []*kir.Value {
+	if runs {
+		return l.loadRun(t, e, n)
 	}
-	end := a.For(a.zero, count, a.Int(attentionThreads), init, func(from *kir.Value, c []*kir.Value) []*kir.Value {
-		return a.chunk(from, count, query, keys, values, c)
-	})
-	for i, sum := range end[2:] {
-		d := a.Add(a.Thread(), a.Int(i*attentionThreads))
-		a.If(a.Lt(d, a.Int(a.wide)), func() {
-			a.store(a.y, a.element(a.y, []*kir.Value{t, h, d}), a.Div(sum, end[1]))
-		})
+	list := make([]*kir.Value, n)
+	for i := range list {
+		list[i] = l.load(t, l.Add(e, l.Mul(l.Int(i), l.innerStride(t))))
 	}
+	return list
 }
 
-// chunk looks at the positions from from on. c has the largest score, the sum of the weights and those of the rows.
-func (a *heads) chunk(from, count, query, keys, values *kir.Value, c []*kir.Value) []*kir.Value {
-	me := a.Add(from, a.Thread())
-	known := a.Lt(me, count)
-	score := a.Choose(known, func() []*kir.Value {
-		return []*kir.Value{a.Mul(a.dot(query, a.Add(keys, a.Mul(me, a.k.strides[2]))), a.Float(a.scale))}
-	}, func() []*kir.Value { return []*kir.Value{a.Float(float32(math.Inf(-1)))} })[0]
-	top := a.maxOrNaN(c[0], a.most(score))
-	weight := a.Select(known, a.Exp(a.Sub(score, top)), a.Float(0))
-	a.SharedStore(a.weights, a.Thread(), weight) // all have read those of the chunk before: most has barriers
-	before := a.Exp(a.Sub(c[0], top))            // 0 in the first chunk
-	sum := a.Add(a.Mul(c[1], before), a.sum(weight))
-	next := []*kir.Value{top, sum}
-	n := a.Min(a.Sub(count, from), a.Int(attentionThreads))
-	for i, acc := range c[2:] {
-		d := a.Min(a.Add(a.Thread(), a.Int(i*attentionThreads)), a.Int(a.wide-1))
-		rows := a.For(a.zero, n, a.one, []*kir.Value{a.Mul(acc, before)}, func(p *kir.Value, s []*kir.Value) []*kir.Value {
-			at := a.Add(values, a.Add(a.Mul(a.Add(from, p), a.v.strides[2]), a.Mul(d, a.v.strides[3])))
-			return []*kir.Value{a.FMA(a.SharedLoad(a.weights, p), a.load(a.v, at), s[0])}
-		})
-		next = append(next, rows[0])
-	}
-	return next
+// least is below all scores: the score of a position that a row does not read.
+const least = -math.MaxFloat32
+
+// block is a unit while it is computed.
+type block struct {
+	*attending
+	segment *kir.Value
+	group   *kir.Value   // key head
+	first   *kir.Value   // the first of its heads among those of the key head
+	token   []*kir.Value // of each row of tokens; the last ones may be beyond the tokens
+	slots   []*kir.Value // of each token
+	counts  []*kir.Value // positions that each token reads; 0 beyond the tokens
 }
 
-// dot returns the product of a query and a key, which begin at these elements.
-func (a *heads) dot(query, key *kir.Value) *kir.Value {
-	return a.For(a.zero, a.q.shape[2], a.one, []*kir.Value{a.Float(0)}, func(i *kir.Value, s []*kir.Value) []*kir.Value {
-		q := a.load(a.q, a.Add(query, a.Mul(i, a.q.strides[2])))
-		return []*kir.Value{a.FMA(q, a.load(a.k, a.Add(key, a.Mul(i, a.k.strides[3]))), s[0])}
-	})[0]
+// unit computes unit u.
+func (a *attending) unit(u *kir.Value) {
+	b := &block{attending: a}
+	if a.segments != nil {
+		u, b.segment = a.Div(u, a.segments), a.Rem(u, a.segments)
+	}
+	b.first = a.Mul(a.Rem(u, a.Int(a.blocks)), a.Int(a.heads))
+	u = a.Div(u, a.Int(a.blocks))
+	b.group = a.Rem(u, a.k.shape[1])
+	b.tokensOf(a.Mul(a.Div(u, a.k.shape[1]), a.Int(a.tokens)))
+	b.loadQueries()
+	a.Barrier()
+	b.finish(b.sequences())
 }

@@ -60,7 +60,7 @@ var lowerings = map[ir.Op]func(l *lowering){
 	ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce,
 	ir.OpRMSNormQuantize: rmsNormQuantize, ir.OpTopK: topK, ir.OpTake: take, ir.OpExpertsSum: expertsSum,
 	ir.OpGather: gather, ir.OpRopeTable: ropeTable, ir.OpRope: rope,
-	ir.OpAttention: attention, ir.OpStateWrite: stateWrite,
+	ir.OpAttention: attention, ir.OpAttentionSegments: attention, ir.OpAttentionCombine: attentionCombine, ir.OpStateWrite: stateWrite,
 	ir.OpCopy: copyBytes, ir.OpConcat: concat, ir.OpCast: cast, ir.OpQuantize: quantize,
 }
 

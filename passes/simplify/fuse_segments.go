@@ -10,10 +10,10 @@ import (
 	"github.com/ggmlc/ggmlc/passes/target"
 )
 
-// Attention of few queries is cut along the context, so that more workers than there are key heads share it. The
-// attention becomes two nodes. The units of attention_segments are key heads times segments of
-// target.Descriptor.Segment positions; attention_combine adds the sums of a head's segments up, in order. The result
-// has the same bits as without the cut. docs/kernels.md has the reasons and the alternatives.
+// Attention of few queries is cut along the context, so that more workers than there are key heads share it, or more
+// workgroups of a GPU. The attention becomes two nodes. The units of attention_segments are key heads times segments of
+// target.Descriptor.Segment positions; attention_combine adds the sums of a head's segments up, in order. On the CPU
+// the result has the same bits as without the cut. docs/explanation/kernels.md has the reasons and the alternatives.
 //
 // Example: one token, 4 key heads, a state of 4096 positions, segments of 512, 16 workers.
 //
@@ -33,6 +33,10 @@ const fewTokens = 8
 // segmentsPay is the gain of a cut that is worth it, in barriers of all workers, at the full context. The cut costs one
 // or two barriers, and few contexts are full.
 const segmentsPay = 4
+
+// fewSegments is the number of segments from which on a GPU gains more than the second kernel costs. The kernel takes some
+// 4 µs; a workgroup needs about as long for each segment of 256 positions.
+const fewSegments = 4
 
 // cutContexts cuts the attentions for which that pays.
 func cutContexts(c *pass.Context, m *ir.Module) {
@@ -127,7 +131,7 @@ func cacheOf(n *ir.Node) (kvHeads, positions int64, ok bool) {
 // runtime knows the positions before the step.
 func (cut *contextCutter) canCut(n *ir.Node) bool {
 	d := cut.c.Target(n)
-	if d == nil || !d.Workers || d.Segment == 0 {
+	if d == nil || d.Segment == 0 {
 		return false
 	}
 	_, positions, ok := cacheOf(n)
@@ -140,9 +144,14 @@ func (cut *contextCutter) canCut(n *ir.Node) bool {
 }
 
 // pays reports whether the predicted gain of cutting an attention is worth it at the full context, with the largest
-// number of workers. The barriers matter only for models with short steps: elsewhere attention reads much longer.
+// number of workers. The barriers matter only for models with short steps: elsewhere attention reads much longer. A
+// backend that divides its nodes itself has a number of workgroups that is not known; there the number of segments decides.
 func (cut *contextCutter) pays(n *ir.Node) bool {
 	d, workers := *cut.c.Target(n), pass.MostWorkers(cut.c, cut.c.Target(n))
+	if !d.Workers {
+		_, positions, _ := cacheOf(n)
+		return positions >= fewSegments*int64(d.Segment)
+	}
 	d.Rates.Bandwidth = 0 // as in passes/partition: processors with more cores have more of it
 	var ax *ir.Axis
 	if axes := flow.NodeAxes(n); len(axes) > 0 {

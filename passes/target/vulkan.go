@@ -18,6 +18,7 @@ func Vulkan() *Descriptor {
 		Doc:     "a GPU with a driver for Vulkan 1.2 or later; vulkan:0, vulkan:1 are two",
 		Spaces:  []string{"vulkan"},
 		Rows:    gpuRows(),
+		Segment: gpuSegment,
 		Threads: 1,
 		Hint:    1,
 		Queues:  1,
@@ -47,6 +48,10 @@ var vulkanRates = Rates{
 // maxParts is how many operands the kernel of concat joins.
 const maxParts = 16
 
+// gpuSegment is how many positions of a context a workgroup looks at if a token's attention is divided: as many as it
+// has threads.
+const gpuSegment = 256
+
 // gpuRows returns the table of kernels of package kernels/gpu.
 func gpuRows() []Row {
 	weights := Plain(dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
@@ -70,6 +75,8 @@ func gpuRows() []Row {
 		row(ir.OpTake, any32, i32),
 		row(ir.OpExpertsSum, any32, any32),
 		row(ir.OpAttention, any32, cache, cache, i32, i32, i32),
+		row(ir.OpAttentionSegments, any32, cache, cache, i32, i32, i32),
+		row(ir.OpAttentionCombine, any32),
 		row(ir.OpStateWrite, cache, any32, i32, i32),
 		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
 		row(ir.OpQuantize, any32),

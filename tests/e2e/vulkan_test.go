@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,7 @@ var vulkanMachines = []machine{
 	{"two devices", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=vulkan ops=-rope_table\ntarget cpu like=cpu\n",
 		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}},
 	{"no events", "target vulkan like=vulkan space=vulkan events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}},
+	{"segments", onVulkan, []string{"--ctx", "2048", "--deny", "cpu"}},
 	{"two queues", "target vulkan like=vulkan space=vulkan queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=vulkan", "--pin", "blk.0.*=cpu"}},
 }
 
@@ -47,6 +49,47 @@ func TestVulkanTellsTheSame(t *testing.T) {
 			exe := m.mustBuildOn(t, "--pipeline", fmt.Sprint(1+i%4))
 			executable(exe).tells(t, refs[i%len(refs)])
 		})
+	}
+}
+
+// TestLongContextsOnVulkan has contexts of which several workgroups look at a part each, and prompts that end near the
+// borders of parts. The tokens are those that the processor computes.
+func TestLongContextsOnVulkan(t *testing.T) {
+	needVulkan(t)
+	dir := t.TempDir()
+	flags := []string{"--ctx", "2048", "--kv", "f32"}
+	gpuFlags := slices.Concat(flags, []string{"--targets", "vulkan,cpu", "--deny", "cpu"})
+	dump := filepath.Join(dir, "cut.ggir")
+	ggmlc(t, slices.Concat([]string{"dump", "--after", "check", "-o", dump}, gpuFlags, []string{aidreams(t)})...)
+	if !strings.Contains(string(readFile(t, dump)), "attention_segments") {
+		t.Fatal("no attention is cut")
+	}
+	onCPU := buildTo(t, filepath.Join(dir, "cpu"), nil, aidreams(t), flags...)
+	onGPU := buildTo(t, filepath.Join(dir, "gpu"), nil, aidreams(t), gpuFlags...)
+	for _, prompt := range []int{254, 510} {
+		tokens := storyTokens(prompt)
+		want, got := logitsAfter(t, []string{onCPU}, tokens, 4), logitsAfter(t, []string{onGPU, "--vulkan-timeout", "1m"}, tokens, 4)
+		if !slices.Equal(idsOf(t, got), idsOf(t, want)) {
+			t.Errorf("after %d tokens: %v, on the processor %v", prompt, idsOf(t, got), idsOf(t, want))
+		}
+	}
+}
+
+// TestQuantizedCachesOnVulkan runs the demo, whose heads are long enough for q8_0. Its logits differ from those of
+// the reference, which has more exact caches, but not the first tokens.
+func TestQuantizedCachesOnVulkan(t *testing.T) {
+	needVulkan(t)
+	exe := build(t, demo(t), "--kv", "q8_0", "--targets", "vulkan,cpu", "--deny", "cpu")
+	ref := demoReferences(t)[0]
+	n := min(24, len(ref.Greedy))
+	lines, err := parseTokens(command{args: []string{exe, "--prompt", ref.Prompt, "-n", fmt.Sprint(n), "--json", "--vulkan-timeout", "1m"}}.run(t))
+	if err != nil || len(lines) < n {
+		t.Fatalf("%d lines, error %v", len(lines), err)
+	}
+	for i, want := range ref.Greedy[:n] {
+		if lines[i].ID == nil || *lines[i].ID != want {
+			t.Fatalf("token %d: %v, want %d", i, lines[i], want)
+		}
 	}
 }
 

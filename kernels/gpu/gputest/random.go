@@ -93,7 +93,7 @@ var families = []func(d *dice) (ir.Op, []ir.CaseArg, any){
 		freqs.Fill, freqs.Lo, freqs.Hi = ir.FillUniform, 0, 1
 		return ir.OpRopeTable, []ir.CaseArg{whole(0, 1<<pick(d, 3, 12, 17), d.rows()), freqs}, &ir.RopeTableAttr{Scale: 1}
 	},
-	attend,
+	attend, attend, combine,
 	func(d *dice) (ir.Op, []ir.CaseArg, any) {
 		n := d.extent()
 		attr := &ir.TopKAttr{K: int(min(n, pick(d, int64(1), 2, 5, 33)))}
@@ -195,17 +195,31 @@ func expertsProduct(d *dice) (ir.Op, []ir.CaseArg, any) {
 	return ir.OpExpertsMatMul, []ir.CaseArg{x, w, whole(0, experts, r, ir.Const(chosen))}, nil
 }
 
+// attend draws an attention, or one of segments.
 func attend(d *dice) (ir.Op, []ir.CaseArg, any) {
-	t, c := d.rows(), pick(d, int64(1), 33, 64, 65, 130)
-	kv, share, sequences := pick(d, int64(1), 2, 3), pick(d, int64(1), 4), int64(1+d.IntN(2))
+	t, c := d.rows(), pick(d, int64(1), 33, 64, 65, 130, 300)
+	kv, share, sequences := pick(d, int64(1), 2, 3), pick(d, int64(1), 3, 4, 10), int64(1+d.IntN(3))
 	k, v := pick(d, int64(8), 16, 33, 64, 128), pick(d, int64(8), 64, 65, 128)
 	dt := pick(d, dtype.F32, dtype.F16, dtype.Q8_0)
 	if dt == dtype.Q8_0 {
 		k, v = pick(d, int64(32), 64, 128), pick(d, int64(32), 96)
 	}
 	cache := func(n int64) ir.CaseArg { return operand(dt, ir.Dims(sequences, kv, c, n)...) }
-	return ir.OpAttention, []ir.CaseArg{
+	args := []ir.CaseArg{
 		d.view(f32(t, ir.Const(kv*share), ir.Const(k))), cache(k), cache(v),
-		whole(0, sequences, t), whole(0, c, t), whole(c, c+1, ir.Const(sequences)),
-	}, &ir.AttentionAttr{Scale: 0.25}
+		whole(0, sequences, t), whole(0, c, t), whole(c/2, c+1, ir.Const(sequences)),
+	}
+	if d.IntN(2) == 0 {
+		return ir.OpAttention, args, &ir.AttentionAttr{Scale: 0.25}
+	}
+	n := pick(d, int64(7), 64, 256)
+	return ir.OpAttentionSegments, args, &ir.AttentionSegmentsAttr{Scale: 0.25, Len: n, Segments: ir.Const((c + n - 1) / n)}
+}
+
+// combine draws the sums of segments. Sums of weights are positive.
+func combine(d *dice) (ir.Op, []ir.CaseArg, any) {
+	kv, segments, group := pick(d, int64(1), 3), pick(d, int64(1), 2, 9), pick(d, int64(1), 4)
+	x := f32(ir.Const(kv*segments), d.rows(), ir.Const(group), ir.Const(2+pick(d, int64(1), 31, 64)))
+	x.Fill, x.Lo, x.Hi = ir.FillUniform, 0.5, 3
+	return ir.OpAttentionCombine, []ir.CaseArg{d.view(x)}, &ir.AttentionCombineAttr{KVHeads: kv}
 }

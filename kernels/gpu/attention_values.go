@@ -1,0 +1,190 @@
+package gpu
+
+import (
+	"math"
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// slice returns the thread's load number i of a value: the number of the load among those of a value, and the share
+// of the positions that it is summed over. Beyond the loads, or beyond the shares, inside is false.
+func (b *block) slice(i int) (number, share, inside *kir.Value) {
+	n := b.Int(b.slices())
+	if b.shares() > 1 {
+		share = b.Div(b.Thread(), n)
+		return b.Rem(b.Thread(), n), share, b.Lt(share, b.Int(b.shares()))
+	}
+	number = b.Add(b.Thread(), b.Int(i*b.threads))
+	return number, b.zero, b.Lt(number, n)
+}
+
+// at returns the first of the sums of row r and load i.
+func (b *block) at(r, i int) int { return (r*b.sums() + i) * b.valueLanes }
+
+// together is how many positions a thread adds at once.
+const together = 4
+
+// addValues adds the values of the chunk from from on, times their weights, to the sums that are scaled by the factors.
+func (s *stretch) addValues(from *kir.Value, sums []*kir.Value) []*kir.Value {
+	scaled := slices.Clone(sums)
+	for r := range s.rows() {
+		factor := s.SharedLoad(s.factors, s.Int(r))
+		for j := s.at(r, 0); j < s.at(r+1, 0); j++ {
+			scaled[j] = s.Mul(scaled[j], factor)
+		}
+	}
+	count := s.Min(s.Sub(s.end, from), s.Int(s.chunkLen()))
+	quads := s.Div(s.Add(count, s.Int(together-1)), s.Int(together))
+	_, share, inside := s.slice(0)
+	begin := s.Select(inside, share, quads)
+	return s.For(begin, quads, s.Int(s.shares()), scaled, func(quad *kir.Value, c []*kir.Value) []*kir.Value {
+		return s.addQuad(from, quad, c)
+	})
+}
+
+// addQuad adds four positions of a chunk.
+func (s *stretch) addQuad(from, quad *kir.Value, c []*kir.Value) []*kir.Value {
+	next := slices.Clone(c)
+	first, last := s.Add(from, s.Mul(quad, s.Int(together))), s.Sub(s.end, s.one)
+	weights := make([][]*kir.Value, s.rows())
+	for r := range weights {
+		weights[r] = s.weightsOf(r, quad)
+	}
+	for i := range s.sums() {
+		number, _, _ := s.slice(i)
+		d := s.Mul(s.Min(number, s.Int(s.slices()-1)), s.Int(s.valueLanes))
+		var values [together][]*kir.Value
+		for p := range values {
+			at := s.Mul(s.Min(s.Add(first, s.Int(p)), last), s.v.strides[2])
+			at = s.Add(s.Add(s.values, at), s.Mul(d, s.innerStride(s.v)))
+			values[p] = s.loadSome(s.v, at, s.valueLanes, s.valueRuns)
+		}
+		for r := range s.rows() {
+			for p, value := range values {
+				for j, v := range value {
+					next[s.at(r, i)+j] = s.FMA(weights[r][p], v, next[s.at(r, i)+j])
+				}
+			}
+		}
+	}
+	return next
+}
+
+// weightsOf returns the weights of four positions of a row.
+func (s *stretch) weightsOf(row int, quad *kir.Value) []*kir.Value {
+	if s.each == together {
+		return s.lanes(s.SharedLoad(s.scores, s.Add(s.Int(row*s.threads), quad)))
+	}
+	list := make([]*kir.Value, together)
+	for p := range list {
+		list[p] = s.SharedLoad(s.scores, s.Add(s.Int(row*s.threads+p), s.Mul(quad, s.Int(together))))
+	}
+	return list
+}
+
+// finish stores the result of the unit. c has the largest score and the sum of weights of the thread's row, then the sums.
+func (b *block) finish(c []*kir.Value) {
+	row := b.Div(b.Thread(), b.Int(b.weighers))
+	b.If(b.And(b.Lt(row, b.Int(b.rows())), b.Eq(b.Rem(b.Thread(), b.Int(b.weighers)), b.zero)), func() {
+		b.SharedStore(b.tops, row, c[0])
+		b.SharedStore(b.factors, row, c[1])
+	})
+	b.Barrier()
+	for r := range b.rows() {
+		for i := range b.sums() {
+			j := 2 + b.at(r, i)
+			number, share, inside := b.slice(i)
+			total := b.overShares(c[j:j+b.valueLanes], number, share)
+			b.If(b.And(inside, b.And(b.Eq(share, b.zero), b.exists(r))), func() { b.storeSums(r, number, total) })
+		}
+	}
+	if b.segment != nil {
+		b.storeTails()
+	}
+}
+
+// overShares returns the sums over all shares of the positions.
+func (b *block) overShares(sums []*kir.Value, number, share *kir.Value) []*kir.Value {
+	if b.shares() == 1 {
+		return sums
+	}
+	b.SharedStore(b.scratch, b.Thread(), b.joined(sums))
+	b.Barrier()
+	total := b.parts(b.SharedLoad(b.scratch, number))
+	for i := 1; i < b.shares(); i++ {
+		for j, x := range b.parts(b.SharedLoad(b.scratch, b.Add(number, b.Int(i*b.slices())))) {
+			total[j] = b.Add(total[j], x)
+		}
+	}
+	b.Barrier() // the next sums overwrite it
+	return total
+}
+
+// exists reports whether row r is one of a token and a head, and not one that fills the unit.
+func (b *block) exists(r int) *kir.Value {
+	token, head := b.token[r/b.heads], b.Add(b.first, b.Int(r%b.heads))
+	return b.And(b.Lt(token, b.q.shape[0]), b.Lt(head, b.Int(b.share)))
+}
+
+// resultRow returns the first element of the result for row r.
+func (b *block) resultRow(r int) *kir.Value {
+	token, head := b.token[r/b.heads], b.Add(b.first, b.Int(r%b.heads))
+	if b.segment != nil {
+		return b.element(b.y, []*kir.Value{b.Add(b.Mul(b.group, b.segments), b.segment), token, head})
+	}
+	return b.element(b.y, []*kir.Value{token, b.Add(b.Mul(b.group, b.Int(b.share)), head)})
+}
+
+// storeSums stores elements of row r: as they are for a segment, else divided by the sum of weights. The sum is zero if
+// the token reads nothing.
+func (b *block) storeSums(r int, number *kir.Value, sums []*kir.Value) {
+	weight := b.SharedLoad(b.factors, b.Int(r))
+	weight = b.Select(b.Eq(weight, b.Float(0)), b.Float(1), weight)
+	first := b.Add(b.resultRow(r), b.Mul(number, b.Int(b.valueLanes)))
+	for j, x := range sums {
+		if b.segment == nil {
+			x = b.Div(x, weight)
+		}
+		b.store(b.y, b.Add(first, b.Int(j)), x)
+	}
+}
+
+// storeTails stores the largest score, times log2(e), and the sum of weights of each row.
+func (b *block) storeTails() {
+	for r := range b.rows() {
+		b.If(b.And(b.Eq(b.Thread(), b.Int(r)), b.exists(r)), func() {
+			top, sum := b.SharedLoad(b.tops, b.Int(r)), b.SharedLoad(b.factors, b.Int(r))
+			empty := b.Eq(sum, b.Float(0))
+			at := b.Add(b.resultRow(r), b.Int(b.wide))
+			b.store(b.y, at, b.Select(empty, b.Float(float32(math.Inf(-1))), b.Mul(top, b.Float(math.Log2E))))
+			b.store(b.y, b.Add(at, b.one), sum)
+		})
+	}
+}
+
+// attentionCombine adds the sums of segments, an element of the result in each thread.
+func attentionCombine(l *lowering) {
+	l.begin("attention_combine", elementThreads)
+	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
+	elems := y.Elems()
+	segments := l.size(x.Shape[0].FloorDiv(ir.Const(l.n.Attr.(*ir.AttentionCombineAttr).KVHeads)))
+	wide, group := l.size(y.Shape[2]), x.shape[2]
+	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
+		c := l.coords(i, y.shape)
+		first := l.element(x, []*kir.Value{l.Mul(l.Div(c[1], group), segments), c[0], l.Rem(c[1], group)})
+		get := func(s, d *kir.Value) *kir.Value {
+			return l.load(x, l.Add(first, l.Add(l.Mul(s, x.strides[0]), l.Mul(d, x.strides[3]))))
+		}
+		top := l.For(l.zero, segments, l.one, []*kir.Value{l.Float(least)}, func(s *kir.Value, m []*kir.Value) []*kir.Value {
+			return []*kir.Value{l.Max(m[0], get(s, wide))}
+		})[0]
+		sums := l.For(l.zero, segments, l.one, []*kir.Value{l.Float(0), l.Float(0)}, func(s *kir.Value, m []*kir.Value) []*kir.Value {
+			w := l.Exp(l.Mul(l.Sub(get(s, wide), top), l.Float(math.Ln2)))
+			return []*kir.Value{l.FMA(w, get(s, c[2]), m[0]), l.FMA(w, get(s, l.Add(wide, l.one)), m[1])}
+		})
+		l.store(y, i, l.Div(sums[0], l.Select(l.Eq(sums[1], l.Float(0)), l.Float(1), sums[1])))
+	})
+	l.end(units(elems, elementThreads))
+}
