@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 )
 
@@ -9,9 +10,9 @@ import (
 // the first write shows in the results.
 const poisonByte = 0xff
 
-// arena is one allocation, aligned to Align. It is never moved or grown, since emitted code holds pointers into it.
-// The operating system provides fresh memory page by page as it is touched: an arena sized for the upper bounds costs
-// address space, not memory.
+// arena is one allocation that begins at a page and shares no page with other memory, so that devices can import it.
+// It is never moved or grown, since emitted code holds pointers into it. The operating system provides fresh memory page
+// by page as it is touched: an arena sized for the upper bounds costs address space, not memory.
 type arena struct {
 	bytes []byte
 }
@@ -21,9 +22,15 @@ func newArena(n int64) arena {
 	if n == 0 {
 		return arena{}
 	}
-	raw := make([]byte, n+Align-1)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % Align
+	raw := make([]byte, wholePages(n)+wholePages(1)-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % uintptr(os.Getpagesize())
 	return arena{raw[skip : int64(skip)+n : int64(skip)+n]}
+}
+
+// wholePages rounds a size up to a multiple of the system's pages.
+func wholePages(n int64) int64 {
+	page := int64(os.Getpagesize())
+	return (n + page - 1) / page * page
 }
 
 // allocateArena is newArena, but returns an error if the system does not provide the memory. purpose names its use in

@@ -41,6 +41,18 @@ type Device interface {
 	Close() error
 }
 
+// Surveyor is a Device that checks what a model and one session need of it, before anything is allocated. The chunks are
+// those that its commands use: its own, and those of the host that it addresses.
+type Surveyor interface {
+	Survey(chunks []Chunk) error
+}
+
+// Sharer is a Device that has to prepare weights in memory of the host before its commands address them. The bytes do not
+// change, and stay as long as the device is open.
+type Sharer interface {
+	Share(m HostMemory) error
+}
+
 // Memory is an allocation of a device, of a type that its Loader knows, or HostMemory.
 type Memory interface {
 	Bytes() int64

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Devices is the value of Program.Devices in a program that has backends besides the CPU, made by NewDevices. Other
@@ -134,10 +135,32 @@ func (l *Layout) open(m *Model) (opened, error) {
 	for _, q := range l.Queues {
 		o.queues = append(o.queues, deviceQueue{o.devices[q.Device], q.Local})
 	}
-	if err := o.loadWeights(); err != nil {
+	err := o.survey()
+	if err == nil {
+		err = o.loadWeights()
+	}
+	if err != nil {
 		return nil, errors.Join(err, o.closeDevices())
 	}
 	return o, nil
+}
+
+// survey tells the devices what memory they will need.
+func (o *openDevices) survey() error {
+	for i, d := range o.devices {
+		s, ok := d.(Surveyor)
+		if !ok {
+			continue
+		}
+		var chunks []Chunk
+		for _, k := range o.layout.Devices[i].Memory {
+			chunks = append(chunks, o.layout.Memory[k])
+		}
+		if err := s.Survey(chunks); err != nil {
+			return fmt.Errorf("%s: %w", o.layout.Devices[i].Name, err)
+		}
+	}
+	return nil
 }
 
 // loadWeights copies the weights of each device into its memory.
@@ -150,6 +173,9 @@ func (o *openDevices) loadWeights() error {
 		from := o.model.weights.bytes[c.Offset : c.Offset+c.Bytes]
 		if c.Device < 0 {
 			o.weights[i] = hostMemory(from)
+			if err := o.shareWeights(i); err != nil {
+				return err
+			}
 			continue
 		}
 		d := o.devices[c.Device]
@@ -161,6 +187,21 @@ func (o *openDevices) loadWeights() error {
 			return fmt.Errorf("%s: weights of %d bytes: %w", c.Space, c.Bytes, err)
 		}
 		o.weights[i] = m
+	}
+	return nil
+}
+
+// shareWeights lets the devices that use the host's weights, which are in memory i, address them.
+func (o *openDevices) shareWeights(i int) error {
+	for k, d := range o.devices {
+		s, ok := d.(Sharer)
+		if !ok || !slices.Contains(o.layout.Devices[k].Memory, i) {
+			continue
+		}
+		err := o.model.weights.readable(func() error { return s.Share(o.weights[i].(HostMemory)) })
+		if err != nil {
+			return fmt.Errorf("%s: weights of %d bytes in memory of the host: %w", o.layout.Devices[k].Name, o.weights[i].Bytes(), err)
+		}
 	}
 	return nil
 }
@@ -199,7 +240,7 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 	n := l.pipeline()
 	d := &deviceSession{session: s, blocks: make([]*Block, n)}
 	d.Queues = Queues{set: o, events: make([]point, l.Events), ends: make([]Event, len(l.Queues)), drains: make([]finish, len(l.Queues))}
-	stride := aligned(s.model.program.IOBytes)
+	stride := wholePages(s.model.program.IOBytes)
 	var err error
 	if d.all, err = allocateArena(stride*int64(n), inputsAndOutputs); err != nil {
 		return nil, err
@@ -218,9 +259,6 @@ func (o *openDevices) session(s *Session) (stepper, error) {
 	d.use(d.blocks[0])
 	return d, nil
 }
-
-// aligned rounds a size up to a multiple of Align.
-func aligned(n int64) int64 { return (n + Align - 1) / Align * Align }
 
 // allocate returns the memory of a session, indexed by the numbers of Layout.Memory, except that of inputs and
 // outputs.
@@ -275,7 +313,7 @@ func (o *openDevices) bind(slot int, memory []Memory, io arena) (*Block, error) 
 // use makes the session read and write the inputs and outputs of a block.
 func (d *deviceSession) use(b *Block) {
 	d.block = b
-	stride := aligned(d.session.model.program.IOBytes)
+	stride := wholePages(d.session.model.program.IOBytes)
 	at := int64(b.Slot) * stride
 	d.session.io = arena{d.all.bytes[at : at+d.session.model.program.IOBytes]}
 	d.session.args.IO = d.session.io.base()

@@ -135,7 +135,9 @@ func (m *Model) Close() error {
 		return ErrClosed
 	}
 	if m.devices != nil {
-		return errors.Join(m.devices.close(), m.weights.close())
+		if err := m.devices.close(); err != nil {
+			return err // a device that could not be closed may still read the weights
+		}
 	}
 	return m.weights.close()
 }

@@ -35,6 +35,8 @@ const (
 	layerMissing   result = -6
 	noDriver       result = -9
 	initialization result = -3
+
+	invalidExternal result = -1000072003
 )
 
 var resultNames = map[result]string{
@@ -44,7 +46,7 @@ var resultNames = map[result]string{
 	layerMissing: "VK_ERROR_LAYER_NOT_PRESENT", -7: "VK_ERROR_EXTENSION_NOT_PRESENT", -8: "VK_ERROR_FEATURE_NOT_PRESENT",
 	noDriver: "VK_ERROR_INCOMPATIBLE_DRIVER", -10: "VK_ERROR_TOO_MANY_OBJECTS", -12: "VK_ERROR_FRAGMENTED_POOL",
 	-13: "VK_ERROR_UNKNOWN", -1000069000: "VK_ERROR_OUT_OF_POOL_MEMORY", -1000011001: "VK_ERROR_VALIDATION_FAILED_EXT",
-	-1000012000: "VK_ERROR_INVALID_SHADER_NV",
+	-1000012000: "VK_ERROR_INVALID_SHADER_NV", invalidExternal: "VK_ERROR_INVALID_EXTERNAL_HANDLE",
 }
 
 // Error returns the name of the result in the specification.

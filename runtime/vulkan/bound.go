@@ -3,6 +3,7 @@ package vulkan
 import (
 	"fmt"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -16,6 +17,7 @@ type bound struct {
 	lock   sync.Mutex // queues of the device record and write arguments in turn
 	pool   handle     // of command buffers
 	env    gpu.Env
+	shared []*memory // the memory of the host that commands address; indexed by number
 	runs   map[runKey]recorded
 	copies map[copyKey]*copying
 }
@@ -34,18 +36,44 @@ type runKey struct {
 
 // Bind implements runtime.Device.
 func (d *device) Bind(b *runtime.Block) (any, error) {
-	pool, err := d.newPool()
-	if err != nil {
-		return nil, err
-	}
-	o := &bound{device: d, pool: pool, env: gpu.Env{Block: b, Mem: make([]uint64, len(b.Memory))}, runs: map[runKey]recorded{}, copies: map[copyKey]*copying{}}
+	o := &bound{device: d, env: gpu.Env{Block: b, Mem: make([]uint64, len(b.Memory))}, runs: map[runKey]recorded{}, copies: map[copyKey]*copying{}}
 	for i, m := range b.Memory {
 		if m, ok := m.(*memory); ok && m.owner == d {
 			o.env.Mem[i] = m.address
 		}
 	}
+	if err := o.share(); err != nil {
+		return nil, err
+	}
+	pool, err := d.newPool()
+	if err != nil {
+		return nil, err
+	}
+	o.pool = pool
 	goruntime.AddCleanup(o, release, d.own(func() { d.destroyCommandPool.call(uintptr(d.handle), uintptr(pool), 0) }))
 	return o, nil
+}
+
+// share imports the memory of the host that the commands address.
+func (o *bound) share() error {
+	o.shared = make([]*memory, len(o.env.Memory))
+	for i, m := range o.env.Memory {
+		h, ok := m.(runtime.HostMemory)
+		if !ok || h.Size == 0 || !slices.Contains(o.device.info.Memory, i) {
+			continue
+		}
+		m, err := o.device.addressed(h)
+		if err != nil {
+			return err
+		}
+		o.shared[i], o.env.Mem[i] = m, m.address
+	}
+	return nil
+}
+
+// sharesAny reports whether commands address memory of the host.
+func (o *bound) sharesAny() bool {
+	return slices.ContainsFunc(o.shared, func(m *memory) bool { return m != nil })
 }
 
 func (d *device) newPool() (handle, error) {
@@ -110,6 +138,9 @@ func (o *bound) record() (r recorded, err error) {
 		if err := o.dispatch(r, &o.env.Dispatches[i]); err != nil {
 			return r, err
 		}
+	}
+	if o.sharesAny() {
+		o.device.barrier(r.buffer, stageCompute, accessShaderWrite, stageHost, accessHostRead)
 	}
 	return r, o.device.end(r.buffer)
 }

@@ -39,6 +39,11 @@ const (
 	typeMemoryBudgetProperties      structureType = 1000237000
 	typeBufferDeviceAddressInfo     structureType = 1000244001
 	typeDotProductFeatures          structureType = 1000280000
+
+	typeExternalMemoryBufferCreateInfo structureType = 1000072000
+	typeImportMemoryHostPointerInfo    structureType = 1000178000
+	typeMemoryHostPointerProperties    structureType = 1000178001
+	typeHostMemoryProperties           structureType = 1000178002
 )
 
 // Versions of the API.

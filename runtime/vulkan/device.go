@@ -33,6 +33,7 @@ type device struct {
 	uploads  *uploader
 	pipelines
 	objects
+	imports imports
 
 	// mu guards the rings of all queues. changed is signalled at every change of them, and when the device fails.
 	mu      sync.Mutex
@@ -60,6 +61,11 @@ func (d *device) open(needs []string) error {
 	}
 	if err := d.functions.loadFor(d.instance, d.handle); err != nil {
 		return err
+	}
+	if d.canImport() == nil {
+		if err := d.loadHostPointers(d.instance, d.handle); err != nil {
+			return err
+		}
 	}
 	d.pipelines.made = map[*gpu.Kernel]handle{}
 	info := &vkPipelineCacheCreateInfo{sType: typePipelineCacheCreateInfo}
@@ -90,7 +96,7 @@ func (d *device) create(needs []string) error {
 	queue := &vkDeviceQueueCreateInfo{
 		sType: typeDeviceQueueCreateInfo, queueFamilyIndex: d.family, queueCount: uint32(queues), pQueuePriorities: unsafe.Pointer(unsafe.SliceData(priorities)),
 	}
-	extensions := d.physical.having(extMemoryBudget, extPortable)
+	extensions := d.physical.having(extMemoryBudget, extPortable, extHostMemory)
 	info := &vkDeviceCreateInfo{
 		sType: typeDeviceCreateInfo, pNext: unsafe.Pointer(&on.all), queueCreateInfoCount: 1, pQueueCreateInfos: unsafe.Pointer(queue),
 		enabledExtensionCount: uint32(len(extensions)), ppEnabledExtensionNames: cStrings(extensions),

@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/ggmlc/ggmlc/runtime"
@@ -35,4 +36,31 @@ func Live(rd runtime.Device) int {
 	set.lock.Lock()
 	defer set.lock.Unlock()
 	return len(set.live)
+}
+
+// Lack makes a device lack an extension.
+func Lack(rd runtime.Device, extension string) {
+	p := rd.(*device).physical
+	p.extensions = slices.DeleteFunc(p.extensions, func(have string) bool { return have == extension })
+}
+
+// Refuse makes the driver refuse to import memory of the host.
+func Refuse(rd runtime.Device) {
+	rd.(*device).hostPointerProperties = fn(callback(func(_, _, _, _ uintptr) uintptr {
+		refused := invalidExternal
+		return uintptr(refused)
+	}))
+}
+
+// Imported returns the number of memories of the host that the device has imported and that are not freed.
+func Imported(rd runtime.Device) (n int) {
+	s := &rd.(*device).imports
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, p := range s.live {
+		if p.Value() != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -17,6 +17,8 @@ type functions struct {
 	cmdPipelineBarrier, cmdCopyBuffer, cmdFillBuffer                  fn
 	createSemaphore, destroySemaphore, semaphoreValue, waitSemaphores fn
 	queueSubmit                                                       fn
+
+	hostPointerProperties fn // only with extHostMemory
 }
 
 // loadFor looks the functions up in the driver of a device.
@@ -51,6 +53,16 @@ func (f *functions) loadFor(in *instance, device handle) error {
 		*all = *f
 	}
 	return err
+}
+
+// loadHostPointers looks up the function of extHostMemory.
+func (f *functions) loadHostPointers(in *instance, device handle) error {
+	get := new(fn)
+	if err := in.load(in.handle, []function{{"vkGetDeviceProcAddr", get}}); err != nil {
+		return err
+	}
+	direct := &global{getInstanceProcAddr: *get}
+	return direct.load(device, []function{{"vkGetMemoryHostPointerPropertiesEXT", &f.hostPointerProperties}})
 }
 
 // address returns the address of the first element of a slice.

@@ -2,7 +2,6 @@ package vulkan
 
 import (
 	"fmt"
-	goruntime "runtime"
 	"sync"
 	"unsafe"
 
@@ -53,13 +52,15 @@ func (s *objects) destroy() {
 	s.live = nil
 }
 
-// memory is an allocation of a device: one VkDeviceMemory with one buffer. It is freed when nothing refers to it.
+// memory is an allocation of a device, or memory of the host that it imports: one VkDeviceMemory with one buffer. It is
+// freed when nothing refers to it.
 type memory struct {
 	owner   *device
 	size    int64
 	buffer  handle
+	skip    uint64 // bytes of the buffer before the first one of the memory
 	address uint64
-	mapped  []byte // nil unless the processor can address it
+	mapped  []byte // nil unless the processor can address it by this memory
 }
 
 // Bytes implements runtime.Memory.
@@ -81,27 +82,48 @@ func (d *device) Alloc(class runtime.Class, bytes int64) (runtime.Memory, error)
 func (d *device) allocate(bytes int64, properties ...uint32) (*memory, error) {
 	m := &memory{owner: d, size: bytes}
 	padded := uint64(max(bytes, 1)+granule-1) / granule * granule
-	if most := d.physical.maintenance.maxMemoryAllocationSize; padded > most {
-		return nil, fmt.Errorf("%v allocates at most %d bytes at once, %d are needed: leave more to the CPU (--max-memory)", d.physical, most, bytes)
+	if err := d.tooLarge(padded); err != nil {
+		return nil, err
 	}
-	info := &vkBufferCreateInfo{
-		sType: typeBufferCreateInfo, size: padded,
-		usage: bufferTransferSrc | bufferTransferDst | bufferStorage | bufferDeviceAddress,
-	}
-	if err := d.createBuffer.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&m.buffer))).failed("vkCreateBuffer"); err != nil {
-		return nil, fmt.Errorf("%v: a buffer of %d bytes: %w", d.physical, bytes, err)
+	if err := d.newBuffer(m, padded, nil); err != nil {
+		return nil, err
 	}
 	block, err := d.back(m, properties)
 	if err != nil {
 		d.destroyBuffer.call(uintptr(d.handle), uintptr(m.buffer), 0)
 		return nil, err
 	}
-	buffer := m.buffer
-	goruntime.AddCleanup(m, release, d.own(func() {
-		d.destroyBuffer.call(uintptr(d.handle), uintptr(buffer), 0)
-		d.freeMemory.call(uintptr(d.handle), uintptr(block), 0)
-	}))
+	d.adopt(m, block, nil)
 	return m, nil
+}
+
+// tooLarge returns an error if the device cannot have so many bytes in one piece.
+func (d *device) tooLarge(bytes uint64) error {
+	if most := d.physical.maintenance.maxMemoryAllocationSize; bytes > most {
+		return fmt.Errorf("%v allocates at most %d bytes at once, %d are needed: build with a smaller limit of allocations (maxalloc), or leave more to the CPU (--max-memory)", d.physical, most, bytes)
+	}
+	return nil
+}
+
+// newBuffer makes the buffer of m. next is what follows the structure that describes it.
+func (d *device) newBuffer(m *memory, bytes uint64, next unsafe.Pointer) error {
+	info := &vkBufferCreateInfo{
+		sType: typeBufferCreateInfo, pNext: next, size: bytes,
+		usage: bufferTransferSrc | bufferTransferDst | bufferStorage | bufferDeviceAddress,
+	}
+	if err := d.createBuffer.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&m.buffer))).failed("vkCreateBuffer"); err != nil {
+		return fmt.Errorf("%v: a buffer of %d bytes: %w", d.physical, bytes, err)
+	}
+	return nil
+}
+
+// newBlock allocates memory of a type that shaders can address.
+func (d *device) newBlock(kind int, bytes uint64, next unsafe.Pointer) (handle, error) {
+	block := new(handle)
+	flags := &vkMemoryAllocateFlagsInfo{sType: typeMemoryAllocateFlagsInfo, pNext: next, flags: memoryAllocateDeviceAddress}
+	info := &vkMemoryAllocateInfo{sType: typeMemoryAllocateInfo, pNext: unsafe.Pointer(flags), allocationSize: bytes, memoryTypeIndex: uint32(kind)}
+	err := d.allocateMemory.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(block))).failed("vkAllocateMemory")
+	return *block, err
 }
 
 // back gives the buffer of m memory, its address, and a mapping if the memory can have one.
@@ -120,17 +142,15 @@ func (d *device) back(m *memory, properties []uint32) (handle, error) {
 	if err := d.room(kind, need.size); err != nil {
 		return 0, err
 	}
-	block := new(handle)
-	flags := &vkMemoryAllocateFlagsInfo{sType: typeMemoryAllocateFlagsInfo, flags: memoryAllocateDeviceAddress}
-	info := &vkMemoryAllocateInfo{sType: typeMemoryAllocateInfo, pNext: unsafe.Pointer(flags), allocationSize: need.size, memoryTypeIndex: uint32(kind)}
-	if err := d.allocateMemory.call(uintptr(d.handle), uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(block))).failed("vkAllocateMemory"); err != nil {
+	block, err := d.newBlock(kind, need.size, nil)
+	if err != nil {
 		return 0, fmt.Errorf("%v: %d bytes: %w: end other programs, or leave more to the CPU (--max-memory)", d.physical, need.size, err)
 	}
-	if err := d.attach(m, *block, kind, properties[0]); err != nil {
-		d.freeMemory.call(uintptr(d.handle), uintptr(*block), 0)
+	if err := d.attach(m, block, kind, properties[0]); err != nil {
+		d.freeMemory.call(uintptr(d.handle), uintptr(block), 0)
 		return 0, err
 	}
-	return *block, nil
+	return block, nil
 }
 
 // attach binds the buffer of m to its memory, of the given type. It maps the memory if that was wanted.
@@ -152,23 +172,6 @@ func (d *device) attach(m *memory, block handle, kind int, wanted uint32) error 
 	return nil
 }
 
-// room returns an error if the heap of a type of memory has less than n bytes left for this process.
-func (d *device) room(kind int, n uint64) error {
-	heap := d.physical.memory.memoryTypes[kind].heapIndex
-	free := d.physical.memory.memoryHeaps[heap].size
-	if len(d.physical.having(extMemoryBudget)) > 0 {
-		budget := &vkPhysicalDeviceMemoryBudgetPropertiesEXT{sType: typeMemoryBudgetProperties}
-		m := &vkPhysicalDeviceMemoryProperties2{sType: typeMemoryProperties2, pNext: unsafe.Pointer(budget)}
-		d.instance.getPhysicalDeviceMemoryProperties2.call(uintptr(d.physical.handle), uintptr(unsafe.Pointer(m)))
-		free = budget.heapBudget[heap] - min(budget.heapBudget[heap], budget.heapUsage[heap])
-	}
-	if n > free {
-		return fmt.Errorf("%v has %d bytes left of %d, %d are needed: end other programs, or leave more to the CPU (--max-memory)",
-			d.physical, free, d.physical.memory.memoryHeaps[heap].size, n)
-	}
-	return nil
-}
-
 // staging returns memory of the host that the device copies from and to.
 func (d *device) staging(bytes int64) (*memory, error) {
 	return d.allocate(bytes, memoryHostVisible|memoryHostCoherent|memoryHostCached, memoryHostVisible|memoryHostCoherent)
@@ -178,6 +181,3 @@ func (d *device) staging(bytes int64) (*memory, error) {
 func (d *device) visible(bytes int64) (*memory, error) {
 	return d.allocate(bytes, memoryDeviceLocal|memoryHostVisible|memoryHostCoherent, memoryHostVisible|memoryHostCoherent)
 }
-
-// Memory of the host that kernels address without copies (VK_EXT_external_memory_host) would be imported here, as a
-// memory whose mapped bytes are those of a runtime.HostMemory, once for each of DeviceInfo.Memory that has Device -1.

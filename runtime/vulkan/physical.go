@@ -19,6 +19,7 @@ type physical struct {
 	maintenance vkPhysicalDeviceMaintenance3Properties
 	floats      vkPhysicalDeviceFloatControlsProperties
 	subgroups   vkPhysicalDeviceSubgroupProperties
+	hostMemory  vkPhysicalDeviceExternalMemoryHostPropertiesEXT // zero without the extension
 	memory      vkPhysicalDeviceMemoryProperties
 	extensions  []string
 }
@@ -50,7 +51,6 @@ func (in *instance) physical(h handle) (*physical, error) {
 	p.maintenance.sType, p.maintenance.pNext = typeMaintenance3Properties, unsafe.Pointer(&p.floats)
 	p.floats.sType, p.floats.pNext = typeFloatControlsProperties, unsafe.Pointer(&p.subgroups)
 	p.subgroups.sType = typeSubgroupProperties
-	in.getPhysicalDeviceProperties2.call(uintptr(h), uintptr(unsafe.Pointer(&p.properties)))
 	m := &vkPhysicalDeviceMemoryProperties2{sType: typeMemoryProperties2}
 	in.getPhysicalDeviceMemoryProperties2.call(uintptr(h), uintptr(unsafe.Pointer(m)))
 	p.memory = m.memoryProperties
@@ -58,6 +58,11 @@ func (in *instance) physical(h handle) (*physical, error) {
 		return in.enumerateDeviceExtensionProperties.call(uintptr(h), 0, uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(e)))
 	})
 	p.extensions = extensionNames(all)
+	if len(p.having(extHostMemory)) > 0 {
+		p.hostMemory.sType = typeHostMemoryProperties
+		p.subgroups.pNext = unsafe.Pointer(&p.hostMemory)
+	}
+	in.getPhysicalDeviceProperties2.call(uintptr(h), uintptr(unsafe.Pointer(&p.properties)))
 	return p, err
 }
 

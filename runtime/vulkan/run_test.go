@@ -215,12 +215,12 @@ type use struct{ reads, writes []uint64 }
 const planFloats = 200
 
 // TestRandomOrdersOnSeveralQueues runs random commands and transfers. Each waits for those it depends on, by events, and for
-// no others.
+// no others. With every second seed the device addresses the memory of the host.
 func TestRandomOrdersOnSeveralQueues(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			const device, host, queues = 4, 3, 3
-			s := setting{queues: queues, quiet: seed > 1}
+			s := setting{queues: queues, quiet: seed > 3, shared: seed%2 == 1}
 			for range device {
 				s.device = append(s.device, 4*planFloats)
 			}
@@ -230,7 +230,11 @@ func TestRandomOrdersOnSeveralQueues(t *testing.T) {
 			p := &plan{random: rand.New(rand.NewPCG(seed, 1)), bench: open(t, s), queues: queues}
 			p.begin(device, host)
 			for range 400 {
-				p.act(device, host)
+				if s.shared {
+					p.act(device+host, 0)
+				} else {
+					p.act(device, host)
+				}
 			}
 			p.end(t, device, host)
 		})
@@ -259,7 +263,7 @@ func (p *plan) act(device, host int) {
 	q := p.random.IntN(p.queues)
 	b := p.bench
 	dst, src := p.random.IntN(device+host), p.random.IntN(device)
-	if dst < device && p.random.IntN(3) == 0 {
+	if dst < device && host > 0 && p.random.IntN(3) == 0 {
 		src = device + p.random.IntN(host)
 	}
 	for src == dst {

@@ -244,6 +244,31 @@ type vkMemoryAllocateFlagsInfo struct {
 	deviceMask uint32
 }
 
+type vkExternalMemoryBufferCreateInfo struct {
+	sType       structureType
+	pNext       unsafe.Pointer
+	handleTypes uint32
+}
+
+type vkImportMemoryHostPointerInfoEXT struct {
+	sType        structureType
+	pNext        unsafe.Pointer
+	handleType   uint32
+	pHostPointer unsafe.Pointer
+}
+
+type vkMemoryHostPointerPropertiesEXT struct {
+	sType          structureType
+	pNext          unsafe.Pointer
+	memoryTypeBits uint32
+}
+
+type vkPhysicalDeviceExternalMemoryHostPropertiesEXT struct {
+	sType                           structureType
+	pNext                           unsafe.Pointer
+	minImportedHostPointerAlignment uint64
+}
+
 type vkBufferDeviceAddressInfo struct {
 	sType  structureType
 	pNext  unsafe.Pointer

@@ -44,11 +44,12 @@ func (q *queue) copy(e *entry) error {
 	if len(c.pieces) == 0 {
 		return nil
 	}
-	if from := hostBytes(e.block, t.Src, t.Reach()); from != nil {
+	o := q.device.bound(e.block)
+	if from := o.staged(e.block, t.Src, t.Reach()); from != nil {
 		q.settle(from)
 		c.gather(from)
 	}
-	if hostBytes(e.block, t.Dst, t.Len()) != nil {
+	if o.staged(e.block, t.Dst, t.Len()) != nil {
 		e.copy = c
 	}
 	c.seq = q.next + 1
@@ -129,11 +130,12 @@ func (q *queue) cut(c *copying, e *entry) error {
 // record records a transfer that is cut into pieces.
 func (q *queue) record(c *copying, e *entry) error {
 	d, t := q.device, &e.transfer
-	dst, dstHost, err := d.side(e.block, t.Dst)
+	o := d.bound(e.block)
+	dst, dstHost, err := o.side(e.block, t.Dst)
 	if err != nil {
 		return err
 	}
-	src, srcHost, err := d.side(e.block, t.Src)
+	src, srcHost, err := o.side(e.block, t.Src)
 	if err != nil {
 		return err
 	}
@@ -145,44 +147,58 @@ func (q *queue) record(c *copying, e *entry) error {
 			return err
 		}
 	}
-	c.place(t, dstHost, srcHost)
+	c.place(t, dst, src)
 	switch {
 	case dstHost:
 		dst = c.staging
 	case srcHost:
 		src = c.staging
 	}
-	return c.commands(d.bound(e.block), dst, src, dstHost)
+	return c.commands(o, dst, src, dstHost || o.shared[t.Dst.Memory] != nil)
 }
 
-// place makes the regions of all pieces. In the staging memory, which takes the place of the host's, they are contiguous.
-func (c *copying) place(t *runtime.Transfer, dstHost, srcHost bool) {
+// place makes the regions of all pieces. In the staging memory, which takes the place of a side that is nil, they are
+// contiguous.
+func (c *copying) place(t *runtime.Transfer, dst, src *memory) {
 	c.regions = c.regions[:0]
 	at := 0
 	for _, p := range c.pieces {
-		r := vkBufferCopy{srcOffset: uint64(t.Src.Offset + p.src), dstOffset: uint64(t.Dst.Offset + p.dst), size: uint64(p.n)}
-		if dstHost {
-			r.dstOffset = uint64(at)
-		}
-		if srcHost {
-			r.srcOffset = uint64(at)
-		}
+		c.regions = append(c.regions, vkBufferCopy{srcOffset: src.offset(t.Src.Offset+p.src, at), dstOffset: dst.offset(t.Dst.Offset+p.dst, at), size: uint64(p.n)})
 		at += p.n
-		c.regions = append(c.regions, r)
 	}
 }
 
-// side returns the memory of one side of a transfer, or true if it is of the host.
-func (d *device) side(b *runtime.Block, s runtime.Span) (*memory, bool, error) {
+// offset returns the offset in its buffer of byte i of a memory, or of byte staged of the staging memory if m is nil.
+func (m *memory) offset(i, staged int) uint64 {
+	if m == nil {
+		return uint64(staged)
+	}
+	return m.skip + uint64(i)
+}
+
+// side returns the memory of one side of a transfer, or true if it is of the host and the device does not address it.
+func (o *bound) side(b *runtime.Block, s runtime.Span) (*memory, bool, error) {
+	if m := o.shared[s.Memory]; m != nil {
+		return m, false, nil
+	}
 	switch m := b.Memory[s.Memory].(type) {
 	case runtime.HostMemory:
 		return nil, true, nil
 	case *memory:
-		if m.owner == d {
+		if m.owner == o.device {
 			return m, false, nil
 		}
 	}
 	return nil, false, fmt.Errorf("memory %d is of another device: copy through the memory of the host", s.Memory)
+}
+
+// staged returns the n bytes at a span if they are memory of the host that the device does not address, and nil
+// otherwise.
+func (o *bound) staged(b *runtime.Block, s runtime.Span, n int) []byte {
+	if o.shared[s.Memory] != nil {
+		return nil
+	}
+	return hostBytes(b, s, n)
 }
 
 // stage makes the staging memory at least n bytes large.
@@ -301,12 +317,13 @@ func overlap(a, b []byte) bool {
 // fetch returns the index of a transfer's picks. If it is on the device, that takes a submission and a wait.
 func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	d, t := q.device, &e.transfer
+	o := d.bound(e.block)
 	n := i32Bytes * t.Picks
-	if index := hostBytes(e.block, t.Index, n); index != nil {
+	if index := o.staged(e.block, t.Index, n); index != nil {
 		q.settle(index)
 		return index, nil
 	}
-	src, _, err := d.side(e.block, t.Index)
+	src, _, err := o.side(e.block, t.Index)
 	if err != nil {
 		return nil, err
 	}
@@ -317,8 +334,8 @@ func (q *queue) fetch(c *copying, e *entry) ([]byte, error) {
 	if err := x.stage(d, n); err != nil {
 		return nil, err
 	}
-	x.regions = append(x.regions[:0], vkBufferCopy{srcOffset: uint64(t.Index.Offset), size: uint64(n)})
-	if err := x.commands(d.bound(e.block), x.staging, src, true); err != nil {
+	x.regions = append(x.regions[:0], vkBufferCopy{srcOffset: src.offset(t.Index.Offset, 0), size: uint64(n)})
+	if err := x.commands(o, x.staging, src, true); err != nil {
 		return nil, err
 	}
 	q.batch.buffers = append(q.batch.buffers, x.buffer)

@@ -22,10 +22,19 @@ const (
 	indexes                          = 16
 )
 
+// access is how the processor and the device reach each other's memory.
+type access string
+
+const (
+	staged   access = "staged"
+	unmapped access = "unmapped" // the memory of the device is not mapped
+	shared   access = "shared"   // the device addresses the memory of the host
+)
+
 // openTransfers opens a device with these memories, filled at random, and returns their contents.
-func openTransfers(t *testing.T, unmapped bool, random *rand.Rand) (*bench, [][]byte) {
-	s := setting{device: []int64{transferBytes, transferBytes, 4 * indexes}, host: []int64{transferBytes, transferBytes, 4 * indexes}}
-	if unmapped {
+func openTransfers(t *testing.T, a access, random *rand.Rand) (*bench, [][]byte) {
+	s := setting{device: []int64{transferBytes, transferBytes, 4 * indexes}, host: []int64{transferBytes, transferBytes, 4 * indexes}, shared: a == shared}
+	if a == unmapped {
 		s.loader.Unmap()
 	}
 	b := open(t, s)
@@ -117,11 +126,14 @@ func anyBox(random *rand.Rand) runtime.Transfer {
 
 // TestTransfersOfAllForms compares random transfers in all directions with plain copies. Some are repeated with new data.
 func TestTransfersOfAllForms(t *testing.T) {
-	for _, unmapped := range []bool{false, true} {
-		for _, way := range [][2]int{{onDevice, onHost}, {onHost, onDevice}, {onDevice, onDevice2}} {
-			t.Run(fmt.Sprintf("unmapped=%v/%v", unmapped, way), func(t *testing.T) {
+	for _, a := range []access{staged, unmapped, shared} {
+		for _, way := range [][2]int{{onDevice, onHost}, {onHost, onDevice}, {onDevice, onDevice2}, {onHost, onHost2}} {
+			if way[1] == onHost2 && a != shared {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%v", a, way), func(t *testing.T) {
 				random := rand.New(rand.NewPCG(uint64(way[0]), uint64(way[1])))
-				b, model := openTransfers(t, unmapped, random)
+				b, model := openTransfers(t, a, random)
 				for range 40 {
 					box := randomBox(random, way[0], way[1])
 					for range 1 + random.IntN(2) {
@@ -157,30 +169,35 @@ func compare(t *testing.T, b *bench, model [][]byte, what runtime.Transfer) {
 
 // TestPicks copies picked elements in all directions, with the index on either side.
 func TestPicks(t *testing.T) {
-	for _, way := range [][3]int{
-		{onDevice, onHost, hostIndex}, {onDevice, onHost, deviceIndex}, {onHost, onDevice, hostIndex},
-		{onHost, onDevice, deviceIndex}, {onDevice, onDevice2, hostIndex}, {onDevice, onDevice2, deviceIndex},
-	} {
-		t.Run(fmt.Sprint(way), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(7, 7))
-			b, model := openTransfers(t, false, random)
-			for range 20 {
-				n, elem := 1+random.IntN(30), 4*(1+random.IntN(8))
-				pick := runtime.Transfer{
-					Dst: runtime.Span{Memory: way[0], Offset: 12}, Src: runtime.Span{Memory: way[1], Offset: 20}, Label: &label,
-					Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
-					Index: runtime.Span{Memory: way[2], Offset: 4}, Picks: 1 + random.IntN(indexes-1),
-				}
-				for i := range indexes {
-					binary.LittleEndian.PutUint32(model[way[2]][4*i:], uint32(random.IntN(n)))
-				}
-				setIndex(t, b, way[2], model[way[2]])
-				b.device.Copy(0, pick, b.blocks[0])
-				b.finish(0)
-				move(&pick, model)
-				compare(t, b, model, pick)
-			}
-		})
+	for _, a := range []access{staged, shared} {
+		for _, way := range [][3]int{
+			{onDevice, onHost, hostIndex}, {onDevice, onHost, deviceIndex}, {onHost, onDevice, hostIndex},
+			{onHost, onDevice, deviceIndex}, {onDevice, onDevice2, hostIndex}, {onDevice, onDevice2, deviceIndex},
+		} {
+			t.Run(fmt.Sprintf("%s/%v", a, way), func(t *testing.T) { pickSome(t, a, way) })
+		}
+	}
+}
+
+// pickSome copies picked elements between the memories way[0] and way[1] with an index in way[2].
+func pickSome(t *testing.T, a access, way [3]int) {
+	random := rand.New(rand.NewPCG(7, 7))
+	b, model := openTransfers(t, a, random)
+	for range 20 {
+		n, elem := 1+random.IntN(30), 4*(1+random.IntN(8))
+		pick := runtime.Transfer{
+			Dst: runtime.Span{Memory: way[0], Offset: 12}, Src: runtime.Span{Memory: way[1], Offset: 20}, Label: &label,
+			Elem: elem, Shape: [4]int{1, 1, 1, n}, Stride: [4]int{0, 0, 0, elem},
+			Index: runtime.Span{Memory: way[2], Offset: 4}, Picks: 1 + random.IntN(indexes-1),
+		}
+		for i := range indexes {
+			binary.LittleEndian.PutUint32(model[way[2]][4*i:], uint32(random.IntN(n)))
+		}
+		setIndex(t, b, way[2], model[way[2]])
+		b.device.Copy(0, pick, b.blocks[0])
+		b.finish(0)
+		move(&pick, model)
+		compare(t, b, model, pick)
 	}
 }
 
@@ -209,7 +226,7 @@ func TestWrongTransfersFail(t *testing.T) {
 		{"host", dense(&label, onHost, 0, onHost2, 0, 8), "within the memory of the host"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, _ := openTransfers(t, false, rand.New(rand.NewPCG(1, 1)))
+			b, _ := openTransfers(t, staged, rand.New(rand.NewPCG(1, 1)))
 			binary.LittleEndian.PutUint32(bytesOf(b.memory[hostIndex]), ^uint32(0))
 			b.blocks[0].Step = 5
 			b.device.Copy(0, c.t, b.blocks[0])

@@ -2,6 +2,8 @@ package vulkan_test
 
 import (
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +35,7 @@ type setting struct {
 	device []int64 // bytes of the memories of the device, which come first
 	host   []int64 // and of the host
 	quiet  bool    // no validation layer
+	shared bool    // commands address the memories of the host
 }
 
 // open opens a device with validation, or skips the test. The messages of the layer are errors of the test.
@@ -60,22 +63,36 @@ func open(t testing.TB, s setting) *bench {
 		b.memory, b.info.Memory = append(b.memory, m), append(b.info.Memory, i)
 	}
 	for _, n := range s.host {
+		if s.shared {
+			b.info.Memory = append(b.info.Memory, len(b.memory))
+		}
 		b.memory = append(b.memory, hostMemory(n))
 	}
 	for i := range max(s.slots, 1) {
-		block := &runtime.Block{Slot: i, Memory: b.memory}
-		bound, err := b.device.Bind(block)
-		if err != nil {
-			t.Fatal(err)
-		}
-		block.Bound = []any{bound}
-		b.blocks = append(b.blocks, block)
+		b.blocks = append(b.blocks, b.bind())
+		b.blocks[i].Slot = i
 	}
 	return b
 }
 
+// bind returns a block with all memories.
+func (b *bench) bind() *runtime.Block {
+	b.t.Helper()
+	block := &runtime.Block{Memory: b.memory}
+	bound, err := b.device.Bind(block)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	block.Bound = []any{bound}
+	return block
+}
+
+// hostMemory returns memory with pages of its own, as that of sessions.
 func hostMemory(n int64) runtime.HostMemory {
-	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(make([]uint64, (n+7)/8))), Size: n}
+	page := int64(os.Getpagesize())
+	raw := make([]byte, (n+2*page-2)/page*page)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % uintptr(page)
+	return runtime.HostMemory{Base: unsafe.Pointer(unsafe.SliceData(raw[skip:])), Size: n}
 }
 
 func (b *bench) message(s string) {
@@ -130,13 +147,13 @@ func floatBytes(x []float32) []byte {
 func (b *bench) read(i, n int) []float32 {
 	b.t.Helper()
 	to := hostMemory(int64(4 * n))
-	block := &runtime.Block{Memory: []runtime.Memory{b.memory[i], to}}
+	block := &runtime.Block{Memory: append(slices.Clone(b.memory), to)}
 	bound, err := b.device.Bind(block)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	block.Bound = []any{bound}
-	b.device.Copy(0, dense(&label, 1, 0, 0, 0, 4*n), block)
+	b.device.Copy(0, dense(&label, len(b.memory), 0, i, 0, 4*n), block)
 	b.finish(0)
 	if err := fault(b.supervisor); err != nil {
 		b.t.Fatal(err)

@@ -1,0 +1,138 @@
+package vulkan_test
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/ggmlc/ggmlc/runtime"
+	"github.com/ggmlc/ggmlc/runtime/vulkan"
+)
+
+// TestKernelsAddressTheHost scales memory of the host in place, in two steps under way.
+func TestKernelsAddressTheHost(t *testing.T) {
+	const n = 5000
+	b := open(t, setting{slots: 2, device: []int64{64}, host: []int64{4 * n, 4 * n}, shared: true})
+	copy(b.host(1), ramp(n))
+	double := command(scaling(arg{Memory: 2}, arg{Memory: 1}, n, 2), scaling(arg{Memory: 1}, arg{Memory: 2}, n, 1))
+	b.device.Run(0, double, b.blocks[0], 0)
+	b.device.Run(0, double, b.blocks[1], 0)
+	b.finish(0)
+	if err := fault(b.supervisor); err != nil {
+		t.Fatal(err)
+	}
+	for i, y := range b.host(1) {
+		if want := 4 * float32(i+1); y != want {
+			t.Fatalf("y[%d] = %v, want %v", i, y, want)
+		}
+	}
+	if n := vulkan.Imported(b.device); n != 2 {
+		t.Errorf("%d memories are imported for two blocks that use the same two", n)
+	}
+}
+
+// TestWeightsOfTheHost reads weights that are imported, or copied where the driver refuses to import them.
+func TestWeightsOfTheHost(t *testing.T) {
+	const n = 1000
+	for _, refused := range []bool{false, true} {
+		b := open(t, setting{device: []int64{4 * n}})
+		file := hostMemory(4*n + 8)
+		weights := runtime.HostMemory{Base: unsafe.Add(file.Base, 8), Size: 4 * n} // others are before them
+		b.memory = append(b.memory, weights)
+		copy(b.host(1), ramp(n))
+		if refused {
+			vulkan.Refuse(b.device)
+		}
+		if err := b.device.(runtime.Sharer).Share(weights); err != nil {
+			t.Fatal(err)
+		}
+		if got := vulkan.Imported(b.device) == 0; got != refused {
+			t.Errorf("the weights are copied: %v, want %v", got, refused)
+		}
+		b.info.Memory = append(b.info.Memory, 1)
+		block := b.bind()
+		b.device.Run(0, command(scaling(arg{}, arg{Memory: 1}, n, 3)), block, 0)
+		for i, y := range b.read(0, n) {
+			if want := 3 * float32(i+1); y != want {
+				t.Fatalf("refused: %v: y[%d] = %v, want %v", refused, i, y, want)
+			}
+		}
+		b.close()
+	}
+}
+
+// TestHostMemoryThatIsNotImported has devices that cannot address the host.
+func TestHostMemoryThatIsNotImported(t *testing.T) {
+	chunks := []runtime.Chunk{{Space: "gpu", Device: 0, Bytes: 64}, {Space: "host", Class: runtime.Activations, Device: -1, Bytes: 64}}
+	for _, c := range []struct {
+		name     string
+		edit     func(runtime.Device)
+		surveyed bool // the error comes before anything is allocated
+		want     string
+	}{
+		{"extension", func(d runtime.Device) { vulkan.Lack(d, "VK_EXT_external_memory_host") }, true,
+			"lacks the extension VK_EXT_external_memory_host, by which it would address memory of the host: choose another device (--vulkan-device), or give the target memory of its own"},
+		{"driver", vulkan.Refuse, false, "cannot import 64 bytes of the host: vkGetMemoryHostPointerPropertiesEXT: VK_ERROR_INVALID_EXTERNAL_HANDLE: give the target memory of its own"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := open(t, setting{device: []int64{64}})
+			c.edit(b.device)
+			if err := b.device.(runtime.Surveyor).Survey(chunks); (err != nil) != c.surveyed || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Survey: %v", err)
+			}
+			b.info.Memory = append(b.info.Memory, 1)
+			_, err := b.device.Bind(&runtime.Block{Memory: append(b.memory, hostMemory(64))})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Bind: %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestSurvey asks for more memory than there is, and for that of another device.
+func TestSurvey(t *testing.T) {
+	b := open(t, setting{quiet: true})
+	survey := func(chunks ...runtime.Chunk) string {
+		if err := b.device.(runtime.Surveyor).Survey(chunks); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	small, large := runtime.Chunk{Space: "gpu", Bytes: 1 << 20}, runtime.Chunk{Space: "gpu", Bytes: 1 << 49}
+	if err := survey(small, small); err != "" {
+		t.Error(err)
+	}
+	err := survey(large, small, large)
+	for _, want := range []string{" bytes left of ", "1125899907891200 are needed", "--max-memory gpu="} {
+		if !strings.Contains(err, want) {
+			t.Errorf("error %q, want %q", err, want)
+		}
+	}
+	other := runtime.Chunk{Space: "vram", Device: 1, Bytes: 64}
+	if err := survey(other); !strings.Contains(err, "does not address the space vram, which is memory of another device") {
+		t.Error(err)
+	}
+}
+
+// TestImportsAreFreed binds blocks to memory of the host. Once nothing refers to these, nothing of them is left.
+func TestImportsAreFreed(t *testing.T) {
+	b := open(t, setting{device: []int64{64}})
+	b.info.Memory = append(b.info.Memory, 1)
+	before := vulkan.Live(b.device)
+	for range 5 {
+		block := &runtime.Block{Memory: append(b.memory[:1:1], hostMemory(1<<20))}
+		bound, err := b.device.Bind(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block.Bound = []any{bound}
+		b.device.Run(0, command(scaling(arg{Memory: 1}, arg{}, 16, 2)), block, 0)
+		b.finish(0)
+	}
+	for range 1000 {
+		if collect(); vulkan.Live(b.device) == before && vulkan.Imported(b.device) == 0 {
+			return
+		}
+	}
+	t.Errorf("%d objects of the driver, %d before", vulkan.Live(b.device), before)
+}
