@@ -3,6 +3,7 @@ package vulkan
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,6 +205,7 @@ var errStillBusy = errors.New("it still works on a command that has no end: its 
 // destroy frees everything, unless the device may still use it.
 func (d *device) destroy() error {
 	if d.stuck.Load() && !d.settled() {
+		go d.keep()
 		return fmt.Errorf("%v: %w", d.physical, errStillBusy)
 	}
 	if d.handle != 0 && d.functions.destroyDevice != 0 {
@@ -219,6 +221,13 @@ func (d *device) destroy() error {
 	}
 	d.instance.close()
 	return nil
+}
+
+// keep holds what the driver still uses until it is done, such as imported memory of the host.
+func (d *device) keep() {
+	for !d.settled() {
+	}
+	goruntime.KeepAlive(d)
 }
 
 // settled waits for all submissions, at most for the limit, and reports whether they ended.

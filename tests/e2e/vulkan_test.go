@@ -39,6 +39,56 @@ var vulkanMachines = []machine{
 	{"two queues", "target vulkan like=vulkan space=vulkan queues=2\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-3].*=vulkan", "--pin", "blk.0.*=cpu"}},
 }
 
+// sharedMachines have GPUs that compute in memory of the host. copies is whether they need copies nevertheless.
+var sharedMachines = []struct {
+	machine
+	copies bool
+}{
+	{machine{"whole", onHost, []string{"--deny", "cpu"}}, false},
+	{machine{"the first layers", onHost, []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, false},
+	{machine{"attention", onHost, []string{"--pin", "blk.*.attn.*=vulkan", "--pin", "blk.*.ffn.*=cpu"}}, false},
+	{machine{"the rest", onHost, []string{"--pin", "blk.*.attn.*=cpu", "--pin", "blk.*.ffn.*=vulkan", "--pin", "output.*=vulkan"}}, false},
+	{machine{"few ops", "target vulkan like=vulkan space=host ops=-rope,-rms_norm,-add" + fast + "\ntarget cpu like=cpu\n", nil}, false},
+	{machine{"no attention", "target vulkan like=vulkan space=host ops=-attention,-state_write" + fast + "\ntarget cpu like=cpu\n", nil}, false},
+	{machine{"no events", "target vulkan like=vulkan space=host events=false\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}}, false},
+	{machine{"no queues", "target vulkan like=vulkan space=host queues=0\ntarget cpu like=cpu\n", []string{"--pin", "blk.[1-2].*=vulkan", "--pin", "blk.[03].*=cpu"}}, false},
+	{machine{"both spaces", "target vulkan like=vulkan space=vulkan,host\ntarget cpu like=cpu\n", []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, true},
+	{machine{"the host first", "target vulkan like=vulkan space=host,vulkan\ntarget cpu like=cpu\n", []string{"--pin", "blk.[0-1].*=vulkan", "--pin", "(blk.[2-3]|output).*=cpu"}}, false},
+	{machine{"three backends", "target fake:0 like=fake space=fake:0 ops=-rope_table\ntarget vulkan like=vulkan space=host ops=-rope_table\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.0.*=fake:0", "--pin", "blk.1.*=cpu", "--pin", "blk.2.*=vulkan", "--pin", "(blk.3|output).*=cpu"}}, true},
+	{machine{"two devices", "target vulkan:0 like=vulkan space=host\ntarget vulkan:1 like=vulkan space=host\ntarget cpu like=cpu\n",
+		[]string{"--pin", "blk.[02].*=vulkan:0", "--pin", "blk.1.*=vulkan:1", "--pin", "(blk.3|output).*=cpu"}}, false},
+}
+
+const onHost = "target vulkan like=vulkan space=host\ntarget cpu like=cpu\n"
+
+// TestVulkanInMemoryOfTheHostTellsTheSame runs the model on GPUs that share the memory of the processor, with one to four
+// steps under way. Weights are embedded, or mapped from a file.
+func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
+	needVulkan(t)
+	refs := aidreamsReferences(t)
+	for i, m := range sharedMachines {
+		t.Run(m.name, func(t *testing.T) {
+			if i > 2 {
+				needtest.Slow(t, "e2e")
+			}
+			flags := []string{"--pipeline", fmt.Sprint(1 + i%4)}
+			if i%2 == 1 {
+				flags = append(flags, "--weights", filepath.Join(t.TempDir(), "story.weights"))
+			}
+			exe := m.mustBuildOn(t, flags...)
+			plan := string(command{args: []string{exe, "plan"}}.run(t))
+			if !strings.Contains(plan, "backend vulkan") {
+				t.Errorf("nothing runs on the GPU:\n%s", plan)
+			}
+			if copies := strings.Count(plan, " copies a call") != strings.Count(plan, "\n  0 copies a call"); copies != m.copies {
+				t.Errorf("copies: %v, want %v:\n%s", copies, m.copies, plan)
+			}
+			executable(exe).tells(t, refs[i%len(refs)])
+		})
+	}
+}
+
 // TestVulkanTellsTheSame runs the model on a GPU, or on the driver that computes on the processor, alone and together with
 // other backends, with one to four steps under way. Prompts take several steps.
 func TestVulkanTellsTheSame(t *testing.T) {
