@@ -73,10 +73,11 @@ func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 				needtest.Slow(t, "e2e")
 			}
 			flags := []string{"--pipeline", fmt.Sprint(1 + i%4)}
+			var mapped []string
 			if i%2 == 1 {
-				flags = append(flags, "--weights", filepath.Join(t.TempDir(), "story.weights"))
+				mapped = []string{"--weights", filepath.Join(t.TempDir(), "story.weights")}
 			}
-			exe := m.mustBuildOn(t, flags...)
+			exe := m.mustBuildOn(t, append(flags, mapped...)...)
 			plan := string(command{args: []string{exe, "plan"}}.run(t))
 			if !strings.Contains(plan, "backend vulkan") {
 				t.Errorf("nothing runs on the GPU:\n%s", plan)
@@ -84,7 +85,7 @@ func TestVulkanInMemoryOfTheHostTellsTheSame(t *testing.T) {
 			if copies := strings.Count(plan, " copies a call") != strings.Count(plan, "\n  0 copies a call"); copies != m.copies {
 				t.Errorf("copies: %v, want %v:\n%s", copies, m.copies, plan)
 			}
-			executable(exe).tells(t, refs[i%len(refs)])
+			executable(exe, mapped...).tells(t, refs[i%len(refs)])
 		})
 	}
 }
