@@ -1,3 +1,3 @@
-// Package irtest has helpers for the tests of several packages: random modules, modules of the ops'
-// sample cases, comparison within tolerances, and golden files.
+// Package irtest has helpers for the tests of several packages: random modules, small models, golden files, and package
+// opcase under short names.
 package irtest

@@ -11,7 +11,7 @@ import (
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/ir/dtype"
 	"github.com/ggmlc/ggmlc/ir/eval"
-	"github.com/ggmlc/ggmlc/ir/irtest"
+	"github.com/ggmlc/ggmlc/ir/opcase"
 	"github.com/ggmlc/ggmlc/kernels/gpu"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
@@ -30,7 +30,7 @@ var ErrNoKernel = gpu.ErrNoKernel
 
 // Compare runs the call on the machine, with at most that many workgroups, and returns an error if a result or a state
 // differs from what eval computes by more than tol.
-func Compare(ctx context.Context, call *irtest.Call, on Machine, groups int, tol ir.Tolerance) error {
+func Compare(ctx context.Context, call *opcase.Call, on Machine, groups int, tol ir.Tolerance) error {
 	f := call.Module.Func(call.Func)
 	r := &runner{call: call, on: on, groups: groups, at: make(map[*ir.Value]uint64), states: make(map[string]uint64)}
 	if err := r.run(f); err != nil {
@@ -48,7 +48,7 @@ func Compare(ctx context.Context, call *irtest.Call, on Machine, groups int, tol
 		}
 		got, err := r.read(v.Type, r.at[v])
 		if err == nil {
-			err = irtest.Compare(got, want[i], tol)
+			err = opcase.Compare(got, want[i], tol)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%v: %w", v, err))
@@ -57,7 +57,7 @@ func Compare(ctx context.Context, call *irtest.Call, on Machine, groups int, tol
 	for name, address := range r.states {
 		got, err := r.read(call.Module.State(name).Type, address)
 		if err == nil {
-			err = irtest.Compare(got, env.States[name], tol)
+			err = opcase.Compare(got, env.States[name], tol)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("state %s: %w", name, err))
@@ -68,7 +68,7 @@ func Compare(ctx context.Context, call *irtest.Call, on Machine, groups int, tol
 
 // runner runs a function.
 type runner struct {
-	call   *irtest.Call
+	call   *opcase.Call
 	on     Machine
 	groups int
 	at     map[*ir.Value]uint64 // addresses

@@ -1,4 +1,4 @@
-package irtest
+package opcase
 
 import (
 	"math"
