@@ -24,14 +24,16 @@ type simulated struct {
 func (s simulated) Assumes() gpu.Machine { return s.on }
 
 // simulate returns one of several machines: without subgroups, with subgroups of a size that kernels know, and with
-// subgroups of any size.
+// subgroups of any size; some multiply tiles.
 func simulate(seed uint64) simulated {
 	s := simulated{Memory: interp.NewMemory(), Options: interp.Options{Seed: seed, Subgroup: []int{4, 8, 16, 32, 64}[seed%5]}}
-	switch seed % 3 {
+	switch seed % 4 {
 	case 1:
 		s.on = gpu.Machine{Caps: kir.CapSubgroup}
 	case 2:
 		s.on = gpu.Machine{Caps: kir.CapSubgroup, Lanes: s.Subgroup}
+	case 3:
+		s.on = gpu.Machine{Caps: kir.CapSubgroup | kir.CapTile | kir.CapAsync, Lanes: s.Subgroup}
 	}
 	return s
 }
@@ -52,7 +54,7 @@ func TestKernelsComputeWhatEvalDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				on := simulate(uint64(seed))
-				err = gputest.Compare(t.Context(), call, on, groups, c.Op.Info().Tol)
+				err = gputest.Compare(t.Context(), call, on, groups, gputest.Tolerance(c, on.on))
 				if errors.Is(err, gpu.ErrNoKernel) {
 					t.Skip(err)
 				}
@@ -123,7 +125,7 @@ func TestKernelsComputeWhatEvalDoesAtOddSizes(t *testing.T) {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
 		on := simulate(seed)
-		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, c.Op.Info().Tol); err != nil {
+		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, gputest.Tolerance(c, on.on)); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}

@@ -8,19 +8,20 @@ import (
 // productThreads is the size of workgroups that compute products row by row.
 const productThreads = 128
 
-// matMul computes products of the rows of x with those of one or two matrices. There are two algorithms:
+// matMul computes products of the rows of x with those of one or two matrices. There are three algorithms:
 //
 //   - rowwise, for few rows of x: a team of threads computes some elements of the result. Each of its threads decodes
 //     runs of the matrices' rows, and the team adds the sums of its threads.
 //   - tiled, for many: a workgroup computes a tile of the result from slices of x and of the matrices in shared memory, so
 //     that it decodes each element of a matrix once for all rows of the tile.
+//   - multiplied, for many on machines with kir.CapTile: the same, by tiles that subgroups multiply.
 //
 // The number of rows is a symbol in most nodes that may have many, so the kernel of such a node has both, and all
 // threads choose by the number. A node with few rows at most, such as those of a decode step, has no tiled code.
 func matMul(l *lowering) {
 	least, most := l.n.Result().Type.Rows().Bounds()
 	threads := productThreads
-	if most > fewRows {
+	if most > fewRows && !l.multiplies() {
 		threads = tileThreads
 	}
 	l.begin(l.n.Op.String(), threads)
@@ -33,18 +34,18 @@ func matMul(l *lowering) {
 		l.end(few.units())
 		return
 	}
-	var many *tiled
+	var many func()
 	if most > fewRows {
-		many = p.tiled(from)
+		many = p.many(from)
 	}
 	l.either(p.aligned(), func() {
 		switch {
 		case many == nil:
 			few.each(from)
 		case least > fewRows:
-			many.each()
+			many()
 		default:
-			l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(from) }, many.each)
+			l.either(l.Le(p.rows, l.Int(fewRows)), func() { few.each(from) }, many)
 		}
 	}, func() { few.each(other) })
 	l.end(few.units()) // of which there are more than tiles
@@ -53,6 +54,14 @@ func matMul(l *lowering) {
 // fewRows is the largest number of rows of x for which products are computed row by row. Up to that number, a matrix is
 // read four times at most, and a tile of 64 rows would have at least as many without results.
 const fewRows = 16
+
+// many returns the algorithm for many rows.
+func (p *product) many(from wide) func() {
+	if p.multiplies() {
+		return p.multiplied(from).each
+	}
+	return p.tiled(from).each
+}
 
 // either runs one of two functions.
 func (l *lowering) either(cond *kir.Value, then, otherwise func()) {

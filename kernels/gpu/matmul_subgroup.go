@@ -1,0 +1,186 @@
+package gpu
+
+import (
+	"slices"
+
+	"github.com/ggmlc/ggmlc/ir/dtype"
+	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
+)
+
+// multiplied computes products for many rows of x with tiles of package kir. A unit has tileRows rows and tileCols columns,
+// of two matrices half as many. The subgroups of a workgroup divide it into equal rectangles.
+//
+// Both factors are rounded to 16 bits: to bf16 if the matrices are of bf16, else to f16. So the elements of matrices of bf16
+// and f16 are exact, those of blocks and of x have relative errors of up to 2^-12, and with bf16 those of x of up to 2^-9.
+// Processors round x to 8 bits for matrices of blocks, with errors of up to 1/254 of a block's largest element, and to bf16
+// for bf16. Finite elements of x beyond the largest f16, 65504, become that; infinite ones become NaN. Matrices of f32
+// are not multiplied in this way, since nobody rounds them elsewhere.
+//
+// Two stages of shared memory have slices of x and of the matrices. While the subgroups multiply one, the threads load the next
+// slice into registers and store it in the other one. Matrices that need no decoding are copied there asynchronously, where
+// the machine does that.
+type multiplied struct {
+	*product
+	from   wide
+	kind   kir.Kind
+	xs, ws *kir.Shared // two stages of a slice, in vectors of four
+	out    *kir.Shared // a tile of sums of each subgroup
+
+	lines        int // rows of a matrix in a slice
+	across, down int // subgroups of a workgroup, in columns and in rows of the result
+	count        int // slices of a row
+	rowUnits     *kir.Value
+	total        *kir.Value
+}
+
+const (
+	lineQuads  = sliceQuads + 2       // from one row of a slice to the next, in vectors of four 16-bit numbers: 80 bytes, so that 8 rows are in different banks
+	stageQuads = tileRows * lineQuads // of a stage
+	outStride  = kir.TileSize + 4     // numbers from one row of a tile of sums to the next
+	outElems   = kir.TileSize * outStride
+)
+
+// multiplies reports whether products for many rows are computed in this way: by workgroups of productThreads, which are two,
+// four or eight subgroups.
+func (l *lowering) multiplies() bool {
+	const needs = kir.CapTile | kir.CapSubgroup
+	return l.on.Caps&needs == needs && l.n.Args[1].Type.DType != dtype.F32 && slices.Contains([]int{16, 32, 64}, l.on.Lanes)
+}
+
+// multiplied returns the algorithm for matrices that are read by whole runs. All threads decode as many elements of a slice.
+func (p *product) multiplied(from wide) *multiplied {
+	from.length = min(from.length, tileRows*sliceElems/p.threads)
+	m := &multiplied{product: p, from: from, kind: kir.F16, lines: tileCols / len(p.matrices)}
+	if p.matrices[0].DType == dtype.BF16 {
+		m.kind = kir.BF16
+	}
+	subgroups := p.threads / p.on.Lanes
+	m.across = min(subgroups/2, 2)
+	m.down = subgroups / m.across
+	m.count = (from.k + sliceElems - 1) / sliceElems
+	m.rowUnits = p.size(units(p.y.Rows(), tileRows))
+	m.total = p.size(units(p.y.Rows(), tileRows).Mul(units(p.y.Inner(), m.lines)))
+	quad := kir.Vector(m.kind, 4)
+	m.xs, m.ws = p.NewShared("xs16", quad, 2*stageQuads), p.NewShared("ws16", quad, 2*stageQuads)
+	m.out = p.NewShared("out", kir.Scalar(kir.F32), subgroups*outElems)
+	return m
+}
+
+// each computes all units.
+func (m *multiplied) each() {
+	m.perGroup(m.total, func(u *kir.Value) {
+		m.unit(m.Mul(m.Rem(u, m.rowUnits), m.Int(tileRows)), m.Mul(m.Div(u, m.rowUnits), m.Int(m.lines)))
+	})
+}
+
+// unit computes the elements from a row and a column on.
+func (m *multiplied) unit(row, col *kir.Value) {
+	f := m.fetcher(row, col)
+	f.start(m.zero, m.zero)
+	f.deliver(m.zero)
+	m.Barrier()
+	sums := make([]*kir.Value, m.tilesDown()*m.tilesAcross()*len(m.matrices))
+	for i := range sums {
+		sums[i] = m.TileFill(m.Float(0))
+	}
+	last := m.Int(m.count - 1)
+	sums = m.For(m.zero, m.Int(m.count), m.one, sums, func(s *kir.Value, c []*kir.Value) []*kir.Value {
+		next := m.Add(s, m.one)
+		f.start(m.Min(next, last), m.stage(next)) // the last slice again after the last: nothing reads it
+		c = m.multiply(m.stage(s), c)
+		f.deliver(m.stage(next))
+		m.Barrier()
+		return c
+	})
+	m.put(row, col, sums)
+}
+
+// stage returns the first quad of the stage of slice s.
+func (m *multiplied) stage(s *kir.Value) *kir.Value {
+	return m.Mul(m.And(s, m.one), m.Int(stageQuads))
+}
+
+// tilesDown and tilesAcross return the tiles of a subgroup, in rows and in columns of each matrix.
+func (m *multiplied) tilesDown() int   { return tileRows / kir.TileSize / m.down }
+func (m *multiplied) tilesAcross() int { return m.lines / kir.TileSize / m.across }
+
+// corner returns the first row and the first column of the subgroup within the unit.
+func (m *multiplied) corner() (row, col *kir.Value) {
+	s := m.Subgroup()
+	row = m.Mul(m.Div(s, m.Int(m.across)), m.Int(tileRows/m.down))
+	return row, m.Mul(m.Rem(s, m.Int(m.across)), m.Int(m.lines/m.across))
+}
+
+// multiply adds the products of the slices in a stage to the sums.
+func (m *multiplied) multiply(stage *kir.Value, sums []*kir.Value) []*kir.Value {
+	row, col := m.corner()
+	tile := func(u kir.Use, s *kir.Shared, line *kir.Value, lines, k int) *kir.Value {
+		at := m.Add(m.Mul(line, m.Int(lineQuads)), m.Int(lines*lineQuads+k/4))
+		return m.TileSharedLoad(kir.Tile(m.kind, u), s, m.Add(stage, at), lineQuads)
+	}
+	for k := 0; k < sliceElems; k += kir.TileSize {
+		var next, xs []*kir.Value
+		for r := range m.tilesDown() {
+			xs = append(xs, tile(kir.TileA, m.xs, row, r*kir.TileSize, k))
+		}
+		for matrix := range m.matrices {
+			for c := range m.tilesAcross() {
+				w := tile(kir.TileB, m.ws, col, matrix*m.lines+c*kir.TileSize, k)
+				for _, x := range xs {
+					next = append(next, m.TileMulAdd(x, w, sums[len(next)]))
+				}
+			}
+		}
+		sums = next
+	}
+	return sums
+}
+
+// put stores the elements that are in the result. The sums of a tile go through shared memory to the threads of its subgroup.
+func (m *multiplied) put(row, col *kir.Value, sums []*kir.Value) {
+	down, across := m.corner()
+	row, col = m.Add(row, down), m.Add(col, across)
+	own := m.Mul(m.Subgroup(), m.Int(outElems))
+	perMatrix := m.tilesDown() * m.tilesAcross()
+	for t := range perMatrix {
+		var parts [][]*kir.Value
+		for matrix := range m.matrices {
+			m.TileSharedStore(m.out, own, sums[matrix*perMatrix+t], outStride)
+			m.Barrier()
+			parts = append(parts, m.elements(own))
+			m.Barrier()
+		}
+		m.putTile(m.Add(row, m.Int(t%m.tilesDown()*kir.TileSize)), m.Add(col, m.Int(t/m.tilesDown()*kir.TileSize)), parts)
+	}
+}
+
+// element returns the row and the column of element n of the thread in its subgroup's tile.
+func (m *multiplied) element(n int) (row, col *kir.Value) {
+	e := m.Add(m.Lane(), m.Int(n*m.on.Lanes))
+	return m.Div(e, m.Int(kir.TileSize)), m.Rem(e, m.Int(kir.TileSize))
+}
+
+// elements returns the thread's elements of the tile from index own on.
+func (m *multiplied) elements(own *kir.Value) []*kir.Value {
+	list := make([]*kir.Value, kir.TileSize*kir.TileSize/m.on.Lanes)
+	for n := range list {
+		row, col := m.element(n)
+		list[n] = m.SharedLoad(m.out, m.Add(own, m.Add(m.Mul(row, m.Int(outStride)), col)))
+	}
+	return list
+}
+
+// putTile stores the thread's elements of a tile, given its sums for each matrix.
+func (m *multiplied) putTile(row, col *kir.Value, parts [][]*kir.Value) {
+	for n := range parts[0] {
+		r, c := m.element(n)
+		r, c = m.Add(row, r), m.Add(col, c)
+		m.If(m.And(m.Lt(r, m.rows), m.Lt(c, m.cols)), func() {
+			var own []*kir.Value
+			for _, p := range parts {
+				own = append(own, p[n])
+			}
+			m.finish(r, c, own)
+		})
+	}
+}
