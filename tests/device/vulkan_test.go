@@ -153,7 +153,8 @@ func TestKernelsOnVulkanComputeWhatEvalDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = gputest.Compare(t.Context(), call, open(t), 3, c.Op.Info().Tol)
+			on := open(t)
+			err = gputest.Compare(t.Context(), call, on, 3, gputest.Tolerance(c, on.Assumes()))
 			if errors.Is(err, gputest.ErrNoKernel) {
 				t.Skip(err)
 			}
@@ -176,7 +177,8 @@ func TestOddSizesOnVulkan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := gputest.Compare(t.Context(), call, open(t), 1+int(seed)%5, c.Op.Info().Tol); err != nil {
+		on := open(t)
+		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, gputest.Tolerance(c, on.Assumes())); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
