@@ -62,68 +62,94 @@ func definitions(module []uint32) map[id]defined {
 	return all
 }
 
+// matrixChecker checks the instructions on matrices of a module whose factors are of a kind.
+type matrixChecker struct {
+	*testing.T
+	kind  kir.Kind
+	all   map[id]defined
+	count map[opcode]int
+}
+
+// constant returns the value of a constant, use that of a matrix.
+func (c *matrixChecker) constant(x id) uint32 {
+	d := c.all[x]
+	if d.code != opConstant {
+		c.Fatalf("%v: %d is no constant", c.kind, x)
+	}
+	return d.operands[0]
+}
+
+func (c *matrixChecker) use(x id) uint32 {
+	m := c.all[c.all[x].typ]
+	if m.code != opTypeCooperativeMatrixKHR {
+		c.Fatalf("%v: %d is no matrix", c.kind, x)
+	}
+	return c.constant(m.operands[4])
+}
+
+func (c *matrixChecker) instruction(code opcode, o []uint32) {
+	c.count[code]++
+	switch code {
+	case opTypeCooperativeMatrixKHR:
+		c.matrixType(o)
+	case opCooperativeMatrixMulAddKHR:
+		got := []uint32{c.use(o[2]), c.use(o[3]), c.use(o[4]), c.use(o[1])}
+		if len(o) != 5 || !slices.Equal(got, []uint32{matrixA, matrixB, matrixAccumulator, matrixAccumulator}) {
+			c.Errorf("%v: a product of uses %d", c.kind, got)
+		}
+	case opCooperativeMatrixLoadKHR:
+		c.access(o[2], o[1], o[3], o[4], o[5:])
+	case opCooperativeMatrixStoreKHR:
+		c.access(o[0], o[1], o[2], o[3], o[4:])
+	}
+}
+
+func (c *matrixChecker) matrixType(o []uint32) {
+	want := []uint32{16}
+	if c.constant(o[5]) == matrixAccumulator {
+		want[0] = 32
+	} else if c.kind == kir.BF16 {
+		want = append(want, encodingBFloat16KHR)
+	}
+	if f := c.all[o[1]]; f.code != opTypeFloat || !slices.Equal(f.operands, want) {
+		c.Errorf("%v: the components of use %d are %v", c.kind, c.constant(o[5]), f)
+	}
+	if got := []uint32{c.constant(o[2]), c.constant(o[3]), c.constant(o[4])}; !slices.Equal(got, []uint32{scopeSubgroup, 16, 16}) {
+		c.Errorf("%v: scope, rows and columns are %d", c.kind, got)
+	}
+}
+
+// access checks a load or a store, given its operands by their names in the extension.
+func (c *matrixChecker) access(pointer, object, layout, stride id, memory []uint32) {
+	p := c.all[c.all[pointer].typ]
+	elem := c.all[p.operands[1]]
+	if elem.code != opTypeInt && elem.code != opTypeFloat && elem.code != opTypeVector || c.all[pointer].code != opAccessChain {
+		c.Errorf("%v: a pointer to %v, which %v gives", c.kind, elem, c.all[pointer].code)
+	}
+	want := []uint32{accessNonPrivatePointer}
+	if p.operands[0] == storagePhysicalStorageBuffer {
+		want = []uint32{accessAligned | accessNonPrivatePointer, 16}
+	}
+	if !slices.Equal(memory, want) {
+		c.Errorf("%v: memory operands %v of storage class %d", c.kind, memory, p.operands[0])
+	}
+	if c.use(object) == matrixAccumulator && c.constant(layout) != rowMajorKHR || c.constant(stride) == 0 {
+		c.Errorf("%v: layout %d and stride %d", c.kind, c.constant(layout), c.constant(stride))
+	}
+}
+
 // TestTilesAreCooperativeMatrices checks the instructions against the text of SPV_KHR_cooperative_matrix: spirv-val of 2023
 // does not know them.
 func TestTilesAreCooperativeMatrices(t *testing.T) {
+	want := map[opcode]int{opTypeCooperativeMatrixKHR: 3, opCooperativeMatrixMulAddKHR: 5, opCooperativeMatrixLoadKHR: 11, opCooperativeMatrixStoreKHR: 1}
 	for _, k := range []kir.Kind{kir.F16, kir.BF16} {
 		module := words32(t, sample(t, "k", func(b *builder) { b.tiles(k) }))
-		all := definitions(module)
-		constant := func(x id) uint32 {
-			if d := all[x]; d.code == opConstant {
-				return d.operands[0]
+		c := &matrixChecker{t, k, definitions(module), make(map[opcode]int)}
+		instructions(module, c.instruction)
+		for code, n := range want {
+			if c.count[code] != n {
+				t.Errorf("%v: %d instructions %d, want %d", k, c.count[code], code, n)
 			}
-			t.Fatalf("%v: %d is no constant", k, x)
-			return 0
-		}
-		use := func(x id) uint32 { // of a value
-			m := all[all[x].typ]
-			if m.code != opTypeCooperativeMatrixKHR {
-				t.Fatalf("%v: %d is no matrix", k, x)
-			}
-			return constant(m.operands[4])
-		}
-		count := make(map[opcode]int)
-		instructions(module, func(code opcode, o []uint32) {
-			count[code]++
-			switch code {
-			case opTypeCooperativeMatrixKHR:
-				want := []uint32{16}
-				if constant(o[5]) == matrixAccumulator {
-					want[0] = 32
-				} else if k == kir.BF16 {
-					want = append(want, encodingBFloat16KHR)
-				}
-				if f := all[o[1]]; f.code != opTypeFloat || !slices.Equal(f.operands, want) {
-					t.Errorf("%v: the components of use %d are %v", k, constant(o[5]), f)
-				}
-				if got := []uint32{constant(o[2]), constant(o[3]), constant(o[4])}; !slices.Equal(got, []uint32{scopeSubgroup, 16, 16}) {
-					t.Errorf("%v: scope, rows and columns are %d", k, got)
-				}
-			case opCooperativeMatrixMulAddKHR:
-				if got := []uint32{use(o[2]), use(o[3]), use(o[4]), use(o[1])}; len(o) != 5 || !slices.Equal(got, []uint32{matrixA, matrixB, matrixAccumulator, matrixAccumulator}) {
-					t.Errorf("%v: a product of uses %d", k, got)
-				}
-			case opCooperativeMatrixLoadKHR, opCooperativeMatrixStoreKHR:
-				if code == opCooperativeMatrixLoadKHR {
-					o = append([]uint32{o[2], o[1]}, o[3:]...)
-				}
-				// Pointer, object, layout, stride, memory operands.
-				p := all[all[o[0]].typ]
-				elem := all[p.operands[1]]
-				if elem.code != opTypeInt && elem.code != opTypeFloat && elem.code != opTypeVector || all[o[0]].code != opAccessChain {
-					t.Errorf("%v: a pointer to %v, which %v gives", k, elem, all[o[0]].code)
-				}
-				aligned := o[4]&accessAligned != 0
-				if aligned != (p.operands[0] == storagePhysicalStorageBuffer) || len(o) != map[bool]int{true: 6, false: 5}[aligned] || o[4]&accessNonPrivatePointer == 0 {
-					t.Errorf("%v: memory operands %v of storage class %d", k, o[4:], p.operands[0])
-				}
-				if use(o[1]) == matrixAccumulator && constant(o[2]) != rowMajorKHR || constant(o[3]) == 0 {
-					t.Errorf("%v: layout %d and stride %d", k, constant(o[2]), constant(o[3]))
-				}
-			}
-		})
-		if count[opTypeCooperativeMatrixKHR] != 3 || count[opCooperativeMatrixMulAddKHR] != 5 || count[opCooperativeMatrixLoadKHR] != 11 || count[opCooperativeMatrixStoreKHR] != 1 {
-			t.Errorf("%v: %d matrix types, %d products, %d loads, %d stores", k, count[opTypeCooperativeMatrixKHR], count[opCooperativeMatrixMulAddKHR], count[opCooperativeMatrixLoadKHR], count[opCooperativeMatrixStoreKHR])
 		}
 	}
 }
@@ -190,56 +216,74 @@ const (
 	capCooperativeMatrixNV             = 5357
 )
 
-// TestTilesAreValidAsOlderMatrices translates a module to the older extension and validates that. It has no uses, the order of
-// operands differs, and whether columns are adjacent is a constant bool.
-func TestTilesAreValidAsOlderMatrices(t *testing.T) {
-	module := words32(t, sample(t, "k", func(b *builder) { b.tiles(kir.F16) }))
-	all := definitions(module)
+// older translates a module with matrices of one kind to the older extension. That has no uses, so types of different uses
+// become one. The order of operands differs. Whether columns are adjacent is a constant bool.
+type older struct {
+	all                    map[id]defined
+	boolean, rows, columns id
+	declared               bool      // the module has a type bool of its own
+	same                   map[id]id // types that become another one
+	first                  map[id]id // the first type of each component
+	out                    words
+}
+
+func translate(module []uint32) []uint32 {
 	last := module[3]
-	boolean, rows, columns := last, last+1, last+2
-	same := make(map[id]id)  // types that become another one, by component
-	first := make(map[id]id) // the first type of each component
-	var out words = append(words(nil), module[:headerWords]...)
-	out[3] = last + 3
-	instructions(module, func(code opcode, o []uint32) {
-		o = slices.Clone(o)
-		switch code {
-		case opTypeBool:
-			boolean = o[0]
-		case opCapability:
-			if o[0] == uint32(capCooperativeMatrixKHR) {
-				o[0] = capCooperativeMatrixNV
-			}
-		case opExtension:
-			o = literal("SPV_NV_cooperative_matrix")
-		case opTypeCooperativeMatrixKHR:
-			if f, ok := first[o[1]]; ok {
-				same[o[0]] = f
-				return
-			}
-			first[o[1]], same[o[0]] = o[0], o[0]
-			code, o = opTypeCooperativeMatrixNV, o[:5]
-		case opCooperativeMatrixMulAddKHR:
-			code = opCooperativeMatrixMulAddNV
-		case opCooperativeMatrixLoadKHR, opCooperativeMatrixStoreKHR:
-			at, isColumns := 3, map[bool]id{true: columns, false: rows}
-			if code == opCooperativeMatrixStoreKHR {
-				at = 2
-			}
-			layout := all[o[at]].operands[0] == columnMajorKHR
-			o[at], o[at+1] = o[at+1], isColumns[layout]
-			code = map[opcode]opcode{opCooperativeMatrixLoadKHR: opCooperativeMatrixLoadNV, opCooperativeMatrixStoreKHR: opCooperativeMatrixStoreNV}[code]
-		case opFunction:
-			if boolean == last {
-				out.op(opTypeBool, boolean)
-			}
-			out.op(opConstantFalse, boolean, rows)
-			out.op(opConstantTrue, boolean, columns)
+	t := &older{definitions(module), last, last + 1, last + 2, false, make(map[id]id), make(map[id]id), slices.Clone(module[:headerWords])}
+	t.out[3] = last + 3
+	instructions(module, func(code opcode, o []uint32) { t.instruction(code, slices.Clone(o)) })
+	return t.out
+}
+
+func (t *older) instruction(code opcode, o []uint32) {
+	switch code {
+	case opTypeBool:
+		t.boolean, t.declared = o[0], true
+	case opCapability:
+		if o[0] == uint32(capCooperativeMatrixKHR) {
+			o[0] = capCooperativeMatrixNV
 		}
-		if len(o) > 0 && same[o[0]] != 0 {
-			o[0] = same[o[0]] // a result's type
+	case opExtension:
+		o = literal("SPV_NV_cooperative_matrix")
+	case opTypeCooperativeMatrixKHR:
+		if f, ok := t.first[o[1]]; ok {
+			t.same[o[0]] = f
+			return
 		}
-		out.op(code, o...)
-	})
-	validate(t, out)
+		t.first[o[1]], t.same[o[0]] = o[0], o[0]
+		code, o = opTypeCooperativeMatrixNV, o[:5]
+	case opCooperativeMatrixMulAddKHR:
+		code = opCooperativeMatrixMulAddNV
+	case opCooperativeMatrixLoadKHR:
+		code, o[3], o[4] = opCooperativeMatrixLoadNV, o[4], t.adjacent(o[3])
+	case opCooperativeMatrixStoreKHR:
+		code, o[2], o[3] = opCooperativeMatrixStoreNV, o[3], t.adjacent(o[2])
+	case opFunction:
+		t.constants()
+	}
+	if len(o) > 0 && t.same[o[0]] != 0 {
+		o[0] = t.same[o[0]] // a result's type
+	}
+	t.out.op(code, o...)
+}
+
+// adjacent returns the constant bool for a layout.
+func (t *older) adjacent(layout id) id {
+	if t.all[layout].operands[0] == columnMajorKHR {
+		return t.columns
+	}
+	return t.rows
+}
+
+func (t *older) constants() {
+	if !t.declared {
+		t.out.op(opTypeBool, t.boolean)
+	}
+	t.out.op(opConstantFalse, t.boolean, t.rows)
+	t.out.op(opConstantTrue, t.boolean, t.columns)
+}
+
+// TestTilesAreValidAsOlderMatrices has spirv-val validate what it knows of matrices.
+func TestTilesAreValidAsOlderMatrices(t *testing.T) {
+	validate(t, translate(words32(t, sample(t, "k", func(b *builder) { b.tiles(kir.F16) }))))
 }
