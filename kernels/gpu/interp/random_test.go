@@ -9,7 +9,7 @@ import (
 	"github.com/ggmlc/ggmlc/kernels/gpu/kirtest"
 )
 
-// TestRandomKernelsHaveOneResult runs random kernels, which are correct, in several orders.
+// TestRandomKernelsHaveOneResult runs random kernels, which are correct, in several orders and with subgroups of all sizes.
 func TestRandomKernelsHaveOneResult(t *testing.T) {
 	kernels := uint64(300)
 	if testing.Short() {
@@ -22,7 +22,7 @@ func TestRandomKernelsHaveOneResult(t *testing.T) {
 		}
 		var first []byte
 		for seed := range uint64(5) {
-			out, err := runCase(c, Options{Seed: seed, Flush: n%3 == 0})
+			out, err := runCase(c, Options{Seed: seed, Flush: n%3 == 0, Subgroup: 4 << seed})
 			if err != nil {
 				t.Fatalf("kernel %d, seed %d: %v in\n%s", n, seed, err, c.Kernel)
 			}

@@ -19,7 +19,7 @@ type Launch struct {
 type Options struct {
 	Seed     uint64 // of the order of threads
 	Subgroup int    // threads of a subgroup: 4, 8, 16, 32 or 64; 0 means 32
-	Flush    bool   // denormals of f32 are flushed to 0 by arithmetic and conversions
+	Flush    bool   // denormals of f32 are flushed to 0 by arithmetic and conversions, except in products of tiles
 }
 
 // maxRegisters bounds the registers of the groups that are under way, in words: 64 MiB.
