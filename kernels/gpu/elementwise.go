@@ -2,24 +2,155 @@ package gpu
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ggmlc/ggmlc/ir"
 	"github.com/ggmlc/ggmlc/kernels/gpu/kir"
 )
 
-// elementThreads is the size of workgroups of elementwise kernels.
+// elementThreads is the size of workgroups of kernels with a thread for each element.
 const elementThreads = 64
+
+// elementwise is a kernel that computes each element of a dense result from the same ones of the operands. Operands are
+// repeated where their extent is 1. A thread computes a run of elements, if the rows consist of runs or everything is
+// dense.
+type elementwise struct {
+	*lowering
+	y        *tensor
+	operands []*tensor
+	runs     []bool // of the operands, whether their rows consist of runs
+	elems    *kir.Value
+	value    func(x []*kir.Value) *kir.Value // of an element, from those of the operands
+}
+
+// elementwise builds the kernel. The operands are those of the node.
+func (l *lowering) elementwise(value func(x []*kir.Value) *kir.Value) {
+	y := l.n.Result().Type
+	flat, each := l.isFlat(), 1
+	if flat || y.Rank() > 0 && y.Inner().DivisibleBy(runLen) {
+		each = runLen
+	}
+	count := units(y.Elems(), each)
+	threads := threadsFor(count)
+	l.begin(l.n.Op.String(), threads)
+	e := &elementwise{lowering: l, y: l.tensor(l.n.Result()), value: value}
+	for _, v := range l.n.Args {
+		t := l.tensor(v)
+		e.operands = append(e.operands, t)
+		e.runs = append(e.runs, each > 1 && l.prepareRuns(t, runLen))
+	}
+	body := e.single
+	switch {
+	case flat:
+		body = e.flatRun
+	case each > 1:
+		body = e.run
+	}
+	for _, t := range append(e.operands, e.y) {
+		l.prepareAligned(t)
+	}
+	e.elems = l.size(y.Elems())
+	l.perThread(l.size(count), threads, func(i *kir.Value) { body(l.Mul(i, l.Int(each))) })
+	l.end(units(count, threads))
+}
+
+// threadsFor returns the size of workgroups for work that is done by that many threads: large ones where small ones would
+// be more than a dispatch has.
+func threadsFor(count ir.Dim) int {
+	if count.Upper() > 256*elementThreads {
+		return 4 * elementThreads
+	}
+	return elementThreads
+}
+
+// isFlat reports whether element i of the result is computed from elements i of the operands.
+func (l *lowering) isFlat() bool {
+	y := l.n.Result().Type
+	for _, v := range l.n.Args {
+		if !v.Type.Dense() || !ir.EqualDims(v.Type.Shape, y.Shape) {
+			return false
+		}
+	}
+	return true
+}
+
+// single computes element i.
+func (e *elementwise) single(i *kir.Value) {
+	c := e.coords(i, e.y.shape)
+	x := make([]*kir.Value, len(e.operands))
+	for k, t := range e.operands {
+		x[k] = e.load(t, e.element(t, e.repeated(t, c)))
+	}
+	e.store(e.y, i, e.value(x))
+}
+
+// flatRun computes elements i to i+3 of dense tensors, or as many as there are.
+func (e *elementwise) flatRun(i *kir.Value) {
+	whole := func() {
+		e.finish(i, func(k int) []*kir.Value { return e.loadRun(e.operands[k], i, runLen) })
+	}
+	if e.y.Elems().DivisibleBy(runLen) {
+		whole()
+		return
+	}
+	e.choose(e.Le(e.Add(i, e.Int(runLen)), e.elems), whole, func() {
+		e.For(i, e.elems, e.lowering.one, nil, func(i *kir.Value, _ []*kir.Value) []*kir.Value {
+			x := make([]*kir.Value, len(e.operands))
+			for k, t := range e.operands {
+				x[k] = e.load(t, i)
+			}
+			e.store(e.y, i, e.value(x))
+			return nil
+		})
+	})
+}
+
+// run computes elements i to i+3, which are in one row.
+func (e *elementwise) run(i *kir.Value) {
+	c := e.coords(i, e.y.shape)
+	e.finish(i, func(k int) []*kir.Value {
+		t := e.operands[k]
+		own := e.repeated(t, c)
+		at := e.element(t, own)
+		switch {
+		case t.Rank() == 0 || t.Inner().Is(1):
+			return slices.Repeat([]*kir.Value{e.load(t, at)}, runLen)
+		default:
+			return e.loadSome(t, at, runLen, e.runs[k])
+		}
+	})
+}
+
+// finish stores elements i to i+3, of which operand k has these.
+func (e *elementwise) finish(i *kir.Value, operand func(k int) []*kir.Value) {
+	var x [][]*kir.Value
+	for k := range e.operands {
+		x = append(x, operand(k))
+	}
+	y := make([]*kir.Value, runLen)
+	for j := range y {
+		list := make([]*kir.Value, len(x))
+		for k := range x {
+			list[k] = x[k][j]
+		}
+		y[j] = e.value(list)
+	}
+	e.storeRun(e.y, i, y)
+}
 
 // unary computes each element of the result from the same one of the operand.
 func unary(l *lowering) {
-	l.begin(l.n.Op.String(), elementThreads)
-	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
-	elems := y.Elems()
-	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
-		c := l.coords(i, y.shape)
-		l.store(y, i, l.function(l.load(x, l.element(x, c))))
-	})
-	l.end(units(elems, elementThreads))
+	l.elementwise(func(x []*kir.Value) *kir.Value { return l.function(x[0]) })
+}
+
+// binary computes each element of the result from those of two operands. The second is repeated where its extent is 1.
+func binary(l *lowering) {
+	l.elementwise(func(x []*kir.Value) *kir.Value { return l.join(x[0], x[1]) })
+}
+
+// cast converts each element to another dtype.
+func cast(l *lowering) {
+	l.elementwise(func(x []*kir.Value) *kir.Value { return x[0] })
 }
 
 // function applies the elementwise op of the node to x.
@@ -89,18 +220,6 @@ func (l *lowering) tanh(x *kir.Value) *kir.Value {
 	return l.Select(l.Lt(abs, l.Float(0.25)), l.Mul(x, p), l.orNaN(x, signed))
 }
 
-// binary computes each element of the result from those of two operands. The second is repeated where its extent is 1.
-func binary(l *lowering) {
-	l.begin(l.n.Op.String(), elementThreads)
-	a, b, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
-	elems := y.Elems()
-	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
-		c := l.coords(i, y.shape)
-		l.store(y, i, l.join(l.load(a, l.element(a, c)), l.load(b, l.element(b, l.repeated(b, c)))))
-	})
-	l.end(units(elems, elementThreads))
-}
-
 // repeated returns the coordinates in t, whose axes are the last ones, for those of the tensor that it is repeated to.
 func (l *lowering) repeated(t *tensor, c []*kir.Value) []*kir.Value {
 	own := make([]*kir.Value, t.Rank())
@@ -132,15 +251,4 @@ func (l *lowering) join(a, b *kir.Value) *kir.Value {
 	}
 	l.refuse("%v", l.n.Op)
 	return a
-}
-
-// cast converts each element to another dtype.
-func cast(l *lowering) {
-	l.begin("cast", elementThreads)
-	x, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Result())
-	elems := y.Elems()
-	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
-		l.store(y, i, l.load(x, l.element(x, l.coords(i, y.shape))))
-	})
-	l.end(units(elems, elementThreads))
 }

@@ -2,25 +2,40 @@ package gpu
 
 import "github.com/ggmlc/ggmlc/kernels/gpu/kir"
 
-// gather copies rows of a table, as f32.
+// gather copies rows of a table, as f32. A thread copies a run of elements, if rows consist of runs.
 func gather(l *lowering) {
-	l.begin("gather", elementThreads)
-	table, idx, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
-	if table.DType.BlockElems() > 1 {
-		l.gatherBlocks(table, idx, y)
+	if l.n.Args[0].Type.DType.BlockElems() > 1 {
+		l.gatherBlocks()
 		return
 	}
-	elems := y.Elems()
-	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
-		c := l.coords(i, y.shape)
+	each := 1
+	if l.n.Result().Type.Inner().DivisibleBy(runLen) {
+		each = runLen
+	}
+	count := units(l.n.Result().Type.Elems(), each)
+	threads := threadsFor(count)
+	l.begin("gather", threads)
+	table, idx, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
+	runs := each > 1 && l.prepareRuns(table, each)
+	l.prepareAligned(y)
+	l.perThread(l.size(count), threads, func(i *kir.Value) {
+		e := l.Mul(i, l.Int(each))
+		c := l.coords(e, y.shape)
 		row := l.loadI32(idx, l.element(idx, c[:1]))
-		l.store(y, i, l.load(table, l.element(table, []*kir.Value{row, c[1]})))
+		x := l.loadSome(table, l.element(table, []*kir.Value{row, c[1]}), each, runs)
+		if each == 1 {
+			l.store(y, e, x[0])
+			return
+		}
+		l.storeRun(y, e, x)
 	})
-	l.end(units(elems, elementThreads))
+	l.end(units(count, threads))
 }
 
 // gatherBlocks copies runs of rows of a table of blocks, each in one thread.
-func (l *lowering) gatherBlocks(table, idx, y *tensor) {
+func (l *lowering) gatherBlocks() {
+	l.begin("gather", elementThreads)
+	table, idx, y := l.tensor(l.n.Args[0]), l.tensor(l.n.Args[1]), l.tensor(l.n.Result())
 	f, ok := formats[table.DType]
 	if !ok {
 		l.refuse("elements of %v", table.DType)

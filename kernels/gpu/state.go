@@ -13,12 +13,21 @@ func stateWrite(l *lowering) {
 		w.blocks()
 		return
 	}
-	elems := w.x.Elems()
-	l.perThread(l.size(elems), elementThreads, func(i *kir.Value) {
-		c := l.coords(i, w.x.shape)
-		l.store(w.state, w.to(c), l.load(w.x, l.element(w.x, c)))
+	each := 1
+	if l.prepareRuns(w.x, runLen) && l.prepareRuns(w.state, runLen) {
+		each = runLen
+	}
+	count := units(w.x.Elems(), each)
+	l.perThread(l.size(count), elementThreads, func(i *kir.Value) {
+		c := l.coords(l.Mul(i, l.Int(each)), w.x.shape)
+		from, to := l.element(w.x, c), w.to(c)
+		if each == 1 {
+			l.store(w.state, to, l.load(w.x, from))
+			return
+		}
+		l.storeRun(w.state, to, l.loadRun(w.x, from, each))
 	})
-	l.end(units(elems, elementThreads))
+	l.end(units(count, elementThreads))
 }
 
 // writer is the kernel of a state_write.
