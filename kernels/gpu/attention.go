@@ -165,7 +165,8 @@ type attending struct {
 	part    [2]*kir.Shared
 	factors *kir.Shared // of all rows
 	tops    *kir.Shared
-	scratch *kir.Shared
+	scratch *kir.Shared // sums of several threads
+	joint   int         // rows whose sums scratch holds at once
 }
 
 func newAttending(l *lowering, p *attentionPlan) *attending {
@@ -182,8 +183,13 @@ func newAttending(l *lowering, p *attentionPlan) *attending {
 	if !a.inSubgroup() {
 		a.part = [2]*kir.Shared{l.NewShared("most", f32, p.threads), l.NewShared("sum", f32, p.threads)}
 	}
-	if p.shares() > 1 {
-		a.scratch = l.NewShared("scratch", kir.Type{Kind: kir.F32, Lanes: p.valueLanes}, p.threads)
+	switch {
+	case p.each == p.valueLanes: // what has the weights of a chunk has room for all rows
+		a.scratch, a.joint = a.scores, p.rows()
+	case p.shares() > 1:
+		a.scratch, a.joint = l.NewShared("scratch", kir.Type{Kind: kir.F32, Lanes: p.valueLanes}, p.threads), 1
+	default:
+		a.joint = p.rows()
 	}
 	return a
 }

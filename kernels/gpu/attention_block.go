@@ -171,25 +171,24 @@ func (s *stretch) queryRun(row int, d *kir.Value) []*kir.Value {
 func (s *stretch) weigh(top, sum *kir.Value) (newTop, newSum *kir.Value) {
 	row, me := s.Div(s.Thread(), s.Int(s.weighers)), s.Rem(s.Thread(), s.Int(s.weighers))
 	mine := s.Lt(row, s.Int(s.rows()))
-	list := s.scoresOf(row, me, mine)
-	most := list[0]
-	for _, x := range list[1:] {
-		most = s.Max(most, x)
-	}
+	most := s.eachScore(row, me, s.Float(least), func(c, _ *kir.Value, scores []*kir.Value) *kir.Value {
+		for _, x := range scores {
+			c = s.Max(c, x)
+		}
+		return c
+	})
 	top, before := s.Max(top, s.overRow(most, 0)), top
-	total := s.Float(0)
-	weights := each(list, func(_ int, x *kir.Value) *kir.Value {
-		w := s.Select(s.Le(x, s.Float(least)), s.Float(0), s.Exp(s.Sub(x, top)))
-		total = s.Add(total, w)
-		return w
+	total := s.eachScore(row, me, s.Float(0), func(c, at *kir.Value, scores []*kir.Value) *kir.Value {
+		weights := each(scores, func(_ int, x *kir.Value) *kir.Value {
+			w := s.Select(s.Le(x, s.Float(least)), s.Float(0), s.Exp(s.Sub(x, top)))
+			c = s.Add(c, w)
+			return w
+		})
+		s.SharedStore(s.scores, at, s.joined(weights))
+		return c
 	})
 	factor := s.Exp(s.Sub(before, top))
-	s.If(mine, func() {
-		s.eachScore(row, me, func(i int, at *kir.Value) {
-			s.SharedStore(s.scores, at, s.joined(weights[i*s.each:(i+1)*s.each]))
-		})
-		s.If(s.Eq(me, s.zero), func() { s.SharedStore(s.factors, row, factor) })
-	})
+	s.If(s.And(mine, s.Eq(me, s.zero)), func() { s.SharedStore(s.factors, row, factor) })
 	if s.inSubgroup() {
 		total = s.ReduceAdd(total)
 		s.Barrier()
@@ -199,22 +198,15 @@ func (s *stretch) weigh(top, sum *kir.Value) (newTop, newSum *kir.Value) {
 	return top, s.Add(s.Mul(sum, factor), total)
 }
 
-// eachScore calls visit for the elements of scores that thread me of a row has.
-func (s *stretch) eachScore(row, me *kir.Value, visit func(i int, at *kir.Value)) {
-	first := s.Add(s.Mul(row, s.Int(s.threads)), me)
-	for i := range s.threads / s.weighers {
-		visit(i, s.Add(first, s.Int(i*s.weighers)))
-	}
-}
-
-// scoresOf loads these scores. Threads without a row have the least.
-func (s *stretch) scoresOf(row, me, mine *kir.Value) []*kir.Value {
-	return s.Choose(mine, func() (list []*kir.Value) {
-		s.eachScore(row, me, func(_ int, at *kir.Value) { list = append(list, s.parts(s.SharedLoad(s.scores, at))...) })
-		return list
-	}, func() []*kir.Value {
-		return slices.Repeat([]*kir.Value{s.Float(least)}, s.threads/s.weighers*s.each)
-	})
+// eachScore returns join over init and the scores that thread me of a row has, with the index of the element that holds
+// them. Threads without a row have none.
+func (s *stretch) eachScore(row, me, init *kir.Value, join func(c, at *kir.Value, scores []*kir.Value) *kir.Value) *kir.Value {
+	first := s.Mul(row, s.Int(s.threads))
+	end := s.Select(s.Lt(row, s.Int(s.rows())), s.Int(s.threads), s.zero)
+	return s.For(me, end, s.Int(s.weighers), []*kir.Value{init}, func(i *kir.Value, c []*kir.Value) []*kir.Value {
+		at := s.Add(first, i)
+		return []*kir.Value{join(c[0], at, s.parts(s.SharedLoad(s.scores, at)))}
+	})[0]
 }
 
 // overRow returns the largest x of the threads of the row, or the sum if which is 1.
@@ -222,17 +214,12 @@ func (s *stretch) overRow(x *kir.Value, which int) *kir.Value {
 	if s.inSubgroup() {
 		return s.ReduceMax(x)
 	}
+	join := []func(a, b *kir.Value) *kir.Value{s.Max, s.Add}[which]
 	s.SharedStore(s.part[which], s.Thread(), x)
 	s.Barrier()
 	first := s.Sub(s.Thread(), s.Rem(s.Thread(), s.Int(s.weighers)))
-	all := s.SharedLoad(s.part[which], first)
-	for i := 1; i < s.weighers; i++ {
-		other := s.SharedLoad(s.part[which], s.Add(first, s.Int(i)))
-		if which == 1 {
-			all = s.Add(all, other)
-		} else {
-			all = s.Max(all, other)
-		}
-	}
-	return all
+	init := []*kir.Value{s.SharedLoad(s.part[which], first)}
+	return s.For(s.one, s.Int(s.weighers), s.one, init, func(i *kir.Value, c []*kir.Value) []*kir.Value {
+		return []*kir.Value{join(c[0], s.SharedLoad(s.part[which], s.Add(first, i)))}
+	})[0]
 }

@@ -92,12 +92,9 @@ func (b *block) finish(c []*kir.Value) {
 		b.SharedStore(b.factors, row, c[1])
 	})
 	b.Barrier()
-	for r := range b.rows() {
-		for i := range b.sums() {
-			j := 2 + b.at(r, i)
-			number, share, inside := b.slice(i)
-			total := b.overShares(c[j:j+b.valueLanes], number, share)
-			b.If(b.And(inside, b.And(b.Eq(share, b.zero), b.exists(r))), func() { b.storeSums(r, number, total) })
+	for i := range b.sums() {
+		for first := 0; first < b.rows(); first += b.joint {
+			b.finishRows(c[2:], i, first, min(first+b.joint, b.rows()))
 		}
 	}
 	if b.segment != nil {
@@ -105,21 +102,36 @@ func (b *block) finish(c []*kir.Value) {
 	}
 }
 
-// overShares returns the sums over all shares of the positions.
-func (b *block) overShares(sums []*kir.Value, number, share *kir.Value) []*kir.Value {
+// finishRows stores what load i of a value has for the rows from first to end-1.
+func (b *block) finishRows(sums []*kir.Value, i, first, end int) {
+	number, share, inside := b.slice(i)
+	if b.shares() > 1 {
+		for r := first; r < end; r++ {
+			b.SharedStore(b.scratch, b.Add(b.Int((r-first)*b.threads), b.Thread()), b.joined(sums[b.at(r, i):b.at(r, i+1)]))
+		}
+		b.Barrier()
+	}
+	b.If(b.And(inside, b.Eq(share, b.zero)), func() {
+		for r := first; r < end; r++ {
+			b.If(b.exists(r), func() { b.storeSums(r, number, b.overShares(sums[b.at(r, i):b.at(r, i+1)], r-first, number)) })
+		}
+	})
+	if b.shares() > 1 {
+		b.Barrier() // what comes next overwrites it
+	}
+}
+
+// overShares returns the sums over all shares of the positions. Those of a row begin at an element of scratch.
+func (b *block) overShares(sums []*kir.Value, row int, number *kir.Value) []*kir.Value {
 	if b.shares() == 1 {
 		return sums
 	}
-	b.SharedStore(b.scratch, b.Thread(), b.joined(sums))
-	b.Barrier()
-	total := b.parts(b.SharedLoad(b.scratch, number))
-	for i := 1; i < b.shares(); i++ {
-		for j, x := range b.parts(b.SharedLoad(b.scratch, b.Add(number, b.Int(i*b.slices())))) {
-			total[j] = b.Add(total[j], x)
-		}
-	}
-	b.Barrier() // the next sums overwrite it
-	return total
+	first := b.Add(b.Int(row*b.threads), number)
+	end, step := b.Int(b.shares()*b.slices()), b.Int(b.slices())
+	return b.For(step, end, step, b.parts(b.SharedLoad(b.scratch, first)), func(i *kir.Value, c []*kir.Value) []*kir.Value {
+		more := b.parts(b.SharedLoad(b.scratch, b.Add(first, i)))
+		return each(c, func(j int, x *kir.Value) *kir.Value { return b.Add(x, more[j]) })
+	})
 }
 
 // exists reports whether row r is one of a token and a head, and not one that fills the unit.
