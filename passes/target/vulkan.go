@@ -56,6 +56,7 @@ const gpuSegment = 256
 func gpuRows() []Row {
 	weights := Plain(dtype.F32, dtype.F16, dtype.BF16, dtype.Q8_0, dtype.Q4_0)
 	moved := Format{DTypes: scalarTypes, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
+	floats := Format{DTypes: []dtype.DType{dtype.F32, dtype.F16, dtype.BF16}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	any32 := Format{DTypes: []dtype.DType{dtype.F32}, Layouts: []dtype.Layout{dtype.Plain}, Strides: AnyStrides}
 	rows := []Row{
 		row(ir.OpMatMul, any32, weights, any32),
@@ -81,7 +82,7 @@ func gpuRows() []Row {
 		row(ir.OpConcat, slices.Repeat([]Format{moved}, maxParts)...),
 		row(ir.OpQuantize, any32),
 		{Op: ir.OpCopy, Args: []Format{moved}, Check: copyBox},
-		{Op: ir.OpCast, Args: []Format{Plain(dtype.F32, dtype.F16, dtype.BF16)}, Check: castPair},
+		{Op: ir.OpCast, Args: []Format{floats}, Check: castPair},
 	}
 	for _, op := range []ir.Op{
 		ir.OpNeg, ir.OpAbs, ir.OpExp, ir.OpLog, ir.OpSqrt, ir.OpSquare, ir.OpReLU, ir.OpSiLU,

@@ -48,3 +48,19 @@ func TestVulkanClaimsWhatHasKernels(t *testing.T) {
 	}
 	t.Logf("vulkan claims %d of %d ops", len(claimed), ir.NumOps-1)
 }
+
+// onlyCPU are the ops of the processor that GPUs need no kernels for.
+var onlyCPU = map[ir.Op]string{
+	ir.OpCopyExperts: "it is a transfer between spaces, which the runtime makes",
+	ir.OpPack:        "kernels of GPUs read plain weights",
+}
+
+// TestVulkanRunsWhatTheCPURuns demands a kernel for each op that the processor has one for.
+func TestVulkanRunsWhatTheCPURuns(t *testing.T) {
+	vulkan := target.Vulkan()
+	for _, row := range target.CPU().Rows {
+		if has, reason := vulkan.Has(row.Op), onlyCPU[row.Op]; has == (reason != "") {
+			t.Errorf("%v: vulkan has it: %v; that it needs none: %q", row.Op, has, reason)
+		}
+	}
+}
