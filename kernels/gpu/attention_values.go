@@ -104,45 +104,52 @@ func (b *block) finish(c []*kir.Value) {
 
 // finishRows stores what load i of a value has for the rows from first to end-1.
 func (b *block) finishRows(sums []*kir.Value, i, first, end int) {
-	number, share, inside := b.slice(i)
-	if b.shares() > 1 {
+	if b.shares() == 1 {
+		number, _, inside := b.slice(i)
 		for r := first; r < end; r++ {
-			b.SharedStore(b.scratch, b.Add(b.Int((r-first)*b.threads), b.Thread()), b.joined(sums[b.at(r, i):b.at(r, i+1)]))
+			b.If(b.And(inside, b.exists(b.Int(r))), func() { b.storeSums(b.Int(r), number, sums[b.at(r, i):b.at(r, i+1)]) })
 		}
-		b.Barrier()
+		return
 	}
-	b.If(b.And(inside, b.Eq(share, b.zero)), func() {
-		for r := first; r < end; r++ {
-			b.If(b.exists(r), func() { b.storeSums(r, number, b.overShares(sums[b.at(r, i):b.at(r, i+1)], r-first, number)) })
-		}
+	for r := first; r < end; r++ {
+		b.SharedStore(b.scratch, b.Add(b.Int((r-first)*b.threads), b.Thread()), b.joined(sums[b.at(r, i):b.at(r, i+1)]))
+	}
+	b.Barrier()
+	slices := b.Int(b.slices())
+	b.strided(b.Int((end-first)*b.slices()), b.threads, nil, func(o *kir.Value, _ []*kir.Value) []*kir.Value {
+		r, number := b.Div(o, slices), b.Rem(o, slices)
+		at := b.Add(b.Mul(r, b.Int(b.threads)), number)
+		row := b.Add(r, b.Int(first))
+		b.If(b.exists(row), func() { b.storeSums(row, number, b.overShares(at)) })
+		return nil
 	})
-	if b.shares() > 1 {
-		b.Barrier() // what comes next overwrites it
-	}
+	b.Barrier() // what comes next overwrites it
 }
 
-// overShares returns the sums over all shares of the positions. Those of a row begin at an element of scratch.
-func (b *block) overShares(sums []*kir.Value, row int, number *kir.Value) []*kir.Value {
-	if b.shares() == 1 {
-		return sums
-	}
-	first := b.Add(b.Int(row*b.threads), number)
+// overShares returns the sums over all shares of the positions. The first is element at of scratch.
+func (b *block) overShares(at *kir.Value) []*kir.Value {
 	end, step := b.Int(b.shares()*b.slices()), b.Int(b.slices())
-	return b.For(step, end, step, b.parts(b.SharedLoad(b.scratch, first)), func(i *kir.Value, c []*kir.Value) []*kir.Value {
-		more := b.parts(b.SharedLoad(b.scratch, b.Add(first, i)))
+	return b.For(step, end, step, b.parts(b.SharedLoad(b.scratch, at)), func(i *kir.Value, c []*kir.Value) []*kir.Value {
+		more := b.parts(b.SharedLoad(b.scratch, b.Add(at, i)))
 		return each(c, func(j int, x *kir.Value) *kir.Value { return b.Add(x, more[j]) })
 	})
 }
 
+// tokenAndHead returns the token of row r, and its head among those of the key head.
+func (b *block) tokenAndHead(r *kir.Value) (token, head *kir.Value) {
+	heads := b.Int(b.heads)
+	return b.Add(b.token[0], b.Div(r, heads)), b.Add(b.first, b.Rem(r, heads))
+}
+
 // exists reports whether row r is one of a token and a head, and not one that fills the unit.
-func (b *block) exists(r int) *kir.Value {
-	token, head := b.token[r/b.heads], b.Add(b.first, b.Int(r%b.heads))
+func (b *block) exists(r *kir.Value) *kir.Value {
+	token, head := b.tokenAndHead(r)
 	return b.And(b.Lt(token, b.q.shape[0]), b.Lt(head, b.Int(b.share)))
 }
 
 // resultRow returns the first element of the result for row r.
-func (b *block) resultRow(r int) *kir.Value {
-	token, head := b.token[r/b.heads], b.Add(b.first, b.Int(r%b.heads))
+func (b *block) resultRow(r *kir.Value) *kir.Value {
+	token, head := b.tokenAndHead(r)
 	if b.segment != nil {
 		return b.element(b.y, []*kir.Value{b.Add(b.Mul(b.group, b.segments), b.segment), token, head})
 	}
@@ -151,8 +158,8 @@ func (b *block) resultRow(r int) *kir.Value {
 
 // storeSums stores elements of row r: as they are for a segment, else divided by the sum of weights. The sum is zero if
 // the token reads nothing.
-func (b *block) storeSums(r int, number *kir.Value, sums []*kir.Value) {
-	weight := b.SharedLoad(b.factors, b.Int(r))
+func (b *block) storeSums(r, number *kir.Value, sums []*kir.Value) {
+	weight := b.SharedLoad(b.factors, r)
 	weight = b.Select(b.Eq(weight, b.Float(0)), b.Float(1), weight)
 	first := b.Add(b.resultRow(r), b.Mul(number, b.Int(b.valueLanes)))
 	for j, x := range sums {
@@ -165,15 +172,14 @@ func (b *block) storeSums(r int, number *kir.Value, sums []*kir.Value) {
 
 // storeTails stores the largest score, times log2(e), and the sum of weights of each row.
 func (b *block) storeTails() {
-	for r := range b.rows() {
-		b.If(b.And(b.Eq(b.Thread(), b.Int(r)), b.exists(r)), func() {
-			top, sum := b.SharedLoad(b.tops, b.Int(r)), b.SharedLoad(b.factors, b.Int(r))
-			empty := b.Eq(sum, b.Float(0))
-			at := b.Add(b.resultRow(r), b.Int(b.wide))
-			b.store(b.y, at, b.Select(empty, b.Float(float32(math.Inf(-1))), b.Mul(top, b.Float(math.Log2E))))
-			b.store(b.y, b.Add(at, b.one), sum)
-		})
-	}
+	r := b.Thread()
+	b.If(b.And(b.Lt(r, b.Int(b.rows())), b.exists(r)), func() {
+		top, sum := b.SharedLoad(b.tops, r), b.SharedLoad(b.factors, r)
+		empty := b.Eq(sum, b.Float(0))
+		at := b.Add(b.resultRow(r), b.Int(b.wide))
+		b.store(b.y, at, b.Select(empty, b.Float(float32(math.Inf(-1))), b.Mul(top, b.Float(math.Log2E))))
+		b.store(b.y, b.Add(at, b.one), sum)
+	})
 }
 
 // attentionCombine adds the sums of segments, an element of the result in each thread.

@@ -1,6 +1,7 @@
 package gpu_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -127,6 +128,46 @@ func TestKernelsComputeWhatEvalDoesAtOddSizes(t *testing.T) {
 		on := simulate(seed)
 		if err := gputest.Compare(t.Context(), call, on, 1+int(seed)%5, gputest.Tolerance(c, on.on)); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+}
+
+// recorder is a machine that keeps what is read of its memory.
+type recorder struct {
+	simulated
+	read []byte
+}
+
+func (r *recorder) Read(address uint64, data []byte) error {
+	err := r.simulated.Read(address, data)
+	r.read = append(r.read, data...)
+	return err
+}
+
+// TestResultsDoNotDependOnWorkgroups compares the bits that different numbers of workgroups compute.
+func TestResultsDoNotDependOnWorkgroups(t *testing.T) {
+	n := uint64(60)
+	if testing.Short() {
+		n = 20
+	}
+	for seed := range n {
+		c := gputest.RandomCase(1000 + seed)
+		call, err := irtest.Case(c.Op, c.Case, seed)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		var first []byte
+		for _, groups := range []int{1, 2, 5, 64} {
+			on := &recorder{simulated: simulate(seed)}
+			if err := gputest.Compare(t.Context(), call, on, groups, c.Op.Info().Tol); err != nil {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+			if first == nil {
+				first = on.read
+			}
+			if !bytes.Equal(on.read, first) {
+				t.Errorf("%s: %d workgroups compute something else than one", c.Name, groups)
+			}
 		}
 	}
 }
